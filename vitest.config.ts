@@ -22,7 +22,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'e2e',
-          include: ['agent/app/e2e/**/*.test.ts'],
+          include: ['{agent/app,tune/cli}/e2e/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           // A browser and a server already fill the machine; two of each make the timings a lottery.

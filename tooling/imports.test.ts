@@ -26,7 +26,10 @@ const tuneArrows: Record<string, readonly string[]> = {
   program: ['ops', 'native'],
   models: ['ops', 'program'],
   weights: ['ops'],
-  train: ['ops', 'weights'],
+  train: ['ops', 'native', 'program', 'models', 'weights'],
+  serve: ['ops', 'native', 'program', 'models', 'weights'],
+  bench: ['ops', 'weights', 'train', 'serve'],
+  cli: ['ops', 'native', 'program', 'models', 'weights', 'train', 'serve', 'bench', 'tooling'],
 }
 
 // No import leads from one house to the other: each only knows its own scope.
@@ -47,6 +50,7 @@ function readDependencies(pkg: string, house: House = 'agent'): string[] {
 
 function workspaceName(specifier: string, house: House = 'agent'): string | undefined {
   const [scope, name] = specifier.split('/')
+  if (packageOf(specifier) === '@cairn/tooling') return 'tooling' // The one thing both houses share.
   if (scope === houses[house].scope) return name
   return scope === '@cairn' || scope === '@cairn-tune' ? packageOf(specifier) : undefined
 }
