@@ -3,11 +3,7 @@ import { InputError } from '@cairn-tune/weights'
 import { parse as parseYaml } from 'yaml'
 import { z } from 'zod'
 import { nearestKey } from './nearest-key.ts'
-
-export const RECIPES = ['bf16', 'fp8', 'qfp8', 'fp4', 'qfp4', 'qbnb'] as const
-export type Recipe = (typeof RECIPES)[number]
-/** Recipes whose base is stored quantised; only these can choose another arithmetic. */
-export const QUANTIZED_RECIPES: readonly Recipe[] = ['qfp8', 'qfp4', 'qbnb']
+import { QUANTIZED_RECIPES, RECIPES } from './recipes.ts'
 
 export const TARGET_MODULES = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'] as const
 

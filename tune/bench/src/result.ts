@@ -1,0 +1,59 @@
+/** result.json of one benchmark run: `bench sft` writes it, `bench matrix` reads it, and so may a run of another program (design section 5). */
+import { RECIPES } from '@cairn-tune/train/recipes'
+import { z } from 'zod'
+
+export const RESULT_FILE = 'result.json'
+
+const rate = z.number().nonnegative()
+const bytes = z.number().int().nonnegative()
+
+const measured = z.object({
+  status: z.literal('ok'),
+  steps: z.int().positive(),
+  /** Seconds of all steps together. */
+  seconds: z.number().positive(),
+  /** All trained slots over the whole run's step time: the spec's TPS. */
+  tokens_per_second: rate,
+  /** Half of the steps after the first two were at least this fast; all steps where there are no more than two. */
+  tokens_per_second_p50: rate,
+  /** Without padding. */
+  real_tokens_per_second: rate,
+  /** Tokens that the loss counts. */
+  trained_tokens_per_second: rate,
+  first_loss: z.number(),
+  last_loss: z.number(),
+  peak_rss_bytes: bytes,
+  estimated_bytes: bytes,
+})
+
+/** The cell is `OOM`: it was known before anything ran. */
+const outOfMemory = z.object({ status: z.literal('oom'), needed_bytes: bytes, budget_bytes: bytes, message: z.string() })
+/** The cell is `-`. */
+const unsupported = z.object({ status: z.literal('unsupported'), message: z.string() })
+
+export const resultSchema = z.object({
+  schema: z.literal(1),
+  /** Who ran it: `cairn-tune`, or the baseline's name. */
+  program: z.string().min(1),
+  program_version: z.string(),
+  /** As it was asked for: a name on the hub or a directory. */
+  model: z.string().min(1),
+  /** A recipe of ours, or the baseline's own name for what it ran, such as `nf4`. */
+  recipe: z.union([z.enum(RECIPES), z.string().min(1)]),
+  /** Arithmetic of the base's matmuls. */
+  matmul: z.string(),
+  /** Where the data came from. */
+  dataset: z.string(),
+  samples: z.int().positive(),
+  /** Not the whole benchmark: fewer samples or steps than it has. */
+  is_short: z.boolean(),
+  started_at: z.iso.datetime(),
+  /** `linux x64, AMD EPYC …, 2 threads, avx512bf16`. */
+  hardware: z.string(),
+  threads: z.int().positive(),
+  /** Keys of the run that the spec's table fixes, and what else differs from the defaults. */
+  config: z.record(z.string(), z.unknown()),
+  outcome: z.discriminatedUnion('status', [measured, outOfMemory, unsupported]),
+})
+
+export type BenchmarkResult = z.infer<typeof resultSchema>

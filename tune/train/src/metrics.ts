@@ -1,0 +1,51 @@
+/** What a run reports, step by step and at its end. Keys are those of metrics.jsonl. */
+import type { MemoryEstimate } from './estimate.ts'
+import type { TrainConfig } from './config.ts'
+
+/** One optimizer step. */
+export type StepMetrics = {
+  /** Steps done, counted from 1. */
+  step: number
+  total_steps: number
+  /** Passes over the data so far, with the part of the present one. */
+  epoch: number
+  /** Mean over the tokens that the loss counts, of the whole accumulation window. */
+  loss: number
+  /** Length of the mean gradient, before the clip. */
+  grad_norm: number
+  learning_rate: number
+  /** Seconds of the step, with its data and without checkpoints. */
+  seconds: number
+  /** Slots of the step: rows × max_seq_length, padding included. */
+  slots: number
+  /** Slots that hold a token of a document. */
+  real_tokens: number
+  /** Tokens that the loss counts. */
+  trained_tokens: number
+  /** Slots a second. */
+  tokens_per_second: number
+  /** Resident memory of the process when the step ended. */
+  rss_bytes: number
+}
+
+export type TrainOptions = { signal?: AbortSignal; onStep?: (metrics: StepMetrics) => void; threads?: number; /** What happens before and between the steps, a line each. */ onNote?: (line: string) => void }
+
+/** How a run ended. `interrupted` has saved a checkpoint to go on from. */
+export type TrainResult = {
+  status: 'finished' | 'interrupted'
+  config: TrainConfig
+  /** Directory of the model that was trained. */
+  model: string
+  /** Where the examples came from. */
+  dataset: string
+  /** `<output_dir>/adapter`; with `lora: false` the model of its own at `<output_dir>/model`. */
+  output: string
+  steps: number
+  /** Steps of this call, without those before a resume. */
+  metrics: readonly StepMetrics[]
+  /** Seconds of those steps, by op, largest first. */
+  opSeconds: readonly (readonly [op: string, seconds: number])[]
+  memory: MemoryEstimate
+  /** The most resident memory that the process has had, in bytes. */
+  peakRssBytes: number
+}
