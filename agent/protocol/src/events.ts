@@ -205,7 +205,8 @@ export const EVENTS = {
   'saga.step_begin': def('saga', 'A step of the saga is about to run.', sagaStep),
   'saga.step_committed': def('saga', 'A step of the saga took effect.', sagaStep),
   'saga.step_failed': def('saga', 'A step of the saga failed.', sagaStep),
-  'saga.compensate': def('saga', 'A rollback fired; a non-empty failed_steps needs an operator.', { saga_id: id, steps_rolled_back: z.array(id), reason: z.string(), timestamp: unixTime, failed_steps: z.array(id).optional() }),
+  'saga.compensate': def('saga', 'A rollback fired; a non-empty failed_steps needs an operator.', { saga_id: id, steps_rolled_back: z.array(id), reason: z.string(), timestamp: unixTime, failed_steps: z.array(id).optional() },
+    { extra: { told: z.string().optional().describe('what the model reads of it when the session goes on') } }),
   'saga.complete': def('saga', 'The saga ended; exactly once.', { saga_id: id, status: z.enum(['committed', 'compensated', 'escalated']), steps_executed: count, timestamp: unixTime }),
 
   // ---- experts and feedback -----------------------------------------------------------------------------------------

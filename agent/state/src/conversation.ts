@@ -79,6 +79,7 @@ export function foldConversation(conversation: Conversation, event: SessionEvent
     case 'board.update': return note(conversation, event.id, 'Shared board', event.data.content)
     case 'research.harvested': return event.data.digest === undefined ? conversation : note(conversation, event.id, 'Findings of the branches', event.data.digest)
     case 'code.run_result': return note(conversation, event.id, `Coding run ${event.data.run_id} ended`, event.data.final_message ?? event.data.error ?? '')
+    case 'saga.compensate': return event.data.told === undefined ? conversation : sayBefore(conversation, event.id, `[Rolled back]\n${event.data.told}`)
     case 'loop.result': return note(conversation, event.id, `Scheduled run ${event.data.run_session_id} ended (${event.data.outcome})`, event.data.content)
     case 'context.compact': return compact(conversation, event.data.through_event_id, event.data.compacted_messages as ConversationMessage[])
     default: return conversation
@@ -107,6 +108,14 @@ function say(conversation: Conversation, event_id: EventId, message: Conversatio
   return conversation.open.length > 0 || conversation.answering
     ? { ...conversation, deferred: [...conversation.deferred, entry] }
     : { ...conversation, entries: [...conversation.entries, entry] }
+}
+
+/** Behind the work it is about, and before what was said since: the last word stays with whoever spoke. */
+function sayBefore(conversation: Conversation, event_id: EventId, content: string): Conversation {
+  const entry = { event_id, message: { role: 'user', content } as const }
+  if (conversation.open.length > 0 || conversation.answering) return { ...conversation, deferred: [entry, ...conversation.deferred] }
+  const at = conversation.entries.findLastIndex(({ message }) => message.role !== 'user') + 1
+  return { ...conversation, entries: conversation.entries.toSpliced(at, 0, entry) }
 }
 
 /** Lets in what had to wait, unless calls are open still. */

@@ -2,16 +2,14 @@
  * Grades the turn that is about to end against the goal, with a model, a context and no tools of its own (spec, Goals). The
  * span is opened once; a worker that takes over in the middle asks again and closes the same span.
  */
-import { asError, type EventDraft, type EventId } from '@cairn/protocol'
+import type { EventDraft, EventId } from '@cairn/protocol'
 import type { Goal } from '@cairn/state'
 import { z } from 'zod'
-import { backoffMs, MODEL_BACKOFF } from '../backoff.ts'
-import { sleep } from '../clock.ts'
+import { callWatched } from '../llm/call-watched.ts'
 import { costOf } from '../llm/catalog.ts'
-import { type ModelAnswer, ModelError, type ModelRequest } from '../llm/provider.ts'
+import { ModelError, type ModelRequest } from '../llm/provider.ts'
 import type { ResolvedModel } from '../llm/registry.ts'
 import type { TurnContext } from '../turn/context.ts'
-import { watchSilence } from '../turn/silence.ts'
 import { evaluationEnd, evaluationOngoing, evaluationStart } from './events.ts'
 import { transcribe } from './transcript.ts'
 import { conclude, findOverspent, Verdict } from './verdict.ts'
@@ -43,7 +41,8 @@ export async function evaluate(turn: TurnContext, { response_id, overspent, befo
   }
   try {
     const served = turn.models.resolve(setup.evaluator_model)
-    const { message, usage } = await ask(turn, served, compose(turn, served, goal))
+    // Nothing of it is streamed to readers: the verdict is what they see.
+    const { message, usage } = await callWatched({ ...turn, signal: turn.lease.signal }, served, compose(turn, served, goal))
     const cost = costOf(usage, served.name, served.rates)
     const spent = { tokens: goal.spent.tokens + usage.input_tokens + usage.output_tokens, cost_usd: goal.spent.cost_usd + ('cost_usd' in cost ? cost.cost_usd : 0) }
     const conclusion = conclude(goal, message.content, findOverspent(setup.agent.goals, goal, spent, clock.now()))
@@ -68,34 +67,5 @@ function compose({ log }: TurnContext, served: ResolvedModel, { description, rub
   return {
     model: served.model, tools: [], json_schema: { name: 'outcome_verdict', schema: SCHEMA },
     messages: [{ role: 'system', content: SYSTEM }, { role: 'user', content: `Goal:\n${description}\n\nRubric:\n${rubric}\n\nTranscript of the work:\n${transcript}` }],
-  }
-}
-
-/** Retried as a call of the turn is. Nothing of it is streamed to readers: the verdict is what they see. */
-async function ask(turn: TurnContext, served: ResolvedModel, request: ModelRequest): Promise<ModelAnswer> {
-  const { clock, lease, limits } = turn
-  for (let attempt = 0; ; attempt++) {
-    try {
-      return await askOnce(turn, served, request)
-    } catch (thrown) {
-      lease.signal.throwIfAborted()
-      if (!(thrown instanceof ModelError) || !thrown.retryable || attempt >= limits.llm_retries) throw thrown
-      turn.report('warn', 'the evaluator failed, will retry', { attempt, category: thrown.category, error: thrown.message })
-      await sleep(clock, backoffMs(MODEL_BACKOFF, attempt, turn.random(), thrown.retryAfterMs), lease.signal)
-    }
-  }
-}
-
-async function askOnce({ clock, lease, limits }: TurnContext, served: ResolvedModel, request: ModelRequest): Promise<ModelAnswer> {
-  const cut = new AbortController()
-  const staleMs = 1000 * (served.reasoning ? limits.llm_stale_reasoning_s : limits.llm_stale_s)
-  const watch = watchSilence({ clock, heartbeatMs: staleMs, staleMs, onHeartbeat: () => {}, onStale: error => cut.abort(error) })
-  try {
-    return await served.provider.call(request, () => watch.alive(), AbortSignal.any([lease.signal, cut.signal]))
-  } catch (thrown) {
-    // The watcher's reason says more than the abort it caused.
-    throw cut.signal.aborted ? asError(cut.signal.reason) : thrown
-  } finally {
-    watch.stop()
   }
 }

@@ -1,4 +1,4 @@
-/** A call of a model that no reader follows (a summary, an expert): ended when the server has been silent for too long, retried where that can help. */
+/** A call of a model that no reader follows (a summary, an expert, a verdict): ended when the server has been silent for too long, retried where that can help. */
 import { asError, type Config } from '@cairn/protocol'
 import { backoffMs, MODEL_BACKOFF } from '../backoff.ts'
 import { type Clock, sleep } from '../clock.ts'

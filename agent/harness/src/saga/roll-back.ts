@@ -17,6 +17,7 @@ import { workspaceMask } from '../tools/workspace-mask.ts'
 import type { SessionLog } from '../turn/session-log.ts'
 import { sagaCompensate, sagaComplete, stepBegin, stepCommitted, stepFailed } from './events.ts'
 import { stepKeys } from './steps.ts'
+import { tellModel } from './tell-model.ts'
 
 const ERROR_CHARS = 500
 const EXECUTED: readonly SagaStep['state'][] = ['committed', 'compensating', 'compensated', 'compensation_failed']
@@ -59,8 +60,9 @@ export async function rollBack(deps: RollBackDeps): Promise<'done' | 'draining'>
     if (next.do === 'report') {
       const { steps_rolled_back, failed_steps } = next
       const failed = failed_steps.length > 0
+      const told = tellModel(saga)
       await log.append([
-        sagaCompensate({ saga_id: saga.saga_id, steps_rolled_back: [...steps_rolled_back], reason: saga.owed ?? 'unknown', timestamp: clock.now() / 1000, ...(failed ? { failed_steps: [...failed_steps] } : {}) }),
+        sagaCompensate({ saga_id: saga.saga_id, steps_rolled_back: [...steps_rolled_back], reason: saga.owed ?? 'unknown', timestamp: clock.now() / 1000, ...(failed ? { failed_steps: [...failed_steps] } : {}), ...(told === null ? {} : { told }) }),
         completeSaga(saga, failed ? 'escalated' : 'compensated', clock),
       ], { release_lease: true })
       return 'done'

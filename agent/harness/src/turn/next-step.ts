@@ -132,8 +132,8 @@ function request({ turn }: Position, { max_iterations }: TurnLimits, prods: read
 }
 
 /** Between turns: whether something entered the conversation since the last one ended. A failed turn is tried again as it stands. */
-function asksForTurn({ conversation, ended }: Position): boolean {
-  const last = conversation.deferred.at(-1) ?? conversation.entries.at(-1)
+function asksForTurn({ conversation, ended, rolled_back_id }: Position): boolean {
+  const last = [...conversation.entries.slice(-2), ...conversation.deferred].findLast(entry => entry.event_id !== rolled_back_id)
   return last !== undefined && (ended === null || ended.by === 'session.fail' || last.event_id > ended.id)
 }
 

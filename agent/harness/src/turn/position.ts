@@ -51,6 +51,8 @@ export type Position = {
   readonly goal: GoalState
   /** The running saga, or the last one. */
   readonly saga: SagaState
+  /** The rollback that the model is told of: news, and nothing to answer. */
+  readonly rolled_back_id: EventId | null
   /** Not replied to and not expanded yet. */
   readonly slashed: readonly Slashed[]
   /** A command was replied to since the last turn ended. */
@@ -62,7 +64,7 @@ export type Position = {
 const betweenTurns = { request: null, answer: null, cut_answers: 0, summarized: -1, replied: false } as const
 export const startPosition: Position = {
   last_id: 0, conversation: emptyConversation, turn: emptyTurn, ended: null, ...betweenTurns, questions: [], spoken_id: 0, last_user_text: null,
-  goal: null, saga: null, slashed: [], graded: null, measured: null, compacted: null,
+  goal: null, saga: null, rolled_back_id: null, slashed: [], graded: null, measured: null, compacted: null,
 }
 
 export function foldPosition(before: Position, event: SessionEvent): Position {
@@ -75,6 +77,7 @@ export function foldPosition(before: Position, event: SessionEvent): Position {
   switch (event.type) {
     case 'user.message': return heard(position, event)
     case 'skill.invoked': return { ...position, slashed: position.slashed.filter(message => message.event_id !== event.data.user_message_id) }
+    case 'saga.compensate': return { ...position, rolled_back_id: event.id }
     case 'span.outcome_evaluation_end': return before.goal?.open ? { ...position, graded: { response_id: before.goal.open.response_event_id, verdict_id: event.id } } : position
     case 'llm.request': return { ...position, request: sameIteration(before.request, event) ? { ...event, created_at: before.request.created_at } : event }
     case 'llm.response': return answered(position, event)

@@ -52,7 +52,7 @@ test('a pause rolls back in reverse: content is restored, a created file is gone
   expect([file('kept.txt'), file('made.txt')]).toEqual(['as it was', null])
   expect(booked.cancelled).toEqual([{ booking: 1, note: 'was room' }])
   const ids = events.flatMap(event => (event.type === 'saga.step_committed' && event.data.state === 'compensated' ? [event.data.step_id] : []))
-  expect(events.filter(event => event.type === 'saga.compensate').map(event => event.data)).toEqual([{ saga_id: ended.data.saga_id, steps_rolled_back: ids, reason: 'paused', timestamp: expect.any(Number) }])
+  expect(events.filter(event => event.type === 'saga.compensate').map(event => event.data)).toEqual([{ saga_id: ended.data.saga_id, steps_rolled_back: ids, reason: 'paused', timestamp: expect.any(Number), told: expect.stringContaining('Undone: book') }])
   expect(ended.data).toMatchObject({ status: 'compensated', steps_executed: 3 })
   expect(await stage.session()).toMatchObject({ status: 'paused', lease: null })
   expect(checkHistory(events, { settled: true })).toEqual([])
@@ -64,6 +64,9 @@ test('a pause rolls back in reverse: content is restored, a created file is gone
   const all = await stage.events()
   expect(sagaOf(all).slice(-2)).toEqual(['saga.start', 'saga.complete'])
   expect(stage.ran.filter(value => value === 'hang:1')).toHaveLength(1)
+  // The model is told before it reads what was said since, and nothing of it is answered for its own sake.
+  const told = stage.server.requests.at(-1)?.body.messages.map(message => String(message.content)) ?? []
+  expect(told.slice(-2)).toEqual([expect.stringMatching(/^\[Rolled back\]\nThe work was paused .*\nUndone: book \(.+\), write_file \(.+\), write_file \(.+\)\.$/s), 'again'])
   expect(checkHistory(all, { settled: true })).toEqual([])
 })
 
@@ -80,6 +83,22 @@ test('a stop rolls back and leaves the session active; a message that comes mean
   expect(events.filter(event => event.type === 'saga.compensate').map(event => event.data.reason)).toEqual(['stopped'])
   expect(file('kept.txt')).toBe('as it was')
   expect(checkHistory(events, { settled: true })).toEqual([])
+})
+
+test('a rollback is news for the model, and nothing that it is asked about', async () => {
+  const { stage } = await setSagaStage(working)
+  await using _ = stage
+  const harness = stage.start()
+  await stage.send('go')
+  await stage.next('tool.call', 5)
+  await stopSession(stage.deps, stage.session_id)
+  await stage.next('saga.complete')
+  const asked = stage.server.requests.length
+  await stage.send('/help')
+  await stage.until(events => events.some(event => event.type === 'llm.response' && event.data.finish_reason === 'command'))
+  await harness.idle()
+  expect(stage.server.requests).toHaveLength(asked)
+  expect(checkHistory(await stage.events())).toEqual([])
 })
 
 test('a session that fails rolls back; a tool that fails does not', async () => {
