@@ -1,0 +1,114 @@
+/** `cairn-tune eval` against what the real lm-evaluation-harness asked and scored; see reference/run_harness.sh. */
+import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { AUDIT_FILE, evaluate, extractAnswer, isExactMatch, FILTERS, type EvalOptions, type EvalProgress } from '../src/index.ts'
+import { readReplies, startScriptedServer } from './reference/scripted-server.ts'
+
+const read = (name: string) => readFileSync(new URL(`reference/${name}`, import.meta.url), 'utf8')
+const questions = read('questions.jsonl').trim().split('\n').map(line => JSON.parse(line) as { question: string; answer: string })
+const harness = JSON.parse(read('harness.json')) as {
+  results: Record<string, number>
+  judged: { index: number; filter: (typeof FILTERS)[number]; extracted: string; is_right: boolean }[]
+  requests: Record<string, unknown>[]
+}
+
+let outputDir: string
+beforeEach(async () => {
+  outputDir = await mkdtemp(join(tmpdir(), 'cairn-eval-'))
+})
+afterEach(() => rm(outputDir, { recursive: true }))
+
+const at = (url: string): EvalOptions => ({ url, model: 'adapter', questions, source: 'questions.jsonl', outputDir, wait: async () => undefined })
+const byPrompt = (a: Record<string, unknown>, b: Record<string, unknown>) => (String(a['prompt']) < String(b['prompt']) ? -1 : 1)
+
+test('both filters take from each reply what the harness takes, and judge it alike', () => {
+  const replies = readReplies()
+  const ours = harness.judged.map(({ index, filter }) => {
+    const { question = '', answer = '' } = questions[index] ?? {}
+    const extracted = extractAnswer(filter, replies[`Question: ${question}\nAnswer:`] ?? 'no such reply')
+    return { index, filter, extracted, is_right: isExactMatch(extracted, answer) }
+  })
+  expect(ours).toEqual(harness.judged)
+  expect(ours).toHaveLength(2 * questions.length)
+})
+
+test('the server is asked what the harness asks, and the numbers agree to the last digit', async () => {
+  await using server = await startScriptedServer()
+  const { scores } = await evaluate(at(server.url))
+  expect(server.asked.map(({ body }) => body).toSorted(byPrompt)).toEqual(harness.requests)
+  for (const filter of FILTERS) {
+    expect(scores[filter].accuracy).toBe(harness.results[`exact_match,${filter}`])
+    expect(scores[filter].stderr).toBe(harness.results[`exact_match_stderr,${filter}`])
+  }
+  const written = JSON.parse(await readFile(join(outputDir, 'results.json'), 'utf8')) as { results: { gsm8k: Record<string, number> } }
+  expect(written.results.gsm8k).toMatchObject(harness.results)
+})
+
+test('no more requests run at once than are allowed', async () => {
+  await using server = await startScriptedServer()
+  await evaluate({ ...at(server.url), concurrency: 5 })
+  expect(server.mostAtOnce()).toBeLessThanOrEqual(5)
+})
+
+test('a killed evaluation goes on without asking again, and ends with the same numbers', async () => {
+  const kill = new AbortController()
+  await using server = await startScriptedServer()
+  const onProgress = ({ done }: EvalProgress) => {
+    if (done === 30) kill.abort(new Error('killed'))
+  }
+  await expect(evaluate({ ...at(server.url), concurrency: 4, onProgress, signal: kill.signal })).rejects.toThrow('killed')
+  const answered = (await readFile(join(outputDir, AUDIT_FILE), 'utf8')).trim().split('\n').length - 1
+  expect(answered).toBeGreaterThanOrEqual(30)
+  expect(answered).toBeLessThan(questions.length)
+  // What a crash in the middle of a line leaves behind.
+  await appendFile(join(outputDir, AUDIT_FILE), '{"index":95,"question":"cut')
+  const before = server.asked.length
+  const { scores, resumed } = await evaluate(at(server.url))
+  expect(resumed).toBe(answered)
+  expect(server.asked.length - before).toBe(questions.length - answered)
+  expect(scores['strict-match'].accuracy).toBe(harness.results['exact_match,strict-match'])
+})
+
+test('the audit file of another evaluation is not continued', async () => {
+  await using server = await startScriptedServer()
+  await evaluate(at(server.url))
+  await expect(evaluate({ ...at(server.url), model: 'other' })).rejects.toThrow(/holds another evaluation .* give another output path/)
+})
+
+test('a request that fails twice is answered the third time', async () => {
+  const seen = new Map<unknown, number>()
+  await using server = await startScriptedServer({
+    trouble: ({ body }) => {
+      const times = (seen.get(body['prompt']) ?? 0) + 1
+      seen.set(body['prompt'], times)
+      return times < 3 ? { status: 503, body: 'busy' } : undefined
+    },
+  })
+  const { scores } = await evaluate(at(server.url))
+  expect(server.asked).toHaveLength(3 * questions.length)
+  expect(scores['strict-match'].accuracy).toBe(harness.results['exact_match,strict-match'])
+})
+
+test('three failures end the evaluation with what the server said, and keep what was answered', async () => {
+  const broken = `Question: ${questions[40]?.question ?? ''}\nAnswer:`
+  await using server = await startScriptedServer({ trouble: ({ body }) => (body['prompt'] === broken ? { status: 500, body: 'out of cache' } : undefined) })
+  await expect(evaluate({ ...at(server.url), concurrency: 2 })).rejects.toThrow(/POST .*completions: 500 out of cache/)
+  expect(server.asked.filter(({ body }) => body['prompt'] === broken)).toHaveLength(3)
+  expect((await readFile(join(outputDir, AUDIT_FILE), 'utf8')).split('\n').length).toBeGreaterThan(20)
+})
+
+test('a server that does not know the model is not asked again', async () => {
+  await using server = await startScriptedServer({ trouble: () => ({ status: 404, body: '{"error":{"message":"The model `adapter` does not exist."}}' }) })
+  await expect(evaluate({ ...at(server.url), concurrency: 1 })).rejects.toThrow('does not exist')
+  expect(server.asked).toHaveLength(1)
+})
+
+test.each([
+  ['localhost:8001', /expected the address of a server/],
+  ['http://127.0.0.1:1', /POST http:\/\/127\.0\.0\.1:1\/v1\/completions: /],
+])('an evaluation of %s says what was wrong', async (url, message) => {
+  await expect(evaluate(at(url))).rejects.toThrow(message)
+})
