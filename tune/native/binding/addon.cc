@@ -91,6 +91,12 @@ napi_value workspace_bytes(napi_env env, napi_callback_info info) {
   return make_number(env, double(engine_of(env, args.value[0]).workspace_bytes()));
 }
 
+napi_value workspace_bound_of(napi_env env, napi_callback_info info) {
+  Args<2> args(env, info);
+  const Engine& engine = engine_of(env, args.value[0]);
+  return make_number(env, double(workspace_bound(*external_of<ProgramHandle>(env, args.value[1]).program, engine.isa().rooms, engine.threads())));
+}
+
 napi_value peak(napi_env env, napi_callback_info info) {
   Args<2> args(env, info);
   const Isa& isa = engine_of(env, args.value[0]).isa();
@@ -180,6 +186,7 @@ napi_value initialise(napi_env env, napi_value exports) {
     export_function<create_engine>(env, exports, "createEngine");
     export_function<close_engine>(env, exports, "closeEngine");
     export_function<workspace_bytes>(env, exports, "workspaceBytes");
+    export_function<workspace_bound_of>(env, exports, "workspaceBound");
     export_function<peak>(env, exports, "peak");
     export_function<compile>(env, exports, "compile");
     export_function<run>(env, exports, "run");

@@ -34,6 +34,22 @@ struct Call {
 
 using Kernel = void (*)(Call& call);
 
+constexpr int kRoomSlots = 8;
+
+// Bytes that a kernel asks of each slot of the workspace.
+struct Rooms {
+  // How many threads will share out the work.
+  int threads;
+  size_t shared[kRoomSlots]{}, own[kRoomSlots]{};
+
+  void add_shared(int slot, size_t bytes) { shared[slot] = shared[slot] > bytes ? shared[slot] : bytes; }
+  // For each thread.
+  void add_own(int slot, size_t bytes) { own[slot] = own[slot] > bytes ? own[slot] : bytes; }
+};
+
+// Counts what a kernel will ask for, from shapes and attributes alone: no tensor has data yet. What depends on data counts at its largest.
+using RoomsOf = void (*)(const Call& call, Rooms& rooms);
+
 // Room shared by all threads of a step; slots are independent. Not for use inside a parallel section.
 void* shared_room(Workspace* workspace, int slot, size_t bytes);
 // Room of one thread; its contents do not outlive the parallel section. Slots are independent.

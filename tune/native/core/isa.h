@@ -10,6 +10,7 @@ namespace cairn {
 struct Isa {
   const char* name;
   const Kernel* kernels;
+  const RoomsOf* rooms;
   // Arithmetic in a loop that never leaves the registers, in FLOP/s: the ceiling that benchmarks divide by.
   double (*peak)(Arithmetic arithmetic);
 };

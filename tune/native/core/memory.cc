@@ -49,6 +49,13 @@ void* allocate_aligned(size_t bytes) {
   return data;
 }
 
+size_t allocated_bytes(size_t bytes) {
+#if defined(__linux__)
+  if (is_large(bytes)) return round_up(bytes, kHugePage);
+#endif
+  return round_up(bytes, kCacheLine);
+}
+
 void free_aligned(void* data, size_t bytes) {
   if (!data) return;
 #if defined(__linux__)

@@ -6,6 +6,8 @@ namespace cairn {
 
 // Zeroed. Pages of a large block take room only once they are touched. Throws std::bad_alloc.
 void* allocate_aligned(size_t bytes);
+// What a block of that many bytes takes, in whole cache lines or pages.
+size_t allocated_bytes(size_t bytes);
 // `bytes` as it was asked for.
 void free_aligned(void* data, size_t bytes);
 

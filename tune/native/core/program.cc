@@ -118,6 +118,30 @@ void check_bindings(const Program& program, const Buffer& arena, const std::vect
   }
 }
 
+namespace {
+
+// The tensors and attributes of one step, as kernels are handed them.
+Call call_of(const Program& program, const Step& step, const std::vector<Tensor>& tensors) {
+  const OpInfo& info = kOps[int(step.op)];
+  Call call{};
+  for (int i = 0; i < info.inputs; i++) call.in[i] = step.in[i] < 0 ? nullptr : &tensors[size_t(step.in[i])];
+  for (int i = 0; i < info.outputs; i++) call.out[i] = &tensors[size_t(step.out[i])];
+  call.attrs = program.attrs.data() + step.attrs;
+  return call;
+}
+
+}  // namespace
+
+size_t workspace_bound(const Program& program, const RoomsOf* rooms_of, int threads) {
+  Rooms rooms{threads};
+  for (const Step& step : program.steps) {
+    if (rooms_of[int(step.op)]) rooms_of[int(step.op)](call_of(program, step, program.tensors), rooms);
+  }
+  size_t sum = 0;
+  for (int slot = 0; slot < kRoomSlots; slot++) sum += allocated_bytes(rooms.shared[slot]) + size_t(threads) * allocated_bytes(rooms.own[slot]);
+  return sum;
+}
+
 RunResult run_program(const Program& program, const Kernel* kernels, const Buffer& arena, const std::vector<Buffer>& bindings, Pool& pool, Workspace& workspace,
                       const std::atomic<bool>& cancel) {
   using Clock = std::chrono::steady_clock;
@@ -132,11 +156,7 @@ RunResult run_program(const Program& program, const Kernel* kernels, const Buffe
       result.cancelled = true;
       return result;
     }
-    const OpInfo& info = kOps[int(step.op)];
-    Call call{};
-    for (int i = 0; i < info.inputs; i++) call.in[i] = step.in[i] < 0 ? nullptr : &tensors[size_t(step.in[i])];
-    for (int i = 0; i < info.outputs; i++) call.out[i] = &tensors[size_t(step.out[i])];
-    call.attrs = program.attrs.data() + step.attrs;
+    Call call = call_of(program, step, tensors);
     call.pool = &pool;
     call.workspace = &workspace;
     auto start = Clock::now();

@@ -52,6 +52,9 @@ struct RunResult {
   std::vector<double> spent = std::vector<double>(kOpCount, 0.0);
 };
 
+// Bytes that a workspace has at most after a run of the program on `threads` threads.
+size_t workspace_bound(const Program& program, const RoomsOf* rooms_of, int threads);
+
 // Walks the steps; looks at `cancel` between two of them.
 RunResult run_program(const Program& program, const Kernel* kernels, const Buffer& arena, const std::vector<Buffer>& bindings, Pool& pool, Workspace& workspace,
                       const std::atomic<bool>& cancel);

@@ -82,6 +82,10 @@ inline const int32_t* ints_of(const Tensor& t) { return reinterpret_cast<const i
 // Slots of thread_room that rows are widened into.
 inline float* row_slot(const Call& call, int thread, int slot, int64_t n) { return static_cast<float*>(thread_room(call.workspace, thread, slot, size_t(n) * 4)); }
 
+inline void add_row_slots(Rooms& rooms, int slots, int64_t n) {
+  for (int slot = 0; slot < slots; slot++) rooms.add_own(slot, size_t(n) * 4);
+}
+
 constexpr int64_t kRowsPerTask = 16;
 constexpr int64_t kElementsPerTask = 16384;
 

@@ -20,6 +20,11 @@ void sum_squares(Call& call) {
   floats_of(*call.out[sum_squares_out::y])[0] = float(sum);
 }
 
+void sum_squares_rooms(const Call& call, Rooms& rooms) {
+  rooms.add_shared(0, size_t(ceil_div(call.in[sum_squares_in::x]->count, kElementsPerTask) + 1) * 4);
+  add_row_slots(rooms, 1, kElementsPerTask);
+}
+
 void clip_factor(Call& call) {
   const double sum = double(floats_of(*call.in[clip_factor_in::sum_squares])[0]), count = double(floats_of(*call.in[clip_factor_in::count])[0]);
   const double limit = double(ClipFactorAttrs::read(call.attrs).max_norm);
@@ -50,5 +55,7 @@ void adamw(Call& call) {
     }
   });
 }
+
+void adamw_rooms(const Call&, Rooms& rooms) { add_row_slots(rooms, 1, kElementsPerTask); }
 
 }  // namespace cairn::CAIRN_ISA

@@ -14,19 +14,33 @@ namespace {
 constexpr int64_t BR = 64;      // queries in a tile
 constexpr int64_t BC = 2 * NR;  // keys in a tile
 
-struct Shape {
+// Sizes, known before there is data.
+struct Sizes {
   int64_t tokens, heads, kv_heads, width, padded;  // padded: width in whole vectors
   float scale;
   Words words;
   bool pairs;
   int64_t width_words, query_words, key_words;  // words of a run over width, BR and BC
-  const int32_t* ends;
   int64_t documents;
 
-  Shape(const Tensor& q, const Tensor& cu_seqlens, int64_t heads, int64_t kv_heads, float scale)
+  Sizes(const Tensor& q, const Tensor& cu_seqlens, int64_t heads, int64_t kv_heads, float scale)
       : tokens(q.dims[0]), heads(heads), kv_heads(kv_heads), width(q.dims[1] / heads), padded(ceil_div(width, VL) * VL), scale(scale),
         words(words_for(q.dtype == Dtype::bf16 ? Arithmetic::bf16 : Arithmetic::f32)), pairs(words == Words::pairs), width_words(word_count(words, width)),
-        query_words(word_count(words, BR)), key_words(word_count(words, BC)), ends(ints_of(cu_seqlens)), documents(cu_seqlens.dims[0] - 1) {
+        query_words(word_count(words, BR)), key_words(word_count(words, BC)), documents(cu_seqlens.dims[0] - 1) {}
+
+  // Most tiles of `size` rows that documents can have: each but the full ones ends one.
+  int64_t most_tiles(int64_t size) const { return min64(tokens, tokens / size + documents); }
+  // Words of one tile of keys and one of values, packed.
+  int64_t key_size() const { return BC * width_words; }
+  int64_t value_size() const { return key_words * padded; }
+  size_t packed_bytes(int64_t key_tiles) const { return size_t(kv_heads * key_tiles * (key_size() + value_size()) + 1) * 4; }
+  size_t forward_bytes() const { return size_t(BR * (width_words + key_words + BC + padded + 4 * VL)) * 4; }
+};
+
+struct Shape : Sizes {
+  const int32_t* ends;
+
+  Shape(const Tensor& q, const Tensor& cu_seqlens, int64_t heads, int64_t kv_heads, float scale) : Sizes(q, cu_seqlens, heads, kv_heads, scale), ends(ints_of(cu_seqlens)) {
     if (heads % kv_heads) throw std::runtime_error("heads must be a multiple of kv_heads");
     if (documents < 0 || ends[0] != 0 || ends[documents] != tokens) throw std::runtime_error("cu_seqlens must run from 0 to the number of tokens");
     for (int64_t i = 0; i < documents; i++)
@@ -97,6 +111,8 @@ int64_t list_tiles(const Shape& s, int64_t size, Tile* to) {
   return count;
 }
 
+inline size_t tile_bytes(int64_t tiles) { return size_t(tiles + 1) * sizeof(Tile); }
+
 void forward_tile(const Shape& s, Call& call, const HeadRows& q, int64_t head, Tile tile, const uint32_t* keys, const uint32_t* values, uint32_t* room) {
   const Tensor &y = *call.out[attention_out::y], &lse = *call.out[attention_out::lse];
   const int64_t start = s.ends[tile.document], length = s.length(tile.document), row0 = tile.index * BR, rows = min64(BR, length - row0);
@@ -166,7 +182,7 @@ struct Room {
   float *dk, *dv, *dq, *delta, *grid, *dgrid;
   int64_t size;
 
-  Room(const Shape& s, int64_t length, uint32_t* at) {
+  Room(const Sizes& s, int64_t length, uint32_t* at) {
     const int64_t key_tiles = ceil_div(length, BC), query_tiles = ceil_div(length, BR);
     Cutter cut{at};
     keys = cut.take(key_tiles * BC * s.width_words);
@@ -217,12 +233,12 @@ void attention(Call& call) {
   const Tensor &q = *call.in[attention_in::q], &k = *call.in[attention_in::k], &v = *call.in[attention_in::v];
   const auto attrs = AttentionAttrs::read(call.attrs);
   const Shape s(q, *call.in[attention_in::cu_seqlens], attrs.heads, attrs.kv_heads, attrs.scale);
-  const int64_t key_tiles = list_tiles(s, BC, nullptr), query_tiles = list_tiles(s, BR, nullptr), key_size = BC * s.width_words, value_size = s.key_words * s.padded;
-  Tile* keys = static_cast<Tile*>(shared_room(call.workspace, 0, size_t(key_tiles + query_tiles + 1) * sizeof(Tile)));
+  const int64_t key_tiles = list_tiles(s, BC, nullptr), query_tiles = list_tiles(s, BR, nullptr), key_size = s.key_size(), value_size = s.value_size();
+  Tile* keys = static_cast<Tile*>(shared_room(call.workspace, 0, tile_bytes(key_tiles + query_tiles)));
   Tile* queries = keys + key_tiles;
   list_tiles(s, BC, keys);
   list_tiles(s, BR, queries);
-  uint32_t* packed = static_cast<uint32_t*>(shared_room(call.workspace, 1, size_t(s.kv_heads * key_tiles * (key_size + value_size) + 1) * 4));
+  uint32_t* packed = static_cast<uint32_t*>(shared_room(call.workspace, 1, s.packed_bytes(key_tiles)));
   uint32_t* packed_values = packed + s.kv_heads * key_tiles * key_size;
   parallel(call, s.kv_heads * key_tiles, [&](int64_t task, int) {
     const int64_t head = task / key_tiles, tile = task % key_tiles;
@@ -235,9 +251,26 @@ void attention(Call& call) {
     const int64_t head = task % s.heads, tile = query_tiles - 1 - task / s.heads, kv = head * s.kv_heads / s.heads;
     int64_t first = 0;
     while (keys[first].document != queries[tile].document) first++;
-    uint32_t* room = static_cast<uint32_t*>(thread_room(call.workspace, thread, 0, size_t(BR * (s.width_words + s.key_words + BC + s.padded + 4 * VL)) * 4));
+    uint32_t* room = static_cast<uint32_t*>(thread_room(call.workspace, thread, 0, s.forward_bytes()));
     forward_tile(s, call, head_of(q, head, s.width), head, queries[tile], packed + (kv * key_tiles + first) * key_size, packed_values + (kv * key_tiles + first) * value_size, room);
   });
+}
+
+void attention_rooms(const Call& call, Rooms& rooms) {
+  const auto attrs = AttentionAttrs::read(call.attrs);
+  const Sizes s(*call.in[attention_in::q], *call.in[attention_in::cu_seqlens], attrs.heads, attrs.kv_heads, attrs.scale);
+  rooms.add_shared(0, tile_bytes(s.most_tiles(BC) + s.most_tiles(BR)));
+  rooms.add_shared(1, s.packed_bytes(s.most_tiles(BC)));
+  rooms.add_own(0, s.forward_bytes());
+}
+
+void attention_grad_rooms(const Call& call, Rooms& rooms) {
+  const auto attrs = AttentionGradAttrs::read(call.attrs);
+  const Sizes s(*call.in[attention_grad_in::q], *call.in[attention_grad_in::cu_seqlens], attrs.heads, attrs.kv_heads, attrs.scale);
+  // At most one document of all tokens.
+  rooms.add_own(0, size_t(Room(s, s.tokens, nullptr).size) * 4);
+  rooms.add_own(1, size_t(s.width) * 4);
+  rooms.add_own(2, size_t(s.width) * 4);
 }
 
 void attention_grad(Call& call) {

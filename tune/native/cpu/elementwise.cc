@@ -55,6 +55,8 @@ void embed(Call& call) {
   });
 }
 
+void embed_rooms(const Call& call, Rooms& rooms) { add_row_slots(rooms, 1, call.in[embed_in::table]->dims[1]); }
+
 // Columns are shared out; each is summed from the first row to the last.
 void embed_grad(Call& call) {
   const Tensor &dy = *call.in[embed_grad_in::dy], &ids = *call.in[embed_grad_in::ids], &dtable = *call.out[embed_grad_out::dtable];

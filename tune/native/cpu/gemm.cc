@@ -95,24 +95,57 @@ inline void multiply_region(const Gemm& g, bool pairs, const Region& r, float* t
   }
 }
 
+// Sizes that the loops follow.
+struct Loops {
+  Words words;
+  int64_t total, passes, panels;
+
+  explicit Loops(const Gemm& g)
+      : words(words_for(g.arithmetic)), total(word_count(words, g.pair[0].k) + word_count(words, g.pair[1].k)), passes(max64(1, ceil_div(total, kPassWords))), panels(ceil_div(g.n, NR)) {}
+
+  // The longest pass.
+  int64_t most_words() const { return max64(1, ceil_div(total, passes)); }
+  // A task's f32 sums are kept beside its tile where k has several blocks.
+  bool needs_sums(int64_t count) const { return count > kBlockWords + kBlockWords / 2 && passes == 1; }
+};
+
+constexpr int64_t kTileFloats = (kChunkRows + 2) * NR;
+
+// Enough tasks that every thread is busy to the end: groups of panels, of `width` panels that are packed.
+inline int64_t groups_of(int64_t width, int64_t chunks, int threads) { return min64(width, max64(1, ceil_div(4 * threads, chunks))); }
+
+inline size_t kept_bytes(int64_t rows, int64_t panels) { return size_t(ceil_div(rows, kChunkRows) * kChunkRows * panels * NR) * 4; }
+inline size_t a_bytes(int64_t rows, int64_t words) { return size_t(padded_rows(rows) * max64(words, 1)) * 4; }
+inline size_t b_bytes(int64_t panels, int64_t words) { return size_t(min64(panels, kBlockPanels) * NR * max64(words, 1)) * 4; }
+
 }  // namespace
 
+void gemm_rooms(const Gemm& g, Rooms& rooms) {
+  const Loops loops(g);
+  const int64_t rows = min64(kBlockRows, g.m), width = min64(loops.panels, kBlockPanels);
+  if (rows == 0 || width == 0) return;
+  if (loops.passes > 1) rooms.add_shared(kGemmSums, kept_bytes(rows, loops.panels));
+  rooms.add_shared(kGemmA, a_bytes(rows, loops.most_words()));
+  rooms.add_shared(kGemmB, b_bytes(loops.panels, loops.most_words()));
+  const int64_t panels = ceil_div(width, groups_of(width, ceil_div(rows, kChunkRows), rooms.threads));
+  rooms.add_own(kGemmTile, size_t(kTileFloats + (loops.needs_sums(loops.total) ? panels * kChunkRows * NR : 0)) * 4);
+}
+
 void gemm(const Call& call, const Gemm& g) {
-  const Words words = words_for(g.arithmetic);
+  const Loops loops(g);
+  const Words words = loops.words;
+  const int64_t total = loops.total, passes = loops.passes, panels = loops.panels;
   const bool pairs = words == Words::pairs;
-  const int64_t total = word_count(words, g.pair[0].k) + word_count(words, g.pair[1].k);
-  const int64_t passes = max64(1, ceil_div(total, kPassWords));
-  const int64_t panels = ceil_div(g.n, NR);
 
   for (int64_t m0 = 0; m0 < g.m; m0 += kBlockRows) {
-    const int64_t rows = min64(kBlockRows, g.m - m0), sum_rows = ceil_div(rows, kChunkRows) * kChunkRows, chunks = ceil_div(rows, kChunkRows);
+    const int64_t rows = min64(kBlockRows, g.m - m0), chunks = ceil_div(rows, kChunkRows), sum_rows = chunks * kChunkRows;
     // Sums of all columns outlive a pass only where there are several.
-    float* kept = passes > 1 ? static_cast<float*>(shared_room(call.workspace, kGemmSums, size_t(sum_rows * panels * NR) * 4)) : nullptr;
+    float* kept = passes > 1 ? static_cast<float*>(shared_room(call.workspace, kGemmSums, kept_bytes(rows, panels))) : nullptr;
     for (int64_t pass = 0; pass < passes; pass++) {
       const WordSpan span{total * pass / passes, total * (pass + 1) / passes};
       const int64_t count = span.last - span.first;
-      uint32_t* a = static_cast<uint32_t*>(shared_room(call.workspace, kGemmA, size_t(padded_rows(rows) * max64(count, 1)) * 4));
-      uint32_t* b = static_cast<uint32_t*>(shared_room(call.workspace, kGemmB, size_t(min64(panels, kBlockPanels) * NR * max64(count, 1)) * 4));
+      uint32_t* a = static_cast<uint32_t*>(shared_room(call.workspace, kGemmA, a_bytes(rows, count)));
+      uint32_t* b = static_cast<uint32_t*>(shared_room(call.workspace, kGemmB, b_bytes(panels, count)));
       parallel_spans(call, rows, 64, [&](int64_t first, int64_t last, int) {
         pack_span<MR>(words, g, true, m0 + first, last - first, span, a + first * count, count * MR);
       });
@@ -122,16 +155,15 @@ void gemm(const Call& call, const Gemm& g) {
           const int64_t column = (panel0 + i) * NR, columns = min64(NR, g.n - column);
           pack_b(words, g, column, columns, int(ceil_div(columns, VL)), span, b + i * NR * count);
         });
-        // Enough tasks that every thread is busy to the end.
-        const int64_t groups = min64(width, max64(1, ceil_div(4 * thread_count(call.pool), chunks)));
-        const bool needs_sums = count > kBlockWords + kBlockWords / 2 && passes == 1;
+        const int64_t groups = groups_of(width, chunks, thread_count(call.pool));
+        const bool needs_sums = loops.needs_sums(count);
         parallel(call, chunks * groups, [&](int64_t task, int thread) {
           const int64_t chunk = task / groups, group = task % groups, from = width * group / groups, to = width * (group + 1) / groups;
-          const int64_t tile_size = (kChunkRows + 2) * NR, own = needs_sums ? (to - from) * kChunkRows * NR : 0;
-          float* tile = static_cast<float*>(thread_room(call.workspace, thread, kGemmTile, size_t(tile_size + own) * 4));
+          const int64_t own = needs_sums ? (to - from) * kChunkRows * NR : 0;
+          float* tile = static_cast<float*>(thread_room(call.workspace, thread, kGemmTile, size_t(kTileFloats + own) * 4));
           Region r{m0, chunk * kChunkRows, min64(rows, (chunk + 1) * kChunkRows), panel0 + from, panel0 + to, span, a, b + from * NR * count, nullptr, 0, pass == 0, pass + 1 == passes};
           if (kept) r.sums = kept + ((panel0 + from) * sum_rows + chunk * kChunkRows) * NR, r.sums_stride = sum_rows * NR;
-          else if (needs_sums) r.sums = tile + tile_size, r.sums_stride = kChunkRows * NR;
+          else if (needs_sums) r.sums = tile + kTileFloats, r.sums_stride = kChunkRows * NR;
           multiply_region(g, pairs, r, tile);
         });
       }

@@ -31,6 +31,8 @@ enum : int { kGemmA = 5, kGemmB = 6, kGemmSums = 7, kGemmTile = 7 };
 
 namespace CAIRN_ISA {
 void gemm(const Call& call, const Gemm& g);
+// What it will ask for; looks at sizes and arithmetic only.
+void gemm_rooms(const Gemm& g, Rooms& rooms);
 }
 
 }  // namespace cairn

@@ -71,6 +71,18 @@ float loss_and_gradient(T* z, int64_t n, int32_t target) {
   return __builtin_logf(sum) + (most - wanted);
 }
 
+inline Dtype logits_dtype(Arithmetic arithmetic) { return arithmetic == Arithmetic::bf16 ? Dtype::bf16 : Dtype::f32; }
+inline size_t logits_bytes(int64_t rows, int64_t vocab, Arithmetic arithmetic) { return size_t(rows * vocab) * element_size(logits_dtype(arithmetic)); }
+
+// The first chunk is the longest.
+void count_rooms(Rooms& rooms, const Tensor& x, const Tensor& weight, Arithmetic arithmetic, int64_t chunk, bool trains) {
+  const int64_t rows = min64(chunk, x.dims[0]), columns = x.dims[1], vocab = weight.dims[0];
+  rooms.add_shared(0, logits_bytes(rows, vocab, arithmetic));
+  gemm_rooms({rows, vocab, {{{}, {}, columns}, {}}, 1.0f, arithmetic, nullptr, {}}, rooms);
+  gemm_rooms({rows, columns, {{{}, {}, vocab}, {}}, 1.0f, arithmetic, nullptr, {}}, rooms);
+  if (trains) gemm_rooms({vocab, columns, {{{}, {}, rows}, {}}, 1.0f, arithmetic, nullptr, {}}, rooms);
+}
+
 void run(Call& call, const Tensor& x, const Tensor& weight, const Tensor& targets, Arithmetic arithmetic, int64_t chunk, const Tensor* dweight) {
   const Tensor &losses = *call.out[head_loss_out::losses], &dx = *call.out[head_loss_out::dx];
   const int64_t tokens = x.dims[0], columns = x.dims[1], vocab = weight.dims[0];
@@ -79,9 +91,9 @@ void run(Call& call, const Tensor& x, const Tensor& weight, const Tensor& target
   for (int64_t t = 0; t < tokens; t++)
     if (target[t] != kIgnored && (target[t] < 0 || target[t] >= vocab)) throw std::runtime_error("a target lies outside the vocabulary");
 
-  const Dtype dtype = arithmetic == Arithmetic::bf16 ? Dtype::bf16 : Dtype::f32;
+  const Dtype dtype = logits_dtype(arithmetic);
   Tensor logits{dtype, 2, {min64(chunk, tokens), vocab, 0, 0}, 0, nullptr};
-  logits.data = static_cast<char*>(shared_room(call.workspace, 0, size_t(logits.dims[0] * vocab) * element_size(dtype)));
+  logits.data = static_cast<char*>(shared_room(call.workspace, 0, logits_bytes(logits.dims[0], vocab, arithmetic)));
   for (int64_t first = 0; first < tokens; first += chunk) {
     const int64_t rows = min64(chunk, tokens - first);
     const Stored z = plain(logits.data, dtype, vocab), rows_of_x = plain(x.data + first * columns * int64_t(element_size(x.dtype)), x.dtype, columns);
@@ -112,6 +124,16 @@ void head_loss_trained(Call& call) {
   const auto attrs = HeadLossTrainedAttrs::read(call.attrs);
   run(call, *call.in[head_loss_trained_in::x], *call.in[head_loss_trained_in::weight], *call.in[head_loss_trained_in::targets], attrs.arithmetic, attrs.chunk,
       call.out[head_loss_trained_out::dweight]);
+}
+
+void head_loss_rooms(const Call& call, Rooms& rooms) {
+  const auto attrs = HeadLossAttrs::read(call.attrs);
+  count_rooms(rooms, *call.in[head_loss_in::x], *call.in[head_loss_in::weight], attrs.arithmetic, attrs.chunk, false);
+}
+
+void head_loss_trained_rooms(const Call& call, Rooms& rooms) {
+  const auto attrs = HeadLossTrainedAttrs::read(call.attrs);
+  count_rooms(rooms, *call.in[head_loss_trained_in::x], *call.in[head_loss_trained_in::weight], attrs.arithmetic, attrs.chunk, true);
 }
 
 }  // namespace cairn::CAIRN_ISA

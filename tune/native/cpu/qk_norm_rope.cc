@@ -92,18 +92,24 @@ void qk_norm_rope_grad(Call& call) {
   });
 }
 
+constexpr int64_t kRowsPerSum = 64;
+
+void qk_norm_rope_weight_grad_rooms(const Call& call, Rooms& rooms) {
+  const Tensor& x = *call.in[qk_norm_rope_weight_grad_in::x];
+  rooms.add_shared(0, size_t(ceil_div(x.dims[0], kRowsPerSum) * (x.dims[1] / QkNormRopeWeightGradAttrs::read(call.attrs).heads)) * 4);
+}
+
 // Rows are summed in spans of fixed size, and the spans in order.
 void qk_norm_rope_weight_grad(Call& call) {
   const Tensor &dy = *call.in[qk_norm_rope_weight_grad_in::dy], &x = *call.in[qk_norm_rope_weight_grad_in::x];
   const Heads h(x, QkNormRopeWeightGradAttrs::read(call.attrs).heads, *call.in[qk_norm_rope_weight_grad_in::positions], *call.in[qk_norm_rope_weight_grad_in::cos_sin]);
   const float* rstd = floats_of(*call.in[qk_norm_rope_weight_grad_in::rstd]);
   float* dweight = floats_of(*call.out[qk_norm_rope_weight_grad_out::dweight]);
-  constexpr int64_t kRows = 64;
-  const int64_t spans = ceil_div(h.rows, kRows);
+  const int64_t spans = ceil_div(h.rows, kRowsPerSum);
   float* partial = static_cast<float*>(shared_room(call.workspace, 0, size_t(spans * h.width) * 4));
-  parallel_spans(call, h.rows, kRows, [&](int64_t first, int64_t last, int) {
+  parallel_spans(call, h.rows, kRowsPerSum, [&](int64_t first, int64_t last, int) {
     float x_room[kMaxHead], dy_room[kMaxHead], back[kMaxHead];
-    float* sum = partial + first / kRows * h.width;
+    float* sum = partial + first / kRowsPerSum * h.width;
     std::memset(sum, 0, size_t(h.width) * 4);
     for (int64_t t = first; t < last; t++) {
       for (int64_t head = 0; head < h.heads; head++) {

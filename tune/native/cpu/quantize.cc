@@ -162,6 +162,16 @@ void quantize(Call& call) {
   }
 }
 
+void quantize_rooms(const Call& call, Rooms& rooms) {
+  const Tensor &x = *call.in[quantize_in::x], &y = *call.out[quantize_out::y];
+  if (y.dtype == Dtype::fp8_tiles) add_row_slots(rooms, 1, kFp8Tile);
+  if (y.dtype == Dtype::nvfp4) rooms.add_shared(0, size_t(ceil_div(x.count, kElementsPerTask) + 1) * 4);
+  if (y.dtype == Dtype::nf4) rooms.add_shared(0, size_t(x.count / kNf4Block + 1) * 4);
+  if (y.dtype == Dtype::nvfp4 || y.dtype == Dtype::mxfp4 || y.dtype == Dtype::nf4) add_row_slots(rooms, 1, kElementsPerTask);
+}
+
+void dequantize_rooms(const Call& call, Rooms& rooms) { add_row_slots(rooms, 1, call.in[dequantize_in::x]->dims[1]); }
+
 void dequantize(Call& call) {
   const Tensor &x = *call.in[dequantize_in::x], &y = *call.out[dequantize_out::y];
   const Stored stored = stored_of(x);

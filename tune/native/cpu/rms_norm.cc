@@ -23,6 +23,8 @@ void rms_norm(Call& call) {
   });
 }
 
+void rms_norm_rooms(const Call& call, Rooms& rooms) { add_row_slots(rooms, 3, call.in[rms_norm_in::x]->dims[1]); }
+
 void rms_norm_grad(Call& call) {
   const Tensor &dy = *call.in[rms_norm_grad_in::dy], &x = *call.in[rms_norm_grad_in::x], &weight = *call.in[rms_norm_grad_in::weight];
   const Tensor& dx = *call.out[rms_norm_grad_out::dx];
@@ -40,6 +42,8 @@ void rms_norm_grad(Call& call) {
     }
   });
 }
+
+void rms_norm_grad_rooms(const Call& call, Rooms& rooms) { add_row_slots(rooms, 4, call.in[rms_norm_grad_in::x]->dims[1]); }
 
 // Columns are shared out, and each column is summed from the first row to the last, so the sum is the same for every number of threads.
 void rms_norm_weight_grad(Call& call) {

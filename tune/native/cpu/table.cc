@@ -5,5 +5,7 @@ namespace cairn::CAIRN_ISA {
 
 extern const Kernel* const kTable;
 const Kernel* const kTable = kKernels;
+extern const RoomsOf* const kRoomsTable;
+const RoomsOf* const kRoomsTable = kRooms;
 
 }  // namespace cairn::CAIRN_ISA

@@ -27,7 +27,10 @@ export type Engine = {
   allocate(bytes: number): Uint8Array
   /** Runs a program; rejects with the signal's reason when aborted, which takes effect between two ops. */
   run(program: Executable, arena: Uint8Array, bindings: readonly ArrayBufferView[], options?: RunOptions): Promise<RunReport>
+  /** Bytes that kernels keep beside the tensors, so far. */
   workspaceBytes(): number
+  /** Bytes that they keep at most once a program has run, before it runs: a function of its shapes, the threads and the instruction set. */
+  workspaceBound(program: Executable): number
   peakFlops(arithmetic: Arithmetic): number
   /** Stops the threads. A run in flight is cancelled. */
   close(): void
@@ -76,6 +79,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
     allocate: bytes => new Uint8Array(addon.allocate(bytes)),
     run,
     workspaceBytes: () => addon.workspaceBytes(engine),
+    workspaceBound: program => addon.workspaceBound(engine, program),
     peakFlops: arithmetic => addon.peak(engine, arithmetic),
     close,
     [Symbol.dispose]: close,

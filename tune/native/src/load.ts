@@ -18,6 +18,8 @@ export type Addon = {
   closeEngine(engine: Handle<'engine'>): void
   /** Bytes that an engine's kernels keep beside the tensors. */
   workspaceBytes(engine: Handle<'engine'>): number
+  /** Bytes that they keep at most after runs of a program. */
+  workspaceBound(engine: Handle<'engine'>, program: Handle<'program'>): number
   /** FLOP/s of one thread in a loop that never leaves the registers. */
   peak(engine: Handle<'engine'>, arithmetic: string): number
   compile(code: Int32Array, attrs: Float64Array, places: Float64Array): Handle<'program'>

@@ -13,7 +13,14 @@ export type Prepared = {
   readonly bindings: readonly string[]
   /** Bytes of one of those buffers. */
   bytesOf(binding: string): number
+  /** Bytes that kernels work in beside arena and buffers, at most: what a plan's bytes do not count. */
+  readonly workspaceBytes: number
   run(buffers: Buffers, options?: RunOptions): Promise<RunReport>
+}
+
+/** Bytes that an engine's kernels need at most to run a program, beside its arena and buffers; nothing is allocated for it. */
+export function workspaceBytes(engine: Engine, program: Program, plan: Plan = planMemory(program)): number {
+  return engine.workspaceBound(engine.compile(flatten(program, plan.placements)))
 }
 
 /** Readies a program for runs. The arena is allocated here and reused by each run. */
@@ -32,6 +39,7 @@ export function prepare(engine: Engine, program: Program, plan: Plan = planMemor
 
   return {
     plan,
+    workspaceBytes: engine.workspaceBound(executable),
     bindings: flat.bindings,
     bytesOf(binding) {
       const tensor = types.get(binding)

@@ -1,0 +1,31 @@
+/** The bound on the workspace: what an estimate counts before anything runs is what kernels then ask for. */
+import { expect, test } from 'vitest'
+import { createEngine } from '@cairn-tune/native'
+import { createRecorder, prepare, workspaceBytes } from '@cairn-tune/program'
+import { CASES } from './cases.ts'
+import { runNative } from './one-op.ts'
+import { recordToy } from './toy.ts'
+
+/** Attention's rooms depend on where documents end, which shapes do not say: the bound is that of the worst. */
+const isExact = (op: string) => !op.startsWith('attention')
+
+test('on one thread every op takes the bytes that were foretold', async () => {
+  for (const one of CASES) {
+    using engine = await createEngine({ threads: 1 })
+    const g = createRecorder()
+    const given = Object.fromEntries(Object.entries(one.inputs).map(([name, value]) => [name, value && g.input(name, value.dtype, value.shape)]))
+    const foretold = workspaceBytes(engine, g.finish(g.step(one.op, given, one.attrs)))
+    await runNative(engine, one.op, one.inputs, one.attrs)
+    const taken = engine.workspaceBytes()
+    expect(taken, `${one.op} ${one.name}`).toBeLessThanOrEqual(foretold)
+    if (isExact(one.op)) expect(foretold, `${one.op} ${one.dtype} ${one.name}`).toBe(taken)
+  }
+})
+
+test('more threads ask for more, and a prepared program knows it too', async () => {
+  const { program } = recordToy('f32')
+  using alone = await createEngine({ threads: 1 })
+  using several = await createEngine({ threads: 4 })
+  expect(workspaceBytes(several, program)).toBeGreaterThan(workspaceBytes(alone, program))
+  expect(prepare(alone, program).workspaceBytes).toBe(workspaceBytes(alone, program))
+})
