@@ -1,0 +1,92 @@
+/**
+ * Where tests keep Postgres stores: a schema of its own a place, in the database that TEST_DATABASE_URL or DATABASE_URL names, else
+ * in a server that the whole test run shares and that is started for it. Never skipped: without either, whoever asks fails.
+ */
+import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { Client } from 'pg'
+import { type PostgresServer, startPostgres } from './postgres-server.ts'
+
+/** `place` is the URL of a store, schema and all, as DATABASE_URL takes it. */
+export type PostgresPlace = { place: string; schema: string; remove(): Promise<void> }
+
+const PATIENCE_MS = 60_000
+
+/** Test files run in processes of their own; the run is their parent. A script is its own run. */
+const runPid = (): number => (process.env['VITEST'] === undefined ? process.pid : process.ppid)
+
+/** The database that tests may make schemas in. */
+export async function sharedPostgres(): Promise<string> {
+  const given = process.env['TEST_DATABASE_URL'] || process.env['DATABASE_URL']
+  if (given) return given
+  const dir = join(tmpdir(), `cairn-test-postgres-${runPid()}`)
+  if (claimDirectory(dir)) {
+    const keeper = spawn(process.execPath, [fileURLToPath(new URL('./postgres-keeper.ts', import.meta.url)), dir, String(runPid())], { detached: true, stdio: 'ignore' })
+    keeper.unref()
+  }
+  const file = join(dir, 'found.json')
+  for (const deadline = Date.now() + PATIENCE_MS; !existsSync(file); await delay(20)) {
+    if (Date.now() > deadline) throw new Error(`[postgres] the test server in ${dir} did not come up in ${PATIENCE_MS / 1000} s`)
+  }
+  const found = JSON.parse(readFileSync(file, 'utf8')) as { url: string } | { error: string }
+  if ('error' in found) throw new Error(found.error)
+  return found.url
+}
+
+/** Only one of the run's processes makes it. */
+function claimDirectory(dir: string): boolean {
+  try {
+    mkdirSync(dir)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+function placeIn(database: string): PostgresPlace {
+  const schema = `cairn_test_${randomUUID().replaceAll('-', '').slice(0, 16)}`
+  const url = new URL(database)
+  url.searchParams.set('schema', schema)
+  return { place: url.href, schema, remove: () => runSql(database, `DROP SCHEMA IF EXISTS ${schema} CASCADE`) }
+}
+
+/** A fresh schema name; the store makes the schema when it is opened, and `remove` drops it. */
+export async function makePostgresPlace(): Promise<PostgresPlace> {
+  return placeIn(await sharedPostgres())
+}
+
+/** A place on a server of its own, which the test may crash and start again. */
+export async function makePrivatePostgres(): Promise<PostgresPlace & { server: PostgresServer }> {
+  const dir = mkdtempSync(join(tmpdir(), 'cairn-private-postgres-'))
+  const server = await startPostgres(dir)
+  const remove = async (): Promise<void> => {
+    await server.stop()
+    rmSync(dir, { recursive: true, force: true })
+  }
+  return { ...placeIn(server.url), server, remove }
+}
+
+/** Runs SQL beside the store, in its database; unqualified names are those of the place's schema. */
+export async function runSql(place: string, sql: string): Promise<void> {
+  await querySql(place, sql)
+}
+
+export async function querySql(place: string, sql: string, values: readonly unknown[] = []): Promise<Record<string, unknown>[]> {
+  const url = new URL(place)
+  const schema = url.searchParams.get('schema')
+  url.searchParams.delete('schema')
+  const client = new Client({ connectionString: url.href, ...(schema !== null && { options: `-c search_path=${schema}` }) })
+  await client.connect()
+  try {
+    const { rows } = await client.query(sql, [...values]) as { rows: Record<string, unknown>[] }
+    return rows
+  } finally {
+    await client.end()
+  }
+}
