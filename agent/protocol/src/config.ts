@@ -42,6 +42,28 @@ export const SagaConfig = z.strictObject({
     .default({}).describe('by name of a tool: the tool that takes its effect back'),
 })
 
+export const AdvisorConfig = z.strictObject({
+  model: modelName.optional().describe('absent: no advisor'),
+  every_iterations: z.int().min(1).default(10).describe('within a turn, an opinion on the work so far'),
+  before_finish: z.boolean().default(true).describe('a last look at a turn that used tools, before it ends'),
+  max_per_turn: z.int().min(1).max(20).default(2), max_tokens: z.int().positive().default(700), timeout_s: z.number().positive().default(20),
+}).describe('a second model that looks over the shoulder of the first and advises it')
+export type AdvisorConfig = z.infer<typeof AdvisorConfig>
+
+export const ReviewConfig = z.strictObject({
+  memory: z.boolean().default(false).describe('what is worth remembering of the user goes into a memory file'),
+  skills: z.boolean().default(false).describe('procedures worth keeping are proposed as skills; the accepted ones are offered'),
+  every_turns: z.int().min(1).default(5), model: modelName.optional().describe('absent: the summary model, else the model of the agent'),
+  max_tokens: z.int().positive().default(2000), timeout_s: z.number().positive().default(120),
+}).describe('a look back over the session, in the background, after so many turns')
+export type ReviewConfig = z.infer<typeof ReviewConfig>
+
+export const AgentInboxConfig = z.strictObject({
+  checkin_minutes: z.number().positive().default(30), checkin_iterations: z.int().min(1).optional(),
+  task_complete_minutes: z.number().nonnegative().default(10).describe('work that took so long is announced when it is over; 0: all work'),
+}).describe('when an agent tells of itself')
+export type AgentInboxConfig = z.infer<typeof AgentInboxConfig>
+
 export const AgentConfig = z.strictObject({
   model: modelName.optional(), escalation_model: modelName.optional(), summary_model: modelName.optional(),
   system: z.string().default('You are a careful assistant. Use the tools when they help, and say plainly what you did.'),
@@ -52,6 +74,7 @@ export const AgentConfig = z.strictObject({
     evaluator_model: modelName.optional().describe('absent: the summary model, else the model of the agent'),
     max_tokens: z.int().positive().optional(), max_cost_usd: z.number().positive().optional(), max_minutes: z.number().positive().optional(),
   }).prefault({}).describe('budgets of one goal, counted from its definition; a goal beyond one of them fails within one call'),
+  advisor: AdvisorConfig.prefault({}), review: ReviewConfig.prefault({}), inbox: AgentInboxConfig.prefault({}),
   governance: GovernanceConfig.prefault({}),
 })
 export type AgentConfig = z.infer<typeof AgentConfig>

@@ -112,6 +112,9 @@ const sagaStep = {
   result: z.unknown().optional(), error: z.string().optional(),
 }
 const goal = { outcome_id: id, description: z.string(), rubric: Rubric, max_iterations: z.int().min(1).max(20) }
+const advice = { model: z.string(), category: z.string(), turn_id: id.optional(), iteration_index: count.optional().describe('of the answer that was looked at') }
+export const SkillProposal = z.strictObject({ name: z.string(), description: z.string(), body: z.string().min(1) })
+export type SkillProposal = z.output<typeof SkillProposal>
 const codeRun = { run_id: id, agent: z.string() }
 
 export const EVENTS = {
@@ -143,11 +146,11 @@ export const EVENTS = {
       iterations: count.optional(), input_tokens: count.optional(), output_tokens: count.optional(), cost_usd: z.number().optional(),
     },
   }),
-  'advisor.request': def('advisor', 'The hidden advisor pass was asked for guidance.', {}, { extra: { model: z.string(), category: z.string(), turn_id: id.optional() } }),
+  'advisor.request': def('advisor', 'The hidden advisor pass was asked for guidance.', {}, { extra: advice }),
   'advisor.result': def('advisor', 'The advisor answered; its usage is counted.', {}, {
-    extra: { model: z.string(), category: z.string(), content: z.string(), truncated: z.boolean(), input_tokens: count, output_tokens: count, cost_usd: z.number().optional(), cost_unpriced_model: z.string().optional(), turn_id: id.optional() },
+    extra: { ...advice, content: z.string().describe('empty: nothing to add, and the model is told nothing'), truncated: z.boolean(), input_tokens: count, output_tokens: count, cost_usd: z.number().optional(), cost_unpriced_model: z.string().optional() },
   }),
-  'advisor.failure': def('advisor', 'The advisor pass failed; the turn goes on without it.', {}, { extra: { model: z.string(), category: z.string(), error: z.string(), turn_id: id.optional() } }),
+  'advisor.failure': def('advisor', 'The advisor pass failed; the turn goes on without it.', {}, { extra: { ...advice, error: z.string() } }),
 
   // ---- tools --------------------------------------------------------------------------------------------------------
   'tool.call': def('tools', 'A tool is about to run; on disk before it starts.', {
@@ -231,11 +234,13 @@ export const EVENTS = {
 
   // ---- inbox --------------------------------------------------------------------------------------------------------
   'inbox.input_required': def('inbox', 'The agent asked the user a question.', {}, { channel: true, extra: { tool_call_id: id, questions: z.array(Question), context: z.string().optional() } }),
-  'inbox.action_required': def('inbox', 'An external action is needed (browser login, multi-factor step and similar).', {}, { extra: { title: z.string(), instructions: z.string(), context: z.string(), action_type: z.string(), target: z.string().nullable(), reason: z.string() } }),
-  'inbox.task_complete': def('inbox', 'Informational completion.', {}, { extra: { outcome: z.string(), summary: z.string(), duration_seconds: seconds, session_title: z.string().nullable() } }),
+  'inbox.action_required': def('inbox', 'An external action is needed (browser login, multi-factor step and similar).', {}, { extra: { title: z.string(), instructions: z.string(), context: z.string(), action_type: z.string(), target: z.string().nullable(), reason: z.string(), tool_call_id: id.optional(), proposal: SkillProposal.optional().describe('action_type "skill_proposal": the skill that is decided on') } }),
+  'inbox.task_complete': def('inbox', 'Informational completion.', {}, { extra: { outcome: z.string(), summary: z.string(), duration_seconds: seconds, session_title: z.string().nullable(),
+    review_wake_id: eventId.optional().describe('the end of the background review that this harness.wake began'), input_tokens: count.optional(), output_tokens: count.optional(), cost_usd: z.number().optional(), cost_unpriced_model: z.string().optional(),
+  } }),
   'inbox.governance_gate': def('inbox', 'An overridable denial awaits a human decision.', {
     tool_name: z.string(), tool_call_id: id, arguments_excerpt: z.string().max(500), deny_reason: z.string(), policy_id: z.string(),
-  }),
+  }, { extra: { repeats_tool_call_id: id.optional().describe('the same call was made before and nobody has decided: the item of that call stands for both') } }),
   'inbox.progress_checkin': def('inbox', 'Status update of a long-running session.', {}, { extra: { progress_summary: z.string(), iterations: count, last_tool: z.string().nullable(), elapsed_seconds: seconds } }),
 
   // ---- browser and code ---------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
  * What the agent raises to a human, and what the human answers (spec, Inbox items; design sections 4, 7 and 10).
  * The pen of the five inbox.* events. Each `raise…` gives the event and the row that goes into the same commit.
  */
-import type { RowChange } from '@cairn/log'
+import type { RowChange, SessionRow } from '@cairn/log'
 import { AppError, type EventData, type EventDraft, type EventType, type InboxItem, type InboxKind, type Principal, writer } from '@cairn/protocol'
 import { findInboxItem, shownItem, type StoredInboxItem } from './access.ts'
 import type { Deps } from './deps.ts'
@@ -52,6 +52,24 @@ export const raiseGate = (ids: Ids, gate: EventData<'inbox.governance_gate'> & {
   return raise(ids, 'inbox.governance_gate', { ...data, arguments_excerpt: clip(data.arguments_excerpt, 500) }, {
     title: `Approval needed: ${data.tool_name}`, body: data.arguments_excerpt, tool_call_id: data.tool_call_id, private: { arguments_hash },
   })
+}
+
+/** The same call made again before anybody decided: told once more in the log, with no second item to answer. */
+export const repeatGate = (gate: EventData<'inbox.governance_gate'> & { repeats_tool_call_id: string }): EventDraft =>
+  write('inbox.governance_gate', { ...gate, arguments_excerpt: clip(gate.arguments_excerpt, 500) })
+
+/** The call whose undecided item covers a call of that tool with those arguments, or null. */
+export async function findOpenGate(store: Deps['store'], { id, org_id }: Pick<SessionRow, 'id' | 'org_id'>, tool: string, arguments_hash: string): Promise<string | null> {
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const page = await store.listInbox({ org_id, session_id: id, kind: ['governance_gate'], status: ['pending'], limit: 100, ...(cursor === undefined ? {} : { cursor }) })
+    for (const { id: item, payload } of page.items) {
+      const gate = payload as EventData<'inbox.governance_gate'>
+      // The hash is kept out of what is listed.
+      if (gate.tool_name === tool && (await store.getInboxItem(item))?.private['arguments_hash'] === arguments_hash) return gate.tool_call_id
+    }
+    cursor = page.next_cursor
+  }
+  return null
 }
 
 /** An ask_user_question prompt; answered through messages.ts. */

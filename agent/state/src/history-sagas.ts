@@ -36,6 +36,7 @@ export function sagaRules(): { check(event: SessionEvent): string[]; /** What is
   function compensate(saga: Running, { data }: EventOf<'saga.compensate'>): string[] {
     const found: string[] = []
     if (!saga.owed) found.push('nothing fired a rollback')
+    if (saga.steps.size === 0) found.push('no step was begun: there is nothing to compensate')
     if (saga.failed !== null) found.push('the rollback was reported before')
     const failed = data.failed_steps ?? []
     if (data.failed_steps?.length === 0) found.push('failed_steps is there and empty')
@@ -47,8 +48,9 @@ export function sagaRules(): { check(event: SessionEvent): string[]; /** What is
   }
 
   function complete(saga: Running, { data: { status } }: EventOf<'saga.complete'>): string[] {
-    const due = saga.failed === null ? 'committed' : saga.failed > 0 ? 'escalated' : 'compensated'
-    if (saga.owed && saga.failed === null) return ['the saga ends although a rollback is owed']
+    const isEmpty = saga.steps.size === 0
+    const due = saga.owed && isEmpty ? 'compensated' : saga.failed === null ? 'committed' : saga.failed > 0 ? 'escalated' : 'compensated'
+    if (saga.owed && saga.failed === null && !isEmpty) return ['the saga ends although a rollback is owed']
     return status === due ? [] : [`the saga ends ${status} where ${due} is due`]
   }
 

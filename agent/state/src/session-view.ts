@@ -111,7 +111,9 @@ function fold(view: Draft, event: SessionEvent): void {
       return
     }
     case 'inbox.governance_gate': {
-      const { tool_name, tool_call_id, arguments_excerpt, deny_reason, policy_id } = event.data
+      const { tool_name, tool_call_id, arguments_excerpt, deny_reason, policy_id, repeats_tool_call_id } = event.data
+      // The card of the call that it repeats is the one to answer.
+      if (repeats_tool_call_id !== undefined) return
       view.items.push({ kind: 'approval', ...at, tool_call_id, tool_name, arguments_excerpt, deny_reason, policy_id, decision: null })
       return
     }

@@ -30,7 +30,8 @@ export function foldCarried(carried: Carried, event: SessionEvent): Carried {
   switch (event.type) {
     case 'todo.updated': return { todos: event.data.todos, goal, waiting }
     case 'inbox.governance_gate': {
-      const { tool_name, tool_call_id, arguments_excerpt, deny_reason } = event.data
+      const { tool_name, tool_call_id, arguments_excerpt, deny_reason, repeats_tool_call_id } = event.data
+      if (repeats_tool_call_id !== undefined) return { todos, goal, waiting }
       return opened(tool_call_id, `approval of the call of ${tool_name} (${tool_call_id}) with ${arguments_excerpt}: ${deny_reason}. Nobody has decided yet; you are told when somebody has.`)
     }
     case 'inbox.action_required': return opened(`action:${event.data.title}`, `an action: ${event.data.title}. ${event.data.instructions}`)

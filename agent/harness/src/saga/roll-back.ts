@@ -62,7 +62,8 @@ export async function rollBack(deps: RollBackDeps): Promise<'done' | 'draining'>
       const failed = failed_steps.length > 0
       const told = tellModel(saga)
       await log.append([
-        sagaCompensate({ saga_id: saga.saga_id, steps_rolled_back: [...steps_rolled_back], reason: saga.owed ?? 'unknown', timestamp: clock.now() / 1000, ...(failed ? { failed_steps: [...failed_steps] } : {}), ...(told === null ? {} : { told }) }),
+        // Where no step was begun there was nothing to compensate, and no rollback is reported.
+        ...(saga.steps.length === 0 ? [] : [sagaCompensate({ saga_id: saga.saga_id, steps_rolled_back: [...steps_rolled_back], reason: saga.owed ?? 'unknown', timestamp: clock.now() / 1000, ...(failed ? { failed_steps: [...failed_steps] } : {}), ...(told === null ? {} : { told }) })]),
         completeSaga(saga, failed ? 'escalated' : 'compensated', clock),
       ], { release_lease: true })
       return 'done'

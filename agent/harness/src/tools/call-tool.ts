@@ -9,11 +9,12 @@
  */
 import { CommitRefused, type RowChange } from '@cairn/log'
 import { EVENTS, type EventDraft, type GovernanceConfig, asError } from '@cairn/protocol'
-import { clip, raiseGate, raiseQuestion } from '@cairn/sessions'
+import { clip, raiseGate, raiseQuestion, repeatGate } from '@cairn/sessions'
 import { argumentsHash, canonicalJson } from '../canonical-json.ts'
 import type { Clock } from '../clock.ts'
 import { type GateDecision, type GateInput, decideGate, isOffered } from '../governance/decide.ts'
 import { urlProblem } from '../governance/egress.ts'
+import type { OpenGates } from '../governance/open-gates.ts'
 import { policyAllowedGrant, policyAllowedPass, policyDenied } from '../governance/events.ts'
 import type { SagaSteps } from '../saga/steps.ts'
 import { saveCheckpoint } from './checkpoint.ts'
@@ -51,6 +52,7 @@ export type CallToolDeps = {
   commit(events: readonly EventDraft[], rows: readonly RowChange[]): Promise<unknown>
   /** LogStore.hasGrant of this session. */
   hasGrant(tool: string, argumentsHash: string): Promise<boolean>
+  gates: OpenGates
 }
 
 export type GateDeps = Pick<CallToolDeps, 'policy' | 'agentTools' | 'sessionAllowList' | 'workspace' | 'hasGrant'>
@@ -119,12 +121,17 @@ export async function gate(deps: GateDeps, tool: Tool, args: Record<string, unkn
 /** Why a call did not reach its tool: what the model reads, what is written before the result, and the row of a gate. */
 type Refusal = { status: 'failed' | 'refused' | 'gated'; content: Record<string, unknown>; events: readonly EventDraft[]; rows?: (base: number) => readonly RowChange[] }
 
-function denied(deps: CallToolDeps, call: Call, args: Record<string, unknown>, denial: Extract<GateDecision, { allow: false }>, hash: string): Refusal {
+function denied(deps: CallToolDeps, call: Call, args: Record<string, unknown>, denial: Extract<GateDecision, { allow: false }>, hash: string, repeats: string | null): Refusal {
   const { tool_call_id, name } = call
   const event = policyDenied(name, denial, tool_call_id, deps.clock.now())
   if (!denial.overridable) return { status: 'refused', content: { error: `Blocked: ${denial.reason}` }, events: [event] }
   const arguments_excerpt = clip(canonicalJson(workspaceMask(deps.workspace).mask(args)), EXCERPT_CHARS)
-  const raised = raiseGate(deps, { tool_name: name, tool_call_id, arguments_excerpt, deny_reason: denial.reason, policy_id: denial.policy_id, arguments_hash: hash })
+  const about = { tool_name: name, tool_call_id, arguments_excerpt, deny_reason: denial.reason, policy_id: denial.policy_id }
+  if (repeats !== null) {
+    const message = `${denial.reason}; this call was made before (${repeats}) and nobody has decided on it yet: do not repeat it, you are told when somebody has`
+    return { status: 'gated', content: { error: 'policy_blocked_overridable', message, tool_call_id }, events: [event, repeatGate({ ...about, repeats_tool_call_id: repeats })] }
+  }
+  const raised = raiseGate(deps, { ...about, arguments_hash: hash })
   return {
     status: 'gated', content: { error: 'policy_blocked_overridable', message: denial.reason, tool_call_id }, events: [event, raised.event],
     rows: base => [raised.row(base + 1)],
@@ -146,11 +153,16 @@ export async function callTool(deps: CallToolDeps, call: Call): Promise<CallOutc
     return { tool_call_id, name, status, content: text }
   }
 
+  const deny = (args: Record<string, unknown>, denial: Extract<GateDecision, { allow: false }>, hash: string): Promise<CallOutcome> => {
+    if (!denial.overridable) return refuse(denied(deps, call, args, denial, hash, null))
+    return deps.gates.inTurn(async () => refuse(denied(deps, call, args, denial, hash, await deps.gates.find(name, hash))))
+  }
+
   if (tool === undefined) return refuse({ status: 'failed', content: { error: `Unknown tool: ${name}. There are: ${[...deps.tools.keys()].filter(known => isOffered(known, deps)).join(', ')}` }, events: [] })
   if ('problem' in parsed) return refuse({ status: 'failed', content: failure(`invalid arguments: ${parsed.problem}`), events: [] })
   const { args, hash } = parsed
   const decision = await gate(deps, tool, args, hash)
-  if (!decision.allow) return refuse(denied(deps, call, args, decision, hash))
+  if (!decision.allow) return deny(args, decision, hash)
 
   let checkpoint: { checkpoint_hash?: string }
   try {
@@ -166,7 +178,7 @@ export async function callTool(deps: CallToolDeps, call: Call): Promise<CallOutc
     if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'no_grant') throw thrown
     const again = await gate({ ...deps, hasGrant: () => Promise.resolve(false) }, tool, args, hash)
     if (again.allow) throw thrown
-    return refuse(denied(deps, call, args, again, hash))
+    return deny(args, again, hash)
   }
   return runCommitted(deps, tool, call, args)
 }

@@ -4,12 +4,13 @@
  */
 import { CommitRefused, REDACTED } from '@cairn/log'
 import type { EventData, EventDraft } from '@cairn/protocol'
-import { completed, continuation, failed } from '@cairn/sessions'
+import { completed, continuation, failed, findOpenGate } from '@cairn/sessions'
 import { compactForOverflow, compactForThreshold, findRoom } from '../compaction/compact.ts'
 import { outcomeContinuation } from '../goals/events.ts'
 import { evaluate } from '../goals/evaluate.ts'
 import { findOverspent } from '../goals/verdict.ts'
 import { isOffered } from '../governance/decide.ts'
+import { openGates } from '../governance/open-gates.ts'
 import type { ModelError, ToolSchema } from '../llm/provider.ts'
 import { sagaStart } from '../saga/events.ts'
 import { completeSaga } from '../saga/roll-back.ts'
@@ -124,6 +125,7 @@ function callDeps(turn: TurnContext, saga: SagaSteps = NO_STEPS): CallToolDeps {
     saga, timeoutMs: turn.limits.tool_timeout_s * 1000, signal: lease.signal, clock: turn.clock, newId: turn.newId,
     commit: (events, rows) => log.append(events, { rows }),
     hasGrant: (tool, hash) => store.hasGrant(lease.session_id, tool, hash),
+    gates: openGates((tool, hash) => findOpenGate(store, log.session(), tool, hash)),
   }
 }
 

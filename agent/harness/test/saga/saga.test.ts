@@ -150,3 +150,19 @@ test('without sagas there is no event of one, and a pause undoes nothing', async
   expect(sagaOf(events)).toEqual([])
   expect(file('kept.txt')).toBe('changed')
 })
+
+test('a pause before any step ends the saga and reports no rollback: there was nothing to compensate', async () => {
+  const { stage } = await setSagaStage({ rules: [{ when: { user: 'again' }, answer: say('hello') }, { answer: { hang: true } }] })
+  await using _ = stage
+  const harness = stage.start()
+  await stage.send('go')
+  await stage.next('llm.request')
+  await pauseSession(stage.deps, stage.session_id)
+  const ended = await stage.next('saga.complete')
+  await harness.idle()
+  const events = await stage.events()
+  expect(ended.data).toMatchObject({ status: 'compensated', steps_executed: 0 })
+  expect(sagaOf(events)).toEqual(['saga.start', 'saga.complete'])
+  expect(checkHistory(events, { settled: true })).toEqual([])
+  expect(await stage.store.check()).toEqual([])
+})

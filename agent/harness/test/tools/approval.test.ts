@@ -124,3 +124,28 @@ test('with log_allowed every passed gate is recorded too, in the commit of the c
   expect(bench.commits[0]).toEqual(['tool.call', 'policy.allowed'])
   expect((await bench.events())[1]?.data).toEqual({ tool: 'read_file', check: 'governance_gate', timestamp: expect.any(Number) as number })
 })
+
+test('a gated call that is made again before anybody decided is told so, and leaves one item to answer', async () => {
+  await using bench = await makeBench()
+  const [first, second, third] = [call('write_file', write), call('write_file', `{"content": "x", "path": "a.txt"}`), call('write_file', { ...write, content: 'y' })]
+  await callTool(bench.deps({ policy }), first)
+  expect(await callTool(bench.deps({ policy }), second)).toMatchObject({ status: 'gated' })
+  expect(bench.commits[1]).toEqual(['tool.call', 'policy.denied', 'inbox.governance_gate', 'tool.result'])
+  expect((await bench.resultOf(second))?.content).toMatchObject({ error: 'policy_blocked_overridable', tool_call_id: second.tool_call_id, message: expect.stringContaining(first.tool_call_id) })
+  expect((await bench.events()).filter(event => event.type === 'inbox.governance_gate').at(-1)?.data).toMatchObject({ tool_call_id: second.tool_call_id, repeats_tool_call_id: first.tool_call_id })
+  await callTool(bench.deps({ policy }), third)
+  const pending = async () => (await bench.store.listInbox({ org_id: 'org', status: ['pending'], limit: 10 })).items.map(item => item.payload['tool_call_id'])
+  expect((await pending()).toSorted()).toEqual([first.tool_call_id, third.tool_call_id].toSorted())
+  // The one approval lets the repeated call run; the next one asks anew.
+  await bench.respond('approve')
+  expect(await callTool(bench.deps({ policy }), call('write_file', write))).toMatchObject({ status: 'ok' })
+  await callTool(bench.deps({ policy }), call('write_file', write))
+  expect(await pending()).toHaveLength(2)
+})
+
+test('the same gated call twice side by side opens one item', async () => {
+  await using bench = await makeBench()
+  const deps = bench.deps({ policy })
+  await Promise.all([call('terminal', { command: 'x' }), call('terminal', { command: 'x' })].map(one => callTool(deps, one)))
+  expect((await bench.store.listInbox({ org_id: 'org', limit: 10 })).items).toHaveLength(1)
+})

@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { type Fence, type LogStore, openSqliteStore } from '@cairn/log'
 import { type EventDraft, GovernanceConfig, type Principal, type SessionEvent, decodeEvent } from '@cairn/protocol'
 import type { RowChange } from '@cairn/log'
-import { addMessage, createSession, respondInbox } from '@cairn/sessions'
+import { addMessage, createSession, findOpenGate, respondInbox } from '@cairn/sessions'
 import { z } from 'zod'
 import { systemClock } from '../../src/clock.ts'
+import { openGates } from '../../src/governance/open-gates.ts'
 import { NO_STEPS } from '../../src/saga/steps.ts'
 import type { CallToolDeps } from '../../src/tools/call-tool.ts'
 import { builtinTools } from '../../src/tools/catalogue.ts'
@@ -65,7 +66,7 @@ export async function makeBench(): Promise<Bench> {
     deps: (change = {}, tools = []) => ({
       session_id, turn_id: 'turn', iteration_index: 0, workspace, checkpoints: join(dir, 'checkpoints'), policy: policyOf({}), agentTools: undefined, logAllowed: false, saga: NO_STEPS, timeoutMs: 20_000,
       tools: new Map([...builtinTools({ store, newId, terminal: { probe: () => Promise.resolve({ kind: 'none', reason: 'not in this test' }) } }), ...tools].map(tool => [tool.name, tool])),
-      signal: new AbortController().signal, clock: systemClock, newId, commit: commit(claim.fence), hasGrant: (tool, hash) => store.hasGrant(session_id, tool, hash), ...change,
+      signal: new AbortController().signal, clock: systemClock, newId, commit: commit(claim.fence), hasGrant: (tool, hash) => store.hasGrant(session_id, tool, hash), gates: openGates((tool, hash) => findOpenGate(store, { id: session_id, org_id: 'org' }, tool, hash)), ...change,
     }),
     async events() {
       return (await store.read(session_id, 0, 1000)).map(event => decodeEvent(event.json)).filter(event => event.type !== 'user.message' || event.data.synthetic !== undefined)
