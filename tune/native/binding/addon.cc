@@ -2,6 +2,7 @@
 #include <unordered_set>
 
 #include "engine.h"
+#include "file_map.h"
 #include "memory.h"
 #include "napi.h"
 #include "scalars.h"
@@ -192,6 +193,7 @@ napi_value initialise(napi_env env, napi_value exports) {
     export_function<run>(env, exports, "run");
     export_function<cancel>(env, exports, "cancel");
     export_scalars(env, exports);
+    export_file_map(env, exports);
   } catch (const Pending&) {
   } catch (const std::exception& error) {
     napi_throw_error(env, nullptr, error.what());

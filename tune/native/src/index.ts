@@ -6,3 +6,4 @@
  */
 export * from './engine.ts'
 export { loadAddon, type Addon } from './load.ts'
+export { forgetPages, mapFile } from './file-map.ts'

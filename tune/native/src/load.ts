@@ -14,6 +14,10 @@ export type Addon = {
   processors(): number
   /** Zeroed memory that starts at a cache line, large ones on huge pages where the system has them. */
   allocate(bytes: number): ArrayBuffer
+  /** A file's bytes as private memory, read from the file where they are touched. Unmapped with the last view. */
+  mapFile(path: string): ArrayBuffer
+  /** Gives the whole pages inside a view of a mapped file back to the system; they are read again where they are touched again. */
+  forgetPages(view: Uint8Array): void
   createEngine(threads: number, isa: string): Handle<'engine'>
   closeEngine(engine: Handle<'engine'>): void
   /** Bytes that an engine's kernels keep beside the tensors. */

@@ -1,6 +1,7 @@
 /** The weights of a model directory: one safetensors file, or shards with an index. */
 import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import { openFileBytes, type ByteSource } from './byte-source.ts'
 import { InputError } from './errors.ts'
 import { isMissing } from './fs-errors.ts'
 import { openSafetensors, type Safetensors } from './safetensors.ts'
@@ -19,11 +20,11 @@ export type Checkpoint = {
 const SINGLE = 'model.safetensors'
 const INDEX = 'model.safetensors.index.json'
 
-/** Opens every file of a model's weights and checks the headers. */
-export async function openCheckpoint(directory: string): Promise<Checkpoint> {
+/** Opens every file of a model's weights and checks the headers. `open` says how files are read; a handle that copies, unless given. */
+export async function openCheckpoint(directory: string, open: (path: string) => Promise<ByteSource> = openFileBytes): Promise<Checkpoint> {
   const index = await readIndex(directory)
-  if (index) return openFiles(directory, index)
-  const file = await openSafetensors(join(directory, SINGLE)).catch((error: unknown) => {
+  if (index) return openFiles(directory, index, open)
+  const file = await openSafetensors(join(directory, SINGLE), open).catch((error: unknown) => {
     if (error instanceof InputError && isMissing(error.cause)) throw new InputError(`${directory}: holds neither ${SINGLE} nor ${INDEX}; weights in other formats (.bin, .gguf) are not read`)
     throw error
   })
@@ -57,10 +58,10 @@ function parseWeightMap(text: string): Map<string, string> | undefined {
   return entries.every((entry): entry is [string, string] => typeof entry[1] === 'string' && basename(entry[1]) === entry[1]) ? new Map(entries) : undefined
 }
 
-async function openFiles(directory: string, index: Map<string, string>): Promise<Checkpoint> {
+async function openFiles(directory: string, index: Map<string, string>, open: (path: string) => Promise<ByteSource>): Promise<Checkpoint> {
   const files = new Map<string, Safetensors>()
   try {
-    for (const name of new Set(index.values())) files.set(name, await openSafetensors(join(directory, name)))
+    for (const name of new Set(index.values())) files.set(name, await openSafetensors(join(directory, name), open))
     const places = new Map<string, Safetensors>()
     for (const [tensor, name] of index) {
       const file = files.get(name)

@@ -1,0 +1,65 @@
+// Files as memory: a weight is read from where the system keeps the file, without a copy, and its pages can be given back one tensor at a time.
+#include "file_map.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "napi.h"
+
+namespace cairn::binding {
+
+namespace {
+
+[[noreturn]] void fail(const std::string& path, const char* what) { throw std::runtime_error(path + ": " + what + ": " + std::strerror(errno)); }
+
+// mapFile(path): private pages, so that a write from JavaScript changes a copy and never the file.
+napi_value map_file(napi_env env, napi_callback_info info) {
+  Args<1> args(env, info);
+  const std::string path = string_of(env, args.value[0]);
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) fail(path, "cannot be opened");
+  struct stat status;
+  if (fstat(file, &status) != 0 || status.st_size == 0) {
+    const int error = errno;
+    close(file);
+    errno = status.st_size == 0 ? ENODATA : error;
+    fail(path, "cannot be mapped");
+  }
+  const size_t bytes = size_t(status.st_size);
+  void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+  const int error = errno;
+  close(file);
+  if (data == MAP_FAILED) {
+    errno = error;
+    fail(path, "cannot be mapped");
+  }
+  auto release = [](napi_env, void* mapped, void* size) { munmap(mapped, reinterpret_cast<size_t>(size)); };
+  napi_value buffer;
+  check(env, napi_create_external_arraybuffer(env, data, bytes, release, reinterpret_cast<void*>(bytes), &buffer));
+  return buffer;
+}
+
+// forgetPages(view): the whole pages inside leave this process; the next read brings them back from the file.
+napi_value forget_pages(napi_env env, napi_callback_info info) {
+  Args<1> args(env, info);
+  const auto view = bytes_of(env, args.value[0]);
+  const uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE)), start = reinterpret_cast<uintptr_t>(view.data);
+  const uintptr_t first = (start + page - 1) / page * page, last = (start + view.count) / page * page;
+  // Advice: where it is not taken the pages stay until the file is unmapped.
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+  return make_undefined(env);
+}
+
+}  // namespace
+
+void export_file_map(napi_env env, napi_value exports) {
+  export_function<map_file>(env, exports, "mapFile");
+  export_function<forget_pages>(env, exports, "forgetPages");
+}
+
+}  // namespace cairn::binding
