@@ -1,5 +1,5 @@
 /** The adapter a run starts from: B is zero, so that the first step sees the base as it is; A is Kaiming-uniform with a = √5, as PEFT draws it. */
-import type { AdapterTensor } from './adapter.ts'
+import type { AdapterTensor } from '@cairn-tune/weights'
 import { createRandom } from './random.ts'
 
 /** A uniform in ±1/√in: √(6 / ((1 + a²)·in)) with a² = 5. */

@@ -1,10 +1,9 @@
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openSafetensors, writeSafetensors } from '@cairn-tune/weights'
+import { openSafetensors, readAdapter, writeAdapter, writeSafetensors, type AdapterTensor } from '@cairn-tune/weights'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { initAdapter } from './adapter-init.ts'
-import { readAdapter, writeAdapter, type AdapterTensor } from './adapter.ts'
 
 let directory: string
 beforeAll(async () => {

@@ -1,9 +1,8 @@
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { decodeFloats, encodeFloats, openCheckpoint, writeCheckpoint, type TensorToWrite } from '@cairn-tune/weights'
+import { decodeFloats, encodeFloats, openCheckpoint, writeAdapter, writeCheckpoint, type TensorToWrite } from '@cairn-tune/weights'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { writeAdapter } from './adapter.ts'
 import { mergeAdapter } from './merge.ts'
 
 let directory: string

@@ -1,8 +1,7 @@
 /** An adapter folded into its base: W + scale·B·A, in the base's own dtype, as a model directory of its own. */
 import { copyFile, mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { InputError, UnsupportedError, decodeFloats, encodeFloats, layoutOf, openCheckpoint, writeCheckpoint, type Checkpoint, type TensorToWrite } from '@cairn-tune/weights'
-import { readAdapter, type Adapter, type AdapterTensor } from './adapter.ts'
+import { InputError, UnsupportedError, decodeFloats, encodeFloats, layoutOf, openCheckpoint, readAdapter, writeCheckpoint, type Adapter, type AdapterTensor, type Checkpoint, type TensorToWrite } from '@cairn-tune/weights'
 
 /** What a model directory holds beside weights. */
 const COMPANIONS = /^(?:(?:config|generation_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab)\.json|merges\.txt|chat_template\.(?:jinja|json))$/

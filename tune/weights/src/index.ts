@@ -4,6 +4,7 @@
  * checkpoint  the weights of a model directory      shard      one of the files a checkpoint is split into
  * hub cache   where downloaded models lie           snapshot   one revision of a model there
  */
+export { openFileBytes, type ByteSource } from './byte-source.ts'
 export { openCheckpoint, type Checkpoint } from './checkpoint.ts'
 export { InputError, UnsupportedError } from './errors.ts'
 export { FLOAT_DTYPES, decodeFloats, encodeFloats, type FloatDtype } from './float-values.ts'
@@ -18,3 +19,4 @@ export { type Progress } from './hub-download.ts'
 export { resolveRepo, type ResolveOptions } from './hub.ts'
 export { compileChatTemplate, type Chat, type ChatMessage, type ChatPiece, type ChatTemplate, type RenderOptions } from './chat-template.ts'
 export { loadTokenizer, type ModelTokenizer } from './tokenizer.ts'
+export { readAdapter, writeAdapter, type Adapter, type AdapterConfig, type AdapterTensor } from './peft-adapter.ts'

@@ -1,9 +1,8 @@
 /** Writes a model's config and an adapter for judge_adapter.py, reads PEFT's, or merges: node make_adapter.ts write|read|merge DIR */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseModelConfig, qwen3ConfigJson } from '@cairn-tune/weights'
+import { parseModelConfig, qwen3ConfigJson, readAdapter, writeAdapter } from '@cairn-tune/weights'
 import { initAdapter } from '../../src/adapter-init.ts'
-import { readAdapter, writeAdapter } from '../../src/adapter.ts'
 import { TARGET_MODULES } from '../../src/config.ts'
 import { mergeAdapter } from '../../src/merge.ts'
 import { createRandom } from '../../src/random.ts'

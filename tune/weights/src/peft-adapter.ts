@@ -1,8 +1,12 @@
 /** Adapters in PEFT's layout: adapter_model.safetensors and adapter_config.json. */
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { FLOAT_DTYPES, InputError, UnsupportedError, decodeFloats, encodeFloats, openSafetensors, writeSafetensors, writeTextAtomically, checkTensor, type FloatDtype } from '@cairn-tune/weights'
 import { z } from 'zod'
+import { writeTextAtomically } from './atomic-file.ts'
+import { InputError, UnsupportedError } from './errors.ts'
+import { FLOAT_DTYPES, decodeFloats, encodeFloats, type FloatDtype } from './float-values.ts'
+import { writeSafetensors } from './safetensors-writer.ts'
+import { checkTensor, openSafetensors } from './safetensors.ts'
 
 /** A matrix of an adapter under the name it has in a program: `model.layers.0.self_attn.q_proj.lora_A.weight`. A is (rank, in), B is (out, rank). */
 export type AdapterTensor = { name: string; shape: readonly [number, number]; values: Float32Array }
