@@ -43,24 +43,38 @@ export type Qwen3 = {
 /** Rows of logits that exist at a time in the loss. */
 const lossChunk = 512
 
+/** What a layer's turned queries and keys and its values become: (T, H·D), (T, G·D), (T, G·D) → (T, H·D). */
+export type Attend = (layer: number, q: Tensor, k: Tensor, v: Tensor) => Tensor
+
 /** Records the forward pass; the loss is the sum over the tokens that have a target. */
 export function recordQwen3(model: Qwen3, batch: Batch): { loss: Tensor; losses: Tensor; hidden: Tensor } {
-  const { g, config, dtype, weights } = model
-  const { hidden_size: C, vocab_size: V, rms_norm_eps: eps } = config
-  const table = weights('model.embed_tokens.weight', [V, C])
-  const head = config.tie_word_embeddings ? table : weights('lm_head.weight', [V, C])
-
-  let x = g.embed({ table, ids: batch.ids }, { dtype }).y // (T, C)
-  for (let l = 0; l < config.num_hidden_layers; l++) {
-    const input = x
-    x = g.block(`layer ${l}`, () => recordLayer(model, `model.layers.${l}`, input, batch))
-  }
-  const hidden = g.rms_norm({ x, weight: weights('model.norm.weight', [C]) }, { eps }).y // (T, C)
+  const { g, config, dtype } = model
+  const { num_attention_heads: heads, num_key_value_heads: kv_heads, head_dim: D } = config
+  const hidden = recordQwen3Hidden(model, batch, (_, q, k, v) => g.attention({ q, k, v, cu_seqlens: batch.cuSeqlens }, { heads, kv_heads, scale: D ** -0.5 }).y)
+  const head = qwen3Head(model)
   const loss = model.trainsHead ? g.head_loss_trained : g.head_loss
   return { ...loss({ x: hidden, weight: head, targets: batch.targets }, { arithmetic: dtype, chunk: lossChunk }), hidden }
 }
 
-function recordLayer({ g, config, weights, linear }: Qwen3, layer: string, x: Tensor, { positions, cuSeqlens, cosSin }: Batch): Tensor {
+/** The matrix that makes logits of hidden states, (V, C). */
+export function qwen3Head({ config, weights }: Pick<Qwen3, 'config' | 'weights'>): Tensor {
+  return weights(config.tie_word_embeddings ? 'model.embed_tokens.weight' : 'lm_head.weight', [config.vocab_size, config.hidden_size])
+}
+
+/** Records the model up to its last norm, (T, C); how rows see one another is the caller's. */
+export function recordQwen3Hidden(model: Omit<Qwen3, 'trainsHead'>, rows: Pick<Batch, 'ids' | 'positions' | 'cosSin'>, attend: Attend): Tensor {
+  const { g, config, dtype, weights } = model
+  const { hidden_size: C, vocab_size: V, rms_norm_eps: eps } = config
+  let x = g.embed({ table: weights('model.embed_tokens.weight', [V, C]), ids: rows.ids }, { dtype }).y // (T, C)
+  for (let l = 0; l < config.num_hidden_layers; l++) {
+    const input = x
+    x = g.block(`layer ${l}`, () => recordLayer(model, l, input, rows, attend))
+  }
+  return g.rms_norm({ x, weight: weights('model.norm.weight', [C]) }, { eps }).y
+}
+
+function recordLayer({ g, config, weights, linear }: Omit<Qwen3, 'trainsHead'>, l: number, x: Tensor, { positions, cosSin }: Pick<Batch, 'positions' | 'cosSin'>, attend: Attend): Tensor {
+  const layer = `model.layers.${l}`
   const { hidden_size: C, num_attention_heads: H, num_key_value_heads: G, head_dim: D, intermediate_size: F, rms_norm_eps: eps } = config
   const norm = (name: string, t: Tensor) => g.rms_norm({ x: t, weight: weights(`${layer}.${name}.weight`, [C]) }, { eps }).y
   const turned = (name: string, t: Tensor, heads: number) =>
@@ -70,7 +84,7 @@ function recordLayer({ g, config, weights, linear }: Qwen3, layer: string, x: Te
   const q = turned('q_norm', linear(`${layer}.self_attn.q_proj`, n1, H * D), H) // (T, H·D)
   const k = turned('k_norm', linear(`${layer}.self_attn.k_proj`, n1, G * D), G) // (T, G·D)
   const v = linear(`${layer}.self_attn.v_proj`, n1, G * D)
-  const a = g.attention({ q, k, v, cu_seqlens: cuSeqlens }, { heads: H, kv_heads: G, scale: D ** -0.5 }).y
+  const a = attend(l, q, k, v)
   const r = linear(`${layer}.self_attn.o_proj`, a, C, x) // x + o_proj(a)
 
   const n2 = norm('post_attention_layernorm', r)

@@ -15,8 +15,8 @@ inline constexpr int64_t kNf4Block = 64;
 inline constexpr int64_t kNf4Group = 256;
 inline constexpr int64_t kPartAlignment = 64;
 
-enum class Op : int32_t { embed, embed_grad, rms_norm, rms_norm_grad, rms_norm_weight_grad, matmul_nt, matmul_nn, matmul_tn, qk_norm_rope, qk_norm_rope_grad, qk_norm_rope_weight_grad, swiglu, swiglu_grad, attention, attention_grad, head_loss, head_loss_trained, add, scale, cast, quantize, dequantize, accumulate, sum_squares, clip_factor, adamw };
-inline constexpr int kOpCount = 26;
+enum class Op : int32_t { embed, embed_grad, rms_norm, rms_norm_grad, rms_norm_weight_grad, matmul_nt, matmul_nn, matmul_tn, qk_norm_rope, qk_norm_rope_grad, qk_norm_rope_weight_grad, swiglu, swiglu_grad, attention, attention_grad, head_loss, head_loss_trained, add, scale, cast, quantize, dequantize, accumulate, sum_squares, clip_factor, adamw, paged_write, paged_attention, lora_delta, gather_rows, sample };
+inline constexpr int kOpCount = 31;
 
 struct OpInfo {
   const char* name;
@@ -52,6 +52,11 @@ inline constexpr OpInfo kOps[] = {
     {"sum_squares", 1, 1, 0, {"x"}, {"y"}},
     {"clip_factor", 2, 2, 1, {"sum_squares", "count"}, {"factor", "norm"}},
     {"adamw", 6, 3, 4, {"p", "g", "m", "v", "factor", "schedule"}, {"p_next", "m_next", "v_next"}},
+    {"paged_write", 3, 1, 0, {"cache", "x", "slots"}, {"y"}},
+    {"paged_attention", 5, 1, 4, {"q", "k", "v", "tables", "spans"}, {"y"}},
+    {"lora_delta", 6, 1, 1, {"x", "a", "b", "adapters", "ranks", "addend"}, {"y"}},
+    {"gather_rows", 2, 1, 0, {"x", "rows"}, {"y"}},
+    {"sample", 6, 4, 1, {"logits", "forced", "choice", "draw", "edits", "edit_by"}, {"token", "logprob", "top_tokens", "top_logprobs"}},
 };
 
 struct EmbedAttrs {
@@ -248,6 +253,39 @@ struct AdamwAttrs {
   }
 };
 
+struct PagedAttentionAttrs {
+  int32_t heads;
+  int32_t kv_heads;
+  float scale;
+  int32_t block;
+  static PagedAttentionAttrs read(const double* values) {
+    PagedAttentionAttrs a;
+    a.heads = static_cast<int32_t>(values[0]);
+    a.kv_heads = static_cast<int32_t>(values[1]);
+    a.scale = static_cast<float>(values[2]);
+    a.block = static_cast<int32_t>(values[3]);
+    return a;
+  }
+};
+
+struct LoraDeltaAttrs {
+  Arithmetic arithmetic;
+  static LoraDeltaAttrs read(const double* values) {
+    LoraDeltaAttrs a;
+    a.arithmetic = static_cast<Arithmetic>((int32_t)values[0]);
+    return a;
+  }
+};
+
+struct SampleAttrs {
+  int32_t top;
+  static SampleAttrs read(const double* values) {
+    SampleAttrs a;
+    a.top = static_cast<int32_t>(values[0]);
+    return a;
+  }
+};
+
 // Positions of inputs and outputs, as in `call.in[rms_norm_in::weight]`.
 namespace embed_in { enum : int { table, ids }; }
 namespace embed_out { enum : int { y }; }
@@ -301,5 +339,15 @@ namespace clip_factor_in { enum : int { sum_squares, count }; }
 namespace clip_factor_out { enum : int { factor, norm }; }
 namespace adamw_in { enum : int { p, g, m, v, factor, schedule }; }
 namespace adamw_out { enum : int { p_next, m_next, v_next }; }
+namespace paged_write_in { enum : int { cache, x, slots }; }
+namespace paged_write_out { enum : int { y }; }
+namespace paged_attention_in { enum : int { q, k, v, tables, spans }; }
+namespace paged_attention_out { enum : int { y }; }
+namespace lora_delta_in { enum : int { x, a, b, adapters, ranks, addend }; }
+namespace lora_delta_out { enum : int { y }; }
+namespace gather_rows_in { enum : int { x, rows }; }
+namespace gather_rows_out { enum : int { y }; }
+namespace sample_in { enum : int { logits, forced, choice, draw, edits, edit_by }; }
+namespace sample_out { enum : int { token, logprob, top_tokens, top_logprobs }; }
 
 }  // namespace cairn

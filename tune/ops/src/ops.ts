@@ -191,6 +191,39 @@ export const OPS = {
     outputs: { p_next: 'f32 (...)', m_next: 'f32 (...)', v_next: 'f32 (...)' },
     inPlace: { p_next: 'p', m_next: 'm', v_next: 'v' },
   }),
+  paged_write: op({
+    doc: 'row slots[t] of the cache becomes row t of x; a slot of −1 writes nothing; in place',
+    inputs: { cache: 'float (P, W)', x: 'float (T, W)', slots: 'i32 (T)' },
+    attrs: {},
+    outputs: { y: '=cache (P, W)' },
+    inPlace: { y: 'cache' },
+  }),
+  paged_attention: op({
+    doc: 'causal attention of new rows over cached keys. spans[s] is (first row, rows, keys cached before them); key j of span s is cache row tables[s][j / block]·block + j mod block. A row of no span is 0; no row depends on which others are there',
+    inputs: { q: 'float (T, H*D)', k: '=q (P, G*D)', v: '=q (P, G*D)', tables: 'i32 (S, B)', spans: 'i32 (S, 3)' },
+    attrs: { heads: 'i32', kv_heads: 'i32', scale: 'f32', block: 'i32' },
+    sizes: { H: 'heads', G: 'kv_heads' },
+    outputs: { y: '=q (T, H*D)' },
+  }),
+  lora_delta: op({
+    doc: 'y[t] = z·b[l] + addend[t] with z = scale·(x[t]·a[l]ᵀ) for the adapter l = adapters[t], whose (rank, scale) is in ranks; −1 is none. z is rounded to the arithmetic, y is not',
+    inputs: { x: 'float (T, K)', a: 'float (L, R, K)', b: 'float (L, R, N)', adapters: 'i32 (T)', ranks: 'f32 (L, 2)', 'addend?': 'float (T, N)' },
+    attrs: { arithmetic: 'arithmetic' },
+    outputs: { y: 'f32 (T, N)' },
+  }),
+  gather_rows: op({
+    doc: 'y[i] = x[rows[i]], zeros where that is −1',
+    inputs: { x: 'float (T, C)', rows: 'i32 (M)' },
+    attrs: {},
+    outputs: { y: '=x (M, C)' },
+  }),
+  sample: op({
+    doc: 'token[i] = forced[i], or where that is −1 one drawn from logits[i] after its edits: choice[i] is (temperature, top_p, min_p), temperature 0 takes the largest; draw[i] is (top_k or 0, two words of a seed, a counter). An edit (row, token) divides a positive logit by its first number, multiplies one that is not by it, and adds its second; a row of −1 is no edit. logprob and the `top` most likely tokens are of the logits as they came',
+    inputs: { logits: 'f32 (M, V)', forced: 'i32 (M)', choice: 'f32 (M, 3)', draw: 'i32 (M, 4)', edits: 'i32 (E, 2)', edit_by: 'f32 (E, 2)' },
+    attrs: { top: 'i32' },
+    sizes: { K: 'top' },
+    outputs: { token: 'i32 (M)', logprob: 'f32 (M)', top_tokens: 'i32 (M, K)', top_logprobs: 'f32 (M, K)' },
+  }),
 } as const satisfies Record<string, OpSpec>
 
 export type OpName = keyof typeof OPS

@@ -120,4 +120,9 @@ export const BACKWARD: { readonly [N in OpName]: Backward } = {
   sum_squares: none,
   clip_factor: none,
   adamw: none,
+  paged_write: none,
+  paged_attention: none,
+  lora_delta: none,
+  gather_rows: none,
+  sample: none,
 }

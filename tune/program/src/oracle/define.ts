@@ -2,6 +2,7 @@
 import type { OpName } from '@cairn-tune/ops'
 import * as attention from './attention.ts'
 import * as layers from './layers.ts'
+import * as serving from './serving.ts'
 import { at, fill, get, number, type Define } from './matrix.ts'
 
 const elementwise = (combine: (a: number, b: number) => number, a: string, b: string): Define => inputs => ({
@@ -59,4 +60,9 @@ export const DEFINE: { readonly [N in OpName]: Define } = {
   sum_squares: inputs => ({ y: Float64Array.of(get(inputs, 'x').values.reduce((sum, value) => sum + value * value, 0)) }),
   clip_factor: clipFactor,
   adamw,
+  paged_write: serving.pagedWrite,
+  paged_attention: serving.pagedAttention,
+  lora_delta: serving.loraDelta,
+  gather_rows: serving.gatherRows,
+  sample: serving.sample,
 }
