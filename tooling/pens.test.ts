@@ -4,7 +4,7 @@ import { PRODUCERS } from '@cairn/protocol'
 import { listPackages, readSources } from './workspace.ts'
 
 /** Producers whose rooms are not built yet. A pen that appears takes its name off this list. */
-const NOT_BUILT = ['missions', 'advisor', 'coordination', 'rounds', 'research', 'browser', 'code']
+const NOT_BUILT = ['missions', 'coordination', 'rounds', 'research', 'browser', 'code']
 
 const pens = new Map<string, string[]>()
 for (const { path, text } of listPackages().flatMap(readSources).filter(source => !source.isTest)) {

@@ -75,7 +75,8 @@ export function foldConversation(conversation: Conversation, event: SessionEvent
     case 'worker.failed': return note(conversation, event.id, `Worker ${event.data.worker_id} failed${of(event.data.task_id)}`, event.data.error)
     case 'task.blocked': return note(conversation, event.id, `Task ${event.data.task_id} is blocked`, event.data.reason)
     case 'task.failed': return note(conversation, event.id, `Task ${event.data.task_id} failed after ${event.data.attempt_count} attempts`, event.data.error ?? '')
-    case 'advisor.result': return note(conversation, event.id, 'Advice on this task', event.data.content)
+    // An advisor with nothing to add says nothing.
+    case 'advisor.result': return event.data.content === '' ? conversation : note(conversation, event.id, 'Advice on this task', event.data.content)
     case 'board.update': return note(conversation, event.id, 'Shared board', event.data.content)
     case 'research.harvested': return event.data.digest === undefined ? conversation : note(conversation, event.id, 'Findings of the branches', event.data.digest)
     case 'code.run_result': return note(conversation, event.id, `Coding run ${event.data.run_id} ended`, event.data.final_message ?? event.data.error ?? '')

@@ -127,6 +127,7 @@ function fold(view: Draft, event: SessionEvent): void {
     case 'session.title_updated': view.title = event.data.title; return
     case 'advisor.result': case 'expert.result': case 'expert.failure': case 'span.outcome_evaluation_end': case 'context.compact':
       count(view, event.data)
+      if (event.type === 'advisor.result' && event.data.content !== '') notice(view, event, 'info', `Advice from ${event.data.model}: ${event.data.content}`)
       if (event.type === 'context.compact') notice(view, event, 'info', event.data.strategy === 'clear' ? 'Conversation cleared.' : `Context compacted: ${event.data.original_message_count} messages became ${event.data.compressed_message_count}.`)
       return
     case 'session.pause': ended(view, 'paused'); return notice(view, event, 'info', 'Paused.')

@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest'
 import fc from 'fast-check'
 import { EVALUATION_RESULTS, type EventType, type SessionEvent } from '@cairn/protocol'
-import { emptyConversation, emptySessionView, emptyTurn, foldConversation, foldGoal, foldSessionView, foldTurn, type GoalState } from '@cairn/state'
+import { emptyConversation, emptySessionView, emptyTurn, foldAdvice, foldConversation, foldGoal, noAdvice, foldSessionView, foldTurn, type GoalState } from '@cairn/state'
 
 const id = fc.constantFrom('c1', 'c2', 'c3')
 const count = fc.nat({ max: 50 })
@@ -43,6 +43,9 @@ const PAYLOADS: Partial<Record<EventType, fc.Arbitrary<unknown>>> = {
   'span.outcome_evaluation_ongoing': fc.record({ ...outcome, iteration: count }),
   'span.outcome_evaluation_end': fc.record({ ...outcome, outcome_evaluation_start_id: fc.integer({ min: 1, max: 40 }), iteration: count, result: fc.constantFrom(...EVALUATION_RESULTS), explanation: fc.string(), feedback: fc.string(), parse_failed: fc.boolean(), ...usage }),
   'outcome.continuation': fc.record({ ...outcome, iteration: count, status_event_id: fc.constant(null) }),
+  'advisor.request': fc.record({ model: fc.constant('m'), category: fc.constantFrom('progress', 'review'), ...turn }),
+  'advisor.result': fc.record({ model: fc.constant('m'), category: fc.constant('review'), content: fc.constantFrom('', 'mind the gap'), truncated: fc.boolean(), ...usage }),
+  'advisor.failure': fc.record({ model: fc.constant('m'), category: fc.constant('review'), error: fc.string() }),
   'artifact.created': fc.constant({ artifact_id: 'a', name: 'n', kind: 'markdown', version: 1, size: 1 }),
 }
 
@@ -59,6 +62,7 @@ test('the conversation, the turn and the goal fold any prefix, and resuming from
     expect(events.slice(at).reduce(foldTurn, events.slice(0, at).reduce(foldTurn, emptyTurn))).toEqual(turnEnd)
     const goal = (list: readonly SessionEvent[], from: GoalState = null): GoalState => list.reduce(foldGoal, from)
     expect(goal(events.slice(at), goal(events.slice(0, at)))).toEqual(goal(events))
+    expect(events.slice(at).reduce(foldAdvice, events.slice(0, at).reduce(foldAdvice, noAdvice))).toEqual(events.reduce(foldAdvice, noAdvice))
     expect(events, 'a fold changes no event').toEqual(frozen)
   }), { numRuns: 300 })
 })

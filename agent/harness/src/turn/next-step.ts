@@ -12,11 +12,13 @@
  *   escalate   swap to the stronger model
  *   give_up    the model answers with nothing, whoever is asked
  *   command    a slash command to act on, or a skill to expand
+ *   advise     ask the advisor, or close a request of it that nobody will finish
  *   evaluate   grade the turn that is about to end against the active goal
  *   continue   the verdict asks for more work: a new turn begins
  *   finish     the turn is over
  */
-import type { EventId } from '@cairn/protocol'
+import type { AdvisorConfig, EventId } from '@cairn/protocol'
+import { type AdviceCategory, adviceDue } from '../advisor/due.ts'
 import { cutDue, type Room } from '../compaction/due.ts'
 import { type Goal, type OpenCall, parseSlashCommand, type SlashCommand } from '@cairn/state'
 import type { Position, Slashed } from './position.ts'
@@ -32,6 +34,7 @@ export type Step =
   | { do: 'command'; message: Slashed; command: SlashCommand; /** Everything up to here a /clear takes away. */ through: EventId }
   | { do: 'evaluate'; response_id: EventId; /** The budget of the goal that is used up in the middle of the turn. */ overspent: string | null }
   | { do: 'continue' }
+  | { do: 'advise'; /** Null: only close what is open. */ category: AdviceCategory | null }
   | { do: 'compact'; room: Room }
 
 export type TurnLimits = {
@@ -41,6 +44,8 @@ export type TurnLimits = {
   isSkill?: (name: string) => boolean
   /** Which budget of the goal is used up, in words; null when none is. */
   overspent?: (goal: Goal) => string | null
+  /** Absent: no advisor. */
+  advisor?: AdvisorConfig
   /** The room there is with the model that is called next (the one escalated to, or null for the agent's); null: not known. */
   room?: (escalated: string | null) => Room | null
 }
@@ -58,15 +63,22 @@ export function nextStep(position: Position, limits: TurnLimits): Step {
   // What clears or compresses the conversation waits for the end of the turn: a call and its result are never parted.
   const now = commands.find(step => !inTurn || !changesConversation(step))
   if (now) return now
+  if (inTurn && position.advice.open !== null) return { do: 'advise', category: null }
   const step = turnStep(position, limits)
+  if (step.do === 'finish' && step.reason === 'completed' && findOverspent(position, limits) === null && askAdvisor(position, true, limits)) return { do: 'advise', category: 'review' }
   if (step.do === 'finish' && (inTurn || asksForTurn(position))) return atTurnEnd(position, step, commands)
-  const { goal, answer } = position
+  const { answer } = position
   if (step.do !== 'request') return step
-  const overspent = inTurn && answer !== null && goal?.status === 'active' ? (limits.overspent?.(goal) ?? null) : null
+  const overspent = inTurn && answer !== null ? findOverspent(position, limits) : null
   if (overspent !== null && answer !== null) return { do: 'evaluate', response_id: answer.id, overspent }
+  const advice = step.with_tools ? askAdvisor(position, false, limits) : null
+  if (advice !== null) return { do: 'advise', category: advice }
   const room = limits.room?.(position.turn.escalated_model) ?? null
   return room !== null && cutDue(position, room) !== null ? { do: 'compact', room } : step
 }
+
+const findOverspent = ({ goal }: Position, { overspent }: TurnLimits): string | null => (goal?.status === 'active' ? (overspent?.(goal) ?? null) : null)
+const askAdvisor = (position: Position, finishing: boolean, { advisor }: TurnLimits): AdviceCategory | null => (advisor === undefined ? null : adviceDue(position, finishing, advisor))
 
 type CommandStep = Extract<Step, { do: 'command' }>
 const changesConversation = ({ command: { command } }: CommandStep): boolean => command === 'clear' || command === 'compress'
@@ -131,10 +143,13 @@ function request({ turn }: Position, { max_iterations }: TurnLimits, prods: read
   return { do: 'request', with_tools, prods: with_tools ? prods : [...prods, 'last_call'] }
 }
 
-/** Between turns: whether something entered the conversation since the last one ended. A failed turn is tried again as it stands. */
-function asksForTurn({ conversation, ended, rolled_back_id }: Position): boolean {
-  const last = [...conversation.entries.slice(-2), ...conversation.deferred].findLast(entry => entry.event_id !== rolled_back_id)
-  return last !== undefined && (ended === null || ended.by === 'session.fail' || last.event_id > ended.id)
+/**
+ * Between turns: whether something entered the conversation since the last one ended. A failed turn is tried again as it stands. The newest
+ * need not stand last: the answer to a question of a stopped turn stands at its call, before what was said meanwhile.
+ */
+function asksForTurn({ conversation: { entries, deferred }, ended, rolled_back_id }: Position): boolean {
+  const isNew = ({ event_id }: { event_id: EventId }): boolean => event_id !== rolled_back_id && (ended === null || ended.by === 'session.fail' || event_id > ended.id)
+  return deferred.findLast(isNew) !== undefined || entries.findLast(isNew) !== undefined
 }
 
 const askedAt = ({ questions }: Position, callId: string): number => questions.find(question => question.tool_call_id === callId)?.asked_at ?? Number.POSITIVE_INFINITY

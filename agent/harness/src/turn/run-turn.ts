@@ -5,6 +5,7 @@
 import { CommitRefused, REDACTED } from '@cairn/log'
 import type { EventData, EventDraft } from '@cairn/protocol'
 import { completed, continuation, failed, findOpenGate } from '@cairn/sessions'
+import { advise, closeAdvice } from '../advisor/advise.ts'
 import { compactForOverflow, compactForThreshold, findRoom } from '../compaction/compact.ts'
 import { outcomeContinuation } from '../goals/events.ts'
 import { evaluate } from '../goals/evaluate.ts'
@@ -36,7 +37,7 @@ export async function runTurn(turn: TurnContext): Promise<void> {
   const room = findRoom(turn)
   const limits: TurnLimits = {
     room: escalated => room(escalated ?? setup.model),
-    max_iterations: setup.max_iterations, can_escalate: setup.escalation_model !== null,
+    max_iterations: setup.max_iterations, can_escalate: setup.escalation_model !== null, advisor: setup.agent.advisor,
     isSkill: name => skills.skills.has(name), overspent: goal => findOverspent(setup.agent.goals, goal, goal.spent, clock.now()),
   }
   do {
@@ -47,7 +48,7 @@ export async function runTurn(turn: TurnContext): Promise<void> {
 
 async function act(turn: TurnContext, step: Step): Goes {
   // Another worker goes on from here; what only closes the turn is still done.
-  if (turn.draining() && (step.do === 'request' || step.do === 'run' || step.do === 'evaluate' || step.do === 'compact')) return giveBack(turn)
+  if (turn.draining() && (step.do === 'request' || step.do === 'run' || step.do === 'evaluate' || step.do === 'compact' || step.do === 'advise')) return giveBack(turn)
   switch (step.do) {
     case 'rest': case 'wait': return suspend(turn)
     case 'run': return run(turn, step.calls)
@@ -60,6 +61,7 @@ async function act(turn: TurnContext, step: Step): Goes {
     case 'command': return command(turn, step)
     case 'evaluate': return grade(turn, step)
     case 'continue': return goOn(turn)
+    case 'advise': return consult(turn, step)
     case 'finish': return finish(turn, step.reason)
   }
 }
@@ -172,6 +174,11 @@ async function grade(turn: TurnContext, { response_id, overspent }: Extract<Step
   if (failure === null) return true
   const failed = describe(failure, turn.limits.llm_retries)
   return fail(turn, { ...failed, error: `The evaluator of the goal did not answer: ${failed.error}` })
+}
+
+async function consult(turn: TurnContext, { category }: Extract<Step, { do: 'advise' }>): Goes {
+  await (category === null ? closeAdvice(turn) : advise(turn, category, summarize(turn)))
+  return true
 }
 
 /** The next round of a goal is a turn of its own: the lease goes back, and the message that begins it wakes the session. */

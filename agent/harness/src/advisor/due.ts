@@ -1,0 +1,29 @@
+/** When the advisor is asked, decided from the position alone (docs/advisor.md). Pure. */
+import type { AdvisorConfig } from '@cairn/protocol'
+import type { Advice, Conversation, TurnState } from '@cairn/state'
+import { isFailure } from '../turn/recap.ts'
+
+/** `progress`: every so many iterations. `stuck`: calls keep failing. `review`: the turn would end. */
+export type AdviceCategory = 'progress' | 'stuck' | 'review'
+
+export type AdvicePosition = {
+  readonly conversation: Conversation
+  readonly turn: Pick<TurnState, 'turn_id' | 'calls'>
+  readonly answer: { readonly iteration_index: number } | null
+  readonly advice: Advice
+}
+
+/** So many failed calls in a row, over two iterations at least, are no accident. */
+export const FAILURES = 3
+
+/** The advice to ask for before the next request (`finishing` false) or before the end of the turn; null for none. */
+export function adviceDue({ conversation, turn, answer, advice }: AdvicePosition, finishing: boolean, settings: AdvisorConfig): AdviceCategory | null {
+  if (settings.model === undefined || turn.turn_id === null || answer === null || advice.asked >= settings.max_per_turn) return null
+  if (finishing) return settings.before_finish && !advice.reviewed && turn.calls.length > 0 ? 'review' : null
+  // Between an answer with its results and the next request; a message that just came is for the model first.
+  if (conversation.entries.at(-1)?.message.role !== 'tool' || conversation.deferred.length > 0) return null
+  const since = answer.iteration_index - advice.last_iteration
+  const tail = turn.calls.slice(-FAILURES)
+  if (since >= 2 && tail.length === FAILURES && tail.every(call => isFailure(call.content))) return 'stuck'
+  return since >= settings.every_iterations ? 'progress' : null
+}
