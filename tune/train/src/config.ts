@@ -19,6 +19,7 @@ export const configSchema = z.strictObject({
 
   recipe: z.enum(RECIPES).default('bf16').describe('How base weights are stored and multiplied.'),
   matmul: z.enum(['bf16', 'fp8-hybrid']).optional().describe('Arithmetic of qfp8, qfp4 and qbnb; bf16 where it is left out.'),
+  compute_dtype: z.enum(['bf16', 'f32']).default('bf16').describe('Format of activations and of what else multiplies; f32 is for checking numbers.'),
   skip_quant_first_layers: z.int().nonnegative().default(0).describe('Layers at the start that stay bf16.'),
   skip_quant_last_layers: z.int().nonnegative().default(0).describe('Layers at the end that stay bf16.'),
 
@@ -51,6 +52,7 @@ export const configSchema = z.strictObject({
   seed: z.int().nonnegative().default(42).describe('Order of data, initial adapter, stochastic rounding.'),
   save_steps: z.int().nonnegative().default(0).describe('Steps between checkpoints; 0 is one at the end.'),
   save_total_limit: count.default(2).describe('Checkpoints that are kept.'),
+  overwrite: z.boolean().default(false).describe('Put this run in the place of an earlier one in output_dir, which is an error otherwise.'),
   resume: z.boolean().default(false).describe('Go on from the last checkpoint in output_dir.'),
   recompute: z.enum(['auto', 'none', 'all']).default('auto').describe('Which activations are computed again in the backward pass; auto is as few as memory_limit needs.'),
   memory_limit: z.string().regex(/^\d+(?:\.\d+)?\s*[KMGT]?i?B$/, 'a size such as 12GiB').optional().describe('Memory the run may take; that of the machine where it is left out.'),
@@ -130,5 +132,6 @@ function checkTogether(config: TrainConfig): void {
   const isQuantized = QUANTIZED_RECIPES.includes(recipe)
   if (matmul !== undefined && !isQuantized) throw new InputError(`matmul: only ${QUANTIZED_RECIPES.join(', ')} choose it; recipe ${recipe} has its own`)
   if (!lora && recipe !== 'bf16') throw new InputError(`lora: false trains the weights themselves, which recipe ${recipe} keeps frozen; use recipe: bf16`)
+  if (config.overwrite && config.resume) throw new InputError('overwrite and resume: one puts an earlier run aside, the other goes on with it; give one of them')
   if (beta1 === 1 || beta2 === 1) throw new InputError('adam_beta1 and adam_beta2 must be below 1')
 }

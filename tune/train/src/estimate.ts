@@ -1,4 +1,13 @@
-/** Peak memory of a run, part by part, before anything of it runs. */
+/** Peak memory of a run, part by part, and the plan that keeps within a budget: both before anything of it runs (design sections 4 and 7). */
+import type { Engine } from '@cairn-tune/native'
+import { byteLength, countElements } from '@cairn-tune/ops'
+import { planMemory, planWithin, recompute, workspaceBytes, type Plan, type Policy, type Program } from '@cairn-tune/program'
+import type { Checkpoint, Qwen3Config } from '@cairn-tune/weights'
+import { loadingBytes, plainDtype } from './base-weights.ts'
+import type { TrainConfig } from './config.ts'
+import { OutOfMemoryError } from './errors.ts'
+import { bytesText } from './memory-budget.ts'
+import { recordMicroStep, recordNorm, recordUpdate, type MicroStep } from './record-step.ts'
 
 /** All in bytes. */
 export type MemoryEstimate = {
@@ -8,13 +17,78 @@ export type MemoryEstimate = {
   trained: number
   gradients: number
   optimizer: number
-  /** Activations and what else the programs keep between steps. */
+  /** Activations and what else the programs keep between ops. */
   arena: number
-  /** What kernels keep beside the tensors. */
+  /** What kernels work in beside the tensors. */
   workspace: number
-  /** The largest weight as it was in the file, while it is quantised. */
+  /** The largest weight as it lies in the file, while it is converted; gone before the first step. */
   loading: number
   /** Node itself, the tokenised data and the batch. */
   process: number
+  /** The most at any time. */
   total: number
+}
+
+export type Planned = { micro: MicroStep; program: Program; plan: Plan; memory: MemoryEstimate; /** Blocks that are recomputed, in words. */ recomputed: string }
+
+export type PlanOptions = { engine: Engine; checkpoint: Checkpoint; model: Qwen3Config; config: TrainConfig; boundaries: number; budgetBytes: number; processBytes: number }
+
+/** Records a run and plans its memory; throws OutOfMemoryError where even recomputing everything leaves it too large. */
+export function planRun({ engine, checkpoint, model, config, boundaries, budgetBytes, processBytes }: PlanOptions): Planned {
+  const micro = recordMicroStep(model, config, boundaries, name => plainDtype(checkpoint, name))
+  const trained = micro.trained.reduce((sum, { shape }) => sum + countElements(shape) * 4, 0)
+  const fixed = {
+    weights: micro.base.reduce((sum, { dtype, shape }) => sum + byteLength(dtype, shape), 0),
+    trained,
+    gradients: trained,
+    optimizer: 2 * trained,
+    loading: micro.base.reduce((most, weight) => Math.max(most, loadingBytes(checkpoint, weight)), 0),
+    process: processBytes,
+  }
+  // Rooms of kernels depend on shapes and not on what is recomputed.
+  const workspace = Math.max(...[micro.program, recordNorm(micro.trained, config), recordUpdate(micro.trained, config)].map(program => workspaceBytes(engine, program)))
+  const withArena = (arena: number): MemoryEstimate => {
+    const stepping = 4 * trained + arena + workspace
+    return { ...fixed, arena, workspace, total: processBytes + fixed.weights + Math.max(stepping, fixed.loading) }
+  }
+  const chosen = choosePlan(micro.program, config, budgetBytes - withArena(0).total)
+  const memory = withArena(chosen.arenaBytes)
+  if (memory.total > budgetBytes || !('plan' in chosen)) {
+    throw new OutOfMemoryError(
+      `OOM: this run needs ${bytesText(memory.total)}${config.recompute === 'none' ? '' : ' even with everything recomputed'} and may take ${bytesText(budgetBytes)}: ${memoryText(memory)}. ` +
+        'Lower per_device_train_batch_size or max_seq_length, take a recipe with a quantised base, or a smaller model.',
+      memory.total, budgetBytes,
+    )
+  }
+  return { micro, program: chosen.program, plan: chosen.plan, memory, recomputed: policyText(chosen.policy) }
+}
+
+type Chosen = { arenaBytes: number; program: Program; plan: Plan; policy: Policy }
+
+function choosePlan(program: Program, { recompute: mode }: TrainConfig, budgetBytes: number): Chosen | { arenaBytes: number } {
+  if (mode === 'auto') {
+    const verdict = planWithin(program, budgetBytes)
+    return verdict.fits ? { ...verdict, arenaBytes: verdict.plan.arenaBytes } : { arenaBytes: verdict.leastBytes }
+  }
+  const blocks = new Set(mode === 'all' ? program.steps.flatMap(({ block }) => block ?? []) : [])
+  const policy: Policy = { cheap: blocks, whole: blocks }
+  const changed = mode === 'all' ? recompute(program, policy) : program
+  const plan = planMemory(changed)
+  return { program: changed, plan, policy, arenaBytes: plan.arenaBytes }
+}
+
+function policyText({ cheap, whole }: Policy): string {
+  if (whole.size > 0) return `${whole.size} layers whole, cheap ops of ${cheap.size}`
+  return cheap.size > 0 ? `cheap ops of ${cheap.size} layers` : 'nothing'
+}
+
+/** `weights 1.1 GiB, adapter …`, parts of under a MiB left out. */
+export function memoryText(memory: MemoryEstimate): string {
+  const names: Record<Exclude<keyof MemoryEstimate, 'total'>, string> = {
+    weights: 'base weights', trained: 'what is trained', gradients: 'gradients', optimizer: 'optimizer', arena: 'activations', workspace: 'kernels', loading: 'loading', process: 'process and data',
+  }
+  return Object.entries(names).flatMap(([key, name]) => {
+    const bytes = memory[key as keyof typeof names]
+    return bytes < 2 ** 20 ? [] : [`${name} ${bytesText(bytes)}`]
+  }).join(', ')
 }

@@ -19,11 +19,16 @@ export async function mergeAdapter({ base, adapter, output }: { base: string; ad
     if ((await readdir(output)).length > 0) throw new InputError(`${output}: is not empty; a merged model is written to a new directory`)
     const tensors = [...model.tensors.values()].map(({ name, dtype, shape }): TensorToWrite => ({ name, dtype, shape, bytes: () => mergedBytes(model, name, pairs.get(name), found.scale) }))
     await writeCheckpoint(output, tensors)
-    const companions = (await readdir(base)).filter(name => COMPANIONS.test(name))
-    await Promise.all(companions.map(name => copyFile(join(base, name), join(output, name))))
+    await copyCompanions(base, output)
   } finally {
     await model.close()
   }
+}
+
+/** Copies what a model directory holds beside weights. */
+export async function copyCompanions(from: string, to: string): Promise<void> {
+  const companions = (await readdir(from)).filter(name => COMPANIONS.test(name))
+  await Promise.all(companions.map(name => copyFile(join(from, name), join(to, name))))
 }
 
 /** By the name of the base's weight. */

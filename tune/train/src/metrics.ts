@@ -38,7 +38,7 @@ export type TrainResult = {
   model: string
   /** Where the examples came from. */
   dataset: string
-  /** `<output_dir>/adapter`; with `lora: false` the model of its own at `<output_dir>/model`. */
+  /** `<output_dir>/adapter`; with `lora: false` the model of its own at `<output_dir>/model`; empty where the run was interrupted. */
   output: string
   steps: number
   /** Steps of this call, without those before a resume. */
@@ -48,4 +48,7 @@ export type TrainResult = {
   memory: MemoryEstimate
   /** The most resident memory that the process has had, in bytes. */
   peakRssBytes: number
+  /** Machine, threads and instruction set, for the record. */
+  hardware: string
+  threads: number
 }

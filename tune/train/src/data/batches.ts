@@ -29,6 +29,8 @@ export const START: DataPosition = { epoch: 0, row: 0 }
 export type BatchOptions = { maxSeqLength: number; batchSize: number; packing: boolean; seed: number; padTokenId: number }
 export type BatchSource = {
   rowsPerEpoch: number
+  /** No micro-batch has a longer cuSeqlens. Which lengths share a row is the same in every epoch. */
+  mostBoundaries: number
   /** The micro-batch at a position, and the position after it. */
   batchAt: (position: DataPosition) => { batch: Batch; next: DataPosition }
 }
@@ -40,7 +42,11 @@ export const countSteps = (rowsPerEpoch: number, epochs: number, batchSize: numb
 export function createBatches(documents: readonly Document[], options: BatchOptions): BatchSource {
   if (documents.length === 0) throw new Error('[createBatches] no documents')
   // Every epoch has as many rows as the first: their number depends on lengths only.
-  const rowsPerEpoch = rowsOf(documents, options, 0).length
+  const first = rowsOf(documents, options, 0)
+  const rowsPerEpoch = first.length
+  const fullest = first.map(row => row.length).toSorted((a, b) => b - a)
+  // Rows may be fewer than a micro-batch takes: it then has one of them twice. Padding is one document more to a row.
+  const mostBoundaries = Array.from({ length: options.batchSize }, (_, i) => (fullest[i % rowsPerEpoch] ?? 0) + 1).reduce((a, b) => a + b) + 1
   let cached: { epoch: number; rows: number[][] } | undefined
   const rowAt = ({ epoch, row }: DataPosition): number[] => {
     if (cached?.epoch !== epoch) cached = { epoch, rows: rowsOf(documents, options, epoch) }
@@ -50,6 +56,7 @@ export function createBatches(documents: readonly Document[], options: BatchOpti
   }
   return {
     rowsPerEpoch,
+    mostBoundaries,
     batchAt(position) {
       const rows: number[][] = []
       let next = position

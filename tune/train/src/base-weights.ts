@@ -1,0 +1,125 @@
+/** A model's weights for the engine: as the file has them where that is the storage wanted, mapped and not copied; else converted natively, one at a time. */
+import type { Engine } from '@cairn-tune/native'
+import { forgetPages, mapFile } from '@cairn-tune/native'
+import { FLOATS, byteLength, countElements, typeText, type Dtype, type Shape } from '@cairn-tune/ops'
+import { createRecorder, prepare, type Prepared } from '@cairn-tune/program'
+import { InputError, UnsupportedError, decodeFloats, layoutOf, openCheckpoint, openFileBytes, readQuantized, type ByteSource, type Checkpoint } from '@cairn-tune/weights'
+import type { BaseWeight } from './record-step.ts'
+
+/** A file whose reads are views of it. */
+async function openMapped(path: string): Promise<ByteSource> {
+  // A missing or empty file fails as it does everywhere.
+  const handle = await openFileBytes(path)
+  if (handle.byteLength === 0) return handle
+  await handle.close()
+  const bytes = await mapFile(path)
+  // Unmapped with its last view: a frozen weight outlives the reader.
+  return { path, byteLength: bytes.byteLength, read: async (offset, length) => bytes.subarray(offset, offset + length), close: async () => undefined }
+}
+
+/** Opens a model's weights as memory. */
+export const openMappedCheckpoint = (directory: string): Promise<Checkpoint> => openCheckpoint(directory, openMapped)
+
+/** How a weight lies in the file: a dtype of the engine, or F16, which no engine dtype is. */
+export function storedDtype(checkpoint: Checkpoint, name: string): Dtype | 'f16' {
+  const layout = layoutOf(checkpoint, name)
+  if (layout) return layout
+  const entry = checkpoint.tensors.get(name)
+  if (!entry) throw new InputError(`${checkpoint.directory}: has no tensor ${JSON.stringify(name)}, which its config.json asks for`)
+  const known = { BF16: 'bf16', F32: 'f32', F16: 'f16' } as const
+  const dtype = Object.hasOwn(known, entry.dtype) ? known[entry.dtype as keyof typeof known] : undefined
+  if (!dtype) throw new InputError(`${checkpoint.pathOf(name)}: tensor ${JSON.stringify(name)} must have dtype BF16, F32 or F16, got ${entry.dtype}`)
+  return dtype
+}
+
+/** The storage of a weight that no recipe quantises: the file's, and bf16 for F16, which matmuls round to anyway. */
+export function plainDtype(checkpoint: Checkpoint, name: string): Dtype {
+  const stored = storedDtype(checkpoint, name)
+  return stored === 'f16' ? 'f32' : stored
+}
+
+/** Throws unless every weight is there, of its shape, and can be stored as asked. Reads headers only. */
+export function checkBase(checkpoint: Checkpoint, base: readonly BaseWeight[]): void {
+  for (const { name, dtype, shape } of base) {
+    const stored = storedDtype(checkpoint, name)
+    const isPlain = stored === 'f16' || FLOATS.includes(stored)
+    if (!isPlain && stored !== dtype) {
+      throw new UnsupportedError(`${checkpoint.pathOf(name)}: ${JSON.stringify(name)} comes quantised as ${stored} and is not requantised to ${dtype}; use the recipe whose base is ${stored}`)
+    }
+    const found = checkpoint.tensors.get(name)?.shape ?? []
+    if (isPlain && (found.length !== shape.length || found.some((size, i) => size !== shape[i]))) {
+      throw new InputError(`${checkpoint.pathOf(name)}: tensor ${JSON.stringify(name)} must have shape (${shape.join(', ')}), got (${found.join(', ')}); config.json and weights are of different models`)
+    }
+  }
+}
+
+/** Bytes that a weight takes of the file while it is converted; 0 where it is used as it lies. */
+export function loadingBytes(checkpoint: Checkpoint, { name, dtype }: BaseWeight): number {
+  const entry = checkpoint.tensors.get(name)
+  if (!entry || storedDtype(checkpoint, name) === dtype) return 0
+  return entry.end - entry.start
+}
+
+export type Loading = { signal?: AbortSignal | undefined; onProgress?: ((done: number, of: number) => void) | undefined }
+
+/** Name → bytes of every weight. */
+export async function loadBase(engine: Engine, checkpoint: Checkpoint, base: readonly BaseWeight[], { signal, onProgress }: Loading = {}): Promise<Map<string, Uint8Array>> {
+  checkBase(checkpoint, base)
+  const convert = createConverter(engine)
+  const buffers = new Map<string, Uint8Array>()
+  for (const weight of base) {
+    signal?.throwIfAborted()
+    buffers.set(weight.name, await loadOne(checkpoint, weight, convert))
+    onProgress?.(buffers.size, base.length)
+  }
+  return buffers
+}
+
+async function loadOne(checkpoint: Checkpoint, { name, dtype, shape }: BaseWeight, convert: Convert): Promise<Uint8Array> {
+  const stored = storedDtype(checkpoint, name)
+  if (stored !== 'f16' && !FLOATS.includes(stored)) {
+    const weight = await readQuantized(checkpoint, name, stored as Parameters<typeof readQuantized>[2])
+    const [got, wanted] = [typeText(weight), typeText({ dtype, shape })]
+    if (got !== wanted) throw new InputError(`${checkpoint.pathOf(name)}: tensor ${JSON.stringify(name)} must be ${wanted}, got ${got}`)
+    return weight.buffer
+  }
+  const bytes = await checkpoint.read(name)
+  if (stored === dtype) return bytes
+  const converted = stored === 'f16' ? await convert(asBytes(decodeFloats('F16', bytes)), 'f32', dtype, shape) : await convert(bytes, stored, dtype, shape)
+  await forgetPages(bytes)
+  return converted
+}
+
+const asBytes = ({ buffer, byteOffset, byteLength: bytes }: Float32Array) => new Uint8Array(buffer, byteOffset, bytes)
+
+type Convert = (bytes: Uint8Array, from: Dtype, to: Dtype, shape: Shape) => Promise<Uint8Array>
+
+/** Casts and quantises with the engine; weights of one shape share a program. */
+function createConverter(engine: Engine): Convert {
+  const programs = new Map<string, Prepared>()
+  function programFor(from: Dtype, to: Dtype, shape: Shape): Prepared {
+    const key = `${from} ${to} ${shape.join(' ')}`
+    const known = programs.get(key)
+    if (known) return known
+    const g = createRecorder()
+    const x = g.input('x', from, shape)
+    const { y } = to === 'f32' || to === 'bf16' ? g.cast({ x }, { dtype: to }) : g.quantize({ x }, { dtype: to })
+    const made = prepare(engine, g.finish({ y }))
+    programs.set(key, made)
+    return made
+  }
+  return async (bytes, from, to, shape) => {
+    if (from === to) return bytes
+    const y = engine.allocate(byteLength(to, shape))
+    await programFor(from, to, shape).run({ x: bytes, 'out:y': y })
+    return y
+  }
+}
+
+/** f32 values of a weight, for what is trained in full. */
+export async function loadF32(checkpoint: Checkpoint, name: string, engine: Engine, shape: Shape): Promise<Float32Array> {
+  const bytes = await loadOne(checkpoint, { name, dtype: 'f32', shape }, createConverter(engine))
+  const copy = new Float32Array(countElements(shape))
+  new Uint8Array(copy.buffer).set(bytes)
+  return copy
+}

@@ -1,0 +1,112 @@
+/**
+ * Checkpoints: everything a run needs to go on as if it had never stopped. `<output_dir>/checkpoints/step-<n>` appears whole or not at all.
+ *
+ * What is random is a function of the seed and of the position (epoch, row, step), so those numbers are the state of every generator.
+ */
+import { mkdir, readFile, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { InputError, openSafetensors, writeSafetensors, writeTextAtomically } from '@cairn-tune/weights'
+import { z } from 'zod'
+import type { TrainConfig } from './config.ts'
+import type { DataPosition } from './data/batches.ts'
+
+const FOLDER = 'checkpoints'
+const STATE = 'state.json'
+const TENSORS = 'state.safetensors'
+
+const schema = z.object({
+  version: z.literal(1),
+  /** Steps that are done. */
+  step: z.int().nonnegative(),
+  position: z.object({ epoch: z.int().nonnegative(), row: z.int().nonnegative() }),
+  /** Settings that decide the numbers; a run goes on only with the same. */
+  settings: z.record(z.string(), z.unknown()),
+  /** Hashes of what was trained on what. */
+  data: z.string(),
+  model: z.string(),
+})
+
+export type CheckpointState = { step: number; position: DataPosition; settings: Record<string, unknown>; data: string; model: string }
+export type TensorShape = { name: string; shape: readonly number[] }
+
+/** Keys of a configuration that change no number of a run that is under way. */
+const FREE: readonly (keyof TrainConfig)[] = ['model', 'dataset', 'output_dir', 'save_steps', 'save_total_limit', 'resume', 'overwrite', 'recompute', 'memory_limit', 'threads']
+
+/** What of a configuration decides the numbers. `totalSteps` stands for epochs and steps alike. */
+export function decisiveSettings(config: TrainConfig, totalSteps: number): Record<string, unknown> {
+  const { num_train_epochs: _epochs, max_steps: _steps, ...rest } = config
+  return { ...Object.fromEntries(Object.entries(rest).filter(([key]) => !FREE.some(free => free === key))), total_steps: totalSteps }
+}
+
+const nameOf = (step: number) => `step-${String(step).padStart(8, '0')}`
+
+/** Steps that have a checkpoint, ascending. */
+export async function listCheckpoints(outputDir: string): Promise<number[]> {
+  const names = await readdir(join(outputDir, FOLDER)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
+  return names.flatMap(name => /^step-(\d{8,})$/.exec(name)?.[1] ?? []).map(Number).toSorted((a, b) => a - b)
+}
+
+/** Writes a checkpoint and removes the oldest beyond `keep`. */
+export async function writeCheckpointState(outputDir: string, state: CheckpointState, tensors: ReadonlyMap<string, Float32Array>, shapes: readonly TensorShape[], keep: number): Promise<void> {
+  const folder = join(outputDir, FOLDER)
+  const temporary = join(folder, `.${nameOf(state.step)}.part`)
+  await rm(temporary, { recursive: true, force: true })
+  await mkdir(temporary, { recursive: true })
+  await writeSafetensors(join(temporary, TENSORS), shapes.map(({ name, shape }) => ({ name, dtype: 'F32', shape, bytes: () => bytesOf(tensors.get(name), name) })))
+  await writeTextAtomically(join(temporary, STATE), `${JSON.stringify({ version: 1, ...state }, null, 2)}\n`)
+  const path = join(folder, nameOf(state.step))
+  // The same step again is the same state: whichever is there is right.
+  await rm(path, { recursive: true, force: true })
+  await rename(temporary, path)
+  const all = await listCheckpoints(outputDir)
+  for (const step of all.slice(0, Math.max(0, all.length - keep))) await rm(join(folder, nameOf(step)), { recursive: true, force: true })
+}
+
+function bytesOf(values: Float32Array | undefined, name: string): Uint8Array {
+  if (!values) throw new Error(`[writeCheckpointState] nothing is known of ${name}`)
+  return new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
+}
+
+/** The newest checkpoint that is whole, without its tensors; undefined where there is none. */
+export async function findCheckpoint(outputDir: string): Promise<CheckpointState | undefined> {
+  const step = (await listCheckpoints(outputDir)).at(-1)
+  if (step === undefined) return undefined
+  const path = join(outputDir, FOLDER, nameOf(step), STATE)
+  const parsed = schema.safeParse(JSON.parse(await readFile(path, 'utf8')))
+  if (!parsed.success) throw new InputError(`${path}: not a checkpoint of this version: ${z.prettifyError(parsed.error)}`)
+  return parsed.data
+}
+
+/** Throws with the first difference between a checkpoint and the run that wants to go on from it. */
+export function checkGoesOn(found: CheckpointState, wanted: Omit<CheckpointState, 'step' | 'position'>, outputDir: string): void {
+  const refuse = (what: string) => {
+    throw new InputError(`resume: the checkpoint in ${outputDir} ${what}; go on with the settings it was begun with, or take another output_dir`)
+  }
+  for (const key of new Set([...Object.keys(found.settings), ...Object.keys(wanted.settings)])) {
+    const [was, is] = [JSON.stringify(found.settings[key]), JSON.stringify(wanted.settings[key])]
+    if (was !== is) refuse(`was made with ${key} ${was}, not ${is}`)
+  }
+  if (found.model !== wanted.model) refuse('is of another base model')
+  if (found.data !== wanted.data) refuse('was made with other training data')
+}
+
+/** Values of a checkpoint's tensors. */
+export async function readCheckpointTensors(outputDir: string, step: number, shapes: readonly TensorShape[]): Promise<Map<string, Float32Array>> {
+  const path = join(outputDir, FOLDER, nameOf(step), TENSORS)
+  const file = await openSafetensors(path)
+  try {
+    const values = new Map<string, Float32Array>()
+    for (const { name, shape } of shapes) {
+      const entry = file.tensors.get(name)
+      if (!entry || entry.shape.join() !== shape.join()) throw new InputError(`${path}: has no ${JSON.stringify(name)} of shape (${shape.join(', ')})`)
+      const bytes = await file.read(name)
+      values.set(name, new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4))
+    }
+    return values
+  } finally {
+    await file.close()
+  }
+}

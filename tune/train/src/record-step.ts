@@ -1,0 +1,119 @@
+/**
+ * The programs of a training step (design section 7): one for a micro-batch, which adds its gradients to the sums of the window, then one for the norm
+ * and one for the update. Everything they need is known from the model and the configuration, so they are recorded, and their memory is known, before
+ * any weight or document is read.
+ */
+import type { Arithmetic, Dtype, Shape } from '@cairn-tune/ops'
+import { createLinear, recordQwen3 } from '@cairn-tune/models'
+import { ONE, createRecorder, differentiate, type Program, type Step, type Tensor } from '@cairn-tune/program'
+import { UnsupportedError, type Qwen3Config } from '@cairn-tune/weights'
+import type { TrainConfig } from './config.ts'
+import { MATMULS, RECIPE_TABLE } from './recipes.ts'
+
+/** A weight of the base under the checkpoint's name, as the engine is to have it. */
+export type BaseWeight = { name: string; dtype: Dtype; shape: Shape }
+/** What is trained: f32, under the name it has in an adapter or a checkpoint. */
+export type Trained = { name: string; shape: Shape }
+
+export type MicroStep = {
+  program: Program
+  /** Slots of a micro-batch. */
+  slots: number
+  /** Length of its cuSeqlens. */
+  boundaries: number
+  /** The frozen weights; none where all are trained. */
+  base: BaseWeight[]
+  trained: Trained[]
+}
+
+/** Name of the buffer in which a tensor's gradients are summed. */
+export const gradientOf = (name: string) => `grad:${name}`
+
+/** A layer's projection by its weight's name, with the layer's number. */
+const PROJECTION = /^model\.layers\.(\d+)\..+_proj\.weight$/
+
+/** Storage of a base weight under a recipe: quantised where it is a projection of a layer that the recipe covers, and as the file has it elsewhere. */
+export function storageOf(name: string, config: TrainConfig, model: Qwen3Config): Dtype | undefined {
+  const layer = Number(PROJECTION.exec(name)?.[1] ?? NaN)
+  const { storage } = RECIPE_TABLE[config.recipe]
+  return storage !== 'bf16' && isCovered(layer, config, model) ? storage : undefined
+}
+
+/** Whether a recipe covers a layer; NaN is none. */
+export const isCovered = (layer: number, config: TrainConfig, model: Qwen3Config) =>
+  layer >= config.skip_quant_first_layers && layer < model.num_hidden_layers - config.skip_quant_last_layers
+
+/** The arithmetic of the projections, or an error where it has no kernel. */
+export function arithmeticOf({ recipe, matmul, compute_dtype }: TrainConfig): Arithmetic {
+  const name = matmul ?? RECIPE_TABLE[recipe].matmul
+  const { arithmetic }: { arithmetic: Arithmetic | undefined } = MATMULS[name]
+  if (arithmetic === undefined) throw new UnsupportedError(`recipe ${recipe} multiplies in ${name}, which has no kernel here yet`)
+  return name === 'bf16' ? compute_dtype : arithmetic
+}
+
+/** Records a micro-batch of documents with at most so many boundaries. `plainDtype` says how a weight that no recipe quantises is stored. */
+export function recordMicroStep(model: Qwen3Config, config: TrainConfig, boundaries: number, plainDtype: (name: string) => Dtype): MicroStep {
+  const { per_device_train_batch_size: rows, max_seq_length: length, compute_dtype: dtype } = config
+  const slots = rows * length
+  arithmeticOf(config)
+  const g = createRecorder()
+  const weightsByName = new Map<string, Tensor>()
+  const weights = (name: string, shape: Shape) => {
+    const tensor = weightsByName.get(name) ?? g.input(name, config.lora ? (storageOf(name, config, model) ?? plainDtype(name)) : 'f32', shape)
+    weightsByName.set(name, tensor)
+    return tensor
+  }
+  const { linear, adapters } = createLinear({ g, dtype, weights, ...(config.lora ? { lora: config } : {}) })
+  const integers = (name: string, count: number) => g.input(name, 'i32', [count])
+  const { loss } = recordQwen3({ g, config: model, dtype, weights, linear, trainsHead: !config.lora }, {
+    ids: integers('ids', slots), positions: integers('positions', slots), cuSeqlens: integers('cuSeqlens', boundaries), targets: integers('targets', slots),
+    cosSin: g.input('cosSin', 'f32', [length, model.head_dim]),
+  })
+  const trained = config.lora ? [...adapters] : [...weightsByName.values()]
+  const grads = differentiate(g, new Map([[loss, ONE]]), trained)
+  for (const [tensor, x] of grads) g.accumulate({ total: g.input(gradientOf(tensor.name ?? ''), 'f32', tensor.shape), x }, {})
+  const named = (tensors: Iterable<Tensor>) => [...tensors].map(({ name = '', dtype: stored, shape }) => ({ name, dtype: stored, shape }))
+  return {
+    program: addUpEarly(g.finish({ loss })),
+    slots,
+    boundaries,
+    base: config.lora ? named(weightsByName.values()) : [],
+    trained: named(trained).map(({ name, shape }) => ({ name, shape })),
+  }
+}
+
+/** Each gradient is added to its sum right after its last part is made, so that no two need room at a time. */
+function addUpEarly(program: Program): Program {
+  const isSum = (step: Step) => step.op === 'accumulate'
+  const sums = new Map(program.steps.filter(isSum).map(step => [step.inputs['x'], step]))
+  const steps = program.steps.filter(step => !isSum(step)).flatMap(step => [step, ...Object.values(step.outputs).flatMap(output => sums.get(output) ?? [])])
+  return { ...program, steps }
+}
+
+/** The norm of the mean gradient: outputs `norm`, and `factor`, which the update multiplies by. */
+export function recordNorm(trained: readonly Trained[], config: TrainConfig): Program {
+  const g = createRecorder()
+  const squares = trained.map(({ name, shape }) => g.sum_squares({ x: g.input(gradientOf(name), 'f32', shape) }, {}).y)
+  const sum = squares.reduce((a, b) => g.add({ a, b }, {}).y)
+  const { factor, norm } = g.clip_factor({ sum_squares: sum, count: g.input('count', 'f32', [1]) }, { max_norm: config.max_grad_norm })
+  return g.finish({ factor, norm })
+}
+
+/** Norms of a model trained in full do not decay, as everywhere; both matrices of an adapter do. */
+const decayOf = ({ shape }: Trained, config: TrainConfig) => (shape.length > 1 ? config.weight_decay : 0)
+
+export const STATE_PREFIXES = ['m:', 'v:'] as const
+
+/** AdamW over everything trained, in place. */
+export function recordUpdate(trained: readonly Trained[], config: TrainConfig): Program {
+  const { adam_beta1: beta1, adam_beta2: beta2, adam_epsilon: eps } = config
+  const g = createRecorder()
+  const factor = g.input('factor', 'f32', [1])
+  const schedule = g.input('schedule', 'f32', [2])
+  for (const tensor of trained) {
+    const { name, shape } = tensor
+    const [p, grad, m, v] = [name, gradientOf(name), `m:${name}`, `v:${name}`].map(input => g.input(input, 'f32', shape)) as [Tensor, Tensor, Tensor, Tensor]
+    g.adamw({ p, g: grad, m, v, factor, schedule }, { beta1, beta2, eps, weight_decay: decayOf(tensor, config) })
+  }
+  return g.finish({})
+}

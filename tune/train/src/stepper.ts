@@ -1,0 +1,87 @@
+/** A training step on an engine: buffers of everything trained, and the programs of record-step.ts run over them. */
+import type { Engine } from '@cairn-tune/native'
+import { countElements, type OpName } from '@cairn-tune/ops'
+import { ropeTable } from '@cairn-tune/models'
+import { outputBinding, prepare, type Plan, type Prepared, type Program } from '@cairn-tune/program'
+import type { Qwen3Config } from '@cairn-tune/weights'
+import type { TrainConfig } from './config.ts'
+import { padCuSeqlens, type Batch } from './data/batches.ts'
+import { DivergedError } from './errors.ts'
+import { gradientOf, recordNorm, recordUpdate, type MicroStep, type Trained } from './record-step.ts'
+
+/** What the optimizer changes: the trained tensors by their names, and its states as `m:<name>` and `v:<name>`. */
+export type TrainState = ReadonlyMap<string, Float32Array>
+
+export type Stepper = {
+  state: TrainState
+  /** Runs one optimizer step over a window of micro-batches. `number` counts from 1. An abort leaves the state as it was. */
+  step(window: Iterable<Batch>, options: { number: number; learningRate: number; signal?: AbortSignal | undefined }): Promise<StepOutcome>
+  /** Seconds by op of all steps so far. */
+  opSeconds: ReadonlyMap<OpName, number>
+}
+
+export type StepOutcome = { loss: number; gradNorm: number; realTokens: number; trainedTokens: number; slots: number }
+
+export type StepperOptions = {
+  engine: Engine
+  config: TrainConfig
+  model: Qwen3Config
+  micro: MicroStep
+  /** The plan that fits, for the program that it is of. */
+  planned: { program: Program; plan: Plan }
+  /** Bytes of the frozen weights by name. */
+  base: ReadonlyMap<string, Uint8Array>
+  /** Values that training starts from, by name; what is not named starts from zero. */
+  initial: ReadonlyMap<string, Float32Array>
+}
+
+/** Names of everything the optimizer holds. */
+export const stateNames = (trained: readonly Trained[]) => trained.flatMap(({ name, shape }) => [name, `m:${name}`, `v:${name}`].map(key => ({ name: key, shape })))
+
+export function createStepper({ engine, config, model, micro, planned, base, initial }: StepperOptions): Stepper {
+  const float = (count: number) => new Float32Array(engine.allocate(count * 4).buffer, 0, count)
+  const state = new Map(stateNames(micro.trained).map(({ name, shape }) => [name, float(countElements(shape))]))
+  for (const [name, values] of initial) state.get(name)?.set(values)
+  const gradients = new Map(micro.trained.map(({ name, shape }) => [gradientOf(name), float(countElements(shape))]))
+
+  const [forward, norm, update] = [prepare(engine, planned.program, planned.plan), prepare(engine, recordNorm(micro.trained, config)), prepare(engine, recordUpdate(micro.trained, config))]
+  const [loss, factor, length] = [new Float32Array(1), new Float32Array(1), new Float32Array(1)]
+  const [schedule, count] = [new Float32Array(2), new Float32Array(1)]
+  const shared = { ...Object.fromEntries(base), ...Object.fromEntries(state), ...Object.fromEntries(gradients), cosSin: ropeTable(config.max_seq_length, model.head_dim, model.rope_theta) }
+  const opSeconds = new Map<OpName, number>()
+
+  async function run(prepared: Prepared, buffers: Record<string, ArrayBufferView>, signal?: AbortSignal): Promise<void> {
+    const { seconds } = await prepared.run({ ...shared, ...buffers }, signal ? { signal } : {})
+    for (const [op, spent] of seconds) opSeconds.set(op, (opSeconds.get(op) ?? 0) + spent)
+  }
+
+  async function step(window: Iterable<Batch>, { number, learningRate, signal }: Parameters<Stepper['step']>[1]): Promise<StepOutcome> {
+    for (const gradient of gradients.values()) gradient.fill(0)
+    const outcome: StepOutcome = { loss: 0, gradNorm: 0, realTokens: 0, trainedTokens: 0, slots: 0 }
+    for (const batch of window) {
+      const { tokens: ids, targets, positions } = batch
+      await run(forward, { ids, targets, positions, cuSeqlens: padCuSeqlens(batch, micro.boundaries), [outputBinding('loss')]: loss }, signal)
+      outcome.loss += loss[0] ?? NaN
+      outcome.realTokens += batch.realTokens
+      outcome.trainedTokens += batch.trainedTokens
+      outcome.slots += ids.length
+    }
+    outcome.loss /= outcome.trainedTokens
+    if (!Number.isFinite(outcome.loss)) throw diverged('loss', outcome.loss, number, learningRate)
+    count[0] = outcome.trainedTokens
+    await run(norm, { count, [outputBinding('factor')]: factor, [outputBinding('norm')]: length }, signal)
+    outcome.gradNorm = length[0] ?? NaN
+    if (!Number.isFinite(outcome.gradNorm)) throw diverged('gradient norm', outcome.gradNorm, number, learningRate)
+    schedule.set([learningRate, number])
+    // Not to be interrupted: half an update could not be gone on from.
+    await run(update, { factor, schedule })
+    return outcome
+  }
+  return { state, step, opSeconds }
+}
+
+const diverged = (what: string, value: number, step: number, learningRate: number) =>
+  new DivergedError(
+    `step ${step}: the ${what} is ${value}, so the step was not taken (learning rate ${learningRate.toPrecision(3)}). ` +
+      'Lower learning_rate, raise warmup_steps, or look at the data; --resume goes on from the last checkpoint. If the first step fails, the base weights hold numbers that are not finite.',
+  )

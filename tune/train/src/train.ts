@@ -1,0 +1,149 @@
+/** A training run from a configuration to an adapter (design section 4). */
+import { createHash } from 'node:crypto'
+import { version as nodeVersion } from 'node:process'
+import { loadBase, loadF32 } from './base-weights.ts'
+import { checkGoesOn, decisiveSettings, findCheckpoint, readCheckpointTensors, writeCheckpointState, type CheckpointState } from './checkpoint.ts'
+import type { TrainConfig } from './config.ts'
+import { START, countSteps, type Batch, type BatchSource, type DataPosition } from './data/batches.ts'
+import { initAdapter } from './adapter-init.ts'
+import { bytesText } from './memory-budget.ts'
+import { memoryText } from './estimate.ts'
+import type { StepMetrics, TrainOptions, TrainResult } from './metrics.ts'
+import { prepareRun, type PreparedRun } from './prepare-run.ts'
+import { appendMetrics, checkOutput, clearOutput, cutMetrics, hardwareText, writeLossChart, writeRunFile, writeTrained } from './run-files.ts'
+import { learningRateAt } from './schedule.ts'
+import { createStepper, stateNames, type Stepper } from './stepper.ts'
+
+/**
+ * Trains and writes everything of the run to `output_dir`. An abort between or within steps saves a checkpoint of the last whole step and ends the run
+ * as `interrupted`; before the first step it rejects with the signal's reason.
+ */
+export async function train(config: TrainConfig, options: TrainOptions = {}): Promise<TrainResult> {
+  const { signal, onNote = () => undefined } = options
+  await checkOutput(config)
+  await using run = await prepareRun(config, { signal, threads: options.threads, onNote })
+  const { memory, recomputed } = run.planned
+  onNote(`memory: ${bytesText(memory.total)} of ${bytesText(run.budgetBytes)} (${memoryText(memory)}); recomputed: ${recomputed}`)
+  const { per_device_train_batch_size: rows, gradient_accumulation_steps: accumulation } = config
+  const totalSteps = config.max_steps ?? countSteps(run.batches.rowsPerEpoch, config.num_train_epochs, rows, accumulation)
+  const identity = { settings: decisiveSettings(config, totalSteps), data: run.dataset.hash, model: modelHash(run) }
+  const found = config.resume ? await findCheckpoint(config.output_dir) : undefined
+  if (found) checkGoesOn(found, identity, config.output_dir)
+  const stepper = await startStepper(run, config, found, options)
+  await clearOutput(config)
+  await cutMetrics(config.output_dir, found?.step ?? 0)
+  const record = describeRun(run, config, totalSteps, found)
+  await writeRunFile(config.output_dir, record)
+  if (found) onNote(`going on after step ${found.step} of ${totalSteps}`)
+
+  const outcome = await runSteps({ config, run, stepper, totalSteps, from: found ?? { step: 0, position: START }, identity, options })
+  const output = outcome.status === 'finished' ? await writeTrained({ config, trained: run.planned.micro.trained, state: stepper.state, modelDirectory: run.modelDirectory }) : ''
+  await writeLossChart(config.output_dir, `${config.model}, ${config.recipe}`)
+  const peakRssBytes = process.resourceUsage().maxRSS * 1024
+  await writeRunFile(config.output_dir, { ...record, status: outcome.status, steps: outcome.step, peak_rss_bytes: peakRssBytes, finished_at: new Date().toISOString() })
+  const opSeconds = [...stepper.opSeconds].toSorted((a, b) => b[1] - a[1])
+  return { status: outcome.status, config, model: run.modelDirectory, dataset: run.dataset.source, output, steps: outcome.step, metrics: outcome.metrics, opSeconds, memory, peakRssBytes, hardware: hardwareText(run.engine.isa, run.engine.threads), threads: run.engine.threads }
+}
+
+/** Loads the frozen weights, and what training starts from: a checkpoint, the model itself, or a new adapter. */
+async function startStepper({ engine, checkpoint, model, planned }: PreparedRun, config: TrainConfig, found: CheckpointState | undefined, { signal, onNote }: TrainOptions): Promise<Stepper> {
+  const { micro } = planned
+  const base = await loadBase(engine, checkpoint, micro.base, { signal })
+  onNote?.(`${micro.base.length} base weights, ${micro.trained.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0).toLocaleString('en')} numbers trained, ${engine.threads} threads, ${engine.isa}`)
+  const initial = new Map<string, Float32Array>()
+  if (found) for (const [name, values] of await readCheckpointTensors(config.output_dir, found.step, stateNames(micro.trained))) initial.set(name, values)
+  else if (config.lora) for (const { name, values } of initAdapter(config.seed, micro.trained.map(({ name, shape }) => ({ name, shape: [shape[0] ?? 0, shape[1] ?? 0] })))) initial.set(name, values)
+  else for (const { name, shape } of micro.trained) initial.set(name, await loadF32(checkpoint, name, engine, shape))
+  return createStepper({ engine, config, model, micro, planned, base, initial })
+}
+
+type Steps = {
+  config: TrainConfig
+  run: PreparedRun
+  stepper: Stepper
+  totalSteps: number
+  from: { step: number; position: DataPosition }
+  identity: Omit<CheckpointState, 'step' | 'position'>
+  options: TrainOptions
+}
+
+type Outcome = { status: TrainResult['status']; step: number; metrics: StepMetrics[] }
+
+async function runSteps({ config, run, stepper, totalSteps, from, identity, options: { signal, onStep } }: Steps): Promise<Outcome> {
+  const { gradient_accumulation_steps: accumulation, save_steps: saveEvery, output_dir: directory } = config
+  const metrics: StepMetrics[] = []
+  let { step, position } = from
+  let saved = from.step
+  const save = async () => {
+    if (saved === step) return
+    await writeCheckpointState(directory, { step, position, ...identity }, stepper.state, stateNames(run.planned.micro.trained), config.save_total_limit)
+    saved = step
+  }
+  while (step < totalSteps) {
+    const started = performance.now()
+    const window = createWindow(run.batches, position, accumulation)
+    const learningRate = learningRateAt(step, { ...config, totalSteps })
+    try {
+      signal?.throwIfAborted()
+      const { loss, gradNorm, slots, realTokens, trainedTokens } = await stepper.step(window.batches(), { number: step + 1, learningRate, signal })
+      position = window.end()
+      step++
+      const seconds = (performance.now() - started) / 1000
+      const done: StepMetrics = {
+        step, total_steps: totalSteps, epoch: position.epoch + position.row / run.batches.rowsPerEpoch, loss, grad_norm: gradNorm, learning_rate: learningRate, seconds, slots,
+        real_tokens: realTokens, trained_tokens: trainedTokens, tokens_per_second: slots / seconds, rss_bytes: process.memoryUsage.rss(),
+      }
+      metrics.push(done)
+      await appendMetrics(directory, done)
+      onStep?.(done)
+    } catch (error) {
+      // A step that was cut short or went astray changed nothing: what is saved is the last whole one.
+      await save()
+      if (signal?.aborted && step > 0) return { status: 'interrupted', step, metrics }
+      throw error
+    }
+    if (saveEvery > 0 && step % saveEvery === 0) await save()
+  }
+  await save()
+  return { status: 'finished', step, metrics }
+}
+
+/** The micro-batches of a step, made one at a time, and the position after them. */
+function createWindow(source: BatchSource, start: DataPosition, count: number): { batches: () => Generator<Batch>; end: () => DataPosition } {
+  let position = start
+  return {
+    *batches() {
+      for (let i = 0; i < count; i++) {
+        const { batch, next } = source.batchAt(position)
+        position = next
+        yield batch
+      }
+    },
+    end: () => position,
+  }
+}
+
+/** Names, shapes and places of the weights: enough to notice another model, without reading it. */
+function modelHash({ model, checkpoint }: PreparedRun): string {
+  const entries = [...checkpoint.tensors.values()].map(({ name, dtype, shape, start, end }) => [name, dtype, shape, start, end])
+  return createHash('sha256').update(JSON.stringify([model, entries])).digest('hex')
+}
+
+function describeRun(run: PreparedRun, config: TrainConfig, totalSteps: number, found: CheckpointState | undefined): Record<string, unknown> {
+  return {
+    status: 'running',
+    config,
+    total_steps: totalSteps,
+    resumed_after: found?.step,
+    model: run.modelDirectory,
+    dataset: { ...run.dataset, rows: run.batches.rowsPerEpoch },
+    versions: { cairn_tune: VERSION, node: nodeVersion },
+    hardware: hardwareText(run.engine.isa, run.engine.threads),
+    memory: run.planned.memory,
+    recomputed: run.planned.recomputed,
+    started_at: new Date().toISOString(),
+  }
+}
+
+/** Of the package; it is a tree's version until there are releases. */
+export const VERSION = '0.0.0'
