@@ -115,3 +115,14 @@ test.each<[string, Line[], RegExp]>([
 ])('%s is found', (_what, lines, sentence) => {
   expect(checkHistory(log(lines)).join('\n')).toMatch(sentence)
 })
+
+test('a wake that finds nothing to do is no turn, and what was said must be answered', () => {
+  const pause: Line = ['session.pause', { reason: 'r' }]
+  const resume: Line = ['session.resume', { source: 'user' }]
+  const reply: Line = ['llm.response', { message: { role: 'assistant', content: 'Nothing is running.' }, model: 'm', input_tokens: 0, output_tokens: 0, reasoning_tokens: 0, cache_read_tokens: 0, finish_reason: 'stop', context_window: 1 }]
+  const settled = (...lines: Line[]) => checkHistory(log(lines), { settled: true })
+  expect(settled(pause, resume, wake)).toEqual([])
+  expect(settled(message, wake, reply)).toEqual([])
+  expect(settled(message, pause, resume, wake)).toEqual([expect.stringContaining('the log ends within a turn')])
+  expect(settled(message, wake, request(0), reply)).toEqual([expect.stringContaining('the log ends within a turn')])
+})

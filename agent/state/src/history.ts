@@ -3,6 +3,7 @@
  * sections 2, 6, 7 and 10, sharing nothing with the code that writes. Crash tests and `cairn doctor` use it.
  */
 import { type EventId, fitsContract, type SessionEvent } from '@cairn/protocol'
+import { adviceRules } from './history-advice.ts'
 import { commandRules } from './history-commands.ts'
 import { goalRules } from './history-goals.ts'
 import { sagaRules } from './history-sagas.ts'
@@ -16,7 +17,10 @@ type Status = 'active' | 'paused' | 'completed' | 'failed'
 type Call = { name: string; turn: string | undefined; iteration: number | undefined; call: EventId | null; asked: EventId | null; denied: EventId | null; gated: EventId | null; closed: EventId | null }
 
 /** Written by the worker of a turn and by nobody else: never outside a wake. */
-const WORK = /^(llm\.|tool\.|iteration\.|turn\.|policy\.|todo\.|artifact\.|context\.|skill\.|span\.|outcome\.|session\.model_escalated|inbox\.(?:input_required|governance_gate))/
+const WORK = /^(llm\.|tool\.|iteration\.|turn\.|policy\.|todo\.|artifact\.|context\.|skill\.|span\.|advisor\.|outcome\.|session\.model_escalated|inbox\.(?:input_required|governance_gate))/
+
+/** What people and goals say that has to be answered. */
+const ASKS = new Set(['user.message', 'ask_user_question.response', 'user.define_outcome', 'outcome.continuation'])
 
 /** Violations, each a sentence that names the event; an empty list is a sound log. */
 export function checkHistory(events: readonly SessionEvent[], { settled = false }: HistoryOptions = {}): string[] {
@@ -29,13 +33,19 @@ export function checkHistory(events: readonly SessionEvent[], { settled = false 
   const turnSummaries = new Set<string>()
   let status: Status = 'active'
   let awake = false
+  /** Something was said since the last turn ended in order, or work was begun: whoever wakes has something to bring to an end. */
+  let due = false
+  let inTurn = false
   /** The call of the model under way: where deltas may stand, and may have been pruned. */
   let request: { key: string; turn: string; iteration: number } | null = null
   let lastIteration: { turn: string; iteration: number } | null = null
   let approvals = 0
+  /** The user was asked to do something, and nothing was said since. */
+  let waitsForAction = false
   let before: SessionEvent | null = null
   const checkGoal = goalRules()
   const checkCommand = commandRules()
+  const checkAdvice = adviceRules()
   const sagas = sagaRules()
 
   for (const event of events) {
@@ -46,8 +56,13 @@ export function checkHistory(events: readonly SessionEvent[], { settled = false 
     if (before?.type === 'turn.summary' && event.type !== 'session.complete' && event.type !== 'outcome.continuation') wrong(event, 'a turn.summary is followed by its session.complete, or by the continuation of a goal')
     if (!fitsContract(event)) wrong(event, 'its data does not fit the contract of its type')
     if (WORK.test(event.type) && !awake) wrong(event, 'no worker is awake')
+    // What answers a command between turns answers it in full.
+    if (event.type === 'llm.response' && event.data.turn_id === undefined) due &&= inTurn
+    else if (WORK.test(event.type) || ASKS.has(event.type)) due = true
+    if (event.type === 'llm.request') inTurn = true
     for (const what of checkGoal(event)) wrong(event, what)
     for (const what of checkCommand(event)) wrong(event, what)
+    for (const what of checkAdvice(event)) wrong(event, what)
     for (const what of sagas.check(event)) wrong(event, what)
 
     switch (event.type) {
@@ -58,7 +73,11 @@ export function checkHistory(events: readonly SessionEvent[], { settled = false 
       case 'harness.recovered': case 'outcome.continuation':
         awake = false
         break
+      case 'inbox.action_required':
+        if (event.data.proposal === undefined) waitsForAction = true
+        break
       case 'user.message':
+        waitsForAction = false
         if (status === 'completed' || status === 'failed') wrong(event, `a message without session.resume while the session was ${status}`)
         if (event.data.synthetic === 'governance_decision' && event.data.metadata?.['decision'] === 'approve') approvals++
         break
@@ -68,6 +87,8 @@ export function checkHistory(events: readonly SessionEvent[], { settled = false 
         break
       case 'session.pause': case 'session.stopped': case 'session.complete': case 'session.fail':
         if (status !== 'active') wrong(event, `while the session was ${status}`)
+        if (event.type === 'session.stopped' || event.type === 'session.complete') due = false
+        if (event.type !== 'session.pause') inTurn = false
         if (event.type !== 'session.stopped') status = event.type === 'session.pause' ? 'paused' : event.type === 'session.complete' ? 'completed' : 'failed'
         awake = false
         if (event.type === 'session.complete' && openOf(calls).length > 0) wrong(event, `calls without a result: ${openOf(calls).join(', ')}`)
@@ -153,8 +174,8 @@ export function checkHistory(events: readonly SessionEvent[], { settled = false 
   if (before !== null && settled) {
     for (const what of sagas.atEnd()) wrong(before, what)
     if (before.type === 'turn.summary') wrong(before, 'the log ends on it')
-    const waits = [...calls.values()].some(call => call.asked !== null && call.closed === null)
-    if (awake && status === 'active' && !waits) wrong(before, 'the log ends within a turn')
+    const waits = [...calls.values()].some(call => call.asked !== null && call.closed === null) || waitsForAction
+    if (awake && due && status === 'active' && !waits) wrong(before, 'the log ends within a turn')
   }
   return found
 }

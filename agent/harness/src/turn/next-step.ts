@@ -6,7 +6,7 @@
  *   leave      calls left open by a turn that ended: they are closed, never started
  *   run        calls of the last answer without a result
  *   unask      a question that the user answered by a message instead
- *   wait       a question is with the user: give the lease back
+ *   wait       a question or an action is with the user: give the lease back
  *   request    call the model; `prod` says what it is told beside the conversation
  *   compact    summarise the older part of the conversation before the next request
  *   escalate   swap to the stronger model
@@ -117,6 +117,8 @@ function turnStep(position: Position, limits: TurnLimits): Step {
 
   const last = conversation.deferred.at(-1) ?? conversation.entries.at(-1)
   if (!inTurn && last?.message.role === 'assistant') return { do: 'finish', reason: 'completed' }
+  // What was said meanwhile goes first; it also ends the waiting.
+  if (inTurn && position.action_id !== null && last?.message.role === 'tool') return { do: 'wait' }
   const seen = answer !== null && (last === undefined || last.message.role === 'assistant' || last.event_id < answer.request_id)
   if (seen && !turn.requested && answer.call_ids.length === 0) return afterAnswer(position, answer, limits)
   if (last?.message.role === 'tool' && isLooping(position)) return { do: 'finish', reason: 'tool_loop' }

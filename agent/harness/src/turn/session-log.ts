@@ -53,7 +53,9 @@ export async function openSessionLog(store: LogStore, claim: Claim, lease: Lease
       session = committed.session
       return committed
     } catch (thrown) {
-      prefix = [...first, ...prefix]
+      // A guard refused it: nothing landed. Else nobody knows: a second wake says nothing wrong, and whoever began more than that begins it
+      // anew if the fold shows that it is missing. A saga, say, must not begin twice.
+      prefix = [...(thrown instanceof CommitRefused ? first : first.filter(event => event.type === 'harness.wake')), ...prefix]
       if (thrown instanceof CommitRefused && (thrown.refusal === 'stale_lease' || thrown.refusal === 'no_session')) {
         lease.end(new LeaseLost(thrown.message, { cause: thrown }))
         lease.signal.throwIfAborted()

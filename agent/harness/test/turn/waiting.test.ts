@@ -1,4 +1,4 @@
-import { answerQuestion, pauseSession, respondInbox, resumeSession } from '@cairn/sessions'
+import { answerQuestion, pauseSession, respondInbox, resumeSession, stopSession, syntheticMessage } from '@cairn/sessions'
 import { AppError, type SessionEvent } from '@cairn/protocol'
 import { expect, test } from 'vitest'
 import { alice, call, say, setStage, type Stage, typesOf } from './stage.ts'
@@ -145,4 +145,19 @@ test('two people deciding at once get one decision', async () => {
   const outcomes = await Promise.allSettled([respondInbox(stage.deps, item, { decision: 'approve' }, alice), respondInbox(stage.deps, item, { decision: 'reject' }, alice)])
   expect(outcomes.map(outcome => outcome.status)).toEqual(['fulfilled', 'rejected'])
   expect((await stage.events()).filter(event => event.type === 'user.message' && event.data.synthetic === 'governance_decision')).toHaveLength(1)
+})
+
+test('the answer to a question of a turn that was stopped is answered, whatever was said before the stop', async () => {
+  await using stage = await setStage({ scenario: { rules: [{ when: { user: 'approved' }, answer: say('blue it is') }, ...asking.rules] } })
+  await onFreshWorker(stage, async () => {
+    await stage.send('paint it')
+    await stage.next('inbox.input_required')
+  })
+  const asked = await stage.next('inbox.input_required')
+  // Somebody decides something else meanwhile: it waits behind the question.
+  await stage.store.commit({ session_id: stage.session_id, events: [syntheticMessage('governance_decision', 'approved')] })
+  await stopSession(stage.deps, stage.session_id)
+  await answerQuestion(stage.deps, { session_id: stage.session_id, tool_call_id: asked.data.tool_call_id, responses: [{ question: 'Which colour?', answer: 'blue' }], principal: alice })
+  await onFreshWorker(stage, () => stage.next('session.complete'))
+  expect((await stage.events()).findLast(event => event.type === 'llm.response')?.data.message.content).toBe('blue it is')
 })

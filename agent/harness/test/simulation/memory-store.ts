@@ -1,0 +1,161 @@
+/**
+ * The log of a simulation: the real transactions of the embedded store on a database in memory, and what a process sees of it
+ * over a connection that is slow, and that may fail before a commit, or after it with nobody the wiser.
+ */
+import { AppError } from '@cairn/protocol'
+import { type Commit, CommitRefused, createRedactor, type LogStore, type StoredEvent } from '@cairn/log'
+import { createBatchWriter, type Transactional } from '@cairn/log/batch-writer'
+import { encodeCommit } from '@cairn/log/encode-commit'
+import { toInboxItem } from '@cairn/log/inbox-rows'
+import { migrate, readMigrations } from '@cairn/log/migrate'
+import { createReader, type Reader } from '@cairn/log/reader'
+import { type StoredSession, toSessionRow } from '@cairn/log/session-rows'
+import { type Db, openDb } from '@cairn/log/sqlite-adapter'
+import type { Answer, ClaimAnswer, CommitAnswer, Request } from '@cairn/log/writer-messages'
+import type { Process, World } from './world.ts'
+
+const MIGRATIONS = readMigrations()
+const redact = createRedactor()
+
+/** What really is on disk, and who wants to hear of it. */
+export type Truth = {
+  reader: Reader
+  perform(request: Transactional): Answer
+  sessions(): StoredSession[]
+  onCommit(hear: (sessionId: string, work: boolean) => void): void
+  close(): void
+}
+
+export function createTruth(now: () => number): Truth {
+  const db: Db = openDb(':memory:')
+  migrate(db, MIGRATIONS, now())
+  const run = createBatchWriter(db)
+  const all = db.prepare('SELECT *, NULL AS waiting FROM sessions ORDER BY key')
+  const listeners: ((sessionId: string, work: boolean) => void)[] = []
+  return {
+    reader: createReader(db),
+    perform(request) {
+      const [answer] = run([request])
+      if (answer === undefined) throw new Error('[simulation] a request without an answer')
+      if (answer[0] !== 'done') return answer
+      if (request.do === 'commit') for (const hear of listeners) hear(request.session_id, (answer[1] as CommitAnswer).work)
+      if (request.do === 'release' && answer[1] === true) for (const hear of listeners) hear('', true)
+      return answer
+    },
+    sessions: () => all.all() as StoredSession[],
+    onCommit: hear => void listeners.push(hear),
+    close: () => db.close(),
+  }
+}
+
+export type Faults = {
+  /** Chance that a write fails with nothing written, and that it is written and its answer is lost. */
+  before: number
+  after: number
+  /** Chance that a notification never comes. */
+  unheard: number
+  maxDelayMs: number
+  /** The planted bug of the test that the simulation finds one. */
+  ignoreFence?: boolean
+}
+
+export const INJECTED = 'injected fault'
+
+/** The store as one process sees it. Writes of a process arrive in the order they were sent. */
+export function connectStore(world: World, truth: Truth, process: Process, faults: () => Faults): LogStore {
+  let lastArrival = 0
+  const delay = (): number => world.between(0, faults().maxDelayMs)
+  const readers = new Map<string, Set<() => void>>()
+  const workers = new Set<() => void>()
+
+  truth.onCommit((sessionId, work) => {
+    if (!process.alive()) return
+    const heard = [...(readers.get(sessionId) ?? []), ...(work ? workers : [])]
+    for (const nudge of heard) if (!world.chance(faults().unheard)) process.after(delay(), nudge)
+  })
+
+  function write<T>(make: () => Transactional, shape: (value: unknown, at: number) => T): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    const { before, after } = faults()
+    const fate = world.random()
+    const arrival = Math.max(lastArrival, world.now() + delay())
+    lastArrival = arrival
+    const answer = (settle: () => void): void => void process.after(delay(), settle)
+    world.after(arrival - world.now(), () => {
+      if (fate < before) return answer(() => reject(new AppError('storage', `${INJECTED}: nothing was written`)))
+      const request = make()
+      const at = world.now()
+      const result = truth.perform(request)
+      if (fate < before + after) return answer(() => reject(new AppError('storage', `${INJECTED}: the answer was lost`)))
+      answer(() => settle(result, request, value => resolve(shape(value, at)), reject))
+    })
+    return promise
+  }
+
+  function settle(answer: Answer, request: Request, resolve: (value: unknown) => void, reject: (error: Error) => void): void {
+    switch (answer[0]) {
+      case 'done': return resolve(answer[1])
+      case 'failed': return reject(new Error(answer[1]))
+      case 'refused': {
+        const { refusal, detail, session, item } = answer[1]
+        return reject(new CommitRefused(refusal, detail, session && toSessionRow(session), item && toInboxItem(item, 'at' in request ? request.at : 0)))
+      }
+    }
+  }
+
+  function read<T>(look: (reader: Reader, now: number) => T): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    world.after(delay(), () => {
+      try {
+        const value = look(truth.reader, world.now())
+        process.after(delay(), () => resolve(value))
+      } catch (error) {
+        process.after(delay(), () => reject(error as Error))
+      }
+    })
+    return promise
+  }
+
+  const commit = (given: Commit): Promise<Awaited<ReturnType<LogStore['commit']>>> => {
+    const { fence, ...unfenced } = given
+    const sent = faults().ignoreFence === true && given.release_lease !== true ? unfenced : given
+    return write(() => encodeCommit(redact, world.now(), sent), (value, at) => {
+      const { last, session } = value as CommitAnswer
+      const created_at = new Date(at).toISOString()
+      return { events: given.events.map(({ type }, index) => ({ id: last - given.events.length + 1 + index, type, created_at })), last_id: last, session: toSessionRow(session) }
+    })
+  }
+  const never = (what: string) => (): never => { throw new Error(`[simulation] nobody needs ${what}`) }
+
+  return {
+    createSession: session => write(() => ({ do: 'create', at: world.now(), session, config: JSON.stringify(session.config ?? {}) }), value => toSessionRow(value as StoredSession)),
+    commit,
+    markRead: never('markRead'),
+    read: (sessionId, after, limit, types): Promise<StoredEvent[]> => read(reader => reader.read(sessionId, after, limit, types)),
+    watch(sessionId, nudge) {
+      const found = readers.get(sessionId) ?? new Set()
+      readers.set(sessionId, found.add(nudge))
+      return () => void found.delete(nudge)
+    },
+    getSession: id => read((reader, now) => reader.getSession(id, now)),
+    listSessions: query => read((reader, now) => reader.listSessions(query, now)),
+    getInboxItem: id => read((reader, now) => reader.getInboxItem(id, now)),
+    listInbox: query => read((reader, now) => reader.listInbox(query, now)),
+    watchInbox: never('watchInbox'),
+    hasGrant: (sessionId, tool, hash) => read((reader, now) => reader.hasGrant(sessionId, tool, hash, now)),
+    listArtifacts: sessionId => read(reader => reader.listArtifacts(sessionId)),
+    getArtifact: (sessionId, artifactId) => read(reader => reader.getArtifact(sessionId, artifactId)),
+    claim: (workerId, limit, ttl) => write(() => ({ do: 'claim', at: world.now(), worker_id: workerId, limit, ttl }), value => (value as ClaimAnswer).map(({ session, epoch, abandoned_ms }) => ({
+      session: toSessionRow(session), fence: { worker_id: workerId, epoch }, abandoned_s: abandoned_ms === null ? null : abandoned_ms / 1000,
+    }))),
+    renew: (workerId, leases, ttl) => write(() => ({ do: 'renew', at: world.now(), worker_id: workerId, leases, ttl }), value => value as string[]),
+    release: (sessionId, fence) => write(() => ({ do: 'release', at: world.now(), session_id: sessionId, fence }), () => undefined),
+    watchWork(nudge) {
+      workers.add(nudge)
+      return () => void workers.delete(nudge)
+    },
+    pruneDeltas: before => write(() => ({ do: 'prune', before, after_key: 0 }), value => (value as { deleted: number }).deleted),
+    check: never('check'), backup: never('backup'), close: () => Promise.resolve(),
+    get accounts() { return never('accounts')() },
+  }
+}

@@ -1,0 +1,4 @@
+/** The other half of the thousand. */
+import { defineSeeds } from './seeds.ts'
+
+defineSeeds(501, 500)

@@ -1,0 +1,23 @@
+/** The simulation itself is judged: the same seed is the same history, and it finds a bug that is planted. */
+import { expect, test } from 'vitest'
+import { makeDataDir } from './seeds.ts'
+import { simulate } from './simulate.ts'
+
+const dir = makeDataDir()
+
+test('the same seed gives the same log, byte for byte', { timeout: 60_000 }, async () => {
+  for (let seed = 2001; seed <= 2020; seed++) {
+    const first = await simulate(seed, dir)
+    const again = await simulate(seed, dir)
+    expect(again.log).toBe(first.log)
+    expect(again).toEqual(first)
+    expect(first.log.length).toBeGreaterThan(500)
+  }
+  expect((await simulate(2021, dir)).log).not.toBe((await simulate(2022, dir)).log)
+})
+
+test('a store that forgets to check the lease is found out', { timeout: 60_000 }, async () => {
+  const found: string[] = []
+  for (let seed = 1; seed <= 40 && found.length === 0; seed++) found.push(...(await simulate(seed, dir, { ignoreFence: true })).problems)
+  expect(found).not.toEqual([])
+})
