@@ -1,14 +1,17 @@
 /** Logs of earlier versions, one session a family: today's folds read them, from any prefix, to the same end. */
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import type { SessionEvent } from '@cairn/protocol'
-import { checkHistory, emptyConversation, emptySessionView, emptyTurn, foldConversation, foldGoal, foldSessionView, foldTurn, type GoalState } from '@cairn/state'
+import { checkHistory, emptyConversation, emptySessionView, emptyTurn, foldConversation, foldGoal, foldSaga, foldSessionView, foldTurn, type GoalState } from '@cairn/state'
 import { describe, expect, test } from 'vitest'
 
 const read = (name: string): SessionEvent[] =>
   readFileSync(new URL(`golden/${name}.jsonl`, import.meta.url), 'utf8').trimEnd().split('\n').map(line => JSON.parse(line) as SessionEvent)
 const goalOf = (events: readonly SessionEvent[], from: GoalState = null): GoalState => events.reduce(foldGoal, from)
 
-describe.each(['0.1/goal', '0.1/skill'])('the golden session %s', name => {
+const VERSIONS = new URL('golden/', import.meta.url)
+const SESSIONS = readdirSync(VERSIONS).flatMap(version => readdirSync(new URL(version, VERSIONS)).map(file => `${version}/${file.replace(/\.jsonl$/, '')}`))
+
+describe.each(SESSIONS)('the golden session %s', name => {
   const events = read(name)
 
   test('satisfies the rules of every log', () => {
@@ -25,6 +28,14 @@ describe.each(['0.1/goal', '0.1/skill'])('the golden session %s', name => {
       }).toEqual(ends)
     }
   })
+})
+
+test('the golden saga was rolled back to the end, and the model is told so', () => {
+  const saga = read('0.1/saga').reduce(foldSaga, null)
+  expect(saga).toMatchObject({ status: 'compensated', owed: 'failed', reported: true })
+  expect(saga?.steps.map(step => [step.tool_name, step.state])).toEqual([['write_file', 'compensated'], ['write_file', 'compensated'], ['book', 'compensated']])
+  // The call of the model that failed is still open in the fold: what came since is read with the next one.
+  expect(read('0.1/saga').reduce(foldConversation, emptyConversation).deferred.map(entry => entry.message.content)).toEqual([expect.stringContaining('[Rolled back]\nThe work failed before it was done')])
 })
 
 test('the golden goal was revised once and then satisfied; the model read neither command nor reply', () => {

@@ -1,65 +1,38 @@
 /** A session that is stopped in the middle of its saga, its worker killed at every commit: rolled back once, no undo twice. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { openSqliteStore } from '@cairn/log'
 import { pauseSession } from '@cairn/sessions'
 import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
-import { dyingStore, type When } from '../turn/dying-store.ts'
 import { say } from '../turn/stage.ts'
+import { type Death, deathsOf, withDeath } from '../turn/with-death.ts'
 import { HANG, sagaOf, setSagaStage, WORK } from './saga-stage.ts'
 
 const scenario = { rules: [{ steps: [...WORK, HANG] }] }
 
-/** Works until the call that hangs, pauses, and lets a worker roll back that dies at its nth commit. */
-async function rollBack(nth: number, when: When) {
-  const late = { ms: 0 }
-  const dir = mkdtempSync(join(tmpdir(), 'cairn-kill-'))
-  const store = await openSqliteStore({ dir, now: () => Date.now() + late.ms })
-  const { stage, booked, file } = await setSagaStage(scenario, { store })
-  try {
+/** Works until the call that hangs; the worker that did the work is gone before the pause, and the rollback is another one's. */
+const rollBack = (death: Death) => withDeath({
+  set: store => setSagaStage(scenario, { store }),
+  async prepare({ stage }) {
     const worker = stage.start()
     await stage.send('go')
     await stage.next('tool.call', 5)
-    const paused = pauseAfter(worker)
-    await paused
-    const dying = dyingStore(store, nth, when)
-    const first = stage.start({ store: dying.store })
-    if (Number.isFinite(nth)) {
-      await dying.died
-      await first.idle()
-      late.ms += 61_000
-      stage.start()
-    }
-    await stage.next('saga.complete')
-    await first.idle()
-    const events = await stage.events()
-    return { events, cancelled: booked.cancelled.length, files: [file('kept.txt'), file('made.txt')], commits: dying.commits(), problems: await store.check(), session: await stage.session() }
-  } finally {
-    await stage[Symbol.asyncDispose]()
-    rmSync(dir, { recursive: true, force: true })
-  }
-
-  /** The worker that did the work is gone before the pause: the rollback is another one's. */
-  async function pauseAfter(worker: { stop(): Promise<void> }): Promise<void> {
     const stopping = worker.stop()
     await pauseSession(stage.deps, stage.session_id)
     await stopping
-  }
-}
+  },
+  play: ({ stage }) => stage.next('saga.complete'),
+  look: async ({ stage, booked, file }) => ({ cancelled: booked.cancelled.length, files: [file('kept.txt'), file('made.txt')], session: await stage.session() }),
+}, death)
 
-const undisturbed = await rollBack(Number.POSITIVE_INFINITY, 'before')
+const undisturbed = await rollBack(null)
 
 test('the undisturbed rollback is sound', () => {
   expect(checkHistory(undisturbed.events, { settled: true })).toEqual([])
-  expect(undisturbed).toMatchObject({ cancelled: 1, files: ['as it was', null], problems: [] })
+  expect(undisturbed).toMatchObject({ seen: { cancelled: 1, files: ['as it was', null] }, problems: [] })
   expect(undisturbed.commits).toBe(8)
 })
 
-const deaths = (['before', 'after'] as const).flatMap(when => Array.from({ length: undisturbed.commits }, (_, nth): [When, number] => [when, nth]))
-test.each(deaths)('a rollback killed just %s commit %i is gone on with, and undoes nothing twice', async (when, nth) => {
-  const { events, cancelled, files, problems, session } = await rollBack(nth, when)
+test.each(deathsOf(undisturbed.commits))('a rollback killed just $when commit $nth is gone on with, and undoes nothing twice', async death => {
+  const { events, problems, seen: { cancelled, files, session } } = await rollBack(death)
   expect(checkHistory(events, { settled: true })).toEqual([])
   expect(problems).toEqual([])
   expect(session).toMatchObject({ status: 'paused', lease: null })
@@ -74,35 +47,19 @@ test.each(deaths)('a rollback killed just %s commit %i is gone on with, and undo
   else expect(events.filter(event => event.type === 'saga.step_failed' && event.data.state === 'compensation_failed')).toHaveLength(1)
 })
 
-/** A turn that ends in order, its worker killed at its nth commit. */
-async function finish(nth: number, when: When) {
-  const late = { ms: 0 }
-  const dir = mkdtempSync(join(tmpdir(), 'cairn-kill-'))
-  const store = await openSqliteStore({ dir, now: () => Date.now() + late.ms })
-  const { stage, booked } = await setSagaStage({ rules: [{ steps: [...WORK, say('done')] }] }, { store })
-  try {
-    const dying = dyingStore(store, nth, when)
-    const first = stage.start({ store: dying.store })
+/** A turn that ends in order. */
+const finish = (death: Death) => withDeath({
+  set: store => setSagaStage({ rules: [{ steps: [...WORK, say('done')] }] }, { store }),
+  play: async ({ stage }) => {
     await stage.send('go')
-    if (Number.isFinite(nth)) {
-      await dying.died
-      await first.idle()
-      late.ms += 61_000
-      stage.start()
-    }
     await stage.next('session.complete')
-    await first.idle()
-    return { events: await stage.events(), booked: booked.made.length, cancelled: booked.cancelled.length, commits: dying.commits(), problems: await store.check() }
-  } finally {
-    await stage[Symbol.asyncDispose]()
-    rmSync(dir, { recursive: true, force: true })
-  }
-}
+  },
+  look: ({ booked }) => ({ booked: booked.made.length, cancelled: booked.cancelled.length }),
+}, death)
 
-const finished = await finish(Number.POSITIVE_INFINITY, 'before')
-const deathsAtWork = (['before', 'after'] as const).flatMap(when => Array.from({ length: finished.commits }, (_, nth): [When, number] => [when, nth]))
-test.each(deathsAtWork)('a turn killed just %s commit %i commits one saga, with the same steps', async (when, nth) => {
-  const { events, booked, cancelled, problems } = await finish(nth, when)
+const finished = await finish(null)
+test.each(deathsOf(finished.commits))('a turn killed just $when commit $nth commits one saga, with the same steps', async death => {
+  const { events, problems, seen: { booked, cancelled } } = await finish(death)
   expect(checkHistory(events, { settled: true })).toEqual([])
   expect(problems).toEqual([])
   expect(booked).toBeLessThanOrEqual(1)

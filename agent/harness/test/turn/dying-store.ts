@@ -3,7 +3,7 @@ import type { LogStore } from '@cairn/log'
 
 export type When = 'before' | 'after'
 
-export function dyingStore(store: LogStore, nth: number, when: When): { store: LogStore; died: Promise<void>; commits: () => number } {
+export function dyingStore(store: LogStore, nth: number, when: When): { store: LogStore; died: Promise<void>; isDead: () => boolean; commits: () => number } {
   const death = Promise.withResolvers<void>()
   let commits = 0
   let dead = false
@@ -14,7 +14,7 @@ export function dyingStore(store: LogStore, nth: number, when: When): { store: L
   }
   const alive = <A extends unknown[], R>(run: (...args: A) => Promise<R>) => async (...args: A): Promise<R> => (dead ? die() : run(...args))
   return {
-    died: death.promise,
+    died: death.promise, isDead: () => dead,
     commits: () => commits,
     store: {
       ...store,

@@ -1,0 +1,40 @@
+/**
+ * One scripted session a family of events, as a golden log named by the version that wrote it, and killed at every commit of its
+ * worker: the same ending, nothing twice. `UPDATE_GOLDEN=1` writes the log of a family that has none; those there are stay as they are.
+ */
+import type { SessionEvent } from '@cairn/protocol'
+import { checkHistory } from '@cairn/state'
+import { describe, expect, test } from 'vitest'
+import { type Death, deathsOf, withDeath } from '../turn/with-death.ts'
+import { essence } from './essence.ts'
+import { FAMILIES } from './families.ts'
+import { compareGolden } from './golden-file.ts'
+import { normalise } from './normalise.ts'
+
+const parse = (text: string): SessionEvent[] => text.trimEnd().split('\n').map(line => JSON.parse(line) as SessionEvent)
+
+for (const { name, set, play } of FAMILIES) {
+  const run = (death: Death) => withDeath({ set, play, look: ({ effects }) => effects() }, death)
+  const undisturbed = await run(null)
+  const { golden, now } = compareGolden(name, undisturbed.events)
+
+  describe(`the ${name} session`, () => {
+    test('is, byte for byte, the golden one of this version', () => {
+      expect(checkHistory(undisturbed.events, { settled: true })).toEqual([])
+      // The first logs were written before there was a normal form.
+      expect(now).toBe(normalise(parse(golden)))
+    })
+
+    test('has a normal form that stays as it is when normalised again', () => {
+      expect(normalise(parse(now))).toBe(now)
+    })
+
+    test.each(deathsOf(undisturbed.commits))('killed just $when commit $nth, ends the same way and does nothing twice', async death => {
+      const { events, problems, seen: effects } = await run(death)
+      expect(checkHistory(events, { settled: true })).toEqual([])
+      expect(problems).toEqual([])
+      expect(essence(events)).toEqual(essence(undisturbed.events))
+      expect(effects).toEqual([...new Set(effects)])
+    })
+  })
+}
