@@ -78,13 +78,19 @@ export const raiseQuestion = (ids: Ids, data: EventData<'inbox.input_required'>)
 
 /** Something that only a human can do outside. */
 export const raiseAction = (ids: Ids, data: EventData<'inbox.action_required'>): Raised =>
-  raise(ids, 'inbox.action_required', data, { title: data.title, body: data.instructions })
+  raise(ids, 'inbox.action_required', data, { title: data.title, body: data.instructions, ...(data.tool_call_id === undefined ? {} : { tool_call_id: data.tool_call_id }) })
 
 export const raiseTaskComplete = (ids: Ids, data: EventData<'inbox.task_complete'>): Raised =>
   raise(ids, 'inbox.task_complete', data, { title: data.session_title ?? 'Task complete', body: data.summary })
 
 export const raiseProgress = (ids: Ids, data: EventData<'inbox.progress_checkin'>): Raised =>
   raise(ids, 'inbox.progress_checkin', data, { title: `Progress: ${data.iterations} iterations, ${Math.round(data.elapsed_seconds / 60)} min`, body: data.progress_summary })
+
+/** Check-ins of a session that nobody has acknowledged; the next one makes them old news. */
+export async function openCheckIns(store: Deps['store'], { id, org_id }: Pick<SessionRow, 'id' | 'org_id'>): Promise<string[]> {
+  const { items } = await store.listInbox({ org_id, session_id: id, kind: ['progress_checkin'], status: ['pending'], limit: 100 })
+  return items.map(item => item.id)
+}
 
 export type InboxAnswer = { decision: 'approve' | 'reject' } | { completed: true }
 

@@ -102,6 +102,10 @@ function fold(view: Draft, event: SessionEvent): void {
       view.running = false
       return
     }
+    case 'inbox.action_required':
+      // Shown from the inbox, where it is answered; the turn waits for it, but not for a proposal.
+      if (event.data.proposal === undefined) view.running = false
+      return
     case 'ask_user_question.response': {
       const { tool_call_id, responses } = event.data
       const asked = find(view, 'question', item => item.tool_call_id === tool_call_id, Infinity)

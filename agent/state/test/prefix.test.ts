@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest'
 import fc from 'fast-check'
 import { EVALUATION_RESULTS, type EventType, type SessionEvent } from '@cairn/protocol'
-import { emptyConversation, emptySessionView, emptyTurn, foldAdvice, foldConversation, foldGoal, noAdvice, foldSessionView, foldTurn, type GoalState } from '@cairn/state'
+import { emptyConversation, emptySessionView, emptyTurn, foldAdvice, foldConversation, foldGoal, foldProgress, noAdvice, noProgress, foldSessionView, foldTurn, type GoalState } from '@cairn/state'
 
 const id = fc.constantFrom('c1', 'c2', 'c3')
 const count = fc.nat({ max: 50 })
@@ -46,6 +46,8 @@ const PAYLOADS: Partial<Record<EventType, fc.Arbitrary<unknown>>> = {
   'advisor.request': fc.record({ model: fc.constant('m'), category: fc.constantFrom('progress', 'review'), ...turn }),
   'advisor.result': fc.record({ model: fc.constant('m'), category: fc.constant('review'), content: fc.constantFrom('', 'mind the gap'), truncated: fc.boolean(), ...usage }),
   'advisor.failure': fc.record({ model: fc.constant('m'), category: fc.constant('review'), error: fc.string() }),
+  'inbox.progress_checkin': fc.constant({ progress_summary: 'p', iterations: 2, last_tool: null, elapsed_seconds: 3 }),
+  'inbox.action_required': fc.constant({ title: 't', instructions: 'i', context: '', action_type: 'login', target: null, reason: 'r' }),
   'artifact.created': fc.constant({ artifact_id: 'a', name: 'n', kind: 'markdown', version: 1, size: 1 }),
 }
 
@@ -63,6 +65,7 @@ test('the conversation, the turn and the goal fold any prefix, and resuming from
     const goal = (list: readonly SessionEvent[], from: GoalState = null): GoalState => list.reduce(foldGoal, from)
     expect(goal(events.slice(at), goal(events.slice(0, at)))).toEqual(goal(events))
     expect(events.slice(at).reduce(foldAdvice, events.slice(0, at).reduce(foldAdvice, noAdvice))).toEqual(events.reduce(foldAdvice, noAdvice))
+    expect(events.slice(at).reduce(foldProgress, events.slice(0, at).reduce(foldProgress, noProgress))).toEqual(events.reduce(foldProgress, noProgress))
     expect(events, 'a fold changes no event').toEqual(frozen)
   }), { numRuns: 300 })
 })

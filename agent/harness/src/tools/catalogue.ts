@@ -6,6 +6,7 @@ import { createArtifactTool } from './create-artifact.ts'
 import { editFileTool } from './edit-file.ts'
 import { listFilesTool } from './list-files.ts'
 import { readFileTool } from './read-file.ts'
+import { requestUserActionTool } from './request-user-action.ts'
 import { searchFilesTool } from './search-files.ts'
 import { type TerminalOptions, terminalTool } from './terminal.ts'
 import { todoTool } from './todo.ts'
@@ -22,6 +23,6 @@ export type BuiltinOptions = {
 }
 
 export const builtinTools = ({ store, terminal, resolveHost, newId = randomUUID }: BuiltinOptions): Tool[] => [
-  readFileTool, writeFileTool, editFileTool, listFilesTool, searchFilesTool(), terminalTool(terminal), todoTool, askUserQuestionTool, createArtifactTool(store, newId),
+  readFileTool, writeFileTool, editFileTool, listFilesTool, searchFilesTool(), terminalTool(terminal), todoTool, askUserQuestionTool, requestUserActionTool(newId), createArtifactTool(store, newId),
   webFetchTool(resolveHost),
 ]

@@ -60,10 +60,10 @@ test('an image must be a file of the workspace, and is kept under its path there
   await expect(runParsed(artifacts(), { name: 'Plot', spec: { kind: 'image', path: 'none.png' } }, context)).rejects.toThrow("no image file 'none.png'")
 })
 
-test('the catalogue has the ten built-in tools, and each shows the model a plain object schema', () => {
+test('the catalogue has the eleven built-in tools, and each shows the model a plain object schema', () => {
   const tools = builtinTools({ store: { listArtifacts: () => Promise.resolve([]) } })
   expect(tools.map(tool => tool.name)).toEqual([
-    'read_file', 'write_file', 'edit_file', 'list_files', 'search_files', 'terminal', 'todo', 'ask_user_question', 'create_artifact', 'web_fetch',
+    'read_file', 'write_file', 'edit_file', 'list_files', 'search_files', 'terminal', 'todo', 'ask_user_question', 'request_user_action', 'create_artifact', 'web_fetch',
   ])
   for (const tool of tools) {
     expect(toolJsonSchema(tool)).toMatchObject({ type: 'object', additionalProperties: false })

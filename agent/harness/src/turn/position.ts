@@ -2,7 +2,7 @@
  * Everything a worker must know to go on with a session, as one fold of its log. `next-step.ts` decides from it, so a
  * worker that takes over after a crash stands exactly where the dead one stood.
  */
-import { type Advice, type Conversation, emptyConversation, emptyTurn, foldAdvice, foldConversation, foldGoal, foldSaga, foldTurn, type GoalState, isServerCommand, noAdvice, type SagaState, type TurnState } from '@cairn/state'
+import { type Advice, type Conversation, emptyConversation, emptyTurn, foldAdvice, foldConversation, foldGoal, foldProgress, foldSaga, foldTurn, type GoalState, isServerCommand, noAdvice, noProgress, type Progress, type SagaState, type TurnState } from '@cairn/state'
 import type { EventData, EventId, EventOf, SessionEvent } from '@cairn/protocol'
 import { type CompactReason, foldCompacted } from '../compaction/due.ts'
 import { foldMeasured, type Measured } from '../compaction/size.ts'
@@ -42,6 +42,8 @@ export type Position = {
   readonly summarized: number
   /** Questions put to the user: tool_call_id and the event that asks. */
   readonly questions: readonly { tool_call_id: string; asked_at: EventId }[]
+  /** The action that the user was asked for and the turn waits for; null once anything is said. */
+  readonly action_id: EventId | null
   /** The last message that a person or machine sent, as opposed to one the server made. */
   readonly spoken_id: EventId
   readonly last_user_text: string | null
@@ -50,6 +52,7 @@ export type Position = {
   readonly compacted: CompactReason | null
   readonly goal: GoalState
   readonly advice: Advice
+  readonly progress: Progress
   /** The running saga, or the last one. */
   readonly saga: SagaState
   /** The rollback that the model is told of: news, and nothing to answer. */
@@ -65,18 +68,20 @@ export type Position = {
 const betweenTurns = { request: null, answer: null, cut_answers: 0, summarized: -1, replied: false } as const
 export const startPosition: Position = {
   last_id: 0, conversation: emptyConversation, turn: emptyTurn, ended: null, ...betweenTurns, questions: [], spoken_id: 0, last_user_text: null,
-  goal: null, advice: noAdvice, saga: null, rolled_back_id: null, slashed: [], graded: null, measured: null, compacted: null,
+  goal: null, advice: noAdvice, progress: noProgress, action_id: null, saga: null, rolled_back_id: null, slashed: [], graded: null, measured: null, compacted: null,
 }
 
 export function foldPosition(before: Position, event: SessionEvent): Position {
   const conversation = foldConversation(before.conversation, event)
   const position: Position = {
     ...before, last_id: event.id, conversation, turn: foldTurn(before.turn, event), goal: foldGoal(before.goal, event),
-    advice: foldAdvice(before.advice, event), saga: foldSaga(before.saga, event),
+    advice: foldAdvice(before.advice, event), progress: foldProgress(before.progress, event), saga: foldSaga(before.saga, event),
     measured: foldMeasured(before.measured, event, before.conversation, conversation), compacted: foldCompacted(before.compacted, event),
   }
   switch (event.type) {
-    case 'user.message': return heard(position, event)
+    case 'user.message': return heard({ ...position, action_id: null }, event)
+    // A proposal is decided on whenever its user likes.
+    case 'inbox.action_required': return event.data.proposal === undefined ? { ...position, action_id: event.id } : position
     case 'skill.invoked': return { ...position, slashed: position.slashed.filter(message => message.event_id !== event.data.user_message_id) }
     case 'saga.compensate': return { ...position, rolled_back_id: event.id }
     case 'span.outcome_evaluation_end': return before.goal?.open ? { ...position, graded: { response_id: before.goal.open.response_event_id, verdict_id: event.id } } : position
@@ -87,8 +92,8 @@ export function foldPosition(before: Position, event: SessionEvent): Position {
     case 'tool.result': case 'ask_user_question.response':
       return { ...position, questions: position.questions.filter(question => question.tool_call_id !== event.data.tool_call_id) }
     // A failed turn is tried again, and what it did not get to with it.
-    case 'session.fail': return { ...position, ...betweenTurns, ended: { id: event.id, by: event.type } }
-    case 'session.complete': case 'session.stopped': return { ...position, ...betweenTurns, slashed: [], ended: { id: event.id, by: event.type } }
+    case 'session.fail': return { ...position, ...betweenTurns, action_id: null, ended: { id: event.id, by: event.type } }
+    case 'session.complete': case 'session.stopped': return { ...position, ...betweenTurns, action_id: null, slashed: [], ended: { id: event.id, by: event.type } }
     case 'outcome.continuation': return { ...position, ...betweenTurns, ended: { id: event.id, by: event.type } }
     default: return position
   }

@@ -15,7 +15,7 @@ const PHRASE: Record<string, { verb: string; argument: string }> = {
   list_files: { verb: 'list', argument: 'path' }, search_files: { verb: 'search for', argument: 'pattern' }, terminal: { verb: 'run', argument: 'command' },
   web_fetch: { verb: 'fetch', argument: 'url' }, create_artifact: { verb: 'create', argument: 'name' },
 }
-const PLAIN: Record<string, string> = { ask_user_question: 'ask the user', todo: 'update the plan' }
+const PLAIN: Record<string, string> = { ask_user_question: 'ask the user', request_user_action: 'ask the user to act', todo: 'update the plan' }
 const SHOWN_CALLS = 3
 const ARGUMENT_MAX = 60
 

@@ -21,6 +21,7 @@ import { toolResult } from '../tools/events.ts'
 import { toolJsonSchema } from '../tools/parameters.ts'
 import { closeCalls, runCalls } from '../tools/run-calls.ts'
 import { failure } from '../tools/run-tool.ts'
+import { announceEnd, checkIn } from './announce.ts'
 import { callModel } from './call-model.ts'
 import { actOnCommand } from './commands.ts'
 import type { TurnContext } from './context.ts'
@@ -69,6 +70,7 @@ async function act(turn: TurnContext, step: Step): Goes {
 async function request(turn: TurnContext, { with_tools, prods }: Extract<Step, { do: 'request' }>): Goes {
   const { log, setup } = turn
   keepSaga(turn)
+  await checkIn(turn, summarize(turn))
   const { turn: at } = log.position()
   const failure = await callModel(turn, {
     turn_id: at.turn_id ?? turn.newId(), iteration_index: at.next_iteration, model: at.escalated_model ?? setup.model,
@@ -189,7 +191,11 @@ async function goOn(turn: TurnContext): Goes {
   return settle(turn, [...summarize(turn), ...sumUp(turn), queued, continuation(goal)], { cursor: last_id })
 }
 
-const finish = (turn: TurnContext, reason: FinishReason): Goes => end(turn, [...endSaga(turn), ...sumUp(turn), completed(reason, turn.worker_id)])
+async function finish(turn: TurnContext, reason: FinishReason): Goes {
+  const announced = await announceEnd(turn, reason)
+  const ending = [...summarize(turn), ...endSaga(turn), ...sumUp(turn), completed(reason, turn.worker_id)]
+  return settle(turn, [...ending, ...announced.events], { cursor: 'self', rows: announced.rows(ending.length) })
+}
 
 function endSaga({ log, clock }: TurnContext): EventDraft[] {
   const { saga } = log.position()
@@ -215,7 +221,8 @@ async function settle(turn: TurnContext, events: readonly EventDraft[], append: 
     await log.append(events, { ...append, expect_no_work_after: log.position().last_id, release_lease: true })
     return false
   } catch (thrown) {
-    if (thrown instanceof CommitRefused && thrown.refusal === 'new_work') return true
+    // A check-in that this would have ended was acknowledged in between: look again.
+    if (thrown instanceof CommitRefused && (thrown.refusal === 'new_work' || thrown.refusal === 'already_answered')) return true
     throw thrown
   }
 }

@@ -4,15 +4,18 @@ import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
 import { essence } from '../golden/essence.ts'
 import { compareGolden } from '../golden/golden-file.ts'
-import { setStage, type Stage } from '../turn/stage.ts'
+import { setStage } from '../turn/stage.ts'
 import { deathsOf, type Death, withDeath } from '../turn/with-death.ts'
 import { advisedAgent, advisorScenario } from './advisor-scenario.ts'
 
-const run = (death: Death) => withDeath(async store => ({ stage: await setStage({ scenario: advisorScenario, agent: advisedAgent, store }) }), death, async ({ stage }: { stage: Stage }) => {
-  await stage.send('note both')
-  await stage.next('session.complete')
-  return stage.ran
-})
+const run = (death: Death) => withDeath({
+  set: async store => ({ stage: await setStage({ scenario: advisorScenario, agent: advisedAgent, store }) }),
+  async play({ stage }) {
+    await stage.send('note both')
+    await stage.next('session.complete')
+  },
+  look: ({ stage }) => stage.ran,
+}, death)
 const undisturbed = await run(null)
 const advice = (events: readonly SessionEvent[]): string[] => events.flatMap(event => (event.type === 'advisor.result' ? [event.data.content] : []))
 
@@ -23,7 +26,7 @@ test('the advised session is, byte for byte, the golden one of this version', ()
 })
 
 test.each(deathsOf(undisturbed.commits))('the advised session killed just $when commit $nth ends, and the advisor is asked once a point', async death => {
-  const { events, problems, result: ran } = await run(death)
+  const { events, problems, seen: ran } = await run(death)
   // The rules of every log hold the advisor to one request a point and one end a request.
   expect(checkHistory(events, { settled: true })).toEqual([])
   expect(problems).toEqual([])
