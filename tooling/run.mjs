@@ -9,12 +9,14 @@ import { ensureWebBuilt } from './web-build.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const cli = 'agent/app/src/cli/main.ts'
+const tuneCli = 'tune/cli/src/main.ts'
 const vitest = 'node_modules/vitest/vitest.mjs'
 
 const run = (...args) => runPinned(args, { cwd: root })
 
 // Commands are started where the person stands, so that paths they type mean what they say.
-const runCli = (...args) => runPinned([join(root, cli), ...args], { cwd: process.env.INIT_CWD ?? process.cwd() })
+const runHere = (script, args) => runPinned([join(root, script), ...args], { cwd: process.env.INIT_CWD ?? process.cwd() })
+const runCli = (...args) => runHere(cli, args)
 
 async function runAll(steps) {
   const failed = []
@@ -56,6 +58,7 @@ const commands = {
     await ensureWebBuilt({ force: true })
     return 0
   },
+  tune: (...args) => runHere(tuneCli, args),
   'bench:agent': (...args) => runCli('bench', ...args),
   'bench:tune': (...args) => run('tune/native/bench/matmul.ts', ...args),
   typecheck,

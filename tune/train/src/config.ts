@@ -62,8 +62,14 @@ export const configSchema = z.strictObject({
 export type TrainConfig = z.infer<typeof configSchema>
 export const CONFIG_KEYS = Object.keys(configSchema.shape)
 
+/** Shorter names that a flag or a key may have. */
+const ALIASES: Record<string, string> = { memory: 'memory_limit', samples: 'dataset_samples' }
+
 /** A flag may be typed with dashes: --max-seq-length. */
-const canonical = (key: string) => key.replaceAll('-', '_')
+function canonical(key: string): string {
+  const name = key.replaceAll('-', '_')
+  return Object.hasOwn(ALIASES, name) ? (ALIASES[name] ?? name) : name
+}
 
 /** Reads a YAML text and flags (`--key value`, `--key=value`, `--flag`); flags win. */
 export function readConfig({ path = 'config', yaml, flags = [] }: { path?: string; yaml?: string; flags?: readonly string[] }): TrainConfig {

@@ -29,3 +29,6 @@ export { lossChart, renderPng, type ChartOptions, type Series } from './loss-cha
 export { readMetrics } from './run-files.ts'
 export { VERSION, train } from './train.ts'
 export { estimate, type RunEstimate } from './estimate-run.ts'
+export { configKeys, type ConfigKey } from './config-keys.ts'
+export { nearestKey } from './nearest-key.ts'
+export { recipesText } from './recipes-text.ts'

@@ -21,18 +21,25 @@ export function hardwareText(isa: string, threads: number): string {
   return `${process.platform} ${process.arch}, ${first?.model.trim() ?? 'unknown processor'}, ${threads} threads on ${availableParallelism()} processors, ${isa}, ${Math.round(totalmem() / 2 ** 30)} GiB`
 }
 
-const earlierRun = async (directory: string) => (await readdir(directory)).filter(name => WRITTEN.includes(name))
+async function earlierRun(directory: string): Promise<string[]> {
+  const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    if (error.code === 'ENOTDIR') throw new InputError(`output_dir ${directory}: is a file, and must be a directory or not be there yet`, { cause: error })
+    throw error
+  })
+  return names.filter(name => WRITTEN.includes(name))
+}
 
-/** Makes output_dir; an earlier run in it is an error unless the configuration says what to do with it. */
+/** An earlier run in output_dir is an error unless the configuration says what to do with it. Nothing is written yet. */
 export async function checkOutput({ output_dir: directory, resume, overwrite }: TrainConfig): Promise<void> {
-  await mkdir(directory, { recursive: true })
   const earlier = await earlierRun(directory)
   if (earlier.length === 0 || resume || overwrite) return
   throw new InputError(`output_dir ${directory}: holds an earlier run (${earlier.join(', ')}); give --resume to go on with it, --overwrite to replace it, or another directory`)
 }
 
-/** Removes an earlier run that is not gone on with. Called when the new one is known to start. */
+/** Makes output_dir and removes an earlier run that is not gone on with. Called when the new one is known to start. */
 export async function clearOutput({ output_dir: directory, resume }: TrainConfig): Promise<void> {
+  await mkdir(directory, { recursive: true })
   if (resume) return
   for (const name of await earlierRun(directory)) await rm(join(directory, name), { recursive: true })
 }

@@ -1,0 +1,75 @@
+/** What a command is: a name of one or two words, how it is called, and a function from arguments to an exit code. One file each, in commands/. */
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
+import { type ExitCode, UsageError } from './exit.ts'
+
+/** The world of a command. Data goes to `out`, everything meant for a person to `note`. */
+export type Io = {
+  env: NodeJS.ProcessEnv
+  out: (text: string) => void
+  note: (line: string) => void
+  /** Where a line may be drawn over; undefined where stderr is no terminal. */
+  terminal: NodeJS.WriteStream | undefined
+  /** Ctrl-C. */
+  signal: AbortSignal
+}
+
+export type Command = {
+  /** `train`, `model new`. */
+  name: string
+  summary: string
+  /** Each way to call it, without the leading "cairn-tune", and what it does. Forms that begin with a space are options of the ones above. */
+  usage: readonly (readonly [form: string, does: string])[]
+  /** Printed under the usage by --help. */
+  more?: () => string
+  run: (argv: readonly string[], io: Io) => Promise<ExitCode>
+}
+
+export const SHARED = {
+  json: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const satisfies ParseArgsOptionsConfig
+
+type Args<O extends ParseArgsOptionsConfig> = ReturnType<typeof parseArgs<{ args: string[]; options: O & typeof SHARED; allowPositionals: true }>>
+
+/** A command whose options node:util parses. */
+export function defineCommand<const O extends ParseArgsOptionsConfig>(command: Omit<Command, 'run'> & { options: O; run: (args: Args<O>, io: Io) => Promise<ExitCode> }): Command {
+  const { options, run, ...about } = command
+  return { ...about, run: (argv, io) => run(parse(argv, options), io) }
+}
+
+function parse<O extends ParseArgsOptionsConfig>(argv: readonly string[], options: O): Args<O> {
+  try {
+    return parseArgs({ args: [...argv], options: { ...options, ...SHARED }, allowPositionals: true }) as Args<O>
+  } catch (error) {
+    if (error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS')) throw new UsageError(error.message, { cause: error })
+    throw error
+  }
+}
+
+/** The usage of a command, a form a line. */
+export function usageOf({ usage, more }: Pick<Command, 'usage' | 'more'>): string {
+  const rows = usage.map(([form, does]) => [form.startsWith(' ') ? `  ${form.trim()}` : `cairn-tune ${form}`, does] as const)
+  return table(rows) + (more ? `\n${more()}` : '')
+}
+
+/** Two columns, the first as wide as it must be. */
+export function table(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([left]) => left.length))
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`.trimEnd() + '\n').join('')
+}
+
+/** Exactly the positionals a command takes; says which is missing. */
+export function takePositionals<const N extends readonly string[]>(given: readonly string[], names: N): { [K in keyof N]: string } {
+  const missing = names[given.length]
+  if (missing !== undefined) throw new UsageError(`expected ${missing}`)
+  if (given.length > names.length) throw new UsageError(`unexpected argument ${JSON.stringify(given[names.length])}`)
+  return given as unknown as { [K in keyof N]: string }
+}
+
+/** A whole number of an option. */
+export function wholeNumber(name: string, text: string | undefined, least = 0): number | undefined {
+  if (text === undefined) return undefined
+  const value = Number(text)
+  if (!/^\d+$/.test(text) || value < least) throw new UsageError(`--${name} must be a whole number of at least ${least}, got ${JSON.stringify(text)}`)
+  return value
+}

@@ -1,0 +1,14 @@
+/** Every command, in the order that help lists them. */
+import type { Command } from './command.ts'
+import { benchSft } from './commands/bench-sft.ts'
+import { dataGenerate } from './commands/data-generate.ts'
+import { doctor } from './commands/doctor.ts'
+import { estimateRun } from './commands/estimate.ts'
+import { helpFor } from './commands/help.ts'
+import { merge } from './commands/merge.ts'
+import { modelNew } from './commands/model-new.ts'
+import { ops } from './commands/ops.ts'
+import { recipes } from './commands/recipes.ts'
+import { trainRun } from './commands/train.ts'
+
+export const commands: readonly Command[] = [trainRun, estimateRun, recipes, merge, modelNew, dataGenerate, benchSft, ops, doctor, helpFor(() => commands)]

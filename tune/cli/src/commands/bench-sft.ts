@@ -1,0 +1,39 @@
+import { benchmarkSft, resultRow } from '@cairn-tune/bench/sft'
+import { RECIPES } from '@cairn-tune/train'
+import { defineCommand, wholeNumber } from '../command.ts'
+import { EXIT, UsageError } from '../exit.ts'
+import { showProgress } from '../progress.ts'
+
+const USAGE = `usage: benchmark_sft.sh "<model_id>" <recipe>, recipe one of ${RECIPES.join(', ')}`
+
+export const benchSft = defineCommand({
+  name: 'bench sft',
+  summary: 'The benchmark: a training run at the fixed configuration, its adapter, and its row',
+  usage: [
+    ['bench sft MODEL RECIPE', `RECIPE is one of ${RECIPES.join(', ')}; writes $OUTPUT_DIR/benchmark_sft_<recipe>/ (./output unless set)`],
+    ['  --samples N --max-steps N', 'a short run, marked as such'],
+    ['  --dataset NAME', 'in place of OpenLLM-Ro/ro_gsm8k, or of the generated problems where the cache has no such'],
+    ['  --matmul bf16|fp8-hybrid --memory SIZE --threads N', 'as in train'],
+  ],
+  options: { samples: { type: 'string' }, 'max-steps': { type: 'string' }, dataset: { type: 'string' }, matmul: { type: 'string' }, memory: { type: 'string' }, threads: { type: 'string' } },
+  async run({ values, positionals }, io) {
+    const [model, asked, ...more] = positionals
+    const recipe = RECIPES.find(name => name === asked)
+    if (model === undefined || asked === undefined || more.length > 0) throw new UsageError(USAGE)
+    if (!recipe) throw new UsageError(`unknown recipe ${JSON.stringify(asked)}\n${USAGE}`)
+    const progress = showProgress(io, { json: false })
+    try {
+      const { result, directory, status } = await benchmarkSft({
+        model, recipe, outputDir: io.env['OUTPUT_DIR'] ?? './output', samples: wholeNumber('samples', values.samples, 1), maxSteps: wholeNumber('max-steps', values['max-steps'], 1),
+        dataset: values.dataset, matmul: values.matmul, memory: values.memory, threads: wholeNumber('threads', values.threads, 1), signal: io.signal, onNote: progress.note, onStep: progress.step,
+      })
+      progress.end()
+      if (status === 'interrupted' || !result) return EXIT.interrupted.code
+      io.out(values.json ? `${JSON.stringify(result)}\n` : `${resultRow(result)}\n`)
+      io.note(directory)
+      return { ok: EXIT.ok.code, oom: EXIT.memory.code, unsupported: EXIT.unsupported.code }[result.outcome.status]
+    } finally {
+      progress.end()
+    }
+  },
+})

@@ -1,0 +1,42 @@
+import { writeFile } from 'node:fs/promises'
+import { generateProblems } from '@cairn-tune/train'
+import { defineCommand, wholeNumber } from '../command.ts'
+import { EXIT, UsageError } from '../exit.ts'
+
+/** One of the values an option takes. */
+function oneOf<const T extends string>(name: string, text: string, values: readonly T[]): T {
+  const found = values.find(value => value === text)
+  if (found === undefined) throw new UsageError(`--${name} must be ${values.join(' or ')}, got ${JSON.stringify(text)}`)
+  return found
+}
+
+export const dataGenerate = defineCommand({
+  name: 'data generate',
+  summary: 'Make up grade-school word problems of the shape of gsm8k, as JSONL',
+  usage: [
+    ['data generate --output FILE', 'one {"question", "answer"} a line; to stdout without --output'],
+    ['  --language ro|en --split train|test', 'ro and train unless given; the splits share no problem in either language'],
+    ['  --count N --seed N', '1000 and 42 unless given'],
+    ['  --min-steps N --max-steps N', 'steps of a problem, 1 to 4'],
+  ],
+  options: {
+    output: { type: 'string' }, language: { type: 'string', default: 'ro' }, split: { type: 'string', default: 'train' },
+    count: { type: 'string' }, seed: { type: 'string' }, 'min-steps': { type: 'string' }, 'max-steps': { type: 'string' },
+  },
+  async run({ values, positionals }, io) {
+    if (positionals.length > 0) throw new UsageError(`unexpected argument ${JSON.stringify(positionals[0])}`)
+    const [minSteps, maxSteps] = [wholeNumber('min-steps', values['min-steps'], 1) ?? 1, wholeNumber('max-steps', values['max-steps'], 1) ?? 4]
+    if (minSteps > maxSteps || maxSteps > 4) throw new UsageError(`problems have 1 to 4 steps, got ${minSteps} to ${maxSteps}`)
+    const problems = generateProblems({
+      language: oneOf('language', values.language, ['ro', 'en']), split: oneOf('split', values.split, ['train', 'test']),
+      count: wholeNumber('count', values.count, 1) ?? 1000, seed: wholeNumber('seed', values.seed) ?? 42, minSteps, maxSteps,
+    })
+    const text = problems.map(({ question, answer }) => `${JSON.stringify({ question, answer })}\n`).join('')
+    if (values.output === undefined) io.out(text)
+    else {
+      await writeFile(values.output, text)
+      io.note(`${values.output}: ${problems.length} problems`)
+    }
+    return EXIT.ok.code
+  },
+})

@@ -1,0 +1,20 @@
+import { SHAPES, type ShapeName, writeNewModel } from '@cairn-tune/train'
+import { defineCommand, takePositionals, wholeNumber } from '../command.ts'
+import { EXIT, UsageError } from '../exit.ts'
+
+const names = Object.keys(SHAPES) as ShapeName[]
+
+export const modelNew = defineCommand({
+  name: 'model new',
+  summary: 'Write a model with random weights and a tokenizer of bytes, to test, plan and measure with',
+  usage: [['model new DIR', 'a directory that transformers loads as well'], [`  --shape ${names.join('|')}`, 'tiny unless given'], ['  --seed N', '1 unless given']],
+  options: { shape: { type: 'string', default: 'tiny' }, seed: { type: 'string' } },
+  async run({ values: { shape, seed, json }, positionals }, io) {
+    const [directory] = takePositionals(positionals, ['DIR'])
+    const name = names.find(known => known === shape)
+    if (!name) throw new UsageError(`--shape must be ${names.join(', ')}, got ${JSON.stringify(shape)}`)
+    await writeNewModel(directory, name, wholeNumber('seed', seed) ?? 1)
+    io.out(json ? `${JSON.stringify({ directory, shape: name })}\n` : `${directory}\n`)
+    return EXIT.ok.code
+  },
+})

@@ -1,0 +1,37 @@
+/** Exit codes (design section 4), and which of them an error means. */
+import { DivergedError, OutOfMemoryError } from '@cairn-tune/train'
+import { InputError, UnsupportedError } from '@cairn-tune/weights'
+
+export const EXIT = {
+  ok: { code: 0, means: 'done' },
+  failure: { code: 1, means: 'it failed; the message says why' },
+  usage: { code: 2, means: 'the command line, the configuration, or what they name is not right' },
+  memory: { code: 3, means: 'OOM: it does not fit in memory' },
+  unsupported: { code: 4, means: 'this release or this machine cannot do it' },
+  interrupted: { code: 130, means: 'interrupted; a training run has saved a checkpoint' },
+} as const
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT]['code']
+
+/** The command line is not understood. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** The engine's words for memory that the system does not give. */
+const NO_MEMORY = /the system has no \d+ bytes to give|there is no memory left to work in/
+
+const CODES: readonly [kind: new (...args: never[]) => Error, code: ExitCode][] = [
+  [UsageError, EXIT.usage.code], [InputError, EXIT.usage.code], [OutOfMemoryError, EXIT.memory.code], [UnsupportedError, EXIT.unsupported.code], [DivergedError, EXIT.failure.code],
+]
+
+export type Failure = { code: ExitCode; message: string }
+
+/** Those that name a mistake or an outcome speak for themselves; the rest may be bugs and show where they come from. */
+export function failureOf(error: unknown): Failure {
+  if (!(error instanceof Error)) return { code: EXIT.failure.code, message: String(error) }
+  const known = CODES.find(([kind]) => error instanceof kind)
+  if (known) return { code: known[1], message: error.message }
+  if (NO_MEMORY.test(error.message)) return { code: EXIT.memory.code, message: `OOM: ${error.message}` }
+  return { code: EXIT.failure.code, message: error.stack ?? error.message }
+}
