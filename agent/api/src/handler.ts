@@ -4,6 +4,7 @@ import type { z } from 'zod'
 import type { Identity } from './auth/authenticate.ts'
 import type { Services } from './deps.ts'
 import type { Exchange } from './http/exchange.ts'
+import type { Held } from './http/idempotency.ts'
 
 type User = Extract<Principal, { kind: 'user' }>
 type PrincipalFor<N extends RouteName> = RouteOf<N>['access'] extends 'public' ? null : RouteOf<N>['access'] extends 'any' ? Principal : User
@@ -20,6 +21,8 @@ export type Call<N extends RouteName> = {
   query: Query<N>
   body: Body<N>
   exchange: Exchange
+  /** Where the request came with an Idempotency-Key. */
+  held: Held | null
 }
 
 const JSON_TEXT = Symbol('JSON text')

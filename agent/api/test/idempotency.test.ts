@@ -51,6 +51,34 @@ test('while the first is running the second is 409', async () => {
   expect((await send(service, `/v1/sessions/${id}/messages`, { content: 'slow' }, 'k2')).headers.get('idempotency-replayed')).toBe('true')
 })
 
+test.each(['before', 'after'] as const)('a request that died %s its commit is taken up by the next with its key, and its message is written once', async when => {
+  await using service = await startService()
+  const id = await service.newSession()
+  const commit = service.store.commit.bind(service.store)
+  const dead = Promise.withResolvers<never>()
+  const reached = Promise.withResolvers<void>()
+  service.store.commit = async given => {
+    if (when === 'after') await commit(given)
+    reached.resolve()
+    return dead.promise
+  }
+  // Never answered, as if its process were gone.
+  const first = send(service, `/v1/sessions/${id}/messages`, { content: 'once' }, 'k4').catch(() => null)
+  await reached.promise
+  service.store.commit = commit
+  await send(service, `/v1/sessions/${id}/messages`, { content: 'another' }, 'k5')
+  expect((await send(service, `/v1/sessions/${id}/messages`, { content: 'once' }, 'k4')).json.code).toBe('idempotency_in_progress')
+  service.advance(61_000)
+  const again = await send(service, `/v1/sessions/${id}/messages`, { content: 'once' }, 'k4')
+  expect([again.status, again.json.event_id]).toEqual([202, when === 'after' ? 1 : 2])
+  const replay = await send(service, `/v1/sessions/${id}/messages`, { content: 'once' }, 'k4')
+  expect([replay.text, replay.headers.get('idempotency-replayed')]).toEqual([again.text, 'true'])
+  const said = (await service.store.read(id, 0, 10, ['user.message'])).map(({ json }) => (JSON.parse(json) as { data: { content: string } }).data.content)
+  expect(said.toSorted()).toEqual(['another', 'once'])
+  dead.reject(new Error('the process is gone'))
+  await first
+})
+
 test('a refused request leaves its key free, and a key is forgotten after a day', async () => {
   await using service = await startService()
   const id = await service.newSession()

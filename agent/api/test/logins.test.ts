@@ -63,6 +63,27 @@ test('a password that was set logs in, another does not, and the store has a has
   expect([wrong.status, nobody.status, nobody.json.detail]).toEqual([401, 401, wrong.json.detail])
 })
 
+test('a new password ends every other login and every unused link of its user', async () => {
+  await using service = await startService()
+  const mine = (await logIn(service, { link_token: await link(service) })).json
+  const thief = (await logIn(service, { link_token: await link(service) })).json
+  const unused = await link(service)
+  expect((await service.call('/v1/auth/password', { method: 'POST', token: mine.access_token, body: { password: 'correct horse battery' } })).status).toBe(204)
+  expect((await service.call('/v1/auth/me', { token: thief.access_token })).status).toBe(401)
+  expect((await refresh(service, thief.refresh_token)).status).toBe(401)
+  expect((await logIn(service, { link_token: unused })).status).toBe(401)
+  expect((await service.call('/v1/auth/me', { token: mine.access_token })).status).toBe(200)
+  expect((await refresh(service, mine.refresh_token)).status).toBe(200)
+})
+
+test('of two that create the same user at once one succeeds and the other is told', async () => {
+  await using service = await startService()
+  const make = () => service.call('/v1/admin/users', { method: 'POST', body: { email: 'twice@example.org', name: 'Twice' } })
+  const answers = await Promise.all([make(), make(), make()])
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409, 409])
+  expect(service.logged.filter(({ level }) => level === 'error')).toEqual([])
+})
+
 test('guessing is slowed per e-mail and address, and a success forgets the failures', async () => {
   await using service = await startService()
   await service.store.accounts.setPassword(service.admin.id, await hashPassword('correct horse battery'))
@@ -81,7 +102,7 @@ test('a disabled user is out at once, tokens and links alike', async () => {
   const made = await service.call('/v1/admin/users', { method: 'POST', body: { email: 'new@example.org', name: 'New' } })
   expect(made.json).toMatchObject({ email: 'new@example.org', admin: false, disabled_at: null })
   const { json } = await logIn(service, { link_token: made.json.login_token })
-  expect((await service.call('/v1/admin/users', { method: 'POST', body: { email: 'new@example.org', name: 'Again' } })).status).toBe(422)
+  expect((await service.call('/v1/admin/users', { method: 'POST', body: { email: 'NEW@example.org', name: 'Again' } })).status).toBe(409)
   expect((await service.call(`/v1/admin/users/${made.json.id}`, { method: 'DELETE' })).status).toBe(204)
   expect((await service.call('/v1/auth/me', { token: json.access_token })).status).toBe(401)
   expect((await refresh(service, json.refresh_token)).status).toBe(401)

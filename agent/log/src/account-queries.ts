@@ -1,10 +1,9 @@
 /** Accounts in SQL, without promises: reads run on the main thread's connection, writes on the writer's. */
+import { IDEMPOTENCY_HOLD_MS, IDEMPOTENCY_MS } from './account-times.ts'
 import type { Db } from './sqlite-adapter.ts'
-import type { LoginRow, ServiceAccountRow, UserRow } from './store.ts'
+import type { AccountStore, LoginRow, ServiceAccountRow, UserRow } from './store.ts'
 
-/** How long the answer to an Idempotency-Key is kept (design section 4). */
-const IDEMPOTENCY_MS = 24 * 3600 * 1000
-
+type Begun = Awaited<ReturnType<AccountStore['beginIdempotent']>>
 type StoredUser = Omit<UserRow, 'admin'> & { admin: number }
 const toUser = (row: StoredUser): UserRow => ({ ...row, admin: row.admin === 1 })
 const one = <T>(row: unknown): T | null => (row === undefined ? null : { ...(row as T) })
@@ -41,12 +40,15 @@ export function accountWrites(db: Db) {
   const addLogin = db.prepare('INSERT INTO logins (id, user_id, refresh_sha256, created_at, expires_at) VALUES (?, ?, ?, ?, ?)')
   const rotate = db.prepare('UPDATE logins SET refresh_sha256 = ?, expires_at = ? WHERE id = ? AND refresh_sha256 = ? AND revoked_at IS NULL')
   const revoke = db.prepare('UPDATE logins SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL')
+  const revokeAll = db.prepare('UPDATE logins SET revoked_at = ? WHERE user_id = ? AND id IS NOT ? AND revoked_at IS NULL')
+  const dropLinksOf = db.prepare('DELETE FROM login_links WHERE user_id = ?')
   const addLink = db.prepare('INSERT INTO login_links (sha256, user_id, expires_at) VALUES (?, ?, ?)')
   const useLink = db.prepare('DELETE FROM login_links WHERE sha256 = ? RETURNING user_id, expires_at')
   const dropLinks = db.prepare('DELETE FROM login_links WHERE expires_at <= ?')
   const dropAnswers = db.prepare('DELETE FROM idempotent_answers WHERE created_at <= ?')
-  const answer = db.prepare('SELECT body_sha256, status, body FROM idempotent_answers WHERE principal_id = ? AND key = ?')
+  const answer = db.prepare('SELECT body_sha256, status, body, created_at FROM idempotent_answers WHERE principal_id = ? AND key = ?')
   const hold = db.prepare('INSERT INTO idempotent_answers (principal_id, key, body_sha256, created_at) VALUES (?, ?, ?, ?)')
+  const retake = db.prepare('UPDATE idempotent_answers SET created_at = ? WHERE principal_id = ? AND key = ?')
   const finish = db.prepare('UPDATE idempotent_answers SET status = ?, body = ? WHERE principal_id = ? AND key = ?')
   const drop = db.prepare('DELETE FROM idempotent_answers WHERE principal_id = ? AND key = ? AND status IS NULL')
 
@@ -83,6 +85,10 @@ export function accountWrites(db: Db) {
       return false
     },
     revokeLogin: (_at: number, id: string, when: number): void => void revoke.run(when, id),
+    revokeLogins(_at: number, userId: string, when: number, keep: string | null): void {
+      revokeAll.run(when, userId, keep)
+      dropLinksOf.run(userId)
+    },
     addLoginLink(at: number, sha256: string, userId: string, expiresAt: number): void {
       dropLinks.run(at)
       addLink.run(sha256, userId, expiresAt)
@@ -91,10 +97,15 @@ export function accountWrites(db: Db) {
       const link = useLink.get(sha256) as { user_id: string; expires_at: number } | undefined
       return link !== undefined && link.expires_at > now ? link.user_id : null
     },
-    beginIdempotent(at: number, key: string, principalId: string, bodySha256: string): { body_sha256: string; status: number | null; body: string | null } | null {
+    beginIdempotent(at: number, key: string, principalId: string, bodySha256: string): Begun {
       dropAnswers.run(at - IDEMPOTENCY_MS)
-      const found = answer.get(principalId, key) as { body_sha256: string; status: number | null; body: string | null } | undefined
-      if (found !== undefined) return { ...found }
+      const found = answer.get(principalId, key) as { body_sha256: string; status: number | null; body: string | null; created_at: number } | undefined
+      if (found !== undefined) {
+        const { created_at, ...answered } = found
+        if (found.status !== null || found.body_sha256 !== bodySha256 || created_at > at - IDEMPOTENCY_HOLD_MS) return answered
+        retake.run(at, principalId, key)
+        return { ...answered, abandoned: true }
+      }
       hold.run(principalId, key, bodySha256, at)
       return null
     },

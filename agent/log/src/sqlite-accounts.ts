@@ -1,11 +1,9 @@
 /** The AccountStore of the embedded store: reads here, writes through the writer. */
 import { accountReads, type AccountWrites } from './account-queries.ts'
+import { TOUCH_MS } from './account-times.ts'
 import type { Db } from './sqlite-adapter.ts'
 import type { AccountStore } from './store.ts'
 import type { Request } from './writer-messages.ts'
-
-/** A service account's last use is written at most this often: it informs people and decides nothing. */
-const TOUCH_MS = 60_000
 
 type Tail<T extends unknown[]> = T extends [unknown, ...infer Rest] ? Rest : never
 
@@ -34,6 +32,7 @@ export function createAccounts(db: Db, now: () => number, ask: (request: Request
     getLogin: async id => reads.getLogin(id),
     rotateLogin: (id, from, to, expiresAt) => write('rotateLogin', id, from, to, expiresAt),
     revokeLogin: (id, at) => write('revokeLogin', id, at),
+    revokeLogins: (userId, at, keep) => write('revokeLogins', userId, at, keep),
     addLoginLink: (sha256, userId, expiresAt) => write('addLoginLink', sha256, userId, expiresAt),
     useLoginLink: (sha256, at) => write('useLoginLink', sha256, at),
     beginIdempotent: (key, principalId, bodySha256) => write('beginIdempotent', key, principalId, bodySha256),

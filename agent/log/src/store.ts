@@ -167,11 +167,16 @@ export interface AccountStore {
   /** Replaces the refresh hash if it still is `from`; false means it was used before (the login is revoked then). */
   rotateLogin(id: string, from: string, to: string, expiresAt: number): Promise<boolean>
   revokeLogin(id: string, at: number): Promise<void>
+  /** Ends every login of the user but `keep`, and what login links of theirs are unused. */
+  revokeLogins(userId: string, at: number, keep: string | null): Promise<void>
   /** One-time login links, by hash. */
   addLoginLink(sha256: string, userId: string, expiresAt: number): Promise<void>
   useLoginLink(sha256: string, now: number): Promise<string | null>
-  /** Answers kept for 24 h for replays of POSTs that create. `begin` is null when the key is new (and now held). */
-  beginIdempotent(key: string, principalId: string, bodySha256: string): Promise<{ body_sha256: string; status: number | null; body: string | null } | null>
+  /**
+   * Answers kept for 24 h for replays of POSTs that create. `begin` is null when the key is new (and now held). A key that the same body
+   * has held for a minute without an answer was left behind by a request that died: it is held anew, by this one, and the answer says `abandoned`.
+   */
+  beginIdempotent(key: string, principalId: string, bodySha256: string): Promise<{ body_sha256: string; status: number | null; body: string | null; abandoned?: true } | null>
   finishIdempotent(key: string, principalId: string, status: number, body: string): Promise<void>
   dropIdempotent(key: string, principalId: string): Promise<void>
 }

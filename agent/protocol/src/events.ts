@@ -125,6 +125,7 @@ export const EVENTS = {
   }, { channel: true, extra: {
     content: z.string(), attachments: z.array(Attachment).optional(), images: z.array(Image).optional(), metadata: json.optional(),
     outcome_id: id.optional(), inbox_item_id: id.optional(), tool_call_id: id.optional(),
+    request_key: id.optional().describe('hash of the Idempotency-Key that the message came with'),
   } }),
   'llm.request': def('turn', 'One call of the model started; a turn may hold many.', {}, { extra: { model: z.string(), ...turn, attempt: count.optional(), tools_disabled: z.boolean().optional() } }),
   'llm.delta': def('turn', 'A coalesced chunk of the answer or its reasoning arrived. Best effort: the response is the record.', {}, {

@@ -1,6 +1,6 @@
 /** What people say: messages and answers to questions (design sections 4 and 6). The pen of user.message and ask_user_question.response. */
-import { CommitRefused, type Committed, type RowChange } from '@cairn/log'
-import { AppError, decodeEvent, type EventData, type EventDraft, type EventOf, type Principal, writer } from '@cairn/protocol'
+import { CommitRefused, type Committed, type RowChange, type StoredEvent } from '@cairn/log'
+import { AppError, decodeEvent, type EventData, type EventDraft, type EventId, type EventOf, type Principal, writer } from '@cairn/protocol'
 import { parseSlashCommand } from '@cairn/state'
 import type { Deps } from './deps.ts'
 import { resumed, stopped } from './lifecycle.ts'
@@ -17,7 +17,7 @@ export type AddMessage = {
   content: string
   /** Null for a message that the server itself makes; those name their `synthetic` kind. */
   principal: Principal | null
-} & Pick<Message, 'attachments' | 'images' | 'metadata' | 'source'>
+} & Pick<Message, 'attachments' | 'images' | 'metadata' | 'source' | 'request_key'>
 
 /** A message of a person, a machine or a channel; it reopens a completed or failed session. */
 export async function addMessage(deps: Deps, { session_id, principal, ...message }: AddMessage): Promise<Committed> {
@@ -28,6 +28,20 @@ export async function addMessage(deps: Deps, { session_id, principal, ...message
   }
   return commitFor(deps.store, 'add a message to', { session_id, events: [said], expect_status: TAKES_INPUT, reopen: resumed('message') })
 }
+
+/** The id of the message that came with this key, if one ever landed. */
+export async function findRequest({ store }: Pick<Deps, 'store'>, sessionId: string, requestKey: string): Promise<EventId | null> {
+  for (let after: EventId | undefined = 0; after !== undefined;) {
+    const page: StoredEvent[] = await store.read(sessionId, after, REQUESTS_AT_ONCE, ['user.message'])
+    for (const { json } of page) {
+      const event = decodeEvent(json)
+      if (event.type === 'user.message' && event.data.request_key === requestKey) return event.id
+    }
+    after = page.length < REQUESTS_AT_ONCE ? undefined : page.at(-1)?.id
+  }
+  return null
+}
+const REQUESTS_AT_ONCE = 500
 
 const isStop = (content: string): boolean => parseSlashCommand(content, () => false)?.command === 'stop'
 

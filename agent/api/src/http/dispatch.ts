@@ -53,7 +53,7 @@ export function createDispatch(services: Services, handlers: Handlers, limit: Ra
     if (held === null) return
     let answer: unknown
     try {
-      answer = await (handlers[name] as unknown as AnyHandler)({ services, principal, identity, params, query, body, exchange })
+      answer = await (handlers[name] as unknown as AnyHandler)({ services, principal, identity, params, query, body, exchange, held: held ?? null })
     } catch (error) {
       await held?.drop()
       throw error

@@ -27,8 +27,16 @@ export const revokeServiceAccount: Handler<'revokeServiceAccount'> = async ({ se
 }
 
 export const createUser: Handler<'createUser'> = async ({ services, principal, body }) => {
-  if ((await services.store.accounts.findUserByEmail(body.email)) !== null) throw new AppError('invalid_body', 'email: a user has it already', { extra: { errors: [{ path: 'email', message: 'a user has it already' }] } })
-  const user = await services.store.accounts.createUser({ id: services.newId(), org_id: principal.org_id, email: body.email, name: body.name, admin: body.admin, password_hash: null })
+  const { accounts } = services.store
+  const refuseTaken = async (): Promise<void> => {
+    if ((await accounts.findUserByEmail(body.email)) !== null) throw new AppError('wrong_state', 'email: a user has it already', { extra: { errors: [{ path: 'email', message: 'a user has it already' }] } })
+  }
+  await refuseTaken()
+  const user = await accounts.createUser({ id: services.newId(), org_id: principal.org_id, email: body.email, name: body.name, admin: body.admin, password_hash: null }).catch(async (thrown: unknown) => {
+    // Of two at once the store takes one; the other is told the same as one that came later.
+    await refuseTaken()
+    throw thrown
+  })
   return { ...shownUser(user), login_token: await createLoginLink(services.store, user.id, services.now()) }
 }
 

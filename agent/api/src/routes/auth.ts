@@ -60,8 +60,13 @@ export const logout: Handler<'logout'> = async ({ services, identity, exchange }
   return undefined
 }
 
-export const setPassword: Handler<'setPassword'> = async ({ services, principal, body }) => {
-  await services.store.accounts.setPassword(principal.id, await hashPassword(body.password))
+/** Whoever else is logged in may be why it is changed: every other login ends, and so do unused login links. */
+export const setPassword: Handler<'setPassword'> = async ({ services, principal, identity, body }) => {
+  const { accounts } = services.store
+  await accounts.setPassword(principal.id, await hashPassword(body.password))
+  await accounts.revokeLogins(principal.id, services.now(), identity.loginId)
+  services.authenticator.forget()
+  await services.streams.checkStanding()
   return undefined
 }
 

@@ -1,12 +1,14 @@
 /** What people and machines put into a session: messages, goals, answers, ratings, the acceptance of the disclosure. */
 import { AppError } from '@cairn/protocol'
-import { addMessage, answerQuestion as answer, confirmDisclosure as confirm, defineOutcomes, giveFeedback as rate } from '@cairn/sessions'
+import { addMessage, answerQuestion as answer, confirmDisclosure as confirm, defineOutcomes, findRequest, giveFeedback as rate } from '@cairn/sessions'
 import { type Handler, jsonText } from '../handler.ts'
 
-export const sendMessage: Handler<'sendMessage'> = async ({ services, principal, params, body }) => {
+export const sendMessage: Handler<'sendMessage'> = async ({ services, principal, params, body, held }) => {
   const passed = services.door.check(principal, params.id)
   if (passed instanceof Promise) await passed
-  const { last_id } = await addMessage(services, { ...body, session_id: params.id, principal })
+  // A request that died may have written its message: then that is the answer.
+  const landed = held?.abandoned ? await findRequest(services, params.id, held.requestKey) : null
+  const last_id = landed ?? (await addMessage(services, { ...body, session_id: params.id, principal, ...(held ? { request_key: held.requestKey } : {}) })).last_id
   return jsonText(`{"event_id":${last_id},"session_id":${JSON.stringify(params.id)}}`)
 }
 

@@ -117,7 +117,7 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
   }
 
   const commit = (given: Commit): Promise<Awaited<ReturnType<LogStore['commit']>>> => {
-    const { fence, ...unfenced } = given
+    const { fence: _, ...unfenced } = given
     const sent = faults().ignoreFence === true && given.release_lease !== true ? unfenced : given
     return write(() => encodeCommit(redact, world.now(), sent), (value, at) => {
       const { last, session } = value as CommitAnswer

@@ -82,6 +82,36 @@ export function defineAccounts({ open }: Bench): void {
     expect(await accounts.beginIdempotent('k', 'p', 'body')).toBeNull()
   })
 
+  test('a key that its request left behind is held anew by the same request, and by no other', async () => {
+    const { store, clock } = await open()
+    const { accounts } = store
+    expect(await accounts.beginIdempotent('k', 'p', 'body')).toBeNull()
+    clock.advance(59_000)
+    expect(await accounts.beginIdempotent('k', 'p', 'body')).toEqual({ body_sha256: 'body', status: null, body: null })
+    clock.advance(1000)
+    expect(await accounts.beginIdempotent('k', 'p', 'else')).toEqual({ body_sha256: 'body', status: null, body: null })
+    const taken = await Promise.all(Array.from({ length: 5 }, () => accounts.beginIdempotent('k', 'p', 'body')))
+    expect(taken.filter(found => found?.abandoned)).toEqual([{ body_sha256: 'body', status: null, body: null, abandoned: true }])
+    await accounts.finishIdempotent('k', 'p', 202, '{}')
+    clock.advance(120_000)
+    expect(await accounts.beginIdempotent('k', 'p', 'body')).toEqual({ body_sha256: 'body', status: 202, body: '{}' })
+  })
+
+  test('all logins of a user end but one, and their unused links with them', async () => {
+    const { store, clock } = await open()
+    const { accounts } = store
+    const admin = await accounts.ensureFirstAdmin({ id: 'o', name: 'O' }, { id: 'u', email: 'u@example.org', name: 'U' })
+    await accounts.createUser({ id: 'v', org_id: admin.org_id, email: 'v@example.org', name: 'V', admin: false, password_hash: null })
+    for (const [id, user_id] of [['a', 'u'], ['b', 'u'], ['c', 'u'], ['d', 'v']] as const) await accounts.createLogin({ id, user_id, refresh_sha256: id, expires_at: clock.now() + DAY })
+    await accounts.addLoginLink('link-u', 'u', clock.now() + DAY)
+    await accounts.addLoginLink('link-v', 'v', clock.now() + DAY)
+    await accounts.revokeLogins('u', 77, 'b')
+    expect(await Promise.all(['a', 'b', 'c', 'd'].map(async id => (await accounts.getLogin(id))?.revoked_at))).toEqual([77, null, 77, null])
+    expect([await accounts.useLoginLink('link-u', clock.now()), await accounts.useLoginLink('link-v', clock.now())]).toEqual([null, 'v'])
+    await accounts.revokeLogins('u', 78, null)
+    expect((await accounts.getLogin('b'))?.revoked_at).toBe(78)
+  })
+
   test('of many requests with one key at once, one begins', async () => {
     const { store } = await open()
     const begun = await Promise.all(Array.from({ length: 20 }, () => store.accounts.beginIdempotent('k', 'p', 'body')))
