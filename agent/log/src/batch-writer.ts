@@ -3,7 +3,8 @@
  * that fails takes the whole batch with it, nothing of that is acknowledged, and the next batch starts clean.
  */
 import { type AccountWrites, accountWrites } from './account-queries.ts'
-import { applyCommit, Refusing } from './apply-commit.ts'
+import { applyCommit } from './apply-commit.ts'
+import { Refusing } from './commit-rules.ts'
 import { prepareCommitSql } from './commit-sql.ts'
 import { claim, release, renew } from './leases.ts'
 import { preparePrune } from './prune.ts'

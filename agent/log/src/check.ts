@@ -5,12 +5,12 @@ import type { StoredSession } from './session-rows.ts'
 import type { Db } from './sqlite-adapter.ts'
 import type { EventType } from '@cairn/protocol'
 
-type Row = { id: number; type: EventType; json: string }
-type Problem = (what: string) => void
+export type LoggedRow = { id: number; type: EventType; json: string }
+export type Problem = (what: string) => void
 
 const FOLDED = ['message_count', 'tool_call_count', 'input_tokens', 'output_tokens', 'cost_usd', 'wake_id', 'saga'] as const
 
-function checkRecord(sessionId: string, row: Row, problem: Problem): Record<string, unknown> {
+function checkRecord(sessionId: string, row: LoggedRow, problem: Problem): Record<string, unknown> {
   try {
     const record = JSON.parse(row.json) as { id: unknown; session_id: unknown; type: unknown; data: Record<string, unknown> }
     if (record.id !== row.id || record.session_id !== sessionId || record.type !== row.type) problem(`event ${row.id} holds the record of another event`)
@@ -21,8 +21,8 @@ function checkRecord(sessionId: string, row: Row, problem: Problem): Record<stri
   }
 }
 
-/** Only superseded llm.delta rows ever leave a log, so whatever is missing is counted as pruned and has a response after it. */
-function checkLog(session: StoredSession, rows: Iterable<Row>, problem: Problem): void {
+/** Whether a log is whole and its session's row the fold of it. Only superseded llm.delta rows ever leave a log, so whatever is missing is counted as pruned and has a response after it. */
+export function checkLog(session: StoredSession, rows: Iterable<LoggedRow>, problem: Problem): void {
   const fold: Projected = { status: 'active', title: null, message_count: 0, tool_call_count: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0, wake_id: 0, saga: 0 }
   let last = 0
   let missing = 0
@@ -54,13 +54,13 @@ export function checkStore(db: Db): string[] {
   const settled = db.prepare('SELECT e.id, e.type, e.json FROM event_positions p JOIN events e ON e.pos = p.pos AND e.session_key = p.session_key AND e.id = p.id WHERE p.session_key = ? ORDER BY p.id')
   const eventAt = db.prepare('SELECT id, type, json FROM events WHERE pos = ? AND session_key = ?')
   let found = 0
-  function* logOf(session: StoredSession): Iterable<Row> {
-    for (const row of settled.iterate(session.key) as Iterable<unknown> as Iterable<Row>) {
+  function* logOf(session: StoredSession): Iterable<LoggedRow> {
+    for (const row of settled.iterate(session.key) as Iterable<unknown> as Iterable<LoggedRow>) {
       found += 1
       yield row
     }
     for (const pos of parsePositions(session.recent)) {
-      const row = eventAt.get(pos, session.key) as Row | undefined
+      const row = eventAt.get(pos, session.key) as LoggedRow | undefined
       if (row === undefined) continue
       found += 1
       yield row

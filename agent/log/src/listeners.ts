@@ -3,6 +3,8 @@
 export type Listeners<A extends unknown[]> = {
   add(subject: string, listener: (...args: A) => void): () => void
   has(subject: string): boolean
+  /** Those that somebody listens to. */
+  subjects(): string[]
   call(subject: string, ...args: A): void
 }
 
@@ -30,6 +32,7 @@ export function createListeners<A extends unknown[]>(emptied: (subject: string) 
       }
     },
     has: subject => bySubject.has(subject),
+    subjects: () => [...bySubject.keys()],
     call(subject, ...args) {
       if (!bySubject.has(subject)) return
       if (due.size === 0) queueMicrotask(callAll)

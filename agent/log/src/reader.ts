@@ -1,29 +1,11 @@
 /** Reads, on the main thread's own connection: short, and blind to what is not committed yet. */
-import { AppError, type ArtifactMeta, type ArtifactSpec, type EventId, type EventType, type InboxItem } from '@cairn/protocol'
+import type { ArtifactMeta, ArtifactSpec, EventId, EventType, InboxItem } from '@cairn/protocol'
 import { STATUS_SQL, type StoredItem, toInboxItem } from './inbox-rows.ts'
+import { page, parseCursor, type StoredArtifact, toArtifactMeta } from './listing.ts'
 import { parsePositions } from './positions.ts'
 import { SELECT_SESSION, type StoredSession, toSessionRow } from './session-rows.ts'
 import type { Db, SqlValue, Statement } from './sqlite-adapter.ts'
 import type { InboxQuery, LogStore, SessionQuery, SessionRow, StoredEvent } from './store.ts'
-
-type Stored<T> = Omit<T, 'created_at'> & { created_at: number }
-
-/** A listing's cursor is the internal key of its last row, which no reader can use for anything else. */
-function parseCursor(cursor: string | undefined): number {
-  if (cursor === undefined) return Number.MAX_SAFE_INTEGER
-  if (!/^[0-9a-z]{1,11}$/.test(cursor)) throw new AppError('invalid_cursor', `cursor ${JSON.stringify(cursor)} is not one that a listing gave out`)
-  return Number.parseInt(cursor, 36)
-}
-
-function page<R, T>(rows: R[], limit: number, key: (row: R) => number, shape: (row: R) => T): { found: T[]; next_cursor: string | null } {
-  const last = rows[limit - 1]
-  return { found: rows.slice(0, limit).map(shape), next_cursor: rows.length > limit && last !== undefined ? key(last).toString(36) : null }
-}
-
-const toMeta = (row: Stored<Omit<ArtifactMeta, 'session_id'>>, sessionId: string): ArtifactMeta => ({
-  artifact_id: row.artifact_id, session_id: sessionId, name: row.name, kind: row.kind, version: row.version, size: row.size,
-  created_at: new Date(row.created_at).toISOString(),
-})
 
 export function createReader(db: Db) {
   const statements = new Map<string, Statement>()
@@ -119,10 +101,10 @@ export function createReader(db: Db) {
     },
 
     hasGrant: (sessionId: string, tool: string, argumentsHash: string, now: number): boolean => grant.get(sessionId, tool, argumentsHash, now) !== undefined,
-    listArtifacts: (sessionId: string): ArtifactMeta[] => (artifacts.all(sessionId) as Stored<Omit<ArtifactMeta, 'session_id'>>[]).map(row => toMeta(row, sessionId)),
+    listArtifacts: (sessionId: string): ArtifactMeta[] => (artifacts.all(sessionId) as StoredArtifact[]).map(row => toArtifactMeta(row, sessionId)),
     getArtifact(sessionId: string, artifactId: string): { meta: ArtifactMeta; spec: ArtifactSpec } | null {
-      const row = artifact.get(sessionId, artifactId) as (Stored<Omit<ArtifactMeta, 'session_id'>> & { spec: string }) | undefined
-      return row === undefined ? null : { meta: toMeta(row, sessionId), spec: JSON.parse(row.spec) as ArtifactSpec }
+      const row = artifact.get(sessionId, artifactId) as (StoredArtifact & { spec: string }) | undefined
+      return row === undefined ? null : { meta: toArtifactMeta(row, sessionId), spec: JSON.parse(row.spec) as ArtifactSpec }
     },
   }
 }

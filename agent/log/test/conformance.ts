@@ -6,6 +6,7 @@ import type { Implementation } from './conformance/fixture.ts'
 import { defineInbox } from './conformance/inbox.ts'
 import { defineLeases } from './conformance/leases.ts'
 import { defineReading } from './conformance/reading.ts'
+import { defineSharing } from './conformance/sharing.ts'
 import { defineUpkeep } from './conformance/upkeep.ts'
 import { defineWriting } from './conformance/writing.ts'
 
@@ -18,5 +19,6 @@ export function defineLogConformance(name: string, implementation: Implementatio
     describe('inbox', () => defineInbox(bench))
     describe('upkeep', () => defineUpkeep(bench))
     describe('accounts', () => defineAccounts(bench))
+    if (implementation.kind === 'shared') describe('sharing', () => defineSharing(bench))
   })
 }

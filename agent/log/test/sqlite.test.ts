@@ -6,6 +6,7 @@ import { openSqliteStore } from '@cairn/log'
 import { defineLogConformance } from './conformance.ts'
 
 defineLogConformance('the embedded store', {
+  kind: 'exclusive',
   async makePlace() {
     const place = await mkdtemp(join(tmpdir(), 'cairn-log-'))
     return { place, remove: () => rm(place, { recursive: true, force: true }) }

@@ -5,6 +5,7 @@ import { type Clock, type Implementation, makeClock } from './fixture.ts'
 
 type Opened = { store: LogStore; clock: Clock; place: string }
 export type Bench = {
+  kind: Implementation['kind']
   /** A store of its own; with `place`, the store that lives there. */
   open(options?: { place?: string; clock?: Clock; redact?: (json: string) => string }): Promise<Opened>
 }
@@ -15,6 +16,7 @@ export function makeBench(implementation: Implementation): Bench {
     for (const each of putAway.splice(0).toReversed()) await each()
   })
   return {
+    kind: implementation.kind,
     async open(options = {}) {
       let place = options.place
       if (place === undefined) {

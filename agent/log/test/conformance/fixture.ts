@@ -5,6 +5,8 @@ import { expect } from 'vitest'
 
 /** An implementation under test. A place is where one store lives; opening it again finds what was written there. */
 export type Implementation = {
+  /** One process has a place to itself, or several share it at once. */
+  kind: 'exclusive' | 'shared'
   makePlace(): Promise<{ place: string; remove(): Promise<void> }>
   open(place: string, options: { now: () => number; redact?: (json: string) => string }): Promise<LogStore>
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { answered, claimOne, complete, newSession, once, pause, refused, resume, sagaComplete, sagaStart, say, thought } from './fixture.ts'
 import type { Bench } from './bench.ts'
 
-export function defineLeases({ open }: Bench): void {
+export function defineLeases({ open, kind }: Bench): void {
   test('sessions with work are claimed oldest work first, once, and the others not at all', async () => {
     const { store, clock } = await open()
     for (const id of ['idle', 'late', 'early', 'paused']) await store.createSession(newSession(id))
@@ -158,7 +158,8 @@ export function defineLeases({ open }: Bench): void {
     }
   })
 
-  test('after a restart every lease is free at once, and the claim says that its holder died', async () => {
+  // Who has a place to itself knows after a restart that every holder is gone.
+  if (kind === 'exclusive') test('after a restart every lease is free at once, and the claim says that its holder died', async () => {
     const { store, clock, place } = await open()
     const { fence } = await claimOne(store, 's', 'w1', 60_000)
     await store.close()
@@ -167,5 +168,17 @@ export function defineLeases({ open }: Bench): void {
     const [claim] = await again.claim('w2', 1, 60_000)
     expect(claim).toMatchObject({ session: { id: 's' }, abandoned_s: 2 })
     await refused(again, { session_id: 's', fence, events: [] }, 'stale_lease')
+  })
+
+  // Where others may be at work, a lease lasts until its time, whoever starts or stops beside it.
+  if (kind === 'shared') test('a process that starts takes no lease from one that works, and finds the work once the lease has run out', async () => {
+    const { store, clock, place } = await open()
+    const { fence } = await claimOne(store, 's', 'w1', 60_000)
+    const { store: other } = await open({ place, clock })
+    expect(await other.claim('w2', 10, 60_000)).toEqual([])
+    await store.commit({ session_id: 's', fence, events: [thought('still mine')] })
+    clock.advance(60_001)
+    expect(await other.claim('w2', 10, 60_000)).toMatchObject([{ session: { id: 's' }, abandoned_s: 60.001 }])
+    await refused(store, { session_id: 's', fence, events: [thought('too late')] }, 'stale_lease')
   })
 }

@@ -1,0 +1,81 @@
+/** What a commit may do and what it does to its session's row, whatever stores it: the part of a commit that asks nothing of a database. */
+import { type StoredItem, statusAt } from './inbox-rows.ts'
+import { applyEffect, type Effect } from './projection.ts'
+import { hasWork, type StoredSession } from './session-rows.ts'
+import type { Refusal } from './store.ts'
+import type { CommitRequest } from './writer-messages.ts'
+
+/** A guard said no. Not an Error: it is an expected outcome, and its stack would cost more than the commit. */
+export class Refusing {
+  readonly refusal: Refusal
+  readonly detail: string
+  readonly session: StoredSession | null
+  readonly item: StoredItem | null
+  constructor(refusal: Refusal, detail: string, session: StoredSession | null, item: StoredItem | null = null) {
+    this.refusal = refusal
+    this.detail = detail
+    this.session = session
+    this.item = item
+  }
+}
+
+/** JavaScript prints ISO times slowly, and the events of a batch mostly share a millisecond. */
+let stampedAt = -1
+let stamp = ''
+export function isoStamp(at: number): string {
+  if (at !== stampedAt) {
+    stamp = new Date(at).toISOString()
+    stampedAt = at
+  }
+  return stamp
+}
+
+export function guard(row: StoredSession, commit: CommitRequest): void {
+  const { fence } = commit
+  if (fence !== undefined && (row.worker_id !== fence.worker_id || row.epoch !== fence.epoch)) {
+    const holder = row.worker_id === null ? 'nobody' : `worker ${row.worker_id}`
+    throw new Refusing('stale_lease', `[commit] worker ${fence.worker_id} acts with epoch ${fence.epoch}; session ${row.id} is held by ${holder} with epoch ${row.epoch}`, row)
+  }
+  if (commit.expect_status !== undefined && !commit.expect_status.includes(row.status)) {
+    throw new Refusing('wrong_status', `[commit] session ${row.id} is ${row.status}; expected ${commit.expect_status.join(' or ')}`, row)
+  }
+  if (commit.expect_no_work_after !== undefined && row.wake_id > commit.expect_no_work_after) {
+    throw new Refusing('new_work', `[commit] event ${row.wake_id} of session ${row.id} asks for work beyond ${commit.expect_no_work_after}`, row)
+  }
+  if (commit.expect_untitled === true && row.title !== null) {
+    throw new Refusing('has_title', `[commit] session ${row.id} has a title already`, row)
+  }
+}
+
+/** Takes the next id for an event; the caller writes it. */
+export function nextEvent(row: StoredSession, at: number, effect: Effect | null): number {
+  const id = (row.last_id += 1)
+  if (effect === null) return id
+  if (effect.wakes === true && row.wake_id <= row.cursor) row.wake_at = at
+  if (effect.delta === true && row.delta_low === 0) row.delta_low = id
+  applyEffect(row, id, effect)
+  return id
+}
+
+export const reopens = (row: StoredSession, commit: CommitRequest): boolean => commit.reopen !== undefined && (row.status === 'completed' || row.status === 'failed')
+
+/** After the last event: what the commit says of the row itself. */
+export function settle(row: StoredSession, commit: CommitRequest): void {
+  if (commit.set?.status !== undefined) row.status = commit.set.status
+  if (commit.set?.title !== undefined) row.title = commit.set.title
+  if (commit.set?.model !== undefined) row.model = commit.set.model
+  if (commit.cursor !== undefined) row.cursor = commit.cursor === 'self' ? row.last_id : Math.max(row.cursor, commit.cursor)
+  if (commit.revoke_lease === true) row.epoch += 1
+  if (commit.revoke_lease === true || commit.release_lease === true) {
+    row.worker_id = null
+    row.lease_until = 0
+  }
+}
+
+/** Whether the session may have become claimable. */
+export const bringsWork = (before: StoredSession, row: StoredSession): boolean =>
+  hasWork(row) && (row.wake_id !== before.wake_id || row.status !== before.status || row.saga !== before.saga || (row.worker_id === null && before.worker_id !== null))
+
+/** Whether the item can be answered now. Only the server expires items, and it does so after their time; nobody else answers one that late. */
+export const isOpen = (item: StoredItem, row: StoredSession, at: number, status: StoredItem['status']): boolean =>
+  item.session_key === row.key && (status === 'expired' ? item.status : statusAt(item, at)) === 'pending'

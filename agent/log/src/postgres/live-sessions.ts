@@ -1,0 +1,110 @@
+/**
+ * The sessions that somebody in this process watches: their newest events in memory, kept whole although other processes write too.
+ * What this process commits goes in as it is when it continues what is there; whatever else is heard of (a notification, the slow
+ * poll) is read from the database once, for all watchers together.
+ */
+import { asError, type EventId, type EventType } from '@cairn/protocol'
+import { createListeners } from '../listeners.ts'
+import { createLiveCache } from '../live-cache.ts'
+import type { StoredEvent } from '../store.ts'
+import type { Report } from './connections.ts'
+
+const PAGE = 512
+
+export type LiveSessions = {
+  watch(sessionId: string, nudge: () => void): () => void
+  read(sessionId: string, after: EventId, limit: number, types?: readonly EventType[]): Promise<StoredEvent[]>
+  /** Committed here: the events are at hand. */
+  committed(sessionId: string, events: StoredEvent[]): void
+  /** The log has grown: `from` is the id of the first event that is new, `to` of the last. */
+  grew(sessionId: string, from: EventId, to: EventId): void
+  /** Events were deleted somewhere. */
+  pruned(): void
+  watched(): string[]
+}
+
+type ReadEvents = (sessionId: string, after: EventId, limit: number, types?: readonly EventType[]) => Promise<StoredEvent[]>
+
+export function createLiveSessions(readEvents: ReadEvents, report: Report): LiveSessions {
+  const live = createLiveCache()
+  /** The last event known of a watched session: what is in memory ends with it. */
+  const heads = new Map<string, EventId>()
+  const wanted = new Map<string, EventId>()
+  const filling = new Set<string>()
+  const readers = createListeners<[]>(sessionId => {
+    live.drop(sessionId)
+    heads.delete(sessionId)
+    wanted.delete(sessionId)
+  })
+
+  function take(sessionId: string, events: StoredEvent[]): void {
+    const first = events[0]
+    const last = events.at(-1)
+    if (first === undefined || last === undefined) return
+    // Memory holds ids without a gap; where pruning left one, it begins anew behind it.
+    const isWhole = last.id - first.id + 1 === events.length
+    if (!isWhole || (heads.has(sessionId) && heads.get(sessionId) !== first.id - 1)) {
+      live.drop(sessionId)
+      live.open(sessionId)
+    }
+    if (isWhole) live.append(sessionId, events)
+    heads.set(sessionId, last.id)
+  }
+
+  /** Reads on until everything that was heard of is here. */
+  async function fill(sessionId: string, after: EventId): Promise<void> {
+    if (filling.has(sessionId)) return
+    filling.add(sessionId)
+    try {
+      for (let from = after; readers.has(sessionId) && from < (wanted.get(sessionId) ?? 0);) {
+        const events = await readEvents(sessionId, from, PAGE)
+        if (!readers.has(sessionId)) return
+        take(sessionId, events)
+        // Nothing where something was: it has been pruned since.
+        from = events.at(-1)?.id ?? wanted.get(sessionId) ?? from
+        heads.set(sessionId, from)
+        readers.call(sessionId)
+      }
+    } catch (error) {
+      report('warn', 'reading what another process wrote failed; the slow poll tries again', { session_id: sessionId, error: asError(error).message })
+    } finally {
+      filling.delete(sessionId)
+    }
+  }
+
+  function grew(sessionId: string, from: EventId, to: EventId): void {
+    if (!readers.has(sessionId)) return
+    const head = heads.get(sessionId)
+    if (head !== undefined && to <= head) return
+    wanted.set(sessionId, Math.max(to, wanted.get(sessionId) ?? 0))
+    void fill(sessionId, head ?? from - 1)
+  }
+
+  return {
+    watch(sessionId, nudge) {
+      live.open(sessionId)
+      return readers.add(sessionId, nudge)
+    },
+    async read(sessionId, after, limit, types) {
+      const cached = live.read(sessionId, after, limit, types)
+      // An end of the log is asked for again: another process may have written, and its word may still be on the way.
+      return cached !== null && cached.length > 0 ? cached : readEvents(sessionId, after, limit, types)
+    },
+    committed(sessionId, events) {
+      const first = events[0]
+      const last = events.at(-1)
+      if (first === undefined || last === undefined || !readers.has(sessionId)) return
+      const head = heads.get(sessionId)
+      if (head === undefined || (head === first.id - 1 && !filling.has(sessionId))) {
+        take(sessionId, events)
+        readers.call(sessionId)
+      } else grew(sessionId, first.id, last.id)
+    },
+    grew,
+    pruned() {
+      live.clear()
+      heads.clear()
+    },
+    watched: () => readers.subjects(),
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * One batch of commits in one transaction, in two round trips when no commit changes rows of its own: lock every session, decide
+ * here, write everything and COMMIT. A commit that is refused undoes itself alone.
+ */
+import type { Client } from 'pg'
+import { bringsWork, guard, isoStamp, nextEvent, Refusing, reopens, settle } from '../commit-rules.ts'
+import { composeRecord } from '../record-text.ts'
+import type { StoredSession } from '../session-rows.ts'
+import type { StoredEvent } from '../store.ts'
+import type { CommitAnswer, CommitRequest, EncodedEvent } from '../writer-messages.ts'
+import { bound, type Rows, type Statement, type Value } from './connections.ts'
+import { isLost } from './failures.ts'
+import { type ChangedItem, changeRow } from './row-changes.ts'
+import { LOCK_SESSIONS, type Moved, type NewEvents, noEvents, PENDING_OF_SESSIONS, toStored, WAITING, WRITE_BATCH, writeBatchValues } from './session-sql.ts'
+
+export type Done = Omit<CommitAnswer, 'items'> & { events: StoredEvent[]; items: ChangedItem[] }
+export type Outcome = { done: Done } | { refused: Refusing } | { failed: unknown }
+
+/** COMMIT was sent and no answer came: it happened or it did not. */
+export class FateUnknown extends Error {
+  override readonly name = 'FateUnknown'
+  /** What the callers are to be told if it happened. */
+  readonly outcomes: Outcome[]
+  constructor(outcomes: Outcome[], cause: unknown) {
+    super('[commit] the connection was lost while the transaction was being committed', { cause })
+    this.outcomes = outcomes
+  }
+}
+
+/** Holds the lock on this process's row while the transaction lives: after a lost connection nobody can look past one that still might commit. */
+const NUMBER_BATCH: Statement = { name: 'number_batch', text: 'INSERT INTO writers (id, batch) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET batch = excluded.batch, seen_at = now()' }
+
+export async function transact(client: Client, writerId: string, batch: number, requests: readonly CommitRequest[]): Promise<Outcome[]> {
+  const ask = async (statement: Statement, values: readonly Value[]): Promise<Rows> => ((await client.query(bound(statement, values))) as { rows: Rows }).rows
+  const ids = [...new Set(requests.map(request => request.session_id))]
+  let sent = false
+  const outcomes: Outcome[] = []
+  try {
+    const at = Math.max(...requests.map(request => request.at))
+    const [, , locked, pending] = await Promise.all([client.query('BEGIN'), ask(NUMBER_BATCH, [writerId, batch]), ask(LOCK_SESSIONS, [ids]), ask(PENDING_OF_SESSIONS, [ids, at])])
+    const waiting = new Map(pending.map(row => [row['key'], row['waiting'] as number | null]))
+    const sessions = new Map(locked.map(toStored).map(row => [row.id, { ...row, waiting: waiting.get(row.key) ?? null }]))
+    const before = new Map(sessions)
+    const events = noEvents()
+    for (const request of requests) outcomes.push(await decide(ask, sessions, events, request))
+    const moved: Moved[] = [...sessions.values()].flatMap(row => {
+      const was = before.get(row.id)
+      return was === undefined || was === row ? [] : [{ before: was, row }]
+    })
+    sent = true
+    const [, commit] = await Promise.all([ask(WRITE_BATCH, writeBatchValues(events, moved)), client.query('COMMIT') as Promise<{ command: string }>])
+    if (commit.command !== 'COMMIT') throw new Error(`[commit] the server answered COMMIT with ${commit.command}`)
+    return outcomes
+  } catch (error) {
+    if (isLost(error)) throw sent ? new FateUnknown(outcomes, error) : error
+    // Harmless where COMMIT has already ended the transaction.
+    await client.query('ROLLBACK')
+    throw error
+  }
+}
+
+const SAVEPOINT = 'SAVEPOINT request'
+const KEEP = 'RELEASE SAVEPOINT request'
+const UNDO = 'ROLLBACK TO SAVEPOINT request'
+const bare = (text: string): Statement => ({ name: text, text })
+
+/** A commit that touches other tables undoes them by a savepoint; one that does not has written nothing yet. */
+async function decide(ask: (statement: Statement, values: readonly Value[]) => Promise<Rows>, sessions: Map<string, StoredSession>, events: NewEvents, request: CommitRequest): Promise<Outcome> {
+  const written = events.ids.length
+  const nested = request.rows !== undefined && request.rows.length > 0
+  try {
+    if (nested) await ask(bare(SAVEPOINT), [])
+    const done = await apply(ask, sessions, events, request)
+    if (nested) await ask(bare(KEEP), [])
+    return { done }
+  } catch (error) {
+    if (isLost(error)) throw error
+    for (const column of [events.keys, events.ids, events.at, events.types, events.records]) column.length = written
+    if (nested) await ask(bare(UNDO), [])
+    return error instanceof Refusing ? { refused: error } : { failed: error }
+  }
+}
+
+async function apply(ask: (statement: Statement, values: readonly Value[]) => Promise<Rows>, sessions: Map<string, StoredSession>, events: NewEvents, commit: CommitRequest): Promise<Done> {
+  const { at } = commit
+  const before = sessions.get(commit.session_id)
+  if (before === undefined) throw new Refusing('no_session', `[commit] there is no session ${commit.session_id}`, null)
+  guard(before, commit)
+  const row = { ...before }
+  const session = JSON.stringify(row.id)
+  const stored: StoredEvent[] = []
+  const write = ([type, data, effect]: EncodedEvent): void => {
+    const id = nextEvent(row, at, effect)
+    const json = composeRecord(id, session, type, isoStamp(at), data)
+    events.keys.push(row.key)
+    events.ids.push(id)
+    events.at.push(at)
+    events.types.push(type)
+    events.records.push(json)
+    stored.push({ id, type, json })
+  }
+  const reopened = reopens(row, commit)
+  if (reopened && commit.reopen !== undefined) write(commit.reopen)
+  const first = row.last_id + 1
+  for (const event of commit.events) write(event)
+  const items: ChangedItem[] = []
+  for (const change of commit.rows ?? []) {
+    const touched = await changeRow(ask, row, at, first, change)
+    if (touched !== null) items.push(touched)
+  }
+  settle(row, commit)
+  if (row.last_id !== before.last_id || commit.set !== undefined) row.updated_at = at
+  // What a session waits on changes with time too: an item may have expired since the lock was taken.
+  if (items.length > 0) row.waiting = ((await ask(WAITING, [row.key, at]))[0]?.['waiting'] ?? null) as number | null
+  sessions.set(row.id, row)
+  return { last: row.last_id, reopened, session: row, work: bringsWork(before, row), events: stored, items }
+}

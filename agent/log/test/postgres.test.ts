@@ -1,0 +1,10 @@
+/** The store on Postgres against the suite that every log must pass. */
+import { openPostgresStore } from '@cairn/log'
+import { defineLogConformance } from './conformance.ts'
+import { makePostgresPlace } from './postgres-place.ts'
+
+defineLogConformance('the store on Postgres', {
+  kind: 'shared',
+  makePlace: makePostgresPlace,
+  open: (place, options) => openPostgresStore({ url: place, ...options }),
+})
