@@ -8,7 +8,7 @@ import { InputError, loadTokenizer, readModelConfig, resolveRepo, type Checkpoin
 import { checkBase, openMappedCheckpoint } from './base-weights.ts'
 import type { TrainConfig } from './config.ts'
 import { createBatches, type BatchSource } from './data/batches.ts'
-import type { Documents } from './data/documents.ts'
+import { tokenizeExamples, type Documents } from './data/documents.ts'
 import { loadDataset } from './data/load-dataset.ts'
 import { tokenizeCached } from './data/token-cache.ts'
 import { planRun, type Planned } from './estimate.ts'
@@ -31,6 +31,9 @@ export type PreparedRun = {
 
 /** Documents of this length are assumed while none has been read yet. */
 const ASSUMED_LENGTH = 128
+
+/** Fewer examples are tokenised anew in less time than a person notices. */
+const WORTH_KEEPING = 1000
 
 /** Reads everything but the weights themselves. What cannot fit is refused before the data is read. */
 export async function prepareRun(config: TrainConfig, { signal, threads, onNote = () => undefined }: PrepareOptions): Promise<PreparedRun> {
@@ -69,7 +72,8 @@ async function readData(config: TrainConfig, directory: string, model: Qwen3Conf
   if (tokenizer.vocabSize > model.vocab_size) throw new InputError(`${directory}: the tokenizer has ${tokenizer.vocabSize} tokens and the model ${model.vocab_size}; they do not belong together`)
   const { examples, source } = await loadDataset(config.dataset, { ...hub, split: config.dataset_split, seed, ...(config.dataset_samples === undefined ? {} : { samples: config.dataset_samples }) })
   if (examples.length === 0) throw new InputError(`dataset ${config.dataset}: has no rows`)
-  const tokenized = await tokenizeCached(join(cacheRoot(), 'tokens'), examples, tokenizer, await fingerprint(directory), { maxSeqLength, trainOn, tooLong })
+  const options = { maxSeqLength, trainOn, tooLong }
+  const tokenized = examples.length < WORTH_KEEPING ? tokenizeExamples(examples, tokenizer, options) : await tokenizeCached(join(cacheRoot(), 'tokens'), examples, tokenizer, await fingerprint(directory), options)
   const { documents, truncated, dropped } = tokenized
   const batches = createBatches(documents, { maxSeqLength, packing, seed, batchSize: config.per_device_train_batch_size, padTokenId: tokenizer.padTokenId ?? tokenizer.eosTokenId ?? 0 })
   const tokens = documents.reduce((sum, { tokens: own }) => sum + own.length, 0)

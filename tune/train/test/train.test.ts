@@ -1,0 +1,86 @@
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { DivergedError, OutOfMemoryError, estimate, mergeAdapter, readAdapter } from '@cairn-tune/train'
+import { createBench, losses, textsOf } from './run.ts'
+
+const bench = await createBench()
+afterAll(bench.remove)
+const dataset = bench.writeTexts('texts', textsOf(32, 8))
+const settings = { dataset, gradient_accumulation_steps: 2, max_steps: 12, threads: 2, learning_rate: 0.01 }
+const json = (path: string) => JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>
+
+test('a run learns, and leaves an adapter, metrics, a record of itself and a chart', async () => {
+  const config = bench.config(settings)
+  const result = await bench.run({ ...settings, output_dir: config.output_dir })
+  expect(losses(result).at(-1)).toBeLessThan(0.9 * (losses(result)[0] ?? 0))
+  expect(readdirSync(config.output_dir).toSorted()).toEqual(['adapter', 'checkpoints', 'loss.png', 'loss.svg', 'metrics.jsonl', 'run.json'])
+  const lines = readFileSync(join(config.output_dir, 'metrics.jsonl'), 'utf8').trim().split('\n')
+  expect(lines.map(line => JSON.parse(line) as unknown)).toEqual(result.metrics)
+  expect(json(join(config.output_dir, 'run.json'))).toMatchObject({ status: 'finished', steps: 12, config: { recipe: 'bf16', lora_rank: 16, seed: 42 }, versions: { node: process.version }, dataset: { documents: 8, rows: 4 } })
+  expect(readFileSync(join(config.output_dir, 'loss.png')).subarray(1, 4).toString()).toBe('PNG')
+})
+
+test('the adapter reads back as PEFT has it, and merged into its base starts where training ended', async () => {
+  const constant = { ...settings, lr_scheduler_type: 'constant', max_steps: 6 }
+  const result = await bench.run(constant)
+  const adapter = await readAdapter(result.output)
+  expect(adapter).toMatchObject({ baseModel: bench.model, lora_rank: 16, lora_alpha: 32, scale: 2 })
+  expect(adapter.tensors).toHaveLength(2 * 7 * 2)
+  const output = join(bench.directory, 'merged')
+  await mergeAdapter({ base: bench.model, adapter: result.output, output })
+  const [merged, more] = [await bench.run({ ...constant, model: output, max_steps: 1 }), await bench.run({ ...constant, max_steps: 7 })]
+  // The merged weights are rounded to bf16, the adapter is not.
+  expect(losses(merged)[0]).toBeCloseTo(losses(more)[6] ?? NaN, 1)
+  expect(losses(merged)[0]).toBeLessThan((losses(more)[0] ?? 0) - 0.2)
+})
+
+test('trained in full, a model learns and is a model directory that training starts from', async () => {
+  const full = await bench.run({ ...settings, lora: false, lr_scheduler_type: 'constant' })
+  expect(losses(full).at(-1)).toBeLessThan(0.7 * (losses(full)[0] ?? 0))
+  const again = await bench.run({ ...settings, model: full.output, max_steps: 1 })
+  expect(losses(again)[0]).toBeLessThan(losses(full).at(-1) ?? 0)
+})
+
+test.each(['qfp8', 'qfp4', 'qbnb'])('on a base stored as %s the loss falls as on bf16, within 5 %', async recipe => {
+  const [plain, stored] = [await bench.run(settings), await bench.run({ ...settings, recipe })]
+  losses(stored).forEach((loss, i) => expect(Math.abs(loss / (losses(plain)[i] ?? NaN) - 1)).toBeLessThan(0.05))
+  expect(stored.memory.weights).toBeLessThan(plain.memory.weights)
+  expect(losses(stored)).not.toEqual(losses(plain))
+})
+
+test('layers that are skipped keep the bits of bf16', async () => {
+  const [plain, skipped] = [await bench.run({ ...settings, max_steps: 2 }), await bench.run({ ...settings, max_steps: 2, recipe: 'qbnb', skip_quant_first_layers: 1, skip_quant_last_layers: 1 })]
+  expect(losses(skipped)).toEqual(losses(plain))
+})
+
+test('numbers that leave the finite stop the run with the step, and the last whole step is saved', async () => {
+  const output_dir = join(bench.directory, 'diverged')
+  const run = bench.run({ ...settings, output_dir, learning_rate: 1e38, lr_scheduler_type: 'constant', compute_dtype: 'f32' })
+  await expect(run).rejects.toThrow(DivergedError)
+  await expect(run).rejects.toThrow(/step 2: the loss is (NaN|-?Infinity).*Lower learning_rate/s)
+  expect(readdirSync(join(output_dir, 'checkpoints'))).toEqual(['step-00000001'])
+  expect(existsSync(join(output_dir, 'adapter'))).toBe(false)
+})
+
+test('what does not fit is refused with a number before anything is written', async () => {
+  const output_dir = join(bench.directory, 'too-large')
+  const run = bench.run({ ...settings, output_dir, memory_limit: '20MB' })
+  await expect(run).rejects.toThrow(OutOfMemoryError)
+  await expect(run).rejects.toThrow(/OOM: this run needs \d+ MiB even with everything recomputed and may take 19 MiB/)
+  expect(existsSync(output_dir)).toBe(false)
+})
+
+test('a tighter limit recomputes more, and estimate says so without running', async () => {
+  const roomy = await estimate(bench.config(settings))
+  expect(roomy.recomputed).toBe('nothing')
+  expect(roomy.memory.total).toBe(roomy.memory.process + roomy.memory.weights + 4 * roomy.memory.trained + roomy.memory.arena + roomy.memory.workspace)
+  const recomputed = await estimate(bench.config({ ...settings, recompute: 'all' }))
+  expect(recomputed.memory.arena).toBeLessThan(roomy.memory.arena)
+})
+
+test('checkpoints are kept as many as asked for, the newest', async () => {
+  const output_dir = join(bench.directory, 'kept')
+  await bench.run({ ...settings, output_dir, max_steps: 5, save_steps: 1, save_total_limit: 2 })
+  expect(readdirSync(join(output_dir, 'checkpoints')).toSorted()).toEqual(['step-00000004', 'step-00000005'])
+})
