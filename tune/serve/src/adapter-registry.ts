@@ -1,0 +1,59 @@
+/** Adapters by the names that requests use. One change at a time; a name is free again as soon as its unloading began. */
+import { InputError, UnsupportedError, readAdapter } from '@cairn-tune/weights'
+import { misfitOf, type LoadedAdapter } from './engine/adapters.ts'
+import { ApiError, badRequest, notFound } from './errors.ts'
+import type { ServedModel } from './served-model.ts'
+
+export type AdapterRegistry = {
+  find(name: string): LoadedAdapter | undefined
+  list(): readonly LoadedAdapter[]
+  load(name: string, path: string): Promise<void>
+  unload(name: string): Promise<void>
+}
+
+const invalid = (message: string) => new ApiError(400, 'InvalidUserInput', message)
+
+export function createAdapterRegistry(model: ServedModel): AdapterRegistry {
+  const loaded = new Map<string, LoadedAdapter>()
+  const loading = new Set<string>()
+
+  async function read(name: string, path: string) {
+    try {
+      return await readAdapter(path)
+    } catch (error) {
+      if (!(error instanceof InputError || error instanceof UnsupportedError)) throw error
+      const isMissing = (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT'
+      throw isMissing ? notFound(`Loading lora ${name} failed: No adapter found for ${path}: ${error.message}`) : badRequest(`Loading lora ${name} failed: ${error.message}`)
+    }
+  }
+
+  async function load(name: string, path: string): Promise<void> {
+    if (!model.stacks) throw badRequest('LoRA is not enabled; start the server with --enable-lora.')
+    if (loaded.has(name) || loading.has(name)) throw invalid(`The lora adapter '${name}' has already been loaded.`)
+    if (model.names.includes(name)) throw invalid(`'${name}' is the name of the base model.`)
+    loading.add(name)
+    try {
+      const adapter = await read(name, path)
+      const misfit = misfitOf(adapter, model.targets, model.stacks.maxRank)
+      if (misfit) throw badRequest(`Loading lora ${name} failed: ${misfit}`)
+      const entry = await model.generator.load(name, path, adapter)
+      if (!entry) throw badRequest(`Loading lora ${name} failed: all ${model.stacks.slots} places are taken (${[...loaded.keys()].join(', ')}); unload one, or start the server with more --max-loras.`)
+      loaded.set(name, entry)
+    } finally {
+      loading.delete(name)
+    }
+  }
+
+  return {
+    find: name => loaded.get(name),
+    list: () => [...loaded.values()],
+    load,
+    async unload(name) {
+      const adapter = loaded.get(name)
+      if (!adapter) throw notFound(`The lora adapter '${name}' cannot be found.`)
+      loaded.delete(name)
+      await model.generator.unload(adapter)
+    },
+  }
+}
+

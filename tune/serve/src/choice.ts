@@ -1,0 +1,90 @@
+/** One answer to one prompt: the engine's tokens as text, with what the reply says about its end. */
+import type { LoadedAdapter } from './engine/adapters.ts'
+import { EndedError } from './engine/generator.ts'
+import type { Sampling, TokenReport } from './engine/sequence.ts'
+import { ApiError, notFound } from './errors.ts'
+import { createTextStream } from './text-stream.ts'
+import type { ServedModel } from './served-model.ts'
+
+export type ChoiceRequest = {
+  ids: readonly number[]
+  adapter: LoadedAdapter | undefined
+  sampling: Sampling
+  stop: readonly string[]
+  includesStop: boolean
+  skipsSpecial: boolean
+  signal: AbortSignal
+  /** Told of new text and its tokens as they come; not called with nothing. */
+  onDelta?: (delta: { text: string; reports: readonly TokenReport[] }) => void
+  onPrompt?: (reports: readonly TokenReport[]) => void
+}
+
+export type ChoiceResult = {
+  text: string
+  reports: TokenReport[]
+  promptReports: readonly TokenReport[]
+  finish: 'stop' | 'length'
+  stopReason: string | number | null
+  /** Tokens generated, the one that ended the answer included. */
+  tokens: number
+  ids: readonly number[]
+  cachedTokens: number
+}
+
+/** The client left; nobody is there to be told. */
+export class ClientGone extends Error {
+  override name = 'ClientGone'
+}
+
+/** Generates one answer. Rejects with ClientGone, or with what the client is told. */
+export function generateChoice(model: Pick<ServedModel, 'generator' | 'tokenizer' | 'endTokens'>, { ids, adapter, sampling, stop, includesStop, skipsSpecial, signal, onDelta, onPrompt }: ChoiceRequest): Promise<ChoiceResult> {
+  return new Promise((resolve, reject) => {
+    const stream = createTextStream({ decode: model.tokenizer.decode, stop, includesStop, skipsSpecial })
+    const reports: TokenReport[] = []
+    let text = ''
+    let told = 0
+    let promptReports: readonly TokenReport[] = []
+    let stopReason: string | number | null = null
+    const tell = (more: string) => {
+      text += more
+      if (more === '') return
+      onDelta?.({ text: more, reports: reports.slice(told) })
+      told = reports.length
+    }
+    model.generator.submit({
+      ids,
+      adapter,
+      sampling,
+      signal,
+      listener: {
+        onPrompt(all) {
+          promptReports = all
+          onPrompt?.(all)
+        },
+        onToken(report) {
+          reports.push(report)
+          const { text: more, stop: found } = stream.push(report.token)
+          tell(more)
+          if (found === undefined) return false
+          stopReason = found
+          return true
+        },
+        onEnd({ reason, token, error, cachedTokens }) {
+          if (reason === 'abort') {
+            reject(error ? toApiError(error) : new ClientGone())
+            return
+          }
+          // An end token is no text; its report still belongs to the answer.
+          if (token !== undefined && !model.endTokens.includes(token)) stopReason = token
+          if (stopReason === null || typeof stopReason === 'number') tell(stream.flush())
+          resolve({ text, reports, promptReports, finish: reason, stopReason, tokens: reports.length + (token === undefined ? 0 : 1), ids: [...reports.map(report => report.token), ...(token === undefined ? [] : [token])], cachedTokens })
+        },
+      },
+    })
+  })
+}
+
+function toApiError(error: Error): Error {
+  if (!(error instanceof EndedError)) return error
+  return error.message.includes('shutting down') ? new ApiError(503, 'ServiceUnavailableError', error.message) : notFound(error.message)
+}

@@ -1,0 +1,84 @@
+/** Adapters in memory: each takes one slot of the stacks that programs read, so loading one touches no program and no other adapter. */
+import { setImmediate } from 'node:timers/promises'
+import { LORA_MODULES } from '@cairn-tune/models'
+import { encodeBf16, type Arithmetic } from '@cairn-tune/ops'
+import type { Engine } from '@cairn-tune/native'
+import type { Adapter } from '@cairn-tune/weights'
+
+/** A linear that adapters may change. */
+export type Target = { name: string; inputs: number; outputs: number }
+
+/** An adapter that is loaded. Ids are never used again, slots are. */
+export type LoadedAdapter = { readonly id: number; readonly name: string; readonly slot: number; readonly path: string; readonly rank: number }
+
+export type AdapterStacks = {
+  readonly slots: number
+  readonly maxRank: number
+  /** Buffers of the stacks and of `lora.ranks`, by the names that programs bind. */
+  readonly buffers: Readonly<Record<string, Uint8Array>>
+  /** Writes an adapter to a free slot, or gives undefined where there is none. Yields to other work between matrices. */
+  put(adapter: Adapter): Promise<number | undefined>
+  free(slot: number): void
+}
+
+export const stackName = (target: string, side: 'a' | 'b') => `${target}.lora_${side}`
+export const RANKS = 'lora.ranks'
+
+type Codes = Uint16Array | Float32Array
+
+/** Why an adapter does not fit this base, or undefined where it does. */
+export function misfitOf(adapter: Adapter, targets: readonly Target[], maxRank: number): string | undefined {
+  if (adapter.lora_rank > maxRank) return `LoRA rank ${adapter.lora_rank} is greater than max_lora_rank ${maxRank}.`
+  const known = new Map(targets.map(target => [target.name, target]))
+  for (const { name, shape } of adapter.tensors) {
+    const [, linear = '', side] = /^(.+)\.lora_([AB])\.weight$/.exec(name) ?? []
+    const target = known.get(linear)
+    if (!target) return `${name} changes a linear that the base model does not have; adapters of ${LORA_MODULES.join(', ')} are served.`
+    const wanted = side === 'A' ? [adapter.lora_rank, target.inputs] : [target.outputs, adapter.lora_rank]
+    if (shape[0] !== wanted[0] || shape[1] !== wanted[1]) return `${name} is (${shape.join(', ')}) where the base model needs (${wanted.join(', ')}); it was trained on another base.`
+  }
+  return undefined
+}
+
+export function createAdapterStacks(engine: Engine, targets: readonly Target[], { slots, maxRank, dtype }: { slots: number; maxRank: number; dtype: Arithmetic }): AdapterStacks {
+  const bytes = dtype === 'bf16' ? 2 : 4
+  const view = (buffer: Uint8Array): Codes => (dtype === 'bf16' ? new Uint16Array(buffer.buffer, buffer.byteOffset, buffer.byteLength / 2) : new Float32Array(buffer.buffer, buffer.byteOffset, buffer.byteLength / 4))
+  const code = dtype === 'bf16' ? encodeBf16 : (value: number) => value
+  const ranks = new Float32Array(slots * 2)
+  const stacks = targets.map(target => {
+    // Pages of slots and ranks that are never used are never touched, and take no memory.
+    const [a, b] = [engine.allocate(slots * maxRank * target.inputs * bytes), engine.allocate(slots * maxRank * target.outputs * bytes)]
+    return { target, a, b }
+  })
+  const free = Array.from({ length: slots }, (_, i) => slots - 1 - i)
+
+  async function put(adapter: Adapter): Promise<number | undefined> {
+    const slot = free.pop()
+    if (slot === undefined) return undefined
+    const matrices = new Map(adapter.tensors.map(tensor => [tensor.name, tensor.values]))
+    const rank = adapter.lora_rank
+    for (const { target: { name, inputs, outputs }, a, b } of stacks) {
+      const down = matrices.get(`${name}.lora_A.weight`)
+      const up = matrices.get(`${name}.lora_B.weight`)
+      const [toA, toB] = [view(a).subarray(slot * maxRank * inputs), view(b).subarray(slot * maxRank * outputs)]
+      if (!down || !up) {
+        toB.fill(0, 0, rank * outputs)
+        continue
+      }
+      for (let i = 0; i < rank * inputs; i++) toA[i] = code(down[i] ?? 0)
+      // B turned: a row of the stack is what one number of the middle adds to all outputs.
+      for (let r = 0; r < rank; r++) for (let n = 0; n < outputs; n++) toB[r * outputs + n] = code(up[n * rank + r] ?? 0)
+      await setImmediate()
+    }
+    ranks.set([rank, adapter.scale], slot * 2)
+    return slot
+  }
+
+  return {
+    slots,
+    maxRank,
+    buffers: Object.fromEntries([...stacks.flatMap(({ target: { name }, a, b }) => [[stackName(name, 'a'), a], [stackName(name, 'b'), b]] as const), [RANKS, new Uint8Array(ranks.buffer)]]),
+    put,
+    free: slot => void free.push(slot),
+  }
+}

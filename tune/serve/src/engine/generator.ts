@@ -1,0 +1,135 @@
+/**
+ * The loop that keeps the engine busy: plan, run, tell. One pass is in flight at a time; sequences and adapters that come or go meanwhile take effect
+ * between two passes.
+ */
+import type { Adapter } from '@cairn-tune/weights'
+import type { AdapterStacks, LoadedAdapter } from './adapters.ts'
+import type { KvBlocks } from './kv-blocks.ts'
+import type { Scheduler } from './scheduler.ts'
+import type { EndReason, Listener, Sampling, Sequence } from './sequence.ts'
+import type { Stepper } from './step.ts'
+
+export type GeneratorRequest = { ids: readonly number[]; adapter: LoadedAdapter | undefined; sampling: Sampling; listener: Listener; signal: AbortSignal }
+
+export type GeneratorCounts = { promptTokens: number; cachedTokens: number; generatedTokens: number; passes: number; ended: Record<EndReason, number> }
+
+export type Generator = {
+  /** Starts a sequence; its listener hears how it goes on. */
+  submit(request: GeneratorRequest): void
+  /** Puts an adapter where programs read it, or gives undefined where all slots are taken. */
+  load(name: string, path: string, adapter: Adapter): Promise<LoadedAdapter | undefined>
+  /** Ends what uses an adapter and frees its slot. */
+  unload(adapter: LoadedAdapter): Promise<void>
+  readonly counts: GeneratorCounts
+  /** Ends every sequence and resolves when no pass is in flight. */
+  close(): Promise<void>
+}
+
+type Parts = { stepper: Stepper; scheduler: Scheduler; blocks: KvBlocks; stacks: AdapterStacks | undefined }
+
+/** A sequence was ended because the server or its adapter went. */
+export class EndedError extends Error {
+  override name = 'EndedError'
+}
+
+export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): Generator {
+  const counts: GeneratorCounts = { promptTokens: 0, cachedTokens: 0, generatedTokens: 0, passes: 0, ended: { stop: 0, length: 0, abort: 0 } }
+  let running: Promise<void> | undefined
+  let isClosed = false
+  let nextAdapter = 0
+
+  function end(sequence: Sequence, reason: EndReason, extra: { token?: number; error?: Error } = {}): void {
+    if (sequence.isEnded) return
+    sequence.isEnded = true
+    counts.ended[reason]++
+    sequence.listener.onEnd({ reason, ...extra, cachedTokens: sequence.cachedTokens ?? 0 })
+  }
+
+  /** Sequences that ended while a pass was in flight keep their blocks until it is over. */
+  function sweep(): void {
+    for (const sequence of [...scheduler.running, ...scheduler.waiting]) if (sequence.isEnded) scheduler.remove(sequence)
+  }
+
+  function take(sequence: Sequence, report: Parameters<Listener['onToken']>[0]): void {
+    const { sampling, listener, promptLength } = sequence
+    counts.generatedTokens++
+    sequence.ids.push(report.token)
+    const generated = sequence.ids.length - promptLength
+    if (generated > sampling.minTokens && sampling.endTokens.includes(report.token)) {
+      end(sequence, 'stop', { token: report.token })
+    } else if (listener.onToken(report)) {
+      end(sequence, 'stop')
+    } else if (generated >= sampling.maxTokens) {
+      end(sequence, 'length')
+    }
+  }
+
+  async function runPasses(): Promise<void> {
+    for (;;) {
+      sweep()
+      const shares = scheduler.plan()
+      if (shares.length === 0) return
+      const results = await stepper.run(shares)
+      counts.passes++
+      for (const share of shares) scheduler.advance(share)
+      for (const { sequence, prompt, next } of results) {
+        if (sequence.isEnded) continue
+        sequence.prompt.push(...prompt)
+        if (!next) continue
+        if (sequence.ids.length === sequence.promptLength) {
+          counts.promptTokens += sequence.promptLength
+          counts.cachedTokens += sequence.cachedTokens ?? 0
+          if (sequence.sampling.promptLogprobs) sequence.listener.onPrompt?.(sequence.prompt)
+        }
+        if (sequence.sampling.maxTokens === 0) end(sequence, 'length')
+        else take(sequence, next)
+      }
+    }
+  }
+
+  function wake(): void {
+    if (running || isClosed) return
+    running = runPasses()
+      .catch((error: unknown) => {
+        // A pass that fails leaves the cache in an unknown state for its sequences; nothing of them may be reused.
+        const cause = error instanceof Error ? error : new Error(String(error))
+        for (const sequence of [...scheduler.running, ...scheduler.waiting]) end(sequence, 'abort', { error: cause })
+        sweep()
+      })
+      .finally(() => {
+        running = undefined
+        if (scheduler.waiting.length > 0) wake()
+      })
+  }
+
+  return {
+    counts,
+    submit({ ids, adapter, sampling, listener, signal }) {
+      const sequence: Sequence = { promptLength: ids.length, adapter, sampling, listener, ids: [...ids], computed: 0, blocks: [], prefixes: [], cachedTokens: undefined, prompt: [], isEnded: false }
+      if (isClosed) return end(sequence, 'abort', { error: new EndedError('the server is shutting down') })
+      if (signal.aborted) return end(sequence, 'abort')
+      const onAbort = () => end(sequence, 'abort')
+      signal.addEventListener('abort', onAbort, { once: true })
+      scheduler.add(sequence)
+      wake()
+    },
+    async load(name, path, adapter) {
+      const slot = await stacks?.put(adapter)
+      return slot === undefined ? undefined : { id: nextAdapter++, name, slot, path, rank: adapter.lora_rank }
+    },
+    async unload(adapter) {
+      for (const sequence of [...scheduler.running, ...scheduler.waiting]) {
+        if (sequence.adapter === adapter) end(sequence, 'abort', { error: new EndedError(`The lora adapter '${adapter.name}' was unloaded while it was generating.`) })
+      }
+      blocks.forget(adapter.id)
+      // The pass in flight may still read the slot.
+      await stepper.idle()
+      stacks?.free(adapter.slot)
+    },
+    async close() {
+      isClosed = true
+      for (const sequence of [...scheduler.running, ...scheduler.waiting]) end(sequence, 'abort', { error: new EndedError('the server is shutting down') })
+      await running
+    },
+  }
+}

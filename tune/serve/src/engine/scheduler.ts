@@ -1,0 +1,139 @@
+/**
+ * Which rows the next forward pass has. Sequences that generate have one row each; what is left of the rows goes to prompts, oldest first, in chunks.
+ * A sequence is admitted when the cache has room for its whole prompt. When the cache runs full, the newest sequence gives up its blocks and waits; it
+ * is computed again later, from what is still cached of it.
+ */
+import { BLOCK, type KvBlocks } from './kv-blocks.ts'
+import type { Sequence } from './sequence.ts'
+
+export type Limits = { maxRows: number; maxSequences: number; reusesPrefixes: boolean }
+
+/** Rows of one sequence in a pass: `count` tokens after those that are computed. */
+export type Share = { sequence: Sequence; count: number }
+
+export type Scheduler = {
+  readonly running: readonly Sequence[]
+  readonly waiting: readonly Sequence[]
+  readonly preemptions: number
+  add(sequence: Sequence): void
+  /** The next pass; empty where nothing can run. */
+  plan(): Share[]
+  /** Records that a share was computed and offers full blocks to others. */
+  advance(share: Share): void
+  /** Takes a sequence out, wherever it is. */
+  remove(sequence: Sequence): void
+}
+
+export function createScheduler(blocks: KvBlocks, { maxRows, maxSequences, reusesPrefixes }: Limits): Scheduler {
+  const running: Sequence[] = []
+  const waiting: Sequence[] = []
+  let preemptions = 0
+
+  const rootOf = ({ adapter }: Sequence) => blocks.root(adapter?.id ?? -1)
+  const drop = (list: Sequence[], sequence: Sequence) => {
+    const index = list.indexOf(sequence)
+    if (index >= 0) list.splice(index, 1)
+  }
+  function giveUp(sequence: Sequence): void {
+    blocks.release(sequence.blocks)
+    sequence.blocks.length = sequence.prefixes.length = 0
+    sequence.computed = 0
+  }
+
+  /** Gives a sequence blocks for `tokens` tokens, preempting newer ones; false where the sequence itself is the newest. */
+  function grow(sequence: Sequence, tokens: number): boolean {
+    while (sequence.blocks.length * BLOCK < tokens) {
+      const block = blocks.take()
+      if (block !== undefined) {
+        sequence.blocks.push(block)
+        continue
+      }
+      const newest = running.at(-1)
+      if (!newest || newest === sequence) return false
+      preempt(newest)
+    }
+    return true
+  }
+
+  function preempt(sequence: Sequence): void {
+    giveUp(sequence)
+    drop(running, sequence)
+    waiting.unshift(sequence)
+    preemptions++
+  }
+
+  /** Takes over cached blocks that hold the beginning of a sequence; its last token is always computed, for its logits. */
+  function reuse(sequence: Sequence): void {
+    let prefix = rootOf(sequence)
+    if (!reusesPrefixes || sequence.sampling.promptLogprobs) return
+    while ((sequence.blocks.length + 1) * BLOCK < sequence.ids.length) {
+      const found = blocks.find(prefix, sequence.ids.slice(sequence.blocks.length * BLOCK, (sequence.blocks.length + 1) * BLOCK))
+      if (!found) break
+      sequence.blocks.push(found.block)
+      sequence.prefixes.push(found.prefix)
+      prefix = found.prefix
+    }
+    sequence.computed = sequence.blocks.length * BLOCK
+  }
+
+  /** Moves the oldest that waits to the running ones; false where there is no room yet. */
+  function admit(): boolean {
+    const next = waiting[0]
+    if (!next || running.length >= maxSequences) return false
+    reuse(next)
+    // One more than the prompt needs, so that the first token does not preempt.
+    const missing = Math.ceil((next.ids.length + 1) / BLOCK) - next.blocks.length
+    if (missing > blocks.available()) {
+      giveUp(next)
+      return false
+    }
+    next.cachedTokens ??= next.computed
+    waiting.shift()
+    running.push(next)
+    return true
+  }
+
+  function plan(): Share[] {
+    const shares = new Map<Sequence, number>()
+    let rows = maxRows
+    const schedule = (sequence: Sequence) => {
+      const count = Math.min(rows, sequence.ids.length - sequence.computed)
+      if (count === 0 || !running.includes(sequence)) return
+      if (!grow(sequence, sequence.computed + count)) {
+        preempt(sequence)
+        return
+      }
+      shares.set(sequence, count)
+      rows -= count
+    }
+    const [generating, prompting] = [running.filter(one => one.ids.length - one.computed === 1), running.filter(one => one.ids.length - one.computed > 1)]
+    for (const sequence of [...generating, ...prompting]) schedule(sequence)
+    const preempted = preemptions
+    while (rows > 0 && preemptions === preempted && admit()) schedule(running.at(-1) as Sequence)
+    // A share planned early may belong to a sequence that was preempted later.
+    return [...shares].filter(([sequence]) => running.includes(sequence)).map(([sequence, count]) => ({ sequence, count }))
+  }
+
+  return {
+    running,
+    waiting,
+    get preemptions() {
+      return preemptions
+    },
+    add: sequence => void waiting.push(sequence),
+    plan,
+    advance({ sequence, count }) {
+      sequence.computed += count
+      for (let full = sequence.prefixes.length; (full + 1) * BLOCK <= sequence.computed; full++) {
+        const block = sequence.blocks[full]
+        if (block === undefined) throw new Error('a sequence has more tokens computed than blocks')
+        sequence.prefixes.push(blocks.share(block, sequence.prefixes[full - 1] ?? rootOf(sequence), sequence.ids.slice(full * BLOCK, (full + 1) * BLOCK)))
+      }
+    },
+    remove(sequence) {
+      drop(running, sequence)
+      drop(waiting, sequence)
+      giveUp(sequence)
+    },
+  }
+}

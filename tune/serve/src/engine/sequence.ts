@@ -1,0 +1,84 @@
+/** One sequence that is being generated: its tokens, how far its keys are cached, and who wants to hear of it. */
+import type { LoadedAdapter } from './adapters.ts'
+import type { PrefixId } from './kv-blocks.ts'
+
+export type Sampling = {
+  temperature: number
+  topP: number
+  topK: number
+  minP: number
+  /** 64 bits, as two words. */
+  seed: readonly [low: number, high: number]
+  maxTokens: number
+  minTokens: number
+  /** Tokens that end the sequence and are no part of its text. */
+  endTokens: readonly number[]
+  presencePenalty: number
+  frequencyPenalty: number
+  repetitionPenalty: number
+  logitBias: ReadonlyMap<number, number>
+  /** Most likely tokens to report beside each one; undefined reports no log-probabilities. */
+  logprobs: number | undefined
+  /** Whether log-probabilities of the prompt are wanted too. */
+  promptLogprobs: boolean
+}
+
+export type TokenReport = { token: number; logprob: number; top: readonly (readonly [token: number, logprob: number])[] }
+export type EndReason = 'stop' | 'length' | 'abort'
+
+export type Listener = {
+  /** Prompt tokens from the second on, in order, where they were asked for. */
+  onPrompt?: (reports: readonly TokenReport[]) => void
+  /** A new token; true ends the sequence here. */
+  onToken: (report: TokenReport) => boolean
+  /** Called once. `token` is the end token that stopped it, if one did. */
+  onEnd: (end: { reason: EndReason; token?: number; error?: Error; cachedTokens: number }) => void
+}
+
+export type Sequence = {
+  readonly promptLength: number
+  readonly adapter: LoadedAdapter | undefined
+  readonly sampling: Sampling
+  readonly listener: Listener
+  /** Prompt and what was generated. */
+  readonly ids: number[]
+  /** Tokens whose keys and values are in the cache. */
+  computed: number
+  readonly blocks: number[]
+  /** What the full blocks are known by; shorter than `blocks` by the last one while that fills. */
+  readonly prefixes: PrefixId[]
+  /** Prompt tokens that were found in the cache when the sequence first ran. */
+  cachedTokens: number | undefined
+  /** Prompt reports so far. */
+  readonly prompt: TokenReport[]
+  isEnded: boolean
+}
+
+/** Generated tokens and how often each came. */
+export function countGenerated({ ids, promptLength }: Pick<Sequence, 'ids' | 'promptLength'>): Map<number, number> {
+  const counts = new Map<number, number>()
+  for (let i = promptLength; i < ids.length; i++) counts.set(ids[i] ?? 0, (counts.get(ids[i] ?? 0) ?? 0) + 1)
+  return counts
+}
+
+export type Edit = { token: number; factor: number; add: number }
+
+/** Far enough below every logit that the token is never drawn, and still finite. */
+const NEVER = -1e30
+
+/** What penalties, biases and a least length change about a sequence's next logits. */
+export function editsOf(sequence: Sequence): Edit[] {
+  const { sampling, ids, promptLength } = sequence
+  const edits = new Map<number, Edit>()
+  const change = (token: number, factor: number, add: number) => {
+    const known = edits.get(token)
+    edits.set(token, { token, factor: factor * (known?.factor ?? 1), add: add + (known?.add ?? 0) })
+  }
+  if (sampling.repetitionPenalty !== 1) for (const token of new Set(ids)) change(token, sampling.repetitionPenalty, 0)
+  if (sampling.presencePenalty !== 0 || sampling.frequencyPenalty !== 0) {
+    for (const [token, count] of countGenerated(sequence)) change(token, 1, -sampling.presencePenalty - sampling.frequencyPenalty * count)
+  }
+  for (const [token, bias] of sampling.logitBias) change(token, 1, bias)
+  if (ids.length - promptLength < sampling.minTokens) for (const token of sampling.endTokens) change(token, 1, NEVER)
+  return [...edits.values()]
+}

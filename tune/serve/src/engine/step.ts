@@ -1,0 +1,125 @@
+/** One pass over the rows of a plan: lays them out for the programs, runs them, and hands back what each sequence gets. */
+import type { Engine } from '@cairn-tune/native'
+import { ropeTable } from '@cairn-tune/models'
+import { byteLength } from '@cairn-tune/ops'
+import { BLOCK } from './kv-blocks.ts'
+import type { AdapterStacks } from './adapters.ts'
+import type { Share } from './scheduler.ts'
+import { editsOf, type Sequence, type TokenReport } from './sequence.ts'
+import { HEAD_ROWS, cacheName, createStepPrograms, type ModelShape } from './step-programs.ts'
+
+export type StepResult = { sequence: Sequence; prompt: TokenReport[]; next: TokenReport | undefined }
+
+/** A row of hidden states that becomes a token: the next one of a sequence, or one of its prompt that is known. */
+type HeadRow = { sequence: Sequence; row: number; forced: number }
+
+const bytesOf = (view: ArrayBufferView) => new Uint8Array(view.buffer, view.byteOffset, view.byteLength)
+
+export type Stepper = {
+  run(shares: readonly Share[]): Promise<StepResult[]>
+  /** Resolves when the pass in flight is over. */
+  idle(): Promise<void>
+  /** Bytes of the cache. */
+  readonly cacheBytes: number
+}
+
+/** Bytes of cache that one block takes in all layers. */
+export function blockBytes({ config, dtype }: Pick<ModelShape, 'config' | 'dtype'>): number {
+  return 2 * config.num_hidden_layers * byteLength(dtype, [BLOCK, config.num_key_value_heads * config.head_dim])
+}
+
+export function createStepper(engine: Engine, model: ModelShape, weights: ReadonlyMap<string, Uint8Array>, stacks: AdapterStacks | undefined): Stepper {
+  const { config, maxRows, maxSequences, maxModelLen } = model
+  const programs = createStepPrograms(engine, model)
+  const tableWidth = Math.ceil(maxModelLen / BLOCK)
+  const ints = { ids: new Int32Array(maxRows), positions: new Int32Array(maxRows), slots: new Int32Array(maxRows), adapters: new Int32Array(maxRows), tables: new Int32Array(maxSequences * tableWidth), spans: new Int32Array(maxSequences * 3) }
+  const cacheBytes = (blockBytes(model) * model.blocks) / (2 * config.num_hidden_layers)
+  const caches = Array.from({ length: config.num_hidden_layers }, (_, l) => (['k', 'v'] as const).map(side => [cacheName(l, side), engine.allocate(cacheBytes)] as const)).flat()
+  const hidden = engine.allocate(byteLength(model.dtype, [maxRows, config.hidden_size]))
+  const base = { ...Object.fromEntries(weights), ...Object.fromEntries(caches), ...stacks?.buffers, ...ints, cos_sin: ropeTable(maxModelLen, config.head_dim, config.rope_theta), 'out:hidden': hidden }
+
+  /** Fills the inputs of the forward pass; gives the rows whose hidden states become tokens. */
+  function layOut(shares: readonly Share[], size: number): HeadRow[] {
+    const wanted: HeadRow[] = []
+    ints.ids.fill(0, 0, size)
+    ints.positions.fill(0, 0, size)
+    ints.slots.fill(-1, 0, size)
+    ints.adapters.fill(-1, 0, size)
+    ints.spans.fill(0)
+    let row = 0
+    for (const [s, { sequence, count }] of shares.entries()) {
+      const { computed, blocks, ids, sampling, promptLength } = sequence
+      ints.tables.set(blocks, s * tableWidth)
+      ints.spans.set([row, count, computed], s * 3)
+      for (let i = 0; i < count; i++, row++) {
+        const position = computed + i
+        ints.ids[row] = ids[position] ?? 0
+        ints.positions[row] = position
+        ints.slots[row] = (blocks[Math.floor(position / BLOCK)] ?? 0) * BLOCK + (position % BLOCK)
+        ints.adapters[row] = sequence.adapter?.slot ?? -1
+        const isLast = position + 1 === ids.length
+        if (isLast) wanted.push({ sequence, row, forced: -1 })
+        else if (sampling.promptLogprobs && position + 1 < promptLength && position + 1 > sequence.prompt.length) wanted.push({ sequence, row, forced: ids[position + 1] ?? 0 })
+      }
+    }
+    return wanted
+  }
+
+  async function runHead(rows: readonly HeadRow[]): Promise<TokenReport[]> {
+    const edits = rows.map(({ sequence, forced }) => (forced < 0 ? editsOf(sequence) : []))
+    const most = Math.max(...rows.map(({ sequence }) => sequence.sampling.logprobs ?? 0))
+    const head = programs.head(rows.length, Math.max(1, edits.reduce((sum, { length }) => sum + length, 0)), most)
+    const buffers = {
+      rows: new Int32Array(head.rows).fill(-1), forced: new Int32Array(head.rows).fill(0), choice: new Float32Array(head.rows * 3), draw: new Int32Array(head.rows * 4),
+      edits: new Int32Array(head.edits * 2).fill(-1), edit_by: new Float32Array(head.edits * 2),
+    }
+    const out = { token: new Int32Array(head.rows), logprob: new Float32Array(head.rows), top_tokens: new Int32Array(head.rows * head.top), top_logprobs: new Float32Array(head.rows * head.top) }
+    let edit = 0
+    for (const [i, { sequence: { sampling: s, ids, promptLength }, row, forced }] of rows.entries()) {
+      buffers.rows[i] = row
+      buffers.forced[i] = forced
+      buffers.choice.set([s.temperature, s.topP, s.minP], i * 3)
+      buffers.draw.set([s.topK, s.seed[0] | 0, s.seed[1] | 0, ids.length - promptLength], i * 4)
+      for (const { token, factor, add } of edits[i] ?? []) {
+        buffers.edits.set([i, token], edit * 2)
+        buffers.edit_by.set([factor, add], edit++ * 2)
+      }
+    }
+    await head.prepared.run({ ...base, hidden, ...buffers, ...Object.fromEntries(Object.entries(out).map(([name, view]) => [`out:${name}`, bytesOf(view)])) })
+    return rows.map(({ sequence }, i) => ({
+      token: out.token[i] ?? 0,
+      logprob: out.logprob[i] ?? 0,
+      top: Array.from({ length: Math.min(head.top, sequence.sampling.logprobs ?? 0) }, (_, j) => [out.top_tokens[i * head.top + j] ?? 0, out.top_logprobs[i * head.top + j] ?? 0] as const),
+    }))
+  }
+
+  async function runPass(shares: readonly Share[]): Promise<StepResult[]> {
+    const rows = shares.reduce((sum, { count }) => sum + count, 0)
+    const { size, prepared } = programs.forward(rows, stacks !== undefined && shares.some(({ sequence }) => sequence.adapter))
+    const wanted = layOut(shares, size)
+    await prepared.run(base)
+    const results = new Map(shares.map(({ sequence }) => [sequence, { sequence, prompt: [], next: undefined } as StepResult]))
+    for (let from = 0; from < wanted.length; from += HEAD_ROWS) {
+      const part = wanted.slice(from, from + HEAD_ROWS)
+      for (const [i, report] of (await runHead(part)).entries()) {
+        const row = part[i]
+        const result = row && results.get(row.sequence)
+        if (!result) continue
+        if (row.forced >= 0) result.prompt.push(report)
+        else result.next = report
+      }
+    }
+    return [...results.values()]
+  }
+
+  let pass: Promise<unknown> = Promise.resolve()
+  return {
+    run(shares) {
+      const results = runPass(shares)
+      pass = results.catch(() => undefined)
+      return results
+    },
+    idle: async () => void (await pass),
+    cacheBytes: blockBytes(model) * model.blocks,
+  }
+}

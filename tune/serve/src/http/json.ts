@@ -1,0 +1,42 @@
+/** Bodies in and out. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { z } from 'zod'
+import { ApiError, badRequest } from '../errors.ts'
+
+/** A list of prompts may be long; one of this size is a mistake. */
+const MAX_BODY_BYTES = 64 * 2 ** 20
+
+async function readText(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  for await (const part of request as AsyncIterable<Buffer>) {
+    bytes += part.byteLength
+    if (bytes > MAX_BODY_BYTES) throw new ApiError(413, 'BadRequestError', `The body has more than ${MAX_BODY_BYTES} bytes.`)
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString('utf8')
+}
+
+/** Reads and checks a body. */
+export async function readBody<S extends z.ZodType>(request: IncomingMessage, schema: S): Promise<z.infer<S>> {
+  const text = await readText(request)
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch (cause) {
+    throw badRequest(`The body is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`)
+  }
+  const parsed = schema.safeParse(json)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  throw badRequest(z.prettifyError(parsed.error), issue?.path.length ? issue.path.join('.') : null)
+}
+
+export function sendJson(response: ServerResponse, status: number, body: object): void {
+  const text = JSON.stringify(body)
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }).end(text)
+}
+
+export function sendText(response: ServerResponse, status: number, text: string, type = 'text/plain; charset=utf-8'): void {
+  response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(text) }).end(text)
+}

@@ -1,0 +1,122 @@
+/** Which request goes where, and how errors leave. */
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AdapterRegistry } from '../adapter-registry.ts'
+import { ClientGone } from '../choice.ts'
+import { complete, type ReplyContext, type Send } from '../completions.ts'
+import { ApiError, errorBody, notFound, unknownModel } from '../errors.ts'
+import { completionRequest, loadAdapterRequest, unloadAdapterRequest, type ModelCard } from '../protocol.ts'
+import type { ServedModel } from '../served-model.ts'
+import { readBody, sendJson, sendText } from './json.ts'
+
+export type App = { model: ServedModel; adapters: AdapterRegistry; started: number; allowsUpdating: boolean; log: (line: string) => void }
+
+type Handler = (app: App, request: IncomingMessage, response: ServerResponse) => Promise<void> | void
+
+const seconds = () => Math.floor(Date.now() / 1000)
+
+/** The model that a request names: the base, where it names none. */
+function findModel({ model, adapters }: App, name: string | null | undefined): Pick<ReplyContext, 'name' | 'adapter'> {
+  const [base = ''] = model.names
+  if (!name || model.names.includes(name)) return { name: name || base, adapter: undefined }
+  const adapter = adapters.find(name)
+  if (!adapter) throw unknownModel(name)
+  return { name, adapter }
+}
+
+/** Runs a request that may ask for a stream; ends it when the client leaves. */
+async function answer(request: { stream?: boolean | null | undefined }, response: ServerResponse, run: (signal: AbortSignal, send: Send) => Promise<object>): Promise<void> {
+  const gone = new AbortController()
+  response.on('close', () => gone.abort())
+  if (!request.stream) {
+    sendJson(response, 200, await run(gone.signal, () => undefined))
+    return
+  }
+  const send: Send = chunk => {
+    if (!response.headersSent) response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', connection: 'keep-alive' })
+    if (!response.destroyed) response.write(`data: ${JSON.stringify(chunk)}\n\n`)
+  }
+  try {
+    await run(gone.signal, send)
+  } catch (error) {
+    // Nothing was said yet: the error is the answer. Else it is the last event.
+    if (!response.headersSent || error instanceof ClientGone) throw error
+    send(errorBody(toApiError(error)))
+  }
+  response.end('data: [DONE]\n\n')
+}
+
+const handleCompletion: Handler = async (app, request, response) => {
+  const body = await readBody(request, completionRequest)
+  const target = findModel(app, body.model)
+  await answer(body, response, (signal, send) => complete(app.model, body, { id: `cmpl-${randomUUID()}`, created: seconds(), ...target, signal }, send))
+}
+
+function listModels({ model, adapters, started }: App): ModelCard[] {
+  const card = (id: string, root: string, parent: string | null): ModelCard => ({ id, object: 'model', created: started, owned_by: 'cairn-tune', root, parent, max_model_len: parent === null ? model.maxModelLen : null })
+  const [base = ''] = model.names
+  return [...model.names.map(name => card(name, model.directory, null)), ...adapters.list().map(({ name, path }) => card(name, path, base))]
+}
+
+const handleLoad: Handler = async ({ adapters, log }, request, response) => {
+  const { lora_name: name, lora_path: path } = await readBody(request, loadAdapterRequest)
+  if (!name || !path) throw new ApiError(400, 'InvalidUserInput', "Both 'lora_name' and 'lora_path' must be provided.")
+  await adapters.load(name, path)
+  log(`loaded ${name} from ${path}`)
+  sendText(response, 200, `Success: LoRA adapter '${name}' added successfully.`)
+}
+
+const handleUnload: Handler = async ({ adapters, log }, request, response) => {
+  const { lora_name: name } = await readBody(request, unloadAdapterRequest)
+  if (!name) throw new ApiError(400, 'InvalidUserInput', "'lora_name' needs to be provided to unload a LoRA adapter.")
+  await adapters.unload(name)
+  log(`unloaded ${name}`)
+  sendText(response, 200, `Success: LoRA adapter '${name}' removed successfully.`)
+}
+
+const routes: Readonly<Record<string, Handler>> = {
+  'GET /health': (_, __, response) => sendText(response, 200, ''),
+  'GET /v1/models': (app, _, response) => sendJson(response, 200, { object: 'list', data: listModels(app) }),
+  'POST /v1/completions': handleCompletion,
+  'POST /v1/load_lora_adapter': handleLoad,
+  'POST /v1/unload_lora_adapter': handleUnload,
+}
+/** Not there unless the environment allows it. */
+const gated = new Set(['POST /v1/load_lora_adapter', 'POST /v1/unload_lora_adapter'])
+
+function findRoute(app: App, request: IncomingMessage): Handler {
+  const { pathname } = new URL(request.url ?? '/', 'http://localhost')
+  const key = `${request.method} ${pathname}`
+  const card = /^GET \/v1\/models\/(.+)$/.exec(key)
+  if (card?.[1]) {
+    const wanted = decodeURIComponent(card[1])
+    return (_, __, response) => {
+      const found = listModels(app).find(({ id }) => id === wanted)
+      if (!found) throw unknownModel(wanted)
+      sendJson(response, 200, found)
+    }
+  }
+  const isOpen = (route: string) => Object.hasOwn(routes, route) && (app.allowsUpdating || !gated.has(route))
+  const handler = isOpen(key) ? routes[key] : undefined
+  if (handler) return handler
+  const others = Object.keys(routes).filter(route => isOpen(route) && route.endsWith(` ${pathname}`))
+  throw others.length > 0 ? new ApiError(405, 'MethodNotAllowedError', `${pathname} takes ${others.map(route => route.split(' ')[0]).join(', ')}, not ${request.method}`) : notFound(`There is no ${request.method} ${pathname}.`)
+}
+
+function toApiError(error: unknown): ApiError {
+  return error instanceof ApiError ? error : new ApiError(500, 'InternalServerError', 'The server failed on this request; its log says how.')
+}
+
+/** Answers one request; never rejects. */
+export async function handle(app: App, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  try {
+    await findRoute(app, request)(app, request, response)
+  } catch (error) {
+    if (error instanceof ClientGone || response.destroyed) return
+    const known = toApiError(error)
+    if (known.status >= 500) app.log(`${request.method} ${request.url}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
+    if (response.headersSent) response.destroy()
+    else sendJson(response, known.status, errorBody(known))
+  }
+}
+

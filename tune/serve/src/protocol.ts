@@ -1,0 +1,93 @@
+/** Bodies of the routes. Requests take what they know by the OpenAI API and vLLM, and let other keys pass, as both do. */
+import { z } from 'zod'
+
+const ids = z.array(z.int().nonnegative()).min(1)
+const flag = z.boolean().nullish()
+const stop = z.union([z.string(), z.array(z.string())]).nullish()
+
+/** Keys that say how tokens are drawn and when to stop, shared by both endpoints. */
+const sampling = {
+  temperature: z.number().min(0).max(100).nullish(),
+  top_p: z.number().positive().max(1).nullish(),
+  top_k: z.int().min(-1).nullish(),
+  min_p: z.number().min(0).max(1).nullish(),
+  seed: z.int().nullish(),
+  stop,
+  stop_token_ids: z.array(z.int().nonnegative()).nullish(),
+  ignore_eos: flag,
+  min_tokens: z.int().nonnegative().nullish(),
+  include_stop_str_in_output: flag,
+  skip_special_tokens: flag,
+  presence_penalty: z.number().min(-2).max(2).nullish(),
+  frequency_penalty: z.number().min(-2).max(2).nullish(),
+  repetition_penalty: z.number().positive().nullish(),
+  logit_bias: z.record(z.string().regex(/^\d+$/), z.number().min(-100).max(100)).nullish(),
+  n: z.int().min(1).max(128).nullish(),
+  stream: flag,
+  /** Adds the ids of prompt and answer to each choice. */
+  return_token_ids: flag,
+  stream_options: z.looseObject({ include_usage: flag, continuous_usage_stats: flag }).nullish(),
+}
+
+export const completionRequest = z.looseObject({
+  ...sampling,
+  model: z.string().nullish(),
+  prompt: z.union([z.string(), z.array(z.string()).min(1), ids, z.array(ids).min(1)]),
+  max_tokens: z.int().nonnegative().nullish(),
+  logprobs: z.int().nonnegative().nullish(),
+  echo: flag,
+  best_of: z.int().nullish(),
+  suffix: z.string().nullish(),
+})
+
+const contentPart = z.looseObject({ type: z.string(), text: z.string().optional() })
+const toolCall = z.looseObject({ id: z.string().optional(), type: z.literal('function').optional(), function: z.looseObject({ name: z.string(), arguments: z.string() }) })
+const message = z.looseObject({
+  role: z.string(),
+  content: z.union([z.string(), z.array(contentPart)]).nullish(),
+  tool_calls: z.array(toolCall).nullish(),
+  tool_call_id: z.string().nullish(),
+  name: z.string().nullish(),
+})
+const tool = z.looseObject({ type: z.literal('function'), function: z.looseObject({ name: z.string(), description: z.string().nullish(), parameters: z.record(z.string(), z.unknown()).nullish() }) })
+
+export const chatRequest = z.looseObject({
+  ...sampling,
+  model: z.string().nullish(),
+  messages: z.array(message).min(1),
+  max_tokens: z.int().positive().nullish(),
+  max_completion_tokens: z.int().positive().nullish(),
+  logprobs: flag,
+  top_logprobs: z.int().nonnegative().nullish(),
+  tools: z.array(tool).nullish(),
+  tool_choice: z.union([z.enum(['none', 'auto', 'required']), z.looseObject({ type: z.literal('function'), function: z.looseObject({ name: z.string() }) })]).nullish(),
+  chat_template_kwargs: z.record(z.string(), z.unknown()).nullish(),
+  reasoning_effort: z.string().nullish(),
+})
+
+export const loadAdapterRequest = z.looseObject({ lora_name: z.string().nullish(), lora_path: z.string().nullish() })
+export const unloadAdapterRequest = z.looseObject({ lora_name: z.string().nullish() })
+
+export type SamplingRequest = z.infer<z.ZodObject<typeof sampling>>
+export type CompletionRequest = z.infer<typeof completionRequest>
+export type ChatRequest = z.infer<typeof chatRequest>
+export type RequestMessage = z.infer<typeof message>
+
+export type FinishReason = 'stop' | 'length' | 'tool_calls'
+export type Usage = { prompt_tokens: number; completion_tokens: number; total_tokens: number; prompt_tokens_details: { cached_tokens: number } }
+
+export type CompletionLogprobs = { text_offset: number[]; token_logprobs: (number | null)[]; tokens: string[]; top_logprobs: (Record<string, number> | null)[] }
+export type CompletionChoice = { index: number; text: string; logprobs: CompletionLogprobs | null; finish_reason: FinishReason | null; stop_reason: string | number | null; token_ids?: number[]; prompt_token_ids?: readonly number[] }
+export type Completion = { id: string; object: 'text_completion'; created: number; model: string; choices: CompletionChoice[]; usage?: Usage | null }
+
+export type TokenLogprob = { token: string; logprob: number; bytes: number[] }
+export type ChatLogprobs = { content: (TokenLogprob & { top_logprobs: TokenLogprob[] })[] }
+export type ToolCall = { id: string; type: 'function'; function: { name: string; arguments: string } }
+export type ToolCallDelta = { index: number; id?: string; type?: 'function'; function: { name?: string; arguments?: string } }
+export type ChatMessageReply = { role: 'assistant'; content: string | null; reasoning_content?: string; tool_calls?: ToolCall[] }
+export type ChatDelta = { role?: 'assistant'; content?: string; reasoning_content?: string; tool_calls?: ToolCallDelta[] }
+type ChatEnd = { logprobs: ChatLogprobs | null; finish_reason: FinishReason | null; stop_reason: string | number | null }
+export type ChatCompletion = { id: string; object: 'chat.completion'; created: number; model: string; choices: ({ index: number; message: ChatMessageReply } & ChatEnd)[]; usage: Usage }
+export type ChatChunk = { id: string; object: 'chat.completion.chunk'; created: number; model: string; choices: ({ index: number; delta: ChatDelta } & ChatEnd)[]; usage?: Usage | null }
+
+export type ModelCard = { id: string; object: 'model'; created: number; owned_by: string; root: string; parent: string | null; max_model_len: number | null }

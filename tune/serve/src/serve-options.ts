@@ -1,0 +1,45 @@
+/** What a server may be told. */
+import type { Dtype } from '@cairn-tune/ops'
+
+/** How `quantization` stores the frozen projections; the names of the training recipes' bases. */
+export const QUANTIZATIONS = { fp8: 'fp8_tiles', nvfp4: 'nvfp4', mxfp4: 'mxfp4', nf4: 'nf4' } as const satisfies Record<string, Dtype>
+export type Quantization = keyof typeof QUANTIZATIONS
+
+export type ServeOptions = {
+  /** Directory of a model, or its name on the hub. */
+  model: string
+  host?: string
+  /** 0 takes any free port. */
+  port?: number
+  /** Names that the base answers to; its own by default. */
+  servedModelNames?: readonly string[]
+  /** Tokens of prompt and answer together. */
+  maxModelLen?: number
+  enableLora?: boolean
+  maxLoraRank?: number
+  /** Adapters that can be loaded at the same time. */
+  maxLoras?: number
+  /** Name → directory of adapters that are there from the start. */
+  loraModules?: Readonly<Record<string, string>>
+  /** Threads that compute; the cores the process may use. */
+  threads?: number
+  /** Bytes of the cache of keys and values. */
+  kvCacheBytes?: number
+  dtype?: 'auto' | 'bf16' | 'f32'
+  quantization?: Quantization
+  /** Sequences that are computed at the same time; others wait. */
+  maxSequences?: number
+  /** Rows of a forward pass. */
+  maxBatchedTokens?: number
+  /** Whether prompts reuse what is cached of the same beginning. */
+  prefixCaching?: boolean
+  /** Where `VLLM_ALLOW_RUNTIME_LORA_UPDATING`, the hub's cache and its token are read from. */
+  env?: Readonly<Record<string, string | undefined>>
+  /** Told what happens while the server starts. */
+  log?: (line: string) => void
+}
+
+export const DEFAULTS = { host: '127.0.0.1', port: 8000, maxLoraRank: 64, maxLoras: 16, maxSequences: 64, maxBatchedTokens: 512 } as const
+
+/** A share of the machine's memory that the cache takes where nothing is said, unless all sequences at full length need less. */
+export const CACHE_SHARE = 0.25

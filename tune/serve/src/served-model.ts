@@ -1,0 +1,129 @@
+/** A model ready to generate: tokenizer, weights, cache, adapters and the loop over them. */
+import { readFile } from 'node:fs/promises'
+import { totalmem } from 'node:os'
+import { join } from 'node:path'
+import { createEngine } from '@cairn-tune/native'
+import type { Arithmetic, Dtype } from '@cairn-tune/ops'
+import { InputError, loadTokenizer, readModelConfig, resolveRepo, type ModelTokenizer } from '@cairn-tune/weights'
+import { z } from 'zod'
+import { createAdapterStacks, type AdapterStacks, type Target } from './engine/adapters.ts'
+import { createGenerator, type Generator } from './engine/generator.ts'
+import { BLOCK, createKvBlocks, type KvBlocks } from './engine/kv-blocks.ts'
+import { createScheduler, type Scheduler } from './engine/scheduler.ts'
+import { listTargets, recordForward, recordHead, type ModelShape } from './engine/step-programs.ts'
+import { blockBytes, createStepper } from './engine/step.ts'
+import { loadWeights, openWeights, storageOf, type Wanted } from './engine/weights.ts'
+import { CACHE_SHARE, DEFAULTS, QUANTIZATIONS, type ServeOptions } from './serve-options.ts'
+
+/** Sampling that a model's generation_config.json asks for where a request says nothing. */
+export type SamplingDefaults = { temperature: number; top_p: number; top_k: number; min_p: number; repetition_penalty: number }
+
+export type ServedModel = {
+  readonly directory: string
+  /** Names that requests may call the base by; the first is what replies say. */
+  readonly names: readonly string[]
+  readonly tokenizer: ModelTokenizer
+  readonly vocabSize: number
+  readonly maxModelLen: number
+  readonly endTokens: readonly number[]
+  readonly defaults: SamplingDefaults
+  readonly targets: readonly Target[]
+  readonly stacks: AdapterStacks | undefined
+  readonly generator: Generator
+  readonly scheduler: Scheduler
+  readonly blocks: KvBlocks
+  close(): Promise<void>
+}
+
+const generationConfig = z.looseObject({
+  eos_token_id: z.union([z.int(), z.array(z.int())]).nullish(),
+  temperature: z.number().nullish(),
+  top_p: z.number().nullish(),
+  top_k: z.int().nullish(),
+  min_p: z.number().nullish(),
+  repetition_penalty: z.number().nullish(),
+  do_sample: z.boolean().nullish(),
+})
+
+async function readGenerationConfig(directory: string): Promise<z.infer<typeof generationConfig>> {
+  const path = join(directory, 'generation_config.json')
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '{}'
+    throw error
+  })
+  const parsed = generationConfig.safeParse(JSON.parse(text))
+  if (!parsed.success) throw new InputError(`${path}: ${z.prettifyError(parsed.error)}`)
+  return parsed.data
+}
+
+/** Blocks that a cache of so many bytes has; throws where not even one sequence fits. */
+function countBlocks(bytes: number, perBlock: number, maxModelLen: number): number {
+  const least = Math.ceil((maxModelLen + 1) / BLOCK)
+  const blocks = Math.floor(bytes / perBlock)
+  if (blocks < least) throw new InputError(`a cache of ${bytes} bytes holds ${blocks * BLOCK} tokens, and one sequence of ${maxModelLen} needs ${least * perBlock} bytes; give it more memory or lower the model length`)
+  return blocks
+}
+
+function listWanted(model: ModelShape): Wanted[] {
+  const inputs = [recordForward(model, 1, false), recordHead(model, 1, 1, 1)].flatMap(({ tensors }) => tensors.filter(({ isInput, name }) => isInput && name?.endsWith('.weight')))
+  return [...new Map(inputs.map(({ name = '', dtype, shape }) => [name, { name, dtype, shape }])).values()]
+}
+
+/** Loads a model and starts its engine. */
+export async function loadServedModel(options: ServeOptions): Promise<ServedModel> {
+  const directory = await resolveRepo('model', options.model, { env: options.env ?? process.env })
+  const [config, tokenizer, generation] = await Promise.all([readModelConfig(directory), loadTokenizer(directory), readGenerationConfig(directory)])
+  if (tokenizer.vocabSize > config.vocab_size) throw new InputError(`${directory}: the tokenizer has ${tokenizer.vocabSize} tokens, the model ${config.vocab_size}`)
+  const checkpoint = await openWeights(directory)
+  const maxModelLen = options.maxModelLen ?? config.max_position_embeddings
+  if (maxModelLen > config.max_position_embeddings) throw new InputError(`max-model-len ${maxModelLen} is beyond the ${config.max_position_embeddings} positions of ${directory}`)
+  const dtype: Arithmetic = options.dtype === 'f32' || options.dtype === 'bf16' ? options.dtype : checkpoint.tensors.get('model.embed_tokens.weight')?.dtype === 'F32' ? 'f32' : 'bf16'
+  const projections: Dtype = options.quantization ? QUANTIZATIONS[options.quantization] : dtype
+  const maxSequences = options.maxSequences ?? DEFAULTS.maxSequences
+  const shape = { config, dtype, maxModelLen, maxSequences, maxRows: Math.max(maxSequences, options.maxBatchedTokens ?? DEFAULTS.maxBatchedTokens) }
+  const perBlock = blockBytes(shape)
+  const enough = maxSequences * Math.ceil((maxModelLen + 1) / BLOCK) * perBlock
+  const blockCount = countBlocks(options.kvCacheBytes ?? Math.min(enough, Math.max(totalmem() * CACHE_SHARE, Math.ceil((maxModelLen + 1) / BLOCK) * perBlock)), perBlock, maxModelLen)
+  const model: ModelShape = {
+    ...shape,
+    storage: name => storageOf(checkpoint, name, /\.layers\..*_proj\.weight$/.test(name) ? projections : dtype),
+    blocks: blockCount,
+    adapters: options.enableLora ? { slots: options.maxLoras ?? DEFAULTS.maxLoras, maxRank: options.maxLoraRank ?? DEFAULTS.maxLoraRank } : undefined,
+  }
+  const engine = await createEngine({ ...(options.threads === undefined ? {} : { threads: options.threads }), ...(options.log ? { log: options.log } : {}) })
+  try {
+    const targets = listTargets(model)
+    const weights = await loadWeights(engine, checkpoint, listWanted(model))
+    const stacks = model.adapters && createAdapterStacks(engine, targets, { ...model.adapters, dtype })
+    const blocks = createKvBlocks(blockCount)
+    const scheduler = createScheduler(blocks, { maxRows: model.maxRows, maxSequences, reusesPrefixes: options.prefixCaching ?? true })
+    const generator = createGenerator({ stepper: createStepper(engine, model, weights, stacks), scheduler, blocks, stacks })
+    const ends = [...config.eos_token_ids, ...[generation.eos_token_id ?? []].flat(), ...(tokenizer.eosTokenId === undefined ? [] : [tokenizer.eosTokenId])]
+    return {
+      directory,
+      names: options.servedModelNames ?? [options.model],
+      tokenizer,
+      vocabSize: config.vocab_size,
+      maxModelLen,
+      endTokens: [...new Set(ends)],
+      defaults: {
+        temperature: generation.do_sample === false ? 0 : (generation.temperature ?? 1), top_p: generation.top_p ?? 1, top_k: generation.top_k ?? 0, min_p: generation.min_p ?? 0,
+        repetition_penalty: generation.repetition_penalty ?? 1,
+      },
+      targets,
+      stacks,
+      generator,
+      scheduler,
+      blocks,
+      async close() {
+        await generator.close()
+        engine.close()
+        await checkpoint.close()
+      },
+    }
+  } catch (error) {
+    engine.close()
+    throw error
+  }
+}
+

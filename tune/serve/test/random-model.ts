@@ -1,0 +1,43 @@
+/** A small random Qwen3 and adapters for it, the same on every machine: large enough weights that its greedy answers wander. */
+import { writeFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { configOfShape, createRandom, qwen3Weights, type ShapeName } from '@cairn-tune/train'
+import { byteTokenizerFiles } from '@cairn-tune/train/byte-tokenizer'
+import { encodeFloats, qwen3ConfigJson, writeAdapter, writeCheckpoint, type AdapterTensor } from '@cairn-tune/weights'
+
+const config = { ...configOfShape('tiny'), tie_word_embeddings: false }
+
+/** Even noise of a size that depends on what the weight is for. */
+function noise(name: string, count: number, seed: number): Float32Array {
+  const { next } = createRandom(seed, ...new TextEncoder().encode(name))
+  const isNorm = name.includes('norm')
+  const size = name.includes('embed') || name.includes('lm_head') ? 0.5 : 0.25
+  return Float32Array.from({ length: count }, () => (isNorm ? 0.5 + next() : size * (2 * next() - 1)))
+}
+
+/** Files that a test changes or adds, such as another chat template. */
+export async function writeRandomModel(directory: string, seed = 1, files: Record<string, string> = {}): Promise<void> {
+  await mkdir(directory, { recursive: true })
+  await writeCheckpoint(directory, qwen3Weights(config).map(({ name, shape }) => ({ name, dtype: 'BF16', shape, bytes: () => encodeFloats('BF16', noise(name, shape.reduce((a, b) => a * b, 1), seed)) })))
+  const all = { ...byteTokenizerFiles(), 'config.json': JSON.stringify(qwen3ConfigJson(config)), ...files }
+  for (const [name, text] of Object.entries(all)) await writeFile(join(directory, name), text)
+}
+
+export type RandomAdapter = { rank: number; modules: readonly string[]; seed: number; shape?: ShapeName }
+
+/** Adapters of the golden file. */
+export const ADAPTERS = {
+  wide: { rank: 16, modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'], seed: 2 },
+  narrow: { rank: 3, modules: ['q_proj', 'down_proj'], seed: 3 },
+} as const satisfies Record<string, RandomAdapter>
+
+export async function writeRandomAdapter(directory: string, { rank, modules, seed, shape }: RandomAdapter): Promise<void> {
+  const weights = qwen3Weights(shape ? configOfShape(shape) : config).filter(({ name }) => modules.some(module => name.endsWith(`${module}.weight`)))
+  const tensors = weights.flatMap(({ name, shape: [outputs = 0, inputs = 0] }): AdapterTensor[] => {
+    const linear = name.slice(0, -'.weight'.length)
+    return ([['A', [rank, inputs]], ['B', [outputs, rank]]] as const).map(([side, sizes]) => ({ name: `${linear}.lora_${side}.weight`, shape: [...sizes] as [number, number], values: noise(`${linear}.${side}`, sizes[0] * sizes[1], seed) }))
+  })
+  await mkdir(directory, { recursive: true })
+  await writeAdapter(directory, { baseModel: 'random', lora_rank: rank, lora_alpha: rank / 2, lora_dropout: 0, lora_target_modules: modules }, tensors)
+}
