@@ -36,8 +36,8 @@ async function measure(engine: Engine, { op, n, k, arithmetic, stored }: Row): P
   const types = [arithmetic, stored, arithmetic] as const
   const tensors = shapes.flatMap((shape, i) => [DTYPES[types[i] ?? 'f32'].code, 2, ...shape])
   const program = engine.compile({
-    code: Int32Array.of(1, 3, 1, ...tensors, OP_NAMES.indexOf(op), 0, 1, -1, -1, -1, 2),
-    attrs: Float64Array.of(1, ARITHMETICS.indexOf(arithmetic), dtype),
+    code: Int32Array.of(1, 3, 1, ...tensors, OP_NAMES.indexOf(op), 0, 1, -1, -1, -1, -1, -1, 2),
+    attrs: Float64Array.from(op === 'matmul_nn' ? [1, ARITHMETICS.indexOf(arithmetic), 0, dtype] : [1, ARITHMETICS.indexOf(arithmetic), dtype]),
     places: Float64Array.of(-1, -2, -3),
   })
   const buffers = shapes.map((shape, i) => noise(engine, types[i] ?? 'f32', shape))

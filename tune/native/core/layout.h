@@ -26,6 +26,10 @@ inline Layout layout_of(Dtype dtype, int64_t count, int64_t rows, int64_t column
       sizes[0] = count;
       sizes[1] = divide_up(rows, kFp8Tile) * divide_up(columns, kFp8Tile) * 4;
       break;
+    case Dtype::fp8_tensor:
+      sizes[0] = count;
+      sizes[1] = 4;
+      break;
     case Dtype::nvfp4:
       sizes[0] = count / 2;
       sizes[1] = count / kNvfp4Block;

@@ -76,6 +76,26 @@ inline float dot3(const float* a, const float* b, const float* c, int64_t n) {
   return sum_lanes(s0 + s1) + rest;
 }
 
+// Largest magnitude; a NaN is none.
+template <class T>
+inline float max_abs(const T* values, int64_t n) {
+  vf most{}, more{};
+  int64_t i = 0;
+  for (; i + 2 * VL <= n; i += 2 * VL) {
+    most = max((vf)((vu)load(values + i) & 0x7fffffff), most);
+    more = max((vf)((vu)load(values + i + VL) & 0x7fffffff), more);
+  }
+  float rest = 0;
+  for (; i < n; i++) {
+    float size;
+    if constexpr (sizeof(T) == 2) size = __builtin_fabsf(decode_bf16(values[i].bits));
+    else size = __builtin_fabsf(values[i]);
+    rest = size > rest ? size : rest;
+  }
+  const float lanes = max_lanes(max(most, more));
+  return rest > lanes ? rest : lanes;
+}
+
 inline float* floats_of(const Tensor& t) { return reinterpret_cast<float*>(t.data); }
 inline const int32_t* ints_of(const Tensor& t) { return reinterpret_cast<const int32_t*>(t.data); }
 

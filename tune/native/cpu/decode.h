@@ -2,6 +2,7 @@
 #pragma once
 #include "access.h"
 #include "layout.h"
+#include "round.h"
 
 namespace cairn {
 
@@ -10,6 +11,10 @@ struct Stored {
   Dtype dtype;
   int64_t columns;
   const char* part[5];
+  // Left without the scale of the whole tensor, so that its numbers are exact in bf16.
+  bool without_tensor_scale = false;
+  // Rounded to a grid after it is decoded; only operands whose k lies along the row.
+  Rounding rounding{};
 };
 
 namespace {
@@ -68,6 +73,14 @@ inline void decode_nibbles(const uint8_t* bytes, const float* table, float block
 #endif
 }
 
+// The f32 scale that a dtype has for the whole tensor, or 1.
+inline float tensor_scale_of(const Stored& s) {
+  if (s.dtype != Dtype::fp8_tensor && s.dtype != Dtype::nvfp4) return 1;
+  float scale;
+  std::memcpy(&scale, s.part[s.dtype == Dtype::nvfp4 ? 2 : 1], 4);
+  return scale;
+}
+
 // Elements [from, to) of a row. 4-bit dtypes decode whole sixteens: `from` and `to` are multiples of 16 there.
 inline void decode_floats(const Stored& s, int64_t row, int64_t from, int64_t to, float* out) {
   const int64_t at = row * s.columns + from, n = to - from;
@@ -91,10 +104,16 @@ inline void decode_floats(const Stored& s, int64_t row, int64_t from, int64_t to
       }
       return;
     }
+    case Dtype::fp8_tensor: {
+      const vf scale = splat(s.without_tensor_scale ? 1.0f : tensor_scale_of(s));
+      int64_t i = 0;
+      for (; i + VL <= n; i += VL) store(out + i, decode_e4m3(__builtin_convertvector(load_as<vb>(codes + at + i), vu)) * scale);
+      for (; i < n; i++) out[i] = decode_e4m3_one(codes[at + i]) * scale[0];
+      return;
+    }
     case Dtype::nvfp4: {
       const uint8_t* scales = reinterpret_cast<const uint8_t*>(s.part[1]);
-      float tensor;
-      std::memcpy(&tensor, s.part[2], 4);
+      const float tensor = s.without_tensor_scale ? 1.0f : tensor_scale_of(s);
       for (int64_t i = 0; i < n; i += 16) decode_nibbles<false>(codes + (at + i) / 2, kE2m1Table, decode_e4m3_one(scales[(at + i) / kNvfp4Block]), tensor, out + i);
       return;
     }

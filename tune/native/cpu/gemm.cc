@@ -20,9 +20,38 @@ constexpr int64_t kBlockRows = 2048;
 // Panels of b that are packed at a time.
 constexpr int64_t kBlockPanels = 24;
 
-// Words [w0, w1) of the pairs' k, seen as one run: each pair starts at a whole word.
+// Words [first, last) of the pairs' k, seen as one run: each pair starts at a whole word. `tail` more follow.
 struct WordSpan {
-  int64_t first, last;
+  int64_t first, last, tail;
+  int64_t count() const { return last - first + tail; }
+};
+
+// Sizes that the loops follow.
+struct Loops {
+  Words words;
+  // `tail` words of the second pair come after everything where the first pair's sums are scaled before; else it is part of the run of `head` words.
+  int64_t head, tail, passes, panels;
+
+  explicit Loops(const Gemm& g) : words(words_for(g.arithmetic)), panels(ceil_div(g.n, NR)) {
+    const int64_t first = word_count(words, g.pair[0].k), second = word_count(words, g.pair[1].k);
+    head = g.is_scaled ? first : first + second;
+    tail = g.is_scaled ? second : 0;
+    passes = max64(1, ceil_div(head, kPassWords));
+  }
+
+  // Passes begin at whole blocks of every stored dtype. The last one has the tail.
+  WordSpan pass(int64_t i) const {
+    const int64_t first = head * i / passes / 64 * 64;
+    return i + 1 < passes ? WordSpan{first, head * (i + 1) / passes / 64 * 64, 0} : WordSpan{first, head, tail};
+  }
+  int64_t most_words() const {
+    int64_t most = 0;
+    for (int64_t i = 0; i < passes; i++) most = max64(most, pass(i).count());
+    return most;
+  }
+  static int64_t blocks(int64_t count) { return max64(1, (count + kBlockWords / 2) / kBlockWords); }
+  // A task's f32 sums are kept beside its tile where k has several blocks.
+  bool needs_sums() const { return passes == 1 && blocks(head) > 1; }
 };
 
 template <int width>
@@ -30,7 +59,7 @@ inline void pack_span(Words words, const Gemm& g, bool is_a, int64_t row0, int64
   const int64_t per = words == Words::pairs ? 2 : 1;
   int64_t start = 0;
   for (const Pair& pair : g.pair) {
-    const int64_t count = word_count(words, pair.k), from = max64(span.first, start), to = min64(span.last, start + count);
+    const int64_t count = word_count(words, pair.k), from = max64(span.first, start), to = min64(span.last + span.tail, start + count);
     if (from < to) {
       const int64_t k0 = (from - start) * per;
       pack<width>(words, is_a ? pair.a : pair.b, row0, rows, k0, min64(pair.k, (to - start) * per) - k0, panels + (from - span.first) * width, stride);
@@ -74,14 +103,15 @@ struct Region {
 };
 
 inline void multiply_region(const Gemm& g, bool pairs, const Region& r, float* tile) {
-  const int64_t count = r.span.last - r.span.first, blocks = max64(1, (count + kBlockWords / 2) / kBlockWords);
+  const int64_t count = r.span.count(), head = count - r.span.tail, blocks = Loops::blocks(head);
   float *room = tile + kChunkRows * NR, *addend_room = room + NR;
   for (int64_t block = 0; block < blocks; block++) {
-    const int64_t from = count * block / blocks, to = count * (block + 1) / blocks;
+    const int64_t from = head * block / blocks, to = head * (block + 1) / blocks;
+    const bool is_end = r.is_last && block + 1 == blocks;
     for (int64_t panel = r.panel0; panel < r.panel1; panel++) {
       const int64_t column = panel * NR, columns = min64(NR, g.n - column);
       const int nv = int(ceil_div(columns, VL)), width = nv * VL;
-      const uint32_t* b = r.b + (panel - r.panel0) * NR * count + from * width;
+      const uint32_t *b0 = r.b + (panel - r.panel0) * NR * count, *b = b0 + from * width;
       float* sums = r.sums ? r.sums + (panel - r.panel0) * r.sums_stride : tile;
       // The next panel comes nearer while this one is worked on, a share of it with each run of the micro-kernel.
       const uint32_t* next = b + NR * count;
@@ -90,24 +120,16 @@ inline void multiply_region(const Gemm& g, bool pairs, const Region& r, float* t
         for (int64_t ahead = 0; ahead < share; ahead += 16) __builtin_prefetch(next + ahead, 0, 2);
         run_micro(pairs, nv, to - from, r.a + i * count + from * MR, b, width, sums + (i - r.first) * NR, NR, block > 0 || !r.is_first);
       }
-      if (r.is_last && block + 1 == blocks) finish_rows(g, sums, r.m0 + r.first, r.last - r.first, column, columns, room, addend_room);
+      if (is_end && g.is_scaled) {
+        for (int64_t i = 0; i < ceil_div(r.last - r.first, MR) * MR * NR; i += VL) store(sums + i, load(sums + i) * g.scale);
+        for (int64_t i = r.first; i < r.last && r.span.tail > 0; i += MR) {
+          run_micro(pairs, nv, r.span.tail, r.a + i * count + head * MR, b0 + head * width, width, sums + (i - r.first) * NR, NR, true);
+        }
+      }
+      if (is_end) finish_rows(g, sums, r.m0 + r.first, r.last - r.first, column, columns, room, addend_room);
     }
   }
 }
-
-// Sizes that the loops follow.
-struct Loops {
-  Words words;
-  int64_t total, passes, panels;
-
-  explicit Loops(const Gemm& g)
-      : words(words_for(g.arithmetic)), total(word_count(words, g.pair[0].k) + word_count(words, g.pair[1].k)), passes(max64(1, ceil_div(total, kPassWords))), panels(ceil_div(g.n, NR)) {}
-
-  // The longest pass.
-  int64_t most_words() const { return max64(1, ceil_div(total, passes)); }
-  // A task's f32 sums are kept beside its tile where k has several blocks.
-  bool needs_sums(int64_t count) const { return count > kBlockWords + kBlockWords / 2 && passes == 1; }
-};
 
 constexpr int64_t kTileFloats = (kChunkRows + 2) * NR;
 
@@ -128,13 +150,13 @@ void gemm_rooms(const Gemm& g, Rooms& rooms) {
   rooms.add_shared(kGemmA, a_bytes(rows, loops.most_words()));
   rooms.add_shared(kGemmB, b_bytes(loops.panels, loops.most_words()));
   const int64_t panels = ceil_div(width, groups_of(width, ceil_div(rows, kChunkRows), rooms.threads));
-  rooms.add_own(kGemmTile, size_t(kTileFloats + (loops.needs_sums(loops.total) ? panels * kChunkRows * NR : 0)) * 4);
+  rooms.add_own(kGemmTile, size_t(kTileFloats + (loops.needs_sums() ? panels * kChunkRows * NR : 0)) * 4);
 }
 
 void gemm(const Call& call, const Gemm& g) {
   const Loops loops(g);
   const Words words = loops.words;
-  const int64_t total = loops.total, passes = loops.passes, panels = loops.panels;
+  const int64_t passes = loops.passes, panels = loops.panels;
   const bool pairs = words == Words::pairs;
 
   for (int64_t m0 = 0; m0 < g.m; m0 += kBlockRows) {
@@ -142,8 +164,8 @@ void gemm(const Call& call, const Gemm& g) {
     // Sums of all columns outlive a pass only where there are several.
     float* kept = passes > 1 ? static_cast<float*>(shared_room(call.workspace, kGemmSums, kept_bytes(rows, panels))) : nullptr;
     for (int64_t pass = 0; pass < passes; pass++) {
-      const WordSpan span{total * pass / passes, total * (pass + 1) / passes};
-      const int64_t count = span.last - span.first;
+      const WordSpan span = loops.pass(pass);
+      const int64_t count = span.count();
       uint32_t* a = static_cast<uint32_t*>(shared_room(call.workspace, kGemmA, a_bytes(rows, count)));
       uint32_t* b = static_cast<uint32_t*>(shared_room(call.workspace, kGemmB, b_bytes(panels, count)));
       parallel_spans(call, rows, 64, [&](int64_t first, int64_t last, int) {
@@ -156,7 +178,7 @@ void gemm(const Call& call, const Gemm& g) {
           pack_b(words, g, column, columns, int(ceil_div(columns, VL)), span, b + i * NR * count);
         });
         const int64_t groups = groups_of(width, chunks, thread_count(call.pool));
-        const bool needs_sums = loops.needs_sums(count);
+        const bool needs_sums = loops.needs_sums();
         parallel(call, chunks * groups, [&](int64_t task, int thread) {
           const int64_t chunk = task / groups, group = task % groups, from = width * group / groups, to = width * (group + 1) / groups;
           const int64_t own = needs_sums ? (to - from) * kChunkRows * NR : 0;

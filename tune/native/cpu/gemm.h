@@ -24,6 +24,9 @@ struct Gemm {
   Arithmetic arithmetic;
   const Tensor* addend;
   Tensor y;
+  // What the first pair's sums are multiplied by before the second pair joins them: the tensor scales of rounded operands.
+  bool is_scaled = false;
+  float scale = 1;
 };
 
 // Slots of the workspace that gemm uses; what calls it takes others.

@@ -113,6 +113,8 @@ void run_delta(Call& call, const Run* runs, int64_t run_count) {
   });
 }
 
+size_t run_bytes(int64_t rows, int64_t adapters) { return size_t(rows + 1) * sizeof(Run) + size_t(adapters + 1) * 4; }
+
 }  // namespace
 
 void lora_delta(Call& call) {
@@ -126,7 +128,7 @@ void lora_delta(Call& call) {
     if (adapter[t] >= 0 && !(ranks[adapter[t] * 2] >= 0 && ranks[adapter[t] * 2] <= float(a.dims[1]))) throw std::runtime_error("an adapter's rank lies outside its room");
   }
   // Runs of each adapter fill up as rows come by; one that is full is closed.
-  Run* runs = static_cast<Run*>(shared_room(call.workspace, 0, size_t(rows + 1) * sizeof(Run) + size_t(count + 1) * 4));
+  Run* runs = static_cast<Run*>(shared_room(call.workspace, 0, run_bytes(rows, count)));
   int32_t* open = reinterpret_cast<int32_t*>(runs + rows + 1);
   for (int64_t l = 0; l <= count; l++) open[l] = -1;
   int32_t used = 0;
@@ -137,6 +139,13 @@ void lora_delta(Call& call) {
   }
   if (a.dtype == Dtype::bf16) run_delta<bf16>(call, runs, used);
   else run_delta<float>(call, runs, used);
+}
+
+void lora_delta_rooms(const Call& call, Rooms& rooms) {
+  const Tensor &x = *call.in[lora_delta_in::x], &a = *call.in[lora_delta_in::a];
+  rooms.add_shared(0, run_bytes(x.dims[0], a.dims[0]));
+  rooms.add_shared(1, size_t(x.dims[0] * a.dims[1]) * 4);
+  add_row_slots(rooms, 1, max64(x.dims[1] * kRun, kColumns));
 }
 
 }  // namespace cairn::CAIRN_ISA

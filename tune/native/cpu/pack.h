@@ -51,7 +51,8 @@ constexpr int64_t kDecodeSpan = 256;
 template <Words words>
 inline void row_words(const Stored& s, int64_t row, int64_t k0, int64_t valid, int64_t n, uint32_t* out) {
   constexpr int per = words == Words::pairs ? 2 : 1;
-  if (words == Words::pairs && s.dtype == Dtype::bf16) {
+  const bool is_rounded = s.rounding.format != Rounding::none;
+  if (words == Words::pairs && s.dtype == Dtype::bf16 && !is_rounded) {
     std::memcpy(out, s.part[0] + (row * s.columns + k0) * 2, size_t(valid) * 2);
     std::memset(reinterpret_cast<char*>(out) + valid * 2, 0, size_t(n * 4 - valid * 2));
     return;
@@ -59,6 +60,7 @@ inline void row_words(const Stored& s, int64_t row, int64_t k0, int64_t valid, i
   alignas(64) float room[kDecodeSpan * 2 + 32];
   const int64_t from = is_nibbles(s.dtype) ? k0 / 16 * 16 : k0, to = is_nibbles(s.dtype) ? min64(s.columns, ceil_div(k0 + valid, 16) * 16) : k0 + valid;
   decode_floats(s, row, from, to, room);
+  if (is_rounded) round_values(s.rounding, row * s.columns + from, to - from, room);
   const float* in = room + (k0 - from);
   for (int64_t i = valid; i < n * per; i++) room[k0 - from + i] = 0;
   int64_t i = 0;

@@ -70,11 +70,17 @@ void pack_values(const Pages& p, const Stored& cache, const int32_t* table, int6
   }
 }
 
+// The pieces that attend cuts out of its thread's room.
+size_t room_bytes(const Pages& p) {
+  const int64_t packed = padded_rows(kQueries) * (p.width_words + p.key_words) + BC * p.width_words + p.key_words * p.padded;
+  return size_t(packed + kQueries * (BC + p.padded + p.width) + VL) * 4;
+}
+
 void attend(const Pages& p, const Call& call, const Span& span, int64_t row0, int64_t kv, int thread) {
   const Tensor &q = *call.in[paged_attention_in::q], &y = *call.out[paged_attention_out::y];
   const int64_t rows = min64(p.rows_per_tile(), span.rows - row0), queries = rows * p.group, total_keys = span.before + row0 + rows;
   const int64_t left_size = padded_rows(kQueries) * p.width_words, key_size = BC * p.width_words, value_size = p.key_words * p.padded, weight_size = padded_rows(kQueries) * p.key_words;
-  uint32_t* left = static_cast<uint32_t*>(thread_room(call.workspace, thread, 0, size_t(left_size + key_size + value_size + weight_size + kQueries * (BC + p.padded) + kQueries * p.width + VL) * 4));
+  uint32_t* left = static_cast<uint32_t*>(thread_room(call.workspace, thread, 0, room_bytes(p)));
   uint32_t *keys = left + left_size, *values = keys + key_size, *weights = values + value_size;
   float *grid = reinterpret_cast<float*>(weights + weight_size), *sums = grid + kQueries * BC, *room = sums + kQueries * p.padded;
   float most[kQueries], total[kQueries];
@@ -162,6 +168,14 @@ void paged_attention(Call& call) {
     const Tile tile = list[tiles - 1 - task / p.kv_heads];
     attend(p, call, span_of(p, spans, tables, tile.span), tile.row, task % p.kv_heads, thread);
   });
+}
+
+void paged_attention_rooms(const Call& call, Rooms& rooms) {
+  const Tensor& q = *call.in[paged_attention_in::q];
+  const Pages p(q, *call.in[paged_attention_in::tables], PagedAttentionAttrs::read(call.attrs));
+  // Spans share no row, so there is at most a tile for each.
+  rooms.add_shared(0, size_t(q.dims[0] + 1) * sizeof(Tile));
+  rooms.add_own(0, room_bytes(p));
 }
 
 }  // namespace cairn::CAIRN_ISA

@@ -47,4 +47,7 @@ void gather_rows(Call& call) {
   });
 }
 
+void paged_write_rooms(const Call& call, Rooms& rooms) { add_row_slots(rooms, 1, call.in[paged_write_in::x]->dims[1]); }
+void gather_rows_rooms(const Call& call, Rooms& rooms) { add_row_slots(rooms, 1, call.in[gather_rows_in::x]->dims[1]); }
+
 }  // namespace cairn::CAIRN_ISA

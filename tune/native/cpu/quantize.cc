@@ -22,15 +22,6 @@ Writable writable_of(const Tensor& t) {
   return w;
 }
 
-inline float max_abs(const float* values, int64_t n) {
-  float most = 0;
-  for (int64_t i = 0; i < n; i++) {
-    const float size = __builtin_fabsf(values[i]);
-    most = size > most ? size : most;
-  }
-  return most;
-}
-
 void fp8_tiles(Call& call, const Tensor& x, const Tensor& y) {
   const Writable w = writable_of(y);
   const int64_t rows = x.dims[0], columns = x.dims[1], across = ceil_div(columns, kFp8Tile);
@@ -53,6 +44,26 @@ void fp8_tiles(Call& call, const Tensor& x, const Tensor& y) {
   });
 }
 
+// Largest |x| of fixed spans: a maximum is the same in any order.
+float max_abs_of(Call& call, const Tensor& x) {
+  const int64_t spans = ceil_div(x.count, kElementsPerTask);
+  float* partial = static_cast<float*>(shared_room(call.workspace, 0, size_t(spans + 1) * 4));
+  parallel_spans(call, x.count, kElementsPerTask, [&](int64_t first, int64_t last, int thread) {
+    partial[first / kElementsPerTask] = max_abs(read_row(x, first, last - first, row_slot(call, thread, 0, kElementsPerTask)), last - first);
+  });
+  return max_abs(partial, spans);
+}
+
+void fp8_tensor(Call& call, const Tensor& x, const Tensor& y) {
+  const Writable w = writable_of(y);
+  const float most = max_abs_of(call, x), scale = most / kE4m3Max, inverse = kE4m3Max / (most > 1e-10f ? most : 1e-10f);
+  std::memcpy(w.part[1], &scale, 4);
+  parallel_spans(call, x.count, kElementsPerTask, [&](int64_t first, int64_t last, int thread) {
+    const float* values = read_row(x, first, last - first, row_slot(call, thread, 0, kElementsPerTask));
+    for (int64_t i = 0; i < last - first; i++) w.codes[first + i] = uint8_t(encode_minifloat(kE4m3, values[i] * inverse));
+  });
+}
+
 // Two nibbles a byte, from codes of one block.
 template <bool high_first, class Encode>
 inline void put_nibbles(const float* values, int64_t n, uint8_t* bytes, Encode encode) {
@@ -64,12 +75,7 @@ inline void put_nibbles(const float* values, int64_t n, uint8_t* bytes, Encode e
 
 void nvfp4(Call& call, const Tensor& x, const Tensor& y) {
   const Writable w = writable_of(y);
-  const int64_t spans = ceil_div(x.count, kElementsPerTask);
-  float* partial = static_cast<float*>(shared_room(call.workspace, 0, size_t(spans + 1) * 4));
-  parallel_spans(call, x.count, kElementsPerTask, [&](int64_t first, int64_t last, int thread) {
-    partial[first / kElementsPerTask] = max_abs(read_row(x, first, last - first, row_slot(call, thread, 0, kElementsPerTask)), last - first);
-  });
-  const float most = max_abs(partial, spans), tensor_scale = most / (kE4m3Max * kE2m1Max);
+  const float most = max_abs_of(call, x), tensor_scale = most / (kE4m3Max * kE2m1Max);
   std::memcpy(w.part[2], &tensor_scale, 4);
   if (most == 0) {
     std::memset(w.codes, 0, size_t(x.count / 2));
@@ -155,6 +161,7 @@ void quantize(Call& call) {
   const Tensor &x = *call.in[quantize_in::x], &y = *call.out[quantize_out::y];
   switch (y.dtype) {
     case Dtype::fp8_tiles: return fp8_tiles(call, x, y);
+    case Dtype::fp8_tensor: return fp8_tensor(call, x, y);
     case Dtype::nvfp4: return nvfp4(call, x, y);
     case Dtype::mxfp4: return mxfp4(call, x, y);
     case Dtype::nf4: return nf4(call, x, y);
@@ -165,9 +172,9 @@ void quantize(Call& call) {
 void quantize_rooms(const Call& call, Rooms& rooms) {
   const Tensor &x = *call.in[quantize_in::x], &y = *call.out[quantize_out::y];
   if (y.dtype == Dtype::fp8_tiles) add_row_slots(rooms, 1, kFp8Tile);
-  if (y.dtype == Dtype::nvfp4) rooms.add_shared(0, size_t(ceil_div(x.count, kElementsPerTask) + 1) * 4);
+  if (y.dtype == Dtype::nvfp4 || y.dtype == Dtype::fp8_tensor) rooms.add_shared(0, size_t(ceil_div(x.count, kElementsPerTask) + 1) * 4);
   if (y.dtype == Dtype::nf4) rooms.add_shared(0, size_t(x.count / kNf4Block + 1) * 4);
-  if (y.dtype == Dtype::nvfp4 || y.dtype == Dtype::mxfp4 || y.dtype == Dtype::nf4) add_row_slots(rooms, 1, kElementsPerTask);
+  if (y.dtype != Dtype::f32 && y.dtype != Dtype::bf16 && y.dtype != Dtype::fp8_tiles) add_row_slots(rooms, 1, kElementsPerTask);
 }
 
 void dequantize_rooms(const Call& call, Rooms& rooms) { add_row_slots(rooms, 1, call.in[dequantize_in::x]->dims[1]); }

@@ -27,6 +27,10 @@ namespace cairn::CAIRN_ISA {
 [[gnu::weak]] void cast(Call& call);
 [[gnu::weak]] void quantize(Call& call);
 [[gnu::weak]] void dequantize(Call& call);
+[[gnu::weak]] void amax(Call& call);
+[[gnu::weak]] void delayed_amax(Call& call);
+[[gnu::weak]] void observe_amax(Call& call);
+[[gnu::weak]] void roll_amax(Call& call);
 [[gnu::weak]] void accumulate(Call& call);
 [[gnu::weak]] void sum_squares(Call& call);
 [[gnu::weak]] void clip_factor(Call& call);
@@ -60,6 +64,10 @@ namespace cairn::CAIRN_ISA {
 [[gnu::weak]] void cast_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void quantize_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void dequantize_rooms(const Call& call, Rooms& rooms);
+[[gnu::weak]] void amax_rooms(const Call& call, Rooms& rooms);
+[[gnu::weak]] void delayed_amax_rooms(const Call& call, Rooms& rooms);
+[[gnu::weak]] void observe_amax_rooms(const Call& call, Rooms& rooms);
+[[gnu::weak]] void roll_amax_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void accumulate_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void sum_squares_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void clip_factor_rooms(const Call& call, Rooms& rooms);
@@ -70,7 +78,7 @@ namespace cairn::CAIRN_ISA {
 [[gnu::weak]] void gather_rows_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void sample_rooms(const Call& call, Rooms& rooms);
 
-inline const Kernel kKernels[] = {embed, embed_grad, rms_norm, rms_norm_grad, rms_norm_weight_grad, matmul_nt, matmul_nn, matmul_tn, qk_norm_rope, qk_norm_rope_grad, qk_norm_rope_weight_grad, swiglu, swiglu_grad, attention, attention_grad, head_loss, head_loss_trained, add, scale, cast, quantize, dequantize, accumulate, sum_squares, clip_factor, adamw, paged_write, paged_attention, lora_delta, gather_rows, sample};
-inline const RoomsOf kRooms[] = {embed_rooms, embed_grad_rooms, rms_norm_rooms, rms_norm_grad_rooms, rms_norm_weight_grad_rooms, matmul_nt_rooms, matmul_nn_rooms, matmul_tn_rooms, qk_norm_rope_rooms, qk_norm_rope_grad_rooms, qk_norm_rope_weight_grad_rooms, swiglu_rooms, swiglu_grad_rooms, attention_rooms, attention_grad_rooms, head_loss_rooms, head_loss_trained_rooms, add_rooms, scale_rooms, cast_rooms, quantize_rooms, dequantize_rooms, accumulate_rooms, sum_squares_rooms, clip_factor_rooms, adamw_rooms, paged_write_rooms, paged_attention_rooms, lora_delta_rooms, gather_rows_rooms, sample_rooms};
+inline const Kernel kKernels[] = {embed, embed_grad, rms_norm, rms_norm_grad, rms_norm_weight_grad, matmul_nt, matmul_nn, matmul_tn, qk_norm_rope, qk_norm_rope_grad, qk_norm_rope_weight_grad, swiglu, swiglu_grad, attention, attention_grad, head_loss, head_loss_trained, add, scale, cast, quantize, dequantize, amax, delayed_amax, observe_amax, roll_amax, accumulate, sum_squares, clip_factor, adamw, paged_write, paged_attention, lora_delta, gather_rows, sample};
+inline const RoomsOf kRooms[] = {embed_rooms, embed_grad_rooms, rms_norm_rooms, rms_norm_grad_rooms, rms_norm_weight_grad_rooms, matmul_nt_rooms, matmul_nn_rooms, matmul_tn_rooms, qk_norm_rope_rooms, qk_norm_rope_grad_rooms, qk_norm_rope_weight_grad_rooms, swiglu_rooms, swiglu_grad_rooms, attention_rooms, attention_grad_rooms, head_loss_rooms, head_loss_trained_rooms, add_rooms, scale_rooms, cast_rooms, quantize_rooms, dequantize_rooms, amax_rooms, delayed_amax_rooms, observe_amax_rooms, roll_amax_rooms, accumulate_rooms, sum_squares_rooms, clip_factor_rooms, adamw_rooms, paged_write_rooms, paged_attention_rooms, lora_delta_rooms, gather_rows_rooms, sample_rooms};
 
 }  // namespace cairn::CAIRN_ISA

@@ -4,9 +4,9 @@
 
 namespace cairn {
 
-enum class Dtype : int32_t { f32 = 0, bf16 = 1, i32 = 2, fp8_tiles = 3, nvfp4 = 4, mxfp4 = 5, nf4 = 6 };
-inline constexpr const char* kDtypeNames[] = {"f32", "bf16", "i32", "fp8_tiles", "nvfp4", "mxfp4", "nf4"};
-enum class Arithmetic : int32_t { f32, bf16 };
+enum class Dtype : int32_t { f32 = 0, bf16 = 1, i32 = 2, fp8_tiles = 3, nvfp4 = 4, mxfp4 = 5, nf4 = 6, fp8_tensor = 7 };
+inline constexpr const char* kDtypeNames[] = {"f32", "bf16", "i32", "fp8_tiles", "nvfp4", "mxfp4", "nf4", "fp8_tensor"};
+enum class Arithmetic : int32_t { f32, bf16, fp8_hybrid, nvfp4 };
 
 inline constexpr int64_t kFp8Tile = 128;
 inline constexpr int64_t kNvfp4Block = 16;
@@ -15,8 +15,8 @@ inline constexpr int64_t kNf4Block = 64;
 inline constexpr int64_t kNf4Group = 256;
 inline constexpr int64_t kPartAlignment = 64;
 
-enum class Op : int32_t { embed, embed_grad, rms_norm, rms_norm_grad, rms_norm_weight_grad, matmul_nt, matmul_nn, matmul_tn, qk_norm_rope, qk_norm_rope_grad, qk_norm_rope_weight_grad, swiglu, swiglu_grad, attention, attention_grad, head_loss, head_loss_trained, add, scale, cast, quantize, dequantize, accumulate, sum_squares, clip_factor, adamw, paged_write, paged_attention, lora_delta, gather_rows, sample };
-inline constexpr int kOpCount = 31;
+enum class Op : int32_t { embed, embed_grad, rms_norm, rms_norm_grad, rms_norm_weight_grad, matmul_nt, matmul_nn, matmul_tn, qk_norm_rope, qk_norm_rope_grad, qk_norm_rope_weight_grad, swiglu, swiglu_grad, attention, attention_grad, head_loss, head_loss_trained, add, scale, cast, quantize, dequantize, amax, delayed_amax, observe_amax, roll_amax, accumulate, sum_squares, clip_factor, adamw, paged_write, paged_attention, lora_delta, gather_rows, sample };
+inline constexpr int kOpCount = 35;
 
 struct OpInfo {
   const char* name;
@@ -31,8 +31,8 @@ inline constexpr OpInfo kOps[] = {
     {"rms_norm", 2, 2, 1, {"x", "weight"}, {"y", "rstd"}},
     {"rms_norm_grad", 4, 1, 0, {"dy", "x", "weight", "rstd"}, {"dx"}},
     {"rms_norm_weight_grad", 3, 1, 0, {"dy", "x", "rstd"}, {"dweight"}},
-    {"matmul_nt", 5, 1, 3, {"a", "b", "a2", "b2", "addend"}, {"y"}},
-    {"matmul_nn", 5, 1, 3, {"a", "b", "a2", "b2", "addend"}, {"y"}},
+    {"matmul_nt", 7, 1, 3, {"a", "b", "a2", "b2", "addend", "a_amax", "random"}, {"y"}},
+    {"matmul_nn", 7, 1, 4, {"a", "b", "a2", "b2", "addend", "a_amax", "random"}, {"y"}},
     {"matmul_tn", 3, 1, 3, {"a", "b", "addend"}, {"y"}},
     {"qk_norm_rope", 4, 2, 2, {"x", "weight", "positions", "cos_sin"}, {"y", "rstd"}},
     {"qk_norm_rope_grad", 6, 1, 1, {"dy", "x", "weight", "positions", "cos_sin", "rstd"}, {"dx"}},
@@ -48,6 +48,10 @@ inline constexpr OpInfo kOps[] = {
     {"cast", 1, 1, 1, {"x"}, {"y"}},
     {"quantize", 1, 1, 1, {"x"}, {"y"}},
     {"dequantize", 1, 1, 1, {"x"}, {"y"}},
+    {"amax", 1, 1, 0, {"x"}, {"y"}},
+    {"delayed_amax", 2, 1, 0, {"history", "amax"}, {"y"}},
+    {"observe_amax", 2, 1, 0, {"history", "amax"}, {"y"}},
+    {"roll_amax", 1, 1, 0, {"history"}, {"y"}},
     {"accumulate", 2, 1, 0, {"total", "x"}, {"y"}},
     {"sum_squares", 1, 1, 0, {"x"}, {"y"}},
     {"clip_factor", 2, 2, 1, {"sum_squares", "count"}, {"factor", "norm"}},
@@ -102,12 +106,14 @@ struct MatmulNtAttrs {
 struct MatmulNnAttrs {
   float alpha;
   Arithmetic arithmetic;
+  int32_t stream;
   Dtype dtype;
   static MatmulNnAttrs read(const double* values) {
     MatmulNnAttrs a;
     a.alpha = static_cast<float>(values[0]);
     a.arithmetic = static_cast<Arithmetic>((int32_t)values[1]);
-    a.dtype = static_cast<Dtype>((int32_t)values[2]);
+    a.stream = static_cast<int32_t>(values[2]);
+    a.dtype = static_cast<Dtype>((int32_t)values[3]);
     return a;
   }
 };
@@ -297,9 +303,9 @@ namespace rms_norm_grad_in { enum : int { dy, x, weight, rstd }; }
 namespace rms_norm_grad_out { enum : int { dx }; }
 namespace rms_norm_weight_grad_in { enum : int { dy, x, rstd }; }
 namespace rms_norm_weight_grad_out { enum : int { dweight }; }
-namespace matmul_nt_in { enum : int { a, b, a2, b2, addend }; }
+namespace matmul_nt_in { enum : int { a, b, a2, b2, addend, a_amax, random }; }
 namespace matmul_nt_out { enum : int { y }; }
-namespace matmul_nn_in { enum : int { a, b, a2, b2, addend }; }
+namespace matmul_nn_in { enum : int { a, b, a2, b2, addend, a_amax, random }; }
 namespace matmul_nn_out { enum : int { y }; }
 namespace matmul_tn_in { enum : int { a, b, addend }; }
 namespace matmul_tn_out { enum : int { y }; }
@@ -331,6 +337,14 @@ namespace quantize_in { enum : int { x }; }
 namespace quantize_out { enum : int { y }; }
 namespace dequantize_in { enum : int { x }; }
 namespace dequantize_out { enum : int { y }; }
+namespace amax_in { enum : int { x }; }
+namespace amax_out { enum : int { y }; }
+namespace delayed_amax_in { enum : int { history, amax }; }
+namespace delayed_amax_out { enum : int { y }; }
+namespace observe_amax_in { enum : int { history, amax }; }
+namespace observe_amax_out { enum : int { y }; }
+namespace roll_amax_in { enum : int { history }; }
+namespace roll_amax_out { enum : int { y }; }
 namespace accumulate_in { enum : int { total, x }; }
 namespace accumulate_out { enum : int { y }; }
 namespace sum_squares_in { enum : int { x }; }

@@ -12,7 +12,7 @@ export type Part = { name: string; offset: number; bytes: number }
 export type Shape = readonly number[]
 
 type DtypeSpec = {
-  /** Number of this dtype in native code; never reused. */
+  /** Number of this dtype in native code, and its place in this table; never reused. */
   code: number
   doc: string
   /** What a shape must satisfy, or undefined when it does. */
@@ -80,6 +80,15 @@ export const DTYPES = {
         ['scale_map', 256 * 4],
       ]
     },
+  },
+  fp8_tensor: {
+    code: 7,
+    doc: 'E4M3 codes, one f32 scale a tensor',
+    refuse: shape => (shape.length === 2 ? undefined : 'needs two dimensions'),
+    parts: shape => [
+      ['codes', rows(shape) * columns(shape)],
+      ['scale', 4],
+    ],
   },
 } as const satisfies Record<string, DtypeSpec>
 

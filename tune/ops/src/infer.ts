@@ -1,6 +1,6 @@
 /** What an op makes of its inputs: checks them against the op table and gives dtype and shape of each output. */
 import { DTYPES, DTYPE_NAMES, partsOf, type Dtype, type Shape } from './dtypes.ts'
-import { ARITHMETICS, inputsOf, specOf, type AttrKind, type Attrs, type OpName } from './ops.ts'
+import { ARITHMETICS, LINEAR_ARITHMETICS, inputsOf, isScaled, specOf, type AttrKind, type Attrs, type OpName } from './ops.ts'
 
 export type TensorType = { dtype: Dtype; shape: Shape }
 export type InputTypes = Readonly<Record<string, TensorType | undefined>>
@@ -41,6 +41,7 @@ export function inferOutputs(name: OpName, inputs: InputTypes, attrs: Attrs): Re
     partsOf(given.dtype, given.shape)
   }
   checkPair(inputs, fail)
+  checkScale(inputs, attrs, fail)
   const outputs = Object.entries(spec.outputs).map(([key, type]) => {
     const [wanted, dims] = split(type)
     return [key, { dtype: outputDtype(wanted, inputs, attrs), shape: sizes.shape(dims) }] as const
@@ -52,6 +53,14 @@ export function inferOutputs(name: OpName, inputs: InputTypes, attrs: Attrs): Re
 // The second operand pair of a matmul is there whole or not at all.
 function checkPair(inputs: InputTypes, fail: (message: string) => never): void {
   if ((inputs.a2 === undefined) !== (inputs.b2 === undefined)) fail('a2 and b2 must be given together')
+}
+
+// An arithmetic that rounds by a scale needs what the scale follows, and no other has a use for it.
+function checkScale(inputs: InputTypes, { arithmetic }: Attrs, fail: (message: string) => never): void {
+  const scaled = LINEAR_ARITHMETICS.filter(isScaled)
+  const needs = scaled.some(one => one === arithmetic)
+  if (needs && !inputs.a_amax) fail(`a_amax is missing, by which ${arithmetic} scales`)
+  if (!needs && inputs.a_amax) fail(`a_amax is only for ${scaled.join(' and ')}`)
 }
 
 function checkNames(op: string, given: string[], known: string[], what: string): void {
@@ -66,8 +75,9 @@ function checkAttr(op: string, key: string, kind: AttrKind, value: number | stri
     dtype: () => FLOATS.some(dtype => dtype === value),
     storage: () => weights.some(dtype => dtype === value),
     arithmetic: () => ARITHMETICS.some(arithmetic => arithmetic === value),
+    linear_arithmetic: () => LINEAR_ARITHMETICS.some(arithmetic => arithmetic === value),
   }[kind]()
-  const wanted = { f32: 'a number', i32: 'an integer', dtype: FLOATS.join(' or '), storage: weights.join(' or '), arithmetic: ARITHMETICS.join(' or ') }[kind]
+  const wanted = { f32: 'a number', i32: 'an integer', dtype: FLOATS.join(' or '), storage: weights.join(' or '), arithmetic: ARITHMETICS.join(' or '), linear_arithmetic: LINEAR_ARITHMETICS.join(' or ') }[kind]
   if (!isRight) throw new Error(`[${op}] ${key} must be ${wanted}, got ${value === undefined ? 'nothing' : value}`)
 }
 

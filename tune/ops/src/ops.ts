@@ -11,8 +11,18 @@ import type { Dtype } from './dtypes.ts'
 export const ARITHMETICS = ['f32', 'bf16'] as const
 export type Arithmetic = (typeof ARITHMETICS)[number]
 
+/**
+ * Those of a linear layer's own product. fp8_hybrid rounds `a` to E4M3 on the way forward and, in matmul_nn, to E5M2 on the way back; nvfp4 to E2M1 in
+ * blocks of 16 along k with E4M3 scales. Both need `a_amax`, take `b` as it is stored and multiply and add as bf16 does; a2·b2 stays bf16.
+ */
+export const LINEAR_ARITHMETICS = [...ARITHMETICS, 'fp8_hybrid', 'nvfp4'] as const
+export type LinearArithmetic = (typeof LINEAR_ARITHMETICS)[number]
+
+/** Whether an arithmetic rounds `a` by a scale of the whole tensor. */
+export const isScaled = (arithmetic: LinearArithmetic): boolean => !ARITHMETICS.some(plain => plain === arithmetic)
+
 /** `dtype` is f32 or bf16, `storage` any dtype that a weight is stored in. */
-export type AttrKind = 'f32' | 'i32' | 'dtype' | 'storage' | 'arithmetic'
+export type AttrKind = 'f32' | 'i32' | 'dtype' | 'storage' | 'arithmetic' | 'linear_arithmetic'
 
 export type OpSpec = {
   doc: string
@@ -59,15 +69,15 @@ export const OPS = {
     outputs: { dweight: 'f32 (C)' },
   }),
   matmul_nt: op({
-    doc: 'y = alpha · (a·bᵀ + a2·b2ᵀ) + addend; sums in f32, one rounding at the end. The second pair is how LoRA enters',
-    inputs: { a: 'float (M, K)', b: 'weight (N, K)', 'a2?': 'float (M, R)', 'b2?': 'float (N, R)', 'addend?': 'float (M, N)' },
-    attrs: { alpha: 'f32', arithmetic: 'arithmetic', dtype: 'dtype' },
+    doc: 'y = alpha · (a·bᵀ + a2·b2ᵀ) + addend; sums in f32, one rounding at the end. The second pair is how LoRA enters. fp8_hybrid and nvfp4 round a to nearest by a_amax, the largest |a| that is expected; `random` is for their gradient only',
+    inputs: { a: 'float (M, K)', b: 'weight (N, K)', 'a2?': 'float (M, R)', 'b2?': 'float (N, R)', 'addend?': 'float (M, N)', 'a_amax?': 'f32 (1)', 'random?': 'i32 (3)' },
+    attrs: { alpha: 'f32', arithmetic: 'linear_arithmetic', dtype: 'dtype' },
     outputs: { y: '@dtype (M, N)' },
   }),
   matmul_nn: op({
-    doc: 'y = alpha · (a·b + a2·b2) + addend; sums in f32, one rounding at the end',
-    inputs: { a: 'float (M, K)', b: 'weight (K, N)', 'a2?': 'float (M, R)', 'b2?': 'float (R, N)', 'addend?': 'float (M, N)' },
-    attrs: { alpha: 'f32', arithmetic: 'arithmetic', dtype: 'dtype' },
+    doc: 'y = alpha · (a·b + a2·b2) + addend; sums in f32, one rounding at the end. fp8_hybrid and nvfp4 round a, a gradient, by a_amax; nvfp4 stochastically where `random` is given: the seed, low word first, and the step; `stream` is the op of the Philox counter, and an element is numbered by rows of a',
+    inputs: { a: 'float (M, K)', b: 'weight (K, N)', 'a2?': 'float (M, R)', 'b2?': 'float (R, N)', 'addend?': 'float (M, N)', 'a_amax?': 'f32 (1)', 'random?': 'i32 (3)' },
+    attrs: { alpha: 'f32', arithmetic: 'linear_arithmetic', stream: 'i32', dtype: 'dtype' },
     outputs: { y: '@dtype (M, N)' },
   }),
   matmul_tn: op({
@@ -165,6 +175,32 @@ export const OPS = {
     attrs: { dtype: 'dtype' },
     outputs: { y: '@dtype (N, K)' },
   }),
+  amax: op({
+    doc: 'y = largest |x|',
+    inputs: { x: 'float (...)' },
+    attrs: {},
+    outputs: { y: 'f32 (1)' },
+  }),
+  delayed_amax: op({
+    doc: 'y = the largest of history after its first number, which belongs to the step at hand; amax itself where those are all 0, as in the first step',
+    inputs: { history: 'f32 (S)', amax: 'f32 (1)' },
+    attrs: {},
+    outputs: { y: 'f32 (1)' },
+  }),
+  observe_amax: op({
+    doc: 'the first number of history becomes the larger of itself and amax, in place',
+    inputs: { history: 'f32 (S)', amax: 'f32 (1)' },
+    attrs: {},
+    outputs: { y: 'f32 (S)' },
+    inPlace: { y: 'history' },
+  }),
+  roll_amax: op({
+    doc: 'history moves on by one, its last number is dropped and its first becomes 0, in place; a first number that is not finite counts as 0',
+    inputs: { history: 'f32 (S)' },
+    attrs: {},
+    outputs: { y: 'f32 (S)' },
+    inPlace: { y: 'history' },
+  }),
   accumulate: op({
     doc: 'total = total + x, in place',
     inputs: { total: 'f32 (...)', x: 'float (...)' },
@@ -238,7 +274,7 @@ export type InputsOf<N extends OpName, V> = { [K in Required<keyof (typeof OPS)[
 }
 /** One `V` for each output of an op, by name. */
 export type OutputsOf<N extends OpName, V> = { [K in keyof (typeof OPS)[N]['outputs'] & string]: V }
-type AttrValue<K> = K extends 'dtype' | 'storage' ? Dtype : K extends 'arithmetic' ? Arithmetic : number
+type AttrValue<K> = K extends 'dtype' | 'storage' ? Dtype : K extends 'arithmetic' ? Arithmetic : K extends 'linear_arithmetic' ? LinearArithmetic : number
 export type AttrsOf<N extends OpName> = { [K in keyof (typeof OPS)[N]['attrs']]: AttrValue<(typeof OPS)[N]['attrs'][K]> }
 export type Attrs = Readonly<Record<string, number | string>>
 

@@ -1,5 +1,5 @@
 /** How gradients flow through each op, as more ops. A table over all op names: an op without an answer does not compile. */
-import { FLOATS, type OpName } from '@cairn-tune/ops'
+import { FLOATS, LINEAR_ARITHMETICS, isScaled, type LinearArithmetic, type OpName } from '@cairn-tune/ops'
 import type { Step, Tensor } from './program.ts'
 import type { Recorder } from './record.ts'
 
@@ -28,17 +28,30 @@ export type Backward = (flow: Flow) => Result
 
 const number = (step: Step, name: string) => Number(step.attrs[name])
 
-/** A matmul's gradients are matmuls; they add what an activation has so far in their epilogue. Weights get f32 gradients. */
+const arithmeticOf = (step: Step): LinearArithmetic => LINEAR_ARITHMETICS.find(name => name === step.attrs.arithmetic) ?? 'f32'
+
+/**
+ * A matmul's gradients are matmuls; they add what an activation has so far in their epilogue. Weights get f32 gradients. Where the forward pass rounded
+ * a to a small format, the gradient is rounded to one too, by its own largest magnitude (current scaling).
+ */
 function matmulGrads(flow: Flow, a: string, b: string): Required<Result> {
   const { g, step, input, grad, isWanted, soFar } = flow
-  const arithmetic = step.attrs.arithmetic === 'bf16' ? 'bf16' : 'f32'
+  const chosen = arithmeticOf(step)
+  const isRounded = a === 'a' && isScaled(chosen)
+  const arithmetic = chosen === 'f32' ? 'f32' : 'bf16'
   const alpha = number(step, 'alpha')
   const dy = grad('y')
   const { dtype } = input(a)
   if (isWanted(a) && dtype !== 'f32' && dtype !== 'bf16') throw new Error(`[${step.op}] ${a} is ${dtype} and has no gradient`)
   if (isWanted(b) && !FLOATS.includes(input(b).dtype)) throw new Error(`[${step.op}] ${b} is stored as ${input(b).dtype}, which cannot be trained`)
+  if (isWanted(b) && isRounded) throw new Error(`[${step.op}] ${b} is multiplied in ${chosen}, which is for frozen weights`)
+  // Every use of the random numbers of a step has its own stream: its place in the program as it was recorded.
+  const toInput = () => g.matmul_nn(
+    { a: dy, b: input(b), addend: soFar(a), ...(isRounded ? { a_amax: g.amax({ x: dy }, {}).y, random: step.inputs.random } : {}) },
+    { alpha, arithmetic: isRounded ? chosen : arithmetic, stream: isRounded ? g.steps.length : 0, dtype: dtype === 'bf16' ? 'bf16' : 'f32' },
+  ).y
   return {
-    summed: { [a]: isWanted(a) ? g.matmul_nn({ a: dy, b: input(b), addend: soFar(a) }, { alpha, arithmetic, dtype: dtype === 'bf16' ? 'bf16' : 'f32' }).y : undefined },
+    summed: { [a]: isWanted(a) ? toInput() : undefined },
     parts: { [b]: isWanted(b) ? g.matmul_tn({ a: dy, b: input(a) }, { alpha, arithmetic, dtype: 'f32' }).y : undefined },
   }
 }
@@ -116,6 +129,10 @@ export const BACKWARD: { readonly [N in OpName]: Backward } = {
   attention_grad: none,
   quantize: none,
   dequantize: none,
+  amax: none,
+  delayed_amax: none,
+  observe_amax: none,
+  roll_amax: none,
   accumulate: none,
   sum_squares: none,
   clip_factor: none,

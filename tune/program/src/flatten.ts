@@ -1,5 +1,5 @@
 /** A program in the flat form that native code reads; tune/native/src/engine.ts describes it. */
-import { ARITHMETICS, DTYPES, DTYPE_NAMES, OP_NAMES, specOf, type Dtype } from '@cairn-tune/ops'
+import { DTYPES, DTYPE_NAMES, LINEAR_ARITHMETICS, OP_NAMES, specOf, type Dtype } from '@cairn-tune/ops'
 import { FLAT_VERSION, type FlatProgram } from '@cairn-tune/native'
 import type { Program, Step, Tensor } from './program.ts'
 
@@ -31,7 +31,7 @@ function attrNumbers({ op, attrs }: Step): number[] {
   return Object.entries(specOf(op).attrs).map(([name, kind]) => {
     const value = attrs[name]
     if (kind === 'dtype' || kind === 'storage') return DTYPES[DTYPE_NAMES.find(dtype => dtype === value) ?? ('f32' satisfies Dtype)].code
-    if (kind === 'arithmetic') return ARITHMETICS.findIndex(arithmetic => arithmetic === value)
+    if (kind === 'arithmetic' || kind === 'linear_arithmetic') return LINEAR_ARITHMETICS.findIndex(arithmetic => arithmetic === value)
     return Number(value)
   })
 }

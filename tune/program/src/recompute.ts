@@ -6,6 +6,9 @@ import type { OpName } from '@cairn-tune/ops'
 import { inputTensors, outputTensors, type Program, type Step, type Tensor } from './program.ts'
 import { planMemory, type Plan } from './plan.ts'
 
+/** Ops whose outputs are a number that cost a whole pass: never made again. */
+const keptOps: readonly OpName[] = ['amax', 'delayed_amax', 'observe_amax']
+
 /** Ops that cost little next to the matmuls between them: their outputs are the first to go. */
 const cheapOps: readonly OpName[] = ['rms_norm', 'qk_norm_rope', 'swiglu', 'add', 'cast', 'scale']
 
@@ -27,7 +30,7 @@ export function recompute(program: Program, policy: Policy): Program {
 
   const isDropped = (tensor: Tensor): boolean => {
     const step = producers.get(tensor)
-    if (!step?.block || step.phase === 'backward' || kept.has(tensor)) return false
+    if (!step?.block || step.phase === 'backward' || kept.has(tensor) || keptOps.includes(step.op)) return false
     return policy.whole.has(step.block) || (policy.cheap.has(step.block) && cheapOps.includes(step.op))
   }
 

@@ -61,7 +61,7 @@ function* matmuls(dtype: Dtype): Generator<Case> {
     const b2 = (shape: number[]) => (r ? noise('f32', shape, 11) : undefined)
     const roundB2 = (shape: number[]) => (dtype === 'bf16' && r ? noise('bf16', shape, 11) : b2(shape))
     yield { op: 'matmul_nt', name, inputs: { a: noise(dtype, [m, k], 7), b: noise(dtype, [n, k], 8), a2, b2: roundB2([n, r]), addend }, attrs, dtype }
-    yield { op: 'matmul_nn', name, inputs: { a: noise(dtype, [m, k], 7), b: noise(dtype, [k, n], 8), a2, b2: roundB2([r, n]), addend }, attrs, dtype }
+    yield { op: 'matmul_nn', name, inputs: { a: noise(dtype, [m, k], 7), b: noise(dtype, [k, n], 8), a2, b2: roundB2([r, n]), addend }, attrs: { ...attrs, stream: 0 }, dtype }
     yield { op: 'matmul_tn', name, inputs: { a: noise(dtype, [k, m], 7), b: noise(dtype, [k, n], 8), addend }, attrs, dtype }
   }
 }
@@ -69,10 +69,41 @@ function* matmuls(dtype: Dtype): Generator<Case> {
 /** Stored weights in f32 arithmetic: the only error left is that of the sums. */
 function* storedMatmuls(): Generator<Case> {
   const attrs = { alpha: 1, arithmetic: 'f32', dtype: 'f32' }
-  for (const stored of ['fp8_tiles', 'nvfp4', 'mxfp4', 'nf4', 'bf16'] as const) {
+  for (const stored of ['fp8_tiles', 'fp8_tensor', 'nvfp4', 'mxfp4', 'nf4', 'bf16'] as const) {
     yield { op: 'matmul_nt', name: `${stored} 33×51×192`, inputs: { a: noise('f32', [33, 192], 12), b: noise(stored, [51, 192], 13) }, attrs, dtype: 'f32' }
-    yield { op: 'matmul_nn', name: `${stored} 33×192×51`, inputs: { a: noise('f32', [33, 51], 14), b: noise(stored, [51, 192], 15) }, attrs, dtype: 'f32' }
+    yield { op: 'matmul_nn', name: `${stored} 33×192×51`, inputs: { a: noise('f32', [33, 51], 14), b: noise(stored, [51, 192], 15) }, attrs: { ...attrs, stream: 0 }, dtype: 'f32' }
   }
+}
+
+/** Operands that lie on a small grid are exact in bf16, so these leave the error of f32 sums, whatever rounding does. */
+function* roundedMatmuls(): Generator<Case> {
+  const random = tensor('i32', [3], [7, 11, 5])
+  for (const [arithmetic, stored] of [['fp8_hybrid', 'fp8_tensor'], ['nvfp4', 'nvfp4'], ['fp8_hybrid', 'nvfp4']] as const) {
+    for (const [m, n, k, r] of [[33, 96, 112, 0], [9, 48, 1040, 3], [130, 64, 2080, 16], [5, 16, 16_992, 4]] as const) {
+      const addend = r ? noise('bf16', [m, n], 50) : undefined
+      const a2 = r ? noise('bf16', [m, r], 51) : undefined
+      const pair = (shape: number[]) => (r ? noise('bf16', shape, 52) : undefined)
+      const attrs = { alpha: 0.5, arithmetic, dtype: 'f32' }
+      const [a, da] = [noise('bf16', [m, k], 53, 3), noise('bf16', [m, n], 54, 1e-3)]
+      const name = `${arithmetic} ${stored} ${m}×${n}×${k}${r ? `+${r}` : ''}`
+      yield { op: 'matmul_nt', name, inputs: { a, b: noise(stored, [n, k], 55), a2, b2: pair([n, r]), addend, a_amax: tensor('f32', [1], [2.5]) }, attrs, dtype: 'f32' }
+      const back = { a: da, b: noise(stored, [n, k], 56), a2, b2: pair([r, k]), addend: r ? noise('f32', [m, k], 57) : undefined, a_amax: tensor('f32', [1], [1e-3]) }
+      yield { op: 'matmul_nn', name, inputs: back, attrs: { ...attrs, stream: 9 }, dtype: 'f32' }
+      if (arithmetic === 'nvfp4') yield { op: 'matmul_nn', name: `${name}, at random`, inputs: { ...back, random }, attrs: { ...attrs, stream: 9 }, dtype: 'f32' }
+    }
+  }
+}
+
+function* scales(dtype: Dtype): Generator<Case> {
+  const history = tensor('f32', [5], [0.5, 3, 1, 4, 2])
+  const amax = tensor('f32', [1], [0.75])
+  yield { op: 'amax', name: 'long', inputs: { x: noise(dtype, [50_001], 60) }, attrs: {}, dtype: 'f32' }
+  yield { op: 'delayed_amax', name: 'with a past', inputs: { history, amax }, attrs: {}, dtype: 'f32' }
+  yield { op: 'delayed_amax', name: 'in the first step', inputs: { history: tensor('f32', [5], [9, 0, 0, 0, 0]), amax }, attrs: {}, dtype: 'f32' }
+  yield { op: 'observe_amax', name: 'larger', inputs: { history, amax }, attrs: {}, dtype: 'f32' }
+  yield { op: 'observe_amax', name: 'smaller', inputs: { history, amax: tensor('f32', [1], [0.25]) }, attrs: {}, dtype: 'f32' }
+  yield { op: 'roll_amax', name: 'by one', inputs: { history }, attrs: {}, dtype: 'f32' }
+  yield { op: 'roll_amax', name: 'not finite', inputs: { history: tensor('f32', [5], [Infinity, 3, 1, 4, 2]) }, attrs: {}, dtype: 'f32' }
 }
 
 function* attentions(dtype: Dtype): Generator<Case> {
@@ -173,8 +204,9 @@ function* samples(): Generator<Case> {
 }
 
 export const CASES: Case[] = [
-  ...floats.flatMap(dtype => [...norms(dtype), ...ropes(dtype), ...matmuls(dtype), ...attentions(dtype), ...losses(dtype), ...elementwise(dtype), ...paged(dtype), ...loras(dtype)]),
+  ...floats.flatMap(dtype => [...norms(dtype), ...ropes(dtype), ...matmuls(dtype), ...attentions(dtype), ...losses(dtype), ...elementwise(dtype), ...paged(dtype), ...loras(dtype), ...scales(dtype)]),
   ...storedMatmuls(),
+  ...roundedMatmuls(),
   ...optimizer(),
   ...samples(),
 ]

@@ -1,13 +1,16 @@
 /** The bound on the workspace: what an estimate counts before anything runs is what kernels then ask for. */
 import { expect, test } from 'vitest'
-import { createEngine } from '@cairn-tune/native'
+import { createEngine, loadAddon } from '@cairn-tune/native'
 import { createRecorder, prepare, workspaceBytes } from '@cairn-tune/program'
 import { CASES } from './cases.ts'
 import { runNative } from './one-op.ts'
 import { recordToy } from './toy.ts'
 
-/** Attention's rooms depend on where documents end, which shapes do not say: the bound is that of the worst. */
-const isExact = (op: string) => !op.startsWith('attention')
+// Here and not in a test: on a fresh clone the kernels are compiled first, which takes longer than tests may.
+await loadAddon()
+
+/** What these need depends on what is in their inputs, as on where documents end: the bound is that of the worst. */
+const needsData = ['attention', 'attention_grad', 'paged_attention', 'paged_write', 'gather_rows', 'lora_delta', 'sample']
 
 test('on one thread every op takes the bytes that were foretold', async () => {
   for (const one of CASES) {
@@ -18,7 +21,7 @@ test('on one thread every op takes the bytes that were foretold', async () => {
     await runNative(engine, one.op, one.inputs, one.attrs)
     const taken = engine.workspaceBytes()
     expect(taken, `${one.op} ${one.name}`).toBeLessThanOrEqual(foretold)
-    if (isExact(one.op)) expect(foretold, `${one.op} ${one.dtype} ${one.name}`).toBe(taken)
+    if (!needsData.includes(one.op)) expect(foretold, `${one.op} ${one.dtype} ${one.name}`).toBe(taken)
   }
 })
 

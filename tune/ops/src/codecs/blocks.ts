@@ -59,6 +59,7 @@ const quantizers: Record<Dtype, (values: Float32Array, parts: Parts, shape: Shap
   i32: (values, parts) => new Int32Array(part(parts, 'values').buffer).set(values),
   bf16: (values, parts) => new Uint16Array(part(parts, 'values').buffer).set(values.map(encodeBf16)),
   fp8_tiles: quantizeFp8Tiles,
+  fp8_tensor: quantizeFp8Tensor,
   nvfp4: quantizeNvfp4,
   mxfp4: quantizeMxfp4,
   nf4: quantizeNf4,
@@ -80,6 +81,13 @@ function quantizeFp8Tiles(values: Float32Array, parts: Parts, [n = 0, k = 0]: Sh
       }
     }
   }
+}
+
+function quantizeFp8Tensor(values: Float32Array, parts: Parts): void {
+  const most = maxAbs(values, 0, values.length)
+  const inverse = f(E4M3_MAX / Math.max(most, f(1e-10)))
+  floats(part(parts, 'scale'))[0] = f(most / E4M3_MAX)
+  part(parts, 'codes').set(values.map(value => encodeMinifloat('e4m3', f(value * inverse))))
 }
 
 function quantizeNvfp4(values: Float32Array, parts: Parts): void {
@@ -142,6 +150,10 @@ function decoder(parts: Parts, dtype: Dtype, [, k = 1]: Shape): (_: unknown, ind
       const tiles = Math.ceil(k / FP8_TILE)
       const scale = (i: number) => floats(scales)[Math.floor(Math.floor(i / k) / FP8_TILE) * tiles + Math.floor((i % k) / FP8_TILE)] ?? 0
       return (_, i) => f(decodeMinifloat('e4m3', codes[i] ?? 0) * scale(i))
+    }
+    case 'fp8_tensor': {
+      const scale = floats(part(parts, 'scale'))[0] ?? 0
+      return (_, i) => f(decodeMinifloat('e4m3', codes[i] ?? 0) * scale)
     }
     case 'nvfp4': {
       const tensorScale = floats(part(parts, 'tensor_scale'))[0] ?? 0

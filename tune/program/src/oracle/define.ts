@@ -22,6 +22,8 @@ const adamw: Define = (inputs, attrs) => {
   return { p_next: fill(p.length, i => at(p, i) * (1 - rate * number(attrs, 'weight_decay')) - rate * update(i)), m_next: mNext, v_next: vNext }
 }
 
+const largest = (values: Float64Array) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
+
 const clipFactor: Define = (inputs, attrs) => {
   const count = at(get(inputs, 'count').values, 0)
   const norm = Math.sqrt(at(get(inputs, 'sum_squares').values, 0)) / count
@@ -56,6 +58,10 @@ export const DEFINE: { readonly [N in OpName]: Define } = {
   // The oracle knows no storage: what quantising loses is tested on bytes.
   quantize: identity,
   dequantize: identity,
+  amax: inputs => ({ y: Float64Array.of(largest(get(inputs, 'x').values)) }),
+  delayed_amax: inputs => ({ y: Float64Array.of(largest(get(inputs, 'history').values.subarray(1)) || at(get(inputs, 'amax').values, 0)) }),
+  observe_amax: inputs => ({ y: get(inputs, 'history').values.map((value, i) => (i === 0 ? Math.max(value, at(get(inputs, 'amax').values, 0)) : value)) }),
+  roll_amax: inputs => ({ y: get(inputs, 'history').values.map((_, i, all) => (i === 0 || (i === 1 && !Number.isFinite(at(all, 0))) ? 0 : at(all, i - 1))) }),
   accumulate: elementwise((a, b) => a + b, 'total', 'x'),
   sum_squares: inputs => ({ y: Float64Array.of(get(inputs, 'x').values.reduce((sum, value) => sum + value * value, 0)) }),
   clip_factor: clipFactor,

@@ -1,4 +1,6 @@
 /** Meaning of the ops of a layer, in float64. */
+import type { Attrs } from '@cairn-tune/ops'
+import { keyOf, roundByBlocks, roundByTensor } from './rounding.ts'
 import { at, fill, get, multiply, number, sizes, zeros, type Define, type Inputs, type Matrix } from './matrix.ts'
 
 export const embed: Define = inputs => {
@@ -63,8 +65,18 @@ export const rmsNormWeightGrad: Define = inputs => {
   return { dweight: weightGrad(get(inputs, 'dy').values, get(inputs, 'x').values, get(inputs, 'rstd').values, columns) }
 }
 
+/** The left operand as the arithmetic rounds it; f32 and bf16 are left to the tolerance of what is compared. */
+function roundedLeft(inputs: Inputs, attrs: Attrs): Matrix {
+  const a = get(inputs, 'a')
+  const amax = inputs.a_amax ? at(inputs.a_amax.values, 0) : 0
+  const isGradient = attrs.stream !== undefined
+  if (attrs.arithmetic === 'fp8_hybrid') return roundByTensor(a, isGradient ? 'e5m2' : 'e4m3', amax)
+  if (attrs.arithmetic === 'nvfp4') return roundByBlocks(a, amax, isGradient && inputs.random ? keyOf(inputs.random, number(attrs, 'stream')) : undefined)
+  return a
+}
+
 const matmul = (turned: { a?: boolean; b?: boolean }): Define => (inputs, attrs) => {
-  const first = multiply(get(inputs, 'a'), get(inputs, 'b'), turned).values
+  const first = multiply(roundedLeft(inputs, attrs), get(inputs, 'b'), turned).values
   const second = inputs.a2 && inputs.b2 ? multiply(inputs.a2, inputs.b2, turned).values : undefined
   return { y: fill(first.length, i => number(attrs, 'alpha') * (at(first, i) + (second ? at(second, i) : 0)) + (inputs.addend ? at(inputs.addend.values, i) : 0)) }
 }
