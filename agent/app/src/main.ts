@@ -45,7 +45,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   parts.defer(() => scripted.close())
   const models = createModels(config.models, env, scripted.urls)
   parts.defer(() => models.close())
-  const redact = createRedactor([...models.secrets, ...secretsOfServers(config, env)])
+  const secrets = [...models.secrets, ...secretsOfServers(config, env)]
+  const redact = createRedactor(secrets)
   const log = options.createLog(redact)
 
   const opened = await openSqliteStore({ dir: dataDir, redact }).catch((error: unknown) => {
@@ -76,7 +77,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const skillsDir = config.skills === undefined ? undefined : resolve(options.configDir, config.skills)
   if (skillsDir !== undefined) await announceSkills(skillsDir, log)
   const harness = startHarness({
-    store, models, config, dataDir, ...(skillsDir === undefined ? {} : { skillsDir }), workerId: `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`, newId: randomUUID,
+    store, models, secrets, config, dataDir, ...(skillsDir === undefined ? {} : { skillsDir }), workerId: `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`, newId: randomUUID,
     // Read anew for every turn: servers come and go.
     get tools() { return [...tools, ...mcp.tools()] },
     log: (level, message, fields) => log[level](message, fields),

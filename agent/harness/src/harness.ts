@@ -4,7 +4,7 @@
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Claim, LogStore } from '@cairn/log'
+import { type Claim, createHoldBack, type LogStore } from '@cairn/log'
 import { asError, type Config, GovernanceConfig } from '@cairn/protocol'
 import { setUpAgent } from './agent.ts'
 import { type Clock, every, systemClock } from './clock.ts'
@@ -28,6 +28,8 @@ import { actOn } from './wake.ts'
 export type HarnessOptions = {
   store: LogStore
   models: Models
+  /** Values beside those of the models that the store's redactor takes out: none may be written in halves. */
+  secrets?: readonly string[]
   /** The built-in tools and those of MCP servers. */
   tools: readonly Tool[]
   config: Config
@@ -61,6 +63,7 @@ export function startHarness(options: HarnessOptions): Harness {
   const { store, config, workerId, log, clock = systemClock, random = Math.random } = options
   const { limits } = config
   const ttlMs = limits.lease_s * 1000
+  const settled = createHoldBack([...options.models.secrets, ...(options.secrets ?? [])])
   const runs = new Map<string, Run>()
   const leases = new Set<Lease>()
   /** Folds of sessions that were here lately, oldest first: their next turn reads only what is new. */
@@ -165,7 +168,7 @@ export function startHarness(options: HarnessOptions): Harness {
       store, log: sessionLog, lease, clock, config, limits, setup, models: options.models, skills,
       tools: [...tools, ...expertTools({ config, setup, tools, models: options.models, clock, random, report })],
       workspace: makeFolder(options.dataDir, 'workspaces', lease.session_id), checkpoints: makeFolder(options.dataDir, 'checkpoints', lease.session_id),
-      written: new Map(), worker_id: workerId, newId: options.newId, random, draining: () => state.draining, report,
+      written: new Map(), settled, worker_id: workerId, newId: options.newId, random, draining: () => state.draining, report,
       onAnswer: onceAnswered(sessionLog, setup.title_model, report),
     }
   }

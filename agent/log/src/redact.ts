@@ -10,7 +10,7 @@ export const REDACTED = '[REDACTED]'
 const SHORTEST_KNOWN = 6
 
 // A secret may follow anything but a character of its own alphabet, or an escape such as \n of a JSON text within the text.
-const START = String.raw`(?<![A-Za-z0-9_-](?<!\\[nrtbf]))`
+export const START = String.raw`(?<![A-Za-z0-9_-](?<!\\[nrtbf]))`
 const SHAPES = [
   String.raw`-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`,
   `${START}cairn_sk_[A-Za-z0-9_-]{16,}`,
@@ -34,7 +34,8 @@ const SUSPECT = /PRIVATE KEY-----|sk-|k_live_|k_test_|cairn_sk_|gh[pousr]_|githu
 const BASE64 = /^[A-Za-z0-9+/\s]{4096,}={0,2}$/
 
 const escapeRegExp = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)
-const encode = (text: string): string => JSON.stringify(text).slice(1, -1)
+/** As a text looks inside a JSON string. */
+export const encodeInJson = (text: string): string => JSON.stringify(text).slice(1, -1)
 
 /** Applies `change` to each string literal of a JSON text. By hand: a regular expression runs out of stack on a megabyte of escapes. */
 function mapLiterals(json: string, change: (literal: string) => string): string {
@@ -60,9 +61,9 @@ function isEscaped(json: string, at: number): boolean {
 export function createRedactor(known: readonly string[] = []): (json: string) => string {
   const values = [...new Set(known)].filter(value => value.length >= SHORTEST_KNOWN).toSorted((a, b) => b.length - a.length)
   // Each also as it looks inside JSON that is quoted in a string, as tool results are.
-  const forms = [...new Set(values.flatMap(value => [value, encode(value)]))]
+  const forms = [...new Set(values.flatMap(value => [value, encodeInJson(value)]))]
   const exact = forms.length === 0 ? null : new RegExp(forms.map(escapeRegExp).join('|'), 'g')
-  const inJson = forms.length === 0 ? null : new RegExp(forms.map(form => escapeRegExp(encode(form))).join('|'))
+  const inJson = forms.length === 0 ? null : new RegExp(forms.map(form => escapeRegExp(encodeInJson(form))).join('|'))
 
   function redactText(text: string): string {
     const withoutKnown = exact === null ? text : text.replace(exact, REDACTED)

@@ -103,7 +103,7 @@ async function stream(turn: TurnContext, served: ResolvedModel, place: Place, ru
   const { log, clock, limits, lease } = turn
   const cut = new AbortController()
   const fail = (error: unknown): void => cut.abort(error)
-  const deltas = writeDeltas({ place, coalesceMs: limits.delta_coalesce_ms, clock, emit: log.emit, onFailure: fail })
+  const deltas = writeDeltas({ place, coalesceMs: limits.delta_coalesce_ms, clock, settled: turn.settled, emit: log.emit, onFailure: fail })
   const staleMs = 1000 * (served.reasoning ? limits.llm_stale_reasoning_s : limits.llm_stale_s)
   let beats: Promise<void> = Promise.resolve()
   const watch = watchSilence({

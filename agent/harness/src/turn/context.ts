@@ -26,6 +26,8 @@ export type TurnContext = {
   checkpoints: string
   /** Arguments as the model wrote them, by call: the log has them with secrets taken out. Lost with the worker, as it should be. */
   written: Map<string, string>
+  /** Up to which index a text that still grows may be written: what follows may be the beginning of a secret. */
+  settled: (text: string) => number
   worker_id: string
   newId: () => string
   /** In [0, 1); the jitter of retries. */

@@ -1,5 +1,6 @@
 import type { EventDraft } from '@cairn/protocol'
 import { expect, test } from 'vitest'
+import { createHoldBack } from '@cairn/log'
 import { writeDeltas } from './deltas.ts'
 
 function writing(emit?: (events: readonly EventDraft[]) => Promise<void>) {
@@ -7,7 +8,7 @@ function writing(emit?: (events: readonly EventDraft[]) => Promise<void>) {
   const commits: unknown[][] = []
   const failures: unknown[] = []
   const deltas = writeDeltas({
-    place: { turn_id: 't', iteration_index: 0 }, coalesceMs: 40, onFailure: error => failures.push(error),
+    place: { turn_id: 't', iteration_index: 0 }, coalesceMs: 40, settled: createHoldBack(), onFailure: error => failures.push(error),
     clock: { now: () => 0, after: (_, run) => { timers.add(run); return () => void timers.delete(run) } },
     emit: async events => {
       commits.push(events.map(event => { const { turn_id: _turn, iteration_index: _index, ...rest } = event.data as Record<string, unknown>; return rest }))
@@ -73,8 +74,18 @@ test('the end hands over what is left for the commit of the response, and takes 
 
 test('a commit that fails ends the call', async () => {
   const { deltas, failures, tick } = writing(() => Promise.reject(new Error('disk full')))
-  deltas.push('content', 'x')
+  deltas.push('content', 'word')
   await tick()
   expect(failures).toEqual([new Error('disk full')])
   await expect(deltas.finish()).rejects.toThrow('disk full')
+})
+
+test('what may be the beginning of a secret waits for what follows, and is written at the end in any case', async () => {
+  const { deltas, commits, tick } = writing()
+  for (const text of ['the key is s', 'k-abcdef', 'ghijklmnop', 'qrst and', ' the rest, sk-']) {
+    deltas.push('content', text)
+    await tick()
+  }
+  expect(commits).toEqual([[{ content: 'the key is ' }], [{ content: 'sk-abcdefghijklmnopqrst and' }], [{ content: ' the rest, ' }]])
+  expect((await deltas.finish()).map(({ data }) => data)).toMatchObject([{ content: 'sk-' }])
 })

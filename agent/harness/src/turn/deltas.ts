@@ -1,6 +1,7 @@
 /**
  * Coalesces the chunks of an answer into llm.delta events (design section 2): one commit every `delta_coalesce_ms` or
- * 1 KiB, and never two at once, so a slow disk makes bigger chunks and not a queue.
+ * 1 KiB, and never two at once, so a slow disk makes bigger chunks and not a queue. What may be the beginning of a secret
+ * waits for what follows it: the redactor sees one chunk at a time and would know neither half.
  */
 import type { EventDraft } from '@cairn/protocol'
 import type { Clock } from '../clock.ts'
@@ -18,10 +19,12 @@ export type DeltaWriter = {
   finish(): Promise<EventDraft[]>
 }
 
-export type DeltaOptions = { place: Place; coalesceMs: number; clock: Clock; emit: (events: readonly EventDraft[]) => Promise<void>; onFailure: (error: unknown) => void }
+export type DeltaOptions = { place: Place; coalesceMs: number; clock: Clock; /** See createHoldBack. */ settled: (text: string) => number; emit: (events: readonly EventDraft[]) => Promise<void>; onFailure: (error: unknown) => void }
 
-export function writeDeltas({ place, coalesceMs, clock, emit, onFailure }: DeltaOptions): DeltaWriter {
+export function writeDeltas({ place, coalesceMs, clock, settled, emit, onFailure }: DeltaOptions): DeltaWriter {
   let pieces: Piece[] = []
+  /** The end of what each kind has said so far, held back. */
+  const held = { content: '', reasoning: '' }
   let size = 0
   let cancelTimer: (() => void) | null = null
   let writing: Promise<void> = Promise.resolve()
@@ -30,20 +33,29 @@ export function writeDeltas({ place, coalesceMs, clock, emit, onFailure }: Delta
   let failure: { error: unknown } | null = null
   let finished = false
 
+  /** What may be shown; at the end of the answer, all of it. */
   function take(): EventDraft[] {
     cancelTimer?.()
     cancelTimer = null
-    const drafts = pieces.map(({ kind, text }) => llmDelta({ [kind]: text, ...place }))
+    const ready = pieces.map(({ kind, text }) => {
+      const whole = held[kind] + text
+      const end = finished ? whole.length : settled(whole)
+      held[kind] = whole.slice(end)
+      return { kind, text: whole.slice(0, end) }
+    })
+    if (finished) for (const kind of ['reasoning', 'content'] as const) ready.push({ kind, text: held[kind] })
     pieces = []
     size = 0
-    return drafts
+    return ready.filter(({ text }) => text !== '').map(({ kind, text }) => llmDelta({ [kind]: text, ...place }))
   }
 
   function flush(): void {
     if (busy || finished || pieces.length === 0) return
+    const drafts = take()
+    if (drafts.length === 0) return
     busy = true
     shown = true
-    writing = emit(take()).catch((error: unknown) => {
+    writing = emit(drafts).catch((error: unknown) => {
       failure = { error }
       onFailure(error)
     }).finally(() => {

@@ -32,3 +32,15 @@ test('a call whose secret was lost with its worker is not made with something el
   expect(events.find(event => event.type === 'tool.result')?.data).toMatchObject({ elapsed_ms: 0, content: expect.stringContaining('make the call again') })
   expect(checkHistory(events, { settled: true })).toEqual([])
 })
+
+test('a secret that the model streams letter by letter is in no chunk and in no two of them together', async () => {
+  await using stage = await setStage({ scenario: { pace_ms: 2, chunk_chars: 3, rules: [{ answer: say(`The key is ${secret}, as you asked. ${'And so on. '.repeat(10)}`) }] } })
+  stage.start()
+  await stage.send('go')
+  await stage.next('session.complete')
+  const deltas = (await stage.events()).filter(event => event.type === 'llm.delta')
+  const streamed = deltas.map(({ data }) => data.content ?? '').join('')
+  expect(deltas.length).toBeGreaterThan(3)
+  expect(streamed).not.toContain(secret.slice(3, 19))
+  expect(streamed).toBe(`The key is ${REDACTED}, as you asked. ${'And so on. '.repeat(10)}`)
+})
