@@ -3,7 +3,10 @@
  * folds the stream with it. Folding is by batch: a batch copies what it changes once, so a long log stays linear.
  */
 import type { Answer, Attachment, EventId, EventOf, EventType, Image, Question, SessionEvent, SessionStatus, Todo } from '@cairn/protocol'
+import { type ExpertRun, foldExperts } from './experts.ts'
 import { foldGoal, type GoalState } from './goal.ts'
+import { isReviewWake } from './review.ts'
+import { foldSaga, type SagaState } from './saga.ts'
 
 export type ToolStatus = 'asked' | 'running' | 'waiting' | 'done' | 'failed' | 'refused'
 
@@ -23,6 +26,9 @@ export type SessionView = {
   readonly items: readonly ChatItem[]
   readonly plan: readonly Todo[]
   readonly goal: GoalState
+  /** The running saga, or the last one. */
+  readonly saga: SagaState
+  readonly experts: readonly ExpertRun[]
   readonly status: SessionStatus
   readonly title: string | null
   /** A worker is in a turn right now, as far as the log tells. */
@@ -39,7 +45,7 @@ export type SessionView = {
 }
 
 export const emptySessionView: SessionView = {
-  items: [], plan: [], goal: null, status: 'active', title: null, running: false, last_id: 0, message_count: 0, tool_call_count: 0,
+  items: [], plan: [], goal: null, saga: null, experts: [], status: 'active', title: null, running: false, last_id: 0, message_count: 0, tool_call_count: 0,
   input_tokens: 0, output_tokens: 0, cost_usd: 0, unpriced_models: [], context_tokens: 0, context_window: 0,
 }
 
@@ -52,6 +58,8 @@ export function foldSessionView(view: SessionView, events: readonly SessionEvent
     if (event.id <= draft.last_id) continue
     fold(draft, event)
     draft.goal = foldGoal(draft.goal, event)
+    draft.saga = foldSaga(draft.saga, event)
+    draft.experts = foldExperts(draft.experts, event)
     draft.last_id = event.id
   }
   return draft
@@ -70,7 +78,11 @@ function fold(view: Draft, event: SessionEvent): void {
       view.items.push({ kind: 'user', ...at, content, attachments, images, synthetic })
       return
     }
-    case 'harness.wake': case 'llm.request': case 'span.outcome_evaluation_start': view.running = true; return
+    case 'harness.wake':
+      // The background review is no turn.
+      if (!isReviewWake(event)) view.running = true
+      return
+    case 'llm.request': case 'span.outcome_evaluation_start': view.running = true; return
     case 'llm.delta': return stream(view, event)
     case 'llm.thinking': {
       const answer = answerOf(view, event, at)
@@ -129,11 +141,17 @@ function fold(view: Draft, event: SessionEvent): void {
       return
     }
     case 'session.title_updated': view.title = event.data.title; return
+    case 'inbox.task_complete': return count(view, event.data)
     case 'advisor.result': case 'expert.result': case 'expert.failure': case 'span.outcome_evaluation_end': case 'context.compact':
       count(view, event.data)
       if (event.type === 'advisor.result' && event.data.content !== '') notice(view, event, 'info', `Advice from ${event.data.model}: ${event.data.content}`)
       if (event.type === 'context.compact') notice(view, event, 'info', event.data.strategy === 'clear' ? 'Conversation cleared.' : `Context compacted: ${event.data.original_message_count} messages became ${event.data.compressed_message_count}.`)
       return
+    case 'saga.compensate': {
+      const failed = event.data.failed_steps?.length ?? 0
+      const undone = event.data.steps_rolled_back.length
+      return notice(view, event, failed > 0 ? 'error' : 'warning', `Rolled back: ${undone} ${undone === 1 ? 'step' : 'steps'} undone${failed > 0 ? `, ${failed} could not be: somebody has to look` : ''}.`)
+    }
     case 'session.pause': ended(view, 'paused'); return notice(view, event, 'info', 'Paused.')
     case 'session.resume': view.status = 'active'; return
     case 'session.complete':

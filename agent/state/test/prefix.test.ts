@@ -5,13 +5,14 @@
 import { expect, test } from 'vitest'
 import fc from 'fast-check'
 import { EVALUATION_RESULTS, type EventType, type SessionEvent } from '@cairn/protocol'
-import { emptyConversation, emptySessionView, emptyTurn, foldAdvice, foldConversation, foldGoal, foldProgress, noAdvice, noProgress, foldSessionView, foldTurn, type GoalState } from '@cairn/state'
+import { emptyConversation, emptySessionView, emptyTurn, foldAdvice, foldConversation, foldGoal, foldSaga, foldProgress, noAdvice, noProgress, foldSessionView, foldTurn, type GoalState } from '@cairn/state'
 
 const id = fc.constantFrom('c1', 'c2', 'c3')
 const count = fc.nat({ max: 50 })
 const outcome = { outcome_id: fc.constantFrom('o1', 'o2') }
 const usage = { input_tokens: count, output_tokens: count }
 const turn = { turn_id: fc.constantFrom('t1', 't2'), iteration_index: fc.nat({ max: 3 }) }
+const step = { saga_id: id, step_id: id, tool_name: fc.constant('write_file'), timestamp: count }
 const toolCalls = fc.uniqueArray(id, { maxLength: 3 }).map(ids => ids.map(call => ({ id: call, type: 'function', function: { name: 'read_file', arguments: '{}' } })))
 
 const PAYLOADS: Partial<Record<EventType, fc.Arbitrary<unknown>>> = {
@@ -48,13 +49,22 @@ const PAYLOADS: Partial<Record<EventType, fc.Arbitrary<unknown>>> = {
   'advisor.failure': fc.record({ model: fc.constant('m'), category: fc.constant('review'), error: fc.string() }),
   'inbox.progress_checkin': fc.constant({ progress_summary: 'p', iterations: 2, last_tool: null, elapsed_seconds: 3 }),
   'inbox.action_required': fc.constant({ title: 't', instructions: 'i', context: '', action_type: 'login', target: null, reason: 'r' }),
+  'saga.start': fc.record({ saga_id: id, session_id: fc.constant('s'), timestamp: count }),
+  'saga.step_begin': fc.record({ ...step, state: fc.constantFrom('executing', 'compensating') }), 'saga.step_committed': fc.record({ ...step, state: fc.constantFrom('committed', 'compensated') }),
+  'saga.step_failed': fc.record({ ...step, state: fc.constantFrom('failed', 'compensation_failed', 'unheard of') }),
+  'saga.compensate': fc.record({ saga_id: id, steps_rolled_back: fc.array(id), reason: fc.constant('paused'), timestamp: count, told: fc.string() }, { requiredKeys: ['saga_id', 'steps_rolled_back', 'reason', 'timestamp'] }),
+  'saga.complete': fc.record({ saga_id: id, status: fc.constantFrom('committed', 'compensated', 'escalated'), steps_executed: count, timestamp: count }),
+  'expert.delegation': fc.record({ expert: id, task: fc.string(), tools: fc.constant([]), max_iterations: count, tool_call_id: id }),
+  'expert.result': fc.record({ expert: id, success: fc.constant(true), iterations_used: count, content: fc.string(), tool_call_id: id, ...usage }),
+  'expert.failure': fc.record({ expert: id, success: fc.constant(false), iterations_used: count, error: fc.string(), tool_call_id: id }),
+  'expert.endorse': fc.record({ expert: id, target_event_id: fc.integer({ min: 1, max: 40 }), rating: fc.constant('up'), source: fc.constantFrom('user', 'judge') }),
   'artifact.created': fc.constant({ artifact_id: 'a', name: 'n', kind: 'markdown', version: 1, size: 1 }),
 }
 
 const log = fc.array(fc.oneof(...Object.entries(PAYLOADS).map(([type, data]) => fc.record({ type: fc.constant(type), data: data! }))), { maxLength: 40 })
   .map(list => list.map((entry, index) => ({ id: index + 1, session_id: 's', created_at: '2026-01-01T00:00:00.000Z', ...entry }) as unknown as SessionEvent))
 
-test('the conversation, the turn and the goal fold any prefix, and resuming from it reaches the same end', () => {
+test('the conversation, the turn, the goal and the saga fold any prefix, and resuming from it reaches the same end', () => {
   fc.assert(fc.property(log, fc.nat(), (events, cut) => {
     const at = events.length === 0 ? 0 : cut % (events.length + 1)
     const frozen = structuredClone(events)
@@ -66,6 +76,7 @@ test('the conversation, the turn and the goal fold any prefix, and resuming from
     expect(goal(events.slice(at), goal(events.slice(0, at)))).toEqual(goal(events))
     expect(events.slice(at).reduce(foldAdvice, events.slice(0, at).reduce(foldAdvice, noAdvice))).toEqual(events.reduce(foldAdvice, noAdvice))
     expect(events.slice(at).reduce(foldProgress, events.slice(0, at).reduce(foldProgress, noProgress))).toEqual(events.reduce(foldProgress, noProgress))
+    expect(events.slice(at).reduce(foldSaga, events.slice(0, at).reduce(foldSaga, null))).toEqual(events.reduce(foldSaga, null))
     expect(events, 'a fold changes no event').toEqual(frozen)
   }), { numRuns: 300 })
 })

@@ -4,7 +4,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { Button } from 'react-aria-components'
 import type { Session } from '@cairn/protocol'
-import type { ChatItem } from '@cairn/state'
+import type { ChatItem, ExpertRun } from '@cairn/state'
 import { client } from '../api.ts'
 import { formatCount } from '../format.ts'
 import { refreshSession } from '../queries.ts'
@@ -18,10 +18,12 @@ import { itemKey } from './chat-item.ts'
 import { CommandReply } from './command-reply.tsx'
 import { Composer } from './composer.tsx'
 import { DisclosureBanner } from './disclosure-banner.tsx'
+import { ExpertCard } from './expert-card.tsx'
 import { GoalCard } from './goal-card.tsx'
 import { NoticeItem } from './notice-item.tsx'
 import { PlanPanel } from './plan-panel.tsx'
 import { QuestionCard } from './question-card.tsx'
+import { SagaCard } from './saga-card.tsx'
 import { ToolCard } from './tool-card.tsx'
 import { UserItem } from './user-item.tsx'
 import './chat.css'
@@ -70,13 +72,14 @@ export function ChatTab({ log, session }: { log: SessionLog; session: Session | 
   return (
     <div className="chat">
       {view.goal && <GoalCard key={view.goal.outcome_id} sessionId={log.id} goal={view.goal} isUnpriced={view.unpriced_models.length > 0} isArchived={session?.status === 'archived'} />}
+      {view.saga && view.saga.steps.length > 0 && <SagaCard key={view.saga.saga_id} saga={view.saga} onEvent={showEvent} />}
       <div className="chat-main">
         <div className="chat-scroll" ref={scroller} onScroll={scrolled}>
           <div className="chat-content" ref={content} role="log" aria-label="Conversation" aria-busy={isReading || view.running}>
             <DisclosureBanner sessionId={log.id} isConfirmed={log.index.countByType.has('disclosure.confirmed') || isReading} />
             {first > 0 && <Button className="button quiet earlier" onPress={() => { sticks.current = false; setPages(pages + 1) }}>{formatCount(first)} earlier</Button>}
             {view.items.length === 0 && <Opening isReading={isReading} isNew={session?.last_event_id === 0} agent={session?.agent} />}
-            {view.items.slice(first).map((item, i) => <Item key={itemKey(item, first + i)} item={item} sessionId={log.id} onEvent={showEvent} />)}
+            {view.items.slice(first).map((item, i) => <Item key={itemKey(item, first + i)} item={item} expert={item.kind === 'tool' ? view.experts.find(run => run.tool_call_id === item.tool_call_id) : undefined} sessionId={log.id} onEvent={showEvent} />)}
             {session?.waiting_on === 'action' && <ActionCards sessionId={log.id} />}
             {isSilent && <p className="waiting-dots" role="status" aria-label="The agent is at work"><i /><i /><i /></p>}
           </div>
@@ -92,12 +95,12 @@ export function ChatTab({ log, session }: { log: SessionLog; session: Session | 
   )
 }
 
-const Item = memo(function Item({ item, sessionId, onEvent }: { item: ChatItem; sessionId: string; onEvent: (id: number) => void }) {
+const Item = memo(function Item({ item, expert, sessionId, onEvent }: { item: ChatItem; /** What the call of consult_expert is about. */ expert: ExpertRun | undefined; sessionId: string; onEvent: (id: number) => void }) {
   switch (item.kind) {
     case 'user': return <UserItem item={item} />
     case 'answer': return item.finish_reason === 'command' ? <CommandReply item={item} /> : <AnswerItem sessionId={sessionId} item={item} />
-    // The question's own card says the same and more.
-    case 'tool': return item.name === 'ask_user_question' && item.status !== 'failed' && item.status !== 'refused' ? null : <ToolCard item={item} onEvent={onEvent} />
+    // The question's own card, and the expert's, say the same and more.
+    case 'tool': return expert ? <ExpertCard sessionId={sessionId} run={expert} /> : item.name === 'ask_user_question' && item.status !== 'failed' && item.status !== 'refused' ? null : <ToolCard item={item} onEvent={onEvent} />
     case 'question': return <QuestionCard sessionId={sessionId} item={item} />
     case 'approval': return <ApprovalCard sessionId={sessionId} item={item} />
     case 'artifact': return <ArtifactItem sessionId={sessionId} item={item} />
