@@ -24,6 +24,8 @@ export type ApiDeps = {
   version: string
   /** The scripted demo model answers, and the UI says so. */
   demo: boolean
+  /** A worker without an API: probes and metrics only. */
+  probesOnly?: boolean
   /** Folder of the built web UI. */
   webRoot?: string
   metrics?: Registry

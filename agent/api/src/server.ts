@@ -46,8 +46,10 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
 
   async function answer(exchange: Exchange): Promise<void> {
     try {
-      if (exchange.path.startsWith('/v1/')) await dispatch(exchange)
-      else await site(exchange)
+      if (exchange.path.startsWith('/v1/')) {
+        if (deps.probesOnly === true) throw new AppError('not_found', 'This process is a worker and has no API.')
+        await dispatch(exchange)
+      } else await site(exchange)
       metrics.request(exchange.route, exchange.res.statusCode, performance.now() - exchange.startedAt)
     } catch (thrown) {
       discardBody(exchange)

@@ -82,7 +82,9 @@ test('a configuration that is wrong ends the start with one message and code 4',
 
 test.each([
   ['CAIRN_CONFIG', '/nowhere/cairn.yaml', 4, 'there is no such file'],
-  ['DATABASE_URL', 'postgres://localhost/cairn', 4, 'Postgres comes with a later one'],
+  ['DATABASE_URL', 'mysql://localhost/cairn', 4, 'expected a URL that starts with postgres://, got mysql://'],
+  ['DATABASE_URL', 'postgres://cairn:secret@127.0.0.1:1/cairn', 3, 'postgres://cairn:***@127.0.0.1:1/cairn?schema=cairn cannot be used'],
+  ['DATABASE_URL', 'postgres://127.0.0.1/cairn?schema=Mine', 4, 'got "Mine"'],
   ['PORT', 'many', 4, 'expected a port number'],
   ['LOG_LEVEL', 'loud', 4, 'expected one of debug, info'],
   ['HOST', '203.0.113.7', 5, 'There is no address 203.0.113.7'],

@@ -5,20 +5,28 @@ import { homedir, hostname } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createApi, createLoginLink, createRegistry, loginLinkPath, meterStore } from '@cairn/api'
-import { builtinTools, createModels, startHarness, startScriptedProviders } from '@cairn/harness'
+import { builtinTools, createModels, type Harness, startHarness, startScriptedProviders } from '@cairn/harness'
 import { readSkills } from '@cairn/harness/skills/catalogue'
 import { startMcpServers } from '@cairn/harness/mcp/servers'
-import { createRedactor, DirectoryInUse, openSqliteStore } from '@cairn/log'
+import { createRedactor } from '@cairn/log'
 import { InUseError } from './cli/exit.ts'
 import type { EffectiveConfig } from './config/effective-config.ts'
 import { readDemoScenario } from './demo/demo-scenario.ts'
 import { announceServer, reachableUrl } from './local/data-dir.ts'
 import { ensureFirstAdmin } from './local/local-admin.ts'
+import { type Database, openStore, secretsOfDatabase } from './local/open-store.ts'
 import type { Logger } from './serve/logging.ts'
+
+/** What a process on a shared database does: answer requests, run turns, or both. */
+export const ROLES = ['all', 'api', 'worker'] as const
+export type Role = (typeof ROLES)[number]
 
 export type ServiceOptions = EffectiveConfig & {
   env: Readonly<Record<string, string | undefined>>
   dataDir: string
+  /** Null: the embedded store in the data directory. */
+  database: Database | null
+  role: Role
   /** Relative paths of the configuration start here. */
   configDir: string
   host: string
@@ -38,20 +46,19 @@ export type Service = {
 const CLOSE_MS = 5_000
 
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { config, demo, env, dataDir } = options
+  const { config, demo, env, dataDir, database, role } = options
   await using parts = new AsyncDisposableStack()
 
   const scripted = await startScriptedProviders(config.models, readDemoScenario(), options.configDir)
   parts.defer(() => scripted.close())
   const models = createModels(config.models, env, scripted.urls)
   parts.defer(() => models.close())
-  const secrets = [...models.secrets, ...secretsOfServers(config, env)]
+  const secrets = [...models.secrets, ...secretsOfServers(config, env), ...secretsOfDatabase(database)]
   const redact = createRedactor(secrets)
   const log = options.createLog(redact)
 
-  const opened = await openSqliteStore({ dir: dataDir, redact }).catch((error: unknown) => {
-    throw error instanceof DirectoryInUse ? new InUseError(`The data directory ${dataDir} is in use by process ${error.holder}: stop that one, or set CAIRN_DATA to another directory.`, { cause: error }) : error
-  })
+  const report = (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>): void => log[level](message, fields)
+  const opened = await openStore(database, dataDir, { redact, report })
   parts.defer(() => opened.close())
   const metrics = createRegistry()
   const store = meterStore(opened, metrics)
@@ -60,21 +67,40 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   // The API listens before the worker begins, so that an address in use stops the start before anything ran.
   let activeTurns = (): number => 0
   const api = await createApi({
-    store, config, dataDir, now: Date.now, newId: randomUUID, log, version: readVersion(), demo, metrics, ...webRoot(log), harnessStats: () => ({ active_turns: activeTurns() }),
+    store, config, dataDir, now: Date.now, newId: randomUUID, log, version: readVersion(), demo, metrics, ...(role === 'worker' ? { probesOnly: true } : webRoot(log)), harnessStats: () => ({ active_turns: activeTurns() }),
   })
   parts.defer(() => api.close())
   const address = await api.listen(options.port, options.host).catch((error: NodeJS.ErrnoException) => {
     throw explainListen(error, options)
   })
   const url = reachableUrl(address)
-  parts.defer(announceServer(dataDir, { url, pid: process.pid }))
+  if (role !== 'worker') parts.defer(announceServer(dataDir, { url, pid: process.pid }))
 
+  const worker = role === 'api' ? null : await startWorker({ ...options, store, models, secrets, log }, parts)
+  if (worker !== null) activeTurns = worker.active
+
+  const loginUrl = url + loginLinkPath(await createLoginLink(store, admin.id, Date.now()))
+  const running = parts.move()
+  return {
+    url, loginUrl, log,
+    async stop() {
+      // Readers stay until the turns are over, so that they see how each one ended.
+      await worker?.stop()
+      await Promise.race([api.drain(), new Promise(resolve => setTimeout(resolve, CLOSE_MS).unref())])
+      await running.disposeAsync()
+    },
+  }
+}
+
+type WorkerDeps = Pick<ServiceOptions, 'config' | 'env' | 'dataDir' | 'configDir'> & Pick<Parameters<typeof startHarness>[0], 'store' | 'models'> & { log: Logger; secrets: readonly string[] }
+
+async function startWorker({ config, env, dataDir, configDir, store, models, secrets, log }: WorkerDeps, parts: AsyncDisposableStack): Promise<Harness> {
   const mcp = startMcpServers({ servers: config.mcp_servers, env, log: (level, message, fields) => log[level](message, fields) })
   parts.defer(() => mcp.stop())
   await mcp.ready
   // Commands see neither the other sessions' files nor the keys, wherever the data directory lies.
   const tools = builtinTools({ store, terminal: { hidden: [dataDir, homedir()] } })
-  const skillsDir = config.skills === undefined ? undefined : resolve(options.configDir, config.skills)
+  const skillsDir = config.skills === undefined ? undefined : resolve(configDir, config.skills)
   if (skillsDir !== undefined) await announceSkills(skillsDir, log)
   const harness = startHarness({
     store, models, secrets, config, dataDir, ...(skillsDir === undefined ? {} : { skillsDir }), workerId: `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`, newId: randomUUID,
@@ -83,19 +109,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     log: (level, message, fields) => log[level](message, fields),
   })
   parts.defer(() => harness.stop())
-  activeTurns = harness.active
-
-  const loginUrl = url + loginLinkPath(await createLoginLink(store, admin.id, Date.now()))
-  const running = parts.move()
-  return {
-    url, loginUrl, log,
-    async stop() {
-      // Readers stay until the turns are over, so that they see how each one ended.
-      await harness.stop()
-      await Promise.race([api.drain(), new Promise(resolve => setTimeout(resolve, CLOSE_MS).unref())])
-      await running.disposeAsync()
-    },
-  }
+  return harness
 }
 
 const readVersion = (): string => (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version

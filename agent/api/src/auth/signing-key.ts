@@ -1,5 +1,5 @@
 /** The key that signs user tokens: Ed25519, made on first start in the data directory, readable by its owner only. */
-import { chmod, link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, link, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { exportJWK, generateKeyPair, importJWK, type CryptoKey, type JWK } from 'jose'
 import { randomUUID } from 'node:crypto'
@@ -17,6 +17,21 @@ export async function loadSigningKey(dataDir: string): Promise<SigningKey> {
     privateKey: (await importJWK(jwk, SIGNING_ALGORITHM)) as CryptoKey,
     publicKey: (await importJWK(open, SIGNING_ALGORITHM)) as CryptoKey,
   }
+}
+
+/**
+ * Processes of one store sign with one key: `agree` is told ours and gives back everybody's. A key that only this directory had is
+ * kept beside it, for the store that it belongs to.
+ */
+export async function shareSigningKey(dataDir: string, agree: (ours: string) => Promise<string>): Promise<void> {
+  const file = join(dataDir, FILE)
+  const ours = JSON.stringify((await readKey(file)) ?? (await makeKey(dataDir, file)))
+  const agreed = await agree(ours)
+  if (agreed === ours) return
+  await writeFile(join(dataDir, `replaced-${randomUUID()}-${FILE}`), ours, { mode: 0o600, flag: 'wx' })
+  const next = `${file}.${randomUUID()}`
+  await writeFile(next, agreed, { mode: 0o600, flag: 'wx' })
+  await rename(next, file)
 }
 
 async function readKey(file: string): Promise<JWK | null> {

@@ -20,7 +20,7 @@ export async function benchFirstEvent(parent: string = tmpdir()): Promise<Readin
   // The demo's scenario has a rule for anything; its pace is what a person likes to read, so the last milestone is the model's own time.
   const config = Config.parse({ models: { default: 'demo/scripted', providers: { demo: { kind: 'scripted' } } } })
   const service = await startService({
-    config, demo: true, env: {}, dataDir: join(dir, 'data'), configDir: dir, host: '127.0.0.1', port: 0,
+    config, demo: true, env: {}, database: null, role: 'all', dataDir: join(dir, 'data'), configDir: dir, host: '127.0.0.1', port: 0,
     createLog: redact => createLogger({ level: 'warn', pretty: false, redact, now: Date.now, write: line => void process.stderr.write(line) }),
   })
   try {

@@ -3,6 +3,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { copyLiveStore } from '@cairn/log'
 import { dataDirOf } from '../local/data-dir.ts'
+import { databaseOf } from '../local/open-store.ts'
 import { defineCommand, takePositionals } from './command.ts'
 import { EXIT, NotFoundError, UsageError } from './exit.ts'
 
@@ -15,6 +16,11 @@ export const backup = defineCommand({
   options: {},
   async run({ values, positionals }, io) {
     const [given] = takePositionals(positionals, ['the directory to copy to'])
+    const database = databaseOf(io.env)
+    if (database !== null) {
+      const { schema } = database.address
+      throw new UsageError(`the store is in Postgres, which copies itself: run pg_dump --format=custom --schema=${schema} --file=cairn.dump "$DATABASE_URL" (without schema and pool among its parameters) first, then copy ${BESIDE.join(', ')} of ${dataDirOf(io.env)}`)
+    }
     const source = dataDirOf(io.env)
     const target = resolve(given)
     if (existsSync(target) && readdirSync(target).length > 0) throw new UsageError(`${target} is not empty: a backup never mixes with another`)

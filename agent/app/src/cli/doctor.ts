@@ -9,7 +9,8 @@ import { copyLiveStore, type LogStore, openSqliteStore } from '@cairn/log'
 import { asError } from '@cairn/protocol'
 import { readConfig } from '../config/read-config.ts'
 import { dataDirOf, findServer } from '../local/data-dir.ts'
-import { ensureFirstAdmin } from '../local/local-admin.ts'
+import { ensureFirstAdmin, hasLocalAdmin, localAdminId } from '../local/local-admin.ts'
+import { type Database, databaseOf, openDatabase } from '../local/open-store.ts'
 import { checkLogs } from './check-logs.ts'
 import { defineCommand, takePositionals } from './command.ts'
 import { EXIT } from './exit.ts'
@@ -33,7 +34,7 @@ export const doctor = defineCommand({
   async run({ values, positionals }, io) {
     takePositionals(positionals, [])
     const dataDir = dataDirOf(io.env)
-    const findings = [checkNode(), ...checkConfig(io.env), ...(await checkModels(io.env)), ...checkDataDir(dataDir), ...(await checkStore(dataDir, values.logs)), await checkServer(dataDir), await checkSandbox(), await checkChromium(io.env)]
+    const findings = [checkNode(), ...checkConfig(io.env), ...(await checkModels(io.env)), ...checkDataDir(dataDir), ...(await checkStore(io.env, dataDir, values.logs)), await checkServer(dataDir), await checkSandbox(), await checkChromium(io.env)]
     io.out(values.json ? `${JSON.stringify(findings)}\n` : findings.map(({ check, verdict, detail }) => `${MARK[verdict]} ${check.padEnd(14)} ${detail}\n`).join(''))
     return findings.some(({ verdict }) => verdict === 'fail') ? EXIT.failure.code : EXIT.ok.code
   },
@@ -93,17 +94,45 @@ function checkDataDir(dataDir: string): Finding[] {
   return findings.length > 0 ? findings : [{ check, verdict: 'ok', detail: `${dataDir}, ${(free / 2 ** 30).toFixed(1)} GiB free` }]
 }
 
+async function checkStore(env: Environment, dataDir: string, withLogs: boolean): Promise<Finding[]> {
+  try {
+    const database = databaseOf(env)
+    return database === null ? await checkEmbedded(dataDir, withLogs) : await checkDatabase(database, dataDir, withLogs)
+  } catch (error) {
+    return [{ check: 'store', verdict: 'fail', detail: asError(error).message }]
+  }
+}
+
+/** Where it is: the database serves readers beside its writers, and this one changes nothing. */
+async function checkDatabase(database: Database, dataDir: string, withLogs: boolean): Promise<Finding[]> {
+  const { shown } = database.address
+  const store = await openDatabase(database, { readOnly: true })
+  try {
+    const found = await judgeStore(store, shown)
+    if (!withLogs) return found
+    const admin = hasLocalAdmin(dataDir) ? await store.accounts.getUser(localAdminId(dataDir)) : null
+    if (admin === null) return [...found, { check: 'logs', verdict: 'warn', detail: `not read: ${dataDir} belongs to no server of this database` }]
+    return [...found, await judgeLogs(store, admin.org_id)]
+  } finally {
+    await store.close()
+  }
+}
+
+async function judgeStore(store: LogStore, where: string): Promise<Finding[]> {
+  const problems = await store.check()
+  return [{ check: 'store', verdict: problems.length > 0 ? 'fail' : 'ok', detail: problems.length > 0 ? summed(problems) : `sound${where === '' ? '' : ` (${where})`}` }]
+}
+
 /** On a copy: the server holds the store, and a check must not change what it looks at. */
-async function checkStore(dataDir: string, withLogs: boolean): Promise<Finding[]> {
+async function checkEmbedded(dataDir: string, withLogs: boolean): Promise<Finding[]> {
   const check = 'store'
   const copy = mkdtempSync(join(tmpdir(), 'cairn-doctor-'))
   try {
     if (!(await copyLiveStore(dataDir, copy))) return [{ check, verdict: 'ok', detail: 'none yet' }]
     const store = await openSqliteStore({ dir: copy })
     try {
-      const problems = await store.check()
-      const found: Finding[] = [{ check, verdict: problems.length > 0 ? 'fail' : 'ok', detail: problems.length > 0 ? summed(problems) : 'sound' }]
-      return withLogs ? [...found, await judgeLogs(store, copy)] : found
+      const found = await judgeStore(store, '')
+      return withLogs ? [...found, await judgeLogs(store, (await ensureFirstAdmin(store, copy)).org_id)] : found
     } finally {
       await store.close()
     }
@@ -114,9 +143,8 @@ async function checkStore(dataDir: string, withLogs: boolean): Promise<Finding[]
   }
 }
 
-async function judgeLogs(store: LogStore, copy: string): Promise<Finding> {
-  const { org_id } = await ensureFirstAdmin(store, copy)
-  const { sessions, events, problems } = await checkLogs(store, org_id)
+async function judgeLogs(store: LogStore, orgId: string): Promise<Finding> {
+  const { sessions, events, problems } = await checkLogs(store, orgId)
   return { check: 'logs', verdict: problems.length > 0 ? 'fail' : 'ok', detail: problems.length > 0 ? summed(problems) : `${sessions} sessions, ${events} events, all sound` }
 }
 

@@ -3,7 +3,9 @@ import { type Command, defineCommand, usageOf } from './command.ts'
 import { EXIT, UsageError } from './exit.ts'
 
 const ENVIRONMENT = {
-  PORT: '8787', HOST: '127.0.0.1', CAIRN_DATA: './data', CAIRN_CONFIG: './cairn.yaml', LOG_LEVEL: 'info (debug, info, warn, error, silent)',
+  PORT: '8787', HOST: '127.0.0.1', CAIRN_DATA: './data', CAIRN_CONFIG: './cairn.yaml',
+  DATABASE_URL: 'postgres://USER:PASSWORD@HOST/DATABASE?schema=cairn&pool=8 for several processes; else the store is in CAIRN_DATA', DATABASE_SCHEMA: 'cairn',
+  LOG_LEVEL: 'info (debug, info, warn, error, silent)',
   CAIRN_URL: 'server that commands talk to; else the one on the data directory', CAIRN_TOKEN: 'token for it; else the first admin of the data directory',
 } as const
 

@@ -4,40 +4,53 @@ import { ConfigError } from '../config/config-error.ts'
 import { readConfig } from '../config/read-config.ts'
 import { maskConfig, showConfig } from '../config/show-config.ts'
 import { DEFAULT_HOST, DEFAULT_PORT, dataDirOf } from '../local/data-dir.ts'
-import { type Service, startService } from '../main.ts'
+import { type Database, databaseOf } from '../local/open-store.ts'
+import { type Role, ROLES, type Service, startService } from '../main.ts'
 import { createLogger, readLevel } from '../serve/logging.ts'
 import { type Io, defineCommand, takePositionals } from './command.ts'
-import { EXIT, type ExitCode } from './exit.ts'
+import { EXIT, type ExitCode, UsageError } from './exit.ts'
 
 /** A process whose work is done but that something keeps alive is ended by hand, and says what it was. */
 const LINGER_MS = 2_000
 
 export const serve = defineCommand({
   name: 'serve', summary: 'Run the service and print a login link',
-  usage: [['serve', 'on HOST:PORT with the store in CAIRN_DATA; SIGTERM drains, a second signal ends at once']],
-  options: {},
+  usage: [
+    ['serve', 'on HOST:PORT with the store in CAIRN_DATA or DATABASE_URL; SIGTERM drains, a second signal ends at once'],
+    ['  --role all|api|worker', 'of several processes on one DATABASE_URL: answer requests, run turns, or both (default)'],
+  ],
+  options: { role: { type: 'string', default: 'all' } },
   async run({ values, positionals }, io) {
     takePositionals(positionals, [])
     const { env } = io
     // From the first moment on: who is told where the service is may stop it in the same breath.
     const signalled = firstSignal()
     const level = readLevel(env['LOG_LEVEL'])
-    if (env['DATABASE_URL']) throw new ConfigError('DATABASE_URL', ['this release has the embedded store only, Postgres comes with a later one: unset DATABASE_URL, and set CAIRN_DATA to choose where the store lies'])
+    const database = databaseOf(env)
+    const role = readRole(values.role, database)
     const { config, demo, file } = readConfig(env)
     const dataDir = dataDirOf(env)
     const pretty = process.stderr.isTTY
     const service = await startService({
-      config, demo, env, dataDir, configDir: resolve(file === null ? '.' : dirname(file)), host: env['HOST'] || DEFAULT_HOST, port: readPort(env['PORT']),
+      config, demo, env, dataDir, database, role, configDir: resolve(file === null ? '.' : dirname(file)), host: env['HOST'] || DEFAULT_HOST, port: readPort(env['PORT']),
       createLog: redact => createLogger({ level, pretty, redact, now: Date.now, write: line => void process.stderr.write(line) }),
     })
     const { log } = service
     failLoudly(log)
-    if (pretty) io.note(`Configuration (${file ?? 'no cairn.yaml, all defaults'}; data in ${dataDir}):\n\n${showConfig(config).replaceAll(/^/gm, '  ').trimEnd()}\n`)
-    else log.info('configuration', { file, data: dataDir, demo, config: maskConfig(config) })
+    if (pretty) io.note(`Configuration (${file ?? 'no cairn.yaml, all defaults'}; data in ${dataDir}${database === null ? '' : `, store in ${database.address.shown}`}):\n\n${showConfig(config).replaceAll(/^/gm, '  ').trimEnd()}\n`)
+    else log.info('configuration', { file, data: dataDir, ...(database !== null && { database: database.address.shown, role }), demo, config: maskConfig(config) })
     announce(service, demo, values.json, io)
     return stopOn(service, await signalled)
   },
 })
+
+/** The embedded store has one process, which does everything. */
+function readRole(text: string, database: Database | null): Role {
+  const role = ROLES.find(known => known === text)
+  if (role === undefined) throw new UsageError(`--role must be ${ROLES.join(', ')}, got "${text}"`)
+  if (role !== 'all' && database === null) throw new UsageError(`--role ${role} needs DATABASE_URL: the embedded store has room for one process, which does everything`)
+  return role
+}
 
 function readPort(text: string | undefined): number {
   if (!text) return DEFAULT_PORT

@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import { createServiceAccount } from '@cairn/api'
 import { ConnectionError } from '@cairn/client'
-import { openSqliteStore } from '@cairn/log'
 import { dataDirOf, findServer } from '../local/data-dir.ts'
 import { ensureFirstAdmin, hasLocalAdmin, localToken } from '../local/local-admin.ts'
+import { databaseOf, openStore } from '../local/open-store.ts'
 import { type Io, defineCommand, takePositionals } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
 import { EXIT, UsageError } from './exit.ts'
@@ -42,7 +42,7 @@ export const token = defineCommand({
 async function userToken({ env }: Io): Promise<string> {
   const dataDir = dataDirOf(env)
   if (!hasLocalAdmin(dataDir)) {
-    const store = await openSqliteStore({ dir: dataDir })
+    const store = await openStore(databaseOf(env), dataDir)
     try {
       await ensureFirstAdmin(store, dataDir)
     } finally {
@@ -67,7 +67,7 @@ async function makeServiceAccount(io: Io, url: string | undefined, name: string,
       if (isNamed || !(error instanceof ConnectionError)) throw error
     }
   }
-  const store = await openSqliteStore({ dir: dataDir })
+  const store = await openStore(databaseOf(io.env), dataDir)
   try {
     const admin = await ensureFirstAdmin(store, dataDir)
     const expires_at = days === undefined ? null : Date.now() + days * DAY_MS

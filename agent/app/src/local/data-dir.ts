@@ -22,7 +22,10 @@ const FILE = 'server.json'
 export function announceServer(dataDir: string, server: RunningServer): () => void {
   const file = join(dataDir, FILE)
   writeFileSync(file, `${JSON.stringify(server)}\n`, { mode: 0o600 })
-  return () => rmSync(file, { force: true })
+  return () => {
+    // Several servers may share the directory: the word of another one stays.
+    if (findServer(dataDir)?.pid === server.pid) rmSync(file, { force: true })
+  }
 }
 
 /** The server that runs on the directory; null when none does, whatever a killed one left behind. */

@@ -14,10 +14,11 @@ const fileIn = (dataDir: string): string => join(dataDir, FILE)
 
 export const hasLocalAdmin = (dataDir: string): boolean => existsSync(fileIn(dataDir))
 
+export const localAdminId = (dataDir: string): string => (JSON.parse(readFileSync(fileIn(dataDir), 'utf8')) as { user_id: string }).user_id
+
 /** A user token of the first admin, good for half an hour. */
 export function localToken(dataDir: string): Promise<string> {
-  const { user_id } = JSON.parse(readFileSync(fileIn(dataDir), 'utf8')) as { user_id: string }
-  return mintUserToken({ dataDir, userId: user_id, now: Date.now() })
+  return mintUserToken({ dataDir, userId: localAdminId(dataDir), now: Date.now() })
 }
 
 /** First start: one organisation and its admin. Later: that admin. */

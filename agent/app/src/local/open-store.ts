@@ -1,0 +1,88 @@
+/**
+ * Which store the service runs on: the embedded one in the data directory, or the Postgres that DATABASE_URL names. What several
+ * processes on one database must have alike, and do not have by it alone, is agreed on here: the key that signs user tokens.
+ */
+import { randomUUID } from 'node:crypto'
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { shareSigningKey } from '@cairn/api'
+import { DirectoryInUse, InvalidDatabaseUrl, type LogStore, openPostgresStore, openSqliteStore, parsePostgresUrl, type PostgresAddress, type SharedLogStore, UnsafeServer } from '@cairn/log'
+import { asError } from '@cairn/protocol'
+import { InUseError, NotFoundError } from '../cli/exit.ts'
+import { ConfigError } from '../config/config-error.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+type Report = (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void
+type Opening = { redact?: (json: string) => string; report?: Report; readOnly?: boolean }
+
+export type Database = { url: string; address: PostgresAddress }
+
+/** Null: the embedded store. */
+export function databaseOf(env: Environment): Database | null {
+  const url = env['DATABASE_URL']
+  if (!url) return null
+  try {
+    return { url, address: parsePostgresUrl(url, env['DATABASE_SCHEMA'] || undefined) }
+  } catch (error) {
+    throw error instanceof InvalidDatabaseUrl ? new ConfigError('DATABASE_URL', [error.message]) : error
+  }
+}
+
+/** What of the address must reach no event and no log line. */
+export function secretsOfDatabase(database: Database | null): string[] {
+  if (database === null) return []
+  const { password, searchParams } = new URL(database.url)
+  return [decodeURIComponent(password), password, searchParams.get('password') ?? ''].filter(secret => secret !== '')
+}
+
+export async function openDatabase({ url, address }: Database, options: Opening): Promise<SharedLogStore> {
+  try {
+    return await openPostgresStore({ url, schema: address.schema, ...options })
+  } catch (error) {
+    if (error instanceof UnsafeServer) throw new ConfigError('DATABASE_URL', [error.message])
+    const { code, message } = asError(error) as NodeJS.ErrnoException
+    // Named by the driver or the server (28: who one is, 3D: no such database); anything else may be ours.
+    if (code !== undefined && /^(?:E[A-Z]+|28...|3D...|57P..|53300)$/.test(code)) throw new NotFoundError(`The database ${address.shown} cannot be used: ${message || code}. Is it running, and is DATABASE_URL right?`, { cause: error })
+    throw error
+  }
+}
+
+export async function openEmbedded(dataDir: string, options: Opening = {}): Promise<LogStore> {
+  return openSqliteStore({ dir: dataDir, ...(options.redact && { redact: options.redact }) }).catch((error: unknown) => {
+    throw error instanceof DirectoryInUse ? new InUseError(`The data directory ${dataDir} is in use by process ${error.holder}: stop that one, or set CAIRN_DATA to another directory.`, { cause: error }) : error
+  })
+}
+
+/** The store of a server or of a command that stands in for one; made ready for whoever comes first. */
+export async function openStore(database: Database | null, dataDir: string, options: Opening = {}): Promise<LogStore> {
+  if (database === null) return openEmbedded(dataDir, options)
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const store = await openDatabase(database, options)
+  try {
+    await shareSigningKey(dataDir, ours => store.agreeOn('signing_key', ours))
+    const ours = directoryId(dataDir)
+    if ((await store.agreeOn('data_directory', ours)) !== ours) {
+      options.report?.('warn', `other processes on this database keep their files elsewhere: what tools write in ${dataDir}/workspaces is seen by workers on this directory only. Give all of them one shared CAIRN_DATA, see docs/postgres.md`)
+    }
+    return store
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+/** Made with the directory, so that processes can tell whether they share it. */
+function directoryId(dataDir: string): string {
+  const file = join(dataDir, 'directory-id')
+  const own = `${file}.${randomUUID()}`
+  writeFileSync(own, randomUUID(), { mode: 0o600 })
+  try {
+    linkSync(own, file)
+  } catch (error) {
+    // Whoever else starts on it was first.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    rmSync(own)
+  }
+  return readFileSync(file, 'utf8')
+}
