@@ -14,6 +14,7 @@ import type { Models } from './llm/registry.ts'
 import { expertTools } from './experts/consult-expert.ts'
 import { owesRollBack, rollBack, type RollBackDeps } from './saga/roll-back.ts'
 import { recover } from './sweeper.ts'
+import { keepReviews } from './review/after-turn.ts'
 import { NO_SKILLS, readSkills, type SkillCatalogue } from './skills/catalogue.ts'
 import { loadSkillTool } from './skills/load-skill.ts'
 import { setUpSkills } from './skills/prompt.ts'
@@ -70,6 +71,7 @@ export function startHarness(options: HarnessOptions): Harness {
   const folded = new Map<string, Position>()
   const background = new Set<Promise<void>>()
   const shutdown = new AbortController()
+  const reviews = keepReviews({ store, models: options.models, dataDir: options.dataDir, newId: options.newId, clock, random, limits, config, workerId, signal: shutdown.signal })
   const state = { draining: false, nudged: false, claiming: null as Promise<void> | null }
 
   // ---- claiming -------------------------------------------------------------------------------------------------------
@@ -130,8 +132,9 @@ export function startHarness(options: HarnessOptions): Harness {
         if ((await rollBack(prepareRollBack(claim, lease, sessionLog))) === 'draining') await store.release(lease.session_id, lease.fence)
         return
       }
-      const skills = await readSkillsAnew(report)
-      await actOn(claim, lease, sessionLog, { clock, random, report }, () => runTurn(prepareTurn(claim, lease, sessionLog, skills, report)))
+      const skills = await reviews.learned(await readSkillsAnew(report), claim.session)
+      await actOn(claim, lease, sessionLog, { clock, random, report }, async () => runTurn(await prepareTurn(claim, lease, sessionLog, skills, report)))
+      keepInBackground(reviews.after(sessionLog, skills, report))
     } catch (thrown) {
       if (thrown instanceof LeaseLost || lease.signal.reason instanceof LeaseLost) report('info', 'gave the session up', { why: asError(lease.signal.reason ?? thrown).message })
       // The lease is kept: when it has run out, another worker finds the session and goes on.
@@ -139,7 +142,8 @@ export function startHarness(options: HarnessOptions): Harness {
     } finally {
       unwatch()
       keepFold?.()
-      if (lease.signal.reason instanceof Draining) await store.release(lease.session_id, lease.fence)
+      // A store that does not answer now must not end the process: the lease runs out by itself.
+      if (lease.signal.reason instanceof Draining) await store.release(lease.session_id, lease.fence).catch((thrown: unknown) => report('warn', 'giving the lease back failed', { error: asError(thrown).message }))
     }
   }
 
@@ -161,8 +165,8 @@ export function startHarness(options: HarnessOptions): Harness {
     }
   }
 
-  function prepareTurn(claim: Claim, lease: Lease, sessionLog: TurnContext['log'], skills: SkillCatalogue, report: Log): TurnContext {
-    const setup = setUpSkills(setUpAgent(config, claim.session), skills)
+  async function prepareTurn(claim: Claim, lease: Lease, sessionLog: TurnContext['log'], skills: SkillCatalogue, report: Log): Promise<TurnContext> {
+    const setup = setUpSkills(await reviews.remind(setUpAgent(config, claim.session), claim.session, report), skills)
     const tools = skills.skills.size === 0 ? options.tools : [...options.tools, loadSkillTool(skills)]
     return {
       store, log: sessionLog, lease, clock, config, limits, setup, models: options.models, skills,
@@ -181,6 +185,13 @@ export function startHarness(options: HarnessOptions): Harness {
     }
   }
 
+  /** What goes on beside the turns; a shutdown and `idle` wait for it. */
+  function keepInBackground(running: Promise<void> | null): void {
+    if (running === null) return
+    const task = running.finally(() => background.delete(task))
+    background.add(task)
+  }
+
   function onceAnswered(sessionLog: TurnContext['log'], model: string, report: Log): () => void {
     let asked = false
     return () => {
@@ -188,12 +199,9 @@ export function startHarness(options: HarnessOptions): Harness {
       const answer = conversation.entries.findLast(entry => entry.message.role === 'assistant')?.message.content
       if (asked || !question || !answer) return
       asked = true
-      const task = findTitle({ store, models: options.models, report }, { session_id: sessionLog.session().id, model, question, answer }, shutdown.signal)
-        .catch((thrown: unknown) => {
-          if (!shutdown.signal.aborted) report('warn', 'the title did not land', { error: asError(thrown).message })
-        })
-        .finally(() => background.delete(task))
-      background.add(task)
+      keepInBackground(findTitle({ store, models: options.models, report }, { session_id: sessionLog.session().id, model, question, answer }, shutdown.signal).catch((thrown: unknown) => {
+        if (!shutdown.signal.aborted) report('warn', 'the title did not land', { error: asError(thrown).message })
+      }))
     }
   }
 

@@ -5,7 +5,7 @@
  * place and under the same lease; the same one three times over fails the session. A lost lease ends everything quietly.
  */
 import { type Claim, CommitRefused } from '@cairn/log'
-import { AppError, asError, type EventData, writer } from '@cairn/protocol'
+import { AppError, asError, type EventData, type EventDraft, writer } from '@cairn/protocol'
 import { failed } from '@cairn/sessions'
 import { backoffMs, CRASH_BACKOFF } from './backoff.ts'
 import { ConfigurationError } from './agent.ts'
@@ -18,6 +18,9 @@ const write = writer('wake')
 /** The same exception so often in a row, without any progress between, is a loop; so are many different ones. */
 const SAME_CRASHES = 3
 const MAX_CRASHES = 8
+
+/** The background review begins (spec, Session lifecycle): flags in place of the cursor. */
+export const reviewWake = (data: { worker_id: string; review_memory: boolean; review_skills: boolean }): EventDraft<'harness.wake'> => write('harness.wake', data)
 
 /** Resumes the turn until it rests, suspends, ends, or is taken away. */
 export async function actOn(claim: Claim, lease: Lease, log: SessionLog, around: Pick<TurnContext, 'clock' | 'random' | 'report'>, run: () => Promise<void>): Promise<void> {

@@ -38,8 +38,8 @@ test('a running saga is to be rolled back once a pause, a stop or a failure cuts
 
 test('usage counts once: every event with usage of its own, and not the summary that adds them up', () => {
   const usage = { input_tokens: 10, output_tokens: 1, cost_usd: 0.5 }
-  const counted = ['llm.response', 'advisor.result', 'expert.result', 'expert.failure', 'span.outcome_evaluation_end', 'context.compact', 'code.run_result'] as const
-  expect(after(...counted.map(type => [type, usage] as [typeof type, typeof usage]))).toMatchObject({ input_tokens: 70, output_tokens: 7, cost_usd: 3.5 })
+  const counted = ['llm.response', 'advisor.result', 'expert.result', 'expert.failure', 'span.outcome_evaluation_end', 'context.compact', 'code.run_result', 'inbox.task_complete'] as const
+  expect(after(...counted.map(type => [type, usage] as [typeof type, typeof usage]))).toMatchObject({ input_tokens: 80, output_tokens: 8, cost_usd: 4 })
   expect(after(['turn.summary', usage])).toEqual(fresh())
   const carriers = EVENT_TYPES.filter(type => [...EVENTS[type].keys, ...EVENTS[type].extra].includes('input_tokens'))
   expect(carriers.toSorted()).toEqual([...counted, 'turn.summary'].toSorted())

@@ -29,6 +29,8 @@ export const WAKES: ReadonlySet<EventType> = new Set<EventType>([
 /** Events that carry the usage of calls of their own. turn.summary repeats what its responses counted, so it is not here. */
 const USAGE: ReadonlySet<EventType> = new Set<EventType>([
   'llm.response', 'advisor.result', 'expert.result', 'expert.failure', 'span.outcome_evaluation_end', 'context.compact', 'code.run_result',
+  // With the usage of the background review that it ends; all others have none.
+  'inbox.task_complete',
 ])
 
 const STATUS: Partial<Record<EventType, SessionStatus>> = {

@@ -3,11 +3,12 @@
  * The pen of the five inbox.* events. Each `raise…` gives the event and the row that goes into the same commit.
  */
 import type { RowChange, SessionRow } from '@cairn/log'
-import { AppError, type EventData, type EventDraft, type EventType, type InboxItem, type InboxKind, type Principal, writer } from '@cairn/protocol'
+import { AppError, type EventData, type EventDraft, type EventType, type InboxItem, type InboxKind, type Principal, type SkillProposal, writer } from '@cairn/protocol'
 import { findInboxItem, shownItem, type StoredInboxItem } from './access.ts'
 import type { Deps } from './deps.ts'
 import { resumed } from './lifecycle.ts'
 import { syntheticMessage, TAKES_INPUT } from './messages.ts'
+import { proposalOf, SKILL_PROPOSAL } from './proposals.ts'
 import { commitFor } from './refusals.ts'
 
 const write = writer('inbox')
@@ -83,6 +84,17 @@ export const raiseAction = (ids: Ids, data: EventData<'inbox.action_required'>):
 export const raiseTaskComplete = (ids: Ids, data: EventData<'inbox.task_complete'>): Raised =>
   raise(ids, 'inbox.task_complete', data, { title: data.session_title ?? 'Task complete', body: data.summary })
 
+/** A skill that the user accepts or rejects. Nothing waits for it. */
+export const raiseSkillProposal = (ids: Ids, proposal: SkillProposal): Raised =>
+  raise(ids, 'inbox.action_required', {
+    title: `Proposed skill: ${proposal.name}`, instructions: proposal.description, context: 'Accepted, it is offered to your agents and runs as a slash command.',
+    action_type: SKILL_PROPOSAL, target: proposal.name, reason: 'A look back over the session found a procedure worth keeping.', proposal,
+  }, { title: `Proposed skill: ${proposal.name}`, body: proposal.description })
+
+/** The end of a background review; its item only where there is news. */
+export const raiseReviewEnd = (ids: Ids, data: EventData<'inbox.task_complete'> & { review_wake_id: number }): Raised =>
+  raise(ids, 'inbox.task_complete', data, { title: 'Looked back over the session', body: data.summary })
+
 export const raiseProgress = (ids: Ids, data: EventData<'inbox.progress_checkin'>): Raised =>
   raise(ids, 'inbox.progress_checkin', data, { title: `Progress: ${data.iterations} iterations, ${Math.round(data.elapsed_seconds / 60)} min`, body: data.progress_summary })
 
@@ -97,16 +109,19 @@ export type InboxAnswer = { decision: 'approve' | 'reject' } | { completed: true
 /** Decides a gate or completes an action, once: guard, grant and the message that tells the model go into one commit. */
 export async function respondInbox(deps: Deps, itemId: string, answer: InboxAnswer, principal: Principal): Promise<InboxItem> {
   const item = await findInboxItem(deps.store, principal, itemId)
-  const { decision, rows, message } = 'decision' in answer ? decideGate(deps, item, answer.decision, principal) : completeAction(item)
+  const { decision, rows, message } = 'decision' in answer ? decide(deps, item, answer.decision, principal) : completeAction(item)
   if (item.status !== 'pending') throw answeredBefore(item)
   await commitFor(deps.store, 'answer an inbox item of', {
-    session_id: item.session_id, expect_status: TAKES_INPUT, reopen: resumed('inbox'), events: [message],
+    session_id: item.session_id, expect_status: TAKES_INPUT, ...(message === null ? { events: [] } : { reopen: resumed('inbox'), events: [message] }),
     rows: [{ do: 'inbox.answer', id: item.id, decision, status: 'responded' }, ...rows],
   })
   return reread(deps, item.id)
 }
 
-type Decided = { decision: string; rows: RowChange[]; message: EventDraft<'user.message'> }
+type Decided = { decision: string; rows: RowChange[]; /** Null: the agent is told nothing, and nothing wakes. */ message: EventDraft<'user.message'> | null }
+
+const decide = (deps: Deps, item: StoredInboxItem, decision: 'approve' | 'reject', principal: Principal): Decided =>
+  (proposalOf(item) === null ? decideGate(deps, item, decision, principal) : { decision, rows: [], message: null })
 
 function decideGate({ newId, now }: Deps, item: StoredInboxItem, decision: 'approve' | 'reject', principal: Principal): Decided {
   if (item.kind !== 'governance_gate') throw wrongKind(item, 'decision', 'governance_gate')
@@ -125,6 +140,7 @@ function decideGate({ newId, now }: Deps, item: StoredInboxItem, decision: 'appr
 
 function completeAction(item: StoredInboxItem): Decided {
   if (item.kind !== 'action_required') throw wrongKind(item, 'completed', 'action_required')
+  if (proposalOf(item) !== null) throw new AppError('wrong_target', '{completed} says that an action is done; a proposal is answered with {decision}: approve or reject.')
   const { title } = item.payload as EventData<'inbox.action_required'>
   return { decision: 'completed', rows: [], message: syntheticMessage('action_completed', `[Done] The user says that this is done: ${title}`, { inbox_item_id: item.id }) }
 }

@@ -11,9 +11,10 @@ export { confirmDisclosure } from './disclosure.ts'
 export { giveFeedback, type GiveFeedback } from './feedback.ts'
 export { actOnGoal, continuation, DEFAULT_RUBRIC, defineOutcomes, MAX_GOAL_ITERATIONS, type DefinedGoal, type GoalAction, type GoalInput } from './goals.ts'
 export {
-  acknowledgeInbox, clip, findOpenGate, GRANT_TTL_MS, openCheckIns, raiseAction, raiseGate, raiseProgress, raiseQuestion, raiseTaskComplete, readInbox, repeatGate, respondInbox, type InboxAnswer, type Raised,
+  acknowledgeInbox, clip, findOpenGate, GRANT_TTL_MS, openCheckIns, raiseAction, raiseGate, raiseProgress, raiseQuestion, raiseReviewEnd, raiseSkillProposal, raiseTaskComplete, readInbox, repeatGate, respondInbox, type InboxAnswer, type Raised,
 } from './inbox.ts'
 export { archiveSession, completed, failed, pauseSession, resumed, resumeSession, retrySession, stopSession } from './lifecycle.ts'
 export { addMessage, answerQuestion, findRequest, syntheticMessage, TAKES_INPUT, type AddMessage, type AnswerQuestion } from './messages.ts'
+export { listProposals, proposalOf, SKILL_PROPOSAL, type Proposed } from './proposals.ts'
 export { commitFor, refusedAs } from './refusals.ts'
 export { renameSession, titleCommit } from './titles.ts'

@@ -7,6 +7,7 @@ import { adviceRules } from './history-advice.ts'
 import { commandRules } from './history-commands.ts'
 import { goalRules } from './history-goals.ts'
 import { sagaRules } from './history-sagas.ts'
+import { isReviewWake } from './review.ts'
 
 export type HistoryOptions = {
   /** Nobody is at work on the session any more: its last turn has an end, or waits for an answer. */
@@ -67,6 +68,11 @@ export function checkHistory(events: readonly SessionEvent[], { settled = false 
 
     switch (event.type) {
       case 'harness.wake':
+        if (isReviewWake(event)) {
+          // It looks back over a session that rests, and is nobody's turn.
+          if (status !== 'completed') wrong(event, `a review began while the session was ${status}`)
+          break
+        }
         if (status !== 'active') wrong(event, `a worker woke while the session was ${status}`)
         awake = true
         break

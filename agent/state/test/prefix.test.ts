@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest'
 import fc from 'fast-check'
 import { EVALUATION_RESULTS, type EventType, type SessionEvent } from '@cairn/protocol'
-import { emptyConversation, emptySessionView, emptyTurn, foldAdvice, foldConversation, foldGoal, foldSaga, foldProgress, noAdvice, noProgress, foldSessionView, foldTurn, type GoalState } from '@cairn/state'
+import { emptyConversation, emptySessionView, emptyTurn, foldAdvice, foldConversation, foldGoal, foldSaga, foldProgress, foldReview, noAdvice, noProgress, noReview, foldSessionView, foldTurn, type GoalState } from '@cairn/state'
 
 const id = fc.constantFrom('c1', 'c2', 'c3')
 const count = fc.nat({ max: 50 })
@@ -35,7 +35,7 @@ const PAYLOADS: Partial<Record<EventType, fc.Arbitrary<unknown>>> = {
   'session.complete': fc.record({ reason: fc.constantFrom('completed', 'tool_loop') }),
   'session.fail': fc.constant({ reason: 'r', error_category: 'network', error: 'e', retryable: true }),
   'session.pause': fc.constant({}), 'session.resume': fc.constant({}), 'session.stopped': fc.constant({ reason: 'user' }),
-  'harness.wake': fc.constant({ worker_id: 'w', cursor: 0 }), 'harness.recovered': fc.constant({ recovered_by: 'w', stale_seconds: 3 }),
+  'harness.wake': fc.constantFrom({ worker_id: 'w', cursor: 0 }, { worker_id: 'w', review_memory: true, review_skills: false }), 'harness.recovered': fc.constant({ recovered_by: 'w', stale_seconds: 3 }),
   'harness.crash': fc.constant({ worker_id: 'w', error: 'e', error_category: 'internal', retryable: true }),
   'skill.invoked': fc.record({ skill: fc.constant('review'), raw_message: fc.constant('/review it'), staged_at: fc.constant(null), user_message_id: fc.integer({ min: 1, max: 40 }), expanded: fc.string() }),
   'outcome.defined': fc.record({ ...outcome, description: fc.string(), rubric: fc.constant({ type: 'text', content: 'r' }), max_iterations: fc.integer({ min: 1, max: 20 }) }),
@@ -47,6 +47,7 @@ const PAYLOADS: Partial<Record<EventType, fc.Arbitrary<unknown>>> = {
   'advisor.request': fc.record({ model: fc.constant('m'), category: fc.constantFrom('progress', 'review'), ...turn }),
   'advisor.result': fc.record({ model: fc.constant('m'), category: fc.constant('review'), content: fc.constantFrom('', 'mind the gap'), truncated: fc.boolean(), ...usage }),
   'advisor.failure': fc.record({ model: fc.constant('m'), category: fc.constant('review'), error: fc.string() }),
+  'inbox.task_complete': fc.record({ outcome: fc.constant('success'), summary: fc.constant('s'), duration_seconds: fc.constant(1), session_title: fc.constant(null), review_wake_id: fc.integer({ min: 1, max: 40 }), ...usage }, { requiredKeys: ['outcome', 'summary', 'duration_seconds', 'session_title'] }),
   'inbox.progress_checkin': fc.constant({ progress_summary: 'p', iterations: 2, last_tool: null, elapsed_seconds: 3 }),
   'inbox.action_required': fc.constant({ title: 't', instructions: 'i', context: '', action_type: 'login', target: null, reason: 'r' }),
   'saga.start': fc.record({ saga_id: id, session_id: fc.constant('s'), timestamp: count }),
@@ -77,6 +78,7 @@ test('the conversation, the turn, the goal and the saga fold any prefix, and res
     expect(events.slice(at).reduce(foldAdvice, events.slice(0, at).reduce(foldAdvice, noAdvice))).toEqual(events.reduce(foldAdvice, noAdvice))
     expect(events.slice(at).reduce(foldProgress, events.slice(0, at).reduce(foldProgress, noProgress))).toEqual(events.reduce(foldProgress, noProgress))
     expect(events.slice(at).reduce(foldSaga, events.slice(0, at).reduce(foldSaga, null))).toEqual(events.reduce(foldSaga, null))
+    expect(events.slice(at).reduce(foldReview, events.slice(0, at).reduce(foldReview, noReview))).toEqual(events.reduce(foldReview, noReview))
     expect(events, 'a fold changes no event').toEqual(frozen)
   }), { numRuns: 300 })
 })

@@ -1,4 +1,5 @@
 /** Gates that wait for a decision: a call that is made again meanwhile opens no second item. */
+import { takingTurns } from '../taking-turns.ts'
 
 export type OpenGates = {
   /** The call whose undecided item covers this one, or null. */
@@ -7,15 +8,4 @@ export type OpenGates = {
   inTurn<T>(run: () => Promise<T>): Promise<T>
 }
 
-export function openGates(find: OpenGates['find']): OpenGates {
-  let last: Promise<unknown> = Promise.resolve()
-  return {
-    find,
-    inTurn(run) {
-      const mine = last.then(run)
-      // Whoever comes next waits for the end, not for the outcome, which is ours to report.
-      last = mine.then(() => {}, () => {})
-      return mine
-    },
-  }
-}
+export const openGates = (find: OpenGates['find']): OpenGates => ({ find, inTurn: takingTurns() })

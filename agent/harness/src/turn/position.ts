@@ -2,7 +2,7 @@
  * Everything a worker must know to go on with a session, as one fold of its log. `next-step.ts` decides from it, so a
  * worker that takes over after a crash stands exactly where the dead one stood.
  */
-import { type Advice, type Conversation, emptyConversation, emptyTurn, foldAdvice, foldConversation, foldGoal, foldProgress, foldSaga, foldTurn, type GoalState, isServerCommand, noAdvice, noProgress, type Progress, type SagaState, type TurnState } from '@cairn/state'
+import { type Advice, type Conversation, emptyConversation, emptyTurn, foldAdvice, foldConversation, foldGoal, foldProgress, foldReview, foldSaga, foldTurn, type GoalState, isServerCommand, noAdvice, noProgress, noReview, type Progress, type Review, type SagaState, type TurnState } from '@cairn/state'
 import type { EventData, EventId, EventOf, SessionEvent } from '@cairn/protocol'
 import { type CompactReason, foldCompacted } from '../compaction/due.ts'
 import { foldMeasured, type Measured } from '../compaction/size.ts'
@@ -53,6 +53,7 @@ export type Position = {
   readonly goal: GoalState
   readonly advice: Advice
   readonly progress: Progress
+  readonly review: Review
   /** The running saga, or the last one. */
   readonly saga: SagaState
   /** The rollback that the model is told of: news, and nothing to answer. */
@@ -68,14 +69,14 @@ export type Position = {
 const betweenTurns = { request: null, answer: null, cut_answers: 0, summarized: -1, replied: false } as const
 export const startPosition: Position = {
   last_id: 0, conversation: emptyConversation, turn: emptyTurn, ended: null, ...betweenTurns, questions: [], spoken_id: 0, last_user_text: null,
-  goal: null, advice: noAdvice, progress: noProgress, action_id: null, saga: null, rolled_back_id: null, slashed: [], graded: null, measured: null, compacted: null,
+  goal: null, advice: noAdvice, progress: noProgress, review: noReview, action_id: null, saga: null, rolled_back_id: null, slashed: [], graded: null, measured: null, compacted: null,
 }
 
 export function foldPosition(before: Position, event: SessionEvent): Position {
   const conversation = foldConversation(before.conversation, event)
   const position: Position = {
     ...before, last_id: event.id, conversation, turn: foldTurn(before.turn, event), goal: foldGoal(before.goal, event),
-    advice: foldAdvice(before.advice, event), progress: foldProgress(before.progress, event), saga: foldSaga(before.saga, event),
+    advice: foldAdvice(before.advice, event), progress: foldProgress(before.progress, event), review: foldReview(before.review, event), saga: foldSaga(before.saga, event),
     measured: foldMeasured(before.measured, event, before.conversation, conversation), compacted: foldCompacted(before.compacted, event),
   }
   switch (event.type) {

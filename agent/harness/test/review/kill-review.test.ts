@@ -1,0 +1,73 @@
+/** A worker that dies anywhere in a turn or in the review after it: what is remembered and proposed is the same in the end, once. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openSqliteStore } from '@cairn/log'
+import type { SessionEvent } from '@cairn/protocol'
+import { checkHistory } from '@cairn/state'
+import { expect, test } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { memoryFile } from '../../src/review/memory-file.ts'
+import { compareGolden } from '../golden/golden-file.ts'
+import { dyingStore } from '../turn/dying-store.ts'
+import { alice, setStage } from '../turn/stage.ts'
+import { deathsOf, type Death } from '../turn/with-death.ts'
+import { FOUND, reviewedAgent, reviewScenario } from './review-scenario.ts'
+
+/** Beyond the lease, and beyond the time after which a review without an end is done over. */
+const LATER_MS = 300_000
+
+async function run(death: Death) {
+  const late = { ms: 0 }
+  const dir = mkdtempSync(join(tmpdir(), 'cairn-kill-'))
+  const now = () => Date.now() + late.ms
+  const store = await openSqliteStore({ dir, now })
+  try {
+    await using stage = await setStage({ scenario: reviewScenario(), agent: reviewedAgent, store })
+    const dying = dyingStore(store, death?.nth ?? Number.POSITIVE_INFINITY, death?.when ?? 'before')
+    const clock = { ...systemClock, now }
+    const first = stage.start({ store: dying.store, clock, workerId: 'worker-1' })
+    await stage.send('sow beans')
+    const reviewed = (events: readonly SessionEvent[]) => events.some(event => event.type === 'inbox.task_complete')
+    if (death === null) await stage.until(reviewed)
+    else await dying.died
+    await first.idle()
+    const commits = dying.commits()
+    const afterFirst = await stage.events()
+    await first.stop()
+    late.ms += LATER_MS
+    const second = stage.start({ clock, workerId: 'worker-2' })
+    if (!afterFirst.some(event => event.type === 'session.complete')) await stage.next('session.complete')
+    await second.idle()
+    // The end of the next turn is the time at which a review that was cut is noticed.
+    await stage.send('second')
+    await stage.next('session.complete', 2)
+    await second.idle()
+    const { items } = await store.listInbox({ org_id: 'org', limit: 50 })
+    return { commits, afterFirst, events: await stage.events(), problems: await store.check(), proposals: items.filter(item => item.kind === 'action_required').length, memory: readFileSync(memoryFile(stage.dir, alice.id, 'assistant'), 'utf8') }
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+const undisturbed = await run(null)
+
+test('the reviewed session is, byte for byte, the golden one of this version', () => {
+  expect(checkHistory(undisturbed.afterFirst, { settled: true })).toEqual([])
+  const { golden, now } = compareGolden('review', undisturbed.afterFirst)
+  expect(now).toBe(golden)
+})
+
+test.each(deathsOf(undisturbed.commits))('killed just $when commit $nth, the review is done over where it was cut: one memory, one proposal', async death => {
+  const { events, problems, proposals, memory } = await run(death)
+  expect(checkHistory(events, { settled: true })).toEqual([])
+  expect(problems).toEqual([])
+  expect(proposals).toBe(1)
+  expect(memory).toBe(`# Memory\n\n- ${FOUND.memory.join('\n- ')}\n`)
+  // Every end names a beginning, and none has two.
+  const ends = events.flatMap(event => (event.type === 'inbox.task_complete' ? [event.data.review_wake_id] : []))
+  const wakes = events.flatMap(event => (event.type === 'harness.wake' && 'review_memory' in event.data ? [event.id] : []))
+  expect(new Set(ends).size).toBe(ends.length)
+  expect(ends.every(id => id !== undefined && wakes.includes(id))).toBe(true)
+  expect(wakes.length - ends.length).toBeLessThanOrEqual(1)
+})
