@@ -5,13 +5,22 @@ import { createRandom } from './random.ts'
 /** A uniform in ±1/√in: √(6 / ((1 + a²)·in)) with a² = 5. */
 const boundOf = (inFeatures: number) => 1 / Math.sqrt(inFeatures)
 
-/** Initial values of an adapter's matrices, by name and seed alone: another order or another set of modules changes none of them. */
-export function initAdapter(seed: number, matrices: readonly { name: string; shape: readonly [number, number] }[]): AdapterTensor[] {
+type Matrix = { name: string; shape: readonly [number, number] }
+
+/** Writes the initial values of one matrix, by name and seed alone: another order or another set of modules changes none of them. */
+export function fillAdapterMatrix(seed: number, { name, shape }: Matrix, values: Float32Array): void {
+  values.fill(0)
+  if (name.endsWith('.lora_B.weight')) return
+  const random = createRandom(seed, ...new TextEncoder().encode(name))
+  const bound = boundOf(shape[1])
+  for (let i = 0; i < values.length; i++) values[i] = (2 * random.next() - 1) * bound
+}
+
+/** Initial values of an adapter's matrices. */
+export function initAdapter(seed: number, matrices: readonly Matrix[]): AdapterTensor[] {
   return matrices.map(({ name, shape }) => {
     const values = new Float32Array(shape[0] * shape[1])
-    if (name.endsWith('.lora_B.weight')) return { name, shape, values }
-    const random = createRandom(seed, ...new TextEncoder().encode(name))
-    const bound = boundOf(shape[1])
-    return { name, shape, values: values.map(() => (2 * random.next() - 1) * bound) }
+    fillAdapterMatrix(seed, { name, shape }, values)
+    return { name, shape, values }
   })
 }

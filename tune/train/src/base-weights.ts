@@ -1,13 +1,13 @@
 /** A model's weights for the engine: as the file has them where that is the storage wanted, mapped and not copied; else converted natively, one at a time. */
 import type { Engine } from '@cairn-tune/native'
 import { forgetPages, mapFile } from '@cairn-tune/native'
-import { FLOATS, byteLength, countElements, typeText, type Dtype, type Shape } from '@cairn-tune/ops'
+import { FLOATS, byteLength, typeText, type Dtype, type Shape } from '@cairn-tune/ops'
 import { createRecorder, prepare, type Prepared } from '@cairn-tune/program'
 import { InputError, UnsupportedError, decodeFloats, layoutOf, openCheckpoint, openFileBytes, readQuantized, type ByteSource, type Checkpoint } from '@cairn-tune/weights'
 import type { BaseWeight } from './record-step.ts'
 
 /** A file whose reads are views of it. */
-async function openMapped(path: string): Promise<ByteSource> {
+export async function openMapped(path: string): Promise<ByteSource> {
   // A missing or empty file fails as it does everywhere.
   const handle = await openFileBytes(path)
   if (handle.byteLength === 0) return handle
@@ -69,13 +69,15 @@ export async function loadBase(engine: Engine, checkpoint: Checkpoint, base: rea
   const buffers = new Map<string, Uint8Array>()
   for (const weight of base) {
     signal?.throwIfAborted()
-    buffers.set(weight.name, await loadOne(checkpoint, weight, convert))
+    buffers.set(weight.name, await loadOne(checkpoint, weight, { convert }))
     onProgress?.(buffers.size, base.length)
   }
   return buffers
 }
 
-async function loadOne(checkpoint: Checkpoint, { name, dtype, shape }: BaseWeight, convert: Convert): Promise<Uint8Array> {
+type Way = { convert: Convert; /** Where the bytes are to lie, if not where they come to. */ target?: Uint8Array }
+
+async function loadOne(checkpoint: Checkpoint, { name, dtype, shape }: BaseWeight, { convert, target }: Way): Promise<Uint8Array> {
   const stored = storedDtype(checkpoint, name)
   if (stored !== 'f16' && !FLOATS.includes(stored)) {
     const weight = await readQuantized(checkpoint, name, stored as Parameters<typeof readQuantized>[2])
@@ -84,15 +86,15 @@ async function loadOne(checkpoint: Checkpoint, { name, dtype, shape }: BaseWeigh
     return weight.buffer
   }
   const bytes = await checkpoint.read(name)
-  if (stored === dtype) return bytes
-  const converted = stored === 'f16' ? await convert(asBytes(decodeFloats('F16', bytes)), 'f32', dtype, shape) : await convert(bytes, stored, dtype, shape)
+  if (stored === dtype && !target) return bytes
+  const converted = stored === 'f16' ? await convert(asBytes(decodeFloats('F16', bytes)), 'f32', dtype, shape, target) : await convert(bytes, stored, dtype, shape, target)
   await forgetPages(bytes)
   return converted
 }
 
 const asBytes = ({ buffer, byteOffset, byteLength: bytes }: Float32Array) => new Uint8Array(buffer, byteOffset, bytes)
 
-type Convert = (bytes: Uint8Array, from: Dtype, to: Dtype, shape: Shape) => Promise<Uint8Array>
+type Convert = (bytes: Uint8Array, from: Dtype, to: Dtype, shape: Shape, target?: Uint8Array) => Promise<Uint8Array>
 
 /** Casts and quantises with the engine; weights of one shape share a program. */
 function createConverter(engine: Engine): Convert {
@@ -108,18 +110,16 @@ function createConverter(engine: Engine): Convert {
     programs.set(key, made)
     return made
   }
-  return async (bytes, from, to, shape) => {
-    if (from === to) return bytes
-    const y = engine.allocate(byteLength(to, shape))
-    await programFor(from, to, shape).run({ x: bytes, 'out:y': y })
+  return async (bytes, from, to, shape, target) => {
+    const y = target ?? engine.allocate(byteLength(to, shape))
+    if (from === to) y.set(bytes)
+    else await programFor(from, to, shape).run({ x: bytes, 'out:y': y })
     return y
   }
 }
 
-/** f32 values of a weight, for what is trained in full. */
-export async function loadF32(checkpoint: Checkpoint, name: string, engine: Engine, shape: Shape): Promise<Float32Array> {
-  const bytes = await loadOne(checkpoint, { name, dtype: 'f32', shape }, createConverter(engine))
-  const copy = new Float32Array(countElements(shape))
-  new Uint8Array(copy.buffer).set(bytes)
-  return copy
+/** Writes a weight's values in f32, for what is trained in full. */
+export function createF32Loader(engine: Engine, checkpoint: Checkpoint): (weight: { name: string; shape: Shape }, values: Float32Array) => Promise<void> {
+  const convert = createConverter(engine)
+  return async ({ name, shape }, values) => void (await loadOne(checkpoint, { name, dtype: 'f32', shape }, { convert, target: asBytes(values) }))
 }

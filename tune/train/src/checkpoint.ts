@@ -5,8 +5,10 @@
  */
 import { mkdir, readFile, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { forgetPages } from '@cairn-tune/native'
 import { InputError, openSafetensors, writeSafetensors, writeTextAtomically } from '@cairn-tune/weights'
 import { z } from 'zod'
+import { openMapped } from './base-weights.ts'
 import type { TrainConfig } from './config.ts'
 import type { DataPosition } from './data/batches.ts'
 
@@ -93,20 +95,15 @@ export function checkGoesOn(found: CheckpointState, wanted: Omit<CheckpointState
   if (found.data !== wanted.data) refuse('was made with other training data')
 }
 
-/** Values of a checkpoint's tensors. */
-export async function readCheckpointTensors(outputDir: string, step: number, shapes: readonly TensorShape[]): Promise<Map<string, Float32Array>> {
+/** Writes a checkpoint's tensors where the run has them. */
+export async function openCheckpointTensors(outputDir: string, step: number): Promise<(tensor: TensorShape, values: Float32Array) => Promise<void>> {
   const path = join(outputDir, FOLDER, nameOf(step), TENSORS)
-  const file = await openSafetensors(path)
-  try {
-    const values = new Map<string, Float32Array>()
-    for (const { name, shape } of shapes) {
-      const entry = file.tensors.get(name)
-      if (!entry || entry.shape.join() !== shape.join()) throw new InputError(`${path}: has no ${JSON.stringify(name)} of shape (${shape.join(', ')})`)
-      const bytes = await file.read(name)
-      values.set(name, new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4))
-    }
-    return values
-  } finally {
-    await file.close()
+  const file = await openSafetensors(path, openMapped)
+  return async ({ name, shape }, values) => {
+    const entry = file.tensors.get(name)
+    if (!entry || entry.shape.join() !== shape.join()) throw new InputError(`${path}: has no ${JSON.stringify(name)} of shape (${shape.join(', ')})`)
+    const bytes = await file.read(name)
+    new Uint8Array(values.buffer, values.byteOffset, values.byteLength).set(bytes)
+    await forgetPages(bytes)
   }
 }

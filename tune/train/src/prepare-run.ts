@@ -32,6 +32,9 @@ export type PreparedRun = {
 /** Documents of this length are assumed while none has been read yet. */
 const ASSUMED_LENGTH = 128
 
+/** What Node itself grows by between the plan and the end of a run: code, young objects, the chart's library. */
+const NODE_GROWTH = 24 * 2 ** 20
+
 /** Fewer examples are tokenised anew in less time than a person notices. */
 const WORTH_KEEPING = 1000
 
@@ -52,7 +55,7 @@ export async function prepareRun(config: TrainConfig, { signal, threads, onNote 
   }
   try {
     const budgetBytes = memoryBudget(config.memory_limit)
-    const plan = (boundaries: number) => planRun({ engine, checkpoint, model, config, boundaries, budgetBytes, processBytes: process.memoryUsage.rss() })
+    const plan = (boundaries: number) => planRun({ engine, checkpoint, model, config, boundaries, budgetBytes, processBytes: process.memoryUsage.rss() + NODE_GROWTH })
     checkBase(checkpoint, plan(rows * (Math.ceil(length / ASSUMED_LENGTH) + 1) + 1).micro.base)
     const { batches, dataset } = await readData(config, modelDirectory, model, hub)
     signal?.throwIfAborted()

@@ -102,7 +102,9 @@ export function recordNorm(trained: readonly Trained[], config: TrainConfig): Pr
 /** Norms of a model trained in full do not decay, as everywhere; both matrices of an adapter do. */
 const decayOf = ({ shape }: Trained, config: TrainConfig) => (shape.length > 1 ? config.weight_decay : 0)
 
-export const STATE_PREFIXES = ['m:', 'v:'] as const
+/** Names of the optimizer's states of a tensor: mean and mean square of its gradient. */
+export const momentsOf = (name: string): [m: string, v: string] => [`m:${name}`, `v:${name}`]
+export const isOptimizerState = (name: string) => /^[mv]:/.test(name)
 
 /** AdamW over everything trained, in place. */
 export function recordUpdate(trained: readonly Trained[], config: TrainConfig): Program {
@@ -112,7 +114,7 @@ export function recordUpdate(trained: readonly Trained[], config: TrainConfig): 
   const schedule = g.input('schedule', 'f32', [2])
   for (const tensor of trained) {
     const { name, shape } = tensor
-    const [p, grad, m, v] = [name, gradientOf(name), `m:${name}`, `v:${name}`].map(input => g.input(input, 'f32', shape)) as [Tensor, Tensor, Tensor, Tensor]
+    const [p, grad, m, v] = [name, gradientOf(name), ...momentsOf(name)].map(input => g.input(input, 'f32', shape)) as [Tensor, Tensor, Tensor, Tensor]
     g.adamw({ p, g: grad, m, v, factor, schedule }, { beta1, beta2, eps, weight_decay: decayOf(tensor, config) })
   }
   return g.finish({})

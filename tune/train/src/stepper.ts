@@ -7,7 +7,7 @@ import type { Qwen3Config } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { padCuSeqlens, type Batch } from './data/batches.ts'
 import { DivergedError } from './errors.ts'
-import { gradientOf, recordNorm, recordUpdate, type MicroStep, type Trained } from './record-step.ts'
+import { gradientOf, momentsOf, recordNorm, recordUpdate, type MicroStep, type Trained } from './record-step.ts'
 
 /** What the optimizer changes: the trained tensors by their names, and its states as `m:<name>` and `v:<name>`. */
 export type TrainState = ReadonlyMap<string, Float32Array>
@@ -31,17 +31,21 @@ export type StepperOptions = {
   planned: { program: Program; plan: Plan }
   /** Bytes of the frozen weights by name. */
   base: ReadonlyMap<string, Uint8Array>
-  /** Values that training starts from, by name; what is not named starts from zero. */
-  initial: ReadonlyMap<string, Float32Array>
+  /** Writes what training starts from into one tensor or state; all are zero before. */
+  fill: (tensor: Trained, values: Float32Array) => Promise<void>
 }
 
 /** Names of everything the optimizer holds. */
-export const stateNames = (trained: readonly Trained[]) => trained.flatMap(({ name, shape }) => [name, `m:${name}`, `v:${name}`].map(key => ({ name: key, shape })))
+export const stateNames = (trained: readonly Trained[]) => trained.flatMap(({ name, shape }) => [name, ...momentsOf(name)].map(key => ({ name: key, shape })))
 
-export function createStepper({ engine, config, model, micro, planned, base, initial }: StepperOptions): Stepper {
+export async function createStepper({ engine, config, model, micro, planned, base, fill }: StepperOptions): Promise<Stepper> {
   const float = (count: number) => new Float32Array(engine.allocate(count * 4).buffer, 0, count)
-  const state = new Map(stateNames(micro.trained).map(({ name, shape }) => [name, float(countElements(shape))]))
-  for (const [name, values] of initial) state.get(name)?.set(values)
+  const state = new Map<string, Float32Array>()
+  for (const tensor of stateNames(micro.trained)) {
+    const values = float(countElements(tensor.shape))
+    await fill(tensor, values)
+    state.set(tensor.name, values)
+  }
   const gradients = new Map(micro.trained.map(({ name, shape }) => [gradientOf(name), float(countElements(shape))]))
 
   const [forward, norm, update] = [prepare(engine, planned.program, planned.plan), prepare(engine, recordNorm(micro.trained, config)), prepare(engine, recordUpdate(micro.trained, config))]

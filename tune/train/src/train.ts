@@ -1,17 +1,18 @@
 /** A training run from a configuration to an adapter (design section 4). */
 import { createHash } from 'node:crypto'
 import { version as nodeVersion } from 'node:process'
-import { loadBase, loadF32 } from './base-weights.ts'
-import { checkGoesOn, decisiveSettings, findCheckpoint, readCheckpointTensors, writeCheckpointState, type CheckpointState } from './checkpoint.ts'
+import { createF32Loader, loadBase } from './base-weights.ts'
+import { checkGoesOn, decisiveSettings, findCheckpoint, openCheckpointTensors, writeCheckpointState, type CheckpointState } from './checkpoint.ts'
 import type { TrainConfig } from './config.ts'
 import { START, countSteps, type Batch, type BatchSource, type DataPosition } from './data/batches.ts'
-import { initAdapter } from './adapter-init.ts'
+import { fillAdapterMatrix } from './adapter-init.ts'
 import { bytesText } from './memory-budget.ts'
 import { memoryText } from './estimate.ts'
 import type { StepMetrics, TrainOptions, TrainResult } from './metrics.ts'
 import { prepareRun, type PreparedRun } from './prepare-run.ts'
 import { appendMetrics, checkOutput, clearOutput, cutMetrics, hardwareText, writeLossChart, writeRunFile, writeTrained } from './run-files.ts'
 import { learningRateAt } from './schedule.ts'
+import { isOptimizerState, type Trained } from './record-step.ts'
 import { createStepper, stateNames, type Stepper } from './stepper.ts'
 
 /**
@@ -50,11 +51,17 @@ async function startStepper({ engine, checkpoint, model, planned }: PreparedRun,
   const { micro } = planned
   const base = await loadBase(engine, checkpoint, micro.base, { signal })
   onNote?.(`${micro.base.length} base weights, ${micro.trained.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0).toLocaleString('en')} numbers trained, ${engine.threads} threads, ${engine.isa}`)
-  const initial = new Map<string, Float32Array>()
-  if (found) for (const [name, values] of await readCheckpointTensors(config.output_dir, found.step, stateNames(micro.trained))) initial.set(name, values)
-  else if (config.lora) for (const { name, values } of initAdapter(config.seed, micro.trained.map(({ name, shape }) => ({ name, shape: [shape[0] ?? 0, shape[1] ?? 0] })))) initial.set(name, values)
-  else for (const { name, shape } of micro.trained) initial.set(name, await loadF32(checkpoint, name, engine, shape))
-  return createStepper({ engine, config, model, micro, planned, base, initial })
+  return await createStepper({ engine, config, model, micro, planned, base, fill: found ? await openCheckpointTensors(config.output_dir, found.step) : fillAnew({ engine, checkpoint }, config) })
+}
+
+/** What a new run starts from: a new adapter, or the model's own weights. The optimizer's states, which are no weights, start from zero. */
+function fillAnew({ engine, checkpoint }: Pick<PreparedRun, 'engine' | 'checkpoint'>, { lora, seed }: TrainConfig): (tensor: Trained, values: Float32Array) => Promise<void> {
+  const load = createF32Loader(engine, checkpoint)
+  return async ({ name, shape }, values) => {
+    if (isOptimizerState(name)) return
+    if (lora) fillAdapterMatrix(seed, { name, shape: [shape[0] ?? 0, shape[1] ?? 0] }, values)
+    else await load({ name, shape }, values)
+  }
 }
 
 type Steps = {
