@@ -1,8 +1,9 @@
-/** What the agent waits for somebody to do elsewhere: a login, a second factor. */
+/** What the agent asks somebody to do elsewhere (a login, a second factor), and skills that it proposes. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Button } from 'react-aria-components'
 import type { InboxItem } from '@cairn/protocol'
 import { client } from '../api.ts'
+import { ProposalButtons, proposedSkill, SkillText } from '../inbox/proposal.tsx'
 import { inboxQuery } from '../queries.ts'
 
 export function ActionCards({ sessionId }: { sessionId: string }) {
@@ -13,11 +14,15 @@ export function ActionCards({ sessionId }: { sessionId: string }) {
 function ActionCard({ item }: { item: InboxItem }) {
   const queries = useQueryClient()
   const complete = useMutation({ mutationFn: () => client.call('respondInbox', { params: { item_id: item.id }, body: { completed: true } }), onSettled: () => queries.invalidateQueries({ queryKey: ['inbox'] }) })
+  const skill = proposedSkill(item)
   return (
-    <section className="card action" aria-label="Action needed" data-testid="action-card">
+    <section className="card action" aria-label={skill === null ? 'Action needed' : 'Proposed skill'} data-testid="action-card">
       <h3>{item.title}</h3>
       {item.body !== null && <p>{item.body}</p>}
-      <div className="actions"><Button className="button primary" isDisabled={complete.isPending} onPress={() => complete.mutate()} data-testid="complete-action">Done</Button></div>
+      {skill !== null && <SkillText skill={skill} />}
+      <div className="actions">
+        {skill === null ? <Button className="button primary" isDisabled={complete.isPending} onPress={() => complete.mutate()} data-testid="complete-action">Done</Button> : <ProposalButtons item={item} />}
+      </div>
     </section>
   )
 }

@@ -9,6 +9,7 @@ import { formatAgo } from '../format.ts'
 import { type InboxScope, inboxQuery, needsAnswer } from '../queries.ts'
 import { BackIcon, InboxIcon } from '../shell/icons.tsx'
 import { useNow } from '../shell/use-now.ts'
+import { ProposalButtons, proposedSkill, SkillText } from './proposal.tsx'
 import './inbox.css'
 
 const KINDS: Record<InboxKind, string> = { input_required: 'Question', action_required: 'Action', governance_gate: 'Approval', task_complete: 'Finished', progress_checkin: 'Progress' }
@@ -44,6 +45,7 @@ function Item({ item, now }: { item: InboxItem; now: number }) {
   const acknowledge = useMutation({ mutationFn: () => client.call('ackInboxItem', { params: { item_id: item.id } }), onSettled: refresh })
   const read = useMutation({ mutationFn: () => client.call('readInboxItem', { params: { item_id: item.id } }), onSettled: refresh })
   const isOpen = item.status === 'pending'
+  const skill = proposedSkill(item)
   const { arguments_excerpt: excerpt, deny_reason: reason } = item.payload
   // The body of a gate is its arguments, which are shown below as they are.
   const text = item.kind === 'governance_gate' && typeof reason === 'string' ? reason : item.body
@@ -51,12 +53,13 @@ function Item({ item, now }: { item: InboxItem; now: number }) {
   return (
     <li className="inbox-item" data-testid="inbox-item" data-kind={item.kind} data-status={item.status} data-unread={item.read_at === null || undefined}>
       <header>
-        <span className={`badge${needsAnswer(item) ? ' waiting' : ''}`}>{KINDS[item.kind]}</span>
+        <span className={`badge${needsAnswer(item) ? ' waiting' : ''}`}>{skill === null ? KINDS[item.kind] : 'Proposal'}</span>
         <h2>{item.title}</h2>
         <time className="faint" dateTime={item.created_at}>{formatAgo(item.created_at, now)}</time>
       </header>
       {text !== null && text !== '' && <p className="inbox-body">{text}</p>}
       {typeof excerpt === 'string' && <pre className="excerpt">{excerpt}</pre>}
+      {skill !== null && <SkillText skill={skill} />}
       <footer>
         <Link className="json-link" to="/sessions/$sessionId" params={{ sessionId: item.session_id }} onClick={() => { if (item.read_at === null) read.mutate() }}>Open the session</Link>
         <Link className="json-link" to="/sessions/$sessionId/events" params={{ sessionId: item.session_id }} search={{ id: item.source_event_id }}>event {item.source_event_id}</Link>
@@ -66,7 +69,8 @@ function Item({ item, now }: { item: InboxItem; now: number }) {
             <Button className="button danger" isDisabled={isBusy} onPress={() => respond.mutate({ decision: 'reject' })} data-testid="reject">Reject</Button>
             <Button className="button primary" isDisabled={isBusy} onPress={() => respond.mutate({ decision: 'approve' })} data-testid="approve">Approve once</Button>
           </>}
-          {isOpen && item.kind === 'action_required' && <Button className="button primary" isDisabled={isBusy} onPress={() => respond.mutate({ completed: true })} data-testid="complete-action">Done</Button>}
+          {isOpen && skill !== null && <ProposalButtons item={item} />}
+          {isOpen && item.kind === 'action_required' && skill === null && <Button className="button primary" isDisabled={isBusy} onPress={() => respond.mutate({ completed: true })} data-testid="complete-action">Done</Button>}
           {isOpen && item.kind === 'input_required' && <Link className="button primary" to="/sessions/$sessionId" params={{ sessionId: item.session_id }}>Answer</Link>}
           {isOpen && (item.kind === 'task_complete' || item.kind === 'progress_checkin') && <Button className="button" isDisabled={isBusy} onPress={() => acknowledge.mutate()} data-testid="acknowledge">Acknowledge</Button>}
         </span>

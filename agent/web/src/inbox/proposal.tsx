@@ -1,0 +1,24 @@
+/** A skill that an agent proposes: the whole of what is accepted, and the decision. */
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { Button } from 'react-aria-components'
+import type { InboxItem, SkillProposal } from '@cairn/protocol'
+import { client } from '../api.ts'
+
+/** The skill that the item puts to decision; null for every other item. */
+export function proposedSkill({ kind, payload }: Pick<InboxItem, 'kind' | 'payload'>): SkillProposal | null {
+  const { action_type: type, proposal } = payload as { action_type?: unknown; proposal?: SkillProposal }
+  return kind === 'action_required' && type === 'skill_proposal' && proposal !== undefined ? proposal : null
+}
+
+export function SkillText({ skill }: { skill: SkillProposal }) {
+  return <pre className="excerpt" data-testid="proposed-skill">{skill.body}</pre>
+}
+
+export function ProposalButtons({ item }: { item: InboxItem }) {
+  const queries = useQueryClient()
+  const decide = useMutation({ mutationFn: (decision: 'approve' | 'reject') => client.call('respondInbox', { params: { item_id: item.id }, body: { decision } }), onSettled: () => queries.invalidateQueries({ queryKey: ['inbox'] }) })
+  return <>
+    <Button className="button danger" isDisabled={decide.isPending} onPress={() => decide.mutate('reject')} data-testid="reject">Reject</Button>
+    <Button className="button primary" isDisabled={decide.isPending} onPress={() => decide.mutate('approve')} data-testid="approve">Accept skill</Button>
+  </>
+}
