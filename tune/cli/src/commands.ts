@@ -1,9 +1,12 @@
 /** Every command, in the order that help lists them. */
 import type { Command } from './command.ts'
+import { benchMatrix } from './commands/bench-matrix.ts'
 import { benchSft } from './commands/bench-sft.ts'
 import { dataGenerate } from './commands/data-generate.ts'
+import { demo } from './commands/demo.ts'
 import { doctor } from './commands/doctor.ts'
 import { estimateRun } from './commands/estimate.ts'
+import { evalRun } from './commands/eval.ts'
 import { helpFor } from './commands/help.ts'
 import { merge } from './commands/merge.ts'
 import { modelNew } from './commands/model-new.ts'
@@ -11,4 +14,4 @@ import { ops } from './commands/ops.ts'
 import { recipes } from './commands/recipes.ts'
 import { trainRun } from './commands/train.ts'
 
-export const commands: readonly Command[] = [trainRun, estimateRun, recipes, merge, modelNew, dataGenerate, benchSft, ops, doctor, helpFor(() => commands)]
+export const commands: readonly Command[] = [trainRun, estimateRun, recipes, merge, modelNew, dataGenerate, benchSft, benchMatrix, evalRun, demo, ops, doctor, helpFor(() => commands)]

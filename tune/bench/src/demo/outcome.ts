@@ -1,0 +1,27 @@
+/** accuracy.json: what a demonstration found. The matrix reads it for its accuracy table. */
+import { z } from 'zod'
+
+const score = z.object({ accuracy: z.number(), stderr: z.number(), correct: z.int(), total: z.int() })
+
+const scored = z.object({
+  config: z.string(),
+  seed: z.int(),
+  /** What served the adapter: the base as its recipe stores it, or the plain one. */
+  base: z.enum(['own', 'bf16']),
+  romanian: score,
+  english: score,
+})
+
+export const outcomeSchema = z.object({
+  schema: z.literal(1),
+  hardware: z.string(),
+  started_at: z.iso.datetime(),
+  plan: z.record(z.string(), z.unknown()),
+  untrained: z.object({ romanian: score, english: score }),
+  scored: z.array(scored),
+  losses: z.array(z.object({ config: z.string(), seed: z.int(), points: z.array(z.tuple([z.int(), z.number()])), seconds: z.number() })),
+})
+
+export type DemoOutcome = z.infer<typeof outcomeSchema>
+export type Scored = z.infer<typeof scored>
+export const OUTCOME_FILE = 'accuracy.json'

@@ -1,0 +1,46 @@
+/** A demonstration as one HTML file that needs nothing beside it. */
+import { lossChart } from '@cairn-tune/train'
+import { barChart } from '../bar-chart.ts'
+import { type Table } from '../matrix/tables.ts'
+import { accuracyTables } from './accuracy-tables.ts'
+import type { DemoOutcome } from './outcome.ts'
+
+const escapeHtml = (text: string) => text.replace(/[&<>"]/g, sign => `&#${sign.charCodeAt(0)};`)
+
+function tableHtml({ title, columns, rows, notes }: Table): string {
+  const cells = (row: readonly string[], tag: string) => row.map(cell => `<${tag}>${escapeHtml(cell)}</${tag}>`).join('')
+  return `<h2>${escapeHtml(title)}</h2><table><thead><tr>${cells(columns, 'th')}</tr></thead><tbody>${rows.map(row => `<tr>${cells(row, 'td')}</tr>`).join('')}</tbody></table>${notes.map(note => `<p>${escapeHtml(note)}</p>`).join('')}`
+}
+
+/** One chart with every configuration's first seed, then one a configuration with all of its seeds. */
+export function lossCharts({ losses }: DemoOutcome): { name: string; svg: string }[] {
+  const first = losses[0]?.seed
+  const together = lossChart(losses.filter(({ seed }) => seed === first).map(({ config, points }) => ({ name: config, points })), { title: `Training loss, seed ${first}` })
+  const each = [...Map.groupBy(losses, ({ config }) => config)].map(([config, runs]) => ({ name: config, svg: lossChart(runs.map(({ seed, points }) => ({ name: `seed ${seed}`, points })), { title: `Training loss, ${config}` }) }))
+  return [{ name: 'all', svg: together }, ...each]
+}
+
+export function accuracyChart({ scored, untrained }: DemoOutcome): string {
+  const own = [...Map.groupBy(scored.filter(({ base }) => base === 'own'), ({ config }) => config)]
+  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
+  const groups = [{ name: 'untrained', bars: [untrained.romanian.accuracy, untrained.english.accuracy] }, ...own.map(([name, runs]) => ({ name, bars: [mean(runs.map(run => run.romanian.accuracy)), mean(runs.map(run => run.english.accuracy))] }))]
+  return barChart(groups, { title: 'Accuracy', series: ['Romanian', 'English'], format: value => value.toFixed(2) })
+}
+
+export function demoReport(outcome: DemoOutcome): string {
+  const charts = lossCharts(outcome)
+  const facts = [`Machine: ${outcome.hardware}`, `Started: ${outcome.started_at}`, `Training of the adapters: ${Math.round(outcome.losses.reduce((sum, { seconds }) => sum + seconds, 0))} s together`]
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Cairn Tune: accuracy of every recipe</title>
+<style>body{font:16px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#222}table{border-collapse:collapse;margin:1rem 0}th,td{padding:.3rem .8rem;border-bottom:1px solid #ddd;text-align:right}th:first-child,td:first-child{text-align:left}svg{max-width:100%;height:auto}pre{overflow:auto;background:#f6f6f6;padding:1rem}</style></head>
+<body><h1>Accuracy of every recipe</h1>
+<p>A small base was trained from nothing on English word problems with every step written out, and on Romanian statements without questions or answers. Each recipe then trained an adapter on Romanian problems. Every adapter was loaded into a running server and asked fifty questions at a time.</p>
+<ul>${facts.map(fact => `<li>${escapeHtml(fact)}</li>`).join('')}</ul>
+${accuracyTables(outcome).map(tableHtml).join('\n')}
+${accuracyChart(outcome)}
+<h2>Loss</h2>
+${charts.map(({ svg }) => svg).join('\n')}
+<h2>Plan</h2><pre>${escapeHtml(JSON.stringify(outcome.plan, null, 2))}</pre>
+</body></html>
+`
+}

@@ -1,0 +1,93 @@
+/**
+ * The demonstration (design sections 6 and 8): a base that knows English problems and no Romanian, an adapter for Romanian in each recipe, and what each is worth.
+ *
+ * Each adapter is trained, loaded into a running server, asked all questions fifty at a time, and unloaded. Adapters of quantised recipes are scored on the base they
+ * were trained on and on the plain one.
+ */
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { configSchema, train, type StepMetrics } from '@cairn-tune/train'
+import { RECIPE_TABLE } from '@cairn-tune/train/recipes'
+import { writeTextAtomically } from '@cairn-tune/weights'
+import { evaluate, type EvalProgress } from '../eval/evaluate.ts'
+import type { Score } from '../eval/gsm8k.ts'
+import { adapterRows, testQuestions } from './data.ts'
+import { withAdapter, type RunningServer, type StartServer } from './lora-server.ts'
+import { OUTCOME_FILE, type DemoOutcome } from './outcome.ts'
+import { adapterTrainConfig, type DemoConfig, type DemoPlan } from './plan.ts'
+import { prepareBase, writeRows } from './prepare-base.ts'
+
+export type DemoOptions = {
+  plan: DemoPlan
+  configs: readonly DemoConfig[]
+  seeds: readonly number[]
+  outputDir: string
+  cacheDir: string
+  startServer: StartServer
+  signal?: AbortSignal | undefined
+  threads?: number | undefined
+  onProgress?: ((progress: DemoProgress) => void) | undefined
+}
+
+/** `what` names the part that the numbers are of. */
+export type DemoProgress = { what: string } & ({ step: StepMetrics } | { answers: EvalProgress })
+
+const QUESTIONS_SEED = 4
+const LANGUAGES = { romanian: 'ro', english: 'en' } as const
+
+export async function runDemo(options: DemoOptions): Promise<DemoOutcome> {
+  const { plan, configs, seeds, outputDir, signal, threads, onProgress } = options
+  await mkdir(outputDir, { recursive: true })
+  const startedAt = new Date().toISOString()
+  const base = await prepareBase({ plan, cacheDir: options.cacheDir, signal, threads, onStep: step => onProgress?.({ what: 'base', step }) })
+  const dataset = join(outputDir, 'romanian.jsonl')
+  await writeRows(dataset, adapterRows({ problems: plan.adapter.problems, seed: plan.base.seed }))
+  await using plainServer = closing(await options.startServer({ model: base, storage: 'bf16', threads }))
+  const untrained = await scoreBoth(options, plainServer.url, base, 'base')
+
+  const scored: DemoOutcome['scored'] = []
+  const losses: DemoOutcome['losses'] = []
+  let hardware = ''
+  for (const config of configs) {
+    for (const seed of seeds) {
+      const label = seeds.length > 1 ? `${config.name}, seed ${seed}` : config.name
+      const directory = join(outputDir, `${slugOf(config)}-seed-${seed}`)
+      await rm(directory, { recursive: true, force: true })
+      const run = await train(configSchema.parse(adapterTrainConfig(plan, config, seed, { model: base, dataset, outputDir: directory })), {
+        ...(signal && { signal }), ...(threads !== undefined && { threads }), onStep: step => onProgress?.({ what: label, step }),
+      })
+      signal?.throwIfAborted()
+      hardware = run.hardware
+      losses.push({ config: config.name, seed, points: run.metrics.map(({ step, loss }) => [step, loss]), seconds: run.metrics.reduce((sum, { seconds }) => sum + seconds, 0) })
+      const score = (server: RunningServer) => withAdapter(server.url, 'adapter', run.output, () => scoreBoth({ ...options, outputDir: directory }, server.url, 'adapter', label))
+      const { storage } = RECIPE_TABLE[config.recipe]
+      if (storage === 'bf16') {
+        scored.push({ config: config.name, seed, base: 'own', ...(await score(plainServer)) })
+        continue
+      }
+      await using ownServer = closing(await options.startServer({ model: base, storage, threads }))
+      scored.push({ config: config.name, seed, base: 'own', ...(await score(ownServer)) })
+      scored.push({ config: config.name, seed, base: 'bf16', ...(await score(plainServer)) })
+    }
+  }
+  const outcome: DemoOutcome = { schema: 1, hardware, started_at: startedAt, plan, untrained, scored, losses }
+  await writeTextAtomically(join(outputDir, OUTCOME_FILE), `${JSON.stringify(outcome, null, 1)}\n`)
+  return outcome
+}
+
+/** Accuracy in both languages: what the adapter brings, and what it costs. */
+async function scoreBoth({ plan, outputDir, signal, onProgress }: DemoOptions, url: string, model: string, what: string): Promise<{ romanian: Score; english: Score }> {
+  const one = async (name: keyof typeof LANGUAGES) => {
+    const questions = testQuestions({ language: LANGUAGES[name], problems: plan.questions, seed: QUESTIONS_SEED })
+    const directory = join(outputDir, 'eval', `${new URL(url).port}-${name}`)
+    // Answers of an earlier demonstration are another adapter's.
+    await rm(directory, { recursive: true, force: true })
+    const { scores } = await evaluate({ url, model, questions, source: `generated, ${LANGUAGES[name]}`, outputDir: directory, ...(signal && { signal }), onProgress: answers => onProgress?.({ what: `${what}, ${name}`, answers }) })
+    return scores['strict-match']
+  }
+  return { romanian: await one('romanian'), english: await one('english') }
+}
+
+const slugOf = ({ recipe, matmul }: DemoConfig) => (matmul === undefined ? recipe : `${recipe}-${matmul}`)
+
+const closing = (server: RunningServer) => ({ ...server, [Symbol.asyncDispose]: server.close })

@@ -1,0 +1,29 @@
+/** Results of runs on disk, ours and the baseline's, wherever below a directory they lie. */
+import { readFile, readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { InputError } from '@cairn-tune/weights'
+import { z } from 'zod'
+import { RESULT_FILE, resultSchema, type BenchmarkResult } from '../result.ts'
+
+/** One result file. */
+export async function readResult(path: string): Promise<BenchmarkResult> {
+  let value: unknown
+  try {
+    value = JSON.parse(await readFile(path, 'utf8'))
+  } catch (cause) {
+    throw new InputError(`${path}: expected a benchmark's result in JSON: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+  }
+  const parsed = resultSchema.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw new InputError(`${path}: not a benchmark's result: ${z.prettifyError(parsed.error)}`)
+}
+
+/** A file, or every result.json below a directory; later runs come last. */
+export async function readResults(path: string): Promise<BenchmarkResult[]> {
+  const found = await stat(path).catch((cause: unknown) => {
+    throw new InputError(`${path}: no such file or directory; expected a ${RESULT_FILE} or a directory with some`, { cause })
+  })
+  const files = found.isDirectory() ? (await readdir(path, { recursive: true })).filter(name => name.split('/').at(-1) === RESULT_FILE).map(name => join(path, name)) : [path]
+  const results = await Promise.all(files.map(readResult))
+  return results.toSorted((a, b) => a.started_at.localeCompare(b.started_at))
+}

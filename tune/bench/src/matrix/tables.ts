@@ -1,0 +1,103 @@
+/** The tables of results in the spec's shape: throughput, relative speed-up, accuracy. Pure: from measurements to rows to Markdown. */
+import { RECIPES, RECIPE_TABLE } from '@cairn-tune/train/recipes'
+import type { BenchmarkResult } from '../result.ts'
+
+/** `null` is a cell that was never run. */
+export type Cell = BenchmarkResult | null
+
+/** A table as it is printed: the first column names the row. */
+export type Table = { title: string; columns: readonly string[]; rows: readonly (readonly string[])[]; notes: readonly string[] }
+
+/** Who the speed-ups are measured against, and what of it is the reference. */
+export const BASELINE_RECIPE = 'nf4'
+export const OWN_PROGRAM = 'cairn-tune'
+
+const NOT_APPLICABLE = '-'
+const UNMEASURED = 'TODO'
+
+/** Thousands with three digits that count: 0.35k, 8.41k, 18.3k, 121k. */
+export function formatThousands(tokensPerSecond: number): string {
+  const thousands = tokensPerSecond / 1000
+  return `${thousands.toFixed(thousands >= 100 ? 0 : thousands >= 10 ? 1 : 2)}k`
+}
+
+/** What a throughput cell says. */
+export function formatCell(cell: Cell): string {
+  if (cell === null) return UNMEASURED
+  switch (cell.outcome.status) {
+    case 'ok': return formatThousands(cell.outcome.tokens_per_second)
+    case 'oom': return 'OOM'
+    case 'unsupported': return NOT_APPLICABLE
+  }
+}
+
+const tpsOf = (cell: Cell | undefined) => (cell?.outcome.status === 'ok' ? cell.outcome.tokens_per_second : undefined)
+
+type Grid = { models: readonly string[]; results: readonly BenchmarkResult[] }
+
+const find = (results: readonly BenchmarkResult[], model: string, isProgram: (program: string) => boolean, recipe: string): Cell =>
+  results.findLast(result => result.model === model && isProgram(result.program) && result.recipe === recipe) ?? null
+const isOwn = (program: string) => program === OWN_PROGRAM
+const isOther = (program: string) => program !== OWN_PROGRAM
+
+const ownColumns = RECIPES.map(recipe => RECIPE_TABLE[recipe].column)
+
+/** Columns of the baseline: NF4 and BF16 always, as the spec has them, and whatever else it ran. */
+function baselineRecipes(results: readonly BenchmarkResult[]): string[] {
+  return [...new Set([BASELINE_RECIPE, 'bf16', ...results.filter(({ program }) => isOther(program)).map(({ recipe }) => recipe)])]
+}
+
+/** Tokens a second of each model in each recipe, and of the baseline. */
+export function throughputTable({ models, results }: Grid): Table {
+  const others = baselineRecipes(results)
+  return {
+    title: 'Throughput, tokens per second',
+    columns: ['Model', ...others.map(recipe => `baseline ${recipe.toUpperCase()}`), ...ownColumns],
+    rows: models.map(model => [
+      shortName(model),
+      ...others.map(recipe => formatCell(find(results, model, isOther, recipe))),
+      ...RECIPES.map(recipe => formatCell(find(results, model, isOwn, recipe))),
+    ]),
+    notes: [
+      'All trained slots over the step time of the whole run. `OOM`: does not fit. `-`: not applicable here. `TODO`: not measured.',
+      ...(results.some(({ is_short }) => is_short) ? ['Short runs: fewer samples or steps than the whole benchmark.'] : []),
+    ],
+  }
+}
+
+/** Each recipe's rate over the baseline's NF4 rate, from unrounded figures; `-` where either is missing. */
+export function speedupTable({ models, results }: Grid): Table {
+  return {
+    title: 'Speed relative to the baseline in NF4',
+    columns: ['Model', ...ownColumns],
+    rows: models.map(model => {
+      const reference = tpsOf(find(results, model, isOther, BASELINE_RECIPE))
+      return [shortName(model), ...RECIPES.map(recipe => {
+        const own = tpsOf(find(results, model, isOwn, recipe))
+        return own === undefined || reference === undefined ? NOT_APPLICABLE : `${(own / reference).toFixed(2)}x`
+      })]
+    }),
+    notes: ['Computed from figures before rounding. A `-` is a pair of which one was not measured.'],
+  }
+}
+
+/** `config` is the row's name, such as "QFP8 + fp8-hybrid"; `base` what the adapter was scored on. */
+export type AccuracyRow = { config: string; base: string; accuracy: number; stderr: number; total: number; seeds: number }
+
+/** Accuracy as a fraction and its standard error, four digits each, as the spec has them. */
+export function accuracyTable(title: string, rows: readonly AccuracyRow[], notes: readonly string[] = []): Table {
+  return {
+    title,
+    columns: ['Config', 'Scored on', 'accuracy', 'Stderr', 'Answers'],
+    rows: rows.map(({ config, base, accuracy, stderr, total, seeds }) => [config, base, accuracy.toFixed(4), stderr.toFixed(4), seeds > 1 ? `${total} (${seeds} seeds)` : String(total)]),
+    notes,
+  }
+}
+
+export function markdownOf({ title, columns, rows, notes }: Table): string {
+  const line = (cells: readonly string[]) => `| ${cells.map(cell => cell.replaceAll('|', String.raw`\|`)).join(' | ')} |`
+  return [`## ${title}`, '', line(columns), line(columns.map((_, i) => (i === 0 ? '---' : '---:'))), ...rows.map(line), ...notes.flatMap(note => ['', note]), ''].join('\n')
+}
+
+/** The last part of a path or of a name on the hub. */
+export const shortName = (model: string) => model.replace(/\/+$/, '').split('/').at(-1) ?? model

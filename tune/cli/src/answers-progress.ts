@@ -1,0 +1,39 @@
+/** How an evaluation is shown: one line drawn over on a terminal, a line now and then elsewhere. */
+import type { EvalProgress } from '@cairn-tune/bench'
+import type { Io } from './command.ts'
+
+export type AnswersView = { answers: (progress: EvalProgress, what?: string) => void; end: () => void }
+
+const BAR = 20
+/** Where stderr is no terminal, a line for each of these shares. */
+const QUIET_SHARE = 0.25
+
+export function showAnswers({ note, terminal }: Pick<Io, 'note' | 'terminal'>): AnswersView {
+  let isDrawn = false
+  let said = 0
+  return {
+    answers: (progress, what) => {
+      const line = `${what === undefined ? '' : `${what}: `}${answersLine(progress)}`
+      if (terminal) {
+        terminal.write(`\r\u001b[K${line.slice(0, Math.max(20, terminal.columns - 1))}`)
+        isDrawn = true
+        return
+      }
+      const share = progress.done / progress.total
+      if (share < said) said = 0
+      if (share < 1 && share < said + QUIET_SHARE) return
+      said = share
+      note(line)
+    },
+    end: () => {
+      if (isDrawn) terminal?.write('\n')
+      isDrawn = false
+    },
+  }
+}
+
+/** `[██████··············] 120/500  right 0.4583`. */
+export function answersLine({ done, total, correct }: EvalProgress): string {
+  const filled = Math.round((BAR * done) / total)
+  return `[${'█'.repeat(filled)}${'·'.repeat(BAR - filled)}] ${done}/${total}${done > 0 ? `  right ${(correct / done).toFixed(4)}` : ''}`
+}
