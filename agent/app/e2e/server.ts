@@ -30,6 +30,7 @@ export function makePlace(options: { scenario?: object; config?: object } = {}):
 
 export type Server = {
   url: string
+  pid: number
   loginUrl: string
   demo: boolean
   client: CairnClient
@@ -64,7 +65,7 @@ export async function startServer(place: Place): Promise<Server> {
   ])
   const { url, login_url, demo } = JSON.parse(line) as { url: string; login_url: string; demo: boolean }
   return {
-    url, loginUrl: login_url, demo, log: stderr, exited: () => child.exitCode !== null || child.signalCode !== null,
+    url, pid: child.pid!, loginUrl: login_url, demo, log: stderr, exited: () => child.exitCode !== null || child.signalCode !== null,
     client: createClient({ baseUrl: url, token: () => localToken(place.dataDir), backoff: { baseMs: 50, maxMs: 500 } }),
     kill: async () => void (await kill('SIGKILL')), stop: () => kill('SIGTERM'),
   }
