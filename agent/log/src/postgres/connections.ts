@@ -53,13 +53,18 @@ async function refuseUnsafe(client: Client, shown: string): Promise<void> {
 }
 
 /** A connection of its own, outside the pool. `writes`: one statement need not wait for the answer of the one before. */
-export async function openClient(address: PostgresAddress, kind: 'writes' | 'plain', ended: () => void, { mustBeSafe = kind === 'writes' } = {}): Promise<Client> {
+export async function openClient(address: PostgresAddress, kind: 'writes' | 'plain', ended: (client: Client) => void, { mustBeSafe = kind === 'writes' } = {}): Promise<Client> {
   const client = new Client({ ...baseConfig(address), ...(kind === 'writes' && { pipeline: true }) } as ClientConfig)
-  client.on('error', ended)
-  client.on('end', ended)
+  let isOpen = false
+  const tell = (): void => {
+    if (isOpen) ended(client)
+  }
+  client.on('error', tell)
+  client.on('end', tell)
   try {
     await client.connect()
     if (mustBeSafe) await refuseUnsafe(client, address.shown)
+    isOpen = true
     return client
   } catch (error) {
     closeClient(client)

@@ -79,7 +79,7 @@ export async function startNudges(address: PostgresAddress, db: Database, self: 
   }
 
   async function listen(): Promise<Client> {
-    const client: Client = await openClient(address, 'plain', () => lose(client))
+    const client = await openClient(address, 'plain', lose)
     client.on('notification', ({ payload }) => {
       if (payload !== undefined) hear(payload)
     })

@@ -31,6 +31,8 @@ export type PostgresStoreOptions = {
   now?: () => number
   redact?: Redact
   report?: Report
+  /** So long a commit waits for a server that cannot be reached, before it fails with nothing written. */
+  patienceMs?: number
   /** The slow poll behind the notifications. */
   pollMs?: number
   /** Reads, `check` and nothing else; the schema must be that of this code already. */
@@ -43,6 +45,7 @@ export type SharedLogStore = LogStore & {
 }
 
 const POLL_MS = 1_000
+const PATIENCE_MS = 15_000
 /** So soon work is looked for again that a transaction held for a moment. */
 const LOOK_AGAIN_MS = 50
 
@@ -63,7 +66,7 @@ const refuseWrites = (): Promise<never> => Promise.reject(new Error('[postgres s
 const READING_ONLY: Writer = { commit: refuseWrites, close: () => Promise.resolve() }
 
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<SharedLogStore> {
-  const { redact = createRedactor(), report = () => undefined, pollMs = POLL_MS, readOnly = false } = options
+  const { redact = createRedactor(), report = () => undefined, pollMs = POLL_MS, patienceMs = PATIENCE_MS, readOnly = false } = options
   const address = parsePostgresUrl(options.url, options.schema)
   // In the form of a writer: it is refused where acknowledged would not mean on disk.
   const first = await openClient(address, 'plain', () => undefined, { mustBeSafe: !readOnly })
@@ -106,7 +109,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     nudges.tell({ i: [orgId, item.id, item.at] })
   }
   const leases = createLeases(db, now, freed)
-  const writer = readOnly ? READING_ONLY : createWriter(address, self, ({ session_id }, { events, items, session, work }) => {
+  const writer = readOnly ? READING_ONLY : createWriter(address, self, { report, patienceMs, landed: ({ session_id }, { events, items, session, work }) => {
     const last = events.at(-1)
     if (events[0] !== undefined && last !== undefined) {
       live.committed(session_id, events)
@@ -114,7 +117,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     }
     if (work) freed()
     for (const item of items) itemChanged(session.org_id, item)
-  }, report)
+  } })
   opened.defer(() => writer.close())
   const parts = opened.move()
   let closing: Promise<void> | null = null

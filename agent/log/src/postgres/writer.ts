@@ -29,9 +29,7 @@ export type Writer = {
 const MAX_BATCH = 256
 /** Beyond it a commit is refused at once: memory is not a queue. */
 const MAX_WAITING = 20_000
-/** So long a commit waits for a server that cannot be reached. */
-const PATIENCE_MS = 15_000
-/** And so long one that waits when the process ends. */
+/** So long a commit waits for a server that is out when the process ends. */
 const CLOSE_MS = 5_000
 const MAX_COLLISIONS = 5
 const BACKOFF_MS = { first: 25, most: 2_000 }
@@ -39,8 +37,15 @@ const BACKOFF_MS = { first: 25, most: 2_000 }
 const FORGET_WRITER: Statement = { name: 'forget_writer', text: `DELETE FROM writers WHERE id = $1 OR seen_at < now() - interval '7 days'` }
 const LAST_BATCH: Statement = { name: 'last_batch', text: 'SELECT batch FROM writers WHERE id = $1 FOR UPDATE' }
 
-/** `landed` sees every commit before its promise settles, in the order of this process. */
-export function createWriter(address: PostgresAddress, writerId: string, landed: (request: CommitRequest, done: Done) => void, report: Report): Writer {
+export type WriterOptions = {
+  /** Sees every commit before its promise settles, in the order of this process. */
+  landed: (request: CommitRequest, done: Done) => void
+  report: Report
+  /** So long a commit waits for a server that cannot be reached. */
+  patienceMs: number
+}
+
+export function createWriter(address: PostgresAddress, writerId: string, { landed, report, patienceMs }: WriterOptions): Writer {
   const waiting: Waiting[] = []
   let client: Client | null = null
   let batch = 0
@@ -60,8 +65,7 @@ export function createWriter(address: PostgresAddress, writerId: string, landed:
   async function connect(giveUp: () => boolean): Promise<Client | null> {
     for (let wait = BACKOFF_MS.first; client === null; wait = Math.min(wait * 2, BACKOFF_MS.most)) {
       try {
-        const opened: Client = await openClient(address, 'writes', () => lose(opened))
-        client = opened
+        client = await openClient(address, 'writes', lose)
       } catch (error) {
         if (closed.signal.aborted || giveUp()) return null
         report('error', 'the database cannot be reached', { error: asError(error).message })
@@ -104,7 +108,7 @@ export function createWriter(address: PostgresAddress, writerId: string, landed:
   async function run(given: Waiting[]): Promise<void> {
     let requests = given
     for (let collisions = 0; requests.length > 0;) {
-      const patient = (): boolean => requests.some(({ asked }) => performance.now() - asked < PATIENCE_MS)
+      const patient = (): boolean => requests.some(({ asked }) => performance.now() - asked < patienceMs)
       const connected = client ?? (await connect(() => !patient()))
       if (connected === null) {
         for (const { reject } of requests) reject(new AppError('storage', '[commit] the database cannot be reached; nothing was written'))
@@ -128,7 +132,7 @@ export function createWriter(address: PostgresAddress, writerId: string, landed:
           return
         } else return requests.forEach(({ reject }) => reject(asStoreFailure('commit', error)))
       }
-      const late = requests.filter(({ asked }) => client === null && performance.now() - asked >= PATIENCE_MS)
+      const late = requests.filter(({ asked }) => client === null && performance.now() - asked >= patienceMs)
       for (const { reject } of late) reject(new AppError('storage', '[commit] the database cannot be reached; nothing was written'))
       requests = requests.filter(each => !late.includes(each))
     }

@@ -1,0 +1,199 @@
+/** A database that goes away, comes back, or does not say whether it committed: nothing is lost, nothing goes in twice, nothing is guessed. */
+import { AppError } from '@cairn/protocol'
+import { openPostgresStore } from '@cairn/log'
+import { expect, onTestFinished, test } from 'vitest'
+import { ids, newSession, once, readAll, thought, upTo } from './conformance/fixture.ts'
+import { startCuttingProxy } from './cutting-proxy.ts'
+import { makePostgresPlace, makePrivatePostgres, querySql, runSql } from './postgres-place.ts'
+
+type Options = Partial<Parameters<typeof openPostgresStore>[0]>
+
+async function open(url: string, options: Options = {}) {
+  const store = await openPostgresStore({ url, ...options })
+  onTestFinished(() => store.close())
+  return store
+}
+async function place() {
+  const made = await makePostgresPlace()
+  onTestFinished(made.remove)
+  return made.place
+}
+async function privatePlace() {
+  const made = await makePrivatePostgres()
+  onTestFinished(made.remove)
+  return made
+}
+const textsOf = (events: readonly { json: string }[]): string[] => events.map(({ json }) => (JSON.parse(json) as { data: { reasoning: string } }).data.reasoning)
+
+test.each(['before', 'after'] as const)('a connection that is cut %s the COMMIT leaves each commit of the batch in the log once, and answers it', async when => {
+  const at = await place()
+  const proxy = await startCuttingProxy(at)
+  onTestFinished(proxy.close)
+  const reported: string[] = []
+  const store = await open(proxy.place, { report: (_, message) => void reported.push(message) })
+  await store.createSession(newSession('s'))
+  await store.commit({ session_id: 's', events: [thought('first')] })
+  for (let round = 0; round < 5; round += 1) {
+    const cut = proxy.cutNext(when)
+    const answered = await Promise.all(['a', 'b', 'c'].map(each => store.commit({ session_id: 's', events: [thought(`${round}${each}`), thought(`${round}${each}'`)] })))
+    await cut
+    expect(answered.map(({ events }) => ids(events))).toEqual([2, 4, 6].map(id => [id + round * 6, id + round * 6 + 1]))
+  }
+  const all = await readAll(store, 's')
+  expect(ids(all)).toEqual(upTo(31))
+  expect(new Set(textsOf(all)).size).toBe(31)
+  expect(reported).toContain(when === 'after' ? 'the batch in doubt was committed' : 'the batch in doubt was not committed and is tried again')
+  expect(await store.check()).toEqual([])
+})
+
+test('a refusal in a batch whose answer was lost stays a refusal', async () => {
+  const proxy = await startCuttingProxy(await place())
+  onTestFinished(proxy.close)
+  const store = await open(proxy.place)
+  await store.createSession(newSession('s'))
+  const cut = proxy.cutNext('after')
+  const settled = await Promise.allSettled([
+    store.commit({ session_id: 's', events: [thought('kept')] }),
+    store.commit({ session_id: 's', events: [thought('gone')], expect_status: ['paused'] }),
+  ])
+  await cut
+  expect(settled).toMatchObject([{ status: 'fulfilled', value: { last_id: 1 } }, { status: 'rejected', reason: { refusal: 'wrong_status' } }])
+})
+
+test('a server that is crashed four times under load loses nothing that was acknowledged, and nothing is there twice', async () => {
+  const { place: at, server } = await privatePlace()
+  const stores = [await open(at, { patienceMs: 60_000 }), await open(at, { patienceMs: 60_000 })]
+  const names = ['s0', 's1', 's2']
+  for (const name of names) await stores[0]!.createSession(newSession(name))
+  const done = new AbortController()
+  const acknowledged: [string, number, string][] = []
+  const grown = Array.from({ length: 5 }, once)
+  const writers = Array.from({ length: 12 }, async (_, writer) => {
+    for (let round = 0; !done.signal.aborted; round += 1) {
+      const name = names[(writer + round) % 3] ?? ''
+      const text = `${writer}/${round}`
+      const { events } = await stores[writer % 2]!.commit({ session_id: name, events: [thought(text)] })
+      acknowledged.push([name, events[0]?.id ?? 0, text])
+      grown[Math.floor(acknowledged.length / 100)]?.call()
+    }
+  })
+  for (let crash = 0; crash < 4; crash += 1) {
+    await grown[crash]!.called
+    await server.crash()
+    await server.start()
+  }
+  await grown[4]!.called
+  done.abort()
+  await Promise.all(writers)
+  const logs = new Map(await Promise.all(names.map(async name => [name, await readAll(stores[1]!, name)] as const)))
+  for (const [name, log] of logs) {
+    expect(ids(log)).toEqual(upTo(log.length))
+    expect(new Set(textsOf(log)).size, name).toBe(log.length)
+  }
+  for (const [name, id, text] of acknowledged) expect(textsOf([logs.get(name)![id - 1]!])).toEqual([text])
+  // Nobody was left without an answer, so all that is there was answered.
+  expect([...logs.values()].reduce((sum, log) => sum + log.length, 0)).toBe(acknowledged.length)
+  expect(await stores[0]!.check()).toEqual([])
+}, 120_000)
+
+test('while the database is out, reads and commits fail as an outage; when it is back, the same store goes on and hears of the others', async () => {
+  const { place: at, server } = await privatePlace()
+  const [here, there] = [await open(at, { patienceMs: 200, pollMs: 100 }), await open(at)]
+  await here.createSession(newSession('s'))
+  await here.commit({ session_id: 's', events: [thought('before')] })
+  await server.crash()
+  const refused = await here.commit({ session_id: 's', events: [thought('lost')] }).then(() => null, (error: unknown) => error)
+  expect(refused).toMatchObject({ name: 'AppError', code: 'storage', message: expect.stringContaining('nothing was written') as unknown })
+  await expect(here.getSession('s')).rejects.toBeInstanceOf(AppError)
+  await expect(here.claim('w', 1, 1000)).rejects.toMatchObject({ code: 'storage' })
+  await server.start()
+  const grown = once()
+  here.watch('s', grown.call)
+  await there.commit({ session_id: 's', events: [thought('after')] })
+  await grown.called
+  expect(textsOf(await readAll(here, 's'))).toEqual(['before', 'after'])
+  expect((await here.commit({ session_id: 's', events: [thought('again')] })).last_id).toBe(3)
+}, 60_000)
+
+test('a commit that a listening process was never told of is found by the slow poll', async () => {
+  const at = await place()
+  const [here, there] = [await open(at, { pollMs: 50 }), await open(at)]
+  await here.createSession(newSession('s'))
+  const grown = once()
+  const raised = once()
+  here.watch('s', grown.call)
+  here.watchInbox('org_1', raised.call)
+  // Nobody listens until the connections are back; what is said meanwhile is not heard.
+  await runSql(at, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'`)
+  await there.commit({
+    session_id: 's', events: [thought('x')],
+    rows: [{ do: 'inbox.open', event: 0, item: { id: 'i', kind: 'task_complete', title: 'T', body: null, payload: {}, expires_at: null, tool_call_id: null } }],
+  })
+  await Promise.all([grown.called, raised.called])
+})
+
+test('a database that cannot keep what it acknowledges is refused by name', async () => {
+  const { place: at } = await privatePlace()
+  for (const setting of ['fsync', 'full_page_writes']) {
+    await runSql(at, `ALTER SYSTEM SET ${setting} = off`)
+    await runSql(at, 'SELECT pg_reload_conf()')
+    await expect(open(at)).rejects.toThrow(new RegExp(`runs with ${setting} = off, so a power cut`))
+    await runSql(at, `ALTER SYSTEM RESET ${setting}`)
+    await runSql(at, 'SELECT pg_reload_conf()')
+  }
+  // What a connection may choose for itself, the store chooses.
+  await runSql(at, 'ALTER ROLE cairn SET synchronous_commit = off')
+  const store = await open(at)
+  await store.createSession(newSession('s'))
+  expect((await store.commit({ session_id: 's', events: [thought('x')] })).last_id).toBe(1)
+}, 60_000)
+
+test('processes that start together on an empty database bring it to the schema once', async () => {
+  const at = await place()
+  const stores = await Promise.all([1, 2, 3, 4].map(() => open(at)))
+  await stores[0]!.createSession(newSession('s'))
+  expect((await stores[3]!.getSession('s'))?.id).toBe('s')
+  expect(await querySql(at, 'SELECT count(*)::int AS count, max(version)::int AS version FROM schema_migrations')).toEqual([{ count: 1, version: 1 }])
+})
+
+test('a schema of newer code is refused with both versions, and one that is only looked at is not made', async () => {
+  const at = await place()
+  await expect(open(at, { readOnly: true })).rejects.toThrow('there is no store in the schema')
+  const store = await open(at)
+  await store.createSession(newSession('s'))
+  const beside = await open(at, { readOnly: true })
+  expect(await beside.check()).toEqual([])
+  await expect(beside.commit({ session_id: 's', events: [thought('x')] })).rejects.toThrow('opened for reading only')
+  await runSql(at, `INSERT INTO schema_migrations (version, name) VALUES (9999, '9999_later.sql')`)
+  await expect(open(at)).rejects.toThrow(/schema version 9999, this program knows up to \d+/)
+})
+
+test('a closed store refuses writes, and what was asked before it closed is done', async () => {
+  const at = await place()
+  const store = await open(at)
+  await store.createSession(newSession('s'))
+  const last = store.commit({ session_id: 's', events: [thought('last')] })
+  const closed = store.close()
+  await expect(store.commit({ session_id: 's', events: [thought('too late')] })).rejects.toThrow('clos')
+  expect((await last).last_id).toBe(1)
+  await closed
+  expect(ids(await readAll(await open(at), 's'))).toEqual([1])
+})
+
+test('text that Postgres cannot hold becomes text that it can', async () => {
+  const store = await open(await place())
+  await store.createSession(newSession('s', { title: 'a\0b' }))
+  const { session } = await store.commit({ session_id: 's', events: [thought('nul \0 lone \ud800 end')], set: { title: 'c\0d' } })
+  expect(session.title).toBe('c\0d')
+  expect((await store.getSession('s'))?.title).toBe('c\uFFFDd')
+  expect(textsOf(await store.read('s', 0, 10))).toEqual(['nul \0 lone \ud800 end'])
+  expect(await store.getSession('no\0body')).toBeNull()
+})
+
+test('everybody holds what the first one said', async () => {
+  const at = await place()
+  const stores = [await open(at), await open(at)]
+  const held = await Promise.all(stores.map((store, index) => store.agreeOn('key', `ours ${index}`)))
+  expect(new Set(held).size).toBe(1)
+  expect(await stores[1]!.agreeOn('key', 'another')).toBe(held[0])
+})
