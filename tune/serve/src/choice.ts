@@ -45,9 +45,9 @@ export function generateChoice(model: Pick<ServedModel, 'generator' | 'tokenizer
     let told = 0
     let promptReports: readonly TokenReport[] = []
     let stopReason: string | number | null = null
-    const tell = (more: string) => {
+    const tell = (more: string, isLast = false) => {
       text += more
-      if (more === '') return
+      if (more === '' && !(isLast && told < reports.length)) return
       onDelta?.({ text: more, reports: reports.slice(told) })
       told = reports.length
     }
@@ -76,7 +76,7 @@ export function generateChoice(model: Pick<ServedModel, 'generator' | 'tokenizer
           }
           // An end token is no text; its report still belongs to the answer.
           if (token !== undefined && !model.endTokens.includes(token)) stopReason = token
-          if (stopReason === null || typeof stopReason === 'number') tell(stream.flush())
+          tell(typeof stopReason === 'string' ? '' : stream.flush(), true)
           resolve({ text, reports, promptReports, finish: reason, stopReason, tokens: reports.length + (token === undefined ? 0 : 1), ids: [...reports.map(report => report.token), ...(token === undefined ? [] : [token])], cachedTokens })
         },
       },

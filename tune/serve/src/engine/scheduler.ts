@@ -76,40 +76,46 @@ export function createScheduler(blocks: KvBlocks, { maxRows, maxSequences, reuse
     sequence.computed = sequence.blocks.length * BLOCK
   }
 
-  /** Moves the oldest that waits to the running ones; false where there is no room yet. */
-  function admit(): boolean {
+  /** Moves the oldest that waits to the running ones; undefined where none waits or there is no room yet. */
+  function admit(): Sequence | undefined {
     const next = waiting[0]
-    if (!next || running.length >= maxSequences) return false
+    if (!next || running.length >= maxSequences) return undefined
     reuse(next)
     // One more than the prompt needs, so that the first token does not preempt.
     const missing = Math.ceil((next.ids.length + 1) / BLOCK) - next.blocks.length
     if (missing > blocks.available()) {
       giveUp(next)
-      return false
+      return undefined
     }
     next.cachedTokens ??= next.computed
     waiting.shift()
     running.push(next)
-    return true
+    return next
   }
 
   function plan(): Share[] {
     const shares = new Map<Sequence, number>()
     let rows = maxRows
-    const schedule = (sequence: Sequence) => {
+    /** Gives a sequence its rows; how many those are. */
+    const schedule = (sequence: Sequence): number => {
       const count = Math.min(rows, sequence.ids.length - sequence.computed)
-      if (count === 0 || !running.includes(sequence)) return
+      if (count === 0 || !running.includes(sequence)) return 0
       if (!grow(sequence, sequence.computed + count)) {
         preempt(sequence)
-        return
+        return 0
       }
       shares.set(sequence, count)
-      rows -= count
+      return count
     }
     const [generating, prompting] = [running.filter(one => one.ids.length - one.computed === 1), running.filter(one => one.ids.length - one.computed > 1)]
-    for (const sequence of [...generating, ...prompting]) schedule(sequence)
-    const preempted = preemptions
-    while (rows > 0 && preemptions === preempted && admit()) schedule(running.at(-1) as Sequence)
+    for (const sequence of [...generating, ...prompting]) rows -= schedule(sequence)
+    while (rows > 0) {
+      const admitted = admit()
+      if (!admitted) break
+      rows -= schedule(admitted)
+      // Where the newcomer found no room after all, neither will the next.
+      if (!running.includes(admitted)) break
+    }
     // A share planned early may belong to a sequence that was preempted later.
     return [...shares].filter(([sequence]) => running.includes(sequence)).map(([sequence, count]) => ({ sequence, count }))
   }

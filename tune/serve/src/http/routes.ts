@@ -3,9 +3,11 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AdapterRegistry } from '../adapter-registry.ts'
 import { ClientGone } from '../choice.ts'
+import { chat } from '../chat.ts'
 import { complete, type ReplyContext, type Send } from '../completions.ts'
 import { ApiError, errorBody, notFound, unknownModel } from '../errors.ts'
-import { completionRequest, loadAdapterRequest, unloadAdapterRequest, type ModelCard } from '../protocol.ts'
+import { metricsText } from '../metrics.ts'
+import { chatRequest, completionRequest, loadAdapterRequest, unloadAdapterRequest, type ModelCard } from '../protocol.ts'
 import type { ServedModel } from '../served-model.ts'
 import { readBody, sendJson, sendText } from './json.ts'
 
@@ -52,6 +54,12 @@ const handleCompletion: Handler = async (app, request, response) => {
   await answer(body, response, (signal, send) => complete(app.model, body, { id: `cmpl-${randomUUID()}`, created: seconds(), ...target, signal }, send))
 }
 
+const handleChat: Handler = async (app, request, response) => {
+  const body = await readBody(request, chatRequest)
+  const target = findModel(app, body.model)
+  await answer(body, response, (signal, send) => chat(app.model, body, { id: `chatcmpl-${randomUUID()}`, created: seconds(), ...target, signal }, send))
+}
+
 function listModels({ model, adapters, started }: App): ModelCard[] {
   const card = (id: string, root: string, parent: string | null): ModelCard => ({ id, object: 'model', created: started, owned_by: 'cairn-tune', root, parent, max_model_len: parent === null ? model.maxModelLen : null })
   const [base = ''] = model.names
@@ -77,7 +85,9 @@ const handleUnload: Handler = async ({ adapters, log }, request, response) => {
 const routes: Readonly<Record<string, Handler>> = {
   'GET /health': (_, __, response) => sendText(response, 200, ''),
   'GET /v1/models': (app, _, response) => sendJson(response, 200, { object: 'list', data: listModels(app) }),
+  'GET /metrics': (app, _, response) => sendText(response, 200, metricsText(app), 'text/plain; version=0.0.4; charset=utf-8'),
   'POST /v1/completions': handleCompletion,
+  'POST /v1/chat/completions': handleChat,
   'POST /v1/load_lora_adapter': handleLoad,
   'POST /v1/unload_lora_adapter': handleUnload,
 }

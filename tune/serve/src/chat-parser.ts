@@ -1,0 +1,186 @@
+/**
+ * What a chat model writes, told apart as it comes: thoughts between think tags, calls of tools between tool_call tags, and the rest, which is the answer.
+ * A call is `{"name": …, "arguments": {…}}`; its arguments are passed on character by character as soon as the name is known. Text that only looks
+ * like a call is given back as text, so nothing the model wrote is lost.
+ */
+import { z } from 'zod'
+
+export type ChatEvent =
+  | { kind: 'reasoning' | 'content'; text: string }
+  | { kind: 'call'; index: number; name: string }
+  | { kind: 'arguments'; index: number; text: string }
+
+export type ChatParser = { push(text: string): ChatEvent[]; flush(): ChatEvent[] }
+
+export type ChatParserOptions = { startsInReasoning: boolean; hasTools: boolean }
+
+const TAGS = { think: '<think>', thinkEnd: '</think>', call: '<tool_call>', callEnd: '</tool_call>' } as const
+const HEADER = /^\s*\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*")\s*,\s*"(?:arguments|parameters)"\s*:\s*(?=\{)/
+const wholeCall = z.object({ name: z.string(), arguments: z.union([z.record(z.string(), z.unknown()), z.string()]).optional(), parameters: z.record(z.string(), z.unknown()).optional() })
+
+/** Length of the longest end of `text` that may turn out to begin `tag`. */
+function pending(text: string, tag: string): number {
+  for (let length = Math.min(text.length, tag.length - 1); length > 0; length--) if (tag.startsWith(text.slice(-length))) return length
+  return 0
+}
+
+/** Follows a JSON object to its closing brace. */
+function createObjectEnd(): (char: string) => boolean {
+  let depth = 0
+  let isText = false
+  let isEscaped = false
+  return char => {
+    if (isText) {
+      if (isEscaped) isEscaped = false
+      else if (char === '\\') isEscaped = true
+      else if (char === '"') isText = false
+      return false
+    }
+    if (char === '"') isText = true
+    else if (char === '{' || char === '[') depth++
+    else if (char === '}' || char === ']') depth--
+    return depth === 0
+  }
+}
+
+type State = 'reasoning' | 'content' | 'call' | 'arguments' | 'after call'
+
+export function createChatParser({ startsInReasoning, hasTools }: ChatParserOptions): ChatParser {
+  let state: State = startsInReasoning ? 'reasoning' : 'content'
+  let buffer = ''
+  let calls = 0
+  let hasContent = false
+  let hasThought = startsInReasoning
+  let hasThoughtText = false
+  // White space before a call, which is text again where the call is none.
+  let space = ''
+  let isObjectEnd = createObjectEnd()
+
+  const take = (length: number) => {
+    const text = buffer.slice(0, length)
+    buffer = buffer.slice(length)
+    return text
+  }
+
+  /** Gives out text up to where a tag may begin, and the tag where one is whole. */
+  function until(tags: readonly string[]): { text: string; tag: string | undefined } {
+    const found = tags.map(tag => ({ tag, index: buffer.indexOf(tag) })).filter(({ index }) => index >= 0).toSorted((a, b) => a.index - b.index)[0]
+    if (found) {
+      const text = take(found.index)
+      take(found.tag.length)
+      return { text, tag: found.tag }
+    }
+    const keep = Math.max(0, ...tags.map(tag => pending(buffer, tag)))
+    return { text: take(buffer.length - keep), tag: undefined }
+  }
+
+  function sayContent(text: string, events: ChatEvent[]): void {
+    if (text === '') return
+    hasContent ||= text.trim() !== ''
+    events.push({ kind: 'content', text })
+  }
+
+  /** One move; false where more text is needed. */
+  function move(events: ChatEvent[]): boolean {
+    switch (state) {
+      case 'reasoning': {
+        if (!hasThoughtText) buffer = buffer.trimStart()
+        const { text, tag } = until([TAGS.thinkEnd])
+        hasThoughtText ||= text !== ''
+        if (text !== '') events.push({ kind: 'reasoning', text })
+        if (tag === undefined) return false
+        state = 'content'
+        return true
+      }
+      case 'content': {
+        // White space waits: before a call or a thought it is no part of the answer.
+        if (!hasContent) buffer = buffer.trimStart()
+        const tags = [...(hasContent || hasThought ? [] : [TAGS.think]), ...(hasTools ? [TAGS.call] : [])]
+        const { text, tag } = until(tags)
+        const end = text.trimEnd()
+        sayContent(end, events)
+        if (tag === TAGS.think) {
+          state = 'reasoning'
+          hasThought = true
+        } else if (tag === TAGS.call) {
+          state = 'call'
+          space = text.slice(end.length)
+        } else {
+          buffer = text.slice(end.length) + buffer
+          return false
+        }
+        return true
+      }
+      case 'call': {
+        const header = HEADER.exec(buffer)
+        if (header?.[1]) {
+          take(header[0].length)
+          events.push({ kind: 'call', index: calls, name: String(JSON.parse(header[1])) })
+          isObjectEnd = createObjectEnd()
+          state = 'arguments'
+          return true
+        }
+        const end = buffer.indexOf(TAGS.callEnd)
+        if (end < 0) return false
+        const body = take(end)
+        take(TAGS.callEnd.length)
+        state = 'content'
+        readWhole(body, TAGS.callEnd, events)
+        return true
+      }
+      case 'arguments': {
+        let length = 0
+        let isWhole = false
+        while (length < buffer.length && !isWhole) isWhole = isObjectEnd(buffer[length++] ?? '')
+        const text = take(length)
+        if (text !== '') events.push({ kind: 'arguments', index: calls, text })
+        if (!isWhole) return false
+        calls++
+        state = 'after call'
+        return true
+      }
+      case 'after call': {
+        const { tag } = until([TAGS.callEnd])
+        if (tag === undefined) return false
+        state = 'content'
+        return true
+      }
+    }
+  }
+
+  /** A call whose keys come in another order, or no call at all. */
+  function readWhole(body: string, end: string, events: ChatEvent[]): void {
+    const call = wholeCall.safeParse(parseJson(body))
+    if (!call.success) return sayContent(`${hasContent ? space : ''}${TAGS.call}${body}${end}`, events)
+    const values = call.data.arguments ?? call.data.parameters ?? {}
+    events.push({ kind: 'call', index: calls, name: call.data.name }, { kind: 'arguments', index: calls, text: typeof values === 'string' ? values : JSON.stringify(values) })
+    calls++
+  }
+
+  return {
+    push(text) {
+      buffer += text
+      const events: ChatEvent[] = []
+      let hasMoved = true
+      while (hasMoved) hasMoved = move(events)
+      return events
+    },
+    flush() {
+      const events: ChatEvent[] = []
+      if (state === 'reasoning' && buffer !== '') events.push({ kind: 'reasoning', text: buffer })
+      else if (state === 'content') sayContent(hasContent ? buffer : buffer.trimStart(), events)
+      else if (state === 'call') readWhole(buffer, '', events)
+      buffer = ''
+      return events
+    },
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // What is no JSON is no call, and is given back as text.
+    return undefined
+  }
+}
