@@ -50,8 +50,9 @@ function start(place: Place, args: readonly string[]): { child: ChildProcess; st
   return { child, stderr: () => text }
 }
 
-export async function startServer(place: Place): Promise<Server> {
-  const { child, stderr } = start(place, ['serve', '--json'])
+/** `args` of `cairn serve`. */
+export async function startServer(place: Place, args: readonly string[] = []): Promise<Server> {
+  const { child, stderr } = start(place, ['serve', '--json', ...args])
   const exit = once(child, 'exit')
   const kill = async (signal: NodeJS.Signals): Promise<number | null> => {
     if (child.exitCode === null && child.signalCode === null) child.kill(signal)
