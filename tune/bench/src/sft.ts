@@ -1,5 +1,5 @@
 /** The benchmark's run (design section 5): the spec's fixed configuration, a real adapter, metrics, result.json and one row. */
-import { rm } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   OutOfMemoryError, RECIPE_TABLE, VERSION, bytesText, readConfig, train, type Recipe, type StepMetrics, type TrainConfig, type TrainResult,
@@ -43,6 +43,7 @@ export async function benchmarkSft(options: SftOptions): Promise<SftOutcome> {
   const startedAt = new Date().toISOString()
   const write = async (outcome: BenchmarkResult['outcome'], run?: TrainResult): Promise<SftOutcome> => {
     const result = resultSchema.parse(describe({ config, startedAt, outcome, run }))
+    await mkdir(directory, { recursive: true })
     await writeTextAtomically(join(directory, RESULT_FILE), `${JSON.stringify(result, null, 2)}\n`)
     return { status: 'measured', directory, result }
   }

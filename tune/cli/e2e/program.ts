@@ -1,0 +1,47 @@
+/** The command line as a person starts it: another process, its output and its exit code. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+
+export type Ended = { code: number | null; out: string; err: string }
+export type Started = { child: ChildProcess; /** Resolves with the first text that `test` accepts on stdout. */ says: (test: (out: string) => boolean) => Promise<void>; ended: Promise<Ended> }
+
+export const createDirectory = (): { path: (name: string) => string; remove: () => void } => {
+  const directory = mkdtempSync(join(tmpdir(), 'cairn-tune-'))
+  return { path: name => join(directory, name), remove: () => rmSync(directory, { recursive: true }) }
+}
+
+/** Starts `cairn-tune` with these arguments. Nothing is asked of a hub. */
+export function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Started {
+  const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, HF_HUB_OFFLINE: '1', ...env } })
+  let [out, err] = ['', '']
+  const waiting = new Set<() => void>()
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text
+    for (const look of waiting) look()
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', code => resolve({ code, out, err }))
+  })
+  const says = (test: (out: string) => boolean) =>
+    new Promise<void>((resolve, reject) => {
+      const look = () => {
+        if (!test(out)) return
+        waiting.delete(look)
+        resolve()
+      }
+      waiting.add(look)
+      look()
+      void ended.then(() => reject(new Error(`ended without saying it: ${out}${err}`)))
+    })
+  return { child, says, ended }
+}
+
+/** Runs it to its end. */
+export const run = (args: readonly string[], env?: NodeJS.ProcessEnv): Promise<Ended> => start(args, env).ended
