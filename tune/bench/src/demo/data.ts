@@ -1,8 +1,26 @@
 /** What the demonstration's models are taught and asked (design section 8). */
-import { createRandom, generateProblems, questionPrompt, type Language, type Problem, type Random } from '@cairn-tune/train'
+import { createRandom, generateProblems, questionPrompt, type Language, type Problem, type Random, type Split } from '@cairn-tune/train'
 
 /** Problems of these lengths: shorter ones are learnt so well that no recipe differs from another. */
 const STEPS = { minSteps: 3, maxSteps: 4 }
+
+/** Those of them without a division. With all templates of the generator a base of this size needs several times the time until it reads numbers at all. */
+const TEMPLATES: readonly string[] = [
+  'two-goods', 'change-of-two', 'two-jobs', 'savings-and-gift', 'first-and-third', 'practice', 'bakery', 'water-tank', 'weeks-of-work', 'harvest', 'library', 'two-savers', 'three-days', 'market-day',
+]
+/** The generator gives each of its templates in turn; this many problems have at least one in two of ours. */
+const DRAWN_PER_PROBLEM = 2
+
+const PER_SEED = 4000
+
+/** Problems of our templates. Drawn with one seed after the other: a template that runs out of sums tells the same ones about other people and things. */
+function drawProblems(language: Language, split: Split, count: number, seed: number): Problem[] {
+  const found: Problem[] = []
+  for (let chunk = 0; found.length < count; chunk++) {
+    found.push(...generateProblems({ language, split, seed: seed + chunk, count: Math.min(PER_SEED, DRAWN_PER_PROBLEM * count), ...STEPS }).filter(({ template }) => TEMPLATES.includes(template)))
+  }
+  return found.slice(0, count)
+}
 
 /** A row of the columns `prompt` and `completion`; the loss counts the completion. */
 export type Row = { prompt: string; completion: string }
@@ -18,39 +36,30 @@ function statementOf({ question }: Problem): Row {
 
 /** Plain sums of the sizes that the problems have, as their steps write them: what of a small model's time goes into arithmetic is learnt here soonest. */
 function drawSum({ pick, between }: Random): Row {
-  const operator = pick(['+', '-', '*', '/'] as const)
-  const [a, b] = operator === '+' || operator === '-' ? [between(2, 999), between(2, 999)] : operator === '*' ? [between(2, 99), between(2, 40)] : [between(2, 150), between(2, 25)]
+  const operator = pick(['+', '-', '*'] as const)
+  const [a, b] = operator === '*' ? [between(2, 99), between(2, 40)] : [between(2, 999), between(2, 999)]
   const completion = {
     '+': () => `${a} + ${b} = ${a + b}`,
     '-': () => `${Math.max(a, b)} - ${Math.min(a, b)} = ${Math.abs(a - b)}`,
     '*': () => `${a} * ${b} = ${a * b}`,
-    '/': () => `${a * b} / ${b} = ${a}`,
   }[operator]()
   return { prompt: '', completion: ` ${completion}` }
 }
 
 export type BaseDataOptions = { problems: number; statements: number; sums: number; seed: number }
 
-/** Some templates have no more than a few hundred problems; asked with one seed after the other they tell the same sums about other people and things. */
-const PER_SEED = 4700
-
-function manyProblems(language: Language, count: number, seed: number): Problem[] {
-  const seeds = Array.from({ length: Math.ceil(count / PER_SEED) }, (_, i) => seed + i)
-  return seeds.flatMap((one, i) => generateProblems({ language, split: 'train', seed: one, count: Math.min(PER_SEED, count - i * PER_SEED) }))
-}
-
 /** English problems with every step written out, plain sums, and a small share of Romanian statements. */
 export function baseRows({ problems, statements, sums, seed }: BaseDataOptions): Row[] {
-  const english = manyProblems('en', problems, seed).map(rowOf)
-  const romanian = manyProblems('ro', statements, seed + 1000).map(statementOf).filter(({ completion }) => completion !== '')
+  const english = drawProblems('en', 'train', problems, seed).map(rowOf)
+  const romanian = drawProblems('ro', 'train', statements, seed + 1000).map(statementOf).filter(({ completion }) => completion !== '')
   const random = createRandom(seed, 0xba5e)
   return random.shuffle([...english, ...romanian, ...Array.from({ length: sums }, () => drawSum(random))])
 }
 
-/** Romanian problems for the adapters; other numbers than any the base has seen. */
+/** Romanian problems for the adapters. */
 export const adapterRows = ({ problems, seed }: { problems: number; seed: number }): Row[] =>
-  generateProblems({ language: 'ro', split: 'train', count: problems, seed, ...STEPS }).map(rowOf)
+  drawProblems('ro', 'train', problems, seed + 2000).map(rowOf)
 
 /** Questions of the test half, which no model is trained on. */
 export const testQuestions = ({ language, problems, seed }: { language: Language; problems: number; seed: number }): { question: string; answer: string }[] =>
-  generateProblems({ language, split: 'test', count: problems, seed, ...STEPS }).map(({ question, answer }) => ({ question, answer }))
+  drawProblems(language, 'test', problems, seed).map(({ question, answer }) => ({ question, answer }))

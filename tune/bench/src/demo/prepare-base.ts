@@ -25,7 +25,7 @@ export async function prepareBase({ plan, cacheDir, signal, threads, onStep }: P
   if (!(await exists(join(untrained, 'config.json')))) {
     await rm(untrained, { recursive: true, force: true })
     // Of both languages, so that Romanian words are as short as English ones.
-    const corpus = [...rows, ...adapterRows({ problems: plan.adapter.problems, seed: plan.base.seed })].map(({ prompt, completion }) => prompt + completion)
+    const corpus = [...rows, ...adapterRows({ problems: VOCABULARY_PROBLEMS, seed: plan.base.seed })].map(({ prompt, completion }) => prompt + completion)
     await writeNewBase(untrained, plan.base, trainTokenizer(corpus, plan.base.vocabulary))
   }
   await writeRows(dataset, rows)
@@ -38,7 +38,11 @@ export async function prepareBase({ plan, cacheDir, signal, threads, onStep }: P
   return model
 }
 
+/** Problems whose words the tokenizer learns. */
+const VOCABULARY_PROBLEMS = 3000
+
 const exists = (path: string) => stat(path).then(() => true, () => false)
 
 /** Of the rows themselves too: another generator of problems makes another base. */
-const hashOf = ({ base }: DemoPlan, rows: readonly Row[]) => createHash('sha256').update(JSON.stringify([base, rows])).digest('hex').slice(0, 12)
+const hashOf = (plan: DemoPlan, rows: readonly Row[]) =>
+  createHash('sha256').update(JSON.stringify([plan.base, baseTrainConfig(plan, { model: '', dataset: '', outputDir: '' }), rows])).digest('hex').slice(0, 12)

@@ -1,4 +1,4 @@
-/** The tables of results in the spec's shape: throughput, relative speed-up, accuracy. Pure: from measurements to rows to Markdown. */
+/** The tables of throughput in the spec's shape, and how a table prints. Pure: from measurements to rows to Markdown. */
 import { RECIPES, RECIPE_TABLE } from '@cairn-tune/train/recipes'
 import type { BenchmarkResult } from '../result.ts'
 
@@ -78,19 +78,6 @@ export function speedupTable({ models, results }: Grid): Table {
       })]
     }),
     notes: ['Computed from figures before rounding. A `-` is a pair of which one was not measured.'],
-  }
-}
-
-/** `config` is the row's name, such as "QFP8 + fp8-hybrid"; `base` what the adapter was scored on. */
-export type AccuracyRow = { config: string; base: string; accuracy: number; stderr: number; total: number; seeds: number }
-
-/** Accuracy as a fraction and its standard error, four digits each, as the spec has them. */
-export function accuracyTable(title: string, rows: readonly AccuracyRow[], notes: readonly string[] = []): Table {
-  return {
-    title,
-    columns: ['Config', 'Scored on', 'accuracy', 'Stderr', 'Answers'],
-    rows: rows.map(({ config, base, accuracy, stderr, total, seeds }) => [config, base, accuracy.toFixed(4), stderr.toFixed(4), seeds > 1 ? `${total} (${seeds} seeds)` : String(total)]),
-    notes,
   }
 }
 

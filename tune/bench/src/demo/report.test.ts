@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { accuracyTables } from './accuracy-tables.ts'
+import type { DemoOutcome, Scored } from './outcome.ts'
+import { demoReport } from './report.ts'
+
+const score = (correct: number) => ({ accuracy: correct / 100, stderr: Math.sqrt(((correct / 100) * (1 - correct / 100)) / 99), correct, total: 100 })
+const scored = (config: string, seed: number, base: Scored['base'], right: number): Scored => ({ config, seed, base, romanian: score(right), english: score(10) })
+const outcome: DemoOutcome = {
+  schema: 1, hardware: 'a <machine>', started_at: '2026-01-01T00:00:00Z', plan: {}, untrained: { romanian: score(0), english: score(90) },
+  scored: [scored('BF16', 1, 'own', 50), scored('BF16', 2, 'own', 60), scored('QFP4', 1, 'own', 40), scored('QFP4', 1, 'bf16', 30), scored('QFP4', 2, 'own', 40), scored('QFP4', 2, 'bf16', 36)],
+  losses: ['BF16', 'QFP4'].flatMap(config => [1, 2].map(seed => ({ config, seed, points: [[1, 2], [2, 1]] as [number, number][], seconds: 3 }))),
+}
+
+test('the accuracy table has a row a configuration, the mean of its seeds and how far they lie apart', () => {
+  expect(accuracyTables(outcome)[0]?.rows).toEqual([
+    ['untrained base', '0.0000', '0.0000', '-'],
+    ['BF16', '0.5500', '0.0497', '0.0707'],
+    ['QFP4', '0.4000', '0.0492', '0.0000'],
+  ])
+})
+
+test('with one seed it has the columns of the specification', () => {
+  const [main] = accuracyTables({ ...outcome, scored: outcome.scored.filter(({ seed }) => seed === 1) })
+  expect(main?.columns).toEqual(['Config', 'accuracy', 'Stderr'])
+})
+
+test('adapters of quantised recipes show on both bases, and what all of them cost in English', () => {
+  expect(accuracyTables(outcome)[1]?.rows).toEqual([
+    ['untrained base', '0.0000', '-', '0.9000'],
+    ['BF16', '0.5500', '-', '0.1000'],
+    ['QFP4', '0.4000', '0.3300', '0.1000'],
+  ])
+})
+
+test('the report is one file: it loads nothing, and nothing of the data becomes markup', () => {
+  const html = demoReport(outcome)
+  expect(html).not.toMatch(/(?:src|href)=/)
+  expect(html).toContain('a &#60;machine&#62;')
+  // All together, one a configuration, and the bars.
+  expect(html.match(/<svg /g)).toHaveLength(4)
+})
