@@ -1,4 +1,6 @@
 /** Rated sessions as training data, by the command a person types. */
+import { copyFileSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { CairnClient } from '@cairn/client'
 import { expect, test } from 'vitest'
 import { cairn, makePlace, startServer } from './server.ts'
@@ -60,4 +62,38 @@ test('a good and a bad answer to the same message are a pair', async () => {
     prompt: [{ role: 'user', content: 'pick' }], chosen: [{ role: 'assistant', content: 'the right one' }], rejected: [{ role: 'assistant', content: 'the wrong one' }],
     metadata: { chosen: { session_id: good }, rejected: { session_id: bad } },
   }])
+})
+
+const RICH = {
+  rules: [
+    { when: { schema: 'outcome_verdict', user: 'second version' }, answer: { json: { result: 'satisfied', explanation: 'It is there twice.', feedback: '' } } },
+    { when: { schema: 'outcome_verdict' }, answer: { json: { result: 'needs_revision', explanation: 'Only once.', feedback: 'Write it again.' } } },
+    { when: { user: 'goal is not reached' }, answer: { text: 'This is the second version.' } },
+    { when: { user: '^pick$', model: 'good' }, steps: [{ tool_calls: [{ name: 'list_files', arguments: {} }] }, { text: 'the right one' }] },
+    { when: { user: '^pick$' }, steps: [{ tool_calls: [{ name: 'read_file', arguments: { path: 'missing.txt' } }] }, { text: 'the wrong one' }] },
+    { steps: [
+      { reasoning: 'Two things at once: 日本語 and a "quote".', text: 'I write and look.', tool_calls: [{ name: 'write_file', arguments: { path: 'n.txt', content: 'Zürich ☂\n\t<tool_call>{}</tool_call>' } }, { name: 'todo', arguments: { todos: [{ id: 'a', content: 'write', status: 'completed' }] } }] },
+      { tool_calls: [{ name: 'read_file', arguments: { path: 'nowhere.txt' } }, { name: 'list_files', raw_arguments: '{not json' }] },
+      { text: 'Written; one file is not there.' },
+    ] },
+  ],
+}
+
+test('three exports of the same sessions are the same bytes, in every format', { timeout: 300_000 }, async () => {
+  const place = makePlace({ scenario: RICH })
+  const { client } = await startServer(place)
+  await rated(client, 'pick', 'down')
+  await rated(client, 'pick', 'up', { model: 'test/good' })
+  await rated(client, 'do something', 'up')
+  await rated(client, '/goal two versions', 'up')
+  for (const format of ['jsonl', 'sft', 'dpo', 'atif']) {
+    const file = (nth: number): string => join(place.dir, `${nth}.${format}.jsonl`)
+    for (const nth of [1, 2, 3]) expect((await cairn(place, ['export', '--all', '--format', format, '--out', file(nth)])).code).toBe(0)
+    const [first, ...others] = [1, 2, 3].map(nth => readFileSync(file(nth)))
+    expect(first!.length).toBeGreaterThan(100)
+    for (const other of others) expect(first!.equals(other)).toBe(true)
+    // For the public validators: agent/app/test/reference/judge_exports.py.
+    const keep = process.env['KEEP_EXPORTS']
+    if (keep !== undefined) copyFileSync(file(1), join(keep, `${format}.jsonl`))
+  }
 })
