@@ -46,7 +46,7 @@ export function planRun({ engine, checkpoint, model, config, boundaries, budgetB
     process: processBytes,
   }
   // Rooms of kernels depend on shapes and not on what is recomputed.
-  const workspace = Math.max(...[micro.program, recordNorm(micro.trained, config), recordUpdate(micro.trained, config)].map(program => workspaceBytes(engine, program)))
+  const workspace = Math.max(...[micro.program, recordNorm(micro.trained, config), recordUpdate(micro, config)].map(program => workspaceBytes(engine, program)))
   const withArena = (arena: number): MemoryEstimate => {
     const stepping = 4 * trained + arena + workspace
     return { ...fixed, arena, workspace, total: processBytes + fixed.weights + Math.max(stepping, fixed.loading) }

@@ -13,7 +13,6 @@ import { loadDataset } from './data/load-dataset.ts'
 import { tokenizeCached } from './data/token-cache.ts'
 import { planRun, type Planned } from './estimate.ts'
 import { memoryBudget } from './memory-budget.ts'
-import { arithmeticOf } from './record-step.ts'
 
 export type PrepareOptions = { signal?: AbortSignal | undefined; threads?: number | undefined; onNote?: ((line: string) => void) | undefined }
 
@@ -40,7 +39,6 @@ const WORTH_KEEPING = 1000
 
 /** Reads everything but the weights themselves. What cannot fit is refused before the data is read. */
 export async function prepareRun(config: TrainConfig, { signal, threads, onNote = () => undefined }: PrepareOptions): Promise<PreparedRun> {
-  arithmeticOf(config)
   const hub = { env: process.env, ...(signal ? { signal } : {}), onProgress: downloadNotes(onNote) }
   const modelDirectory = await resolveRepo('model', config.model, hub)
   const model = await readModelConfig(modelDirectory)

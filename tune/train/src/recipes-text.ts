@@ -19,8 +19,8 @@ const ALWAYS: readonly (readonly [string, string])[] = [
 
 /** What the terminal shows. */
 export function recipesText(): string {
-  const cells = rows().map(({ recipe, spec, matmul, name, isDefault }) => [recipe, spec.column, spec.storage, spec.bits.toFixed(3), `${name}${isDefault ? '' : ' (--matmul)'}`, matmul.forward, matmul.backward, matmul.arithmetic === undefined ? 'no kernel yet' : ''])
-  const head = ['recipe', 'column', 'base', 'bits', 'matmuls of projections', 'forward', 'backward', '']
+  const cells = rows().map(({ recipe, spec, matmul, name, isDefault }) => [recipe, spec.column, spec.storage, spec.bits.toFixed(3), `${name}${isDefault ? '' : ' (--matmul)'}`, matmul.forward, matmul.backward])
+  const head = ['recipe', 'column', 'base', 'bits', 'matmuls of projections', 'forward', 'backward']
   const widths = head.map((_, i) => Math.max(...[head, ...cells].map(row => (row[i] ?? '').length)))
   const line = (row: readonly string[]) => row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  ').trimEnd()
   return [...[head, ...cells].map(line), '', ...ALWAYS.map(([part, operands]) => `${part}: ${operands}`), ''].join('\n')
@@ -34,7 +34,7 @@ export function recipesPage(): string {
     '| argument | column | base | bits a weight | what a stored element is worth |', '|---|---|---|---|---|',
     ...RECIPES.map(name => `| \`${name}\` | ${RECIPE_TABLE[name].column} | ${RECIPE_TABLE[name].storage} | ${RECIPE_TABLE[name].bits.toFixed(3)} | ${RECIPE_TABLE[name].formula} |`), '',
     '| argument | `matmul` | forward | backward |', '|---|---|---|---|',
-    ...rows().map(({ recipe, name, matmul, isDefault }) => `| \`${recipe}\` | ${name}${isDefault ? '' : ' where asked for'}${matmul.arithmetic === undefined ? ' (no kernel yet)' : ''} | ${matmul.forward} | ${matmul.backward} |`), '',
+    ...rows().map(({ recipe, name, matmul, isDefault }) => `| \`${recipe}\` | ${name}${isDefault ? '' : ' where asked for'} | ${matmul.forward} | ${matmul.backward} |`), '',
     ...Object.entries(MATMULS).map(([name, { doc }]) => `- **${name}**: ${doc}`), '',
     'Whatever the recipe:', '', ...ALWAYS.map(([part, operands]) => `- ${part}: ${operands}.`), '',
     'Where a format says less than bf16, the processor multiplies its rounded numbers in bf16: the accuracy is that of the format, the speed is not. `skip_quant_first_layers` and `skip_quant_last_layers` leave layers as bf16 has them.', '',

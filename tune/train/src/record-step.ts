@@ -3,10 +3,10 @@
  * and one for the update. Everything they need is known from the model and the configuration, so they are recorded, and their memory is known, before
  * any weight or document is read.
  */
-import type { Arithmetic, Dtype, Shape } from '@cairn-tune/ops'
-import { createLinear, recordQwen3 } from '@cairn-tune/models'
-import { ONE, createRecorder, differentiate, type Program, type Step, type Tensor } from '@cairn-tune/program'
-import { UnsupportedError, type Qwen3Config } from '@cairn-tune/weights'
+import type { Dtype, LinearArithmetic, Shape } from '@cairn-tune/ops'
+import { createLinear, recordQwen3, type Rounding } from '@cairn-tune/models'
+import { ONE, createRecorder, differentiate, type Program, type Recorder, type Step, type Tensor } from '@cairn-tune/program'
+import type { Qwen3Config } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { MATMULS, RECIPE_TABLE } from './recipes.ts'
 
@@ -24,6 +24,8 @@ export type MicroStep = {
   /** The frozen weights; none where all are trained. */
   base: BaseWeight[]
   trained: Trained[]
+  /** Largest magnitudes of activations over the last steps, where the arithmetic scales by them. */
+  histories: Trained[]
 }
 
 /** Name of the buffer in which a tensor's gradients are summed. */
@@ -43,19 +45,53 @@ export function storageOf(name: string, config: TrainConfig, model: Qwen3Config)
 export const isCovered = (layer: number, config: TrainConfig, model: Qwen3Config) =>
   layer >= config.skip_quant_first_layers && layer < model.num_hidden_layers - config.skip_quant_last_layers
 
-/** The arithmetic of the projections, or an error where it has no kernel. */
-export function arithmeticOf({ recipe, matmul, compute_dtype }: TrainConfig): Arithmetic {
+/** The arithmetic of the projections. */
+export function arithmeticOf({ recipe, matmul, compute_dtype }: TrainConfig): LinearArithmetic {
   const name = matmul ?? RECIPE_TABLE[recipe].matmul
-  const { arithmetic }: { arithmetic: Arithmetic | undefined } = MATMULS[name]
-  if (arithmetic === undefined) throw new UnsupportedError(`recipe ${recipe} multiplies in ${name}, which has no kernel here yet`)
-  return name === 'bf16' ? compute_dtype : arithmetic
+  return name === 'bf16' ? compute_dtype : MATMULS[name].arithmetic
+}
+
+/** Steps that a history looks back on; its first number is the step at hand. */
+const HISTORY = 16
+/** Three words that stochastic rounding draws from: the seed, low word first, and the micro-batch. */
+export const RANDOM = 'random'
+
+/** How projections round their activations under a recipe. Linears that read the same activation share its scale. */
+function createRounding(g: Recorder, config: TrainConfig, model: Qwen3Config): { round: (name: string, x: Tensor) => Rounding | undefined; histories: Tensor[] } {
+  const arithmetic = arithmeticOf(config)
+  const scales = new Map<Tensor, Tensor>()
+  const histories: Tensor[] = []
+  const random = arithmetic === 'nvfp4' ? g.input(RANDOM, 'i32', [3]) : undefined
+
+  function scaleOf(name: string, x: Tensor): Tensor {
+    const known = scales.get(x)
+    if (known) return known
+    const amax = g.amax({ x }, {}).y
+    const scale = arithmetic === 'fp8_hybrid' ? delayed(`amax:${name}`, amax) : amax
+    scales.set(x, scale)
+    return scale
+  }
+  function delayed(name: string, amax: Tensor): Tensor {
+    const history = g.input(name, 'f32', [HISTORY + 1])
+    histories.push(history)
+    const { y } = g.delayed_amax({ history, amax }, {})
+    g.observe_amax({ history, amax }, {})
+    return y
+  }
+  return {
+    histories,
+    round(name, x) {
+      const layer = Number(PROJECTION.exec(`${name}.weight`)?.[1] ?? NaN)
+      if (arithmetic === 'f32' || arithmetic === 'bf16' || !isCovered(layer, config, model)) return undefined
+      return { arithmetic, a_amax: scaleOf(name, x), ...(random ? { random } : {}) }
+    },
+  }
 }
 
 /** Records a micro-batch of documents with at most so many boundaries. `plainDtype` says how a weight that no recipe quantises is stored. */
 export function recordMicroStep(model: Qwen3Config, config: TrainConfig, boundaries: number, plainDtype: (name: string) => Dtype): MicroStep {
   const { per_device_train_batch_size: rows, max_seq_length: length, compute_dtype: dtype } = config
   const slots = rows * length
-  arithmeticOf(config)
   const g = createRecorder()
   const weightsByName = new Map<string, Tensor>()
   const weights = (name: string, shape: Shape) => {
@@ -63,7 +99,8 @@ export function recordMicroStep(model: Qwen3Config, config: TrainConfig, boundar
     weightsByName.set(name, tensor)
     return tensor
   }
-  const { linear, adapters } = createLinear({ g, dtype, weights, ...(config.lora ? { lora: config } : {}) })
+  const { round, histories } = createRounding(g, config, model)
+  const { linear, adapters } = createLinear({ g, dtype, weights, round, ...(config.lora ? { lora: config } : {}) })
   const integers = (name: string, count: number) => g.input(name, 'i32', [count])
   const { loss } = recordQwen3({ g, config: model, dtype, weights, linear, trainsHead: !config.lora }, {
     ids: integers('ids', slots), positions: integers('positions', slots), cuSeqlens: integers('cuSeqlens', boundaries), targets: integers('targets', slots),
@@ -79,6 +116,7 @@ export function recordMicroStep(model: Qwen3Config, config: TrainConfig, boundar
     boundaries,
     base: config.lora ? named(weightsByName.values()) : [],
     trained: named(trained).map(({ name, shape }) => ({ name, shape })),
+    histories: named(histories).map(({ name, shape }) => ({ name, shape })),
   }
 }
 
@@ -104,10 +142,11 @@ const decayOf = ({ shape }: Trained, config: TrainConfig) => (shape.length > 1 ?
 
 /** Names of the optimizer's states of a tensor: mean and mean square of its gradient. */
 export const momentsOf = (name: string): [m: string, v: string] => [`m:${name}`, `v:${name}`]
-export const isOptimizerState = (name: string) => /^[mv]:/.test(name)
+/** Whether a tensor of the state is neither weight nor adapter: such start from zero. */
+export const isBookkeeping = (name: string) => /^(?:[mv]|amax):/.test(name)
 
-/** AdamW over everything trained, in place. */
-export function recordUpdate(trained: readonly Trained[], config: TrainConfig): Program {
+/** AdamW over everything trained, in place; histories move on by a step. */
+export function recordUpdate({ trained, histories }: Pick<MicroStep, 'trained' | 'histories'>, config: TrainConfig): Program {
   const { adam_beta1: beta1, adam_beta2: beta2, adam_epsilon: eps } = config
   const g = createRecorder()
   const factor = g.input('factor', 'f32', [1])
@@ -117,5 +156,6 @@ export function recordUpdate(trained: readonly Trained[], config: TrainConfig): 
     const [p, grad, m, v] = [name, gradientOf(name), ...momentsOf(name)].map(input => g.input(input, 'f32', shape)) as [Tensor, Tensor, Tensor, Tensor]
     g.adamw({ p, g: grad, m, v, factor, schedule }, { beta1, beta2, eps, weight_decay: decayOf(tensor, config) })
   }
+  for (const { name, shape } of histories) g.roll_amax({ history: g.input(name, 'f32', shape) }, {})
   return g.finish({})
 }

@@ -7,9 +7,9 @@ import type { Qwen3Config } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { padCuSeqlens, type Batch } from './data/batches.ts'
 import { DivergedError } from './errors.ts'
-import { gradientOf, momentsOf, recordNorm, recordUpdate, type MicroStep, type Trained } from './record-step.ts'
+import { RANDOM, gradientOf, momentsOf, recordNorm, recordUpdate, type MicroStep, type Trained } from './record-step.ts'
 
-/** What the optimizer changes: the trained tensors by their names, and its states as `m:<name>` and `v:<name>`. */
+/** What a step changes: the trained tensors by their names, the optimizer's states as `m:<name>` and `v:<name>`, histories as `amax:<name>`. */
 export type TrainState = ReadonlyMap<string, Float32Array>
 
 export type Stepper = {
@@ -35,23 +35,26 @@ export type StepperOptions = {
   fill: (tensor: Trained, values: Float32Array) => Promise<void>
 }
 
-/** Names of everything the optimizer holds. */
-export const stateNames = (trained: readonly Trained[]) => trained.flatMap(({ name, shape }) => [name, ...momentsOf(name)].map(key => ({ name: key, shape })))
+/** Everything that a step changes and a checkpoint keeps. */
+export const stateTensors = ({ trained, histories }: Pick<MicroStep, 'trained' | 'histories'>): Trained[] => [
+  ...trained.flatMap(({ name, shape }) => [name, ...momentsOf(name)].map(key => ({ name: key, shape }))), ...histories,
+]
 
 export async function createStepper({ engine, config, model, micro, planned, base, fill }: StepperOptions): Promise<Stepper> {
   const float = (count: number) => new Float32Array(engine.allocate(count * 4).buffer, 0, count)
   const state = new Map<string, Float32Array>()
-  for (const tensor of stateNames(micro.trained)) {
+  for (const tensor of stateTensors(micro)) {
     const values = float(countElements(tensor.shape))
     await fill(tensor, values)
     state.set(tensor.name, values)
   }
   const gradients = new Map(micro.trained.map(({ name, shape }) => [gradientOf(name), float(countElements(shape))]))
 
-  const [forward, norm, update] = [prepare(engine, planned.program, planned.plan), prepare(engine, recordNorm(micro.trained, config)), prepare(engine, recordUpdate(micro.trained, config))]
+  const [forward, norm, update] = [prepare(engine, planned.program, planned.plan), prepare(engine, recordNorm(micro.trained, config)), prepare(engine, recordUpdate(micro, config))]
   const [loss, factor, length] = [new Float32Array(1), new Float32Array(1), new Float32Array(1)]
   const [schedule, count] = [new Float32Array(2), new Float32Array(1)]
   const shared = { ...Object.fromEntries(base), ...Object.fromEntries(state), ...Object.fromEntries(gradients), cosSin: ropeTable(config.max_seq_length, model.head_dim, model.rope_theta) }
+  const random = Int32Array.of(config.seed | 0, Math.floor(config.seed / 2 ** 32) | 0, 0)
   const opSeconds = new Map<OpName, number>()
 
   async function run(prepared: Prepared, buffers: Record<string, ArrayBufferView>, signal?: AbortSignal): Promise<void> {
@@ -61,10 +64,14 @@ export async function createStepper({ engine, config, model, micro, planned, bas
 
   async function step(window: Iterable<Batch>, { number, learningRate, signal }: Parameters<Stepper['step']>[1]): Promise<StepOutcome> {
     for (const gradient of gradients.values()) gradient.fill(0)
+    // What an attempt that was cut short has seen does not count.
+    for (const { name } of micro.histories) state.get(name)?.fill(0, 0, 1)
     const outcome: StepOutcome = { loss: 0, gradNorm: 0, realTokens: 0, trainedTokens: 0, slots: 0 }
+    let index = (number - 1) * config.gradient_accumulation_steps
     for (const batch of window) {
       const { tokens: ids, targets, positions } = batch
-      await run(forward, { ids, targets, positions, cuSeqlens: padCuSeqlens(batch, micro.boundaries), [outputBinding('loss')]: loss }, signal)
+      random[2] = index++
+      await run(forward, { ids, targets, positions, cuSeqlens: padCuSeqlens(batch, micro.boundaries), [RANDOM]: random, [outputBinding('loss')]: loss }, signal)
       outcome.loss += loss[0] ?? NaN
       outcome.realTokens += batch.realTokens
       outcome.trainedTokens += batch.trainedTokens

@@ -12,8 +12,8 @@ import type { StepMetrics, TrainOptions, TrainResult } from './metrics.ts'
 import { prepareRun, type PreparedRun } from './prepare-run.ts'
 import { appendMetrics, checkOutput, clearOutput, cutMetrics, hardwareText, writeLossChart, writeRunFile, writeTrained } from './run-files.ts'
 import { learningRateAt } from './schedule.ts'
-import { isOptimizerState, type Trained } from './record-step.ts'
-import { createStepper, stateNames, type Stepper } from './stepper.ts'
+import { isBookkeeping, type Trained } from './record-step.ts'
+import { createStepper, stateTensors, type Stepper } from './stepper.ts'
 
 /**
  * Trains and writes everything of the run to `output_dir`. An abort between or within steps saves a checkpoint of the last whole step and ends the run
@@ -58,7 +58,7 @@ async function startStepper({ engine, checkpoint, model, planned }: PreparedRun,
 function fillAnew({ engine, checkpoint }: Pick<PreparedRun, 'engine' | 'checkpoint'>, { lora, seed }: TrainConfig): (tensor: Trained, values: Float32Array) => Promise<void> {
   const load = createF32Loader(engine, checkpoint)
   return async ({ name, shape }, values) => {
-    if (isOptimizerState(name)) return
+    if (isBookkeeping(name)) return
     if (lora) fillAdapterMatrix(seed, { name, shape: [shape[0] ?? 0, shape[1] ?? 0] }, values)
     else await load({ name, shape }, values)
   }
@@ -83,7 +83,7 @@ async function runSteps({ config, run, stepper, totalSteps, from, identity, opti
   let saved = from.step
   const save = async () => {
     if (saved === step) return
-    await writeCheckpointState(directory, { step, position, ...identity }, stepper.state, stateNames(run.planned.micro.trained), config.save_total_limit)
+    await writeCheckpointState(directory, { step, position, ...identity }, stepper.state, stateTensors(run.planned.micro), config.save_total_limit)
     saved = step
   }
   while (step < totalSteps) {

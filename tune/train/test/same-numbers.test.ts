@@ -38,23 +38,23 @@ test('four micro-batches of two rows train as one of eight, also where they have
   expectClose(parts, whole)
 })
 
-test('recomputing everything gives the adapter of keeping everything, bit for bit', async () => {
-  const [kept, again] = [await bench.run({ ...fast, recompute: 'none' }), await bench.run({ ...fast, recompute: 'all' })]
+test.each(['bf16', 'fp8', 'fp4'])('recomputing everything gives the adapter of keeping everything, bit for bit (%s)', async recipe => {
+  const [kept, again] = [await bench.run({ ...fast, recipe, recompute: 'none' }), await bench.run({ ...fast, recipe, recompute: 'all' })]
   expect(again.memory.arena).toBeLessThan(kept.memory.arena)
   expect(losses(again)).toEqual(losses(kept))
   expect(adapterOf(again).equals(adapterOf(kept))).toBe(true)
 })
 
-test('three threads give the adapter of one, bit for bit', async () => {
-  const [one, three] = [await bench.run({ ...fast, threads: 1 }), await bench.run({ ...fast, threads: 3 })]
+test.each(['bf16', 'fp4'])('three threads give the adapter of one, bit for bit (%s)', async recipe => {
+  const [one, three] = [await bench.run({ ...fast, recipe, threads: 1 }), await bench.run({ ...fast, recipe, threads: 3 })]
   expect(losses(three)).toEqual(losses(one))
   expect(adapterOf(three).equals(adapterOf(one))).toBe(true)
 })
 
-test.each([true, false])('a run that is interrupted and gone on with gives the bits of one that never stopped (lora: %s)', async lora => {
-  const settings = { ...fast, lora, per_device_train_batch_size: 1, gradient_accumulation_steps: 2, max_steps: 7, warmup_steps: 2, lr_scheduler_type: 'cosine', weight_decay: 0.01 }
+test.each([['bf16', true], ['bf16', false], ['fp8', true], ['fp4', true]])('a run that is interrupted and gone on with gives the bits of one that never stopped (%s, lora: %s)', async (recipe, lora) => {
+  const settings = { ...fast, recipe, lora, per_device_train_batch_size: 1, gradient_accumulation_steps: 2, max_steps: 7, warmup_steps: 2, lr_scheduler_type: 'cosine', weight_decay: 0.01 }
   const whole = await bench.run(settings)
-  const output_dir = join(bench.directory, `stopped-${lora}`)
+  const output_dir = join(bench.directory, `stopped-${recipe}-${lora}`)
   const stop = new AbortController()
   const first = await bench.run({ ...settings, output_dir }, { signal: stop.signal, onStep: ({ step }) => step === 3 && stop.abort() })
   expect(first).toMatchObject({ status: 'interrupted', steps: 3, output: '' })

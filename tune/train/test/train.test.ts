@@ -42,8 +42,10 @@ test('trained in full, a model learns and is a model directory that training sta
   expect(losses(again)[0]).toBeLessThan(losses(full).at(-1) ?? 0)
 })
 
-test.each(['qfp8', 'qfp4', 'qbnb'])('on a base stored as %s the loss falls as on bf16, within 5 %', async recipe => {
-  const [plain, stored] = [await bench.run(settings), await bench.run({ ...settings, recipe })]
+const recipes: [recipe: string, matmul?: string][] = [['fp8'], ['fp4'], ['qfp8'], ['qfp4'], ['qbnb'], ['qfp8', 'fp8-hybrid'], ['qbnb', 'fp8-hybrid']]
+
+test.each(recipes)('in %s %s the loss falls as in bf16, within 5 %', async (recipe, matmul) => {
+  const [plain, stored] = [await bench.run(settings), await bench.run({ ...settings, recipe, matmul })]
   losses(stored).forEach((loss, i) => expect(Math.abs(loss / (losses(plain)[i] ?? NaN) - 1)).toBeLessThan(0.05))
   expect(stored.memory.weights).toBeLessThan(plain.memory.weights)
   expect(losses(stored)).not.toEqual(losses(plain))
