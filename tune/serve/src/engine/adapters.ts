@@ -24,6 +24,9 @@ export type AdapterStacks = {
 export const stackName = (target: string, side: 'a' | 'b') => `${target}.lora_${side}`
 export const RANKS = 'lora.ranks'
 
+/** Numbers that are written before others get a turn: well under a millisecond's work. */
+const NUMBERS_AT_ONCE = 65_536
+
 type Codes = Uint16Array | Float32Array
 
 /** Why an adapter does not fit this base, or undefined where it does. */
@@ -57,6 +60,7 @@ export function createAdapterStacks(engine: Engine, targets: readonly Target[], 
     if (slot === undefined) return undefined
     const matrices = new Map(adapter.tensors.map(tensor => [tensor.name, tensor.values]))
     const rank = adapter.lora_rank
+    let written = 0
     for (const { target: { name, inputs, outputs }, a, b } of stacks) {
       const down = matrices.get(`${name}.lora_A.weight`)
       const up = matrices.get(`${name}.lora_B.weight`)
@@ -68,6 +72,9 @@ export function createAdapterStacks(engine: Engine, targets: readonly Target[], 
       for (let i = 0; i < rank * inputs; i++) toA[i] = code(down[i] ?? 0)
       // B turned: a row of the stack is what one number of the middle adds to all outputs.
       for (let r = 0; r < rank; r++) for (let n = 0; n < outputs; n++) toB[r * outputs + n] = code(up[n * rank + r] ?? 0)
+      written += rank * (inputs + outputs)
+      if (written < NUMBERS_AT_ONCE) continue
+      written = 0
       await setImmediate()
     }
     ranks.set([rank, adapter.scale], slot * 2)
