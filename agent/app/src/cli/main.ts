@@ -8,6 +8,7 @@ import { approve } from './approve.ts'
 import { backup } from './backup.ts'
 import { bench } from './bench.ts'
 import type { Command, Io } from './command.ts'
+import { conformance } from './conformance.ts'
 import { doctor } from './doctor.ts'
 import { EXIT, type ExitCode, InUseError, NotFoundError, UsageError } from './exit.ts'
 import { exportLogs } from './export.ts'
@@ -17,7 +18,7 @@ import { serve } from './serve.ts'
 import { tail } from './tail.ts'
 import { token } from './token.ts'
 
-const commands: Command[] = [serve, send, tail, approve, token, exportLogs, doctor, backup, bench, helpFor(() => commands)]
+const commands: Command[] = [serve, send, tail, approve, token, exportLogs, doctor, conformance, backup, bench, helpFor(() => commands)]
 
 async function run(argv: string[], io: Io): Promise<ExitCode> {
   const [name = 'help', ...rest] = argv
