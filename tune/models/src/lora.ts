@@ -1,5 +1,5 @@
 /** Linears with low-rank adapters: y = x·Wᵀ + (alpha / rank)·(x·Aᵀ)·Bᵀ. The adapter joins the sums of the base matmul, so it costs no pass of its own. */
-import type { Arithmetic, LinearArithmetic, Shape } from '@cairn-tune/ops'
+import { isScaled, type Arithmetic, type LinearArithmetic, type Shape } from '@cairn-tune/ops'
 import type { Recorder, Tensor } from '@cairn-tune/program'
 
 /** Records a weight of the base model as an input, in whatever dtype it is stored. */
@@ -18,36 +18,71 @@ export type LoraConfig = {
 /** The seven linears of a layer. */
 export const LORA_MODULES = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'] as const
 
-/** How a linear's product with its base weight rounds x: an arithmetic of its own, and what that needs. */
-export type Rounding = { arithmetic: LinearArithmetic; a_amax?: Tensor; random?: Tensor }
+/** How the products with the frozen base are rounded (design section 2). */
+export type BaseRounding = {
+  /** What the linear of that name multiplies in; adapters multiply in the model's dtype whatever it is. */
+  arithmeticOf: (name: string) => LinearArithmetic
+  /** Seed and number of the micro-step, `i32 (3)` as matmul_nn has it: gradients of nvfp4 are rounded stochastically by it, to nearest without. */
+  random?: Tensor
+}
 
-/** `round` says which linears multiply by their base weight otherwise than in `dtype`; adapters never do. */
-type Options = { g: Recorder; dtype: Arithmetic; weights: Weights; lora?: LoraConfig; round?: (name: string, x: Tensor) => Rounding | undefined }
+/** Numbers of a history of largest magnitudes: that of the step at hand, then those of the steps before. */
+export const AMAX_HISTORY = 1 + 16
+
+type Options = { g: Recorder; dtype: Arithmetic; weights: Weights; lora?: LoraConfig; rounding?: BaseRounding }
 
 export type LoraLinear = {
   linear: Linear
   /** Adapter matrices recorded so far, in order: `<linear>.lora_A.weight` (rank, in) and `<linear>.lora_B.weight` (out, rank), in f32. */
   readonly adapters: readonly Tensor[]
+  /**
+   * Histories that delayed scaling follows, f32 (AMAX_HISTORY) each, in order: `amax:<linear>` for the first linear that reads an activation. They are
+   * state as the optimizer's is: zero at first, written by each micro-step, moved on by roll_amax once a step.
+   */
+  readonly amaxHistories: readonly Tensor[]
 }
 
 /** Linears of a model, with adapters on the target modules where `lora` is given. */
-export function createLinear({ g, dtype, weights, lora, round }: Options): LoraLinear {
+export function createLinear({ g, dtype, weights, lora, rounding }: Options): LoraLinear {
   const adapters: Tensor[] = []
+  const amaxHistories: Tensor[] = []
+  // Linears that read the same activation share its scale.
+  const scales = new Map<Tensor, Tensor>()
   const adapter = (name: string, shape: Shape) => {
     const tensor = g.input(name, 'f32', shape)
     adapters.push(tensor)
     return tensor
   }
 
-  function linear(name: string, x: Tensor, n: number, addend?: Tensor): Tensor {
-    const attrs = { alpha: 1, arithmetic: dtype, dtype }
-    const k = x.shape[1] ?? 0
-    const { arithmetic, ...scales } = round?.(name, x) ?? { arithmetic: dtype }
-    const pair = { a: x, b: weights(`${name}.weight`, [n, k]), addend, ...scales }
-    if (!lora?.lora_target_modules.includes(name.split('.').at(-1) ?? '')) return g.matmul_nt(pair, { ...attrs, arithmetic }).y
-    const r = lora.lora_rank
-    const z = g.matmul_nt({ a: x, b: adapter(`${name}.lora_A.weight`, [r, k]) }, { ...attrs, alpha: lora.lora_alpha / r }).y // (T, r)
-    return g.matmul_nt({ ...pair, a2: z, b2: adapter(`${name}.lora_B.weight`, [n, r]) }, { ...attrs, arithmetic }).y
+  /** The magnitude that x is scaled by: its own now, or with fp8_hybrid the largest of the steps before. */
+  function scaleOf(name: string, x: Tensor, arithmetic: LinearArithmetic): Tensor {
+    const known = scales.get(x)
+    if (known) return known
+    const amax = g.amax({ x }, {}).y
+    const scale = arithmetic === 'fp8_hybrid' ? delayed(name, amax) : amax
+    scales.set(x, scale)
+    return scale
   }
-  return { linear, adapters }
+
+  function delayed(name: string, amax: Tensor): Tensor {
+    const history = g.input(`amax:${name}`, 'f32', [AMAX_HISTORY])
+    amaxHistories.push(history)
+    const { y } = g.delayed_amax({ history, amax }, {})
+    g.observe_amax({ history, amax }, {})
+    return y
+  }
+
+  function linear(name: string, x: Tensor, n: number, addend?: Tensor): Tensor {
+    const plain = { alpha: 1, arithmetic: dtype, dtype }
+    const arithmetic = rounding?.arithmeticOf(name) ?? dtype
+    const attrs = { ...plain, arithmetic }
+    const k = x.shape[1] ?? 0
+    const scaling = isScaled(arithmetic) ? { a_amax: scaleOf(name, x, arithmetic), random: rounding?.random } : {}
+    const pair = { a: x, b: weights(`${name}.weight`, [n, k]), addend, ...scaling }
+    if (!lora?.lora_target_modules.includes(name.split('.').at(-1) ?? '')) return g.matmul_nt(pair, attrs).y
+    const r = lora.lora_rank
+    const z = g.matmul_nt({ a: x, b: adapter(`${name}.lora_A.weight`, [r, k]) }, { ...plain, alpha: lora.lora_alpha / r }).y // (T, r)
+    return g.matmul_nt({ ...pair, a2: z, b2: adapter(`${name}.lora_B.weight`, [n, r]) }, attrs).y
+  }
+  return { linear, adapters, amaxHistories }
 }

@@ -4,7 +4,7 @@
  * any weight or document is read.
  */
 import type { Dtype, LinearArithmetic, Shape } from '@cairn-tune/ops'
-import { createLinear, recordQwen3, type Rounding } from '@cairn-tune/models'
+import { createLinear, recordQwen3, type BaseRounding } from '@cairn-tune/models'
 import { ONE, createRecorder, differentiate, type Program, type Recorder, type Step, type Tensor } from '@cairn-tune/program'
 import type { Qwen3Config } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
@@ -51,40 +51,16 @@ export function arithmeticOf({ recipe, matmul, compute_dtype }: TrainConfig): Li
   return name === 'bf16' ? compute_dtype : MATMULS[name].arithmetic
 }
 
-/** Steps that a history looks back on; its first number is the step at hand. */
-const HISTORY = 16
 /** Three words that stochastic rounding draws from: the seed, low word first, and the micro-batch. */
 export const RANDOM = 'random'
 
-/** How projections round their activations under a recipe. Linears that read the same activation share its scale. */
-function createRounding(g: Recorder, config: TrainConfig, model: Qwen3Config): { round: (name: string, x: Tensor) => Rounding | undefined; histories: Tensor[] } {
+/** How the base's projections round under a recipe. */
+function roundingOf(g: Recorder, config: TrainConfig, model: Qwen3Config): BaseRounding {
   const arithmetic = arithmeticOf(config)
-  const scales = new Map<Tensor, Tensor>()
-  const histories: Tensor[] = []
-  const random = arithmetic === 'nvfp4' ? g.input(RANDOM, 'i32', [3]) : undefined
-
-  function scaleOf(name: string, x: Tensor): Tensor {
-    const known = scales.get(x)
-    if (known) return known
-    const amax = g.amax({ x }, {}).y
-    const scale = arithmetic === 'fp8_hybrid' ? delayed(`amax:${name}`, amax) : amax
-    scales.set(x, scale)
-    return scale
-  }
-  function delayed(name: string, amax: Tensor): Tensor {
-    const history = g.input(name, 'f32', [HISTORY + 1])
-    histories.push(history)
-    const { y } = g.delayed_amax({ history, amax }, {})
-    g.observe_amax({ history, amax }, {})
-    return y
-  }
+  const layerOf = (linear: string) => Number(PROJECTION.exec(`${linear}.weight`)?.[1] ?? NaN)
   return {
-    histories,
-    round(name, x) {
-      const layer = Number(PROJECTION.exec(`${name}.weight`)?.[1] ?? NaN)
-      if (arithmetic === 'f32' || arithmetic === 'bf16' || !isCovered(layer, config, model)) return undefined
-      return { arithmetic, a_amax: scaleOf(name, x), ...(random ? { random } : {}) }
-    },
+    arithmeticOf: linear => (isCovered(layerOf(linear), config, model) ? arithmetic : config.compute_dtype),
+    ...(arithmetic === 'nvfp4' ? { random: g.input(RANDOM, 'i32', [3]) } : {}),
   }
 }
 
@@ -99,8 +75,7 @@ export function recordMicroStep(model: Qwen3Config, config: TrainConfig, boundar
     weightsByName.set(name, tensor)
     return tensor
   }
-  const { round, histories } = createRounding(g, config, model)
-  const { linear, adapters } = createLinear({ g, dtype, weights, round, ...(config.lora ? { lora: config } : {}) })
+  const { linear, adapters, amaxHistories } = createLinear({ g, dtype, weights, rounding: roundingOf(g, config, model), ...(config.lora ? { lora: config } : {}) })
   const integers = (name: string, count: number) => g.input(name, 'i32', [count])
   const { loss } = recordQwen3({ g, config: model, dtype, weights, linear, trainsHead: !config.lora }, {
     ids: integers('ids', slots), positions: integers('positions', slots), cuSeqlens: integers('cuSeqlens', boundaries), targets: integers('targets', slots),
@@ -116,7 +91,7 @@ export function recordMicroStep(model: Qwen3Config, config: TrainConfig, boundar
     boundaries,
     base: config.lora ? named(weightsByName.values()) : [],
     trained: named(trained).map(({ name, shape }) => ({ name, shape })),
-    histories: named(histories).map(({ name, shape }) => ({ name, shape })),
+    histories: named(amaxHistories).map(({ name, shape }) => ({ name, shape })),
   }
 }
 
