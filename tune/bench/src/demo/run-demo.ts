@@ -43,7 +43,7 @@ export async function runDemo(options: DemoOptions): Promise<DemoOutcome> {
   const dataset = join(outputDir, 'romanian.jsonl')
   await writeRows(dataset, adapterRows({ problems: plan.adapter.problems, seed: plan.base.seed }))
   await using plainServer = closing(await options.startServer({ model: base, storage: 'bf16', threads }))
-  const untrained = await scoreBoth(options, plainServer.url, base, 'base')
+  const untrained = await scoreBoth(options, { url: plainServer.url, model: base, what: 'untrained', directory: join(outputDir, 'eval'), on: 'bf16' })
 
   const scored: DemoOutcome['scored'] = []
   const losses: DemoOutcome['losses'] = []
@@ -59,15 +59,15 @@ export async function runDemo(options: DemoOptions): Promise<DemoOutcome> {
       signal?.throwIfAborted()
       hardware = run.hardware
       losses.push({ config: config.name, seed, points: run.metrics.map(({ step, loss }) => [step, loss]), seconds: run.metrics.reduce((sum, { seconds }) => sum + seconds, 0) })
-      const score = (server: RunningServer) => withAdapter(server.url, 'adapter', run.output, () => scoreBoth({ ...options, outputDir: directory }, server.url, 'adapter', label))
+      const score = (server: RunningServer, on: string) => withAdapter(server.url, 'adapter', run.output, () => scoreBoth(options, { url: server.url, model: 'adapter', what: `${label} on the ${on} base`, directory: join(directory, 'eval'), on }))
       const { storage } = RECIPE_TABLE[config.recipe]
       if (storage === 'bf16') {
-        scored.push({ config: config.name, seed, base: 'own', ...(await score(plainServer)) })
+        scored.push({ config: config.name, seed, base: 'own', ...(await score(plainServer, 'bf16')) })
         continue
       }
       await using ownServer = closing(await options.startServer({ model: base, storage, threads }))
-      scored.push({ config: config.name, seed, base: 'own', ...(await score(ownServer)) })
-      scored.push({ config: config.name, seed, base: 'bf16', ...(await score(plainServer)) })
+      scored.push({ config: config.name, seed, base: 'own', ...(await score(ownServer, 'own')) })
+      scored.push({ config: config.name, seed, base: 'bf16', ...(await score(plainServer, 'bf16')) })
     }
   }
   const outcome: DemoOutcome = { schema: 1, hardware, started_at: startedAt, plan, untrained, scored, losses }
@@ -75,14 +75,16 @@ export async function runDemo(options: DemoOptions): Promise<DemoOutcome> {
   return outcome
 }
 
+type Asked = { url: string; model: string; what: string; directory: string; /** Names the base, for the files. */ on: string }
+
 /** Accuracy in both languages: what the adapter brings, and what it costs. */
-async function scoreBoth({ plan, outputDir, signal, onProgress }: DemoOptions, url: string, model: string, what: string): Promise<{ romanian: Score; english: Score }> {
+async function scoreBoth({ plan, signal, onProgress }: DemoOptions, { url, model, what, directory, on }: Asked): Promise<{ romanian: Score; english: Score }> {
   const one = async (name: keyof typeof LANGUAGES) => {
     const questions = testQuestions({ language: LANGUAGES[name], problems: plan.questions, seed: QUESTIONS_SEED })
-    const directory = join(outputDir, 'eval', `${new URL(url).port}-${name}`)
+    const outputDir = join(directory, `${on}-${name}`)
     // Answers of an earlier demonstration are another adapter's.
-    await rm(directory, { recursive: true, force: true })
-    const { scores } = await evaluate({ url, model, questions, source: `generated, ${LANGUAGES[name]}`, outputDir: directory, ...(signal && { signal }), onProgress: answers => onProgress?.({ what: `${what}, ${name}`, answers }) })
+    await rm(outputDir, { recursive: true, force: true })
+    const { scores } = await evaluate({ url, model, questions, source: `generated, ${LANGUAGES[name]}`, outputDir, ...(signal && { signal }), onProgress: answers => onProgress?.({ what: `${what}, ${name}`, answers }) })
     return scores['strict-match']
   }
   return { romanian: await one('romanian'), english: await one('english') }
