@@ -59,7 +59,21 @@ const commands = {
     return 0
   },
   tune: (...args) => runHere(tuneCli, args),
+  /** Hours, not seconds: the fault tests that have a small share in `npm test`, with seeds of their own. SIM_SEEDS and CRASH_ROUNDS change how much. */
+  async 'faults:nightly'(...args) {
+    await ensureWebBuilt()
+    process.env.CRASH_ROUNDS ??= '500'
+    process.env.SIM_SEEDS ??= '10000'
+    process.env.SIM_SEED ??= String(Math.floor(Math.random() * 2 ** 30))
+    const simulation = await run(vitest, 'run', '--project', 'unit', 'agent/harness/test/simulation/first-seeds.test.ts', ...args)
+    const crashes = await run(vitest, 'run', '--project', 'e2e', 'agent/app/e2e/crash.test.ts', 'agent/app/e2e/hostile-network.test.ts', 'agent/app/e2e/stopped-clock.test.ts', ...args)
+    return simulation || crashes
+  },
+  // The suite of the log on the embedded store and on Postgres. A server is cairn's own command: cairn conformance URL.
+  conformance: (...args) => run(vitest, 'run', '--project', 'unit', 'agent/log/test/sqlite.test.ts', 'agent/log/test/postgres.test.ts', ...args),
+  'chaos:postgres': (...args) => run('agent/app/e2e/chaos-postgres.ts', ...args),
   'bench:agent': (...args) => runCli('bench', ...args),
+  'bench:postgres': (...args) => run('agent/log/bench/postgres.ts', ...args),
   'bench:tune': (...args) => run('tune/native/bench/matmul.ts', ...args),
   typecheck,
   lint,

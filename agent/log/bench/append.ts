@@ -8,10 +8,10 @@ import { closedLoop, printRows, type Row } from './measure.ts'
 
 const write = writer('turn')
 /** About 600 bytes as a record, the size an event of a session has on average. */
-const draft: EventDraft = write('llm.thinking', { reasoning: 'The build failed because the lock file is out of date. '.repeat(8), turn_id: 'turn_0', iteration_index: 0 })
+export const draft: EventDraft = write('llm.thinking', { reasoning: 'The build failed because the lock file is out of date. '.repeat(8), turn_id: 'turn_0', iteration_index: 0 })
 
 /** How fast the disk itself takes 600 bytes and says so: the ceiling of one commit at a time. */
-async function probeDisk(dir: string): Promise<Row> {
+export async function probeDisk(dir: string): Promise<Row> {
   const file = openSync(join(dir, 'probe'), 'w')
   const bytes = Buffer.alloc(600, 'x')
   const row = await closedLoop('write 600 bytes + fdatasync (this disk)', 1, 1, async () => {
@@ -22,7 +22,7 @@ async function probeDisk(dir: string): Promise<Row> {
   return row
 }
 
-async function makeSessions(store: LogStore, count: number): Promise<void> {
+export async function makeSessions(store: LogStore, count: number): Promise<void> {
   await Promise.all(Array.from({ length: count }, (_, at) => store.createSession({
     id: `session-${at}`, org_id: 'org', created_by: 'user', created_by_kind: 'user', agent: 'assistant', channel: 'web',
   })))
