@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openSqliteStore } from '@cairn/log'
-import type { SessionEvent } from '@cairn/protocol'
+import type { EventDraft, SessionEvent } from '@cairn/protocol'
 import { pauseSession, stopSession } from '@cairn/sessions'
 import { checkHistory } from '@cairn/state'
 import fc from 'fast-check'
@@ -19,11 +19,12 @@ import { setStage } from '../turn/stage.ts'
 /** `undone`: its undo works; `refused`: its undo says no; `broken`: its undo throws; `bare`: it has none; `fails`: it does not take effect. */
 const KINDS = ['undone', 'refused', 'broken', 'bare', 'fails'] as const
 type Kind = (typeof KINDS)[number]
-type Case = { steps: Kind[]; /** So many calls in one answer of the model. */ width: number; cut: 'pause' | 'stop' | 'fail'; deaths: { at: number; when: When }[] }
+type Case = { steps: Kind[]; /** So many calls in one answer of the model. */ width: number; cut: 'pause' | 'stop' | 'fail'; deaths: { during: 'work' | 'rollback'; at: number; when: When }[] }
 
 const cases: fc.Arbitrary<Case> = fc.record({
   steps: fc.array(fc.constantFrom(...KINDS), { minLength: 1, maxLength: 6 }), width: fc.integer({ min: 1, max: 3 }), cut: fc.constantFrom('pause', 'stop', 'fail'),
-  deaths: fc.array(fc.record({ at: fc.nat({ max: 14 }), when: fc.constantFrom('before', 'after') }), { maxLength: 2 }),
+  // An undo is begun and ended: two commits a step.
+  deaths: fc.array(fc.record({ during: fc.constantFrom('work', 'rollback', 'rollback'), at: fc.nat({ max: 7 }), when: fc.constantFrom('before', 'after') }), { maxLength: 3 }),
 })
 
 /** The outside world: what was done and undone, in order. */
@@ -43,6 +44,9 @@ function worldTools(world: string[], undoOf: (kind: Kind) => string | undefined)
   return { tools, undo: Object.fromEntries(KINDS.flatMap(kind => (undoOf(kind) === undefined ? [] : [[`do_${kind}`, { tool: `undo_${kind}`, args: { n: '{{result.n}}' } }]]))) }
 }
 
+const isOfRollback = ({ type, data }: EventDraft): boolean =>
+  type === 'saga.compensate' || (type.startsWith('saga.step_') && ['compensating', 'compensated', 'compensation_failed'].includes(String((data as { state?: unknown }).state)))
+
 async function live({ steps, width, cut, deaths }: Case): Promise<{ world: string[]; events: SessionEvent[]; problems: string[] }> {
   const late = { ms: 0 }
   const dir = mkdtempSync(join(tmpdir(), 'cairn-saga-'))
@@ -57,8 +61,8 @@ async function live({ steps, width, cut, deaths }: Case): Promise<{ world: strin
     await stage.send('go')
     const over = Promise.withResolvers<void>()
     const workers = (async () => {
-      for (const { at, when } of [...deaths, { at: Number.POSITIVE_INFINITY, when: 'before' as const }]) {
-        const dying = dyingStore(store, at, when)
+      for (const { during, at, when } of [...deaths, { during: 'work', at: Number.POSITIVE_INFINITY, when: 'before' as const }]) {
+        const dying = dyingStore(store, at, when, commit => during === 'work' || commit.events.some(isOfRollback))
         const worker = stage.start({ store: dying.store })
         await Promise.race([dying.died, over.promise])
         await worker.idle()

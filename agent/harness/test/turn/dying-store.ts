@@ -1,9 +1,9 @@
-/** The store as a process sees it that dies at its nth commit: just before it, or when it is on disk and nobody heard of it. */
-import type { LogStore } from '@cairn/log'
+/** The store as a process sees it that dies at its nth commit (of those that count): just before it, or when it is on disk and nobody heard of it. */
+import type { Commit, LogStore } from '@cairn/log'
 
 export type When = 'before' | 'after'
 
-export function dyingStore(store: LogStore, nth: number, when: When): { store: LogStore; died: Promise<void>; isDead: () => boolean; commits: () => number } {
+export function dyingStore(store: LogStore, nth: number, when: When, counts: (commit: Commit) => boolean = () => true): { store: LogStore; died: Promise<void>; isDead: () => boolean; commits: () => number } {
   const death = Promise.withResolvers<void>()
   let commits = 0
   let dead = false
@@ -21,6 +21,7 @@ export function dyingStore(store: LogStore, nth: number, when: When): { store: L
       read: alive(store.read), getSession: alive(store.getSession), claim: alive(store.claim), renew: alive(store.renew), release: alive(store.release), hasGrant: alive(store.hasGrant),
       listArtifacts: alive(store.listArtifacts),
       commit: alive(async commit => {
+        if (!counts(commit)) return store.commit(commit)
         const mine = commits++
         if (mine !== nth) return store.commit(commit)
         if (when === 'after') await store.commit(commit)
