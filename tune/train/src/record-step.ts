@@ -6,7 +6,7 @@
 import type { Dtype, LinearArithmetic, Shape } from '@cairn-tune/ops'
 import { createLinear, recordQwen3, type BaseRounding } from '@cairn-tune/models'
 import { ONE, createRecorder, differentiate, type Program, type Recorder, type Step, type Tensor } from '@cairn-tune/program'
-import type { Qwen3Config } from '@cairn-tune/weights'
+import { UnsupportedError, type Qwen3Config } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { MATMULS, RECIPE_TABLE } from './recipes.ts'
 
@@ -123,6 +123,7 @@ export const isBookkeeping = (name: string) => /^(?:[mv]|amax):/.test(name)
 /** AdamW over everything trained, in place; histories move on by a step. */
 export function recordUpdate({ trained, histories }: Pick<MicroStep, 'trained' | 'histories'>, config: TrainConfig): Program {
   const { adam_beta1: beta1, adam_beta2: beta2, adam_epsilon: eps } = config
+  if (config.optimizer !== 'adamw') throw new UnsupportedError(`optimizer ${config.optimizer} has no kernel here yet; use adamw`)
   const g = createRecorder()
   const factor = g.input('factor', 'f32', [1])
   const schedule = g.input('schedule', 'f32', [2])
