@@ -1,19 +1,21 @@
 /**
  * Kill -9 at random moments (design sections 7, 8 and 11). What was acknowledged stays, what a reader saw stays, ids have no
- * gap, a tool that may not run twice does not, and every turn comes to its end. CRASH_ROUNDS and CRASH_SEED repeat and extend.
+ * gap, a tool that may not run twice does not, and every turn comes to its end. CRASH_ROUNDS and CRASH_SEED repeat and extend;
+ * `npm run faults:nightly` runs 500 rounds on either store.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError, ConnectionError } from '@cairn/client'
+import { makePostgresPlace } from '@cairn/log/test/postgres-place'
 import { expect, onTestFinished, test } from 'vitest'
 import { type Observed, judge } from './history.ts'
 import { seeded } from './seeded.ts'
 import { type Server, makePlace, startServer } from './server.ts'
 import { PATIENCE_MS, endsTurn, newSession, readLog } from './session.ts'
 
-const ROUNDS = Number(process.env['CRASH_ROUNDS'] ?? 12)
+const rounds = (usual: number): number => Number(process.env['CRASH_ROUNDS'] ?? usual)
 const SEED = Number(process.env['CRASH_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 const SESSIONS = 3
 
@@ -32,10 +34,22 @@ const SCENARIO = {
   ],
 }
 
-test(`${ROUNDS} kills at random moments lose nothing and run nothing twice`, { timeout: PATIENCE_MS + ROUNDS * 30_000 }, async () => {
-  console.log(`CRASH_SEED=${SEED} CRASH_ROUNDS=${ROUNDS}`)
+/** The server and its worker die; a database goes on, and keeps their leases until they run out. */
+const STORES = {
+  'the embedded store': { usual: 30, place: () => Promise.resolve(makePlace({ scenario: SCENARIO })) },
+  Postgres: { usual: 6, place: async () => {
+    const database = await makePostgresPlace()
+    onTestFinished(database.remove)
+    const place = makePlace({ scenario: SCENARIO, config: { limits: { lease_s: 2 } } })
+    return { ...place, env: { ...place.env, DATABASE_URL: database.place } }
+  } },
+} as const
+
+test.each(Object.entries(STORES))('on %s, kills at random moments lose nothing and run nothing twice', { timeout: PATIENCE_MS + rounds(30) * 30_000 }, async (name, { usual, place: findPlace }) => {
+  const ROUNDS = rounds(usual)
+  console.log(`CRASH_SEED=${SEED} CRASH_ROUNDS=${ROUNDS} on ${name}`)
   const random = seeded(SEED)
-  const place = makePlace({ scenario: SCENARIO })
+  const place = await findPlace()
   const observed = new Map<string, Observed>()
   const stop = new AbortController()
   onTestFinished(() => stop.abort())
@@ -95,7 +109,7 @@ test(`${ROUNDS} kills at random moments lose nothing and run nothing twice`, { t
     unknown += log.filter(event => event.type === 'tool.result' && event.data.content.includes('unknown')).length
   }
   const acknowledged = [...observed.values()].reduce((sum, { acknowledged }) => sum + acknowledged.length, 0)
-  console.log(`${acknowledged} messages acknowledged, ${recovered} recoveries, ${unknown} calls of unknown outcome`)
+  console.log(`${name}: ${ROUNDS} kills, ${acknowledged} messages acknowledged, ${recovered} recoveries, ${unknown} calls of unknown outcome`)
   expect(problems, `CRASH_SEED=${SEED}`).toEqual([])
   expect(acknowledged).toBeGreaterThan(0)
   expect(recovered, 'the kills hit running turns').toBeGreaterThan(0)
