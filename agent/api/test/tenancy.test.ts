@@ -102,3 +102,35 @@ test('administrators only: the routes of users and service accounts', async () =
     expect([name, status, json.code]).toEqual([name, 403, 'forbidden'])
   }
 })
+
+test('users and service accounts of another organisation do not exist for its administrators', async () => {
+  await using service = await startService()
+  const org_id = service.addOrganisation()
+  const { token } = await service.addUser(undefined, { admin: true, org_id })
+  const { user } = await service.addUser()
+  const account = await service.addServiceAccount()
+  for (const path of [`/v1/admin/users/${user.id}`, `/v1/admin/service-accounts/${account.id}`]) {
+    const { status, json } = await service.call(path, { method: 'DELETE', token })
+    expect([path, status, json.code]).toEqual([path, 404, 'not_found'])
+  }
+  expect((await service.store.accounts.getUser(user.id))?.disabled_at).toBeNull()
+  expect((await service.call('/v1/api/auth/me', { token: account.token })).status).toBe(200)
+  const listed = JSON.stringify([(await service.call('/v1/admin/users', { token })).json, (await service.call('/v1/admin/service-accounts', { token })).json])
+  for (const foreign of [user.id, user.email, account.id, service.admin.id, service.admin.email]) expect(listed).not.toContain(foreign)
+})
+
+test('a filter by somebody else’s session finds nothing of it', async () => {
+  await using service = await startService()
+  const { id } = await withItem(service)
+  for (const [who, token, prefixes] of await foreigners(service)) {
+    const { status, json } = await service.call(`${prefixes.at(-1)}/inbox?session_id=${id}`, { token })
+    expect([who, status, json.items]).toEqual([who, 200, []])
+  }
+})
+
+test('every name in the path of a route is one that these tests put a foreign id in', () => {
+  const names = new Set(routes.flatMap(([, route]) => [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)))
+  expect([...names].toSorted()).toEqual(['account_id', 'artifact_id', 'event_id', 'id', 'item_id', 'tool_call_id', 'user_id'])
+  // The first names of the others stand behind a session's id.
+  expect(routes.filter(([, route]) => /\{(?:artifact_id|event_id|tool_call_id)\}/.test(route.path) && !route.path.startsWith('/sessions/{id}/'))).toEqual([])
+})
