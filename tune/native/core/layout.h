@@ -30,6 +30,11 @@ inline Layout layout_of(Dtype dtype, int64_t count, int64_t rows, int64_t column
       sizes[0] = count;
       sizes[1] = 4;
       break;
+    case Dtype::dynamic8:
+    case Dtype::dynamic8_unsigned:
+      sizes[0] = count;
+      sizes[1] = divide_up(count, kDynamicBlock) * 4;
+      break;
     case Dtype::nvfp4:
       sizes[0] = count / 2;
       sizes[1] = count / kNvfp4Block;

@@ -2,7 +2,9 @@
 #include <cmath>
 
 #include "access.h"
+#include "dynamic_map.h"
 #include "kernels.h"
+#include "layout.h"
 
 namespace cairn::CAIRN_ISA {
 
@@ -34,28 +36,81 @@ void clip_factor(Call& call) {
   floats_of(*call.out[clip_factor_out::norm])[0] = float(norm);
 }
 
+namespace {
+
+// One step of every number, in f32.
+struct Update {
+  float beta1, beta2, eps, keep, rate, factor, correct1, correct2;
+
+  template <class Attrs>
+  Update(const Attrs& a, const Tensor& factor, const Tensor& schedule)
+      : beta1(a.beta1), beta2(a.beta2), eps(a.eps), keep(1.0f - floats_of(schedule)[0] * a.weight_decay), rate(floats_of(schedule)[0]), factor(floats_of(factor)[0]),
+        correct1(correction(a.beta1, floats_of(schedule)[1])), correct2(correction(a.beta2, floats_of(schedule)[1])) {}
+
+  static float correction(float beta, float step) { return float(1.0 / (1.0 - ::pow(double(beta), double(step)))); }
+
+  float operator()(float p, float grad, float& m, float& v) const {
+    const float x = factor * grad;
+    m = beta1 * m + (1.0f - beta1) * x;
+    v = beta2 * v + (1.0f - beta2) * x * x;
+    return keep * p - rate * (m * correct1) / (__builtin_sqrtf(v * correct2) + eps);
+  }
+};
+
+// A state in 8 bits: codes, and the largest magnitude of each block.
+struct State {
+  uint8_t* codes;
+  float* scales;
+  explicit State(const Tensor& t) : codes(reinterpret_cast<uint8_t*>(t.data)), scales(reinterpret_cast<float*>(t.data + layout_of(t.dtype, t.count, 1, t.count).offset[1])) {}
+
+  void read(const float* map, int64_t first, int64_t n, float* to) const {
+    for (int64_t i = 0; i < n; i++) to[i] = map[codes[first + i]] * scales[first / kDynamicBlock];
+  }
+  void write(const float* map, int64_t first, int64_t n, const float* from) const {
+    const float most = max_abs(from, n);
+    scales[first / kDynamicBlock] = most;
+    for (int64_t i = 0; i < n; i++) codes[first + i] = uint8_t(encode_nearest(map, 256, most == 0 ? 0 : from[i] / most));
+  }
+};
+
+}  // namespace
+
 void adamw(Call& call) {
   const Tensor& g = *call.in[adamw_in::g];
   float *p = floats_of(*call.out[adamw_out::p_next]), *m = floats_of(*call.out[adamw_out::m_next]), *v = floats_of(*call.out[adamw_out::v_next]);
   const float *p0 = floats_of(*call.in[adamw_in::p]), *m0 = floats_of(*call.in[adamw_in::m]), *v0 = floats_of(*call.in[adamw_in::v]);
-  const float factor = floats_of(*call.in[adamw_in::factor])[0];
-  const float* schedule = floats_of(*call.in[adamw_in::schedule]);
-  const auto a = AdamwAttrs::read(call.attrs);
-  const float rate = schedule[0], step = schedule[1];
-  const float correct1 = float(1.0 / (1.0 - ::pow(double(a.beta1), double(step)))), correct2 = float(1.0 / (1.0 - ::pow(double(a.beta2), double(step))));
-  const float keep = 1.0f - rate * a.weight_decay;
+  const Update update(AdamwAttrs::read(call.attrs), *call.in[adamw_in::factor], *call.in[adamw_in::schedule]);
   parallel_spans(call, g.count, kElementsPerTask, [&](int64_t first, int64_t last, int thread) {
     const float* grad = read_row(g, first, last - first, row_slot(call, thread, 0, kElementsPerTask)) - first;
     for (int64_t i = first; i < last; i++) {
-      const float x = factor * grad[i];
-      const float m1 = a.beta1 * m0[i] + (1.0f - a.beta1) * x, v1 = a.beta2 * v0[i] + (1.0f - a.beta2) * x * x;
+      float m1 = m0[i], v1 = v0[i];
+      p[i] = update(p0[i], grad[i], m1, v1);
       m[i] = m1;
       v[i] = v1;
-      p[i] = keep * p0[i] - rate * (m1 * correct1) / (__builtin_sqrtf(v1 * correct2) + a.eps);
     }
   });
 }
 
 void adamw_rooms(const Call&, Rooms& rooms) { add_row_slots(rooms, 1, kElementsPerTask); }
+
+void adamw_8bit(Call& call) {
+  const Tensor& g = *call.in[adamw_8bit_in::g];
+  float* p = floats_of(*call.out[adamw_8bit_out::p_next]);
+  // In place: what is read is what is written over.
+  const State m(*call.out[adamw_8bit_out::m_next]), v(*call.out[adamw_8bit_out::v_next]);
+  const Update update(Adamw8bitAttrs::read(call.attrs), *call.in[adamw_8bit_in::factor], *call.in[adamw_8bit_in::schedule]);
+  float m_map[256], v_map[256];
+  dynamic_map(true, m_map);
+  dynamic_map(false, v_map);
+  parallel_spans(call, g.count, kDynamicBlock, [&](int64_t first, int64_t last, int) {
+    float room[kDynamicBlock], m_room[kDynamicBlock], v_room[kDynamicBlock];
+    const float* grad = read_row(g, first, last - first, room);
+    m.read(m_map, first, last - first, m_room);
+    v.read(v_map, first, last - first, v_room);
+    for (int64_t i = 0; i < last - first; i++) p[first + i] = update(p[first + i], grad[i], m_room[i], v_room[i]);
+    m.write(m_map, first, last - first, m_room);
+    v.write(v_map, first, last - first, v_room);
+  });
+}
 
 }  // namespace cairn::CAIRN_ISA

@@ -133,6 +133,8 @@ inline void decode_floats(const Stored& s, int64_t row, int64_t from, int64_t to
       }
       return;
     }
+    case Dtype::dynamic8:
+    case Dtype::dynamic8_unsigned:
     case Dtype::i32: return;
   }
 }

@@ -1,5 +1,6 @@
 // Blocks of a stored dtype from floats, and back. The rules are those of tune/ops/src/codecs/blocks.ts, rounding by rounding.
 #include "decode.h"
+#include "dynamic_map.h"
 #include "kernels.h"
 
 namespace cairn::CAIRN_ISA {
@@ -108,27 +109,6 @@ void mxfp4(Call& call, const Tensor& x, const Tensor& y) {
   });
 }
 
-// Seven decades, the one ending in 1 with 64 values, each below with half as many; then zero and one; ascending.
-void dynamic_map(float* map) {
-  constexpr double sizes[7] = {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1};
-  int count = 0;
-  auto insert = [&](float value) {
-    int at = count++;
-    for (; at > 0 && map[at - 1] > value; at--) map[at] = map[at - 1];
-    map[at] = value;
-  };
-  insert(0);
-  insert(1);
-  for (int decade = 0; decade < 7; decade++) {
-    const int steps = 1 << decade;
-    for (int i = 0; i < steps; i++) {
-      const double value = sizes[decade] * (0.1 + (0.9 * (i + 0.5)) / steps);
-      insert(float(value));
-      insert(float(-value));
-    }
-  }
-}
-
 void nf4(Call& call, const Tensor& x, const Tensor& y) {
   const Writable w = writable_of(y);
   const int64_t blocks = x.count / kNf4Block;
@@ -146,7 +126,7 @@ void nf4(Call& call, const Tensor& x, const Tensor& y) {
   for (int64_t i = 0; i < blocks; i++) sum += double(scales[i]);
   const float offset = float(sum / double(blocks));
   std::memcpy(w.part[3], &offset, 4);
-  dynamic_map(map);
+  dynamic_map(true, map);
   parallel_spans(call, blocks, kNf4Group, [&](int64_t first, int64_t last, int) {
     for (int64_t i = first; i < last; i++) scales[i] -= offset;
     const float most = max_abs(scales + first, last - first);

@@ -35,6 +35,7 @@ namespace cairn::CAIRN_ISA {
 [[gnu::weak]] void sum_squares(Call& call);
 [[gnu::weak]] void clip_factor(Call& call);
 [[gnu::weak]] void adamw(Call& call);
+[[gnu::weak]] void adamw_8bit(Call& call);
 [[gnu::weak]] void paged_write(Call& call);
 [[gnu::weak]] void paged_attention(Call& call);
 [[gnu::weak]] void lora_delta(Call& call);
@@ -72,13 +73,14 @@ namespace cairn::CAIRN_ISA {
 [[gnu::weak]] void sum_squares_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void clip_factor_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void adamw_rooms(const Call& call, Rooms& rooms);
+[[gnu::weak]] void adamw_8bit_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void paged_write_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void paged_attention_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void lora_delta_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void gather_rows_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void sample_rooms(const Call& call, Rooms& rooms);
 
-inline const Kernel kKernels[] = {embed, embed_grad, rms_norm, rms_norm_grad, rms_norm_weight_grad, matmul_nt, matmul_nn, matmul_tn, qk_norm_rope, qk_norm_rope_grad, qk_norm_rope_weight_grad, swiglu, swiglu_grad, attention, attention_grad, head_loss, head_loss_trained, add, scale, cast, quantize, dequantize, amax, delayed_amax, observe_amax, roll_amax, accumulate, sum_squares, clip_factor, adamw, paged_write, paged_attention, lora_delta, gather_rows, sample};
-inline const RoomsOf kRooms[] = {embed_rooms, embed_grad_rooms, rms_norm_rooms, rms_norm_grad_rooms, rms_norm_weight_grad_rooms, matmul_nt_rooms, matmul_nn_rooms, matmul_tn_rooms, qk_norm_rope_rooms, qk_norm_rope_grad_rooms, qk_norm_rope_weight_grad_rooms, swiglu_rooms, swiglu_grad_rooms, attention_rooms, attention_grad_rooms, head_loss_rooms, head_loss_trained_rooms, add_rooms, scale_rooms, cast_rooms, quantize_rooms, dequantize_rooms, amax_rooms, delayed_amax_rooms, observe_amax_rooms, roll_amax_rooms, accumulate_rooms, sum_squares_rooms, clip_factor_rooms, adamw_rooms, paged_write_rooms, paged_attention_rooms, lora_delta_rooms, gather_rows_rooms, sample_rooms};
+inline const Kernel kKernels[] = {embed, embed_grad, rms_norm, rms_norm_grad, rms_norm_weight_grad, matmul_nt, matmul_nn, matmul_tn, qk_norm_rope, qk_norm_rope_grad, qk_norm_rope_weight_grad, swiglu, swiglu_grad, attention, attention_grad, head_loss, head_loss_trained, add, scale, cast, quantize, dequantize, amax, delayed_amax, observe_amax, roll_amax, accumulate, sum_squares, clip_factor, adamw, adamw_8bit, paged_write, paged_attention, lora_delta, gather_rows, sample};
+inline const RoomsOf kRooms[] = {embed_rooms, embed_grad_rooms, rms_norm_rooms, rms_norm_grad_rooms, rms_norm_weight_grad_rooms, matmul_nt_rooms, matmul_nn_rooms, matmul_tn_rooms, qk_norm_rope_rooms, qk_norm_rope_grad_rooms, qk_norm_rope_weight_grad_rooms, swiglu_rooms, swiglu_grad_rooms, attention_rooms, attention_grad_rooms, head_loss_rooms, head_loss_trained_rooms, add_rooms, scale_rooms, cast_rooms, quantize_rooms, dequantize_rooms, amax_rooms, delayed_amax_rooms, observe_amax_rooms, roll_amax_rooms, accumulate_rooms, sum_squares_rooms, clip_factor_rooms, adamw_rooms, adamw_8bit_rooms, paged_write_rooms, paged_attention_rooms, lora_delta_rooms, gather_rows_rooms, sample_rooms};
 
 }  // namespace cairn::CAIRN_ISA

@@ -4,8 +4,8 @@
 
 namespace cairn {
 
-enum class Dtype : int32_t { f32 = 0, bf16 = 1, i32 = 2, fp8_tiles = 3, nvfp4 = 4, mxfp4 = 5, nf4 = 6, fp8_tensor = 7 };
-inline constexpr const char* kDtypeNames[] = {"f32", "bf16", "i32", "fp8_tiles", "nvfp4", "mxfp4", "nf4", "fp8_tensor"};
+enum class Dtype : int32_t { f32 = 0, bf16 = 1, i32 = 2, fp8_tiles = 3, nvfp4 = 4, mxfp4 = 5, nf4 = 6, fp8_tensor = 7, dynamic8 = 8, dynamic8_unsigned = 9 };
+inline constexpr const char* kDtypeNames[] = {"f32", "bf16", "i32", "fp8_tiles", "nvfp4", "mxfp4", "nf4", "fp8_tensor", "dynamic8", "dynamic8_unsigned"};
 enum class Arithmetic : int32_t { f32, bf16, fp8_hybrid, nvfp4 };
 
 inline constexpr int64_t kFp8Tile = 128;
@@ -13,10 +13,11 @@ inline constexpr int64_t kNvfp4Block = 16;
 inline constexpr int64_t kMxfp4Block = 32;
 inline constexpr int64_t kNf4Block = 64;
 inline constexpr int64_t kNf4Group = 256;
+inline constexpr int64_t kDynamicBlock = 256;
 inline constexpr int64_t kPartAlignment = 64;
 
-enum class Op : int32_t { embed, embed_grad, rms_norm, rms_norm_grad, rms_norm_weight_grad, matmul_nt, matmul_nn, matmul_tn, qk_norm_rope, qk_norm_rope_grad, qk_norm_rope_weight_grad, swiglu, swiglu_grad, attention, attention_grad, head_loss, head_loss_trained, add, scale, cast, quantize, dequantize, amax, delayed_amax, observe_amax, roll_amax, accumulate, sum_squares, clip_factor, adamw, paged_write, paged_attention, lora_delta, gather_rows, sample };
-inline constexpr int kOpCount = 35;
+enum class Op : int32_t { embed, embed_grad, rms_norm, rms_norm_grad, rms_norm_weight_grad, matmul_nt, matmul_nn, matmul_tn, qk_norm_rope, qk_norm_rope_grad, qk_norm_rope_weight_grad, swiglu, swiglu_grad, attention, attention_grad, head_loss, head_loss_trained, add, scale, cast, quantize, dequantize, amax, delayed_amax, observe_amax, roll_amax, accumulate, sum_squares, clip_factor, adamw, adamw_8bit, paged_write, paged_attention, lora_delta, gather_rows, sample };
+inline constexpr int kOpCount = 36;
 
 struct OpInfo {
   const char* name;
@@ -56,6 +57,7 @@ inline constexpr OpInfo kOps[] = {
     {"sum_squares", 1, 1, 0, {"x"}, {"y"}},
     {"clip_factor", 2, 2, 1, {"sum_squares", "count"}, {"factor", "norm"}},
     {"adamw", 6, 3, 4, {"p", "g", "m", "v", "factor", "schedule"}, {"p_next", "m_next", "v_next"}},
+    {"adamw_8bit", 6, 3, 4, {"p", "g", "m", "v", "factor", "schedule"}, {"p_next", "m_next", "v_next"}},
     {"paged_write", 3, 1, 0, {"cache", "x", "slots"}, {"y"}},
     {"paged_attention", 5, 1, 4, {"q", "k", "v", "tables", "spans"}, {"y"}},
     {"lora_delta", 6, 1, 1, {"x", "a", "b", "adapters", "ranks", "addend"}, {"y"}},
@@ -259,6 +261,21 @@ struct AdamwAttrs {
   }
 };
 
+struct Adamw8bitAttrs {
+  float beta1;
+  float beta2;
+  float eps;
+  float weight_decay;
+  static Adamw8bitAttrs read(const double* values) {
+    Adamw8bitAttrs a;
+    a.beta1 = static_cast<float>(values[0]);
+    a.beta2 = static_cast<float>(values[1]);
+    a.eps = static_cast<float>(values[2]);
+    a.weight_decay = static_cast<float>(values[3]);
+    return a;
+  }
+};
+
 struct PagedAttentionAttrs {
   int32_t heads;
   int32_t kv_heads;
@@ -353,6 +370,8 @@ namespace clip_factor_in { enum : int { sum_squares, count }; }
 namespace clip_factor_out { enum : int { factor, norm }; }
 namespace adamw_in { enum : int { p, g, m, v, factor, schedule }; }
 namespace adamw_out { enum : int { p_next, m_next, v_next }; }
+namespace adamw_8bit_in { enum : int { p, g, m, v, factor, schedule }; }
+namespace adamw_8bit_out { enum : int { p_next, m_next, v_next }; }
 namespace paged_write_in { enum : int { cache, x, slots }; }
 namespace paged_write_out { enum : int { y }; }
 namespace paged_attention_in { enum : int { q, k, v, tables, spans }; }

@@ -7,6 +7,8 @@ export const MXFP4_BLOCK = 32
 export const NF4_BLOCK = 64
 /** Block scales of NF4 that share one second-level scale. */
 export const NF4_GROUP = 256
+/** Elements of an 8-bit optimizer state that share one scale. */
+export const DYNAMIC_BLOCK = 256
 
 export type Part = { name: string; offset: number; bytes: number }
 export type Shape = readonly number[]
@@ -33,6 +35,15 @@ const refuseUnlessBlocks = (block: number) => (shape: Shape) =>
   shape.length === 2 && columns(shape) % block === 0
     ? undefined
     : `needs two dimensions, the second a multiple of ${block}`
+
+const state = (code: number, sign: string): DtypeSpec => ({
+  code,
+  doc: `codes of the ${sign} dynamic map of 8 bits, one f32 scale for ${DYNAMIC_BLOCK} in order; for optimizer states, not for weights`,
+  parts: shape => [
+    ['codes', countElements(shape)],
+    ['scales', Math.ceil(countElements(shape) / DYNAMIC_BLOCK) * 4],
+  ],
+})
 
 export const DTYPES = {
   f32: plain(0, 4, 'IEEE single precision'),
@@ -90,6 +101,8 @@ export const DTYPES = {
       ['scale', 4],
     ],
   },
+  dynamic8: state(8, 'signed'),
+  dynamic8_unsigned: state(9, 'unsigned'),
 } as const satisfies Record<string, DtypeSpec>
 
 export type Dtype = keyof typeof DTYPES

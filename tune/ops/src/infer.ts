@@ -7,7 +7,7 @@ export type InputTypes = Readonly<Record<string, TensorType | undefined>>
 
 /** Dtypes that activations have and that can be trained. */
 export const FLOATS: readonly Dtype[] = ['f32', 'bf16']
-const weights = DTYPE_NAMES.filter(name => name !== 'i32')
+const weights = DTYPE_NAMES.filter(name => name !== 'i32' && !name.startsWith('dynamic8'))
 
 /** `bf16 (2, 3)`, as programs and messages print it. */
 export const typeText = ({ dtype, shape }: TensorType) => `${dtype} (${shape.join(', ')})`

@@ -227,6 +227,13 @@ export const OPS = {
     outputs: { p_next: 'f32 (...)', m_next: 'f32 (...)', v_next: 'f32 (...)' },
     inPlace: { p_next: 'p', m_next: 'm', v_next: 'v' },
   }),
+  adamw_8bit: op({
+    doc: 'adamw with its two moments stored in 8 bits: decoded, moved on and used in f32, then stored again by the largest of each block',
+    inputs: { p: 'f32 (...)', g: 'float (...)', m: 'dynamic8 (...)', v: 'dynamic8_unsigned (...)', factor: 'f32 (1)', schedule: 'f32 (2)' },
+    attrs: { beta1: 'f32', beta2: 'f32', eps: 'f32', weight_decay: 'f32' },
+    outputs: { p_next: 'f32 (...)', m_next: 'dynamic8 (...)', v_next: 'dynamic8_unsigned (...)' },
+    inPlace: { p_next: 'p', m_next: 'm', v_next: 'v' },
+  }),
   paged_write: op({
     doc: 'row slots[t] of the cache becomes row t of x; a slot of −1 writes nothing; in place',
     inputs: { cache: 'float (P, W)', x: 'float (T, W)', slots: 'i32 (T)' },

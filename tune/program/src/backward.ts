@@ -137,6 +137,7 @@ export const BACKWARD: { readonly [N in OpName]: Backward } = {
   sum_squares: none,
   clip_factor: none,
   adamw: none,
+  adamw_8bit: none,
   paged_write: none,
   paged_attention: none,
   lora_delta: none,

@@ -25,9 +25,12 @@ const oracleOf = (one: Case) => {
   return known
 }
 
+/** Ops whose outputs are stored in few bits: storage.test.ts and adamw-8bit.test.ts compare bytes. */
+const testedByTheBit = ['quantize', 'dequantize', 'adamw_8bit']
+
 test('every op is tried', () => {
   const tried = new Set(CASES.map(({ op }) => op))
-  expect(OP_NAMES.filter(op => !tried.has(op) && op !== 'quantize' && op !== 'dequantize')).toEqual([])
+  expect(OP_NAMES.filter(op => !tried.has(op) && !testedByTheBit.includes(op))).toEqual([])
 })
 
 describe.each(isas)('%s', isa => {

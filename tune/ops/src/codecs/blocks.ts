@@ -2,9 +2,10 @@
  * Block quantisers: a matrix in f32 ↔ the buffer of a quantised dtype (its parts are in dtypes.ts). Every product and quotient is rounded to f32 where
  * native code rounds it, so that both give the same bytes.
  */
-import { FP8_TILE, MXFP4_BLOCK, NF4_BLOCK, NF4_GROUP, NVFP4_BLOCK, byteLength, countElements, partsOf, type Dtype, type Shape } from '../dtypes.ts'
+import { DYNAMIC_BLOCK, FP8_TILE, MXFP4_BLOCK, NF4_BLOCK, NF4_GROUP, NVFP4_BLOCK, byteLength, countElements, partsOf, type Dtype, type Shape } from '../dtypes.ts'
+import { dynamicMap } from './dynamic-map.ts'
 import { decodeBf16, decodeE8m0, decodeMinifloat, encodeBf16, encodeE8m0, encodeMinifloat } from './minifloat.ts'
-import { NF4_TABLE, dynamicMap, encodeNearest, encodeNf4 } from './nf4.ts'
+import { NF4_TABLE, encodeNearest, encodeNf4 } from './nf4.ts'
 
 const f = Math.fround
 const E4M3_MAX = 448
@@ -63,6 +64,8 @@ const quantizers: Record<Dtype, (values: Float32Array, parts: Parts, shape: Shap
   nvfp4: quantizeNvfp4,
   mxfp4: quantizeMxfp4,
   nf4: quantizeNf4,
+  dynamic8: (values, parts) => quantizeDynamic(values, parts, true),
+  dynamic8_unsigned: (values, parts) => quantizeDynamic(values, parts, false),
 }
 
 function quantizeFp8Tiles(values: Float32Array, parts: Parts, [n = 0, k = 0]: Shape): void {
@@ -137,6 +140,17 @@ function quantizeNf4(values: Float32Array, parts: Parts): void {
   }
 }
 
+/** Blocks of the flat tensor, each divided by its largest magnitude. */
+function quantizeDynamic(values: Float32Array, parts: Parts, isSigned: boolean): void {
+  const map = dynamicMap(isSigned)
+  for (let start = 0; start < values.length; start += DYNAMIC_BLOCK) {
+    const end = Math.min(start + DYNAMIC_BLOCK, values.length)
+    const most = maxAbs(values, start, end)
+    floats(part(parts, 'scales'))[start / DYNAMIC_BLOCK] = most
+    for (let i = start; i < end; i++) part(parts, 'codes')[i] = encodeNearest(map, most === 0 ? 0 : f((values[i] ?? 0) / most))
+  }
+}
+
 /** A function from element index (row-major) to its number. */
 function decoder(parts: Parts, dtype: Dtype, [, k = 1]: Shape): (_: unknown, index: number) => number {
   const codes = part(parts, 'codes')
@@ -159,6 +173,11 @@ function decoder(parts: Parts, dtype: Dtype, [, k = 1]: Shape): (_: unknown, ind
       const tensorScale = floats(part(parts, 'tensor_scale'))[0] ?? 0
       const block = (i: number) => decodeMinifloat('e4m3', scales[Math.floor(i / NVFP4_BLOCK)] ?? 0)
       return (_, i) => f(decodeMinifloat('e2m1', getNibble(codes, i, 'low')) * block(i) * tensorScale)
+    }
+    case 'dynamic8':
+    case 'dynamic8_unsigned': {
+      const map = dynamicMap(dtype === 'dynamic8')
+      return (_, i) => f((map[codes[i] ?? 0] ?? 0) * (floats(scales)[Math.floor(i / DYNAMIC_BLOCK)] ?? 0))
     }
     case 'mxfp4': return (_, i) => f(decodeMinifloat('e2m1', getNibble(codes, i, 'low')) * decodeE8m0(scales[Math.floor(i / MXFP4_BLOCK)] ?? 0))
     case 'nf4': {

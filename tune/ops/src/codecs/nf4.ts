@@ -1,4 +1,4 @@
-/** NF4 (QLoRA): sixteen quantiles of a normal distribution scaled to [-1, 1], and the 8-bit map that its block scales are stored in. */
+/** NF4 (QLoRA): sixteen quantiles of a normal distribution scaled to [-1, 1]. */
 
 export const NF4_TABLE = Float32Array.of(
   -1, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334, -0.09105003625154495, 0,
@@ -19,20 +19,4 @@ export function encodeNearest(table: Float32Array, value: number): number {
     else high = middle
   }
   return low
-}
-
-/**
- * The signed dynamic map of 8 bits: seven decades, the one ending in 1 with 64 values, each below with half as many; values sit in the middles of
- * even steps from 0.1 to 1 of their decade. Zero and one are added.
- */
-export function dynamicMap(): Float32Array {
-  const values = [0, 1]
-  for (const [decade, size] of [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1].entries()) {
-    const steps = 2 ** decade
-    for (let i = 0; i < steps; i++) {
-      const value = size * (0.1 + (0.9 * (i + 0.5)) / steps)
-      values.push(value, -value)
-    }
-  }
-  return Float32Array.from(values).toSorted()
 }

@@ -66,6 +66,8 @@ export const DEFINE: { readonly [N in OpName]: Define } = {
   sum_squares: inputs => ({ y: Float64Array.of(get(inputs, 'x').values.reduce((sum, value) => sum + value * value, 0)) }),
   clip_factor: clipFactor,
   adamw,
+  // What its states lose by being stored is tested on bytes.
+  adamw_8bit: adamw,
   paged_write: serving.pagedWrite,
   paged_attention: serving.pagedAttention,
   lora_delta: serving.loraDelta,
