@@ -5,6 +5,7 @@ import type { Registry } from 'prom-client'
 import type { Authenticator } from './auth/authenticate.ts'
 import type { SigningKey } from './auth/signing-key.ts'
 import type { LoginThrottle } from './auth/login-throttle.ts'
+import type { ClientAddress } from './http/client-address.ts'
 import type { Metrics } from './site/metrics.ts'
 import type { SessionDoor } from './session-door.ts'
 import type { Streams } from './sse/streams.ts'
@@ -49,6 +50,7 @@ export type Services = Omit<ApiDeps, 'metrics' | 'tuning'> & {
   key: SigningKey
   authenticator: Authenticator
   throttle: LoginThrottle
+  clientAddress: ClientAddress
   door: SessionDoor
   streams: Streams
   metrics: Metrics

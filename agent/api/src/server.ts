@@ -5,6 +5,7 @@ import { AppError } from '@cairn/protocol'
 import { createAuthenticator } from './auth/authenticate.ts'
 import { createExternalIssuer } from './auth/external-issuer.ts'
 import { createLoginThrottle } from './auth/login-throttle.ts'
+import { createClientAddress } from './http/client-address.ts'
 import { loadSigningKey } from './auth/signing-key.ts'
 import { type ApiDeps, type Services, TUNING } from './deps.ts'
 import { createDispatch } from './http/dispatch.ts'
@@ -39,7 +40,7 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
   })
   const metrics = createMetrics(deps.metrics ?? createRegistry(), { streams: streams.count, harness: deps.harnessStats })
   const services: Services = {
-    ...deps, key, authenticator, throttle: createLoginThrottle(now), door: createSessionDoor(store), streams, metrics, isDraining: () => isDraining,
+    ...deps, key, authenticator, throttle: createLoginThrottle(now), clientAddress: createClientAddress(config.auth.trusted_proxies), door: createSessionDoor(store), streams, metrics, isDraining: () => isDraining,
   }
   const dispatch = createDispatch(services, HANDLERS, createRateLimit(config.limits.requests_per_minute, now))
   const site = createSite(services)

@@ -97,6 +97,16 @@ test('guessing is slowed per e-mail and address, and a success forgets the failu
   expect((await guess('wrong again')).status).toBe(401)
 })
 
+test('behind a trusted proxy guessing is slowed per address behind it; without one nobody gets round it by a header', async () => {
+  const guessAs = (service: Service, address: string) => service.call('/v1/auth/login', { method: 'POST', token: null, body: { email: 'admin@example.org', password: 'wrong guess' }, headers: { 'x-forwarded-for': address } })
+  for (const [trusted_proxies, expected] of [[['127.0.0.1'], 401], [[], 429]] as const) {
+    await using service = await startService({ config: { auth: { trusted_proxies: [...trusted_proxies] } } })
+    for (let n = 0; n < 5; n++) expect((await guessAs(service, '198.51.100.1')).status).toBe(401)
+    expect((await guessAs(service, '198.51.100.1')).status).toBe(429)
+    expect((await guessAs(service, '198.51.100.2')).status).toBe(expected)
+  }
+})
+
 test('a disabled user is out at once, tokens and links alike', async () => {
   await using service = await startService()
   const made = await service.call('/v1/admin/users', { method: 'POST', body: { email: 'new@example.org', name: 'New' } })

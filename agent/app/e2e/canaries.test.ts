@@ -13,7 +13,7 @@ const CANARIES = {
   'a token in what a person says': `cairn_sk_${'Person0Canary'.repeat(3)}`,
   'a key in a file': `AKIA${'FILECANARY012345'}`,
 } as const
-const [configured, said, printed, told, filed] = Object.values(CANARIES)
+const [configured, said, printed, told, filed] = Object.values(CANARIES) as [string, string, string, string, string]
 
 const SCENARIO = {
   // Streamed a few letters at a time, so that each is in many pieces.

@@ -29,7 +29,7 @@ export function createDispatch(services: Services, handlers: Handlers, limit: Ra
     checkLength(exchange)
 
     let identity: Identity | null = null
-    if (route.access === 'public') limit(`ip ${exchange.req.socket.remoteAddress ?? ''}`)
+    if (route.access === 'public') limit(`ip ${services.clientAddress(exchange.req)}`)
     else {
       const identified = services.authenticator.identify(exchange.req)
       identity = identified instanceof Promise ? await identified : identified

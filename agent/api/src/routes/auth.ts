@@ -10,7 +10,7 @@ import type { Handler } from '../handler.ts'
 import { tooManyRequests } from '../http/problem.ts'
 
 export const login: Handler<'login'> = async ({ services, body, exchange }) => {
-  const ip = exchange.req.socket.remoteAddress ?? ''
+  const ip = services.clientAddress(exchange.req)
   const user = 'link_token' in body ? await byLink(services, body.link_token) : await byPassword(services, body.email, body.password, ip)
   const { loginId, refresh } = await startLogin(services, user.id)
   if (body.cookie === true) {

@@ -100,7 +100,7 @@ test('what is shown leaves out what is empty, and is YAML that says the same', (
   const { config } = resolve('')
   const shown = showConfig(config)
   expect(shown).not.toContain('experts')
-  expect(shown.split('\n').length).toBeLessThan(20)
+  expect(shown.split('\n').length).toBeLessThan(30)
   expect(parse(shown)).toEqual(config)
 })
 
