@@ -97,8 +97,9 @@ async function follow(id: string, { seen }: Watched): Promise<void> {
 }
 
 const isOver = async (id: string): Promise<boolean> => {
-  const { status } = await insist(client => client.call('getSession', { params: { id } }))
-  return status !== 'active'
+  const { status, last_event_id } = await insist(client => client.call('getSession', { params: { id } }))
+  // One that was made when the time was up has nothing to do.
+  return status !== 'active' || last_event_id === 0
 }
 
 async function untilOver(id: string): Promise<void> {
@@ -162,6 +163,8 @@ async function examine(id: string, session: Watched): Promise<string[]> {
   if (problems.length > 0) writeFileSync(join(dir, `${id}.jsonl`), log.map(event => `${JSON.stringify(event)}\n`).join(''))
   return problems.map(problem => `${id}: ${problem}`)
 }
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
 try {
   const until = Date.now() + MINUTES * 60_000

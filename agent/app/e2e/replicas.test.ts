@@ -1,6 +1,6 @@
 /** Several processes on one Postgres: any of them takes a message, streams a session, runs a turn, and goes on where another was killed. */
 import { createClient } from '@cairn/client'
-import { makePostgresPlace } from '@cairn/log/test/postgres-place'
+import { makePostgresPlace, makePrivatePostgres } from '@cairn/log/test/postgres-place'
 import type { SessionEvent } from '@cairn/protocol'
 import { checkHistory } from '@cairn/state'
 import { expect, onTestFinished, test } from 'vitest'
@@ -93,6 +93,28 @@ test('a login made at one replica holds at the others, on a directory of their o
   expect((await fetch(`${b.url}/v1/api/sessions/${id}`, { headers: { authorization: `Bearer ${token}` } })).status).toBe(200)
   expect(a.log()).not.toContain('keep their files elsewhere')
   expect(b.log()).toContain('keep their files elsewhere')
+})
+
+test('a server whose database crashes stays up, says so, and goes on when it is back', { timeout: 2 * PATIENCE_MS }, async () => {
+  const database = await makePrivatePostgres()
+  onTestFinished(database.remove)
+  const place = makePlace({ scenario: SCENARIO, config: { limits: { lease_s: 3 } } })
+  const server = await startServer({ ...place, env: { ...place.env, DATABASE_URL: database.place } })
+  const { client, url } = server
+  const id = await newSession(client)
+  const after = await say(client, id, 'job')
+  await waitFor(client, id, after, isType('llm.delta'))
+  await database.server.crash()
+  expect((await fetch(`${url}/readyz`)).status).toBe(503)
+  expect((await fetch(`${url}/healthz`)).status).toBe(200)
+  await database.server.start()
+  // The turn that was under way ends, by this worker's lease or by the next one.
+  await waitFor(client, id, after, endsTurn)
+  await runTurn(client, id, 'hello again')
+  const log = await readLog(client, id)
+  expect(checkHistory(log, { settled: true })).toEqual([])
+  expect((await fetch(`${url}/readyz`)).status).toBe(200)
+  expect(server.exited()).toBe(false)
 })
 
 test('a role needs a database to share', async () => {
