@@ -1,0 +1,33 @@
+import { InvalidDatabaseUrl, parsePostgresUrl } from '@cairn/log'
+import { expect, test } from 'vitest'
+
+test('what is ours is taken out of the URL, and the rest goes to the driver', () => {
+  expect(parsePostgresUrl('postgres://ada:s%40fe@db:5433/app?schema=mine&pool=3&sslmode=require&options=-c%20work_mem%3D8MB')).toEqual({
+    url: 'postgres://ada:s%40fe@db:5433/app?sslmode=require', schema: 'mine', pool: 3, options: '-c work_mem=8MB',
+    shown: 'postgres://ada:***@db:5433/app?sslmode=require&schema=mine',
+  })
+})
+
+test('the schema is the one that the URL names, else the given one, else cairn', () => {
+  expect(parsePostgresUrl('postgresql://db/app').schema).toBe('cairn')
+  expect(parsePostgresUrl('postgresql://db/app', 'given').schema).toBe('given')
+  expect(parsePostgresUrl('postgresql://db/app?schema=named', 'given').schema).toBe('named')
+})
+
+test('no password is shown, wherever it stands', () => {
+  expect(parsePostgresUrl('postgres://ada:secret@db/app?password=secret').shown).not.toContain('secret')
+})
+
+test.each([
+  ['db.example', 'got something that is no URL'],
+  ['mysql://ada:secret@db/app', 'got mysql://'],
+  ['postgres://ada:secret@db/app?schema=Mine', 'got "Mine"'],
+  ['postgres://ada:secret@db/app?schema=a;drop%20schema%20b', 'expected a schema of'],
+  ['postgres://ada:secret@db/app?schema=pg_temp', 'not beginning with pg_'],
+  ['postgres://ada:secret@db/app?pool=none', 'expected a pool of 1 to 1000'],
+])('%s is refused without showing its password', (url, message) => {
+  const parse = (): unknown => parsePostgresUrl(url)
+  expect(parse).toThrow(InvalidDatabaseUrl)
+  expect(parse).toThrow(message)
+  expect(parse).not.toThrow('secret')
+})
