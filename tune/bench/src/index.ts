@@ -5,6 +5,7 @@
  * generation  one reply of an evaluation, kept for audit  strict     the answer after "####", as the task asks for it
  */
 export { evaluate, completionsUrl, AUDIT_FILE, RESULTS_FILE, type EvalOptions, type EvalProgress, type EvalResult, type Question } from './eval/evaluate.ts'
+export { AskError } from './eval/ask.ts'
 export { FILTERS, extractAnswer, gsm8kRequest, isExactMatch, scoreOf, type FilterName, type Score } from './eval/gsm8k.ts'
 export { readResult, readResults } from './matrix/read-results.ts'
 export { runMatrix, type MatrixCell, type MatrixOptions } from './matrix/run-matrix.ts'

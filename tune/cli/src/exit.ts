@@ -1,4 +1,5 @@
 /** Exit codes (design section 4), and which of them an error means. */
+import { AskError } from '@cairn-tune/bench'
 import { DivergedError, OutOfMemoryError } from '@cairn-tune/train'
 import { InputError, UnsupportedError } from '@cairn-tune/weights'
 
@@ -22,7 +23,7 @@ export class UsageError extends Error {
 const NO_MEMORY = /the system has no \d+ bytes to give|there is no memory left to work in/
 
 const CODES: readonly [kind: new (...args: never[]) => Error, code: ExitCode][] = [
-  [UsageError, EXIT.usage.code], [InputError, EXIT.usage.code], [OutOfMemoryError, EXIT.memory.code], [UnsupportedError, EXIT.unsupported.code], [DivergedError, EXIT.failure.code],
+  [UsageError, EXIT.usage.code], [InputError, EXIT.usage.code], [OutOfMemoryError, EXIT.memory.code], [UnsupportedError, EXIT.unsupported.code], [DivergedError, EXIT.failure.code], [AskError, EXIT.failure.code],
 ]
 
 export type Failure = { code: ExitCode; message: string }
