@@ -6,11 +6,13 @@
 import { mkdir, readFile, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { forgetPages } from '@cairn-tune/native'
-import { InputError, openSafetensors, writeSafetensors, writeTextAtomically } from '@cairn-tune/weights'
+import { byteLength } from '@cairn-tune/ops'
+import { InputError, checkTensor, openSafetensors, writeSafetensors, writeTextAtomically } from '@cairn-tune/weights'
 import { z } from 'zod'
 import { openMapped } from './base-weights.ts'
 import type { TrainConfig } from './config.ts'
 import type { DataPosition } from './data/batches.ts'
+import type { StateTensor } from './record-step.ts'
 
 const FOLDER = 'checkpoints'
 const STATE = 'state.json'
@@ -29,7 +31,6 @@ const schema = z.object({
 })
 
 export type CheckpointState = { step: number; position: DataPosition; settings: Record<string, unknown>; data: string; model: string }
-export type TensorShape = { name: string; shape: readonly number[] }
 
 /** Keys of a configuration that change no number of a run that is under way. */
 const FREE: readonly (keyof TrainConfig)[] = ['model', 'dataset', 'output_dir', 'save_steps', 'save_total_limit', 'resume', 'overwrite', 'recompute', 'memory_limit', 'threads']
@@ -52,12 +53,12 @@ export async function listCheckpoints(outputDir: string): Promise<number[]> {
 }
 
 /** Writes a checkpoint and removes the oldest beyond `keep`. */
-export async function writeCheckpointState(outputDir: string, state: CheckpointState, tensors: ReadonlyMap<string, Float32Array>, shapes: readonly TensorShape[], keep: number): Promise<void> {
+export async function writeCheckpointState(outputDir: string, state: CheckpointState, bytes: ReadonlyMap<string, Uint8Array>, tensors: readonly StateTensor[], keep: number): Promise<void> {
   const folder = join(outputDir, FOLDER)
   const temporary = join(folder, `.${nameOf(state.step)}.part`)
   await rm(temporary, { recursive: true, force: true })
   await mkdir(temporary, { recursive: true })
-  await writeSafetensors(join(temporary, TENSORS), shapes.map(({ name, shape }) => ({ name, dtype: 'F32', shape, bytes: () => bytesOf(tensors.get(name), name) })))
+  await writeSafetensors(join(temporary, TENSORS), tensors.map(tensor => ({ name: tensor.name, ...storedAs(tensor), bytes: bytesOf(bytes, tensor) })))
   await writeTextAtomically(join(temporary, STATE), `${JSON.stringify({ version: 1, ...state }, null, 2)}\n`)
   const path = join(folder, nameOf(state.step))
   // The same step again is the same state: whichever is there is right.
@@ -67,9 +68,13 @@ export async function writeCheckpointState(outputDir: string, state: CheckpointS
   for (const step of all.slice(0, Math.max(0, all.length - keep))) await rm(join(folder, nameOf(step)), { recursive: true, force: true })
 }
 
-function bytesOf(values: Float32Array | undefined, name: string): Uint8Array {
-  if (!values) throw new Error(`[writeCheckpointState] nothing is known of ${name}`)
-  return new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
+/** f32 as what it is; other formats as the bytes they are. */
+const storedAs = ({ dtype, shape }: StateTensor) => (dtype === 'f32' ? { dtype: 'F32' as const, shape } : { dtype: 'U8' as const, shape: [byteLength(dtype, shape)] })
+
+function bytesOf(all: ReadonlyMap<string, Uint8Array>, { name }: StateTensor): Uint8Array {
+  const bytes = all.get(name)
+  if (!bytes) throw new Error(`[writeCheckpointState] nothing is known of ${name}`)
+  return bytes
 }
 
 /** The newest checkpoint that is whole, without its tensors; undefined where there is none. */
@@ -96,14 +101,16 @@ export function checkGoesOn(found: CheckpointState, wanted: Omit<CheckpointState
 }
 
 /** Writes a checkpoint's tensors where the run has them. */
-export async function openCheckpointTensors(outputDir: string, step: number): Promise<(tensor: TensorShape, values: Float32Array) => Promise<void>> {
+export async function openCheckpointTensors(outputDir: string, step: number): Promise<(tensor: StateTensor, target: Uint8Array) => Promise<void>> {
   const path = join(outputDir, FOLDER, nameOf(step), TENSORS)
   const file = await openSafetensors(path, openMapped)
-  return async ({ name, shape }, values) => {
-    const entry = file.tensors.get(name)
-    if (!entry || entry.shape.join() !== shape.join()) throw new InputError(`${path}: has no ${JSON.stringify(name)} of shape (${shape.join(', ')})`)
-    const bytes = await file.read(name)
-    new Uint8Array(values.buffer, values.byteOffset, values.byteLength).set(bytes)
+  return async (tensor, target) => {
+    const entry = file.tensors.get(tensor.name)
+    const { dtype, shape } = storedAs(tensor)
+    if (!entry) throw new InputError(`${path}: has no tensor ${JSON.stringify(tensor.name)}`)
+    checkTensor(path, entry, [dtype], shape)
+    const bytes = await file.read(tensor.name)
+    target.set(bytes)
     await forgetPages(bytes)
   }
 }

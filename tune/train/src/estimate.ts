@@ -7,7 +7,7 @@ import { loadingBytes, plainDtype } from './base-weights.ts'
 import type { TrainConfig } from './config.ts'
 import { OutOfMemoryError } from './errors.ts'
 import { bytesText } from './memory-budget.ts'
-import { recordMicroStep, recordNorm, recordUpdate, type MicroStep } from './record-step.ts'
+import { momentsOf, recordMicroStep, recordNorm, recordUpdate, type MicroStep } from './record-step.ts'
 
 /** All in bytes. */
 export type MemoryEstimate = {
@@ -41,14 +41,14 @@ export function planRun({ engine, checkpoint, model, config, boundaries, budgetB
     weights: micro.base.reduce((sum, { dtype, shape }) => sum + byteLength(dtype, shape), 0),
     trained,
     gradients: trained,
-    optimizer: 2 * trained,
+    optimizer: micro.trained.flatMap(tensor => momentsOf(tensor, config)).reduce((sum, { dtype, shape }) => sum + byteLength(dtype, shape), 0),
     loading: micro.base.reduce((most, weight) => Math.max(most, loadingBytes(checkpoint, weight)), 0),
     process: processBytes,
   }
   // Rooms of kernels depend on shapes and not on what is recomputed.
   const workspace = Math.max(...[micro.program, recordNorm(micro.trained, config), recordUpdate(micro, config)].map(program => workspaceBytes(engine, program)))
   const withArena = (arena: number): MemoryEstimate => {
-    const stepping = 4 * trained + arena + workspace
+    const stepping = 2 * trained + fixed.optimizer + arena + workspace
     return { ...fixed, arena, workspace, total: processBytes + fixed.weights + Math.max(stepping, fixed.loading) }
   }
   const chosen = choosePlan(micro.program, config, budgetBytes - withArena(0).total)

@@ -6,7 +6,7 @@
 import type { Dtype, LinearArithmetic, Shape } from '@cairn-tune/ops'
 import { createLinear, recordQwen3, type BaseRounding } from '@cairn-tune/models'
 import { ONE, createRecorder, differentiate, type Program, type Recorder, type Step, type Tensor } from '@cairn-tune/program'
-import { UnsupportedError, type Qwen3Config } from '@cairn-tune/weights'
+import type { Qwen3Config } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { MATMULS, RECIPE_TABLE } from './recipes.ts'
 
@@ -115,22 +115,38 @@ export function recordNorm(trained: readonly Trained[], config: TrainConfig): Pr
 /** Norms of a model trained in full do not decay, as everywhere; both matrices of an adapter do. */
 const decayOf = ({ shape }: Trained, config: TrainConfig) => (shape.length > 1 ? config.weight_decay : 0)
 
-/** Names of the optimizer's states of a tensor: mean and mean square of its gradient. */
-export const momentsOf = (name: string): [m: string, v: string] => [`m:${name}`, `v:${name}`]
+/** A tensor that steps change and checkpoints keep. */
+export type StateTensor = { name: string; dtype: Dtype; shape: Shape }
+
+/** How an optimizer stores the mean and the mean square of a gradient. */
+const MOMENTS = { adamw: ['f32', 'f32'], adamw_8bit: ['dynamic8', 'dynamic8_unsigned'] } as const satisfies { [O in TrainConfig['optimizer']]: readonly [m: Dtype, v: Dtype] }
+
+/** The optimizer's states of a tensor. */
+export function momentsOf({ name, shape }: Trained, { optimizer }: TrainConfig): [m: StateTensor, v: StateTensor] {
+  const [m, v] = MOMENTS[optimizer]
+  return [{ name: `m:${name}`, dtype: m, shape }, { name: `v:${name}`, dtype: v, shape }]
+}
+
+/** Everything that a step changes: what is trained, its moments, and histories. */
+export const stateTensors = ({ trained, histories }: Pick<MicroStep, 'trained' | 'histories'>, config: TrainConfig): StateTensor[] => [
+  ...trained.flatMap(tensor => [{ ...tensor, dtype: 'f32' as const }, ...momentsOf(tensor, config)]),
+  ...histories.map(tensor => ({ ...tensor, dtype: 'f32' as const })),
+]
+
 /** Whether a tensor of the state is neither weight nor adapter: such start from zero. */
 export const isBookkeeping = (name: string) => /^(?:[mv]|amax):/.test(name)
 
 /** AdamW over everything trained, in place; histories move on by a step. */
 export function recordUpdate({ trained, histories }: Pick<MicroStep, 'trained' | 'histories'>, config: TrainConfig): Program {
   const { adam_beta1: beta1, adam_beta2: beta2, adam_epsilon: eps } = config
-  if (config.optimizer !== 'adamw') throw new UnsupportedError(`optimizer ${config.optimizer} has no kernel here yet; use adamw`)
   const g = createRecorder()
   const factor = g.input('factor', 'f32', [1])
   const schedule = g.input('schedule', 'f32', [2])
   for (const tensor of trained) {
     const { name, shape } = tensor
-    const [p, grad, m, v] = [name, gradientOf(name), ...momentsOf(name)].map(input => g.input(input, 'f32', shape)) as [Tensor, Tensor, Tensor, Tensor]
-    g.adamw({ p, g: grad, m, v, factor, schedule }, { beta1, beta2, eps, weight_decay: decayOf(tensor, config) })
+    const [p, grad] = [g.input(name, 'f32', shape), g.input(gradientOf(name), 'f32', shape)]
+    const [m, v] = momentsOf(tensor, config)
+    g[config.optimizer]({ p, g: grad, m: g.input(m.name, m.dtype, shape), v: g.input(v.name, v.dtype, shape), factor, schedule }, { beta1, beta2, eps, weight_decay: decayOf(tensor, config) })
   }
   for (const { name, shape } of histories) g.roll_amax({ history: g.input(name, 'f32', shape) }, {})
   return g.finish({})

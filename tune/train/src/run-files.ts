@@ -76,7 +76,11 @@ export type Trainable = { config: TrainConfig; trained: readonly Trained[]; stat
 
 /** Writes what was trained: an adapter in PEFT's layout, or a model directory. Returns its path. */
 export async function writeTrained({ config, trained, state, modelDirectory }: Trainable): Promise<string> {
-  const values = (name: string) => state.get(name) ?? new Float32Array()
+  const values = (name: string) => {
+    const bytes = state.get(name)
+    if (!bytes) throw new Error(`[writeTrained] nothing is known of ${name}`)
+    return new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)
+  }
   if (!config.lora) return await writeModel(join(config.output_dir, 'model'), trained, values, modelDirectory)
   const tensors = trained.map(({ name, shape }): AdapterTensor => ({ name, shape: [shape[0] ?? 0, shape[1] ?? 0], values: values(name) }))
   const path = join(config.output_dir, 'adapter')

@@ -1,16 +1,16 @@
 /** A training step on an engine: buffers of everything trained, and the programs of record-step.ts run over them. */
 import type { Engine } from '@cairn-tune/native'
-import { countElements, type OpName } from '@cairn-tune/ops'
+import { byteLength, countElements, type OpName } from '@cairn-tune/ops'
 import { ropeTable } from '@cairn-tune/models'
 import { outputBinding, prepare, type Plan, type Prepared, type Program } from '@cairn-tune/program'
 import type { Qwen3Config } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { padCuSeqlens, type Batch } from './data/batches.ts'
 import { DivergedError } from './errors.ts'
-import { RANDOM, gradientOf, momentsOf, recordNorm, recordUpdate, type MicroStep, type Trained } from './record-step.ts'
+import { RANDOM, gradientOf, recordNorm, recordUpdate, stateTensors, type MicroStep, type StateTensor } from './record-step.ts'
 
-/** What a step changes: the trained tensors by their names, the optimizer's states as `m:<name>` and `v:<name>`, histories as `amax:<name>`. */
-export type TrainState = ReadonlyMap<string, Float32Array>
+/** Bytes of what a step changes: the trained tensors by their names, the optimizer's states as `m:<name>` and `v:<name>`, histories as `amax:<name>`. */
+export type TrainState = ReadonlyMap<string, Uint8Array>
 
 export type Stepper = {
   state: TrainState
@@ -32,21 +32,16 @@ export type StepperOptions = {
   /** Bytes of the frozen weights by name. */
   base: ReadonlyMap<string, Uint8Array>
   /** Writes what training starts from into one tensor or state; all are zero before. */
-  fill: (tensor: Trained, values: Float32Array) => Promise<void>
+  fill: (tensor: StateTensor, bytes: Uint8Array) => Promise<void>
 }
-
-/** Everything that a step changes and a checkpoint keeps. */
-export const stateTensors = ({ trained, histories }: Pick<MicroStep, 'trained' | 'histories'>): Trained[] => [
-  ...trained.flatMap(({ name, shape }) => [name, ...momentsOf(name)].map(key => ({ name: key, shape }))), ...histories,
-]
 
 export async function createStepper({ engine, config, model, micro, planned, base, fill }: StepperOptions): Promise<Stepper> {
   const float = (count: number) => new Float32Array(engine.allocate(count * 4).buffer, 0, count)
-  const state = new Map<string, Float32Array>()
-  for (const tensor of stateTensors(micro)) {
-    const values = float(countElements(tensor.shape))
-    await fill(tensor, values)
-    state.set(tensor.name, values)
+  const state = new Map<string, Uint8Array>()
+  for (const tensor of stateTensors(micro, config)) {
+    const bytes = engine.allocate(byteLength(tensor.dtype, tensor.shape))
+    await fill(tensor, bytes)
+    state.set(tensor.name, bytes)
   }
   const gradients = new Map(micro.trained.map(({ name, shape }) => [gradientOf(name), float(countElements(shape))]))
 
@@ -65,7 +60,7 @@ export async function createStepper({ engine, config, model, micro, planned, bas
   async function step(window: Iterable<Batch>, { number, learningRate, signal }: Parameters<Stepper['step']>[1]): Promise<StepOutcome> {
     for (const gradient of gradients.values()) gradient.fill(0)
     // What an attempt that was cut short has seen does not count.
-    for (const { name } of micro.histories) state.get(name)?.fill(0, 0, 1)
+    for (const { name } of micro.histories) state.get(name)?.fill(0, 0, 4)
     const outcome: StepOutcome = { loss: 0, gradNorm: 0, realTokens: 0, trainedTokens: 0, slots: 0 }
     let index = (number - 1) * config.gradient_accumulation_steps
     for (const batch of window) {

@@ -12,8 +12,8 @@ import type { StepMetrics, TrainOptions, TrainResult } from './metrics.ts'
 import { prepareRun, type PreparedRun } from './prepare-run.ts'
 import { appendMetrics, checkOutput, clearOutput, cutMetrics, hardwareText, writeLossChart, writeRunFile, writeTrained } from './run-files.ts'
 import { learningRateAt } from './schedule.ts'
-import { isBookkeeping, type Trained } from './record-step.ts'
-import { createStepper, stateTensors, type Stepper } from './stepper.ts'
+import { isBookkeeping, stateTensors, type StateTensor } from './record-step.ts'
+import { createStepper, type Stepper } from './stepper.ts'
 
 /**
  * Trains and writes everything of the run to `output_dir`. An abort between or within steps saves a checkpoint of the last whole step and ends the run
@@ -55,10 +55,11 @@ async function startStepper({ engine, checkpoint, model, planned }: PreparedRun,
 }
 
 /** What a new run starts from: a new adapter, or the model's own weights. The optimizer's states, which are no weights, start from zero. */
-function fillAnew({ engine, checkpoint }: Pick<PreparedRun, 'engine' | 'checkpoint'>, { lora, seed }: TrainConfig): (tensor: Trained, values: Float32Array) => Promise<void> {
+function fillAnew({ engine, checkpoint }: Pick<PreparedRun, 'engine' | 'checkpoint'>, { lora, seed }: TrainConfig): (tensor: StateTensor, bytes: Uint8Array) => Promise<void> {
   const load = createF32Loader(engine, checkpoint)
-  return async ({ name, shape }, values) => {
+  return async ({ name, shape }, bytes) => {
     if (isBookkeeping(name)) return
+    const values = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)
     if (lora) fillAdapterMatrix(seed, { name, shape: [shape[0] ?? 0, shape[1] ?? 0] }, values)
     else await load({ name, shape }, values)
   }
@@ -83,7 +84,7 @@ async function runSteps({ config, run, stepper, totalSteps, from, identity, opti
   let saved = from.step
   const save = async () => {
     if (saved === step) return
-    await writeCheckpointState(directory, { step, position, ...identity }, stepper.state, stateTensors(run.planned.micro), config.save_total_limit)
+    await writeCheckpointState(directory, { step, position, ...identity }, stepper.state, stateTensors(run.planned.micro, config), config.save_total_limit)
     saved = step
   }
   while (step < totalSteps) {

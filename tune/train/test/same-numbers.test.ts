@@ -51,8 +51,8 @@ test.each(['bf16', 'fp4'])('three threads give the adapter of one, bit for bit (
   expect(adapterOf(three).equals(adapterOf(one))).toBe(true)
 })
 
-test.each([['bf16', true], ['bf16', false], ['fp8', true], ['fp4', true]])('a run that is interrupted and gone on with gives the bits of one that never stopped (%s, lora: %s)', async (recipe, lora) => {
-  const settings = { ...fast, recipe, lora, per_device_train_batch_size: 1, gradient_accumulation_steps: 2, max_steps: 7, warmup_steps: 2, lr_scheduler_type: 'cosine', weight_decay: 0.01 }
+test.each([['bf16', true, 'adamw'], ['bf16', false, 'adamw_8bit'], ['fp8', true, 'adamw_8bit'], ['fp4', true, 'adamw']])('a run that is interrupted and gone on with gives the bits of one that never stopped (%s, lora: %s, %s)', async (recipe, lora, optimizer) => {
+  const settings = { ...fast, recipe, lora, optimizer, per_device_train_batch_size: 1, gradient_accumulation_steps: 2, max_steps: 7, warmup_steps: 2, lr_scheduler_type: 'cosine', weight_decay: 0.01 }
   const whole = await bench.run(settings)
   const output_dir = join(bench.directory, `stopped-${recipe}-${lora}`)
   const stop = new AbortController()

@@ -51,6 +51,13 @@ test.each(recipes)('in %s %s the loss falls as in bf16, within 5 %', async (reci
   expect(losses(stored)).not.toEqual(losses(plain))
 })
 
+test('optimizer states in 8 bits train as those in f32, within 2 %, and take about a quarter of their memory', async () => {
+  const [full, small] = [await bench.run(settings), await bench.run({ ...settings, optimizer: 'adamw_8bit' })]
+  losses(small).forEach((loss, i) => expect(Math.abs(loss / (losses(full)[i] ?? NaN) - 1)).toBeLessThan(0.02))
+  expect(losses(small)).not.toEqual(losses(full))
+  expect(small.memory.optimizer / full.memory.optimizer).toBeLessThan(0.27)
+})
+
 test('layers that are skipped keep the bits of bf16', async () => {
   const [plain, skipped] = [await bench.run({ ...settings, max_steps: 2 }), await bench.run({ ...settings, max_steps: 2, recipe: 'qbnb', skip_quant_first_layers: 1, skip_quant_last_layers: 1 })]
   expect(losses(skipped)).toEqual(losses(plain))
