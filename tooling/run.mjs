@@ -64,8 +64,9 @@ const commands = {
     await ensureWebBuilt()
     process.env.CRASH_ROUNDS ??= '500'
     process.env.SIM_SEEDS ??= '10000'
+    process.env.KILLS ??= 'all'
     process.env.SIM_SEED ??= String(Math.floor(Math.random() * 2 ** 30))
-    const simulation = await run(vitest, 'run', '--project', 'unit', 'agent/harness/test/simulation/first-seeds.test.ts', ...args)
+    const simulation = await run(vitest, 'run', '--project', 'unit', 'agent/harness/test/simulation/first-seeds.test.ts', 'agent/harness/test/turn/kill-on-postgres.test.ts', ...args)
     const crashes = await run(vitest, 'run', '--project', 'e2e', 'agent/app/e2e/crash.test.ts', 'agent/app/e2e/hostile-network.test.ts', 'agent/app/e2e/stopped-clock.test.ts', ...args)
     return simulation || crashes
   },
@@ -75,6 +76,7 @@ const commands = {
   'bench:agent': (...args) => runCli('bench', ...args),
   'bench:postgres': (...args) => run('agent/log/bench/postgres.ts', ...args),
   'bench:tune': (...args) => run('tune/native/bench/matmul.ts', ...args),
+  'bench:serve': (...args) => run('tune/serve/bench/serve.ts', ...args),
   typecheck,
   lint,
   clean() {

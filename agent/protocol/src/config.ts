@@ -92,7 +92,7 @@ export const Config = z.strictObject({
   disclosure: z.strictObject({ level: z.enum(['none', 'basic', 'enhanced', 'full']).default('none') }).prefault({}),
   skills: z.string().optional().describe('a directory of skills, one folder with a SKILL.md each'),
   mcp_servers: z.record(name, McpServerConfig).default({}),
-  auth: z.strictObject({ issuer: z.url().optional(), audience: z.string().optional(), jwks_url: z.url().optional(), trusted_proxies: z.array(z.string()).default([]).describe('addresses and networks whose X-Forwarded-For says who asks') }).prefault({}),
+  auth: z.strictObject({ issuer: z.url().optional(), audience: z.string().optional(), jwks_url: z.url().optional(), trusted_proxies: z.array(z.string().regex(/^[\da-fA-F.:]+(?:\/\d{1,3})?$/, 'must be an address or a network such as 10.0.0.0/8')).default([]).describe('addresses and networks whose X-Forwarded-For says who asks') }).prefault({}),
   limits: z.strictObject({
     llm_heartbeat_s: z.number().positive().default(15), llm_stale_s: z.number().positive().default(180), llm_stale_reasoning_s: z.number().positive().default(600),
     llm_retries: z.int().min(0).max(10).default(3), delta_coalesce_ms: z.number().nonnegative().default(40), delta_keep_s: z.number().nonnegative().default(600),

@@ -1,4 +1,7 @@
 /** Half of the thousand: two files, so that two cores share them. */
-import { defineSeeds } from './seeds.ts'
+import { test } from 'vitest'
+import { makeDataDir, runSeeds, SEEDS_TIMEOUT_MS } from './seeds.ts'
 
-defineSeeds(1, 500)
+const dir = makeDataDir()
+
+test('500 seeds: every session ends, every log is sound, no tool runs twice', { timeout: SEEDS_TIMEOUT_MS }, () => runSeeds(dir, 1, 500))

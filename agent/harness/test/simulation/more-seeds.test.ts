@@ -1,4 +1,7 @@
 /** The other half of the thousand. */
-import { defineSeeds } from './seeds.ts'
+import { test } from 'vitest'
+import { makeDataDir, runSeeds, SEEDS_TIMEOUT_MS } from './seeds.ts'
 
-defineSeeds(501, 500)
+const dir = makeDataDir()
+
+test('500 seeds more: every session ends, every log is sound, no tool runs twice', { timeout: SEEDS_TIMEOUT_MS }, () => runSeeds(dir, 501, 500))

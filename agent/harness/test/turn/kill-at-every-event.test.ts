@@ -6,27 +6,11 @@ import { checkHistory } from '@cairn/state'
 import { expect, onTestFinished, test } from 'vitest'
 import { essence, sorted } from '../golden/essence.ts'
 import { dyingStore } from './dying-store.ts'
+import { golden, playGolden } from './golden-turn.ts'
 import { call, say, setStage } from './stage.ts'
-import { type Death, deathsOf, withDeath } from './with-death.ts'
+import { deathsOf } from './with-death.ts'
 
-const tool = (name: string, args: Record<string, unknown>) => ({ name, arguments: args })
-/** Reading side by side, effects that must happen once, a plan, a file, an artifact, reasoning, and an answer. */
-const golden = { rules: [{ steps: [
-  { reasoning: 'First I look around.', tool_calls: [tool('look', { value: '1' }), tool('look', { value: '2' }), tool('note', { value: 'first' })] },
-  { tool_calls: [tool('note', { value: 'second' }), tool('todo', { todos: [{ id: '1', content: 'do it', status: 'completed' }] })] },
-  { tool_calls: [tool('write_file', { path: 'out.txt', content: 'hello' }), tool('create_artifact', { name: 'Report', spec: { kind: 'markdown', content: '# Report' } })] },
-  say('All done.'),
-] }] }
-
-const run = (death: Death) => withDeath({
-  set: async store => ({ stage: await setStage({ scenario: golden, store }) }),
-  play: async ({ stage }) => {
-    await stage.send('go')
-    await stage.next('session.complete')
-  },
-  look: ({ stage }) => [...stage.ran],
-}, death)
-const undisturbed = await run(null)
+const undisturbed = await playGolden(null)
 
 test('the undisturbed session is sound and has effects to repeat', () => {
   expect(checkHistory(undisturbed.events, { settled: true })).toEqual([])
@@ -35,7 +19,7 @@ test('the undisturbed session is sound and has effects to repeat', () => {
 })
 
 test.each(deathsOf(undisturbed.commits))('killed just $when commit $nth, the next worker ends the session the same way and repeats no effect', async death => {
-  const { events, seen: ran } = await run(death)
+  const { events, seen: ran } = await playGolden(death)
   expect(checkHistory(events, { settled: true })).toEqual([])
   expect(sorted(essence(events))).toEqual(sorted(essence(undisturbed.events)))
   const noted = ran.filter(value => value.startsWith('note:'))

@@ -22,10 +22,16 @@ export type Played<R> = { seen: R; events: SessionEvent[]; /** Of the first work
 
 const LEASE_MS = 61_000
 
-export async function withDeath<S extends { stage: Stage }, R>({ set, prepare, play, look }: Mortal<S, R>, death: Death): Promise<Played<R>> {
-  const late = { ms: 0 }
+/** Where the session lives: a store with a clock of the test's, and how to take it away. */
+export type OpenStore = (now: () => number) => Promise<{ store: LogStore; remove(): Promise<void> | void }>
+const embedded: OpenStore = async now => {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-kill-'))
-  const store = await openSqliteStore({ dir, now: () => Date.now() + late.ms })
+  return { store: await openSqliteStore({ dir, now }), remove: () => rmSync(dir, { recursive: true, force: true }) }
+}
+
+export async function withDeath<S extends { stage: Stage }, R>({ set, prepare, play, look }: Mortal<S, R>, death: Death, open: OpenStore = embedded): Promise<Played<R>> {
+  const late = { ms: 0 }
+  const { store, remove } = await open(() => Date.now() + late.ms)
   const scene = await set(store)
   const { stage } = scene
   try {
@@ -45,7 +51,7 @@ export async function withDeath<S extends { stage: Stage }, R>({ set, prepare, p
     return { seen: await look(scene), events: await stage.events(), commits: dying.commits(), problems: await store.check() }
   } finally {
     await stage[Symbol.asyncDispose]()
-    rmSync(dir, { recursive: true, force: true })
+    await remove()
   }
 }
 
