@@ -32,7 +32,8 @@ export type Heard = {
 }
 export type Watched = { sessions: string[]; orgs: string[] }
 
-const NOTIFY: Statement = { name: 'notify', text: 'SELECT pg_notify($1, $2)' }
+/** It has nothing to keep, and waiting for the disk on its behalf would take turns with the commits. */
+const NOTIFY: Statement = { name: 'notify', text: `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)` }
 const HEADS: Statement = { name: 'heads', text: 'SELECT id, last_id FROM sessions WHERE id = ANY($1::text[])' }
 const ITEMS: Statement = { name: 'changed_items', text: 'SELECT id, org_id, changed_at FROM inbox_items WHERE changed_at > $1 AND org_id = ANY($2::text[]) ORDER BY changed_at' }
 const CLOCK: Statement = { name: 'clock', text: 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now' }
