@@ -17,6 +17,8 @@ constexpr int64_t kBlockWords = 512;
 constexpr int64_t kPassWords = 8192;
 constexpr int64_t kChunkRows = 128;
 constexpr int64_t kBlockRows = 2048;
+// Panels of b whose sums a task keeps.
+constexpr int64_t kSumPanels = 8;
 // Panels of b that are packed at a time.
 constexpr int64_t kBlockPanels = 24;
 
@@ -92,6 +94,15 @@ inline void finish_rows(const Gemm& g, const float* tile, int64_t row0, int64_t 
   }
 }
 
+// Rows of the result are on their way while their sums are made.
+inline void prefetch_rows(const Gemm& g, int64_t row0, int64_t rows, int64_t column) {
+  const int64_t size = int64_t(element_size(g.y.dtype));
+  for (int64_t i = 0; i < rows; i++) {
+    const char* at = g.y.data + ((row0 + i) * g.n + column) * size;
+    for (int64_t ahead = 0; ahead < NR * size; ahead += 64) __builtin_prefetch(at + ahead, 1, 3);
+  }
+}
+
 // One task: rows [first, last) of a block against panels [panel0, panel1), for all k of a pass.
 struct Region {
   int64_t m0, first, last, panel0, panel1;
@@ -104,7 +115,7 @@ struct Region {
 
 inline void multiply_region(const Gemm& g, bool pairs, const Region& r, float* tile) {
   const int64_t count = r.span.count(), head = count - r.span.tail, blocks = Loops::blocks(head);
-  float *room = tile + kChunkRows * NR, *addend_room = room + NR;
+  float *room = tile + MR * NR, *addend_room = room + NR;
   for (int64_t block = 0; block < blocks; block++) {
     const int64_t from = head * block / blocks, to = head * (block + 1) / blocks;
     const bool is_end = r.is_last && block + 1 == blocks;
@@ -117,24 +128,29 @@ inline void multiply_region(const Gemm& g, bool pairs, const Region& r, float* t
       const uint32_t* next = b + NR * count;
       const int64_t share = panel + 1 < r.panel1 ? (to - from) * NR * MR / (r.last - r.first) : 0;
       for (int64_t i = r.first; i < r.last; i += MR, next += share) {
+        float* strip = r.sums ? sums + (i - r.first) * NR : tile;
+        const int64_t rows = min64(MR, r.last - i);
         for (int64_t ahead = 0; ahead < share; ahead += 16) __builtin_prefetch(next + ahead, 0, 2);
-        run_micro(pairs, nv, to - from, r.a + i * count + from * MR, b, width, sums + (i - r.first) * NR, NR, block > 0 || !r.is_first);
-      }
-      if (is_end && g.is_scaled) {
-        for (int64_t i = 0; i < ceil_div(r.last - r.first, MR) * MR * NR; i += VL) store(sums + i, load(sums + i) * g.scale);
-        for (int64_t i = r.first; i < r.last && r.span.tail > 0; i += MR) {
-          run_micro(pairs, nv, r.span.tail, r.a + i * count + head * MR, b0 + head * width, width, sums + (i - r.first) * NR, NR, true);
+        if (is_end) prefetch_rows(g, r.m0 + i, rows, column);
+        run_micro(pairs, nv, to - from, r.a + i * count + from * MR, b, width, strip, NR, block > 0 || !r.is_first);
+        if (!is_end) continue;
+        if (g.is_scaled) {
+          for (int64_t j = 0; j < MR * NR; j += VL) store(strip + j, load(strip + j) * g.scale);
+          if (r.span.tail > 0) run_micro(pairs, nv, r.span.tail, r.a + i * count + head * MR, b0 + head * width, width, strip, NR, true);
         }
+        finish_rows(g, strip, r.m0 + i, rows, column, columns, room, addend_room);
       }
-      if (is_end) finish_rows(g, sums, r.m0 + r.first, r.last - r.first, column, columns, room, addend_room);
     }
   }
 }
 
-constexpr int64_t kTileFloats = (kChunkRows + 2) * NR;
+constexpr int64_t kTileFloats = (MR + 2) * NR;
 
-// Enough tasks that every thread is busy to the end: groups of panels, of `width` panels that are packed.
-inline int64_t groups_of(int64_t width, int64_t chunks, int threads) { return min64(width, max64(1, ceil_div(4 * threads, chunks))); }
+// Groups of the `width` panels that are packed, one a task: enough that every thread is busy to the end, and so small that sums, where a task keeps
+// them, share the second-level cache with a chunk of a and a panel of b.
+inline int64_t groups_of(int64_t width, int64_t chunks, int threads, bool needs_sums) {
+  return min64(width, max64(needs_sums ? ceil_div(width, kSumPanels) : 1, ceil_div(4 * threads, chunks)));
+}
 
 inline size_t kept_bytes(int64_t rows, int64_t panels) { return size_t(ceil_div(rows, kChunkRows) * kChunkRows * panels * NR) * 4; }
 inline size_t a_bytes(int64_t rows, int64_t words) { return size_t(padded_rows(rows) * max64(words, 1)) * 4; }
@@ -149,7 +165,7 @@ void gemm_rooms(const Gemm& g, Rooms& rooms) {
   if (loops.passes > 1) rooms.add_shared(kGemmSums, kept_bytes(rows, loops.panels));
   rooms.add_shared(kGemmA, a_bytes(rows, loops.most_words()));
   rooms.add_shared(kGemmB, b_bytes(loops.panels, loops.most_words()));
-  const int64_t panels = ceil_div(width, groups_of(width, ceil_div(rows, kChunkRows), rooms.threads));
+  const int64_t panels = ceil_div(width, groups_of(width, ceil_div(rows, kChunkRows), rooms.threads, loops.needs_sums()));
   rooms.add_own(kGemmTile, size_t(kTileFloats + (loops.needs_sums() ? panels * kChunkRows * NR : 0)) * 4);
 }
 
@@ -177,7 +193,7 @@ void gemm(const Call& call, const Gemm& g) {
           const int64_t column = (panel0 + i) * NR, columns = min64(NR, g.n - column);
           pack_b(words, g, column, columns, int(ceil_div(columns, VL)), span, b + i * NR * count);
         });
-        const int64_t groups = groups_of(width, chunks, thread_count(call.pool));
+        const int64_t groups = groups_of(width, chunks, thread_count(call.pool), loops.needs_sums());
         const bool needs_sums = loops.needs_sums();
         parallel(call, chunks * groups, [&](int64_t task, int thread) {
           const int64_t chunk = task / groups, group = task % groups, from = width * group / groups, to = width * (group + 1) / groups;
