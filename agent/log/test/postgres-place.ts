@@ -66,7 +66,8 @@ export async function makePrivatePostgres(): Promise<PostgresPlace & { server: P
   const dir = mkdtempSync(join(tmpdir(), 'cairn-private-postgres-'))
   const server = await startPostgres(dir)
   const remove = async (): Promise<void> => {
-    await server.stop()
+    // Nothing in it is worth a checkpoint.
+    await server.crash()
     rmSync(dir, { recursive: true, force: true })
   }
   return { ...placeIn(server.url), server, remove }

@@ -1,4 +1,4 @@
-import { InvalidDatabaseUrl, parsePostgresUrl } from '@cairn/log'
+import { InvalidDatabaseUrl, parsePostgresUrl } from './address.ts'
 import { expect, test } from 'vitest'
 
 test('what is ours is taken out of the URL, and the rest goes to the driver', () => {
