@@ -1,6 +1,7 @@
 // The three matmuls of a linear layer: forward, towards the input, towards the weight.
 #include "gemm.h"
 #include "kernels.h"
+#include "skinny.h"
 
 namespace cairn::CAIRN_ISA {
 
@@ -70,10 +71,18 @@ Gemm gemm_tn(const Call& call) {
 
 }  // namespace
 
-void matmul_nt(Call& call) { gemm(call, gemm_nt(call)); }
+void matmul_nt(Call& call) {
+  const Gemm g = gemm_nt(call);
+  if (is_skinny(g)) skinny(call, g);
+  else gemm(call, g);
+}
 void matmul_nn(Call& call) { gemm(call, gemm_nn(call)); }
 void matmul_tn(Call& call) { gemm(call, gemm_tn(call)); }
-void matmul_nt_rooms(const Call& call, Rooms& rooms) { gemm_rooms(gemm_nt(call), rooms); }
+void matmul_nt_rooms(const Call& call, Rooms& rooms) {
+  const Gemm g = gemm_nt(call);
+  if (is_skinny(g)) skinny_rooms(g, rooms);
+  else gemm_rooms(g, rooms);
+}
 void matmul_nn_rooms(const Call& call, Rooms& rooms) { gemm_rooms(gemm_nn(call), rooms); }
 void matmul_tn_rooms(const Call& call, Rooms& rooms) { gemm_rooms(gemm_tn(call), rooms); }
 

@@ -1,0 +1,72 @@
+// A product with few rows, as in decoding: all the time goes into reading the weights, so they are read once, in order, and never written.
+//
+// A task takes one panel of columns and runs along k in short stretches: each is packed into the nearest cache and multiplied with all rows before the
+// next is read. There is one section of work for all threads where gemm needs two for every 24 panels. Each number of the result is the same chain of
+// sums over k as in gemm, so its bits are the same for any number of rows on either side of the border between the two.
+#include "skinny.h"
+
+#include "micro.h"
+
+namespace cairn::CAIRN_ISA {
+
+namespace {
+
+// Words of k in a stretch: a panel of 48 columns is then 24 KiB.
+constexpr int64_t kStretch = 128;
+
+inline int64_t words_of(const Gemm& g) { return word_count(words_for(g.arithmetic), g.pair[0].k); }
+inline size_t a_bytes(const Gemm& g) { return size_t(padded_rows(g.m) * max64(words_of(g), 1)) * 4; }
+inline size_t own_bytes(const Gemm& g) { return size_t(NR * kStretch + (padded_rows(g.m) + 2) * NR) * 4; }
+
+template <int width>
+inline void pack_stretch(Words words, const Gemm& g, int64_t column, int64_t columns, int64_t k0, int64_t k, uint32_t* panel) {
+  pack<width>(words, g.pair[0].b, column, columns, k0, k, panel, 0);
+}
+
+inline void finish(const Gemm& g, const float* sums, int64_t column, int64_t columns, float* room, float* addend_room) {
+  for (int64_t i = 0; i < g.m; i++) {
+    const int64_t at = i * g.n + column;
+    const float *row = sums + i * NR, *addend = g.addend ? read_row(*g.addend, at, columns, addend_room) : nullptr;
+    if (!addend && g.alpha == 1.0f) {
+      write_row(g.y, at, columns, row);
+      continue;
+    }
+    for (int64_t j = 0; j < columns; j++) room[j] = addend ? g.alpha * row[j] + addend[j] : g.alpha * row[j];
+    write_row(g.y, at, columns, room);
+  }
+}
+
+}  // namespace
+
+bool is_skinny(const Gemm& g) { return g.m <= kSkinnyRows && g.pair[1].k == 0 && !g.is_scaled && g.pair[0].a.k_in_row && g.pair[0].b.k_in_row; }
+
+void skinny_rooms(const Gemm& g, Rooms& rooms) {
+  if (g.m == 0 || g.n == 0) return;
+  rooms.add_shared(kGemmA, a_bytes(g));
+  rooms.add_own(kGemmTile, own_bytes(g));
+}
+
+void skinny(const Call& call, const Gemm& g) {
+  if (g.m == 0 || g.n == 0) return;
+  const Words words = words_for(g.arithmetic);
+  const bool pairs = words == Words::pairs;
+  const int64_t per = pairs ? 2 : 1, k = g.pair[0].k, count = words_of(g);
+  uint32_t* a = static_cast<uint32_t*>(shared_room(call.workspace, kGemmA, a_bytes(g)));
+  pack<MR>(words, g.pair[0].a, 0, g.m, 0, k, a, count * MR);
+  parallel(call, ceil_div(g.n, NR), [&](int64_t panel, int thread) {
+    uint32_t* b = static_cast<uint32_t*>(thread_room(call.workspace, thread, kGemmTile, own_bytes(g)));
+    float *sums = reinterpret_cast<float*>(b + NR * kStretch), *room = sums + padded_rows(g.m) * NR, *addend_room = room + NR;
+    const int64_t column = panel * NR, columns = min64(NR, g.n - column);
+    const int nv = int(ceil_div(columns, VL));
+    for (int64_t from = 0; from < max64(count, 1); from += kStretch) {
+      const int64_t n = min64(kStretch, count - from), k0 = from * per, length = min64(k - k0, n * per);
+      if (nv == 3) pack_stretch<3 * VL>(words, g, column, columns, k0, length, b);
+      else if (nv == 2) pack_stretch<2 * VL>(words, g, column, columns, k0, length, b);
+      else pack_stretch<VL>(words, g, column, columns, k0, length, b);
+      for (int64_t i = 0; i < g.m; i += MR) run_micro(pairs, nv, n, a + i * count + from * MR, b, nv * VL, sums + i * NR, NR, from > 0);
+    }
+    finish(g, sums, column, columns, room, addend_room);
+  });
+}
+
+}  // namespace cairn::CAIRN_ISA
