@@ -12,6 +12,7 @@ import { merge } from './commands/merge.ts'
 import { modelNew } from './commands/model-new.ts'
 import { ops } from './commands/ops.ts'
 import { recipes } from './commands/recipes.ts'
+import { serveRun } from './commands/serve.ts'
 import { trainRun } from './commands/train.ts'
 
-export const commands: readonly Command[] = [trainRun, estimateRun, recipes, merge, modelNew, dataGenerate, benchSft, benchMatrix, evalRun, demo, ops, doctor, helpFor(() => commands)]
+export const commands: readonly Command[] = [trainRun, estimateRun, recipes, merge, modelNew, dataGenerate, serveRun, benchSft, benchMatrix, evalRun, demo, ops, doctor, helpFor(() => commands)]

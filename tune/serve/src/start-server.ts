@@ -1,5 +1,5 @@
 /** The server as a whole: the model, its adapters, and HTTP before them. */
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAdapterRegistry } from './adapter-registry.ts'
 import { handle, type App } from './http/routes.ts'
@@ -16,7 +16,12 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
   try {
     const app: App = { model, adapters: createAdapterRegistry(model), started: Math.floor(Date.now() / 1000), allowsUpdating: /^(?:true|1)$/i.test(env['VLLM_ALLOW_RUNTIME_LORA_UPDATING'] ?? ''), log }
     for (const [name, path] of Object.entries(options.loraModules ?? {})) await app.adapters.load(name, path)
-    const server = createServer((request, response) => void handle(app, request, response))
+    const open = new Set<ServerResponse>()
+    const server = createServer((request, response) => {
+      open.add(response)
+      response.once('close', () => open.delete(response))
+      void handle(app, request, response)
+    })
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
       server.listen(options.port ?? DEFAULTS.port, options.host ?? DEFAULTS.host, resolve)
@@ -26,9 +31,9 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
       url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
       async close() {
         const closed = new Promise<void>(resolve => server.close(() => resolve()))
-        // What is being answered is told so; then connections that only wait are closed.
+        // What is being answered ends with an error, and its connection with it.
+        for (const response of open) response.shouldKeepAlive = false
         await model.close()
-        server.closeIdleConnections()
         await closed
       },
     }

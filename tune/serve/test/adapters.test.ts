@@ -45,7 +45,7 @@ test('an adapter that cannot be served is refused, and its name stays free', asy
   expect((await unload('x')).status).toBe(200)
 })
 
-test('fifty clients while an adapter comes and goes a hundred times: every answer is its own adapter\'s, and only requests to the one that left fail', async () => {
+test('fifty clients while an adapter comes and goes a hundred times: every answer is of its own adapter, and only requests to the one that left fail', async () => {
   const expected = { base: tokens(await ask('base')), wide: tokens(await ask('wide')), narrow: tokens(await ask('narrow')) }
   const done = new AbortController()
   const served = { steady: 0, guest: 0, refused: 0 }

@@ -1,0 +1,37 @@
+/** `cairn-tune serve` as the spec's evaluation starts it. */
+import { afterAll, expect, test } from 'vitest'
+import { createDirectory, run, start } from './program.ts'
+
+const directory = createDirectory()
+afterAll(() => directory.remove())
+
+test('a model is served with the options of the specification until Ctrl-C', async () => {
+  const model = directory.path('model')
+  expect((await run(['model', 'new', model])).code).toBe(0)
+  const args = ['serve', model, '--max-model-len', '2048', '--max-lora-rank', '64', '--enable-lora', '--port', '0', '--threads', '1', '--kv-cache-memory', '64MiB', '--json']
+  const server = start(args, { VLLM_ALLOW_RUNTIME_LORA_UPDATING: 'True' })
+  let said = ''
+  await server.says(out => {
+    said = out
+    return out.includes('\n')
+  })
+  const { url } = JSON.parse(said) as { url: string }
+  const post = (path: string, body: object) => fetch(url + path, { method: 'POST', body: JSON.stringify(body) })
+  const reply = (await (await post('/v1/completions', { model, prompt: 'Ana', max_tokens: 4, temperature: 0 })).json()) as { choices: object[] }
+  expect(reply.choices).toHaveLength(1)
+  expect((await post('/v1/load_lora_adapter', { lora_name: 'a', lora_path: directory.path('nowhere') })).status).toBe(404)
+  server.child.kill('SIGINT')
+  const { code } = await server.ended
+  expect([0, 130]).toContain(code)
+})
+
+test.each([
+  [['serve'], 'expected MODEL'],
+  [['serve', 'x', '--lora-modules', 'a=b'], '--lora-modules needs --enable-lora'],
+  [['serve', 'x', '--enable-lora', '--lora-modules', 'a'], '--lora-modules takes NAME=DIR, got "a"'],
+  [['serve', 'x', '--quantization', 'q9'], '--quantization must be fp8, nvfp4, mxfp4, nf4, got "q9"'],
+])('%j is refused', async (args, message) => {
+  const { code, err } = await run(args)
+  expect(code).toBe(2)
+  expect(err).toContain(message)
+})
