@@ -46,25 +46,20 @@ inline float decode_e4m3_one(uint8_t code) { return decode_e4m3(vu{} + code)[0];
 template <bool high_first>
 inline void decode_nibbles(const uint8_t* bytes, const float* table, float block, float tensor, float* out) {
 #if defined(__AVX2__)
-  constexpr int per = VL < 16 ? VL : 16;
-  for (int at = 0; at < 16; at += per) {
-    vu words{}, shifts{};
-    for (int i = 0; i < per; i++) {
-      uint32_t four;
-      std::memcpy(&four, bytes + (at + i) / 8 * 4, 4);
-      words[i] = four;
-      shifts[i] = uint32_t((i % 8) ^ (high_first ? 1 : 0)) * 4;
-    }
-    const vi index = (vi)((words >> shifts) & 15);
+  // Nibbles of a byte lie side by side after an interleave; each becomes the index of a lane.
+  const __m128i pairs = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes)), mask = _mm_set1_epi8(15);
+  const __m128i low = _mm_and_si128(pairs, mask), high = _mm_and_si128(_mm_srli_epi16(pairs, 4), mask);
+  const __m128i codes = high_first ? _mm_unpacklo_epi8(high, low) : _mm_unpacklo_epi8(low, high);
 #if defined(__AVX512F__)
-    const vf value = __builtin_shuffle(load(table), index);
+  store(out, (vf)_mm512_permutexvar_ps(_mm512_cvtepu8_epi32(codes), _mm512_loadu_ps(table)) * block * tensor);
 #else
-    const __m256 low = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), (__m256i)index);
-    const __m256 high = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 8), (__m256i)index);
-    const vf value = (index > 7) ? (vf)high : (vf)low;
-#endif
-    store(out + at, value * block * tensor);
+  for (int at = 0; at < 16; at += 8) {
+    const __m256i index = _mm256_cvtepu8_epi32(at ? _mm_srli_si128(codes, 8) : codes);
+    const __m256 first = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), index), second = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 8), index);
+    // Bit 3 of the code, moved to the sign, says which half of the table.
+    store(out + at, (vf)_mm256_blendv_ps(first, second, _mm256_castsi256_ps(_mm256_slli_epi32(index, 28))) * block * tensor);
   }
+#endif
 #else
   for (int i = 0; i < 16; i++) {
     const int shift = ((i & 1) ^ (high_first ? 1 : 0)) * 4;
