@@ -53,7 +53,10 @@ function changeRow(sql: CommitSql, row: StoredSession, at: number, first: number
   }
 }
 
-export function applyCommit(sql: CommitSql, sessions: SessionCache, commit: CommitRequest): CommitAnswer {
+/** The answer before it is packed to cross between threads. */
+export type Applied = Omit<CommitAnswer, 'session'> & { session: StoredSession }
+
+export function applyCommit(sql: CommitSql, sessions: SessionCache, commit: CommitRequest): Applied {
   const { at } = commit
   const before = sessions.load(commit.session_id, at)
   if (before === null) throw new Refusing('no_session', `[commit] there is no session ${commit.session_id}`, null)

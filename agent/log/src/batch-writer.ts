@@ -9,8 +9,9 @@ import { prepareCommitSql } from './commit-sql.ts'
 import { claim, release, renew } from './leases.ts'
 import { preparePrune } from './prune.ts'
 import { createSessionCache } from './session-cache.ts'
+import { packSession } from './session-rows.ts'
 import { type Db, isStorageFailure } from './sqlite-adapter.ts'
-import type { Answer, Request } from './writer-messages.ts'
+import type { Answer, CommitAnswer, Request } from './writer-messages.ts'
 
 export type Transactional = Exclude<Request, { do: 'close' }>
 
@@ -38,7 +39,10 @@ export function createBatchWriter(db: Db): (requests: readonly Transactional[]) 
 
   function perform(request: Transactional): unknown {
     switch (request.do) {
-      case 'commit': return applyCommit(sql, sessions, request)
+      case 'commit': {
+        const applied = applyCommit(sql, sessions, request)
+        return { ...applied, session: packSession(applied.session) } satisfies CommitAnswer
+      }
       case 'create': return create(request)
       case 'markRead': return sql.markRead.get(request.at, request.item) ?? null
       case 'claim': return claim(sql, sessions, request)

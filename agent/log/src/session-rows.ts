@@ -13,6 +13,18 @@ export type StoredSession = {
   waiting: number | null
 }
 
+const CROSSING = [
+  'key', 'id', 'org_id', 'created_by', 'created_by_kind', 'agent', 'channel', 'status', 'title', 'model', 'parent_id', 'config', 'created_at', 'updated_at',
+  'last_id', 'message_count', 'tool_call_count', 'input_tokens', 'output_tokens', 'cost_usd', 'cursor', 'wake_id', 'wake_at', 'worker_id', 'epoch', 'lease_until',
+  'lease_at', 'delta_low', 'pruned', 'saga', 'waiting',
+] as const satisfies readonly (keyof StoredSession)[]
+declare const packed: unique symbol
+/** A row as it crosses between threads with every answer: its values alone, without `recent`, which only the writer reads. */
+export type PackedSession = readonly unknown[] & { readonly [packed]: true }
+export const packSession = (row: StoredSession): PackedSession => CROSSING.map(name => row[name]) as unknown as PackedSession
+export const unpackSession = (values: PackedSession): StoredSession =>
+  ({ ...Object.fromEntries(CROSSING.map((name, at) => [name, values[at]])), recent: '' }) as StoredSession
+
 /** Rank of the kinds that ask a human for something; the lowest pending one is what the session waits on. */
 const RANK = `CASE kind WHEN 'input_required' THEN 1 WHEN 'action_required' THEN 2 WHEN 'governance_gate' THEN 3 END`
 /** Takes the session's key and the time as `:key` and `:now`, or as the given expressions. */

@@ -14,10 +14,10 @@ import { readMigrations, refuseNewer, schemaVersion } from './migrate.ts'
 import { createReader } from './reader.ts'
 import { composeRecord } from './record-text.ts'
 import { createRedactor } from './redact.ts'
-import { type StoredSession, toSessionRow } from './session-rows.ts'
+import { type StoredSession, toSessionRow, unpackSession } from './session-rows.ts'
 import { type Db, openDb } from './sqlite-adapter.ts'
 import { createAccounts } from './sqlite-accounts.ts'
-import type { Committed, LogStore } from './store.ts'
+import type { Committed, LogStore, SessionRow } from './store.ts'
 import { startWriter, type WriterClient } from './writer-client.ts'
 import type { ClaimAnswer, CommitAnswer, CommitRequest, Request } from './writer-messages.ts'
 
@@ -84,7 +84,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
     }
     if (request.events.length > 0) readers.call(session_id)
     if (answer.work) workers.call(WORK)
-    for (const item of answer.items ?? []) inbox.call(answer.session.org_id, item)
+    for (const item of answer.items ?? []) inbox.call(unpackSession(answer.session).org_id, item)
   }
 
   function landed(request: Request, value: unknown): void {
@@ -111,9 +111,12 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
         const answer = (await ask(request)) as CommitAnswer
         const first = answer.last - request.events.length + 1
         const created_at = isoStamp(request.at)
+        let session: SessionRow | undefined
         return {
           events: commit.events.map(({ type }, at) => ({ id: first + at, type, created_at })),
-          last_id: answer.last, session: toSessionRow(answer.session),
+          last_id: answer.last,
+          // Most callers never look at it, and it is dearer than the rest of the answer.
+          get session() { return session ??= toSessionRow(unpackSession(answer.session)) },
         }
       },
       async markRead(item) {

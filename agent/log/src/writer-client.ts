@@ -4,9 +4,15 @@ import { AppError } from '@cairn/protocol'
 import { toInboxItem } from './inbox-rows.ts'
 import { toSessionRow } from './session-rows.ts'
 import { CommitRefused } from './store.ts'
-import { type Answer, type FromWriter, readAnswers, type Refused, type Request, type WriterStart } from './writer-messages.ts'
+import { type Answer, type FromWriter, joinRequests, readAnswers, type Refused, type Request, writeRequest, type WriterStart } from './writer-messages.ts'
 
-type Waiting = { request: Request; resolve: (value: unknown) => void; reject: (error: Error) => void }
+type Waiting = { request: Request; text: string; resolve: (value: unknown) => void; reject: (error: Error) => void }
+
+/**
+ * Messages that the writer may have and not have answered: one that it works on and one that waits for it. What is asked for meanwhile
+ * is gathered into the next, for each message costs both threads a wake-up and the writer would not come to it any sooner.
+ */
+const MAX_AHEAD = 2
 
 export type WriterClient = {
   /** Resolves when the transaction of the request is on disk. */
@@ -17,14 +23,20 @@ export type WriterClient = {
 /** `landed` sees every answered request before its promise settles, in commit order. */
 export async function startWriter(start: WriterStart, landed: (request: Request, value: unknown) => void): Promise<WriterClient> {
   const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: start })
-  const sent: Waiting[] = []
+  let sent: Waiting[] = []
+  /** How many requests each message had that is not answered in full. */
+  const ahead: number[] = []
+  let isPosting = false
   let gathered: Waiting[] = []
   let broken: Error | null = null
   let closing: Promise<void> | null = null
 
   function fail(error: Error): void {
     broken ??= error
-    for (const waiting of [...sent.splice(0), ...gathered.splice(0)]) waiting.reject(broken)
+    const waiting = [...sent, ...gathered]
+    sent = []
+    gathered = []
+    for (const { reject } of waiting) reject(broken)
   }
 
   function settle(waiting: Waiting, answer: Answer): void {
@@ -51,7 +63,9 @@ export async function startWriter(start: WriterStart, landed: (request: Request,
   worker.on('message', (message: FromWriter) => {
     if (message === 'ready') return
     const answers = readAnswers(message)
-    const settled = sent.splice(0, answers.length)
+    const settled = sent.slice(0, answers.length)
+    sent = sent.slice(answers.length)
+    countDown(answers.length)
     for (const [at, answer] of answers.entries()) {
       const waiting = settled[at]
       if (waiting === undefined) throw new Error('[log writer] more answers than requests')
@@ -59,10 +73,28 @@ export async function startWriter(start: WriterStart, landed: (request: Request,
     }
   })
 
+  function countDown(answered: number): void {
+    for (let left = answered; left > 0 && ahead[0] !== undefined;) {
+      const taken = Math.min(left, ahead[0])
+      left -= taken
+      if ((ahead[0] -= taken) === 0) ahead.shift()
+    }
+    if (gathered.length > 0) schedule()
+  }
+
+  /** One message for all that one turn of the event loop asks for. */
+  function schedule(): void {
+    if (isPosting || ahead.length >= MAX_AHEAD) return
+    isPosting = true
+    setImmediate(post)
+  }
+
   function post(): void {
+    isPosting = false
     if (broken !== null || gathered.length === 0) return
-    worker.postMessage(gathered.map(waiting => waiting.request), [])
-    for (const waiting of gathered) sent.push(waiting)
+    worker.postMessage(joinRequests(gathered.map(({ text }) => text)), [])
+    ahead.push(gathered.length)
+    sent = sent.concat(gathered)
     gathered = []
   }
 
@@ -74,9 +106,8 @@ export async function startWriter(start: WriterStart, landed: (request: Request,
 
   function enqueue(request: Request): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      // One message for all that one turn of the event loop asks for.
-      if (gathered.length === 0) setImmediate(post)
-      gathered.push({ request, resolve, reject })
+      gathered.push({ request, text: writeRequest(request), resolve, reject })
+      schedule()
     })
   }
 

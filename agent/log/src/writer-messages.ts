@@ -1,11 +1,11 @@
 /**
  * What crosses between the store (main thread) and its writer (worker thread). One message holds everything that was asked for since
- * the last, and answers come in the order of the requests, so nothing needs a number. Answers travel as JSON text: for rows of short
- * values that is a fraction of what the structured clone of objects costs. Requests are mostly text already and are cloned.
+ * the last, and answers come in the order of the requests, so nothing needs a number. Both travel as JSON text: for small objects that
+ * is a fraction of what their structured clone costs, on either side.
  */
 import type { ArtifactMeta, EventType, InboxKind, SessionStatus } from '@cairn/protocol'
 import type { Effect } from './projection.ts'
-import type { StoredSession } from './session-rows.ts'
+import type { PackedSession, StoredSession } from './session-rows.ts'
 import type { StoredItem } from './inbox-rows.ts'
 import type { Fence, NewSession, Refusal, RowChange } from './store.ts'
 
@@ -38,7 +38,7 @@ export type CommitAnswer = {
   /** Id of the last event written, which is the session's. */
   last: number
   reopened: boolean
-  session: StoredSession
+  session: PackedSession
   /** Inbox items that appeared or changed. */
   items?: string[]
   /** The session may have become claimable. */
@@ -59,5 +59,12 @@ declare const answers: unique symbol
 export type AnswersText = string & { readonly [answers]: true }
 export const writeAnswers = (batch: readonly Answer[]): AnswersText => JSON.stringify(batch) as AnswersText
 export const readAnswers = (text: AnswersText): Answer[] => JSON.parse(text) as Answer[]
+
+
+declare const requests: unique symbol
+export type RequestsText = string & { readonly [requests]: true }
+export const writeRequest = (request: Request): string => JSON.stringify(request)
+export const joinRequests = (texts: readonly string[]): RequestsText => `[${texts.join(',')}]` as RequestsText
+export const readRequests = (text: RequestsText): Request[] => JSON.parse(text) as Request[]
 
 export type WriterStart = { path: string; now: number }

@@ -4,7 +4,7 @@ import { createBatchWriter, type Transactional } from './batch-writer.ts'
 import { migrate, readMigrations } from './migrate.ts'
 import { openDb } from './sqlite-adapter.ts'
 import { configureWriter } from './writer-connection.ts'
-import { type FromWriter, type Request, writeAnswers, type WriterStart } from './writer-messages.ts'
+import { type FromWriter, readRequests, type RequestsText, writeAnswers, type WriterStart } from './writer-messages.ts'
 
 /** Past this many a sync costs little a request, and the store can deal with one batch's answers while the next one is written. */
 const MAX_BATCH = 256
@@ -30,9 +30,9 @@ function close(): void {
   port.close()
 }
 
-port.on('message', (first: Request[]) => {
-  const requests = [...first]
-  for (let more = receiveMessageOnPort(port); more !== undefined; more = receiveMessageOnPort(port)) requests.push(...(more.message as Request[]))
+port.on('message', (first: RequestsText) => {
+  const requests = readRequests(first)
+  for (let more = receiveMessageOnPort(port); more !== undefined; more = receiveMessageOnPort(port)) requests.push(...readRequests(more.message as RequestsText))
   const transactional = requests.filter((request): request is Transactional => request.do !== 'close')
   for (let from = 0; from < transactional.length; from += MAX_BATCH) {
     send(writeAnswers(runBatch(transactional.slice(from, from + MAX_BATCH))))

@@ -9,7 +9,7 @@ import { encodeCommit } from '@cairn/log/encode-commit'
 import { toInboxItem } from '@cairn/log/inbox-rows'
 import { migrate, readMigrations } from '@cairn/log/migrate'
 import { createReader, type Reader } from '@cairn/log/reader'
-import { type StoredSession, toSessionRow } from '@cairn/log/session-rows'
+import { type StoredSession, toSessionRow, unpackSession } from '@cairn/log/session-rows'
 import { type Db, openDb } from '@cairn/log/sqlite-adapter'
 import type { Answer, ClaimAnswer, CommitAnswer, Request } from '@cairn/log/writer-messages'
 import type { Process, World } from './world.ts'
@@ -122,7 +122,7 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
     return write(() => encodeCommit(redact, world.now(), sent), (value, at) => {
       const { last, session } = value as CommitAnswer
       const created_at = new Date(at).toISOString()
-      return { events: given.events.map(({ type }, index) => ({ id: last - given.events.length + 1 + index, type, created_at })), last_id: last, session: toSessionRow(session) }
+      return { events: given.events.map(({ type }, index) => ({ id: last - given.events.length + 1 + index, type, created_at })), last_id: last, session: toSessionRow(unpackSession(session)) }
     })
   }
   const never = (what: string) => (): never => { throw new Error(`[simulation] nobody needs ${what}`) }

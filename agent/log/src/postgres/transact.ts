@@ -3,17 +3,18 @@
  * here, write everything and COMMIT. A commit that is refused undoes itself alone.
  */
 import type { Client } from 'pg'
+import type { Applied } from '../apply-commit.ts'
 import { bringsWork, guard, isoStamp, nextEvent, Refusing, reopens, settle } from '../commit-rules.ts'
 import { composeRecord } from '../record-text.ts'
 import type { StoredSession } from '../session-rows.ts'
 import type { StoredEvent } from '../store.ts'
-import type { CommitAnswer, CommitRequest, EncodedEvent } from '../writer-messages.ts'
+import type { CommitRequest, EncodedEvent } from '../writer-messages.ts'
 import { bound, type Rows, type Statement, type Value } from './connections.ts'
 import { isLost } from './failures.ts'
 import { type ChangedItem, changeRow } from './row-changes.ts'
 import { LOCK_SESSIONS, type Moved, type NewEvents, noEvents, PENDING_OF_SESSIONS, toStored, WAITING, WRITE_BATCH, writeBatchValues } from './session-sql.ts'
 
-export type Done = Omit<CommitAnswer, 'items'> & { events: StoredEvent[]; items: ChangedItem[] }
+export type Done = Omit<Applied, 'items'> & { events: StoredEvent[]; items: ChangedItem[] }
 export type Outcome = { done: Done } | { refused: Refusing } | { failed: unknown }
 
 /** COMMIT was sent and no answer came: it happened or it did not. */

@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { startWriter } from './writer-client.ts'
+
+let dir: string
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'cairn-writer-'))
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+  rmSync(dir, { recursive: true, force: true })
+})
+
+test('the writer has at most two messages unanswered; what is asked for meanwhile goes in one', async () => {
+  /** Requests posted so far, at the end of each message. */
+  const ends: number[] = []
+  const unanswered: number[] = []
+  const landed: string[] = []
+  const post = Worker.prototype.postMessage
+  vi.spyOn(Worker.prototype, 'postMessage').mockImplementation(function (this: Worker, text: unknown) {
+    ends.push((ends.at(-1) ?? 0) + (JSON.parse(text as string) as unknown[]).length)
+    unanswered.push(ends.filter(end => end > landed.length).length)
+    post.call(this, text, [])
+  })
+  const writer = await startWriter({ path: join(dir, 'log.db'), now: 0 }, request => void ('item' in request && landed.push(request.item)))
+  const asked: Promise<unknown>[] = []
+  for (let turn = 0; turn < 200; turn++) {
+    asked.push(writer.ask({ do: 'markRead', at: 1, item: `item ${turn}` }))
+    // A turn of the event loop of its own, each of which could be a message.
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  await Promise.all(asked)
+  expect(landed, 'in the order they were asked for').toEqual(asked.map((_, turn) => `item ${turn}`))
+  expect(ends.at(-1)).toBe(200)
+  expect(Math.max(...unanswered)).toBeLessThanOrEqual(2)
+  await writer.close()
+})
+
+test('a request that is no JSON fails alone', async () => {
+  const writer = await startWriter({ path: join(dir, 'log.db'), now: 0 }, () => undefined)
+  const good = writer.ask({ do: 'markRead', at: 1, item: 'none' })
+  await expect(writer.ask({ do: 'account', at: 1, method: 'getUser', args: [1n] })).rejects.toThrow('BigInt')
+  expect(await good).toBeNull()
+  await writer.close()
+})
