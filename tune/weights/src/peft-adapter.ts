@@ -1,8 +1,10 @@
 /** Adapters in PEFT's layout: adapter_model.safetensors and adapter_config.json. */
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import { writeTextAtomically } from './atomic-file.ts'
+import { openFileBytes, type ByteSource } from './byte-source.ts'
 import { InputError, UnsupportedError } from './errors.ts'
 import { FLOAT_DTYPES, decodeFloats, encodeFloats, type FloatDtype } from './float-values.ts'
 import { writeSafetensors } from './safetensors-writer.ts'
@@ -69,13 +71,28 @@ const configSchema = z.looseObject({
   layer_replication: z.null().optional(),
 })
 
+/** An adapter is small: one read, where a read a matrix would wait its turn behind everything else the process does. */
+async function openWhole(path: string): Promise<ByteSource> {
+  const file = await openFileBytes(path)
+  try {
+    const bytes = await file.read(0, file.byteLength)
+    return { path, byteLength: bytes.byteLength, read: async (offset, length) => bytes.subarray(offset, offset + length), close: async () => undefined }
+  } finally {
+    await file.close()
+  }
+}
+
+/** Numbers that are decoded before others get a turn: about a millisecond's work. */
+const NUMBERS_AT_ONCE = 500_000
+
 /** Reads an adapter of ours or of PEFT; every A must have its B, of the rank that the configuration names. */
 export async function readAdapter(directory: string): Promise<Adapter> {
   const config = await readAdapterConfig(join(directory, CONFIG))
   const path = join(directory, WEIGHTS)
-  const file = await openSafetensors(path)
+  const file = await openSafetensors(path, openWhole)
   try {
     const tensors: AdapterTensor[] = []
+    let decoded = 0
     for (const [stored, entry] of file.tensors) {
       const match = /^base_model\.model\.(.+\.lora_([AB])\.weight)$/.exec(stored)
       if (!match?.[1]) throw new UnsupportedError(`${path}: ${JSON.stringify(stored)} is not a matrix of a LoRA adapter on linears`)
@@ -86,6 +103,10 @@ export async function readAdapter(directory: string): Promise<Adapter> {
       const other = stored.replace(/lora_[AB]\.weight$/, `lora_${match[2] === 'A' ? 'B' : 'A'}.weight`)
       if (!file.tensors.has(other)) throw new InputError(`${path}: ${JSON.stringify(stored)} has no ${JSON.stringify(other)}`)
       tensors.push({ name: match[1], shape: [rows, columns], values: decodeFloats(entry.dtype as FloatDtype, await file.read(stored)) })
+      decoded += rows * columns
+      if (decoded < NUMBERS_AT_ONCE) continue
+      decoded = 0
+      await setImmediate()
     }
     if (tensors.length === 0) throw new InputError(`${path}: has no tensors`)
     const modules = new Set(tensors.flatMap(({ name }) => name.split('.').at(-3) ?? []))

@@ -24,8 +24,8 @@ export type AdapterStacks = {
 export const stackName = (target: string, side: 'a' | 'b') => `${target}.lora_${side}`
 export const RANKS = 'lora.ranks'
 
-/** Numbers that are written before others get a turn: well under a millisecond's work. */
-const NUMBERS_AT_ONCE = 65_536
+/** Numbers that are written before others get a turn: about a millisecond's work. */
+const NUMBERS_AT_ONCE = 250_000
 
 type Codes = Uint16Array | Float32Array
 
