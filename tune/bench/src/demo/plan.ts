@@ -38,8 +38,8 @@ export type DemoPlan = { base: BasePlan; adapter: AdapterPlan; questions: number
 
 /** About 3.4 million parameters. */
 export const FULL: DemoPlan = {
-  base: { vocabulary: 1024, hidden: 256, ffn: 768, layers: 4, heads: 4, kvHeads: 2, headDim: 64, problems: 30_000, statements: 2500, sums: 20_000, steps: 4000, learningRate: 3e-3, seed: 1 },
-  adapter: { problems: 3000, epochs: 1, learningRate: 3e-3, maxSeqLength: 256 },
+  base: { vocabulary: 1024, hidden: 256, ffn: 768, layers: 4, heads: 4, kvHeads: 2, headDim: 64, problems: 20_000, statements: 2500, sums: 200_000, steps: 8000, learningRate: 3e-3, seed: 1 },
+  adapter: { problems: 3000, epochs: 2, learningRate: 3e-3, maxSeqLength: 256 },
   questions: 500,
 }
 

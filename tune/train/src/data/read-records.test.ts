@@ -86,3 +86,8 @@ test('CSV keeps what quotes protect and skips empty lines', () => {
   expect(() => parseCsv('x', '')).toThrow('x: empty; the first line must name the columns')
   expect(() => parseCsv('x', 'a\n"1"2')).toThrow('x:2: a quote is not closed, or text follows a closed one')
 })
+
+test('a file may have more rows than a call may have arguments', async () => {
+  const path = await write('many.jsonl', '{"text":"a"}\n'.repeat(200_000))
+  expect(await readRecords(path)).toHaveLength(200_000)
+})

@@ -33,8 +33,9 @@ export async function readRecords(path: string, split = 'train'): Promise<DataRe
     throw new InputError(`data set ${path}: no such file or directory`, { cause })
   })
   const files = found.isDirectory() ? await filesOfSplit(path, split) : [path]
-  const rows: DataRecord[] = []
-  for (const file of files) rows.push(...(await readFileRecords(file)))
+  const parts: DataRecord[][] = []
+  for (const file of files) parts.push(await readFileRecords(file))
+  const rows = parts.flat()
   if (rows.length === 0) throw new InputError(`data set ${path}: has no rows`)
   return rows
 }
