@@ -75,6 +75,7 @@ const commands = {
   'chaos:postgres': (...args) => run('agent/app/e2e/chaos-postgres.ts', ...args),
   'bench:agent': (...args) => runCli('bench', ...args),
   'bench:postgres': (...args) => run('agent/log/bench/postgres.ts', ...args),
+  'bench:peers': (...args) => run('agent/api/bench/peers.ts', ...args),
   'bench:tune': (...args) => run('tune/native/bench/matmul.ts', ...args),
   'bench:serve': (...args) => run('tune/serve/bench/serve.ts', ...args),
   typecheck,

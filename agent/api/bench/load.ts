@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { watchMarks } from '@cairn/log/bench/marks'
 
 export type Job =
   | { do: 'append'; port: number; token: string; sessions: string[]; clients: number; durationMs: number; content: string }
@@ -65,33 +66,6 @@ function openReader(port: number, token: string, session: string, after: number,
     })
     socket.on('error', reject)
   })
-}
-
-/**
- * Finds the mark of each event: its frame's `event` line, or the text "at=<epoch ms>;" that says when a message was sent.
- * Cheap, for a thousand readers share this process: only a mark that is cut in two is copied.
- */
-function watchMarks(mark: string, end: string, onMark: (between: string) => void): (data: Buffer) => void {
-  let rest: Buffer | null = null
-  return piece => {
-    const data = rest === null ? piece : Buffer.concat([rest, piece])
-    rest = null
-    let from = 0
-    for (;;) {
-      const start = data.indexOf(mark, from)
-      if (start < 0) break
-      const stop = data.indexOf(end, start + mark.length)
-      if (stop < 0) {
-        rest = data.subarray(start)
-        return
-      }
-      onMark(data.toString('latin1', start + mark.length, stop))
-      from = stop
-    }
-    for (let length = Math.min(mark.length - 1, data.length - from); length > 0 && rest === null; length--) {
-      if (data.toString('latin1', data.length - length) === mark.slice(0, length)) rest = data.subarray(data.length - length)
-    }
-  }
 }
 
 async function read({ port, token, session, readers, after, events, announce, latency }: Extract<Job, { do: 'read' }>): Promise<void> {

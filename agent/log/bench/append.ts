@@ -7,8 +7,9 @@ import { type LogStore, openSqliteStore, tail } from '@cairn/log'
 import { closedLoop, printRows, type Row } from './measure.ts'
 
 const write = writer('turn')
+export const draftOf = (reasoning: string): EventDraft => write('llm.thinking', { reasoning, turn_id: 'turn_0', iteration_index: 0 })
 /** About 600 bytes as a record, the size an event of a session has on average. */
-export const draft: EventDraft = write('llm.thinking', { reasoning: 'The build failed because the lock file is out of date. '.repeat(8), turn_id: 'turn_0', iteration_index: 0 })
+export const draft: EventDraft = draftOf('The build failed because the lock file is out of date. '.repeat(8))
 
 /** How fast the disk itself takes 600 bytes and says so: the ceiling of one commit at a time. */
 export async function probeDisk(dir: string): Promise<Row> {
