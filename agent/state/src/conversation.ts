@@ -6,6 +6,7 @@
  * lost: what a compaction replaced is still in the log, only the fold starts from the summary.
  */
 import type { AssistantMessage, EventId, SessionEvent } from '@cairn/protocol'
+import { append, type Owned } from './owned.ts'
 import { isServerCommand } from './slash-command.ts'
 
 export type AssistantMessageData = AssistantMessage
@@ -41,47 +42,50 @@ export type Conversation = {
 
 export const emptyConversation: Conversation = { entries: [], open: [], answering: false, deferred: [] }
 
-export function foldConversation(conversation: Conversation, event: SessionEvent): Conversation {
+export const foldConversation = (conversation: Conversation, event: SessionEvent): Conversation => foldConversationInto(null, conversation, event)
+
+/** As foldConversation, for a fold of many events that keeps only its end. */
+export function foldConversationInto(owned: Owned, conversation: Conversation, event: SessionEvent): Conversation {
   switch (event.type) {
     case 'user.message': {
       const { content, images, attachments, synthetic } = event.data
       // A command is for the server: neither it nor its reply is part of what the model reads.
       if (synthetic === undefined && isServerCommand(content)) return conversation
       const noted = attachments?.length ? `${content}\n\n[Attached files: ${attachments.map(a => a.path).join(', ')}]` : content
-      return say(conversation, event.id, { role: 'user', content: noted, ...(images?.length ? { images } : {}) })
+      return say(owned, conversation, event.id, { role: 'user', content: noted, ...(images?.length ? { images } : {}) })
     }
     case 'skill.invoked':
       return event.data.expanded === undefined ? conversation : replaceText(conversation, event.data.user_message_id, event.data.expanded)
     case 'llm.request':
-      return { ...admit(conversation), answering: true }
+      return { ...admit(owned, conversation), answering: true }
     case 'llm.response': {
       // The reply of a slash command is for the user; the model never said it.
       if (event.data.finish_reason === 'command') return conversation
       const message = event.data.message
       // An answer that is empty in every way is no message: the servers refuse one.
-      if (message.content === '' && !message.tool_calls?.length) return admit({ ...conversation, answering: false })
+      if (message.content === '' && !message.tool_calls?.length) return admit(owned, { ...conversation, answering: false })
       const open = (message.tool_calls ?? []).map((call): OpenCall => ({ tool_call_id: call.id, name: call.function.name, arguments: call.function.arguments, state: 'asked', call_event_id: null }))
-      return admit({ ...conversation, answering: false, entries: [...conversation.entries, { event_id: event.id, message }], open: [...conversation.open, ...open] })
+      return admit(owned, { ...conversation, answering: false, entries: append(conversation.entries, [{ event_id: event.id, message }], owned), open: [...conversation.open, ...open] })
     }
     case 'tool.call':
       return mark(conversation, event.data.tool_call_id, { state: 'called', call_event_id: event.id })
     case 'inbox.input_required':
       return mark(conversation, event.data.tool_call_id, { state: 'waiting' })
     case 'tool.result':
-      return close(conversation, event.id, event.data.tool_call_id, event.data.content)
+      return close(owned, conversation, event.id, event.data.tool_call_id, event.data.content)
     case 'ask_user_question.response':
-      return close(conversation, event.id, event.data.tool_call_id, JSON.stringify({ responses: event.data.responses }))
-    case 'worker.complete': return note(conversation, event.id, `Worker ${event.data.worker_id} finished${of(event.data.task_id)}`, event.data.result)
-    case 'worker.failed': return note(conversation, event.id, `Worker ${event.data.worker_id} failed${of(event.data.task_id)}`, event.data.error)
-    case 'task.blocked': return note(conversation, event.id, `Task ${event.data.task_id} is blocked`, event.data.reason)
-    case 'task.failed': return note(conversation, event.id, `Task ${event.data.task_id} failed after ${event.data.attempt_count} attempts`, event.data.error ?? '')
+      return close(owned, conversation, event.id, event.data.tool_call_id, JSON.stringify({ responses: event.data.responses }))
+    case 'worker.complete': return note(owned, conversation, event.id, `Worker ${event.data.worker_id} finished${of(event.data.task_id)}`, event.data.result)
+    case 'worker.failed': return note(owned, conversation, event.id, `Worker ${event.data.worker_id} failed${of(event.data.task_id)}`, event.data.error)
+    case 'task.blocked': return note(owned, conversation, event.id, `Task ${event.data.task_id} is blocked`, event.data.reason)
+    case 'task.failed': return note(owned, conversation, event.id, `Task ${event.data.task_id} failed after ${event.data.attempt_count} attempts`, event.data.error ?? '')
     // An advisor with nothing to add says nothing.
-    case 'advisor.result': return event.data.content === '' ? conversation : note(conversation, event.id, 'Advice on this task', event.data.content)
-    case 'board.update': return note(conversation, event.id, 'Shared board', event.data.content)
-    case 'research.harvested': return event.data.digest === undefined ? conversation : note(conversation, event.id, 'Findings of the branches', event.data.digest)
-    case 'code.run_result': return note(conversation, event.id, `Coding run ${event.data.run_id} ended`, event.data.final_message ?? event.data.error ?? '')
+    case 'advisor.result': return event.data.content === '' ? conversation : note(owned, conversation, event.id, 'Advice on this task', event.data.content)
+    case 'board.update': return note(owned, conversation, event.id, 'Shared board', event.data.content)
+    case 'research.harvested': return event.data.digest === undefined ? conversation : note(owned, conversation, event.id, 'Findings of the branches', event.data.digest)
+    case 'code.run_result': return note(owned, conversation, event.id, `Coding run ${event.data.run_id} ended`, event.data.final_message ?? event.data.error ?? '')
     case 'saga.compensate': return event.data.told === undefined ? conversation : sayBefore(conversation, event.id, `[Rolled back]\n${event.data.told}`)
-    case 'loop.result': return note(conversation, event.id, `Scheduled run ${event.data.run_session_id} ended (${event.data.outcome})`, event.data.content)
+    case 'loop.result': return note(owned, conversation, event.id, `Scheduled run ${event.data.run_session_id} ended (${event.data.outcome})`, event.data.content)
     case 'context.compact': return compact(conversation, event.data.through_event_id, event.data.compacted_messages as ConversationMessage[])
     default: return conversation
   }
@@ -100,15 +104,15 @@ function compact(conversation: Conversation, through: EventId, summary: readonly
 
 const of = (taskId: string | undefined): string => (taskId === undefined ? '' : ` task ${taskId}`)
 
-function note(conversation: Conversation, eventId: EventId, title: string, body: string): Conversation {
-  return say(conversation, eventId, { role: 'user', content: body === '' ? `[${title}]` : `[${title}]\n${body}` })
+function note(owned: Owned, conversation: Conversation, eventId: EventId, title: string, body: string): Conversation {
+  return say(owned, conversation, eventId, { role: 'user', content: body === '' ? `[${title}]` : `[${title}]\n${body}` })
 }
 
-function say(conversation: Conversation, event_id: EventId, message: ConversationMessage): Conversation {
+function say(owned: Owned, conversation: Conversation, event_id: EventId, message: ConversationMessage): Conversation {
   const entry = { event_id, message }
   return conversation.open.length > 0 || conversation.answering
-    ? { ...conversation, deferred: [...conversation.deferred, entry] }
-    : { ...conversation, entries: [...conversation.entries, entry] }
+    ? { ...conversation, deferred: append(conversation.deferred, [entry], owned) }
+    : { ...conversation, entries: append(conversation.entries, [entry], owned) }
 }
 
 /** Behind the work it is about, and before what was said since: the last word stays with whoever spoke. */
@@ -120,8 +124,8 @@ function sayBefore(conversation: Conversation, event_id: EventId, content: strin
 }
 
 /** Lets in what had to wait, unless calls are open still. */
-const admit = (conversation: Conversation): Conversation =>
-  conversation.open.length > 0 || conversation.deferred.length === 0 ? conversation : { ...conversation, entries: [...conversation.entries, ...conversation.deferred], deferred: [] }
+const admit = (owned: Owned, conversation: Conversation): Conversation =>
+  conversation.open.length > 0 || conversation.deferred.length === 0 ? conversation : { ...conversation, entries: append(conversation.entries, conversation.deferred, owned), deferred: [] }
 
 function replaceText(conversation: Conversation, eventId: EventId, content: string): Conversation {
   const swap = (entry: ConversationEntry): ConversationEntry =>
@@ -134,9 +138,9 @@ function mark(conversation: Conversation, callId: string, change: Partial<OpenCa
 }
 
 /** The first result counts; one for a call that is not open changes nothing. */
-function close(conversation: Conversation, eventId: EventId, callId: string, content: string): Conversation {
+function close(owned: Owned, conversation: Conversation, eventId: EventId, callId: string, content: string): Conversation {
   if (!conversation.open.some(call => call.tool_call_id === callId)) return conversation
   const open = conversation.open.filter(call => call.tool_call_id !== callId)
-  const entries = [...conversation.entries, { event_id: eventId, message: { role: 'tool', tool_call_id: callId, content } as const }]
-  return admit({ ...conversation, entries, open })
+  const entries = append(conversation.entries, [{ event_id: eventId, message: { role: 'tool', tool_call_id: callId, content } }], owned)
+  return admit(owned, { ...conversation, entries, open })
 }

@@ -3,7 +3,8 @@
  * session out of a data set. Pure and in log order, so the same log always gives the same trajectory.
  */
 import type { EventId, SessionEvent } from '@cairn/protocol'
-import { type Conversation, type ConversationMessage, emptyConversation, foldConversation } from './conversation.ts'
+import { type Conversation, type ConversationMessage, emptyConversation, foldConversationInto } from './conversation.ts'
+import type { Owned } from './owned.ts'
 
 export type Rating = { target_event_id: EventId; rating: 'up' | 'down'; source: 'user' | 'judge'; principal: string; reason: string | null; rationale: string | null; score: number | null; criteria: Record<string, number> | null }
 export type ResponseStep = {
@@ -34,6 +35,7 @@ export function foldTrajectory(sessionId: string, events: Iterable<SessionEvent>
   const ratings = new Map<string, Rating>()
   const marks: Record<string, number> = {}
   let conversation: Conversation = emptyConversation
+  const owned: Owned = new WeakSet()
   let reasoning: { turn_id: string; iteration: number; text: string } | null = null
   let last_id = 0
   for (const event of events) {
@@ -67,7 +69,7 @@ export function foldTrajectory(sessionId: string, events: Iterable<SessionEvent>
       }
       default:
     }
-    conversation = foldConversation(conversation, event)
+    conversation = foldConversationInto(owned, conversation, event)
   }
   const sorted = [...ratings.values()].toSorted((a, b) => a.target_event_id - b.target_event_id || (a.principal < b.principal ? -1 : a.principal > b.principal ? 1 : 0))
   return { session_id: sessionId, steps, ratings: sorted, marks, last_id }

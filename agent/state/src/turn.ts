@@ -6,6 +6,7 @@
  * session.stopped, or the continuation of a goal. A pause interrupts it: after the resume it goes on under the same turn_id.
  */
 import type { EventId, SessionEvent } from '@cairn/protocol'
+import { append, changeLast, type Owned } from './owned.ts'
 
 export type TurnUsage = { input_tokens: number; output_tokens: number; cost_usd: number }
 export type TurnState = {
@@ -41,7 +42,10 @@ const idle = {
 } as const
 export const emptyTurn: TurnState = { ...idle, recoveries: 0, crashes: [] }
 
-export function foldTurn(turn: TurnState, event: SessionEvent): TurnState {
+export const foldTurn = (turn: TurnState, event: SessionEvent): TurnState => foldTurnInto(null, turn, event)
+
+/** As foldTurn, for a fold of many events that keeps only its end. */
+export function foldTurnInto(owned: Owned, turn: TurnState, event: SessionEvent): TurnState {
   switch (event.type) {
     case 'user.message':
       return { ...turn, first_message_id: turn.first_message_id || event.id, last_message_id: event.id, started_at: turn.started_at ?? event.created_at, ...moved }
@@ -57,13 +61,13 @@ export function foldTurn(turn: TurnState, event: SessionEvent): TurnState {
     }
     case 'tool.call':
       return {
-        ...turn, calls: [...turn.calls, { tool_call_id: event.data.tool_call_id, name: event.data.name, arguments: JSON.stringify(event.data.arguments), content: '' }],
+        ...turn, calls: append(turn.calls, [{ tool_call_id: event.data.tool_call_id, name: event.data.name, arguments: JSON.stringify(event.data.arguments), content: '' }], owned),
         files: fileOf(event.data.name, event.data.arguments, turn.files),
       }
     case 'tool.result':
-      return { ...turn, calls: turn.calls.map(call => (call.tool_call_id === event.data.tool_call_id ? { ...call, content: event.data.content } : call)), ...moved }
+      return { ...turn, calls: changeLast(turn.calls, call => call.tool_call_id === event.data.tool_call_id, call => ({ ...call, content: event.data.content }), owned), ...moved }
     case 'artifact.created':
-      return { ...turn, artifacts: [...turn.artifacts, { artifact_id: event.data.artifact_id, name: event.data.name }] }
+      return { ...turn, artifacts: append(turn.artifacts, [{ artifact_id: event.data.artifact_id, name: event.data.name }], owned) }
     case 'advisor.result': case 'expert.result': case 'expert.failure': case 'span.outcome_evaluation_end': return { ...turn, usage: add(turn.usage, event.data) }
     case 'context.compact': return { ...turn, usage: add(turn.usage, event.data), compactions: turn.compactions + 1 }
     case 'session.model_escalated': return { ...turn, escalated_model: event.data.model, empty_answers: 0 }

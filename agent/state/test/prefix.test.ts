@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest'
 import fc from 'fast-check'
 import { EVALUATION_RESULTS, type EventType, type SessionEvent } from '@cairn/protocol'
-import { emptyConversation, emptySessionView, emptyTurn, foldAdvice, foldConversation, foldGoal, foldSaga, foldProgress, foldReview, noAdvice, noProgress, noReview, foldSessionView, foldTurn, type GoalState } from '@cairn/state'
+import { emptyConversation, emptySessionView, emptyTurn, foldAdvice, foldConversation, foldConversationInto, foldGoal, foldSaga, foldProgress, foldReview, noAdvice, noProgress, noReview, foldSessionView, foldTurn, foldTurnInto, type GoalState } from '@cairn/state'
 
 const id = fc.constantFrom('c1', 'c2', 'c3')
 const count = fc.nat({ max: 50 })
@@ -73,6 +73,9 @@ test('the conversation, the turn, the goal and the saga fold any prefix, and res
     const turnEnd = events.reduce(foldTurn, emptyTurn)
     expect(events.slice(at).reduce(foldConversation, events.slice(0, at).reduce(foldConversation, emptyConversation))).toEqual(conversation)
     expect(events.slice(at).reduce(foldTurn, events.slice(0, at).reduce(foldTurn, emptyTurn))).toEqual(turnEnd)
+    const owned = new WeakSet<readonly unknown[]>()
+    expect(events.reduce((state, event) => foldConversationInto(owned, state, event), emptyConversation)).toEqual(conversation)
+    expect(events.reduce((state, event) => foldTurnInto(owned, state, event), emptyTurn)).toEqual(turnEnd)
     const goal = (list: readonly SessionEvent[], from: GoalState = null): GoalState => list.reduce(foldGoal, from)
     expect(goal(events.slice(at), goal(events.slice(0, at)))).toEqual(goal(events))
     expect(events.slice(at).reduce(foldAdvice, events.slice(0, at).reduce(foldAdvice, noAdvice))).toEqual(events.reduce(foldAdvice, noAdvice))

@@ -15,7 +15,7 @@ function estimate(lines: readonly Line[], overhead = 50): number {
   for (const [index, [type, data]] of lines.entries()) {
     const event = { id: index + 1, session_id: 's', type, created_at: '2026-01-01T00:00:00Z', data } as unknown as SessionEvent
     const after = foldConversation(conversation, event)
-    measured = foldMeasured(measured, event, conversation, after)
+    measured = foldMeasured(measured, event, conversation.entries.length, after)
     conversation = after
   }
   return estimateTokens(conversation.entries, measured, overhead)

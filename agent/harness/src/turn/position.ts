@@ -2,7 +2,7 @@
  * Everything a worker must know to go on with a session, as one fold of its log. `next-step.ts` decides from it, so a
  * worker that takes over after a crash stands exactly where the dead one stood.
  */
-import { type Advice, type Conversation, emptyConversation, emptyTurn, foldAdvice, foldConversation, foldGoal, foldProgress, foldReview, foldSaga, foldTurn, type GoalState, isServerCommand, noAdvice, noProgress, noReview, type Progress, type Review, type SagaState, type TurnState } from '@cairn/state'
+import { type Advice, type Conversation, emptyConversation, emptyTurn, foldAdvice, foldConversationInto, foldGoal, foldProgress, foldReview, foldSaga, foldTurnInto, type GoalState, isServerCommand, noAdvice, noProgress, noReview, type Owned, type Progress, type Review, type SagaState, type TurnState } from '@cairn/state'
 import type { EventData, EventId, EventOf, SessionEvent } from '@cairn/protocol'
 import { type CompactReason, foldCompacted } from '../compaction/due.ts'
 import { foldMeasured, type Measured } from '../compaction/size.ts'
@@ -72,12 +72,23 @@ export const startPosition: Position = {
   goal: null, advice: noAdvice, progress: noProgress, review: noReview, action_id: null, saga: null, rolled_back_id: null, slashed: [], graded: null, measured: null, compacted: null,
 }
 
-export function foldPosition(before: Position, event: SessionEvent): Position {
-  const conversation = foldConversation(before.conversation, event)
+export const foldPosition = (before: Position, event: SessionEvent): Position => foldInto(null, before, event)
+
+/** The position after many events, at a cost that grows with them and not with what lies before. */
+export function foldPositions(before: Position, events: Iterable<SessionEvent>): Position {
+  const owned: Owned = new WeakSet()
+  let position = before
+  for (const event of events) position = foldInto(owned, position, event)
+  return position
+}
+
+function foldInto(owned: Owned, before: Position, event: SessionEvent): Position {
+  const had = before.conversation.entries.length
+  const conversation = foldConversationInto(owned, before.conversation, event)
   const position: Position = {
-    ...before, last_id: event.id, conversation, turn: foldTurn(before.turn, event), goal: foldGoal(before.goal, event),
+    ...before, last_id: event.id, conversation, turn: foldTurnInto(owned, before.turn, event), goal: foldGoal(before.goal, event),
     advice: foldAdvice(before.advice, event), progress: foldProgress(before.progress, event), review: foldReview(before.review, event), saga: foldSaga(before.saga, event),
-    measured: foldMeasured(before.measured, event, before.conversation, conversation), compacted: foldCompacted(before.compacted, event),
+    measured: foldMeasured(before.measured, event, had, conversation), compacted: foldCompacted(before.compacted, event),
   }
   switch (event.type) {
     case 'user.message': return heard({ ...position, action_id: null }, event)

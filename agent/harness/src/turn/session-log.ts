@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { CommitRefused, type Claim, type Commit, type Committed, type LogStore, type SessionRow } from '@cairn/log'
 import { decodeEvent, EVENT_TYPES, type EventDraft } from '@cairn/protocol'
 import { type Lease, LeaseLost } from '../lease.ts'
-import { foldPosition, type Position, startPosition } from './position.ts'
+import { foldPositions, type Position, startPosition } from './position.ts'
 
 export type Append = Pick<Commit, 'rows' | 'cursor' | 'release_lease' | 'expect_no_work_after' | 'set'>
 export type SessionLog = {
@@ -34,7 +34,7 @@ export async function openSessionLog(store: LogStore, claim: Claim, lease: Lease
     for (;;) {
       const events = await store.read(session.id, position.last_id, PAGE, FOLDED)
       // Calls that run side by side catch up side by side: each event is folded by whoever read it first.
-      for (const { id, json } of events) if (id > position.last_id) position = foldPosition(position, decodeEvent(json))
+      position = foldPositions(position, events.filter(({ id }) => id > position.last_id).map(({ json }) => decodeEvent(json)))
       if (events.length < PAGE) return
       // A long log is folded in portions: leases are renewed and readers served in between.
       await setImmediate()
