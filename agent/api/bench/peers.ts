@@ -33,6 +33,8 @@ const medians = (all: readonly Measured[]): Measured | null => (all.length === 0
   missing: Math.max(...all.map(one => one.missing)), load_us: median(all, one => one.load_us),
 })
 
+const keep = (all: Measured[], measured: Measured | null): void => { if (measured !== null) all.push(measured) }
+
 type Entrant = { peer: Peer; running: Running | null; one: Measured[]; many: Measured[]; deliver: Measured[] }
 
 const dir = mkdtempSync(join(values.dir, 'cairn-peers-'))
@@ -54,10 +56,10 @@ try {
       process.stderr.write(`round ${round + 1} of ${rounds}: ${peer.name} ...\n`)
       if (peer.appends) {
         const warmMs = round === 0 || spec.kind === 'embedded' ? 1000 : 200
-        one.push(await measure({ do: 'append', spec, warmMs, clients: 1, ms: seconds * 1000 }))
-        many.push(await measure({ do: 'append', spec, warmMs, clients: CLIENTS, ms: seconds * 1000 }))
+        keep(one, await measure({ do: 'append', spec, warmMs, clients: 1, ms: seconds * 1000 }))
+        keep(many, await measure({ do: 'append', spec, warmMs, clients: CLIENTS, ms: seconds * 1000 }))
       }
-      if (peer.delivers) deliver.push(await measure({ do: 'deliver', spec, warmMs: 0, readers, perSecond: PER_SECOND, events: seconds * PER_SECOND }))
+      if (peer.delivers) keep(deliver, await measure({ do: 'deliver', spec, warmMs: 0, readers, perSecond: PER_SECOND, events: seconds * PER_SECOND }))
     }
   }
   const lines = entrants.map(({ peer, running, one, many, deliver }): Line => ({ peer, version: running?.version ?? null, one: medians(one), many: medians(many), deliver: medians(deliver) }))

@@ -70,8 +70,17 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   clearTimeout(timer)
 }
 
-export async function measure(job: Job): Promise<Measured> {
-  const { ready, stop } = await startScript<Measured>(new URL('load.ts', import.meta.url), job)
-  await stop()
-  return ready
+/** Longer than this no measurement takes that tells anything. */
+const TOO_LONG_MS = 90_000
+
+/** Null when it took too long: the report then has no figure. */
+export async function measure(job: Job): Promise<Measured | null> {
+  const child = fork(fileURLToPath(new URL('load.ts', import.meta.url)), [JSON.stringify(job)])
+  const timer = setTimeout(() => child.kill('SIGKILL'), TOO_LONG_MS)
+  let measured: Measured | null = null
+  child.once('message', message => { measured = message as Measured })
+  const [code] = await once(child, 'exit') as [number | null]
+  clearTimeout(timer)
+  if (code !== 0 && code !== null) throw new Error(`[bench] the load generator failed on ${job.spec.kind}; it has said why`)
+  return measured
 }

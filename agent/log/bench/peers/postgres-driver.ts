@@ -22,8 +22,12 @@ export function postgresDriver(spec: PostgresSpec): Driver {
   return {
     async openWriter(stream) {
       const client = await connectPostgres(spec)
+      let last: Promise<unknown> = Promise.resolve()
       return {
-        write: async text => void (await client.query({ name: 'insert', text: INSERT, values: [stream, text] })),
+        async write(text) {
+          last = last.then(() => client.query({ name: 'insert', text: INSERT, values: [stream, text] }))
+          await last
+        },
         close: () => void client.end(),
       }
     },
