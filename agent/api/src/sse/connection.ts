@@ -18,8 +18,10 @@ export type Connection = {
   destroy(): void
   /** performance.now() of the last write, for the heartbeat. */
   lastWriteAt: number
-  /** performance.now() when the peer last took bytes or had taken all. */
+  /** performance.now() when the peer was last seen to have taken bytes, or had taken all. */
   lastProgressAt: number
+  /** Sees whether the peer took something since the last look. A callback a write would say it at once, at a tenth of what the write costs. */
+  look(at: number): void
   onRoom: () => void
   onClose: () => void
 }
@@ -46,9 +48,8 @@ function overSocket(socket: Socket, isChunked: boolean): Connection {
   socket.setTimeout(0)
   socket.setNoDelay(true)
   let isOver = false
-  const progressed = (): void => {
-    connection.lastProgressAt = performance.now()
-  }
+  let given = 0
+  let taken = 0
   const connection: Connection = {
     lastWriteAt: performance.now(), lastProgressAt: performance.now(), onRoom: () => {}, onClose: () => {},
     write({ bytes, bodyStart, bodyEnd }) {
@@ -56,8 +57,15 @@ function overSocket(socket: Socket, isChunked: boolean): Connection {
       const at = performance.now()
       if (socket.writableLength === 0) connection.lastProgressAt = at
       connection.lastWriteAt = at
-      socket.write(isChunked ? bytes : bytes.subarray(bodyStart, bodyEnd), progressed)
+      const part = isChunked ? bytes : bytes.subarray(bodyStart, bodyEnd)
+      given += part.length
+      socket.write(part)
       return socket.writableLength <= LOW_WATER
+    },
+    look(at) {
+      const now = given - socket.writableLength
+      if (now > taken) connection.lastProgressAt = at
+      taken = now
     },
     hasRoom: () => !isOver && socket.writableLength <= LOW_WATER,
     unsent: () => socket.writableLength,

@@ -10,7 +10,7 @@ const quiet = { info: () => {}, warn: () => {}, error: () => {} }
 function fakeConnection(): Connection & { ids: number[]; setRoom(has: boolean): void } {
   let hasRoom = true
   const connection = {
-    ids: [] as number[], lastWriteAt: 0, lastProgressAt: 0, onRoom: () => {}, onClose: () => {},
+    ids: [] as number[], lastWriteAt: 0, lastProgressAt: 0, look: () => {}, onRoom: () => {}, onClose: () => {},
     write({ bytes, bodyStart, bodyEnd }: { bytes: Buffer; bodyStart: number; bodyEnd: number }) {
       // An empty chunk would be the end of the body.
       expect(bodyEnd).toBeGreaterThan(bodyStart)

@@ -51,14 +51,16 @@ export function createSessionHub(sessionId: string, { store, log, onDelivered, o
   /** Writes to each live reader what it lacks: all of it for nearly everyone, a part for those who have read ahead. */
   function fanOut(news: Run): void {
     let part = news
+    let delivered = 0
     for (const reader of live) {
       if (reader.cursor >= news.to) continue
       if (reader.cursor <= news.from) part = news
       else if (part.from !== reader.cursor) part = run(reader.cursor, news.events.filter(({ id }) => id > reader.cursor))
       reader.cursor = part.to
-      onDelivered(part.events.length)
+      delivered += part.events.length
       if (!reader.connection.write(part)) fallBehind(reader)
     }
+    onDelivered(delivered)
   }
 
   function fallBehind(reader: Reader): void {

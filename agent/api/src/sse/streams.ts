@@ -54,6 +54,7 @@ export function createStreams({ store, log, tuning, isStanding, onDelivered }: S
   function tick(): void {
     const at = performance.now()
     for (const { connection, lacks } of all) {
+      connection.look(at)
       if (at - connection.lastWriteAt >= tuning.heartbeatMs && connection.unsent() === 0) connection.write(KEEP_ALIVE)
       const quietMs = at - connection.lastProgressAt
       if ((quietMs >= tuning.stallMs && lacks() > MAX_UNSENT) || (quietMs >= DEAD_MS && connection.unsent() > 0)) connection.destroy()
