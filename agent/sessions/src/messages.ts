@@ -8,6 +8,8 @@ import { principalStamp } from './principal-stamp.ts'
 import { commitFor, refusedAs } from './refusals.ts'
 
 const write = writer('messages')
+/** Goes along with every message and is written for few: made once. */
+const REOPENED = resumed('message')
 /** A paused session takes messages and runs them when resumed. */
 export const TAKES_INPUT = ['active', 'paused', 'completed', 'failed'] as const
 
@@ -26,7 +28,7 @@ export async function addMessage(deps: Deps, { session_id, principal, ...message
     const stopped = await stopBy(deps, session_id, said)
     if (stopped) return stopped
   }
-  return commitFor(deps.store, 'add a message to', { session_id, events: [said], expect_status: TAKES_INPUT, reopen: resumed('message') })
+  return commitFor(deps.store, 'add a message to', { session_id, events: [said], expect_status: TAKES_INPUT, reopen: REOPENED })
 }
 
 /** The id of the message that came with this key, if one ever landed. */
