@@ -10,19 +10,19 @@ const startService = (start: Start) => startScript<HttpSpec>(new URL('service.ts
 export const ours: Peer = {
   name: 'Cairn over HTTP', acknowledged: 'on disk (SQLite, synchronous FULL)', install: '', appends: true, delivers: true,
   async start(dir) {
-    const { ready: spec, stop } = await startService({ dir, place: null })
-    return { version: process.version, spec, stop }
+    const { ready: spec, pid, stop } = await startService({ dir, place: null })
+    return { version: process.version, spec, pids: [pid], stop }
   },
 }
 
 export const oursOnPostgres: Peer = {
   name: 'Cairn over HTTP, on Postgres', acknowledged: 'on disk (fsync on)', install: 'npm install --include=optional, or apt-get install postgresql', appends: true, delivers: true,
   async start(dir) {
-    const { place, remove } = await makePrivatePostgres()
+    const { place, server, remove } = await makePrivatePostgres()
     const [row] = await querySql(place, 'SHOW server_version')
-    const { ready: spec, stop } = await startService({ dir, place })
+    const { ready: spec, pid, stop } = await startService({ dir, place })
     return {
-      version: `Postgres ${String(row?.['server_version'])}`, spec,
+      version: `Postgres ${String(row?.['server_version'])}`, spec, pids: [pid, server.pid()],
       async stop() {
         await stop()
         await remove()
@@ -33,5 +33,5 @@ export const oursOnPostgres: Peer = {
 
 export const oursInProcess: Peer = {
   name: 'Cairn, the log in process', acknowledged: 'on disk (SQLite, synchronous FULL)', install: '', appends: true, delivers: true,
-  start: async dir => ({ version: process.version, spec: { kind: 'embedded', dir }, stop: async () => undefined }),
+  start: async dir => ({ version: process.version, spec: { kind: 'embedded', dir }, pids: [], stop: async () => undefined }),
 }

@@ -3,12 +3,15 @@ import { cpus, release, totalmem } from 'node:os'
 import type { Measured } from '@cairn/log/bench/peers/load'
 import type { Peer } from '@cairn/log/bench/peers/peer'
 
-export type Line = { peer: Peer; version: string | null; /** Null where it was not measured. */ one: Measured | null; many: Measured | null; deliver: Measured | null }
+/** `server_us`: CPU of all processes of the server, an append or delivery; null where it runs within the load generator. */
+export type Figures = Measured & { server_us: number | null }
+export type Line = { peer: Peer; version: string | null; /** Null where it was not measured. */ one: Figures | null; many: Figures | null; deliver: Figures | null }
 export type Probe = { per_second: number; p50_ms: number | null; p99_ms: number | null }
 
 const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 })
 const ms = (value: number): string => (value < 10 ? value.toFixed(2) : value.toFixed(1))
 const ratio = (value: number): string => (value < 10 ? value.toFixed(2) : value.toFixed(0))
+const cpu = (us: number | null | undefined): string => (us === null || us === undefined ? '–' : us.toFixed(1))
 const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |\n`
 
 /** `base` is ours over HTTP: what a caller of the service gets. */
@@ -30,6 +33,9 @@ export function report(lines: readonly Line[], base: Line, probes: readonly Prob
   }
   const missing = lines.filter(({ version }) => version === null)
   if (missing.length > 0) text += `\nNot installed, so not measured:\n\n${missing.map(({ peer }) => `- ${peer.name}: ${peer.install}\n`).join('')}`
-  text += `\nCPU of the load generator, µs an append at ${clients} clients / a delivery: ${lines.flatMap(({ peer, many, deliver }) => (many === null && deliver === null ? [] : [`${peer.name} ${many === null ? '–' : many.load_us.toFixed(1)} / ${deliver === null ? '–' : deliver.load_us.toFixed(1)}`])).join('; ')}.\n`
+  text += `\nWhere the cores went, µs of CPU:\n\n`
+  text += row(['', `an append, ${clients} clients: server`, 'load generator', `a delivery, ${readers.toLocaleString('en-US')} readers: server`, 'load generator'])
+  text += row(['---', '---:', '---:', '---:', '---:'])
+  for (const { peer, version, many, deliver } of lines) if (version !== null) text += row([peer.name, cpu(many?.server_us), cpu(many?.load_us), cpu(deliver?.server_us), cpu(deliver?.load_us)])
   return text
 }

@@ -39,7 +39,7 @@ const answers = (port: number): Promise<boolean> =>
   })
 
 /** Starts a server and waits until it takes connections. */
-export async function startServer(program: string, args: readonly string[], port: number): Promise<{ stop(): Promise<void> }> {
+export async function startServer(program: string, args: readonly string[], port: number): Promise<{ pid: number; stop(): Promise<void> }> {
   const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] })
   let said = ''
   child.stderr.on('data', (data: Buffer) => { said = (said + data.toString()).slice(-2000) })
@@ -49,16 +49,16 @@ export async function startServer(program: string, args: readonly string[], port
       throw new Error(`[bench] ${program} did not come up:\n${said}`)
     }
   }
-  return { stop: () => end(child, 'SIGTERM') }
+  return { pid: child.pid ?? 0, stop: () => end(child, 'SIGTERM') }
 }
 
 /** Starts one of our own scripts, which sends one message when it is ready. */
-export async function startScript<T>(script: URL, argument: unknown): Promise<{ ready: T; stop(): Promise<void> }> {
+export async function startScript<T>(script: URL, argument: unknown): Promise<{ ready: T; pid: number; stop(): Promise<void> }> {
   const child = fork(fileURLToPath(script), [JSON.stringify(argument)], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   const gone = once(child, 'exit').then(([code]) => { throw new Error(`[bench] ${script.pathname} ended with ${String(code)} before it was ready`) })
   const [ready] = await Promise.race([once(child, 'message') as Promise<[T]>, gone])
   gone.catch(() => undefined) // Later it is meant to end.
-  return { ready, stop: () => end(child, 'SIGTERM') }
+  return { ready, pid: child.pid ?? 0, stop: () => end(child, 'SIGTERM') }
 }
 
 async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {

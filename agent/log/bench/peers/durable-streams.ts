@@ -14,12 +14,12 @@ export const durableStreams: Peer = {
     const manifest = join(root, PACKAGE, 'package.json')
     if (!existsSync(manifest)) return null
     const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }
-    const { ready: port, stop } = await startScript<number>(new URL('durable-streams-server.ts', import.meta.url), { module: join(root, PACKAGE, 'dist/index.js'), dir })
+    const { ready: port, pid, stop } = await startScript<number>(new URL('durable-streams-server.ts', import.meta.url), { module: join(root, PACKAGE, 'dist/index.js'), dir })
     const post = Array.from({ length: 64 }, (_, stream) => `/bench-${stream}`)
     for (const path of post) {
       const made = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'PUT', headers: { 'content-type': 'application/json' } })
       if (!made.ok) throw new Error(`[bench] Durable Streams refused a stream: ${made.status} ${await made.text()}`)
     }
-    return { version, spec: { kind: 'http', port, headers: {}, post, field: 'text', get: `${post[0]}?offset=now&live=sse` }, stop }
+    return { version, spec: { kind: 'http', port, headers: {}, post, field: 'text', get: `${post[0]}?offset=now&live=sse` }, pids: [pid], stop }
   },
 }

@@ -14,7 +14,7 @@ import { redisDriver, type RedisSpec } from './redis-driver.ts'
 export type Spec = HttpSpec | RedisSpec | NatsSpec | PostgresSpec | EmbeddedSpec
 export type Job = { spec: Spec; warmMs: number } & ({ do: 'append'; clients: number; ms: number } | { do: 'deliver'; readers: number; perSecond: number; events: number })
 export type Measured = {
-  per_second: number; p50_ms: number; p99_ms: number
+  count: number; per_second: number; p50_ms: number; p99_ms: number
   /** Deliveries that had not come 10 s after the last event was sent. */
   missing: number
   /** CPU of the load generator, µs an append or delivery: what of the machine the measuring itself took. */
@@ -97,7 +97,7 @@ async function perform(job: Job): Promise<Measured> {
     const elapsed = performance.now() - startedAt
     const { user, system } = process.cpuUsage(cpu)
     const sorted = [...Float64Array.from(times).toSorted()]
-    return { per_second: (times.length / elapsed) * 1000, p50_ms: quantile(sorted, 0.5), p99_ms: quantile(sorted, 0.99), missing, load_us: (user + system) / Math.max(1, times.length) }
+    return { count: times.length, per_second: (times.length / elapsed) * 1000, p50_ms: quantile(sorted, 0.5), p99_ms: quantile(sorted, 0.99), missing, load_us: (user + system) / Math.max(1, times.length) }
   } finally {
     await driver.close?.()
   }

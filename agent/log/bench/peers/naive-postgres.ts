@@ -6,7 +6,7 @@ import { TABLES } from './postgres-driver.ts'
 export const naivePostgres: Peer = {
   name: 'a table in Postgres, NOTIFY per insert', acknowledged: 'on disk (fsync on)', install: 'npm install --include=optional, or apt-get install postgresql', appends: true, delivers: true,
   async start() {
-    const { place, schema, remove } = await makePrivatePostgres()
+    const { place, schema, server, remove } = await makePrivatePostgres()
     await querySql(place, `CREATE SCHEMA ${schema}`)
     await querySql(place, TABLES)
     const [row] = await querySql(place, 'SHOW server_version')
@@ -14,7 +14,7 @@ export const naivePostgres: Peer = {
     url.searchParams.delete('schema')
     const fanOut = await startScript<number>(new URL('naive-fan-out.ts', import.meta.url), { url: url.href, schema })
     return {
-      version: String(row?.['server_version']), spec: { kind: 'postgres', url: url.href, schema, fanOutPort: fanOut.ready },
+      version: String(row?.['server_version']), spec: { kind: 'postgres', url: url.href, schema, fanOutPort: fanOut.ready }, pids: [server.pid(), fanOut.pid],
       async stop() {
         await fanOut.stop()
         await remove()

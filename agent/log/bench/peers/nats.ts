@@ -22,8 +22,8 @@ export const nats: Peer = {
     const port = await freePort()
     const file = join(dir, 'nats.conf')
     writeFileSync(file, `listen: "127.0.0.1:${port}"\njetstream { store_dir: "${dir}"${canSync(version) ? ', sync_interval: always' : ''} }\n`)
-    const { stop } = await startServer(program, ['-c', file], port)
+    const { pid, stop } = await startServer(program, ['-c', file], port)
     await createNatsStream(port)
-    return { version: canSync(version) ? version : `${version}, which cannot sync: NOT durable when acknowledged`, spec: { kind: 'nats', port }, stop }
+    return { version: canSync(version) ? version : `${version}, which cannot sync: NOT durable when acknowledged`, spec: { kind: 'nats', port }, pids: [pid], stop }
   },
 }

@@ -25,7 +25,7 @@ http {
   }
 }
 `)
-    const { stop } = await startServer('nginx', ['-e', `${dir}/error.log`, '-c', file, '-p', dir], port)
-    return { version: version.replace(/^.*nginx\//, ''), spec: { kind: 'http', port, headers: {}, post: ['/pub'], field: null, get: '/sub' }, stop }
+    const { pid, stop } = await startServer('nginx', ['-e', `${dir}/error.log`, '-c', file, '-p', dir], port)
+    return { version: version.replace(/^.*nginx\//, ''), spec: { kind: 'http', port, headers: {}, post: ['/pub'], field: null, get: '/sub' }, pids: [pid], stop }
   },
 }

@@ -4,6 +4,8 @@ import type { Spec } from './load.ts'
 export type Running = {
   version: string
   spec: Spec
+  /** Its processes, without their children; none for what runs within the load generator. */
+  pids: readonly number[]
   stop(): Promise<void>
 }
 export type Peer = {

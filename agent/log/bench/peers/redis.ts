@@ -8,7 +8,7 @@ export const redis: Peer = {
     if (version === null) return null
     const port = await freePort()
     const settings = { port: String(port), bind: '127.0.0.1', dir, appendonly: 'yes', appendfsync: 'always', save: '', daemonize: 'no', loglevel: 'warning' }
-    const { stop } = await startServer('redis-server', Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]), port)
-    return { version: /v=\S+/.exec(version)?.[0].slice(2) ?? version, spec: { kind: 'redis', port }, stop }
+    const { pid, stop } = await startServer('redis-server', Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]), port)
+    return { version: /v=\S+/.exec(version)?.[0].slice(2) ?? version, spec: { kind: 'redis', port }, pids: [pid], stop }
   },
 }
