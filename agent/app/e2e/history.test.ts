@@ -39,3 +39,21 @@ test.each<[string, (history: History) => History, RegExp]>([
 ])('%s is found', (_, spoil, expected) => {
   expect(judge(spoil(good())).join('\n')).toMatch(expected)
 })
+
+/** A turn whose workers die before the model answers, until the session is given up. */
+const givenUp = (deaths: number): History => {
+  const attempt = [['harness.wake', { worker_id: 'w', cursor: 0 }], ['llm.request', { model: 'm', ...turn }]] as const
+  const events: (readonly [string, object])[] = [
+    ['user.message', { content: 'job a' }], ...attempt,
+    ...Array.from({ length: deaths }, () => [['harness.recovered', { recovered_by: 'w', stale_seconds: 1 }], ...attempt] as const).flat(),
+    ['session.fail', { reason: 'recovery_loop', error_category: 'recovery_loop', attempts: deaths, retryable: false, error: 'e' }],
+  ]
+  const log = events.map(([type, data], at) => ({ id: at + 1, session_id: 's', type, created_at: '2026-01-01T00:00:00.000Z', data })) as SessionEvent[]
+  return { id: 's', status: 'failed', log, executions: [], acknowledged: [], seen: new Map() }
+}
+
+test('a session may be given up after three deaths without progress, and no sooner', () => {
+  expect(judge(givenUp(3))).toEqual([])
+  expect(judge(givenUp(2)).join('\n')).toMatch(/a turn failed/)
+  expect(judge({ ...givenUp(3), status: 'completed' }).join('\n')).toMatch(/its log says failed/)
+})
