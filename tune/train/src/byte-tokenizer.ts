@@ -13,10 +13,28 @@ function byteSigns(): string[] {
   return Array.from({ length: 256 }, (_, byte) => String.fromCodePoint(isVisible(byte) ? byte : free++))
 }
 
-const CHAT_TEMPLATE = `{%- for message in messages -%}
+// Without tools: turns between <|im_start|> and <|im_end|>. With them the first system turn ends with their definitions, and calls stand in <tool_call> tags, as the server reads them back.
+const CHAT_TEMPLATE = `{%- if tools -%}
+{{- '<|im_start|>system\\n' -}}
+{%- if messages[0].role == 'system' -%}{{- messages[0].content ~ '\\n\\n' -}}{%- endif -%}
+{{- '<tools>\\n' -}}
+{%- for tool in tools -%}{{- (tool | tojson) ~ '\\n' -}}{%- endfor -%}
+{{- '</tools><|im_end|>\\n' -}}
+{%- endif -%}
+{%- for message in messages -%}
+{%- if not (tools and loop.first and message.role == 'system') -%}
 {{- '<|im_start|>' ~ message.role ~ '\\n' -}}
-{%- if message.role == 'assistant' -%}{%- generation -%}{{- message.content ~ '<|im_end|>\\n' -}}{%- endgeneration -%}
+{%- if message.role == 'assistant' -%}
+{%- generation -%}
+{{- message.content or '' -}}
+{%- for made in message.tool_calls or [] -%}
+{{- '\\n' if message.content or not loop.first else '' -}}
+{{- '<tool_call>\\n{"name": ' ~ (made.function.name | tojson) ~ ', "arguments": ' ~ (made.function.arguments if made.function.arguments is string else made.function.arguments | tojson) ~ '}\\n</tool_call>' -}}
+{%- endfor -%}
+{{- '<|im_end|>\\n' -}}
+{%- endgeneration -%}
 {%- else -%}{{- message.content ~ '<|im_end|>\\n' -}}{%- endif -%}
+{%- endif -%}
 {%- endfor -%}
 {%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}
 `

@@ -54,6 +54,23 @@ test('its tokenizer has a token a byte, loses nothing, and knows what the assist
   expect(tokenizer.decode(ids.filter((_, i) => isAssistant[i]))).toBe('7<|im_end|>\n')
 })
 
+test('its chat template shows tools and their results, and what it writes as a call is what the assistant wrote', async () => {
+  const { chat } = await loadTokenizer(model)
+  const call = { function: { name: 'add', arguments: { a: 1, b: 'ă "' } } }
+  const tools = [{ type: 'function', function: { name: 'add', parameters: { type: 'object' } } }]
+  const question = [{ role: 'system', content: 'S' }, { role: 'user', content: 'Q' }]
+  const messages = [...question, { role: 'assistant', content: '', tool_calls: [call, call] }, { role: 'tool', content: '3' }, { role: 'assistant', content: null, tool_calls: [{ function: { name: 'add', arguments: '{no json' } }] }, { role: 'tool', content: '?' }, { role: 'assistant', content: 'So.', tool_calls: [call] }]
+  const shown = '<|im_start|>system\nS\n\n<tools>\n{"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}\n</tools><|im_end|>\n<|im_start|>user\nQ<|im_end|>\n<|im_start|>assistant\n'
+  const made = '<tool_call>\n{"name": "add", "arguments": {"a": 1, "b": "ă \\""}}\n</tool_call>'
+  expect(chat?.render({ messages: question, tools }, { addGenerationPrompt: true })).toBe(shown)
+  const pieces = chat?.pieces({ messages, tools }) ?? []
+  expect(pieces.filter(piece => piece.isAssistant).map(piece => piece.text)).toEqual([`${made}\n${made}<|im_end|>\n`, '<tool_call>\n{"name": "add", "arguments": {no json}\n</tool_call><|im_end|>\n', `So.\n${made}<|im_end|>\n`])
+  expect(pieces.slice(0, 3).map(piece => piece.text)).toEqual([shown, `${made}\n${made}<|im_end|>\n`, '<|im_start|>tool\n3<|im_end|>\n<|im_start|>assistant\n'])
+  // Without tools nothing of this is there, and without a system turn the tools have one of their own.
+  expect(chat?.render({ messages: question })).toBe('<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nQ<|im_end|>\n')
+  expect(chat?.render({ messages: question.slice(1), tools })).toBe(`<|im_start|>system\n${shown.slice(shown.indexOf('<tools>'), shown.indexOf('<|im_start|>assistant'))}`)
+})
+
 const parameters = (shape: ShapeName) => qwen3Weights(configOfShape(shape)).reduce((sum, weight) => sum + weight.shape.reduce((product, length) => product * length, 1), 0)
 
 test('published shapes have the published numbers of parameters', () => {

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadTokenizer, type ModelTokenizer } from '@cairn-tune/weights'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { byteTokenizerFiles } from '../byte-tokenizer.ts'
+import { tokenizeExamples } from './documents.ts'
 import { loadDataset } from './load-dataset.ts'
 import { tokenizeCached } from './token-cache.ts'
 
@@ -59,4 +61,27 @@ test('a tokenised data set is read back as it was made, and made anew when anyth
   await tokenizeCached(cache, examples, counting, 'a', { ...settings, trainOn: 'all' })
   expect(encoded).toBe(30 + 29 + 30 + 30)
   expect((await readdir(cache)).every(name => /^[0-9a-f]{32}\.safetensors$/.test(name))).toBe(true)
+})
+
+test('what cairn export --format sft wrote is read as it is: conversations, calls, results and tools, and every answer is trained', async () => {
+  const { examples } = await loadDataset(fileURLToPath(new URL('../../test/fixtures/sft-export.jsonl', import.meta.url)), options)
+  const chats = examples.flatMap(example => (example.kind === 'chat' ? [example] : []))
+  expect(chats.map(({ messages }) => messages.map(({ role }) => role).join(' '))).toEqual(['user assistant tool tool assistant tool tool assistant', 'user assistant tool assistant', 'user assistant user assistant'])
+  expect(chats.map(({ tools }) => tools?.map(tool => (tool as { function: { name: string } }).function.name))).toEqual([['list_files', 'read_file', 'todo', 'write_file'], ['write_file'], undefined])
+  expect(chats[0]?.tools?.at(-1)).toMatchObject({ type: 'function', function: { parameters: { type: 'object', required: ['path', 'content'] } } })
+  const calls = chats[0]?.messages.flatMap(message => (message['tool_calls'] ?? []) as { function: { name: string; arguments: unknown } }[])
+  expect(calls?.map(call => call.function)).toEqual([
+    { name: 'write_file', arguments: { path: 'n.txt', content: 'Zürich ☂\n\t<tool_call>{}</tool_call>' } }, { name: 'todo', arguments: { todos: [{ id: 'a', content: 'write', status: 'completed' }] } },
+    { name: 'read_file', arguments: { path: 'nowhere.txt' } }, { name: 'list_files', arguments: '{not json' },
+  ])
+  const model = join(directory, 'bytes')
+  await mkdir(model)
+  for (const [name, text] of Object.entries(byteTokenizerFiles())) await writeFile(join(model, name), text)
+  const tokenizer = await loadTokenizer(model)
+  const { documents } = tokenizeExamples(examples, tokenizer, { maxSeqLength: 8192, trainOn: 'assistant', tooLong: 'error' })
+  const trained = documents.map(({ tokens, isTrained }) => tokenizer.decode([...tokens].filter((_, i) => isTrained[i] === 1)))
+  expect(trained[1]).toBe('<tool_call>\n{"name": "write_file", "arguments": {"path": "mooring.txt", "content": "berth 7"}}\n</tool_call><|im_end|>\nNoted: berth 7.<|im_end|>\n')
+  expect(trained[2]).toBe('Good day.<|im_end|>\nGood day.<|im_end|>\n')
+  expect(trained[0]?.split('<|im_end|>\n')).toEqual([expect.stringMatching(/^I write and look\.\n<tool_call>/), expect.stringContaining('"arguments": {not json}\n'), 'Written; one file is not there.', ''])
+  expect(tokenizer.decode([...documents[1]!.tokens])).toContain('<|im_start|>tool\n{"path":"mooring.txt","bytes":7,"created":true}<|im_end|>\n')
 })
