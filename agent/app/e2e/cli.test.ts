@@ -63,6 +63,22 @@ test('approve lists what waits, and a decision lets the call run', async () => {
   expect(none.stdout).toBe('[]\n')
 })
 
+test('rate judges the last answer, or the one named; what is no answer is refused', async () => {
+  const { place, server } = await served()
+  const id = await newSession(server.client)
+  expect((await cairn(place, ['rate', id, 'up'])).code, 'nothing to rate').toBe(3)
+  const first = (await runTurn(server.client, id, 'echo one')).find(event => event.type === 'llm.response')!
+  const second = (await runTurn(server.client, id, 'echo two')).find(event => event.type === 'llm.response')!
+  await runTurn(server.client, id, '/help')
+  expect((await cairn(place, ['rate', id, 'up'])).stdout).toBe(`event ${second.id}  up\n`)
+  const named = await cairn(place, ['rate', id, 'down', '--event', String(first.id), '--reason', 'too short', '--json'])
+  expect(JSON.parse(named.stdout)).toMatchObject({ session_id: id, target_event_id: first.id, rating: 'down', event_type: 'user.feedback', source: 'user' })
+  const given = (await readLog(server.client, id)).flatMap(event => (event.type === 'user.feedback' ? [event.data] : []))
+  expect(given).toMatchObject([{ target_event_id: second.id, rating: 'up' }, { target_event_id: first.id, rating: 'down', reason: 'too short' }])
+  const wrong = await Promise.all([['rate', id, 'good'], ['rate', id, 'up', '--event', '1'], ['rate', 'nothing', 'up']].map(args => cairn(place, args)))
+  expect(wrong.map(({ code }) => code)).toEqual([2, 1, 3])
+})
+
 test('tail prints the log from a cursor, filtered, and ends on an interrupt; export writes exactly the log', async () => {
   const { place, server } = await served()
   const id = await newSession(server.client)
@@ -140,7 +156,7 @@ test('help names every command, the environment and the exit codes; a wrong word
   const place = makePlace()
   const { code, stdout } = await cairn(place, ['help'])
   expect(code).toBe(0)
-  for (const name of ['serve', 'send', 'tail', 'approve', 'token', 'export', 'doctor', 'backup', 'bench', 'CAIRN_DATA', 'Exit codes']) expect(stdout).toContain(name)
+  for (const name of ['serve', 'send', 'tail', 'approve', 'rate', 'token', 'export', 'doctor', 'backup', 'bench', 'CAIRN_DATA', 'Exit codes']) expect(stdout).toContain(name)
   const wrong = await cairn(place, ['aprove'])
   expect([wrong.code, wrong.stderr]).toEqual([2, 'cairn: there is no command "aprove"; did you mean "approve"?\n'])
   expect((await cairn(place, ['tail'])).code).toBe(2)

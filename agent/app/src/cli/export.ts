@@ -1,7 +1,6 @@
 /** cairn export: logs as they are, or rated trajectories as training data (docs/export.md). */
 import { createWriteStream, readFileSync } from 'node:fs'
 import { once } from 'node:events'
-import { decodeEvent } from '@cairn/protocol'
 import { createRedactor } from '@cairn/log'
 import type { CairnClient } from '@cairn/client'
 import { createDefineTool } from '../export/define-tool.ts'
@@ -10,6 +9,7 @@ import { type LoggedSession, trainingLines } from '../export/training-lines.ts'
 import { type Io, defineCommand } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
 import { EXIT, UsageError } from './exit.ts'
+import { readLog } from './read-log.ts'
 
 const SOURCES = ['any', 'user', 'judge'] as const
 
@@ -59,7 +59,7 @@ function oneOf<const T extends readonly string[]>(flag: string, known: T, given:
 
 async function* exportedLines(client: CairnClient, ids: readonly string[], format: ExportFormat, selection: Selection, signal: AbortSignal): AsyncGenerator<string> {
   if (format === 'jsonl') {
-    for (const id of ids) for await (const lines of readLog(client, id, signal)) yield* lines
+    for (const id of ids) for await (const events of readLog(client, id, signal)) yield* events.map(event => JSON.stringify(event))
     return
   }
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
@@ -69,7 +69,7 @@ async function* exportedLines(client: CairnClient, ids: readonly string[], forma
 async function* readSessions(client: CairnClient, ids: readonly string[], signal: AbortSignal): AsyncGenerator<LoggedSession> {
   for (const id of ids) {
     const { agent } = await client.call('getSession', { params: { id }, signal })
-    const events = (await Array.fromAsync(readLog(client, id, signal))).flat().map(decodeEvent)
+    const events = (await Array.fromAsync(readLog(client, id, signal))).flat()
     yield { id, agent, events }
   }
 }
@@ -82,18 +82,6 @@ async function listIds(client: CairnClient, signal: AbortSignal): Promise<string
     cursor = page.next_cursor
   }
   return ids
-}
-
-/** Up to the event that is last now. By the stream, which takes service accounts as well as users. */
-async function* readLog(client: CairnClient, id: string, signal: AbortSignal): AsyncGenerator<string[]> {
-  const { last_event_id } = await client.call('getSession', { params: { id }, signal })
-  if (last_event_id === 0) return
-  for await (const batch of client.events(id, { signal })) {
-    const wanted = batch.filter(event => event.id <= last_event_id)
-    if (wanted.length > 0) yield wanted.map(event => JSON.stringify(event))
-    if ((batch.at(-1)?.id ?? 0) >= last_event_id) return
-  }
-  throw signal.reason
 }
 
 type Sink = { write: (text: string) => Promise<void>; close: () => Promise<void> }

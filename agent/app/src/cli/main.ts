@@ -13,12 +13,13 @@ import { doctor } from './doctor.ts'
 import { EXIT, type ExitCode, InUseError, NotFoundError, UsageError } from './exit.ts'
 import { exportLogs } from './export.ts'
 import { helpFor } from './help.ts'
+import { rate } from './rate.ts'
 import { send } from './send.ts'
 import { serve } from './serve.ts'
 import { tail } from './tail.ts'
 import { token } from './token.ts'
 
-const commands: Command[] = [serve, send, tail, approve, token, exportLogs, doctor, conformance, backup, bench, helpFor(() => commands)]
+const commands: Command[] = [serve, send, tail, approve, rate, token, exportLogs, doctor, conformance, backup, bench, helpFor(() => commands)]
 
 async function run(argv: string[], io: Io): Promise<ExitCode> {
   const [name = 'help', ...rest] = argv
