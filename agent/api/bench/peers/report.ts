@@ -33,7 +33,7 @@ export function report(lines: readonly Line[], base: Line, probes: readonly Prob
   }
   const missing = lines.filter(({ version }) => version === null)
   if (missing.length > 0) text += `\nNot installed, so not measured:\n\n${missing.map(({ peer }) => `- ${peer.name}: ${peer.install}\n`).join('')}`
-  text += `\nWhere the cores went, µs of CPU:\n\n`
+  text += `\n–: makes no sense there, or took longer than a minute and a half.\n\nWhere the cores went, µs of CPU:\n\n`
   text += row(['', `an append, ${clients} clients: server`, 'load generator', `a delivery, ${readers.toLocaleString('en-US')} readers: server`, 'load generator'])
   text += row(['---', '---:', '---:', '---:', '---:'])
   for (const { peer, version, many, deliver } of lines) if (version !== null) text += row([peer.name, cpu(many?.server_us), cpu(many?.load_us), cpu(deliver?.server_us), cpu(deliver?.load_us)])
