@@ -6,7 +6,7 @@
  * dpo: pairs of an answer rated up and one rated down to the same conversation, in whichever sessions they are.
  */
 import { createHash } from 'node:crypto'
-import { type ConversationMessage, type ResponseStep, type Trajectory, verdictOf } from '@cairn/state'
+import { type ConversationMessage, type ResponseStep, type Trajectory, inCallOrder, verdictOf } from '@cairn/state'
 import type { DefineTool, Selection, ToolDefinition } from './options.ts'
 
 export type Provenance = { session_id: string; event_id: number; ratings: { rating: string; source: string; score: number | null }[] }
@@ -61,7 +61,7 @@ function splitTurn(step: ResponseStep): { prompt: ChatMessage[]; turn: ChatMessa
 const responses = (trajectory: Trajectory): ResponseStep[] => trajectory.steps.flatMap(step => (step.kind === 'response' ? [step] : []))
 
 /** Only what a chat template knows; a provider's private reasoning blocks mean nothing to another model. */
-const chat = (messages: readonly ConversationMessage[]): ChatMessage[] => messages.map(message => {
+const chat = (messages: readonly ConversationMessage[]): ChatMessage[] => inCallOrder(messages).map(message => {
   if (message.role === 'user') return { role: 'user', content: message.content }
   if (message.role === 'tool') return { role: 'tool', tool_call_id: message.tool_call_id, content: message.content }
   return { role: 'assistant', content: message.content, ...(message.tool_calls?.length ? { tool_calls: message.tool_calls } : {}) }

@@ -30,6 +30,11 @@ test('an example is the conversation up to the last answer that was rated up, wi
   })
 })
 
+test('results of calls made side by side stand in the order of the calls, whichever came first', () => {
+  const rated = session('s', user('q'), answer('', ['c1', 'c2']), result('c2', 'second'), result('c1', 'first'), answer('done'), rate(5, 'up'))
+  expect(sftExample(rated, DEFAULT_SELECTION, define)?.messages.flatMap(message => (message.role === 'tool' ? [message.content] : []))).toEqual(['first', 'second'])
+})
+
 test('an unrated session, and one with a bad or disputed answer on the way, teach nothing', () => {
   expect(sftExample(session('s', user('q'), answer('a')), DEFAULT_SELECTION, define)).toBeNull()
   expect(sftExample(session('s', user('q'), answer('bad'), user('again'), answer('good'), rate(2, 'down'), rate(4, 'up')), DEFAULT_SELECTION, define)).toBeNull()

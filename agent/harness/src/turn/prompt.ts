@@ -1,5 +1,5 @@
 /** What the model is sent: the system prompt, the conversation, and what is said for this one call. */
-import type { Conversation } from '@cairn/state'
+import { type Conversation, inCallOrder } from '@cairn/state'
 import type { ModelMessage } from '../llm/provider.ts'
 import type { Prod } from './next-step.ts'
 
@@ -11,7 +11,7 @@ const PROD: Record<Prod, string> = {
 
 /** Prods are ephemeral: they follow from the log, so the next worker says the same. */
 export function composeMessages(system: string, { entries }: Conversation, prods: readonly Prod[]): ModelMessage[] {
-  const messages: ModelMessage[] = [{ role: 'system', content: system }, ...entries.map(entry => entry.message)]
+  const messages: ModelMessage[] = [{ role: 'system', content: system }, ...inCallOrder(entries.map(entry => entry.message))]
   return prods.length === 0 ? messages : [...messages, { role: 'user', content: prods.map(prod => PROD[prod]).join('\n') }]
 }
 

@@ -1,0 +1,26 @@
+/**
+ * Results of calls made side by side, in the order of the calls. The log has them as they came; many chat templates show no
+ * call ids, so to the model the second result is that of the second call.
+ */
+import type { ConversationMessage } from './conversation.ts'
+
+export function inCallOrder(messages: readonly ConversationMessage[]): ConversationMessage[] {
+  const ordered: ConversationMessage[] = []
+  let calls: string[] = []
+  let results: Extract<ConversationMessage, { role: 'tool' }>[] = []
+  const flush = (): void => {
+    ordered.push(...results.toSorted((a, b) => calls.indexOf(a.tool_call_id) - calls.indexOf(b.tool_call_id)))
+    results = []
+  }
+  for (const message of messages) {
+    if (message.role === 'tool') {
+      results.push(message)
+      continue
+    }
+    flush()
+    if (message.role === 'assistant') calls = (message.tool_calls ?? []).map(call => call.id)
+    ordered.push(message)
+  }
+  flush()
+  return ordered
+}
