@@ -1,9 +1,10 @@
 // y = alpha · Σ a·b + addend, for any operands that packing can read.
 //
-// Loops, outermost first: rows in blocks (so that packed a has a bounded size), k in passes, columns in blocks. All of a's block is packed once;
-// then, block of columns by block, b is packed panel by panel and tasks run over it. A task keeps one chunk of a's rows, one block of k deep, in the
-// second-level cache while all its panels of b pass by; each panel's f32 sums are finished as soon as its last block of k is in. Blocks, chunks and
-// panels depend on the shape alone, so the number of threads changes no bit.
+// Loops, outermost first: rows in blocks (so that packed a has a bounded size), k in passes, columns in blocks. Rows of a that are words as they lie
+// are read where they lie; others are packed once a block. Then, block of columns by block, b is packed panel by panel and tasks run over it. A task
+// keeps a chunk of a's rows in the second-level cache. It takes one panel of b after the other and of that one block of k after the other, which stays in
+// the first-level cache while all rows of the chunk pass by; their f32 sums wait beside it. Each sum is one chain over k, and blocks, chunks and panels
+// depend on the shape alone, so the number of threads changes no bit.
 #include "gemm.h"
 
 #include "micro.h"
@@ -12,13 +13,13 @@ namespace cairn::CAIRN_ISA {
 
 namespace {
 
-// Words of k in a block: 8 rows of a are then 16 KiB, and a chunk of them 256 KiB.
-constexpr int64_t kBlockWords = 512;
-constexpr int64_t kPassWords = 8192;
+// Words of k in a block: a panel of 48 columns is then 24 KiB and stays in the nearest cache while a chunk of a's rows passes by.
+constexpr int64_t kBlockWords = 128;
+constexpr int64_t kPassWords = 2048;
+// Rows of a chunk, and half of them where more words than this are packed of each: a chunk has its place in the second-level cache.
 constexpr int64_t kChunkRows = 128;
+constexpr int64_t kLongWords = 768;
 constexpr int64_t kBlockRows = 2048;
-// Panels of b whose sums a task keeps.
-constexpr int64_t kSumPanels = 8;
 // Panels of b that are packed at a time.
 constexpr int64_t kBlockPanels = 24;
 
@@ -28,17 +29,28 @@ struct WordSpan {
   int64_t count() const { return last - first + tail; }
 };
 
+// Whether the rows of a are words as they lie in memory.
+inline bool lies_in_words(const Pair& pair) {
+  const Stored& s = pair.a.stored;
+  return pair.a.k_in_row && s.dtype == Dtype::bf16 && s.rounding.format == Rounding::none && pair.k % 2 == 0 && s.columns % 2 == 0;
+}
+
 // Sizes that the loops follow.
 struct Loops {
   Words words;
-  // `tail` words of the second pair come after everything where the first pair's sums are scaled before; else it is part of the run of `head` words.
-  int64_t head, tail, passes, panels;
+  // `tail` words of the second pair come after everything where the first pair's sums are scaled before, or where a lies in two places; else they are
+  // part of the run of `head` words.
+  int64_t head, tail, passes, panels, chunk_rows;
+  // a is read where it lies.
+  bool a_lies;
 
   explicit Loops(const Gemm& g) : words(words_for(g.arithmetic)), panels(ceil_div(g.n, NR)) {
     const int64_t first = word_count(words, g.pair[0].k), second = word_count(words, g.pair[1].k);
-    head = g.is_scaled ? first : first + second;
-    tail = g.is_scaled ? second : 0;
+    a_lies = words == Words::pairs && g.m % MR == 0 && lies_in_words(g.pair[0]) && (second == 0 || lies_in_words(g.pair[1]));
+    head = g.is_scaled || a_lies ? first : first + second;
+    tail = g.is_scaled || a_lies ? second : 0;
     passes = max64(1, ceil_div(head, kPassWords));
+    chunk_rows = ceil_div(head, passes) > kLongWords ? kChunkRows / 2 : kChunkRows;
   }
 
   // Passes begin at whole blocks of every stored dtype. The last one has the tail.
@@ -52,8 +64,6 @@ struct Loops {
     return most;
   }
   static int64_t blocks(int64_t count) { return max64(1, (count + kBlockWords / 2) / kBlockWords); }
-  // A task's f32 sums are kept beside its tile where k has several blocks.
-  bool needs_sums() const { return passes == 1 && blocks(head) > 1; }
 };
 
 template <int width>
@@ -107,36 +117,46 @@ inline void prefetch_rows(const Gemm& g, int64_t row0, int64_t rows, int64_t col
 struct Region {
   int64_t m0, first, last, panel0, panel1;
   WordSpan span;
-  const uint32_t *a, *b;  // b starts at panel0
+  const uint32_t *a, *b;  // packed: a is null where it is read as it lies, b starts at panel0
   float* sums;            // of panel0, a panel `sums_stride` apart; null where one tile does
   int64_t sums_stride;
   bool is_first, is_last;
 };
 
+// Words `from`, from + n of MR rows of a, read where they lie.
+inline void run_lying(const Pair& pair, int64_t row, int64_t from, int nv, int64_t n, const uint32_t* b, float* sums, bool add) {
+  const int64_t lda = pair.a.stored.columns / 2;
+  run_micro_lying(nv, n, reinterpret_cast<const uint32_t*>(pair.a.stored.part[0]) + row * lda + from, lda, b, nv * VL, sums, NR, add);
+}
+
 inline void multiply_region(const Gemm& g, bool pairs, const Region& r, float* tile) {
   const int64_t count = r.span.count(), head = count - r.span.tail, blocks = Loops::blocks(head);
-  float *room = tile + MR * NR, *addend_room = room + NR;
-  for (int64_t block = 0; block < blocks; block++) {
-    const int64_t from = head * block / blocks, to = head * (block + 1) / blocks;
-    const bool is_end = r.is_last && block + 1 == blocks;
-    for (int64_t panel = r.panel0; panel < r.panel1; panel++) {
-      const int64_t column = panel * NR, columns = min64(NR, g.n - column);
-      const int nv = int(ceil_div(columns, VL)), width = nv * VL;
-      const uint32_t *b0 = r.b + (panel - r.panel0) * NR * count, *b = b0 + from * width;
-      float* sums = r.sums ? r.sums + (panel - r.panel0) * r.sums_stride : tile;
-      // The next panel comes nearer while this one is worked on, a share of it with each run of the micro-kernel.
-      const uint32_t* next = b + NR * count;
-      const int64_t share = panel + 1 < r.panel1 ? (to - from) * NR * MR / (r.last - r.first) : 0;
+  float *room = tile, *addend_room = room + NR;
+  for (int64_t panel = r.panel0; panel < r.panel1; panel++) {
+    const int64_t column = panel * NR, columns = min64(NR, g.n - column);
+    const int nv = int(ceil_div(columns, VL)), width = nv * VL;
+    const uint32_t* b = r.b + (panel - r.panel0) * NR * count;
+    float* sums = r.sums ? r.sums + (panel - r.panel0) * r.sums_stride : tile + 2 * NR;
+    for (int64_t block = 0; block < blocks; block++) {
+      const int64_t from = head * block / blocks, to = head * (block + 1) / blocks;
+      const bool is_end = r.is_last && block + 1 == blocks;
+      // What comes next of b moves nearer while this block is worked on, a share of it with each run of the micro-kernel.
+      const uint32_t* next = b + to * width;
+      const int64_t share = block + 1 < blocks || panel + 1 < r.panel1 ? (to - from) * width * MR / (r.last - r.first) : 0;
       for (int64_t i = r.first; i < r.last; i += MR, next += share) {
-        float* strip = r.sums ? sums + (i - r.first) * NR : tile;
+        float* strip = sums + (i - r.first) * NR;
         const int64_t rows = min64(MR, r.last - i);
         for (int64_t ahead = 0; ahead < share; ahead += 16) __builtin_prefetch(next + ahead, 0, 2);
         if (is_end) prefetch_rows(g, r.m0 + i, rows, column);
-        run_micro(pairs, nv, to - from, r.a + i * count + from * MR, b, width, strip, NR, block > 0 || !r.is_first);
+        const bool add = block > 0 || !r.is_first;
+        if (r.a) run_micro(pairs, nv, to - from, r.a + i * count + from * MR, b + from * width, width, strip, NR, add);
+        else run_lying(g.pair[0], r.m0 + i, r.span.first + from, nv, to - from, b + from * width, strip, add);
         if (!is_end) continue;
-        if (g.is_scaled) {
+        if (g.is_scaled)
           for (int64_t j = 0; j < MR * NR; j += VL) store(strip + j, load(strip + j) * g.scale);
-          if (r.span.tail > 0) run_micro(pairs, nv, r.span.tail, r.a + i * count + head * MR, b0 + head * width, width, strip, NR, true);
+        if (r.span.tail > 0) {
+          if (r.a) run_micro(pairs, nv, r.span.tail, r.a + i * count + head * MR, b + head * width, width, strip, NR, true);
+          else run_lying(g.pair[1], r.m0 + i, 0, nv, r.span.tail, b + head * width, strip, true);
         }
         finish_rows(g, strip, r.m0 + i, rows, column, columns, room, addend_room);
       }
@@ -144,13 +164,11 @@ inline void multiply_region(const Gemm& g, bool pairs, const Region& r, float* t
   }
 }
 
-constexpr int64_t kTileFloats = (MR + 2) * NR;
+// Sums of one panel of a chunk, and rows to finish them in.
+constexpr int64_t kTileFloats = (kChunkRows + 2) * NR;
 
-// Groups of the `width` panels that are packed, one a task: enough that every thread is busy to the end, and so small that sums, where a task keeps
-// them, share the second-level cache with a chunk of a and a panel of b.
-inline int64_t groups_of(int64_t width, int64_t chunks, int threads, bool needs_sums) {
-  return min64(width, max64(needs_sums ? ceil_div(width, kSumPanels) : 1, ceil_div(4 * threads, chunks)));
-}
+// Groups of the `width` panels that are packed, one a task: enough that every thread is busy to the end.
+inline int64_t groups_of(int64_t width, int64_t chunks, int threads) { return min64(width, max64(1, ceil_div(4 * threads, chunks))); }
 
 inline size_t kept_bytes(int64_t rows, int64_t panels) { return size_t(ceil_div(rows, kChunkRows) * kChunkRows * panels * NR) * 4; }
 inline size_t a_bytes(int64_t rows, int64_t words) { return size_t(padded_rows(rows) * max64(words, 1)) * 4; }
@@ -160,13 +178,12 @@ inline size_t b_bytes(int64_t panels, int64_t words) { return size_t(min64(panel
 
 void gemm_rooms(const Gemm& g, Rooms& rooms) {
   const Loops loops(g);
-  const int64_t rows = min64(kBlockRows, g.m), width = min64(loops.panels, kBlockPanels);
-  if (rows == 0 || width == 0) return;
+  const int64_t rows = min64(kBlockRows, g.m);
+  if (rows == 0 || loops.panels == 0) return;
   if (loops.passes > 1) rooms.add_shared(kGemmSums, kept_bytes(rows, loops.panels));
-  rooms.add_shared(kGemmA, a_bytes(rows, loops.most_words()));
+  if (!loops.a_lies) rooms.add_shared(kGemmA, a_bytes(rows, loops.most_words()));
   rooms.add_shared(kGemmB, b_bytes(loops.panels, loops.most_words()));
-  const int64_t panels = ceil_div(width, groups_of(width, ceil_div(rows, kChunkRows), rooms.threads, loops.needs_sums()));
-  rooms.add_own(kGemmTile, size_t(kTileFloats + (loops.needs_sums() ? panels * kChunkRows * NR : 0)) * 4);
+  rooms.add_own(kGemmTile, size_t(kTileFloats) * 4);
 }
 
 void gemm(const Call& call, const Gemm& g) {
@@ -176,15 +193,15 @@ void gemm(const Call& call, const Gemm& g) {
   const bool pairs = words == Words::pairs;
 
   for (int64_t m0 = 0; m0 < g.m; m0 += kBlockRows) {
-    const int64_t rows = min64(kBlockRows, g.m - m0), chunks = ceil_div(rows, kChunkRows), sum_rows = chunks * kChunkRows;
+    const int64_t rows = min64(kBlockRows, g.m - m0), chunks = ceil_div(rows, loops.chunk_rows), sum_rows = ceil_div(rows, kChunkRows) * kChunkRows;
     // Sums of all columns outlive a pass only where there are several.
     float* kept = passes > 1 ? static_cast<float*>(shared_room(call.workspace, kGemmSums, kept_bytes(rows, panels))) : nullptr;
     for (int64_t pass = 0; pass < passes; pass++) {
       const WordSpan span = loops.pass(pass);
       const int64_t count = span.count();
-      uint32_t* a = static_cast<uint32_t*>(shared_room(call.workspace, kGemmA, a_bytes(rows, count)));
+      uint32_t* a = loops.a_lies ? nullptr : static_cast<uint32_t*>(shared_room(call.workspace, kGemmA, a_bytes(rows, count)));
       uint32_t* b = static_cast<uint32_t*>(shared_room(call.workspace, kGemmB, b_bytes(panels, count)));
-      parallel_spans(call, rows, 64, [&](int64_t first, int64_t last, int) {
+      if (a) parallel_spans(call, rows, 64, [&](int64_t first, int64_t last, int) {
         pack_span<MR>(words, g, true, m0 + first, last - first, span, a + first * count, count * MR);
       });
       for (int64_t panel0 = 0; panel0 < panels; panel0 += kBlockPanels) {
@@ -193,15 +210,12 @@ void gemm(const Call& call, const Gemm& g) {
           const int64_t column = (panel0 + i) * NR, columns = min64(NR, g.n - column);
           pack_b(words, g, column, columns, int(ceil_div(columns, VL)), span, b + i * NR * count);
         });
-        const int64_t groups = groups_of(width, chunks, thread_count(call.pool), loops.needs_sums());
-        const bool needs_sums = loops.needs_sums();
+        const int64_t groups = groups_of(width, chunks, thread_count(call.pool));
         parallel(call, chunks * groups, [&](int64_t task, int thread) {
           const int64_t chunk = task / groups, group = task % groups, from = width * group / groups, to = width * (group + 1) / groups;
-          const int64_t own = needs_sums ? (to - from) * kChunkRows * NR : 0;
-          float* tile = static_cast<float*>(thread_room(call.workspace, thread, kGemmTile, size_t(kTileFloats + own) * 4));
-          Region r{m0, chunk * kChunkRows, min64(rows, (chunk + 1) * kChunkRows), panel0 + from, panel0 + to, span, a, b + from * NR * count, nullptr, 0, pass == 0, pass + 1 == passes};
-          if (kept) r.sums = kept + ((panel0 + from) * sum_rows + chunk * kChunkRows) * NR, r.sums_stride = sum_rows * NR;
-          else if (needs_sums) r.sums = tile + kTileFloats, r.sums_stride = kChunkRows * NR;
+          float* tile = static_cast<float*>(thread_room(call.workspace, thread, kGemmTile, size_t(kTileFloats) * 4));
+          Region r{m0, chunk * loops.chunk_rows, min64(rows, (chunk + 1) * loops.chunk_rows), panel0 + from, panel0 + to, span, a, b + from * NR * count, nullptr, 0, pass == 0, pass + 1 == passes};
+          if (kept) r.sums = kept + ((panel0 + from) * sum_rows + chunk * loops.chunk_rows) * NR, r.sums_stride = sum_rows * NR;
           multiply_region(g, pairs, r, tile);
         });
       }

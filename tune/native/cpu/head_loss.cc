@@ -74,13 +74,17 @@ float loss_and_gradient(T* z, int64_t n, int32_t target) {
 inline Dtype logits_dtype(Arithmetic arithmetic) { return arithmetic == Arithmetic::bf16 ? Dtype::bf16 : Dtype::f32; }
 inline size_t logits_bytes(int64_t rows, int64_t vocab, Arithmetic arithmetic) { return size_t(rows * vocab) * element_size(logits_dtype(arithmetic)); }
 
-// The first chunk is the longest.
+// The first chunk is the longest; the last may have rows that gemm must pack where it reads those of the first as they lie.
 void count_rooms(Rooms& rooms, const Tensor& x, const Tensor& weight, Arithmetic arithmetic, int64_t chunk, bool trains) {
-  const int64_t rows = min64(chunk, x.dims[0]), columns = x.dims[1], vocab = weight.dims[0];
-  rooms.add_shared(0, logits_bytes(rows, vocab, arithmetic));
-  gemm_rooms({rows, vocab, {{{}, {}, columns}, {}}, 1.0f, arithmetic, nullptr, {}}, rooms);
-  gemm_rooms({rows, columns, {{{}, {}, vocab}, {}}, 1.0f, arithmetic, nullptr, {}}, rooms);
-  if (trains) gemm_rooms({vocab, columns, {{{}, {}, rows}, {}}, 1.0f, arithmetic, nullptr, {}}, rooms);
+  const int64_t longest = min64(chunk, x.dims[0]), columns = x.dims[1], vocab = weight.dims[0];
+  const Operand of_x{plain(nullptr, x.dtype, columns), true}, of_logits{plain(nullptr, logits_dtype(arithmetic), vocab), true};
+  rooms.add_shared(0, logits_bytes(longest, vocab, arithmetic));
+  const int64_t chunks[] = {longest, x.dims[0] - max64(0, x.dims[0] - 1) / max64(1, chunk) * chunk};
+  for (const int64_t rows : chunks) {
+    gemm_rooms({rows, vocab, {{of_x, {}, columns}, {}}, 1.0f, arithmetic, nullptr, {}}, rooms);
+    gemm_rooms({rows, columns, {{of_logits, {}, vocab}, {}}, 1.0f, arithmetic, nullptr, {}}, rooms);
+    if (trains) gemm_rooms({vocab, columns, {{{}, {}, rows}, {}}, 1.0f, arithmetic, nullptr, {}}, rooms);
+  }
 }
 
 void run(Call& call, const Tensor& x, const Tensor& weight, const Tensor& targets, Arithmetic arithmetic, int64_t chunk, const Tensor* dweight) {

@@ -64,36 +64,72 @@ inline vf widen(vh codes) { return (vf)(__builtin_convertvector(codes, vu) << 16
 inline vu round_bf16_bits(vf v) {
   vu u = (vu)v;
   vu rounded = (u + 0x7fff + ((u >> 16) & 1)) >> 16;
+#if defined(__AVX512F__)
+  const __mmask16 nan = _mm512_cmp_ps_mask((__m512)v, (__m512)v, _CMP_UNORD_Q);
+  return (vu)_mm512_mask_or_epi32((__m512i)rounded, nan, (__m512i)(u >> 16), (__m512i)(vu{} + 0x40));
+#else
   vu nan = (u >> 16) | 0x40;
   vi is_nan = (u & 0x7fffffff) > 0x7f800000;
   return ((vu)is_nan & nan) | (~(vu)is_nan & rounded);
+#endif
 }
 inline vf round_bf16(vf v) { return (vf)(round_bf16_bits(v) << 16); }
 
 inline vf load(const bf16* p) { return widen(load_as<vh>(p)); }
-inline void store(bf16* p, vf v) { store_as(p, __builtin_convertvector(round_bf16_bits(v), vh)); }
-
-inline vf max(vf a, vf b) { return a > b ? a : b; }
-
-inline float sum_lanes(vf v) {
-  float lanes[VL];
-  store(lanes, v);
-  for (int width = VL / 2; width > 0; width /= 2)
-    for (int i = 0; i < width; i++) lanes[i] += lanes[i + width];
-  return lanes[0];
+inline void store(bf16* p, vf v) {
+#if defined(__AVX512F__)
+  _mm256_storeu_si256((__m256i*)p, _mm512_cvtepi32_epi16((__m512i)round_bf16_bits(v)));
+#else
+  store_as(p, __builtin_convertvector(round_bf16_bits(v), vh));
+#endif
 }
 
+// The same for numbers of which those too small to be normal may become zero.
+inline void store_normal(bf16* p, vf v) {
+#if defined(__AVX512BF16__)
+  _mm256_storeu_si256((__m256i*)p, (__m256i)_mm512_cvtneps_pbh((__m512)v));
+#else
+  store(p, v);
+#endif
+}
+
+inline vf max(vf a, vf b) {
+#if defined(__AVX512F__)
+  return (vf)_mm512_max_ps((__m512)a, (__m512)b);
+#else
+  return a > b ? a : b;
+#endif
+}
+
+// Every lane's partner `distance` above; what lies past the end comes round.
+template <int distance>
+inline vf shifted(vf v) {
+  vi from;
+  for (int lane = 0; lane < VL; lane++) from[lane] = (lane + distance) % VL;
+  return __builtin_shuffle(v, from);
+}
+
+template <int width = VL / 2>
+inline float sum_lanes(vf v) {
+  if constexpr (width == 0) return v[0];
+  else return sum_lanes<width / 2>(v + shifted<width>(v));
+}
+
+template <int width = VL / 2>
 inline float max_lanes(vf v) {
-  float most = v[0];
-  for (int i = 1; i < VL; i++) most = v[i] > most ? v[i] : most;
-  return most;
+  if constexpr (width == 0) return v[0];
+  else return max_lanes<width / 2>(max(v, shifted<width>(v)));
 }
 
 // e to the x within 2 units in the last place; 0 below -87, where results would leave the normal numbers.
 inline vf exp(vf x) {
   const vf magic = splat(12582912.0f);  // 1.5 · 2^23: adding it rounds to an integer
+#if defined(__AVX512F__)
+  const vf clamped = (vf)_mm512_max_ps(_mm512_min_ps((__m512)x, (__m512)splat(88.0f)), (__m512)splat(-87.0f));
+#else
   vf clamped = x < 88.0f ? x : splat(88.0f);
   clamped = clamped > -87.0f ? clamped : splat(-87.0f);
+#endif
   vf n = fma(clamped, splat(1.44269504088896341f), magic) - magic;
   vf r = fma(n, splat(-0.693145751953125f), clamped);
   r = fma(n, splat(-1.42860682030941723e-6f), r);
@@ -104,6 +140,9 @@ inline vf exp(vf x) {
   p = fma(p, r, splat(1.6666665459e-1f));
   p = fma(p, r, splat(5.0000001201e-1f));
   p = fma(p, r * r, r + 1.0f);
+#if defined(__AVX512F__)
+  return (vf)_mm512_maskz_scalef_ps(_mm512_cmp_ps_mask((__m512)x, (__m512)splat(-87.0f), _CMP_NLT_UQ), (__m512)p, (__m512)n);
+#endif
   vi exponent = __builtin_convertvector(n, vi) << 23;
   vf result = (vf)((vi)p + exponent);
   return x < -87.0f ? splat(0) : result;

@@ -21,9 +21,15 @@ export type Flow = {
   isWanted: (input: string) => boolean
   /** What has been summed for an input so far. An op that can add it in its own epilogue hands back the whole sum under `summed`. */
   soFar: (input: string) => Tensor | undefined
+  /** The step that made an input, where this step alone reads it and nobody asks for its gradient: an op may then answer for both. */
+  source: (input: string) => Step | undefined
 }
 
-type Result = { parts?: Record<string, Tensor | undefined>; summed?: Record<string, Tensor | undefined> }
+/**
+ * Gradients of a step's inputs: parts of their sums, or whole sums. `others` are parts of sums of tensors that the step does not read itself,
+ * recorded where they are wanted.
+ */
+type Result = { parts?: Record<string, Tensor | undefined>; summed?: Record<string, Tensor | undefined>; others?: readonly (readonly [Tensor, () => Tensor])[] }
 export type Backward = (flow: Flow) => Result
 
 const number = (step: Step, name: string) => Number(step.attrs[name])
@@ -34,7 +40,7 @@ const arithmeticOf = (step: Step): LinearArithmetic => LINEAR_ARITHMETICS.find(n
  * A matmul's gradients are matmuls; they add what an activation has so far in their epilogue. Weights get f32 gradients. Where the forward pass rounded
  * a to a small format, the gradient is rounded to one too, by its own largest magnitude (current scaling).
  */
-function matmulGrads(flow: Flow, a: string, b: string): Required<Result> {
+function matmulGrads(flow: Flow, a: string, b: string, second: { a2?: Tensor; b2?: Tensor } = {}): Required<Pick<Result, 'parts' | 'summed'>> {
   const { g, step, input, grad, isWanted, soFar } = flow
   const chosen = arithmeticOf(step)
   const isRounded = a === 'a' && isScaled(chosen)
@@ -47,7 +53,7 @@ function matmulGrads(flow: Flow, a: string, b: string): Required<Result> {
   if (isWanted(b) && isRounded) throw new Error(`[${step.op}] ${b} is multiplied in ${chosen}, which is for frozen weights`)
   // Every use of the random numbers of a step has its own stream: its place in the program as it was recorded.
   const toInput = () => g.matmul_nn(
-    { a: dy, b: input(b), addend: soFar(a), ...(isRounded ? { a_amax: g.amax({ x: dy }, {}).y, random: step.inputs.random } : {}) },
+    { a: dy, b: input(b), ...second, addend: soFar(a), ...(isRounded ? { a_amax: g.amax({ x: dy }, {}).y, random: step.inputs.random } : {}) },
     { alpha, arithmetic: isRounded ? chosen : arithmetic, stream: isRounded ? g.steps.length : 0, dtype: dtype === 'bf16' ? 'bf16' : 'f32' },
   ).y
   return {
@@ -57,10 +63,34 @@ function matmulGrads(flow: Flow, a: string, b: string): Required<Result> {
 }
 
 const matmulNt: Backward = flow => {
+  const down = adapterOf(flow)
+  if (down) return adapterGrads(flow, down)
   const first = matmulGrads(flow, 'a', 'b')
   const second = flow.step.inputs.a2 ? matmulGrads(flow, 'a2', 'b2') : { summed: {}, parts: {} }
   const addend = flow.isWanted('addend') ? flow.grad('y') : undefined
   return { summed: { ...first.summed, ...second.summed }, parts: { ...first.parts, ...second.parts, addend } }
+}
+
+/** The step z = alpha·x·Aᵀ of a linear y = x·Wᵀ + z·Bᵀ with its adapter, and what it reads, where it is one. */
+function adapterOf({ step, source, isWanted }: Flow): { x: Tensor; A: Tensor; alpha: number } | undefined {
+  const down = source('a2')
+  const { a: x, b: A } = down?.inputs ?? {}
+  if (!down || !x || !A || down.op !== 'matmul_nt' || down.inputs.a2 || down.inputs.addend) return undefined
+  const arithmetic = arithmeticOf(step)
+  const isAlike = arithmeticOf(down) === (isScaled(arithmetic) ? 'bf16' : arithmetic)
+  return isAlike && x === step.inputs.a && number(step, 'alpha') === 1 && isWanted('a2') ? { x, A, alpha: number(down, 'alpha') } : undefined
+}
+
+/** The adapter's way back to x joins the sums of the linear's own: dx = dy·W + dz·A with dz = alpha·dy·B, which is the gradient of x·Aᵀ. */
+function adapterGrads(flow: Flow, { x, A, alpha }: { x: Tensor; A: Tensor; alpha: number }): Result {
+  const { g, step, input, grad, isWanted } = flow
+  const arithmetic = arithmeticOf(step) === 'f32' ? 'f32' : 'bf16'
+  const dy = grad('y')
+  const dz = g.matmul_nn({ a: dy, b: input('b2') }, { alpha, arithmetic, stream: 0, dtype: input('a2').dtype === 'bf16' ? 'bf16' : 'f32' }).y
+  const { summed, parts } = matmulGrads(flow, 'a', 'b', { a2: dz, b2: A })
+  const plain = { alpha: 1, arithmetic, dtype: 'f32' } as const
+  const dB = isWanted('b2') ? g.matmul_tn({ a: dy, b: input('a2') }, plain).y : undefined
+  return { summed, parts: { ...parts, b2: dB, addend: isWanted('addend') ? dy : undefined }, others: [[A, () => g.matmul_tn({ a: dz, b: x }, plain).y]] }
 }
 
 const rmsNorm: Backward = ({ g, input, output, grad, isWanted }) => {

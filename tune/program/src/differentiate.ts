@@ -11,10 +11,11 @@ export function differentiate(g: Recorder, seeds: ReadonlyMap<Tensor, Gradient>,
   const forward = [...g.steps]
   const needed = reachedFrom(wrt, forward)
   const grads = new Map<Tensor, Gradient>(seeds)
+  const sources = soleSources(forward, wrt)
   g.beginBackward()
   for (const step of forward.toReversed()) {
     if (!outputTensors(step).some(tensor => grads.has(tensor)) || !inputTensors(step).some(tensor => needed.has(tensor))) continue
-    const { parts = {}, summed = {} } = BACKWARD[step.op](flowOf(g, step, grads, needed))
+    const { parts = {}, summed = {}, others = [] } = BACKWARD[step.op](flowOf(g, step, grads, needed, sources))
     for (const [name, grad] of Object.entries(summed)) {
       const tensor = step.inputs[name]
       if (tensor && grad) grads.set(tensor, grad)
@@ -23,6 +24,7 @@ export function differentiate(g: Recorder, seeds: ReadonlyMap<Tensor, Gradient>,
       const tensor = step.inputs[name]
       if (tensor && grad && needed.has(tensor)) grads.set(tensor, addUp(g, tensor, grads.get(tensor), grad))
     }
+    for (const [tensor, grad] of others) if (needed.has(tensor)) grads.set(tensor, addUp(g, tensor, grads.get(tensor), grad()))
   }
   return new Map(
     wrt.map(tensor => {
@@ -42,13 +44,27 @@ function reachedFrom(from: readonly Tensor[], steps: readonly Step[]): Set<Tenso
   return reached
 }
 
+/** What made each tensor that one step alone reads, those left out whose gradient is asked for. */
+function soleSources(steps: readonly Step[], wrt: readonly Tensor[]): Map<Tensor, Step> {
+  const sources = new Map(steps.flatMap(step => outputTensors(step).map(tensor => [tensor, step] as const)))
+  const readers = new Map<Tensor, Step>()
+  for (const step of steps) {
+    for (const tensor of inputTensors(step)) {
+      if (readers.has(tensor)) sources.delete(tensor)
+      readers.set(tensor, step)
+    }
+  }
+  for (const tensor of wrt) sources.delete(tensor)
+  return sources
+}
+
 function addUp(g: Recorder, tensor: Tensor, known: Gradient | undefined, more: Tensor): Tensor {
   if (known === ONE) throw new Error(`tensor ${tensor.id} is a loss and is used again`)
   if (known) return g.add({ a: known, b: more }, {}).y
   return more
 }
 
-function flowOf(g: Recorder, step: Step, grads: ReadonlyMap<Tensor, Gradient>, needed: ReadonlySet<Tensor>): Flow {
+function flowOf(g: Recorder, step: Step, grads: ReadonlyMap<Tensor, Gradient>, needed: ReadonlySet<Tensor>, sources: ReadonlyMap<Tensor, Step>): Flow {
   const fail = (what: string): never => {
     throw new Error(`[${step.op}] ${what}`)
   }
@@ -61,6 +77,10 @@ function flowOf(g: Recorder, step: Step, grads: ReadonlyMap<Tensor, Gradient>, n
     input,
     output,
     lossGrad,
+    source(name) {
+      const tensor = step.inputs[name]
+      return tensor && !grads.has(tensor) ? sources.get(tensor) : undefined
+    },
     grad(name) {
       const grad = lossGrad(name)
       return grad === ONE ? fail(`${name} is no loss: its gradient must be a tensor`) : grad

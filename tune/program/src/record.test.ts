@@ -55,6 +55,23 @@ test('a weight stored in blocks passes gradients on but gets none', () => {
   expect(() => differentiate(g, new Map([[y, dy]]), [w])).toThrow('[matmul_nt] b is stored as nf4, which cannot be trained')
 })
 
+test("an adapter's way back to the input joins the sums of its linear's own", () => {
+  const matmul = { alpha: 1, arithmetic: 'bf16', dtype: 'bf16' } as const
+  const g = createRecorder()
+  const [x, w, dy] = [g.input('x', 'bf16', [3, 64]), g.input('w', 'nf4', [5, 64]), g.input('dy', 'bf16', [3, 5])]
+  const [A, B] = [g.input('A', 'f32', [2, 64]), g.input('B', 'f32', [5, 2])]
+  const z = g.matmul_nt({ a: x, b: A }, { ...matmul, alpha: 4 }).y
+  const { y } = g.matmul_nt({ a: x, b: w, a2: z, b2: B }, matmul)
+  const grads = differentiate(g, new Map([[y, dy]]), [x, A, B])
+  const [dz, dx, dB, dA] = g.steps.slice(2)
+  expect(dz).toMatchObject({ op: 'matmul_nn', inputs: { a: dy, b: B }, attrs: { alpha: 4 } })
+  expect(dx).toMatchObject({ op: 'matmul_nn', inputs: { a: dy, b: w, a2: dz?.outputs.y, b2: A } })
+  expect(dB).toMatchObject({ op: 'matmul_tn', inputs: { a: dy, b: z }, attrs: { alpha: 1 } })
+  expect(dA).toMatchObject({ op: 'matmul_tn', inputs: { a: dz?.outputs.y, b: x }, attrs: { alpha: 1 } })
+  expect([x, A, B].map(tensor => grads.get(tensor))).toEqual([dx, dA, dB].map(step => step?.outputs.y))
+  expect(g.steps).toHaveLength(6)
+})
+
 test('an op that writes over its input keeps its place, and nobody may read it afterwards', () => {
   const g = createRecorder()
   const [total, x] = [g.input('total', 'f32', [4]), g.input('x', 'f32', [4])]

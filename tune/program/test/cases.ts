@@ -54,7 +54,8 @@ function* ropes(dtype: Dtype): Generator<Case> {
 
 function* matmuls(dtype: Dtype): Generator<Case> {
   const attrs = { alpha: 0.5, arithmetic: dtype, dtype }
-  for (const [m, n, k, r] of [[31, 33, 7, 0], [9, 50, 130, 3], [70, 17, 2100, 0], [1, 1, 1, 1], [300, 49, 65, 16]] as const) {
+  // Whole strips of eight rows and even k are read where they lie; 600 is several blocks of k, 4200 several passes.
+  for (const [m, n, k, r] of [[31, 33, 7, 0], [9, 50, 130, 3], [70, 17, 2100, 0], [1, 1, 1, 1], [300, 49, 65, 16], [72, 50, 600, 16], [16, 49, 4200, 4]] as const) {
     const name = `${m}×${n}×${k}${r ? `+${r}` : ''}`
     const addend = r ? noise(dtype, [m, n], 9) : undefined
     const a2 = r ? noise(dtype, [m, r], 10) : undefined

@@ -1,0 +1,149 @@
+// The gradient of attention, tile by tile, from what the forward pass saved. A task takes one document and one key head, so that it alone sums dk and
+// dv, in a fixed order.
+#include "attention_tiles.h"
+#include "kernels.h"
+
+namespace cairn::CAIRN_ISA {
+
+namespace {
+
+constexpr int64_t kQueries = 128, kKeys = 2 * NR;
+
+// Cuts a room into pieces, each at a cache line.
+struct Cutter {
+  uint32_t* at;
+  template <class T = uint32_t>
+  T* take(int64_t words) {
+    T* piece = reinterpret_cast<T*>(at);
+    at += ceil_div(words, 16) * 16;
+    return piece;
+  }
+};
+
+// What the backward pass of one document and key head works in; `size` counts words when at is null.
+struct Room {
+  uint32_t *keys, *keys_down, *values, *queries, *queries_down, *grads, *grads_down, *weights;
+  float *dk, *dv, *dq, *delta, *grid, *dgrid;
+  bf16 *grid16, *dgrid16;  // weights and their gradients where they are multiplied as they lie
+  int64_t size;
+
+  Room(const Sizes& s, int64_t length, uint32_t* at) {
+    const int64_t key_tiles = ceil_div(length, kKeys), query_tiles = ceil_div(length, kQueries);
+    Cutter cut{at};
+    keys = cut.take(key_tiles * kKeys * s.width_words);
+    keys_down = cut.take(key_tiles * s.key_words * s.padded);
+    values = cut.take(key_tiles * kKeys * s.width_words);
+    dk = cut.take<float>(key_tiles * kKeys * s.padded);
+    dv = cut.take<float>(key_tiles * kKeys * s.padded);
+    queries = cut.take(query_tiles * kQueries * s.width_words);
+    queries_down = cut.take(query_tiles * s.query_words * s.padded);
+    grads = cut.take(query_tiles * kQueries * s.width_words);
+    grads_down = cut.take(query_tiles * s.query_words * s.padded);
+    dq = cut.take<float>(query_tiles * kQueries * s.padded);
+    delta = cut.take<float>(query_tiles * kQueries);
+    weights = cut.take((kKeys + VL) * (kQueries + VL));
+    grid = cut.take<float>(kQueries * kKeys);
+    dgrid = cut.take<float>(kQueries * kKeys);
+    grid16 = cut.take<bf16>(kQueries * kKeys / 2);
+    dgrid16 = cut.take<bf16>(kQueries * kKeys / 2);
+    size = cut.at - at;
+  }
+};
+
+// Adds to dk or dv: sums (keys, width) += gridᵀ · what pack_down made of the queries' rows. Queries before a strip of keys do not see it.
+void add_down(const Shape& s, const Room& room, const float* grid, const bf16* grid16, const uint32_t* right, int64_t row0, int64_t rows, int64_t key0, int64_t keys, float* sums) {
+  const int64_t n = word_count(s.words, rows);
+  const Stored stored = s.pairs ? plain(reinterpret_cast<const char*>(grid16), Dtype::bf16, kKeys) : plain(reinterpret_cast<const char*>(grid), Dtype::f32, kKeys);
+  pack<MR>(s.words, {stored, false}, 0, keys, 0, rows, room.weights, n * MR);
+  for (int64_t c = 0; c < keys; c += MR) {
+    const int64_t first = max64(0, key0 + c - row0), from = s.pairs ? first / 2 : first;
+    if (from < n) multiply_down(s, {room.weights + c * n + from * MR, 0}, right, n, from, n, sums + c * s.padded);
+  }
+}
+
+// One tile of queries against one tile of keys: adds to dq, dk and dv.
+void backward_tile(const Shape& s, const Room& room, const float* lse, int64_t i, int64_t j, int64_t length) {
+  const int64_t row0 = i * kQueries, rows = min64(kQueries, length - row0), key0 = j * kKeys, keys = min64(kKeys, length - key0);
+  scores(s, room.queries + row0 * s.width_words, row0, rows, room.keys + key0 * s.width_words, key0, keys, room.grid);
+  scores(s, room.grads + row0 * s.width_words, row0, rows, room.values + key0 * s.width_words, key0, keys, room.dgrid);
+  for (int64_t r = 0; r < rows; r++) {
+    const int64_t at = r * kKeys, seen = visible(row0 + r, key0, keys), end = ceil_div(seen, VL) * VL;
+    float *z = room.grid + at, *d = room.dgrid + at;
+    for (int64_t c = seen; c < end; c++) z[c] = -__builtin_inff(), d[c] = 0;
+    const float most = lse[row0 + r], delta = room.delta[row0 + r];
+    for (int64_t c = 0; c < end; c += VL) {
+      const vf p = exp(load(z + c) * s.scale - most);
+      put(s.pairs, room.grid16 + at + c, z + c, p);
+      put(s.pairs, room.dgrid16 + at + c, d + c, p * (load(d + c) - delta) * s.scale);
+    }
+    put_zeros(s.pairs, room.grid16 + at + end, z + end, kKeys - end);
+    put_zeros(s.pairs, room.dgrid16 + at + end, d + end, kKeys - end);
+  }
+  add_down(s, room, room.grid, room.grid16, room.grads_down + i * s.query_words * s.padded, row0, rows, key0, keys, room.dv + key0 * s.padded);
+  add_down(s, room, room.dgrid, room.dgrid16, room.queries_down + i * s.query_words * s.padded, row0, rows, key0, keys, room.dk + key0 * s.padded);
+  const int64_t n = word_count(s.words, keys);
+  if (!s.pairs) pack<MR>(s.words, {plain(room.dgrid, Dtype::f32, kKeys), true}, 0, rows, 0, keys, room.weights, n * MR);
+  for (int64_t r = 0; r < rows; r += MR) {
+    const Left left = s.pairs ? Left{reinterpret_cast<const uint32_t*>(room.dgrid16 + r * kKeys), kKeys / 2} : Left{room.weights + r * n, 0};
+    const int64_t to = word_count(s.words, visible(row0 + r + MR - 1, key0, keys));
+    if (to > 0) multiply_down(s, left, room.keys_down + j * s.key_words * s.padded, n, 0, to, room.dq + (row0 + r) * s.padded);
+  }
+}
+
+}  // namespace
+
+void attention_grad_rooms(const Call& call, Rooms& rooms) {
+  const auto attrs = AttentionGradAttrs::read(call.attrs);
+  const Sizes s(*call.in[attention_grad_in::q], *call.in[attention_grad_in::cu_seqlens], attrs.heads, attrs.kv_heads, attrs.scale, {kQueries, kKeys});
+  // At most one document of all tokens.
+  rooms.add_own(0, size_t(Room(s, s.tokens, nullptr).size) * 4);
+  rooms.add_own(1, size_t(s.width) * 4);
+  rooms.add_own(2, size_t(s.width) * 4);
+}
+
+void attention_grad(Call& call) {
+  const Tensor &dy = *call.in[attention_grad_in::dy], &q = *call.in[attention_grad_in::q], &k = *call.in[attention_grad_in::k], &v = *call.in[attention_grad_in::v];
+  const Tensor &y = *call.in[attention_grad_in::y], &lse = *call.in[attention_grad_in::lse];
+  const Tensor &dq = *call.out[attention_grad_out::dq], &dk = *call.out[attention_grad_out::dk], &dv = *call.out[attention_grad_out::dv];
+  const auto attrs = AttentionGradAttrs::read(call.attrs);
+  const Shape s(q, *call.in[attention_grad_in::cu_seqlens], attrs.heads, attrs.kv_heads, attrs.scale, {kQueries, kKeys});
+  const int64_t group = s.heads / s.kv_heads;
+  parallel(call, s.kv_heads * s.documents, [&](int64_t task, int thread) {
+    const int64_t kv = task % s.kv_heads, document = task / s.kv_heads, start = s.ends[document], length = s.length(document);
+    if (length == 0) return;
+    const int64_t words = Room(s, length, nullptr).size;
+    const Room room(s, length, static_cast<uint32_t*>(thread_room(call.workspace, thread, 0, size_t(words) * 4)));
+    float *a = row_slot(call, thread, 1, s.width), *b = row_slot(call, thread, 2, s.width);
+    const int64_t key_tiles = ceil_div(length, kKeys), query_tiles = ceil_div(length, kQueries);
+    const HeadRows keys = head_of(k, kv, s.width), values = head_of(v, kv, s.width);
+    std::memset(room.dk, 0, size_t(key_tiles * kKeys * s.padded) * 4);
+    std::memset(room.dv, 0, size_t(key_tiles * kKeys * s.padded) * 4);
+    for (int64_t j = 0; j < key_tiles; j++) {
+      const int64_t row = start + j * kKeys, rows = min64(kKeys, length - j * kKeys);
+      pack_right(s, keys, row, rows, room.keys + j * kKeys * s.width_words);
+      pack_right(s, values, row, rows, room.values + j * kKeys * s.width_words);
+      pack_down(s, keys, row, rows, room.keys_down + j * s.key_words * s.padded);
+    }
+    for (int64_t head = kv * group; head < (kv + 1) * group; head++) {
+      const HeadRows queries = head_of(q, head, s.width), grads = head_of(dy, head, s.width), outs = head_of(y, head, s.width);
+      std::memset(room.dq, 0, size_t(query_tiles * kQueries * s.padded) * 4);
+      for (int64_t i = 0; i < query_tiles; i++) {
+        const int64_t row = start + i * kQueries, rows = min64(kQueries, length - i * kQueries);
+        pack_left(s, queries, row, rows, room.queries + i * kQueries * s.width_words);
+        pack_left(s, grads, row, rows, room.grads + i * kQueries * s.width_words);
+        pack_down(s, queries, row, rows, room.queries_down + i * s.query_words * s.padded);
+        pack_down(s, grads, row, rows, room.grads_down + i * s.query_words * s.padded);
+      }
+      for (int64_t t = 0; t < length; t++) room.delta[t] = dot(read_row(dy, grads.at(start + t), s.width, a), read_row(y, outs.at(start + t), s.width, b), s.width);
+      for (int64_t j = 0; j < key_tiles; j++)
+        for (int64_t i = j * kKeys / kQueries; i < query_tiles; i++) backward_tile(s, room, floats_of(lse) + head * s.tokens + start, i, j, length);
+      for (int64_t t = 0; t < length; t++) write_row(dq, queries.at(start + t), s.width, room.dq + t * s.padded);
+    }
+    for (int64_t t = 0; t < length; t++) {
+      write_row(dk, keys.at(start + t), s.width, room.dk + t * s.padded);
+      write_row(dv, values.at(start + t), s.width, room.dv + t * s.padded);
+    }
+  });
+}
+
+}  // namespace cairn::CAIRN_ISA
