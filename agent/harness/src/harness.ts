@@ -5,10 +5,11 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Claim, createHoldBack, type LogStore } from '@cairn/log'
-import { asError, type Config, GovernanceConfig } from '@cairn/protocol'
+import { AppError, asError, type Config, GovernanceConfig } from '@cairn/protocol'
 import { setUpAgent } from './agent.ts'
 import { type Clock, every, systemClock } from './clock.ts'
 import { Draining, holdLease, type Lease, LeaseLost } from './lease.ts'
+import { keepReturns } from './lease-returns.ts'
 import type { Log } from './log.ts'
 import type { Models } from './llm/registry.ts'
 import { expertTools } from './experts/consult-expert.ts'
@@ -71,6 +72,7 @@ export function startHarness(options: HarnessOptions): Harness {
   const folded = new Map<string, Position>()
   const background = new Set<Promise<void>>()
   const shutdown = new AbortController()
+  const returns = keepReturns({ store, clock, everyMs: POLL_MS, ttlMs, signal: shutdown.signal })
   const reviews = keepReviews({ store, models: options.models, dataDir: options.dataDir, newId: options.newId, clock, random, limits, config, workerId, signal: shutdown.signal })
   const state = { draining: false, nudged: false, claiming: null as Promise<void> | null }
 
@@ -137,8 +139,11 @@ export function startHarness(options: HarnessOptions): Harness {
       keepInBackground(reviews.after(sessionLog, skills, report))
     } catch (thrown) {
       if (thrown instanceof LeaseLost || lease.signal.reason instanceof LeaseLost) report('info', 'gave the session up', { why: asError(lease.signal.reason ?? thrown).message })
-      // The lease is kept: when it has run out, another worker finds the session and goes on.
-      else if (!(lease.signal.reason instanceof Draining)) report('error', 'the session was left behind', { error: asError(thrown).stack })
+      else if (!(lease.signal.reason instanceof Draining)) {
+        report('error', 'the session was left behind', { error: asError(thrown).stack })
+        // After any other exception the lease is kept: until it has run out nobody runs into the same one again.
+        if (thrown instanceof AppError && thrown.code === 'storage') returns.add(lease, report)
+      }
     } finally {
       unwatch()
       keepFold?.()
@@ -249,6 +254,7 @@ export function startHarness(options: HarnessOptions): Harness {
       })
       shutdown.abort(new Draining('the worker shuts down'))
       await quiet()
+      await returns.done()
       cancelCut()
       keepLeases()
     },

@@ -5,6 +5,7 @@
 import { AppError } from '@cairn/protocol'
 import type { LogStore } from '@cairn/log'
 import { checkHistory } from '@cairn/state'
+import { setImmediate as tick } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { fakeClock } from './fake-clock.ts'
 import { call, say, setStage } from './stage.ts'
@@ -58,4 +59,31 @@ test('a commit that fails anywhere in a turn, before or after it landed, ends it
       expect(events.filter(event => event.type === 'harness.recovered'), about).toEqual([])
     }
   }
+})
+
+test('a store that fails for a while holds a session up no longer than that, and not until its lease runs out', async () => {
+  await using stage = await setStage({ scenario })
+  const outage = { begins: 3, isOver: false, tries: 0 }
+  const fail = () => Promise.reject(new AppError('storage', 'the disk is full'))
+  const store: LogStore = {
+    ...stage.store,
+    commit: commit => (outage.begins-- > 0 || outage.isOver ? stage.store.commit(commit) : fail()),
+    release: (id, fence) => (outage.tries++, outage.isOver ? stage.store.release(id, fence) : fail()),
+  }
+  const clock = hastyClock()
+  stage.start({ store, clock })
+  await stage.send('go')
+  const turnTimeUntil = async (done: () => Promise<boolean> | boolean) => {
+    while (!(await done())) {
+      clock.advance(2000)
+      await tick()
+    }
+  }
+  await turnTimeUntil(() => outage.tries > 1)
+  expect((await stage.session()).lease).not.toBeNull()
+  outage.isOver = true
+  await turnTimeUntil(async () => (await stage.events()).some(event => event.type === 'session.complete'))
+  const events = await stage.events()
+  expect(checkHistory(events, { settled: true })).toEqual([])
+  expect(events.filter(event => event.type === 'harness.recovered')).toEqual([])
 })
