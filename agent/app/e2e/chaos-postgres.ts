@@ -14,6 +14,7 @@ import { asError, type SessionEvent } from '@cairn/protocol'
 import { stringify } from 'yaml'
 import { localToken } from '../src/local/local-admin.ts'
 import { startFleet } from './chaos-fleet.ts'
+import { fourCommands } from './four-commands.ts'
 import { judge, type Observed } from './history.ts'
 import { seeded } from './seeded.ts'
 
@@ -25,19 +26,7 @@ const TURNS_A_SESSION = 3
 /** So long a message, or a turn once nobody is killed any more, may take. */
 const PATIENCE_MS = 180_000
 
-const append = (step: number): object => ({ name: 'terminal', arguments: { command: `echo {{user.1}}.${step} >> executions.txt` } })
-const SCENARIO = {
-  pace_ms: 15, chunk_chars: 12,
-  rules: [
-    { when: { user: '^job (\\S+)$' }, steps: [
-      { text: 'I begin with the first step.', tool_calls: [append(1)] },
-      { reasoning: 'Two at once, to see their order.', tool_calls: [append(2), append(3)] },
-      { text: 'A look around, and the last step.', tool_calls: [{ name: 'list_files', arguments: { path: '.' } }, append(4)] },
-      { text: 'All four steps are done.' },
-    ] },
-    { answer: { text: 'Nothing to do.' } },
-  ],
-}
+const SCENARIO = fourCommands(15)
 // Short leases, so that a killed worker's sessions are found within the run; deltas stay, so that nothing a reader saw may be missing.
 const CONFIG = {
   models: { default: 'test/scripted', providers: { test: { kind: 'scripted', scenario: './scenario.yaml' } } },

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError, ConnectionError } from '@cairn/client'
 import { makePostgresPlace } from '@cairn/log/test/postgres-place'
 import { expect, onTestFinished, test } from 'vitest'
+import { fourCommands } from './four-commands.ts'
 import { type Observed, judge } from './history.ts'
 import { seeded } from './seeded.ts'
 import { type Server, makePlace, startServer } from './server.ts'
@@ -19,20 +20,7 @@ const rounds = (usual: number): number => Number(process.env['CRASH_ROUNDS'] ?? 
 const SEED = Number(process.env['CRASH_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 const SESSIONS = 3
 
-/** Four commands that each leave their label once, with text between, and a read-only call beside one of them. */
-const append = (step: number): object => ({ name: 'terminal', arguments: { command: `echo {{user.1}}.${step} >> executions.txt` } })
-const SCENARIO = {
-  pace_ms: 10, chunk_chars: 12,
-  rules: [
-    { when: { user: '^job (\\S+)$' }, steps: [
-      { text: 'I begin with the first step.', tool_calls: [append(1)] },
-      { reasoning: 'Two at once, to see their order.', tool_calls: [append(2), append(3)] },
-      { text: 'A look around, and the last step.', tool_calls: [{ name: 'list_files', arguments: { path: '.' } }, append(4)] },
-      { text: 'All four steps are done.' },
-    ] },
-    { answer: { text: 'Nothing to do.' } },
-  ],
-}
+const SCENARIO = fourCommands(10)
 
 /** The server and its worker die; a database goes on, and keeps their leases until they run out. */
 const STORES = {
