@@ -14,7 +14,7 @@ import { fourCommands } from './four-commands.ts'
 import { type Observed, judge } from './history.ts'
 import { seeded } from './seeded.ts'
 import { type Server, makePlace, startServer } from './server.ts'
-import { PATIENCE_MS, endsTurn, newSession, readLog } from './session.ts'
+import { PATIENCE_MS, endsTurn, isType, newSession, readLog, waitFor } from './session.ts'
 
 const rounds = (usual: number): number => Number(process.env['CRASH_ROUNDS'] ?? usual)
 const SEED = Number(process.env['CRASH_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
@@ -61,8 +61,16 @@ test.each(Object.entries(STORES))('on %s, kills at random moments lose nothing a
       )
       return [{ connection, reading, writing }]
     })
-    // From before the first commit is on disk to after the turn is over: a turn takes about a second here.
-    await sleep(random() ** 2 * 2000)
+    // From before the first commit is on disk to after the turn is over: a turn takes about a second here. In every third round
+    // once a command is seen to run, so that some kills hit a running turn for certain, however fast the machine is.
+    const [session] = observed.keys()
+    if (round % 3 === 1 && session !== undefined) {
+      await Promise.all(work.map(({ writing }) => writing))
+      await waitFor(client, session, observed.get(session)?.acknowledged.at(-1)?.id ?? 0, isType('tool.call'))
+      await sleep(random() * 50)
+    } else {
+      await sleep(random() ** 2 * 2000)
+    }
     await server.kill()
     await Promise.all(work.map(({ writing }) => writing))
     for (const { connection } of work) connection.abort()

@@ -5,6 +5,7 @@
 import { lstat, realpath } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { asError } from '@cairn/protocol'
+import { unlessMissing } from './missing-file.ts'
 
 /** Stands for the absolute workspace path in everything that is recorded (spec, Tools). */
 export const WORKSPACE_MARK = '__WORKSPACE__'
@@ -26,8 +27,10 @@ async function realpathSoFar(path: string): Promise<string> {
   } catch (thrown) {
     if (errorCode(thrown) !== 'ENOENT') throw thrown
   }
-  const isLink = await lstat(path).then(() => true, () => false)
-  if (isLink) throw new Error('it is a symbolic link that leads nowhere')
+  const there = await unlessMissing(lstat(path))
+  if (there?.isSymbolicLink()) throw new Error('it is a symbolic link that leads nowhere')
+  // Made between the two looks, by a call that runs beside this one: now it has a real path.
+  if (there !== null) return await realpathSoFar(path)
   return join(await realpathSoFar(dirname(path)), path.slice(dirname(path).length).replace(/^[/\\]+/, ''))
 }
 
