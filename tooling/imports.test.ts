@@ -25,7 +25,7 @@ const tuneArrows: Record<string, readonly string[]> = {
   native: ['ops'],
   program: ['ops', 'native'],
   models: ['ops', 'program'],
-  weights: ['ops'],
+  weights: ['ops', 'native', 'program'],
   train: ['ops', 'native', 'program', 'models', 'weights'],
   serve: ['ops', 'native', 'program', 'models', 'weights'],
   bench: ['ops', 'weights', 'train', 'serve'],

@@ -4,7 +4,7 @@ import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { createEngine } from '@cairn-tune/native'
 import type { Arithmetic, Dtype } from '@cairn-tune/ops'
-import { InputError, loadTokenizer, readModelConfig, resolveRepo, type ModelTokenizer } from '@cairn-tune/weights'
+import { InputError, layoutOf, loadBase, loadTokenizer, openMappedCheckpoint, projectionLayer, readModelConfig, resolveRepo, type BaseWeight, type ModelTokenizer } from '@cairn-tune/weights'
 import { z } from 'zod'
 import { createAdapterStacks, type AdapterStacks, type Target } from './engine/adapters.ts'
 import { createGenerator, type Generator } from './engine/generator.ts'
@@ -12,7 +12,6 @@ import { BLOCK, createKvBlocks, type KvBlocks } from './engine/kv-blocks.ts'
 import { createScheduler, type Scheduler } from './engine/scheduler.ts'
 import { listTargets, recordForward, recordHead, type ModelShape } from './engine/step-programs.ts'
 import { blockBytes, createStepper } from './engine/step.ts'
-import { loadWeights, openWeights, storageOf, type Wanted } from './engine/weights.ts'
 import { CACHE_SHARE, DEFAULTS, QUANTIZATIONS, type ServeOptions } from './serve-options.ts'
 
 /** Sampling that a model's generation_config.json asks for where a request says nothing. */
@@ -64,7 +63,7 @@ function countBlocks(bytes: number, perBlock: number, maxModelLen: number): numb
   return blocks
 }
 
-function listWanted(model: ModelShape): Wanted[] {
+function listWanted(model: ModelShape): BaseWeight[] {
   const inputs = [recordForward(model, 1, false), recordHead(model, 1, 1, 1)].flatMap(({ tensors }) => tensors.filter(({ isInput, name }) => isInput && name?.endsWith('.weight')))
   return [...new Map(inputs.map(({ name = '', dtype, shape }) => [name, { name, dtype, shape }])).values()]
 }
@@ -74,7 +73,7 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
   const directory = await resolveRepo('model', options.model, { env: options.env ?? process.env })
   const [config, tokenizer, generation] = await Promise.all([readModelConfig(directory), loadTokenizer(directory), readGenerationConfig(directory)])
   if (tokenizer.vocabSize > config.vocab_size) throw new InputError(`${directory}: the tokenizer has ${tokenizer.vocabSize} tokens, the model ${config.vocab_size}`)
-  const checkpoint = await openWeights(directory)
+  const checkpoint = await openMappedCheckpoint(directory)
   const maxModelLen = options.maxModelLen ?? config.max_position_embeddings
   if (maxModelLen > config.max_position_embeddings) throw new InputError(`max-model-len ${maxModelLen} is beyond the ${config.max_position_embeddings} positions of ${directory}`)
   const dtype: Arithmetic = options.dtype === 'f32' || options.dtype === 'bf16' ? options.dtype : checkpoint.tensors.get('model.embed_tokens.weight')?.dtype === 'F32' ? 'f32' : 'bf16'
@@ -86,14 +85,15 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
   const blockCount = countBlocks(options.kvCacheBytes ?? Math.min(enough, Math.max(totalmem() * CACHE_SHARE, Math.ceil((maxModelLen + 1) / BLOCK) * perBlock)), perBlock, maxModelLen)
   const model: ModelShape = {
     ...shape,
-    storage: name => storageOf(checkpoint, name, /\.layers\..*_proj\.weight$/.test(name) ? projections : dtype),
+    // What comes quantised stays so, whatever was asked for.
+    storage: name => layoutOf(checkpoint, name) ?? (projectionLayer(name) === undefined ? dtype : projections),
     blocks: blockCount,
     adapters: options.enableLora ? { slots: options.maxLoras ?? DEFAULTS.maxLoras, maxRank: options.maxLoraRank ?? DEFAULTS.maxLoraRank } : undefined,
   }
   const engine = await createEngine({ ...(options.threads === undefined ? {} : { threads: options.threads }), ...(options.log ? { log: options.log } : {}) })
   try {
     const targets = listTargets(model)
-    const weights = await loadWeights(engine, checkpoint, listWanted(model))
+    const weights = await loadBase(engine, checkpoint, listWanted(model))
     const stacks = model.adapters && createAdapterStacks(engine, targets, { ...model.adapters, dtype })
     const blocks = createKvBlocks(blockCount)
     const scheduler = createScheduler(blocks, { maxRows: model.maxRows, maxSequences, reusesPrefixes: options.prefixCaching ?? true })

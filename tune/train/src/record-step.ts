@@ -6,12 +6,10 @@
 import type { Dtype, LinearArithmetic, Shape } from '@cairn-tune/ops'
 import { createLinear, recordQwen3, type BaseRounding } from '@cairn-tune/models'
 import { ONE, createRecorder, differentiate, type Program, type Recorder, type Step, type Tensor } from '@cairn-tune/program'
-import type { Qwen3Config } from '@cairn-tune/weights'
+import { projectionLayer, type BaseWeight, type Qwen3Config } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { MATMULS, RECIPE_TABLE } from './recipes.ts'
 
-/** A weight of the base under the checkpoint's name, as the engine is to have it. */
-export type BaseWeight = { name: string; dtype: Dtype; shape: Shape }
 /** What is trained: f32, under the name it has in an adapter or a checkpoint. */
 export type Trained = { name: string; shape: Shape }
 
@@ -31,19 +29,15 @@ export type MicroStep = {
 /** Name of the buffer in which a tensor's gradients are summed. */
 export const gradientOf = (name: string) => `grad:${name}`
 
-/** A layer's projection by its weight's name, with the layer's number. */
-const PROJECTION = /^model\.layers\.(\d+)\..+_proj\.weight$/
-
 /** Storage of a base weight under a recipe: quantised where it is a projection of a layer that the recipe covers, and as the file has it elsewhere. */
 export function storageOf(name: string, config: TrainConfig, model: Qwen3Config): Dtype | undefined {
-  const layer = Number(PROJECTION.exec(name)?.[1] ?? NaN)
   const { storage } = RECIPE_TABLE[config.recipe]
-  return storage !== 'bf16' && isCovered(layer, config, model) ? storage : undefined
+  return storage !== 'bf16' && isCovered(projectionLayer(name), config, model) ? storage : undefined
 }
 
-/** Whether a recipe covers a layer; NaN is none. */
-export const isCovered = (layer: number, config: TrainConfig, model: Qwen3Config) =>
-  layer >= config.skip_quant_first_layers && layer < model.num_hidden_layers - config.skip_quant_last_layers
+/** Whether a recipe covers a layer. */
+export const isCovered = (layer: number | undefined, config: TrainConfig, model: Qwen3Config) =>
+  layer !== undefined && layer >= config.skip_quant_first_layers && layer < model.num_hidden_layers - config.skip_quant_last_layers
 
 /** The arithmetic of the projections. */
 export function arithmeticOf({ recipe, matmul, compute_dtype }: TrainConfig): LinearArithmetic {
@@ -57,9 +51,8 @@ export const RANDOM = 'random'
 /** How the base's projections round under a recipe. */
 function roundingOf(g: Recorder, config: TrainConfig, model: Qwen3Config): BaseRounding {
   const arithmetic = arithmeticOf(config)
-  const layerOf = (linear: string) => Number(PROJECTION.exec(`${linear}.weight`)?.[1] ?? NaN)
   return {
-    arithmeticOf: linear => (isCovered(layerOf(linear), config, model) ? arithmetic : config.compute_dtype),
+    arithmeticOf: linear => (isCovered(projectionLayer(`${linear}.weight`), config, model) ? arithmetic : config.compute_dtype),
     ...(arithmetic === 'nvfp4' ? { random: g.input(RANDOM, 'i32', [3]) } : {}),
   }
 }

@@ -1,7 +1,7 @@
 /** A training run from a configuration to an adapter (design section 4). */
 import { createHash } from 'node:crypto'
 import { version as nodeVersion } from 'node:process'
-import { createF32Loader, loadBase } from './base-weights.ts'
+import { createF32Loader, loadBase } from '@cairn-tune/weights'
 import { checkGoesOn, decisiveSettings, findCheckpoint, openCheckpointTensors, writeCheckpointState, type CheckpointState } from './checkpoint.ts'
 import type { TrainConfig } from './config.ts'
 import { START, countSteps, type Batch, type BatchSource, type DataPosition } from './data/batches.ts'

@@ -5,6 +5,7 @@
  * hub cache   where downloaded models lie           snapshot   one revision of a model there
  */
 export { openFileBytes, type ByteSource } from './byte-source.ts'
+export { checkBase, createF32Loader, loadBase, loadingBytes, openMapped, openMappedCheckpoint, plainDtype, projectionLayer, type BaseWeight } from './base-weights.ts'
 export { openCheckpoint, type Checkpoint } from './checkpoint.ts'
 export { InputError, UnsupportedError } from './errors.ts'
 export { FLOAT_DTYPES, decodeFloats, encodeFloats, type FloatDtype } from './float-values.ts'
@@ -13,7 +14,7 @@ export { SAFETENSORS_BITS, byteLengthOf, type SafetensorsDtype, type TensorEntry
 export { writeCheckpoint, writeSafetensors, type TensorToWrite } from './safetensors-writer.ts'
 export { writeAll, writeAtomically, writeTextAtomically } from './atomic-file.ts'
 export { SUPPORTED_MODEL_TYPES, parseModelConfig, qwen3ConfigJson, readModelConfig, type ModelConfig, type Qwen3Config } from './config-json.ts'
-export { QUANTIZED_LAYOUTS, layoutOf, readQuantized, readWeight, type QuantizedLayout, type StoredWeight } from './quantized.ts'
+export { QUANTIZED_LAYOUTS, layoutOf, readWeight, type QuantizedLayout, type StoredWeight } from './quantized.ts'
 export { hubCacheRoot, type Environment, type RepoType } from './hub-cache.ts'
 export { type Progress } from './hub-download.ts'
 export { resolveRepo, type ResolveOptions } from './hub.ts'

@@ -1,10 +1,24 @@
-/** A model's weights for the engine: as the file has them where that is the storage wanted, mapped and not copied; else converted natively, one at a time. */
+/** A model's weights for the engine, to train or to serve: as the file has them where that is the storage wanted, mapped and not copied; else converted natively, one at a time. */
 import type { Engine } from '@cairn-tune/native'
 import { forgetPages, mapFile } from '@cairn-tune/native'
 import { FLOATS, byteLength, typeText, type Dtype, type Shape } from '@cairn-tune/ops'
 import { createRecorder, prepare, type Prepared } from '@cairn-tune/program'
-import { InputError, UnsupportedError, decodeFloats, layoutOf, openCheckpoint, openFileBytes, readQuantized, type ByteSource, type Checkpoint } from '@cairn-tune/weights'
-import type { BaseWeight } from './record-step.ts'
+import { openFileBytes, type ByteSource } from './byte-source.ts'
+import { openCheckpoint, type Checkpoint } from './checkpoint.ts'
+import { InputError, UnsupportedError } from './errors.ts'
+import { layoutOf, readWeight } from './quantized.ts'
+
+/** A weight under the checkpoint's name, as the engine is to have it. */
+export type BaseWeight = { name: string; dtype: Dtype; shape: Shape }
+
+/** A layer's projection by its weight's name: what recipes and `--quantization` store, and nothing else of a model. */
+const PROJECTION = /^model\.layers\.(\d+)\..+_proj\.weight$/
+
+/** The number of the layer whose projection a weight is; undefined where it is none. */
+export function projectionLayer(name: string): number | undefined {
+  const layer = PROJECTION.exec(name)?.[1]
+  return layer === undefined ? undefined : Number(layer)
+}
 
 /** A file whose reads are views of it. */
 export async function openMapped(path: string): Promise<ByteSource> {
@@ -32,7 +46,7 @@ export function storedDtype(checkpoint: Checkpoint, name: string): Dtype | 'f16'
   return dtype
 }
 
-/** The storage of a weight that no recipe quantises: the file's, and bf16 for F16, which matmuls round to anyway. */
+/** The storage of a weight that no recipe quantises: the file's, and f32 for F16, which fits in nothing smaller. */
 export function plainDtype(checkpoint: Checkpoint, name: string): Dtype {
   const stored = storedDtype(checkpoint, name)
   return stored === 'f16' ? 'f32' : stored
@@ -78,17 +92,16 @@ export async function loadBase(engine: Engine, checkpoint: Checkpoint, base: rea
 type Way = { convert: Convert; /** Where the bytes are to lie, if not where they come to. */ target?: Uint8Array }
 
 async function loadOne(checkpoint: Checkpoint, { name, dtype, shape }: BaseWeight, { convert, target }: Way): Promise<Uint8Array> {
-  const stored = storedDtype(checkpoint, name)
-  if (stored !== 'f16' && !FLOATS.includes(stored)) {
-    const weight = await readQuantized(checkpoint, name, stored as Parameters<typeof readQuantized>[2])
-    const [got, wanted] = [typeText(weight), typeText({ dtype, shape })]
+  const stored = await readWeight(checkpoint, name)
+  if (!FLOATS.includes(stored.dtype)) {
+    const [got, wanted] = [typeText(stored), typeText({ dtype, shape })]
     if (got !== wanted) throw new InputError(`${checkpoint.pathOf(name)}: tensor ${JSON.stringify(name)} must be ${wanted}, got ${got}`)
-    return weight.buffer
+    return stored.buffer
   }
-  const bytes = await checkpoint.read(name)
-  if (stored === dtype && !target) return bytes
-  const converted = stored === 'f16' ? await convert(asBytes(decodeFloats('F16', bytes)), 'f32', dtype, shape, target) : await convert(bytes, stored, dtype, shape, target)
-  await forgetPages(bytes)
+  if (stored.dtype === dtype && !target) return stored.buffer
+  const converted = await convert(stored.buffer, stored.dtype, dtype, shape, target)
+  // The file's own pages: what was decoded of F16 lies elsewhere.
+  await forgetPages(await checkpoint.read(name))
   return converted
 }
 

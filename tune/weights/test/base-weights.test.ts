@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { createEngine } from '@cairn-tune/native'
 import { dequantize, quantize, type Dtype } from '@cairn-tune/ops'
-import { encodeFloats, writeCheckpoint, type TensorToWrite } from '@cairn-tune/weights'
-import { loadBase, openMappedCheckpoint } from '../src/base-weights.ts'
+import { encodeFloats, loadBase, openMappedCheckpoint, writeCheckpoint, type TensorToWrite } from '@cairn-tune/weights'
 
 const engine = await createEngine({ threads: 2 })
 const directory = mkdtempSync(join(tmpdir(), 'cairn-weights-'))
