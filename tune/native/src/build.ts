@@ -2,7 +2,8 @@
  * Builds the addon with the system's compiler: each source once, kernels once an instruction set, then one link.
  *
  * The result lies in the user's cache under a hash of sources, compiler and flags, so nothing is ever stale and nothing is written twice. It is
- * written under a temporary name and renamed, so a reader never sees half a file; a lock makes the second of two builders wait for the first.
+ * written under a temporary name and renamed, so a reader never sees half a file; a lock makes the second of two builders wait for the first. Old results
+ * are removed when a new one is made.
  */
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -14,6 +15,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { compilerCandidates, findCompiler, type Compiler } from './compiler.ts'
 import { isasOf, type Isa } from './isas.ts'
+import { markUsed, pruneBuilds } from './prune-builds.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const lockPollMs = 100
@@ -38,15 +40,18 @@ export async function buildAddon(options: BuildOptions = {}): Promise<string> {
   const cacheDir = options.cacheDir ?? defaultCacheDir()
   const isas = isasOf(process.arch)
   const addon = join(cacheDir, buildKey(compiler, isas), 'cairn_tune.node')
-  mkdirSync(dirname(addon), { recursive: true })
-  while (!existsSync(addon)) {
+  while (!markUsed(addon)) {
+    mkdirSync(dirname(addon), { recursive: true })
     const unlock = takeLock(`${addon}.lock`)
     if (!unlock) {
       await delay(lockPollMs)
       continue
     }
     try {
-      if (!existsSync(addon)) await compile(compiler, isas, addon, options.log ?? (() => undefined))
+      if (!existsSync(addon)) {
+        await compile(compiler, isas, addon, options.log ?? (() => undefined))
+        pruneBuilds({ cacheDir, now: Date.now(), ...(options.log && { log: options.log }) })
+      }
     } finally {
       unlock()
     }
