@@ -3,6 +3,8 @@ import { RECIPES } from '@cairn-tune/train/recipes'
 import { z } from 'zod'
 
 export const RESULT_FILE = 'result.json'
+/** Of the whole benchmark. */
+export const SAMPLES = 10_000
 
 const rate = z.number().nonnegative()
 const bytes = z.number().int().nonnegative()

@@ -1,15 +1,15 @@
 /** The benchmark's run (design section 5): the spec's fixed configuration, a real adapter, metrics, result.json and one row. */
 import { mkdir, rm } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import {
-  OutOfMemoryError, RECIPE_TABLE, VERSION, bytesText, readConfig, train, type Recipe, type StepMetrics, type TrainConfig, type TrainResult,
+  OutOfMemoryError, RECIPE_TABLE, VERSION, bytesText, hardwareText, readConfig, train, type Recipe, type StepMetrics, type TrainConfig, type TrainResult,
 } from '@cairn-tune/train'
 import { InputError, UnsupportedError, resolveRepo, writeTextAtomically } from '@cairn-tune/weights'
-import { RESULT_FILE, resultSchema, type BenchmarkResult } from './result.ts'
+import { RESULT_FILE, SAMPLES, resultSchema, type BenchmarkResult } from './result.ts'
 
 /** The spec's table; nothing here can be chosen. */
 export const FIXED = { max_seq_length: 2048, per_device_train_batch_size: 2, gradient_accumulation_steps: 4, packing: true, lora_rank: 16, lora_alpha: 32 } as const
-export const SAMPLES = 10_000
 /** The accuracy run's rate; the benchmark's table names none. */
 const LEARNING_RATE = 2e-4
 const HUB_DATASET = 'OpenLLM-Ro/ro_gsm8k'
@@ -100,9 +100,10 @@ type Described = { config: TrainConfig; startedAt: string; outcome: BenchmarkRes
 
 function describe({ config, startedAt, outcome, run }: Described): BenchmarkResult {
   const { model, recipe, dataset, dataset_samples: samples = SAMPLES, max_steps, matmul } = config
+  const threads = run?.threads ?? config.threads ?? availableParallelism()
   return {
     schema: 1, program: 'cairn-tune', program_version: VERSION, model, recipe, matmul: matmul ?? RECIPE_TABLE[recipe].matmul, dataset, samples,
-    is_short: samples < SAMPLES || max_steps !== undefined, started_at: startedAt, hardware: run?.hardware ?? `${process.platform} ${process.arch}`, threads: run?.threads ?? config.threads ?? 1, config, outcome,
+    is_short: samples < SAMPLES || max_steps !== undefined, started_at: startedAt, hardware: run?.hardware ?? hardwareText(threads), threads, config, outcome,
   }
 }
 

@@ -12,16 +12,25 @@ const scored = z.object({
   english: score,
 })
 
+const loss = z.object({ config: z.string(), seed: z.int(), points: z.array(z.tuple([z.int(), z.number()])), seconds: z.number() })
+
+/** What a base or an adapter is worth: accuracy in both languages. */
+export const bothSchema = z.object({ romanian: score, english: score })
+
+/** One adapter: how it was trained, and its scores on each base that served it. */
+export const rowSchema = z.object({ hardware: z.string(), loss, scored: z.array(scored) })
+
 export const outcomeSchema = z.object({
   schema: z.literal(1),
   hardware: z.string(),
   started_at: z.iso.datetime(),
   plan: z.record(z.string(), z.unknown()),
-  untrained: z.object({ romanian: score, english: score }),
+  untrained: bothSchema,
   scored: z.array(scored),
-  losses: z.array(z.object({ config: z.string(), seed: z.int(), points: z.array(z.tuple([z.int(), z.number()])), seconds: z.number() })),
+  losses: z.array(loss),
 })
 
 export type DemoOutcome = z.infer<typeof outcomeSchema>
+export type DemoRow = z.infer<typeof rowSchema>
 export type Scored = z.infer<typeof scored>
 export const OUTCOME_FILE = 'accuracy.json'

@@ -2,7 +2,7 @@
  * The demonstration (design sections 6 and 8): a base that knows English problems and no Romanian, an adapter for Romanian in each recipe, and what each is worth.
  *
  * Each adapter is trained, loaded into a running server, asked all questions fifty at a time, and unloaded. Adapters of quantised recipes are scored on the base they
- * were trained on and on the plain one.
+ * were trained on and on the plain one. What was measured is kept in the output directory: the same call goes on after an interruption.
  */
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,8 +12,9 @@ import { writeTextAtomically } from '@cairn-tune/weights'
 import { evaluate, type EvalProgress } from '../eval/evaluate.ts'
 import type { Score } from '../eval/gsm8k.ts'
 import { adapterRows, testQuestions } from './data.ts'
+import { keep } from './keep.ts'
 import { withAdapter, type RunningServer, type StartServer } from './lora-server.ts'
-import { OUTCOME_FILE, type DemoOutcome } from './outcome.ts'
+import { OUTCOME_FILE, bothSchema, rowSchema, type DemoOutcome, type DemoRow } from './outcome.ts'
 import { adapterTrainConfig, type DemoConfig, type DemoPlan } from './plan.ts'
 import { prepareBase, writeRows } from './prepare-base.ts'
 
@@ -22,6 +23,8 @@ export type DemoOptions = {
   configs: readonly DemoConfig[]
   seeds: readonly number[]
   outputDir: string
+  /** Measures again what the output directory has already. */
+  fresh: boolean
   cacheDir: string
   startServer: StartServer
   signal?: AbortSignal | undefined
@@ -36,43 +39,50 @@ const QUESTIONS_SEED = 4
 const LANGUAGES = { romanian: 'ro', english: 'en' } as const
 
 export async function runDemo(options: DemoOptions): Promise<DemoOutcome> {
-  const { plan, configs, seeds, outputDir, signal, threads, onProgress } = options
+  const { plan, configs, seeds, outputDir, fresh, signal, threads, onProgress } = options
   await mkdir(outputDir, { recursive: true })
   const startedAt = new Date().toISOString()
   const base = await prepareBase({ plan, cacheDir: options.cacheDir, signal, threads, onStep: step => onProgress?.({ what: 'base', step }) })
   const dataset = join(outputDir, 'romanian.jsonl')
   await writeRows(dataset, adapterRows({ problems: plan.adapter.problems, seed: plan.base.seed }))
   await using plainServer = closing(await options.startServer({ model: base, storage: 'bf16', threads }))
-  const untrained = await scoreBoth(options, { url: plainServer.url, model: base, what: 'untrained', directory: join(outputDir, 'eval'), on: 'bf16' })
+  const untrained = await keep({ path: join(outputDir, 'eval', 'untrained.json'), madeOf: [base, plan.questions], schema: bothSchema, fresh }, () =>
+    scoreBoth(options, { url: plainServer.url, model: base, what: 'untrained', directory: join(outputDir, 'eval'), on: 'bf16' }))
 
-  const scored: DemoOutcome['scored'] = []
-  const losses: DemoOutcome['losses'] = []
-  let hardware = ''
+  const rows: DemoRow[] = []
   for (const config of configs) {
     for (const seed of seeds) {
-      const label = seeds.length > 1 ? `${config.name}, seed ${seed}` : config.name
       const directory = join(outputDir, `${slugOf(config)}-seed-${seed}`)
-      await rm(directory, { recursive: true, force: true })
-      const run = await train(configSchema.parse(adapterTrainConfig(plan, config, seed, { model: base, dataset, outputDir: directory })), {
-        ...(signal && { signal }), ...(threads !== undefined && { threads }), onStep: step => onProgress?.({ what: label, step }),
-      })
-      signal?.throwIfAborted()
-      hardware = run.hardware
-      losses.push({ config: config.name, seed, points: run.metrics.map(({ step, loss }) => [step, loss]), seconds: run.metrics.reduce((sum, { seconds }) => sum + seconds, 0) })
-      const score = (server: RunningServer, on: string) => withAdapter(server.url, 'adapter', run.output, () => scoreBoth(options, { url: server.url, model: 'adapter', what: `${label} on the ${on} base`, directory: join(directory, 'eval'), on }))
-      const { storage } = RECIPE_TABLE[config.recipe]
-      if (storage === 'bf16') {
-        scored.push({ config: config.name, seed, base: 'own', ...(await score(plainServer, 'bf16')) })
-        continue
-      }
-      await using ownServer = closing(await options.startServer({ model: base, storage, threads }))
-      scored.push({ config: config.name, seed, base: 'own', ...(await score(ownServer, 'own')) })
-      scored.push({ config: config.name, seed, base: 'bf16', ...(await score(plainServer, 'bf16')) })
+      const label = seeds.length > 1 ? `${config.name}, seed ${seed}` : config.name
+      rows.push(await keep({ path: join(directory, 'row.json'), madeOf: [base, plan, config, seed], schema: rowSchema, fresh }, () => measureRow(options, { base, dataset, config, seed, directory, label, plainServer })))
     }
   }
-  const outcome: DemoOutcome = { schema: 1, hardware, started_at: startedAt, plan, untrained, scored, losses }
+  const outcome: DemoOutcome = {
+    schema: 1, hardware: rows.at(-1)?.hardware ?? '', started_at: startedAt, plan, untrained, scored: rows.flatMap(({ scored }) => scored), losses: rows.map(({ loss }) => loss),
+  }
   await writeTextAtomically(join(outputDir, OUTCOME_FILE), `${JSON.stringify(outcome, null, 1)}\n`)
   return outcome
+}
+
+type RowPlace = { base: string; dataset: string; config: DemoConfig; seed: number; directory: string; label: string; plainServer: RunningServer }
+
+/** Trains an adapter and asks it, on the base as its recipe stores it and, where that is another, on the plain one. */
+async function measureRow(options: DemoOptions, { base, dataset, config, seed, directory, label, plainServer }: RowPlace): Promise<DemoRow> {
+  const { plan, signal, threads, onProgress } = options
+  await rm(directory, { recursive: true, force: true })
+  const run = await train(configSchema.parse(adapterTrainConfig(plan, config, seed, { model: base, dataset, outputDir: directory })), {
+    ...(signal && { signal }), ...(threads !== undefined && { threads }), onStep: step => onProgress?.({ what: label, step }),
+  })
+  signal?.throwIfAborted()
+  const score = async (server: RunningServer, on: 'own' | 'bf16', kind: 'own' | 'bf16') => ({
+    config: config.name, seed, base: kind,
+    ...(await withAdapter(server.url, 'adapter', run.output, () => scoreBoth(options, { url: server.url, model: 'adapter', what: `${label} on the ${on} base`, directory: join(directory, 'eval'), on }))),
+  })
+  const loss = { config: config.name, seed, points: run.metrics.map(({ step, loss }): [number, number] => [step, loss]), seconds: run.metrics.reduce((sum, { seconds }) => sum + seconds, 0) }
+  const { storage } = RECIPE_TABLE[config.recipe]
+  if (storage === 'bf16') return { hardware: run.hardware, loss, scored: [await score(plainServer, 'bf16', 'own')] }
+  await using ownServer = closing(await options.startServer({ model: base, storage, threads }))
+  return { hardware: run.hardware, loss, scored: [await score(ownServer, 'own', 'own'), await score(plainServer, 'bf16', 'bf16')] }
 }
 
 type Asked = { url: string; model: string; what: string; directory: string; /** Names the base, for the files. */ on: string }

@@ -43,7 +43,7 @@ const isOther = (program: string) => program !== OWN_PROGRAM
 const ownColumns = RECIPES.map(recipe => RECIPE_TABLE[recipe].column)
 
 /** Columns of the baseline: NF4 and BF16 always, as the spec has them, and whatever else it ran. */
-function baselineRecipes(results: readonly BenchmarkResult[]): string[] {
+export function baselineRecipes(results: readonly BenchmarkResult[]): string[] {
   return [...new Set([BASELINE_RECIPE, 'bf16', ...results.filter(({ program }) => isOther(program)).map(({ recipe }) => recipe)])]
 }
 
@@ -54,7 +54,7 @@ export function throughputTable({ models, results }: Grid): Table {
     title: 'Throughput, tokens per second',
     columns: ['Model', ...others.map(recipe => `baseline ${recipe.toUpperCase()}`), ...ownColumns],
     rows: models.map(model => [
-      shortName(model),
+      nameAmong(models, model),
       ...others.map(recipe => formatCell(find(results, model, isOther, recipe))),
       ...RECIPES.map(recipe => formatCell(find(results, model, isOwn, recipe))),
     ]),
@@ -72,7 +72,7 @@ export function speedupTable({ models, results }: Grid): Table {
     columns: ['Model', ...ownColumns],
     rows: models.map(model => {
       const reference = tpsOf(find(results, model, isOther, BASELINE_RECIPE))
-      return [shortName(model), ...RECIPES.map(recipe => {
+      return [nameAmong(models, model), ...RECIPES.map(recipe => {
         const own = tpsOf(find(results, model, isOwn, recipe))
         return own === undefined || reference === undefined ? NOT_APPLICABLE : `${(own / reference).toFixed(2)}x`
       })]
@@ -88,3 +88,9 @@ export function markdownOf({ title, columns, rows, notes }: Table): string {
 
 /** The last part of a path or of a name on the hub. */
 export const shortName = (model: string) => model.replace(/\/+$/, '').split('/').at(-1) ?? model
+
+/** What a row or a folder calls a model: its short name, or the whole one where another has the same. */
+export const nameAmong = (models: readonly string[], model: string) => (models.some(other => other !== model && shortName(other) === shortName(model)) ? model : shortName(model))
+
+/** Of its runs, below the matrix' own. */
+export const folderAmong = (models: readonly string[], model: string) => nameAmong(models, model).split('/').filter(part => part !== '' && part !== '.').join('--')

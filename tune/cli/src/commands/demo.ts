@@ -16,11 +16,12 @@ export const demo = defineCommand({
     ['demo', 'trains a base on English problems (once; it is kept), then an adapter on Romanian ones in each recipe; writes report.html, accuracy.json, accuracy.md'],
     ['  --recipes a,b', `of ${NAMES.join(', ')}; all unless given`],
     ['  --seeds 1,2,3', 'one seed, 1, unless given'],
+    ['  --fresh', 'measures again what the output directory has already'],
     ['  --quick', 'every part in a minute or two; its numbers mean nothing'],
     ['  --learning_rate X', `of the adapters; ${FULL.adapter.learningRate} unless given (docs/tune/accuracy.md says why not 2e-4)`],
     ['  --output_dir DIR --threads N', './output/demo unless given'],
   ],
-  options: { recipes: { type: 'string' }, seeds: { type: 'string', default: '1' }, quick: { type: 'boolean', default: false }, learning_rate: { type: 'string' }, output_dir: { type: 'string', default: './output/demo' }, threads: { type: 'string' } },
+  options: { recipes: { type: 'string' }, seeds: { type: 'string', default: '1' }, quick: { type: 'boolean', default: false }, fresh: { type: 'boolean', default: false }, learning_rate: { type: 'string' }, output_dir: { type: 'string', default: './output/demo' }, threads: { type: 'string' } },
   async run({ values, positionals }, io) {
     if (positionals.length > 0) throw new UsageError(`unexpected argument ${JSON.stringify(positionals[0])}`)
     const standard = values.quick ? QUICK : FULL
@@ -42,7 +43,7 @@ export const demo = defineCommand({
     }
     try {
       const outcome = await runDemo({
-        plan, configs: readConfigs(values.recipes), seeds, outputDir: values.output_dir, cacheDir: join(io.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'cairn-tune'),
+        plan, configs: readConfigs(values.recipes), seeds, outputDir: values.output_dir, fresh: values.fresh, cacheDir: join(io.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'cairn-tune'),
         startServer: serveBase, signal: io.signal, threads: wholeNumber('threads', values.threads, 1), onProgress,
       })
       await mkdir(values.output_dir, { recursive: true })

@@ -17,16 +17,16 @@ export const TEMPLATES: readonly Template[] = [...ONE_STEP, ...TWO_STEPS, ...THR
 export type Language = 'en' | 'ro'
 export type Split = 'train' | 'test'
 export type Problem = { question: string; answer: string; result: number; template: string; steps: readonly Step[] }
-export type ProblemOptions = { language: Language; split: Split; count: number; seed: number; minSteps?: number; maxSteps?: number }
+export type ProblemOptions = { language: Language; split: Split; count: number; seed: number; minSteps?: number; maxSteps?: number; /** No number of a question or an answer is above it. */ maxNumber?: number }
 
-const MAX_RESULT = 9999
+const MAX_NUMBER = 9999
 /** Draws that give no new problem before a template counts as used up. */
 const MAX_DRAWS = 4000
 /** One key in this many is of the test half. */
 const TEST_SHARE = 6
 
 /** Makes problems, each template in turn; the same options give the same problems, and the same seed the same problems in both languages. */
-export function generateProblems({ language, split, count, seed, minSteps = 1, maxSteps = 4 }: ProblemOptions): Problem[] {
+export function generateProblems({ language, split, count, seed, minSteps = 1, maxSteps = 4, maxNumber = MAX_NUMBER }: ProblemOptions): Problem[] {
   const templates = TEMPLATES.map((template, index) => ({ template, index })).filter(({ template }) => inRange(stepsOf(template), minSteps, maxSteps))
   if (templates.length === 0) throw new RangeError(`no template has ${minSteps} to ${maxSteps} steps; there are templates of 1 to 4`)
   const streams = templates.map(({ template, index }) => ({ template, random: createRandom(seed, index), seen: new Set<string>() }))
@@ -34,7 +34,7 @@ export function generateProblems({ language, split, count, seed, minSteps = 1, m
   for (let i = 0; problems.length < count; i++) {
     const stream = streams[i % streams.length]
     if (!stream) break
-    problems.push(drawNew(stream, split, language))
+    problems.push(drawNew(stream, { split, language, maxNumber }))
   }
   return createRandom(seed, TEMPLATES.length).shuffle(problems)
 }
@@ -42,11 +42,11 @@ export function generateProblems({ language, split, count, seed, minSteps = 1, m
 const inRange = (value: number, low: number, high: number) => value >= low && value <= high
 const stepsOf = (template: Template) => template.draw(drawCast(createRandom(0))).steps.length
 
-function drawNew({ template, random, seen }: { template: Template; random: ReturnType<typeof createRandom>; seen: Set<string> }, split: Split, language: Language): Problem {
+function drawNew({ template, random, seen }: { template: Template; random: ReturnType<typeof createRandom>; seen: Set<string> }, { split, language, maxNumber }: Required<Pick<ProblemOptions, 'split' | 'language' | 'maxNumber'>>): Problem {
   for (let draw = 0; draw < MAX_DRAWS; draw++) {
     const draft = template.draw(drawCast(random))
     const key = keyOf(template, draft)
-    if (!isPlausible(draft) || seen.has(key) || splitOf(key) !== split) continue
+    if (!isPlausible(draft, maxNumber) || seen.has(key) || splitOf(key) !== split) continue
     seen.add(key)
     return write(template, draft, language)
   }
@@ -54,10 +54,10 @@ function drawNew({ template, random, seen }: { template: Template; random: Retur
 }
 
 /** Every result is a whole number of at least 2, so that plurals always fit, and of a size that a child meets. */
-function isPlausible({ steps }: Draft): boolean {
+function isPlausible({ steps }: Draft, maxNumber: number): boolean {
   return steps.every(step => {
     const result = resultOf(step)
-    return result !== undefined && inRange(result, 2, MAX_RESULT)
+    return result !== undefined && inRange(result, 2, maxNumber) && step.left <= maxNumber && step.right <= maxNumber
   })
 }
 
