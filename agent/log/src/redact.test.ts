@@ -68,7 +68,7 @@ test('megabytes of escapes, half-made keys and endless tokens are read to the en
   for (const bulk of ['\\"\n'.repeat(1e6), '-----BEGIN PRIVATE KEY----- '.repeat(20_000), 'bearer '.repeat(100_000), `eyJ${'a'.repeat(1e6)} `, 'eyJaaaaaaaaa. '.repeat(100_000), 'sk-'.repeat(300_000), '\\'.repeat(1e6)]) {
     expect(through({ bulk, secret }) as object).toHaveProperty('secret', REDACTED)
   }
-}, 20_000)
+})
 
 test('text without a secret is given back untouched', () => {
   const json = JSON.stringify({ a: 'nothing here', b: [1, 2, { c: '\u2028\ud800' }] })
@@ -85,11 +85,13 @@ test('whatever goes in, JSON comes out, with the same shape and without the secr
     if (Array.isArray(value)) return value.map(shape)
     return value !== null && typeof value === 'object' ? Object.values(value).map(shape) : value
   }
+  const textsOf = (value: unknown): string[] => (typeof value === 'string' ? [value] : value !== null && typeof value === 'object' ? [...Object.keys(value), ...Object.values(value).flatMap(textsOf)] : [])
   const leaf = fc.oneof(text, fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.boolean(), fc.constant(null))
   fc.assert(fc.property(fc.array(fc.oneof(leaf, fc.array(leaf), fc.record({ a: leaf, b: text }))), value => {
     const json = JSON.stringify(value)
     const redacted = JSON.parse(redactor(json)) as unknown
     expect(shape(redacted)).toEqual(shape(JSON.parse(json)))
-    for (const each of known) expect(JSON.stringify(redacted)).not.toContain(JSON.stringify(each).slice(1, -1))
+    // Digits that chance puts into a number are none: see above.
+    for (const each of known) expect(textsOf(redacted).filter(found => found.includes(each))).toEqual([])
   }), { numRuns: 500 })
 })

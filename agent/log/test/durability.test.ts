@@ -49,7 +49,7 @@ test('ten kills at random moments lose no acknowledged event and leave no gap', 
   }
   expect(new Set(acknowledged).size).toBe(acknowledged.length)
   expect(acknowledged.length).toBeGreaterThan(100)
-}, 120_000)
+})
 
 test('a disk that takes no more fails the writers, and everything acknowledged before is there', async () => {
   // A limit on file sizes stands in for a full disk: the write-ahead log cannot grow past it.
@@ -64,7 +64,7 @@ test('a disk that takes no more fails the writers, and everything acknowledged b
   expect(ids(await readAll(store, 's'))).toEqual(upTo(Math.max(...acknowledged)))
   expect(await store.check()).toEqual([])
   await store.close()
-}, 60_000)
+})
 
 const commit = (text: string): Transactional => ({ do: 'commit', at: 1, session_id: 's', events: [['llm.thinking', JSON.stringify(thought(text).data), null]] })
 

@@ -15,7 +15,7 @@ import { type PostgresServer, startPostgres } from './postgres-server.ts'
 /** `place` is the URL of a store, schema and all, as DATABASE_URL takes it. */
 export type PostgresPlace = { place: string; schema: string; remove(): Promise<void> }
 
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 180_000
 
 /** Test files run in processes of their own; the run is their parent. A script is its own run. */
 const runPid = (): number => (process.env['VITEST'] === undefined ? process.pid : process.ppid)

@@ -7,10 +7,10 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { createServer, type AddressInfo } from 'node:net'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
+import { freePort } from './free-port.ts'
 
 export type PostgresServer = {
   url: string
@@ -25,7 +25,8 @@ export type PostgresServer = {
 type Binaries = { from: string; bin: string; env: Record<string, string> }
 type Account = { uid: number; gid: number } | undefined
 
-const START_MS = 30_000
+/** initdb and recovery write a lot; a slow disk may take its time. */
+const START_MS = 120_000
 
 /** initdb and postgres refuse root; a server started by root runs as a user without rights. */
 function unprivileged(): Account {
@@ -84,15 +85,6 @@ function installed(): Binaries | null {
   const places = [...versions.map(version => join(debian, version, 'bin')), ...(process.env['PATH'] ?? '').split(':')]
   const bin = places.find(place => existsSync(join(place, 'initdb')) && existsSync(join(place, 'postgres')))
   return bin === undefined ? null : { from: bin, bin, env: {} }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return port
 }
 
 /** `dir` must exist and may go once the server has stopped. */

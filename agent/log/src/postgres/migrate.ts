@@ -56,7 +56,8 @@ async function apply(client: Client, { version, name, sql }: Migration): Promise
     await client.query('INSERT INTO schema_migrations (version, name) VALUES ($1, $2)', [version, name])
     await client.query('COMMIT')
   } catch (cause) {
-    await client.query('ROLLBACK')
+    // On a connection that is lost there is nothing left to roll back, and the first error is the one to tell.
+    await client.query('ROLLBACK').catch(() => undefined)
     throw new Error(`[migrate] ${name} failed; nothing of it was kept`, { cause })
   }
 }
