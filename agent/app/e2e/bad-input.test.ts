@@ -1,7 +1,6 @@
 /** Bad input gets a sentence that names what is wrong; nothing is lost and the server stays up. */
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { freePort } from '@cairn/log/test/free-port'
 import { expect, test } from 'vitest'
 import { localToken } from '../src/local/local-admin.ts'
 import { type Place, cairn, makePlace, startServer } from './server.ts'
@@ -45,11 +44,8 @@ test('requests that are wrong are refused by name, and the session goes on as if
 })
 
 test('a model that cannot be reached fails the session, retryably, and the server stays up', async () => {
-  // A port that was free a moment ago: nothing listens there.
-  const probe = createServer().listen(0, '127.0.0.1')
-  await new Promise(resolve => probe.once('listening', resolve))
-  const { port } = probe.address() as AddressInfo
-  await new Promise(resolve => probe.close(resolve))
+  // Nothing listens there.
+  const port = await freePort()
   const place = makePlace({ config: { models: { default: 'gone/model', providers: { gone: { kind: 'openai', base_url: `http://127.0.0.1:${port}/v1` } } }, limits: { llm_retries: 1 } } })
   const server = await startServer(place)
   const { client } = server

@@ -1,12 +1,14 @@
 /** The web UI in a real Chromium against the real server, as a person uses it. */
+import type { CairnClient } from '@cairn/client'
+import { freePort } from '@cairn/log/test/free-port'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage, takePictures } from './browser.ts'
 import { makePlace, startServer } from './server.ts'
-import { endsTurn, isType, readLog, runTurn, waitFor } from './session.ts'
+import { PATIENCE_MS, endsTurn, isType, readLog, runTurn, waitFor } from './session.ts'
 
 const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
-const POLL = { timeout: 30_000 }
+const POLL = { timeout: PATIENCE_MS }
 const sessionIn = (page: Page): string => /\/sessions\/([^/?]+)/.exec(page.url())?.[1] ?? ''
 
 async function startSession(page: Page, loginUrl: string): Promise<string> {
@@ -17,23 +19,29 @@ async function startSession(page: Page, loginUrl: string): Promise<string> {
   return sessionIn(page)
 }
 
+/** Waits until the page counts every event that the log has, those included that come while it is asked. */
+async function untilCounted(page: Page, client: CairnClient, id: string): Promise<void> {
+  await expect.poll(async () => {
+    const { length } = await readLog(client, id)
+    return (await by(page, 'events-status').textContent())?.includes(`${length} events`)
+  }, POLL).toBe(true)
+}
+
 async function write(page: Page, text: string): Promise<void> {
   await by(page, 'composer').fill(text)
   await by(page, 'composer').press('Enter')
 }
 
 // Run in the page, so they are text here: this program knows no DOM.
-/** Texts that the streaming answer had, one after the other, until it is done. */
-const WATCH_ANSWER = `new Promise(resolve => {
-  const seen = []
-  const look = () => {
-    const text = document.querySelector('[data-testid="answer"][data-streaming]')?.textContent
-    if (text === undefined) return resolve(seen)
-    if (text !== seen.at(-1)) seen.push(text)
-    requestAnimationFrame(look)
-  }
-  look()
-})`
+/** Counts how often the answer that is streaming is drawn longer than it was. */
+const WATCH_ANSWERS = `
+  globalThis.grown = 0
+  let last = 0
+  new MutationObserver(() => {
+    const length = document.querySelector('[data-testid="answer"][data-streaming]')?.textContent.length ?? 0
+    if (last > 0 && length > last) grown += 1
+    last = length
+  }).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true })`
 /** Remembers the id of every row that is ever drawn. */
 const REMEMBER_ROWS = `
   globalThis.drawn = new Set()
@@ -50,14 +58,13 @@ test('the tour: log in, watch the answer stream, answer, approve, and find every
   expect(page.url(), 'the token is not in the address').not.toContain('token')
   await by(page, 'demo-notice').waitFor()
 
+  await page.evaluate(WATCH_ANSWERS)
   await write(page, 'Show me what you can do')
   await by(page, 'user-message').getByText('Show me what you can do').waitFor()
-  await page.waitForSelector('[data-testid="answer"][data-streaming]')
-  const texts = await page.evaluate<string[]>(WATCH_ANSWER)
-  expect(texts.length, 'the answer grew while it came').toBeGreaterThan(3)
 
   // A plan, files, artifacts, and a question that is answered where it stands.
   await by(page, 'question-card', '[data-state="open"]').waitFor()
+  expect(await page.evaluate<number>('grown'), 'the answers grew while they came').toBeGreaterThan(3)
   await by(page, 'plan').getByText('Write and improve a file').waitFor()
   await by(page, 'tool-card', '[data-tool="write_file"]').waitFor()
   await by(page, 'artifact', '[data-kind="table"]').waitFor()
@@ -94,8 +101,8 @@ test('the tour: log in, watch the answer stream, answer, approve, and find every
   await page.locator(`[data-event-id="${lastId}"]`).waitFor()
   const drawn = await page.evaluate<number[]>('[...drawn]')
   expect(drawn.filter(id => id >= live[0]!.id && id <= lastId).toSorted((a, b) => a - b)).toEqual(live.map(({ id }) => id))
+  await untilCounted(page, server.client, id)
   const log = await readLog(server.client, id)
-  await expect.poll(() => by(page, 'events-status').textContent(), POLL).toContain(`${log.length} events`)
 
   // Filters count what they show, and show nothing else.
   await by(page, 'family-tools').click()
@@ -127,21 +134,22 @@ test('the tour: log in, watch the answer stream, answer, approve, and find every
 
 test('a page that is open when the server is killed goes on without a reload, and misses nothing', async () => {
   const place = makePlace()
+  place.env['PORT'] = String(await freePort())
   const first = await startServer(place)
   const { page } = await openPage(await openBrowser())
   const id = await startSession(page, first.loginUrl)
+  await by(page, 'connection', '[data-state="live"]').waitFor()
   await write(page, 'Show me what you can do')
-  await page.waitForSelector('[data-testid="answer"][data-streaming]')
+  // The beginning of a turn of several seconds; what the page has drawn of it by now is another matter.
+  await waitFor(first.client, id, 0, isType('llm.delta'))
   await first.kill()
   await by(page, 'connection', '[data-state="reconnecting"]').waitFor()
-  place.env['PORT'] = new URL(first.url).port
   const second = await startServer(place)
   await by(page, 'connection', '[data-state="live"]').waitFor()
   await by(page, 'question-card', '[data-state="open"]').waitFor()
   await by(page, 'tab-events').click()
-  const log = await readLog(second.client, id)
-  expect(log.some(({ type }) => type === 'harness.recovered')).toBe(true)
-  await expect.poll(() => by(page, 'events-status').textContent(), POLL).toContain(`${log.length} events`)
+  await untilCounted(page, second.client, id)
+  expect((await readLog(second.client, id)).some(({ type }) => type === 'harness.recovered')).toBe(true)
   await by(page, 'next-alarm').click()
   await by(page, 'event-detail').getByText('harness.recovered').first().waitFor()
 })

@@ -5,13 +5,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Browser, type Page, chromium } from 'playwright-core'
 import { onTestFinished } from 'vitest'
+import { PATIENCE_MS } from './session.ts'
 
 const CHROMIUM = process.env['CHROMIUM'] || '/usr/bin/chromium'
 const ARGS = ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']
 
 export async function openBrowser(): Promise<Browser> {
   if (!existsSync(CHROMIUM)) throw new Error(`There is no Chromium at ${CHROMIUM}. Install it (apt-get install chromium), or name another with CHROMIUM=/path/to/chromium.`)
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS })
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS, timeout: PATIENCE_MS })
   onTestFinished(() => browser.close())
   return browser
 }
@@ -19,7 +20,7 @@ export async function openBrowser(): Promise<Browser> {
 /** A page that remembers everything that went wrong in it. */
 export async function openPage(browser: Browser): Promise<{ page: Page; troubles: string[] }> {
   const page = await browser.newPage({ viewport: DESKTOP, colorScheme: 'light', reducedMotion: 'reduce' })
-  page.setDefaultTimeout(30_000)
+  page.setDefaultTimeout(PATIENCE_MS)
   const troubles: string[] = []
   page.on('console', message => { if (message.type() === 'error') troubles.push(`${message.text()} (${message.location().url})`) })
   page.on('pageerror', error => troubles.push(String(error)))

@@ -2,10 +2,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createWriteStream, mkdirSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { freePort } from '@cairn/log/test/free-port'
 
 const MAIN = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
 const ROLES = ['api', 'api', 'api', 'worker', 'worker', 'worker'] as const
@@ -21,15 +21,6 @@ export type Fleet = {
   killOne(random: () => number): Promise<void>
   /** SIGTERM to all; resolves with the exit codes. */
   stop(): Promise<(number | null)[]>
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return port
 }
 
 async function untilReady(url: string): Promise<void> {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { SessionEvent } from '@cairn/protocol'
 import { expect, test } from 'vitest'
 import { type Place, type Server, cairn, makePlace, startServer } from './server.ts'
-import { newSession, readLog, runTurn } from './session.ts'
+import { PATIENCE_MS, newSession, readLog, runTurn } from './session.ts'
 
 const SCENARIO = {
   pace_ms: 5,
@@ -55,7 +55,7 @@ test('approve lists what waits, and a decision lets the call run', async () => {
   const [item = '', , , session = ''] = line.split(/ +/)
   expect(line).toContain('echo ran')
   expect((await cairn(place, ['approve', item])).stdout).toBe(`${item}  approved\n`)
-  await server.client.waitFor(session, event => event.type === 'tool.result' && event.data.content.includes('exit_code'), { signal: AbortSignal.timeout(30_000) })
+  await server.client.waitFor(session, event => event.type === 'tool.result' && event.data.content.includes('exit_code'), { signal: AbortSignal.timeout(PATIENCE_MS) })
   expect(readFileSync(join(place.dataDir, 'workspaces', session, 'done.txt'), 'utf8')).toBe('ran\n')
   const twice = await cairn(place, ['approve', '--reject', item, '--json'])
   expect([twice.code, JSON.parse(twice.stderr)]).toEqual([1, { error: expect.objectContaining({ code: 'already_answered', status: 409 }) as unknown }])

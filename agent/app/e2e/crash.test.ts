@@ -19,6 +19,8 @@ import { PATIENCE_MS, endsTurn, isType, newSession, readLog, waitFor } from './s
 const rounds = (usual: number): number => Number(process.env['CRASH_ROUNDS'] ?? usual)
 const SEED = Number(process.env['CRASH_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 const SESSIONS = 3
+/** At most, when no kill of the usual ones hit a turn. */
+const MORE_ROUNDS = 20
 
 const SCENARIO = fourCommands(10)
 
@@ -43,7 +45,7 @@ test.each(Object.entries(STORES))('on %s, kills at random moments lose nothing a
   onTestFinished(() => stop.abort())
   let server: Server = await startServer(place)
 
-  for (let round = 0; round < ROUNDS; round++) {
+  async function killInRound(round: number, inTurn: boolean): Promise<void> {
     const { client } = server
     if (round < SESSIONS) observed.set(await newSession(client), { acknowledged: [], seen: new Map() })
     const work = [...observed].flatMap(([id, observation], at) => {
@@ -61,12 +63,12 @@ test.each(Object.entries(STORES))('on %s, kills at random moments lose nothing a
       )
       return [{ connection, reading, writing }]
     })
-    // From before the first commit is on disk to after the turn is over: a turn takes about a second here. In every third round
-    // once a command is seen to run, so that some kills hit a running turn for certain, however fast the machine is.
+    // From before the first commit is on disk to after the turn is over: a turn takes about a second here.
     const [session] = observed.keys()
-    if (round % 3 === 1 && session !== undefined) {
+    if (inTurn && session !== undefined) {
       await Promise.all(work.map(({ writing }) => writing))
-      await waitFor(client, session, observed.get(session)?.acknowledged.at(-1)?.id ?? 0, isType('tool.call'))
+      // A session that was given up (three deaths without progress) calls nothing before its next message.
+      await waitFor(client, session, observed.get(session)?.acknowledged.at(-1)?.id ?? 0, event => event.type === 'tool.call' || endsTurn(event))
       await sleep(random() * 50)
     } else {
       await sleep(random() ** 2 * 2000)
@@ -77,15 +79,25 @@ test.each(Object.entries(STORES))('on %s, kills at random moments lose nothing a
     await Promise.all(work.map(({ reading }) => reading))
     server = await startServer(place)
   }
-
-  for (const [id, { acknowledged }] of observed) {
-    const last = acknowledged.at(-1)?.id ?? 0
-    const patience = AbortSignal.any([stop.signal, AbortSignal.timeout(PATIENCE_MS)])
-    if (last > 0) await server.client.waitFor(id, endsTurn, { after: last, signal: patience })
-    // A message that landed without an answer to its sender begins a turn as well.
-    while ((await server.client.call('getSession', { params: { id } })).status === 'active') {
-      await server.client.waitFor(id, endsTurn, { after: (await readLog(server.client, id)).findLast(event => event.type === 'user.message')?.id ?? 0, signal: patience })
+  async function untilRest(): Promise<void> {
+    for (const [id, { acknowledged }] of observed) {
+      const last = acknowledged.at(-1)?.id ?? 0
+      const patience = AbortSignal.any([stop.signal, AbortSignal.timeout(PATIENCE_MS)])
+      if (last > 0) await server.client.waitFor(id, endsTurn, { after: last, signal: patience })
+      // A message that landed without an answer to its sender begins a turn as well.
+      while ((await server.client.call('getSession', { params: { id } })).status === 'active') {
+        await server.client.waitFor(id, endsTurn, { after: (await readLog(server.client, id)).findLast(event => event.type === 'user.message')?.id ?? 0, signal: patience })
+      }
     }
+  }
+  const hasRecovered = async (): Promise<boolean> => (await Promise.all([...observed.keys()].map(id => readLog(server.client, id)))).flat().some(isType('harness.recovered'))
+
+  for (let round = 0; round < ROUNDS; round++) await killInRound(round, round % 3 === 1)
+  await untilRest()
+  // However fast or slow the machine is, some kills hit a running turn.
+  for (let more = 0; more < MORE_ROUNDS && !(await hasRecovered()); more++) {
+    await killInRound(ROUNDS + more, true)
+    await untilRest()
   }
   const problems: string[] = []
   let recovered = 0

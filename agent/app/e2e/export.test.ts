@@ -79,7 +79,7 @@ const RICH = {
   ],
 }
 
-test('three exports of the same sessions are the same bytes, in every format', { timeout: 300_000 }, async () => {
+test('three exports of the same sessions are the same bytes, in every format', async () => {
   const place = makePlace({ scenario: RICH })
   const { client } = await startServer(place)
   await rated(client, 'pick', 'down')

@@ -1,18 +1,21 @@
 /** The cards of a session at work, in a real Chromium: the goal and its verdicts, the plan, an expert, a saga and its rollback. */
 import { join } from 'node:path'
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage, PHONE, takePictures } from './browser.ts'
 import { makePlace, startServer } from './server.ts'
-import { isType, readLog, waitFor } from './session.ts'
+import { PATIENCE_MS, isType, readLog, waitFor } from './session.ts'
 
 const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
-const POLL = { timeout: 30_000 }
+const POLL = { timeout: PATIENCE_MS }
 // Run in the page, so it is text here: this program knows no DOM.
 const valuesOf = (page: Page, selector: string, key: string) => page.evaluate<string[]>(`[...document.querySelectorAll('${selector}')].map(element => element.dataset.${key})`)
 const call = (name: string, args: object) => ({ name, arguments: args })
 const todo = (...states: string[]) => call('todo', { todos: ['Write the parser', 'Have it reviewed', 'Test it'].map((content, index) => ({ id: `t${index}`, content, status: states[index] })) })
+
+/** Runs until the test has seen what there is to see before the goal is reached. */
+const UNTIL_SEEN = call('terminal', { command: 'until [ -e seen ]; do sleep 0.1; done' })
 
 const SCENARIO = { rules: [
   { when: { schema: 'outcome_verdict', user: 'reviewed, and its tests pass' }, answer: { json: { result: 'satisfied', explanation: 'Parser and tests are there, and the reviewer agrees.', feedback: '' } } },
@@ -27,7 +30,7 @@ const SCENARIO = { rules: [
     { tool_calls: [call('ask_user_question', { questions: [{ prompt: 'Rename the tests as well?', choices: [{ label: 'yes' }, { label: 'no' }] }] })] },
   ] },
   { steps: [
-    { text: 'I begin with a plan.', tool_calls: [todo('in_progress', 'pending', 'pending'), call('write_file', { path: 'parser.js', content: 'parse' })] },
+    { text: 'I begin with a plan.', tool_calls: [todo('in_progress', 'pending', 'pending'), call('write_file', { path: 'parser.js', content: 'parse' }), UNTIL_SEEN] },
     { tool_calls: [call('consult_expert', { expert: 'reviewer', task: 'Read parser.js and name every input that it gets wrong.' })] },
     { tool_calls: [todo('completed', 'completed', 'in_progress')] },
     { text: 'A first parser is written and reviewed.' },
@@ -53,6 +56,7 @@ test('a goal is worked on to the end with an expert, and a stop rolls a saga bac
   await by(page, 'composer').press('Enter')
   const goal = by(page, 'goal')
   await by(page, 'goal', '[data-status="active"]').waitFor()
+  writeFileSync(join(place.dataDir, 'workspaces', id, 'seen'), '')
   await by(page, 'goal', '[data-status="satisfied"]').waitFor()
   expect(await goal.locator('summary').textContent()).toMatch(/2 of 20 · .* tokens · \$0\.\d+/)
   // By keyboard: what is over has folded itself away.
@@ -74,11 +78,11 @@ test('a goal is worked on to the end with an expert, and a stop rolls a saga bac
   expect(endorsed.data).toMatchObject({ expert: 'reviewer', rating: 'up', source: 'user' })
 
   // A saga that ended in order is folded; one that is cut by a stop shows what was undone and what was not.
-  expect(await by(page, 'saga').getAttribute('data-status')).toBe('committed')
+  await by(page, 'saga', '[data-status="committed"]').waitFor()
   await by(page, 'composer').fill('rename the parser')
   await by(page, 'composer').press('Enter')
   await by(page, 'question-card', '[data-state="open"]').waitFor()
-  expect(await by(page, 'saga').getAttribute('data-status')).toBe('running')
+  await by(page, 'saga', '[data-status="running"]').waitFor()
   expect(existsSync(join(place.dataDir, 'workspaces', id, 'renamed.js'))).toBe(true)
   await by(page, 'composer').fill('/stop')
   await by(page, 'composer').press('Enter')

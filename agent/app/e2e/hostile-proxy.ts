@@ -16,8 +16,9 @@ export async function startHostileProxy(target: string, random: () => number): P
   const proxy = { connections: 0 }
 
   const server = createServer(client => {
+    // The first ones meet each kind once, the rest whichever comes.
+    const trouble = kinds[proxy.connections] ?? kinds[Math.floor(random() * kinds.length)] ?? 'cut'
     proxy.connections++
-    const trouble = kinds[Math.floor(random() * kinds.length)] ?? 'cut'
     troubles[trouble]++
     /** Of what the server sends; a connection gets its headers and some frames, rarely whole ones. */
     let left = 300 + Math.floor(random() ** 2 * 20_000)

@@ -1,10 +1,12 @@
 /** How the server ends: in order, in time, and at once when it is told twice (design section 12). */
+import { freePort } from '@cairn/log/test/free-port'
 import { expect, test } from 'vitest'
 import { makePlace, startServer } from './server.ts'
 import { endsTurn, isType, newSession, readLog, say, waitFor } from './session.ts'
 
 const SLOW = { pace_ms: 40, chunk_chars: 4, rules: [
-  { when: { user: '^work$', step: 0 }, answer: { text: 'I take my time with the first step.', tool_calls: [{ name: 'list_files', arguments: {} }] } },
+  // For seconds: the signal must come while it is said.
+  { when: { user: '^work$', step: 0 }, answer: { pace_ms: 400, text: 'I take my time with the first step.', tool_calls: [{ name: 'list_files', arguments: {} }] } },
   { when: { user: '^hang$' }, answer: { text: 'I begin', hang: true } },
   { answer: { text: 'Done.' } },
 ] }
@@ -43,7 +45,7 @@ test('a second signal ends the server at once, with code 130, and nothing acknow
   const after = await say(server.client, id, 'hang')
   await waitFor(server.client, id, after, isType('llm.delta'))
   const first = server.stop()
-  await expect.poll(() => server.log(), { timeout: 30_000 }).toContain('"message":"draining"')
+  await expect.poll(() => server.log()).toContain('"message":"draining"')
   const second = server.stop()
   expect([await first, await second]).toEqual([130, 130])
   const next = await startServer(place)
@@ -52,8 +54,8 @@ test('a second signal ends the server at once, with code 130, and nothing acknow
 
 test('the port and the directory are free right after the end', async () => {
   const place = makePlace({ scenario: SLOW })
+  place.env['PORT'] = String(await freePort())
   const first = await startServer(place)
-  place.env['PORT'] = new URL(first.url).port
   await first.kill()
   const second = await startServer(place)
   expect(second.url).toBe(first.url)
