@@ -31,8 +31,14 @@ export type ScriptedServer = {
 /** Enough for any test; the demo keeps none. */
 const RECORDED = 1000
 
+export type ScriptedServerOptions = {
+  record?: number
+  /** What the answer to the nth request, from 1, waits for: a test that does something meanwhile says when it is done. */
+  hold?: (nth: number) => Promise<void> | undefined
+}
+
 /** Starts on an ephemeral port of 127.0.0.1. */
-export async function startScriptedServer(input: ScenarioInput, options: { record?: number } = {}): Promise<ScriptedServer> {
+export async function startScriptedServer(input: ScenarioInput, options: ScriptedServerOptions = {}): Promise<ScriptedServer> {
   const scenario = parseScenario(input)
   const keep = options.record ?? RECORDED
   const requests: RecordedRequest[] = []
@@ -85,6 +91,7 @@ export async function startScriptedServer(input: ScenarioInput, options: { recor
     const place = choice && (choice.rule.name ?? `rules[${scenario.rules.indexOf(choice.rule)}]`)
     record({ headers: incoming.headers, body: parsed.data, rule: place, ended })
     if (choice) used.set(choice.rule, (used.get(choice.rule) ?? 0) + 1)
+    await options.hold?.(seen)
 
     const failure = choice?.answer.error
     if (failure?.status !== undefined) {

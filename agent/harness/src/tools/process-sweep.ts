@@ -44,13 +44,14 @@ export async function terminateMarked(mark: string, leader: number): Promise<voi
 
 /** Kills marked processes until a pass finds none; a process that forks faster than a few passes is reported. */
 export async function killMarked(mark: string): Promise<void> {
-  const PASSES = 20
+  // Together some ten seconds: on a busy machine a killed process may wait that long for its turn to die.
+  const PASSES = 60
   for (let pass = 0; pass < PASSES; pass += 1) {
     const pids = await findMarked(mark)
     if (pids.length === 0) return
     for (const pid of pids) signalProcess(pid, 'SIGKILL')
     // A killed process is listed until it is reaped; give the kernel its moment.
-    await new Promise(resolve => setTimeout(resolve, 5 * (pass + 1)))
+    await new Promise(resolve => setTimeout(resolve, Math.min(5 * (pass + 1), 200)))
   }
   throw new Error('processes of the command are still running and could not be ended')
 }

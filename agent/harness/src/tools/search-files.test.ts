@@ -44,7 +44,10 @@ test('what was found before a file that is too slow is kept', async () => {
   const context = makeContext()
   writeFileSync(join(context.workspace, 'a.txt'), 'aaa')
   writeFileSync(join(context.workspace, 'b.txt'), 'a'.repeat(60) + '!')
-  expect((await runParsed(searchFilesTool(600), { pattern: '^(a+)+$' }, context)).content).toEqual({ matches: ['a.txt:1: aaa'], incomplete: 'stopped after 0.6 s' })
+  const search = (limitMs: number) => runParsed(searchFilesTool(limitMs), { pattern: '^(a+)+$' }, context).then(({ content }) => content)
+  // Longer on a machine that is too slow to reach the first file in time.
+  const found = await search(600).catch(() => search(60_000))
+  expect(found).toEqual({ matches: ['a.txt:1: aaa'], incomplete: expect.stringMatching(/^stopped after (?:0\.6|60) s$/) })
 })
 
 test('an abort ends the search at once', async () => {

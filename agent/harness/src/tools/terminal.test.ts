@@ -14,6 +14,16 @@ type Result = { exit_code: number | null; output: string; error?: string; sandbo
 const none = { kind: 'none', reason: 'bubblewrap is not available: switched off in this test' } as const
 const open = terminalTool({ probe: () => Promise.resolve(none), graceMs: 300 })
 const run = async (tool: typeof open, command: string, context = makeContext()): Promise<Result> => (await runParsed(tool, { command }, context)).content as Result
+/** Runs a command into its timeout: into a longer one where this machine was too slow for the command to say its first word. */
+async function runOut(tool: typeof open, command: string, first: string): Promise<{ result: Result; said: string }> {
+  for (const timeoutMs of [300, 3000, 30_000]) {
+    const result = await run(tool, command, makeContext({ timeoutMs }))
+    if (result.output.startsWith(first)) return { result, said: `Tool execution failed: timed out after ${timeoutMs / 1000} s` }
+  }
+  throw new Error(`in half a minute the command did not even say ${first}`)
+}
+/** A process that was killed is listed until the system has had its time for it. */
+const untilNone = (names: readonly string[]) => expect.poll(() => names.filter(isRunning)).toEqual([])
 const isRunning = (name: string) => spawnSync('pgrep', ['-f', name]).status === 0
 /** A sleep that no other process of the machine has; its seconds are its name. */
 let unique = process.pid * 1000
@@ -21,9 +31,13 @@ const aSleep = () => `sleep 1${(unique += 1)}`
 
 // Every rule that does not need the box holds in it and without it.
 const box = await probeSandbox()
-const tools: [string, typeof open][] = [['without a box', open], ...(box.kind === 'bubblewrap' ? [['in the box', terminalTool({ probe: () => Promise.resolve(box), graceMs: 300 })] as [string, typeof open]] : [])]
+const kinds = [['without a box', none] as const, ...(box.kind === 'bubblewrap' ? [['in the box', box] as const] : [])]
 
-describe.each(tools)('%s', (_, tool) => {
+describe.each(kinds)('%s', (_, kind) => {
+  const probe = () => Promise.resolve(kind)
+  /** Kills soon after it asked, and one that waits for what asking does. */
+  const [tool, patient] = [terminalTool({ probe, graceMs: 300 }), terminalTool({ probe, graceMs: 60_000 })]
+
   test('runs bash in the workspace and reports both streams and the exit code', async () => {
     const context = makeContext()
     const result = await run(tool, 'pwd; echo err >&2; echo x > made.txt; shopt -s extglob; exit 3', context)
@@ -45,28 +59,27 @@ describe.each(tools)('%s', (_, tool) => {
 
   test('a timeout ends everything and keeps what was said so far', async () => {
     const sleep = aSleep()
-    const result = await run(tool, `echo begun; ${sleep}`, makeContext({ timeoutMs: 300 }))
-    expect(result).toMatchObject({ error: 'Tool execution failed: timed out after 0.3 s', output: 'begun\n' })
-    expect(isRunning(sleep)).toBe(false)
+    const { result, said } = await runOut(tool, `echo begun; ${sleep}`, 'begun')
+    expect(result).toMatchObject({ error: said, output: 'begun\n' })
+    await untilNone([sleep])
   })
 
   test('a command is asked to end before it is made to', async () => {
-    const result = await run(tool, `trap 'echo tidied; exit 9' TERM; echo begun; while :; do sleep 0.05; done`, makeContext({ timeoutMs: 500 }))
+    const { result } = await runOut(patient, `trap 'echo tidied; exit 9' TERM; echo begun; while :; do sleep 0.05; done`, 'begun')
     expect(result).toMatchObject({ exit_code: 9, output: expect.stringMatching(/^begun\n[^]*tidied\n$/) as string })
   })
 
   test('a command that does not want to end is killed', async () => {
-    const result = await run(tool, `trap '' TERM; echo stubborn; while :; do sleep 0.05; done`, makeContext({ timeoutMs: 300 }))
-    expect(result).toMatchObject({ error: 'Tool execution failed: timed out after 0.3 s', output: 'stubborn\n' })
+    const { result, said } = await runOut(tool, `trap '' TERM; echo stubborn; while :; do sleep 0.05; done`, 'stubborn')
+    expect(result).toMatchObject({ error: said, output: 'stubborn\n' })
   })
 
   test('leaves no process behind: not in the background, not detached, not in another process group', async () => {
     const sleeps = [aSleep(), aSleep(), aSleep(), aSleep()] as const
     const command = `${sleeps[0]} & nohup ${sleeps[1]} >/dev/null 2>&1 & setsid ${sleeps[2]} & (setsid bash -c '${sleeps[3]} & disown; wait' >/dev/null 2>&1 &) ; echo started`
-    const started = Date.now()
+    // Its end is that of the command: the sleeps are of years.
     expect(await run(tool, command)).toMatchObject({ exit_code: 0, output: 'started\n' })
-    expect(Date.now() - started).toBeLessThan(5000)
-    expect(sleeps.filter(isRunning)).toEqual([])
+    await untilNone(sleeps)
   })
 
   test('an abort ends everything at once', async () => {
@@ -77,7 +90,7 @@ describe.each(tools)('%s', (_, tool) => {
     await expect.poll(() => existsSync(join(context.workspace, 'started'))).toBe(true)
     controller.abort(new Error('the session was stopped'))
     await expect(running).rejects.toThrow('the session was stopped')
-    expect(isRunning(sleep)).toBe(false)
+    await untilNone([sleep])
   })
 
   test('output without end is kept at both ends and ends in bounded memory', async () => {
@@ -154,10 +167,10 @@ describe.runIf(box.kind === 'bubblewrap')('the box', () => {
       const context = { session_id: 's', tool_call_id: 'c', turn_id: 't', workspace: ${JSON.stringify(workspace)}, signal: new AbortController().signal, timeoutMs: 60000, egress: { default: 'allow', allow: [], deny: [] } }
       await terminalTool().run({ command: 'touch started; setsid ${sleep} & ${sleep}' }, context)`
     const service = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' })
-    await expect.poll(() => existsSync(join(workspace, 'started')), { timeout: 10_000 }).toBe(true)
-    expect(isRunning(`^${sleep}`)).toBe(true)
+    await expect.poll(() => existsSync(join(workspace, 'started'))).toBe(true)
+    await expect.poll(() => isRunning(`^${sleep}`)).toBe(true)
     service.kill('SIGKILL')
-    await expect.poll(() => isRunning(`^${sleep}`), { timeout: 5000 }).toBe(false)
+    await untilNone([`^${sleep}`])
   })
 
   test('has no network when the policy denies it by default, and has it otherwise', async () => {

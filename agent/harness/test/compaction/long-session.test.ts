@@ -31,7 +31,7 @@ async function converse(stage: Stage, content: string): Promise<void> {
 
 const compactions = (events: readonly SessionEvent[]) => events.filter(event => event.type === 'context.compact')
 
-test('a session of 300 messages compacts several times and still knows its plan, its goal and the approval that is open', { timeout: 240_000 }, async () => {
+test('a session of 300 messages compacts several times and still knows its plan, its goal and the approval that is open', { timeout: 600_000 }, async () => {
   await using stage = await setStage({
     scenario, agent: { governance: { require_approval: ['note'] } },
     config: { models: { default: 'demo/model', providers: { demo: { kind: 'scripted' } }, catalog: { 'demo/model': { context_window: 8000, input: 1, output: 2 } } } },

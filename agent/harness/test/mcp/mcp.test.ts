@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { Config } from '@cairn/protocol'
+import { freePort } from '@cairn/log/test/free-port'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { type McpOptions, type McpServers, startMcpServers } from '../../src/mcp/servers.ts'
@@ -14,6 +15,7 @@ import { callTool } from '../../src/tools/call-tool.ts'
 import { toolJsonSchema } from '../../src/tools/parameters.ts'
 import { call, makeBench } from '../tools/bench.ts'
 import { makeContext } from '../tools/tool-context.ts'
+import { fakeClock } from '../turn/fake-clock.ts'
 import { type TestServer, makeTestServer } from './mcp-server.ts'
 
 const program = new URL('mcp-server.ts', import.meta.url).pathname
@@ -119,7 +121,7 @@ test('a server that died is started again, and its tools come back; the call tha
   const mcp = await start({ test: stdio() })
   await expect(mcp.run('mcp__test__die')).rejects.toThrow('Connection closed')
   expect(mcp.tools()).toEqual([])
-  await expect.poll(() => mcp.tools().length, { timeout: 10_000 }).toBeGreaterThan(0)
+  await expect.poll(() => mcp.tools().length).toBeGreaterThan(0)
   expect(await mcp.run('mcp__test__echo', { text: 'back' })).toBe('back')
 })
 
@@ -146,13 +148,13 @@ test('a call whose session the server forgot is sent once more, on a new session
 })
 
 test('an HTTP server that went away and came back is found again', async () => {
-  const http = await serveHttp()
+  const http = await serveHttp(await freePort())
   const mcp = await start({ test: { url: http.url } })
   await http.stop()
   await expect(mcp.run('mcp__test__echo', { text: 'x' })).rejects.toThrow(/MCP server 'test' could not be reached: /)
   expect(mcp.tools()).toEqual([])
   await serveHttp(http.port)
-  await expect.poll(() => mcp.tools().length, { timeout: 10_000 }).toBeGreaterThan(0)
+  await expect.poll(() => mcp.tools().length).toBeGreaterThan(0)
   expect(await mcp.run('mcp__test__echo', { text: 'back' })).toBe('back')
 })
 
@@ -179,7 +181,12 @@ test('as part of a turn: a failure is a failed tool, a timeout says so, and the 
   const mcp = await start({ test: { url: http.url } })
   const [fails, slow] = [call('mcp__test__fails'), call('mcp__test__slow')]
   await callTool(bench.deps({}, mcp.tools()), fails)
-  await callTool(bench.deps({ timeoutMs: 200 }, mcp.tools()), slow)
+  const clock = fakeClock()
+  const running = callTool(bench.deps({ timeoutMs: 200, clock }, mcp.tools()), slow)
+  await clock.waitsFor(200)
+  await expect.poll(() => http.servers[0]?.started()).toBe(1)
+  clock.advance(200)
+  await running
   expect(await bench.resultOf(fails)).toMatchObject({ content: { error: 'Tool execution failed: the disk is full' } })
   expect(await bench.resultOf(slow)).toMatchObject({ content: { error: 'Tool execution failed: timed out after 0.2 s' } })
   await expect.poll(() => http.servers[0]?.cancelled()).toBe(1)
@@ -188,9 +195,9 @@ test('as part of a turn: a failure is a failed tool, a timeout says so, and the 
 test('stop ends the processes it started, also one that is still starting', async () => {
   const mark = `cairn-mcp-${process.pid}-${Date.now()}`
   const mcp = startMcpServers({ servers: parse({ up: { command: process.execPath, args: [program, mark] }, hangs: { command: process.execPath, args: ['-e', 'setInterval(() => {}, 1000)', mark] } }), env: process.env, log: () => {}, clock: systemClock })
-  await expect.poll(() => mcp.tools().length, { timeout: 10_000 }).toBeGreaterThan(0)
+  await expect.poll(() => mcp.tools().length).toBeGreaterThan(0)
   await mcp.stop()
-  expect(spawnSync('pgrep', ['-f', mark]).status).toBe(1)
+  await expect.poll(() => spawnSync('pgrep', ['-f', mark]).status).toBe(1)
 })
 
 test('names keep to what model servers take, and two tools never share one', () => {

@@ -82,7 +82,7 @@ async function live({ steps, width, cut, deaths }: Case): Promise<{ world: strin
   }
 }
 
-test('property: whatever a saga did and wherever its workers died, it is undone in reverse, each step once at most, and failures are listed', { timeout: 240_000 }, async () => {
+test('property: whatever a saga did and wherever its workers died, it is undone in reverse, each step once at most, and failures are listed', { timeout: 600_000 }, async () => {
   await fc.assert(fc.asyncProperty(cases, async one => {
     const { world, events, problems } = await live(one)
     expect(checkHistory(events)).toEqual([])

@@ -56,4 +56,4 @@ test('bookings are cancelled by their own ids, latest first; one that the hotel 
     expect(cancelled).toEqual([...new Set(cancelled)])
     expect(cancelled).toEqual(['cancelled B-cellar', 'cancelled B-suite', 'cancelled B-attic'].filter(line => cancelled.includes(line)))
   }
-}, 120_000)
+})

@@ -5,7 +5,7 @@ import { simulate } from './simulate.ts'
 
 const dir = makeDataDir()
 
-test('the same seed gives the same log, byte for byte', { timeout: 60_000 }, async () => {
+test('the same seed gives the same log, byte for byte', async () => {
   for (let seed = 2001; seed <= 2020; seed++) {
     const first = await simulate(seed, dir)
     const again = await simulate(seed, dir)
@@ -16,7 +16,7 @@ test('the same seed gives the same log, byte for byte', { timeout: 60_000 }, asy
   expect((await simulate(2021, dir)).log).not.toBe((await simulate(2022, dir)).log)
 })
 
-test('a store that forgets to check the lease is found out', { timeout: 60_000 }, async () => {
+test('a store that forgets to check the lease is found out', async () => {
   const found: string[] = []
   for (let seed = 1; seed <= 40 && found.length === 0; seed++) found.push(...(await simulate(seed, dir, { ignoreFence: true })).problems)
   expect(found).not.toEqual([])

@@ -53,14 +53,16 @@ test('a second message begins a second turn that knows the first', async () => {
 })
 
 test('a message that arrives during a turn is folded in at the next iteration', async () => {
+  const answer = Promise.withResolvers<void>()
   await using stage = await setStage({ scenario: { rules: [
-    { when: { user: '^start' }, steps: [{ ...call('look', 'x'), delay_ms: 100 }] },
+    { when: { user: '^start' }, steps: [call('look', 'x')] },
     { when: { user: 'rather' }, answer: say('rather it is') },
-  ] } })
+  ] }, hold: () => answer.promise })
   stage.start()
   await stage.send('start')
   await stage.server.requested(1)
   await stage.send('rather this')
+  answer.resolve()
   await stage.next('session.complete')
   const last = stage.server.requests.at(-1)?.body.messages ?? []
   expect(last.map(message => message.role)).toEqual(['system', 'user', 'assistant', 'tool', 'user'])
@@ -68,14 +70,16 @@ test('a message that arrives during a turn is folded in at the next iteration', 
 })
 
 test('a message that arrives while the last answer streams is answered in the same turn, never buried', async () => {
+  const answer = Promise.withResolvers<void>()
   await using stage = await setStage({ scenario: { rules: [
-    { when: { user: '^start' }, answer: { text: 'first answer', delay_ms: 100 } },
+    { when: { user: '^start' }, answer: say('first answer') },
     { when: { user: 'late' }, answer: say('late answer') },
-  ] } })
+  ] }, hold: () => answer.promise })
   stage.start()
   await stage.send('start')
   await stage.server.requested(1)
   await stage.send('late')
+  answer.resolve()
   const end = await stage.next('session.complete')
   const events = await stage.events()
   expect(events.filter(event => event.type === 'llm.response').map(event => event.data.message.content)).toEqual(['first answer', 'late answer'])
@@ -90,20 +94,22 @@ test('a title is found beside the turn when the session has none', async () => {
   const untitled = await createSession(stage.deps, ['assistant'], { principal: alice })
   const harness = stage.start()
   await addMessage(stage.deps, { session_id: untitled.id, content: 'what are cairns?', principal: alice })
-  await expect.poll(async () => (await stage.store.getSession(untitled.id))?.title, { timeout: 5000 }).toBe('Notes on cairns')
+  await expect.poll(async () => (await stage.store.getSession(untitled.id))?.title).toBe('Notes on cairns')
   await harness.idle()
 })
 
 test('a title that a person gives while one is looked for stays', async () => {
+  const title = Promise.withResolvers<void>()
   await using stage = await setStage({ scenario: { rules: [
-    { when: { system: 'name conversations' }, answer: { text: 'Found', delay_ms: 200 } },
+    { when: { system: 'name conversations' }, answer: say('Found') },
     { answer: say('hello') },
-  ] } })
+  ] }, hold: nth => (nth === 2 ? title.promise : undefined) })
   const untitled = await createSession(stage.deps, ['assistant'], { principal: alice })
   const harness = stage.start()
   await addMessage(stage.deps, { session_id: untitled.id, content: 'hi', principal: alice })
   await stage.server.requested(2)
   await renameSession(stage.deps, untitled.id, 'Given')
+  title.resolve()
   await harness.idle()
   expect((await stage.store.getSession(untitled.id))?.title).toBe('Given')
 })

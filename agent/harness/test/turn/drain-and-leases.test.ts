@@ -9,11 +9,14 @@ import { fakeClock } from './fake-clock.ts'
 import { alice, call, readLog, say, setStage } from './stage.ts'
 
 test('a drain lets the running iteration end, gives the lease back, and another worker goes on in the same turn', async () => {
-  await using stage = await setStage({ scenario: { rules: [{ steps: [{ ...call('note', 'x'), delay_ms: 100 }, say('done')] }] } })
+  const answer = Promise.withResolvers<void>()
+  await using stage = await setStage({ scenario: { rules: [{ steps: [call('note', 'x'), say('done')] }] }, hold: () => answer.promise })
   const first = stage.start()
   await stage.send('go')
   await stage.server.requested(1)
-  await first.stop()
+  const stopped = first.stop()
+  answer.resolve()
+  await stopped
   expect((await stage.session()).lease).toBeNull()
   expect((await stage.events()).at(-1)?.type).toBe('llm.response')
   expect(stage.ran).toEqual([])
@@ -50,13 +53,15 @@ test('a worker whose lease ran out says nothing more when another has taken over
   const dir = mkdtempSync(join(tmpdir(), 'cairn-lease-'))
   const store = await openSqliteStore({ dir, now: () => Date.now() + late.ms })
   {
-    await using stage = await setStage({ store, scenario: { rules: [{ times: 1, answer: { text: 'slow', delay_ms: 300 } }, { answer: say('taken over') }] } })
+    const firstAnswer = Promise.withResolvers<void>()
+    await using stage = await setStage({ store, scenario: { rules: [{ times: 1, answer: say('slow') }, { answer: say('taken over') }] }, hold: nth => (nth === 1 ? firstAnswer.promise : undefined) })
     const slow = stage.start({ clock: fakeClock(), workerId: 'slow' })
     await stage.send('go')
     await stage.server.requested(1)
     late.ms = 61_000
     stage.start({ workerId: 'quick' })
     await stage.next('session.complete')
+    firstAnswer.resolve()
     await slow.idle()
     const events = await stage.events()
     expect(checkHistory(events, { settled: true })).toEqual([])
@@ -93,7 +98,7 @@ test('two workers share many sessions; each session is served by one at a time a
   const workers = [stage.start(), stage.start()]
   const sessions = await Promise.all(Array.from({ length: 20 }, () => createSession(stage.deps, ['assistant'], { principal: alice, title: 'One of many' })))
   await Promise.all(sessions.map(({ id }) => addMessage(stage.deps, { session_id: id, content: 'go', principal: alice })))
-  await expect.poll(async () => (await Promise.all(sessions.map(({ id }) => stage.store.getSession(id)))).every(session => session?.status === 'completed'), { timeout: 15_000 }).toBe(true)
+  await expect.poll(async () => (await Promise.all(sessions.map(({ id }) => stage.store.getSession(id)))).every(session => session?.status === 'completed')).toBe(true)
   await Promise.all(workers.map(worker => worker.idle()))
   for (const { id } of sessions) {
     const events = await readLog(stage.store, id)

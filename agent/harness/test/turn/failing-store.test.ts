@@ -44,7 +44,7 @@ async function run(nth: number, when: 'before' | 'after') {
   return { events: await stage.events(), notes: stage.ran.filter(value => value.startsWith('note:')), commits: failing.commits() }
 }
 
-test('a commit that fails anywhere in a turn, before or after it landed, ends it no other way and runs nothing twice', { timeout: 60_000 }, async () => {
+test('a commit that fails anywhere in a turn, before or after it landed, ends it no other way and runs nothing twice', async () => {
   const undisturbed = await run(Number.POSITIVE_INFINITY, 'before')
   expect(undisturbed.commits).toBeGreaterThan(6)
   for (let nth = 0; nth < undisturbed.commits; nth++) {

@@ -125,11 +125,13 @@ test('a session whose agent is no longer configured fails with what to change', 
 })
 
 test('a message that arrives while a call fails for good is not buried by the failure', async () => {
-  await using stage = await setStage({ scenario: { rules: [{ times: 1, answer: { error: { status: 400, message: 'bad' }, delay_ms: 100 } }, { when: { user: 'try this' }, answer: say('that works') }] } })
+  const answer = Promise.withResolvers<void>()
+  await using stage = await setStage({ scenario: { rules: [{ times: 1, answer: { error: { status: 400, message: 'bad' } } }, { when: { user: 'try this' }, answer: say('that works') }] }, hold: () => answer.promise })
   stage.start()
   await stage.send('go')
   await stage.server.requested(1)
   await stage.send('try this')
+  answer.resolve()
   await stage.next('session.complete')
   expect((await stage.events()).map(event => event.type)).not.toContain('session.fail')
 })

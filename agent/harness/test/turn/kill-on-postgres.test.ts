@@ -14,7 +14,7 @@ const onPostgres: OpenStore = async now => {
 const undisturbed = await playGolden(null, onPostgres)
 const deaths = deathsOf(undisturbed.commits).filter(({ nth }) => process.env['KILLS'] === 'all' || nth % 3 === 0)
 
-test.each(deaths)('on Postgres, killed just $when commit $nth, the next worker ends the session the same way and repeats no effect', { timeout: 60_000 }, async death => {
+test.each(deaths)('on Postgres, killed just $when commit $nth, the next worker ends the session the same way and repeats no effect', async death => {
   const { events, seen: ran, problems } = await playGolden(death, onPostgres)
   expect([problems, checkHistory(events, { settled: true })]).toEqual([[], []])
   expect(sorted(essence(events))).toEqual(sorted(essence(undisturbed.events)))

@@ -18,12 +18,15 @@ test('a tool gets the secret that the model wrote; the log never has it', async 
 })
 
 test('a call whose secret was lost with its worker is not made with something else in its place', async () => {
-  await using stage = await setStage({ scenario: { rules: [{ steps: [{ ...call('note', `key ${secret}`), delay_ms: 50 }, say('understood')] }] } })
+  const answer = Promise.withResolvers<void>()
+  await using stage = await setStage({ scenario: { rules: [{ steps: [call('note', `key ${secret}`), say('understood')] }] }, hold: () => answer.promise })
   const first = stage.start()
   await stage.send('go')
   await stage.server.requested(1)
   // Drained after the answer, before the call.
-  await first.stop()
+  const stopped = first.stop()
+  answer.resolve()
+  await stopped
   expect((await stage.events()).at(-1)?.type).toBe('llm.response')
   stage.start()
   await stage.next('session.complete')

@@ -10,7 +10,7 @@ import type { Clock } from '../../src/clock.ts'
 import { type Harness, startHarness } from '../../src/harness.ts'
 import { createModels } from '../../src/llm/registry.ts'
 import type { ScenarioInput } from '../../src/llm/scenario.ts'
-import { type ScriptedServer, startScriptedServer } from '../../src/llm/scripted-server.ts'
+import { type ScriptedServer, type ScriptedServerOptions, startScriptedServer } from '../../src/llm/scripted-server.ts'
 import { builtinTools } from '../../src/tools/catalogue.ts'
 import type { Tool, ToolContext } from '../../src/tools/tool.ts'
 
@@ -35,16 +35,16 @@ export type Stage = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-export type StageOptions = { scenario: ScenarioInput; config?: ConfigInput; agent?: NonNullable<ConfigInput['agents']>[string]; tools?: readonly Tool[]; limits?: ConfigInput['limits']; /** Closed with the stage; absent: one with the real time. */ store?: LogStore; skillsDir?: string }
+export type StageOptions = { scenario: ScenarioInput; config?: ConfigInput; agent?: NonNullable<ConfigInput['agents']>[string]; tools?: readonly Tool[]; limits?: ConfigInput['limits']; /** Closed with the stage; absent: one with the real time. */ store?: LogStore; skillsDir?: string; hold?: ScriptedServerOptions['hold'] }
 
 let ids = 0
 /** Readable ids, unique in this process. */
 export const newId = (): string => `id-${++ids}`
 
-export async function setStage({ scenario, config = {}, agent = {}, tools = [], limits = {}, store: given, skillsDir }: StageOptions): Promise<Stage> {
+export async function setStage({ scenario, config = {}, agent = {}, tools = [], limits = {}, store: given, skillsDir, hold }: StageOptions): Promise<Stage> {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-harness-'))
   const store = given ?? await openSqliteStore({ dir: join(dir, 'log') })
-  const server = await startScriptedServer(scenario)
+  const server = await startScriptedServer(scenario, hold === undefined ? {} : { hold })
   const settings = Config.parse({
     ...config, models: { default: 'demo/model', providers: { demo: { kind: 'scripted' } }, ...config.models },
     agents: { assistant: agent }, limits: { delta_coalesce_ms: 1, llm_retries: 0, ...limits },
