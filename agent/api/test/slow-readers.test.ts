@@ -1,4 +1,5 @@
 /** Design section 3: a reader that takes nothing costs a cursor, and is cut off when it lacks more than a mebibyte. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { syntheticMessage } from '@cairn/sessions'
 import { expect, test } from 'vitest'
 import { startService } from './service.ts'
@@ -7,7 +8,7 @@ import { openStream } from './stream.ts'
 const TEXT = 'x'.repeat(20_000)
 
 test('a reader that stalls with more than 1 MiB unsent is disconnected; the others get everything', async () => {
-  await using service = await startService({ tuning: { stallMs: 100, tickMs: 50 } })
+  await using service = await startService({ tuning: { stallMs: 2000, tickMs: 50 } })
   const id = await service.newSession()
   const path = `/v1/sessions/${id}/events`
   const stalled = await openStream(service, path)
@@ -21,6 +22,7 @@ test('a reader that stalls with more than 1 MiB unsent is disconnected; the othe
   for (const stream of others) await stream.until(({ lastId }) => lastId() === count)
   await appending
   expect(others.map(stream => stream.ids())).toEqual(others.map(() => Array.from({ length: count }, (_, at) => at + 1)))
+  await expect.poll(async () => (await service.call('/metrics')).text).toContain('cairn_open_streams 2\n')
   stalled.resume()
   expect((await stalled.ended).clean).toBe(false)
   const seen = stalled.ids()
@@ -34,7 +36,7 @@ test('a reader that stalls with more than 1 MiB unsent is disconnected; the othe
 })
 
 test('a slow reader of a long history is not cut off while it takes something', async () => {
-  await using service = await startService({ tuning: { stallMs: 200, tickMs: 50 } })
+  await using service = await startService({ tuning: { stallMs: 2000, tickMs: 50 } })
   const id = await service.newSession()
   for (let n = 0; n < 40; n++) await service.store.commit({ session_id: id, events: Array.from({ length: 10 }, () => syntheticMessage('test', TEXT)) })
   const stream = await openStream(service, `/v1/sessions/${id}/events`)
@@ -42,6 +44,8 @@ test('a slow reader of a long history is not cut off while it takes something', 
     await stream.until(({ lastId }) => lastId() >= stop * 25)
     stream.pause()
     await service.say(id, 'meanwhile')
+    // Eight of them are longer than the server waits for one who takes nothing, and each is much shorter.
+    await sleep(400)
     stream.resume()
   }
   await stream.until(({ lastId }) => lastId() === 408)

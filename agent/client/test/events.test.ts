@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { ApiError, createClient, type StreamState } from '../src/index.ts'
 import { frameOf, makeLog, misbehave, openStream, seeded, serve, type Trouble } from './hostile-server.ts'
 
-const quick = { backoff: { baseMs: 1, maxMs: 5 }, idleMs: 60 }
+const quick = { backoff: { baseMs: 1, maxMs: 5 } }
 
 /** Reads until `count` events are there. */
 async function take(stream: AsyncIterable<SessionEvent[]>, count: number): Promise<SessionEvent[]> {
@@ -29,7 +29,7 @@ test('a thousand random cuts, stalls, repeats and refusals give exactly the log'
       response.write(log.filter(record => record.id > request.after).map(frameOf).join(''))
     } else troubles[misbehave(log, request, response, random)]++
   })
-  const events = await take(createClient({ ...quick, baseUrl: server.baseUrl }).events('s1'), log.length)
+  const events = await take(createClient({ ...quick, idleMs: 60, baseUrl: server.baseUrl }).events('s1'), log.length)
   expect(connections, `seed ${seed}`).toBeGreaterThanOrEqual(1000)
   expect(Object.values(troubles).every(count => count > 10), JSON.stringify(troubles)).toBe(true)
   expect(events, `seed ${seed}`).toEqual(log)
@@ -65,13 +65,14 @@ test('a connection without a byte for idleMs is given up, even one that never an
     if (connections > 2) response.write(frameOf(makeLog('s1', 1, () => 0.5)[0]!))
   })
   const errors: string[] = []
-  const client = createClient({ ...quick, baseUrl: server.baseUrl })
+  const client = createClient({ ...quick, idleMs: 500, baseUrl: server.baseUrl })
   await take(client.events('s1', { onState: (state, { error }) => { if (state === 'reconnecting') errors.push(String(error?.message)) } }), 1)
-  expect(errors).toEqual(['no byte for 0.06 s', 'no byte for 0.06 s'])
+  expect(errors).toEqual(['no byte for 0.5 s', 'no byte for 0.5 s'])
 })
 
 test('heartbeat comments keep a quiet connection', async () => {
-  const beats = 8
+  // Together longer than the client waits, and each of them much shorter.
+  const beats = 15
   await using server = await serve((_, response) => {
     openStream(response)
     let sent = 0
@@ -81,9 +82,9 @@ test('heartbeat comments keep a quiet connection', async () => {
         clearInterval(beat)
         response.write(frameOf(makeLog('s1', 1, () => 0.5)[0]!))
       }
-    }, 100)
+    }, 200)
   })
-  await take(createClient({ baseUrl: server.baseUrl, idleMs: 600 }).events('s1'), 1)
+  await take(createClient({ baseUrl: server.baseUrl, idleMs: 2000 }).events('s1'), 1)
   expect(server.requests).toHaveLength(1)
 })
 

@@ -18,7 +18,7 @@ async function turn(before: ModelMessage[], content: string, results: Record<str
   const messages: ModelMessage[] = [...before, { role: 'user', content }]
   const called: string[] = []
   for (;;) {
-    const { message } = await model.call({ model: 'scripted', messages, tools: offered }, () => undefined, AbortSignal.timeout(5000))
+    const { message } = await model.call({ model: 'scripted', messages, tools: offered }, () => undefined, AbortSignal.timeout(60_000))
     messages.push(message)
     if (!message.tool_calls) return { messages, called, text: message.content }
     for (const call of message.tool_calls) {
@@ -82,7 +82,7 @@ test('a skill that was approved before starts a new round of approval', async ()
 })
 
 const say = async (system: string, content: string): Promise<string> =>
-  (await model.call({ model: 'scripted', tools: [], messages: [{ role: 'system', content: system }, { role: 'user', content }] }, () => undefined, AbortSignal.timeout(5000))).message.content
+  (await model.call({ model: 'scripted', tools: [], messages: [{ role: 'system', content: system }, { role: 'user', content }] }, () => undefined, AbortSignal.timeout(60_000))).message.content
 
 test('titles and summaries have rules of their own', async () => {
   expect(await say('You name conversations. Reply with a title.', 'Show me what you can do\n\n---\n\nGladly.')).toBe('Show me what you can do')
@@ -90,7 +90,7 @@ test('titles and summaries have rules of their own', async () => {
 })
 
 test('without tools the demo still answers, and never with a call', async () => {
-  const { message } = await model.call({ model: 'scripted', tools: [], messages: [{ role: 'user', content: 'Show me what you can do' }] }, () => undefined, AbortSignal.timeout(5000))
+  const { message } = await model.call({ model: 'scripted', tools: [], messages: [{ role: 'user', content: 'Show me what you can do' }] }, () => undefined, AbortSignal.timeout(60_000))
   expect(message).toMatchObject({ content: expect.stringContaining('demo model') as string })
   expect(message).not.toHaveProperty('tool_calls')
 })
