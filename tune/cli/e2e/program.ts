@@ -10,14 +10,25 @@ const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 export type Ended = { code: number | null; out: string; err: string }
 export type Started = { child: ChildProcess; /** Resolves with the first text that `test` accepts on stdout. */ says: (test: (out: string) => boolean) => Promise<void>; ended: Promise<Ended> }
 
+const running = new Set<ChildProcess>()
+
 export const createDirectory = (): { path: (name: string) => string; remove: () => void } => {
   const directory = mkdtempSync(join(tmpdir(), 'cairn-tune-'))
-  return { path: name => join(directory, name), remove: () => rmSync(directory, { recursive: true }) }
+  return {
+    path: name => join(directory, name),
+    remove() {
+      // What a failed test left running would write on.
+      for (const child of running) child.kill('SIGKILL')
+      rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
 }
 
 /** Starts `cairn-tune` with these arguments. Nothing is asked of a hub. */
 export function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Started {
   const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, HF_HUB_OFFLINE: '1', ...env } })
+  running.add(child)
+  child.once('close', () => running.delete(child))
   let [out, err] = ['', '']
   const waiting = new Set<() => void>()
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -136,12 +136,12 @@ function takeLock(path: string): (() => void) | undefined {
 
 // A builder that was killed leaves its lock; an unreadable one is being written this moment.
 function isHeld(path: string): boolean {
-  const pid = Number(existsSync(path) ? readFileSync(path, 'utf8') : 0)
-  if (!pid) return existsSync(path)
   try {
-    process.kill(pid, 0)
+    const pid = Number(readFileSync(path, 'utf8'))
+    if (pid > 0) process.kill(pid, 0)
     return true
   } catch (error) {
+    // ENOENT: given back this moment. ESRCH: its process is gone.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
