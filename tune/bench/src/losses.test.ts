@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { finalLoss, lossCharts, lossTable } from './losses.ts'
+import { finalLoss, lossCharts, lossTable, lossesOf } from './losses.ts'
 
 const ending = (end: number) => [...Array<number>(18).fill(3), end, end]
 
@@ -16,4 +16,9 @@ test('each recipe is held against bf16 and its own limit', () => {
 
 test('there is a chart of all and one of each', () => {
   expect(lossCharts([{ config: 'BF16', losses: [1, 2] }, { config: 'QFP8 + fp8-hybrid', losses: [1, 2] }]).map(({ name }) => name)).toEqual(['all', 'bf16', 'qfp8-fp8-hybrid'])
+})
+
+test('a demonstration\'s losses are the mean of its seeds at each step', () => {
+  const run = (config: string, seed: number, losses: number[]) => ({ config, seed, seconds: 1, points: losses.map((loss, i): [number, number] => [i + 1, loss]) })
+  expect(lossesOf({ losses: [run('BF16', 1, [4, 2]), run('BF16', 2, [2, 1]), run('FP8', 1, [3, 3])] })).toEqual([{ config: 'BF16', losses: [3, 1.5] }, { config: 'FP8', losses: [3, 3] }])
 })

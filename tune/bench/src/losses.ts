@@ -1,6 +1,7 @@
 /** Training losses of the recipes side by side: the same model, data, order and steps, so that only the arithmetic differs. */
 import { join } from 'node:path'
 import { configSchema, lossChart, train, type StepMetrics, type TrainConfig } from '@cairn-tune/train'
+import type { DemoOutcome } from './demo/outcome.ts'
 import { CONFIGS, type DemoConfig } from './demo/plan.ts'
 import type { Table } from './matrix/tables.ts'
 
@@ -26,6 +27,10 @@ const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + 
 
 /** The mean of the last tenth of the steps: one step's loss is as much its batch's as the recipe's. */
 export const finalLoss = (losses: readonly number[]) => mean(losses.slice(-Math.ceil(losses.length / 10)))
+
+/** A demonstration's losses, the mean of its seeds at each step. */
+export const lossesOf = ({ losses }: Pick<DemoOutcome, 'losses'>): LossRun[] =>
+  [...Map.groupBy(losses, ({ config }) => config)].map(([config, runs]) => ({ config, losses: (runs[0]?.points ?? []).map((_, i) => mean(runs.flatMap(({ points }) => points[i]?.[1] ?? []))) }))
 
 /** Each run's first and final loss, and how far the final one lies from bf16's. */
 export function lossTable(runs: readonly LossRun[]): Table {

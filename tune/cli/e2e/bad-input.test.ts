@@ -51,6 +51,7 @@ const cases: [what: string, run: () => ReturnType<typeof run>, code: number, say
   ['more positions than the model has', () => train({ max_seq_length: '50000' }), 2, /max_seq_length 50000: .* has 40960 positions/],
   ['numbers that leave the finite', () => train({ learning_rate: '1e38', lr_scheduler_type: 'constant', max_steps: '4', output_dir: path('nan') }), 1, /step 2: the (loss|gradient norm) is .*Lower learning_rate/],
   ['a run that does not fit', () => train({ memory_limit: '10MB' }), 3, /OOM: this run needs \d+ MiB .* and may take 9\.\d+ MiB/],
+  ['more made-up problems than there are', () => run(['data', 'generate', '--max-number', '20', '--min-steps', '3']), 2, /has no more than \d+ problems of the train half with numbers to 20; ask for fewer, or allow larger numbers/],
   ['an output directory that is a file', () => train({ output_dir: path('data.jsonl') }), 2, /output_dir .*data\.jsonl: is a file/],
 ]
 

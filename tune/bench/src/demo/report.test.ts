@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { accuracyTables } from './accuracy-tables.ts'
 import type { DemoOutcome, Scored } from './outcome.ts'
-import { demoReport } from './report.ts'
+import { demoReport, demoTables } from './report.ts'
 
 const score = (correct: number) => ({ accuracy: correct / 100, stderr: Math.sqrt(((correct / 100) * (1 - correct / 100)) / 99), correct, total: 100 })
 const scored = (config: string, seed: number, base: Scored['base'], right: number): Scored => ({ config, seed, base, romanian: score(right), english: score(10) })
@@ -30,6 +30,11 @@ test('adapters of quantised recipes show on both bases, and what all of them cos
     ['BF16', '0.5500', '-', '0.1000'],
     ['QFP4', '0.4000', '0.3300', '0.1000'],
   ])
+})
+
+test('losses are compared where there is a bf16 run', () => {
+  expect(demoTables(outcome).at(-1)?.rows.map(([config, , end]) => [config, end])).toEqual([['BF16', '1.0000'], ['QFP4', '1.0000']])
+  expect(demoTables({ ...outcome, losses: outcome.losses.filter(({ config }) => config !== 'BF16') })).toHaveLength(2)
 })
 
 test('the report is one file: it loads nothing, and nothing of the data becomes markup', () => {

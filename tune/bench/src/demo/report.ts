@@ -1,6 +1,6 @@
 /** A demonstration as one HTML file that needs nothing beside it. */
-import { lossChart } from '@cairn-tune/train'
 import { barChart } from '../bar-chart.ts'
+import { lossCharts, lossTable, lossesOf } from '../losses.ts'
 import { type Table } from '../matrix/tables.ts'
 import { accuracyTables } from './accuracy-tables.ts'
 import type { DemoOutcome } from './outcome.ts'
@@ -12,12 +12,10 @@ function tableHtml({ title, columns, rows, notes }: Table): string {
   return `<h2>${escapeHtml(title)}</h2><table><thead><tr>${cells(columns, 'th')}</tr></thead><tbody>${rows.map(row => `<tr>${cells(row, 'td')}</tr>`).join('')}</tbody></table>${notes.map(note => `<p>${escapeHtml(note)}</p>`).join('')}`
 }
 
-/** One chart with every configuration's first seed, then one a configuration with all of its seeds. */
-export function lossCharts({ losses }: DemoOutcome): { name: string; svg: string }[] {
-  const first = losses[0]?.seed
-  const together = lossChart(losses.filter(({ seed }) => seed === first).map(({ config, points }) => ({ name: config, points })), { title: `Training loss, seed ${first}` })
-  const each = [...Map.groupBy(losses, ({ config }) => config)].map(([config, runs]) => ({ name: config, svg: lossChart(runs.map(({ seed, points }) => ({ name: `seed ${seed}`, points })), { title: `Training loss, ${config}` }) }))
-  return [{ name: 'all', svg: together }, ...each]
+/** Accuracy, and the losses where there is a bf16 run to compare with. */
+export const demoTables = (outcome: DemoOutcome): Table[] => {
+  const runs = lossesOf(outcome)
+  return [...accuracyTables(outcome), ...(runs.some(({ config }) => config === 'BF16') ? [lossTable(runs)] : [])]
 }
 
 export function accuracyChart({ scored, untrained }: DemoOutcome): string {
@@ -28,7 +26,7 @@ export function accuracyChart({ scored, untrained }: DemoOutcome): string {
 }
 
 export function demoReport(outcome: DemoOutcome): string {
-  const charts = lossCharts(outcome)
+  const charts = lossCharts(lossesOf(outcome))
   const facts = [`Machine: ${outcome.hardware}`, `Started: ${outcome.started_at}`, `Training of the adapters: ${Math.round(outcome.losses.reduce((sum, { seconds }) => sum + seconds, 0))} s together`]
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Cairn Tune: accuracy of every recipe</title>
@@ -36,7 +34,7 @@ export function demoReport(outcome: DemoOutcome): string {
 <body><h1>Accuracy of every recipe</h1>
 <p>A small base was trained from nothing on English word problems with every step written out, and on Romanian statements without questions or answers. Each recipe then trained an adapter on Romanian problems. Every adapter was loaded into a running server and asked fifty questions at a time.</p>
 <ul>${facts.map(fact => `<li>${escapeHtml(fact)}</li>`).join('')}</ul>
-${accuracyTables(outcome).map(tableHtml).join('\n')}
+${demoTables(outcome).map(tableHtml).join('\n')}
 ${accuracyChart(outcome)}
 <h2>Loss</h2>
 ${charts.map(({ svg }) => svg).join('\n')}

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { CONFIGS, FULL, QUICK, accuracyTables, countParameters, demoReport, markdownOf, runDemo, serveBase, type DemoConfig, type DemoProgress } from '@cairn-tune/bench'
+import { CONFIGS, FULL, QUICK, countParameters, demoReport, demoTables, lossCharts, lossesOf, markdownOf, runDemo, serveBase, type DemoConfig, type DemoProgress } from '@cairn-tune/bench'
 import { defineCommand, wholeNumber } from '../command.ts'
 import { showAnswers } from '../answers-progress.ts'
 import { EXIT, UsageError } from '../exit.ts'
@@ -13,7 +13,7 @@ export const demo = defineCommand({
   name: 'demo',
   summary: 'The accuracy table from nothing: a small base, an adapter in each recipe, served and asked',
   usage: [
-    ['demo', 'trains a base on English problems (once; it is kept), then an adapter on Romanian ones in each recipe; writes report.html, accuracy.json, accuracy.md'],
+    ['demo', 'trains a base on English problems (once; it is kept), then an adapter on Romanian ones in each recipe; writes report.html, accuracy.json, accuracy.md, loss-*.svg'],
     ['  --recipes a,b', `of ${NAMES.join(', ')}; all unless given`],
     ['  --seeds 1,2,3', 'one seed, 1, unless given'],
     ['  --fresh', 'measures again what the output directory has already'],
@@ -47,9 +47,10 @@ export const demo = defineCommand({
         startServer: serveBase, signal: io.signal, threads: wholeNumber('threads', values.threads, 1), onProgress,
       })
       await mkdir(values.output_dir, { recursive: true })
-      const markdown = accuracyTables(outcome).map(markdownOf).join('\n')
+      const markdown = demoTables(outcome).map(markdownOf).join('\n')
       await writeFile(join(values.output_dir, 'report.html'), demoReport(outcome))
       await writeFile(join(values.output_dir, 'accuracy.md'), markdown)
+      for (const { name, svg } of lossCharts(lossesOf(outcome))) await writeFile(join(values.output_dir, `loss-${name}.svg`), svg)
       io.out(values.json ? `${JSON.stringify(outcome)}\n` : markdown)
       io.note(join(values.output_dir, 'report.html'))
       return EXIT.ok.code

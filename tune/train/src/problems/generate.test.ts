@@ -87,6 +87,14 @@ test('steps can be chosen, and asking for more than there is says so', () => {
   expect(() => generateProblems({ language: 'en', split: 'test', count: 50_000, seed: 3, maxSteps: 1 })).toThrow(/the template \S+ has no more than \d+ problems of the test half/)
 })
 
+test('numbers can be kept small, in questions and answers', () => {
+  const small = generateProblems({ language: 'en', split: 'train', count: 300, seed: 3, minSteps: 3, maxNumber: 200 })
+  const numbers = small.flatMap(({ question, answer }) => (`${question} ${answer}`.match(/\d+/g) ?? []).map(Number))
+  expect(Math.max(...numbers)).toBeLessThanOrEqual(200)
+  expect(Math.max(...numbers)).toBeGreaterThan(150)
+  expect(() => generateProblems({ language: 'en', split: 'train', count: 300, seed: 3, minSteps: 3, maxNumber: 20 })).toThrow(/has no more than \d+ problems/)
+})
+
 const [apple, , , marble] = THINGS
 const rose = THINGS.find(noun => noun.en[0] === 'rose')!
 

@@ -50,7 +50,7 @@ function drawNew({ template, random, seen }: { template: Template; random: Retur
     seen.add(key)
     return write(template, draft, language)
   }
-  throw new RangeError(`the template ${template.id} has no more than ${seen.size} problems of the ${split} half; ask for fewer`)
+  throw new RangeError(`the template ${template.id} has no more than ${seen.size} problems of the ${split} half${maxNumber < MAX_NUMBER ? ` with numbers to ${maxNumber}; ask for fewer, or allow larger numbers` : '; ask for fewer'}`)
 }
 
 /** Every result is a whole number of at least 2, so that plurals always fit, and of a size that a child meets. */
