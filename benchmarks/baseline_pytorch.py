@@ -102,7 +102,7 @@ def main():
             "threads": threads,
             "config": {
                 "max_seq_length": SEQUENCE, "per_device_train_batch_size": BATCH, "gradient_accumulation_steps": ACCUMULATION, "packing": True,
-                "lora_rank": 16, "lora_alpha": 32, "lora_target_modules": TARGETS, "recompute": args.recompute, "seed": args.seed,
+                "lora_rank": 16, "lora_alpha": 32, "lora_target_modules": TARGETS, "recompute": args.recompute, "seed": args.seed, "max_steps": args.max_steps, "threads": args.threads,
             },
             "outcome": outcome,
         }

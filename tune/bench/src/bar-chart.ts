@@ -13,10 +13,16 @@ const escapeXml = (text: string) => text.replace(/[&<>"]/g, sign => `&#${sign.ch
 type Text = { x: number; y: number; content: string; anchor?: 'start' | 'middle' | 'end'; size?: number }
 const textOf = ({ x, y, content, anchor = 'start', size = 14 }: Text) => `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" text-anchor="${anchor}" font-size="${size}">${escapeXml(content)}</text>`
 
+const LABEL = 11
+/** Pixels of a text, nearly: letters of this font are about so wide. */
+const wide = (content: string, size: number) => content.length * size * 0.62
+/** From below upwards. */
+const standing = (content: string, x: number, y: number) => `<text transform="translate(${x.toFixed(1)} ${y.toFixed(1)}) rotate(-90)" font-size="${LABEL}">${escapeXml(content)}</text>`
+
 /** A round number that is not below any value. */
 function roundUp(highest: number): number {
   const magnitude = 10 ** Math.floor(Math.log10(highest || 1))
-  return ([1, 2, 2.5, 5, 10].find(factor => factor * magnitude >= highest) ?? 10) * magnitude
+  return ([1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find(factor => factor * magnitude >= highest) ?? 10) * magnitude
 }
 
 export function barChart(groups: readonly BarGroup[], { title, series, format }: BarChartOptions): string {
@@ -24,21 +30,27 @@ export function barChart(groups: readonly BarGroup[], { title, series, format }:
   const top = roundUp(Math.max(0, ...values))
   const groupWidth = (width - plot.left - plot.right) / Math.max(1, groups.length)
   const barWidth = (groupWidth * 0.86) / Math.max(1, series.length)
+  // A label wider than its bar would run into the next one.
+  const isNarrow = barWidth < Math.max(0, ...groups.flatMap(({ bars }) => bars.map(bar => (bar === undefined ? 0 : wide(typeof bar === 'string' ? bar : format(bar), LABEL)))))
+  // The longest name still has a gap to the next.
+  const nameSize = Math.min(14, (14 * groupWidth * 0.95) / Math.max(1, ...groups.map(({ name }) => wide(name, 14))))
   const y = (value: number) => height - plot.bottom - (value / top) * (height - plot.top - plot.bottom)
   const grid = [0, 0.25, 0.5, 0.75, 1].map(share => share * top).map(value => `<line x1="${plot.left}" x2="${width - plot.right}" y1="${y(value).toFixed(1)}" y2="${y(value).toFixed(1)}" stroke="#ddd"/>${textOf({ x: plot.left - 8, y: y(value) + 5, content: format(value), anchor: 'end' })}`)
   const bars = groups.flatMap(({ name, bars: own }, group) => {
     const left = plot.left + group * groupWidth
     const drawn = own.map((bar, i) => {
       const x = left + groupWidth * 0.07 + i * barWidth
-      const label = (content: string, at: number) => textOf({ x: x + barWidth / 2, y: at - 5, content, anchor: 'middle', size: 11 })
+      const label = (content: string, at: number) => (isNarrow ? standing(content, x + barWidth * 0.45 + 4, at - 5) : textOf({ x: x + barWidth * 0.45, y: at - 5, content, anchor: 'middle', size: LABEL }))
       if (bar === undefined) return ''
       if (typeof bar === 'string') return label(bar, y(0))
       return `<rect x="${x.toFixed(1)}" y="${y(bar).toFixed(1)}" width="${(barWidth * 0.9).toFixed(1)}" height="${(y(0) - y(bar)).toFixed(1)}" fill="${COLOURS[i % COLOURS.length]}"/>${label(format(bar), y(bar))}`
     })
-    return [...drawn, textOf({ x: left + groupWidth / 2, y: height - plot.bottom + 22, content: name, anchor: 'middle' })]
+    return [...drawn, textOf({ x: left + groupWidth / 2, y: height - plot.bottom + 22, content: name, anchor: 'middle', size: Number(nameSize.toFixed(1)) })]
   })
-  const legendWidth = (width - plot.left - plot.right) / Math.max(1, series.length)
-  const legend = series.map((name, i) => `<rect x="${(plot.left + i * legendWidth).toFixed(1)}" y="48" width="12" height="12" fill="${COLOURS[i % COLOURS.length]}"/>${textOf({ x: plot.left + i * legendWidth + 17, y: 59, content: name, size: 12 })}`)
+  const legend = series.reduce<{ at: number; drawn: string[] }>(({ at, drawn }, name, i) => ({
+    at: at + 17 + wide(name, 12) + 18,
+    drawn: [...drawn, `<rect x="${at.toFixed(1)}" y="48" width="12" height="12" fill="${COLOURS[i % COLOURS.length]}"/>${textOf({ x: at + 17, y: 59, content: name, size: 12 })}`],
+  }), { at: plot.left, drawn: [] }).drawn
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="DejaVu Sans" fill="#222">`,
     `<rect width="${width}" height="${height}" fill="#fff"/>`, textOf({ x: plot.left, y: 32, content: title, size: 18 }), ...grid, ...bars, ...legend, '</svg>', '',

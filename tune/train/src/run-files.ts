@@ -15,10 +15,10 @@ const RUN = 'run.json'
 /** Everything a run writes; nothing else in the directory is ever removed. */
 const WRITTEN = [METRICS, RUN, 'checkpoints', 'adapter', 'model', 'loss.svg', 'loss.png']
 
-/** `linux x64, <processor>, 2 of 4 processors, 24 GiB`. */
-export function hardwareText(isa: string, threads: number): string {
+/** `linux x64, <processor>, 2 threads on 4 processors, avx2, 24 GiB`. `isa` is not known before an engine runs. */
+export function hardwareText(threads: number, isa?: string): string {
   const [first] = cpus()
-  return `${process.platform} ${process.arch}, ${first?.model.trim() ?? 'unknown processor'}, ${threads} threads on ${availableParallelism()} processors, ${isa}, ${Math.round(totalmem() / 2 ** 30)} GiB`
+  return `${process.platform} ${process.arch}, ${first?.model.trim() ?? 'unknown processor'}, ${threads} threads on ${availableParallelism()} processors, ${isa === undefined ? '' : `${isa}, `}${Math.round(totalmem() / 2 ** 30)} GiB`
 }
 
 async function earlierRun(directory: string): Promise<string[]> {

@@ -43,7 +43,7 @@ export async function train(config: TrainConfig, options: TrainOptions = {}): Pr
   const peakRssBytes = process.resourceUsage().maxRSS * 1024
   await writeRunFile(config.output_dir, { ...record, status: outcome.status, steps: outcome.step, peak_rss_bytes: peakRssBytes, finished_at: new Date().toISOString() })
   const opSeconds = [...stepper.opSeconds].toSorted((a, b) => b[1] - a[1])
-  return { status: outcome.status, config, model: run.modelDirectory, dataset: run.dataset.source, output, steps: outcome.step, metrics: outcome.metrics, opSeconds, memory, peakRssBytes, hardware: hardwareText(run.engine.isa, run.engine.threads), threads: run.engine.threads }
+  return { status: outcome.status, config, model: run.modelDirectory, dataset: run.dataset.source, output, steps: outcome.step, metrics: outcome.metrics, opSeconds, memory, peakRssBytes, hardware: hardwareText(run.engine.threads, run.engine.isa), threads: run.engine.threads }
 }
 
 /** Loads the frozen weights, and what training starts from: a checkpoint, the model itself, or a new adapter. */
@@ -146,7 +146,7 @@ function describeRun(run: PreparedRun, config: TrainConfig, totalSteps: number, 
     model: run.modelDirectory,
     dataset: { ...run.dataset, rows: run.batches.rowsPerEpoch },
     versions: { cairn_tune: VERSION, node: nodeVersion },
-    hardware: hardwareText(run.engine.isa, run.engine.threads),
+    hardware: hardwareText(run.engine.threads, run.engine.isa),
     memory: run.planned.memory,
     recomputed: run.planned.recomputed,
     started_at: new Date().toISOString(),

@@ -1,13 +1,14 @@
 /** The baseline's cells: the PyTorch script, on the same problems and threads, one process a run. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { generateProblems } from '@cairn-tune/train'
 import { writeTextAtomically } from '@cairn-tune/weights'
-import type { BenchmarkResult } from '../result.ts'
-import { readResults } from './read-results.ts'
-import { shortName } from './tables.ts'
+import { RESULT_FILE } from '../result.ts'
+import { readResult } from './read-results.ts'
+import { ROWS_TO_STDERR, flagsOf, isMeasuredWith, type RunSettings } from './run-settings.ts'
+import { folderAmong } from './tables.ts'
 
 export type BaselineOptions = {
   /** A Python with torch, transformers and PEFT. */
@@ -16,8 +17,9 @@ export type BaselineOptions = {
   models: readonly string[]
   recipes: readonly string[]
   outputDir: string
-  /** As ours, such as `--max-steps 5`. */
-  flags: readonly string[]
+  settings: RunSettings
+  /** Also what has a result with these settings already. */
+  fresh: boolean
   signal?: AbortSignal
   onNote?: (line: string) => void
 }
@@ -29,18 +31,25 @@ export const BASELINES = ['nf4', 'bf16', 'fp32'] as const
 const PROBLEMS = 7473
 const SEED = 42
 
-export async function runBaseline({ python, script, models, recipes, outputDir, flags, signal, onNote }: BaselineOptions): Promise<BenchmarkResult[]> {
+/** Runs what is missing. What the script cannot do stays unmeasured, and is told. */
+export async function runBaseline({ python, script, models, recipes, outputDir, settings, fresh, signal, onNote }: BaselineOptions): Promise<void> {
   const dataset = join(outputDir, 'problems_ro.jsonl')
   await mkdir(outputDir, { recursive: true })
   await writeTextAtomically(dataset, generateProblems({ language: 'ro', split: 'train', seed: SEED, count: PROBLEMS }).map(({ question, answer }) => `${JSON.stringify({ question, answer })}\n`).join(''))
   for (const model of models) {
     for (const recipe of recipes) {
       signal?.throwIfAborted()
+      const modelDir = join(outputDir, folderAmong(models, model))
+      const path = join(modelDir, `baseline_pytorch_${recipe}`, RESULT_FILE)
+      const earlier = !fresh && (await stat(path).then(found => found.isFile(), () => false)) ? await readResult(path) : undefined
+      if (earlier?.model === model && isMeasuredWith(earlier, settings)) {
+        onNote?.(`baseline ${recipe}, ${model}: measured before; --fresh measures it anew`)
+        continue
+      }
       onNote?.(`baseline ${recipe}, ${model}`)
-      const child = spawn(python, [script, model, recipe, '--dataset', dataset, ...flags], { env: { ...process.env, OUTPUT_DIR: join(outputDir, shortName(model)) }, stdio: ['ignore', 'inherit', 'inherit'], ...(signal && { signal }) })
+      const child = spawn(python, [script, model, recipe, '--dataset', dataset, ...flagsOf(settings, 'baseline')], { env: { ...process.env, OUTPUT_DIR: modelDir }, stdio: ROWS_TO_STDERR, ...(signal && { signal }) })
       const [code] = (await once(child, 'exit')) as [number | null]
       if (code !== 0) onNote?.(`baseline ${recipe}, ${model}: ended with exit code ${code ?? 'unknown'}`)
     }
   }
-  return (await readResults(outputDir)).filter(({ program }) => program === 'pytorch-peft')
 }

@@ -6,16 +6,17 @@ import { join } from 'node:path'
 import type { Recipe } from '@cairn-tune/train/recipes'
 import { RESULT_FILE, type BenchmarkResult } from '../result.ts'
 import { readResult } from './read-results.ts'
-import { shortName } from './tables.ts'
+import { ROWS_TO_STDERR, flagsOf, isMeasuredWith, type RunSettings } from './run-settings.ts'
+import { folderAmong } from './tables.ts'
 
 export type MatrixOptions = {
   models: readonly string[]
   recipes: readonly Recipe[]
   outputDir: string
-  /** The benchmark script and what it is given after model and recipe, such as `--max-steps 5`. */
+  /** The benchmark script; model, recipe and flags come after it. */
   command: readonly string[]
-  flags: readonly string[]
-  /** Runs whose result is there already are not repeated. */
+  settings: RunSettings
+  /** Also what has a result with these settings already. */
   fresh: boolean
   signal?: AbortSignal
   onCell?: (cell: MatrixCell) => void
@@ -24,18 +25,17 @@ export type MatrixOptions = {
 /** `failed` leaves its cell unmeasured; the other runs go on. */
 export type MatrixCell = { model: string; recipe: Recipe } & ({ state: 'started' } | { state: 'kept' | 'done'; result: BenchmarkResult } | { state: 'failed'; message: string })
 
-/** Runs what is missing, one after the other: two at once would measure each other. */
-export async function runMatrix(options: MatrixOptions): Promise<BenchmarkResult[]> {
-  const { models, recipes, outputDir, fresh, onCell } = options
-  const results: BenchmarkResult[] = []
+/** Runs what is missing, one after the other: two at once would measure each other. Results stay on disk; returns how many runs left none. */
+export async function runMatrix(options: MatrixOptions): Promise<{ failed: number }> {
+  const { models, recipes, outputDir, settings, fresh, onCell } = options
+  let failed = 0
   for (const model of models) {
     for (const recipe of recipes) {
-      const modelDir = join(outputDir, shortName(model))
+      const modelDir = join(outputDir, folderAmong(models, model))
       const path = join(modelDir, `benchmark_sft_${recipe}`, RESULT_FILE)
-      if (!fresh && (await isFile(path))) {
-        const result = await readResult(path)
-        results.push(result)
-        onCell?.({ model, recipe, state: 'kept', result })
+      const earlier = !fresh && (await isFile(path)) ? await readResult(path) : undefined
+      if (earlier?.model === model && isMeasuredWith(earlier, settings)) {
+        onCell?.({ model, recipe, state: 'kept', result: earlier })
         continue
       }
       options.signal?.throwIfAborted()
@@ -46,23 +46,22 @@ export async function runMatrix(options: MatrixOptions): Promise<BenchmarkResult
       // Out of memory and unsupported end with an exit code of their own, and with a result that says so.
       const isNew = await stat(path).then(({ mtimeMs }) => mtimeMs >= startedAt - 1000, () => false)
       if (!isNew) {
+        failed++
         onCell?.({ model, recipe, state: 'failed', message: exit })
         continue
       }
-      const result = await readResult(path)
-      results.push(result)
-      onCell?.({ model, recipe, state: 'done', result })
+      onCell?.({ model, recipe, state: 'done', result: await readResult(path) })
     }
   }
-  return results
+  return { failed }
 }
 
 const isFile = (path: string) => stat(path).then(found => found.isFile(), () => false)
 
-async function runOne(model: string, recipe: Recipe, modelDir: string, { command, flags, signal }: MatrixOptions): Promise<string> {
+async function runOne(model: string, recipe: Recipe, modelDir: string, { command, settings, signal }: MatrixOptions): Promise<string> {
   const [program, ...args] = command
   if (program === undefined) throw new Error('[runMatrix] no command')
-  const child = spawn(program, [...args, model, recipe, ...flags], { env: { ...process.env, OUTPUT_DIR: modelDir }, stdio: ['ignore', 'inherit', 'inherit'] })
+  const child = spawn(program, [...args, model, recipe, ...flagsOf(settings, 'own')], { env: { ...process.env, OUTPUT_DIR: modelDir }, stdio: ROWS_TO_STDERR })
   // The child saves what it has on SIGINT, as it does when it runs alone.
   const stop = () => child.kill('SIGINT')
   signal?.addEventListener('abort', stop, { once: true })

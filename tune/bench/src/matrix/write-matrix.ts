@@ -9,23 +9,27 @@ import { barChart } from '../bar-chart.ts'
 import { outcomeSchema, type DemoOutcome } from '../demo/outcome.ts'
 import { accuracyTables } from '../demo/accuracy-tables.ts'
 import type { BenchmarkResult } from '../result.ts'
-import { BASELINE_RECIPE, OWN_PROGRAM, formatCell, formatThousands, markdownOf, shortName, speedupTable, throughputTable, type Table } from './tables.ts'
+import { OWN_PROGRAM, baselineRecipes, formatCell, formatThousands, markdownOf, nameAmong, speedupTable, throughputTable, type Table } from './tables.ts'
 
 export type MatrixReport = { models: readonly string[]; results: readonly BenchmarkResult[]; /** Of a demonstration, where there was one. */ accuracy?: DemoOutcome | undefined }
 
 export const tablesOf = ({ models, results, accuracy }: MatrixReport): Table[] => [throughputTable({ models, results }), speedupTable({ models, results }), ...(accuracy ? accuracyTables(accuracy) : [])]
 
-/** All runs were on one machine, or the notes say on which. */
+/** What was measured, on what and how; machines of runs that measured nothing are not named where others did. */
 function setup(results: readonly BenchmarkResult[]): string {
   const of = (pick: (result: BenchmarkResult) => string) => [...new Set(results.map(pick))].join('; ') || 'nothing measured'
-  return [`- Machine: ${of(({ hardware }) => hardware)}`, `- Data: ${of(({ dataset, samples }) => `${dataset}, ${samples} samples`)}`, `- Programs: ${of(({ program, program_version: version }) => `${program} (${version})`)}`, ''].join('\n')
+  const measured = results.filter(({ outcome }) => outcome.status === 'ok')
+  const hardware = [...new Set((measured.length > 0 ? measured : results).map(result => result.hardware))].join('; ') || 'nothing measured'
+  return [`- Machine: ${hardware}`, `- Data: ${of(({ dataset, samples }) => `${dataset}, ${samples} samples`)}`, `- Programs: ${of(({ program, program_version: version }) => `${program} (${version})`)}`, ''].join('\n')
 }
 
 export function matrixChart({ models, results }: MatrixReport): string {
-  const own = (recipe: string, isOwn: boolean) => (model: string) => results.findLast(result => result.model === model && result.recipe === recipe && (result.program === OWN_PROGRAM) === isOwn)
-  const columns = [{ name: 'baseline NF4', find: own(BASELINE_RECIPE, false) }, { name: 'baseline BF16', find: own('bf16', false) }, ...RECIPES.map(recipe => ({ name: RECIPE_TABLE[recipe].column, find: own(recipe, true) }))]
+  const found = (recipe: string, isOwn: boolean) => (model: string) => results.findLast(result => result.model === model && result.recipe === recipe && (result.program === OWN_PROGRAM) === isOwn)
+  const all = [...baselineRecipes(results).map(recipe => ({ name: `baseline ${recipe.toUpperCase()}`, find: found(recipe, false) })), ...RECIPES.map(recipe => ({ name: RECIPE_TABLE[recipe].column, find: found(recipe, true) }))]
+  // What nobody ran would be empty places.
+  const columns = all.filter(({ find }) => models.some(model => find(model)))
   const groups = models.map(model => ({
-    name: shortName(model),
+    name: nameAmong(models, model),
     bars: columns.map(({ find }) => {
       const result = find(model)
       if (!result) return undefined
@@ -35,7 +39,9 @@ export function matrixChart({ models, results }: MatrixReport): string {
   return barChart(groups, { title: 'Tokens per second', series: columns.map(({ name }) => name), format: formatThousands })
 }
 
-export async function writeMatrix(directory: string, report: MatrixReport): Promise<{ markdown: string }> {
+/** Tables and chart of these models; results of others are left out. */
+export async function writeMatrix(directory: string, given: MatrixReport): Promise<{ markdown: string }> {
+  const report = { ...given, results: given.results.filter(({ model }) => given.models.includes(model)) }
   await mkdir(directory, { recursive: true })
   const tables = tablesOf(report)
   const markdown = ['# Benchmark', '', setup(report.results), ...tables.map(markdownOf), '![Tokens per second](matrix.svg)', ''].join('\n')

@@ -1,5 +1,6 @@
-import { BASELINES, readOutcome, readResults, runBaseline, runMatrix, writeMatrix, type MatrixCell } from '@cairn-tune/bench'
+import { BASELINES, isMeasuredWith, readOutcome, readResults, runBaseline, runMatrix, writeMatrix, type MatrixCell, type RunSettings } from '@cairn-tune/bench'
 import { RECIPES, type Recipe } from '@cairn-tune/train'
+import { mkdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { defineCommand, wholeNumber } from '../command.ts'
 import { EXIT, UsageError } from '../exit.ts'
@@ -10,7 +11,7 @@ export const benchMatrix = defineCommand({
   name: 'bench matrix',
   summary: 'Throughput, relative speed and accuracy of models × recipes as tables and a chart',
   usage: [
-    ['bench matrix MODEL …', 'runs the benchmark of each model in each recipe, each in a process of its own; what is measured already is kept'],
+    ['bench matrix MODEL …', 'runs the benchmark of each model in each recipe, each in a process of its own; what is measured already with the same settings is kept'],
     ['  --recipes a,b', `of ${RECIPES.join(', ')}; all unless given`],
     ['  --samples N --max-steps N --memory SIZE --threads N', 'as in bench sft, for every run'],
     ['  --baseline-python PATH', `also runs benchmarks/baseline_pytorch.py (${BASELINES.join(', ')}) with that Python, on the same threads`],
@@ -23,25 +24,28 @@ export const benchMatrix = defineCommand({
     recipes: { type: 'string' }, samples: { type: 'string' }, 'max-steps': { type: 'string' }, memory: { type: 'string' }, threads: { type: 'string' },
     'baseline-python': { type: 'string' }, baseline: { type: 'string' }, accuracy: { type: 'string' }, output_dir: { type: 'string', default: './output/matrix' }, fresh: { type: 'boolean', default: false },
   },
-  async run({ values, positionals: models }, io) {
+  async run({ values, positionals }, io) {
+    const models = [...new Set(positionals)]
     if (models.length === 0) throw new UsageError('expected at least one model: a directory or a name on the hub')
     const recipes = readRecipes(values.recipes)
     const outputDir = values.output_dir
     const accuracy = values.accuracy === undefined ? undefined : await readOutcome(values.accuracy)
-    const shared = (['samples', 'max-steps', 'threads'] as const).flatMap(name => {
-      const count = wholeNumber(name, values[name], 1)
-      return count === undefined ? [] : [`--${name}`, String(count)]
-    })
-    const flags = values.memory === undefined ? shared : [...shared, '--memory', values.memory]
+    const settings: RunSettings = { samples: wholeNumber('samples', values.samples, 1), maxSteps: wholeNumber('max-steps', values['max-steps'], 1), threads: wholeNumber('threads', values.threads, 1), memory: values.memory }
     const given = values.baseline === undefined ? [] : await readResults(values.baseline)
-    const own = await runMatrix({ models, recipes, outputDir, command: [script('benchmark_sft.sh')], flags, fresh: values.fresh, signal: io.signal, onCell: cell => io.note(cellLine(cell)) })
+    const strangers = new Set(given.map(({ model }) => model).filter(model => !models.includes(model)))
+    if (strangers.size > 0) io.note(`${values.baseline}: results of ${[...strangers].join(', ')} are left out; the matrix has ${models.join(', ')}`)
+    await mkdir(outputDir, { recursive: true })
+    const { failed } = await runMatrix({ models, recipes, outputDir, command: [script('benchmark_sft.sh')], settings, fresh: values.fresh, signal: io.signal, onCell: cell => io.note(cellLine(cell)) })
     const python = values['baseline-python']
-    const baseline = python === undefined ? [] : await runBaseline({ python, script: script('baseline_pytorch.py'), models, recipes: BASELINES, outputDir, flags: shared, signal: io.signal, onNote: io.note })
-    const results = [...given, ...baseline, ...own]
+    if (python !== undefined) await runBaseline({ python, script: script('baseline_pytorch.py'), models, recipes: BASELINES, outputDir, settings, fresh: values.fresh, signal: io.signal, onNote: io.note })
+    // Also what earlier calls measured in other recipes.
+    const measured = (await readResults(outputDir)).filter(result => isMeasuredWith(result, settings))
+    const results = [...given, ...measured]
     const { markdown } = await writeMatrix(outputDir, { models, results, accuracy })
     io.out(values.json ? `${JSON.stringify(results)}\n` : markdown)
     io.note(outputDir)
-    return EXIT.ok.code
+    if (failed > 0) io.note(`${failed} of ${models.length * recipes.length} runs failed and left no result; what each said stands above`)
+    return failed > 0 ? EXIT.failure.code : EXIT.ok.code
   },
 })
 
