@@ -1,10 +1,11 @@
 /** `cairn-tune eval` against what the real lm-evaluation-harness asked and scored; see reference/run_harness.sh. */
-import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { AUDIT_FILE, evaluate, extractAnswer, isExactMatch, FILTERS, type EvalOptions, type EvalProgress } from '../src/index.ts'
+import { InputError } from '@cairn-tune/weights'
+import { AskError, AUDIT_FILE, evaluate, extractAnswer, isExactMatch, FILTERS, type EvalOptions, type EvalProgress } from '../src/index.ts'
 import { readReplies, startScriptedServer } from './reference/scripted-server.ts'
 
 const read = (name: string) => readFileSync(new URL(`reference/${name}`, import.meta.url), 'utf8')
@@ -78,6 +79,17 @@ test('the audit file of another evaluation is not continued', async () => {
   await expect(evaluate({ ...at(server.url), model: 'other' })).rejects.toThrow(/holds another evaluation .* give another output path/)
 })
 
+test('a file without a generation is nobody’s yet, unless it is none of ours', async () => {
+  await using server = await startScriptedServer()
+  await expect(evaluate({ ...at('http://127.0.0.1:1'), model: 'mistyped' })).rejects.toThrow(AskError)
+  await evaluate(at(server.url))
+  expect((await readFile(join(outputDir, AUDIT_FILE), 'utf8')).split('\n')).toHaveLength(questions.length + 2)
+  const path = join(outputDir, AUDIT_FILE)
+  await writeFile(path, '{"notes": "mine"}\n')
+  await expect(evaluate(at(server.url))).rejects.toThrow(/holds another evaluation/)
+  expect(await readFile(path, 'utf8')).toBe('{"notes": "mine"}\n')
+})
+
 test('a request that fails twice is answered the third time', async () => {
   const seen = new Map<unknown, number>()
   await using server = await startScriptedServer({
@@ -102,7 +114,7 @@ test('three failures end the evaluation with what the server said, and keep what
 
 test('a server that does not know the model is not asked again', async () => {
   await using server = await startScriptedServer({ trouble: () => ({ status: 404, body: '{"error":{"message":"The model `adapter` does not exist."}}' }) })
-  await expect(evaluate({ ...at(server.url), concurrency: 1 })).rejects.toThrow('does not exist')
+  await expect(evaluate({ ...at(server.url), concurrency: 1 })).rejects.toThrow(new InputError(`POST ${server.url}/v1/completions: 404 The model \`adapter\` does not exist. GET ${server.url}/v1/models lists what is served.`))
   expect(server.asked).toHaveLength(1)
 })
 

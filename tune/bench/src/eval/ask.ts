@@ -1,5 +1,6 @@
 /** One question to a completions server, asked again where that can help. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { InputError } from '@cairn-tune/weights'
 import { z } from 'zod'
 
 export type AskOptions = {
@@ -45,7 +46,7 @@ export async function ask(body: object, options: AskOptions): Promise<Reply> {
       return await askOnce(body, options)
     } catch (cause) {
       signal?.throwIfAborted()
-      const isFinal = attempt >= attempts || (cause instanceof AskError && !cause.isRetryable)
+      const isFinal = attempt >= attempts || cause instanceof InputError || (cause instanceof AskError && !cause.isRetryable)
       if (isFinal) throw cause
       await wait(waitMsAfter(attempt), signal)
     }
@@ -65,15 +66,23 @@ async function askOnce(body: object, { url, headers, timeoutMs, signal }: AskOpt
     })
     text = await response.text()
   } catch (cause) {
-    throw new AskError(`POST ${url}: ${limit.aborted ? `no answer within ${timeoutMs / 1000} s` : describe(cause)}`, true, { cause })
+    throw new AskError(`POST ${url}: ${limit.aborted ? `no answer within ${timeoutMs / 1000} s` : `${describe(cause)}; is the server running there?`}`, true, { cause })
   }
-  if (!response.ok) throw new AskError(`POST ${url}: ${response.status} ${text.slice(0, 500)}`, isRetryableStatus(response.status))
+  // Nothing of that name is there: neither model nor path comes by being asked again.
+  if (response.status === 404) throw new InputError(`POST ${url}: 404 ${messageOf(text)} GET ${url.replace(/completions$/, 'models')} lists what is served.`)
+  if (!response.ok) throw new AskError(`POST ${url}: ${response.status} ${messageOf(text)}`, isRetryableStatus(response.status))
   const parsed = replySchema.safeParse(parseJson(text))
   if (!parsed.success) throw new AskError(`POST ${url}: expected a completion with choices[].text, got ${text.slice(0, 500)}`, true)
   const { choices, usage } = parsed.data
   const choice = choices.find(({ index }) => index === 0) ?? choices[0]
   if (!choice) throw new Error('[ask] a parsed completion has a choice')
   return { text: choice.text, finishReason: choice.finish_reason ?? undefined, promptTokens: usage?.prompt_tokens, completionTokens: usage?.completion_tokens }
+}
+
+/** What an error object of the API says; else the text as it came. */
+function messageOf(text: string): string {
+  const parsed = z.object({ error: z.object({ message: z.string() }) }).safeParse(parseJson(text))
+  return parsed.success ? parsed.data.error.message : text.slice(0, 500)
 }
 
 /** Undefined is no completion either; the caller says so. */
@@ -85,8 +94,8 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Node hides what happened (connection refused, reset) in the cause of "fetch failed". */
+/** Node hides what happened (connection refused, reset) in the cause of "fetch failed", and for a name with several addresses in the code. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  return error.cause instanceof Error ? `${error.message}: ${error.cause.message || error.cause.name}` : error.message
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message || ('code' in error.cause && String(error.cause.code)) || error.cause.name}` : error.message
 }

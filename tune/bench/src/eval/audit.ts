@@ -1,7 +1,7 @@
 /**
  * Every generation of an evaluation, one JSON line each, written as it comes.
  *
- * The first line says what was asked of whom; the file of another evaluation is never continued. A line cut by a crash is taken off, its question asked again.
+ * The first line says what was asked of whom; the file of another evaluation is never continued, and replaced only where it has no generation. A line cut by a crash is taken off, its question asked again.
  */
 import { open, readFile, type FileHandle } from 'node:fs/promises'
 import { InputError } from '@cairn-tune/weights'
@@ -32,9 +32,11 @@ export async function openAudit(path: string, header: { fingerprint: string } & 
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
     throw error
   })
-  const whole = text.slice(0, text.lastIndexOf('\n') + 1)
+  const all = text.slice(0, text.lastIndexOf('\n') + 1)
+  const isOther = all !== '' && !isHeaderOf(path, all.slice(0, all.indexOf('\n')), header.fingerprint)
+  if (isOther && all.indexOf('\n') < all.length - 1) throw notOurs(path)
+  const whole = isOther ? '' : all
   const [first, ...lines] = whole.split('\n').slice(0, -1)
-  if (first !== undefined) checkHeader(path, first, header.fingerprint)
   const done = new Map(lines.map((line, i) => parseGeneration(path, line, i + 2)).map(generation => [generation.index, generation]))
   const file = await open(path, 'a')
   await file.truncate(Buffer.byteLength(whole))
@@ -45,11 +47,12 @@ export async function openAudit(path: string, header: { fingerprint: string } & 
 /** One call a line, so that lines of several replies never mix. */
 const appendLine = (file: FileHandle, value: object) => file.appendFile(`${JSON.stringify(value)}\n`)
 
-function checkHeader(path: string, line: string, fingerprint: string): void {
+const notOurs = (path: string) => new InputError(`${path}: holds another evaluation (other model, server or questions); give another output path, or remove the file`)
+
+function isHeaderOf(path: string, line: string, fingerprint: string): boolean {
   const header = headerSchema.safeParse(parseLine(path, line, 1))
-  if (!header.success || header.data.fingerprint !== fingerprint) {
-    throw new InputError(`${path}: holds another evaluation (other model, server or questions); give another output path, or remove the file`)
-  }
+  if (!header.success) throw notOurs(path)
+  return header.data.fingerprint === fingerprint
 }
 
 function parseGeneration(path: string, line: string, number: number): Generation {

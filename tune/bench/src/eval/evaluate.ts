@@ -38,7 +38,10 @@ export async function evaluate(options: EvalOptions): Promise<EvalResult> {
   if (questions.length < 2) throw new InputError(`${source}: an evaluation needs at least 2 questions, got ${questions.length}`)
   const url = completionsUrl(options.url)
   const startedAt = performance.now()
-  await mkdir(outputDir, { recursive: true })
+  await mkdir(outputDir, { recursive: true }).catch((cause: unknown) => {
+    if (cause instanceof Error && 'code' in cause && (cause.code === 'EEXIST' || cause.code === 'ENOTDIR')) throw new InputError(`output path ${outputDir}: is a file or below one, and must be a directory or not be there yet`, { cause })
+    throw cause
+  })
   const fingerprint = fingerprintOf(url, model, questions)
   await using audit = await disposable(openAudit(join(outputDir, AUDIT_FILE), { fingerprint, task: 'gsm8k', url, model, source, questions: questions.length }))
   const { done } = audit.value

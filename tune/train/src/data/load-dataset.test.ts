@@ -33,6 +33,7 @@ test('a name is looked for in the hub’s cache', async () => {
   await writeFile(join(snapshot, 'train.jsonl'), '{"question":"q","answer":"#### 1"}')
   expect(await loadDataset('org/set', { ...options, env: { HF_HUB_CACHE: join(directory, 'hub'), HF_HUB_OFFLINE: '1' } })).toEqual({ source: snapshot, examples: [{ kind: 'question', question: 'q', answer: '#### 1' }] })
   await expect(loadDataset('org/none', options)).rejects.toThrow('dataset org/none: not whole in the hub cache (looked at /nowhere/datasets--org--none/snapshots)')
+  await expect(loadDataset('problems:fr', options)).rejects.toThrow('data set "problems:fr": generated are problems:en and problems:ro')
   await expect(loadDataset('gone.jsonl', options)).rejects.toThrow('data set gone.jsonl: no such file or directory')
 })
 

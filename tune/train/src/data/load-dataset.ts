@@ -19,6 +19,7 @@ export async function loadDataset(name: string, options: DatasetOptions): Promis
   const { split = 'train', samples, seed } = options
   const language = Object.hasOwn(GENERATED, name) ? GENERATED[name] : undefined
   if (language !== undefined) return { examples: generateExamples(name, language, split, samples, seed), source: name }
+  if (name.startsWith('problems:')) throw new InputError(`data set ${JSON.stringify(name)}: generated are ${Object.keys(GENERATED).join(' and ')}`)
   const isPath = await stat(name).then(() => true, () => false)
   // Only a name can be meant by what does not exist and has no extension.
   const path = isPath || /\.(?:jsonl|json|csv|parquet)$/.test(name) ? name : await resolveRepo('dataset', name, options)
