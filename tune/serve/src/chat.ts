@@ -3,12 +3,13 @@ import { randomUUID } from 'node:crypto'
 import { createChatParser, type ChatEvent } from './chat-parser.ts'
 import { renderChat } from './chat-prompt.ts'
 import { generateChoice, type ChoiceResult } from './choice.ts'
-import { usageOf, type ReplyContext, type Send } from './completions.ts'
+import type { ReplyContext, Send } from './completions.ts'
 import type { TokenReport } from './engine/sequence.ts'
 import { badRequest } from './errors.ts'
 import type { ChatChunk, ChatCompletion, ChatDelta, ChatLogprobs, ChatMessageReply, ChatRequest, FinishReason, TokenLogprob, ToolCall } from './protocol.ts'
-import { stopsOf, toSampling } from './sampling.ts'
+import { checkRequest, stopsOf, toSampling } from './sampling.ts'
 import type { ServedModel } from './served-model.ts'
+import { createStreamUsage, usageOf } from './usage.ts'
 
 const tokenLogprob = (tokenizer: ServedModel['tokenizer'], token: number, logprob: number): TokenLogprob => {
   const text = tokenizer.decode([token])
@@ -56,6 +57,7 @@ function createMessage() {
 
 /** Answers a request, by `send` as it goes where it asks for a stream. */
 export async function chat(model: ServedModel, request: ChatRequest, { id, created, name, adapter, signal }: ReplyContext, send: Send): Promise<ChatCompletion> {
+  checkRequest(request)
   const prompt = renderChat(model.tokenizer, request)
   const logprobs = request.logprobs ? (request.top_logprobs ?? 0) : undefined
   if (!request.logprobs && request.top_logprobs) throw badRequest('top_logprobs needs logprobs to be true', 'top_logprobs')
@@ -64,6 +66,8 @@ export async function chat(model: ServedModel, request: ChatRequest, { id, creat
   const chunk = (index: number, delta: ChatDelta, end: Partial<ChatChunk['choices'][number]> = {}): ChatChunk => ({
     id, object: 'chat.completion.chunk', created, model: name, choices: [{ index, delta, logprobs: null, finish_reason: null, stop_reason: null, ...end }],
   })
+  const usage = createStreamUsage(request, prompt.ids.length)
+  const tell = (...given: Parameters<typeof chunk>) => send({ ...chunk(...given), ...usage.now() })
   const list = (reports: readonly TokenReport[]) => (logprobs === undefined ? null : listLogprobs(model.tokenizer, reports))
 
   const run = async (sampling: (typeof samplings)[number], index: number): Promise<ChoiceResult & { choice: ChatCompletion['choices'][number] }> => {
@@ -74,26 +78,28 @@ export async function chat(model: ServedModel, request: ChatRequest, { id, creat
       for (const event of events) {
         const delta = message.add(event)
         if (!request.stream) continue
-        send(chunk(index, delta, { logprobs: untold.length > 0 ? list(untold) : null }))
+        tell(index, delta, { logprobs: untold.length > 0 ? list(untold) : null })
         untold = []
       }
     }
-    if (request.stream) send(chunk(index, { role: 'assistant', content: '' }))
+    if (request.stream) tell(index, { role: 'assistant', content: '' })
     say(parser.push(prompt.prefix))
     const result = await generateChoice(model, {
       ids: prompt.ids, adapter, sampling, stop: stopsOf(request), includesStop: request.include_stop_str_in_output ?? false, skipsSpecial: request.skip_special_tokens ?? true, signal,
-      onDelta({ text, reports }) {
+      onDelta({ text, reports, tokens }) {
+        usage.count(index, tokens)
         untold.push(...reports)
         say(parser.push(text))
       },
     })
     say(parser.flush())
     const end = { finish_reason: message.finish(result.finish), stop_reason: result.stopReason }
-    if (request.stream) send(chunk(index, {}, { ...end, logprobs: untold.length > 0 ? list(untold) : null }))
+    usage.count(index, result.tokens)
+    if (request.stream) tell(index, {}, { ...end, logprobs: untold.length > 0 ? list(untold) : null })
     return { ...result, choice: { index, message: message.message(), logprobs: list(result.reports), ...end } }
   }
   const results = await Promise.all(samplings.map(run))
-  const usage = usageOf(prompt.ids.length, results)
-  if (request.stream && request.stream_options?.include_usage) send({ ...chunk(0, {}), choices: [], usage })
-  return { id, object: 'chat.completion', created, model: name, choices: results.map(({ choice }) => choice), usage }
+  const total = usageOf(prompt.ids.length, results, samplings.length)
+  if (request.stream && usage.isAsked) send({ ...chunk(0, {}), choices: [], usage: total })
+  return { id, object: 'chat.completion', created, model: name, choices: results.map(({ choice }) => choice), usage: total }
 }

@@ -14,8 +14,8 @@ export type ChoiceRequest = {
   includesStop: boolean
   skipsSpecial: boolean
   signal: AbortSignal
-  /** Told of new text and its tokens as they come; not called with nothing. */
-  onDelta?: (delta: { text: string; reports: readonly TokenReport[] }) => void
+  /** Told of new text and its tokens as they come, and how many there are by now; not called with nothing. */
+  onDelta?: (delta: { text: string; reports: readonly TokenReport[]; tokens: number }) => void
   onPrompt?: (reports: readonly TokenReport[]) => void
 }
 
@@ -48,7 +48,7 @@ export function generateChoice(model: Pick<ServedModel, 'generator' | 'tokenizer
     const tell = (more: string, isLast = false) => {
       text += more
       if (more === '' && !(isLast && told < reports.length)) return
-      onDelta?.({ text: more, reports: reports.slice(told) })
+      onDelta?.({ text: more, reports: reports.slice(told), tokens: reports.length })
       told = reports.length
     }
     model.generator.submit({

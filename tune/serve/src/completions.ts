@@ -3,8 +3,9 @@ import type { LoadedAdapter } from './engine/adapters.ts'
 import type { TokenReport } from './engine/sequence.ts'
 import { generateChoice, type ChoiceResult } from './choice.ts'
 import { badRequest } from './errors.ts'
-import type { Completion, CompletionChoice, CompletionLogprobs, CompletionRequest, Usage } from './protocol.ts'
-import { stopsOf, toSampling } from './sampling.ts'
+import type { Completion, CompletionChoice, CompletionLogprobs, CompletionRequest } from './protocol.ts'
+import { checkRequest, stopsOf, toSampling } from './sampling.ts'
+import { createStreamUsage, usageOf } from './usage.ts'
 import type { ServedModel } from './served-model.ts'
 
 /** What completions have where a request says nothing, as the OpenAI API has it. */
@@ -25,12 +26,6 @@ export function readPrompts(model: Pick<ServedModel, 'tokenizer' | 'vocabSize'>,
     if (stranger !== undefined) throw badRequest(`Token id ${stranger} is out of vocabulary: the model has ${vocabSize} tokens.`, 'prompt')
     return { ids: one, text: () => tokenizer.decode(one) }
   })
-}
-
-export function usageOf(promptTokens: number, results: readonly Pick<ChoiceResult, 'tokens' | 'cachedTokens'>[]): Usage {
-  const completion = results.reduce((sum, { tokens }) => sum + tokens, 0)
-  const cached = results.reduce((sum, { cachedTokens }) => sum + cachedTokens, 0)
-  return { prompt_tokens: promptTokens, completion_tokens: completion, total_tokens: promptTokens + completion, prompt_tokens_details: { cached_tokens: cached } }
 }
 
 /** Log-probabilities as the legacy format lists them. Among tokens of one text the likeliest counts. */
@@ -58,6 +53,7 @@ const answerList = (reports: readonly TokenReport[]) => reports.map(report => ({
 
 /** Answers a request, by `send` as it goes where it asks for a stream. */
 export async function complete(model: ServedModel, request: CompletionRequest, context: ReplyContext, send: Send): Promise<Completion> {
+  checkRequest(request)
   if (request.suffix) throw badRequest('suffix is not currently supported', 'suffix')
   if (request.best_of !== null && request.best_of !== undefined && request.best_of !== (request.n ?? 1)) throw badRequest('best_of other than n is not supported', 'best_of')
   const prompts = readPrompts(model, request.prompt)
@@ -66,7 +62,10 @@ export async function complete(model: ServedModel, request: CompletionRequest, c
   const logprobs = request.logprobs ?? undefined
   if (request.max_tokens === 0 && !echo) throw badRequest('max_tokens must be at least 1 where echo is off', 'max_tokens')
   const { id, created, name, adapter, signal } = context
+  const promptTokens = prompts.reduce((sum, { ids }) => sum + ids.length, 0)
+  const usage = createStreamUsage(request, promptTokens)
   const reply = (choices: CompletionChoice[]): Completion => ({ id, object: 'text_completion', created, model: name, choices })
+  const tell = (choice: CompletionChoice) => send({ ...reply([choice]), ...usage.now() })
   const choices = prompts.flatMap((prompt, p) => Array.from({ length: n }, (_, choice) => {
     const sampling = toSampling(request, { model, promptLength: prompt.ids.length, maxTokens: request.max_tokens ?? Math.min(DEFAULT_MAX_TOKENS, Math.max(1, model.maxModelLen - prompt.ids.length)), logprobs, promptLogprobs: echo && logprobs !== undefined, choice })
     return { prompt, sampling, index: p * n + choice }
@@ -80,23 +79,25 @@ export async function complete(model: ServedModel, request: CompletionRequest, c
       ids: prompt.ids, adapter, sampling, stop: stopsOf(request), includesStop: request.include_stop_str_in_output ?? false, skipsSpecial: request.skip_special_tokens ?? true, signal,
       ...(request.stream
         ? {
-            onPrompt: reports => send(reply([part(start, lists(promptList(prompt.ids, reports), 0))])),
-            onDelta: ({ text, reports }) => {
-              if (echo && !sampling.promptLogprobs && offset === start.length && start !== '') send(reply([part(start, null)]))
-              send(reply([part(text, lists(answerList(reports), offset))]))
+            onPrompt: reports => tell(part(start, lists(promptList(prompt.ids, reports), 0))),
+            onDelta: ({ text, reports, tokens }) => {
+              usage.count(index, tokens)
+              if (echo && !sampling.promptLogprobs && offset === start.length && start !== '') tell(part(start, null))
+              tell(part(text, lists(answerList(reports), offset)))
               offset += text.length
             },
           }
         : {}),
     })
     const end = { finish_reason: result.finish, stop_reason: result.stopReason }
-    if (request.stream) send(reply([{ ...part('', null), ...end }]))
+    usage.count(index, result.tokens)
+    if (request.stream) tell({ ...part('', null), ...end })
     const tokens = [...(echo ? promptList(prompt.ids, result.promptReports) : []), ...answerList(result.reports)]
     const named = request.return_token_ids ? { token_ids: [...result.ids], prompt_token_ids: prompt.ids } : {}
     return { ...result, choice: { ...part(start + result.text, lists(tokens, 0)), ...end, ...named } }
   }
   const results = await Promise.all(choices.map(run))
-  const usage = usageOf(prompts.reduce((sum, { ids }) => sum + ids.length, 0), results)
-  if (request.stream && request.stream_options?.include_usage) send({ ...reply([]), usage })
-  return { ...reply(results.map(({ choice }) => choice)), usage }
+  const total = usageOf(promptTokens, results, n)
+  if (request.stream && usage.isAsked) send({ ...reply([]), usage: total })
+  return { ...reply(results.map(({ choice }) => choice)), usage: total }
 }

@@ -3,7 +3,9 @@ import { z } from 'zod'
 
 const ids = z.array(z.int().nonnegative()).min(1)
 const flag = z.boolean().nullish()
-const stop = z.union([z.string(), z.array(z.string())]).nullish()
+/** A union by itself only says that it is wrong. */
+const oneOf = <const O extends readonly z.ZodType[]>(options: O, expected: string) => z.union(options, { error: `Invalid input: expected ${expected}` })
+const stop = oneOf([z.string(), z.array(z.string())], 'a string or a list of strings').nullish()
 
 /** Keys that say how tokens are drawn and when to stop, shared by both endpoints. */
 const sampling = {
@@ -11,7 +13,8 @@ const sampling = {
   top_p: z.number().positive().max(1).nullish(),
   top_k: z.int().min(-1).nullish(),
   min_p: z.number().min(0).max(1).nullish(),
-  seed: z.int().nullish(),
+  /** 64 bits in vLLM; of those that JavaScript cannot count, the nearest. */
+  seed: z.number().refine(Number.isInteger, 'Invalid input: expected a whole number').nullish(),
   stop,
   stop_token_ids: z.array(z.int().nonnegative()).nullish(),
   ignore_eos: flag,
@@ -27,12 +30,13 @@ const sampling = {
   /** Adds the ids of prompt and answer to each choice. */
   return_token_ids: flag,
   stream_options: z.looseObject({ include_usage: flag, continuous_usage_stats: flag }).nullish(),
+  response_format: z.looseObject({ type: z.string() }).nullish(),
 }
 
 export const completionRequest = z.looseObject({
   ...sampling,
   model: z.string().nullish(),
-  prompt: z.union([z.string(), z.array(z.string()).min(1), ids, z.array(ids).min(1)]),
+  prompt: oneOf([z.string(), z.array(z.string()).min(1), ids, z.array(ids).min(1)], 'a string, token ids, or a list of either with at least one'),
   max_tokens: z.int().nonnegative().nullish(),
   logprobs: z.int().nonnegative().nullish(),
   echo: flag,
@@ -44,7 +48,7 @@ const contentPart = z.looseObject({ type: z.string(), text: z.string().optional(
 const toolCall = z.looseObject({ id: z.string().optional(), type: z.literal('function').optional(), function: z.looseObject({ name: z.string(), arguments: z.string() }) })
 const message = z.looseObject({
   role: z.string(),
-  content: z.union([z.string(), z.array(contentPart)]).nullish(),
+  content: oneOf([z.string(), z.array(contentPart)], 'a string or a list of parts with a type').nullish(),
   tool_calls: z.array(toolCall).nullish(),
   tool_call_id: z.string().nullish(),
   name: z.string().nullish(),
@@ -60,7 +64,7 @@ export const chatRequest = z.looseObject({
   logprobs: flag,
   top_logprobs: z.int().nonnegative().nullish(),
   tools: z.array(tool).nullish(),
-  tool_choice: z.union([z.enum(['none', 'auto', 'required']), z.looseObject({ type: z.literal('function'), function: z.looseObject({ name: z.string() }) })]).nullish(),
+  tool_choice: oneOf([z.enum(['none', 'auto', 'required']), z.looseObject({ type: z.literal('function'), function: z.looseObject({ name: z.string() }) })], '"none", "auto", "required", or {"type": "function", "function": {"name": …}}').nullish(),
   chat_template_kwargs: z.record(z.string(), z.unknown()).nullish(),
   reasoning_effort: z.string().nullish(),
 })

@@ -24,6 +24,18 @@ function seedWords(seed: number | null | undefined, choice: number): readonly [n
   return [bytes.readUInt32LE(0), bytes.readUInt32LE(4)]
 }
 
+/** What would hold an answer to a form; leaving it unread would give whoever asks for JSON some prose. */
+const FORMS = ['structured_outputs', 'guided_json', 'guided_regex', 'guided_choice', 'guided_grammar'] as const
+
+/** Throws for what no request may ask of this server. */
+export function checkRequest(request: SamplingRequest & Partial<Record<(typeof FORMS)[number], unknown>>): void {
+  const { response_format: format, stream, stream_options } = request
+  if (format && format.type !== 'text') throw badRequest(`response_format of type ${JSON.stringify(format.type)} is not supported: answers are held to no schema or grammar. Ask for the form in the prompt, or offer a tool.`, 'response_format')
+  const form = FORMS.find(name => request[name] !== undefined && request[name] !== null)
+  if (form) throw badRequest(`${form} is not supported: answers are held to no schema or grammar.`, form)
+  if (stream_options && !stream) throw badRequest('Stream options can only be defined when `stream=True`.', 'stream_options')
+}
+
 export function stopsOf({ stop }: Pick<SamplingRequest, 'stop'>): string[] {
   return [stop ?? []].flat().filter(text => text !== '')
 }

@@ -20,6 +20,12 @@ const cases: [name: string, path: string, body: unknown, status: number, message
   ['too many log-probabilities', 'completions', { prompt: 'x', logprobs: 21 }, 400, /21, which is greater than max allowed: 20/],
   ['a suffix', 'completions', { prompt: 'x', suffix: 'y' }, 400, /suffix is not currently supported/],
   ['a bias for a token that is not there', 'completions', { prompt: 'x', logit_bias: { 999: 1 } }, 400, /token 999/],
+  ['a prompt of another kind', 'completions', { prompt: 5 }, 400, /expected a string, token ids, or a list of either/],
+  ['a stop of another kind', 'completions', { prompt: 'x', stop: 5 }, 400, /expected a string or a list of strings/],
+  ['a seed that is no whole number', 'completions', { prompt: 'x', seed: 1.5 }, 400, /expected a whole number/],
+  ['an answer held to a regular expression', 'completions', { prompt: 'x', guided_regex: 'a+' }, 400, /guided_regex is not supported/],
+  ['an answer held to a schema', 'chat/completions', { messages: [{ role: 'user', content: 'x' }], response_format: { type: 'json_schema', json_schema: { name: 'a', schema: {} } } }, 400, /response_format of type "json_schema" is not supported: .* Ask for the form in the prompt/],
+  ['a choice of tools that is none', 'chat/completions', { messages: [{ role: 'user', content: 'x' }], tool_choice: 'sometimes' }, 400, /expected "none", "auto", "required"/],
   ['no messages', 'chat/completions', { messages: [] }, 400, /messages/],
   ['an image', 'chat/completions', { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] }] }, 400, /"image_url" is not supported/],
   ['a tool that is not listed', 'chat/completions', { messages: [{ role: 'user', content: 'x' }], tools: [{ type: 'function', function: { name: 'a' } }], tool_choice: { type: 'function', function: { name: 'b' } } }, 400, /"b"/],
@@ -35,6 +41,18 @@ test.each(cases)('%s', async (_, path, body, status, message) => {
     expect(reply.body).toEqual({ error: { message: expect.stringMatching(message), type: expect.any(String), param: expect.toSatisfy((param: unknown) => param === null || typeof param === 'string'), code: status } })
   }
   expect((await server.post('/v1/completions', { prompt: 'x', max_tokens: 1 })).status).toBe(200)
+})
+
+test('options of a stream need a stream', async () => {
+  const { status, body } = await server.post('/v1/completions', { prompt: 'x', stream_options: { include_usage: true } })
+  expect([status, body]).toMatchObject([400, { error: { param: 'stream_options', message: expect.stringContaining('`stream=True`') } }])
+})
+
+test('a seed of 64 bits draws like any other', async () => {
+  const ask = async () => (await server.post('/v1/completions', '{"prompt": "x", "max_tokens": 4, "temperature": 1, "seed": 9223372036854775807, "return_token_ids": true}')).body as { choices: { token_ids: number[] }[] }
+  const first = await ask()
+  expect(first.choices[0]?.token_ids).toHaveLength(4)
+  expect((await ask()).choices[0]?.token_ids).toEqual(first.choices[0]?.token_ids)
 })
 
 test('health and metrics answer', async () => {

@@ -34,6 +34,25 @@ test.each(['base', 'wide'])('%s: a streamed completion is the whole one in piece
   expect(pieces.length).toBeGreaterThan(4)
 })
 
+test('usage stands in the last piece, and in every one where that is asked for', async () => {
+  const request = { model: 'base', messages: [...messages], ...greedy, logit_bias: { '2': -100 }, n: 2, stream: true } as const
+  const usages = async (stream_options: object) => {
+    const found = []
+    for await (const { choices, usage } of await client.chat.completions.create({ ...request, messages: [...messages], stream_options })) found.push({ isLast: choices.length === 0, usage })
+    return found
+  }
+  const plain = await usages({ include_usage: true })
+  expect(plain.slice(0, -1).every(({ isLast, usage }) => !isLast && usage === null)).toBe(true)
+  const last = plain.at(-1)?.usage
+  expect(last).toMatchObject({ completion_tokens: 24 })
+  // Both choices have one prompt; what the second finds of it in the cache is not counted again.
+  expect(last?.prompt_tokens_details?.cached_tokens).toBeLessThanOrEqual(last?.prompt_tokens ?? 0)
+  const running = (await usages({ include_usage: true, continuous_usage_stats: true })).map(({ usage }) => usage?.completion_tokens ?? NaN)
+  expect(running).toEqual(running.toSorted((a, b) => a - b))
+  expect(running.at(-2)).toBe(24)
+  expect(running[0]).toBe(0)
+})
+
 test('a streamed chat is the whole one in pieces', async () => {
   const whole = await client.chat.completions.create({ model: 'narrow', messages: [...messages], ...greedy, logprobs: true, top_logprobs: 3 })
   const stream = client.chat.completions.stream({ model: 'narrow', messages: [...messages], ...greedy, logprobs: true, top_logprobs: 3 })
