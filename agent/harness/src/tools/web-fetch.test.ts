@@ -2,6 +2,7 @@ import { type IncomingMessage, type ServerResponse, createServer } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { GovernanceConfig } from '@cairn/protocol'
+import { freePort } from '@cairn/log/test/free-port'
 import { expect, onTestFinished, test } from 'vitest'
 import { makeContext, runParsed } from '../../test/tools/tool-context.ts'
 import { type ResolveHost, webFetchTool } from './web-fetch.ts'
@@ -135,10 +136,6 @@ test('an abort ends a fetch that hangs', async () => {
 })
 
 test('says why a host cannot be reached', async () => {
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise(resolve => server.close(resolve))
-  await expect(fetchPage(`http://site.test:${port}/`)).rejects.toThrow(/^fetching http:\/\/site\.test:\d+\/ failed: .*ECONNREFUSED/)
+  await expect(fetchPage(`http://site.test:${await freePort()}/`)).rejects.toThrow(/^fetching http:\/\/site\.test:\d+\/ failed: .*ECONNREFUSED/)
   await expect(fetchPage('http://site.test/', {}, () => Promise.reject(new Error('getaddrinfo ENOTFOUND')))).rejects.toThrow('ENOTFOUND')
 })
