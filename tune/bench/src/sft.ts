@@ -25,6 +25,9 @@ export type SftOptions = {
   maxSteps?: number | undefined
   dataset?: string | undefined
   matmul?: string | undefined
+  /** Layers at the start and at the end that stay bf16. */
+  skipFirst?: number | undefined
+  skipLast?: number | undefined
   memory?: string | undefined
   threads?: number | undefined
   signal?: AbortSignal | undefined
@@ -65,9 +68,9 @@ export async function benchmarkSft(options: SftOptions): Promise<SftOutcome> {
   }
 }
 
-function flagsOf({ model, recipe, samples, maxSteps, matmul, memory, threads }: SftOptions, dataset: string, directory: string): string[] {
+function flagsOf({ model, recipe, samples, maxSteps, matmul, skipFirst, skipLast, memory, threads }: SftOptions, dataset: string, directory: string): string[] {
   const settings: Record<string, string | number | boolean | undefined> = {
-    model, recipe, dataset, output_dir: directory, dataset_samples: samples ?? SAMPLES, learning_rate: LEARNING_RATE, overwrite: true, ...FIXED, max_steps: maxSteps, matmul, memory_limit: memory, threads,
+    model, recipe, dataset, output_dir: directory, dataset_samples: samples ?? SAMPLES, learning_rate: LEARNING_RATE, overwrite: true, ...FIXED, max_steps: maxSteps, matmul, skip_quant_first_layers: skipFirst, skip_quant_last_layers: skipLast, memory_limit: memory, threads,
   }
   return Object.entries(settings).flatMap(([key, value]) => (value === undefined ? [] : [`--${key}=${value}`]))
 }
@@ -108,9 +111,10 @@ function describe({ config, startedAt, outcome, run }: Described): BenchmarkResu
 }
 
 /** `Qwen/Qwen3-0.6B  BF16  0.3k tokens/s …`: what the benchmark prints. */
-export function resultRow({ model, recipe, matmul, dataset, samples, is_short: isShort, threads, outcome }: BenchmarkResult): string {
+export function resultRow({ model, recipe, matmul, dataset, samples, is_short: isShort, threads, config, outcome }: BenchmarkResult): string {
   const column = Object.entries(RECIPE_TABLE).find(([name]) => name === recipe)?.[1].column ?? recipe
-  const name = `${model}  ${column} (${matmul})`
+  const skipped = [['first', config['skip_quant_first_layers']], ['last', config['skip_quant_last_layers']]].flatMap(([which, count]) => (Number(count ?? 0) > 0 ? `${String(which)} ${String(count)}` : []))
+  const name = `${model}  ${column} (${matmul}${skipped.length > 0 ? `; layers in bf16: ${skipped.join(', ')}` : ''})`
   const where = `${dataset}, ${samples} samples${isShort ? ', SHORT run' : ''}, ${threads} threads`
   if (outcome.status === 'oom') return `${name}  OOM  needs ${bytesText(outcome.needed_bytes)} of ${bytesText(outcome.budget_bytes)}; ${where}`
   if (outcome.status === 'unsupported') return `${name}  -  ${outcome.message}`

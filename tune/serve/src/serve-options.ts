@@ -27,6 +27,9 @@ export type ServeOptions = {
   kvCacheBytes?: number
   dtype?: 'auto' | 'bf16' | 'f32'
   quantization?: Quantization
+  /** Layers at the start and at the end that `quantization` leaves as they are, as training may have. */
+  skipQuantFirstLayers?: number
+  skipQuantLastLayers?: number
   /** Sequences that are computed at the same time; others wait. */
   maxSequences?: number
   /** Rows of a forward pass. */

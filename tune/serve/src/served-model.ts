@@ -78,6 +78,9 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
   if (maxModelLen > config.max_position_embeddings) throw new InputError(`max-model-len ${maxModelLen} is beyond the ${config.max_position_embeddings} positions of ${directory}`)
   const dtype: Arithmetic = options.dtype === 'f32' || options.dtype === 'bf16' ? options.dtype : checkpoint.tensors.get('model.embed_tokens.weight')?.dtype === 'F32' ? 'f32' : 'bf16'
   const projections: Dtype = options.quantization ? QUANTIZATIONS[options.quantization] : dtype
+  const { skipQuantFirstLayers: first = 0, skipQuantLastLayers: last = 0 } = options
+  if (first + last > config.num_hidden_layers) throw new InputError(`skip-quant-first-layers and skip-quant-last-layers: ${first + last} layers stay as they are, and ${directory} has ${config.num_hidden_layers}`)
+  const isQuantizedLayer = (layer: number | undefined) => layer !== undefined && layer >= first && layer < config.num_hidden_layers - last
   const maxSequences = options.maxSequences ?? DEFAULTS.maxSequences
   const shape = { config, dtype, maxModelLen, maxSequences, maxRows: Math.max(maxSequences, options.maxBatchedTokens ?? DEFAULTS.maxBatchedTokens) }
   const perBlock = blockBytes(shape)
@@ -86,7 +89,7 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
   const model: ModelShape = {
     ...shape,
     // What comes quantised stays so, whatever was asked for.
-    storage: name => layoutOf(checkpoint, name) ?? (projectionLayer(name) === undefined ? dtype : projections),
+    storage: name => layoutOf(checkpoint, name) ?? (isQuantizedLayer(projectionLayer(name)) ? projections : dtype),
     blocks: blockCount,
     adapters: options.enableLora ? { slots: options.maxLoras ?? DEFAULTS.maxLoras, maxRank: options.maxLoraRank ?? DEFAULTS.maxLoraRank } : undefined,
   }

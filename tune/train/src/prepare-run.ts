@@ -43,6 +43,8 @@ export async function prepareRun(config: TrainConfig, { signal, threads, onNote 
   const model = await readModelConfig(modelDirectory)
   const { max_seq_length: length, per_device_train_batch_size: rows } = config
   if (length > model.max_position_embeddings) throw new InputError(`max_seq_length ${length}: ${config.model} has ${model.max_position_embeddings} positions`)
+  const skipped = config.skip_quant_first_layers + config.skip_quant_last_layers
+  if (skipped > model.num_hidden_layers) throw new InputError(`skip_quant_first_layers and skip_quant_last_layers: ${skipped} layers stay bf16, and ${config.model} has ${model.num_hidden_layers}`)
   const checkpoint = await openMappedCheckpoint(modelDirectory)
   const count = threads ?? config.threads
   const engine = await createEngine({ ...(count === undefined ? {} : { threads: count }), log: onNote })

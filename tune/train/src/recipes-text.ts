@@ -37,6 +37,6 @@ export function recipesPage(): string {
     ...rows().map(({ recipe, name, matmul, isDefault }) => `| \`${recipe}\` | ${name}${isDefault ? '' : ' where asked for'} | ${matmul.forward} | ${matmul.backward} |`), '',
     ...Object.entries(MATMULS).map(([name, { doc }]) => `- **${name}**: ${doc}`), '',
     'Whatever the recipe:', '', ...ALWAYS.map(([part, operands]) => `- ${part}: ${operands}.`), '',
-    'Where a format says less than bf16, the processor multiplies its rounded numbers in bf16: the accuracy is that of the format, the speed is not. `skip_quant_first_layers` and `skip_quant_last_layers` leave layers as bf16 has them.', '',
+    'Where a format says less than bf16, the processor multiplies its rounded numbers in bf16: the accuracy is that of the format, the speed is not. `skip_quant_first_layers` and `skip_quant_last_layers` leave layers as bf16 has them, in storage and in arithmetic: fp4, say, with its last layers in bf16. The benchmark takes both as flags, and `serve` beside `--quantization`.', '',
   ].join('\n')
 }

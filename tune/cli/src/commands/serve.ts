@@ -44,6 +44,7 @@ export const serveRun = defineCommand({
     ['  --max-num-batched-tokens N', `rows of a forward pass; ${DEFAULTS.maxBatchedTokens} unless given`],
     ['  --kv-cache-memory SIZE', 'of keys and values, such as 2GiB; a quarter of the memory at most unless given'],
     [`  --quantization ${quantizations.join('|')}`, 'how the projections are stored; as the checkpoint has them unless given'],
+    ['  --skip-quant-first-layers N --skip-quant-last-layers N', 'layers that --quantization leaves as they are, for adapters that were trained so'],
     [`  --dtype ${dtypes.join('|')}`, 'of activations; that of the checkpoint unless given'],
     ['  --no-prefix-caching', 'compute every prompt whole'],
     ['  --served-model-name NAME', 'what requests call the base; MODEL unless given'],
@@ -52,7 +53,7 @@ export const serveRun = defineCommand({
   options: {
     port: { type: 'string' }, host: { type: 'string' }, 'max-model-len': { type: 'string' }, 'enable-lora': { type: 'boolean', default: false }, 'lora-modules': { type: 'string', multiple: true },
     'max-lora-rank': { type: 'string' }, 'max-loras': { type: 'string' }, 'max-num-seqs': { type: 'string' }, 'max-num-batched-tokens': { type: 'string' }, 'kv-cache-memory': { type: 'string' },
-    quantization: { type: 'string' }, dtype: { type: 'string' }, 'no-prefix-caching': { type: 'boolean', default: false }, 'served-model-name': { type: 'string', multiple: true }, threads: { type: 'string' },
+    quantization: { type: 'string' }, 'skip-quant-first-layers': { type: 'string' }, 'skip-quant-last-layers': { type: 'string' }, dtype: { type: 'string' }, 'no-prefix-caching': { type: 'boolean', default: false }, 'served-model-name': { type: 'string', multiple: true }, threads: { type: 'string' },
   },
   async run({ values, positionals }, io) {
     const [model, ...more] = positionals
@@ -62,12 +63,13 @@ export const serveRun = defineCommand({
     // As vLLM's flag does, one --lora-modules may be followed by several.
     const loraModules = readModules([...(values['lora-modules'] ?? []), ...more])
     if (!values['enable-lora'] && Object.keys(loraModules).length > 0) throw new UsageError('--lora-modules needs --enable-lora')
-    const number = (name: 'port' | 'max-model-len' | 'max-lora-rank' | 'max-loras' | 'max-num-seqs' | 'max-num-batched-tokens' | 'threads') => wholeNumber(name, values[name], name === 'port' ? 0 : 1)
+    const number = (name: 'port' | 'skip-quant-first-layers' | 'skip-quant-last-layers' | 'max-model-len' | 'max-lora-rank' | 'max-loras' | 'max-num-seqs' | 'max-num-batched-tokens' | 'threads') => wholeNumber(name, values[name], name === 'port' || name.startsWith('skip') ? 0 : 1)
     const server = await startServer({
       model, env: io.env, log: io.note, enableLora: values['enable-lora'], loraModules, prefixCaching: !values['no-prefix-caching'],
       ...given({
         port: number('port'), host: values.host, servedModelNames: values['served-model-name'], maxModelLen: number('max-model-len'), maxLoraRank: number('max-lora-rank'), maxLoras: number('max-loras'),
         maxSequences: number('max-num-seqs'), maxBatchedTokens: number('max-num-batched-tokens'), threads: number('threads'), kvCacheBytes: values['kv-cache-memory'] === undefined ? undefined : parseBytes(values['kv-cache-memory']),
+        skipQuantFirstLayers: number('skip-quant-first-layers'), skipQuantLastLayers: number('skip-quant-last-layers'),
         quantization: readChoice('quantization', values.quantization, quantizations), dtype: readChoice('dtype', values.dtype, dtypes),
       }),
     })
