@@ -79,7 +79,8 @@ const commands = {
   'bench:agent': (...args) => runCli('bench', ...args),
   'bench:postgres': (...args) => run('agent/log/bench/postgres.ts', ...args),
   'bench:peers': (...args) => run(...serviceFlags, 'agent/api/bench/peers.ts', ...args),
-  'bench:tune': (...args) => run('tune/native/bench/matmul.ts', ...args),
+  // Products alone, then whole steps of every recipe: threads (1), rows (2048), repeats.
+  'bench:tune': async (...args) => (await run('tune/native/bench/matmul.ts', ...args)) || run('tune/train/bench/step.ts', ...args),
   'bench:serve': (...args) => run('tune/serve/bench/serve.ts', ...args),
   typecheck,
   lint,

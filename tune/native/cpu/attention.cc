@@ -28,15 +28,18 @@ int64_t list_tiles(const Shape& s, int64_t size, Tile* to) {
 
 inline size_t tile_bytes(int64_t tiles) { return size_t(tiles + 1) * sizeof(Tile); }
 
-// One row of scores: turns them into weights and returns their sum. `most` grows to the largest score so far.
+// One row of scores: turns them into weights and returns their sum. `most` grows to the largest score so far; both count in powers of two.
+template <bool coarse>
 inline float softmax_row(const Sizes& s, float* z, bf16* z16, int64_t seen, float& most) {
   const int64_t end = ceil_div(seen, VL) * VL;
   for (int64_t c = seen; c < end; c++) z[c] = -__builtin_inff();
+  const vf scale = splat(s.scale * kLog2E);
   vf top = splat(most), lanes{};
-  for (int64_t c = 0; c < end; c += VL) top = max(top, load(z + c) * s.scale);
+  for (int64_t c = 0; c < end; c += VL) top = max(top, load(z + c) * scale);
   most = max_lanes(top);
+  const vf down = splat(-most);
   for (int64_t c = 0; c < end; c += VL) {
-    const vf p = exp(load(z + c) * s.scale - most);
+    const vf p = exp2<coarse>(fma(load(z + c), scale, down));
     put(s.pairs, z16 + c, z + c, p);
     lanes += p;
   }
@@ -66,27 +69,27 @@ void forward_tile(const Shape& s, Call& call, const HeadRows& q, int64_t head, T
         put_zeros(s.pairs, z16, z, kKeys);
         continue;
       }
-      const float before = most[i], sum = softmax_row(s, z, z16, seen, most[i]);
+      const float before = most[i], sum = s.words == Words::f32 ? softmax_row<false>(s, z, z16, seen, most[i]) : softmax_row<true>(s, z, z16, seen, most[i]);
       if (most[i] == before) {
         total[i] += sum;
         continue;
       }
-      const float shrink = exp(splat(before - most[i]))[0];
+      const float shrink = exp2<false>(splat(before - most[i]))[0];
       total[i] = total[i] * shrink + sum;
       for (int64_t c = 0; c < s.padded; c += VL) store(sums + i * s.padded + c, load(sums + i * s.padded + c) * shrink);
     }
     const int64_t n = word_count(s.words, count);
     if (!s.pairs) pack<MR>(s.words, {plain(grid, Dtype::f32, kKeys), true}, 0, rows, 0, count, weights, n * MR);
-    for (int64_t i = 0; i < rows; i += MR) {
-      const int64_t to = word_count(s.words, visible(row0 + i + MR - 1, key0, count));
-      multiply_down(s, s.pairs ? Left{weights + i * s.key_words, s.key_words} : Left{weights + i * n, 0}, values + j * s.key_words * s.padded, n, 0, to, sums + i * s.padded);
-    }
+    multiply_down(s, rows, values + j * s.key_words * s.padded, n, [&](int64_t i) -> Strip {
+      const Left left = s.pairs ? Left{weights + i * s.key_words, s.key_words} : Left{weights + i * n, 0};
+      return {left, 0, word_count(s.words, visible(row0 + i + MR - 1, key0, count)), sums + i * s.padded};
+    });
   }
   for (int64_t i = 0; i < rows; i++) {
     float* row = sums + i * s.padded;
     for (int64_t c = 0; c < s.padded; c += VL) store(row + c, load(row + c) / total[i]);
     write_row(y, head_of(y, head, s.width).at(start + row0 + i), s.width, row);
-    floats_of(lse)[head * s.tokens + start + row0 + i] = most[i] + __builtin_logf(total[i]);
+    floats_of(lse)[head * s.tokens + start + row0 + i] = most[i] * kLn2 + __builtin_logf(total[i]);
   }
 }
 

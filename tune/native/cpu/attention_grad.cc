@@ -55,9 +55,28 @@ void add_down(const Shape& s, const Room& room, const float* grid, const bf16* g
   const int64_t n = word_count(s.words, rows);
   const Stored stored = s.pairs ? plain(reinterpret_cast<const char*>(grid16), Dtype::bf16, kKeys) : plain(reinterpret_cast<const char*>(grid), Dtype::f32, kKeys);
   pack<MR>(s.words, {stored, false}, 0, keys, 0, rows, room.weights, n * MR);
-  for (int64_t c = 0; c < keys; c += MR) {
+  multiply_down(s, keys, right, n, [&](int64_t c) -> Strip {
     const int64_t first = max64(0, key0 + c - row0), from = s.pairs ? first / 2 : first;
-    if (from < n) multiply_down(s, {room.weights + c * n + from * MR, 0}, right, n, from, n, sums + c * s.padded);
+    return {{room.weights + c * n + from * MR, 0}, from, n, sums + c * s.padded};
+  });
+}
+
+// Scores of a tile turn into weights, and what the way back made of dy·vᵀ into their gradient.
+template <bool coarse>
+void weigh_tile(const Shape& s, const Room& room, const float* lse, int64_t row0, int64_t rows, int64_t key0, int64_t keys) {
+  const vf scale = splat(s.scale * kLog2E);
+  for (int64_t r = 0; r < rows; r++) {
+    const int64_t at = r * kKeys, seen = visible(row0 + r, key0, keys), end = ceil_div(seen, VL) * VL;
+    float *z = room.grid + at, *d = room.dgrid + at;
+    for (int64_t c = seen; c < end; c++) z[c] = -__builtin_inff(), d[c] = 0;
+    const vf down = splat(lse[row0 + r] * -kLog2E), delta = splat(room.delta[row0 + r] * s.scale);
+    for (int64_t c = 0; c < end; c += VL) {
+      const vf p = exp2<coarse>(fma(load(z + c), scale, down));
+      put(s.pairs, room.grid16 + at + c, z + c, p);
+      put(s.pairs, room.dgrid16 + at + c, d + c, p * (load(d + c) * s.scale - delta));
+    }
+    put_zeros(s.pairs, room.grid16 + at + end, z + end, kKeys - end);
+    put_zeros(s.pairs, room.dgrid16 + at + end, d + end, kKeys - end);
   }
 }
 
@@ -66,28 +85,16 @@ void backward_tile(const Shape& s, const Room& room, const float* lse, int64_t i
   const int64_t row0 = i * kQueries, rows = min64(kQueries, length - row0), key0 = j * kKeys, keys = min64(kKeys, length - key0);
   scores(s, room.queries + row0 * s.width_words, row0, rows, room.keys + key0 * s.width_words, key0, keys, room.grid);
   scores(s, room.grads + row0 * s.width_words, row0, rows, room.values + key0 * s.width_words, key0, keys, room.dgrid);
-  for (int64_t r = 0; r < rows; r++) {
-    const int64_t at = r * kKeys, seen = visible(row0 + r, key0, keys), end = ceil_div(seen, VL) * VL;
-    float *z = room.grid + at, *d = room.dgrid + at;
-    for (int64_t c = seen; c < end; c++) z[c] = -__builtin_inff(), d[c] = 0;
-    const float most = lse[row0 + r], delta = room.delta[row0 + r];
-    for (int64_t c = 0; c < end; c += VL) {
-      const vf p = exp(load(z + c) * s.scale - most);
-      put(s.pairs, room.grid16 + at + c, z + c, p);
-      put(s.pairs, room.dgrid16 + at + c, d + c, p * (load(d + c) - delta) * s.scale);
-    }
-    put_zeros(s.pairs, room.grid16 + at + end, z + end, kKeys - end);
-    put_zeros(s.pairs, room.dgrid16 + at + end, d + end, kKeys - end);
-  }
+  if (s.words == Words::f32) weigh_tile<false>(s, room, lse, row0, rows, key0, keys);
+  else weigh_tile<true>(s, room, lse, row0, rows, key0, keys);
   add_down(s, room, room.grid, room.grid16, room.grads_down + i * s.query_words * s.padded, row0, rows, key0, keys, room.dv + key0 * s.padded);
   add_down(s, room, room.dgrid, room.dgrid16, room.queries_down + i * s.query_words * s.padded, row0, rows, key0, keys, room.dk + key0 * s.padded);
   const int64_t n = word_count(s.words, keys);
   if (!s.pairs) pack<MR>(s.words, {plain(room.dgrid, Dtype::f32, kKeys), true}, 0, rows, 0, keys, room.weights, n * MR);
-  for (int64_t r = 0; r < rows; r += MR) {
+  multiply_down(s, rows, room.keys_down + j * s.key_words * s.padded, n, [&](int64_t r) -> Strip {
     const Left left = s.pairs ? Left{reinterpret_cast<const uint32_t*>(room.dgrid16 + r * kKeys), kKeys / 2} : Left{room.weights + r * n, 0};
-    const int64_t to = word_count(s.words, visible(row0 + r + MR - 1, key0, keys));
-    if (to > 0) multiply_down(s, left, room.keys_down + j * s.key_words * s.padded, n, 0, to, room.dq + (row0 + r) * s.padded);
-  }
+    return {left, 0, word_count(s.words, visible(row0 + r + MR - 1, key0, keys)), room.dq + (row0 + r) * s.padded};
+  });
 }
 
 }  // namespace

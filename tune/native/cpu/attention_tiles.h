@@ -89,13 +89,25 @@ struct Left {
   int64_t lda;
 };
 
-// sums (MR, width) += left · what pack_down made of `n` words, of which [from, to) count; left starts at the first of them.
-inline void multiply_down(const Sizes& s, Left left, const uint32_t* right, int64_t n, int64_t from, int64_t to, float* sums) {
+// MR rows of a product: words [from, to) count, of which left starts at the first.
+struct Strip {
+  Left left;
+  int64_t from, to;
+  float* sums;
+};
+
+// sums (rows, width) += left · what pack_down made of `n` words. A panel of the right side stays in the nearest cache while all strips pass by.
+template <class StripOf>
+inline void multiply_down(const Sizes& s, int64_t rows, const uint32_t* right, int64_t n, StripOf strip_of) {
   for (int64_t column = 0; column < s.width; column += NR) {
     const int64_t nv = min64(kVectors, ceil_div(s.width - column, VL)), stride = nv * VL;
-    const uint32_t* b = right + column * n + from * stride;
-    if (left.lda) run_micro_lying(int(nv), to - from, left.at, left.lda, b, stride, sums + column, s.padded, true);
-    else run_micro(s.pairs, int(nv), to - from, left.at, b, stride, sums + column, s.padded, true);
+    for (int64_t i = 0; i < rows; i += MR) {
+      const Strip strip = strip_of(i);
+      if (strip.from >= strip.to) continue;
+      const uint32_t* b = right + column * n + strip.from * stride;
+      if (strip.left.lda) run_micro_lying(int(nv), strip.to - strip.from, strip.left.at, strip.left.lda, b, stride, strip.sums + column, s.padded, true);
+      else run_micro(s.pairs, int(nv), strip.to - strip.from, strip.left.at, b, stride, strip.sums + column, s.padded, true);
+    }
   }
 }
 

@@ -7,7 +7,7 @@
 // depend on the shape alone, so the number of threads changes no bit.
 #include "gemm.h"
 
-#include "micro.h"
+#include "finish.h"
 
 namespace cairn::CAIRN_ISA {
 
@@ -16,9 +16,8 @@ namespace {
 // Words of k in a block: a panel of 48 columns is then 24 KiB and stays in the nearest cache while a chunk of a's rows passes by.
 constexpr int64_t kBlockWords = 128;
 constexpr int64_t kPassWords = 2048;
-// Rows of a chunk, and half of them where more words than this are packed of each: a chunk has its place in the second-level cache.
-constexpr int64_t kChunkRows = 128;
-constexpr int64_t kLongWords = 768;
+// Rows of a chunk: as many as may pass by a block of b before its next one is fetched, while their sums still lie near.
+constexpr int64_t kChunkRows = 192;
 constexpr int64_t kBlockRows = 2048;
 // Panels of b that are packed at a time.
 constexpr int64_t kBlockPanels = 24;
@@ -40,7 +39,7 @@ struct Loops {
   Words words;
   // `tail` words of the second pair come after everything where the first pair's sums are scaled before, or where a lies in two places; else they are
   // part of the run of `head` words.
-  int64_t head, tail, passes, panels, chunk_rows;
+  int64_t head, tail, passes, panels;
   // a is read where it lies.
   bool a_lies;
 
@@ -50,7 +49,6 @@ struct Loops {
     head = g.is_scaled || a_lies ? first : first + second;
     tail = g.is_scaled || a_lies ? second : 0;
     passes = max64(1, ceil_div(head, kPassWords));
-    chunk_rows = ceil_div(head, passes) > kLongWords ? kChunkRows / 2 : kChunkRows;
   }
 
   // Passes begin at whole blocks of every stored dtype. The last one has the tail.
@@ -87,23 +85,6 @@ inline void pack_b(Words words, const Gemm& g, int64_t column, int64_t columns, 
   else pack_span<VL>(words, g, false, column, columns, span, panel, 0);
 }
 
-inline void finish_rows(const Gemm& g, const float* tile, int64_t row0, int64_t rows, int64_t column, int64_t columns, float* room, float* addend_room) {
-  for (int64_t i = 0; i < rows; i++) {
-    const int64_t at = (row0 + i) * g.n + column;
-    const float* sums = tile + i * NR;
-    if (g.addend) {
-      const float* addend = read_row(*g.addend, at, columns, addend_room);
-      for (int64_t j = 0; j < columns; j++) room[j] = g.alpha * sums[j] + addend[j];
-      write_row(g.y, at, columns, room);
-    } else if (g.alpha != 1.0f) {
-      for (int64_t j = 0; j < columns; j++) room[j] = g.alpha * sums[j];
-      write_row(g.y, at, columns, room);
-    } else {
-      write_row(g.y, at, columns, sums);
-    }
-  }
-}
-
 // Rows of the result are on their way while their sums are made.
 inline void prefetch_rows(const Gemm& g, int64_t row0, int64_t rows, int64_t column) {
   const int64_t size = int64_t(element_size(g.y.dtype));
@@ -131,12 +112,11 @@ inline void run_lying(const Pair& pair, int64_t row, int64_t from, int nv, int64
 
 inline void multiply_region(const Gemm& g, bool pairs, const Region& r, float* tile) {
   const int64_t count = r.span.count(), head = count - r.span.tail, blocks = Loops::blocks(head);
-  float *room = tile, *addend_room = room + NR;
   for (int64_t panel = r.panel0; panel < r.panel1; panel++) {
     const int64_t column = panel * NR, columns = min64(NR, g.n - column);
     const int nv = int(ceil_div(columns, VL)), width = nv * VL;
     const uint32_t* b = r.b + (panel - r.panel0) * NR * count;
-    float* sums = r.sums ? r.sums + (panel - r.panel0) * r.sums_stride : tile + 2 * NR;
+    float* sums = r.sums ? r.sums + (panel - r.panel0) * r.sums_stride : tile;
     for (int64_t block = 0; block < blocks; block++) {
       const int64_t from = head * block / blocks, to = head * (block + 1) / blocks;
       const bool is_end = r.is_last && block + 1 == blocks;
@@ -158,14 +138,14 @@ inline void multiply_region(const Gemm& g, bool pairs, const Region& r, float* t
           if (r.a) run_micro(pairs, nv, r.span.tail, r.a + i * count + head * MR, b + head * width, width, strip, NR, true);
           else run_lying(g.pair[1], r.m0 + i, 0, nv, r.span.tail, b + head * width, strip, true);
         }
-        finish_rows(g, strip, r.m0 + i, rows, column, columns, room, addend_room);
+        for (int64_t row = 0; row < rows; row++) finish_row(g, pairs, (r.m0 + i + row) * g.n + column, columns, strip + row * NR);
       }
     }
   }
 }
 
-// Sums of one panel of a chunk, and rows to finish them in.
-constexpr int64_t kTileFloats = (kChunkRows + 2) * NR;
+// Sums of one panel of a chunk.
+constexpr int64_t kTileFloats = kChunkRows * NR;
 
 // Groups of the `width` panels that are packed, one a task: enough that every thread is busy to the end.
 inline int64_t groups_of(int64_t width, int64_t chunks, int threads) { return min64(width, max64(1, ceil_div(4 * threads, chunks))); }
@@ -193,7 +173,7 @@ void gemm(const Call& call, const Gemm& g) {
   const bool pairs = words == Words::pairs;
 
   for (int64_t m0 = 0; m0 < g.m; m0 += kBlockRows) {
-    const int64_t rows = min64(kBlockRows, g.m - m0), chunks = ceil_div(rows, loops.chunk_rows), sum_rows = ceil_div(rows, kChunkRows) * kChunkRows;
+    const int64_t rows = min64(kBlockRows, g.m - m0), chunks = ceil_div(rows, kChunkRows), sum_rows = chunks * kChunkRows;
     // Sums of all columns outlive a pass only where there are several.
     float* kept = passes > 1 ? static_cast<float*>(shared_room(call.workspace, kGemmSums, kept_bytes(rows, panels))) : nullptr;
     for (int64_t pass = 0; pass < passes; pass++) {
@@ -214,8 +194,8 @@ void gemm(const Call& call, const Gemm& g) {
         parallel(call, chunks * groups, [&](int64_t task, int thread) {
           const int64_t chunk = task / groups, group = task % groups, from = width * group / groups, to = width * (group + 1) / groups;
           float* tile = static_cast<float*>(thread_room(call.workspace, thread, kGemmTile, size_t(kTileFloats) * 4));
-          Region r{m0, chunk * loops.chunk_rows, min64(rows, (chunk + 1) * loops.chunk_rows), panel0 + from, panel0 + to, span, a, b + from * NR * count, nullptr, 0, pass == 0, pass + 1 == passes};
-          if (kept) r.sums = kept + ((panel0 + from) * sum_rows + chunk * loops.chunk_rows) * NR, r.sums_stride = sum_rows * NR;
+          Region r{m0, chunk * kChunkRows, min64(rows, (chunk + 1) * kChunkRows), panel0 + from, panel0 + to, span, a, b + from * NR * count, nullptr, 0, pass == 0, pass + 1 == passes};
+          if (kept) r.sums = kept + ((panel0 + from) * sum_rows + chunk * kChunkRows) * NR, r.sums_stride = sum_rows * NR;
           multiply_region(g, pairs, r, tile);
         });
       }

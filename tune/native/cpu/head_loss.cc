@@ -42,11 +42,15 @@ inline void over_row(T* z, int64_t n, Body body) {
   }
 }
 
+// Probabilities too small to be normal may be zero.
+inline void put(bf16* to, vf value) { store_normal(to, value); }
+inline void put(float* to, vf value) { store(to, value); }
+
 template <class T>
 inline void store_live(T* to, vf value, int live) {
-  if (live == VL) return store(to, value);
+  if (live == VL) return put(to, value);
   T room[VL];
-  store(room, value);
+  put(room, value);
   std::memcpy(to, room, size_t(live) * sizeof(T));
 }
 
@@ -62,9 +66,9 @@ float loss_and_gradient(T* z, int64_t n, int32_t target) {
   else wanted = z[target];
   const float most = row_max(z, n);
   vf lanes{};
-  over_row(z, n, [&](vf v, T*, int) { lanes += exp(v - most); });
+  over_row(z, n, [&](vf v, T*, int) { lanes += exp2<false>((v - most) * kLog2E); });
   const float sum = sum_lanes(lanes), inverse = 1.0f / sum;
-  over_row(z, n, [&](vf v, T* to, int live) { store_live(to, exp(v - most) * inverse, live); });
+  over_row(z, n, [&](vf v, T* to, int live) { store_live(to, exp2<sizeof(T) == 2>((v - most) * kLog2E) * inverse, live); });
   const float p = __builtin_expf(wanted - most) * inverse - 1.0f;
   if constexpr (sizeof(T) == 2) z[target].bits = encode_bf16(p);
   else z[target] = p;

@@ -64,26 +64,34 @@ Gemm gemm_nn(const Call& call) {
   return g;
 }
 
+// A result with few columns and many rows is made as its transpose, so that the long side runs along vectors.
 Gemm gemm_tn(const Call& call) {
   const Tensor &a = *call.in[matmul_tn_in::a], &b = *call.in[matmul_tn_in::b];
-  return make<MatmulTnAttrs>(call, a.dims[1], b.dims[1], {{stored_of(a), false}, {stored_of(b), false}, a.dims[0]}, {}, call.in[matmul_tn_in::addend]);
+  const Operand of_a{stored_of(a), false}, of_b{stored_of(b), false};
+  const int64_t m = a.dims[1], n = b.dims[1], k = a.dims[0];
+  if (m <= n || n > kSkinnyRows) return make<MatmulTnAttrs>(call, m, n, {of_a, of_b, k}, {}, call.in[matmul_tn_in::addend]);
+  Gemm turned = make<MatmulTnAttrs>(call, n, m, {of_b, of_a, k}, {}, call.in[matmul_tn_in::addend]);
+  turned.is_turned = true;
+  return turned;
+}
+
+// Few rows have a kernel of their own.
+void multiply(const Call& call, const Gemm& g) {
+  if (is_skinny(g)) skinny(call, g);
+  else gemm(call, g);
+}
+void multiply_rooms(const Gemm& g, Rooms& rooms) {
+  if (is_skinny(g)) skinny_rooms(g, rooms);
+  else gemm_rooms(g, rooms);
 }
 
 }  // namespace
 
-void matmul_nt(Call& call) {
-  const Gemm g = gemm_nt(call);
-  if (is_skinny(g)) skinny(call, g);
-  else gemm(call, g);
-}
-void matmul_nn(Call& call) { gemm(call, gemm_nn(call)); }
-void matmul_tn(Call& call) { gemm(call, gemm_tn(call)); }
-void matmul_nt_rooms(const Call& call, Rooms& rooms) {
-  const Gemm g = gemm_nt(call);
-  if (is_skinny(g)) skinny_rooms(g, rooms);
-  else gemm_rooms(g, rooms);
-}
-void matmul_nn_rooms(const Call& call, Rooms& rooms) { gemm_rooms(gemm_nn(call), rooms); }
-void matmul_tn_rooms(const Call& call, Rooms& rooms) { gemm_rooms(gemm_tn(call), rooms); }
+void matmul_nt(Call& call) { multiply(call, gemm_nt(call)); }
+void matmul_nn(Call& call) { multiply(call, gemm_nn(call)); }
+void matmul_tn(Call& call) { multiply(call, gemm_tn(call)); }
+void matmul_nt_rooms(const Call& call, Rooms& rooms) { multiply_rooms(gemm_nt(call), rooms); }
+void matmul_nn_rooms(const Call& call, Rooms& rooms) { multiply_rooms(gemm_nn(call), rooms); }
+void matmul_tn_rooms(const Call& call, Rooms& rooms) { multiply_rooms(gemm_tn(call), rooms); }
 
 }  // namespace cairn::CAIRN_ISA

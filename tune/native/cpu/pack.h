@@ -82,8 +82,29 @@ inline void pack_along(const Stored& s, int64_t row0, int64_t rows, int64_t k0, 
   constexpr int chunk = VL < width ? VL : width;
   const int64_t n = word_count(words, k);
   alignas(64) uint32_t room[VL][kDecodeSpan + 16];
+  const bool lies = words == Words::pairs && s.dtype == Dtype::bf16 && s.rounding.format == Rounding::none;
+  // VL rows of words, of which `live` count, to their places from word `at` on.
+  auto place = [&](vu* r, int64_t group, int64_t at, int64_t live) {
+    transpose(r);
+    for (int64_t i = 0; i < live; i++) {
+#pragma GCC unroll 4
+      for (int lane = 0; lane < VL; lane += chunk) {
+        const int64_t row = group + lane;
+        uint32_t* to = panels + row / width * panel_stride + (at + i) * width + row % width;
+        std::memcpy(to, reinterpret_cast<const uint32_t*>(&r[i]) + lane, chunk * 4);
+      }
+    }
+  };
   for (int64_t group = 0; group < ceil_div(rows, VL) * VL; group += VL) {
-    for (int64_t at = 0; at < n; at += kDecodeSpan) {
+    // Whole squares of words are read where they lie.
+    const int64_t whole = lies && group + VL <= rows ? k / per / VL * VL : 0;
+    const char* from = s.part[0] + ((row0 + group) * s.columns + k0) * 2;
+    for (int64_t word = 0; word < whole; word += VL) {
+      vu r[VL];
+      for (int i = 0; i < VL; i++) r[i] = load_as<vu>(from + i * s.columns * 2 + word * 4);
+      place(r, group, word, VL);
+    }
+    for (int64_t at = whole; at < n; at += kDecodeSpan) {
       const int64_t span = min64(kDecodeSpan, n - at), valid = min64(span * per, k - at * per), padded = ceil_div(span, VL) * VL;
       for (int i = 0; i < VL; i++) {
         if (group + i < rows) row_words<words>(s, row0 + group + i, k0 + at * per, valid, padded, room[i]);
@@ -92,16 +113,7 @@ inline void pack_along(const Stored& s, int64_t row0, int64_t rows, int64_t k0, 
       for (int64_t word = 0; word < span; word += VL) {
         vu r[VL];
         for (int i = 0; i < VL; i++) r[i] = load_as<vu>(room[i] + word);
-        transpose(r);
-        const int64_t live = min64(VL, span - word);
-        for (int64_t i = 0; i < live; i++) {
-#pragma GCC unroll 4
-          for (int lane = 0; lane < VL; lane += chunk) {
-            const int64_t row = group + lane;
-            uint32_t* to = panels + row / width * panel_stride + (at + word + i) * width + row % width;
-            std::memcpy(to, reinterpret_cast<const uint32_t*>(&r[i]) + lane, chunk * 4);
-          }
-        }
+        place(r, group, at + word, min64(VL, span - word));
       }
     }
   }

@@ -1,11 +1,12 @@
-// A product with few rows, as in decoding: all the time goes into reading the weights, so they are read once, in order, and never written.
+// A product with few rows, as in decoding and in the gradients of adapters: all the time goes into reading the other side, so it is read once and never
+// written.
 //
 // A task takes one panel of columns and runs along k in short stretches: each is packed into the nearest cache and multiplied with all rows before the
 // next is read. There is one section of work for all threads where gemm needs two for every 24 panels. Each number of the result is the same chain of
 // sums over k as in gemm, so its bits are the same for any number of rows on either side of the border between the two.
 #include "skinny.h"
 
-#include "micro.h"
+#include "finish.h"
 
 namespace cairn::CAIRN_ISA {
 
@@ -16,29 +17,28 @@ constexpr int64_t kStretch = 128;
 
 inline int64_t words_of(const Gemm& g) { return word_count(words_for(g.arithmetic), g.pair[0].k); }
 inline size_t a_bytes(const Gemm& g) { return size_t(padded_rows(g.m) * max64(words_of(g), 1)) * 4; }
-inline size_t own_bytes(const Gemm& g) { return size_t(NR * kStretch + (padded_rows(g.m) + 2) * NR) * 4; }
+inline size_t own_bytes(const Gemm& g) { return size_t(NR * kStretch + padded_rows(g.m) * (NR + 1)) * 4; }
 
 template <int width>
 inline void pack_stretch(Words words, const Gemm& g, int64_t column, int64_t columns, int64_t k0, int64_t k, uint32_t* panel) {
   pack<width>(words, g.pair[0].b, column, columns, k0, k, panel, 0);
 }
 
-inline void finish(const Gemm& g, const float* sums, int64_t column, int64_t columns, float* room, float* addend_room) {
-  for (int64_t i = 0; i < g.m; i++) {
-    const int64_t at = i * g.n + column;
-    const float *row = sums + i * NR, *addend = g.addend ? read_row(*g.addend, at, columns, addend_room) : nullptr;
-    if (!addend && g.alpha == 1.0f) {
-      write_row(g.y, at, columns, row);
-      continue;
-    }
-    for (int64_t j = 0; j < columns; j++) room[j] = addend ? g.alpha * row[j] + addend[j] : g.alpha * row[j];
-    write_row(g.y, at, columns, room);
+// Sums of the turned result come one below the other and are put side by side in `room`.
+inline void finish(const Gemm& g, bool pairs, const float* sums, int64_t column, int64_t columns, float* room) {
+  if (!g.is_turned) {
+    for (int64_t i = 0; i < g.m; i++) finish_row(g, pairs, i * g.n + column, columns, sums + i * NR);
+    return;
+  }
+  for (int64_t j = 0; j < columns; j++) {
+    for (int64_t i = 0; i < g.m; i++) room[i] = sums[i * NR + j];
+    finish_row(g, pairs, (column + j) * g.m, g.m, room);
   }
 }
 
 }  // namespace
 
-bool is_skinny(const Gemm& g) { return g.m <= kSkinnyRows && g.pair[1].k == 0 && !g.is_scaled && g.pair[0].a.k_in_row && g.pair[0].b.k_in_row; }
+bool is_skinny(const Gemm& g) { return g.m <= kSkinnyRows && g.pair[1].k == 0 && !g.is_scaled; }
 
 void skinny_rooms(const Gemm& g, Rooms& rooms) {
   if (g.m == 0 || g.n == 0) return;
@@ -55,7 +55,7 @@ void skinny(const Call& call, const Gemm& g) {
   pack<MR>(words, g.pair[0].a, 0, g.m, 0, k, a, count * MR);
   parallel(call, ceil_div(g.n, NR), [&](int64_t panel, int thread) {
     uint32_t* b = static_cast<uint32_t*>(thread_room(call.workspace, thread, kGemmTile, own_bytes(g)));
-    float *sums = reinterpret_cast<float*>(b + NR * kStretch), *room = sums + padded_rows(g.m) * NR, *addend_room = room + NR;
+    float *sums = reinterpret_cast<float*>(b + NR * kStretch), *room = sums + padded_rows(g.m) * NR;
     const int64_t column = panel * NR, columns = min64(NR, g.n - column);
     const int nv = int(ceil_div(columns, VL));
     for (int64_t from = 0; from < max64(count, 1); from += kStretch) {
@@ -65,7 +65,7 @@ void skinny(const Call& call, const Gemm& g) {
       else pack_stretch<VL>(words, g, column, columns, k0, length, b);
       for (int64_t i = 0; i < g.m; i += MR) run_micro(pairs, nv, n, a + i * count + from * MR, b, nv * VL, sums + i * NR, NR, from > 0);
     }
-    finish(g, sums, column, columns, room, addend_room);
+    finish(g, pairs, sums, column, columns, room);
   });
 }
 

@@ -1,0 +1,47 @@
+// From sums to the result of a product: alpha, what is added, one rounding.
+#pragma once
+#include "micro.h"
+
+namespace cairn {
+namespace {
+
+inline float one(const float* p) { return *p; }
+inline float one(const bf16* p) { return decode_bf16(p->bits); }
+inline void put_one(float* p, float value) { *p = value; }
+inline void put_one(bf16* p, float value) { p->bits = encode_bf16(value); }
+
+// Where sums are of the bf16 dot instruction, numbers too small to be normal are zero already.
+template <bool pairs>
+inline void put_sums(bf16* to, vf value) {
+  if constexpr (pairs) store_normal(to, value);
+  else store(to, value);
+}
+template <bool pairs>
+inline void put_sums(float* to, vf value) { store(to, value); }
+
+template <bool pairs, class Y, class A>
+inline void finish_typed(float alpha, const float* sums, const A* addend, Y* y, int64_t n) {
+  int64_t i = 0;
+  for (; i + VL <= n; i += VL) {
+    const vf sum = load(sums + i) * alpha;
+    put_sums<pairs>(y + i, addend ? sum + load(addend + i) : sum);
+  }
+  for (; i < n; i++) put_one(y + i, addend ? alpha * sums[i] + one(addend + i) : alpha * sums[i]);
+}
+
+// y[at, at + n) = alpha · sums + addend[at, at + n).
+inline void finish_row(const Gemm& g, bool pairs, int64_t at, int64_t n, const float* sums) {
+  const auto to = [&](auto* y) {
+    const auto plus = [&](const auto* addend) {
+      if (pairs) finish_typed<kHasBf16Dot>(g.alpha, sums, addend, y + at, n);
+      else finish_typed<false>(g.alpha, sums, addend, y + at, n);
+    };
+    if (g.addend && g.addend->dtype == Dtype::bf16) plus(reinterpret_cast<const bf16*>(g.addend->data) + at);
+    else plus(g.addend ? reinterpret_cast<const float*>(g.addend->data) + at : nullptr);
+  };
+  if (g.y.dtype == Dtype::bf16) to(reinterpret_cast<bf16*>(g.y.data));
+  else to(reinterpret_cast<float*>(g.y.data));
+}
+
+}  // namespace
+}  // namespace cairn
