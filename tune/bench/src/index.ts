@@ -10,7 +10,7 @@ export { FILTERS, extractAnswer, gsm8kRequest, isExactMatch, scoreOf, type Filte
 export { readResult, readResults } from './matrix/read-results.ts'
 export { isMeasuredWith, type RunSettings } from './matrix/run-settings.ts'
 export { runMatrix, type MatrixCell, type MatrixOptions } from './matrix/run-matrix.ts'
-export { BASELINES, runBaseline, type BaselineOptions } from './matrix/run-baseline.ts'
+export { BASELINES, checkPython, runBaseline, type BaselineOptions } from './matrix/run-baseline.ts'
 export { readOutcome, writeMatrix, type MatrixReport } from './matrix/write-matrix.ts'
 export { markdownOf, type Table } from './matrix/tables.ts'
 export { CONFIGS, FULL, QUICK, type ConfigName, type DemoConfig, type DemoPlan } from './demo/plan.ts'

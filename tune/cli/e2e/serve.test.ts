@@ -29,9 +29,17 @@ test.each([
   [['serve'], 'expected MODEL'],
   [['serve', 'x', '--lora-modules', 'a=b'], '--lora-modules needs --enable-lora'],
   [['serve', 'x', '--enable-lora', '--lora-modules', 'a'], '--lora-modules takes NAME=DIR, got "a"'],
+  [['serve', 'MODEL', '--enable-lora', '--lora-modules', 'a=nowhere', '--port', '0'], 'Loading lora a failed: No adapter found for nowhere'],
+  [['serve', 'MODEL', '--port', '70000'], 'port must be 0 to 65535, got 70000'],
+  [['serve', 'MODEL', '--host', 'nowhere.invalid'], 'nowhere.invalid, port 8000: the server cannot listen there'],
+  [['serve', 'MODEL', '--kv-cache-memory', '900000GiB'], 'is more than the'],
+  [['serve', 'MODEL', '--kv-cache-memory', '1KiB'], 'give it more memory or lower the model length'],
+  [['serve', 'MODEL', '--max-model-len', '50000'], 'max-model-len 50000 is beyond the 40960 positions'],
+  [['serve', 'MODEL', '--quantization', 'nf4', '--skip-quant-last-layers', '3'], '3 layers stay as they are, and'],
   [['serve', 'x', '--quantization', 'q9'], '--quantization must be fp8, nvfp4, mxfp4, nf4, got "q9"'],
 ])('%j is refused', async (args, message) => {
-  const { code, err } = await run(args)
-  expect(code).toBe(2)
+  const { code, err } = await run(args.map(arg => (arg === 'MODEL' ? directory.path('model') : arg)))
   expect(err).toContain(message)
+  expect(code).toBe(2)
+  expect(err).not.toMatch(/\n\s+at /)
 })

@@ -28,11 +28,15 @@ const CODES: readonly [kind: new (...args: never[]) => Error, code: ExitCode][] 
 
 export type Failure = { code: ExitCode; message: string }
 
+/** The system refused a file or an address: no bug, and where in the code it happened helps nobody. */
+const isOfSystem = (error: Error) => 'syscall' in error && 'code' in error
+
 /** Those that name a mistake or an outcome speak for themselves; the rest may be bugs and show where they come from. */
 export function failureOf(error: unknown): Failure {
   if (!(error instanceof Error)) return { code: EXIT.failure.code, message: String(error) }
   const known = CODES.find(([kind]) => error instanceof kind)
   if (known) return { code: known[1], message: error.message }
   if (NO_MEMORY.test(error.message)) return { code: EXIT.memory.code, message: `OOM: ${error.message}` }
+  if (isOfSystem(error)) return { code: EXIT.failure.code, message: error.message }
   return { code: EXIT.failure.code, message: error.stack ?? error.message }
 }

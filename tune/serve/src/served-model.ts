@@ -55,9 +55,13 @@ async function readGenerationConfig(directory: string): Promise<z.infer<typeof g
   return parsed.data
 }
 
+/** Of an engine. */
+const MOST_THREADS = 1024
+
 /** Blocks that a cache of so many bytes has; throws where not even one sequence fits. */
 function countBlocks(bytes: number, perBlock: number, maxModelLen: number): number {
   const least = Math.ceil((maxModelLen + 1) / BLOCK)
+  if (bytes > totalmem()) throw new InputError(`a cache of ${bytes} bytes is more than the ${totalmem()} bytes of this machine; give it less`)
   const blocks = Math.floor(bytes / perBlock)
   if (blocks < least) throw new InputError(`a cache of ${bytes} bytes holds ${blocks * BLOCK} tokens, and one sequence of ${maxModelLen} needs ${least * perBlock} bytes; give it more memory or lower the model length`)
   return blocks
@@ -73,6 +77,7 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
   const directory = await resolveRepo('model', options.model, { env: options.env ?? process.env })
   const [config, tokenizer, generation] = await Promise.all([readModelConfig(directory), loadTokenizer(directory), readGenerationConfig(directory)])
   if (tokenizer.vocabSize > config.vocab_size) throw new InputError(`${directory}: the tokenizer has ${tokenizer.vocabSize} tokens, the model ${config.vocab_size}`)
+  if (options.threads !== undefined && options.threads > MOST_THREADS) throw new InputError(`threads must be 1 to ${MOST_THREADS}, got ${options.threads}`)
   const checkpoint = await openMappedCheckpoint(directory)
   const maxModelLen = options.maxModelLen ?? config.max_position_embeddings
   if (maxModelLen > config.max_position_embeddings) throw new InputError(`max-model-len ${maxModelLen} is beyond the ${config.max_position_embeddings} positions of ${directory}`)

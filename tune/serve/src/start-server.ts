@@ -1,10 +1,15 @@
 /** The server as a whole: the model, its adapters, and HTTP before them. */
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { InputError } from '@cairn-tune/weights'
 import { createAdapterRegistry } from './adapter-registry.ts'
+import { ApiError } from './errors.ts'
 import { handle, type App } from './http/routes.ts'
 import { DEFAULTS, type ServeOptions } from './serve-options.ts'
 import { loadServedModel } from './served-model.ts'
+
+/** What an address that a person chose can come to. */
+const LISTEN_ERRORS = new Set(['EADDRINUSE', 'EADDRNOTAVAIL', 'EACCES', 'ENOTFOUND', 'EAI_AGAIN'])
 
 export type RunningServer = { url: string; close(): Promise<void> }
 
@@ -12,10 +17,17 @@ export type RunningServer = { url: string; close(): Promise<void> }
 export async function startServer(options: ServeOptions): Promise<RunningServer> {
   const log = options.log ?? (() => undefined)
   const env = options.env ?? process.env
+  const port = options.port ?? DEFAULTS.port
+  if (port > 65_535) throw new InputError(`port must be 0 to 65535, got ${port}`)
   const model = await loadServedModel({ ...options, enableLora: options.enableLora ?? Object.keys(options.loraModules ?? {}).length > 0 })
   try {
     const app: App = { model, adapters: createAdapterRegistry(model), started: Math.floor(Date.now() / 1000), allowsUpdating: /^(?:true|1)$/i.test(env['VLLM_ALLOW_RUNTIME_LORA_UPDATING'] ?? ''), log }
-    for (const [name, path] of Object.entries(options.loraModules ?? {})) await app.adapters.load(name, path)
+    for (const [name, path] of Object.entries(options.loraModules ?? {})) {
+      await app.adapters.load(name, path).catch((error: unknown) => {
+        // The words that a client would get; here a person started the server with them.
+        throw error instanceof ApiError ? new InputError(error.message, { cause: error }) : error
+      })
+    }
     const open = new Set<ServerResponse>()
     const server = createServer((request, response) => {
       open.add(response)
@@ -23,12 +35,12 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
       void handle(app, request, response)
     })
     await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      server.listen(options.port ?? DEFAULTS.port, options.host ?? DEFAULTS.host, resolve)
+      server.once('error', (cause: NodeJS.ErrnoException) => reject(LISTEN_ERRORS.has(cause.code ?? '') ? new InputError(`${options.host ?? DEFAULTS.host}, port ${port}: the server cannot listen there (${cause.message}); give another --port or --host`, { cause }) : cause))
+      server.listen(port, options.host ?? DEFAULTS.host, resolve)
     })
-    const { address, port, family } = server.address() as AddressInfo
+    const { address, port: own, family } = server.address() as AddressInfo
     return {
-      url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
+      url: `http://${family === 'IPv6' ? `[${address}]` : address}:${own}`,
       async close() {
         const closed = new Promise<void>(resolve => server.close(() => resolve()))
         // What is being answered ends with an error, and its connection with it.

@@ -8,6 +8,8 @@ import { QUANTIZED_RECIPES, RECIPES } from './recipes.ts'
 export const TARGET_MODULES = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'] as const
 
 const count = z.int().positive()
+/** Of an engine. */
+const MOST_THREADS = 1024
 const fraction = z.number().min(0).max(1)
 
 export const configSchema = z.strictObject({
@@ -56,7 +58,7 @@ export const configSchema = z.strictObject({
   resume: z.boolean().default(false).describe('Go on from the last checkpoint in output_dir.'),
   recompute: z.enum(['auto', 'none', 'all']).default('auto').describe('Which activations are computed again in the backward pass; auto is as few as memory_limit needs.'),
   memory_limit: z.string().regex(/^\d+(?:\.\d+)?\s*[KMGT]?i?B$/, 'a size such as 12GiB').optional().describe('Memory the run may take; that of the machine where it is left out.'),
-  threads: count.optional().describe('Threads; the cores the process may use where it is left out.'),
+  threads: count.max(MOST_THREADS).optional().describe('Threads; the cores the process may use where it is left out.'),
 })
 
 export type TrainConfig = z.infer<typeof configSchema>

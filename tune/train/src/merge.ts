@@ -1,7 +1,7 @@
 /** An adapter folded into its base: W + scale·B·A, in the base's own dtype, as a model directory of its own. */
-import { copyFile, mkdir, readdir } from 'node:fs/promises'
+import { copyFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { InputError, UnsupportedError, decodeFloats, encodeFloats, layoutOf, openCheckpoint, readAdapter, writeCheckpoint, type Adapter, type AdapterTensor, type Checkpoint, type TensorToWrite } from '@cairn-tune/weights'
+import { InputError, UnsupportedError, decodeFloats, encodeFloats, layoutOf, makeDirectory, openCheckpoint, readAdapter, writeCheckpoint, type Adapter, type AdapterTensor, type Checkpoint, type TensorToWrite } from '@cairn-tune/weights'
 
 /** What a model directory holds beside weights. */
 const COMPANIONS = /^(?:(?:config|generation_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab)\.json|merges\.txt|chat_template\.(?:jinja|json))$/
@@ -15,7 +15,7 @@ export async function mergeAdapter({ base, adapter, output }: { base: string; ad
   try {
     const pairs = pairUp(found)
     for (const [name, pair] of pairs) checkFits(model, name, pair)
-    await mkdir(output, { recursive: true })
+    await makeDirectory(output, 'output')
     if ((await readdir(output)).length > 0) throw new InputError(`${output}: is not empty; a merged model is written to a new directory`)
     const tensors = [...model.tensors.values()].map(({ name, dtype, shape }): TensorToWrite => ({ name, dtype, shape, bytes: () => mergedBytes(model, name, pairs.get(name), found.scale) }))
     await writeCheckpoint(output, tensors)

@@ -1,7 +1,7 @@
 /** Models from nothing: a directory like any other, with random weights, for tests, memory planning, speed runs and training from scratch. */
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { InputError, encodeFloats, qwen3ConfigJson, writeCheckpoint, type Qwen3Config, type TensorToWrite } from '@cairn-tune/weights'
+import { InputError, encodeFloats, makeDirectory, qwen3ConfigJson, writeCheckpoint, type Qwen3Config, type TensorToWrite } from '@cairn-tune/weights'
 import { BYTE_VOCABULARY, END_OF_TEXT, END_OF_TURN, byteTokenizerFiles } from './byte-tokenizer.ts'
 import { createRandom } from './random.ts'
 
@@ -52,7 +52,7 @@ export function qwen3Weights(config: Qwen3Config): { name: string; shape: number
 export async function writeNewModel(directory: string, shape: ShapeName, seed: number): Promise<void> {
   const config = configOfShape(shape)
   if (config.vocab_size < BYTE_VOCABULARY) throw new Error(`[writeNewModel] ${shape} has ${config.vocab_size} tokens, the byte tokenizer ${BYTE_VOCABULARY}`)
-  await mkdir(directory, { recursive: true })
+  await makeDirectory(directory, 'new model')
   if ((await readdir(directory)).length > 0) throw new InputError(`${directory}: is not empty; a new model is written to a new directory`)
   const tensors = qwen3Weights(config).map(({ name, shape: sizes }): TensorToWrite => ({ name, dtype: 'BF16', shape: sizes, bytes: () => encodeFloats('BF16', initial(name, sizes, seed, config.initializer_range)) }))
   await writeCheckpoint(directory, tensors)

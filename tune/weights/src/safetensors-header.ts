@@ -21,6 +21,9 @@ export const LENGTH_BYTES = 8
 /** As the format's own library has it. */
 export const MAX_HEADER_BYTES = 100_000_000
 
+/** What stands in a clone where the file was not fetched begins so, in as many bytes as a header's length has. */
+const LFS_POINTER = 'version '
+
 const isCount = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -28,8 +31,9 @@ const isRecord = (value: unknown): value is Record<string, unknown> => typeof va
 export function readHeaderLength(path: string, first: Uint8Array, fileBytes: number): number {
   if (first.byteLength < LENGTH_BYTES) throw new InputError(`${path}: not a safetensors file: it has ${fileBytes} bytes, the header's length alone takes ${LENGTH_BYTES}`)
   const length = new DataView(first.buffer, first.byteOffset, LENGTH_BYTES).getBigUint64(0, true)
+  if (new TextDecoder().decode(first) === LFS_POINTER) throw new InputError(`${path}: is a Git LFS pointer and not the file; fetch that with \`git lfs pull\`, or download it`)
   if (length > MAX_HEADER_BYTES) throw new InputError(`${path}: not a safetensors file: its header would have ${length} bytes, at most ${MAX_HEADER_BYTES} are allowed`)
-  if (LENGTH_BYTES + Number(length) > fileBytes) throw new InputError(`${path}: truncated: the header ends at byte ${LENGTH_BYTES + Number(length)}, the file has ${fileBytes}`)
+  if (LENGTH_BYTES + Number(length) > fileBytes) throw new InputError(`${path}: truncated: the header ends at byte ${LENGTH_BYTES + Number(length)}, the file has ${fileBytes}; fetch it again`)
   return Number(length)
 }
 
@@ -91,7 +95,7 @@ function checkLayout(path: string, tensors: Map<string, TensorEntry>, dataStart:
     if (start > position) throw new InputError(`${path}: ${start - position} bytes before tensor ${JSON.stringify(name)} belong to no tensor`)
     position = end
     before = `tensor ${JSON.stringify(name)}`
-    if (end > fileBytes) throw new InputError(`${path}: truncated: tensor ${JSON.stringify(name)} ends at byte ${end}, the file has ${fileBytes}`)
+    if (end > fileBytes) throw new InputError(`${path}: truncated: tensor ${JSON.stringify(name)} ends at byte ${end}, the file has ${fileBytes}; fetch it again`)
   }
   if (position !== fileBytes) throw new InputError(`${path}: ${fileBytes - position} bytes after ${before} belong to no tensor`)
 }

@@ -1,8 +1,7 @@
 /** An evaluation over HTTP: all questions of a data set, several at a time, to a server of the completions API (design section 6). */
 import { createHash } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { InputError, writeTextAtomically } from '@cairn-tune/weights'
+import { InputError, makeDirectory, writeTextAtomically } from '@cairn-tune/weights'
 import { ask, type AskOptions } from './ask.ts'
 import { openAudit, type Generation } from './audit.ts'
 import { FILTERS, extractAnswer, gsm8kRequest, isExactMatch, scoreOf, type FilterName, type Score } from './gsm8k.ts'
@@ -38,10 +37,7 @@ export async function evaluate(options: EvalOptions): Promise<EvalResult> {
   if (questions.length < 2) throw new InputError(`${source}: an evaluation needs at least 2 questions, got ${questions.length}`)
   const url = completionsUrl(options.url)
   const startedAt = performance.now()
-  await mkdir(outputDir, { recursive: true }).catch((cause: unknown) => {
-    if (cause instanceof Error && 'code' in cause && (cause.code === 'EEXIST' || cause.code === 'ENOTDIR')) throw new InputError(`output path ${outputDir}: is a file or below one, and must be a directory or not be there yet`, { cause })
-    throw cause
-  })
+  await makeDirectory(outputDir, 'output path')
   const fingerprint = fingerprintOf(url, model, questions)
   await using audit = await disposable(openAudit(join(outputDir, AUDIT_FILE), { fingerprint, task: 'gsm8k', url, model, source, questions: questions.length }))
   const { done } = audit.value

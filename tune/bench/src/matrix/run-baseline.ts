@@ -1,10 +1,11 @@
 /** The baseline's cells: the PyTorch script, on the same problems and threads, one process a run. */
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { generateProblems } from '@cairn-tune/train'
-import { writeTextAtomically } from '@cairn-tune/weights'
+import { InputError, writeTextAtomically } from '@cairn-tune/weights'
 import { RESULT_FILE } from '../result.ts'
 import { readResult } from './read-results.ts'
 import { ROWS_TO_STDERR, flagsOf, isMeasuredWith, type RunSettings } from './run-settings.ts'
@@ -26,6 +27,14 @@ export type BaselineOptions = {
 
 /** What the baseline runs, NF4 being the reference. */
 export const BASELINES = ['nf4', 'bf16', 'fp32'] as const
+
+/** Throws unless a Python can be started and has what the baseline imports: before hours of other runs, not after. */
+export async function checkPython(python: string): Promise<void> {
+  await promisify(execFile)(python, ['-c', 'import peft, torch, transformers']).catch((cause: NodeJS.ErrnoException & { stderr?: string }) => {
+    if (cause.code === 'ENOENT' || cause.code === 'EACCES') throw new InputError(`${python}: cannot be started; expected a Python with torch, transformers and peft`, { cause })
+    throw new InputError(`${python}: ${cause.stderr?.trim().split('\n').at(-1) || cause.message}; the baseline needs torch, transformers and peft (bitsandbytes for nf4)`, { cause })
+  })
+}
 
 /** As many as the training half that the benchmark generates. */
 const PROBLEMS = 7473

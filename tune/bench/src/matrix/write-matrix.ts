@@ -1,9 +1,9 @@
 /** Writes what a matrix found: Markdown, JSON, and a chart as SVG and PNG. */
-import { mkdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { renderPng } from '@cairn-tune/train'
 import { RECIPES, RECIPE_TABLE } from '@cairn-tune/train/recipes'
-import { InputError, writeAll, writeAtomically, writeTextAtomically } from '@cairn-tune/weights'
+import { InputError, makeDirectory, writeAll, writeAtomically, writeTextAtomically } from '@cairn-tune/weights'
 import { z } from 'zod'
 import { barChart } from '../bar-chart.ts'
 import { outcomeSchema, type DemoOutcome } from '../demo/outcome.ts'
@@ -42,7 +42,7 @@ export function matrixChart({ models, results }: MatrixReport): string {
 /** Tables and chart of these models; results of others are left out. */
 export async function writeMatrix(directory: string, given: MatrixReport): Promise<{ markdown: string }> {
   const report = { ...given, results: given.results.filter(({ model }) => given.models.includes(model)) }
-  await mkdir(directory, { recursive: true })
+  await makeDirectory(directory, 'output_dir')
   const tables = tablesOf(report)
   const markdown = ['# Benchmark', '', setup(report.results), ...tables.map(markdownOf), '![Tokens per second](matrix.svg)', ''].join('\n')
   const chart = matrixChart(report)

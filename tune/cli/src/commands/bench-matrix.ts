@@ -1,6 +1,6 @@
-import { BASELINES, isMeasuredWith, readOutcome, readResults, runBaseline, runMatrix, writeMatrix, type MatrixCell, type RunSettings } from '@cairn-tune/bench'
-import { RECIPES, type Recipe } from '@cairn-tune/train'
-import { mkdir } from 'node:fs/promises'
+import { BASELINES, checkPython, isMeasuredWith, readOutcome, readResults, runBaseline, runMatrix, writeMatrix, type MatrixCell, type RunSettings } from '@cairn-tune/bench'
+import { RECIPES, parseBytes, type Recipe } from '@cairn-tune/train'
+import { makeDirectory } from '@cairn-tune/weights'
 import { fileURLToPath } from 'node:url'
 import { defineCommand, wholeNumber } from '../command.ts'
 import { EXIT, UsageError } from '../exit.ts'
@@ -30,13 +30,16 @@ export const benchMatrix = defineCommand({
     const recipes = readRecipes(values.recipes)
     const outputDir = values.output_dir
     const accuracy = values.accuracy === undefined ? undefined : await readOutcome(values.accuracy)
+    // Before any run, not in each of them.
+    if (values.memory !== undefined) parseBytes(values.memory)
     const settings: RunSettings = { samples: wholeNumber('samples', values.samples, 1), maxSteps: wholeNumber('max-steps', values['max-steps'], 1), threads: wholeNumber('threads', values.threads, 1), memory: values.memory }
     const given = values.baseline === undefined ? [] : await readResults(values.baseline)
     const strangers = new Set(given.map(({ model }) => model).filter(model => !models.includes(model)))
     if (strangers.size > 0) io.note(`${values.baseline}: results of ${[...strangers].join(', ')} are left out; the matrix has ${models.join(', ')}`)
-    await mkdir(outputDir, { recursive: true })
-    const { failed } = await runMatrix({ models, recipes, outputDir, command: [script('benchmark_sft.sh')], settings, fresh: values.fresh, signal: io.signal, onCell: cell => io.note(cellLine(cell)) })
     const python = values['baseline-python']
+    if (python !== undefined) await checkPython(python)
+    await makeDirectory(outputDir, 'output_dir')
+    const { failed } = await runMatrix({ models, recipes, outputDir, command: [script('benchmark_sft.sh')], settings, fresh: values.fresh, signal: io.signal, onCell: cell => io.note(cellLine(cell)) })
     if (python !== undefined) await runBaseline({ python, script: script('baseline_pytorch.py'), models, recipes: BASELINES, outputDir, settings, fresh: values.fresh, signal: io.signal, onNote: io.note })
     // Also what earlier calls measured in other recipes.
     const measured = (await readResults(outputDir)).filter(result => isMeasuredWith(result, settings))

@@ -28,7 +28,7 @@ export function tokenizeExamples(examples: readonly Example[], tokenizer: ModelT
     if (mask.includes(1)) documents.push({ tokens, isTrained: mask })
     else dropped++
   })
-  if (documents.length === 0) throw new InputError(`none of ${examples.length} examples has a token to train on within max_seq_length ${maxSeqLength}`)
+  if (documents.length === 0) throw new InputError(`none of ${examples.length} examples has a token to train on within max_seq_length ${maxSeqLength}; ${trainOn === 'all' ? 'raise max_seq_length' : 'raise max_seq_length, or set train_on: all where nothing is the assistant’s'}`)
   return { documents, truncated, dropped }
 }
 

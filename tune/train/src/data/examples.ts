@@ -15,7 +15,7 @@ const message = z.looseObject({
   role: z.string(),
   content: z.union([z.string(), z.array(z.unknown())]).nullish(),
   tool_calls: z.array(toolCall).nullish(),
-})
+}).refine(({ role, content }) => role === 'assistant' || (content !== null && content !== undefined), { path: ['content'], error: 'Invalid input: a message needs content, unless the assistant wrote it' })
 const chat = z.object({ messages: z.array(message).min(1), tools: z.union([z.array(z.unknown()), z.string()]).nullish() })
 
 /** Shapes of rows, the first whose columns are all there is taken. */
