@@ -73,16 +73,22 @@ export async function complete(model: ServedModel, request: CompletionRequest, c
   const run = async ({ prompt, sampling, index }: (typeof choices)[number]): Promise<ChoiceResult & { choice: CompletionChoice }> => {
     const start = echo ? prompt.text() : ''
     let offset = start.length
-    const part = (text: string, lists: CompletionLogprobs | null): CompletionChoice => ({ index, text, logprobs: lists, finish_reason: null, stop_reason: null })
+    // With log-probabilities of the prompt it comes with them, else before the first text, or at an end without any.
+    let isEchoed = !echo
+    const part = (text: string, logprobsOf: CompletionLogprobs | null): CompletionChoice => ({ index, text, logprobs: logprobsOf, finish_reason: null, stop_reason: null })
+    const tellPrompt = (logprobsOf: CompletionLogprobs | null) => {
+      if (!isEchoed) tell(part(start, logprobsOf))
+      isEchoed = true
+    }
     const lists = (tokens: Parameters<typeof listLogprobs>[1], from: number) => (logprobs === undefined ? null : listLogprobs(model.tokenizer, tokens, from))
     const result = await generateChoice(model, {
       ids: prompt.ids, adapter, sampling, stop: stopsOf(request), includesStop: request.include_stop_str_in_output ?? false, skipsSpecial: request.skip_special_tokens ?? true, signal,
       ...(request.stream
         ? {
-            onPrompt: reports => tell(part(start, lists(promptList(prompt.ids, reports), 0))),
+            onPrompt: reports => tellPrompt(lists(promptList(prompt.ids, reports), 0)),
             onDelta: ({ text, reports, tokens }) => {
               usage.count(index, tokens)
-              if (echo && !sampling.promptLogprobs && offset === start.length && start !== '') tell(part(start, null))
+              tellPrompt(null)
               tell(part(text, lists(answerList(reports), offset)))
               offset += text.length
             },
@@ -91,7 +97,10 @@ export async function complete(model: ServedModel, request: CompletionRequest, c
     })
     const end = { finish_reason: result.finish, stop_reason: result.stopReason }
     usage.count(index, result.tokens)
-    if (request.stream) tell({ ...part('', null), ...end })
+    if (request.stream) {
+      tellPrompt(null)
+      tell({ ...part('', null), ...end })
+    }
     const tokens = [...(echo ? promptList(prompt.ids, result.promptReports) : []), ...answerList(result.reports)]
     const named = request.return_token_ids ? { token_ids: [...result.ids], prompt_token_ids: prompt.ids } : {}
     return { ...result, choice: { ...part(start + result.text, lists(tokens, 0)), ...end, ...named } }

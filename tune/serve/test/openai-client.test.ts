@@ -34,6 +34,16 @@ test.each(['base', 'wide'])('%s: a streamed completion is the whole one in piece
   expect(pieces.length).toBeGreaterThan(4)
 })
 
+test.each([{}, { logprobs: 0 }])('an echoed prompt comes once and first in a stream, also of an answer without text (%j)', async more => {
+  for (const answer of [{ max_tokens: 0 }, { max_tokens: 3 }, { max_tokens: 3, logit_bias: { '2': 100 } }]) {
+    const texts = []
+    for await (const { choices } of await client.completions.create({ model: 'base', prompt: 'Ana', temperature: 0, echo: true, ...more, ...answer, stream: true })) texts.push(choices[0]?.text)
+    expect(texts[0]).toBe('Ana')
+    const whole = await client.completions.create({ model: 'base', prompt: 'Ana', temperature: 0, echo: true, ...more, ...answer })
+    expect(texts.join('')).toBe(whole.choices[0]?.text)
+  }
+})
+
 test('usage stands in the last piece, and in every one where that is asked for', async () => {
   const request = { model: 'base', messages: [...messages], ...greedy, logit_bias: { '2': -100 }, n: 2, stream: true } as const
   const usages = async (stream_options: object) => {
