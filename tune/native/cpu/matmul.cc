@@ -1,4 +1,5 @@
 // The three matmuls of a linear layer: forward, towards the input, towards the weight.
+#include "few_rows.h"
 #include "gemm.h"
 #include "kernels.h"
 #include "skinny.h"
@@ -75,13 +76,15 @@ Gemm gemm_tn(const Call& call) {
   return turned;
 }
 
-// Few rows have a kernel of their own.
+// Few rows have kernels of their own: one for weights whose rows lie along k, one for the rest.
 void multiply(const Call& call, const Gemm& g) {
-  if (is_skinny(g)) skinny(call, g);
+  if (has_few_rows(g)) few_rows(call, g);
+  else if (is_skinny(g)) skinny(call, g);
   else gemm(call, g);
 }
 void multiply_rooms(const Gemm& g, Rooms& rooms) {
-  if (is_skinny(g)) skinny_rooms(g, rooms);
+  if (has_few_rows(g)) few_rows_rooms(g, rooms);
+  else if (is_skinny(g)) skinny_rooms(g, rooms);
   else gemm_rooms(g, rooms);
 }
 

@@ -2,41 +2,16 @@
 //
 // A task takes one key head and a tile of rows of one span, with all query heads that read that key head as rows of one left operand: a decoding
 // sequence reads its keys once for the whole group. Keys come in tiles counted from the first key of the span, whatever the rows, and a key that a row
-// does not see adds an exact zero. So a row's bits depend on its own query and keys alone, not on the chunk or the batch it came in.
+// does not see adds an exact zero. So a row's bits depend on its own query and keys alone, not on the chunk or the batch it came in. Few queries, as
+// those of a decoding sequence, read keys and values where they lie (paged_lying.h); for many both are packed first.
 #include <stdexcept>
 
 #include "kernels.h"
-#include "micro.h"
+#include "paged_lying.h"
 
 namespace cairn::CAIRN_ISA {
 
 namespace {
-
-constexpr int64_t BC = 2 * NR;        // keys in a tile
-constexpr int64_t kQueries = 64;      // rows of the left operand
-constexpr int64_t kSpanNumbers = 3;
-
-struct Pages {
-  int64_t heads, kv_heads, group, width, padded, block, blocks;
-  float scale;
-  Words words;
-  bool pairs;
-  int64_t width_words, key_words;
-
-  Pages(const Tensor& q, const Tensor& tables, const PagedAttentionAttrs& a)
-      : heads(a.heads), kv_heads(a.kv_heads), group(a.heads / a.kv_heads), width(q.dims[1] / a.heads), padded(ceil_div(width, VL) * VL), block(a.block), blocks(tables.dims[1]), scale(a.scale),
-        words(words_for(q.dtype == Dtype::bf16 ? Arithmetic::bf16 : Arithmetic::f32)), pairs(words == Words::pairs), width_words(word_count(words, width)), key_words(word_count(words, BC)) {
-    if (heads % kv_heads) throw std::runtime_error("heads must be a multiple of kv_heads");
-    if (group > kQueries) throw std::runtime_error("more than 64 query heads read one key head");
-    if (block < 1 || block % VL) throw std::runtime_error("a block must be whole vectors");
-  }
-  int64_t rows_per_tile() const { return kQueries / group; }
-};
-
-struct Span {
-  int64_t first, rows, before;
-  const int32_t* table;
-};
 
 Span span_of(const Pages& p, const Tensor& spans, const Tensor& tables, int64_t s) {
   const int32_t* n = ints_of(spans) + s * kSpanNumbers;
@@ -70,15 +45,92 @@ void pack_values(const Pages& p, const Stored& cache, const int32_t* table, int6
   }
 }
 
-// The pieces that attend cuts out of its thread's room.
+// The pieces that attend and attend_few cut out of their thread's room.
 size_t room_bytes(const Pages& p) {
   const int64_t packed = padded_rows(kQueries) * (p.width_words + p.key_words) + BC * p.width_words + p.key_words * p.padded;
-  return size_t(packed + kQueries * (BC + p.padded + p.width) + VL) * 4;
+  const int64_t few = kFewQueries * (p.kv_heads * (p.padded + 2) + BC + BC / 2);
+  return size_t(max64(packed + kQueries * (BC + p.padded + p.width) + VL, few)) * 4;
 }
 
-void attend(const Pages& p, const Call& call, const Span& span, int64_t row0, int64_t kv, int thread) {
-  const Tensor &q = *call.in[paged_attention_in::q], &y = *call.out[paged_attention_out::y];
-  const int64_t rows = min64(p.rows_per_tile(), span.rows - row0), queries = rows * p.group, total_keys = span.before + row0 + rows;
+// Scores of one row become weights: those of keys that it does not see are zero. What was summed before shrinks to the new largest score.
+inline void weigh(const Pages& p, float* z, int64_t seen, int64_t count, float& most, float& total, float* sums) {
+  for (int64_t c = seen; c < ceil_div(count, VL) * VL; c++) z[c] = -__builtin_inff();
+  if (seen > 0) {
+    vf high = splat(-__builtin_inff());
+    for (int64_t c = 0; c < seen; c += VL) high = max(high, load(z + c));
+    const float now = max_lanes(high) * p.scale, next = now > most ? now : most;
+    const float shrink = most == next ? 1.0f : exp(splat(most - next))[0];
+    vf sum{};
+    for (int64_t c = 0; c < seen; c += VL) {
+      const vf e = exp(load(z + c) * p.scale - next);
+      store(z + c, e);
+      sum += e;
+    }
+    most = next;
+    total = total * shrink + sum_lanes(sum);
+    if (shrink != 1.0f) for (int64_t c = 0; c < p.padded; c += VL) store(sums + c, load(sums + c) * shrink);
+  }
+  for (int64_t c = ceil_div(seen, VL) * VL; c < ceil_div(count, VL) * VL; c++) z[c] = 0;
+}
+
+// A span's tile: `rows` rows from `row0` on, which see `keys` keys at most.
+struct Rows {
+  Span span;
+  int64_t row0, rows, keys;
+
+  Rows(const Pages& p, const Span& span, int64_t row0) : span(span), row0(row0), rows(min64(p.rows_per_tile(), span.rows - row0)), keys(span.before + row0 + rows) {}
+  int64_t queries(const Pages& p) const { return rows * p.group; }
+  // Where query i of a key head starts in q and y.
+  int64_t place(const Pages& p, int64_t kv, int64_t i) const { return ((span.first + row0 + i / p.group) * p.heads + kv * p.group + i % p.group) * p.width; }
+  // How many of the `count` keys from key0 on query i sees.
+  int64_t seen(const Pages& p, int64_t i, int64_t key0, int64_t count) const { return max64(0, min64(count, span.before + row0 + i / p.group - key0 + 1)); }
+};
+
+inline void finish(const Pages& p, const Tensor& y, const Rows& rows, int64_t kv, const float* total, float* sums) {
+  for (int64_t i = 0; i < rows.queries(p); i++) {
+    float* out = sums + i * p.padded;
+    for (int64_t c = 0; c < p.width; c++) out[c] /= total[i];
+    write_row(y, rows.place(p, kv, i), p.width, out);
+  }
+}
+
+// Few queries of `heads` key heads from `first` on: all heads of a tile of keys before the next, as they lie side by side. `next` is what this thread
+// takes after this, as far as one can know.
+void attend_few(const Pages& p, const Call& call, const Rows& rows, const Rows& next, int64_t first, int64_t heads, int thread) {
+  const Tensor &q = *call.in[paged_attention_in::q], &k = *call.in[paged_attention_in::k], &v = *call.in[paged_attention_in::v];
+  const int64_t queries = rows.queries(p), states = heads * kFewQueries;
+  float* sums = static_cast<float*>(thread_room(call.workspace, thread, 0, room_bytes(p)));
+  float *most = sums + states * p.padded, *total = most + states, *grid = total + states;
+  uint32_t* weights = reinterpret_cast<uint32_t*>(grid + kFewQueries * BC);
+  for (int64_t i = 0; i < states; i++) most[i] = -__builtin_inff(), total[i] = 0;
+  std::memset(sums, 0, size_t(states * p.padded) * 4);
+  Ahead ahead{p, head_of(k, first, p.width), head_of(v, first, p.width), rows.span.table, heads * p.width * 2};
+  ahead.aim(0, min64(BC, rows.keys), 1);
+  ahead.step();
+  for (int64_t key0 = 0; key0 < rows.keys; key0 += BC) {
+    const int64_t count = min64(BC, rows.keys - key0);
+    if (key0 + BC < rows.keys) {
+      ahead.aim(key0 + BC, min64(key0 + 2 * BC, rows.keys), heads * steps_of(p, count));
+    } else {
+      ahead.table = next.span.table;
+      ahead.aim(0, min64(BC, next.keys), heads * steps_of(p, count));
+    }
+    for (int64_t head = 0; head < heads; head++) {
+      const uint32_t* few[kFewQueries];
+      for (int64_t i = 0; i < queries; i++) few[i] = reinterpret_cast<const uint32_t*>(q.data + rows.place(p, first + head, i) * 2);
+      const int64_t state = head * kFewQueries;
+      score_lying(p, head_of(k, first + head, p.width), rows.span.table, key0, count, ahead, few, queries, grid);
+      for (int64_t i = 0; i < queries; i++) weigh(p, grid + i * BC, rows.seen(p, i, key0, count), count, most[state + i], total[state + i], sums + (state + i) * p.padded);
+      sum_lying(p, head_of(v, first + head, p.width), rows.span.table, key0, count, ahead, grid, queries, weights, sums + state * p.padded);
+    }
+  }
+  for (int64_t head = 0; head < heads; head++) finish(p, *call.out[paged_attention_out::y], rows, first + head, total + head * kFewQueries, sums + head * kFewQueries * p.padded);
+}
+
+// Any number of queries of one key head.
+void attend(const Pages& p, const Call& call, const Rows& rows, int64_t kv, int thread) {
+  const Tensor &q = *call.in[paged_attention_in::q];
+  const int64_t queries = rows.queries(p);
   const int64_t left_size = padded_rows(kQueries) * p.width_words, key_size = BC * p.width_words, value_size = p.key_words * p.padded, weight_size = padded_rows(kQueries) * p.key_words;
   uint32_t* left = static_cast<uint32_t*>(thread_room(call.workspace, thread, 0, room_bytes(p)));
   uint32_t *keys = left + left_size, *values = keys + key_size, *weights = values + value_size;
@@ -86,8 +138,7 @@ void attend(const Pages& p, const Call& call, const Span& span, int64_t row0, in
   float most[kQueries], total[kQueries];
 
   for (int64_t i = 0; i < queries; i++) {
-    const int64_t at = ((span.first + row0 + i / p.group) * p.heads + kv * p.group + i % p.group) * p.width;
-    const float* in = read_row(q, at, p.width, room + i * p.width);
+    const float* in = read_row(q, rows.place(p, kv, i), p.width, room + i * p.width);
     if (in != room + i * p.width) std::memcpy(room + i * p.width, in, size_t(p.width) * 4);
     most[i] = -__builtin_inff(), total[i] = 0;
   }
@@ -95,34 +146,14 @@ void attend(const Pages& p, const Call& call, const Span& span, int64_t row0, in
   std::memset(sums, 0, size_t(kQueries * p.padded) * 4);
 
   const Stored k = head_of(*call.in[paged_attention_in::k], kv, p.width), v = head_of(*call.in[paged_attention_in::v], kv, p.width);
-  for (int64_t key0 = 0; key0 < total_keys; key0 += BC) {
-    const int64_t count = min64(BC, total_keys - key0), n = word_count(p.words, count);
-    pack_keys(p, k, span.table, key0, count, keys);
-    pack_values(p, v, span.table, key0, count, values);
+  for (int64_t key0 = 0; key0 < rows.keys; key0 += BC) {
+    const int64_t count = min64(BC, rows.keys - key0), n = word_count(p.words, count);
+    pack_keys(p, k, rows.span.table, key0, count, keys);
+    pack_values(p, v, rows.span.table, key0, count, values);
     for (int64_t panel = 0; panel * NR < count; panel++)
       for (int64_t i = 0; i < queries; i += MR)
         run_micro(p.pairs, int(ceil_div(min64(NR, count - panel * NR), VL)), p.width_words, left + i * p.width_words, keys + panel * NR * p.width_words, NR, grid + i * BC + panel * NR, BC, false);
-    for (int64_t i = 0; i < queries; i++) {
-      float* z = grid + i * BC;
-      const int64_t seen = max64(0, min64(count, span.before + row0 + i / p.group - key0 + 1));
-      for (int64_t c = seen; c < ceil_div(count, VL) * VL; c++) z[c] = -__builtin_inff();
-      if (seen > 0) {
-        vf high = splat(-__builtin_inff());
-        for (int64_t c = 0; c < seen; c += VL) high = max(high, load(z + c));
-        const float now = max_lanes(high) * p.scale, next = now > most[i] ? now : most[i];
-        const float shrink = most[i] == next ? 1.0f : exp(splat(most[i] - next))[0];
-        vf sum{};
-        for (int64_t c = 0; c < seen; c += VL) {
-          const vf e = exp(load(z + c) * p.scale - next);
-          store(z + c, e);
-          sum += e;
-        }
-        most[i] = next;
-        total[i] = total[i] * shrink + sum_lanes(sum);
-        if (shrink != 1.0f) for (int64_t c = 0; c < p.padded; c += VL) store(sums + i * p.padded + c, load(sums + i * p.padded + c) * shrink);
-      }
-      for (int64_t c = ceil_div(seen, VL) * VL; c < count; c++) z[c] = 0;
-    }
+    for (int64_t i = 0; i < queries; i++) weigh(p, grid + i * BC, rows.seen(p, i, key0, count), count, most[i], total[i], sums + i * p.padded);
     pack<MR>(p.words, {plain(grid, Dtype::f32, BC), true}, 0, queries, 0, count, weights, n * MR);
     for (int64_t i = 0; i < queries; i += MR)
       for (int64_t column = 0; column < p.width; column += NR) {
@@ -130,12 +161,11 @@ void attend(const Pages& p, const Call& call, const Span& span, int64_t row0, in
         run_micro(p.pairs, int(nv), n, weights + i * n, values + column * n, nv * VL, sums + i * p.padded + column, p.padded, true);
       }
   }
-  for (int64_t i = 0; i < queries; i++) {
-    float* out = sums + i * p.padded;
-    for (int64_t c = 0; c < p.width; c++) out[c] /= total[i];
-    write_row(y, ((span.first + row0 + i / p.group) * p.heads + kv * p.group + i % p.group) * p.width, p.width, out);
-  }
+  finish(p, *call.out[paged_attention_out::y], rows, kv, total, sums);
 }
+
+// Tiles for each thread that keep all of them busy to the end.
+constexpr int64_t kTilesPerThread = 4;
 
 struct Tile {
   int32_t span, row;
@@ -163,10 +193,20 @@ void paged_attention(Call& call) {
   for (int64_t s = 0; s < spans.dims[0]; s++)
     for (int64_t row = 0, rows = span_of(p, spans, tables, s).rows; row < rows; row += p.rows_per_tile()) list[at++] = {int32_t(s), int32_t(row)};
   std::memset(y.data, 0, size_t(y.count) * element_size(y.dtype));
+  // A task takes all heads of a tile where there are tiles enough for all threads.
+  const int64_t heads = tiles >= kTilesPerThread * thread_count(call.pool) ? p.kv_heads : 1, parts = p.kv_heads / heads;
+  const bool lies = can_lie(p, k, *call.in[paged_attention_in::v]);
   // The last tiles see the most keys; they go first.
-  parallel(call, tiles * p.kv_heads, [&](int64_t task, int thread) {
-    const Tile tile = list[tiles - 1 - task / p.kv_heads];
-    attend(p, call, span_of(p, spans, tables, tile.span), tile.row, task % p.kv_heads, thread);
+  parallel(call, tiles * parts, [&](int64_t task, int thread) {
+    const auto rows_of = [&](int64_t tile) { return Rows(p, span_of(p, spans, tables, list[tile].span), list[tile].row); };
+    const int64_t tile = tiles - 1 - task / parts;
+    const Rows part = rows_of(tile);
+    const int64_t first = task % parts * heads;
+    if (lies && part.queries(p) <= kFewQueries) {
+      attend_few(p, call, part, rows_of(max64(0, tile - thread_count(call.pool))), first, heads, thread);
+      return;
+    }
+    for (int64_t kv = first; kv < first + heads; kv++) attend(p, call, part, kv, thread);
   });
 }
 

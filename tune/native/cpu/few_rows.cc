@@ -1,0 +1,218 @@
+// y = alpha · x·wᵀ + addend for few rows of x, as in decoding: all the time goes into reading the weights, so they are read once, in order, and never written.
+//
+// Columns are rows of the weights, and many rows a few kilobytes apart are more than a processor foresees: what comes next is asked for here, in order of
+// memory, while what came before is worked on. With very few rows a vector of columns is turned in registers and multiplied there. With more, a panel of
+// columns is packed a short stretch of k at a time into the nearest cache, and all rows pass by. There is one section of work for all threads where gemm
+// needs two for every 24 panels. Each number of the result is the same chain of sums over k as in gemm, so its bits are the same for any number of rows
+// on either side of the borders between the three.
+#include "few_rows.h"
+
+#include "finish.h"
+#include "turned.h"
+
+namespace cairn::CAIRN_ISA {
+
+namespace {
+
+// Words of k in a stretch: a panel of 48 columns is then 24 KiB.
+constexpr int64_t kStretch = 128;
+// Rows whose sums stay in registers beside a vector of columns that is turned there.
+constexpr int64_t kTurnedRows = 8;
+// Panels of a task at most, and tasks for each thread where there are enough panels.
+constexpr int64_t kTaskPanels = 8;
+constexpr int64_t kTasksPerThread = 4;
+constexpr int64_t kCacheLine = 64;
+// Words of k between two steps of looking ahead.
+constexpr int64_t kStepWords = 4;
+
+// Rows of a as words, `stride` apart.
+struct Left {
+  const uint32_t* words;
+  int64_t stride;
+  const uint32_t* row(int64_t i) const { return words + i * stride; }
+};
+
+inline int64_t padded_words(const Gemm& g) { return ceil_div(max64(words_of(g), 1), VL) * VL; }
+// Whether the rows of a are words as they lie in memory.
+inline bool lies(const Gemm& g) {
+  const Stored& s = g.pair[0].a.stored;
+  return words_for(g.arithmetic) == Words::pairs && s.dtype == Dtype::bf16 && s.rounding.format == Rounding::none && g.pair[0].k % 2 == 0 && s.columns % 2 == 0;
+}
+// Whether words of b can be turned as they lie.
+inline bool has_pairs(const Gemm& g) { return words_for(g.arithmetic) == Words::pairs && g.pair[0].b.stored.dtype == Dtype::bf16; }
+
+inline size_t a_bytes(const Gemm& g) { return lies(g) ? 0 : size_t(g.m * padded_words(g)) * 4; }
+inline size_t own_bytes(const Gemm& g) { return size_t(NR * (kStretch + g.m)) * 4; }
+
+inline int64_t strips_of(const Gemm& g) { return ceil_div(g.m, int64_t(MR)); }
+
+// Bytes that a row of a matrix takes, of its numbers alone.
+inline int64_t row_bytes(const Stored& s) {
+  if (s.dtype == Dtype::f32) return s.columns * 4;
+  if (s.dtype == Dtype::bf16) return s.columns * 2;
+  return is_nibbles(s.dtype) ? s.columns / 2 : s.columns;
+}
+
+// Brings the rows of b that come next nearer, a few lines with each step of the work before them: more at once would only wait for one another.
+struct Ahead {
+  const char *at, *end;
+  int64_t lines;
+
+  // `rows` rows from `row0` on, in `steps` steps.
+  Ahead(const Stored& b, int64_t row0, int64_t rows, int64_t steps) {
+    at = b.part[0] + row0 * row_bytes(b), end = at + max64(rows, 0) * row_bytes(b);
+    lines = ceil_div(ceil_div(max64(end - at, 0), kCacheLine), max64(steps, 1));
+  }
+  void step() {
+    for (int64_t i = 0; i < lines; i++, at += kCacheLine) __builtin_prefetch(at, 0, 2);
+  }
+};
+
+// c (R, nv·VL) = or += a·bᵀ over n words of rows of a.
+template <bool pairs, int nv, int R>
+[[gnu::noinline]] void strip(int64_t n, const uint32_t* __restrict a, int64_t lda, const uint32_t* __restrict b, float* __restrict c, bool add, Ahead& next) {
+  Ahead ahead = next;
+  vf sum[R][nv];
+#pragma GCC unroll 8
+  for (int i = 0; i < R; i++)
+#pragma GCC unroll 3
+    for (int j = 0; j < nv; j++) sum[i][j] = add ? load(c + i * NR + j * VL) : vf{};
+  for (int64_t k = 0; k < n; k++, b += nv * VL) {
+    if (k % kStepWords == 0) ahead.step();
+    vu row[nv];
+#pragma GCC unroll 3
+    for (int j = 0; j < nv; j++) row[j] = load_as<vu>(b + j * VL);
+#pragma GCC unroll 8
+    for (int i = 0; i < R; i++)
+#pragma GCC unroll 3
+      for (int j = 0; j < nv; j++) sum[i][j] = multiply_add<pairs>(sum[i][j], a[i * lda + k], row[j]);
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < R; i++)
+#pragma GCC unroll 3
+    for (int j = 0; j < nv; j++) store(c + i * NR + j * VL, sum[i][j]);
+  next = ahead;
+}
+
+template <bool pairs, int nv, int R = MR>
+inline void run_strip(int64_t rows, int64_t n, const uint32_t* a, int64_t lda, const uint32_t* b, float* c, bool add, Ahead& ahead) {
+  if constexpr (R > 1) if (rows < R) return run_strip<pairs, nv, R - 1>(rows, n, a, lda, b, c, add, ahead);
+  strip<pairs, nv, R>(n, a, lda, b, c, add, ahead);
+}
+
+// All rows past one stretch of a panel, in strips as even as they come: no strip has rows that are not there.
+template <bool pairs, int nv>
+void pass_by(const Gemm& g, const Left& a, int64_t from, int64_t n, const uint32_t* b, Ahead& ahead, float* sums) {
+  const int64_t strips = strips_of(g);
+  for (int64_t s = 0; s < strips; s++) {
+    const int64_t first = g.m * s / strips, last = g.m * (s + 1) / strips;
+    run_strip<pairs, nv>(last - first, n, a.row(first) + from, a.stride, b, sums + first * NR, from > 0, ahead);
+  }
+}
+
+inline void finish(const Gemm& g, const float* sums, int64_t column, int64_t columns) {
+  for (int64_t i = 0; i < g.m; i++) finish_row(g, words_for(g.arithmetic) == Words::pairs, i * g.n + column, columns, sums + i * NR);
+}
+
+// One panel of columns through the nearest cache, stretch by stretch.
+template <int nv>
+void multiply_panel(const Gemm& g, const Left& a, int64_t column, int64_t columns, Ahead ahead, uint32_t* b, float* sums) {
+  const Words words = words_for(g.arithmetic);
+  const int64_t per = words == Words::pairs ? 2 : 1, k = g.pair[0].k, count = words_of(g);
+  for (int64_t from = 0; from < max64(count, 1); from += kStretch) {
+    const int64_t n = min64(kStretch, count - from), k0 = from * per;
+    if (has_pairs(g)) turn_panel<nv>(g, column, columns, from, n, b);
+    else pack<nv * VL>(words, g.pair[0].b, column, columns, k0, min64(k - k0, n * per), b, 0);
+    if (words == Words::pairs) pass_by<kHasBf16Dot, nv>(g, a, from, n, b, ahead, sums);
+    else pass_by<false, nv>(g, a, from, n, b, ahead, sums);
+  }
+}
+
+// VL columns whose turned words are multiplied in registers.
+template <int R>
+void multiply_turned(const Gemm& g, const Left& a, int64_t column, int64_t columns, Ahead ahead, float* sums) {
+  const Columns group(g, column, columns);
+  const int64_t count = words_of(g), whole = group.whole(count);
+  vf sum[R] = {};
+  vu r[VL];
+  int64_t word = 0;
+  for (; word < whole; word += VL) {
+    group.turn(word, r);
+    ahead.step();
+#pragma GCC unroll 16
+    for (int w = 0; w < VL; w++)
+#pragma GCC unroll 8
+      for (int i = 0; i < R; i++) sum[i] = multiply_add<kHasBf16Dot>(sum[i], a.row(i)[word + w], r[w]);
+  }
+  if (word < count) {
+    group.turn_rest(word, r);
+    for (int64_t w = 0; w < count - word; w++)
+      for (int i = 0; i < R; i++) sum[i] = multiply_add<kHasBf16Dot>(sum[i], a.row(i)[word + w], r[w]);
+  }
+  for (int i = 0; i < R; i++) store(sums + i * NR, sum[i]);
+}
+
+template <int R = kTurnedRows>
+inline void run_turned(const Gemm& g, const Left& a, int64_t column, int64_t columns, Ahead ahead, float* sums) {
+  if constexpr (R > 1) if (g.m < R) return run_turned<R - 1>(g, a, column, columns, ahead, sums);
+  multiply_turned<R>(g, a, column, columns, ahead, sums);
+}
+
+template <Words words>
+inline void row_to_words(const Stored& s, int64_t row, int64_t k, uint32_t* to) {
+  constexpr int64_t per = words == Words::pairs ? 2 : 1;
+  const int64_t count = word_count(words, k);
+  for (int64_t at = 0; at < count; at += kDecodeSpan) {
+    const int64_t n = min64(kDecodeSpan, count - at);
+    row_words<words>(s, row, at * per, min64(k - at * per, n * per), ceil_div(n, VL) * VL, to + at);
+  }
+}
+
+Left left_of(const Call& call, const Gemm& g) {
+  const Stored& s = g.pair[0].a.stored;
+  if (lies(g)) return {reinterpret_cast<const uint32_t*>(s.part[0]), s.columns / 2};
+  const Words words = words_for(g.arithmetic);
+  const int64_t stride = padded_words(g);
+  uint32_t* to = static_cast<uint32_t*>(shared_room(call.workspace, kGemmA, a_bytes(g)));
+  for (int64_t i = 0; i < g.m; i++) {
+    if (words == Words::pairs) row_to_words<Words::pairs>(s, i, g.pair[0].k, to + i * stride);
+    else if (words == Words::rounded) row_to_words<Words::rounded>(s, i, g.pair[0].k, to + i * stride);
+    else row_to_words<Words::f32>(s, i, g.pair[0].k, to + i * stride);
+  }
+  return {to, stride};
+}
+
+}  // namespace
+
+bool has_few_rows(const Gemm& g) { return g.m <= kFewRows && g.pair[1].k == 0 && !g.is_scaled && !g.is_turned && g.pair[0].a.k_in_row && g.pair[0].b.k_in_row; }
+
+void few_rows_rooms(const Gemm& g, Rooms& rooms) {
+  if (g.m == 0 || g.n == 0) return;
+  if (!lies(g)) rooms.add_shared(kGemmA, a_bytes(g));
+  rooms.add_own(kGemmTile, own_bytes(g));
+}
+
+void few_rows(const Call& call, const Gemm& g) {
+  if (g.m == 0 || g.n == 0) return;
+  const Left a = left_of(call, g);
+  const Stored& stored = g.pair[0].b.stored;
+  const bool turned = g.m <= kTurnedRows && has_pairs(g);
+  const int64_t unit = turned ? VL : NR, panels = ceil_div(g.n, NR), steps = turned ? ceil_div(words_of(g), VL) : ceil_div(words_of(g), kStepWords) * strips_of(g);
+  const int64_t per_task = max64(1, min64(kTaskPanels, panels / (kTasksPerThread * thread_count(call.pool)))) * NR;
+  parallel(call, ceil_div(g.n, per_task), [&](int64_t task, int thread) {
+    uint32_t* b = static_cast<uint32_t*>(thread_room(call.workspace, thread, kGemmTile, own_bytes(g)));
+    float* sums = reinterpret_cast<float*>(b + NR * kStretch);
+    const int64_t end = min64(g.n, (task + 1) * per_task);
+    for (int64_t column = task * per_task; column < end; column += unit) {
+      const int64_t columns = min64(unit, end - column), next = column + columns;
+      const Ahead ahead(stored, next, min64(unit, end - next), steps);
+      if (turned) run_turned(g, a, column, columns, ahead, sums);
+      else if (columns > 2 * VL) multiply_panel<3>(g, a, column, columns, ahead, b, sums);
+      else if (columns > VL) multiply_panel<2>(g, a, column, columns, ahead, b, sums);
+      else multiply_panel<1>(g, a, column, columns, ahead, b, sums);
+      finish(g, sums, column, columns);
+    }
+  });
+}
+
+}  // namespace cairn::CAIRN_ISA
