@@ -10,8 +10,8 @@ import { parseArgs } from 'node:util'
 import { readModelConfig, writeAdapter, type AdapterTensor } from '@cairn-tune/weights'
 import { SHAPES, createRandom, qwen3Weights, writeNewModel, type ShapeName } from '@cairn-tune/train'
 import { QUANTIZATIONS, startServer, type Quantization, type ServeOptions } from '@cairn-tune/serve'
-import { loadServedModel, type ServedModel } from '@cairn-tune/serve/served-model'
-import { toSampling } from '@cairn-tune/serve/sampling'
+import { loadServedModel } from '@cairn-tune/serve/served-model'
+import { measure, promptsOf } from './measure.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -32,37 +32,10 @@ const options: ServeOptions = {
   ...(values.quantization && Object.hasOwn(QUANTIZATIONS, values.quantization) ? { quantization: values.quantization as Quantization } : {}), log: line => console.error(line),
 }
 
-/** Runs `count` sequences from start to end; tokens a second until the last has its first token, and from then on. */
-async function measure(model: ServedModel, count: number): Promise<{ sequences: number; prefill: number; decode: number }> {
-  const { between } = createRandom(count)
-  const start = performance.now()
-  const firsts: number[] = []
-  let after = 0
-  await Promise.all(Array.from({ length: count }, () => new Promise<void>((resolve, reject) => {
-    const sampling = toSampling({ temperature: 0, ignore_eos: true }, { model, promptLength, maxTokens: answerLength, logprobs: undefined, promptLogprobs: false, choice: 0 })
-    let isFirst = true
-    model.generator.submit({
-      ids: Array.from({ length: promptLength }, () => between(3, 258)), adapter: undefined, sampling, signal: new AbortController().signal,
-      listener: {
-        onToken() {
-          if (isFirst) firsts.push(performance.now())
-          // Tokens of those that began early count only once all have begun.
-          else if (firsts.length === count) after++
-          isFirst = false
-          return false
-        },
-        onEnd: ({ error }) => (error ? reject(error) : resolve()),
-      },
-    })
-  })))
-  const begun = Math.max(...firsts)
-  return { sequences: count, prefill: (count * promptLength * 1000) / (begun - start), decode: (after * 1000) / (performance.now() - begun) }
-}
-
 const quantile = (sorted: readonly number[], q: number) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? NaN
 
 /** Writes an adapter of rank 16 on all linears, times loading it and its first token while 50 sequences run, and unloads it. */
-async function measureAdapters(rounds: number): Promise<{ rounds: number; p50: number; p99: number }> {
+async function measureAdapters(rounds: number): Promise<{ rounds: number; p50: number; p99: number; loading: number }> {
   const config = await readModelConfig(directory)
   const rank = 16
   const { next } = createRandom(2)
@@ -82,27 +55,34 @@ async function measureAdapters(rounds: number): Promise<{ rounds: number; p50: n
     while (!done.signal.aborted)
   })
   const times: number[] = []
+  const loading: number[] = []
   for (let i = 0; i <= rounds; i++) {
     const start = performance.now()
     await post('/v1/load_lora_adapter', { lora_name: 'new', lora_path: join(work, 'adapter') })
+    const loaded = performance.now()
     await post('/v1/completions', { model: 'new', prompt: 'x', max_tokens: 1, temperature: 0 })
     // The first round records programs with adapters.
-    if (i > 0) times.push(performance.now() - start)
+    if (i > 0) {
+      times.push(performance.now() - start)
+      loading.push(loaded - start)
+    }
     await post('/v1/unload_lora_adapter', { lora_name: 'new' })
   }
   done.abort()
   await Promise.all(running)
   await server.close()
-  const sorted = times.toSorted((a, b) => a - b)
-  return { rounds, p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99) }
+  const [sorted, loads] = [times.toSorted((a, b) => a - b), loading.toSorted((a, b) => a - b)]
+  return { rounds, p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), loading: quantile(loads, 0.5) }
 }
 
 const model = await loadServedModel(options)
 const rows = []
 for (const count of values.sequences.split(',').map(Number)) {
+  const prompts = promptsOf(count, promptLength)
   // Once to record programs and touch memory.
-  await measure(model, count)
-  rows.push(await measure(model, count))
+  await measure(model, prompts, answerLength)
+  const { prefill, decode, prefillCpu, decodeCpu } = await measure(model, prompts, answerLength)
+  rows.push({ sequences: count, prefill, decode, prefillCpu, decodeCpu })
 }
 await model.close()
 const rounds = Number(values['adapter-rounds'])
@@ -112,7 +92,7 @@ await rm(work, { recursive: true, force: true })
 if (values.json) {
   console.log(JSON.stringify({ model: positionals[0] ?? 'small', threads: values.threads, promptLength, answerLength, rows, adapter }))
 } else {
-  console.log(`${positionals[0] ?? 'small'}, prompts of ${promptLength}, answers of ${answerLength} tokens\n\n| sequences | prefill tok/s | decode tok/s |\n|---|---|---|`)
-  for (const { sequences, prefill, decode } of rows) console.log(`| ${sequences} | ${prefill.toFixed(0)} | ${decode.toFixed(1)} |`)
-  if (adapter) console.log(`\nadapter loaded to its first token, 50 sequences running: p50 ${adapter.p50.toFixed(1)} ms, p99 ${adapter.p99.toFixed(1)} ms of ${adapter.rounds}`)
+  console.log(`${positionals[0] ?? 'small'}, prompts of ${promptLength}, answers of ${answerLength} tokens\n\n| sequences | prefill tok/s | decode tok/s | prefill tok a CPU second | decode tok a CPU second |\n|---|---|---|---|---|`)
+  for (const { sequences, prefill, decode, prefillCpu, decodeCpu } of rows) console.log(`| ${sequences} | ${prefill.toFixed(0)} | ${decode.toFixed(1)} | ${prefillCpu.toFixed(0)} | ${decodeCpu.toFixed(1)} |`)
+  if (adapter) console.log(`\nadapter loaded to its first token, 50 sequences running: p50 ${adapter.p50.toFixed(1)} ms, p99 ${adapter.p99.toFixed(1)} ms of ${adapter.rounds}, the reply to its loading after ${adapter.loading.toFixed(1)} ms at the median`)
 }

@@ -1,5 +1,5 @@
 /** Adapters by the names that requests use. One change at a time; a name is free again as soon as its unloading began. */
-import { InputError, UnsupportedError, readAdapter } from '@cairn-tune/weights'
+import { InputError, UnsupportedError, readStoredAdapter } from '@cairn-tune/weights'
 import { misfitOf, type LoadedAdapter } from './engine/adapters.ts'
 import { ApiError, badRequest, notFound } from './errors.ts'
 import type { ServedModel } from './served-model.ts'
@@ -19,7 +19,7 @@ export function createAdapterRegistry(model: ServedModel): AdapterRegistry {
 
   async function read(name: string, path: string) {
     try {
-      return await readAdapter(path)
+      return await readStoredAdapter(path)
     } catch (error) {
       if (!(error instanceof InputError || error instanceof UnsupportedError)) throw error
       const isMissing = (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT'

@@ -1,11 +1,14 @@
 /** Adapters in PEFT's layout: adapter_model.safetensors and adapter_config.json. */
-import { mkdir, readFile } from 'node:fs/promises'
+import { closeSync, fstatSync, openSync, read, readFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { z } from 'zod'
 import { writeTextAtomically } from './atomic-file.ts'
-import { openFileBytes, type ByteSource } from './byte-source.ts'
+import type { ByteSource } from './byte-source.ts'
 import { InputError, UnsupportedError } from './errors.ts'
+import { isMissing } from './fs-errors.ts'
 import { FLOAT_DTYPES, decodeFloats, encodeFloats, type FloatDtype } from './float-values.ts'
 import { writeSafetensors } from './safetensors-writer.ts'
 import { checkTensor, openSafetensors } from './safetensors.ts'
@@ -14,6 +17,9 @@ import { checkTensor, openSafetensors } from './safetensors.ts'
 export type AdapterTensor = { name: string; shape: readonly [number, number]; values: Float32Array }
 export type AdapterConfig = { baseModel: string; lora_rank: number; lora_alpha: number; lora_dropout: number; lora_target_modules: readonly string[] }
 export type Adapter = AdapterConfig & { /** What B·A·x is multiplied by. */ scale: number; tensors: AdapterTensor[] }
+/** A matrix as its file has it. */
+export type StoredTensor = Omit<AdapterTensor, 'values'> & { dtype: FloatDtype; bytes: Uint8Array }
+export type StoredAdapter = Omit<Adapter, 'tensors'> & { tensors: StoredTensor[] }
 
 const PREFIX = 'base_model.model.'
 const WEIGHTS = 'adapter_model.safetensors'
@@ -71,14 +77,33 @@ const configSchema = z.looseObject({
   layer_replication: z.null().optional(),
 })
 
-/** An adapter is small: one read, where a read a matrix would wait its turn behind everything else the process does. */
+const readInto = promisify(read)
+
+/**
+ * An adapter is small: one read of all of it. Each asynchronous call waits twice for a turn on a machine whose every core computes, so what takes
+ * microseconds is done at once.
+ */
 async function openWhole(path: string): Promise<ByteSource> {
-  const file = await openFileBytes(path)
+  const file = openWeights(path)
   try {
-    const bytes = await file.read(0, file.byteLength)
+    const bytes = new Uint8Array(Buffer.allocUnsafeSlow(fstatSync(file).size).buffer)
+    for (let filled = 0; filled < bytes.byteLength;) {
+      const { bytesRead } = await readInto(file, bytes, filled, bytes.byteLength - filled, filled)
+      if (bytesRead === 0) throw new InputError(`${path}: ended at byte ${filled} of ${bytes.byteLength}; it shrank since it was opened`)
+      filled += bytesRead
+    }
     return { path, byteLength: bytes.byteLength, read: async (offset, length) => bytes.subarray(offset, offset + length), close: async () => undefined }
   } finally {
-    await file.close()
+    closeSync(file)
+  }
+}
+
+function openWeights(path: string): number {
+  try {
+    return openSync(path, 'r')
+  } catch (cause) {
+    if (isMissing(cause)) throw new InputError(`${path}: no such file`, { cause })
+    throw cause
   }
 }
 
@@ -87,47 +112,56 @@ const NUMBERS_AT_ONCE = 500_000
 
 /** Reads an adapter of ours or of PEFT; every A must have its B, of the rank that the configuration names. */
 export async function readAdapter(directory: string): Promise<Adapter> {
-  const config = await readAdapterConfig(join(directory, CONFIG))
+  const { tensors: stored, ...rest } = await readStoredAdapter(directory)
+  const tensors: AdapterTensor[] = []
+  let decoded = 0
+  for (const { name, shape, dtype, bytes } of stored) {
+    tensors.push({ name, shape, values: decodeFloats(dtype, bytes) })
+    decoded += shape[0] * shape[1]
+    if (decoded < NUMBERS_AT_ONCE) continue
+    decoded = 0
+    await setImmediate()
+  }
+  return { ...rest, tensors }
+}
+
+/** The same with every matrix as it lies in the file, for those who can use it so. */
+export async function readStoredAdapter(directory: string): Promise<StoredAdapter> {
+  const config = readAdapterConfig(join(directory, CONFIG))
   const path = join(directory, WEIGHTS)
   const file = await openSafetensors(path, openWhole)
-  try {
-    const tensors: AdapterTensor[] = []
-    let decoded = 0
-    for (const [stored, entry] of file.tensors) {
-      const match = /^base_model\.model\.(.+\.lora_([AB])\.weight)$/.exec(stored)
-      if (!match?.[1]) throw new UnsupportedError(`${path}: ${JSON.stringify(stored)} is not a matrix of a LoRA adapter on linears`)
-      checkTensor(path, entry, FLOAT_DTYPES)
-      const [rows = 0, columns = 0] = entry.shape
-      const rank = match[2] === 'A' ? rows : columns
-      if (entry.shape.length !== 2 || rank !== config.r) throw new InputError(`${path}: ${JSON.stringify(stored)} is (${entry.shape.join(', ')}), its rank should be ${config.r}`)
-      const other = stored.replace(/lora_[AB]\.weight$/, `lora_${match[2] === 'A' ? 'B' : 'A'}.weight`)
-      if (!file.tensors.has(other)) throw new InputError(`${path}: ${JSON.stringify(stored)} has no ${JSON.stringify(other)}`)
-      tensors.push({ name: match[1], shape: [rows, columns], values: decodeFloats(entry.dtype as FloatDtype, await file.read(stored)) })
-      decoded += rows * columns
-      if (decoded < NUMBERS_AT_ONCE) continue
-      decoded = 0
-      await setImmediate()
-    }
-    if (tensors.length === 0) throw new InputError(`${path}: has no tensors`)
-    const modules = new Set(tensors.flatMap(({ name }) => name.split('.').at(-3) ?? []))
-    return {
-      baseModel: config.base_model_name_or_path ?? '',
-      lora_rank: config.r,
-      lora_alpha: config.lora_alpha,
-      lora_dropout: config.lora_dropout,
-      lora_target_modules: [...modules],
-      scale: config.lora_alpha / (config.use_rslora ? Math.sqrt(config.r) : config.r),
-      tensors,
-    }
-  } finally {
-    await file.close()
+  const tensors: StoredTensor[] = []
+  for (const [stored, entry] of file.tensors) {
+    const match = /^base_model\.model\.(.+\.lora_([AB])\.weight)$/.exec(stored)
+    if (!match?.[1]) throw new UnsupportedError(`${path}: ${JSON.stringify(stored)} is not a matrix of a LoRA adapter on linears`)
+    checkTensor(path, entry, FLOAT_DTYPES)
+    const [rows = 0, columns = 0] = entry.shape
+    const rank = match[2] === 'A' ? rows : columns
+    if (entry.shape.length !== 2 || rank !== config.r) throw new InputError(`${path}: ${JSON.stringify(stored)} is (${entry.shape.join(', ')}), its rank should be ${config.r}`)
+    const other = stored.replace(/lora_[AB]\.weight$/, `lora_${match[2] === 'A' ? 'B' : 'A'}.weight`)
+    if (!file.tensors.has(other)) throw new InputError(`${path}: ${JSON.stringify(stored)} has no ${JSON.stringify(other)}`)
+    tensors.push({ name: match[1], shape: [rows, columns], dtype: entry.dtype as FloatDtype, bytes: await file.read(stored) })
+  }
+  if (tensors.length === 0) throw new InputError(`${path}: has no tensors`)
+  const modules = new Set(tensors.flatMap(({ name }) => name.split('.').at(-3) ?? []))
+  return {
+    baseModel: config.base_model_name_or_path ?? '',
+    lora_rank: config.r,
+    lora_alpha: config.lora_alpha,
+    lora_dropout: config.lora_dropout,
+    lora_target_modules: [...modules],
+    scale: config.lora_alpha / (config.use_rslora ? Math.sqrt(config.r) : config.r),
+    tensors,
   }
 }
 
-async function readAdapterConfig(path: string): Promise<z.infer<typeof configSchema>> {
-  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+function readAdapterConfig(path: string): z.infer<typeof configSchema> {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (cause) {
     throw new InputError(`${path}: cannot be read; an adapter is a directory with ${CONFIG} and ${WEIGHTS}`, { cause })
-  })
+  }
   let json: unknown
   try {
     json = JSON.parse(text)

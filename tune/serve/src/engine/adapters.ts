@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { LORA_MODULES } from '@cairn-tune/models'
 import { encodeBf16, type Arithmetic } from '@cairn-tune/ops'
 import type { Engine } from '@cairn-tune/native'
-import type { Adapter } from '@cairn-tune/weights'
+import { decodeFloats, type StoredAdapter, type StoredTensor } from '@cairn-tune/weights'
 
 /** A linear that adapters may change. */
 export type Target = { name: string; inputs: number; outputs: number }
@@ -17,7 +17,7 @@ export type AdapterStacks = {
   /** Buffers of the stacks and of `lora.ranks`, by the names that programs bind. */
   readonly buffers: Readonly<Record<string, Uint8Array>>
   /** Writes an adapter to a free slot, or gives undefined where there is none. Yields to other work between matrices. */
-  put(adapter: Adapter): Promise<number | undefined>
+  put(adapter: StoredAdapter): Promise<number | undefined>
   free(slot: number): void
 }
 
@@ -30,7 +30,7 @@ const NUMBERS_AT_ONCE = 250_000
 type Codes = Uint16Array | Float32Array
 
 /** Why an adapter does not fit this base, or undefined where it does. */
-export function misfitOf(adapter: Adapter, targets: readonly Target[], maxRank: number): string | undefined {
+export function misfitOf(adapter: StoredAdapter, targets: readonly Target[], maxRank: number): string | undefined {
   if (adapter.lora_rank > maxRank) return `LoRA rank ${adapter.lora_rank} is greater than max_lora_rank ${maxRank}.`
   const known = new Map(targets.map(target => [target.name, target]))
   for (const { name, shape } of adapter.tensors) {
@@ -46,7 +46,6 @@ export function misfitOf(adapter: Adapter, targets: readonly Target[], maxRank: 
 export function createAdapterStacks(engine: Engine, targets: readonly Target[], { slots, maxRank, dtype }: { slots: number; maxRank: number; dtype: Arithmetic }): AdapterStacks {
   const bytes = dtype === 'bf16' ? 2 : 4
   const view = (buffer: Uint8Array): Codes => (dtype === 'bf16' ? new Uint16Array(buffer.buffer, buffer.byteOffset, buffer.byteLength / 2) : new Float32Array(buffer.buffer, buffer.byteOffset, buffer.byteLength / 4))
-  const code = dtype === 'bf16' ? encodeBf16 : (value: number) => value
   const ranks = new Float32Array(slots * 2)
   const stacks = targets.map(target => {
     // Pages of slots and ranks that are never used are never touched, and take no memory.
@@ -55,10 +54,20 @@ export function createAdapterStacks(engine: Engine, targets: readonly Target[], 
   })
   const free = Array.from({ length: slots }, (_, i) => slots - 1 - i)
 
-  async function put(adapter: Adapter): Promise<number | undefined> {
+  /** A matrix in the codes of the stacks; what the file has already is not touched. */
+  function codesOf({ dtype: stored, bytes: file }: StoredTensor): Codes {
+    if (stored === (dtype === 'bf16' ? 'BF16' : 'F32')) return view(file.byteOffset % bytes === 0 ? file : file.slice())
+    const values = decodeFloats(stored, file)
+    if (dtype === 'f32') return values
+    const codes = new Uint16Array(values.length)
+    for (let i = 0; i < codes.length; i++) codes[i] = encodeBf16(values[i] ?? 0)
+    return codes
+  }
+
+  async function put(adapter: StoredAdapter): Promise<number | undefined> {
     const slot = free.pop()
     if (slot === undefined) return undefined
-    const matrices = new Map(adapter.tensors.map(tensor => [tensor.name, tensor.values]))
+    const matrices = new Map(adapter.tensors.map(tensor => [tensor.name, tensor]))
     const rank = adapter.lora_rank
     let written = 0
     for (const { target: { name, inputs, outputs }, a, b } of stacks) {
@@ -69,9 +78,10 @@ export function createAdapterStacks(engine: Engine, targets: readonly Target[], 
         toB.fill(0, 0, rank * outputs)
         continue
       }
-      for (let i = 0; i < rank * inputs; i++) toA[i] = code(down[i] ?? 0)
+      toA.set(codesOf(down))
       // B turned: a row of the stack is what one number of the middle adds to all outputs.
-      for (let r = 0; r < rank; r++) for (let n = 0; n < outputs; n++) toB[r * outputs + n] = code(up[n * rank + r] ?? 0)
+      const codes = codesOf(up)
+      for (let n = 0; n < outputs; n++) for (let r = 0; r < rank; r++) toB[r * outputs + n] = codes[n * rank + r] ?? 0
       written += rank * (inputs + outputs)
       if (written < NUMBERS_AT_ONCE) continue
       written = 0

@@ -2,7 +2,7 @@
  * The loop that keeps the engine busy: plan, run, tell. One pass is in flight at a time; sequences and adapters that come or go meanwhile take effect
  * between two passes.
  */
-import type { Adapter } from '@cairn-tune/weights'
+import type { StoredAdapter } from '@cairn-tune/weights'
 import type { AdapterStacks, LoadedAdapter } from './adapters.ts'
 import type { KvBlocks } from './kv-blocks.ts'
 import type { Scheduler } from './scheduler.ts'
@@ -17,7 +17,7 @@ export type Generator = {
   /** Starts a sequence; its listener hears how it goes on. */
   submit(request: GeneratorRequest): void
   /** Puts an adapter where programs read it, or gives undefined where all slots are taken. */
-  load(name: string, path: string, adapter: Adapter): Promise<LoadedAdapter | undefined>
+  load(name: string, path: string, adapter: StoredAdapter): Promise<LoadedAdapter | undefined>
   /** Ends what uses an adapter and frees its slot. */
   unload(adapter: LoadedAdapter): Promise<void>
   readonly counts: GeneratorCounts

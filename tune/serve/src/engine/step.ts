@@ -97,17 +97,18 @@ export function createStepper(engine: Engine, model: ModelShape, weights: Readon
     const rows = shares.reduce((sum, { count }) => sum + count, 0)
     const { size, prepared } = programs.forward(rows, stacks !== undefined && shares.some(({ sequence }) => sequence.adapter))
     const wanted = layOut(shares, size)
-    await prepared.run(base)
+    const parts = Array.from({ length: Math.ceil(wanted.length / HEAD_ROWS) }, (_, i) => wanted.slice(i * HEAD_ROWS, (i + 1) * HEAD_ROWS))
+    // The engine runs what it is given in order; what follows the layers does not wait until this thread has heard of their end.
+    const [layers, heads] = [prepared.run(base), parts.map(runHead)]
+    await Promise.allSettled([layers, ...heads])
+    await layers
+    const reports = (await Promise.all(heads)).flat()
     const results = new Map(shares.map(({ sequence }) => [sequence, { sequence, prompt: [], next: undefined } as StepResult]))
-    for (let from = 0; from < wanted.length; from += HEAD_ROWS) {
-      const part = wanted.slice(from, from + HEAD_ROWS)
-      for (const [i, report] of (await runHead(part)).entries()) {
-        const row = part[i]
-        const result = row && results.get(row.sequence)
-        if (!result) continue
-        if (row.forced >= 0) result.prompt.push(report)
-        else result.next = report
-      }
+    for (const [i, row] of wanted.entries()) {
+      const [result, report] = [results.get(row.sequence), reports[i]]
+      if (!result || !report) continue
+      if (row.forced >= 0) result.prompt.push(report)
+      else result.next = report
     }
     return [...results.values()]
   }
