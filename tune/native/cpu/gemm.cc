@@ -40,12 +40,13 @@ struct Loops {
   // `tail` words of the second pair come after everything where the first pair's sums are scaled before, or where a lies in two places; else they are
   // part of the run of `head` words.
   int64_t head, tail, passes, panels;
-  // a is read where it lies.
-  bool a_lies;
+  // a is read where it lies, or else packed by each task for itself: where no other block of panels wants it, it then never leaves the near caches.
+  bool a_lies, packs_in_task;
 
   explicit Loops(const Gemm& g) : words(words_for(g.arithmetic)), panels(ceil_div(g.n, NR)) {
     const int64_t first = word_count(words, g.pair[0].k), second = word_count(words, g.pair[1].k);
     a_lies = words == Words::pairs && g.m % MR == 0 && lies_in_words(g.pair[0]) && (second == 0 || lies_in_words(g.pair[1]));
+    packs_in_task = !a_lies && panels <= kBlockPanels;
     head = g.is_scaled || a_lies ? first : first + second;
     tail = g.is_scaled || a_lies ? second : 0;
     passes = max64(1, ceil_div(head, kPassWords));
@@ -98,7 +99,7 @@ inline void prefetch_rows(const Gemm& g, int64_t row0, int64_t rows, int64_t col
 struct Region {
   int64_t m0, first, last, panel0, panel1;
   WordSpan span;
-  const uint32_t *a, *b;  // packed: a is null where it is read as it lies, b starts at panel0
+  const uint32_t *a, *b;  // packed: a starts at row `first` and is null where it is read as it lies, b starts at panel0
   float* sums;            // of panel0, a panel `sums_stride` apart; null where one tile does
   int64_t sums_stride;
   bool is_first, is_last;
@@ -129,13 +130,13 @@ inline void multiply_region(const Gemm& g, bool pairs, const Region& r, float* t
         for (int64_t ahead = 0; ahead < share; ahead += 16) __builtin_prefetch(next + ahead, 0, 2);
         if (is_end) prefetch_rows(g, r.m0 + i, rows, column);
         const bool add = block > 0 || !r.is_first;
-        if (r.a) run_micro(pairs, nv, to - from, r.a + i * count + from * MR, b + from * width, width, strip, NR, add);
+        if (r.a) run_micro(pairs, nv, to - from, r.a + (i - r.first) * count + from * MR, b + from * width, width, strip, NR, add);
         else run_lying(g.pair[0], r.m0 + i, r.span.first + from, nv, to - from, b + from * width, strip, add);
         if (!is_end) continue;
         if (g.is_scaled)
           for (int64_t j = 0; j < MR * NR; j += VL) store(strip + j, load(strip + j) * g.scale);
         if (r.span.tail > 0) {
-          if (r.a) run_micro(pairs, nv, r.span.tail, r.a + i * count + head * MR, b + head * width, width, strip, NR, true);
+          if (r.a) run_micro(pairs, nv, r.span.tail, r.a + (i - r.first) * count + head * MR, b + head * width, width, strip, NR, true);
           else run_lying(g.pair[1], r.m0 + i, 0, nv, r.span.tail, b + head * width, strip, true);
         }
         for (int64_t row = 0; row < rows; row++) finish_row(g, pairs, (r.m0 + i + row) * g.n + column, columns, strip + row * NR);
@@ -161,7 +162,8 @@ void gemm_rooms(const Gemm& g, Rooms& rooms) {
   const int64_t rows = min64(kBlockRows, g.m);
   if (rows == 0 || loops.panels == 0) return;
   if (loops.passes > 1) rooms.add_shared(kGemmSums, kept_bytes(rows, loops.panels));
-  if (!loops.a_lies) rooms.add_shared(kGemmA, a_bytes(rows, loops.most_words()));
+  if (loops.packs_in_task) rooms.add_own(kGemmA, a_bytes(min64(rows, kChunkRows), loops.most_words()));
+  else if (!loops.a_lies) rooms.add_shared(kGemmA, a_bytes(rows, loops.most_words()));
   rooms.add_shared(kGemmB, b_bytes(loops.panels, loops.most_words()));
   rooms.add_own(kGemmTile, size_t(kTileFloats) * 4);
 }
@@ -179,7 +181,7 @@ void gemm(const Call& call, const Gemm& g) {
     for (int64_t pass = 0; pass < passes; pass++) {
       const WordSpan span = loops.pass(pass);
       const int64_t count = span.count();
-      uint32_t* a = loops.a_lies ? nullptr : static_cast<uint32_t*>(shared_room(call.workspace, kGemmA, a_bytes(rows, count)));
+      uint32_t* a = loops.a_lies || loops.packs_in_task ? nullptr : static_cast<uint32_t*>(shared_room(call.workspace, kGemmA, a_bytes(rows, count)));
       uint32_t* b = static_cast<uint32_t*>(shared_room(call.workspace, kGemmB, b_bytes(panels, count)));
       if (a) parallel_spans(call, rows, 64, [&](int64_t first, int64_t last, int) {
         pack_span<MR>(words, g, true, m0 + first, last - first, span, a + first * count, count * MR);
@@ -194,8 +196,13 @@ void gemm(const Call& call, const Gemm& g) {
         parallel(call, chunks * groups, [&](int64_t task, int thread) {
           const int64_t chunk = task / groups, group = task % groups, from = width * group / groups, to = width * (group + 1) / groups;
           float* tile = static_cast<float*>(thread_room(call.workspace, thread, kGemmTile, size_t(kTileFloats) * 4));
-          Region r{m0, chunk * kChunkRows, min64(rows, (chunk + 1) * kChunkRows), panel0 + from, panel0 + to, span, a, b + from * NR * count, nullptr, 0, pass == 0, pass + 1 == passes};
+          Region r{m0, chunk * kChunkRows, min64(rows, (chunk + 1) * kChunkRows), panel0 + from, panel0 + to, span, a ? a + chunk * kChunkRows * count : nullptr, b + from * NR * count, nullptr, 0, pass == 0, pass + 1 == passes};
           if (kept) r.sums = kept + ((panel0 + from) * sum_rows + chunk * kChunkRows) * NR, r.sums_stride = sum_rows * NR;
+          if (loops.packs_in_task) {
+            uint32_t* own = static_cast<uint32_t*>(thread_room(call.workspace, thread, kGemmA, a_bytes(r.last - r.first, count)));
+            pack_span<MR>(words, g, true, m0 + r.first, r.last - r.first, span, own, count * MR);
+            r.a = own;
+          }
           multiply_region(g, pairs, r, tile);
         });
       }

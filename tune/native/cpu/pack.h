@@ -24,26 +24,6 @@ inline Words words_for(Arithmetic arithmetic) {
 
 inline int64_t word_count(Words words, int64_t k) { return words == Words::pairs ? (k + 1) / 2 : k; }
 
-template <int d>
-inline void transpose_stage(vu* r) {
-  vi keep, move;
-  for (int l = 0; l < VL; l++) {
-    keep[l] = (l & d) ? VL + l - d : l;
-    move[l] = (l & d) ? VL + l : l + d;
-  }
-#pragma GCC unroll 16
-  for (int i = 0; i < VL; i++) {
-    if (i & d) continue;
-    const vu a = r[i], b = r[i + d];
-    r[i] = __builtin_shuffle(a, b, keep);
-    r[i + d] = __builtin_shuffle(a, b, move);
-  }
-  if constexpr (d > 1) transpose_stage<d / 2>(r);
-}
-
-// Turns VL rows of VL words into VL columns.
-inline void transpose(vu* r) { transpose_stage<VL / 2>(r); }
-
 // k that are decoded at a time: VL rows of this many floats stay in the nearest cache.
 constexpr int64_t kDecodeSpan = 256;
 
@@ -57,6 +37,19 @@ inline void row_words(const Stored& s, int64_t row, int64_t k0, int64_t valid, i
     std::memset(reinterpret_cast<char*>(out) + valid * 2, 0, size_t(n * 4 - valid * 2));
     return;
   }
+  if (words == Words::pairs && s.dtype == Dtype::bf16 && valid % VL == 0 && valid == n * 2) {
+    // A number's way to its grid needs no room where no block has to be seen whole.
+    const bf16* in = reinterpret_cast<const bf16*>(s.part[0]) + row * s.columns + k0;
+    bf16* to = reinterpret_cast<bf16*>(out);
+    if (s.rounding.format == Rounding::e4m3) {
+      for (int64_t i = 0; i < valid; i += VL) store_normal(to + i, round_e4m3(load(in + i) * s.rounding.encode));
+      return;
+    }
+    if (s.rounding.format == Rounding::e5m2) {
+      for (int64_t i = 0; i < valid; i += VL) store_normal(to + i, round_e5m2(load(in + i) * s.rounding.encode));
+      return;
+    }
+  }
   alignas(64) float room[kDecodeSpan * 2 + 32];
   const int64_t from = is_nibbles(s.dtype) ? k0 / 16 * 16 : k0, to = is_nibbles(s.dtype) ? min64(s.columns, ceil_div(k0 + valid, 16) * 16) : k0 + valid;
   decode_floats(s, row, from, to, room);
@@ -66,7 +59,7 @@ inline void row_words(const Stored& s, int64_t row, int64_t k0, int64_t valid, i
   int64_t i = 0;
   if (words == Words::pairs) {
     bf16* to16 = reinterpret_cast<bf16*>(out);
-    for (; i + VL <= n * 2; i += VL) store(to16 + i, load(in + i));
+    for (; i + VL <= n * 2; i += VL) store_normal(to16 + i, load(in + i));
     for (; i < n * 2; i++) to16[i].bits = encode_bf16(in[i]);
   } else {
     float* to32 = reinterpret_cast<float*>(out);
@@ -123,7 +116,7 @@ inline void pack_along(const Stored& s, int64_t row0, int64_t rows, int64_t k0, 
 template <Words words>
 inline vu side_by_side(const float* values) {
   const vf v = load(values);
-  if constexpr (words == Words::pairs) return round_bf16_bits(v);
+  if constexpr (words == Words::pairs) return round_normal_bits(v);
   return (vu)(words == Words::rounded ? round_bf16(v) : v);
 }
 template <Words words>

@@ -18,8 +18,13 @@ struct Rounding {
 namespace {
 
 inline vf fabs(vf v) { return (vf)((vu)v & 0x7fffffff); }
-inline vf min(vf a, vf b) { return a < b ? a : b; }
-inline vf with_sign(vf size, vf of) { return (vf)(((vu)size & 0x7fffffff) | ((vu)of & 0x80000000)); }
+inline vf with_sign(vf size, vf of) {
+#if defined(__AVX512F__)
+  return (vf)_mm512_ternarylogic_epi32(_mm512_set1_epi32(int(0x80000000)), (__m512i)of, (__m512i)size, 0xca);
+#else
+  return (vf)(((vu)size & 0x7fffffff) | ((vu)of & 0x80000000));
+#endif
+}
 
 // To nearest, ties to even, saturating: `mantissa` bits kept of numbers from 2^least on, below that multiples of 2^(least - mantissa).
 template <int mantissa, int least>
@@ -107,6 +112,46 @@ inline void round_span(float* values, int64_t n, float encode, Round round) {
   for (; i < n; i++) values[i] = round(splat(values[i] * encode))[0];
 }
 
+// What numbers of a block are multiplied by before they are rounded, and after: from the largest magnitude of each block, a lane a block.
+inline void nvfp4_scales(const Rounding& r, vf most, vf& factor, vf& scale) {
+  const vf wanted = most / 6.0f * r.encode, least = splat(0.001953125f);
+  scale = round_e4m3(wanted > least ? wanted : least);
+  factor = r.encode / scale;
+}
+
+// VL whole blocks at a time, the first being that of element `first`: their magnitudes are found side by side.
+template <bool stochastic>
+inline int64_t round_nvfp4_blocks(const Rounding& r, int64_t first, int64_t n, float* values) {
+  constexpr int64_t kBatch = kNvfp4Block * VL;
+  if (stochastic && first % 4 != 0) return 0;
+  int64_t done = 0;
+  for (; done + kBatch <= n; done += kBatch) {
+    float* v = values + done;
+    vu rows[VL];
+    for (int b = 0; b < VL; b++) {
+      vf most = fabs(load(v + b * kNvfp4Block));
+      for (int64_t j = VL; j < kNvfp4Block; j += VL) most = max(most, fabs(load(v + b * kNvfp4Block + j)));
+      rows[b] = (vu)most;
+    }
+    transpose(rows);
+    vf most{}, factor, scale;
+    for (int b = 0; b < VL; b++) most = max(most, (vf)rows[b]);
+    nvfp4_scales(r, most, factor, scale);
+    alignas(64) float factors[VL], scales[VL], drawn[stochastic ? kBatch : 1];
+    store(factors, factor);
+    store(scales, scale);
+    if constexpr (stochastic)
+      for (int64_t at = 0; at < kBatch; at += 4 * VL) uniforms(r, (first + done + at) / 4, drawn + at);
+    for (int64_t i = 0; i < kBatch; i += VL) {
+      const int64_t b = i / kNvfp4Block;
+      const vf scaled = load(v + i) * factors[b];
+      if constexpr (stochastic) store(v + i, round_e2m1_stochastic(scaled, load(drawn + i)) * scales[b]);
+      else store(v + i, round_e2m1(scaled) * scales[b]);
+    }
+  }
+  return done;
+}
+
 // Elements of one row from number `first` on, which starts a block; the last block may be short.
 template <bool stochastic>
 inline void round_nvfp4(const Rounding& r, int64_t first, int64_t n, float* values) {
@@ -118,14 +163,15 @@ inline void round_nvfp4(const Rounding& r, int64_t first, int64_t n, float* valu
     drawn_to = drawn + kGroups;
     uniforms(r, drawn / 4, room);
   };
-  for (int64_t i = 0; i < n; i += kNvfp4Block) {
+  for (int64_t i = round_nvfp4_blocks<stochastic>(r, first, n, values); i < n; i += kNvfp4Block) {
     const int64_t live = min64(kNvfp4Block, n - i);
     alignas(64) float block[16] = {}, uniform[16];
     std::memcpy(block, values + i, size_t(live) * 4);
     vf most{};
     for (int64_t j = 0; j < 16; j += VL) most = max(most, fabs(load(block + j)));
-    const float wanted = max_lanes(most) / 6.0f * r.encode;
-    const float scale = round_e4m3(splat(wanted > 0.001953125f ? wanted : 0.001953125f))[0], factor = r.encode / scale;
+    vf factors, scales;
+    nvfp4_scales(r, splat(max_lanes(most)), factors, scales);
+    const float factor = factors[0], scale = scales[0];
     if (stochastic) {
       const int64_t from = first + i;
       if (from % 4 == 0) {

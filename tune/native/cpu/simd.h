@@ -75,6 +75,15 @@ inline vu round_bf16_bits(vf v) {
 }
 inline vf round_bf16(vf v) { return (vf)(round_bf16_bits(v) << 16); }
 
+// The same where those too small to be normal may become zero, as the dot instruction takes them to be.
+inline vu round_normal_bits(vf v) {
+#if defined(__AVX512BF16__)
+  return (vu)_mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh((__m512)v));
+#else
+  return round_bf16_bits(v);
+#endif
+}
+
 inline vf load(const bf16* p) { return widen(load_as<vh>(p)); }
 inline void store(bf16* p, vf v) {
 #if defined(__AVX512F__)
@@ -90,6 +99,14 @@ inline void store_normal(bf16* p, vf v) {
   _mm256_storeu_si256((__m256i*)p, (__m256i)_mm512_cvtneps_pbh((__m512)v));
 #else
   store(p, v);
+#endif
+}
+
+inline vf min(vf a, vf b) {
+#if defined(__AVX512F__)
+  return (vf)_mm512_min_ps((__m512)a, (__m512)b);
+#else
+  return a < b ? a : b;
 #endif
 }
 
@@ -187,6 +204,26 @@ inline vf exp2(vf x) {
   return x < -126.0f ? splat(0) : result;
 #endif
 }
+
+template <int d>
+inline void transpose_stage(vu* r) {
+  vi keep, move;
+  for (int l = 0; l < VL; l++) {
+    keep[l] = (l & d) ? VL + l - d : l;
+    move[l] = (l & d) ? VL + l : l + d;
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < VL; i++) {
+    if (i & d) continue;
+    const vu a = r[i], b = r[i + d];
+    r[i] = __builtin_shuffle(a, b, keep);
+    r[i + d] = __builtin_shuffle(a, b, move);
+  }
+  if constexpr (d > 1) transpose_stage<d / 2>(r);
+}
+
+// Turns VL rows of VL words into VL columns.
+inline void transpose(vu* r) { transpose_stage<VL / 2>(r); }
 
 }  // namespace
 }  // namespace cairn
