@@ -151,7 +151,13 @@ constexpr int64_t kTileFloats = kChunkRows * NR;
 // Groups of the `width` panels that are packed, one a task: enough that every thread is busy to the end.
 inline int64_t groups_of(int64_t width, int64_t chunks, int threads) { return min64(width, max64(1, ceil_div(4 * threads, chunks))); }
 
-inline size_t kept_bytes(int64_t rows, int64_t panels) { return size_t(ceil_div(rows, kChunkRows) * kChunkRows * panels * NR) * 4; }
+// Rows of a chunk where there are `rows`. Chunks are of about one size and, where there are several, an even number: two threads are done together.
+inline int64_t chunk_rows_of(int64_t rows) {
+  const int64_t least = ceil_div(rows, kChunkRows), chunks = least > 1 ? (least + 1) / 2 * 2 : 1;
+  return ceil_div(ceil_div(rows, chunks), MR) * MR;
+}
+
+inline size_t kept_bytes(int64_t rows, int64_t panels) { return size_t(ceil_div(rows, MR) * MR * panels * NR) * 4; }
 inline size_t a_bytes(int64_t rows, int64_t words) { return size_t(padded_rows(rows) * max64(words, 1)) * 4; }
 inline size_t b_bytes(int64_t panels, int64_t words) { return size_t(min64(panels, kBlockPanels) * NR * max64(words, 1)) * 4; }
 
@@ -175,7 +181,7 @@ void gemm(const Call& call, const Gemm& g) {
   const bool pairs = words == Words::pairs;
 
   for (int64_t m0 = 0; m0 < g.m; m0 += kBlockRows) {
-    const int64_t rows = min64(kBlockRows, g.m - m0), chunks = ceil_div(rows, kChunkRows), sum_rows = chunks * kChunkRows;
+    const int64_t rows = min64(kBlockRows, g.m - m0), chunk_rows = chunk_rows_of(rows), chunks = ceil_div(rows, chunk_rows), sum_rows = ceil_div(rows, MR) * MR;
     // Sums of all columns outlive a pass only where there are several.
     float* kept = passes > 1 ? static_cast<float*>(shared_room(call.workspace, kGemmSums, kept_bytes(rows, panels))) : nullptr;
     for (int64_t pass = 0; pass < passes; pass++) {
@@ -196,10 +202,10 @@ void gemm(const Call& call, const Gemm& g) {
         parallel(call, chunks * groups, [&](int64_t task, int thread) {
           const int64_t chunk = task / groups, group = task % groups, from = width * group / groups, to = width * (group + 1) / groups;
           float* tile = static_cast<float*>(thread_room(call.workspace, thread, kGemmTile, size_t(kTileFloats) * 4));
-          Region r{m0, chunk * kChunkRows, min64(rows, (chunk + 1) * kChunkRows), panel0 + from, panel0 + to, span, a ? a + chunk * kChunkRows * count : nullptr, b + from * NR * count, nullptr, 0, pass == 0, pass + 1 == passes};
-          if (kept) r.sums = kept + ((panel0 + from) * sum_rows + chunk * kChunkRows) * NR, r.sums_stride = sum_rows * NR;
+          Region r{m0, chunk * chunk_rows, min64(rows, (chunk + 1) * chunk_rows), panel0 + from, panel0 + to, span, a ? a + chunk * chunk_rows * count : nullptr, b + from * NR * count, nullptr, 0, pass == 0, pass + 1 == passes};
+          if (kept) r.sums = kept + ((panel0 + from) * sum_rows + chunk * chunk_rows) * NR, r.sums_stride = sum_rows * NR;
           if (loops.packs_in_task) {
-            uint32_t* own = static_cast<uint32_t*>(thread_room(call.workspace, thread, kGemmA, a_bytes(r.last - r.first, count)));
+            uint32_t* own = static_cast<uint32_t*>(thread_room(call.workspace, thread, kGemmA, a_bytes(min64(rows, kChunkRows), count)));
             pack_span<MR>(words, g, true, m0 + r.first, r.last - r.first, span, own, count * MR);
             r.a = own;
           }
