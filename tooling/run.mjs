@@ -82,6 +82,7 @@ const commands = {
   // Products alone, then whole steps of every recipe: threads (1), rows (2048), repeats.
   'bench:tune': async (...args) => (await run('tune/native/bench/matmul.ts', ...args)) || run('tune/train/bench/step.ts', ...args),
   'bench:serve': (...args) => run('tune/serve/bench/serve.ts', ...args),
+  'bench:llama': (...args) => run('tune/serve/bench/against-llama.ts', ...args),
   typecheck,
   lint,
   clean() {

@@ -101,7 +101,7 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
   const engine = await createEngine({ ...(options.threads === undefined ? {} : { threads: options.threads }), ...(options.log ? { log: options.log } : {}) })
   try {
     const targets = listTargets(model)
-    const weights = await loadBase(engine, checkpoint, listWanted(model))
+    const weights = await loadBase(engine, checkpoint, listWanted(model), { copies: true })
     const stacks = model.adapters && createAdapterStacks(engine, targets, { ...model.adapters, dtype })
     const blocks = createKvBlocks(blockCount)
     const scheduler = createScheduler(blocks, { maxRows: model.maxRows, maxSequences, reusesPrefixes: options.prefixCaching ?? true })

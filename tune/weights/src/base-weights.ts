@@ -1,4 +1,7 @@
-/** A model's weights for the engine, to train or to serve: as the file has them where that is the storage wanted, mapped and not copied; else converted natively, one at a time. */
+/**
+ * A model's weights for the engine, to train or to serve: as the file has them where that is the storage wanted, mapped and not copied unless asked; else converted
+ * natively, one at a time.
+ */
 import type { Engine } from '@cairn-tune/native'
 import { forgetPages, mapFile } from '@cairn-tune/native'
 import { FLOATS, byteLength, typeText, type Dtype, type Shape } from '@cairn-tune/ops'
@@ -74,31 +77,39 @@ export function loadingBytes(checkpoint: Checkpoint, { name, dtype }: BaseWeight
   return entry.end - entry.start
 }
 
-export type Loading = { signal?: AbortSignal | undefined; onProgress?: ((done: number, of: number) => void) | undefined }
+export type Loading = {
+  /**
+   * Copies what could be used as it lies in the file. A map has pages of 4 KiB, and a pass that does nothing but read weights runs a third faster over the engine's own memory, which
+   * has pages of 2 MiB where the system gives them. The file's pages are given back.
+   */
+  copies?: boolean
+  signal?: AbortSignal | undefined
+  onProgress?: ((done: number, of: number) => void) | undefined
+}
 
 /** Name → bytes of every weight. */
-export async function loadBase(engine: Engine, checkpoint: Checkpoint, base: readonly BaseWeight[], { signal, onProgress }: Loading = {}): Promise<Map<string, Uint8Array>> {
+export async function loadBase(engine: Engine, checkpoint: Checkpoint, base: readonly BaseWeight[], { copies = false, signal, onProgress }: Loading = {}): Promise<Map<string, Uint8Array>> {
   checkBase(checkpoint, base)
   const convert = createConverter(engine)
   const buffers = new Map<string, Uint8Array>()
   for (const weight of base) {
     signal?.throwIfAborted()
-    buffers.set(weight.name, await loadOne(checkpoint, weight, { convert }))
+    buffers.set(weight.name, await loadOne(checkpoint, weight, { convert, copies }))
     onProgress?.(buffers.size, base.length)
   }
   return buffers
 }
 
-type Way = { convert: Convert; /** Where the bytes are to lie, if not where they come to. */ target?: Uint8Array }
+type Way = { convert: Convert; copies?: boolean; /** Where the bytes are to lie, if not where they come to. */ target?: Uint8Array }
 
-async function loadOne(checkpoint: Checkpoint, { name, dtype, shape }: BaseWeight, { convert, target }: Way): Promise<Uint8Array> {
+async function loadOne(checkpoint: Checkpoint, { name, dtype, shape }: BaseWeight, { convert, copies = false, target }: Way): Promise<Uint8Array> {
   const stored = await readWeight(checkpoint, name)
   if (!FLOATS.includes(stored.dtype)) {
     const [got, wanted] = [typeText(stored), typeText({ dtype, shape })]
     if (got !== wanted) throw new InputError(`${checkpoint.pathOf(name)}: tensor ${JSON.stringify(name)} must be ${wanted}, got ${got}`)
     return stored.buffer
   }
-  if (stored.dtype === dtype && !target) return stored.buffer
+  if (stored.dtype === dtype && !target && !copies) return stored.buffer
   const converted = await convert(stored.buffer, stored.dtype, dtype, shape, target)
   // The file's own pages: what was decoded of F16 lies elsewhere.
   await forgetPages(await checkpoint.read(name))
