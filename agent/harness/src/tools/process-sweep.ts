@@ -1,5 +1,6 @@
 /** Ends every process a command left behind, also those that left its process group. */
-import { readdir, readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { readdir, readFile, readlink } from 'node:fs/promises'
 import { asError } from '@cairn/protocol'
 
 /** In the environment of every command; descendants inherit it, so it finds the ones that called setsid. */
@@ -17,18 +18,32 @@ function signalProcess(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Processes whose environment carries the mark. Linux only; elsewhere none are found. */
-async function findMarked(mark: string): Promise<number[]> {
-  const entries = await readdir('/proc').catch(() => [] as string[])
+/** When a process started, in ticks since the machine did; undefined where there is none, or no /proc. */
+export function startOf(pid: number, proc = '/proc'): number | undefined {
+  try {
+    // The name in brackets may hold anything; the 20th field behind it is the 22nd of all.
+    const stat = readFileSync(`${proc}/${pid}/stat`, 'latin1')
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19])
+  } catch {
+    return undefined
+  }
+}
+
+/** Processes whose environment carries the mark, and those started since then that show none at the moment: one in the middle of exec has none. Linux only; elsewhere none are found. */
+export async function findMarked(mark: string, since = Infinity, proc = '/proc'): Promise<{ marked: number[]; undecided: number[] }> {
+  const entries = await readdir(proc).catch(() => [] as string[])
   const wanted = `${MARK_VARIABLE}=${mark}\0`
-  const found = await Promise.all(
-    entries.filter(name => /^\d+$/.test(name)).map(async name => {
+  const [marked, undecided]: [number[], number[]] = [[], []]
+  await Promise.all(
+    entries.filter(name => /^\d+$/.test(name) && Number(name) !== process.pid).map(async name => {
       // Unreadable: another user's, or gone since the listing. Neither is ours.
-      const environment = await readFile(`/proc/${name}/environ`, 'latin1').catch(() => '')
-      return environment.includes(wanted) ? [Number(name)] : []
+      const environment = await readFile(`${proc}/${name}/environ`, 'latin1').catch(() => undefined)
+      if (environment?.includes(wanted)) marked.push(Number(name))
+      // The system's own threads, and the dead, have no program.
+      else if (environment === '' && (startOf(Number(name), proc) ?? -1) >= since && (await readlink(`${proc}/${name}/exe`).catch(() => '')) !== '') undecided.push(Number(name))
     }),
   )
-  return found.flat().filter(pid => pid !== process.pid)
+  return { marked, undecided }
 }
 
 /**
@@ -36,22 +51,26 @@ async function findMarked(mark: string): Promise<number[]> {
  * with it everything else unasked.
  */
 export async function terminateMarked(mark: string, leader: number): Promise<void> {
-  const names = await Promise.all((await findMarked(mark)).map(async pid => [pid, await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')] as const))
+  const names = await Promise.all((await findMarked(mark)).marked.map(async pid => [pid, await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')] as const))
   const asked = names.filter(([, name]) => name !== '' && name.trim() !== 'bwrap')
   if (asked.length === 0) return signalGroup(leader, 'SIGTERM')
   for (const [pid] of asked) signalProcess(pid, 'SIGTERM')
 }
 
-/** Kills marked processes until a pass finds none; a process that forks faster than a few passes is reported. */
-export async function killMarked(mark: string): Promise<void> {
+/** Kills marked processes until a pass finds none; `since` is when the command started. A process that forks faster than a few passes is reported. */
+export async function killMarked(mark: string, since: number | undefined): Promise<void> {
   // Together some ten seconds: on a busy machine a killed process may wait that long for its turn to die.
   const PASSES = 60
+  // Together about a second: longer than an exec takes on such a machine. What has no environment then has chosen so, and may be anybody's.
+  const UNDECIDED_PASSES = 18
+  let isLeft = false
   for (let pass = 0; pass < PASSES; pass += 1) {
-    const pids = await findMarked(mark)
-    if (pids.length === 0) return
-    for (const pid of pids) signalProcess(pid, 'SIGKILL')
+    const { marked, undecided } = await findMarked(mark, since)
+    isLeft = marked.length > 0
+    if (!isLeft && (undecided.length === 0 || pass >= UNDECIDED_PASSES)) return
+    for (const pid of marked) signalProcess(pid, 'SIGKILL')
     // A killed process is listed until it is reaped; give the kernel its moment.
     await new Promise(resolve => setTimeout(resolve, Math.min(5 * (pass + 1), 200)))
   }
-  throw new Error('processes of the command are still running and could not be ended')
+  if (isLeft) throw new Error('processes of the command are still running and could not be ended')
 }

@@ -12,7 +12,7 @@ import { asError } from '@cairn/protocol'
 import { z } from 'zod'
 import { boundedOutput } from './bounded-output.ts'
 import { defineTool } from './parameters.ts'
-import { MARK_VARIABLE, killMarked, signalGroup, terminateMarked } from './process-sweep.ts'
+import { MARK_VARIABLE, killMarked, signalGroup, startOf, terminateMarked } from './process-sweep.ts'
 import { type Sandbox, bubblewrapArguments, probeSandbox } from './sandbox.ts'
 import type { Tool } from './tool.ts'
 import { RESERVED_DIR } from './workspace-path.ts'
@@ -56,6 +56,8 @@ async function runCommand({ file, args, cwd, mark, timeoutMs, graceMs, abort }: 
     await exited
     throw new Error(`the command could not be started: ${file}`)
   }
+  // Its end is not taken in before this code gives way, so it can still be read.
+  const since = startOf(pid)
   let timedOut = false
   let kill: NodeJS.Timeout | undefined
   const timer = setTimeout(() => {
@@ -68,7 +70,7 @@ async function runCommand({ file, args, cwd, mark, timeoutMs, graceMs, abort }: 
   try {
     const end = await exited
     signalGroup(pid, 'SIGKILL')
-    await killMarked(mark)
+    await killMarked(mark, since)
     await closed
     abort.throwIfAborted()
     return { ...end, timedOut, output: output.text() }
