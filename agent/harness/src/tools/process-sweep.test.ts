@@ -18,7 +18,7 @@ function makeProc(processes: Record<number, { environment: string; start: number
 
 const mark = `${MARK_VARIABLE}=call/1`
 
-test('a process in the middle of exec shows no environment and is looked at again; older ones, the dead and the system\'s own threads are not', async () => {
+test('what shows no environment is told apart: in the middle of exec, over, too old to be of the command', async () => {
   const proc = makeProc({
     2: { environment: '', start: 0 },
     800: { environment: `PATH=/bin\0${mark}\0`, start: 500, program: '/bin/sleep' },
@@ -28,9 +28,10 @@ test('a process in the middle of exec shows no environment and is looked at agai
     804: { environment: 'PATH=/bin\0', start: 501, program: '/bin/sleep' },
     805: { environment: `${mark}0\0`, start: 501, program: '/bin/sleep' },
   })
+  // Listed, and over before anything of it could be read.
+  mkdirSync(join(proc, '806'))
   expect(startOf(801, proc)).toBe(501)
-  expect(await findMarked('call/1', 500, proc)).toEqual({ marked: [800], undecided: [801] })
-  expect(await findMarked('call/1', undefined, proc)).toEqual({ marked: [800], undecided: [] })
+  expect(await findMarked('call/1', 500, proc)).toEqual({ marked: [800], undecided: [801], gone: expect.toSatisfy((gone: number[]) => gone.toSorted().join() === '803,806') as unknown })
 })
 
 test('when a process started is known of one that is there', () => {

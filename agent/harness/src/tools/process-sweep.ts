@@ -29,22 +29,35 @@ export function startOf(pid: number, proc = '/proc'): number | undefined {
   }
 }
 
-/** Processes whose environment carries the mark, and those started since then that show none at the moment: one in the middle of exec has none. Linux only; elsewhere none are found. */
-export async function findMarked(mark: string, since = Infinity, proc = '/proc'): Promise<{ marked: number[]; undecided: number[] }> {
+export type Sweep = {
+  /** Processes whose environment carries the mark. */
+  marked: number[]
+  /** Started since then and without an environment at the moment: one in the middle of exec has none. */
+  undecided: number[]
+  /** Listed and then over before they were read: each may have left a child behind that was not there when the list was made. */
+  gone: number[]
+}
+
+/** Looks at every process once. Linux only; elsewhere none are found. */
+export async function findMarked(mark: string, since = Infinity, proc = '/proc'): Promise<Sweep> {
   const entries = await readdir(proc).catch(() => [] as string[])
   const wanted = `${MARK_VARIABLE}=${mark}\0`
-  const [marked, undecided]: [number[], number[]] = [[], []]
+  const sweep: Sweep = { marked: [], undecided: [], gone: [] }
   await Promise.all(
     entries.filter(name => /^\d+$/.test(name) && Number(name) !== process.pid).map(async name => {
-      // Unreadable: another user's, or gone since the listing. Neither is ours.
-      const environment = await readFile(`${proc}/${name}/environ`, 'latin1').catch(() => undefined)
-      if (environment?.includes(wanted)) marked.push(Number(name))
-      // The system's own threads, and the dead, have no program.
-      else if (environment === '' && (startOf(Number(name), proc) ?? -1) >= since && (await readlink(`${proc}/${name}/exe`).catch(() => '')) !== '') undecided.push(Number(name))
+      const pid = Number(name)
+      const environment = await readFile(`${proc}/${name}/environ`, 'latin1').catch((thrown: unknown) => (DEAD.has((asError(thrown) as NodeJS.ErrnoException).code) ? '' : 'of another user'))
+      if (environment.includes(wanted)) sweep.marked.push(pid)
+      if (environment !== '' || (startOf(pid, proc) ?? Infinity) < since) return
+      // The dead have no program, and neither have the system's own threads.
+      const hasProgram = await readlink(`${proc}/${name}/exe`).then(() => true, () => false)
+      sweep[hasProgram ? 'undecided' : 'gone'].push(pid)
     }),
   )
-  return { marked, undecided }
+  return sweep
 }
+
+const DEAD = new Set<string | undefined>(['ENOENT', 'ESRCH'])
 
 /**
  * Asks the processes of a command to end. Those inside a box are asked one by one: a signal to the group would end bwrap first, and
@@ -63,11 +76,15 @@ export async function killMarked(mark: string, since: number | undefined): Promi
   const PASSES = 60
   // Together about a second: longer than an exec takes on such a machine. What has no environment then has chosen so, and may be anybody's.
   const UNDECIDED_PASSES = 18
+  const known = new Set<number>()
   let isLeft = false
   for (let pass = 0; pass < PASSES; pass += 1) {
-    const { marked, undecided } = await findMarked(mark, since)
+    const { marked, undecided, gone } = await findMarked(mark, since)
     isLeft = marked.length > 0
-    if (!isLeft && (undecided.length === 0 || pass >= UNDECIDED_PASSES)) return
+    // The dead that nobody collects are listed for long, and have no more children.
+    const isSettled = undecided.length === 0 && gone.every(pid => known.has(pid))
+    if (!isLeft && (isSettled || pass >= UNDECIDED_PASSES)) return
+    for (const pid of gone) known.add(pid)
     for (const pid of marked) signalProcess(pid, 'SIGKILL')
     // A killed process is listed until it is reaped; give the kernel its moment.
     await new Promise(resolve => setTimeout(resolve, Math.min(5 * (pass + 1), 200)))
