@@ -1,11 +1,10 @@
-import type { Client } from 'pg'
 import { expect, test } from 'vitest'
 import { migrate } from './migrate.ts'
 
 test('a migration whose connection is lost tells that, and not that a lost connection cannot be rolled back', async () => {
   const asked: string[] = []
   let isLost = false
-  const query = (sql: string): Promise<{ rows: object[] }> => {
+  const query = (sql: string): Promise<{ rows: Record<string, unknown>[] }> => {
     asked.push(sql)
     if (isLost) return Promise.reject(new Error('Client has encountered a connection error and is not queryable'))
     if (sql === 'CREATE TABLE x ()') {
@@ -14,7 +13,8 @@ test('a migration whose connection is lost tells that, and not that a lost conne
     }
     return Promise.resolve({ rows: [{ there: true, migrated: false, version: 0 }] })
   }
-  const failure = await migrate({ query } as unknown as Client, 's', { migrations: [{ version: 1, name: '0001_x.sql', sql: 'CREATE TABLE x ()' }] }).catch((error: unknown) => error)
+  const failure = await migrate({ query }, 's', { migrations: [{ version: 1, name: '0001_x.sql', sql: 'CREATE TABLE x ()' }] }).catch((error: unknown) => error)
   expect(failure).toMatchObject({ message: '[migrate] 0001_x.sql failed; nothing of it was kept', cause: { message: 'Connection terminated unexpectedly' } })
+  expect(failure).toMatchObject({ cause: { errors: [{ message: 'Connection terminated unexpectedly' }, { message: 'Client has encountered a connection error and is not queryable' }] } })
   expect(asked).toContain('ROLLBACK')
 })

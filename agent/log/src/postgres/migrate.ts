@@ -1,10 +1,13 @@
 /** Brings a schema to what this code knows: numbered SQL files, each applied once, in its own transaction, by one process at a time. */
 import { readdirSync, readFileSync } from 'node:fs'
-import type { Client } from 'pg'
+import { asError } from '@cairn/protocol'
 
 const directory = new URL('./migrations/', import.meta.url)
 /** Of the advisory lock, beside a hash of the schema's name. */
 const LOCK_CLASS = 0x636169
+
+/** What is asked of a connection here; pg's Client is one. */
+export type Connection = { query(sql: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }> }
 
 type Migration = { version: number; name: string; sql: string }
 
@@ -13,12 +16,12 @@ export const readMigrations = (): Migration[] =>
     .map(name => ({ version: Number(name.slice(0, 4)), name, sql: readFileSync(new URL(name, directory), 'utf8') }))
 
 /** Null when the schema is not there, 0 when it is empty. */
-async function schemaVersion(client: Client, schema: string): Promise<number | null> {
-  const { rows } = await client.query<{ there: boolean; migrated: boolean }>('SELECT to_regnamespace($1) IS NOT NULL AS there, to_regclass($2) IS NOT NULL AS migrated', [schema, `${schema}.schema_migrations`])
-  if (rows[0]?.there !== true) return null
-  if (!rows[0].migrated) return 0
-  const found = await client.query<{ version: number }>('SELECT coalesce(max(version), 0) AS version FROM schema_migrations')
-  return Number(found.rows[0]?.version)
+async function schemaVersion(client: Connection, schema: string): Promise<number | null> {
+  const { rows } = await client.query('SELECT to_regnamespace($1) IS NOT NULL AS there, to_regclass($2) IS NOT NULL AS migrated', [schema, `${schema}.schema_migrations`])
+  if (rows[0]?.['there'] !== true) return null
+  if (rows[0]['migrated'] !== true) return 0
+  const found = await client.query('SELECT coalesce(max(version), 0) AS version FROM schema_migrations')
+  return Number(found.rows[0]?.['version'])
 }
 
 function refuseNewer(found: number, known: number): void {
@@ -26,7 +29,7 @@ function refuseNewer(found: number, known: number): void {
 }
 
 /** `mayWrite` false: looks only, and refuses what is not exactly the schema of this code. */
-export async function migrate(client: Client, schema: string, { mayWrite = true, migrations = readMigrations() }: { mayWrite?: boolean; migrations?: Migration[] } = {}): Promise<void> {
+export async function migrate(client: Connection, schema: string, { mayWrite = true, migrations = readMigrations() }: { mayWrite?: boolean; migrations?: Migration[] } = {}): Promise<void> {
   const known = migrations.at(-1)?.version ?? 0
   if (!mayWrite) {
     const found = await schemaVersion(client, schema)
@@ -49,15 +52,21 @@ export async function migrate(client: Client, schema: string, { mayWrite = true,
   }
 }
 
-async function apply(client: Client, { version, name, sql }: Migration): Promise<void> {
+async function apply(client: Connection, migration: Migration): Promise<void> {
+  const failures: unknown[] = []
   await client.query('BEGIN')
-  try {
-    await client.query(sql)
-    await client.query('INSERT INTO schema_migrations (version, name) VALUES ($1, $2)', [version, name])
-    await client.query('COMMIT')
-  } catch (cause) {
-    // On a connection that is lost there is nothing left to roll back, and the first error is the one to tell.
-    await client.query('ROLLBACK').catch(() => undefined)
-    throw new Error(`[migrate] ${name} failed; nothing of it was kept`, { cause })
-  }
+  await commit(client, migration).catch(async (error: unknown) => {
+    failures.push(error)
+    // On a connection that is lost there is nothing left to roll back; the first error is the one to tell, and the other goes with it.
+    await client.query('ROLLBACK').catch((second: unknown) => failures.push(second))
+  })
+  const [first] = failures
+  if (first === undefined) return
+  throw new Error(`[migrate] ${migration.name} failed; nothing of it was kept`, { cause: failures.length === 1 ? first : new AggregateError(failures, asError(first).message) })
+}
+
+async function commit(client: Connection, { version, name, sql }: Migration): Promise<void> {
+  await client.query(sql)
+  await client.query('INSERT INTO schema_migrations (version, name) VALUES ($1, $2)', [version, name])
+  await client.query('COMMIT')
 }
