@@ -6,6 +6,7 @@
 #include "memory.h"
 #include "napi.h"
 #include "scalars.h"
+#include "touch_pages.h"
 
 namespace cairn::binding {
 
@@ -194,6 +195,7 @@ napi_value initialise(napi_env env, napi_value exports) {
     export_function<cancel>(env, exports, "cancel");
     export_scalars(env, exports);
     export_file_map(env, exports);
+    export_touch_pages(env, exports);
   } catch (const Pending&) {
   } catch (const std::exception& error) {
     napi_throw_error(env, nullptr, error.what());

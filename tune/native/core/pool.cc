@@ -51,14 +51,17 @@ void Pool::run(int64_t count, Task task, void* context) {
   context_ = context;
   count_ = count;
   next_.store(0, std::memory_order_relaxed);
-  busy_.store(int(workers_.size()), std::memory_order_relaxed);
+  is_open_.store(true);
   {
     std::lock_guard lock(mutex_);
     generation_++;
   }
   wake_.notify_all();
   take_tasks(0);
-  for (int spins = 0; busy_.load(std::memory_order_acquire) > 0; spins++) {
+  // A worker counts itself in before it looks whether there is work, and here the door is shut before they are counted: whoever is not in by now takes
+  // nothing, and none that sleeps or waits for a processor is waited for.
+  is_open_.store(false);
+  for (int spins = 0; busy_.load() > 0; spins++) {
     if (spins < kSpins) relax();
     else std::this_thread::yield();
   }
@@ -78,7 +81,8 @@ void Pool::work(int thread) {
     }
     seen = generation_.load(std::memory_order_acquire);
     if (stopping_) return;
-    take_tasks(thread);
+    busy_.fetch_add(1);
+    if (is_open_.load()) take_tasks(thread);
     busy_.fetch_sub(1, std::memory_order_release);
   }
 }

@@ -35,7 +35,9 @@ class Pool {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::atomic<uint64_t> generation_{0};
+  // Workers that take tasks or look whether they may.
   std::atomic<int> busy_{0};
+  std::atomic<bool> is_open_{false};
   std::atomic<bool> stopping_{false};
   Task task_ = nullptr;
   void* context_ = nullptr;

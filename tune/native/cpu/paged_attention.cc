@@ -3,7 +3,7 @@
 // A task takes one key head and a tile of rows of one span, with all query heads that read that key head as rows of one left operand: a decoding
 // sequence reads its keys once for the whole group. Keys come in tiles counted from the first key of the span, whatever the rows, and a key that a row
 // does not see adds an exact zero. So a row's bits depend on its own query and keys alone, not on the chunk or the batch it came in. Few queries, as
-// those of a decoding sequence, read keys and values where they lie (paged_lying.h); for many both are packed first.
+// those of a decoding sequence, read keys and values where they lie (paged_lying.h); for many both are packed first (paged_cache.h).
 #include <stdexcept>
 
 #include "kernels.h"
@@ -18,37 +18,10 @@ Span span_of(const Pages& p, const Tensor& spans, const Tensor& tables, int64_t 
   return {n[0], n[1], n[2], ints_of(tables) + s * p.blocks};
 }
 
-// One key head of a cache (P, G·D) as rows of a matrix.
-Stored head_of(const Tensor& cache, int64_t head, int64_t width) { return plain(cache.data + head * width * int64_t(element_size(cache.dtype)), cache.dtype, cache.dims[1]); }
-
-// Keys [key0, key0 + keys) as the right operand, k along the head: panels of NR keys.
-void pack_keys(const Pages& p, const Stored& cache, const int32_t* table, int64_t key0, int64_t keys, uint32_t* to) {
-  for (int64_t i = 0; i < keys; i += VL) {
-    const int64_t key = key0 + i, row = table[key / p.block] * p.block + key % p.block;
-    pack<NR>(p.words, {cache, true}, row, min64(VL, keys - i), 0, p.width, to + i / NR * NR * p.width_words + i % NR, 0);
-  }
-}
-
-// Values as the right operand, k down the keys.
-void pack_values(const Pages& p, const Stored& cache, const int32_t* table, int64_t key0, int64_t keys, uint32_t* to) {
-  const int64_t n = word_count(p.words, keys), per = p.pairs ? 2 : 1;
-  for (int64_t column = 0; column < p.width; column += NR) {
-    const int64_t columns = min64(NR, p.width - column), nv = ceil_div(columns, VL);
-    for (int64_t i = 0; i < keys;) {
-      const int64_t key = key0 + i, count = min64(keys - i, p.block - key % p.block), row = table[key / p.block] * p.block + key % p.block;
-      uint32_t* panel = to + column * n + i / per * nv * VL;
-      if (nv == 3) pack<3 * VL>(p.words, {cache, false}, column, columns, row, count, panel, 0);
-      else if (nv == 2) pack<2 * VL>(p.words, {cache, false}, column, columns, row, count, panel, 0);
-      else pack<VL>(p.words, {cache, false}, column, columns, row, count, panel, 0);
-      i += count;
-    }
-  }
-}
-
 // The pieces that attend and attend_few cut out of their thread's room.
 size_t room_bytes(const Pages& p) {
   const int64_t packed = padded_rows(kQueries) * (p.width_words + p.key_words) + BC * p.width_words + p.key_words * p.padded;
-  const int64_t few = kFewQueries * (p.kv_heads * (p.padded + 2) + BC + BC / 2);
+  const int64_t few = kFewQueries * (p.kv_heads * (p.padded + 2) + BC + BC / 2 + p.width);
   return size_t(max64(packed + kQueries * (BC + p.padded + p.width) + VL, few)) * 4;
 }
 
@@ -94,6 +67,12 @@ inline void finish(const Pages& p, const Tensor& y, const Rows& rows, int64_t kv
   }
 }
 
+// A query as words of the arithmetic: where it lies, or widened into `room`.
+inline const uint32_t* query_words(const Pages& p, const Tensor& q, int64_t at, float* room) {
+  if (p.words != Words::rounded) return reinterpret_cast<const uint32_t*>(q.data + at * element_size(q.dtype));
+  return reinterpret_cast<const uint32_t*>(read_row(q, at, p.width, room));
+}
+
 // Few queries of `heads` key heads from `first` on: all heads of a tile of keys before the next, as they lie side by side. `next` is what this thread
 // takes after this, as far as one can know.
 void attend_few(const Pages& p, const Call& call, const Rows& rows, const Rows& next, int64_t first, int64_t heads, int thread) {
@@ -102,9 +81,10 @@ void attend_few(const Pages& p, const Call& call, const Rows& rows, const Rows& 
   float* sums = static_cast<float*>(thread_room(call.workspace, thread, 0, room_bytes(p)));
   float *most = sums + states * p.padded, *total = most + states, *grid = total + states;
   uint32_t* weights = reinterpret_cast<uint32_t*>(grid + kFewQueries * BC);
+  float* room = reinterpret_cast<float*>(weights + kFewQueries * BC / 2);
   for (int64_t i = 0; i < states; i++) most[i] = -__builtin_inff(), total[i] = 0;
   std::memset(sums, 0, size_t(states * p.padded) * 4);
-  Ahead ahead{p, head_of(k, first, p.width), head_of(v, first, p.width), rows.span.table, heads * p.width * 2};
+  Ahead ahead{p, k, v, rows.span.table, first, heads};
   ahead.aim(0, min64(BC, rows.keys), 1);
   ahead.step();
   for (int64_t key0 = 0; key0 < rows.keys; key0 += BC) {
@@ -117,11 +97,11 @@ void attend_few(const Pages& p, const Call& call, const Rows& rows, const Rows& 
     }
     for (int64_t head = 0; head < heads; head++) {
       const uint32_t* few[kFewQueries];
-      for (int64_t i = 0; i < queries; i++) few[i] = reinterpret_cast<const uint32_t*>(q.data + rows.place(p, first + head, i) * 2);
+      for (int64_t i = 0; i < queries; i++) few[i] = query_words(p, q, rows.place(p, first + head, i), room + i * p.width);
       const int64_t state = head * kFewQueries;
-      score_lying(p, head_of(k, first + head, p.width), rows.span.table, key0, count, ahead, few, queries, grid);
+      score_lying(p, k, rows.span.table, first + head, key0, count, ahead, few, queries, grid);
       for (int64_t i = 0; i < queries; i++) weigh(p, grid + i * BC, rows.seen(p, i, key0, count), count, most[state + i], total[state + i], sums + (state + i) * p.padded);
-      sum_lying(p, head_of(v, first + head, p.width), rows.span.table, key0, count, ahead, grid, queries, weights, sums + state * p.padded);
+      sum_lying(p, v, rows.span.table, first + head, key0, count, ahead, grid, queries, weights, sums + state * p.padded);
     }
   }
   for (int64_t head = 0; head < heads; head++) finish(p, *call.out[paged_attention_out::y], rows, first + head, total + head * kFewQueries, sums + head * kFewQueries * p.padded);
@@ -145,20 +125,20 @@ void attend(const Pages& p, const Call& call, const Rows& rows, int64_t kv, int 
   pack<MR>(p.words, {plain(room, Dtype::f32, p.width), true}, 0, queries, 0, p.width, left, p.width_words * MR);
   std::memset(sums, 0, size_t(kQueries * p.padded) * 4);
 
-  const Stored k = head_of(*call.in[paged_attention_in::k], kv, p.width), v = head_of(*call.in[paged_attention_in::v], kv, p.width);
+  const Tensor &k = *call.in[paged_attention_in::k], &v = *call.in[paged_attention_in::v];
   for (int64_t key0 = 0; key0 < rows.keys; key0 += BC) {
     const int64_t count = min64(BC, rows.keys - key0), n = word_count(p.words, count);
-    pack_keys(p, k, rows.span.table, key0, count, keys);
-    pack_values(p, v, rows.span.table, key0, count, values);
+    pack_keys(p, k, kv, rows.span.table, key0, count, keys);
+    pack_values(p, v, kv, rows.span.table, key0, count, values);
     for (int64_t panel = 0; panel * NR < count; panel++)
       for (int64_t i = 0; i < queries; i += MR)
-        run_micro(p.pairs, int(ceil_div(min64(NR, count - panel * NR), VL)), p.width_words, left + i * p.width_words, keys + panel * NR * p.width_words, NR, grid + i * BC + panel * NR, BC, false);
+        run_micro(p.pairs(), int(ceil_div(min64(NR, count - panel * NR), VL)), p.width_words, left + i * p.width_words, keys + panel * NR * p.width_words, NR, grid + i * BC + panel * NR, BC, false);
     for (int64_t i = 0; i < queries; i++) weigh(p, grid + i * BC, rows.seen(p, i, key0, count), count, most[i], total[i], sums + i * p.padded);
     pack<MR>(p.words, {plain(grid, Dtype::f32, BC), true}, 0, queries, 0, count, weights, n * MR);
     for (int64_t i = 0; i < queries; i += MR)
       for (int64_t column = 0; column < p.width; column += NR) {
         const int64_t nv = min64(kVectors, ceil_div(p.width - column, VL));
-        run_micro(p.pairs, int(nv), n, weights + i * n, values + column * n, nv * VL, sums + i * p.padded + column, p.padded, true);
+        run_micro(p.pairs(), int(nv), n, weights + i * n, values + column * n, nv * VL, sums + i * p.padded + column, p.padded, true);
       }
   }
   finish(p, *call.out[paged_attention_out::y], rows, kv, total, sums);
@@ -176,7 +156,7 @@ struct Tile {
 void paged_attention(Call& call) {
   const Tensor &q = *call.in[paged_attention_in::q], &k = *call.in[paged_attention_in::k], &tables = *call.in[paged_attention_in::tables], &spans = *call.in[paged_attention_in::spans];
   const Tensor& y = *call.out[paged_attention_out::y];
-  const Pages p(q, tables, PagedAttentionAttrs::read(call.attrs));
+  const Pages p(q, k, tables, PagedAttentionAttrs::read(call.attrs));
   int64_t tiles = 0;
   for (int64_t s = 0; s < spans.dims[0]; s++) {
     const Span span = span_of(p, spans, tables, s);
@@ -195,7 +175,7 @@ void paged_attention(Call& call) {
   std::memset(y.data, 0, size_t(y.count) * element_size(y.dtype));
   // A task takes all heads of a tile where there are tiles enough for all threads.
   const int64_t heads = tiles >= kTilesPerThread * thread_count(call.pool) ? p.kv_heads : 1, parts = p.kv_heads / heads;
-  const bool lies = can_lie(p, k, *call.in[paged_attention_in::v]);
+  const bool lies = can_lie(p);
   // The last tiles see the most keys; they go first.
   parallel(call, tiles * parts, [&](int64_t task, int thread) {
     const auto rows_of = [&](int64_t tile) { return Rows(p, span_of(p, spans, tables, list[tile].span), list[tile].row); };
@@ -212,7 +192,7 @@ void paged_attention(Call& call) {
 
 void paged_attention_rooms(const Call& call, Rooms& rooms) {
   const Tensor& q = *call.in[paged_attention_in::q];
-  const Pages p(q, *call.in[paged_attention_in::tables], PagedAttentionAttrs::read(call.attrs));
+  const Pages p(q, *call.in[paged_attention_in::k], *call.in[paged_attention_in::tables], PagedAttentionAttrs::read(call.attrs));
   // Spans share no row, so there is at most a tile for each.
   rooms.add_shared(0, size_t(q.dims[0] + 1) * sizeof(Tile));
   rooms.add_own(0, room_bytes(p));

@@ -1,132 +1,117 @@
-// The sizes of attention over a cache, and its two products for few queries: bf16 keys and values are read where they lie, turned in registers and
-// multiplied there. Every sum is the chain that the micro-kernel makes of packed ones.
+// The two products of attention for few queries, over keys and values where they lie. Every sum is the chain that the micro-kernel makes of packed ones.
 #pragma once
-#include <stdexcept>
-
-#include "micro.h"
+#include "paged_cache.h"
 
 namespace cairn {
 namespace {
 
-constexpr int64_t BC = 2 * NR;        // keys in a tile
-constexpr int64_t kQueries = 64;      // rows of the left operand
-constexpr int64_t kSpanNumbers = 3;
-
-struct Pages {
-  int64_t heads, kv_heads, group, width, padded, block, blocks;
-  float scale;
-  Words words;
-  bool pairs;
-  int64_t width_words, key_words;
-
-  Pages(const Tensor& q, const Tensor& tables, const PagedAttentionAttrs& a)
-      : heads(a.heads), kv_heads(a.kv_heads), group(a.heads / a.kv_heads), width(q.dims[1] / a.heads), padded(ceil_div(width, VL) * VL), block(a.block), blocks(tables.dims[1]), scale(a.scale),
-        words(words_for(q.dtype == Dtype::bf16 ? Arithmetic::bf16 : Arithmetic::f32)), pairs(words == Words::pairs), width_words(word_count(words, width)), key_words(word_count(words, BC)) {
-    if (heads % kv_heads) throw std::runtime_error("heads must be a multiple of kv_heads");
-    if (group > kQueries) throw std::runtime_error("more than 64 query heads read one key head");
-    if (block < 1 || block % VL) throw std::runtime_error("a block must be whole vectors");
-  }
-  int64_t rows_per_tile() const { return kQueries / group; }
-};
-
-struct Span {
-  int64_t first, rows, before;
-  const int32_t* table;
-};
-
 // Queries that keep their sums in registers.
 constexpr int64_t kFewQueries = 8;
+// Sums that the registers hold beside what is multiplied; enough of them hide how long one addition takes.
+constexpr int kSums = MR == 8 ? 16 : 8;
+constexpr Words kBf16Words = kHasBf16Dot ? Words::pairs : Words::rounded;
 
-inline bool can_lie(const Pages& p, const Tensor& k, const Tensor& v) {
-  return p.pairs && k.dtype == Dtype::bf16 && v.dtype == Dtype::bf16 && p.width % (2 * VL) == 0;
+// Heads that are no whole vectors are packed.
+inline bool can_lie(const Pages& p) { return p.width % VL == 0; }
+
+// sum + the numbers of words b, times those of a at `word`, which lie as the arithmetic has them.
+template <Words words>
+inline vf multiply_words(vf sum, const uint32_t* a, int64_t word, vu b) {
+  if constexpr (words == Words::rounded) return multiply_add<false>(multiply_add<false>(sum, a[2 * word], first_of(b)), a[2 * word + 1], second_of(b));
+  else return multiply_add<words == Words::pairs>(sum, a[word], b);
 }
 
-// Where key (or value) `key` of a span lies.
-inline const char* row_at(const Pages& p, const Stored& cache, const int32_t* table, int64_t key) {
-  return cache.part[0] + (table[key / p.block] * p.block + key % p.block) * cache.columns * 2;
-}
-
-// Brings the keys and values of some heads nearer, a few lines with each step of the work on those before them. Where that is all heads, they are one
-// stretch of memory for each block.
+// Brings the keys and values of some heads nearer, a few lines with each step of the work on those before them.
 struct Ahead {
   const Pages& p;
-  Stored keys, values;
+  const Tensor &keys, &values;
   const int32_t* table;
-  int64_t row_bytes, key = 0, end = 0, byte = 0, lines = 0;
+  int64_t first, heads, key = 0, end = 0, lines = 0, rows_left = 0, row_left = 0;
   const char *k = nullptr, *v = nullptr;
+
+  // Lines of one row of a block of values, which are the heads' share of it; a block of keys has as many for each of those rows.
+  int64_t row_lines() const { return ceil_div(heads * p.width, 16); }
+  int64_t rows_of_block() const { return p.block / p.per; }
 
   // From key `from` to `to` in `steps` steps.
   void aim(int64_t from, int64_t to, int64_t steps) {
-    key = from, end = to, byte = 0;
-    lines = ceil_div(max64(0, to - from) * ceil_div(row_bytes, 64), steps);
+    key = from, end = to;
+    lines = ceil_div(ceil_div(max64(0, to - from), p.block) * rows_of_block() * row_lines(), steps);
+    if (key < end) start_block();
   }
   void step() {
-    for (int64_t i = 0; i < lines && key < end; i++) {
-      if (byte == 0) k = row_at(p, keys, table, key), v = row_at(p, values, table, key);
-      __builtin_prefetch(k + byte, 0, 2);
-      __builtin_prefetch(v + byte, 0, 2);
-      byte += 64;
-      if (byte >= row_bytes) byte = 0, key++;
+    for (int64_t i = lines; i > 0 && key < end; i--) {
+      __builtin_prefetch(k, 0, 2);
+      __builtin_prefetch(v, 0, 2);
+      k += 64, v += 64;
+      if (--row_left == 0) next_row();
     }
+  }
+
+ private:
+  void start_block() {
+    k = reinterpret_cast<const char*>(key_at(p, keys, table, key, first)), v = reinterpret_cast<const char*>(value_at(p, values, table, key, first));
+    rows_left = rows_of_block(), row_left = row_lines();
+  }
+  void next_row() {
+    v += (p.columns - heads * p.width) * 4;
+    row_left = row_lines();
+    if (--rows_left > 0) return;
+    key += p.block;
+    if (key < end) start_block();
   }
 };
 
-// Steps that one head's products make for `keys` keys, about.
-inline int64_t steps_of(const Pages& p, int64_t keys) { return ceil_div(keys, VL) * (p.width_words / VL + 1); }
-
 template <int R>
-void score_few(const Pages& p, const Stored& cache, const int32_t* table, int64_t key0, int64_t keys, Ahead& ahead, const uint32_t* const* q, float* grid) {
-  for (int64_t i = 0; i < keys; i += VL) {
-    // A block is whole vectors, so all VL rows are there, written or not.
-    const char* at = row_at(p, cache, table, key0 + i);
-    vf sum[R] = {};
-    for (int64_t word = 0; word < p.width_words; word += VL) {
-      vu r[VL];
-#pragma GCC unroll 16
-      for (int j = 0; j < VL; j++) r[j] = load_as<vu>(at + j * cache.columns * 2 + word * 4);
+constexpr int kGroups = R > 4 ? kSums / 8 : R > 2 ? kSums / 5 : R > 1 ? (kSums > 8 ? 6 : 3) : 6;
+template <int R>
+constexpr int kColumns = kSums / R > 8 ? 8 : kSums / R;
+
+// Steps that one head's products make for `keys` keys, about.
+inline int64_t steps_of(const Pages& p, int64_t keys) { return p.head_words + ceil_div(keys, p.per); }
+
+// Some groups of VL keys side by side.
+template <Words words, int R, int groups = kGroups<R>>
+void score_few(const Pages& p, const Tensor& k, const int32_t* table, int64_t head, int64_t key0, int64_t keys, Ahead& ahead, const uint32_t* const* q, float* grid) {
+  static_assert(BC % (groups * VL) == 0);
+  for (int64_t i = 0; i < keys; i += groups * VL) {
+    const uint32_t* at[groups];
+    // Groups beyond the last repeat it; their columns of the grid are nobody's.
+    for (int64_t g = 0; g < groups; g++) at[g] = key_at(p, k, table, key0 + min64(i + g * VL, (keys - 1) / VL * VL), head);
+    vf sum[R][groups] = {};
+    for (int64_t word = 0; word < p.head_words; word++) {
       ahead.step();
-      transpose(r);
-#pragma GCC unroll 16
-      for (int w = 0; w < VL; w++)
 #pragma GCC unroll 8
-        for (int j = 0; j < R; j++) sum[j] = multiply_add<kHasBf16Dot>(sum[j], q[j][word + w], r[w]);
+      for (int g = 0; g < groups; g++) {
+        const vu b = load_as<vu>(at[g] + word * p.block);
+#pragma GCC unroll 8
+        for (int j = 0; j < R; j++) sum[j][g] = multiply_words<words>(sum[j][g], q[j], word, b);
+      }
     }
-    for (int j = 0; j < R; j++) store(grid + j * BC + i, sum[j]);
+    for (int j = 0; j < R; j++)
+      for (int g = 0; g < groups; g++) store(grid + j * BC + i + g * VL, sum[j][g]);
   }
 }
 
-// VL codes of bf16 as words.
-inline vu spread(const char* codes) {
-#if defined(__AVX512F__)
-  return (vu)_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes)));
-#else
-  return __builtin_convertvector(load_as<vh>(codes), vu);
-#endif
-}
-
 // nv vectors of the head; `weights` has words of `stride` to a query.
-template <int R, int nv>
-void sum_few(const Pages& p, const Stored& cache, const int32_t* table, int64_t key0, int64_t keys, Ahead& ahead, const uint32_t* weights, int64_t stride, int64_t column, float* sums) {
+template <Words words, int R, int nv>
+void sum_few(const Pages& p, const Tensor& v, const int32_t* table, int64_t head, int64_t key0, int64_t keys, Ahead& ahead, const uint32_t* weights, int64_t stride, int64_t column, float* sums) {
   vf sum[R][nv];
   for (int i = 0; i < R; i++)
     for (int j = 0; j < nv; j++) sum[i][j] = load(sums + i * p.padded + column + j * VL);
-  const int64_t row = cache.columns * 2;
   for (int64_t first = 0; first < keys; first += VL) {
-    const char* at = row_at(p, cache, table, key0 + first) + column * 2;
-    ahead.step();
-    for (int64_t key = first; key < min64(keys, first + VL); key += 2, at += 2 * row) {
-      const bool is_pair = key + 1 < keys;
-      vu words[nv];
+    const uint32_t* at = value_at(p, v, table, key0 + first, head) + column;
+    const int64_t last = min64(keys, first + VL);
+    for (int64_t key = first; key < last; key += p.per, at += p.columns) {
+      ahead.step();
+      // A key beyond the last may hold anything, a NaN too.
+      const vu there = key + p.per > last ? vu{} + 0xffff : vu{} + 0xffffffff;
 #pragma GCC unroll 8
       for (int j = 0; j < nv; j++) {
-        words[j] = spread(at + j * VL * 2);
-        // A key beyond the last may hold anything, a NaN too.
-        if (is_pair) words[j] |= spread(at + row + j * VL * 2) << 16;
+        const vu b = load_as<vu>(at + j * VL) & there;
+#pragma GCC unroll 8
+        for (int i = 0; i < R; i++) sum[i][j] = multiply_words<words>(sum[i][j], weights + i * stride, key / p.per, b);
       }
-#pragma GCC unroll 8
-      for (int i = 0; i < R; i++)
-#pragma GCC unroll 8
-        for (int j = 0; j < nv; j++) sum[i][j] = multiply_add<kHasBf16Dot>(sum[i][j], weights[i * stride + key / 2], words[j]);
     }
   }
   for (int i = 0; i < R; i++)
@@ -134,40 +119,52 @@ void sum_few(const Pages& p, const Stored& cache, const int32_t* table, int64_t 
 }
 
 // As many vectors at a time as leave room for their sums.
-template <int R, int nv = (R > 4 ? 2 : R > 2 ? 4 : 8)>
-void sum_all(const Pages& p, const Stored& cache, const int32_t* table, int64_t key0, int64_t keys, Ahead& ahead, const uint32_t* weights, int64_t stride, float* sums, int64_t column = 0) {
-  for (; column + nv * VL <= p.width; column += nv * VL) sum_few<R, nv>(p, cache, table, key0, keys, ahead, weights, stride, column, sums);
-  if constexpr (nv > 1) sum_all<R, nv / 2>(p, cache, table, key0, keys, ahead, weights, stride, sums, column);
+template <Words words, int R, int nv = kColumns<R>>
+void sum_all(const Pages& p, const Tensor& v, const int32_t* table, int64_t head, int64_t key0, int64_t keys, Ahead& ahead, const uint32_t* weights, int64_t stride, float* sums, int64_t column = 0) {
+  for (; column + nv * VL <= p.width; column += nv * VL) sum_few<words, R, nv>(p, v, table, head, key0, keys, ahead, weights, stride, column, sums);
+  if constexpr (nv > 1) sum_all<words, R, nv / 2>(p, v, table, head, key0, keys, ahead, weights, stride, sums, column);
 }
 
 template <int n>
 struct Count {
   static constexpr int value = n;
 };
+template <Words w>
+struct Kind {
+  static constexpr Words words = w;
+};
 
-// Calls body with 1, 2, 4 or 8, as many as `queries` at least, as a constant.
+// Calls body with the words and 1, 2, 4 or 8, as many as `queries` at least, as constants.
 template <class Body>
-inline void with_queries(int64_t queries, Body body) {
-  if (queries > 4) body(Count<8>());
-  else if (queries > 2) body(Count<4>());
-  else if (queries > 1) body(Count<2>());
-  else body(Count<1>());
+inline void with_queries(Words words, int64_t queries, Body body) {
+  const auto count = [&](auto kind) {
+    if (queries > 4) body(kind, Count<8>());
+    else if (queries > 2) body(kind, Count<4>());
+    else if (queries > 1) body(kind, Count<2>());
+    else body(kind, Count<1>());
+  };
+  if (words == Words::f32) count(Kind<Words::f32>());
+  else count(Kind<kBf16Words>());
 }
 
 // grid (queries, BC) = queries times keys.
-inline void score_lying(const Pages& p, const Stored& cache, const int32_t* table, int64_t key0, int64_t keys, Ahead& ahead, const uint32_t* const* q, int64_t queries, float* grid) {
+inline void score_lying(const Pages& p, const Tensor& k, const int32_t* table, int64_t head, int64_t key0, int64_t keys, Ahead& ahead, const uint32_t* const* q, int64_t queries, float* grid) {
   // Queries beyond the last repeat it; their rows of the grid are nobody's.
   const uint32_t* all[kFewQueries];
   for (int64_t i = 0; i < kFewQueries; i++) all[i] = q[min64(i, queries - 1)];
-  with_queries(queries, [&](auto R) { score_few<R.value>(p, cache, table, key0, keys, ahead, all, grid); });
+  with_queries(p.words, queries, [&](auto kind, auto R) { score_few<kind.words, R.value>(p, k, table, head, key0, keys, ahead, all, grid); });
 }
 
-// sums (queries, padded) += weights in grid, rounded to bf16, times values.
-inline void sum_lying(const Pages& p, const Stored& cache, const int32_t* table, int64_t key0, int64_t keys, Ahead& ahead, const float* grid, int64_t queries, uint32_t* weights, float* sums) {
-  const int64_t stride = ceil_div(keys, VL) * VL / 2;
-  for (int64_t i = 0; i < queries; i++)
-    for (int64_t c = 0; c < keys; c += VL) store(reinterpret_cast<bf16*>(weights + i * stride) + c, load(grid + i * BC + c));
-  with_queries(queries, [&](auto R) { sum_all<R.value>(p, cache, table, key0, keys, ahead, weights, stride, sums); });
+// sums (queries, padded) += weights in grid, rounded to the arithmetic, times values. Rounded weights that are no pairs replace those in the grid.
+inline void sum_lying(const Pages& p, const Tensor& v, const int32_t* table, int64_t head, int64_t key0, int64_t keys, Ahead& ahead, float* grid, int64_t queries, uint32_t* room, float* sums) {
+  const int64_t padded = ceil_div(keys, VL) * VL, stride = p.pairs() ? padded / 2 : BC;
+  uint32_t* weights = p.pairs() ? room : reinterpret_cast<uint32_t*>(grid);
+  for (int64_t i = 0; i < queries && p.words != Words::f32; i++)
+    for (int64_t c = 0; c < keys; c += VL) {
+      if (p.pairs()) store(reinterpret_cast<bf16*>(weights + i * stride) + c, load(grid + i * BC + c));
+      else store(grid + i * BC + c, round_bf16(load(grid + i * BC + c)));
+    }
+  with_queries(p.words, queries, [&](auto kind, auto R) { sum_all<kind.words, R.value>(p, v, table, head, key0, keys, ahead, weights, stride, sums); });
 }
 
 }  // namespace

@@ -58,8 +58,8 @@ inline constexpr OpInfo kOps[] = {
     {"clip_factor", 2, 2, 1, {"sum_squares", "count"}, {"factor", "norm"}},
     {"adamw", 6, 3, 4, {"p", "g", "m", "v", "factor", "schedule"}, {"p_next", "m_next", "v_next"}},
     {"adamw_8bit", 6, 3, 4, {"p", "g", "m", "v", "factor", "schedule"}, {"p_next", "m_next", "v_next"}},
-    {"paged_write", 3, 1, 0, {"cache", "x", "slots"}, {"y"}},
-    {"paged_attention", 5, 1, 4, {"q", "k", "v", "tables", "spans"}, {"y"}},
+    {"paged_write", 5, 2, 2, {"k_cache", "v_cache", "k", "v", "slots"}, {"keys", "values"}},
+    {"paged_attention", 5, 1, 5, {"q", "k", "v", "tables", "spans"}, {"y"}},
     {"lora_delta", 6, 1, 1, {"x", "a", "b", "adapters", "ranks", "addend"}, {"y"}},
     {"gather_rows", 2, 1, 0, {"x", "rows"}, {"y"}},
     {"sample", 6, 4, 1, {"logits", "forced", "choice", "draw", "edits", "edit_by"}, {"token", "logprob", "top_tokens", "top_logprobs"}},
@@ -276,17 +276,30 @@ struct Adamw8bitAttrs {
   }
 };
 
+struct PagedWriteAttrs {
+  int32_t block;
+  Dtype dtype;
+  static PagedWriteAttrs read(const double* values) {
+    PagedWriteAttrs a;
+    a.block = static_cast<int32_t>(values[0]);
+    a.dtype = static_cast<Dtype>((int32_t)values[1]);
+    return a;
+  }
+};
+
 struct PagedAttentionAttrs {
   int32_t heads;
   int32_t kv_heads;
   float scale;
   int32_t block;
+  Dtype dtype;
   static PagedAttentionAttrs read(const double* values) {
     PagedAttentionAttrs a;
     a.heads = static_cast<int32_t>(values[0]);
     a.kv_heads = static_cast<int32_t>(values[1]);
     a.scale = static_cast<float>(values[2]);
     a.block = static_cast<int32_t>(values[3]);
+    a.dtype = static_cast<Dtype>((int32_t)values[4]);
     return a;
   }
 };
@@ -372,8 +385,8 @@ namespace adamw_in { enum : int { p, g, m, v, factor, schedule }; }
 namespace adamw_out { enum : int { p_next, m_next, v_next }; }
 namespace adamw_8bit_in { enum : int { p, g, m, v, factor, schedule }; }
 namespace adamw_8bit_out { enum : int { p_next, m_next, v_next }; }
-namespace paged_write_in { enum : int { cache, x, slots }; }
-namespace paged_write_out { enum : int { y }; }
+namespace paged_write_in { enum : int { k_cache, v_cache, k, v, slots }; }
+namespace paged_write_out { enum : int { keys, values }; }
 namespace paged_attention_in { enum : int { q, k, v, tables, spans }; }
 namespace paged_attention_out { enum : int { y }; }
 namespace lora_delta_in { enum : int { x, a, b, adapters, ranks, addend }; }

@@ -16,7 +16,7 @@ export type Executable = Handle<'program'>
 export type RunOptions = { signal?: AbortSignal }
 
 /** Seconds that each op took in a run, largest first. */
-export type RunReport = { seconds: [op: OpName, seconds: number][] }
+export type RunReport = { readonly seconds: [op: OpName, seconds: number][] }
 
 export type Engine = {
   readonly threads: number
@@ -25,6 +25,8 @@ export type Engine = {
   compile(program: FlatProgram): Executable
   /** Zeroed memory for an arena or a large tensor. */
   allocate(bytes: number): Uint8Array
+  /** Has the system give the pages of a part of such memory now, beside what runs: the first touch of a page can take as long as a pass of a model. */
+  touch(part: Uint8Array): Promise<void>
   /** Runs a program; rejects with the signal's reason when aborted, which takes effect between two ops. */
   run(program: Executable, arena: Uint8Array, bindings: readonly ArrayBufferView[], options?: RunOptions): Promise<RunReport>
   /** Bytes that kernels keep beside the tensors, so far. */
@@ -65,7 +67,14 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
         signal?.removeEventListener('abort', onAbort)
         if (error) reject(error)
         else if (isCancelled) reject(signal?.reason ?? new Error(`The engine was closed during a run with an arena of ${arena.byteLength} bytes and ${bindings.length} buffers.`))
-        else resolve({ seconds: secondsByOp(nanoseconds) })
+        else {
+          // Worked out for those who look: a server runs hundreds of programs a second and never does.
+          resolve({
+            get seconds() {
+              return secondsByOp(nanoseconds)
+            },
+          })
+        }
       })
       signal?.addEventListener('abort', onAbort, { once: true })
     })
@@ -77,6 +86,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
     isa,
     compile: ({ code, attrs, places }) => addon.compile(code, attrs, places),
     allocate: bytes => new Uint8Array(addon.allocate(bytes)),
+    touch: part => new Promise(resolve => addon.touchPages(part, resolve)),
     run,
     workspaceBytes: () => addon.workspaceBytes(engine),
     workspaceBound: program => addon.workspaceBound(engine, program),

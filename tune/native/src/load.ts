@@ -18,6 +18,8 @@ export type Addon = {
   mapFile(path: string): ArrayBuffer
   /** Gives the whole pages inside a view of a mapped file back to the system; they are read again where they are touched again. */
   forgetPages(view: Uint8Array): void
+  /** Has the pages of a view made real off this thread, without changing what is in them. */
+  touchPages(view: Uint8Array, done: () => void): void
   createEngine(threads: number, isa: string): Handle<'engine'>
   closeEngine(engine: Handle<'engine'>): void
   /** Bytes that an engine's kernels keep beside the tensors. */

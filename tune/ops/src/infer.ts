@@ -35,7 +35,7 @@ export function inferOutputs(name: OpName, inputs: InputTypes, attrs: Attrs): Re
       continue
     }
     const [wanted, dims] = split(input.type)
-    const allowed = allowedDtypes(wanted, inputs)
+    const allowed = allowedDtypes(wanted, inputs, attrs)
     if (!allowed.includes(given.dtype)) fail(`${input.name} must be ${allowed.join(' or ')}, got ${given.dtype}`)
     if (!sizes.match(dims, given.shape)) fail(`${input.name} must be ${sizes.describe(dims)}, got (${given.shape.join(', ')})`)
     partsOf(given.dtype, given.shape)
@@ -87,13 +87,14 @@ function split(type: string): [dtype: string, dims: string[]] {
   return [found[1] ?? '', (found[2] ?? '').split(', ')]
 }
 
-function allowedDtypes(wanted: string, inputs: InputTypes): readonly Dtype[] {
+function allowedDtypes(wanted: string, inputs: InputTypes, attrs: Attrs): readonly Dtype[] {
   if (wanted === 'float') return FLOATS
   if (wanted === 'weight') return weights
   if (wanted.startsWith('=')) {
     const other = inputs[wanted.slice(1)]
     return other ? [other.dtype] : FLOATS
   }
+  if (wanted.startsWith('@')) return [attrs[wanted.slice(1)] as Dtype]
   return [wanted as Dtype]
 }
 

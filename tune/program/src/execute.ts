@@ -15,6 +15,8 @@ export type Prepared = {
   bytesOf(binding: string): number
   /** Bytes that kernels work in beside arena and buffers, at most: what a plan's bytes do not count. */
   readonly workspaceBytes: number
+  /** Looks buffers up once, for runs that are lent the same ones each time. */
+  bind(buffers: Buffers): (options?: RunOptions) => Promise<RunReport>
   run(buffers: Buffers, options?: RunOptions): Promise<RunReport>
 }
 
@@ -37,8 +39,14 @@ export function prepare(engine: Engine, program: Program, plan: Plan = planMemor
     return buffer
   }
 
+  function bind(buffers: Buffers): ReturnType<Prepared['bind']> {
+    const bindings = flat.bindings.map(binding => view(binding, buffers))
+    return options => engine.run(executable, arena, bindings, options)
+  }
+
   return {
     plan,
+    bind,
     workspaceBytes: engine.workspaceBound(executable),
     bindings: flat.bindings,
     bytesOf(binding) {
@@ -47,7 +55,7 @@ export function prepare(engine: Engine, program: Program, plan: Plan = planMemor
       return byteLength(tensor.dtype, tensor.shape)
     },
     async run(buffers, options) {
-      return await engine.run(executable, arena, flat.bindings.map(binding => view(binding, buffers)), options)
+      return await bind(buffers)(options)
     },
   }
 }

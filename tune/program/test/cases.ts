@@ -168,7 +168,10 @@ function* optimizer(): Generator<Case> {
 /** Rows of a cache out of order, spans with and without keys before them, rows of no span. */
 function* paged(dtype: Dtype): Generator<Case> {
   const slots = tensor('i32', [6], [3, -1, 0, 9, 1, -1])
-  yield { op: 'paged_write', name: 'odd', inputs: { cache: noise(dtype, [11, 37], 34), x: noise(dtype, [6, 37], 35), slots }, attrs: {}, dtype }
+  for (const from of floats) {
+    const inputs = { k_cache: noise(dtype, [48, 38], 34), v_cache: noise(dtype, [48, 38], 44), k: noise(from, [6, 38], 35), v: noise(from, [6, 38], 45), slots: tensor('i32', [6], [35, -1, 0, 9, 1, -1]) }
+    yield { op: 'paged_write', name: `of ${from}`, inputs, attrs: { block: 16, dtype }, dtype: from === 'f32' ? dtype : 'bf16' }
+  }
   yield { op: 'gather_rows', name: 'odd', inputs: { x: noise(dtype, [11, 37], 36), rows: slots }, attrs: {}, dtype }
   const block = 16
   for (const [spans, heads, kvHeads, width] of [[[[0, 1, 0], [1, 1, 40], [2, 7, 130]], 4, 2, 32], [[[1, 70, 0], [0, 1, 299], [0, 0, 0]], 2, 1, 20], [[[3, 33, 17]], 1, 1, 64]] as const) {
@@ -179,7 +182,7 @@ function* paged(dtype: Dtype): Generator<Case> {
       q: noise(dtype, [tokens, heads * width], 37, 2), k: noise(dtype, [cacheRows, kvHeads * width], 38, 2), v: noise(dtype, [cacheRows, kvHeads * width], 39),
       tables: tensor('i32', [spans.length, blocks], range(spans.length * blocks, i => (i * 7) % (blocks * spans.length))), spans: tensor('i32', [spans.length, 3], spans.flat()),
     }
-    yield { op: 'paged_attention', name: `${spans.join('|')} ${heads}/${kvHeads}·${width}`, inputs, attrs: { heads, kv_heads: kvHeads, scale: width ** -0.5, block }, dtype }
+    yield { op: 'paged_attention', name: `${spans.join('|')} ${heads}/${kvHeads}·${width}`, inputs, attrs: { heads, kv_heads: kvHeads, scale: width ** -0.5, block, dtype }, dtype }
   }
 }
 

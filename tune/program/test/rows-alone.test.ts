@@ -35,15 +35,13 @@ describe.each(isas)('%s', isa => {
   test.each([['bf16', 4, 2, 64], ['bf16', 2, 2, 96], ['bf16', 6, 1, 32], ['bf16', 4, 4, 40], ['f32', 4, 2, 64]] as [Dtype, number, number, number][])(
     'a row attends to a cache in %s alike alone and in a chunk (%i heads, %i of keys, of %i); what the cache holds beyond is never read', async (dtype, heads, kvHeads, width) => {
       const [block, blocks, tokens] = [16, 14, 213]
-      const attrs = { heads, kv_heads: kvHeads, scale: width ** -0.5, block }
+      const attrs = { heads, kv_heads: kvHeads, scale: width ** -0.5, block, dtype }
       const table = Array.from({ length: blocks }, (_, i) => (i * 5) % blocks)
-      const cache = (seed: number): Value => {
-        const known = noise(dtype, [blocks * block, kvHeads * width], seed)
-        const values = Float32Array.from(known.numbers)
-        for (let key = tokens; key < blocks * block; key++) values.fill(NaN, ((table[key >> 4] ?? 0) * block + (key & 15)) * kvHeads * width, ((table[key >> 4] ?? 0) * block + (key & 15) + 1) * kvHeads * width)
-        return tensor(dtype, known.shape, values)
-      }
-      const inputs = { q: noise(dtype, [tokens, heads * width], 4, 2), k: cache(5), v: cache(6), tables: tensor('i32', [1, blocks], table) }
+      const empty = tensor(dtype, [blocks * block, kvHeads * width], new Float32Array(blocks * block * kvHeads * width).fill(NaN))
+      const rows = (seed: number) => noise(dtype, [tokens, kvHeads * width], seed)
+      const slots = tensor('i32', [tokens], Array.from({ length: tokens }, (_, key) => (table[key >> 4] ?? 0) * block + (key & 15)))
+      const { keys, values } = await runNative(engineOf(isa), 'paged_write', { k_cache: empty, v_cache: empty, k: rows(5), v: rows(6), slots }, { block, dtype })
+      const inputs = { q: noise(dtype, [tokens, heads * width], 4, 2), k: keys, v: values, tables: tensor('i32', [1, blocks], table) }
       const { y: chunk } = await runNative(engineOf(isa), 'paged_attention', { ...inputs, spans: tensor('i32', [1, 3], [0, tokens, 0]) }, attrs)
       expect([...chunk!.numbers].every(Number.isFinite)).toBe(true)
       for (const row of [0, 1, 15, 16, 94, 95, 96, 97, 200, 212]) {

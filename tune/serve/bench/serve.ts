@@ -1,16 +1,16 @@
 /**
  * Speed of the server's engine: prefill and decode tokens a second at 1, 8 and 50 sequences, then how soon an adapter that is loaded while 50 sequences
  * run gives its first token. Arguments: a model's directory, or a shape that is written with random weights; --threads N, --prompt N, --answer N,
- * --sequences 1,8,50, --adapter-rounds N (0 leaves them out), --quantization NAME, --json.
+ * --sequences 1,8,50 (or none), --adapter-rounds N (0 leaves them out), --quantization NAME, --json.
  */
-import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { readModelConfig, writeAdapter, type AdapterTensor } from '@cairn-tune/weights'
-import { SHAPES, createRandom, qwen3Weights, writeNewModel, type ShapeName } from '@cairn-tune/train'
-import { QUANTIZATIONS, startServer, type Quantization, type ServeOptions } from '@cairn-tune/serve'
+import { SHAPES, writeNewModel, type ShapeName } from '@cairn-tune/train'
+import { QUANTIZATIONS, type Quantization, type ServeOptions } from '@cairn-tune/serve'
 import { loadServedModel } from '@cairn-tune/serve/served-model'
+import { measureAdapters } from './adapter-latency.ts'
 import { measure, promptsOf } from './measure.ts'
 
 const { values, positionals } = parseArgs({
@@ -32,52 +32,11 @@ const options: ServeOptions = {
   ...(values.quantization && Object.hasOwn(QUANTIZATIONS, values.quantization) ? { quantization: values.quantization as Quantization } : {}), log: line => console.error(line),
 }
 
-const quantile = (sorted: readonly number[], q: number) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? NaN
-
-/** Writes an adapter of rank 16 on all linears, times loading it and its first token while 50 sequences run, and unloads it. */
-async function measureAdapters(rounds: number): Promise<{ rounds: number; p50: number; p99: number; loading: number }> {
-  const config = await readModelConfig(directory)
-  const rank = 16
-  const { next } = createRandom(2)
-  const tensors = qwen3Weights(config).filter(({ name }) => name.includes('_proj.')).flatMap(({ name, shape: [outputs = 0, inputs = 0] }): AdapterTensor[] =>
-    ([['A', [rank, inputs]], ['B', [outputs, rank]]] as const).map(([side, sizes]) => ({ name: name.replace(/weight$/, `lora_${side}.weight`), shape: [sizes[0], sizes[1]], values: Float32Array.from({ length: sizes[0] * sizes[1] }, () => 0.02 * (next() - 0.5)) })))
-  await mkdir(join(work, 'adapter'))
-  await writeAdapter(join(work, 'adapter'), { baseModel: directory, lora_rank: rank, lora_alpha: 32, lora_dropout: 0, lora_target_modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'] }, tensors, 'BF16')
-  const server = await startServer({ ...options, enableLora: true, maxLoras: 4, env: { ...process.env, VLLM_ALLOW_RUNTIME_LORA_UPDATING: 'True' } })
-  const post = async (path: string, body: object) => {
-    const response = await fetch(server.url + path, { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } })
-    if (!response.ok) throw new Error(await response.text())
-    return await response.text()
-  }
-  const done = new AbortController()
-  const running = Array.from({ length: 50 }, async () => {
-    do await post('/v1/completions', { model: 'base', prompt: 'running', max_tokens: 500, temperature: 0, ignore_eos: true })
-    while (!done.signal.aborted)
-  })
-  const times: number[] = []
-  const loading: number[] = []
-  for (let i = 0; i <= rounds; i++) {
-    const start = performance.now()
-    await post('/v1/load_lora_adapter', { lora_name: 'new', lora_path: join(work, 'adapter') })
-    const loaded = performance.now()
-    await post('/v1/completions', { model: 'new', prompt: 'x', max_tokens: 1, temperature: 0 })
-    // The first round records programs with adapters.
-    if (i > 0) {
-      times.push(performance.now() - start)
-      loading.push(loaded - start)
-    }
-    await post('/v1/unload_lora_adapter', { lora_name: 'new' })
-  }
-  done.abort()
-  await Promise.all(running)
-  await server.close()
-  const [sorted, loads] = [times.toSorted((a, b) => a - b), loading.toSorted((a, b) => a - b)]
-  return { rounds, p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), loading: quantile(loads, 0.5) }
-}
+const quantile = (times: readonly number[], q: number) => times.toSorted((a, b) => a - b)[Math.min(times.length - 1, Math.floor(q * times.length))] ?? NaN
 
 const model = await loadServedModel(options)
 const rows = []
-for (const count of values.sequences.split(',').map(Number)) {
+for (const count of values.sequences === 'none' ? [] : values.sequences.split(',').map(Number)) {
   const prompts = promptsOf(count, promptLength)
   // Once to record programs and touch memory.
   await measure(model, prompts, answerLength)
@@ -86,7 +45,9 @@ for (const count of values.sequences.split(',').map(Number)) {
 }
 await model.close()
 const rounds = Number(values['adapter-rounds'])
-const adapter = rounds > 0 ? await measureAdapters(rounds) : undefined
+const latency = rounds > 0 ? await measureAdapters(options, work, rounds) : undefined
+const spread = (times: readonly number[]) => ({ p50: quantile(times, 0.5), p90: quantile(times, 0.9), p99: quantile(times, 0.99) })
+const adapter = latency && { rounds, total: spread(latency.total), loading: spread(latency.loading), base: spread(latency.base) }
 await rm(work, { recursive: true, force: true })
 
 if (values.json) {
@@ -94,5 +55,7 @@ if (values.json) {
 } else {
   console.log(`${positionals[0] ?? 'small'}, prompts of ${promptLength}, answers of ${answerLength} tokens\n\n| sequences | prefill tok/s | decode tok/s | prefill tok a CPU second | decode tok a CPU second |\n|---|---|---|---|---|`)
   for (const { sequences, prefill, decode, prefillCpu, decodeCpu } of rows) console.log(`| ${sequences} | ${prefill.toFixed(0)} | ${decode.toFixed(1)} | ${prefillCpu.toFixed(0)} | ${decodeCpu.toFixed(1)} |`)
-  if (adapter) console.log(`\nadapter loaded to its first token, 50 sequences running: p50 ${adapter.p50.toFixed(1)} ms, p99 ${adapter.p99.toFixed(1)} ms of ${adapter.rounds}, the reply to its loading after ${adapter.loading.toFixed(1)} ms at the median`)
+  const measured = adapter ? [['adapter: asked for to its first token', adapter.total], ['of these until the reply that it is loaded', adapter.loading], ['one token of the base', adapter.base]] as const : []
+  if (adapter) console.log(`\n50 sequences running, ${rounds} rounds, milliseconds\n\n| | p50 | p90 | p99 |\n|---|---|---|---|`)
+  for (const [name, { p50, p90, p99 }] of measured) console.log(`| ${name} | ${p50.toFixed(1)} | ${p90.toFixed(1)} | ${p99.toFixed(1)} |`)
 }

@@ -39,7 +39,7 @@ export class ClientGone extends Error {
 /** Generates one answer. Rejects with ClientGone, or with what the client is told. */
 export function generateChoice(model: Pick<ServedModel, 'generator' | 'tokenizer' | 'endTokens'>, { ids, adapter, sampling, stop, includesStop, skipsSpecial, signal, onDelta, onPrompt }: ChoiceRequest): Promise<ChoiceResult> {
   return new Promise((resolve, reject) => {
-    const stream = createTextStream({ decode: model.tokenizer.decode, stop, includesStop, skipsSpecial })
+    const stream = createTextStream({ tokenizer: model.tokenizer, stop, includesStop, skipsSpecial })
     const reports: TokenReport[] = []
     let text = ''
     let told = 0

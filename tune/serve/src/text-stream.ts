@@ -1,8 +1,8 @@
 /** Tokens to text as they come: no half character, no text that may still turn out to be a stop string. */
+import type { ModelTokenizer } from '@cairn-tune/weights'
 
-type Decode = (ids: readonly number[], options?: { skipSpecialTokens?: boolean }) => string
-
-export type TextOptions = { decode: Decode; stop: readonly string[]; includesStop: boolean; skipsSpecial: boolean }
+type Texts = Pick<ModelTokenizer, 'decode' | 'pieceOf'>
+export type TextOptions = { tokenizer: Texts; stop: readonly string[]; includesStop: boolean; skipsSpecial: boolean }
 
 export type TextStream = {
   /** Text that is certain now, and the stop string that ended it, if one did. */
@@ -11,18 +11,33 @@ export type TextStream = {
   flush(): string
 }
 
+/** Whole characters of the tokens so far that were not given out; `flush` gives what is left of broken ones. */
+type Characters = { push(token: number): string; flush(): string }
+
 /** What a decoder writes for bytes that are no whole character. */
 const BROKEN = '\u{fffd}'
 
-export function createTextStream({ decode, stop, includesStop, skipsSpecial }: TextOptions): TextStream {
-  const read = (ids: readonly number[]) => decode(ids, { skipSpecialTokens: skipsSpecial })
+function readPieces(pieceOf: NonNullable<Texts['pieceOf']>, options: { skipSpecialTokens: boolean }): Characters {
+  const bytes = new TextDecoder('utf-8', { ignoreBOM: true })
+  return {
+    push(token) {
+      const piece = pieceOf(token, options)
+      if (typeof piece !== 'string') return bytes.decode(piece, { stream: true })
+      // A token that is left out may stand between the bytes of a character.
+      return piece === '' ? '' : bytes.decode() + piece
+    },
+    flush: () => bytes.decode(),
+  }
+}
+
+/** For tokenizers that know a token's text only beside others: what more there is with it than without. */
+function readDifferences(decode: Texts['decode'], options: { skipSpecialTokens: boolean }): Characters {
   // Tokens since a place where characters were whole; those before `known` have been given out.
   let ids: number[] = []
   let known = 0
-  let held = ''
 
-  function nextText(isLast: boolean): string {
-    const [before, all] = [read(ids.slice(0, known)), read(ids)]
+  function next(isLast: boolean): string {
+    const [before, all] = [decode(ids.slice(0, known), options), decode(ids, options)]
     if (!isLast && all.endsWith(BROKEN)) return ''
     const text = all.slice(before.length)
     ids = isLast ? [] : ids.slice(known)
@@ -33,25 +48,39 @@ export function createTextStream({ decode, stop, includesStop, skipsSpecial }: T
   return {
     push(token) {
       ids.push(token)
-      held += nextText(false)
+      return next(false)
+    },
+    flush: () => next(true),
+  }
+}
+
+export function createTextStream({ tokenizer: { decode, pieceOf }, stop, includesStop, skipsSpecial }: TextOptions): TextStream {
+  const options = { skipSpecialTokens: skipsSpecial }
+  let characters = pieceOf ? readPieces(pieceOf, options) : readDifferences(decode, options)
+  let held = ''
+
+  /** Gives out the beginning of what is held. */
+  function take(length: number): string {
+    const text = held.slice(0, length)
+    held = held.slice(length)
+    return text
+  }
+
+  return {
+    push(token) {
+      held += characters.push(token)
+      if (stop.length === 0) return { text: take(held.length), stop: undefined }
       const found = stop.map(text => ({ text, index: held.indexOf(text) })).filter(({ index }) => index >= 0).toSorted((a, b) => a.index - b.index)[0]
       if (found) {
         const text = held.slice(0, found.index) + (includesStop ? found.text : '')
+        // Nothing that comes after a stop string is text.
         held = ''
-        ids = []
-        known = 0
+        characters = { push: () => '', flush: () => '' }
         return { text, stop: found.text }
       }
-      const keep = stop.reduce((most, text) => Math.max(most, overlap(held, text)), 0)
-      const text = held.slice(0, held.length - keep)
-      held = held.slice(held.length - keep)
-      return { text, stop: undefined }
+      return { text: take(held.length - stop.reduce((most, text) => Math.max(most, overlap(held, text)), 0)), stop: undefined }
     },
-    flush() {
-      const text = held + nextText(true)
-      held = ''
-      return text
-    },
+    flush: () => take(held.length) + characters.flush(),
   }
 }
 

@@ -1,5 +1,5 @@
 /** Adapters in PEFT's layout: adapter_model.safetensors and adapter_config.json. */
-import { closeSync, fstatSync, openSync, read, readFileSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, read, readFileSync, readSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
@@ -79,6 +79,9 @@ const configSchema = z.looseObject({
 
 const readInto = promisify(read)
 
+/** Bytes that are read in less time than an asynchronous read waits for its turns. */
+const READ_AT_ONCE = 4 * 2 ** 20
+
 /**
  * An adapter is small: one read of all of it. Each asynchronous call waits twice for a turn on a machine whose every core computes, so what takes
  * microseconds is done at once.
@@ -88,7 +91,7 @@ async function openWhole(path: string): Promise<ByteSource> {
   try {
     const bytes = new Uint8Array(Buffer.allocUnsafeSlow(fstatSync(file).size).buffer)
     for (let filled = 0; filled < bytes.byteLength;) {
-      const { bytesRead } = await readInto(file, bytes, filled, bytes.byteLength - filled, filled)
+      const bytesRead = bytes.byteLength <= READ_AT_ONCE ? readSync(file, bytes, filled, bytes.byteLength - filled, filled) : (await readInto(file, bytes, filled, bytes.byteLength - filled, filled)).bytesRead
       if (bytesRead === 0) throw new InputError(`${path}: ended at byte ${filled} of ${bytes.byteLength}; it shrank since it was opened`)
       filled += bytesRead
     }

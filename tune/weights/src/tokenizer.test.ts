@@ -37,6 +37,18 @@ test('gives the ids and the texts that the Python library gives', () => {
   expect(tokenizer.decode([1, 85, 2], { skipSpecialTokens: true })).toBe(tokenizer.decode([85]))
 })
 
+test('the pieces of tokens, put together, are the text of all of them, whole characters or not', () => {
+  const ids = Array.from({ length: 4000 }, (_, i) => (i * 7919 + (i * i) % 1009) % tokenizer.vocabSize)
+  for (const skipSpecialTokens of [false, true]) {
+    const bytes = new TextDecoder('utf-8', { ignoreBOM: true })
+    const parts = ids.map(id => tokenizer.pieceOf?.(id, { skipSpecialTokens }) ?? expect.unreachable()).map(piece => {
+      if (typeof piece !== 'string') return bytes.decode(piece, { stream: true })
+      return piece === '' ? '' : bytes.decode() + piece
+    })
+    expect(parts.join('') + bytes.decode()).toBe(tokenizer.decode(ids, { skipSpecialTokens }))
+  }
+})
+
 test('renders conversations and tools as the Python library does', () => {
   for (const [name, { messages, tools, text }] of Object.entries(goldens.chats)) expect(tokenizer.chat?.render({ messages, tools }), name).toBe(text)
   expect(tokenizer.chat?.render({ messages: [user] }, { addGenerationPrompt: true })).toBe(goldens.prompt)

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { compileChatTemplate, type Chat, type ChatTemplate } from './chat-template.ts'
 import { InputError } from './errors.ts'
 import { isMissing } from './fs-errors.ts'
+import { createPieces, type PieceOf } from './token-pieces.ts'
 
 export type ModelTokenizer = {
   /** Ids of a text; special tokens written in it count as such, none are added. */
@@ -13,6 +14,8 @@ export type ModelTokenizer = {
   /** As encode, with what the tokenizer puts around every text (a start token, where it has one). */
   encodeDocument: (text: string) => number[]
   decode: (ids: readonly number[], options?: { skipSpecialTokens?: boolean }) => string
+  /** What each token adds to a text; undefined where that depends on its neighbours. */
+  pieceOf: PieceOf | undefined
   idOf: (token: string) => number | undefined
   /** One more than the highest id. */
   vocabSize: number
@@ -84,6 +87,7 @@ function createTokenizer(json: object, config: z.infer<typeof configSchema>, tem
     encode,
     encodeDocument: text => tokenizer.encode(text).ids,
     decode: (ids, { skipSpecialTokens = false } = {}) => (ids.length === 0 ? '' : tokenizer.decode([...ids], { skip_special_tokens: skipSpecialTokens, clean_up_tokenization_spaces: false })),
+    pieceOf: createPieces(json, tokenizer),
     idOf,
     vocabSize: [...tokenizer.get_vocab().values()].reduce((most, id) => Math.max(most, id), -1) + 1,
     bosTokenId: idOf(bos_token),

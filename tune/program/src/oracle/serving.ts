@@ -1,20 +1,36 @@
 /** Meaning of the ops that only inference needs, in float64. */
-import { philox } from '@cairn-tune/ops'
+import { philox, type Attrs } from '@cairn-tune/ops'
 import { at, fill, get, number, sizes, zeros, type Define, type Matrix } from './matrix.ts'
 
-export const pagedWrite: Define = inputs => {
-  const [, width] = sizes(get(inputs, 'cache'))
-  const y = get(inputs, 'cache').values.slice()
-  for (const [t, slot] of get(inputs, 'slots').values.entries()) {
-    if (slot >= 0) y.set(get(inputs, 'x').values.subarray(t * width, (t + 1) * width), slot * width)
+/** Where caches have number i of a row. */
+function cacheOf(attrs: Attrs, width: number) {
+  const [block, a] = [number(attrs, 'block'), attrs.dtype === 'bf16' ? 2 : 1]
+  const start = (row: number) => Math.floor(row / block) * block * width
+  return {
+    key: (row: number, i: number) => start(row) + (Math.floor(i / a) * block + (row % block)) * a + (i % a),
+    value: (row: number, i: number) => start(row) + (Math.floor((row % block) / a) * width + i) * a + ((row % block) % a),
   }
-  return { y }
+}
+
+export const pagedWrite: Define = (inputs, attrs) => {
+  const [, width] = sizes(get(inputs, 'k_cache'))
+  const place = cacheOf(attrs, width)
+  const [keys, values] = [get(inputs, 'k_cache').values.slice(), get(inputs, 'v_cache').values.slice()]
+  for (const [t, slot] of get(inputs, 'slots').values.entries()) {
+    if (slot < 0) continue
+    for (let i = 0; i < width; i++) {
+      keys[place.key(slot, i)] = at(get(inputs, 'k').values, t * width + i)
+      values[place.value(slot, i)] = at(get(inputs, 'v').values, t * width + i)
+    }
+  }
+  return { keys, values }
 }
 
 export const pagedAttention: Define = (inputs, attrs) => {
   const [heads, keyHeads, block] = [number(attrs, 'heads'), number(attrs, 'kv_heads'), number(attrs, 'block')]
   const [tokens, columns] = sizes(get(inputs, 'q'))
   const width = columns / heads
+  const place = cacheOf(attrs, keyHeads * width)
   const [, blocks] = sizes(get(inputs, 'tables'))
   const { q, k, v, tables, spans } = Object.fromEntries(['q', 'k', 'v', 'tables', 'spans'].map(name => [name, get(inputs, name).values])) as Record<'q' | 'k' | 'v' | 'tables' | 'spans', Float64Array>
   const y = zeros(tokens * columns)
@@ -23,13 +39,14 @@ export const pagedAttention: Define = (inputs, attrs) => {
     for (let row = 0; row < rows; row++) {
       for (let head = 0; head < heads; head++) {
         const from = (first + row) * columns + head * width
-        const places = fill(before + row + 1, j => ((at(tables, s * blocks + Math.floor(j / block)) * block + (j % block)) * keyHeads + Math.floor((head * keyHeads) / heads)) * width)
-        const scores = places.map(place => number(attrs, 'scale') * fill(width, i => at(q, from + i) * at(k, place + i)).reduce((a, b) => a + b, 0))
+        const keyHead = Math.floor((head * keyHeads) / heads) * width
+        const cached = fill(before + row + 1, j => at(tables, s * blocks + Math.floor(j / block)) * block + (j % block))
+        const scores = cached.map(key => number(attrs, 'scale') * fill(width, i => at(q, from + i) * at(k, place.key(key, keyHead + i))).reduce((a, b) => a + b, 0))
         const most = scores.reduce((a, b) => Math.max(a, b))
         const weights = scores.map(score => Math.exp(score - most))
         const total = weights.reduce((a, b) => a + b, 0)
-        for (const [j, place] of places.entries()) {
-          for (let i = 0; i < width; i++) y[from + i] = at(y, from + i) + (at(weights, j) / total) * at(v, place + i)
+        for (const [j, key] of cached.entries()) {
+          for (let i = 0; i < width; i++) y[from + i] = at(y, from + i) + (at(weights, j) / total) * at(v, place.value(key, keyHead + i))
         }
       }
     }

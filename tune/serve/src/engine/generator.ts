@@ -6,6 +6,7 @@ import type { StoredAdapter } from '@cairn-tune/weights'
 import type { AdapterStacks, LoadedAdapter } from './adapters.ts'
 import type { KvBlocks } from './kv-blocks.ts'
 import type { Scheduler } from './scheduler.ts'
+import { createHurry } from './hurry.ts'
 import type { EndReason, Listener, Sampling, Sequence } from './sequence.ts'
 import type { Stepper } from './step.ts'
 
@@ -36,7 +37,10 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
   const counts: GeneratorCounts = { promptTokens: 0, cachedTokens: 0, generatedTokens: 0, passes: 0, ended: { stop: 0, length: 0, abort: 0 } }
   let running: Promise<void> | undefined
   let isClosed = false
+  const hurry = createHurry()
   let nextAdapter = 0
+  /** What listeners have still to hear of the last pass, in order. */
+  let untold: (() => void)[] = []
 
   function end(sequence: Sequence, reason: EndReason, extra: { token?: number; error?: Error } = {}): void {
     if (sequence.isEnded) return
@@ -47,30 +51,50 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
 
   /** Sequences that ended while a pass was in flight keep their blocks until it is over. */
   function sweep(): void {
-    for (const sequence of [...scheduler.running, ...scheduler.waiting]) if (sequence.isEnded) scheduler.remove(sequence)
+    for (const sequence of [...scheduler.running, ...scheduler.waiting]) if (sequence.isEnded || sequence.isComplete) scheduler.remove(sequence)
   }
 
+  /** Records a token, which is all that the next pass needs; what the listener makes of it is done while that runs. */
   function take(sequence: Sequence, report: Parameters<Listener['onToken']>[0]): void {
     const { sampling, listener, promptLength } = sequence
+    const { token } = report
     counts.generatedTokens++
-    sequence.ids.push(report.token)
+    sequence.ids.push(token)
     const generated = sequence.ids.length - promptLength
-    if (generated > sampling.minTokens && sampling.endTokens.includes(report.token)) {
-      end(sequence, 'stop', { token: report.token })
-    } else if (listener.onToken(report)) {
-      end(sequence, 'stop')
-    } else if (generated >= sampling.maxTokens) {
-      end(sequence, 'length')
-    }
+    const isEndToken = generated > sampling.minTokens && sampling.endTokens.includes(token)
+    sequence.isComplete = isEndToken || generated >= sampling.maxTokens
+    untold.push(() => {
+      if (sequence.isEnded) return
+      if (isEndToken) end(sequence, 'stop', { token })
+      else if (listener.onToken(report)) end(sequence, 'stop')
+      else if (sequence.isComplete) end(sequence, 'length')
+    })
+  }
+
+  function tell(): void {
+    const news = untold
+    untold = []
+    for (const one of news) one()
   }
 
   async function runPasses(): Promise<void> {
     for (;;) {
       sweep()
-      const shares = scheduler.plan()
-      if (shares.length === 0) return
-      const results = await stepper.run(shares)
+      const plan = scheduler.plan()
+      const shares = hurry.choose(plan)
+      const start = performance.now()
+      stepper.reach(blocks.reached)
+      const pass = shares.length > 0 ? stepper.run(shares) : undefined
+      const hadNews = untold.length > 0
+      tell()
+      if (!pass) {
+        // Who was told may have asked for more.
+        if (hadNews) continue
+        return
+      }
+      const results = await pass
       counts.passes++
+      hurry.record(shares, shares !== plan, performance.now() - start)
       for (const share of shares) scheduler.advance(share)
       for (const { sequence, prompt, next } of results) {
         if (sequence.isEnded) continue
@@ -79,10 +103,14 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
         if (sequence.ids.length === sequence.promptLength) {
           counts.promptTokens += sequence.promptLength
           counts.cachedTokens += sequence.cachedTokens ?? 0
-          if (sequence.sampling.promptLogprobs) sequence.listener.onPrompt?.(sequence.prompt)
+          if (sequence.sampling.promptLogprobs) untold.push(() => sequence.listener.onPrompt?.(sequence.prompt))
         }
-        if (sequence.sampling.maxTokens === 0) end(sequence, 'length')
-        else take(sequence, next)
+        if (sequence.sampling.maxTokens > 0) {
+          take(sequence, next)
+          continue
+        }
+        sequence.isComplete = true
+        untold.push(() => end(sequence, 'length'))
       }
     }
   }
@@ -90,7 +118,9 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
   function wake(): void {
     if (running || isClosed) return
     running = runPasses()
-      .catch((error: unknown) => {
+      .catch(async (error: unknown) => {
+        await stepper.idle()
+        tell()
         // A pass that fails leaves the cache in an unknown state for its sequences; nothing of them may be reused.
         const cause = error instanceof Error ? error : new Error(String(error))
         for (const sequence of [...scheduler.running, ...scheduler.waiting]) end(sequence, 'abort', { error: cause })
@@ -105,7 +135,7 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
   return {
     counts,
     submit({ ids, adapter, sampling, listener, signal }) {
-      const sequence: Sequence = { promptLength: ids.length, adapter, sampling, listener, ids: [...ids], computed: 0, blocks: [], prefixes: [], cachedTokens: undefined, prompt: [], isEnded: false }
+      const sequence: Sequence = { promptLength: ids.length, adapter, sampling, listener, ids: [...ids], computed: 0, blocks: [], prefixes: [], cachedTokens: undefined, prompt: [], isComplete: false, isEnded: false }
       if (isClosed) return end(sequence, 'abort', { error: new EndedError('the server is shutting down') })
       if (signal.aborted) return end(sequence, 'abort')
       const onAbort = () => end(sequence, 'abort')

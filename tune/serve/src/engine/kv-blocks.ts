@@ -13,6 +13,8 @@ type Block = { readers: number; key: string | undefined; prefix: PrefixId | unde
 
 export type KvBlocks = {
   readonly total: number
+  /** Blocks that were taken at some time; those from this number on never were. */
+  readonly reached: number
   /** Blocks that can be had, those that only serve reuse included. */
   available(): number
   /** A block of one's own, or undefined where every one is read by someone. */
@@ -37,6 +39,7 @@ export function createKvBlocks(total: number): KvBlocks {
   const idle = new Set<number>()
   const roots = new Map<number, PrefixId>()
   let nextPrefix = 0
+  let reached = 0
 
   const at = (index: number): Block => {
     const block = blocks[index]
@@ -51,6 +54,9 @@ export function createKvBlocks(total: number): KvBlocks {
 
   return {
     total,
+    get reached() {
+      return reached
+    },
     available: () => free.length + idle.size,
     take() {
       let index = free.pop()
@@ -62,6 +68,7 @@ export function createKvBlocks(total: number): KvBlocks {
         index = oldest
       }
       at(index).readers = 1
+      reached = Math.max(reached, index + 1)
       return index
     },
     find(after, tokens) {

@@ -51,6 +51,9 @@ export type Sequence = {
   cachedTokens: number | undefined
   /** Prompt reports so far. */
   readonly prompt: TokenReport[]
+  /** Whether it has its last token; its listener may not know yet. */
+  isComplete: boolean
+  /** Whether its listener was told how it ended. */
   isEnded: boolean
 }
 

@@ -65,8 +65,9 @@ export function recordForward(model: ModelShape, rows: number, hasAdapters: bool
   const [tables, spans] = [ints('tables', maxSequences, Math.ceil(maxModelLen / BLOCK)), ints('spans', maxSequences, 3)]
   const cosSin = g.input('cos_sin', 'f32', [maxModelLen, D])
   const attend = (layer: number, q: Tensor, k: Tensor, v: Tensor) => {
-    const write = (side: 'k' | 'v', x: Tensor) => g.paged_write({ cache: g.input(cacheName(layer, side), dtype, [blocks * BLOCK, kv_heads * D]), x, slots }, {}).y
-    return g.paged_attention({ q, k: write('k', k), v: write('v', v), tables, spans }, { heads, kv_heads, scale: D ** -0.5, block: BLOCK }).y
+    const cache = (side: 'k' | 'v') => g.input(cacheName(layer, side), dtype, [blocks * BLOCK, kv_heads * D])
+    const { keys, values } = g.paged_write({ k_cache: cache('k'), v_cache: cache('v'), k, v, slots }, { block: BLOCK, dtype })
+    return g.paged_attention({ q, k: keys, v: values, tables, spans }, { heads, kv_heads, scale: D ** -0.5, block: BLOCK, dtype }).y
   }
   const hidden = recordQwen3Hidden({ g, config, dtype, weights, linear: linearOf(g, model, weights, rows, hasAdapters) }, { ids, positions, cosSin }, attend)
   return g.finish({ hidden })

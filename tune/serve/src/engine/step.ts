@@ -2,20 +2,20 @@
 import type { Engine } from '@cairn-tune/native'
 import { ropeTable } from '@cairn-tune/models'
 import { byteLength } from '@cairn-tune/ops'
+import type { Prepared } from '@cairn-tune/program'
+import { createCachePages } from './cache-pages.ts'
 import { BLOCK } from './kv-blocks.ts'
 import type { AdapterStacks } from './adapters.ts'
+import { createSampler, type HeadRow } from './sampler.ts'
 import type { Share } from './scheduler.ts'
-import { editsOf, type Sequence, type TokenReport } from './sequence.ts'
+import type { Sequence, TokenReport } from './sequence.ts'
 import { HEAD_ROWS, cacheName, createStepPrograms, type ModelShape } from './step-programs.ts'
 
 export type StepResult = { sequence: Sequence; prompt: TokenReport[]; next: TokenReport | undefined }
 
-/** A row of hidden states that becomes a token: the next one of a sequence, or one of its prompt that is known. */
-type HeadRow = { sequence: Sequence; row: number; forced: number }
-
-const bytesOf = (view: ArrayBufferView) => new Uint8Array(view.buffer, view.byteOffset, view.byteLength)
-
 export type Stepper = {
+  /** Readies the cache for passes that use blocks below this number. */
+  reach(blocks: number): void
   run(shares: readonly Share[]): Promise<StepResult[]>
   /** Resolves when the pass in flight is over. */
   idle(): Promise<void>
@@ -35,8 +35,19 @@ export function createStepper(engine: Engine, model: ModelShape, weights: Readon
   const ints = { ids: new Int32Array(maxRows), positions: new Int32Array(maxRows), slots: new Int32Array(maxRows), adapters: new Int32Array(maxRows), tables: new Int32Array(maxSequences * tableWidth), spans: new Int32Array(maxSequences * 3) }
   const cacheBytes = (blockBytes(model) * model.blocks) / (2 * config.num_hidden_layers)
   const caches = Array.from({ length: config.num_hidden_layers }, (_, l) => (['k', 'v'] as const).map(side => [cacheName(l, side), engine.allocate(cacheBytes)] as const)).flat()
+  const pages = createCachePages(engine, caches.map(([, cache]) => cache), model.blocks)
   const hidden = engine.allocate(byteLength(model.dtype, [maxRows, config.hidden_size]))
-  const base = { ...Object.fromEntries(weights), ...Object.fromEntries(caches), ...stacks?.buffers, ...ints, cos_sin: ropeTable(maxModelLen, config.head_dim, config.rope_theta), 'out:hidden': hidden }
+  const shared = { ...Object.fromEntries(weights), ...Object.fromEntries(caches), ...stacks?.buffers, ...ints, cos_sin: ropeTable(maxModelLen, config.head_dim, config.rope_theta), 'out:hidden': hidden }
+
+  const sampler = createSampler(programs, { ...shared, hidden })
+  const forwards = new Map<Prepared, ReturnType<Prepared['bind']>>()
+
+  function forward(rows: number, hasAdapters: boolean): { size: number; run: ReturnType<Prepared['bind']> } {
+    const { size, prepared } = programs.forward(rows, hasAdapters)
+    const run = forwards.get(prepared) ?? prepared.bind(shared)
+    forwards.set(prepared, run)
+    return { size, run }
+  }
 
   /** Fills the inputs of the forward pass; gives the rows whose hidden states become tokens. */
   function layOut(shares: readonly Share[], size: number): HeadRow[] {
@@ -65,41 +76,13 @@ export function createStepper(engine: Engine, model: ModelShape, weights: Readon
     return wanted
   }
 
-  async function runHead(rows: readonly HeadRow[]): Promise<TokenReport[]> {
-    const edits = rows.map(({ sequence, forced }) => (forced < 0 ? editsOf(sequence) : []))
-    const most = Math.max(...rows.map(({ sequence }) => sequence.sampling.logprobs ?? 0))
-    const head = programs.head(rows.length, Math.max(1, edits.reduce((sum, { length }) => sum + length, 0)), most)
-    const buffers = {
-      rows: new Int32Array(head.rows).fill(-1), forced: new Int32Array(head.rows).fill(0), choice: new Float32Array(head.rows * 3), draw: new Int32Array(head.rows * 4),
-      edits: new Int32Array(head.edits * 2).fill(-1), edit_by: new Float32Array(head.edits * 2),
-    }
-    const out = { token: new Int32Array(head.rows), logprob: new Float32Array(head.rows), top_tokens: new Int32Array(head.rows * head.top), top_logprobs: new Float32Array(head.rows * head.top) }
-    let edit = 0
-    for (const [i, { sequence: { sampling: s, ids, promptLength }, row, forced }] of rows.entries()) {
-      buffers.rows[i] = row
-      buffers.forced[i] = forced
-      buffers.choice.set([s.temperature, s.topP, s.minP], i * 3)
-      buffers.draw.set([s.topK, s.seed[0] | 0, s.seed[1] | 0, ids.length - promptLength], i * 4)
-      for (const { token, factor, add } of edits[i] ?? []) {
-        buffers.edits.set([i, token], edit * 2)
-        buffers.edit_by.set([factor, add], edit++ * 2)
-      }
-    }
-    await head.prepared.run({ ...base, hidden, ...buffers, ...Object.fromEntries(Object.entries(out).map(([name, view]) => [`out:${name}`, bytesOf(view)])) })
-    return rows.map(({ sequence }, i) => ({
-      token: out.token[i] ?? 0,
-      logprob: out.logprob[i] ?? 0,
-      top: Array.from({ length: Math.min(head.top, sequence.sampling.logprobs ?? 0) }, (_, j) => [out.top_tokens[i * head.top + j] ?? 0, out.top_logprobs[i * head.top + j] ?? 0] as const),
-    }))
-  }
-
   async function runPass(shares: readonly Share[]): Promise<StepResult[]> {
     const rows = shares.reduce((sum, { count }) => sum + count, 0)
-    const { size, prepared } = programs.forward(rows, stacks !== undefined && shares.some(({ sequence }) => sequence.adapter))
+    const { size, run } = forward(rows, stacks !== undefined && shares.some(({ sequence }) => sequence.adapter))
     const wanted = layOut(shares, size)
     const parts = Array.from({ length: Math.ceil(wanted.length / HEAD_ROWS) }, (_, i) => wanted.slice(i * HEAD_ROWS, (i + 1) * HEAD_ROWS))
     // The engine runs what it is given in order; what follows the layers does not wait until this thread has heard of their end.
-    const [layers, heads] = [prepared.run(base), parts.map(runHead)]
+    const [layers, heads] = [run(), parts.map(sampler.sample)]
     await Promise.allSettled([layers, ...heads])
     await layers
     const reports = (await Promise.all(heads)).flat()
@@ -115,6 +98,7 @@ export function createStepper(engine: Engine, model: ModelShape, weights: Readon
 
   let pass: Promise<unknown> = Promise.resolve()
   return {
+    reach: pages.reach,
     run(shares) {
       const results = runPass(shares)
       pass = results.catch(() => undefined)

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import { createCachePages } from './cache-pages.ts'
+
+/** Four caches of 100 blocks, 32 to a huge page; and what was touched of them. */
+function setUp() {
+  const blockBytes = 2 ** 21 / 32
+  const caches = Array.from({ length: 4 }, () => new Uint8Array(100 * blockBytes))
+  const touched = caches.map(() => 0)
+  const waiting: (() => void)[] = []
+  const touch = (part: Uint8Array) => new Promise<void>(resolve => {
+    const layer = caches.findIndex(({ buffer }) => buffer === part.buffer)
+    expect(part.byteOffset).toBe((touched[layer] ?? 0) * blockBytes)
+    touched[layer] = (part.byteOffset + part.byteLength) / blockBytes
+    waiting.push(resolve)
+  })
+  const pages = createCachePages({ touch }, caches, 100)
+  /** Lets touching go on until nothing more is asked for. */
+  const settle = async () => {
+    for (let resolve = waiting.shift(); resolve; resolve = waiting.shift()) {
+      resolve()
+      await Promise.resolve()
+      await Promise.resolve()
+    }
+  }
+  return { pages, touched, settle }
+}
+
+test('two pages of every layer are ready before anything runs, and two more than what is used', async () => {
+  const { pages, touched, settle } = setUp()
+  await settle()
+  expect(touched).toEqual([64, 64, 64, 64])
+  pages.reach(1)
+  await settle()
+  expect(touched).toEqual([96, 96, 96, 96])
+})
+
+test('what is asked for while pages are touched is touched after them, and nothing beyond the cache', async () => {
+  const { pages, touched, settle } = setUp()
+  pages.reach(50)
+  pages.reach(100)
+  await settle()
+  expect(touched).toEqual([100, 100, 100, 100])
+  pages.reach(100)
+  await settle()
+  expect(touched).toEqual([100, 100, 100, 100])
+})

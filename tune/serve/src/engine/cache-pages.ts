@@ -1,0 +1,39 @@
+/**
+ * Pages of the cache, made real before sequences reach them. The system gives memory when it is first touched, by huge pages and for every layer in the
+ * same pass: left to the kernels, that pass waits tens of milliseconds. What is never reached takes no memory.
+ */
+import type { Engine } from '@cairn-tune/native'
+
+/** Of the largest pages that the engine's memory is made of. */
+const PAGE_BYTES = 2 ** 21
+
+export type CachePages = {
+  /** Blocks below this number are in use; those after them are made ready. */
+  reach(blocks: number): void
+}
+
+export function createCachePages(engine: Pick<Engine, 'touch'>, caches: readonly Uint8Array[], blocks: number): CachePages {
+  const blockBytes = (caches[0]?.byteLength ?? 0) / blocks
+  // Each step is a page of every layer's keys and values, one after the other; two steps are ready at any time.
+  const step = Math.max(1, Math.ceil(PAGE_BYTES / blockBytes))
+  let ready = 0
+  let wanted = 0
+  let isTouching = false
+
+  async function touch(): Promise<void> {
+    if (isTouching) return
+    isTouching = true
+    while (ready < wanted) {
+      for (const cache of caches) await engine.touch(cache.subarray(ready * blockBytes, Math.min(blocks, ready + step) * blockBytes))
+      ready += step
+    }
+    isTouching = false
+  }
+
+  function reach(used: number): void {
+    wanted = Math.max(wanted, Math.min(blocks, used + 2 * step))
+    void touch()
+  }
+  reach(0)
+  return { reach }
+}
