@@ -37,6 +37,10 @@ struct ProgramHandle {
   std::shared_ptr<const Program> program;
 };
 
+struct BoundHandle {
+  std::shared_ptr<const Bound> bound;
+};
+
 struct CancelHandle {
   std::shared_ptr<std::atomic<bool>> cancel;
 };
@@ -142,24 +146,31 @@ void complete(napi_env env, napi_value callback, void*, void* data) {
   napi_call_function(env, undefined, callback, 3, arguments, nullptr);
 }
 
-napi_value run(napi_env env, napi_callback_info info) {
-  Args<5> args(env, info);
-  Engine::Run run;
-  run.program = external_of<ProgramHandle>(env, args.value[1]).program;
-  auto arena = bytes_of(env, args.value[2]);
-  run.arena = {arena.data, int64_t(arena.count)};
+// bind(program, arena, bindings): JavaScript keeps the memory alive for as long as it may run.
+napi_value bind(napi_env env, napi_callback_info info) {
+  Args<3> args(env, info);
+  Bound bound{external_of<ProgramHandle>(env, args.value[0]).program, {}, {}};
+  const auto arena = bytes_of(env, args.value[1]);
+  bound.arena = {arena.data, int64_t(arena.count)};
   uint32_t count = 0;
-  check(env, napi_get_array_length(env, args.value[3], &count));
+  check(env, napi_get_array_length(env, args.value[2], &count));
   for (uint32_t i = 0; i < count; i++) {
     napi_value element;
-    check(env, napi_get_element(env, args.value[3], i, &element));
-    auto bytes = bytes_of(env, element);
-    run.bindings.push_back({bytes.data, int64_t(bytes.count)});
+    check(env, napi_get_element(env, args.value[2], i, &element));
+    const auto bytes = bytes_of(env, element);
+    bound.bindings.push_back({bytes.data, int64_t(bytes.count)});
   }
-  check_bindings(*run.program, run.arena, run.bindings);
+  check_bindings(bound);
+  return make_external(env, new BoundHandle{std::make_shared<const Bound>(std::move(bound))});
+}
+
+napi_value run(napi_env env, napi_callback_info info) {
+  Args<3> args(env, info);
+  Engine::Run run;
+  run.bound = external_of<BoundHandle>(env, args.value[1]).bound;
   run.cancel = std::make_shared<std::atomic<bool>>(false);
   napi_threadsafe_function callback;
-  check(env, napi_create_threadsafe_function(env, args.value[4], nullptr, make_string(env, "cairn run"), 0, 1, nullptr, nullptr, nullptr, complete, &callback));
+  check(env, napi_create_threadsafe_function(env, args.value[2], nullptr, make_string(env, "cairn run"), 0, 1, nullptr, nullptr, nullptr, complete, &callback));
   run.done = [callback](RunResult result) {
     auto completion = std::make_unique<Completion>(Completion{callback, std::move(result)});
     // Refused only while the environment closes.
@@ -191,6 +202,7 @@ napi_value initialise(napi_env env, napi_value exports) {
     export_function<workspace_bound_of>(env, exports, "workspaceBound");
     export_function<peak>(env, exports, "peak");
     export_function<compile>(env, exports, "compile");
+    export_function<bind>(env, exports, "bind");
     export_function<run>(env, exports, "run");
     export_function<cancel>(env, exports, "cancel");
     export_scalars(env, exports);

@@ -41,7 +41,7 @@ void Engine::walk() {
       waiting_.pop_front();
       running_ = run.cancel;
     }
-    run.done(run_program(*run.program, isa_.kernels, run.arena, run.bindings, pool_, workspace_, *run.cancel));
+    run.done(run_program(*run.bound, isa_.kernels, pool_, workspace_, *run.cancel));
   }
 }
 

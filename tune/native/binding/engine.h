@@ -20,9 +20,7 @@ class Engine {
 
   // Calls `done` on the engine's thread. Runs wait for one another.
   struct Run {
-    std::shared_ptr<const Program> program;
-    Buffer arena;
-    std::vector<Buffer> bindings;
+    std::shared_ptr<const Bound> bound;
     std::shared_ptr<std::atomic<bool>> cancel;
     std::function<void(RunResult)> done;
   };

@@ -102,7 +102,9 @@ Program read_program(const int32_t* code, size_t words, const double* attrs, siz
   return program;
 }
 
-void check_bindings(const Program& program, const Buffer& arena, const std::vector<Buffer>& bindings) {
+void check_bindings(const Bound& bound) {
+  const auto& [shared, arena, bindings] = bound;
+  const Program& program = *shared;
   if (arena.bytes < program.arena_bytes) {
     throw std::runtime_error("the arena must have " + std::to_string(program.arena_bytes) + " bytes, got " + std::to_string(arena.bytes));
   }
@@ -142,8 +144,9 @@ size_t workspace_bound(const Program& program, const RoomsOf* rooms_of, int thre
   return sum;
 }
 
-RunResult run_program(const Program& program, const Kernel* kernels, const Buffer& arena, const std::vector<Buffer>& bindings, Pool& pool, Workspace& workspace,
-                      const std::atomic<bool>& cancel) {
+RunResult run_program(const Bound& bound, const Kernel* kernels, Pool& pool, Workspace& workspace, const std::atomic<bool>& cancel) {
+  const auto& [shared, arena, bindings] = bound;
+  const Program& program = *shared;
   using Clock = std::chrono::steady_clock;
   RunResult result;
   std::vector<Tensor> tensors = program.tensors;

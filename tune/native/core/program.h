@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -42,8 +43,15 @@ struct Buffer {
   int64_t bytes;
 };
 
+// A program with the memory that it works on, which somebody else keeps alive.
+struct Bound {
+  std::shared_ptr<const Program> program;
+  Buffer arena;
+  std::vector<Buffer> bindings;
+};
+
 // Throws where a buffer is too small for its tensor.
-void check_bindings(const Program& program, const Buffer& arena, const std::vector<Buffer>& bindings);
+void check_bindings(const Bound& bound);
 
 struct RunResult {
   bool cancelled = false;
@@ -56,7 +64,6 @@ struct RunResult {
 size_t workspace_bound(const Program& program, const RoomsOf* rooms_of, int threads);
 
 // Walks the steps; looks at `cancel` between two of them.
-RunResult run_program(const Program& program, const Kernel* kernels, const Buffer& arena, const std::vector<Buffer>& bindings, Pool& pool, Workspace& workspace,
-                      const std::atomic<bool>& cancel);
+RunResult run_program(const Bound& bound, const Kernel* kernels, Pool& pool, Workspace& workspace, const std::atomic<bool>& cancel);
 
 }  // namespace cairn

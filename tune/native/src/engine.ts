@@ -18,6 +18,9 @@ export type RunOptions = { signal?: AbortSignal }
 /** Seconds that each op took in a run, largest first. */
 export type RunReport = { readonly seconds: [op: OpName, seconds: number][] }
 
+/** Runs what was bound; rejects with the signal's reason when aborted, which takes effect between two ops. */
+export type BoundRun = (options?: RunOptions) => Promise<RunReport>
+
 export type Engine = {
   readonly threads: number
   readonly isa: string
@@ -27,7 +30,9 @@ export type Engine = {
   allocate(bytes: number): Uint8Array
   /** Has the system give the pages of a part of such memory now, beside what runs: the first touch of a page can take as long as a pass of a model. */
   touch(part: Uint8Array): Promise<void>
-  /** Runs a program; rejects with the signal's reason when aborted, which takes effect between two ops. */
+  /** Readies a program for runs on the same memory. */
+  bind(program: Executable, arena: Uint8Array, bindings: readonly ArrayBufferView[]): BoundRun
+  /** Runs a program once. */
   run(program: Executable, arena: Uint8Array, bindings: readonly ArrayBufferView[], options?: RunOptions): Promise<RunReport>
   /** Bytes that kernels keep beside the tensors, so far. */
   workspaceBytes(): number
@@ -58,26 +63,31 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
   const isa = options.isa ?? addon.isas().at(-1) ?? 'portable'
   const engine = addon.createEngine(threads, isa)
 
-  async function run(program: Executable, arena: Uint8Array, bindings: readonly ArrayBufferView[], { signal }: RunOptions = {}): Promise<RunReport> {
-    signal?.throwIfAborted()
-    return await new Promise<RunReport>((resolve, reject) => {
-      const onAbort = () => addon.cancel(running)
-      // The closure keeps arena and bindings alive for as long as native code writes to them.
-      const running = addon.run(engine, program, arena, bindings, (error, isCancelled, nanoseconds) => {
-        signal?.removeEventListener('abort', onAbort)
-        if (error) reject(error)
-        else if (isCancelled) reject(signal?.reason ?? new Error(`The engine was closed during a run with an arena of ${arena.byteLength} bytes and ${bindings.length} buffers.`))
-        else {
-          // Worked out for those who look: a server runs hundreds of programs a second and never does.
-          resolve({
-            get seconds() {
-              return secondsByOp(nanoseconds)
-            },
-          })
-        }
+  function bind(program: Executable, arena: Uint8Array, bindings: readonly ArrayBufferView[]): BoundRun {
+    const bound = addon.bind(program, arena, bindings)
+    return async ({ signal } = {}) => {
+      signal?.throwIfAborted()
+      return await new Promise<RunReport>((resolve, reject) => {
+        const onAbort = () => addon.cancel(running)
+        // The closure keeps arena and bindings alive for as long as native code writes to them.
+        const running = addon.run(engine, bound, (error, isCancelled, nanoseconds) => {
+          signal?.removeEventListener('abort', onAbort)
+          if (error) {
+            reject(error)
+          } else if (isCancelled) {
+            reject(signal?.reason ?? new Error(`The engine was closed during a run with an arena of ${arena.byteLength} bytes and ${bindings.length} buffers.`))
+          } else {
+            // Worked out for those who look: a server runs hundreds of programs a second and never does.
+            resolve({
+              get seconds() {
+                return secondsByOp(nanoseconds)
+              },
+            })
+          }
+        })
+        signal?.addEventListener('abort', onAbort, { once: true })
       })
-      signal?.addEventListener('abort', onAbort, { once: true })
-    })
+    }
   }
 
   const close = () => addon.closeEngine(engine)
@@ -87,7 +97,8 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
     compile: ({ code, attrs, places }) => addon.compile(code, attrs, places),
     allocate: bytes => new Uint8Array(addon.allocate(bytes)),
     touch: part => new Promise(resolve => addon.touchPages(part, resolve)),
-    run,
+    bind,
+    run: async (program, arena, bindings, options) => await bind(program, arena, bindings)(options),
     workspaceBytes: () => addon.workspaceBytes(engine),
     workspaceBound: program => addon.workspaceBound(engine, program),
     peakFlops: arithmetic => addon.peak(engine, arithmetic),

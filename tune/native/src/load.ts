@@ -29,12 +29,12 @@ export type Addon = {
   /** FLOP/s of one thread in a loop that never leaves the registers. */
   peak(engine: Handle<'engine'>, arithmetic: string): number
   compile(code: Int32Array, attrs: Float64Array, places: Float64Array): Handle<'program'>
+  /** A program on memory that the caller keeps alive for as long as it may run. */
+  bind(program: Handle<'program'>, arena: Uint8Array, bindings: readonly ArrayBufferView[]): Handle<'bound'>
   /** Starts a run and returns what cancels it; `done` gets an error or none, whether it was cancelled, and nanoseconds by op. */
   run(
     engine: Handle<'engine'>,
-    program: Handle<'program'>,
-    arena: Uint8Array,
-    bindings: readonly ArrayBufferView[],
+    bound: Handle<'bound'>,
     done: (error: Error | undefined, isCancelled: boolean, nanoseconds: Float64Array) => void,
   ): Handle<'run'>
   cancel(run: Handle<'run'>): void

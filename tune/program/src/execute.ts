@@ -1,6 +1,6 @@
 /** A planned program on an engine: compiled once, run with buffers by name. */
 import { byteLength, typeText } from '@cairn-tune/ops'
-import type { Engine, RunOptions, RunReport } from '@cairn-tune/native'
+import type { BoundRun, Engine, RunOptions, RunReport } from '@cairn-tune/native'
 import { flatten } from './flatten.ts'
 import { planMemory, type Plan } from './plan.ts'
 import type { Program } from './program.ts'
@@ -16,7 +16,7 @@ export type Prepared = {
   /** Bytes that kernels work in beside arena and buffers, at most: what a plan's bytes do not count. */
   readonly workspaceBytes: number
   /** Looks buffers up once, for runs that are lent the same ones each time. */
-  bind(buffers: Buffers): (options?: RunOptions) => Promise<RunReport>
+  bind(buffers: Buffers): BoundRun
   run(buffers: Buffers, options?: RunOptions): Promise<RunReport>
 }
 
@@ -39,9 +39,8 @@ export function prepare(engine: Engine, program: Program, plan: Plan = planMemor
     return buffer
   }
 
-  function bind(buffers: Buffers): ReturnType<Prepared['bind']> {
-    const bindings = flat.bindings.map(binding => view(binding, buffers))
-    return options => engine.run(executable, arena, bindings, options)
+  function bind(buffers: Buffers): BoundRun {
+    return engine.bind(executable, arena, flat.bindings.map(binding => view(binding, buffers)))
   }
 
   return {

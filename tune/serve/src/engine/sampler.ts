@@ -1,6 +1,6 @@
 /** From rows of hidden states to tokens: fills what a head program reads, runs it and reads what it drew. */
 import type { Buffers, Prepared } from '@cairn-tune/program'
-import { editsOf, type Sequence, type TokenReport } from './sequence.ts'
+import { editsOf, type Edit, type Sequence, type TokenReport } from './sequence.ts'
 import type { StepPrograms } from './step-programs.ts'
 
 /** A row of hidden states that becomes a token: the next one of a sequence, or one of its prompt that is known. */
@@ -21,7 +21,7 @@ function createDesk(sizes: { rows: number; edits: number; top: number }, prepare
   return { ...sizes, ins, outs, run }
 }
 
-function fill({ ins }: Desk, rows: readonly HeadRow[], edits: readonly ReturnType<typeof editsOf>[]): void {
+function fill({ ins }: Desk, rows: readonly HeadRow[], edits: readonly (readonly Edit[])[]): void {
   ins.rows.fill(-1, rows.length)
   ins.edits.fill(-1)
   let edit = 0
@@ -42,10 +42,12 @@ function fill({ ins }: Desk, rows: readonly HeadRow[], edits: readonly ReturnTyp
   }
 }
 
+const NO_TOP: TokenReport['top'] = []
+
 const readReport = ({ outs, top }: Desk, i: number, wanted: number): TokenReport => ({
   token: outs.token[i] ?? 0,
   logprob: outs.logprob[i] ?? 0,
-  top: Array.from({ length: Math.min(top, wanted) }, (_, j) => [outs.top_tokens[i * top + j] ?? 0, outs.top_logprobs[i * top + j] ?? 0] as const),
+  top: wanted === 0 ? NO_TOP : Array.from({ length: Math.min(top, wanted) }, (_, j) => [outs.top_tokens[i * top + j] ?? 0, outs.top_logprobs[i * top + j] ?? 0] as const),
 })
 
 /** `shared` holds the weights and the hidden states. */

@@ -68,20 +68,23 @@ export type Edit = { token: number; factor: number; add: number }
 
 /** Far enough below every logit that the token is never drawn, and still finite. */
 const NEVER = -1e30
+const NO_EDITS: readonly Edit[] = []
 
 /** What penalties, biases and a least length change about a sequence's next logits. */
-export function editsOf(sequence: Sequence): Edit[] {
+export function editsOf(sequence: Sequence): readonly Edit[] {
   const { sampling, ids, promptLength } = sequence
+  const { repetitionPenalty, presencePenalty, frequencyPenalty, logitBias, minTokens } = sampling
+  if (repetitionPenalty === 1 && presencePenalty === 0 && frequencyPenalty === 0 && logitBias.size === 0 && minTokens === 0) return NO_EDITS
   const edits = new Map<number, Edit>()
   const change = (token: number, factor: number, add: number) => {
     const known = edits.get(token)
     edits.set(token, { token, factor: factor * (known?.factor ?? 1), add: add + (known?.add ?? 0) })
   }
-  if (sampling.repetitionPenalty !== 1) for (const token of new Set(ids)) change(token, sampling.repetitionPenalty, 0)
-  if (sampling.presencePenalty !== 0 || sampling.frequencyPenalty !== 0) {
-    for (const [token, count] of countGenerated(sequence)) change(token, 1, -sampling.presencePenalty - sampling.frequencyPenalty * count)
+  if (repetitionPenalty !== 1) for (const token of new Set(ids)) change(token, repetitionPenalty, 0)
+  if (presencePenalty !== 0 || frequencyPenalty !== 0) {
+    for (const [token, count] of countGenerated(sequence)) change(token, 1, -presencePenalty - frequencyPenalty * count)
   }
-  for (const [token, bias] of sampling.logitBias) change(token, 1, bias)
-  if (ids.length - promptLength < sampling.minTokens) for (const token of sampling.endTokens) change(token, 1, NEVER)
+  for (const [token, bias] of logitBias) change(token, 1, bias)
+  if (ids.length - promptLength < minTokens) for (const token of sampling.endTokens) change(token, 1, NEVER)
   return [...edits.values()]
 }

@@ -1,5 +1,5 @@
 /** One pass over the rows of a plan: lays them out for the programs, runs them, and hands back what each sequence gets. */
-import type { Engine } from '@cairn-tune/native'
+import type { BoundRun, Engine } from '@cairn-tune/native'
 import { ropeTable } from '@cairn-tune/models'
 import { byteLength } from '@cairn-tune/ops'
 import type { Prepared } from '@cairn-tune/program'
@@ -40,9 +40,9 @@ export function createStepper(engine: Engine, model: ModelShape, weights: Readon
   const shared = { ...Object.fromEntries(weights), ...Object.fromEntries(caches), ...stacks?.buffers, ...ints, cos_sin: ropeTable(maxModelLen, config.head_dim, config.rope_theta), 'out:hidden': hidden }
 
   const sampler = createSampler(programs, { ...shared, hidden })
-  const forwards = new Map<Prepared, ReturnType<Prepared['bind']>>()
+  const forwards = new Map<Prepared, BoundRun>()
 
-  function forward(rows: number, hasAdapters: boolean): { size: number; run: ReturnType<Prepared['bind']> } {
+  function forward(rows: number, hasAdapters: boolean): { size: number; run: BoundRun } {
     const { size, prepared } = programs.forward(rows, hasAdapters)
     const run = forwards.get(prepared) ?? prepared.bind(shared)
     forwards.set(prepared, run)
