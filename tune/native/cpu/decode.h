@@ -68,6 +68,11 @@ inline void decode_nibbles(const uint8_t* bytes, const float* table, float block
 #endif
 }
 
+// The words of a row of a bf16_vnni matrix, each kVnniRows after the other.
+inline const uint32_t* vnni_row(const Stored& s, int64_t row) {
+  return reinterpret_cast<const uint32_t*>(s.part[0]) + row / kVnniRows * kVnniRows * (s.columns / 2) + row % kVnniRows;
+}
+
 // The f32 scale that a dtype has for the whole tensor, or 1.
 inline float tensor_scale_of(const Stored& s) {
   if (s.dtype != Dtype::fp8_tensor && s.dtype != Dtype::nvfp4) return 1;
@@ -87,6 +92,14 @@ inline void decode_floats(const Stored& s, int64_t row, int64_t from, int64_t to
       int64_t i = 0;
       for (; i + VL <= n; i += VL) store(out + i, load(in + i));
       for (; i < n; i++) out[i] = decode_bf16(in[i].bits);
+      return;
+    }
+    case Dtype::bf16_vnni: {
+      const uint32_t* words = vnni_row(s, row);
+      for (int64_t i = 0; i < n; i++) {
+        const uint32_t word = words[(from + i) / 2 * kVnniRows];
+        out[i] = float_of((from + i) % 2 ? word & 0xffff0000 : word << 16);
+      }
       return;
     }
     case Dtype::fp8_tiles: {

@@ -1,7 +1,7 @@
 // Ops that look at each element once: add, scale, cast, accumulate; and embed, which copies rows.
 #include <stdexcept>
 
-#include "access.h"
+#include "decode.h"
 #include "kernels.h"
 
 namespace cairn::CAIRN_ISA {
@@ -46,12 +46,16 @@ void cast(Call& call) {
 void embed(Call& call) {
   const Tensor &table = *call.in[embed_in::table], &ids = *call.in[embed_in::ids], &y = *call.out[embed_out::y];
   const int64_t columns = table.dims[1];
+  const Stored stored = stored_of(table);
   const int32_t* id = ints_of(ids);
   for (int64_t t = 0; t < ids.count; t++)
     if (id[t] < 0 || id[t] >= table.dims[0]) throw std::runtime_error("an id lies outside the table");
   parallel_spans(call, ids.count, kRowsPerTask, [&](int64_t first, int64_t last, int thread) {
     float* room = row_slot(call, thread, 0, columns);
-    for (int64_t t = first; t < last; t++) write_row(y, t * columns, columns, read_row(table, id[t] * columns, columns, room));
+    for (int64_t t = first; t < last; t++) {
+      decode_floats(stored, id[t], 0, columns, room);
+      write_row(y, t * columns, columns, room);
+    }
   });
 }
 

@@ -1,6 +1,9 @@
 // y = alpha · x·wᵀ + addend for few rows of x, as in decoding: all the time goes into reading the weights, so they are read once, in order, and never written.
 //
-// Columns are rows of the weights, and many rows a few kilobytes apart are more than a processor foresees: what comes next is asked for here, in order of
+// Weights that lie turned (bf16_vnni) are multiplied from where they lie, for any number of rows: a stretch of a panel comes into the nearest cache with
+// the first rows that pass by.
+//
+// Columns of others are rows of the weights, and many rows a few kilobytes apart are more than a processor foresees: what comes next is asked for here, in order of
 // memory, while what came before is worked on. With very few rows a vector of columns is turned in registers and multiplied there. With more, a panel of
 // columns is packed a short stretch of k at a time into the nearest cache, and all rows pass by. There is one section of work for all threads where gemm
 // needs two for every 24 panels. Each number of the result is the same chain of sums over k as in gemm, so its bits are the same for any number of rows
@@ -24,6 +27,8 @@ constexpr int64_t kTasksPerThread = 4;
 constexpr int64_t kCacheLine = 64;
 // Words of k between two steps of looking ahead.
 constexpr int64_t kStepWords = 4;
+// Rows of a that pass by a panel before the next one comes, so that they stay in a nearer cache.
+constexpr int64_t kRowBlock = 256;
 
 // Rows of a as words, `stride` apart.
 struct Left {
@@ -41,15 +46,19 @@ inline bool lies(const Gemm& g) {
 // Whether words of b can be turned as they lie.
 inline bool has_pairs(const Gemm& g) { return words_for(g.arithmetic) == Words::pairs && g.pair[0].b.stored.dtype == Dtype::bf16; }
 
-inline size_t a_bytes(const Gemm& g) { return lies(g) ? 0 : size_t(g.m * padded_words(g)) * 4; }
-inline size_t own_bytes(const Gemm& g) { return size_t(NR * (kStretch + g.m)) * 4; }
+// Whether words of b lie turned already.
+inline bool is_turned(const Gemm& g) { return kHasBf16Dot && words_for(g.arithmetic) == Words::pairs && g.pair[0].b.stored.dtype == Dtype::bf16_vnni; }
 
-inline int64_t strips_of(const Gemm& g) { return ceil_div(g.m, int64_t(MR)); }
+inline size_t a_bytes(const Gemm& g) { return lies(g) ? 0 : size_t(g.m * padded_words(g)) * 4; }
+inline size_t own_bytes(const Gemm& g) { return size_t(NR * (kStretch + min64(g.m, kRowBlock))) * 4; }
+
+inline int64_t strips_of(int64_t rows) { return ceil_div(rows, int64_t(MR)); }
 
 // Bytes that a row of a matrix takes, of its numbers alone.
 inline int64_t row_bytes(const Stored& s) {
   if (s.dtype == Dtype::f32) return s.columns * 4;
   if (s.dtype == Dtype::bf16) return s.columns * 2;
+  if (s.dtype == Dtype::bf16_vnni) return s.columns * 2;
   return is_nibbles(s.dtype) ? s.columns / 2 : s.columns;
 }
 
@@ -68,20 +77,29 @@ struct Ahead {
   }
 };
 
+// Words of a panel: VL columns of one word side by side, the next word and the next VL columns so far on.
+struct Panel {
+  const uint32_t* words;
+  int64_t word, group;
+};
+
 // c (R, nv·VL) = or += a·bᵀ over n words of rows of a.
 template <bool pairs, int nv, int R>
-[[gnu::noinline]] void strip(int64_t n, const uint32_t* __restrict a, int64_t lda, const uint32_t* __restrict b, float* __restrict c, bool add, Ahead& next) {
+[[gnu::noinline]] void strip(int64_t n, const uint32_t* __restrict a, int64_t lda, const Panel& b, float* __restrict c, bool add, Ahead& next) {
   Ahead ahead = next;
+  const uint32_t* at[nv];
+  for (int j = 0; j < nv; j++) at[j] = b.words + j * b.group;
+  const int64_t step = b.word;
   vf sum[R][nv];
 #pragma GCC unroll 8
   for (int i = 0; i < R; i++)
 #pragma GCC unroll 3
     for (int j = 0; j < nv; j++) sum[i][j] = add ? load(c + i * NR + j * VL) : vf{};
-  for (int64_t k = 0; k < n; k++, b += nv * VL) {
+  for (int64_t k = 0; k < n; k++) {
     if (k % kStepWords == 0) ahead.step();
     vu row[nv];
 #pragma GCC unroll 3
-    for (int j = 0; j < nv; j++) row[j] = load_as<vu>(b + j * VL);
+    for (int j = 0; j < nv; j++) row[j] = load_as<vu>(at[j] + k * step);
 #pragma GCC unroll 8
     for (int i = 0; i < R; i++)
 #pragma GCC unroll 3
@@ -95,36 +113,38 @@ template <bool pairs, int nv, int R>
 }
 
 template <bool pairs, int nv, int R = MR>
-inline void run_strip(int64_t rows, int64_t n, const uint32_t* a, int64_t lda, const uint32_t* b, float* c, bool add, Ahead& ahead) {
+inline void run_strip(int64_t rows, int64_t n, const uint32_t* a, int64_t lda, const Panel& b, float* c, bool add, Ahead& ahead) {
   if constexpr (R > 1) if (rows < R) return run_strip<pairs, nv, R - 1>(rows, n, a, lda, b, c, add, ahead);
   strip<pairs, nv, R>(n, a, lda, b, c, add, ahead);
 }
 
-// All rows past one stretch of a panel, in strips as even as they come: no strip has rows that are not there.
+// Rows [row0, row0 + rows) past one stretch of a panel, in strips as even as they come: no strip has rows that are not there.
 template <bool pairs, int nv>
-void pass_by(const Gemm& g, const Left& a, int64_t from, int64_t n, const uint32_t* b, Ahead& ahead, float* sums) {
-  const int64_t strips = strips_of(g);
+void pass_by(const Left& a, int64_t row0, int64_t rows, int64_t from, int64_t n, const Panel& b, Ahead& ahead, float* sums) {
+  const int64_t strips = strips_of(rows);
   for (int64_t s = 0; s < strips; s++) {
-    const int64_t first = g.m * s / strips, last = g.m * (s + 1) / strips;
-    run_strip<pairs, nv>(last - first, n, a.row(first) + from, a.stride, b, sums + first * NR, from > 0, ahead);
+    const int64_t first = rows * s / strips, last = rows * (s + 1) / strips;
+    run_strip<pairs, nv>(last - first, n, a.row(row0 + first) + from, a.stride, b, sums + first * NR, from > 0, ahead);
   }
 }
 
-inline void finish(const Gemm& g, const float* sums, int64_t column, int64_t columns) {
-  for (int64_t i = 0; i < g.m; i++) finish_row(g, words_for(g.arithmetic) == Words::pairs, i * g.n + column, columns, sums + i * NR);
+inline void finish(const Gemm& g, const float* sums, int64_t row0, int64_t rows, int64_t column, int64_t columns) {
+  for (int64_t i = 0; i < rows; i++) finish_row(g, words_for(g.arithmetic) == Words::pairs, (row0 + i) * g.n + column, columns, sums + i * NR);
 }
 
 // One panel of columns through the nearest cache, stretch by stretch.
 template <int nv>
-void multiply_panel(const Gemm& g, const Left& a, int64_t column, int64_t columns, Ahead ahead, uint32_t* b, float* sums) {
+void multiply_panel(const Gemm& g, const Left& a, int64_t row0, int64_t rows, int64_t column, int64_t columns, Ahead ahead, uint32_t* b, float* sums) {
   const Words words = words_for(g.arithmetic);
   const int64_t per = words == Words::pairs ? 2 : 1, k = g.pair[0].k, count = words_of(g);
   for (int64_t from = 0; from < max64(count, 1); from += kStretch) {
     const int64_t n = min64(kStretch, count - from), k0 = from * per;
-    if (has_pairs(g)) turn_panel<nv>(g, column, columns, from, n, b);
+    Panel panel{b, nv * VL, VL};
+    if (is_turned(g)) panel = {vnni_row(g.pair[0].b.stored, column) + from * kVnniRows, kVnniRows, count * kVnniRows};
+    else if (has_pairs(g)) turn_panel<nv>(g, column, columns, from, n, b);
     else pack<nv * VL>(words, g.pair[0].b, column, columns, k0, min64(k - k0, n * per), b, 0);
-    if (words == Words::pairs) pass_by<kHasBf16Dot, nv>(g, a, from, n, b, ahead, sums);
-    else pass_by<false, nv>(g, a, from, n, b, ahead, sums);
+    if (words == Words::pairs) pass_by<kHasBf16Dot, nv>(a, row0, rows, from, n, panel, ahead, sums);
+    else pass_by<false, nv>(a, row0, rows, from, n, panel, ahead, sums);
   }
 }
 
@@ -184,7 +204,7 @@ Left left_of(const Call& call, const Gemm& g) {
 
 }  // namespace
 
-bool has_few_rows(const Gemm& g) { return g.m <= kFewRows && g.pair[1].k == 0 && !g.is_scaled && !g.is_turned && g.pair[0].a.k_in_row && g.pair[0].b.k_in_row; }
+bool has_few_rows(const Gemm& g) { return (g.m <= kFewRows || is_turned(g)) && g.pair[1].k == 0 && !g.is_scaled && !g.is_turned && g.pair[0].a.k_in_row && g.pair[0].b.k_in_row; }
 
 void few_rows_rooms(const Gemm& g, Rooms& rooms) {
   if (g.m == 0 || g.n == 0) return;
@@ -197,20 +217,23 @@ void few_rows(const Call& call, const Gemm& g) {
   const Left a = left_of(call, g);
   const Stored& stored = g.pair[0].b.stored;
   const bool turned = g.m <= kTurnedRows && has_pairs(g);
-  const int64_t unit = turned ? VL : NR, panels = ceil_div(g.n, NR), steps = turned ? ceil_div(words_of(g), VL) : ceil_div(words_of(g), kStepWords) * strips_of(g);
+  const int64_t unit = turned ? VL : NR, panels = ceil_div(g.n, NR);
   const int64_t per_task = max64(1, min64(kTaskPanels, panels / (kTasksPerThread * thread_count(call.pool)))) * NR;
   parallel(call, ceil_div(g.n, per_task), [&](int64_t task, int thread) {
     uint32_t* b = static_cast<uint32_t*>(thread_room(call.workspace, thread, kGemmTile, own_bytes(g)));
     float* sums = reinterpret_cast<float*>(b + NR * kStretch);
     const int64_t end = min64(g.n, (task + 1) * per_task);
-    for (int64_t column = task * per_task; column < end; column += unit) {
-      const int64_t columns = min64(unit, end - column), next = column + columns;
-      const Ahead ahead(stored, next, min64(unit, end - next), steps);
-      if (turned) run_turned(g, a, column, columns, ahead, sums);
-      else if (columns > 2 * VL) multiply_panel<3>(g, a, column, columns, ahead, b, sums);
-      else if (columns > VL) multiply_panel<2>(g, a, column, columns, ahead, b, sums);
-      else multiply_panel<1>(g, a, column, columns, ahead, b, sums);
-      finish(g, sums, column, columns);
+    for (int64_t row0 = 0; row0 < g.m; row0 += kRowBlock) {
+      const int64_t rows = min64(kRowBlock, g.m - row0), steps = turned ? ceil_div(words_of(g), VL) : ceil_div(words_of(g), kStepWords) * strips_of(rows);
+      for (int64_t column = task * per_task; column < end; column += unit) {
+        const int64_t columns = min64(unit, end - column), next = column + columns;
+        const Ahead ahead(stored, next, min64(unit, end - next), steps);
+        if (turned) run_turned(g, a, column, columns, ahead, sums);
+        else if (columns > 2 * VL) multiply_panel<3>(g, a, row0, rows, column, columns, ahead, b, sums);
+        else if (columns > VL) multiply_panel<2>(g, a, row0, rows, column, columns, ahead, b, sums);
+        else multiply_panel<1>(g, a, row0, rows, column, columns, ahead, b, sums);
+        finish(g, sums, row0, rows, column, columns);
+      }
     }
   });
 }

@@ -68,6 +68,31 @@ inline void row_words(const Stored& s, int64_t row, int64_t k0, int64_t valid, i
   }
 }
 
+// Rows that lie turned already, VL of them side by side.
+template <Words words, int width>
+inline void pack_vnni(const Stored& s, int64_t row0, int64_t rows, int64_t k0, int64_t k, uint32_t* panels, int64_t panel_stride) {
+  constexpr int chunk = VL < width ? VL : width;
+  for (int64_t group = 0; group < rows; group += VL) {
+    const uint32_t* from = vnni_row(s, row0 + group) + k0 / 2 * kVnniRows;
+    const auto put = [&](vu v, int64_t at) {
+#pragma GCC unroll 4
+      for (int lane = 0; lane < VL; lane += chunk) {
+        const int64_t row = group + lane;
+        std::memcpy(panels + row / width * panel_stride + at * width + row % width, reinterpret_cast<const uint32_t*>(&v) + lane, chunk * 4);
+      }
+    };
+    for (int64_t i = 0; i < k; i += 2, from += kVnniRows) {
+      const vu all = load_as<vu>(from);
+      if constexpr (words == Words::pairs) {
+        put(i + 1 < k ? all : all & 0xffff, i / 2);
+      } else {
+        put(all << 16, i);
+        if (i + 1 < k) put(all & 0xffff0000, i + 1);
+      }
+    }
+  }
+}
+
 // Rows lie along k in memory: blocks of VL rows are turned in registers.
 template <Words words, int width>
 inline void pack_along(const Stored& s, int64_t row0, int64_t rows, int64_t k0, int64_t k, uint32_t* panels, int64_t panel_stride) {
@@ -88,6 +113,10 @@ inline void pack_along(const Stored& s, int64_t row0, int64_t rows, int64_t k0, 
       }
     }
   };
+  if (s.dtype == Dtype::bf16_vnni && s.rounding.format == Rounding::none && words != Words::f32 && row0 % VL == 0 && k0 % 2 == 0) {
+    pack_vnni<words, width>(s, row0, rows, k0, k, panels, panel_stride);
+    return;
+  }
   for (int64_t group = 0; group < ceil_div(rows, VL) * VL; group += VL) {
     // Whole squares of words are read where they lie.
     const int64_t whole = lies && group + VL <= rows ? k / per / VL * VL : 0;

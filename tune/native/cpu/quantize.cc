@@ -23,6 +23,24 @@ Writable writable_of(const Tensor& t) {
   return w;
 }
 
+void bf16_vnni(Call& call, const Tensor& x, const Tensor& y) {
+  const int64_t rows = x.dims[0], columns = x.dims[1];
+  const Stored stored = stored_of(y);
+  // A task writes whole groups of rows, those that fill the last one too.
+  parallel_spans(call, rows, kVnniRows, [&](int64_t first, int64_t last, int thread) {
+    bf16* room = reinterpret_cast<bf16*>(row_slot(call, thread, 0, columns));
+    float* wide = row_slot(call, thread, 1, columns);
+    Tensor narrow{Dtype::bf16, 1, {columns}, columns, reinterpret_cast<char*>(room)};
+    for (int64_t row = first; row < first + kVnniRows; row++) {
+      if (row < last) write_row(narrow, 0, columns, read_row(x, row * columns, columns, wide));
+      else std::memset(room, 0, size_t(columns) * 2);
+      uint32_t* to = const_cast<uint32_t*>(vnni_row(stored, row));
+      const uint32_t* words = reinterpret_cast<const uint32_t*>(room);
+      for (int64_t word = 0; word < columns / 2; word++) to[word * kVnniRows] = words[word];
+    }
+  });
+}
+
 void fp8_tiles(Call& call, const Tensor& x, const Tensor& y) {
   const Writable w = writable_of(y);
   const int64_t rows = x.dims[0], columns = x.dims[1], across = ceil_div(columns, kFp8Tile);
@@ -140,6 +158,7 @@ void nf4(Call& call, const Tensor& x, const Tensor& y) {
 void quantize(Call& call) {
   const Tensor &x = *call.in[quantize_in::x], &y = *call.out[quantize_out::y];
   switch (y.dtype) {
+    case Dtype::bf16_vnni: return bf16_vnni(call, x, y);
     case Dtype::fp8_tiles: return fp8_tiles(call, x, y);
     case Dtype::fp8_tensor: return fp8_tensor(call, x, y);
     case Dtype::nvfp4: return nvfp4(call, x, y);
@@ -151,10 +170,11 @@ void quantize(Call& call) {
 
 void quantize_rooms(const Call& call, Rooms& rooms) {
   const Tensor &x = *call.in[quantize_in::x], &y = *call.out[quantize_out::y];
+  if (y.dtype == Dtype::bf16_vnni) add_row_slots(rooms, 2, x.dims[1]);
   if (y.dtype == Dtype::fp8_tiles) add_row_slots(rooms, 1, kFp8Tile);
   if (y.dtype == Dtype::nvfp4 || y.dtype == Dtype::fp8_tensor) rooms.add_shared(0, size_t(ceil_div(x.count, kElementsPerTask) + 1) * 4);
   if (y.dtype == Dtype::nf4) rooms.add_shared(0, size_t(x.count / kNf4Block + 1) * 4);
-  if (y.dtype != Dtype::f32 && y.dtype != Dtype::bf16 && y.dtype != Dtype::fp8_tiles) add_row_slots(rooms, 1, kElementsPerTask);
+  if (y.dtype != Dtype::f32 && y.dtype != Dtype::bf16 && y.dtype != Dtype::bf16_vnni && y.dtype != Dtype::fp8_tiles) add_row_slots(rooms, 1, kElementsPerTask);
 }
 
 void dequantize_rooms(const Call& call, Rooms& rooms) { add_row_slots(rooms, 1, call.in[dequantize_in::x]->dims[1]); }

@@ -4,8 +4,8 @@
 
 namespace cairn {
 
-enum class Dtype : int32_t { f32 = 0, bf16 = 1, i32 = 2, fp8_tiles = 3, nvfp4 = 4, mxfp4 = 5, nf4 = 6, fp8_tensor = 7, dynamic8 = 8, dynamic8_unsigned = 9 };
-inline constexpr const char* kDtypeNames[] = {"f32", "bf16", "i32", "fp8_tiles", "nvfp4", "mxfp4", "nf4", "fp8_tensor", "dynamic8", "dynamic8_unsigned"};
+enum class Dtype : int32_t { f32 = 0, bf16 = 1, i32 = 2, fp8_tiles = 3, nvfp4 = 4, mxfp4 = 5, nf4 = 6, fp8_tensor = 7, dynamic8 = 8, dynamic8_unsigned = 9, bf16_vnni = 10 };
+inline constexpr const char* kDtypeNames[] = {"f32", "bf16", "i32", "fp8_tiles", "nvfp4", "mxfp4", "nf4", "fp8_tensor", "dynamic8", "dynamic8_unsigned", "bf16_vnni"};
 enum class Arithmetic : int32_t { f32, bf16, fp8_hybrid, nvfp4 };
 
 inline constexpr int64_t kFp8Tile = 128;
@@ -13,6 +13,7 @@ inline constexpr int64_t kNvfp4Block = 16;
 inline constexpr int64_t kMxfp4Block = 32;
 inline constexpr int64_t kNf4Block = 64;
 inline constexpr int64_t kNf4Group = 256;
+inline constexpr int64_t kVnniRows = 16;
 inline constexpr int64_t kDynamicBlock = 256;
 inline constexpr int64_t kPartAlignment = 64;
 

@@ -7,6 +7,8 @@ export const MXFP4_BLOCK = 32
 export const NF4_BLOCK = 64
 /** Block scales of NF4 that share one second-level scale. */
 export const NF4_GROUP = 256
+/** Rows of a bf16_vnni matrix that lie side by side. */
+export const VNNI_ROWS = 16
 /** Elements of an 8-bit optimizer state that share one scale. */
 export const DYNAMIC_BLOCK = 256
 
@@ -103,6 +105,12 @@ export const DTYPES = {
   },
   dynamic8: state(8, 'signed'),
   dynamic8_unsigned: state(9, 'unsigned'),
+  bf16_vnni: {
+    code: 10,
+    doc: `bf16 in the order in which dot instructions read it: with number k of row r of K at (⌊r / ${VNNI_ROWS}⌋·K/2 + ⌊k / 2⌋)·${2 * VNNI_ROWS} + (r mod ${VNNI_ROWS})·2 + k mod 2; rows that fill the last ${VNNI_ROWS} are 0`,
+    refuse: shape => (shape.length === 2 && columns(shape) % 2 === 0 ? undefined : 'needs two dimensions, the second even'),
+    parts: shape => [['values', alignUp(rows(shape), VNNI_ROWS) * columns(shape) * 2]],
+  },
 } as const satisfies Record<string, DtypeSpec>
 
 export type Dtype = keyof typeof DTYPES

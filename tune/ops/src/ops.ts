@@ -39,7 +39,7 @@ const op = <const S extends OpSpec>(spec: S): S => spec
 export const OPS = {
   embed: op({
     doc: 'y[t] = table[ids[t]]',
-    inputs: { table: 'float (V, C)', ids: 'i32 (T)' },
+    inputs: { table: 'weight (V, C)', ids: 'i32 (T)' },
     attrs: { dtype: 'dtype' },
     outputs: { y: '@dtype (T, C)' },
   }),

@@ -70,10 +70,19 @@ function* matmuls(dtype: Dtype): Generator<Case> {
 /** Stored weights in f32 arithmetic: the only error left is that of the sums. */
 function* storedMatmuls(): Generator<Case> {
   const attrs = { alpha: 1, arithmetic: 'f32', dtype: 'f32' }
-  for (const stored of ['fp8_tiles', 'fp8_tensor', 'nvfp4', 'mxfp4', 'nf4', 'bf16'] as const) {
+  for (const stored of ['fp8_tiles', 'fp8_tensor', 'nvfp4', 'mxfp4', 'nf4', 'bf16', 'bf16_vnni'] as const) {
     yield { op: 'matmul_nt', name: `${stored} 33×51×192`, inputs: { a: noise('f32', [33, 192], 12), b: noise(stored, [51, 192], 13) }, attrs, dtype: 'f32' }
     yield { op: 'matmul_nn', name: `${stored} 33×192×51`, inputs: { a: noise('f32', [33, 51], 14), b: noise(stored, [51, 192], 15) }, attrs: { ...attrs, stream: 0 }, dtype: 'f32' }
   }
+}
+
+/** Weights that lie as dot instructions read them: several blocks of rows, stretches of k and panels, and rests of all. */
+function* turnedMatmuls(): Generator<Case> {
+  const attrs = { alpha: 0.5, arithmetic: 'bf16', dtype: 'bf16' }
+  for (const [m, n, k] of [[300, 97, 194], [9, 50, 1034], [1, 1, 2], [64, 400, 32]] as const) {
+    yield { op: 'matmul_nt', name: `bf16_vnni ${m}×${n}×${k}`, inputs: { a: noise('bf16', [m, k], 12), b: noise('bf16_vnni', [n, k], 13), addend: noise('f32', [m, n], 14) }, attrs, dtype: 'bf16' }
+  }
+  yield { op: 'embed', name: 'bf16_vnni', inputs: { table: noise('bf16_vnni', [37, 18], 15), ids: tensor('i32', [4], [36, 0, 15, 16]) }, attrs: { dtype: 'bf16' }, dtype: 'bf16' }
 }
 
 /** Operands that lie on a small grid are exact in bf16, so these leave the error of f32 sums, whatever rounding does. */
@@ -210,6 +219,7 @@ function* samples(): Generator<Case> {
 export const CASES: Case[] = [
   ...floats.flatMap(dtype => [...norms(dtype), ...ropes(dtype), ...matmuls(dtype), ...attentions(dtype), ...losses(dtype), ...elementwise(dtype), ...paged(dtype), ...loras(dtype), ...scales(dtype)]),
   ...storedMatmuls(),
+  ...turnedMatmuls(),
   ...roundedMatmuls(),
   ...optimizer(),
   ...samples(),

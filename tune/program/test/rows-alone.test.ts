@@ -20,7 +20,7 @@ const rowsOf = ({ dtype, shape: [, columns = 0], bytes }: Value, first: number, 
 
 describe.each(isas)('%s', isa => {
   // 52 columns and 330 of k leave both a rest; 24 vectors of columns are several tasks.
-  test.each([['bf16', 'bf16', 52, 330], ['bf16', 'bf16', 400, 64], ['bf16', 'nvfp4', 52, 320], ['bf16', 'fp8_tiles', 52, 330], ['bf16', 'bf16', 52, 331], ['f32', 'f32', 52, 331]] as [Dtype, Dtype, number, number][])(
+  test.each([['bf16', 'bf16', 52, 330], ['bf16', 'bf16', 400, 64], ['bf16', 'nvfp4', 52, 320], ['bf16', 'fp8_tiles', 52, 330], ['bf16', 'bf16', 52, 331], ['bf16', 'bf16_vnni', 52, 330], ['bf16', 'bf16_vnni', 400, 64], ['f32', 'f32', 52, 331]] as [Dtype, Dtype, number, number][])(
     'rows of a product of %s with %s (%i×%i) are the same alone, among few and among many', async (dtype, stored, n, k) => {
       const attrs = { alpha: 1, arithmetic: dtype, dtype }
       const [a, b, addend] = [noise(dtype, [90, k], 1), noise(stored, [n, k], 2), noise(dtype, [90, n], 3)]

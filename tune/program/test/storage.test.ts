@@ -17,7 +17,7 @@ const shape = [67, 320]
 const wild = noise('f32', shape, 40).numbers.map((value, i) => (i < 320 ? 0 : i < 400 ? 0.3 : value * 2 ** ((i % 23) - 12)))
 
 describe.each(isas)('%s', isa => {
-  test.each(['fp8_tiles', 'fp8_tensor', 'nvfp4', 'mxfp4', 'nf4', 'bf16', 'f32'] as const)('%s: quantize writes the bytes of TypeScript, dequantize reads its numbers', async dtype => {
+  test.each(['fp8_tiles', 'fp8_tensor', 'nvfp4', 'mxfp4', 'nf4', 'bf16', 'bf16_vnni', 'f32'] as const)('%s: quantize writes the bytes of TypeScript, dequantize reads its numbers', async dtype => {
     const given = tensor('f32', shape, wild)
     const bytes = quantize(Float32Array.from(given.numbers), dtype, shape)
     const { y } = await runNative(engineOf(isa), 'quantize', { x: given }, { dtype })

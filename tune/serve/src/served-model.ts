@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { createEngine } from '@cairn-tune/native'
+import type { Qwen3Config } from '@cairn-tune/models'
 import type { Arithmetic, Dtype } from '@cairn-tune/ops'
 import { InputError, layoutOf, loadBase, loadTokenizer, openMappedCheckpoint, projectionLayer, readModelConfig, resolveRepo, type BaseWeight, type ModelTokenizer } from '@cairn-tune/weights'
 import { z } from 'zod'
@@ -67,6 +68,13 @@ function countBlocks(bytes: number, perBlock: number, maxModelLen: number): numb
   return blocks
 }
 
+/** Whether a weight is the right side of a product, and of rows that are whole words of two. */
+function isMultiplied(config: Qwen3Config, name: string): boolean {
+  const { hidden_size, intermediate_size, num_attention_heads, head_dim } = config
+  if ([hidden_size, intermediate_size, num_attention_heads * head_dim].some(columns => columns % 2 !== 0)) return false
+  return projectionLayer(name) !== undefined || name === (config.tie_word_embeddings ? 'model.embed_tokens.weight' : 'lm_head.weight')
+}
+
 function listWanted(model: ModelShape): BaseWeight[] {
   const inputs = [recordForward(model, 1, false), recordHead(model, 1, 1, 1)].flatMap(({ tensors }) => tensors.filter(({ isInput, name }) => isInput && name?.endsWith('.weight')))
   return [...new Map(inputs.map(({ name = '', dtype, shape }) => [name, { name, dtype, shape }])).values()]
@@ -93,8 +101,11 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
   const blockCount = countBlocks(options.kvCacheBytes ?? Math.min(enough, Math.max(totalmem() * CACHE_SHARE, Math.ceil((maxModelLen + 1) / BLOCK) * perBlock)), perBlock, maxModelLen)
   const model: ModelShape = {
     ...shape,
-    // What comes quantised stays so, whatever was asked for.
-    storage: name => layoutOf(checkpoint, name) ?? (isQuantizedLayer(projectionLayer(name)) ? projections : dtype),
+    // What comes quantised stays so, whatever was asked for. Matrices that are multiplied lie as their products read them.
+    storage: name => {
+      const wanted = layoutOf(checkpoint, name) ?? (isQuantizedLayer(projectionLayer(name)) ? projections : dtype)
+      return wanted === 'bf16' && isMultiplied(config, name) ? 'bf16_vnni' : wanted
+    },
     blocks: blockCount,
     adapters: options.enableLora ? { slots: options.maxLoras ?? DEFAULTS.maxLoras, maxRank: options.maxLoraRank ?? DEFAULTS.maxLoraRank } : undefined,
   }

@@ -2,7 +2,7 @@
  * Block quantisers: a matrix in f32 ↔ the buffer of a quantised dtype (its parts are in dtypes.ts). Every product and quotient is rounded to f32 where
  * native code rounds it, so that both give the same bytes.
  */
-import { DYNAMIC_BLOCK, FP8_TILE, MXFP4_BLOCK, NF4_BLOCK, NF4_GROUP, NVFP4_BLOCK, byteLength, countElements, partsOf, type Dtype, type Shape } from '../dtypes.ts'
+import { DYNAMIC_BLOCK, FP8_TILE, MXFP4_BLOCK, NF4_BLOCK, NF4_GROUP, NVFP4_BLOCK, VNNI_ROWS, byteLength, countElements, partsOf, type Dtype, type Shape } from '../dtypes.ts'
 import { dynamicMap } from './dynamic-map.ts'
 import { decodeBf16, decodeE8m0, decodeMinifloat, encodeBf16, encodeE8m0, encodeMinifloat } from './minifloat.ts'
 import { NF4_TABLE, encodeNearest, encodeNf4 } from './nf4.ts'
@@ -66,6 +66,15 @@ const quantizers: Record<Dtype, (values: Float32Array, parts: Parts, shape: Shap
   nf4: quantizeNf4,
   dynamic8: (values, parts) => quantizeDynamic(values, parts, true),
   dynamic8_unsigned: (values, parts) => quantizeDynamic(values, parts, false),
+  bf16_vnni: quantizeVnni,
+}
+
+/** Where number k of row r of K lies in a bf16_vnni matrix. */
+const vnniPlace = (r: number, k: number, K: number) => (Math.floor(r / VNNI_ROWS) * (K / 2) + Math.floor(k / 2)) * 2 * VNNI_ROWS + (r % VNNI_ROWS) * 2 + (k % 2)
+
+function quantizeVnni(values: Float32Array, parts: Parts, [, K = 0]: Shape): void {
+  const codes = new Uint16Array(part(parts, 'values').buffer)
+  for (let i = 0; i < values.length; i++) codes[vnniPlace(Math.floor(i / K), i % K, K)] = encodeBf16(values[i] ?? 0)
 }
 
 function quantizeFp8Tiles(values: Float32Array, parts: Parts, [n = 0, k = 0]: Shape): void {
@@ -160,6 +169,10 @@ function decoder(parts: Parts, dtype: Dtype, [, k = 1]: Shape): (_: unknown, ind
     case 'f32': return (_, i) => floats(values)[i] ?? 0
     case 'i32': return (_, i) => new Int32Array(values.buffer, values.byteOffset)[i] ?? 0
     case 'bf16': return (_, i) => decodeBf16((values[2 * i] ?? 0) | ((values[2 * i + 1] ?? 0) << 8))
+    case 'bf16_vnni': {
+      const at = (i: number) => 2 * vnniPlace(Math.floor(i / k), i % k, k)
+      return (_, i) => decodeBf16((values[at(i)] ?? 0) | ((values[at(i) + 1] ?? 0) << 8))
+    }
     case 'fp8_tiles': {
       const tiles = Math.ceil(k / FP8_TILE)
       const scale = (i: number) => floats(scales)[Math.floor(Math.floor(i / k) / FP8_TILE) * tiles + Math.floor((i % k) / FP8_TILE)] ?? 0
