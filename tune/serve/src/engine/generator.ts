@@ -2,6 +2,7 @@
  * The loop that keeps the engine busy: plan, run, tell. One pass is in flight at a time; sequences and adapters that come or go meanwhile take effect
  * between two passes.
  */
+import { setImmediate } from 'node:timers/promises'
 import type { StoredAdapter } from '@cairn-tune/weights'
 import type { AdapterStacks, LoadedAdapter } from './adapters.ts'
 import type { KvBlocks } from './kv-blocks.ts'
@@ -94,7 +95,8 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
       }
       const results = await pass
       counts.passes++
-      hurry.record(shares, shares !== plan, performance.now() - start)
+      const isAlone = shares !== plan
+      hurry.record(shares, isAlone, performance.now() - start)
       for (const share of shares) scheduler.advance(share)
       for (const { sequence, prompt, next } of results) {
         if (sequence.isEnded) continue
@@ -112,6 +114,10 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
         sequence.isComplete = true
         untold.push(() => end(sequence, 'length'))
       }
+      if (!isAlone) continue
+      // Those who were let through first are answered first, before the pass of all others takes the processors.
+      tell()
+      await setImmediate()
     }
   }
 

@@ -33,7 +33,7 @@ test.each([
 test('nobody goes alone where that is no shorter, until it is tried again', () => {
   const hurry = seasoned(4)
   const plan = [...crowd, share(3)]
-  const tries = Array.from({ length: 60 }, () => hurry.choose(plan) !== plan)
+  const tries = Array.from({ length: 10 }, () => hurry.choose(plan) !== plan)
   expect(tries[0]).toBe(false)
   expect(tries.at(-1)).toBe(true)
 })

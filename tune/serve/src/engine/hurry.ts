@@ -13,6 +13,8 @@ const TIME_SHARE = 0.1
 const MOST_CREDIT = 100
 /** How many times shorter than a pass of all it must be. */
 const LEAST_GAIN = 2
+/** How much a typical length moves towards each new one: one long pass, as the first that records its program, says little. */
+const STEP = 0.1
 
 export type Hurry = {
   /** The part of a plan that runs now: all of it, or the newcomers'. */
@@ -21,6 +23,7 @@ export type Hurry = {
   record(run: readonly Share[], isAlone: boolean, milliseconds: number): void
 }
 
+const move = (typical: number, seen: number) => (typical === 0 ? seen : (1 - STEP) * typical + STEP * seen)
 const isNew = ({ sequence }: Share) => sequence.ids.length === sequence.promptLength
 const isLast = ({ sequence, count }: Share) => sequence.computed + count === sequence.ids.length
 
@@ -35,16 +38,16 @@ export function createHurry(): Hurry {
       const rows = newcomers.reduce((sum, { count }) => sum + count, 0)
       if (newcomers.length === 0 || newcomers.length === plan.length || rows > MOST_ROWS || !newcomers.every(isLast) || credit <= 0) return plan
       if (alone * LEAST_GAIN <= all) return newcomers
-      alone *= 0.98
+      alone *= 1 - STEP
       return plan
     },
     record(run, isAlone, milliseconds) {
       if (isAlone) {
-        alone = alone === 0 ? milliseconds : (alone + milliseconds) / 2
+        alone = move(alone, milliseconds)
         credit -= milliseconds
         return
       }
-      if (!run.some(isNew)) all = all === 0 ? milliseconds : 0.9 * all + 0.1 * milliseconds
+      if (!run.some(isNew)) all = move(all, milliseconds)
       credit = Math.min(MOST_CREDIT, credit + TIME_SHARE * milliseconds)
     },
   }
