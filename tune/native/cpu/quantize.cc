@@ -24,20 +24,31 @@ Writable writable_of(const Tensor& t) {
 }
 
 void bf16_vnni(Call& call, const Tensor& x, const Tensor& y) {
-  const int64_t rows = x.dims[0], columns = x.dims[1];
+  const int64_t rows = x.dims[0], columns = x.dims[1], words = columns / 2;
   const Stored stored = stored_of(y);
-  // A task writes whole groups of rows, those that fill the last one too.
+  // A task writes a whole group of rows, those that fill the last one too.
   parallel_spans(call, rows, kVnniRows, [&](int64_t first, int64_t last, int thread) {
-    bf16* room = reinterpret_cast<bf16*>(row_slot(call, thread, 0, columns));
+    char* room = reinterpret_cast<char*>(row_slot(call, thread, 0, kVnniRows * words));
     float* wide = row_slot(call, thread, 1, columns);
-    Tensor narrow{Dtype::bf16, 1, {columns}, columns, reinterpret_cast<char*>(room)};
-    for (int64_t row = first; row < first + kVnniRows; row++) {
-      if (row < last) write_row(narrow, 0, columns, read_row(x, row * columns, columns, wide));
-      else std::memset(room, 0, size_t(columns) * 2);
-      uint32_t* to = const_cast<uint32_t*>(vnni_row(stored, row));
-      const uint32_t* words = reinterpret_cast<const uint32_t*>(room);
-      for (int64_t word = 0; word < columns / 2; word++) to[word * kVnniRows] = words[word];
+    const char* from[kVnniRows];
+    for (int64_t i = 0; i < kVnniRows; i++) {
+      char* own = room + i * columns * 2;
+      from[i] = x.dtype == Dtype::bf16 && first + i < last ? x.data + (first + i) * columns * 2 : own;
+      if (first + i >= last) std::memset(own, 0, size_t(columns) * 2);
+      else if (x.dtype != Dtype::bf16) write_row({Dtype::bf16, 1, {columns}, columns, own}, 0, columns, read_row(x, (first + i) * columns, columns, wide));
     }
+    uint32_t* to = const_cast<uint32_t*>(vnni_row(stored, first));
+    int64_t word = 0;
+    for (; word + VL <= words; word += VL) {
+      for (int64_t row = 0; row < kVnniRows; row += VL) {
+        vu r[VL];
+        for (int i = 0; i < VL; i++) r[i] = load_as<vu>(from[row + i] + word * 4);
+        transpose(r);
+        for (int i = 0; i < VL; i++) store_as(to + (word + i) * kVnniRows + row, r[i]);
+      }
+    }
+    for (; word < words; word++)
+      for (int64_t row = 0; row < kVnniRows; row++) std::memcpy(to + word * kVnniRows + row, from[row] + word * 4, 4);
   });
 }
 
@@ -170,7 +181,7 @@ void quantize(Call& call) {
 
 void quantize_rooms(const Call& call, Rooms& rooms) {
   const Tensor &x = *call.in[quantize_in::x], &y = *call.out[quantize_out::y];
-  if (y.dtype == Dtype::bf16_vnni) add_row_slots(rooms, 2, x.dims[1]);
+  if (y.dtype == Dtype::bf16_vnni) add_row_slots(rooms, 2, kVnniRows / 2 * x.dims[1]);
   if (y.dtype == Dtype::fp8_tiles) add_row_slots(rooms, 1, kFp8Tile);
   if (y.dtype == Dtype::nvfp4 || y.dtype == Dtype::fp8_tensor) rooms.add_shared(0, size_t(ceil_div(x.count, kElementsPerTask) + 1) * 4);
   if (y.dtype == Dtype::nf4) rooms.add_shared(0, size_t(x.count / kNf4Block + 1) * 4);

@@ -116,7 +116,9 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
     const stacks = model.adapters && createAdapterStacks(engine, targets, { ...model.adapters, dtype })
     const blocks = createKvBlocks(blockCount)
     const scheduler = createScheduler(blocks, { maxRows: model.maxRows, maxSequences, reusesPrefixes: options.prefixCaching ?? true })
-    const generator = createGenerator({ stepper: createStepper(engine, model, weights, stacks), scheduler, blocks, stacks })
+    const stepper = createStepper(engine, model, weights, stacks)
+    await stepper.settled()
+    const generator = createGenerator({ stepper, scheduler, blocks, stacks })
     const ends = [...config.eos_token_ids, ...[generation.eos_token_id ?? []].flat(), ...(tokenizer.eosTokenId === undefined ? [] : [tokenizer.eosTokenId])]
     return {
       directory,

@@ -25,20 +25,25 @@ function setUp() {
   return { pages, touched, settle }
 }
 
-test('two pages of every layer are ready before anything runs, and two more than what is used', async () => {
+test('two pages of every layer are ready before anything runs, and two more than what is used where less than one is left', async () => {
   const { pages, touched, settle } = setUp()
   await settle()
   expect(touched).toEqual([64, 64, 64, 64])
-  pages.reach(1)
+  pages.reach(32)
   await settle()
-  expect(touched).toEqual([96, 96, 96, 96])
+  expect(touched).toEqual([64, 64, 64, 64])
+  pages.reach(33)
+  await settle()
+  expect(touched).toEqual([100, 100, 100, 100])
 })
 
 test('what is asked for while pages are touched is touched after them, and nothing beyond the cache', async () => {
   const { pages, touched, settle } = setUp()
+  pages.reach(20)
   pages.reach(50)
-  pages.reach(100)
+  const settled = pages.settled()
   await settle()
+  await settled
   expect(touched).toEqual([100, 100, 100, 100])
   pages.reach(100)
   await settle()

@@ -10,18 +10,20 @@ const PAGE_BYTES = 2 ** 21
 export type CachePages = {
   /** Blocks below this number are in use; those after them are made ready. */
   reach(blocks: number): void
+  /** Resolves when all that was asked for is ready. */
+  settled(): Promise<void>
 }
 
 export function createCachePages(engine: Pick<Engine, 'touch'>, caches: readonly Uint8Array[], blocks: number): CachePages {
   const blockBytes = (caches[0]?.byteLength ?? 0) / blocks
-  // Each step is a page of every layer's keys and values, one after the other; two steps are ready at any time.
+  // Each step is a page of every layer's keys and values, one after the other. Two steps are made ready where less than one is.
   const step = Math.max(1, Math.ceil(PAGE_BYTES / blockBytes))
   let ready = 0
   let wanted = 0
   let isTouching = false
+  let touching = Promise.resolve()
 
   async function touch(): Promise<void> {
-    if (isTouching) return
     isTouching = true
     while (ready < wanted) {
       for (const cache of caches) await engine.touch(cache.subarray(ready * blockBytes, Math.min(blocks, ready + step) * blockBytes))
@@ -31,9 +33,10 @@ export function createCachePages(engine: Pick<Engine, 'touch'>, caches: readonly
   }
 
   function reach(used: number): void {
+    if (ready - used >= step || ready >= blocks) return
     wanted = Math.max(wanted, Math.min(blocks, used + 2 * step))
-    void touch()
+    if (!isTouching) touching = touch()
   }
   reach(0)
-  return { reach }
+  return { reach, settled: () => touching }
 }

@@ -14,8 +14,10 @@ import { HEAD_ROWS, cacheName, createStepPrograms, type ModelShape } from './ste
 export type StepResult = { sequence: Sequence; prompt: TokenReport[]; next: TokenReport | undefined }
 
 export type Stepper = {
-  /** Readies the cache for passes that use blocks below this number. */
+  /** Readies the cache for passes that use blocks below this number, beside what runs. */
   reach(blocks: number): void
+  /** Resolves when the cache is ready as far as was asked for. */
+  settled(): Promise<void>
   run(shares: readonly Share[]): Promise<StepResult[]>
   /** Resolves when the pass in flight is over. */
   idle(): Promise<void>
@@ -99,6 +101,7 @@ export function createStepper(engine: Engine, model: ModelShape, weights: Readon
   let pass: Promise<unknown> = Promise.resolve()
   return {
     reach: pages.reach,
+    settled: pages.settled,
     run(shares) {
       const results = runPass(shares)
       pass = results.catch(() => undefined)
