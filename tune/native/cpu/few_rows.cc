@@ -47,7 +47,7 @@ inline bool lies(const Gemm& g) {
 inline bool has_pairs(const Gemm& g) { return words_for(g.arithmetic) == Words::pairs && g.pair[0].b.stored.dtype == Dtype::bf16; }
 
 // Whether words of b lie turned already.
-inline bool is_turned(const Gemm& g) { return kHasBf16Dot && words_for(g.arithmetic) == Words::pairs && g.pair[0].b.stored.dtype == Dtype::bf16_vnni; }
+inline bool has_vnni(const Gemm& g) { return kHasBf16Dot && words_for(g.arithmetic) == Words::pairs && g.pair[0].b.stored.dtype == Dtype::bf16_vnni; }
 
 inline size_t a_bytes(const Gemm& g) { return lies(g) ? 0 : size_t(g.m * padded_words(g)) * 4; }
 inline size_t own_bytes(const Gemm& g) { return size_t(NR * (kStretch + min64(g.m, kRowBlock))) * 4; }
@@ -140,7 +140,7 @@ void multiply_panel(const Gemm& g, const Left& a, int64_t row0, int64_t rows, in
   for (int64_t from = 0; from < max64(count, 1); from += kStretch) {
     const int64_t n = min64(kStretch, count - from), k0 = from * per;
     Panel panel{b, nv * VL, VL};
-    if (is_turned(g)) panel = {vnni_row(g.pair[0].b.stored, column) + from * kVnniRows, kVnniRows, count * kVnniRows};
+    if (has_vnni(g)) panel = {vnni_row(g.pair[0].b.stored, column) + from * kVnniRows, kVnniRows, count * kVnniRows};
     else if (has_pairs(g)) turn_panel<nv>(g, column, columns, from, n, b);
     else pack<nv * VL>(words, g.pair[0].b, column, columns, k0, min64(k - k0, n * per), b, 0);
     if (words == Words::pairs) pass_by<kHasBf16Dot, nv>(a, row0, rows, from, n, panel, ahead, sums);
@@ -204,7 +204,7 @@ Left left_of(const Call& call, const Gemm& g) {
 
 }  // namespace
 
-bool has_few_rows(const Gemm& g) { return (g.m <= kFewRows || is_turned(g)) && g.pair[1].k == 0 && !g.is_scaled && !g.is_turned && g.pair[0].a.k_in_row && g.pair[0].b.k_in_row; }
+bool has_few_rows(const Gemm& g) { return (g.m <= kFewRows || (has_vnni(g) && lies(g))) && g.pair[1].k == 0 && !g.is_scaled && !g.is_turned && g.pair[0].a.k_in_row && g.pair[0].b.k_in_row; }
 
 void few_rows_rooms(const Gemm& g, Rooms& rooms) {
   if (g.m == 0 || g.n == 0) return;
