@@ -7,10 +7,11 @@ const rounds = 10
 const multipliers = [0xd2511f53, 0xcd9e8d57] as const
 const weyl = [0x9e3779b9, 0xbb67ae85] as const
 
-/** High and low word of a product of two words. */
+/** High and low word of a product of two words, by halves: every number on the way is exact in a double, and tensors take millions of them. */
 function multiply(a: number, b: number): Words2 {
-  const product = BigInt(a) * BigInt(b)
-  return [Number(product >> 32n), Number(product & 0xffffffffn)]
+  const [aHigh, aLow, bHigh, bLow] = [a >>> 16, a & 0xffff, b >>> 16, b & 0xffff]
+  const middle = aHigh * bLow + aLow * bHigh + ((aLow * bLow) >>> 16)
+  return [aHigh * bHigh + Math.floor(middle / 2 ** 16), Math.imul(a, b) >>> 0]
 }
 
 /** Four random words for a counter and a key. */
