@@ -83,6 +83,8 @@ const commands = {
   'bench:tune': async (...args) => (await run('tune/native/bench/matmul.ts', ...args)) || run('tune/train/bench/step.ts', ...args),
   'bench:serve': (...args) => run('tune/serve/bench/serve.ts', ...args),
   'bench:llama': (...args) => run('tune/serve/bench/against-llama.ts', ...args),
+  // Tests of the ARM kernels in an emulator, on machines that are no ARM.
+  neon: (...args) => run('tooling/neon/start.ts', ...args),
   typecheck,
   lint,
   clean() {

@@ -1,0 +1,93 @@
+/**
+ * As much of vitest as the tests of kernels say, in plain Node: vitest itself needs native parts for the emulated processor and starts a process for each file.
+ * What is missing here is undefined, so a test that asks for it fails instead of passing.
+ */
+import { inspect, isDeepStrictEqual } from 'node:util'
+
+/** What one test came to. `errors` are the numbers that it held against a bound. */
+export type Outcome = { name: string; failure?: unknown; errors: number[] }
+
+type Body = (...args: unknown[]) => unknown
+type Declare = (name: string, body: () => unknown) => void
+
+const file = { tests: [] as [name: string, body: () => unknown][], before: [] as Body[], after: [] as Body[], scope: [] as string[], errors: [] as number[] }
+
+const addTest: Declare = (name, body) => void file.tests.push([[...file.scope, name].join(' > '), body])
+
+const addScope: Declare = (name, body) => {
+  file.scope.push(name)
+  body()
+  file.scope.pop()
+}
+
+const each = (declare: Declare) => (rows: readonly unknown[]) => (name: string, body: Body) => {
+  for (const row of rows) {
+    const args: unknown[] = Array.isArray(row) ? row : [row]
+    let next = 0
+    declare(name.replaceAll(/%[sid]/g, () => String(args[next++])), () => body(...args))
+  }
+}
+
+export const test = Object.assign(addTest, { each: each(addTest) })
+export const describe = Object.assign(addScope, { each: each(addScope) })
+export const beforeAll = (hook: Body): void => void file.before.push(hook)
+export const afterAll = (hook: Body): void => void file.after.push(hook)
+
+function check(isRight: boolean, ...said: (string | undefined)[]): void {
+  if (!isRight) throw new Error(said.filter(part => part !== undefined).join(': '))
+}
+
+// Tensors are long, and one number that differs says enough.
+function firstDifference(actual: unknown, expected: unknown): string {
+  if (!ArrayBuffer.isView(actual) || !ArrayBuffer.isView(expected)) return `${String(actual)} is not ${String(expected)}`
+  const [left, right] = [actual, expected] as unknown as [ArrayLike<number>, ArrayLike<number>]
+  const at = Array.from(right).findIndex((value, i) => !Object.is(left[i], value))
+  return at < 0 ? `${left.length} numbers instead of ${right.length}` : `number ${at} is ${left[at]} instead of ${right[at]}`
+}
+
+/** The message that a function throws. */
+function thrownBy(body: unknown): string {
+  try {
+    ;(body as () => unknown)()
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+  return 'nothing'
+}
+
+export const expect = Object.assign(
+  (actual: unknown, about?: string) => ({
+    toBe: (expected: unknown) => check(Object.is(actual, expected), about, `${inspect(actual)} is not ${inspect(expected)}`),
+    toEqual: (expected: unknown) => check(isDeepStrictEqual(actual, expected), about, firstDifference(actual, expected)),
+    toBeLessThan(bound: number) {
+      file.errors.push(Number(actual))
+      check(Number(actual) < bound, about, `${String(actual)} is not below ${bound}`)
+    },
+    toBeLessThanOrEqual: (bound: number) => check(Number(actual) <= bound, about, `${String(actual)} is above ${bound}`),
+    toThrow: (text: string) => check(thrownBy(actual).includes(text), about, `${thrownBy(actual)} was thrown, not ${text}`),
+    toBeGreaterThan: (bound: number) => check(Number(actual) > bound, about, `${String(actual)} is not above ${bound}`),
+  }),
+  { unreachable: (about: string) => check(false, about) },
+)
+
+/** Runs the tests that a file declares, one after the other. */
+export async function runFile(url: string, told: (outcome: Outcome) => void): Promise<Outcome[]> {
+  Object.assign(file, { tests: [], before: [], after: [], scope: [] })
+  await import(url)
+  if (file.tests.length === 0) throw new Error(`${url} has no tests.`)
+  for (const hook of file.before) await hook()
+  const outcomes: Outcome[] = []
+  for (const [name, body] of file.tests) {
+    file.errors = []
+    const outcome: Outcome = { name, errors: file.errors }
+    try {
+      await body()
+    } catch (failure) {
+      outcome.failure = failure
+    }
+    outcomes.push(outcome)
+    told(outcome)
+  }
+  for (const hook of file.after) await hook()
+  return outcomes
+}
