@@ -5,9 +5,9 @@
 import { setImmediate } from 'node:timers/promises'
 import type { StoredAdapter } from '@cairn-tune/weights'
 import type { AdapterStacks, LoadedAdapter } from './adapters.ts'
+import { createHurry } from './hurry.ts'
 import type { KvBlocks } from './kv-blocks.ts'
 import type { Scheduler } from './scheduler.ts'
-import { createHurry } from './hurry.ts'
 import type { EndReason, Listener, Sampling, Sequence } from './sequence.ts'
 import type { Stepper } from './step.ts'
 

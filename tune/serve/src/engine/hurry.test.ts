@@ -1,10 +1,21 @@
 import { expect, test } from 'vitest'
 import { createHurry } from './hurry.ts'
 import type { Share } from './scheduler.ts'
+import type { Sampling } from './sequence.ts'
+
+const sampling: Sampling = {
+  temperature: 0, topP: 1, topK: 0, minP: 0, seed: [0, 0], maxTokens: 9, minTokens: 0, endTokens: [], presencePenalty: 0, frequencyPenalty: 0, repetitionPenalty: 1, logitBias: new Map(),
+  logprobs: undefined, promptLogprobs: false,
+}
 
 /** A share of `count` rows of a sequence with a prompt of `promptLength` tokens, of which `computed` are in the cache, and `generated` more. */
-const share = (promptLength: number, { computed = 0, generated = 0, count }: { computed?: number; generated?: number; count?: number } = {}): Share =>
-  ({ count: count ?? promptLength + generated - computed, sequence: { ids: Array.from({ length: promptLength + generated }, () => 0), promptLength, computed } }) as unknown as Share
+const share = (promptLength: number, { computed = 0, generated = 0, count }: { computed?: number; generated?: number; count?: number } = {}): Share => ({
+  count: count ?? promptLength + generated - computed,
+  sequence: {
+    promptLength, computed, sampling, adapter: undefined, listener: { onToken: () => false, onEnd: () => undefined }, ids: Array.from({ length: promptLength + generated }, () => 0),
+    blocks: [], prefixes: [], cachedTokens: undefined, prompt: [], isComplete: false, isEnded: false,
+  },
+})
 const generating = () => share(5, { computed: 5, generated: 1 })
 const crowd = Array.from({ length: 50 }, generating)
 
