@@ -37,12 +37,14 @@ function check(isRight: boolean, ...said: (string | undefined)[]): void {
   if (!isRight) throw new Error(said.filter(part => part !== undefined).join(': '))
 }
 
+/** What the tests have tensors as. */
+const isTensor = (value: unknown): value is Float64Array | Float32Array | Uint8Array => value instanceof Float64Array || value instanceof Float32Array || value instanceof Uint8Array
+
 // Tensors are long, and one number that differs says enough.
 function firstDifference(actual: unknown, expected: unknown): string {
-  if (!ArrayBuffer.isView(actual) || !ArrayBuffer.isView(expected)) return `${String(actual)} is not ${String(expected)}`
-  const [left, right] = [actual, expected] as unknown as [ArrayLike<number>, ArrayLike<number>]
-  const at = Array.from(right).findIndex((value, i) => !Object.is(left[i], value))
-  return at < 0 ? `${left.length} numbers instead of ${right.length}` : `number ${at} is ${left[at]} instead of ${right[at]}`
+  if (!isTensor(actual) || !isTensor(expected)) return `${String(actual)} is not ${String(expected)}`
+  const at = expected.findIndex((value, i) => !Object.is(actual[i], value))
+  return at < 0 ? `${actual.length} numbers instead of ${expected.length}` : `number ${at} is ${actual[at]} instead of ${expected[at]}`
 }
 
 /** The message that a function throws. */
