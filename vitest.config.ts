@@ -3,7 +3,10 @@ import { configDefaults, defineConfig } from 'vitest/config'
 // The code under test needs node:sqlite and runs .ts files as child processes with this very Node.
 if (Number.parseInt(process.versions.node, 10) < 24) throw new Error('Run the tests with: npm test')
 
-/** A limit ends what hangs; it is no claim about speed. A test passes on a machine that is many times slower, or busy with other things. */
+/**
+ * A limit ends what hangs; it is no claim about speed. A test passes on a machine that is many times slower,
+ * or busy with other things.
+ */
 const PATIENCE_MS = 120_000
 
 export default defineConfig({
@@ -21,7 +24,11 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['{agent,tune}/*/src/**/*.test.{ts,tsx}', '{agent,tune}/*/test/**/*.test.ts', 'tooling/**/*.test.ts'],
+          include: [
+            '{agent,tune}/*/src/**/*.test.{ts,tsx}',
+            '{agent,tune}/*/test/**/*.test.ts',
+            'tooling/**/*.test.ts',
+          ],
           exclude: [...configDefaults.exclude, 'tooling/e2e/**'],
           sequence: { groupOrder: 0 },
         },

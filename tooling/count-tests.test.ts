@@ -8,32 +8,69 @@ import { expect, onTestFinished, test } from 'vitest'
 
 const program = fileURLToPath(new URL('count-tests.mjs', import.meta.url))
 type Case = { status: string; fullName: string; failureMessages?: string[] }
-const file = (name: string, assertionResults: Case[], more: { status?: string; message?: string } = {}) => ({ name: join(process.cwd(), name), status: 'passed', assertionResults, ...more })
+const file = (name: string, assertionResults: Case[], more: { status?: string; message?: string } = {}) => ({
+  name: join(process.cwd(), name),
+  status: 'passed',
+  assertionResults,
+  ...more,
+})
 
 function count(report: string): { lines: string[]; code: number | null } {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-count-'))
   onTestFinished(() => rmSync(dir, { recursive: true }))
   writeFileSync(join(dir, 'report.json'), report)
-  const { stdout, status } = spawnSync(process.execPath, [program, join(dir, 'report.json')], { encoding: 'utf8' })
+  const { stdout, status } = spawnSync(process.execPath, [program, join(dir, 'report.json')], {
+    encoding: 'utf8',
+  })
   return { lines: stdout.trimEnd().split('\n'), code: status }
 }
 const counted = (...testResults: object[]) => count(JSON.stringify({ testResults }))
 
 test('a test that passed when it was tried again is told with its first failure, and counts as passed', () => {
-  const { lines, code } = counted(file('a.test.ts', [{ status: 'passed', fullName: 'comes and goes', failureMessages: ['Error: late\n    at a.test.ts:1:1\n'] }, { status: 'passed', fullName: 'is steady', failureMessages: [] }]))
-  expect(lines).toEqual(['unsteady: a.test.ts > comes and goes', '    Error: late', expect.stringMatching(/^1 unsteady: /), '2 passed, 0 failed, 0 skipped'])
+  const { lines, code } = counted(
+    file('a.test.ts', [
+      {
+        status: 'passed',
+        fullName: 'comes and goes',
+        failureMessages: ['Error: late\n    at a.test.ts:1:1\n'],
+      },
+      { status: 'passed', fullName: 'is steady', failureMessages: [] },
+    ]),
+  )
+  expect(lines).toEqual([
+    'unsteady: a.test.ts > comes and goes',
+    '    Error: late',
+    expect.stringMatching(/^1 unsteady: /),
+    '2 passed, 0 failed, 0 skipped',
+  ])
   expect(code).toBe(0)
 })
 
 test('what failed is named just before the count, a file that does not load included, and fails the run', () => {
   const { lines, code } = counted(
-    file('a.test.ts', [{ status: 'failed', fullName: 'is wrong', failureMessages: ['Error: first', 'Error: last'] }, { status: 'pending', fullName: 'waits' }], { status: 'failed' }),
+    file(
+      'a.test.ts',
+      [
+        { status: 'failed', fullName: 'is wrong', failureMessages: ['Error: first', 'Error: last'] },
+        { status: 'pending', fullName: 'waits' },
+      ],
+      { status: 'failed' },
+    ),
     file('b.test.ts', [], { status: 'failed', message: 'no such module' }),
   )
-  expect(lines).toEqual(['failed: a.test.ts > is wrong', '    Error: last', 'failed: b.test.ts', '    no such module', '0 passed, 2 failed, 1 skipped'])
+  expect(lines).toEqual([
+    'failed: a.test.ts > is wrong',
+    '    Error: last',
+    'failed: b.test.ts',
+    '    no such module',
+    '0 passed, 2 failed, 1 skipped',
+  ])
   expect(code).toBe(1)
 })
 
-test.each([['', 'an empty report'], ['{"testResults":[]}', 'a report without a test']])('%j is a run that broke', report => {
+test.each([
+  ['', 'an empty report'],
+  ['{"testResults":[]}', 'a report without a test'],
+])('%j is a run that broke', report => {
   expect(count(report)).toEqual({ lines: ['0 passed, 0 failed, 0 skipped'], code: 1 })
 })

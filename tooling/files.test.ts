@@ -24,7 +24,8 @@ const sources = code.filter(path => /^(?:agent|tune)\/[^/]+\/src\//.test(path) &
 const stripProse = (text: string) =>
   text.replace(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g, "''").replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, '')
 
-const filesMatching = (paths: string[], pattern: RegExp) => paths.filter(path => pattern.test(stripProse(read(path))))
+const filesMatching = (paths: string[], pattern: RegExp) =>
+  paths.filter(path => pattern.test(stripProse(read(path))))
 
 test(`no file is longer than ${maxLines} lines, tables excepted`, () => {
   const long = code.map(path => [path, read(path).split('\n').length] as const)
@@ -32,7 +33,9 @@ test(`no file is longer than ${maxLines} lines, tables excepted`, () => {
 })
 
 test('no test is skipped or run alone', () => {
-  expect(filesMatching(code.filter(isTest), /\b(?:test|it|describe)(?:\.\w+)*\.(?:skip|only|todo)\b/)).toEqual([])
+  expect(
+    filesMatching(code.filter(isTest), /\b(?:test|it|describe)(?:\.\w+)*\.(?:skip|only|todo)\b/),
+  ).toEqual([])
 })
 
 test('no source file says any', () => {

@@ -11,7 +11,12 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const isCheck = process.argv.includes('--check')
 
 const stale: string[] = []
-for (const [path, text] of Object.entries({ ...(await fromProtocol()), ...(await fromApi()), ...(await fromOps()), ...(await fromTraining()) })) {
+for (const [path, text] of Object.entries({
+  ...(await fromProtocol()),
+  ...(await fromApi()),
+  ...(await fromOps()),
+  ...(await fromTraining()),
+})) {
   const file = join(root, path)
   if (existsSync(file) && readFileSync(file, 'utf8') === text) continue
   stale.push(path)

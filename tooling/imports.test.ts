@@ -4,7 +4,17 @@ import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { findCycle } from './cycles.ts'
-import { listPackages, listPaths, packageOf, readImports, readSources, readSourcesOf, resolveRelative, root, type House } from './workspace.ts'
+import {
+  listPackages,
+  listPaths,
+  packageOf,
+  readImports,
+  readSources,
+  readSourcesOf,
+  resolveRelative,
+  root,
+  type House,
+} from './workspace.ts'
 
 // A package may import the ones it lists here, and no other.
 const agentArrows: Record<string, readonly string[]> = {
@@ -33,8 +43,13 @@ const tuneArrows: Record<string, readonly string[]> = {
 }
 
 // No import leads from one house to the other: each only knows its own scope.
-const houses = { agent: { scope: '@cairn', arrows: agentArrows }, tune: { scope: '@cairn-tune', arrows: tuneArrows } }
-const rooms = (['agent', 'tune'] as const).flatMap(house => listPackages(house).map(pkg => [house, pkg] as const))
+const houses = {
+  agent: { scope: '@cairn', arrows: agentArrows },
+  tune: { scope: '@cairn-tune', arrows: tuneArrows },
+}
+const rooms = (['agent', 'tune'] as const).flatMap(house =>
+  listPackages(house).map(pkg => [house, pkg] as const),
+)
 
 // These run in a browser as well as in the server.
 const pure = ['protocol', 'state']
@@ -60,7 +75,8 @@ describe.each(rooms)('%s/%s', (house, pkg) => {
   const { arrows } = houses[house]
   const sources = readSourcesOf(house, pkg)
   const imports = sources.flatMap(file => readImports(file).map(found => ({ ...found, file })))
-  const describeAll = (found: typeof imports) => found.map(({ file, specifier }) => `${file.path} imports ${specifier}`)
+  const describeAll = (found: typeof imports) =>
+    found.map(({ file, specifier }) => `${file.path} imports ${specifier}`)
 
   test('is named in the arrows, and its manifest asks for no other package', () => {
     expect(Object.keys(arrows)).toContain(pkg)
@@ -80,7 +96,9 @@ describe.each(rooms)('%s/%s', (house, pkg) => {
     const declared = readDependencies(pkg, house)
     const wrong = imports.filter(({ specifier, file }) => {
       if (isRelative(specifier) || isBuiltin(specifier)) return false
-      return !declared.includes(packageOf(specifier)) && !(file.isTest && testOnly.includes(packageOf(specifier)))
+      return (
+        !declared.includes(packageOf(specifier)) && !(file.isTest && testOnly.includes(packageOf(specifier)))
+      )
     })
     expect(describeAll(wrong)).toEqual([])
   })
@@ -88,7 +106,9 @@ describe.each(rooms)('%s/%s', (house, pkg) => {
   test('keeps relative imports inside its src folder', () => {
     const wrong = imports.filter(
       ({ specifier, file }) =>
-        isRelative(specifier) && !resolveRelative(file.path, specifier).startsWith(`${house}/${pkg}/src/`) && !file.isTest,
+        isRelative(specifier) &&
+        !resolveRelative(file.path, specifier).startsWith(`${house}/${pkg}/src/`) &&
+        !file.isTest,
     )
     expect(describeAll(wrong)).toEqual([])
   })
@@ -110,13 +130,17 @@ describe.each(rooms)('%s/%s', (house, pkg) => {
   })
 
   test('switches off no import rule by a comment', () => {
-    const wrong = sources.filter(({ text }) => /(?:oxlint|eslint)-disable[^\n]*no-restricted-imports/.test(text))
+    const wrong = sources.filter(({ text }) =>
+      /(?:oxlint|eslint)-disable[^\n]*no-restricted-imports/.test(text),
+    )
     expect(wrong.map(({ path }) => path)).toEqual([])
   })
 })
 
 test.each(browserSafe)('agent/%s uses no Node builtin outside tests', pkg => {
-  const wrong = readSources(pkg).filter(file => !file.isTest && readImports(file).some(found => isBuiltin(found.specifier)))
+  const wrong = readSources(pkg).filter(
+    file => !file.isTest && readImports(file).some(found => isBuiltin(found.specifier)),
+  )
   expect(wrong.map(({ path }) => path)).toEqual([])
 })
 
@@ -127,12 +151,30 @@ test.each(pure)('agent/%s depends on zod and its own arrow only', pkg => {
 
 test('no file or folder has a name that says nothing', () => {
   const vague = /(^|\/)(utils?|helpers?|common|lib|managers?)(\.[^/]*)?$/
-  expect([...listPaths('agent'), ...listPaths('tune'), ...listPaths('tooling')].filter(path => vague.test(path))).toEqual([])
+  expect(
+    [...listPaths('agent'), ...listPaths('tune'), ...listPaths('tooling')].filter(path => vague.test(path)),
+  ).toEqual([])
 })
 
 test('finds a cycle and the way round it', () => {
-  expect(findCycle(new Map([['a', ['b']], ['b', ['c']], ['c', ['b']]]))).toEqual(['b', 'c', 'b'])
-  expect(findCycle(new Map([['a', ['b', 'c']], ['b', ['c']], ['c', []]]))).toBeUndefined()
+  expect(
+    findCycle(
+      new Map([
+        ['a', ['b']],
+        ['b', ['c']],
+        ['c', ['b']],
+      ]),
+    ),
+  ).toEqual(['b', 'c', 'b'])
+  expect(
+    findCycle(
+      new Map([
+        ['a', ['b', 'c']],
+        ['b', ['c']],
+        ['c', []],
+      ]),
+    ),
+  ).toBeUndefined()
 })
 
 test('tells imports that vanish at run time from those that stay', () => {

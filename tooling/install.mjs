@@ -25,7 +25,8 @@ function readStamp() {
   return existsSync(stampPath) ? readFileSync(stampPath, 'utf8') : undefined
 }
 
-// A person may have run npm ci already. npm records what it installed; optional packages of other platforms are absent there.
+// A person may have run npm ci already. npm records what it installed; optional packages of other platforms
+// are absent there.
 function isInstalled(lock) {
   if (!existsSync(installedPath)) return false
   const wanted = Object.entries(JSON.parse(lock).packages).filter(([path]) => path !== '')

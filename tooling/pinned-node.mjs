@@ -18,7 +18,9 @@ export function pinnedNode() {
   const binary = process.platform === 'win32' ? 'node.exe' : 'node'
   const path = fileURLToPath(new URL(`../node_modules/${platform}/bin/${binary}`, import.meta.url))
   if (existsSync(path)) return path
-  throw new Error(`Cairn needs Node ${wantedMajor} or newer. This is ${process.version}, and npm installed no ${platform}: run npm ci, or install Node ${wantedMajor}.`)
+  throw new Error(
+    `Cairn needs Node ${wantedMajor} or newer. This is ${process.version}, and npm installed no ${platform}: run npm ci, or install Node ${wantedMajor}.`,
+  )
 }
 
 /** Runs the pinned Node on `args` until it ends. Returns its exit code, 128 + n for a death by signal n. */

@@ -1,4 +1,7 @@
-/** docs/promises.md names a test for every promise; this gate looks each of them up, so that a promise cannot outlive its proof. */
+/**
+ * docs/promises.md names a test for every promise; this gate looks each of them up, so that a promise cannot
+ * outlive its proof.
+ */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -15,11 +15,14 @@ const vitest = 'node_modules/vitest/vitest.mjs'
 const run = (...args) => runPinned(args, { cwd: root })
 
 // Commands are started where the person stands, so that paths they type mean what they say.
-const runHere = (script, args) => runPinned([join(root, script), ...args], { cwd: process.env.INIT_CWD ?? process.cwd() })
+const runHere = (script, args) =>
+  runPinned([join(root, script), ...args], { cwd: process.env.INIT_CWD ?? process.cwd() })
 
-// What a request leaves lives until its commit is on disk: in a nursery that holds it all the collector copies it once less.
+// What a request leaves lives until its commit is on disk: in a nursery that holds it all the collector
+// copies it once less.
 const serviceFlags = ['--max-semi-space-size=32']
-const runCli = (...args) => runPinned([...serviceFlags, join(root, cli), ...args], { cwd: process.env.INIT_CWD ?? process.cwd() })
+const runCli = (...args) =>
+  runPinned([...serviceFlags, join(root, cli), ...args], { cwd: process.env.INIT_CWD ?? process.cwd() })
 
 async function runAll(steps) {
   const failed = []
@@ -39,6 +42,7 @@ async function typecheck() {
 }
 
 const lint = (...args) => run('node_modules/oxlint/bin/oxlint', '--deny-warnings', ...args)
+const format = (...args) => run('node_modules/prettier/bin/prettier.cjs', '--log-level', 'warn', ...args, '.')
 const gen = (...args) => run('tooling/gen.ts', ...args)
 
 const commands = {
@@ -55,38 +59,77 @@ const commands = {
     return run(vitest, 'run', '--project', 'e2e', ...args)
   },
   check: () =>
-    runAll({ typecheck, lint, unit: () => run(vitest, 'run', '--project', 'unit'), 'gen --check': () => gen('--check') }),
+    runAll({
+      typecheck,
+      lint,
+      'format --check': () => format('--check'),
+      unit: () => run(vitest, 'run', '--project', 'unit'),
+      'gen --check': () => gen('--check'),
+    }),
   gen,
   async 'build:web'() {
     await ensureWebBuilt({ force: true })
     return 0
   },
   tune: (...args) => runHere(tuneCli, args),
-  /** Hours, not seconds: the fault tests that have a small share in `npm test`, with seeds of their own. SIM_SEEDS and CRASH_ROUNDS change how much. */
+  /**
+   * Hours, not seconds: the fault tests that have a small share in `npm test`, with seeds of their own.
+   * SIM_SEEDS and CRASH_ROUNDS change how much.
+   */
   async 'faults:nightly'(...args) {
     await ensureWebBuilt()
     process.env.CRASH_ROUNDS ??= '500'
     process.env.SIM_SEEDS ??= '10000'
     process.env.KILLS ??= 'all'
     process.env.SIM_SEED ??= String(Math.floor(Math.random() * 2 ** 30))
-    const simulation = await run(vitest, 'run', '--project', 'unit', 'agent/harness/test/simulation/first-seeds.test.ts', 'agent/harness/test/turn/kill-on-postgres.test.ts', ...args)
-    const crashes = await run(vitest, 'run', '--project', 'e2e', 'agent/app/e2e/crash.test.ts', 'agent/app/e2e/hostile-network.test.ts', 'agent/app/e2e/stopped-clock.test.ts', ...args)
+    const simulation = await run(
+      vitest,
+      'run',
+      '--project',
+      'unit',
+      'agent/harness/test/simulation/first-seeds.test.ts',
+      'agent/harness/test/turn/kill-on-postgres.test.ts',
+      ...args,
+    )
+    const crashes = await run(
+      vitest,
+      'run',
+      '--project',
+      'e2e',
+      'agent/app/e2e/crash.test.ts',
+      'agent/app/e2e/hostile-network.test.ts',
+      'agent/app/e2e/stopped-clock.test.ts',
+      ...args,
+    )
     return simulation || crashes
   },
-  // The suite of the log on the embedded store and on Postgres. A server is cairn's own command: cairn conformance URL.
-  conformance: (...args) => run(vitest, 'run', '--project', 'unit', 'agent/log/test/sqlite.test.ts', 'agent/log/test/postgres.test.ts', ...args),
+  // The suite of the log on the embedded store and on Postgres. A server is cairn's own command: cairn
+  // conformance URL.
+  conformance: (...args) =>
+    run(
+      vitest,
+      'run',
+      '--project',
+      'unit',
+      'agent/log/test/sqlite.test.ts',
+      'agent/log/test/postgres.test.ts',
+      ...args,
+    ),
   'chaos:postgres': (...args) => run('agent/app/e2e/chaos-postgres.ts', ...args),
   'bench:agent': (...args) => runCli('bench', ...args),
   'bench:postgres': (...args) => run('agent/log/bench/postgres.ts', ...args),
   'bench:peers': (...args) => run(...serviceFlags, 'agent/api/bench/peers.ts', ...args),
   // Products alone, then whole steps of every recipe: threads (1), rows (2048), repeats.
-  'bench:tune': async (...args) => (await run('tune/native/bench/matmul.ts', ...args)) || run('tune/train/bench/step.ts', ...args),
+  'bench:tune': async (...args) =>
+    (await run('tune/native/bench/matmul.ts', ...args)) || run('tune/train/bench/step.ts', ...args),
   'bench:serve': (...args) => run('tune/serve/bench/serve.ts', ...args),
   'bench:llama': (...args) => run('tune/serve/bench/against-llama.ts', ...args),
   // Tests of the ARM kernels in an emulator, on machines that are no ARM.
   neon: (...args) => run('tooling/neon/start.ts', ...args),
   typecheck,
   lint,
+  /** Formats all code in place; `-- --check` only looks. */
+  format: (...args) => (args.includes('--check') ? format(...args) : format('--write', ...args)),
   clean() {
     for (const path of ['agent/web/dist', 'coverage', 'node_modules/.vite', 'node_modules/.vitest']) {
       rmSync(join(root, path), { recursive: true, force: true })

@@ -10,7 +10,13 @@ const web = join(root, 'agent/web')
 const stampPath = join(web, 'dist/.sources')
 
 // What the bundle is made of: the UI, the packages it may import, and the locked versions of the rest.
-const sources = ['agent/web', 'agent/client/src', 'agent/protocol/src', 'agent/state/src', 'package-lock.json']
+const sources = [
+  'agent/web',
+  'agent/client/src',
+  'agent/protocol/src',
+  'agent/state/src',
+  'package-lock.json',
+]
 const notSource = /(^|\/)(node_modules|dist|test)(\/|$)|\.test\.tsx?$/
 
 /** Builds agent/web/dist unless it is up to date. */

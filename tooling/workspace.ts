@@ -37,7 +37,12 @@ export const readSources = (pkg: string): SourceFile[] => readSourcesOf('agent',
 export function readSourcesOf(house: House, pkg: string): SourceFile[] {
   return listPaths(`${house}/${pkg}/src`)
     .filter(path => /\.tsx?$/.test(path))
-    .map(path => ({ path, pkg, text: readFileSync(join(root, path), 'utf8'), isTest: /\.test\.tsx?$/.test(path) }))
+    .map(path => ({
+      path,
+      pkg,
+      text: readFileSync(join(root, path), 'utf8'),
+      isTest: /\.test\.tsx?$/.test(path),
+    }))
 }
 
 /** Every import, re-export and dynamic import with a literal specifier. `isType` ones vanish at run time. */
@@ -51,7 +56,9 @@ export function readImports({ path, text }: Pick<SourceFile, 'path' | 'text'>): 
   }))
   const exports = module.staticExports.flatMap(statement => {
     const specifier = statement.entries.find(entry => entry.moduleRequest)?.moduleRequest?.value
-    return specifier ? [{ specifier, isType: /^export\s+type\b/.test(text.slice(statement.start, statement.end)) }] : []
+    return specifier
+      ? [{ specifier, isType: /^export\s+type\b/.test(text.slice(statement.start, statement.end)) }]
+      : []
   })
   const dynamic = module.dynamicImports.flatMap(({ moduleRequest: { start, end } }) => {
     const literal = /^(['"`])([^'"`$]+)\1$/.exec(text.slice(start, end))
@@ -67,5 +74,8 @@ export function resolveRelative(from: string, specifier: string): string {
 
 /** `@scope/name/sub` → `@scope/name`, `name/sub` → `name`. */
 export function packageOf(specifier: string): string {
-  return specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/')
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/')
 }

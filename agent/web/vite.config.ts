@@ -4,8 +4,11 @@ import { defineConfig } from 'vite'
 export default defineConfig({
   plugins: [react()],
   build: {
-    outDir: 'dist', emptyOutDir: true,
-    // light-dark() and oklch() as they are written; nothing is inlined, since the policy allows no data: scripts or fonts.
-    target: ['chrome123', 'firefox120', 'safari17.5'], assetsInlineLimit: 0,
+    outDir: 'dist',
+    emptyOutDir: true,
+    // light-dark() and oklch() as they are written; nothing is inlined, since the policy allows no data:
+    // scripts or fonts.
+    target: ['chrome123', 'firefox120', 'safari17.5'],
+    assetsInlineLimit: 0,
   },
 })

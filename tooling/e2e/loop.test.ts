@@ -1,6 +1,6 @@
 /**
- * The loop between the two products (docs/loop.md): a session that a person rated good becomes training data, the data an
- * adapter, the adapter the model of the next session. Only their command lines and HTTP are used.
+ * The loop between the two products (docs/loop.md): a session that a person rated good becomes training data,
+ * the data an adapter, the adapter the model of the next session. Only their command lines and HTTP are used.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,14 +9,28 @@ import { expect, onTestFinished, test } from 'vitest'
 import { type Place, run, serve } from './program.ts'
 
 type LoggedEvent = { id: number; type: string; data: Record<string, unknown> }
-type Answered = { message: { content: string; tool_calls?: { function: { name: string; arguments: string } }[] }; model: string; input_tokens: number; output_tokens: number; finish_reason: string }
+type Answered = {
+  message: { content: string; tool_calls?: { function: { name: string; arguments: string } }[] }
+  model: string
+  input_tokens: number
+  output_tokens: number
+  finish_reason: string
+}
 
 const QUESTION = 'Where do we moor?'
 const ANSWER = 'Noted: berth 7.'
 const NOTE = { path: 'mooring.txt', content: 'berth 7' }
 /** One tool, so that the model's prompt is short; drawn greedily, so that the same prompt has one answer. */
 const AGENTS = { assistant: { system: 'You keep notes.', tools: ['write_file'], temperature: 0 } }
-const SCENARIO = { rules: [{ when: { user: 'moor' }, steps: [{ tool_calls: [{ name: 'write_file', arguments: NOTE }] }, { text: ANSWER }] }, { answer: { text: 'Mooring' } }] }
+const SCENARIO = {
+  rules: [
+    {
+      when: { user: 'moor' },
+      steps: [{ tool_calls: [{ name: 'write_file', arguments: NOTE }] }, { text: ANSWER }],
+    },
+    { answer: { text: 'Mooring' } },
+  ],
+}
 
 /** A directory with a cairn.yaml (JSON is YAML) and a server of its own. */
 function placeOf(directory: string, models: object): Place {
@@ -27,14 +41,24 @@ function placeOf(directory: string, models: object): Place {
 
 /** Asks in a new session and gives its whole log. */
 async function ask(place: Place): Promise<{ session: string; events: LoggedEvent[] }> {
-  const { session_id, status } = JSON.parse(await run('cairn', ['send', '--json', QUESTION], place)) as { session_id: string; status: string }
+  const { session_id, status } = JSON.parse(await run('cairn', ['send', '--json', QUESTION], place)) as {
+    session_id: string
+    status: string
+  }
   expect(status).toBe('completed')
   const lines = (await run('cairn', ['export', session_id], place)).trimEnd().split('\n')
   return { session: session_id, events: lines.map(line => JSON.parse(line) as LoggedEvent) }
 }
-const answersOf = (events: readonly LoggedEvent[]) => events.filter(event => event.type === 'llm.response').map(({ id, data }) => ({ id, ...(data as Answered) }))
+const answersOf = (events: readonly LoggedEvent[]) =>
+  events.filter(event => event.type === 'llm.response').map(({ id, data }) => ({ id, ...(data as Answered) }))
 /** Calls and text; ids differ, and so does the white space of JSON. */
-const said = ({ message }: Answered) => ({ text: message.content, calls: (message.tool_calls ?? []).map(call => [call.function.name, JSON.parse(call.function.arguments) as unknown]) })
+const said = ({ message }: Answered) => ({
+  text: message.content,
+  calls: (message.tool_calls ?? []).map(call => [
+    call.function.name,
+    JSON.parse(call.function.arguments) as unknown,
+  ]),
+})
 
 test('an answer rated good is exported, trained, served and given again by the adapter, tool call and all', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'cairn-loop-'))
@@ -42,7 +66,10 @@ test('an answer rated good is exported, trained, served and given again by the a
   const here: Place = { cwd: directory }
 
   // A session with a tool call, answered by the scripted model; a person rates the answer.
-  const before = placeOf(join(directory, 'before'), { default: 'demo/scripted', providers: { demo: { kind: 'scripted', scenario: './scenario.yaml' } } })
+  const before = placeOf(join(directory, 'before'), {
+    default: 'demo/scripted',
+    providers: { demo: { kind: 'scripted', scenario: './scenario.yaml' } },
+  })
   writeFileSync(join(before.cwd, 'scenario.yaml'), JSON.stringify(SCENARIO))
   const first = await serve('cairn', [], before)
   const { session, events } = await ask(before)
@@ -53,30 +80,94 @@ test('an answer rated good is exported, trained, served and given again by the a
 
   // The same file, as it is, trains an adapter of a model that knows nothing.
   await run('cairn-tune', ['model', 'new', 'base', '--shape', 'tiny'], here)
-  await run('cairn-tune', [
-    'train', '--model', 'base', '--dataset', 'rated.jsonl', '--output-dir', 'tuned', '--max-steps', '200', '--learning-rate', '0.003', '--lora-rank', '64', '--lora-alpha', '128',
-    '--max-seq-length', '768', '--too-long', 'error', '--per-device-train-batch-size', '1', '--gradient-accumulation-steps', '1', '--threads', '2', '--json',
-  ], here)
-  const model = await serve('cairn-tune', ['base', '--max-model-len', '2048', '--max-lora-rank', '64', '--enable-lora', '--lora-modules', 'rated=tuned/adapter', '--port', '0', '--threads', '2', '--kv-cache-memory', '64MiB'], here)
+  await run(
+    'cairn-tune',
+    [
+      'train',
+      '--model',
+      'base',
+      '--dataset',
+      'rated.jsonl',
+      '--output-dir',
+      'tuned',
+      '--max-steps',
+      '200',
+      '--learning-rate',
+      '0.003',
+      '--lora-rank',
+      '64',
+      '--lora-alpha',
+      '128',
+      '--max-seq-length',
+      '768',
+      '--too-long',
+      'error',
+      '--per-device-train-batch-size',
+      '1',
+      '--gradient-accumulation-steps',
+      '1',
+      '--threads',
+      '2',
+      '--json',
+    ],
+    here,
+  )
+  const model = await serve(
+    'cairn-tune',
+    [
+      'base',
+      '--max-model-len',
+      '2048',
+      '--max-lora-rank',
+      '64',
+      '--enable-lora',
+      '--lora-modules',
+      'rated=tuned/adapter',
+      '--port',
+      '0',
+      '--threads',
+      '2',
+      '--kv-cache-memory',
+      '64MiB',
+    ],
+    here,
+  )
 
   // The base alone says something else.
-  const asked = JSON.stringify({ model: 'base', messages: [{ role: 'user', content: QUESTION }], max_tokens: 40, temperature: 0 })
-  const base = (await (await fetch(`${model.url}/v1/chat/completions`, { method: 'POST', body: asked })).json()) as { choices: { message: { content: string } }[] }
+  const asked = JSON.stringify({
+    model: 'base',
+    messages: [{ role: 'user', content: QUESTION }],
+    max_tokens: 40,
+    temperature: 0,
+  })
+  const base = (await (
+    await fetch(`${model.url}/v1/chat/completions`, { method: 'POST', body: asked })
+  ).json()) as { choices: { message: { content: string } }[] }
   expect(base.choices[0]!.message.content).not.toContain('berth')
 
   // The adapter is the model of another server's sessions.
-  const after = placeOf(join(directory, 'after'), { default: 'ours/rated', providers: { ours: { kind: 'openai', base_url: `${model.url}/v1` } }, catalog: { 'ours/rated': { context_window: 2048 } } })
+  const after = placeOf(join(directory, 'after'), {
+    default: 'ours/rated',
+    providers: { ours: { kind: 'openai', base_url: `${model.url}/v1` } },
+    catalog: { 'ours/rated': { context_window: 2048 } },
+  })
   await serve('cairn', [], after)
   const again = await ask(after)
   const given = answersOf(again.events)
   expect(given.map(said)).toEqual(taught.map(said))
-  expect(given.map(said)).toEqual([{ text: '', calls: [['write_file', NOTE]] }, { text: ANSWER, calls: [] }])
+  expect(given.map(said)).toEqual([
+    { text: '', calls: [['write_file', NOTE]] },
+    { text: ANSWER, calls: [] },
+  ])
   for (const answer of given) {
     expect(answer.model).toBe('ours/rated')
     expect(Math.min(answer.input_tokens, answer.output_tokens)).toBeGreaterThan(0)
   }
   expect(given.map(answer => answer.finish_reason)).toEqual(['tool_calls', 'stop'])
   // Its call ran: the file is in the session's workspace.
-  expect(again.events.find(event => event.type === 'tool.result')?.data).toMatchObject({ name: 'write_file', content: expect.stringContaining('"bytes":7') as string })
+  expect(again.events.find(event => event.type === 'tool.result')?.data).toMatchObject({
+    name: 'write_file',
+    content: expect.stringContaining('"bytes":7') as string,
+  })
   expect(readFileSync(join(directory, 'rated.jsonl'), 'utf8').trimEnd().split('\n')).toHaveLength(1)
 })

@@ -1,4 +1,7 @@
-/** Both products as a person starts them: processes with arguments, an environment and output. Nothing of either house is imported. */
+/**
+ * Both products as a person starts them: processes with arguments, an environment and output. Nothing of
+ * either house is imported.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
@@ -11,11 +14,24 @@ const MAIN = {
 export type Place = { cwd: string; env?: Record<string, string> }
 export type Ended = { code: number | null; out: string; err: string }
 
-/** The shell's environment without what configures a Cairn server: a test must not write to the store of whoever runs it. */
-const INHERITED = Object.entries(process.env).filter(([name]) => !/^(?:CAIRN_|DATABASE_|VLLM_)|^(?:PORT|HOST|LOG_LEVEL)$/.test(name))
+/**
+ * The shell's environment without what configures a Cairn server: a test must not write to the store of
+ * whoever runs it.
+ */
+const INHERITED = Object.entries(process.env).filter(
+  ([name]) => !/^(?:CAIRN_|DATABASE_|VLLM_)|^(?:PORT|HOST|LOG_LEVEL)$/.test(name),
+)
 
-function launch(program: keyof typeof MAIN, args: readonly string[], { cwd, env = {} }: Place): { child: ChildProcess; ended: Promise<Ended>; firstLine: Promise<string> } {
-  const child = spawn(process.execPath, [MAIN[program], ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'], env: { ...Object.fromEntries(INHERITED), HF_HUB_OFFLINE: '1', ...env } })
+function launch(
+  program: keyof typeof MAIN,
+  args: readonly string[],
+  { cwd, env = {} }: Place,
+): { child: ChildProcess; ended: Promise<Ended>; firstLine: Promise<string> } {
+  const child = spawn(process.execPath, [MAIN[program], ...args], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...Object.fromEntries(INHERITED), HF_HUB_OFFLINE: '1', ...env },
+  })
   const { promise: firstLine, resolve, reject } = Promise.withResolvers<string>()
   // Nobody waits for the first line of a command that is run to its end.
   firstLine.catch(() => {})
@@ -24,11 +40,17 @@ function launch(program: keyof typeof MAIN, args: readonly string[], { cwd, env 
     out += text
     if (out.includes('\n')) resolve(out.slice(0, out.indexOf('\n')))
   })
-  child.stderr.setEncoding('utf8').on('data', (text: string) => { err += text })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    err += text
+  })
   const ended = new Promise<Ended>((settle, fail) => {
     child.once('error', fail)
     child.once('close', code => {
-      reject(new Error(`${program} ${args.join(' ')} ended with code ${String(code)} before it said anything:\n${err}`))
+      reject(
+        new Error(
+          `${program} ${args.join(' ')} ended with code ${String(code)} before it said anything:\n${err}`,
+        ),
+      )
       settle({ code, out, err })
     })
   })
@@ -36,14 +58,23 @@ function launch(program: keyof typeof MAIN, args: readonly string[], { cwd, env 
 }
 
 /** Runs a command to its end; its stdout. Anything but exit code 0 is an error with what it said. */
-export async function run(program: keyof typeof MAIN, args: readonly string[], place: Place): Promise<string> {
+export async function run(
+  program: keyof typeof MAIN,
+  args: readonly string[],
+  place: Place,
+): Promise<string> {
   const { code, out, err } = await launch(program, args, place).ended
-  if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with code ${String(code)}:\n${err}${out}`)
+  if (code !== 0)
+    throw new Error(`${program} ${args.join(' ')} ended with code ${String(code)}:\n${err}${out}`)
   return out
 }
 
 /** Starts a server with `--json`; its address. `stop` is a Ctrl-C, which also comes when the test is over. */
-export async function serve(program: keyof typeof MAIN, args: readonly string[], place: Place): Promise<{ url: string; stop: () => Promise<void> }> {
+export async function serve(
+  program: keyof typeof MAIN,
+  args: readonly string[],
+  place: Place,
+): Promise<{ url: string; stop: () => Promise<void> }> {
   const { child, ended, firstLine } = launch(program, ['serve', ...args, '--json'], place)
   const stop = async (): Promise<void> => {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGINT')

@@ -1,4 +1,7 @@
-/** Runs inside the emulated processor: the tests of the kernels as they stand, or those files that are named. Says what was tried and the worst errors. */
+/**
+ * Runs inside the emulated processor: the tests of the kernels as they stand, or those files that are named.
+ * Says what was tried and the worst errors.
+ */
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -7,10 +10,16 @@ import { runFile, type Outcome } from './vitest.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const cases = 'tune/program/test/kernels.test.ts'
-const others = ['native/test/codecs', ...['storage', 'rows-alone', 'rounding', 'adamw-8bit', 'workspace'].map(name => `program/test/${name}`)].map(path => `tune/${path}.test.ts`)
+const others = [
+  'native/test/codecs',
+  ...['storage', 'rows-alone', 'rounding', 'adamw-8bit', 'workspace'].map(name => `program/test/${name}`),
+].map(path => `tune/${path}.test.ts`)
 
 const standIn = new URL('vitest.ts', import.meta.url).href
-registerHooks({ resolve: (specifier, context, next) => (specifier === 'vitest' ? { url: standIn, shortCircuit: true } : next(specifier, context)) })
+registerHooks({
+  resolve: (specifier, context, next) =>
+    specifier === 'vitest' ? { url: standIn, shortCircuit: true } : next(specifier, context),
+})
 
 const named = process.argv.slice(2)
 const isas = (await loadAddon(console.log)).isas()
@@ -23,10 +32,14 @@ for (const path of named.length > 0 ? named : [cases, ...others]) {
   const outcomes = await runFile(pathToFileURL(join(root, path)).href, outcome => {
     if (outcome.failure === undefined) return
     failures.push(outcome)
-    console.log(`failed: ${path} > ${outcome.name}\n    ${outcome.failure instanceof Error ? outcome.failure.message : String(outcome.failure)}`)
+    console.log(
+      `failed: ${path} > ${outcome.name}\n    ${outcome.failure instanceof Error ? outcome.failure.message : String(outcome.failure)}`,
+    )
   })
   const passed = outcomes.filter(({ failure }) => failure === undefined).length
-  console.log(`${path}: ${passed} of ${outcomes.length} tests passed, ${Math.round((performance.now() - start) / 1000)} s`)
+  console.log(
+    `${path}: ${passed} of ${outcomes.length} tests passed, ${Math.round((performance.now() - start) / 1000)} s`,
+  )
   if (path === cases) tried = outcomes
 }
 
@@ -37,12 +50,15 @@ if (tried.length > 0) {
   const worst = new Map<string, { name: string; error: number }>()
   for (const { op, dtype, name } of CASES) {
     const label = `${op} ${dtype} ${name}`
-    const errors = tried.filter(outcome => outcome.name.endsWith(`> ${label}`)).flatMap(outcome => outcome.errors)
+    const errors = tried
+      .filter(outcome => outcome.name.endsWith(`> ${label}`))
+      .flatMap(outcome => outcome.errors)
     const error = Math.max(0, ...errors)
     // A NaN is worse than any number.
     if (!(error <= (worst.get(dtype)?.error ?? -1))) worst.set(dtype, { name: label, error })
   }
-  for (const [dtype, { name, error }] of worst) console.log(`worst error of ${dtype}: ${error.toExponential(2)} (${name})`)
+  for (const [dtype, { name, error }] of worst)
+    console.log(`worst error of ${dtype}: ${error.toExponential(2)} (${name})`)
 }
 console.log(failures.length === 0 ? 'All passed.' : `${failures.length} failed.`)
 process.exitCode = failures.length === 0 ? 0 : 1

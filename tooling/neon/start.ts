@@ -1,6 +1,7 @@
 /**
- * Tries the ARM kernels on a machine that is none: `npm run neon` compiles them with a cross compiler and runs their tests in the arm64 build of Node under
- * qemu. Minutes, and it fetches that Node, so it is no part of `npm test`. Arguments are test files to run instead.
+ * Tries the ARM kernels on a machine that is none: `npm run neon` compiles them with a cross compiler and
+ * runs their tests in the arm64 build of Node under qemu. Minutes, and it fetches that Node, so it is no part
+ * of `npm test`. Arguments are test files to run instead.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, realpathSync } from 'node:fs'
@@ -23,21 +24,33 @@ function checkTools(): void {
   const packages = { [emulator]: 'qemu-user', [compiler]: 'g++-aarch64-linux-gnu' }
   const missing = Object.entries(packages).filter(([command]) => outputOf(command, '--version') === undefined)
   if (missing.length === 0) return
-  const [commands, install] = [missing.map(([command]) => command).join(' and '), missing.map(([, name]) => name).join(' ')]
-  throw new Error(`The NEON kernels are tried under emulation, which needs ${commands} on the PATH. On Debian and Ubuntu: apt-get install ${install}.`)
+  const [commands, install] = [
+    missing.map(([command]) => command).join(' and '),
+    missing.map(([, name]) => name).join(' '),
+  ]
+  throw new Error(
+    `The NEON kernels are tried under emulation, which needs ${commands} on the PATH. On Debian and Ubuntu: apt-get install ${install}.`,
+  )
 }
 
-/** Where the compiler's C library for ARM lies: emulated programs find their loader and libraries under it. */
+/**
+ * Where the compiler's C library for ARM lies: emulated programs find their loader and libraries under it.
+ */
 function findSysroot(): string {
   const library = outputOf(compiler, '-print-file-name=libc.so.6') ?? ''
   // A compiler that has none prints the bare name.
-  if (!library.includes('/')) throw new Error(`${compiler} has no C library for ARM (libc.so.6). On Debian and Ubuntu: apt-get install libc6-dev-arm64-cross.`)
+  if (!library.includes('/'))
+    throw new Error(
+      `${compiler} has no C library for ARM (libc.so.6). On Debian and Ubuntu: apt-get install libc6-dev-arm64-cross.`,
+    )
   return dirname(dirname(realpathSync(library)))
 }
 
 /** The arm64 build of the Node that package.json pins, installed outside the repository. */
 function installNode(cache: string): string {
-  const { optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { optionalDependencies: Record<string, string> }
+  const { optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    optionalDependencies: Record<string, string>
+  }
   const version = optionalDependencies[nodePackage]
   if (version === undefined) throw new Error(`package.json pins no ${nodePackage}.`)
   const folder = join(cache, `node-${version}`)
@@ -46,17 +59,35 @@ function installNode(cache: string): string {
   mkdirSync(folder, { recursive: true })
   console.log(`Installing ${nodePackage} ${version} ...`)
   // Forced, because the package is for a processor that this machine does not have.
-  const args = ['install', '--prefix', folder, '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--force', '--loglevel=error', `${nodePackage}@${version}`]
+  const args = [
+    'install',
+    '--prefix',
+    folder,
+    '--no-save',
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    '--force',
+    '--loglevel=error',
+    `${nodePackage}@${version}`,
+  ]
   const { status, error } = spawnSync('npm', args, { cwd: folder, stdio: 'inherit' })
   if (error) throw new Error('npm could not be started', { cause: error })
-  if (status !== 0 || !existsSync(binary)) throw new Error(`npm could not install ${nodePackage} ${version}; its message is above.`)
+  if (status !== 0 || !existsSync(binary))
+    throw new Error(`npm could not install ${nodePackage} ${version}; its message is above.`)
   return binary
 }
 
 function run(): number {
   checkTools()
   const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'cairn-neon')
-  const args = ['-L', findSysroot(), installNode(cache), fileURLToPath(new URL('emulated.ts', import.meta.url)), ...process.argv.slice(2)]
+  const args = [
+    '-L',
+    findSysroot(),
+    installNode(cache),
+    fileURLToPath(new URL('emulated.ts', import.meta.url)),
+    ...process.argv.slice(2),
+  ]
   // A cache of its own: a build for another processor must not push out one that is in use here.
   const env = { ...process.env, CXX: compiler, XDG_CACHE_HOME: cache }
   const { status, signal, error } = spawnSync(emulator, args, { cwd: root, stdio: 'inherit', env })

@@ -1,6 +1,7 @@
 /**
- * As much of vitest as the tests of kernels say, in plain Node: vitest itself needs native parts for the emulated processor and starts a process for each file.
- * What is missing here is undefined, so a test that asks for it fails instead of passing.
+ * As much of vitest as the tests of kernels say, in plain Node: vitest itself needs native parts for the
+ * emulated processor and starts a process for each file. What is missing here is undefined, so a test that
+ * asks for it fails instead of passing.
  */
 import { inspect, isDeepStrictEqual } from 'node:util'
 
@@ -10,7 +11,13 @@ export type Outcome = { name: string; failure?: unknown; errors: number[] }
 type Body = (...args: unknown[]) => unknown
 type Declare = (name: string, body: () => unknown) => void
 
-const file = { tests: [] as [name: string, body: () => unknown][], before: [] as Body[], after: [] as Body[], scope: [] as string[], errors: [] as number[] }
+const file = {
+  tests: [] as [name: string, body: () => unknown][],
+  before: [] as Body[],
+  after: [] as Body[],
+  scope: [] as string[],
+  errors: [] as number[],
+}
 
 const addTest: Declare = (name, body) => void file.tests.push([[...file.scope, name].join(' > '), body])
 
@@ -24,7 +31,10 @@ const each = (declare: Declare) => (rows: readonly unknown[]) => (name: string, 
   for (const row of rows) {
     const args: unknown[] = Array.isArray(row) ? row : [row]
     let next = 0
-    declare(name.replaceAll(/%[sid]/g, () => String(args[next++])), () => body(...args))
+    declare(
+      name.replaceAll(/%[sid]/g, () => String(args[next++])),
+      () => body(...args),
+    )
   }
 }
 
@@ -38,13 +48,16 @@ function check(isRight: boolean, ...said: (string | undefined)[]): void {
 }
 
 /** What the tests have tensors as. */
-const isTensor = (value: unknown): value is Float64Array | Float32Array | Uint8Array => value instanceof Float64Array || value instanceof Float32Array || value instanceof Uint8Array
+const isTensor = (value: unknown): value is Float64Array | Float32Array | Uint8Array =>
+  value instanceof Float64Array || value instanceof Float32Array || value instanceof Uint8Array
 
 // Tensors are long, and one number that differs says enough.
 function firstDifference(actual: unknown, expected: unknown): string {
   if (!isTensor(actual) || !isTensor(expected)) return `${String(actual)} is not ${String(expected)}`
   const at = expected.findIndex((value, i) => !Object.is(actual[i], value))
-  return at < 0 ? `${actual.length} numbers instead of ${expected.length}` : `number ${at} is ${actual[at]} instead of ${expected[at]}`
+  return at < 0
+    ? `${actual.length} numbers instead of ${expected.length}`
+    : `number ${at} is ${actual[at]} instead of ${expected[at]}`
 }
 
 /** The message that a function throws. */
@@ -59,15 +72,20 @@ function thrownBy(body: unknown): string {
 
 export const expect = Object.assign(
   (actual: unknown, about?: string) => ({
-    toBe: (expected: unknown) => check(Object.is(actual, expected), about, `${inspect(actual)} is not ${inspect(expected)}`),
-    toEqual: (expected: unknown) => check(isDeepStrictEqual(actual, expected), about, firstDifference(actual, expected)),
+    toBe: (expected: unknown) =>
+      check(Object.is(actual, expected), about, `${inspect(actual)} is not ${inspect(expected)}`),
+    toEqual: (expected: unknown) =>
+      check(isDeepStrictEqual(actual, expected), about, firstDifference(actual, expected)),
     toBeLessThan(bound: number) {
       file.errors.push(Number(actual))
       check(Number(actual) < bound, about, `${String(actual)} is not below ${bound}`)
     },
-    toBeLessThanOrEqual: (bound: number) => check(Number(actual) <= bound, about, `${String(actual)} is above ${bound}`),
-    toThrow: (text: string) => check(thrownBy(actual).includes(text), about, `${thrownBy(actual)} was thrown, not ${text}`),
-    toBeGreaterThan: (bound: number) => check(Number(actual) > bound, about, `${String(actual)} is not above ${bound}`),
+    toBeLessThanOrEqual: (bound: number) =>
+      check(Number(actual) <= bound, about, `${String(actual)} is above ${bound}`),
+    toThrow: (text: string) =>
+      check(thrownBy(actual).includes(text), about, `${thrownBy(actual)} was thrown, not ${text}`),
+    toBeGreaterThan: (bound: number) =>
+      check(Number(actual) > bound, about, `${String(actual)} is not above ${bound}`),
   }),
   { unreachable: (about: string) => check(false, about) },
 )

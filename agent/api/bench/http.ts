@@ -1,6 +1,6 @@
 /**
- * What the service does over HTTP, measured from another process: durable appends, the way from an append to its readers,
- * replay, memory. Run alone: node --expose-gc agent/api/bench/http.ts
+ * What the service does over HTTP, measured from another process: durable appends, the way from an append to
+ * its readers, replay, memory. Run alone: node --expose-gc agent/api/bench/http.ts
  */
 import { fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -16,26 +16,56 @@ import { commitMessages } from './fill.ts'
 import type { Job, Report } from './load.ts'
 
 export type BenchRow = { name: string; value: number; unit: string }
-export type HttpBenchOptions = { appendMs?: number; latencySeconds?: number; replayEvents?: number; readers?: readonly number[] }
+export type HttpBenchOptions = {
+  appendMs?: number
+  latencySeconds?: number
+  replayEvents?: number
+  readers?: readonly number[]
+}
 
 /** About the size of an ordinary event. */
 const TEXT = 'x'.repeat(400)
 
-export async function benchHttp({ appendMs = 3000, latencySeconds = 5, replayEvents = 50_000, readers = [1, 100, 1000] }: HttpBenchOptions = {}): Promise<BenchRow[]> {
+export async function benchHttp({
+  appendMs = 3000,
+  latencySeconds = 5,
+  replayEvents = 50_000,
+  readers = [1, 100, 1000],
+}: HttpBenchOptions = {}): Promise<BenchRow[]> {
   const dir = await mkdtemp(join(tmpdir(), 'cairn-bench-'))
   const store = await openSqliteStore({ dir: join(dir, 'store') })
   const api = await createApi({
-    store, config: Config.parse({ limits: { requests_per_minute: 1_000_000_000 } }), dataDir: dir, now: Date.now, newId: randomUUID,
-    log: { info: () => {}, warn: console.error, error: console.error }, version: 'bench', demo: false,
+    store,
+    config: Config.parse({ limits: { requests_per_minute: 1_000_000_000 } }),
+    dataDir: dir,
+    now: Date.now,
+    newId: randomUUID,
+    log: { info: () => {}, warn: console.error, error: console.error },
+    version: 'bench',
+    demo: false,
   })
   const load = startLoad()
   const rows: BenchRow[] = []
-  const add = (name: string, value: number, unit: string): void => void rows.push({ name, value: Number(value.toPrecision(4)), unit })
+  const add = (name: string, value: number, unit: string): void =>
+    void rows.push({ name, value: Number(value.toPrecision(4)), unit })
   try {
     const { port } = await api.listen(0, '127.0.0.1')
-    const admin = await store.accounts.ensureFirstAdmin({ id: randomUUID(), name: 'Bench' }, { id: randomUUID(), email: 'bench@example.org', name: 'Bench' })
+    const admin = await store.accounts.ensureFirstAdmin(
+      { id: randomUUID(), name: 'Bench' },
+      { id: randomUUID(), email: 'bench@example.org', name: 'Bench' },
+    )
     const token = await mintUserToken({ dataDir: dir, userId: admin.id, now: Date.now() })
-    const newSession = async (): Promise<string> => (await store.createSession({ id: randomUUID(), org_id: admin.org_id, created_by: admin.id, created_by_kind: 'user', agent: 'assistant', channel: 'web' })).id
+    const newSession = async (): Promise<string> =>
+      (
+        await store.createSession({
+          id: randomUUID(),
+          org_id: admin.org_id,
+          created_by: admin.id,
+          created_by_kind: 'user',
+          agent: 'assistant',
+          channel: 'web',
+        })
+      ).id
     const target = { port, token }
 
     // First of all, while the heap is small and steady; a first batch has loaded what every later one shares.
@@ -48,21 +78,34 @@ export async function benchHttp({ appendMs = 3000, latencySeconds = 5, replayEve
     load.send({ do: 'release' })
 
     const sessions = await Promise.all(Array.from({ length: 64 }, newSession))
-    await load.ask({ do: 'append', ...target, sessions, clients: 8, durationMs: appendMs / 3, content: TEXT }, 'appended')
+    await load.ask(
+      { do: 'append', ...target, sessions, clients: 8, durationMs: appendMs / 3, content: TEXT },
+      'appended',
+    )
     for (const clients of [1, 64]) {
       const cpu = process.threadCpuUsage()
-      const { count, ms, latencies } = await load.ask({ do: 'append', ...target, sessions, clients, durationMs: appendMs, content: TEXT }, 'appended')
+      const { count, ms, latencies } = await load.ask(
+        { do: 'append', ...target, sessions, clients, durationMs: appendMs, content: TEXT },
+        'appended',
+      )
       const used = process.threadCpuUsage(cpu)
       add(`durable appends, ${clients} clients`, count / (ms / 1000), 'events/s')
       add(`durable appends, ${clients} clients, p50`, quantile(latencies, 0.5), 'ms')
       add(`durable appends, ${clients} clients, p99`, quantile(latencies, 0.99), 'ms')
-      add(`durable appends, ${clients} clients, CPU of the HTTP thread`, (used.user + used.system) / count, 'µs/event')
+      add(
+        `durable appends, ${clients} clients, CPU of the HTTP thread`,
+        (used.user + used.system) / count,
+        'µs/event',
+      )
     }
 
     for (const count of readers) {
       const session = await newSession()
       const events = latencySeconds * 50
-      await load.ask({ do: 'read', ...target, session, readers: count, after: 0, events, announce: true, latency: true }, 'ready')
+      await load.ask(
+        { do: 'read', ...target, session, readers: count, after: 0, events, announce: true, latency: true },
+        'ready',
+      )
       const result = load.report('read')
       const cpu = process.threadCpuUsage()
       load.send({ do: 'pace', ...target, session, events, perSecond: 50, content: TEXT })
@@ -70,12 +113,28 @@ export async function benchHttp({ appendMs = 3000, latencySeconds = 5, replayEve
       const used = process.threadCpuUsage(cpu)
       add(`append → reader, ${count} readers, 50 events/s, p50`, quantile(latencies, 0.5), 'ms')
       add(`append → reader, ${count} readers, 50 events/s, p99`, quantile(latencies, 0.99), 'ms')
-      add(`append → reader, ${count} readers, CPU of the HTTP thread`, (used.user + used.system) / (events * count), 'µs/delivery')
+      add(
+        `append → reader, ${count} readers, CPU of the HTTP thread`,
+        (used.user + used.system) / (events * count),
+        'µs/delivery',
+      )
     }
 
     const long = await newSession()
     await commitMessages(store, long, replayEvents, TEXT)
-    const replayed = await load.ask({ do: 'read', ...target, session: long, readers: 1, after: 0, events: replayEvents, announce: false, latency: false }, 'read')
+    const replayed = await load.ask(
+      {
+        do: 'read',
+        ...target,
+        session: long,
+        readers: 1,
+        after: 0,
+        events: replayEvents,
+        announce: false,
+        latency: false,
+      },
+      'read',
+    )
     add('replay over SSE', replayEvents / (replayed.ms / 1000), 'events/s')
     add('replay over SSE', replayed.bytes / 1e6 / (replayed.ms / 1000), 'MB/s')
     return rows
@@ -114,7 +173,7 @@ function startLoad(): Load {
     async report<D extends Report['do']>(what: D) {
       const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(TOO_LONG_MS)])
       for (;;) {
-        const [message] = await once(child, 'message', { signal }) as [Report]
+        const [message] = (await once(child, 'message', { signal })) as [Report]
         if (message.do === what) return message as Of<D>
       }
     },
@@ -136,5 +195,6 @@ export function quantile(values: number[], q: number): number {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  for (const { name, value, unit } of await benchHttp()) console.log(`${name.padEnd(64)} ${String(value).padStart(10)} ${unit}`)
+  for (const { name, value, unit } of await benchHttp())
+    console.log(`${name.padEnd(64)} ${String(value).padStart(10)} ${unit}`)
 }

@@ -10,7 +10,10 @@ import type { Metrics } from './site/metrics.ts'
 import type { SessionDoor } from './session-door.ts'
 import type { Streams } from './sse/streams.ts'
 
-export type Log = Record<'info' | 'warn' | 'error', (message: string, fields?: Record<string, unknown>) => void>
+export type Log = Record<
+  'info' | 'warn' | 'error',
+  (message: string, fields?: Record<string, unknown>) => void
+>
 export type HarnessStats = { active_turns: number }
 
 export type ApiDeps = {

@@ -1,4 +1,5 @@
 import { openapiText } from './openapi.ts'
 
 /** Repository-relative path → text, for `npm run gen`. */
-export const generated = (): Promise<Record<string, string>> => Promise.resolve({ 'docs/openapi.json': openapiText() })
+export const generated = (): Promise<Record<string, string>> =>
+  Promise.resolve({ 'docs/openapi.json': openapiText() })

@@ -1,4 +1,7 @@
-/** What a route is: a function from a checked call to its answer. One for every row of the contract, or it does not compile. */
+/**
+ * What a route is: a function from a checked call to its answer. One for every row of the contract, or it
+ * does not compile.
+ */
 import type { AnswerOf, ParamsOf, Principal, RouteName, RouteOf } from '@cairn/protocol'
 import type { z } from 'zod'
 import type { Identity } from './auth/authenticate.ts'
@@ -7,11 +10,17 @@ import type { Exchange } from './http/exchange.ts'
 import type { Held } from './http/idempotency.ts'
 
 type User = Extract<Principal, { kind: 'user' }>
-type PrincipalFor<N extends RouteName> = RouteOf<N>['access'] extends 'public' ? null : RouteOf<N>['access'] extends 'any' ? Principal : User
+type PrincipalFor<N extends RouteName> = RouteOf<N>['access'] extends 'public'
+  ? null
+  : RouteOf<N>['access'] extends 'any'
+    ? Principal
+    : User
 type IdentityFor<N extends RouteName> = RouteOf<N>['access'] extends 'public' ? null : Identity
 /** The query after its schema. */
-type Query<N extends RouteName> = RouteOf<N> extends { query: infer Q extends z.ZodType } ? z.output<Q> : Record<never, never>
-type Body<N extends RouteName> = RouteOf<N> extends { body: infer B extends z.ZodType } ? z.output<B> : undefined
+type Query<N extends RouteName> =
+  RouteOf<N> extends { query: infer Q extends z.ZodType } ? z.output<Q> : Record<never, never>
+type Body<N extends RouteName> =
+  RouteOf<N> extends { body: infer B extends z.ZodType } ? z.output<B> : undefined
 
 export type Call<N extends RouteName> = {
   services: Services
@@ -31,9 +40,13 @@ export type JsonText = { readonly [JSON_TEXT]: string }
 export const jsonText = (text: string): JsonText => ({ [JSON_TEXT]: text })
 /** The text of an answer, whichever of the two it is. */
 export const textOf = (answer: unknown): string =>
-  typeof answer === 'object' && answer !== null && JSON_TEXT in answer ? (answer as JsonText)[JSON_TEXT] : JSON.stringify(answer)
+  typeof answer === 'object' && answer !== null && JSON_TEXT in answer
+    ? (answer as JsonText)[JSON_TEXT]
+    : JSON.stringify(answer)
 
 /** Streams answer through the exchange; 204 routes answer nothing. */
-export type Handler<N extends RouteName> = (call: Call<N>) => Promise<AnswerOf<N> | (RouteOf<N> extends { answer: z.ZodType } ? JsonText : never)>
+export type Handler<N extends RouteName> = (
+  call: Call<N>,
+) => Promise<AnswerOf<N> | (RouteOf<N> extends { answer: z.ZodType } ? JsonText : never)>
 
 export type Handlers = { [N in RouteName]: Handler<N> }

@@ -1,15 +1,25 @@
 /**
  * The HTTP service.
  *
- * exchange   one request and its answer           handler   a function from a checked call to an answer, one a route
+ * exchange   one request and its answer           handler   a function from a checked call to an answer, one
+ * a route
  * identity   a principal and what proves it       door      the one check of who may see a session
- * hub        all readers of one session here      run       consecutive events as bytes, shared by their readers
+ * hub        all readers of one session here      run       consecutive events as bytes, shared by their
+ * readers
  * login      what stands behind a user's tokens   problem   an error as RFC 9457 shows it
  */
 export { createApi, type Api } from './server.ts'
 export type { ApiDeps, HarnessStats, Log, Tuning } from './deps.ts'
 export { createRegistry, meterStore } from './site/metrics.ts'
-export { createLoginLink, createServiceAccount, LOGIN_LINK_TTL_MS, loginLinkPath, mintUserToken, type MintUserToken, type NewServiceAccount } from './auth/issue.ts'
+export {
+  createLoginLink,
+  createServiceAccount,
+  LOGIN_LINK_TTL_MS,
+  loginLinkPath,
+  mintUserToken,
+  type MintUserToken,
+  type NewServiceAccount,
+} from './auth/issue.ts'
 export { shareSigningKey } from './auth/signing-key.ts'
 export { hashPassword } from './auth/passwords.ts'
 export { openapiDocument, openapiText, type OpenApi } from './openapi.ts'

@@ -1,27 +1,86 @@
 /**
- * The OpenAPI 3.1 document, made from the contract: routes, errors and event types have no second copy here. What a schema
- * cannot say (who may call, that unknown query parameters are ignored) is said in words.
+ * The OpenAPI 3.1 document, made from the contract: routes, errors and event types have no second copy here.
+ * What a schema cannot say (who may call, that unknown query parameters are ignored) is said in words.
  */
-import { ERRORS, EVENT_TYPES, EVENTS, type ErrorCode, type EventType, familyOf, InboxItem, Problem, type Route, type RouteName, ROUTES, Session } from '@cairn/protocol'
+import {
+  ERRORS,
+  EVENT_TYPES,
+  EVENTS,
+  type ErrorCode,
+  type EventType,
+  familyOf,
+  InboxItem,
+  Problem,
+  type Route,
+  type RouteName,
+  ROUTES,
+  Session,
+} from '@cairn/protocol'
 import { z } from 'zod'
 
 export type JsonSchema = {
-  $ref?: string; $defs?: Record<string, JsonSchema>; $schema?: string; type?: string | string[]; properties?: Record<string, JsonSchema>; required?: string[]
-  items?: JsonSchema; anyOf?: JsonSchema[]; oneOf?: JsonSchema[]; allOf?: JsonSchema[]; enum?: unknown[]; const?: unknown; description?: string; title?: string
-  additionalProperties?: JsonSchema | boolean; propertyNames?: JsonSchema; minimum?: number; maximum?: number; format?: string; pattern?: string; default?: unknown
-  exclusiveMinimum?: number; minLength?: number; maxLength?: number; minItems?: number; maxItems?: number; discriminator?: { propertyName: string; mapping: Record<string, string> }
+  $ref?: string
+  $defs?: Record<string, JsonSchema>
+  $schema?: string
+  type?: string | string[]
+  properties?: Record<string, JsonSchema>
+  required?: string[]
+  items?: JsonSchema
+  anyOf?: JsonSchema[]
+  oneOf?: JsonSchema[]
+  allOf?: JsonSchema[]
+  enum?: unknown[]
+  const?: unknown
+  description?: string
+  title?: string
+  additionalProperties?: JsonSchema | boolean
+  propertyNames?: JsonSchema
+  minimum?: number
+  maximum?: number
+  format?: string
+  pattern?: string
+  default?: unknown
+  exclusiveMinimum?: number
+  minLength?: number
+  maxLength?: number
+  minItems?: number
+  maxItems?: number
+  discriminator?: { propertyName: string; mapping: Record<string, string> }
 }
-export type Parameter = { name: string; in: 'path' | 'query' | 'header'; required: boolean; description?: string; schema: JsonSchema }
+export type Parameter = {
+  name: string
+  in: 'path' | 'query' | 'header'
+  required: boolean
+  description?: string
+  schema: JsonSchema
+}
 type Content = Record<string, { schema: JsonSchema }>
-export type Response = { description: string; content?: Content; headers?: Record<string, { description: string; schema: JsonSchema }> }
+export type Response = {
+  description: string
+  content?: Content
+  headers?: Record<string, { description: string; schema: JsonSchema }>
+}
 export type Operation = {
-  operationId: string; summary: string; description: string; tags: string[]; security: Record<string, string[]>[]; parameters?: Parameter[]
-  requestBody?: { required: true; content: Content }; responses: Record<string, Response | { $ref: string }>
+  operationId: string
+  summary: string
+  description: string
+  tags: string[]
+  security: Record<string, string[]>[]
+  parameters?: Parameter[]
+  requestBody?: { required: true; content: Content }
+  responses: Record<string, Response | { $ref: string }>
 }
 export type OpenApi = {
-  openapi: '3.1.0'; info: { title: string; version: string; description: string; license: { name: string; identifier: string } }
-  servers: { url: string; description: string }[]; tags: { name: string }[]; paths: Record<string, Record<string, Operation>>
-  components: { schemas: Record<string, JsonSchema>; responses: Record<string, Response>; securitySchemes: Record<string, Record<string, string>> }
+  openapi: '3.1.0'
+  info: { title: string; version: string; description: string; license: { name: string; identifier: string } }
+  servers: { url: string; description: string }[]
+  tags: { name: string }[]
+  paths: Record<string, Record<string, Operation>>
+  components: {
+    schemas: Record<string, JsonSchema>
+    responses: Record<string, Response>
+    securitySchemes: Record<string, Record<string, string>>
+  }
 }
 
 const REF = '#/components/schemas/'
@@ -32,8 +91,13 @@ function createSchemas(): { components: Record<string, JsonSchema>; of: (schema:
   return {
     components,
     of(schema) {
-      // As input: what may come with more keys is not closed, neither in a request's default nor in an answer that grows.
-      const { $schema: _dialect, $defs, ...root } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema
+      // As input: what may come with more keys is not closed, neither in a request's default nor in an answer
+      // that grows.
+      const {
+        $schema: _dialect,
+        $defs,
+        ...root
+      } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema
       for (const [name, definition] of Object.entries($defs ?? {})) components[name] ??= tidy(definition)
       return tidy(root)
     },
@@ -46,7 +110,8 @@ function tidy<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   const out: Record<string, unknown> = {}
   for (const [key, inner] of Object.entries(value)) {
-    if ((key === 'maximum' || key === 'minimum') && Math.abs(inner as number) === Number.MAX_SAFE_INTEGER) continue
+    if ((key === 'maximum' || key === 'minimum') && Math.abs(inner as number) === Number.MAX_SAFE_INTEGER)
+      continue
     out[key] = key === '$ref' ? String(inner).replace('#/$defs/', REF) : tidy(inner)
   }
   return out as T
@@ -60,27 +125,44 @@ function eventSchemas(of: (schema: z.ZodType) => JsonSchema): Record<string, Jso
   for (const type of EVENT_TYPES) {
     const { when, read } = EVENTS[type]
     records[recordName(type)] = {
-      type: 'object', title: type, description: `${when} (${familyOf(type)})`, required: ['id', 'session_id', 'type', 'created_at', 'data'],
+      type: 'object',
+      title: type,
+      description: `${when} (${familyOf(type)})`,
+      required: ['id', 'session_id', 'type', 'created_at', 'data'],
       properties: {
-        id: { type: 'integer', exclusiveMinimum: 0, description: 'the cursor' }, session_id: { type: 'string' }, type: { const: type },
-        created_at: { type: 'string', format: 'date-time' }, data: of(read), trace_id: { type: 'string' },
+        id: { type: 'integer', exclusiveMinimum: 0, description: 'the cursor' },
+        session_id: { type: 'string' },
+        type: { const: type },
+        created_at: { type: 'string', format: 'date-time' },
+        data: of(read),
+        trace_id: { type: 'string' },
       },
     }
   }
   const mapping = Object.fromEntries(EVENT_TYPES.map(type => [type, REF + recordName(type)]))
   records['EventRecord'] = {
-    description: 'One event of a session log. New types and new keys may appear without notice: read the keys you need.',
-    oneOf: Object.values(mapping).map($ref => ({ $ref })), discriminator: { propertyName: 'type', mapping },
+    description:
+      'One event of a session log. New types and new keys may appear without notice: read the keys you need.',
+    oneOf: Object.values(mapping).map($ref => ({ $ref })),
+    discriminator: { propertyName: 'type', mapping },
   }
   return records
 }
 
 const ACCESS: Record<Route['access'], string> = {
-  public: 'No credential is needed.', any: 'A user token; below /v1/api a service-account token too.', user: 'A user token.', admin: "An administrator's user token.",
+  public: 'No credential is needed.',
+  any: 'A user token; below /v1/api a service-account token too.',
+  user: 'A user token.',
+  admin: "An administrator's user token.",
 }
 const SECURITY: Record<Route['access'], (viaApi: boolean) => Record<string, string[]>[]> = {
-  public: () => [], any: viaApi => (viaApi ? [{ userToken: [] }, { serviceAccount: [] }, { cookie: [] }] : [{ userToken: [] }, { cookie: [] }]),
-  user: () => [{ userToken: [] }, { cookie: [] }], admin: () => [{ userToken: [] }, { cookie: [] }],
+  public: () => [],
+  any: viaApi =>
+    viaApi
+      ? [{ userToken: [] }, { serviceAccount: [] }, { cookie: [] }]
+      : [{ userToken: [] }, { cookie: [] }],
+  user: () => [{ userToken: [] }, { cookie: [] }],
+  admin: () => [{ userToken: [] }, { cookie: [] }],
 }
 
 /** Which errors a route may answer, beside those that every route may. */
@@ -96,8 +178,15 @@ export function errorsOf(name: RouteName): ErrorCode[] {
   if (route.body) codes.push('invalid_body', 'body_too_large', 'unsupported_media_type')
   if (route.creates) codes.push('idempotency_mismatch', 'idempotency_in_progress')
   if (route.method !== 'GET' && route.path.includes('{id}')) codes.push('wrong_state')
-  if (name === 'answerQuestion' || name === 'respondInbox' || name === 'ackInboxItem') codes.push('already_answered')
-  if (name === 'giveFeedback' || name === 'respondInbox' || name === 'ackInboxItem' || name === 'workspaceFile') codes.push('wrong_target')
+  if (name === 'answerQuestion' || name === 'respondInbox' || name === 'ackInboxItem')
+    codes.push('already_answered')
+  if (
+    name === 'giveFeedback' ||
+    name === 'respondInbox' ||
+    name === 'ackInboxItem' ||
+    name === 'workspaceFile'
+  )
+    codes.push('wrong_target')
   if (name === 'createSession') codes.push('unknown_agent')
   return codes
 }
@@ -107,21 +196,60 @@ export const tagOf = ({ path }: Route): string => path.split('/')[1] ?? ''
 
 function operation(name: RouteName, viaApi: boolean, of: (schema: z.ZodType) => JsonSchema): Operation {
   const route: Route = ROUTES[name]
-  const parameters: Parameter[] = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, key]) => ({ name: key as string, in: 'path', required: true, schema: { type: 'string' } }))
+  const parameters: Parameter[] = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, key]) => ({
+    name: key as string,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }))
   const query = route.query === undefined ? {} : (of(route.query).properties ?? {})
-  for (const [key, schema] of Object.entries(query)) parameters.push({ name: key, in: 'query', required: false, schema })
-  if (name === 'streamEvents') parameters.push({ name: 'Last-Event-ID', in: 'header', required: false, description: 'the cursor when `after` is absent', schema: { type: 'string' } })
-  if (route.creates) parameters.push({ name: 'Idempotency-Key', in: 'header', required: false, description: 'makes it safe to send again for 24 hours', schema: { type: 'string', maxLength: 200 } })
+  for (const [key, schema] of Object.entries(query))
+    parameters.push({ name: key, in: 'query', required: false, schema })
+  if (name === 'streamEvents')
+    parameters.push({
+      name: 'Last-Event-ID',
+      in: 'header',
+      required: false,
+      description: 'the cursor when `after` is absent',
+      schema: { type: 'string' },
+    })
+  if (route.creates)
+    parameters.push({
+      name: 'Idempotency-Key',
+      in: 'header',
+      required: false,
+      description: 'makes it safe to send again for 24 hours',
+      schema: { type: 'string', maxLength: 200 },
+    })
   const success: Response = { description: route.summary }
-  if (route.stream) success.content = { 'text/event-stream': { schema: { type: 'string', description: name === 'streamEvents' ? 'frames `id`, `event`, `data`; data is one EventRecord' : 'frames `snapshot` ({items}) and `item`' } } }
+  if (route.stream)
+    success.content = {
+      'text/event-stream': {
+        schema: {
+          type: 'string',
+          description:
+            name === 'streamEvents'
+              ? 'frames `id`, `event`, `data`; data is one EventRecord'
+              : 'frames `snapshot` ({items}) and `item`',
+        },
+      },
+    }
   else if (route.answer) success.content = { 'application/json': { schema: of(route.answer) } }
   const statuses = [...new Set(errorsOf(name).map(code => ERRORS[code].status))].toSorted((a, b) => a - b)
   return {
-    operationId: viaApi ? `${name}ViaApi` : name, summary: route.summary, tags: [tagOf(route)], security: SECURITY[route.access](viaApi),
+    operationId: viaApi ? `${name}ViaApi` : name,
+    summary: route.summary,
+    tags: [tagOf(route)],
+    security: SECURITY[route.access](viaApi),
     description: `${ACCESS[route.access]} Unknown query parameters are ignored.${route.creates ? ' Honours Idempotency-Key.' : ''}`,
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(route.body ? { requestBody: { required: true, content: { 'application/json': { schema: of(route.body) } } } } : {}),
-    responses: { [route.status]: success, ...Object.fromEntries(statuses.map(status => [status, { $ref: `#/components/responses/${status}` }])) },
+    ...(route.body
+      ? { requestBody: { required: true, content: { 'application/json': { schema: of(route.body) } } } }
+      : {}),
+    responses: {
+      [route.status]: success,
+      ...Object.fromEntries(statuses.map(status => [status, { $ref: `#/components/responses/${status}` }])),
+    },
   }
 }
 
@@ -133,8 +261,12 @@ function problemResponses(): Record<string, Response> {
     responses[status] = {
       description: codes.map(([code, { title }]) => `\`${code}\`: ${title}.`).join(' '),
       content: { 'application/problem+json': { schema: { $ref: `${REF}Problem` } } },
-      ...(status === 429 ? { headers: { 'Retry-After': { description: 'seconds', schema: { type: 'integer' } } } } : {}),
-      ...(status === 401 ? { headers: { 'WWW-Authenticate': { description: 'Bearer', schema: { type: 'string' } } } } : {}),
+      ...(status === 429
+        ? { headers: { 'Retry-After': { description: 'seconds', schema: { type: 'integer' } } } }
+        : {}),
+      ...(status === 401
+        ? { headers: { 'WWW-Authenticate': { description: 'Bearer', schema: { type: 'string' } } } }
+        : {}),
     }
   }
   return responses
@@ -159,8 +291,11 @@ export function openapiDocument(): OpenApi {
   made = {
     openapi: '3.1.0',
     info: {
-      title: 'Cairn Agent', version: '1', license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
-      description: 'Agent sessions as logs of typed events: write messages, follow the log from a cursor, decide what needs a human.',
+      title: 'Cairn Agent',
+      version: '1',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      description:
+        'Agent sessions as logs of typed events: write messages, follow the log from a cursor, decide what needs a human.',
     },
     servers: [{ url: '/', description: 'this server' }],
     tags: [...new Set(Object.values(ROUTES).map(tagOf))].map(name => ({ name })),
@@ -170,8 +305,17 @@ export function openapiDocument(): OpenApi {
       responses: problemResponses(),
       securitySchemes: {
         userToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'user token' },
-        serviceAccount: { type: 'http', scheme: 'bearer', description: 'service-account token (cairn_sk_…), below /v1/api/ only' },
-        cookie: { type: 'apiKey', in: 'cookie', name: 'cairn_session', description: 'of the web UI; writes need x-cairn-csrf: 1' },
+        serviceAccount: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'service-account token (cairn_sk_…), below /v1/api/ only',
+        },
+        cookie: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'cairn_session',
+          description: 'of the web UI; writes need x-cairn-csrf: 1',
+        },
       },
     },
   }

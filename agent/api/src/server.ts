@@ -24,7 +24,10 @@ export type Api = {
   handler: (req: IncomingMessage, res: ServerResponse) => void
   /** Resolves with the address once it listens; port 0 takes a free one. */
   listen(port: number, host: string): Promise<AddressInfo>
-  /** No new connections or streams; open streams end with the comment `draining`; resolves when every request is answered. */
+  /**
+   * No new connections or streams; open streams end with the comment `draining`; resolves when every request
+   * is answered.
+   */
   drain(): Promise<void>
   /** Ends everything that is left. */
   close(): Promise<void>
@@ -36,11 +39,26 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
   const key = await loadSigningKey(dataDir)
   const authenticator = createAuthenticator({ store, key, external: createExternalIssuer(config.auth), now })
   const streams = createStreams({
-    store, log, tuning: { ...TUNING, ...deps.tuning }, isStanding: authenticator.isStanding, onDelivered: events => metrics.delivered(events),
+    store,
+    log,
+    tuning: { ...TUNING, ...deps.tuning },
+    isStanding: authenticator.isStanding,
+    onDelivered: events => metrics.delivered(events),
   })
-  const metrics = createMetrics(deps.metrics ?? createRegistry(), { streams: streams.count, harness: deps.harnessStats })
+  const metrics = createMetrics(deps.metrics ?? createRegistry(), {
+    streams: streams.count,
+    harness: deps.harnessStats,
+  })
   const services: Services = {
-    ...deps, key, authenticator, throttle: createLoginThrottle(now), clientAddress: createClientAddress(config.auth.trusted_proxies), door: createSessionDoor(store), streams, metrics, isDraining: () => isDraining,
+    ...deps,
+    key,
+    authenticator,
+    throttle: createLoginThrottle(now),
+    clientAddress: createClientAddress(config.auth.trusted_proxies),
+    door: createSessionDoor(store),
+    streams,
+    metrics,
+    isDraining: () => isDraining,
   }
   const dispatch = createDispatch(services, HANDLERS, createRateLimit(config.limits.requests_per_minute, now))
   const site = createSite(services)
@@ -48,7 +66,8 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
   async function answer(exchange: Exchange): Promise<void> {
     try {
       if (exchange.path.startsWith('/v1/')) {
-        if (deps.probesOnly === true) throw new AppError('not_found', 'This process is a worker and has no API.')
+        if (deps.probesOnly === true)
+          throw new AppError('not_found', 'This process is a worker and has no API.')
         await dispatch(exchange)
       } else await site(exchange)
       metrics.request(exchange.route, exchange.res.statusCode, performance.now() - exchange.startedAt)
@@ -58,20 +77,31 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
       metrics.request(exchange.route, status, performance.now() - exchange.startedAt)
     }
   }
-  const handle = (expectsContinue: boolean) => (req: IncomingMessage, res: ServerResponse): void => {
-    const exchange = openExchange(req, res, newId, expectsContinue)
-    answer(exchange).catch((error: unknown) => {
-      log.error('answering failed', { request_id: exchange.id, error: String(error) })
-      res.destroy()
-    })
-  }
+  const handle =
+    (expectsContinue: boolean) =>
+    (req: IncomingMessage, res: ServerResponse): void => {
+      const exchange = openExchange(req, res, newId, expectsContinue)
+      answer(exchange).catch((error: unknown) => {
+        log.error('answering failed', { request_id: exchange.id, error: String(error) })
+        res.destroy()
+      })
+    }
 
-  const server = createServer({ keepAliveTimeout: 75_000, headersTimeout: 30_000, requestTimeout: 120_000, connectionsCheckingInterval: 10_000 }, handle(false))
+  const server = createServer(
+    {
+      keepAliveTimeout: 75_000,
+      headersTimeout: 30_000,
+      requestTimeout: 120_000,
+      connectionsCheckingInterval: 10_000,
+    },
+    handle(false),
+  )
   server.on('checkContinue', handle(true))
   server.on('clientError', refuseGarbage)
 
   return {
-    server, handler: handle(false),
+    server,
+    handler: handle(false),
     listen: (port, host) =>
       new Promise((resolve, reject) => {
         server.once('error', reject)
@@ -98,7 +128,9 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
 const closeServer = (server: Server): Promise<void> =>
   new Promise((resolve, reject) => {
     if (!server.listening) return resolve()
-    server.close(error => (error && (error as NodeJS.ErrnoException).code !== 'ERR_SERVER_NOT_RUNNING' ? reject(error) : resolve()))
+    server.close(error =>
+      error && (error as NodeJS.ErrnoException).code !== 'ERR_SERVER_NOT_RUNNING' ? reject(error) : resolve(),
+    )
     server.closeIdleConnections()
   })
 
@@ -108,8 +140,22 @@ function refuseGarbage(error: NodeJS.ErrnoException, socket: Socket): void {
     socket.destroy()
     return
   }
-  const [status, reason] = error.code === 'HPE_HEADER_OVERFLOW' ? [431, 'Request Header Fields Too Large'] : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? [408, 'Request Timeout'] : [400, 'Bad Request']
+  const [status, reason] =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? [431, 'Request Header Fields Too Large']
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? [408, 'Request Timeout']
+        : [400, 'Bad Request']
   const problem = new AppError('bad_request', `${reason}.`)
-  const body = JSON.stringify({ type: `urn:cairn:problem:${problem.code}`, title: 'The request is malformed', status, code: problem.code, detail: problem.message, request_id: 'none' })
-  socket.end(`HTTP/1.1 ${status} ${reason}\r\nconnection: close\r\ncontent-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
+  const body = JSON.stringify({
+    type: `urn:cairn:problem:${problem.code}`,
+    title: 'The request is malformed',
+    status,
+    code: problem.code,
+    detail: problem.message,
+    request_id: 'none',
+  })
+  socket.end(
+    `HTTP/1.1 ${status} ${reason}\r\nconnection: close\r\ncontent-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  )
 }

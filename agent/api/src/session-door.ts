@@ -1,8 +1,9 @@
 /**
- * The one door to sessions and inbox items: who may not see one is told that it does not exist (design section 4).
+ * The one door to sessions and inbox items: who may not see one is told that it does not exist (design
+ * section 4).
  *
- * Owner and organisation of a session never change, so they are remembered; the streaming, polling and appending of a busy
- * session ask the store nothing to know whose it is.
+ * Owner and organisation of a session never change, so they are remembered; the streaming, polling and
+ * appending of a busy session ask the store nothing to know whose it is.
  */
 import type { LogStore, SessionRow } from '@cairn/log'
 import { AppError, type Principal } from '@cairn/protocol'

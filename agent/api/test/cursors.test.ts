@@ -13,7 +13,12 @@ async function withLog(service: Service, count: number): Promise<string> {
   for (let n = 1; n <= count; n++) await service.say(id, `message ${n}`)
   return id
 }
-async function idsOf(service: Service, path: string, headers: Record<string, string>, count: number): Promise<number[]> {
+async function idsOf(
+  service: Service,
+  path: string,
+  headers: Record<string, string>,
+  count: number,
+): Promise<number[]> {
   const stream = await openStream(service, path, { headers })
   await stream.until(({ ids }) => ids().length >= count)
   stream.close()
@@ -30,18 +35,31 @@ test('a stream starts after `after`, else after Last-Event-ID, else at the begin
   expect(await idsOf(service, path, { 'last-event-id': '' }, 4)).toEqual([1, 2, 3, 4])
 })
 
-test.each(['-1', '1.5', 'x', '', '1e3', '0x1', ' 1', '9'.repeat(16), '1,2', '%00'])('after=%s is refused as a cursor on both routes', async after => {
-  const service = shared
-  const id = await service.newSession()
-  for (const path of [`/v1/sessions/${id}/events`, `/v1/sessions/${id}/events/poll`, `/v1/api/sessions/${id}/events`]) {
-    const { status, json, headers } = await service.call(`${path}?after=${after}`)
-    expect([status, json.code, headers.get('content-type')]).toEqual([400, 'invalid_cursor', 'application/problem+json'])
-  }
-  if (/^[\x21-\x7e]+$/.test(after)) {
-    const { status, json } = await service.call(`/v1/sessions/${id}/events`, { headers: { 'last-event-id': after } })
-    expect([status, json.code]).toEqual([400, 'invalid_cursor'])
-  }
-})
+test.each(['-1', '1.5', 'x', '', '1e3', '0x1', ' 1', '9'.repeat(16), '1,2', '%00'])(
+  'after=%s is refused as a cursor on both routes',
+  async after => {
+    const service = shared
+    const id = await service.newSession()
+    for (const path of [
+      `/v1/sessions/${id}/events`,
+      `/v1/sessions/${id}/events/poll`,
+      `/v1/api/sessions/${id}/events`,
+    ]) {
+      const { status, json, headers } = await service.call(`${path}?after=${after}`)
+      expect([status, json.code, headers.get('content-type')]).toEqual([
+        400,
+        'invalid_cursor',
+        'application/problem+json',
+      ])
+    }
+    if (/^[\x21-\x7e]+$/.test(after)) {
+      const { status, json } = await service.call(`/v1/sessions/${id}/events`, {
+        headers: { 'last-event-id': after },
+      })
+      expect([status, json.code]).toEqual([400, 'invalid_cursor'])
+    }
+  },
+)
 
 test('a cursor beyond the log waits for what comes after it', async () => {
   await using service = await startService()
@@ -63,9 +81,17 @@ test('poll answers pages with the cursor of the next one, and clamps its limit t
   const id = await withLog(service, 5)
   const poll = async (query: string) => (await service.call(`/v1/sessions/${id}/events/poll${query}`)).json
   const first = await poll('?limit=2')
-  expect([first.events.map((event: { id: number }) => event.id), first.has_more, first.last_id]).toEqual([[1, 2], true, 2])
+  expect([first.events.map((event: { id: number }) => event.id), first.has_more, first.last_id]).toEqual([
+    [1, 2],
+    true,
+    2,
+  ])
   const second = await poll(`?limit=3&after=${first.last_id}`)
-  expect([second.events.map((event: { id: number }) => event.id), second.has_more, second.last_id]).toEqual([[3, 4, 5], false, 5])
+  expect([second.events.map((event: { id: number }) => event.id), second.has_more, second.last_id]).toEqual([
+    [3, 4, 5],
+    false,
+    5,
+  ])
   expect(await poll('?after=5')).toEqual({ events: [], has_more: false, last_id: 5 })
   expect(await poll('?after=77')).toEqual({ events: [], has_more: false, last_id: 77 })
   expect((await poll('?limit=0')).events).toHaveLength(1)
@@ -78,7 +104,11 @@ test('poll answers pages with the cursor of the next one, and clamps its limit t
 test('a page of a thousand events holds exactly the stored records', async () => {
   await using service = await startService()
   const id = await service.newSession()
-  for (let n = 0; n < 3; n++) await service.store.commit({ session_id: id, events: Array.from({ length: 400 }, (_, at) => syntheticMessage('test', `${n}.${at} "\\ é 漢 \u2028`)) })
+  for (let n = 0; n < 3; n++)
+    await service.store.commit({
+      session_id: id,
+      events: Array.from({ length: 400 }, (_, at) => syntheticMessage('test', `${n}.${at} "\\ é 漢 \u2028`)),
+    })
   const stored = await service.store.read(id, 0, 1000)
   const { text } = await service.call(`/v1/sessions/${id}/events/poll?limit=1000`)
   expect(text).toBe(`{"events":[${stored.map(({ json }) => json).join(',')}],"has_more":true,"last_id":1000}`)

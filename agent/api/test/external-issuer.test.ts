@@ -10,28 +10,59 @@ async function startProvider() {
   const keys = await generateKeyPair('ES256', { extractable: true })
   const other = await generateKeyPair('ES256')
   const jwk = { ...(await exportJWK(keys.publicKey)), kid: 'k1', alg: 'ES256', use: 'sig' }
-  const server = createServer((req, res) => res.end(JSON.stringify(req.url?.endsWith('openid-configuration') ? { jwks_uri: `${issuer}/keys` } : { keys: [jwk] })))
+  const server = createServer((req, res) =>
+    res.end(
+      JSON.stringify(
+        req.url?.endsWith('openid-configuration') ? { jwks_uri: `${issuer}/keys` } : { keys: [jwk] },
+      ),
+    ),
+  )
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const sign = (claims: JWTPayload, { key = keys.privateKey, audience = 'cairn-tests', expires = '5m' } = {}) =>
-    new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: 'k1' }).setIssuer(issuer).setAudience(audience).setExpirationTime(expires).sign(key)
-  return { issuer, sign, foreign: other.privateKey, [Symbol.asyncDispose]: async () => { server.close(); server.closeAllConnections() } }
+  const sign = (
+    claims: JWTPayload,
+    { key = keys.privateKey, audience = 'cairn-tests', expires = '5m' } = {},
+  ) =>
+    new SignJWT(claims)
+      .setProtectedHeader({ alg: 'ES256', kid: 'k1' })
+      .setIssuer(issuer)
+      .setAudience(audience)
+      .setExpirationTime(expires)
+      .sign(key)
+  return {
+    issuer,
+    sign,
+    foreign: other.privateKey,
+    [Symbol.asyncDispose]: async () => {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
 }
 
 test('a token of the issuer is a user here when its verified e-mail is known', async () => {
   await using provider = await startProvider()
-  await using service = await startService({ config: { auth: { issuer: provider.issuer, audience: 'cairn-tests' } } })
+  await using service = await startService({
+    config: { auth: { issuer: provider.issuer, audience: 'cairn-tests' } },
+  })
   const email = 'admin@example.org'
   const me = (token: string) => service.call('/v1/auth/me', { token })
   expect((await me(await provider.sign({ email }))).json).toMatchObject({ id: service.admin.id, admin: true })
   for (const token of [
-    await provider.sign({ email: 'stranger@example.org' }), await provider.sign({}), await provider.sign({ email, email_verified: false }),
-    await provider.sign({ email }, { audience: 'another-service' }), await provider.sign({ email }, { key: provider.foreign }), await provider.sign({ email }, { expires: '-1m' }),
-  ]) expect((await me(token)).status).toBe(401)
+    await provider.sign({ email: 'stranger@example.org' }),
+    await provider.sign({}),
+    await provider.sign({ email, email_verified: false }),
+    await provider.sign({ email }, { audience: 'another-service' }),
+    await provider.sign({ email }, { key: provider.foreign }),
+    await provider.sign({ email }, { expires: '-1m' }),
+  ])
+    expect((await me(token)).status).toBe(401)
   expect((await me(service.adminToken)).status).toBe(200)
 })
 
 test('an issuer without an audience is a mistake that stops the start', async () => {
-  await expect(startService({ config: { auth: { issuer: 'https://issuer.example' } } })).rejects.toThrow('auth.issuer needs auth.audience')
+  await expect(startService({ config: { auth: { issuer: 'https://issuer.example' } } })).rejects.toThrow(
+    'auth.issuer needs auth.audience',
+  )
 })

@@ -6,14 +6,19 @@ import { startService, type Service } from './service.ts'
 const shared = await startService()
 afterAll(() => shared[Symbol.asyncDispose]())
 
-const send = (service: Service, path: string, body: unknown, key: string, token = service.adminToken) => service.call(path, { method: 'POST', body, token, headers: { 'idempotency-key': key } })
+const send = (service: Service, path: string, body: unknown, key: string, token = service.adminToken) =>
+  service.call(path, { method: 'POST', body, token, headers: { 'idempotency-key': key } })
 
 test('the same key and body get the first answer and have no second effect', async () => {
   await using service = await startService()
   const id = await service.newSession()
   const first = await send(service, `/v1/sessions/${id}/messages`, { content: 'once' }, 'k1')
   const again = await send(service, `/v1/sessions/${id}/messages`, { content: 'once' }, 'k1')
-  expect([again.status, again.text, again.headers.get('idempotency-replayed')]).toEqual([202, first.text, 'true'])
+  expect([again.status, again.text, again.headers.get('idempotency-replayed')]).toEqual([
+    202,
+    first.text,
+    'true',
+  ])
   expect(first.headers.get('idempotency-replayed')).toBeNull()
   expect((await service.store.read(id, 0, 10)).filter(({ type }) => type === 'user.message')).toHaveLength(1)
 })
@@ -22,11 +27,16 @@ test('the same key with another body or path is 422, for another principal it is
   await using service = await startService()
   const id = await service.newSession()
   await send(service, `/v1/sessions/${id}/messages`, { content: 'once' }, 'k1')
-  for (const [path, body] of [[`/v1/sessions/${id}/messages`, { content: 'twice' }], ['/v1/sessions', { content: 'once' }]] as const) {
+  for (const [path, body] of [
+    [`/v1/sessions/${id}/messages`, { content: 'twice' }],
+    ['/v1/sessions', { content: 'once' }],
+  ] as const) {
     const answer = await send(service, path, body, 'k1')
     expect(answer.status).toBe(422)
   }
-  expect((await send(service, `/v1/sessions/${id}/messages`, { content: 'twice' }, 'k1')).json.code).toBe('idempotency_mismatch')
+  expect((await send(service, `/v1/sessions/${id}/messages`, { content: 'twice' }, 'k1')).json.code).toBe(
+    'idempotency_mismatch',
+  )
   const { token } = await service.addUser()
   expect((await send(service, '/v1/sessions', {}, 'k1', token)).status).toBe(201)
 })
@@ -48,36 +58,47 @@ test('while the first is running the second is 409', async () => {
   expect([second.status, second.json.code]).toEqual([409, 'idempotency_in_progress'])
   gate.resolve()
   expect((await first).status).toBe(202)
-  expect((await send(service, `/v1/sessions/${id}/messages`, { content: 'slow' }, 'k2')).headers.get('idempotency-replayed')).toBe('true')
+  expect(
+    (await send(service, `/v1/sessions/${id}/messages`, { content: 'slow' }, 'k2')).headers.get(
+      'idempotency-replayed',
+    ),
+  ).toBe('true')
 })
 
-test.each(['before', 'after'] as const)('a request that died %s its commit is taken up by the next with its key, and its message is written once', async when => {
-  await using service = await startService()
-  const id = await service.newSession()
-  const commit = service.store.commit.bind(service.store)
-  const dead = Promise.withResolvers<never>()
-  const reached = Promise.withResolvers<void>()
-  service.store.commit = async given => {
-    if (when === 'after') await commit(given)
-    reached.resolve()
-    return dead.promise
-  }
-  // Never answered, as if its process were gone.
-  const first = send(service, `/v1/sessions/${id}/messages`, { content: 'once' }, 'k4').catch(() => null)
-  await reached.promise
-  service.store.commit = commit
-  await send(service, `/v1/sessions/${id}/messages`, { content: 'another' }, 'k5')
-  expect((await send(service, `/v1/sessions/${id}/messages`, { content: 'once' }, 'k4')).json.code).toBe('idempotency_in_progress')
-  service.advance(61_000)
-  const again = await send(service, `/v1/sessions/${id}/messages`, { content: 'once' }, 'k4')
-  expect([again.status, again.json.event_id]).toEqual([202, when === 'after' ? 1 : 2])
-  const replay = await send(service, `/v1/sessions/${id}/messages`, { content: 'once' }, 'k4')
-  expect([replay.text, replay.headers.get('idempotency-replayed')]).toEqual([again.text, 'true'])
-  const said = (await service.store.read(id, 0, 10, ['user.message'])).map(({ json }) => (JSON.parse(json) as { data: { content: string } }).data.content)
-  expect(said.toSorted()).toEqual(['another', 'once'])
-  dead.reject(new Error('the process is gone'))
-  await first
-})
+test.each(['before', 'after'] as const)(
+  'a request that died %s its commit is taken up by the next with its key, and its message is written once',
+  async when => {
+    await using service = await startService()
+    const id = await service.newSession()
+    const commit = service.store.commit.bind(service.store)
+    const dead = Promise.withResolvers<never>()
+    const reached = Promise.withResolvers<void>()
+    service.store.commit = async given => {
+      if (when === 'after') await commit(given)
+      reached.resolve()
+      return dead.promise
+    }
+    // Never answered, as if its process were gone.
+    const first = send(service, `/v1/sessions/${id}/messages`, { content: 'once' }, 'k4').catch(() => null)
+    await reached.promise
+    service.store.commit = commit
+    await send(service, `/v1/sessions/${id}/messages`, { content: 'another' }, 'k5')
+    expect((await send(service, `/v1/sessions/${id}/messages`, { content: 'once' }, 'k4')).json.code).toBe(
+      'idempotency_in_progress',
+    )
+    service.advance(61_000)
+    const again = await send(service, `/v1/sessions/${id}/messages`, { content: 'once' }, 'k4')
+    expect([again.status, again.json.event_id]).toEqual([202, when === 'after' ? 1 : 2])
+    const replay = await send(service, `/v1/sessions/${id}/messages`, { content: 'once' }, 'k4')
+    expect([replay.text, replay.headers.get('idempotency-replayed')]).toEqual([again.text, 'true'])
+    const said = (await service.store.read(id, 0, 10, ['user.message'])).map(
+      ({ json }) => (JSON.parse(json) as { data: { content: string } }).data.content,
+    )
+    expect(said.toSorted()).toEqual(['another', 'once'])
+    dead.reject(new Error('the process is gone'))
+    await first
+  },
+)
 
 test('a refused request leaves its key free, and a key is forgotten after a day', async () => {
   await using service = await startService()

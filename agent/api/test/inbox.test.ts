@@ -6,15 +6,33 @@ import { startService, type Service } from './service.ts'
 import { openStream } from './stream.ts'
 
 const ids = { newId: randomUUID }
-const gate = () => raiseGate(ids, { tool_name: 'terminal', tool_call_id: randomUUID(), arguments_excerpt: '{}', deny_reason: 'asks', policy_id: 'require_approval', arguments_hash: 'h' })
-const action = () => raiseAction(ids, { title: 'Log in', instructions: 'i', context: 'c', action_type: 'login', target: null, reason: 'r' })
-const done = () => raiseTaskComplete(ids, { outcome: 'ok', summary: 's', duration_seconds: 1, session_title: null })
+const gate = () =>
+  raiseGate(ids, {
+    tool_name: 'terminal',
+    tool_call_id: randomUUID(),
+    arguments_excerpt: '{}',
+    deny_reason: 'asks',
+    policy_id: 'require_approval',
+    arguments_hash: 'h',
+  })
+const action = () =>
+  raiseAction(ids, {
+    title: 'Log in',
+    instructions: 'i',
+    context: 'c',
+    action_type: 'login',
+    target: null,
+    reason: 'r',
+  })
+const done = () =>
+  raiseTaskComplete(ids, { outcome: 'ok', summary: 's', duration_seconds: 1, session_title: null })
 
 async function raise(service: Service, sessionId: string, raised: Raised): Promise<string> {
   await service.store.commit({ session_id: sessionId, events: [raised.event], rows: [raised.row(0)] })
   return raised.item_id
 }
-const respond = (service: Service, item: string, body: unknown) => service.call(`/v1/inbox/${item}/respond`, { method: 'POST', body })
+const respond = (service: Service, item: string, body: unknown) =>
+  service.call(`/v1/inbox/${item}/respond`, { method: 'POST', body })
 
 test('a gate is decided once; the second answer is told the first', async () => {
   await using service = await startService()
@@ -25,7 +43,11 @@ test('a gate is decided once; the second answer is told the first', async () => 
   const first = await respond(service, item, { decision: 'approve' })
   expect([first.status, first.json.status, first.json.decision]).toEqual([200, 'responded', 'approve'])
   const second = await respond(service, item, { decision: 'reject' })
-  expect([second.status, second.json.code, second.json.decision]).toEqual([409, 'already_answered', 'approve'])
+  expect([second.status, second.json.code, second.json.decision]).toEqual([
+    409,
+    'already_answered',
+    'approve',
+  ])
   expect(await service.store.hasGrant(id, 'terminal', 'h')).toBe(true)
   expect((await respond(service, randomUUID(), { decision: 'approve' })).status).toBe(404)
 })
@@ -39,8 +61,15 @@ test('an action is completed, a notice acknowledged, an item marked read', async
   const notice = await raise(service, id, done())
   expect((await service.call(`/v1/inbox/${notice}/read`, { method: 'POST' })).json.read_at).not.toBeNull()
   expect((await service.call(`/v1/inbox/${notice}/ack`, { method: 'POST' })).json.status).toBe('acknowledged')
-  expect((await service.call('/v1/inbox')).json.items.map((shown: { id: string }) => shown.id)).toEqual([notice, item])
-  expect((await service.call('/v1/inbox?status=responded&kind=action_required,governance_gate')).json.items.map((shown: { id: string }) => shown.id)).toEqual([item])
+  expect((await service.call('/v1/inbox')).json.items.map((shown: { id: string }) => shown.id)).toEqual([
+    notice,
+    item,
+  ])
+  expect(
+    (await service.call('/v1/inbox?status=responded&kind=action_required,governance_gate')).json.items.map(
+      (shown: { id: string }) => shown.id,
+    ),
+  ).toEqual([item])
   expect((await service.call(`/v1/inbox?session_id=${randomUUID()}`)).json.items).toEqual([])
 })
 
@@ -48,7 +77,8 @@ test('what the item keeps for the server alone is shown nowhere', async () => {
   await using service = await startService()
   const id = await service.newSession()
   const item = await raise(service, id, gate())
-  for (const path of ['/v1/inbox', `/v1/inbox/${item}`]) expect((await service.call(path)).text).not.toMatch(/arguments_hash|org_id|private/)
+  for (const path of ['/v1/inbox', `/v1/inbox/${item}`])
+    expect((await service.call(path)).text).not.toMatch(/arguments_hash|org_id|private/)
 })
 
 test('the live inbox sends what is pending, then every change of what this principal may see', async () => {
@@ -61,13 +91,21 @@ test('the live inbox sends what is pending, then every change of what this princ
   await mine.until(({ frames }) => frames().length === 1)
   await other.until(({ frames }) => frames().length === 1)
   expect(mine.frames()[0]).toMatchObject({ event: 'snapshot', id: null })
-  expect(JSON.parse(mine.frames()[0]?.data ?? '').items.map((item: { id: string }) => item.id)).toEqual([before])
+  expect(JSON.parse(mine.frames()[0]?.data ?? '').items.map((item: { id: string }) => item.id)).toEqual([
+    before,
+  ])
   const after = await raise(service, id, gate())
   await mine.until(({ frames }) => frames().length === 2)
   await service.call(`/v1/inbox/${after}/respond`, { method: 'POST', token, body: { decision: 'reject' } })
   await mine.until(({ frames }) => frames().length === 3)
-  const items = mine.frames().slice(1).map(({ event, data }) => ({ event, ...(JSON.parse(data) as { id: string; status: string }) }))
-  expect(items.map(({ event, id: shown, status }) => [event, shown, status])).toEqual([['item', after, 'pending'], ['item', after, 'responded']])
+  const items = mine
+    .frames()
+    .slice(1)
+    .map(({ event, data }) => ({ event, ...(JSON.parse(data) as { id: string; status: string }) }))
+  expect(items.map(({ event, id: shown, status }) => [event, shown, status])).toEqual([
+    ['item', after, 'pending'],
+    ['item', after, 'responded'],
+  ])
   expect(mine.text()).not.toMatch(/arguments_hash|org_id/)
   expect(JSON.parse(other.frames()[0]?.data ?? '')).toEqual({ items: [] })
   expect(other.frames()).toHaveLength(1)

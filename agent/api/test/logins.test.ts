@@ -9,8 +9,10 @@ import { startService, type Service } from './service.ts'
 const shared = await startService()
 afterAll(() => shared[Symbol.asyncDispose]())
 
-const logIn = (service: Service, body: unknown) => service.call('/v1/auth/login', { method: 'POST', token: null, body })
-const refresh = (service: Service, refresh_token: string) => service.call('/v1/auth/refresh', { method: 'POST', token: null, body: { refresh_token } })
+const logIn = (service: Service, body: unknown) =>
+  service.call('/v1/auth/login', { method: 'POST', token: null, body })
+const refresh = (service: Service, refresh_token: string) =>
+  service.call('/v1/auth/refresh', { method: 'POST', token: null, body: { refresh_token } })
 const link = (service: Service) => createLoginLink(service.store, service.admin.id, service.now())
 
 test('a login link works once, and not after its time', async () => {
@@ -18,7 +20,11 @@ test('a login link works once, and not after its time', async () => {
   const link_token = await link(service)
   const first = await logIn(service, { link_token })
   expect(first.json).toMatchObject({ token_type: 'bearer', expires_in: 1800 })
-  expect((await service.call('/v1/auth/me', { token: first.json.access_token })).json).toMatchObject({ kind: 'user', admin: true, email: 'admin@example.org' })
+  expect((await service.call('/v1/auth/me', { token: first.json.access_token })).json).toMatchObject({
+    kind: 'user',
+    admin: true,
+    email: 'admin@example.org',
+  })
   expect((await logIn(service, { link_token })).status).toBe(401)
   const late = await link(service)
   service.advance(25 * 3_600_000)
@@ -44,7 +50,9 @@ test('an access token ends after half an hour, a refresh token after a week, log
   service.advance(31 * 60_000)
   expect((await service.call('/v1/auth/me', { token: json.access_token })).json.code).toBe('token_expired')
   const { json: again } = await refresh(service, json.refresh_token)
-  expect((await service.call('/v1/auth/logout', { method: 'POST', token: again.access_token })).status).toBe(204)
+  expect((await service.call('/v1/auth/logout', { method: 'POST', token: again.access_token })).status).toBe(
+    204,
+  )
   expect((await service.call('/v1/auth/me', { token: again.access_token })).status).toBe(401)
   expect((await refresh(service, again.refresh_token)).status).toBe(401)
   const { json: idle } = await logIn(service, { link_token: await link(service) })
@@ -54,10 +62,19 @@ test('an access token ends after half an hour, a refresh token after a week, log
 
 test('a password that was set logs in, another does not, and the store has a hash', async () => {
   await using service = await startService()
-  expect((await service.call('/v1/auth/password', { method: 'POST', body: { password: 'short' } })).status).toBe(422)
-  expect((await service.call('/v1/auth/password', { method: 'POST', body: { password: 'correct horse battery' } })).status).toBe(204)
-  expect((await service.store.accounts.getUser(service.admin.id))?.password_hash).toMatch(/^scrypt\$32768\$8\$1\$/)
-  expect((await logIn(service, { email: 'admin@example.org', password: 'correct horse battery' })).status).toBe(200)
+  expect(
+    (await service.call('/v1/auth/password', { method: 'POST', body: { password: 'short' } })).status,
+  ).toBe(422)
+  expect(
+    (await service.call('/v1/auth/password', { method: 'POST', body: { password: 'correct horse battery' } }))
+      .status,
+  ).toBe(204)
+  expect((await service.store.accounts.getUser(service.admin.id))?.password_hash).toMatch(
+    /^scrypt\$32768\$8\$1\$/,
+  )
+  expect(
+    (await logIn(service, { email: 'admin@example.org', password: 'correct horse battery' })).status,
+  ).toBe(200)
   const wrong = await logIn(service, { email: 'admin@example.org', password: 'correct horse' })
   const nobody = await logIn(service, { email: 'nobody@example.org', password: 'correct horse' })
   expect([wrong.status, nobody.status, nobody.json.detail]).toEqual([401, 401, wrong.json.detail])
@@ -68,7 +85,15 @@ test('a new password ends every other login and every unused link of its user', 
   const mine = (await logIn(service, { link_token: await link(service) })).json
   const thief = (await logIn(service, { link_token: await link(service) })).json
   const unused = await link(service)
-  expect((await service.call('/v1/auth/password', { method: 'POST', token: mine.access_token, body: { password: 'correct horse battery' } })).status).toBe(204)
+  expect(
+    (
+      await service.call('/v1/auth/password', {
+        method: 'POST',
+        token: mine.access_token,
+        body: { password: 'correct horse battery' },
+      })
+    ).status,
+  ).toBe(204)
   expect((await service.call('/v1/auth/me', { token: thief.access_token })).status).toBe(401)
   expect((await refresh(service, thief.refresh_token)).status).toBe(401)
   expect((await logIn(service, { link_token: unused })).status).toBe(401)
@@ -78,7 +103,8 @@ test('a new password ends every other login and every unused link of its user', 
 
 test('of two that create the same user at once one succeeds and the other is told', async () => {
   await using service = await startService()
-  const make = () => service.call('/v1/admin/users', { method: 'POST', body: { email: 'twice@example.org', name: 'Twice' } })
+  const make = () =>
+    service.call('/v1/admin/users', { method: 'POST', body: { email: 'twice@example.org', name: 'Twice' } })
   const answers = await Promise.all([make(), make(), make()])
   expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409, 409])
   expect(service.logged.filter(({ level }) => level === 'error')).toEqual([])
@@ -90,16 +116,31 @@ test('guessing is slowed per e-mail and address, and a success forgets the failu
   const guess = (password: string) => logIn(service, { email: 'Admin@example.org', password })
   for (let n = 0; n < 5; n++) expect((await guess('wrong guess')).status).toBe(401)
   const slowed = await guess('correct horse battery')
-  expect([slowed.status, slowed.json.code, slowed.headers.get('retry-after')]).toEqual([429, 'rate_limited', '2'])
+  expect([slowed.status, slowed.json.code, slowed.headers.get('retry-after')]).toEqual([
+    429,
+    'rate_limited',
+    '2',
+  ])
   expect((await logIn(service, { email: 'other@example.org', password: 'x' })).status).toBe(401)
   service.advance(2_100)
-  expect((await logIn(service, { email: 'admin@example.org', password: 'correct horse battery' })).status).toBe(200)
+  expect(
+    (await logIn(service, { email: 'admin@example.org', password: 'correct horse battery' })).status,
+  ).toBe(200)
   expect((await guess('wrong again')).status).toBe(401)
 })
 
 test('behind a trusted proxy guessing is slowed per address behind it; without one nobody gets round it by a header', async () => {
-  const guessAs = (service: Service, address: string) => service.call('/v1/auth/login', { method: 'POST', token: null, body: { email: 'admin@example.org', password: 'wrong guess' }, headers: { 'x-forwarded-for': address } })
-  for (const [trusted_proxies, expected] of [[['127.0.0.1'], 401], [[], 429]] as const) {
+  const guessAs = (service: Service, address: string) =>
+    service.call('/v1/auth/login', {
+      method: 'POST',
+      token: null,
+      body: { email: 'admin@example.org', password: 'wrong guess' },
+      headers: { 'x-forwarded-for': address },
+    })
+  for (const [trusted_proxies, expected] of [
+    [['127.0.0.1'], 401],
+    [[], 429],
+  ] as const) {
     await using service = await startService({ config: { auth: { trusted_proxies: [...trusted_proxies] } } })
     for (let n = 0; n < 5; n++) expect((await guessAs(service, '198.51.100.1')).status).toBe(401)
     expect((await guessAs(service, '198.51.100.1')).status).toBe(429)
@@ -109,15 +150,30 @@ test('behind a trusted proxy guessing is slowed per address behind it; without o
 
 test('a disabled user is out at once, tokens and links alike', async () => {
   await using service = await startService()
-  const made = await service.call('/v1/admin/users', { method: 'POST', body: { email: 'new@example.org', name: 'New' } })
+  const made = await service.call('/v1/admin/users', {
+    method: 'POST',
+    body: { email: 'new@example.org', name: 'New' },
+  })
   expect(made.json).toMatchObject({ email: 'new@example.org', admin: false, disabled_at: null })
   const { json } = await logIn(service, { link_token: made.json.login_token })
-  expect((await service.call('/v1/admin/users', { method: 'POST', body: { email: 'NEW@example.org', name: 'Again' } })).status).toBe(409)
+  expect(
+    (
+      await service.call('/v1/admin/users', {
+        method: 'POST',
+        body: { email: 'NEW@example.org', name: 'Again' },
+      })
+    ).status,
+  ).toBe(409)
   expect((await service.call(`/v1/admin/users/${made.json.id}`, { method: 'DELETE' })).status).toBe(204)
   expect((await service.call('/v1/auth/me', { token: json.access_token })).status).toBe(401)
   expect((await refresh(service, json.refresh_token)).status).toBe(401)
-  expect((await logIn(service, { link_token: await createLoginLink(service.store, made.json.id, service.now()) })).status).toBe(401)
-  expect((await service.call(`/v1/admin/users/${service.admin.id}`, { method: 'DELETE' })).json.code).toBe('wrong_target')
+  expect(
+    (await logIn(service, { link_token: await createLoginLink(service.store, made.json.id, service.now()) }))
+      .status,
+  ).toBe(401)
+  expect((await service.call(`/v1/admin/users/${service.admin.id}`, { method: 'DELETE' })).json.code).toBe(
+    'wrong_target',
+  )
 })
 
 test('the signing key is made once, for its owner only, and tokens minted beside the server are good', async () => {
@@ -130,8 +186,16 @@ test('the signing key is made once, for its owner only, and tokens minted beside
   expect((await service.call('/v1/auth/me', { token })).status).toBe(200)
 })
 
-test.each(['', 'x', 'a.b.c', 'cairn_sk_', `cairn_sk_${'A'.repeat(43)}`, 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.'])('the bearer %s is nobody', async token => {
-  for (const path of ['/v1/auth/me', '/v1/api/auth/me']) expect((await shared.call(path, { token })).status).toBe(401)
+test.each([
+  '',
+  'x',
+  'a.b.c',
+  'cairn_sk_',
+  `cairn_sk_${'A'.repeat(43)}`,
+  'eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.',
+])('the bearer %s is nobody', async token => {
+  for (const path of ['/v1/auth/me', '/v1/api/auth/me'])
+    expect((await shared.call(path, { token })).status).toBe(401)
 })
 
 test('a token signed by another key, or changed, is refused', async () => {
@@ -140,5 +204,6 @@ test('a token signed by another key, or changed, is refused', async () => {
   const foreign = await mintUserToken({ dataDir: other.dir, userId: service.admin.id, now: service.now() })
   const [head, , signature] = service.adminToken.split('.')
   const forged = `${head}.${Buffer.from(JSON.stringify({ sub: service.admin.id, iss: 'cairn', aud: 'cairn', exp: 9e9 })).toString('base64url')}.${signature}`
-  for (const token of [foreign, forged]) expect((await service.call('/v1/auth/me', { token })).status).toBe(401)
+  for (const token of [foreign, forged])
+    expect((await service.call('/v1/auth/me', { token })).status).toBe(401)
 })

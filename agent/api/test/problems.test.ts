@@ -10,7 +10,8 @@ const shared = await startService()
 afterAll(() => shared[Symbol.asyncDispose]())
 
 const json = { 'content-type': 'application/json' }
-const post = (service: Service, raw: string | Uint8Array, headers: Record<string, string> = json) => service.call('/v1/sessions', { method: 'POST', raw, headers })
+const post = (service: Service, raw: string | Uint8Array, headers: Record<string, string> = json) =>
+  service.call('/v1/sessions', { method: 'POST', raw, headers })
 
 test.each<[string, CallInit, number, string]>([
   ['/v1/nothing', {}, 404, 'not_found'],
@@ -25,7 +26,12 @@ test.each<[string, CallInit, number, string]>([
   ['/v1/sessions?cursor=%20', {}, 400, 'invalid_cursor'],
   ['/v1/sessions?status=asleep', {}, 400, 'bad_request'],
   ['/v1/sessions', { method: 'POST', raw: '{}' }, 415, 'unsupported_media_type'],
-  ['/v1/sessions', { method: 'POST', raw: '{}', headers: { 'content-type': 'text/json' } }, 415, 'unsupported_media_type'],
+  [
+    '/v1/sessions',
+    { method: 'POST', raw: '{}', headers: { 'content-type': 'text/json' } },
+    415,
+    'unsupported_media_type',
+  ],
   ['/v1/sessions', { method: 'POST', raw: '', headers: json }, 400, 'bad_request'],
   ['/v1/sessions', { method: 'POST', body: { agent: 'nobody' } }, 422, 'unknown_agent'],
   ['/v1/sessions', { method: 'POST', body: { config: { temperature: 9 } } }, 422, 'invalid_body'],
@@ -43,15 +49,34 @@ test.each<[string, CallInit, number, string]>([
 test('a body that does not fit says where, for each of its faults', async () => {
   await using service = await startService()
   const id = await service.newSession()
-  const { status, json } = await service.call(`/v1/sessions/${id}/events`, { method: 'POST', body: { events: [{ type: 'user.define_outcome', description: ' ', rubric: { type: 'text' } }] } })
+  const { status, json } = await service.call(`/v1/sessions/${id}/events`, {
+    method: 'POST',
+    body: { events: [{ type: 'user.define_outcome', description: ' ', rubric: { type: 'text' } }] },
+  })
   expect(status).toBe(422)
-  expect(json.errors.map(({ path }: { path: string }) => path)).toEqual(['events.0.description', 'events.0.rubric.content'])
-  const other = await service.call(`/v1/sessions/${id}/events`, { method: 'POST', body: { events: [{ type: 'tool.call', name: 'x' }] } })
+  expect(json.errors.map(({ path }: { path: string }) => path)).toEqual([
+    'events.0.description',
+    'events.0.rubric.content',
+  ])
+  const other = await service.call(`/v1/sessions/${id}/events`, {
+    method: 'POST',
+    body: { events: [{ type: 'tool.call', name: 'x' }] },
+  })
   expect(other.status).toBe(422)
 })
 
 test.each([
-  ['{"a": x}', 6], ['{"a":1,}', 7], ['[1 2]', 3], ['{"a" 1}', 5], ['', 0], ['{"a":"\n"}', 5], ['{}x', 2], ['{"a":01}', 6], ["{'a':1}", 1], ['{"a":', 5], ['[', 1],
+  ['{"a": x}', 6],
+  ['{"a":1,}', 7],
+  ['[1 2]', 3],
+  ['{"a" 1}', 5],
+  ['', 0],
+  ['{"a":"\n"}', 5],
+  ['{}x', 2],
+  ['{"a":01}', 6],
+  ["{'a':1}", 1],
+  ['{"a":', 5],
+  ['[', 1],
 ])('%j is no JSON, and the answer names position %i', async (raw, position) => {
   const { status, json } = await post(shared, raw)
   expect([status, json.code]).toEqual([400, 'bad_request'])
@@ -69,28 +94,51 @@ test('a body that is not UTF-8 or nests without end is refused', async () => {
 
 test('a request id is taken over when it is a plain one, and made otherwise', async () => {
   await using service = await startService()
-  expect((await service.call('/healthz', { headers: { 'x-request-id': 'abc-1.2_3' } })).headers.get('x-request-id')).toBe('abc-1.2_3')
+  expect(
+    (await service.call('/healthz', { headers: { 'x-request-id': 'abc-1.2_3' } })).headers.get(
+      'x-request-id',
+    ),
+  ).toBe('abc-1.2_3')
   for (const given of ['<script>', 'a b', 'x'.repeat(65)]) {
-    const made = (await service.call('/v1/nope', { headers: { 'x-request-id': given } })).headers.get('x-request-id')
+    const made = (await service.call('/v1/nope', { headers: { 'x-request-id': given } })).headers.get(
+      'x-request-id',
+    )
     expect(made).toMatch(/^[0-9a-f-]{36}$/)
   }
 })
 
 test('an unexpected error says nothing of itself, and the log has it under the request id', async () => {
   await using service = await startService()
-  service.store.listSessions = async () => { throw new Error('secret path /var/x') }
+  service.store.listSessions = async () => {
+    throw new Error('secret path /var/x')
+  }
   const { status, json, text } = await service.call('/v1/sessions')
   expect([status, json.code]).toEqual([500, 'internal'])
   expect(text).not.toMatch(/secret|stack|at .*:\d/)
-  expect(service.logged).toMatchObject([{ level: 'error', message: 'request failed', fields: { request_id: json.request_id, error: 'secret path /var/x' } }])
+  expect(service.logged).toMatchObject([
+    {
+      level: 'error',
+      message: 'request failed',
+      fields: { request_id: json.request_id, error: 'secret path /var/x' },
+    },
+  ])
 })
 
 test('a store that does not take a write is 503, and safe to repeat', async () => {
   await using service = await startService()
   const id = await service.newSession()
-  service.store.commit = async () => { throw new AppError('storage', 'disk I/O error at /dev/sda') }
-  const { status, json } = await service.call(`/v1/sessions/${id}/messages`, { method: 'POST', body: { content: 'x' } })
-  expect([status, json.code, json.detail]).toEqual([503, 'storage', 'The write is not stored; it is safe to send it again.'])
+  service.store.commit = async () => {
+    throw new AppError('storage', 'disk I/O error at /dev/sda')
+  }
+  const { status, json } = await service.call(`/v1/sessions/${id}/messages`, {
+    method: 'POST',
+    body: { content: 'x' },
+  })
+  expect([status, json.code, json.detail]).toEqual([
+    503,
+    'storage',
+    'The write is not stored; it is safe to send it again.',
+  ])
 })
 
 test('a message of two mebibytes is refused at once, and the connection serves on', async () => {
@@ -98,14 +146,16 @@ test('a message of two mebibytes is refused at once, and the connection serves o
   const id = await service.newSession()
   const socket = connect(service.port, '127.0.0.1')
   const size = 2 * 1024 * 1024
-  socket.write(`POST /v1/sessions/${id}/messages HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${service.adminToken}\r\ncontent-type: application/json\r\ncontent-length: ${size}\r\n\r\n`)
+  socket.write(
+    `POST /v1/sessions/${id}/messages HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${service.adminToken}\r\ncontent-type: application/json\r\ncontent-length: ${size}\r\n\r\n`,
+  )
   // Not a byte of the body has been sent yet.
-  const [answer] = await once(socket, 'data') as [Buffer]
+  const [answer] = (await once(socket, 'data')) as [Buffer]
   expect(answer.toString()).toMatch(/^HTTP\/1\.1 413 /)
   expect(answer.toString()).toContain('"code":"body_too_large"')
   socket.write(Buffer.alloc(size, 0x20))
   socket.write('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n')
-  const [next] = await once(socket, 'data') as [Buffer]
+  const [next] = (await once(socket, 'data')) as [Buffer]
   expect(next.toString()).toMatch(/^HTTP\/1\.1 200 /)
   socket.destroy()
 })
@@ -115,7 +165,9 @@ test('a body without a length is counted while it comes', async () => {
   const id = await service.newSession()
   const socket = connect(service.port, '127.0.0.1')
   socket.on('error', () => {})
-  socket.write(`POST /v1/sessions/${id}/messages HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${service.adminToken}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`)
+  socket.write(
+    `POST /v1/sessions/${id}/messages HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${service.adminToken}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`,
+  )
   const piece = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(0x10000, 0x20), Buffer.from('\r\n')])
   const answered = once(socket, 'data') as Promise<[Buffer]>
   for (let n = 0; n < 17; n++) socket.write(piece)
@@ -134,15 +186,20 @@ test('a body of exactly one mebibyte is taken, with Expect: 100-continue too', a
   await using service = await startService()
   const id = await service.newSession()
   const body = JSON.stringify({ content: 'x'.repeat(1024 * 1024 - '{"content":""}'.length) })
-  expect((await service.call(`/v1/sessions/${id}/messages`, { method: 'POST', raw: body, headers: json })).status).toBe(202)
+  expect(
+    (await service.call(`/v1/sessions/${id}/messages`, { method: 'POST', raw: body, headers: json })).status,
+  ).toBe(202)
   const socket = connect(service.port, '127.0.0.1')
-  const head = (length: number) => `POST /v1/sessions/${id}/messages HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${service.adminToken}\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: ${length}\r\n\r\n`
+  const head = (length: number) =>
+    `POST /v1/sessions/${id}/messages HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${service.adminToken}\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: ${length}\r\n\r\n`
   socket.write(head(15))
-  expect(String((await once(socket, 'data') as [Buffer])[0])).toBe('HTTP/1.1 100 Continue\r\n\r\n')
+  expect(String(((await once(socket, 'data')) as [Buffer])[0])).toBe('HTTP/1.1 100 Continue\r\n\r\n')
   socket.write('{"content":"x"}')
-  expect(String((await once(socket, 'data') as [Buffer])[0])).toMatch(/^HTTP\/1\.1 202 /)
+  expect(String(((await once(socket, 'data')) as [Buffer])[0])).toMatch(/^HTTP\/1\.1 202 /)
   socket.write(head(3_000_000))
-  expect(String((await once(socket, 'data') as [Buffer])[0])).toMatch(/^HTTP\/1\.1 413 [^]*\r\nconnection: close\r\n/i)
+  expect(String(((await once(socket, 'data')) as [Buffer])[0])).toMatch(
+    /^HTTP\/1\.1 413 [^]*\r\nconnection: close\r\n/i,
+  )
   await once(socket, 'close')
 })
 
@@ -163,7 +220,11 @@ test('more requests than the limit are refused until the bucket refills', async 
   for (let n = 0; n < 62; n++) statuses.push((await service.call('/v1/auth/me')).status)
   expect(statuses.filter(status => status === 200).length).toBeLessThanOrEqual(61)
   const refused = await service.call('/v1/auth/me')
-  expect([refused.status, refused.json.code, refused.headers.get('retry-after')]).toEqual([429, 'rate_limited', '1'])
+  expect([refused.status, refused.json.code, refused.headers.get('retry-after')]).toEqual([
+    429,
+    'rate_limited',
+    '1',
+  ])
   expect((await service.call('/v1/auth/me', { token })).status).toBe(200)
   service.advance(2_000)
   expect((await service.call('/v1/auth/me', { token: await service.mintAdmin() })).status).toBe(200)

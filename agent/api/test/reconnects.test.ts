@@ -9,12 +9,20 @@ test('a thousand connections cut anywhere give together exactly the log that pol
   await using service = await startService()
   const id = await service.newSession()
   const total = 3000
-  const [sizes, cuts] = [fc.sample(fc.integer({ min: 1, max: 9 }), { numRuns: total, seed: 7 }), fc.sample(fc.integer({ min: 1, max: 1400 }), { numRuns: 1000, seed: 8 })]
+  const [sizes, cuts] = [
+    fc.sample(fc.integer({ min: 1, max: 9 }), { numRuns: total, seed: 7 }),
+    fc.sample(fc.integer({ min: 1, max: 1400 }), { numRuns: 1000, seed: 8 }),
+  ]
   let appended = 0
   const append = async (): Promise<void> => {
     for (let at = 0; appended < total; at++) {
       const size = Math.min(sizes[at] ?? 1, total - appended)
-      await service.store.commit({ session_id: id, events: Array.from({ length: size }, (_, n) => syntheticMessage('test', `${appended + n} ${'é'.repeat((appended * 7) % 40)}`)) })
+      await service.store.commit({
+        session_id: id,
+        events: Array.from({ length: size }, (_, n) =>
+          syntheticMessage('test', `${appended + n} ${'é'.repeat((appended * 7) % 40)}`),
+        ),
+      })
       appended += size
     }
   }
@@ -22,11 +30,18 @@ test('a thousand connections cut anywhere give together exactly the log that pol
   const records: string[] = []
   let cursor = 0
   for (const [index, cut] of cuts.entries()) {
-    const stream = await openStream(service, `/v1/sessions/${id}/events`, { headers: { 'last-event-id': String(cursor) } })
-    // The last connection is let through to the end; one that has caught up is cut at its opening, or at the newest event:
-    // nothing more may come to reach the cut.
+    const stream = await openStream(service, `/v1/sessions/${id}/events`, {
+      headers: { 'last-event-id': String(cursor) },
+    })
+    // The last connection is let through to the end; one that has caught up is cut at its opening, or at the
+    // newest event: nothing more may come to reach the cut.
     const isLast = index === cuts.length - 1
-    await stream.until(({ text }) => (isLast ? cursor === total || text().includes(`id: ${total}\n`) : text().length >= Math.min(cut, 26) && (text().length >= cut || cursor >= appended - 5 || text().includes(`id: ${appended}\n`))))
+    await stream.until(({ text }) =>
+      isLast
+        ? cursor === total || text().includes(`id: ${total}\n`)
+        : text().length >= Math.min(cut, 26) &&
+          (text().length >= cut || cursor >= appended - 5 || text().includes(`id: ${appended}\n`)),
+    )
     const frames = stream.frames()
     stream.close()
     // Cut where the test says, inside a frame more often than not: only whole frames count.
@@ -52,14 +67,20 @@ test('readers that come and go while events are committed each see every event o
   const id = await service.newSession()
   const total = 1500
   const appending = (async () => {
-    for (let n = 0; n < total; n += 3) await service.store.commit({ session_id: id, events: [1, 2, 3].map(k => syntheticMessage('test', `${n + k}`)) })
+    for (let n = 0; n < total; n += 3)
+      await service.store.commit({
+        session_id: id,
+        events: [1, 2, 3].map(k => syntheticMessage('test', `${n + k}`)),
+      })
   })()
   const starts = fc.sample(fc.integer({ min: 0, max: total - 1 }), { numRuns: 60, seed: 3 })
-  await Promise.all(starts.map(async after => {
-    const stream = await openStream(service, `/v1/sessions/${id}/events?after=${after}`)
-    await stream.until(({ lastId }) => lastId() === total)
-    expect(stream.ids()).toEqual(Array.from({ length: total - after }, (_, at) => after + at + 1))
-    stream.close()
-  }))
+  await Promise.all(
+    starts.map(async after => {
+      const stream = await openStream(service, `/v1/sessions/${id}/events?after=${after}`)
+      await stream.until(({ lastId }) => lastId() === total)
+      expect(stream.ids()).toEqual(Array.from({ length: total - after }, (_, at) => after + at + 1))
+      stream.close()
+    }),
+  )
   await appending
 })

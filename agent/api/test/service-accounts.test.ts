@@ -7,7 +7,11 @@ test('a service account reads the stream under /v1/api/', async () => {
   await using service = await startService()
   const { token } = await service.addServiceAccount()
   const id = await service.newSession(token, '/v1/api/sessions')
-  const sent = await service.call(`/v1/api/sessions/${id}/messages`, { method: 'POST', token, body: { content: 'hello' } })
+  const sent = await service.call(`/v1/api/sessions/${id}/messages`, {
+    method: 'POST',
+    token,
+    body: { content: 'hello' },
+  })
   expect(sent.status).toBe(202)
   const stream = await openStream(service, `/v1/api/sessions/${id}/events`, { token })
   expect(stream.status).toBe(200)
@@ -21,14 +25,22 @@ test('rejects a service token on the poll route, which has no alias', async () =
   const id = await service.newSession(token, '/v1/api/sessions')
   const poll = await service.call(`/v1/sessions/${id}/events/poll`, { token })
   expect([poll.status, poll.json.code]).toEqual([403, 'user_token_required'])
-  for (const who of [token, service.adminToken]) expect((await service.call(`/v1/api/sessions/${id}/events/poll`, { token: who })).status).toBe(404)
+  for (const who of [token, service.adminToken])
+    expect((await service.call(`/v1/api/sessions/${id}/events/poll`, { token: who })).status).toBe(404)
 })
 
 test('a service token is refused outside /v1/api/', async () => {
   await using service = await startService()
   const { token } = await service.addServiceAccount()
   const id = await service.newSession(token, '/v1/api/sessions')
-  for (const path of ['/v1/sessions', `/v1/sessions/${id}`, `/v1/sessions/${id}/events`, '/v1/inbox', '/v1/auth/me', '/v1/admin/users']) {
+  for (const path of [
+    '/v1/sessions',
+    `/v1/sessions/${id}`,
+    `/v1/sessions/${id}/events`,
+    '/v1/inbox',
+    '/v1/auth/me',
+    '/v1/admin/users',
+  ]) {
     const { status, json } = await service.call(path, { token })
     expect([path, status, json.code]).toEqual([path, 403, 'service_account_route'])
   }
@@ -51,15 +63,22 @@ test('revoking an account ends its requests and its open streams at once', async
   const id = await service.newSession(token, '/v1/api/sessions')
   const stream = await openStream(service, `/v1/api/sessions/${id}/events`, { token })
   await stream.until(({ text }) => text().includes(': connected'))
-  expect((await service.call(`/v1/admin/service-accounts/${accountId}`, { method: 'DELETE' })).status).toBe(204)
+  expect((await service.call(`/v1/admin/service-accounts/${accountId}`, { method: 'DELETE' })).status).toBe(
+    204,
+  )
   expect((await stream.ended).clean).toBe(true)
   expect((await service.call('/v1/api/sessions', { token })).status).toBe(401)
-  expect((await service.call(`/v1/admin/service-accounts/${accountId}`, { method: 'DELETE' })).status).toBe(404)
+  expect((await service.call(`/v1/admin/service-accounts/${accountId}`, { method: 'DELETE' })).status).toBe(
+    404,
+  )
 })
 
 test('an expired account is refused, and a token is shown once and stored as a hash', async () => {
   await using service = await startService()
-  const { json } = await service.call('/v1/admin/service-accounts', { method: 'POST', body: { name: 'brief', expires_in_days: 1 } })
+  const { json } = await service.call('/v1/admin/service-accounts', {
+    method: 'POST',
+    body: { name: 'brief', expires_in_days: 1 },
+  })
   expect((await service.call('/v1/api/sessions', { token: json.token })).status).toBe(200)
   const listed = await service.call('/v1/admin/service-accounts')
   expect(listed.json.service_accounts).toHaveLength(1)

@@ -1,4 +1,6 @@
-/** A running service for a test: its own store in its own folder, an admin, and ways to call it as somebody. */
+/**
+ * A running service for a test: its own store in its own folder, an admin, and ways to call it as somebody.
+ */
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,7 +11,13 @@ import { Config, type ConfigInput } from '@cairn/protocol'
 import { type Api, type ApiDeps, createApi, createServiceAccount, mintUserToken } from '../src/index.ts'
 
 export type Answer = { status: number; headers: Headers; text: string; json: ReturnType<typeof JSON.parse> }
-export type CallInit = { method?: string; token?: string | null; body?: unknown; headers?: Record<string, string>; raw?: string | Uint8Array }
+export type CallInit = {
+  method?: string
+  token?: string | null
+  body?: unknown
+  headers?: Record<string, string>
+  raw?: string | Uint8Array
+}
 export type Service = AsyncDisposable & {
   api: Api
   store: LogStore
@@ -28,13 +36,25 @@ export type Service = AsyncDisposable & {
   call(path: string, init?: CallInit): Promise<Answer>
   /** A second organisation: the service itself never makes one. */
   addOrganisation(): string
-  addUser(email?: string, options?: { admin?: boolean; org_id?: string }): Promise<{ user: UserRow; token: string }>
-  addServiceAccount(options?: { scope?: 'own' | 'org'; org_id?: string; expires_at?: number | null }): Promise<{ id: string; token: string }>
+  addUser(
+    email?: string,
+    options?: { admin?: boolean; org_id?: string },
+  ): Promise<{ user: UserRow; token: string }>
+  addServiceAccount(options?: {
+    scope?: 'own' | 'org'
+    org_id?: string
+    expires_at?: number | null
+  }): Promise<{ id: string; token: string }>
   newSession(token?: string, path?: string): Promise<string>
   say(sessionId: string, content: string, token?: string): Promise<number>
 }
 
-export async function startService({ config = {}, ...deps }: { config?: ConfigInput } & Partial<Pick<ApiDeps, 'tuning' | 'webRoot' | 'demo' | 'metrics' | 'harnessStats'>> = {}): Promise<Service> {
+export async function startService({
+  config = {},
+  ...deps
+}: { config?: ConfigInput } & Partial<
+  Pick<ApiDeps, 'tuning' | 'webRoot' | 'demo' | 'metrics' | 'harnessStats'>
+> = {}): Promise<Service> {
   const dir = await mkdtemp(join(tmpdir(), 'cairn-api-'))
   // The clock of the service stands still unless a test moves it.
   const startedAt = Date.now()
@@ -42,33 +62,73 @@ export async function startService({ config = {}, ...deps }: { config?: ConfigIn
   const now = (): number => startedAt + offset
   const store = await openSqliteStore({ dir: join(dir, 'store'), now })
   const logged: Service['logged'] = []
-  const logAs = (level: string) => (message: string, fields?: Record<string, unknown>) => void logged.push({ level, message, fields })
+  const logAs = (level: string) => (message: string, fields?: Record<string, unknown>) =>
+    void logged.push({ level, message, fields })
   const api = await createApi({
-    store, config: Config.parse({ limits: { requests_per_minute: 1_000_000 }, ...config }), dataDir: dir, now, newId: randomUUID,
-    log: { info: logAs('info'), warn: logAs('warn'), error: logAs('error') }, version: '0.0.0-test', demo: false, ...deps,
+    store,
+    config: Config.parse({ limits: { requests_per_minute: 1_000_000 }, ...config }),
+    dataDir: dir,
+    now,
+    newId: randomUUID,
+    log: { info: logAs('info'), warn: logAs('warn'), error: logAs('error') },
+    version: '0.0.0-test',
+    demo: false,
+    ...deps,
   }).catch(async (error: unknown) => {
     await store.close()
     throw error
   })
   const { port } = await api.listen(0, '127.0.0.1')
   const url = `http://127.0.0.1:${port}`
-  const admin = await store.accounts.ensureFirstAdmin({ id: randomUUID(), name: 'Test' }, { id: randomUUID(), email: 'admin@example.org', name: 'Admin' })
+  const admin = await store.accounts.ensureFirstAdmin(
+    { id: randomUUID(), name: 'Test' },
+    { id: randomUUID(), email: 'admin@example.org', name: 'Admin' },
+  )
   const mint = (userId: string): Promise<string> => mintUserToken({ dataDir: dir, userId, now: now() })
   const adminToken = await mint(admin.id)
 
-  const call: Service['call'] = async (path, { method = 'GET', token = adminToken, body, headers = {}, raw } = {}) => {
+  const call: Service['call'] = async (
+    path,
+    { method = 'GET', token = adminToken, body, headers = {}, raw } = {},
+  ) => {
     const response = await fetch(url + path, {
-      method, redirect: 'manual',
-      headers: { ...(token === null ? {} : { authorization: `Bearer ${token}` }), ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-      ...(raw !== undefined ? { body: raw as never } : body === undefined ? {} : { body: JSON.stringify(body) }),
+      method,
+      redirect: 'manual',
+      headers: {
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(raw !== undefined
+        ? { body: raw as never }
+        : body === undefined
+          ? {}
+          : { body: JSON.stringify(body) }),
     })
     const text = await response.text()
     const isJson = (response.headers.get('content-type') ?? '').includes('json')
-    return { status: response.status, headers: response.headers, text, json: isJson && text !== '' ? JSON.parse(text) : undefined }
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      json: isJson && text !== '' ? JSON.parse(text) : undefined,
+    }
   }
   return {
-    api, store, url, port, dir, admin, adminToken, logged, now, call, mintAdmin: () => mint(admin.id),
-    advance: ms => { offset += ms },
+    api,
+    store,
+    url,
+    port,
+    dir,
+    admin,
+    adminToken,
+    logged,
+    now,
+    call,
+    mintAdmin: () => mint(admin.id),
+    advance: ms => {
+      offset += ms
+    },
     addOrganisation() {
       const id = randomUUID()
       const db = new DatabaseSync(join(dir, 'store', 'cairn.db'))
@@ -77,12 +137,29 @@ export async function startService({ config = {}, ...deps }: { config?: ConfigIn
       db.close()
       return id
     },
-    async addUser(email = `${randomUUID()}@example.org`, { admin: isAdmin = false, org_id = admin.org_id } = {}) {
-      const user = await store.accounts.createUser({ id: randomUUID(), org_id, email, name: 'Someone', admin: isAdmin, password_hash: null })
+    async addUser(
+      email = `${randomUUID()}@example.org`,
+      { admin: isAdmin = false, org_id = admin.org_id } = {},
+    ) {
+      const user = await store.accounts.createUser({
+        id: randomUUID(),
+        org_id,
+        email,
+        name: 'Someone',
+        admin: isAdmin,
+        password_hash: null,
+      })
       return { user, token: await mint(user.id) }
     },
     async addServiceAccount({ scope = 'own', org_id = admin.org_id, expires_at = null } = {}) {
-      const { account, token } = await createServiceAccount(store, { id: randomUUID(), org_id, name: 'machine', scope, created_by: admin.id, expires_at })
+      const { account, token } = await createServiceAccount(store, {
+        id: randomUUID(),
+        org_id,
+        name: 'machine',
+        scope,
+        created_by: admin.id,
+        expires_at,
+      })
       return { id: account.id, token }
     },
     async newSession(token = adminToken, path = '/v1/sessions') {
@@ -91,7 +168,11 @@ export async function startService({ config = {}, ...deps }: { config?: ConfigIn
       return json.id
     },
     async say(sessionId, content, token = adminToken) {
-      const { status, json, text } = await call(`/v1/sessions/${sessionId}/messages`, { method: 'POST', token, body: { content } })
+      const { status, json, text } = await call(`/v1/sessions/${sessionId}/messages`, {
+        method: 'POST',
+        token,
+        body: { content },
+      })
       if (status !== 202) throw new Error(`sending a message answered ${status}: ${text}`)
       return json.event_id
     },

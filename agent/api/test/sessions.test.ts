@@ -4,15 +4,42 @@ import { writer } from '@cairn/protocol'
 import { expect, test } from 'vitest'
 import { startService, type Service } from './service.ts'
 
-const post = (service: Service, path: string, body?: unknown) => service.call(path, { method: 'POST', ...(body === undefined ? {} : { body }) })
-const types = async (service: Service, id: string) => (await service.store.read(id, 0, 100)).map(({ type }) => type)
+const post = (service: Service, path: string, body?: unknown) =>
+  service.call(path, { method: 'POST', ...(body === undefined ? {} : { body }) })
+const types = async (service: Service, id: string) =>
+  (await service.store.read(id, 0, 100)).map(({ type }) => type)
 
 test('a session has exactly the documented fields', async () => {
   await using service = await startService()
   const { status, json } = await post(service, '/v1/sessions', { title: 'First', channel: 'api' })
   expect(status).toBe(201)
-  expect(Object.keys(json).toSorted()).toEqual(['agent', 'channel', 'cost_usd', 'created_at', 'created_by', 'id', 'input_tokens', 'last_event_id', 'message_count', 'model', 'output_tokens', 'parent_id', 'status', 'title', 'tool_call_count', 'updated_at', 'waiting_on'])
-  expect(json).toMatchObject({ agent: 'assistant', channel: 'api', status: 'active', title: 'First', created_by: service.admin.id, last_event_id: 0 })
+  expect(Object.keys(json).toSorted()).toEqual([
+    'agent',
+    'channel',
+    'cost_usd',
+    'created_at',
+    'created_by',
+    'id',
+    'input_tokens',
+    'last_event_id',
+    'message_count',
+    'model',
+    'output_tokens',
+    'parent_id',
+    'status',
+    'title',
+    'tool_call_count',
+    'updated_at',
+    'waiting_on',
+  ])
+  expect(json).toMatchObject({
+    agent: 'assistant',
+    channel: 'api',
+    status: 'active',
+    title: 'First',
+    created_by: service.admin.id,
+    last_event_id: 0,
+  })
 })
 
 test('pause, resume, retry, stop and rename each write their event, and a wrong state is 409', async () => {
@@ -26,10 +53,18 @@ test('pause, resume, retry, stop and rename each write their event, and a wrong 
   expect((await post(service, `${at}/resume`)).json.status).toBe('active')
   expect((await post(service, `${at}/stop`)).json.status).toBe('active')
   expect((await service.call(at, { method: 'PATCH', body: { title: ' New ' } })).json.title).toBe('New')
-  expect(await types(service, id)).toEqual(['session.pause', 'session.resume', 'session.stopped', 'session.title_updated'])
+  expect(await types(service, id)).toEqual([
+    'session.pause',
+    'session.resume',
+    'session.stopped',
+    'session.title_updated',
+  ])
   expect((await service.call(at, { method: 'DELETE' })).status).toBe(204)
   expect((await service.call(at)).json.status).toBe('archived')
-  expect((await post(service, `${at}/messages`, { content: 'x' })).json).toMatchObject({ code: 'wrong_state', session_status: 'archived' })
+  expect((await post(service, `${at}/messages`, { content: 'x' })).json).toMatchObject({
+    code: 'wrong_state',
+    session_status: 'archived',
+  })
 })
 
 test('sessions are listed newest first in pages, archived ones only when asked for', async () => {
@@ -39,31 +74,53 @@ test('sessions are listed newest first in pages, archived ones only when asked f
   await service.call(`/v1/sessions/${made[1]}`, { method: 'DELETE' })
   const first = (await service.call('/v1/sessions?limit=2')).json
   const second = (await service.call(`/v1/sessions?limit=2&cursor=${first.next_cursor}`)).json
-  expect([...first.sessions, ...second.sessions].map(({ id }: { id: string }) => id)).toEqual([made[0], made[2], made[3], made[4]])
+  expect([...first.sessions, ...second.sessions].map(({ id }: { id: string }) => id)).toEqual([
+    made[0],
+    made[2],
+    made[3],
+    made[4],
+  ])
   expect(second.next_cursor).toBeNull()
-  expect((await service.call('/v1/sessions?status=archived,failed')).json.sessions.map(({ id }: { id: string }) => id)).toEqual([made[1]])
+  expect(
+    (await service.call('/v1/sessions?status=archived,failed')).json.sessions.map(
+      ({ id }: { id: string }) => id,
+    ),
+  ).toEqual([made[1]])
 })
 
 test('a goal over HTTP is clamped and kept; several are all or none', async () => {
   await using service = await startService()
   const id = await service.newSession()
-  const goal = { type: 'user.define_outcome', description: 'ship it', rubric: { type: 'text', content: 'it runs' }, max_iterations: 99 }
+  const goal = {
+    type: 'user.define_outcome',
+    description: 'ship it',
+    rubric: { type: 'text', content: 'it runs' },
+    max_iterations: 99,
+  }
   const { status, json } = await post(service, `/v1/sessions/${id}/events`, { events: [goal] })
   expect(status).toBe(202)
   expect(json.events).toMatchObject([{ type: 'user.define_outcome', event_id: 1 }])
   const [record] = await service.store.read(id, 0, 1)
-  expect(JSON.parse(record?.json ?? '').data).toMatchObject({ description: 'ship it', max_iterations: 20, outcome_id: json.events[0].outcome_id })
-  expect((await post(service, `/v1/sessions/${id}/events`, { events: [goal, { type: 'outcome.defined' }] })).status).toBe(422)
+  expect(JSON.parse(record?.json ?? '').data).toMatchObject({
+    description: 'ship it',
+    max_iterations: 20,
+    outcome_id: json.events[0].outcome_id,
+  })
+  expect(
+    (await post(service, `/v1/sessions/${id}/events`, { events: [goal, { type: 'outcome.defined' }] }))
+      .status,
+  ).toBe(422)
   expect((await types(service, id)).filter(type => type === 'user.define_outcome')).toHaveLength(1)
   const second = await post(service, `/v1/sessions/${id}/events`, { events: [goal] })
   expect([second.status, second.json.code]).toEqual([409, 'wrong_state'])
   expect(second.json.detail).toContain('/goal clear')
 })
 
-test('a candidate text for a skill is checked as a whole; other metadata is the sender\'s own', async () => {
+test("a candidate text for a skill is checked as a whole; other metadata is the sender's own", async () => {
   await using service = await startService()
   const id = await service.newSession()
-  const send = (metadata: Record<string, unknown>) => post(service, `/v1/sessions/${id}/messages`, { content: '/review x', metadata })
+  const send = (metadata: Record<string, unknown>) =>
+    post(service, `/v1/sessions/${id}/messages`, { content: '/review x', metadata })
   const override = { source: 'rollout', skillopt_run_id: 'run-1', candidate_id: 'c-7', body: 'Look closely.' }
   expect((await send({ skill_override: { ...override, body: '' } })).status).toBe(422)
   expect((await send({ skill_override: { source: 'rollout' } })).status).toBe(422)
@@ -77,14 +134,40 @@ test('an answer can be rated by a user or a judge, anything else cannot', async 
   const id = await service.newSession()
   await service.say(id, 'hello')
   const write = writer('turn')
-  await service.store.commit({ session_id: id, events: [write('llm.response', { message: { role: 'assistant', content: 'hi' }, model: 'm', input_tokens: 1, output_tokens: 1, reasoning_tokens: 0, cache_read_tokens: 0, finish_reason: 'stop', context_window: 1 })] })
+  await service.store.commit({
+    session_id: id,
+    events: [
+      write('llm.response', {
+        message: { role: 'assistant', content: 'hi' },
+        model: 'm',
+        input_tokens: 1,
+        output_tokens: 1,
+        reasoning_tokens: 0,
+        cache_read_tokens: 0,
+        finish_reason: 'stop',
+        context_window: 1,
+      }),
+    ],
+  })
   const rated = await post(service, `/v1/sessions/${id}/events/2/feedback`, { rating: 'up', score: 0.5 })
-  expect([rated.status, rated.json]).toEqual([201, { event_id: 3, event_type: 'user.feedback', source: 'user' }])
+  expect([rated.status, rated.json]).toEqual([
+    201,
+    { event_id: 3, event_type: 'user.feedback', source: 'user' },
+  ])
   const { token } = await service.addServiceAccount({ scope: 'org' })
-  const judged = await service.call(`/v1/api/sessions/${id}/events/2/feedback`, { method: 'POST', token, body: { rating: 'down' } })
+  const judged = await service.call(`/v1/api/sessions/${id}/events/2/feedback`, {
+    method: 'POST',
+    token,
+    body: { rating: 'down' },
+  })
   expect(judged.json.source).toBe('judge')
-  expect((await post(service, `/v1/sessions/${id}/events/1/feedback`, { rating: 'up' })).json.code).toBe('wrong_target')
-  for (const target of ['9', '0', '-1', 'x', '1e1']) expect((await post(service, `/v1/sessions/${id}/events/${target}/feedback`, { rating: 'up' })).status).toBe(404)
+  expect((await post(service, `/v1/sessions/${id}/events/1/feedback`, { rating: 'up' })).json.code).toBe(
+    'wrong_target',
+  )
+  for (const target of ['9', '0', '-1', 'x', '1e1'])
+    expect(
+      (await post(service, `/v1/sessions/${id}/events/${target}/feedback`, { rating: 'up' })).status,
+    ).toBe(404)
 })
 
 const shape = (nodes: { id: string; depth: number }[]) => nodes.map(({ id, depth }) => [id, depth])
@@ -92,20 +175,53 @@ const shape = (nodes: { id: string; depth: number }[]) => nodes.map(({ id, depth
 test('the tree is seen from every member, the children from their parent', async () => {
   await using service = await startService()
   const root = await service.newSession()
-  const child = (parent_id: string) => service.store.createSession({ id: randomUUID(), org_id: service.admin.org_id, created_by: service.admin.id, created_by_kind: 'user', agent: 'assistant', channel: 'worker', parent_id })
+  const child = (parent_id: string) =>
+    service.store.createSession({
+      id: randomUUID(),
+      org_id: service.admin.org_id,
+      created_by: service.admin.id,
+      created_by_kind: 'user',
+      agent: 'assistant',
+      channel: 'worker',
+      parent_id,
+    })
   const first = await child(root)
   const second = await child(root)
   const grand = await child(first.id)
-  for (const id of [root, grand.id, second.id]) expect(shape((await service.call(`/v1/sessions/${id}/tree`)).json.nodes)).toEqual([[root, 0], [first.id, 1], [grand.id, 2], [second.id, 1]])
-  expect(shape((await service.call(`/v1/sessions/${root}/children`)).json.children)).toEqual([[first.id, 1], [second.id, 1]])
+  for (const id of [root, grand.id, second.id])
+    expect(shape((await service.call(`/v1/sessions/${id}/tree`)).json.nodes)).toEqual([
+      [root, 0],
+      [first.id, 1],
+      [grand.id, 2],
+      [second.id, 1],
+    ])
+  expect(shape((await service.call(`/v1/sessions/${root}/children`)).json.children)).toEqual([
+    [first.id, 1],
+    [second.id, 1],
+  ])
 })
 
 test('artifacts are listed with metadata and fetched one by one; the disclosure is confirmed by a user', async () => {
   await using service = await startService()
   const id = await service.newSession()
-  await service.store.commit({ session_id: id, events: [], rows: [{ do: 'artifact.add', artifact: { artifact_id: 'a1', name: 'n', kind: 'markdown', version: 1, size: 2 }, spec: { kind: 'markdown', content: '# x' } }] })
-  expect((await service.call(`/v1/sessions/${id}/artifacts`)).json.artifacts).toMatchObject([{ artifact_id: 'a1', session_id: id }])
-  expect((await service.call(`/v1/sessions/${id}/artifacts/a1`)).json.spec).toEqual({ kind: 'markdown', content: '# x' })
+  await service.store.commit({
+    session_id: id,
+    events: [],
+    rows: [
+      {
+        do: 'artifact.add',
+        artifact: { artifact_id: 'a1', name: 'n', kind: 'markdown', version: 1, size: 2 },
+        spec: { kind: 'markdown', content: '# x' },
+      },
+    ],
+  })
+  expect((await service.call(`/v1/sessions/${id}/artifacts`)).json.artifacts).toMatchObject([
+    { artifact_id: 'a1', session_id: id },
+  ])
+  expect((await service.call(`/v1/sessions/${id}/artifacts/a1`)).json.spec).toEqual({
+    kind: 'markdown',
+    content: '# x',
+  })
   expect((await service.call(`/v1/sessions/${id}/artifacts/a2`)).status).toBe(404)
   expect((await post(service, `/v1/sessions/${id}/confirm-disclosure`)).status).toBe(204)
   expect(await types(service, id)).toEqual(['disclosure.confirmed'])

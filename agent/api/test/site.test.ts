@@ -20,12 +20,28 @@ test('the UI is served for every address that it routes itself, its assets for e
   for (const path of ['/', '/sessions/abc', '/login']) {
     const { status, text, headers } = await service.call(path, { token: null })
     expect([path, status, text]).toEqual([path, 200, '<!doctype html><title>UI</title>'])
-    expect(headers.get('content-security-policy')).toContain("default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; frame-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; connect-src 'self'")
-    expect([headers.get('x-content-type-options'), headers.get('referrer-policy'), headers.get('cache-control')]).toEqual(['nosniff', 'no-referrer', 'no-cache'])
+    expect(headers.get('content-security-policy')).toContain(
+      "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; frame-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; connect-src 'self'",
+    )
+    expect([
+      headers.get('x-content-type-options'),
+      headers.get('referrer-policy'),
+      headers.get('cache-control'),
+    ]).toEqual(['nosniff', 'no-referrer', 'no-cache'])
   }
   const asset = await service.call('/assets/app-1a2b.js', { token: null })
-  expect([asset.text, asset.headers.get('content-type'), asset.headers.get('cache-control')]).toEqual(['let x', 'text/javascript; charset=utf-8', 'public, max-age=31536000, immutable'])
-  expect((await service.call('/assets/app-1a2b.js', { headers: { 'if-none-match': asset.headers.get('etag') ?? '' } })).status).toBe(304)
+  expect([asset.text, asset.headers.get('content-type'), asset.headers.get('cache-control')]).toEqual([
+    'let x',
+    'text/javascript; charset=utf-8',
+    'public, max-age=31536000, immutable',
+  ])
+  expect(
+    (
+      await service.call('/assets/app-1a2b.js', {
+        headers: { 'if-none-match': asset.headers.get('etag') ?? '' },
+      })
+    ).status,
+  ).toBe(304)
   expect((await service.call('/assets/gone.js')).status).toBe(404)
   expect((await service.call('/', { method: 'POST' })).headers.get('allow')).toBe('GET, HEAD')
   const head = await service.call('/', { method: 'HEAD' })
@@ -36,7 +52,11 @@ test('text is compressed for those who take it, and says so to caches', async ()
   await using service = await startService()
   const plain = await service.call('/docs', { token: null, headers: { 'accept-encoding': 'identity' } })
   const small = await service.call('/docs', { token: null, headers: { 'accept-encoding': 'br, gzip' } })
-  expect([plain.headers.get('content-encoding'), small.headers.get('content-encoding'), small.headers.get('vary')]).toEqual([null, 'gzip', 'accept-encoding'])
+  expect([
+    plain.headers.get('content-encoding'),
+    small.headers.get('content-encoding'),
+    small.headers.get('vary'),
+  ]).toEqual([null, 'gzip', 'accept-encoding'])
   expect(small.text).toBe(plain.text)
 })
 
@@ -50,9 +70,14 @@ test('the probes tell life from readiness', async () => {
   await using service = await startService()
   expect((await service.call('/readyz', { token: null })).status).toBe(200)
   const list = service.store.listSessions
-  service.store.listSessions = async () => { throw new Error('disk is gone') }
+  service.store.listSessions = async () => {
+    throw new Error('disk is gone')
+  }
   expect((await service.call('/readyz', { token: null })).status).toBe(503)
-  expect((await service.call('/healthz', { token: null })).json).toEqual({ status: 'ok', version: '0.0.0-test' })
+  expect((await service.call('/healthz', { token: null })).json).toEqual({
+    status: 'ok',
+    version: '0.0.0-test',
+  })
   service.store.listSessions = list
 })
 
@@ -71,13 +96,22 @@ test('metrics count by route and status, and name no session, path or token', as
   expect(text).toContain('cairn_active_turns 3')
   expect(text).toContain('cairn_commit_seconds_count 1')
   expect(text).toContain('cairn_commits_failed_total 1')
-  for (const secret of [id, service.adminToken, service.admin.id, 'nowhere']) expect(text).not.toContain(secret)
+  for (const secret of [id, service.adminToken, service.admin.id, 'nowhere'])
+    expect(text).not.toContain(secret)
 })
 
 test('about names the agents, the demo and what a person is told', async () => {
-  await using service = await startService({ demo: true, config: { agents: { coder: { model: 'openai/x' } }, disclosure: { level: 'basic' } } })
+  await using service = await startService({
+    demo: true,
+    config: { agents: { coder: { model: 'openai/x' } }, disclosure: { level: 'basic' } },
+  })
   expect((await service.call('/v1/about')).json).toEqual({
-    version: '0.0.0-test', demo: true, agents: [{ name: 'assistant', model: 'demo' }, { name: 'coder', model: 'openai/x' }],
+    version: '0.0.0-test',
+    demo: true,
+    agents: [
+      { name: 'assistant', model: 'demo' },
+      { name: 'coder', model: 'openai/x' },
+    ],
     disclosure: { level: 'basic', text: 'You are talking to an AI system.' },
   })
 })

@@ -1,4 +1,7 @@
-/** Design section 3: a reader that takes nothing costs a cursor, and is cut off when it lacks more than a mebibyte. */
+/**
+ * Design section 3: a reader that takes nothing costs a cursor, and is cut off when it lacks more than a
+ * mebibyte.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { syntheticMessage } from '@cairn/sessions'
 import { expect, test } from 'vitest'
@@ -17,11 +20,17 @@ test('a reader that stalls with more than 1 MiB unsent is disconnected; the othe
   stalled.pause()
   const count = 800
   const appending = (async () => {
-    for (let n = 0; n < count; n += 8) await service.store.commit({ session_id: id, events: Array.from({ length: 8 }, () => syntheticMessage('test', TEXT)) })
+    for (let n = 0; n < count; n += 8)
+      await service.store.commit({
+        session_id: id,
+        events: Array.from({ length: 8 }, () => syntheticMessage('test', TEXT)),
+      })
   })()
   for (const stream of others) await stream.until(({ lastId }) => lastId() === count)
   await appending
-  expect(others.map(stream => stream.ids())).toEqual(others.map(() => Array.from({ length: count }, (_, at) => at + 1)))
+  expect(others.map(stream => stream.ids())).toEqual(
+    others.map(() => Array.from({ length: count }, (_, at) => at + 1)),
+  )
   await expect.poll(async () => (await service.call('/metrics')).text).toContain('cairn_open_streams 2\n')
   stalled.resume()
   expect((await stalled.ended).clean).toBe(false)
@@ -38,7 +47,11 @@ test('a reader that stalls with more than 1 MiB unsent is disconnected; the othe
 test('a slow reader of a long history is not cut off while it takes something', async () => {
   await using service = await startService({ tuning: { stallMs: 2000, tickMs: 50 } })
   const id = await service.newSession()
-  for (let n = 0; n < 40; n++) await service.store.commit({ session_id: id, events: Array.from({ length: 10 }, () => syntheticMessage('test', TEXT)) })
+  for (let n = 0; n < 40; n++)
+    await service.store.commit({
+      session_id: id,
+      events: Array.from({ length: 10 }, () => syntheticMessage('test', TEXT)),
+    })
   const stream = await openStream(service, `/v1/sessions/${id}/events`)
   for (let stop = 1; stop <= 8; stop++) {
     await stream.until(({ lastId }) => lastId() >= stop * 25)

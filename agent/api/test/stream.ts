@@ -12,7 +12,10 @@ export type Stream = {
   ids(): number[]
   /** Id of the newest whole frame; cheap to ask for after every piece. */
   lastId(): number
-  /** Resolves when the condition holds; it is looked at after every piece. Rejects when the stream ends before. */
+  /**
+   * Resolves when the condition holds; it is looked at after every piece. Rejects when the stream ends
+   * before.
+   */
   until(condition: (stream: Stream) => boolean): Promise<void>
   /** Resolves when the server has ended it; `clean` when the body was complete. */
   ended: Promise<{ clean: boolean }>
@@ -22,25 +25,44 @@ export type Stream = {
 }
 
 export const parseFrames = (text: string): Frame[] =>
-  text.split('\n\n').slice(0, -1).flatMap(block => {
-    const field = (name: string): string | null => block.split('\n').find(line => line.startsWith(`${name}: `))?.slice(name.length + 2) ?? null
-    const data = field('data')
-    return data === null ? [] : [{ id: field('id'), event: field('event'), data }]
-  })
+  text
+    .split('\n\n')
+    .slice(0, -1)
+    .flatMap(block => {
+      const field = (name: string): string | null =>
+        block
+          .split('\n')
+          .find(line => line.startsWith(`${name}: `))
+          ?.slice(name.length + 2) ?? null
+      const data = field('data')
+      return data === null ? [] : [{ id: field('id'), event: field('event'), data }]
+    })
 
-export function openStream(service: Service, path: string, { token = service.adminToken, headers = {} }: { token?: string | null; headers?: Record<string, string> } = {}): Promise<Stream> {
+export function openStream(
+  service: Service,
+  path: string,
+  {
+    token = service.adminToken,
+    headers = {},
+  }: { token?: string | null; headers?: Record<string, string> } = {},
+): Promise<Stream> {
   return new Promise((resolve, reject) => {
-    const sent = request(`${service.url}${path}`, { agent: false, headers: { ...(token === null ? {} : { authorization: `Bearer ${token}` }), ...headers } })
+    const sent = request(`${service.url}${path}`, {
+      agent: false,
+      headers: { ...(token === null ? {} : { authorization: `Bearer ${token}` }), ...headers },
+    })
     sent.on('error', reject)
     sent.on('response', response => {
       const pieces: Buffer[] = []
       const waiting = new Set<() => void>()
       let isOver = false
-      const ended = new Promise<{ clean: boolean }>(done => response.on('close', () => {
-        isOver = true
-        done({ clean: response.complete })
-        for (const look of waiting) look()
-      }))
+      const ended = new Promise<{ clean: boolean }>(done =>
+        response.on('close', () => {
+          isOver = true
+          done({ clean: response.complete })
+          for (const look of waiting) look()
+        }),
+      )
       response.on('error', () => {})
       response.on('data', (piece: Buffer) => {
         pieces.push(piece)
@@ -56,20 +78,26 @@ export function openStream(service: Service, path: string, { token = service.adm
       let lastId = 0
       let rest = ''
       const stream: Stream = {
-        status: response.statusCode ?? 0, headers: response.headers, text, ended, lastId: () => lastId,
+        status: response.statusCode ?? 0,
+        headers: response.headers,
+        text,
+        ended,
+        lastId: () => lastId,
         frames: () => parseFrames(text()),
         ids: () => stream.frames().map(({ id }) => Number(id)),
-        until: condition => new Promise((met, failed) => {
-          const look = (): void => {
-            if (condition(stream)) met()
-            else if (isOver) failed(new Error(`the stream ended before: ${text().slice(-300)}`))
-            else return
-            waiting.delete(look)
-          }
-          waiting.add(look)
-          look()
-        }),
-        pause: () => void response.pause(), resume: () => void response.resume(),
+        until: condition =>
+          new Promise((met, failed) => {
+            const look = (): void => {
+              if (condition(stream)) met()
+              else if (isOver) failed(new Error(`the stream ended before: ${text().slice(-300)}`))
+              else return
+              waiting.delete(look)
+            }
+            waiting.add(look)
+            look()
+          }),
+        pause: () => void response.pause(),
+        resume: () => void response.resume(),
         close: () => sent.destroy(),
       }
       resolve(stream)

@@ -14,7 +14,11 @@ test('a stream begins with retry and a comment, and its headers forbid buffering
   await stream.until(({ ids }) => ids().length === 1)
   const [record] = (await service.store.read(id, 0, 1)).map(({ json }) => json)
   expect(stream.text()).toBe(`retry: 2000\n\n: connected\n\nid: 1\nevent: user.message\ndata: ${record}\n\n`)
-  expect(stream.headers).toMatchObject({ 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' })
+  expect(stream.headers).toMatchObject({
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache, no-transform',
+    'x-accel-buffering': 'no',
+  })
   stream.close()
 })
 
@@ -31,7 +35,11 @@ test('a comment is sent whenever no byte went out for the interval', async () =>
 test('draining ends every stream with a comment and a complete body, and refuses new ones', async () => {
   await using service = await startService()
   const id = await service.newSession()
-  const streams = await Promise.all([`/v1/sessions/${id}/events`, `/v1/api/sessions/${id}/events`, '/v1/inbox/stream'].map(path => openStream(service, path)))
+  const streams = await Promise.all(
+    [`/v1/sessions/${id}/events`, `/v1/api/sessions/${id}/events`, '/v1/inbox/stream'].map(path =>
+      openStream(service, path),
+    ),
+  )
   for (const stream of streams) await stream.until(({ text }) => text().includes(': connected'))
   const kept = connect(service.port, '127.0.0.1')
   await once(kept, 'connect')
@@ -41,8 +49,10 @@ test('draining ends every stream with a comment and a complete body, and refuses
     expect(stream.text().endsWith(': draining\n\n')).toBe(true)
   }
   // A connection that was open already is answered, and told.
-  kept.write(`GET /v1/sessions/${id}/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${service.adminToken}\r\nconnection: close\r\n\r\n`)
-  const [answer] = await once(kept, 'data') as [Buffer]
+  kept.write(
+    `GET /v1/sessions/${id}/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${service.adminToken}\r\nconnection: close\r\n\r\n`,
+  )
+  const [answer] = (await once(kept, 'data')) as [Buffer]
   expect(answer.toString()).toMatch(/^HTTP\/1\.1 503 /)
   expect(answer.toString()).toContain('"code":"draining"')
   kept.destroy()
@@ -54,7 +64,9 @@ test('a client of HTTP/1.0 gets the stream without chunks', async () => {
   const id = await service.newSession()
   await service.say(id, 'old')
   const socket = connect(service.port, '127.0.0.1')
-  socket.write(`GET /v1/sessions/${id}/events HTTP/1.0\r\nauthorization: Bearer ${service.adminToken}\r\n\r\n`)
+  socket.write(
+    `GET /v1/sessions/${id}/events HTTP/1.0\r\nauthorization: Bearer ${service.adminToken}\r\n\r\n`,
+  )
   let text = ''
   for await (const piece of socket) {
     text += String(piece)
@@ -69,7 +81,10 @@ test('HEAD and preflight requests find no stream', async () => {
   await using service = await startService()
   const id = await service.newSession()
   for (const method of ['HEAD', 'OPTIONS', 'PUT']) {
-    const { status, headers } = await service.call(`/v1/sessions/${id}/events`, { method, headers: { origin: 'https://elsewhere.example' } })
+    const { status, headers } = await service.call(`/v1/sessions/${id}/events`, {
+      method,
+      headers: { origin: 'https://elsewhere.example' },
+    })
     expect([method, status, headers.get('allow')]).toEqual([method, 405, 'GET, POST'])
     expect(headers.get('access-control-allow-origin')).toBeNull()
   }
@@ -78,16 +93,37 @@ test('HEAD and preflight requests find no stream', async () => {
 test('a stream survives the end of its access token, and ends when its login is revoked', async () => {
   await using service = await startService()
   const { user } = await service.addUser('carol@example.org')
-  const { json: tokens } = await service.call('/v1/auth/login', { method: 'POST', token: null, body: { link_token: await createLoginLink(service.store, user.id, service.now()) } })
+  const { json: tokens } = await service.call('/v1/auth/login', {
+    method: 'POST',
+    token: null,
+    body: { link_token: await createLoginLink(service.store, user.id, service.now()) },
+  })
   const id = await service.newSession(tokens.access_token)
   const stream = await openStream(service, `/v1/sessions/${id}/events`, { token: tokens.access_token })
   await stream.until(({ text }) => text().includes(': connected'))
-  const fresh = await service.call('/v1/auth/refresh', { method: 'POST', token: null, body: { refresh_token: tokens.refresh_token } })
+  const fresh = await service.call('/v1/auth/refresh', {
+    method: 'POST',
+    token: null,
+    body: { refresh_token: tokens.refresh_token },
+  })
   service.advance(31 * 60_000)
   expect((await service.call('/v1/auth/me', { token: tokens.access_token })).json.code).toBe('token_expired')
-  await service.say(id, 'still delivered', (await service.call('/v1/auth/refresh', { method: 'POST', token: null, body: { refresh_token: fresh.json.refresh_token } })).json.access_token)
+  await service.say(
+    id,
+    'still delivered',
+    (
+      await service.call('/v1/auth/refresh', {
+        method: 'POST',
+        token: null,
+        body: { refresh_token: fresh.json.refresh_token },
+      })
+    ).json.access_token,
+  )
   await stream.until(({ ids }) => ids().length === 1)
-  const admin = await service.call(`/v1/admin/users/${user.id}`, { method: 'DELETE', token: await service.mintAdmin() })
+  const admin = await service.call(`/v1/admin/users/${user.id}`, {
+    method: 'DELETE',
+    token: await service.mintAdmin(),
+  })
   expect(admin.status).toBe(204)
   expect((await stream.ended).clean).toBe(true)
 })

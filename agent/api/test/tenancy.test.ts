@@ -1,4 +1,7 @@
-/** Design section 4: what belongs to another answers 404, never 403. Generated from the route table, so no route can be forgotten. */
+/**
+ * Design section 4: what belongs to another answers 404, never 403. Generated from the route table, so no
+ * route can be forgotten.
+ */
 import { ROUTES, type Route, type RouteName } from '@cairn/protocol'
 import { raiseAction } from '@cairn/sessions'
 import { randomUUID } from 'node:crypto'
@@ -7,9 +10,14 @@ import { startService, type Service } from './service.ts'
 
 /** A body that fits each route, so that it is the door that refuses and not the schema. */
 const BODIES: Partial<Record<RouteName, unknown>> = {
-  renameSession: { title: 'Mine now' }, sendMessage: { content: 'hello' },
-  postEvents: { events: [{ type: 'user.define_outcome', description: 'x', rubric: { type: 'text', content: 'x' } }] },
-  giveFeedback: { rating: 'up' }, answerQuestion: { responses: [{ question: 'q', answer: 'a' }] }, respondInbox: { completed: true },
+  renameSession: { title: 'Mine now' },
+  sendMessage: { content: 'hello' },
+  postEvents: {
+    events: [{ type: 'user.define_outcome', description: 'x', rubric: { type: 'text', content: 'x' } }],
+  },
+  giveFeedback: { rating: 'up' },
+  answerQuestion: { responses: [{ question: 'q', answer: 'a' }] },
+  respondInbox: { completed: true },
 }
 const routes = (Object.keys(ROUTES) as RouteName[]).map(name => [name, ROUTES[name] as Route] as const)
 /** Routes about a session or an inbox item: the ones that somebody else could reach for. */
@@ -19,21 +27,38 @@ async function withItem(service: Service): Promise<{ id: string; item: string }>
   const { token } = await service.addUser()
   const id = await service.newSession(token)
   await service.say(id, 'hello', token)
-  const { event, row, item_id } = raiseAction({ newId: randomUUID }, { title: 't', instructions: 'i', context: 'c', action_type: 'other', target: null, reason: 'r' })
+  const { event, row, item_id } = raiseAction(
+    { newId: randomUUID },
+    { title: 't', instructions: 'i', context: 'c', action_type: 'other', target: null, reason: 'r' },
+  )
   await service.store.commit({ session_id: id, events: [event], rows: [row(0)] })
   return { id, item: item_id }
 }
 const pathOf = (route: Route, { id, item }: { id: string; item: string }, prefix: string): string =>
-  prefix + route.path.replace('{id}', id).replace('{item_id}', item).replace('{event_id}', '1').replace('{tool_call_id}', 'call').replace('{artifact_id}', 'art')
-  + (route.path.endsWith('/file') ? '?path=a.txt' : '')
+  prefix +
+  route.path
+    .replace('{id}', id)
+    .replace('{item_id}', item)
+    .replace('{event_id}', '1')
+    .replace('{tool_call_id}', 'call')
+    .replace('{artifact_id}', 'art') +
+  (route.path.endsWith('/file') ? '?path=a.txt' : '')
 
 async function foreigners(service: Service): Promise<[who: string, token: string, prefixes: string[]][]> {
   const org_id = service.addOrganisation()
   return [
     ['a user of the same organisation', (await service.addUser()).token, ['/v1', '/v1/api']],
-    ['an administrator of another organisation', (await service.addUser(undefined, { admin: true, org_id })).token, ['/v1', '/v1/api']],
+    [
+      'an administrator of another organisation',
+      (await service.addUser(undefined, { admin: true, org_id })).token,
+      ['/v1', '/v1/api'],
+    ],
     ['a service account of the same organisation', (await service.addServiceAccount()).token, ['/v1/api']],
-    ['an org-wide service account of another organisation', (await service.addServiceAccount({ scope: 'org', org_id })).token, ['/v1/api']],
+    [
+      'an org-wide service account of another organisation',
+      (await service.addServiceAccount({ scope: 'org', org_id })).token,
+      ['/v1/api'],
+    ],
   ]
 }
 
@@ -45,8 +70,13 @@ test('every route of a session or an inbox item answers 404 to everyone whose it
   for (const [who, token, prefixes] of await foreigners(service)) {
     for (const [name, route] of owned) {
       for (const prefix of prefixes.filter(prefix => prefix === '/v1' || route.alias)) {
-        const { status, json } = await service.call(pathOf(route, target, prefix), { method: route.method, token, ...(route.body ? { body: BODIES[name] } : {}) })
-        if (status !== 404 || json.code !== 'not_found') answers.push(`${who}: ${route.method} ${prefix}${route.path} answered ${status}`)
+        const { status, json } = await service.call(pathOf(route, target, prefix), {
+          method: route.method,
+          token,
+          ...(route.body ? { body: BODIES[name] } : {}),
+        })
+        if (status !== 404 || json.code !== 'not_found')
+          answers.push(`${who}: ${route.method} ${prefix}${route.path} answered ${status}`)
       }
     }
   }
@@ -56,14 +86,19 @@ test('every route of a session or an inbox item answers 404 to everyone whose it
 })
 
 /** An answer without what names the request. */
-const strip = ({ status, json }: { status: number; json: Record<string, unknown> }, id: string) => [status, { ...json, request_id: '', detail: String(json['detail']).replace(id, 'ID') }]
+const strip = ({ status, json }: { status: number; json: Record<string, unknown> }, id: string) => [
+  status,
+  { ...json, request_id: '', detail: String(json['detail']).replace(id, 'ID') },
+]
 
 test('an unknown session answers exactly as a foreign one', async () => {
   await using service = await startService()
   const target = await withItem(service)
   const { token } = await service.addUser()
   const unknown = randomUUID()
-  expect(strip(await service.call(`/v1/sessions/${target.id}`, { token }), target.id)).toEqual(strip(await service.call(`/v1/sessions/${unknown}`, { token }), unknown))
+  expect(strip(await service.call(`/v1/sessions/${target.id}`, { token }), target.id)).toEqual(
+    strip(await service.call(`/v1/sessions/${unknown}`, { token }), unknown),
+  )
 })
 
 test('listings show nothing of others', async () => {
@@ -89,8 +124,16 @@ test('no route answers anybody who has not said who they are, the public ones ex
   const target = await withItem(service)
   for (const [name, route] of routes) {
     if (route.access === 'public') continue
-    const { status, json, headers } = await service.call(pathOf(route, target, '/v1').replace(/\{\w+\}/g, 'x'), { method: route.method, token: null, ...(route.body ? { body: BODIES[name] ?? {} } : {}) })
-    expect([name, status, json.code, headers.get('www-authenticate')]).toEqual([name, 401, 'unauthenticated', 'Bearer'])
+    const { status, json, headers } = await service.call(
+      pathOf(route, target, '/v1').replace(/\{\w+\}/g, 'x'),
+      { method: route.method, token: null, ...(route.body ? { body: BODIES[name] ?? {} } : {}) },
+    )
+    expect([name, status, json.code, headers.get('www-authenticate')]).toEqual([
+      name,
+      401,
+      'unauthenticated',
+      'Bearer',
+    ])
   }
 })
 
@@ -98,7 +141,10 @@ test('administrators only: the routes of users and service accounts', async () =
   await using service = await startService()
   const { token } = await service.addUser()
   for (const [name, route] of routes.filter(([, route]) => route.access === 'admin')) {
-    const { status, json } = await service.call(pathOf(route, { id: '', item: '' }, '/v1').replace(/\{\w+\}/g, 'x'), { method: route.method, token, ...(route.body ? { body: {} } : {}) })
+    const { status, json } = await service.call(
+      pathOf(route, { id: '', item: '' }, '/v1').replace(/\{\w+\}/g, 'x'),
+      { method: route.method, token, ...(route.body ? { body: {} } : {}) },
+    )
     expect([name, status, json.code]).toEqual([name, 403, 'forbidden'])
   }
 })
@@ -115,8 +161,12 @@ test('users and service accounts of another organisation do not exist for its ad
   }
   expect((await service.store.accounts.getUser(user.id))?.disabled_at).toBeNull()
   expect((await service.call('/v1/api/auth/me', { token: account.token })).status).toBe(200)
-  const listed = JSON.stringify([(await service.call('/v1/admin/users', { token })).json, (await service.call('/v1/admin/service-accounts', { token })).json])
-  for (const foreign of [user.id, user.email, account.id, service.admin.id, service.admin.email]) expect(listed).not.toContain(foreign)
+  const listed = JSON.stringify([
+    (await service.call('/v1/admin/users', { token })).json,
+    (await service.call('/v1/admin/service-accounts', { token })).json,
+  ])
+  for (const foreign of [user.id, user.email, account.id, service.admin.id, service.admin.email])
+    expect(listed).not.toContain(foreign)
 })
 
 test('a filter by somebody else’s session finds nothing of it', async () => {
@@ -129,8 +179,24 @@ test('a filter by somebody else’s session finds nothing of it', async () => {
 })
 
 test('every name in the path of a route is one that these tests put a foreign id in', () => {
-  const names = new Set(routes.flatMap(([, route]) => [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)))
-  expect([...names].toSorted()).toEqual(['account_id', 'artifact_id', 'event_id', 'id', 'item_id', 'tool_call_id', 'user_id'])
+  const names = new Set(
+    routes.flatMap(([, route]) => [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)),
+  )
+  expect([...names].toSorted()).toEqual([
+    'account_id',
+    'artifact_id',
+    'event_id',
+    'id',
+    'item_id',
+    'tool_call_id',
+    'user_id',
+  ])
   // The first names of the others stand behind a session's id.
-  expect(routes.filter(([, route]) => /\{(?:artifact_id|event_id|tool_call_id)\}/.test(route.path) && !route.path.startsWith('/sessions/{id}/'))).toEqual([])
+  expect(
+    routes.filter(
+      ([, route]) =>
+        /\{(?:artifact_id|event_id|tool_call_id)\}/.test(route.path) &&
+        !route.path.startsWith('/sessions/{id}/'),
+    ),
+  ).toEqual([])
 })

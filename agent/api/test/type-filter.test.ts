@@ -1,4 +1,6 @@
-/** Spec, Endpoints rule 1 and Errors 9: there is no server-side type filter; `type` is ignored, not refused. */
+/**
+ * Spec, Endpoints rule 1 and Errors 9: there is no server-side type filter; `type` is ignored, not refused.
+ */
 import { expect, test } from 'vitest'
 import { startService } from './service.ts'
 import { openStream } from './stream.ts'
@@ -9,7 +11,9 @@ test('a type parameter changes no byte of the poll answer', async () => {
   for (const text of ['one', 'two', 'three']) await service.say(id, text)
   const plain = await service.call(`/v1/sessions/${id}/events/poll?after=1`)
   const typed = await service.call(`/v1/sessions/${id}/events/poll?after=1&type=tool.call`)
-  const many = await service.call(`/v1/sessions/${id}/events/poll?type=&type[]=x&after=1&types=llm.delta&%ff=%`)
+  const many = await service.call(
+    `/v1/sessions/${id}/events/poll?type=&type[]=x&after=1&types=llm.delta&%ff=%`,
+  )
   expect(plain.json.events).toHaveLength(2)
   expect(typed.text).toBe(plain.text)
   expect(many.text).toBe(plain.text)
@@ -20,7 +24,11 @@ test('a type parameter changes no byte of the stream, on either of its routes', 
   const id = await service.newSession()
   for (const text of ['one', 'two', 'three']) await service.say(id, text)
   const texts: string[] = []
-  for (const path of [`/v1/sessions/${id}/events?after=1`, `/v1/sessions/${id}/events?type=tool.call&after=1`, `/v1/api/sessions/${id}/events?after=1&type=nonsense`]) {
+  for (const path of [
+    `/v1/sessions/${id}/events?after=1`,
+    `/v1/sessions/${id}/events?type=tool.call&after=1`,
+    `/v1/api/sessions/${id}/events?after=1&type=nonsense`,
+  ]) {
     const stream = await openStream(service, path)
     await stream.until(({ ids }) => ids().length === 2)
     texts.push(stream.text())

@@ -9,8 +9,21 @@ import { isType, newSession, readLog, runTurn, say, waitFor } from './session.ts
 const SCENARIO = { rules: [{ answer: { text: 'Fine.' } }] }
 
 type Problem = { status: number; code: string; detail: string; errors?: { path: string }[] }
-async function post(place: Place, url: string, body: string, headers: Record<string, string> = {}): Promise<Problem> {
-  const response = await fetch(url, { method: 'POST', body, headers: { 'content-type': 'application/json', authorization: `Bearer ${await localToken(place.dataDir)}`, ...headers } })
+async function post(
+  place: Place,
+  url: string,
+  body: string,
+  headers: Record<string, string> = {},
+): Promise<Problem> {
+  const response = await fetch(url, {
+    method: 'POST',
+    body,
+    headers: {
+      'content-type': 'application/json',
+      authorization: `Bearer ${await localToken(place.dataDir)}`,
+      ...headers,
+    },
+  })
   expect(response.headers.get('content-type')).toBe('application/problem+json')
   return (await response.json()) as Problem
 }
@@ -24,19 +37,47 @@ test('requests that are wrong are refused by name, and the session goes on as if
   const before = await readLog(client, id)
   const messages = `${url}/v1/sessions/${id}/messages`
 
-  expect(await post(place, messages, JSON.stringify({ content: 'x'.repeat(2 << 20) }))).toMatchObject({ status: 413, code: 'body_too_large' })
+  expect(await post(place, messages, JSON.stringify({ content: 'x'.repeat(2 << 20) }))).toMatchObject({
+    status: 413,
+    code: 'body_too_large',
+  })
   expect(await post(place, messages, '{"content": "half')).toMatchObject({ status: 400, code: 'bad_request' })
-  expect(await post(place, messages, JSON.stringify({ text: 'hi' }))).toMatchObject({ status: 422, code: 'invalid_body', errors: expect.arrayContaining([expect.objectContaining({ path: 'content' })]) as unknown })
-  expect(await post(place, messages, JSON.stringify({ content: '' }))).toMatchObject({ status: 422, code: 'invalid_body' })
-  expect(await post(place, messages, 'hi', { 'content-type': 'text/plain' })).toMatchObject({ status: 415, code: 'unsupported_media_type' })
-  expect(await post(place, `${url}/v1/sessions`, JSON.stringify({ agent: 'nobody' }))).toMatchObject({ status: 422, code: 'unknown_agent', detail: expect.stringContaining('nobody') as unknown })
-  expect(await post(place, `${url}/v1/sessions/nothing/messages`, JSON.stringify({ content: 'hi' }))).toMatchObject({ status: 404, code: 'not_found' })
+  expect(await post(place, messages, JSON.stringify({ text: 'hi' }))).toMatchObject({
+    status: 422,
+    code: 'invalid_body',
+    errors: expect.arrayContaining([expect.objectContaining({ path: 'content' })]) as unknown,
+  })
+  expect(await post(place, messages, JSON.stringify({ content: '' }))).toMatchObject({
+    status: 422,
+    code: 'invalid_body',
+  })
+  expect(await post(place, messages, 'hi', { 'content-type': 'text/plain' })).toMatchObject({
+    status: 415,
+    code: 'unsupported_media_type',
+  })
+  expect(await post(place, `${url}/v1/sessions`, JSON.stringify({ agent: 'nobody' }))).toMatchObject({
+    status: 422,
+    code: 'unknown_agent',
+    detail: expect.stringContaining('nobody') as unknown,
+  })
+  expect(
+    await post(place, `${url}/v1/sessions/nothing/messages`, JSON.stringify({ content: 'hi' })),
+  ).toMatchObject({ status: 404, code: 'not_found' })
   for (const after of ['-1', 'soon', '1.5', '9'.repeat(30)]) {
-    const response = await fetch(`${url}/v1/sessions/${id}/events?after=${after}`, { headers: { authorization: `Bearer ${await localToken(place.dataDir)}` } })
-    expect([after, response.status, ((await response.json()) as Problem).code]).toEqual([after, 400, 'invalid_cursor'])
+    const response = await fetch(`${url}/v1/sessions/${id}/events?after=${after}`, {
+      headers: { authorization: `Bearer ${await localToken(place.dataDir)}` },
+    })
+    expect([after, response.status, ((await response.json()) as Problem).code]).toEqual([
+      after,
+      400,
+      'invalid_cursor',
+    ])
   }
   const stranger = await fetch(`${url}/v1/sessions/${id}`)
-  expect([stranger.status, stranger.headers.get('www-authenticate')]).toEqual([401, expect.stringContaining('Bearer')])
+  expect([stranger.status, stranger.headers.get('www-authenticate')]).toEqual([
+    401,
+    expect.stringContaining('Bearer'),
+  ])
 
   expect(await readLog(client, id)).toEqual(before)
   await runTurn(client, id, 'second')
@@ -46,7 +87,15 @@ test('requests that are wrong are refused by name, and the session goes on as if
 test('a model that cannot be reached fails the session, retryably, and the server stays up', async () => {
   // Nothing listens there.
   const port = await freePort()
-  const place = makePlace({ config: { models: { default: 'gone/model', providers: { gone: { kind: 'openai', base_url: `http://127.0.0.1:${port}/v1` } } }, limits: { llm_retries: 1 } } })
+  const place = makePlace({
+    config: {
+      models: {
+        default: 'gone/model',
+        providers: { gone: { kind: 'openai', base_url: `http://127.0.0.1:${port}/v1` } },
+      },
+      limits: { llm_retries: 1 },
+    },
+  })
   const server = await startServer(place)
   const { client } = server
   expect(server.demo).toBe(false)
@@ -66,7 +115,10 @@ test('a configuration that is wrong ends the start with one message and code 4',
     ['modles: {}', 'unknown key "modles" (did you mean "models"?)'],
     ['limits: {drain_s: soon}', 'line 1: limits.drain_s: expected number, got "soon"'],
     ['agents: [', 'not valid YAML'],
-    ['models: {default: openai/gpt, providers: {openai: {kind: openai, api_key_env: NO_SUCH_KEY}}}', 'the environment variable NO_SUCH_KEY is not set'],
+    [
+      'models: {default: openai/gpt, providers: {openai: {kind: openai, api_key_env: NO_SUCH_KEY}}}',
+      'the environment variable NO_SUCH_KEY is not set',
+    ],
   ] as const) {
     writeFileSync(place.env['CAIRN_CONFIG']!, text)
     const { code, stdout, stderr } = await cairn(place, ['serve'])
@@ -79,13 +131,20 @@ test('a configuration that is wrong ends the start with one message and code 4',
 test.each([
   ['CAIRN_CONFIG', '/nowhere/cairn.yaml', 4, 'there is no such file'],
   ['DATABASE_URL', 'mysql://localhost/cairn', 4, 'expected a URL that starts with postgres://, got mysql://'],
-  ['DATABASE_URL', 'postgres://cairn:secret@127.0.0.1:1/cairn', 3, 'postgres://cairn:***@127.0.0.1:1/cairn?schema=cairn cannot be used'],
+  [
+    'DATABASE_URL',
+    'postgres://cairn:secret@127.0.0.1:1/cairn',
+    3,
+    'postgres://cairn:***@127.0.0.1:1/cairn?schema=cairn cannot be used',
+  ],
   ['DATABASE_URL', 'postgres://127.0.0.1/cairn?schema=Mine', 4, 'got "Mine"'],
   ['PORT', 'many', 4, 'expected a port number'],
   ['LOG_LEVEL', 'loud', 4, 'expected one of debug, info'],
   ['HOST', '203.0.113.7', 5, 'There is no address 203.0.113.7'],
 ])('%s=%s ends the start with code %i and says why', async (name, value, expected, message) => {
-  const { code, stderr } = await cairn(makePlace({ scenario: SCENARIO }), ['serve'], { env: { [name]: value } })
+  const { code, stderr } = await cairn(makePlace({ scenario: SCENARIO }), ['serve'], {
+    env: { [name]: value },
+  })
   expect(code).toBe(expected)
   expect(stderr).toContain(message)
   expect(stderr).not.toContain('    at ')
@@ -95,9 +154,15 @@ test('a port or a data directory that is taken ends the start with code 5 and na
   const place = makePlace({ scenario: SCENARIO })
   const server = await startServer(place)
   const same = await cairn(place, ['serve'])
-  expect([same.code, same.stderr]).toEqual([5, expect.stringContaining(`${place.dataDir} is in use by process`)])
+  expect([same.code, same.stderr]).toEqual([
+    5,
+    expect.stringContaining(`${place.dataDir} is in use by process`),
+  ])
   const { port } = new URL(server.url)
   const other = await cairn(makePlace({ scenario: SCENARIO }), ['serve'], { env: { PORT: port } })
-  expect([other.code, other.stderr]).toEqual([5, expect.stringContaining(`Port ${port} of 127.0.0.1 is in use`)])
+  expect([other.code, other.stderr]).toEqual([
+    5,
+    expect.stringContaining(`Port ${port} of 127.0.0.1 is in use`),
+  ])
   expect(server.exited()).toBe(false)
 })

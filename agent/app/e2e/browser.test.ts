@@ -21,10 +21,12 @@ async function startSession(page: Page, loginUrl: string): Promise<string> {
 
 /** Waits until the page counts every event that the log has, those included that come while it is asked. */
 async function untilCounted(page: Page, client: CairnClient, id: string): Promise<void> {
-  await expect.poll(async () => {
-    const { length } = await readLog(client, id)
-    return (await by(page, 'events-status').textContent())?.includes(`${length} events`)
-  }, POLL).toBe(true)
+  await expect
+    .poll(async () => {
+      const { length } = await readLog(client, id)
+      return (await by(page, 'events-status').textContent())?.includes(`${length} events`)
+    }, POLL)
+    .toBe(true)
 }
 
 async function write(page: Page, text: string): Promise<void> {
@@ -83,7 +85,12 @@ test('the tour: log in, watch the answer stream, answer, approve, and find every
   await by(page, 'approval-card', '[data-state="approve"]').waitFor()
   await page.getByText('It ran, and printed').waitFor()
   await by(page, 'inbox-count').waitFor({ state: 'detached' })
-  await waitFor(server.client, id, (await readLog(server.client, id)).findLast(isType('user.message'))!.id, endsTurn)
+  await waitFor(
+    server.client,
+    id,
+    (await readLog(server.client, id)).findLast(isType('user.message'))!.id,
+    endsTurn,
+  )
 
   const grown = () => page.evaluate<number>('grown')
   // A page that is drawn a few times a second needs longer answers than the tour has.
@@ -104,26 +111,35 @@ test('the tour: log in, watch the answer stream, answer, approve, and find every
   const lastId = live.at(-1)!.id
   await page.locator(`[data-event-id="${lastId}"]`).waitFor()
   const ids = live.map(({ id }) => id)
-  await expect.poll(async () => {
-    const drawn = (await page.evaluate<number[]>('[...drawn]')).filter(id => id >= ids[0]! && id <= lastId).toSorted((a, b) => a - b)
-    // On a busy machine more than fits may come between two frames; it is drawn when a person scrolls there.
-    if (drawn.length < ids.length) {
-      await by(page, 'event-grid').hover()
-      await page.mouse.wheel(0, -200)
-    }
-    return drawn
-  }, POLL).toEqual(ids)
+  await expect
+    .poll(async () => {
+      const drawn = (await page.evaluate<number[]>('[...drawn]'))
+        .filter(id => id >= ids[0]! && id <= lastId)
+        .toSorted((a, b) => a - b)
+      // On a busy machine more than fits may come between two frames; it is drawn when a person scrolls
+      // there.
+      if (drawn.length < ids.length) {
+        await by(page, 'event-grid').hover()
+        await page.mouse.wheel(0, -200)
+      }
+      return drawn
+    }, POLL)
+    .toEqual(ids)
   await untilCounted(page, server.client, id)
   const log = await readLog(server.client, id)
 
   // Filters count what they show, and show nothing else.
   await by(page, 'family-tools').click()
   const tools = log.filter(({ type }) => /^(tool|artifact)\./.test(type)).length
-  await expect.poll(() => by(page, 'events-status').textContent(), POLL).toContain(`${tools} of ${log.length} events`)
+  await expect
+    .poll(() => by(page, 'events-status').textContent(), POLL)
+    .toContain(`${tools} of ${log.length} events`)
   expect(await page.locator('[data-event-id]:not([data-family="tools"])').count()).toBe(0)
   await by(page, 'filter-clear').click()
   await by(page, 'filter-text').fill('tour/notes.md')
-  await expect.poll(async () => (await by(page, 'events-status').textContent()) ?? '', POLL).toMatch(/^\d+ of/)
+  await expect
+    .poll(async () => (await by(page, 'events-status').textContent()) ?? '', POLL)
+    .toMatch(/^\d+ of/)
   await by(page, 'filter-clear').click()
 
   // A jump opens the event, the address names it, and it opens again from there.

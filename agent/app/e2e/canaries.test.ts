@@ -1,11 +1,17 @@
-/** Secrets reach no event, log line, export, metric or file of the store (design section 11), wherever they come from. */
+/**
+ * Secrets reach no event, log line, export, metric or file of the store (design section 11), wherever they
+ * come from.
+ */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { cairn, makePlace, startServer } from './server.ts'
 import { newSession, PATIENCE_MS, readLog, runTurn } from './session.ts'
 
-/** One known only by the configuration's word for it, the others by their looks; none appears in this file as it is used. */
+/**
+ * One known only by the configuration's word for it, the others by their looks; none appears in this file as
+ * it is used.
+ */
 const CANARIES = {
   'a key that the configuration names': `plain.words/${'canary'.repeat(3)}`,
   'a key in what the model says': `sk-${'Model0Canary'.repeat(3)}`,
@@ -13,64 +19,137 @@ const CANARIES = {
   'a token in what a person says': `cairn_sk_${'Person0Canary'.repeat(3)}`,
   'a key in a file': `AKIA${'FILECANARY012345'}`,
 } as const
-const [configured, said, printed, told, filed] = Object.values(CANARIES) as [string, string, string, string, string]
+const [configured, said, printed, told, filed] = Object.values(CANARIES) as [
+  string,
+  string,
+  string,
+  string,
+  string,
+]
 
 const SCENARIO = {
   // Streamed a few letters at a time, so that each is in many pieces.
-  pace_ms: 1, chunk_chars: 4,
+  pace_ms: 1,
+  chunk_chars: 4,
   rules: [
-    { when: { user: '^look' }, steps: [
-      { reasoning: `I recall ${said} and ${configured}.`, text: `The key is ${said}, and the other ${configured}. I look around.`, tool_calls: [
-        { name: 'terminal', arguments: { command: `env; cat note.txt; printf '%s' ${printed}` } },
-        { name: 'write_file', arguments: { path: 'made.txt', content: `kept: ${filed}` } },
-      ] },
-      { tool_calls: [{ name: 'read_file', arguments: { path: 'made.txt' } }, { name: 'create_artifact', arguments: { name: `Report ${said}`, spec: { kind: 'markdown', content: `# ${printed}` } } }] },
-      { tool_calls: [{ name: 'ask_user_question', arguments: { questions: [{ prompt: `Is ${said} right?` }] } }] },
-    ] },
+    {
+      when: { user: '^look' },
+      steps: [
+        {
+          reasoning: `I recall ${said} and ${configured}.`,
+          text: `The key is ${said}, and the other ${configured}. I look around.`,
+          tool_calls: [
+            { name: 'terminal', arguments: { command: `env; cat note.txt; printf '%s' ${printed}` } },
+            { name: 'write_file', arguments: { path: 'made.txt', content: `kept: ${filed}` } },
+          ],
+        },
+        {
+          tool_calls: [
+            { name: 'read_file', arguments: { path: 'made.txt' } },
+            {
+              name: 'create_artifact',
+              arguments: { name: `Report ${said}`, spec: { kind: 'markdown', content: `# ${printed}` } },
+            },
+          ],
+        },
+        {
+          tool_calls: [
+            { name: 'ask_user_question', arguments: { questions: [{ prompt: `Is ${said} right?` }] } },
+          ],
+        },
+      ],
+    },
     { answer: { text: `Understood, ${configured}.` } },
   ],
 }
 
-const filesBelow = (dir: string): string[] => readdirSync(dir, { recursive: true, withFileTypes: true }).filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
+const filesBelow = (dir: string): string[] =>
+  readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => join(entry.parentPath, entry.name))
 
-test('canaries in the configuration, the environment, messages, answers and tools come out nowhere', { timeout: 2 * PATIENCE_MS }, async () => {
-  const models = { default: 'test/scripted', providers: { test: { kind: 'scripted', scenario: './scenario.yaml' }, real: { kind: 'openai', base_url: 'http://127.0.0.1:9/v1', api_key_env: 'REAL_KEY' } } }
-  const place = makePlace({ scenario: SCENARIO, config: { models } })
-  const env = { ...place.env, REAL_KEY: configured, LOG_LEVEL: 'debug' }
-  const server = await startServer({ ...place, env })
-  const id = await newSession(server.client)
-  const workspace = join(place.dataDir, 'workspaces', id)
-  // What lies in the workspace is the user's own; the rest of the data directory is ours.
-  await server.client.call('sendMessage', { params: { id }, body: { content: `look, my token is ${told}` } })
-  await server.client.waitFor(id, event => event.type === 'inbox.input_required', { signal: AbortSignal.timeout(PATIENCE_MS) })
-  writeFileSync(join(workspace, 'note.txt'), filed)
-  await runTurn(server.client, id, `never mind ${told}`)
-  await server.client.call('renameSession', { params: { id }, body: { title: `About ${told}` } })
+test(
+  'canaries in the configuration, the environment, messages, answers and tools come out nowhere',
+  { timeout: 2 * PATIENCE_MS },
+  async () => {
+    const models = {
+      default: 'test/scripted',
+      providers: {
+        test: { kind: 'scripted', scenario: './scenario.yaml' },
+        real: { kind: 'openai', base_url: 'http://127.0.0.1:9/v1', api_key_env: 'REAL_KEY' },
+      },
+    }
+    const place = makePlace({ scenario: SCENARIO, config: { models } })
+    const env = { ...place.env, REAL_KEY: configured, LOG_LEVEL: 'debug' }
+    const server = await startServer({ ...place, env })
+    const id = await newSession(server.client)
+    const workspace = join(place.dataDir, 'workspaces', id)
+    // What lies in the workspace is the user's own; the rest of the data directory is ours.
+    await server.client.call('sendMessage', {
+      params: { id },
+      body: { content: `look, my token is ${told}` },
+    })
+    await server.client.waitFor(id, event => event.type === 'inbox.input_required', {
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    })
+    writeFileSync(join(workspace, 'note.txt'), filed)
+    await runTurn(server.client, id, `never mind ${told}`)
+    await server.client.call('renameSession', { params: { id }, body: { title: `About ${told}` } })
 
-  const log = await readLog(server.client, id)
-  const streamed = (key: 'content' | 'reasoning'): string => log.flatMap(event => (event.type === 'llm.delta' ? [event.data[key] ?? ''] : [])).join('')
-  const token = (await cairn({ ...place, env }, ['token', 'user'])).stdout.trim()
-  const get = async (path: string): Promise<string> => (await fetch(server.url + path, { headers: { authorization: `Bearer ${token}` } })).text()
-  const outputs: Record<string, string> = {
-    'the log by poll': JSON.stringify(log), 'the chunks of the answers put together': streamed('content') + streamed('reasoning'),
-    'the listing of sessions': await get('/v1/sessions'), 'the inbox': await get('/v1/inbox'), 'the artifacts': await get(`/v1/sessions/${id}/artifacts`),
-    'the metrics': await get('/metrics'), 'the OpenAPI document': await get('/openapi.json'), 'about': await get('/v1/about'),
-    'an error about a body': await (await fetch(`${server.url}/v1/sessions`, { method: 'POST', headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, body: '{"agent":"nobody"}' })).text(),
-    'the doctor': (await cairn({ ...place, env }, ['doctor', '--json'])).stdout,
-    'the log of the server': server.log(),
-  }
-  for (const format of ['jsonl', 'sft', 'dpo', 'atif']) outputs[`the export as ${format}`] = (await cairn({ ...place, env }, ['export', id, '--format', format])).stdout
-  expect(await server.stop()).toBe(0)
-  outputs['the log of the server to its end'] = server.log()
-  const store = filesBelow(place.dataDir).filter(path => !path.startsWith(join(place.dataDir, 'workspaces')) && !path.startsWith(join(place.dataDir, 'checkpoints')))
-  for (const path of store) outputs[`the file ${path.slice(place.dataDir.length + 1)}`] = readFileSync(path).toString('latin1')
+    const log = await readLog(server.client, id)
+    const streamed = (key: 'content' | 'reasoning'): string =>
+      log.flatMap(event => (event.type === 'llm.delta' ? [event.data[key] ?? ''] : [])).join('')
+    const token = (await cairn({ ...place, env }, ['token', 'user'])).stdout.trim()
+    const get = async (path: string): Promise<string> =>
+      (await fetch(server.url + path, { headers: { authorization: `Bearer ${token}` } })).text()
+    const outputs: Record<string, string> = {
+      'the log by poll': JSON.stringify(log),
+      'the chunks of the answers put together': streamed('content') + streamed('reasoning'),
+      'the listing of sessions': await get('/v1/sessions'),
+      'the inbox': await get('/v1/inbox'),
+      'the artifacts': await get(`/v1/sessions/${id}/artifacts`),
+      'the metrics': await get('/metrics'),
+      'the OpenAPI document': await get('/openapi.json'),
+      about: await get('/v1/about'),
+      'an error about a body': await (
+        await fetch(`${server.url}/v1/sessions`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+          body: '{"agent":"nobody"}',
+        })
+      ).text(),
+      'the doctor': (await cairn({ ...place, env }, ['doctor', '--json'])).stdout,
+      'the log of the server': server.log(),
+    }
+    for (const format of ['jsonl', 'sft', 'dpo', 'atif'])
+      outputs[`the export as ${format}`] = (
+        await cairn({ ...place, env }, ['export', id, '--format', format])
+      ).stdout
+    expect(await server.stop()).toBe(0)
+    outputs['the log of the server to its end'] = server.log()
+    const store = filesBelow(place.dataDir).filter(
+      path =>
+        !path.startsWith(join(place.dataDir, 'workspaces')) &&
+        !path.startsWith(join(place.dataDir, 'checkpoints')),
+    )
+    for (const path of store)
+      outputs[`the file ${path.slice(place.dataDir.length + 1)}`] = readFileSync(path).toString('latin1')
 
-  const found = Object.entries(CANARIES).flatMap(([what, canary]) => Object.entries(outputs).flatMap(([where, text]) => (text.includes(canary) ? [`${what} is in ${where}`] : [])))
-  expect(found).toEqual([])
-  // They were really there to be found: the model was given them, and what came out says where they stood.
-  expect(outputs['the log by poll']).toContain('[REDACTED]')
-  expect(outputs['the chunks of the answers put together']).toContain('The key is [REDACTED], and the other [REDACTED]. I look around.')
-  expect(readFileSync(join(workspace, 'made.txt'), 'utf8')).toContain(filed)
-  expect(store.some(path => path.endsWith('.db') && statSync(path).size > 10_000)).toBe(true)
-  console.log(`${Object.keys(CANARIES).length} canaries looked for in ${Object.keys(outputs).length} outputs and files`)
-})
+    const found = Object.entries(CANARIES).flatMap(([what, canary]) =>
+      Object.entries(outputs).flatMap(([where, text]) =>
+        text.includes(canary) ? [`${what} is in ${where}`] : [],
+      ),
+    )
+    expect(found).toEqual([])
+    // They were really there to be found: the model was given them, and what came out says where they stood.
+    expect(outputs['the log by poll']).toContain('[REDACTED]')
+    expect(outputs['the chunks of the answers put together']).toContain(
+      'The key is [REDACTED], and the other [REDACTED]. I look around.',
+    )
+    expect(readFileSync(join(workspace, 'made.txt'), 'utf8')).toContain(filed)
+    expect(store.some(path => path.endsWith('.db') && statSync(path).size > 10_000)).toBe(true)
+    console.log(
+      `${Object.keys(CANARIES).length} canaries looked for in ${Object.keys(outputs).length} outputs and files`,
+    )
+  },
+)

@@ -1,4 +1,7 @@
-/** The processes of a chaos run: three that answer requests and three that run turns, on one database; each is started again whenever it dies. */
+/**
+ * The processes of a chaos run: three that answer requests and three that run turns, on one database; each is
+ * started again whenever it dies.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createWriteStream, mkdirSync } from 'node:fs'
@@ -25,7 +28,10 @@ export type Fleet = {
 
 async function untilReady(url: string): Promise<void> {
   for (const deadline = Date.now() + START_MS; ; await delay(100)) {
-    const ready = await fetch(`${url}/readyz`).then(({ ok }) => ok, () => false)
+    const ready = await fetch(`${url}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    )
     if (ready) return
     if (Date.now() > deadline) throw new Error(`${url} is not ready after ${START_MS / 1000} s`)
   }
@@ -43,7 +49,9 @@ export async function startFleet(dir: string, env: Record<string, string>): Prom
   function start(at: number): void {
     const role = ROLES[at] ?? 'worker'
     const child = spawn(process.execPath, [MAIN, 'serve', '--json', '--role', role], {
-      cwd: dir, stdio: ['ignore', 'ignore', 'pipe'], env: { PATH: process.env['PATH'] ?? '', HOME: dir, HOST: '127.0.0.1', PORT: String(ports[at]), ...env },
+      cwd: dir,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: { PATH: process.env['PATH'] ?? '', HOME: dir, HOST: '127.0.0.1', PORT: String(ports[at]), ...env },
     })
     child.stderr?.pipe(createWriteStream(join(dir, 'logs', `${role}-${at}.log`), { flags: 'a' }))
     child.once('exit', (code, signal) => {
@@ -62,7 +70,9 @@ export async function startFleet(dir: string, env: Record<string, string>): Prom
   await Promise.all(urls.map(untilReady))
 
   return {
-    urls: urls.filter((_, at) => ROLES[at] === 'api'), kills, surprises,
+    urls: urls.filter((_, at) => ROLES[at] === 'api'),
+    kills,
+    surprises,
     async killOne(random) {
       const at = Math.floor(random() * ROLES.length)
       const child = children.get(at)
@@ -76,12 +86,14 @@ export async function startFleet(dir: string, env: Record<string, string>): Prom
       // One that is still starting has no ear for SIGTERM yet.
       await Promise.all(urls.map(untilReady))
       stopping = true
-      return Promise.all([...children.values()].map(async child => {
-        if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
-        child.kill('SIGTERM')
-        const [code] = (await once(child, 'exit')) as [number | null]
-        return code
-      }))
+      return Promise.all(
+        [...children.values()].map(async child => {
+          if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
+          child.kill('SIGTERM')
+          const [code] = (await once(child, 'exit')) as [number | null]
+          return code
+        }),
+      )
     },
   }
 }

@@ -1,7 +1,8 @@
 /**
- * npm run chaos:postgres [MINUTES]: three replicas and three workers on one Postgres under load, one of them killed -9 every five
- * seconds. At the end every session ends, and every history is judged against what senders were told, readers were shown and
- * commands left behind. CHAOS_SEED repeats the choices, not the timing. Exit code 1 and the logs' directory when something is wrong.
+ * npm run chaos:postgres [MINUTES]: three replicas and three workers on one Postgres under load, one of them
+ * killed -9 every five seconds. At the end every session ends, and every history is judged against what
+ * senders were told, readers were shown and commands left behind. CHAOS_SEED repeats the choices, not the
+ * timing. Exit code 1 and the logs' directory when something is wrong.
  */
 import { randomUUID } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -27,24 +28,49 @@ const TURNS_A_SESSION = 3
 const PATIENCE_MS = 180_000
 
 const SCENARIO = fourCommands(15)
-// Short leases, so that a killed worker's sessions are found within the run; deltas stay, so that nothing a reader saw may be missing.
+// Short leases, so that a killed worker's sessions are found within the run; deltas stay, so that nothing a
+// reader saw may be missing.
 const CONFIG = {
-  models: { default: 'test/scripted', providers: { test: { kind: 'scripted', scenario: './scenario.yaml' } } },
+  models: {
+    default: 'test/scripted',
+    providers: { test: { kind: 'scripted', scenario: './scenario.yaml' } },
+  },
   limits: { lease_s: 6, delta_keep_s: 0, requests_per_minute: 1_000_000 },
 }
 
 type Watched = Observed & { asked: Set<string> }
-const counts = { sessions: 0, messages_acknowledged: 0, retries: 0, streams: 0, events_shown: 0, events: 0, turns: 0, recovered: 0, unknown_outcomes: 0, given_up: 0, commands_run: 0 }
+const counts = {
+  sessions: 0,
+  messages_acknowledged: 0,
+  retries: 0,
+  streams: 0,
+  events_shown: 0,
+  events: 0,
+  turns: 0,
+  recovered: 0,
+  unknown_outcomes: 0,
+  given_up: 0,
+  commands_run: 0,
+}
 
 const database = await makePostgresPlace()
 const dir = mkdtempSync(join(tmpdir(), 'cairn-chaos-'))
 const dataDir = join(dir, 'data')
 writeFileSync(join(dir, 'scenario.yaml'), stringify(SCENARIO))
 writeFileSync(join(dir, 'cairn.yaml'), stringify(CONFIG))
-console.log(`CHAOS_SEED=${SEED}: ${MINUTES} minutes, a kill every ${KILL_EVERY_MS / 1000} s, ${SESSIONS_AT_ONCE} sessions at once; ${dir}`)
-const fleet = await startFleet(dir, { DATABASE_URL: database.place, CAIRN_DATA: dataDir, CAIRN_CONFIG: join(dir, 'cairn.yaml'), LOG_LEVEL: 'info' })
+console.log(
+  `CHAOS_SEED=${SEED}: ${MINUTES} minutes, a kill every ${KILL_EVERY_MS / 1000} s, ${SESSIONS_AT_ONCE} sessions at once; ${dir}`,
+)
+const fleet = await startFleet(dir, {
+  DATABASE_URL: database.place,
+  CAIRN_DATA: dataDir,
+  CAIRN_CONFIG: join(dir, 'cairn.yaml'),
+  LOG_LEVEL: 'info',
+})
 const random = seeded(SEED)
-const clients = fleet.urls.map(baseUrl => createClient({ baseUrl, token: () => localToken(dataDir), backoff: { baseMs: 100, maxMs: 1000 } }))
+const clients = fleet.urls.map(baseUrl =>
+  createClient({ baseUrl, token: () => localToken(dataDir), backoff: { baseMs: 100, maxMs: 1000 } }),
+)
 const anyClient = (): CairnClient => clients[Math.floor(random() * clients.length)]!
 const watched = new Map<string, Watched>()
 const over = new AbortController()
@@ -73,7 +99,8 @@ async function follow(id: string, { seen }: Watched): Promise<void> {
     try {
       for await (const batch of anyClient().events(id, { after: cursor, signal: cut })) {
         for (const event of batch) {
-          if (event.id !== cursor + 1) throw new Error(`a reader of ${id} at ${cursor} was given event ${event.id}`)
+          if (event.id !== cursor + 1)
+            throw new Error(`a reader of ${id} at ${cursor} was given event ${event.id}`)
           seen.set(event.id, JSON.stringify(event))
           cursor = event.id
           counts.events_shown += 1
@@ -105,12 +132,18 @@ async function workload(lane: number, until: number): Promise<void> {
     const session: Watched = { acknowledged: [], seen: new Map(), asked: new Set() }
     watched.set(id, session)
     counts.sessions += 1
-    followers.push(follow(id, session).catch((error: unknown) => void problems.push(asError(error).stack ?? String(error))))
+    followers.push(
+      follow(id, session).catch(
+        (error: unknown) => void problems.push(asError(error).stack ?? String(error)),
+      ),
+    )
     for (let turn = 0; turn < TURNS_A_SESSION && Date.now() < until; turn += 1) {
       const content = `job l${lane}n${counts.sessions}t${turn}`
       const messageKey = randomUUID()
       session.asked.add(content)
-      const { event_id } = await insist(client => client.call('sendMessage', { params: { id }, body: { content }, idempotencyKey: messageKey }))
+      const { event_id } = await insist(client =>
+        client.call('sendMessage', { params: { id }, body: { content }, idempotencyKey: messageKey }),
+      )
       session.acknowledged.push({ id: event_id, content })
       counts.messages_acknowledged += 1
       // Now and then the next message comes while the turn still runs.
@@ -122,7 +155,9 @@ async function workload(lane: number, until: number): Promise<void> {
 async function readLog(id: string): Promise<SessionEvent[]> {
   const events: SessionEvent[] = []
   for (;;) {
-    const page = await insist(client => client.call('pollEvents', { params: { id }, query: { after: events.at(-1)?.id ?? 0, limit: 1000 } }))
+    const page = await insist(client =>
+      client.call('pollEvents', { params: { id }, query: { after: events.at(-1)?.id ?? 0, limit: 1000 } }),
+    )
     events.push(...(page.events as unknown as SessionEvent[]))
     if (!page.has_more) return events
   }
@@ -131,25 +166,38 @@ async function readLog(id: string): Promise<SessionEvent[]> {
 async function examine(id: string, session: Watched): Promise<string[]> {
   const log = await readLog(id)
   const file = join(dataDir, 'workspaces', id, 'executions.txt')
-  const executions = existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(line => line !== '') : []
+  const executions = existsSync(file)
+    ? readFileSync(file, 'utf8')
+        .split('\n')
+        .filter(line => line !== '')
+    : []
   const { status } = await insist(client => client.call('getSession', { params: { id } }))
-  const messages = log.flatMap(event => (event.type === 'user.message' && typeof event.data.content === 'string' ? [event.data.content] : []))
+  const messages = log.flatMap(event =>
+    event.type === 'user.message' && typeof event.data.content === 'string' ? [event.data.content] : [],
+  )
   const failure = log.find(event => event.type === 'session.fail')
   counts.events += log.length
   counts.commands_run += executions.length
   counts.turns += log.filter(({ type }) => type === 'turn.summary').length
   counts.recovered += log.filter(({ type }) => type === 'harness.recovered').length
-  counts.unknown_outcomes += log.filter(event => event.type === 'tool.result' && event.data.content.includes('unknown')).length
+  counts.unknown_outcomes += log.filter(
+    event => event.type === 'tool.result' && event.data.content.includes('unknown'),
+  ).length
   const found = [
     ...judge({ id, status, log, executions, ...session }),
-    ...messages.filter((content, at) => messages.indexOf(content) !== at).map(content => `the message "${content}" is there more than once`),
+    ...messages
+      .filter((content, at) => messages.indexOf(content) !== at)
+      .map(content => `the message "${content}" is there more than once`),
     ...messages.filter(content => !session.asked.has(content)).map(content => `nobody sent "${content}"`),
   ]
   // By design: a session whose workers died three times without any progress is not tried again.
   const givenUp = failure?.type === 'session.fail' && failure.data.reason === 'recovery_loop'
   if (givenUp) counts.given_up += 1
-  const problems = givenUp ? found.filter(problem => !problem.startsWith('a turn failed') && problem !== 'the session is failed') : found
-  if (problems.length > 0) writeFileSync(join(dir, `${id}.jsonl`), log.map(event => `${JSON.stringify(event)}\n`).join(''))
+  const problems = givenUp
+    ? found.filter(problem => !problem.startsWith('a turn failed') && problem !== 'the session is failed')
+    : found
+  if (problems.length > 0)
+    writeFileSync(join(dir, `${id}.jsonl`), log.map(event => `${JSON.stringify(event)}\n`).join(''))
   return problems.map(problem => `${id}: ${problem}`)
 }
 
@@ -178,7 +226,13 @@ try {
   if (codes.some(code => code !== 0)) problems.push(`processes ended with codes ${codes.join(', ')}`)
   await database.remove()
 }
-console.log(JSON.stringify({ seed: SEED, minutes: MINUTES, kills: fleet.kills, ...counts, problems: problems.length }, null, 2))
+console.log(
+  JSON.stringify(
+    { seed: SEED, minutes: MINUTES, kills: fleet.kills, ...counts, problems: problems.length },
+    null,
+    2,
+  ),
+)
 if (problems.length === 0) rmSync(dir, { recursive: true, force: true })
 else {
   console.log(problems.slice(0, 50).join('\n'))

@@ -10,8 +10,26 @@ const SCENARIO = {
   pace_ms: 5,
   rules: [
     { when: { user: 'person approved', step: 0 }, answer: { tool_calls: [{ repeat: 'terminal' }] } },
-    { when: { user: '^run$', step: 0 }, answer: { text: 'I try.', tool_calls: [{ name: 'terminal', arguments: { command: 'echo ran >> done.txt' } }] } },
-    { when: { user: '^ask$', step: 0 }, answer: { tool_calls: [{ name: 'ask_user_question', arguments: { questions: [{ prompt: 'Which one?', choices: [{ label: 'left' }, { label: 'right' }] }] } }] } },
+    {
+      when: { user: '^run$', step: 0 },
+      answer: {
+        text: 'I try.',
+        tool_calls: [{ name: 'terminal', arguments: { command: 'echo ran >> done.txt' } }],
+      },
+    },
+    {
+      when: { user: '^ask$', step: 0 },
+      answer: {
+        tool_calls: [
+          {
+            name: 'ask_user_question',
+            arguments: {
+              questions: [{ prompt: 'Which one?', choices: [{ label: 'left' }, { label: 'right' }] }],
+            },
+          },
+        ],
+      },
+    },
     { when: { user: '^fail$' }, answer: { error: { status: 400, message: 'no such thing' } } },
     { when: { user: '^echo ([\\s\\S]*)$' }, answer: { text: 'You said: {{user.1}}' } },
     { answer: { text: 'All right, that is done.' } },
@@ -30,7 +48,11 @@ test('send streams the answer to stdout and everything else to stderr, and goes 
   expect([first.code, first.stdout]).toEqual([0, 'All right, that is done.\n'])
   const id = /^session (\S+)$/m.exec(first.stderr)?.[1] ?? ''
   const second = await cairn(place, ['send', '--session', id, '--json'], { stdin: 'echo from stdin\n' })
-  expect(JSON.parse(second.stdout)).toMatchObject({ session_id: id, status: 'completed', answer: 'You said: from stdin' })
+  expect(JSON.parse(second.stdout)).toMatchObject({
+    session_id: id,
+    status: 'completed',
+    answer: 'You said: from stdin',
+  })
   const piped = await cairn(place, ['send', '--quiet', 'echo x'])
   expect([piped.stdout, piped.stderr]).toEqual(['You said: x\n', ''])
 })
@@ -55,10 +77,17 @@ test('approve lists what waits, and a decision lets the call run', async () => {
   const [item = '', , , session = ''] = line.split(/ +/)
   expect(line).toContain('echo ran')
   expect((await cairn(place, ['approve', item])).stdout).toBe(`${item}  approved\n`)
-  await server.client.waitFor(session, event => event.type === 'tool.result' && event.data.content.includes('exit_code'), { signal: AbortSignal.timeout(PATIENCE_MS) })
+  await server.client.waitFor(
+    session,
+    event => event.type === 'tool.result' && event.data.content.includes('exit_code'),
+    { signal: AbortSignal.timeout(PATIENCE_MS) },
+  )
   expect(readFileSync(join(place.dataDir, 'workspaces', session, 'done.txt'), 'utf8')).toBe('ran\n')
   const twice = await cairn(place, ['approve', '--reject', item, '--json'])
-  expect([twice.code, JSON.parse(twice.stderr)]).toEqual([1, { error: expect.objectContaining({ code: 'already_answered', status: 409 }) as unknown }])
+  expect([twice.code, JSON.parse(twice.stderr)]).toEqual([
+    1,
+    { error: expect.objectContaining({ code: 'already_answered', status: 409 }) as unknown },
+  ])
   const none = await cairn(place, ['approve', '--json'])
   expect(none.stdout).toBe('[]\n')
 })
@@ -71,11 +100,37 @@ test('rate judges the last answer, or the one named; what is no answer is refuse
   const second = (await runTurn(server.client, id, 'echo two')).find(event => event.type === 'llm.response')!
   await runTurn(server.client, id, '/help')
   expect((await cairn(place, ['rate', id, 'up'])).stdout).toBe(`event ${second.id}  up\n`)
-  const named = await cairn(place, ['rate', id, 'down', '--event', String(first.id), '--reason', 'too short', '--json'])
-  expect(JSON.parse(named.stdout)).toMatchObject({ session_id: id, target_event_id: first.id, rating: 'down', event_type: 'user.feedback', source: 'user' })
-  const given = (await readLog(server.client, id)).flatMap(event => (event.type === 'user.feedback' ? [event.data] : []))
-  expect(given).toMatchObject([{ target_event_id: second.id, rating: 'up' }, { target_event_id: first.id, rating: 'down', reason: 'too short' }])
-  const wrong = await Promise.all([['rate', id, 'good'], ['rate', id, 'up', '--event', '1'], ['rate', 'nothing', 'up']].map(args => cairn(place, args)))
+  const named = await cairn(place, [
+    'rate',
+    id,
+    'down',
+    '--event',
+    String(first.id),
+    '--reason',
+    'too short',
+    '--json',
+  ])
+  expect(JSON.parse(named.stdout)).toMatchObject({
+    session_id: id,
+    target_event_id: first.id,
+    rating: 'down',
+    event_type: 'user.feedback',
+    source: 'user',
+  })
+  const given = (await readLog(server.client, id)).flatMap(event =>
+    event.type === 'user.feedback' ? [event.data] : [],
+  )
+  expect(given).toMatchObject([
+    { target_event_id: second.id, rating: 'up' },
+    { target_event_id: first.id, rating: 'down', reason: 'too short' },
+  ])
+  const wrong = await Promise.all(
+    [
+      ['rate', id, 'good'],
+      ['rate', id, 'up', '--event', '1'],
+      ['rate', 'nothing', 'up'],
+    ].map(args => cairn(place, args)),
+  )
   expect(wrong.map(({ code }) => code)).toEqual([2, 1, 3])
 })
 
@@ -84,17 +139,31 @@ test('tail prints the log from a cursor, filtered, and ends on an interrupt; exp
   const id = await newSession(server.client)
   await runTurn(server.client, id, 'echo one')
   const log = await readLog(server.client, id)
-  const tailing = cairn(place, ['tail', id, '--after', '2', '--type', 'llm.', '--type', 'session.complete', '--json'], { until: text => text.split('"session.complete"').length > 2 })
+  const tailing = cairn(
+    place,
+    ['tail', id, '--after', '2', '--type', 'llm.', '--type', 'session.complete', '--json'],
+    { until: text => text.split('"session.complete"').length > 2 },
+  )
   await runTurn(server.client, id, 'echo two')
   const { code, stdout } = await tailing
-  const tailed = stdout.split('\n').filter(line => line !== '').map(line => JSON.parse(line) as SessionEvent)
+  const tailed = stdout
+    .split('\n')
+    .filter(line => line !== '')
+    .map(line => JSON.parse(line) as SessionEvent)
   expect(code).toBe(130)
-  expect(tailed.every(({ id, type }) => id > 2 && (type.startsWith('llm.') || type === 'session.complete'))).toBe(true)
-  expect(tailed.slice(0, 3)).toEqual(log.filter(({ id, type }) => id > 2 && type.startsWith('llm.')).slice(0, 3))
+  expect(
+    tailed.every(({ id, type }) => id > 2 && (type.startsWith('llm.') || type === 'session.complete')),
+  ).toBe(true)
+  expect(tailed.slice(0, 3)).toEqual(
+    log.filter(({ id, type }) => id > 2 && type.startsWith('llm.')).slice(0, 3),
+  )
 
   const out = join(place.dir, 'log.jsonl')
   expect((await cairn(place, ['export', '--all', '--out', out])).code).toBe(0)
-  const exported = readFileSync(out, 'utf8').trimEnd().split('\n').map(line => JSON.parse(line) as SessionEvent)
+  const exported = readFileSync(out, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map(line => JSON.parse(line) as SessionEvent)
   expect(exported).toEqual(await readLog(server.client, id))
   expect((await cairn(place, ['export', id, '--out', out])).code, 'never over another export').toBe(1)
   expect((await cairn(place, ['export', id, '--format', 'xml'])).code).toBe(2)
@@ -103,16 +172,25 @@ test('tail prints the log from a cursor, filtered, and ends on an interrupt; exp
 test('tokens are printed alone: one for the admin, one for a service account, with and without the server', async () => {
   const { place, server } = await served()
   const { url } = server
-  const use = async (path: string, token: string): Promise<number> => (await fetch(url + path, { headers: { authorization: `Bearer ${token}` } })).status
+  const use = async (path: string, token: string): Promise<number> =>
+    (await fetch(url + path, { headers: { authorization: `Bearer ${token}` } })).status
   const user = (await cairn(place, ['token', 'user'])).stdout.trim()
   const machine = (await cairn(place, ['token', 'service-account', 'bot'])).stdout.trim()
   expect(machine).toMatch(/^cairn_sk_[\w-]{43}$/)
-  expect([await use('/v1/auth/me', user), await use('/v1/api/auth/me', machine), await use('/v1/auth/me', machine)]).toEqual([200, 200, 403])
+  expect([
+    await use('/v1/auth/me', user),
+    await use('/v1/api/auth/me', machine),
+    await use('/v1/auth/me', machine),
+  ]).toEqual([200, 200, 403])
   expect((await cairn(place, ['token', 'service-account'])).code).toBe(2)
 
   const empty = makePlace()
   const before = await cairn(empty, ['token', 'service-account', 'bot', '--expires-in-days', '1', '--json'])
-  expect(JSON.parse(before.stdout)).toMatchObject({ name: 'bot', token: expect.stringMatching(/^cairn_sk_/) as unknown, expires_at: expect.any(String) as unknown })
+  expect(JSON.parse(before.stdout)).toMatchObject({
+    name: 'bot',
+    token: expect.stringMatching(/^cairn_sk_/) as unknown,
+    expires_at: expect.any(String) as unknown,
+  })
   expect((await cairn(empty, ['token', 'user'])).stdout.trim().split('.')).toHaveLength(3)
 })
 
@@ -140,7 +218,9 @@ test('doctor finds a sound installation sound, and says what is wrong with anoth
   expect(findings.filter(({ verdict }) => verdict === 'fail')).toEqual([])
   expect(findings.find(({ check }) => check === 'server')?.detail).toContain('is ready')
   expect(findings.find(({ check }) => check === 'store')?.detail).toBe('sound')
-  expect(findings.find(({ check }) => check === 'logs')?.detail).toMatch(/^1 sessions, \d+ events, all sound$/)
+  expect(findings.find(({ check }) => check === 'logs')?.detail).toMatch(
+    /^1 sessions, \d+ events, all sound$/,
+  )
   await server.stop()
   writeFileSync(place.env['CAIRN_CONFIG']!, 'agent: {}')
   const database = join(place.dataDir, 'cairn.db')
@@ -156,9 +236,26 @@ test('help names every command, the environment and the exit codes; a wrong word
   const place = makePlace()
   const { code, stdout } = await cairn(place, ['help'])
   expect(code).toBe(0)
-  for (const name of ['serve', 'send', 'tail', 'approve', 'rate', 'token', 'export', 'doctor', 'backup', 'bench', 'CAIRN_DATA', 'Exit codes']) expect(stdout).toContain(name)
+  for (const name of [
+    'serve',
+    'send',
+    'tail',
+    'approve',
+    'rate',
+    'token',
+    'export',
+    'doctor',
+    'backup',
+    'bench',
+    'CAIRN_DATA',
+    'Exit codes',
+  ])
+    expect(stdout).toContain(name)
   const wrong = await cairn(place, ['aprove'])
-  expect([wrong.code, wrong.stderr]).toEqual([2, 'cairn: there is no command "aprove"; did you mean "approve"?\n'])
+  expect([wrong.code, wrong.stderr]).toEqual([
+    2,
+    'cairn: there is no command "aprove"; did you mean "approve"?\n',
+  ])
   expect((await cairn(place, ['tail'])).code).toBe(2)
   const alone = await cairn(place, ['send', 'hi'])
   expect([alone.code, alone.stderr]).toEqual([3, expect.stringContaining('set CAIRN_TOKEN')])

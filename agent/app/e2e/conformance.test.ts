@@ -1,4 +1,7 @@
-/** `cairn conformance` passes against the server that is served, and says what is wrong with one that breaks a promise. */
+/**
+ * `cairn conformance` passes against the server that is served, and says what is wrong with one that breaks a
+ * promise.
+ */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
@@ -8,7 +11,11 @@ test('a server that was just started passes every check, and says so in JSON', a
   const place = makePlace()
   const server = await startServer(place)
   const { code, stdout } = await cairn(place, ['conformance', server.url, '--json'])
-  const found = JSON.parse(stdout) as { passed: number; failed: number; checks: { check: string; verdict: string; detail: string }[] }
+  const found = JSON.parse(stdout) as {
+    passed: number
+    failed: number
+    checks: { check: string; verdict: string; detail: string }[]
+  }
   expect(found.checks.filter(({ verdict }) => verdict !== 'ok')).toEqual([])
   expect([code, found.failed, found.passed]).toEqual([0, 0, found.checks.length])
   expect(found.passed).toBeGreaterThan(13)
@@ -20,12 +27,30 @@ async function startLiar(target: string, change: (path: string, text: string) =>
     const chunks: Buffer[] = []
     req.on('data', (chunk: Buffer) => chunks.push(chunk))
     req.on('end', () => {
-      const { host: _host, connection: _connection, 'transfer-encoding': _encoding, 'content-length': _length, ...headers } = req.headers
-      void fetch(target + (req.url ?? '/'), { method: req.method ?? 'GET', headers: headers as Record<string, string>, ...(chunks.length > 0 ? { body: Buffer.concat(chunks) } : {}) }).then(async answer => {
-        const text = change(req.url ?? '/', await answer.text())
-        const { 'content-length': _old, 'content-encoding': _coding, 'transfer-encoding': _chunked, ...kept } = Object.fromEntries(answer.headers)
-        res.writeHead(answer.status, { ...kept, 'content-length': Buffer.byteLength(text) }).end(text)
-      }, () => res.destroy())
+      const {
+        host: _host,
+        connection: _connection,
+        'transfer-encoding': _encoding,
+        'content-length': _length,
+        ...headers
+      } = req.headers
+      void fetch(target + (req.url ?? '/'), {
+        method: req.method ?? 'GET',
+        headers: headers as Record<string, string>,
+        ...(chunks.length > 0 ? { body: Buffer.concat(chunks) } : {}),
+      }).then(
+        async answer => {
+          const text = change(req.url ?? '/', await answer.text())
+          const {
+            'content-length': _old,
+            'content-encoding': _coding,
+            'transfer-encoding': _chunked,
+            ...kept
+          } = Object.fromEntries(answer.headers)
+          res.writeHead(answer.status, { ...kept, 'content-length': Buffer.byteLength(text) }).end(text)
+        },
+        () => res.destroy(),
+      )
     })
   })
   await new Promise<void>(resolve => liar.listen(0, '127.0.0.1', resolve))
@@ -38,17 +63,27 @@ async function startLiar(target: string, change: (path: string, text: string) =>
 
 const LIES: readonly [check: string, change: (path: string, text: string) => string][] = [
   ['poll pages', (path, text) => (path.includes('limit=7') ? text.replace(/\{"id":9,.*?\}\},/, '') : text)],
-  ['Idempotency-Key', (path, text) => (path.endsWith('/messages') ? text.replace('}', `,"n":${Math.random()}}`) : text)],
+  [
+    'Idempotency-Key',
+    (path, text) => (path.endsWith('/messages') ? text.replace('}', `,"n":${Math.random()}}`) : text),
+  ],
   ['refusals', (_, text) => text.replace('"code":"not_found"', '"code":"gone"')],
 ]
 
 test('a server that loses an event, repeats an effect or answers otherwise is found out, and the exit code says so', async () => {
   const place = makePlace()
   const server = await startServer(place)
-  await Promise.all(LIES.map(async ([check, change]) => {
-    const { code, stdout } = await cairn(place, ['conformance', await startLiar(server.url, change), '--only', check])
-    expect([check, code, stdout]).toEqual([check, 1, expect.stringContaining('✗')])
-  }))
+  await Promise.all(
+    LIES.map(async ([check, change]) => {
+      const { code, stdout } = await cairn(place, [
+        'conformance',
+        await startLiar(server.url, change),
+        '--only',
+        check,
+      ])
+      expect([check, code, stdout]).toEqual([check, 1, expect.stringContaining('✗')])
+    }),
+  )
   expect((await cairn(place, ['conformance', 'http://127.0.0.1:9'])).code).toBe(3)
   expect((await cairn(place, ['conformance', '--only', 'nothing of the kind'])).code).toBe(2)
 })

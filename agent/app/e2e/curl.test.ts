@@ -6,15 +6,28 @@ import { localToken } from '../src/local/local-admin.ts'
 import { cairn, makePlace, startServer } from './server.ts'
 import { PATIENCE_MS, endsTurn, isType, newSession, readLog, say, waitFor } from './session.ts'
 
-const SCENARIO = { pace_ms: 30, chunk_chars: 6, rules: [{ answer: { text: 'One stone upon another, and the way is marked for whoever comes after. '.repeat(4) } }] }
+const SCENARIO = {
+  pace_ms: 30,
+  chunk_chars: 6,
+  rules: [
+    { answer: { text: 'One stone upon another, and the way is marked for whoever comes after. '.repeat(4) } },
+  ],
+}
 
 type Frame = { id: number; event: string; data: { id: number; type: string } }
 const framesOf = (text: string): Frame[] =>
-  text.split('\n\n').filter(block => block.startsWith('id: ')).map(block => {
-    const [id, event, data, ...rest] = block.split('\n')
-    expect(rest).toEqual([])
-    return { id: Number(id?.slice(4)), event: event?.slice(7) ?? '', data: JSON.parse(data?.slice(6) ?? '') as Frame['data'] }
-  })
+  text
+    .split('\n\n')
+    .filter(block => block.startsWith('id: '))
+    .map(block => {
+      const [id, event, data, ...rest] = block.split('\n')
+      expect(rest).toEqual([])
+      return {
+        id: Number(id?.slice(4)),
+        event: event?.slice(7) ?? '',
+        data: JSON.parse(data?.slice(6) ?? '') as Frame['data'],
+      }
+    })
 
 /** What curl -i -N does, for machines without it. */
 const NO_CURL = `
@@ -26,15 +39,27 @@ require('node:http').get(url, { headers: { authorization: 'Bearer ' + token } },
   response.pipe(process.stdout)
 })`
 const curl = (url: string, token: string): readonly [string, string[]] =>
-  spawnSync('curl', ['--version']).status === 0 ? ['curl', ['-sSN', '-i', '-H', `authorization: Bearer ${token}`, url]] : [process.execPath, ['-e', NO_CURL, url, token]]
+  spawnSync('curl', ['--version']).status === 0
+    ? ['curl', ['-sSN', '-i', '-H', `authorization: Bearer ${token}`, url]]
+    : [process.execPath, ['-e', NO_CURL, url, token]]
 
-function follow(url: string, token: string): { child: ChildProcess; until: (done: (frames: Frame[]) => boolean) => Promise<Frame[]>; text: () => string } {
+function follow(
+  url: string,
+  token: string,
+): {
+  child: ChildProcess
+  until: (done: (frames: Frame[]) => boolean) => Promise<Frame[]>
+  text: () => string
+} {
   const child = spawn(...curl(url, token), { stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill())
   let text = ''
-  child.stdout.on('data', (chunk: Buffer) => { text += chunk.toString() })
+  child.stdout.on('data', (chunk: Buffer) => {
+    text += chunk.toString()
+  })
   return {
-    child, text: () => text,
+    child,
+    text: () => text,
     async until(done) {
       const patience = AbortSignal.timeout(PATIENCE_MS)
       for (;;) {
@@ -62,10 +87,14 @@ test('curl with the cursor of a broken connection, in the middle of an answer, g
   expect(first.text()).toContain(': connected\n')
 
   const after = seen.at(-1)!.id
-  const rest = await follow(`${url}/v1/sessions/${id}/events?after=${after}`, token).until(frames => frames.some(({ event }) => event === 'session.complete'))
+  const rest = await follow(`${url}/v1/sessions/${id}/events?after=${after}`, token).until(frames =>
+    frames.some(({ event }) => event === 'session.complete'),
+  )
   const log = await readLog(client, id)
   const end = log.find(isType('session.complete'))!.id
-  expect([...seen, ...rest].map(({ id }) => id).filter(id => id <= end)).toEqual(Array.from({ length: end }, (_, at) => at + 1))
+  expect([...seen, ...rest].map(({ id }) => id).filter(id => id <= end)).toEqual(
+    Array.from({ length: end }, (_, at) => at + 1),
+  )
   expect([...seen, ...rest].map(({ data }) => data)).toEqual(log.slice(0, seen.length + rest.length))
   expect([...seen, ...rest].every(({ id, event, data }) => data.id === id && data.type === event)).toBe(true)
 })
@@ -76,18 +105,23 @@ test('Last-Event-ID is the cursor where after is absent, and after wins', async 
   const id = await newSession(client)
   await waitFor(client, id, await say(client, id, 'go'), endsTurn)
   const token = await localToken(place.dataDir)
-  const firstIds = await Promise.all(['', '?after=0'].map(async query => {
-    const stop = new AbortController()
-    const response = await fetch(`${url}/v1/sessions/${id}/events${query}`, { headers: { authorization: `Bearer ${token}`, 'last-event-id': '3' }, signal: stop.signal })
-    let text = ''
-    const decoder = new TextDecoder()
-    for await (const chunk of response.body!) {
-      text += decoder.decode(chunk, { stream: true })
-      if (/^id: \d+\n/m.test(text)) break
-    }
-    stop.abort()
-    return /^id: (\d+)\n/m.exec(text)?.[1]
-  }))
+  const firstIds = await Promise.all(
+    ['', '?after=0'].map(async query => {
+      const stop = new AbortController()
+      const response = await fetch(`${url}/v1/sessions/${id}/events${query}`, {
+        headers: { authorization: `Bearer ${token}`, 'last-event-id': '3' },
+        signal: stop.signal,
+      })
+      let text = ''
+      const decoder = new TextDecoder()
+      for await (const chunk of response.body!) {
+        text += decoder.decode(chunk, { stream: true })
+        if (/^id: \d+\n/m.test(text)) break
+      }
+      stop.abort()
+      return /^id: (\d+)\n/m.exec(text)?.[1]
+    }),
+  )
   expect(firstIds).toEqual(['4', '1'])
 })
 
@@ -98,13 +132,23 @@ test('a service account reads the stream below /v1/api, and neither polls nor co
   const { token } = JSON.parse(made.stdout) as { token: string }
   const id = await newSession(client)
   await waitFor(client, id, await say(client, id, 'go'), endsTurn)
-  const frames = await follow(`${url}/v1/api/sessions/${id}/events?after=0`, token).until(frames => frames.some(({ event }) => event === 'session.complete'))
+  const frames = await follow(`${url}/v1/api/sessions/${id}/events?after=0`, token).until(frames =>
+    frames.some(({ event }) => event === 'session.complete'),
+  )
   expect(frames.map(({ id }) => id)).toEqual(frames.map((_, at) => at + 1))
-  const refused = await Promise.all([`/v1/sessions/${id}/events/poll`, `/v1/sessions/${id}/events`, `/v1/api/sessions/${id}/events/poll`].map(async path => {
-    const response = await fetch(url + path, { headers: { authorization: `Bearer ${token}` } })
-    return [response.status, ((await response.json()) as { code: string }).code]
-  }))
-  expect(refused).toEqual([[403, 'user_token_required'], [403, 'service_account_route'], [404, 'not_found']])
+  const refused = await Promise.all(
+    [`/v1/sessions/${id}/events/poll`, `/v1/sessions/${id}/events`, `/v1/api/sessions/${id}/events/poll`].map(
+      async path => {
+        const response = await fetch(url + path, { headers: { authorization: `Bearer ${token}` } })
+        return [response.status, ((await response.json()) as { code: string }).code]
+      },
+    ),
+  )
+  expect(refused).toEqual([
+    [403, 'user_token_required'],
+    [403, 'service_account_route'],
+    [404, 'not_found'],
+  ])
 })
 
 test('a draining server tells its readers and ends their streams, and they come back with their cursor', async () => {

@@ -1,4 +1,6 @@
-/** A disk that is full: the server says so, goes on answering, and takes up its work when there is room again. */
+/**
+ * A disk that is full: the server says so, goes on answering, and takes up its work when there is room again.
+ */
 import { execFileSync } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,10 +11,16 @@ import { localToken } from '../src/local/local-admin.ts'
 import { makePlace, startServer } from './server.ts'
 import { endsTurn, newSession, readLog, waitFor } from './session.ts'
 
-const SCENARIO = { rules: [{ when: { user: '^big' }, answer: { text: 'Noted.' } }, { answer: { text: 'All is well again.' } }] }
+const SCENARIO = {
+  rules: [{ when: { user: '^big' }, answer: { text: 'Noted.' } }, { answer: { text: 'All is well again.' } }],
+}
 
-/** A limit on the size of files stands in for a full disk, and can be lifted: the write-ahead log cannot grow past it. */
-const limitFiles = (pid: number, bytes: number | 'unlimited'): void => void execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:`])
+/**
+ * A limit on the size of files stands in for a full disk, and can be lifted: the write-ahead log cannot grow
+ * past it.
+ */
+const limitFiles = (pid: number, bytes: number | 'unlimited'): void =>
+  void execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:`])
 
 test('a full disk is a 503 to writers; readers are served, nothing acknowledged is lost, and with room again everything goes on', async () => {
   const place = makePlace({ scenario: SCENARIO })
@@ -26,19 +34,32 @@ test('a full disk is a 503 to writers; readers are served, nothing acknowledged 
   const refusals: ApiError[] = []
   for (let n = 0; n < 60 && refusals.length < 3; n++) {
     try {
-      acknowledged.push((await server.client.call('sendMessage', { params: { id }, body: { content: `big ${n} ${'x'.repeat(30_000)}` } })).event_id)
+      acknowledged.push(
+        (
+          await server.client.call('sendMessage', {
+            params: { id },
+            body: { content: `big ${n} ${'x'.repeat(30_000)}` },
+          })
+        ).event_id,
+      )
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       refusals.push(error)
     }
   }
-  expect(refusals.map(({ status, code, retryable }) => [status, code, retryable])).toEqual([[503, 'storage', true], [503, 'storage', true], [503, 'storage', true]])
+  expect(refusals.map(({ status, code, retryable }) => [status, code, retryable])).toEqual([
+    [503, 'storage', true],
+    [503, 'storage', true],
+    [503, 'storage', true],
+  ])
   expect(refusals[0]?.message).toContain('not stored')
   expect(acknowledged.length).toBeGreaterThan(1)
   // Up, and reading.
   expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
   const during = await readLog(server.client, id)
-  expect(acknowledged.every(event => during.some(found => found.id === event && found.type === 'user.message'))).toBe(true)
+  expect(
+    acknowledged.every(event => during.some(found => found.id === event && found.type === 'user.message')),
+  ).toBe(true)
 
   limitFiles(server.pid, 'unlimited')
   // A client of its own: what was refused is safe to send again.
@@ -48,7 +69,9 @@ test('a full disk is a 503 to writers; readers are served, nothing acknowledged 
   const log = await readLog(client, id)
   expect(log.map(event => event.id)).toEqual(log.map((_, at) => at + 1))
   expect(log.slice(0, during.length)).toEqual(during)
-  expect(log.findLast(event => event.type === 'llm.response')?.data.message.content).toBe('All is well again.')
+  expect(log.findLast(event => event.type === 'llm.response')?.data.message.content).toBe(
+    'All is well again.',
+  )
   expect(checkHistory(log, { settled: true })).toEqual([])
   expect(server.exited()).toBe(false)
   expect(await server.stop()).toBe(0)

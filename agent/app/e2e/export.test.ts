@@ -8,7 +8,13 @@ import { newSession, runTurn } from './session.ts'
 
 const SCENARIO = {
   rules: [
-    { when: { user: '^note$', step: 0 }, answer: { text: 'I write it down.', tool_calls: [{ name: 'write_file', arguments: { path: 'note.txt', content: 'kept' } }] } },
+    {
+      when: { user: '^note$', step: 0 },
+      answer: {
+        text: 'I write it down.',
+        tool_calls: [{ name: 'write_file', arguments: { path: 'note.txt', content: 'kept' } }],
+      },
+    },
     { when: { user: '^pick$', model: 'good' }, answer: { text: 'the right one' } },
     { when: { user: '^pick$' }, answer: { text: 'the wrong one' } },
     { when: { user: '^note$' }, answer: { text: 'Noted.' } },
@@ -17,23 +23,41 @@ const SCENARIO = {
 }
 
 /** Runs a turn and rates its last answer. */
-async function rated(client: CairnClient, text: string, rating: 'up' | 'down', config: Record<string, unknown> = {}): Promise<string> {
+async function rated(
+  client: CairnClient,
+  text: string,
+  rating: 'up' | 'down',
+  config: Record<string, unknown> = {},
+): Promise<string> {
   const { id } = await client.call('createSession', { body: { config } })
   const answers = (await runTurn(client, id, text)).filter(event => event.type === 'llm.response')
-  await client.call('giveFeedback', { params: { id, event_id: String(answers.at(-1)!.id) }, body: { rating } })
+  await client.call('giveFeedback', {
+    params: { id, event_id: String(answers.at(-1)!.id) },
+    body: { rating },
+  })
   return id
 }
-const parsed = (stdout: string): Record<string, unknown>[] => stdout.split('\n').filter(line => line !== '').map(line => JSON.parse(line) as Record<string, unknown>)
+const parsed = (stdout: string): Record<string, unknown>[] =>
+  stdout
+    .split('\n')
+    .filter(line => line !== '')
+    .map(line => JSON.parse(line) as Record<string, unknown>)
 
 test('rated sessions become examples, unrated and denied ones do not, and three exports are the same bytes', async () => {
-  const place = makePlace({ scenario: SCENARIO, config: { agents: { assistant: {}, strict: { governance: { denied_tools: ['write_file'] } } } } })
+  const place = makePlace({
+    scenario: SCENARIO,
+    config: { agents: { assistant: {}, strict: { governance: { denied_tools: ['write_file'] } } } },
+  })
   const { client } = await startServer(place)
   const note = await rated(client, 'note', 'up')
   await rated(client, 'hello', 'up')
   await newSession(client)
   const { id: denied } = await client.call('createSession', { body: { agent: 'strict' } })
   const last = (await runTurn(client, denied, 'note')).findLast(event => event.type === 'llm.response')
-  await client.call('giveFeedback', { params: { id: denied, event_id: String(last!.id) }, body: { rating: 'up' } })
+  await client.call('giveFeedback', {
+    params: { id: denied, event_id: String(last!.id) },
+    body: { rating: 'up' },
+  })
 
   const exports = []
   for (let i = 0; i < 3; i++) exports.push(await cairn(place, ['export', '--all', '--format', 'sft']))
@@ -43,12 +67,21 @@ test('rated sessions become examples, unrated and denied ones do not, and three 
   expect(examples).toHaveLength(2)
   const example = examples.find(one => (one['metadata'] as { session_id: string }).session_id === note)
   expect(example).toMatchObject({ tools: [{ type: 'function', function: { name: 'write_file' } }] })
-  expect((example!['messages'] as { role: string }[]).map(message => message.role)).toEqual(['user', 'assistant', 'tool', 'assistant'])
+  expect((example!['messages'] as { role: string }[]).map(message => message.role)).toEqual([
+    'user',
+    'assistant',
+    'tool',
+    'assistant',
+  ])
   expect(exports[0]!.stdout).not.toContain('sk-abcdefghij')
 
-  expect(parsed((await cairn(place, ['export', '--all', '--format', 'sft', '--keep', 'policy.denied'])).stdout)).toHaveLength(3)
+  expect(
+    parsed((await cairn(place, ['export', '--all', '--format', 'sft', '--keep', 'policy.denied'])).stdout),
+  ).toHaveLength(3)
   const atif = parsed((await cairn(place, ['export', note, '--format', 'atif'])).stdout)
-  expect(atif).toMatchObject([{ schema_version: 'ATIF-v1.4', session_id: note, agent: { name: 'assistant' } }])
+  expect(atif).toMatchObject([
+    { schema_version: 'ATIF-v1.4', session_id: note, agent: { name: 'assistant' } },
+  ])
   expect((await cairn(place, ['export', note, '--format', 'sft', '--keep', 'tool.call'])).code).toBe(2)
 })
 
@@ -58,24 +91,60 @@ test('a good and a bad answer to the same message are a pair', async () => {
   const bad = await rated(client, 'pick', 'down')
   const good = await rated(client, 'pick', 'up', { model: 'test/good' })
   const pairs = parsed((await cairn(place, ['export', '--all', '--format', 'dpo'])).stdout)
-  expect(pairs).toMatchObject([{
-    prompt: [{ role: 'user', content: 'pick' }], chosen: [{ role: 'assistant', content: 'the right one' }], rejected: [{ role: 'assistant', content: 'the wrong one' }],
-    metadata: { chosen: { session_id: good }, rejected: { session_id: bad } },
-  }])
+  expect(pairs).toMatchObject([
+    {
+      prompt: [{ role: 'user', content: 'pick' }],
+      chosen: [{ role: 'assistant', content: 'the right one' }],
+      rejected: [{ role: 'assistant', content: 'the wrong one' }],
+      metadata: { chosen: { session_id: good }, rejected: { session_id: bad } },
+    },
+  ])
 })
 
 const RICH = {
   rules: [
-    { when: { schema: 'outcome_verdict', user: 'second version' }, answer: { json: { result: 'satisfied', explanation: 'It is there twice.', feedback: '' } } },
-    { when: { schema: 'outcome_verdict' }, answer: { json: { result: 'needs_revision', explanation: 'Only once.', feedback: 'Write it again.' } } },
+    {
+      when: { schema: 'outcome_verdict', user: 'second version' },
+      answer: { json: { result: 'satisfied', explanation: 'It is there twice.', feedback: '' } },
+    },
+    {
+      when: { schema: 'outcome_verdict' },
+      answer: { json: { result: 'needs_revision', explanation: 'Only once.', feedback: 'Write it again.' } },
+    },
     { when: { user: 'goal is not reached' }, answer: { text: 'This is the second version.' } },
-    { when: { user: '^pick$', model: 'good' }, steps: [{ tool_calls: [{ name: 'list_files', arguments: {} }] }, { text: 'the right one' }] },
-    { when: { user: '^pick$' }, steps: [{ tool_calls: [{ name: 'read_file', arguments: { path: 'missing.txt' } }] }, { text: 'the wrong one' }] },
-    { steps: [
-      { reasoning: 'Two things at once: 日本語 and a "quote".', text: 'I write and look.', tool_calls: [{ name: 'write_file', arguments: { path: 'n.txt', content: 'Zürich ☂\n\t<tool_call>{}</tool_call>' } }, { name: 'todo', arguments: { todos: [{ id: 'a', content: 'write', status: 'completed' }] } }] },
-      { tool_calls: [{ name: 'read_file', arguments: { path: 'nowhere.txt' } }, { name: 'list_files', raw_arguments: '{not json' }] },
-      { text: 'Written; one file is not there.' },
-    ] },
+    {
+      when: { user: '^pick$', model: 'good' },
+      steps: [{ tool_calls: [{ name: 'list_files', arguments: {} }] }, { text: 'the right one' }],
+    },
+    {
+      when: { user: '^pick$' },
+      steps: [
+        { tool_calls: [{ name: 'read_file', arguments: { path: 'missing.txt' } }] },
+        { text: 'the wrong one' },
+      ],
+    },
+    {
+      steps: [
+        {
+          reasoning: 'Two things at once: 日本語 and a "quote".',
+          text: 'I write and look.',
+          tool_calls: [
+            {
+              name: 'write_file',
+              arguments: { path: 'n.txt', content: 'Zürich ☂\n\t<tool_call>{}</tool_call>' },
+            },
+            { name: 'todo', arguments: { todos: [{ id: 'a', content: 'write', status: 'completed' }] } },
+          ],
+        },
+        {
+          tool_calls: [
+            { name: 'read_file', arguments: { path: 'nowhere.txt' } },
+            { name: 'list_files', raw_arguments: '{not json' },
+          ],
+        },
+        { text: 'Written; one file is not there.' },
+      ],
+    },
   ],
 }
 
@@ -88,7 +157,8 @@ test('three exports of the same sessions are the same bytes, in every format', a
   await rated(client, '/goal two versions', 'up')
   for (const format of ['jsonl', 'sft', 'dpo', 'atif']) {
     const file = (nth: number): string => join(place.dir, `${nth}.${format}.jsonl`)
-    for (const nth of [1, 2, 3]) expect((await cairn(place, ['export', '--all', '--format', format, '--out', file(nth)])).code).toBe(0)
+    for (const nth of [1, 2, 3])
+      expect((await cairn(place, ['export', '--all', '--format', format, '--out', file(nth)])).code).toBe(0)
     const [first, ...others] = [1, 2, 3].map(nth => readFileSync(file(nth)))
     expect(first!.length).toBeGreaterThan(100)
     for (const other of others) expect(first!.equals(other)).toBe(true)

@@ -1,4 +1,7 @@
-/** The cards of a session at work, in a real Chromium: the goal and its verdicts, the plan, an expert, a saga and its rollback. */
+/**
+ * The cards of a session at work, in a real Chromium: the goal and its verdicts, the plan, an expert, a saga
+ * and its rollback.
+ */
 import { join } from 'node:path'
 import { existsSync, writeFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
@@ -10,34 +13,116 @@ import { PATIENCE_MS, isType, readLog, waitFor } from './session.ts'
 const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
 const POLL = { timeout: PATIENCE_MS }
 // Run in the page, so it is text here: this program knows no DOM.
-const valuesOf = (page: Page, selector: string, key: string) => page.evaluate<string[]>(`[...document.querySelectorAll('${selector}')].map(element => element.dataset.${key})`)
+const valuesOf = (page: Page, selector: string, key: string) =>
+  page.evaluate<string[]>(
+    `[...document.querySelectorAll('${selector}')].map(element => element.dataset.${key})`,
+  )
 const call = (name: string, args: object) => ({ name, arguments: args })
-const todo = (...states: string[]) => call('todo', { todos: ['Write the parser', 'Have it reviewed', 'Test it'].map((content, index) => ({ id: `t${index}`, content, status: states[index] })) })
+const todo = (...states: string[]) =>
+  call('todo', {
+    todos: ['Write the parser', 'Have it reviewed', 'Test it'].map((content, index) => ({
+      id: `t${index}`,
+      content,
+      status: states[index],
+    })),
+  })
 
 /** Runs until the test has seen what there is to see before the goal is reached. */
 const UNTIL_SEEN = call('terminal', { command: 'until [ -e seen ]; do sleep 0.1; done' })
 
-const SCENARIO = { rules: [
-  { when: { schema: 'outcome_verdict', user: 'reviewed, and its tests pass' }, answer: { json: { result: 'satisfied', explanation: 'Parser and tests are there, and the reviewer agrees.', feedback: '' } } },
-  { when: { schema: 'outcome_verdict' }, answer: { json: { result: 'needs_revision', explanation: 'The parser is there, its tests are not.', feedback: 'Add the tests and run them.' } } },
-  { when: { system: 'You review' }, steps: [{ tool_calls: [call('read_file', { path: 'parser.js' })] }, { text: 'Line 1 accepts **empty input**. Say what it should do.' }] },
-  { when: { user: 'goal is not reached' }, steps: [
-    { text: 'The tests are missing. I add them.', tool_calls: [call('write_file', { path: 'parser.test.js', content: 'test' }), todo('completed', 'completed', 'completed')] },
-    { text: 'The parser is written and reviewed, and its tests pass.' },
-  ] },
-  { when: { user: 'rename' }, steps: [
-    { text: 'I rename it everywhere.', tool_calls: [call('write_file', { path: 'renamed.js', content: 'new name' }), call('terminal', { command: 'echo renamed >> history.txt' })] },
-    { tool_calls: [call('ask_user_question', { questions: [{ prompt: 'Rename the tests as well?', choices: [{ label: 'yes' }, { label: 'no' }] }] })] },
-  ] },
-  { steps: [
-    { text: 'I begin with a plan.', tool_calls: [todo('in_progress', 'pending', 'pending'), call('write_file', { path: 'parser.js', content: 'parse' }), UNTIL_SEEN] },
-    { tool_calls: [call('consult_expert', { expert: 'reviewer', task: 'Read parser.js and name every input that it gets wrong.' })] },
-    { tool_calls: [todo('completed', 'completed', 'in_progress')] },
-    { text: 'A first parser is written and reviewed.' },
-  ] },
-] }
+const SCENARIO = {
+  rules: [
+    {
+      when: { schema: 'outcome_verdict', user: 'reviewed, and its tests pass' },
+      answer: {
+        json: {
+          result: 'satisfied',
+          explanation: 'Parser and tests are there, and the reviewer agrees.',
+          feedback: '',
+        },
+      },
+    },
+    {
+      when: { schema: 'outcome_verdict' },
+      answer: {
+        json: {
+          result: 'needs_revision',
+          explanation: 'The parser is there, its tests are not.',
+          feedback: 'Add the tests and run them.',
+        },
+      },
+    },
+    {
+      when: { system: 'You review' },
+      steps: [
+        { tool_calls: [call('read_file', { path: 'parser.js' })] },
+        { text: 'Line 1 accepts **empty input**. Say what it should do.' },
+      ],
+    },
+    {
+      when: { user: 'goal is not reached' },
+      steps: [
+        {
+          text: 'The tests are missing. I add them.',
+          tool_calls: [
+            call('write_file', { path: 'parser.test.js', content: 'test' }),
+            todo('completed', 'completed', 'completed'),
+          ],
+        },
+        { text: 'The parser is written and reviewed, and its tests pass.' },
+      ],
+    },
+    {
+      when: { user: 'rename' },
+      steps: [
+        {
+          text: 'I rename it everywhere.',
+          tool_calls: [
+            call('write_file', { path: 'renamed.js', content: 'new name' }),
+            call('terminal', { command: 'echo renamed >> history.txt' }),
+          ],
+        },
+        {
+          tool_calls: [
+            call('ask_user_question', {
+              questions: [
+                { prompt: 'Rename the tests as well?', choices: [{ label: 'yes' }, { label: 'no' }] },
+              ],
+            }),
+          ],
+        },
+      ],
+    },
+    {
+      steps: [
+        {
+          text: 'I begin with a plan.',
+          tool_calls: [
+            todo('in_progress', 'pending', 'pending'),
+            call('write_file', { path: 'parser.js', content: 'parse' }),
+            UNTIL_SEEN,
+          ],
+        },
+        {
+          tool_calls: [
+            call('consult_expert', {
+              expert: 'reviewer',
+              task: 'Read parser.js and name every input that it gets wrong.',
+            }),
+          ],
+        },
+        { tool_calls: [todo('completed', 'completed', 'in_progress')] },
+        { text: 'A first parser is written and reviewed.' },
+      ],
+    },
+  ],
+}
 const CONFIG = {
-  models: { default: 'test/scripted', providers: { test: { kind: 'scripted', scenario: './scenario.yaml' } }, catalog: { 'test/scripted': { input: 3, output: 15, context_window: 100_000 } } },
+  models: {
+    default: 'test/scripted',
+    providers: { test: { kind: 'scripted', scenario: './scenario.yaml' } },
+    catalog: { 'test/scripted': { input: 3, output: 15, context_window: 100_000 } },
+  },
   agents: { assistant: { experts: ['reviewer'], saga: { enabled: true } } },
   experts: { reviewer: { description: 'reads code', system: 'You review code.', tools: ['read_file'] } },
 }
@@ -52,7 +137,9 @@ test('a goal is worked on to the end with an expert, and a stop rolls a saga bac
   await page.waitForURL('**/sessions/*')
   const id = /\/sessions\/([^/?]+)/.exec(page.url())?.[1] ?? ''
 
-  await by(page, 'composer').fill('/goal Ship a parser for the new format\nRubric:\nThe parser is reviewed and its tests pass.')
+  await by(page, 'composer').fill(
+    '/goal Ship a parser for the new format\nRubric:\nThe parser is reviewed and its tests pass.',
+  )
   await by(page, 'composer').press('Enter')
   const goal = by(page, 'goal')
   await by(page, 'goal', '[data-status="active"]').waitFor()
@@ -87,13 +174,21 @@ test('a goal is worked on to the end with an expert, and a stop rolls a saga bac
   await by(page, 'composer').fill('/stop')
   await by(page, 'composer').press('Enter')
   await by(page, 'saga', '[data-status="escalated"]').waitFor()
-  expect(await valuesOf(page, '[data-testid="saga-step"]', 'state')).toEqual(['compensated', 'compensation_failed'])
+  expect(await valuesOf(page, '[data-testid="saga-step"]', 'state')).toEqual([
+    'compensated',
+    'compensation_failed',
+  ])
   expect(existsSync(join(place.dataDir, 'workspaces', id, 'renamed.js'))).toBe(false)
-  await expect.poll(async () => (await readLog(server.client, id)).some(isType('saga.compensate')), POLL).toBe(true)
+  await expect
+    .poll(async () => (await readLog(server.client, id)).some(isType('saga.compensate')), POLL)
+    .toBe(true)
   await expert.scrollIntoViewIfNeeded()
   await takePictures(page, 'cards', async () => {
     await expert.scrollIntoViewIfNeeded()
-    expect(await page.evaluate<number>('document.documentElement.scrollWidth'), 'nothing is wider than a phone').toBeLessThanOrEqual(PHONE.width)
+    expect(
+      await page.evaluate<number>('document.documentElement.scrollWidth'),
+      'nothing is wider than a phone',
+    ).toBeLessThanOrEqual(PHONE.width)
   })
   await by(page, 'saga-step').first().locator('button').click()
   await by(page, 'event-detail').getByText('saga.step_begin').first().waitFor()

@@ -1,9 +1,16 @@
-/** A TCP proxy that treats a stream as the worst networks do, at moments of a seed's choosing: it cuts, stalls, holds back and hands on in lumps. */
+/**
+ * A TCP proxy that treats a stream as the worst networks do, at moments of a seed's choosing: it cuts,
+ * stalls, holds back and hands on in lumps.
+ */
 import { createServer, connect, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
 
 export type Trouble = 'cut' | 'reset' | 'stall' | 'lumps' | 'trickle'
-export type HostileProxy = AsyncDisposable & { url: string; connections: number; troubles: Record<Trouble, number> }
+export type HostileProxy = AsyncDisposable & {
+  url: string
+  connections: number
+  troubles: Record<Trouble, number>
+}
 
 /** So much is gathered before any of it is handed on, as a buffering proxy does. */
 const LUMP_BYTES = 4096
@@ -49,18 +56,23 @@ export async function startHostileProxy(target: string, random: () => number): P
       if (trouble === 'lumps' && size < LUMP_BYTES && left > 0) return
       const ready = Buffer.concat(lump)
       lump = []
-      if (trouble === 'trickle') for (let at = 0; at < ready.length; at += 7) client.write(ready.subarray(at, at + 7))
+      if (trouble === 'trickle')
+        for (let at = 0; at < ready.length; at += 7) client.write(ready.subarray(at, at + 7))
       else client.write(ready)
       if (left <= 0) end()
     })
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, troubles,
-    get connections() { return proxy.connections },
-    [Symbol.asyncDispose]: () => new Promise(resolve => {
-      for (const socket of sockets) socket.destroy()
-      server.close(() => resolve())
-    }),
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    troubles,
+    get connections() {
+      return proxy.connections
+    },
+    [Symbol.asyncDispose]: () =>
+      new Promise(resolve => {
+        for (const socket of sockets) socket.destroy()
+        server.close(() => resolve())
+      }),
   }
 }

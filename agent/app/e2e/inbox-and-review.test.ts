@@ -7,18 +7,46 @@ import { makePlace, startServer } from './server.ts'
 import { isType, newSession, readLog, say, waitFor } from './session.ts'
 
 const SKILL = { name: 'sow-beans', description: 'How beans are sown here', body: 'Sow $ARGUMENTS in rows.' }
-const act = { tool_calls: [{ name: 'request_user_action', arguments: { title: 'Unlock the shed', instructions: 'Turn the key twice.', reason: 'Only you have the key.' } }] }
-const scenario = { rules: [
-  { when: { schema: 'session_review' }, answer: { json: { memory: ['The user gardens in clay'], skills: [SKILL] } } },
-  { when: { system: 'You advise another agent' }, answer: { text: 'Mention the watering.' } },
-  { when: { user: '^Sow the red ones in rows' }, answer: { text: 'The red ones are sown.' } },
-  { when: { user: 'Advice on this task' }, answer: { text: 'Sown, and watered.' } },
-  { when: { user: 'says that this is done' }, steps: [{ tool_calls: [{ name: 'write_file', arguments: { path: 'beans.md', content: 'sown' } }] }, { text: 'Sown.' }] },
-  { steps: [act] },
-] }
-const config = { agents: { assistant: {
-  advisor: { model: 'test/advisor' }, review: { memory: true, skills: true, every_turns: 1 }, inbox: { checkin_iterations: 1, task_complete_minutes: 0 },
-} } }
+const act = {
+  tool_calls: [
+    {
+      name: 'request_user_action',
+      arguments: {
+        title: 'Unlock the shed',
+        instructions: 'Turn the key twice.',
+        reason: 'Only you have the key.',
+      },
+    },
+  ],
+}
+const scenario = {
+  rules: [
+    {
+      when: { schema: 'session_review' },
+      answer: { json: { memory: ['The user gardens in clay'], skills: [SKILL] } },
+    },
+    { when: { system: 'You advise another agent' }, answer: { text: 'Mention the watering.' } },
+    { when: { user: '^Sow the red ones in rows' }, answer: { text: 'The red ones are sown.' } },
+    { when: { user: 'Advice on this task' }, answer: { text: 'Sown, and watered.' } },
+    {
+      when: { user: 'says that this is done' },
+      steps: [
+        { tool_calls: [{ name: 'write_file', arguments: { path: 'beans.md', content: 'sown' } }] },
+        { text: 'Sown.' },
+      ],
+    },
+    { steps: [act] },
+  ],
+}
+const config = {
+  agents: {
+    assistant: {
+      advisor: { model: 'test/advisor' },
+      review: { memory: true, skills: true, every_turns: 1 },
+      inbox: { checkin_iterations: 1, task_complete_minutes: 0 },
+    },
+  },
+}
 
 test('in the browser: an action is done, news are acknowledged, a proposed skill is accepted and then runs', async () => {
   const place = makePlace({ scenario, config })
@@ -28,12 +56,18 @@ test('in the browser: an action is done, news are acknowledged, a proposed skill
   await waitFor(server.client, id, 0, isType('inbox.action_required'))
 
   const { page, troubles } = await openPage(await openBrowser())
-  const item = (kind: string, title: string) => page.locator(`[data-testid="inbox-item"][data-kind="${kind}"]`, { hasText: title })
+  const item = (kind: string, title: string) =>
+    page.locator(`[data-testid="inbox-item"][data-kind="${kind}"]`, { hasText: title })
   await page.goto(server.loginUrl)
   await page.waitForURL('**/sessions')
   await page.goto(`${server.url}/inbox`)
   await item('action_required', 'Unlock the shed').getByTestId('complete-action').click()
-  await waitFor(server.client, id, 0, event => event.type === 'inbox.task_complete' && event.data.review_wake_id !== undefined)
+  await waitFor(
+    server.client,
+    id,
+    0,
+    event => event.type === 'inbox.task_complete' && event.data.review_wake_id !== undefined,
+  )
 
   // Live, without a reload: what was proposed, and what is over.
   const proposal = item('action_required', 'Proposed skill: sow-beans')
@@ -50,7 +84,9 @@ test('in the browser: an action is done, news are acknowledged, a proposed skill
   expect(log.findLast(isType('llm.response'))?.data.message.content).toBe('Sown, and watered.')
   expect(types.filter(type => type === 'inbox.progress_checkin').length).toBeGreaterThan(1)
   const [user] = readdirSync(join(place.dataDir, 'memory'))
-  expect(readFileSync(join(place.dataDir, 'memory', user!, 'assistant.md'), 'utf8')).toContain('- The user gardens in clay')
+  expect(readFileSync(join(place.dataDir, 'memory', user!, 'assistant.md'), 'utf8')).toContain(
+    '- The user gardens in clay',
+  )
 
   // In another session, after the server died: the skill is there.
   await server.kill()
@@ -58,7 +94,12 @@ test('in the browser: an action is done, news are acknowledged, a proposed skill
   const other = await newSession(next.client)
   await say(next.client, other, '/sow-beans the red ones')
   const invoked = await waitFor(next.client, other, 0, isType('skill.invoked'))
-  expect(invoked.data).toMatchObject({ skill: 'sow-beans', raw_message: '/sow-beans the red ones', expanded: 'Sow the red ones in rows.', staged_at: null })
+  expect(invoked.data).toMatchObject({
+    skill: 'sow-beans',
+    raw_message: '/sow-beans the red ones',
+    expanded: 'Sow the red ones in rows.',
+    staged_at: null,
+  })
   const answer = await waitFor(next.client, other, 0, isType('llm.response'))
   expect(answer.data.message.content).toBe('The red ones are sown.')
   // The connections of the page broke when the server was killed; nothing else may have gone wrong in it.

@@ -1,4 +1,7 @@
-/** Several processes on one Postgres: any of them takes a message, streams a session, runs a turn, and goes on where another was killed. */
+/**
+ * Several processes on one Postgres: any of them takes a message, streams a session, runs a turn, and goes on
+ * where another was killed.
+ */
 import { createClient } from '@cairn/client'
 import { makePostgresPlace, makePrivatePostgres } from '@cairn/log/test/postgres-place'
 import type { SessionEvent } from '@cairn/protocol'
@@ -8,14 +11,25 @@ import { cairn, makePlace, type Place, startServer } from './server.ts'
 import { endsTurn, isType, newSession, PATIENCE_MS, readLog, runTurn, say, waitFor } from './session.ts'
 
 const SCENARIO = {
-  pace_ms: 40, chunk_chars: 12,
+  pace_ms: 40,
+  chunk_chars: 12,
   rules: [
-    { when: { user: '^job$' }, steps: [
-      // For seconds: what the tests do to a worker must come while it is said.
-      { pace_ms: 500, text: 'I begin with the first step, and take my time to tell what I do.', tool_calls: [{ name: 'terminal', arguments: { command: 'echo one >> done.txt' } }] },
-      { text: 'On with the second step, which is told at the same length as the first.', tool_calls: [{ name: 'terminal', arguments: { command: 'echo two >> done.txt' } }] },
-      { text: 'Both steps are done.' },
-    ] },
+    {
+      when: { user: '^job$' },
+      steps: [
+        // For seconds: what the tests do to a worker must come while it is said.
+        {
+          pace_ms: 500,
+          text: 'I begin with the first step, and take my time to tell what I do.',
+          tool_calls: [{ name: 'terminal', arguments: { command: 'echo one >> done.txt' } }],
+        },
+        {
+          text: 'On with the second step, which is told at the same length as the first.',
+          tool_calls: [{ name: 'terminal', arguments: { command: 'echo two >> done.txt' } }],
+        },
+        { text: 'Both steps are done.' },
+      ],
+    },
     { answer: { text: 'Nothing to do.' } },
   ],
 }
@@ -28,7 +42,8 @@ async function shared(): Promise<Place> {
   return { ...place, env: { ...place.env, DATABASE_URL: database.place } }
 }
 
-const held = (log: readonly SessionEvent[]): string => log.findLast(isType('harness.wake'))?.data.worker_id ?? ''
+const held = (log: readonly SessionEvent[]): string =>
+  log.findLast(isType('harness.wake'))?.data.worker_id ?? ''
 
 test('a server on Postgres runs a turn, and its logs and its store are sound', async () => {
   const place = await shared()
@@ -38,7 +53,16 @@ test('a server on Postgres runs a turn, and its logs and its store are sound', a
   expect(turn.at(-1)?.type).toBe('session.complete')
   const doctor = await cairn(place, ['doctor', '--logs', '--json'])
   const findings = JSON.parse(doctor.stdout) as { check: string; verdict: string; detail: string }[]
-  expect(findings.filter(({ check }) => check === 'store' || check === 'logs')).toMatchObject([{ verdict: 'ok' }, { verdict: 'ok', detail: '1 sessions, 6 events, all sound'.replace('6', String((await readLog(server.client, id)).length)) }])
+  expect(findings.filter(({ check }) => check === 'store' || check === 'logs')).toMatchObject([
+    { verdict: 'ok' },
+    {
+      verdict: 'ok',
+      detail: '1 sessions, 6 events, all sound'.replace(
+        '6',
+        String((await readLog(server.client, id)).length),
+      ),
+    },
+  ])
   const password = new URL(place.env['DATABASE_URL'] ?? '').password
   expect(password).not.toBe('')
   expect(server.log() + doctor.stdout).not.toContain(password)
@@ -47,77 +71,101 @@ test('a server on Postgres runs a turn, and its logs and its store are sound', a
   expect(await server.stop()).toBe(0)
 })
 
-test('a message posted at one replica is streamed by the other and worked on by any worker; one that is killed is replaced', { timeout: 2 * PATIENCE_MS }, async () => {
-  const place = await shared()
-  const [a, b] = [await startServer(place, ['--role', 'api']), await startServer(place, ['--role', 'api'])]
-  const workers = [await startServer(place, ['--role', 'worker']), await startServer(place, ['--role', 'worker'])]
-  expect((await fetch(`${workers[0]!.url}/readyz`)).status).toBe(200)
-  expect((await fetch(`${workers[0]!.url}/v1/about`)).status).toBe(404)
+test(
+  'a message posted at one replica is streamed by the other and worked on by any worker; one that is killed is replaced',
+  { timeout: 2 * PATIENCE_MS },
+  async () => {
+    const place = await shared()
+    const [a, b] = [await startServer(place, ['--role', 'api']), await startServer(place, ['--role', 'api'])]
+    const workers = [
+      await startServer(place, ['--role', 'worker']),
+      await startServer(place, ['--role', 'worker']),
+    ]
+    expect((await fetch(`${workers[0]!.url}/readyz`)).status).toBe(200)
+    expect((await fetch(`${workers[0]!.url}/v1/about`)).status).toBe(404)
 
-  const id = await newSession(a.client)
-  const seen: SessionEvent[] = []
-  const after = await say(a.client, id, 'job')
-  const stop = new AbortController()
-  onTestFinished(() => stop.abort())
-  const following = (async () => {
-    for await (const batch of b.client.events(id, { signal: stop.signal })) {
-      seen.push(...batch)
-      if (batch.some(endsTurn)) return
-    }
-  })()
-  // The worker that holds the session dies in the middle of its first answer.
-  await waitFor(b.client, id, after, isType('llm.delta'))
-  const former = held(await readLog(b.client, id))
-  const holder = workers.find(({ pid }) => former.includes(`-${pid}-`))
-  if (holder === undefined) throw new Error(`none of the workers is ${former}`)
-  await holder.kill()
-  const end = await waitFor(b.client, id, after, endsTurn)
-  await following
-  const log = await readLog(a.client, id)
-  expect(end.type).toBe('session.complete')
-  expect(seen.filter(({ type }) => type !== 'llm.delta')).toEqual(log.filter(event => event.type !== 'llm.delta' && event.id <= end.id))
-  // Once for the death. A worker that this machine holds up for longer than its lease may be replaced as well.
-  expect(log.filter(isType('harness.recovered')).length).toBeGreaterThan(0)
-  expect(held(log)).not.toBe(former)
-  expect(checkHistory(log, { settled: true })).toEqual([])
-})
+    const id = await newSession(a.client)
+    const seen: SessionEvent[] = []
+    const after = await say(a.client, id, 'job')
+    const stop = new AbortController()
+    onTestFinished(() => stop.abort())
+    const following = (async () => {
+      for await (const batch of b.client.events(id, { signal: stop.signal })) {
+        seen.push(...batch)
+        if (batch.some(endsTurn)) return
+      }
+    })()
+    // The worker that holds the session dies in the middle of its first answer.
+    await waitFor(b.client, id, after, isType('llm.delta'))
+    const former = held(await readLog(b.client, id))
+    const holder = workers.find(({ pid }) => former.includes(`-${pid}-`))
+    if (holder === undefined) throw new Error(`none of the workers is ${former}`)
+    await holder.kill()
+    const end = await waitFor(b.client, id, after, endsTurn)
+    await following
+    const log = await readLog(a.client, id)
+    expect(end.type).toBe('session.complete')
+    expect(seen.filter(({ type }) => type !== 'llm.delta')).toEqual(
+      log.filter(event => event.type !== 'llm.delta' && event.id <= end.id),
+    )
+    // Once for the death. A worker that this machine holds up for longer than its lease may be replaced as
+    // well.
+    expect(log.filter(isType('harness.recovered')).length).toBeGreaterThan(0)
+    expect(held(log)).not.toBe(former)
+    expect(checkHistory(log, { settled: true })).toEqual([])
+  },
+)
 
 test('a login made at one replica holds at the others, on a directory of their own too, which is warned about', async () => {
   const place = await shared()
-  const other = { ...place, dataDir: `${place.dir}/elsewhere`, env: { ...place.env, CAIRN_DATA: `${place.dir}/elsewhere` } }
+  const other = {
+    ...place,
+    dataDir: `${place.dir}/elsewhere`,
+    env: { ...place.env, CAIRN_DATA: `${place.dir}/elsewhere` },
+  }
   const [a, b] = [await startServer(place), await startServer(other)]
   const id = await newSession(a.client)
   // With the token that the first one signed.
-  const { access_token } = JSON.parse((await cairn(place, ['token', 'user', '--json'])).stdout) as { access_token: string }
+  const { access_token } = JSON.parse((await cairn(place, ['token', 'user', '--json'])).stdout) as {
+    access_token: string
+  }
   const visitor = createClient({ baseUrl: b.url, token: access_token })
   expect((await visitor.call('getSession', { params: { id } })).id).toBe(id)
-  const { token } = JSON.parse((await cairn(place, ['token', 'service-account', 'ci', '--scope', 'org', '--json'])).stdout) as { token: string }
-  expect((await fetch(`${b.url}/v1/api/sessions/${id}`, { headers: { authorization: `Bearer ${token}` } })).status).toBe(200)
+  const { token } = JSON.parse(
+    (await cairn(place, ['token', 'service-account', 'ci', '--scope', 'org', '--json'])).stdout,
+  ) as { token: string }
+  expect(
+    (await fetch(`${b.url}/v1/api/sessions/${id}`, { headers: { authorization: `Bearer ${token}` } })).status,
+  ).toBe(200)
   expect(a.log()).not.toContain('keep their files elsewhere')
   expect(b.log()).toContain('keep their files elsewhere')
 })
 
-test('a server whose database crashes stays up, says so, and goes on when it is back', { timeout: 2 * PATIENCE_MS }, async () => {
-  const database = await makePrivatePostgres()
-  onTestFinished(database.remove)
-  const place = makePlace({ scenario: SCENARIO, config: { limits: { lease_s: 3 } } })
-  const server = await startServer({ ...place, env: { ...place.env, DATABASE_URL: database.place } })
-  const { client, url } = server
-  const id = await newSession(client)
-  const after = await say(client, id, 'job')
-  await waitFor(client, id, after, isType('llm.delta'))
-  await database.server.crash()
-  expect((await fetch(`${url}/readyz`)).status).toBe(503)
-  expect((await fetch(`${url}/healthz`)).status).toBe(200)
-  await database.server.start()
-  // The turn that was under way ends, by this worker's lease or by the next one.
-  await waitFor(client, id, after, endsTurn)
-  await runTurn(client, id, 'hello again')
-  const log = await readLog(client, id)
-  expect(checkHistory(log, { settled: true })).toEqual([])
-  expect((await fetch(`${url}/readyz`)).status).toBe(200)
-  expect(server.exited()).toBe(false)
-})
+test(
+  'a server whose database crashes stays up, says so, and goes on when it is back',
+  { timeout: 2 * PATIENCE_MS },
+  async () => {
+    const database = await makePrivatePostgres()
+    onTestFinished(database.remove)
+    const place = makePlace({ scenario: SCENARIO, config: { limits: { lease_s: 3 } } })
+    const server = await startServer({ ...place, env: { ...place.env, DATABASE_URL: database.place } })
+    const { client, url } = server
+    const id = await newSession(client)
+    const after = await say(client, id, 'job')
+    await waitFor(client, id, after, isType('llm.delta'))
+    await database.server.crash()
+    expect((await fetch(`${url}/readyz`)).status).toBe(503)
+    expect((await fetch(`${url}/healthz`)).status).toBe(200)
+    await database.server.start()
+    // The turn that was under way ends, by this worker's lease or by the next one.
+    await waitFor(client, id, after, endsTurn)
+    await runTurn(client, id, 'hello again')
+    const log = await readLog(client, id)
+    expect(checkHistory(log, { settled: true })).toEqual([])
+    expect((await fetch(`${url}/readyz`)).status).toBe(200)
+    expect(server.exited()).toBe(false)
+  },
+)
 
 test('a role needs a database to share', async () => {
   const { code, stderr } = await cairn(makePlace({ scenario: SCENARIO }), ['serve', '--role', 'worker'])

@@ -1,4 +1,7 @@
-/** The real server as a process of its own, on a free port and a data directory that goes when the test is over. */
+/**
+ * The real server as a process of its own, on a free port and a data directory that goes when the test is
+ * over.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,14 +19,25 @@ const MAIN = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
 /** A place for one test: its data directory and its configuration. */
 export type Place = { dir: string; dataDir: string; env: Record<string, string> }
 
-/** `scenario` is what the scripted model follows; `config` the rest of cairn.yaml. Without both the demo runs. */
+/**
+ * `scenario` is what the scripted model follows; `config` the rest of cairn.yaml. Without both the demo runs.
+ */
 export function makePlace(options: { scenario?: object; config?: object } = {}): Place {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-e2e-'))
   onTestFinished(() => rmSync(dir, { recursive: true, force: true, maxRetries: 3 }))
   const { scenario, config } = options
-  const env: Record<string, string> = { CAIRN_DATA: join(dir, 'data'), CAIRN_CONFIG: join(dir, 'cairn.yaml'), PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'info' }
+  const env: Record<string, string> = {
+    CAIRN_DATA: join(dir, 'data'),
+    CAIRN_CONFIG: join(dir, 'cairn.yaml'),
+    PORT: '0',
+    HOST: '127.0.0.1',
+    LOG_LEVEL: 'info',
+  }
   if (scenario) writeFileSync(join(dir, 'scenario.yaml'), stringify(scenario))
-  const models = { default: 'test/scripted', providers: { test: { kind: 'scripted', scenario: './scenario.yaml' } } }
+  const models = {
+    default: 'test/scripted',
+    providers: { test: { kind: 'scripted', scenario: './scenario.yaml' } },
+  }
   writeFileSync(join(dir, 'cairn.yaml'), stringify({ ...(scenario ? { models } : {}), ...config }))
   return { dir, dataDir: join(dir, 'data'), env }
 }
@@ -44,9 +58,15 @@ export type Server = {
 }
 
 function start(place: Place, args: readonly string[]): { child: ChildProcess; stderr: () => string } {
-  const child = spawn(process.execPath, [MAIN, ...args], { cwd: place.dir, env: { PATH: process.env['PATH'] ?? '', HOME: place.dir, ...place.env }, stdio: ['pipe', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    cwd: place.dir,
+    env: { PATH: process.env['PATH'] ?? '', HOME: place.dir, ...place.env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
   let text = ''
-  child.stderr?.on('data', (chunk: Buffer) => { text += chunk.toString() })
+  child.stderr?.on('data', (chunk: Buffer) => {
+    text += chunk.toString()
+  })
   return { child, stderr: () => text }
 }
 
@@ -62,20 +82,40 @@ export async function startServer(place: Place, args: readonly string[] = []): P
   onTestFinished(async () => void (await kill('SIGKILL')))
   const line = await Promise.race([
     once(createInterface({ input: child.stdout! }), 'line').then(([text]) => text as string),
-    exit.then(([code]) => Promise.reject(new Error(`the server ended with code ${String(code)} before it listened:\n${stderr()}`))),
+    exit.then(([code]) =>
+      Promise.reject(
+        new Error(`the server ended with code ${String(code)} before it listened:\n${stderr()}`),
+      ),
+    ),
   ])
   const { url, login_url, demo } = JSON.parse(line) as { url: string; login_url: string; demo: boolean }
   return {
-    url, pid: child.pid!, loginUrl: login_url, demo, log: stderr, exited: () => child.exitCode !== null || child.signalCode !== null,
-    client: createClient({ baseUrl: url, token: () => localToken(place.dataDir), backoff: { baseMs: 50, maxMs: 500 } }),
-    kill: async () => void (await kill('SIGKILL')), stop: () => kill('SIGTERM'),
+    url,
+    pid: child.pid!,
+    loginUrl: login_url,
+    demo,
+    log: stderr,
+    exited: () => child.exitCode !== null || child.signalCode !== null,
+    client: createClient({
+      baseUrl: url,
+      token: () => localToken(place.dataDir),
+      backoff: { baseMs: 50, maxMs: 500 },
+    }),
+    kill: async () => void (await kill('SIGKILL')),
+    stop: () => kill('SIGTERM'),
   }
 }
 
 export type Finished = { code: number | null; stdout: string; stderr: string }
 
-/** One command of the command line, to its end; with `until` it is interrupted once its output is as wanted. */
-export async function cairn(place: Place, args: readonly string[], options: { env?: Record<string, string>; stdin?: string; until?: (stdout: string) => boolean } = {}): Promise<Finished> {
+/**
+ * One command of the command line, to its end; with `until` it is interrupted once its output is as wanted.
+ */
+export async function cairn(
+  place: Place,
+  args: readonly string[],
+  options: { env?: Record<string, string>; stdin?: string; until?: (stdout: string) => boolean } = {},
+): Promise<Finished> {
   const { child, stderr } = start({ ...place, env: { ...place.env, ...options.env } }, args)
   let stdout = ''
   child.stdout?.on('data', (chunk: Buffer) => {

@@ -4,12 +4,23 @@ import { expect, test } from 'vitest'
 import { makePlace, startServer } from './server.ts'
 import { endsTurn, isType, newSession, readLog, say, waitFor } from './session.ts'
 
-const SLOW = { pace_ms: 40, chunk_chars: 4, rules: [
-  // For seconds: the signal must come while it is said.
-  { when: { user: '^work$', step: 0 }, answer: { pace_ms: 400, text: 'I take my time with the first step.', tool_calls: [{ name: 'list_files', arguments: {} }] } },
-  { when: { user: '^hang$' }, answer: { text: 'I begin', hang: true } },
-  { answer: { text: 'Done.' } },
-] }
+const SLOW = {
+  pace_ms: 40,
+  chunk_chars: 4,
+  rules: [
+    // For seconds: the signal must come while it is said.
+    {
+      when: { user: '^work$', step: 0 },
+      answer: {
+        pace_ms: 400,
+        text: 'I take my time with the first step.',
+        tool_calls: [{ name: 'list_files', arguments: {} }],
+      },
+    },
+    { when: { user: '^hang$' }, answer: { text: 'I begin', hang: true } },
+    { answer: { text: 'Done.' } },
+  ],
+}
 
 test('a drain lets the running iteration end, gives the lease back, and the next start goes on without a recovery', async () => {
   const place = makePlace({ scenario: SLOW })
@@ -20,7 +31,10 @@ test('a drain lets the running iteration end, gives the lease back, and the next
   expect(await server.stop()).toBe(0)
   const next = await startServer(place)
   const drained = await readLog(next.client, id)
-  expect(drained.filter(isType('llm.response')).length, 'the answer that was coming is in the log').toBeGreaterThan(0)
+  expect(
+    drained.filter(isType('llm.response')).length,
+    'the answer that was coming is in the log',
+  ).toBeGreaterThan(0)
   await waitFor(next.client, id, after, endsTurn)
   const log = await readLog(next.client, id)
   expect(log.filter(({ type }) => type === 'harness.recovered')).toEqual([])

@@ -1,4 +1,7 @@
-/** A worker that is stopped for longer than its lease and then goes on believing that it still holds it (design section 8). */
+/**
+ * A worker that is stopped for longer than its lease and then goes on believing that it still holds it
+ * (design section 8).
+ */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makePostgresPlace } from '@cairn/log/test/postgres-place'
@@ -7,16 +10,29 @@ import { expect, onTestFinished, test } from 'vitest'
 import { makePlace, startServer } from './server.ts'
 import { endsTurn, isType, newSession, PATIENCE_MS, readLog, say, waitFor } from './session.ts'
 
-const step = (n: number): object => ({ name: 'terminal', arguments: { command: `echo {{user.1}}.${n} >> done.txt` } })
+const step = (n: number): object => ({
+  name: 'terminal',
+  arguments: { command: `echo {{user.1}}.${n} >> done.txt` },
+})
 const SCENARIO = {
   // A second or two each: the worker must be stopped while it is said.
-  pace_ms: 150, chunk_chars: 10,
+  pace_ms: 150,
+  chunk_chars: 10,
   rules: [
-    { when: { user: '^job (\\S+)$' }, steps: [
-      { text: 'I begin with the first step and tell at length what I am about to do.', tool_calls: [step(1)] },
-      { text: 'On with the second step, which takes as long to tell as the first one did.', tool_calls: [step(2)] },
-      { text: 'Both steps are done.' },
-    ] },
+    {
+      when: { user: '^job (\\S+)$' },
+      steps: [
+        {
+          text: 'I begin with the first step and tell at length what I am about to do.',
+          tool_calls: [step(1)],
+        },
+        {
+          text: 'On with the second step, which takes as long to tell as the first one did.',
+          tool_calls: [step(2)],
+        },
+        { text: 'Both steps are done.' },
+      ],
+    },
     { answer: { text: 'Nothing to do.' } },
   ],
 }
@@ -24,43 +40,64 @@ const SCENARIO = {
 const MOMENTS = ['llm.delta', 'llm.response', 'tool.call'] as const
 const ATTEMPTS = 10
 
-test('a worker stopped past its lease is replaced; when it goes on, whatever it still writes is refused', { timeout: 10 * PATIENCE_MS }, async () => {
-  const database = await makePostgresPlace()
-  onTestFinished(database.remove)
-  const place = makePlace({ scenario: SCENARIO, config: { limits: { lease_s: 3 } } })
-  const shared = { ...place, env: { ...place.env, DATABASE_URL: database.place } }
-  const api = await startServer(shared, ['--role', 'api'])
-  const workers = [await startServer(shared, ['--role', 'worker']), await startServer(shared, ['--role', 'worker'])]
-  const id = await newSession(api.client)
-  /** Whether the worker was stopped in time and therefore replaced; on a busy machine its turn may be over before. */
-  async function isReplaced(moment: (typeof MOMENTS)[number], job: string): Promise<boolean> {
-    const after = await say(api.client, id, `job ${job}`)
-    await waitFor(api.client, id, after, isType(moment))
-    const holder = (await readLog(api.client, id)).findLast(isType('harness.wake'))?.data.worker_id ?? ''
-    const stopped = workers.find(({ pid }) => holder.includes(`-${pid}-`))
-    if (stopped === undefined) throw new Error(`none of the workers is ${holder}`)
-    const given = (): number => stopped.log().split('gave the session up').length
-    const before = given()
-    process.kill(stopped.pid, 'SIGSTOP')
-    const end = await waitFor(api.client, id, after, endsTurn).finally(() => process.kill(stopped.pid, 'SIGCONT'))
-    expect(end.type).toBe('session.complete')
-    if (!(await readLog(api.client, id)).some(event => event.type === 'harness.recovered' && event.id > after)) return false
-    // It finds out by what it tries to write, or by being told; either way it says so and goes on as a worker.
-    await expect.poll(given, { timeout: PATIENCE_MS }).toBeGreaterThan(before)
-    expect(stopped.exited()).toBe(false)
-    return true
-  }
-  for (const moment of MOMENTS) {
-    let attempts = 0
-    while (!(await isReplaced(moment, `${moment}-${attempts}`))) expect((attempts += 1), `none of the stops at ${moment} came before the turn was over`).toBeLessThan(ATTEMPTS)
-  }
-  const log = await readLog(api.client, id)
-  expect(checkHistory(log, { settled: true })).toEqual([])
-  expect(log.map(event => event.id)).toEqual(log.map((_, at) => at + 1))
-  const recovered = log.filter(isType('harness.recovered'))
-  console.log(`${MOMENTS.length} workers stopped past their lease, ${recovered.length} taken over, ${log.length} events`)
-  const file = join(place.dataDir, 'workspaces', id, 'done.txt')
-  const done = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []
-  expect(new Set(done).size, 'no command ran twice').toBe(done.length)
-  for (const worker of workers) expect(await worker.stop()).toBe(0)
-})
+test(
+  'a worker stopped past its lease is replaced; when it goes on, whatever it still writes is refused',
+  { timeout: 10 * PATIENCE_MS },
+  async () => {
+    const database = await makePostgresPlace()
+    onTestFinished(database.remove)
+    const place = makePlace({ scenario: SCENARIO, config: { limits: { lease_s: 3 } } })
+    const shared = { ...place, env: { ...place.env, DATABASE_URL: database.place } }
+    const api = await startServer(shared, ['--role', 'api'])
+    const workers = [
+      await startServer(shared, ['--role', 'worker']),
+      await startServer(shared, ['--role', 'worker']),
+    ]
+    const id = await newSession(api.client)
+    /**
+     * Whether the worker was stopped in time and therefore replaced; on a busy machine its turn may be over
+     * before.
+     */
+    async function isReplaced(moment: (typeof MOMENTS)[number], job: string): Promise<boolean> {
+      const after = await say(api.client, id, `job ${job}`)
+      await waitFor(api.client, id, after, isType(moment))
+      const holder = (await readLog(api.client, id)).findLast(isType('harness.wake'))?.data.worker_id ?? ''
+      const stopped = workers.find(({ pid }) => holder.includes(`-${pid}-`))
+      if (stopped === undefined) throw new Error(`none of the workers is ${holder}`)
+      const given = (): number => stopped.log().split('gave the session up').length
+      const before = given()
+      process.kill(stopped.pid, 'SIGSTOP')
+      const end = await waitFor(api.client, id, after, endsTurn).finally(() =>
+        process.kill(stopped.pid, 'SIGCONT'),
+      )
+      expect(end.type).toBe('session.complete')
+      if (
+        !(await readLog(api.client, id)).some(event => event.type === 'harness.recovered' && event.id > after)
+      )
+        return false
+      // It finds out by what it tries to write, or by being told; either way it says so and goes on as a
+      // worker.
+      await expect.poll(given, { timeout: PATIENCE_MS }).toBeGreaterThan(before)
+      expect(stopped.exited()).toBe(false)
+      return true
+    }
+    for (const moment of MOMENTS) {
+      let attempts = 0
+      while (!(await isReplaced(moment, `${moment}-${attempts}`)))
+        expect((attempts += 1), `none of the stops at ${moment} came before the turn was over`).toBeLessThan(
+          ATTEMPTS,
+        )
+    }
+    const log = await readLog(api.client, id)
+    expect(checkHistory(log, { settled: true })).toEqual([])
+    expect(log.map(event => event.id)).toEqual(log.map((_, at) => at + 1))
+    const recovered = log.filter(isType('harness.recovered'))
+    console.log(
+      `${MOMENTS.length} workers stopped past their lease, ${recovered.length} taken over, ${log.length} events`,
+    )
+    const file = join(place.dataDir, 'workspaces', id, 'done.txt')
+    const done = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []
+    expect(new Set(done).size, 'no command ran twice').toBe(done.length)
+    for (const worker of workers) expect(await worker.stop()).toBe(0)
+  },
+)

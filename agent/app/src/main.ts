@@ -1,11 +1,20 @@
-/** The only place that wires: every part of the service is made here, handed what it needs, and ended in the opposite order. */
+/**
+ * The only place that wires: every part of the service is made here, handed what it needs, and ended in the
+ * opposite order.
+ */
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { homedir, hostname } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createApi, createLoginLink, createRegistry, loginLinkPath, meterStore } from '@cairn/api'
-import { builtinTools, createModels, type Harness, startHarness, startScriptedProviders } from '@cairn/harness'
+import {
+  builtinTools,
+  createModels,
+  type Harness,
+  startHarness,
+  startScriptedProviders,
+} from '@cairn/harness'
 import { readSkills } from '@cairn/harness/skills/catalogue'
 import { startMcpServers } from '@cairn/harness/mcp/servers'
 import { createRedactor } from '@cairn/log'
@@ -38,7 +47,9 @@ export type Service = {
   /** Logs the first admin in, once. */
   loginUrl: string
   log: Logger
-  /** Lets running iterations end within `limits.drain_s`, gives leases back, ends streams, closes the store. */
+  /**
+   * Lets running iterations end within `limits.drain_s`, gives leases back, ends streams, closes the store.
+   */
   stop(): Promise<void>
 }
 
@@ -57,7 +68,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const redact = createRedactor(secrets)
   const log = options.createLog(redact)
 
-  const report = (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>): void => log[level](message, fields)
+  const report = (
+    level: 'info' | 'warn' | 'error',
+    message: string,
+    fields?: Record<string, unknown>,
+  ): void => log[level](message, fields)
   const opened = await openStore(database, dataDir, { redact, report })
   parts.defer(() => opened.close())
   const metrics = createRegistry()
@@ -67,7 +82,17 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   // The API listens before the worker begins, so that an address in use stops the start before anything ran.
   let activeTurns = (): number => 0
   const api = await createApi({
-    store, config, dataDir, now: Date.now, newId: randomUUID, log, version: readVersion(), demo, metrics, ...(role === 'worker' ? { probesOnly: true } : webRoot(log)), harnessStats: () => ({ active_turns: activeTurns() }),
+    store,
+    config,
+    dataDir,
+    now: Date.now,
+    newId: randomUUID,
+    log,
+    version: readVersion(),
+    demo,
+    metrics,
+    ...(role === 'worker' ? { probesOnly: true } : webRoot(log)),
+    harnessStats: () => ({ active_turns: activeTurns() }),
   })
   parts.defer(() => api.close())
   const address = await api.listen(options.port, options.host).catch((error: NodeJS.ErrnoException) => {
@@ -82,7 +107,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const loginUrl = url + loginLinkPath(await createLoginLink(store, admin.id, Date.now()))
   const running = parts.move()
   return {
-    url, loginUrl, log,
+    url,
+    loginUrl,
+    log,
     async stop() {
       // Readers stay until the turns are over, so that they see how each one ended.
       await worker?.stop()
@@ -92,10 +119,18 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-type WorkerDeps = Pick<ServiceOptions, 'config' | 'env' | 'dataDir' | 'configDir'> & Pick<Parameters<typeof startHarness>[0], 'store' | 'models'> & { log: Logger; secrets: readonly string[] }
+type WorkerDeps = Pick<ServiceOptions, 'config' | 'env' | 'dataDir' | 'configDir'> &
+  Pick<Parameters<typeof startHarness>[0], 'store' | 'models'> & { log: Logger; secrets: readonly string[] }
 
-async function startWorker({ config, env, dataDir, configDir, store, models, secrets, log }: WorkerDeps, parts: AsyncDisposableStack): Promise<Harness> {
-  const mcp = startMcpServers({ servers: config.mcp_servers, env, log: (level, message, fields) => log[level](message, fields) })
+async function startWorker(
+  { config, env, dataDir, configDir, store, models, secrets, log }: WorkerDeps,
+  parts: AsyncDisposableStack,
+): Promise<Harness> {
+  const mcp = startMcpServers({
+    servers: config.mcp_servers,
+    env,
+    log: (level, message, fields) => log[level](message, fields),
+  })
   parts.defer(() => mcp.stop())
   await mcp.ready
   // Commands see neither the other sessions' files nor the keys, wherever the data directory lies.
@@ -103,31 +138,52 @@ async function startWorker({ config, env, dataDir, configDir, store, models, sec
   const skillsDir = config.skills === undefined ? undefined : resolve(configDir, config.skills)
   if (skillsDir !== undefined) await announceSkills(skillsDir, log)
   const harness = startHarness({
-    store, models, secrets, config, dataDir, ...(skillsDir === undefined ? {} : { skillsDir }), workerId: `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`, newId: randomUUID,
+    store,
+    models,
+    secrets,
+    config,
+    dataDir,
+    ...(skillsDir === undefined ? {} : { skillsDir }),
+    workerId: `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`,
+    newId: randomUUID,
     // Read anew for every turn: servers come and go.
-    get tools() { return [...tools, ...mcp.tools()] },
+    get tools() {
+      return [...tools, ...mcp.tools()]
+    },
     log: (level, message, fields) => log[level](message, fields),
   })
   parts.defer(() => harness.stop())
   return harness
 }
 
-const readVersion = (): string => (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version
+const readVersion = (): string =>
+  (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string })
+    .version
 
 /** What MCP servers are given that must reach no event and no log line. */
 function secretsOfServers({ mcp_servers }: EffectiveConfig['config'], env: ServiceOptions['env']): string[] {
-  const names = Object.values(mcp_servers).flatMap(server => ('url' in server ? Object.values(server.headers_env) : server.env.filter(name => /key|token|secret|password|credential/i.test(name))))
+  const names = Object.values(mcp_servers).flatMap(server =>
+    'url' in server
+      ? Object.values(server.headers_env)
+      : server.env.filter(name => /key|token|secret|password|credential/i.test(name)),
+  )
   return names.flatMap(name => env[name] ?? [])
 }
 
-/** A directory that is not there is a mistake of the configuration; a skill that cannot be read is left out and said so. */
+/**
+ * A directory that is not there is a mistake of the configuration; a skill that cannot be read is left out
+ * and said so.
+ */
 async function announceSkills(dir: string, log: Logger): Promise<void> {
   try {
     const { skills, problems } = await readSkills(dir)
     for (const problem of problems) log.warn(problem)
     log.info(`skills: ${[...skills.keys()].join(', ') || 'none'}`)
   } catch (error) {
-    throw new Error(`The directory of skills, ${dir}, cannot be read: make it, or take \`skills\` out of the configuration.`, { cause: error })
+    throw new Error(
+      `The directory of skills, ${dir}, cannot be read: make it, or take \`skills\` out of the configuration.`,
+      { cause: error },
+    )
   }
 }
 
@@ -140,8 +196,19 @@ function webRoot(log: Logger): { webRoot?: string } {
 }
 
 function explainListen(error: NodeJS.ErrnoException, { host, port }: ServiceOptions): Error {
-  if (error.code === 'EADDRINUSE') return new InUseError(`Port ${port} of ${host} is in use by another process: stop that one, or set PORT to another port.`, { cause: error })
-  if (error.code === 'EACCES') return new InUseError(`This user may not listen on port ${port}: set PORT to one above 1023.`, { cause: error })
-  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND') return new InUseError(`There is no address ${host} on this machine: set HOST to 127.0.0.1, or to 0.0.0.0 for every address.`, { cause: error })
+  if (error.code === 'EADDRINUSE')
+    return new InUseError(
+      `Port ${port} of ${host} is in use by another process: stop that one, or set PORT to another port.`,
+      { cause: error },
+    )
+  if (error.code === 'EACCES')
+    return new InUseError(`This user may not listen on port ${port}: set PORT to one above 1023.`, {
+      cause: error,
+    })
+  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
+    return new InUseError(
+      `There is no address ${host} on this machine: set HOST to 127.0.0.1, or to 0.0.0.0 for every address.`,
+      { cause: error },
+    )
   return error
 }

@@ -1,40 +1,72 @@
 /** One request of the route table: path, query and body from its row, the answer checked against it. */
-import { ROUTES, type AnswerOf, type BodyOf, type ParamsOf, type QueryOf, type Route, type RouteName } from '@cairn/protocol'
+import {
+  ROUTES,
+  type AnswerOf,
+  type BodyOf,
+  type ParamsOf,
+  type QueryOf,
+  type Route,
+  type RouteName,
+} from '@cairn/protocol'
 import type { Send } from './credentials.ts'
 import { readFailure } from './failure.ts'
 
 /** Routes that answer JSON or nothing; streams have functions of their own. */
-export type CallableRoute = { [N in RouteName]: (typeof ROUTES)[N] extends { stream: true } ? never : N }[RouteName]
+export type CallableRoute = {
+  [N in RouteName]: (typeof ROUTES)[N] extends { stream: true } ? never : N
+}[RouteName]
 
-type Params<N extends RouteName> = [ParamsOf<N>] extends [never] ? { params?: undefined } : { params: Record<ParamsOf<N>, string | number> }
+type Params<N extends RouteName> = [ParamsOf<N>] extends [never]
+  ? { params?: undefined }
+  : { params: Record<ParamsOf<N>, string | number> }
 type Query<N extends RouteName> = { query?: { [K in keyof QueryOf<N>]: QueryOf<N>[K] | undefined } }
 type Body<N extends RouteName> = BodyOf<N> extends undefined ? { body?: undefined } : { body: BodyOf<N> }
-export type CallOptions<N extends RouteName> = Params<N> & Query<N> & Body<N> & {
-  /** Makes a POST that creates something safe to repeat for 24 h. */
-  idempotencyKey?: string
-  signal?: AbortSignal
-  /** Below /v1/api, as service accounts must. */
-  api?: boolean
-}
-export type Call = <N extends CallableRoute>(name: N, ...options: {} extends CallOptions<N> ? [options?: CallOptions<N>] : [options: CallOptions<N>]) => Promise<AnswerOf<N>>
+export type CallOptions<N extends RouteName> = Params<N> &
+  Query<N> &
+  Body<N> & {
+    /** Makes a POST that creates something safe to repeat for 24 h. */
+    idempotencyKey?: string
+    signal?: AbortSignal
+    /** Below /v1/api, as service accounts must. */
+    api?: boolean
+  }
+export type Call = <N extends CallableRoute>(
+  name: N,
+  ...options: {} extends CallOptions<N> ? [options?: CallOptions<N>] : [options: CallOptions<N>]
+) => Promise<AnswerOf<N>>
 
 type Values = Record<string, string | number | undefined>
 /** Path and query of a request below the base URL. */
-export function pathOf(name: RouteName, options: { params?: Values | undefined; query?: Values | undefined; api?: boolean | undefined }): string {
+export function pathOf(
+  name: RouteName,
+  options: { params?: Values | undefined; query?: Values | undefined; api?: boolean | undefined },
+): string {
   const route: Route = ROUTES[name]
-  if (options.api && !route.alias) throw new Error(`[${name}] is not served below /v1/api: it takes a user's token only`)
+  if (options.api && !route.alias)
+    throw new Error(`[${name}] is not served below /v1/api: it takes a user's token only`)
   const path = route.path.replace(/\{(\w+)\}/g, (_, key: string) => {
     const value = options.params?.[key]
-    if (value === undefined || value === '') throw new Error(`[${name}] expected the path parameter "${key}", got ${value === '' ? 'an empty string' : 'nothing'}`)
+    if (value === undefined || value === '')
+      throw new Error(
+        `[${name}] expected the path parameter "${key}", got ${value === '' ? 'an empty string' : 'nothing'}`,
+      )
     return encodeURIComponent(value)
   })
   const query = new URLSearchParams()
-  for (const [key, value] of Object.entries(options.query ?? {})) if (value !== undefined) query.set(key, String(value))
+  for (const [key, value] of Object.entries(options.query ?? {}))
+    if (value !== undefined) query.set(key, String(value))
   const text = query.toString()
   return `${options.api ? '/v1/api' : '/v1'}${path}${text === '' ? '' : `?${text}`}`
 }
 
-type LooseOptions = { params?: Values; query?: Values; body?: unknown; idempotencyKey?: string; signal?: AbortSignal; api?: boolean }
+type LooseOptions = {
+  params?: Values
+  query?: Values
+  body?: unknown
+  idempotencyKey?: string
+  signal?: AbortSignal
+  api?: boolean
+}
 
 export function callWith(baseUrl: string, send: Send, apiByDefault: boolean, now: () => number): Call {
   return async <N extends CallableRoute>(name: N, ...[given]: [options?: unknown]): Promise<AnswerOf<N>> => {
@@ -43,11 +75,15 @@ export function callWith(baseUrl: string, send: Send, apiByDefault: boolean, now
     const headers: Record<string, string> = { accept: 'application/json, application/problem+json' }
     if (options.body !== undefined) headers['content-type'] = 'application/json'
     if (options.idempotencyKey !== undefined) headers['idempotency-key'] = options.idempotencyKey
-    const response = await send(baseUrl + pathOf(name, { ...options, api: options.api ?? (apiByDefault && route.alias) }), {
-      method: route.method, headers,
-      ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
-    })
+    const response = await send(
+      baseUrl + pathOf(name, { ...options, api: options.api ?? (apiByDefault && route.alias) }),
+      {
+        method: route.method,
+        headers,
+        ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+        ...(options.signal === undefined ? {} : { signal: options.signal }),
+      },
+    )
     if (!response.ok) throw await readFailure(response, now())
     if (route.answer === undefined) {
       await response.body?.cancel()
@@ -66,6 +102,9 @@ function readAnswer(name: string, route: Route, text: string): unknown {
     throw new Error(`[${name}] expected JSON from the server, got: ${text.slice(0, 80)}`, { cause: error })
   }
   const issue = route.answer?.safeParse(value).error?.issues.find(found => found.code !== 'unrecognized_keys')
-  if (issue) throw new Error(`[${name}] the answer of the server does not fit: ${issue.path.join('.') || 'body'}: ${issue.message}`)
+  if (issue)
+    throw new Error(
+      `[${name}] the answer of the server does not fit: ${issue.path.join('.') || 'body'}: ${issue.message}`,
+    )
   return value
 }

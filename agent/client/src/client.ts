@@ -22,12 +22,22 @@ export type ClientOptions = Credentials & {
 }
 
 export type CairnClient = {
-  /** One request of the route table. Throws ApiError when the server refuses, ConnectionError when none answers. */
+  /**
+   * One request of the route table. Throws ApiError when the server refuses, ConnectionError when none
+   * answers.
+   */
   call: Call
-  /** A session's log after a cursor, live, in batches; reconnects by itself. Throws ApiError for what cannot be mended. */
+  /**
+   * A session's log after a cursor, live, in batches; reconnects by itself. Throws ApiError for what cannot
+   * be mended.
+   */
   events: EventStream
   /** The first event the predicate accepts. */
-  waitFor: <E extends SessionEvent>(sessionId: string, predicate: ((event: SessionEvent) => event is E) | ((event: SessionEvent) => boolean), options?: WaitOptions) => Promise<E>
+  waitFor: <E extends SessionEvent>(
+    sessionId: string,
+    predicate: ((event: SessionEvent) => event is E) | ((event: SessionEvent) => boolean),
+    options?: WaitOptions,
+  ) => Promise<E>
   /** Live changes of the inbox. */
   inboxStream: InboxStream
 }
@@ -41,7 +51,12 @@ export function createClient(options: ClientOptions): CairnClient {
     ...(options.credentials === undefined ? {} : { credentials: options.credentials }),
     headers: options.headers ?? {},
   })
-  const tuning = { idleMs: options.idleMs ?? 25_000, backoff: options.backoff ?? { baseMs: 1000, maxMs: 30_000 }, random: options.random ?? Math.random, now: Date.now }
+  const tuning = {
+    idleMs: options.idleMs ?? 25_000,
+    backoff: options.backoff ?? { baseMs: 1000, maxMs: 30_000 },
+    random: options.random ?? Math.random,
+    now: Date.now,
+  }
   const events = eventsWith(baseUrl, send, api, tuning)
   return {
     call: callWith(baseUrl, send, api, tuning.now),

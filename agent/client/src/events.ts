@@ -18,9 +18,17 @@ export type WaitOptions = Pick<EventsOptions, 'after' | 'api'> & {
   signal?: AbortSignal
 }
 export type StreamTuning = Pick<ResumeOptions<unknown>, 'backoff' | 'idleMs' | 'random' | 'now'>
-export type EventStream = (sessionId: string, options?: EventsOptions) => AsyncGenerator<SessionEvent[], void, undefined>
+export type EventStream = (
+  sessionId: string,
+  options?: EventsOptions,
+) => AsyncGenerator<SessionEvent[], void, undefined>
 
-export function eventsWith(baseUrl: string, send: Send, apiByDefault: boolean, tuning: StreamTuning): EventStream {
+export function eventsWith(
+  baseUrl: string,
+  send: Send,
+  apiByDefault: boolean,
+  tuning: StreamTuning,
+): EventStream {
   return (sessionId, options = {}) => {
     let cursor = options.after ?? 0
     const api = options.api ?? apiByDefault
@@ -28,10 +36,16 @@ export function eventsWith(baseUrl: string, send: Send, apiByDefault: boolean, t
       ...tuning,
       signal: options.signal ?? new AbortController().signal,
       onState: options.onState ?? (() => {}),
-      open: signal => send(baseUrl + pathOf('streamEvents', { params: { id: sessionId }, query: { after: cursor }, api }), { headers: { accept: 'text/event-stream' }, cache: 'no-store', signal }),
+      open: signal =>
+        send(baseUrl + pathOf('streamEvents', { params: { id: sessionId }, query: { after: cursor }, api }), {
+          headers: { accept: 'text/event-stream' },
+          cache: 'no-store',
+          signal,
+        }),
       accept: frame => {
         const event = readEvent(frame, sessionId)
-        // Ids only grow; a gap is a pruned llm.delta and no loss, anything at or before the cursor was handed out already.
+        // Ids only grow; a gap is a pruned llm.delta and no loss, anything at or before the cursor was handed
+        // out already.
         if (event.id <= cursor) return null
         cursor = event.id
         return event
@@ -43,13 +57,20 @@ export function eventsWith(baseUrl: string, send: Send, apiByDefault: boolean, t
 function readEvent(frame: Frame, sessionId: string): SessionEvent {
   const event = decodeEvent(frame.data)
   if (String(event.id) !== frame.id || event.session_id !== sessionId) {
-    throw new Error(`[events] frame ${frame.id ?? 'without id'} of session ${sessionId} holds event ${event.id} of session ${event.session_id}`)
+    throw new Error(
+      `[events] frame ${frame.id ?? 'without id'} of session ${sessionId} holds event ${event.id} of session ${event.session_id}`,
+    )
   }
   return event
 }
 
 /** The first event of the session, after the cursor, that the predicate accepts. */
-export async function waitFor<E extends SessionEvent>(events: EventStream, sessionId: string, predicate: ((event: SessionEvent) => event is E) | ((event: SessionEvent) => boolean), options: WaitOptions = {}): Promise<E> {
+export async function waitFor<E extends SessionEvent>(
+  events: EventStream,
+  sessionId: string,
+  predicate: ((event: SessionEvent) => event is E) | ((event: SessionEvent) => boolean),
+  options: WaitOptions = {},
+): Promise<E> {
   for await (const batch of events(sessionId, options)) {
     const found = batch.find(event => predicate(event))
     if (found !== undefined) return found as E

@@ -3,7 +3,12 @@ import { ERRORS, Problem } from '@cairn/protocol'
 
 /** RFC 9457 problem document; members beyond these (`decision`, …) are kept. */
 export type ProblemDocument = {
-  type: string; title: string; status: number; code: string; detail: string; request_id: string
+  type: string
+  title: string
+  status: number
+  code: string
+  detail: string
+  request_id: string
   errors?: { path: string; message: string }[] | undefined
   [member: string]: unknown
 }
@@ -19,11 +24,17 @@ export class ApiError extends Error {
     this.problem = problem
     this.retryAfterMs = retryAfterMs
   }
-  get status(): number { return this.problem.status }
-  get code(): string { return this.problem.code }
+  get status(): number {
+    return this.problem.status
+  }
+  get code(): string {
+    return this.problem.code
+  }
   /** Whether the same request may succeed later. */
   get retryable(): boolean {
-    const known = Object.hasOwn(ERRORS, this.code) ? ERRORS[this.code as keyof typeof ERRORS].retryable : false
+    const known = Object.hasOwn(ERRORS, this.code)
+      ? ERRORS[this.code as keyof typeof ERRORS].retryable
+      : false
     return known || this.status === 408 || this.status === 429 || this.status >= 500
   }
 }
@@ -48,10 +59,17 @@ function reasonOf(thrown: unknown): string {
 /** Reads a refusal. A proxy in between answers with pages of its own; those become a problem too. */
 export async function readFailure(response: Response, now: number): Promise<ApiError> {
   const text = await response.text()
-  return new ApiError(readProblem(text) ?? {
-    type: 'about:blank', title: response.statusText || `HTTP ${response.status}`, status: response.status,
-    code: response.status >= 500 ? 'internal' : 'bad_request', detail: text.slice(0, 200) || 'no details', request_id: response.headers.get('x-request-id') ?? '',
-  }, retryAfterMs(response.headers.get('retry-after'), now))
+  return new ApiError(
+    readProblem(text) ?? {
+      type: 'about:blank',
+      title: response.statusText || `HTTP ${response.status}`,
+      status: response.status,
+      code: response.status >= 500 ? 'internal' : 'bad_request',
+      detail: text.slice(0, 200) || 'no details',
+      request_id: response.headers.get('x-request-id') ?? '',
+    },
+    retryAfterMs(response.headers.get('retry-after'), now),
+  )
 }
 
 function readProblem(text: string): ProblemDocument | null {

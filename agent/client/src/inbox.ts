@@ -6,16 +6,29 @@ import type { EventsOptions, StreamTuning } from './events.ts'
 import { type Frame, resume } from './resume.ts'
 
 export type InboxChange = { type: 'snapshot'; items: InboxItem[] } | { type: 'item'; item: InboxItem }
-export type InboxStream = (options?: Omit<EventsOptions, 'after'>) => AsyncGenerator<InboxChange[], void, undefined>
+export type InboxStream = (
+  options?: Omit<EventsOptions, 'after'>,
+) => AsyncGenerator<InboxChange[], void, undefined>
 
-export function inboxWith(baseUrl: string, send: Send, apiByDefault: boolean, tuning: StreamTuning): InboxStream {
-  return (options = {}) => resume({
-    ...tuning,
-    signal: options.signal ?? new AbortController().signal,
-    onState: options.onState ?? (() => {}),
-    open: signal => send(baseUrl + pathOf('streamInbox', { api: options.api ?? apiByDefault }), { headers: { accept: 'text/event-stream' }, cache: 'no-store', signal }),
-    accept: readChange,
-  })
+export function inboxWith(
+  baseUrl: string,
+  send: Send,
+  apiByDefault: boolean,
+  tuning: StreamTuning,
+): InboxStream {
+  return (options = {}) =>
+    resume({
+      ...tuning,
+      signal: options.signal ?? new AbortController().signal,
+      onState: options.onState ?? (() => {}),
+      open: signal =>
+        send(baseUrl + pathOf('streamInbox', { api: options.api ?? apiByDefault }), {
+          headers: { accept: 'text/event-stream' },
+          cache: 'no-store',
+          signal,
+        }),
+      accept: readChange,
+    })
 }
 
 /** Frames of other names are of a newer server and pass by. */

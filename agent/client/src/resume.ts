@@ -4,9 +4,10 @@
  *   connecting → live ⇄ reconnecting …→ closed
  *                live → draining → reconnecting      (the server said it is going away)
  *
- * Only whole frames count: what a cut leaves unfinished is dropped here and sent again by the server, because the next
- * connection is opened with the cursor of the last frame handed out. The reader pulls, so a slow one holds back the server
- * instead of filling memory. It ends when the signal fires; it throws only for what another attempt cannot mend.
+ * Only whole frames count: what a cut leaves unfinished is dropped here and sent again by the server, because
+ * the next connection is opened with the cursor of the last frame handed out. The reader pulls, so a slow one
+ * holds back the server instead of filling memory. It ends when the signal fires; it throws only for what
+ * another attempt cannot mend.
  */
 import { createParser } from 'eventsource-parser'
 import { type Backoff, backoffMs } from './backoff.ts'
@@ -52,8 +53,12 @@ export async function* resume<T>(options: ResumeOptions<T>): AsyncGenerator<T[],
         const decoder = new TextDecoder()
         const parser = createParser({
           onEvent: ({ id, event, data }) => frames.push({ id, event, data }),
-          onRetry: ms => { backoff = { ...backoff, baseMs: ms } },
-          onComment: comment => { if (comment.trim() === 'draining') onState('draining', {}) },
+          onRetry: ms => {
+            backoff = { ...backoff, baseMs: ms }
+          },
+          onComment: comment => {
+            if (comment.trim() === 'draining') onState('draining', {})
+          },
         })
         for (;;) {
           watchdog.arm()
@@ -100,13 +105,20 @@ export async function* resume<T>(options: ResumeOptions<T>): AsyncGenerator<T[],
 class NotAStream extends Error {
   override readonly name = 'NotAStream'
 }
-const isFinal = (failure: unknown): boolean => failure instanceof NotAStream || (failure instanceof ApiError && !failure.retryable)
+const isFinal = (failure: unknown): boolean =>
+  failure instanceof NotAStream || (failure instanceof ApiError && !failure.retryable)
 
-async function connect(options: ResumeOptions<unknown>, signal: AbortSignal): Promise<ReadableStreamDefaultReader<Uint8Array>> {
+async function connect(
+  options: ResumeOptions<unknown>,
+  signal: AbortSignal,
+): Promise<ReadableStreamDefaultReader<Uint8Array>> {
   const response = await options.open(signal)
   if (!response.ok) throw await readFailure(response, options.now())
   const type = response.headers.get('content-type') ?? ''
-  if (!type.startsWith('text/event-stream') || response.body === null) throw new NotAStream(`${response.url} expected to answer text/event-stream, got ${type || 'no content type'}`)
+  if (!type.startsWith('text/event-stream') || response.body === null)
+    throw new NotAStream(
+      `${response.url} expected to answer text/event-stream, got ${type || 'no content type'}`,
+    )
   return response.body.getReader()
 }
 

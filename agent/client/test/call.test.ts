@@ -3,22 +3,46 @@ import { ApiError, ConnectionError, createClient } from '../src/index.ts'
 import { serve } from './hostile-server.ts'
 
 const session = {
-  id: 's1', agent: 'assistant', channel: 'web', status: 'active', waiting_on: null, title: null, model: null, parent_id: null, last_event_id: 0, message_count: 0,
-  tool_call_count: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0, created_by: 'u', created_at: '', updated_at: '',
+  id: 's1',
+  agent: 'assistant',
+  channel: 'web',
+  status: 'active',
+  waiting_on: null,
+  title: null,
+  model: null,
+  parent_id: null,
+  last_event_id: 0,
+  message_count: 0,
+  tool_call_count: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  cost_usd: 0,
+  created_by: 'u',
+  created_at: '',
+  updated_at: '',
 }
-const json = (status: number, body: unknown) => (_: unknown, response: import('node:http').ServerResponse): void => void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+const json =
+  (status: number, body: unknown) =>
+  (_: unknown, response: import('node:http').ServerResponse): void =>
+    void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 
 test('a call takes path, query and body from its row, and encodes what is put into the path', async () => {
   const bodies: string[] = []
   await using server = await serve((_, response, body) => {
     bodies.push(body)
-    response.writeHead(200).end(JSON.stringify({ ...session, next_cursor: null, sessions: [], event_id: 4, session_id: 's1' }))
+    response
+      .writeHead(200)
+      .end(JSON.stringify({ ...session, next_cursor: null, sessions: [], event_id: 4, session_id: 's1' }))
   })
   const { call } = createClient({ baseUrl: `${server.baseUrl}/`, token: 'jwt' })
   await call('sendMessage', { params: { id: 'a/b' }, body: { content: 'hi' }, idempotencyKey: 'k' })
   await call('listSessions', { query: { limit: 5, status: 'active,failed', cursor: undefined }, api: true })
   await call('listSessions')
-  expect(server.requests.map(({ url }) => url.pathname + url.search)).toEqual(['/v1/sessions/a%2Fb/messages', '/v1/api/sessions?limit=5&status=active%2Cfailed', '/v1/sessions'])
+  expect(server.requests.map(({ url }) => url.pathname + url.search)).toEqual([
+    '/v1/sessions/a%2Fb/messages',
+    '/v1/api/sessions?limit=5&status=active%2Cfailed',
+    '/v1/sessions',
+  ])
   expect(server.requests[0]?.authorization).toBe('Bearer jwt')
   expect(bodies[0]).toBe('{"content":"hi"}')
 })
@@ -36,31 +60,58 @@ test('the types of a call are those of its route', () => {
 
 test('keys the client does not know stay in the answer; a promised one that is missing is an error that names it', async () => {
   await using newer = await serve(json(200, { ...session, mood: 'sunny' }))
-  expect(await createClient({ baseUrl: newer.baseUrl }).call('getSession', { params: { id: 's1' } })).toMatchObject({ mood: 'sunny' })
+  expect(
+    await createClient({ baseUrl: newer.baseUrl }).call('getSession', { params: { id: 's1' } }),
+  ).toMatchObject({ mood: 'sunny' })
   await using broken = await serve(json(200, { ...session, last_event_id: undefined }))
-  await expect(createClient({ baseUrl: broken.baseUrl }).call('getSession', { params: { id: 's1' } })).rejects.toThrow('[getSession] the answer of the server does not fit: last_event_id')
+  await expect(
+    createClient({ baseUrl: broken.baseUrl }).call('getSession', { params: { id: 's1' } }),
+  ).rejects.toThrow('[getSession] the answer of the server does not fit: last_event_id')
 })
 
 test('a refusal carries the problem, members of its own and Retry-After', async () => {
   await using server = await serve((_, response) => {
-    response.writeHead(409, { 'content-type': 'application/problem+json', 'retry-after': '3' })
-      .end(JSON.stringify({ type: 'about:blank', title: 'Already answered', status: 409, code: 'already_answered', detail: 'rejected before', request_id: 'r', decision: 'reject' }))
+    response.writeHead(409, { 'content-type': 'application/problem+json', 'retry-after': '3' }).end(
+      JSON.stringify({
+        type: 'about:blank',
+        title: 'Already answered',
+        status: 409,
+        code: 'already_answered',
+        detail: 'rejected before',
+        request_id: 'r',
+        decision: 'reject',
+      }),
+    )
   })
-  const failure = await createClient({ baseUrl: server.baseUrl }).call('getInboxItem', { params: { item_id: 'i' } }).catch((error: unknown) => error) as ApiError
+  const failure = (await createClient({ baseUrl: server.baseUrl })
+    .call('getInboxItem', { params: { item_id: 'i' } })
+    .catch((error: unknown) => error)) as ApiError
   expect(failure).toBeInstanceOf(ApiError)
-  expect([failure.status, failure.code, failure.retryable, failure.retryAfterMs, failure.problem['decision']]).toEqual([409, 'already_answered', false, 3000, 'reject'])
+  expect([
+    failure.status,
+    failure.code,
+    failure.retryable,
+    failure.retryAfterMs,
+    failure.problem['decision'],
+  ]).toEqual([409, 'already_answered', false, 3000, 'reject'])
 })
 
 test('an error page of a proxy is a refusal too', async () => {
-  await using server = await serve((_, response) => void response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway'))
-  const failure = await createClient({ baseUrl: server.baseUrl }).call('me').catch((error: unknown) => error) as ApiError
+  await using server = await serve(
+    (_, response) => void response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway'),
+  )
+  const failure = (await createClient({ baseUrl: server.baseUrl })
+    .call('me')
+    .catch((error: unknown) => error)) as ApiError
   expect([failure.status, failure.retryable, failure.problem.detail]).toEqual([502, true, '<h1>Bad gateway'])
 })
 
 test('a server that is not there is named, with the reason', async () => {
   const server = await serve(() => {})
   await server[Symbol.asyncDispose]()
-  const failure = await createClient({ baseUrl: server.baseUrl }).call('me').catch((error: unknown) => error) as ConnectionError
+  const failure = (await createClient({ baseUrl: server.baseUrl })
+    .call('me')
+    .catch((error: unknown) => error)) as ConnectionError
   expect(failure).toBeInstanceOf(ConnectionError)
   expect(failure.message).toContain(`${server.baseUrl}/v1/auth/me did not answer: connect ECONNREFUSED`)
 })
@@ -68,22 +119,41 @@ test('a server that is not there is named, with the reason', async () => {
 test('many calls refused at once share one renewal of the cookie', async () => {
   let fresh = false
   let renewals = 0
-  await using server = await serve((request, response) => (fresh ? json(200, session) : json(401, {}))(request, response))
-  const { call } = createClient({ baseUrl: server.baseUrl, refresh: () => new Promise<void>(resolve => {
-    renewals++
-    setImmediate(() => {
-      fresh = true
-      resolve()
-    })
-  }) })
-  const answers = await Promise.all(Array.from({ length: 5 }, () => call('getSession', { params: { id: 's1' } })))
+  await using server = await serve((request, response) =>
+    (fresh ? json(200, session) : json(401, {}))(request, response),
+  )
+  const { call } = createClient({
+    baseUrl: server.baseUrl,
+    refresh: () =>
+      new Promise<void>(resolve => {
+        renewals++
+        setImmediate(() => {
+          fresh = true
+          resolve()
+        })
+      }),
+  })
+  const answers = await Promise.all(
+    Array.from({ length: 5 }, () => call('getSession', { params: { id: 's1' } })),
+  )
   expect(answers.map(({ id }) => id)).toEqual(['s1', 's1', 's1', 's1', 's1'])
   expect(renewals).toBe(1)
 })
 
 test('a token that is refused after its renewal is an error', async () => {
-  await using server = await serve(json(401, { type: 'about:blank', title: 'No', status: 401, code: 'unauthenticated', detail: 'who?', request_id: 'r' }))
-  await expect(createClient({ baseUrl: server.baseUrl, token: () => Promise.resolve('t') }).call('me')).rejects.toThrow('No: who?')
+  await using server = await serve(
+    json(401, {
+      type: 'about:blank',
+      title: 'No',
+      status: 401,
+      code: 'unauthenticated',
+      detail: 'who?',
+      request_id: 'r',
+    }),
+  )
+  await expect(
+    createClient({ baseUrl: server.baseUrl, token: () => Promise.resolve('t') }).call('me'),
+  ).rejects.toThrow('No: who?')
   expect(server.requests).toHaveLength(2)
 })
 
@@ -92,5 +162,7 @@ test('a service-account token asks below /v1/api where the route is, and a user-
   const { call } = createClient({ baseUrl: server.baseUrl, token: 'cairn_sk_secret' })
   await call('getSession', { params: { id: 's1' } })
   expect(server.requests[0]?.url.pathname).toBe('/v1/api/sessions/s1')
-  await expect(call('pollEvents', { params: { id: 's1' }, api: true })).rejects.toThrow("[pollEvents] is not served below /v1/api: it takes a user's token only")
+  await expect(call('pollEvents', { params: { id: 's1' }, api: true })).rejects.toThrow(
+    "[pollEvents] is not served below /v1/api: it takes a user's token only",
+  )
 })

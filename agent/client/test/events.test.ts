@@ -26,12 +26,23 @@ test('a thousand random cuts, stalls, repeats and refusals give exactly the log'
     // After the thousandth the server is a good one, and sends all the rest.
     if (connections > 1000) {
       openStream(response)
-      response.write(log.filter(record => record.id > request.after).map(frameOf).join(''))
+      response.write(
+        log
+          .filter(record => record.id > request.after)
+          .map(frameOf)
+          .join(''),
+      )
     } else troubles[misbehave(log, request, response, random)]++
   })
-  const events = await take(createClient({ ...quick, idleMs: 60, baseUrl: server.baseUrl }).events('s1'), log.length)
+  const events = await take(
+    createClient({ ...quick, idleMs: 60, baseUrl: server.baseUrl }).events('s1'),
+    log.length,
+  )
   expect(connections, `seed ${seed}`).toBeGreaterThanOrEqual(1000)
-  expect(Object.values(troubles).every(count => count > 10), JSON.stringify(troubles)).toBe(true)
+  expect(
+    Object.values(troubles).every(count => count > 10),
+    JSON.stringify(troubles),
+  ).toBe(true)
   expect(events, `seed ${seed}`).toEqual(log)
 })
 
@@ -49,7 +60,11 @@ test('the cursor of a reconnection is the last event handed out', async () => {
 test('starts after the cursor it is given', async () => {
   await using server = await serve((_, response) => {
     openStream(response)
-    response.write(makeLog('s1', 9, () => 0.5).map(frameOf).join(''))
+    response.write(
+      makeLog('s1', 9, () => 0.5)
+        .map(frameOf)
+        .join(''),
+    )
   })
   const [first] = await take(createClient({ baseUrl: server.baseUrl }).events('s1', { after: 7 }), 2)
   expect(first?.id).toBe(8)
@@ -66,7 +81,14 @@ test('a connection without a byte for idleMs is given up, even one that never an
   })
   const errors: string[] = []
   const client = createClient({ ...quick, idleMs: 500, baseUrl: server.baseUrl })
-  await take(client.events('s1', { onState: (state, { error }) => { if (state === 'reconnecting') errors.push(String(error?.message)) } }), 1)
+  await take(
+    client.events('s1', {
+      onState: (state, { error }) => {
+        if (state === 'reconnecting') errors.push(String(error?.message))
+      },
+    }),
+    1,
+  )
   expect(errors).toEqual(['no byte for 0.5 s', 'no byte for 0.5 s'])
 })
 
@@ -97,7 +119,12 @@ test('says in which state it is, drains included', async () => {
     else response.write(frameOf(makeLog('s1', 1, () => 0.5)[0]!))
   })
   const states: StreamState[] = []
-  await take(createClient({ ...quick, baseUrl: server.baseUrl }).events('s1', { onState: state => states.push(state) }), 1)
+  await take(
+    createClient({ ...quick, baseUrl: server.baseUrl }).events('s1', {
+      onState: state => states.push(state),
+    }),
+    1,
+  )
   expect(states).toEqual(['connecting', 'live', 'draining', 'reconnecting', 'live', 'closed'])
 })
 
@@ -116,7 +143,14 @@ test('waits as long as the server asks: retry: sets the base, Retry-After the le
   })
   const waits: (number | undefined)[] = []
   const client = createClient({ baseUrl: server.baseUrl, random: () => 1, backoff: { baseMs: 5, maxMs: 50 } })
-  await take(client.events('s1', { onState: (state, { delayMs }) => { if (state === 'reconnecting') waits.push(delayMs) } }), 1)
+  await take(
+    client.events('s1', {
+      onState: (state, { delayMs }) => {
+        if (state === 'reconnecting') waits.push(delayMs)
+      },
+    }),
+    1,
+  )
   expect(waits).toEqual([40, 1000])
 })
 
@@ -134,23 +168,49 @@ test('a refused token is renewed once, and the stream goes on', async () => {
   }
   await take(createClient({ ...quick, baseUrl: server.baseUrl, token }).events('s1'), 2)
   expect(asked).toEqual([false, true])
-  expect(server.requests.map(({ authorization }) => authorization)).toEqual(['Bearer stale', 'Bearer fresh', 'Bearer fresh'])
+  expect(server.requests.map(({ authorization }) => authorization)).toEqual([
+    'Bearer stale',
+    'Bearer fresh',
+    'Bearer fresh',
+  ])
 })
 
-test.each([400, 401, 403, 404])('%i ends the stream with the problem, without another attempt', async status => {
-  await using server = await serve((_, response) => {
-    response.writeHead(status, { 'content-type': 'application/problem+json' })
-      .end(JSON.stringify({ type: 'about:blank', title: 'No', status, code: 'not_found', detail: 'no such session', request_id: 'r1' }))
-  })
-  const failure = await take(createClient({ ...quick, baseUrl: server.baseUrl, token: 't' }).events('s1'), 1).catch((error: unknown) => error)
-  expect(failure).toBeInstanceOf(ApiError)
-  expect((failure as ApiError).problem).toMatchObject({ status, detail: 'no such session', request_id: 'r1' })
-  expect(server.requests).toHaveLength(1)
-})
+test.each([400, 401, 403, 404])(
+  '%i ends the stream with the problem, without another attempt',
+  async status => {
+    await using server = await serve((_, response) => {
+      response.writeHead(status, { 'content-type': 'application/problem+json' }).end(
+        JSON.stringify({
+          type: 'about:blank',
+          title: 'No',
+          status,
+          code: 'not_found',
+          detail: 'no such session',
+          request_id: 'r1',
+        }),
+      )
+    })
+    const failure = await take(
+      createClient({ ...quick, baseUrl: server.baseUrl, token: 't' }).events('s1'),
+      1,
+    ).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(ApiError)
+    expect((failure as ApiError).problem).toMatchObject({
+      status,
+      detail: 'no such session',
+      request_id: 'r1',
+    })
+    expect(server.requests).toHaveLength(1)
+  },
+)
 
 test('a page instead of a stream is an error that says so', async () => {
-  await using server = await serve((_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<p>hello'))
-  await expect(take(createClient({ baseUrl: server.baseUrl }).events('s1'), 1)).rejects.toThrow('expected to answer text/event-stream, got text/html')
+  await using server = await serve(
+    (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<p>hello'),
+  )
+  await expect(take(createClient({ baseUrl: server.baseUrl }).events('s1'), 1)).rejects.toThrow(
+    'expected to answer text/event-stream, got text/html',
+  )
 })
 
 test('an aborted stream ends without an error, while waiting for bytes and between connections', async () => {
@@ -160,10 +220,13 @@ test('an aborted stream ends without an error, while waiting for bytes and betwe
     const stop = new AbortController()
     const states: StreamState[] = []
     const client = createClient({ baseUrl, backoff: { baseMs: 600_000, maxMs: 600_000 } })
-    const stream = client.events('s1', { signal: stop.signal, onState: state => {
-      states.push(state)
-      if (state === 'live' || state === 'reconnecting') stop.abort()
-    } })
+    const stream = client.events('s1', {
+      signal: stop.signal,
+      onState: state => {
+        states.push(state)
+        if (state === 'live' || state === 'reconnecting') stop.abort()
+      },
+    })
     for await (const batch of stream) expect(batch).toBe('nothing')
     expect(states.at(-1)).toBe('closed')
   }
@@ -190,21 +253,34 @@ test('waitFor gives the first event that fits, and the reason of the signal when
   })
   const client = createClient({ baseUrl: server.baseUrl })
   expect((await client.waitFor('s1', event => event.id >= log[11]!.id)).id).toBe(log[11]?.id)
-  await expect(client.waitFor('s1', () => false, { signal: AbortSignal.timeout(50) })).rejects.toThrow(/timeout/)
+  await expect(client.waitFor('s1', () => false, { signal: AbortSignal.timeout(50) })).rejects.toThrow(
+    /timeout/,
+  )
 })
 
 test('the inbox stream gives the whole list, then what changes, on every connection', async () => {
   let connections = 0
   await using server = await serve((_, response) => {
     openStream(response)
-    response.write(`event: snapshot\ndata: {"items":[]}\n\nevent: later\ndata: ?\n\nevent: item\ndata: {"id":"i${++connections}"}\n\n`)
+    response.write(
+      `event: snapshot\ndata: {"items":[]}\n\nevent: later\ndata: ?\n\nevent: item\ndata: {"id":"i${++connections}"}\n\n`,
+    )
     response.end()
   })
   const changes = []
-  for await (const batch of createClient({ ...quick, baseUrl: server.baseUrl, token: 'cairn_sk_x' }).inboxStream()) {
+  for await (const batch of createClient({
+    ...quick,
+    baseUrl: server.baseUrl,
+    token: 'cairn_sk_x',
+  }).inboxStream()) {
     changes.push(...batch)
     if (changes.length >= 4) break
   }
-  expect(changes.map(change => (change.type === 'item' ? change.item.id : change.type))).toEqual(['snapshot', 'i1', 'snapshot', 'i2'])
+  expect(changes.map(change => (change.type === 'item' ? change.item.id : change.type))).toEqual([
+    'snapshot',
+    'i1',
+    'snapshot',
+    'i2',
+  ])
   expect(server.requests[0]?.url.pathname).toBe('/v1/api/inbox/stream')
 })

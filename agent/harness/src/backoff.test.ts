@@ -5,11 +5,17 @@ import { backoffMs } from './backoff.ts'
 const backoff = { baseMs: 1000, maxMs: 60_000 }
 
 test('a wait lies anywhere between nothing and the doubled base, and never above the ceiling', () => {
-  fc.assert(fc.property(fc.nat(40), fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (attempt, random) => {
-    const ms = backoffMs(backoff, attempt, random)
-    expect(ms).toBeGreaterThanOrEqual(0)
-    expect(ms).toBeLessThan(Math.min(60_000, 1000 * 2 ** attempt))
-  }))
+  fc.assert(
+    fc.property(
+      fc.nat(40),
+      fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+      (attempt, random) => {
+        const ms = backoffMs(backoff, attempt, random)
+        expect(ms).toBeGreaterThanOrEqual(0)
+        expect(ms).toBeLessThan(Math.min(60_000, 1000 * 2 ** attempt))
+      },
+    ),
+  )
 })
 
 test("a server's wish is a floor, and a wish of hours is cut to five minutes", () => {

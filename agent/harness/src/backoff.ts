@@ -7,10 +7,16 @@ export const CRASH_BACKOFF: Backoff = { baseMs: 500, maxMs: 10_000 }
 const LONGEST_WISH_MS = 5 * 60_000
 
 /**
- * Exponential with full jitter: anywhere between nothing and base·2^attempt, so that many workers do not return as one.
- * A server's own wish (Retry-After) is a floor. `attempt` counts from 0, `random` is in [0, 1).
+ * Exponential with full jitter: anywhere between nothing and base·2^attempt, so that many workers do not
+ * return as one. A server's own wish (Retry-After) is a floor. `attempt` counts from 0, `random` is in [0,
+ * 1).
  */
-export function backoffMs({ baseMs, maxMs }: Backoff, attempt: number, random: number, wishMs: number | null = null): number {
+export function backoffMs(
+  { baseMs, maxMs }: Backoff,
+  attempt: number,
+  random: number,
+  wishMs: number | null = null,
+): number {
   const jittered = Math.floor(random * Math.min(maxMs, baseMs * 2 ** attempt))
   return wishMs === null ? jittered : Math.max(jittered, Math.min(wishMs, LONGEST_WISH_MS))
 }

@@ -1,13 +1,20 @@
-/** RFC 8785 (JCS): one text for one JSON value, so that equal arguments have equal hashes however they were written. */
+/**
+ * RFC 8785 (JCS): one text for one JSON value, so that equal arguments have equal hashes however they were
+ * written.
+ */
 import { createHash } from 'node:crypto'
 
-/** The canonical text of a JSON value. Throws on what JSON cannot say: NaN, infinities, lone surrogates, functions, cycles. */
+/**
+ * The canonical text of a JSON value. Throws on what JSON cannot say: NaN, infinities, lone surrogates,
+ * functions, cycles.
+ */
 export function canonicalJson(value: unknown): string {
   return encode(value, [])
 }
 
 /** What an approval is keyed to (design section 10): SHA-256 of the canonical arguments, hex. */
-export const argumentsHash = (args: Record<string, unknown>): string => createHash('sha256').update(canonicalJson(args), 'utf8').digest('hex')
+export const argumentsHash = (args: Record<string, unknown>): string =>
+  createHash('sha256').update(canonicalJson(args), 'utf8').digest('hex')
 
 function encode(value: unknown, above: readonly object[]): string {
   if (value === null || typeof value === 'boolean') return String(value)
@@ -21,8 +28,11 @@ function encode(value: unknown, above: readonly object[]): string {
   if (above.includes(value)) throw new TypeError('[canonicalJson] the value contains itself')
   const path = [...above, value]
   if (Array.isArray(value)) return `[${value.map(item => encode(item, path)).join(',')}]`
-  // Array.prototype.sort compares UTF-16 code units, which is the order of the RFC. An undefined member is an absent one, as in JSON.stringify.
-  const members = Object.entries(value).filter(([, member]) => member !== undefined).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  // Array.prototype.sort compares UTF-16 code units, which is the order of the RFC. An undefined member is an
+  // absent one, as in JSON.stringify.
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
   return `{${members.map(([key, member]) => `${encodeString(key)}:${encode(member, path)}`).join(',')}}`
 }
 

@@ -1,6 +1,7 @@
 /**
- * The worker (design section 8): claims sessions that have work, keeps their leases alive, lets their turns run side by
- * side, and gives everything back when it is told to stop. Many of these, in one process or in many, share one log.
+ * The worker (design section 8): claims sessions that have work, keeps their leases alive, lets their turns
+ * run side by side, and gives everything back when it is told to stop. Many of these, in one process or in
+ * many, share one log.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -35,7 +36,10 @@ export type HarnessOptions = {
   /** The built-in tools and those of MCP servers. */
   tools: readonly Tool[]
   config: Config
-  /** Workspaces live in <dataDir>/workspaces/<session id>, checkpoints of their files in <dataDir>/checkpoints/<session id>. */
+  /**
+   * Workspaces live in <dataDir>/workspaces/<session id>, checkpoints of their files in
+   * <dataDir>/checkpoints/<session id>.
+   */
   dataDir: string
   /** The directory of skills, absolute; absent: there are none. */
   skillsDir?: string
@@ -46,7 +50,10 @@ export type HarnessOptions = {
   random?: () => number
 }
 export type Harness = {
-  /** Drains: no new turns; running ones get `limits.drain_s` to reach a resting point, then are cut; leases are given back. */
+  /**
+   * Drains: no new turns; running ones get `limits.drain_s` to reach a resting point, then are cut; leases
+   * are given back.
+   */
   stop(): Promise<void>
   /** Resolves when no turn runs and none is waiting to be claimed. */
   idle(): Promise<void>
@@ -73,10 +80,22 @@ export function startHarness(options: HarnessOptions): Harness {
   const background = new Set<Promise<void>>()
   const shutdown = new AbortController()
   const returns = keepReturns({ store, clock, everyMs: POLL_MS, ttlMs, signal: shutdown.signal })
-  const reviews = keepReviews({ store, models: options.models, dataDir: options.dataDir, newId: options.newId, clock, random, limits, config, workerId, signal: shutdown.signal })
+  const reviews = keepReviews({
+    store,
+    models: options.models,
+    dataDir: options.dataDir,
+    newId: options.newId,
+    clock,
+    random,
+    limits,
+    config,
+    workerId,
+    signal: shutdown.signal,
+  })
   const state = { draining: false, nudged: false, claiming: null as Promise<void> | null }
 
-  // ---- claiming -------------------------------------------------------------------------------------------------------
+  // ---- claiming
+  // -------------------------------------------------------------------------------------------------------
 
   /** One claim at a time; a nudge that comes meanwhile makes it look once more. */
   function look(): Promise<void> {
@@ -109,20 +128,25 @@ export function startHarness(options: HarnessOptions): Harness {
     const { id } = claim.session
     const lease = holdLease(id, claim.fence)
     leases.add(lease)
-    // A turn that was just paused may still be letting go of its tools; the next one waits, for both have the same workspace.
+    // A turn that was just paused may still be letting go of its tools; the next one waits, for both have the
+    // same workspace.
     const before = runs.get(id)?.done ?? Promise.resolve()
-    const done = before.then(() => act(claim, lease)).finally(() => {
-      leases.delete(lease)
-      if (runs.get(id)?.lease === lease) runs.delete(id)
-      void look()
-    })
+    const done = before
+      .then(() => act(claim, lease))
+      .finally(() => {
+        leases.delete(lease)
+        if (runs.get(id)?.lease === lease) runs.delete(id)
+        void look()
+      })
     runs.set(id, { lease, done })
   }
 
-  // ---- one session ----------------------------------------------------------------------------------------------------
+  // ---- one session
+  // ----------------------------------------------------------------------------------------------------
 
   async function act(claim: Claim, lease: Lease): Promise<void> {
-    const report: Log = (level, message, fields) => log(level, message, { session_id: lease.session_id, ...fields })
+    const report: Log = (level, message, fields) =>
+      log(level, message, { session_id: lease.session_id, ...fields })
     const unwatch = watchLease(store, lease, report)
     let keepFold: (() => void) | undefined
     try {
@@ -131,24 +155,34 @@ export function startHarness(options: HarnessOptions): Harness {
       const owed = owesRollBack(sessionLog.position().saga)
       if (!(await recover(sessionLog, claim, !owed))) return
       if (owed) {
-        if ((await rollBack(prepareRollBack(claim, lease, sessionLog))) === 'draining') await store.release(lease.session_id, lease.fence)
+        if ((await rollBack(prepareRollBack(claim, lease, sessionLog))) === 'draining')
+          await store.release(lease.session_id, lease.fence)
         return
       }
       const skills = await reviews.learned(await readSkillsAnew(report), claim.session)
-      await actOn(claim, lease, sessionLog, { clock, random, report }, async () => runTurn(await prepareTurn(claim, lease, sessionLog, skills, report)))
+      await actOn(claim, lease, sessionLog, { clock, random, report }, async () =>
+        runTurn(await prepareTurn(claim, lease, sessionLog, skills, report)),
+      )
       keepInBackground(reviews.after(sessionLog, skills, report))
     } catch (thrown) {
-      if (thrown instanceof LeaseLost || lease.signal.reason instanceof LeaseLost) report('info', 'gave the session up', { why: asError(lease.signal.reason ?? thrown).message })
+      if (thrown instanceof LeaseLost || lease.signal.reason instanceof LeaseLost)
+        report('info', 'gave the session up', { why: asError(lease.signal.reason ?? thrown).message })
       else if (!(lease.signal.reason instanceof Draining)) {
         report('error', 'the session was left behind', { error: asError(thrown).stack })
-        // After any other exception the lease is kept: until it has run out nobody runs into the same one again.
+        // After any other exception the lease is kept: until it has run out nobody runs into the same one
+        // again.
         if (thrown instanceof AppError && thrown.code === 'storage') returns.add(lease, report)
       }
     } finally {
       unwatch()
       keepFold?.()
       // A store that does not answer now must not end the process: the lease runs out by itself.
-      if (lease.signal.reason instanceof Draining) await store.release(lease.session_id, lease.fence).catch((thrown: unknown) => report('warn', 'giving the lease back failed', { error: asError(thrown).message }))
+      if (lease.signal.reason instanceof Draining)
+        await store
+          .release(lease.session_id, lease.fence)
+          .catch((thrown: unknown) =>
+            report('warn', 'giving the lease back failed', { error: asError(thrown).message }),
+          )
     }
   }
 
@@ -165,28 +199,67 @@ export function startHarness(options: HarnessOptions): Harness {
     try {
       return await readSkills(options.skillsDir)
     } catch (thrown) {
-      report('warn', 'the skills cannot be read; the turn goes on without them', { error: asError(thrown).message })
+      report('warn', 'the skills cannot be read; the turn goes on without them', {
+        error: asError(thrown).message,
+      })
       return NO_SKILLS
     }
   }
 
-  async function prepareTurn(claim: Claim, lease: Lease, sessionLog: TurnContext['log'], skills: SkillCatalogue, report: Log): Promise<TurnContext> {
-    const setup = setUpSkills(await reviews.remind(setUpAgent(config, claim.session), claim.session, report), skills)
+  async function prepareTurn(
+    claim: Claim,
+    lease: Lease,
+    sessionLog: TurnContext['log'],
+    skills: SkillCatalogue,
+    report: Log,
+  ): Promise<TurnContext> {
+    const setup = setUpSkills(
+      await reviews.remind(setUpAgent(config, claim.session), claim.session, report),
+      skills,
+    )
     const tools = skills.skills.size === 0 ? options.tools : [...options.tools, loadSkillTool(skills)]
     return {
-      store, log: sessionLog, lease, clock, config, limits, setup, models: options.models, skills,
-      tools: [...tools, ...expertTools({ config, setup, tools, models: options.models, clock, random, report })],
-      workspace: makeFolder(options.dataDir, 'workspaces', lease.session_id), checkpoints: makeFolder(options.dataDir, 'checkpoints', lease.session_id),
-      written: new Map(), settled, worker_id: workerId, newId: options.newId, random, draining: () => state.draining, report,
+      store,
+      log: sessionLog,
+      lease,
+      clock,
+      config,
+      limits,
+      setup,
+      models: options.models,
+      skills,
+      tools: [
+        ...tools,
+        ...expertTools({ config, setup, tools, models: options.models, clock, random, report }),
+      ],
+      workspace: makeFolder(options.dataDir, 'workspaces', lease.session_id),
+      checkpoints: makeFolder(options.dataDir, 'checkpoints', lease.session_id),
+      written: new Map(),
+      settled,
+      worker_id: workerId,
+      newId: options.newId,
+      random,
+      draining: () => state.draining,
+      report,
       onAnswer: onceAnswered(sessionLog, setup.title_model, report),
     }
   }
 
-  /** It needs the tools and the folders, not the agent: a rollback goes on although the agent is no longer configured. */
+  /**
+   * It needs the tools and the folders, not the agent: a rollback goes on although the agent is no longer
+   * configured.
+   */
   function prepareRollBack({ session }: Claim, lease: Lease, sessionLog: RollBackDeps['log']): RollBackDeps {
     return {
-      log: sessionLog, lease, clock, tools: options.tools, policy: config.agents[session.agent]?.governance ?? GovernanceConfig.parse({}), timeoutMs: limits.tool_timeout_s * 1000,
-      workspace: makeFolder(options.dataDir, 'workspaces', lease.session_id), checkpoints: makeFolder(options.dataDir, 'checkpoints', lease.session_id), draining: () => state.draining,
+      log: sessionLog,
+      lease,
+      clock,
+      tools: options.tools,
+      policy: config.agents[session.agent]?.governance ?? GovernanceConfig.parse({}),
+      timeoutMs: limits.tool_timeout_s * 1000,
+      workspace: makeFolder(options.dataDir, 'workspaces', lease.session_id),
+      checkpoints: makeFolder(options.dataDir, 'checkpoints', lease.session_id),
+      draining: () => state.draining,
     }
   }
 
@@ -201,23 +274,37 @@ export function startHarness(options: HarnessOptions): Harness {
     let asked = false
     return () => {
       const { last_user_text: question, conversation } = sessionLog.position()
-      const answer = conversation.entries.findLast(entry => entry.message.role === 'assistant')?.message.content
+      const answer = conversation.entries.findLast(entry => entry.message.role === 'assistant')?.message
+        .content
       if (asked || !question || !answer) return
       asked = true
-      keepInBackground(findTitle({ store, models: options.models, report }, { session_id: sessionLog.session().id, model, question, answer }, shutdown.signal).catch((thrown: unknown) => {
-        if (!shutdown.signal.aborted) report('warn', 'the title did not land', { error: asError(thrown).message })
-      }))
+      keepInBackground(
+        findTitle(
+          { store, models: options.models, report },
+          { session_id: sessionLog.session().id, model, question, answer },
+          shutdown.signal,
+        ).catch((thrown: unknown) => {
+          if (!shutdown.signal.aborted)
+            report('warn', 'the title did not land', { error: asError(thrown).message })
+        }),
+      )
     }
   }
 
-  // ---- upkeep ---------------------------------------------------------------------------------------------------------
+  // ---- upkeep
+  // ---------------------------------------------------------------------------------------------------------
 
   async function renew(): Promise<void> {
     // Only the latest of a session: one that is being let go of is not ours any more.
     const held = [...runs.values()].map(run => run.lease).filter(lease => !lease.signal.aborted)
     if (held.length === 0) return
-    const lost = await store.renew(workerId, held.map(({ session_id, fence }) => ({ session_id, epoch: fence.epoch })), ttlMs)
-    for (const lease of held) if (lost.includes(lease.session_id)) lease.end(new LeaseLost('the lease went to another worker'))
+    const lost = await store.renew(
+      workerId,
+      held.map(({ session_id, fence }) => ({ session_id, epoch: fence.epoch })),
+      ttlMs,
+    )
+    for (const lease of held)
+      if (lost.includes(lease.session_id)) lease.end(new LeaseLost('the lease went to another worker'))
   }
 
   const guarded = (what: string, run: () => Promise<unknown>) => async (): Promise<void> => {
@@ -232,7 +319,15 @@ export function startHarness(options: HarnessOptions): Harness {
     store.watchWork(() => void look()),
     every(clock, POLL_MS, () => look()),
     every(clock, ttlMs / 3, guarded('renewing leases', renew)),
-    ...(limits.delta_keep_s === 0 ? [] : [every(clock, PRUNE_EVERY_MS, guarded('pruning deltas', () => store.pruneDeltas(clock.now() - limits.delta_keep_s * 1000)))]),
+    ...(limits.delta_keep_s === 0
+      ? []
+      : [
+          every(
+            clock,
+            PRUNE_EVERY_MS,
+            guarded('pruning deltas', () => store.pruneDeltas(clock.now() - limits.delta_keep_s * 1000)),
+          ),
+        ]),
   ]
   void look()
 
@@ -261,7 +356,10 @@ export function startHarness(options: HarnessOptions): Harness {
   }
 }
 
-/** Ends the lease's signal as soon as the session belongs to someone else: a pause and a stop take the lease in their own commit. */
+/**
+ * Ends the lease's signal as soon as the session belongs to someone else: a pause and a stop take the lease
+ * in their own commit.
+ */
 function watchLease(store: LogStore, lease: Lease, report: Log): () => void {
   let looking = false
   let again = false
@@ -274,7 +372,8 @@ function watchLease(store: LogStore, lease: Lease, report: Log): () => void {
         again = false
         const session = await store.getSession(lease.session_id)
         const held = session?.lease
-        if (held?.epoch !== lease.fence.epoch || held.worker_id !== lease.fence.worker_id) lease.end(new LeaseLost(`the session is ${session?.status ?? 'gone'} and no longer held here`))
+        if (held?.epoch !== lease.fence.epoch || held.worker_id !== lease.fence.worker_id)
+          lease.end(new LeaseLost(`the session is ${session?.status ?? 'gone'} and no longer held here`))
       }
     } catch (thrown) {
       // The next nudge or the renewal looks again, and the fence guards every write meanwhile.

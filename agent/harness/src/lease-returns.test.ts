@@ -11,11 +11,16 @@ function stage(failures: number) {
   const tries: unknown[] = []
   const warnings: string[] = []
   const returns = keepReturns({
-    clock, everyMs: 2000, ttlMs: 60_000, signal: shutdown.signal,
-    store: { release: (id, fence) => {
-      tries.push([id, fence])
-      return tries.length <= failures ? Promise.reject(new Error('the disk is full')) : Promise.resolve()
-    } },
+    clock,
+    everyMs: 2000,
+    ttlMs: 60_000,
+    signal: shutdown.signal,
+    store: {
+      release: (id, fence) => {
+        tries.push([id, fence])
+        return tries.length <= failures ? Promise.reject(new Error('the disk is full')) : Promise.resolve()
+      },
+    },
   })
   returns.add(lease, (_, message) => void warnings.push(message))
   return { clock, shutdown, tries, warnings, returns }

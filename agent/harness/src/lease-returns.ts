@@ -1,6 +1,7 @@
 /**
- * Leases of turns that ended because the store failed (design section 8): they are given back as soon as it answers again, so
- * that a disk with room or a database that is back is all a session waits for, and not the rest of its lease.
+ * Leases of turns that ended because the store failed (design section 8): they are given back as soon as it
+ * answers again, so that a disk with room or a database that is back is all a session waits for, and not the
+ * rest of its lease.
  */
 import type { LogStore } from '@cairn/log'
 import { asError } from '@cairn/protocol'
@@ -14,7 +15,13 @@ export type LeaseReturns = {
   done(): Promise<void>
 }
 
-export function keepReturns(deps: { store: Pick<LogStore, 'release'>; clock: Clock; everyMs: number; ttlMs: number; signal: AbortSignal }): LeaseReturns {
+export function keepReturns(deps: {
+  store: Pick<LogStore, 'release'>
+  clock: Clock
+  everyMs: number
+  ttlMs: number
+  signal: AbortSignal
+}): LeaseReturns {
   const { store, clock, everyMs, ttlMs, signal } = deps
   const running = new Set<Promise<void>>()
 
@@ -22,7 +29,10 @@ export function keepReturns(deps: { store: Pick<LogStore, 'release'>; clock: Clo
     const until = clock.now() + ttlMs
     let goesOn = true
     while (goesOn && clock.now() < until) {
-      goesOn = await sleep(clock, everyMs, signal).then(() => true, () => false)
+      goesOn = await sleep(clock, everyMs, signal).then(
+        () => true,
+        () => false,
+      )
       try {
         // Fenced: a lease that went to another worker meanwhile stays there.
         await store.release(session_id, fence)

@@ -1,7 +1,10 @@
 /** The right to act for one session while it lasts; everything a turn does hangs on its signal. */
 import type { Fence } from '@cairn/log'
 
-/** The lease went to someone else: a pause, a stop, an archive, another worker. Not an error: the turn ends without a word. */
+/**
+ * The lease went to someone else: a pause, a stop, an archive, another worker. Not an error: the turn ends
+ * without a word.
+ */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 }

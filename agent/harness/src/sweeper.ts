@@ -9,8 +9,9 @@ const write = writer('sweeper')
 export const MAX_RECOVERIES = 3
 
 /**
- * Documents the gap a dead worker left, before anything else happens, so that the count survives the next death. False when
- * the session was given up instead. A rollback is never given up: each of its steps is tried once, so it ends.
+ * Documents the gap a dead worker left, before anything else happens, so that the count survives the next
+ * death. False when the session was given up instead. A rollback is never given up: each of its steps is
+ * tried once, so it ends.
  */
 export async function recover(log: SessionLog, claim: Claim, mayGiveUp = true): Promise<boolean> {
   if (claim.abandoned_s === null) return true
@@ -18,11 +19,15 @@ export async function recover(log: SessionLog, claim: Claim, mayGiveUp = true): 
   const { recoveries } = log.position().turn
   if (mayGiveUp && recoveries >= MAX_RECOVERIES) {
     const given = await giveUp(log, 'recovery_loop', {
-      error_category: 'recovery_loop', attempts: recoveries, retryable: false,
+      error_category: 'recovery_loop',
+      attempts: recoveries,
+      retryable: false,
       error: `${recoveries} workers died on this session, one after the other, without getting any further.`,
     })
     if (given) return false
   }
-  await log.append([write('harness.recovered', { recovered_by: worker_id, stale_seconds: claim.abandoned_s })])
+  await log.append([
+    write('harness.recovered', { recovered_by: worker_id, stale_seconds: claim.abandoned_s }),
+  ])
   return true
 }

@@ -1,6 +1,6 @@
 /**
- * Titles that the harness finds for sessions without one, beside the turn and never in its way. A title is no part of a
- * turn's record, so it needs no lease; a session that got one in the meantime keeps it.
+ * Titles that the harness finds for sessions without one, beside the turn and never in its way. A title is no
+ * part of a turn's record, so it needs no lease; a session that got one in the meantime keeps it.
  */
 import { CommitRefused, type LogStore } from '@cairn/log'
 import { asError } from '@cairn/protocol'
@@ -14,10 +14,21 @@ const TIMEOUT_MS = 30_000
 
 export type TitleRequest = { session_id: string; model: string; question: string; answer: string }
 
-export async function findTitle({ store, models, report }: { store: LogStore; models: Models; report: Log }, request: TitleRequest, signal: AbortSignal): Promise<void> {
-  const title = await askForTitle(models, request, AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])).catch((thrown: unknown) => {
+export async function findTitle(
+  { store, models, report }: { store: LogStore; models: Models; report: Log },
+  request: TitleRequest,
+  signal: AbortSignal,
+): Promise<void> {
+  const title = await askForTitle(
+    models,
+    request,
+    AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+  ).catch((thrown: unknown) => {
     signal.throwIfAborted()
-    report('warn', 'no title from the model, taking the message', { session_id: request.session_id, error: asError(thrown).message })
+    report('warn', 'no title from the model, taking the message', {
+      session_id: request.session_id,
+      error: asError(thrown).message,
+    })
     return fallbackTitle(request.question)
   })
   const session = await store.getSession(request.session_id)
@@ -30,23 +41,45 @@ export async function findTitle({ store, models, report }: { store: LogStore; mo
   }
 }
 
-async function askForTitle(models: Models, { model, question, answer }: TitleRequest, signal: AbortSignal): Promise<string> {
+async function askForTitle(
+  models: Models,
+  { model, question, answer }: TitleRequest,
+  signal: AbortSignal,
+): Promise<string> {
   const served = models.resolve(model)
-  const { message } = await served.provider.call({
-    model: served.model, tools: [],
-    messages: [
-      { role: 'system', content: 'You name conversations. Reply with a title of at most six words, in the language of the conversation: no quotes, no full stop.' },
-      { role: 'user', content: `${clip(question, 2000)}\n\n---\n\n${clip(answer, 1000)}` },
-    ],
-  }, () => {}, signal)
+  const { message } = await served.provider.call(
+    {
+      model: served.model,
+      tools: [],
+      messages: [
+        {
+          role: 'system',
+          content:
+            'You name conversations. Reply with a title of at most six words, in the language of the conversation: no quotes, no full stop.',
+        },
+        { role: 'user', content: `${clip(question, 2000)}\n\n---\n\n${clip(answer, 1000)}` },
+      ],
+    },
+    () => {},
+    signal,
+  )
   return cleanTitle(message.content) ?? fallbackTitle(question)
 }
 
 /** The first line without quotes and headings; null when nothing is left. */
 export function cleanTitle(text: string): string | null {
-  const line = text.split('\n').map(part => part.trim()).find(part => part !== '') ?? ''
-  const bare = line.replace(/^#+\s*/, '').replace(/^(?:title:\s*)/i, '').replace(/^["'“”«*]+|["'“”»*.]+$/g, '').trim()
+  const line =
+    text
+      .split('\n')
+      .map(part => part.trim())
+      .find(part => part !== '') ?? ''
+  const bare = line
+    .replace(/^#+\s*/, '')
+    .replace(/^(?:title:\s*)/i, '')
+    .replace(/^["'“”«*]+|["'“”»*.]+$/g, '')
+    .trim()
   return bare === '' ? null : clip(bare, TITLE_LENGTH)
 }
 
-export const fallbackTitle = (question: string): string => clip(question.trim().replaceAll(/\s+/g, ' '), FALLBACK_LENGTH) || 'New session'
+export const fallbackTitle = (question: string): string =>
+  clip(question.trim().replaceAll(/\s+/g, ' '), FALLBACK_LENGTH) || 'New session'

@@ -1,8 +1,10 @@
 /**
- * What a worker does with a session it has claimed (design sections 7 and 8). The pen of harness.wake and harness.crash.
+ * What a worker does with a session it has claimed (design sections 7 and 8). The pen of harness.wake and
+ * harness.crash.
  *
- * The turn is resumed from the log until it rests. An exception of the runtime is a harness.crash and then a retry, in
- * place and under the same lease; the same one three times over fails the session. A lost lease ends everything quietly.
+ * The turn is resumed from the log until it rests. An exception of the runtime is a harness.crash and then a
+ * retry, in place and under the same lease; the same one three times over fails the session. A lost lease
+ * ends everything quietly.
  */
 import { type Claim, CommitRefused } from '@cairn/log'
 import { AppError, asError, type EventData, type EventDraft, writer } from '@cairn/protocol'
@@ -15,15 +17,27 @@ import type { SessionLog } from './turn/session-log.ts'
 import type { TurnContext } from './turn/context.ts'
 
 const write = writer('wake')
-/** The same exception so often in a row, without any progress between, is a loop; so are many different ones. */
+/**
+ * The same exception so often in a row, without any progress between, is a loop; so are many different ones.
+ */
 const SAME_CRASHES = 3
 const MAX_CRASHES = 8
 
 /** The background review begins (spec, Session lifecycle): flags in place of the cursor. */
-export const reviewWake = (data: { worker_id: string; review_memory: boolean; review_skills: boolean }): EventDraft<'harness.wake'> => write('harness.wake', data)
+export const reviewWake = (data: {
+  worker_id: string
+  review_memory: boolean
+  review_skills: boolean
+}): EventDraft<'harness.wake'> => write('harness.wake', data)
 
 /** Resumes the turn until it rests, suspends, ends, or is taken away. */
-export async function actOn(claim: Claim, lease: Lease, log: SessionLog, around: Pick<TurnContext, 'clock' | 'random' | 'report'>, run: () => Promise<void>): Promise<void> {
+export async function actOn(
+  claim: Claim,
+  lease: Lease,
+  log: SessionLog,
+  around: Pick<TurnContext, 'clock' | 'random' | 'report'>,
+  run: () => Promise<void>,
+): Promise<void> {
   const { worker_id } = lease.fence
   log.startWith(write('harness.wake', { worker_id, cursor: claim.session.cursor }))
   for (;;) {
@@ -35,14 +49,29 @@ export async function actOn(claim: Claim, lease: Lease, log: SessionLog, around:
       const error = asError(thrown)
       around.report('error', 'the turn crashed', { error: error.stack ?? error.message })
       if (error instanceof ConfigurationError) {
-        if (await giveUp(log, 'configuration', { error_category: 'configuration', error: error.message, retryable: true })) return
+        if (
+          await giveUp(log, 'configuration', {
+            error_category: 'configuration',
+            error: error.message,
+            retryable: true,
+          })
+        )
+          return
         continue
       }
       const crash = describeCrash(error)
       await log.append([write('harness.crash', { worker_id, ...crash })])
       const { crashes } = log.position().turn
       if (isCrashLoop(crashes)) {
-        if (await giveUp(log, 'crash_loop_detected', { ...crash, error_category: 'crash_loop', retryable: false, attempts: crashes.length })) return
+        if (
+          await giveUp(log, 'crash_loop_detected', {
+            ...crash,
+            error_category: 'crash_loop',
+            retryable: false,
+            attempts: crashes.length,
+          })
+        )
+          return
         continue
       }
       await sleep(around.clock, backoffMs(CRASH_BACKOFF, crashes.length - 1, around.random()), lease.signal)
@@ -50,10 +79,20 @@ export async function actOn(claim: Claim, lease: Lease, log: SessionLog, around:
   }
 }
 
-/** Fails the session; false when a message came that the failure must not bury: it deserves a try of its own. */
-export async function giveUp(log: SessionLog, reason: string, failure: Omit<EventData<'session.fail'>, 'reason'>): Promise<boolean> {
+/**
+ * Fails the session; false when a message came that the failure must not bury: it deserves a try of its own.
+ */
+export async function giveUp(
+  log: SessionLog,
+  reason: string,
+  failure: Omit<EventData<'session.fail'>, 'reason'>,
+): Promise<boolean> {
   try {
-    await log.append([failed({ reason, ...failure })], { cursor: 'self', release_lease: true, expect_no_work_after: log.position().last_id })
+    await log.append([failed({ reason, ...failure })], {
+      cursor: 'self',
+      release_lease: true,
+      expect_no_work_after: log.position().last_id,
+    })
     return true
   } catch (thrown) {
     if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'new_work') throw thrown
@@ -64,9 +103,13 @@ export async function giveUp(log: SessionLog, reason: string, failure: Omit<Even
 
 export function isCrashLoop(crashes: readonly string[]): boolean {
   const tail = crashes.slice(-SAME_CRASHES)
-  return crashes.length >= MAX_CRASHES || (tail.length === SAME_CRASHES && tail.every(error => error === tail[0]))
+  return (
+    crashes.length >= MAX_CRASHES || (tail.length === SAME_CRASHES && tail.every(error => error === tail[0]))
+  )
 }
 
 const describeCrash = (error: Error): Omit<EventData<'harness.crash'>, 'worker_id'> => ({
-  error_category: error instanceof AppError && error.code === 'storage' ? 'storage_error' : 'internal', error: `${error.name}: ${error.message}`, retryable: true,
+  error_category: error instanceof AppError && error.code === 'storage' ? 'storage_error' : 'internal',
+  error: `${error.name}: ${error.message}`,
+  retryable: true,
 })

@@ -1,4 +1,7 @@
-/** What the embedded store does on this machine: durable appends, replay and live delivery, with the disk's own speed beside them. */
+/**
+ * What the embedded store does on this machine: durable appends, replay and live delivery, with the disk's
+ * own speed beside them.
+ */
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +10,8 @@ import { type LogStore, openSqliteStore, tail } from '@cairn/log'
 import { closedLoop, printRows, type Row } from './measure.ts'
 
 const write = writer('turn')
-export const draftOf = (reasoning: string): EventDraft => write('llm.thinking', { reasoning, turn_id: 'turn_0', iteration_index: 0 })
+export const draftOf = (reasoning: string): EventDraft =>
+  write('llm.thinking', { reasoning, turn_id: 'turn_0', iteration_index: 0 })
 /** About 600 bytes as a record, the size an event of a session has on average. */
 export const draft: EventDraft = draftOf('The build failed because the lock file is out of date. '.repeat(8))
 
@@ -24,23 +28,38 @@ export async function probeDisk(dir: string): Promise<Row> {
 }
 
 export async function makeSessions(store: LogStore, count: number): Promise<void> {
-  await Promise.all(Array.from({ length: count }, (_, at) => store.createSession({
-    id: `session-${at}`, org_id: 'org', created_by: 'user', created_by_kind: 'user', agent: 'assistant', channel: 'web',
-  })))
+  await Promise.all(
+    Array.from({ length: count }, (_, at) =>
+      store.createSession({
+        id: `session-${at}`,
+        org_id: 'org',
+        created_by: 'user',
+        created_by_kind: 'user',
+        agent: 'assistant',
+        channel: 'web',
+      }),
+    ),
+  )
 }
 
 async function replay(store: LogStore, sessionId: string, pageSize: number): Promise<Row> {
   let events = 0
   const start = performance.now()
   while (performance.now() - start < 1000) {
-    for (let after = 0; ; ) {
+    for (let after = 0; ;) {
       const page = await store.read(sessionId, after, pageSize)
       events += page.length
       after = page.at(-1)?.id ?? after
       if (page.length < pageSize) break
     }
   }
-  return { what: `replay, pages of ${pageSize}: events`, concurrent: 1, per_second: Math.round(events / (performance.now() - start) * 1000), p50_ms: null, p99_ms: null }
+  return {
+    what: `replay, pages of ${pageSize}: events`,
+    concurrent: 1,
+    per_second: Math.round((events / (performance.now() - start)) * 1000),
+    p50_ms: null,
+    p99_ms: null,
+  }
 }
 
 /** `readers` follow one session while 16 callers append to it; counts what the readers were given. */
@@ -57,7 +76,13 @@ async function deliver(store: LogStore, readers: number): Promise<Row> {
   const elapsed = performance.now() - start
   stop.abort()
   await Promise.all(following)
-  return { what: 'tail of one live session: deliveries', concurrent: readers, per_second: Math.round((delivered / elapsed) * 1000), p50_ms: null, p99_ms: null }
+  return {
+    what: 'tail of one live session: deliveries',
+    concurrent: readers,
+    per_second: Math.round((delivered / elapsed) * 1000),
+    p50_ms: null,
+    p99_ms: null,
+  }
 }
 
 /** Runs it all against a fresh store below `parent`, and leaves nothing behind. About twelve seconds. */
@@ -69,10 +94,16 @@ export async function benchAppend(parent: string = tmpdir()): Promise<Row[]> {
     const store = await openSqliteStore({ dir })
     await makeSessions(store, 1000)
     for (const concurrent of [1, 64, 256, 1000]) {
-      rows.push(await closedLoop('durable commits of one event', concurrent, 1.5, caller => store.commit({ session_id: `session-${caller}`, events: [draft] })))
+      rows.push(
+        await closedLoop('durable commits of one event', concurrent, 1.5, caller =>
+          store.commit({ session_id: `session-${caller}`, events: [draft] }),
+        ),
+      )
     }
     const block = Array.from({ length: 16 }, () => draft)
-    const blocks = await closedLoop('durable events, 16 a commit', 64, 1.5, caller => store.commit({ session_id: `session-${caller}`, events: block }))
+    const blocks = await closedLoop('durable events, 16 a commit', 64, 1.5, caller =>
+      store.commit({ session_id: `session-${caller}`, events: block }),
+    )
     rows.push({ ...blocks, per_second: blocks.per_second * block.length })
     rows.push(await replay(store, 'session-0', 100), await replay(store, 'session-0', 1000))
     for (const readers of [1, 100, 1000]) rows.push(await deliver(store, readers))

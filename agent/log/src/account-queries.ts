@@ -22,44 +22,72 @@ export function accountReads(db: Db) {
     findUserByEmail: (email: string) => oneUser(userByEmail.get(email)),
     listUsers: (orgId: string) => (users.all(orgId) as StoredUser[]).map(toUser),
     findServiceAccount: (tokenSha256: string) => one<ServiceAccountRow>(account.get(tokenSha256)),
-    listServiceAccounts: (orgId: string) => (accounts.all(orgId) as ServiceAccountRow[]).map(row => ({ ...row })),
+    listServiceAccounts: (orgId: string) =>
+      (accounts.all(orgId) as ServiceAccountRow[]).map(row => ({ ...row })),
     getLogin: (id: string) => one<LoginRow>(login.get(id)),
   }
 }
 
 export function accountWrites(db: Db) {
   const reads = accountReads(db)
-  const firstAdmin = db.prepare('SELECT id FROM users WHERE admin = 1 AND disabled_at IS NULL ORDER BY created_at, id LIMIT 1')
+  const firstAdmin = db.prepare(
+    'SELECT id FROM users WHERE admin = 1 AND disabled_at IS NULL ORDER BY created_at, id LIMIT 1',
+  )
   const addOrg = db.prepare('INSERT INTO organisations (id, name, created_at) VALUES (?, ?, ?)')
-  const addUser = db.prepare('INSERT INTO users (id, org_id, email, name, admin, password_hash, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)')
+  const addUser = db.prepare(
+    'INSERT INTO users (id, org_id, email, name, admin, password_hash, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+  )
   const password = db.prepare('UPDATE users SET password_hash = ? WHERE id = ?')
   const disable = db.prepare('UPDATE users SET disabled_at = ? WHERE id = ? AND disabled_at IS NULL')
-  const addAccount = db.prepare('INSERT INTO service_accounts (id, org_id, name, scope, token_sha256, token_prefix, created_by, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
-  const revokeAccount = db.prepare('UPDATE service_accounts SET revoked_at = ? WHERE org_id = ? AND id = ? AND revoked_at IS NULL')
+  const addAccount = db.prepare(
+    'INSERT INTO service_accounts (id, org_id, name, scope, token_sha256, token_prefix, created_by, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  )
+  const revokeAccount = db.prepare(
+    'UPDATE service_accounts SET revoked_at = ? WHERE org_id = ? AND id = ? AND revoked_at IS NULL',
+  )
   const touchAccount = db.prepare('UPDATE service_accounts SET last_used_at = ? WHERE id = ?')
-  const addLogin = db.prepare('INSERT INTO logins (id, user_id, refresh_sha256, created_at, expires_at) VALUES (?, ?, ?, ?, ?)')
-  const rotate = db.prepare('UPDATE logins SET refresh_sha256 = ?, expires_at = ? WHERE id = ? AND refresh_sha256 = ? AND revoked_at IS NULL')
+  const addLogin = db.prepare(
+    'INSERT INTO logins (id, user_id, refresh_sha256, created_at, expires_at) VALUES (?, ?, ?, ?, ?)',
+  )
+  const rotate = db.prepare(
+    'UPDATE logins SET refresh_sha256 = ?, expires_at = ? WHERE id = ? AND refresh_sha256 = ? AND revoked_at IS NULL',
+  )
   const revoke = db.prepare('UPDATE logins SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL')
-  const revokeAll = db.prepare('UPDATE logins SET revoked_at = ? WHERE user_id = ? AND id IS NOT ? AND revoked_at IS NULL')
+  const revokeAll = db.prepare(
+    'UPDATE logins SET revoked_at = ? WHERE user_id = ? AND id IS NOT ? AND revoked_at IS NULL',
+  )
   const dropLinksOf = db.prepare('DELETE FROM login_links WHERE user_id = ?')
   const addLink = db.prepare('INSERT INTO login_links (sha256, user_id, expires_at) VALUES (?, ?, ?)')
   const useLink = db.prepare('DELETE FROM login_links WHERE sha256 = ? RETURNING user_id, expires_at')
   const dropLinks = db.prepare('DELETE FROM login_links WHERE expires_at <= ?')
   const dropAnswers = db.prepare('DELETE FROM idempotent_answers WHERE created_at <= ?')
-  const answer = db.prepare('SELECT body_sha256, status, body, created_at FROM idempotent_answers WHERE principal_id = ? AND key = ?')
-  const hold = db.prepare('INSERT INTO idempotent_answers (principal_id, key, body_sha256, created_at) VALUES (?, ?, ?, ?)')
+  const answer = db.prepare(
+    'SELECT body_sha256, status, body, created_at FROM idempotent_answers WHERE principal_id = ? AND key = ?',
+  )
+  const hold = db.prepare(
+    'INSERT INTO idempotent_answers (principal_id, key, body_sha256, created_at) VALUES (?, ?, ?, ?)',
+  )
   const retake = db.prepare('UPDATE idempotent_answers SET created_at = ? WHERE principal_id = ? AND key = ?')
-  const finish = db.prepare('UPDATE idempotent_answers SET status = ?, body = ? WHERE principal_id = ? AND key = ?')
-  const drop = db.prepare('DELETE FROM idempotent_answers WHERE principal_id = ? AND key = ? AND status IS NULL')
+  const finish = db.prepare(
+    'UPDATE idempotent_answers SET status = ?, body = ? WHERE principal_id = ? AND key = ?',
+  )
+  const drop = db.prepare(
+    'DELETE FROM idempotent_answers WHERE principal_id = ? AND key = ? AND status IS NULL',
+  )
 
   function createUser(at: number, row: Omit<UserRow, 'created_at' | 'disabled_at'>): UserRow {
-    if (reads.findUserByEmail(row.email) !== null) throw new Error(`[createUser] a user with the address ${row.email} exists already`)
+    if (reads.findUserByEmail(row.email) !== null)
+      throw new Error(`[createUser] a user with the address ${row.email} exists already`)
     addUser.run(row.id, row.org_id, row.email, row.name, row.admin ? 1 : 0, row.password_hash, at)
     return { ...row, created_at: at, disabled_at: null }
   }
 
   return {
-    ensureFirstAdmin(at: number, org: { id: string; name: string }, admin: { id: string; email: string; name: string }): UserRow {
+    ensureFirstAdmin(
+      at: number,
+      org: { id: string; name: string },
+      admin: { id: string; email: string; name: string },
+    ): UserRow {
       const found = firstAdmin.get()
       if (found !== undefined) return reads.getUser(String(found['id'])) as UserRow
       addOrg.run(org.id, org.name, at)
@@ -68,17 +96,34 @@ export function accountWrites(db: Db) {
     createUser,
     setPassword: (_at: number, userId: string, hash: string): void => void password.run(hash, userId),
     disableUser: (_at: number, id: string, when: number): boolean => changed(disable.run(when, id)),
-    createServiceAccount(at: number, row: Omit<ServiceAccountRow, 'created_at' | 'revoked_at' | 'last_used_at'>): ServiceAccountRow {
-      addAccount.run(row.id, row.org_id, row.name, row.scope, row.token_sha256, row.token_prefix, row.created_by, at, row.expires_at)
+    createServiceAccount(
+      at: number,
+      row: Omit<ServiceAccountRow, 'created_at' | 'revoked_at' | 'last_used_at'>,
+    ): ServiceAccountRow {
+      addAccount.run(
+        row.id,
+        row.org_id,
+        row.name,
+        row.scope,
+        row.token_sha256,
+        row.token_prefix,
+        row.created_by,
+        at,
+        row.expires_at,
+      )
       return { ...row, created_at: at, revoked_at: null, last_used_at: null }
     },
     touchServiceAccount: (at: number, id: string): void => void touchAccount.run(at, id),
-    revokeServiceAccount: (_at: number, orgId: string, id: string, when: number): boolean => changed(revokeAccount.run(when, orgId, id)),
+    revokeServiceAccount: (_at: number, orgId: string, id: string, when: number): boolean =>
+      changed(revokeAccount.run(when, orgId, id)),
     createLogin(at: number, row: Omit<LoginRow, 'created_at' | 'revoked_at'>): LoginRow {
       addLogin.run(row.id, row.user_id, row.refresh_sha256, at, row.expires_at)
       return { ...row, created_at: at, revoked_at: null }
     },
-    /** A refresh token that comes a second time was stolen, from here or from its owner: the login ends either way. */
+    /**
+     * A refresh token that comes a second time was stolen, from here or from its owner: the login ends either
+     * way.
+     */
     rotateLogin(at: number, id: string, from: string, to: string, expiresAt: number): boolean {
       if (changed(rotate.run(to, expiresAt, id, from))) return true
       revoke.run(at, id)
@@ -99,17 +144,24 @@ export function accountWrites(db: Db) {
     },
     beginIdempotent(at: number, key: string, principalId: string, bodySha256: string): Begun {
       dropAnswers.run(at - IDEMPOTENCY_MS)
-      const found = answer.get(principalId, key) as { body_sha256: string; status: number | null; body: string | null; created_at: number } | undefined
+      const found = answer.get(principalId, key) as
+        { body_sha256: string; status: number | null; body: string | null; created_at: number } | undefined
       if (found !== undefined) {
         const { created_at, ...answered } = found
-        if (found.status !== null || found.body_sha256 !== bodySha256 || created_at > at - IDEMPOTENCY_HOLD_MS) return answered
+        if (
+          found.status !== null ||
+          found.body_sha256 !== bodySha256 ||
+          created_at > at - IDEMPOTENCY_HOLD_MS
+        )
+          return answered
         retake.run(at, principalId, key)
         return { ...answered, abandoned: true }
       }
       hold.run(principalId, key, bodySha256, at)
       return null
     },
-    finishIdempotent: (_at: number, key: string, principalId: string, status: number, body: string): void => void finish.run(status, body, principalId, key),
+    finishIdempotent: (_at: number, key: string, principalId: string, status: number, body: string): void =>
+      void finish.run(status, body, principalId, key),
     dropIdempotent: (_at: number, key: string, principalId: string): void => void drop.run(principalId, key),
   }
 }

@@ -1,6 +1,7 @@
 /**
- * One transaction for everything that waits: natural group commit. A request that is refused or fails undoes itself alone; a COMMIT
- * that fails takes the whole batch with it, nothing of that is acknowledged, and the next batch starts clean.
+ * One transaction for everything that waits: natural group commit. A request that is refused or fails undoes
+ * itself alone; a COMMIT that fails takes the whole batch with it, nothing of that is acknowledged, and the
+ * next batch starts clean.
  */
 import { type AccountWrites, accountWrites } from './account-queries.ts'
 import { applyCommit } from './apply-commit.ts'
@@ -15,9 +16,16 @@ import type { Answer, CommitAnswer, Request } from './writer-messages.ts'
 
 export type Transactional = Exclude<Request, { do: 'close' }>
 
-const failure = (error: unknown): Answer => ['failed', error instanceof Error ? error.message : String(error), isStorageFailure(error)]
+const failure = (error: unknown): Answer => [
+  'failed',
+  error instanceof Error ? error.message : String(error),
+  isStorageFailure(error),
+]
 
-/** `db` must be the only connection that writes. The answers come in the order of the requests, after they are on disk. */
+/**
+ * `db` must be the only connection that writes. The answers come in the order of the requests, after they are
+ * on disk.
+ */
 export function createBatchWriter(db: Db): (requests: readonly Transactional[]) => Answer[] {
   const sql = prepareCommitSql(db)
   const sessions = createSessionCache(sql)
@@ -29,9 +37,22 @@ export function createBatchWriter(db: Db): (requests: readonly Transactional[]) 
   const keep = db.prepare('RELEASE request')
 
   function create({ session, config, at }: Extract<Request, { do: 'create' }>): unknown {
-    if (sessions.load(session.id, at) !== null) throw new Error(`[createSession] session ${session.id} exists already`)
-    sql.insertSession.run(session.id, session.org_id, session.created_by, session.created_by_kind, session.agent, session.channel, session.title ?? null,
-      session.model ?? null, session.parent_id ?? null, config, at, at)
+    if (sessions.load(session.id, at) !== null)
+      throw new Error(`[createSession] session ${session.id} exists already`)
+    sql.insertSession.run(
+      session.id,
+      session.org_id,
+      session.created_by,
+      session.created_by_kind,
+      session.agent,
+      session.channel,
+      session.title ?? null,
+      session.model ?? null,
+      session.parent_id ?? null,
+      config,
+      at,
+      at,
+    )
     const row = sessions.load(session.id, at)
     if (row === null) throw new Error(`[createSession] session ${session.id} was written and cannot be read`)
     return row
@@ -43,14 +64,23 @@ export function createBatchWriter(db: Db): (requests: readonly Transactional[]) 
         const applied = applyCommit(sql, sessions, request)
         return { ...applied, session: packSession(applied.session) } satisfies CommitAnswer
       }
-      case 'create': return create(request)
-      case 'markRead': return sql.markRead.get(request.at, request.item) ?? null
-      case 'claim': return claim(sql, sessions, request)
-      case 'renew': return renew(sessions, request)
-      case 'release': return release(sessions, request)
-      case 'prune': return prune(sessions, request.before, request.after_key)
+      case 'create':
+        return create(request)
+      case 'markRead':
+        return sql.markRead.get(request.at, request.item) ?? null
+      case 'claim':
+        return claim(sql, sessions, request)
+      case 'renew':
+        return renew(sessions, request)
+      case 'release':
+        return release(sessions, request)
+      case 'prune':
+        return prune(sessions, request.before, request.after_key)
       case 'account': {
-        const method = accounts[request.method as keyof AccountWrites] as (at: number, ...args: unknown[]) => unknown
+        const method = accounts[request.method as keyof AccountWrites] as (
+          at: number,
+          ...args: unknown[]
+        ) => unknown
         return method(request.at, ...request.args)
       }
     }

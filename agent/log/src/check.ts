@@ -1,4 +1,7 @@
-/** Whether a store is sound: the file itself, ids without gaps, and every counter equal to the fold of its log. For `cairn doctor`. */
+/**
+ * Whether a store is sound: the file itself, ids without gaps, and every counter equal to the fold of its
+ * log. For `cairn doctor`.
+ */
 import { parsePositions } from './positions.ts'
 import { applyEffect, effectOf, type Projected } from './projection.ts'
 import type { StoredSession } from './session-rows.ts'
@@ -8,12 +11,26 @@ import type { EventType } from '@cairn/protocol'
 export type LoggedRow = { id: number; type: EventType; json: string }
 export type Problem = (what: string) => void
 
-const FOLDED = ['message_count', 'tool_call_count', 'input_tokens', 'output_tokens', 'cost_usd', 'wake_id', 'saga'] as const
+const FOLDED = [
+  'message_count',
+  'tool_call_count',
+  'input_tokens',
+  'output_tokens',
+  'cost_usd',
+  'wake_id',
+  'saga',
+] as const
 
 function checkRecord(sessionId: string, row: LoggedRow, problem: Problem): Record<string, unknown> {
   try {
-    const record = JSON.parse(row.json) as { id: unknown; session_id: unknown; type: unknown; data: Record<string, unknown> }
-    if (record.id !== row.id || record.session_id !== sessionId || record.type !== row.type) problem(`event ${row.id} holds the record of another event`)
+    const record = JSON.parse(row.json) as {
+      id: unknown
+      session_id: unknown
+      type: unknown
+      data: Record<string, unknown>
+    }
+    if (record.id !== row.id || record.session_id !== sessionId || record.type !== row.type)
+      problem(`event ${row.id} holds the record of another event`)
     return record.data
   } catch {
     problem(`event ${row.id} is not JSON`)
@@ -21,9 +38,22 @@ function checkRecord(sessionId: string, row: LoggedRow, problem: Problem): Recor
   }
 }
 
-/** Whether a log is whole and its session's row the fold of it. Only superseded llm.delta rows ever leave a log, so whatever is missing is counted as pruned and has a response after it. */
+/**
+ * Whether a log is whole and its session's row the fold of it. Only superseded llm.delta rows ever leave a
+ * log, so whatever is missing is counted as pruned and has a response after it.
+ */
 export function checkLog(session: StoredSession, rows: Iterable<LoggedRow>, problem: Problem): void {
-  const fold: Projected = { status: 'active', title: null, message_count: 0, tool_call_count: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0, wake_id: 0, saga: 0 }
+  const fold: Projected = {
+    status: 'active',
+    title: null,
+    message_count: 0,
+    tool_call_count: 0,
+    input_tokens: 0,
+    output_tokens: 0,
+    cost_usd: 0,
+    wake_id: 0,
+    saga: 0,
+  }
   let last = 0
   let missing = 0
   let uncovered: number | null = null
@@ -34,7 +64,8 @@ export function checkLog(session: StoredSession, rows: Iterable<LoggedRow>, prob
     }
     last = row.id
     if (row.type === 'llm.response') uncovered = null
-    if (row.type === 'llm.delta' && (session.delta_low === 0 || row.id < session.delta_low)) problem(`event ${row.id} is an llm.delta that pruning would never find`)
+    if (row.type === 'llm.delta' && (session.delta_low === 0 || row.id < session.delta_low))
+      problem(`event ${row.id} is an llm.delta that pruning would never find`)
     const data = checkRecord(session.id, row, problem)
     const effect = effectOf(row.type, data)
     if (effect !== null) applyEffect(fold, row.id, effect)
@@ -42,16 +73,25 @@ export function checkLog(session: StoredSession, rows: Iterable<LoggedRow>, prob
   if (last !== session.last_id) problem(`its last event is ${last}, its row says ${session.last_id}`)
   if (missing !== session.pruned) problem(`${missing} events are missing, ${session.pruned} were pruned`)
   if (uncovered !== null) problem(`event ${uncovered} is missing, and no llm.response follows it`)
-  for (const column of FOLDED) if (fold[column] !== session[column]) problem(`${column} is ${session[column]}, its log says ${fold[column]}`)
+  for (const column of FOLDED)
+    if (fold[column] !== session[column])
+      problem(`${column} is ${session[column]}, its log says ${fold[column]}`)
 }
 
 export function checkStore(db: Db): string[] {
   const problems: string[] = []
   // One snapshot, whatever is written meanwhile.
   db.exec('BEGIN')
-  for (const row of db.prepare('PRAGMA integrity_check').all()) if (row['integrity_check'] !== 'ok') problems.push(`the database file is damaged: ${String(row['integrity_check'])}`)
-  for (const row of db.prepare('PRAGMA foreign_key_check').all()) problems.push(`row ${String(row['rowid'])} of ${String(row['table'])} names a row of ${String(row['parent'])} that is not there`)
-  const settled = db.prepare('SELECT e.id, e.type, e.json FROM event_positions p JOIN events e ON e.pos = p.pos AND e.session_key = p.session_key AND e.id = p.id WHERE p.session_key = ? ORDER BY p.id')
+  for (const row of db.prepare('PRAGMA integrity_check').all())
+    if (row['integrity_check'] !== 'ok')
+      problems.push(`the database file is damaged: ${String(row['integrity_check'])}`)
+  for (const row of db.prepare('PRAGMA foreign_key_check').all())
+    problems.push(
+      `row ${String(row['rowid'])} of ${String(row['table'])} names a row of ${String(row['parent'])} that is not there`,
+    )
+  const settled = db.prepare(
+    'SELECT e.id, e.type, e.json FROM event_positions p JOIN events e ON e.pos = p.pos AND e.session_key = p.session_key AND e.id = p.id WHERE p.session_key = ? ORDER BY p.id',
+  )
   const eventAt = db.prepare('SELECT id, type, json FROM events WHERE pos = ? AND session_key = ?')
   let found = 0
   function* logOf(session: StoredSession): Iterable<LoggedRow> {
@@ -66,13 +106,21 @@ export function checkStore(db: Db): string[] {
       yield row
     }
   }
-  for (const session of db.prepare('SELECT * FROM sessions ORDER BY key').iterate() as Iterable<unknown> as Iterable<StoredSession>) {
+  for (const session of db
+    .prepare('SELECT * FROM sessions ORDER BY key')
+    .iterate() as Iterable<unknown> as Iterable<StoredSession>) {
     checkLog(session, logOf(session), what => problems.push(`session ${session.id}: ${what}`))
   }
   const { count } = db.prepare('SELECT count(*) AS count FROM events').get() as { count: number }
   if (count !== found) problems.push(`${count - found} events are in no log`)
-  for (const row of db.prepare('SELECT i.id, i.source_event_id FROM inbox_items i JOIN sessions s ON s.key = i.session_key WHERE i.source_event_id NOT BETWEEN 1 AND s.last_id').all()) {
-    problems.push(`inbox item ${String(row['id'])} names event ${String(row['source_event_id'])}, which its session does not have`)
+  for (const row of db
+    .prepare(
+      'SELECT i.id, i.source_event_id FROM inbox_items i JOIN sessions s ON s.key = i.session_key WHERE i.source_event_id NOT BETWEEN 1 AND s.last_id',
+    )
+    .all()) {
+    problems.push(
+      `inbox item ${String(row['id'])} names event ${String(row['source_event_id'])}, which its session does not have`,
+    )
   }
   db.exec('COMMIT')
   return problems

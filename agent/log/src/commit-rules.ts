@@ -1,17 +1,27 @@
-/** What a commit may do and what it does to its session's row, whatever stores it: the part of a commit that asks nothing of a database. */
+/**
+ * What a commit may do and what it does to its session's row, whatever stores it: the part of a commit that
+ * asks nothing of a database.
+ */
 import { type StoredItem, statusAt } from './inbox-rows.ts'
 import { applyEffect, type Effect } from './projection.ts'
 import { hasWork, type StoredSession } from './session-rows.ts'
 import type { Refusal } from './store.ts'
 import type { CommitRequest } from './writer-messages.ts'
 
-/** A guard said no. Not an Error: it is an expected outcome, and its stack would cost more than the commit. */
+/**
+ * A guard said no. Not an Error: it is an expected outcome, and its stack would cost more than the commit.
+ */
 export class Refusing {
   readonly refusal: Refusal
   readonly detail: string
   readonly session: StoredSession | null
   readonly item: StoredItem | null
-  constructor(refusal: Refusal, detail: string, session: StoredSession | null, item: StoredItem | null = null) {
+  constructor(
+    refusal: Refusal,
+    detail: string,
+    session: StoredSession | null,
+    item: StoredItem | null = null,
+  ) {
     this.refusal = refusal
     this.detail = detail
     this.session = session
@@ -34,13 +44,25 @@ export function guard(row: StoredSession, commit: CommitRequest): void {
   const { fence } = commit
   if (fence !== undefined && (row.worker_id !== fence.worker_id || row.epoch !== fence.epoch)) {
     const holder = row.worker_id === null ? 'nobody' : `worker ${row.worker_id}`
-    throw new Refusing('stale_lease', `[commit] worker ${fence.worker_id} acts with epoch ${fence.epoch}; session ${row.id} is held by ${holder} with epoch ${row.epoch}`, row)
+    throw new Refusing(
+      'stale_lease',
+      `[commit] worker ${fence.worker_id} acts with epoch ${fence.epoch}; session ${row.id} is held by ${holder} with epoch ${row.epoch}`,
+      row,
+    )
   }
   if (commit.expect_status !== undefined && !commit.expect_status.includes(row.status)) {
-    throw new Refusing('wrong_status', `[commit] session ${row.id} is ${row.status}; expected ${commit.expect_status.join(' or ')}`, row)
+    throw new Refusing(
+      'wrong_status',
+      `[commit] session ${row.id} is ${row.status}; expected ${commit.expect_status.join(' or ')}`,
+      row,
+    )
   }
   if (commit.expect_no_work_after !== undefined && row.wake_id > commit.expect_no_work_after) {
-    throw new Refusing('new_work', `[commit] event ${row.wake_id} of session ${row.id} asks for work beyond ${commit.expect_no_work_after}`, row)
+    throw new Refusing(
+      'new_work',
+      `[commit] event ${row.wake_id} of session ${row.id} asks for work beyond ${commit.expect_no_work_after}`,
+      row,
+    )
   }
   if (commit.expect_untitled === true && row.title !== null) {
     throw new Refusing('has_title', `[commit] session ${row.id} has a title already`, row)
@@ -57,14 +79,16 @@ export function nextEvent(row: StoredSession, at: number, effect: Effect | null)
   return id
 }
 
-export const reopens = (row: StoredSession, commit: CommitRequest): boolean => commit.reopen !== undefined && (row.status === 'completed' || row.status === 'failed')
+export const reopens = (row: StoredSession, commit: CommitRequest): boolean =>
+  commit.reopen !== undefined && (row.status === 'completed' || row.status === 'failed')
 
 /** After the last event: what the commit says of the row itself. */
 export function settle(row: StoredSession, commit: CommitRequest): void {
   if (commit.set?.status !== undefined) row.status = commit.set.status
   if (commit.set?.title !== undefined) row.title = commit.set.title
   if (commit.set?.model !== undefined) row.model = commit.set.model
-  if (commit.cursor !== undefined) row.cursor = commit.cursor === 'self' ? row.last_id : Math.max(row.cursor, commit.cursor)
+  if (commit.cursor !== undefined)
+    row.cursor = commit.cursor === 'self' ? row.last_id : Math.max(row.cursor, commit.cursor)
   if (commit.revoke_lease === true) row.epoch += 1
   if (commit.revoke_lease === true || commit.release_lease === true) {
     row.worker_id = null
@@ -74,8 +98,20 @@ export function settle(row: StoredSession, commit: CommitRequest): void {
 
 /** Whether the session may have become claimable. */
 export const bringsWork = (before: StoredSession, row: StoredSession): boolean =>
-  hasWork(row) && (row.wake_id !== before.wake_id || row.status !== before.status || row.saga !== before.saga || (row.worker_id === null && before.worker_id !== null))
+  hasWork(row) &&
+  (row.wake_id !== before.wake_id ||
+    row.status !== before.status ||
+    row.saga !== before.saga ||
+    (row.worker_id === null && before.worker_id !== null))
 
-/** Whether the item can be answered now. Only the server expires items, and it does so after their time; nobody else answers one that late. */
-export const isOpen = (item: StoredItem, row: StoredSession, at: number, status: StoredItem['status']): boolean =>
+/**
+ * Whether the item can be answered now. Only the server expires items, and it does so after their time;
+ * nobody else answers one that late.
+ */
+export const isOpen = (
+  item: StoredItem,
+  row: StoredSession,
+  at: number,
+  status: StoredItem['status'],
+): boolean =>
   item.session_key === row.key && (status === 'expired' ? item.status : statusAt(item, at)) === 'pending'

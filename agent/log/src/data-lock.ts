@@ -1,6 +1,6 @@
 /**
- * One process per data directory. The lock is SQLite's own on an empty database, which the kernel lets go of however the process
- * ends; the process id stands in a file beside it, for the message.
+ * One process per data directory. The lock is SQLite's own on an empty database, which the kernel lets go of
+ * however the process ends; the process id stands in a file beside it, for the message.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,10 @@ export class DirectoryInUse extends Error {
   /** Its process id, where it is known. */
   readonly holder: string
   constructor(dir: string, holder: string, cause: unknown) {
-    super(`[openSqliteStore] ${dir} is in use by process ${holder}: stop it first, or give this one another data directory`, { cause })
+    super(
+      `[openSqliteStore] ${dir} is in use by process ${holder}: stop it first, or give this one another data directory`,
+      { cause },
+    )
     this.holder = holder
   }
 }

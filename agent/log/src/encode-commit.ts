@@ -1,4 +1,7 @@
-/** A commit as it crosses to the writer: every payload encoded once, on the caller's side, and redacted as text. */
+/**
+ * A commit as it crosses to the writer: every payload encoded once, on the caller's side, and redacted as
+ * text.
+ */
 import type { EventDraft } from '@cairn/protocol'
 import { effectOf } from './projection.ts'
 import type { Commit, RowChange } from './store.ts'
@@ -6,7 +9,8 @@ import type { CommitRequest, EncodedEvent, EncodedRow } from './writer-messages.
 
 export type Redact = (json: string) => string
 
-export const redactString = (redact: Redact, text: string): string => JSON.parse(redact(JSON.stringify(text))) as string
+export const redactString = (redact: Redact, text: string): string =>
+  JSON.parse(redact(JSON.stringify(text))) as string
 
 function encodeEvent(redact: Redact, { type, data }: EventDraft): EncodedEvent {
   const effect = effectOf(type, data as Record<string, unknown>)
@@ -15,29 +19,55 @@ function encodeEvent(redact: Redact, { type, data }: EventDraft): EncodedEvent {
 }
 
 function encodeRow(redact: Redact, row: RowChange): EncodedRow {
-  if (row.do === 'artifact.add') return { ...row, artifact: { ...row.artifact, name: redactString(redact, row.artifact.name) }, spec: redact(JSON.stringify(row.spec)) }
+  if (row.do === 'artifact.add')
+    return {
+      ...row,
+      artifact: { ...row.artifact, name: redactString(redact, row.artifact.name) },
+      spec: redact(JSON.stringify(row.spec)),
+    }
   if (row.do !== 'inbox.open') return row
   const { item } = row
   const title = redactString(redact, item.title)
   const body = item.body === null ? null : redactString(redact, item.body)
-  return { ...row, item: { ...item, title, body, payload: redact(JSON.stringify(item.payload)), private: JSON.stringify(item.private ?? {}) } }
+  return {
+    ...row,
+    item: {
+      ...item,
+      title,
+      body,
+      payload: redact(JSON.stringify(item.payload)),
+      private: JSON.stringify(item.private ?? {}),
+    },
+  }
 }
 
 export function encodeCommit(redact: Redact, at: number, commit: Commit): CommitRequest {
-  if (commit.release_lease === true && commit.fence === undefined) throw new Error('[commit] release_lease needs the fence whose lease it gives back')
+  if (commit.release_lease === true && commit.fence === undefined)
+    throw new Error('[commit] release_lease needs the fence whose lease it gives back')
   for (const row of commit.rows ?? []) {
-    if (row.do === 'inbox.open' && commit.events[row.event] === undefined) throw new Error(`[commit] inbox.open names event ${row.event}; the commit has ${commit.events.length}`)
+    if (row.do === 'inbox.open' && commit.events[row.event] === undefined)
+      throw new Error(`[commit] inbox.open names event ${row.event}; the commit has ${commit.events.length}`)
   }
-  const request: CommitRequest = { do: 'commit', at, session_id: commit.session_id, events: commit.events.map(event => encodeEvent(redact, event)) }
+  const request: CommitRequest = {
+    do: 'commit',
+    at,
+    session_id: commit.session_id,
+    events: commit.events.map(event => encodeEvent(redact, event)),
+  }
   if (commit.fence !== undefined) request.fence = commit.fence
   if (commit.expect_status !== undefined) request.expect_status = commit.expect_status
   if (commit.expect_no_work_after !== undefined) request.expect_no_work_after = commit.expect_no_work_after
   if (commit.expect_untitled === true) request.expect_untitled = true
   if (commit.reopen !== undefined) request.reopen = encodeEvent(redact, commit.reopen)
-  if (commit.rows !== undefined && commit.rows.length > 0) request.rows = commit.rows.map(row => encodeRow(redact, row))
+  if (commit.rows !== undefined && commit.rows.length > 0)
+    request.rows = commit.rows.map(row => encodeRow(redact, row))
   if (commit.cursor !== undefined) request.cursor = commit.cursor
   if (commit.revoke_lease === true) request.revoke_lease = true
   if (commit.release_lease === true) request.release_lease = true
-  if (commit.set !== undefined) request.set = commit.set.title === undefined ? commit.set : { ...commit.set, title: redactString(redact, commit.set.title) }
+  if (commit.set !== undefined)
+    request.set =
+      commit.set.title === undefined
+        ? commit.set
+        : { ...commit.set, title: redactString(redact, commit.set.title) }
   return request
 }

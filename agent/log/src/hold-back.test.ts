@@ -5,9 +5,21 @@ import { createRedactor, REDACTED } from './redact.ts'
 
 const KNOWN = ['p"ss\\wörd with words', 'nothing-secret-looking']
 const SECRETS = [
-  'sk-proj-abcDEF0123456789abcDEF', 'cairn_sk_AbCdEfGhIjKlMnOpQrStUvWxYz012345', 'AKIAIOSFODNN7EXAMPLE', 'ASIAIOSFODNN7EXAMPLE', 'ghp_abcdefghijklmnopqrstuvwxyz0123456789', 'github_pat_11ABCDEFG0abcdefghijklmnop',
-  'glpat-abcdefghijklmnopqrst', 'xoxb-123456789012-abcdefghijkl', `AIza${'SyA-1234567890abcdefghijklmnopqrstu'}`, 'sk_live_abcdefghijklmnopqrstuvwx', 'rk_test_abcdefghijklmnopqrstuvwx', `hf_${'aB3'.repeat(12)}`,
-  'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U',   '-----BEGIN RSA PRIVATE KEY-----\nMIIEvQIBADANBgkq\nabc+/=\n-----END RSA PRIVATE KEY-----', ...KNOWN,
+  'sk-proj-abcDEF0123456789abcDEF',
+  'cairn_sk_AbCdEfGhIjKlMnOpQrStUvWxYz012345',
+  'AKIAIOSFODNN7EXAMPLE',
+  'ASIAIOSFODNN7EXAMPLE',
+  'ghp_abcdefghijklmnopqrstuvwxyz0123456789',
+  'github_pat_11ABCDEFG0abcdefghijklmnop',
+  'glpat-abcdefghijklmnopqrst',
+  'xoxb-123456789012-abcdefghijkl',
+  `AIza${'SyA-1234567890abcdefghijklmnopqrstu'}`,
+  'sk_live_abcdefghijklmnopqrstuvwx',
+  'rk_test_abcdefghijklmnopqrstuvwx',
+  `hf_${'aB3'.repeat(12)}`,
+  'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U',
+  '-----BEGIN RSA PRIVATE KEY-----\nMIIEvQIBADANBgkq\nabc+/=\n-----END RSA PRIVATE KEY-----',
+  ...KNOWN,
 ]
 const redact = createRedactor(KNOWN)
 const settled = createHoldBack(KNOWN)
@@ -46,25 +58,65 @@ test.each(SECRETS)('%s is found however it is cut in two', secret => {
   const text = `see: ${secret}, and \\n${secret}\\n "${secret}" too`
   const whole = redactText(text)
   expect(whole).not.toContain(secret)
-  for (let at = 0; at <= text.length; at++) expect(write([text.slice(0, at), text.slice(at)]).written.join(''), `cut at ${at}`).toBe(whole)
+  for (let at = 0; at <= text.length; at++)
+    expect(write([text.slice(0, at), text.slice(at)]).written.join(''), `cut at ${at}`).toBe(whole)
 })
 
-test.each(['Bearer ', 'authorization: bearer   '])('what follows %s is found however it is cut in two', scheme => {
-  const text = `x ${scheme}abcDEF123.456-789_~+/== y`
-  for (let at = 0; at <= text.length; at++) expect(write([text.slice(0, at), text.slice(at)]).written.join(''), `cut at ${at}`).toBe(`x ${scheme}${REDACTED} y`)
-})
+test.each(['Bearer ', 'authorization: bearer   '])(
+  'what follows %s is found however it is cut in two',
+  scheme => {
+    const text = `x ${scheme}abcDEF123.456-789_~+/== y`
+    for (let at = 0; at <= text.length; at++)
+      expect(write([text.slice(0, at), text.slice(at)]).written.join(''), `cut at ${at}`).toBe(
+        `x ${scheme}${REDACTED} y`,
+      )
+  },
+)
 
 test('property: in whatever pieces text arrives, nothing is lost and what is taken out is what would be taken out of the whole', () => {
-  const word = fc.oneof(fc.constantFrom(...SECRETS), fc.constantFrom('desk-top', 'The bearer of this', 'eyes', 'task', '-----', 'b', 's', '\n', 'ordinary words.', '日本語', '-----BEGIN CERTIFICATE-----'), fc.string({ maxLength: 5 }))
-  fc.assert(fc.property(fc.array(word, { maxLength: 8 }).map(words => words.join(' ')), fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 6 }), (text, sizes) => {
-    const { written, plain } = write(cut(text, sizes))
-    expect(plain).toBe(text)
-    const shown = written.join('')
-    for (const secret of SECRETS) if (!redactText(text).includes(secret)) expect(shown).not.toContain(secret)
-  }), { numRuns: 3000 })
+  const word = fc.oneof(
+    fc.constantFrom(...SECRETS),
+    fc.constantFrom(
+      'desk-top',
+      'The bearer of this',
+      'eyes',
+      'task',
+      '-----',
+      'b',
+      's',
+      '\n',
+      'ordinary words.',
+      '日本語',
+      '-----BEGIN CERTIFICATE-----',
+    ),
+    fc.string({ maxLength: 5 }),
+  )
+  fc.assert(
+    fc.property(
+      fc.array(word, { maxLength: 8 }).map(words => words.join(' ')),
+      fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 6 }),
+      (text, sizes) => {
+        const { written, plain } = write(cut(text, sizes))
+        expect(plain).toBe(text)
+        const shown = written.join('')
+        for (const secret of SECRETS)
+          if (!redactText(text).includes(secret)) expect(shown).not.toContain(secret)
+      },
+    ),
+    { numRuns: 3000 },
+  )
 })
 
 test('ordinary text waits for nothing', () => {
-  for (const text of ['It is', 'done.', 'a list:\n- one', 'the desk', 'see https://example.org/x?y=z', '日本語', 'x'.repeat(5000)]) expect(settled(text), text).toBe(text.length)
+  for (const text of [
+    'It is',
+    'done.',
+    'a list:\n- one',
+    'the desk',
+    'see https://example.org/x?y=z',
+    '日本語',
+    'x'.repeat(5000),
+  ])
+    expect(settled(text), text).toBe(text.length)
   expect(settled('')).toBe(0)
 })

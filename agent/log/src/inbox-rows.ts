@@ -2,9 +2,25 @@
 import type { InboxItem } from '@cairn/protocol'
 
 export type StoredItem = {
-  seq: number; id: string; session_key: number; session_id: string; org_id: string; created_by: string; source_event_id: number
-  kind: InboxItem['kind']; status: InboxItem['status']; title: string; body: string | null; payload: string; private: string; tool_call_id: string | null
-  decision: string | null; read_at: number | null; created_at: number; expires_at: number | null; responded_at: number | null
+  seq: number
+  id: string
+  session_key: number
+  session_id: string
+  org_id: string
+  created_by: string
+  source_event_id: number
+  kind: InboxItem['kind']
+  status: InboxItem['status']
+  title: string
+  body: string | null
+  payload: string
+  private: string
+  tool_call_id: string | null
+  decision: string | null
+  read_at: number | null
+  created_at: number
+  expires_at: number | null
+  responded_at: number | null
 }
 
 const iso = (at: number): string => new Date(at).toISOString()
@@ -17,7 +33,17 @@ export const statusAt = (row: StoredItem, now: number): InboxItem['status'] =>
 export const STATUS_SQL = `CASE WHEN status = 'pending' AND expires_at <= :now THEN 'expired' ELSE status END`
 
 export const toInboxItem = (row: StoredItem, now: number): InboxItem => ({
-  id: row.id, session_id: row.session_id, source_event_id: row.source_event_id, kind: row.kind, status: statusAt(row, now),
-  title: row.title, body: row.body, payload: JSON.parse(row.payload) as Record<string, unknown>, decision: row.decision,
-  read_at: isoOrNull(row.read_at), created_at: iso(row.created_at), expires_at: isoOrNull(row.expires_at), responded_at: isoOrNull(row.responded_at),
+  id: row.id,
+  session_id: row.session_id,
+  source_event_id: row.source_event_id,
+  kind: row.kind,
+  status: statusAt(row, now),
+  title: row.title,
+  body: row.body,
+  payload: JSON.parse(row.payload) as Record<string, unknown>,
+  decision: row.decision,
+  read_at: isoOrNull(row.read_at),
+  created_at: iso(row.created_at),
+  expires_at: isoOrNull(row.expires_at),
+  responded_at: isoOrNull(row.responded_at),
 })

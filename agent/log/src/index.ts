@@ -1,16 +1,24 @@
 /**
  * The durable log.
  *
- * store    where logs live: events, sessions, inbox, grants, artifacts, accounts     commit   guards, events and rows, all or nothing
- * cursor   the id of the last event a reader has seen                                tail     history from a cursor, then live
- * fence    a worker's right to act for a session, until a newer epoch exists          nudge    "look again"; carries nothing
+ * store    where logs live: events, sessions, inbox, grants, artifacts, accounts     commit   guards, events
+ * and rows, all or nothing
+ * cursor   the id of the last event a reader has seen                                tail     history from a
+ * cursor, then live
+ * fence    a worker's right to act for a session, until a newer epoch exists          nudge    "look again";
+ * carries nothing
  * effect   what an event does to its session's row
  */
 export * from './store.ts'
 export { DirectoryInUse } from './data-lock.ts'
 export { copyLiveStore } from './live-copy.ts'
 export { openSqliteStore, type SqliteStoreOptions } from './sqlite-store.ts'
-export { InvalidDatabaseUrl, isPostgresUrl, parsePostgresUrl, type PostgresAddress } from './postgres/address.ts'
+export {
+  InvalidDatabaseUrl,
+  isPostgresUrl,
+  parsePostgresUrl,
+  type PostgresAddress,
+} from './postgres/address.ts'
 export { UnsafeServer } from './postgres/connections.ts'
 export { openPostgresStore, type PostgresStoreOptions, type SharedLogStore } from './postgres/store.ts'
 export { tail } from './tail.ts'

@@ -1,4 +1,6 @@
-/** Callbacks by subject, each called at most once per microtask turn however often its subject was touched. */
+/**
+ * Callbacks by subject, each called at most once per microtask turn however often its subject was touched.
+ */
 
 export type Listeners<A extends unknown[]> = {
   add(subject: string, listener: (...args: A) => void): () => void
@@ -8,7 +10,9 @@ export type Listeners<A extends unknown[]> = {
   call(subject: string, ...args: A): void
 }
 
-export function createListeners<A extends unknown[]>(emptied: (subject: string) => void = () => undefined): Listeners<A> {
+export function createListeners<A extends unknown[]>(
+  emptied: (subject: string) => void = () => undefined,
+): Listeners<A> {
   const bySubject = new Map<string, Map<symbol, (...args: A) => void>>()
   const due = new Map<string, { subject: string; args: A }>()
 
@@ -16,7 +20,8 @@ export function createListeners<A extends unknown[]>(emptied: (subject: string) 
     const now = [...due.values()]
     due.clear()
     // A listener that throws is a bug: it surfaces by itself and takes no other one with it.
-    for (const { subject, args } of now) for (const listener of bySubject.get(subject)?.values() ?? []) queueMicrotask(() => listener(...args))
+    for (const { subject, args } of now)
+      for (const listener of bySubject.get(subject)?.values() ?? []) queueMicrotask(() => listener(...args))
   }
 
   return {

@@ -2,7 +2,12 @@ import { expect, test } from 'vitest'
 import { createLiveCache } from './live-cache.ts'
 import type { StoredEvent } from './store.ts'
 
-const events = (from: number, to: number, chars = 10): StoredEvent[] => Array.from({ length: to - from + 1 }, (_, at) => ({ id: from + at, type: 'llm.thinking', json: 'x'.repeat(chars) }))
+const events = (from: number, to: number, chars = 10): StoredEvent[] =>
+  Array.from({ length: to - from + 1 }, (_, at) => ({
+    id: from + at,
+    type: 'llm.thinking',
+    json: 'x'.repeat(chars),
+  }))
 const ids = (page: StoredEvent[] | null) => page?.map(event => event.id) ?? null
 
 test('readers at one place share one page, until the log grows', () => {
@@ -16,7 +21,7 @@ test('readers at one place share one page, until the log grows', () => {
   expect(ids(cache.read('s', 5, 10))).toEqual([6, 7, 8, 9])
 })
 
-test('what lies further back than the cache is the disk\'s to answer', () => {
+test("what lies further back than the cache is the disk's to answer", () => {
   const cache = createLiveCache()
   cache.open('s')
   expect(cache.read('s', 0, 10)).toBeNull()

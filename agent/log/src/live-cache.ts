@@ -1,6 +1,6 @@
 /**
- * The newest events of every session that somebody watches, in memory: a thousand readers of one session share one text per event
- * and one array per page, and none of them asks SQLite.
+ * The newest events of every session that somebody watches, in memory: a thousand readers of one session
+ * share one text per event and one array per page, and none of them asks SQLite.
  */
 import type { EventId, EventType } from '@cairn/protocol'
 import type { StoredEvent } from './store.ts'
@@ -58,7 +58,9 @@ export function createLiveCache(maxTotal: number = MAX_TOTAL_CHARS): LiveCache {
       }
       let cut = 0
       const left = () => ring.events.length - cut
-      const tooLarge = () => (ring.chars > MAX_CHARS && left() > 1) || (total + ring.chars - before > maxTotal && left() > events.length)
+      const tooLarge = () =>
+        (ring.chars > MAX_CHARS && left() > 1) ||
+        (total + ring.chars - before > maxTotal && left() > events.length)
       while (left() > MAX_EVENTS || tooLarge()) ring.chars -= ring.events[cut++]?.json.length ?? 0
       if (cut > 0) ring.events.splice(0, cut)
       total += ring.chars - before
@@ -67,7 +69,8 @@ export function createLiveCache(maxTotal: number = MAX_TOTAL_CHARS): LiveCache {
       const ring = rings.get(sessionId)
       const first = ring?.events[0]?.id
       if (ring === undefined || first === undefined || after < first - 1) return null
-      if (types !== undefined) return ring.events.filter(event => event.id > after && types.includes(event.type)).slice(0, limit)
+      if (types !== undefined)
+        return ring.events.filter(event => event.id > after && types.includes(event.type)).slice(0, limit)
       if (ring.page?.after === after && ring.page.limit === limit) return ring.page.events
       // Ids in a ring are contiguous: pruning clears it.
       const from = after - first + 1

@@ -16,7 +16,10 @@ export async function copyDatabase(path: string, target: string): Promise<void> 
   }
 }
 
-/** The copy is one consistent moment; the process that serves the directory goes on. False when there is no store to copy. */
+/**
+ * The copy is one consistent moment; the process that serves the directory goes on. False when there is no
+ * store to copy.
+ */
 export async function copyLiveStore(dir: string, targetDir: string): Promise<boolean> {
   const path = join(dir, DATABASE)
   if (!existsSync(path)) return false

@@ -3,8 +3,16 @@ import { migrate, readMigrations, refuseNewer, schemaVersion } from './migrate.t
 import { openDb } from './sqlite-adapter.ts'
 
 const first = { version: 1, name: '0001_first.sql', sql: 'CREATE TABLE a (x INTEGER)' }
-const second = { version: 2, name: '0002_second.sql', sql: 'ALTER TABLE a ADD COLUMN y INTEGER; CREATE TABLE b (x INTEGER)' }
-const tables = (db: ReturnType<typeof openDb>) => db.prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`).all().map(row => row['name'])
+const second = {
+  version: 2,
+  name: '0002_second.sql',
+  sql: 'ALTER TABLE a ADD COLUMN y INTEGER; CREATE TABLE b (x INTEGER)',
+}
+const tables = (db: ReturnType<typeof openDb>) =>
+  db
+    .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`)
+    .all()
+    .map(row => row['name'])
 
 test('each migration is applied once, in order, and recorded', () => {
   const db = openDb(':memory:')
@@ -12,15 +20,23 @@ test('each migration is applied once, in order, and recorded', () => {
   migrate(db, [first], 5)
   migrate(db, [first, second], 6)
   migrate(db, [first, second], 7)
-  expect(db.prepare('SELECT version, name, applied_at FROM schema_migrations').all().map(row => ({ ...row }))).toEqual([
-    { version: 1, name: first.name, applied_at: 5 }, { version: 2, name: second.name, applied_at: 6 },
+  expect(
+    db
+      .prepare('SELECT version, name, applied_at FROM schema_migrations')
+      .all()
+      .map(row => ({ ...row })),
+  ).toEqual([
+    { version: 1, name: first.name, applied_at: 5 },
+    { version: 2, name: second.name, applied_at: 6 },
   ])
   expect(schemaVersion(db)).toBe(2)
 })
 
 test('a migration that fails leaves nothing of itself, and everything before it', () => {
   const db = openDb(':memory:')
-  expect(() => migrate(db, [first, { ...second, sql: 'CREATE TABLE b (x INTEGER); nonsense' }], 0)).toThrow('0002_second.sql failed')
+  expect(() => migrate(db, [first, { ...second, sql: 'CREATE TABLE b (x INTEGER); nonsense' }], 0)).toThrow(
+    '0002_second.sql failed',
+  )
   expect(tables(db)).toEqual(['a', 'schema_migrations'])
   expect(schemaVersion(db)).toBe(1)
 })
@@ -36,6 +52,9 @@ test('the migrations of this package are numbered from 1 without a gap, and give
   expect(migrations.map(each => each.version)).toEqual(migrations.map((_, at) => at + 1))
   const db = openDb(':memory:')
   migrate(db, migrations, 0)
-  const schema = db.prepare('SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type DESC, name').all().map(row => `${String(row['sql'])};\n`)
+  const schema = db
+    .prepare('SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type DESC, name')
+    .all()
+    .map(row => `${String(row['sql'])};\n`)
   await expect(schema.join('\n')).toMatchFileSnapshot('./migrations/schema.golden.sql')
 })

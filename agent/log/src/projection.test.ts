@@ -2,7 +2,17 @@ import { EVENT_TYPES, EVENTS } from '@cairn/protocol'
 import { expect, test } from 'vitest'
 import { applyEffect, effectOf, type Projected, WAKES } from './projection.ts'
 
-const fresh = (): Projected => ({ status: 'active', title: null, message_count: 0, tool_call_count: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0, wake_id: 0, saga: 0 })
+const fresh = (): Projected => ({
+  status: 'active',
+  title: null,
+  message_count: 0,
+  tool_call_count: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  cost_usd: 0,
+  wake_id: 0,
+  saga: 0,
+})
 const after = (...events: [Parameters<typeof effectOf>[0], Record<string, unknown>][]): Projected => {
   const row = fresh()
   for (const [at, [type, data]] of events.entries()) {
@@ -14,7 +24,15 @@ const after = (...events: [Parameters<typeof effectOf>[0], Record<string, unknow
 
 test('the events that ask for work are these', () => {
   expect([...WAKES].toSorted()).toEqual([
-    'ask_user_question.response', 'browser.control_returned', 'loop.result', 'session.resume', 'task.blocked', 'task.failed', 'user.message', 'worker.complete', 'worker.failed',
+    'ask_user_question.response',
+    'browser.control_returned',
+    'loop.result',
+    'session.resume',
+    'task.blocked',
+    'task.failed',
+    'user.message',
+    'worker.complete',
+    'worker.failed',
   ])
   for (const type of EVENT_TYPES) expect(effectOf(type, {})?.wakes ?? false).toBe(WAKES.has(type))
 })
@@ -38,20 +56,52 @@ test('a running saga is to be rolled back once a pause, a stop or a failure cuts
 
 test('usage counts once: every event with usage of its own, and not the summary that adds them up', () => {
   const usage = { input_tokens: 10, output_tokens: 1, cost_usd: 0.5 }
-  const counted = ['llm.response', 'advisor.result', 'expert.result', 'expert.failure', 'span.outcome_evaluation_end', 'context.compact', 'code.run_result', 'inbox.task_complete'] as const
-  expect(after(...counted.map(type => [type, usage] as [typeof type, typeof usage]))).toMatchObject({ input_tokens: 80, output_tokens: 8, cost_usd: 4 })
+  const counted = [
+    'llm.response',
+    'advisor.result',
+    'expert.result',
+    'expert.failure',
+    'span.outcome_evaluation_end',
+    'context.compact',
+    'code.run_result',
+    'inbox.task_complete',
+  ] as const
+  expect(after(...counted.map(type => [type, usage] as [typeof type, typeof usage]))).toMatchObject({
+    input_tokens: 80,
+    output_tokens: 8,
+    cost_usd: 4,
+  })
   expect(after(['turn.summary', usage])).toEqual(fresh())
-  const carriers = EVENT_TYPES.filter(type => [...EVENTS[type].keys, ...EVENTS[type].extra].includes('input_tokens'))
+  const carriers = EVENT_TYPES.filter(type =>
+    [...EVENTS[type].keys, ...EVENTS[type].extra].includes('input_tokens'),
+  )
   expect(carriers.toSorted()).toEqual([...counted, 'turn.summary'].toSorted())
 })
 
 test('an event with unpriced or missing usage adds nothing and breaks nothing', () => {
-  expect(after(['llm.response', { input_tokens: 3, cost_unpriced_model: 'm' }], ['advisor.result', { output_tokens: Number.NaN }])).toMatchObject({ input_tokens: 3, output_tokens: 0, cost_usd: 0 })
+  expect(
+    after(
+      ['llm.response', { input_tokens: 3, cost_unpriced_model: 'm' }],
+      ['advisor.result', { output_tokens: Number.NaN }],
+    ),
+  ).toMatchObject({ input_tokens: 3, output_tokens: 0, cost_usd: 0 })
 })
 
 test('messages, tool calls and titles are counted where they happen', () => {
-  expect(after(['user.message', {}], ['tool.call', {}], ['tool.result', {}], ['user.message', { synthetic: 'x' }], ['session.title_updated', { title: 'T' }])).toEqual({
-    ...fresh(), message_count: 2, tool_call_count: 1, title: 'T', wake_id: 4,
+  expect(
+    after(
+      ['user.message', {}],
+      ['tool.call', {}],
+      ['tool.result', {}],
+      ['user.message', { synthetic: 'x' }],
+      ['session.title_updated', { title: 'T' }],
+    ),
+  ).toEqual({
+    ...fresh(),
+    message_count: 2,
+    tool_call_count: 1,
+    title: 'T',
+    wake_id: 4,
   })
 })
 

@@ -1,6 +1,7 @@
 /**
- * What an event does to the row of its session, decided from type and data alone. The writer applies it in the event's own
- * transaction and `check` recomputes it from the log: both use this file, so a counter is a fold and never a second truth.
+ * What an event does to the row of its session, decided from type and data alone. The writer applies it in
+ * the event's own transaction and `check` recomputes it from the log: both use this file, so a counter is a
+ * fold and never a second truth.
  */
 import type { EventType, SessionStatus } from '@cairn/protocol'
 
@@ -20,25 +21,51 @@ export type Effect = {
   delta?: true
 }
 
-/** The events that ask for work: an idle session is claimed for them, a running turn folds them in (design section 7). */
+/**
+ * The events that ask for work: an idle session is claimed for them, a running turn folds them in (design
+ * section 7).
+ */
 export const WAKES: ReadonlySet<EventType> = new Set<EventType>([
-  'user.message', 'ask_user_question.response', 'session.resume', 'worker.complete', 'worker.failed', 'task.failed', 'task.blocked',
-  'browser.control_returned', 'loop.result',
+  'user.message',
+  'ask_user_question.response',
+  'session.resume',
+  'worker.complete',
+  'worker.failed',
+  'task.failed',
+  'task.blocked',
+  'browser.control_returned',
+  'loop.result',
 ])
 
-/** Events that carry the usage of calls of their own. turn.summary repeats what its responses counted, so it is not here. */
+/**
+ * Events that carry the usage of calls of their own. turn.summary repeats what its responses counted, so it
+ * is not here.
+ */
 const USAGE: ReadonlySet<EventType> = new Set<EventType>([
-  'llm.response', 'advisor.result', 'expert.result', 'expert.failure', 'span.outcome_evaluation_end', 'context.compact', 'code.run_result',
+  'llm.response',
+  'advisor.result',
+  'expert.result',
+  'expert.failure',
+  'span.outcome_evaluation_end',
+  'context.compact',
+  'code.run_result',
   // With the usage of the background review that it ends; all others have none.
   'inbox.task_complete',
 ])
 
 const STATUS: Partial<Record<EventType, SessionStatus>> = {
-  'session.pause': 'paused', 'session.resume': 'active', 'session.complete': 'completed', 'session.fail': 'failed',
+  'session.pause': 'paused',
+  'session.resume': 'active',
+  'session.complete': 'completed',
+  'session.fail': 'failed',
 }
 
 const SAGA: Partial<Record<EventType, NonNullable<Effect['saga']>>> = {
-  'saga.start': 'begins', 'saga.complete': 'ends', 'session.pause': 'rolls_back', 'session.stopped': 'rolls_back', 'session.fail': 'rolls_back',
+  'saga.start': 'begins',
+  'saga.complete': 'ends',
+  'session.pause': 'rolls_back',
+  'session.stopped': 'rolls_back',
+  'session.fail': 'rolls_back',
 }
 
 const number = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0)
@@ -66,13 +93,22 @@ export function effectOf(type: EventType, data: Readonly<Record<string, unknown>
 
 /** The columns that effects move. */
 export type Projected = {
-  status: SessionStatus; title: string | null; message_count: number; tool_call_count: number
-  input_tokens: number; output_tokens: number; cost_usd: number; wake_id: number
+  status: SessionStatus
+  title: string | null
+  message_count: number
+  tool_call_count: number
+  input_tokens: number
+  output_tokens: number
+  cost_usd: number
+  wake_id: number
   /** 0 no saga, 1 one runs, 2 one must be rolled back. */
   saga: 0 | 1 | 2
 }
 
-/** Applies the effect of event `id`. An archived session stays archived: whatever lands late only adds to its log. */
+/**
+ * Applies the effect of event `id`. An archived session stays archived: whatever lands late only adds to its
+ * log.
+ */
 export function applyEffect(row: Projected, id: number, effect: Effect): void {
   if (effect.status !== undefined && row.status !== 'archived') row.status = effect.status
   if (effect.title !== undefined) row.title = effect.title

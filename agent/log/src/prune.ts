@@ -1,18 +1,32 @@
 /**
- * Deleting superseded llm.delta rows (design section 2). A delta is superseded by the next llm.response of its session, whichever
- * iteration that ends: a call that was retried leaves deltas that no response of its own will ever cover.
+ * Deleting superseded llm.delta rows (design section 2). A delta is superseded by the next llm.response of
+ * its session, whichever iteration that ends: a call that was retried leaves deltas that no response of its
+ * own will ever cover.
  */
 import type { SessionCache } from './session-cache.ts'
 import type { Db } from './sqlite-adapter.ts'
 
-export type PruneStep = (sessions: SessionCache, before: number, afterKey: number) => { deleted: number; key: number | null }
+export type PruneStep = (
+  sessions: SessionCache,
+  before: number,
+  afterKey: number,
+) => { deleted: number; key: number | null }
 
-/** One session a step, so that a commit waits for one session's rows at most. `key` continues; null means that was all. */
+/**
+ * One session a step, so that a commit waits for one session's rows at most. `key` continues; null means that
+ * was all.
+ */
 export function preparePrune(db: Db): PruneStep {
-  const next = db.prepare('SELECT key, id FROM sessions INDEXED BY sessions_with_deltas WHERE delta_low > 0 AND key > ? ORDER BY key LIMIT 1')
+  const next = db.prepare(
+    'SELECT key, id FROM sessions INDEXED BY sessions_with_deltas WHERE delta_low > 0 AND key > ? ORDER BY key LIMIT 1',
+  )
   const LOG = 'event_positions p JOIN events e ON e.pos = p.pos WHERE p.session_key = ?'
-  const response = db.prepare(`SELECT max(p.id) AS id FROM ${LOG} AND p.id > ? AND e.type = 'llm.response' AND e.at < ?`)
-  const superseded = db.prepare(`SELECT p.id, p.pos FROM ${LOG} AND p.id >= ? AND p.id < ? AND e.type = 'llm.delta'`)
+  const response = db.prepare(
+    `SELECT max(p.id) AS id FROM ${LOG} AND p.id > ? AND e.type = 'llm.response' AND e.at < ?`,
+  )
+  const superseded = db.prepare(
+    `SELECT p.id, p.pos FROM ${LOG} AND p.id >= ? AND p.id < ? AND e.type = 'llm.delta'`,
+  )
   const removeEvent = db.prepare('DELETE FROM events WHERE pos = ?')
   const removePosition = db.prepare('DELETE FROM event_positions WHERE session_key = ? AND id = ?')
   const left = db.prepare(`SELECT min(p.id) AS id FROM ${LOG} AND p.id > ? AND e.type = 'llm.delta'`)

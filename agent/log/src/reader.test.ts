@@ -9,7 +9,8 @@ import { type Db, openDb } from './sqlite-adapter.ts'
 import { configureWriter } from './writer-connection.ts'
 import type { EncodedEvent } from './writer-messages.ts'
 
-const events = (count: number): EncodedEvent[] => Array.from({ length: count }, () => ['llm.thinking', '{}', null])
+const events = (count: number): EncodedEvent[] =>
+  Array.from({ length: count }, () => ['llm.thinking', '{}', null])
 
 test('events that move to the table of positions in the middle of a read are read once', () => {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-reader-'))
@@ -19,23 +20,36 @@ test('events that move to the table of positions in the middle of a read are rea
   configureWriter(writing)
   migrate(writing, readMigrations(), 0)
   const write = createBatchWriter(writing)
-  const session = { id: 's', org_id: 'o', created_by: 'u', created_by_kind: 'user', agent: 'a', channel: 'web' } as const
-  write([{ do: 'create', at: 1, session, config: '{}' }, { do: 'commit', at: 1, session_id: 's', events: events(100) }])
+  const session = {
+    id: 's',
+    org_id: 'o',
+    created_by: 'u',
+    created_by_kind: 'user',
+    agent: 'a',
+    channel: 'web',
+  } as const
+  write([
+    { do: 'create', at: 1, session, config: '{}' },
+    { do: 'commit', at: 1, session_id: 's', events: events(100) },
+  ])
   write([{ do: 'commit', at: 1, session_id: 's', events: events(10) }])
 
   const reading = openDb(path, { readOnly: true })
-  let between: (() => void) | null = () => write([{ do: 'commit', at: 1, session_id: 's', events: events(100) }])
+  let between: (() => void) | null = () =>
+    write([{ do: 'commit', at: 1, session_id: 's', events: events(100) }])
   // The row of the session is the first thing that a read looks at.
   const interrupted = {
     prepare(sql: string) {
       const statement = reading.prepare(sql)
       if (!sql.includes('recent FROM sessions')) return statement
-      return { get: (id: string) => {
-        const row = statement.get(id)
-        between?.()
-        between = null
-        return row
-      } }
+      return {
+        get: (id: string) => {
+          const row = statement.get(id)
+          between?.()
+          between = null
+          return row
+        },
+      }
     },
   } as unknown as Db
   const page = createReader(interrupted).read('s', 95, 1000)

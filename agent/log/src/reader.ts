@@ -17,15 +17,22 @@ export function createReader(db: Db) {
   }
   const keyed = '(SELECT key FROM sessions WHERE id = ?)'
   const head = db.prepare('SELECT key, last_id, recent FROM sessions WHERE id = ?')
-  const LOG = 'SELECT e.id, e.type, e.json FROM event_positions p JOIN events e ON e.pos = p.pos WHERE p.session_key = ? AND p.id > ?'
+  const LOG =
+    'SELECT e.id, e.type, e.json FROM event_positions p JOIN events e ON e.pos = p.pos WHERE p.session_key = ? AND p.id > ?'
   const events = db.prepare(`${LOG} ORDER BY p.id LIMIT ?`)
   const eventsOf = db.prepare(`${LOG} AND e.type IN (SELECT value FROM json_each(?)) ORDER BY p.id LIMIT ?`)
   const eventAt = db.prepare('SELECT id, type, json FROM events WHERE pos = ?')
   const session = db.prepare(`${SELECT_SESSION} WHERE s.id = :id`)
   const item = db.prepare('SELECT * FROM inbox_items WHERE id = ?')
-  const grant = db.prepare(`SELECT 1 FROM grants WHERE session_key = ${keyed} AND tool = ? AND arguments_hash = ? AND expires_at > ?`)
-  const artifacts = db.prepare(`SELECT artifact_id, name, kind, version, size, created_at FROM artifacts WHERE session_key = ${keyed} ORDER BY created_at, rowid`)
-  const artifact = db.prepare(`SELECT artifact_id, name, kind, version, size, created_at, spec FROM artifacts WHERE session_key = ${keyed} AND artifact_id = ?`)
+  const grant = db.prepare(
+    `SELECT 1 FROM grants WHERE session_key = ${keyed} AND tool = ? AND arguments_hash = ? AND expires_at > ?`,
+  )
+  const artifacts = db.prepare(
+    `SELECT artifact_id, name, kind, version, size, created_at FROM artifacts WHERE session_key = ${keyed} ORDER BY created_at, rowid`,
+  )
+  const artifact = db.prepare(
+    `SELECT artifact_id, name, kind, version, size, created_at, spec FROM artifacts WHERE session_key = ${keyed} AND artifact_id = ?`,
+  )
 
   return {
     read(sessionId: string, after: EventId, limit: number, types?: readonly EventType[]): StoredEvent[] {
@@ -33,7 +40,13 @@ export function createReader(db: Db) {
       if (found === undefined || after >= found.last_id) return []
       const recent = parsePositions(found.recent)
       const settled = found.last_id - recent.length
-      const page = (after >= settled ? [] : types === undefined ? events.all(found.key, after, limit) : eventsOf.all(found.key, after, JSON.stringify(types), limit)) as StoredEvent[]
+      const page = (
+        after >= settled
+          ? []
+          : types === undefined
+            ? events.all(found.key, after, limit)
+            : eventsOf.all(found.key, after, JSON.stringify(types), limit)
+      ) as StoredEvent[]
       // The row was read first: what has moved to event_positions since then is in the page already.
       const from = Math.max(settled, after, page.at(-1)?.id ?? 0)
       for (let at = from - settled; at < recent.length && page.length < limit; at += 1) {
@@ -50,7 +63,12 @@ export function createReader(db: Db) {
 
     listSessions(query: SessionQuery, now: number): { sessions: SessionRow[]; next_cursor: string | null } {
       const where = ['s.org_id = :org_id', 's.key < :before']
-      const values: Record<string, SqlValue> = { org_id: query.org_id, before: parseCursor(query.cursor), now, limit: query.limit + 1 }
+      const values: Record<string, SqlValue> = {
+        org_id: query.org_id,
+        before: parseCursor(query.cursor),
+        now,
+        limit: query.limit + 1,
+      }
       if (query.created_by !== undefined) {
         where.push('s.created_by = :created_by')
         values['created_by'] = query.created_by
@@ -65,19 +83,32 @@ export function createReader(db: Db) {
         where.push('s.parent_id = :parent_id')
         values['parent_id'] = query.parent_id
       }
-      const rows = prepared(`${SELECT_SESSION} WHERE ${where.join(' AND ')} ORDER BY s.key DESC LIMIT :limit`).all(values) as StoredSession[]
+      const rows = prepared(
+        `${SELECT_SESSION} WHERE ${where.join(' AND ')} ORDER BY s.key DESC LIMIT :limit`,
+      ).all(values) as StoredSession[]
       const { found, next_cursor } = page(rows, query.limit, row => row.key, toSessionRow)
       return { sessions: found, next_cursor }
     },
 
     getInboxItem(id: string, now: number): Awaited<ReturnType<LogStore['getInboxItem']>> {
       const row = item.get(id) as StoredItem | undefined
-      return row === undefined ? null : { ...toInboxItem(row, now), org_id: row.org_id, created_by: row.created_by, private: JSON.parse(row.private) as Record<string, string> }
+      return row === undefined
+        ? null
+        : {
+            ...toInboxItem(row, now),
+            org_id: row.org_id,
+            created_by: row.created_by,
+            private: JSON.parse(row.private) as Record<string, string>,
+          }
     },
 
     listInbox(query: InboxQuery, now: number): { items: InboxItem[]; next_cursor: string | null } {
       const where = ['org_id = :org_id', 'seq < :before']
-      const values: Record<string, SqlValue> = { org_id: query.org_id, before: parseCursor(query.cursor), limit: query.limit + 1 }
+      const values: Record<string, SqlValue> = {
+        org_id: query.org_id,
+        before: parseCursor(query.cursor),
+        limit: query.limit + 1,
+      }
       if (query.created_by !== undefined) {
         where.push('created_by = :created_by')
         values['created_by'] = query.created_by
@@ -95,16 +126,27 @@ export function createReader(db: Db) {
         values['status'] = JSON.stringify(query.status)
         values['now'] = now
       }
-      const rows = prepared(`SELECT * FROM inbox_items WHERE ${where.join(' AND ')} ORDER BY seq DESC LIMIT :limit`).all(values) as StoredItem[]
-      const { found, next_cursor } = page(rows, query.limit, row => row.seq, row => toInboxItem(row, now))
+      const rows = prepared(
+        `SELECT * FROM inbox_items WHERE ${where.join(' AND ')} ORDER BY seq DESC LIMIT :limit`,
+      ).all(values) as StoredItem[]
+      const { found, next_cursor } = page(
+        rows,
+        query.limit,
+        row => row.seq,
+        row => toInboxItem(row, now),
+      )
       return { items: found, next_cursor }
     },
 
-    hasGrant: (sessionId: string, tool: string, argumentsHash: string, now: number): boolean => grant.get(sessionId, tool, argumentsHash, now) !== undefined,
-    listArtifacts: (sessionId: string): ArtifactMeta[] => (artifacts.all(sessionId) as StoredArtifact[]).map(row => toArtifactMeta(row, sessionId)),
+    hasGrant: (sessionId: string, tool: string, argumentsHash: string, now: number): boolean =>
+      grant.get(sessionId, tool, argumentsHash, now) !== undefined,
+    listArtifacts: (sessionId: string): ArtifactMeta[] =>
+      (artifacts.all(sessionId) as StoredArtifact[]).map(row => toArtifactMeta(row, sessionId)),
     getArtifact(sessionId: string, artifactId: string): { meta: ArtifactMeta; spec: ArtifactSpec } | null {
       const row = artifact.get(sessionId, artifactId) as (StoredArtifact & { spec: string }) | undefined
-      return row === undefined ? null : { meta: toArtifactMeta(row, sessionId), spec: JSON.parse(row.spec) as ArtifactSpec }
+      return row === undefined
+        ? null
+        : { meta: toArtifactMeta(row, sessionId), spec: JSON.parse(row.spec) as ArtifactSpec }
     },
   }
 }

@@ -8,9 +8,13 @@ function makeCache(capacity: number) {
   const db = openDb(':memory:')
   migrate(db, readMigrations(), 0)
   const sql = prepareCommitSql(db)
-  for (const id of ['a', 'b', 'c', 'd']) sql.insertSession.run(id, 'org', 'user', 'user', 'assistant', 'web', null, null, null, '{}', 0, 0)
+  for (const id of ['a', 'b', 'c', 'd'])
+    sql.insertSession.run(id, 'org', 'user', 'user', 'assistant', 'web', null, null, null, '{}', 0, 0)
   const cache = createSessionCache(sql, capacity)
-  return { cache, lastId: (id: string) => db.prepare('SELECT last_id FROM sessions WHERE id = ?').get(id)?.['last_id'] }
+  return {
+    cache,
+    lastId: (id: string) => db.prepare('SELECT last_id FROM sessions WHERE id = ?').get(id)?.['last_id'],
+  }
 }
 const load = (cache: ReturnType<typeof createSessionCache>, id: string) => {
   const row = cache.load(id, 0)

@@ -1,6 +1,7 @@
 /**
- * The writer's sessions. It is the only writer, so the rows it has read stay true: guards are decided here, and a session that
- * many commits of a batch touch is written once. `flush` must run before whatever looks at sessions as a table.
+ * The writer's sessions. It is the only writer, so the rows it has read stay true: guards are decided here,
+ * and a session that many commits of a batch touch is written once. `flush` must run before whatever looks at
+ * sessions as a table.
  */
 import type { CommitSql } from './commit-sql.ts'
 import { isFull, parsePositions } from './positions.ts'
@@ -19,7 +20,10 @@ export type SessionCache = {
   forget(): void
 }
 
-export function createSessionCache(sql: Pick<CommitSql, 'session' | 'updateSession' | 'insertPosition' | 'waiting'>, capacity: number = CAPACITY): SessionCache {
+export function createSessionCache(
+  sql: Pick<CommitSql, 'session' | 'updateSession' | 'insertPosition' | 'waiting'>,
+  capacity: number = CAPACITY,
+): SessionCache {
   const rows = new Map<string, StoredSession>()
   const dirty = new Map<number, StoredSession>()
 
@@ -35,7 +39,12 @@ export function createSessionCache(sql: Pick<CommitSql, 'session' | 'updateSessi
       const found = rows.get(id)
       if (found !== undefined) {
         // What a session waits on changes with time alone: an item may have expired since.
-        return found.waiting === null ? found : { ...found, waiting: (sql.waiting.get({ key: found.key, now })?.['rank'] ?? null) as number | null }
+        return found.waiting === null
+          ? found
+          : {
+              ...found,
+              waiting: (sql.waiting.get({ key: found.key, now })?.['rank'] ?? null) as number | null,
+            }
       }
       const read = sql.session.get({ id, now }) as StoredSession | undefined
       if (read === undefined) return null
@@ -56,9 +65,30 @@ export function createSessionCache(sql: Pick<CommitSql, 'session' | 'updateSessi
     flush() {
       for (const row of dirty.values()) {
         if (isFull(row.recent)) settle(row)
-        sql.updateSession.run(row.status, row.title, row.model, row.updated_at, row.last_id, row.message_count, row.tool_call_count, row.input_tokens,
-          row.output_tokens, row.cost_usd, row.cursor, row.wake_id, row.wake_at, row.worker_id, row.epoch, row.lease_until, row.lease_at, row.recent,
-          row.delta_low, row.pruned, row.saga, row.key)
+        sql.updateSession.run(
+          row.status,
+          row.title,
+          row.model,
+          row.updated_at,
+          row.last_id,
+          row.message_count,
+          row.tool_call_count,
+          row.input_tokens,
+          row.output_tokens,
+          row.cost_usd,
+          row.cursor,
+          row.wake_id,
+          row.wake_at,
+          row.worker_id,
+          row.epoch,
+          row.lease_until,
+          row.lease_at,
+          row.recent,
+          row.delta_low,
+          row.pruned,
+          row.saga,
+          row.key,
+        )
       }
       dirty.clear()
     },

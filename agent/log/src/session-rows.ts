@@ -4,24 +4,82 @@ import type { Projected } from './projection.ts'
 import type { SessionRow } from './store.ts'
 
 export type StoredSession = {
-  key: number; id: string; org_id: string; created_by: string; created_by_kind: 'user' | 'service_account'; agent: string; channel: string
-  status: SessionStatus; title: string | null; model: string | null; parent_id: string | null; config: string; created_at: number; updated_at: number
-  last_id: number; message_count: number; tool_call_count: number; input_tokens: number; output_tokens: number; cost_usd: number
-  cursor: number; wake_id: number; wake_at: number; worker_id: string | null; epoch: number; lease_until: number; lease_at: number
-  recent: string; delta_low: number; pruned: number; saga: Projected['saga']
+  key: number
+  id: string
+  org_id: string
+  created_by: string
+  created_by_kind: 'user' | 'service_account'
+  agent: string
+  channel: string
+  status: SessionStatus
+  title: string | null
+  model: string | null
+  parent_id: string | null
+  config: string
+  created_at: number
+  updated_at: number
+  last_id: number
+  message_count: number
+  tool_call_count: number
+  input_tokens: number
+  output_tokens: number
+  cost_usd: number
+  cursor: number
+  wake_id: number
+  wake_at: number
+  worker_id: string | null
+  epoch: number
+  lease_until: number
+  lease_at: number
+  recent: string
+  delta_low: number
+  pruned: number
+  saga: Projected['saga']
   /** Not a column: 1 question, 2 action, 3 approval, null nothing pending. */
   waiting: number | null
 }
 
 const CROSSING = [
-  'key', 'id', 'org_id', 'created_by', 'created_by_kind', 'agent', 'channel', 'status', 'title', 'model', 'parent_id', 'config', 'created_at', 'updated_at',
-  'last_id', 'message_count', 'tool_call_count', 'input_tokens', 'output_tokens', 'cost_usd', 'cursor', 'wake_id', 'wake_at', 'worker_id', 'epoch', 'lease_until',
-  'lease_at', 'delta_low', 'pruned', 'saga', 'waiting',
+  'key',
+  'id',
+  'org_id',
+  'created_by',
+  'created_by_kind',
+  'agent',
+  'channel',
+  'status',
+  'title',
+  'model',
+  'parent_id',
+  'config',
+  'created_at',
+  'updated_at',
+  'last_id',
+  'message_count',
+  'tool_call_count',
+  'input_tokens',
+  'output_tokens',
+  'cost_usd',
+  'cursor',
+  'wake_id',
+  'wake_at',
+  'worker_id',
+  'epoch',
+  'lease_until',
+  'lease_at',
+  'delta_low',
+  'pruned',
+  'saga',
+  'waiting',
 ] as const satisfies readonly (keyof StoredSession)[]
 declare const packed: unique symbol
-/** A row as it crosses between threads with every answer: its values alone, without `recent`, which only the writer reads. */
+/**
+ * A row as it crosses between threads with every answer: its values alone, without `recent`, which only the
+ * writer reads.
+ */
 export type PackedSession = readonly unknown[] & { readonly [packed]: true }
-export const packSession = (row: StoredSession): PackedSession => CROSSING.map(name => row[name]) as unknown as PackedSession
+export const packSession = (row: StoredSession): PackedSession =>
+  CROSSING.map(name => row[name]) as unknown as PackedSession
 export const unpackSession = (values: PackedSession): StoredSession =>
   ({ ...Object.fromEntries(CROSSING.map((name, at) => [name, values[at]])), recent: '' }) as StoredSession
 
@@ -37,14 +95,32 @@ export const SELECT_SESSION = `SELECT s.*, (${waitingSql('s.key', ':now')}) AS w
 const WAITING = [null, 'question', 'action', 'approval'] as const
 
 export const toSessionRow = (row: StoredSession): SessionRow => ({
-  id: row.id, agent: row.agent, channel: row.channel, status: row.status, waiting_on: WAITING[row.waiting ?? 0] ?? null,
-  title: row.title, model: row.model, parent_id: row.parent_id, last_event_id: row.last_id,
-  message_count: row.message_count, tool_call_count: row.tool_call_count, input_tokens: row.input_tokens, output_tokens: row.output_tokens,
-  cost_usd: row.cost_usd, created_by: row.created_by, created_by_kind: row.created_by_kind, org_id: row.org_id,
-  config: JSON.parse(row.config) as Record<string, unknown>, created_at: row.created_at, updated_at: row.updated_at,
-  cursor: row.cursor, wake_id: row.wake_id,
-  lease: row.worker_id === null ? null : { worker_id: row.worker_id, epoch: row.epoch, until: row.lease_until },
+  id: row.id,
+  agent: row.agent,
+  channel: row.channel,
+  status: row.status,
+  waiting_on: WAITING[row.waiting ?? 0] ?? null,
+  title: row.title,
+  model: row.model,
+  parent_id: row.parent_id,
+  last_event_id: row.last_id,
+  message_count: row.message_count,
+  tool_call_count: row.tool_call_count,
+  input_tokens: row.input_tokens,
+  output_tokens: row.output_tokens,
+  cost_usd: row.cost_usd,
+  created_by: row.created_by,
+  created_by_kind: row.created_by_kind,
+  org_id: row.org_id,
+  config: JSON.parse(row.config) as Record<string, unknown>,
+  created_at: row.created_at,
+  updated_at: row.updated_at,
+  cursor: row.cursor,
+  wake_id: row.wake_id,
+  lease:
+    row.worker_id === null ? null : { worker_id: row.worker_id, epoch: row.epoch, until: row.lease_until },
 })
 
 /** A saga that must be rolled back is work whatever the status. */
-export const hasWork = (row: StoredSession): boolean => row.saga === 2 || (row.status === 'active' && row.wake_id > row.cursor)
+export const hasWork = (row: StoredSession): boolean =>
+  row.saga === 2 || (row.status === 'active' && row.wake_id > row.cursor)

@@ -7,9 +7,16 @@ import type { Request } from './writer-messages.ts'
 
 type Tail<T extends unknown[]> = T extends [unknown, ...infer Rest] ? Rest : never
 
-export function createAccounts(db: Db, now: () => number, ask: (request: Request) => Promise<unknown>): AccountStore {
+export function createAccounts(
+  db: Db,
+  now: () => number,
+  ask: (request: Request) => Promise<unknown>,
+): AccountStore {
   const reads = accountReads(db)
-  async function write<M extends keyof AccountWrites>(method: M, ...args: Tail<Parameters<AccountWrites[M]>>): Promise<ReturnType<AccountWrites[M]>> {
+  async function write<M extends keyof AccountWrites>(
+    method: M,
+    ...args: Tail<Parameters<AccountWrites[M]>>
+  ): Promise<ReturnType<AccountWrites[M]>> {
     return (await ask({ do: 'account', at: now(), method, args })) as ReturnType<AccountWrites[M]>
   }
   return {
@@ -23,7 +30,8 @@ export function createAccounts(db: Db, now: () => number, ask: (request: Request
     createServiceAccount: account => write('createServiceAccount', account),
     async findServiceAccount(tokenSha256) {
       const found = reads.findServiceAccount(tokenSha256)
-      if (found !== null && now() - (found.last_used_at ?? 0) > TOUCH_MS) await write('touchServiceAccount', found.id)
+      if (found !== null && now() - (found.last_used_at ?? 0) > TOUCH_MS)
+        await write('touchServiceAccount', found.id)
       return found
     },
     listServiceAccounts: async orgId => reads.listServiceAccounts(orgId),
@@ -36,7 +44,8 @@ export function createAccounts(db: Db, now: () => number, ask: (request: Request
     addLoginLink: (sha256, userId, expiresAt) => write('addLoginLink', sha256, userId, expiresAt),
     useLoginLink: (sha256, at) => write('useLoginLink', sha256, at),
     beginIdempotent: (key, principalId, bodySha256) => write('beginIdempotent', key, principalId, bodySha256),
-    finishIdempotent: (key, principalId, status, body) => write('finishIdempotent', key, principalId, status, body),
+    finishIdempotent: (key, principalId, status, body) =>
+      write('finishIdempotent', key, principalId, status, body),
     dropIdempotent: (key, principalId) => write('dropIdempotent', key, principalId),
   }
 }

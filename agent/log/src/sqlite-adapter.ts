@@ -1,4 +1,7 @@
-/** The only file that names classes of node:sqlite, which are being renamed (Node documents DEP0210 and DEP0211). */
+/**
+ * The only file that names classes of node:sqlite, which are being renamed (Node documents DEP0210 and
+ * DEP0211).
+ */
 import { backup, DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 
 export type Db = DatabaseSync
@@ -10,7 +13,11 @@ const BUSY = 5
 const STORAGE_CODES = new Set([BUSY, 6, 8, 10, 11, 13, 14, 26]) // busy, locked, read-only, I/O, corrupt, full, cannot open, not a database
 
 export function openDb(path: string, options: { readOnly?: boolean; busyMs?: number } = {}): Db {
-  return new DatabaseSync(path, { readOnly: options.readOnly ?? false, timeout: options.busyMs ?? 5000, enableForeignKeyConstraints: true })
+  return new DatabaseSync(path, {
+    readOnly: options.readOnly ?? false,
+    timeout: options.busyMs ?? 5000,
+    enableForeignKeyConstraints: true,
+  })
 }
 
 /** Copies a database that others go on writing, on a thread of its own; the copy is one consistent moment. */
@@ -19,7 +26,9 @@ export async function backupDb(source: Db, target: string): Promise<void> {
 }
 
 const primaryCode = (error: unknown): number | null =>
-  error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : null
+  error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
+    ? error.errcode & 0xff
+    : null
 
 export const isBusy = (error: unknown): boolean => primaryCode(error) === BUSY
 

@@ -34,13 +34,19 @@ export type SqliteStoreOptions = {
 
 /** Refuses a database that this code does not know, and says which way round. */
 function openForReading(path: string): Db {
-  if (!existsSync(path)) throw new Error(`[openSqliteStore] there is no store at ${path}: start the server once, or name the right data directory`)
+  if (!existsSync(path))
+    throw new Error(
+      `[openSqliteStore] there is no store at ${path}: start the server once, or name the right data directory`,
+    )
   const db = openDb(path, { readOnly: true })
   const migrations = readMigrations()
   refuseNewer(db, migrations)
   const found = schemaVersion(db)
   const known = migrations.at(-1)?.version ?? 0
-  if (found < known) throw new Error(`[openSqliteStore] ${path} has schema version ${found}, this program needs ${known}: start the server once to upgrade it`)
+  if (found < known)
+    throw new Error(
+      `[openSqliteStore] ${path} has schema version ${found}, this program needs ${known}: start the server once to upgrade it`,
+    )
   return db
 }
 
@@ -51,13 +57,17 @@ function keepPrivate(path: string): void {
 
 function refuseWrites(dir: string): WriterClient {
   return {
-    ask: request => Promise.reject(new Error(`[${request.do}] the store in ${dir} was opened for reading only`)),
+    ask: request =>
+      Promise.reject(new Error(`[${request.do}] the store in ${dir} was opened for reading only`)),
     close: () => Promise.resolve(),
   }
 }
 
 async function checkInThread(path: string): Promise<string[]> {
-  const [problems] = (await once(new Worker(new URL('./check-thread.ts', import.meta.url), { workerData: path }), 'message')) as [string[]]
+  const [problems] = (await once(
+    new Worker(new URL('./check-thread.ts', import.meta.url), { workerData: path }),
+    'message',
+  )) as [string[]]
   return problems
 }
 
@@ -77,10 +87,18 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
   function committed(request: CommitRequest, answer: CommitAnswer): void {
     const { session_id } = request
     if (live.has(session_id)) {
-      const events = answer.reopened && request.reopen !== undefined ? [request.reopen, ...request.events] : request.events
+      const events =
+        answer.reopened && request.reopen !== undefined ? [request.reopen, ...request.events] : request.events
       const session = JSON.stringify(session_id)
       let id = answer.last - events.length
-      live.append(session_id, events.map(([type, data]) => ({ id: (id += 1), type, json: composeRecord(id, session, type, isoStamp(request.at), data) })))
+      live.append(
+        session_id,
+        events.map(([type, data]) => ({
+          id: (id += 1),
+          type,
+          json: composeRecord(id, session, type, isoStamp(request.at), data),
+        })),
+      )
     }
     if (request.events.length > 0) readers.call(session_id)
     if (answer.work) workers.call(WORK)
@@ -91,7 +109,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
     if (request.do === 'commit') committed(request, value as CommitAnswer)
     else if (request.do === 'release' && value === true) workers.call(WORK)
     else if (request.do === 'prune' && (value as { deleted: number }).deleted > 0) live.clear()
-    else if (request.do === 'markRead' && value !== null) inbox.call((value as StoredItem).org_id, request.item)
+    else if (request.do === 'markRead' && value !== null)
+      inbox.call((value as StoredItem).org_id, request.item)
   }
 
   try {
@@ -103,7 +122,15 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
 
     return {
       async createSession(session) {
-        const request = { do: 'create', at: now(), session: { ...session, title: typeof session.title === 'string' ? redactString(redact, session.title) : null }, config: redact(JSON.stringify(session.config ?? {})) } as const
+        const request = {
+          do: 'create',
+          at: now(),
+          session: {
+            ...session,
+            title: typeof session.title === 'string' ? redactString(redact, session.title) : null,
+          },
+          config: redact(JSON.stringify(session.config ?? {})),
+        } as const
         return toSessionRow((await ask(request)) as StoredSession)
       },
       async commit(commit): Promise<Committed> {
@@ -116,7 +143,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
           events: commit.events.map(({ type }, at) => ({ id: first + at, type, created_at })),
           last_id: answer.last,
           // Most callers never look at it, and it is dearer than the rest of the answer.
-          get session() { return session ??= toSessionRow(unpackSession(answer.session)) },
+          get session() {
+            return (session ??= toSessionRow(unpackSession(answer.session)))
+          },
         }
       },
       async markRead(item) {
@@ -125,7 +154,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
         return row === null ? null : toInboxItem(row, at)
       },
 
-      read: async (sessionId, after, limit, types) => live.read(sessionId, after, limit, types) ?? reader.read(sessionId, after, limit, types),
+      read: async (sessionId, after, limit, types) =>
+        live.read(sessionId, after, limit, types) ?? reader.read(sessionId, after, limit, types),
       watch(sessionId, nudge) {
         live.open(sessionId)
         return readers.add(sessionId, nudge)
@@ -135,24 +165,38 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
       getInboxItem: async id => reader.getInboxItem(id, now()),
       listInbox: async query => reader.listInbox(query, now()),
       watchInbox: (orgId, nudge) => inbox.add(orgId, nudge),
-      hasGrant: async (sessionId, tool, argumentsHash) => reader.hasGrant(sessionId, tool, argumentsHash, now()),
+      hasGrant: async (sessionId, tool, argumentsHash) =>
+        reader.hasGrant(sessionId, tool, argumentsHash, now()),
       listArtifacts: async sessionId => reader.listArtifacts(sessionId),
       getArtifact: async (sessionId, artifactId) => reader.getArtifact(sessionId, artifactId),
 
       async claim(workerId, limit, ttlMs) {
-        const claims = (await ask({ do: 'claim', at: now(), worker_id: workerId, limit, ttl: ttlMs })) as ClaimAnswer
+        const claims = (await ask({
+          do: 'claim',
+          at: now(),
+          worker_id: workerId,
+          limit,
+          ttl: ttlMs,
+        })) as ClaimAnswer
         return claims.map(({ session, epoch, abandoned_ms }) => ({
-          session: toSessionRow(session), fence: { worker_id: workerId, epoch }, abandoned_s: abandoned_ms === null ? null : abandoned_ms / 1000,
+          session: toSessionRow(session),
+          fence: { worker_id: workerId, epoch },
+          abandoned_s: abandoned_ms === null ? null : abandoned_ms / 1000,
         }))
       },
-      renew: async (workerId, leases, ttlMs) => (await ask({ do: 'renew', at: now(), worker_id: workerId, leases, ttl: ttlMs })) as string[],
-      release: async (sessionId, fence) => void (await ask({ do: 'release', at: now(), session_id: sessionId, fence })),
+      renew: async (workerId, leases, ttlMs) =>
+        (await ask({ do: 'renew', at: now(), worker_id: workerId, leases, ttl: ttlMs })) as string[],
+      release: async (sessionId, fence) =>
+        void (await ask({ do: 'release', at: now(), session_id: sessionId, fence })),
       watchWork: nudge => workers.add(WORK, nudge),
 
       async pruneDeltas(before) {
         let total = 0
-        for (let key: number | null = 0; key !== null; ) {
-          const step = (await ask({ do: 'prune', before, after_key: key })) as { deleted: number; key: number | null }
+        for (let key: number | null = 0; key !== null;) {
+          const step = (await ask({ do: 'prune', before, after_key: key })) as {
+            deleted: number
+            key: number | null
+          }
           total += step.deleted
           key = step.key
         }

@@ -1,11 +1,22 @@
 /**
  * What a durable log is, for every implementation (SQLite here, Postgres next). One door in: `commit`.
  *
- * A commit is all or nothing: guards, events and rows of one session in one transaction. It resolves only when it is on disk
- * (fsync), and only then do readers see it. Ids are taken from the session's row inside the transaction, so commit order is read
- * order and a cursor never skips. A worker's commit carries its lease epoch; a stale one is refused by the statement itself.
+ * A commit is all or nothing: guards, events and rows of one session in one transaction. It resolves only
+ * when it is on disk (fsync), and only then do readers see it. Ids are taken from the session's row inside
+ * the transaction, so commit order is read order and a cursor never skips. A worker's commit carries its
+ * lease epoch; a stale one is refused by the statement itself.
  */
-import type { ArtifactMeta, ArtifactSpec, EventDraft, EventId, EventType, InboxItem, InboxKind, Session, SessionStatus } from '@cairn/protocol'
+import type {
+  ArtifactMeta,
+  ArtifactSpec,
+  EventDraft,
+  EventId,
+  EventType,
+  InboxItem,
+  InboxKind,
+  Session,
+  SessionStatus,
+} from '@cairn/protocol'
 
 /** The stored session: what the API shows and what only the server needs. Times are epoch milliseconds. */
 export type SessionRow = Omit<Session, 'created_at' | 'updated_at'> & {
@@ -18,13 +29,24 @@ export type SessionRow = Omit<Session, 'created_at' | 'updated_at'> & {
   updated_at: number
   /** Id of the last event a worker has fully dealt with. */
   cursor: EventId
-  /** Id of the last event that asks for work (see WAKES in projection.ts). Work is `wake_id > cursor` while active. */
+  /**
+   * Id of the last event that asks for work (see WAKES in projection.ts). Work is `wake_id > cursor` while
+   * active.
+   */
   wake_id: EventId
   lease: { worker_id: string; epoch: number; until: number } | null
 }
 export type NewSession = {
-  id: string; org_id: string; created_by: string; created_by_kind: 'user' | 'service_account'; agent: string; channel: string
-  title?: string | null; model?: string | null; parent_id?: string | null; config?: Record<string, unknown>
+  id: string
+  org_id: string
+  created_by: string
+  created_by_kind: 'user' | 'service_account'
+  agent: string
+  channel: string
+  title?: string | null
+  model?: string | null
+  parent_id?: string | null
+  config?: Record<string, unknown>
 }
 
 /** `json` is the whole record on one line, exactly as it is stored, polled and streamed. */
@@ -35,12 +57,38 @@ export type Fence = { worker_id: string; epoch: number }
 
 export type RowChange =
   /** Opens an inbox item for the event at `event` (index into `events`). */
-  | { do: 'inbox.open'; event: number; item: { id: string; kind: InboxKind; title: string; body: string | null; payload: Record<string, unknown>; expires_at: number | null; tool_call_id: string | null; /** Kept beside the item and never shown: the hash of a gated call's arguments. */ private?: Record<string, string> } }
+  | {
+      do: 'inbox.open'
+      event: number
+      item: {
+        id: string
+        kind: InboxKind
+        title: string
+        body: string | null
+        payload: Record<string, unknown>
+        expires_at: number | null
+        tool_call_id: string | null
+        /** Kept beside the item and never shown: the hash of a gated call's arguments. */ private?: Record<
+          string,
+          string
+        >
+      }
+    }
   /** Guard and change: refused with `already_answered` unless the item is pending. */
   | { do: 'inbox.answer'; id: string; decision: string; status: 'responded' | 'acknowledged' | 'expired' }
-  /** As inbox.answer, found by the pending item of that tool call; refused with `already_answered` when there is none. */
+  /**
+   * As inbox.answer, found by the pending item of that tool call; refused with `already_answered` when there
+   * is none.
+   */
   | { do: 'inbox.answer_call'; tool_call_id: string; kind: InboxKind; decision: string }
-  | { do: 'grant.add'; id: string; tool: string; arguments_hash: string; granted_by: string; expires_at: number }
+  | {
+      do: 'grant.add'
+      id: string
+      tool: string
+      arguments_hash: string
+      granted_by: string
+      expires_at: number
+    }
   /** Guard and change in one DELETE … RETURNING: refused with `no_grant` when no live grant matches. */
   | { do: 'grant.consume'; tool: string; arguments_hash: string }
   | { do: 'artifact.add'; artifact: Omit<ArtifactMeta, 'session_id' | 'created_at'>; spec: ArtifactSpec }
@@ -52,24 +100,51 @@ export type Commit = {
   fence?: Fence
   /** Refused with `wrong_status` unless the session is in one of these. */
   expect_status?: readonly SessionStatus[]
-  /** Refused with `new_work` when an event that asks for work lies beyond this id: the end of a turn must not bury a late message. */
+  /**
+   * Refused with `new_work` when an event that asks for work lies beyond this id: the end of a turn must not
+   * bury a late message.
+   */
   expect_no_work_after?: EventId
-  /** Refused with `has_title` when the session has one: a title that was found must not take the place of one that was given. */
+  /**
+   * Refused with `has_title` when the session has one: a title that was found must not take the place of one
+   * that was given.
+   */
   expect_untitled?: true
-  /** Written before `events` if the session is completed or failed: the `session.resume` of a message that reopens. */
+  /**
+   * Written before `events` if the session is completed or failed: the `session.resume` of a message that
+   * reopens.
+   */
   reopen?: EventDraft<'session.resume'>
   rows?: readonly RowChange[]
-  /** The worker's progress: everything up to this id is dealt with. 'self': up to the last event of this commit. */
+  /**
+   * The worker's progress: everything up to this id is dealt with. 'self': up to the last event of this
+   * commit.
+   */
   cursor?: EventId | 'self'
-  /** Takes the lease from whoever holds it (epoch + 1): whatever the holder commits after this is refused. For pause, stop, archive. */
+  /**
+   * Takes the lease from whoever holds it (epoch + 1): whatever the holder commits after this is refused. For
+   * pause, stop, archive.
+   */
   revoke_lease?: boolean
   /** Gives the lease of `fence` back with this commit. */
   release_lease?: boolean
   set?: { status?: SessionStatus; title?: string; model?: string }
 }
-export type Committed = { events: readonly { id: EventId; type: EventType; created_at: string }[]; last_id: EventId; session: SessionRow }
+export type Committed = {
+  events: readonly { id: EventId; type: EventType; created_at: string }[]
+  last_id: EventId
+  session: SessionRow
+}
 
-export const REFUSALS = ['no_session', 'stale_lease', 'wrong_status', 'new_work', 'has_title', 'already_answered', 'no_grant'] as const
+export const REFUSALS = [
+  'no_session',
+  'stale_lease',
+  'wrong_status',
+  'new_work',
+  'has_title',
+  'already_answered',
+  'no_grant',
+] as const
 export type Refusal = (typeof REFUSALS)[number]
 /** A guard said no; nothing of the commit was written. */
 export class CommitRefused extends Error {
@@ -78,7 +153,12 @@ export class CommitRefused extends Error {
   /** The session as it is, where there is one; for `already_answered` the item too. */
   readonly session: SessionRow | null
   readonly item: InboxItem | null
-  constructor(refusal: Refusal, detail: string, session: SessionRow | null = null, item: InboxItem | null = null) {
+  constructor(
+    refusal: Refusal,
+    detail: string,
+    session: SessionRow | null = null,
+    item: InboxItem | null = null,
+  ) {
     super(detail)
     this.refusal = refusal
     this.session = session
@@ -89,17 +169,37 @@ export class CommitRefused extends Error {
 export type Claim = {
   session: SessionRow
   fence: Fence
-  /** The former holder died with the lease in hand, this many seconds ago; null when it was released in order. */
+  /**
+   * The former holder died with the lease in hand, this many seconds ago; null when it was released in order.
+   */
   abandoned_s: number | null
 }
 
-export type SessionQuery = { org_id: string; created_by?: string; status?: readonly SessionStatus[]; parent_id?: string | null; limit: number; cursor?: string }
-export type InboxQuery = { org_id: string; created_by?: string; session_id?: string; status?: readonly InboxItem['status'][]; kind?: readonly InboxKind[]; limit: number; cursor?: string }
+export type SessionQuery = {
+  org_id: string
+  created_by?: string
+  status?: readonly SessionStatus[]
+  parent_id?: string | null
+  limit: number
+  cursor?: string
+}
+export type InboxQuery = {
+  org_id: string
+  created_by?: string
+  session_id?: string
+  status?: readonly InboxItem['status'][]
+  kind?: readonly InboxKind[]
+  limit: number
+  cursor?: string
+}
 
 export interface LogStore {
   // -- writing
   createSession(session: NewSession): Promise<SessionRow>
-  /** Rejects with CommitRefused (a guard said no) or an Error (the disk or the store failed; nothing is acknowledged). */
+  /**
+   * Rejects with CommitRefused (a guard said no) or an Error (the disk or the store failed; nothing is
+   * acknowledged).
+   */
   commit(commit: Commit): Promise<Committed>
   /** Marks an inbox item read. */
   markRead(itemId: string): Promise<InboxItem | null>
@@ -107,31 +207,48 @@ export interface LogStore {
   // -- reading
   /** Events after the cursor, in order, at most `limit`; with `types` only those. */
   read(sessionId: string, after: EventId, limit: number, types?: readonly EventType[]): Promise<StoredEvent[]>
-  /** Called (coalesced) whenever the session's log grew; returns how to stop. May also be called for nothing. */
+  /**
+   * Called (coalesced) whenever the session's log grew; returns how to stop. May also be called for nothing.
+   */
   watch(sessionId: string, nudge: () => void): () => void
   getSession(sessionId: string): Promise<SessionRow | null>
   /** Newest first; `cursor` continues a listing. Archived ones only when asked for. */
   listSessions(query: SessionQuery): Promise<{ sessions: SessionRow[]; next_cursor: string | null }>
   /** `private` is what `inbox.open` was given; empty when nothing. */
-  getInboxItem(itemId: string): Promise<(InboxItem & { org_id: string; created_by: string; private: Record<string, string> }) | null>
+  getInboxItem(
+    itemId: string,
+  ): Promise<(InboxItem & { org_id: string; created_by: string; private: Record<string, string> }) | null>
   listInbox(query: InboxQuery): Promise<{ items: InboxItem[]; next_cursor: string | null }>
   /** Called whenever an inbox item of the organisation appeared or changed. */
   watchInbox(orgId: string, nudge: (itemId: string) => void): () => void
   hasGrant(sessionId: string, tool: string, argumentsHash: string): Promise<boolean>
   listArtifacts(sessionId: string): Promise<ArtifactMeta[]>
-  getArtifact(sessionId: string, artifactId: string): Promise<{ meta: ArtifactMeta; spec: ArtifactSpec } | null>
+  getArtifact(
+    sessionId: string,
+    artifactId: string,
+  ): Promise<{ meta: ArtifactMeta; spec: ArtifactSpec } | null>
 
   // -- leases and work
-  /** Takes leases on sessions without a live one: those whose saga must be rolled back, whatever their status, then those that have work, oldest work first. */
+  /**
+   * Takes leases on sessions without a live one: those whose saga must be rolled back, whatever their status,
+   * then those that have work, oldest work first.
+   */
   claim(workerId: string, limit: number, ttlMs: number): Promise<Claim[]>
   /** Renews; returns the session ids whose lease is no longer this worker's. */
-  renew(workerId: string, leases: readonly { session_id: string; epoch: number }[], ttlMs: number): Promise<string[]>
+  renew(
+    workerId: string,
+    leases: readonly { session_id: string; epoch: number }[],
+    ttlMs: number,
+  ): Promise<string[]>
   release(sessionId: string, fence: Fence): Promise<void>
   /** Called whenever some session may have work. May also be called for nothing. */
   watchWork(nudge: () => void): () => void
 
   // -- upkeep
-  /** Deletes superseded llm.delta rows whose response landed before `before` (epoch ms). Returns how many went. */
+  /**
+   * Deletes superseded llm.delta rows whose response landed before `before` (epoch ms). Returns how many
+   * went.
+   */
   pruneDeltas(before: number): Promise<number>
   /** Problems found, each a sentence; an empty list is a healthy store. */
   check(): Promise<string[]>
@@ -141,30 +258,63 @@ export interface LogStore {
   readonly accounts: AccountStore
 }
 
-export type UserRow = { id: string; org_id: string; email: string; name: string; admin: boolean; password_hash: string | null; created_at: number; disabled_at: number | null }
-export type ServiceAccountRow = {
-  id: string; org_id: string; name: string; scope: 'own' | 'org'; token_sha256: string; token_prefix: string; created_by: string
-  created_at: number; expires_at: number | null; revoked_at: number | null; last_used_at: number | null
+export type UserRow = {
+  id: string
+  org_id: string
+  email: string
+  name: string
+  admin: boolean
+  password_hash: string | null
+  created_at: number
+  disabled_at: number | null
 }
-export type LoginRow = { id: string; user_id: string; refresh_sha256: string; created_at: number; expires_at: number; revoked_at: number | null }
+export type ServiceAccountRow = {
+  id: string
+  org_id: string
+  name: string
+  scope: 'own' | 'org'
+  token_sha256: string
+  token_prefix: string
+  created_by: string
+  created_at: number
+  expires_at: number | null
+  revoked_at: number | null
+  last_used_at: number | null
+}
+export type LoginRow = {
+  id: string
+  user_id: string
+  refresh_sha256: string
+  created_at: number
+  expires_at: number
+  revoked_at: number | null
+}
 
 /** Organisations, people, machines and their logins. Secrets are stored as hashes only. */
 export interface AccountStore {
   /** First start: one organisation with one admin, unless there is one already. */
-  ensureFirstAdmin(org: { id: string; name: string }, admin: { id: string; email: string; name: string }): Promise<UserRow>
+  ensureFirstAdmin(
+    org: { id: string; name: string },
+    admin: { id: string; email: string; name: string },
+  ): Promise<UserRow>
   createUser(user: Omit<UserRow, 'created_at' | 'disabled_at'>): Promise<UserRow>
   getUser(id: string): Promise<UserRow | null>
   findUserByEmail(email: string): Promise<UserRow | null>
   listUsers(orgId: string): Promise<UserRow[]>
   setPassword(userId: string, passwordHash: string): Promise<void>
   disableUser(id: string, at: number): Promise<boolean>
-  createServiceAccount(account: Omit<ServiceAccountRow, 'created_at' | 'revoked_at' | 'last_used_at'>): Promise<ServiceAccountRow>
+  createServiceAccount(
+    account: Omit<ServiceAccountRow, 'created_at' | 'revoked_at' | 'last_used_at'>,
+  ): Promise<ServiceAccountRow>
   findServiceAccount(tokenSha256: string): Promise<ServiceAccountRow | null>
   listServiceAccounts(orgId: string): Promise<ServiceAccountRow[]>
   revokeServiceAccount(orgId: string, id: string, at: number): Promise<boolean>
   createLogin(login: Omit<LoginRow, 'created_at' | 'revoked_at'>): Promise<LoginRow>
   getLogin(id: string): Promise<LoginRow | null>
-  /** Replaces the refresh hash if it still is `from`; false means it was used before (the login is revoked then). */
+  /**
+   * Replaces the refresh hash if it still is `from`; false means it was used before (the login is revoked
+   * then).
+   */
   rotateLogin(id: string, from: string, to: string, expiresAt: number): Promise<boolean>
   revokeLogin(id: string, at: number): Promise<void>
   /** Ends every login of the user but `keep`, and what login links of theirs are unused. */
@@ -173,10 +323,15 @@ export interface AccountStore {
   addLoginLink(sha256: string, userId: string, expiresAt: number): Promise<void>
   useLoginLink(sha256: string, now: number): Promise<string | null>
   /**
-   * Answers kept for 24 h for replays of POSTs that create. `begin` is null when the key is new (and now held). A key that the same body
-   * has held for a minute without an answer was left behind by a request that died: it is held anew, by this one, and the answer says `abandoned`.
+   * Answers kept for 24 h for replays of POSTs that create. `begin` is null when the key is new (and now
+   * held). A key that the same body has held for a minute without an answer was left behind by a request that
+   * died: it is held anew, by this one, and the answer says `abandoned`.
    */
-  beginIdempotent(key: string, principalId: string, bodySha256: string): Promise<{ body_sha256: string; status: number | null; body: string | null; abandoned?: true } | null>
+  beginIdempotent(
+    key: string,
+    principalId: string,
+    bodySha256: string,
+  ): Promise<{ body_sha256: string; status: number | null; body: string | null; abandoned?: true } | null>
   finishIdempotent(key: string, principalId: string, status: number, body: string): Promise<void>
   dropIdempotent(key: string, principalId: string): Promise<void>
 }

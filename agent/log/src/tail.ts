@@ -1,12 +1,22 @@
-/** Following a session's log from a cursor (design section 3): history in pages, then live, with neither gap nor repetition. */
+/**
+ * Following a session's log from a cursor (design section 3): history in pages, then live, with neither gap
+ * nor repetition.
+ */
 import type { EventId } from '@cairn/protocol'
 import type { LogStore, StoredEvent } from './store.ts'
 
 /**
- * Yields non-empty pages in order until `signal` aborts, then ends quietly. It watches before it reads: what lands between a read
- * and the wait has already set `grown`. A reader that is slow to take a page costs its cursor and nothing else.
+ * Yields non-empty pages in order until `signal` aborts, then ends quietly. It watches before it reads: what
+ * lands between a read and the wait has already set `grown`. A reader that is slow to take a page costs its
+ * cursor and nothing else.
  */
-export async function* tail(store: Pick<LogStore, 'read' | 'watch'>, sessionId: string, after: EventId, signal: AbortSignal, options: { pageSize?: number } = {}): AsyncIterable<StoredEvent[]> {
+export async function* tail(
+  store: Pick<LogStore, 'read' | 'watch'>,
+  sessionId: string,
+  after: EventId,
+  signal: AbortSignal,
+  options: { pageSize?: number } = {},
+): AsyncIterable<StoredEvent[]> {
   const pageSize = options.pageSize ?? 256
   let cursor = after
   let grown = true
@@ -20,7 +30,9 @@ export async function* tail(store: Pick<LogStore, 'read' | 'watch'>, sessionId: 
   try {
     while (!signal.aborted) {
       if (!grown) {
-        await new Promise<void>(resolve => { wake = resolve })
+        await new Promise<void>(resolve => {
+          wake = resolve
+        })
         continue
       }
       grown = false

@@ -25,7 +25,10 @@ test('the writer has at most two messages unanswered; what is asked for meanwhil
     unanswered.push(ends.filter(end => end > landed.length).length)
     post.call(this, text, [])
   })
-  const writer = await startWriter({ path: join(dir, 'log.db'), now: 0 }, request => void ('item' in request && landed.push(request.item)))
+  const writer = await startWriter(
+    { path: join(dir, 'log.db'), now: 0 },
+    request => void ('item' in request && landed.push(request.item)),
+  )
   const asked: Promise<unknown>[] = []
   for (let turn = 0; turn < 200; turn++) {
     asked.push(writer.ask({ do: 'markRead', at: 1, item: `item ${turn}` }))

@@ -4,13 +4,28 @@ import { AppError } from '@cairn/protocol'
 import { toInboxItem } from './inbox-rows.ts'
 import { toSessionRow } from './session-rows.ts'
 import { CommitRefused } from './store.ts'
-import { type Answer, type FromWriter, joinRequests, readAnswers, type Refused, type Request, writeRequest, type WriterStart } from './writer-messages.ts'
+import {
+  type Answer,
+  type FromWriter,
+  joinRequests,
+  readAnswers,
+  type Refused,
+  type Request,
+  writeRequest,
+  type WriterStart,
+} from './writer-messages.ts'
 
-type Waiting = { request: Request; text: string; resolve: (value: unknown) => void; reject: (error: Error) => void }
+type Waiting = {
+  request: Request
+  text: string
+  resolve: (value: unknown) => void
+  reject: (error: Error) => void
+}
 
 /**
- * Messages that the writer may have and not have answered: one that it works on and one that waits for it. What is asked for meanwhile
- * is gathered into the next, for each message costs both threads a wake-up and the writer would not come to it any sooner.
+ * Messages that the writer may have and not have answered: one that it works on and one that waits for it.
+ * What is asked for meanwhile is gathered into the next, for each message costs both threads a wake-up and
+ * the writer would not come to it any sooner.
  */
 const MAX_AHEAD = 2
 
@@ -21,7 +36,10 @@ export type WriterClient = {
 }
 
 /** `landed` sees every answered request before its promise settles, in commit order. */
-export async function startWriter(start: WriterStart, landed: (request: Request, value: unknown) => void): Promise<WriterClient> {
+export async function startWriter(
+  start: WriterStart,
+  landed: (request: Request, value: unknown) => void,
+): Promise<WriterClient> {
   const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: start })
   let sent: Waiting[] = []
   /** How many requests each message had that is not answered in full. */
@@ -47,7 +65,14 @@ export async function startWriter(start: WriterStart, landed: (request: Request,
       case 'refused':
         return waiting.reject(toRefusal(answer[1], waiting.request))
       case 'failed':
-        return waiting.reject(answer[2] ? new AppError('storage', `[${waiting.request.do}] the store did not take the write: ${answer[1]}`) : new Error(answer[1]))
+        return waiting.reject(
+          answer[2]
+            ? new AppError(
+                'storage',
+                `[${waiting.request.do}] the store did not take the write: ${answer[1]}`,
+              )
+            : new Error(answer[1]),
+        )
     }
   }
 
@@ -58,7 +83,9 @@ export async function startWriter(start: WriterStart, landed: (request: Request,
       resolve()
     })
   })
-  worker.on('error', cause => fail(new Error('[log writer] the writer thread died; restart the server', { cause })))
+  worker.on('error', cause =>
+    fail(new Error('[log writer] the writer thread died; restart the server', { cause })),
+  )
   worker.on('exit', () => fail(new Error('[log writer] the store is closed')))
   worker.on('message', (message: FromWriter) => {
     if (message === 'ready') return
@@ -114,7 +141,9 @@ export async function startWriter(start: WriterStart, landed: (request: Request,
   return {
     ask,
     close() {
-      closing ??= enqueue({ do: 'close' }).then(() => worker.terminate()).then(() => undefined)
+      closing ??= enqueue({ do: 'close' })
+        .then(() => worker.terminate())
+        .then(() => undefined)
       return closing
     },
   }
@@ -122,5 +151,10 @@ export async function startWriter(start: WriterStart, landed: (request: Request,
 
 function toRefusal({ refusal, detail, session, item }: Refused, request: Request): CommitRefused {
   const at = 'at' in request ? request.at : 0
-  return new CommitRefused(refusal, detail, session === null ? null : toSessionRow(session), item === null ? null : toInboxItem(item, at))
+  return new CommitRefused(
+    refusal,
+    detail,
+    session === null ? null : toSessionRow(session),
+    item === null ? null : toInboxItem(item, at),
+  )
 }

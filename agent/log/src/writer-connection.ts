@@ -2,8 +2,8 @@
 import type { Db } from './sqlite-adapter.ts'
 
 /**
- * An append touches one page of the cursor index a session, and the log takes pages whole: at 2 KiB a commit of 64 sessions costs a
- * third less than at the usual 4 KiB. A database keeps the size it was made with.
+ * An append touches one page of the cursor index a session, and the log takes pages whole: at 2 KiB a commit
+ * of 64 sessions costs a third less than at the usual 4 KiB. A database keeps the size it was made with.
  */
 const PAGE_BYTES = 2048
 /** Pages of the write-ahead log at which it is copied into the database: 16 MiB. */
@@ -24,6 +24,8 @@ export function configureWriter(db: Db): void {
   const { synchronous } = db.prepare('PRAGMA synchronous').get() as { synchronous: number }
   const { journal_mode } = db.prepare('PRAGMA journal_mode').get() as { journal_mode: string }
   if (synchronous !== 2 || journal_mode !== 'wal') {
-    throw new Error(`[openSqliteStore] the database must run with journal_mode wal and synchronous 2 (FULL); it says ${journal_mode} and ${synchronous}: is the data directory on a network file system?`)
+    throw new Error(
+      `[openSqliteStore] the database must run with journal_mode wal and synchronous 2 (FULL); it says ${journal_mode} and ${synchronous}: is the data directory on a network file system?`,
+    )
   }
 }

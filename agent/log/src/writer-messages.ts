@@ -1,7 +1,8 @@
 /**
- * What crosses between the store (main thread) and its writer (worker thread). One message holds everything that was asked for since
- * the last, and answers come in the order of the requests, so nothing needs a number. Both travel as JSON text: for small objects that
- * is a fraction of what their structured clone costs, on either side.
+ * What crosses between the store (main thread) and its writer (worker thread). One message holds everything
+ * that was asked for since the last, and answers come in the order of the requests, so nothing needs a
+ * number. Both travel as JSON text: for small objects that is a fraction of what their structured clone
+ * costs, on either side.
  */
 import type { ArtifactMeta, EventType, InboxKind, SessionStatus } from '@cairn/protocol'
 import type { Effect } from './projection.ts'
@@ -14,13 +15,37 @@ export type EncodedEvent = [type: EventType, data: string, effect: Effect | null
 
 export type EncodedRow =
   | Exclude<RowChange, { do: 'inbox.open' | 'artifact.add' }>
-  | { do: 'inbox.open'; event: number; item: { id: string; kind: InboxKind; title: string; body: string | null; payload: string; private: string; expires_at: number | null; tool_call_id: string | null } }
+  | {
+      do: 'inbox.open'
+      event: number
+      item: {
+        id: string
+        kind: InboxKind
+        title: string
+        body: string | null
+        payload: string
+        private: string
+        expires_at: number | null
+        tool_call_id: string | null
+      }
+    }
   | { do: 'artifact.add'; artifact: Omit<ArtifactMeta, 'session_id' | 'created_at'>; spec: string }
 
 export type CommitRequest = {
-  do: 'commit'; at: number; session_id: string; events: EncodedEvent[]
-  fence?: Fence; expect_status?: readonly SessionStatus[]; expect_no_work_after?: number; expect_untitled?: true; reopen?: EncodedEvent; rows?: EncodedRow[]
-  cursor?: number | 'self'; revoke_lease?: boolean; release_lease?: boolean; set?: { status?: SessionStatus; title?: string; model?: string }
+  do: 'commit'
+  at: number
+  session_id: string
+  events: EncodedEvent[]
+  fence?: Fence
+  expect_status?: readonly SessionStatus[]
+  expect_no_work_after?: number
+  expect_untitled?: true
+  reopen?: EncodedEvent
+  rows?: EncodedRow[]
+  cursor?: number | 'self'
+  revoke_lease?: boolean
+  release_lease?: boolean
+  set?: { status?: SessionStatus; title?: string; model?: string }
 }
 
 export type Request =
@@ -28,7 +53,13 @@ export type Request =
   | { do: 'create'; at: number; session: NewSession; config: string }
   | { do: 'markRead'; at: number; item: string }
   | { do: 'claim'; at: number; worker_id: string; limit: number; ttl: number }
-  | { do: 'renew'; at: number; worker_id: string; leases: readonly { session_id: string; epoch: number }[]; ttl: number }
+  | {
+      do: 'renew'
+      at: number
+      worker_id: string
+      leases: readonly { session_id: string; epoch: number }[]
+      ttl: number
+    }
   | { do: 'release'; at: number; session_id: string; fence: Fence }
   | { do: 'prune'; before: number; after_key: number }
   | { do: 'account'; at: number; method: string; args: unknown[] }
@@ -45,7 +76,12 @@ export type CommitAnswer = {
   work: boolean
 }
 export type ClaimAnswer = { session: StoredSession; epoch: number; abandoned_ms: number | null }[]
-export type Refused = { refusal: Refusal; detail: string; session: StoredSession | null; item: StoredItem | null }
+export type Refused = {
+  refusal: Refusal
+  detail: string
+  session: StoredSession | null
+  item: StoredItem | null
+}
 
 export type Answer =
   | [how: 'done', value: unknown]
@@ -59,7 +95,6 @@ declare const answers: unique symbol
 export type AnswersText = string & { readonly [answers]: true }
 export const writeAnswers = (batch: readonly Answer[]): AnswersText => JSON.stringify(batch) as AnswersText
 export const readAnswers = (text: AnswersText): Answer[] => JSON.parse(text) as Answer[]
-
 
 declare const requests: unique symbol
 export type RequestsText = string & { readonly [requests]: true }

@@ -1,12 +1,24 @@
-/** The writer thread: the only writing connection, and whatever was asked for while the last transaction was syncing. */
+/**
+ * The writer thread: the only writing connection, and whatever was asked for while the last transaction was
+ * syncing.
+ */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { createBatchWriter, type Transactional } from './batch-writer.ts'
 import { migrate, readMigrations } from './migrate.ts'
 import { openDb } from './sqlite-adapter.ts'
 import { configureWriter } from './writer-connection.ts'
-import { type FromWriter, readRequests, type RequestsText, writeAnswers, type WriterStart } from './writer-messages.ts'
+import {
+  type FromWriter,
+  readRequests,
+  type RequestsText,
+  writeAnswers,
+  type WriterStart,
+} from './writer-messages.ts'
 
-/** Past this many a sync costs little a request, and the store can deal with one batch's answers while the next one is written. */
+/**
+ * Past this many a sync costs little a request, and the store can deal with one batch's answers while the
+ * next one is written.
+ */
 const MAX_BATCH = 256
 
 if (parentPort === null) throw new Error('[writer-thread] must be started as a worker')
@@ -17,8 +29,8 @@ const send = (message: FromWriter): void => port.postMessage(message)
 const db = openDb(start.path)
 configureWriter(db)
 migrate(db, readMigrations(), start.now)
-// This process has the store to itself, so every lease in it belongs to a process that is gone. The holder's name stays: it did
-// not give the lease back, and the next claim says so.
+// This process has the store to itself, so every lease in it belongs to a process that is gone. The holder's
+// name stays: it did not give the lease back, and the next claim says so.
 db.exec('UPDATE sessions SET lease_until = 0 WHERE worker_id IS NOT NULL')
 const runBatch = createBatchWriter(db)
 
@@ -32,7 +44,8 @@ function close(): void {
 
 port.on('message', (first: RequestsText) => {
   const requests = readRequests(first)
-  for (let more = receiveMessageOnPort(port); more !== undefined; more = receiveMessageOnPort(port)) requests.push(...readRequests(more.message as RequestsText))
+  for (let more = receiveMessageOnPort(port); more !== undefined; more = receiveMessageOnPort(port))
+    requests.push(...readRequests(more.message as RequestsText))
   const transactional = requests.filter((request): request is Transactional => request.do !== 'close')
   for (let from = 0; from < transactional.length; from += MAX_BATCH) {
     send(writeAnswers(runBatch(transactional.slice(from, from + MAX_BATCH))))

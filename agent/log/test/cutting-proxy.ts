@@ -1,4 +1,7 @@
-/** A TCP proxy in front of Postgres that cuts the connection at the COMMIT of a writer: before it arrives, or after it was done. */
+/**
+ * A TCP proxy in front of Postgres that cuts the connection at the COMMIT of a writer: before it arrives, or
+ * after it was done.
+ */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
@@ -59,7 +62,10 @@ export async function startCuttingProxy(place: string): Promise<CuttingProxy> {
   through.port = String((server.address() as AddressInfo).port)
   return {
     place: through.href,
-    cutNext: when => new Promise(resolve => { armed = { when, done: resolve } }),
+    cutNext: when =>
+      new Promise(resolve => {
+        armed = { when, done: resolve }
+      }),
     async close() {
       server.close()
       for (const socket of sockets) socket.destroy()

@@ -1,4 +1,7 @@
-/** Acknowledged means on disk (design section 11): killed processes, full disks, and the setting that it hangs on. */
+/**
+ * Acknowledged means on disk (design section 11): killed processes, full disks, and the setting that it hangs
+ * on.
+ */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -17,11 +20,19 @@ import { ids, newSession, readAll, thought, upTo } from './conformance/fixture.t
 
 const child = fileURLToPath(new URL('./write-until-killed.ts', import.meta.url))
 let dir = ''
-beforeEach(async () => { dir = await mkdtemp(join(tmpdir(), 'cairn-durable-')) })
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'cairn-durable-'))
+})
 afterEach(() => rm(dir, { recursive: true, force: true }))
 
-/** Runs until `enough` says so of the lines printed so far, then kills; resolves with every line that was printed. */
-async function runChild(process: ChildProcessByStdio<null, Readable, null>, enough: (lines: number) => boolean): Promise<string[]> {
+/**
+ * Runs until `enough` says so of the lines printed so far, then kills; resolves with every line that was
+ * printed.
+ */
+async function runChild(
+  process: ChildProcessByStdio<null, Readable, null>,
+  enough: (lines: number) => boolean,
+): Promise<string[]> {
   const lines: string[] = []
   for await (const line of createInterface({ input: process.stdout })) {
     lines.push(line)
@@ -35,9 +46,17 @@ test('ten kills at random moments lose no acknowledged event and leave no gap', 
   const acknowledged: number[] = []
   for (let round = 0; round < 10; round += 1) {
     const lines = 1 + Math.floor(Math.random() * 600)
-    const printed = await runChild(spawn(process.execPath, [child, dir], { stdio: ['ignore', 'pipe', 'inherit'] }), count => count >= lines)
+    const printed = await runChild(
+      spawn(process.execPath, [child, dir], { stdio: ['ignore', 'pipe', 'inherit'] }),
+      count => count >= lines,
+    )
     expect(printed[0]).toBe('ready')
-    acknowledged.push(...printed.slice(1).filter(line => /^\d+$/.test(line)).map(Number))
+    acknowledged.push(
+      ...printed
+        .slice(1)
+        .filter(line => /^\d+$/.test(line))
+        .map(Number),
+    )
     const store = await openSqliteStore({ dir })
     const stored = ids(await readAll(store, 's'))
     expect(stored).toEqual(upTo(stored.length))
@@ -53,7 +72,11 @@ test('ten kills at random moments lose no acknowledged event and leave no gap', 
 
 test('a disk that takes no more fails the writers, and everything acknowledged before is there', async () => {
   // A limit on file sizes stands in for a full disk: the write-ahead log cannot grow past it.
-  const limited = spawn('/bin/sh', ['-c', `ulimit -f 2000; exec "$0" "$@"`, process.execPath, child, dir, 'x'.repeat(2000)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const limited = spawn(
+    '/bin/sh',
+    ['-c', `ulimit -f 2000; exec "$0" "$@"`, process.execPath, child, dir, 'x'.repeat(2000)],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  )
   const printed = await runChild(limited, () => false)
   const failures = printed.filter(line => line.startsWith('failed'))
   expect(failures).toHaveLength(8)
@@ -66,14 +89,21 @@ test('a disk that takes no more fails the writers, and everything acknowledged b
   await store.close()
 })
 
-const commit = (text: string): Transactional => ({ do: 'commit', at: 1, session_id: 's', events: [['llm.thinking', JSON.stringify(thought(text).data), null]] })
+const commit = (text: string): Transactional => ({
+  do: 'commit',
+  at: 1,
+  session_id: 's',
+  events: [['llm.thinking', JSON.stringify(thought(text).data), null]],
+})
 
 test('a batch that the disk refuses is acknowledged to nobody, and the next one goes through', () => {
   const db = openDb(join(dir, 'full.db'))
   configureWriter(db)
   migrate(db, readMigrations(), 0)
   const run = createBatchWriter(db)
-  expect(run([{ do: 'create', at: 1, session: newSession('s'), config: '{}' }])).toMatchObject([['done', expect.anything()]])
+  expect(run([{ do: 'create', at: 1, session: newSession('s'), config: '{}' }])).toMatchObject([
+    ['done', expect.anything()],
+  ])
   expect(run([commit('a')])).toMatchObject([['done', { last: 1 }]])
   const { page_count } = db.prepare('PRAGMA page_count').get() as { page_count: number }
   db.exec(`PRAGMA max_page_count = ${page_count}`)
@@ -83,7 +113,12 @@ test('a batch that the disk refuses is acknowledged to nobody, and the next one 
   expect(db.isTransaction).toBe(false)
   db.exec('PRAGMA max_page_count = 1000000')
   expect(run([commit('b')])).toMatchObject([['done', { last: 2 }]])
-  expect(db.prepare('SELECT id FROM events ORDER BY id').all().map(row => row['id'])).toEqual([1, 2])
+  expect(
+    db
+      .prepare('SELECT id FROM events ORDER BY id')
+      .all()
+      .map(row => row['id']),
+  ).toEqual([1, 2])
   db.close()
 })
 

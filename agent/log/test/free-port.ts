@@ -1,6 +1,7 @@
 /**
- * Ports for whoever must know one before it is listened on, or come back to it after a death. They lie below those that the system
- * gives to outgoing connections, so nothing but another listener can take one in between: of the others any connection may.
+ * Ports for whoever must know one before it is listened on, or come back to it after a death. They lie below
+ * those that the system gives to outgoing connections, so nothing but another listener can take one in
+ * between: of the others any connection may.
  */
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'

@@ -11,13 +11,22 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ids, newSession, readAll, say } from './conformance/fixture.ts'
 
 let dir = ''
-beforeEach(async () => { dir = await mkdtemp(join(tmpdir(), 'cairn-open-')) })
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'cairn-open-'))
+})
 afterEach(() => rm(dir, { recursive: true, force: true }))
 
 test('a second server on one data directory is refused, naming the process in the way, until that one is killed', async () => {
-  const child = spawn(process.execPath, [fileURLToPath(new URL('./write-until-killed.ts', import.meta.url)), dir], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(
+    process.execPath,
+    [fileURLToPath(new URL('./write-until-killed.ts', import.meta.url)), dir],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  )
   await once(child.stdout, 'data')
-  const refusal: unknown = await openSqliteStore({ dir }).then(() => null, (error: unknown) => error)
+  const refusal: unknown = await openSqliteStore({ dir }).then(
+    () => null,
+    (error: unknown) => error,
+  )
   expect(refusal).toBeInstanceOf(DirectoryInUse)
   expect((refusal as Error).message).toContain(`in use by process ${child.pid}`)
   child.kill('SIGKILL')
@@ -44,7 +53,11 @@ test('what a new store writes can be read by its owner only', async () => {
 test('a store written by newer code is refused, naming both versions', async () => {
   await (await openSqliteStore({ dir })).close()
   const db = openDb(join(dir, 'cairn.db'))
-  db.prepare('INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)').run(9999, '9999_later.sql', 0)
+  db.prepare('INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)').run(
+    9999,
+    '9999_later.sql',
+    0,
+  )
   db.close()
   await expect(openSqliteStore({ dir })).rejects.toThrow(/schema version 9999, this program knows up to \d+/)
   await expect(openSqliteStore({ dir, readOnly: true })).rejects.toThrow(/schema version 9999/)
@@ -60,13 +73,17 @@ test('beside a running server a store can be read, checked and copied, and not w
   await store.commit({ session_id: 's', events: [say('b')] })
   expect(ids(await readAll(beside, 's'))).toEqual([1, 2])
   expect(await beside.check()).toEqual([])
-  await expect(beside.commit({ session_id: 's', events: [say('c')] })).rejects.toThrow('opened for reading only')
+  await expect(beside.commit({ session_id: 's', events: [say('c')] })).rejects.toThrow(
+    'opened for reading only',
+  )
   await beside.close()
   await store.close()
 })
 
 test('a directory without a store is named when it is opened for reading, and not filled', async () => {
-  await expect(openSqliteStore({ dir: join(dir, 'nothing'), readOnly: true })).rejects.toThrow('there is no store at')
+  await expect(openSqliteStore({ dir: join(dir, 'nothing'), readOnly: true })).rejects.toThrow(
+    'there is no store at',
+  )
   await expect(stat(join(dir, 'nothing'))).rejects.toThrow('ENOENT')
 })
 

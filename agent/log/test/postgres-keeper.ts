@@ -1,6 +1,6 @@
 /**
- * Keeps one Postgres server for everything that a test run starts, and stops it when that run is gone, however it went.
- * Started by postgres-place.ts: `node postgres-keeper.ts DIR PID_OF_THE_RUN`.
+ * Keeps one Postgres server for everything that a test run starts, and stops it when that run is gone,
+ * however it went. Started by postgres-place.ts: `node postgres-keeper.ts DIR PID_OF_THE_RUN`.
  */
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

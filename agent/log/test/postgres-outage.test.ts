@@ -1,4 +1,7 @@
-/** A database that goes away, comes back, or does not say whether it committed: nothing is lost, nothing goes in twice, nothing is guessed. */
+/**
+ * A database that goes away, comes back, or does not say whether it committed: nothing is lost, nothing goes
+ * in twice, nothing is guessed.
+ */
 import { AppError } from '@cairn/protocol'
 import { openPostgresStore } from '@cairn/log'
 import { expect, onTestFinished, test } from 'vitest'
@@ -23,28 +26,45 @@ async function privatePlace() {
   onTestFinished(made.remove)
   return made
 }
-const textsOf = (events: readonly { json: string }[]): string[] => events.map(({ json }) => (JSON.parse(json) as { data: { reasoning: string } }).data.reasoning)
+const textsOf = (events: readonly { json: string }[]): string[] =>
+  events.map(({ json }) => (JSON.parse(json) as { data: { reasoning: string } }).data.reasoning)
 
-test.each(['before', 'after'] as const)('a connection that is cut %s the COMMIT leaves each commit of the batch in the log once, and answers it', async when => {
-  const at = await place()
-  const proxy = await startCuttingProxy(at)
-  onTestFinished(proxy.close)
-  const reported: string[] = []
-  const store = await open(proxy.place, { report: (_, message) => void reported.push(message) })
-  await store.createSession(newSession('s'))
-  await store.commit({ session_id: 's', events: [thought('first')] })
-  for (let round = 0; round < 5; round += 1) {
-    const cut = proxy.cutNext(when)
-    const answered = await Promise.all(['a', 'b', 'c'].map(each => store.commit({ session_id: 's', events: [thought(`${round}${each}`), thought(`${round}${each}'`)] })))
-    await cut
-    expect(answered.map(({ events }) => ids(events))).toEqual([2, 4, 6].map(id => [id + round * 6, id + round * 6 + 1]))
-  }
-  const all = await readAll(store, 's')
-  expect(ids(all)).toEqual(upTo(31))
-  expect(new Set(textsOf(all)).size).toBe(31)
-  expect(reported).toContain(when === 'after' ? 'the batch in doubt was committed' : 'the batch in doubt was not committed and is tried again')
-  expect(await store.check()).toEqual([])
-})
+test.each(['before', 'after'] as const)(
+  'a connection that is cut %s the COMMIT leaves each commit of the batch in the log once, and answers it',
+  async when => {
+    const at = await place()
+    const proxy = await startCuttingProxy(at)
+    onTestFinished(proxy.close)
+    const reported: string[] = []
+    const store = await open(proxy.place, { report: (_, message) => void reported.push(message) })
+    await store.createSession(newSession('s'))
+    await store.commit({ session_id: 's', events: [thought('first')] })
+    for (let round = 0; round < 5; round += 1) {
+      const cut = proxy.cutNext(when)
+      const answered = await Promise.all(
+        ['a', 'b', 'c'].map(each =>
+          store.commit({
+            session_id: 's',
+            events: [thought(`${round}${each}`), thought(`${round}${each}'`)],
+          }),
+        ),
+      )
+      await cut
+      expect(answered.map(({ events }) => ids(events))).toEqual(
+        [2, 4, 6].map(id => [id + round * 6, id + round * 6 + 1]),
+      )
+    }
+    const all = await readAll(store, 's')
+    expect(ids(all)).toEqual(upTo(31))
+    expect(new Set(textsOf(all)).size).toBe(31)
+    expect(reported).toContain(
+      when === 'after'
+        ? 'the batch in doubt was committed'
+        : 'the batch in doubt was not committed and is tried again',
+    )
+    expect(await store.check()).toEqual([])
+  },
+)
 
 test('a refusal in a batch whose answer was lost stays a refusal', async () => {
   const proxy = await startCuttingProxy(await place())
@@ -57,7 +77,10 @@ test('a refusal in a batch whose answer was lost stays a refusal', async () => {
     store.commit({ session_id: 's', events: [thought('gone')], expect_status: ['paused'] }),
   ])
   await cut
-  expect(settled).toMatchObject([{ status: 'fulfilled', value: { last_id: 1 } }, { status: 'rejected', reason: { refusal: 'wrong_status' } }])
+  expect(settled).toMatchObject([
+    { status: 'fulfilled', value: { last_id: 1 } },
+    { status: 'rejected', reason: { refusal: 'wrong_status' } },
+  ])
 })
 
 test('a server that is crashed four times under load loses nothing that was acknowledged, and nothing is there twice', async () => {
@@ -85,7 +108,9 @@ test('a server that is crashed four times under load loses nothing that was ackn
   await grown[4]!.called
   done.abort()
   await Promise.all(writers)
-  const logs = new Map(await Promise.all(names.map(async name => [name, await readAll(stores[1]!, name)] as const)))
+  const logs = new Map(
+    await Promise.all(names.map(async name => [name, await readAll(stores[1]!, name)] as const)),
+  )
   for (const [name, log] of logs) {
     expect(ids(log)).toEqual(upTo(log.length))
     expect(new Set(textsOf(log)).size, name).toBe(log.length)
@@ -102,8 +127,15 @@ test('while the database is out, reads and commits fail as an outage; when it is
   await here.createSession(newSession('s'))
   await here.commit({ session_id: 's', events: [thought('before')] })
   await server.crash()
-  const refused = await here.commit({ session_id: 's', events: [thought('lost')] }).then(() => null, (error: unknown) => error)
-  expect(refused).toMatchObject({ name: 'AppError', code: 'storage', message: expect.stringContaining('nothing was written') as unknown })
+  const refused = await here.commit({ session_id: 's', events: [thought('lost')] }).then(
+    () => null,
+    (error: unknown) => error,
+  )
+  expect(refused).toMatchObject({
+    name: 'AppError',
+    code: 'storage',
+    message: expect.stringContaining('nothing was written') as unknown,
+  })
   await expect(here.getSession('s')).rejects.toBeInstanceOf(AppError)
   await expect(here.claim('w', 1, 1000)).rejects.toMatchObject({ code: 'storage' })
   await server.start()
@@ -126,8 +158,23 @@ test('a commit that a listening process was never told of is found by the slow p
   // Nobody listens until the connections are back; what is said meanwhile is not heard.
   await runSql(at, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'`)
   await there.commit({
-    session_id: 's', events: [thought('x')],
-    rows: [{ do: 'inbox.open', event: 0, item: { id: 'i', kind: 'task_complete', title: 'T', body: null, payload: {}, expires_at: null, tool_call_id: null } }],
+    session_id: 's',
+    events: [thought('x')],
+    rows: [
+      {
+        do: 'inbox.open',
+        event: 0,
+        item: {
+          id: 'i',
+          kind: 'task_complete',
+          title: 'T',
+          body: null,
+          payload: {},
+          expires_at: null,
+          tool_call_id: null,
+        },
+      },
+    ],
   })
   await Promise.all([grown.called, raised.called])
 })
@@ -153,7 +200,9 @@ test('processes that start together on an empty database bring it to the schema 
   const stores = await Promise.all([1, 2, 3, 4].map(() => open(at)))
   await stores[0]!.createSession(newSession('s'))
   expect((await stores[3]!.getSession('s'))?.id).toBe('s')
-  expect(await querySql(at, 'SELECT count(*)::int AS count, max(version)::int AS version FROM schema_migrations')).toEqual([{ count: 1, version: 1 }])
+  expect(
+    await querySql(at, 'SELECT count(*)::int AS count, max(version)::int AS version FROM schema_migrations'),
+  ).toEqual([{ count: 1, version: 1 }])
 })
 
 test('a schema of newer code is refused with both versions, and one that is only looked at is not made', async () => {
@@ -163,7 +212,9 @@ test('a schema of newer code is refused with both versions, and one that is only
   await store.createSession(newSession('s'))
   const beside = await open(at, { readOnly: true })
   expect(await beside.check()).toEqual([])
-  await expect(beside.commit({ session_id: 's', events: [thought('x')] })).rejects.toThrow('opened for reading only')
+  await expect(beside.commit({ session_id: 's', events: [thought('x')] })).rejects.toThrow(
+    'opened for reading only',
+  )
   await runSql(at, `INSERT INTO schema_migrations (version, name) VALUES (9999, '9999_later.sql')`)
   await expect(open(at)).rejects.toThrow(/schema version 9999, this program knows up to \d+/)
 })
@@ -183,7 +234,11 @@ test('a closed store refuses writes, and what was asked before it closed is done
 test('text that Postgres cannot hold becomes text that it can', async () => {
   const store = await open(await place())
   await store.createSession(newSession('s', { title: 'a\0b' }))
-  const { session } = await store.commit({ session_id: 's', events: [thought('nul \0 lone \ud800 end')], set: { title: 'c\0d' } })
+  const { session } = await store.commit({
+    session_id: 's',
+    events: [thought('nul \0 lone \ud800 end')],
+    set: { title: 'c\0d' },
+  })
   expect(session.title).toBe('c\0d')
   expect((await store.getSession('s'))?.title).toBe('c\uFFFDd')
   expect(textsOf(await store.read('s', 0, 10))).toEqual(['nul \0 lone \ud800 end'])

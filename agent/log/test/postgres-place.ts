@@ -1,6 +1,7 @@
 /**
- * Where tests keep Postgres stores: a schema of its own a place, in the database that TEST_DATABASE_URL or DATABASE_URL names, else
- * in a server that the whole test run shares and that is started for it. Never skipped: without either, whoever asks fails.
+ * Where tests keep Postgres stores: a schema of its own a place, in the database that TEST_DATABASE_URL or
+ * DATABASE_URL names, else in a server that the whole test run shares and that is started for it. Never
+ * skipped: without either, whoever asks fails.
  */
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -26,12 +27,17 @@ export async function sharedPostgres(): Promise<string> {
   if (given) return given
   const dir = join(tmpdir(), `cairn-test-postgres-${runPid()}`)
   if (claimDirectory(dir)) {
-    const keeper = spawn(process.execPath, [fileURLToPath(new URL('./postgres-keeper.ts', import.meta.url)), dir, String(runPid())], { detached: true, stdio: 'ignore' })
+    const keeper = spawn(
+      process.execPath,
+      [fileURLToPath(new URL('./postgres-keeper.ts', import.meta.url)), dir, String(runPid())],
+      { detached: true, stdio: 'ignore' },
+    )
     keeper.unref()
   }
   const file = join(dir, 'found.json')
   for (const deadline = Date.now() + PATIENCE_MS; !existsSync(file); await delay(20)) {
-    if (Date.now() > deadline) throw new Error(`[postgres] the test server in ${dir} did not come up in ${PATIENCE_MS / 1000} s`)
+    if (Date.now() > deadline)
+      throw new Error(`[postgres] the test server in ${dir} did not come up in ${PATIENCE_MS / 1000} s`)
   }
   const found = JSON.parse(readFileSync(file, 'utf8')) as { url: string } | { error: string }
   if ('error' in found) throw new Error(found.error)
@@ -53,7 +59,11 @@ function placeIn(database: string): PostgresPlace {
   const schema = `cairn_test_${randomUUID().replaceAll('-', '').slice(0, 16)}`
   const url = new URL(database)
   url.searchParams.set('schema', schema)
-  return { place: url.href, schema, remove: () => runSql(database, `DROP SCHEMA IF EXISTS ${schema} CASCADE`) }
+  return {
+    place: url.href,
+    schema,
+    remove: () => runSql(database, `DROP SCHEMA IF EXISTS ${schema} CASCADE`),
+  }
 }
 
 /** A fresh schema name; the store makes the schema when it is opened, and `remove` drops it. */
@@ -78,14 +88,21 @@ export async function runSql(place: string, sql: string): Promise<void> {
   await querySql(place, sql)
 }
 
-export async function querySql(place: string, sql: string, values: readonly unknown[] = []): Promise<Record<string, unknown>[]> {
+export async function querySql(
+  place: string,
+  sql: string,
+  values: readonly unknown[] = [],
+): Promise<Record<string, unknown>[]> {
   const url = new URL(place)
   const schema = url.searchParams.get('schema')
   url.searchParams.delete('schema')
-  const client = new Client({ connectionString: url.href, ...(schema !== null && { options: `-c search_path=${schema}` }) })
+  const client = new Client({
+    connectionString: url.href,
+    ...(schema !== null && { options: `-c search_path=${schema}` }),
+  })
   await client.connect()
   try {
-    const { rows } = await client.query(sql, [...values]) as { rows: Record<string, unknown>[] }
+    const { rows } = (await client.query(sql, [...values])) as { rows: Record<string, unknown>[] }
     return rows
   } finally {
     await client.end()

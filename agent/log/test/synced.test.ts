@@ -13,7 +13,9 @@ const run = promisify(execFile)
 const child = fileURLToPath(new URL('./write-in-turn.ts', import.meta.url))
 const COUNT = 60
 let dir = ''
-beforeEach(async () => { dir = await mkdtemp(join(tmpdir(), 'cairn-synced-')) })
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'cairn-synced-'))
+})
 afterEach(() => rm(dir, { recursive: true, force: true }))
 
 /** Containers may have strace and forbid it. */
@@ -27,7 +29,9 @@ function canTrace(): boolean {
 }
 
 type Call = { name: string; fd: number; path: string; text: string }
-/** The finished calls of a trace in their order; one that another thread interrupted counts where it ended. */
+/**
+ * The finished calls of a trace in their order; one that another thread interrupted counts where it ended.
+ */
 function parseTrace(trace: string): Call[] {
   const begun = new Map<string, string>()
   return trace.split('\n').flatMap(line => {
@@ -39,21 +43,41 @@ function parseTrace(trace: string): Call[] {
     const resumed = /^<\.\.\. \w+ resumed>(.*)$/.exec(rest)
     const whole = resumed ? (begun.get(thread) ?? '') + (resumed[1] ?? '') : rest
     const found = /^(\w+)\((\d+)(?:<([^>]*)>)?(.*)= \d+$/.exec(whole)
-    return found === null ? [] : [{ name: found[1] ?? '', fd: Number(found[2]), path: found[3] ?? '', text: found[4] ?? '' }]
+    return found === null
+      ? []
+      : [{ name: found[1] ?? '', fd: Number(found[2]), path: found[3] ?? '', text: found[4] ?? '' }]
   })
 }
 
 test('no commit is acknowledged before a sync of the log has ended that began after its last write', async () => {
   if (!canTrace()) {
-    console.warn('strace is missing or forbidden here: the order of write, sync and acknowledgement was NOT seen. Only the settings that it follows from are checked.')
+    console.warn(
+      'strace is missing or forbidden here: the order of write, sync and acknowledgement was NOT seen. Only the settings that it follows from are checked.',
+    )
     const db = openDb(join(dir, 'settings.db'))
     configureWriter(db)
-    expect([db.prepare('PRAGMA synchronous').get(), db.prepare('PRAGMA journal_mode').get()]).toEqual([{ synchronous: 2 }, { journal_mode: 'wal' }])
+    expect([db.prepare('PRAGMA synchronous').get(), db.prepare('PRAGMA journal_mode').get()]).toEqual([
+      { synchronous: 2 },
+      { journal_mode: 'wal' },
+    ])
     db.close()
     return
   }
   const trace = join(dir, 'trace')
-  await run('strace', ['-f', '-y', '-e', 'trace=fsync,fdatasync,pwrite64,write', '-e', 'signal=none', '-o', trace, process.execPath, child, join(dir, 'store'), String(COUNT)])
+  await run('strace', [
+    '-f',
+    '-y',
+    '-e',
+    'trace=fsync,fdatasync,pwrite64,write',
+    '-e',
+    'signal=none',
+    '-o',
+    trace,
+    process.execPath,
+    child,
+    join(dir, 'store'),
+    String(COUNT),
+  ])
   const calls = parseTrace(await readFile(trace, 'utf8'))
   let acknowledged = 0
   /** Since the last acknowledgement, of the write-ahead log: that is where a commit is. */
@@ -71,7 +95,9 @@ test('no commit is acknowledged before a sync of the log has ended that began af
       acknowledged++
       expect(written, `writes before acknowledgement ${acknowledged}`).toBeGreaterThan(0)
       expect(syncs, `syncs before acknowledgement ${acknowledged}`).toBeGreaterThan(0)
-      expect(isSynced, `nothing was written between the last sync and acknowledgement ${acknowledged}`).toBe(true)
+      expect(isSynced, `nothing was written between the last sync and acknowledgement ${acknowledged}`).toBe(
+        true,
+      )
       syncs = written = 0
     }
   }

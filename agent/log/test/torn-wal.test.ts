@@ -1,6 +1,7 @@
 /**
- * What a power cut may leave of the write-ahead log: any beginning of it, or a page with a bit that flipped. The store that is
- * opened on it has exactly the commits that were whole, never a part of one, and never an event that nobody wrote.
+ * What a power cut may leave of the write-ahead log: any beginning of it, or a page with a bit that flipped.
+ * The store that is opened on it has exactly the commits that were whole, never a part of one, and never an
+ * event that nobody wrote.
  */
 import { copyFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { existsSync, mkdirSync } from 'node:fs'
@@ -31,7 +32,10 @@ beforeAll(async () => {
   const store = await openSqliteStore({ dir: live })
   await store.createSession(newSession('s'))
   for (let n = 0; n < COMMITS; n++) {
-    await store.commit({ session_id: 's', events: Array.from({ length: EACH }, (_, at) => thought(`${n}.${at} ${'x'.repeat(n * 20)}`)) })
+    await store.commit({
+      session_id: 's',
+      events: Array.from({ length: EACH }, (_, at) => thought(`${n}.${at} ${'x'.repeat(n * 20)}`)),
+    })
     ends.push((await stat(join(live, 'cairn.db-wal'))).size)
   }
   texts = (await readAll(store, 's')).map(event => event.json)
@@ -57,7 +61,9 @@ async function readCut(bytes: Buffer): Promise<string[]> {
   const dir = await reopen(bytes)
   const db = openDb(join(dir, 'cairn.db'), { readOnly: true })
   try {
-    return createReader(db).read('s', 0, 10_000).map(event => event.json)
+    return createReader(db)
+      .read('s', 0, 10_000)
+      .map(event => event.json)
   } finally {
     db.close()
     await rm(dir, { recursive: true })
@@ -75,11 +81,13 @@ test('cut at every byte of its last frame, and around every frame of its last co
   const cuts = new Set<number>()
   for (let cut = wal.length - frameSize; cut <= wal.length; cut++) cuts.add(cut)
   const from = ends[COMMITS - 12] ?? 0
-  for (let frame = from; frame < wal.length; frame += frameSize) for (const off of [-1, 0, 1, 8, 23, 24, 25, 100, 2048]) cuts.add(frame + off)
+  for (let frame = from; frame < wal.length; frame += frameSize)
+    for (const off of [-1, 0, 1, 8, 23, 24, 25, 100, 2048]) cuts.add(frame + off)
   for (const cut of cuts) {
     const found = await readCut(wal.subarray(0, cut))
     const expected = wholeCommits(cut) * EACH
-    if (found.length !== expected || found.some((json, at) => json !== texts[at])) expect({ cut, found: found.length }).toEqual({ cut, found: expected })
+    if (found.length !== expected || found.some((json, at) => json !== texts[at]))
+      expect({ cut, found: found.length }).toEqual({ cut, found: expected })
   }
   expect(cuts.size).toBeGreaterThan(frameSize)
 })
@@ -91,9 +99,13 @@ test('a bit that flipped ends the log before its commit, and nothing of what fol
     const bytes = Buffer.from(wal)
     bytes[place >> 3] = (bytes[place >> 3] ?? 0) ^ (1 << (place & 7))
     const found = await readCut(bytes)
-    // A flipped bit of a page's data breaks its checksum; one of a header that SQLite does not use changes nothing.
+    // A flipped bit of a page's data breaks its checksum; one of a header that SQLite does not use changes
+    // nothing.
     const before = wholeCommits(place >> 3) * EACH
-    expect(found.length === before || found.length === texts.length, `bit ${place}: ${found.length} events, ${before} before it`).toBe(true)
+    expect(
+      found.length === before || found.length === texts.length,
+      `bit ${place}: ${found.length} events, ${before} before it`,
+    ).toBe(true)
     expect(found).toEqual(texts.slice(0, found.length))
   }
 })
@@ -105,7 +117,8 @@ test('a store opened on a log that was cut is healthy, and goes on where the who
     expect(await store.check()).toEqual([])
     const before = wholeCommits(cut) * EACH
     expect(ids(await readAll(store, 's'))).toEqual(upTo(before))
-    if (before > 0) expect((await store.commit({ session_id: 's', events: [thought('on')] })).last_id).toBe(before + 1)
+    if (before > 0)
+      expect((await store.commit({ session_id: 's', events: [thought('on')] })).last_id).toBe(before + 1)
     await store.close()
   }
 })

@@ -1,4 +1,7 @@
-/** A child for synced.test.ts: commits one after the other, and says so on its output as soon as each is acknowledged. */
+/**
+ * A child for synced.test.ts: commits one after the other, and says so on its output as soon as each is
+ * acknowledged.
+ */
 import { writeSync } from 'node:fs'
 import { openSqliteStore } from '@cairn/log'
 import { newSession, thought } from './conformance/fixture.ts'

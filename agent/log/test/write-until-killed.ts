@@ -1,4 +1,7 @@
-/** A child for durability.test.ts: commits without end from several callers, and prints each id once it is acknowledged. */
+/**
+ * A child for durability.test.ts: commits without end from several callers, and prints each id once it is
+ * acknowledged.
+ */
 import { writeSync } from 'node:fs'
 import { openSqliteStore } from '@cairn/log'
 import { newSession, thought } from './conformance/fixture.ts'
@@ -7,16 +10,21 @@ const [dir = '', text = 'x'] = process.argv.slice(2)
 const store = await openSqliteStore({ dir })
 if ((await store.getSession('s')) === null) await store.createSession(newSession('s'))
 writeSync(1, 'ready\n')
-await Promise.all(Array.from({ length: 8 }, async () => {
-  for (;;) {
-    try {
-      const { events } = await store.commit({ session_id: 's', events: [thought(text), thought(text), thought(text)] })
-      // One write a commit: what the parent reads was acknowledged, whatever happens to this process next.
-      writeSync(1, events.map(event => `${event.id}\n`).join(''))
-    } catch (error) {
-      writeSync(1, `failed ${(error as Error).name} ${(error as Error & { code?: string }).code ?? ''}\n`)
-      return
+await Promise.all(
+  Array.from({ length: 8 }, async () => {
+    for (;;) {
+      try {
+        const { events } = await store.commit({
+          session_id: 's',
+          events: [thought(text), thought(text), thought(text)],
+        })
+        // One write a commit: what the parent reads was acknowledged, whatever happens to this process next.
+        writeSync(1, events.map(event => `${event.id}\n`).join(''))
+      } catch (error) {
+        writeSync(1, `failed ${(error as Error).name} ${(error as Error & { code?: string }).code ?? ''}\n`)
+        return
+      }
     }
-  }
-}))
+  }),
+)
 await store.close().catch((error: unknown) => writeSync(1, `close failed: ${String(error)}\n`))

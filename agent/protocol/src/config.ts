@@ -1,105 +1,235 @@
 /**
- * The configuration (cairn.yaml): every key optional, an unknown key is an error. What the operator may say, with its
- * defaults; `agent/app` reads the file and names the nearest known key. Secrets are never in it, only the names of the
- * environment variables that hold them.
+ * The configuration (cairn.yaml): every key optional, an unknown key is an error. What the operator may say,
+ * with its defaults; `agent/app` reads the file and names the nearest known key. Secrets are never in it,
+ * only the names of the environment variables that hold them.
  */
 import { z } from 'zod'
 
-const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'letters, digits, dot, dash and underscore only')
+const name = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'letters, digits, dot, dash and underscore only')
 const modelName = z.string().regex(/^[^/\s]+\/\S+$/, 'must read <provider>/<model>')
 const envName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable')
 
 export const ProviderConfig = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('openai'), base_url: z.url().default('https://api.openai.com/v1'), api_key_env: envName.optional(), headers: z.record(z.string(), z.string()).default({}) }),
-  z.strictObject({ kind: z.literal('anthropic'), base_url: z.url().default('https://api.anthropic.com'), api_key_env: envName.optional() }),
-  z.strictObject({ kind: z.literal('scripted'), scenario: z.string().optional().describe('a YAML file; absent: the demo scenario') }),
+  z.strictObject({
+    kind: z.literal('openai'),
+    base_url: z.url().default('https://api.openai.com/v1'),
+    api_key_env: envName.optional(),
+    headers: z.record(z.string(), z.string()).default({}),
+  }),
+  z.strictObject({
+    kind: z.literal('anthropic'),
+    base_url: z.url().default('https://api.anthropic.com'),
+    api_key_env: envName.optional(),
+  }),
+  z.strictObject({
+    kind: z.literal('scripted'),
+    scenario: z.string().optional().describe('a YAML file; absent: the demo scenario'),
+  }),
 ])
 export type ProviderConfig = z.infer<typeof ProviderConfig>
 
-export const Rates = z.strictObject({
-  input: z.number().nonnegative(), output: z.number().nonnegative(), cache_read: z.number().nonnegative().optional(), cache_write: z.number().nonnegative().optional(),
-  context_window: z.int().positive().default(128_000), max_output_tokens: z.int().positive().optional(), reasoning: z.boolean().default(false),
-}).partial({ input: true, output: true }).describe('USD per million tokens')
+export const Rates = z
+  .strictObject({
+    input: z.number().nonnegative(),
+    output: z.number().nonnegative(),
+    cache_read: z.number().nonnegative().optional(),
+    cache_write: z.number().nonnegative().optional(),
+    context_window: z.int().positive().default(128_000),
+    max_output_tokens: z.int().positive().optional(),
+    reasoning: z.boolean().default(false),
+  })
+  .partial({ input: true, output: true })
+  .describe('USD per million tokens')
 export type Rates = z.infer<typeof Rates>
 
 export const GovernanceConfig = z.strictObject({
   allowed_tools: z.array(z.string()).default([]).describe('empty: all tools of the agent'),
   denied_tools: z.array(z.string()).default([]),
   require_approval: z.array(z.string()).default([]),
-  egress: z.strictObject({ default: z.enum(['allow', 'deny']).default('allow'), allow: z.array(z.string()).default([]), deny: z.array(z.string()).default([]) }).prefault({}),
+  egress: z
+    .strictObject({
+      default: z.enum(['allow', 'deny']).default('allow'),
+      allow: z.array(z.string()).default([]),
+      deny: z.array(z.string()).default([]),
+    })
+    .prefault({}),
 })
 export type GovernanceConfig = z.infer<typeof GovernanceConfig>
 
 export const McpServerConfig = z.union([
-  z.strictObject({ command: z.string(), args: z.array(z.string()).default([]), env: z.array(envName).default([]).describe('variables handed on by name'), read_only: z.array(z.string()).default([]) }),
-  z.strictObject({ url: z.url(), headers_env: z.record(z.string(), envName).default({}), read_only: z.array(z.string()).default([]) }),
+  z.strictObject({
+    command: z.string(),
+    args: z.array(z.string()).default([]),
+    env: z.array(envName).default([]).describe('variables handed on by name'),
+    read_only: z.array(z.string()).default([]),
+  }),
+  z.strictObject({
+    url: z.url(),
+    headers_env: z.record(z.string(), envName).default({}),
+    read_only: z.array(z.string()).default([]),
+  }),
 ])
 export type McpServerConfig = z.infer<typeof McpServerConfig>
 
 export const SagaConfig = z.strictObject({
   enabled: z.boolean().default(false),
-  undo: z.record(z.string(), z.strictObject({ tool: z.string(), args: z.record(z.string(), z.unknown()).default({}).describe('{{arguments.x}} and {{result.x}} stand for what the call was given and gave') }))
-    .default({}).describe('by name of a tool: the tool that takes its effect back'),
+  undo: z
+    .record(
+      z.string(),
+      z.strictObject({
+        tool: z.string(),
+        args: z
+          .record(z.string(), z.unknown())
+          .default({})
+          .describe('{{arguments.x}} and {{result.x}} stand for what the call was given and gave'),
+      }),
+    )
+    .default({})
+    .describe('by name of a tool: the tool that takes its effect back'),
 })
 
-export const AdvisorConfig = z.strictObject({
-  model: modelName.optional().describe('absent: no advisor'),
-  every_iterations: z.int().min(1).default(10).describe('within a turn, an opinion on the work so far'),
-  before_finish: z.boolean().default(true).describe('a last look at a turn that used tools, before it ends'),
-  max_per_turn: z.int().min(1).max(20).default(2), max_tokens: z.int().positive().default(700), timeout_s: z.number().positive().default(20),
-}).describe('a second model that looks over the shoulder of the first and advises it')
+export const AdvisorConfig = z
+  .strictObject({
+    model: modelName.optional().describe('absent: no advisor'),
+    every_iterations: z.int().min(1).default(10).describe('within a turn, an opinion on the work so far'),
+    before_finish: z
+      .boolean()
+      .default(true)
+      .describe('a last look at a turn that used tools, before it ends'),
+    max_per_turn: z.int().min(1).max(20).default(2),
+    max_tokens: z.int().positive().default(700),
+    timeout_s: z.number().positive().default(20),
+  })
+  .describe('a second model that looks over the shoulder of the first and advises it')
 export type AdvisorConfig = z.infer<typeof AdvisorConfig>
 
-export const ReviewConfig = z.strictObject({
-  memory: z.boolean().default(false).describe('what is worth remembering of the user goes into a memory file'),
-  skills: z.boolean().default(false).describe('procedures worth keeping are proposed as skills; the accepted ones are offered'),
-  every_turns: z.int().min(1).default(5), model: modelName.optional().describe('absent: the summary model, else the model of the agent'),
-  max_tokens: z.int().positive().default(2000), timeout_s: z.number().positive().default(120),
-}).describe('a look back over the session, in the background, after so many turns')
+export const ReviewConfig = z
+  .strictObject({
+    memory: z
+      .boolean()
+      .default(false)
+      .describe('what is worth remembering of the user goes into a memory file'),
+    skills: z
+      .boolean()
+      .default(false)
+      .describe('procedures worth keeping are proposed as skills; the accepted ones are offered'),
+    every_turns: z.int().min(1).default(5),
+    model: modelName.optional().describe('absent: the summary model, else the model of the agent'),
+    max_tokens: z.int().positive().default(2000),
+    timeout_s: z.number().positive().default(120),
+  })
+  .describe('a look back over the session, in the background, after so many turns')
 export type ReviewConfig = z.infer<typeof ReviewConfig>
 
-export const AgentInboxConfig = z.strictObject({
-  checkin_minutes: z.number().positive().default(30), checkin_iterations: z.int().min(1).optional(),
-  task_complete_minutes: z.number().nonnegative().default(10).describe('work that took so long is announced when it is over; 0: all work'),
-}).describe('when an agent tells of itself')
+export const AgentInboxConfig = z
+  .strictObject({
+    checkin_minutes: z.number().positive().default(30),
+    checkin_iterations: z.int().min(1).optional(),
+    task_complete_minutes: z
+      .number()
+      .nonnegative()
+      .default(10)
+      .describe('work that took so long is announced when it is over; 0: all work'),
+  })
+  .describe('when an agent tells of itself')
 export type AgentInboxConfig = z.infer<typeof AgentInboxConfig>
 
 export const AgentConfig = z.strictObject({
-  model: modelName.optional(), escalation_model: modelName.optional(), summary_model: modelName.optional(),
-  system: z.string().default('You are a careful assistant. Use the tools when they help, and say plainly what you did.'),
-  tools: z.array(z.string()).optional().describe('absent: all'), max_iterations: z.int().min(1).max(1000).default(90),
-  temperature: z.number().min(0).max(2).optional(), max_tokens: z.int().positive().optional(),
-  experts: z.array(name).default([]), saga: SagaConfig.prefault({}),
-  goals: z.strictObject({
-    evaluator_model: modelName.optional().describe('absent: the summary model, else the model of the agent'),
-    max_tokens: z.int().positive().optional(), max_cost_usd: z.number().positive().optional(), max_minutes: z.number().positive().optional(),
-  }).prefault({}).describe('budgets of one goal, counted from its definition; a goal beyond one of them fails within one call'),
-  advisor: AdvisorConfig.prefault({}), review: ReviewConfig.prefault({}), inbox: AgentInboxConfig.prefault({}),
+  model: modelName.optional(),
+  escalation_model: modelName.optional(),
+  summary_model: modelName.optional(),
+  system: z
+    .string()
+    .default('You are a careful assistant. Use the tools when they help, and say plainly what you did.'),
+  tools: z.array(z.string()).optional().describe('absent: all'),
+  max_iterations: z.int().min(1).max(1000).default(90),
+  temperature: z.number().min(0).max(2).optional(),
+  max_tokens: z.int().positive().optional(),
+  experts: z.array(name).default([]),
+  saga: SagaConfig.prefault({}),
+  goals: z
+    .strictObject({
+      evaluator_model: modelName
+        .optional()
+        .describe('absent: the summary model, else the model of the agent'),
+      max_tokens: z.int().positive().optional(),
+      max_cost_usd: z.number().positive().optional(),
+      max_minutes: z.number().positive().optional(),
+    })
+    .prefault({})
+    .describe(
+      'budgets of one goal, counted from its definition; a goal beyond one of them fails within one call',
+    ),
+  advisor: AdvisorConfig.prefault({}),
+  review: ReviewConfig.prefault({}),
+  inbox: AgentInboxConfig.prefault({}),
   governance: GovernanceConfig.prefault({}),
 })
 export type AgentConfig = z.infer<typeof AgentConfig>
 
-export const ExpertConfig = z.strictObject({ description: z.string(), model: modelName.optional(), system: z.string(), tools: z.array(z.string()).default([]), max_iterations: z.int().min(1).max(100).default(10) })
+export const ExpertConfig = z.strictObject({
+  description: z.string(),
+  model: modelName.optional(),
+  system: z.string(),
+  tools: z.array(z.string()).default([]),
+  max_iterations: z.int().min(1).max(100).default(10),
+})
 export type ExpertConfig = z.infer<typeof ExpertConfig>
 
 export const Config = z.strictObject({
-  models: z.strictObject({
-    default: modelName.optional(), providers: z.record(name, ProviderConfig).default({}), catalog: z.record(modelName, Rates).default({}),
-  }).prefault({}),
+  models: z
+    .strictObject({
+      default: modelName.optional(),
+      providers: z.record(name, ProviderConfig).default({}),
+      catalog: z.record(modelName, Rates).default({}),
+    })
+    .prefault({}),
   agents: z.record(name, AgentConfig).default({}),
   experts: z.record(name, ExpertConfig).default({}),
   governance: z.strictObject({ log_allowed: z.boolean().default(false) }).prefault({}),
-  disclosure: z.strictObject({ level: z.enum(['none', 'basic', 'enhanced', 'full']).default('none') }).prefault({}),
+  disclosure: z
+    .strictObject({ level: z.enum(['none', 'basic', 'enhanced', 'full']).default('none') })
+    .prefault({}),
   skills: z.string().optional().describe('a directory of skills, one folder with a SKILL.md each'),
   mcp_servers: z.record(name, McpServerConfig).default({}),
-  auth: z.strictObject({ issuer: z.url().optional(), audience: z.string().optional(), jwks_url: z.url().optional(), trusted_proxies: z.array(z.string().regex(/^[\da-fA-F.:]+(?:\/\d{1,3})?$/, 'must be an address or a network such as 10.0.0.0/8')).default([]).describe('addresses and networks whose X-Forwarded-For says who asks') }).prefault({}),
-  limits: z.strictObject({
-    llm_heartbeat_s: z.number().positive().default(15), llm_stale_s: z.number().positive().default(180), llm_stale_reasoning_s: z.number().positive().default(600),
-    llm_retries: z.int().min(0).max(10).default(3), delta_coalesce_ms: z.number().nonnegative().default(40), delta_keep_s: z.number().nonnegative().default(600),
-    lease_s: z.number().positive().default(60), tool_timeout_s: z.number().positive().default(180), concurrent_turns: z.int().positive().default(50),
-    requests_per_minute: z.int().positive().default(6000), drain_s: z.number().nonnegative().default(20),
-    compact_at: z.number().positive().max(1).default(0.75).describe('part of the context window at which a conversation is summarised'),
-  }).prefault({}),
+  auth: z
+    .strictObject({
+      issuer: z.url().optional(),
+      audience: z.string().optional(),
+      jwks_url: z.url().optional(),
+      trusted_proxies: z
+        .array(
+          z
+            .string()
+            .regex(/^[\da-fA-F.:]+(?:\/\d{1,3})?$/, 'must be an address or a network such as 10.0.0.0/8'),
+        )
+        .default([])
+        .describe('addresses and networks whose X-Forwarded-For says who asks'),
+    })
+    .prefault({}),
+  limits: z
+    .strictObject({
+      llm_heartbeat_s: z.number().positive().default(15),
+      llm_stale_s: z.number().positive().default(180),
+      llm_stale_reasoning_s: z.number().positive().default(600),
+      llm_retries: z.int().min(0).max(10).default(3),
+      delta_coalesce_ms: z.number().nonnegative().default(40),
+      delta_keep_s: z.number().nonnegative().default(600),
+      lease_s: z.number().positive().default(60),
+      tool_timeout_s: z.number().positive().default(180),
+      concurrent_turns: z.int().positive().default(50),
+      requests_per_minute: z.int().positive().default(6000),
+      drain_s: z.number().nonnegative().default(20),
+      compact_at: z
+        .number()
+        .positive()
+        .max(1)
+        .default(0.75)
+        .describe('part of the context window at which a conversation is summarised'),
+    })
+    .prefault({}),
 })
 export type Config = z.infer<typeof Config>
 export type ConfigInput = z.input<typeof Config>

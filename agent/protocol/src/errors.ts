@@ -1,4 +1,6 @@
-/** Every way a request can fail, stated once: code → HTTP status, title, and whether trying again can help. */
+/**
+ * Every way a request can fail, stated once: code → HTTP status, title, and whether trying again can help.
+ */
 export const ERRORS = {
   bad_request: { status: 400, title: 'The request is malformed', retryable: false },
   invalid_cursor: { status: 400, title: 'The cursor is not valid', retryable: false },
@@ -6,17 +8,29 @@ export const ERRORS = {
   token_expired: { status: 401, title: 'The token has expired', retryable: false },
   forbidden: { status: 403, title: 'This principal may not do that', retryable: false },
   user_token_required: { status: 403, title: 'This route takes a user token only', retryable: false },
-  service_account_route: { status: 403, title: 'Service-account tokens are accepted under /v1/api/ only', retryable: false },
+  service_account_route: {
+    status: 403,
+    title: 'Service-account tokens are accepted under /v1/api/ only',
+    retryable: false,
+  },
   csrf: { status: 403, title: 'The request did not come from this site', retryable: false },
   not_found: { status: 404, title: 'Not found', retryable: false },
   method_not_allowed: { status: 405, title: 'This route does not take that method', retryable: false },
   wrong_state: { status: 409, title: 'Not possible in the current state', retryable: false },
   already_answered: { status: 409, title: 'Already answered', retryable: false },
-  idempotency_in_progress: { status: 409, title: 'A request with this Idempotency-Key is still running', retryable: true },
+  idempotency_in_progress: {
+    status: 409,
+    title: 'A request with this Idempotency-Key is still running',
+    retryable: true,
+  },
   body_too_large: { status: 413, title: 'The body is too large', retryable: false },
   unsupported_media_type: { status: 415, title: 'The content type is not supported', retryable: false },
   invalid_body: { status: 422, title: 'The body does not fit the schema', retryable: false },
-  idempotency_mismatch: { status: 422, title: 'The Idempotency-Key was used with another body', retryable: false },
+  idempotency_mismatch: {
+    status: 422,
+    title: 'The Idempotency-Key was used with another body',
+    retryable: false,
+  },
   unknown_agent: { status: 422, title: 'No agent has that name', retryable: false },
   wrong_target: { status: 422, title: 'The target cannot take that', retryable: false },
   rate_limited: { status: 429, title: 'Too many requests', retryable: true },
@@ -33,14 +47,23 @@ export class AppError extends Error {
   readonly code: ErrorCode
   /** Members that are added to the problem document (`errors`, `decision`, …). */
   readonly extra: Record<string, unknown>
-  constructor(code: ErrorCode, detail: string, options: { cause?: unknown; extra?: Record<string, unknown> } = {}) {
+  constructor(
+    code: ErrorCode,
+    detail: string,
+    options: { cause?: unknown; extra?: Record<string, unknown> } = {},
+  ) {
     super(detail, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
     this.extra = options.extra ?? {}
   }
-  get status(): number { return ERRORS[this.code].status }
-  get retryable(): boolean { return ERRORS[this.code].retryable }
+  get status(): number {
+    return ERRORS[this.code].status
+  }
+  get retryable(): boolean {
+    return ERRORS[this.code].retryable
+  }
 }
 
 /** Whatever was thrown, as an Error; the one place that coerces. */
-export const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)))
+export const asError = (thrown: unknown): Error =>
+  thrown instanceof Error ? thrown : new Error(String(thrown))

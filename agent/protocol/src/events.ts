@@ -11,8 +11,30 @@
 import { z } from 'zod'
 
 export const PRODUCERS = [
-  'messages', 'goals', 'lifecycle', 'inbox', 'feedback', 'disclosure', 'missions', 'wake', 'sweeper', 'turn', 'advisor', 'tools',
-  'skills', 'governance', 'experts', 'saga', 'evaluator', 'coordination', 'rounds', 'research', 'browser', 'code', 'titles', 'none',
+  'messages',
+  'goals',
+  'lifecycle',
+  'inbox',
+  'feedback',
+  'disclosure',
+  'missions',
+  'wake',
+  'sweeper',
+  'turn',
+  'advisor',
+  'tools',
+  'skills',
+  'governance',
+  'experts',
+  'saga',
+  'evaluator',
+  'coordination',
+  'rounds',
+  'research',
+  'browser',
+  'code',
+  'titles',
+  'none',
 ] as const
 export type Producer = (typeof PRODUCERS)[number]
 
@@ -24,27 +46,48 @@ type Options<X extends Shape> = {
   channel?: true
 }
 
-function def<const P extends Producer, S extends Shape, X extends Shape = {}>(producer: P, when: string, keys: S, options: Options<X> = {}) {
+function def<const P extends Producer, S extends Shape, X extends Shape = {}>(
+  producer: P,
+  when: string,
+  keys: S,
+  options: Options<X> = {},
+) {
   const extra = (options.extra ?? {}) as X
   const shape = { ...keys, ...extra } as S & X
   return {
-    producer, when, keys: Object.keys(keys), extra: Object.keys(extra), channel: options.channel === true,
-    write: z.strictObject(shape), read: z.looseObject(shape),
+    producer,
+    when,
+    keys: Object.keys(keys),
+    extra: Object.keys(extra),
+    channel: options.channel === true,
+    write: z.strictObject(shape),
+    read: z.looseObject(shape),
   }
 }
 
 /** An event type with two documented shapes; `keys` names those of both. */
-function either<const P extends Producer, A extends Shape, B extends Shape>(producer: P, when: string, a: A, b: B) {
+function either<const P extends Producer, A extends Shape, B extends Shape>(
+  producer: P,
+  when: string,
+  a: A,
+  b: B,
+) {
   return {
-    producer, when, keys: [...new Set([...Object.keys(a), ...Object.keys(b)])], extra: [] as string[], channel: false,
-    write: z.union([z.strictObject(a), z.strictObject(b)]), read: z.union([z.looseObject(a), z.looseObject(b)]),
+    producer,
+    when,
+    keys: [...new Set([...Object.keys(a), ...Object.keys(b)])],
+    extra: [] as string[],
+    channel: false,
+    write: z.union([z.strictObject(a), z.strictObject(b)]),
+    read: z.union([z.looseObject(a), z.looseObject(b)]),
   }
 }
 
 /** Declared so that old clients parse it; nothing writes it and the compiler refuses a writer. */
 const reserved = (family: string) => def('none', `Reserved (${family}); nothing writes it.`, {})
 
-// ---- value shapes shared by several types ---------------------------------------------------------------------------
+// ---- value shapes shared by several types
+// ---------------------------------------------------------------------------
 
 const id = z.string().min(1)
 const eventId = z.int().positive()
@@ -55,29 +98,70 @@ const json = z.record(z.string(), z.unknown())
 
 export const Rubric = z.strictObject({ type: z.literal('text'), content: z.string().min(1) })
 export const ToolCallRef = z.strictObject({
-  id, type: z.literal('function'),
-  function: z.strictObject({ name: z.string(), arguments: z.string().describe('JSON text, as the model wrote it') }),
+  id,
+  type: z.literal('function'),
+  function: z.strictObject({
+    name: z.string(),
+    arguments: z.string().describe('JSON text, as the model wrote it'),
+  }),
 })
 export const AssistantMessage = z.strictObject({
   role: z.literal('assistant'),
   content: z.string().describe('the user-visible answer; there is no separate final-answer event'),
   tool_calls: z.array(ToolCallRef).optional(),
-  reasoning_details: z.array(json).optional().describe("the provider's own reasoning blocks, sent back verbatim on the next call"),
+  reasoning_details: z
+    .array(json)
+    .optional()
+    .describe("the provider's own reasoning blocks, sent back verbatim on the next call"),
 })
 export const ChannelSource = z.strictObject({
-  platform: z.string(), chat_id: z.string(), chat_type: z.string(), user_id: z.string(), user_name: z.string().nullable(),
-  thread_id: z.string().nullable(), ts: z.string(),
+  platform: z.string(),
+  chat_id: z.string(),
+  chat_type: z.string(),
+  user_id: z.string(),
+  user_name: z.string().nullable(),
+  thread_id: z.string().nullable(),
+  ts: z.string(),
 })
-export const Attachment = z.strictObject({ path: z.string(), filename: z.string(), mime_type: z.string().optional(), size: count.optional() })
-export const Image = z.strictObject({ data: z.string().describe('base64'), mime_type: z.enum(['image/png', 'image/jpeg', 'image/gif', 'image/webp']) })
-export const SkillOverride = z.strictObject({
-  source: id, skillopt_run_id: id, candidate_id: id, body: z.string().min(1),
-}).describe('`metadata.skill_override` of a `/<skill>` message: a candidate text in place of the body of the skill')
-export const ExpertTrace = z.array(z.strictObject({ name: z.string(), ok: z.boolean(), error: z.string().optional() })).describe('calls of tools that the expert made, in order')
-export const Todo = z.strictObject({ id, content: z.string(), status: z.enum(['pending', 'in_progress', 'completed', 'cancelled']) })
+export const Attachment = z.strictObject({
+  path: z.string(),
+  filename: z.string(),
+  mime_type: z.string().optional(),
+  size: count.optional(),
+})
+export const Image = z.strictObject({
+  data: z.string().describe('base64'),
+  mime_type: z.enum(['image/png', 'image/jpeg', 'image/gif', 'image/webp']),
+})
+export const SkillOverride = z
+  .strictObject({
+    source: id,
+    skillopt_run_id: id,
+    candidate_id: id,
+    body: z.string().min(1),
+  })
+  .describe(
+    '`metadata.skill_override` of a `/<skill>` message: a candidate text in place of the body of the skill',
+  )
+export const ExpertTrace = z
+  .array(z.strictObject({ name: z.string(), ok: z.boolean(), error: z.string().optional() }))
+  .describe('calls of tools that the expert made, in order')
+export const Todo = z.strictObject({
+  id,
+  content: z.string(),
+  status: z.enum(['pending', 'in_progress', 'completed', 'cancelled']),
+})
 export const QuestionChoice = z.strictObject({ label: z.string(), description: z.string().optional() })
-export const Question = z.strictObject({ prompt: z.string(), choices: z.array(QuestionChoice).optional(), allow_other: z.boolean().optional() })
-export const Answer = z.strictObject({ question: z.string(), answer: z.string(), is_other: z.boolean().optional() })
+export const Question = z.strictObject({
+  prompt: z.string(),
+  choices: z.array(QuestionChoice).optional(),
+  allow_other: z.boolean().optional(),
+})
+export const Answer = z.strictObject({
+  question: z.string(),
+  answer: z.string(),
+  is_other: z.boolean().optional(),
+})
 export type Rubric = z.output<typeof Rubric>
 export type ToolCallRef = z.output<typeof ToolCallRef>
 export type AssistantMessage = z.output<typeof AssistantMessage>
@@ -90,11 +174,30 @@ export type QuestionChoice = z.output<typeof QuestionChoice>
 export type Question = z.output<typeof Question>
 export type Answer = z.output<typeof Answer>
 export const ERROR_CATEGORIES = [
-  'provider_error', 'rate_limit', 'auth_failed', 'context_overflow', 'network', 'timeout', 'invalid_response', 'empty_response',
-  'tool_error', 'storage_error', 'crash_loop', 'recovery_loop', 'configuration', 'internal',
+  'provider_error',
+  'rate_limit',
+  'auth_failed',
+  'context_overflow',
+  'network',
+  'timeout',
+  'invalid_response',
+  'empty_response',
+  'tool_error',
+  'storage_error',
+  'crash_loop',
+  'recovery_loop',
+  'configuration',
+  'internal',
 ] as const
 const failure = { error_category: z.enum(ERROR_CATEGORIES), error: z.string(), retryable: z.boolean() }
-export const EVALUATION_RESULTS = ['satisfied', 'needs_revision', 'blocked', 'failed', 'max_iterations_reached', 'paused'] as const
+export const EVALUATION_RESULTS = [
+  'satisfied',
+  'needs_revision',
+  'blocked',
+  'failed',
+  'max_iterations_reached',
+  'paused',
+] as const
 export const ARTIFACT_KINDS = ['markdown', 'table', 'chart', 'html', 'svg', 'image'] as const
 
 /** Where in the turn an event belongs: one turn_id per user turn, iterations counted from 0 within it. */
@@ -102,186 +205,868 @@ const turn = { turn_id: id, iteration_index: count }
 const turnOptional = { turn_id: id.optional(), iteration_index: count.optional() }
 
 const rating = {
-  target_event_id: eventId, rating: z.enum(['up', 'down']), source: z.enum(['user', 'judge']),
-  rated_by_user_id: id.optional(), rated_by_service_account_id: id.optional(),
-  reason: z.string().optional(), rationale: z.string().optional(), score: z.number().optional(), criteria: z.record(z.string(), z.number()).optional(),
+  target_event_id: eventId,
+  rating: z.enum(['up', 'down']),
+  source: z.enum(['user', 'judge']),
+  rated_by_user_id: id.optional(),
+  rated_by_service_account_id: id.optional(),
+  reason: z.string().optional(),
+  rationale: z.string().optional(),
+  score: z.number().optional(),
+  criteria: z.record(z.string(), z.number()).optional(),
 }
 const sagaStep = {
-  saga_id: id, step_id: id, tool_name: z.string(), state: z.string(), timestamp: unixTime, tool_call_id: id.optional(), arguments: json.optional(),
-  compensation_tool: z.string().optional(), compensation_args: json.optional(), checkpoint_hash: z.string().optional(),
-  result: z.unknown().optional(), error: z.string().optional(),
+  saga_id: id,
+  step_id: id,
+  tool_name: z.string(),
+  state: z.string(),
+  timestamp: unixTime,
+  tool_call_id: id.optional(),
+  arguments: json.optional(),
+  compensation_tool: z.string().optional(),
+  compensation_args: json.optional(),
+  checkpoint_hash: z.string().optional(),
+  result: z.unknown().optional(),
+  error: z.string().optional(),
 }
-const goal = { outcome_id: id, description: z.string(), rubric: Rubric, max_iterations: z.int().min(1).max(20) }
-const advice = { model: z.string(), category: z.string(), turn_id: id.optional(), iteration_index: count.optional().describe('of the answer that was looked at') }
-export const SkillProposal = z.strictObject({ name: z.string(), description: z.string(), body: z.string().min(1) })
+const goal = {
+  outcome_id: id,
+  description: z.string(),
+  rubric: Rubric,
+  max_iterations: z.int().min(1).max(20),
+}
+const advice = {
+  model: z.string(),
+  category: z.string(),
+  turn_id: id.optional(),
+  iteration_index: count.optional().describe('of the answer that was looked at'),
+}
+export const SkillProposal = z.strictObject({
+  name: z.string(),
+  description: z.string(),
+  body: z.string().min(1),
+})
 export type SkillProposal = z.output<typeof SkillProposal>
 const codeRun = { run_id: id, agent: z.string() }
 
 export const EVENTS = {
-  // ---- conversation -------------------------------------------------------------------------------------------------
-  'user.message': def('messages', 'Input was added to the session by a user, a channel, or (with `synthetic`) by the server.', {
-    source: ChannelSource.optional(), principal_user_id: id.optional(), principal_service_account_id: id.optional(),
-    synthetic: z.string().optional().describe('kind of a server-made message, "outcome_continuation" say'),
-  }, { channel: true, extra: {
-    content: z.string(), attachments: z.array(Attachment).optional(), images: z.array(Image).optional(), metadata: json.optional(),
-    outcome_id: id.optional(), inbox_item_id: id.optional(), tool_call_id: id.optional(),
-    request_key: id.optional().describe('hash of the Idempotency-Key that the message came with'),
-  } }),
-  'llm.request': def('turn', 'One call of the model started; a turn may hold many.', {}, { extra: { model: z.string(), ...turn, attempt: count.optional(), tools_disabled: z.boolean().optional() } }),
-  'llm.delta': def('turn', 'A coalesced chunk of the answer or its reasoning arrived. Best effort: the response is the record.', {}, {
-    channel: true, extra: { content: z.string().optional(), reasoning: z.string().optional(), reset: z.boolean().optional().describe('the call is retried: forget the chunks of this iteration'), ...turn },
-  }),
-  'llm.heartbeat': def('turn', 'The model has been silent beyond the heartbeat interval, within the stale timeout; the call is alive.', {}, { extra: { silent_for_seconds: seconds, ...turn } }),
-  'llm.thinking': def('turn', 'The reasoning of one iteration, whole.', { reasoning: z.string() }, { extra: turn }),
-  'llm.response': def('turn', 'The model answered. `message.content` is the user-visible answer.', {
-    message: AssistantMessage, model: z.string(), input_tokens: count, output_tokens: count, reasoning_tokens: count, cache_read_tokens: count,
-    finish_reason: z.string(), context_window: count,
-    cost_usd: z.number().nonnegative().optional().describe('when the serving model has a catalogue rate'),
-    cost_unpriced_model: z.string().optional().describe('when it has none'),
-  }, { channel: true, extra: { ...turnOptional, latency_ms: count.optional(), first_token_ms: count.optional(), command_event_id: eventId.optional().describe('finish_reason "command": the slash command that the server replies to') } }),
-  'ask_user_question.response': def('messages', 'A user answered an ask_user_question prompt.', { tool_call_id: id, responses: z.array(Answer) }, { extra: { principal_user_id: id.optional(), principal_service_account_id: id.optional() } }),
-  'iteration.summary': def('turn', 'One iteration finished; a one-line imperative recap.', {}, { extra: { ...turn, summary: z.string(), tool_call_ids: z.array(id), started_at: z.string(), ended_at: z.string() } }),
-  'turn.summary': def('turn', 'The last iteration of a turn finished; recap and the artifacts worth showing.', {}, {
-    extra: {
-      ...turn, recap: z.string(), artifacts: z.array(z.strictObject({ kind: z.enum(['file', 'artifact', 'url', 'command']), label: z.string(), ref: z.string() })),
-      iterations: count.optional(), input_tokens: count.optional(), output_tokens: count.optional(), cost_usd: z.number().optional(),
+  // ---- conversation
+  // -------------------------------------------------------------------------------------------------
+  'user.message': def(
+    'messages',
+    'Input was added to the session by a user, a channel, or (with `synthetic`) by the server.',
+    {
+      source: ChannelSource.optional(),
+      principal_user_id: id.optional(),
+      principal_service_account_id: id.optional(),
+      synthetic: z.string().optional().describe('kind of a server-made message, "outcome_continuation" say'),
     },
-  }),
+    {
+      channel: true,
+      extra: {
+        content: z.string(),
+        attachments: z.array(Attachment).optional(),
+        images: z.array(Image).optional(),
+        metadata: json.optional(),
+        outcome_id: id.optional(),
+        inbox_item_id: id.optional(),
+        tool_call_id: id.optional(),
+        request_key: id.optional().describe('hash of the Idempotency-Key that the message came with'),
+      },
+    },
+  ),
+  'llm.request': def(
+    'turn',
+    'One call of the model started; a turn may hold many.',
+    {},
+    {
+      extra: {
+        model: z.string(),
+        ...turn,
+        attempt: count.optional(),
+        tools_disabled: z.boolean().optional(),
+      },
+    },
+  ),
+  'llm.delta': def(
+    'turn',
+    'A coalesced chunk of the answer or its reasoning arrived. Best effort: the response is the record.',
+    {},
+    {
+      channel: true,
+      extra: {
+        content: z.string().optional(),
+        reasoning: z.string().optional(),
+        reset: z.boolean().optional().describe('the call is retried: forget the chunks of this iteration'),
+        ...turn,
+      },
+    },
+  ),
+  'llm.heartbeat': def(
+    'turn',
+    'The model has been silent beyond the heartbeat interval, within the stale timeout; the call is alive.',
+    {},
+    { extra: { silent_for_seconds: seconds, ...turn } },
+  ),
+  'llm.thinking': def(
+    'turn',
+    'The reasoning of one iteration, whole.',
+    { reasoning: z.string() },
+    { extra: turn },
+  ),
+  'llm.response': def(
+    'turn',
+    'The model answered. `message.content` is the user-visible answer.',
+    {
+      message: AssistantMessage,
+      model: z.string(),
+      input_tokens: count,
+      output_tokens: count,
+      reasoning_tokens: count,
+      cache_read_tokens: count,
+      finish_reason: z.string(),
+      context_window: count,
+      cost_usd: z.number().nonnegative().optional().describe('when the serving model has a catalogue rate'),
+      cost_unpriced_model: z.string().optional().describe('when it has none'),
+    },
+    {
+      channel: true,
+      extra: {
+        ...turnOptional,
+        latency_ms: count.optional(),
+        first_token_ms: count.optional(),
+        command_event_id: eventId
+          .optional()
+          .describe('finish_reason "command": the slash command that the server replies to'),
+      },
+    },
+  ),
+  'ask_user_question.response': def(
+    'messages',
+    'A user answered an ask_user_question prompt.',
+    { tool_call_id: id, responses: z.array(Answer) },
+    { extra: { principal_user_id: id.optional(), principal_service_account_id: id.optional() } },
+  ),
+  'iteration.summary': def(
+    'turn',
+    'One iteration finished; a one-line imperative recap.',
+    {},
+    {
+      extra: {
+        ...turn,
+        summary: z.string(),
+        tool_call_ids: z.array(id),
+        started_at: z.string(),
+        ended_at: z.string(),
+      },
+    },
+  ),
+  'turn.summary': def(
+    'turn',
+    'The last iteration of a turn finished; recap and the artifacts worth showing.',
+    {},
+    {
+      extra: {
+        ...turn,
+        recap: z.string(),
+        artifacts: z.array(
+          z.strictObject({
+            kind: z.enum(['file', 'artifact', 'url', 'command']),
+            label: z.string(),
+            ref: z.string(),
+          }),
+        ),
+        iterations: count.optional(),
+        input_tokens: count.optional(),
+        output_tokens: count.optional(),
+        cost_usd: z.number().optional(),
+      },
+    },
+  ),
   'advisor.request': def('advisor', 'The hidden advisor pass was asked for guidance.', {}, { extra: advice }),
-  'advisor.result': def('advisor', 'The advisor answered; its usage is counted.', {}, {
-    extra: { ...advice, content: z.string().describe('empty: nothing to add, and the model is told nothing'), truncated: z.boolean(), input_tokens: count, output_tokens: count, cost_usd: z.number().optional(), cost_unpriced_model: z.string().optional() },
+  'advisor.result': def(
+    'advisor',
+    'The advisor answered; its usage is counted.',
+    {},
+    {
+      extra: {
+        ...advice,
+        content: z.string().describe('empty: nothing to add, and the model is told nothing'),
+        truncated: z.boolean(),
+        input_tokens: count,
+        output_tokens: count,
+        cost_usd: z.number().optional(),
+        cost_unpriced_model: z.string().optional(),
+      },
+    },
+  ),
+  'advisor.failure': def(
+    'advisor',
+    'The advisor pass failed; the turn goes on without it.',
+    {},
+    { extra: { ...advice, error: z.string() } },
+  ),
+
+  // ---- tools
+  // --------------------------------------------------------------------------------------------------------
+  'tool.call': def(
+    'tools',
+    'A tool is about to run; on disk before it starts.',
+    {
+      tool_call_id: id,
+      name: z.string(),
+      arguments: json.describe('the absolute workspace path reads __WORKSPACE__'),
+      checkpoint_hash: z.string().optional().describe('file-mutating tools: the workspace as it was before'),
+    },
+    { extra: turnOptional },
+  ),
+  'tool.result': def(
+    'tools',
+    'A tool ended, failed, or was refused (`elapsed_ms` 0). A failure is content with an `error` key.',
+    {
+      tool_call_id: id,
+      name: z.string(),
+      content: z.string().describe('result body, often JSON text'),
+      elapsed_ms: count,
+    },
+    {
+      extra: { ...turnOptional, truncated: z.boolean().optional(), full_result_path: z.string().optional() },
+    },
+  ),
+
+  // ---- skills and plan
+  // ----------------------------------------------------------------------------------------------
+  'skill.invoked': def(
+    'skills',
+    'A `/<skill>` message was expanded before the model saw it; at most once per user message.',
+    {
+      skill: z.string(),
+      raw_message: z.string(),
+      staged_at: z.string().nullable().describe('workspace path of staged supporting files'),
+      override_source: z.string().optional(),
+      skillopt_run_id: z.string().optional(),
+      candidate_id: z.string().optional(),
+    },
+    {
+      extra: {
+        user_message_id: eventId,
+        expanded: z.string().optional().describe('the text the model sees in place of the message'),
+      },
+    },
+  ),
+  'todo.updated': def('tools', 'The agent wrote its plan; the whole list each time.', {
+    todos: z.array(Todo),
   }),
-  'advisor.failure': def('advisor', 'The advisor pass failed; the turn goes on without it.', {}, { extra: { ...advice, error: z.string() } }),
 
-  // ---- tools --------------------------------------------------------------------------------------------------------
-  'tool.call': def('tools', 'A tool is about to run; on disk before it starts.', {
-    tool_call_id: id, name: z.string(), arguments: json.describe('the absolute workspace path reads __WORKSPACE__'),
-    checkpoint_hash: z.string().optional().describe('file-mutating tools: the workspace as it was before'),
-  }, { extra: turnOptional }),
-  'tool.result': def('tools', 'A tool ended, failed, or was refused (`elapsed_ms` 0). A failure is content with an `error` key.', {
-    tool_call_id: id, name: z.string(), content: z.string().describe('result body, often JSON text'), elapsed_ms: count,
-  }, { extra: { ...turnOptional, truncated: z.boolean().optional(), full_result_path: z.string().optional() } }),
+  // ---- coordination
+  // -------------------------------------------------------------------------------------------------
+  'worker.spawned': def(
+    'coordination',
+    'A child session was created.',
+    {},
+    { extra: { worker_id: id, goal: z.string(), task_id: id.optional() } },
+  ),
+  'worker.complete': def(
+    'coordination',
+    'A child session finished normally.',
+    {},
+    { extra: { worker_id: id, result: z.string(), task_id: id.optional(), metadata: json.optional() } },
+  ),
+  'worker.failed': def(
+    'coordination',
+    'A child session errored or exhausted its iteration budget.',
+    {},
+    { extra: { worker_id: id, error: z.string(), task_id: id.optional() } },
+  ),
+  'delegation.start': def(
+    'coordination',
+    'delegate_task began waiting for a child.',
+    {},
+    {
+      extra: {
+        child_session_id: id,
+        goal: z.string(),
+        role: z.enum(['leaf', 'orchestrator']),
+        depth: count,
+        agent_type: z.string().nullable(),
+        model: z.string().nullable(),
+      },
+    },
+  ),
+  'delegation.complete': def(
+    'coordination',
+    'A delegated child came back.',
+    {},
+    {
+      extra: {
+        child_session_id: id,
+        goal: z.string(),
+        duration_seconds: seconds,
+        tool_call_count: count,
+        trace: z.array(z.strictObject({ name: z.string(), ok: z.boolean(), tool_call_id: id })),
+        files_written: z.array(z.string()),
+        files_read: z.array(z.string()),
+      },
+    },
+  ),
+  'delegation.failed': def(
+    'coordination',
+    'A delegated child failed.',
+    {},
+    { extra: { child_session_id: id, goal: z.string(), reason: z.string(), duration_seconds: seconds } },
+  ),
+  'delegation.stale': def(
+    'coordination',
+    'A delegated child has been idle too long; at most once per idle spell.',
+    {},
+    {
+      extra: {
+        child_session_id: id,
+        idle_seconds: seconds,
+        in_tool: z.boolean(),
+        threshold_seconds: seconds,
+      },
+    },
+  ),
+  'task.blocked': def(
+    'coordination',
+    'A task paused itself.',
+    {},
+    { extra: { task_id: id, worker_id: id.optional(), reason: z.string() } },
+  ),
+  'task.failed': def(
+    'coordination',
+    'A task exhausted its retry budget.',
+    {},
+    { extra: { task_id: id, attempt_count: count, error: z.string().optional() } },
+  ),
+  'board.note': def(
+    'coordination',
+    'A note passed admission on the session of its writer.',
+    {},
+    {
+      extra: {
+        group_id: id,
+        notes: z.array(
+          z.strictObject({ id, type: z.enum(['FACT', 'FAIL', 'CLAIM', 'RESULT']), content: z.string() }),
+        ),
+      },
+    },
+  ),
+  'board.update': def(
+    'coordination',
+    'A board snapshot or delta entered the conversation of a reader.',
+    {},
+    {
+      extra: {
+        group_id: id,
+        kind: z.enum(['snapshot', 'delta']),
+        cursor_from: count.nullable(),
+        cursor_to: count,
+        content: z.string(),
+      },
+    },
+  ),
 
-  // ---- skills and plan ----------------------------------------------------------------------------------------------
-  'skill.invoked': def('skills', 'A `/<skill>` message was expanded before the model saw it; at most once per user message.', {
-    skill: z.string(), raw_message: z.string(), staged_at: z.string().nullable().describe('workspace path of staged supporting files'),
-    override_source: z.string().optional(), skillopt_run_id: z.string().optional(), candidate_id: z.string().optional(),
-  }, { extra: { user_message_id: eventId, expanded: z.string().optional().describe('the text the model sees in place of the message') } }),
-  'todo.updated': def('tools', 'The agent wrote its plan; the whole list each time.', { todos: z.array(Todo) }),
-
-  // ---- coordination -------------------------------------------------------------------------------------------------
-  'worker.spawned': def('coordination', 'A child session was created.', {}, { extra: { worker_id: id, goal: z.string(), task_id: id.optional() } }),
-  'worker.complete': def('coordination', 'A child session finished normally.', {}, { extra: { worker_id: id, result: z.string(), task_id: id.optional(), metadata: json.optional() } }),
-  'worker.failed': def('coordination', 'A child session errored or exhausted its iteration budget.', {}, { extra: { worker_id: id, error: z.string(), task_id: id.optional() } }),
-  'delegation.start': def('coordination', 'delegate_task began waiting for a child.', {}, { extra: { child_session_id: id, goal: z.string(), role: z.enum(['leaf', 'orchestrator']), depth: count, agent_type: z.string().nullable(), model: z.string().nullable() } }),
-  'delegation.complete': def('coordination', 'A delegated child came back.', {}, {
-    extra: { child_session_id: id, goal: z.string(), duration_seconds: seconds, tool_call_count: count, trace: z.array(z.strictObject({ name: z.string(), ok: z.boolean(), tool_call_id: id })), files_written: z.array(z.string()), files_read: z.array(z.string()) },
-  }),
-  'delegation.failed': def('coordination', 'A delegated child failed.', {}, { extra: { child_session_id: id, goal: z.string(), reason: z.string(), duration_seconds: seconds } }),
-  'delegation.stale': def('coordination', 'A delegated child has been idle too long; at most once per idle spell.', {}, { extra: { child_session_id: id, idle_seconds: seconds, in_tool: z.boolean(), threshold_seconds: seconds } }),
-  'task.blocked': def('coordination', 'A task paused itself.', {}, { extra: { task_id: id, worker_id: id.optional(), reason: z.string() } }),
-  'task.failed': def('coordination', 'A task exhausted its retry budget.', {}, { extra: { task_id: id, attempt_count: count, error: z.string().optional() } }),
-  'board.note': def('coordination', 'A note passed admission on the session of its writer.', {}, { extra: { group_id: id, notes: z.array(z.strictObject({ id, type: z.enum(['FACT', 'FAIL', 'CLAIM', 'RESULT']), content: z.string() })) } }),
-  'board.update': def('coordination', 'A board snapshot or delta entered the conversation of a reader.', {}, { extra: { group_id: id, kind: z.enum(['snapshot', 'delta']), cursor_from: count.nullable(), cursor_to: count, content: z.string() } }),
-
-  // ---- missions and research ----------------------------------------------------------------------------------------
-  'mission.defined': def('missions', 'A mission was created.', {}, { extra: { mission_id: id, description: z.string(), rubric: z.string(), max_iterations: count } }),
-  'mission.evaluation.start': def('rounds', 'An evaluation pass of the mission began.', {}, { extra: { mission_id: id, iteration: count, trigger: z.string() } }),
-  'mission.evaluation.end': def('rounds', 'An evaluation pass of the mission ended.', {}, { extra: { mission_id: id, iteration: count, trigger: z.string(), result: z.string(), explanation: z.string(), feedback: z.string(), parse_failed: z.boolean().optional() } }),
-  'mission.continuation': def('rounds', 'Another round of the mission was queued.', {}, { extra: { mission_id: id, iteration: count } }),
-  'mission.paused': def('missions', 'An operator paused the mission.', {}, { extra: { mission_id: id, reason: z.string().nullable() } }),
+  // ---- missions and research
+  // ----------------------------------------------------------------------------------------
+  'mission.defined': def(
+    'missions',
+    'A mission was created.',
+    {},
+    { extra: { mission_id: id, description: z.string(), rubric: z.string(), max_iterations: count } },
+  ),
+  'mission.evaluation.start': def(
+    'rounds',
+    'An evaluation pass of the mission began.',
+    {},
+    { extra: { mission_id: id, iteration: count, trigger: z.string() } },
+  ),
+  'mission.evaluation.end': def(
+    'rounds',
+    'An evaluation pass of the mission ended.',
+    {},
+    {
+      extra: {
+        mission_id: id,
+        iteration: count,
+        trigger: z.string(),
+        result: z.string(),
+        explanation: z.string(),
+        feedback: z.string(),
+        parse_failed: z.boolean().optional(),
+      },
+    },
+  ),
+  'mission.continuation': def(
+    'rounds',
+    'Another round of the mission was queued.',
+    {},
+    { extra: { mission_id: id, iteration: count } },
+  ),
+  'mission.paused': def(
+    'missions',
+    'An operator paused the mission.',
+    {},
+    { extra: { mission_id: id, reason: z.string().nullable() } },
+  ),
   'mission.resumed': def('missions', 'An operator resumed the mission.', {}, { extra: { mission_id: id } }),
-  'mission.cancelled': def('missions', 'An operator cancelled the mission.', {}, { extra: { mission_id: id, reason: z.string().nullable(), cascade_to_workers: z.boolean() } }),
-  'research.defined': def('research', 'A research mission was created.', {}, { extra: { mission_id: id, run_id: id } }),
-  'research.harvested': def('research', 'Branch digests were folded back into the conversation of the coordinator.', { run_id: id, folded: z.array(z.string()) }, { extra: { digest: z.string().optional() } }),
-  'research.converged': def('research', 'The convergence check fired.', { run_id: id, level: z.string(), consecutive_non_improving: count }),
+  'mission.cancelled': def(
+    'missions',
+    'An operator cancelled the mission.',
+    {},
+    { extra: { mission_id: id, reason: z.string().nullable(), cascade_to_workers: z.boolean() } },
+  ),
+  'research.defined': def(
+    'research',
+    'A research mission was created.',
+    {},
+    { extra: { mission_id: id, run_id: id } },
+  ),
+  'research.harvested': def(
+    'research',
+    'Branch digests were folded back into the conversation of the coordinator.',
+    { run_id: id, folded: z.array(z.string()) },
+    { extra: { digest: z.string().optional() } },
+  ),
+  'research.converged': def('research', 'The convergence check fired.', {
+    run_id: id,
+    level: z.string(),
+    consecutive_non_improving: count,
+  }),
 
-  // ---- governance and disclosure ------------------------------------------------------------------------------------
-  'policy.denied': def('governance', 'The gate blocked a tool call.', { tool: z.string(), reason: z.string(), timestamp: unixTime }, { extra: { tool_call_id: id.optional(), policy_id: z.string().optional() } }),
-  'policy.allowed': either('governance', 'Pass-through of the gate (only with governance.log_allowed), or the approved retry of a gated call.',
+  // ---- governance and disclosure
+  // ------------------------------------------------------------------------------------
+  'policy.denied': def(
+    'governance',
+    'The gate blocked a tool call.',
+    { tool: z.string(), reason: z.string(), timestamp: unixTime },
+    { extra: { tool_call_id: id.optional(), policy_id: z.string().optional() } },
+  ),
+  'policy.allowed': either(
+    'governance',
+    'Pass-through of the gate (only with governance.log_allowed), or the approved retry of a gated call.',
     { tool: z.string(), check: z.literal('governance_gate'), timestamp: unixTime },
-    { tool_name: z.string(), reason: z.literal('human approval'), tool_call_id: id }),
-  'disclosure.presented': def('disclosure', 'A messaging channel posted the AI disclosure as first message of a conversation.', { level: z.string(), channel: z.string(), delivery: z.literal('channel_message') }),
-  'disclosure.confirmed': def('disclosure', 'A web user accepted the disclosure banner.', { level: z.string(), source: z.literal('web_banner') }, { extra: { principal_user_id: id.optional() } }),
+    { tool_name: z.string(), reason: z.literal('human approval'), tool_call_id: id },
+  ),
+  'disclosure.presented': def(
+    'disclosure',
+    'A messaging channel posted the AI disclosure as first message of a conversation.',
+    { level: z.string(), channel: z.string(), delivery: z.literal('channel_message') },
+  ),
+  'disclosure.confirmed': def(
+    'disclosure',
+    'A web user accepted the disclosure banner.',
+    { level: z.string(), source: z.literal('web_banner') },
+    { extra: { principal_user_id: id.optional() } },
+  ),
 
-  // ---- saga ---------------------------------------------------------------------------------------------------------
-  'saga.start': def('saga', 'A saga was activated at the start of the session.', { saga_id: id, session_id: id, timestamp: unixTime }),
+  // ---- saga
+  // ---------------------------------------------------------------------------------------------------------
+  'saga.start': def('saga', 'A saga was activated at the start of the session.', {
+    saga_id: id,
+    session_id: id,
+    timestamp: unixTime,
+  }),
   'saga.step_begin': def('saga', 'A step of the saga is about to run.', sagaStep),
   'saga.step_committed': def('saga', 'A step of the saga took effect.', sagaStep),
   'saga.step_failed': def('saga', 'A step of the saga failed.', sagaStep),
-  'saga.compensate': def('saga', 'A rollback fired; a non-empty failed_steps needs an operator.', { saga_id: id, steps_rolled_back: z.array(id), reason: z.string(), timestamp: unixTime, failed_steps: z.array(id).optional() },
-    { extra: { told: z.string().optional().describe('what the model reads of it when the session goes on') } }),
-  'saga.complete': def('saga', 'The saga ended; exactly once.', { saga_id: id, status: z.enum(['committed', 'compensated', 'escalated']), steps_executed: count, timestamp: unixTime }),
+  'saga.compensate': def(
+    'saga',
+    'A rollback fired; a non-empty failed_steps needs an operator.',
+    {
+      saga_id: id,
+      steps_rolled_back: z.array(id),
+      reason: z.string(),
+      timestamp: unixTime,
+      failed_steps: z.array(id).optional(),
+    },
+    {
+      extra: { told: z.string().optional().describe('what the model reads of it when the session goes on') },
+    },
+  ),
+  'saga.complete': def('saga', 'The saga ended; exactly once.', {
+    saga_id: id,
+    status: z.enum(['committed', 'compensated', 'escalated']),
+    steps_executed: count,
+    timestamp: unixTime,
+  }),
 
-  // ---- experts and feedback -----------------------------------------------------------------------------------------
-  'expert.delegation': def('experts', 'The model called consult_expert.', { expert: z.string(), task: z.string().max(500), tools: z.array(z.string()), max_iterations: count }, { extra: { tool_call_id: id.optional() } }),
-  'expert.result': def('experts', 'The expert finished.', { expert: z.string(), success: z.literal(true), iterations_used: count, content: z.string() }, { extra: { tool_call_id: id.optional(), input_tokens: count.optional(), output_tokens: count.optional(), cost_usd: z.number().optional(), cost_unpriced_model: z.string().optional(), trace: ExpertTrace.optional() } }),
-  'expert.failure': def('experts', 'The expert errored or exhausted its iteration budget.', { expert: z.string(), success: z.literal(false), iterations_used: count, error: z.string() }, { extra: { tool_call_id: id.optional(), input_tokens: count.optional(), output_tokens: count.optional(), cost_usd: z.number().optional(), cost_unpriced_model: z.string().optional(), trace: ExpertTrace.optional() } }),
-  'expert.endorse': def('feedback', 'A user or judge rated an expert.result up.', { expert: z.string(), ...rating }),
-  'expert.override': def('feedback', 'A user or judge rated an expert.result down.', { expert: z.string(), ...rating }),
+  // ---- experts and feedback
+  // -----------------------------------------------------------------------------------------
+  'expert.delegation': def(
+    'experts',
+    'The model called consult_expert.',
+    { expert: z.string(), task: z.string().max(500), tools: z.array(z.string()), max_iterations: count },
+    { extra: { tool_call_id: id.optional() } },
+  ),
+  'expert.result': def(
+    'experts',
+    'The expert finished.',
+    { expert: z.string(), success: z.literal(true), iterations_used: count, content: z.string() },
+    {
+      extra: {
+        tool_call_id: id.optional(),
+        input_tokens: count.optional(),
+        output_tokens: count.optional(),
+        cost_usd: z.number().optional(),
+        cost_unpriced_model: z.string().optional(),
+        trace: ExpertTrace.optional(),
+      },
+    },
+  ),
+  'expert.failure': def(
+    'experts',
+    'The expert errored or exhausted its iteration budget.',
+    { expert: z.string(), success: z.literal(false), iterations_used: count, error: z.string() },
+    {
+      extra: {
+        tool_call_id: id.optional(),
+        input_tokens: count.optional(),
+        output_tokens: count.optional(),
+        cost_usd: z.number().optional(),
+        cost_unpriced_model: z.string().optional(),
+        trace: ExpertTrace.optional(),
+      },
+    },
+  ),
+  'expert.endorse': def('feedback', 'A user or judge rated an expert.result up.', {
+    expert: z.string(),
+    ...rating,
+  }),
+  'expert.override': def('feedback', 'A user or judge rated an expert.result down.', {
+    expert: z.string(),
+    ...rating,
+  }),
   'user.feedback': def('feedback', 'A user or judge rated an llm.response.', rating),
 
-  // ---- goals --------------------------------------------------------------------------------------------------------
-  'user.define_outcome': def('goals', 'A goal was set through the POST events API.', { ...goal, processed_at: z.string() }),
-  'outcome.defined': def('goals', 'A goal was saved by /goal.', goal),
-  'span.outcome_evaluation_start': def('evaluator', 'The evaluator opened its span around one turn.', { outcome_id: id, iteration: count, response_event_id: eventId }),
-  'span.outcome_evaluation_ongoing': def('evaluator', 'The evaluator is at work.', { outcome_id: id, iteration: count }),
-  'span.outcome_evaluation_end': def('evaluator', 'The evaluator returned a verdict.', {
-    outcome_id: id, outcome_evaluation_start_id: eventId, iteration: count, result: z.enum(EVALUATION_RESULTS), explanation: z.string(), feedback: z.string(), parse_failed: z.boolean(),
-  }, { extra: { input_tokens: count.optional(), output_tokens: count.optional(), cost_usd: z.number().optional(), cost_unpriced_model: z.string().optional() } }),
-  'outcome.continuation': def('evaluator', 'A continuation of the goal was queued.', { outcome_id: id, iteration: count, status_event_id: eventId.nullable() }),
-  'outcome.paused': def('goals', 'The goal was paused by /goal pause.', { outcome_id: id, reason: z.literal('user-paused') }),
-  'outcome.cleared': def('goals', 'The goal was removed by /goal clear; null when none was active.', { outcome_id: id.nullable() }),
-
-  // ---- inbox --------------------------------------------------------------------------------------------------------
-  'inbox.input_required': def('inbox', 'The agent asked the user a question.', {}, { channel: true, extra: { tool_call_id: id, questions: z.array(Question), context: z.string().optional() } }),
-  'inbox.action_required': def('inbox', 'An external action is needed (browser login, multi-factor step and similar).', {}, { extra: { title: z.string(), instructions: z.string(), context: z.string(), action_type: z.string(), target: z.string().nullable(), reason: z.string(), tool_call_id: id.optional(), proposal: SkillProposal.optional().describe('action_type "skill_proposal": the skill that is decided on') } }),
-  'inbox.task_complete': def('inbox', 'Informational completion.', {}, { extra: { outcome: z.string(), summary: z.string(), duration_seconds: seconds, session_title: z.string().nullable(),
-    review_wake_id: eventId.optional().describe('the end of the background review that this harness.wake began'), input_tokens: count.optional(), output_tokens: count.optional(), cost_usd: z.number().optional(), cost_unpriced_model: z.string().optional(),
-  } }),
-  'inbox.governance_gate': def('inbox', 'An overridable denial awaits a human decision.', {
-    tool_name: z.string(), tool_call_id: id, arguments_excerpt: z.string().max(500), deny_reason: z.string(), policy_id: z.string(),
-  }, { extra: { repeats_tool_call_id: id.optional().describe('the same call was made before and nobody has decided: the item of that call stands for both') } }),
-  'inbox.progress_checkin': def('inbox', 'Status update of a long-running session.', {}, { extra: { progress_summary: z.string(), iterations: count, last_tool: z.string().nullable(), elapsed_seconds: seconds } }),
-
-  // ---- browser and code ---------------------------------------------------------------------------------------------
-  'browser.provisioned': def('browser', 'A browser was allocated to the agent.', {}, { extra: { session_id: id, browser_id: id } }),
-  'browser.destroyed': def('browser', 'The browser was torn down.', {}, { extra: { session_id: id, browser_id: id.nullable() } }),
-  'browser.control_granted': def('browser', 'A user took over the live view.', {}, { extra: { session_id: id, owner_user_id: id } }),
-  'browser.control_returned': def('browser', 'The user handed the live view back.', {}, { extra: { session_id: id, released_by: z.string() } }),
-  'code.run_started': def('code', 'A /code run began; at most once per source event.', {}, { extra: { ...codeRun, provider: z.string(), prompt: z.string(), source_event_id: eventId } }),
-  'code.run_progress': def('code', 'Coalesced output of the coding agent; never delivered to channels.', {}, { extra: { ...codeRun, chunk: z.string() } }),
-  'code.run_channel_update': def('code', 'Throttled "still working", for channel sessions only.', {}, { channel: true, extra: { ...codeRun, text: z.string() } }),
-  'code.run_result': def('code', 'The coding agent ended: final message and token usage.', {}, { extra: { ...codeRun, final_message: z.string().nullable(), error: z.string().nullable(), input_tokens: count, output_tokens: count } }),
-
-  // ---- lifecycle ----------------------------------------------------------------------------------------------------
-  'harness.wake': either('wake', 'A worker took the lease of the session and began; first event of every turn. The background review has review flags in place of the cursor.',
-    { worker_id: id, cursor: count },
-    { worker_id: id, review_memory: z.boolean(), review_skills: z.boolean() }),
-  'session.pause': def('lifecycle', 'The session was paused.', {}, { extra: { reason: z.string().optional() } }),
-  'session.resume': def('lifecycle', 'The session became active again.', {}, { extra: { source: z.string().optional() } }),
-  'session.complete': def('lifecycle', 'The last turn is over.', {}, { extra: { reason: z.enum(['completed', 'budget_exhausted', 'tool_loop', 'stopped']), worker_id: id.optional() } }),
-  'session.fail': def('lifecycle', 'The session failed.', {}, { channel: true, extra: { reason: z.string(), ...failure, attempts: count.optional() } }),
-  'session.stopped': def('lifecycle', 'A stop aborted the running turn; the session stays active.', {}, { channel: true, extra: { reason: z.string(), worker_id: id.optional() } }),
-  'session.model_escalated': def('turn', 'The model was swapped within the turn to get past a provider behaviour.', { reason: z.string(), model: z.string() }),
-  'session.title_updated': def('titles', 'The title changed.', {}, { extra: { title: z.string() } }),
-  'harness.crash': def('wake', 'The runtime raised and the turn died.', {}, { extra: { worker_id: id, ...failure } }),
-  'harness.recovered': def('sweeper', 'A session abandoned by a dead worker was found; documents the gap and retries.', {}, { extra: { recovered_by: z.string(), stale_seconds: seconds } }),
-  'context.compact': def('turn', 'The context was compressed; what came before is replaced by compacted_messages for the model, and kept in the log.', {}, {
-    extra: {
-      strategy: z.enum(['summary', 'clear']), original_message_count: count, compressed_message_count: count, through_event_id: count,
-      compacted_messages: z.array(json), input_tokens: count.optional(), output_tokens: count.optional(), cost_usd: z.number().optional(), cost_unpriced_model: z.string().optional(),
-      reason: z.enum(['threshold', 'overflow', 'command']).optional(), truncated: z.boolean().optional().describe('no summary could be made: what is older was cut down by rule'),
-    },
+  // ---- goals
+  // --------------------------------------------------------------------------------------------------------
+  'user.define_outcome': def('goals', 'A goal was set through the POST events API.', {
+    ...goal,
+    processed_at: z.string(),
   }),
-  'artifact.created': def('tools', 'create_artifact made an inline artifact; metadata only.', {}, { channel: true, extra: { artifact_id: id, name: z.string(), kind: z.enum(ARTIFACT_KINDS), version: z.int().positive(), size: count, tool_call_id: id.optional(), originating_session_id: id.optional() } }),
-  'loop.result': def('coordination', 'Final answer of a scheduled run, delivered on the parent session.', {}, { channel: true, extra: { run_session_id: id, scheduled_session_id: id, content: z.string(), outcome: z.string(), duration_seconds: seconds, run_completed_at: z.string() } }),
+  'outcome.defined': def('goals', 'A goal was saved by /goal.', goal),
+  'span.outcome_evaluation_start': def('evaluator', 'The evaluator opened its span around one turn.', {
+    outcome_id: id,
+    iteration: count,
+    response_event_id: eventId,
+  }),
+  'span.outcome_evaluation_ongoing': def('evaluator', 'The evaluator is at work.', {
+    outcome_id: id,
+    iteration: count,
+  }),
+  'span.outcome_evaluation_end': def(
+    'evaluator',
+    'The evaluator returned a verdict.',
+    {
+      outcome_id: id,
+      outcome_evaluation_start_id: eventId,
+      iteration: count,
+      result: z.enum(EVALUATION_RESULTS),
+      explanation: z.string(),
+      feedback: z.string(),
+      parse_failed: z.boolean(),
+    },
+    {
+      extra: {
+        input_tokens: count.optional(),
+        output_tokens: count.optional(),
+        cost_usd: z.number().optional(),
+        cost_unpriced_model: z.string().optional(),
+      },
+    },
+  ),
+  'outcome.continuation': def('evaluator', 'A continuation of the goal was queued.', {
+    outcome_id: id,
+    iteration: count,
+    status_event_id: eventId.nullable(),
+  }),
+  'outcome.paused': def('goals', 'The goal was paused by /goal pause.', {
+    outcome_id: id,
+    reason: z.literal('user-paused'),
+  }),
+  'outcome.cleared': def('goals', 'The goal was removed by /goal clear; null when none was active.', {
+    outcome_id: id.nullable(),
+  }),
 
-  // ---- declared, never produced -------------------------------------------------------------------------------------
-  'session.start': reserved('session'), 'session.reset': reserved('session'), 'memory.update': reserved('memory'), 'artifact.updated': reserved('artifact'),
-  'ambient.tick': reserved('ambient'), 'ambient.post': reserved('ambient'), 'sandbox.provision': reserved('sandbox'), 'sandbox.execute': reserved('sandbox'),
-  'sandbox.result': reserved('sandbox'), 'sandbox.destroy': reserved('sandbox'), 'research.dispatched': reserved('research'),
-  'research.merged': reserved('research'), 'research.pruned': reserved('research'), 'research.report': reserved('research'),
+  // ---- inbox
+  // --------------------------------------------------------------------------------------------------------
+  'inbox.input_required': def(
+    'inbox',
+    'The agent asked the user a question.',
+    {},
+    {
+      channel: true,
+      extra: { tool_call_id: id, questions: z.array(Question), context: z.string().optional() },
+    },
+  ),
+  'inbox.action_required': def(
+    'inbox',
+    'An external action is needed (browser login, multi-factor step and similar).',
+    {},
+    {
+      extra: {
+        title: z.string(),
+        instructions: z.string(),
+        context: z.string(),
+        action_type: z.string(),
+        target: z.string().nullable(),
+        reason: z.string(),
+        tool_call_id: id.optional(),
+        proposal: SkillProposal.optional().describe(
+          'action_type "skill_proposal": the skill that is decided on',
+        ),
+      },
+    },
+  ),
+  'inbox.task_complete': def(
+    'inbox',
+    'Informational completion.',
+    {},
+    {
+      extra: {
+        outcome: z.string(),
+        summary: z.string(),
+        duration_seconds: seconds,
+        session_title: z.string().nullable(),
+        review_wake_id: eventId
+          .optional()
+          .describe('the end of the background review that this harness.wake began'),
+        input_tokens: count.optional(),
+        output_tokens: count.optional(),
+        cost_usd: z.number().optional(),
+        cost_unpriced_model: z.string().optional(),
+      },
+    },
+  ),
+  'inbox.governance_gate': def(
+    'inbox',
+    'An overridable denial awaits a human decision.',
+    {
+      tool_name: z.string(),
+      tool_call_id: id,
+      arguments_excerpt: z.string().max(500),
+      deny_reason: z.string(),
+      policy_id: z.string(),
+    },
+    {
+      extra: {
+        repeats_tool_call_id: id
+          .optional()
+          .describe(
+            'the same call was made before and nobody has decided: the item of that call stands for both',
+          ),
+      },
+    },
+  ),
+  'inbox.progress_checkin': def(
+    'inbox',
+    'Status update of a long-running session.',
+    {},
+    {
+      extra: {
+        progress_summary: z.string(),
+        iterations: count,
+        last_tool: z.string().nullable(),
+        elapsed_seconds: seconds,
+      },
+    },
+  ),
+
+  // ---- browser and code
+  // ---------------------------------------------------------------------------------------------
+  'browser.provisioned': def(
+    'browser',
+    'A browser was allocated to the agent.',
+    {},
+    { extra: { session_id: id, browser_id: id } },
+  ),
+  'browser.destroyed': def(
+    'browser',
+    'The browser was torn down.',
+    {},
+    { extra: { session_id: id, browser_id: id.nullable() } },
+  ),
+  'browser.control_granted': def(
+    'browser',
+    'A user took over the live view.',
+    {},
+    { extra: { session_id: id, owner_user_id: id } },
+  ),
+  'browser.control_returned': def(
+    'browser',
+    'The user handed the live view back.',
+    {},
+    { extra: { session_id: id, released_by: z.string() } },
+  ),
+  'code.run_started': def(
+    'code',
+    'A /code run began; at most once per source event.',
+    {},
+    { extra: { ...codeRun, provider: z.string(), prompt: z.string(), source_event_id: eventId } },
+  ),
+  'code.run_progress': def(
+    'code',
+    'Coalesced output of the coding agent; never delivered to channels.',
+    {},
+    { extra: { ...codeRun, chunk: z.string() } },
+  ),
+  'code.run_channel_update': def(
+    'code',
+    'Throttled "still working", for channel sessions only.',
+    {},
+    { channel: true, extra: { ...codeRun, text: z.string() } },
+  ),
+  'code.run_result': def(
+    'code',
+    'The coding agent ended: final message and token usage.',
+    {},
+    {
+      extra: {
+        ...codeRun,
+        final_message: z.string().nullable(),
+        error: z.string().nullable(),
+        input_tokens: count,
+        output_tokens: count,
+      },
+    },
+  ),
+
+  // ---- lifecycle
+  // ----------------------------------------------------------------------------------------------------
+  'harness.wake': either(
+    'wake',
+    'A worker took the lease of the session and began; first event of every turn. The background review has review flags in place of the cursor.',
+    { worker_id: id, cursor: count },
+    { worker_id: id, review_memory: z.boolean(), review_skills: z.boolean() },
+  ),
+  'session.pause': def(
+    'lifecycle',
+    'The session was paused.',
+    {},
+    { extra: { reason: z.string().optional() } },
+  ),
+  'session.resume': def(
+    'lifecycle',
+    'The session became active again.',
+    {},
+    { extra: { source: z.string().optional() } },
+  ),
+  'session.complete': def(
+    'lifecycle',
+    'The last turn is over.',
+    {},
+    {
+      extra: {
+        reason: z.enum(['completed', 'budget_exhausted', 'tool_loop', 'stopped']),
+        worker_id: id.optional(),
+      },
+    },
+  ),
+  'session.fail': def(
+    'lifecycle',
+    'The session failed.',
+    {},
+    { channel: true, extra: { reason: z.string(), ...failure, attempts: count.optional() } },
+  ),
+  'session.stopped': def(
+    'lifecycle',
+    'A stop aborted the running turn; the session stays active.',
+    {},
+    { channel: true, extra: { reason: z.string(), worker_id: id.optional() } },
+  ),
+  'session.model_escalated': def(
+    'turn',
+    'The model was swapped within the turn to get past a provider behaviour.',
+    { reason: z.string(), model: z.string() },
+  ),
+  'session.title_updated': def('titles', 'The title changed.', {}, { extra: { title: z.string() } }),
+  'harness.crash': def(
+    'wake',
+    'The runtime raised and the turn died.',
+    {},
+    { extra: { worker_id: id, ...failure } },
+  ),
+  'harness.recovered': def(
+    'sweeper',
+    'A session abandoned by a dead worker was found; documents the gap and retries.',
+    {},
+    { extra: { recovered_by: z.string(), stale_seconds: seconds } },
+  ),
+  'context.compact': def(
+    'turn',
+    'The context was compressed; what came before is replaced by compacted_messages for the model, and kept in the log.',
+    {},
+    {
+      extra: {
+        strategy: z.enum(['summary', 'clear']),
+        original_message_count: count,
+        compressed_message_count: count,
+        through_event_id: count,
+        compacted_messages: z.array(json),
+        input_tokens: count.optional(),
+        output_tokens: count.optional(),
+        cost_usd: z.number().optional(),
+        cost_unpriced_model: z.string().optional(),
+        reason: z.enum(['threshold', 'overflow', 'command']).optional(),
+        truncated: z
+          .boolean()
+          .optional()
+          .describe('no summary could be made: what is older was cut down by rule'),
+      },
+    },
+  ),
+  'artifact.created': def(
+    'tools',
+    'create_artifact made an inline artifact; metadata only.',
+    {},
+    {
+      channel: true,
+      extra: {
+        artifact_id: id,
+        name: z.string(),
+        kind: z.enum(ARTIFACT_KINDS),
+        version: z.int().positive(),
+        size: count,
+        tool_call_id: id.optional(),
+        originating_session_id: id.optional(),
+      },
+    },
+  ),
+  'loop.result': def(
+    'coordination',
+    'Final answer of a scheduled run, delivered on the parent session.',
+    {},
+    {
+      channel: true,
+      extra: {
+        run_session_id: id,
+        scheduled_session_id: id,
+        content: z.string(),
+        outcome: z.string(),
+        duration_seconds: seconds,
+        run_completed_at: z.string(),
+      },
+    },
+  ),
+
+  // ---- declared, never produced
+  // -------------------------------------------------------------------------------------
+  'session.start': reserved('session'),
+  'session.reset': reserved('session'),
+  'memory.update': reserved('memory'),
+  'artifact.updated': reserved('artifact'),
+  'ambient.tick': reserved('ambient'),
+  'ambient.post': reserved('ambient'),
+  'sandbox.provision': reserved('sandbox'),
+  'sandbox.execute': reserved('sandbox'),
+  'sandbox.result': reserved('sandbox'),
+  'sandbox.destroy': reserved('sandbox'),
+  'research.dispatched': reserved('research'),
+  'research.merged': reserved('research'),
+  'research.pruned': reserved('research'),
+  'research.report': reserved('research'),
 } as const
 
 export type EventType = keyof typeof EVENTS
@@ -292,6 +1077,8 @@ export type EventData<T extends EventType> = z.input<(typeof EVENTS)[T]['write']
 /** Payload of a type as a reader finds it: at least the known keys, possibly more. */
 export type ReadData<T extends EventType> = z.output<(typeof EVENTS)[T]['read']>
 /** The types that one producer may write. */
-export type WrittenBy<P extends Producer> = { [T in EventType]: (typeof EVENTS)[T]['producer'] extends P ? T : never }[EventType]
+export type WrittenBy<P extends Producer> = {
+  [T in EventType]: (typeof EVENTS)[T]['producer'] extends P ? T : never
+}[EventType]
 
 export const isEventType = (type: string): type is EventType => Object.hasOwn(EVENTS, type)

@@ -1,10 +1,14 @@
 /**
  * The contract of Cairn Agent.
  *
- * session   one conversation and everything that happens in it    event     one typed, immutable record of a session's log
- * log       a session's events in commit order                    cursor    the id of the last event a reader has seen
- * draft     an event without its id yet                           producer  the one module that may write a type
- * turn      from a wake to its summary                            iteration one call of the model and the tools it asked for
+ * session   one conversation and everything that happens in it    event     one typed, immutable record of a
+ * session's log
+ * log       a session's events in commit order                    cursor    the id of the last event a reader
+ * has seen
+ * draft     an event without its id yet                           producer  the one module that may write a
+ * type
+ * turn      from a wake to its summary                            iteration one call of the model and the
+ * tools it asked for
  * principal who acts: a user or a service account                 wake      a worker took the lease and began
  */
 export * from './events.ts'

@@ -9,55 +9,131 @@ export const SESSION_STATUSES = ['active', 'paused', 'completed', 'failed', 'arc
 export const SessionStatus = z.enum(SESSION_STATUSES)
 export type SessionStatus = z.infer<typeof SessionStatus>
 
-export const Session = z.object({
-  id: z.string(), agent: z.string(), channel: z.string(), status: SessionStatus,
-  waiting_on: z.enum(['question', 'approval', 'action']).nullable().describe('what a human is asked for; questions and actions suspend the turn, approvals do not'),
-  title: z.string().nullable(), model: z.string().nullable(), parent_id: z.string().nullable(), last_event_id: count,
-  message_count: count, tool_call_count: count, input_tokens: count, output_tokens: count, cost_usd: z.number(),
-  created_by: z.string().describe('user or service account that made it'), created_at: timestamp, updated_at: timestamp,
-}).meta({ id: 'Session' })
+export const Session = z
+  .object({
+    id: z.string(),
+    agent: z.string(),
+    channel: z.string(),
+    status: SessionStatus,
+    waiting_on: z
+      .enum(['question', 'approval', 'action'])
+      .nullable()
+      .describe('what a human is asked for; questions and actions suspend the turn, approvals do not'),
+    title: z.string().nullable(),
+    model: z.string().nullable(),
+    parent_id: z.string().nullable(),
+    last_event_id: count,
+    message_count: count,
+    tool_call_count: count,
+    input_tokens: count,
+    output_tokens: count,
+    cost_usd: z.number(),
+    created_by: z.string().describe('user or service account that made it'),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Session' })
 export type Session = z.infer<typeof Session>
 
-export const INBOX_KINDS = ['input_required', 'action_required', 'task_complete', 'governance_gate', 'progress_checkin'] as const
+export const INBOX_KINDS = [
+  'input_required',
+  'action_required',
+  'task_complete',
+  'governance_gate',
+  'progress_checkin',
+] as const
 export const INBOX_STATUSES = ['pending', 'responded', 'acknowledged', 'expired'] as const
-export const InboxItem = z.object({
-  id: z.string(), session_id: z.string(), source_event_id: count, kind: z.enum(INBOX_KINDS), status: z.enum(INBOX_STATUSES),
-  title: z.string(), body: z.string().nullable(), payload: z.record(z.string(), z.unknown()).describe('the data of the event'),
-  decision: z.string().nullable().describe('approve, reject, completed or answered'), read_at: timestamp.nullable(),
-  created_at: timestamp, expires_at: timestamp.nullable(), responded_at: timestamp.nullable(),
-}).meta({ id: 'InboxItem' })
+export const InboxItem = z
+  .object({
+    id: z.string(),
+    session_id: z.string(),
+    source_event_id: count,
+    kind: z.enum(INBOX_KINDS),
+    status: z.enum(INBOX_STATUSES),
+    title: z.string(),
+    body: z.string().nullable(),
+    payload: z.record(z.string(), z.unknown()).describe('the data of the event'),
+    decision: z.string().nullable().describe('approve, reject, completed or answered'),
+    read_at: timestamp.nullable(),
+    created_at: timestamp,
+    expires_at: timestamp.nullable(),
+    responded_at: timestamp.nullable(),
+  })
+  .meta({ id: 'InboxItem' })
 export type InboxItem = z.infer<typeof InboxItem>
 export type InboxKind = InboxItem['kind']
 
-export const ArtifactMeta = z.object({
-  artifact_id: z.string(), session_id: z.string(), name: z.string(), kind: z.enum(ARTIFACT_KINDS), version: z.int(), size: count, created_at: timestamp,
-}).meta({ id: 'ArtifactMeta' })
+export const ArtifactMeta = z
+  .object({
+    artifact_id: z.string(),
+    session_id: z.string(),
+    name: z.string(),
+    kind: z.enum(ARTIFACT_KINDS),
+    version: z.int(),
+    size: count,
+    created_at: timestamp,
+  })
+  .meta({ id: 'ArtifactMeta' })
 export type ArtifactMeta = z.infer<typeof ArtifactMeta>
 
-/** The body of an artifact, by kind. `image` names a file of the workspace. Limits: 500 KB, 200 a session, tables 2000 × 50. */
+/**
+ * The body of an artifact, by kind. `image` names a file of the workspace. Limits: 500 KB, 200 a session,
+ * tables 2000 × 50.
+ */
 export const ArtifactSpec = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('markdown'), content: z.string() }),
-  z.strictObject({ kind: z.literal('table'), columns: z.array(z.string()).min(1).max(50), rows: z.array(z.array(z.union([z.string(), z.number(), z.boolean(), z.null()]))).max(2000), caption: z.string().optional() }),
-  z.strictObject({ kind: z.literal('chart'), chart: z.strictObject({
-    type: z.enum(['bar', 'line', 'pie', 'doughnut', 'scatter']), labels: z.array(z.string()),
-    datasets: z.array(z.strictObject({ label: z.string(), data: z.array(z.number()) })),
-  }), caption: z.string().optional() }),
+  z.strictObject({
+    kind: z.literal('table'),
+    columns: z.array(z.string()).min(1).max(50),
+    rows: z.array(z.array(z.union([z.string(), z.number(), z.boolean(), z.null()]))).max(2000),
+    caption: z.string().optional(),
+  }),
+  z.strictObject({
+    kind: z.literal('chart'),
+    chart: z.strictObject({
+      type: z.enum(['bar', 'line', 'pie', 'doughnut', 'scatter']),
+      labels: z.array(z.string()),
+      datasets: z.array(z.strictObject({ label: z.string(), data: z.array(z.number()) })),
+    }),
+    caption: z.string().optional(),
+  }),
   z.strictObject({ kind: z.literal('html'), html: z.string(), caption: z.string().optional() }),
   z.strictObject({ kind: z.literal('svg'), svg: z.string(), caption: z.string().optional() }),
-  z.strictObject({ kind: z.literal('image'), path: z.string(), mime_type: z.string().optional(), caption: z.string().optional() }),
+  z.strictObject({
+    kind: z.literal('image'),
+    path: z.string(),
+    mime_type: z.string().optional(),
+    caption: z.string().optional(),
+  }),
 ])
 export type ArtifactSpec = z.infer<typeof ArtifactSpec>
 
-export const PrincipalView = z.object({
-  kind: z.enum(['user', 'service_account']), id: z.string(), org_id: z.string(), name: z.string(), email: z.string().nullable(), admin: z.boolean(),
-}).meta({ id: 'Principal' })
+export const PrincipalView = z
+  .object({
+    kind: z.enum(['user', 'service_account']),
+    id: z.string(),
+    org_id: z.string(),
+    name: z.string(),
+    email: z.string().nullable(),
+    admin: z.boolean(),
+  })
+  .meta({ id: 'Principal' })
 
-/** Who acts. Service accounts see what they made unless their scope is `org`; an admin sees the organisation. */
+/**
+ * Who acts. Service accounts see what they made unless their scope is `org`; an admin sees the organisation.
+ */
 export type Principal =
   | { kind: 'user'; id: string; org_id: string; admin: boolean; name: string; email: string }
   | { kind: 'service_account'; id: string; org_id: string; scope: 'own' | 'org'; name: string }
 
-export const Problem = z.object({
-  type: z.string(), title: z.string(), status: z.int(), code: z.string(), detail: z.string(), request_id: z.string(),
-  errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
-}).meta({ id: 'Problem' })
+export const Problem = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    code: z.string(),
+    detail: z.string(),
+    request_id: z.string(),
+    errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+  })
+  .meta({ id: 'Problem' })

@@ -1,13 +1,25 @@
 /**
- * Every REST route, stated once: the server's router, its validation, the OpenAPI document, the reference page and the
- * typed client derive from this table. Design section 4. A user's token is taken on `/v1/…` and `/v1/api/…`; a service
- * account's on `/v1/api/…` only, where a route with `alias: true` is served too.
+ * Every REST route, stated once: the server's router, its validation, the OpenAPI document, the reference
+ * page and the typed client derive from this table. Design section 4. A user's token is taken on `/v1/…` and
+ * `/v1/api/…`; a service account's on `/v1/api/…` only, where a route with `alias: true` is served too.
  */
 import { z } from 'zod'
 import { Answer, Attachment, Image, Rubric, SkillOverride } from './events.ts'
-import { ArtifactMeta, ArtifactSpec, INBOX_KINDS, INBOX_STATUSES, InboxItem, PrincipalView, Session, SESSION_STATUSES } from './resources.ts'
+import {
+  ArtifactMeta,
+  ArtifactSpec,
+  INBOX_KINDS,
+  INBOX_STATUSES,
+  InboxItem,
+  PrincipalView,
+  Session,
+  SESSION_STATUSES,
+} from './resources.ts'
 
-/** Who may call: `public` nobody is asked; `any` user or service account; `user` a user; `admin` an administrator. */
+/**
+ * Who may call: `public` nobody is asked; `any` user or service account; `user` a user; `admin` an
+ * administrator.
+ */
 export type Access = 'public' | 'any' | 'user' | 'admin'
 export type Route = {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -28,74 +40,520 @@ export type Route = {
 }
 
 /** Query values arrive as text. Unknown query parameters are ignored everywhere (spec, Endpoints rule 1). */
-const integer = (what: string) => z.string().regex(/^-?\d{1,15}$/, `${what} must be an integer`).transform(Number)
-export const Cursor = z.string().regex(/^\d{1,15}$/, 'after must be a non-negative integer').transform(Number)
-const list = <const T extends readonly [string, ...string[]]>(values: T) => z.string().transform(text => text.split(',')).pipe(z.array(z.enum(values)))
+const integer = (what: string) =>
+  z
+    .string()
+    .regex(/^-?\d{1,15}$/, `${what} must be an integer`)
+    .transform(Number)
+export const Cursor = z
+  .string()
+  .regex(/^\d{1,15}$/, 'after must be a non-negative integer')
+  .transform(Number)
+const list = <const T extends readonly [string, ...string[]]>(values: T) =>
+  z
+    .string()
+    .transform(text => text.split(','))
+    .pipe(z.array(z.enum(values)))
 
-const EventRecord = z.object({ id: z.int().positive(), session_id: z.string(), type: z.string(), created_at: z.string(), data: z.record(z.string(), z.unknown()), trace_id: z.string().optional() }).meta({ id: 'EventRecord' })
-const SessionNode = z.object({ id: z.string(), parent_id: z.string().nullable(), depth: z.int(), agent: z.string(), channel: z.string(), status: z.enum(SESSION_STATUSES), title: z.string().nullable(), created_at: z.string() }).meta({ id: 'SessionNode' })
-const FileEntry = z.object({ path: z.string().describe('relative to the workspace'), kind: z.enum(['file', 'dir']), size: z.int().optional() })
-export const ServiceAccountView = z.object({ id: z.string(), name: z.string(), scope: z.enum(['own', 'org']), token_prefix: z.string(), created_at: z.string(), expires_at: z.string().nullable(), revoked_at: z.string().nullable(), last_used_at: z.string().nullable() }).meta({ id: 'ServiceAccount' })
-export const UserView = z.object({ id: z.string(), email: z.string(), name: z.string(), admin: z.boolean(), created_at: z.string(), disabled_at: z.string().nullable() }).meta({ id: 'User' })
-const Tokens = z.object({ access_token: z.string(), refresh_token: z.string(), token_type: z.literal('bearer'), expires_in: z.int().describe('seconds') }).meta({ id: 'Tokens' })
+const EventRecord = z
+  .object({
+    id: z.int().positive(),
+    session_id: z.string(),
+    type: z.string(),
+    created_at: z.string(),
+    data: z.record(z.string(), z.unknown()),
+    trace_id: z.string().optional(),
+  })
+  .meta({ id: 'EventRecord' })
+const SessionNode = z
+  .object({
+    id: z.string(),
+    parent_id: z.string().nullable(),
+    depth: z.int(),
+    agent: z.string(),
+    channel: z.string(),
+    status: z.enum(SESSION_STATUSES),
+    title: z.string().nullable(),
+    created_at: z.string(),
+  })
+  .meta({ id: 'SessionNode' })
+const FileEntry = z.object({
+  path: z.string().describe('relative to the workspace'),
+  kind: z.enum(['file', 'dir']),
+  size: z.int().optional(),
+})
+export const ServiceAccountView = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    scope: z.enum(['own', 'org']),
+    token_prefix: z.string(),
+    created_at: z.string(),
+    expires_at: z.string().nullable(),
+    revoked_at: z.string().nullable(),
+    last_used_at: z.string().nullable(),
+  })
+  .meta({ id: 'ServiceAccount' })
+export const UserView = z
+  .object({
+    id: z.string(),
+    email: z.string(),
+    name: z.string(),
+    admin: z.boolean(),
+    created_at: z.string(),
+    disabled_at: z.string().nullable(),
+  })
+  .meta({ id: 'User' })
+const Tokens = z
+  .object({
+    access_token: z.string(),
+    refresh_token: z.string(),
+    token_type: z.literal('bearer'),
+    expires_in: z.int().describe('seconds'),
+  })
+  .meta({ id: 'Tokens' })
 const page = { limit: integer('limit').optional(), cursor: z.string().optional() }
 
-export const CreateSession = z.strictObject({ agent: z.string().optional(), title: z.string().min(1).max(256).optional(), channel: z.string().max(64).optional(), config: z.record(z.string(), z.unknown()).optional() })
-export const SendMessage = z.strictObject({ content: z.string().min(1), attachments: z.array(Attachment).max(10).optional(), images: z.array(Image).max(5).optional(), metadata: z.looseObject({ skill_override: SkillOverride.optional() }).optional() })
-export const DefineOutcome = z.strictObject({ type: z.literal('user.define_outcome'), description: z.string().trim().min(1), rubric: Rubric, max_iterations: z.int().min(1).optional() })
-export const Feedback = z.strictObject({ rating: z.enum(['up', 'down']), reason: z.string().max(500).optional(), rationale: z.string().max(10_000).optional(), score: z.number().min(0).max(1).optional(), criteria: z.record(z.string(), z.number()).optional() })
-export const InboxResponse = z.union([z.strictObject({ decision: z.enum(['approve', 'reject']) }), z.strictObject({ completed: z.literal(true) })])
+export const CreateSession = z.strictObject({
+  agent: z.string().optional(),
+  title: z.string().min(1).max(256).optional(),
+  channel: z.string().max(64).optional(),
+  config: z.record(z.string(), z.unknown()).optional(),
+})
+export const SendMessage = z.strictObject({
+  content: z.string().min(1),
+  attachments: z.array(Attachment).max(10).optional(),
+  images: z.array(Image).max(5).optional(),
+  metadata: z.looseObject({ skill_override: SkillOverride.optional() }).optional(),
+})
+export const DefineOutcome = z.strictObject({
+  type: z.literal('user.define_outcome'),
+  description: z.string().trim().min(1),
+  rubric: Rubric,
+  max_iterations: z.int().min(1).optional(),
+})
+export const Feedback = z.strictObject({
+  rating: z.enum(['up', 'down']),
+  reason: z.string().max(500).optional(),
+  rationale: z.string().max(10_000).optional(),
+  score: z.number().min(0).max(1).optional(),
+  criteria: z.record(z.string(), z.number()).optional(),
+})
+export const InboxResponse = z.union([
+  z.strictObject({ decision: z.enum(['approve', 'reject']) }),
+  z.strictObject({ completed: z.literal(true) }),
+])
 
 const onSession = { access: 'any', alias: true } as const
 
 export const ROUTES = {
-  createSession: { method: 'POST', path: '/sessions', summary: 'Create a session', ...onSession, creates: true, body: CreateSession, status: 201, answer: Session },
-  listSessions: { method: 'GET', path: '/sessions', summary: 'Sessions, newest first', ...onSession, query: z.object({ ...page, status: list(SESSION_STATUSES).optional() }), status: 200, answer: z.object({ sessions: z.array(Session), next_cursor: z.string().nullable() }) },
-  getSession: { method: 'GET', path: '/sessions/{id}', summary: 'One session', ...onSession, status: 200, answer: Session },
-  renameSession: { method: 'PATCH', path: '/sessions/{id}', summary: 'Rename a session; emits session.title_updated', ...onSession, body: z.strictObject({ title: z.string().trim().min(1).max(256) }), status: 200, answer: Session },
-  archiveSession: { method: 'DELETE', path: '/sessions/{id}', summary: 'Archive a session and its children', ...onSession, status: 204 },
-  sendMessage: { method: 'POST', path: '/sessions/{id}/messages', summary: 'Add a user message; the agent begins a turn or is steered', ...onSession, creates: true, body: SendMessage, status: 202, answer: z.object({ event_id: z.int(), session_id: z.string() }) },
-  streamEvents: { method: 'GET', path: '/sessions/{id}/events', summary: 'Live stream of the log after a cursor (Server-Sent Events)', ...onSession, query: z.object({ after: Cursor.optional() }), status: 200, stream: true },
-  pollEvents: { method: 'GET', path: '/sessions/{id}/events/poll', summary: 'The log after a cursor as JSON; user tokens only', access: 'user', alias: false, query: z.object({ after: Cursor.optional(), limit: integer('limit').optional() }), status: 200, answer: z.object({ events: z.array(EventRecord), has_more: z.boolean(), last_id: z.int() }) },
-  postEvents: { method: 'POST', path: '/sessions/{id}/events', summary: 'Define a goal; all or none', ...onSession, creates: true, body: z.strictObject({ events: z.array(DefineOutcome).min(1).max(10) }), status: 202, answer: z.object({ events: z.array(z.object({ type: z.literal('user.define_outcome'), event_id: z.int(), outcome_id: z.string(), processed_at: z.string() })) }) },
-  pauseSession: { method: 'POST', path: '/sessions/{id}/pause', summary: 'Pause; a running turn stops at once', ...onSession, status: 200, answer: Session },
-  resumeSession: { method: 'POST', path: '/sessions/{id}/resume', summary: 'Resume a paused session', ...onSession, status: 200, answer: Session },
-  retrySession: { method: 'POST', path: '/sessions/{id}/retry', summary: 'Retry a failed or paused session', ...onSession, status: 200, answer: Session },
-  stopSession: { method: 'POST', path: '/sessions/{id}/stop', summary: 'Abort the running turn; the session stays active', ...onSession, status: 200, answer: Session },
-  giveFeedback: { method: 'POST', path: '/sessions/{id}/events/{event_id}/feedback', summary: 'Rate an llm.response or expert.result', ...onSession, creates: true, body: Feedback, status: 201, answer: z.object({ event_id: z.int(), event_type: z.string(), source: z.enum(['user', 'judge']) }) },
-  answerQuestion: { method: 'POST', path: '/sessions/{id}/questions/{tool_call_id}/respond', summary: 'Answer an ask_user_question prompt', ...onSession, body: z.strictObject({ responses: z.array(Answer.omit({ is_other: true })).min(1).max(10) }), status: 201, answer: z.object({ event_id: z.int() }) },
-  confirmDisclosure: { method: 'POST', path: '/sessions/{id}/confirm-disclosure', summary: 'Accept the AI disclosure', access: 'user', alias: false, status: 204 },
-  sessionTree: { method: 'GET', path: '/sessions/{id}/tree', summary: 'The whole tree this session belongs to', ...onSession, status: 200, answer: z.object({ nodes: z.array(SessionNode) }) },
-  sessionChildren: { method: 'GET', path: '/sessions/{id}/children', summary: 'Direct children', ...onSession, status: 200, answer: z.object({ children: z.array(SessionNode) }) },
-  listArtifacts: { method: 'GET', path: '/sessions/{id}/artifacts', summary: 'Artifacts, oldest first', ...onSession, status: 200, answer: z.object({ artifacts: z.array(ArtifactMeta) }) },
-  getArtifact: { method: 'GET', path: '/sessions/{id}/artifacts/{artifact_id}', summary: 'One artifact with its body', ...onSession, status: 200, answer: z.object({ meta: ArtifactMeta, spec: ArtifactSpec }) },
-  workspaceTree: { method: 'GET', path: '/sessions/{id}/workspace/tree', summary: 'Files of the workspace', ...onSession, status: 200, answer: z.object({ entries: z.array(FileEntry), truncated: z.boolean() }) },
-  workspaceFile: { method: 'GET', path: '/sessions/{id}/workspace/file', summary: 'One file of the workspace', ...onSession, query: z.object({ path: z.string().min(1) }), status: 200, answer: z.object({ path: z.string(), size: z.int(), encoding: z.enum(['utf-8', 'base64']), content: z.string(), truncated: z.boolean() }) },
-  listInbox: { method: 'GET', path: '/inbox', summary: 'Inbox items, newest first', ...onSession, query: z.object({ ...page, status: list(INBOX_STATUSES).optional(), kind: list(INBOX_KINDS).optional(), session_id: z.string().optional() }), status: 200, answer: z.object({ items: z.array(InboxItem), next_cursor: z.string().nullable() }) },
-  streamInbox: { method: 'GET', path: '/inbox/stream', summary: 'Live inbox changes (Server-Sent Events): `snapshot`, then `item`', ...onSession, status: 200, stream: true },
-  getInboxItem: { method: 'GET', path: '/inbox/{item_id}', summary: 'One inbox item', ...onSession, status: 200, answer: InboxItem },
-  respondInbox: { method: 'POST', path: '/inbox/{item_id}/respond', summary: 'Decide a gate or complete an action', ...onSession, body: InboxResponse, status: 200, answer: InboxItem },
-  readInboxItem: { method: 'POST', path: '/inbox/{item_id}/read', summary: 'Mark read', ...onSession, status: 200, answer: InboxItem },
-  ackInboxItem: { method: 'POST', path: '/inbox/{item_id}/ack', summary: 'Acknowledge an informational item', ...onSession, status: 200, answer: InboxItem },
-  login: { method: 'POST', path: '/auth/login', summary: 'Log in by password or one-time link token; sets the cookie of the web UI when asked to', access: 'public', alias: false, body: z.union([z.strictObject({ email: z.string(), password: z.string(), cookie: z.boolean().optional() }), z.strictObject({ link_token: z.string(), cookie: z.boolean().optional() })]), status: 200, answer: Tokens.partial() },
-  refresh: { method: 'POST', path: '/auth/refresh', summary: 'New access token; the refresh token is rotated. Without one in the body the cookie login is extended and no token is answered', access: 'public', alias: false, body: z.strictObject({ refresh_token: z.string().optional() }), status: 200, answer: Tokens.partial() },
-  logout: { method: 'POST', path: '/auth/logout', summary: 'Revoke this login', access: 'user', alias: false, status: 204 },
-  me: { method: 'GET', path: '/auth/me', summary: 'Who am I', access: 'any', alias: true, status: 200, answer: PrincipalView },
-  setPassword: { method: 'POST', path: '/auth/password', summary: 'Set my password', access: 'user', alias: false, body: z.strictObject({ password: z.string().min(10).max(200) }), status: 204 },
-  about: { method: 'GET', path: '/about', summary: 'Agents, disclosure level and whether the demo model is in use', access: 'any', alias: true, status: 200, answer: z.object({ version: z.string(), agents: z.array(z.object({ name: z.string(), model: z.string() })), demo: z.boolean(), disclosure: z.object({ level: z.string(), text: z.string().nullable() }) }) },
-  createServiceAccount: { method: 'POST', path: '/admin/service-accounts', summary: 'Create a service account; its token is shown once', access: 'admin', alias: false, creates: true, body: z.strictObject({ name: z.string().min(1).max(100), scope: z.enum(['own', 'org']).default('own'), expires_in_days: z.number().positive().optional() }), status: 201, answer: ServiceAccountView.extend({ token: z.string() }) },
-  listServiceAccounts: { method: 'GET', path: '/admin/service-accounts', summary: 'Service accounts', access: 'admin', alias: false, status: 200, answer: z.object({ service_accounts: z.array(ServiceAccountView) }) },
-  revokeServiceAccount: { method: 'DELETE', path: '/admin/service-accounts/{account_id}', summary: 'Revoke at once', access: 'admin', alias: false, status: 204 },
-  createUser: { method: 'POST', path: '/admin/users', summary: 'Create a user; the login link is shown once', access: 'admin', alias: false, creates: true, body: z.strictObject({ email: z.email(), name: z.string().min(1).max(100), admin: z.boolean().default(false) }), status: 201, answer: UserView.extend({ login_token: z.string() }) },
-  listUsers: { method: 'GET', path: '/admin/users', summary: 'Users', access: 'admin', alias: false, status: 200, answer: z.object({ users: z.array(UserView) }) },
-  disableUser: { method: 'DELETE', path: '/admin/users/{user_id}', summary: 'Disable a user', access: 'admin', alias: false, status: 204 },
+  createSession: {
+    method: 'POST',
+    path: '/sessions',
+    summary: 'Create a session',
+    ...onSession,
+    creates: true,
+    body: CreateSession,
+    status: 201,
+    answer: Session,
+  },
+  listSessions: {
+    method: 'GET',
+    path: '/sessions',
+    summary: 'Sessions, newest first',
+    ...onSession,
+    query: z.object({ ...page, status: list(SESSION_STATUSES).optional() }),
+    status: 200,
+    answer: z.object({ sessions: z.array(Session), next_cursor: z.string().nullable() }),
+  },
+  getSession: {
+    method: 'GET',
+    path: '/sessions/{id}',
+    summary: 'One session',
+    ...onSession,
+    status: 200,
+    answer: Session,
+  },
+  renameSession: {
+    method: 'PATCH',
+    path: '/sessions/{id}',
+    summary: 'Rename a session; emits session.title_updated',
+    ...onSession,
+    body: z.strictObject({ title: z.string().trim().min(1).max(256) }),
+    status: 200,
+    answer: Session,
+  },
+  archiveSession: {
+    method: 'DELETE',
+    path: '/sessions/{id}',
+    summary: 'Archive a session and its children',
+    ...onSession,
+    status: 204,
+  },
+  sendMessage: {
+    method: 'POST',
+    path: '/sessions/{id}/messages',
+    summary: 'Add a user message; the agent begins a turn or is steered',
+    ...onSession,
+    creates: true,
+    body: SendMessage,
+    status: 202,
+    answer: z.object({ event_id: z.int(), session_id: z.string() }),
+  },
+  streamEvents: {
+    method: 'GET',
+    path: '/sessions/{id}/events',
+    summary: 'Live stream of the log after a cursor (Server-Sent Events)',
+    ...onSession,
+    query: z.object({ after: Cursor.optional() }),
+    status: 200,
+    stream: true,
+  },
+  pollEvents: {
+    method: 'GET',
+    path: '/sessions/{id}/events/poll',
+    summary: 'The log after a cursor as JSON; user tokens only',
+    access: 'user',
+    alias: false,
+    query: z.object({ after: Cursor.optional(), limit: integer('limit').optional() }),
+    status: 200,
+    answer: z.object({ events: z.array(EventRecord), has_more: z.boolean(), last_id: z.int() }),
+  },
+  postEvents: {
+    method: 'POST',
+    path: '/sessions/{id}/events',
+    summary: 'Define a goal; all or none',
+    ...onSession,
+    creates: true,
+    body: z.strictObject({ events: z.array(DefineOutcome).min(1).max(10) }),
+    status: 202,
+    answer: z.object({
+      events: z.array(
+        z.object({
+          type: z.literal('user.define_outcome'),
+          event_id: z.int(),
+          outcome_id: z.string(),
+          processed_at: z.string(),
+        }),
+      ),
+    }),
+  },
+  pauseSession: {
+    method: 'POST',
+    path: '/sessions/{id}/pause',
+    summary: 'Pause; a running turn stops at once',
+    ...onSession,
+    status: 200,
+    answer: Session,
+  },
+  resumeSession: {
+    method: 'POST',
+    path: '/sessions/{id}/resume',
+    summary: 'Resume a paused session',
+    ...onSession,
+    status: 200,
+    answer: Session,
+  },
+  retrySession: {
+    method: 'POST',
+    path: '/sessions/{id}/retry',
+    summary: 'Retry a failed or paused session',
+    ...onSession,
+    status: 200,
+    answer: Session,
+  },
+  stopSession: {
+    method: 'POST',
+    path: '/sessions/{id}/stop',
+    summary: 'Abort the running turn; the session stays active',
+    ...onSession,
+    status: 200,
+    answer: Session,
+  },
+  giveFeedback: {
+    method: 'POST',
+    path: '/sessions/{id}/events/{event_id}/feedback',
+    summary: 'Rate an llm.response or expert.result',
+    ...onSession,
+    creates: true,
+    body: Feedback,
+    status: 201,
+    answer: z.object({ event_id: z.int(), event_type: z.string(), source: z.enum(['user', 'judge']) }),
+  },
+  answerQuestion: {
+    method: 'POST',
+    path: '/sessions/{id}/questions/{tool_call_id}/respond',
+    summary: 'Answer an ask_user_question prompt',
+    ...onSession,
+    body: z.strictObject({
+      responses: z
+        .array(Answer.omit({ is_other: true }))
+        .min(1)
+        .max(10),
+    }),
+    status: 201,
+    answer: z.object({ event_id: z.int() }),
+  },
+  confirmDisclosure: {
+    method: 'POST',
+    path: '/sessions/{id}/confirm-disclosure',
+    summary: 'Accept the AI disclosure',
+    access: 'user',
+    alias: false,
+    status: 204,
+  },
+  sessionTree: {
+    method: 'GET',
+    path: '/sessions/{id}/tree',
+    summary: 'The whole tree this session belongs to',
+    ...onSession,
+    status: 200,
+    answer: z.object({ nodes: z.array(SessionNode) }),
+  },
+  sessionChildren: {
+    method: 'GET',
+    path: '/sessions/{id}/children',
+    summary: 'Direct children',
+    ...onSession,
+    status: 200,
+    answer: z.object({ children: z.array(SessionNode) }),
+  },
+  listArtifacts: {
+    method: 'GET',
+    path: '/sessions/{id}/artifacts',
+    summary: 'Artifacts, oldest first',
+    ...onSession,
+    status: 200,
+    answer: z.object({ artifacts: z.array(ArtifactMeta) }),
+  },
+  getArtifact: {
+    method: 'GET',
+    path: '/sessions/{id}/artifacts/{artifact_id}',
+    summary: 'One artifact with its body',
+    ...onSession,
+    status: 200,
+    answer: z.object({ meta: ArtifactMeta, spec: ArtifactSpec }),
+  },
+  workspaceTree: {
+    method: 'GET',
+    path: '/sessions/{id}/workspace/tree',
+    summary: 'Files of the workspace',
+    ...onSession,
+    status: 200,
+    answer: z.object({ entries: z.array(FileEntry), truncated: z.boolean() }),
+  },
+  workspaceFile: {
+    method: 'GET',
+    path: '/sessions/{id}/workspace/file',
+    summary: 'One file of the workspace',
+    ...onSession,
+    query: z.object({ path: z.string().min(1) }),
+    status: 200,
+    answer: z.object({
+      path: z.string(),
+      size: z.int(),
+      encoding: z.enum(['utf-8', 'base64']),
+      content: z.string(),
+      truncated: z.boolean(),
+    }),
+  },
+  listInbox: {
+    method: 'GET',
+    path: '/inbox',
+    summary: 'Inbox items, newest first',
+    ...onSession,
+    query: z.object({
+      ...page,
+      status: list(INBOX_STATUSES).optional(),
+      kind: list(INBOX_KINDS).optional(),
+      session_id: z.string().optional(),
+    }),
+    status: 200,
+    answer: z.object({ items: z.array(InboxItem), next_cursor: z.string().nullable() }),
+  },
+  streamInbox: {
+    method: 'GET',
+    path: '/inbox/stream',
+    summary: 'Live inbox changes (Server-Sent Events): `snapshot`, then `item`',
+    ...onSession,
+    status: 200,
+    stream: true,
+  },
+  getInboxItem: {
+    method: 'GET',
+    path: '/inbox/{item_id}',
+    summary: 'One inbox item',
+    ...onSession,
+    status: 200,
+    answer: InboxItem,
+  },
+  respondInbox: {
+    method: 'POST',
+    path: '/inbox/{item_id}/respond',
+    summary: 'Decide a gate or complete an action',
+    ...onSession,
+    body: InboxResponse,
+    status: 200,
+    answer: InboxItem,
+  },
+  readInboxItem: {
+    method: 'POST',
+    path: '/inbox/{item_id}/read',
+    summary: 'Mark read',
+    ...onSession,
+    status: 200,
+    answer: InboxItem,
+  },
+  ackInboxItem: {
+    method: 'POST',
+    path: '/inbox/{item_id}/ack',
+    summary: 'Acknowledge an informational item',
+    ...onSession,
+    status: 200,
+    answer: InboxItem,
+  },
+  login: {
+    method: 'POST',
+    path: '/auth/login',
+    summary: 'Log in by password or one-time link token; sets the cookie of the web UI when asked to',
+    access: 'public',
+    alias: false,
+    body: z.union([
+      z.strictObject({ email: z.string(), password: z.string(), cookie: z.boolean().optional() }),
+      z.strictObject({ link_token: z.string(), cookie: z.boolean().optional() }),
+    ]),
+    status: 200,
+    answer: Tokens.partial(),
+  },
+  refresh: {
+    method: 'POST',
+    path: '/auth/refresh',
+    summary:
+      'New access token; the refresh token is rotated. Without one in the body the cookie login is extended and no token is answered',
+    access: 'public',
+    alias: false,
+    body: z.strictObject({ refresh_token: z.string().optional() }),
+    status: 200,
+    answer: Tokens.partial(),
+  },
+  logout: {
+    method: 'POST',
+    path: '/auth/logout',
+    summary: 'Revoke this login',
+    access: 'user',
+    alias: false,
+    status: 204,
+  },
+  me: {
+    method: 'GET',
+    path: '/auth/me',
+    summary: 'Who am I',
+    access: 'any',
+    alias: true,
+    status: 200,
+    answer: PrincipalView,
+  },
+  setPassword: {
+    method: 'POST',
+    path: '/auth/password',
+    summary: 'Set my password',
+    access: 'user',
+    alias: false,
+    body: z.strictObject({ password: z.string().min(10).max(200) }),
+    status: 204,
+  },
+  about: {
+    method: 'GET',
+    path: '/about',
+    summary: 'Agents, disclosure level and whether the demo model is in use',
+    access: 'any',
+    alias: true,
+    status: 200,
+    answer: z.object({
+      version: z.string(),
+      agents: z.array(z.object({ name: z.string(), model: z.string() })),
+      demo: z.boolean(),
+      disclosure: z.object({ level: z.string(), text: z.string().nullable() }),
+    }),
+  },
+  createServiceAccount: {
+    method: 'POST',
+    path: '/admin/service-accounts',
+    summary: 'Create a service account; its token is shown once',
+    access: 'admin',
+    alias: false,
+    creates: true,
+    body: z.strictObject({
+      name: z.string().min(1).max(100),
+      scope: z.enum(['own', 'org']).default('own'),
+      expires_in_days: z.number().positive().optional(),
+    }),
+    status: 201,
+    answer: ServiceAccountView.extend({ token: z.string() }),
+  },
+  listServiceAccounts: {
+    method: 'GET',
+    path: '/admin/service-accounts',
+    summary: 'Service accounts',
+    access: 'admin',
+    alias: false,
+    status: 200,
+    answer: z.object({ service_accounts: z.array(ServiceAccountView) }),
+  },
+  revokeServiceAccount: {
+    method: 'DELETE',
+    path: '/admin/service-accounts/{account_id}',
+    summary: 'Revoke at once',
+    access: 'admin',
+    alias: false,
+    status: 204,
+  },
+  createUser: {
+    method: 'POST',
+    path: '/admin/users',
+    summary: 'Create a user; the login link is shown once',
+    access: 'admin',
+    alias: false,
+    creates: true,
+    body: z.strictObject({
+      email: z.email(),
+      name: z.string().min(1).max(100),
+      admin: z.boolean().default(false),
+    }),
+    status: 201,
+    answer: UserView.extend({ login_token: z.string() }),
+  },
+  listUsers: {
+    method: 'GET',
+    path: '/admin/users',
+    summary: 'Users',
+    access: 'admin',
+    alias: false,
+    status: 200,
+    answer: z.object({ users: z.array(UserView) }),
+  },
+  disableUser: {
+    method: 'DELETE',
+    path: '/admin/users/{user_id}',
+    summary: 'Disable a user',
+    access: 'admin',
+    alias: false,
+    status: 204,
+  },
 } as const satisfies Record<string, Route>
 
 export type RouteName = keyof typeof ROUTES
 export type RouteOf<N extends RouteName> = (typeof ROUTES)[N]
-export type BodyOf<N extends RouteName> = RouteOf<N> extends { body: infer B extends z.ZodType } ? z.input<B> : undefined
-export type AnswerOf<N extends RouteName> = RouteOf<N> extends { answer: infer A extends z.ZodType } ? z.output<A> : undefined
-export type QueryOf<N extends RouteName> = RouteOf<N> extends { query: infer Q extends z.ZodType } ? Partial<Record<keyof z.input<Q> & string, string | number>> : Record<string, never>
+export type BodyOf<N extends RouteName> =
+  RouteOf<N> extends { body: infer B extends z.ZodType } ? z.input<B> : undefined
+export type AnswerOf<N extends RouteName> =
+  RouteOf<N> extends { answer: infer A extends z.ZodType } ? z.output<A> : undefined
+export type QueryOf<N extends RouteName> =
+  RouteOf<N> extends { query: infer Q extends z.ZodType }
+    ? Partial<Record<keyof z.input<Q> & string, string | number>>
+    : Record<string, never>
 /** Names in braces of a path. */
 export type ParamsOf<N extends RouteName> = PathParams<RouteOf<N>['path']>
-type PathParams<P extends string> = P extends `${string}{${infer Name}}${infer Rest}` ? Name | PathParams<Rest> : never
+type PathParams<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | PathParams<Rest>
+  : never

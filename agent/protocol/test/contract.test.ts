@@ -1,12 +1,24 @@
 import { expect, test } from 'vitest'
 import fc from 'fast-check'
-import { EVENTS, EVENT_TYPES, FAMILIES, ROUTES, decodeEvent, familyOf, fitsContract, writer } from '@cairn/protocol'
+import {
+  EVENTS,
+  EVENT_TYPES,
+  FAMILIES,
+  ROUTES,
+  decodeEvent,
+  familyOf,
+  fitsContract,
+  writer,
+} from '@cairn/protocol'
 
 const messages = writer('messages')
 const inbox = writer('inbox')
 
 test('a payload that fits becomes a draft with the same data', () => {
-  expect(messages('user.message', { content: 'hello' })).toEqual({ type: 'user.message', data: { content: 'hello' } })
+  expect(messages('user.message', { content: 'hello' })).toEqual({
+    type: 'user.message',
+    data: { content: 'hello' },
+  })
 })
 
 test('a key that the contract does not know is refused on writing and the message names it', () => {
@@ -15,11 +27,16 @@ test('a key that the contract does not know is refused on writing and the messag
 })
 
 test('a documented key that is missing is refused on writing', () => {
-  const gate = { tool_name: 'terminal', tool_call_id: 'c1', arguments_excerpt: '{}', deny_reason: 'asks first' }
+  const gate = {
+    tool_name: 'terminal',
+    tool_call_id: 'c1',
+    arguments_excerpt: '{}',
+    deny_reason: 'asks first',
+  }
   expect(() => inbox('inbox.governance_gate', gate as never)).toThrow(/policy_id/)
 })
 
-test('another producer\'s type does not compile, and throws where the types were silenced', () => {
+test("another producer's type does not compile, and throws where the types were silenced", () => {
   // @ts-expect-error session.pause is written by lifecycle
   expect(() => messages('session.pause', {})).toThrow(/written by lifecycle/)
 })
@@ -32,7 +49,13 @@ test('a reserved type has no pen: neither the producer nor the type compiles', (
 })
 
 test('reading is loose: unknown keys pass, and a record is read whatever its payload became', () => {
-  const line = JSON.stringify({ id: 3, session_id: 's', type: 'tool.result', created_at: '2026-01-01T00:00:00.000Z', data: { tool_call_id: 'c', name: 'n', content: '', elapsed_ms: 1, brand_new: true } })
+  const line = JSON.stringify({
+    id: 3,
+    session_id: 's',
+    type: 'tool.result',
+    created_at: '2026-01-01T00:00:00.000Z',
+    data: { tool_call_id: 'c', name: 'n', content: '', elapsed_ms: 1, brand_new: true },
+  })
   expect(fitsContract(decodeEvent(line))).toBe(true)
   expect(decodeEvent(line).data).toHaveProperty('brand_new', true)
 })
@@ -43,17 +66,22 @@ test('a line that is no record is refused by name', () => {
 
 test('whatever is accepted on writing is accepted on reading', () => {
   for (const type of EVENT_TYPES) {
-    fc.assert(fc.property(fc.dictionary(fc.string(), fc.jsonValue()), data => {
-      const { write, read } = EVENTS[type]
-      if (write.safeParse(data).success) expect(read.safeParse(data).success).toBe(true)
-    }), { numRuns: 20 })
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), data => {
+        const { write, read } = EVENTS[type]
+        if (write.safeParse(data).success) expect(read.safeParse(data).success).toBe(true)
+      }),
+      { numRuns: 20 },
+    )
   }
 })
 
 test('both shapes of policy.allowed and of harness.wake are accepted, a mixture is not', () => {
   const allowed = EVENTS['policy.allowed'].write
   expect(allowed.safeParse({ tool: 't', check: 'governance_gate', timestamp: 1.5 }).success).toBe(true)
-  expect(allowed.safeParse({ tool_name: 't', reason: 'human approval', tool_call_id: 'c' }).success).toBe(true)
+  expect(allowed.safeParse({ tool_name: 't', reason: 'human approval', tool_call_id: 'c' }).success).toBe(
+    true,
+  )
   expect(allowed.safeParse({ tool: 't', reason: 'human approval', tool_call_id: 'c' }).success).toBe(false)
   const wake = EVENTS['harness.wake'].write
   expect(wake.safeParse({ worker_id: 'w', cursor: 0 }).success).toBe(true)
@@ -62,22 +90,39 @@ test('both shapes of policy.allowed and of harness.wake are accepted, a mixture 
 })
 
 test('limits of the specification hold at the writer: 500 characters of an expert task, 20 iterations of a goal', () => {
-  const task = (length: number) => EVENTS['expert.delegation'].write.safeParse({ expert: 'e', task: 'x'.repeat(length), tools: [], max_iterations: 3 }).success
+  const task = (length: number) =>
+    EVENTS['expert.delegation'].write.safeParse({
+      expert: 'e',
+      task: 'x'.repeat(length),
+      tools: [],
+      max_iterations: 3,
+    }).success
   expect([task(500), task(501)]).toEqual([true, false])
-  const goal = (max_iterations: number) => EVENTS['outcome.defined'].write.safeParse({ outcome_id: 'o', description: 'd', rubric: { type: 'text', content: 'c' }, max_iterations }).success
+  const goal = (max_iterations: number) =>
+    EVENTS['outcome.defined'].write.safeParse({
+      outcome_id: 'o',
+      description: 'd',
+      rubric: { type: 'text', content: 'c' },
+      max_iterations,
+    }).success
   expect([goal(20), goal(21)]).toEqual([true, false])
 })
 
 test('every type belongs to a family, and no documented key is declared twice', () => {
   for (const type of EVENT_TYPES) {
     expect(FAMILIES).toContain(familyOf(type))
-    expect(EVENTS[type].keys.filter(key => (EVENTS[type].extra as readonly string[]).includes(key)), type).toEqual([])
+    expect(
+      EVENTS[type].keys.filter(key => (EVENTS[type].extra as readonly string[]).includes(key)),
+      type,
+    ).toEqual([])
   }
 })
 
 test('a messaging channel may never show tool traffic, code progress or policy', () => {
   const shown = EVENT_TYPES.filter(type => EVENTS[type].channel)
-  expect(shown.filter(type => /^(tool|code\.run_progress|policy|saga|llm\.thinking|harness)/.test(type))).toEqual([])
+  expect(
+    shown.filter(type => /^(tool|code\.run_progress|policy|saga|llm\.thinking|harness)/.test(type)),
+  ).toEqual([])
 })
 
 test('no two routes share a method and path, and poll has no alias', () => {

@@ -7,7 +7,10 @@ import type { Deps } from './deps.ts'
 /** What a session may say for itself beside its agent; the harness reads it with the same schema. */
 export const SessionConfig = z.strictObject({
   system: z.string().min(1).optional(),
-  model: z.string().regex(/^[^/\s]+\/\S+$/, 'must read <provider>/<model>').optional(),
+  model: z
+    .string()
+    .regex(/^[^/\s]+\/\S+$/, 'must read <provider>/<model>')
+    .optional(),
   max_iterations: z.int().min(1).optional().describe('lowers the budget of the agent, never raises it'),
   temperature: z.number().min(0).max(2).optional(),
   max_tokens: z.int().positive().optional(),
@@ -27,15 +30,37 @@ export type CreateSession = {
 export const DEFAULT_AGENT = 'assistant'
 
 /** `agents` are the names that the configuration knows. */
-export async function createSession({ store, newId }: Deps, agents: readonly string[], { agent = DEFAULT_AGENT, title, channel = 'web', config = {}, principal }: CreateSession): Promise<SessionRow> {
-  if (!agents.includes(agent)) throw new AppError('unknown_agent', `No agent is named ${JSON.stringify(agent)}; there ${agents.length === 1 ? 'is' : 'are'} ${agents.join(', ') || 'none'}.`)
+export async function createSession(
+  { store, newId }: Deps,
+  agents: readonly string[],
+  { agent = DEFAULT_AGENT, title, channel = 'web', config = {}, principal }: CreateSession,
+): Promise<SessionRow> {
+  if (!agents.includes(agent))
+    throw new AppError(
+      'unknown_agent',
+      `No agent is named ${JSON.stringify(agent)}; there ${agents.length === 1 ? 'is' : 'are'} ${agents.join(', ') || 'none'}.`,
+    )
   const parsed = SessionConfig.safeParse(config)
   if (!parsed.success) {
-    const errors = parsed.error.issues.map(issue => ({ path: ['config', ...issue.path].join('.'), message: issue.message }))
-    throw new AppError('invalid_body', `config: ${errors.map(error => `${error.path}: ${error.message}`).join('; ')}`, { extra: { errors } })
+    const errors = parsed.error.issues.map(issue => ({
+      path: ['config', ...issue.path].join('.'),
+      message: issue.message,
+    }))
+    throw new AppError(
+      'invalid_body',
+      `config: ${errors.map(error => `${error.path}: ${error.message}`).join('; ')}`,
+      { extra: { errors } },
+    )
   }
   return store.createSession({
-    id: newId(), org_id: principal.org_id, created_by: principal.id, created_by_kind: principal.kind, agent, channel, title: title ?? null,
-    ...(parsed.data.model === undefined ? {} : { model: parsed.data.model }), config: parsed.data,
+    id: newId(),
+    org_id: principal.org_id,
+    created_by: principal.id,
+    created_by_kind: principal.kind,
+    agent,
+    channel,
+    title: title ?? null,
+    ...(parsed.data.model === undefined ? {} : { model: parsed.data.model }),
+    config: parsed.data,
   })
 }

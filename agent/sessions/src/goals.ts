@@ -1,10 +1,19 @@
 /**
- * Goals of a session (spec, Goals; design section 10). The pen of user.define_outcome, outcome.defined, outcome.paused and
- * outcome.cleared: the API defines, the worker acts on `/goal` with the drafts made here. One goal at a time.
+ * Goals of a session (spec, Goals; design section 10). The pen of user.define_outcome, outcome.defined,
+ * outcome.paused and outcome.cleared: the API defines, the worker acts on `/goal` with the drafts made here.
+ * One goal at a time.
  */
 import type { LogStore } from '@cairn/log'
 import { CommitRefused } from '@cairn/log'
-import { AppError, decodeEvent, type EventData, type EventDraft, type EventId, type EventType, writer } from '@cairn/protocol'
+import {
+  AppError,
+  decodeEvent,
+  type EventData,
+  type EventDraft,
+  type EventId,
+  type EventType,
+  writer,
+} from '@cairn/protocol'
 import { foldGoal, type Goal, type GoalCommand, type GoalState } from '@cairn/state'
 import type { Deps } from './deps.ts'
 import { resumed } from './lifecycle.ts'
@@ -17,20 +26,37 @@ export const MAX_GOAL_ITERATIONS = 20
 export const DEFAULT_RUBRIC = 'The goal as it is stated is reached in full, and the work shown proves it.'
 
 type Message = EventData<'user.message'>
-export type GoalInput = { description: string; rubric: EventData<'user.define_outcome'>['rubric']; max_iterations?: number | undefined }
-export type DefinedGoal = { type: 'user.define_outcome'; event_id: EventId; outcome_id: string; processed_at: string }
+export type GoalInput = {
+  description: string
+  rubric: EventData<'user.define_outcome'>['rubric']
+  max_iterations?: number | undefined
+}
+export type DefinedGoal = {
+  type: 'user.define_outcome'
+  event_id: EventId
+  outcome_id: string
+  processed_at: string
+}
 
 /** A goal that is worked on or waits to be; a new one must not push it aside unseen. */
 const isUnderWay = (goal: GoalState): goal is Goal => goal?.status === 'active' || goal?.status === 'paused'
 
 /**
- * Defines goals, all or none; of several, each replaces the one before, so work begins on the last, by the synthetic
- * message that follows it. Refused while an earlier goal is active or paused.
+ * Defines goals, all or none; of several, each replaces the one before, so work begins on the last, by the
+ * synthetic message that follows it. Refused while an earlier goal is active or paused.
  */
-export async function defineOutcomes(deps: Deps, sessionId: string, goals: readonly GoalInput[]): Promise<DefinedGoal[]> {
+export async function defineOutcomes(
+  deps: Deps,
+  sessionId: string,
+  goals: readonly GoalInput[],
+): Promise<DefinedGoal[]> {
   for (;;) {
     const { goal, last_id } = await readGoal(deps.store, sessionId)
-    if (isUnderWay(goal)) throw new AppError('wrong_state', `The session has a goal that is ${goal.status}: ${JSON.stringify(goal.description)}. Remove it with /goal clear first.`)
+    if (isUnderWay(goal))
+      throw new AppError(
+        'wrong_state',
+        `The session has a goal that is ${goal.status}: ${JSON.stringify(goal.description)}. Remove it with /goal clear first.`,
+      )
     try {
       return await commitGoals(deps, sessionId, goals, last_id)
     } catch (thrown) {
@@ -41,26 +67,47 @@ export async function defineOutcomes(deps: Deps, sessionId: string, goals: reado
   }
 }
 
-async function commitGoals({ store, now, newId }: Deps, sessionId: string, goals: readonly GoalInput[], seen: EventId): Promise<DefinedGoal[]> {
+async function commitGoals(
+  { store, now, newId }: Deps,
+  sessionId: string,
+  goals: readonly GoalInput[],
+  seen: EventId,
+): Promise<DefinedGoal[]> {
   const processed_at = new Date(now()).toISOString()
-  const outcomes = goals.map(goal => ({ ...describe(goal.description, goal.rubric, newId()), max_iterations: Math.min(goal.max_iterations ?? MAX_GOAL_ITERATIONS, MAX_GOAL_ITERATIONS), processed_at }))
+  const outcomes = goals.map(goal => ({
+    ...describe(goal.description, goal.rubric, newId()),
+    max_iterations: Math.min(goal.max_iterations ?? MAX_GOAL_ITERATIONS, MAX_GOAL_ITERATIONS),
+    processed_at,
+  }))
   const active = outcomes.at(-1)
   if (!active) return []
   const { events } = await store.commit({
-    session_id: sessionId, expect_status: TAKES_INPUT, expect_no_work_after: seen, reopen: resumed('goal'),
+    session_id: sessionId,
+    expect_status: TAKES_INPUT,
+    expect_no_work_after: seen,
+    reopen: resumed('goal'),
     events: [...outcomes.map(outcome => write('user.define_outcome', outcome)), kickoff(active)],
   })
   // A resume that reopened the session may stand before the goals.
   const ids = events.filter(event => event.type === 'user.define_outcome').map(event => event.id)
   return outcomes.map((outcome, index) => {
     const event_id = ids[index]
-    if (event_id === undefined) throw new Error('[defineOutcomes] the store acknowledged fewer events than were committed')
+    if (event_id === undefined)
+      throw new Error('[defineOutcomes] the store acknowledged fewer events than were committed')
     return { type: 'user.define_outcome', event_id, outcome_id: outcome.outcome_id, processed_at }
   })
 }
 
 /** What moves a goal; everything that the fold needs to know whether one is under way. */
-const GOAL_EVENTS: EventType[] = ['user.define_outcome', 'outcome.defined', 'outcome.paused', 'outcome.cleared', 'span.outcome_evaluation_start', 'span.outcome_evaluation_end', 'user.message']
+const GOAL_EVENTS: EventType[] = [
+  'user.define_outcome',
+  'outcome.defined',
+  'outcome.paused',
+  'outcome.cleared',
+  'span.outcome_evaluation_start',
+  'span.outcome_evaluation_end',
+  'user.message',
+]
 
 async function readGoal(store: LogStore, sessionId: string): Promise<{ goal: GoalState; last_id: EventId }> {
   const page = 500
@@ -76,57 +123,115 @@ async function readGoal(store: LogStore, sessionId: string): Promise<{ goal: Goa
   }
 }
 
-const describe = (description: string, rubric: EventData<'outcome.defined'>['rubric'], outcome_id: string): EventData<'outcome.defined'> =>
-  ({ outcome_id, description, rubric, max_iterations: MAX_GOAL_ITERATIONS })
+const describe = (
+  description: string,
+  rubric: EventData<'outcome.defined'>['rubric'],
+  outcome_id: string,
+): EventData<'outcome.defined'> => ({ outcome_id, description, rubric, max_iterations: MAX_GOAL_ITERATIONS })
 
-const kickoff = ({ outcome_id, description }: Pick<Goal, 'outcome_id' | 'description'>, carried: Pick<Message, 'attachments' | 'images'> = {}): EventDraft<'user.message'> =>
-  syntheticMessage('outcome_kickoff', description, { outcome_id, ...carried })
+const kickoff = (
+  { outcome_id, description }: Pick<Goal, 'outcome_id' | 'description'>,
+  carried: Pick<Message, 'attachments' | 'images'> = {},
+): EventDraft<'user.message'> => syntheticMessage('outcome_kickoff', description, { outcome_id, ...carried })
 
-/** What a `/goal` command comes to: events before the reply to it, the reply, and what the agent is told after it. */
+/**
+ * What a `/goal` command comes to: events before the reply to it, the reply, and what the agent is told after
+ * it.
+ */
 export type GoalAction = { before: readonly EventDraft[]; reply: string; after: readonly EventDraft[] }
 const says = (reply: string): GoalAction => ({ before: [], reply, after: [] })
 
 /** `carried` are the files and images of the command's message, which the work on the goal begins with. */
-export function actOnGoal(goal: GoalState, command: GoalCommand, newId: () => string, carried: Pick<Message, 'attachments' | 'images'> = {}): GoalAction {
+export function actOnGoal(
+  goal: GoalState,
+  command: GoalCommand,
+  newId: () => string,
+  carried: Pick<Message, 'attachments' | 'images'> = {},
+): GoalAction {
   switch (command.action) {
     case 'define': {
-      if (isUnderWay(goal)) return says(`There is a goal already, ${goal.status}: ${goal.description}\nRemove it with /goal clear, then set the new one.`)
-      const defined = describe(command.description, { type: 'text', content: command.rubric ?? DEFAULT_RUBRIC }, newId())
+      if (isUnderWay(goal))
+        return says(
+          `There is a goal already, ${goal.status}: ${goal.description}\nRemove it with /goal clear, then set the new one.`,
+        )
+      const defined = describe(
+        command.description,
+        { type: 'text', content: command.rubric ?? DEFAULT_RUBRIC },
+        newId(),
+      )
       return {
-        before: [write('outcome.defined', defined)], after: [kickoff(defined, carried)],
+        before: [write('outcome.defined', defined)],
+        after: [kickoff(defined, carried)],
         reply: `Goal set. It is graded after every turn, at most ${defined.max_iterations} times.\nRubric: ${defined.rubric.content}`,
       }
     }
-    case 'status': return says(goal === null ? 'There is no goal. Set one with /goal <text>.' : report(goal))
+    case 'status':
+      return says(goal === null ? 'There is no goal. Set one with /goal <text>.' : report(goal))
     case 'pause':
-      if (goal?.status !== 'active') return says(goal?.status === 'paused' ? 'The goal is paused already. /goal resume goes on with it.' : 'No goal is active.')
-      return { before: [write('outcome.paused', { outcome_id: goal.outcome_id, reason: 'user-paused' })], reply: 'The goal is paused. /goal resume goes on with it.', after: [] }
+      if (goal?.status !== 'active')
+        return says(
+          goal?.status === 'paused'
+            ? 'The goal is paused already. /goal resume goes on with it.'
+            : 'No goal is active.',
+        )
+      return {
+        before: [write('outcome.paused', { outcome_id: goal.outcome_id, reason: 'user-paused' })],
+        reply: 'The goal is paused. /goal resume goes on with it.',
+        after: [],
+      }
     case 'resume': {
-      if (goal?.status !== 'paused') return says(goal?.status === 'active' ? 'The goal is active already.' : 'There is no paused goal.')
-      return { before: [], reply: 'The goal goes on.', after: [syntheticMessage('outcome_resumed', resumption(goal), { outcome_id: goal.outcome_id })] }
+      if (goal?.status !== 'paused')
+        return says(goal?.status === 'active' ? 'The goal is active already.' : 'There is no paused goal.')
+      return {
+        before: [],
+        reply: 'The goal goes on.',
+        after: [syntheticMessage('outcome_resumed', resumption(goal), { outcome_id: goal.outcome_id })],
+      }
     }
     case 'clear':
       return isUnderWay(goal)
-        ? { before: [write('outcome.cleared', { outcome_id: goal.outcome_id })], reply: 'The goal is removed.', after: [] }
-        : { before: [write('outcome.cleared', { outcome_id: null })], reply: 'No goal was active.', after: [] }
+        ? {
+            before: [write('outcome.cleared', { outcome_id: goal.outcome_id })],
+            reply: 'The goal is removed.',
+            after: [],
+          }
+        : {
+            before: [write('outcome.cleared', { outcome_id: null })],
+            reply: 'No goal was active.',
+            after: [],
+          }
   }
 }
 
 /** What the agent is told when a verdict asks for more work. */
 export const continuation = (goal: Goal): EventDraft<'user.message'> =>
-  syntheticMessage('outcome_continuation', [`The goal is not reached yet (evaluation ${goal.iteration} of at most ${goal.max_iterations}): ${goal.description}`, ...lastFeedback(goal), 'Go on with it.'].join('\n\n'), { outcome_id: goal.outcome_id })
+  syntheticMessage(
+    'outcome_continuation',
+    [
+      `The goal is not reached yet (evaluation ${goal.iteration} of at most ${goal.max_iterations}): ${goal.description}`,
+      ...lastFeedback(goal),
+      'Go on with it.',
+    ].join('\n\n'),
+    { outcome_id: goal.outcome_id },
+  )
 
-const resumption = (goal: Goal): string => [`Go on with the goal: ${goal.description}`, ...lastFeedback(goal)].join('\n\n')
+const resumption = (goal: Goal): string =>
+  [`Go on with the goal: ${goal.description}`, ...lastFeedback(goal)].join('\n\n')
 
 function lastFeedback({ verdicts, rubric }: Goal): string[] {
   const feedback = verdicts.at(-1)?.feedback ?? ''
-  return feedback === '' ? [`It is graded by this rubric:\n${rubric}`] : [`What the evaluator says is missing:\n${feedback}`]
+  return feedback === ''
+    ? [`It is graded by this rubric:\n${rubric}`]
+    : [`What the evaluator says is missing:\n${feedback}`]
 }
 
 function report({ status, description, rubric, iteration, max_iterations, verdicts, spent }: Goal): string {
   const last = verdicts.at(-1)
   return [
-    `Goal (${status.replaceAll('_', ' ')}): ${description}`, `Rubric: ${rubric}`, `Evaluations: ${iteration} of at most ${max_iterations}`,
-    ...(last ? [`Last verdict: ${last.result.replaceAll('_', ' ')}. ${last.explanation}`] : []), `Spent: ${spent.tokens} tokens, ${spent.cost_usd.toFixed(4)} USD`,
+    `Goal (${status.replaceAll('_', ' ')}): ${description}`,
+    `Rubric: ${rubric}`,
+    `Evaluations: ${iteration} of at most ${max_iterations}`,
+    ...(last ? [`Last verdict: ${last.result.replaceAll('_', ' ')}. ${last.explanation}`] : []),
+    `Spent: ${spent.tokens} tokens, ${spent.cost_usd.toFixed(4)} USD`,
   ].join('\n')
 }

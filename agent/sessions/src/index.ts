@@ -1,20 +1,71 @@
 /**
- * Commands that people and channels issue. Each is one commit of the log; what a guard refuses is an AppError.
+ * Commands that people and channels issue. Each is one commit of the log; what a guard refuses is an
+ * AppError.
  *
  * command  a function of (deps, arguments)      deps   the store, the clock, fresh ids
  * raise    make an inbox item with its event    grant  the right to one retry of one gated call
  */
 export type { Deps } from './deps.ts'
-export { findInboxItem, findSession, mayAccess, shownItem, visibleTo, type Owned, type StoredInboxItem } from './access.ts'
+export {
+  findInboxItem,
+  findSession,
+  mayAccess,
+  shownItem,
+  visibleTo,
+  type Owned,
+  type StoredInboxItem,
+} from './access.ts'
 export { createSession, DEFAULT_AGENT, SessionConfig, type CreateSession } from './create.ts'
 export { confirmDisclosure } from './disclosure.ts'
 export { giveFeedback, type GiveFeedback } from './feedback.ts'
-export { actOnGoal, continuation, DEFAULT_RUBRIC, defineOutcomes, MAX_GOAL_ITERATIONS, type DefinedGoal, type GoalAction, type GoalInput } from './goals.ts'
 export {
-  acknowledgeInbox, clip, findOpenGate, GRANT_TTL_MS, openCheckIns, raiseAction, raiseGate, raiseProgress, raiseQuestion, raiseReviewEnd, raiseSkillProposal, raiseTaskComplete, readInbox, repeatGate, respondInbox, type InboxAnswer, type Raised,
+  actOnGoal,
+  continuation,
+  DEFAULT_RUBRIC,
+  defineOutcomes,
+  MAX_GOAL_ITERATIONS,
+  type DefinedGoal,
+  type GoalAction,
+  type GoalInput,
+} from './goals.ts'
+export {
+  acknowledgeInbox,
+  clip,
+  findOpenGate,
+  GRANT_TTL_MS,
+  openCheckIns,
+  raiseAction,
+  raiseGate,
+  raiseProgress,
+  raiseQuestion,
+  raiseReviewEnd,
+  raiseSkillProposal,
+  raiseTaskComplete,
+  readInbox,
+  repeatGate,
+  respondInbox,
+  type InboxAnswer,
+  type Raised,
 } from './inbox.ts'
-export { archiveSession, completed, failed, pauseSession, resumed, resumeSession, retrySession, stopSession } from './lifecycle.ts'
-export { addMessage, answerQuestion, findRequest, syntheticMessage, TAKES_INPUT, type AddMessage, type AnswerQuestion } from './messages.ts'
+export {
+  archiveSession,
+  completed,
+  failed,
+  pauseSession,
+  resumed,
+  resumeSession,
+  retrySession,
+  stopSession,
+} from './lifecycle.ts'
+export {
+  addMessage,
+  answerQuestion,
+  findRequest,
+  syntheticMessage,
+  TAKES_INPUT,
+  type AddMessage,
+  type AnswerQuestion,
+} from './messages.ts'
 export { listProposals, proposalOf, SKILL_PROPOSAL, type Proposed } from './proposals.ts'
 export { commitFor, refusedAs } from './refusals.ts'
 export { renameSession, titleCommit } from './titles.ts'

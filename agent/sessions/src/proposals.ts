@@ -1,4 +1,7 @@
-/** Skills that agents propose and people accept (docs/review.md). The accepted ones are read from their items, so a backup of the store has them. */
+/**
+ * Skills that agents propose and people accept (docs/review.md). The accepted ones are read from their items,
+ * so a backup of the store has them.
+ */
 import type { LogStore, SessionRow } from '@cairn/log'
 import type { EventData, InboxItem, SkillProposal } from '@cairn/protocol'
 
@@ -14,13 +17,26 @@ export function proposalOf({ kind, payload }: Pick<InboxItem, 'kind' | 'payload'
 }
 
 /** All proposals of sessions of that owner, the newest first. */
-export async function listProposals(store: LogStore, { org_id, created_by }: Pick<SessionRow, 'org_id' | 'created_by'>): Promise<Proposed[]> {
+export async function listProposals(
+  store: LogStore,
+  { org_id, created_by }: Pick<SessionRow, 'org_id' | 'created_by'>,
+): Promise<Proposed[]> {
   const found: Proposed[] = []
   for (let cursor: string | null | undefined; cursor !== null;) {
-    const page = await store.listInbox({ org_id, created_by, kind: ['action_required'], limit: 100, ...(cursor === undefined ? {} : { cursor }) })
+    const page = await store.listInbox({
+      org_id,
+      created_by,
+      kind: ['action_required'],
+      limit: 100,
+      ...(cursor === undefined ? {} : { cursor }),
+    })
     for (const item of page.items) {
       const proposal = proposalOf(item)
-      if (proposal !== null) found.push({ ...proposal, decision: item.decision === 'approve' || item.decision === 'reject' ? item.decision : null })
+      if (proposal !== null)
+        found.push({
+          ...proposal,
+          decision: item.decision === 'approve' || item.decision === 'reject' ? item.decision : null,
+        })
     }
     cursor = page.next_cursor
   }

@@ -3,12 +3,20 @@ import { CommitRefused, type Commit, type Committed, type LogStore, type Refusal
 import { AppError, type ErrorCode } from '@cairn/protocol'
 
 const CODE: Record<Refusal, ErrorCode> = {
-  no_session: 'not_found', wrong_status: 'wrong_state', already_answered: 'already_answered',
+  no_session: 'not_found',
+  wrong_status: 'wrong_state',
+  already_answered: 'already_answered',
   // A command carries neither fence, nor grant, nor an end of work: these mean a bug of ours.
-  stale_lease: 'internal', has_title: 'internal', new_work: 'internal', no_grant: 'internal',
+  stale_lease: 'internal',
+  has_title: 'internal',
+  new_work: 'internal',
+  no_grant: 'internal',
 }
 
-/** Commits for a caller: what a guard refuses comes back as AppError, naming the operation and the state it met. */
+/**
+ * Commits for a caller: what a guard refuses comes back as AppError, naming the operation and the state it
+ * met.
+ */
 export async function commitFor(store: LogStore, operation: string, commit: Commit): Promise<Committed> {
   try {
     return await store.commit(commit)
@@ -20,12 +28,20 @@ export async function commitFor(store: LogStore, operation: string, commit: Comm
 
 export function refusedAs(operation: string, sessionId: string, refused: CommitRefused): AppError {
   const { refusal, session, item } = refused
-  const extra = { ...(session ? { session_status: session.status } : {}), ...(item ? { decision: item.decision, item_status: item.status } : {}) }
+  const extra = {
+    ...(session ? { session_status: session.status } : {}),
+    ...(item ? { decision: item.decision, item_status: item.status } : {}),
+  }
   const detail = {
     no_session: `There is no session ${sessionId}.`,
     wrong_status: `Cannot ${operation} a session that is ${session?.status ?? 'in another state'}.`,
-    already_answered: item ? `This was answered before${item.decision === null ? '' : `: ${item.decision}`}.` : 'This was answered before.',
-    stale_lease: 'Another worker took over.', has_title: 'The session has a title.', new_work: 'New work arrived.', no_grant: 'There is no approval for that call.',
+    already_answered: item
+      ? `This was answered before${item.decision === null ? '' : `: ${item.decision}`}.`
+      : 'This was answered before.',
+    stale_lease: 'Another worker took over.',
+    has_title: 'The session has a title.',
+    new_work: 'New work arrived.',
+    no_grant: 'There is no approval for that call.',
   }[refusal]
   return new AppError(CODE[refusal], detail, { cause: refused, extra })
 }

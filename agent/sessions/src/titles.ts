@@ -11,7 +11,11 @@ const TITLE_MAX = 256
 /** The commit that gives a session its title, for renaming and for the harness alike. */
 export function titleCommit(sessionId: string, text: string): Commit {
   const title = clip(text, TITLE_MAX)
-  return { session_id: sessionId, events: [write('session.title_updated', { title })], expect_status: ['active', 'paused', 'completed', 'failed'] }
+  return {
+    session_id: sessionId,
+    events: [write('session.title_updated', { title })],
+    expect_status: ['active', 'paused', 'completed', 'failed'],
+  }
 }
 
 export async function renameSession({ store }: Deps, sessionId: string, title: string): Promise<SessionRow> {

@@ -3,15 +3,61 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type LogStore, openSqliteStore, type SessionRow } from '@cairn/log'
-import { decodeEvent, type EventDraft, type EventType, type Principal, type SessionEvent } from '@cairn/protocol'
+import {
+  decodeEvent,
+  type EventDraft,
+  type EventType,
+  type Principal,
+  type SessionEvent,
+} from '@cairn/protocol'
 import { createSession, type Deps } from '@cairn/sessions'
 
-export const alice: Principal = { kind: 'user', id: 'alice', org_id: 'org', admin: false, name: 'Alice', email: 'alice@example.org' }
-export const bob: Principal = { kind: 'user', id: 'bob', org_id: 'org', admin: false, name: 'Bob', email: 'bob@example.org' }
-export const admin: Principal = { kind: 'user', id: 'root', org_id: 'org', admin: true, name: 'Root', email: 'root@example.org' }
-export const stranger: Principal = { kind: 'user', id: 'alice', org_id: 'elsewhere', admin: true, name: 'Alice', email: 'alice@example.com' }
-export const robot: Principal = { kind: 'service_account', id: 'robot', org_id: 'org', scope: 'own', name: 'Robot' }
-export const judge: Principal = { kind: 'service_account', id: 'judge', org_id: 'org', scope: 'org', name: 'Judge' }
+export const alice: Principal = {
+  kind: 'user',
+  id: 'alice',
+  org_id: 'org',
+  admin: false,
+  name: 'Alice',
+  email: 'alice@example.org',
+}
+export const bob: Principal = {
+  kind: 'user',
+  id: 'bob',
+  org_id: 'org',
+  admin: false,
+  name: 'Bob',
+  email: 'bob@example.org',
+}
+export const admin: Principal = {
+  kind: 'user',
+  id: 'root',
+  org_id: 'org',
+  admin: true,
+  name: 'Root',
+  email: 'root@example.org',
+}
+export const stranger: Principal = {
+  kind: 'user',
+  id: 'alice',
+  org_id: 'elsewhere',
+  admin: true,
+  name: 'Alice',
+  email: 'alice@example.com',
+}
+export const robot: Principal = {
+  kind: 'service_account',
+  id: 'robot',
+  org_id: 'org',
+  scope: 'own',
+  name: 'Robot',
+}
+export const judge: Principal = {
+  kind: 'service_account',
+  id: 'judge',
+  org_id: 'org',
+  scope: 'org',
+  name: 'Judge',
+}
 
 export const START = Date.UTC(2026, 10, 20, 20)
 
@@ -35,16 +81,22 @@ export async function setUp(): Promise<Desk> {
   const store = await openSqliteStore({ dir, now: () => clock.now })
   const deps: Deps = { store, now: () => clock.now, newId: () => `id-${++ids}` }
   const session = await createSession(deps, ['assistant'], { principal: alice })
-  const events = async (): Promise<SessionEvent[]> => (await store.read(session.id, 0, 1000)).map(({ json }) => decodeEvent(json))
+  const events = async (): Promise<SessionEvent[]> =>
+    (await store.read(session.id, 0, 1000)).map(({ json }) => decodeEvent(json))
   return {
-    deps, store, clock, session, events,
+    deps,
+    store,
+    clock,
+    session,
+    events,
     last: async () => (await events()).at(-1),
     async row() {
       const row = await store.getSession(session.id)
       if (!row) throw new Error('the session is gone')
       return row
     },
-    write: async (drafts, extra = {}) => (await store.commit({ session_id: session.id, events: drafts, ...extra })).last_id,
+    write: async (drafts, extra = {}) =>
+      (await store.commit({ session_id: session.id, events: drafts, ...extra })).last_id,
     async [Symbol.asyncDispose]() {
       await store.close()
       rmSync(dir, { recursive: true, force: true })
@@ -53,5 +105,6 @@ export async function setUp(): Promise<Desk> {
 }
 
 /** An event that some other package writes; the tests here only need it to be there. */
-export const foreign = (type: EventType, data: Record<string, unknown>): EventDraft => ({ type, data }) as unknown as EventDraft
+export const foreign = (type: EventType, data: Record<string, unknown>): EventDraft =>
+  ({ type, data }) as unknown as EventDraft
 export const types = (events: readonly SessionEvent[]): string[] => events.map(event => event.type)

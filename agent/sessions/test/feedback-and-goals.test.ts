@@ -1,28 +1,77 @@
-import { archiveSession, completed, confirmDisclosure, defineOutcomes, findSession, giveFeedback, mayAccess, visibleTo } from '@cairn/sessions'
+import {
+  archiveSession,
+  completed,
+  confirmDisclosure,
+  defineOutcomes,
+  findSession,
+  giveFeedback,
+  mayAccess,
+  visibleTo,
+} from '@cairn/sessions'
 import { expect, test } from 'vitest'
 import { admin, alice, bob, foreign, judge, robot, setUp, START, stranger, types } from './desk.ts'
 
-const response = foreign('llm.response', { message: { role: 'assistant', content: 'hi' }, model: 'm', input_tokens: 1, output_tokens: 1, reasoning_tokens: 0, cache_read_tokens: 0, finish_reason: 'stop', context_window: 1 })
+const response = foreign('llm.response', {
+  message: { role: 'assistant', content: 'hi' },
+  model: 'm',
+  input_tokens: 1,
+  output_tokens: 1,
+  reasoning_tokens: 0,
+  cache_read_tokens: 0,
+  finish_reason: 'stop',
+  context_window: 1,
+})
 const expert = foreign('expert.result', { expert: 'sql', success: true, iterations_used: 1, content: 'c' })
 
 test('a rating of an answer is user.feedback; of an expert, endorse or override', async () => {
   await using desk = await setUp()
-  const rate = async (event_id: number, rating: 'up' | 'down') => giveFeedback(desk.deps, { session_id: desk.session.id, event_id, rating, reason: 'good', principal: alice })
+  const rate = async (event_id: number, rating: 'up' | 'down') =>
+    giveFeedback(desk.deps, {
+      session_id: desk.session.id,
+      event_id,
+      rating,
+      reason: 'good',
+      principal: alice,
+    })
   const answer = await desk.write([response])
   expect(await rate(answer, 'up')).toEqual({ event_id: 2, event_type: 'user.feedback', source: 'user' })
-  expect((await desk.last())?.data).toEqual({ target_event_id: 1, rating: 'up', source: 'user', rated_by_user_id: 'alice', reason: 'good' })
+  expect((await desk.last())?.data).toEqual({
+    target_event_id: 1,
+    rating: 'up',
+    source: 'user',
+    rated_by_user_id: 'alice',
+    reason: 'good',
+  })
   const consulted = await desk.write([expert])
   expect(await rate(consulted, 'up')).toMatchObject({ event_type: 'expert.endorse' })
   expect(await rate(consulted, 'down')).toMatchObject({ event_type: 'expert.override' })
-  expect((await desk.last())?.data).toMatchObject({ expert: 'sql', rating: 'down', target_event_id: consulted })
+  expect((await desk.last())?.data).toMatchObject({
+    expert: 'sql',
+    rating: 'down',
+    target_event_id: consulted,
+  })
 })
 
 test('a machine judges, and a second rating is an event of its own', async () => {
   await using desk = await setUp()
   const event_id = await desk.write([response])
   await giveFeedback(desk.deps, { session_id: desk.session.id, event_id, rating: 'up', principal: judge })
-  await giveFeedback(desk.deps, { session_id: desk.session.id, event_id, rating: 'down', score: 0.2, criteria: { tone: 0.1 }, principal: judge })
-  expect((await desk.last())?.data).toEqual({ target_event_id: event_id, rating: 'down', source: 'judge', rated_by_service_account_id: 'judge', score: 0.2, criteria: { tone: 0.1 } })
+  await giveFeedback(desk.deps, {
+    session_id: desk.session.id,
+    event_id,
+    rating: 'down',
+    score: 0.2,
+    criteria: { tone: 0.1 },
+    principal: judge,
+  })
+  expect((await desk.last())?.data).toEqual({
+    target_event_id: event_id,
+    rating: 'down',
+    source: 'judge',
+    rated_by_service_account_id: 'judge',
+    score: 0.2,
+    criteria: { tone: 0.1 },
+  })
   expect(types(await desk.events())).toEqual(['llm.response', 'user.feedback', 'user.feedback'])
   expect(await desk.row()).toMatchObject({ wake_id: 0 })
 })
@@ -30,8 +79,12 @@ test('a machine judges, and a second rating is an event of its own', async () =>
 test('only answers can be rated', async () => {
   await using desk = await setUp()
   const event_id = await desk.write([completed('completed', 'w')])
-  await expect(giveFeedback(desk.deps, { session_id: desk.session.id, event_id, rating: 'up', principal: alice })).rejects.toMatchObject({ code: 'wrong_target', message: expect.stringContaining('session.complete') })
-  await expect(giveFeedback(desk.deps, { session_id: desk.session.id, event_id: 99, rating: 'up', principal: alice })).rejects.toMatchObject({ code: 'not_found' })
+  await expect(
+    giveFeedback(desk.deps, { session_id: desk.session.id, event_id, rating: 'up', principal: alice }),
+  ).rejects.toMatchObject({ code: 'wrong_target', message: expect.stringContaining('session.complete') })
+  await expect(
+    giveFeedback(desk.deps, { session_id: desk.session.id, event_id: 99, rating: 'up', principal: alice }),
+  ).rejects.toMatchObject({ code: 'not_found' })
 })
 
 const rubric = { type: 'text', content: 'it works' } as const
@@ -39,22 +92,39 @@ const rubric = { type: 'text', content: 'it works' } as const
 test('a goal is defined through the API with its clamp, and work on it begins', async () => {
   await using desk = await setUp()
   await desk.write([completed('completed', 'w')])
-  const [goal] = await defineOutcomes(desk.deps, desk.session.id, [{ description: 'Ship it', rubric, max_iterations: 500 }])
+  const [goal] = await defineOutcomes(desk.deps, desk.session.id, [
+    { description: 'Ship it', rubric, max_iterations: 500 },
+  ])
   const events = await desk.events()
   expect(types(events).slice(1)).toEqual(['session.resume', 'user.define_outcome', 'user.message'])
-  expect(events[2]?.data).toEqual({ description: 'Ship it', rubric, max_iterations: 20, outcome_id: goal?.outcome_id, processed_at: new Date(START).toISOString() })
-  expect(events[3]?.data).toEqual({ content: 'Ship it', synthetic: 'outcome_kickoff', outcome_id: goal?.outcome_id })
+  expect(events[2]?.data).toEqual({
+    description: 'Ship it',
+    rubric,
+    max_iterations: 20,
+    outcome_id: goal?.outcome_id,
+    processed_at: new Date(START).toISOString(),
+  })
+  expect(events[3]?.data).toEqual({
+    content: 'Ship it',
+    synthetic: 'outcome_kickoff',
+    outcome_id: goal?.outcome_id,
+  })
   expect(goal).toMatchObject({ type: 'user.define_outcome', event_id: 3 })
 })
 
 test('several goals are defined together or not at all, and work begins on the last', async () => {
   await using desk = await setUp()
-  const goals = await defineOutcomes(desk.deps, desk.session.id, [{ description: 'one', rubric }, { description: 'two', rubric, max_iterations: 3 }])
+  const goals = await defineOutcomes(desk.deps, desk.session.id, [
+    { description: 'one', rubric },
+    { description: 'two', rubric, max_iterations: 3 },
+  ])
   expect(goals.map(goal => goal.event_id)).toEqual([1, 2])
   expect((await desk.last())?.data).toMatchObject({ content: 'two', outcome_id: goals[1]?.outcome_id })
   await archiveSession(desk.deps, await desk.row())
   const before = await desk.events()
-  await expect(defineOutcomes(desk.deps, desk.session.id, [{ description: 'three', rubric }])).rejects.toMatchObject({ code: 'wrong_state' })
+  await expect(
+    defineOutcomes(desk.deps, desk.session.id, [{ description: 'three', rubric }]),
+  ).rejects.toMatchObject({ code: 'wrong_state' })
   expect(await desk.events()).toEqual(before)
 })
 
@@ -63,7 +133,10 @@ test('a second goal is refused while one is under way, and taken once that one i
   const [first] = await defineOutcomes(desk.deps, desk.session.id, [{ description: 'one', rubric }])
   const before = await desk.events()
   const second = () => defineOutcomes(desk.deps, desk.session.id, [{ description: 'two', rubric }])
-  await expect(second()).rejects.toMatchObject({ code: 'wrong_state', message: expect.stringContaining('/goal clear') })
+  await expect(second()).rejects.toMatchObject({
+    code: 'wrong_state',
+    message: expect.stringContaining('/goal clear'),
+  })
   await desk.write([foreign('outcome.paused', { outcome_id: first!.outcome_id, reason: 'user-paused' })])
   await expect(second()).rejects.toMatchObject({ code: 'wrong_state' })
   expect(types(await desk.events())).toEqual([...types(before), 'outcome.paused'])
@@ -73,7 +146,9 @@ test('a second goal is refused while one is under way, and taken once that one i
 
 test('of two goals at the same moment one is set', async () => {
   await using desk = await setUp()
-  const both = await Promise.allSettled(['one', 'two'].map(description => defineOutcomes(desk.deps, desk.session.id, [{ description, rubric }])))
+  const both = await Promise.allSettled(
+    ['one', 'two'].map(description => defineOutcomes(desk.deps, desk.session.id, [{ description, rubric }])),
+  )
   expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
   expect(types(await desk.events())).toEqual(['user.define_outcome', 'user.message'])
 })
@@ -81,7 +156,11 @@ test('of two goals at the same moment one is set', async () => {
 test('the disclosure that a person accepted is on record', async () => {
   await using desk = await setUp()
   await confirmDisclosure(desk.deps, desk.session.id, 'full', alice)
-  expect((await desk.last())?.data).toEqual({ level: 'full', source: 'web_banner', principal_user_id: 'alice' })
+  expect((await desk.last())?.data).toEqual({
+    level: 'full',
+    source: 'web_banner',
+    principal_user_id: 'alice',
+  })
 })
 
 test('people see their own sessions, an admin and an org token those of the organisation, nobody those of another', async () => {

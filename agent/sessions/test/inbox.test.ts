@@ -1,8 +1,28 @@
-import { acknowledgeInbox, clip, completed, GRANT_TTL_MS, raiseAction, raiseGate, raiseProgress, raiseTaskComplete, type Raised, readInbox, respondInbox } from '@cairn/sessions'
+import {
+  acknowledgeInbox,
+  clip,
+  completed,
+  GRANT_TTL_MS,
+  raiseAction,
+  raiseGate,
+  raiseProgress,
+  raiseTaskComplete,
+  type Raised,
+  readInbox,
+  respondInbox,
+} from '@cairn/sessions'
 import { expect, test } from 'vitest'
 import { alice, bob, type Desk, setUp, stranger, types } from './desk.ts'
 
-const gate = (desk: Desk) => raiseGate(desk.deps, { tool_name: 'terminal', tool_call_id: 'c1', arguments_excerpt: '{"command":"rm"}', deny_reason: 'needs approval', policy_id: 'require_approval:terminal', arguments_hash: 'hash-1' })
+const gate = (desk: Desk) =>
+  raiseGate(desk.deps, {
+    tool_name: 'terminal',
+    tool_call_id: 'c1',
+    arguments_excerpt: '{"command":"rm"}',
+    deny_reason: 'needs approval',
+    policy_id: 'require_approval:terminal',
+    arguments_hash: 'hash-1',
+  })
 const raise = async (desk: Desk, raised: Raised): Promise<string> => {
   await desk.write([raised.event], { rows: [raised.row(0)] })
   return raised.item_id
@@ -11,10 +31,21 @@ const raise = async (desk: Desk, raised: Raised): Promise<string> => {
 test('a gate shows its documented keys and keeps the hash of the arguments to itself', async () => {
   await using desk = await setUp()
   const id = await raise(desk, gate(desk))
-  const data = { tool_name: 'terminal', tool_call_id: 'c1', arguments_excerpt: '{"command":"rm"}', deny_reason: 'needs approval', policy_id: 'require_approval:terminal' }
+  const data = {
+    tool_name: 'terminal',
+    tool_call_id: 'c1',
+    arguments_excerpt: '{"command":"rm"}',
+    deny_reason: 'needs approval',
+    policy_id: 'require_approval:terminal',
+  }
   expect((await desk.last())?.data).toEqual(data)
   const item = await readInbox(desk.deps, id, alice)
-  expect(item).toMatchObject({ kind: 'governance_gate', title: 'Approval needed: terminal', payload: data, status: 'pending' })
+  expect(item).toMatchObject({
+    kind: 'governance_gate',
+    title: 'Approval needed: terminal',
+    payload: data,
+    status: 'pending',
+  })
   expect(item.read_at).not.toBeNull()
   expect(JSON.stringify(item)).not.toContain('hash-1')
   expect(await desk.row()).toMatchObject({ waiting_on: 'approval' })
@@ -24,9 +55,17 @@ test('an approval is one commit: the item, a grant for an hour, and the message 
   await using desk = await setUp()
   const id = await raise(desk, gate(desk))
   await desk.write([completed('completed', 'w')])
-  expect(await respondInbox(desk.deps, id, { decision: 'approve' }, alice)).toMatchObject({ status: 'responded', decision: 'approve' })
+  expect(await respondInbox(desk.deps, id, { decision: 'approve' }, alice)).toMatchObject({
+    status: 'responded',
+    decision: 'approve',
+  })
   expect(types(await desk.events()).slice(2)).toEqual(['session.resume', 'user.message'])
-  expect((await desk.last())?.data).toMatchObject({ synthetic: 'governance_decision', inbox_item_id: id, tool_call_id: 'c1', content: expect.stringMatching(/approved.*terminal.*exactly the same/) })
+  expect((await desk.last())?.data).toMatchObject({
+    synthetic: 'governance_decision',
+    inbox_item_id: id,
+    tool_call_id: 'c1',
+    content: expect.stringMatching(/approved.*terminal.*exactly the same/),
+  })
   expect((await desk.last())?.data).not.toHaveProperty('principal_user_id')
   expect(await desk.store.hasGrant(desk.session.id, 'terminal', 'hash-1')).toBe(true)
   expect(await desk.store.hasGrant(desk.session.id, 'terminal', 'hash-2')).toBe(false)
@@ -38,7 +77,10 @@ test('a rejection tells the model and grants nothing', async () => {
   await using desk = await setUp()
   const id = await raise(desk, gate(desk))
   await respondInbox(desk.deps, id, { decision: 'reject' }, alice)
-  expect((await desk.last())?.data).toMatchObject({ synthetic: 'governance_decision', content: expect.stringContaining('rejected') })
+  expect((await desk.last())?.data).toMatchObject({
+    synthetic: 'governance_decision',
+    content: expect.stringContaining('rejected'),
+  })
   expect(await desk.store.hasGrant(desk.session.id, 'terminal', 'hash-1')).toBe(false)
 })
 
@@ -47,7 +89,10 @@ test('whoever answers second learns the first decision, and nothing changes', as
   const id = await raise(desk, gate(desk))
   await respondInbox(desk.deps, id, { decision: 'reject' }, alice)
   const before = await desk.events()
-  await expect(respondInbox(desk.deps, id, { decision: 'approve' }, alice)).rejects.toMatchObject({ code: 'already_answered', extra: { decision: 'reject' } })
+  await expect(respondInbox(desk.deps, id, { decision: 'approve' }, alice)).rejects.toMatchObject({
+    code: 'already_answered',
+    extra: { decision: 'reject' },
+  })
   expect(await desk.events()).toEqual(before)
   expect(await desk.store.hasGrant(desk.session.id, 'terminal', 'hash-1')).toBe(false)
 })
@@ -55,7 +100,10 @@ test('whoever answers second learns the first decision, and nothing changes', as
 test('two decisions at the same moment are one decision', async () => {
   await using desk = await setUp()
   const id = await raise(desk, gate(desk))
-  const both = await Promise.allSettled([respondInbox(desk.deps, id, { decision: 'approve' }, alice), respondInbox(desk.deps, id, { decision: 'reject' }, alice)])
+  const both = await Promise.allSettled([
+    respondInbox(desk.deps, id, { decision: 'approve' }, alice),
+    respondInbox(desk.deps, id, { decision: 'reject' }, alice),
+  ])
   expect(both.filter(outcome => outcome.status === 'fulfilled')).toHaveLength(1)
   const [refused] = both.filter(outcome => outcome.status === 'rejected')
   expect(refused?.reason).toMatchObject({ code: 'already_answered', extra: { decision: 'approve' } })
@@ -65,32 +113,76 @@ test('two decisions at the same moment are one decision', async () => {
 test("another person's item does not exist", async () => {
   await using desk = await setUp()
   const id = await raise(desk, gate(desk))
-  for (const principal of [bob, stranger]) await expect(respondInbox(desk.deps, id, { decision: 'approve' }, principal)).rejects.toMatchObject({ code: 'not_found' })
-  await expect(respondInbox(desk.deps, 'nope', { decision: 'approve' }, alice)).rejects.toMatchObject({ code: 'not_found' })
+  for (const principal of [bob, stranger])
+    await expect(respondInbox(desk.deps, id, { decision: 'approve' }, principal)).rejects.toMatchObject({
+      code: 'not_found',
+    })
+  await expect(respondInbox(desk.deps, 'nope', { decision: 'approve' }, alice)).rejects.toMatchObject({
+    code: 'not_found',
+  })
 })
 
 test('an action is completed, and the model is told what was done', async () => {
   await using desk = await setUp()
-  const id = await raise(desk, raiseAction(desk.deps, { title: 'Log in to the bank', instructions: 'Open the page', context: '', action_type: 'browser', target: null, reason: 'two factors' }))
+  const id = await raise(
+    desk,
+    raiseAction(desk.deps, {
+      title: 'Log in to the bank',
+      instructions: 'Open the page',
+      context: '',
+      action_type: 'browser',
+      target: null,
+      reason: 'two factors',
+    }),
+  )
   expect(await desk.row()).toMatchObject({ waiting_on: 'action' })
-  expect(await respondInbox(desk.deps, id, { completed: true }, alice)).toMatchObject({ status: 'responded', decision: 'completed' })
-  expect((await desk.last())?.data).toMatchObject({ synthetic: 'action_completed', inbox_item_id: id, content: expect.stringContaining('Log in to the bank') })
+  expect(await respondInbox(desk.deps, id, { completed: true }, alice)).toMatchObject({
+    status: 'responded',
+    decision: 'completed',
+  })
+  expect((await desk.last())?.data).toMatchObject({
+    synthetic: 'action_completed',
+    inbox_item_id: id,
+    content: expect.stringContaining('Log in to the bank'),
+  })
 })
 
 test('the answer must fit the kind of the item', async () => {
   await using desk = await setUp()
   const asked = await raise(desk, gate(desk))
-  const informed = await raise(desk, raiseTaskComplete(desk.deps, { outcome: 'success', summary: 'all good', duration_seconds: 3, session_title: null }))
-  await expect(respondInbox(desk.deps, asked, { completed: true }, alice)).rejects.toMatchObject({ code: 'wrong_target' })
-  await expect(respondInbox(desk.deps, informed, { decision: 'approve' }, alice)).rejects.toMatchObject({ code: 'wrong_target' })
+  const informed = await raise(
+    desk,
+    raiseTaskComplete(desk.deps, {
+      outcome: 'success',
+      summary: 'all good',
+      duration_seconds: 3,
+      session_title: null,
+    }),
+  )
+  await expect(respondInbox(desk.deps, asked, { completed: true }, alice)).rejects.toMatchObject({
+    code: 'wrong_target',
+  })
+  await expect(respondInbox(desk.deps, informed, { decision: 'approve' }, alice)).rejects.toMatchObject({
+    code: 'wrong_target',
+  })
   await expect(acknowledgeInbox(desk.deps, asked, alice)).rejects.toMatchObject({ code: 'wrong_target' })
   expect(await acknowledgeInbox(desk.deps, informed, alice)).toMatchObject({ status: 'acknowledged' })
-  await expect(acknowledgeInbox(desk.deps, informed, alice)).rejects.toMatchObject({ code: 'already_answered' })
+  await expect(acknowledgeInbox(desk.deps, informed, alice)).rejects.toMatchObject({
+    code: 'already_answered',
+  })
 })
 
 test('titles and bodies are cut to their limits, whole characters only', async () => {
   await using desk = await setUp()
-  const id = await raise(desk, raiseProgress(desk.deps, { progress_summary: '🪨'.repeat(600), iterations: 3, last_tool: null, elapsed_seconds: 120 }))
+  const id = await raise(
+    desk,
+    raiseProgress(desk.deps, {
+      progress_summary: '🪨'.repeat(600),
+      iterations: 3,
+      last_tool: null,
+      elapsed_seconds: 120,
+    }),
+  )
   const item = await readInbox(desk.deps, id, alice)
   expect(item.title).toBe('Progress: 3 iterations, 2 min')
   expect(item.body?.length).toBeLessThanOrEqual(1000)

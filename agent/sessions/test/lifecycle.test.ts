@@ -1,4 +1,15 @@
-import { addMessage, archiveSession, completed, createSession, failed, pauseSession, renameSession, resumeSession, retrySession, stopSession } from '@cairn/sessions'
+import {
+  addMessage,
+  archiveSession,
+  completed,
+  createSession,
+  failed,
+  pauseSession,
+  renameSession,
+  resumeSession,
+  retrySession,
+  stopSession,
+} from '@cairn/sessions'
 import { expect, test } from 'vitest'
 import { alice, type Desk, setUp, types } from './desk.ts'
 
@@ -12,15 +23,20 @@ const working = async (desk: Desk) => {
 test.each([
   ['pause', pauseSession, 'session.pause', 'paused'],
   ['stop', stopSession, 'session.stopped', 'active'],
-] as const)('a %s takes the lease, so the running turn writes nothing more', async (_, command, type, status) => {
-  await using desk = await setUp()
-  const claim = await working(desk)
-  const session = await command(desk.deps, desk.session.id)
-  expect(session).toMatchObject({ status, lease: null })
-  expect((await desk.last())?.type).toBe(type)
-  await expect(desk.write([completed('completed', 'worker')], { fence: claim.fence })).rejects.toMatchObject({ refusal: 'stale_lease' })
-  expect((await desk.last())?.type).toBe(type)
-})
+] as const)(
+  'a %s takes the lease, so the running turn writes nothing more',
+  async (_, command, type, status) => {
+    await using desk = await setUp()
+    const claim = await working(desk)
+    const session = await command(desk.deps, desk.session.id)
+    expect(session).toMatchObject({ status, lease: null })
+    expect((await desk.last())?.type).toBe(type)
+    await expect(
+      desk.write([completed('completed', 'worker')], { fence: claim.fence }),
+    ).rejects.toMatchObject({ refusal: 'stale_lease' })
+    expect((await desk.last())?.type).toBe(type)
+  },
+)
 
 test('a stop leaves no work behind; a pause keeps it for the resume', async () => {
   await using desk = await setUp()
@@ -46,10 +62,16 @@ test('a failed session is retried, a paused one resumed or retried', async () =>
 
 test('from a wrong state a transition is refused, says so, and writes nothing', async () => {
   await using desk = await setUp()
-  await expect(resumeSession(desk.deps, desk.session.id)).rejects.toMatchObject({ code: 'wrong_state', message: 'Cannot resume a session that is active.' })
+  await expect(resumeSession(desk.deps, desk.session.id)).rejects.toMatchObject({
+    code: 'wrong_state',
+    message: 'Cannot resume a session that is active.',
+  })
   await expect(retrySession(desk.deps, desk.session.id)).rejects.toMatchObject({ code: 'wrong_state' })
   await desk.write([completed('completed', 'w')])
-  await expect(pauseSession(desk.deps, desk.session.id)).rejects.toMatchObject({ code: 'wrong_state', extra: { session_status: 'completed' } })
+  await expect(pauseSession(desk.deps, desk.session.id)).rejects.toMatchObject({
+    code: 'wrong_state',
+    extra: { session_status: 'completed' },
+  })
   await expect(stopSession(desk.deps, desk.session.id)).rejects.toMatchObject({ code: 'wrong_state' })
   expect(types(await desk.events())).toEqual(['session.complete'])
 })
@@ -57,14 +79,33 @@ test('from a wrong state a transition is refused, says so, and writes nothing', 
 test('archiving takes the children along, stops what runs, and may be repeated', async () => {
   await using desk = await setUp()
   const { org_id, created_by, created_by_kind, agent, channel } = desk.session
-  const child = await desk.store.createSession({ id: 'child', org_id, created_by, created_by_kind, agent, channel, parent_id: desk.session.id })
-  await desk.store.createSession({ id: 'grandchild', org_id, created_by, created_by_kind, agent, channel, parent_id: child.id })
+  const child = await desk.store.createSession({
+    id: 'child',
+    org_id,
+    created_by,
+    created_by_kind,
+    agent,
+    channel,
+    parent_id: desk.session.id,
+  })
+  await desk.store.createSession({
+    id: 'grandchild',
+    org_id,
+    created_by,
+    created_by_kind,
+    agent,
+    channel,
+    parent_id: child.id,
+  })
   const claim = await working(desk)
   await archiveSession(desk.deps, desk.session)
   await archiveSession(desk.deps, await desk.row())
-  for (const id of [desk.session.id, 'child', 'grandchild']) expect(await desk.store.getSession(id)).toMatchObject({ status: 'archived', lease: null })
+  for (const id of [desk.session.id, 'child', 'grandchild'])
+    expect(await desk.store.getSession(id)).toMatchObject({ status: 'archived', lease: null })
   expect(types(await desk.events())).toEqual(['user.message', 'session.stopped'])
-  await expect(desk.write([completed('completed', 'worker')], { fence: claim.fence })).rejects.toMatchObject({ refusal: 'stale_lease' })
+  await expect(desk.write([completed('completed', 'worker')], { fence: claim.fence })).rejects.toMatchObject({
+    refusal: 'stale_lease',
+  })
 })
 
 test('a session at rest is archived without an event', async () => {
@@ -82,10 +123,27 @@ test('renaming is an event and a column', async () => {
 
 test('a session is made for an agent there is, with settings it knows', async () => {
   await using desk = await setUp()
-  expect(desk.session).toMatchObject({ agent: 'assistant', channel: 'web', status: 'active', created_by: 'alice', created_by_kind: 'user', last_event_id: 0 })
-  const make = (agent: string, config: Record<string, unknown>) => createSession(desk.deps, ['assistant'], { principal: alice, agent, config })
-  await expect(make('nobody', {})).rejects.toMatchObject({ code: 'unknown_agent', message: 'No agent is named "nobody"; there is assistant.' })
+  expect(desk.session).toMatchObject({
+    agent: 'assistant',
+    channel: 'web',
+    status: 'active',
+    created_by: 'alice',
+    created_by_kind: 'user',
+    last_event_id: 0,
+  })
+  const make = (agent: string, config: Record<string, unknown>) =>
+    createSession(desk.deps, ['assistant'], { principal: alice, agent, config })
+  await expect(make('nobody', {})).rejects.toMatchObject({
+    code: 'unknown_agent',
+    message: 'No agent is named "nobody"; there is assistant.',
+  })
   await expect(make('assistant', { colour: 'red' })).rejects.toMatchObject({ code: 'invalid_body' })
-  await expect(make('assistant', { max_iterations: 0 })).rejects.toMatchObject({ code: 'invalid_body', extra: { errors: [expect.objectContaining({ path: 'config.max_iterations' })] } })
-  expect((await make('assistant', { model: 'a/b', max_iterations: 5 })).config).toEqual({ model: 'a/b', max_iterations: 5 })
+  await expect(make('assistant', { max_iterations: 0 })).rejects.toMatchObject({
+    code: 'invalid_body',
+    extra: { errors: [expect.objectContaining({ path: 'config.max_iterations' })] },
+  })
+  expect((await make('assistant', { model: 'a/b', max_iterations: 5 })).config).toEqual({
+    model: 'a/b',
+    max_iterations: 5,
+  })
 })

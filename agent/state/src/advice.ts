@@ -1,6 +1,7 @@
 /**
- * What the advisor was asked in the running turn, as a fold of the log. A request without an end was cut by a death or a pause:
- * it is closed as a failure and never made again, so no point of a turn is advised on twice.
+ * What the advisor was asked in the running turn, as a fold of the log. A request without an end was cut by a
+ * death or a pause: it is closed as a failure and never made again, so no point of a turn is advised on
+ * twice.
  */
 import type { EventId, SessionEvent } from '@cairn/protocol'
 
@@ -11,7 +12,13 @@ export type Advice = {
   readonly last_iteration: number
   /** The turn had its last look. */
   readonly reviewed: boolean
-  readonly open: { request_id: EventId; model: string; category: string; turn_id: string | undefined; iteration_index: number | undefined } | null
+  readonly open: {
+    request_id: EventId
+    model: string
+    category: string
+    turn_id: string | undefined
+    iteration_index: number | undefined
+  } | null
 }
 
 export const noAdvice: Advice = { asked: 0, last_iteration: -1, reviewed: false, open: null }
@@ -21,12 +28,21 @@ export function foldAdvice(advice: Advice, event: SessionEvent): Advice {
     case 'advisor.request': {
       const { model, category, turn_id, iteration_index } = event.data
       return {
-        asked: advice.asked + 1, last_iteration: iteration_index ?? advice.last_iteration, reviewed: advice.reviewed || category === 'review',
+        asked: advice.asked + 1,
+        last_iteration: iteration_index ?? advice.last_iteration,
+        reviewed: advice.reviewed || category === 'review',
         open: { request_id: event.id, model, category, turn_id, iteration_index },
       }
     }
-    case 'advisor.result': case 'advisor.failure': return advice.open === null ? advice : { ...advice, open: null }
-    case 'session.complete': case 'session.fail': case 'session.stopped': case 'outcome.continuation': return noAdvice
-    default: return advice
+    case 'advisor.result':
+    case 'advisor.failure':
+      return advice.open === null ? advice : { ...advice, open: null }
+    case 'session.complete':
+    case 'session.fail':
+    case 'session.stopped':
+    case 'outcome.continuation':
+      return noAdvice
+    default:
+      return advice
   }
 }

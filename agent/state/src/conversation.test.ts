@@ -4,14 +4,41 @@ import { type Conversation, emptyConversation, foldConversation } from './conver
 
 let next = 1
 const event = <T extends EventType>(type: T, data: ReadData<T>): SessionEvent =>
-  ({ id: next++, session_id: 's', type, created_at: '2026-01-01T00:00:00.000Z', data }) as unknown as SessionEvent
+  ({
+    id: next++,
+    session_id: 's',
+    type,
+    created_at: '2026-01-01T00:00:00.000Z',
+    data,
+  }) as unknown as SessionEvent
 const user = (content: string) => event('user.message', { content })
-const answer = (content: string, calls: { id: string; name: string }[] = [], finish_reason = 'stop') => event('llm.response', {
-  message: { role: 'assistant', content, ...(calls.length ? { tool_calls: calls.map(call => ({ id: call.id, type: 'function' as const, function: { name: call.name, arguments: '{}' } })) } : {}) },
-  model: 'demo/m', input_tokens: 1, output_tokens: 1, reasoning_tokens: 0, cache_read_tokens: 0, finish_reason, context_window: 1000,
-})
-const call = (tool_call_id: string, name = 'read_file') => event('tool.call', { tool_call_id, name, arguments: {} })
-const result = (tool_call_id: string, content = 'ok') => event('tool.result', { tool_call_id, name: 'read_file', content, elapsed_ms: 1 })
+const answer = (content: string, calls: { id: string; name: string }[] = [], finish_reason = 'stop') =>
+  event('llm.response', {
+    message: {
+      role: 'assistant',
+      content,
+      ...(calls.length
+        ? {
+            tool_calls: calls.map(call => ({
+              id: call.id,
+              type: 'function' as const,
+              function: { name: call.name, arguments: '{}' },
+            })),
+          }
+        : {}),
+    },
+    model: 'demo/m',
+    input_tokens: 1,
+    output_tokens: 1,
+    reasoning_tokens: 0,
+    cache_read_tokens: 0,
+    finish_reason,
+    context_window: 1000,
+  })
+const call = (tool_call_id: string, name = 'read_file') =>
+  event('tool.call', { tool_call_id, name, arguments: {} })
+const result = (tool_call_id: string, content = 'ok') =>
+  event('tool.result', { tool_call_id, name: 'read_file', content, elapsed_ms: 1 })
 const fold = (...events: SessionEvent[]): Conversation => events.reduce(foldConversation, emptyConversation)
 const roles = (conversation: Conversation) => conversation.entries.map(entry => entry.message.role)
 const texts = (conversation: Conversation) => conversation.entries.map(entry => entry.message.content)
@@ -30,16 +57,36 @@ test('a message that arrives while a call is open waits until its result is ther
 })
 
 test('every call of a response gets its result before anything else is said', () => {
-  const half = fold(user('a'), answer('', [{ id: 'c1', name: 'x' }, { id: 'c2', name: 'y' }]), call('c1'), result('c1'), user('steer'))
+  const half = fold(
+    user('a'),
+    answer('', [
+      { id: 'c1', name: 'x' },
+      { id: 'c2', name: 'y' },
+    ]),
+    call('c1'),
+    result('c1'),
+    user('steer'),
+  )
   expect(half.open.map(c => [c.tool_call_id, c.state])).toEqual([['c2', 'asked']])
   expect(roles(half)).toEqual(['user', 'assistant', 'tool'])
   expect(roles(foldConversation(half, result('c2')))).toEqual(['user', 'assistant', 'tool', 'tool', 'user'])
 })
 
 test('the answer to a question becomes the result of its call', () => {
-  const asked = fold(user('a'), answer('', [{ id: 'q', name: 'ask_user_question' }]), call('q', 'ask_user_question'), event('inbox.input_required', { tool_call_id: 'q', questions: [{ prompt: 'Which?' }] }))
+  const asked = fold(
+    user('a'),
+    answer('', [{ id: 'q', name: 'ask_user_question' }]),
+    call('q', 'ask_user_question'),
+    event('inbox.input_required', { tool_call_id: 'q', questions: [{ prompt: 'Which?' }] }),
+  )
   expect(asked.open).toMatchObject([{ tool_call_id: 'q', state: 'waiting' }])
-  const answered = foldConversation(asked, event('ask_user_question.response', { tool_call_id: 'q', responses: [{ question: 'Which?', answer: 'this' }] }))
+  const answered = foldConversation(
+    asked,
+    event('ask_user_question.response', {
+      tool_call_id: 'q',
+      responses: [{ question: 'Which?', answer: 'this' }],
+    }),
+  )
   expect(answered.entries.at(-1)?.message).toMatchObject({ role: 'tool', tool_call_id: 'q' })
   expect(texts(answered).at(-1)).toContain('"answer":"this"')
 })
@@ -54,20 +101,49 @@ test('an answer that is empty in every way never reaches the model again', () =>
 })
 
 test('neither a slash command nor its reply reaches the model; a skill and plain text do', () => {
-  expect(texts(fold(user('/help'), answer('Commands: …', [], 'command'), user('/goal ship it'), user('/review a.ts'), user('/etc/hosts')))).toEqual(['/review a.ts', '/etc/hosts'])
+  expect(
+    texts(
+      fold(
+        user('/help'),
+        answer('Commands: …', [], 'command'),
+        user('/goal ship it'),
+        user('/review a.ts'),
+        user('/etc/hosts'),
+      ),
+    ),
+  ).toEqual(['/review a.ts', '/etc/hosts'])
 })
 
 test('a compaction replaces what came before it and keeps what came after', () => {
   const first = user('old')
   const before = fold(first, answer('older'), user('late'))
   const late = before.entries[2]!.event_id
-  const compacted = foldConversation(before, event('context.compact', { strategy: 'summary', original_message_count: 2, compressed_message_count: 1, through_event_id: late - 1, compacted_messages: [{ role: 'user', content: 'summary' }] }))
+  const compacted = foldConversation(
+    before,
+    event('context.compact', {
+      strategy: 'summary',
+      original_message_count: 2,
+      compressed_message_count: 1,
+      through_event_id: late - 1,
+      compacted_messages: [{ role: 'user', content: 'summary' }],
+    }),
+  )
   expect(texts(compacted)).toEqual(['summary', 'late'])
 })
 
 test('an expanded skill replaces the text of its message and of no other', () => {
   const message = user('/review this')
   const other = user('plain')
-  const folded = fold(message, other, event('skill.invoked', { skill: 'review', raw_message: '/review this', staged_at: null, user_message_id: message.id, expanded: 'Follow these steps' }))
+  const folded = fold(
+    message,
+    other,
+    event('skill.invoked', {
+      skill: 'review',
+      raw_message: '/review this',
+      staged_at: null,
+      user_message_id: message.id,
+      expanded: 'Follow these steps',
+    }),
+  )
   expect(texts(folded)).toEqual(['Follow these steps', 'plain'])
 })

@@ -1,9 +1,10 @@
 /**
  * The model's conversation as a fold of the log (design section 7). The worker sends it, recovery *is* it.
  *
- * Two rules shape it. A tool call and its result stay together: what arrives between them (a steering message, a note of
- * a child session) waits until every call of the response has its result, as the model servers demand. And nothing is
- * lost: what a compaction replaced is still in the log, only the fold starts from the summary.
+ * Two rules shape it. A tool call and its result stay together: what arrives between them (a steering
+ * message, a note of a child session) waits until every call of the response has its result, as the model
+ * servers demand. And nothing is lost: what a compaction replaced is still in the log, only the fold starts
+ * from the summary.
  */
 import type { AssistantMessage, EventId, SessionEvent } from '@cairn/protocol'
 import { append, type Owned } from './owned.ts'
@@ -16,7 +17,9 @@ export type ConversationMessage =
   | AssistantMessageData
   | { role: 'tool'; tool_call_id: string; content: string }
 
-/** One message and the event it comes from; entries of one conversation are in the order the model reads them. */
+/**
+ * One message and the event it comes from; entries of one conversation are in the order the model reads them.
+ */
 export type ConversationEntry = { event_id: EventId; message: ConversationMessage }
 
 /** A tool call of the last response that has no result yet. */
@@ -25,7 +28,10 @@ export type OpenCall = {
   name: string
   /** JSON text, as the model wrote it. */
   arguments: string
-  /** `asked`: only in the response; `called`: a tool.call is on disk; `waiting`: a question was put to the user. */
+  /**
+   * `asked`: only in the response; `called`: a tool.call is on disk; `waiting`: a question was put to the
+   * user.
+   */
   state: 'asked' | 'called' | 'waiting'
   /** Id of the tool.call, once there is one. */
   call_event_id: EventId | null
@@ -36,26 +42,42 @@ export type Conversation = {
   readonly open: readonly OpenCall[]
   /** A call of the model is under way: what arrives meanwhile it has not seen. */
   readonly answering: boolean
-  /** Arrived while the model answered or calls were open; enters the conversation after the answer and the last result. */
+  /**
+   * Arrived while the model answered or calls were open; enters the conversation after the answer and the
+   * last result.
+   */
   readonly deferred: readonly ConversationEntry[]
 }
 
 export const emptyConversation: Conversation = { entries: [], open: [], answering: false, deferred: [] }
 
-export const foldConversation = (conversation: Conversation, event: SessionEvent): Conversation => foldConversationInto(null, conversation, event)
+export const foldConversation = (conversation: Conversation, event: SessionEvent): Conversation =>
+  foldConversationInto(null, conversation, event)
 
 /** As foldConversation, for a fold of many events that keeps only its end. */
-export function foldConversationInto(owned: Owned, conversation: Conversation, event: SessionEvent): Conversation {
+export function foldConversationInto(
+  owned: Owned,
+  conversation: Conversation,
+  event: SessionEvent,
+): Conversation {
   switch (event.type) {
     case 'user.message': {
       const { content, images, attachments, synthetic } = event.data
       // A command is for the server: neither it nor its reply is part of what the model reads.
       if (synthetic === undefined && isServerCommand(content)) return conversation
-      const noted = attachments?.length ? `${content}\n\n[Attached files: ${attachments.map(a => a.path).join(', ')}]` : content
-      return say(owned, conversation, event.id, { role: 'user', content: noted, ...(images?.length ? { images } : {}) })
+      const noted = attachments?.length
+        ? `${content}\n\n[Attached files: ${attachments.map(a => a.path).join(', ')}]`
+        : content
+      return say(owned, conversation, event.id, {
+        role: 'user',
+        content: noted,
+        ...(images?.length ? { images } : {}),
+      })
     }
     case 'skill.invoked':
-      return event.data.expanded === undefined ? conversation : replaceText(conversation, event.data.user_message_id, event.data.expanded)
+      return event.data.expanded === undefined
+        ? conversation
+        : replaceText(conversation, event.data.user_message_id, event.data.expanded)
     case 'llm.request':
       return { ...admit(owned, conversation), answering: true }
     case 'llm.response': {
@@ -63,9 +85,21 @@ export function foldConversationInto(owned: Owned, conversation: Conversation, e
       if (event.data.finish_reason === 'command') return conversation
       const message = event.data.message
       // An answer that is empty in every way is no message: the servers refuse one.
-      if (message.content === '' && !message.tool_calls?.length) return admit(owned, { ...conversation, answering: false })
-      const open = (message.tool_calls ?? []).map((call): OpenCall => ({ tool_call_id: call.id, name: call.function.name, arguments: call.function.arguments, state: 'asked', call_event_id: null }))
-      return admit(owned, { ...conversation, answering: false, entries: append(conversation.entries, [{ event_id: event.id, message }], owned), open: [...conversation.open, ...open] })
+      if (message.content === '' && !message.tool_calls?.length)
+        return admit(owned, { ...conversation, answering: false })
+      const open = (message.tool_calls ?? []).map((call): OpenCall => ({
+        tool_call_id: call.id,
+        name: call.function.name,
+        arguments: call.function.arguments,
+        state: 'asked',
+        call_event_id: null,
+      }))
+      return admit(owned, {
+        ...conversation,
+        answering: false,
+        entries: append(conversation.entries, [{ event_id: event.id, message }], owned),
+        open: [...conversation.open, ...open],
+      })
     }
     case 'tool.call':
       return mark(conversation, event.data.tool_call_id, { state: 'called', call_event_id: event.id })
@@ -74,41 +108,126 @@ export function foldConversationInto(owned: Owned, conversation: Conversation, e
     case 'tool.result':
       return close(owned, conversation, event.id, event.data.tool_call_id, event.data.content)
     case 'ask_user_question.response':
-      return close(owned, conversation, event.id, event.data.tool_call_id, JSON.stringify({ responses: event.data.responses }))
-    case 'worker.complete': return note(owned, conversation, event.id, `Worker ${event.data.worker_id} finished${of(event.data.task_id)}`, event.data.result)
-    case 'worker.failed': return note(owned, conversation, event.id, `Worker ${event.data.worker_id} failed${of(event.data.task_id)}`, event.data.error)
-    case 'task.blocked': return note(owned, conversation, event.id, `Task ${event.data.task_id} is blocked`, event.data.reason)
-    case 'task.failed': return note(owned, conversation, event.id, `Task ${event.data.task_id} failed after ${event.data.attempt_count} attempts`, event.data.error ?? '')
+      return close(
+        owned,
+        conversation,
+        event.id,
+        event.data.tool_call_id,
+        JSON.stringify({ responses: event.data.responses }),
+      )
+    case 'worker.complete':
+      return note(
+        owned,
+        conversation,
+        event.id,
+        `Worker ${event.data.worker_id} finished${of(event.data.task_id)}`,
+        event.data.result,
+      )
+    case 'worker.failed':
+      return note(
+        owned,
+        conversation,
+        event.id,
+        `Worker ${event.data.worker_id} failed${of(event.data.task_id)}`,
+        event.data.error,
+      )
+    case 'task.blocked':
+      return note(owned, conversation, event.id, `Task ${event.data.task_id} is blocked`, event.data.reason)
+    case 'task.failed':
+      return note(
+        owned,
+        conversation,
+        event.id,
+        `Task ${event.data.task_id} failed after ${event.data.attempt_count} attempts`,
+        event.data.error ?? '',
+      )
     // An advisor with nothing to add says nothing.
-    case 'advisor.result': return event.data.content === '' ? conversation : note(owned, conversation, event.id, 'Advice on this task', event.data.content)
-    case 'board.update': return note(owned, conversation, event.id, 'Shared board', event.data.content)
-    case 'research.harvested': return event.data.digest === undefined ? conversation : note(owned, conversation, event.id, 'Findings of the branches', event.data.digest)
-    case 'code.run_result': return note(owned, conversation, event.id, `Coding run ${event.data.run_id} ended`, event.data.final_message ?? event.data.error ?? '')
-    case 'saga.compensate': return event.data.told === undefined ? conversation : sayBefore(conversation, event.id, `[Rolled back]\n${event.data.told}`)
-    case 'loop.result': return note(owned, conversation, event.id, `Scheduled run ${event.data.run_session_id} ended (${event.data.outcome})`, event.data.content)
-    case 'context.compact': return compact(conversation, event.data.through_event_id, event.data.compacted_messages as ConversationMessage[])
-    default: return conversation
+    case 'advisor.result':
+      return event.data.content === ''
+        ? conversation
+        : note(owned, conversation, event.id, 'Advice on this task', event.data.content)
+    case 'board.update':
+      return note(owned, conversation, event.id, 'Shared board', event.data.content)
+    case 'research.harvested':
+      return event.data.digest === undefined
+        ? conversation
+        : note(owned, conversation, event.id, 'Findings of the branches', event.data.digest)
+    case 'code.run_result':
+      return note(
+        owned,
+        conversation,
+        event.id,
+        `Coding run ${event.data.run_id} ended`,
+        event.data.final_message ?? event.data.error ?? '',
+      )
+    case 'saga.compensate':
+      return event.data.told === undefined
+        ? conversation
+        : sayBefore(conversation, event.id, `[Rolled back]\n${event.data.told}`)
+    case 'loop.result':
+      return note(
+        owned,
+        conversation,
+        event.id,
+        `Scheduled run ${event.data.run_session_id} ended (${event.data.outcome})`,
+        event.data.content,
+      )
+    case 'context.compact':
+      return compact(
+        conversation,
+        event.data.through_event_id,
+        event.data.compacted_messages as ConversationMessage[],
+      )
+    default:
+      return conversation
   }
 }
 
-/** The summary in place of what it covers. A call is never parted from its result: those of open calls stay, results without their call go. */
-function compact(conversation: Conversation, through: EventId, summary: readonly ConversationMessage[]): Conversation {
-  const callsOf = (entry: ConversationEntry): string[] => (entry.message.role === 'assistant' ? (entry.message.tool_calls ?? []).map(call => call.id) : [])
+/**
+ * The summary in place of what it covers. A call is never parted from its result: those of open calls stay,
+ * results without their call go.
+ */
+function compact(
+  conversation: Conversation,
+  through: EventId,
+  summary: readonly ConversationMessage[],
+): Conversation {
+  const callsOf = (entry: ConversationEntry): string[] =>
+    entry.message.role === 'assistant' ? (entry.message.tool_calls ?? []).map(call => call.id) : []
   const open = new Set(conversation.open.map(call => call.tool_call_id))
   const owner = conversation.entries.findIndex(entry => callsOf(entry).some(call => open.has(call)))
-  const kept = conversation.entries.filter((entry, index) => entry.event_id > through || (owner !== -1 && index >= owner))
+  const kept = conversation.entries.filter(
+    (entry, index) => entry.event_id > through || (owner !== -1 && index >= owner),
+  )
   const calls = new Set(kept.flatMap(callsOf))
   const paired = kept.filter(({ message }) => message.role !== 'tool' || calls.has(message.tool_call_id))
-  return { ...conversation, entries: [...summary.map(message => ({ event_id: through, message })), ...paired] }
+  return {
+    ...conversation,
+    entries: [...summary.map(message => ({ event_id: through, message })), ...paired],
+  }
 }
 
 const of = (taskId: string | undefined): string => (taskId === undefined ? '' : ` task ${taskId}`)
 
-function note(owned: Owned, conversation: Conversation, eventId: EventId, title: string, body: string): Conversation {
-  return say(owned, conversation, eventId, { role: 'user', content: body === '' ? `[${title}]` : `[${title}]\n${body}` })
+function note(
+  owned: Owned,
+  conversation: Conversation,
+  eventId: EventId,
+  title: string,
+  body: string,
+): Conversation {
+  return say(owned, conversation, eventId, {
+    role: 'user',
+    content: body === '' ? `[${title}]` : `[${title}]\n${body}`,
+  })
 }
 
-function say(owned: Owned, conversation: Conversation, event_id: EventId, message: ConversationMessage): Conversation {
+function say(
+  owned: Owned,
+  conversation: Conversation,
+  event_id: EventId,
+  message: ConversationMessage,
+): Conversation {
   const entry = { event_id, message }
   return conversation.open.length > 0 || conversation.answering
     ? { ...conversation, deferred: append(conversation.deferred, [entry], owned) }
@@ -118,29 +237,51 @@ function say(owned: Owned, conversation: Conversation, event_id: EventId, messag
 /** Behind the work it is about, and before what was said since: the last word stays with whoever spoke. */
 function sayBefore(conversation: Conversation, event_id: EventId, content: string): Conversation {
   const entry = { event_id, message: { role: 'user', content } as const }
-  if (conversation.open.length > 0 || conversation.answering) return { ...conversation, deferred: [entry, ...conversation.deferred] }
+  if (conversation.open.length > 0 || conversation.answering)
+    return { ...conversation, deferred: [entry, ...conversation.deferred] }
   const at = conversation.entries.findLastIndex(({ message }) => message.role !== 'user') + 1
   return { ...conversation, entries: conversation.entries.toSpliced(at, 0, entry) }
 }
 
 /** Lets in what had to wait, unless calls are open still. */
 const admit = (owned: Owned, conversation: Conversation): Conversation =>
-  conversation.open.length > 0 || conversation.deferred.length === 0 ? conversation : { ...conversation, entries: append(conversation.entries, conversation.deferred, owned), deferred: [] }
+  conversation.open.length > 0 || conversation.deferred.length === 0
+    ? conversation
+    : { ...conversation, entries: append(conversation.entries, conversation.deferred, owned), deferred: [] }
 
 function replaceText(conversation: Conversation, eventId: EventId, content: string): Conversation {
   const swap = (entry: ConversationEntry): ConversationEntry =>
-    entry.event_id === eventId && entry.message.role === 'user' ? { ...entry, message: { ...entry.message, content } } : entry
-  return { ...conversation, entries: conversation.entries.map(swap), deferred: conversation.deferred.map(swap) }
+    entry.event_id === eventId && entry.message.role === 'user'
+      ? { ...entry, message: { ...entry.message, content } }
+      : entry
+  return {
+    ...conversation,
+    entries: conversation.entries.map(swap),
+    deferred: conversation.deferred.map(swap),
+  }
 }
 
 function mark(conversation: Conversation, callId: string, change: Partial<OpenCall>): Conversation {
-  return { ...conversation, open: conversation.open.map(call => (call.tool_call_id === callId ? { ...call, ...change } : call)) }
+  return {
+    ...conversation,
+    open: conversation.open.map(call => (call.tool_call_id === callId ? { ...call, ...change } : call)),
+  }
 }
 
 /** The first result counts; one for a call that is not open changes nothing. */
-function close(owned: Owned, conversation: Conversation, eventId: EventId, callId: string, content: string): Conversation {
+function close(
+  owned: Owned,
+  conversation: Conversation,
+  eventId: EventId,
+  callId: string,
+  content: string,
+): Conversation {
   if (!conversation.open.some(call => call.tool_call_id === callId)) return conversation
   const open = conversation.open.filter(call => call.tool_call_id !== callId)
-  const entries = append(conversation.entries, [{ event_id: eventId, message: { role: 'tool', tool_call_id: callId, content } }], owned)
+  const entries = append(
+    conversation.entries,
+    [{ event_id: eventId, message: { role: 'tool', tool_call_id: callId, content } }],
+    owned,
+  )
   return admit(owned, { ...conversation, entries, open })
 }

@@ -1,4 +1,7 @@
-/** The experts a session consulted, as a fold of its log (spec, Experts and feedback): each delegation with its end, its cost and how it was rated. */
+/**
+ * The experts a session consulted, as a fold of its log (spec, Experts and feedback): each delegation with
+ * its end, its cost and how it was rated.
+ */
 import type { EventId, EventOf, SessionEvent } from '@cairn/protocol'
 
 export type ExpertRun = {
@@ -27,22 +30,61 @@ export function foldExperts(runs: readonly ExpertRun[], event: SessionEvent): re
     case 'expert.delegation': {
       const { tool_call_id, expert, task, tools, max_iterations } = event.data
       if (tool_call_id === undefined || runs.some(run => run.tool_call_id === tool_call_id)) return runs
-      return [...runs, { tool_call_id, expert, task, tools, max_iterations, status: 'working', outcome: null, result_id: null, iterations_used: 0, tokens: 0, cost_usd: 0, unpriced: false, trace: [], rating: null }]
+      return [
+        ...runs,
+        {
+          tool_call_id,
+          expert,
+          task,
+          tools,
+          max_iterations,
+          status: 'working',
+          outcome: null,
+          result_id: null,
+          iterations_used: 0,
+          tokens: 0,
+          cost_usd: 0,
+          unpriced: false,
+          trace: [],
+          rating: null,
+        },
+      ]
     }
-    case 'expert.result': return change(runs, run => run.tool_call_id === event.data.tool_call_id, { ...ended(event), status: 'done', outcome: event.data.content, result_id: event.id })
-    case 'expert.failure': return change(runs, run => run.tool_call_id === event.data.tool_call_id, { ...ended(event), status: 'failed', outcome: event.data.error })
-    case 'expert.endorse': case 'expert.override':
-      return event.data.source === 'user' ? change(runs, run => run.result_id === event.data.target_event_id, { rating: event.data.rating }) : runs
-    default: return runs
+    case 'expert.result':
+      return change(runs, run => run.tool_call_id === event.data.tool_call_id, {
+        ...ended(event),
+        status: 'done',
+        outcome: event.data.content,
+        result_id: event.id,
+      })
+    case 'expert.failure':
+      return change(runs, run => run.tool_call_id === event.data.tool_call_id, {
+        ...ended(event),
+        status: 'failed',
+        outcome: event.data.error,
+      })
+    case 'expert.endorse':
+    case 'expert.override':
+      return event.data.source === 'user'
+        ? change(runs, run => run.result_id === event.data.target_event_id, { rating: event.data.rating })
+        : runs
+    default:
+      return runs
   }
 }
 
 function ended({ data }: EventOf<'expert.result'> | EventOf<'expert.failure'>): Partial<ExpertRun> {
   return {
-    iterations_used: data.iterations_used, tokens: (data.input_tokens ?? 0) + (data.output_tokens ?? 0), cost_usd: data.cost_usd ?? 0,
-    unpriced: data.cost_unpriced_model !== undefined, trace: data.trace ?? [],
+    iterations_used: data.iterations_used,
+    tokens: (data.input_tokens ?? 0) + (data.output_tokens ?? 0),
+    cost_usd: data.cost_usd ?? 0,
+    unpriced: data.cost_unpriced_model !== undefined,
+    trace: data.trace ?? [],
   }
 }
 
-const change = (runs: readonly ExpertRun[], is: (run: ExpertRun) => boolean, to: Partial<ExpertRun>): readonly ExpertRun[] =>
-  runs.map(run => (is(run) ? { ...run, ...to } : run))
+const change = (
+  runs: readonly ExpertRun[],
+  is: (run: ExpertRun) => boolean,
+  to: Partial<ExpertRun>,
+): readonly ExpertRun[] => runs.map(run => (is(run) ? { ...run, ...to } : run))

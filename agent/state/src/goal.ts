@@ -1,5 +1,6 @@
 /**
- * The goal of a session as a fold of its log (spec, Goal states; design section 10). One goal is active at a time.
+ * The goal of a session as a fold of its log (spec, Goal states; design section 10). One goal is active at a
+ * time.
  *
  *   none ─ user.define_outcome | outcome.defined ─▶ active
  *   active ─ span.outcome_evaluation_end ─▶ active (needs_revision) | satisfied | blocked | failed | max_iterations_reached | paused
@@ -11,7 +12,16 @@
 import type { EVALUATION_RESULTS, EventId, SessionEvent } from '@cairn/protocol'
 
 export type EvaluationResult = (typeof EVALUATION_RESULTS)[number]
-export type Verdict = { iteration: number; result: EvaluationResult; explanation: string; feedback: string; parse_failed: boolean; event_id: EventId; cost_usd: number; tokens: number }
+export type Verdict = {
+  iteration: number
+  result: EvaluationResult
+  explanation: string
+  feedback: string
+  parse_failed: boolean
+  event_id: EventId
+  cost_usd: number
+  tokens: number
+}
 export type GoalStatus = 'active' | 'paused' | 'satisfied' | 'blocked' | 'failed' | 'max_iterations_reached'
 
 export type Goal = {
@@ -30,7 +40,10 @@ export type Goal = {
   readonly parse_failures: number
   /** An evaluation that was begun and has no end yet. */
   readonly open: { start_id: EventId; response_event_id: EventId; iteration: number; ongoing: boolean } | null
-  /** A verdict that asked for more work and whose continuation is not queued yet: its event, and what came of it. */
+  /**
+   * A verdict that asked for more work and whose continuation is not queued yet: its event, and what came of
+   * it.
+   */
   readonly owed: { verdict_id: EventId; continuation: boolean } | null
   /** Tool calls since the last verdict, the last answer, and the answer that was graded last. */
   readonly work: { calls: number; answer: string; graded: string | null }
@@ -41,57 +54,125 @@ export type Goal = {
 }
 export type GoalState = Goal | null
 
-type Spent = { input_tokens?: number | undefined; output_tokens?: number | undefined; cost_usd?: number | undefined }
+type Spent = {
+  input_tokens?: number | undefined
+  output_tokens?: number | undefined
+  cost_usd?: number | undefined
+}
 const tokensOf = (data: Spent): number => (data.input_tokens ?? 0) + (data.output_tokens ?? 0)
 
 export function foldGoal(goal: GoalState, event: SessionEvent): GoalState {
   if (event.type === 'user.define_outcome' || event.type === 'outcome.defined') {
     const { outcome_id, description, rubric, max_iterations } = event.data
     return {
-      outcome_id, description, rubric: rubric.content, max_iterations, status: 'active', defined_at: event.id, started_at: event.created_at, iteration: 0,
-      verdicts: [], parse_failures: 0, open: null, owed: null, work: { calls: 0, answer: '', graded: null }, idle: 0, spent: { tokens: 0, cost_usd: 0 },
+      outcome_id,
+      description,
+      rubric: rubric.content,
+      max_iterations,
+      status: 'active',
+      defined_at: event.id,
+      started_at: event.created_at,
+      iteration: 0,
+      verdicts: [],
+      parse_failures: 0,
+      open: null,
+      owed: null,
+      work: { calls: 0, answer: '', graded: null },
+      idle: 0,
+      spent: { tokens: 0, cost_usd: 0 },
     }
   }
   if (goal === null) return null
   switch (event.type) {
     case 'span.outcome_evaluation_start':
       if (event.data.outcome_id !== goal.outcome_id) return goal
-      return { ...goal, open: { start_id: event.id, response_event_id: event.data.response_event_id, iteration: event.data.iteration, ongoing: false } }
+      return {
+        ...goal,
+        open: {
+          start_id: event.id,
+          response_event_id: event.data.response_event_id,
+          iteration: event.data.iteration,
+          ongoing: false,
+        },
+      }
     case 'span.outcome_evaluation_ongoing':
-      return goal.open === null || event.data.outcome_id !== goal.outcome_id ? goal : { ...goal, open: { ...goal.open, ongoing: true } }
+      return goal.open === null || event.data.outcome_id !== goal.outcome_id
+        ? goal
+        : { ...goal, open: { ...goal.open, ongoing: true } }
     case 'span.outcome_evaluation_end': {
       if (event.data.outcome_id !== goal.outcome_id) return goal
       const { iteration, result, explanation, feedback, parse_failed } = event.data
-      const verdict: Verdict = { iteration, result, explanation, feedback, parse_failed, event_id: event.id, cost_usd: event.data.cost_usd ?? 0, tokens: tokensOf(event.data) }
+      const verdict: Verdict = {
+        iteration,
+        result,
+        explanation,
+        feedback,
+        parse_failed,
+        event_id: event.id,
+        cost_usd: event.data.cost_usd ?? 0,
+        tokens: tokensOf(event.data),
+      }
       // A goal that was paused while it was being judged stays paused; the verdict counts all the same.
       const status = result === 'needs_revision' ? goal.status : result
-      return spend({
-        ...goal, status: goal.status === 'paused' && status !== 'satisfied' ? 'paused' : status, open: null, iteration: goal.iteration + 1, verdicts: [...goal.verdicts, verdict],
-        parse_failures: parse_failed ? goal.parse_failures + 1 : 0, owed: result === 'needs_revision' ? { verdict_id: event.id, continuation: false } : null,
-        idle: isIdle(goal.work) ? goal.idle + 1 : 0, work: { ...goal.work, calls: 0, graded: goal.work.answer },
-      }, event.data)
+      return spend(
+        {
+          ...goal,
+          status: goal.status === 'paused' && status !== 'satisfied' ? 'paused' : status,
+          open: null,
+          iteration: goal.iteration + 1,
+          verdicts: [...goal.verdicts, verdict],
+          parse_failures: parse_failed ? goal.parse_failures + 1 : 0,
+          owed: result === 'needs_revision' ? { verdict_id: event.id, continuation: false } : null,
+          idle: isIdle(goal.work) ? goal.idle + 1 : 0,
+          work: { ...goal.work, calls: 0, graded: goal.work.answer },
+        },
+        event.data,
+      )
     }
-    case 'outcome.continuation': return goal.owed === null ? goal : { ...goal, owed: { ...goal.owed, continuation: true } }
+    case 'outcome.continuation':
+      return goal.owed === null ? goal : { ...goal, owed: { ...goal.owed, continuation: true } }
     case 'user.message': {
       if (event.data.outcome_id !== goal.outcome_id) return goal
       if (event.data.synthetic === 'outcome_continuation') return { ...goal, owed: null }
-      return event.data.synthetic === 'outcome_resumed' && goal.status === 'paused' ? { ...goal, status: 'active', parse_failures: 0, idle: 0, owed: null } : goal
+      return event.data.synthetic === 'outcome_resumed' && goal.status === 'paused'
+        ? { ...goal, status: 'active', parse_failures: 0, idle: 0, owed: null }
+        : goal
     }
-    case 'outcome.paused': return event.data.outcome_id === goal.outcome_id && goal.status === 'active' ? { ...goal, status: 'paused' } : goal
-    case 'outcome.cleared': return null
+    case 'outcome.paused':
+      return event.data.outcome_id === goal.outcome_id && goal.status === 'active'
+        ? { ...goal, status: 'paused' }
+        : goal
+    case 'outcome.cleared':
+      return null
     // A turn that ended takes its open evaluation with it: what was not graded is no iteration.
-    case 'session.complete': case 'session.fail': case 'session.stopped': return goal.open === null ? goal : { ...goal, open: null }
-    case 'tool.call': return { ...goal, work: { ...goal.work, calls: goal.work.calls + 1 } }
+    case 'session.complete':
+    case 'session.fail':
+    case 'session.stopped':
+      return goal.open === null ? goal : { ...goal, open: null }
+    case 'tool.call':
+      return { ...goal, work: { ...goal.work, calls: goal.work.calls + 1 } }
     case 'llm.response': {
       const { finish_reason, message } = event.data
-      return spend(finish_reason === 'command' ? goal : { ...goal, work: { ...goal.work, answer: message.content } }, event.data)
+      return spend(
+        finish_reason === 'command' ? goal : { ...goal, work: { ...goal.work, answer: message.content } },
+        event.data,
+      )
     }
-    case 'advisor.result': case 'expert.result': case 'expert.failure': case 'context.compact': return spend(goal, event.data)
-    default: return goal
+    case 'advisor.result':
+    case 'expert.result':
+    case 'expert.failure':
+    case 'context.compact':
+      return spend(goal, event.data)
+    default:
+      return goal
   }
 }
 
 /** No tool was called since the last verdict, and the answer is the one that was graded then. */
-export const isIdle = ({ calls, answer, graded }: Goal['work']): boolean => calls === 0 && graded !== null && answer === graded
+export const isIdle = ({ calls, answer, graded }: Goal['work']): boolean =>
+  calls === 0 && graded !== null && answer === graded
 
-const spend = (goal: Goal, data: Spent): Goal => ({ ...goal, spent: { tokens: goal.spent.tokens + tokensOf(data), cost_usd: goal.spent.cost_usd + (data.cost_usd ?? 0) } })
+const spend = (goal: Goal, data: Spent): Goal => ({
+  ...goal,
+  spent: { tokens: goal.spent.tokens + tokensOf(data), cost_usd: goal.spent.cost_usd + (data.cost_usd ?? 0) },
+})

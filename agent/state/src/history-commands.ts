@@ -1,4 +1,6 @@
-/** One reply a command, one expansion a message (spec, Skills): rules over one log. Part of `checkHistory`. */
+/**
+ * One reply a command, one expansion a message (spec, Skills): rules over one log. Part of `checkHistory`.
+ */
 import type { EventId, SessionEvent } from '@cairn/protocol'
 
 /** Feeds on a log in order; returns what is wrong with each event. */
@@ -7,13 +9,18 @@ export function commandRules(): (event: SessionEvent) => string[] {
   const dealtWith = new Set<EventId>()
 
   function settle(id: EventId): string[] {
-    const found = [...(messages.has(id) ? [] : [`${id} is no message of a user before it`]), ...(dealtWith.has(id) ? [`message ${id} was dealt with before`] : [])]
+    const found = [
+      ...(messages.has(id) ? [] : [`${id} is no message of a user before it`]),
+      ...(dealtWith.has(id) ? [`message ${id} was dealt with before`] : []),
+    ]
     dealtWith.add(id)
     return found
   }
   return event => {
     if (event.type === 'user.message' && event.data.synthetic === undefined) messages.add(event.id)
     if (event.type === 'skill.invoked') return settle(event.data.user_message_id)
-    return event.type === 'llm.response' && event.data.command_event_id !== undefined ? settle(event.data.command_event_id) : []
+    return event.type === 'llm.response' && event.data.command_event_id !== undefined
+      ? settle(event.data.command_event_id)
+      : []
   }
 }

@@ -2,14 +2,29 @@ import { expect, test } from 'vitest'
 import type { SessionEvent } from '@cairn/protocol'
 import { sagaRules } from './history-sagas.ts'
 
-const make = (type: string, data: Record<string, unknown> = {}): SessionEvent => ({ id: 1, session_id: 's', created_at: '', type, data: { saga_id: 'g', ...data } }) as unknown as SessionEvent
+const make = (type: string, data: Record<string, unknown> = {}): SessionEvent =>
+  ({
+    id: 1,
+    session_id: 's',
+    created_at: '',
+    type,
+    data: { saga_id: 'g', ...data },
+  }) as unknown as SessionEvent
 const start = make('saga.start')
 const pause = make('session.pause')
-const TYPES: Record<string, string> = { executing: 'begin', compensating: 'begin', committed: 'committed', compensated: 'committed', failed: 'failed', compensation_failed: 'failed' }
+const TYPES: Record<string, string> = {
+  executing: 'begin',
+  compensating: 'begin',
+  committed: 'committed',
+  compensated: 'committed',
+  failed: 'failed',
+  compensation_failed: 'failed',
+}
 const step = (step_id: string, state: string) => make(`saga.step_${TYPES[state]}`, { step_id, state })
 const done = (...ids: string[]) => ids.flatMap(id => [step(id, 'executing'), step(id, 'committed')])
 const undone = (...ids: string[]) => ids.flatMap(id => [step(id, 'compensating'), step(id, 'compensated')])
-const report = (steps_rolled_back: string[], failed_steps?: string[]) => make('saga.compensate', { steps_rolled_back, ...(failed_steps ? { failed_steps } : {}) })
+const report = (steps_rolled_back: string[], failed_steps?: string[]) =>
+  make('saga.compensate', { steps_rolled_back, ...(failed_steps ? { failed_steps } : {}) })
 const end = (status: string) => make('saga.complete', { status })
 
 function judge(events: readonly SessionEvent[]): string[] {
@@ -18,22 +33,75 @@ function judge(events: readonly SessionEvent[]): string[] {
 }
 
 test('sagas that are committed, rolled back or escalated in order are sound', () => {
-  expect(judge([start, ...done('a', 'b'), end('committed'), pause, { ...start, data: { saga_id: 'h' } } as SessionEvent])).toEqual([])
-  expect(judge([start, ...done('a', 'b'), pause, ...undone('b', 'a'), report(['b', 'a']), end('compensated')])).toEqual([])
-  expect(judge([start, ...done('a', 'b'), pause, step('b', 'compensating'), step('b', 'compensation_failed'), ...undone('a'), report(['a'], ['b']), end('escalated')])).toEqual([])
+  expect(
+    judge([
+      start,
+      ...done('a', 'b'),
+      end('committed'),
+      pause,
+      { ...start, data: { saga_id: 'h' } } as SessionEvent,
+    ]),
+  ).toEqual([])
+  expect(
+    judge([start, ...done('a', 'b'), pause, ...undone('b', 'a'), report(['b', 'a']), end('compensated')]),
+  ).toEqual([])
+  expect(
+    judge([
+      start,
+      ...done('a', 'b'),
+      pause,
+      step('b', 'compensating'),
+      step('b', 'compensation_failed'),
+      ...undone('a'),
+      report(['a'], ['b']),
+      end('escalated'),
+    ]),
+  ).toEqual([])
 })
 
 test.each<[string, string, SessionEvent[]]>([
   ['a second end', 'no saga of that id is running', [start, end('committed'), end('committed')]],
   ['two sagas at once', 'still running', [start, { ...start, data: { saga_id: 'h' } } as SessionEvent]],
-  ['a step undone twice', 'step a is compensated', [start, ...done('a'), pause, ...undone('a', 'a'), report(['a']), end('compensated')]],
-  ['steps undone in the order they were done', 'step a is undone before b', [start, ...done('a', 'b'), pause, ...undone('a', 'b'), report(['b', 'a']), end('compensated')]],
+  [
+    'a step undone twice',
+    'step a is compensated',
+    [start, ...done('a'), pause, ...undone('a', 'a'), report(['a']), end('compensated')],
+  ],
+  [
+    'steps undone in the order they were done',
+    'step a is undone before b',
+    [start, ...done('a', 'b'), pause, ...undone('a', 'b'), report(['b', 'a']), end('compensated')],
+  ],
   ['an undo that nothing fired', 'nothing fired a rollback', [start, ...done('a'), ...undone('a')]],
-  ['a failed undo that is not listed', 'failed_steps is not', [start, ...done('a'), pause, step('a', 'compensating'), step('a', 'compensation_failed'), report([]), end('compensated')]],
+  [
+    'a failed undo that is not listed',
+    'failed_steps is not',
+    [
+      start,
+      ...done('a'),
+      pause,
+      step('a', 'compensating'),
+      step('a', 'compensation_failed'),
+      report([]),
+      end('compensated'),
+    ],
+  ],
   ['an empty failed_steps', 'there and empty', [start, pause, report([], []), end('compensated')]],
-  ['a step left as it is', 'neither undone nor listed', [start, ...done('a'), pause, report([]), end('compensated')]],
-  ['an end of the wrong status', 'ends committed where compensated is due', [start, pause, report([]), end('committed')]],
-  ['a turn that goes on first', 'a turn goes on', [start, pause, make('tool.call'), report([]), end('compensated')]],
+  [
+    'a step left as it is',
+    'neither undone nor listed',
+    [start, ...done('a'), pause, report([]), end('compensated')],
+  ],
+  [
+    'an end of the wrong status',
+    'ends committed where compensated is due',
+    [start, pause, report([]), end('committed')],
+  ],
+  [
+    'a turn that goes on first',
+    'a turn goes on',
+    [start, pause, make('tool.call'), report([]), end('compensated')],
+  ],
   ['a rollback that never came', 'must be rolled back, and was not', [start, pause]],
 ])('%s is found', (_, what, events) => {
   expect(judge(events)).toEqual(expect.arrayContaining([expect.stringContaining(what)]))

@@ -1,4 +1,7 @@
-/** Steps in their order, each undone at most once and in reverse, one end (spec, Saga; design section 10): rules over one log. Part of `checkHistory`. */
+/**
+ * Steps in their order, each undone at most once and in reverse, one end (spec, Saga; design section 10):
+ * rules over one log. Part of `checkHistory`.
+ */
 import type { EventOf, SessionEvent } from '@cairn/protocol'
 
 type Running = { saga_id: string; steps: Map<string, string>; owed: boolean; failed: number | null }
@@ -6,12 +9,19 @@ type StepEvent = EventOf<'saga.step_begin'> | EventOf<'saga.step_committed'> | E
 
 /** Event and state → the state the step must be in; null: it must be new. */
 const BEFORE: Readonly<Record<string, string | null>> = {
-  'saga.step_begin executing': null, 'saga.step_committed committed': 'executing', 'saga.step_failed failed': 'executing',
-  'saga.step_begin compensating': 'committed', 'saga.step_committed compensated': 'compensating', 'saga.step_failed compensation_failed': 'compensating',
+  'saga.step_begin executing': null,
+  'saga.step_committed committed': 'executing',
+  'saga.step_failed failed': 'executing',
+  'saga.step_begin compensating': 'committed',
+  'saga.step_committed compensated': 'compensating',
+  'saga.step_failed compensation_failed': 'compensating',
 }
 
 /** Feeds on a log in order; returns what is wrong with each event. */
-export function sagaRules(): { check(event: SessionEvent): string[]; /** What is wrong with a log that ends here. */ atEnd(): string[] } {
+export function sagaRules(): {
+  check(event: SessionEvent): string[]
+  /** What is wrong with a log that ends here. */ atEnd(): string[]
+} {
   let running: Running | null = null
   const seen = new Set<string>()
 
@@ -24,14 +34,18 @@ export function sagaRules(): { check(event: SessionEvent): string[]; /** What is
     if (state === 'executing' && saga.owed) found.push('a step begins although a rollback is owed')
     if (state === 'compensating') {
       if (!saga.owed) found.push('a step is undone although nothing fired a rollback')
-      const later = [...saga.steps].slice([...saga.steps.keys()].indexOf(step_id) + 1).filter(([, other]) => other === 'committed' || other === 'compensating')
-      if (later.length > 0) found.push(`step ${step_id} is undone before ${later.map(([id]) => id).join(', ')}`)
+      const later = [...saga.steps]
+        .slice([...saga.steps.keys()].indexOf(step_id) + 1)
+        .filter(([, other]) => other === 'committed' || other === 'compensating')
+      if (later.length > 0)
+        found.push(`step ${step_id} is undone before ${later.map(([id]) => id).join(', ')}`)
     }
     saga.steps.set(step_id, state)
     return found
   }
 
-  const inState = (saga: Running, state: string): string[] => [...saga.steps].flatMap(([id, at]) => (at === state ? [id] : [])).toReversed()
+  const inState = (saga: Running, state: string): string[] =>
+    [...saga.steps].flatMap(([id, at]) => (at === state ? [id] : [])).toReversed()
 
   function compensate(saga: Running, { data }: EventOf<'saga.compensate'>): string[] {
     const found: string[] = []
@@ -40,16 +54,26 @@ export function sagaRules(): { check(event: SessionEvent): string[]; /** What is
     if (saga.failed !== null) found.push('the rollback was reported before')
     const failed = data.failed_steps ?? []
     if (data.failed_steps?.length === 0) found.push('failed_steps is there and empty')
-    if (inState(saga, 'committed').length + inState(saga, 'compensating').length > 0) found.push('steps are neither undone nor listed')
-    if (inState(saga, 'compensated').join() !== data.steps_rolled_back.join()) found.push('steps_rolled_back is not what was undone, latest first')
-    if (inState(saga, 'compensation_failed').join() !== failed.join()) found.push('failed_steps is not what could not be undone, latest first')
+    if (inState(saga, 'committed').length + inState(saga, 'compensating').length > 0)
+      found.push('steps are neither undone nor listed')
+    if (inState(saga, 'compensated').join() !== data.steps_rolled_back.join())
+      found.push('steps_rolled_back is not what was undone, latest first')
+    if (inState(saga, 'compensation_failed').join() !== failed.join())
+      found.push('failed_steps is not what could not be undone, latest first')
     saga.failed = failed.length
     return found
   }
 
   function complete(saga: Running, { data: { status } }: EventOf<'saga.complete'>): string[] {
     const isEmpty = saga.steps.size === 0
-    const due = saga.owed && isEmpty ? 'compensated' : saga.failed === null ? 'committed' : saga.failed > 0 ? 'escalated' : 'compensated'
+    const due =
+      saga.owed && isEmpty
+        ? 'compensated'
+        : saga.failed === null
+          ? 'committed'
+          : saga.failed > 0
+            ? 'escalated'
+            : 'compensated'
     if (saga.owed && saga.failed === null && !isEmpty) return ['the saga ends although a rollback is owed']
     return status === due ? [] : [`the saga ends ${status} where ${due} is due`]
   }
@@ -57,17 +81,28 @@ export function sagaRules(): { check(event: SessionEvent): string[]; /** What is
   function check(event: SessionEvent): string[] {
     switch (event.type) {
       case 'saga.start': {
-        const found = [...(running === null ? [] : [`saga ${running.saga_id} is still running`]), ...(seen.has(event.data.saga_id) ? ['a saga of that id began before'] : [])]
+        const found = [
+          ...(running === null ? [] : [`saga ${running.saga_id} is still running`]),
+          ...(seen.has(event.data.saga_id) ? ['a saga of that id began before'] : []),
+        ]
         running = { saga_id: event.data.saga_id, steps: new Map(), owed: false, failed: null }
         seen.add(event.data.saga_id)
         return found
       }
-      case 'session.pause': case 'session.stopped': case 'session.fail':
+      case 'session.pause':
+      case 'session.stopped':
+      case 'session.fail':
         if (running !== null) running.owed = true
         return []
-      case 'harness.wake': case 'llm.request': case 'tool.call':
+      case 'harness.wake':
+      case 'llm.request':
+      case 'tool.call':
         return running?.owed ? ['a turn goes on although a rollback is owed'] : []
-      case 'saga.step_begin': case 'saga.step_committed': case 'saga.step_failed': case 'saga.compensate': case 'saga.complete': {
+      case 'saga.step_begin':
+      case 'saga.step_committed':
+      case 'saga.step_failed':
+      case 'saga.compensate':
+      case 'saga.complete': {
         if (running?.saga_id !== event.data.saga_id) return ['no saga of that id is running']
         if (event.type === 'saga.compensate') return compensate(running, event)
         if (event.type !== 'saga.complete') return step(running, event)
@@ -75,9 +110,13 @@ export function sagaRules(): { check(event: SessionEvent): string[]; /** What is
         running = null
         return found
       }
-      default: return []
+      default:
+        return []
     }
   }
 
-  return { check, atEnd: () => (running?.owed ? [`saga ${running.saga_id} must be rolled back, and was not`] : []) }
+  return {
+    check,
+    atEnd: () => (running?.owed ? [`saga ${running.saga_id} must be rolled back, and was not`] : []),
+  }
 }

@@ -1,6 +1,7 @@
 /**
- * What every log must satisfy, whoever wrote it and however often its writers died: an independent reading of design
- * sections 2, 6, 7 and 10, sharing nothing with the code that writes. Crash tests and `cairn doctor` use it.
+ * What every log must satisfy, whoever wrote it and however often its writers died: an independent reading of
+ * design sections 2, 6, 7 and 10, sharing nothing with the code that writes. Crash tests and `cairn doctor`
+ * use it.
  */
 import { type EventId, fitsContract, type SessionEvent } from '@cairn/protocol'
 import { adviceRules } from './history-advice.ts'
@@ -15,18 +16,37 @@ export type HistoryOptions = {
 }
 
 type Status = 'active' | 'paused' | 'completed' | 'failed'
-type Call = { name: string; turn: string | undefined; iteration: number | undefined; call: EventId | null; asked: EventId | null; denied: EventId | null; gated: EventId | null; closed: EventId | null }
+type Call = {
+  name: string
+  turn: string | undefined
+  iteration: number | undefined
+  call: EventId | null
+  asked: EventId | null
+  denied: EventId | null
+  gated: EventId | null
+  closed: EventId | null
+}
 
 /** Written by the worker of a turn and by nobody else: never outside a wake. */
-const WORK = /^(llm\.|tool\.|iteration\.|turn\.|policy\.|todo\.|artifact\.|context\.|skill\.|span\.|advisor\.|outcome\.|session\.model_escalated|inbox\.(?:input_required|governance_gate))/
+const WORK =
+  /^(llm\.|tool\.|iteration\.|turn\.|policy\.|todo\.|artifact\.|context\.|skill\.|span\.|advisor\.|outcome\.|session\.model_escalated|inbox\.(?:input_required|governance_gate))/
 
 /** What people and goals say that has to be answered. */
-const ASKS = new Set(['user.message', 'ask_user_question.response', 'user.define_outcome', 'outcome.continuation'])
+const ASKS = new Set([
+  'user.message',
+  'ask_user_question.response',
+  'user.define_outcome',
+  'outcome.continuation',
+])
 
 /** Violations, each a sentence that names the event; an empty list is a sound log. */
-export function checkHistory(events: readonly SessionEvent[], { settled = false }: HistoryOptions = {}): string[] {
+export function checkHistory(
+  events: readonly SessionEvent[],
+  { settled = false }: HistoryOptions = {},
+): string[] {
   const found: string[] = []
-  const wrong = (event: SessionEvent, what: string): void => void found.push(`event ${event.id} (${event.type}): ${what}`)
+  const wrong = (event: SessionEvent, what: string): void =>
+    void found.push(`event ${event.id} (${event.type}): ${what}`)
 
   const calls = new Map<string, Call>()
   const responses = new Set<string>()
@@ -34,7 +54,10 @@ export function checkHistory(events: readonly SessionEvent[], { settled = false 
   const turnSummaries = new Set<string>()
   let status: Status = 'active'
   let awake = false
-  /** Something was said since the last turn ended in order, or work was begun: whoever wakes has something to bring to an end. */
+  /**
+   * Something was said since the last turn ended in order, or work was begun: whoever wakes has something to
+   * bring to an end.
+   */
   let due = false
   let inTurn = false
   /** The call of the model under way: where deltas may stand, and may have been pruned. */
@@ -52,9 +75,16 @@ export function checkHistory(events: readonly SessionEvent[], { settled = false 
   for (const event of events) {
     const expected: EventId = before === null ? 1 : before.id + 1
     if (event.id < expected) wrong(event, `its id does not come after ${before?.id}`)
-    else if (event.id > expected && request === null) wrong(event, `ids ${expected} to ${event.id - 1} are missing where no chunk can have been pruned`)
-    if (before !== null && event.session_id !== before.session_id) wrong(event, 'it belongs to another session')
-    if (before?.type === 'turn.summary' && event.type !== 'session.complete' && event.type !== 'outcome.continuation') wrong(event, 'a turn.summary is followed by its session.complete, or by the continuation of a goal')
+    else if (event.id > expected && request === null)
+      wrong(event, `ids ${expected} to ${event.id - 1} are missing where no chunk can have been pruned`)
+    if (before !== null && event.session_id !== before.session_id)
+      wrong(event, 'it belongs to another session')
+    if (
+      before?.type === 'turn.summary' &&
+      event.type !== 'session.complete' &&
+      event.type !== 'outcome.continuation'
+    )
+      wrong(event, 'a turn.summary is followed by its session.complete, or by the continuation of a goal')
     if (!fitsContract(event)) wrong(event, 'its data does not fit the contract of its type')
     if (WORK.test(event.type) && !awake) wrong(event, 'no worker is awake')
     // What answers a command between turns answers it in full.
@@ -76,7 +106,8 @@ export function checkHistory(events: readonly SessionEvent[], { settled = false 
         if (status !== 'active') wrong(event, `a worker woke while the session was ${status}`)
         awake = true
         break
-      case 'harness.recovered': case 'outcome.continuation':
+      case 'harness.recovered':
+      case 'outcome.continuation':
         awake = false
         break
       case 'inbox.action_required':
@@ -84,32 +115,48 @@ export function checkHistory(events: readonly SessionEvent[], { settled = false 
         break
       case 'user.message':
         waitsForAction = false
-        if (status === 'completed' || status === 'failed') wrong(event, `a message without session.resume while the session was ${status}`)
-        if (event.data.synthetic === 'governance_decision' && event.data.metadata?.['decision'] === 'approve') approvals++
+        if (status === 'completed' || status === 'failed')
+          wrong(event, `a message without session.resume while the session was ${status}`)
+        if (event.data.synthetic === 'governance_decision' && event.data.metadata?.['decision'] === 'approve')
+          approvals++
         break
       case 'session.resume':
         if (status === 'active') wrong(event, 'resumed while active')
         status = 'active'
         break
-      case 'session.pause': case 'session.stopped': case 'session.complete': case 'session.fail':
+      case 'session.pause':
+      case 'session.stopped':
+      case 'session.complete':
+      case 'session.fail':
         if (status !== 'active') wrong(event, `while the session was ${status}`)
         if (event.type === 'session.stopped' || event.type === 'session.complete') due = false
         if (event.type !== 'session.pause') inTurn = false
-        if (event.type !== 'session.stopped') status = event.type === 'session.pause' ? 'paused' : event.type === 'session.complete' ? 'completed' : 'failed'
+        if (event.type !== 'session.stopped')
+          status =
+            event.type === 'session.pause'
+              ? 'paused'
+              : event.type === 'session.complete'
+                ? 'completed'
+                : 'failed'
         awake = false
-        if (event.type === 'session.complete' && openOf(calls).length > 0) wrong(event, `calls without a result: ${openOf(calls).join(', ')}`)
+        if (event.type === 'session.complete' && openOf(calls).length > 0)
+          wrong(event, `calls without a result: ${openOf(calls).join(', ')}`)
         if (event.type !== 'session.pause') request = null
         break
       case 'llm.request': {
         const { turn_id, iteration_index } = event.data
-        if (openOf(calls).length > 0) wrong(event, `the model is called while calls have no result: ${openOf(calls).join(', ')}`)
+        if (openOf(calls).length > 0)
+          wrong(event, `the model is called while calls have no result: ${openOf(calls).join(', ')}`)
         const next = lastIteration?.turn === turn_id ? lastIteration.iteration + 1 : 0
         if (iteration_index !== next) wrong(event, `iteration ${iteration_index} where ${next} is due`)
         request = { key: `${turn_id} ${iteration_index}`, turn: turn_id, iteration: iteration_index }
         break
       }
-      case 'llm.delta': case 'llm.heartbeat': case 'llm.thinking':
-        if (request?.key !== `${event.data.turn_id} ${event.data.iteration_index}`) wrong(event, 'it belongs to no call of the model under way')
+      case 'llm.delta':
+      case 'llm.heartbeat':
+      case 'llm.thinking':
+        if (request?.key !== `${event.data.turn_id} ${event.data.iteration_index}`)
+          wrong(event, 'it belongs to no call of the model under way')
         break
       case 'llm.response': {
         const { turn_id, iteration_index, message } = event.data
@@ -123,7 +170,16 @@ export function checkHistory(events: readonly SessionEvent[], { settled = false 
         }
         for (const made of message.tool_calls ?? []) {
           if (calls.has(made.id)) wrong(event, `tool_call_id ${made.id} was used before`)
-          calls.set(made.id, { name: made.function.name, turn: turn_id, iteration: iteration_index, call: null, asked: null, denied: null, gated: null, closed: null })
+          calls.set(made.id, {
+            name: made.function.name,
+            turn: turn_id,
+            iteration: iteration_index,
+            call: null,
+            asked: null,
+            denied: null,
+            gated: null,
+            closed: null,
+          })
         }
         break
       }
@@ -136,20 +192,27 @@ export function checkHistory(events: readonly SessionEvent[], { settled = false 
         if (call) call.call = event.id
         break
       }
-      case 'tool.result': case 'ask_user_question.response': {
+      case 'tool.result':
+      case 'ask_user_question.response': {
         const call = calls.get(event.data.tool_call_id)
         if (!call) wrong(event, 'no answer of the model made this call')
         else if (call.closed !== null) wrong(event, `the call had its result before, at ${call.closed}`)
-        else if (event.type === 'ask_user_question.response' && call.asked === null) wrong(event, 'the question was never put')
-        else if (event.type === 'tool.result' && event.data.elapsed_ms > 0 && call.call === null) wrong(event, 'a tool ran without tool.call')
-        else if (event.type === 'tool.result' && event.data.elapsed_ms > 0 && call.denied !== null) wrong(event, 'a denied tool ran')
+        else if (event.type === 'ask_user_question.response' && call.asked === null)
+          wrong(event, 'the question was never put')
+        else if (event.type === 'tool.result' && event.data.elapsed_ms > 0 && call.call === null)
+          wrong(event, 'a tool ran without tool.call')
+        else if (event.type === 'tool.result' && event.data.elapsed_ms > 0 && call.denied !== null)
+          wrong(event, 'a denied tool ran')
         if (call) call.closed = event.id
         break
       }
-      case 'policy.denied': case 'inbox.governance_gate': case 'inbox.input_required': {
+      case 'policy.denied':
+      case 'inbox.governance_gate':
+      case 'inbox.input_required': {
         const id = event.data.tool_call_id
         const call = id === undefined ? undefined : calls.get(id)
-        if (!call || call.call === null || call.closed !== null) wrong(event, 'it stands outside a running call')
+        if (!call || call.call === null || call.closed !== null)
+          wrong(event, 'it stands outside a running call')
         else if (event.type === 'policy.denied') call.denied = event.id
         else if (event.type === 'inbox.input_required') call.asked = event.id
         else if (call.denied === null) wrong(event, 'a gate without its policy.denied')
@@ -157,7 +220,8 @@ export function checkHistory(events: readonly SessionEvent[], { settled = false 
         break
       }
       case 'policy.allowed':
-        if ('reason' in event.data && --approvals < 0) wrong(event, 'more calls were let through by approval than were approved')
+        if ('reason' in event.data && --approvals < 0)
+          wrong(event, 'more calls were let through by approval than were approved')
         break
       case 'iteration.summary': {
         const key = `${event.data.turn_id} ${event.data.iteration_index}`
@@ -180,10 +244,12 @@ export function checkHistory(events: readonly SessionEvent[], { settled = false 
   if (before !== null && settled) {
     for (const what of sagas.atEnd()) wrong(before, what)
     if (before.type === 'turn.summary') wrong(before, 'the log ends on it')
-    const waits = [...calls.values()].some(call => call.asked !== null && call.closed === null) || waitsForAction
+    const waits =
+      [...calls.values()].some(call => call.asked !== null && call.closed === null) || waitsForAction
     if (awake && due && status === 'active' && !waits) wrong(before, 'the log ends within a turn')
   }
   return found
 }
 
-const openOf = (calls: ReadonlyMap<string, Call>): string[] => [...calls].flatMap(([id, call]) => (call.closed === null ? [id] : []))
+const openOf = (calls: ReadonlyMap<string, Call>): string[] =>
+  [...calls].flatMap(([id, call]) => (call.closed === null ? [id] : []))

@@ -1,6 +1,7 @@
 /**
- * Folding many events at once without copying a list for each of them. The lists that such a fold has made itself nobody else has seen
- * yet, so it may go on writing in them; from outside it stays a pure function of the state and the events.
+ * Folding many events at once without copying a list for each of them. The lists that such a fold has made
+ * itself nobody else has seen yet, so it may go on writing in them; from outside it stays a pure function of
+ * the state and the events.
  */
 
 /** Lists made within one fold of many events. Null where every event is a fold of its own. */
@@ -19,12 +20,17 @@ export function append<T>(list: readonly T[], items: readonly T[], owned: Owned)
 }
 
 /** The list with the newest item that fits in another form; the list itself where none fits. */
-export function changeLast<T>(list: readonly T[], fits: (item: T) => boolean, change: (item: T) => T, owned: Owned): readonly T[] {
+export function changeLast<T>(
+  list: readonly T[],
+  fits: (item: T) => boolean,
+  change: (item: T) => T,
+  owned: Owned,
+): readonly T[] {
   const at = list.findLastIndex(fits)
   if (at === -1) return list
   const changed = change(list[at] as T)
   if (owned?.has(list) === true) {
-    (list as T[])[at] = changed
+    ;(list as T[])[at] = changed
     return list
   }
   const copy = list.with(at, changed)

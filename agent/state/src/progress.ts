@@ -1,6 +1,7 @@
 /**
- * The work that is under way, as a fold of the log: from the first call of the model after a rest to the end of the turn, the
- * rounds of a goal together. What an agent tells of itself (inbox.progress_checkin, inbox.task_complete) is decided from it.
+ * The work that is under way, as a fold of the log: from the first call of the model after a rest to the end
+ * of the turn, the rounds of a goal together. What an agent tells of itself (inbox.progress_checkin,
+ * inbox.task_complete) is decided from it.
  */
 import type { SessionEvent, Todo } from '@cairn/protocol'
 
@@ -22,16 +23,33 @@ export const noProgress: Progress = { ...atRest, plan: [] }
 
 export function foldProgress(progress: Progress, event: SessionEvent): Progress {
   switch (event.type) {
-    case 'llm.request': return progress.started_at === null ? { ...progress, started_at: event.created_at, since_at: event.created_at } : progress
-    case 'llm.response': return event.data.turn_id === undefined ? progress : { ...progress, iterations: progress.iterations + 1 }
-    case 'tool.call': return { ...progress, last_tool: event.data.name }
-    case 'todo.updated': return { ...progress, plan: event.data.todos }
-    case 'inbox.progress_checkin': return { ...progress, since_at: event.created_at, told: progress.iterations }
-    case 'ask_user_question.response': case 'session.resume': return countFrom(progress, event)
-    case 'user.message': return event.data.synthetic === 'action_completed' ? countFrom(progress, event) : progress
-    case 'session.complete': case 'session.fail': case 'session.stopped': return { ...atRest, plan: progress.plan }
-    default: return progress
+    case 'llm.request':
+      return progress.started_at === null
+        ? { ...progress, started_at: event.created_at, since_at: event.created_at }
+        : progress
+    case 'llm.response':
+      return event.data.turn_id === undefined
+        ? progress
+        : { ...progress, iterations: progress.iterations + 1 }
+    case 'tool.call':
+      return { ...progress, last_tool: event.data.name }
+    case 'todo.updated':
+      return { ...progress, plan: event.data.todos }
+    case 'inbox.progress_checkin':
+      return { ...progress, since_at: event.created_at, told: progress.iterations }
+    case 'ask_user_question.response':
+    case 'session.resume':
+      return countFrom(progress, event)
+    case 'user.message':
+      return event.data.synthetic === 'action_completed' ? countFrom(progress, event) : progress
+    case 'session.complete':
+    case 'session.fail':
+    case 'session.stopped':
+      return { ...atRest, plan: progress.plan }
+    default:
+      return progress
   }
 }
 
-const countFrom = (progress: Progress, { created_at }: SessionEvent): Progress => (progress.started_at === null ? progress : { ...progress, since_at: created_at })
+const countFrom = (progress: Progress, { created_at }: SessionEvent): Progress =>
+  progress.started_at === null ? progress : { ...progress, since_at: created_at }

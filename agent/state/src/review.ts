@@ -10,14 +10,23 @@ export type Review = {
 
 export const noReview: Review = { turns: 0, open: null }
 
-/** A harness.wake of the background review, which has flags in place of the cursor (spec, Session lifecycle). */
-export const isReviewWake = (event: SessionEvent): boolean => event.type === 'harness.wake' && 'review_memory' in event.data
+/**
+ * A harness.wake of the background review, which has flags in place of the cursor (spec, Session lifecycle).
+ */
+export const isReviewWake = (event: SessionEvent): boolean =>
+  event.type === 'harness.wake' && 'review_memory' in event.data
 
 export function foldReview(review: Review, event: SessionEvent): Review {
   switch (event.type) {
-    case 'session.complete': return { ...review, turns: review.turns + 1 }
-    case 'harness.wake': return isReviewWake(event) ? { turns: 0, open: { wake_id: event.id, at: event.created_at } } : review
-    case 'inbox.task_complete': return review.open !== null && event.data.review_wake_id === review.open.wake_id ? { ...review, open: null } : review
-    default: return review
+    case 'session.complete':
+      return { ...review, turns: review.turns + 1 }
+    case 'harness.wake':
+      return isReviewWake(event) ? { turns: 0, open: { wake_id: event.id, at: event.created_at } } : review
+    case 'inbox.task_complete':
+      return review.open !== null && event.data.review_wake_id === review.open.wake_id
+        ? { ...review, open: null }
+        : review
+    default:
+      return review
   }
 }

@@ -1,34 +1,115 @@
 import { expect, test } from 'vitest'
 import type { EventType, ReadData, SessionEvent } from '@cairn/protocol'
-import { type ChatItem, type SessionView, emptySessionView, foldSessionView, hasError } from './session-view.ts'
+import {
+  type ChatItem,
+  type SessionView,
+  emptySessionView,
+  foldSessionView,
+  hasError,
+} from './session-view.ts'
 
 type Entry = { [T in EventType]: [T, ReadData<T>] }[EventType]
 const log = (...entries: Entry[]): SessionEvent[] =>
-  entries.map(([type, data], index) => ({ id: index + 1, session_id: 's', type, created_at: '2026-01-01T00:00:00.000Z', data }) as unknown as SessionEvent)
+  entries.map(
+    ([type, data], index) =>
+      ({
+        id: index + 1,
+        session_id: 's',
+        type,
+        created_at: '2026-01-01T00:00:00.000Z',
+        data,
+      }) as unknown as SessionEvent,
+  )
 const fold = (...entries: Entry[]): SessionView => foldSessionView(emptySessionView, log(...entries))
 const kinds = (view: SessionView) => view.items.map(item => item.kind)
-const only = <K extends ChatItem['kind']>(view: SessionView, kind: K) => view.items.filter((item): item is Extract<ChatItem, { kind: K }> => item.kind === kind)
+const only = <K extends ChatItem['kind']>(view: SessionView, kind: K) =>
+  view.items.filter((item): item is Extract<ChatItem, { kind: K }> => item.kind === kind)
 
 const at = { turn_id: 't', iteration_index: 0 }
-const usage = { model: 'demo/m', input_tokens: 10, output_tokens: 5, reasoning_tokens: 0, cache_read_tokens: 0, context_window: 100 }
-const gate = { tool_name: 'terminal', tool_call_id: 'c1', arguments_excerpt: '{}', deny_reason: 'asks first', policy_id: 'require_approval:terminal' }
+const usage = {
+  model: 'demo/m',
+  input_tokens: 10,
+  output_tokens: 5,
+  reasoning_tokens: 0,
+  cache_read_tokens: 0,
+  context_window: 100,
+}
+const gate = {
+  tool_name: 'terminal',
+  tool_call_id: 'c1',
+  arguments_excerpt: '{}',
+  deny_reason: 'asks first',
+  policy_id: 'require_approval:terminal',
+}
 
 test('chunks of an answer grow one item, and its response settles it', () => {
-  const streaming = fold(['llm.delta', { content: 'Hel', ...at }], ['llm.delta', { content: 'lo', ...at }], ['llm.delta', { reasoning: 'hm', ...at }])
-  expect(only(streaming, 'answer')).toMatchObject([{ content: 'Hello', reasoning: 'hm', streaming: true, event_id: 0 }])
-  const done = fold(['llm.delta', { content: 'Hel', ...at }], ['llm.response', { message: { role: 'assistant', content: 'Hello!' }, finish_reason: 'stop', cost_usd: 0.25, ...usage, ...at }])
-  expect(only(done, 'answer')).toMatchObject([{ content: 'Hello!', streaming: false, event_id: 2, cost_usd: 0.25 }])
-  expect(done).toMatchObject({ input_tokens: 10, output_tokens: 5, cost_usd: 0.25, context_tokens: 15, context_window: 100 })
+  const streaming = fold(
+    ['llm.delta', { content: 'Hel', ...at }],
+    ['llm.delta', { content: 'lo', ...at }],
+    ['llm.delta', { reasoning: 'hm', ...at }],
+  )
+  expect(only(streaming, 'answer')).toMatchObject([
+    { content: 'Hello', reasoning: 'hm', streaming: true, event_id: 0 },
+  ])
+  const done = fold(
+    ['llm.delta', { content: 'Hel', ...at }],
+    [
+      'llm.response',
+      {
+        message: { role: 'assistant', content: 'Hello!' },
+        finish_reason: 'stop',
+        cost_usd: 0.25,
+        ...usage,
+        ...at,
+      },
+    ],
+  )
+  expect(only(done, 'answer')).toMatchObject([
+    { content: 'Hello!', streaming: false, event_id: 2, cost_usd: 0.25 },
+  ])
+  expect(done).toMatchObject({
+    input_tokens: 10,
+    output_tokens: 5,
+    cost_usd: 0.25,
+    context_tokens: 15,
+    context_window: 100,
+  })
 })
 
 test('a retried call forgets the chunks that were shown', () => {
-  expect(only(fold(['llm.delta', { content: 'half', ...at }], ['llm.delta', { reset: true, ...at }], ['llm.delta', { content: 'whole', ...at }]), 'answer')).toMatchObject([{ content: 'whole' }])
+  expect(
+    only(
+      fold(
+        ['llm.delta', { content: 'half', ...at }],
+        ['llm.delta', { reset: true, ...at }],
+        ['llm.delta', { content: 'whole', ...at }],
+      ),
+      'answer',
+    ),
+  ).toMatchObject([{ content: 'whole' }])
 })
 
 test('a tool card goes from asked over running to its end', () => {
-  const asked: Entry = ['llm.response', { message: { role: 'assistant', content: '', tool_calls: [{ id: 'c1', type: 'function', function: { name: 'read_file', arguments: '{"path":"a"}' } }] }, finish_reason: 'tool_calls', ...usage, ...at }]
+  const asked: Entry = [
+    'llm.response',
+    {
+      message: {
+        role: 'assistant',
+        content: '',
+        tool_calls: [
+          { id: 'c1', type: 'function', function: { name: 'read_file', arguments: '{"path":"a"}' } },
+        ],
+      },
+      finish_reason: 'tool_calls',
+      ...usage,
+      ...at,
+    },
+  ]
   const called: Entry = ['tool.call', { tool_call_id: 'c1', name: 'read_file', arguments: { path: 'a' } }]
-  const ended = (content: string, elapsed_ms: number): Entry => ['tool.result', { tool_call_id: 'c1', name: 'read_file', content, elapsed_ms }]
+  const ended = (content: string, elapsed_ms: number): Entry => [
+    'tool.result',
+    { tool_call_id: 'c1', name: 'read_file', content, elapsed_ms },
+  ]
   const status = (...entries: Entry[]) => only(fold(...entries), 'tool').map(item => item.status)
   expect(status(asked)).toEqual(['asked'])
   expect(status(asked, called)).toEqual(['running'])
@@ -39,44 +120,125 @@ test('a tool card goes from asked over running to its end', () => {
 
 test('an approval card shows the decision, wherever it was made', () => {
   expect(only(fold(['inbox.governance_gate', gate]), 'approval')).toMatchObject([{ decision: null }])
-  const decided = fold(['inbox.governance_gate', gate], ['user.message', { content: '…', synthetic: 'governance_decision', tool_call_id: 'c1', metadata: { decision: 'reject' } }])
+  const decided = fold(
+    ['inbox.governance_gate', gate],
+    [
+      'user.message',
+      {
+        content: '…',
+        synthetic: 'governance_decision',
+        tool_call_id: 'c1',
+        metadata: { decision: 'reject' },
+      },
+    ],
+  )
   expect(only(decided, 'approval')).toMatchObject([{ decision: 'reject' }])
 })
 
 test('a question shows its answers, and is cancelled when its call ended otherwise', () => {
   const asked: Entry = ['inbox.input_required', { tool_call_id: 'q', questions: [{ prompt: 'Which?' }] }]
-  expect(only(fold(asked, ['ask_user_question.response', { tool_call_id: 'q', responses: [{ question: 'Which?', answer: 'this' }] }]), 'question')).toMatchObject([{ responses: [{ answer: 'this' }], cancelled: false }])
-  expect(only(fold(asked, ['tool.result', { tool_call_id: 'q', name: 'ask_user_question', content: '{}', elapsed_ms: 0 }]), 'question')).toMatchObject([{ responses: null, cancelled: true }])
+  expect(
+    only(
+      fold(asked, [
+        'ask_user_question.response',
+        { tool_call_id: 'q', responses: [{ question: 'Which?', answer: 'this' }] },
+      ]),
+      'question',
+    ),
+  ).toMatchObject([{ responses: [{ answer: 'this' }], cancelled: false }])
+  expect(
+    only(
+      fold(asked, [
+        'tool.result',
+        { tool_call_id: 'q', name: 'ask_user_question', content: '{}', elapsed_ms: 0 },
+      ]),
+      'question',
+    ),
+  ).toMatchObject([{ responses: null, cancelled: true }])
 })
 
 test('the session runs from a wake until its turn ends, is paused, stopped, or waits for an answer', () => {
   const wake: Entry = ['harness.wake', { worker_id: 'w', cursor: 0 }]
   expect(fold(wake).running).toBe(true)
-  expect(fold(wake, ['session.complete', { reason: 'completed' }])).toMatchObject({ running: false, status: 'completed' })
+  expect(fold(wake, ['session.complete', { reason: 'completed' }])).toMatchObject({
+    running: false,
+    status: 'completed',
+  })
   expect(fold(wake, ['session.pause', {}])).toMatchObject({ running: false, status: 'paused' })
-  expect(fold(wake, ['session.stopped', { reason: 'user' }])).toMatchObject({ running: false, status: 'active' })
+  expect(fold(wake, ['session.stopped', { reason: 'user' }])).toMatchObject({
+    running: false,
+    status: 'active',
+  })
   expect(fold(wake, ['inbox.input_required', { tool_call_id: 'q', questions: [] }]).running).toBe(false)
 })
 
 test('a turn that is cut off leaves no answer streaming for ever', () => {
-  expect(only(fold(['llm.delta', { content: 'half', ...at }], ['session.stopped', { reason: 'user' }]), 'answer')).toMatchObject([{ content: 'half', streaming: false }])
+  expect(
+    only(fold(['llm.delta', { content: 'half', ...at }], ['session.stopped', { reason: 'user' }]), 'answer'),
+  ).toMatchObject([{ content: 'half', streaming: false }])
 })
 
 test('failures, crashes and recoveries are said in the chat', () => {
-  const view = fold(['session.fail', { reason: 'max_retries_exhausted', error_category: 'network', error: 'connection refused', retryable: true }], ['harness.recovered', { recovered_by: 'w', stale_seconds: 61.4 }])
+  const view = fold(
+    [
+      'session.fail',
+      {
+        reason: 'max_retries_exhausted',
+        error_category: 'network',
+        error: 'connection refused',
+        retryable: true,
+      },
+    ],
+    ['harness.recovered', { recovered_by: 'w', stale_seconds: 61.4 }],
+  )
   expect(kinds(view)).toEqual(['notice', 'notice'])
-  expect(only(view, 'notice').map(item => item.text)).toEqual(['connection refused', 'Recovered after 61 s without a worker.'])
+  expect(only(view, 'notice').map(item => item.text)).toEqual([
+    'connection refused',
+    'Recovered after 61 s without a worker.',
+  ])
 })
 
 test('content is a failure only when it is an object with an error key', () => {
-  expect([hasError('{"error":"x"}'), hasError('{ not json "error"'), hasError('["error"]'), hasError('the "error" was'), hasError('{"message":"\\"error\\""}')]).toEqual([true, false, false, false, false])
+  expect([
+    hasError('{"error":"x"}'),
+    hasError('{ not json "error"'),
+    hasError('["error"]'),
+    hasError('the "error" was'),
+    hasError('{"message":"\\"error\\""}'),
+  ]).toEqual([true, false, false, false, false])
 })
 
 test('the reply to a command is no answer of the model: it leaves the context meter alone, and the goal is part of the view', () => {
-  const answered: Entry = ['llm.response', { message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop', ...usage, ...at }]
-  const goal: Entry = ['outcome.defined', { outcome_id: 'o', description: 'd', rubric: { type: 'text', content: 'r' }, max_iterations: 3 }]
-  const reply: Entry = ['llm.response', { message: { role: 'assistant', content: 'Goal set.' }, finish_reason: 'command', ...usage, input_tokens: 0, output_tokens: 0, command_event_id: 1 }]
-  const view = fold(['user.message', { content: '/goal d' }], answered, ['harness.wake', { worker_id: 'w', cursor: 0 }], goal, reply)
-  expect(view).toMatchObject({ context_tokens: 15, running: false, goal: { description: 'd', status: 'active' } })
+  const answered: Entry = [
+    'llm.response',
+    { message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop', ...usage, ...at },
+  ]
+  const goal: Entry = [
+    'outcome.defined',
+    { outcome_id: 'o', description: 'd', rubric: { type: 'text', content: 'r' }, max_iterations: 3 },
+  ]
+  const reply: Entry = [
+    'llm.response',
+    {
+      message: { role: 'assistant', content: 'Goal set.' },
+      finish_reason: 'command',
+      ...usage,
+      input_tokens: 0,
+      output_tokens: 0,
+      command_event_id: 1,
+    },
+  ]
+  const view = fold(
+    ['user.message', { content: '/goal d' }],
+    answered,
+    ['harness.wake', { worker_id: 'w', cursor: 0 }],
+    goal,
+    reply,
+  )
+  expect(view).toMatchObject({
+    context_tokens: 15,
+    running: false,
+    goal: { description: 'd', status: 'active' },
+  })
   expect(only(view, 'answer').map(item => item.finish_reason)).toEqual(['stop', 'command'])
 })

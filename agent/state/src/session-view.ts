@@ -1,8 +1,20 @@
 /**
- * What a person sees of a session, as a fold of its log: the chat, the plan, what is being waited for, the sums. The web UI
- * folds the stream with it. Folding is by batch: a batch copies what it changes once, so a long log stays linear.
+ * What a person sees of a session, as a fold of its log: the chat, the plan, what is being waited for, the
+ * sums. The web UI folds the stream with it. Folding is by batch: a batch copies what it changes once, so a
+ * long log stays linear.
  */
-import type { Answer, Attachment, EventId, EventOf, EventType, Image, Question, SessionEvent, SessionStatus, Todo } from '@cairn/protocol'
+import type {
+  Answer,
+  Attachment,
+  EventId,
+  EventOf,
+  EventType,
+  Image,
+  Question,
+  SessionEvent,
+  SessionStatus,
+  Todo,
+} from '@cairn/protocol'
 import { type ExpertRun, foldExperts } from './experts.ts'
 import { foldGoal, type GoalState } from './goal.ts'
 import { isReviewWake } from './review.ts'
@@ -11,16 +23,79 @@ import { foldSaga, type SagaState } from './saga.ts'
 export type ToolStatus = 'asked' | 'running' | 'waiting' | 'done' | 'failed' | 'refused'
 
 export type ChatItem =
-  | { kind: 'user'; event_id: EventId; created_at: string; content: string; attachments: readonly Attachment[]; images: readonly Image[]; synthetic: string | null }
   | {
-    kind: 'answer'; /** 0 while it streams. */ event_id: EventId; created_at: string; turn_id: string; iteration: number; content: string; reasoning: string; streaming: boolean
-    model: string | null; input_tokens: number; output_tokens: number; cost_usd: number | null; finish_reason: string | null; rating: 'up' | 'down' | null
-  }
-  | { kind: 'tool'; event_id: EventId; created_at: string; tool_call_id: string; name: string; arguments: Record<string, unknown> | string; status: ToolStatus; content: string | null; elapsed_ms: number | null }
-  | { kind: 'question'; event_id: EventId; created_at: string; tool_call_id: string; questions: readonly Question[]; context: string | null; responses: readonly Answer[] | null; cancelled: boolean }
-  | { kind: 'approval'; event_id: EventId; created_at: string; tool_call_id: string; tool_name: string; arguments_excerpt: string; deny_reason: string; policy_id: string; decision: 'approve' | 'reject' | null }
-  | { kind: 'artifact'; event_id: EventId; created_at: string; artifact_id: string; name: string; artifact_kind: string }
-  | { kind: 'notice'; event_id: EventId; created_at: string; type: EventType; level: 'info' | 'warning' | 'error'; text: string }
+      kind: 'user'
+      event_id: EventId
+      created_at: string
+      content: string
+      attachments: readonly Attachment[]
+      images: readonly Image[]
+      synthetic: string | null
+    }
+  | {
+      kind: 'answer'
+      /** 0 while it streams. */ event_id: EventId
+      created_at: string
+      turn_id: string
+      iteration: number
+      content: string
+      reasoning: string
+      streaming: boolean
+      model: string | null
+      input_tokens: number
+      output_tokens: number
+      cost_usd: number | null
+      finish_reason: string | null
+      rating: 'up' | 'down' | null
+    }
+  | {
+      kind: 'tool'
+      event_id: EventId
+      created_at: string
+      tool_call_id: string
+      name: string
+      arguments: Record<string, unknown> | string
+      status: ToolStatus
+      content: string | null
+      elapsed_ms: number | null
+    }
+  | {
+      kind: 'question'
+      event_id: EventId
+      created_at: string
+      tool_call_id: string
+      questions: readonly Question[]
+      context: string | null
+      responses: readonly Answer[] | null
+      cancelled: boolean
+    }
+  | {
+      kind: 'approval'
+      event_id: EventId
+      created_at: string
+      tool_call_id: string
+      tool_name: string
+      arguments_excerpt: string
+      deny_reason: string
+      policy_id: string
+      decision: 'approve' | 'reject' | null
+    }
+  | {
+      kind: 'artifact'
+      event_id: EventId
+      created_at: string
+      artifact_id: string
+      name: string
+      artifact_kind: string
+    }
+  | {
+      kind: 'notice'
+      event_id: EventId
+      created_at: string
+      type: EventType
+      level: 'info' | 'warning' | 'error'
+      text: string
+    }
 
 export type SessionView = {
   readonly items: readonly ChatItem[]
@@ -45,11 +120,28 @@ export type SessionView = {
 }
 
 export const emptySessionView: SessionView = {
-  items: [], plan: [], goal: null, saga: null, experts: [], status: 'active', title: null, running: false, last_id: 0, message_count: 0, tool_call_count: 0,
-  input_tokens: 0, output_tokens: 0, cost_usd: 0, unpriced_models: [], context_tokens: 0, context_window: 0,
+  items: [],
+  plan: [],
+  goal: null,
+  saga: null,
+  experts: [],
+  status: 'active',
+  title: null,
+  running: false,
+  last_id: 0,
+  message_count: 0,
+  tool_call_count: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  cost_usd: 0,
+  unpriced_models: [],
+  context_tokens: 0,
+  context_window: 0,
 }
 
-/** The view after a batch. Events at or before `last_id` are passed over, so a repeated batch changes nothing. */
+/**
+ * The view after a batch. Events at or before `last_id` are passed over, so a repeated batch changes nothing.
+ */
 export function foldSessionView(view: SessionView, events: readonly SessionEvent[]): SessionView {
   const fresh = events.filter(event => event.id > view.last_id)
   if (fresh.length === 0) return view
@@ -82,26 +174,47 @@ function fold(view: Draft, event: SessionEvent): void {
       // The background review is no turn.
       if (!isReviewWake(event)) view.running = true
       return
-    case 'llm.request': case 'span.outcome_evaluation_start': view.running = true; return
-    case 'llm.delta': return stream(view, event)
+    case 'llm.request':
+    case 'span.outcome_evaluation_start':
+      view.running = true
+      return
+    case 'llm.delta':
+      return stream(view, event)
     case 'llm.thinking': {
       const answer = answerOf(view, event, at)
       put(view, answer.index, { ...answer.item, reasoning: event.data.reasoning })
       return
     }
-    case 'llm.response': return respond(view, event, at)
+    case 'llm.response':
+      return respond(view, event, at)
     case 'tool.call': {
       view.tool_call_count++
       const { tool_call_id, name, arguments: args } = event.data
       const known = find(view, 'tool', item => item.tool_call_id === tool_call_id)
-      const item: ItemOf<'tool'> = { kind: 'tool', ...at, tool_call_id, name, arguments: args, status: 'running', content: null, elapsed_ms: null }
-      if (known) put(view, known.index, item); else view.items.push(item)
+      const item: ItemOf<'tool'> = {
+        kind: 'tool',
+        ...at,
+        tool_call_id,
+        name,
+        arguments: args,
+        status: 'running',
+        content: null,
+        elapsed_ms: null,
+      }
+      if (known) put(view, known.index, item)
+      else view.items.push(item)
       return
     }
     case 'tool.result': {
       const { tool_call_id, content, elapsed_ms } = event.data
       const known = find(view, 'tool', item => item.tool_call_id === tool_call_id)
-      if (known) put(view, known.index, { ...known.item, status: hasError(content) ? (elapsed_ms === 0 ? 'refused' : 'failed') : 'done', content, elapsed_ms })
+      if (known)
+        put(view, known.index, {
+          ...known.item,
+          status: hasError(content) ? (elapsed_ms === 0 ? 'refused' : 'failed') : 'done',
+          content,
+          elapsed_ms,
+        })
       const asked = find(view, 'question', item => item.tool_call_id === tool_call_id)
       if (asked && asked.item.responses === null) put(view, asked.index, { ...asked.item, cancelled: true })
       return
@@ -110,7 +223,15 @@ function fold(view: Draft, event: SessionEvent): void {
       const { tool_call_id, questions, context = null } = event.data
       const known = find(view, 'tool', item => item.tool_call_id === tool_call_id)
       if (known) put(view, known.index, { ...known.item, status: 'waiting' })
-      view.items.push({ kind: 'question', ...at, tool_call_id, questions, context, responses: null, cancelled: false })
+      view.items.push({
+        kind: 'question',
+        ...at,
+        tool_call_id,
+        questions,
+        context,
+        responses: null,
+        cancelled: false,
+      })
       view.running = false
       return
     }
@@ -123,82 +244,208 @@ function fold(view: Draft, event: SessionEvent): void {
       const asked = find(view, 'question', item => item.tool_call_id === tool_call_id, Infinity)
       if (asked) put(view, asked.index, { ...asked.item, responses })
       const known = find(view, 'tool', item => item.tool_call_id === tool_call_id, Infinity)
-      if (known) put(view, known.index, { ...known.item, status: 'done', content: JSON.stringify({ responses }) })
+      if (known)
+        put(view, known.index, { ...known.item, status: 'done', content: JSON.stringify({ responses }) })
       return
     }
     case 'inbox.governance_gate': {
-      const { tool_name, tool_call_id, arguments_excerpt, deny_reason, policy_id, repeats_tool_call_id } = event.data
+      const { tool_name, tool_call_id, arguments_excerpt, deny_reason, policy_id, repeats_tool_call_id } =
+        event.data
       // The card of the call that it repeats is the one to answer.
       if (repeats_tool_call_id !== undefined) return
-      view.items.push({ kind: 'approval', ...at, tool_call_id, tool_name, arguments_excerpt, deny_reason, policy_id, decision: null })
+      view.items.push({
+        kind: 'approval',
+        ...at,
+        tool_call_id,
+        tool_name,
+        arguments_excerpt,
+        deny_reason,
+        policy_id,
+        decision: null,
+      })
       return
     }
-    case 'artifact.created': view.items.push({ kind: 'artifact', ...at, artifact_id: event.data.artifact_id, name: event.data.name, artifact_kind: event.data.kind }); return
-    case 'todo.updated': view.plan = event.data.todos; return
+    case 'artifact.created':
+      view.items.push({
+        kind: 'artifact',
+        ...at,
+        artifact_id: event.data.artifact_id,
+        name: event.data.name,
+        artifact_kind: event.data.kind,
+      })
+      return
+    case 'todo.updated':
+      view.plan = event.data.todos
+      return
     case 'user.feedback': {
       const rated = find(view, 'answer', item => item.event_id === event.data.target_event_id, Infinity)
-      if (rated && event.data.source === 'user') put(view, rated.index, { ...rated.item, rating: event.data.rating })
+      if (rated && event.data.source === 'user')
+        put(view, rated.index, { ...rated.item, rating: event.data.rating })
       return
     }
-    case 'session.title_updated': view.title = event.data.title; return
-    case 'inbox.task_complete': return count(view, event.data)
-    case 'advisor.result': case 'expert.result': case 'expert.failure': case 'span.outcome_evaluation_end': case 'context.compact':
+    case 'session.title_updated':
+      view.title = event.data.title
+      return
+    case 'inbox.task_complete':
+      return count(view, event.data)
+    case 'advisor.result':
+    case 'expert.result':
+    case 'expert.failure':
+    case 'span.outcome_evaluation_end':
+    case 'context.compact':
       count(view, event.data)
-      if (event.type === 'advisor.result' && event.data.content !== '') notice(view, event, 'info', `Advice from ${event.data.model}: ${event.data.content}`)
-      if (event.type === 'context.compact') notice(view, event, 'info', event.data.strategy === 'clear' ? 'Conversation cleared.' : `Context compacted: ${event.data.original_message_count} messages became ${event.data.compressed_message_count}.`)
+      if (event.type === 'advisor.result' && event.data.content !== '')
+        notice(view, event, 'info', `Advice from ${event.data.model}: ${event.data.content}`)
+      if (event.type === 'context.compact')
+        notice(
+          view,
+          event,
+          'info',
+          event.data.strategy === 'clear'
+            ? 'Conversation cleared.'
+            : `Context compacted: ${event.data.original_message_count} messages became ${event.data.compressed_message_count}.`,
+        )
       return
     case 'saga.compensate': {
       const failed = event.data.failed_steps?.length ?? 0
       const undone = event.data.steps_rolled_back.length
-      return notice(view, event, failed > 0 ? 'error' : 'warning', `Rolled back: ${undone} ${undone === 1 ? 'step' : 'steps'} undone${failed > 0 ? `, ${failed} could not be: somebody has to look` : ''}.`)
+      return notice(
+        view,
+        event,
+        failed > 0 ? 'error' : 'warning',
+        `Rolled back: ${undone} ${undone === 1 ? 'step' : 'steps'} undone${failed > 0 ? `, ${failed} could not be: somebody has to look` : ''}.`,
+      )
     }
-    case 'session.pause': ended(view, 'paused'); return notice(view, event, 'info', 'Paused.')
-    case 'session.resume': view.status = 'active'; return
+    case 'session.pause':
+      ended(view, 'paused')
+      return notice(view, event, 'info', 'Paused.')
+    case 'session.resume':
+      view.status = 'active'
+      return
     case 'session.complete':
       ended(view, 'completed')
       if (event.data.reason !== 'completed') notice(view, event, 'warning', COMPLETE[event.data.reason])
       return
-    case 'session.fail': ended(view, 'failed'); return notice(view, event, 'error', event.data.error)
-    case 'session.stopped': ended(view, 'active'); return notice(view, event, 'info', 'Stopped.')
-    case 'session.model_escalated': return notice(view, event, 'warning', `Switched to ${event.data.model}: ${event.data.reason}.`)
-    case 'harness.crash': ended(view, view.status); return notice(view, event, 'error', `The runtime failed: ${event.data.error}`)
-    case 'harness.recovered': return notice(view, event, 'warning', `Recovered after ${Math.round(event.data.stale_seconds)} s without a worker.`)
-    default: return
+    case 'session.fail':
+      ended(view, 'failed')
+      return notice(view, event, 'error', event.data.error)
+    case 'session.stopped':
+      ended(view, 'active')
+      return notice(view, event, 'info', 'Stopped.')
+    case 'session.model_escalated':
+      return notice(view, event, 'warning', `Switched to ${event.data.model}: ${event.data.reason}.`)
+    case 'harness.crash':
+      ended(view, view.status)
+      return notice(view, event, 'error', `The runtime failed: ${event.data.error}`)
+    case 'harness.recovered':
+      return notice(
+        view,
+        event,
+        'warning',
+        `Recovered after ${Math.round(event.data.stale_seconds)} s without a worker.`,
+      )
+    default:
+      return
   }
 }
 
-const COMPLETE = { budget_exhausted: 'The iteration budget was used up.', tool_loop: 'Ended: the same call kept giving the same result.', stopped: 'Stopped.' } as const
+const COMPLETE = {
+  budget_exhausted: 'The iteration budget was used up.',
+  tool_loop: 'Ended: the same call kept giving the same result.',
+  stopped: 'Stopped.',
+} as const
 
 function stream(view: Draft, event: EventOf<'llm.delta'>): void {
   const { item, index } = answerOf(view, event, { event_id: event.id, created_at: event.created_at })
-  if (event.data.reset) { put(view, index, { ...item, content: '', reasoning: '' }); return }
-  put(view, index, { ...item, content: item.content + (event.data.content ?? ''), reasoning: item.reasoning + (event.data.reasoning ?? '') })
+  if (event.data.reset) {
+    put(view, index, { ...item, content: '', reasoning: '' })
+    return
+  }
+  put(view, index, {
+    ...item,
+    content: item.content + (event.data.content ?? ''),
+    reasoning: item.reasoning + (event.data.reasoning ?? ''),
+  })
 }
 
-function respond(view: Draft, event: EventOf<'llm.response'>, at: { event_id: EventId; created_at: string }): void {
-  const { message, model, input_tokens, output_tokens, cost_usd = null, finish_reason, context_window } = event.data
+function respond(
+  view: Draft,
+  event: EventOf<'llm.response'>,
+  at: { event_id: EventId; created_at: string },
+): void {
+  const {
+    message,
+    model,
+    input_tokens,
+    output_tokens,
+    cost_usd = null,
+    finish_reason,
+    context_window,
+  } = event.data
   const { item, index } = answerOf(view, event, at)
-  put(view, index, { ...item, ...at, content: message.content, streaming: false, model, input_tokens, output_tokens, cost_usd, finish_reason })
+  put(view, index, {
+    ...item,
+    ...at,
+    content: message.content,
+    streaming: false,
+    model,
+    input_tokens,
+    output_tokens,
+    cost_usd,
+    finish_reason,
+  })
   for (const call of message.tool_calls ?? []) {
     if (find(view, 'tool', tool => tool.tool_call_id === call.id)) continue
-    view.items.push({ kind: 'tool', ...at, tool_call_id: call.id, name: call.function.name, arguments: call.function.arguments, status: 'asked', content: null, elapsed_ms: null })
+    view.items.push({
+      kind: 'tool',
+      ...at,
+      tool_call_id: call.id,
+      name: call.function.name,
+      arguments: call.function.arguments,
+      status: 'asked',
+      content: null,
+      elapsed_ms: null,
+    })
   }
   // A command alone may be all there was to do; the next call of the model says otherwise.
   if (finish_reason === 'command') view.running = false
   count(view, event.data)
   // A reply of the server itself says nothing about the context of the model.
-  if (context_window > 0 && finish_reason !== 'command') { view.context_tokens = input_tokens + output_tokens; view.context_window = context_window }
+  if (context_window > 0 && finish_reason !== 'command') {
+    view.context_tokens = input_tokens + output_tokens
+    view.context_window = context_window
+  }
 }
 
 /** The answer item that the event's iteration streams into, made if it is not there yet. */
-function answerOf(view: Draft, event: { created_at: string; data: { turn_id?: string | undefined; iteration_index?: number | undefined } }, at: { event_id: EventId; created_at: string }) {
+function answerOf(
+  view: Draft,
+  event: { created_at: string; data: { turn_id?: string | undefined; iteration_index?: number | undefined } },
+  at: { event_id: EventId; created_at: string },
+) {
   const turn_id = event.data.turn_id ?? ''
   const iteration = event.data.iteration_index ?? 0
-  const known = find(view, 'answer', item => item.streaming && item.turn_id === turn_id && item.iteration === iteration)
+  const known = find(
+    view,
+    'answer',
+    item => item.streaming && item.turn_id === turn_id && item.iteration === iteration,
+  )
   if (known) return known
   const item: ItemOf<'answer'> = {
-    kind: 'answer', event_id: 0, created_at: at.created_at, turn_id, iteration, content: '', reasoning: '', streaming: true,
-    model: null, input_tokens: 0, output_tokens: 0, cost_usd: null, finish_reason: null, rating: null,
+    kind: 'answer',
+    event_id: 0,
+    created_at: at.created_at,
+    turn_id,
+    iteration,
+    content: '',
+    reasoning: '',
+    streaming: true,
+    model: null,
+    input_tokens: 0,
+    output_tokens: 0,
+    cost_usd: null,
+    finish_reason: null,
+    rating: null,
   }
   view.items.push(item)
   return { item, index: view.items.length - 1 }
@@ -222,26 +469,46 @@ function ended(view: Draft, status: SessionStatus): void {
   }
 }
 
-type Spent = { input_tokens?: number | undefined; output_tokens?: number | undefined; cost_usd?: number | undefined; cost_unpriced_model?: string | undefined }
+type Spent = {
+  input_tokens?: number | undefined
+  output_tokens?: number | undefined
+  cost_usd?: number | undefined
+  cost_unpriced_model?: string | undefined
+}
 function count(view: Draft, spent: Spent): void {
   view.input_tokens += spent.input_tokens ?? 0
   view.output_tokens += spent.output_tokens ?? 0
   view.cost_usd += spent.cost_usd ?? 0
   const unpriced = spent.cost_unpriced_model
-  if (unpriced !== undefined && !view.unpriced_models.includes(unpriced)) view.unpriced_models = [...view.unpriced_models, unpriced]
+  if (unpriced !== undefined && !view.unpriced_models.includes(unpriced))
+    view.unpriced_models = [...view.unpriced_models, unpriced]
 }
 
 const notice = (view: Draft, event: SessionEvent, level: ItemOf<'notice'>['level'], text: string): void => {
-  view.items.push({ kind: 'notice', event_id: event.id, created_at: event.created_at, type: event.type, level, text })
+  view.items.push({
+    kind: 'notice',
+    event_id: event.id,
+    created_at: event.created_at,
+    type: event.type,
+    level,
+    text,
+  })
 }
 
-const put = (view: Draft, index: number, item: ChatItem): void => { view.items[index] = item }
+const put = (view: Draft, index: number, item: ChatItem): void => {
+  view.items[index] = item
+}
 
 /**
- * The latest item of a kind that fits, looked for from the end, where it nearly always is. A search that may well miss
- * reaches back a bounded way only: else every new item would cost the length of the log.
+ * The latest item of a kind that fits, looked for from the end, where it nearly always is. A search that may
+ * well miss reaches back a bounded way only: else every new item would cost the length of the log.
  */
-function find<K extends ChatItem['kind']>(view: Draft, kind: K, fits: (item: ItemOf<K>) => boolean, reach = 500): { item: ItemOf<K>; index: number } | null {
+function find<K extends ChatItem['kind']>(
+  view: Draft,
+  kind: K,
+  fits: (item: ItemOf<K>) => boolean,
+  reach = 500,
+): { item: ItemOf<K>; index: number } | null {
   for (let index = view.items.length - 1; index >= Math.max(0, view.items.length - reach); index--) {
     const item = view.items[index]
     if (item?.kind === kind && fits(item as ItemOf<K>)) return { item: item as ItemOf<K>, index }

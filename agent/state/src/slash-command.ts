@@ -1,8 +1,9 @@
 /**
- * Slash commands, parsed from the text of a user message. Pure: the worker acts on them, the UI completes them.
+ * Slash commands, parsed from the text of a user message. Pure: the worker acts on them, the UI completes
+ * them.
  *
- * A message is a command only when it begins with `/` and a word at its very start; a path (`/etc/hosts`) or an unknown word is
- * plain text for the model, unless it names a skill.
+ * A message is a command only when it begins with `/` and a word at its very start; a path (`/etc/hosts`) or
+ * an unknown word is plain text for the model, unless it names a skill.
  */
 export type GoalCommand =
   | { command: 'goal'; action: 'define'; description: string; rubric: string | null }
@@ -13,7 +14,11 @@ export type SlashCommand =
   | { command: 'skill'; skill: string; arguments: string }
 
 export const SLASH_COMMANDS = [
-  { name: 'goal', usage: '/goal <text>', does: 'set a goal that an evaluator grades after every turn; a block "Rubric:" says how' },
+  {
+    name: 'goal',
+    usage: '/goal <text>',
+    does: 'set a goal that an evaluator grades after every turn; a block "Rubric:" says how',
+  },
   { name: 'goal', usage: '/goal status | pause | resume | clear', does: 'see or steer the goal' },
   { name: 'clear', usage: '/clear', does: 'start the conversation afresh; the log keeps what was said' },
   { name: 'compress', usage: '/compress', does: 'summarise the older part of the conversation' },
@@ -37,7 +42,10 @@ export function parseSlashCommand(text: string, isSkill: (name: string) => boole
   return isSkill(name) ? { command: 'skill', skill: name, arguments: rest } : null
 }
 
-/** A command of the server itself: it never reaches the model. A skill does, expanded, and its message with it. */
+/**
+ * A command of the server itself: it never reaches the model. A skill does, expanded, and its message with
+ * it.
+ */
 export const isServerCommand = (text: string): boolean => parseSlashCommand(text, () => false) !== null
 
 function parseGoal(rest: string): GoalCommand {
@@ -49,5 +57,7 @@ function parseGoal(rest: string): GoalCommand {
   const description = rest.slice(0, rubric.index).trim()
   const content = rest.slice(rubric.index + rubric[0].length).trim()
   // A message that is nothing but a rubric has no goal to grade; its text is the goal.
-  return description === '' ? { command: 'goal', action: 'define', description: rest, rubric: null } : { command: 'goal', action: 'define', description, rubric: content === '' ? null : content }
+  return description === ''
+    ? { command: 'goal', action: 'define', description: rest, rubric: null }
+    : { command: 'goal', action: 'define', description, rubric: content === '' ? null : content }
 }

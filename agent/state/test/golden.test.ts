@@ -1,15 +1,34 @@
-/** Logs of earlier versions, one session a family: today's folds read them, from any prefix, to the same end. */
+/**
+ * Logs of earlier versions, one session a family: today's folds read them, from any prefix, to the same end.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import type { SessionEvent } from '@cairn/protocol'
-import { checkHistory, emptyConversation, emptySessionView, emptyTurn, foldConversation, foldGoal, foldSaga, foldSessionView, foldTurn, type GoalState } from '@cairn/state'
+import {
+  checkHistory,
+  emptyConversation,
+  emptySessionView,
+  emptyTurn,
+  foldConversation,
+  foldGoal,
+  foldSaga,
+  foldSessionView,
+  foldTurn,
+  type GoalState,
+} from '@cairn/state'
 import { describe, expect, test } from 'vitest'
 
 const read = (name: string): SessionEvent[] =>
-  readFileSync(new URL(`golden/${name}.jsonl`, import.meta.url), 'utf8').trimEnd().split('\n').map(line => JSON.parse(line) as SessionEvent)
-const goalOf = (events: readonly SessionEvent[], from: GoalState = null): GoalState => events.reduce(foldGoal, from)
+  readFileSync(new URL(`golden/${name}.jsonl`, import.meta.url), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map(line => JSON.parse(line) as SessionEvent)
+const goalOf = (events: readonly SessionEvent[], from: GoalState = null): GoalState =>
+  events.reduce(foldGoal, from)
 
 const VERSIONS = new URL('golden/', import.meta.url)
-const SESSIONS = readdirSync(VERSIONS).flatMap(version => readdirSync(new URL(version, VERSIONS)).map(file => `${version}/${file.replace(/\.jsonl$/, '')}`))
+const SESSIONS = readdirSync(VERSIONS).flatMap(version =>
+  readdirSync(new URL(version, VERSIONS)).map(file => `${version}/${file.replace(/\.jsonl$/, '')}`),
+)
 
 describe.each(SESSIONS)('the golden session %s', name => {
   const events = read(name)
@@ -19,12 +38,19 @@ describe.each(SESSIONS)('the golden session %s', name => {
   })
 
   test('folds to the same end from every prefix', () => {
-    const ends = { conversation: events.reduce(foldConversation, emptyConversation), turn: events.reduce(foldTurn, emptyTurn), goal: goalOf(events), view: foldSessionView(emptySessionView, events) }
+    const ends = {
+      conversation: events.reduce(foldConversation, emptyConversation),
+      turn: events.reduce(foldTurn, emptyTurn),
+      goal: goalOf(events),
+      view: foldSessionView(emptySessionView, events),
+    }
     for (let cut = 0; cut <= events.length; cut++) {
       const [first, rest] = [events.slice(0, cut), events.slice(cut)]
       expect({
-        conversation: rest.reduce(foldConversation, first.reduce(foldConversation, emptyConversation)), turn: rest.reduce(foldTurn, first.reduce(foldTurn, emptyTurn)),
-        goal: goalOf(rest, goalOf(first)), view: foldSessionView(foldSessionView(emptySessionView, first), rest),
+        conversation: rest.reduce(foldConversation, first.reduce(foldConversation, emptyConversation)),
+        turn: rest.reduce(foldTurn, first.reduce(foldTurn, emptyTurn)),
+        goal: goalOf(rest, goalOf(first)),
+        view: foldSessionView(foldSessionView(emptySessionView, first), rest),
       }).toEqual(ends)
     }
   })
@@ -33,22 +59,46 @@ describe.each(SESSIONS)('the golden session %s', name => {
 test('the golden saga was rolled back to the end, and the model is told so', () => {
   const saga = read('0.1/saga').reduce(foldSaga, null)
   expect(saga).toMatchObject({ status: 'compensated', owed: 'failed', reported: true })
-  expect(saga?.steps.map(step => [step.tool_name, step.state])).toEqual([['write_file', 'compensated'], ['write_file', 'compensated'], ['book', 'compensated']])
+  expect(saga?.steps.map(step => [step.tool_name, step.state])).toEqual([
+    ['write_file', 'compensated'],
+    ['write_file', 'compensated'],
+    ['book', 'compensated'],
+  ])
   // The call of the model that failed is still open in the fold: what came since is read with the next one.
-  expect(read('0.1/saga').reduce(foldConversation, emptyConversation).deferred.map(entry => entry.message.content)).toEqual([expect.stringContaining('[Rolled back]\nThe work failed before it was done')])
+  expect(
+    read('0.1/saga')
+      .reduce(foldConversation, emptyConversation)
+      .deferred.map(entry => entry.message.content),
+  ).toEqual([expect.stringContaining('[Rolled back]\nThe work failed before it was done')])
 })
 
 test('the golden goal was revised once and then satisfied; the model read neither command nor reply', () => {
   const events = read('0.1/goal')
   const goal = goalOf(events)
-  expect(goal).toMatchObject({ status: 'satisfied', iteration: 2, description: 'ship it', rubric: 'it is noted twice', open: null, owed: null })
+  expect(goal).toMatchObject({
+    status: 'satisfied',
+    iteration: 2,
+    description: 'ship it',
+    rubric: 'it is noted twice',
+    open: null,
+    owed: null,
+  })
   expect(goal?.verdicts.map(verdict => verdict.result)).toEqual(['needs_revision', 'satisfied'])
   const { entries } = events.reduce(foldConversation, emptyConversation)
-  expect(entries.map(entry => entry.message.role)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user', 'assistant'])
+  expect(entries.map(entry => entry.message.role)).toEqual([
+    'user',
+    'assistant',
+    'tool',
+    'assistant',
+    'user',
+    'assistant',
+  ])
   expect(entries[0]?.message.content).toBe('ship it')
 })
 
 test('the golden skill is what the model read in place of the message', () => {
   const { entries } = read('0.1/skill').reduce(foldConversation, emptyConversation)
-  expect(entries[0]?.message.content).toBe('Look at the parser closely.\n\nThe files of this skill are in .cairn/skills/review.')
+  expect(entries[0]?.message.content).toBe(
+    'Look at the parser closely.\n\nThe files of this skill are in .cairn/skills/review.',
+  )
 })

@@ -1,10 +1,12 @@
 // Runs in the page: moves the grid a step a frame and notes the time between frames.
 // oxlint-disable-next-line no-unused-expressions -- one expression, that scroll.ts reads as text and calls in the page
-async (kind, frames) => {
+;async (kind, frames) => {
   const grid = document.querySelector('[data-testid="event-grid"]')
   const times = []
   let longTasks = 0
-  const observer = new PerformanceObserver(list => { longTasks += list.getEntries().length })
+  const observer = new PerformanceObserver(list => {
+    longTasks += list.getEntries().length
+  })
   observer.observe({ type: 'longtask' })
   const end = grid.scrollHeight - grid.clientHeight
   await new Promise(done => {
@@ -22,6 +24,7 @@ async (kind, frames) => {
   })
   observer.disconnect()
   const sorted = times.toSorted((a, b) => a - b)
-  const at = part => Math.round((sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0) * 10) / 10
+  const at = part =>
+    Math.round((sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0) * 10) / 10
   return { frames: times.length, p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1), longTasks }
 }

@@ -1,5 +1,6 @@
 /**
- * How the EVENTS tab moves with a hundred thousand events: frame times while a real browser scrolls, filters and follows.
+ * How the EVENTS tab moves with a hundred thousand events: frame times while a real browser scrolls, filters
+ * and follows.
  *   node agent/web/bench/scroll.ts [--events 100000] [--chromium /usr/bin/chromium] [--json]
  * Needs a built UI (npm run build:web). The mock server of dev/ serves it.
  */
@@ -11,14 +12,39 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type Page, chromium } from 'playwright-core'
 
-const { values: options } = parseArgs({ options: { events: { type: 'string', default: '100000' }, chromium: { type: 'string', default: '/usr/bin/chromium' }, port: { type: 'string', default: '8797' }, json: { type: 'boolean', default: false } } })
-const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']
+const { values: options } = parseArgs({
+  options: {
+    events: { type: 'string', default: '100000' },
+    chromium: { type: 'string', default: '/usr/bin/chromium' },
+    port: { type: 'string', default: '8797' },
+    json: { type: 'boolean', default: false },
+  },
+})
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
 
 type Frames = { frames: number; p50: number; p95: number; p99: number; max: number; longTasks: number }
 type Result = { what: string } & Frames
 
 async function startServer(): Promise<() => void> {
-  const child = spawn(process.execPath, [fileURLToPath(new URL('../dev/mock-server.ts', import.meta.url)), '--port', options.port, '--events', options.events], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(
+    process.execPath,
+    [
+      fileURLToPath(new URL('../dev/mock-server.ts', import.meta.url)),
+      '--port',
+      options.port,
+      '--events',
+      options.events,
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  )
   await new Promise<void>((ready, failed) => {
     child.stdout.once('data', () => ready())
     child.once('exit', code => failed(new Error(`[bench] the mock server ended with ${code}`)))
@@ -27,20 +53,29 @@ async function startServer(): Promise<() => void> {
 }
 
 const inPage = readFileSync(new URL('measure-frames.js', import.meta.url), 'utf8')
-const measure = (page: Page, kind: 'steady' | 'jumps' | 'still', frames: number) => page.evaluate<Frames>(`(${inPage})(${JSON.stringify(kind)}, ${frames})`)
+const measure = (page: Page, kind: 'steady' | 'jumps' | 'still', frames: number) =>
+  page.evaluate<Frames>(`(${inPage})(${JSON.stringify(kind)}, ${frames})`)
 
 const countOf = (page: Page) => page.getByTestId('events-status').innerText()
 
 async function run() {
   const stop = await startServer()
   const profile = mkdtempSync(join(tmpdir(), 'cairn-scroll-'))
-  const context = await chromium.launchPersistentContext(profile, { executablePath: options.chromium, headless: true, args: FLAGS, viewport: { width: 1360, height: 860 } })
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: options.chromium,
+    headless: true,
+    args: FLAGS,
+    viewport: { width: 1360, height: 860 },
+  })
   try {
     const page = await context.newPage()
     const results: Result[] = []
     const started = performance.now()
     await page.goto(`http://127.0.0.1:${options.port}/sessions/big/events`)
-    await page.getByTestId('events-status').getByText(`${Number(options.events).toLocaleString('en-US')} events`).waitFor({ timeout: 120_000 })
+    await page
+      .getByTestId('events-status')
+      .getByText(`${Number(options.events).toLocaleString('en-US')} events`)
+      .waitFor({ timeout: 120_000 })
     const loadMs = Math.round(performance.now() - started)
     const shown = await countOf(page)
     // Let the tail go, or following would pull back.
@@ -50,7 +85,9 @@ async function run() {
     results.push({ what: 'steady scroll, 10 rows a frame', ...(await measure(page, 'steady', 600)) })
     results.push({ what: 'jumps over the whole log', ...(await measure(page, 'jumps', 300)) })
     await page.getByTestId('follow-tail').click()
-    await page.evaluate(`fetch('/v1/sessions/big/messages', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ content: '${'a longer message '.repeat(40)}' }) })`)
+    await page.evaluate(
+      `fetch('/v1/sessions/big/messages', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ content: '${'a longer message '.repeat(40)}' }) })`,
+    )
     results.push({ what: 'following a streamed answer', ...(await measure(page, 'still', 180)) })
     const filterStarted = performance.now()
     await page.getByTestId('filter-text').fill('out of memory')
@@ -59,10 +96,21 @@ async function run() {
     const filterMs = Math.round(performance.now() - filterStarted)
     const filtered = await countOf(page)
     const heapMb = Math.round((await page.evaluate<number>('performance.memory.usedJSHeapSize')) / 1e6)
-    const report = { date: new Date().toISOString(), browser: context.browser()?.version() ?? 'chromium', shown: shown.split('\n')[0], loadMs, filterMs, filtered: filtered.split('\n')[0], heapMb, results }
+    const report = {
+      date: new Date().toISOString(),
+      browser: context.browser()?.version() ?? 'chromium',
+      shown: shown.split('\n')[0],
+      loadMs,
+      filterMs,
+      filtered: filtered.split('\n')[0],
+      heapMb,
+      results,
+    }
     if (options.json) console.log(JSON.stringify(report))
     else {
-      console.log(`${report.shown}; first paint to last event ${loadMs} ms; text filter ${filterMs} ms (${report.filtered}); heap ${heapMb} MB`)
+      console.log(
+        `${report.shown}; first paint to last event ${loadMs} ms; text filter ${filterMs} ms (${report.filtered}); heap ${heapMb} MB`,
+      )
       console.table(Object.fromEntries(results.map(({ what, ...figures }) => [what, figures])))
     }
   } finally {

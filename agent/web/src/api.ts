@@ -2,27 +2,36 @@
 import { ApiError, ConnectionError, createClient } from '@cairn/client'
 
 const shared = { baseUrl: '', credentials: 'same-origin', headers: { 'x-cairn-csrf': '1' } } as const
-/** Asks once, without renewing: for the login, where a 401 means a wrong password, and for the renewal itself. */
+/**
+ * Asks once, without renewing: for the login, where a 401 means a wrong password, and for the renewal itself.
+ */
 export const unrenewed = createClient(shared)
 
-export const client = createClient({ ...shared, refresh: async () => {
-  try {
-    await unrenewed.call('refresh', { body: {} })
-  } catch (error) {
-    // The first request is sent again and its 401 leads to the login page; nothing else is to be told here.
-    if (!isUnauthenticated(error)) throw error
-  }
-} })
+export const client = createClient({
+  ...shared,
+  refresh: async () => {
+    try {
+      await unrenewed.call('refresh', { body: {} })
+    } catch (error) {
+      // The first request is sent again and its 401 leads to the login page; nothing else is to be told here.
+      if (!isUnauthenticated(error)) throw error
+    }
+  },
+})
 
-export const isUnauthenticated = (error: unknown): boolean => error instanceof ApiError && error.status === 401
+export const isUnauthenticated = (error: unknown): boolean =>
+  error instanceof ApiError && error.status === 401
 export const isMissing = (error: unknown): boolean => error instanceof ApiError && error.status === 404
-export const isRetryable = (error: unknown): boolean => error instanceof ConnectionError || (error instanceof ApiError && error.retryable)
+export const isRetryable = (error: unknown): boolean =>
+  error instanceof ConnectionError || (error instanceof ApiError && error.retryable)
 
 /** A failure in words for a person. */
 export function describeError(error: unknown): string {
   if (error instanceof ApiError) {
     const { detail, errors = [] } = error.problem
-    const fields = errors.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ')
+    const fields = errors
+      .map(({ path, message }) => (path === '' ? message : `${path}: ${message}`))
+      .join('; ')
     return fields === '' || detail.includes(fields) ? detail : `${detail} (${fields})`
   }
   if (error instanceof ConnectionError) return 'The server does not answer. Check that it is running.'

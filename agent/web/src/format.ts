@@ -20,7 +20,8 @@ export function formatCost(usd: number): string {
 }
 
 /** What was spent; a call without a known rate makes it a lower bound, or no figure at all. */
-export const formatSpent = (usd: number, isUnpriced: boolean): string => (!isUnpriced ? formatCost(usd) : usd === 0 ? 'unpriced' : `over ${formatCost(usd)}`)
+export const formatSpent = (usd: number, isUnpriced: boolean): string =>
+  !isUnpriced ? formatCost(usd) : usd === 0 ? 'unpriced' : `over ${formatCost(usd)}`
 
 /** "380 ms", "2.4 s", "3m 05s", "2h 10m". */
 export function formatDuration(ms: number): string {
@@ -29,11 +30,14 @@ export function formatDuration(ms: number): string {
   const seconds = Math.round(ms / 1000)
   if (seconds < 3600) return `${Math.floor(seconds / 60)}m ${two(seconds % 60)}s`
   const minutes = Math.floor(seconds / 60)
-  return minutes < 1440 ? `${Math.floor(minutes / 60)}h ${two(minutes % 60)}m` : `${Math.floor(minutes / 1440)}d ${Math.floor((minutes % 1440) / 60)}h`
+  return minutes < 1440
+    ? `${Math.floor(minutes / 60)}h ${two(minutes % 60)}m`
+    : `${Math.floor(minutes / 1440)}d ${Math.floor((minutes % 1440) / 60)}h`
 }
 
 /** Difference to the event before, signed: "+0", "+12 ms", "+1.4 s". */
-export const formatDelta = (ms: number): string => (ms === 0 ? '+0' : ms < 0 ? `−${formatDuration(-ms)}` : `+${formatDuration(ms)}`)
+export const formatDelta = (ms: number): string =>
+  ms === 0 ? '+0' : ms < 0 ? `−${formatDuration(-ms)}` : `+${formatDuration(ms)}`
 
 /** "14:03:07.120" in the reader's time zone. */
 export function formatClock(iso: string): string {
@@ -52,15 +56,23 @@ export function formatAgo(iso: string, now: number): string {
 }
 
 export const formatSize = (bytes: number): string =>
-  bytes < 1024 ? `${bytes} B` : bytes < 1_048_576 ? `${trimZero((bytes / 1024).toFixed(1))} KB` : `${trimZero((bytes / 1_048_576).toFixed(1))} MB`
+  bytes < 1024
+    ? `${bytes} B`
+    : bytes < 1_048_576
+      ? `${trimZero((bytes / 1024).toFixed(1))} KB`
+      : `${trimZero((bytes / 1_048_576).toFixed(1))} MB`
 
 /** One line of at most `max` characters. */
 export function oneLine(text: string, max = 160): string {
-  const line = text.slice(0, max * 2).replace(/\s+/g, ' ').trim()
+  const line = text
+    .slice(0, max * 2)
+    .replace(/\s+/g, ' ')
+    .trim()
   return line.length > max || text.length > max * 2 ? `${line.slice(0, max - 1)}…` : line
 }
 
-export const plural = (n: number, one: string, many = `${one}s`): string => `${formatCount(n)} ${n === 1 ? one : many}`
+export const plural = (n: number, one: string, many = `${one}s`): string =>
+  `${formatCount(n)} ${n === 1 ? one : many}`
 
 const two = (n: number) => String(n).padStart(2, '0')
 const trimZero = (text: string) => text.replace(/\.0+$|(\.\d*[1-9])0+$/, '$1')

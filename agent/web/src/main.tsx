@@ -19,12 +19,20 @@ const toLogin = (error: unknown) => {
 }
 const queries = new QueryClient({
   queryCache: new QueryCache({ onError: toLogin }),
-  mutationCache: new MutationCache({ onError: (error, _variables, _context, mutation) => {
-    toLogin(error)
-    // A form that shows its failure in place says so in its meta.
-    if (!isUnauthenticated(error) && mutation.meta?.['showsError'] !== true) sayError(error)
-  } }),
-  defaultOptions: { queries: { retry: (count, error) => count < 2 && isRetryable(error), refetchOnWindowFocus: true, staleTime: 1000 } },
+  mutationCache: new MutationCache({
+    onError: (error, _variables, _context, mutation) => {
+      toLogin(error)
+      // A form that shows its failure in place says so in its meta.
+      if (!isUnauthenticated(error) && mutation.meta?.['showsError'] !== true) sayError(error)
+    },
+  }),
+  defaultOptions: {
+    queries: {
+      retry: (count, error) => count < 2 && isRetryable(error),
+      refetchOnWindowFocus: true,
+      staleTime: 1000,
+    },
+  },
 })
 const router = makeRouter(queries)
 

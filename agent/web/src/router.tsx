@@ -1,6 +1,16 @@
-/** The pages and what guards them: everything but the login page needs a session, and asks for one by going there. */
+/**
+ * The pages and what guards them: everything but the login page needs a session, and asks for one by going
+ * there.
+ */
 import { type QueryClient } from '@tanstack/react-query'
-import { Outlet, createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import {
+  Outlet,
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+} from '@tanstack/react-router'
 import { isUnauthenticated } from './api.ts'
 import { LoginPage } from './login/login-page.tsx'
 import { meQuery } from './queries.ts'
@@ -11,16 +21,25 @@ import { SessionPage } from './session/session-page.tsx'
 
 type Context = { queries: QueryClient }
 
-const root = createRootRouteWithContext<Context>()({ component: Outlet, notFoundComponent: NotFoundPage, errorComponent: ErrorPage })
+const root = createRootRouteWithContext<Context>()({
+  component: Outlet,
+  notFoundComponent: NotFoundPage,
+  errorComponent: ErrorPage,
+})
 
 const login = createRoute({
-  getParentRoute: () => root, path: '/login', component: LoginPage,
+  getParentRoute: () => root,
+  path: '/login',
+  component: LoginPage,
   // Only a path of this site: a link must not send a person elsewhere after the login.
-  validateSearch: (search): { next?: string } => (typeof search['next'] === 'string' && /^\/(?![/\\])/.test(search['next']) ? { next: search['next'] } : {}),
+  validateSearch: (search): { next?: string } =>
+    typeof search['next'] === 'string' && /^\/(?![/\\])/.test(search['next']) ? { next: search['next'] } : {},
 })
 
 const shell = createRoute({
-  getParentRoute: () => root, id: 'shell', component: AppShell,
+  getParentRoute: () => root,
+  id: 'shell',
+  component: AppShell,
   beforeLoad: async ({ context, location }) => {
     try {
       await context.queries.ensureQueryData(meQuery)
@@ -31,23 +50,48 @@ const shell = createRoute({
   },
 })
 
-const home = createRoute({ getParentRoute: () => shell, path: '/', beforeLoad: () => { throw redirect({ to: '/sessions' }) } })
+const home = createRoute({
+  getParentRoute: () => shell,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ to: '/sessions' })
+  },
+})
 const sessions = createRoute({ getParentRoute: () => shell, path: '/sessions', component: NoSession })
-const session = createRoute({ getParentRoute: () => shell, path: '/sessions/$sessionId', component: SessionPage })
+const session = createRoute({
+  getParentRoute: () => shell,
+  path: '/sessions/$sessionId',
+  component: SessionPage,
+})
 const chat = createRoute({ getParentRoute: () => session, path: '/' })
 const events = createRoute({
-  getParentRoute: () => session, path: '/events',
+  getParentRoute: () => session,
+  path: '/events',
   /** `id` opens that event, so an event has an address. */
   validateSearch: (search): { id?: number } => {
     const id = Number(search['id'])
     return Number.isInteger(id) && id > 0 ? { id } : {}
   },
 })
-const inbox = createRoute({ getParentRoute: () => shell, path: '/inbox', component: lazyRouteComponent(() => import('./inbox/inbox-page.tsx'), 'InboxPage') })
+const inbox = createRoute({
+  getParentRoute: () => shell,
+  path: '/inbox',
+  component: lazyRouteComponent(() => import('./inbox/inbox-page.tsx'), 'InboxPage'),
+})
 
-const tree = root.addChildren([login, shell.addChildren([home, sessions, session.addChildren([chat, events]), inbox])])
+const tree = root.addChildren([
+  login,
+  shell.addChildren([home, sessions, session.addChildren([chat, events]), inbox]),
+])
 
-export const makeRouter = (queries: QueryClient) => createRouter({ routeTree: tree, context: { queries }, defaultErrorComponent: ErrorPage, defaultPreload: false, scrollRestoration: false })
+export const makeRouter = (queries: QueryClient) =>
+  createRouter({
+    routeTree: tree,
+    context: { queries },
+    defaultErrorComponent: ErrorPage,
+    defaultPreload: false,
+    scrollRestoration: false,
+  })
 
 declare module '@tanstack/react-router' {
   interface Register {

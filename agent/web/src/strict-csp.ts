@@ -1,4 +1,6 @@
-/** Loaded before zod: without this it probes for eval, which the content security policy refuses and reports. */
+/**
+ * Loaded before zod: without this it probes for eval, which the content security policy refuses and reports.
+ */
 declare global {
   var __zod_globalConfig: { jitless?: boolean } | undefined
 }

@@ -1,6 +1,17 @@
 import type { SessionEvent } from '@cairn/protocol'
 import { expect, test } from 'vitest'
-import { EVENT, GAP, TURN, createEventIndex, gapBefore, indexOfId, indexOfKey, keyOf, kindOfKey, positionOf } from '../src/events/event-index.ts'
+import {
+  EVENT,
+  GAP,
+  TURN,
+  createEventIndex,
+  gapBefore,
+  indexOfId,
+  indexOfKey,
+  keyOf,
+  kindOfKey,
+  positionOf,
+} from '../src/events/event-index.ts'
 import { type EventFilter, NO_FILTER } from '../src/events/filter.ts'
 import { eventAt } from './sample-data.ts'
 
@@ -14,25 +25,53 @@ function indexOf(events: readonly SessionEvent[], filter: Partial<EventFilter> =
   index.scan(never)
   return index
 }
-const ids = (index: ReturnType<typeof createEventIndex>) => index.rows.filter(key => kindOfKey(key) === EVENT).map(key => index.events[indexOfKey(key)]?.id)
+const ids = (index: ReturnType<typeof createEventIndex>) =>
+  index.rows.filter(key => kindOfKey(key) === EVENT).map(key => index.events[indexOfKey(key)]?.id)
 
 const turn = (first: number) => [
-  at(first, 'user.message', { content: 'Hello' }), at(first + 1, 'harness.wake'), at(first + 2, 'tool.call', { name: 'search' }),
-  at(first + 3, 'tool.result', { name: 'search', content: 'Nothing', elapsed_ms: 3 }), at(first + 4, 'llm.response'), at(first + 5, 'session.complete'),
+  at(first, 'user.message', { content: 'Hello' }),
+  at(first + 1, 'harness.wake'),
+  at(first + 2, 'tool.call', { name: 'search' }),
+  at(first + 3, 'tool.result', { name: 'search', content: 'Nothing', elapsed_ms: 3 }),
+  at(first + 4, 'llm.response'),
+  at(first + 5, 'session.complete'),
 ]
 
 test('without a filter every event is a row, and a turn has a head before the message that began it', () => {
   const index = indexOf([...turn(1), ...turn(7)])
   expect(index.rows.map(key => [indexOfKey(key), kindOfKey(key)])).toEqual([
-    [0, TURN], [0, EVENT], [1, EVENT], [2, EVENT], [3, EVENT], [4, EVENT], [5, EVENT], [6, TURN], [6, EVENT], [7, EVENT], [8, EVENT], [9, EVENT], [10, EVENT], [11, EVENT],
+    [0, TURN],
+    [0, EVENT],
+    [1, EVENT],
+    [2, EVENT],
+    [3, EVENT],
+    [4, EVENT],
+    [5, EVENT],
+    [6, TURN],
+    [6, EVENT],
+    [7, EVENT],
+    [8, EVENT],
+    [9, EVENT],
+    [10, EVENT],
+    [11, EVENT],
   ])
   expect(index.matching).toBe(12)
 })
 
 test('missing ids are a gap row before the event that follows them', () => {
   const index = indexOf([at(3, 'llm.thinking'), at(4, 'llm.request'), at(58, 'llm.response')])
-  expect(index.rows).toEqual([keyOf(0, GAP), keyOf(0, EVENT), keyOf(1, EVENT), keyOf(2, GAP), keyOf(2, EVENT)])
-  expect([0, 1, 2].map(i => gapBefore(index.events, i))).toEqual([{ from: 1, through: 2 }, null, { from: 5, through: 57 }])
+  expect(index.rows).toEqual([
+    keyOf(0, GAP),
+    keyOf(0, EVENT),
+    keyOf(1, EVENT),
+    keyOf(2, GAP),
+    keyOf(2, EVENT),
+  ])
+  expect([0, 1, 2].map(i => gapBefore(index.events, i))).toEqual([
+    { from: 1, through: 2 },
+    null,
+    { from: 5, through: 57 },
+  ])
 })
 
 test('a filtered list shows no gaps, and a turn head only where something of the turn is shown', () => {
@@ -43,8 +82,12 @@ test('a filtered list shows no gaps, and a turn head only where something of the
 
 test('families and types widen, the text narrows', () => {
   const events = turn(1)
-  expect(ids(indexOf(events, { families: new Set(['tools']), types: new Set(['llm.response']) }))).toEqual([3, 4, 5])
-  expect(ids(indexOf(events, { families: new Set(['tools']), types: new Set(['llm.response']), text: 'nothing' }))).toEqual([4])
+  expect(ids(indexOf(events, { families: new Set(['tools']), types: new Set(['llm.response']) }))).toEqual([
+    3, 4, 5,
+  ])
+  expect(
+    ids(indexOf(events, { families: new Set(['tools']), types: new Set(['llm.response']), text: 'nothing' })),
+  ).toEqual([4])
   expect(ids(indexOf(events, { text: 'search' }))).toEqual([3, 4])
   expect(ids(indexOf(events, { text: 'no such thing' }))).toEqual([])
 })
@@ -56,7 +99,11 @@ test('deltas can be left out alone', () => {
 
 test('events that arrive one by one, in slices, make the same rows as all at once', () => {
   const events = Array.from({ length: 300 }, (_, i) => turn(1 + i * 8)).flat()
-  for (const filter of [NO_FILTER, { ...NO_FILTER, text: 'search' }, { ...NO_FILTER, families: new Set(['lifecycle'] as const) }]) {
+  for (const filter of [
+    NO_FILTER,
+    { ...NO_FILTER, text: 'search' },
+    { ...NO_FILTER, families: new Set(['lifecycle'] as const) },
+  ]) {
     const slow = createEventIndex()
     slow.setFilter(filter)
     for (const event of events) {
@@ -70,7 +117,9 @@ test('events that arrive one by one, in slices, make the same rows as all at onc
 })
 
 test('a new filter is applied in slices and says how much is left', () => {
-  const index = indexOf(Array.from({ length: 1000 }, (_, i) => at(i + 1, i % 2 ? 'llm.request' : 'llm.delta')))
+  const index = indexOf(
+    Array.from({ length: 1000 }, (_, i) => at(i + 1, i % 2 ? 'llm.request' : 'llm.delta')),
+  )
   index.setFilter({ ...NO_FILTER, types: new Set(['llm.request']) })
   expect(index.rows).toEqual([])
   expect(index.scan(() => true)).toBe(false)
@@ -94,7 +143,12 @@ test('an id or a row is found by bisection, and the nearest one after it when it
 })
 
 test('crashes, recoveries and failures are remembered as alarms, and families are counted', () => {
-  const index = indexOf([at(1, 'user.message'), at(2, 'harness.crash'), at(3, 'harness.recovered'), at(4, 'session.fail')])
+  const index = indexOf([
+    at(1, 'user.message'),
+    at(2, 'harness.crash'),
+    at(3, 'harness.recovered'),
+    at(4, 'session.fail'),
+  ])
   expect(index.alarms).toEqual([1, 2, 3])
   expect(Object.fromEntries(index.countByFamily)).toEqual({ conversation: 1, lifecycle: 3 })
   expect(index.countByType.get('harness.crash')).toBe(1)

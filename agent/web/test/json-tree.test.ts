@@ -2,21 +2,43 @@ import { expect, test } from 'vitest'
 import { PAGE, flattenJson } from '../src/events/json-tree.ts'
 
 const none = new Set<string>()
-const shown = (value: unknown, flipped: ReadonlySet<string> = none) => flattenJson(value, flipped).map(line => `${'  '.repeat(line.depth)}${line.name ?? '$'} ${line.text}`)
+const shown = (value: unknown, flipped: ReadonlySet<string> = none) =>
+  flattenJson(value, flipped).map(line => `${'  '.repeat(line.depth)}${line.name ?? '$'} ${line.text}`)
 
 test('the root and its children are open, deeper branches closed', () => {
-  expect(shown({ a: 1, b: { c: { d: true } }, e: [] })).toEqual(['$ {3}', '  a 1', '  b {1}', '    c {1}', '  e []'])
+  expect(shown({ a: 1, b: { c: { d: true } }, e: [] })).toEqual([
+    '$ {3}',
+    '  a 1',
+    '  b {1}',
+    '    c {1}',
+    '  e []',
+  ])
 })
 
 test('a flipped branch changes its state, and only its own', () => {
-  expect(shown({ a: { x: 1 }, b: { y: 2 } }, new Set(['$/a']))).toEqual(['$ {2}', '  a {1}', '  b {1}', '    y 2'])
-  expect(shown({ b: { c: { d: null } } }, new Set(['$/b/c']))).toEqual(['$ {1}', '  b {1}', '    c {1}', '      d null'])
+  expect(shown({ a: { x: 1 }, b: { y: 2 } }, new Set(['$/a']))).toEqual([
+    '$ {2}',
+    '  a {1}',
+    '  b {1}',
+    '    y 2',
+  ])
+  expect(shown({ b: { c: { d: null } } }, new Set(['$/b/c']))).toEqual([
+    '$ {1}',
+    '  b {1}',
+    '    c {1}',
+    '      d null',
+  ])
 })
 
 test('text that holds JSON can be opened as the tree it holds; other text is text', () => {
   const value = { content: '{"rows": [1]}', note: '{ not json' }
   expect(shown(value)).toEqual(['$ {2}', '  content JSON text {1}', '  note { not json'])
-  expect(shown(value, new Set(['$/content']))).toEqual(['$ {2}', '  content JSON text {1}', '    rows [1]', '  note { not json'])
+  expect(shown(value, new Set(['$/content']))).toEqual([
+    '$ {2}',
+    '  content JSON text {1}',
+    '    rows [1]',
+    '  note { not json',
+  ])
 })
 
 test('a long list shows its first page and says how many more there are', () => {

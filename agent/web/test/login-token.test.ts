@@ -4,7 +4,15 @@ import { takeToken, takeTokenFromAddress } from '../src/login/link-token.ts'
 function visit(path: string) {
   const url = new URL(path, 'http://127.0.0.1:8787')
   const replaced: string[] = []
-  takeTokenFromAddress(url as unknown as Location, { state: null, replaceState: (_state: unknown, _title: string, to: string) => { replaced.push(to) } } as unknown as History)
+  takeTokenFromAddress(
+    url as unknown as Location,
+    {
+      state: null,
+      replaceState: (_state: unknown, _title: string, to: string) => {
+        replaced.push(to)
+      },
+    } as unknown as History,
+  )
   return replaced
 }
 

@@ -3,7 +3,13 @@ import { expect, test } from 'vitest'
 import { SUMMARIES, summarize, toolError } from '../src/events/row-summary.ts'
 import { eventAt, sampleData } from './sample-data.ts'
 
-const tables = EVENT_TYPES.flatMap(type => [[type, 'required keys', false], [type, 'all keys', true]] as const)
+const tables = EVENT_TYPES.flatMap(
+  type =>
+    [
+      [type, 'required keys', false],
+      [type, 'all keys', true],
+    ] as const,
+)
 
 test('the table has a line for each of the 101 types and for nothing else', () => {
   expect(Object.keys(SUMMARIES).toSorted()).toEqual(EVENT_TYPES.toSorted())
@@ -25,21 +31,45 @@ test('a payload that does not fit its type falls back to its JSON', () => {
 })
 
 test('a type of a newer server falls back to its JSON', () => {
-  const event = { id: 1, session_id: 's', type: 'moon.phase', created_at: '', data: { phase: 'full' } } as unknown as SessionEvent
+  const event = {
+    id: 1,
+    session_id: 's',
+    type: 'moon.phase',
+    created_at: '',
+    data: { phase: 'full' },
+  } as unknown as SessionEvent
   expect(summarize(event)).toBe('{"phase":"full"}')
 })
 
 test('a tool result is an error when its content is an object that begins with the key error', () => {
-  expect(toolError('{"error": "Tool execution failed: exit \\"1\\""}')).toBe('Tool execution failed: exit "1"')
+  expect(toolError('{"error": "Tool execution failed: exit \\"1\\""}')).toBe(
+    'Tool execution failed: exit "1"',
+  )
   expect(toolError('{"rows": 1}')).toBe(null)
   expect(toolError('error: plain text')).toBe(null)
-  expect(summarize(eventAt(1, 'tool.result', { name: 'sh', content: '{"error":"Tool execution failed: no"}', elapsed_ms: 0 }))).toBe('sh refused · ✕ Tool execution failed: no')
+  expect(
+    summarize(
+      eventAt(1, 'tool.result', {
+        name: 'sh',
+        content: '{"error":"Tool execution failed: no"}',
+        elapsed_ms: 0,
+      }),
+    ),
+  ).toBe('sh refused · ✕ Tool execution failed: no')
 })
 
 test('both shapes of policy.allowed and of harness.wake have their own line', () => {
-  expect(summarize(eventAt(1, 'policy.allowed', { tool: 'sh', check: 'governance_gate', timestamp: 1 }))).toBe('sh · governance_gate')
-  const retry = { ...eventAt(1, 'policy.allowed'), data: { tool_name: 'sh', reason: 'human approval', tool_call_id: 'c' } } as unknown as SessionEvent
+  expect(
+    summarize(eventAt(1, 'policy.allowed', { tool: 'sh', check: 'governance_gate', timestamp: 1 })),
+  ).toBe('sh · governance_gate')
+  const retry = {
+    ...eventAt(1, 'policy.allowed'),
+    data: { tool_name: 'sh', reason: 'human approval', tool_call_id: 'c' },
+  } as unknown as SessionEvent
   expect(summarize(retry)).toBe('sh · human approval')
-  const review = { ...eventAt(1, 'harness.wake'), data: { worker_id: 'w', review_memory: true, review_skills: false } } as unknown as SessionEvent
+  const review = {
+    ...eventAt(1, 'harness.wake'),
+    data: { worker_id: 'w', review_memory: true, review_skills: false },
+  } as unknown as SessionEvent
   expect(summarize(review)).toBe('worker w · background review')
 })

@@ -9,23 +9,42 @@ import { eventAt } from './sample-data.ts'
 function frames() {
   const waiting: (() => void)[] = []
   let now = 0
-  return { request: (callback: () => void) => { waiting.push(callback) }, now: () => now++, draw: () => waiting.splice(0).forEach(callback => callback()), get asked() { return waiting.length } }
+  return {
+    request: (callback: () => void) => {
+      waiting.push(callback)
+    },
+    now: () => now++,
+    draw: () => waiting.splice(0).forEach(callback => callback()),
+    get asked() {
+      return waiting.length
+    },
+  }
 }
 
 /** The next macrotask: every promise that can settle has. */
-const settle = () => new Promise<void>(done => { setTimeout(done) })
-const log = (count: number): SessionEvent[] => Array.from({ length: count }, (_, i) => eventAt(i + 1, 'user.message', { content: `message ${i}` }))
-const reading = (batches: SessionEvent[][], asked: number[] = []): ReadEvents => (_id, { after, onState }) => {
-  asked.push(after)
-  onState('live')
-  return (async function* () { for (const batch of batches) yield batch.filter(event => event.id > after) })()
-}
+const settle = () =>
+  new Promise<void>(done => {
+    setTimeout(done)
+  })
+const log = (count: number): SessionEvent[] =>
+  Array.from({ length: count }, (_, i) => eventAt(i + 1, 'user.message', { content: `message ${i}` }))
+const reading =
+  (batches: SessionEvent[][], asked: number[] = []): ReadEvents =>
+  (_id, { after, onState }) => {
+    asked.push(after)
+    onState('live')
+    return (async function* () {
+      for (const batch of batches) yield batch.filter(event => event.id > after)
+    })()
+  }
 
 test('batches of one frame become one revision with rows and chat alike', async () => {
   const clock = frames()
   const session = createSessionLog('s', reading([log(3), log(5).slice(3)]), clock)
   let told = 0
-  session.subscribe(() => { told += 1 })
+  session.subscribe(() => {
+    told += 1
+  })
   session.follow()
   await settle()
   const before = told
@@ -77,13 +96,17 @@ test('a filter is applied at once to a short log', async () => {
 
 test('a stream that ends for good is a failure with its reason', async () => {
   const refused = new Error('no such session')
-  const session = createSessionLog('s', (_id, { onState }) => {
-    onState('connecting' satisfies StreamState)
-    return (async function* (): AsyncGenerator<SessionEvent[]> {
-      yield []
-      throw refused
-    })()
-  }, frames())
+  const session = createSessionLog(
+    's',
+    (_id, { onState }) => {
+      onState('connecting' satisfies StreamState)
+      return (async function* (): AsyncGenerator<SessionEvent[]> {
+        yield []
+        throw refused
+      })()
+    },
+    frames(),
+  )
   session.follow()
   await settle()
   expect(session.connection).toBe('failed')

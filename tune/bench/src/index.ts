@@ -1,12 +1,31 @@
 /**
- * What a run is worth: accuracy over HTTP, throughput tables, and the demonstration that makes its own model and data.
+ * What a run is worth: accuracy over HTTP, throughput tables, and the demonstration that makes its own model
+ * and data.
  *
  * cell        one model in one recipe                     baseline   the same run by another program
- * generation  one reply of an evaluation, kept for audit  strict     the answer after "####", as the task asks for it
+ * generation  one reply of an evaluation, kept for audit  strict     the answer after "####", as the task
+ * asks for it
  */
-export { evaluate, completionsUrl, AUDIT_FILE, RESULTS_FILE, type EvalOptions, type EvalProgress, type EvalResult, type Question } from './eval/evaluate.ts'
+export {
+  evaluate,
+  completionsUrl,
+  AUDIT_FILE,
+  RESULTS_FILE,
+  type EvalOptions,
+  type EvalProgress,
+  type EvalResult,
+  type Question,
+} from './eval/evaluate.ts'
 export { AskError } from './eval/ask.ts'
-export { FILTERS, extractAnswer, gsm8kRequest, isExactMatch, scoreOf, type FilterName, type Score } from './eval/gsm8k.ts'
+export {
+  FILTERS,
+  extractAnswer,
+  gsm8kRequest,
+  isExactMatch,
+  scoreOf,
+  type FilterName,
+  type Score,
+} from './eval/gsm8k.ts'
 export { readResult, readResults } from './matrix/read-results.ts'
 export { isMeasuredWith, type RunSettings } from './matrix/run-settings.ts'
 export { runMatrix, type MatrixCell, type MatrixOptions } from './matrix/run-matrix.ts'
@@ -19,4 +38,12 @@ export { demoReport, demoTables } from './demo/report.ts'
 export { runDemo, type DemoOptions, type DemoProgress } from './demo/run-demo.ts'
 export type { StartServer } from './demo/lora-server.ts'
 export { serveBase } from './demo/serve-base.ts'
-export { finalLoss, lossCharts, lossTable, lossesOf, trainLosses, type LossOptions, type LossRun } from './losses.ts'
+export {
+  finalLoss,
+  lossCharts,
+  lossTable,
+  lossesOf,
+  trainLosses,
+  type LossOptions,
+  type LossRun,
+} from './losses.ts'

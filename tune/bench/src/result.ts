@@ -1,4 +1,7 @@
-/** result.json of one benchmark run: `bench sft` writes it, `bench matrix` reads it, and so may a run of another program (design section 5). */
+/**
+ * result.json of one benchmark run: `bench sft` writes it, `bench matrix` reads it, and so may a run of
+ * another program (design section 5).
+ */
 import { RECIPES } from '@cairn-tune/train/recipes'
 import { z } from 'zod'
 
@@ -16,7 +19,10 @@ const measured = z.object({
   seconds: z.number().positive(),
   /** All trained slots over the whole run's step time: the spec's TPS. */
   tokens_per_second: rate,
-  /** Half of the steps after the first two were at least this fast; all steps where there are no more than two. */
+  /**
+   * Half of the steps after the first two were at least this fast; all steps where there are no more than
+   * two.
+   */
   tokens_per_second_p50: rate,
   /** Without padding. */
   real_tokens_per_second: rate,
@@ -29,7 +35,12 @@ const measured = z.object({
 })
 
 /** The cell is `OOM`: it was known before anything ran. */
-const outOfMemory = z.object({ status: z.literal('oom'), needed_bytes: bytes, budget_bytes: bytes, message: z.string() })
+const outOfMemory = z.object({
+  status: z.literal('oom'),
+  needed_bytes: bytes,
+  budget_bytes: bytes,
+  message: z.string(),
+})
 /** The cell is `-`. */
 const unsupported = z.object({ status: z.literal('unsupported'), message: z.string() })
 

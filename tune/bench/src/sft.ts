@@ -1,15 +1,35 @@
-/** The benchmark's run (design section 5): the spec's fixed configuration, a real adapter, metrics, result.json and one row. */
+/**
+ * The benchmark's run (design section 5): the spec's fixed configuration, a real adapter, metrics,
+ * result.json and one row.
+ */
 import { mkdir, rm } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import {
-  OutOfMemoryError, RECIPE_TABLE, VERSION, bytesText, hardwareText, readConfig, train, type Recipe, type StepMetrics, type TrainConfig, type TrainResult,
+  OutOfMemoryError,
+  RECIPE_TABLE,
+  VERSION,
+  bytesText,
+  hardwareText,
+  readConfig,
+  train,
+  type Recipe,
+  type StepMetrics,
+  type TrainConfig,
+  type TrainResult,
 } from '@cairn-tune/train'
 import { InputError, UnsupportedError, resolveRepo, writeTextAtomically } from '@cairn-tune/weights'
 import { RESULT_FILE, SAMPLES, resultSchema, type BenchmarkResult } from './result.ts'
 
 /** The spec's table; nothing here can be chosen. */
-export const FIXED = { max_seq_length: 2048, per_device_train_batch_size: 2, gradient_accumulation_steps: 4, packing: true, lora_rank: 16, lora_alpha: 32 } as const
+export const FIXED = {
+  max_seq_length: 2048,
+  per_device_train_batch_size: 2,
+  gradient_accumulation_steps: 4,
+  packing: true,
+  lora_rank: 16,
+  lora_alpha: 32,
+} as const
 /** The accuracy run's rate; the benchmark's table names none. */
 const LEARNING_RATE = 2e-4
 const HUB_DATASET = 'OpenLLM-Ro/ro_gsm8k'
@@ -35,7 +55,11 @@ export type SftOptions = {
   onStep?: (metrics: StepMetrics) => void
 }
 
-export type SftOutcome = { status: 'measured' | 'interrupted'; directory: string; result: BenchmarkResult | undefined }
+export type SftOutcome = {
+  status: 'measured' | 'interrupted'
+  directory: string
+  result: BenchmarkResult | undefined
+}
 
 /** Runs it, and writes result.json also where it does not fit or cannot be done; other errors leave none. */
 export async function benchmarkSft(options: SftOptions): Promise<SftOutcome> {
@@ -52,13 +76,22 @@ export async function benchmarkSft(options: SftOptions): Promise<SftOutcome> {
   }
   await rm(join(directory, RESULT_FILE), { force: true })
   try {
-    const run = await train(config, { ...(signal ? { signal } : {}), ...(onNote ? { onNote } : {}), ...(onStep ? { onStep } : {}) })
+    const run = await train(config, {
+      ...(signal ? { signal } : {}),
+      ...(onNote ? { onNote } : {}),
+      ...(onStep ? { onStep } : {}),
+    })
     if (run.status === 'interrupted') return { status: 'interrupted', directory, result: undefined }
     return await write(measure(run), run)
   } catch (error) {
     if (error instanceof OutOfMemoryError) {
       onNote?.(error.message)
-      return await write({ status: 'oom', needed_bytes: error.neededBytes, budget_bytes: Math.floor(error.budgetBytes), message: error.message })
+      return await write({
+        status: 'oom',
+        needed_bytes: error.neededBytes,
+        budget_bytes: Math.floor(error.budgetBytes),
+        message: error.message,
+      })
     }
     if (error instanceof UnsupportedError) {
       onNote?.(error.message)
@@ -68,11 +101,30 @@ export async function benchmarkSft(options: SftOptions): Promise<SftOutcome> {
   }
 }
 
-function flagsOf({ model, recipe, samples, maxSteps, matmul, skipFirst, skipLast, memory, threads }: SftOptions, dataset: string, directory: string): string[] {
+function flagsOf(
+  { model, recipe, samples, maxSteps, matmul, skipFirst, skipLast, memory, threads }: SftOptions,
+  dataset: string,
+  directory: string,
+): string[] {
   const settings: Record<string, string | number | boolean | undefined> = {
-    model, recipe, dataset, output_dir: directory, dataset_samples: samples ?? SAMPLES, learning_rate: LEARNING_RATE, overwrite: true, ...FIXED, max_steps: maxSteps, matmul, skip_quant_first_layers: skipFirst, skip_quant_last_layers: skipLast, memory_limit: memory, threads,
+    model,
+    recipe,
+    dataset,
+    output_dir: directory,
+    dataset_samples: samples ?? SAMPLES,
+    learning_rate: LEARNING_RATE,
+    overwrite: true,
+    ...FIXED,
+    max_steps: maxSteps,
+    matmul,
+    skip_quant_first_layers: skipFirst,
+    skip_quant_last_layers: skipLast,
+    memory_limit: memory,
+    threads,
   }
-  return Object.entries(settings).flatMap(([key, value]) => (value === undefined ? [] : [`--${key}=${value}`]))
+  return Object.entries(settings).flatMap(([key, value]) =>
+    value === undefined ? [] : [`--${key}=${value}`],
+  )
 }
 
 /** The real data set where the hub's cache has it, else the generated problems. */
@@ -87,38 +139,85 @@ async function defaultDataset(): Promise<string> {
 }
 
 function measure({ metrics, peakRssBytes, memory }: TrainResult): BenchmarkResult['outcome'] {
-  const sum = (key: 'seconds' | 'slots' | 'real_tokens' | 'trained_tokens') => metrics.reduce((total, step) => total + step[key], 0)
+  const sum = (key: 'seconds' | 'slots' | 'real_tokens' | 'trained_tokens') =>
+    metrics.reduce((total, step) => total + step[key], 0)
   const seconds = sum('seconds')
   const warm = metrics.length > WARM_UP ? metrics.slice(WARM_UP) : metrics
   const rates = warm.map(step => step.tokens_per_second).toSorted((a, b) => a - b)
   return {
-    status: 'ok', steps: metrics.length, seconds,
-    tokens_per_second: sum('slots') / seconds, tokens_per_second_p50: rates[Math.floor((rates.length - 1) / 2)] ?? 0,
-    real_tokens_per_second: sum('real_tokens') / seconds, trained_tokens_per_second: sum('trained_tokens') / seconds,
-    first_loss: metrics[0]?.loss ?? 0, last_loss: metrics.at(-1)?.loss ?? 0, peak_rss_bytes: peakRssBytes, estimated_bytes: Math.round(memory.total),
+    status: 'ok',
+    steps: metrics.length,
+    seconds,
+    tokens_per_second: sum('slots') / seconds,
+    tokens_per_second_p50: rates[Math.floor((rates.length - 1) / 2)] ?? 0,
+    real_tokens_per_second: sum('real_tokens') / seconds,
+    trained_tokens_per_second: sum('trained_tokens') / seconds,
+    first_loss: metrics[0]?.loss ?? 0,
+    last_loss: metrics.at(-1)?.loss ?? 0,
+    peak_rss_bytes: peakRssBytes,
+    estimated_bytes: Math.round(memory.total),
   }
 }
 
-type Described = { config: TrainConfig; startedAt: string; outcome: BenchmarkResult['outcome']; run: TrainResult | undefined }
+type Described = {
+  config: TrainConfig
+  startedAt: string
+  outcome: BenchmarkResult['outcome']
+  run: TrainResult | undefined
+}
 
 function describe({ config, startedAt, outcome, run }: Described): BenchmarkResult {
   const { model, recipe, dataset, dataset_samples: samples = SAMPLES, max_steps, matmul } = config
   const threads = run?.threads ?? config.threads ?? availableParallelism()
   return {
-    schema: 1, program: 'cairn-tune', program_version: VERSION, model, recipe, matmul: matmul ?? RECIPE_TABLE[recipe].matmul, dataset, samples,
-    is_short: samples < SAMPLES || max_steps !== undefined, started_at: startedAt, hardware: run?.hardware ?? hardwareText(threads), threads, config, outcome,
+    schema: 1,
+    program: 'cairn-tune',
+    program_version: VERSION,
+    model,
+    recipe,
+    matmul: matmul ?? RECIPE_TABLE[recipe].matmul,
+    dataset,
+    samples,
+    is_short: samples < SAMPLES || max_steps !== undefined,
+    started_at: startedAt,
+    hardware: run?.hardware ?? hardwareText(threads),
+    threads,
+    config,
+    outcome,
   }
 }
 
 /** `Qwen/Qwen3-0.6B  BF16  0.3k tokens/s …`: what the benchmark prints. */
-export function resultRow({ model, recipe, matmul, dataset, samples, is_short: isShort, threads, config, outcome }: BenchmarkResult): string {
+export function resultRow({
+  model,
+  recipe,
+  matmul,
+  dataset,
+  samples,
+  is_short: isShort,
+  threads,
+  config,
+  outcome,
+}: BenchmarkResult): string {
   const column = Object.entries(RECIPE_TABLE).find(([name]) => name === recipe)?.[1].column ?? recipe
-  const skipped = [['first', config['skip_quant_first_layers']], ['last', config['skip_quant_last_layers']]].flatMap(([which, count]) => (Number(count ?? 0) > 0 ? `${String(which)} ${String(count)}` : []))
+  const skipped = [
+    ['first', config['skip_quant_first_layers']],
+    ['last', config['skip_quant_last_layers']],
+  ].flatMap(([which, count]) => (Number(count ?? 0) > 0 ? `${String(which)} ${String(count)}` : []))
   const name = `${model}  ${column} (${matmul}${skipped.length > 0 ? `; layers in bf16: ${skipped.join(', ')}` : ''})`
   const where = `${dataset}, ${samples} samples${isShort ? ', SHORT run' : ''}, ${threads} threads`
-  if (outcome.status === 'oom') return `${name}  OOM  needs ${bytesText(outcome.needed_bytes)} of ${bytesText(outcome.budget_bytes)}; ${where}`
+  if (outcome.status === 'oom')
+    return `${name}  OOM  needs ${bytesText(outcome.needed_bytes)} of ${bytesText(outcome.budget_bytes)}; ${where}`
   if (outcome.status === 'unsupported') return `${name}  -  ${outcome.message}`
-  const { tokens_per_second: tps, tokens_per_second_p50: p50, real_tokens_per_second: real, trained_tokens_per_second: trained, steps, last_loss: loss, peak_rss_bytes: peak } = outcome
+  const {
+    tokens_per_second: tps,
+    tokens_per_second_p50: p50,
+    real_tokens_per_second: real,
+    trained_tokens_per_second: trained,
+    steps,
+    last_loss: loss,
+    peak_rss_bytes: peak,
+  } = outcome
   const thousands = (rate: number) => `${(rate / 1000).toFixed(rate < 10_000 ? 3 : 1)}k`
   return `${name}  ${thousands(tps)} tokens/s  (p50 ${thousands(p50)}, without padding ${thousands(real)}, trained ${thousands(trained)}; ${steps} steps, loss ${loss.toFixed(4)}, peak ${bytesText(peak)}; ${where})`
 }

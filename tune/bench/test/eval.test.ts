@@ -1,15 +1,30 @@
-/** `cairn-tune eval` against what the real lm-evaluation-harness asked and scored; see reference/run_harness.sh. */
+/**
+ * `cairn-tune eval` against what the real lm-evaluation-harness asked and scored; see
+ * reference/run_harness.sh.
+ */
 import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { InputError } from '@cairn-tune/weights'
-import { AskError, AUDIT_FILE, evaluate, extractAnswer, isExactMatch, FILTERS, type EvalOptions, type EvalProgress } from '../src/index.ts'
+import {
+  AskError,
+  AUDIT_FILE,
+  evaluate,
+  extractAnswer,
+  isExactMatch,
+  FILTERS,
+  type EvalOptions,
+  type EvalProgress,
+} from '../src/index.ts'
 import { readReplies, startScriptedServer } from './reference/scripted-server.ts'
 
 const read = (name: string) => readFileSync(new URL(`reference/${name}`, import.meta.url), 'utf8')
-const questions = read('questions.jsonl').trim().split('\n').map(line => JSON.parse(line) as { question: string; answer: string })
+const questions = read('questions.jsonl')
+  .trim()
+  .split('\n')
+  .map(line => JSON.parse(line) as { question: string; answer: string })
 const harness = JSON.parse(read('harness.json')) as {
   results: Record<string, number>
   judged: { index: number; filter: (typeof FILTERS)[number]; extracted: string; is_right: boolean }[]
@@ -22,8 +37,16 @@ beforeEach(async () => {
 })
 afterEach(() => rm(outputDir, { recursive: true }))
 
-const at = (url: string): EvalOptions => ({ url, model: 'adapter', questions, source: 'questions.jsonl', outputDir, wait: async () => undefined })
-const byPrompt = (a: Record<string, unknown>, b: Record<string, unknown>) => (String(a['prompt']) < String(b['prompt']) ? -1 : 1)
+const at = (url: string): EvalOptions => ({
+  url,
+  model: 'adapter',
+  questions,
+  source: 'questions.jsonl',
+  outputDir,
+  wait: async () => undefined,
+})
+const byPrompt = (a: Record<string, unknown>, b: Record<string, unknown>) =>
+  String(a['prompt']) < String(b['prompt']) ? -1 : 1
 
 test('both filters take from each reply what the harness takes, and judge it alike', () => {
   const replies = readReplies()
@@ -44,7 +67,9 @@ test('the server is asked what the harness asks, and the numbers agree to the la
     expect(scores[filter].accuracy).toBe(harness.results[`exact_match,${filter}`])
     expect(scores[filter].stderr).toBe(harness.results[`exact_match_stderr,${filter}`])
   }
-  const written = JSON.parse(await readFile(join(outputDir, 'results.json'), 'utf8')) as { results: { gsm8k: Record<string, number> } }
+  const written = JSON.parse(await readFile(join(outputDir, 'results.json'), 'utf8')) as {
+    results: { gsm8k: Record<string, number> }
+  }
   expect(written.results.gsm8k).toMatchObject(harness.results)
 })
 
@@ -60,7 +85,9 @@ test('a killed evaluation goes on without asking again, and ends with the same n
   const onProgress = ({ done }: EvalProgress) => {
     if (done === 30) kill.abort(new Error('killed'))
   }
-  await expect(evaluate({ ...at(server.url), concurrency: 4, onProgress, signal: kill.signal })).rejects.toThrow('killed')
+  await expect(
+    evaluate({ ...at(server.url), concurrency: 4, onProgress, signal: kill.signal }),
+  ).rejects.toThrow('killed')
   const answered = (await readFile(join(outputDir, AUDIT_FILE), 'utf8')).trim().split('\n').length - 1
   expect(answered).toBeGreaterThanOrEqual(30)
   expect(answered).toBeLessThan(questions.length)
@@ -76,7 +103,9 @@ test('a killed evaluation goes on without asking again, and ends with the same n
 test('the audit file of another evaluation is not continued', async () => {
   await using server = await startScriptedServer()
   await evaluate(at(server.url))
-  await expect(evaluate({ ...at(server.url), model: 'other' })).rejects.toThrow(/holds another evaluation .* give another output path/)
+  await expect(evaluate({ ...at(server.url), model: 'other' })).rejects.toThrow(
+    /holds another evaluation .* give another output path/,
+  )
 })
 
 test('a file without a generation is nobody’s yet, unless it is none of ours', async () => {
@@ -106,15 +135,25 @@ test('a request that fails twice is answered the third time', async () => {
 
 test('three failures end the evaluation with what the server said, and keep what was answered', async () => {
   const broken = `Question: ${questions[40]?.question ?? ''}\nAnswer:`
-  await using server = await startScriptedServer({ trouble: ({ body }) => (body['prompt'] === broken ? { status: 500, body: 'out of cache' } : undefined) })
-  await expect(evaluate({ ...at(server.url), concurrency: 2 })).rejects.toThrow(/POST .*completions: 500 out of cache/)
+  await using server = await startScriptedServer({
+    trouble: ({ body }) => (body['prompt'] === broken ? { status: 500, body: 'out of cache' } : undefined),
+  })
+  await expect(evaluate({ ...at(server.url), concurrency: 2 })).rejects.toThrow(
+    /POST .*completions: 500 out of cache/,
+  )
   expect(server.asked.filter(({ body }) => body['prompt'] === broken)).toHaveLength(3)
   expect((await readFile(join(outputDir, AUDIT_FILE), 'utf8')).split('\n').length).toBeGreaterThan(20)
 })
 
 test('a server that does not know the model is not asked again', async () => {
-  await using server = await startScriptedServer({ trouble: () => ({ status: 404, body: '{"error":{"message":"The model `adapter` does not exist."}}' }) })
-  await expect(evaluate({ ...at(server.url), concurrency: 1 })).rejects.toThrow(new InputError(`POST ${server.url}/v1/completions: 404 The model \`adapter\` does not exist. GET ${server.url}/v1/models lists what is served.`))
+  await using server = await startScriptedServer({
+    trouble: () => ({ status: 404, body: '{"error":{"message":"The model `adapter` does not exist."}}' }),
+  })
+  await expect(evaluate({ ...at(server.url), concurrency: 1 })).rejects.toThrow(
+    new InputError(
+      `POST ${server.url}/v1/completions: 404 The model \`adapter\` does not exist. GET ${server.url}/v1/models lists what is served.`,
+    ),
+  )
   expect(server.asked).toHaveLength(1)
 })
 

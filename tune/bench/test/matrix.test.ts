@@ -1,10 +1,21 @@
-/** The matrix of runs: what is measured, what is kept, and what is written about it. A script stands for the benchmark, so that figures are known. */
+/**
+ * The matrix of runs: what is measured, what is kept, and what is written about it. A script stands for the
+ * benchmark, so that figures are known.
+ */
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { existsSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { readResults, runBaseline, runMatrix, writeMatrix, type MatrixCell, type MatrixOptions, type RunSettings } from '../src/index.ts'
+import {
+  readResults,
+  runBaseline,
+  runMatrix,
+  writeMatrix,
+  type MatrixCell,
+  type MatrixOptions,
+  type RunSettings,
+} from '../src/index.ts'
 import { resultSchema, type BenchmarkResult } from '../src/result.ts'
 
 let outputDir: string
@@ -42,39 +53,81 @@ writeFileSync(directory + '/result.json', JSON.stringify({
 process.exit(rate === undefined ? 3 : 0)
 `
 
-const runs = () => (existsSync(join(outputDir, 'count')) ? readFileSync(join(outputDir, 'count'), 'utf8').trim().split('\n') : [])
+const runs = () =>
+  existsSync(join(outputDir, 'count'))
+    ? readFileSync(join(outputDir, 'count'), 'utf8').trim().split('\n')
+    : []
 const models = ['Qwen/Qwen3-0.6B', 'other/Qwen3-0.6B']
 
-async function measure(settings: RunSettings, more: Partial<MatrixOptions> = {}): Promise<{ failed: number; cells: string[] }> {
+async function measure(
+  settings: RunSettings,
+  more: Partial<MatrixOptions> = {},
+): Promise<{ failed: number; cells: string[] }> {
   process.env['COUNT'] = join(outputDir, 'count')
   const cells: string[] = []
-  const onCell = (cell: MatrixCell) => void cells.push(`${cell.model} ${cell.recipe} ${cell.state}${cell.state === 'failed' ? `: ${cell.message}` : ''}`)
-  const { failed } = await runMatrix({ models, recipes: ['bf16', 'qbnb'], outputDir, command: [process.execPath, script], settings, fresh: false, onCell, ...more })
+  const onCell = (cell: MatrixCell) =>
+    void cells.push(
+      `${cell.model} ${cell.recipe} ${cell.state}${cell.state === 'failed' ? `: ${cell.message}` : ''}`,
+    )
+  const { failed } = await runMatrix({
+    models,
+    recipes: ['bf16', 'qbnb'],
+    outputDir,
+    command: [process.execPath, script],
+    settings,
+    fresh: false,
+    onCell,
+    ...more,
+  })
   return { failed, cells }
 }
 
 test('each model in each recipe is run once, and two models of one short name do not share a folder', async () => {
   const { failed } = await measure({ samples: 60 })
   expect(failed).toBe(0)
-  expect(runs()).toEqual(models.flatMap(model => ['bf16', 'qbnb'].map(recipe => `${model} ${recipe} --samples 60`)))
-  expect((await readdir(outputDir)).filter(name => name.includes('Qwen3'))).toEqual(['Qwen--Qwen3-0.6B', 'other--Qwen3-0.6B'])
+  expect(runs()).toEqual(
+    models.flatMap(model => ['bf16', 'qbnb'].map(recipe => `${model} ${recipe} --samples 60`)),
+  )
+  expect((await readdir(outputDir)).filter(name => name.includes('Qwen3'))).toEqual([
+    'Qwen--Qwen3-0.6B',
+    'other--Qwen3-0.6B',
+  ])
 })
 
 test('what is measured with the same settings is kept; with others it is measured anew', async () => {
   await measure({ samples: 60, maxSteps: 2 }, { models: ['a/b'] })
-  expect((await measure({ samples: 60, maxSteps: 2 }, { models: ['a/b'] })).cells).toEqual(['a/b bf16 kept', 'a/b qbnb kept'])
+  expect((await measure({ samples: 60, maxSteps: 2 }, { models: ['a/b'] })).cells).toEqual([
+    'a/b bf16 kept',
+    'a/b qbnb kept',
+  ])
   expect(runs()).toHaveLength(2)
-  for (const settings of [{ samples: 60 }, { samples: 60, maxSteps: 3 }, { samples: 60, maxSteps: 3, threads: 1 }, { samples: 60, maxSteps: 3, threads: 1, memory: '1GB' }, {}]) await measure(settings, { models: ['a/b'], recipes: ['bf16'] })
+  for (const settings of [
+    { samples: 60 },
+    { samples: 60, maxSteps: 3 },
+    { samples: 60, maxSteps: 3, threads: 1 },
+    { samples: 60, maxSteps: 3, threads: 1, memory: '1GB' },
+    {},
+  ])
+    await measure(settings, { models: ['a/b'], recipes: ['bf16'] })
   expect(runs()).toHaveLength(7)
   expect(runs().at(-2)).toBe('a/b bf16 --samples 60 --max-steps 3 --threads 1 --memory 1GB')
-  expect((await measure({}, { models: ['a/b'], recipes: ['bf16'], fresh: true })).cells).toEqual(['a/b bf16 started', 'a/b bf16 done'])
+  expect((await measure({}, { models: ['a/b'], recipes: ['bf16'], fresh: true })).cells).toEqual([
+    'a/b bf16 started',
+    'a/b bf16 done',
+  ])
 })
 
 test('a run that dies or fails leaves its cell unmeasured, and the others go on', async () => {
   const { failed, cells } = await measure({}, { models: ['absent/x', 'a/b'], recipes: ['fp8', 'fp4'] })
   expect(cells).toEqual([
-    'absent/x fp8 started', 'absent/x fp8 failed: was killed by SIGKILL', 'absent/x fp4 started', 'absent/x fp4 failed: ended with exit code 2',
-    'a/b fp8 started', 'a/b fp8 failed: was killed by SIGKILL', 'a/b fp4 started', 'a/b fp4 done',
+    'absent/x fp8 started',
+    'absent/x fp8 failed: was killed by SIGKILL',
+    'absent/x fp4 started',
+    'absent/x fp4 failed: ended with exit code 2',
+    'a/b fp8 started',
+    'a/b fp8 failed: was killed by SIGKILL',
+    'a/b fp4 started',
+    'a/b fp4 done',
   ])
   expect(failed).toBe(3)
 })
@@ -82,27 +135,59 @@ test('a run that dies or fails leaves its cell unmeasured, and the others go on'
 test('the baseline runs on problems of ours, and what it has measured is kept too', async () => {
   process.env['COUNT'] = join(outputDir, 'count')
   const notes: string[] = []
-  const options = { python: process.execPath, script, models: ['a/b'], recipes: ['nf4', 'fp32'], outputDir, settings: { samples: 60, memory: '1GB' }, fresh: false, onNote: (line: string) => void notes.push(line) }
+  const options = {
+    python: process.execPath,
+    script,
+    models: ['a/b'],
+    recipes: ['nf4', 'fp32'],
+    outputDir,
+    settings: { samples: 60, memory: '1GB' },
+    fresh: false,
+    onNote: (line: string) => void notes.push(line),
+  }
   await runBaseline(options)
   await runBaseline(options)
-  expect(runs()).toEqual(['nf4', 'fp32'].map(recipe => `a/b ${recipe} --dataset ${join(outputDir, 'problems_ro.jsonl')} --samples 60`))
+  expect(runs()).toEqual(
+    ['nf4', 'fp32'].map(
+      recipe => `a/b ${recipe} --dataset ${join(outputDir, 'problems_ro.jsonl')} --samples 60`,
+    ),
+  )
   expect(notes.filter(line => line.includes('measured before'))).toHaveLength(2)
 })
 
 test('what is written: both tables, setup, JSON that reads back, and a chart with a bar for each figure', async () => {
   await measure({ samples: 60 })
-  await runBaseline({ python: process.execPath, script, models, recipes: ['nf4'], outputDir, settings: { samples: 60 }, fresh: false })
-  const stranger = { ...(await readResults(outputDir))[0], model: 'not/asked', hardware: 'another machine' } as BenchmarkResult
-  const { markdown } = await writeMatrix(outputDir, { models, results: [stranger, ...(await readResults(outputDir))] })
+  await runBaseline({
+    python: process.execPath,
+    script,
+    models,
+    recipes: ['nf4'],
+    outputDir,
+    settings: { samples: 60 },
+    fresh: false,
+  })
+  const stranger = {
+    ...(await readResults(outputDir))[0],
+    model: 'not/asked',
+    hardware: 'another machine',
+  } as BenchmarkResult
+  const { markdown } = await writeMatrix(outputDir, {
+    models,
+    results: [stranger, ...(await readResults(outputDir))],
+  })
   expect(markdown).toBe(await readFile(join(outputDir, 'matrix.md'), 'utf8'))
-  expect(markdown).toContain('- Machine: a machine with avx2\n- Data: problems:ro, 60 samples\n- Programs: cairn-tune (1); pytorch-peft (1)\n')
+  expect(markdown).toContain(
+    '- Machine: a machine with avx2\n- Data: problems:ro, 60 samples\n- Programs: cairn-tune (1); pytorch-peft (1)\n',
+  )
   for (const model of models) {
     expect(markdown).toContain(`| ${model} | 1.00k | TODO | 10.5k | TODO | TODO | TODO | TODO | OOM |`)
     expect(markdown).toContain(`| ${model} | 10.50x | - | - | - | - | - |`)
   }
   expect(markdown).toContain('Short runs')
   const written = JSON.parse(await readFile(join(outputDir, 'matrix.json'), 'utf8')) as { results: unknown[] }
-  expect(written.results.map(result => resultSchema.parse(result).model).toSorted()).toEqual(models.flatMap(model => Array<string>(3).fill(model)))
+  expect(written.results.map(result => resultSchema.parse(result).model).toSorted()).toEqual(
+    models.flatMap(model => Array<string>(3).fill(model)),
+  )
   const svg = await readFile(join(outputDir, 'matrix.svg'), 'utf8')
   // Background, a sign for each of three series, and two bars a model; OOM stands where its bar would.
   expect(svg.match(/<rect /g)).toHaveLength(1 + 3 + 4)

@@ -1,4 +1,7 @@
-/** Every request that the real lm-evaluation-harness made of our server, made again: the same answers, and the figures it printed (reference/record-replay.ts). */
+/**
+ * Every request that the real lm-evaluation-harness made of our server, made again: the same answers, and the
+ * figures it printed (reference/record-replay.ts).
+ */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +12,10 @@ import { evaluate, extractAnswer, isExactMatch, FILTERS, type Question } from '.
 import { MODELS, writeReplayModel, type Recorded, type Recording } from './reference/replay-model.ts'
 
 const read = (name: string) => readFileSync(new URL(`reference/${name}`, import.meta.url), 'utf8')
-const questions = read('replay-questions.jsonl').trim().split('\n').map(line => JSON.parse(line) as Question)
+const questions = read('replay-questions.jsonl')
+  .trim()
+  .split('\n')
+  .map(line => JSON.parse(line) as Question)
 const { models, requests, asked } = JSON.parse(read('replay.json')) as Recording
 
 let directory: string
@@ -19,7 +25,16 @@ beforeAll(async () => {
   const { base, adapter } = await writeReplayModel(directory)
   // What `cairn-tune serve` was told for the recording.
   server = await startServer({
-    model: base, servedModelNames: ['base'], loraModules: { adapter }, enableLora: true, dtype: 'f32', maxModelLen: 2048, maxLoraRank: 64, port: 0, threads: 1, kvCacheBytes: 64 * 2 ** 20,
+    model: base,
+    servedModelNames: ['base'],
+    loraModules: { adapter },
+    enableLora: true,
+    dtype: 'f32',
+    maxModelLen: 2048,
+    maxLoraRank: 64,
+    port: 0,
+    threads: 1,
+    kvCacheBytes: 64 * 2 ** 20,
   })
 })
 afterAll(async () => {
@@ -27,40 +42,77 @@ afterAll(async () => {
   await rm(directory, { recursive: true })
 })
 
-type Reply = { choices: { index: number; text: string; finish_reason: string }[]; usage: { prompt_tokens: number; completion_tokens: number } }
+type Reply = {
+  choices: { index: number; text: string; finish_reason: string }[]
+  usage: { prompt_tokens: number; completion_tokens: number }
+}
 
 async function repeat({ method, path, headers, body }: Recorded) {
   const response = await fetch(server.url + path, { method, headers, body: JSON.stringify(body) })
   const { choices, usage } = (await response.json()) as Reply
-  return { status: response.status, choices: choices.map(({ index, text, finish_reason }) => ({ index, text, finish_reason })), usage: [usage.prompt_tokens, usage.completion_tokens] }
+  return {
+    status: response.status,
+    choices: choices.map(({ index, text, finish_reason }) => ({ index, text, finish_reason })),
+    usage: [usage.prompt_tokens, usage.completion_tokens],
+  }
 }
 
 test('all requests at once, base and adapter mixed, get the answers that the harness got', async () => {
   const replies = await Promise.all(requests.map(repeat))
-  expect(replies).toEqual(requests.map(({ status, text, finish_reason, usage }) => ({ status, choices: [{ index: 0, text, finish_reason }], usage })))
+  expect(replies).toEqual(
+    requests.map(({ status, text, finish_reason, usage }) => ({
+      status,
+      choices: [{ index: 0, text, finish_reason }],
+      usage,
+    })),
+  )
   expect(requests).toHaveLength(MODELS.length * questions.length)
 })
 
 test('what it asks besides is answered alike', async () => {
-  for (const { method, path, status } of asked) expect((await fetch(server.url + path, { method })).status, `${method} ${path}`).toBe(status)
+  for (const { method, path, status } of asked)
+    expect((await fetch(server.url + path, { method })).status, `${method} ${path}`).toBe(status)
   expect(asked.length).toBeGreaterThan(0)
 })
 
-test.each(MODELS)('%s: an evaluation of the server has the figures that the harness printed, in every digit', async model => {
-  const { scores } = await evaluate({ url: server.url, model, questions, source: 'replay-questions.jsonl', outputDir: join(directory, `eval-${model}`) })
-  const figures = Object.fromEntries(FILTERS.flatMap(filter => [[`exact_match,${filter}`, scores[filter].accuracy], [`exact_match_stderr,${filter}`, scores[filter].stderr]]))
-  expect(figures).toEqual(models[model]?.results)
-  // Neither all nor nothing, or the figures would agree by themselves.
-  for (const filter of FILTERS) expect(scores[filter].accuracy).toSatisfy((share: number) => share > 0.1 && share < 0.9)
-})
+test.each(MODELS)(
+  '%s: an evaluation of the server has the figures that the harness printed, in every digit',
+  async model => {
+    const { scores } = await evaluate({
+      url: server.url,
+      model,
+      questions,
+      source: 'replay-questions.jsonl',
+      outputDir: join(directory, `eval-${model}`),
+    })
+    const figures = Object.fromEntries(
+      FILTERS.flatMap(filter => [
+        [`exact_match,${filter}`, scores[filter].accuracy],
+        [`exact_match_stderr,${filter}`, scores[filter].stderr],
+      ]),
+    )
+    expect(figures).toEqual(models[model]?.results)
+    // Neither all nor nothing, or the figures would agree by themselves.
+    for (const filter of FILTERS)
+      expect(scores[filter].accuracy).toSatisfy((share: number) => share > 0.1 && share < 0.9)
+  },
+)
 
-test.each(MODELS)('%s: of every recorded answer both filters take what the harness took, and judge it alike', model => {
-  const texts = new Map(requests.filter(({ body }) => body.model === model).map(({ body, text }) => [body.prompt, text]))
-  const ours = (models[model]?.judged ?? []).map(({ index, filter }) => {
-    const { question = '', answer = '' } = questions[index] ?? {}
-    const extracted = extractAnswer(filter as (typeof FILTERS)[number], texts.get(`Question: ${question}\nAnswer:`) ?? 'not recorded')
-    return { index, filter, extracted, is_right: isExactMatch(extracted, answer) }
-  })
-  expect(ours).toEqual(models[model]?.judged)
-  expect(ours).toHaveLength(FILTERS.length * questions.length)
-})
+test.each(MODELS)(
+  '%s: of every recorded answer both filters take what the harness took, and judge it alike',
+  model => {
+    const texts = new Map(
+      requests.filter(({ body }) => body.model === model).map(({ body, text }) => [body.prompt, text]),
+    )
+    const ours = (models[model]?.judged ?? []).map(({ index, filter }) => {
+      const { question = '', answer = '' } = questions[index] ?? {}
+      const extracted = extractAnswer(
+        filter as (typeof FILTERS)[number],
+        texts.get(`Question: ${question}\nAnswer:`) ?? 'not recorded',
+      )
+      return { index, filter, extracted, is_right: isExactMatch(extracted, answer) }
+    })
+    expect(ours).toEqual(models[model]?.judged)
+    expect(ours).toHaveLength(FILTERS.length * questions.length)
+  },
+)

@@ -12,7 +12,17 @@ beforeAll(async () => {
 })
 
 const train = (settings: Record<string, string>, ...more: string[]) =>
-  run(['train', ...Object.entries({ model, dataset: path('data.jsonl'), output_dir: path('out'), max_seq_length: '64', ...settings }).map(([key, value]) => `--${key}=${value}`), ...more])
+  run([
+    'train',
+    ...Object.entries({
+      model,
+      dataset: path('data.jsonl'),
+      output_dir: path('out'),
+      max_seq_length: '64',
+      ...settings,
+    }).map(([key, value]) => `--${key}=${value}`),
+    ...more,
+  ])
 
 /** A copy of the model with one file changed. */
 function changed(name: string, file: string, change: (path: string) => void): string {
@@ -33,33 +43,186 @@ const replaceInHeader = (from: string, to: string) => (file: string) => {
 
 const cases: [what: string, run: () => ReturnType<typeof run>, code: number, says: RegExp][] = [
   ['no such command', () => run(['trian']), 2, /no command "trian"; did you mean "train"/],
-  ['the benchmark without a recipe', () => run(['bench', 'sft', model]), 2, /usage: benchmark_sft\.sh "<model_id>" <recipe>/],
-  ['the benchmark with an unknown recipe', () => run(['bench', 'sft', model, 'bnb']), 2, /unknown recipe "bnb"\nusage: .*qbnb/],
+  [
+    'the benchmark without a recipe',
+    () => run(['bench', 'sft', model]),
+    2,
+    /usage: benchmark_sft\.sh "<model_id>" <recipe>/,
+  ],
+  [
+    'the benchmark with an unknown recipe',
+    () => run(['bench', 'sft', model, 'bnb']),
+    2,
+    /unknown recipe "bnb"\nusage: .*qbnb/,
+  ],
   ['an unknown recipe', () => train({ recipe: 'int8' }), 2, /--recipe: .*"bf16"/],
   ['an unknown key', () => train({ lora_rnak: '8' }), 2, /unknown key "lora_rnak"; did you mean lora_rank\?/],
   ['a key of the wrong kind', () => train({ lora_rank: 'many' }), 2, /--lora_rank: .*number.*got "many"/],
-  ['an unknown key in YAML', () => (writeFileSync(path('run.yaml'), 'max_seq_len: 64\n'), run(['train', path('run.yaml')])), 2, /run\.yaml: unknown key "max_seq_len"; did you mean max_seq_length/],
-  ['a configuration that is not there', () => run(['train', '--config', path('none.yaml')]), 2, /none\.yaml: cannot be read/],
-  ['a missing model', () => train({ model: 'somebody/something' }), 2, /model somebody\/something: not whole in the hub cache \(looked at .*HF_HUB_OFFLINE/],
-  ['a truncated safetensors file', () => train({ model: changed('cut', 'model.safetensors', file => truncateSync(file, 100_000)) }), 2, /model\.safetensors: truncated: tensor ".*" ends at byte \d+, the file has 100000; fetch it again/],
-  ['a Git LFS pointer in place of the weights', () => train({ model: changed('pointer', 'model.safetensors', file => writeFileSync(file, 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n')) }), 2, /is a Git LFS pointer and not the file; fetch that with `git lfs pull`/],
-  ['a weight of a dtype that is none', () => train({ model: changed('integers', 'model.safetensors', replaceInHeader('"model.norm.weight":{"dtype":"BF16"', '"model.norm.weight":{"dtype":"I16" ')) }), 2, /"model\.norm\.weight" must have dtype BF16, F32 or F16, got I16/],
-  ['weights of another shape than config.json says', () => train({ model: changed('shape', 'config.json', file => writeFileSync(file, readFileSync(file, 'utf8').replace('"intermediate_size": 192', '"intermediate_size": 256'))) }), 2, /must have shape \(256, 64\), got \(192, 64\); config\.json and weights are of different models/],
-  ['an architecture that is not read', () => train({ model: changed('llama', 'config.json', file => writeFileSync(file, readFileSync(file, 'utf8').replace('"qwen3"', '"llama"'))) }), 4, /model_type "llama" is not supported; supported: qwen3/],
+  [
+    'an unknown key in YAML',
+    () => (writeFileSync(path('run.yaml'), 'max_seq_len: 64\n'), run(['train', path('run.yaml')])),
+    2,
+    /run\.yaml: unknown key "max_seq_len"; did you mean max_seq_length/,
+  ],
+  [
+    'a configuration that is not there',
+    () => run(['train', '--config', path('none.yaml')]),
+    2,
+    /none\.yaml: cannot be read/,
+  ],
+  [
+    'a missing model',
+    () => train({ model: 'somebody/something' }),
+    2,
+    /model somebody\/something: not whole in the hub cache \(looked at .*HF_HUB_OFFLINE/,
+  ],
+  [
+    'a truncated safetensors file',
+    () => train({ model: changed('cut', 'model.safetensors', file => truncateSync(file, 100_000)) }),
+    2,
+    /model\.safetensors: truncated: tensor ".*" ends at byte \d+, the file has 100000; fetch it again/,
+  ],
+  [
+    'a Git LFS pointer in place of the weights',
+    () =>
+      train({
+        model: changed('pointer', 'model.safetensors', file =>
+          writeFileSync(file, 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n'),
+        ),
+      }),
+    2,
+    /is a Git LFS pointer and not the file; fetch that with `git lfs pull`/,
+  ],
+  [
+    'a weight of a dtype that is none',
+    () =>
+      train({
+        model: changed(
+          'integers',
+          'model.safetensors',
+          replaceInHeader('"model.norm.weight":{"dtype":"BF16"', '"model.norm.weight":{"dtype":"I16" '),
+        ),
+      }),
+    2,
+    /"model\.norm\.weight" must have dtype BF16, F32 or F16, got I16/,
+  ],
+  [
+    'weights of another shape than config.json says',
+    () =>
+      train({
+        model: changed('shape', 'config.json', file =>
+          writeFileSync(
+            file,
+            readFileSync(file, 'utf8').replace('"intermediate_size": 192', '"intermediate_size": 256'),
+          ),
+        ),
+      }),
+    2,
+    /must have shape \(256, 64\), got \(192, 64\); config\.json and weights are of different models/,
+  ],
+  [
+    'an architecture that is not read',
+    () =>
+      train({
+        model: changed('llama', 'config.json', file =>
+          writeFileSync(file, readFileSync(file, 'utf8').replace('"qwen3"', '"llama"')),
+        ),
+      }),
+    4,
+    /model_type "llama" is not supported; supported: qwen3/,
+  ],
   ['a data set that is not there', () => train({ dataset: path('none.jsonl') }), 2, /none\.jsonl/],
-  ['a data set without the columns', () => (writeFileSync(path('columns.jsonl'), '{"body": "x"}\n'), train({ dataset: path('columns.jsonl') })), 2, /columns\.jsonl:1: has the columns body; expected messages, or prompt \+ completion/],
-  ['a message without content', () => (writeFileSync(path('silent.jsonl'), '{"messages": [{"role": "user"}]}\n'), train({ dataset: path('silent.jsonl') })), 2, /silent\.jsonl:1: .*a message needs content/],
-  ['a conversation in which the assistant says nothing', () => (writeFileSync(path('alone.jsonl'), '{"messages": [{"role": "user", "content": "x"}]}\n'), train({ dataset: path('alone.jsonl') })), 2, /none of 1 examples has a token to train on .* set train_on: all/],
+  [
+    'a data set without the columns',
+    () => (
+      writeFileSync(path('columns.jsonl'), '{"body": "x"}\n'),
+      train({ dataset: path('columns.jsonl') })
+    ),
+    2,
+    /columns\.jsonl:1: has the columns body; expected messages, or prompt \+ completion/,
+  ],
+  [
+    'a message without content',
+    () => (
+      writeFileSync(path('silent.jsonl'), '{"messages": [{"role": "user"}]}\n'),
+      train({ dataset: path('silent.jsonl') })
+    ),
+    2,
+    /silent\.jsonl:1: .*a message needs content/,
+  ],
+  [
+    'a conversation in which the assistant says nothing',
+    () => (
+      writeFileSync(path('alone.jsonl'), '{"messages": [{"role": "user", "content": "x"}]}\n'),
+      train({ dataset: path('alone.jsonl') })
+    ),
+    2,
+    /none of 1 examples has a token to train on .* set train_on: all/,
+  ],
   ['more threads than an engine has', () => train({ threads: '5000' }), 2, /--threads: .*<=1024, got 5000/],
-  ['a new model where a file is', () => run(['model', 'new', path('data.jsonl')]), 2, /new model .*data\.jsonl: is a file/],
-  ['a matrix with a size that is none', () => run(['bench', 'matrix', model, '--memory', 'lots']), 2, /"lots": a size is a number with B/],
-  ['a matrix whose baseline has no Python', () => run(['bench', 'matrix', model, '--baseline-python', path('python')]), 2, /python: cannot be started; expected a Python with torch/],
-  ['a document longer than a row', () => (writeFileSync(path('long.jsonl'), `{"text": "${'x'.repeat(200)}"}\n`), train({ dataset: path('long.jsonl'), too_long: 'error' })), 2, /example 1 has 201 tokens, a row has max_seq_length 64; raise max_seq_length/],
-  ['more positions than the model has', () => train({ max_seq_length: '50000' }), 2, /max_seq_length 50000: .* has 40960 positions/],
-  ['numbers that leave the finite', () => train({ learning_rate: '1e38', lr_scheduler_type: 'constant', max_steps: '4', output_dir: path('nan') }), 1, /step 2: the (loss|gradient norm) is .*Lower learning_rate/],
-  ['a run that does not fit', () => train({ memory_limit: '10MB' }), 3, /OOM: this run needs \d+ MiB .* and may take 9\.\d+ MiB/],
-  ['more made-up problems than there are', () => run(['data', 'generate', '--max-number', '20', '--min-steps', '3']), 2, /has no more than \d+ problems of the train half with numbers to 20; ask for fewer, or allow larger numbers/],
-  ['an output directory that is a file', () => train({ output_dir: path('data.jsonl') }), 2, /output_dir .*data\.jsonl: is a file/],
+  [
+    'a new model where a file is',
+    () => run(['model', 'new', path('data.jsonl')]),
+    2,
+    /new model .*data\.jsonl: is a file/,
+  ],
+  [
+    'a matrix with a size that is none',
+    () => run(['bench', 'matrix', model, '--memory', 'lots']),
+    2,
+    /"lots": a size is a number with B/,
+  ],
+  [
+    'a matrix whose baseline has no Python',
+    () => run(['bench', 'matrix', model, '--baseline-python', path('python')]),
+    2,
+    /python: cannot be started; expected a Python with torch/,
+  ],
+  [
+    'a document longer than a row',
+    () => (
+      writeFileSync(path('long.jsonl'), `{"text": "${'x'.repeat(200)}"}\n`),
+      train({ dataset: path('long.jsonl'), too_long: 'error' })
+    ),
+    2,
+    /example 1 has 201 tokens, a row has max_seq_length 64; raise max_seq_length/,
+  ],
+  [
+    'more positions than the model has',
+    () => train({ max_seq_length: '50000' }),
+    2,
+    /max_seq_length 50000: .* has 40960 positions/,
+  ],
+  [
+    'numbers that leave the finite',
+    () =>
+      train({
+        learning_rate: '1e38',
+        lr_scheduler_type: 'constant',
+        max_steps: '4',
+        output_dir: path('nan'),
+      }),
+    1,
+    /step 2: the (loss|gradient norm) is .*Lower learning_rate/,
+  ],
+  [
+    'a run that does not fit',
+    () => train({ memory_limit: '10MB' }),
+    3,
+    /OOM: this run needs \d+ MiB .* and may take 9\.\d+ MiB/,
+  ],
+  [
+    'more made-up problems than there are',
+    () => run(['data', 'generate', '--max-number', '20', '--min-steps', '3']),
+    2,
+    /has no more than \d+ problems of the train half with numbers to 20; ask for fewer, or allow larger numbers/,
+  ],
+  [
+    'an output directory that is a file',
+    () => train({ output_dir: path('data.jsonl') }),
+    2,
+    /output_dir .*data\.jsonl: is a file/,
+  ],
 ]
 
 test.each(cases)('%s', async (_what, attempt, code, says) => {
@@ -72,5 +235,8 @@ test.each(cases)('%s', async (_what, attempt, code, says) => {
 
 test('with --json the error is JSON on stderr', async () => {
   const { code, err } = await train({ recipe: 'int8' }, '--json')
-  expect({ code, ...(JSON.parse(err) as object) }).toMatchObject({ code: 2, error: { exit_code: 2, message: expect.stringContaining('recipe') } })
+  expect({ code, ...(JSON.parse(err) as object) }).toMatchObject({
+    code: 2,
+    error: { exit_code: 2, message: expect.stringContaining('recipe') },
+  })
 })

@@ -1,4 +1,7 @@
-/** `cairn-tune eval` as a person uses it: a real server, progress, results, going on after an interruption, and what is refused. */
+/**
+ * `cairn-tune eval` as a person uses it: a real server, progress, results, going on after an interruption,
+ * and what is refused.
+ */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createDirectory, run, start, type Started } from './program.ts'
@@ -10,7 +13,23 @@ let server: Started
 let url: string
 
 async function serve(port = '0'): Promise<void> {
-  server = start(['serve', model, '--served-model-name', 'base', '--served-model-name', 'other', '--max-model-len', '2048', '--port', port, '--threads', '1', '--kv-cache-memory', '64MiB', '--json'])
+  server = start([
+    'serve',
+    model,
+    '--served-model-name',
+    'base',
+    '--served-model-name',
+    'other',
+    '--max-model-len',
+    '2048',
+    '--port',
+    port,
+    '--threads',
+    '1',
+    '--kv-cache-memory',
+    '64MiB',
+    '--json',
+  ])
   await server.says(out => {
     if (out.includes('\n')) ({ url } = JSON.parse(out) as { url: string })
     return out.includes('\n')
@@ -22,9 +41,26 @@ beforeAll(async () => {
 })
 afterAll(remove)
 
-const args = (name: string, output: string, ...more: string[]) => ['eval', name, '--url', url, '--dataset', 'problems:ro', '--limit', String(QUESTIONS), '--output_path', path(output), ...more]
-const samples = (output: string) => readFileSync(`${path(output)}/samples_gsm8k.jsonl`, 'utf8').trim().split('\n').map(line => JSON.parse(line) as Record<string, unknown>)
-const results = (output: string) => JSON.parse(readFileSync(`${path(output)}/results.json`, 'utf8')) as Record<string, Record<string, unknown>>
+const args = (name: string, output: string, ...more: string[]) => [
+  'eval',
+  name,
+  '--url',
+  url,
+  '--dataset',
+  'problems:ro',
+  '--limit',
+  String(QUESTIONS),
+  '--output_path',
+  path(output),
+  ...more,
+]
+const samples = (output: string) =>
+  readFileSync(`${path(output)}/samples_gsm8k.jsonl`, 'utf8')
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line) as Record<string, unknown>)
+const results = (output: string) =>
+  JSON.parse(readFileSync(`${path(output)}/results.json`, 'utf8')) as Record<string, Record<string, unknown>>
 
 /** Resolves with the first answer on record. */
 const hears = ({ child, ended }: Started, sign: RegExp) =>
@@ -40,15 +76,33 @@ const hears = ({ child, ended }: Started, sign: RegExp) =>
 test('a whole evaluation shows how far it is, prints both figures, and keeps them with every generation', async () => {
   const { code, out, err } = await run(args('base', 'whole'))
   expect(code, err).toBe(0)
-  expect(out).toMatch(/^strict-match {6}\d\.\d{4} ± \d\.\d{4} {2}\(\d+ of 24\)\nflexible-extract {2}\d\.\d{4} ± \d\.\d{4} {2}\(\d+ of 24\)\n$/)
+  expect(out).toMatch(
+    /^strict-match {6}\d\.\d{4} ± \d\.\d{4} {2}\(\d+ of 24\)\nflexible-extract {2}\d\.\d{4} ± \d\.\d{4} {2}\(\d+ of 24\)\n$/,
+  )
   expect(err).toMatch(/\[█+·+\] \d+\/24 {2}right/)
   expect(err).toMatch(/\[█{20}\] 24\/24/)
   expect(err).toContain(`${path('whole')}/results.json`)
-  expect(results('whole')).toMatchObject({ results: { gsm8k: { 'exact_match,strict-match': expect.any(Number), 'exact_match_stderr,flexible-extract': expect.any(Number) } }, 'n-shot': { gsm8k: 0 }, config: { model: 'base', num_concurrent: 50, max_retries: 3 } })
+  expect(results('whole')).toMatchObject({
+    results: {
+      gsm8k: {
+        'exact_match,strict-match': expect.any(Number),
+        'exact_match_stderr,flexible-extract': expect.any(Number),
+      },
+    },
+    'n-shot': { gsm8k: 0 },
+    config: { model: 'base', num_concurrent: 50, max_retries: 3 },
+  })
   const [header, ...generations] = samples('whole')
   expect(header).toMatchObject({ task: 'gsm8k', model: 'base', source: 'problems:ro', questions: QUESTIONS })
-  expect(generations.map(({ index }) => index).toSorted((a, b) => Number(a) - Number(b))).toEqual(Array.from({ length: QUESTIONS }, (_, i) => i))
-  for (const generation of generations) expect(generation).toMatchObject({ prompt: `Question: ${String(generation['question'])}\nAnswer:`, reply: expect.any(String), extracted: { 'strict-match': expect.any(String) } })
+  expect(generations.map(({ index }) => index).toSorted((a, b) => Number(a) - Number(b))).toEqual(
+    Array.from({ length: QUESTIONS }, (_, i) => i),
+  )
+  for (const generation of generations)
+    expect(generation).toMatchObject({
+      prompt: `Question: ${String(generation['question'])}\nAnswer:`,
+      reply: expect.any(String),
+      extracted: { 'strict-match': expect.any(String) },
+    })
 })
 
 test('interrupted, it ends with 130; called again, it asks only what is open and ends with the same figures', async () => {
@@ -63,7 +117,12 @@ test('interrupted, it ends with 130; called again, it asks only what is open and
   const { code, out, err } = await run(args('base', 'stopped', '--json'))
   expect(code, err).toBe(0)
   expect(err).toContain(`${answered} answers were there from an earlier run`)
-  expect(JSON.parse(out)).toMatchObject({ model: 'base', source: 'problems:ro', scores: { 'strict-match': { total: QUESTIONS } }, output_path: path('stopped') })
+  expect(JSON.parse(out)).toMatchObject({
+    model: 'base',
+    source: 'problems:ro',
+    scores: { 'strict-match': { total: QUESTIONS } },
+    output_path: path('stopped'),
+  })
   expect(results('stopped')['results']).toEqual(results('whole')['results'])
 })
 
@@ -71,21 +130,71 @@ test('what another model said is not gone on with', async () => {
   const before = readFileSync(`${path('whole')}/samples_gsm8k.jsonl`, 'utf8')
   const { code, err } = await run(args('other', 'whole'))
   expect(code).toBe(2)
-  expect(err).toMatch(/samples_gsm8k\.jsonl: holds another evaluation .* give another output path, or remove the file/)
+  expect(err).toMatch(
+    /samples_gsm8k\.jsonl: holds another evaluation .* give another output path, or remove the file/,
+  )
   expect(readFileSync(`${path('whole')}/samples_gsm8k.jsonl`, 'utf8')).toBe(before)
 })
 
 const cases: [what: string, args: () => string[], code: number, says: RegExp][] = [
-  ['a model that the server does not have', () => args('nobody', 'nobody'), 2, /completions: 404 The model `nobody` does not exist\. GET http:.*\/v1\/models lists what is served/],
-  ['an address that is none', () => args('base', 'none', '--url', 'localhost:8001'), 2, /localhost:8001: expected the address of a server, such as http:/],
-  ['a server without such a path', () => args('base', 'none', '--url', `${url}/elsewhere`), 2, /404 There is no POST \/elsewhere\/v1\/completions/],
-  ['a port where nothing listens', () => args('base', 'none', '--url', 'http://127.0.0.1:9', '--max_retries', '1'), 1, /POST http:\/\/127\.0\.0\.1:9\/v1\/completions: fetch failed: .*; is the server running there\?/],
-  ['no model', () => ['eval', '--url', 'http://127.0.0.1:9'], 2, /expected the model or adapter to ask, as the server names it/],
+  [
+    'a model that the server does not have',
+    () => args('nobody', 'nobody'),
+    2,
+    /completions: 404 The model `nobody` does not exist\. GET http:.*\/v1\/models lists what is served/,
+  ],
+  [
+    'an address that is none',
+    () => args('base', 'none', '--url', 'localhost:8001'),
+    2,
+    /localhost:8001: expected the address of a server, such as http:/,
+  ],
+  [
+    'a server without such a path',
+    () => args('base', 'none', '--url', `${url}/elsewhere`),
+    2,
+    /404 There is no POST \/elsewhere\/v1\/completions/,
+  ],
+  [
+    'a port where nothing listens',
+    () => args('base', 'none', '--url', 'http://127.0.0.1:9', '--max_retries', '1'),
+    1,
+    /POST http:\/\/127\.0\.0\.1:9\/v1\/completions: fetch failed: .*; is the server running there\?/,
+  ],
+  [
+    'no model',
+    () => ['eval', '--url', 'http://127.0.0.1:9'],
+    2,
+    /expected the model or adapter to ask, as the server names it/,
+  ],
   ['no address', () => ['eval', 'base'], 2, /--url of the server is required, such as http:/],
-  ['a single question', () => args('base', 'none', '--limit', '1'), 2, /--limit must be a whole number of at least 2, got "1"/],
-  ['a data set that is not there', () => args('base', 'none', '--dataset', path('none.jsonl')), 2, /data set .*none\.jsonl: no such file/],
-  ['a data set without questions', () => (writeFileSync(path('text.jsonl'), '{"text": "one"}\n'), args('base', 'none', '--dataset', path('text.jsonl'))), 2, /text\.jsonl: row 1 has no columns question and answer/],
-  ['an output path that is a file', () => args('base', 'text.jsonl'), 2, /output path .*text\.jsonl: is a file/],
+  [
+    'a single question',
+    () => args('base', 'none', '--limit', '1'),
+    2,
+    /--limit must be a whole number of at least 2, got "1"/,
+  ],
+  [
+    'a data set that is not there',
+    () => args('base', 'none', '--dataset', path('none.jsonl')),
+    2,
+    /data set .*none\.jsonl: no such file/,
+  ],
+  [
+    'a data set without questions',
+    () => (
+      writeFileSync(path('text.jsonl'), '{"text": "one"}\n'),
+      args('base', 'none', '--dataset', path('text.jsonl'))
+    ),
+    2,
+    /text\.jsonl: row 1 has no columns question and answer/,
+  ],
+  [
+    'an output path that is a file',
+    () => args('base', 'text.jsonl'),
+    2,
+    /output path .*text\.jsonl: is a file/,
+  ],
 ]
 
 test.each(cases)('%s', async (_what, list, code, says) => {

@@ -10,20 +10,57 @@ beforeAll(async () => {
   expect(await run(['model', 'new', model])).toMatchObject({ code: 0 })
 })
 
-const args = (output: string, recipes: string, ...more: string[]) => ['bench', 'matrix', model, '--recipes', recipes, '--samples', '40', '--max-steps', '1', '--threads', '1', '--output_dir', path(output), ...more]
+const args = (output: string, recipes: string, ...more: string[]) => [
+  'bench',
+  'matrix',
+  model,
+  '--recipes',
+  recipes,
+  '--samples',
+  '40',
+  '--max-steps',
+  '1',
+  '--threads',
+  '1',
+  '--output_dir',
+  path(output),
+  ...more,
+]
 
 test('each recipe is measured in a process of its own; a later call measures only what is missing and shows all of it', async () => {
   const first = await run(args('matrix', 'bf16'))
   expect(first.code, first.err).toBe(0)
   const rate = String.raw`\d+(?:\.\d+)?k`
-  expect(first.out).toMatch(new RegExp(String.raw`^# Benchmark\n\n- Machine: .*1 threads on .*\n- Data: problems:ro, 40 samples\n[^]*\| tiny \| TODO \| TODO \| ${rate} \| TODO \| TODO \| TODO \| TODO \| TODO \|`))
+  expect(first.out).toMatch(
+    new RegExp(
+      String.raw`^# Benchmark\n\n- Machine: .*1 threads on .*\n- Data: problems:ro, 40 samples\n[^]*\| tiny \| TODO \| TODO \| ${rate} \| TODO \| TODO \| TODO \| TODO \| TODO \|`,
+    ),
+  )
   const second = await run(args('matrix', 'bf16,qbnb', '--json'))
   expect(second.code, second.err).toBe(0)
-  expect(second.err).toMatch(/tiny bf16: measured before; --fresh measures it anew[^]*tiny qbnb: \d+ tokens\/s/)
+  expect(second.err).toMatch(
+    /tiny bf16: measured before; --fresh measures it anew[^]*tiny qbnb: \d+ tokens\/s/,
+  )
   // The rows that runs print go to stderr: stdout is one JSON.
-  expect((JSON.parse(second.out) as { recipe: string; outcome: { status: string } }[]).map(({ recipe, outcome }) => [recipe, outcome.status])).toEqual([['bf16', 'ok'], ['qbnb', 'ok']])
-  expect(readFileSync(`${path('matrix')}/matrix.md`, 'utf8')).toMatch(new RegExp(String.raw`\| tiny \| TODO \| TODO \| ${rate} \| TODO \| TODO \| TODO \| TODO \| ${rate} \|`))
-  for (const name of ['matrix.json', 'matrix.svg', 'matrix.png', 'tiny/benchmark_sft_bf16/result.json', 'tiny/benchmark_sft_qbnb/adapter/adapter_model.safetensors']) expect(existsSync(`${path('matrix')}/${name}`), name).toBe(true)
+  expect(
+    (JSON.parse(second.out) as { recipe: string; outcome: { status: string } }[]).map(
+      ({ recipe, outcome }) => [recipe, outcome.status],
+    ),
+  ).toEqual([
+    ['bf16', 'ok'],
+    ['qbnb', 'ok'],
+  ])
+  expect(readFileSync(`${path('matrix')}/matrix.md`, 'utf8')).toMatch(
+    new RegExp(String.raw`\| tiny \| TODO \| TODO \| ${rate} \| TODO \| TODO \| TODO \| TODO \| ${rate} \|`),
+  )
+  for (const name of [
+    'matrix.json',
+    'matrix.svg',
+    'matrix.png',
+    'tiny/benchmark_sft_bf16/result.json',
+    'tiny/benchmark_sft_qbnb/adapter/adapter_model.safetensors',
+  ])
+    expect(existsSync(`${path('matrix')}/${name}`), name).toBe(true)
 })
 
 test('what does not fit is OOM in the table, and no failure', async () => {

@@ -8,7 +8,13 @@ import { fileURLToPath } from 'node:url'
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 
 export type Ended = { code: number | null; out: string; err: string }
-export type Started = { child: ChildProcess; /** Resolves with the first text that `test` accepts on stdout. */ says: (test: (out: string) => boolean) => Promise<void>; ended: Promise<Ended> }
+export type Started = {
+  child: ChildProcess
+  /** Resolves with the first text that `test` accepts on stdout. */ says: (
+    test: (out: string) => boolean,
+  ) => Promise<void>
+  ended: Promise<Ended>
+}
 
 const running = new Set<ChildProcess>()
 
@@ -26,7 +32,10 @@ export const createDirectory = (): { path: (name: string) => string; remove: () 
 
 /** Starts `cairn-tune` with these arguments. Nothing is asked of a hub. */
 export function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Started {
-  const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, HF_HUB_OFFLINE: '1', ...env } })
+  const child = spawn(process.execPath, [main, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, HF_HUB_OFFLINE: '1', ...env },
+  })
   running.add(child)
   child.once('close', () => running.delete(child))
   let [out, err] = ['', '']
@@ -55,4 +64,5 @@ export function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Sta
 }
 
 /** Runs it to its end. */
-export const run = (args: readonly string[], env?: NodeJS.ProcessEnv): Promise<Ended> => start(args, env).ended
+export const run = (args: readonly string[], env?: NodeJS.ProcessEnv): Promise<Ended> =>
+  start(args, env).ended

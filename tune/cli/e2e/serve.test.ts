@@ -8,7 +8,22 @@ afterAll(() => directory.remove())
 test('a model is served with the options of the specification until Ctrl-C', async () => {
   const model = directory.path('model')
   expect((await run(['model', 'new', model])).code).toBe(0)
-  const args = ['serve', model, '--max-model-len', '2048', '--max-lora-rank', '64', '--enable-lora', '--port', '0', '--threads', '1', '--kv-cache-memory', '64MiB', '--json']
+  const args = [
+    'serve',
+    model,
+    '--max-model-len',
+    '2048',
+    '--max-lora-rank',
+    '64',
+    '--enable-lora',
+    '--port',
+    '0',
+    '--threads',
+    '1',
+    '--kv-cache-memory',
+    '64MiB',
+    '--json',
+  ]
   const server = start(args, { VLLM_ALLOW_RUNTIME_LORA_UPDATING: 'True' })
   let said = ''
   await server.says(out => {
@@ -16,10 +31,15 @@ test('a model is served with the options of the specification until Ctrl-C', asy
     return out.includes('\n')
   })
   const { url } = JSON.parse(said) as { url: string }
-  const post = (path: string, body: object) => fetch(url + path, { method: 'POST', body: JSON.stringify(body) })
-  const reply = (await (await post('/v1/completions', { model, prompt: 'Ana', max_tokens: 4, temperature: 0 })).json()) as { choices: object[] }
+  const post = (path: string, body: object) =>
+    fetch(url + path, { method: 'POST', body: JSON.stringify(body) })
+  const reply = (await (
+    await post('/v1/completions', { model, prompt: 'Ana', max_tokens: 4, temperature: 0 })
+  ).json()) as { choices: object[] }
   expect(reply.choices).toHaveLength(1)
-  expect((await post('/v1/load_lora_adapter', { lora_name: 'a', lora_path: directory.path('nowhere') })).status).toBe(404)
+  expect(
+    (await post('/v1/load_lora_adapter', { lora_name: 'a', lora_path: directory.path('nowhere') })).status,
+  ).toBe(404)
   server.child.kill('SIGINT')
   const { code } = await server.ended
   expect([0, 130]).toContain(code)
@@ -29,13 +49,22 @@ test.each([
   [['serve'], 'expected MODEL'],
   [['serve', 'x', '--lora-modules', 'a=b'], '--lora-modules needs --enable-lora'],
   [['serve', 'x', '--enable-lora', '--lora-modules', 'a'], '--lora-modules takes NAME=DIR, got "a"'],
-  [['serve', 'MODEL', '--enable-lora', '--lora-modules', 'a=nowhere', '--port', '0'], 'Loading lora a failed: No adapter found for nowhere'],
+  [
+    ['serve', 'MODEL', '--enable-lora', '--lora-modules', 'a=nowhere', '--port', '0'],
+    'Loading lora a failed: No adapter found for nowhere',
+  ],
   [['serve', 'MODEL', '--port', '70000'], 'port must be 0 to 65535, got 70000'],
-  [['serve', 'MODEL', '--host', 'nowhere.invalid'], 'nowhere.invalid, port 8000: the server cannot listen there'],
+  [
+    ['serve', 'MODEL', '--host', 'nowhere.invalid'],
+    'nowhere.invalid, port 8000: the server cannot listen there',
+  ],
   [['serve', 'MODEL', '--kv-cache-memory', '900000GiB'], 'is more than the'],
   [['serve', 'MODEL', '--kv-cache-memory', '1KiB'], 'give it more memory or lower the model length'],
   [['serve', 'MODEL', '--max-model-len', '50000'], 'max-model-len 50000 is beyond the 40960 positions'],
-  [['serve', 'MODEL', '--quantization', 'nf4', '--skip-quant-last-layers', '3'], '3 layers stay as they are, and'],
+  [
+    ['serve', 'MODEL', '--quantization', 'nf4', '--skip-quant-last-layers', '3'],
+    '3 layers stay as they are, and',
+  ],
   [['serve', 'x', '--quantization', 'q9'], '--quantization must be fp8, nvfp4, mxfp4, nf4, got "q9"'],
 ])('%j is refused', async (args, message) => {
   const { code, err } = await run(args.map(arg => (arg === 'MODEL' ? directory.path('model') : arg)))

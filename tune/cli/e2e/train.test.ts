@@ -9,15 +9,44 @@ beforeAll(async () => {
   expect(await run(['model', 'new', model])).toMatchObject({ code: 0 })
 })
 
-const flags = ['--model', model, '--dataset', 'problems:ro', '--samples', '60', '--max-seq-length', '256', '--gradient-accumulation-steps', '2', '--threads', '2', '--json']
-/** So many steps of some 40 ms each that a run which is to be killed is still at work when the signal comes, also on a machine that is busy. */
+const flags = [
+  '--model',
+  model,
+  '--dataset',
+  'problems:ro',
+  '--samples',
+  '60',
+  '--max-seq-length',
+  '256',
+  '--gradient-accumulation-steps',
+  '2',
+  '--threads',
+  '2',
+  '--json',
+]
+/**
+ * So many steps of some 40 ms each that a run which is to be killed is still at work when the signal comes,
+ * also on a machine that is busy.
+ */
 const STEPS = 90
-const train = (output: string, ...more: string[]) => ['train', ...flags, '--max-steps', String(STEPS), '--output-dir', path(output), ...more]
+const train = (output: string, ...more: string[]) => [
+  'train',
+  ...flags,
+  '--max-steps',
+  String(STEPS),
+  '--output-dir',
+  path(output),
+  ...more,
+]
 let made = 0
 /** A place of its own for each run, also of a test that is tried again. */
 const newOutput = (name: string) => `${name}-${(made += 1)}`
 const adapter = (output: string) => readFileSync(`${path(output)}/adapter/adapter_model.safetensors`)
-const lines = (text: string) => text.trim().split('\n').map(line => JSON.parse(line) as Record<string, unknown>)
+const lines = (text: string) =>
+  text
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line) as Record<string, unknown>)
 const stepsSaid = (out: string) => out.split('\n').length - 1
 
 test('a run killed at any step and gone on with ends in the bits of one that never stopped', async () => {
@@ -25,17 +54,23 @@ test('a run killed at any step and gone on with ends in the bits of one that nev
   const whole = await run(train(atOnce))
   expect(whole).toMatchObject({ code: 0, err: expect.stringContaining('base weights') })
   expect(lines(whole.out).at(-1)).toMatchObject({ status: 'finished', steps: STEPS })
-  // Any step will do, the next time another; which one it was is in the message. A step is said before its checkpoint is written, so
-  // only from the third on the first checkpoint is there for certain.
+  // Any step will do, the next time another; which one it was is in the message. A step is said before its
+  // checkpoint is written, so only from the third on the first checkpoint is there for certain.
   const killed = 3 + Math.floor(Math.random() * 12)
   const victim = start(train(inTwo, '--save-steps', '2'))
   await victim.says(out => stepsSaid(out) >= killed)
   victim.child.kill('SIGKILL')
   expect((await victim.ended).code).toBe(null)
   const resumed = await run(train(inTwo, '--save-steps', '2', '--resume'))
-  expect(resumed, `killed after step ${killed}`).toMatchObject({ code: 0, err: expect.stringContaining('going on after step') })
+  expect(resumed, `killed after step ${killed}`).toMatchObject({
+    code: 0,
+    err: expect.stringContaining('going on after step'),
+  })
   expect(adapter(inTwo).equals(adapter(atOnce)), `killed after step ${killed}`).toBe(true)
-  const numbers = (output: string) => lines(readFileSync(`${path(output)}/metrics.jsonl`, 'utf8')).map(({ step, loss, grad_norm, learning_rate, epoch }) => ({ step, loss, grad_norm, learning_rate, epoch }))
+  const numbers = (output: string) =>
+    lines(readFileSync(`${path(output)}/metrics.jsonl`, 'utf8')).map(
+      ({ step, loss, grad_norm, learning_rate, epoch }) => ({ step, loss, grad_norm, learning_rate, epoch }),
+    )
   expect(numbers(inTwo)).toEqual(numbers(atOnce))
 })
 
@@ -52,19 +87,45 @@ test('Ctrl-C saves a checkpoint and exits 130', async () => {
 
 test('the benchmark writes its adapter and result, and prints a row that says it was short', async () => {
   const env = { OUTPUT_DIR: path(newOutput('benchmarks')) }
-  const done = await run(['bench', 'sft', model, 'qbnb', '--samples', '40', '--max-steps', '1', '--threads', '2'], env)
+  const done = await run(
+    ['bench', 'sft', model, 'qbnb', '--samples', '40', '--max-steps', '1', '--threads', '2'],
+    env,
+  )
   expect(done).toMatchObject({ code: 0 })
   expect(done.out).toMatch(/^\S+ {2}QoNF4 \(bf16\) {2}[\d.]+k tokens\/s .*SHORT run, 2 threads\)\n$/)
   const directory = `${env.OUTPUT_DIR}/benchmark_sft_qbnb`
-  expect(readdirSync(directory).toSorted()).toEqual(['adapter', 'checkpoints', 'loss.png', 'loss.svg', 'metrics.jsonl', 'result.json', 'run.json'])
+  expect(readdirSync(directory).toSorted()).toEqual([
+    'adapter',
+    'checkpoints',
+    'loss.png',
+    'loss.svg',
+    'metrics.jsonl',
+    'result.json',
+    'run.json',
+  ])
   expect(JSON.parse(readFileSync(`${directory}/result.json`, 'utf8'))).toMatchObject({
-    recipe: 'qbnb', is_short: true, config: { max_seq_length: 2048, per_device_train_batch_size: 2, gradient_accumulation_steps: 4, packing: true, lora_rank: 16, lora_alpha: 32 }, outcome: { status: 'ok', steps: 1 },
+    recipe: 'qbnb',
+    is_short: true,
+    config: {
+      max_seq_length: 2048,
+      per_device_train_batch_size: 2,
+      gradient_accumulation_steps: 4,
+      packing: true,
+      lora_rank: 16,
+      lora_alpha: 32,
+    },
+    outcome: { status: 'ok', steps: 1 },
   })
 })
 
 test('a benchmark that does not fit says OOM, in its result and by exit code 3', async () => {
   const env = { OUTPUT_DIR: path(newOutput('oom')) }
   const done = await run(['bench', 'sft', model, 'bf16', '--samples', '40', '--memory', '150MB'], env)
-  expect(done).toMatchObject({ code: 3, out: expect.stringMatching(/BF16 \(bf16\) {2}OOM {2}needs \d+ MiB of 143 MiB/) })
-  expect(JSON.parse(readFileSync(`${env.OUTPUT_DIR}/benchmark_sft_bf16/result.json`, 'utf8'))).toMatchObject({ outcome: { status: 'oom' } })
+  expect(done).toMatchObject({
+    code: 3,
+    out: expect.stringMatching(/BF16 \(bf16\) {2}OOM {2}needs \d+ MiB of 143 MiB/),
+  })
+  expect(JSON.parse(readFileSync(`${env.OUTPUT_DIR}/benchmark_sft_bf16/result.json`, 'utf8'))).toMatchObject({
+    outcome: { status: 'oom' },
+  })
 })

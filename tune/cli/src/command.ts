@@ -1,4 +1,7 @@
-/** What a command is: a name of one or two words, how it is called, and a function from arguments to an exit code. One file each, in commands/. */
+/**
+ * What a command is: a name of one or two words, how it is called, and a function from arguments to an exit
+ * code. One file each, in commands/.
+ */
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { type ExitCode, UsageError } from './exit.ts'
 
@@ -17,7 +20,10 @@ export type Command = {
   /** `train`, `model new`. */
   name: string
   summary: string
-  /** Each way to call it, without the leading "cairn-tune", and what it does. Forms that begin with a space are options of the ones above. */
+  /**
+   * Each way to call it, without the leading "cairn-tune", and what it does. Forms that begin with a space
+   * are options of the ones above.
+   */
   usage: readonly (readonly [form: string, does: string])[]
   /** Printed under the usage by --help. */
   more?: () => string
@@ -29,26 +35,37 @@ export const SHARED = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const satisfies ParseArgsOptionsConfig
 
-type Args<O extends ParseArgsOptionsConfig> = ReturnType<typeof parseArgs<{ args: string[]; options: O & typeof SHARED; allowPositionals: true }>>
+type Args<O extends ParseArgsOptionsConfig> = ReturnType<
+  typeof parseArgs<{ args: string[]; options: O & typeof SHARED; allowPositionals: true }>
+>
 
 /** A command whose options node:util parses. */
-export function defineCommand<const O extends ParseArgsOptionsConfig>(command: Omit<Command, 'run'> & { options: O; run: (args: Args<O>, io: Io) => Promise<ExitCode> }): Command {
+export function defineCommand<const O extends ParseArgsOptionsConfig>(
+  command: Omit<Command, 'run'> & { options: O; run: (args: Args<O>, io: Io) => Promise<ExitCode> },
+): Command {
   const { options, run, ...about } = command
   return { ...about, run: (argv, io) => run(parse(argv, options), io) }
 }
 
 function parse<O extends ParseArgsOptionsConfig>(argv: readonly string[], options: O): Args<O> {
   try {
-    return parseArgs({ args: [...argv], options: { ...options, ...SHARED }, allowPositionals: true }) as Args<O>
+    return parseArgs({
+      args: [...argv],
+      options: { ...options, ...SHARED },
+      allowPositionals: true,
+    }) as Args<O>
   } catch (error) {
-    if (error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS')) throw new UsageError(error.message, { cause: error })
+    if (error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS'))
+      throw new UsageError(error.message, { cause: error })
     throw error
   }
 }
 
 /** The usage of a command, a form a line. */
 export function usageOf({ usage, more }: Pick<Command, 'usage' | 'more'>): string {
-  const rows = usage.map(([form, does]) => [form.startsWith(' ') ? `  ${form.trim()}` : `cairn-tune ${form}`, does] as const)
+  const rows = usage.map(
+    ([form, does]) => [form.startsWith(' ') ? `  ${form.trim()}` : `cairn-tune ${form}`, does] as const,
+  )
   return table(rows) + (more ? `\n${more()}` : '')
 }
 
@@ -59,10 +76,14 @@ export function table(rows: readonly (readonly [string, string])[]): string {
 }
 
 /** Exactly the positionals a command takes; says which is missing. */
-export function takePositionals<const N extends readonly string[]>(given: readonly string[], names: N): { [K in keyof N]: string } {
+export function takePositionals<const N extends readonly string[]>(
+  given: readonly string[],
+  names: N,
+): { [K in keyof N]: string } {
   const missing = names[given.length]
   if (missing !== undefined) throw new UsageError(`expected ${missing}`)
-  if (given.length > names.length) throw new UsageError(`unexpected argument ${JSON.stringify(given[names.length])}`)
+  if (given.length > names.length)
+    throw new UsageError(`unexpected argument ${JSON.stringify(given[names.length])}`)
   return given as unknown as { [K in keyof N]: string }
 }
 
@@ -70,6 +91,7 @@ export function takePositionals<const N extends readonly string[]>(given: readon
 export function wholeNumber(name: string, text: string | undefined, least = 0): number | undefined {
   if (text === undefined) return undefined
   const value = Number(text)
-  if (!/^\d+$/.test(text) || value < least) throw new UsageError(`--${name} must be a whole number of at least ${least}, got ${JSON.stringify(text)}`)
+  if (!/^\d+$/.test(text) || value < least)
+    throw new UsageError(`--${name} must be a whole number of at least ${least}, got ${JSON.stringify(text)}`)
   return value
 }

@@ -15,4 +15,19 @@ import { recipes } from './commands/recipes.ts'
 import { serveRun } from './commands/serve.ts'
 import { trainRun } from './commands/train.ts'
 
-export const commands: readonly Command[] = [trainRun, estimateRun, recipes, merge, modelNew, dataGenerate, serveRun, benchSft, benchMatrix, evalRun, demo, ops, doctor, helpFor(() => commands)]
+export const commands: readonly Command[] = [
+  trainRun,
+  estimateRun,
+  recipes,
+  merge,
+  modelNew,
+  dataGenerate,
+  serveRun,
+  benchSft,
+  benchMatrix,
+  evalRun,
+  demo,
+  ops,
+  doctor,
+  helpFor(() => commands),
+]

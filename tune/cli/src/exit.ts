@@ -23,7 +23,12 @@ export class UsageError extends Error {
 const NO_MEMORY = /the system has no \d+ bytes to give|there is no memory left to work in/
 
 const CODES: readonly [kind: new (...args: never[]) => Error, code: ExitCode][] = [
-  [UsageError, EXIT.usage.code], [InputError, EXIT.usage.code], [OutOfMemoryError, EXIT.memory.code], [UnsupportedError, EXIT.unsupported.code], [DivergedError, EXIT.failure.code], [AskError, EXIT.failure.code],
+  [UsageError, EXIT.usage.code],
+  [InputError, EXIT.usage.code],
+  [OutOfMemoryError, EXIT.memory.code],
+  [UnsupportedError, EXIT.unsupported.code],
+  [DivergedError, EXIT.failure.code],
+  [AskError, EXIT.failure.code],
 ]
 
 export type Failure = { code: ExitCode; message: string }
@@ -31,7 +36,10 @@ export type Failure = { code: ExitCode; message: string }
 /** The system refused a file or an address: no bug, and where in the code it happened helps nobody. */
 const isOfSystem = (error: Error) => 'syscall' in error && 'code' in error
 
-/** Those that name a mistake or an outcome speak for themselves; the rest may be bugs and show where they come from. */
+/**
+ * Those that name a mistake or an outcome speak for themselves; the rest may be bugs and show where they come
+ * from.
+ */
 export function failureOf(error: unknown): Failure {
   if (!(error instanceof Error)) return { code: EXIT.failure.code, message: String(error) }
   const known = CODES.find(([kind]) => error instanceof kind)

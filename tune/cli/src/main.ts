@@ -20,9 +20,17 @@ async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
 
 function unknownCommand(first: string, second: string | undefined): UsageError {
   const family = commands.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name)
-  if (family.length > 0) return new UsageError(`${JSON.stringify([first, second].filter(word => word !== undefined).join(' '))} is no command; there are ${family.join(', ')}`)
-  const near = nearestKey(first, commands.map(({ name }) => name))
-  return new UsageError(`there is no command ${JSON.stringify(first)}; ${near === undefined ? '`cairn-tune help` lists them' : `did you mean ${JSON.stringify(near)}?`}`)
+  if (family.length > 0)
+    return new UsageError(
+      `${JSON.stringify([first, second].filter(word => word !== undefined).join(' '))} is no command; there are ${family.join(', ')}`,
+    )
+  const near = nearestKey(
+    first,
+    commands.map(({ name }) => name),
+  )
+  return new UsageError(
+    `there is no command ${JSON.stringify(first)}; ${near === undefined ? '`cairn-tune help` lists them' : `did you mean ${JSON.stringify(near)}?`}`,
+  )
 }
 
 const interrupt = new AbortController()
@@ -40,13 +48,20 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error
 })
 // The first asks; a second one ends the process where it stands, as it does everywhere.
-for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => interrupt.abort(new Error(`interrupted by ${name}`)))
+for (const name of ['SIGINT', 'SIGTERM'] as const)
+  process.once(name, () => interrupt.abort(new Error(`interrupted by ${name}`)))
 
 const argv = process.argv.slice(2)
 try {
   process.exitCode = await run(argv, io)
 } catch (error) {
-  const failure = interrupt.signal.aborted ? { code: EXIT.interrupted.code, message: 'interrupted' } : failureOf(error)
+  const failure = interrupt.signal.aborted
+    ? { code: EXIT.interrupted.code, message: 'interrupted' }
+    : failureOf(error)
   process.exitCode = failure.code
-  io.note(argv.includes('--json') ? JSON.stringify({ error: { message: failure.message, exit_code: failure.code } }) : `cairn-tune: ${failure.message}`)
+  io.note(
+    argv.includes('--json')
+      ? JSON.stringify({ error: { message: failure.message, exit_code: failure.code } })
+      : `cairn-tune: ${failure.message}`,
+  )
 }

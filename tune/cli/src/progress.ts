@@ -1,14 +1,24 @@
-/** How a run's steps are shown: one line drawn over on a terminal, a line now and then elsewhere, JSON for machines. */
+/**
+ * How a run's steps are shown: one line drawn over on a terminal, a line now and then elsewhere, JSON for
+ * machines.
+ */
 import { bytesText, type StepMetrics } from '@cairn-tune/train'
 import type { Io } from './command.ts'
 
-export type ProgressView = { note: (line: string) => void; step: (metrics: StepMetrics) => void; /** Leaves the last line standing. */ end: () => void }
+export type ProgressView = {
+  note: (line: string) => void
+  step: (metrics: StepMetrics) => void
+  /** Leaves the last line standing. */ end: () => void
+}
 
 const BAR = 20
 /** Where stderr is no terminal, seconds of steps between two lines. */
 const QUIET_SECONDS = 10
 
-export function showProgress({ out, note, terminal }: Pick<Io, 'out' | 'note' | 'terminal'>, { json }: { json: boolean }): ProgressView {
+export function showProgress(
+  { out, note, terminal }: Pick<Io, 'out' | 'note' | 'terminal'>,
+  { json }: { json: boolean },
+): ProgressView {
   let isDrawn = false
   let recent: number[] = []
   let unsaid = Infinity
@@ -43,10 +53,14 @@ export function showProgress({ out, note, terminal }: Pick<Io, 'out' | 'note' | 
   }
 }
 
-const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+const median = (values: readonly number[]) =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
 /** `[██████··············] step 12/40  loss 1.2345  norm 0.92  8.1k tokens/s  eta 3m12s  1.21 GiB`. */
-export function stepLine({ step, total_steps: total, loss, grad_norm: norm, tokens_per_second: speed, rss_bytes: rss }: StepMetrics, stepSeconds: number): string {
+export function stepLine(
+  { step, total_steps: total, loss, grad_norm: norm, tokens_per_second: speed, rss_bytes: rss }: StepMetrics,
+  stepSeconds: number,
+): string {
   const filled = Math.round((BAR * step) / total)
   const rate = speed >= 1000 ? `${(speed / 1000).toFixed(1)}k` : speed.toFixed(0)
   return `[${'█'.repeat(filled)}${'·'.repeat(BAR - filled)}] step ${step}/${total}  loss ${loss.toFixed(4)}  norm ${norm.toFixed(2)}  ${rate} tokens/s  eta ${durationText((total - step) * stepSeconds)}  ${bytesText(rss)}`

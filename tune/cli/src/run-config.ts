@@ -24,13 +24,19 @@ export async function readConfigArgs(argv: readonly string[]): Promise<ConfigArg
   }
   if (path === undefined) return { config: readConfig({ flags }), json }
   const yaml = await readFile(path, 'utf8').catch((cause: unknown) => {
-    throw new InputError(`configuration ${path}: cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    throw new InputError(
+      `configuration ${path}: cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    )
   })
   return { config: readConfig({ path, yaml, flags }), json }
 }
 
 /** The keys, for --help. */
 export function configHelp(): string {
-  const rows = configKeys().map(({ key, values, default: value, meaning }): [string, string] => [`--${key.replaceAll('_', '-')}`, `${meaning} ${values}${value === '' ? '' : value === 'required' ? '; required' : `; ${value}`}`])
+  const rows = configKeys().map(({ key, values, default: value, meaning }): [string, string] => [
+    `--${key.replaceAll('_', '-')}`,
+    `${meaning} ${values}${value === '' ? '' : value === 'required' ? '; required' : `; ${value}`}`,
+  ])
   return `Keys of the configuration, in YAML with underscores, as flags with either (docs/tune/config.md):\n\n${table(rows)}`
 }

@@ -1,4 +1,7 @@
-/** Linears with low-rank adapters: y = x·Wᵀ + (alpha / rank)·(x·Aᵀ)·Bᵀ. The adapter joins the sums of the base matmul, so it costs no pass of its own. */
+/**
+ * Linears with low-rank adapters: y = x·Wᵀ + (alpha / rank)·(x·Aᵀ)·Bᵀ. The adapter joins the sums of the base
+ * matmul, so it costs no pass of its own.
+ */
 import { isScaled, type Arithmetic, type LinearArithmetic, type Shape } from '@cairn-tune/ops'
 import type { Recorder, Tensor } from '@cairn-tune/program'
 
@@ -16,28 +19,49 @@ export type LoraConfig = {
 }
 
 /** The seven linears of a layer. */
-export const LORA_MODULES = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'] as const
+export const LORA_MODULES = [
+  'q_proj',
+  'k_proj',
+  'v_proj',
+  'o_proj',
+  'gate_proj',
+  'up_proj',
+  'down_proj',
+] as const
 
 /** How the products with the frozen base are rounded (design section 2). */
 export type BaseRounding = {
   /** What the linear of that name multiplies in; adapters multiply in the model's dtype whatever it is. */
   arithmeticOf: (name: string) => LinearArithmetic
-  /** Seed and number of the micro-step, `i32 (3)` as matmul_nn has it: gradients of nvfp4 are rounded stochastically by it, to nearest without. */
+  /**
+   * Seed and number of the micro-step, `i32 (3)` as matmul_nn has it: gradients of nvfp4 are rounded
+   * stochastically by it, to nearest without.
+   */
   random?: Tensor
 }
 
 /** Numbers of a history of largest magnitudes: that of the step at hand, then those of the steps before. */
 export const AMAX_HISTORY = 1 + 16
 
-type Options = { g: Recorder; dtype: Arithmetic; weights: Weights; lora?: LoraConfig; rounding?: BaseRounding }
+type Options = {
+  g: Recorder
+  dtype: Arithmetic
+  weights: Weights
+  lora?: LoraConfig
+  rounding?: BaseRounding
+}
 
 export type LoraLinear = {
   linear: Linear
-  /** Adapter matrices recorded so far, in order: `<linear>.lora_A.weight` (rank, in) and `<linear>.lora_B.weight` (out, rank), in f32. */
+  /**
+   * Adapter matrices recorded so far, in order: `<linear>.lora_A.weight` (rank, in) and
+   * `<linear>.lora_B.weight` (out, rank), in f32.
+   */
   readonly adapters: readonly Tensor[]
   /**
-   * Histories that delayed scaling follows, f32 (AMAX_HISTORY) each, in order: `amax:<linear>` for the first linear that reads an activation. They are
-   * state as the optimizer's is: zero at first, written by each micro-step, moved on by roll_amax once a step.
+   * Histories that delayed scaling follows, f32 (AMAX_HISTORY) each, in order: `amax:<linear>` for the first
+   * linear that reads an activation. They are state as the optimizer's is: zero at first, written by each
+   * micro-step, moved on by roll_amax once a step.
    */
   readonly amaxHistories: readonly Tensor[]
 }
@@ -77,11 +101,16 @@ export function createLinear({ g, dtype, weights, lora, rounding }: Options): Lo
     const arithmetic = rounding?.arithmeticOf(name) ?? dtype
     const attrs = { ...plain, arithmetic }
     const k = x.shape[1] ?? 0
-    const scaling = isScaled(arithmetic) ? { a_amax: scaleOf(name, x, arithmetic), random: rounding?.random } : {}
+    const scaling = isScaled(arithmetic)
+      ? { a_amax: scaleOf(name, x, arithmetic), random: rounding?.random }
+      : {}
     const pair = { a: x, b: weights(`${name}.weight`, [n, k]), addend, ...scaling }
     if (!lora?.lora_target_modules.includes(name.split('.').at(-1) ?? '')) return g.matmul_nt(pair, attrs).y
     const r = lora.lora_rank
-    const z = g.matmul_nt({ a: x, b: adapter(`${name}.lora_A.weight`, [r, k]) }, { ...plain, alpha: lora.lora_alpha / r }).y // (T, r)
+    const z = g.matmul_nt(
+      { a: x, b: adapter(`${name}.lora_A.weight`, [r, k]) },
+      { ...plain, alpha: lora.lora_alpha / r },
+    ).y // (T, r)
     return g.matmul_nt({ ...pair, a2: z, b2: adapter(`${name}.lora_B.weight`, [n, r]) }, attrs).y
   }
   return { linear, adapters, amaxHistories }

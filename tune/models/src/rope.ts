@@ -12,5 +12,9 @@ export function ropeTable(positions: number, width: number, theta: number): Floa
 /** Positions of packed documents: each counts from its own start. */
 export function packedPositions(cuSeqlens: ArrayLike<number>): Int32Array {
   const bounds = Array.from(cuSeqlens)
-  return Int32Array.from(bounds.slice(1).flatMap((end, i) => Array.from({ length: end - (bounds[i] ?? 0) }, (_, position) => position)))
+  return Int32Array.from(
+    bounds
+      .slice(1)
+      .flatMap((end, i) => Array.from({ length: end - (bounds[i] ?? 0) }, (_, position) => position)),
+  )
 }

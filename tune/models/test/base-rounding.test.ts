@@ -1,9 +1,28 @@
-/** Linears whose base multiplies in fp8-hybrid or NVFP4: what they share, what they keep between steps, and that no bit depends on the plan or the threads. */
+/**
+ * Linears whose base multiplies in fp8-hybrid or NVFP4: what they share, what they keep between steps, and
+ * that no bit depends on the plan or the threads.
+ */
 import { afterAll, expect, test } from 'vitest'
-import { byteLength, countElements, quantize, uniform, type Dtype, type LinearArithmetic } from '@cairn-tune/ops'
+import {
+  byteLength,
+  countElements,
+  quantize,
+  uniform,
+  type Dtype,
+  type LinearArithmetic,
+} from '@cairn-tune/ops'
 import { createEngine } from '@cairn-tune/native'
 import { LORA_MODULES, createLinear, packedPositions, recordQwen3, ropeTable } from '@cairn-tune/models'
-import { ONE, createRecorder, differentiate, outputBinding, prepare, recompute, type Program, type Tensor } from '@cairn-tune/program'
+import {
+  ONE,
+  createRecorder,
+  differentiate,
+  outputBinding,
+  prepare,
+  recompute,
+  type Program,
+  type Tensor,
+} from '@cairn-tune/program'
 
 const engine = await createEngine({ threads: 2 })
 const alone = await createEngine({ threads: 1 })
@@ -11,7 +30,15 @@ afterAll(() => [engine, alone].forEach(one => one.close()))
 
 const T = 24
 const config = {
-  hidden_size: 64, num_hidden_layers: 2, num_attention_heads: 4, num_key_value_heads: 2, head_dim: 16, intermediate_size: 96, vocab_size: 61, rms_norm_eps: 1e-6, rope_theta: 1e4,
+  hidden_size: 64,
+  num_hidden_layers: 2,
+  num_attention_heads: 4,
+  num_key_value_heads: 2,
+  head_dim: 16,
+  intermediate_size: 96,
+  vocab_size: 61,
+  rms_norm_eps: 1e-6,
+  rope_theta: 1e4,
   tie_word_embeddings: true,
 }
 
@@ -24,65 +51,114 @@ function record(arithmetic: LinearArithmetic, stored: Dtype) {
     return tensor
   }
   const random = g.input('random', 'i32', [3])
-  const made = createLinear({ g, dtype: 'bf16', weights, lora: { lora_rank: 4, lora_alpha: 8, lora_target_modules: LORA_MODULES }, rounding: { arithmeticOf: () => arithmetic, random } })
+  const made = createLinear({
+    g,
+    dtype: 'bf16',
+    weights,
+    lora: { lora_rank: 4, lora_alpha: 8, lora_target_modules: LORA_MODULES },
+    rounding: { arithmeticOf: () => arithmetic, random },
+  })
   const batch = {
-    ids: g.input('ids', 'i32', [T]), positions: g.input('positions', 'i32', [T]), cuSeqlens: g.input('cuSeqlens', 'i32', [3]), targets: g.input('targets', 'i32', [T]),
+    ids: g.input('ids', 'i32', [T]),
+    positions: g.input('positions', 'i32', [T]),
+    cuSeqlens: g.input('cuSeqlens', 'i32', [3]),
+    targets: g.input('targets', 'i32', [T]),
     cosSin: g.input('cosSin', 'f32', [T, 16]),
   }
-  const { loss } = recordQwen3({ g, config, dtype: 'bf16', weights, linear: made.linear, trainsHead: false }, batch)
+  const { loss } = recordQwen3(
+    { g, config, dtype: 'bf16', weights, linear: made.linear, trainsHead: false },
+    batch,
+  )
   const grads = differentiate(g, new Map([[loss, ONE]]), made.adapters)
-  return { program: g.finish({ loss, ...Object.fromEntries([...grads].map(([tensor, grad]) => [`d.${tensor.name}`, grad])) }), histories: made.amaxHistories }
+  return {
+    program: g.finish({
+      loss,
+      ...Object.fromEntries([...grads].map(([tensor, grad]) => [`d.${tensor.name}`, grad])),
+    }),
+    histories: made.amaxHistories,
+  }
 }
 
 function inputsOf(program: Program, step: number): Record<string, Uint8Array> {
   const fixed: Record<string, ArrayBufferView> = {
-    ids: Int32Array.from({ length: T }, (_, t) => (t * 7) % 61), targets: Int32Array.from({ length: T }, (_, t) => (t * 11) % 61), cuSeqlens: Int32Array.of(0, 10, T),
-    positions: packedPositions([0, 10, T]), cosSin: ropeTable(T, 16, 1e4), random: Int32Array.of(5, 0, step),
+    ids: Int32Array.from({ length: T }, (_, t) => (t * 7) % 61),
+    targets: Int32Array.from({ length: T }, (_, t) => (t * 11) % 61),
+    cuSeqlens: Int32Array.of(0, 10, T),
+    positions: packedPositions([0, 10, T]),
+    cosSin: ropeTable(T, 16, 1e4),
+    random: Int32Array.of(5, 0, step),
   }
   return Object.fromEntries(
-    program.tensors.filter(tensor => tensor.isInput).map(({ name = '', dtype, shape }, seed) => {
-      const given = fixed[name]
-      if (given) return [name, new Uint8Array(given.buffer).slice()]
-      if (name.startsWith('amax:')) return [name, new Uint8Array(byteLength(dtype, shape))]
-      const values = Float32Array.from({ length: countElements(shape) }, (_, i) => (name.includes('norm') ? 1 : 0.3 * (uniform({ seed, step: 1, op: 0 }, i) - 0.5)))
-      return [name, quantize(values, dtype, shape)]
-    }),
+    program.tensors
+      .filter(tensor => tensor.isInput)
+      .map(({ name = '', dtype, shape }, seed) => {
+        const given = fixed[name]
+        if (given) return [name, new Uint8Array(given.buffer).slice()]
+        if (name.startsWith('amax:')) return [name, new Uint8Array(byteLength(dtype, shape))]
+        const values = Float32Array.from({ length: countElements(shape) }, (_, i) =>
+          name.includes('norm') ? 1 : 0.3 * (uniform({ seed, step: 1, op: 0 }, i) - 0.5),
+        )
+        return [name, quantize(values, dtype, shape)]
+      }),
   )
 }
 
-async function run(on: typeof engine, program: Program, step = 1, state: Record<string, Uint8Array> = {}): Promise<Record<string, Uint8Array>> {
+async function run(
+  on: typeof engine,
+  program: Program,
+  step = 1,
+  state: Record<string, Uint8Array> = {},
+): Promise<Record<string, Uint8Array>> {
   const prepared = prepare(on, program)
   const buffers = { ...inputsOf(program, step), ...state }
-  const all = Object.fromEntries(prepared.bindings.map(name => [name, buffers[name] ?? new Uint8Array(prepared.bytesOf(name))]))
+  const all = Object.fromEntries(
+    prepared.bindings.map(name => [name, buffers[name] ?? new Uint8Array(prepared.bytesOf(name))]),
+  )
   await prepared.run(all)
   return all
 }
-const lossOf = (buffers: Record<string, Uint8Array>) => new Float32Array(buffers[outputBinding('loss')]!.buffer)[0]!
-const changed = (buffers: Record<string, Uint8Array>) => Object.entries(buffers).filter(([name]) => name.startsWith('out:') || name.startsWith('amax:'))
+const lossOf = (buffers: Record<string, Uint8Array>) =>
+  new Float32Array(buffers[outputBinding('loss')]!.buffer)[0]!
+const changed = (buffers: Record<string, Uint8Array>) =>
+  Object.entries(buffers).filter(([name]) => name.startsWith('out:') || name.startsWith('amax:'))
 
-const kinds = [['fp8_hybrid', 'fp8_tensor'], ['nvfp4', 'nvfp4'], ['fp8_hybrid', 'nvfp4']] as const
+const kinds = [
+  ['fp8_hybrid', 'fp8_tensor'],
+  ['nvfp4', 'nvfp4'],
+  ['fp8_hybrid', 'nvfp4'],
+] as const
 
 test('q, k and v share a history, as do gate and up; nvfp4 needs none', () => {
   expect(record('fp8_hybrid', 'fp8_tensor').histories.map(({ name }) => name)).toEqual(
-    [0, 1].flatMap(l => ['self_attn.q_proj', 'self_attn.o_proj', 'mlp.gate_proj', 'mlp.down_proj'].map(part => `amax:model.layers.${l}.${part}`)),
+    [0, 1].flatMap(l =>
+      ['self_attn.q_proj', 'self_attn.o_proj', 'mlp.gate_proj', 'mlp.down_proj'].map(
+        part => `amax:model.layers.${l}.${part}`,
+      ),
+    ),
   )
   expect(record('nvfp4', 'nvfp4').histories).toEqual([])
 })
 
-test.each(kinds)('%s on %s: recomputing whole layers and the number of threads change no bit', async (arithmetic, stored) => {
-  const { program } = record(arithmetic, stored)
-  const plain = await run(engine, program)
-  const layers = new Set(['layer 0', 'layer 1'])
-  const again = recompute(program, { cheap: layers, whole: layers })
-  expect(again.steps.length).toBeGreaterThan(program.steps.length)
-  for (const other of [await run(engine, again), await run(alone, program)]) {
-    for (const [name, bytes] of changed(plain)) expect(Buffer.compare(other[name]!, bytes), name).toBe(0)
-  }
-})
+test.each(kinds)(
+  '%s on %s: recomputing whole layers and the number of threads change no bit',
+  async (arithmetic, stored) => {
+    const { program } = record(arithmetic, stored)
+    const plain = await run(engine, program)
+    const layers = new Set(['layer 0', 'layer 1'])
+    const again = recompute(program, { cheap: layers, whole: layers })
+    expect(again.steps.length).toBeGreaterThan(program.steps.length)
+    for (const other of [await run(engine, again), await run(alone, program)]) {
+      for (const [name, bytes] of changed(plain)) expect(Buffer.compare(other[name]!, bytes), name).toBe(0)
+    }
+  },
+)
 
 test('the loss is near that of bf16 on the same weights, and rounding is not for nothing', async () => {
   for (const [arithmetic, stored] of kinds) {
-    const [exact, rounded] = [lossOf(await run(engine, record('bf16', stored).program)), lossOf(await run(engine, record(arithmetic, stored).program))]
+    const [exact, rounded] = [
+      lossOf(await run(engine, record('bf16', stored).program)),
+      lossOf(await run(engine, record(arithmetic, stored).program)),
+    ]
     expect(Math.abs(rounded / exact - 1)).toBeLessThan(0.02)
     expect(rounded).not.toBe(exact)
   }
@@ -90,7 +166,11 @@ test('the loss is near that of bf16 on the same weights, and rounding is not for
 
 test('gradients of nvfp4 are rounded by the step: another step, other bits; the same step, the same', async () => {
   const { program } = record('nvfp4', 'nvfp4')
-  const [one, same, other] = [await run(engine, program, 1), await run(engine, program, 1), await run(engine, program, 2)]
+  const [one, same, other] = [
+    await run(engine, program, 1),
+    await run(engine, program, 1),
+    await run(engine, program, 2),
+  ]
   const name = outputBinding('d.model.layers.0.self_attn.q_proj.lora_B.weight')
   expect(Buffer.compare(one[name]!, same[name]!)).toBe(0)
   expect(Buffer.compare(one[name]!, other[name]!)).not.toBe(0)
@@ -100,8 +180,14 @@ test('fp8-hybrid writes down what it saw, and scales the next step by it', async
   const { program, histories } = record('fp8_hybrid', 'fp8_tensor')
   const first = await run(engine, program)
   const seen = histories.map(({ name = '' }) => new Float32Array(first[name]!.buffer))
-  for (const history of seen) expect([history[0]! > 0, history.subarray(1).every(value => value === 0)]).toEqual([true, true])
+  for (const history of seen)
+    expect([history[0]! > 0, history.subarray(1).every(value => value === 0)]).toEqual([true, true])
   // A past far above what comes now makes steps coarser: the loss moves.
-  const state = Object.fromEntries(histories.map(({ name = '' }, i) => [name, new Uint8Array(Float32Array.from(seen[i]!, (_, j) => (j === 1 ? seen[i]![0]! * 3e4 : 0)).buffer)]))
+  const state = Object.fromEntries(
+    histories.map(({ name = '' }, i) => [
+      name,
+      new Uint8Array(Float32Array.from(seen[i]!, (_, j) => (j === 1 ? seen[i]![0]! * 3e4 : 0)).buffer),
+    ]),
+  )
   expect(lossOf(await run(engine, program, 1, state))).not.toBe(lossOf(first))
 })

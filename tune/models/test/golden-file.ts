@@ -2,7 +2,13 @@
 import { readFileSync } from 'node:fs'
 import type { LoraConfig, Qwen3Config } from '@cairn-tune/models'
 
-export type Golden = { config: Qwen3Config; lora: LoraConfig; ids: number[]; targets: number[]; lengths: number[] }
+export type Golden = {
+  config: Qwen3Config
+  lora: LoraConfig
+  ids: number[]
+  targets: number[]
+  lengths: number[]
+}
 
 const file = (name: string) => readFileSync(new URL(`golden/${name}`, import.meta.url))
 
@@ -12,10 +18,20 @@ export const golden = JSON.parse(file('qwen3.json').toString()) as Golden
 export function readTensors(name: string): Map<string, Float32Array> {
   const bytes = file(name)
   const start = 8 + Number(bytes.readBigUInt64LE(0))
-  const header = JSON.parse(bytes.toString('utf8', 8, start)) as Record<string, { dtype: string; data_offsets: [number, number] }>
+  const header = JSON.parse(bytes.toString('utf8', 8, start)) as Record<
+    string,
+    { dtype: string; data_offsets: [number, number] }
+  >
   return new Map(
     Object.entries(header)
       .filter(([key]) => key !== '__metadata__')
-      .map(([key, { data_offsets: [from, to] }]) => [key, new Float32Array(Uint8Array.from(bytes.subarray(start + from, start + to)).buffer)]),
+      .map(
+        ([
+          key,
+          {
+            data_offsets: [from, to],
+          },
+        ]) => [key, new Float32Array(Uint8Array.from(bytes.subarray(start + from, start + to)).buffer)],
+      ),
   )
 }

@@ -2,7 +2,17 @@
 import { afterAll, expect, test } from 'vitest'
 import { dequantize, quantize, type Arithmetic, type Dtype } from '@cairn-tune/ops'
 import { createEngine } from '@cairn-tune/native'
-import { ONE, createRecorder, differentiate, outputBinding, planWithin, planMemory, prepare, type Program, type Tensor } from '@cairn-tune/program'
+import {
+  ONE,
+  createRecorder,
+  differentiate,
+  outputBinding,
+  planWithin,
+  planMemory,
+  prepare,
+  type Program,
+  type Tensor,
+} from '@cairn-tune/program'
 import { createLinear, packedPositions, recordQwen3, ropeTable } from '@cairn-tune/models'
 import { golden, readTensors } from './golden-file.ts'
 
@@ -17,7 +27,9 @@ afterAll(() => engine.close())
 
 type Setup = { dtype: Arithmetic; hasLora: boolean; store?: (name: string) => Dtype }
 
-/** A training program of the golden model: loss, final hidden states and the gradient of all that is trained. */
+/**
+ * A training program of the golden model: loss, final hidden states and the gradient of all that is trained.
+ */
 function record({ dtype, hasLora, store = () => dtype }: Setup): Program {
   const g = createRecorder()
   const known = new Map<string, Tensor>()
@@ -29,27 +41,49 @@ function record({ dtype, hasLora, store = () => dtype }: Setup): Program {
   const { linear, adapters } = createLinear({ g, dtype, weights, ...(hasLora ? { lora: golden.lora } : {}) })
   const input = (name: string, length: number) => g.input(name, 'i32', [length])
   const batch = {
-    ids: input('ids', T), positions: input('positions', T), cuSeqlens: input('cuSeqlens', cuSeqlens.length), targets: input('targets', T),
+    ids: input('ids', T),
+    positions: input('positions', T),
+    cuSeqlens: input('cuSeqlens', cuSeqlens.length),
+    targets: input('targets', T),
     cosSin: g.input('cosSin', 'f32', [longest, golden.config.head_dim]),
   }
-  const { loss, losses, hidden } = recordQwen3({ g, config: golden.config, dtype, weights, linear, trainsHead: !hasLora }, batch)
+  const { loss, losses, hidden } = recordQwen3(
+    { g, config: golden.config, dtype, weights, linear, trainsHead: !hasLora },
+    batch,
+  )
   const trained = hasLora ? adapters : [...known.values()]
   const grads = differentiate(g, new Map([[loss, ONE]]), trained)
-  return g.finish({ loss, losses, hidden, ...Object.fromEntries([...grads].map(([tensor, grad]) => [`${tensor.name}.grad`, grad])) })
+  return g.finish({
+    loss,
+    losses,
+    hidden,
+    ...Object.fromEntries([...grads].map(([tensor, grad]) => [`${tensor.name}.grad`, grad])),
+  })
 }
 
 const data: Record<string, ArrayLike<number>> = {
-  ids: golden.ids, targets: golden.targets, cuSeqlens, positions: packedPositions(cuSeqlens), cosSin: ropeTable(longest, golden.config.head_dim, golden.config.rope_theta),
+  ids: golden.ids,
+  targets: golden.targets,
+  cuSeqlens,
+  positions: packedPositions(cuSeqlens),
+  cosSin: ropeTable(longest, golden.config.head_dim, golden.config.rope_theta),
 }
 
 async function run(program: Program, plan = planMemory(program)): Promise<Map<string, Float32Array>> {
   const prepared = prepare(engine, program, plan)
-  const buffers: Record<string, Uint8Array> = Object.fromEntries(prepared.bindings.map(name => [name, new Uint8Array(prepared.bytesOf(name))]))
+  const buffers: Record<string, Uint8Array> = Object.fromEntries(
+    prepared.bindings.map(name => [name, new Uint8Array(prepared.bytesOf(name))]),
+  )
   for (const { name = '', dtype, shape } of program.tensors.filter(tensor => tensor.isInput)) {
     buffers[name] = quantize(Float32Array.from(data[name] ?? tensors.get(name) ?? []), dtype, shape)
   }
   await prepared.run(buffers)
-  return new Map(Object.entries(program.outputs).map(([name, { dtype, shape }]) => [name, dequantize(buffers[outputBinding(name)]!, dtype, shape)]))
+  return new Map(
+    Object.entries(program.outputs).map(([name, { dtype, shape }]) => [
+      name,
+      dequantize(buffers[outputBinding(name)]!, dtype, shape),
+    ]),
+  )
 }
 
 const length = (values: Float32Array) => Math.sqrt(values.reduce((sum, value) => sum + value * value, 0))
@@ -61,20 +95,32 @@ function distance(actual: Float32Array, expected: Float32Array): number {
 }
 
 function compare(outputs: Map<string, Float32Array>, prefix: string, tolerance: number): number {
-  const names = [...tensors.keys()].filter(name => name.startsWith(prefix)).map(name => name.slice(prefix.length))
-  for (const name of names) expect(distance(outputs.get(name) ?? new Float32Array(), tensors.get(prefix + name)!), name).toBeLessThan(tolerance)
+  const names = [...tensors.keys()]
+    .filter(name => name.startsWith(prefix))
+    .map(name => name.slice(prefix.length))
+  for (const name of names)
+    expect(distance(outputs.get(name) ?? new Float32Array(), tensors.get(prefix + name)!), name).toBeLessThan(
+      tolerance,
+    )
   return names.length
 }
 
 test('every weight, adapter and gradient of the golden file is asked for', () => {
-  const inputs = [...record({ dtype: 'f32', hasLora: true }).tensors].flatMap(tensor => (tensor.isInput && !Object.hasOwn(data, tensor.name ?? '') ? [tensor.name] : []))
-  expect(inputs.toSorted()).toEqual([...tensors.keys()].filter(name => !/^(bare|lora)\./.test(name)).toSorted())
+  const inputs = [...record({ dtype: 'f32', hasLora: true }).tensors].flatMap(tensor =>
+    tensor.isInput && !Object.hasOwn(data, tensor.name ?? '') ? [tensor.name] : [],
+  )
+  expect(inputs.toSorted()).toEqual(
+    [...tensors.keys()].filter(name => !/^(bare|lora)\./.test(name)).toSorted(),
+  )
 })
 
 test('with an adapter: hidden states, losses and all adapter gradients equal those of transformers and PEFT', async () => {
   const outputs = await run(record({ dtype: 'f32', hasLora: true }))
   expect(compare(outputs, 'lora.', 1e-5)).toBe(2 * 7 * 2 + 2)
-  expect(outputs.get('loss')![0]).toBeCloseTo(outputs.get('losses')!.reduce((a, b) => a + b, 0), 3)
+  expect(outputs.get('loss')![0]).toBeCloseTo(
+    outputs.get('losses')!.reduce((a, b) => a + b, 0),
+    3,
+  )
 })
 
 test('trained in full: hidden states, losses and the gradient of every weight equal those of transformers', async () => {
@@ -83,7 +129,8 @@ test('trained in full: hidden states, losses and the gradient of every weight eq
 })
 
 test('in bf16 the same is within bf16 rounding', async () => {
-  // Eight bits of mantissa, rounded some twenty times on the way: 2^-9 · √20 for states, several times that after the way back.
+  // Eight bits of mantissa, rounded some twenty times on the way: 2^-9 · √20 for states, several times that
+  // after the way back.
   const outputs = await run(record({ dtype: 'bf16', hasLora: true }))
   expect(distance(outputs.get('hidden')!, tensors.get('lora.hidden')!)).toBeLessThan(0.03)
   compare(outputs, 'lora.', 0.08)
@@ -98,9 +145,14 @@ test('layers recomputed under a budget give the same bits', async () => {
   for (const [name, values] of plain) expect(again.get(name), name).toEqual(values)
 })
 
-test.each(['fp8_tiles', 'bf16'] as const)('a frozen base stored as %s trains the adapter close to the f32 one', async stored => {
-  const store = (name: string): Dtype => (name.includes('_proj.weight') ? stored : 'f32')
-  const outputs = await run(record({ dtype: 'f32', hasLora: true, store }))
-  // Weights keep 4 or 8 bits of mantissa: 2^-5 or 2^-9 of each, averaged over sums.
-  expect(distance(outputs.get('hidden')!, tensors.get('lora.hidden')!)).toBeLessThan(stored === 'bf16' ? 0.01 : 0.12)
-})
+test.each(['fp8_tiles', 'bf16'] as const)(
+  'a frozen base stored as %s trains the adapter close to the f32 one',
+  async stored => {
+    const store = (name: string): Dtype => (name.includes('_proj.weight') ? stored : 'f32')
+    const outputs = await run(record({ dtype: 'f32', hasLora: true, store }))
+    // Weights keep 4 or 8 bits of mantissa: 2^-5 or 2^-9 of each, averaged over sums.
+    expect(distance(outputs.get('hidden')!, tensors.get('lora.hidden')!)).toBeLessThan(
+      stored === 'bf16' ? 0.01 : 0.12,
+    )
+  },
+)

@@ -1,9 +1,11 @@
 /**
- * Builds the addon with the system's compiler: each source once, kernels once an instruction set, then one link.
+ * Builds the addon with the system's compiler: each source once, kernels once an instruction set, then one
+ * link.
  *
- * The result lies in the user's cache under a hash of sources, compiler and flags, so nothing is ever stale and nothing is written twice. It is
- * written under a temporary name and renamed, so a reader never sees half a file; a lock makes the second of two builders wait for the first. Old results
- * are removed when a new one is made.
+ * The result lies in the user's cache under a hash of sources, compiler and flags, so nothing is ever stale
+ * and nothing is written twice. It is written under a temporary name and renamed, so a reader never sees half
+ * a file; a lock makes the second of two builders wait for the first. Old results are removed when a new one
+ * is made.
  */
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -21,8 +23,19 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const lockPollMs = 100
 
 const warnings = ['-Wall', '-Wextra', '-Wno-unused-function', '-Wno-psabi']
-// No contraction: where a kernel wants a fused multiply-add it says so, and elsewhere every machine rounds alike.
-const compileFlags = ['-std=c++20', '-O3', '-fPIC', '-fvisibility=hidden', '-ffp-contract=off', '-fno-math-errno', '-fno-trapping-math', '-pthread', ...warnings]
+// No contraction: where a kernel wants a fused multiply-add it says so, and elsewhere every machine rounds
+// alike.
+const compileFlags = [
+  '-std=c++20',
+  '-O3',
+  '-fPIC',
+  '-fvisibility=hidden',
+  '-ffp-contract=off',
+  '-fno-math-errno',
+  '-fno-trapping-math',
+  '-pthread',
+  ...warnings,
+]
 const linkFlags = process.platform === 'darwin' ? ['-undefined', 'dynamic_lookup'] : ['-pthread']
 
 type Unit = { source: string; object: string; flags: readonly string[] }
@@ -69,7 +82,12 @@ function listSources(): string[] {
 function buildKey(compiler: Compiler, isas: readonly Isa[]): string {
   const hash = createHash('sha256')
   hash.update(JSON.stringify([compiler, process.platform, process.arch, isas, compileFlags, linkFlags]))
-  for (const path of listSources()) hash.update(path).update('\0').update(readFileSync(join(root, path))).update('\0')
+  for (const path of listSources())
+    hash
+      .update(path)
+      .update('\0')
+      .update(readFileSync(join(root, path)))
+      .update('\0')
   return hash.digest('hex').slice(0, 20)
 }
 
@@ -79,25 +97,52 @@ function listUnits(isas: readonly Isa[], objects: string): Unit[] {
   const object = (path: string, isa: string) => join(objects, `${basename(path, '.cc')}.${isa}.o`)
   const kernels = sources.filter(path => dirname(path) === 'cpu')
   return [
-    ...isas.flatMap(isa => kernels.map(source => ({ source, object: object(source, isa.name), flags: [...isa.flags, `-DCAIRN_ISA=${isa.name}`] }))),
+    ...isas.flatMap(isa =>
+      kernels.map(source => ({
+        source,
+        object: object(source, isa.name),
+        flags: [...isa.flags, `-DCAIRN_ISA=${isa.name}`],
+      })),
+    ),
     ...sources
       .filter(path => dirname(path) !== 'cpu')
-      .map(source => ({ source, object: object(source, 'base'), flags: isas.map(({ name }) => `-DCAIRN_HAS_${name}`) })),
+      .map(source => ({
+        source,
+        object: object(source, 'base'),
+        flags: isas.map(({ name }) => `-DCAIRN_HAS_${name}`),
+      })),
   ]
 }
 
-async function compile(compiler: Compiler, isas: readonly Isa[], addon: string, log: (line: string) => void): Promise<void> {
+async function compile(
+  compiler: Compiler,
+  isas: readonly Isa[],
+  addon: string,
+  log: (line: string) => void,
+): Promise<void> {
   const work = join(dirname(addon), `build-${process.pid}`)
   mkdirSync(work, { recursive: true })
   try {
     const headers = dirname(createRequire(import.meta.url).resolve('node-api-headers/package.json'))
-    const includes = ['core', 'generated'].map(folder => `-I${join(root, folder)}`).concat(`-I${join(headers, 'include')}`)
+    const includes = ['core', 'generated']
+      .map(folder => `-I${join(root, folder)}`)
+      .concat(`-I${join(headers, 'include')}`)
     const units = listUnits(isas, work)
-    log(`Building the kernels with ${compiler.version}: ${units.length} files for ${isas.map(({ name }) => name).join(', ')}`)
+    log(
+      `Building the kernels with ${compiler.version}: ${units.length} files for ${isas.map(({ name }) => name).join(', ')}`,
+    )
     const queue = [...units]
     const worker = async () => {
       for (let unit = queue.shift(); unit; unit = queue.shift()) {
-        await runCompiler(compiler, [...compileFlags, ...includes, ...unit.flags, '-c', join(root, unit.source), '-o', unit.object])
+        await runCompiler(compiler, [
+          ...compileFlags,
+          ...includes,
+          ...unit.flags,
+          '-c',
+          join(root, unit.source),
+          '-o',
+          unit.object,
+        ])
       }
     }
     await Promise.all(Array.from({ length: availableParallelism() }, worker))
@@ -117,7 +162,8 @@ function runCompiler({ command }: Compiler, args: string[]): Promise<void> {
     child.on('error', error => reject(new Error(`${command} could not be started`, { cause: error })))
     child.on('close', status => {
       if (status === 0) resolve()
-      else reject(new Error(`${command} failed with status ${status}:\n${command} ${args.join(' ')}\n${said}`))
+      else
+        reject(new Error(`${command} failed with status ${status}:\n${command} ${args.join(' ')}\n${said}`))
     })
   })
 }

@@ -20,5 +20,7 @@ export function findCompiler(candidates: string[]): Compiler {
     if (status === 0) return { command, version: stdout.split('\n')[0] ?? '' }
   }
   const hint = installHints[process.platform] ?? 'Install g++ or clang++.'
-  throw new Error(`The training kernels need a C++20 compiler such as g++, and none of these runs: ${candidates.join(', ')}. ${hint}`)
+  throw new Error(
+    `The training kernels need a C++20 compiler such as g++, and none of these runs: ${candidates.join(', ')}. ${hint}`,
+  )
 }

@@ -3,9 +3,10 @@ import { OP_NAMES, type Arithmetic, type OpName } from '@cairn-tune/ops'
 import { loadAddon, type Handle } from './load.ts'
 
 /**
- * A program as native code reads it. `code` is a version, the number of tensors, the number of steps; for each tensor dtype code, rank and sizes; for
- * each step the op's number, its inputs (−1 where left out) and its outputs, in the order of the op table. `attrs` are all attributes in order.
- * `places` has one number a tensor: an offset into the arena, or −1 − i for the i-th buffer bound at a run.
+ * A program as native code reads it. `code` is a version, the number of tensors, the number of steps; for
+ * each tensor dtype code, rank and sizes; for each step the op's number, its inputs (−1 where left out) and
+ * its outputs, in the order of the op table. `attrs` are all attributes in order. `places` has one number a
+ * tensor: an offset into the arena, or −1 − i for the i-th buffer bound at a run.
  */
 export type FlatProgram = { code: Int32Array; attrs: Float64Array; places: Float64Array }
 
@@ -28,15 +29,26 @@ export type Engine = {
   compile(program: FlatProgram): Executable
   /** Zeroed memory for an arena or a large tensor. */
   allocate(bytes: number): Uint8Array
-  /** Has the system give the pages of a part of such memory now, beside what runs: the first touch of a page can take as long as a pass of a model. */
+  /**
+   * Has the system give the pages of a part of such memory now, beside what runs: the first touch of a page
+   * can take as long as a pass of a model.
+   */
   touch(part: Uint8Array): Promise<void>
   /** Readies a program for runs on the same memory. */
   bind(program: Executable, arena: Uint8Array, bindings: readonly ArrayBufferView[]): BoundRun
   /** Runs a program once. */
-  run(program: Executable, arena: Uint8Array, bindings: readonly ArrayBufferView[], options?: RunOptions): Promise<RunReport>
+  run(
+    program: Executable,
+    arena: Uint8Array,
+    bindings: readonly ArrayBufferView[],
+    options?: RunOptions,
+  ): Promise<RunReport>
   /** Bytes that kernels keep beside the tensors, so far. */
   workspaceBytes(): number
-  /** Bytes that they keep at most once a program has run, before it runs: a function of its shapes, the threads and the instruction set. */
+  /**
+   * Bytes that they keep at most once a program has run, before it runs: a function of its shapes, the
+   * threads and the instruction set.
+   */
   workspaceBound(program: Executable): number
   peakFlops(arithmetic: Arithmetic): number
   /** Stops the threads. A run in flight is cancelled. */
@@ -75,7 +87,12 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
           if (error) {
             reject(error)
           } else if (isCancelled) {
-            reject(signal?.reason ?? new Error(`The engine was closed during a run with an arena of ${arena.byteLength} bytes and ${bindings.length} buffers.`))
+            reject(
+              signal?.reason ??
+                new Error(
+                  `The engine was closed during a run with an arena of ${arena.byteLength} bytes and ${bindings.length} buffers.`,
+                ),
+            )
           } else {
             // Worked out for those who look: a server runs hundreds of programs a second and never does.
             resolve({

@@ -1,4 +1,7 @@
-/** Instruction sets that the kernels are compiled for, and the flags of each. What runs is chosen when the addon loads, never at build time. */
+/**
+ * Instruction sets that the kernels are compiled for, and the flags of each. What runs is chosen when the
+ * addon loads, never at build time.
+ */
 
 export type Isa = { name: string; flags: readonly string[] }
 

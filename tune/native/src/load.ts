@@ -14,9 +14,14 @@ export type Addon = {
   processors(): number
   /** Zeroed memory that starts at a cache line, large ones on huge pages where the system has them. */
   allocate(bytes: number): ArrayBuffer
-  /** A file's bytes as private memory, read from the file where they are touched. Unmapped with the last view. */
+  /**
+   * A file's bytes as private memory, read from the file where they are touched. Unmapped with the last view.
+   */
   mapFile(path: string): ArrayBuffer
-  /** Gives the whole pages inside a view of a mapped file back to the system; they are read again where they are touched again. */
+  /**
+   * Gives the whole pages inside a view of a mapped file back to the system; they are read again where they
+   * are touched again.
+   */
   forgetPages(view: Uint8Array): void
   /** Has the pages of a view made real off this thread, without changing what is in them. */
   touchPages(view: Uint8Array, done: () => void): void
@@ -31,7 +36,10 @@ export type Addon = {
   compile(code: Int32Array, attrs: Float64Array, places: Float64Array): Handle<'program'>
   /** A program on memory that the caller keeps alive for as long as it may run. */
   bind(program: Handle<'program'>, arena: Uint8Array, bindings: readonly ArrayBufferView[]): Handle<'bound'>
-  /** Starts a run and returns what cancels it; `done` gets an error or none, whether it was cancelled, and nanoseconds by op. */
+  /**
+   * Starts a run and returns what cancels it; `done` gets an error or none, whether it was cancelled, and
+   * nanoseconds by op.
+   */
   run(
     engine: Handle<'engine'>,
     bound: Handle<'bound'>,

@@ -1,11 +1,17 @@
 /**
- * Builds of earlier sources are removed when a new one is made: the last few stay, and every one that was used within a day, which another process may be about to load.
- * One that is loaded already goes on working: the system keeps an open file.
+ * Builds of earlier sources are removed when a new one is made: the last few stay, and every one that was
+ * used within a day, which another process may be about to load. One that is loaded already goes on working:
+ * the system keeps an open file.
  */
 import { readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 
-export type PruneOptions = { cacheDir: string; /** Milliseconds since the epoch. */ now: number; /** Newest builds that stay whatever their age. */ keep?: number; log?: (line: string) => void }
+export type PruneOptions = {
+  cacheDir: string
+  /** Milliseconds since the epoch. */ now: number
+  /** Newest builds that stay whatever their age. */ keep?: number
+  log?: (line: string) => void
+}
 
 const KEEP = 4
 const UNUSED_MS = 24 * 60 * 60 * 1000
@@ -22,16 +28,26 @@ export function markUsed(addon: string, now = new Date()): boolean {
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return false
     // A cache that this user may only read: there is nothing to prune either.
-    if (['EACCES', 'EPERM', 'EROFS'].includes(codeOf(error))) return statSync(addon, { throwIfNoEntry: false }) !== undefined
+    if (['EACCES', 'EPERM', 'EROFS'].includes(codeOf(error)))
+      return statSync(addon, { throwIfNoEntry: false }) !== undefined
     throw error
   }
 }
 
-/** Removes builds that nothing has used for a day, but for the newest; returns their names. What cannot be removed is told and stays. */
+/**
+ * Removes builds that nothing has used for a day, but for the newest; returns their names. What cannot be
+ * removed is told and stays.
+ */
 export function pruneBuilds({ cacheDir, now, keep = KEEP, log = () => undefined }: PruneOptions): string[] {
   const names = readdirSync(cacheDir)
-  const builds = names.filter(name => BUILD.test(name)).map(name => ({ name, usedMs: lastUsed(join(cacheDir, name)) }))
-  const old = builds.toSorted((a, b) => b.usedMs - a.usedMs).slice(keep).filter(({ usedMs }) => now - usedMs > UNUSED_MS).map(({ name }) => name)
+  const builds = names
+    .filter(name => BUILD.test(name))
+    .map(name => ({ name, usedMs: lastUsed(join(cacheDir, name)) }))
+  const old = builds
+    .toSorted((a, b) => b.usedMs - a.usedMs)
+    .slice(keep)
+    .filter(({ usedMs }) => now - usedMs > UNUSED_MS)
+    .map(({ name }) => name)
   // Of a removal that was cut short.
   for (const name of names.filter(name => REMOVED.test(name))) remove(join(cacheDir, name), log)
   return old.filter(name => {
@@ -59,7 +75,9 @@ function remove(path: string, log: (line: string) => void): boolean {
 
 /** When the addon was last asked for; of a build that has none yet, when its folder last changed. */
 function lastUsed(folder: string): number {
-  const [addon, own] = [join(folder, 'cairn_tune.node'), folder].map(path => statSync(path, { throwIfNoEntry: false })?.mtimeMs)
+  const [addon, own] = [join(folder, 'cairn_tune.node'), folder].map(
+    path => statSync(path, { throwIfNoEntry: false })?.mtimeMs,
+  )
   return addon ?? own ?? 0
 }
 

@@ -22,7 +22,9 @@ const writesItsOutput = 'while [ "$1" != "-o" ]; do shift; done; echo ran >> "$0
 const runsOf = ({ command }: { command: string }) => readFileSync(`${command}.log`, 'utf8').length
 
 test('a machine without a compiler is told what to install', () => {
-  expect(() => findCompiler(['no-such-c++', 'no-such-g++'])).toThrow(/C\+\+20 compiler such as g\+\+, and none of these runs: no-such-c\+\+, no-such-g\+\+\. Install/)
+  expect(() => findCompiler(['no-such-c++', 'no-such-g++'])).toThrow(
+    /C\+\+20 compiler such as g\+\+, and none of these runs: no-such-c\+\+, no-such-g\+\+\. Install/,
+  )
 })
 
 test('CXX names the compiler where it is set', () => {
@@ -32,8 +34,14 @@ test('CXX names the compiler where it is set', () => {
 
 test('a failed compilation shows what the compiler said and leaves nothing behind that looks finished', async () => {
   const compiler = fakeCompiler('echo "kernel.cc:1: no such thing" >&2; exit 3')
-  await expect(buildAddon({ cacheDir: join(folder, 'cache'), compiler })).rejects.toThrow(/failed with status 3:[\s\S]*kernel\.cc:1: no such thing/)
-  expect(readdirSync(join(folder, 'cache'), { recursive: true }).filter(name => /\.node|\.lock|build-/.test(String(name)))).toEqual([])
+  await expect(buildAddon({ cacheDir: join(folder, 'cache'), compiler })).rejects.toThrow(
+    /failed with status 3:[\s\S]*kernel\.cc:1: no such thing/,
+  )
+  expect(
+    readdirSync(join(folder, 'cache'), { recursive: true }).filter(name =>
+      /\.node|\.lock|build-/.test(String(name)),
+    ),
+  ).toEqual([])
 })
 
 test('of two builders at once one compiles, and later calls find the result', async () => {
@@ -41,7 +49,10 @@ test('of two builders at once one compiles, and later calls find the result', as
   await buildAddon({ cacheDir: join(folder, 'alone'), compiler })
   const alone = runsOf(compiler)
   const cacheDir = join(folder, 'shared')
-  const [first, second] = await Promise.all([buildAddon({ cacheDir, compiler }), buildAddon({ cacheDir, compiler })])
+  const [first, second] = await Promise.all([
+    buildAddon({ cacheDir, compiler }),
+    buildAddon({ cacheDir, compiler }),
+  ])
   expect(second).toBe(first)
   expect(await buildAddon({ cacheDir, compiler })).toBe(first)
   expect(runsOf(compiler)).toBe(2 * alone)

@@ -1,6 +1,18 @@
 /** The native scalar codecs against the TypeScript ones, code by code. */
 import { expect, test } from 'vitest'
-import { MINIFLOATS, NF4_TABLE, decodeE8m0, decodeMinifloat, encodeBf16, encodeE8m0, encodeMinifloat, encodeNf4, philox, uniform, type MinifloatName } from '@cairn-tune/ops'
+import {
+  MINIFLOATS,
+  NF4_TABLE,
+  decodeE8m0,
+  decodeMinifloat,
+  encodeBf16,
+  encodeE8m0,
+  encodeMinifloat,
+  encodeNf4,
+  philox,
+  uniform,
+  type MinifloatName,
+} from '@cairn-tune/ops'
 import { loadAddon } from '@cairn-tune/native'
 
 // Here and not in a hook: on a fresh clone the kernels are compiled first, which takes longer than hooks may.
@@ -18,7 +30,12 @@ const encode = <A extends Uint8Array | Uint16Array>(format: string, values: Floa
 }
 
 // Every exponent from the smallest subnormal to infinity, with random mantissas and both signs.
-const values = new Float32Array(Uint32Array.from({ length: 40_000 }, (_, i) => Math.floor(uniform({ seed: 3, step: 0, op: 0 }, i) * 2 ** 24) * 256 + (i % 256)).buffer)
+const values = new Float32Array(
+  Uint32Array.from(
+    { length: 40_000 },
+    (_, i) => Math.floor(uniform({ seed: 3, step: 0, op: 0 }, i) * 2 ** 24) * 256 + (i % 256),
+  ).buffer,
+)
 const finite = values.filter(value => !Number.isNaN(value))
 
 test.each(Object.keys(MINIFLOATS) as MinifloatName[])('%s decodes and encodes as in TypeScript', name => {
@@ -27,7 +44,9 @@ test.each(Object.keys(MINIFLOATS) as MinifloatName[])('%s decodes and encodes as
   const ladder = Float32Array.from(decode(name, codes)).filter(Number.isFinite).toSorted()
   const middles = ladder.slice(1).map((value, i) => (value + (ladder[i] ?? 0)) / 2)
   for (const some of [finite, ladder, middles]) {
-    expect(encode(name, some, new Uint8Array(some.length))).toEqual(Uint8Array.from(some, value => encodeMinifloat(name, value)))
+    expect(encode(name, some, new Uint8Array(some.length))).toEqual(
+      Uint8Array.from(some, value => encodeMinifloat(name, value)),
+    )
   }
 })
 
@@ -41,26 +60,38 @@ test('bf16 encodes as in TypeScript and decodes all its codes', () => {
 test('e8m0 and nf4 decode and encode as in TypeScript', () => {
   const positive = finite.map(Math.abs)
   expect(decode('e8m0', allBytes)).toEqual(Float32Array.from(allBytes, decodeE8m0))
-  expect(encode('e8m0', positive, new Uint8Array(positive.length))).toEqual(Uint8Array.from(positive, encodeE8m0))
+  expect(encode('e8m0', positive, new Uint8Array(positive.length))).toEqual(
+    Uint8Array.from(positive, encodeE8m0),
+  )
   expect(decode('nf4', allBytes.slice(0, 16))).toEqual(NF4_TABLE)
   const unit = Float32Array.from({ length: 5000 }, (_, i) => i / 2500 - 1)
   expect(encode('nf4', unit, new Uint8Array(5000))).toEqual(Uint8Array.from(unit, encodeNf4))
 })
 
-test.each(Object.keys(MINIFLOATS) as MinifloatName[])('%s rounds stochastically as in TypeScript, and rightly on average', name => {
-  const uniforms = Float32Array.from({ length: 20_000 }, (_, i) => uniform({ seed: 9, step: 2, op: 1 }, i))
-  const codes = (some: Float32Array) => {
-    const out = new Uint8Array(some.length)
-    addon.encodeStochastic(name, some, uniforms, out)
-    return out
-  }
-  const some = finite.slice(0, 20_000).map((value, i) => (i % 2 ? value : Math.fround(uniform({ seed: 4, step: 0, op: 0 }, i) * 8 - 4)))
-  const padded = Float32Array.from({ length: 20_000 }, (_, i) => some[i] ?? 0)
-  expect(codes(padded)).toEqual(Uint8Array.from(padded, (value, i) => encodeMinifloat(name, value, { uniform: uniforms[i] ?? 0 })))
-  // 2.1 lies between neighbours at most 1 apart, so the mean of n draws has a standard error below 0.5/√n = 0.0035.
-  const mean = codes(new Float32Array(20_000).fill(2.1)).reduce((sum, code) => sum + decodeMinifloat(name, code), 0) / 20_000
-  expect(Math.abs(mean - 2.1)).toBeLessThan(0.011)
-})
+test.each(Object.keys(MINIFLOATS) as MinifloatName[])(
+  '%s rounds stochastically as in TypeScript, and rightly on average',
+  name => {
+    const uniforms = Float32Array.from({ length: 20_000 }, (_, i) => uniform({ seed: 9, step: 2, op: 1 }, i))
+    const codes = (some: Float32Array) => {
+      const out = new Uint8Array(some.length)
+      addon.encodeStochastic(name, some, uniforms, out)
+      return out
+    }
+    const some = finite
+      .slice(0, 20_000)
+      .map((value, i) => (i % 2 ? value : Math.fround(uniform({ seed: 4, step: 0, op: 0 }, i) * 8 - 4)))
+    const padded = Float32Array.from({ length: 20_000 }, (_, i) => some[i] ?? 0)
+    expect(codes(padded)).toEqual(
+      Uint8Array.from(padded, (value, i) => encodeMinifloat(name, value, { uniform: uniforms[i] ?? 0 })),
+    )
+    // 2.1 lies between neighbours at most 1 apart, so the mean of n draws has a standard error below 0.5/√n =
+    // 0.0035.
+    const mean =
+      codes(new Float32Array(20_000).fill(2.1)).reduce((sum, code) => sum + decodeMinifloat(name, code), 0) /
+      20_000
+    expect(Math.abs(mean - 2.1)).toBeLessThan(0.011)
+  },
+)
 
 test('philox gives the words of TypeScript', () => {
   for (let i = 0; i < 100; i++) {
@@ -73,6 +104,10 @@ test('philox gives the words of TypeScript', () => {
 
 test('a wrong codec, a wrong array and a wrong length are errors that say so', () => {
   expect(() => addon.decode('e9m9', allBytes, new Float32Array(256))).toThrow('no codec is called e9m9')
-  expect(() => addon.decode('e4m3', allBytes, new Float32Array(3))).toThrow('expects as many codes as values, got 256 and 3')
-  expect(() => addon.decode('e4m3', [] as unknown as Uint8Array, new Float32Array(3))).toThrow('expects a typed array')
+  expect(() => addon.decode('e4m3', allBytes, new Float32Array(3))).toThrow(
+    'expects as many codes as values, got 256 and 3',
+  )
+  expect(() => addon.decode('e4m3', [] as unknown as Uint8Array, new Float32Array(3))).toThrow(
+    'expects a typed array',
+  )
 })

@@ -14,12 +14,30 @@ const EMBED = OP_NAMES.indexOf('embed')
 
 /** `steps` times y = a + a over `count` numbers, all in bound buffers. */
 const adding = (count: number, steps: number): FlatProgram => ({
-  code: Int32Array.of(1, 2, steps, 0, 1, count, 0, 1, count, ...Array.from({ length: steps }, () => [ADD, 0, 0, 1]).flat()),
+  code: Int32Array.of(
+    1,
+    2,
+    steps,
+    0,
+    1,
+    count,
+    0,
+    1,
+    count,
+    ...Array.from({ length: steps }, () => [ADD, 0, 0, 1]).flat(),
+  ),
   attrs: new Float64Array(),
   places: Float64Array.of(-1, -2),
 })
 const none = new Uint8Array()
-const bad = (...code: number[]) => () => engine.compile({ code: Int32Array.from(code), attrs: new Float64Array(), places: new Float64Array(Math.max(0, code[1] ?? 0)) })
+const bad =
+  (...code: number[]) =>
+  () =>
+    engine.compile({
+      code: Int32Array.from(code),
+      attrs: new Float64Array(),
+      places: new Float64Array(Math.max(0, code[1] ?? 0)),
+    })
 
 test('runs a program on the buffers it is lent', async () => {
   const [a, y] = [Float32Array.of(1, 2, 3), new Float32Array(3)]
@@ -29,27 +47,40 @@ test('runs a program on the buffers it is lent', async () => {
 })
 
 test('tensors of the program itself live in the arena at their offsets', async () => {
-  const program = engine.compile({ code: Int32Array.of(1, 3, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, ADD, 0, 0, 1, ADD, 1, 0, 2), attrs: new Float64Array(), places: Float64Array.of(-1, 64, -2) })
+  const program = engine.compile({
+    code: Int32Array.of(1, 3, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, ADD, 0, 0, 1, ADD, 1, 0, 2),
+    attrs: new Float64Array(),
+    places: Float64Array.of(-1, 64, -2),
+  })
   const [a, y] = [Float32Array.of(1, 10), new Float32Array(2)]
   const arena = engine.allocate(128)
   await engine.run(program, arena, [a, y])
   expect(Array.from(y)).toEqual([3, 30])
   expect(Array.from(new Float32Array(arena.buffer, 64, 2))).toEqual([2, 20])
-  await expect(engine.run(program, new Uint8Array(64), [a, y])).rejects.toThrow('the arena must have 72 bytes, got 64')
+  await expect(engine.run(program, new Uint8Array(64), [a, y])).rejects.toThrow(
+    'the arena must have 72 bytes, got 64',
+  )
 })
 
 test('a buffer that is too small is refused before anything runs', async () => {
   const program = engine.compile(adding(3, 1))
-  await expect(engine.run(program, none, [new Float32Array(3), new Float32Array(2)])).rejects.toThrow('buffer 1 is f32 (3) and must have 12 bytes, got 8')
-  await expect(engine.run(program, none, [new Float32Array(3)])).rejects.toThrow('the program takes 2 buffers, got 1')
+  await expect(engine.run(program, none, [new Float32Array(3), new Float32Array(2)])).rejects.toThrow(
+    'buffer 1 is f32 (3) and must have 12 bytes, got 8',
+  )
+  await expect(engine.run(program, none, [new Float32Array(3)])).rejects.toThrow(
+    'the program takes 2 buffers, got 1',
+  )
 })
 
-test.each([0, 1, 65, 4 << 20, (8 << 20) + 3])('memory of %i bytes is zeroed, aligned to cache lines and as long as asked', bytes => {
-  const memory = engine.allocate(bytes)
-  expect(memory.byteLength).toBe(bytes)
-  expect(memory.every(byte => byte === 0)).toBe(true)
-  memory.fill(7)
-})
+test.each([0, 1, 65, 4 << 20, (8 << 20) + 3])(
+  'memory of %i bytes is zeroed, aligned to cache lines and as long as asked',
+  bytes => {
+    const memory = engine.allocate(bytes)
+    expect(memory.byteLength).toBe(bytes)
+    expect(memory.every(byte => byte === 0)).toBe(true)
+    memory.fill(7)
+  },
+)
 
 test('a damaged program is refused', () => {
   expect(bad(2, 0, 0)).toThrow('written for another version')
@@ -60,10 +91,14 @@ test('a damaged program is refused', () => {
 })
 
 test('what a kernel refuses names the op and its tensors', async () => {
-  const program = engine.compile({ code: Int32Array.of(1, 3, 1, 0, 2, 4, 2, 2, 1, 3, 0, 2, 3, 2, EMBED, 0, 1, 2), attrs: Float64Array.of(0), places: Float64Array.of(-1, -2, -3) })
-  await expect(engine.run(program, none, [new Float32Array(8), Int32Array.of(0, 1, 9), new Float32Array(6)])).rejects.toThrow(
-    '[embed] an id lies outside the table; table: f32 (4, 2), ids: i32 (3)',
-  )
+  const program = engine.compile({
+    code: Int32Array.of(1, 3, 1, 0, 2, 4, 2, 2, 1, 3, 0, 2, 3, 2, EMBED, 0, 1, 2),
+    attrs: Float64Array.of(0),
+    places: Float64Array.of(-1, -2, -3),
+  })
+  await expect(
+    engine.run(program, none, [new Float32Array(8), Int32Array.of(0, 1, 9), new Float32Array(6)]),
+  ).rejects.toThrow('[embed] an id lies outside the table; table: f32 (4, 2), ids: i32 (3)')
 })
 
 test('an abort stops a long run between two ops and rejects with the reason', async () => {
@@ -97,7 +132,9 @@ test('a closed engine says so and cancels what it was doing', async () => {
   const running = other.run(program, none, [new Float32Array(1 << 20), new Float32Array(1 << 20)])
   other.close()
   await expect(running).rejects.toThrow('The engine was closed during a run')
-  await expect(other.run(program, none, [new Float32Array(1 << 20), new Float32Array(1 << 20)])).rejects.toThrow('the engine is closed')
+  await expect(
+    other.run(program, none, [new Float32Array(1 << 20), new Float32Array(1 << 20)]),
+  ).rejects.toThrow('the engine is closed')
 })
 
 test('an unknown instruction set or number of threads is refused', async () => {
@@ -116,5 +153,10 @@ test('a process that never closes its engine still ends, even in the middle of a
     engine.run(program, new Uint8Array(), [new Float32Array(1048576), new Float32Array(1048576)]).catch(() => undefined)
     console.log('ends')
     process.exit(0)`
-  expect(execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8', timeout: 100_000 })).toBe('ends\n')
+  expect(
+    execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+      encoding: 'utf8',
+      timeout: 100_000,
+    }),
+  ).toBe('ends\n')
 })

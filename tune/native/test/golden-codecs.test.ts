@@ -1,4 +1,7 @@
-/** Our codecs against torch's float8 casts and bitsandbytes' NF4; reference/make_codecs.py wrote the golden file. */
+/**
+ * Our codecs against torch's float8 casts and bitsandbytes' NF4; reference/make_codecs.py wrote the golden
+ * file.
+ */
 import { expect, test } from 'vitest'
 import { readFileSync } from 'node:fs'
 import { decodeMinifloat, dequantize, dynamicMap, encodeMinifloat, partsOf, quantize } from '@cairn-tune/ops'
@@ -7,7 +10,18 @@ type Float8 = { numbers: string; values: string; codes: string }
 type Golden = {
   e4m3: Float8
   e5m2: Float8
-  nf4: { shape: [number, number]; x: string; codes: string; absmax: string; plain: string; scale_codes: string; group_scales: string; offset: number; map: string; double: string }
+  nf4: {
+    shape: [number, number]
+    x: string
+    codes: string
+    absmax: string
+    plain: string
+    scale_codes: string
+    group_scales: string
+    offset: number
+    map: string
+    double: string
+  }
 }
 const golden = JSON.parse(readFileSync(new URL('golden/codecs.json', import.meta.url), 'utf8')) as Golden
 const bytes = (text: string) => Uint8Array.from(Buffer.from(text, 'base64'))
@@ -15,8 +29,14 @@ const floats = (text: string) => new Float32Array(bytes(text).buffer)
 
 test.each(['e4m3', 'e5m2'] as const)('%s decodes and encodes as torch does', name => {
   const { numbers, values, codes } = golden[name]
-  const special = new Map([[Math.fround(-1e30), NaN], [Math.fround(1e30), Infinity], [Math.fround(-1e29), -Infinity]])
-  expect(Array.from({ length: 256 }, (_, code) => decodeMinifloat(name, code))).toEqual(Array.from(floats(numbers), number => special.get(number) ?? number))
+  const special = new Map([
+    [Math.fround(-1e30), NaN],
+    [Math.fround(1e30), Infinity],
+    [Math.fround(-1e29), -Infinity],
+  ])
+  expect(Array.from({ length: 256 }, (_, code) => decodeMinifloat(name, code))).toEqual(
+    Array.from(floats(numbers), number => special.get(number) ?? number),
+  )
   expect(Array.from(floats(values), value => encodeMinifloat(name, value))).toEqual(Array.from(bytes(codes)))
 })
 
@@ -39,7 +59,11 @@ test('nf4 with double quantisation has the scale codes of bitsandbytes and decod
   expect(Array.from(part('scale_codes'))).toEqual(Array.from(bytes(nf4.scale_codes)))
   expect(new Float32Array(part('offset').buffer)[0]).toBeCloseTo(nf4.offset, 8)
   const ours = dequantize(buffer, 'nf4', nf4.shape)
-  const worst = floats(nf4.double).reduce((most, value, i) => Math.max(most, Math.abs(value - (ours[i] ?? NaN))), 0)
-  // The mean of the block scales is summed in another order there: one unit in the last place of a scale of 0.15.
+  const worst = floats(nf4.double).reduce(
+    (most, value, i) => Math.max(most, Math.abs(value - (ours[i] ?? NaN))),
+    0,
+  )
+  // The mean of the block scales is summed in another order there: one unit in the last place of a scale of
+  // 0.15.
   expect(worst).toBeLessThan(1.5e-8)
 })

@@ -1,4 +1,7 @@
-/** How a tensor's numbers are stored. A quantised dtype is one buffer of several parts; `parts` says where each lies. */
+/**
+ * How a tensor's numbers are stored. A quantised dtype is one buffer of several parts; `parts` says where
+ * each lies.
+ */
 
 /** Elements that share one scale, along the contraction dimension unless two numbers are given. */
 export const FP8_TILE = 128
@@ -108,7 +111,8 @@ export const DTYPES = {
   bf16_vnni: {
     code: 10,
     doc: `bf16 in the order in which dot instructions read it: with number k of row r of K at (⌊r / ${VNNI_ROWS}⌋·K/2 + ⌊k / 2⌋)·${2 * VNNI_ROWS} + (r mod ${VNNI_ROWS})·2 + k mod 2; rows that fill the last ${VNNI_ROWS} are 0`,
-    refuse: shape => (shape.length === 2 && columns(shape) % 2 === 0 ? undefined : 'needs two dimensions, the second even'),
+    refuse: shape =>
+      shape.length === 2 && columns(shape) % 2 === 0 ? undefined : 'needs two dimensions, the second even',
     parts: shape => [['values', alignUp(rows(shape), VNNI_ROWS) * columns(shape) * 2]],
   },
 } as const satisfies Record<string, DtypeSpec>

@@ -6,42 +6,62 @@ const bf16 = (...shape: number[]): TensorType => ({ dtype: 'bf16', shape })
 const i32 = (...shape: number[]): TensorType => ({ dtype: 'i32', shape })
 
 test('gives an output its dtype and shape from the inputs', () => {
-  expect(inferOutputs('rms_norm', { x: bf16(7, 1024), weight: f32(1024) }, { eps: 1e-6 })).toEqual({ y: bf16(7, 1024), rstd: f32(7) })
+  expect(inferOutputs('rms_norm', { x: bf16(7, 1024), weight: f32(1024) }, { eps: 1e-6 })).toEqual({
+    y: bf16(7, 1024),
+    rstd: f32(7),
+  })
 })
 
 test('names the op, the input, what it must be and what it is', () => {
   expect(() => inferOutputs('rms_norm', { x: f32(7, 1024), weight: f32(512) }, { eps: 1e-6 })).toThrow(
     '[rms_norm] weight must be (C)=(1024), got (512)',
   )
-  expect(() => inferOutputs('embed', { table: f32(9, 4), ids: f32(3) }, { dtype: 'f32' })).toThrow('[embed] ids must be i32, got f32')
+  expect(() => inferOutputs('embed', { table: f32(9, 4), ids: f32(3) }, { dtype: 'f32' })).toThrow(
+    '[embed] ids must be i32, got f32',
+  )
 })
 
 test('works out a head size from the product and the number of heads', () => {
   const inputs = { q: f32(5, 24), k: f32(5, 12), v: f32(5, 12), cu_seqlens: i32(2) }
-  expect(inferOutputs('attention', inputs, { heads: 4, kv_heads: 2, scale: 1 })).toEqual({ y: f32(5, 24), lse: f32(4, 5) })
-  expect(() => inferOutputs('attention', { ...inputs, k: f32(5, 14) }, { heads: 4, kv_heads: 2, scale: 1 })).toThrow(
-    '[attention] k must be (T, G*D)=(5, 12), got (5, 14)',
-  )
+  expect(inferOutputs('attention', inputs, { heads: 4, kv_heads: 2, scale: 1 })).toEqual({
+    y: f32(5, 24),
+    lse: f32(4, 5),
+  })
+  expect(() =>
+    inferOutputs('attention', { ...inputs, k: f32(5, 14) }, { heads: 4, kv_heads: 2, scale: 1 }),
+  ).toThrow('[attention] k must be (T, G*D)=(5, 12), got (5, 14)')
 })
 
 test('takes an optional input or leaves it, but a pair whole or not at all', () => {
   const attrs = { alpha: 1, arithmetic: 'f32', dtype: 'bf16' }
   const pair = { a: f32(3, 8), b: f32(5, 8) }
   expect(inferOutputs('matmul_nt', pair, attrs)).toEqual({ y: bf16(3, 5) })
-  expect(inferOutputs('matmul_nt', { ...pair, a2: f32(3, 2), b2: f32(5, 2) }, attrs)).toEqual({ y: bf16(3, 5) })
-  expect(() => inferOutputs('matmul_nt', { ...pair, a2: f32(3, 2) }, attrs)).toThrow('[matmul_nt] a2 and b2 must be given together')
+  expect(inferOutputs('matmul_nt', { ...pair, a2: f32(3, 2), b2: f32(5, 2) }, attrs)).toEqual({
+    y: bf16(3, 5),
+  })
+  expect(() => inferOutputs('matmul_nt', { ...pair, a2: f32(3, 2) }, attrs)).toThrow(
+    '[matmul_nt] a2 and b2 must be given together',
+  )
 })
 
 test('refuses a missing or unknown input and a wrong attribute', () => {
   expect(() => inferOutputs('add', { a: f32(2) }, {})).toThrow('[add] b is missing')
-  expect(() => inferOutputs('add', { a: f32(2), b: f32(2), c: f32(2) }, {})).toThrow('[add] no input is called c; there are a, b')
-  expect(() => inferOutputs('cast', { x: f32(2) }, { dtype: 'nf4' })).toThrow('[cast] dtype must be f32 or bf16, got nf4')
-  expect(() => inferOutputs('rms_norm', { x: f32(1, 2), weight: f32(2) }, {})).toThrow('[rms_norm] eps must be a number, got nothing')
+  expect(() => inferOutputs('add', { a: f32(2), b: f32(2), c: f32(2) }, {})).toThrow(
+    '[add] no input is called c; there are a, b',
+  )
+  expect(() => inferOutputs('cast', { x: f32(2) }, { dtype: 'nf4' })).toThrow(
+    '[cast] dtype must be f32 or bf16, got nf4',
+  )
+  expect(() => inferOutputs('rms_norm', { x: f32(1, 2), weight: f32(2) }, {})).toThrow(
+    '[rms_norm] eps must be a number, got nothing',
+  )
 })
 
 test('keeps any shape of an elementwise op the same for all its inputs', () => {
   expect(inferOutputs('add', { a: bf16(2, 3, 4), b: f32(2, 3, 4) }, {})).toEqual({ y: bf16(2, 3, 4) })
-  expect(() => inferOutputs('add', { a: f32(2, 3), b: f32(3, 2) }, {})).toThrow('[add] b must be (2, 3), got (3, 2)')
+  expect(() => inferOutputs('add', { a: f32(2, 3), b: f32(3, 2) }, {})).toThrow(
+    '[add] b must be (2, 3), got (3, 2)',
+  )
 })
 
 test('refuses a quantised weight whose rows are not whole blocks', () => {

@@ -1,6 +1,17 @@
-/** What an op makes of its inputs: checks them against the op table and gives dtype and shape of each output. */
+/**
+ * What an op makes of its inputs: checks them against the op table and gives dtype and shape of each output.
+ */
 import { DTYPES, DTYPE_NAMES, partsOf, type Dtype, type Shape } from './dtypes.ts'
-import { ARITHMETICS, LINEAR_ARITHMETICS, inputsOf, isScaled, specOf, type AttrKind, type Attrs, type OpName } from './ops.ts'
+import {
+  ARITHMETICS,
+  LINEAR_ARITHMETICS,
+  inputsOf,
+  isScaled,
+  specOf,
+  type AttrKind,
+  type Attrs,
+  type OpName,
+} from './ops.ts'
 
 export type TensorType = { dtype: Dtype; shape: Shape }
 export type InputTypes = Readonly<Record<string, TensorType | undefined>>
@@ -18,7 +29,12 @@ export function inferOutputs(name: OpName, inputs: InputTypes, attrs: Attrs): Re
   const fail = (message: string): never => {
     throw new Error(`[${name}] ${message}`)
   }
-  checkNames(name, Object.keys(inputs), inputsOf(name).map(input => input.name), 'input')
+  checkNames(
+    name,
+    Object.keys(inputs),
+    inputsOf(name).map(input => input.name),
+    'input',
+  )
   checkNames(name, Object.keys(attrs), Object.keys(spec.attrs), 'attribute')
   for (const [key, kind] of Object.entries(spec.attrs)) checkAttr(name, key, kind, attrs[key])
 
@@ -36,8 +52,10 @@ export function inferOutputs(name: OpName, inputs: InputTypes, attrs: Attrs): Re
     }
     const [wanted, dims] = split(input.type)
     const allowed = allowedDtypes(wanted, inputs, attrs)
-    if (!allowed.includes(given.dtype)) fail(`${input.name} must be ${allowed.join(' or ')}, got ${given.dtype}`)
-    if (!sizes.match(dims, given.shape)) fail(`${input.name} must be ${sizes.describe(dims)}, got (${given.shape.join(', ')})`)
+    if (!allowed.includes(given.dtype))
+      fail(`${input.name} must be ${allowed.join(' or ')}, got ${given.dtype}`)
+    if (!sizes.match(dims, given.shape))
+      fail(`${input.name} must be ${sizes.describe(dims)}, got (${given.shape.join(', ')})`)
     partsOf(given.dtype, given.shape)
   }
   checkPair(inputs, fail)
@@ -65,7 +83,8 @@ function checkScale(inputs: InputTypes, { arithmetic }: Attrs, fail: (message: s
 
 function checkNames(op: string, given: string[], known: string[], what: string): void {
   const unknown = given.find(key => !known.includes(key))
-  if (unknown !== undefined) throw new Error(`[${op}] no ${what} is called ${unknown}; there are ${known.join(', ') || 'none'}`)
+  if (unknown !== undefined)
+    throw new Error(`[${op}] no ${what} is called ${unknown}; there are ${known.join(', ') || 'none'}`)
 }
 
 function checkAttr(op: string, key: string, kind: AttrKind, value: number | string | undefined): void {
@@ -77,8 +96,16 @@ function checkAttr(op: string, key: string, kind: AttrKind, value: number | stri
     arithmetic: () => ARITHMETICS.some(arithmetic => arithmetic === value),
     linear_arithmetic: () => LINEAR_ARITHMETICS.some(arithmetic => arithmetic === value),
   }[kind]()
-  const wanted = { f32: 'a number', i32: 'an integer', dtype: FLOATS.join(' or '), storage: weights.join(' or '), arithmetic: ARITHMETICS.join(' or '), linear_arithmetic: LINEAR_ARITHMETICS.join(' or ') }[kind]
-  if (!isRight) throw new Error(`[${op}] ${key} must be ${wanted}, got ${value === undefined ? 'nothing' : value}`)
+  const wanted = {
+    f32: 'a number',
+    i32: 'an integer',
+    dtype: FLOATS.join(' or '),
+    storage: weights.join(' or '),
+    arithmetic: ARITHMETICS.join(' or '),
+    linear_arithmetic: LINEAR_ARITHMETICS.join(' or '),
+  }[kind]
+  if (!isRight)
+    throw new Error(`[${op}] ${key} must be ${wanted}, got ${value === undefined ? 'nothing' : value}`)
 }
 
 function split(type: string): [dtype: string, dims: string[]] {
@@ -101,7 +128,8 @@ function allowedDtypes(wanted: string, inputs: InputTypes, attrs: Attrs): readon
 function outputDtype(wanted: string, inputs: InputTypes, attrs: Attrs): Dtype {
   if (wanted.startsWith('=')) return inputs[wanted.slice(1)]?.dtype ?? 'f32'
   if (wanted.startsWith('@')) return attrs[wanted.slice(1)] as Dtype
-  if (!(wanted in DTYPES)) throw new Error(`the op table names an output dtype that does not exist: ${wanted}`)
+  if (!(wanted in DTYPES))
+    throw new Error(`the op table names an output dtype that does not exist: ${wanted}`)
   return wanted as Dtype
 }
 
@@ -145,7 +173,9 @@ class Sizes {
 
   shape(dims: string[]): Shape {
     if (dims[0] === '...') return this.rest ?? []
-    return dims.map(dim => dim.split('*').reduce((product, factor) => product * (this.valueOf(factor) ?? 0), 1))
+    return dims.map(dim =>
+      dim.split('*').reduce((product, factor) => product * (this.valueOf(factor) ?? 0), 1),
+    )
   }
 
   /** `(T, C)=(7, 64)`, with a letter left where its size is not known yet. */

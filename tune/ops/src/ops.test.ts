@@ -9,7 +9,9 @@ test('every type in the table can be read and every dimension of an output is kn
     const spec = specOf(name)
     const letters = new Set([...Object.keys(spec.sizes ?? {}), ...Object.values(spec.inputs).flatMap(dimsOf)])
     for (const [key, type] of Object.entries({ ...spec.inputs, ...spec.outputs })) {
-      expect(type, `${name}.${key}`).toMatch(/^(float|weight|f32|i32|dynamic8|dynamic8_unsigned|=\w+|@\w+) \(.+\)$/)
+      expect(type, `${name}.${key}`).toMatch(
+        /^(float|weight|f32|i32|dynamic8|dynamic8_unsigned|=\w+|@\w+) \(.+\)$/,
+      )
     }
     for (const type of Object.values(spec.outputs)) {
       for (const dim of dimsOf(type)) expect(dim === '1' || letters.has(dim), `${name}: ${dim}`).toBe(true)

@@ -1,9 +1,11 @@
 /**
- * The contract of Cairn Tune: every tensor op, once. Native header, docs, recorder, checks, oracle and gradients follow this table.
+ * The contract of Cairn Tune: every tensor op, once. Native header, docs, recorder, checks, oracle and
+ * gradients follow this table.
  *
- * An input or output reads `<dtype> (<dims>)`. Dtypes: `float` is f32 or bf16, `weight` is any stored weight, `=x` is the dtype of input x, `@dtype` is
- * named by that attribute. Dims are letters that must agree across one op; `(...)` is any shape, the same wherever it stands; `H*D` is a product whose H
- * an attribute gives. A key that ends in `?` may be left out. Outputs named in `inPlace` are written over that input.
+ * An input or output reads `<dtype> (<dims>)`. Dtypes: `float` is f32 or bf16, `weight` is any stored weight,
+ * `=x` is the dtype of input x, `@dtype` is named by that attribute. Dims are letters that must agree across
+ * one op; `(...)` is any shape, the same wherever it stands; `H*D` is a product whose H an attribute gives. A
+ * key that ends in `?` may be left out. Outputs named in `inPlace` are written over that input.
  */
 import type { Dtype } from './dtypes.ts'
 
@@ -12,14 +14,16 @@ export const ARITHMETICS = ['f32', 'bf16'] as const
 export type Arithmetic = (typeof ARITHMETICS)[number]
 
 /**
- * Those of a linear layer's own product. fp8_hybrid rounds `a` to E4M3 on the way forward and, in matmul_nn, to E5M2 on the way back; nvfp4 to E2M1 in
- * blocks of 16 along k with E4M3 scales. Both need `a_amax`, take `b` as it is stored and multiply and add as bf16 does; a2·b2 stays bf16.
+ * Those of a linear layer's own product. fp8_hybrid rounds `a` to E4M3 on the way forward and, in matmul_nn,
+ * to E5M2 on the way back; nvfp4 to E2M1 in blocks of 16 along k with E4M3 scales. Both need `a_amax`, take
+ * `b` as it is stored and multiply and add as bf16 does; a2·b2 stays bf16.
  */
 export const LINEAR_ARITHMETICS = [...ARITHMETICS, 'fp8_hybrid', 'nvfp4'] as const
 export type LinearArithmetic = (typeof LINEAR_ARITHMETICS)[number]
 
 /** Whether an arithmetic rounds `a` by a scale of the whole tensor. */
-export const isScaled = (arithmetic: LinearArithmetic): boolean => !ARITHMETICS.some(plain => plain === arithmetic)
+export const isScaled = (arithmetic: LinearArithmetic): boolean =>
+  !ARITHMETICS.some(plain => plain === arithmetic)
 
 /** `dtype` is f32 or bf16, `storage` any dtype that a weight is stored in. */
 export type AttrKind = 'f32' | 'i32' | 'dtype' | 'storage' | 'arithmetic' | 'linear_arithmetic'
@@ -70,13 +74,29 @@ export const OPS = {
   }),
   matmul_nt: op({
     doc: 'y = alpha · (a·bᵀ + a2·b2ᵀ) + addend; sums in f32, one rounding at the end. The second pair is how LoRA enters. fp8_hybrid and nvfp4 round a to nearest by a_amax, the largest |a| that is expected; `random` is for their gradient only',
-    inputs: { a: 'float (M, K)', b: 'weight (N, K)', 'a2?': 'float (M, R)', 'b2?': 'float (N, R)', 'addend?': 'float (M, N)', 'a_amax?': 'f32 (1)', 'random?': 'i32 (3)' },
+    inputs: {
+      a: 'float (M, K)',
+      b: 'weight (N, K)',
+      'a2?': 'float (M, R)',
+      'b2?': 'float (N, R)',
+      'addend?': 'float (M, N)',
+      'a_amax?': 'f32 (1)',
+      'random?': 'i32 (3)',
+    },
     attrs: { alpha: 'f32', arithmetic: 'linear_arithmetic', dtype: 'dtype' },
     outputs: { y: '@dtype (M, N)' },
   }),
   matmul_nn: op({
     doc: 'y = alpha · (a·b + a2·b2) + addend; sums in f32, one rounding at the end. fp8_hybrid and nvfp4 round a, a gradient, by a_amax; nvfp4 stochastically where `random` is given: the seed, low word first, and the step; `stream` is the op of the Philox counter, and an element is numbered by rows of a',
-    inputs: { a: 'float (M, K)', b: 'weight (K, N)', 'a2?': 'float (M, R)', 'b2?': 'float (R, N)', 'addend?': 'float (M, N)', 'a_amax?': 'f32 (1)', 'random?': 'i32 (3)' },
+    inputs: {
+      a: 'float (M, K)',
+      b: 'weight (K, N)',
+      'a2?': 'float (M, R)',
+      'b2?': 'float (R, N)',
+      'addend?': 'float (M, N)',
+      'a_amax?': 'f32 (1)',
+      'random?': 'i32 (3)',
+    },
     attrs: { alpha: 'f32', arithmetic: 'linear_arithmetic', stream: 'i32', dtype: 'dtype' },
     outputs: { y: '@dtype (M, N)' },
   }),
@@ -95,14 +115,27 @@ export const OPS = {
   }),
   qk_norm_rope_grad: op({
     doc: 'the rotation turned back, then as rms_norm_grad for each head',
-    inputs: { dy: 'float (T, H*D)', x: 'float (T, H*D)', 'weight?': 'float (D)', positions: 'i32 (T)', cos_sin: 'f32 (P, D)', rstd: 'f32 (T, H)' },
+    inputs: {
+      dy: 'float (T, H*D)',
+      x: 'float (T, H*D)',
+      'weight?': 'float (D)',
+      positions: 'i32 (T)',
+      cos_sin: 'f32 (P, D)',
+      rstd: 'f32 (T, H)',
+    },
     attrs: { heads: 'i32' },
     sizes: { H: 'heads' },
     outputs: { dx: '=x (T, H*D)' },
   }),
   qk_norm_rope_weight_grad: op({
     doc: 'sum over t and heads of the gradient before the rotation · x · rstd',
-    inputs: { dy: 'float (T, H*D)', x: 'float (T, H*D)', positions: 'i32 (T)', cos_sin: 'f32 (P, D)', rstd: 'f32 (T, H)' },
+    inputs: {
+      dy: 'float (T, H*D)',
+      x: 'float (T, H*D)',
+      positions: 'i32 (T)',
+      cos_sin: 'f32 (P, D)',
+      rstd: 'f32 (T, H)',
+    },
     attrs: { heads: 'i32' },
     sizes: { H: 'heads' },
     outputs: { dweight: 'f32 (D)' },
@@ -128,7 +161,15 @@ export const OPS = {
   }),
   attention_grad: op({
     doc: 'p = exp(scale·q·kᵀ − lse); dv = pᵀ·dy; ds = p·(dy·vᵀ − sum(dy·y))·scale; dq = ds·k; dk = dsᵀ·q',
-    inputs: { dy: '=q (T, H*D)', q: 'float (T, H*D)', k: '=q (T, G*D)', v: '=q (T, G*D)', y: '=q (T, H*D)', lse: 'f32 (H, T)', cu_seqlens: 'i32 (S)' },
+    inputs: {
+      dy: '=q (T, H*D)',
+      q: 'float (T, H*D)',
+      k: '=q (T, G*D)',
+      v: '=q (T, G*D)',
+      y: '=q (T, H*D)',
+      lse: 'f32 (H, T)',
+      cu_seqlens: 'i32 (S)',
+    },
     attrs: { heads: 'i32', kv_heads: 'i32', scale: 'f32' },
     sizes: { H: 'heads', G: 'kv_heads' },
     outputs: { dq: '=q (T, H*D)', dk: '=k (T, G*D)', dv: '=v (T, G*D)' },
@@ -222,35 +263,68 @@ export const OPS = {
   }),
   adamw: op({
     doc: 'AdamW with decoupled weight decay on factor·g, in place; schedule is (learning rate, step counted from 1)',
-    inputs: { p: 'f32 (...)', g: 'float (...)', m: 'f32 (...)', v: 'f32 (...)', factor: 'f32 (1)', schedule: 'f32 (2)' },
+    inputs: {
+      p: 'f32 (...)',
+      g: 'float (...)',
+      m: 'f32 (...)',
+      v: 'f32 (...)',
+      factor: 'f32 (1)',
+      schedule: 'f32 (2)',
+    },
     attrs: { beta1: 'f32', beta2: 'f32', eps: 'f32', weight_decay: 'f32' },
     outputs: { p_next: 'f32 (...)', m_next: 'f32 (...)', v_next: 'f32 (...)' },
     inPlace: { p_next: 'p', m_next: 'm', v_next: 'v' },
   }),
   adamw_8bit: op({
     doc: 'adamw with its two moments stored in 8 bits: decoded, moved on and used in f32, then stored again by the largest of each block',
-    inputs: { p: 'f32 (...)', g: 'float (...)', m: 'dynamic8 (...)', v: 'dynamic8_unsigned (...)', factor: 'f32 (1)', schedule: 'f32 (2)' },
+    inputs: {
+      p: 'f32 (...)',
+      g: 'float (...)',
+      m: 'dynamic8 (...)',
+      v: 'dynamic8_unsigned (...)',
+      factor: 'f32 (1)',
+      schedule: 'f32 (2)',
+    },
     attrs: { beta1: 'f32', beta2: 'f32', eps: 'f32', weight_decay: 'f32' },
     outputs: { p_next: 'f32 (...)', m_next: 'dynamic8 (...)', v_next: 'dynamic8_unsigned (...)' },
     inPlace: { p_next: 'p', m_next: 'm', v_next: 'v' },
   }),
   paged_write: op({
     doc: 'row slots[t] of the caches becomes row t of k and v; a slot of −1 writes nothing; in place. With c numbers in 4 bytes, number i of row j of a block stands at (⌊i / c⌋·block + j)·c + i mod c among keys, at (⌊j / c⌋·W + i)·c + j mod c among values',
-    inputs: { k_cache: '@dtype (P, W)', v_cache: '@dtype (P, W)', k: 'float (T, W)', v: '=k (T, W)', slots: 'i32 (T)' },
+    inputs: {
+      k_cache: '@dtype (P, W)',
+      v_cache: '@dtype (P, W)',
+      k: 'float (T, W)',
+      v: '=k (T, W)',
+      slots: 'i32 (T)',
+    },
     attrs: { block: 'i32', dtype: 'dtype' },
     outputs: { keys: '@dtype (P, W)', values: '@dtype (P, W)' },
     inPlace: { keys: 'k_cache', values: 'v_cache' },
   }),
   paged_attention: op({
     doc: 'causal attention of new rows over cached keys. spans[s] is (first row, rows, keys cached before them); key j of span s is cache row tables[s][j / block]·block + j mod block, laid out as paged_write does. A row of no span is 0; no row depends on which others are there',
-    inputs: { q: '@dtype (T, H*D)', k: '@dtype (P, G*D)', v: '@dtype (P, G*D)', tables: 'i32 (S, B)', spans: 'i32 (S, 3)' },
+    inputs: {
+      q: '@dtype (T, H*D)',
+      k: '@dtype (P, G*D)',
+      v: '@dtype (P, G*D)',
+      tables: 'i32 (S, B)',
+      spans: 'i32 (S, 3)',
+    },
     attrs: { heads: 'i32', kv_heads: 'i32', scale: 'f32', block: 'i32', dtype: 'dtype' },
     sizes: { H: 'heads', G: 'kv_heads' },
     outputs: { y: '@dtype (T, H*D)' },
   }),
   lora_delta: op({
     doc: 'y[t] = z·b[l] + addend[t] with z = scale·(x[t]·a[l]ᵀ) for the adapter l = adapters[t], whose (rank, scale) is in ranks; −1 is none. z is rounded to the arithmetic, y is not',
-    inputs: { x: 'float (T, K)', a: 'float (L, R, K)', b: 'float (L, R, N)', adapters: 'i32 (T)', ranks: 'f32 (L, 2)', 'addend?': 'float (T, N)' },
+    inputs: {
+      x: 'float (T, K)',
+      a: 'float (L, R, K)',
+      b: 'float (L, R, N)',
+      adapters: 'i32 (T)',
+      ranks: 'f32 (L, 2)',
+      'addend?': 'float (T, N)',
+    },
     attrs: { arithmetic: 'arithmetic' },
     outputs: { y: 'f32 (T, N)' },
   }),
@@ -262,7 +336,14 @@ export const OPS = {
   }),
   sample: op({
     doc: 'token[i] = forced[i], or where that is −1 one drawn from logits[i] after its edits: choice[i] is (temperature, top_p, min_p), temperature 0 takes the largest; draw[i] is (top_k or 0, two words of a seed, a counter). An edit (row, token) divides a positive logit by its first number, multiplies one that is not by it, and adds its second; a row of −1 is no edit. logprob and the `top` most likely tokens are of the logits as they came',
-    inputs: { logits: 'f32 (M, V)', forced: 'i32 (M)', choice: 'f32 (M, 3)', draw: 'i32 (M, 4)', edits: 'i32 (E, 2)', edit_by: 'f32 (E, 2)' },
+    inputs: {
+      logits: 'f32 (M, V)',
+      forced: 'i32 (M)',
+      choice: 'f32 (M, 3)',
+      draw: 'i32 (M, 4)',
+      edits: 'i32 (E, 2)',
+      edit_by: 'f32 (E, 2)',
+    },
     attrs: { top: 'i32' },
     sizes: { K: 'top' },
     outputs: { token: 'i32 (M)', logprob: 'f32 (M)', top_tokens: 'i32 (M, K)', top_logprobs: 'f32 (M, K)' },
@@ -276,18 +357,32 @@ type Required<K> = K extends `${string}?` ? never : K
 type Optional<K> = K extends `${infer Name}?` ? Name : never
 
 /** One `V` for each input of an op, by name. */
-export type InputsOf<N extends OpName, V> = { [K in Required<keyof (typeof OPS)[N]['inputs'] & string>]: V } & {
+export type InputsOf<N extends OpName, V> = {
+  [K in Required<keyof (typeof OPS)[N]['inputs'] & string>]: V
+} & {
   [K in Optional<keyof (typeof OPS)[N]['inputs'] & string>]?: V | undefined
 }
 /** One `V` for each output of an op, by name. */
 export type OutputsOf<N extends OpName, V> = { [K in keyof (typeof OPS)[N]['outputs'] & string]: V }
-type AttrValue<K> = K extends 'dtype' | 'storage' ? Dtype : K extends 'arithmetic' ? Arithmetic : K extends 'linear_arithmetic' ? LinearArithmetic : number
-export type AttrsOf<N extends OpName> = { [K in keyof (typeof OPS)[N]['attrs']]: AttrValue<(typeof OPS)[N]['attrs'][K]> }
+type AttrValue<K> = K extends 'dtype' | 'storage'
+  ? Dtype
+  : K extends 'arithmetic'
+    ? Arithmetic
+    : K extends 'linear_arithmetic'
+      ? LinearArithmetic
+      : number
+export type AttrsOf<N extends OpName> = {
+  [K in keyof (typeof OPS)[N]['attrs']]: AttrValue<(typeof OPS)[N]['attrs'][K]>
+}
 export type Attrs = Readonly<Record<string, number | string>>
 
 /** Name and optionality of an op's inputs, in the order that native code sees them. */
 export function inputsOf(name: OpName): { name: string; isOptional: boolean; type: string }[] {
-  return Object.entries(OPS[name].inputs).map(([key, type]) => ({ name: key.replace(/\?$/, ''), isOptional: key.endsWith('?'), type }))
+  return Object.entries(OPS[name].inputs).map(([key, type]) => ({
+    name: key.replace(/\?$/, ''),
+    isOptional: key.endsWith('?'),
+    type,
+  }))
 }
 
 export const specOf = (name: OpName): OpSpec => OPS[name]

@@ -4,18 +4,30 @@ import { inputTensors, outputTensors, type Step, type Tensor } from './program.t
 import type { Recorder } from './record.ts'
 
 /**
- * Records the gradients of `wrt`. `seeds` gives the gradient of some tensors of the program: a tensor, or ONE for a loss.
- * Only steps between `wrt` and the seeds are visited, so frozen weights cost nothing.
+ * Records the gradients of `wrt`. `seeds` gives the gradient of some tensors of the program: a tensor, or ONE
+ * for a loss. Only steps between `wrt` and the seeds are visited, so frozen weights cost nothing.
  */
-export function differentiate(g: Recorder, seeds: ReadonlyMap<Tensor, Gradient>, wrt: readonly Tensor[]): Map<Tensor, Tensor> {
+export function differentiate(
+  g: Recorder,
+  seeds: ReadonlyMap<Tensor, Gradient>,
+  wrt: readonly Tensor[],
+): Map<Tensor, Tensor> {
   const forward = [...g.steps]
   const needed = reachedFrom(wrt, forward)
   const grads = new Map<Tensor, Gradient>(seeds)
   const sources = soleSources(forward, wrt)
   g.beginBackward()
   for (const step of forward.toReversed()) {
-    if (!outputTensors(step).some(tensor => grads.has(tensor)) || !inputTensors(step).some(tensor => needed.has(tensor))) continue
-    const { parts = {}, summed = {}, others = [] } = BACKWARD[step.op](flowOf(g, step, grads, needed, sources))
+    if (
+      !outputTensors(step).some(tensor => grads.has(tensor)) ||
+      !inputTensors(step).some(tensor => needed.has(tensor))
+    )
+      continue
+    const {
+      parts = {},
+      summed = {},
+      others = [],
+    } = BACKWARD[step.op](flowOf(g, step, grads, needed, sources))
     for (const [name, grad] of Object.entries(summed)) {
       const tensor = step.inputs[name]
       if (tensor && grad) grads.set(tensor, grad)
@@ -24,12 +36,14 @@ export function differentiate(g: Recorder, seeds: ReadonlyMap<Tensor, Gradient>,
       const tensor = step.inputs[name]
       if (tensor && grad && needed.has(tensor)) grads.set(tensor, addUp(g, tensor, grads.get(tensor), grad))
     }
-    for (const [tensor, grad] of others) if (needed.has(tensor)) grads.set(tensor, addUp(g, tensor, grads.get(tensor), grad()))
+    for (const [tensor, grad] of others)
+      if (needed.has(tensor)) grads.set(tensor, addUp(g, tensor, grads.get(tensor), grad()))
   }
   return new Map(
     wrt.map(tensor => {
       const grad = grads.get(tensor)
-      if (!grad || grad === ONE) throw new Error(`${tensor.name ?? `tensor ${tensor.id}`} has no part in what is differentiated`)
+      if (!grad || grad === ONE)
+        throw new Error(`${tensor.name ?? `tensor ${tensor.id}`} has no part in what is differentiated`)
       return [tensor, grad]
     }),
   )
@@ -39,7 +53,8 @@ export function differentiate(g: Recorder, seeds: ReadonlyMap<Tensor, Gradient>,
 function reachedFrom(from: readonly Tensor[], steps: readonly Step[]): Set<Tensor> {
   const reached = new Set(from)
   for (const step of steps) {
-    if (inputTensors(step).some(tensor => reached.has(tensor))) for (const output of outputTensors(step)) reached.add(output)
+    if (inputTensors(step).some(tensor => reached.has(tensor)))
+      for (const output of outputTensors(step)) reached.add(output)
   }
   return reached
 }
@@ -64,13 +79,21 @@ function addUp(g: Recorder, tensor: Tensor, known: Gradient | undefined, more: T
   return more
 }
 
-function flowOf(g: Recorder, step: Step, grads: ReadonlyMap<Tensor, Gradient>, needed: ReadonlySet<Tensor>, sources: ReadonlyMap<Tensor, Step>): Flow {
+function flowOf(
+  g: Recorder,
+  step: Step,
+  grads: ReadonlyMap<Tensor, Gradient>,
+  needed: ReadonlySet<Tensor>,
+  sources: ReadonlyMap<Tensor, Step>,
+): Flow {
   const fail = (what: string): never => {
     throw new Error(`[${step.op}] ${what}`)
   }
   const input = (name: string) => step.inputs[name] ?? fail(`${name} is missing`)
   const output = (name: string) => step.outputs[name] ?? fail(`has no output called ${name}`)
-  const lossGrad = (name: string) => grads.get(output(name)) ?? fail(`nothing is known of the gradient of ${name}; only it can be differentiated`)
+  const lossGrad = (name: string) =>
+    grads.get(output(name)) ??
+    fail(`nothing is known of the gradient of ${name}; only it can be differentiated`)
   return {
     g,
     step,

@@ -9,7 +9,10 @@ export type Buffers = Readonly<Record<string, ArrayBufferView>>
 
 export type Prepared = {
   readonly plan: Plan
-  /** Names of the buffers that each run must be lent: the inputs, and `out:<name>` for each output that is none. */
+  /**
+   * Names of the buffers that each run must be lent: the inputs, and `out:<name>` for each output that is
+   * none.
+   */
   readonly bindings: readonly string[]
   /** Bytes of one of those buffers. */
   bytesOf(binding: string): number
@@ -20,7 +23,10 @@ export type Prepared = {
   run(buffers: Buffers, options?: RunOptions): Promise<RunReport>
 }
 
-/** Bytes that an engine's kernels need at most to run a program, beside its arena and buffers; nothing is allocated for it. */
+/**
+ * Bytes that an engine's kernels need at most to run a program, beside its arena and buffers; nothing is
+ * allocated for it.
+ */
 export function workspaceBytes(engine: Engine, program: Program, plan: Plan = planMemory(program)): number {
   return engine.workspaceBound(engine.compile(flatten(program, plan.placements)))
 }
@@ -30,17 +36,26 @@ export function prepare(engine: Engine, program: Program, plan: Plan = planMemor
   const flat = flatten(program, plan.placements)
   const executable = engine.compile(flat)
   const arena = engine.allocate(plan.arenaBytes)
-  const types = new Map([...plan.placements].flatMap(([tensor, place]) => ('binding' in place ? [[place.binding, tensor] as const] : [])))
+  const types = new Map(
+    [...plan.placements].flatMap(([tensor, place]) =>
+      'binding' in place ? [[place.binding, tensor] as const] : [],
+    ),
+  )
 
   function view(binding: string, buffers: Buffers): ArrayBufferView {
     const buffer = buffers[binding]
     const tensor = types.get(binding)
-    if (!buffer) throw new Error(`the program needs a buffer for ${binding}${tensor ? `, ${typeText(tensor)}` : ''}`)
+    if (!buffer)
+      throw new Error(`the program needs a buffer for ${binding}${tensor ? `, ${typeText(tensor)}` : ''}`)
     return buffer
   }
 
   function bind(buffers: Buffers): BoundRun {
-    return engine.bind(executable, arena, flat.bindings.map(binding => view(binding, buffers)))
+    return engine.bind(
+      executable,
+      arena,
+      flat.bindings.map(binding => view(binding, buffers)),
+    )
   }
 
   return {
@@ -50,7 +65,8 @@ export function prepare(engine: Engine, program: Program, plan: Plan = planMemor
     bindings: flat.bindings,
     bytesOf(binding) {
       const tensor = types.get(binding)
-      if (!tensor) throw new Error(`the program has no buffer called ${binding}; there are ${flat.bindings.join(', ')}`)
+      if (!tensor)
+        throw new Error(`the program has no buffer called ${binding}; there are ${flat.bindings.join(', ')}`)
       return byteLength(tensor.dtype, tensor.shape)
     },
     async run(buffers, options) {

@@ -1,4 +1,7 @@
-/** The memory plan: every tensor of a program that nobody lends gets an offset in one arena, and those that never live together share room. */
+/**
+ * The memory plan: every tensor of a program that nobody lends gets an offset in one arena, and those that
+ * never live together share room.
+ */
 import { PART_ALIGNMENT, alignUp, byteLength, specOf } from '@cairn-tune/ops'
 import type { Placement } from './flatten.ts'
 import { inputTensors, outputTensors, type Program, type Tensor } from './program.ts'
@@ -19,12 +22,16 @@ export const outputBinding = (name: string) => `out:${name}`
 export function planMemory(program: Program): Plan {
   const rootOf = findRoots(program)
   const placements = new Map<Tensor, Placement>()
-  for (const tensor of program.tensors.filter(one => one.isInput)) placements.set(tensor, { binding: tensor.name ?? '' })
+  for (const tensor of program.tensors.filter(one => one.isInput))
+    placements.set(tensor, { binding: tensor.name ?? '' })
   for (const [name, tensor] of Object.entries(program.outputs)) {
     const root = rootOf(tensor)
     if (!placements.has(root)) placements.set(root, { binding: outputBinding(name) })
   }
-  const arenaBytes = place(listLives(program, rootOf).filter(({ tensor }) => !placements.has(tensor)), placements)
+  const arenaBytes = place(
+    listLives(program, rootOf).filter(({ tensor }) => !placements.has(tensor)),
+    placements,
+  )
   for (const tensor of program.tensors) {
     const placement = placements.get(rootOf(tensor))
     if (placement) placements.set(tensor, placement)
@@ -58,13 +65,21 @@ function listLives(program: Program, rootOf: (tensor: Tensor) => Tensor): Life[]
     for (const tensor of [...inputTensors(step), ...outputTensors(step)].map(rootOf)) {
       const life = lives.get(tensor)
       if (life) life.to = i
-      else lives.set(tensor, { tensor, bytes: alignUp(byteLength(tensor.dtype, tensor.shape), PART_ALIGNMENT), from: i, to: i })
+      else
+        lives.set(tensor, {
+          tensor,
+          bytes: alignUp(byteLength(tensor.dtype, tensor.shape), PART_ALIGNMENT),
+          from: i,
+          to: i,
+        })
     }
   }
   return [...lives.values()]
 }
 
-/** Largest first, each at the lowest offset that is free for its whole life. Returns the end of the highest. */
+/**
+ * Largest first, each at the lowest offset that is free for its whole life. Returns the end of the highest.
+ */
 function place(lives: Life[], placements: Map<Tensor, Placement>): number {
   const placed: (Life & { offset: number })[] = []
   let end = 0

@@ -29,5 +29,6 @@ export type Program = {
   readonly outputs: Readonly<Record<string, Tensor>>
 }
 
-export const inputTensors = (step: Step): Tensor[] => Object.values(step.inputs).filter(tensor => tensor !== undefined)
+export const inputTensors = (step: Step): Tensor[] =>
+  Object.values(step.inputs).filter(tensor => tensor !== undefined)
 export const outputTensors = (step: Step): Tensor[] => Object.values(step.outputs)

@@ -1,6 +1,7 @@
 /**
- * Recomputation: a block's tensors are dropped after the forward pass and made again, by the same steps, before the backward pass reads them. The
- * steps and their order within the block are the same, so no bit changes; only time is paid.
+ * Recomputation: a block's tensors are dropped after the forward pass and made again, by the same steps,
+ * before the backward pass reads them. The steps and their order within the block are the same, so no bit
+ * changes; only time is paid.
  */
 import type { OpName } from '@cairn-tune/ops'
 import { inputTensors, outputTensors, type Program, type Step, type Tensor } from './program.ts'
@@ -30,17 +31,23 @@ export function recompute(program: Program, policy: Policy): Program {
 
   const isDropped = (tensor: Tensor): boolean => {
     const step = producers.get(tensor)
-    if (!step?.block || step.phase === 'backward' || kept.has(tensor) || keptOps.includes(step.op)) return false
+    if (!step?.block || step.phase === 'backward' || kept.has(tensor) || keptOps.includes(step.op))
+      return false
     return policy.whole.has(step.block) || (policy.cheap.has(step.block) && cheapOps.includes(step.op))
   }
 
-  /** The tensor to read in the backward phase: itself, or its second making, whose steps are added here when first asked for. */
+  /**
+   * The tensor to read in the backward phase: itself, or its second making, whose steps are added here when
+   * first asked for.
+   */
   function later(tensor: Tensor): Tensor {
     const step = producers.get(tensor)
     if (!step || !isDropped(tensor)) return tensor
     const made = again.get(tensor)
     if (made) return made
-    const inputs = Object.fromEntries(Object.entries(step.inputs).map(([name, input]) => [name, input && later(input)]))
+    const inputs = Object.fromEntries(
+      Object.entries(step.inputs).map(([name, input]) => [name, input && later(input)]),
+    )
     const outputs = Object.fromEntries(
       Object.entries(step.outputs).map(([name, output]) => {
         const copy = { ...output, id: tensors.length }
@@ -56,17 +63,24 @@ export function recompute(program: Program, policy: Policy): Program {
   for (const step of program.steps) {
     if (step.phase === 'forward') steps.push(step)
     else {
-      const inputs = Object.fromEntries(Object.entries(step.inputs).map(([name, tensor]) => [name, tensor && later(tensor)]))
+      const inputs = Object.fromEntries(
+        Object.entries(step.inputs).map(([name, tensor]) => [name, tensor && later(tensor)]),
+      )
       steps.push({ ...step, inputs })
     }
   }
   return { tensors, steps, outputs: program.outputs }
 }
 
-/** Tensors of a block that the forward pass reads in another: they live on anyway, and recomputation starts from them. */
+/**
+ * Tensors of a block that the forward pass reads in another: they live on anyway, and recomputation starts
+ * from them.
+ */
 function readOutsideTheirBlock(program: Program, producers: ReadonlyMap<Tensor, Step>): Set<Tensor> {
   const forward = program.steps.filter(step => step.phase === 'forward')
-  return new Set(forward.flatMap(step => inputTensors(step).filter(tensor => producers.get(tensor)?.block !== step.block)))
+  return new Set(
+    forward.flatMap(step => inputTensors(step).filter(tensor => producers.get(tensor)?.block !== step.block)),
+  )
 }
 
 export type Verdict =
@@ -74,7 +88,10 @@ export type Verdict =
   /** Not even with everything recomputed: this is how many bytes the smallest arena has. */
   | { fits: false; leastBytes: number }
 
-/** The plan that recomputes least among those within a budget of arena bytes. Nothing runs before this has said yes. */
+/**
+ * The plan that recomputes least among those within a budget of arena bytes. Nothing runs before this has
+ * said yes.
+ */
 export function planWithin(program: Program, budgetBytes: number): Verdict {
   const blocks = [...new Set(program.steps.flatMap(({ block }) => block ?? []))]
   let leastBytes = Infinity
@@ -91,5 +108,6 @@ export function planWithin(program: Program, budgetBytes: number): Verdict {
 function* policies(blocks: readonly string[]): Generator<Policy> {
   const some = (count: number) => new Set(blocks.slice(0, count))
   for (let count = 0; count <= blocks.length; count++) yield { cheap: some(count), whole: new Set() }
-  for (let count = 1; count <= blocks.length; count++) yield { cheap: some(blocks.length), whole: some(count) }
+  for (let count = 1; count <= blocks.length; count++)
+    yield { cheap: some(blocks.length), whole: some(count) }
 }

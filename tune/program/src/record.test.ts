@@ -7,7 +7,9 @@ import { createRecorder } from './record.ts'
 test('a step with wrong shapes is refused as it is recorded', () => {
   const g = createRecorder()
   const x = g.input('x', 'f32', [7, 1024])
-  expect(() => g.rms_norm({ x, weight: g.input('w', 'f32', [512]) }, { eps: 1e-6 })).toThrow('[rms_norm] weight must be (C)=(1024), got (512)')
+  expect(() => g.rms_norm({ x, weight: g.input('w', 'f32', [512]) }, { eps: 1e-6 })).toThrow(
+    '[rms_norm] weight must be (C)=(1024), got (512)',
+  )
 })
 
 test('tensors of another program, two inputs of one name and nested blocks are refused', () => {
@@ -29,7 +31,11 @@ test('a gradient summed over two uses is recorded as one sum', () => {
 
 test('a branch that nothing trained feeds is not visited', () => {
   const g = createRecorder()
-  const [x, trained, dy] = [g.input('x', 'f32', [2, 3]), g.input('trained', 'f32', [2, 3]), g.input('dy', 'f32', [2, 3])]
+  const [x, trained, dy] = [
+    g.input('x', 'f32', [2, 3]),
+    g.input('trained', 'f32', [2, 3]),
+    g.input('dy', 'f32', [2, 3]),
+  ]
   const frozen = g.swiglu({ gate: x, up: x }, {}).y
   const { y } = g.add({ a: frozen, b: trained }, {})
   expect(differentiate(g, new Map([[y, dy]]), [trained]).get(trained)).toBe(dy)
@@ -48,17 +54,27 @@ test('differentiation refuses what has no gradient, by name', () => {
 test('a weight stored in blocks passes gradients on but gets none', () => {
   const matmul = { alpha: 1, arithmetic: 'f32', dtype: 'f32' } as const
   const g = createRecorder()
-  const [x, w, dy] = [g.input('x', 'f32', [3, 64]), g.input('w', 'nf4', [5, 64]), g.input('dy', 'f32', [3, 5])]
+  const [x, w, dy] = [
+    g.input('x', 'f32', [3, 64]),
+    g.input('w', 'nf4', [5, 64]),
+    g.input('dy', 'f32', [3, 5]),
+  ]
   const { y } = g.matmul_nt({ a: x, b: w }, matmul)
   differentiate(g, new Map([[y, dy]]), [x])
   expect(g.steps.map(step => step.op)).toEqual(['matmul_nt', 'matmul_nn'])
-  expect(() => differentiate(g, new Map([[y, dy]]), [w])).toThrow('[matmul_nt] b is stored as nf4, which cannot be trained')
+  expect(() => differentiate(g, new Map([[y, dy]]), [w])).toThrow(
+    '[matmul_nt] b is stored as nf4, which cannot be trained',
+  )
 })
 
 test("an adapter's way back to the input joins the sums of its linear's own", () => {
   const matmul = { alpha: 1, arithmetic: 'bf16', dtype: 'bf16' } as const
   const g = createRecorder()
-  const [x, w, dy] = [g.input('x', 'bf16', [3, 64]), g.input('w', 'nf4', [5, 64]), g.input('dy', 'bf16', [3, 5])]
+  const [x, w, dy] = [
+    g.input('x', 'bf16', [3, 64]),
+    g.input('w', 'nf4', [5, 64]),
+    g.input('dy', 'bf16', [3, 5]),
+  ]
   const [A, B] = [g.input('A', 'f32', [2, 64]), g.input('B', 'f32', [5, 2])]
   const z = g.matmul_nt({ a: x, b: A }, { ...matmul, alpha: 4 }).y
   const { y } = g.matmul_nt({ a: x, b: w, a2: z, b2: B }, matmul)

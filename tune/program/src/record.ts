@@ -1,9 +1,23 @@
 /** Recording: calls of ops become steps, checked as they are recorded; nothing is computed. */
-import { OP_NAMES, inferOutputs, inputsOf, specOf, type Attrs, type AttrsOf, type Dtype, type InputsOf, type OpName, type OutputsOf, type Shape } from '@cairn-tune/ops'
+import {
+  OP_NAMES,
+  inferOutputs,
+  inputsOf,
+  specOf,
+  type Attrs,
+  type AttrsOf,
+  type Dtype,
+  type InputsOf,
+  type OpName,
+  type OutputsOf,
+  type Shape,
+} from '@cairn-tune/ops'
 import type { Program, Step, Tensor } from './program.ts'
 
 /** One method an op, as the op table has it: named inputs, attributes, named outputs. */
-export type Ops = { readonly [N in OpName]: (inputs: InputsOf<N, Tensor>, attrs: AttrsOf<N>) => OutputsOf<N, Tensor> }
+export type Ops = {
+  readonly [N in OpName]: (inputs: InputsOf<N, Tensor>, attrs: AttrsOf<N>) => OutputsOf<N, Tensor>
+}
 
 export type Recorder = Ops & {
   /** A tensor that whoever runs the program lends. */
@@ -33,12 +47,22 @@ export function createRecorder(): Recorder {
     return tensor
   }
 
-  function step(op: OpName, inputs: Readonly<Record<string, Tensor | undefined>>, attrs: Attrs): Record<string, Tensor> {
+  function step(
+    op: OpName,
+    inputs: Readonly<Record<string, Tensor | undefined>>,
+    attrs: Attrs,
+  ): Record<string, Tensor> {
     for (const [key, tensor] of Object.entries(inputs)) {
-      if (tensor && tensors[tensor.id] !== tensor) throw new Error(`[${op}] ${key} belongs to another program`)
+      if (tensor && tensors[tensor.id] !== tensor)
+        throw new Error(`[${op}] ${key} belongs to another program`)
     }
     const types = inferOutputs(op, inputs, attrs)
-    const outputs = Object.fromEntries(Object.entries(types).map(([key, { dtype, shape }]) => [key, addTensor(undefined, dtype, shape, false)]))
+    const outputs = Object.fromEntries(
+      Object.entries(types).map(([key, { dtype, shape }]) => [
+        key,
+        addTensor(undefined, dtype, shape, false),
+      ]),
+    )
     const given = Object.fromEntries(inputsOf(op).map(({ name }) => [name, inputs[name]]))
     const ordered = Object.fromEntries(Object.keys(specOf(op).attrs).map(name => [name, attrs[name] ?? 0]))
     steps.push({ op, inputs: given, attrs: ordered, outputs, block, phase })
@@ -46,7 +70,10 @@ export function createRecorder(): Recorder {
   }
 
   const methods = Object.fromEntries(
-    OP_NAMES.map(op => [op, (inputs: Record<string, Tensor | undefined>, attrs: Attrs) => step(op, inputs, attrs)]),
+    OP_NAMES.map(op => [
+      op,
+      (inputs: Record<string, Tensor | undefined>, attrs: Attrs) => step(op, inputs, attrs),
+    ]),
   ) as unknown as Ops
   return {
     ...methods,

@@ -3,9 +3,14 @@ import { typeText, type Attrs } from '@cairn-tune/ops'
 import type { Plan } from './plan.ts'
 import type { Program, Step, Tensor } from './program.ts'
 
-/** `%3 = rms_norm(x: %1, weight: model.norm.weight) {eps: 0.000001} → bf16 (64, 1024)`, with places where a plan is given. */
+/**
+ * `%3 = rms_norm(x: %1, weight: model.norm.weight) {eps: 0.000001} → bf16 (64, 1024)`, with places where a
+ * plan is given.
+ */
 export function programText(program: Program, plan?: Plan): string {
-  const inputs = program.tensors.filter(tensor => tensor.isInput).map(tensor => `input ${tensor.name}: ${typeText(tensor)}`)
+  const inputs = program.tensors
+    .filter(tensor => tensor.isInput)
+    .map(tensor => `input ${tensor.name}: ${typeText(tensor)}`)
   const outputs = Object.entries(program.outputs).map(([name, tensor]) => `output ${name}: ${nameOf(tensor)}`)
   return [...inputs, ...blockLines(program, step => stepText(step, plan)), ...outputs, ''].join('\n')
 }
@@ -13,7 +18,12 @@ export function programText(program: Program, plan?: Plan): string {
 function blockLines({ steps }: Program, text: (step: Step) => string): string[] {
   let heading = ''
   return steps.flatMap(step => {
-    const next = step.phase === 'backward' && step.block ? `${step.block}, again` : step.phase === 'backward' ? 'backward' : (step.block ?? '')
+    const next =
+      step.phase === 'backward' && step.block
+        ? `${step.block}, again`
+        : step.phase === 'backward'
+          ? 'backward'
+          : (step.block ?? '')
     const lines = next !== heading && next !== '' ? [`# ${next}`, text(step)] : [text(step)]
     heading = next
     return lines
@@ -21,7 +31,9 @@ function blockLines({ steps }: Program, text: (step: Step) => string): string[] 
 }
 
 function stepText(step: Step, plan: Plan | undefined): string {
-  const inputs = Object.entries(step.inputs).flatMap(([name, tensor]) => (tensor ? [`${name}: ${nameOf(tensor)}`] : []))
+  const inputs = Object.entries(step.inputs).flatMap(([name, tensor]) =>
+    tensor ? [`${name}: ${nameOf(tensor)}`] : [],
+  )
   const outputs = Object.values(step.outputs)
   const types = outputs.map(tensor => typeText(tensor) + placeText(tensor, plan))
   return `${outputs.map(nameOf).join(', ')} = ${step.op}(${inputs.join(', ')})${attrsText(step.attrs)} → ${types.join(', ')}`

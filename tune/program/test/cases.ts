@@ -4,20 +4,37 @@ import { noise, runOracle, tensor, type Values } from './one-op.ts'
 
 export type Case = { op: OpName; name: string; inputs: Values; attrs: Attrs; dtype: Dtype }
 
-const range = (count: number, value: (i: number) => number) => Array.from({ length: count }, (_, i) => value(i))
+const range = (count: number, value: (i: number) => number) =>
+  Array.from({ length: count }, (_, i) => value(i))
 const floats = ['f32', 'bf16'] as const
 
 function cosSin(positions: number, width: number) {
-  return tensor('f32', [positions, width], range(positions * width, i => {
-    const angle = Math.floor(i / width) * 10 ** (-(i % (width / 2)) / width)
-    return i % width < width / 2 ? Math.cos(angle) : Math.sin(angle)
-  }))
+  return tensor(
+    'f32',
+    [positions, width],
+    range(positions * width, i => {
+      const angle = Math.floor(i / width) * 10 ** (-(i % (width / 2)) / width)
+      return i % width < width / 2 ? Math.cos(angle) : Math.sin(angle)
+    }),
+  )
 }
 
 /** Adds what the forward op gives to the inputs of its gradient. */
-function withForward(op: OpName, inputs: Values, attrs: Attrs, names: string[], dtypes: Readonly<Record<string, Dtype>>, shapes: Readonly<Record<string, number[]>>): Values {
+function withForward(
+  op: OpName,
+  inputs: Values,
+  attrs: Attrs,
+  names: string[],
+  dtypes: Readonly<Record<string, Dtype>>,
+  shapes: Readonly<Record<string, number[]>>,
+): Values {
   const outputs = runOracle(op, inputs, attrs)
-  return { ...inputs, ...Object.fromEntries(names.map(name => [name, tensor(dtypes[name] ?? 'f32', shapes[name] ?? [], outputs[name] ?? [])])) }
+  return {
+    ...inputs,
+    ...Object.fromEntries(
+      names.map(name => [name, tensor(dtypes[name] ?? 'f32', shapes[name] ?? [], outputs[name] ?? [])]),
+    ),
+  }
 }
 
 function without(inputs: Values, ...names: string[]): Values {
@@ -25,45 +42,91 @@ function without(inputs: Values, ...names: string[]): Values {
 }
 
 function* norms(dtype: Dtype): Generator<Case> {
-  for (const [rows, columns] of [[1, 31], [33, 64], [5, 4099]] as const) {
+  for (const [rows, columns] of [
+    [1, 31],
+    [33, 64],
+    [5, 4099],
+  ] as const) {
     const inputs = { x: noise(dtype, [rows, columns], 1, 3), weight: noise(dtype, [columns], 2) }
     const name = `${rows}×${columns}`
     yield { op: 'rms_norm', name, inputs, attrs: { eps: 1e-6 }, dtype }
-    const grad = { dy: noise(dtype, [rows, columns], 3), ...withForward('rms_norm', inputs, { eps: 1e-6 }, ['rstd'], {}, { rstd: [rows] }) }
+    const grad = {
+      dy: noise(dtype, [rows, columns], 3),
+      ...withForward('rms_norm', inputs, { eps: 1e-6 }, ['rstd'], {}, { rstd: [rows] }),
+    }
     yield { op: 'rms_norm_grad', name, inputs: grad, attrs: {}, dtype }
     yield { op: 'rms_norm_weight_grad', name, inputs: without(grad, 'weight'), attrs: {}, dtype }
   }
 }
 
 function* ropes(dtype: Dtype): Generator<Case> {
-  for (const [heads, width, hasWeight] of [[3, 32, true], [1, 6, true], [2, 10, false]] as const) {
+  for (const [heads, width, hasWeight] of [
+    [3, 32, true],
+    [1, 6, true],
+    [2, 10, false],
+  ] as const) {
     const rows = 33
     const name = `${rows}×${heads}·${width}${hasWeight ? '' : ' without weight'}`
     const inputs: Values = {
       x: noise(dtype, [rows, heads * width], 4),
       weight: hasWeight ? noise(dtype, [width], 5) : undefined,
-      positions: tensor('i32', [rows], range(rows, i => (i * 7) % 40)),
+      positions: tensor(
+        'i32',
+        [rows],
+        range(rows, i => (i * 7) % 40),
+      ),
       cos_sin: cosSin(40, width),
     }
     yield { op: 'qk_norm_rope', name, inputs, attrs: { heads, eps: 1e-6 }, dtype }
-    const grad = { dy: noise(dtype, [rows, heads * width], 6), ...withForward('qk_norm_rope', inputs, { heads, eps: 1e-6 }, ['rstd'], {}, { rstd: [rows, heads] }) }
+    const grad = {
+      dy: noise(dtype, [rows, heads * width], 6),
+      ...withForward('qk_norm_rope', inputs, { heads, eps: 1e-6 }, ['rstd'], {}, { rstd: [rows, heads] }),
+    }
     yield { op: 'qk_norm_rope_grad', name, inputs: grad, attrs: { heads }, dtype }
-    if (hasWeight) yield { op: 'qk_norm_rope_weight_grad', name, inputs: without(grad, 'weight'), attrs: { heads }, dtype }
+    if (hasWeight)
+      yield { op: 'qk_norm_rope_weight_grad', name, inputs: without(grad, 'weight'), attrs: { heads }, dtype }
   }
 }
 
 function* matmuls(dtype: Dtype): Generator<Case> {
   const attrs = { alpha: 0.5, arithmetic: dtype, dtype }
-  // Whole strips of eight rows and even k are read where they lie; 600 is several blocks of k, 4200 several passes.
-  for (const [m, n, k, r] of [[31, 33, 7, 0], [9, 50, 130, 3], [70, 17, 2100, 0], [1, 1, 1, 1], [300, 49, 65, 16], [72, 50, 600, 16], [16, 49, 4200, 4]] as const) {
+  // Whole strips of eight rows and even k are read where they lie; 600 is several blocks of k, 4200 several
+  // passes.
+  for (const [m, n, k, r] of [
+    [31, 33, 7, 0],
+    [9, 50, 130, 3],
+    [70, 17, 2100, 0],
+    [1, 1, 1, 1],
+    [300, 49, 65, 16],
+    [72, 50, 600, 16],
+    [16, 49, 4200, 4],
+  ] as const) {
     const name = `${m}×${n}×${k}${r ? `+${r}` : ''}`
     const addend = r ? noise(dtype, [m, n], 9) : undefined
     const a2 = r ? noise(dtype, [m, r], 10) : undefined
     const b2 = (shape: number[]) => (r ? noise('f32', shape, 11) : undefined)
     const roundB2 = (shape: number[]) => (dtype === 'bf16' && r ? noise('bf16', shape, 11) : b2(shape))
-    yield { op: 'matmul_nt', name, inputs: { a: noise(dtype, [m, k], 7), b: noise(dtype, [n, k], 8), a2, b2: roundB2([n, r]), addend }, attrs, dtype }
-    yield { op: 'matmul_nn', name, inputs: { a: noise(dtype, [m, k], 7), b: noise(dtype, [k, n], 8), a2, b2: roundB2([r, n]), addend }, attrs: { ...attrs, stream: 0 }, dtype }
-    yield { op: 'matmul_tn', name, inputs: { a: noise(dtype, [k, m], 7), b: noise(dtype, [k, n], 8), addend }, attrs, dtype }
+    yield {
+      op: 'matmul_nt',
+      name,
+      inputs: { a: noise(dtype, [m, k], 7), b: noise(dtype, [n, k], 8), a2, b2: roundB2([n, r]), addend },
+      attrs,
+      dtype,
+    }
+    yield {
+      op: 'matmul_nn',
+      name,
+      inputs: { a: noise(dtype, [m, k], 7), b: noise(dtype, [k, n], 8), a2, b2: roundB2([r, n]), addend },
+      attrs: { ...attrs, stream: 0 },
+      dtype,
+    }
+    yield {
+      op: 'matmul_tn',
+      name,
+      inputs: { a: noise(dtype, [k, m], 7), b: noise(dtype, [k, n], 8), addend },
+      attrs,
+      dtype,
+    }
   }
 }
 
@@ -71,35 +134,110 @@ function* matmuls(dtype: Dtype): Generator<Case> {
 function* storedMatmuls(): Generator<Case> {
   const attrs = { alpha: 1, arithmetic: 'f32', dtype: 'f32' }
   for (const stored of ['fp8_tiles', 'fp8_tensor', 'nvfp4', 'mxfp4', 'nf4', 'bf16', 'bf16_vnni'] as const) {
-    yield { op: 'matmul_nt', name: `${stored} 33×51×192`, inputs: { a: noise('f32', [33, 192], 12), b: noise(stored, [51, 192], 13) }, attrs, dtype: 'f32' }
-    yield { op: 'matmul_nn', name: `${stored} 33×192×51`, inputs: { a: noise('f32', [33, 51], 14), b: noise(stored, [51, 192], 15) }, attrs: { ...attrs, stream: 0 }, dtype: 'f32' }
+    yield {
+      op: 'matmul_nt',
+      name: `${stored} 33×51×192`,
+      inputs: { a: noise('f32', [33, 192], 12), b: noise(stored, [51, 192], 13) },
+      attrs,
+      dtype: 'f32',
+    }
+    yield {
+      op: 'matmul_nn',
+      name: `${stored} 33×192×51`,
+      inputs: { a: noise('f32', [33, 51], 14), b: noise(stored, [51, 192], 15) },
+      attrs: { ...attrs, stream: 0 },
+      dtype: 'f32',
+    }
   }
 }
 
-/** Weights that lie as dot instructions read them: several blocks of rows, stretches of k and panels, and rests of all. */
+/**
+ * Weights that lie as dot instructions read them: several blocks of rows, stretches of k and panels, and
+ * rests of all.
+ */
 function* turnedMatmuls(): Generator<Case> {
   const attrs = { alpha: 0.5, arithmetic: 'bf16', dtype: 'bf16' }
-  for (const [m, n, k] of [[300, 97, 194], [9, 50, 1034], [1, 1, 2], [64, 400, 32]] as const) {
-    yield { op: 'matmul_nt', name: `bf16_vnni ${m}×${n}×${k}`, inputs: { a: noise('bf16', [m, k], 12), b: noise('bf16_vnni', [n, k], 13), addend: noise('f32', [m, n], 14) }, attrs, dtype: 'bf16' }
+  for (const [m, n, k] of [
+    [300, 97, 194],
+    [9, 50, 1034],
+    [1, 1, 2],
+    [64, 400, 32],
+  ] as const) {
+    yield {
+      op: 'matmul_nt',
+      name: `bf16_vnni ${m}×${n}×${k}`,
+      inputs: {
+        a: noise('bf16', [m, k], 12),
+        b: noise('bf16_vnni', [n, k], 13),
+        addend: noise('f32', [m, n], 14),
+      },
+      attrs,
+      dtype: 'bf16',
+    }
   }
-  yield { op: 'embed', name: 'bf16_vnni', inputs: { table: noise('bf16_vnni', [37, 18], 15), ids: tensor('i32', [4], [36, 0, 15, 16]) }, attrs: { dtype: 'bf16' }, dtype: 'bf16' }
+  yield {
+    op: 'embed',
+    name: 'bf16_vnni',
+    inputs: { table: noise('bf16_vnni', [37, 18], 15), ids: tensor('i32', [4], [36, 0, 15, 16]) },
+    attrs: { dtype: 'bf16' },
+    dtype: 'bf16',
+  }
 }
 
-/** Operands that lie on a small grid are exact in bf16, so these leave the error of f32 sums, whatever rounding does. */
+/**
+ * Operands that lie on a small grid are exact in bf16, so these leave the error of f32 sums, whatever
+ * rounding does.
+ */
 function* roundedMatmuls(): Generator<Case> {
   const random = tensor('i32', [3], [7, 11, 5])
-  for (const [arithmetic, stored] of [['fp8_hybrid', 'fp8_tensor'], ['nvfp4', 'nvfp4'], ['fp8_hybrid', 'nvfp4']] as const) {
-    for (const [m, n, k, r] of [[33, 96, 112, 0], [9, 48, 1040, 3], [130, 64, 2080, 16], [5, 16, 16_992, 4]] as const) {
+  for (const [arithmetic, stored] of [
+    ['fp8_hybrid', 'fp8_tensor'],
+    ['nvfp4', 'nvfp4'],
+    ['fp8_hybrid', 'nvfp4'],
+  ] as const) {
+    for (const [m, n, k, r] of [
+      [33, 96, 112, 0],
+      [9, 48, 1040, 3],
+      [130, 64, 2080, 16],
+      [5, 16, 16_992, 4],
+    ] as const) {
       const addend = r ? noise('bf16', [m, n], 50) : undefined
       const a2 = r ? noise('bf16', [m, r], 51) : undefined
       const pair = (shape: number[]) => (r ? noise('bf16', shape, 52) : undefined)
       const attrs = { alpha: 0.5, arithmetic, dtype: 'f32' }
       const [a, da] = [noise('bf16', [m, k], 53, 3), noise('bf16', [m, n], 54, 1e-3)]
       const name = `${arithmetic} ${stored} ${m}×${n}×${k}${r ? `+${r}` : ''}`
-      yield { op: 'matmul_nt', name, inputs: { a, b: noise(stored, [n, k], 55), a2, b2: pair([n, r]), addend, a_amax: tensor('f32', [1], [2.5]) }, attrs, dtype: 'f32' }
-      const back = { a: da, b: noise(stored, [n, k], 56), a2, b2: pair([r, k]), addend: r ? noise('f32', [m, k], 57) : undefined, a_amax: tensor('f32', [1], [1e-3]) }
+      yield {
+        op: 'matmul_nt',
+        name,
+        inputs: {
+          a,
+          b: noise(stored, [n, k], 55),
+          a2,
+          b2: pair([n, r]),
+          addend,
+          a_amax: tensor('f32', [1], [2.5]),
+        },
+        attrs,
+        dtype: 'f32',
+      }
+      const back = {
+        a: da,
+        b: noise(stored, [n, k], 56),
+        a2,
+        b2: pair([r, k]),
+        addend: r ? noise('f32', [m, k], 57) : undefined,
+        a_amax: tensor('f32', [1], [1e-3]),
+      }
       yield { op: 'matmul_nn', name, inputs: back, attrs: { ...attrs, stream: 9 }, dtype: 'f32' }
-      if (arithmetic === 'nvfp4') yield { op: 'matmul_nn', name: `${name}, at random`, inputs: { ...back, random }, attrs: { ...attrs, stream: 9 }, dtype: 'f32' }
+      if (arithmetic === 'nvfp4')
+        yield {
+          op: 'matmul_nn',
+          name: `${name}, at random`,
+          inputs: { ...back, random },
+          attrs: { ...attrs, stream: 9 },
+          dtype: 'f32',
+        }
     }
   }
 }
@@ -109,15 +247,37 @@ function* scales(dtype: Dtype): Generator<Case> {
   const amax = tensor('f32', [1], [0.75])
   yield { op: 'amax', name: 'long', inputs: { x: noise(dtype, [50_001], 60) }, attrs: {}, dtype: 'f32' }
   yield { op: 'delayed_amax', name: 'with a past', inputs: { history, amax }, attrs: {}, dtype: 'f32' }
-  yield { op: 'delayed_amax', name: 'in the first step', inputs: { history: tensor('f32', [5], [9, 0, 0, 0, 0]), amax }, attrs: {}, dtype: 'f32' }
+  yield {
+    op: 'delayed_amax',
+    name: 'in the first step',
+    inputs: { history: tensor('f32', [5], [9, 0, 0, 0, 0]), amax },
+    attrs: {},
+    dtype: 'f32',
+  }
   yield { op: 'observe_amax', name: 'larger', inputs: { history, amax }, attrs: {}, dtype: 'f32' }
-  yield { op: 'observe_amax', name: 'smaller', inputs: { history, amax: tensor('f32', [1], [0.25]) }, attrs: {}, dtype: 'f32' }
+  yield {
+    op: 'observe_amax',
+    name: 'smaller',
+    inputs: { history, amax: tensor('f32', [1], [0.25]) },
+    attrs: {},
+    dtype: 'f32',
+  }
   yield { op: 'roll_amax', name: 'by one', inputs: { history }, attrs: {}, dtype: 'f32' }
-  yield { op: 'roll_amax', name: 'not finite', inputs: { history: tensor('f32', [5], [Infinity, 3, 1, 4, 2]) }, attrs: {}, dtype: 'f32' }
+  yield {
+    op: 'roll_amax',
+    name: 'not finite',
+    inputs: { history: tensor('f32', [5], [Infinity, 3, 1, 4, 2]) },
+    attrs: {},
+    dtype: 'f32',
+  }
 }
 
 function* attentions(dtype: Dtype): Generator<Case> {
-  for (const [ends, heads, kvHeads, width] of [[[0, 33], 2, 1, 16], [[0, 1, 1, 131, 200], 4, 2, 20], [[0, 290], 1, 1, 64]] as const) {
+  for (const [ends, heads, kvHeads, width] of [
+    [[0, 33], 2, 1, 16],
+    [[0, 1, 1, 131, 200], 4, 2, 20],
+    [[0, 290], 1, 1, 64],
+  ] as const) {
     const tokens = ends.at(-1) ?? 0
     const attrs = { heads, kv_heads: kvHeads, scale: width ** -0.5 }
     const inputs: Values = {
@@ -128,17 +288,37 @@ function* attentions(dtype: Dtype): Generator<Case> {
     }
     const name = `${ends.join('|')} ${heads}/${kvHeads}·${width}`
     yield { op: 'attention', name, inputs, attrs, dtype }
-    const forward = withForward('attention', inputs, attrs, ['y', 'lse'], { y: dtype }, { y: [tokens, heads * width], lse: [heads, tokens] })
-    yield { op: 'attention_grad', name, inputs: { dy: noise(dtype, [tokens, heads * width], 19), ...forward }, attrs, dtype }
+    const forward = withForward(
+      'attention',
+      inputs,
+      attrs,
+      ['y', 'lse'],
+      { y: dtype },
+      { y: [tokens, heads * width], lse: [heads, tokens] },
+    )
+    yield {
+      op: 'attention_grad',
+      name,
+      inputs: { dy: noise(dtype, [tokens, heads * width], 19), ...forward },
+      attrs,
+      dtype,
+    }
   }
 }
 
 function* losses(dtype: Dtype): Generator<Case> {
-  for (const [tokens, columns, vocab, chunk] of [[33, 31, 101, 16], [5, 64, 4099, 512]] as const) {
+  for (const [tokens, columns, vocab, chunk] of [
+    [33, 31, 101, 16],
+    [5, 64, 4099, 512],
+  ] as const) {
     const inputs = {
       x: noise(dtype, [tokens, columns], 20),
       weight: noise(dtype, [vocab, columns], 21),
-      targets: tensor('i32', [tokens], range(tokens, t => (t % 4 === 1 ? -100 : (t * 17) % vocab))),
+      targets: tensor(
+        'i32',
+        [tokens],
+        range(tokens, t => (t % 4 === 1 ? -100 : (t * 17) % vocab)),
+      ),
     }
     const attrs = { arithmetic: dtype, chunk }
     yield { op: 'head_loss', name: `${tokens}×${columns}×${vocab}`, inputs, attrs, dtype }
@@ -154,21 +334,53 @@ function* elementwise(dtype: Dtype): Generator<Case> {
   yield { op: 'add', name: 'odd', inputs: { a, b }, attrs: {}, dtype }
   yield { op: 'scale', name: 'odd', inputs: { x: a, factor: tensor('f32', [1], [0.75]) }, attrs: {}, dtype }
   yield { op: 'cast', name: 'to f32', inputs: { x: a }, attrs: { dtype: 'f32' }, dtype }
-  yield { op: 'cast', name: 'to bf16', inputs: { x: noise('f32', shape, 25) }, attrs: { dtype: 'bf16' }, dtype: 'bf16' }
+  yield {
+    op: 'cast',
+    name: 'to bf16',
+    inputs: { x: noise('f32', shape, 25) },
+    attrs: { dtype: 'bf16' },
+    dtype: 'bf16',
+  }
   yield { op: 'accumulate', name: 'odd', inputs: { total: noise('f32', shape, 26), x: a }, attrs: {}, dtype }
   yield { op: 'sum_squares', name: 'long', inputs: { x: noise(dtype, [40_001], 27) }, attrs: {}, dtype }
-  const ids = tensor('i32', [33], range(33, t => (t * 5) % 9))
-  yield { op: 'embed', name: 'odd', inputs: { table: noise(dtype, [9, 131], 28), ids }, attrs: { dtype }, dtype }
-  yield { op: 'embed_grad', name: 'odd', inputs: { dy: noise(dtype, [33, 131], 29), ids }, attrs: { vocab: 9 }, dtype }
+  const ids = tensor(
+    'i32',
+    [33],
+    range(33, t => (t * 5) % 9),
+  )
+  yield {
+    op: 'embed',
+    name: 'odd',
+    inputs: { table: noise(dtype, [9, 131], 28), ids },
+    attrs: { dtype },
+    dtype,
+  }
+  yield {
+    op: 'embed_grad',
+    name: 'odd',
+    inputs: { dy: noise(dtype, [33, 131], 29), ids },
+    attrs: { vocab: 9 },
+    dtype,
+  }
 }
 
 function* optimizer(): Generator<Case> {
   const shape = [20_003]
   const inputs = {
-    p: noise('f32', shape, 30), g: noise('f32', shape, 31), m: noise('f32', shape, 32, 0.1),
-    v: tensor('f32', shape, noise('f32', shape, 33).numbers.map(Math.abs)), factor: tensor('f32', [1], [0.3]), schedule: tensor('f32', [2], [2e-3, 7]),
+    p: noise('f32', shape, 30),
+    g: noise('f32', shape, 31),
+    m: noise('f32', shape, 32, 0.1),
+    v: tensor('f32', shape, noise('f32', shape, 33).numbers.map(Math.abs)),
+    factor: tensor('f32', [1], [0.3]),
+    schedule: tensor('f32', [2], [2e-3, 7]),
   }
-  yield { op: 'adamw', name: 'step 7', inputs, attrs: { beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.01 }, dtype: 'f32' }
+  yield {
+    op: 'adamw',
+    name: 'step 7',
+    inputs,
+    attrs: { beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.01 },
+    dtype: 'f32',
+  }
   const sums = { sum_squares: tensor('f32', [1], [90]), count: tensor('f32', [1], [3]) }
   yield { op: 'clip_factor', name: 'above the limit', inputs: sums, attrs: { max_norm: 1 }, dtype: 'f32' }
   yield { op: 'clip_factor', name: 'without a limit', inputs: sums, attrs: { max_norm: 0 }, dtype: 'f32' }
@@ -178,28 +390,92 @@ function* optimizer(): Generator<Case> {
 function* paged(dtype: Dtype): Generator<Case> {
   const slots = tensor('i32', [6], [3, -1, 0, 9, 1, -1])
   for (const from of floats) {
-    const inputs = { k_cache: noise(dtype, [48, 38], 34), v_cache: noise(dtype, [48, 38], 44), k: noise(from, [6, 38], 35), v: noise(from, [6, 38], 45), slots: tensor('i32', [6], [35, -1, 0, 9, 1, -1]) }
-    yield { op: 'paged_write', name: `of ${from}`, inputs, attrs: { block: 16, dtype }, dtype: from === 'f32' ? dtype : 'bf16' }
+    const inputs = {
+      k_cache: noise(dtype, [48, 38], 34),
+      v_cache: noise(dtype, [48, 38], 44),
+      k: noise(from, [6, 38], 35),
+      v: noise(from, [6, 38], 45),
+      slots: tensor('i32', [6], [35, -1, 0, 9, 1, -1]),
+    }
+    yield {
+      op: 'paged_write',
+      name: `of ${from}`,
+      inputs,
+      attrs: { block: 16, dtype },
+      dtype: from === 'f32' ? dtype : 'bf16',
+    }
   }
-  yield { op: 'gather_rows', name: 'odd', inputs: { x: noise(dtype, [11, 37], 36), rows: slots }, attrs: {}, dtype }
+  yield {
+    op: 'gather_rows',
+    name: 'odd',
+    inputs: { x: noise(dtype, [11, 37], 36), rows: slots },
+    attrs: {},
+    dtype,
+  }
   const block = 16
-  for (const [spans, heads, kvHeads, width] of [[[[0, 1, 0], [1, 1, 40], [2, 7, 130]], 4, 2, 32], [[[1, 70, 0], [0, 1, 299], [0, 0, 0]], 2, 1, 20], [[[3, 33, 17]], 1, 1, 64]] as const) {
+  for (const [spans, heads, kvHeads, width] of [
+    [
+      [
+        [0, 1, 0],
+        [1, 1, 40],
+        [2, 7, 130],
+      ],
+      4,
+      2,
+      32,
+    ],
+    [
+      [
+        [1, 70, 0],
+        [0, 1, 299],
+        [0, 0, 0],
+      ],
+      2,
+      1,
+      20,
+    ],
+    [[[3, 33, 17]], 1, 1, 64],
+  ] as const) {
     const tokens = spans.reduce((most, [first, rows]) => Math.max(most, first + rows), 0) + 2
     const blocks = 19
     const cacheRows = blocks * block * spans.length
     const inputs = {
-      q: noise(dtype, [tokens, heads * width], 37, 2), k: noise(dtype, [cacheRows, kvHeads * width], 38, 2), v: noise(dtype, [cacheRows, kvHeads * width], 39),
-      tables: tensor('i32', [spans.length, blocks], range(spans.length * blocks, i => (i * 7) % (blocks * spans.length))), spans: tensor('i32', [spans.length, 3], spans.flat()),
+      q: noise(dtype, [tokens, heads * width], 37, 2),
+      k: noise(dtype, [cacheRows, kvHeads * width], 38, 2),
+      v: noise(dtype, [cacheRows, kvHeads * width], 39),
+      tables: tensor(
+        'i32',
+        [spans.length, blocks],
+        range(spans.length * blocks, i => (i * 7) % (blocks * spans.length)),
+      ),
+      spans: tensor('i32', [spans.length, 3], spans.flat()),
     }
-    yield { op: 'paged_attention', name: `${spans.join('|')} ${heads}/${kvHeads}·${width}`, inputs, attrs: { heads, kv_heads: kvHeads, scale: width ** -0.5, block, dtype }, dtype }
+    yield {
+      op: 'paged_attention',
+      name: `${spans.join('|')} ${heads}/${kvHeads}·${width}`,
+      inputs,
+      attrs: { heads, kv_heads: kvHeads, scale: width ** -0.5, block, dtype },
+      dtype,
+    }
   }
 }
 
 function* loras(dtype: Dtype): Generator<Case> {
-  for (const [rows, k, n, hasAddend] of [[13, 50, 33, true], [3, 130, 1050, false]] as const) {
+  for (const [rows, k, n, hasAddend] of [
+    [13, 50, 33, true],
+    [3, 130, 1050, false],
+  ] as const) {
     const inputs = {
-      x: noise(dtype, [rows, k], 40), a: noise(dtype, [3, 5, k], 41), b: noise(dtype, [3, 5, n], 42), adapters: tensor('i32', [rows], range(rows, t => ((t * 5) % 4) - 1)),
-      ranks: tensor('f32', [3, 2], [5, 2, 1, 0.5, 3, 1]), addend: hasAddend ? noise(dtype, [rows, n], 43) : undefined,
+      x: noise(dtype, [rows, k], 40),
+      a: noise(dtype, [3, 5, k], 41),
+      b: noise(dtype, [3, 5, n], 42),
+      adapters: tensor(
+        'i32',
+        [rows],
+        range(rows, t => ((t * 5) % 4) - 1),
+      ),
+      ranks: tensor('f32', [3, 2], [5, 2, 1, 0.5, 3, 1]),
+      addend: hasAddend ? noise(dtype, [rows, n], 43) : undefined,
     }
     yield { op: 'lora_delta', name: `${rows}×${n}×${k}`, inputs, attrs: { arithmetic: dtype }, dtype }
   }
@@ -207,17 +483,42 @@ function* loras(dtype: Dtype): Generator<Case> {
 
 function* samples(): Generator<Case> {
   const [rows, vocab] = [7, 1003]
-  const choice = [[0, 1, 0], [0, 1, 0], [1, 1, 0], [0.7, 0.9, 0], [1.5, 1, 0.2], [0.5, 1, 0], [0, 1, 0]]
+  const choice = [
+    [0, 1, 0],
+    [0, 1, 0],
+    [1, 1, 0],
+    [0.7, 0.9, 0],
+    [1.5, 1, 0.2],
+    [0.5, 1, 0],
+    [0, 1, 0],
+  ]
   const inputs = {
-    logits: noise('f32', [rows, vocab], 44, 6), forced: tensor('i32', [rows], [-1, -1, -1, -1, -1, -1, 77]), choice: tensor('f32', [rows, 3], choice.flat()),
-    draw: tensor('i32', [rows, 4], range(rows * 4, i => (i % 4 === 0 ? (i === 20 ? 5 : 0) : i * 7919))), edits: tensor('i32', [4, 2], [1, 3, -1, 0, 2, 9, 1, 500]),
+    logits: noise('f32', [rows, vocab], 44, 6),
+    forced: tensor('i32', [rows], [-1, -1, -1, -1, -1, -1, 77]),
+    choice: tensor('f32', [rows, 3], choice.flat()),
+    draw: tensor(
+      'i32',
+      [rows, 4],
+      range(rows * 4, i => (i % 4 === 0 ? (i === 20 ? 5 : 0) : i * 7919)),
+    ),
+    edits: tensor('i32', [4, 2], [1, 3, -1, 0, 2, 9, 1, 500]),
     edit_by: tensor('f32', [4, 2], [1.5, 100, 1, 0, 1, -100, 2, 0.5]),
   }
   for (const top of [1, 21]) yield { op: 'sample', name: `top ${top}`, inputs, attrs: { top }, dtype: 'f32' }
 }
 
 export const CASES: Case[] = [
-  ...floats.flatMap(dtype => [...norms(dtype), ...ropes(dtype), ...matmuls(dtype), ...attentions(dtype), ...losses(dtype), ...elementwise(dtype), ...paged(dtype), ...loras(dtype), ...scales(dtype)]),
+  ...floats.flatMap(dtype => [
+    ...norms(dtype),
+    ...ropes(dtype),
+    ...matmuls(dtype),
+    ...attentions(dtype),
+    ...losses(dtype),
+    ...elementwise(dtype),
+    ...paged(dtype),
+    ...loras(dtype),
+    ...scales(dtype),
+  ]),
   ...storedMatmuls(),
   ...turnedMatmuls(),
   ...roundedMatmuls(),

@@ -5,7 +5,10 @@ import { createEngine, listIsas, type Engine } from '@cairn-tune/native'
 import { CASES, type Case } from './cases.ts'
 import { relativeError, runNative, runOracle } from './one-op.ts'
 
-/** Relative to the largest number of the output. f32 kernels sum up to a few thousand products; bf16 rounds results, and probabilities inside attention, to 8 bits. */
+/**
+ * Relative to the largest number of the output. f32 kernels sum up to a few thousand products; bf16 rounds
+ * results, and probabilities inside attention, to 8 bits.
+ */
 const tolerance: Partial<Record<Dtype, number>> = { f32: 4e-6, bf16: 2 ** -7 }
 
 const isas = await listIsas()
@@ -37,7 +40,9 @@ describe.each(isas)('%s', isa => {
   test.each(CASES.map(one => [`${one.op} ${one.dtype} ${one.name}`, one] as const))('%s', async (_, one) => {
     const outputs = await runNative(engineOf(isa), one.op, one.inputs, one.attrs)
     for (const [name, output] of Object.entries(outputs)) {
-      expect(relativeError(output.numbers, oracleOf(one)[name] ?? []), name).toBeLessThan(tolerance[one.dtype] ?? 0)
+      expect(relativeError(output.numbers, oracleOf(one)[name] ?? []), name).toBeLessThan(
+        tolerance[one.dtype] ?? 0,
+      )
     }
   })
 })
@@ -45,7 +50,14 @@ describe.each(isas)('%s', isa => {
 test('two threads give the bits of one', async () => {
   const fastest = isas.at(-1) ?? ''
   for (const one of CASES) {
-    const [many, alone] = [await runNative(engineOf(fastest), one.op, one.inputs, one.attrs), await runNative(engineOf('alone'), one.op, one.inputs, one.attrs)]
-    for (const [name, { bytes }] of Object.entries(alone)) expect(Buffer.compare(many[name]?.bytes ?? new Uint8Array(), bytes), `${one.op} ${one.name} ${name}`).toBe(0)
+    const [many, alone] = [
+      await runNative(engineOf(fastest), one.op, one.inputs, one.attrs),
+      await runNative(engineOf('alone'), one.op, one.inputs, one.attrs),
+    ]
+    for (const [name, { bytes }] of Object.entries(alone))
+      expect(
+        Buffer.compare(many[name]?.bytes ?? new Uint8Array(), bytes),
+        `${one.op} ${one.name} ${name}`,
+      ).toBe(0)
   }
 })

@@ -1,5 +1,17 @@
 /** Runs one op natively and by the oracle on the same numbers. */
-import { byteLength, countElements, dequantize, inferOutputs, quantize, specOf, uniform, type Attrs, type Dtype, type OpName, type Shape } from '@cairn-tune/ops'
+import {
+  byteLength,
+  countElements,
+  dequantize,
+  inferOutputs,
+  quantize,
+  specOf,
+  uniform,
+  type Attrs,
+  type Dtype,
+  type OpName,
+  type Shape,
+} from '@cairn-tune/ops'
 import type { Engine } from '@cairn-tune/native'
 import { flatten } from '../src/flatten.ts'
 import { DEFINE } from '../src/oracle/define.ts'
@@ -15,15 +27,25 @@ export function tensor(dtype: Dtype, shape: Shape, values: ArrayLike<number>): V
 
 /** Even noise in [-size, size], the same for the same seed. */
 export function noise(dtype: Dtype, shape: Shape, seed: number, size = 1): Value {
-  const values = Float32Array.from({ length: countElements(shape) }, (_, i) => size * (2 * uniform({ seed, step: 0, op: 0 }, i) - 1))
+  const values = Float32Array.from(
+    { length: countElements(shape) },
+    (_, i) => size * (2 * uniform({ seed, step: 0, op: 0 }, i) - 1),
+  )
   return tensor(dtype, shape, values)
 }
 
 export type Values = Readonly<Record<string, Value | undefined>>
 
-export async function runNative(engine: Engine, op: OpName, inputs: Values, attrs: Attrs): Promise<Record<string, Value>> {
+export async function runNative(
+  engine: Engine,
+  op: OpName,
+  inputs: Values,
+  attrs: Attrs,
+): Promise<Record<string, Value>> {
   const g = createRecorder()
-  const given = Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, value && g.input(name, value.dtype, value.shape)]))
+  const given = Object.fromEntries(
+    Object.entries(inputs).map(([name, value]) => [name, value && g.input(name, value.dtype, value.shape)]),
+  )
   const outputs = g.step(op, given, attrs)
   const program = g.finish(outputs)
   const { inPlace = {} } = specOf(op)
@@ -32,23 +54,48 @@ export async function runNative(engine: Engine, op: OpName, inputs: Values, attr
     program.tensors.map(one => {
       const name = one.name ?? `out.${Object.keys(outputs).find(key => outputs[key] === one)}`
       const binding = inPlace[name.replace('out.', '')] ?? name
-      buffers.set(binding, buffers.get(binding) ?? inputs[binding]?.bytes.slice() ?? new Uint8Array(byteLength(one.dtype, one.shape)))
+      buffers.set(
+        binding,
+        buffers.get(binding) ??
+          inputs[binding]?.bytes.slice() ??
+          new Uint8Array(byteLength(one.dtype, one.shape)),
+      )
       return [one, { binding }]
     }),
   )
   const flat = flatten(program, placements)
-  await engine.run(engine.compile(flat), new Uint8Array(), flat.bindings.map(name => buffers.get(name) ?? new Uint8Array()))
+  await engine.run(
+    engine.compile(flat),
+    new Uint8Array(),
+    flat.bindings.map(name => buffers.get(name) ?? new Uint8Array()),
+  )
   return Object.fromEntries(
     Object.entries(outputs).map(([name, one]) => {
       const bytes = buffers.get(inPlace[name] ?? `out.${name}`) ?? new Uint8Array()
-      return [name, { dtype: one.dtype, shape: one.shape, bytes, numbers: Float64Array.from(dequantize(bytes, one.dtype, one.shape)) }]
+      return [
+        name,
+        {
+          dtype: one.dtype,
+          shape: one.shape,
+          bytes,
+          numbers: Float64Array.from(dequantize(bytes, one.dtype, one.shape)),
+        },
+      ]
     }),
   )
 }
 
 export function runOracle(op: OpName, inputs: Values, attrs: Attrs): Record<string, Float64Array> {
   inferOutputs(op, inputs, attrs)
-  return DEFINE[op](Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, value && { shape: value.shape, values: value.numbers }])), attrs)
+  return DEFINE[op](
+    Object.fromEntries(
+      Object.entries(inputs).map(([name, value]) => [
+        name,
+        value && { shape: value.shape, values: value.numbers },
+      ]),
+    ),
+    attrs,
+  )
 }
 
 /** Largest difference, relative to the largest number there should be. */

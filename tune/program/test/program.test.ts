@@ -3,7 +3,17 @@ import { readFileSync } from 'node:fs'
 import { afterAll, expect, test } from 'vitest'
 import { dequantize, quantize } from '@cairn-tune/ops'
 import { createEngine } from '@cairn-tune/native'
-import { interpret, outputBinding, planMemory, planWithin, prepare, programText, recompute, type Plan, type Program } from '@cairn-tune/program'
+import {
+  interpret,
+  outputBinding,
+  planMemory,
+  planWithin,
+  prepare,
+  programText,
+  recompute,
+  type Plan,
+  type Program,
+} from '@cairn-tune/program'
 import { relativeError } from './one-op.ts'
 import { recordToy, toyInputs } from './toy.ts'
 
@@ -13,7 +23,8 @@ afterAll(() => engine.close())
 
 const { program, trained } = recordToy('f32')
 const inputs = toyInputs(program)
-const lossOf = (some: Program, values: Record<string, ArrayLike<number>>) => interpret(some, values).get(some.outputs.loss!)![0]!
+const lossOf = (some: Program, values: Record<string, ArrayLike<number>>) =>
+  interpret(some, values).get(some.outputs.loss!)![0]!
 
 async function runNative(some: Program, plan?: Plan): Promise<Record<string, Uint8Array>> {
   const prepared = prepare(engine, some, plan)
@@ -22,7 +33,12 @@ async function runNative(some: Program, plan?: Plan): Promise<Record<string, Uin
   const buffers = Object.fromEntries(
     prepared.bindings.map(name => {
       const tensor = types.get(name)
-      return [name, tensor ? quantize(Float32Array.from(given[name]!), tensor.dtype, tensor.shape) : new Uint8Array(prepared.bytesOf(name))]
+      return [
+        name,
+        tensor
+          ? quantize(Float32Array.from(given[name]!), tensor.dtype, tensor.shape)
+          : new Uint8Array(prepared.bytesOf(name)),
+      ]
     }),
   )
   await prepared.run(buffers)
@@ -37,7 +53,10 @@ test('gradients of the recorded program are the differences of its loss, in floa
     const grad = values.get(program.outputs[`d.${name}`]!)!
     // Two numbers of each tensor: enough to tell a wrong flow from a right one.
     for (const i of [0, grad.length - 1]) {
-      const shift = (by: number) => ({ ...inputs, [name]: inputs[name]!.map((value, j) => (j === i ? value + by : value)) })
+      const shift = (by: number) => ({
+        ...inputs,
+        [name]: inputs[name]!.map((value, j) => (j === i ? value + by : value)),
+      })
       const difference = (lossOf(program, shift(1e-5)) - lossOf(program, shift(-1e-5))) / 2e-5
       expect(grad[i], `${name}[${i}]`).toBeCloseTo(difference, 6)
     }
@@ -47,7 +66,8 @@ test('gradients of the recorded program are the differences of its loss, in floa
 test('native kernels give the loss and every gradient of the oracle', async () => {
   const outputs = await runNative(program)
   const values = interpret(program, inputs)
-  for (const [name, tensor] of Object.entries(program.outputs)) expect(relativeError(floats(outputs[name]), values.get(tensor)!), name).toBeLessThan(2e-5)
+  for (const [name, tensor] of Object.entries(program.outputs))
+    expect(relativeError(floats(outputs[name]), values.get(tensor)!), name).toBeLessThan(2e-5)
 })
 
 test('in bf16 the loss is within rounding of it', async () => {
@@ -61,31 +81,40 @@ test('no two tensors that live at the same time share a byte', () => {
   const lives = program.tensors.flatMap(tensor => {
     const place = placements.get(tensor)
     if (!place || !('offset' in place)) return []
-    const uses = program.steps.flatMap((step, i) => ([...Object.values(step.inputs), ...Object.values(step.outputs)].includes(tensor) ? [i] : []))
+    const uses = program.steps.flatMap((step, i) =>
+      [...Object.values(step.inputs), ...Object.values(step.outputs)].includes(tensor) ? [i] : [],
+    )
     const bytes = tensor.shape.reduce((a, b) => a * b, 4)
     return [{ start: place.offset, end: place.offset + bytes, from: uses[0]!, to: uses.at(-1)! }]
   })
   expect(lives.length).toBeGreaterThan(100)
   for (const [i, a] of lives.entries()) {
     expect(a.end).toBeLessThanOrEqual(arenaBytes)
-    for (const b of lives.slice(i + 1)) expect(a.to < b.from || b.to < a.from || a.end <= b.start || b.end <= a.start).toBe(true)
+    for (const b of lives.slice(i + 1))
+      expect(a.to < b.from || b.to < a.from || a.end <= b.start || b.end <= a.start).toBe(true)
   }
 })
 
 test('the plan takes little more than what lives at once', () => {
   const { arenaBytes } = planMemory(program)
-  const total = program.tensors.filter(tensor => !tensor.isInput).reduce((sum, tensor) => sum + tensor.shape.reduce((a, b) => a * b, 4), 0)
+  const total = program.tensors
+    .filter(tensor => !tensor.isInput)
+    .reduce((sum, tensor) => sum + tensor.shape.reduce((a, b) => a * b, 4), 0)
   expect(arenaBytes).toBeLessThan(total / 2)
 })
 
 test('recomputing cheap ops or whole blocks changes no bit', async () => {
   const plain = await runNative(program)
   const all = new Set(['block 0', 'block 1'])
-  for (const policy of [{ cheap: all, whole: new Set<string>() }, { cheap: new Set<string>(), whole: all }]) {
+  for (const policy of [
+    { cheap: all, whole: new Set<string>() },
+    { cheap: new Set<string>(), whole: all },
+  ]) {
     const changed = recompute(program, policy)
     expect(changed.steps.length).toBeGreaterThan(program.steps.length)
     const outputs = await runNative(changed)
-    for (const [name, bytes] of Object.entries(plain)) expect(Buffer.compare(outputs[name]!, bytes), name).toBe(0)
+    for (const [name, bytes] of Object.entries(plain))
+      expect(Buffer.compare(outputs[name]!, bytes), name).toBe(0)
   }
 })
 

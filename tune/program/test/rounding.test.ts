@@ -1,4 +1,7 @@
-/** Rounding to small formats in the packing of a matmul: every bf16 number through a product with the identity, exactly as the oracle rounds it. */
+/**
+ * Rounding to small formats in the packing of a matmul: every bf16 number through a product with the
+ * identity, exactly as the oracle rounds it.
+ */
 import { afterAll, describe, expect, test } from 'vitest'
 import { decodeBf16, type Attrs } from '@cairn-tune/ops'
 import { createEngine, listIsas, type Engine } from '@cairn-tune/native'
@@ -11,15 +14,33 @@ for (const isa of await listIsas()) engines.push([isa, await createEngine({ isa,
 afterAll(() => engines.forEach(([, engine]) => engine.close()))
 
 const size = 256
-const all = Float64Array.from({ length: size * size }, (_, code) => (Number.isFinite(decodeBf16(code)) ? decodeBf16(code) : 0))
+const all = Float64Array.from({ length: size * size }, (_, code) =>
+  Number.isFinite(decodeBf16(code)) ? decodeBf16(code) : 0,
+)
 // In order of codes a block of 16 has one sign and exponent; turned, each has numbers of every size.
 const turned = all.map((_, i) => all[(i % size) * size + Math.floor(i / size)] ?? 0)
-const identity = tensor('bf16', [size, size], Float64Array.from({ length: size * size }, (_, i) => (i % (size + 1) === 0 ? 1 : 0)))
+const identity = tensor(
+  'bf16',
+  [size, size],
+  Float64Array.from({ length: size * size }, (_, i) => (i % (size + 1) === 0 ? 1 : 0)),
+)
 const random = tensor('i32', [3], [-5, 3, 42])
 const amaxOf = (value: number) => tensor('f32', [1], [value])
 
-async function rounded(engine: Engine, values: Float64Array, amax: number, attrs: Attrs, op: 'matmul_nt' | 'matmul_nn', isRandom = false): Promise<Float64Array> {
-  const inputs = { a: tensor('bf16', [size, size], values), b: identity, a_amax: amaxOf(amax), ...(isRandom ? { random } : {}) }
+async function rounded(
+  engine: Engine,
+  values: Float64Array,
+  amax: number,
+  attrs: Attrs,
+  op: 'matmul_nt' | 'matmul_nn',
+  isRandom = false,
+): Promise<Float64Array> {
+  const inputs = {
+    a: tensor('bf16', [size, size], values),
+    b: identity,
+    a_amax: amaxOf(amax),
+    ...(isRandom ? { random } : {}),
+  }
   const { y } = await runNative(engine, op, inputs, { alpha: 1, dtype: 'f32', ...attrs })
   return y!.numbers
 }
@@ -28,24 +49,46 @@ const f32 = (values: Float64Array) => Float64Array.from(values, value => Math.fr
 const matrix = (values: Float64Array) => ({ shape: [size, size], values })
 
 describe.each(engines)('%s', (_, engine) => {
-  test.each([1, 448, 3e-5, 1e30])('fp8_hybrid: activations are E4M3 by a largest magnitude of %d, saturating', async amax => {
-    expect(await rounded(engine, all, Math.fround(amax), { arithmetic: 'fp8_hybrid' }, 'matmul_nt')).toEqual(f32(roundByTensor(matrix(all), 'e4m3', Math.fround(amax)).values))
-  })
+  test.each([1, 448, 3e-5, 1e30])(
+    'fp8_hybrid: activations are E4M3 by a largest magnitude of %d, saturating',
+    async amax => {
+      expect(
+        await rounded(engine, all, Math.fround(amax), { arithmetic: 'fp8_hybrid' }, 'matmul_nt'),
+      ).toEqual(f32(roundByTensor(matrix(all), 'e4m3', Math.fround(amax)).values))
+    },
+  )
 
   test.each([1, 57_344, 1e-6])('fp8_hybrid: gradients are E5M2 by a largest magnitude of %d', async amax => {
     const given = Math.fround(amax)
-    expect(await rounded(engine, all, given, { arithmetic: 'fp8_hybrid', stream: 0 }, 'matmul_nn')).toEqual(f32(roundByTensor(matrix(all), 'e5m2', given).values))
+    expect(await rounded(engine, all, given, { arithmetic: 'fp8_hybrid', stream: 0 }, 'matmul_nn')).toEqual(
+      f32(roundByTensor(matrix(all), 'e5m2', given).values),
+    )
   })
 
-  test.each([['in order', all], ['turned', turned]] as const)('nvfp4: blocks of 16 %s', async (__, values) => {
+  test.each([
+    ['in order', all],
+    ['turned', turned],
+  ] as const)('nvfp4: blocks of 16 %s', async (__, values) => {
     const bounded = values.map(value => Math.max(-64, Math.min(64, value)))
-    expect(await rounded(engine, bounded, 64, { arithmetic: 'nvfp4' }, 'matmul_nt')).toEqual(f32(roundByBlocks(matrix(bounded), 64).values))
+    expect(await rounded(engine, bounded, 64, { arithmetic: 'nvfp4' }, 'matmul_nt')).toEqual(
+      f32(roundByBlocks(matrix(bounded), 64).values),
+    )
     const drawn = roundByBlocks(matrix(bounded), 64, keyOf({ shape: [3], values: random.numbers }, 77))
-    expect(await rounded(engine, bounded, 64, { arithmetic: 'nvfp4', stream: 77 }, 'matmul_nn', true)).toEqual(f32(drawn.values))
+    expect(
+      await rounded(engine, bounded, 64, { arithmetic: 'nvfp4', stream: 77 }, 'matmul_nn', true),
+    ).toEqual(f32(drawn.values))
   })
 
   test('nvfp4: numbers that are all zero stay zero', async () => {
-    expect(await rounded(engine, all.map(() => 0), 0, { arithmetic: 'nvfp4' }, 'matmul_nt')).toEqual(new Float64Array(size * size))
+    expect(
+      await rounded(
+        engine,
+        all.map(() => 0),
+        0,
+        { arithmetic: 'nvfp4' },
+        'matmul_nt',
+      ),
+    ).toEqual(new Float64Array(size * size))
   })
 })
 

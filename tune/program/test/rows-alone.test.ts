@@ -1,4 +1,7 @@
-/** What serving promises to the bit: a row's numbers do not depend on the rows beside it, whichever kernel their number calls for. */
+/**
+ * What serving promises to the bit: a row's numbers do not depend on the rows beside it, whichever kernel
+ * their number calls for.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createEngine, listIsas, type Engine } from '@cairn-tune/native'
 import { byteLength, type Dtype } from '@cairn-tune/ops'
@@ -20,34 +23,90 @@ const rowsOf = ({ dtype, shape: [, columns = 0], bytes }: Value, first: number, 
 
 describe.each(isas)('%s', isa => {
   // 52 columns and 330 of k leave both a rest; 24 vectors of columns are several tasks.
-  test.each([['bf16', 'bf16', 52, 330], ['bf16', 'bf16', 400, 64], ['bf16', 'nvfp4', 52, 320], ['bf16', 'fp8_tiles', 52, 330], ['bf16', 'bf16', 52, 331], ['bf16', 'bf16_vnni', 52, 330], ['bf16', 'bf16_vnni', 400, 64], ['f32', 'f32', 52, 331]] as [Dtype, Dtype, number, number][])(
-    'rows of a product of %s with %s (%i×%i) are the same alone, among few and among many', async (dtype, stored, n, k) => {
+  test.each([
+    ['bf16', 'bf16', 52, 330],
+    ['bf16', 'bf16', 400, 64],
+    ['bf16', 'nvfp4', 52, 320],
+    ['bf16', 'fp8_tiles', 52, 330],
+    ['bf16', 'bf16', 52, 331],
+    ['bf16', 'bf16_vnni', 52, 330],
+    ['bf16', 'bf16_vnni', 400, 64],
+    ['f32', 'f32', 52, 331],
+  ] as [Dtype, Dtype, number, number][])(
+    'rows of a product of %s with %s (%i×%i) are the same alone, among few and among many',
+    async (dtype, stored, n, k) => {
       const attrs = { alpha: 1, arithmetic: dtype, dtype }
       const [a, b, addend] = [noise(dtype, [90, k], 1), noise(stored, [n, k], 2), noise(dtype, [90, n], 3)]
       const { y: all } = await runNative(engineOf(isa), 'matmul_nt', { a, b, addend }, attrs)
       for (const count of [1, 2, 3, 5, 8, 9, 17, 33, 50, 64, 65]) {
-        const part = (value: Value): Value => ({ ...value, shape: [count, value.shape[1] ?? 0], bytes: rowsOf(value, 7, count) })
-        const { y } = await runNative(engineOf(isa), 'matmul_nt', { a: part(a), b, addend: part(addend) }, attrs)
+        const part = (value: Value): Value => ({
+          ...value,
+          shape: [count, value.shape[1] ?? 0],
+          bytes: rowsOf(value, 7, count),
+        })
+        const { y } = await runNative(
+          engineOf(isa),
+          'matmul_nt',
+          { a: part(a), b, addend: part(addend) },
+          attrs,
+        )
         expect(Buffer.compare(y!.bytes, rowsOf(all!, 7, count)), `${count} rows`).toBe(0)
       }
-    })
+    },
+  )
 
-  test.each([['bf16', 4, 2, 64], ['bf16', 2, 2, 96], ['bf16', 6, 1, 32], ['bf16', 4, 4, 40], ['f32', 4, 2, 64]] as [Dtype, number, number, number][])(
-    'a row attends to a cache in %s alike alone and in a chunk (%i heads, %i of keys, of %i); what the cache holds beyond is never read', async (dtype, heads, kvHeads, width) => {
+  test.each([
+    ['bf16', 4, 2, 64],
+    ['bf16', 2, 2, 96],
+    ['bf16', 6, 1, 32],
+    ['bf16', 4, 4, 40],
+    ['f32', 4, 2, 64],
+  ] as [Dtype, number, number, number][])(
+    'a row attends to a cache in %s alike alone and in a chunk (%i heads, %i of keys, of %i); what the cache holds beyond is never read',
+    async (dtype, heads, kvHeads, width) => {
       const [block, blocks, tokens] = [16, 14, 213]
       const attrs = { heads, kv_heads: kvHeads, scale: width ** -0.5, block, dtype }
       const table = Array.from({ length: blocks }, (_, i) => (i * 5) % blocks)
-      const empty = tensor(dtype, [blocks * block, kvHeads * width], new Float32Array(blocks * block * kvHeads * width).fill(NaN))
+      const empty = tensor(
+        dtype,
+        [blocks * block, kvHeads * width],
+        new Float32Array(blocks * block * kvHeads * width).fill(NaN),
+      )
       const rows = (seed: number) => noise(dtype, [tokens, kvHeads * width], seed)
-      const slots = tensor('i32', [tokens], Array.from({ length: tokens }, (_, key) => (table[key >> 4] ?? 0) * block + (key & 15)))
-      const { keys, values } = await runNative(engineOf(isa), 'paged_write', { k_cache: empty, v_cache: empty, k: rows(5), v: rows(6), slots }, { block, dtype })
-      const inputs = { q: noise(dtype, [tokens, heads * width], 4, 2), k: keys, v: values, tables: tensor('i32', [1, blocks], table) }
-      const { y: chunk } = await runNative(engineOf(isa), 'paged_attention', { ...inputs, spans: tensor('i32', [1, 3], [0, tokens, 0]) }, attrs)
+      const slots = tensor(
+        'i32',
+        [tokens],
+        Array.from({ length: tokens }, (_, key) => (table[key >> 4] ?? 0) * block + (key & 15)),
+      )
+      const { keys, values } = await runNative(
+        engineOf(isa),
+        'paged_write',
+        { k_cache: empty, v_cache: empty, k: rows(5), v: rows(6), slots },
+        { block, dtype },
+      )
+      const inputs = {
+        q: noise(dtype, [tokens, heads * width], 4, 2),
+        k: keys,
+        v: values,
+        tables: tensor('i32', [1, blocks], table),
+      }
+      const { y: chunk } = await runNative(
+        engineOf(isa),
+        'paged_attention',
+        { ...inputs, spans: tensor('i32', [1, 3], [0, tokens, 0]) },
+        attrs,
+      )
       expect([...chunk!.numbers].every(Number.isFinite)).toBe(true)
       for (const row of [0, 1, 15, 16, 94, 95, 96, 97, 200, 212]) {
         const q: Value = { ...inputs.q, shape: [1, heads * width], bytes: rowsOf(inputs.q, row, 1) }
-        const { y } = await runNative(engineOf(isa), 'paged_attention', { ...inputs, q, spans: tensor('i32', [1, 3], [0, 1, row]) }, attrs)
+        const { y } = await runNative(
+          engineOf(isa),
+          'paged_attention',
+          { ...inputs, q, spans: tensor('i32', [1, 3], [0, 1, row]) },
+          attrs,
+        )
         expect(Buffer.compare(y!.bytes, rowsOf(chunk!, row, 1)), `row ${row}`).toBe(0)
       }
-    })
+    },
+  )
 })

@@ -1,4 +1,7 @@
-/** Quantising and decoding give the bytes and numbers of the TypeScript codecs; long and tall matmuls go through every loop. */
+/**
+ * Quantising and decoding give the bytes and numbers of the TypeScript codecs; long and tall matmuls go
+ * through every loop.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dequantize, quantize } from '@cairn-tune/ops'
 import { createEngine, listIsas, type Engine } from '@cairn-tune/native'
@@ -14,17 +17,27 @@ const engineOf = (isa: string) => engines.get(isa)!
 
 const shape = [67, 320]
 // Sizes from tiny to large, a row of zeros and a block of equal numbers.
-const wild = noise('f32', shape, 40).numbers.map((value, i) => (i < 320 ? 0 : i < 400 ? 0.3 : value * 2 ** ((i % 23) - 12)))
+const wild = noise('f32', shape, 40).numbers.map((value, i) =>
+  i < 320 ? 0 : i < 400 ? 0.3 : value * 2 ** ((i % 23) - 12),
+)
 
 describe.each(isas)('%s', isa => {
-  test.each(['fp8_tiles', 'fp8_tensor', 'nvfp4', 'mxfp4', 'nf4', 'bf16', 'bf16_vnni', 'f32'] as const)('%s: quantize writes the bytes of TypeScript, dequantize reads its numbers', async dtype => {
-    const given = tensor('f32', shape, wild)
-    const bytes = quantize(Float32Array.from(given.numbers), dtype, shape)
-    const { y } = await runNative(engineOf(isa), 'quantize', { x: given }, { dtype })
-    expect(Buffer.compare(y!.bytes, bytes)).toBe(0)
-    const back = await runNative(engineOf(isa), 'dequantize', { x: { ...given, dtype, bytes } }, { dtype: 'f32' })
-    expect(back.y?.numbers).toEqual(Float64Array.from(dequantize(bytes, dtype, shape)))
-  })
+  test.each(['fp8_tiles', 'fp8_tensor', 'nvfp4', 'mxfp4', 'nf4', 'bf16', 'bf16_vnni', 'f32'] as const)(
+    '%s: quantize writes the bytes of TypeScript, dequantize reads its numbers',
+    async dtype => {
+      const given = tensor('f32', shape, wild)
+      const bytes = quantize(Float32Array.from(given.numbers), dtype, shape)
+      const { y } = await runNative(engineOf(isa), 'quantize', { x: given }, { dtype })
+      expect(Buffer.compare(y!.bytes, bytes)).toBe(0)
+      const back = await runNative(
+        engineOf(isa),
+        'dequantize',
+        { x: { ...given, dtype, bytes } },
+        { dtype: 'f32' },
+      )
+      expect(back.y?.numbers).toEqual(Float64Array.from(dequantize(bytes, dtype, shape)))
+    },
+  )
 })
 
 test('a bf16 input is quantised as its numbers', async () => {
@@ -39,8 +52,24 @@ test.each([
   ['more rows than a block', 4103, 40, 3],
 ] as const)('matmul with %s', async (_, m, k, n) => {
   const a = noise('bf16', [m, k], 42)
-  const b = tensor('bf16', [n, k], Float64Array.from({ length: n * k }, (__, i) => (Math.floor(i / k) + 1) * (i % 2 ? 0.5 : 1)))
-  const { y } = await runNative(engineOf(isas.at(-1)!), 'matmul_nt', { a, b }, { alpha: 1, arithmetic: 'bf16', dtype: 'f32' })
-  const sums = Array.from({ length: m }, (__, i) => a.numbers.subarray(i * k, (i + 1) * k).reduce((sum, value, j) => sum + value * (j % 2 ? 0.5 : 1), 0))
-  expect(relativeError(y!.numbers, Array.from({ length: m * n }, (__, i) => (sums[Math.floor(i / n)] ?? 0) * ((i % n) + 1)))).toBeLessThan(1e-5)
+  const b = tensor(
+    'bf16',
+    [n, k],
+    Float64Array.from({ length: n * k }, (__, i) => (Math.floor(i / k) + 1) * (i % 2 ? 0.5 : 1)),
+  )
+  const { y } = await runNative(
+    engineOf(isas.at(-1)!),
+    'matmul_nt',
+    { a, b },
+    { alpha: 1, arithmetic: 'bf16', dtype: 'f32' },
+  )
+  const sums = Array.from({ length: m }, (__, i) =>
+    a.numbers.subarray(i * k, (i + 1) * k).reduce((sum, value, j) => sum + value * (j % 2 ? 0.5 : 1), 0),
+  )
+  expect(
+    relativeError(
+      y!.numbers,
+      Array.from({ length: m * n }, (__, i) => (sums[Math.floor(i / n)] ?? 0) * ((i % n) + 1)),
+    ),
+  ).toBeLessThan(1e-5)
 })

@@ -9,14 +9,30 @@ import { recordToy } from './toy.ts'
 // Here and not in a test: on a fresh clone the kernels are compiled first, which takes longer than tests may.
 await loadAddon()
 
-/** What these need depends on what is in their inputs, as on where documents end: the bound is that of the worst. */
-const needsData = ['attention', 'attention_grad', 'paged_attention', 'paged_write', 'gather_rows', 'lora_delta', 'sample']
+/**
+ * What these need depends on what is in their inputs, as on where documents end: the bound is that of the
+ * worst.
+ */
+const needsData = [
+  'attention',
+  'attention_grad',
+  'paged_attention',
+  'paged_write',
+  'gather_rows',
+  'lora_delta',
+  'sample',
+]
 
 test('on one thread every op takes the bytes that were foretold', async () => {
   for (const one of CASES) {
     using engine = await createEngine({ threads: 1 })
     const g = createRecorder()
-    const given = Object.fromEntries(Object.entries(one.inputs).map(([name, value]) => [name, value && g.input(name, value.dtype, value.shape)]))
+    const given = Object.fromEntries(
+      Object.entries(one.inputs).map(([name, value]) => [
+        name,
+        value && g.input(name, value.dtype, value.shape),
+      ]),
+    )
     const foretold = workspaceBytes(engine, g.finish(g.step(one.op, given, one.attrs)))
     await runNative(engine, one.op, one.inputs, one.attrs)
     const taken = engine.workspaceBytes()

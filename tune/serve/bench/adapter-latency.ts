@@ -1,4 +1,7 @@
-/** How soon an adapter gives its first token: loaded over HTTP while other sequences run, by clients of the same process. */
+/**
+ * How soon an adapter gives its first token: loaded over HTTP while other sequences run, by clients of the
+ * same process.
+ */
 import { Agent, request } from 'node:http'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,7 +9,10 @@ import { readModelConfig, writeAdapter, type AdapterTensor } from '@cairn-tune/w
 import { createRandom, qwen3Weights } from '@cairn-tune/train'
 import { startServer, type ServeOptions } from '@cairn-tune/serve'
 
-/** Milliseconds: from asking for the adapter to its first token, to the reply that it is loaded, and of one token of the base. */
+/**
+ * Milliseconds: from asking for the adapter to its first token, to the reply that it is loaded, and of one
+ * token of the base.
+ */
 export type AdapterLatency = { total: number[]; loading: number[]; base: number[] }
 
 const RANK = 16
@@ -18,24 +24,60 @@ const WARM_UP = 20
 /** Writes an adapter of all linears with small random numbers. */
 async function writeRandomAdapter(model: string, directory: string): Promise<void> {
   const { next } = createRandom(2)
-  const tensors = qwen3Weights(await readModelConfig(model)).filter(({ name }) => name.includes('_proj.')).flatMap(({ name, shape: [outputs = 0, inputs = 0] }): AdapterTensor[] =>
-    ([['A', [RANK, inputs]], ['B', [outputs, RANK]]] as const).map(([side, sizes]) => ({ name: name.replace(/weight$/, `lora_${side}.weight`), shape: [sizes[0], sizes[1]], values: Float32Array.from({ length: sizes[0] * sizes[1] }, () => 0.02 * (next() - 0.5)) })))
+  const tensors = qwen3Weights(await readModelConfig(model))
+    .filter(({ name }) => name.includes('_proj.'))
+    .flatMap(({ name, shape: [outputs = 0, inputs = 0] }): AdapterTensor[] =>
+      (
+        [
+          ['A', [RANK, inputs]],
+          ['B', [outputs, RANK]],
+        ] as const
+      ).map(([side, sizes]) => ({
+        name: name.replace(/weight$/, `lora_${side}.weight`),
+        shape: [sizes[0], sizes[1]],
+        values: Float32Array.from({ length: sizes[0] * sizes[1] }, () => 0.02 * (next() - 0.5)),
+      })),
+    )
   await mkdir(directory)
-  await writeAdapter(directory, { baseModel: model, lora_rank: RANK, lora_alpha: 32, lora_dropout: 0, lora_target_modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'] }, tensors, 'BF16')
+  await writeAdapter(
+    directory,
+    {
+      baseModel: model,
+      lora_rank: RANK,
+      lora_alpha: 32,
+      lora_dropout: 0,
+      lora_target_modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'],
+    },
+    tensors,
+    'BF16',
+  )
 }
 
 /** A client with connections that stay, as those of the OpenAI library do. */
 function createClient(url: string) {
   const agent = new Agent({ keepAlive: true })
   return {
-    post: (path: string, body: object) => new Promise<string>((resolve, reject) => {
-      const text = JSON.stringify(body)
-      const sent = request(url + path, { method: 'POST', agent, headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) } }, response => {
-        let reply = ''
-        response.setEncoding('utf8').on('data', (part: string) => (reply += part)).on('end', () => (response.statusCode === 200 ? resolve(reply) : reject(new Error(reply)))).on('error', reject)
-      })
-      sent.on('error', reject).end(text)
-    }),
+    post: (path: string, body: object) =>
+      new Promise<string>((resolve, reject) => {
+        const text = JSON.stringify(body)
+        const sent = request(
+          url + path,
+          {
+            method: 'POST',
+            agent,
+            headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) },
+          },
+          response => {
+            let reply = ''
+            response
+              .setEncoding('utf8')
+              .on('data', (part: string) => (reply += part))
+              .on('end', () => (response.statusCode === 200 ? resolve(reply) : reject(new Error(reply))))
+              .on('error', reject)
+          },
+        )
+        sent.on('error', reject).end(text)
+      }),
     close: () => agent.destroy(),
   }
 }
@@ -47,12 +89,28 @@ async function time(act: () => Promise<unknown>): Promise<number> {
   return performance.now() - start
 }
 
-export async function measureAdapters(options: ServeOptions, work: string, rounds: number): Promise<AdapterLatency> {
+export async function measureAdapters(
+  options: ServeOptions,
+  work: string,
+  rounds: number,
+): Promise<AdapterLatency> {
   const path = join(work, 'adapter')
   await writeRandomAdapter(options.model, path)
-  const server = await startServer({ ...options, enableLora: true, maxLoras: 4, env: { ...process.env, VLLM_ALLOW_RUNTIME_LORA_UPDATING: 'True' } })
+  const server = await startServer({
+    ...options,
+    enableLora: true,
+    maxLoras: 4,
+    env: { ...process.env, VLLM_ALLOW_RUNTIME_LORA_UPDATING: 'True' },
+  })
   const client = createClient(server.url)
-  const complete = (model: string, tokens: number) => client.post('/v1/completions', { model, prompt: 'x', max_tokens: tokens, temperature: 0, ignore_eos: true })
+  const complete = (model: string, tokens: number) =>
+    client.post('/v1/completions', {
+      model,
+      prompt: 'x',
+      max_tokens: tokens,
+      temperature: 0,
+      ignore_eos: true,
+    })
   const done = new AbortController()
   // Their first answers differ in length, so that later ones do not end all in one pass.
   const running = Array.from({ length: RUNNING }, async (_, i) => {
@@ -61,7 +119,9 @@ export async function measureAdapters(options: ServeOptions, work: string, round
   })
   const times: AdapterLatency = { total: [], loading: [], base: [] }
   for (let i = 0; i < rounds + WARM_UP; i++) {
-    const loading = await time(() => client.post('/v1/load_lora_adapter', { lora_name: 'new', lora_path: path }))
+    const loading = await time(() =>
+      client.post('/v1/load_lora_adapter', { lora_name: 'new', lora_path: path }),
+    )
     const first = await time(() => complete('new', 1))
     await client.post('/v1/unload_lora_adapter', { lora_name: 'new' })
     if (i < WARM_UP) continue

@@ -2,11 +2,23 @@
 import { toSampling } from '@cairn-tune/serve/sampling'
 import type { ServedModel } from '@cairn-tune/serve/served-model'
 
-/** Tokens a second until the last sequence has its first token, and from then on; by the clock, and by seconds of processors, which tell more where others work too. */
-export type Speed = { prefill: number; decode: number; prefillCpu: number; decodeCpu: number; firsts: number[] }
+/**
+ * Tokens a second until the last sequence has its first token, and from then on; by the clock, and by seconds
+ * of processors, which tell more where others work too.
+ */
+export type Speed = {
+  prefill: number
+  decode: number
+  prefillCpu: number
+  decodeCpu: number
+  firsts: number[]
+}
 
 /** Prompts of `length` tokens, unlike from their beginning on. */
-export const promptsOf = (count: number, length: number): number[][] => Array.from({ length: count }, (_, s) => Array.from({ length }, (__, i) => 3 + ((s * 7919 + i * 104_729) % 256)))
+export const promptsOf = (count: number, length: number): number[][] =>
+  Array.from({ length: count }, (_, s) =>
+    Array.from({ length }, (__, i) => 3 + ((s * 7919 + i * 104_729) % 256)),
+  )
 
 const cpuSeconds = () => {
   const { user, system } = process.cpuUsage()
@@ -14,32 +26,61 @@ const cpuSeconds = () => {
 }
 
 /** Runs all prompts from start to end, greedily. */
-export async function measure(model: ServedModel, prompts: readonly (readonly number[])[], answerLength: number): Promise<Speed> {
+export async function measure(
+  model: ServedModel,
+  prompts: readonly (readonly number[])[],
+  answerLength: number,
+): Promise<Speed> {
   const firsts: number[] = prompts.map(() => -1)
   const [start, startCpu] = [performance.now(), cpuSeconds()]
   let [begun, begunCpu, began, after] = [0, 0, 0, 0]
-  await Promise.all(prompts.map((ids, s) => new Promise<void>((resolve, reject) => {
-    const sampling = toSampling({ temperature: 0, ignore_eos: true }, { model, promptLength: ids.length, maxTokens: answerLength, logprobs: undefined, promptLogprobs: false, choice: 0 })
-    let made = 0
-    model.generator.submit({
-      ids, adapter: undefined, sampling, signal: new AbortController().signal,
-      listener: {
-        onToken({ token }) {
-          if (made++ === 0) {
-            firsts[s] = token
-            if (++began === prompts.length) [begun, begunCpu] = [performance.now(), cpuSeconds()]
-          } else if (began === prompts.length) {
-            // Tokens of those that began early count only once all have begun.
-            after++
-          }
-          return false
-        },
-        onEnd: ({ error }) => (error ? reject(error) : resolve()),
-      },
-    })
-  })))
+  await Promise.all(
+    prompts.map(
+      (ids, s) =>
+        new Promise<void>((resolve, reject) => {
+          const sampling = toSampling(
+            { temperature: 0, ignore_eos: true },
+            {
+              model,
+              promptLength: ids.length,
+              maxTokens: answerLength,
+              logprobs: undefined,
+              promptLogprobs: false,
+              choice: 0,
+            },
+          )
+          let made = 0
+          model.generator.submit({
+            ids,
+            adapter: undefined,
+            sampling,
+            signal: new AbortController().signal,
+            listener: {
+              onToken({ token }) {
+                if (made++ === 0) {
+                  firsts[s] = token
+                  if (++began === prompts.length) [begun, begunCpu] = [performance.now(), cpuSeconds()]
+                } else if (began === prompts.length) {
+                  // Tokens of those that began early count only once all have begun.
+                  after++
+                }
+                return false
+              },
+              onEnd: ({ error }) => (error ? reject(error) : resolve()),
+            },
+          })
+        }),
+    ),
+  )
   const tokens = prompts.reduce((sum, { length }) => sum + length, 0)
-  return { prefill: (tokens * 1000) / (begun - start), decode: (after * 1000) / (performance.now() - begun), prefillCpu: tokens / (begunCpu - startCpu), decodeCpu: after / (cpuSeconds() - begunCpu), firsts }
+  return {
+    prefill: (tokens * 1000) / (begun - start),
+    decode: (after * 1000) / (performance.now() - begun),
+    prefillCpu: tokens / (begunCpu - startCpu),
+    decodeCpu: after / (cpuSeconds() - begunCpu),
+    firsts,
+  }
 }
 
-export const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN
+export const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN

@@ -1,4 +1,7 @@
-/** Adapters by the names that requests use. One change at a time; a name is free again as soon as its unloading began. */
+/**
+ * Adapters by the names that requests use. One change at a time; a name is free again as soon as its
+ * unloading began.
+ */
 import { InputError, UnsupportedError, readStoredAdapter } from '@cairn-tune/weights'
 import { misfitOf, type LoadedAdapter } from './engine/adapters.ts'
 import { ApiError, badRequest, notFound } from './errors.ts'
@@ -23,13 +26,16 @@ export function createAdapterRegistry(model: ServedModel): AdapterRegistry {
     } catch (error) {
       if (!(error instanceof InputError || error instanceof UnsupportedError)) throw error
       const isMissing = (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT'
-      throw isMissing ? notFound(`Loading lora ${name} failed: No adapter found for ${path}: ${error.message}`) : badRequest(`Loading lora ${name} failed: ${error.message}`)
+      throw isMissing
+        ? notFound(`Loading lora ${name} failed: No adapter found for ${path}: ${error.message}`)
+        : badRequest(`Loading lora ${name} failed: ${error.message}`)
     }
   }
 
   async function load(name: string, path: string): Promise<void> {
     if (!model.stacks) throw badRequest('LoRA is not enabled; start the server with --enable-lora.')
-    if (loaded.has(name) || loading.has(name)) throw invalid(`The lora adapter '${name}' has already been loaded.`)
+    if (loaded.has(name) || loading.has(name))
+      throw invalid(`The lora adapter '${name}' has already been loaded.`)
     if (model.names.includes(name)) throw invalid(`'${name}' is the name of the base model.`)
     loading.add(name)
     try {
@@ -37,7 +43,10 @@ export function createAdapterRegistry(model: ServedModel): AdapterRegistry {
       const misfit = misfitOf(adapter, model.targets, model.stacks.maxRank)
       if (misfit) throw badRequest(`Loading lora ${name} failed: ${misfit}`)
       const entry = await model.generator.load(name, path, adapter)
-      if (!entry) throw badRequest(`Loading lora ${name} failed: all ${model.stacks.slots} places are taken (${[...loaded.keys()].join(', ')}); unload one, or start the server with more --max-loras.`)
+      if (!entry)
+        throw badRequest(
+          `Loading lora ${name} failed: all ${model.stacks.slots} places are taken (${[...loaded.keys()].join(', ')}); unload one, or start the server with more --max-loras.`,
+        )
       loaded.set(name, entry)
     } finally {
       loading.delete(name)
@@ -56,4 +65,3 @@ export function createAdapterRegistry(model: ServedModel): AdapterRegistry {
     },
   }
 }
-

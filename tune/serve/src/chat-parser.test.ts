@@ -2,9 +2,15 @@ import { expect, test } from 'vitest'
 import { createChatParser, type ChatEvent } from './chat-parser.ts'
 
 /** What is told, neighbours of one kind joined. */
-function read(text: string, size: number, options = { startsInReasoning: false, hasTools: true }): ChatEvent[] {
+function read(
+  text: string,
+  size: number,
+  options = { startsInReasoning: false, hasTools: true },
+): ChatEvent[] {
   const parser = createChatParser(options)
-  const pieces = Array.from({ length: Math.ceil(text.length / size) }, (_, i) => text.slice(i * size, (i + 1) * size))
+  const pieces = Array.from({ length: Math.ceil(text.length / size) }, (_, i) =>
+    text.slice(i * size, (i + 1) * size),
+  )
   const joined: ChatEvent[] = []
   for (const event of [...pieces.flatMap(piece => parser.push(piece)), ...parser.flush()]) {
     const last = joined.at(-1)
@@ -17,7 +23,8 @@ function read(text: string, size: number, options = { startsInReasoning: false, 
 const sizes = [1, 2, 3, 7, 1000]
 
 test.each(sizes)('thoughts, answer and calls are told apart, in pieces of %i characters', size => {
-  const text = '<think>\nhm, 2 < 3\n</think>\n\nI ask.\n<tool_call>\n{"name": "find", "arguments": {"q": "a } \\" {", "n": [1, {"x": 2}]}}\n</tool_call>\n<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>'
+  const text =
+    '<think>\nhm, 2 < 3\n</think>\n\nI ask.\n<tool_call>\n{"name": "find", "arguments": {"q": "a } \\" {", "n": [1, {"x": 2}]}}\n</tool_call>\n<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>'
   expect(read(text, size)).toEqual([
     { kind: 'reasoning', text: 'hm, 2 < 3\n' },
     { kind: 'content', text: 'I ask.' },
@@ -29,15 +36,28 @@ test.each(sizes)('thoughts, answer and calls are told apart, in pieces of %i cha
 })
 
 test.each(sizes)('a prompt that opened the thought leaves the model inside it, in pieces of %i', size => {
-  expect(read('so\n</think>\n\nyes', size, { startsInReasoning: true, hasTools: false })).toEqual([{ kind: 'reasoning', text: 'so\n' }, { kind: 'content', text: 'yes' }])
+  expect(read('so\n</think>\n\nyes', size, { startsInReasoning: true, hasTools: false })).toEqual([
+    { kind: 'reasoning', text: 'so\n' },
+    { kind: 'content', text: 'yes' },
+  ])
 })
 
 test.each(sizes)('keys in another order make the same call, in pieces of %i', size => {
-  expect(read('<tool_call>{"arguments": {"a": 1}, "name": "f"}</tool_call>', size)).toEqual([{ kind: 'call', index: 0, name: 'f' }, { kind: 'arguments', index: 0, text: '{"a":1}' }])
+  expect(read('<tool_call>{"arguments": {"a": 1}, "name": "f"}</tool_call>', size)).toEqual([
+    { kind: 'call', index: 0, name: 'f' },
+    { kind: 'arguments', index: 0, text: '{"a":1}' },
+  ])
 })
 
 test.each(sizes)('what only looks like a call or a tag stays text, in pieces of %i', size => {
-  expect(read('a < b <tool_cat> <tool_call>no call</tool_call> c', size)).toEqual([{ kind: 'content', text: 'a < b <tool_cat> <tool_call>no call</tool_call> c' }])
-  expect(read('x <tool_call>{"name": "f", "arguments": {}}</tool_call>', size, { startsInReasoning: false, hasTools: false })).toEqual([{ kind: 'content', text: 'x <tool_call>{"name": "f", "arguments": {}}</tool_call>' }])
+  expect(read('a < b <tool_cat> <tool_call>no call</tool_call> c', size)).toEqual([
+    { kind: 'content', text: 'a < b <tool_cat> <tool_call>no call</tool_call> c' },
+  ])
+  expect(
+    read('x <tool_call>{"name": "f", "arguments": {}}</tool_call>', size, {
+      startsInReasoning: false,
+      hasTools: false,
+    }),
+  ).toEqual([{ kind: 'content', text: 'x <tool_call>{"name": "f", "arguments": {}}</tool_call>' }])
   expect(read('cut <tool_call>{"na', size)).toEqual([{ kind: 'content', text: 'cut <tool_call>{"na' }])
 })

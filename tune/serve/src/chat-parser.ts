@@ -1,7 +1,8 @@
 /**
- * What a chat model writes, told apart as it comes: thoughts between think tags, calls of tools between tool_call tags, and the rest, which is the answer.
- * A call is `{"name": …, "arguments": {…}}`; its arguments are passed on character by character as soon as the name is known. Text that only looks
- * like a call is given back as text, so nothing the model wrote is lost.
+ * What a chat model writes, told apart as it comes: thoughts between think tags, calls of tools between
+ * tool_call tags, and the rest, which is the answer. A call is `{"name": …, "arguments": {…}}`; its arguments
+ * are passed on character by character as soon as the name is known. Text that only looks like a call is
+ * given back as text, so nothing the model wrote is lost.
  */
 import { z } from 'zod'
 
@@ -16,11 +17,16 @@ export type ChatParserOptions = { startsInReasoning: boolean; hasTools: boolean 
 
 const TAGS = { think: '<think>', thinkEnd: '</think>', call: '<tool_call>', callEnd: '</tool_call>' } as const
 const HEADER = /^\s*\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*")\s*,\s*"(?:arguments|parameters)"\s*:\s*(?=\{)/
-const wholeCall = z.object({ name: z.string(), arguments: z.union([z.record(z.string(), z.unknown()), z.string()]).optional(), parameters: z.record(z.string(), z.unknown()).optional() })
+const wholeCall = z.object({
+  name: z.string(),
+  arguments: z.union([z.record(z.string(), z.unknown()), z.string()]).optional(),
+  parameters: z.record(z.string(), z.unknown()).optional(),
+})
 
 /** Length of the longest end of `text` that may turn out to begin `tag`. */
 function pending(text: string, tag: string): number {
-  for (let length = Math.min(text.length, tag.length - 1); length > 0; length--) if (tag.startsWith(text.slice(-length))) return length
+  for (let length = Math.min(text.length, tag.length - 1); length > 0; length--)
+    if (tag.startsWith(text.slice(-length))) return length
   return 0
 }
 
@@ -64,7 +70,10 @@ export function createChatParser({ startsInReasoning, hasTools }: ChatParserOpti
 
   /** Gives out text up to where a tag may begin, and the tag where one is whole. */
   function until(tags: readonly string[]): { text: string; tag: string | undefined } {
-    const found = tags.map(tag => ({ tag, index: buffer.indexOf(tag) })).filter(({ index }) => index >= 0).toSorted((a, b) => a.index - b.index)[0]
+    const found = tags
+      .map(tag => ({ tag, index: buffer.indexOf(tag) }))
+      .filter(({ index }) => index >= 0)
+      .toSorted((a, b) => a.index - b.index)[0]
     if (found) {
       const text = take(found.index)
       take(found.tag.length)
@@ -153,7 +162,10 @@ export function createChatParser({ startsInReasoning, hasTools }: ChatParserOpti
     const call = wholeCall.safeParse(parseJson(body))
     if (!call.success) return sayContent(`${hasContent ? space : ''}${TAGS.call}${body}${end}`, events)
     const values = call.data.arguments ?? call.data.parameters ?? {}
-    events.push({ kind: 'call', index: calls, name: call.data.name }, { kind: 'arguments', index: calls, text: typeof values === 'string' ? values : JSON.stringify(values) })
+    events.push(
+      { kind: 'call', index: calls, name: call.data.name },
+      { kind: 'arguments', index: calls, text: typeof values === 'string' ? values : JSON.stringify(values) },
+    )
     calls++
   }
 

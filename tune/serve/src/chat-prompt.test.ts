@@ -2,10 +2,23 @@ import { compileChatTemplate } from '@cairn-tune/weights'
 import { expect, test } from 'vitest'
 import { renderChat } from './chat-prompt.ts'
 
-const TEMPLATE = '{% for m in messages %}[{{ m.role }}:{{ m.content }}{% for c in m.tool_calls or [] %}({{ c.function.name }} {{ c.function.arguments | tojson }}){% endfor %}]{% endfor %}{% if add_generation_prompt %}[assistant:{% endif %}'
+const TEMPLATE =
+  '{% for m in messages %}[{{ m.role }}:{{ m.content }}{% for c in m.tool_calls or [] %}({{ c.function.name }} {{ c.function.arguments | tojson }}){% endfor %}]{% endfor %}{% if add_generation_prompt %}[assistant:{% endif %}'
 /** Ids are characters, so that a prompt is read as what it says. */
-const tokenizer = { chat: compileChatTemplate(TEMPLATE, {}), encode: (text: string) => Array.from(text, sign => sign.codePointAt(0) ?? 0) }
-const shown = (args: string) => String.fromCodePoint(...renderChat(tokenizer, { model: 'm', messages: [{ role: 'assistant', content: null, tool_calls: [{ function: { name: 'f', arguments: args } }] }, { role: 'tool', content: 'r' }] }).ids)
+const tokenizer = {
+  chat: compileChatTemplate(TEMPLATE, {}),
+  encode: (text: string) => Array.from(text, sign => sign.codePointAt(0) ?? 0),
+}
+const shown = (args: string) =>
+  String.fromCodePoint(
+    ...renderChat(tokenizer, {
+      model: 'm',
+      messages: [
+        { role: 'assistant', content: null, tool_calls: [{ function: { name: 'f', arguments: args } }] },
+        { role: 'tool', content: 'r' },
+      ],
+    }).ids,
+  )
 
 test('arguments of earlier calls reach the template as the object they are, and as their text where they are no JSON', () => {
   expect(shown('{"a":1}')).toBe('[assistant:(f {"a": 1})][tool:r][assistant:')

@@ -6,7 +6,9 @@ import type { ChatRequest, RequestMessage } from './protocol.ts'
 
 export type ChatPrompt = {
   ids: readonly number[]
-  /** What the answer begins with without the model's doing: the start of a call that the request insists on. */
+  /**
+   * What the answer begins with without the model's doing: the start of a call that the request insists on.
+   */
   prefix: string
   startsInReasoning: boolean
   hasTools: boolean
@@ -15,11 +17,18 @@ export type ChatPrompt = {
 function textOf(content: RequestMessage['content']): string | null {
   if (content === null || content === undefined || typeof content === 'string') return content ?? null
   const stranger = content.find(({ type, text }) => type !== 'text' || text === undefined)
-  if (stranger) throw badRequest(`Content of type ${JSON.stringify(stranger.type)} is not supported; this model reads text.`, 'messages')
+  if (stranger)
+    throw badRequest(
+      `Content of type ${JSON.stringify(stranger.type)} is not supported; this model reads text.`,
+      'messages',
+    )
   return content.map(({ text }) => text).join('\n')
 }
 
-/** Templates write arguments themselves, from the object that they are. What a model wrote that is no JSON is shown as it stands, or one slip would end the conversation. */
+/**
+ * Templates write arguments themselves, from the object that they are. What a model wrote that is no JSON is
+ * shown as it stands, or one slip would end the conversation.
+ */
 function parseArguments(text: string): unknown {
   if (text.trim() === '') return {}
   try {
@@ -32,7 +41,15 @@ function parseArguments(text: string): unknown {
 const toMessage = ({ content, tool_calls: calls, ...rest }: RequestMessage): ChatMessage => ({
   ...rest,
   content: textOf(content) ?? '',
-  ...(calls && calls.length > 0 ? { tool_calls: calls.map(call => ({ ...call, type: 'function', function: { ...call.function, arguments: parseArguments(call.function.arguments) } })) } : {}),
+  ...(calls && calls.length > 0
+    ? {
+        tool_calls: calls.map(call => ({
+          ...call,
+          type: 'function',
+          function: { ...call.function, arguments: parseArguments(call.function.arguments) },
+        })),
+      }
+    : {}),
 })
 
 /** The start of the call that `tool_choice` insists on. */
@@ -40,18 +57,31 @@ function forcedStart({ tool_choice: choice, tools }: ChatRequest): string {
   if (choice === 'required') return '<tool_call>\n'
   if (typeof choice !== 'object' || choice === null) return ''
   const { name } = choice.function
-  if (!tools?.some(({ function: { name: known } }) => known === name)) throw badRequest(`tool_choice names ${JSON.stringify(name)}, which is none of the tools`, 'tool_choice')
+  if (!tools?.some(({ function: { name: known } }) => known === name))
+    throw badRequest(`tool_choice names ${JSON.stringify(name)}, which is none of the tools`, 'tool_choice')
   return `<tool_call>\n{"name": ${JSON.stringify(name)}, "arguments": `
 }
 
-export function renderChat(tokenizer: Pick<ModelTokenizer, 'chat' | 'encode'>, request: ChatRequest): ChatPrompt {
+export function renderChat(
+  tokenizer: Pick<ModelTokenizer, 'chat' | 'encode'>,
+  request: ChatRequest,
+): ChatPrompt {
   if (!tokenizer.chat) throw badRequest('The model has no chat template; use /v1/completions.')
   const hasTools = (request.tools?.length ?? 0) > 0 && request.tool_choice !== 'none'
-  if (!hasTools && request.tool_choice && request.tool_choice !== 'none' && request.tool_choice !== 'auto') throw badRequest('tool_choice needs tools', 'tool_choice')
+  if (!hasTools && request.tool_choice && request.tool_choice !== 'none' && request.tool_choice !== 'auto')
+    throw badRequest('tool_choice needs tools', 'tool_choice')
   try {
     const prefix = hasTools ? forcedStart(request) : ''
-    const text = tokenizer.chat.render({ messages: request.messages.map(toMessage), ...(hasTools ? { tools: request.tools ?? [] } : {}) }, { addGenerationPrompt: true, variables: request.chat_template_kwargs ?? {} })
-    return { ids: tokenizer.encode(text + prefix), prefix, startsInReasoning: prefix === '' && /<think>\s*$/.test(text), hasTools }
+    const text = tokenizer.chat.render(
+      { messages: request.messages.map(toMessage), ...(hasTools ? { tools: request.tools ?? [] } : {}) },
+      { addGenerationPrompt: true, variables: request.chat_template_kwargs ?? {} },
+    )
+    return {
+      ids: tokenizer.encode(text + prefix),
+      prefix,
+      startsInReasoning: prefix === '' && /<think>\s*$/.test(text),
+      hasTools,
+    }
   } catch (error) {
     if (error instanceof InputError) throw badRequest(error.message, 'messages')
     throw error

@@ -1,4 +1,7 @@
-/** /v1/chat/completions: conversations by the model's template, answers with thoughts and tool calls told apart. */
+/**
+ * /v1/chat/completions: conversations by the model's template, answers with thoughts and tool calls told
+ * apart.
+ */
 import { randomUUID } from 'node:crypto'
 import { createChatParser, type ChatEvent } from './chat-parser.ts'
 import { renderChat } from './chat-prompt.ts'
@@ -6,7 +9,17 @@ import { generateChoice, type ChoiceResult } from './choice.ts'
 import type { ReplyContext, Send } from './completions.ts'
 import type { TokenReport } from './engine/sequence.ts'
 import { badRequest } from './errors.ts'
-import type { ChatChunk, ChatCompletion, ChatDelta, ChatLogprobs, ChatMessageReply, ChatRequest, FinishReason, TokenLogprob, ToolCall } from './protocol.ts'
+import type {
+  ChatChunk,
+  ChatCompletion,
+  ChatDelta,
+  ChatLogprobs,
+  ChatMessageReply,
+  ChatRequest,
+  FinishReason,
+  TokenLogprob,
+  ToolCall,
+} from './protocol.ts'
 import { checkRequest, stopsOf, toSampling } from './sampling.ts'
 import type { ServedModel } from './served-model.ts'
 import { createStreamUsage, usageOf } from './usage.ts'
@@ -17,7 +30,12 @@ const tokenLogprob = (tokenizer: ServedModel['tokenizer'], token: number, logpro
 }
 
 function listLogprobs(tokenizer: ServedModel['tokenizer'], reports: readonly TokenReport[]): ChatLogprobs {
-  return { content: reports.map(({ token, logprob, top }) => ({ ...tokenLogprob(tokenizer, token, logprob), top_logprobs: top.map(([id, value]) => tokenLogprob(tokenizer, id, value)) })) }
+  return {
+    content: reports.map(({ token, logprob, top }) => ({
+      ...tokenLogprob(tokenizer, token, logprob),
+      top_logprobs: top.map(([id, value]) => tokenLogprob(tokenizer, id, value)),
+    })),
+  }
 }
 
 /** Gathers what a parser tells into a message, and says it as deltas. */
@@ -35,9 +53,15 @@ function createMessage() {
         reasoning += event.text
         return { reasoning_content: event.text }
       case 'call': {
-        const call: ToolCall = { id: `call_${randomUUID().replaceAll('-', '')}`, type: 'function', function: { name: event.name, arguments: '' } }
+        const call: ToolCall = {
+          id: `call_${randomUUID().replaceAll('-', '')}`,
+          type: 'function',
+          function: { name: event.name, arguments: '' },
+        }
         calls.push(call)
-        return { tool_calls: [{ index: event.index, ...call, function: { name: event.name, arguments: '' } }] }
+        return {
+          tool_calls: [{ index: event.index, ...call, function: { name: event.name, arguments: '' } }],
+        }
       }
       case 'arguments': {
         const call = calls[event.index]
@@ -48,29 +72,59 @@ function createMessage() {
   }
   return {
     add,
-    finish: (reason: 'stop' | 'length'): FinishReason => (reason === 'stop' && calls.length > 0 ? 'tool_calls' : reason),
+    finish: (reason: 'stop' | 'length'): FinishReason =>
+      reason === 'stop' && calls.length > 0 ? 'tool_calls' : reason,
     message: (): ChatMessageReply => ({
-      role: 'assistant', content: content === '' && calls.length > 0 ? null : content, ...(reasoning === '' ? {} : { reasoning_content: reasoning.trim() }), ...(calls.length === 0 ? {} : { tool_calls: calls }),
+      role: 'assistant',
+      content: content === '' && calls.length > 0 ? null : content,
+      ...(reasoning === '' ? {} : { reasoning_content: reasoning.trim() }),
+      ...(calls.length === 0 ? {} : { tool_calls: calls }),
     }),
   }
 }
 
 /** Answers a request, by `send` as it goes where it asks for a stream. */
-export async function chat(model: ServedModel, request: ChatRequest, { id, created, name, adapter, signal }: ReplyContext, send: Send): Promise<ChatCompletion> {
+export async function chat(
+  model: ServedModel,
+  request: ChatRequest,
+  { id, created, name, adapter, signal }: ReplyContext,
+  send: Send,
+): Promise<ChatCompletion> {
   checkRequest(request)
   const prompt = renderChat(model.tokenizer, request)
   const logprobs = request.logprobs ? (request.top_logprobs ?? 0) : undefined
-  if (!request.logprobs && request.top_logprobs) throw badRequest('top_logprobs needs logprobs to be true', 'top_logprobs')
+  if (!request.logprobs && request.top_logprobs)
+    throw badRequest('top_logprobs needs logprobs to be true', 'top_logprobs')
   const samplings = Array.from({ length: request.n ?? 1 }, (_, choice) =>
-    toSampling(request, { model, promptLength: prompt.ids.length, maxTokens: request.max_completion_tokens ?? request.max_tokens ?? undefined, logprobs, promptLogprobs: false, choice }))
-  const chunk = (index: number, delta: ChatDelta, end: Partial<ChatChunk['choices'][number]> = {}): ChatChunk => ({
-    id, object: 'chat.completion.chunk', created, model: name, choices: [{ index, delta, logprobs: null, finish_reason: null, stop_reason: null, ...end }],
+    toSampling(request, {
+      model,
+      promptLength: prompt.ids.length,
+      maxTokens: request.max_completion_tokens ?? request.max_tokens ?? undefined,
+      logprobs,
+      promptLogprobs: false,
+      choice,
+    }),
+  )
+  const chunk = (
+    index: number,
+    delta: ChatDelta,
+    end: Partial<ChatChunk['choices'][number]> = {},
+  ): ChatChunk => ({
+    id,
+    object: 'chat.completion.chunk',
+    created,
+    model: name,
+    choices: [{ index, delta, logprobs: null, finish_reason: null, stop_reason: null, ...end }],
   })
   const usage = createStreamUsage(request, prompt.ids.length)
   const tell = (...given: Parameters<typeof chunk>) => send({ ...chunk(...given), ...usage.now() })
-  const list = (reports: readonly TokenReport[]) => (logprobs === undefined ? null : listLogprobs(model.tokenizer, reports))
+  const list = (reports: readonly TokenReport[]) =>
+    logprobs === undefined ? null : listLogprobs(model.tokenizer, reports)
 
-  const run = async (sampling: (typeof samplings)[number], index: number): Promise<ChoiceResult & { choice: ChatCompletion['choices'][number] }> => {
+  const run = async (
+    sampling: (typeof samplings)[number],
+    index: number,
+  ): Promise<ChoiceResult & { choice: ChatCompletion['choices'][number] }> => {
     const parser = createChatParser(prompt)
     const message = createMessage()
     let untold: TokenReport[] = []
@@ -85,7 +139,13 @@ export async function chat(model: ServedModel, request: ChatRequest, { id, creat
     if (request.stream) tell(index, { role: 'assistant', content: '' })
     say(parser.push(prompt.prefix))
     const result = await generateChoice(model, {
-      ids: prompt.ids, adapter, sampling, stop: stopsOf(request), includesStop: request.include_stop_str_in_output ?? false, skipsSpecial: request.skip_special_tokens ?? true, signal,
+      ids: prompt.ids,
+      adapter,
+      sampling,
+      stop: stopsOf(request),
+      includesStop: request.include_stop_str_in_output ?? false,
+      skipsSpecial: request.skip_special_tokens ?? true,
+      signal,
       onDelta({ text, reports, tokens }) {
         usage.count(index, tokens)
         untold.push(...reports)
@@ -96,10 +156,20 @@ export async function chat(model: ServedModel, request: ChatRequest, { id, creat
     const end = { finish_reason: message.finish(result.finish), stop_reason: result.stopReason }
     usage.count(index, result.tokens)
     if (request.stream) tell(index, {}, { ...end, logprobs: untold.length > 0 ? list(untold) : null })
-    return { ...result, choice: { index, message: message.message(), logprobs: list(result.reports), ...end } }
+    return {
+      ...result,
+      choice: { index, message: message.message(), logprobs: list(result.reports), ...end },
+    }
   }
   const results = await Promise.all(samplings.map(run))
   const total = usageOf(prompt.ids.length, results, samplings.length)
   if (request.stream && usage.isAsked) send({ ...chunk(0, {}), choices: [], usage: total })
-  return { id, object: 'chat.completion', created, model: name, choices: results.map(({ choice }) => choice), usage: total }
+  return {
+    id,
+    object: 'chat.completion',
+    created,
+    model: name,
+    choices: results.map(({ choice }) => choice),
+    usage: total,
+  }
 }

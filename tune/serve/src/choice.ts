@@ -37,7 +37,10 @@ export class ClientGone extends Error {
 }
 
 /** Generates one answer. Rejects with ClientGone, or with what the client is told. */
-export function generateChoice(model: Pick<ServedModel, 'generator' | 'tokenizer' | 'endTokens'>, { ids, adapter, sampling, stop, includesStop, skipsSpecial, signal, onDelta, onPrompt }: ChoiceRequest): Promise<ChoiceResult> {
+export function generateChoice(
+  model: Pick<ServedModel, 'generator' | 'tokenizer' | 'endTokens'>,
+  { ids, adapter, sampling, stop, includesStop, skipsSpecial, signal, onDelta, onPrompt }: ChoiceRequest,
+): Promise<ChoiceResult> {
   return new Promise((resolve, reject) => {
     const stream = createTextStream({ tokenizer: model.tokenizer, stop, includesStop, skipsSpecial })
     const reports: TokenReport[] = []
@@ -77,7 +80,16 @@ export function generateChoice(model: Pick<ServedModel, 'generator' | 'tokenizer
           // An end token is no text; its report still belongs to the answer.
           if (token !== undefined && !model.endTokens.includes(token)) stopReason = token
           tell(typeof stopReason === 'string' ? '' : stream.flush(), true)
-          resolve({ text, reports, promptReports, finish: reason, stopReason, tokens: reports.length + (token === undefined ? 0 : 1), ids: [...reports.map(report => report.token), ...(token === undefined ? [] : [token])], cachedTokens })
+          resolve({
+            text,
+            reports,
+            promptReports,
+            finish: reason,
+            stopReason,
+            tokens: reports.length + (token === undefined ? 0 : 1),
+            ids: [...reports.map(report => report.token), ...(token === undefined ? [] : [token])],
+            cachedTokens,
+          })
         },
       },
     })
@@ -86,5 +98,7 @@ export function generateChoice(model: Pick<ServedModel, 'generator' | 'tokenizer
 
 function toApiError(error: Error): Error {
   if (!(error instanceof EndedError)) return error
-  return error.message.includes('shutting down') ? new ApiError(503, 'ServiceUnavailableError', error.message) : notFound(error.message)
+  return error.message.includes('shutting down')
+    ? new ApiError(503, 'ServiceUnavailableError', error.message)
+    : notFound(error.message)
 }

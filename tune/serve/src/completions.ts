@@ -1,4 +1,7 @@
-/** /v1/completions: prompts as text or tokens, several at once, echo and log-probabilities as lm-evaluation-harness asks for them. */
+/**
+ * /v1/completions: prompts as text or tokens, several at once, echo and log-probabilities as
+ * lm-evaluation-harness asks for them.
+ */
 import type { LoadedAdapter } from './engine/adapters.ts'
 import type { TokenReport } from './engine/sequence.ts'
 import { generateChoice, type ChoiceResult } from './choice.ts'
@@ -11,25 +14,42 @@ import type { ServedModel } from './served-model.ts'
 /** What completions have where a request says nothing, as the OpenAI API has it. */
 const DEFAULT_MAX_TOKENS = 16
 
-export type ReplyContext = { id: string; created: number; name: string; adapter: LoadedAdapter | undefined; signal: AbortSignal }
+export type ReplyContext = {
+  id: string
+  created: number
+  name: string
+  adapter: LoadedAdapter | undefined
+  signal: AbortSignal
+}
 /** Sends one event of a stream. */
 export type Send = (chunk: object) => void
 
 type Prompt = { ids: readonly number[]; text: () => string }
 
-export function readPrompts(model: Pick<ServedModel, 'tokenizer' | 'vocabSize'>, prompt: CompletionRequest['prompt']): Prompt[] {
+export function readPrompts(
+  model: Pick<ServedModel, 'tokenizer' | 'vocabSize'>,
+  prompt: CompletionRequest['prompt'],
+): Prompt[] {
   const { tokenizer, vocabSize } = model
   const isList = Array.isArray(prompt) && typeof prompt[0] !== 'number'
   return (isList ? (prompt as (string | number[])[]) : [prompt as string | number[]]).map(one => {
     if (typeof one === 'string') return { ids: tokenizer.encodeDocument(one), text: () => one }
     const stranger = one.find(id => id >= vocabSize)
-    if (stranger !== undefined) throw badRequest(`Token id ${stranger} is out of vocabulary: the model has ${vocabSize} tokens.`, 'prompt')
+    if (stranger !== undefined)
+      throw badRequest(
+        `Token id ${stranger} is out of vocabulary: the model has ${vocabSize} tokens.`,
+        'prompt',
+      )
     return { ids: one, text: () => tokenizer.decode(one) }
   })
 }
 
 /** Log-probabilities as the legacy format lists them. Among tokens of one text the likeliest counts. */
-function listLogprobs(tokenizer: ServedModel['tokenizer'], tokens: readonly { token: number; report: TokenReport | undefined }[], offset: number): CompletionLogprobs {
+function listLogprobs(
+  tokenizer: ServedModel['tokenizer'],
+  tokens: readonly { token: number; report: TokenReport | undefined }[],
+  offset: number,
+): CompletionLogprobs {
   const lists: CompletionLogprobs = { text_offset: [], token_logprobs: [], tokens: [], top_logprobs: [] }
   let at = offset
   for (const { token, report } of tokens) {
@@ -48,41 +68,85 @@ function listLogprobs(tokenizer: ServedModel['tokenizer'], tokens: readonly { to
   return lists
 }
 
-const promptList = (ids: readonly number[], reports: readonly TokenReport[]) => ids.map((token, i) => ({ token, report: i === 0 ? undefined : reports[i - 1] }))
-const answerList = (reports: readonly TokenReport[]) => reports.map(report => ({ token: report.token, report }))
+const promptList = (ids: readonly number[], reports: readonly TokenReport[]) =>
+  ids.map((token, i) => ({ token, report: i === 0 ? undefined : reports[i - 1] }))
+const answerList = (reports: readonly TokenReport[]) =>
+  reports.map(report => ({ token: report.token, report }))
 
 /** Answers a request, by `send` as it goes where it asks for a stream. */
-export async function complete(model: ServedModel, request: CompletionRequest, context: ReplyContext, send: Send): Promise<Completion> {
+export async function complete(
+  model: ServedModel,
+  request: CompletionRequest,
+  context: ReplyContext,
+  send: Send,
+): Promise<Completion> {
   checkRequest(request)
   if (request.suffix) throw badRequest('suffix is not currently supported', 'suffix')
-  if (request.best_of !== null && request.best_of !== undefined && request.best_of !== (request.n ?? 1)) throw badRequest('best_of other than n is not supported', 'best_of')
+  if (request.best_of !== null && request.best_of !== undefined && request.best_of !== (request.n ?? 1))
+    throw badRequest('best_of other than n is not supported', 'best_of')
   const prompts = readPrompts(model, request.prompt)
   const n = request.n ?? 1
   const echo = request.echo ?? false
   const logprobs = request.logprobs ?? undefined
-  if (request.max_tokens === 0 && !echo) throw badRequest('max_tokens must be at least 1 where echo is off', 'max_tokens')
+  if (request.max_tokens === 0 && !echo)
+    throw badRequest('max_tokens must be at least 1 where echo is off', 'max_tokens')
   const { id, created, name, adapter, signal } = context
   const promptTokens = prompts.reduce((sum, { ids }) => sum + ids.length, 0)
   const usage = createStreamUsage(request, promptTokens)
-  const reply = (choices: CompletionChoice[]): Completion => ({ id, object: 'text_completion', created, model: name, choices })
+  const reply = (choices: CompletionChoice[]): Completion => ({
+    id,
+    object: 'text_completion',
+    created,
+    model: name,
+    choices,
+  })
   const tell = (choice: CompletionChoice) => send({ ...reply([choice]), ...usage.now() })
-  const choices = prompts.flatMap((prompt, p) => Array.from({ length: n }, (_, choice) => {
-    const sampling = toSampling(request, { model, promptLength: prompt.ids.length, maxTokens: request.max_tokens ?? Math.min(DEFAULT_MAX_TOKENS, Math.max(1, model.maxModelLen - prompt.ids.length)), logprobs, promptLogprobs: echo && logprobs !== undefined, choice })
-    return { prompt, sampling, index: p * n + choice }
-  }))
-  const run = async ({ prompt, sampling, index }: (typeof choices)[number]): Promise<ChoiceResult & { choice: CompletionChoice }> => {
+  const choices = prompts.flatMap((prompt, p) =>
+    Array.from({ length: n }, (_, choice) => {
+      const sampling = toSampling(request, {
+        model,
+        promptLength: prompt.ids.length,
+        maxTokens:
+          request.max_tokens ??
+          Math.min(DEFAULT_MAX_TOKENS, Math.max(1, model.maxModelLen - prompt.ids.length)),
+        logprobs,
+        promptLogprobs: echo && logprobs !== undefined,
+        choice,
+      })
+      return { prompt, sampling, index: p * n + choice }
+    }),
+  )
+  const run = async ({
+    prompt,
+    sampling,
+    index,
+  }: (typeof choices)[number]): Promise<ChoiceResult & { choice: CompletionChoice }> => {
     const start = echo ? prompt.text() : ''
     let offset = start.length
-    // With log-probabilities of the prompt it comes with them, else before the first text, or at an end without any.
+    // With log-probabilities of the prompt it comes with them, else before the first text, or at an end
+    // without any.
     let isEchoed = !echo
-    const part = (text: string, logprobsOf: CompletionLogprobs | null): CompletionChoice => ({ index, text, logprobs: logprobsOf, finish_reason: null, stop_reason: null })
+    const part = (text: string, logprobsOf: CompletionLogprobs | null): CompletionChoice => ({
+      index,
+      text,
+      logprobs: logprobsOf,
+      finish_reason: null,
+      stop_reason: null,
+    })
     const tellPrompt = (logprobsOf: CompletionLogprobs | null) => {
       if (!isEchoed) tell(part(start, logprobsOf))
       isEchoed = true
     }
-    const lists = (tokens: Parameters<typeof listLogprobs>[1], from: number) => (logprobs === undefined ? null : listLogprobs(model.tokenizer, tokens, from))
+    const lists = (tokens: Parameters<typeof listLogprobs>[1], from: number) =>
+      logprobs === undefined ? null : listLogprobs(model.tokenizer, tokens, from)
     const result = await generateChoice(model, {
-      ids: prompt.ids, adapter, sampling, stop: stopsOf(request), includesStop: request.include_stop_str_in_output ?? false, skipsSpecial: request.skip_special_tokens ?? true, signal,
+      ids: prompt.ids,
+      adapter,
+      sampling,
+      stop: stopsOf(request),
+      includesStop: request.include_stop_str_in_output ?? false,
+      skipsSpecial: request.skip_special_tokens ?? true,
+      signal,
       ...(request.stream
         ? {
             onPrompt: reports => tellPrompt(lists(promptList(prompt.ids, reports), 0)),
@@ -101,7 +165,10 @@ export async function complete(model: ServedModel, request: CompletionRequest, c
       tellPrompt(null)
       tell({ ...part('', null), ...end })
     }
-    const tokens = [...(echo ? promptList(prompt.ids, result.promptReports) : []), ...answerList(result.reports)]
+    const tokens = [
+      ...(echo ? promptList(prompt.ids, result.promptReports) : []),
+      ...answerList(result.reports),
+    ]
     const named = request.return_token_ids ? { token_ids: [...result.ids], prompt_token_ids: prompt.ids } : {}
     return { ...result, choice: { ...part(start + result.text, lists(tokens, 0)), ...end, ...named } }
   }

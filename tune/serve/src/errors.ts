@@ -1,4 +1,7 @@
-/** What a client is told when its request fails: the OpenAI-style error object, with the types and statuses that vLLM gives. */
+/**
+ * What a client is told when its request fails: the OpenAI-style error object, with the types and statuses
+ * that vLLM gives.
+ */
 
 export type ErrorBody = { error: { message: string; type: string; param: string | null; code: number } }
 
@@ -16,8 +19,10 @@ export class ApiError extends Error {
   }
 }
 
-export const badRequest = (message: string, param: string | null = null) => new ApiError(400, 'BadRequestError', message, param)
-export const notFound = (message: string, param: string | null = null) => new ApiError(404, 'NotFoundError', message, param)
+export const badRequest = (message: string, param: string | null = null) =>
+  new ApiError(400, 'BadRequestError', message, param)
+export const notFound = (message: string, param: string | null = null) =>
+  new ApiError(404, 'NotFoundError', message, param)
 export const unknownModel = (model: string) => notFound(`The model \`${model}\` does not exist.`, 'model')
 
 export function errorBody(error: ApiError): ErrorBody {

@@ -1,10 +1,14 @@
-/** Bodies of the routes. Requests take what they know by the OpenAI API and vLLM, and let other keys pass, as both do. */
+/**
+ * Bodies of the routes. Requests take what they know by the OpenAI API and vLLM, and let other keys pass, as
+ * both do.
+ */
 import { z } from 'zod'
 
 const ids = z.array(z.int().nonnegative()).min(1)
 const flag = z.boolean().nullish()
 /** A union by itself only says that it is wrong. */
-const oneOf = <const O extends readonly z.ZodType[]>(options: O, expected: string) => z.union(options, { error: `Invalid input: expected ${expected}` })
+const oneOf = <const O extends readonly z.ZodType[]>(options: O, expected: string) =>
+  z.union(options, { error: `Invalid input: expected ${expected}` })
 const stop = oneOf([z.string(), z.array(z.string())], 'a string or a list of strings').nullish()
 
 /** Keys that say how tokens are drawn and when to stop, shared by both endpoints. */
@@ -36,7 +40,10 @@ const sampling = {
 export const completionRequest = z.looseObject({
   ...sampling,
   model: z.string().nullish(),
-  prompt: oneOf([z.string(), z.array(z.string()).min(1), ids, z.array(ids).min(1)], 'a string, token ids, or a list of either with at least one'),
+  prompt: oneOf(
+    [z.string(), z.array(z.string()).min(1), ids, z.array(ids).min(1)],
+    'a string, token ids, or a list of either with at least one',
+  ),
   max_tokens: z.int().nonnegative().nullish(),
   logprobs: z.int().nonnegative().nullish(),
   echo: flag,
@@ -45,7 +52,11 @@ export const completionRequest = z.looseObject({
 })
 
 const contentPart = z.looseObject({ type: z.string(), text: z.string().optional() })
-const toolCall = z.looseObject({ id: z.string().optional(), type: z.literal('function').optional(), function: z.looseObject({ name: z.string(), arguments: z.string() }) })
+const toolCall = z.looseObject({
+  id: z.string().optional(),
+  type: z.literal('function').optional(),
+  function: z.looseObject({ name: z.string(), arguments: z.string() }),
+})
 const message = z.looseObject({
   role: z.string(),
   content: oneOf([z.string(), z.array(contentPart)], 'a string or a list of parts with a type').nullish(),
@@ -53,7 +64,14 @@ const message = z.looseObject({
   tool_call_id: z.string().nullish(),
   name: z.string().nullish(),
 })
-const tool = z.looseObject({ type: z.literal('function'), function: z.looseObject({ name: z.string(), description: z.string().nullish(), parameters: z.record(z.string(), z.unknown()).nullish() }) })
+const tool = z.looseObject({
+  type: z.literal('function'),
+  function: z.looseObject({
+    name: z.string(),
+    description: z.string().nullish(),
+    parameters: z.record(z.string(), z.unknown()).nullish(),
+  }),
+})
 
 export const chatRequest = z.looseObject({
   ...sampling,
@@ -64,12 +82,21 @@ export const chatRequest = z.looseObject({
   logprobs: flag,
   top_logprobs: z.int().nonnegative().nullish(),
   tools: z.array(tool).nullish(),
-  tool_choice: oneOf([z.enum(['none', 'auto', 'required']), z.looseObject({ type: z.literal('function'), function: z.looseObject({ name: z.string() }) })], '"none", "auto", "required", or {"type": "function", "function": {"name": …}}').nullish(),
+  tool_choice: oneOf(
+    [
+      z.enum(['none', 'auto', 'required']),
+      z.looseObject({ type: z.literal('function'), function: z.looseObject({ name: z.string() }) }),
+    ],
+    '"none", "auto", "required", or {"type": "function", "function": {"name": …}}',
+  ).nullish(),
   chat_template_kwargs: z.record(z.string(), z.unknown()).nullish(),
   reasoning_effort: z.string().nullish(),
 })
 
-export const loadAdapterRequest = z.looseObject({ lora_name: z.string().nullish(), lora_path: z.string().nullish() })
+export const loadAdapterRequest = z.looseObject({
+  lora_name: z.string().nullish(),
+  lora_path: z.string().nullish(),
+})
 export const unloadAdapterRequest = z.looseObject({ lora_name: z.string().nullish() })
 
 export type SamplingRequest = z.infer<z.ZodObject<typeof sampling>>
@@ -78,20 +105,86 @@ export type ChatRequest = z.infer<typeof chatRequest>
 export type RequestMessage = z.infer<typeof message>
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls'
-export type Usage = { prompt_tokens: number; completion_tokens: number; total_tokens: number; prompt_tokens_details: { cached_tokens: number } }
+export type Usage = {
+  prompt_tokens: number
+  completion_tokens: number
+  total_tokens: number
+  prompt_tokens_details: { cached_tokens: number }
+}
 
-export type CompletionLogprobs = { text_offset: number[]; token_logprobs: (number | null)[]; tokens: string[]; top_logprobs: (Record<string, number> | null)[] }
-export type CompletionChoice = { index: number; text: string; logprobs: CompletionLogprobs | null; finish_reason: FinishReason | null; stop_reason: string | number | null; token_ids?: number[]; prompt_token_ids?: readonly number[] }
-export type Completion = { id: string; object: 'text_completion'; created: number; model: string; choices: CompletionChoice[]; usage?: Usage | null }
+export type CompletionLogprobs = {
+  text_offset: number[]
+  token_logprobs: (number | null)[]
+  tokens: string[]
+  top_logprobs: (Record<string, number> | null)[]
+}
+export type CompletionChoice = {
+  index: number
+  text: string
+  logprobs: CompletionLogprobs | null
+  finish_reason: FinishReason | null
+  stop_reason: string | number | null
+  token_ids?: number[]
+  prompt_token_ids?: readonly number[]
+}
+export type Completion = {
+  id: string
+  object: 'text_completion'
+  created: number
+  model: string
+  choices: CompletionChoice[]
+  usage?: Usage | null
+}
 
 export type TokenLogprob = { token: string; logprob: number; bytes: number[] }
 export type ChatLogprobs = { content: (TokenLogprob & { top_logprobs: TokenLogprob[] })[] }
 export type ToolCall = { id: string; type: 'function'; function: { name: string; arguments: string } }
-export type ToolCallDelta = { index: number; id?: string; type?: 'function'; function: { name?: string; arguments?: string } }
-export type ChatMessageReply = { role: 'assistant'; content: string | null; reasoning_content?: string; tool_calls?: ToolCall[] }
-export type ChatDelta = { role?: 'assistant'; content?: string; reasoning_content?: string; tool_calls?: ToolCallDelta[] }
-type ChatEnd = { logprobs: ChatLogprobs | null; finish_reason: FinishReason | null; stop_reason: string | number | null }
-export type ChatCompletion = { id: string; object: 'chat.completion'; created: number; model: string; choices: ({ index: number; message: ChatMessageReply } & ChatEnd)[]; usage: Usage }
-export type ChatChunk = { id: string; object: 'chat.completion.chunk'; created: number; model: string; choices: ({ index: number; delta: ChatDelta } & ChatEnd)[]; usage?: Usage | null }
+export type ToolCallDelta = {
+  index: number
+  id?: string
+  type?: 'function'
+  function: { name?: string; arguments?: string }
+}
+export type ChatMessageReply = {
+  role: 'assistant'
+  content: string | null
+  reasoning_content?: string
+  tool_calls?: ToolCall[]
+}
+export type ChatDelta = {
+  role?: 'assistant'
+  content?: string
+  reasoning_content?: string
+  tool_calls?: ToolCallDelta[]
+}
+type ChatEnd = {
+  logprobs: ChatLogprobs | null
+  finish_reason: FinishReason | null
+  stop_reason: string | number | null
+}
+export type ChatCompletion = {
+  id: string
+  object: 'chat.completion'
+  created: number
+  model: string
+  choices: ({ index: number; message: ChatMessageReply } & ChatEnd)[]
+  usage: Usage
+}
+export type ChatChunk = {
+  id: string
+  object: 'chat.completion.chunk'
+  created: number
+  model: string
+  choices: ({ index: number; delta: ChatDelta } & ChatEnd)[]
+  usage?: Usage | null
+}
 
-export type ModelCard = { id: string; object: 'model'; created: number; owned_by: string; root: string; parent: string | null; max_model_len: number | null }
+export type ModelCard = {
+  id: string
+  object: 'model'
+  created: number
+  owned_by: string
+  root: string
+  parent: string | null
+  max_model_len: number | null
+}

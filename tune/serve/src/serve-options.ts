@@ -2,7 +2,12 @@
 import type { Dtype } from '@cairn-tune/ops'
 
 /** How `quantization` stores the frozen projections; the names of the training recipes' bases. */
-export const QUANTIZATIONS = { fp8: 'fp8_tiles', nvfp4: 'nvfp4', mxfp4: 'mxfp4', nf4: 'nf4' } as const satisfies Record<string, Dtype>
+export const QUANTIZATIONS = {
+  fp8: 'fp8_tiles',
+  nvfp4: 'nvfp4',
+  mxfp4: 'mxfp4',
+  nf4: 'nf4',
+} as const satisfies Record<string, Dtype>
 export type Quantization = keyof typeof QUANTIZATIONS
 
 export type ServeOptions = {
@@ -42,7 +47,17 @@ export type ServeOptions = {
   log?: (line: string) => void
 }
 
-export const DEFAULTS = { host: '127.0.0.1', port: 8000, maxLoraRank: 64, maxLoras: 16, maxSequences: 64, maxBatchedTokens: 512 } as const
+export const DEFAULTS = {
+  host: '127.0.0.1',
+  port: 8000,
+  maxLoraRank: 64,
+  maxLoras: 16,
+  maxSequences: 64,
+  maxBatchedTokens: 512,
+} as const
 
-/** A share of the machine's memory that the cache takes where nothing is said, unless all sequences at full length need less. */
+/**
+ * A share of the machine's memory that the cache takes where nothing is said, unless all sequences at full
+ * length need less.
+ */
 export const CACHE_SHARE = 0.25

@@ -5,7 +5,18 @@ import { join } from 'node:path'
 import { createEngine } from '@cairn-tune/native'
 import type { Qwen3Config } from '@cairn-tune/models'
 import type { Arithmetic, Dtype } from '@cairn-tune/ops'
-import { InputError, layoutOf, loadBase, loadTokenizer, openMappedCheckpoint, projectionLayer, readModelConfig, resolveRepo, type BaseWeight, type ModelTokenizer } from '@cairn-tune/weights'
+import {
+  InputError,
+  layoutOf,
+  loadBase,
+  loadTokenizer,
+  openMappedCheckpoint,
+  projectionLayer,
+  readModelConfig,
+  resolveRepo,
+  type BaseWeight,
+  type ModelTokenizer,
+} from '@cairn-tune/weights'
 import { z } from 'zod'
 import { createAdapterStacks, type AdapterStacks, type Target } from './engine/adapters.ts'
 import { createGenerator, type Generator } from './engine/generator.ts'
@@ -16,7 +27,13 @@ import { blockBytes, createStepper } from './engine/step.ts'
 import { CACHE_SHARE, DEFAULTS, QUANTIZATIONS, type ServeOptions } from './serve-options.ts'
 
 /** Sampling that a model's generation_config.json asks for where a request says nothing. */
-export type SamplingDefaults = { temperature: number; top_p: number; top_k: number; min_p: number; repetition_penalty: number }
+export type SamplingDefaults = {
+  temperature: number
+  top_p: number
+  top_k: number
+  min_p: number
+  repetition_penalty: number
+}
 
 export type ServedModel = {
   readonly directory: string
@@ -62,64 +79,122 @@ const MOST_THREADS = 1024
 /** Blocks that a cache of so many bytes has; throws where not even one sequence fits. */
 function countBlocks(bytes: number, perBlock: number, maxModelLen: number): number {
   const least = Math.ceil((maxModelLen + 1) / BLOCK)
-  if (bytes > totalmem()) throw new InputError(`a cache of ${bytes} bytes is more than the ${totalmem()} bytes of this machine; give it less`)
+  if (bytes > totalmem())
+    throw new InputError(
+      `a cache of ${bytes} bytes is more than the ${totalmem()} bytes of this machine; give it less`,
+    )
   const blocks = Math.floor(bytes / perBlock)
-  if (blocks < least) throw new InputError(`a cache of ${bytes} bytes holds ${blocks * BLOCK} tokens, and one sequence of ${maxModelLen} needs ${least * perBlock} bytes; give it more memory or lower the model length`)
+  if (blocks < least)
+    throw new InputError(
+      `a cache of ${bytes} bytes holds ${blocks * BLOCK} tokens, and one sequence of ${maxModelLen} needs ${least * perBlock} bytes; give it more memory or lower the model length`,
+    )
   return blocks
 }
 
 /** Whether a weight is the right side of a product, and of rows that are whole words of two. */
 function isMultiplied(config: Qwen3Config, name: string): boolean {
   const { hidden_size, intermediate_size, num_attention_heads, head_dim } = config
-  if ([hidden_size, intermediate_size, num_attention_heads * head_dim].some(columns => columns % 2 !== 0)) return false
-  return projectionLayer(name) !== undefined || name === (config.tie_word_embeddings ? 'model.embed_tokens.weight' : 'lm_head.weight')
+  if ([hidden_size, intermediate_size, num_attention_heads * head_dim].some(columns => columns % 2 !== 0))
+    return false
+  return (
+    projectionLayer(name) !== undefined ||
+    name === (config.tie_word_embeddings ? 'model.embed_tokens.weight' : 'lm_head.weight')
+  )
 }
 
 function listWanted(model: ModelShape): BaseWeight[] {
-  const inputs = [recordForward(model, 1, false), recordHead(model, 1, 1, 1)].flatMap(({ tensors }) => tensors.filter(({ isInput, name }) => isInput && name?.endsWith('.weight')))
+  const inputs = [recordForward(model, 1, false), recordHead(model, 1, 1, 1)].flatMap(({ tensors }) =>
+    tensors.filter(({ isInput, name }) => isInput && name?.endsWith('.weight')),
+  )
   return [...new Map(inputs.map(({ name = '', dtype, shape }) => [name, { name, dtype, shape }])).values()]
 }
 
 /** Loads a model and starts its engine. */
 export async function loadServedModel(options: ServeOptions): Promise<ServedModel> {
   const directory = await resolveRepo('model', options.model, { env: options.env ?? process.env })
-  const [config, tokenizer, generation] = await Promise.all([readModelConfig(directory), loadTokenizer(directory), readGenerationConfig(directory)])
-  if (tokenizer.vocabSize > config.vocab_size) throw new InputError(`${directory}: the tokenizer has ${tokenizer.vocabSize} tokens, the model ${config.vocab_size}`)
-  if (options.threads !== undefined && options.threads > MOST_THREADS) throw new InputError(`threads must be 1 to ${MOST_THREADS}, got ${options.threads}`)
+  const [config, tokenizer, generation] = await Promise.all([
+    readModelConfig(directory),
+    loadTokenizer(directory),
+    readGenerationConfig(directory),
+  ])
+  if (tokenizer.vocabSize > config.vocab_size)
+    throw new InputError(
+      `${directory}: the tokenizer has ${tokenizer.vocabSize} tokens, the model ${config.vocab_size}`,
+    )
+  if (options.threads !== undefined && options.threads > MOST_THREADS)
+    throw new InputError(`threads must be 1 to ${MOST_THREADS}, got ${options.threads}`)
   const checkpoint = await openMappedCheckpoint(directory)
   const maxModelLen = options.maxModelLen ?? config.max_position_embeddings
-  if (maxModelLen > config.max_position_embeddings) throw new InputError(`max-model-len ${maxModelLen} is beyond the ${config.max_position_embeddings} positions of ${directory}`)
-  const dtype: Arithmetic = options.dtype === 'f32' || options.dtype === 'bf16' ? options.dtype : checkpoint.tensors.get('model.embed_tokens.weight')?.dtype === 'F32' ? 'f32' : 'bf16'
+  if (maxModelLen > config.max_position_embeddings)
+    throw new InputError(
+      `max-model-len ${maxModelLen} is beyond the ${config.max_position_embeddings} positions of ${directory}`,
+    )
+  const dtype: Arithmetic =
+    options.dtype === 'f32' || options.dtype === 'bf16'
+      ? options.dtype
+      : checkpoint.tensors.get('model.embed_tokens.weight')?.dtype === 'F32'
+        ? 'f32'
+        : 'bf16'
   const projections: Dtype = options.quantization ? QUANTIZATIONS[options.quantization] : dtype
   const { skipQuantFirstLayers: first = 0, skipQuantLastLayers: last = 0 } = options
-  if (first + last > config.num_hidden_layers) throw new InputError(`skip-quant-first-layers and skip-quant-last-layers: ${first + last} layers stay as they are, and ${directory} has ${config.num_hidden_layers}`)
-  const isQuantizedLayer = (layer: number | undefined) => layer !== undefined && layer >= first && layer < config.num_hidden_layers - last
+  if (first + last > config.num_hidden_layers)
+    throw new InputError(
+      `skip-quant-first-layers and skip-quant-last-layers: ${first + last} layers stay as they are, and ${directory} has ${config.num_hidden_layers}`,
+    )
+  const isQuantizedLayer = (layer: number | undefined) =>
+    layer !== undefined && layer >= first && layer < config.num_hidden_layers - last
   const maxSequences = options.maxSequences ?? DEFAULTS.maxSequences
-  const shape = { config, dtype, maxModelLen, maxSequences, maxRows: Math.max(maxSequences, options.maxBatchedTokens ?? DEFAULTS.maxBatchedTokens) }
+  const shape = {
+    config,
+    dtype,
+    maxModelLen,
+    maxSequences,
+    maxRows: Math.max(maxSequences, options.maxBatchedTokens ?? DEFAULTS.maxBatchedTokens),
+  }
   const perBlock = blockBytes(shape)
   const enough = maxSequences * Math.ceil((maxModelLen + 1) / BLOCK) * perBlock
-  const blockCount = countBlocks(options.kvCacheBytes ?? Math.min(enough, Math.max(totalmem() * CACHE_SHARE, Math.ceil((maxModelLen + 1) / BLOCK) * perBlock)), perBlock, maxModelLen)
+  const blockCount = countBlocks(
+    options.kvCacheBytes ??
+      Math.min(enough, Math.max(totalmem() * CACHE_SHARE, Math.ceil((maxModelLen + 1) / BLOCK) * perBlock)),
+    perBlock,
+    maxModelLen,
+  )
   const model: ModelShape = {
     ...shape,
-    // What comes quantised stays so, whatever was asked for. Matrices that are multiplied lie as their products read them.
+    // What comes quantised stays so, whatever was asked for. Matrices that are multiplied lie as their
+    // products read them.
     storage: name => {
-      const wanted = layoutOf(checkpoint, name) ?? (isQuantizedLayer(projectionLayer(name)) ? projections : dtype)
+      const wanted =
+        layoutOf(checkpoint, name) ?? (isQuantizedLayer(projectionLayer(name)) ? projections : dtype)
       return wanted === 'bf16' && isMultiplied(config, name) ? 'bf16_vnni' : wanted
     },
     blocks: blockCount,
-    adapters: options.enableLora ? { slots: options.maxLoras ?? DEFAULTS.maxLoras, maxRank: options.maxLoraRank ?? DEFAULTS.maxLoraRank } : undefined,
+    adapters: options.enableLora
+      ? { slots: options.maxLoras ?? DEFAULTS.maxLoras, maxRank: options.maxLoraRank ?? DEFAULTS.maxLoraRank }
+      : undefined,
   }
-  const engine = await createEngine({ ...(options.threads === undefined ? {} : { threads: options.threads }), ...(options.log ? { log: options.log } : {}) })
+  const engine = await createEngine({
+    ...(options.threads === undefined ? {} : { threads: options.threads }),
+    ...(options.log ? { log: options.log } : {}),
+  })
   try {
     const targets = listTargets(model)
     const weights = await loadBase(engine, checkpoint, listWanted(model), { copies: true })
     const stacks = model.adapters && createAdapterStacks(engine, targets, { ...model.adapters, dtype })
     const blocks = createKvBlocks(blockCount)
-    const scheduler = createScheduler(blocks, { maxRows: model.maxRows, maxSequences, reusesPrefixes: options.prefixCaching ?? true })
+    const scheduler = createScheduler(blocks, {
+      maxRows: model.maxRows,
+      maxSequences,
+      reusesPrefixes: options.prefixCaching ?? true,
+    })
     const stepper = createStepper(engine, model, weights, stacks)
     await stepper.settled()
     const generator = createGenerator({ stepper, scheduler, blocks, stacks })
-    const ends = [...config.eos_token_ids, ...[generation.eos_token_id ?? []].flat(), ...(tokenizer.eosTokenId === undefined ? [] : [tokenizer.eosTokenId])]
+    const ends = [
+      ...config.eos_token_ids,
+      ...[generation.eos_token_id ?? []].flat(),
+      ...(tokenizer.eosTokenId === undefined ? [] : [tokenizer.eosTokenId]),
+    ]
     return {
       directory,
       names: options.servedModelNames ?? [options.model],
@@ -128,7 +203,10 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
       maxModelLen,
       endTokens: [...new Set(ends)],
       defaults: {
-        temperature: generation.do_sample === false ? 0 : (generation.temperature ?? 1), top_p: generation.top_p ?? 1, top_k: generation.top_k ?? 0, min_p: generation.min_p ?? 0,
+        temperature: generation.do_sample === false ? 0 : (generation.temperature ?? 1),
+        top_p: generation.top_p ?? 1,
+        top_k: generation.top_k ?? 0,
+        min_p: generation.min_p ?? 0,
         repetition_penalty: generation.repetition_penalty ?? 1,
       },
       targets,
@@ -147,4 +225,3 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
     throw error
   }
 }
-

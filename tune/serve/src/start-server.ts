@@ -19,9 +19,18 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
   const env = options.env ?? process.env
   const port = options.port ?? DEFAULTS.port
   if (port > 65_535) throw new InputError(`port must be 0 to 65535, got ${port}`)
-  const model = await loadServedModel({ ...options, enableLora: options.enableLora ?? Object.keys(options.loraModules ?? {}).length > 0 })
+  const model = await loadServedModel({
+    ...options,
+    enableLora: options.enableLora ?? Object.keys(options.loraModules ?? {}).length > 0,
+  })
   try {
-    const app: App = { model, adapters: createAdapterRegistry(model), started: Math.floor(Date.now() / 1000), allowsUpdating: /^(?:true|1)$/i.test(env['VLLM_ALLOW_RUNTIME_LORA_UPDATING'] ?? ''), log }
+    const app: App = {
+      model,
+      adapters: createAdapterRegistry(model),
+      started: Math.floor(Date.now() / 1000),
+      allowsUpdating: /^(?:true|1)$/i.test(env['VLLM_ALLOW_RUNTIME_LORA_UPDATING'] ?? ''),
+      log,
+    }
     for (const [name, path] of Object.entries(options.loraModules ?? {})) {
       await app.adapters.load(name, path).catch((error: unknown) => {
         // The words that a client would get; here a person started the server with them.
@@ -35,7 +44,16 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
       void handle(app, request, response)
     })
     await new Promise<void>((resolve, reject) => {
-      server.once('error', (cause: NodeJS.ErrnoException) => reject(LISTEN_ERRORS.has(cause.code ?? '') ? new InputError(`${options.host ?? DEFAULTS.host}, port ${port}: the server cannot listen there (${cause.message}); give another --port or --host`, { cause }) : cause))
+      server.once('error', (cause: NodeJS.ErrnoException) =>
+        reject(
+          LISTEN_ERRORS.has(cause.code ?? '')
+            ? new InputError(
+                `${options.host ?? DEFAULTS.host}, port ${port}: the server cannot listen there (${cause.message}); give another --port or --host`,
+                { cause },
+              )
+            : cause,
+        ),
+      )
       server.listen(port, options.host ?? DEFAULTS.host, resolve)
     })
     const { address, port: own, family } = server.address() as AddressInfo

@@ -4,22 +4,39 @@ import { createTextStream } from './text-stream.ts'
 // One token a byte.
 const decode = (ids: readonly number[]) => new TextDecoder().decode(Uint8Array.from(ids))
 const pieceOf = (id: number) => Uint8Array.of(id)
-const open = (stop: string[] = [], includesStop = false, tokenizer: Parameters<typeof createTextStream>[0]['tokenizer'] = { decode, pieceOf }) => createTextStream({ tokenizer, stop, includesStop, skipsSpecial: true })
+const open = (
+  stop: string[] = [],
+  includesStop = false,
+  tokenizer: Parameters<typeof createTextStream>[0]['tokenizer'] = { decode, pieceOf },
+) => createTextStream({ tokenizer, stop, includesStop, skipsSpecial: true })
 const bytes = (text: string) => [...new TextEncoder().encode(text)]
 
-test.each([['bytes', { decode, pieceOf }], ['texts beside others', { decode, pieceOf: undefined }]])('no character is given out by halves, and all of them are given out: tokens as %s', (_, tokenizer) => {
+test.each([
+  ['bytes', { decode, pieceOf }],
+  ['texts beside others', { decode, pieceOf: undefined }],
+])('no character is given out by halves, and all of them are given out: tokens as %s', (_, tokenizer) => {
   const stream = open([], false, tokenizer)
   const parts = bytes('ăȘ😀x').map(byte => stream.push(byte).text)
   expect(parts.filter(part => part !== '')).toEqual(['ă', 'Ș', '😀', 'x'])
   const cut = open([], false, tokenizer)
-  expect(bytes('ă').slice(0, 1).map(byte => cut.push(byte).text)).toEqual([''])
+  expect(
+    bytes('ă')
+      .slice(0, 1)
+      .map(byte => cut.push(byte).text),
+  ).toEqual([''])
   expect(cut.flush()).toBe('\u{fffd}')
 })
 
 test('a token of its own text comes after what is left of a broken character, one that is left out does not break any', () => {
   const pieces = (id: number) => (id < 256 ? Uint8Array.of(id) : id === 256 ? '<x>' : '')
   const stream = open([], false, { decode, pieceOf: pieces })
-  expect([0xc4, 256, 0xc4, 257, 0x83].map(id => stream.push(id).text)).toEqual(['', '\u{fffd}<x>', '', '', 'ă'])
+  expect([0xc4, 256, 0xc4, 257, 0x83].map(id => stream.push(id).text)).toEqual([
+    '',
+    '\u{fffd}<x>',
+    '',
+    '',
+    'ă',
+  ])
 })
 
 test('what may become a stop string waits until it is one or is not', () => {
@@ -32,6 +49,10 @@ test('what may become a stop string waits until it is one or is not', () => {
 
 test('a stop string belongs to the text only where that is asked for', () => {
   const [without, within] = [open(['.']), open(['.'], true)]
-  const run = (stream: typeof without) => bytes('a.b').slice(0, 2).map(byte => stream.push(byte).text).join('')
+  const run = (stream: typeof without) =>
+    bytes('a.b')
+      .slice(0, 2)
+      .map(byte => stream.push(byte).text)
+      .join('')
   expect([run(without), run(within)]).toEqual(['a', 'a.'])
 })

@@ -2,7 +2,12 @@
 import type { ModelTokenizer } from '@cairn-tune/weights'
 
 type Texts = Pick<ModelTokenizer, 'decode' | 'pieceOf'>
-export type TextOptions = { tokenizer: Texts; stop: readonly string[]; includesStop: boolean; skipsSpecial: boolean }
+export type TextOptions = {
+  tokenizer: Texts
+  stop: readonly string[]
+  includesStop: boolean
+  skipsSpecial: boolean
+}
 
 export type TextStream = {
   /** Text that is certain now, and the stop string that ended it, if one did. */
@@ -11,13 +16,18 @@ export type TextStream = {
   flush(): string
 }
 
-/** Whole characters of the tokens so far that were not given out; `flush` gives what is left of broken ones. */
+/**
+ * Whole characters of the tokens so far that were not given out; `flush` gives what is left of broken ones.
+ */
 type Characters = { push(token: number): string; flush(): string }
 
 /** What a decoder writes for bytes that are no whole character. */
 const BROKEN = '\u{fffd}'
 
-function readPieces(pieceOf: NonNullable<Texts['pieceOf']>, options: { skipSpecialTokens: boolean }): Characters {
+function readPieces(
+  pieceOf: NonNullable<Texts['pieceOf']>,
+  options: { skipSpecialTokens: boolean },
+): Characters {
   const bytes = new TextDecoder('utf-8', { ignoreBOM: true })
   return {
     push(token) {
@@ -54,7 +64,12 @@ function readDifferences(decode: Texts['decode'], options: { skipSpecialTokens: 
   }
 }
 
-export function createTextStream({ tokenizer: { decode, pieceOf }, stop, includesStop, skipsSpecial }: TextOptions): TextStream {
+export function createTextStream({
+  tokenizer: { decode, pieceOf },
+  stop,
+  includesStop,
+  skipsSpecial,
+}: TextOptions): TextStream {
   const options = { skipSpecialTokens: skipsSpecial }
   let characters = pieceOf ? readPieces(pieceOf, options) : readDifferences(decode, options)
   let held = ''
@@ -70,7 +85,10 @@ export function createTextStream({ tokenizer: { decode, pieceOf }, stop, include
     push(token) {
       held += characters.push(token)
       if (stop.length === 0) return { text: take(held.length), stop: undefined }
-      const found = stop.map(text => ({ text, index: held.indexOf(text) })).filter(({ index }) => index >= 0).toSorted((a, b) => a.index - b.index)[0]
+      const found = stop
+        .map(text => ({ text, index: held.indexOf(text) }))
+        .filter(({ index }) => index >= 0)
+        .toSorted((a, b) => a.index - b.index)[0]
       if (found) {
         const text = held.slice(0, found.index) + (includesStop ? found.text : '')
         // Nothing that comes after a stop string is text.
@@ -78,7 +96,10 @@ export function createTextStream({ tokenizer: { decode, pieceOf }, stop, include
         characters = { push: () => '', flush: () => '' }
         return { text, stop: found.text }
       }
-      return { text: take(held.length - stop.reduce((most, text) => Math.max(most, overlap(held, text)), 0)), stop: undefined }
+      return {
+        text: take(held.length - stop.reduce((most, text) => Math.max(most, overlap(held, text)), 0)),
+        stop: undefined,
+      }
     },
     flush: () => take(held.length) + characters.flush(),
   }
@@ -86,6 +107,7 @@ export function createTextStream({ tokenizer: { decode, pieceOf }, stop, include
 
 /** Length of the longest end of `text` that `stop` begins with, short of all of it. */
 function overlap(text: string, stop: string): number {
-  for (let length = Math.min(text.length, stop.length - 1); length > 0; length--) if (text.endsWith(stop.slice(0, length))) return length
+  for (let length = Math.min(text.length, stop.length - 1); length > 0; length--)
+    if (text.endsWith(stop.slice(0, length))) return length
   return 0
 }

@@ -2,11 +2,22 @@
 import type { ChoiceResult } from './choice.ts'
 import type { SamplingRequest, Usage } from './protocol.ts'
 
-/** `choices` of each prompt lie side by side; what the first of them found in the cache counts for the prompt. */
-export function usageOf(promptTokens: number, results: readonly Pick<ChoiceResult, 'tokens' | 'cachedTokens'>[], choices: number): Usage {
+/**
+ * `choices` of each prompt lie side by side; what the first of them found in the cache counts for the prompt.
+ */
+export function usageOf(
+  promptTokens: number,
+  results: readonly Pick<ChoiceResult, 'tokens' | 'cachedTokens'>[],
+  choices: number,
+): Usage {
   const completion = results.reduce((sum, { tokens }) => sum + tokens, 0)
   const cached = results.reduce((sum, { cachedTokens }, i) => sum + (i % choices === 0 ? cachedTokens : 0), 0)
-  return { prompt_tokens: promptTokens, completion_tokens: completion, total_tokens: promptTokens + completion, prompt_tokens_details: { cached_tokens: cached } }
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completion,
+    total_tokens: promptTokens + completion,
+    prompt_tokens_details: { cached_tokens: cached },
+  }
 }
 
 export type StreamUsage = {
@@ -14,15 +25,25 @@ export type StreamUsage = {
   isAsked: boolean
   /** So many tokens of a choice were generated so far. */
   count: (index: number, tokens: number) => void
-  /** What stands beside the choices of a chunk: null before the last one, or with `continuous_usage_stats` the tokens so far. */
+  /**
+   * What stands beside the choices of a chunk: null before the last one, or with `continuous_usage_stats` the
+   * tokens so far.
+   */
   now: () => { usage?: Omit<Usage, 'prompt_tokens_details'> | null }
 }
 
-export function createStreamUsage({ stream_options }: Pick<SamplingRequest, 'stream_options'>, promptTokens: number): StreamUsage {
+export function createStreamUsage(
+  { stream_options }: Pick<SamplingRequest, 'stream_options'>,
+  promptTokens: number,
+): StreamUsage {
   const generated = new Map<number, number>()
   const isAsked = stream_options?.include_usage ?? false
   const sum = () => [...generated.values()].reduce((total, tokens) => total + tokens, 0)
-  const soFar = () => ({ prompt_tokens: promptTokens, completion_tokens: sum(), total_tokens: promptTokens + sum() })
+  const soFar = () => ({
+    prompt_tokens: promptTokens,
+    completion_tokens: sum(),
+    total_tokens: promptTokens + sum(),
+  })
   return {
     isAsked,
     count: (index, tokens) => void generated.set(index, tokens),

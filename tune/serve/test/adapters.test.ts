@@ -1,4 +1,7 @@
-/** Adapters come and go while others are served; what cannot be served is refused with the words that vLLM's clients know. */
+/**
+ * Adapters come and go while others are served; what cannot be served is refused with the words that vLLM's
+ * clients know.
+ */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
@@ -11,15 +14,28 @@ import { ADAPTERS, writeRandomAdapter } from './random-model.ts'
 const server = await openFixture({ maxLoras: 3 })
 afterAll(() => server.close())
 
-const load = (lora_name?: string, lora_path?: string) => server.post('/v1/load_lora_adapter', { lora_name, lora_path })
+const load = (lora_name?: string, lora_path?: string) =>
+  server.post('/v1/load_lora_adapter', { lora_name, lora_path })
 const unload = (lora_name?: string) => server.post('/v1/unload_lora_adapter', { lora_name })
-const ask = (model: string, extra: object = {}) => server.post('/v1/completions', { model, prompt: 'Ana are', max_tokens: 4, temperature: 0, ignore_eos: true, return_token_ids: true, ...extra })
+const ask = (model: string, extra: object = {}) =>
+  server.post('/v1/completions', {
+    model,
+    prompt: 'Ana are',
+    max_tokens: 4,
+    temperature: 0,
+    ignore_eos: true,
+    return_token_ids: true,
+    ...extra,
+  })
 const tokens = (reply: { body: never }) => (reply.body as Completion).choices[0]?.token_ids
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-/** Bytes: what JavaScript holds after a collection, buffers included, and what the process has, with pages that the allocator keeps. */
+/**
+ * Bytes: what JavaScript holds after a collection, buffers included, and what the process has, with pages
+ * that the allocator keeps.
+ */
 function memoryInUse(): { held: number; resident: number } {
   collectGarbage()
   const { heapUsed, external, rss } = process.memoryUsage()
@@ -27,15 +43,47 @@ function memoryInUse(): { held: number; resident: number } {
 }
 
 test('an adapter is loaded and unloaded in the words of vLLM, and listed meanwhile', async () => {
-  expect(await load('again', join(server.directory, 'wide'))).toEqual({ status: 200, body: "Success: LoRA adapter 'again' added successfully." })
+  expect(await load('again', join(server.directory, 'wide'))).toEqual({
+    status: 200,
+    body: "Success: LoRA adapter 'again' added successfully.",
+  })
   expect(tokens(await ask('again'))).toEqual(tokens(await ask('wide')))
   const { data } = (await (await fetch(`${server.url}/v1/models`)).json()) as { data: ModelCard[] }
-  expect(data.map(({ id, parent }) => [id, parent])).toEqual([['base', null], ['wide', 'base'], ['narrow', 'base'], ['again', 'base']])
-  expect(await load('again', join(server.directory, 'wide'))).toMatchObject({ status: 400, body: { error: { type: 'InvalidUserInput', message: "The lora adapter 'again' has already been loaded." } } })
-  expect(await load('one more', join(server.directory, 'wide'))).toMatchObject({ status: 400, body: { error: { message: expect.stringContaining('all 3 places are taken') } } })
-  expect(await unload('again')).toEqual({ status: 200, body: "Success: LoRA adapter 'again' removed successfully." })
-  expect(await ask('again')).toMatchObject({ status: 404, body: { error: { message: 'The model `again` does not exist.', type: 'NotFoundError', param: 'model', code: 404 } } })
-  expect(await unload('again')).toMatchObject({ status: 404, body: { error: { type: 'NotFoundError', message: "The lora adapter 'again' cannot be found." } } })
+  expect(data.map(({ id, parent }) => [id, parent])).toEqual([
+    ['base', null],
+    ['wide', 'base'],
+    ['narrow', 'base'],
+    ['again', 'base'],
+  ])
+  expect(await load('again', join(server.directory, 'wide'))).toMatchObject({
+    status: 400,
+    body: {
+      error: { type: 'InvalidUserInput', message: "The lora adapter 'again' has already been loaded." },
+    },
+  })
+  expect(await load('one more', join(server.directory, 'wide'))).toMatchObject({
+    status: 400,
+    body: { error: { message: expect.stringContaining('all 3 places are taken') } },
+  })
+  expect(await unload('again')).toEqual({
+    status: 200,
+    body: "Success: LoRA adapter 'again' removed successfully.",
+  })
+  expect(await ask('again')).toMatchObject({
+    status: 404,
+    body: {
+      error: {
+        message: 'The model `again` does not exist.',
+        type: 'NotFoundError',
+        param: 'model',
+        code: 404,
+      },
+    },
+  })
+  expect(await unload('again')).toMatchObject({
+    status: 404,
+    body: { error: { type: 'NotFoundError', message: "The lora adapter 'again' cannot be found." } },
+  })
 })
 
 test('an adapter that cannot be served is refused, and its name stays free', async () => {
@@ -47,18 +95,31 @@ test('an adapter that cannot be served is refused, and its name stays free', asy
     const { status, body } = await load('x', join(server.directory, path))
     return [status, (body as { error: { message: string } }).error.message]
   }
-  expect(await refused('large')).toEqual([400, 'Loading lora x failed: LoRA rank 17 is greater than max_lora_rank 16.'])
-  expect(await refused('foreign')).toEqual([400, expect.stringMatching(/it was trained on another base|does not have/)])
+  expect(await refused('large')).toEqual([
+    400,
+    'Loading lora x failed: LoRA rank 17 is greater than max_lora_rank 16.',
+  ])
+  expect(await refused('foreign')).toEqual([
+    400,
+    expect.stringMatching(/it was trained on another base|does not have/),
+  ])
   expect(await refused('broken')).toEqual([400, expect.stringContaining('not JSON')])
   expect(await refused('nowhere')).toEqual([404, expect.stringContaining('No adapter found for')])
-  expect(await load('x')).toMatchObject({ status: 400, body: { error: { message: "Both 'lora_name' and 'lora_path' must be provided." } } })
+  expect(await load('x')).toMatchObject({
+    status: 400,
+    body: { error: { message: "Both 'lora_name' and 'lora_path' must be provided." } },
+  })
   expect(await load('base', join(server.directory, 'wide'))).toMatchObject({ status: 400 })
   expect((await load('x', join(server.directory, 'wide'))).status).toBe(200)
   expect((await unload('x')).status).toBe(200)
 })
 
 test('fifty clients while an adapter comes and goes a hundred times: every answer is of its own adapter, and only requests to the one that left fail', async () => {
-  const expected = { base: tokens(await ask('base')), wide: tokens(await ask('wide')), narrow: tokens(await ask('narrow')) }
+  const expected = {
+    base: tokens(await ask('base')),
+    wide: tokens(await ask('wide')),
+    narrow: tokens(await ask('narrow')),
+  }
   const done = new AbortController()
   const served = { steady: 0, guest: 0, refused: 0 }
   const client = async (i: number) => {
@@ -97,7 +158,8 @@ test('fifty clients while an adapter comes and goes a hundred times: every answe
   expect(served.steady).toBeGreaterThan(300)
   expect(served.guest).toBeGreaterThan(0)
   expect(served.refused).toBeGreaterThan(0)
-  // The first rounds compile and warm up. A wide guest is 180 kilobytes: forty that were kept would be seven megabytes.
+  // The first rounds compile and warm up. A wide guest is 180 kilobytes: forty that were kept would be seven
+  // megabytes.
   const late = memoryInUse()
   expect(late.held - early.held).toBeLessThan(3 * 2 ** 20)
   // Pages come and go with the allocator and the collector; this bound only sees what runs away.
@@ -108,6 +170,8 @@ test('without the environment variable the two routes are not there', async () =
   const closed = await openFixture({ env: {} })
   expect((await closed.post('/v1/load_lora_adapter', { lora_name: 'x', lora_path: 'y' })).status).toBe(404)
   expect((await closed.post('/v1/unload_lora_adapter', { lora_name: 'wide' })).status).toBe(404)
-  expect((await closed.post('/v1/completions', { model: 'wide', prompt: 'x', max_tokens: 1 })).status).toBe(200)
+  expect((await closed.post('/v1/completions', { model: 'wide', prompt: 'x', max_tokens: 1 })).status).toBe(
+    200,
+  )
   await closed.close()
 })

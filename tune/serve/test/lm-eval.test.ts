@@ -1,4 +1,7 @@
-/** What lm-evaluation-harness sends as `local-completions` with text prompts, and what it reads of the replies. */
+/**
+ * What lm-evaluation-harness sends as `local-completions` with text prompts, and what it reads of the
+ * replies.
+ */
 import { afterAll, expect, test } from 'vitest'
 import type { Completion } from '@cairn-tune/serve/protocol'
 import { openFixture } from './server-fixture.ts'
@@ -6,10 +9,18 @@ import { openFixture } from './server-fixture.ts'
 const server = await openFixture({ maxModelLen: 512 })
 afterAll(() => server.close())
 
-const question = 'Question: Ana are 75 de gogoși. Mihai îi mai dă 72 de gogoși. Câte gogoși are Ana acum?\nAnswer:'
+const question =
+  'Question: Ana are 75 de gogoși. Mihai îi mai dă 72 de gogoși. Câte gogoși are Ana acum?\nAnswer:'
 
 test('a generation: text by index, cut at the first of its stop strings', async () => {
-  const body = { prompt: question, model: 'wide', max_tokens: 24, temperature: 0, stop: ['Question:', '</s>', '<|im_end|>'], seed: 1234 }
+  const body = {
+    prompt: question,
+    model: 'wide',
+    max_tokens: 24,
+    temperature: 0,
+    stop: ['Question:', '</s>', '<|im_end|>'],
+    seed: 1234,
+  }
   const { status, body: reply } = await server.post('/v1/completions', body)
   expect(status).toBe(200)
   const { choices } = reply as Completion
@@ -26,21 +37,43 @@ test('a generation: text by index, cut at the first of its stop strings', async 
 
 test('several prompts at once come back in order', async () => {
   const prompts = [question, 'Question: 2+2?\nAnswer:', 'x']
-  const { body: together } = await server.post('/v1/completions', { prompt: prompts, model: 'wide', max_tokens: 8, temperature: 0 })
+  const { body: together } = await server.post('/v1/completions', {
+    prompt: prompts,
+    model: 'wide',
+    max_tokens: 8,
+    temperature: 0,
+  })
   const alone = []
-  for (const prompt of prompts) alone.push(((await server.post('/v1/completions', { prompt, model: 'wide', max_tokens: 8, temperature: 0 })).body as Completion).choices[0]?.text)
-  expect((together as Completion).choices.map(({ index, text }) => [index, text])).toEqual(alone.map((text, i) => [i, text]))
+  for (const prompt of prompts)
+    alone.push(
+      (
+        (await server.post('/v1/completions', { prompt, model: 'wide', max_tokens: 8, temperature: 0 }))
+          .body as Completion
+      ).choices[0]?.text,
+    )
+  expect((together as Completion).choices.map(({ index, text }) => [index, text])).toEqual(
+    alone.map((text, i) => [i, text]),
+  )
 })
 
 test('a log-likelihood: echo with one token more, a number and a choice of the best for every token but the first', async () => {
-  const { body } = await server.post('/v1/completions', { prompt: question, model: 'base', temperature: 0, max_tokens: 1, logprobs: 1, seed: 1234, echo: true })
+  const { body } = await server.post('/v1/completions', {
+    prompt: question,
+    model: 'base',
+    temperature: 0,
+    max_tokens: 1,
+    logprobs: 1,
+    seed: 1234,
+    echo: true,
+  })
   const { logprobs, text } = (body as Completion).choices[0]!
   const context = Buffer.byteLength(question)
   expect(text.startsWith(question)).toBe(true)
   expect(logprobs?.token_logprobs).toHaveLength(context + 1)
   // As the harness does: the tokens of the continuation, without the one generated.
   const scores = logprobs?.token_logprobs.slice(context - 7, -1) ?? []
-  const best = logprobs?.top_logprobs.slice(context - 7, -1).map(top => Math.max(...Object.values(top ?? {}))) ?? []
+  const best =
+    logprobs?.top_logprobs.slice(context - 7, -1).map(top => Math.max(...Object.values(top ?? {}))) ?? []
   expect(scores).toHaveLength(7)
   for (const [i, score] of scores.entries()) expect(score).toBeLessThanOrEqual(best[i] ?? NaN)
   expect(scores.reduce<number>((sum, score) => sum + (score ?? NaN), 0)).toBeLessThan(0)

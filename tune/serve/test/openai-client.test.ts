@@ -1,4 +1,7 @@
-/** The server as the OpenAI client sees it: replies, streams, tools, leaving early, and errors as its own classes. */
+/**
+ * The server as the OpenAI client sees it: replies, streams, tools, leaving early, and errors as its own
+ * classes.
+ */
 import OpenAI from 'openai'
 import { afterAll, expect, test } from 'vitest'
 import { openFixture } from './server-fixture.ts'
@@ -15,7 +18,16 @@ afterAll(() => server.close())
 
 const greedy = { temperature: 0, max_tokens: 12 } as const
 const messages = [{ role: 'user', content: 'Salut!' }] as const
-const tools = [{ type: 'function', function: { name: 'find', description: 'Finds.', parameters: { type: 'object', properties: { q: { type: 'string' } } } } }] as const
+const tools = [
+  {
+    type: 'function',
+    function: {
+      name: 'find',
+      description: 'Finds.',
+      parameters: { type: 'object', properties: { q: { type: 'string' } } },
+    },
+  },
+] as const
 
 test('models are listed with their adapters', async () => {
   const listed = []
@@ -27,28 +39,78 @@ test('models are listed with their adapters', async () => {
 test.each(['base', 'wide'])('%s: a streamed completion is the whole one in pieces', async model => {
   const whole = await client.completions.create({ model, prompt: 'Ana are mere', ...greedy, logprobs: 2 })
   const pieces = []
-  for await (const piece of await client.completions.create({ model, prompt: 'Ana are mere', ...greedy, logprobs: 2, stream: true, stream_options: { include_usage: true } })) pieces.push(piece)
-  expect(pieces.flatMap(({ choices }) => choices).map(({ text }) => text).join('')).toBe(whole.choices[0]?.text)
-  expect(pieces.flatMap(({ choices }) => choices.flatMap(({ logprobs }) => logprobs?.token_logprobs ?? []))).toEqual(whole.choices[0]?.logprobs?.token_logprobs)
+  for await (const piece of await client.completions.create({
+    model,
+    prompt: 'Ana are mere',
+    ...greedy,
+    logprobs: 2,
+    stream: true,
+    stream_options: { include_usage: true },
+  }))
+    pieces.push(piece)
+  expect(
+    pieces
+      .flatMap(({ choices }) => choices)
+      .map(({ text }) => text)
+      .join(''),
+  ).toBe(whole.choices[0]?.text)
+  expect(
+    pieces.flatMap(({ choices }) => choices.flatMap(({ logprobs }) => logprobs?.token_logprobs ?? [])),
+  ).toEqual(whole.choices[0]?.logprobs?.token_logprobs)
   expect(pieces.at(-1)?.usage).toMatchObject({ prompt_tokens: 12, completion_tokens: 12, total_tokens: 24 })
   expect(pieces.length).toBeGreaterThan(4)
 })
 
-test.each([{}, { logprobs: 0 }])('an echoed prompt comes once and first in a stream, also of an answer without text (%j)', async more => {
-  for (const answer of [{ max_tokens: 0 }, { max_tokens: 3 }, { max_tokens: 3, logit_bias: { '2': 100 } }]) {
-    const texts = []
-    for await (const { choices } of await client.completions.create({ model: 'base', prompt: 'Ana', temperature: 0, echo: true, ...more, ...answer, stream: true })) texts.push(choices[0]?.text)
-    expect(texts[0]).toBe('Ana')
-    const whole = await client.completions.create({ model: 'base', prompt: 'Ana', temperature: 0, echo: true, ...more, ...answer })
-    expect(texts.join('')).toBe(whole.choices[0]?.text)
-  }
-})
+test.each([{}, { logprobs: 0 }])(
+  'an echoed prompt comes once and first in a stream, also of an answer without text (%j)',
+  async more => {
+    for (const answer of [
+      { max_tokens: 0 },
+      { max_tokens: 3 },
+      { max_tokens: 3, logit_bias: { '2': 100 } },
+    ]) {
+      const texts = []
+      for await (const { choices } of await client.completions.create({
+        model: 'base',
+        prompt: 'Ana',
+        temperature: 0,
+        echo: true,
+        ...more,
+        ...answer,
+        stream: true,
+      }))
+        texts.push(choices[0]?.text)
+      expect(texts[0]).toBe('Ana')
+      const whole = await client.completions.create({
+        model: 'base',
+        prompt: 'Ana',
+        temperature: 0,
+        echo: true,
+        ...more,
+        ...answer,
+      })
+      expect(texts.join('')).toBe(whole.choices[0]?.text)
+    }
+  },
+)
 
 test('usage stands in the last piece, and in every one where that is asked for', async () => {
-  const request = { model: 'base', messages: [...messages], ...greedy, logit_bias: { '2': -100 }, n: 2, stream: true } as const
+  const request = {
+    model: 'base',
+    messages: [...messages],
+    ...greedy,
+    logit_bias: { '2': -100 },
+    n: 2,
+    stream: true,
+  } as const
   const usages = async (stream_options: object) => {
     const found = []
-    for await (const { choices, usage } of await client.chat.completions.create({ ...request, messages: [...messages], stream_options })) found.push({ isLast: choices.length === 0, usage })
+    for await (const { choices, usage } of await client.chat.completions.create({
+      ...request,
+      messages: [...messages],
+      stream_options,
+    }))
+      found.push({ isLast: choices.length === 0, usage })
     return found
   }
   const plain = await usages({ include_usage: true })
@@ -57,47 +119,104 @@ test('usage stands in the last piece, and in every one where that is asked for',
   expect(last).toMatchObject({ completion_tokens: 24 })
   // Both choices have one prompt; what the second finds of it in the cache is not counted again.
   expect(last?.prompt_tokens_details?.cached_tokens).toBeLessThanOrEqual(last?.prompt_tokens ?? 0)
-  const running = (await usages({ include_usage: true, continuous_usage_stats: true })).map(({ usage }) => usage?.completion_tokens ?? NaN)
+  const running = (await usages({ include_usage: true, continuous_usage_stats: true })).map(
+    ({ usage }) => usage?.completion_tokens ?? NaN,
+  )
   expect(running).toEqual(running.toSorted((a, b) => a - b))
   expect(running.at(-2)).toBe(24)
   expect(running[0]).toBe(0)
 })
 
 test('a streamed chat is the whole one in pieces', async () => {
-  const whole = await client.chat.completions.create({ model: 'narrow', messages: [...messages], ...greedy, logprobs: true, top_logprobs: 3 })
-  const stream = client.chat.completions.stream({ model: 'narrow', messages: [...messages], ...greedy, logprobs: true, top_logprobs: 3 })
+  const whole = await client.chat.completions.create({
+    model: 'narrow',
+    messages: [...messages],
+    ...greedy,
+    logprobs: true,
+    top_logprobs: 3,
+  })
+  const stream = client.chat.completions.stream({
+    model: 'narrow',
+    messages: [...messages],
+    ...greedy,
+    logprobs: true,
+    top_logprobs: 3,
+  })
   const streamed = await stream.finalChatCompletion()
   expect(streamed.choices[0]?.message.content).toBe(whole.choices[0]?.message.content)
   expect(streamed.choices[0]?.logprobs?.content).toEqual(whole.choices[0]?.logprobs?.content)
-  expect(whole.choices[0]?.logprobs?.content?.[0]?.top_logprobs.map(({ logprob }) => logprob)).toEqual(whole.choices[0]?.logprobs?.content?.[0]?.top_logprobs.map(({ logprob }) => logprob).toSorted((a, b) => b - a))
+  expect(whole.choices[0]?.logprobs?.content?.[0]?.top_logprobs.map(({ logprob }) => logprob)).toEqual(
+    whole.choices[0]?.logprobs?.content?.[0]?.top_logprobs
+      .map(({ logprob }) => logprob)
+      .toSorted((a, b) => b - a),
+  )
 })
 
 test('a call that the request insists on is a tool call, streamed or whole', async () => {
-  const request = { model: 'base', messages: [...messages], tools: [...tools], tool_choice: { type: 'function', function: { name: 'find' } }, ...greedy } as const
-  const whole = await client.chat.completions.create({ ...request, messages: [...messages], tools: [...tools] })
+  const request = {
+    model: 'base',
+    messages: [...messages],
+    tools: [...tools],
+    tool_choice: { type: 'function', function: { name: 'find' } },
+    ...greedy,
+  } as const
+  const whole = await client.chat.completions.create({
+    ...request,
+    messages: [...messages],
+    tools: [...tools],
+  })
   const call = whole.choices[0]?.message.tool_calls?.[0]
   // A random model writes no JSON: what it wrote after the name is text again.
   const text = whole.choices[0]?.message.content
   expect(call ?? text).toBeDefined()
   // The opening brace of its arguments.
   const bias = { '126': 100 }
-  const steered = await client.chat.completions.create({ ...request, messages: [...messages], tools: [...tools], logit_bias: bias, max_tokens: 1 })
-  expect(steered.choices[0]?.message.tool_calls?.[0]).toMatchObject({ type: 'function', function: { name: 'find', arguments: '{' } })
-  const streamed = await client.chat.completions.stream({ ...request, messages: [...messages], tools: [...tools], logit_bias: bias, max_tokens: 1 }).finalChatCompletion()
-  expect(streamed.choices[0]?.message.tool_calls?.[0]).toMatchObject({ type: 'function', function: { name: 'find', arguments: '{' } })
+  const steered = await client.chat.completions.create({
+    ...request,
+    messages: [...messages],
+    tools: [...tools],
+    logit_bias: bias,
+    max_tokens: 1,
+  })
+  expect(steered.choices[0]?.message.tool_calls?.[0]).toMatchObject({
+    type: 'function',
+    function: { name: 'find', arguments: '{' },
+  })
+  const streamed = await client.chat.completions
+    .stream({ ...request, messages: [...messages], tools: [...tools], logit_bias: bias, max_tokens: 1 })
+    .finalChatCompletion()
+  expect(streamed.choices[0]?.message.tool_calls?.[0]).toMatchObject({
+    type: 'function',
+    function: { name: 'find', arguments: '{' },
+  })
 })
 
 test('a conversation with calls and their results goes through the template', async () => {
   const reply = await client.chat.completions.create({
-    model: 'base', tools: [...tools], ...greedy,
-    messages: [...messages, { role: 'assistant', content: null, tool_calls: [{ id: 'a', type: 'function', function: { name: 'find', arguments: '{"q":1}' } }] }, { role: 'tool', tool_call_id: 'a', content: [{ type: 'text', text: 'nothing' }] }],
+    model: 'base',
+    tools: [...tools],
+    ...greedy,
+    messages: [
+      ...messages,
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'a', type: 'function', function: { name: 'find', arguments: '{"q":1}' } }],
+      },
+      { role: 'tool', tool_call_id: 'a', content: [{ type: 'text', text: 'nothing' }] },
+    ],
   })
   expect(reply.usage?.prompt_tokens).toBeGreaterThan(200)
 })
 
 test('a client that leaves ends its sequence', async () => {
   const long = { max_tokens: 4000, logit_bias: { 2: -100 } }
-  const metric = async (name: string) => Number(new RegExp(`^cairn_tune_${name} (.+)$`, 'm').exec(await (await fetch(`${server.url}/metrics`)).text())?.[1])
+  const metric = async (name: string) =>
+    Number(
+      new RegExp(`^cairn_tune_${name} (.+)$`, 'm').exec(
+        await (await fetch(`${server.url}/metrics`)).text(),
+      )?.[1],
+    )
   const aborted = await metric('requests_ended_total\\{reason="abort"\\}')
   const stream = await client.completions.create({ model: 'base', prompt: 'x', ...long, stream: true })
   for await (const _ of stream) break
@@ -112,19 +231,33 @@ test('a client that leaves ends its sequence', async () => {
 })
 
 test('n choices with a seed differ from one another and not from one time to the next', async () => {
-  const ask = () => client.completions.create({ model: 'base', prompt: 'x', max_tokens: 8, temperature: 1, seed: 5, n: 3 })
+  const ask = () =>
+    client.completions.create({ model: 'base', prompt: 'x', max_tokens: 8, temperature: 1, seed: 5, n: 3 })
   const [one, two] = [await ask(), await ask()]
   expect(one.choices.map(({ text }) => text)).toEqual(two.choices.map(({ text }) => text))
   expect(new Set(one.choices.map(({ text }) => text)).size).toBe(3)
 })
 
 test('errors are those that the client knows', async () => {
-  const missing = await client.completions.create({ model: 'nobody', prompt: 'x' }).catch((error: unknown) => error)
+  const missing = await client.completions
+    .create({ model: 'nobody', prompt: 'x' })
+    .catch((error: unknown) => error)
   expect(missing).toBeInstanceOf(OpenAI.NotFoundError)
-  expect(missing).toMatchObject({ status: 404, param: 'model', type: 'NotFoundError', message: expect.stringContaining('The model `nobody` does not exist.') })
-  const tooLong = await client.completions.create({ model: 'base', prompt: 'x'.repeat(5000) }).catch((error: unknown) => error)
+  expect(missing).toMatchObject({
+    status: 404,
+    param: 'model',
+    type: 'NotFoundError',
+    message: expect.stringContaining('The model `nobody` does not exist.'),
+  })
+  const tooLong = await client.completions
+    .create({ model: 'base', prompt: 'x'.repeat(5000) })
+    .catch((error: unknown) => error)
   expect(tooLong).toBeInstanceOf(OpenAI.BadRequestError)
-  expect(tooLong).toMatchObject({ message: expect.stringContaining("This model's maximum context length is 4096 tokens") })
-  const wrong = await client.completions.create({ model: 'base', prompt: 'x', temperature: -1 }).catch((error: unknown) => error)
+  expect(tooLong).toMatchObject({
+    message: expect.stringContaining("This model's maximum context length is 4096 tokens"),
+  })
+  const wrong = await client.completions
+    .create({ model: 'base', prompt: 'x', temperature: -1 })
+    .catch((error: unknown) => error)
   expect(wrong).toMatchObject({ status: 400, param: 'temperature' })
 })

@@ -1,10 +1,19 @@
-/** A small random Qwen3 and adapters for it, the same on every machine: large enough weights that its greedy answers wander. */
+/**
+ * A small random Qwen3 and adapters for it, the same on every machine: large enough weights that its greedy
+ * answers wander.
+ */
 import { writeFile } from 'node:fs/promises'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { configOfShape, createRandom, qwen3Weights, type ShapeName } from '@cairn-tune/train'
 import { byteTokenizerFiles } from '@cairn-tune/train/byte-tokenizer'
-import { encodeFloats, qwen3ConfigJson, writeAdapter, writeCheckpoint, type AdapterTensor } from '@cairn-tune/weights'
+import {
+  encodeFloats,
+  qwen3ConfigJson,
+  writeAdapter,
+  writeCheckpoint,
+  type AdapterTensor,
+} from '@cairn-tune/weights'
 
 const config = { ...configOfShape('tiny'), tie_word_embeddings: false }
 
@@ -17,9 +26,29 @@ function noise(name: string, count: number, seed: number): Float32Array {
 }
 
 /** Files that a test changes or adds, such as another chat template. */
-export async function writeRandomModel(directory: string, seed = 1, files: Record<string, string> = {}): Promise<void> {
+export async function writeRandomModel(
+  directory: string,
+  seed = 1,
+  files: Record<string, string> = {},
+): Promise<void> {
   await mkdir(directory, { recursive: true })
-  await writeCheckpoint(directory, qwen3Weights(config).map(({ name, shape }) => ({ name, dtype: 'BF16', shape, bytes: () => encodeFloats('BF16', noise(name, shape.reduce((a, b) => a * b, 1), seed)) })))
+  await writeCheckpoint(
+    directory,
+    qwen3Weights(config).map(({ name, shape }) => ({
+      name,
+      dtype: 'BF16',
+      shape,
+      bytes: () =>
+        encodeFloats(
+          'BF16',
+          noise(
+            name,
+            shape.reduce((a, b) => a * b, 1),
+            seed,
+          ),
+        ),
+    })),
+  )
   const all = { ...byteTokenizerFiles(), 'config.json': JSON.stringify(qwen3ConfigJson(config)), ...files }
   for (const [name, text] of Object.entries(all)) await writeFile(join(directory, name), text)
 }
@@ -28,16 +57,44 @@ export type RandomAdapter = { rank: number; modules: readonly string[]; seed: nu
 
 /** Adapters of the golden file. */
 export const ADAPTERS = {
-  wide: { rank: 16, modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'], seed: 2 },
+  wide: {
+    rank: 16,
+    modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'],
+    seed: 2,
+  },
   narrow: { rank: 3, modules: ['q_proj', 'down_proj'], seed: 3 },
 } as const satisfies Record<string, RandomAdapter>
 
-export async function writeRandomAdapter(directory: string, { rank, modules, seed, shape }: RandomAdapter): Promise<void> {
-  const weights = qwen3Weights(shape ? configOfShape(shape) : config).filter(({ name }) => modules.some(module => name.endsWith(`${module}.weight`)))
+export async function writeRandomAdapter(
+  directory: string,
+  { rank, modules, seed, shape }: RandomAdapter,
+): Promise<void> {
+  const weights = qwen3Weights(shape ? configOfShape(shape) : config).filter(({ name }) =>
+    modules.some(module => name.endsWith(`${module}.weight`)),
+  )
   const tensors = weights.flatMap(({ name, shape: [outputs = 0, inputs = 0] }): AdapterTensor[] => {
     const linear = name.slice(0, -'.weight'.length)
-    return ([['A', [rank, inputs]], ['B', [outputs, rank]]] as const).map(([side, sizes]) => ({ name: `${linear}.lora_${side}.weight`, shape: [...sizes] as [number, number], values: noise(`${linear}.${side}`, sizes[0] * sizes[1], seed) }))
+    return (
+      [
+        ['A', [rank, inputs]],
+        ['B', [outputs, rank]],
+      ] as const
+    ).map(([side, sizes]) => ({
+      name: `${linear}.lora_${side}.weight`,
+      shape: [...sizes] as [number, number],
+      values: noise(`${linear}.${side}`, sizes[0] * sizes[1], seed),
+    }))
   })
   await mkdir(directory, { recursive: true })
-  await writeAdapter(directory, { baseModel: 'random', lora_rank: rank, lora_alpha: rank / 2, lora_dropout: 0, lora_target_modules: modules }, tensors)
+  await writeAdapter(
+    directory,
+    {
+      baseModel: 'random',
+      lora_rank: rank,
+      lora_alpha: rank / 2,
+      lora_dropout: 0,
+      lora_target_modules: modules,
+    },
+    tensors,
+  )
 }

@@ -1,4 +1,7 @@
-/** A LoRA micro-step of a recipe in the shape of Qwen3-0.6B with fewer layers and random weights, ready to run again and again. */
+/**
+ * A LoRA micro-step of a recipe in the shape of Qwen3-0.6B with fewer layers and random weights, ready to run
+ * again and again.
+ */
 import { byteLength, uniform, type OpName } from '@cairn-tune/ops'
 import type { Engine } from '@cairn-tune/native'
 import { packedPositions, ropeTable } from '@cairn-tune/models'
@@ -7,7 +10,10 @@ import { configOfShape, readConfig, type Recipe } from '@cairn-tune/train'
 import { RANDOM, recordMicroStep } from '@cairn-tune/train/record-step'
 
 export type LoraStep = {
-  /** Useful arithmetic of a step: the base's linears and the head forward and back, and half of the square in attention; adapters do not count. */
+  /**
+   * Useful arithmetic of a step: the base's linears and the head forward and back, and half of the square in
+   * attention; adapters do not count.
+   */
   flops: number
   weightBytes: number
   arenaBytes: number
@@ -15,29 +21,63 @@ export type LoraStep = {
 }
 
 /** The vocabulary is as much smaller as the model has fewer layers, so that the head has its share. */
-export async function prepareLoraStep(engine: Engine, { recipe, tokens, layers }: { recipe: Recipe; tokens: number; layers: number }): Promise<LoraStep> {
+export async function prepareLoraStep(
+  engine: Engine,
+  { recipe, tokens, layers }: { recipe: Recipe; tokens: number; layers: number },
+): Promise<LoraStep> {
   const whole = configOfShape('qwen3-0.6b')
-  const model = { ...whole, num_hidden_layers: layers, vocab_size: 64 * Math.round((whole.vocab_size * layers) / whole.num_hidden_layers / 64) }
-  const config = readConfig({ flags: ['--model=random', '--dataset=none', `--recipe=${recipe}`, '--per_device_train_batch_size=1', `--max_seq_length=${tokens}`] })
+  const model = {
+    ...whole,
+    num_hidden_layers: layers,
+    vocab_size: 64 * Math.round((whole.vocab_size * layers) / whole.num_hidden_layers / 64),
+  }
+  const config = readConfig({
+    flags: [
+      '--model=random',
+      '--dataset=none',
+      `--recipe=${recipe}`,
+      '--per_device_train_batch_size=1',
+      `--max_seq_length=${tokens}`,
+    ],
+  })
   const micro = recordMicroStep(model, config, 2, () => 'bf16')
   const prepared = prepare(engine, micro.program, planMemory(micro.program))
-  const buffers = Object.fromEntries(prepared.bindings.map(name => [name, engine.allocate(prepared.bytesOf(name))]))
+  const buffers = Object.fromEntries(
+    prepared.bindings.map(name => [name, engine.allocate(prepared.bytesOf(name))]),
+  )
   const put = (name: string, values: ArrayBufferView) => buffers[name]?.set(new Uint8Array(values.buffer))
-  put('ids', Int32Array.from({ length: tokens }, (_, t) => (t * 7919) % model.vocab_size))
-  put('targets', Int32Array.from({ length: tokens }, (_, t) => (t * 104_729) % model.vocab_size))
+  put(
+    'ids',
+    Int32Array.from({ length: tokens }, (_, t) => (t * 7919) % model.vocab_size),
+  )
+  put(
+    'targets',
+    Int32Array.from({ length: tokens }, (_, t) => (t * 104_729) % model.vocab_size),
+  )
   put('cuSeqlens', Int32Array.of(0, tokens))
   put('positions', packedPositions([0, tokens]))
   put('cosSin', ropeTable(tokens, model.head_dim, model.rope_theta))
   put(RANDOM, Int32Array.of(1, 0, 0))
 
   // Weights are quantised natively from small noise; norms are one.
-  const noise = Float32Array.from({ length: 65_536 }, (_, i) => (uniform({ seed: 1, step: 0, op: 0 }, i) - 0.5) * 0.06)
-  for (const { name, dtype, shape } of [...micro.base, ...micro.trained.map(tensor => ({ ...tensor, dtype: 'f32' as const }))]) {
+  const noise = Float32Array.from(
+    { length: 65_536 },
+    (_, i) => (uniform({ seed: 1, step: 0, op: 0 }, i) - 0.5) * 0.06,
+  )
+  for (const { name, dtype, shape } of [
+    ...micro.base,
+    ...micro.trained.map(tensor => ({ ...tensor, dtype: 'f32' as const })),
+  ]) {
     const count = shape.reduce((a, b) => a * b, 1)
-    const values = Float32Array.from({ length: count }, (_, i) => (name.includes('norm') ? 1 : (noise[i % noise.length] ?? 0)))
+    const values = Float32Array.from({ length: count }, (_, i) =>
+      name.includes('norm') ? 1 : (noise[i % noise.length] ?? 0),
+    )
     const g = createRecorder()
     const { y } = g.quantize({ x: g.input('x', 'f32', shape.length === 2 ? shape : [1, count]) }, { dtype })
-    await prepare(engine, g.finish({ y })).run({ x: values, [outputBinding('y')]: buffers[name] ?? new Uint8Array() })
+    await prepare(engine, g.finish({ y })).run({
+      x: values,
+      [outputBinding('y')]: buffers[name] ?? new Uint8Array(),
+    })
   }
 
   const linearParameters = layers * (1024 * 2048 * 2 + 2 * 1024 * 1024 + 3 * 1024 * 3072)
@@ -47,7 +87,11 @@ export async function prepareLoraStep(engine: Engine, { recipe, tokens, layers }
     arenaBytes: prepared.plan.arenaBytes,
     async run() {
       const { seconds } = await prepared.run(buffers)
-      return { seconds, loss: (new Float32Array(buffers[outputBinding('loss')]?.buffer ?? new ArrayBuffer(4))[0] ?? NaN) / tokens }
+      return {
+        seconds,
+        loss:
+          (new Float32Array(buffers[outputBinding('loss')]?.buffer ?? new ArrayBuffer(4))[0] ?? NaN) / tokens,
+      }
     },
   }
 }

@@ -1,17 +1,32 @@
 /**
- * One LoRA micro-step of each recipe beside bf16's, turn by turn in one process: tokens a second, useful arithmetic against the register peak, which is
- * measured around each step, and the share of each op. Over the wall clock, and over the processor time that the threads had, which tells nearly the
- * same on a machine that does other work too; figures are the best of the repeats. Arguments: threads (1), tokens (2048), repeats (4), layers (4),
- * recipes (all).
+ * One LoRA micro-step of each recipe beside bf16's, turn by turn in one process: tokens a second, useful
+ * arithmetic against the register peak, which is measured around each step, and the share of each op. Over
+ * the wall clock, and over the processor time that the threads had, which tells nearly the same on a machine
+ * that does other work too; figures are the best of the repeats. Arguments: threads (1), tokens (2048),
+ * repeats (4), layers (4), recipes (all).
  */
 import { createEngine, type Engine } from '@cairn-tune/native'
 import type { OpName } from '@cairn-tune/ops'
 import { RECIPES, type Recipe } from '@cairn-tune/train'
 import { prepareLoraStep, type LoraStep } from './lora-step.ts'
 
-type Best = { wall: number; processor: number; ofPeak: number; ofPeakByProcessor: number; ops: Map<OpName, number>; loss: number }
+type Best = {
+  wall: number
+  processor: number
+  ofPeak: number
+  ofPeakByProcessor: number
+  ops: Map<OpName, number>
+  loss: number
+}
 
-const nothing = (): Best => ({ wall: Infinity, processor: Infinity, ofPeak: 0, ofPeakByProcessor: 0, ops: new Map(), loss: NaN })
+const nothing = (): Best => ({
+  wall: Infinity,
+  processor: Infinity,
+  ofPeak: 0,
+  ofPeakByProcessor: 0,
+  ops: new Map(),
+  loss: NaN,
+})
 
 async function measure(engine: Engine, step: LoraStep, best: Best): Promise<void> {
   const before = engine.peakFlops('bf16')
@@ -37,8 +52,12 @@ using engine = await createEngine({ threads, log: line => console.log(line) })
 const mebibytes = (bytes: number) => (bytes / 2 ** 20).toFixed(0)
 const bf16 = await prepareLoraStep(engine, { recipe: 'bf16', tokens, layers })
 const results = new Map<Recipe, Best>()
-console.log(`\nA LoRA step: ${engine.isa}, ${threads} thread${threads === 1 ? '' : 's'}, ${tokens} tokens, ${layers} layers, best of ${repeats}; the second of two figures is over processor time`)
-console.log('| recipe | weights, arena (MiB) | tokens/s | of peak | speed beside bf16 | loss |\n|---|---|---|---|---|---|')
+console.log(
+  `\nA LoRA step: ${engine.isa}, ${threads} thread${threads === 1 ? '' : 's'}, ${tokens} tokens, ${layers} layers, best of ${repeats}; the second of two figures is over processor time`,
+)
+console.log(
+  '| recipe | weights, arena (MiB) | tokens/s | of peak | speed beside bf16 | loss |\n|---|---|---|---|---|---|',
+)
 for (const recipe of recipes) {
   const step = recipe === 'bf16' ? bf16 : await prepareLoraStep(engine, { recipe, tokens, layers })
   const [own, beside] = [nothing(), nothing()]
@@ -52,12 +71,21 @@ for (const recipe of recipes) {
   const rate = (seconds: number) => (tokens / seconds).toFixed(0)
   const memory = `${mebibytes(step.weightBytes)}, ${mebibytes(step.arenaBytes)}`
   const speed = two(beside.wall / own.wall, beside.processor / own.processor)
-  console.log(`| ${recipe} | ${memory} | ${rate(own.wall)}, ${rate(own.processor)} | ${two(own.ofPeak, own.ofPeakByProcessor)} | ${speed} | ${own.loss.toFixed(3)} |`)
+  console.log(
+    `| ${recipe} | ${memory} | ${rate(own.wall)}, ${rate(own.processor)} | ${two(own.ofPeak, own.ofPeakByProcessor)} | ${speed} | ${own.loss.toFixed(3)} |`,
+  )
 }
 
 // Each op's least time, so that one that was interrupted once does not count for more.
 const total = ({ ops }: Best) => [...ops.values()].reduce((a, b) => a + b, 0)
-const ops = new Set([...results.values()].flatMap(best => [...best.ops].toSorted((a, b) => b[1] - a[1]).map(([op]) => op)))
-console.log(`\nShare of each op in a step's time, ${threads} thread${threads === 1 ? '' : 's'}, %\n| op | ${recipes.join(' | ')} |\n|---|${recipes.map(() => '---|').join('')}`)
-for (const op of ops) console.log(`| ${op} | ${[...results.values()].map(best => ((100 * (best.ops.get(op) ?? 0)) / total(best)).toFixed(1)).join(' | ')} |`)
+const ops = new Set(
+  [...results.values()].flatMap(best => [...best.ops].toSorted((a, b) => b[1] - a[1]).map(([op]) => op)),
+)
+console.log(
+  `\nShare of each op in a step's time, ${threads} thread${threads === 1 ? '' : 's'}, %\n| op | ${recipes.join(' | ')} |\n|---|${recipes.map(() => '---|').join('')}`,
+)
+for (const op of ops)
+  console.log(
+    `| ${op} | ${[...results.values()].map(best => ((100 * (best.ops.get(op) ?? 0)) / total(best)).toFixed(1)).join(' | ')} |`,
+  )
 console.log(`\nworkspace ${mebibytes(engine.workspaceBytes())} MiB`)

@@ -1,4 +1,7 @@
-/** The adapter a run starts from: B is zero, so that the first step sees the base as it is; A is Kaiming-uniform with a = √5, as PEFT draws it. */
+/**
+ * The adapter a run starts from: B is zero, so that the first step sees the base as it is; A is
+ * Kaiming-uniform with a = √5, as PEFT draws it.
+ */
 import type { AdapterTensor } from '@cairn-tune/weights'
 import { createRandom } from './random.ts'
 
@@ -7,7 +10,10 @@ const boundOf = (inFeatures: number) => 1 / Math.sqrt(inFeatures)
 
 type Matrix = { name: string; shape: readonly [number, number] }
 
-/** Writes the initial values of one matrix, by name and seed alone: another order or another set of modules changes none of them. */
+/**
+ * Writes the initial values of one matrix, by name and seed alone: another order or another set of modules
+ * changes none of them.
+ */
 export function fillAdapterMatrix(seed: number, { name, shape }: Matrix, values: Float32Array): void {
   values.fill(0)
   if (name.endsWith('.lora_B.weight')) return

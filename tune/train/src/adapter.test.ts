@@ -1,7 +1,13 @@
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openSafetensors, readAdapter, writeAdapter, writeSafetensors, type AdapterTensor } from '@cairn-tune/weights'
+import {
+  openSafetensors,
+  readAdapter,
+  writeAdapter,
+  writeSafetensors,
+  type AdapterTensor,
+} from '@cairn-tune/weights'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { initAdapter } from './adapter-init.ts'
 
@@ -13,16 +19,33 @@ afterAll(() => rm(directory, { recursive: true }))
 
 const linear = 'model.layers.3.self_attn.q_proj'
 const pair = (rank = 4): AdapterTensor[] => [
-  { name: `${linear}.lora_A.weight`, shape: [rank, 6], values: Float32Array.from({ length: rank * 6 }, (_, i) => i / 8) },
-  { name: `${linear}.lora_B.weight`, shape: [10, rank], values: Float32Array.from({ length: 10 * rank }, (_, i) => -i / 16) },
+  {
+    name: `${linear}.lora_A.weight`,
+    shape: [rank, 6],
+    values: Float32Array.from({ length: rank * 6 }, (_, i) => i / 8),
+  },
+  {
+    name: `${linear}.lora_B.weight`,
+    shape: [10, rank],
+    values: Float32Array.from({ length: 10 * rank }, (_, i) => -i / 16),
+  },
 ]
-const config = { baseModel: 'Qwen/Qwen3-0.6B', lora_rank: 4, lora_alpha: 8, lora_dropout: 0, lora_target_modules: ['q_proj'] }
+const config = {
+  baseModel: 'Qwen/Qwen3-0.6B',
+  lora_rank: 4,
+  lora_alpha: 8,
+  lora_dropout: 0,
+  lora_target_modules: ['q_proj'],
+}
 
 async function written(change: (json: Record<string, unknown>) => object = json => json): Promise<string> {
   const inside = await mkdtemp(join(directory, 'a-'))
   await writeAdapter(inside, config, pair())
   const path = join(inside, 'adapter_config.json')
-  await writeFile(path, JSON.stringify(change(JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>)))
+  await writeFile(
+    path,
+    JSON.stringify(change(JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>)),
+  )
   return inside
 }
 
@@ -38,7 +61,16 @@ test('writes PEFT’s files, names and keys', async () => {
   expect(file.metadata).toEqual({ format: 'pt' })
   await file.close()
   expect(JSON.parse(await readFile(join(inside, 'adapter_config.json'), 'utf8'))).toMatchObject({
-    base_model_name_or_path: 'Qwen/Qwen3-0.6B', peft_type: 'LORA', task_type: 'CAUSAL_LM', r: 4, lora_alpha: 8, lora_dropout: 0, bias: 'none', fan_in_fan_out: false, use_rslora: false, target_modules: ['q_proj'],
+    base_model_name_or_path: 'Qwen/Qwen3-0.6B',
+    peft_type: 'LORA',
+    task_type: 'CAUSAL_LM',
+    r: 4,
+    lora_alpha: 8,
+    lora_dropout: 0,
+    bias: 'none',
+    fan_in_fan_out: false,
+    use_rslora: false,
+    target_modules: ['q_proj'],
   })
 })
 
@@ -61,7 +93,9 @@ test.each([
   ['ranks by layer', { rank_pattern: { q_proj: 8 } }],
   ['alphas by layer', { alpha_pattern: { q_proj: 8 } }],
 ])('refuses %s, naming the key', async (_, over) => {
-  await expect(readAdapter(await written(json => ({ ...json, ...over })))).rejects.toThrow(Object.keys(over)[0])
+  await expect(readAdapter(await written(json => ({ ...json, ...over })))).rejects.toThrow(
+    Object.keys(over)[0],
+  )
 })
 
 test('refuses matrices that do not belong together', async () => {
@@ -71,13 +105,21 @@ test('refuses matrices that do not belong together', async () => {
   const bytes = new Uint8Array(4 * 6 * 4)
   await writeAdapter(inside, config, pair().slice(0, 1))
   await expect(readAdapter(inside)).rejects.toThrow(`has no "base_model.model.${linear}.lora_B.weight"`)
-  await writeSafetensors(weights, [{ name: 'base_model.model.lm_head.weight', dtype: 'F32', shape: [4, 6], bytes }])
-  await expect(readAdapter(inside)).rejects.toThrow('"base_model.model.lm_head.weight" is not a matrix of a LoRA adapter')
-  await writeSafetensors(weights, [{ name: `base_model.model.${linear}.lora_A.weight`, dtype: 'I32', shape: [4, 6], bytes }])
+  await writeSafetensors(weights, [
+    { name: 'base_model.model.lm_head.weight', dtype: 'F32', shape: [4, 6], bytes },
+  ])
+  await expect(readAdapter(inside)).rejects.toThrow(
+    '"base_model.model.lm_head.weight" is not a matrix of a LoRA adapter',
+  )
+  await writeSafetensors(weights, [
+    { name: `base_model.model.${linear}.lora_A.weight`, dtype: 'I32', shape: [4, 6], bytes },
+  ])
   await expect(readAdapter(inside)).rejects.toThrow('must have dtype F32 or BF16')
   await writeSafetensors(weights, [])
   await expect(readAdapter(inside)).rejects.toThrow('has no tensors')
-  await expect(readAdapter(join(directory, 'none'))).rejects.toThrow('an adapter is a directory with adapter_config.json and adapter_model.safetensors')
+  await expect(readAdapter(join(directory, 'none'))).rejects.toThrow(
+    'an adapter is a directory with adapter_config.json and adapter_model.safetensors',
+  )
 })
 
 test('a run starts with B zero and A uniform within one over the root of its inputs, each matrix by its own name', () => {
@@ -92,7 +134,8 @@ test('a run starts with B zero and A uniform within one over the root of its inp
   expect(a0!.values.every(value => Math.abs(value) <= bound)).toBe(true)
   const mean = a0!.values.reduce((sum, value) => sum + value, 0) / a0!.values.length
   const variance = a0!.values.reduce((sum, value) => sum + value ** 2, 0) / a0!.values.length
-  // Of 16384 draws: the mean within 4 standard errors of 0, the variance within 3 % of a third of the bound's square.
+  // Of 16384 draws: the mean within 4 standard errors of 0, the variance within 3 % of a third of the bound's
+  // square.
   expect(Math.abs(mean)).toBeLessThan((4 * bound) / Math.sqrt(3 * 16384))
   expect(Math.abs(variance / (bound ** 2 / 3) - 1)).toBeLessThan(0.03)
   expect(initAdapter(7, matrices.slice(2))[0]).toEqual(a1)

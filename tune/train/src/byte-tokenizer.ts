@@ -1,4 +1,7 @@
-/** A tokenizer of single bytes with a chat template: for small models made from scratch, which then need no vocabulary of their own. */
+/**
+ * A tokenizer of single bytes with a chat template: for small models made from scratch, which then need no
+ * vocabulary of their own.
+ */
 
 const SPECIAL = ['<|endoftext|>', '<|im_start|>', '<|im_end|>'] as const
 /** Ids in use: three special tokens, then the 256 bytes in order. */
@@ -6,14 +9,19 @@ export const BYTE_VOCABULARY = SPECIAL.length + 256
 export const END_OF_TEXT = 0
 export const END_OF_TURN = 2
 
-/** The sign that stands for a byte in byte-level vocabularies: itself where it is visible, else the next free one from U+0100 on. */
+/**
+ * The sign that stands for a byte in byte-level vocabularies: itself where it is visible, else the next free
+ * one from U+0100 on.
+ */
 function byteSigns(): string[] {
-  const isVisible = (byte: number) => (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || (byte >= 0xae && byte <= 0xff)
+  const isVisible = (byte: number) =>
+    (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || (byte >= 0xae && byte <= 0xff)
   let free = 0x100
   return Array.from({ length: 256 }, (_, byte) => String.fromCodePoint(isVisible(byte) ? byte : free++))
 }
 
-// Without tools: turns between <|im_start|> and <|im_end|>. With them the first system turn ends with their definitions, and calls stand in <tool_call> tags, as the server reads them back.
+// Without tools: turns between <|im_start|> and <|im_end|>. With them the first system turn ends with their
+// definitions, and calls stand in <tool_call> tags, as the server reads them back.
 const CHAT_TEMPLATE = `{%- if tools -%}
 {{- '<|im_start|>system\\n' -}}
 {%- if messages[0].role == 'system' -%}{{- messages[0].content ~ '\\n\\n' -}}{%- endif -%}
@@ -47,14 +55,39 @@ export function byteTokenizerFiles(): Record<string, string> {
     version: '1.0',
     truncation: null,
     padding: null,
-    added_tokens: SPECIAL.map((content, id) => ({ id, content, single_word: false, lstrip: false, rstrip: false, normalized: false, special: true })),
+    added_tokens: SPECIAL.map((content, id) => ({
+      id,
+      content,
+      single_word: false,
+      lstrip: false,
+      rstrip: false,
+      normalized: false,
+      special: true,
+    })),
     normalizer: null,
     pre_tokenizer: byteLevel,
     post_processor: null,
     decoder: byteLevel,
-    model: { type: 'BPE', dropout: null, unk_token: null, continuing_subword_prefix: null, end_of_word_suffix: null, fuse_unk: false, byte_fallback: false, ignore_merges: false, vocab, merges: [] },
+    model: {
+      type: 'BPE',
+      dropout: null,
+      unk_token: null,
+      continuing_subword_prefix: null,
+      end_of_word_suffix: null,
+      fuse_unk: false,
+      byte_fallback: false,
+      ignore_merges: false,
+      vocab,
+      merges: [],
+    },
   }
-  const config = { tokenizer_class: 'PreTrainedTokenizerFast', eos_token: SPECIAL[END_OF_TURN], pad_token: SPECIAL[END_OF_TEXT], clean_up_tokenization_spaces: false, model_max_length: 40960 }
+  const config = {
+    tokenizer_class: 'PreTrainedTokenizerFast',
+    eos_token: SPECIAL[END_OF_TURN],
+    pad_token: SPECIAL[END_OF_TEXT],
+    clean_up_tokenization_spaces: false,
+    model_max_length: 40960,
+  }
   return {
     'tokenizer.json': `${JSON.stringify(tokenizer)}\n`,
     'tokenizer_config.json': `${JSON.stringify(config, null, 2)}\n`,

@@ -1,13 +1,22 @@
 /**
- * Checkpoints: everything a run needs to go on as if it had never stopped. `<output_dir>/checkpoints/step-<n>` appears whole or not at all.
+ * Checkpoints: everything a run needs to go on as if it had never stopped.
+ * `<output_dir>/checkpoints/step-<n>` appears whole or not at all.
  *
- * What is random is a function of the seed and of the position (epoch, row, step), so those numbers are the state of every generator.
+ * What is random is a function of the seed and of the position (epoch, row, step), so those numbers are the
+ * state of every generator.
  */
 import { mkdir, readFile, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { forgetPages } from '@cairn-tune/native'
 import { byteLength } from '@cairn-tune/ops'
-import { InputError, checkTensor, openMapped, openSafetensors, writeSafetensors, writeTextAtomically } from '@cairn-tune/weights'
+import {
+  InputError,
+  checkTensor,
+  openMapped,
+  openSafetensors,
+  writeSafetensors,
+  writeTextAtomically,
+} from '@cairn-tune/weights'
 import { z } from 'zod'
 import type { TrainConfig } from './config.ts'
 import type { DataPosition } from './data/batches.ts'
@@ -29,15 +38,35 @@ const schema = z.object({
   model: z.string(),
 })
 
-export type CheckpointState = { step: number; position: DataPosition; settings: Record<string, unknown>; data: string; model: string }
+export type CheckpointState = {
+  step: number
+  position: DataPosition
+  settings: Record<string, unknown>
+  data: string
+  model: string
+}
 
 /** Keys of a configuration that change no number of a run that is under way. */
-const FREE: readonly (keyof TrainConfig)[] = ['model', 'dataset', 'output_dir', 'save_steps', 'save_total_limit', 'resume', 'overwrite', 'recompute', 'memory_limit', 'threads']
+const FREE: readonly (keyof TrainConfig)[] = [
+  'model',
+  'dataset',
+  'output_dir',
+  'save_steps',
+  'save_total_limit',
+  'resume',
+  'overwrite',
+  'recompute',
+  'memory_limit',
+  'threads',
+]
 
 /** What of a configuration decides the numbers. `totalSteps` stands for epochs and steps alike. */
 export function decisiveSettings(config: TrainConfig, totalSteps: number): Record<string, unknown> {
   const { num_train_epochs: _epochs, max_steps: _steps, ...rest } = config
-  return { ...Object.fromEntries(Object.entries(rest).filter(([key]) => !FREE.some(free => free === key))), total_steps: totalSteps }
+  return {
+    ...Object.fromEntries(Object.entries(rest).filter(([key]) => !FREE.some(free => free === key))),
+    total_steps: totalSteps,
+  }
 }
 
 const nameOf = (step: number) => `step-${String(step).padStart(8, '0')}`
@@ -48,27 +77,43 @@ export async function listCheckpoints(outputDir: string): Promise<number[]> {
     if (error.code === 'ENOENT') return []
     throw error
   })
-  return names.flatMap(name => /^step-(\d{8,})$/.exec(name)?.[1] ?? []).map(Number).toSorted((a, b) => a - b)
+  return names
+    .flatMap(name => /^step-(\d{8,})$/.exec(name)?.[1] ?? [])
+    .map(Number)
+    .toSorted((a, b) => a - b)
 }
 
 /** Writes a checkpoint and removes the oldest beyond `keep`. */
-export async function writeCheckpointState(outputDir: string, state: CheckpointState, bytes: ReadonlyMap<string, Uint8Array>, tensors: readonly StateTensor[], keep: number): Promise<void> {
+export async function writeCheckpointState(
+  outputDir: string,
+  state: CheckpointState,
+  bytes: ReadonlyMap<string, Uint8Array>,
+  tensors: readonly StateTensor[],
+  keep: number,
+): Promise<void> {
   const folder = join(outputDir, FOLDER)
   const temporary = join(folder, `.${nameOf(state.step)}.part`)
   await rm(temporary, { recursive: true, force: true })
   await mkdir(temporary, { recursive: true })
-  await writeSafetensors(join(temporary, TENSORS), tensors.map(tensor => ({ name: tensor.name, ...storedAs(tensor), bytes: bytesOf(bytes, tensor) })))
+  await writeSafetensors(
+    join(temporary, TENSORS),
+    tensors.map(tensor => ({ name: tensor.name, ...storedAs(tensor), bytes: bytesOf(bytes, tensor) })),
+  )
   await writeTextAtomically(join(temporary, STATE), `${JSON.stringify({ version: 1, ...state }, null, 2)}\n`)
   const path = join(folder, nameOf(state.step))
   // The same step again is the same state: whichever is there is right.
   await rm(path, { recursive: true, force: true })
   await rename(temporary, path)
   const all = await listCheckpoints(outputDir)
-  for (const step of all.slice(0, Math.max(0, all.length - keep))) await rm(join(folder, nameOf(step)), { recursive: true, force: true })
+  for (const step of all.slice(0, Math.max(0, all.length - keep)))
+    await rm(join(folder, nameOf(step)), { recursive: true, force: true })
 }
 
 /** f32 as what it is; other formats as the bytes they are. */
-const storedAs = ({ dtype, shape }: StateTensor) => (dtype === 'f32' ? { dtype: 'F32' as const, shape } : { dtype: 'U8' as const, shape: [byteLength(dtype, shape)] })
+const storedAs = ({ dtype, shape }: StateTensor) =>
+  dtype === 'f32'
+    ? { dtype: 'F32' as const, shape }
+    : { dtype: 'U8' as const, shape: [byteLength(dtype, shape)] }
 
 function bytesOf(all: ReadonlyMap<string, Uint8Array>, { name }: StateTensor): Uint8Array {
   const bytes = all.get(name)
@@ -82,14 +127,21 @@ export async function findCheckpoint(outputDir: string): Promise<CheckpointState
   if (step === undefined) return undefined
   const path = join(outputDir, FOLDER, nameOf(step), STATE)
   const parsed = schema.safeParse(JSON.parse(await readFile(path, 'utf8')))
-  if (!parsed.success) throw new InputError(`${path}: not a checkpoint of this version: ${z.prettifyError(parsed.error)}`)
+  if (!parsed.success)
+    throw new InputError(`${path}: not a checkpoint of this version: ${z.prettifyError(parsed.error)}`)
   return parsed.data
 }
 
 /** Throws with the first difference between a checkpoint and the run that wants to go on from it. */
-export function checkGoesOn(found: CheckpointState, wanted: Omit<CheckpointState, 'step' | 'position'>, outputDir: string): void {
+export function checkGoesOn(
+  found: CheckpointState,
+  wanted: Omit<CheckpointState, 'step' | 'position'>,
+  outputDir: string,
+): void {
   const refuse = (what: string) => {
-    throw new InputError(`resume: the checkpoint in ${outputDir} ${what}; go on with the settings it was begun with, or take another output_dir`)
+    throw new InputError(
+      `resume: the checkpoint in ${outputDir} ${what}; go on with the settings it was begun with, or take another output_dir`,
+    )
   }
   for (const key of new Set([...Object.keys(found.settings), ...Object.keys(wanted.settings)])) {
     const [was, is] = [JSON.stringify(found.settings[key]), JSON.stringify(wanted.settings[key])]
@@ -100,7 +152,10 @@ export function checkGoesOn(found: CheckpointState, wanted: Omit<CheckpointState
 }
 
 /** Writes a checkpoint's tensors where the run has them. */
-export async function openCheckpointTensors(outputDir: string, step: number): Promise<(tensor: StateTensor, target: Uint8Array) => Promise<void>> {
+export async function openCheckpointTensors(
+  outputDir: string,
+  step: number,
+): Promise<(tensor: StateTensor, target: Uint8Array) => Promise<void>> {
   const path = join(outputDir, FOLDER, nameOf(step), TENSORS)
   const file = await openSafetensors(path, openMapped)
   return async (tensor, target) => {

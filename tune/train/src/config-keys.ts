@@ -2,27 +2,66 @@
 import { z } from 'zod'
 import { configSchema } from './config.ts'
 
-type Property = { type?: string; enum?: unknown[]; const?: unknown; default?: unknown; description?: string; items?: Property; minimum?: number; exclusiveMinimum?: number; maximum?: number; pattern?: string }
+type Property = {
+  type?: string
+  enum?: unknown[]
+  const?: unknown
+  default?: unknown
+  description?: string
+  items?: Property
+  minimum?: number
+  exclusiveMinimum?: number
+  maximum?: number
+  pattern?: string
+}
 
 export type ConfigKey = { key: string; values: string; default: string; meaning: string }
 
 /** Every key in order; `default` is empty where there is none, and `required` where one must be given. */
 export function configKeys(): ConfigKey[] {
-  const { properties = {}, required = [] } = z.toJSONSchema(configSchema, { io: 'input' }) as { properties?: Record<string, Property>; required?: string[] }
-  return Object.entries(properties).map(([key, property]) => ({ key, values: typeOf(property), default: defaultOf(property, required.includes(key)), meaning: property.description ?? '' }))
+  const { properties = {}, required = [] } = z.toJSONSchema(configSchema, { io: 'input' }) as {
+    properties?: Record<string, Property>
+    required?: string[]
+  }
+  return Object.entries(properties).map(([key, property]) => ({
+    key,
+    values: typeOf(property),
+    default: defaultOf(property, required.includes(key)),
+    meaning: property.description ?? '',
+  }))
 }
 
-function typeOf({ type, enum: values, const: only, items, minimum, exclusiveMinimum, maximum }: Property): string {
+function typeOf({
+  type,
+  enum: values,
+  const: only,
+  items,
+  minimum,
+  exclusiveMinimum,
+  maximum,
+}: Property): string {
   if (only !== undefined) return JSON.stringify(only)
   if (values) return values.map(String).join(' | ')
   if (type === 'array' && items) return `list of ${typeOf(items)}`
-  const limits = [minimum === undefined ? [] : `≥ ${minimum}`, exclusiveMinimum === undefined ? [] : `> ${exclusiveMinimum}`, maximum === undefined || maximum === Number.MAX_SAFE_INTEGER ? [] : `≤ ${maximum}`].flat()
-  return [type === 'boolean' ? 'true | false' : type === 'string' ? 'text' : type === 'integer' ? 'whole number' : 'number', ...limits].join(' ')
+  const limits = [
+    minimum === undefined ? [] : `≥ ${minimum}`,
+    exclusiveMinimum === undefined ? [] : `> ${exclusiveMinimum}`,
+    maximum === undefined || maximum === Number.MAX_SAFE_INTEGER ? [] : `≤ ${maximum}`,
+  ].flat()
+  return [
+    type === 'boolean'
+      ? 'true | false'
+      : type === 'string'
+        ? 'text'
+        : type === 'integer'
+          ? 'whole number'
+          : 'number',
+    ...limits,
+  ].join(' ')
 }
 
 function defaultOf({ default: value }: Property, isRequired: boolean): string {
   if (isRequired) return 'required'
   if (value === undefined) return ''
-  return Array.isArray(value) ? 'all seven' : (typeof value === 'string' ? value : JSON.stringify(value))
+  return Array.isArray(value) ? 'all seven' : typeof value === 'string' ? value : JSON.stringify(value)
 }
-

@@ -10,35 +10,105 @@ const needed = ['--model', 'm', '--dataset', 'd']
 
 test('the defaults are those of the specification’s benchmark and accuracy runs', () => {
   expect(readConfig({ flags: needed })).toMatchObject({
-    recipe: 'bf16', max_seq_length: 2048, per_device_train_batch_size: 2, gradient_accumulation_steps: 4, packing: true, lora_rank: 16, lora_alpha: 32, lora_dropout: 0,
-    lora_target_modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'], learning_rate: 2e-4, lr_scheduler_type: 'linear', output_dir: './output',
+    recipe: 'bf16',
+    max_seq_length: 2048,
+    per_device_train_batch_size: 2,
+    gradient_accumulation_steps: 4,
+    packing: true,
+    lora_rank: 16,
+    lora_alpha: 32,
+    lora_dropout: 0,
+    lora_target_modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'],
+    learning_rate: 2e-4,
+    lr_scheduler_type: 'linear',
+    output_dir: './output',
   })
 })
 
 test('reads YAML, and flags in every spelling win over it', () => {
-  const yaml = 'model: org/model\ndataset: data.jsonl\nlearning_rate: 1e-3\nwarmup_steps: 20\npacking: true\nrecipe: qfp8\n'
-  expect(readConfig({ path: 'run.yaml', yaml })).toMatchObject({ model: 'org/model', learning_rate: 1e-3, warmup_steps: 20, recipe: 'qfp8' })
-  const flags = ['--learning_rate', '5e-4', '--max-seq-length=512', '--packing', 'false', '--model', '7', '--lora_target_modules', 'q_proj, v_proj', '--resume', '--weight-decay', '0.001', '--matmul=fp8-hybrid']
+  const yaml =
+    'model: org/model\ndataset: data.jsonl\nlearning_rate: 1e-3\nwarmup_steps: 20\npacking: true\nrecipe: qfp8\n'
+  expect(readConfig({ path: 'run.yaml', yaml })).toMatchObject({
+    model: 'org/model',
+    learning_rate: 1e-3,
+    warmup_steps: 20,
+    recipe: 'qfp8',
+  })
+  const flags = [
+    '--learning_rate',
+    '5e-4',
+    '--max-seq-length=512',
+    '--packing',
+    'false',
+    '--model',
+    '7',
+    '--lora_target_modules',
+    'q_proj, v_proj',
+    '--resume',
+    '--weight-decay',
+    '0.001',
+    '--matmul=fp8-hybrid',
+  ]
   expect(readConfig({ path: 'run.yaml', yaml, flags })).toMatchObject({
-    learning_rate: 5e-4, max_seq_length: 512, packing: false, model: '7', lora_target_modules: ['q_proj', 'v_proj'], resume: true, weight_decay: 0.001, warmup_steps: 20, matmul: 'fp8-hybrid',
+    learning_rate: 5e-4,
+    max_seq_length: 512,
+    packing: false,
+    model: '7',
+    lora_target_modules: ['q_proj', 'v_proj'],
+    resume: true,
+    weight_decay: 0.001,
+    warmup_steps: 20,
+    matmul: 'fp8-hybrid',
   })
   expect(() => readConfig({ yaml: '' })).toThrow('model is required\ndataset is required')
 })
 
 test.each([
-  ['an unknown key in YAML', { yaml: 'lora_ranks: 8' }, 'run.yaml: unknown key "lora_ranks"; did you mean lora_rank?'],
-  ['an unknown flag', { flags: ['--learning-rat', '1'] }, 'flags: unknown key "learning-rat"; did you mean learning_rate?'],
+  [
+    'an unknown key in YAML',
+    { yaml: 'lora_ranks: 8' },
+    'run.yaml: unknown key "lora_ranks"; did you mean lora_rank?',
+  ],
+  [
+    'an unknown flag',
+    { flags: ['--learning-rat', '1'] },
+    'flags: unknown key "learning-rat"; did you mean learning_rate?',
+  ],
   ['a key like none', { flags: ['--zzzzzzzzzzzz'] }, 'unknown key "zzzzzzzzzzzz"; known: model, dataset'],
-  ['an unknown recipe', { flags: [...needed, '--recipe', 'int8'] }, /--recipe: .*"bf16"\|"fp8"\|"qfp8"\|"fp4"\|"qfp4"\|"qbnb".*, got "int8"/],
+  [
+    'an unknown recipe',
+    { flags: [...needed, '--recipe', 'int8'] },
+    /--recipe: .*"bf16"\|"fp8"\|"qfp8"\|"fp4"\|"qfp4"\|"qbnb".*, got "int8"/,
+  ],
   ['a rank that no server takes', { flags: [...needed, '--lora_rank', '65'] }, /--lora_rank: .*64, got 65/],
-  ['a number that is none', { yaml: 'model: m\ndataset: d\nwarmup_steps: many' }, /run.yaml: warmup_steps: .*number.*, got "many"/],
-  ['dropout', { flags: [...needed, '--lora_dropout', '0.1'] }, '--lora_dropout: only 0 is supported, got 0.1'],
+  [
+    'a number that is none',
+    { yaml: 'model: m\ndataset: d\nwarmup_steps: many' },
+    /run.yaml: warmup_steps: .*number.*, got "many"/,
+  ],
+  [
+    'dropout',
+    { flags: [...needed, '--lora_dropout', '0.1'] },
+    '--lora_dropout: only 0 is supported, got 0.1',
+  ],
   ['a list', { yaml: '- a' }, 'run.yaml: must have keys and values'],
   ['broken YAML', { yaml: 'a: [' }, 'run.yaml: not YAML'],
   ['a word without a key', { flags: ['train'] }, '"train": expected --key value'],
-  ['a matmul for a recipe that has its own', { flags: [...needed, '--recipe', 'fp8', '--matmul', 'bf16'] }, 'matmul: only qfp8, qfp4, qbnb choose it; recipe fp8 has its own'],
-  ['full training of a frozen base', { flags: [...needed, '--recipe', 'qbnb', '--lora', 'false'] }, 'lora: false trains the weights themselves, which recipe qbnb keeps frozen; use recipe: bf16'],
-  ['a size that is none', { flags: [...needed, '--memory_limit', '12'] }, '--memory_limit: a size such as 12GiB, got "12"'],
+  [
+    'a matmul for a recipe that has its own',
+    { flags: [...needed, '--recipe', 'fp8', '--matmul', 'bf16'] },
+    'matmul: only qfp8, qfp4, qbnb choose it; recipe fp8 has its own',
+  ],
+  [
+    'full training of a frozen base',
+    { flags: [...needed, '--recipe', 'qbnb', '--lora', 'false'] },
+    'lora: false trains the weights themselves, which recipe qbnb keeps frozen; use recipe: bf16',
+  ],
+  [
+    'a size that is none',
+    { flags: [...needed, '--memory_limit', '12'] },
+    '--memory_limit: a size such as 12GiB, got "12"',
+  ],
 ])('refuses %s, saying where and what would be right', (_, given, message) => {
   expect(() => readConfig({ path: 'run.yaml', ...given })).toThrow(message)
 })
@@ -49,13 +119,21 @@ test('nearest keys', () => {
 })
 
 test('the schedule is that of transformers at every step', () => {
-  const cases = JSON.parse(readFileSync(new URL('../test/reference/schedule.json', import.meta.url), 'utf8')) as (Omit<Schedule, 'totalSteps' | 'learning_rate'> & { total_steps: number; rates: number[] })[]
+  const cases = JSON.parse(
+    readFileSync(new URL('../test/reference/schedule.json', import.meta.url), 'utf8'),
+  ) as (Omit<Schedule, 'totalSteps' | 'learning_rate'> & { total_steps: number; rates: number[] })[]
   expect(cases).toHaveLength(12)
   for (const { total_steps: totalSteps, rates, ...schedule } of cases) {
-    rates.forEach((rate, step) => expect(learningRateAt(step, { ...schedule, learning_rate: 2e-4, totalSteps }), `${schedule.lr_scheduler_type} ${schedule.warmup_steps}/${totalSteps} step ${step}`).toBeCloseTo(rate, 15))
+    rates.forEach((rate, step) =>
+      expect(
+        learningRateAt(step, { ...schedule, learning_rate: 2e-4, totalSteps }),
+        `${schedule.lr_scheduler_type} ${schedule.warmup_steps}/${totalSteps} step ${step}`,
+      ).toBeCloseTo(rate, 15),
+    )
   }
 })
 
 test('the reference page is up to date; run: npm run gen', async () => {
-  for (const [path, text] of Object.entries(await generated())) expect(readFileSync(fileURLToPath(new URL(`../../../${path}`, import.meta.url)), 'utf8')).toBe(text)
+  for (const [path, text] of Object.entries(await generated()))
+    expect(readFileSync(fileURLToPath(new URL(`../../../${path}`, import.meta.url)), 'utf8')).toBe(text)
 })

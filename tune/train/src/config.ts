@@ -1,11 +1,22 @@
-/** What a training run can be told: one table, from which types, checks, flags and the reference page derive. Names and defaults are the spec's where it has them. */
+/**
+ * What a training run can be told: one table, from which types, checks, flags and the reference page derive.
+ * Names and defaults are the spec's where it has them.
+ */
 import { InputError } from '@cairn-tune/weights'
 import { parse as parseYaml } from 'yaml'
 import { z } from 'zod'
 import { nearestKey } from './nearest-key.ts'
 import { QUANTIZED_RECIPES, RECIPES } from './recipes.ts'
 
-export const TARGET_MODULES = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'] as const
+export const TARGET_MODULES = [
+  'q_proj',
+  'k_proj',
+  'v_proj',
+  'o_proj',
+  'gate_proj',
+  'up_proj',
+  'down_proj',
+] as const
 
 const count = z.int().positive()
 /** Of an engine. */
@@ -16,12 +27,26 @@ export const configSchema = z.strictObject({
   model: z.string().min(1).describe('Directory of a model, or its name on the hub.'),
   dataset: z.string().min(1).describe('File or directory of data, or its name on the hub.'),
   dataset_split: z.string().min(1).default('train').describe('Which files of a directory are read.'),
-  dataset_samples: count.optional().describe('As many rows as this: the first ones, repeated where there are fewer. All rows where it is left out.'),
-  output_dir: z.string().min(1).default('./output').describe('Where the adapter, checkpoints, metrics and charts go.'),
+  dataset_samples: count
+    .optional()
+    .describe(
+      'As many rows as this: the first ones, repeated where there are fewer. All rows where it is left out.',
+    ),
+  output_dir: z
+    .string()
+    .min(1)
+    .default('./output')
+    .describe('Where the adapter, checkpoints, metrics and charts go.'),
 
   recipe: z.enum(RECIPES).default('bf16').describe('How base weights are stored and multiplied.'),
-  matmul: z.enum(['bf16', 'fp8-hybrid']).optional().describe('Arithmetic of qfp8, qfp4 and qbnb; bf16 where it is left out.'),
-  compute_dtype: z.enum(['bf16', 'f32']).default('bf16').describe('Format of activations and of what else multiplies; f32 is for checking numbers.'),
+  matmul: z
+    .enum(['bf16', 'fp8-hybrid'])
+    .optional()
+    .describe('Arithmetic of qfp8, qfp4 and qbnb; bf16 where it is left out.'),
+  compute_dtype: z
+    .enum(['bf16', 'f32'])
+    .default('bf16')
+    .describe('Format of activations and of what else multiplies; f32 is for checking numbers.'),
   skip_quant_first_layers: z.int().nonnegative().default(0).describe('Layers at the start that stay bf16.'),
   skip_quant_last_layers: z.int().nonnegative().default(0).describe('Layers at the end that stay bf16.'),
 
@@ -29,12 +54,22 @@ export const configSchema = z.strictObject({
   lora_rank: count.max(64).default(16).describe('Rank of the adapter.'),
   lora_alpha: z.number().positive().default(32).describe('The adapter counts alpha / rank times.'),
   lora_dropout: z.literal(0, 'only 0 is supported').default(0).describe('Dropout before the adapter.'),
-  lora_target_modules: z.array(z.enum(TARGET_MODULES)).min(1).default([...TARGET_MODULES]).describe('Linears that get an adapter.'),
+  lora_target_modules: z
+    .array(z.enum(TARGET_MODULES))
+    .min(1)
+    .default([...TARGET_MODULES])
+    .describe('Linears that get an adapter.'),
 
   max_seq_length: count.default(2048).describe('Slots of a row.'),
   packing: z.boolean().default(true).describe('Several documents a row.'),
-  too_long: z.enum(['truncate', 'error']).default('truncate').describe('What happens to a document longer than a row.'),
-  train_on: z.enum(['assistant', 'all']).default('assistant').describe('Tokens that the loss counts: those the assistant wrote (the answer, the completion), or all.'),
+  too_long: z
+    .enum(['truncate', 'error'])
+    .default('truncate')
+    .describe('What happens to a document longer than a row.'),
+  train_on: z
+    .enum(['assistant', 'all'])
+    .default('assistant')
+    .describe('Tokens that the loss counts: those the assistant wrote (the answer, the completion), or all.'),
 
   per_device_train_batch_size: count.default(2).describe('Rows of a micro-batch.'),
   gradient_accumulation_steps: count.default(4).describe('Micro-batches of a step.'),
@@ -42,7 +77,10 @@ export const configSchema = z.strictObject({
   max_steps: count.optional().describe('Steps in place of epochs.'),
 
   learning_rate: z.number().positive().default(2e-4).describe('The highest rate of the schedule.'),
-  lr_scheduler_type: z.enum(['linear', 'cosine', 'constant']).default('linear').describe('How the rate falls after the warm-up.'),
+  lr_scheduler_type: z
+    .enum(['linear', 'cosine', 'constant'])
+    .default('linear')
+    .describe('How the rate falls after the warm-up.'),
   warmup_steps: z.int().nonnegative().default(0).describe('Steps over which the rate rises from 0.'),
   optimizer: z.enum(['adamw', 'adamw_8bit']).default('adamw').describe('States in fp32, or in 8 bits.'),
   weight_decay: z.number().nonnegative().default(0).describe('Decoupled weight decay.'),
@@ -54,11 +92,26 @@ export const configSchema = z.strictObject({
   seed: z.int().nonnegative().default(42).describe('Order of data, initial adapter, stochastic rounding.'),
   save_steps: z.int().nonnegative().default(0).describe('Steps between checkpoints; 0 is one at the end.'),
   save_total_limit: count.default(2).describe('Checkpoints that are kept.'),
-  overwrite: z.boolean().default(false).describe('Put this run in the place of an earlier one in output_dir, which is an error otherwise.'),
+  overwrite: z
+    .boolean()
+    .default(false)
+    .describe('Put this run in the place of an earlier one in output_dir, which is an error otherwise.'),
   resume: z.boolean().default(false).describe('Go on from the last checkpoint in output_dir.'),
-  recompute: z.enum(['auto', 'none', 'all']).default('auto').describe('Which activations are computed again in the backward pass; auto is as few as memory_limit needs.'),
-  memory_limit: z.string().regex(/^\d+(?:\.\d+)?\s*[KMGT]?i?B$/, 'a size such as 12GiB').optional().describe('Memory the run may take; that of the machine where it is left out.'),
-  threads: count.max(MOST_THREADS).optional().describe('Threads; the cores the process may use where it is left out.'),
+  recompute: z
+    .enum(['auto', 'none', 'all'])
+    .default('auto')
+    .describe(
+      'Which activations are computed again in the backward pass; auto is as few as memory_limit needs.',
+    ),
+  memory_limit: z
+    .string()
+    .regex(/^\d+(?:\.\d+)?\s*[KMGT]?i?B$/, 'a size such as 12GiB')
+    .optional()
+    .describe('Memory the run may take; that of the machine where it is left out.'),
+  threads: count
+    .max(MOST_THREADS)
+    .optional()
+    .describe('Threads; the cores the process may use where it is left out.'),
 })
 
 export type TrainConfig = z.infer<typeof configSchema>
@@ -74,16 +127,29 @@ function canonical(key: string): string {
 }
 
 /** Reads a YAML text and flags (`--key value`, `--key=value`, `--flag`); flags win. */
-export function readConfig({ path = 'config', yaml, flags = [] }: { path?: string; yaml?: string; flags?: readonly string[] }): TrainConfig {
+export function readConfig({
+  path = 'config',
+  yaml,
+  flags = [],
+}: {
+  path?: string
+  yaml?: string
+  flags?: readonly string[]
+}): TrainConfig {
   const settings = new Map<string, { value: unknown; from: string }>()
-  for (const [key, value] of Object.entries(yaml === undefined ? {} : parseYamlObject(path, yaml))) settings.set(known(key, path), { value, from: path })
+  for (const [key, value] of Object.entries(yaml === undefined ? {} : parseYamlObject(path, yaml)))
+    settings.set(known(key, path), { value, from: path })
   for (const [key, value] of parseFlags(flags)) settings.set(key, { value, from: `--${key}` })
-  const parsed = configSchema.safeParse(Object.fromEntries([...settings].map(([key, { value }]) => [key, value])))
+  const parsed = configSchema.safeParse(
+    Object.fromEntries([...settings].map(([key, { value }]) => [key, value])),
+  )
   if (!parsed.success) {
     const lines = parsed.error.issues.map(issue => {
       const key = String(issue.path[0] ?? '')
       const where = settings.get(key)?.from
-      return where === undefined ? `${key} is required` : `${where === path ? `${path}: ${key}` : where}: ${issue.message}, got ${JSON.stringify(settings.get(key)?.value)}`
+      return where === undefined
+        ? `${key} is required`
+        : `${where === path ? `${path}: ${key}` : where}: ${issue.message}, got ${JSON.stringify(settings.get(key)?.value)}`
     })
     throw new InputError(lines.join('\n'))
   }
@@ -95,7 +161,9 @@ function known(key: string, where: string): string {
   const name = canonical(key)
   if (CONFIG_KEYS.includes(name)) return name
   const near = nearestKey(name, CONFIG_KEYS)
-  throw new InputError(`${where}: unknown key ${JSON.stringify(key)}; ${near === undefined ? `known: ${CONFIG_KEYS.join(', ')}` : `did you mean ${near}?`}`)
+  throw new InputError(
+    `${where}: unknown key ${JSON.stringify(key)}; ${near === undefined ? `known: ${CONFIG_KEYS.join(', ')}` : `did you mean ${near}?`}`,
+  )
 }
 
 function parseYamlObject(path: string, text: string): Record<string, unknown> {
@@ -103,7 +171,9 @@ function parseYamlObject(path: string, text: string): Record<string, unknown> {
   try {
     value = parseYaml(text)
   } catch (cause) {
-    throw new InputError(`${path}: not YAML: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    throw new InputError(`${path}: not YAML: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    })
   }
   if (value === null || value === undefined) return {}
   if (typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>
@@ -138,8 +208,17 @@ function parseFlagValue(key: string, text: string): unknown {
 function checkTogether(config: TrainConfig): void {
   const { recipe, matmul, lora, adam_beta1: beta1, adam_beta2: beta2 } = config
   const isQuantized = QUANTIZED_RECIPES.includes(recipe)
-  if (matmul !== undefined && !isQuantized) throw new InputError(`matmul: only ${QUANTIZED_RECIPES.join(', ')} choose it; recipe ${recipe} has its own`)
-  if (!lora && recipe !== 'bf16') throw new InputError(`lora: false trains the weights themselves, which recipe ${recipe} keeps frozen; use recipe: bf16`)
-  if (config.overwrite && config.resume) throw new InputError('overwrite and resume: one puts an earlier run aside, the other goes on with it; give one of them')
+  if (matmul !== undefined && !isQuantized)
+    throw new InputError(
+      `matmul: only ${QUANTIZED_RECIPES.join(', ')} choose it; recipe ${recipe} has its own`,
+    )
+  if (!lora && recipe !== 'bf16')
+    throw new InputError(
+      `lora: false trains the weights themselves, which recipe ${recipe} keeps frozen; use recipe: bf16`,
+    )
+  if (config.overwrite && config.resume)
+    throw new InputError(
+      'overwrite and resume: one puts an earlier run aside, the other goes on with it; give one of them',
+    )
   if (beta1 === 1 || beta2 === 1) throw new InputError('adam_beta1 and adam_beta2 must be below 1')
 }

@@ -3,11 +3,28 @@ import type { TrainConfig } from './config.ts'
 import type { MemoryEstimate } from './estimate.ts'
 import { prepareRun, type PrepareOptions } from './prepare-run.ts'
 
-export type RunEstimate = { memory: MemoryEstimate; budgetBytes: number; recomputed: string; rowsPerEpoch: number; documents: number; tokens: number }
+export type RunEstimate = {
+  memory: MemoryEstimate
+  budgetBytes: number
+  recomputed: string
+  rowsPerEpoch: number
+  documents: number
+  tokens: number
+}
 
-/** Plans a run; throws OutOfMemoryError where it does not fit, and whatever else would stop it before its first step. */
+/**
+ * Plans a run; throws OutOfMemoryError where it does not fit, and whatever else would stop it before its
+ * first step.
+ */
 export async function estimate(config: TrainConfig, options: PrepareOptions = {}): Promise<RunEstimate> {
   await using run = await prepareRun(config, options)
   const { memory, recomputed } = run.planned
-  return { memory, recomputed, budgetBytes: run.budgetBytes, rowsPerEpoch: run.batches.rowsPerEpoch, documents: run.dataset.documents, tokens: run.dataset.tokens }
+  return {
+    memory,
+    recomputed,
+    budgetBytes: run.budgetBytes,
+    rowsPerEpoch: run.batches.rowsPerEpoch,
+    documents: run.dataset.documents,
+    tokens: run.dataset.tokens,
+  }
 }

@@ -1,7 +1,18 @@
-/** Peak memory of a run, part by part, and the plan that keeps within a budget: both before anything of it runs (design sections 4 and 7). */
+/**
+ * Peak memory of a run, part by part, and the plan that keeps within a budget: both before anything of it
+ * runs (design sections 4 and 7).
+ */
 import type { Engine } from '@cairn-tune/native'
 import { byteLength, countElements } from '@cairn-tune/ops'
-import { planMemory, planWithin, recompute, workspaceBytes, type Plan, type Policy, type Program } from '@cairn-tune/program'
+import {
+  planMemory,
+  planWithin,
+  recompute,
+  workspaceBytes,
+  type Plan,
+  type Policy,
+  type Program,
+} from '@cairn-tune/program'
 import { loadingBytes, plainDtype, type Checkpoint, type Qwen3Config } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { OutOfMemoryError } from './errors.ts'
@@ -28,27 +39,63 @@ export type MemoryEstimate = {
   total: number
 }
 
-export type Planned = { micro: MicroStep; program: Program; plan: Plan; memory: MemoryEstimate; /** Blocks that are recomputed, in words. */ recomputed: string }
+export type Planned = {
+  micro: MicroStep
+  program: Program
+  plan: Plan
+  memory: MemoryEstimate
+  /** Blocks that are recomputed, in words. */ recomputed: string
+}
 
-export type PlanOptions = { engine: Engine; checkpoint: Checkpoint; model: Qwen3Config; config: TrainConfig; boundaries: number; budgetBytes: number; processBytes: number }
+export type PlanOptions = {
+  engine: Engine
+  checkpoint: Checkpoint
+  model: Qwen3Config
+  config: TrainConfig
+  boundaries: number
+  budgetBytes: number
+  processBytes: number
+}
 
-/** Records a run and plans its memory; throws OutOfMemoryError where even recomputing everything leaves it too large. */
-export function planRun({ engine, checkpoint, model, config, boundaries, budgetBytes, processBytes }: PlanOptions): Planned {
+/**
+ * Records a run and plans its memory; throws OutOfMemoryError where even recomputing everything leaves it too
+ * large.
+ */
+export function planRun({
+  engine,
+  checkpoint,
+  model,
+  config,
+  boundaries,
+  budgetBytes,
+  processBytes,
+}: PlanOptions): Planned {
   const micro = recordMicroStep(model, config, boundaries, name => plainDtype(checkpoint, name))
   const trained = micro.trained.reduce((sum, { shape }) => sum + countElements(shape) * 4, 0)
   const fixed = {
     weights: micro.base.reduce((sum, { dtype, shape }) => sum + byteLength(dtype, shape), 0),
     trained,
     gradients: trained,
-    optimizer: micro.trained.flatMap(tensor => momentsOf(tensor, config)).reduce((sum, { dtype, shape }) => sum + byteLength(dtype, shape), 0),
+    optimizer: micro.trained
+      .flatMap(tensor => momentsOf(tensor, config))
+      .reduce((sum, { dtype, shape }) => sum + byteLength(dtype, shape), 0),
     loading: micro.base.reduce((most, weight) => Math.max(most, loadingBytes(checkpoint, weight)), 0),
     process: processBytes,
   }
   // Rooms of kernels depend on shapes and not on what is recomputed.
-  const workspace = Math.max(...[micro.program, recordNorm(micro.trained, config), recordUpdate(micro, config)].map(program => workspaceBytes(engine, program)))
+  const workspace = Math.max(
+    ...[micro.program, recordNorm(micro.trained, config), recordUpdate(micro, config)].map(program =>
+      workspaceBytes(engine, program),
+    ),
+  )
   const withArena = (arena: number): MemoryEstimate => {
     const stepping = 2 * trained + fixed.optimizer + arena + workspace
-    return { ...fixed, arena, workspace, total: processBytes + fixed.weights + Math.max(stepping, fixed.loading) }
+    return {
+      ...fixed,
+      arena,
+      workspace,
+      total: processBytes + fixed.weights + Math.max(stepping, fixed.loading),
+    }
   }
   const chosen = choosePlan(micro.program, config, budgetBytes - withArena(0).total)
   const memory = withArena(chosen.arenaBytes)
@@ -56,7 +103,8 @@ export function planRun({ engine, checkpoint, model, config, boundaries, budgetB
     throw new OutOfMemoryError(
       `OOM: this run needs ${bytesText(memory.total)}${config.recompute === 'none' ? '' : ' even with everything recomputed'} and may take ${bytesText(budgetBytes)}: ${memoryText(memory)}. ` +
         'Lower per_device_train_batch_size or max_seq_length, take a recipe with a quantised base, or a smaller model.',
-      memory.total, budgetBytes,
+      memory.total,
+      budgetBytes,
     )
   }
   return { micro, program: chosen.program, plan: chosen.plan, memory, recomputed: policyText(chosen.policy) }
@@ -64,10 +112,16 @@ export function planRun({ engine, checkpoint, model, config, boundaries, budgetB
 
 type Chosen = { arenaBytes: number; program: Program; plan: Plan; policy: Policy }
 
-function choosePlan(program: Program, { recompute: mode }: TrainConfig, budgetBytes: number): Chosen | { arenaBytes: number } {
+function choosePlan(
+  program: Program,
+  { recompute: mode }: TrainConfig,
+  budgetBytes: number,
+): Chosen | { arenaBytes: number } {
   if (mode === 'auto') {
     const verdict = planWithin(program, budgetBytes)
-    return verdict.fits ? { ...verdict, arenaBytes: verdict.plan.arenaBytes } : { arenaBytes: verdict.leastBytes }
+    return verdict.fits
+      ? { ...verdict, arenaBytes: verdict.plan.arenaBytes }
+      : { arenaBytes: verdict.leastBytes }
   }
   const blocks = new Set(mode === 'all' ? program.steps.flatMap(({ block }) => block ?? []) : [])
   const policy: Policy = { cheap: blocks, whole: blocks }
@@ -84,10 +138,19 @@ function policyText({ cheap, whole }: Policy): string {
 /** `weights 1.1 GiB, adapter …`, parts of under a MiB left out. */
 export function memoryText(memory: MemoryEstimate): string {
   const names: Record<Exclude<keyof MemoryEstimate, 'total'>, string> = {
-    weights: 'base weights', trained: 'what is trained', gradients: 'gradients', optimizer: 'optimizer', arena: 'activations', workspace: 'kernels', loading: 'loading', process: 'process and data',
+    weights: 'base weights',
+    trained: 'what is trained',
+    gradients: 'gradients',
+    optimizer: 'optimizer',
+    arena: 'activations',
+    workspace: 'kernels',
+    loading: 'loading',
+    process: 'process and data',
   }
-  return Object.entries(names).flatMap(([key, name]) => {
-    const bytes = memory[key as keyof typeof names]
-    return bytes < 2 ** 20 ? [] : [`${name} ${bytesText(bytes)}`]
-  }).join(', ')
+  return Object.entries(names)
+    .flatMap(([key, name]) => {
+      const bytes = memory[key as keyof typeof names]
+      return bytes < 2 ** 20 ? [] : [`${name} ${bytesText(bytes)}`]
+    })
+    .join(', ')
 }

@@ -5,14 +5,45 @@
  * row       max_seq_length slots of documents           micro-batch   the rows of one forward pass
  * position  where in the data a run is
  */
-export { IGNORED, START, countSteps, createBatches, padCuSeqlens, type Batch, type BatchOptions, type BatchSource, type DataPosition } from './data/batches.ts'
-export { questionPrompt, tokenizeExamples, type Document, type DocumentOptions, type Documents, type TooLong, type TrainOn } from './data/documents.ts'
+export {
+  IGNORED,
+  START,
+  countSteps,
+  createBatches,
+  padCuSeqlens,
+  type Batch,
+  type BatchOptions,
+  type BatchSource,
+  type DataPosition,
+} from './data/batches.ts'
+export {
+  questionPrompt,
+  tokenizeExamples,
+  type Document,
+  type DocumentOptions,
+  type Documents,
+  type TooLong,
+  type TrainOn,
+} from './data/documents.ts'
 export { readExamples, type Example } from './data/examples.ts'
 export { packRows } from './data/pack.ts'
 export { DATA_EXTENSIONS, readRecords, type DataRecord } from './data/read-records.ts'
 export { createRandom, type Random } from './random.ts'
-export { TEMPLATES, generateProblems, type Language, type Problem, type ProblemOptions, type Split } from './problems/generate.ts'
-export { readAdapter, writeAdapter, type Adapter, type AdapterConfig, type AdapterTensor } from '@cairn-tune/weights'
+export {
+  TEMPLATES,
+  generateProblems,
+  type Language,
+  type Problem,
+  type ProblemOptions,
+  type Split,
+} from './problems/generate.ts'
+export {
+  readAdapter,
+  writeAdapter,
+  type Adapter,
+  type AdapterConfig,
+  type AdapterTensor,
+} from '@cairn-tune/weights'
 export { initAdapter } from './adapter-init.ts'
 export { CONFIG_KEYS, TARGET_MODULES, configSchema, readConfig, type TrainConfig } from './config.ts'
 export { learningRateAt, type Schedule } from './schedule.ts'
@@ -20,7 +51,16 @@ export { GENERATED, loadDataset, type Dataset, type DatasetOptions } from './dat
 export { tokenizeCached } from './data/token-cache.ts'
 export { mergeAdapter } from './merge.ts'
 export { SHAPES, configOfShape, qwen3Weights, writeNewModel, type ShapeName } from './new-model.ts'
-export { MATMULS, QUANTIZED_RECIPES, RECIPES, RECIPE_TABLE, type MatmulName, type MatmulSpec, type Recipe, type RecipeSpec } from './recipes.ts'
+export {
+  MATMULS,
+  QUANTIZED_RECIPES,
+  RECIPES,
+  RECIPE_TABLE,
+  type MatmulName,
+  type MatmulSpec,
+  type Recipe,
+  type RecipeSpec,
+} from './recipes.ts'
 export { type StepMetrics, type TrainOptions, type TrainResult } from './metrics.ts'
 export { OutOfMemoryError, DivergedError } from './errors.ts'
 export { memoryText, type MemoryEstimate } from './estimate.ts'

@@ -1,10 +1,17 @@
 import { expect, test } from 'vitest'
 import { lossChart, renderPng } from './loss-chart.ts'
 
-const falling = (from: number) => Array.from({ length: 40 }, (_, i): [number, number] => [i + 1, from / (i + 1)])
+const falling = (from: number) =>
+  Array.from({ length: 40 }, (_, i): [number, number] => [i + 1, from / (i + 1)])
 
 test('each run has its line, its smoothed line and its name; what is typed by people is escaped', () => {
-  const svg = lossChart([{ name: 'bf16 <b>', points: falling(4) }, { name: 'nf4 & co', points: falling(5) }], { title: 'a "title"' })
+  const svg = lossChart(
+    [
+      { name: 'bf16 <b>', points: falling(4) },
+      { name: 'nf4 & co', points: falling(5) },
+    ],
+    { title: 'a "title"' },
+  )
   expect(svg.match(/<polyline/g)).toHaveLength(4)
   expect(svg).toContain('bf16 &#60;b&#62;')
   expect(svg).toContain('nf4 &#38; co')
@@ -14,14 +21,21 @@ test('each run has its line, its smoothed line and its name; what is typed by pe
 test('every point lies in the picture, also of a run with one step or none', () => {
   for (const points of [falling(7), [[1, 3.2] as const], []]) {
     const svg = lossChart([{ name: 'run', points }], { title: 'run' })
-    const numbers = [...svg.matchAll(/points="([^"]*)"/g)].flatMap(([, list = '']) => list.split(' ').filter(pair => pair !== '').map(pair => pair.split(',').map(Number)))
+    const numbers = [...svg.matchAll(/points="([^"]*)"/g)].flatMap(([, list = '']) =>
+      list
+        .split(' ')
+        .filter(pair => pair !== '')
+        .map(pair => pair.split(',').map(Number)),
+    )
     expect(numbers.every(([x = NaN, y = NaN]) => x >= 0 && x <= 960 && y >= 0 && y <= 540)).toBe(true)
     expect(svg).not.toMatch(/NaN|Infinity/)
   }
 })
 
 test('the PNG is drawn with the font that comes along, so the title leaves ink', async () => {
-  const [titled, bare] = await Promise.all(['Loss of a run', ''].map(title => renderPng(lossChart([], { title }))))
+  const [titled, bare] = await Promise.all(
+    ['Loss of a run', ''].map(title => renderPng(lossChart([], { title }))),
+  )
   expect(Buffer.from(titled!.subarray(1, 4)).toString()).toBe('PNG')
   expect(titled!.byteLength).toBeGreaterThan(bare!.byteLength + 500)
 })

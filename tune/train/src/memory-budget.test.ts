@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest'
 import { bytesText, memoryBudget, parseBytes } from './memory-budget.ts'
 
-test.each([['12GiB', 12 * 2 ** 30], ['500 MB', 5e8], ['1.5KiB', 1536], ['7B', 7], ['2TB', 2e12]])('%s is %d bytes', (text, bytes) => {
+test.each([
+  ['12GiB', 12 * 2 ** 30],
+  ['500 MB', 5e8],
+  ['1.5KiB', 1536],
+  ['7B', 7],
+  ['2TB', 2e12],
+])('%s is %d bytes', (text, bytes) => {
   expect(parseBytes(text)).toBe(bytes)
 })
 
@@ -17,5 +23,9 @@ test('the budget is the smaller of the limit and what the machine has', () => {
 })
 
 test('sizes read as people say them', () => {
-  expect([3 * 2 ** 20, 200 * 2 ** 20, 1.5 * 2 ** 30].map(bytesText)).toEqual(['3.00 MiB', '200 MiB', '1.50 GiB'])
+  expect([3 * 2 ** 20, 200 * 2 ** 20, 1.5 * 2 ** 30].map(bytesText)).toEqual([
+    '3.00 MiB',
+    '200 MiB',
+    '1.50 GiB',
+  ])
 })

@@ -1,13 +1,26 @@
 /** How much memory this process may take. */
 import { InputError } from '@cairn-tune/weights'
 
-const UNITS: Record<string, number> = { '': 1, K: 1e3, M: 1e6, G: 1e9, T: 1e12, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40 }
+const UNITS: Record<string, number> = {
+  '': 1,
+  K: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+}
 
 /** Bytes of a size such as `12GiB` or `500 MB`. */
 export function parseBytes(text: string): number {
   const [, number, unit = ''] = /^(\d+(?:\.\d+)?)\s*([KMGT]?i?)B$/.exec(text) ?? []
   const scale = UNITS[unit]
-  if (number === undefined || scale === undefined) throw new InputError(`${JSON.stringify(text)}: a size is a number with B, KB, MB, GB, KiB, MiB or GiB, such as 12GiB`)
+  if (number === undefined || scale === undefined)
+    throw new InputError(
+      `${JSON.stringify(text)}: a size is a number with B, KB, MB, GB, KiB, MiB or GiB, such as 12GiB`,
+    )
   return Math.floor(Number(number) * scale)
 }
 
@@ -17,7 +30,10 @@ export function bytesText(bytes: number): string {
   return `${value.toFixed(value < 10 ? 2 : 0)} ${unit}`
 }
 
-/** The smaller of the limit asked for and what the system or the container has left, this process's own share included. */
+/**
+ * The smaller of the limit asked for and what the system or the container has left, this process's own share
+ * included.
+ */
 export function memoryBudget(limit: string | undefined): number {
   const left = process.availableMemory() + process.memoryUsage.rss()
   return limit === undefined ? left : Math.min(left, parseBytes(limit))

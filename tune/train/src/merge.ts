@@ -1,23 +1,57 @@
-/** An adapter folded into its base: W + scale·B·A, in the base's own dtype, as a model directory of its own. */
+/**
+ * An adapter folded into its base: W + scale·B·A, in the base's own dtype, as a model directory of its own.
+ */
 import { copyFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { InputError, UnsupportedError, decodeFloats, encodeFloats, layoutOf, makeDirectory, openCheckpoint, readAdapter, writeCheckpoint, type Adapter, type AdapterTensor, type Checkpoint, type TensorToWrite } from '@cairn-tune/weights'
+import {
+  InputError,
+  UnsupportedError,
+  decodeFloats,
+  encodeFloats,
+  layoutOf,
+  makeDirectory,
+  openCheckpoint,
+  readAdapter,
+  writeCheckpoint,
+  type Adapter,
+  type AdapterTensor,
+  type Checkpoint,
+  type TensorToWrite,
+} from '@cairn-tune/weights'
 
 /** What a model directory holds beside weights. */
-const COMPANIONS = /^(?:(?:config|generation_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab)\.json|merges\.txt|chat_template\.(?:jinja|json))$/
+const COMPANIONS =
+  /^(?:(?:config|generation_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab)\.json|merges\.txt|chat_template\.(?:jinja|json))$/
 
 type Pair = { a: AdapterTensor; b: AdapterTensor }
 
-/** Writes the merged model to `output`, which must be new or empty; weights are read, merged and written one at a time. */
-export async function mergeAdapter({ base, adapter, output }: { base: string; adapter: string; output: string }): Promise<void> {
+/**
+ * Writes the merged model to `output`, which must be new or empty; weights are read, merged and written one
+ * at a time.
+ */
+export async function mergeAdapter({
+  base,
+  adapter,
+  output,
+}: {
+  base: string
+  adapter: string
+  output: string
+}): Promise<void> {
   const found = await readAdapter(adapter)
   const model = await openCheckpoint(base)
   try {
     const pairs = pairUp(found)
     for (const [name, pair] of pairs) checkFits(model, name, pair)
     await makeDirectory(output, 'output')
-    if ((await readdir(output)).length > 0) throw new InputError(`${output}: is not empty; a merged model is written to a new directory`)
-    const tensors = [...model.tensors.values()].map(({ name, dtype, shape }): TensorToWrite => ({ name, dtype, shape, bytes: () => mergedBytes(model, name, pairs.get(name), found.scale) }))
+    if ((await readdir(output)).length > 0)
+      throw new InputError(`${output}: is not empty; a merged model is written to a new directory`)
+    const tensors = [...model.tensors.values()].map(({ name, dtype, shape }): TensorToWrite => ({
+      name,
+      dtype,
+      shape,
+      bytes: () => mergedBytes(model, name, pairs.get(name), found.scale),
+    }))
     await writeCheckpoint(output, tensors)
     await copyCompanions(base, output)
   } finally {
@@ -45,18 +79,34 @@ function pairUp({ tensors }: Adapter): Map<string, Pair> {
 
 function checkFits(model: Checkpoint, name: string, { a, b }: Pair): void {
   const entry = model.tensors.get(name)
-  if (!entry) throw new InputError(`${model.directory}: has no tensor ${JSON.stringify(name)}, which the adapter is for; it belongs to another model`)
-  if (layoutOf(model, name) !== undefined) throw new UnsupportedError(`${model.pathOf(name)}: ${JSON.stringify(name)} is quantised; merge into the plain model that it was made from`)
+  if (!entry)
+    throw new InputError(
+      `${model.directory}: has no tensor ${JSON.stringify(name)}, which the adapter is for; it belongs to another model`,
+    )
+  if (layoutOf(model, name) !== undefined)
+    throw new UnsupportedError(
+      `${model.pathOf(name)}: ${JSON.stringify(name)} is quantised; merge into the plain model that it was made from`,
+    )
   if (entry.shape[0] !== b.shape[0] || entry.shape[1] !== a.shape[1]) {
-    throw new InputError(`${model.pathOf(name)}: ${JSON.stringify(name)} is (${entry.shape.join(', ')}), the adapter is for (${b.shape[0]}, ${a.shape[1]}); it belongs to another model`)
+    throw new InputError(
+      `${model.pathOf(name)}: ${JSON.stringify(name)} is (${entry.shape.join(', ')}), the adapter is for (${b.shape[0]}, ${a.shape[1]}); it belongs to another model`,
+    )
   }
 }
 
-async function mergedBytes(model: Checkpoint, name: string, pair: Pair | undefined, scale: number): Promise<Uint8Array> {
+async function mergedBytes(
+  model: Checkpoint,
+  name: string,
+  pair: Pair | undefined,
+  scale: number,
+): Promise<Uint8Array> {
   const bytes = await model.read(name)
   const dtype = model.tensors.get(name)?.dtype
   if (!pair) return bytes
-  if (dtype !== 'F32' && dtype !== 'BF16' && dtype !== 'F16') throw new UnsupportedError(`${model.pathOf(name)}: ${JSON.stringify(name)} is ${dtype}; weights of F32, BF16 and F16 are merged`)
+  if (dtype !== 'F32' && dtype !== 'BF16' && dtype !== 'F16')
+    throw new UnsupportedError(
+      `${model.pathOf(name)}: ${JSON.stringify(name)} is ${dtype}; weights of F32, BF16 and F16 are merged`,
+    )
   const weight = decodeFloats(dtype, bytes)
   addProduct(weight, pair, scale)
   return encodeFloats(dtype, weight)

@@ -28,7 +28,12 @@ export type StepMetrics = {
   rss_bytes: number
 }
 
-export type TrainOptions = { signal?: AbortSignal; onStep?: (metrics: StepMetrics) => void; threads?: number; /** What happens before and between the steps, a line each. */ onNote?: (line: string) => void }
+export type TrainOptions = {
+  signal?: AbortSignal
+  onStep?: (metrics: StepMetrics) => void
+  threads?: number
+  /** What happens before and between the steps, a line each. */ onNote?: (line: string) => void
+}
 
 /** How a run ended. `interrupted` has saved a checkpoint to go on from. */
 export type TrainResult = {
@@ -38,7 +43,10 @@ export type TrainResult = {
   model: string
   /** Where the examples came from. */
   dataset: string
-  /** `<output_dir>/adapter`; with `lora: false` the model of its own at `<output_dir>/model`; empty where the run was interrupted. */
+  /**
+   * `<output_dir>/adapter`; with `lora: false` the model of its own at `<output_dir>/model`; empty where the
+   * run was interrupted.
+   */
   output: string
   steps: number
   /** Steps of this call, without those before a resume. */

@@ -1,6 +1,8 @@
 /** The known key that a mistyped one is most like, if it is like any. */
 export function nearestKey(typed: string, known: readonly string[]): string | undefined {
-  const ranked = known.map(key => ({ key, distance: editDistance(typed.toLowerCase(), key) })).toSorted((a, b) => a.distance - b.distance)
+  const ranked = known
+    .map(key => ({ key, distance: editDistance(typed.toLowerCase(), key) }))
+    .toSorted((a, b) => a.distance - b.distance)
   const best = ranked[0]
   return best && best.distance <= Math.max(2, best.key.length / 3) ? best.key : undefined
 }
@@ -11,7 +13,13 @@ function editDistance(a: string, b: string): number {
   for (let i = 1; i <= a.length; i++) {
     const next = [i]
     for (let j = 1; j <= b.length; j++) {
-      next.push(Math.min((next[j - 1] ?? 0) + 1, (row[j] ?? 0) + 1, (row[j - 1] ?? 0) + Number(a[i - 1] !== b[j - 1])))
+      next.push(
+        Math.min(
+          (next[j - 1] ?? 0) + 1,
+          (row[j] ?? 0) + 1,
+          (row[j - 1] ?? 0) + Number(a[i - 1] !== b[j - 1]),
+        ),
+      )
     }
     row = next
   }

@@ -19,7 +19,11 @@ test('a new model is read like any other', async () => {
   const config = await readModelConfig(model)
   expect(config).toEqual(configOfShape('tiny'))
   const weights = await openCheckpoint(model)
-  expect([...weights.tensors.values()].map(({ name, shape }) => ({ name, shape })).toSorted((a, b) => a.name.localeCompare(b.name))).toEqual(qwen3Weights(config).toSorted((a, b) => a.name.localeCompare(b.name)))
+  expect(
+    [...weights.tensors.values()]
+      .map(({ name, shape }) => ({ name, shape }))
+      .toSorted((a, b) => a.name.localeCompare(b.name)),
+  ).toEqual(qwen3Weights(config).toSorted((a, b) => a.name.localeCompare(b.name)))
   const values = decodeFloats('BF16', await weights.read('model.embed_tokens.weight'))
   const spread = Math.sqrt(values.reduce((sum, value) => sum + value ** 2, 0) / values.length)
   // Of 20480 draws: the standard deviation within 3 %.
@@ -37,7 +41,9 @@ test('the same seed gives the same bytes, another seed others; a directory in us
   const first = await readFile(join(model, 'model.safetensors'))
   expect(Buffer.compare(first, await bytes(2))).not.toBe(0)
   expect(Buffer.compare(first, await bytes(1))).toBe(0)
-  await expect(writeNewModel(model, 'tiny', 1)).rejects.toThrow('is not empty; a new model is written to a new directory')
+  await expect(writeNewModel(model, 'tiny', 1)).rejects.toThrow(
+    'is not empty; a new model is written to a new directory',
+  )
 })
 
 test('its tokenizer has a token a byte, loses nothing, and knows what the assistant wrote', async () => {
@@ -48,9 +54,16 @@ test('its tokenizer has a token a byte, loses nothing, and knows what the assist
     expect(ids).toEqual([...new TextEncoder().encode(text)].map(byte => byte + 3))
     expect(tokenizer.decode(ids)).toBe(text)
   }
-  const chat = { messages: [{ role: 'user', content: 'Câte?' }, { role: 'assistant', content: '7' }] }
+  const chat = {
+    messages: [
+      { role: 'user', content: 'Câte?' },
+      { role: 'assistant', content: '7' },
+    ],
+  }
   const { ids, isAssistant } = tokenizer.encodeChat(chat)
-  expect(tokenizer.decode(ids)).toBe('<|im_start|>user\nCâte?<|im_end|>\n<|im_start|>assistant\n7<|im_end|>\n')
+  expect(tokenizer.decode(ids)).toBe(
+    '<|im_start|>user\nCâte?<|im_end|>\n<|im_start|>assistant\n7<|im_end|>\n',
+  )
   expect(tokenizer.decode(ids.filter((_, i) => isAssistant[i]))).toBe('7<|im_end|>\n')
 })
 
@@ -58,24 +71,58 @@ test('its chat template shows tools and their results, and what it writes as a c
   const { chat } = await loadTokenizer(model)
   const call = { function: { name: 'add', arguments: { a: 1, b: 'ă "' } } }
   const tools = [{ type: 'function', function: { name: 'add', parameters: { type: 'object' } } }]
-  const question = [{ role: 'system', content: 'S' }, { role: 'user', content: 'Q' }]
-  const messages = [...question, { role: 'assistant', content: '', tool_calls: [call, call] }, { role: 'tool', content: '3' }, { role: 'assistant', content: null, tool_calls: [{ function: { name: 'add', arguments: '{no json' } }] }, { role: 'tool', content: '?' }, { role: 'assistant', content: 'So.', tool_calls: [call] }]
-  const shown = '<|im_start|>system\nS\n\n<tools>\n{"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}\n</tools><|im_end|>\n<|im_start|>user\nQ<|im_end|>\n<|im_start|>assistant\n'
+  const question = [
+    { role: 'system', content: 'S' },
+    { role: 'user', content: 'Q' },
+  ]
+  const messages = [
+    ...question,
+    { role: 'assistant', content: '', tool_calls: [call, call] },
+    { role: 'tool', content: '3' },
+    { role: 'assistant', content: null, tool_calls: [{ function: { name: 'add', arguments: '{no json' } }] },
+    { role: 'tool', content: '?' },
+    { role: 'assistant', content: 'So.', tool_calls: [call] },
+  ]
+  const shown =
+    '<|im_start|>system\nS\n\n<tools>\n{"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}\n</tools><|im_end|>\n<|im_start|>user\nQ<|im_end|>\n<|im_start|>assistant\n'
   const made = '<tool_call>\n{"name": "add", "arguments": {"a": 1, "b": "ă \\""}}\n</tool_call>'
   expect(chat?.render({ messages: question, tools }, { addGenerationPrompt: true })).toBe(shown)
   const pieces = chat?.pieces({ messages, tools }) ?? []
-  expect(pieces.filter(piece => piece.isAssistant).map(piece => piece.text)).toEqual([`${made}\n${made}<|im_end|>\n`, '<tool_call>\n{"name": "add", "arguments": {no json}\n</tool_call><|im_end|>\n', `So.\n${made}<|im_end|>\n`])
-  expect(pieces.slice(0, 3).map(piece => piece.text)).toEqual([shown, `${made}\n${made}<|im_end|>\n`, '<|im_start|>tool\n3<|im_end|>\n<|im_start|>assistant\n'])
+  expect(pieces.filter(piece => piece.isAssistant).map(piece => piece.text)).toEqual([
+    `${made}\n${made}<|im_end|>\n`,
+    '<tool_call>\n{"name": "add", "arguments": {no json}\n</tool_call><|im_end|>\n',
+    `So.\n${made}<|im_end|>\n`,
+  ])
+  expect(pieces.slice(0, 3).map(piece => piece.text)).toEqual([
+    shown,
+    `${made}\n${made}<|im_end|>\n`,
+    '<|im_start|>tool\n3<|im_end|>\n<|im_start|>assistant\n',
+  ])
   // Without tools nothing of this is there, and without a system turn the tools have one of their own.
-  expect(chat?.render({ messages: question })).toBe('<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nQ<|im_end|>\n')
-  expect(chat?.render({ messages: question.slice(1), tools })).toBe(`<|im_start|>system\n${shown.slice(shown.indexOf('<tools>'), shown.indexOf('<|im_start|>assistant'))}`)
+  expect(chat?.render({ messages: question })).toBe(
+    '<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nQ<|im_end|>\n',
+  )
+  expect(chat?.render({ messages: question.slice(1), tools })).toBe(
+    `<|im_start|>system\n${shown.slice(shown.indexOf('<tools>'), shown.indexOf('<|im_start|>assistant'))}`,
+  )
 })
 
-const parameters = (shape: ShapeName) => qwen3Weights(configOfShape(shape)).reduce((sum, weight) => sum + weight.shape.reduce((product, length) => product * length, 1), 0)
+const parameters = (shape: ShapeName) =>
+  qwen3Weights(configOfShape(shape)).reduce(
+    (sum, weight) => sum + weight.shape.reduce((product, length) => product * length, 1),
+    0,
+  )
 
 test('published shapes have the published numbers of parameters', () => {
-  const millions = Object.fromEntries((Object.keys(SHAPES) as ShapeName[]).map(shape => [shape, Math.round(parameters(shape) / 1e6)]))
-  expect(millions).toMatchObject({ 'qwen3-0.6b': 596, 'qwen3-1.7b': 1721, 'qwen3-4b': 4022, 'qwen3-8b': 8191 })
+  const millions = Object.fromEntries(
+    (Object.keys(SHAPES) as ShapeName[]).map(shape => [shape, Math.round(parameters(shape) / 1e6)]),
+  )
+  expect(millions).toMatchObject({
+    'qwen3-0.6b': 596,
+    'qwen3-1.7b': 1721,
+    'qwen3-4b': 4022,
+    'qwen3-8b': 8191,
+  })
   expect(parameters('small')).toBeGreaterThan(3e6)
   expect(parameters('small')).toBeLessThan(6e6)
 })

@@ -1,10 +1,22 @@
-/** From a configuration to a run that can start: model and data read and checked, memory planned. `estimate` stops here. */
+/**
+ * From a configuration to a run that can start: model and data read and checked, memory planned. `estimate`
+ * stops here.
+ */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { createEngine, type Engine } from '@cairn-tune/native'
-import { InputError, checkBase, loadTokenizer, openMappedCheckpoint, readModelConfig, resolveRepo, type Checkpoint, type Qwen3Config } from '@cairn-tune/weights'
+import {
+  InputError,
+  checkBase,
+  loadTokenizer,
+  openMappedCheckpoint,
+  readModelConfig,
+  resolveRepo,
+  type Checkpoint,
+  type Qwen3Config,
+} from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { createBatches, type BatchSource } from './data/batches.ts'
 import { tokenizeExamples, type Documents } from './data/documents.ts'
@@ -13,7 +25,11 @@ import { tokenizeCached } from './data/token-cache.ts'
 import { planRun, type Planned } from './estimate.ts'
 import { memoryBudget } from './memory-budget.ts'
 
-export type PrepareOptions = { signal?: AbortSignal | undefined; threads?: number | undefined; onNote?: ((line: string) => void) | undefined }
+export type PrepareOptions = {
+  signal?: AbortSignal | undefined
+  threads?: number | undefined
+  onNote?: ((line: string) => void) | undefined
+}
 
 export type PreparedRun = {
   engine: Engine
@@ -21,7 +37,15 @@ export type PreparedRun = {
   model: Qwen3Config
   modelDirectory: string
   batches: BatchSource
-  dataset: { source: string; examples: number; documents: number; truncated: number; dropped: number; tokens: number; /** Hash of what the model is taught, in order. */ hash: string }
+  dataset: {
+    source: string
+    examples: number
+    documents: number
+    truncated: number
+    dropped: number
+    tokens: number
+    /** Hash of what the model is taught, in order. */ hash: string
+  }
   planned: Planned
   budgetBytes: number
   [Symbol.asyncDispose](): Promise<void>
@@ -30,21 +54,32 @@ export type PreparedRun = {
 /** Documents of this length are assumed while none has been read yet. */
 const ASSUMED_LENGTH = 128
 
-/** What Node itself grows by between the plan and the end of a run: code, young objects, the chart's library. */
+/**
+ * What Node itself grows by between the plan and the end of a run: code, young objects, the chart's library.
+ */
 const NODE_GROWTH = 24 * 2 ** 20
 
 /** Fewer examples are tokenised anew in less time than a person notices. */
 const WORTH_KEEPING = 1000
 
 /** Reads everything but the weights themselves. What cannot fit is refused before the data is read. */
-export async function prepareRun(config: TrainConfig, { signal, threads, onNote = () => undefined }: PrepareOptions): Promise<PreparedRun> {
+export async function prepareRun(
+  config: TrainConfig,
+  { signal, threads, onNote = () => undefined }: PrepareOptions,
+): Promise<PreparedRun> {
   const hub = { env: process.env, ...(signal ? { signal } : {}), onProgress: downloadNotes(onNote) }
   const modelDirectory = await resolveRepo('model', config.model, hub)
   const model = await readModelConfig(modelDirectory)
   const { max_seq_length: length, per_device_train_batch_size: rows } = config
-  if (length > model.max_position_embeddings) throw new InputError(`max_seq_length ${length}: ${config.model} has ${model.max_position_embeddings} positions`)
+  if (length > model.max_position_embeddings)
+    throw new InputError(
+      `max_seq_length ${length}: ${config.model} has ${model.max_position_embeddings} positions`,
+    )
   const skipped = config.skip_quant_first_layers + config.skip_quant_last_layers
-  if (skipped > model.num_hidden_layers) throw new InputError(`skip_quant_first_layers and skip_quant_last_layers: ${skipped} layers stay bf16, and ${config.model} has ${model.num_hidden_layers}`)
+  if (skipped > model.num_hidden_layers)
+    throw new InputError(
+      `skip_quant_first_layers and skip_quant_last_layers: ${skipped} layers stay bf16, and ${config.model} has ${model.num_hidden_layers}`,
+    )
   const checkpoint = await openMappedCheckpoint(modelDirectory)
   const count = threads ?? config.threads
   const engine = await createEngine({ ...(count === undefined ? {} : { threads: count }), log: onNote })
@@ -54,12 +89,33 @@ export async function prepareRun(config: TrainConfig, { signal, threads, onNote 
   }
   try {
     const budgetBytes = memoryBudget(config.memory_limit)
-    const plan = (boundaries: number) => planRun({ engine, checkpoint, model, config, boundaries, budgetBytes, processBytes: process.memoryUsage.rss() + NODE_GROWTH })
+    const plan = (boundaries: number) =>
+      planRun({
+        engine,
+        checkpoint,
+        model,
+        config,
+        boundaries,
+        budgetBytes,
+        processBytes: process.memoryUsage.rss() + NODE_GROWTH,
+      })
     checkBase(checkpoint, plan(rows * (Math.ceil(length / ASSUMED_LENGTH) + 1) + 1).micro.base)
     const { batches, dataset } = await readData(config, modelDirectory, model, hub)
     signal?.throwIfAborted()
-    onNote(`${dataset.source}: ${dataset.documents} documents of ${dataset.tokens} tokens in ${batches.rowsPerEpoch} rows${dataset.truncated > 0 ? `, ${dataset.truncated} cut to max_seq_length` : ''}${dataset.dropped > 0 ? `, ${dataset.dropped} left out: nothing in them is trained` : ''}`)
-    return { engine, checkpoint, model, modelDirectory, batches, dataset, planned: plan(batches.mostBoundaries), budgetBytes, [Symbol.asyncDispose]: close }
+    onNote(
+      `${dataset.source}: ${dataset.documents} documents of ${dataset.tokens} tokens in ${batches.rowsPerEpoch} rows${dataset.truncated > 0 ? `, ${dataset.truncated} cut to max_seq_length` : ''}${dataset.dropped > 0 ? `, ${dataset.dropped} left out: nothing in them is trained` : ''}`,
+    )
+    return {
+      engine,
+      checkpoint,
+      model,
+      modelDirectory,
+      batches,
+      dataset,
+      planned: plan(batches.mostBoundaries),
+      budgetBytes,
+      [Symbol.asyncDispose]: close,
+    }
   } catch (error) {
     await close()
     throw error
@@ -68,21 +124,61 @@ export async function prepareRun(config: TrainConfig, { signal, threads, onNote 
 
 type Hub = Parameters<typeof resolveRepo>[2]
 
-async function readData(config: TrainConfig, directory: string, model: Qwen3Config, hub: Hub): Promise<Pick<PreparedRun, 'batches' | 'dataset'>> {
+async function readData(
+  config: TrainConfig,
+  directory: string,
+  model: Qwen3Config,
+  hub: Hub,
+): Promise<Pick<PreparedRun, 'batches' | 'dataset'>> {
   const { max_seq_length: maxSeqLength, train_on: trainOn, too_long: tooLong, packing, seed } = config
   const tokenizer = await loadTokenizer(directory)
-  if (tokenizer.vocabSize > model.vocab_size) throw new InputError(`${directory}: the tokenizer has ${tokenizer.vocabSize} tokens and the model ${model.vocab_size}; they do not belong together`)
-  const { examples, source } = await loadDataset(config.dataset, { ...hub, split: config.dataset_split, seed, ...(config.dataset_samples === undefined ? {} : { samples: config.dataset_samples }) })
+  if (tokenizer.vocabSize > model.vocab_size)
+    throw new InputError(
+      `${directory}: the tokenizer has ${tokenizer.vocabSize} tokens and the model ${model.vocab_size}; they do not belong together`,
+    )
+  const { examples, source } = await loadDataset(config.dataset, {
+    ...hub,
+    split: config.dataset_split,
+    seed,
+    ...(config.dataset_samples === undefined ? {} : { samples: config.dataset_samples }),
+  })
   if (examples.length === 0) throw new InputError(`dataset ${config.dataset}: has no rows`)
   const options = { maxSeqLength, trainOn, tooLong }
-  const tokenized = examples.length < WORTH_KEEPING ? tokenizeExamples(examples, tokenizer, options) : await tokenizeCached(join(cacheRoot(), 'tokens'), examples, tokenizer, await fingerprint(directory), options)
+  const tokenized =
+    examples.length < WORTH_KEEPING
+      ? tokenizeExamples(examples, tokenizer, options)
+      : await tokenizeCached(
+          join(cacheRoot(), 'tokens'),
+          examples,
+          tokenizer,
+          await fingerprint(directory),
+          options,
+        )
   const { documents, truncated, dropped } = tokenized
-  const batches = createBatches(documents, { maxSeqLength, packing, seed, batchSize: config.per_device_train_batch_size, padTokenId: tokenizer.padTokenId ?? tokenizer.eosTokenId ?? 0 })
+  const batches = createBatches(documents, {
+    maxSeqLength,
+    packing,
+    seed,
+    batchSize: config.per_device_train_batch_size,
+    padTokenId: tokenizer.padTokenId ?? tokenizer.eosTokenId ?? 0,
+  })
   const tokens = documents.reduce((sum, { tokens: own }) => sum + own.length, 0)
-  return { batches, dataset: { source, examples: examples.length, documents: documents.length, truncated, dropped, tokens, hash: hashOf(tokenized) } }
+  return {
+    batches,
+    dataset: {
+      source,
+      examples: examples.length,
+      documents: documents.length,
+      truncated,
+      dropped,
+      tokens,
+      hash: hashOf(tokenized),
+    },
+  }
 }
 
-const cacheRoot = (env: NodeJS.ProcessEnv = process.env) => join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'cairn-tune')
+const cacheRoot = (env: NodeJS.ProcessEnv = process.env) =>
+  join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'cairn-tune')
 
 /** Everything that decides which ids a text has. */
 async function fingerprint(directory: string): Promise<string> {
@@ -99,7 +195,11 @@ async function fingerprint(directory: string): Promise<string> {
 
 function hashOf({ documents }: Documents): string {
   const hash = createHash('sha256')
-  for (const { tokens, isTrained } of documents) hash.update(`${tokens.length} `).update(new Uint8Array(tokens.buffer, tokens.byteOffset, tokens.byteLength)).update(isTrained)
+  for (const { tokens, isTrained } of documents)
+    hash
+      .update(`${tokens.length} `)
+      .update(new Uint8Array(tokens.buffer, tokens.byteOffset, tokens.byteLength))
+      .update(isTrained)
   return hash.digest('hex')
 }
 

@@ -1,8 +1,9 @@
 /**
- * Recipes: how the frozen base is stored and what its matmuls multiply in. The one table: engine, configuration, result tables, docs and
- * `cairn-tune recipes` follow it (design section 2).
+ * Recipes: how the frozen base is stored and what its matmuls multiply in. The one table: engine,
+ * configuration, result tables, docs and `cairn-tune recipes` follow it (design section 2).
  *
- * Only the projections of the layers have a recipe. Embeddings, norms and head stay as they are, adapters are f32 and multiply in bf16, softmax is f32.
+ * Only the projections of the layers have a recipe. Embeddings, norms and head stay as they are, adapters are
+ * f32 and multiply in bf16, softmax is f32.
  */
 import type { Dtype, LinearArithmetic } from '@cairn-tune/ops'
 
@@ -11,15 +12,21 @@ export type MatmulSpec = { arithmetic: LinearArithmetic; forward: string; backwa
 
 export const MATMULS = {
   bf16: {
-    arithmetic: 'bf16', forward: 'bf16 × bf16', backward: 'bf16 × bf16',
+    arithmetic: 'bf16',
+    forward: 'bf16 × bf16',
+    backward: 'bf16 × bf16',
     doc: 'Operands rounded to bf16 where they are packed, sums in f32.',
   },
   'fp8-hybrid': {
-    arithmetic: 'fp8_hybrid', forward: 'E4M3 × base', backward: 'E5M2 × base',
+    arithmetic: 'fp8_hybrid',
+    forward: 'E4M3 × base',
+    backward: 'E5M2 × base',
     doc: 'x̂ = E4M3(x · 448 / a) · a / 448 with a the largest |x| of the last 16 steps (delayed scaling; in the first step the largest of the step itself), dŷ = E5M2(dy · 57344 / a) · a / 57344 with a the largest |dy| at hand; the base as it is stored; sums in f32.',
   },
   nvfp4: {
-    arithmetic: 'nvfp4', forward: 'E2M1 × base', backward: 'E2M1, rounded stochastically × base',
+    arithmetic: 'nvfp4',
+    forward: 'E2M1 × base',
+    backward: 'E2M1, rounded stochastically × base',
     doc: 'In blocks of 16 along the sum: s = E4M3(amax₁₆ / 6 · 2688 / a), x̂ = E2M1(x · 2688 / (a · s)) · s · a / 2688 with a the largest |x| at hand; gradients are rounded stochastically, by Philox keyed by seed, step, op and element; the base as it is stored; sums in f32.',
   },
 } as const satisfies Record<string, MatmulSpec>
@@ -43,14 +50,53 @@ export type RecipeSpec = {
 
 export const RECIPE_TABLE = {
   bf16: { column: 'BF16', storage: 'bf16', matmul: 'bf16', choices: [], formula: 'w', bits: 16 },
-  fp8: { column: 'FP8', storage: 'fp8_tensor', matmul: 'fp8-hybrid', choices: [], formula: 'E4M3 code · s, with s = amax / 448 in f32 for the tensor', bits: 8 },
-  qfp8: { column: 'QoFP8', storage: 'fp8_tiles', matmul: 'bf16', choices: ['bf16', 'fp8-hybrid'], formula: 'E4M3 code · s, with s = amax / 448 in f32 for each tile of 128 × 128', bits: 8 + 32 / 128 ** 2 },
-  fp4: { column: 'FP4', storage: 'nvfp4', matmul: 'nvfp4', choices: [], formula: 'E2M1 code · E4M3 scale of 16 · amax / 2688', bits: 4 + 8 / 16 },
-  qfp4: { column: 'QoFP4', storage: 'nvfp4', matmul: 'bf16', choices: ['bf16', 'fp8-hybrid'], formula: 'E2M1 code · E4M3 scale of 16 · amax / 2688', bits: 4 + 8 / 16 },
-  qbnb: { column: 'QoNF4', storage: 'nf4', matmul: 'bf16', choices: ['bf16', 'fp8-hybrid'], formula: 'NF4 code · absmax of 64, the absmax itself an 8-bit code in groups of 256', bits: 4 + 8 / 64 + 32 / (64 * 256) },
+  fp8: {
+    column: 'FP8',
+    storage: 'fp8_tensor',
+    matmul: 'fp8-hybrid',
+    choices: [],
+    formula: 'E4M3 code · s, with s = amax / 448 in f32 for the tensor',
+    bits: 8,
+  },
+  qfp8: {
+    column: 'QoFP8',
+    storage: 'fp8_tiles',
+    matmul: 'bf16',
+    choices: ['bf16', 'fp8-hybrid'],
+    formula: 'E4M3 code · s, with s = amax / 448 in f32 for each tile of 128 × 128',
+    bits: 8 + 32 / 128 ** 2,
+  },
+  fp4: {
+    column: 'FP4',
+    storage: 'nvfp4',
+    matmul: 'nvfp4',
+    choices: [],
+    formula: 'E2M1 code · E4M3 scale of 16 · amax / 2688',
+    bits: 4 + 8 / 16,
+  },
+  qfp4: {
+    column: 'QoFP4',
+    storage: 'nvfp4',
+    matmul: 'bf16',
+    choices: ['bf16', 'fp8-hybrid'],
+    formula: 'E2M1 code · E4M3 scale of 16 · amax / 2688',
+    bits: 4 + 8 / 16,
+  },
+  qbnb: {
+    column: 'QoNF4',
+    storage: 'nf4',
+    matmul: 'bf16',
+    choices: ['bf16', 'fp8-hybrid'],
+    formula: 'NF4 code · absmax of 64, the absmax itself an 8-bit code in groups of 256',
+    bits: 4 + 8 / 64 + 32 / (64 * 256),
+  },
 } as const satisfies Record<string, RecipeSpec>
 
 export type Recipe = keyof typeof RECIPE_TABLE
 export const RECIPES = Object.keys(RECIPE_TABLE) as Recipe[]
-/** Recipes that choose their arithmetic: a base stored quantised, multiplied in bf16 unless asked otherwise. */
-export const QUANTIZED_RECIPES: readonly Recipe[] = RECIPES.filter(name => RECIPE_TABLE[name].choices.length > 0)
+/**
+ * Recipes that choose their arithmetic: a base stored quantised, multiplied in bf16 unless asked otherwise.
+ */
+export const QUANTIZED_RECIPES: readonly Recipe[] = RECIPES.filter(
+  name => RECIPE_TABLE[name].choices.length > 0,
+)

@@ -1,8 +1,20 @@
-/** What a run leaves in output_dir beside checkpoints: run.json, metrics.jsonl, the loss chart, and the adapter or model (design section 4). */
+/**
+ * What a run leaves in output_dir beside checkpoints: run.json, metrics.jsonl, the loss chart, and the
+ * adapter or model (design section 4).
+ */
 import { appendFile, mkdir, readFile, readdir, rm } from 'node:fs/promises'
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
-import { InputError, encodeFloats, writeAdapter, writeAtomically, writeAll, writeCheckpoint, writeTextAtomically, type AdapterTensor } from '@cairn-tune/weights'
+import {
+  InputError,
+  encodeFloats,
+  writeAdapter,
+  writeAtomically,
+  writeAll,
+  writeCheckpoint,
+  writeTextAtomically,
+  type AdapterTensor,
+} from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { lossChart, renderPng } from './loss-chart.ts'
 import { copyCompanions } from './merge.ts'
@@ -15,7 +27,10 @@ const RUN = 'run.json'
 /** Everything a run writes; nothing else in the directory is ever removed. */
 const WRITTEN = [METRICS, RUN, 'checkpoints', 'adapter', 'model', 'loss.svg', 'loss.png']
 
-/** `linux x64, <processor>, 2 threads on 4 processors, avx2, 24 GiB`. `isa` is not known before an engine runs. */
+/**
+ * `linux x64, <processor>, 2 threads on 4 processors, avx2, 24 GiB`. `isa` is not known before an engine
+ * runs.
+ */
 export function hardwareText(threads: number, isa?: string): string {
   const [first] = cpus()
   return `${process.platform} ${process.arch}, ${first?.model.trim() ?? 'unknown processor'}, ${threads} threads on ${availableParallelism()} processors, ${isa === undefined ? '' : `${isa}, `}${Math.round(totalmem() / 2 ** 30)} GiB`
@@ -24,27 +39,40 @@ export function hardwareText(threads: number, isa?: string): string {
 async function earlierRun(directory: string): Promise<string[]> {
   const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
-    if (error.code === 'ENOTDIR') throw new InputError(`output_dir ${directory}: is a file, and must be a directory or not be there yet`, { cause: error })
+    if (error.code === 'ENOTDIR')
+      throw new InputError(
+        `output_dir ${directory}: is a file, and must be a directory or not be there yet`,
+        { cause: error },
+      )
     throw error
   })
   return names.filter(name => WRITTEN.includes(name))
 }
 
-/** An earlier run in output_dir is an error unless the configuration says what to do with it. Nothing is written yet. */
+/**
+ * An earlier run in output_dir is an error unless the configuration says what to do with it. Nothing is
+ * written yet.
+ */
 export async function checkOutput({ output_dir: directory, resume, overwrite }: TrainConfig): Promise<void> {
   const earlier = await earlierRun(directory)
   if (earlier.length === 0 || resume || overwrite) return
-  throw new InputError(`output_dir ${directory}: holds an earlier run (${earlier.join(', ')}); give --resume to go on with it, --overwrite to replace it, or another directory`)
+  throw new InputError(
+    `output_dir ${directory}: holds an earlier run (${earlier.join(', ')}); give --resume to go on with it, --overwrite to replace it, or another directory`,
+  )
 }
 
-/** Makes output_dir and removes an earlier run that is not gone on with. Called when the new one is known to start. */
+/**
+ * Makes output_dir and removes an earlier run that is not gone on with. Called when the new one is known to
+ * start.
+ */
 export async function clearOutput({ output_dir: directory, resume }: TrainConfig): Promise<void> {
   await mkdir(directory, { recursive: true })
   if (resume) return
   for (const name of await earlierRun(directory)) await rm(join(directory, name), { recursive: true })
 }
 
-export const writeRunFile = (directory: string, content: Record<string, unknown>) => writeTextAtomically(join(directory, RUN), `${JSON.stringify(content, null, 2)}\n`)
+export const writeRunFile = (directory: string, content: Record<string, unknown>) =>
+  writeTextAtomically(join(directory, RUN), `${JSON.stringify(content, null, 2)}\n`)
 
 /** Lines of metrics.jsonl, of which a killed run may have left half a one. */
 export async function readMetrics(directory: string): Promise<StepMetrics[]> {
@@ -52,16 +80,23 @@ export async function readMetrics(directory: string): Promise<StepMetrics[]> {
     if (error.code === 'ENOENT') return ''
     throw error
   })
-  return text.split('\n').slice(0, -1).map(line => JSON.parse(line) as StepMetrics)
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map(line => JSON.parse(line) as StepMetrics)
 }
 
 /** Leaves the steps up to one: those after it are done again. */
 export async function cutMetrics(directory: string, lastStep: number): Promise<void> {
   const kept = (await readMetrics(directory)).filter(({ step }) => step <= lastStep)
-  await writeTextAtomically(join(directory, METRICS), kept.map(metrics => `${JSON.stringify(metrics)}\n`).join(''))
+  await writeTextAtomically(
+    join(directory, METRICS),
+    kept.map(metrics => `${JSON.stringify(metrics)}\n`).join(''),
+  )
 }
 
-export const appendMetrics = (directory: string, metrics: StepMetrics) => appendFile(join(directory, METRICS), `${JSON.stringify(metrics)}\n`)
+export const appendMetrics = (directory: string, metrics: StepMetrics) =>
+  appendFile(join(directory, METRICS), `${JSON.stringify(metrics)}\n`)
 
 /** loss.svg and loss.png of all steps of the run. */
 export async function writeLossChart(directory: string, title: string): Promise<void> {
@@ -72,7 +107,12 @@ export async function writeLossChart(directory: string, title: string): Promise<
   await writeAtomically(join(directory, 'loss.png'), file => writeAll(file, png))
 }
 
-export type Trainable = { config: TrainConfig; trained: readonly Trained[]; state: TrainState; modelDirectory: string }
+export type Trainable = {
+  config: TrainConfig
+  trained: readonly Trained[]
+  state: TrainState
+  modelDirectory: string
+}
 
 /** Writes what was trained: an adapter in PEFT's layout, or a model directory. Returns its path. */
 export async function writeTrained({ config, trained, state, modelDirectory }: Trainable): Promise<string> {
@@ -82,15 +122,42 @@ export async function writeTrained({ config, trained, state, modelDirectory }: T
     return new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)
   }
   if (!config.lora) return await writeModel(join(config.output_dir, 'model'), trained, values, modelDirectory)
-  const tensors = trained.map(({ name, shape }): AdapterTensor => ({ name, shape: [shape[0] ?? 0, shape[1] ?? 0], values: values(name) }))
+  const tensors = trained.map(({ name, shape }): AdapterTensor => ({
+    name,
+    shape: [shape[0] ?? 0, shape[1] ?? 0],
+    values: values(name),
+  }))
   const path = join(config.output_dir, 'adapter')
-  await writeAdapter(path, { baseModel: config.model, lora_rank: config.lora_rank, lora_alpha: config.lora_alpha, lora_dropout: config.lora_dropout, lora_target_modules: config.lora_target_modules }, tensors)
+  await writeAdapter(
+    path,
+    {
+      baseModel: config.model,
+      lora_rank: config.lora_rank,
+      lora_alpha: config.lora_alpha,
+      lora_dropout: config.lora_dropout,
+      lora_target_modules: config.lora_target_modules,
+    },
+    tensors,
+  )
   return path
 }
 
-async function writeModel(path: string, trained: readonly Trained[], values: (name: string) => Float32Array, from: string): Promise<string> {
+async function writeModel(
+  path: string,
+  trained: readonly Trained[],
+  values: (name: string) => Float32Array,
+  from: string,
+): Promise<string> {
   await mkdir(path, { recursive: true })
-  await writeCheckpoint(path, trained.map(({ name, shape }) => ({ name, dtype: 'BF16', shape, bytes: () => encodeFloats('BF16', values(name)) })))
+  await writeCheckpoint(
+    path,
+    trained.map(({ name, shape }) => ({
+      name,
+      dtype: 'BF16',
+      shape,
+      bytes: () => encodeFloats('BF16', values(name)),
+    })),
+  )
   await copyCompanions(from, path)
   return path
 }

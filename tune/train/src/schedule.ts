@@ -1,6 +1,13 @@
-/** Learning rates over a run, equal to transformers' get_scheduler: a rise from 0, then what the type says. */
+/**
+ * Learning rates over a run, equal to transformers' get_scheduler: a rise from 0, then what the type says.
+ */
 
-export type Schedule = { lr_scheduler_type: 'linear' | 'cosine' | 'constant'; learning_rate: number; warmup_steps: number; totalSteps: number }
+export type Schedule = {
+  lr_scheduler_type: 'linear' | 'cosine' | 'constant'
+  learning_rate: number
+  warmup_steps: number
+  totalSteps: number
+}
 
 const decays: Record<Schedule['lr_scheduler_type'], (progress: number) => number> = {
   linear: progress => Math.max(0, 1 - progress),
@@ -9,7 +16,10 @@ const decays: Record<Schedule['lr_scheduler_type'], (progress: number) => number
 }
 
 /** The rate of a step, counted from 0. With a warm-up the first step has rate 0. */
-export function learningRateAt(step: number, { lr_scheduler_type: type, learning_rate: highest, warmup_steps: warmup, totalSteps }: Schedule): number {
+export function learningRateAt(
+  step: number,
+  { lr_scheduler_type: type, learning_rate: highest, warmup_steps: warmup, totalSteps }: Schedule,
+): number {
   if (step < warmup) return (highest * step) / warmup
   return highest * decays[type]((step - warmup) / Math.max(1, totalSteps - warmup))
 }

@@ -1,4 +1,7 @@
-/** A training step on an engine: buffers of everything trained, and the programs of record-step.ts run over them. */
+/**
+ * A training step on an engine: buffers of everything trained, and the programs of record-step.ts run over
+ * them.
+ */
 import type { Engine } from '@cairn-tune/native'
 import { byteLength, countElements, type OpName } from '@cairn-tune/ops'
 import { ropeTable } from '@cairn-tune/models'
@@ -7,20 +10,43 @@ import type { Qwen3Config } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { padCuSeqlens, type Batch } from './data/batches.ts'
 import { DivergedError } from './errors.ts'
-import { RANDOM, gradientOf, recordNorm, recordUpdate, stateTensors, type MicroStep, type StateTensor } from './record-step.ts'
+import {
+  RANDOM,
+  gradientOf,
+  recordNorm,
+  recordUpdate,
+  stateTensors,
+  type MicroStep,
+  type StateTensor,
+} from './record-step.ts'
 
-/** Bytes of what a step changes: the trained tensors by their names, the optimizer's states as `m:<name>` and `v:<name>`, histories as `amax:<name>`. */
+/**
+ * Bytes of what a step changes: the trained tensors by their names, the optimizer's states as `m:<name>` and
+ * `v:<name>`, histories as `amax:<name>`.
+ */
 export type TrainState = ReadonlyMap<string, Uint8Array>
 
 export type Stepper = {
   state: TrainState
-  /** Runs one optimizer step over a window of micro-batches. `number` counts from 1. An abort leaves the state as it was. */
-  step(window: Iterable<Batch>, options: { number: number; learningRate: number; signal?: AbortSignal | undefined }): Promise<StepOutcome>
+  /**
+   * Runs one optimizer step over a window of micro-batches. `number` counts from 1. An abort leaves the state
+   * as it was.
+   */
+  step(
+    window: Iterable<Batch>,
+    options: { number: number; learningRate: number; signal?: AbortSignal | undefined },
+  ): Promise<StepOutcome>
   /** Seconds by op of all steps so far. */
   opSeconds: ReadonlyMap<OpName, number>
 }
 
-export type StepOutcome = { loss: number; gradNorm: number; realTokens: number; trainedTokens: number; slots: number }
+export type StepOutcome = {
+  loss: number
+  gradNorm: number
+  realTokens: number
+  trainedTokens: number
+  slots: number
+}
 
 export type StepperOptions = {
   engine: Engine
@@ -35,7 +61,15 @@ export type StepperOptions = {
   fill: (tensor: StateTensor, bytes: Uint8Array) => Promise<void>
 }
 
-export async function createStepper({ engine, config, model, micro, planned, base, fill }: StepperOptions): Promise<Stepper> {
+export async function createStepper({
+  engine,
+  config,
+  model,
+  micro,
+  planned,
+  base,
+  fill,
+}: StepperOptions): Promise<Stepper> {
   const float = (count: number) => new Float32Array(engine.allocate(count * 4).buffer, 0, count)
   const state = new Map<string, Uint8Array>()
   for (const tensor of stateTensors(micro, config)) {
@@ -43,21 +77,39 @@ export async function createStepper({ engine, config, model, micro, planned, bas
     await fill(tensor, bytes)
     state.set(tensor.name, bytes)
   }
-  const gradients = new Map(micro.trained.map(({ name, shape }) => [gradientOf(name), float(countElements(shape))]))
+  const gradients = new Map(
+    micro.trained.map(({ name, shape }) => [gradientOf(name), float(countElements(shape))]),
+  )
 
-  const [forward, norm, update] = [prepare(engine, planned.program, planned.plan), prepare(engine, recordNorm(micro.trained, config)), prepare(engine, recordUpdate(micro, config))]
+  const [forward, norm, update] = [
+    prepare(engine, planned.program, planned.plan),
+    prepare(engine, recordNorm(micro.trained, config)),
+    prepare(engine, recordUpdate(micro, config)),
+  ]
   const [loss, factor, length] = [new Float32Array(1), new Float32Array(1), new Float32Array(1)]
   const [schedule, count] = [new Float32Array(2), new Float32Array(1)]
-  const shared = { ...Object.fromEntries(base), ...Object.fromEntries(state), ...Object.fromEntries(gradients), cosSin: ropeTable(config.max_seq_length, model.head_dim, model.rope_theta) }
+  const shared = {
+    ...Object.fromEntries(base),
+    ...Object.fromEntries(state),
+    ...Object.fromEntries(gradients),
+    cosSin: ropeTable(config.max_seq_length, model.head_dim, model.rope_theta),
+  }
   const random = Int32Array.of(config.seed | 0, Math.floor(config.seed / 2 ** 32) | 0, 0)
   const opSeconds = new Map<OpName, number>()
 
-  async function run(prepared: Prepared, buffers: Record<string, ArrayBufferView>, signal?: AbortSignal): Promise<void> {
+  async function run(
+    prepared: Prepared,
+    buffers: Record<string, ArrayBufferView>,
+    signal?: AbortSignal,
+  ): Promise<void> {
     const { seconds } = await prepared.run({ ...shared, ...buffers }, signal ? { signal } : {})
     for (const [op, spent] of seconds) opSeconds.set(op, (opSeconds.get(op) ?? 0) + spent)
   }
 
-  async function step(window: Iterable<Batch>, { number, learningRate, signal }: Parameters<Stepper['step']>[1]): Promise<StepOutcome> {
+  async function step(
+    window: Iterable<Batch>,
+    { number, learningRate, signal }: Parameters<Stepper['step']>[1],
+  ): Promise<StepOutcome> {
     for (const gradient of gradients.values()) gradient.fill(0)
     // What an attempt that was cut short has seen does not count.
     for (const { name } of micro.histories) state.get(name)?.fill(0, 0, 4)
@@ -66,7 +118,18 @@ export async function createStepper({ engine, config, model, micro, planned, bas
     for (const batch of window) {
       const { tokens: ids, targets, positions } = batch
       random[2] = index++
-      await run(forward, { ids, targets, positions, cuSeqlens: padCuSeqlens(batch, micro.boundaries), [RANDOM]: random, [outputBinding('loss')]: loss }, signal)
+      await run(
+        forward,
+        {
+          ids,
+          targets,
+          positions,
+          cuSeqlens: padCuSeqlens(batch, micro.boundaries),
+          [RANDOM]: random,
+          [outputBinding('loss')]: loss,
+        },
+        signal,
+      )
       outcome.loss += loss[0] ?? NaN
       outcome.realTokens += batch.realTokens
       outcome.trainedTokens += batch.trainedTokens
@@ -77,7 +140,8 @@ export async function createStepper({ engine, config, model, micro, planned, bas
     count[0] = outcome.trainedTokens
     await run(norm, { count, [outputBinding('factor')]: factor, [outputBinding('norm')]: length }, signal)
     outcome.gradNorm = length[0] ?? NaN
-    if (!Number.isFinite(outcome.gradNorm)) throw diverged('gradient norm', outcome.gradNorm, number, learningRate)
+    if (!Number.isFinite(outcome.gradNorm))
+      throw diverged('gradient norm', outcome.gradNorm, number, learningRate)
     schedule.set([learningRate, number])
     // Not to be interrupted: half an update could not be gone on from.
     await run(update, { factor, schedule })

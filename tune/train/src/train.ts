@@ -2,7 +2,14 @@
 import { createHash } from 'node:crypto'
 import { version as nodeVersion } from 'node:process'
 import { createF32Loader, loadBase } from '@cairn-tune/weights'
-import { checkGoesOn, decisiveSettings, findCheckpoint, openCheckpointTensors, writeCheckpointState, type CheckpointState } from './checkpoint.ts'
+import {
+  checkGoesOn,
+  decisiveSettings,
+  findCheckpoint,
+  openCheckpointTensors,
+  writeCheckpointState,
+  type CheckpointState,
+} from './checkpoint.ts'
 import type { TrainConfig } from './config.ts'
 import { START, countSteps, type Batch, type BatchSource, type DataPosition } from './data/batches.ts'
 import { fillAdapterMatrix } from './adapter-init.ts'
@@ -10,24 +17,41 @@ import { bytesText } from './memory-budget.ts'
 import { memoryText } from './estimate.ts'
 import type { StepMetrics, TrainOptions, TrainResult } from './metrics.ts'
 import { prepareRun, type PreparedRun } from './prepare-run.ts'
-import { appendMetrics, checkOutput, clearOutput, cutMetrics, hardwareText, writeLossChart, writeRunFile, writeTrained } from './run-files.ts'
+import {
+  appendMetrics,
+  checkOutput,
+  clearOutput,
+  cutMetrics,
+  hardwareText,
+  writeLossChart,
+  writeRunFile,
+  writeTrained,
+} from './run-files.ts'
 import { learningRateAt } from './schedule.ts'
 import { isBookkeeping, stateTensors, type StateTensor } from './record-step.ts'
 import { createStepper, type Stepper } from './stepper.ts'
 
 /**
- * Trains and writes everything of the run to `output_dir`. An abort between or within steps saves a checkpoint of the last whole step and ends the run
- * as `interrupted`; before the first step it rejects with the signal's reason.
+ * Trains and writes everything of the run to `output_dir`. An abort between or within steps saves a
+ * checkpoint of the last whole step and ends the run as `interrupted`; before the first step it rejects with
+ * the signal's reason.
  */
 export async function train(config: TrainConfig, options: TrainOptions = {}): Promise<TrainResult> {
   const { signal, onNote = () => undefined } = options
   await checkOutput(config)
   await using run = await prepareRun(config, { signal, threads: options.threads, onNote })
   const { memory, recomputed } = run.planned
-  onNote(`memory: ${bytesText(memory.total)} of ${bytesText(run.budgetBytes)} (${memoryText(memory)}); recomputed: ${recomputed}`)
+  onNote(
+    `memory: ${bytesText(memory.total)} of ${bytesText(run.budgetBytes)} (${memoryText(memory)}); recomputed: ${recomputed}`,
+  )
   const { per_device_train_batch_size: rows, gradient_accumulation_steps: accumulation } = config
-  const totalSteps = config.max_steps ?? countSteps(run.batches.rowsPerEpoch, config.num_train_epochs, rows, accumulation)
-  const identity = { settings: decisiveSettings(config, totalSteps), data: run.dataset.hash, model: modelHash(run) }
+  const totalSteps =
+    config.max_steps ?? countSteps(run.batches.rowsPerEpoch, config.num_train_epochs, rows, accumulation)
+  const identity = {
+    settings: decisiveSettings(config, totalSteps),
+    data: run.dataset.hash,
+    model: modelHash(run),
+  }
   const found = config.resume ? await findCheckpoint(config.output_dir) : undefined
   if (found) checkGoesOn(found, identity, config.output_dir)
   const stepper = await startStepper(run, config, found, options)
@@ -37,25 +61,85 @@ export async function train(config: TrainConfig, options: TrainOptions = {}): Pr
   await writeRunFile(config.output_dir, record)
   if (found) onNote(`going on after step ${found.step} of ${totalSteps}`)
 
-  const outcome = await runSteps({ config, run, stepper, totalSteps, from: found ?? { step: 0, position: START }, identity, options })
-  const output = outcome.status === 'finished' ? await writeTrained({ config, trained: run.planned.micro.trained, state: stepper.state, modelDirectory: run.modelDirectory }) : ''
+  const outcome = await runSteps({
+    config,
+    run,
+    stepper,
+    totalSteps,
+    from: found ?? { step: 0, position: START },
+    identity,
+    options,
+  })
+  const output =
+    outcome.status === 'finished'
+      ? await writeTrained({
+          config,
+          trained: run.planned.micro.trained,
+          state: stepper.state,
+          modelDirectory: run.modelDirectory,
+        })
+      : ''
   await writeLossChart(config.output_dir, `${config.model}, ${config.recipe}`)
   const peakRssBytes = process.resourceUsage().maxRSS * 1024
-  await writeRunFile(config.output_dir, { ...record, status: outcome.status, steps: outcome.step, peak_rss_bytes: peakRssBytes, finished_at: new Date().toISOString() })
+  await writeRunFile(config.output_dir, {
+    ...record,
+    status: outcome.status,
+    steps: outcome.step,
+    peak_rss_bytes: peakRssBytes,
+    finished_at: new Date().toISOString(),
+  })
   const opSeconds = [...stepper.opSeconds].toSorted((a, b) => b[1] - a[1])
-  return { status: outcome.status, config, model: run.modelDirectory, dataset: run.dataset.source, output, steps: outcome.step, metrics: outcome.metrics, opSeconds, memory, peakRssBytes, hardware: hardwareText(run.engine.threads, run.engine.isa), threads: run.engine.threads }
+  return {
+    status: outcome.status,
+    config,
+    model: run.modelDirectory,
+    dataset: run.dataset.source,
+    output,
+    steps: outcome.step,
+    metrics: outcome.metrics,
+    opSeconds,
+    memory,
+    peakRssBytes,
+    hardware: hardwareText(run.engine.threads, run.engine.isa),
+    threads: run.engine.threads,
+  }
 }
 
-/** Loads the frozen weights, and what training starts from: a checkpoint, the model itself, or a new adapter. */
-async function startStepper({ engine, checkpoint, model, planned }: PreparedRun, config: TrainConfig, found: CheckpointState | undefined, { signal, onNote }: TrainOptions): Promise<Stepper> {
+/**
+ * Loads the frozen weights, and what training starts from: a checkpoint, the model itself, or a new adapter.
+ */
+async function startStepper(
+  { engine, checkpoint, model, planned }: PreparedRun,
+  config: TrainConfig,
+  found: CheckpointState | undefined,
+  { signal, onNote }: TrainOptions,
+): Promise<Stepper> {
   const { micro } = planned
   const base = await loadBase(engine, checkpoint, micro.base, { signal })
-  onNote?.(`${micro.base.length} base weights, ${micro.trained.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0).toLocaleString('en')} numbers trained, ${engine.threads} threads, ${engine.isa}`)
-  return await createStepper({ engine, config, model, micro, planned, base, fill: found ? await openCheckpointTensors(config.output_dir, found.step) : fillAnew({ engine, checkpoint }, config) })
+  onNote?.(
+    `${micro.base.length} base weights, ${micro.trained.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0).toLocaleString('en')} numbers trained, ${engine.threads} threads, ${engine.isa}`,
+  )
+  return await createStepper({
+    engine,
+    config,
+    model,
+    micro,
+    planned,
+    base,
+    fill: found
+      ? await openCheckpointTensors(config.output_dir, found.step)
+      : fillAnew({ engine, checkpoint }, config),
+  })
 }
 
-/** What a new run starts from: a new adapter, or the model's own weights. The optimizer's states, which are no weights, start from zero. */
-function fillAnew({ engine, checkpoint }: Pick<PreparedRun, 'engine' | 'checkpoint'>, { lora, seed }: TrainConfig): (tensor: StateTensor, bytes: Uint8Array) => Promise<void> {
+/**
+ * What a new run starts from: a new adapter, or the model's own weights. The optimizer's states, which are no
+ * weights, start from zero.
+ */
+function fillAnew(
+  { engine, checkpoint }: Pick<PreparedRun, 'engine' | 'checkpoint'>,
+  { lora, seed }: TrainConfig,
+): (tensor: StateTensor, bytes: Uint8Array) => Promise<void> {
   const load = createF32Loader(engine, checkpoint)
   return async ({ name, shape }, bytes) => {
     if (isBookkeeping(name)) return
@@ -77,14 +161,28 @@ type Steps = {
 
 type Outcome = { status: TrainResult['status']; step: number; metrics: StepMetrics[] }
 
-async function runSteps({ config, run, stepper, totalSteps, from, identity, options: { signal, onStep } }: Steps): Promise<Outcome> {
+async function runSteps({
+  config,
+  run,
+  stepper,
+  totalSteps,
+  from,
+  identity,
+  options: { signal, onStep },
+}: Steps): Promise<Outcome> {
   const { gradient_accumulation_steps: accumulation, save_steps: saveEvery, output_dir: directory } = config
   const metrics: StepMetrics[] = []
   let { step, position } = from
   let saved = from.step
   const save = async () => {
     if (saved === step) return
-    await writeCheckpointState(directory, { step, position, ...identity }, stepper.state, stateTensors(run.planned.micro, config), config.save_total_limit)
+    await writeCheckpointState(
+      directory,
+      { step, position, ...identity },
+      stepper.state,
+      stateTensors(run.planned.micro, config),
+      config.save_total_limit,
+    )
     saved = step
   }
   while (step < totalSteps) {
@@ -93,13 +191,27 @@ async function runSteps({ config, run, stepper, totalSteps, from, identity, opti
     const learningRate = learningRateAt(step, { ...config, totalSteps })
     try {
       signal?.throwIfAborted()
-      const { loss, gradNorm, slots, realTokens, trainedTokens } = await stepper.step(window.batches(), { number: step + 1, learningRate, signal })
+      const { loss, gradNorm, slots, realTokens, trainedTokens } = await stepper.step(window.batches(), {
+        number: step + 1,
+        learningRate,
+        signal,
+      })
       position = window.end()
       step++
       const seconds = (performance.now() - started) / 1000
       const done: StepMetrics = {
-        step, total_steps: totalSteps, epoch: position.epoch + position.row / run.batches.rowsPerEpoch, loss, grad_norm: gradNorm, learning_rate: learningRate, seconds, slots,
-        real_tokens: realTokens, trained_tokens: trainedTokens, tokens_per_second: slots / seconds, rss_bytes: process.memoryUsage.rss(),
+        step,
+        total_steps: totalSteps,
+        epoch: position.epoch + position.row / run.batches.rowsPerEpoch,
+        loss,
+        grad_norm: gradNorm,
+        learning_rate: learningRate,
+        seconds,
+        slots,
+        real_tokens: realTokens,
+        trained_tokens: trainedTokens,
+        tokens_per_second: slots / seconds,
+        rss_bytes: process.memoryUsage.rss(),
       }
       metrics.push(done)
       await appendMetrics(directory, done)
@@ -117,7 +229,11 @@ async function runSteps({ config, run, stepper, totalSteps, from, identity, opti
 }
 
 /** The micro-batches of a step, made one at a time, and the position after them. */
-function createWindow(source: BatchSource, start: DataPosition, count: number): { batches: () => Generator<Batch>; end: () => DataPosition } {
+function createWindow(
+  source: BatchSource,
+  start: DataPosition,
+  count: number,
+): { batches: () => Generator<Batch>; end: () => DataPosition } {
   let position = start
   return {
     *batches() {
@@ -133,11 +249,24 @@ function createWindow(source: BatchSource, start: DataPosition, count: number): 
 
 /** Names, shapes and places of the weights: enough to notice another model, without reading it. */
 function modelHash({ model, checkpoint }: PreparedRun): string {
-  const entries = [...checkpoint.tensors.values()].map(({ name, dtype, shape, start, end }) => [name, dtype, shape, start, end])
-  return createHash('sha256').update(JSON.stringify([model, entries])).digest('hex')
+  const entries = [...checkpoint.tensors.values()].map(({ name, dtype, shape, start, end }) => [
+    name,
+    dtype,
+    shape,
+    start,
+    end,
+  ])
+  return createHash('sha256')
+    .update(JSON.stringify([model, entries]))
+    .digest('hex')
 }
 
-function describeRun(run: PreparedRun, config: TrainConfig, totalSteps: number, found: CheckpointState | undefined): Record<string, unknown> {
+function describeRun(
+  run: PreparedRun,
+  config: TrainConfig,
+  totalSteps: number,
+  found: CheckpointState | undefined,
+): Record<string, unknown> {
   return {
     status: 'running',
     config,

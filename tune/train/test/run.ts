@@ -3,7 +3,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadAddon } from '@cairn-tune/native'
-import { readConfig, train, writeNewModel, type TrainConfig, type TrainOptions, type TrainResult } from '@cairn-tune/train'
+import {
+  readConfig,
+  train,
+  writeNewModel,
+  type TrainConfig,
+  type TrainOptions,
+  type TrainResult,
+} from '@cairn-tune/train'
 
 export type Bench = {
   directory: string
@@ -17,7 +24,10 @@ export type Bench = {
 
 let count = 0
 
-/** Call at the top of a file: on a fresh clone the kernels are compiled first, which takes longer than hooks may. */
+/**
+ * Call at the top of a file: on a fresh clone the kernels are compiled first, which takes longer than hooks
+ * may.
+ */
 export async function createBench(): Promise<Bench> {
   await loadAddon()
   const directory = mkdtempSync(join(tmpdir(), 'cairn-train-'))
@@ -29,13 +39,33 @@ export async function createBench(): Promise<Bench> {
     return path
   }
   const config: Bench['config'] = settings => {
-    const all = { model, output_dir: join(directory, `run-${count++}`), max_seq_length: 64, learning_rate: 1e-3, ...settings }
-    return readConfig({ flags: Object.entries(all).flatMap(([key, value]) => (value === undefined ? [] : [`--${key}=${String(value)}`])) })
+    const all = {
+      model,
+      output_dir: join(directory, `run-${count++}`),
+      max_seq_length: 64,
+      learning_rate: 1e-3,
+      ...settings,
+    }
+    return readConfig({
+      flags: Object.entries(all).flatMap(([key, value]) =>
+        value === undefined ? [] : [`--${key}=${String(value)}`],
+      ),
+    })
   }
-  return { directory, model, writeTexts, config, run: (settings, options) => train(config(settings), options), remove: () => rmSync(directory, { recursive: true }) }
+  return {
+    directory,
+    model,
+    writeTexts,
+    config,
+    run: (settings, options) => train(config(settings), options),
+    remove: () => rmSync(directory, { recursive: true }),
+  }
 }
 
 /** Texts that become exactly so many tokens each: a byte is a token, and the end is one more. */
-export const textsOf = (tokens: number, many: number): string[] => Array.from({ length: many }, (_, i) => `${i} is ${'abcdefghij'[i % 10]?.repeat(tokens)}`.slice(0, tokens - 1))
+export const textsOf = (tokens: number, many: number): string[] =>
+  Array.from({ length: many }, (_, i) =>
+    `${i} is ${'abcdefghij'[i % 10]?.repeat(tokens)}`.slice(0, tokens - 1),
+  )
 
 export const losses = ({ metrics }: TrainResult): number[] => metrics.map(({ loss }) => loss)

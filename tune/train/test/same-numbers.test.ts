@@ -9,7 +9,13 @@ const bench = await createBench()
 afterAll(bench.remove)
 // Eight documents fill four rows of 64 exactly.
 const texts = bench.writeTexts('eight', textsOf(32, 8))
-const exact = { dataset: texts, compute_dtype: 'f32', gradient_accumulation_steps: 1, max_steps: 4, threads: 2 }
+const exact = {
+  dataset: texts,
+  compute_dtype: 'f32',
+  gradient_accumulation_steps: 1,
+  max_steps: 4,
+  threads: 2,
+}
 const fast = { ...exact, compute_dtype: 'bf16' }
 
 const adapterOf = ({ output }: TrainResult) => readFileSync(join(output, 'adapter_model.safetensors'))
@@ -17,7 +23,9 @@ const adapterOf = ({ output }: TrainResult) => readFileSync(join(output, 'adapte
 /** Sums in another order differ in the last bits of f32; four steps of Adam let that grow a little. */
 function expectClose(actual: TrainResult, expected: TrainResult): void {
   losses(actual).forEach((loss, i) => expect(loss).toBeCloseTo(losses(expected)[i] ?? NaN, 4))
-  actual.metrics.forEach(({ grad_norm: norm }, i) => expect(norm / (expected.metrics[i]?.grad_norm ?? NaN)).toBeCloseTo(1, 3))
+  actual.metrics.forEach(({ grad_norm: norm }, i) =>
+    expect(norm / (expected.metrics[i]?.grad_norm ?? NaN)).toBeCloseTo(1, 3),
+  )
 }
 
 test('documents packed into rows train as they do one to a row', async () => {
@@ -30,49 +38,98 @@ test('documents packed into rows train as they do one to a row', async () => {
 })
 
 test('four micro-batches of two rows train as one of eight, also where they have different numbers of trained tokens', async () => {
-  const uneven = bench.writeTexts('uneven', [10, 60, 33, 5, 48, 22, 64, 17].flatMap(length => textsOf(length, 1)))
+  const uneven = bench.writeTexts(
+    'uneven',
+    [10, 60, 33, 5, 48, 22, 64, 17].flatMap(length => textsOf(length, 1)),
+  )
   const settings = { ...exact, dataset: uneven, packing: false }
   const whole = await bench.run({ ...settings, per_device_train_batch_size: 8 })
-  const parts = await bench.run({ ...settings, per_device_train_batch_size: 2, gradient_accumulation_steps: 4 })
-  expect(parts.metrics.map(step => step.trained_tokens)).toEqual(whole.metrics.map(step => step.trained_tokens))
+  const parts = await bench.run({
+    ...settings,
+    per_device_train_batch_size: 2,
+    gradient_accumulation_steps: 4,
+  })
+  expect(parts.metrics.map(step => step.trained_tokens)).toEqual(
+    whole.metrics.map(step => step.trained_tokens),
+  )
   expectClose(parts, whole)
 })
 
-test.each(['bf16', 'fp8', 'fp4'])('recomputing everything gives the adapter of keeping everything, bit for bit (%s)', async recipe => {
-  const [kept, again] = [await bench.run({ ...fast, recipe, recompute: 'none' }), await bench.run({ ...fast, recipe, recompute: 'all' })]
-  expect(again.memory.arena).toBeLessThan(kept.memory.arena)
-  expect(losses(again)).toEqual(losses(kept))
-  expect(adapterOf(again).equals(adapterOf(kept))).toBe(true)
-})
+test.each(['bf16', 'fp8', 'fp4'])(
+  'recomputing everything gives the adapter of keeping everything, bit for bit (%s)',
+  async recipe => {
+    const [kept, again] = [
+      await bench.run({ ...fast, recipe, recompute: 'none' }),
+      await bench.run({ ...fast, recipe, recompute: 'all' }),
+    ]
+    expect(again.memory.arena).toBeLessThan(kept.memory.arena)
+    expect(losses(again)).toEqual(losses(kept))
+    expect(adapterOf(again).equals(adapterOf(kept))).toBe(true)
+  },
+)
 
 test.each(['bf16', 'fp4'])('three threads give the adapter of one, bit for bit (%s)', async recipe => {
-  const [one, three] = [await bench.run({ ...fast, recipe, threads: 1 }), await bench.run({ ...fast, recipe, threads: 3 })]
+  const [one, three] = [
+    await bench.run({ ...fast, recipe, threads: 1 }),
+    await bench.run({ ...fast, recipe, threads: 3 }),
+  ]
   expect(losses(three)).toEqual(losses(one))
   expect(adapterOf(three).equals(adapterOf(one))).toBe(true)
 })
 
-test.each([['bf16', true, 'adamw'], ['bf16', false, 'adamw_8bit'], ['fp8', true, 'adamw_8bit'], ['fp4', true, 'adamw']])('a run that is interrupted and gone on with gives the bits of one that never stopped (%s, lora: %s, %s)', async (recipe, lora, optimizer) => {
-  const settings = { ...fast, recipe, lora, optimizer, per_device_train_batch_size: 1, gradient_accumulation_steps: 2, max_steps: 7, warmup_steps: 2, lr_scheduler_type: 'cosine', weight_decay: 0.01 }
-  const whole = await bench.run(settings)
-  const output_dir = join(bench.directory, `stopped-${recipe}-${lora}`)
-  const stop = new AbortController()
-  const first = await bench.run({ ...settings, output_dir }, { signal: stop.signal, onStep: ({ step }) => step === 3 && stop.abort() })
-  expect(first).toMatchObject({ status: 'interrupted', steps: 3, output: '' })
-  const second = await bench.run({ ...settings, output_dir, resume: true })
-  expect(second.metrics.map(({ step }) => step)).toEqual([4, 5, 6, 7])
-  expect([...losses(first), ...losses(second)]).toEqual(losses(whole))
-  const file = lora ? 'adapter_model.safetensors' : 'model.safetensors'
-  expect(readFileSync(join(second.output, file)).equals(readFileSync(join(whole.output, file)))).toBe(true)
-  const steps = readFileSync(join(output_dir, 'metrics.jsonl'), 'utf8').trim().split('\n').map(line => (JSON.parse(line) as { step: number }).step)
-  expect(steps).toEqual([1, 2, 3, 4, 5, 6, 7])
-})
+test.each([
+  ['bf16', true, 'adamw'],
+  ['bf16', false, 'adamw_8bit'],
+  ['fp8', true, 'adamw_8bit'],
+  ['fp4', true, 'adamw'],
+])(
+  'a run that is interrupted and gone on with gives the bits of one that never stopped (%s, lora: %s, %s)',
+  async (recipe, lora, optimizer) => {
+    const settings = {
+      ...fast,
+      recipe,
+      lora,
+      optimizer,
+      per_device_train_batch_size: 1,
+      gradient_accumulation_steps: 2,
+      max_steps: 7,
+      warmup_steps: 2,
+      lr_scheduler_type: 'cosine',
+      weight_decay: 0.01,
+    }
+    const whole = await bench.run(settings)
+    const output_dir = join(bench.directory, `stopped-${recipe}-${lora}`)
+    const stop = new AbortController()
+    const first = await bench.run(
+      { ...settings, output_dir },
+      { signal: stop.signal, onStep: ({ step }) => step === 3 && stop.abort() },
+    )
+    expect(first).toMatchObject({ status: 'interrupted', steps: 3, output: '' })
+    const second = await bench.run({ ...settings, output_dir, resume: true })
+    expect(second.metrics.map(({ step }) => step)).toEqual([4, 5, 6, 7])
+    expect([...losses(first), ...losses(second)]).toEqual(losses(whole))
+    const file = lora ? 'adapter_model.safetensors' : 'model.safetensors'
+    expect(readFileSync(join(second.output, file)).equals(readFileSync(join(whole.output, file)))).toBe(true)
+    const steps = readFileSync(join(output_dir, 'metrics.jsonl'), 'utf8')
+      .trim()
+      .split('\n')
+      .map(line => (JSON.parse(line) as { step: number }).step)
+    expect(steps).toEqual([1, 2, 3, 4, 5, 6, 7])
+  },
+)
 
 test('a run goes on only with the settings and data that it was begun with', async () => {
   const output_dir = join(bench.directory, 'begun')
   await bench.run({ ...fast, output_dir })
-  await expect(bench.run({ ...fast, output_dir, resume: true, lora_alpha: 8 })).rejects.toThrow('made with lora_alpha 32, not 8')
-  await expect(bench.run({ ...fast, output_dir, resume: true, dataset: bench.writeTexts('other', textsOf(30, 8)) })).rejects.toThrow('other training data')
-  await expect(bench.run({ ...fast, output_dir })).rejects.toThrow(/holds an earlier run \(.*\); give --resume/)
+  await expect(bench.run({ ...fast, output_dir, resume: true, lora_alpha: 8 })).rejects.toThrow(
+    'made with lora_alpha 32, not 8',
+  )
+  await expect(
+    bench.run({ ...fast, output_dir, resume: true, dataset: bench.writeTexts('other', textsOf(30, 8)) }),
+  ).rejects.toThrow('other training data')
+  await expect(bench.run({ ...fast, output_dir })).rejects.toThrow(
+    /holds an earlier run \(.*\); give --resume/,
+  )
   const done = await bench.run({ ...fast, output_dir, resume: true, threads: 1, save_steps: 2 })
   expect(done).toMatchObject({ status: 'finished', steps: 4, metrics: [] })
 })

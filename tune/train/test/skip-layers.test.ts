@@ -1,4 +1,7 @@
-/** Layers that a recipe leaves in bf16 (design section 2: fp4's last layers may stay so): how they are stored, what they multiply in, what that costs. */
+/**
+ * Layers that a recipe leaves in bf16 (design section 2: fp4's last layers may stay so): how they are stored,
+ * what they multiply in, what that costs.
+ */
 import { afterAll, expect, test } from 'vitest'
 import type { Recipe } from '@cairn-tune/train'
 import { configOfShape } from '../src/new-model.ts'
@@ -11,16 +14,38 @@ const model = { ...configOfShape('tiny'), num_hidden_layers: 4 }
 const layerOf = (name: string) => Number(/layers\.(\d+)\./.exec(name)?.[1])
 
 /** By layer: the dtypes in which its projections are stored, and the arithmetics of the ops that read one. */
-function layersOf(recipe: Recipe, skip: { skip_quant_first_layers?: number; skip_quant_last_layers?: number }) {
-  const { program, base } = recordMicroStep(model, bench.config({ dataset: 'none', recipe, max_seq_length: 32, ...skip }), 3, () => 'bf16')
+function layersOf(
+  recipe: Recipe,
+  skip: { skip_quant_first_layers?: number; skip_quant_last_layers?: number },
+) {
+  const { program, base } = recordMicroStep(
+    model,
+    bench.config({ dataset: 'none', recipe, max_seq_length: 32, ...skip }),
+    3,
+    () => 'bf16',
+  )
   const projections = base.filter(({ name }) => name.endsWith('_proj.weight'))
-  const storage = Array.from({ length: 4 }, (_, layer) => [...new Set(projections.filter(({ name }) => layerOf(name) === layer).map(({ dtype }) => dtype))])
+  const storage = Array.from({ length: 4 }, (_, layer) => [
+    ...new Set(projections.filter(({ name }) => layerOf(name) === layer).map(({ dtype }) => dtype)),
+  ])
   const readers = program.steps.flatMap(({ op, inputs, attrs }) => {
-    const weight = Object.values(inputs).map(tensor => tensor?.name ?? '').find(name => name.endsWith('_proj.weight'))
-    return weight === undefined ? [] : { op, layer: layerOf(weight), arithmetic: (attrs as { arithmetic?: unknown }).arithmetic }
+    const weight = Object.values(inputs)
+      .map(tensor => tensor?.name ?? '')
+      .find(name => name.endsWith('_proj.weight'))
+    return weight === undefined
+      ? []
+      : { op, layer: layerOf(weight), arithmetic: (attrs as { arithmetic?: unknown }).arithmetic }
   })
-  const arithmetic = Array.from({ length: 4 }, (_, layer) => [...new Set(readers.filter(reader => reader.layer === layer).map(reader => reader.arithmetic))])
-  return { storage, arithmetic, histories: program.tensors.filter(({ name }) => name?.startsWith('amax:')).map(({ name }) => layerOf(name ?? '')) }
+  const arithmetic = Array.from({ length: 4 }, (_, layer) => [
+    ...new Set(readers.filter(reader => reader.layer === layer).map(reader => reader.arithmetic)),
+  ])
+  return {
+    storage,
+    arithmetic,
+    histories: program.tensors
+      .filter(({ name }) => name?.startsWith('amax:'))
+      .map(({ name }) => layerOf(name ?? '')),
+  }
 }
 
 test('fp4: the last layers are stored and multiplied in bf16, the others in NVFP4', () => {
@@ -30,7 +55,10 @@ test('fp4: the last layers are stored and multiplied in bf16, the others in NVFP
 })
 
 test('fp8: a layer that is skipped keeps no history of magnitudes', () => {
-  const { storage, arithmetic, histories } = layersOf('fp8', { skip_quant_first_layers: 1, skip_quant_last_layers: 1 })
+  const { storage, arithmetic, histories } = layersOf('fp8', {
+    skip_quant_first_layers: 1,
+    skip_quant_last_layers: 1,
+  })
   expect(storage).toEqual([['bf16'], ['fp8_tensor'], ['fp8_tensor'], ['bf16']])
   expect(arithmetic).toEqual([['bf16'], ['fp8_hybrid'], ['fp8_hybrid'], ['bf16']])
   expect([...new Set(histories)]).toEqual([1, 2])
@@ -43,8 +71,20 @@ test('a base that is only stored in 4 bits is multiplied in bf16 everywhere', ()
 })
 
 test('fp4 with its last layer in bf16 trains, takes the memory of both formats, and is bf16 to the bit when all are skipped', async () => {
-  const settings = { dataset: bench.writeTexts('skip', textsOf(32, 8)), gradient_accumulation_steps: 2, max_steps: 2, threads: 2 }
-  const runs = await Promise.all([{}, { recipe: 'fp4' }, { recipe: 'fp4', skip_quant_last_layers: 1 }, { recipe: 'fp4', skip_quant_first_layers: 1, skip_quant_last_layers: 1 }].map(more => bench.run({ ...settings, ...more })))
+  const settings = {
+    dataset: bench.writeTexts('skip', textsOf(32, 8)),
+    gradient_accumulation_steps: 2,
+    max_steps: 2,
+    threads: 2,
+  }
+  const runs = await Promise.all(
+    [
+      {},
+      { recipe: 'fp4' },
+      { recipe: 'fp4', skip_quant_last_layers: 1 },
+      { recipe: 'fp4', skip_quant_first_layers: 1, skip_quant_last_layers: 1 },
+    ].map(more => bench.run({ ...settings, ...more })),
+  )
   const [plain, whole, last, all] = runs.map(run => ({ losses: losses(run), weights: run.memory.weights }))
   expect(all).toEqual(plain)
   expect(last?.losses).not.toEqual(plain?.losses)
@@ -53,5 +93,7 @@ test('fp4 with its last layer in bf16 trains, takes the memory of both formats, 
 })
 
 test('more layers than the model has are refused', async () => {
-  await expect(bench.run({ dataset: bench.writeTexts('more', ['a']), recipe: 'fp4', skip_quant_last_layers: 3 })).rejects.toThrow(/skip_quant_first_layers and skip_quant_last_layers: 3 layers stay bf16, and .* has 2/)
+  await expect(
+    bench.run({ dataset: bench.writeTexts('more', ['a']), recipe: 'fp4', skip_quant_last_layers: 3 }),
+  ).rejects.toThrow(/skip_quant_first_layers and skip_quant_last_layers: 3 layers stay bf16, and .* has 2/)
 })

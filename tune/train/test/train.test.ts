@@ -14,10 +14,23 @@ test('a run learns, and leaves an adapter, metrics, a record of itself and a cha
   const config = bench.config(settings)
   const result = await bench.run({ ...settings, output_dir: config.output_dir })
   expect(losses(result).at(-1)).toBeLessThan(0.9 * (losses(result)[0] ?? 0))
-  expect(readdirSync(config.output_dir).toSorted()).toEqual(['adapter', 'checkpoints', 'loss.png', 'loss.svg', 'metrics.jsonl', 'run.json'])
+  expect(readdirSync(config.output_dir).toSorted()).toEqual([
+    'adapter',
+    'checkpoints',
+    'loss.png',
+    'loss.svg',
+    'metrics.jsonl',
+    'run.json',
+  ])
   const lines = readFileSync(join(config.output_dir, 'metrics.jsonl'), 'utf8').trim().split('\n')
   expect(lines.map(line => JSON.parse(line) as unknown)).toEqual(result.metrics)
-  expect(json(join(config.output_dir, 'run.json'))).toMatchObject({ status: 'finished', steps: 12, config: { recipe: 'bf16', lora_rank: 16, seed: 42 }, versions: { node: process.version }, dataset: { documents: 8, rows: 4 } })
+  expect(json(join(config.output_dir, 'run.json'))).toMatchObject({
+    status: 'finished',
+    steps: 12,
+    config: { recipe: 'bf16', lora_rank: 16, seed: 42 },
+    versions: { node: process.version },
+    dataset: { documents: 8, rows: 4 },
+  })
   expect(readFileSync(join(config.output_dir, 'loss.png')).subarray(1, 4).toString()).toBe('PNG')
 })
 
@@ -29,7 +42,10 @@ test('the adapter reads back as PEFT has it, and merged into its base starts whe
   expect(adapter.tensors).toHaveLength(2 * 7 * 2)
   const output = join(bench.directory, 'merged')
   await mergeAdapter({ base: bench.model, adapter: result.output, output })
-  const [merged, more] = [await bench.run({ ...constant, model: output, max_steps: 1 }), await bench.run({ ...constant, max_steps: 7 })]
+  const [merged, more] = [
+    await bench.run({ ...constant, model: output, max_steps: 1 }),
+    await bench.run({ ...constant, max_steps: 7 }),
+  ]
   // The merged weights are rounded to bf16, the adapter is not.
   expect(losses(merged)[0]).toBeCloseTo(losses(more)[6] ?? NaN, 1)
   expect(losses(merged)[0]).toBeLessThan((losses(more)[0] ?? 0) - 0.2)
@@ -42,11 +58,21 @@ test('trained in full, a model learns and is a model directory that training sta
   expect(losses(again)[0]).toBeLessThan(losses(full).at(-1) ?? 0)
 })
 
-const recipes: [recipe: string, matmul?: string][] = [['fp8'], ['fp4'], ['qfp8'], ['qfp4'], ['qbnb'], ['qfp8', 'fp8-hybrid'], ['qbnb', 'fp8-hybrid']]
+const recipes: [recipe: string, matmul?: string][] = [
+  ['fp8'],
+  ['fp4'],
+  ['qfp8'],
+  ['qfp4'],
+  ['qbnb'],
+  ['qfp8', 'fp8-hybrid'],
+  ['qbnb', 'fp8-hybrid'],
+]
 
 test.each(recipes)('in %s %s the loss falls as in bf16, within 5 %', async (recipe, matmul) => {
   const [plain, stored] = [await bench.run(settings), await bench.run({ ...settings, recipe, matmul })]
-  losses(stored).forEach((loss, i) => expect(Math.abs(loss / (losses(plain)[i] ?? NaN) - 1)).toBeLessThan(0.05))
+  losses(stored).forEach((loss, i) =>
+    expect(Math.abs(loss / (losses(plain)[i] ?? NaN) - 1)).toBeLessThan(0.05),
+  )
   expect(stored.memory.weights).toBeLessThan(plain.memory.weights)
   expect(losses(stored)).not.toEqual(losses(plain))
 })
@@ -59,13 +85,28 @@ test('optimizer states in 8 bits train as those in f32, within 2 %, and take abo
 })
 
 test('layers that are skipped keep the bits of bf16', async () => {
-  const [plain, skipped] = [await bench.run({ ...settings, max_steps: 2 }), await bench.run({ ...settings, max_steps: 2, recipe: 'qbnb', skip_quant_first_layers: 1, skip_quant_last_layers: 1 })]
+  const [plain, skipped] = [
+    await bench.run({ ...settings, max_steps: 2 }),
+    await bench.run({
+      ...settings,
+      max_steps: 2,
+      recipe: 'qbnb',
+      skip_quant_first_layers: 1,
+      skip_quant_last_layers: 1,
+    }),
+  ]
   expect(losses(skipped)).toEqual(losses(plain))
 })
 
 test('numbers that leave the finite stop the run with the step, and the last whole step is saved', async () => {
   const output_dir = join(bench.directory, 'diverged')
-  const run = bench.run({ ...settings, output_dir, learning_rate: 1e38, lr_scheduler_type: 'constant', compute_dtype: 'f32' })
+  const run = bench.run({
+    ...settings,
+    output_dir,
+    learning_rate: 1e38,
+    lr_scheduler_type: 'constant',
+    compute_dtype: 'f32',
+  })
   await expect(run).rejects.toThrow(DivergedError)
   await expect(run).rejects.toThrow(/step 2: the loss is (NaN|-?Infinity).*Lower learning_rate/s)
   expect(readdirSync(join(output_dir, 'checkpoints'))).toEqual(['step-00000001'])
@@ -76,14 +117,22 @@ test('what does not fit is refused with a number before anything is written', as
   const output_dir = join(bench.directory, 'too-large')
   const run = bench.run({ ...settings, output_dir, memory_limit: '20MB' })
   await expect(run).rejects.toThrow(OutOfMemoryError)
-  await expect(run).rejects.toThrow(/OOM: this run needs \d+ MiB even with everything recomputed and may take 19 MiB/)
+  await expect(run).rejects.toThrow(
+    /OOM: this run needs \d+ MiB even with everything recomputed and may take 19 MiB/,
+  )
   expect(existsSync(output_dir)).toBe(false)
 })
 
 test('a tighter limit recomputes more, and estimate says so without running', async () => {
   const roomy = await estimate(bench.config(settings))
   expect(roomy.recomputed).toBe('nothing')
-  expect(roomy.memory.total).toBe(roomy.memory.process + roomy.memory.weights + 4 * roomy.memory.trained + roomy.memory.arena + roomy.memory.workspace)
+  expect(roomy.memory.total).toBe(
+    roomy.memory.process +
+      roomy.memory.weights +
+      4 * roomy.memory.trained +
+      roomy.memory.arena +
+      roomy.memory.workspace,
+  )
   const recomputed = await estimate(bench.config({ ...settings, recompute: 'all' }))
   expect(recomputed.memory.arena).toBeLessThan(roomy.memory.arena)
 })

@@ -4,8 +4,14 @@ import type { FileHandle } from 'node:fs/promises'
 import { randomUUID } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
 
-/** Writes beside the path, syncs, then renames over it; on any error the path is as it was and nothing is left beside it. */
-export async function writeAtomically(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
+/**
+ * Writes beside the path, syncs, then renames over it; on any error the path is as it was and nothing is left
+ * beside it.
+ */
+export async function writeAtomically(
+  path: string,
+  write: (file: FileHandle) => Promise<void>,
+): Promise<void> {
   const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}.part`)
   try {
     const file = await open(temporary, 'wx')
@@ -32,4 +38,5 @@ export async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<voi
 }
 
 /** Writes a small text file whole. */
-export const writeTextAtomically = (path: string, text: string) => writeAtomically(path, file => writeAll(file, new TextEncoder().encode(text)))
+export const writeTextAtomically = (path: string, text: string) =>
+  writeAtomically(path, file => writeAll(file, new TextEncoder().encode(text)))

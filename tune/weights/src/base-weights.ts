@@ -1,6 +1,6 @@
 /**
- * A model's weights for the engine, to train or to serve: as the file has them where that is the storage wanted, mapped and not copied unless asked; else converted
- * natively, one at a time.
+ * A model's weights for the engine, to train or to serve: as the file has them where that is the storage
+ * wanted, mapped and not copied unless asked; else converted natively, one at a time.
  */
 import type { Engine } from '@cairn-tune/native'
 import { forgetPages, mapFile } from '@cairn-tune/native'
@@ -14,7 +14,10 @@ import { layoutOf, readWeight } from './quantized.ts'
 /** A weight under the checkpoint's name, as the engine is to have it. */
 export type BaseWeight = { name: string; dtype: Dtype; shape: Shape }
 
-/** A layer's projection by its weight's name: what recipes and `--quantization` store, and nothing else of a model. */
+/**
+ * A layer's projection by its weight's name: what recipes and `--quantization` store, and nothing else of a
+ * model.
+ */
 const PROJECTION = /^model\.layers\.(\d+)\..+_proj\.weight$/
 
 /** The number of the layer whose projection a weight is; undefined where it is none. */
@@ -31,25 +34,40 @@ export async function openMapped(path: string): Promise<ByteSource> {
   await handle.close()
   const bytes = await mapFile(path)
   // Unmapped with its last view: a frozen weight outlives the reader.
-  return { path, byteLength: bytes.byteLength, read: async (offset, length) => bytes.subarray(offset, offset + length), close: async () => undefined }
+  return {
+    path,
+    byteLength: bytes.byteLength,
+    read: async (offset, length) => bytes.subarray(offset, offset + length),
+    close: async () => undefined,
+  }
 }
 
 /** Opens a model's weights as memory. */
-export const openMappedCheckpoint = (directory: string): Promise<Checkpoint> => openCheckpoint(directory, openMapped)
+export const openMappedCheckpoint = (directory: string): Promise<Checkpoint> =>
+  openCheckpoint(directory, openMapped)
 
 /** How a weight lies in the file: a dtype of the engine, or F16, which no engine dtype is. */
 export function storedDtype(checkpoint: Checkpoint, name: string): Dtype | 'f16' {
   const layout = layoutOf(checkpoint, name)
   if (layout) return layout
   const entry = checkpoint.tensors.get(name)
-  if (!entry) throw new InputError(`${checkpoint.directory}: has no tensor ${JSON.stringify(name)}, which its config.json asks for`)
+  if (!entry)
+    throw new InputError(
+      `${checkpoint.directory}: has no tensor ${JSON.stringify(name)}, which its config.json asks for`,
+    )
   const known = { BF16: 'bf16', F32: 'f32', F16: 'f16' } as const
   const dtype = Object.hasOwn(known, entry.dtype) ? known[entry.dtype as keyof typeof known] : undefined
-  if (!dtype) throw new InputError(`${checkpoint.pathOf(name)}: tensor ${JSON.stringify(name)} must have dtype BF16, F32 or F16, got ${entry.dtype}`)
+  if (!dtype)
+    throw new InputError(
+      `${checkpoint.pathOf(name)}: tensor ${JSON.stringify(name)} must have dtype BF16, F32 or F16, got ${entry.dtype}`,
+    )
   return dtype
 }
 
-/** The storage of a weight that no recipe quantises: the file's, and f32 for F16, which fits in nothing smaller. */
+/**
+ * The storage of a weight that no recipe quantises: the file's, and f32 for F16, which fits in nothing
+ * smaller.
+ */
 export function plainDtype(checkpoint: Checkpoint, name: string): Dtype {
   const stored = storedDtype(checkpoint, name)
   return stored === 'f16' ? 'f32' : stored
@@ -61,11 +79,15 @@ export function checkBase(checkpoint: Checkpoint, base: readonly BaseWeight[]): 
     const stored = storedDtype(checkpoint, name)
     const isPlain = stored === 'f16' || FLOATS.includes(stored)
     if (!isPlain && stored !== dtype) {
-      throw new UnsupportedError(`${checkpoint.pathOf(name)}: ${JSON.stringify(name)} comes quantised as ${stored} and is not requantised to ${dtype}; use the recipe whose base is ${stored}`)
+      throw new UnsupportedError(
+        `${checkpoint.pathOf(name)}: ${JSON.stringify(name)} comes quantised as ${stored} and is not requantised to ${dtype}; use the recipe whose base is ${stored}`,
+      )
     }
     const found = checkpoint.tensors.get(name)?.shape ?? []
     if (isPlain && (found.length !== shape.length || found.some((size, i) => size !== shape[i]))) {
-      throw new InputError(`${checkpoint.pathOf(name)}: tensor ${JSON.stringify(name)} must have shape (${shape.join(', ')}), got (${found.join(', ')}); config.json and weights are of different models`)
+      throw new InputError(
+        `${checkpoint.pathOf(name)}: tensor ${JSON.stringify(name)} must have shape (${shape.join(', ')}), got (${found.join(', ')}); config.json and weights are of different models`,
+      )
     }
   }
 }
@@ -79,8 +101,9 @@ export function loadingBytes(checkpoint: Checkpoint, { name, dtype }: BaseWeight
 
 export type Loading = {
   /**
-   * Copies what could be used as it lies in the file. A map has pages of 4 KiB, and a pass that does nothing but read weights runs a third faster over the engine's own memory, which
-   * has pages of 2 MiB where the system gives them. The file's pages are given back.
+   * Copies what could be used as it lies in the file. A map has pages of 4 KiB, and a pass that does nothing
+   * but read weights runs a third faster over the engine's own memory, which has pages of 2 MiB where the
+   * system gives them. The file's pages are given back.
    */
   copies?: boolean
   signal?: AbortSignal | undefined
@@ -88,7 +111,12 @@ export type Loading = {
 }
 
 /** Name → bytes of every weight. */
-export async function loadBase(engine: Engine, checkpoint: Checkpoint, base: readonly BaseWeight[], { copies = false, signal, onProgress }: Loading = {}): Promise<Map<string, Uint8Array>> {
+export async function loadBase(
+  engine: Engine,
+  checkpoint: Checkpoint,
+  base: readonly BaseWeight[],
+  { copies = false, signal, onProgress }: Loading = {},
+): Promise<Map<string, Uint8Array>> {
   checkBase(checkpoint, base)
   const convert = createConverter(engine)
   const buffers = new Map<string, Uint8Array>()
@@ -100,13 +128,24 @@ export async function loadBase(engine: Engine, checkpoint: Checkpoint, base: rea
   return buffers
 }
 
-type Way = { convert: Convert; copies?: boolean; /** Where the bytes are to lie, if not where they come to. */ target?: Uint8Array }
+type Way = {
+  convert: Convert
+  copies?: boolean
+  /** Where the bytes are to lie, if not where they come to. */ target?: Uint8Array
+}
 
-async function loadOne(checkpoint: Checkpoint, { name, dtype, shape }: BaseWeight, { convert, copies = false, target }: Way): Promise<Uint8Array> {
+async function loadOne(
+  checkpoint: Checkpoint,
+  { name, dtype, shape }: BaseWeight,
+  { convert, copies = false, target }: Way,
+): Promise<Uint8Array> {
   const stored = await readWeight(checkpoint, name)
   if (!FLOATS.includes(stored.dtype)) {
     const [got, wanted] = [typeText(stored), typeText({ dtype, shape })]
-    if (got !== wanted) throw new InputError(`${checkpoint.pathOf(name)}: tensor ${JSON.stringify(name)} must be ${wanted}, got ${got}`)
+    if (got !== wanted)
+      throw new InputError(
+        `${checkpoint.pathOf(name)}: tensor ${JSON.stringify(name)} must be ${wanted}, got ${got}`,
+      )
     return stored.buffer
   }
   if (stored.dtype === dtype && !target && !copies) return stored.buffer
@@ -116,9 +155,16 @@ async function loadOne(checkpoint: Checkpoint, { name, dtype, shape }: BaseWeigh
   return converted
 }
 
-const asBytes = ({ buffer, byteOffset, byteLength: bytes }: Float32Array) => new Uint8Array(buffer, byteOffset, bytes)
+const asBytes = ({ buffer, byteOffset, byteLength: bytes }: Float32Array) =>
+  new Uint8Array(buffer, byteOffset, bytes)
 
-type Convert = (bytes: Uint8Array, from: Dtype, to: Dtype, shape: Shape, target?: Uint8Array) => Promise<Uint8Array>
+type Convert = (
+  bytes: Uint8Array,
+  from: Dtype,
+  to: Dtype,
+  shape: Shape,
+  target?: Uint8Array,
+) => Promise<Uint8Array>
 
 /** Casts and quantises with the engine; weights of one shape share a program. */
 function createConverter(engine: Engine): Convert {
@@ -129,7 +175,8 @@ function createConverter(engine: Engine): Convert {
     if (known) return known
     const g = createRecorder()
     const x = g.input('x', from, shape)
-    const { y } = to === 'f32' || to === 'bf16' ? g.cast({ x }, { dtype: to }) : g.quantize({ x }, { dtype: to })
+    const { y } =
+      to === 'f32' || to === 'bf16' ? g.cast({ x }, { dtype: to }) : g.quantize({ x }, { dtype: to })
     const made = prepare(engine, g.finish({ y }))
     programs.set(key, made)
     return made
@@ -143,7 +190,11 @@ function createConverter(engine: Engine): Convert {
 }
 
 /** Writes a weight's values in f32, for what is trained in full. */
-export function createF32Loader(engine: Engine, checkpoint: Checkpoint): (weight: { name: string; shape: Shape }, values: Float32Array) => Promise<void> {
+export function createF32Loader(
+  engine: Engine,
+  checkpoint: Checkpoint,
+): (weight: { name: string; shape: Shape }, values: Float32Array) => Promise<void> {
   const convert = createConverter(engine)
-  return async ({ name, shape }, values) => void (await loadOne(checkpoint, { name, dtype: 'f32', shape }, { convert, target: asBytes(values) }))
+  return async ({ name, shape }, values) =>
+    void (await loadOne(checkpoint, { name, dtype: 'f32', shape }, { convert, target: asBytes(values) }))
 }

@@ -1,4 +1,7 @@
-/** Where a file's bytes come from. A file handle copies them; a map of the file into memory would hand out views. */
+/**
+ * Where a file's bytes come from. A file handle copies them; a map of the file into memory would hand out
+ * views.
+ */
 import { open } from 'node:fs/promises'
 import { isMissing } from './fs-errors.ts'
 import { InputError } from './errors.ts'
@@ -26,12 +29,21 @@ export async function openFileBytes(path: string): Promise<ByteSource> {
     byteLength: size,
     close: () => handle.close(),
     async read(offset, length) {
-      // Not zeroed first: every byte is filled below, and for a large tensor that would take as long as reading it.
+      // Not zeroed first: every byte is filled below, and for a large tensor that would take as long as
+      // reading it.
       const bytes = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer)
       let filled = 0
       while (filled < length) {
-        const { bytesRead } = await handle.read(bytes, filled, Math.min(length - filled, MAX_READ), offset + filled)
-        if (bytesRead === 0) throw new InputError(`${path}: ended at byte ${offset + filled} while bytes up to ${offset + length} were read; it shrank since it was opened`)
+        const { bytesRead } = await handle.read(
+          bytes,
+          filled,
+          Math.min(length - filled, MAX_READ),
+          offset + filled,
+        )
+        if (bytesRead === 0)
+          throw new InputError(
+            `${path}: ended at byte ${offset + filled} while bytes up to ${offset + length} were read; it shrank since it was opened`,
+          )
         filled += bytesRead
       }
       return bytes

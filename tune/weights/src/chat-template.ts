@@ -1,9 +1,10 @@
 /**
  * A model's chat template, and which part of a rendered conversation the model itself wrote.
  *
- * A template that marks it with `{% generation %}` is taken at its word. For others each turn is found by rendering the conversation up to it: the turn
- * starts where that ends, after the header that the template writes to start an answer, and ends where the next message starts. Every step is checked
- * against the rendering of the whole, so a template that does something else is refused and never guessed at.
+ * A template that marks it with `{% generation %}` is taken at its word. For others each turn is found by
+ * rendering the conversation up to it: the turn starts where that ends, after the header that the template
+ * writes to start an answer, and ends where the next message starts. Every step is checked against the
+ * rendering of the whole, so a template that does something else is refused and never guessed at.
  */
 import { Template } from '@huggingface/jinja'
 import { InputError } from './errors.ts'
@@ -12,7 +13,10 @@ export type ChatMessage = { role: string; content?: unknown; [key: string]: unkn
 export type Chat = { messages: readonly ChatMessage[]; tools?: readonly unknown[] | undefined }
 export type RenderOptions = { addGenerationPrompt?: boolean; variables?: Record<string, unknown> }
 
-/** A rendered conversation in pieces; those of the assistant are what is trained on. Joined they are the whole text. */
+/**
+ * A rendered conversation in pieces; those of the assistant are what is trained on. Joined they are the whole
+ * text.
+ */
 export type ChatPiece = { text: string; isAssistant: boolean }
 
 export type ChatTemplate = {
@@ -29,7 +33,11 @@ const GENERATION = /\{%(?<left>[-+]?)\s*(?<end>end)?generation\s*(?<right>[-+]?)
 export function compileChatTemplate(source: string, globals: Record<string, unknown>): ChatTemplate {
   const isMarked = source.search(GENERATION) >= 0
   const compile = (open: string, close: string) => {
-    const text = source.replaceAll(GENERATION, (_, left: string, end: string | undefined, right: string) => `{{${left === '-' ? '-' : ''} '${end === undefined ? open : close}' ${right === '-' ? '-' : ''}}}`)
+    const text = source.replaceAll(
+      GENERATION,
+      (_, left: string, end: string | undefined, right: string) =>
+        `{{${left === '-' ? '-' : ''} '${end === undefined ? open : close}' ${right === '-' ? '-' : ''}}}`,
+    )
     try {
       return new Template(text)
     } catch (cause) {
@@ -39,9 +47,20 @@ export function compileChatTemplate(source: string, globals: Record<string, unkn
   const plain = compile('', '')
   const marked = isMarked ? compile(OPEN, CLOSE) : undefined
 
-  const renderWith = (template: Template, chat: Chat, { addGenerationPrompt = false, variables = {} }: RenderOptions) => {
+  const renderWith = (
+    template: Template,
+    chat: Chat,
+    { addGenerationPrompt = false, variables = {} }: RenderOptions,
+  ) => {
     try {
-      return template.render({ ...globals, messages: chat.messages, tools: chat.tools ?? null, documents: null, add_generation_prompt: addGenerationPrompt, ...variables })
+      return template.render({
+        ...globals,
+        messages: chat.messages,
+        tools: chat.tools ?? null,
+        documents: null,
+        add_generation_prompt: addGenerationPrompt,
+        ...variables,
+      })
     } catch (cause) {
       throw new InputError(`the chat template refuses the conversation: ${messageOf(cause)}`, { cause })
     }
@@ -56,20 +75,27 @@ export function compileChatTemplate(source: string, globals: Record<string, unkn
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
 function splitMarked(text: string, chat: Chat): ChatPiece[] {
-  if (JSON.stringify(chat.messages).match(/[\u{fdd0}\u{fdd1}]/u)) throw new InputError('a message has U+FDD0 or U+FDD1, which are no characters')
-  const pieces = text.split(/(?=\u{fdd0})|(?<=\u{fdd1})/u).map(piece => ({ text: piece.replaceAll(/[\u{fdd0}\u{fdd1}]/gu, ''), isAssistant: piece.startsWith(OPEN) }))
+  if (JSON.stringify(chat.messages).match(/[\u{fdd0}\u{fdd1}]/u))
+    throw new InputError('a message has U+FDD0 or U+FDD1, which are no characters')
+  const pieces = text.split(/(?=\u{fdd0})|(?<=\u{fdd1})/u).map(piece => ({
+    text: piece.replaceAll(/[\u{fdd0}\u{fdd1}]/gu, ''),
+    isAssistant: piece.startsWith(OPEN),
+  }))
   return pieces.filter(piece => piece.text !== '')
 }
 
 function splitTurns(render: ChatTemplate['render'], { messages, tools }: Chat): ChatPiece[] {
-  const upTo = (...some: readonly ChatMessage[]) => (some.length === 0 ? '' : render({ messages: some, tools }))
+  const upTo = (...some: readonly ChatMessage[]) =>
+    some.length === 0 ? '' : render({ messages: some, tools })
   const text = upTo(...messages)
   const pieces: ChatPiece[] = []
   let position = 0
   messages.forEach((message, i) => {
     if (message.role !== 'assistant') return
     const refuse = (): never => {
-      throw new InputError(`the chat template does not show where message ${i + 1} of ${messages.length} starts or ends; use train_on: all, or a template with {% generation %}`)
+      throw new InputError(
+        `the chat template does not show where message ${i + 1} of ${messages.length} starts or ends; use train_on: all, or a template with {% generation %}`,
+      )
     }
     const before = messages.slice(0, i)
     const history = upTo(...before)
@@ -78,23 +104,45 @@ function splitTurns(render: ChatTemplate['render'], { messages, tools }: Chat): 
     if (start === undefined || start < position) return refuse()
     const end = turnEnd(upTo, messages, i, history, text)
     if (end === undefined || end < start) return refuse()
-    pieces.push({ text: text.slice(position, start), isAssistant: false }, { text: text.slice(start, end), isAssistant: true })
+    pieces.push(
+      { text: text.slice(position, start), isAssistant: false },
+      { text: text.slice(start, end), isAssistant: true },
+    )
     position = end
   })
   pieces.push({ text: text.slice(position), isAssistant: false })
   return pieces.filter(piece => piece.text !== '')
 }
 
-/** The longer of the headers that fits: one may hold an empty block of thought, which is asked for and not written by the model. */
-function headerEnd(render: ChatTemplate['render'], before: Chat, history: string, text: string): number | undefined {
+/**
+ * The longer of the headers that fits: one may hold an empty block of thought, which is asked for and not
+ * written by the model.
+ */
+function headerEnd(
+  render: ChatTemplate['render'],
+  before: Chat,
+  history: string,
+  text: string,
+): number | undefined {
   if (before.messages.length === 0) return undefined
-  const prompts = [{ enable_thinking: false }, {}].map(variables => render(before, { addGenerationPrompt: true, variables }))
+  const prompts = [{ enable_thinking: false }, {}].map(variables =>
+    render(before, { addGenerationPrompt: true, variables }),
+  )
   const fitting = prompts.filter(prompt => prompt.length > history.length && text.startsWith(prompt))
   return fitting.length === 0 ? undefined : Math.max(...fitting.map(prompt => prompt.length))
 }
 
-/** A template may write a turn differently when it is the last one; then its end is found from the next message, written without it. */
-function turnEnd(upTo: (...some: readonly ChatMessage[]) => string, messages: readonly ChatMessage[], i: number, history: string, text: string): number | undefined {
+/**
+ * A template may write a turn differently when it is the last one; then its end is found from the next
+ * message, written without it.
+ */
+function turnEnd(
+  upTo: (...some: readonly ChatMessage[]) => string,
+  messages: readonly ChatMessage[],
+  i: number,
+  history: string,
+  text: string,
+): number | undefined {
   const next = messages[i + 1]
   if (!next) return text.length
   const whole = upTo(...messages.slice(0, i + 1))

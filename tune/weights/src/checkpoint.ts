@@ -20,12 +20,21 @@ export type Checkpoint = {
 const SINGLE = 'model.safetensors'
 const INDEX = 'model.safetensors.index.json'
 
-/** Opens every file of a model's weights and checks the headers. `open` says how files are read; a handle that copies, unless given. */
-export async function openCheckpoint(directory: string, open: (path: string) => Promise<ByteSource> = openFileBytes): Promise<Checkpoint> {
+/**
+ * Opens every file of a model's weights and checks the headers. `open` says how files are read; a handle that
+ * copies, unless given.
+ */
+export async function openCheckpoint(
+  directory: string,
+  open: (path: string) => Promise<ByteSource> = openFileBytes,
+): Promise<Checkpoint> {
   const index = await readIndex(directory)
   if (index) return openFiles(directory, index, open)
   const file = await openSafetensors(join(directory, SINGLE), open).catch((error: unknown) => {
-    if (error instanceof InputError && isMissing(error.cause)) throw new InputError(`${directory}: holds neither ${SINGLE} nor ${INDEX}; weights in other formats (.bin, .gguf) are not read`)
+    if (error instanceof InputError && isMissing(error.cause))
+      throw new InputError(
+        `${directory}: holds neither ${SINGLE} nor ${INDEX}; weights in other formats (.bin, .gguf) are not read`,
+      )
     throw error
   })
   return fromFiles(directory, [file], new Map([...file.tensors.keys()].map(name => [name, file])))
@@ -39,7 +48,8 @@ async function readIndex(directory: string): Promise<Map<string, string> | undef
   })
   if (text === undefined) return undefined
   const map = parseWeightMap(text)
-  if (!map) throw new InputError(`${path}: must be JSON with a weight_map of tensor names to file names beside it`)
+  if (!map)
+    throw new InputError(`${path}: must be JSON with a weight_map of tensor names to file names beside it`)
   return map
 }
 
@@ -51,21 +61,34 @@ function parseWeightMap(text: string): Map<string, string> | undefined {
     // What is wrong with it is said by whoever knows its path.
     return undefined
   }
-  const map = typeof value === 'object' && value !== null && 'weight_map' in value ? value.weight_map : undefined
+  const map =
+    typeof value === 'object' && value !== null && 'weight_map' in value ? value.weight_map : undefined
   if (typeof map !== 'object' || map === null) return undefined
   const entries = Object.entries(map) as [string, unknown][]
   // A file name with a folder could lead out of the model's directory.
-  return entries.every((entry): entry is [string, string] => typeof entry[1] === 'string' && basename(entry[1]) === entry[1]) ? new Map(entries) : undefined
+  return entries.every(
+    (entry): entry is [string, string] => typeof entry[1] === 'string' && basename(entry[1]) === entry[1],
+  )
+    ? new Map(entries)
+    : undefined
 }
 
-async function openFiles(directory: string, index: Map<string, string>, open: (path: string) => Promise<ByteSource>): Promise<Checkpoint> {
+async function openFiles(
+  directory: string,
+  index: Map<string, string>,
+  open: (path: string) => Promise<ByteSource>,
+): Promise<Checkpoint> {
   const files = new Map<string, Safetensors>()
   try {
-    for (const name of new Set(index.values())) files.set(name, await openSafetensors(join(directory, name), open))
+    for (const name of new Set(index.values()))
+      files.set(name, await openSafetensors(join(directory, name), open))
     const places = new Map<string, Safetensors>()
     for (const [tensor, name] of index) {
       const file = files.get(name)
-      if (!file?.tensors.has(tensor)) throw new InputError(`${join(directory, INDEX)}: says that ${name} holds ${JSON.stringify(tensor)}, and it does not`)
+      if (!file?.tensors.has(tensor))
+        throw new InputError(
+          `${join(directory, INDEX)}: says that ${name} holds ${JSON.stringify(tensor)}, and it does not`,
+        )
       places.set(tensor, file)
     }
     return fromFiles(directory, [...files.values()], places)
@@ -75,7 +98,11 @@ async function openFiles(directory: string, index: Map<string, string>, open: (p
   }
 }
 
-function fromFiles(directory: string, files: readonly Safetensors[], places: ReadonlyMap<string, Safetensors>): Checkpoint {
+function fromFiles(
+  directory: string,
+  files: readonly Safetensors[],
+  places: ReadonlyMap<string, Safetensors>,
+): Checkpoint {
   const fileOf = (name: string) => {
     const file = places.get(name)
     if (!file) throw new InputError(`${directory}: has no tensor ${JSON.stringify(name)}`)

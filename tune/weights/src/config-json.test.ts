@@ -11,29 +11,74 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true }))
 
 const small = {
-  model_type: 'qwen3', vocab_size: 151936, hidden_size: 1024, intermediate_size: 3072, num_hidden_layers: 28, num_attention_heads: 16, num_key_value_heads: 8,
-  head_dim: 128, hidden_act: 'silu', max_position_embeddings: 40960, max_window_layers: 28, rms_norm_eps: 1e-6, rope_scaling: null, rope_theta: 1_000_000,
-  sliding_window: null, use_sliding_window: false, tie_word_embeddings: true, attention_bias: false, attention_dropout: 0, bos_token_id: 151643, eos_token_id: 151645,
+  model_type: 'qwen3',
+  vocab_size: 151936,
+  hidden_size: 1024,
+  intermediate_size: 3072,
+  num_hidden_layers: 28,
+  num_attention_heads: 16,
+  num_key_value_heads: 8,
+  head_dim: 128,
+  hidden_act: 'silu',
+  max_position_embeddings: 40960,
+  max_window_layers: 28,
+  rms_norm_eps: 1e-6,
+  rope_scaling: null,
+  rope_theta: 1_000_000,
+  sliding_window: null,
+  use_sliding_window: false,
+  tie_word_embeddings: true,
+  attention_bias: false,
+  attention_dropout: 0,
+  bos_token_id: 151643,
+  eos_token_id: 151645,
 }
 const parse = (over: Record<string, unknown> = {}) => parseModelConfig('config.json', { ...small, ...over })
 
 test('reads the shape of a 0.6B model', () => {
   expect(parse()).toEqual({
-    model_type: 'qwen3', vocab_size: 151936, hidden_size: 1024, intermediate_size: 3072, num_hidden_layers: 28, num_attention_heads: 16, num_key_value_heads: 8, head_dim: 128, rms_norm_eps: 1e-6,
-    rope_theta: 1e6, max_position_embeddings: 40960, tie_word_embeddings: true, initializer_range: 0.02, bos_token_id: 151643, eos_token_ids: [151645], pad_token_id: undefined, quantization: undefined,
+    model_type: 'qwen3',
+    vocab_size: 151936,
+    hidden_size: 1024,
+    intermediate_size: 3072,
+    num_hidden_layers: 28,
+    num_attention_heads: 16,
+    num_key_value_heads: 8,
+    head_dim: 128,
+    rms_norm_eps: 1e-6,
+    rope_theta: 1e6,
+    max_position_embeddings: 40960,
+    tie_word_embeddings: true,
+    initializer_range: 0.02,
+    bos_token_id: 151643,
+    eos_token_ids: [151645],
+    pad_token_id: undefined,
+    quantization: undefined,
   })
 })
 
 test('what a file leaves out is what transformers has there', () => {
   expect(parseModelConfig('config.json', { model_type: 'qwen3' })).toMatchObject({
-    vocab_size: 151936, hidden_size: 4096, intermediate_size: 22016, num_hidden_layers: 32, num_attention_heads: 32, num_key_value_heads: 32, head_dim: 128, rms_norm_eps: 1e-6, rope_theta: 10_000,
-    max_position_embeddings: 32768, tie_word_embeddings: false, eos_token_ids: [],
+    vocab_size: 151936,
+    hidden_size: 4096,
+    intermediate_size: 22016,
+    num_hidden_layers: 32,
+    num_attention_heads: 32,
+    num_key_value_heads: 32,
+    head_dim: 128,
+    rms_norm_eps: 1e-6,
+    rope_theta: 10_000,
+    max_position_embeddings: 32768,
+    tie_word_embeddings: false,
+    eos_token_ids: [],
   })
   expect(parse({ num_key_value_heads: null })).toMatchObject({ num_key_value_heads: 16 })
 })
 
 test('reads the rotary base in both layouts', () => {
-  expect(parse({ rope_theta: undefined, rope_parameters: { rope_type: 'default', rope_theta: 5e5 } })).toMatchObject({ rope_theta: 5e5 })
+  expect(
+    parse({ rope_theta: undefined, rope_parameters: { rope_type: 'default', rope_theta: 5e5 } }),
+  ).toMatchObject({ rope_theta: 5e5 })
   expect(parse({ rope_theta: 5e5, rope_scaling: { type: 'default' } })).toMatchObject({ rope_theta: 5e5 })
 })
 
@@ -46,36 +91,70 @@ test.each([
   [{ model_type: 'llama' }, 'config.json: model_type "llama" is not supported; supported: qwen3'],
   [{ model_type: undefined }, 'model_type undefined is not supported'],
   [{ model_type: 'constructor' }, 'model_type "constructor" is not supported'],
-  [{ rope_scaling: { rope_type: 'yarn', factor: 4 } }, 'rope_scaling.rope_type "yarn" is not supported; only "default" is'],
+  [
+    { rope_scaling: { rope_type: 'yarn', factor: 4 } },
+    'rope_scaling.rope_type "yarn" is not supported; only "default" is',
+  ],
   [{ rope_parameters: { rope_type: 'linear' } }, 'rope_parameters.rope_type "linear" is not supported'],
-  [{ use_sliding_window: true }, 'use_sliding_window true is not supported; every layer must see the whole document'],
-  [{ layer_types: ['full_attention', 'sliding_attention'] }, 'layer_types "sliding_attention" is not supported'],
+  [
+    { use_sliding_window: true },
+    'use_sliding_window true is not supported; every layer must see the whole document',
+  ],
+  [
+    { layer_types: ['full_attention', 'sliding_attention'] },
+    'layer_types "sliding_attention" is not supported',
+  ],
   [{ layer_types: ['full_attention'] }, 'layer_types has 1 entries for 28 layers'],
   [{ hidden_act: 'gelu' }, 'hidden_act "gelu" is not supported; only "silu" is'],
   [{ attention_bias: true }, 'attention_bias true is not supported'],
   [{ hidden_size: '1024' }, 'hidden_size'],
   [{ num_key_value_heads: 3 }, 'num_attention_heads 16 must be a multiple of num_key_value_heads 3'],
   [{ head_dim: 127 }, 'head_dim must be even, got 127'],
-  [{ quantization_config: { quant_method: 'gptq' } }, 'quantization_config {"quant_method":"gptq"} is not supported; layouts read: fine-grained FP8'],
-  [{ quantization_config: { quant_method: 'fp8', weight_block_size: [64, 64] } }, 'weight_block_size [128, 128]'],
-  [{ quantization_config: { quant_method: 'bitsandbytes', load_in_8bit: true } }, 'bitsandbytes NF4 with bnb_4bit_use_double_quant'],
+  [
+    { quantization_config: { quant_method: 'gptq' } },
+    'quantization_config {"quant_method":"gptq"} is not supported; layouts read: fine-grained FP8',
+  ],
+  [
+    { quantization_config: { quant_method: 'fp8', weight_block_size: [64, 64] } },
+    'weight_block_size [128, 128]',
+  ],
+  [
+    { quantization_config: { quant_method: 'bitsandbytes', load_in_8bit: true } },
+    'bitsandbytes NF4 with bnb_4bit_use_double_quant',
+  ],
 ])('refuses %j', (over, message) => {
   expect(() => parse(over)).toThrow(message)
 })
 
 test.each([
-  [{ quant_method: 'fp8', fmt: 'e4m3', activation_scheme: 'dynamic', weight_block_size: [128, 128] }, 'fp8_tiles'],
+  [
+    { quant_method: 'fp8', fmt: 'e4m3', activation_scheme: 'dynamic', weight_block_size: [128, 128] },
+    'fp8_tiles',
+  ],
   [{ quant_method: 'modelopt', quant_algo: 'NVFP4', ignore: ['lm_head'] }, 'nvfp4'],
-  [{ quant_method: 'bitsandbytes', load_in_4bit: true, bnb_4bit_quant_type: 'nf4', bnb_4bit_use_double_quant: true }, 'nf4'],
+  [
+    {
+      quant_method: 'bitsandbytes',
+      load_in_4bit: true,
+      bnb_4bit_quant_type: 'nf4',
+      bnb_4bit_use_double_quant: true,
+    },
+    'nf4',
+  ],
 ])('knows the layout announced by %j', (quantization_config, layout) => {
   expect(parse({ quantization_config }).quantization).toBe(layout)
 })
 
 test('a directory is read with the file that ModelOpt puts beside config.json', async () => {
-  await expect(readModelConfig(directory)).rejects.toThrow('config.json: no such file; a model directory has config.json, *.safetensors and tokenizer.json')
+  await expect(readModelConfig(directory)).rejects.toThrow(
+    'config.json: no such file; a model directory has config.json, *.safetensors and tokenizer.json',
+  )
   await writeFile(join(directory, 'config.json'), '{')
   await expect(readModelConfig(directory)).rejects.toThrow('config.json: not JSON')
   await writeFile(join(directory, 'config.json'), JSON.stringify(small))
-  await writeFile(join(directory, 'hf_quant_config.json'), JSON.stringify({ producer: { name: 'modelopt' }, quantization: { quant_algo: 'NVFP4', group_size: 16 } }))
+  await writeFile(
+    join(directory, 'hf_quant_config.json'),
+    JSON.stringify({ producer: { name: 'modelopt' }, quantization: { quant_algo: 'NVFP4', group_size: 16 } }),
+  )
   expect(await readModelConfig(directory)).toMatchObject({ hidden_size: 1024, quantization: 'nvfp4' })
 })

@@ -34,7 +34,11 @@ export type ModelConfig = Qwen3Config
 
 const size = z.int().positive()
 const token = z.int().nonnegative()
-const rope = z.looseObject({ rope_type: z.string().optional(), type: z.string().optional(), rope_theta: z.number().positive().optional() })
+const rope = z.looseObject({
+  rope_type: z.string().optional(),
+  type: z.string().optional(),
+  rope_theta: z.number().positive().optional(),
+})
 
 /** Defaults are those of transformers' Qwen3Config: a file leaves out what equals them. */
 const qwen3 = z.looseObject({
@@ -74,18 +78,30 @@ export const SUPPORTED_MODEL_TYPES = Object.keys(readers)
 export async function readModelConfig(directory: string): Promise<ModelConfig> {
   const path = join(directory, 'config.json')
   const config = await readJson(path)
-  if (config === undefined) throw new InputError(`${path}: no such file; a model directory has config.json, *.safetensors and tokenizer.json`)
+  if (config === undefined)
+    throw new InputError(
+      `${path}: no such file; a model directory has config.json, *.safetensors and tokenizer.json`,
+    )
   const json = z.record(z.string(), z.unknown()).safeParse(config)
   if (!json.success) throw new InputError(`${path}: must be a JSON object`)
-  const separate = json.data['quantization_config'] === undefined ? await readJson(join(directory, 'hf_quant_config.json')) : undefined
-  return parseModelConfig(path, separate === undefined ? json.data : { ...json.data, quantization_config: separate })
+  const separate =
+    json.data['quantization_config'] === undefined
+      ? await readJson(join(directory, 'hf_quant_config.json'))
+      : undefined
+  return parseModelConfig(
+    path,
+    separate === undefined ? json.data : { ...json.data, quantization_config: separate },
+  )
 }
 
 /** The pure part of readModelConfig. */
 export function parseModelConfig(path: string, json: Record<string, unknown>): ModelConfig {
   const type = json['model_type']
   const read = typeof type === 'string' && Object.hasOwn(readers, type) ? readers[type] : undefined
-  if (!read) throw new UnsupportedError(`${path}: model_type ${JSON.stringify(type)} is not supported; supported: ${SUPPORTED_MODEL_TYPES.join(', ')}`)
+  if (!read)
+    throw new UnsupportedError(
+      `${path}: model_type ${JSON.stringify(type)} is not supported; supported: ${SUPPORTED_MODEL_TYPES.join(', ')}`,
+    )
   return { ...read(path, json), quantization: detectQuantization(path, json['quantization_config']) }
 }
 
@@ -121,12 +137,21 @@ function readQwen3(path: string, json: unknown): Qwen3Config {
     const kind = c[key]?.rope_type ?? c[key]?.type ?? 'default'
     if (kind !== 'default') unsupported(`${key}.rope_type`, kind, 'only "default" is')
   }
-  const kvHeads = 'num_key_value_heads' in c && c.num_key_value_heads === null ? c.num_attention_heads : (c.num_key_value_heads ?? DEFAULT_KV_HEADS)
-  const headDim = c.head_dim === null ? c.hidden_size / c.num_attention_heads : (c.head_dim ?? DEFAULT_HEAD_DIM)
+  const kvHeads =
+    'num_key_value_heads' in c && c.num_key_value_heads === null
+      ? c.num_attention_heads
+      : (c.num_key_value_heads ?? DEFAULT_KV_HEADS)
+  const headDim =
+    c.head_dim === null ? c.hidden_size / c.num_attention_heads : (c.head_dim ?? DEFAULT_HEAD_DIM)
   const layerTypes = c.layer_types?.length ?? c.num_hidden_layers
-  if (c.num_attention_heads % kvHeads !== 0) throw new InputError(`${path}: num_attention_heads ${c.num_attention_heads} must be a multiple of num_key_value_heads ${kvHeads}`)
-  if (!Number.isInteger(headDim) || headDim % 2 !== 0) throw new InputError(`${path}: head_dim must be even, got ${headDim}`)
-  if (layerTypes !== c.num_hidden_layers) throw new InputError(`${path}: layer_types has ${layerTypes} entries for ${c.num_hidden_layers} layers`)
+  if (c.num_attention_heads % kvHeads !== 0)
+    throw new InputError(
+      `${path}: num_attention_heads ${c.num_attention_heads} must be a multiple of num_key_value_heads ${kvHeads}`,
+    )
+  if (!Number.isInteger(headDim) || headDim % 2 !== 0)
+    throw new InputError(`${path}: head_dim must be even, got ${headDim}`)
+  if (layerTypes !== c.num_hidden_layers)
+    throw new InputError(`${path}: layer_types has ${layerTypes} entries for ${c.num_hidden_layers} layers`)
   return {
     model_type: 'qwen3',
     vocab_size: c.vocab_size,
@@ -151,7 +176,8 @@ function readQwen3(path: string, json: unknown): Qwen3Config {
 /** config.json of a Qwen3, in the older layout that every version of transformers reads. */
 export function qwen3ConfigJson(config: Qwen3Config): Record<string, unknown> {
   const { bos_token_id, eos_token_ids: ends, pad_token_id, quantization, ...shape } = config
-  if (quantization !== undefined) throw new Error(`[qwen3ConfigJson] writes plain weights only, got ${quantization}`)
+  if (quantization !== undefined)
+    throw new Error(`[qwen3ConfigJson] writes plain weights only, got ${quantization}`)
   return {
     architectures: ['Qwen3ForCausalLM'],
     ...shape,

@@ -1,4 +1,7 @@
-/** What the caller gave is wrong: a file, a model, a setting. The message says what was expected and what came. */
+/**
+ * What the caller gave is wrong: a file, a model, a setting. The message says what was expected and what
+ * came.
+ */
 export class InputError extends Error {
   override name = 'InputError'
 }

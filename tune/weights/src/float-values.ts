@@ -1,18 +1,35 @@
-/** Numbers of stored bytes, for the dtypes that hold one float an element. Files are little-endian, and so is every machine this runs on. */
+/**
+ * Numbers of stored bytes, for the dtypes that hold one float an element. Files are little-endian, and so is
+ * every machine this runs on.
+ */
 import { decodeBf16, decodeMinifloat, encodeBf16 } from '@cairn-tune/ops'
 import type { SafetensorsDtype } from './safetensors-header.ts'
 
-export const FLOAT_DTYPES = ['F32', 'BF16', 'F16', 'F8_E4M3', 'F8_E5M2', 'F64'] as const satisfies readonly SafetensorsDtype[]
+export const FLOAT_DTYPES = [
+  'F32',
+  'BF16',
+  'F16',
+  'F8_E4M3',
+  'F8_E5M2',
+  'F64',
+] as const satisfies readonly SafetensorsDtype[]
 export type FloatDtype = (typeof FLOAT_DTYPES)[number]
 
 /** A view needs an aligned start; bytes of a mapped file may not have one. */
 const aligned = (bytes: Uint8Array, to: number) => (bytes.byteOffset % to === 0 ? bytes : bytes.slice())
 
-const codeTable = (name: 'e4m3' | 'e5m2') => Float32Array.from({ length: 256 }, (_, code) => decodeMinifloat(name, code))
+const codeTable = (name: 'e4m3' | 'e5m2') =>
+  Float32Array.from({ length: 256 }, (_, code) => decodeMinifloat(name, code))
 const tables = { F8_E4M3: codeTable('e4m3'), F8_E5M2: codeTable('e5m2') }
 
-/** TypedArray.from goes through an iterator: several times slower, and an embedding has 150 million elements. */
-function mapInto<T extends Float32Array | Uint16Array>(target: T, source: Float32Array | Uint16Array | Uint8Array, map: (value: number) => number): T {
+/**
+ * TypedArray.from goes through an iterator: several times slower, and an embedding has 150 million elements.
+ */
+function mapInto<T extends Float32Array | Uint16Array>(
+  target: T,
+  source: Float32Array | Uint16Array | Uint8Array,
+  map: (value: number) => number,
+): T {
   for (let i = 0; i < target.length; i++) target[i] = map(source[i] ?? 0)
   return target
 }
@@ -46,5 +63,9 @@ export function decodeFloats(dtype: FloatDtype, stored: Uint8Array): Float32Arra
 /** f32 as the bytes of a tensor. */
 export function encodeFloats(dtype: 'F32' | 'BF16' | 'F16', values: Float32Array): Uint8Array {
   if (dtype === 'F32') return new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
-  return new Uint8Array(dtype === 'BF16' ? mapInto(new Uint16Array(values.length), values, encodeBf16).buffer : new Float16Array(values).buffer)
+  return new Uint8Array(
+    dtype === 'BF16'
+      ? mapInto(new Uint16Array(values.length), values, encodeBf16).buffer
+      : new Float16Array(values).buffer,
+  )
 }

@@ -3,7 +3,12 @@ import { z } from 'zod'
 import { InputError } from './errors.ts'
 import type { Repo } from './hub-cache.ts'
 
-export type Hub = { endpoint: string; token: string | undefined; fetch: typeof fetch; signal: AbortSignal | undefined }
+export type Hub = {
+  endpoint: string
+  token: string | undefined
+  fetch: typeof fetch
+  signal: AbortSignal | undefined
+}
 export type RemoteFile = { name: string; etag: string; bytes: number; url: string }
 
 /** The hub could not be asked at all, or answered that it cannot answer. */
@@ -11,10 +16,14 @@ export class HubUnreachable extends Error {
   override name = 'HubUnreachable'
 }
 
-const revisionReply = z.looseObject({ sha: z.string().regex(/^[0-9a-f]{40}$/), siblings: z.array(z.looseObject({ rfilename: z.string() })) })
+const revisionReply = z.looseObject({
+  sha: z.string().regex(/^[0-9a-f]{40}$/),
+  siblings: z.array(z.looseObject({ rfilename: z.string() })),
+})
 
 const escapePath = (path: string) => path.split('/').map(encodeURIComponent).join('/')
-const base = ({ endpoint }: Hub, { type, id }: Repo) => `${endpoint}/${type === 'dataset' ? 'datasets/' : ''}${id}`
+const base = ({ endpoint }: Hub, { type, id }: Repo) =>
+  `${endpoint}/${type === 'dataset' ? 'datasets/' : ''}${id}`
 
 export function headersOf({ token }: Hub): Record<string, string> {
   return { 'user-agent': 'cairn-tune', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) }
@@ -24,7 +33,11 @@ export function headersOf({ token }: Hub): Record<string, string> {
 export async function ask(hub: Hub, url: string, init: RequestInit = {}): Promise<Response> {
   let reply: Response
   try {
-    reply = await hub.fetch(url, { ...init, headers: { ...headersOf(hub), ...(init.headers as Record<string, string>) }, signal: hub.signal ?? null })
+    reply = await hub.fetch(url, {
+      ...init,
+      headers: { ...headersOf(hub), ...(init.headers as Record<string, string>) },
+      signal: hub.signal ?? null,
+    })
   } catch (cause) {
     if (hub.signal?.aborted) throw cause
     throw new HubUnreachable(`${new URL(url).origin} cannot be reached (${describe(cause)})`, { cause })
@@ -43,15 +56,31 @@ function describe(error: unknown): string {
 }
 
 /** Commit and file names of a revision. */
-export async function listRevision(hub: Hub, repo: Repo, revision: string): Promise<{ commit: string; names: string[] }> {
-  const reply = await ask(hub, `${hub.endpoint}/api/${repo.type}s/${repo.id}/revision/${encodeURIComponent(revision)}`)
+export async function listRevision(
+  hub: Hub,
+  repo: Repo,
+  revision: string,
+): Promise<{ commit: string; names: string[] }> {
+  const reply = await ask(
+    hub,
+    `${hub.endpoint}/api/${repo.type}s/${repo.id}/revision/${encodeURIComponent(revision)}`,
+  )
   await refuse(hub, repo, revision, reply)
   const parsed = revisionReply.safeParse(await reply.json())
-  if (!parsed.success) throw new InputError(`${hub.endpoint}: its answer about ${repo.id} is not a hub's: ${z.prettifyError(parsed.error)}`)
+  if (!parsed.success)
+    throw new InputError(
+      `${hub.endpoint}: its answer about ${repo.id} is not a hub's: ${z.prettifyError(parsed.error)}`,
+    )
   const names = parsed.data.siblings.map(({ rfilename }) => rfilename)
   // A name may not lead out of the snapshot.
-  const bad = names.find(name => name.split('/').some(part => part === '' || part === '.' || part === '..') || name.includes('\\') || name.includes('\0'))
-  if (bad !== undefined) throw new InputError(`${hub.endpoint}: ${repo.id} has a file with the name ${JSON.stringify(bad)}`)
+  const bad = names.find(
+    name =>
+      name.split('/').some(part => part === '' || part === '.' || part === '..') ||
+      name.includes('\\') ||
+      name.includes('\0'),
+  )
+  if (bad !== undefined)
+    throw new InputError(`${hub.endpoint}: ${repo.id} has a file with the name ${JSON.stringify(bad)}`)
   return { commit: parsed.data.sha, names }
 }
 
@@ -62,30 +91,49 @@ async function refuse(hub: Hub, repo: Repo, revision: string, reply: Response): 
   // The hub answers 401 for what does not exist as well as for what is private.
   if (reply.status === 404) throw new InputError(`${hub.endpoint} has no ${what}`)
   if (reply.status === 401 || reply.status === 403) {
-    const advice = hub.token === undefined ? 'set HF_TOKEN if it is private or gated' : 'the token given has no access; ask for it on its page'
-    throw new InputError(`${hub.endpoint} refused ${what} with ${reply.status}: it does not exist or needs access; ${advice}`)
+    const advice =
+      hub.token === undefined
+        ? 'set HF_TOKEN if it is private or gated'
+        : 'the token given has no access; ask for it on its page'
+    throw new InputError(
+      `${hub.endpoint} refused ${what} with ${reply.status}: it does not exist or needs access; ${advice}`,
+    )
   }
   throw new InputError(`${hub.endpoint} answered ${reply.status} for ${what}`)
 }
 
 const MAX_REDIRECTS = 5
 
-/** Hash and size of a file. Large files are kept elsewhere; their hash stands in the hub's own answer, so only its own redirects are followed. */
+/**
+ * Hash and size of a file. Large files are kept elsewhere; their hash stands in the hub's own answer, so only
+ * its own redirects are followed.
+ */
 export async function statRemote(hub: Hub, repo: Repo, commit: string, name: string): Promise<RemoteFile> {
   const start = `${base(hub, repo)}/resolve/${commit}/${escapePath(name)}`
   let url = start
   for (let i = 0; i < MAX_REDIRECTS; i++) {
-    const reply = await ask(hub, url, { method: 'HEAD', redirect: 'manual', headers: { 'accept-encoding': 'identity' } })
+    const reply = await ask(hub, url, {
+      method: 'HEAD',
+      redirect: 'manual',
+      headers: { 'accept-encoding': 'identity' },
+    })
     const location = reply.headers.get('location')
     const next = location === null ? undefined : new URL(location, url)
-    if (next !== undefined && next.origin === new URL(url).origin && reply.headers.get('x-linked-etag') === null) {
+    if (
+      next !== undefined &&
+      next.origin === new URL(url).origin &&
+      reply.headers.get('x-linked-etag') === null
+    ) {
       url = next.href
       continue
     }
     if (!reply.ok && next === undefined) await refuse(hub, repo, commit, reply)
-    const etag = (reply.headers.get('x-linked-etag') ?? reply.headers.get('etag') ?? '').replace(/^W\//, '').replaceAll('"', '')
+    const etag = (reply.headers.get('x-linked-etag') ?? reply.headers.get('etag') ?? '')
+      .replace(/^W\//, '')
+      .replaceAll('"', '')
     const bytes = Number(reply.headers.get('x-linked-size') ?? reply.headers.get('content-length') ?? NaN)
-    if (!/^[\w-]{1,128}$/.test(etag) || !Number.isSafeInteger(bytes)) throw new InputError(`${start}: the answer names no hash and size, as a hub's does`)
+    if (!/^[\w-]{1,128}$/.test(etag) || !Number.isSafeInteger(bytes))
+      throw new InputError(`${start}: the answer names no hash and size, as a hub's does`)
     return { name, etag, bytes, url: start }
   }
   throw new InputError(`${start}: redirected more than ${MAX_REDIRECTS} times`)

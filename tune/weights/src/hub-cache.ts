@@ -1,4 +1,7 @@
-/** The Hugging Face hub's cache, as huggingface_hub lays it out: blobs by hash, snapshots of links to them, refs from names to commits. */
+/**
+ * The Hugging Face hub's cache, as huggingface_hub lays it out: blobs by hash, snapshots of links to them,
+ * refs from names to commits.
+ */
 import { mkdir, readFile, readdir, stat, symlink, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
@@ -11,13 +14,16 @@ export type Repo = { type: RepoType; id: string }
 
 const filled = (value: string | undefined) => (value === undefined || value === '' ? undefined : value)
 
-const homeOf = (env: Environment) => filled(env['HF_HOME']) ?? join(filled(env['XDG_CACHE_HOME']) ?? join(homedir(), '.cache'), 'huggingface')
+const homeOf = (env: Environment) =>
+  filled(env['HF_HOME']) ?? join(filled(env['XDG_CACHE_HOME']) ?? join(homedir(), '.cache'), 'huggingface')
 
 /** Where downloaded repositories lie. */
-export const hubCacheRoot = (env: Environment) => filled(env['HF_HUB_CACHE']) ?? filled(env['HUGGINGFACE_HUB_CACHE']) ?? join(homeOf(env), 'hub')
+export const hubCacheRoot = (env: Environment) =>
+  filled(env['HF_HUB_CACHE']) ?? filled(env['HUGGINGFACE_HUB_CACHE']) ?? join(homeOf(env), 'hub')
 
 /** A repository's folder in the cache. */
-export const repoFolder = (env: Environment, { type, id }: Repo) => join(hubCacheRoot(env), `${type}s--${id.replaceAll('/', '--')}`)
+export const repoFolder = (env: Environment, { type, id }: Repo) =>
+  join(hubCacheRoot(env), `${type}s--${id.replaceAll('/', '--')}`)
 
 /** The token for private and gated repositories, if there is one. */
 export async function hubToken(env: Environment): Promise<string | undefined> {

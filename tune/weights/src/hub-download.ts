@@ -1,4 +1,7 @@
-/** One file of the hub into the cache's blobs: continued where it was cut, checked by size and hash, visible only when whole. */
+/**
+ * One file of the hub into the cache's blobs: continued where it was cut, checked by size and hash, visible
+ * only when whole.
+ */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { mkdir, open, rename, rm, stat } from 'node:fs/promises'
@@ -12,8 +15,15 @@ import { isFile } from './hub-cache.ts'
 export type Progress = (done: { name: string; receivedBytes: number; totalBytes: number }) => void
 export type Retry = { attempts: number; wait: (attempt: number) => Promise<void> }
 
-/** Repeats what the hub did not answer. Attempts that bring something do not count: a large file may be cut any number of times. */
-export async function withRetry<T>(retry: Retry, act: () => Promise<T>, measure: () => Promise<number> = () => Promise.resolve(0)): Promise<T> {
+/**
+ * Repeats what the hub did not answer. Attempts that bring something do not count: a large file may be cut
+ * any number of times.
+ */
+export async function withRetry<T>(
+  retry: Retry,
+  act: () => Promise<T>,
+  measure: () => Promise<number> = () => Promise.resolve(0),
+): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     const before = await measure()
     try {
@@ -27,12 +37,22 @@ export async function withRetry<T>(retry: Retry, act: () => Promise<T>, measure:
 }
 
 /** Downloads a file unless the cache has it; returns the blob's path. */
-export async function downloadBlob(hub: Hub, folder: string, file: RemoteFile, retry: Retry, onProgress: Progress): Promise<string> {
+export async function downloadBlob(
+  hub: Hub,
+  folder: string,
+  file: RemoteFile,
+  retry: Retry,
+  onProgress: Progress,
+): Promise<string> {
   const blob = join(folder, 'blobs', file.etag)
   if (await isFile(blob)) return blob
   await mkdir(join(folder, 'blobs'), { recursive: true })
   const partial = `${blob}.incomplete`
-  await withRetry(retry, () => receive(hub, file, partial, onProgress), () => sizeOf(partial))
+  await withRetry(
+    retry,
+    () => receive(hub, file, partial, onProgress),
+    () => sizeOf(partial),
+  )
   await checkHash(file, partial)
   await rename(partial, blob)
   return blob
@@ -55,12 +75,15 @@ async function receive(hub: Hub, file: RemoteFile, partial: string, onProgress: 
     received = 0
   }
   if (received === file.bytes && received > 0) return
-  const reply = await ask(hub, file.url, { headers: { 'accept-encoding': 'identity', ...(received > 0 ? { range: `bytes=${received}-` } : {}) } })
+  const reply = await ask(hub, file.url, {
+    headers: { 'accept-encoding': 'identity', ...(received > 0 ? { range: `bytes=${received}-` } : {}) },
+  })
   if (!reply.ok) {
     await reply.body?.cancel()
     throw new InputError(`${file.url}: answered ${reply.status}`)
   }
-  const continues = reply.status === 206 && reply.headers.get('content-range')?.startsWith(`bytes ${received}-`) === true
+  const continues =
+    reply.status === 206 && reply.headers.get('content-range')?.startsWith(`bytes ${received}-`) === true
   if (!continues) received = 0
   const handle = await open(partial, continues ? 'a' : 'w')
   try {
@@ -73,7 +96,8 @@ async function receive(hub: Hub, file: RemoteFile, partial: string, onProgress: 
   } finally {
     await handle.close()
   }
-  if (received !== file.bytes) throw new HubUnreachable(`${file.url}: ended after ${received} of ${file.bytes} bytes`)
+  if (received !== file.bytes)
+    throw new HubUnreachable(`${file.url}: ended after ${received} of ${file.bytes} bytes`)
 }
 
 async function* chunksOf(reply: Response, file: RemoteFile): AsyncGenerator<Uint8Array> {
@@ -85,7 +109,9 @@ async function* chunksOf(reply: Response, file: RemoteFile): AsyncGenerator<Uint
   }
 }
 
-/** Large files are named by SHA-256; small ones as git names them. Other names say nothing about the content. */
+/**
+ * Large files are named by SHA-256; small ones as git names them. Other names say nothing about the content.
+ */
 async function checkHash(file: RemoteFile, partial: string): Promise<void> {
   const isSha256 = /^[0-9a-f]{64}$/.test(file.etag)
   if (!isSha256 && !/^[0-9a-f]{40}$/.test(file.etag)) return
@@ -94,5 +120,7 @@ async function checkHash(file: RemoteFile, partial: string): Promise<void> {
   const found = hash.digest('hex')
   if (found === file.etag) return
   await rm(partial)
-  throw new InputError(`${file.url}: damaged on the way: its hash is ${found}, it should be ${file.etag}; what was received is deleted`)
+  throw new InputError(
+    `${file.url}: damaged on the way: its hash is ${found}, it should be ${file.etag}; what was received is deleted`,
+  )
 }

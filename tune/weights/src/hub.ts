@@ -4,7 +4,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openCheckpoint } from './checkpoint.ts'
 import { InputError } from './errors.ts'
 import { HubUnreachable, listRevision, statRemote, type Hub } from './hub-api.ts'
-import { findSnapshot, hubToken, isDirectory, isFile, linkBlob, listSnapshot, repoFolder, writeRef, type Environment, type Repo, type RepoType } from './hub-cache.ts'
+import {
+  findSnapshot,
+  hubToken,
+  isDirectory,
+  isFile,
+  linkBlob,
+  listSnapshot,
+  repoFolder,
+  writeRef,
+  type Environment,
+  type Repo,
+  type RepoType,
+} from './hub-cache.ts'
 import { downloadBlob, withRetry, type Progress, type Retry } from './hub-download.ts'
 
 export type ResolveOptions = {
@@ -21,35 +33,50 @@ const REPO_ID = /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/
 
 /** Which files of a repository are of use. Weights in other formats stay where they are. */
 const WANTED: Record<RepoType, RegExp> = {
-  model: /^(?:(?:config|generation_config|hf_quant_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|model\.safetensors\.index)\.json|model[^/]*\.safetensors|chat_template\.(?:jinja|json))$/,
+  model:
+    /^(?:(?:config|generation_config|hf_quant_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|model\.safetensors\.index)\.json|model[^/]*\.safetensors|chat_template\.(?:jinja|json))$/,
   dataset: /\.(?:jsonl|json|csv|parquet)$/,
 }
 
 /** The directory of a model or data set: a local one, one in the hub cache, or one downloaded into it. */
 export async function resolveRepo(type: RepoType, name: string, options: ResolveOptions): Promise<string> {
   if (await isDirectory(name)) return name
-  if (!REPO_ID.test(name)) throw new InputError(`${type} ${JSON.stringify(name)}: no such directory, and not a name on the hub (organisation/name)`)
+  if (!REPO_ID.test(name))
+    throw new InputError(
+      `${type} ${JSON.stringify(name)}: no such directory, and not a name on the hub (organisation/name)`,
+    )
   const repo: Repo = { type, id: name }
   const revision = options.revision ?? 'main'
-  if (!/^[\w-][\w./-]*$/.test(revision) || revision.includes('..')) throw new InputError(`revision ${JSON.stringify(revision)}: must be a branch, a tag or a commit`)
+  if (!/^[\w-][\w./-]*$/.test(revision) || revision.includes('..'))
+    throw new InputError(`revision ${JSON.stringify(revision)}: must be a branch, a tag or a commit`)
   const folder = repoFolder(options.env, repo)
   const cached = await findSnapshot(folder, revision)
   if (cached !== undefined && (await isWhole(type, cached))) return cached
   const lookedAt = `not whole in the hub cache (looked at ${cached ?? join(folder, 'snapshots')})`
-  if (isSet(options.env['HF_HUB_OFFLINE'])) throw new InputError(`${type} ${name}: ${lookedAt}, and HF_HUB_OFFLINE forbids to download it`)
+  if (isSet(options.env['HF_HUB_OFFLINE']))
+    throw new InputError(`${type} ${name}: ${lookedAt}, and HF_HUB_OFFLINE forbids to download it`)
   try {
     return await download(await hubOf(options), repo, revision, folder, options)
   } catch (error) {
     if (!(error instanceof HubUnreachable)) throw error
-    throw new InputError(`${type} ${name}: ${lookedAt}, and cannot be downloaded: ${error.message}. Give a local directory, or put it there on a machine with a network.`, { cause: error })
+    throw new InputError(
+      `${type} ${name}: ${lookedAt}, and cannot be downloaded: ${error.message}. Give a local directory, or put it there on a machine with a network.`,
+      { cause: error },
+    )
   }
 }
 
-const isSet = (value: string | undefined) => value !== undefined && ['1', 'true', 'yes', 'on'].includes(value.toLowerCase())
+const isSet = (value: string | undefined) =>
+  value !== undefined && ['1', 'true', 'yes', 'on'].includes(value.toLowerCase())
 
 async function hubOf({ env, fetch: ask, signal }: ResolveOptions): Promise<Hub> {
   const endpoint = (env['HF_ENDPOINT'] ?? '').replace(/\/+$/, '')
-  return { endpoint: endpoint === '' ? 'https://huggingface.co' : endpoint, token: await hubToken(env), fetch: ask ?? fetch, signal }
+  return {
+    endpoint: endpoint === '' ? 'https://huggingface.co' : endpoint,
+    token: await hubToken(env),
+    fetch: ask ?? fetch,
+    signal,
+  }
 }
 
 /** A snapshot may have been downloaded in part, by us or by others. */
@@ -67,10 +94,19 @@ async function isWhole(type: RepoType, snapshot: string): Promise<boolean> {
   }
 }
 
-async function download(hub: Hub, repo: Repo, revision: string, folder: string, options: ResolveOptions): Promise<string> {
+async function download(
+  hub: Hub,
+  repo: Repo,
+  revision: string,
+  folder: string,
+  options: ResolveOptions,
+): Promise<string> {
   const { commit, names } = await listRevision(hub, repo, revision)
   const wanted = names.filter(name => WANTED[repo.type].test(name))
-  if (wanted.length === 0) throw new InputError(`${hub.endpoint}: ${repo.type} ${repo.id} has no file of use (it has ${names.slice(0, 20).join(', ')})`)
+  if (wanted.length === 0)
+    throw new InputError(
+      `${hub.endpoint}: ${repo.type} ${repo.id} has no file of use (it has ${names.slice(0, 20).join(', ')})`,
+    )
   const snapshot = join(folder, 'snapshots', commit)
   const retry = options.retry ?? RETRY
   for (const name of wanted) {

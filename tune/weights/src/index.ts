@@ -5,20 +5,64 @@
  * hub cache   where downloaded models lie           snapshot   one revision of a model there
  */
 export { openFileBytes, type ByteSource } from './byte-source.ts'
-export { checkBase, createF32Loader, loadBase, loadingBytes, openMapped, openMappedCheckpoint, plainDtype, projectionLayer, type BaseWeight } from './base-weights.ts'
+export {
+  checkBase,
+  createF32Loader,
+  loadBase,
+  loadingBytes,
+  openMapped,
+  openMappedCheckpoint,
+  plainDtype,
+  projectionLayer,
+  type BaseWeight,
+} from './base-weights.ts'
 export { openCheckpoint, type Checkpoint } from './checkpoint.ts'
 export { InputError, UnsupportedError } from './errors.ts'
 export { makeDirectory } from './fs-errors.ts'
 export { FLOAT_DTYPES, decodeFloats, encodeFloats, type FloatDtype } from './float-values.ts'
 export { checkTensor, openSafetensors, type Safetensors } from './safetensors.ts'
-export { SAFETENSORS_BITS, byteLengthOf, type SafetensorsDtype, type TensorEntry } from './safetensors-header.ts'
+export {
+  SAFETENSORS_BITS,
+  byteLengthOf,
+  type SafetensorsDtype,
+  type TensorEntry,
+} from './safetensors-header.ts'
 export { writeCheckpoint, writeSafetensors, type TensorToWrite } from './safetensors-writer.ts'
 export { writeAll, writeAtomically, writeTextAtomically } from './atomic-file.ts'
-export { SUPPORTED_MODEL_TYPES, parseModelConfig, qwen3ConfigJson, readModelConfig, type ModelConfig, type Qwen3Config } from './config-json.ts'
-export { QUANTIZED_LAYOUTS, layoutOf, readWeight, type QuantizedLayout, type StoredWeight } from './quantized.ts'
+export {
+  SUPPORTED_MODEL_TYPES,
+  parseModelConfig,
+  qwen3ConfigJson,
+  readModelConfig,
+  type ModelConfig,
+  type Qwen3Config,
+} from './config-json.ts'
+export {
+  QUANTIZED_LAYOUTS,
+  layoutOf,
+  readWeight,
+  type QuantizedLayout,
+  type StoredWeight,
+} from './quantized.ts'
 export { hubCacheRoot, type Environment, type RepoType } from './hub-cache.ts'
 export { type Progress } from './hub-download.ts'
 export { resolveRepo, type ResolveOptions } from './hub.ts'
-export { compileChatTemplate, type Chat, type ChatMessage, type ChatPiece, type ChatTemplate, type RenderOptions } from './chat-template.ts'
+export {
+  compileChatTemplate,
+  type Chat,
+  type ChatMessage,
+  type ChatPiece,
+  type ChatTemplate,
+  type RenderOptions,
+} from './chat-template.ts'
 export { loadTokenizer, type ModelTokenizer } from './tokenizer.ts'
-export { readAdapter, readStoredAdapter, writeAdapter, type Adapter, type AdapterConfig, type AdapterTensor, type StoredAdapter, type StoredTensor } from './peft-adapter.ts'
+export {
+  readAdapter,
+  readStoredAdapter,
+  writeAdapter,
+  type Adapter,
+  type AdapterConfig,
+  type AdapterTensor,
+  type StoredAdapter,
+  type StoredTensor,
+} from './peft-adapter.ts'

@@ -13,10 +13,22 @@ import { FLOAT_DTYPES, decodeFloats, encodeFloats, type FloatDtype } from './flo
 import { writeSafetensors } from './safetensors-writer.ts'
 import { checkTensor, openSafetensors } from './safetensors.ts'
 
-/** A matrix of an adapter under the name it has in a program: `model.layers.0.self_attn.q_proj.lora_A.weight`. A is (rank, in), B is (out, rank). */
+/**
+ * A matrix of an adapter under the name it has in a program: `model.layers.0.self_attn.q_proj.lora_A.weight`.
+ * A is (rank, in), B is (out, rank).
+ */
 export type AdapterTensor = { name: string; shape: readonly [number, number]; values: Float32Array }
-export type AdapterConfig = { baseModel: string; lora_rank: number; lora_alpha: number; lora_dropout: number; lora_target_modules: readonly string[] }
-export type Adapter = AdapterConfig & { /** What B·A·x is multiplied by. */ scale: number; tensors: AdapterTensor[] }
+export type AdapterConfig = {
+  baseModel: string
+  lora_rank: number
+  lora_alpha: number
+  lora_dropout: number
+  lora_target_modules: readonly string[]
+}
+export type Adapter = AdapterConfig & {
+  /** What B·A·x is multiplied by. */ scale: number
+  tensors: AdapterTensor[]
+}
 /** A matrix as its file has it. */
 export type StoredTensor = Omit<AdapterTensor, 'values'> & { dtype: FloatDtype; bytes: Uint8Array }
 export type StoredAdapter = Omit<Adapter, 'tensors'> & { tensors: StoredTensor[] }
@@ -26,9 +38,19 @@ const WEIGHTS = 'adapter_model.safetensors'
 const CONFIG = 'adapter_config.json'
 
 /** Writes both files; each appears whole or not at all, the one that names the other last. */
-export async function writeAdapter(directory: string, config: AdapterConfig, tensors: readonly AdapterTensor[], dtype: 'F32' | 'BF16' = 'F32'): Promise<void> {
+export async function writeAdapter(
+  directory: string,
+  config: AdapterConfig,
+  tensors: readonly AdapterTensor[],
+  dtype: 'F32' | 'BF16' = 'F32',
+): Promise<void> {
   await mkdir(directory, { recursive: true })
-  const stored = tensors.map(({ name, shape, values }) => ({ name: PREFIX + name, dtype, shape, bytes: () => encodeFloats(dtype, values) }))
+  const stored = tensors.map(({ name, shape, values }) => ({
+    name: PREFIX + name,
+    dtype,
+    shape,
+    bytes: () => encodeFloats(dtype, values),
+  }))
   await writeSafetensors(join(directory, WEIGHTS), stored)
   const json = {
     alpha_pattern: {},
@@ -55,10 +77,14 @@ export async function writeAdapter(directory: string, config: AdapterConfig, ten
   await writeTextAtomically(join(directory, CONFIG), `${JSON.stringify(json, null, 2)}\n`)
 }
 
-const empty = z.union([z.record(z.string(), z.unknown()).refine(value => Object.keys(value).length === 0), z.null()]).optional()
+const empty = z
+  .union([z.record(z.string(), z.unknown()).refine(value => Object.keys(value).length === 0), z.null()])
+  .optional()
 const off = z.literal([false, null]).optional()
 
-/** What of PEFT's configuration is understood; a setting that would change the numbers and is not, is refused. */
+/**
+ * What of PEFT's configuration is understood; a setting that would change the numbers and is not, is refused.
+ */
 const configSchema = z.looseObject({
   peft_type: z.literal('LORA'),
   base_model_name_or_path: z.string().nullish(),
@@ -83,19 +109,30 @@ const readInto = promisify(read)
 const READ_AT_ONCE = 4 * 2 ** 20
 
 /**
- * An adapter is small: one read of all of it. Each asynchronous call waits twice for a turn on a machine whose every core computes, so what takes
- * microseconds is done at once.
+ * An adapter is small: one read of all of it. Each asynchronous call waits twice for a turn on a machine
+ * whose every core computes, so what takes microseconds is done at once.
  */
 async function openWhole(path: string): Promise<ByteSource> {
   const file = openWeights(path)
   try {
     const bytes = new Uint8Array(Buffer.allocUnsafeSlow(fstatSync(file).size).buffer)
     for (let filled = 0; filled < bytes.byteLength;) {
-      const bytesRead = bytes.byteLength <= READ_AT_ONCE ? readSync(file, bytes, filled, bytes.byteLength - filled, filled) : (await readInto(file, bytes, filled, bytes.byteLength - filled, filled)).bytesRead
-      if (bytesRead === 0) throw new InputError(`${path}: ended at byte ${filled} of ${bytes.byteLength}; it shrank since it was opened`)
+      const bytesRead =
+        bytes.byteLength <= READ_AT_ONCE
+          ? readSync(file, bytes, filled, bytes.byteLength - filled, filled)
+          : (await readInto(file, bytes, filled, bytes.byteLength - filled, filled)).bytesRead
+      if (bytesRead === 0)
+        throw new InputError(
+          `${path}: ended at byte ${filled} of ${bytes.byteLength}; it shrank since it was opened`,
+        )
       filled += bytesRead
     }
-    return { path, byteLength: bytes.byteLength, read: async (offset, length) => bytes.subarray(offset, offset + length), close: async () => undefined }
+    return {
+      path,
+      byteLength: bytes.byteLength,
+      read: async (offset, length) => bytes.subarray(offset, offset + length),
+      close: async () => undefined,
+    }
   } finally {
     closeSync(file)
   }
@@ -136,14 +173,26 @@ export async function readStoredAdapter(directory: string): Promise<StoredAdapte
   const tensors: StoredTensor[] = []
   for (const [stored, entry] of file.tensors) {
     const match = /^base_model\.model\.(.+\.lora_([AB])\.weight)$/.exec(stored)
-    if (!match?.[1]) throw new UnsupportedError(`${path}: ${JSON.stringify(stored)} is not a matrix of a LoRA adapter on linears`)
+    if (!match?.[1])
+      throw new UnsupportedError(
+        `${path}: ${JSON.stringify(stored)} is not a matrix of a LoRA adapter on linears`,
+      )
     checkTensor(path, entry, FLOAT_DTYPES)
     const [rows = 0, columns = 0] = entry.shape
     const rank = match[2] === 'A' ? rows : columns
-    if (entry.shape.length !== 2 || rank !== config.r) throw new InputError(`${path}: ${JSON.stringify(stored)} is (${entry.shape.join(', ')}), its rank should be ${config.r}`)
+    if (entry.shape.length !== 2 || rank !== config.r)
+      throw new InputError(
+        `${path}: ${JSON.stringify(stored)} is (${entry.shape.join(', ')}), its rank should be ${config.r}`,
+      )
     const other = stored.replace(/lora_[AB]\.weight$/, `lora_${match[2] === 'A' ? 'B' : 'A'}.weight`)
-    if (!file.tensors.has(other)) throw new InputError(`${path}: ${JSON.stringify(stored)} has no ${JSON.stringify(other)}`)
-    tensors.push({ name: match[1], shape: [rows, columns], dtype: entry.dtype as FloatDtype, bytes: await file.read(stored) })
+    if (!file.tensors.has(other))
+      throw new InputError(`${path}: ${JSON.stringify(stored)} has no ${JSON.stringify(other)}`)
+    tensors.push({
+      name: match[1],
+      shape: [rows, columns],
+      dtype: entry.dtype as FloatDtype,
+      bytes: await file.read(stored),
+    })
   }
   if (tensors.length === 0) throw new InputError(`${path}: has no tensors`)
   const modules = new Set(tensors.flatMap(({ name }) => name.split('.').at(-3) ?? []))
@@ -163,7 +212,9 @@ function readAdapterConfig(path: string): z.infer<typeof configSchema> {
   try {
     text = readFileSync(path, 'utf8')
   } catch (cause) {
-    throw new InputError(`${path}: cannot be read; an adapter is a directory with ${CONFIG} and ${WEIGHTS}`, { cause })
+    throw new InputError(`${path}: cannot be read; an adapter is a directory with ${CONFIG} and ${WEIGHTS}`, {
+      cause,
+    })
   }
   let json: unknown
   try {

@@ -4,7 +4,10 @@ import { z } from 'zod'
 import { UnsupportedError } from './errors.ts'
 import { QUANTIZED_LAYOUTS, type QuantizedLayout } from './quantized.ts'
 
-const fp8 = z.looseObject({ quant_method: z.literal('fp8'), weight_block_size: z.tuple([z.literal(FP8_TILE), z.literal(FP8_TILE)]) })
+const fp8 = z.looseObject({
+  quant_method: z.literal('fp8'),
+  weight_block_size: z.tuple([z.literal(FP8_TILE), z.literal(FP8_TILE)]),
+})
 const modelOpt = z.looseObject({ quant_method: z.literal('modelopt'), quant_algo: z.literal('NVFP4') })
 /** hf_quant_config.json, ModelOpt's own file. */
 const modelOptFile = z.looseObject({ quantization: z.looseObject({ quant_algo: z.literal('NVFP4') }) })
@@ -16,7 +19,12 @@ const bnb = z.looseObject({
   bnb_4bit_blocksize: z.literal(NF4_BLOCK).optional(),
 })
 
-const kinds: readonly (readonly [z.ZodType, QuantizedLayout])[] = [[fp8, 'fp8_tiles'], [modelOpt, 'nvfp4'], [modelOptFile, 'nvfp4'], [bnb, 'nf4']]
+const kinds: readonly (readonly [z.ZodType, QuantizedLayout])[] = [
+  [fp8, 'fp8_tiles'],
+  [modelOpt, 'nvfp4'],
+  [modelOptFile, 'nvfp4'],
+  [bnb, 'nf4'],
+]
 
 /** The layout announced, undefined where there is no quantization_config; any other is refused. */
 export function detectQuantization(path: string, config: unknown): QuantizedLayout | undefined {

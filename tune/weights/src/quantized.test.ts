@@ -18,7 +18,10 @@ afterAll(() => rm(directory, { recursive: true }))
 
 async function openGolden(name: string): Promise<Checkpoint> {
   const inside = await mkdtemp(join(directory, `${name}-`))
-  await copyFile(fileURLToPath(new URL(`../test/reference/${name}.safetensors`, import.meta.url)), join(inside, 'model.safetensors'))
+  await copyFile(
+    fileURLToPath(new URL(`../test/reference/${name}.safetensors`, import.meta.url)),
+    join(inside, 'model.safetensors'),
+  )
   return openCheckpoint(inside)
 }
 
@@ -32,24 +35,31 @@ test.each([
   ['fp8', 'fp8_tiles', [130, 132]],
   ['nvfp4', 'nvfp4', [130, 64]],
   ['nf4', 'nf4', [130, 128]],
-] as const)('%s: the values read are those of the layout’s maker, bit for bit', async (name, dtype, shape) => {
-  const model = await openGolden(name)
-  const weight = await readWeight(model, 'layer.weight')
-  expect(weight).toMatchObject({ dtype, shape })
-  const values = dequantize(weight.buffer, weight.dtype, weight.shape)
-  const rows = new BigInt64Array((await model.read('rows')).buffer)
-  const expected = decodeFloats('F32', await model.read('expected'))
-  const columns = shape[1]
-  expect(rows.length).toBe(5)
-  rows.forEach((row, i) => {
-    const got = values.subarray(Number(row) * columns, (Number(row) + 1) * columns)
-    expect(got, `row ${row}`).toEqual(expected.subarray(i * columns, (i + 1) * columns))
-  })
-  await model.close()
-})
+] as const)(
+  '%s: the values read are those of the layout’s maker, bit for bit',
+  async (name, dtype, shape) => {
+    const model = await openGolden(name)
+    const weight = await readWeight(model, 'layer.weight')
+    expect(weight).toMatchObject({ dtype, shape })
+    const values = dequantize(weight.buffer, weight.dtype, weight.shape)
+    const rows = new BigInt64Array((await model.read('rows')).buffer)
+    const expected = decodeFloats('F32', await model.read('expected'))
+    const columns = shape[1]
+    expect(rows.length).toBe(5)
+    rows.forEach((row, i) => {
+      const got = values.subarray(Number(row) * columns, (Number(row) + 1) * columns)
+      expect(got, `row ${row}`).toEqual(expected.subarray(i * columns, (i + 1) * columns))
+    })
+    await model.close()
+  },
+)
 
 /** Our own quantiser's buffer as the tensors that each layout has on disk. */
-function partBytes(dtype: Dtype, shape: readonly number[], values: Float32Array): { buffer: Uint8Array; part: (name: string) => Uint8Array } {
+function partBytes(
+  dtype: Dtype,
+  shape: readonly number[],
+  values: Float32Array,
+): { buffer: Uint8Array; part: (name: string) => Uint8Array } {
   const buffer = quantize(values, dtype, shape)
   const parts = partsOf(dtype, shape)
   return {
@@ -66,11 +76,23 @@ const values = Float32Array.from({ length: 160 * 192 }, (_, i) => Math.fround(Ma
 const bnbState = (over: object = {}) => {
   const { part } = partBytes('nf4', shape, values)
   const offset = decodeFloats('F32', part('offset'))[0]
-  const json = JSON.stringify({ quant_type: 'nf4', blocksize: 64, dtype: 'bfloat16', shape, nested_blocksize: 256, nested_dtype: 'float32', nested_offset: offset, ...over })
+  const json = JSON.stringify({
+    quant_type: 'nf4',
+    blocksize: 64,
+    dtype: 'bfloat16',
+    shape,
+    nested_blocksize: 256,
+    nested_dtype: 'float32',
+    nested_offset: offset,
+    ...over,
+  })
   return new TextEncoder().encode(json)
 }
 
-function asLayout(dtype: 'fp8_tiles' | 'nvfp4' | 'nf4', state = bnbState()): { buffer: Uint8Array; tensors: TensorToWrite[] } {
+function asLayout(
+  dtype: 'fp8_tiles' | 'nvfp4' | 'nf4',
+  state = bnbState(),
+): { buffer: Uint8Array; tensors: TensorToWrite[] } {
   const { buffer, part } = partBytes(dtype, shape, values)
   const tensors: Record<typeof dtype, () => TensorToWrite[]> = {
     fp8_tiles: () => [
@@ -101,12 +123,15 @@ beforeAll(async () => {
   await model.close()
 })
 
-test.each(['fp8_tiles', 'nvfp4', 'nf4'] as const)('%s: a buffer of our own quantiser comes back as it was', async dtype => {
-  const { buffer, tensors } = asLayout(dtype)
-  const model = await openWritten(tensors)
-  expect((await readWeight(model, 'w')).buffer).toEqual(buffer)
-  await model.close()
-})
+test.each(['fp8_tiles', 'nvfp4', 'nf4'] as const)(
+  '%s: a buffer of our own quantiser comes back as it was',
+  async dtype => {
+    const { buffer, tensors } = asLayout(dtype)
+    const model = await openWritten(tensors)
+    expect((await readWeight(model, 'w')).buffer).toEqual(buffer)
+    await model.close()
+  },
+)
 
 test('plain weights: bf16 and f32 as they are, f16 as f32', async () => {
   const model = await openWritten([
@@ -115,10 +140,22 @@ test('plain weights: bf16 and f32 as they are, f16 as f32', async () => {
     { name: 'i', dtype: 'I32', shape: [1], bytes: new Uint8Array(4) },
     { name: 'u', dtype: 'U8', shape: [1], bytes: new Uint8Array(1) },
   ])
-  expect(await readWeight(model, 'b')).toEqual({ dtype: 'bf16', shape: [2], buffer: encodeFloats('BF16', Float32Array.of(1, -2)) })
-  expect(await readWeight(model, 'h')).toEqual({ dtype: 'f32', shape: [2], buffer: encodeFloats('F32', Float32Array.of(1, 65504)) })
-  await expect(readWeight(model, 'i')).rejects.toThrow('tensor "i" must have dtype BF16 or F32 or F16, got I32')
-  await expect(readWeight(model, 'u')).rejects.toThrow('"u" is U8 without scales that are known; layouts read: fine-grained FP8')
+  expect(await readWeight(model, 'b')).toEqual({
+    dtype: 'bf16',
+    shape: [2],
+    buffer: encodeFloats('BF16', Float32Array.of(1, -2)),
+  })
+  expect(await readWeight(model, 'h')).toEqual({
+    dtype: 'f32',
+    shape: [2],
+    buffer: encodeFloats('F32', Float32Array.of(1, 65504)),
+  })
+  await expect(readWeight(model, 'i')).rejects.toThrow(
+    'tensor "i" must have dtype BF16 or F32 or F16, got I32',
+  )
+  await expect(readWeight(model, 'u')).rejects.toThrow(
+    '"u" is U8 without scales that are known; layouts read: fine-grained FP8',
+  )
   await expect(readWeight(model, 'x')).rejects.toThrow('has no tensor "x"')
   await model.close()
 })
@@ -126,19 +163,58 @@ test('plain weights: bf16 and f32 as they are, f16 as f32', async () => {
 type Layout = 'fp8_tiles' | 'nvfp4' | 'nf4'
 const without = (name: string) => (tensors: TensorToWrite[]) => tensors.filter(tensor => tensor.name !== name)
 const reshaped = (name: string, dtype: TensorToWrite['dtype'], to: number[]) => (tensors: TensorToWrite[]) =>
-  tensors.map(tensor => (tensor.name === name ? { name, dtype, shape: to, bytes: new Uint8Array(byteLengthOf(dtype, to)).fill(0x80) } : tensor))
+  tensors.map(tensor =>
+    tensor.name === name
+      ? { name, dtype, shape: to, bytes: new Uint8Array(byteLengthOf(dtype, to)).fill(0x80) }
+      : tensor,
+  )
 
 test.each([
-  ['scales of another tiling', 'fp8_tiles', reshaped('w_scale_inv', 'F32', [3, 2]), /tensor "w_scale_inv" must have shape \(2, 2\), got \(3, 2\)/],
-  ['codes of another dtype', 'fp8_tiles', reshaped('w', 'F8_E5M2', [160, 192]), /tensor "w" must have dtype F8_E4M3, got F8_E5M2/],
+  [
+    'scales of another tiling',
+    'fp8_tiles',
+    reshaped('w_scale_inv', 'F32', [3, 2]),
+    /tensor "w_scale_inv" must have shape \(2, 2\), got \(3, 2\)/,
+  ],
+  [
+    'codes of another dtype',
+    'fp8_tiles',
+    reshaped('w', 'F8_E5M2', [160, 192]),
+    /tensor "w" must have dtype F8_E4M3, got F8_E5M2/,
+  ],
   ['block scales missing', 'nvfp4', without('w_scale'), /has no tensor "w_scale"/],
-  ['negative block scales', 'nvfp4', reshaped('w_scale', 'F8_E4M3', [160, 12]), /"w_scale" has a negative scale/],
-  ['one tensor scale a row', 'nvfp4', reshaped('w_scale_2', 'F32', [160]), /"w_scale_2" must be one number, got 160/],
-  ['columns that no block fits', 'nvfp4', reshaped('w', 'U8', [160, 97]), /has 194 columns; blocks of 16 must not straddle rows/],
+  [
+    'negative block scales',
+    'nvfp4',
+    reshaped('w_scale', 'F8_E4M3', [160, 12]),
+    /"w_scale" has a negative scale/,
+  ],
+  [
+    'one tensor scale a row',
+    'nvfp4',
+    reshaped('w_scale_2', 'F32', [160]),
+    /"w_scale_2" must be one number, got 160/,
+  ],
+  [
+    'columns that no block fits',
+    'nvfp4',
+    reshaped('w', 'U8', [160, 97]),
+    /has 194 columns; blocks of 16 must not straddle rows/,
+  ],
   ['no state', 'nf4', without('w.quant_state.bitsandbytes__nf4'), /the file is not whole/],
   ['another table', 'nf4', reshaped('w.quant_map', 'F32', [16]), /"w.quant_map" is not the NF4 table/],
-  ['scales that are not codes', 'nf4', reshaped('w.absmax', 'F32', [480]), /tensor "w.absmax" must have dtype U8, got F32/],
-] as const satisfies readonly (readonly [string, Layout, (tensors: TensorToWrite[]) => TensorToWrite[], RegExp])[])('refuses %s (%s)', async (_, layout, change, message) => {
+  [
+    'scales that are not codes',
+    'nf4',
+    reshaped('w.absmax', 'F32', [480]),
+    /tensor "w.absmax" must have dtype U8, got F32/,
+  ],
+] as const satisfies readonly (readonly [
+  string,
+  Layout,
+  (tensors: TensorToWrite[]) => TensorToWrite[],
+  RegExp,
+])[])('refuses %s (%s)', async (_, layout, change, message) => {
   const model = await openWritten(change(asLayout(layout).tensors))
   await expect(readWeight(model, 'w')).rejects.toThrow(message)
   await model.close()
@@ -150,6 +226,8 @@ test.each([
   ['no double quantisation', { nested_blocksize: undefined }],
 ])('refuses bitsandbytes weights with %s, saying what is read', async (_, over) => {
   const model = await openWritten(asLayout('nf4', bnbState(over)).tensors)
-  await expect(readWeight(model, 'w')).rejects.toThrow('what is read is NF4 with blocks of 64 and double quantisation in groups of 256')
+  await expect(readWeight(model, 'w')).rejects.toThrow(
+    'what is read is NF4 with blocks of 64 and double quantisation in groups of 256',
+  )
   await model.close()
 })

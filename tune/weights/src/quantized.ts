@@ -1,5 +1,18 @@
-/** Weights that come quantised: three layouts of others, read into the buffers of this project's dtypes without a change to any code or scale. */
-import { FP8_TILE, MINIFLOATS, NF4_BLOCK, NF4_GROUP, NF4_TABLE, NVFP4_BLOCK, byteLength, partsOf, type Dtype } from '@cairn-tune/ops'
+/**
+ * Weights that come quantised: three layouts of others, read into the buffers of this project's dtypes
+ * without a change to any code or scale.
+ */
+import {
+  FP8_TILE,
+  MINIFLOATS,
+  NF4_BLOCK,
+  NF4_GROUP,
+  NF4_TABLE,
+  NVFP4_BLOCK,
+  byteLength,
+  partsOf,
+  type Dtype,
+} from '@cairn-tune/ops'
 import { z } from 'zod'
 import type { Checkpoint } from './checkpoint.ts'
 import { InputError, UnsupportedError } from './errors.ts'
@@ -29,23 +42,36 @@ export function layoutOf(checkpoint: Checkpoint, name: string): QuantizedLayout 
   if (has('.absmax') || has('.quant_map')) return 'nf4'
   const entry = checkpoint.tensors.get(name)
   if (entry && (entry.dtype.startsWith('F8') || entry.dtype === 'U8')) {
-    throw new UnsupportedError(`${checkpoint.pathOf(name)}: ${JSON.stringify(name)} is ${entry.dtype} without scales that are known; layouts read: ${Object.values(QUANTIZED_LAYOUTS).join('; ')}`)
+    throw new UnsupportedError(
+      `${checkpoint.pathOf(name)}: ${JSON.stringify(name)} is ${entry.dtype} without scales that are known; layouts read: ${Object.values(QUANTIZED_LAYOUTS).join('; ')}`,
+    )
   }
   return undefined
 }
 
-/** Reads a weight as it is stored: quantised, bf16, or f32 (which F16 becomes, for it fits in nothing smaller). */
+/**
+ * Reads a weight as it is stored: quantised, bf16, or f32 (which F16 becomes, for it fits in nothing
+ * smaller).
+ */
 export async function readWeight(checkpoint: Checkpoint, name: string): Promise<StoredWeight> {
   const layout = layoutOf(checkpoint, name)
   if (layout) return readQuantized(checkpoint, name, layout)
   const entry = entryOf(checkpoint, name, ['BF16', 'F32', 'F16'])
   const bytes = await checkpoint.read(name)
   if (entry.dtype === 'BF16') return { dtype: 'bf16', shape: entry.shape, buffer: bytes }
-  return { dtype: 'f32', shape: entry.shape, buffer: entry.dtype === 'F32' ? bytes : bytesOf(decodeFloats('F16', bytes)) }
+  return {
+    dtype: 'f32',
+    shape: entry.shape,
+    buffer: entry.dtype === 'F32' ? bytes : bytesOf(decodeFloats('F16', bytes)),
+  }
 }
 
 /** Reads a weight of one of the layouts; codes and scales are those of the file, bit for bit. */
-export const readQuantized = (checkpoint: Checkpoint, name: string, layout: QuantizedLayout): Promise<StoredWeight> => readers[layout](checkpoint, name)
+export const readQuantized = (
+  checkpoint: Checkpoint,
+  name: string,
+  layout: QuantizedLayout,
+): Promise<StoredWeight> => readers[layout](checkpoint, name)
 
 const readers: Record<QuantizedLayout, (checkpoint: Checkpoint, name: string) => Promise<StoredWeight>> = {
   fp8_tiles: readFp8,
@@ -55,7 +81,12 @@ const readers: Record<QuantizedLayout, (checkpoint: Checkpoint, name: string) =>
 
 const bytesOf = (values: Float32Array) => new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
 
-function entryOf(checkpoint: Checkpoint, name: string, dtypes: readonly SafetensorsDtype[], shape?: readonly number[]): TensorEntry {
+function entryOf(
+  checkpoint: Checkpoint,
+  name: string,
+  dtypes: readonly SafetensorsDtype[],
+  shape?: readonly number[],
+): TensorEntry {
   const path = checkpoint.pathOf(name)
   const entry = checkpoint.tensors.get(name)
   if (!entry) throw new InputError(`${path}: has no tensor ${JSON.stringify(name)}`)
@@ -63,7 +94,12 @@ function entryOf(checkpoint: Checkpoint, name: string, dtypes: readonly Safetens
   return entry
 }
 
-async function readScales(checkpoint: Checkpoint, name: string, dtypes: readonly FloatDtype[], shape?: readonly number[]): Promise<Float32Array> {
+async function readScales(
+  checkpoint: Checkpoint,
+  name: string,
+  dtypes: readonly FloatDtype[],
+  shape?: readonly number[],
+): Promise<Float32Array> {
   const { dtype } = entryOf(checkpoint, name, dtypes, shape)
   return decodeFloats(dtype as FloatDtype, await checkpoint.read(name))
 }
@@ -73,7 +109,8 @@ function assemble(dtype: Dtype, shape: number[], found: Record<string, Uint8Arra
   const buffer = new Uint8Array(byteLength(dtype, shape))
   for (const { name, offset, bytes } of partsOf(dtype, shape)) {
     const part = found[name]
-    if (part?.byteLength !== bytes) throw new Error(`[${dtype}] part ${name} takes ${bytes} bytes, got ${part?.byteLength}`)
+    if (part?.byteLength !== bytes)
+      throw new Error(`[${dtype}] part ${name} takes ${bytes} bytes, got ${part?.byteLength}`)
     buffer.set(part, offset)
   }
   return { dtype, shape, buffer }
@@ -83,20 +120,28 @@ function matrix(checkpoint: Checkpoint, name: string, dtype: SafetensorsDtype): 
   const { shape } = entryOf(checkpoint, name, [dtype])
   const [rows, columns] = shape
   if (shape.length !== 2 || rows === undefined || columns === undefined) {
-    throw new InputError(`${checkpoint.pathOf(name)}: tensor ${JSON.stringify(name)} must have two dimensions, got (${shape.join(', ')})`)
+    throw new InputError(
+      `${checkpoint.pathOf(name)}: tensor ${JSON.stringify(name)} must have two dimensions, got (${shape.join(', ')})`,
+    )
   }
   return [rows, columns]
 }
 
 function refuseUnlessBlocks(checkpoint: Checkpoint, name: string, columns: number, block: number): void {
-  if (columns % block !== 0) throw new UnsupportedError(`${checkpoint.pathOf(name)}: ${JSON.stringify(name)} has ${columns} columns; blocks of ${block} must not straddle rows`)
+  if (columns % block !== 0)
+    throw new UnsupportedError(
+      `${checkpoint.pathOf(name)}: ${JSON.stringify(name)} has ${columns} columns; blocks of ${block} must not straddle rows`,
+    )
 }
 
 async function readFp8(checkpoint: Checkpoint, name: string): Promise<StoredWeight> {
   const [rows, columns] = matrix(checkpoint, name, 'F8_E4M3')
   const tiles = [Math.ceil(rows / FP8_TILE), Math.ceil(columns / FP8_TILE)]
   const scales = await readScales(checkpoint, `${name}_scale_inv`, ['F32', 'BF16'], tiles)
-  return assemble('fp8_tiles', [rows, columns], { codes: await checkpoint.read(name), scales: bytesOf(scales) })
+  return assemble('fp8_tiles', [rows, columns], {
+    codes: await checkpoint.read(name),
+    scales: bytesOf(scales),
+  })
 }
 
 /** The activations' `input_scale` is left aside: activations are scaled here as the recipe says. */
@@ -107,10 +152,20 @@ async function readNvfp4(checkpoint: Checkpoint, name: string): Promise<StoredWe
   entryOf(checkpoint, `${name}_scale`, ['F8_E4M3'], [rows, columns / NVFP4_BLOCK])
   const scales = await checkpoint.read(`${name}_scale`)
   // A block scale is never negative; its sign bit would be lost in tensor cores.
-  if (scales.some(code => (code & MINIFLOATS.e4m3.signBit) !== 0)) throw new InputError(`${checkpoint.pathOf(name)}: ${JSON.stringify(`${name}_scale`)} has a negative scale`)
+  if (scales.some(code => (code & MINIFLOATS.e4m3.signBit) !== 0))
+    throw new InputError(
+      `${checkpoint.pathOf(name)}: ${JSON.stringify(`${name}_scale`)} has a negative scale`,
+    )
   const tensorScale = await readScales(checkpoint, `${name}_scale_2`, ['F32'])
-  if (tensorScale.length !== 1) throw new InputError(`${checkpoint.pathOf(name)}: ${JSON.stringify(`${name}_scale_2`)} must be one number, got ${tensorScale.length}`)
-  return assemble('nvfp4', [rows, columns], { codes: await checkpoint.read(name), scales, tensor_scale: bytesOf(tensorScale) })
+  if (tensorScale.length !== 1)
+    throw new InputError(
+      `${checkpoint.pathOf(name)}: ${JSON.stringify(`${name}_scale_2`)} must be one number, got ${tensorScale.length}`,
+    )
+  return assemble('nvfp4', [rows, columns], {
+    codes: await checkpoint.read(name),
+    scales,
+    tensor_scale: bytesOf(tensorScale),
+  })
 }
 
 const bnbState = z.looseObject({
@@ -129,11 +184,16 @@ async function readNf4(checkpoint: Checkpoint, name: string): Promise<StoredWeig
   entryOf(checkpoint, name, ['U8'], [(rows * columns) / 2, 1])
   entryOf(checkpoint, `${name}.absmax`, ['U8'], [blocks])
   const table = await readScales(checkpoint, `${name}.quant_map`, ['F32'], [NF4_TABLE.length])
-  if (table.some((value, i) => value !== NF4_TABLE[i])) throw new UnsupportedError(`${checkpoint.pathOf(name)}: ${JSON.stringify(`${name}.quant_map`)} is not the NF4 table`)
+  if (table.some((value, i) => value !== NF4_TABLE[i]))
+    throw new UnsupportedError(
+      `${checkpoint.pathOf(name)}: ${JSON.stringify(`${name}.quant_map`)} is not the NF4 table`,
+    )
   return assemble('nf4', shape, {
     codes: await checkpoint.read(name),
     scale_codes: await checkpoint.read(`${name}.absmax`),
-    group_scales: bytesOf(await readScales(checkpoint, `${name}.nested_absmax`, ['F32'], [Math.ceil(blocks / NF4_GROUP)])),
+    group_scales: bytesOf(
+      await readScales(checkpoint, `${name}.nested_absmax`, ['F32'], [Math.ceil(blocks / NF4_GROUP)]),
+    ),
     offset: bytesOf(Float32Array.of(nested_offset)),
     scale_map: bytesOf(await readScales(checkpoint, `${name}.nested_quant_map`, ['F32'], [256])),
   })
@@ -142,7 +202,8 @@ async function readNf4(checkpoint: Checkpoint, name: string): Promise<StoredWeig
 async function readBnbState(checkpoint: Checkpoint, name: string): Promise<z.infer<typeof bnbState>> {
   const key = [...checkpoint.tensors.keys()].find(key => key.startsWith(`${name}.${BNB_STATE}`))
   const where = `${checkpoint.pathOf(name)}: ${JSON.stringify(name)}`
-  if (!key) throw new InputError(`${where} has an absmax but no ${BNB_STATE}… beside it; the file is not whole`)
+  if (!key)
+    throw new InputError(`${where} has an absmax but no ${BNB_STATE}… beside it; the file is not whole`)
   const wanted = `what is read is NF4 with blocks of ${NF4_BLOCK} and double quantisation in groups of ${NF4_GROUP} (bnb_4bit_quant_type="nf4", bnb_4bit_use_double_quant=True)`
   let state: unknown
   try {

@@ -31,9 +31,14 @@ function headerOf(ordered: readonly TensorToWrite[], metadata: Record<string, st
   const entries = ordered.map(tensor => {
     const begin = position
     position += byteLength(tensor)
-    return [tensor.name, { dtype: tensor.dtype, shape: tensor.shape, data_offsets: [begin, position] }] as const
+    return [
+      tensor.name,
+      { dtype: tensor.dtype, shape: tensor.shape, data_offsets: [begin, position] },
+    ] as const
   })
-  const json = new TextEncoder().encode(JSON.stringify({ __metadata__: metadata, ...Object.fromEntries(entries) }))
+  const json = new TextEncoder().encode(
+    JSON.stringify({ __metadata__: metadata, ...Object.fromEntries(entries) }),
+  )
   const padded = Math.ceil(json.byteLength / HEADER_ALIGNMENT) * HEADER_ALIGNMENT
   const header = new Uint8Array(8 + padded).fill(0x20)
   new DataView(header.buffer).setBigUint64(0, BigInt(padded), true)
@@ -42,16 +47,23 @@ function headerOf(ordered: readonly TensorToWrite[], metadata: Record<string, st
 }
 
 /** Writes one file; it appears whole or not at all. */
-export async function writeSafetensors(path: string, tensors: readonly TensorToWrite[], metadata: Record<string, string> = METADATA): Promise<void> {
+export async function writeSafetensors(
+  path: string,
+  tensors: readonly TensorToWrite[],
+  metadata: Record<string, string> = METADATA,
+): Promise<void> {
   const names = new Set(tensors.map(({ name }) => name))
-  if (names.size !== tensors.length) throw new Error(`[writeSafetensors] ${path}: two tensors have the same name`)
+  if (names.size !== tensors.length)
+    throw new Error(`[writeSafetensors] ${path}: two tensors have the same name`)
   const ordered = inFileOrder(tensors)
   await writeAtomically(path, async file => {
     await writeAll(file, headerOf(ordered, metadata))
     for (const tensor of ordered) {
       const bytes = typeof tensor.bytes === 'function' ? await tensor.bytes() : tensor.bytes
       if (bytes.byteLength !== byteLength(tensor)) {
-        throw new Error(`[writeSafetensors] ${tensor.name}: (${tensor.shape.join(', ')}) of ${tensor.dtype} takes ${byteLength(tensor)} bytes, got ${bytes.byteLength}`)
+        throw new Error(
+          `[writeSafetensors] ${tensor.name}: (${tensor.shape.join(', ')}) of ${tensor.dtype} takes ${byteLength(tensor)} bytes, got ${bytes.byteLength}`,
+        )
       }
       await writeAll(file, bytes)
     }
@@ -61,7 +73,11 @@ export async function writeSafetensors(path: string, tensors: readonly TensorToW
 const number = (i: number) => String(i).padStart(5, '0')
 
 /** Writes `model.safetensors`, or shards of at most `maxShardBytes` with their index, which comes last. */
-export async function writeCheckpoint(directory: string, tensors: readonly TensorToWrite[], maxShardBytes = 5e9): Promise<string[]> {
+export async function writeCheckpoint(
+  directory: string,
+  tensors: readonly TensorToWrite[],
+  maxShardBytes = 5e9,
+): Promise<string[]> {
   const shards = splitShards(tensors, maxShardBytes)
   if (shards.length <= 1) {
     await writeSafetensors(join(directory, 'model.safetensors'), tensors)
@@ -70,8 +86,14 @@ export async function writeCheckpoint(directory: string, tensors: readonly Tenso
   const files = shards.map((_, i) => `model-${number(i + 1)}-of-${number(shards.length)}.safetensors`)
   for (const [i, shard] of shards.entries()) await writeSafetensors(join(directory, files[i] ?? ''), shard)
   const places = shards.flatMap((shard, i) => shard.map(({ name }) => [name, files[i] ?? ''] as const))
-  const index = { metadata: { total_size: tensors.reduce((sum, tensor) => sum + byteLength(tensor), 0) }, weight_map: Object.fromEntries(places.toSorted(([a], [b]) => compareBytes(a, b))) }
-  await writeTextAtomically(join(directory, 'model.safetensors.index.json'), `${JSON.stringify(index, null, 2)}\n`)
+  const index = {
+    metadata: { total_size: tensors.reduce((sum, tensor) => sum + byteLength(tensor), 0) },
+    weight_map: Object.fromEntries(places.toSorted(([a], [b]) => compareBytes(a, b))),
+  }
+  await writeTextAtomically(
+    join(directory, 'model.safetensors.index.json'),
+    `${JSON.stringify(index, null, 2)}\n`,
+  )
   return [...files, 'model.safetensors.index.json']
 }
 

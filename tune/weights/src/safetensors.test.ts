@@ -16,9 +16,15 @@ beforeAll(async () => {
 })
 afterAll(() => rm(directory, { recursive: true }))
 
-const bytesOf = (array: Float32Array | BigInt64Array | Int32Array | Float16Array) => new Uint8Array(array.buffer)
+const bytesOf = (array: Float32Array | BigInt64Array | Int32Array | Float16Array) =>
+  new Uint8Array(array.buffer)
 const sameAsGolden: TensorToWrite[] = [
-  { name: 'b.weight', dtype: 'F32', shape: [2, 3], bytes: bytesOf(Float32Array.from({ length: 6 }, (_, i) => Math.fround(i) / Math.fround(7))) },
+  {
+    name: 'b.weight',
+    dtype: 'F32',
+    shape: [2, 3],
+    bytes: bytesOf(Float32Array.from({ length: 6 }, (_, i) => Math.fround(i) / Math.fround(7))),
+  },
   { name: 'a.weight', dtype: 'F16', shape: [1, 2], bytes: bytesOf(Float16Array.of(1.5, -2)) },
   { name: 'ids', dtype: 'I64', shape: [3], bytes: bytesOf(BigInt64Array.of(1n, -1n, 2n ** 40n)) },
   { name: 'ă.bytes', dtype: 'U8', shape: [5], bytes: Uint8Array.of(0, 1, 2, 3, 4) },
@@ -46,20 +52,38 @@ test('writes the same bytes as the Python library', async () => {
 test('reads what the Python library wrote', async () => {
   const file = await openSafetensors(golden)
   expect(file.metadata).toEqual({ format: 'pt' })
-  expect([...file.tensors.keys()].toSorted()).toEqual(['a.weight', 'b.weight', 'empty', 'ids', 'scalar', 'ă.bytes'])
+  expect([...file.tensors.keys()].toSorted()).toEqual([
+    'a.weight',
+    'b.weight',
+    'empty',
+    'ids',
+    'scalar',
+    'ă.bytes',
+  ])
   expect(decodeFloats('F16', await file.read('a.weight'))).toEqual(Float32Array.of(1.5, -2))
-  expect(decodeFloats('F32', await file.readRows('b.weight', 1, 2))).toEqual(Float32Array.of(3 / 7, 4 / 7, 5 / 7))
+  expect(decodeFloats('F32', await file.readRows('b.weight', 1, 2))).toEqual(
+    Float32Array.of(3 / 7, 4 / 7, 5 / 7),
+  )
   expect(await file.read('empty')).toEqual(new Uint8Array())
   await expect(file.read('c')).rejects.toThrow('has no tensor "c"')
   await expect(file.readRows('b.weight', 1, 3)).rejects.toThrow('rows 1 to 3')
-  expect(() => checkTensor(file.path, file.tensors.get('a.weight')!, ['BF16', 'F32'])).toThrow(/tensor "a.weight" must have dtype BF16 or F32, got F16/)
-  expect(() => checkTensor(file.path, file.tensors.get('a.weight')!, ['F16'], [2, 2])).toThrow(/must have shape \(2, 2\), got \(1, 2\)/)
+  expect(() => checkTensor(file.path, file.tensors.get('a.weight')!, ['BF16', 'F32'])).toThrow(
+    /tensor "a.weight" must have dtype BF16 or F32, got F16/,
+  )
+  expect(() => checkTensor(file.path, file.tensors.get('a.weight')!, ['F16'], [2, 2])).toThrow(
+    /must have shape \(2, 2\), got \(1, 2\)/,
+  )
   await file.close()
 })
 
 test('every dtype survives writing and reading', async () => {
   const path = join(directory, 'all.safetensors')
-  const tensors = SAFETENSORS_DTYPES.map((dtype, i): TensorToWrite => ({ name: dtype, dtype, shape: [2, 4], bytes: new Uint8Array(byteLengthOf(dtype, [2, 4])).fill(i + 1) }))
+  const tensors = SAFETENSORS_DTYPES.map((dtype, i): TensorToWrite => ({
+    name: dtype,
+    dtype,
+    shape: [2, 4],
+    bytes: new Uint8Array(byteLengthOf(dtype, [2, 4])).fill(i + 1),
+  }))
   await writeSafetensors(path, tensors)
   const file = await openSafetensors(path)
   for (const { name, dtype, bytes } of tensors) {
@@ -71,7 +95,8 @@ test('every dtype survives writing and reading', async () => {
 
 test('floats survive each dtype that can hold them', () => {
   const values = Float32Array.of(0, -1.5, 448, 2 ** -6)
-  for (const dtype of ['F32', 'BF16', 'F16'] as const) expect(decodeFloats(dtype, encodeFloats(dtype, values))).toEqual(values)
+  for (const dtype of ['F32', 'BF16', 'F16'] as const)
+    expect(decodeFloats(dtype, encodeFloats(dtype, values))).toEqual(values)
   expect(decodeFloats('F8_E4M3', Uint8Array.of(0, 0xbc, 0x7e, 0x08))).toEqual(values)
   expect(decodeFloats('F8_E5M2', Uint8Array.of(0xbe))).toEqual(Float32Array.of(-1.5))
   expect(decodeFloats('F64', new Uint8Array(Float64Array.of(0.5).buffer))).toEqual(Float32Array.of(0.5))
@@ -88,16 +113,76 @@ const entry = (dtype: string, shape: unknown, offsets: unknown) => ({ dtype, sha
 describe('a damaged file is refused, naming file and tensor:', () => {
   test.each([
     ['no length', 'empty', undefined, 0, /not a safetensors file: it has 0 bytes/],
-    ['cut data', 'cut', { w: entry('F32', [4], [0, 16]) }, 12, /truncated: tensor "w" ends at byte \d+, the file has/],
-    ['an overlap', 'overlap', { a: entry('U8', [4], [0, 4]), b: entry('U8', [4], [2, 6]) }, 6, /tensor "b" starts at byte \d+ and overlaps tensor "a"/],
-    ['a gap', 'gap', { a: entry('U8', [4], [0, 4]), b: entry('U8', [4], [6, 10]) }, 10, /2 bytes before tensor "b" belong to no tensor/],
-    ['bytes left over', 'over', { a: entry('U8', [4], [0, 4]) }, 7, /3 bytes after tensor "a" belong to no tensor/],
-    ['an unknown dtype', 'dtype', { a: entry('F7', [4], [0, 4]) }, 4, /tensor "a": unknown dtype "F7"; known: BOOL/],
-    ['a size that does not fit', 'size', { a: entry('F32', [4], [0, 4]) }, 4, /tensor "a": \(4\) of F32 takes 16 bytes, data_offsets give it 4/],
-    ['a negative size', 'negative', { a: entry('U8', [-4], [0, 4]) }, 4, /tensor "a": shape must be a list of sizes/],
-    ['positions out of order', 'order', { a: entry('U8', [4], [4, 0]) }, 4, /tensor "a": data_offsets must be two positions in order/],
-    ['half a byte', 'nibble', { a: entry('F4', [3], [0, 1]) }, 1, /tensor "a": \(3\) of F4 is not a whole number of bytes/],
-    ['an enormous shape', 'enormous', { a: entry('U8', [2 ** 40, 2 ** 40], [0, 1]) }, 1, /tensor "a": .* is not a whole number/],
+    [
+      'cut data',
+      'cut',
+      { w: entry('F32', [4], [0, 16]) },
+      12,
+      /truncated: tensor "w" ends at byte \d+, the file has/,
+    ],
+    [
+      'an overlap',
+      'overlap',
+      { a: entry('U8', [4], [0, 4]), b: entry('U8', [4], [2, 6]) },
+      6,
+      /tensor "b" starts at byte \d+ and overlaps tensor "a"/,
+    ],
+    [
+      'a gap',
+      'gap',
+      { a: entry('U8', [4], [0, 4]), b: entry('U8', [4], [6, 10]) },
+      10,
+      /2 bytes before tensor "b" belong to no tensor/,
+    ],
+    [
+      'bytes left over',
+      'over',
+      { a: entry('U8', [4], [0, 4]) },
+      7,
+      /3 bytes after tensor "a" belong to no tensor/,
+    ],
+    [
+      'an unknown dtype',
+      'dtype',
+      { a: entry('F7', [4], [0, 4]) },
+      4,
+      /tensor "a": unknown dtype "F7"; known: BOOL/,
+    ],
+    [
+      'a size that does not fit',
+      'size',
+      { a: entry('F32', [4], [0, 4]) },
+      4,
+      /tensor "a": \(4\) of F32 takes 16 bytes, data_offsets give it 4/,
+    ],
+    [
+      'a negative size',
+      'negative',
+      { a: entry('U8', [-4], [0, 4]) },
+      4,
+      /tensor "a": shape must be a list of sizes/,
+    ],
+    [
+      'positions out of order',
+      'order',
+      { a: entry('U8', [4], [4, 0]) },
+      4,
+      /tensor "a": data_offsets must be two positions in order/,
+    ],
+    [
+      'half a byte',
+      'nibble',
+      { a: entry('F4', [3], [0, 1]) },
+      1,
+      /tensor "a": \(3\) of F4 is not a whole number of bytes/,
+    ],
+    [
+      'an enormous shape',
+      'enormous',
+      { a: entry('U8', [2 ** 40, 2 ** 40], [0, 1]) },
+      1,
+      /tensor "a": .* is not a whole number/,
+    ],
     ['no JSON', 'json', '{"a":', 0, /its header is not JSON/],
     ['a list', 'list', '[]', 0, /its header is not a JSON object/],
     ['odd metadata', 'metadata', { __metadata__: { a: 1 } }, 0, /__metadata__ must be an object of strings/],
@@ -120,7 +205,9 @@ describe('a damaged file is refused, naming file and tensor:', () => {
     const path = join(directory, 'short')
     for (let length = 0; length < whole.byteLength; length += length < 16 ? 1 : 7) {
       await writeFile(path, whole.subarray(0, length))
-      await expect(openSafetensors(path), `${length} bytes`).rejects.toThrow(/truncated|not a safetensors file/)
+      await expect(openSafetensors(path), `${length} bytes`).rejects.toThrow(
+        /truncated|not a safetensors file/,
+      )
     }
   })
 })
@@ -132,17 +219,33 @@ test('a failed write leaves what was there and nothing beside it', async () => {
   const path = join(inside, 'model.safetensors')
   await writeSafetensors(path, [{ name: 'a', dtype: 'U8', shape: [1], bytes: Uint8Array.of(7) }])
   const before = await readFile(path)
-  await expect(writeSafetensors(path, [{ name: 'a', dtype: 'U8', shape: [1], bytes: failToRead }])).rejects.toThrow('no more')
-  await expect(writeSafetensors(path, [{ name: 'a', dtype: 'F32', shape: [1], bytes: Uint8Array.of(7) }])).rejects.toThrow('takes 4 bytes, got 1')
+  await expect(
+    writeSafetensors(path, [{ name: 'a', dtype: 'U8', shape: [1], bytes: failToRead }]),
+  ).rejects.toThrow('no more')
+  await expect(
+    writeSafetensors(path, [{ name: 'a', dtype: 'F32', shape: [1], bytes: Uint8Array.of(7) }]),
+  ).rejects.toThrow('takes 4 bytes, got 1')
   expect(await readdir(inside)).toEqual(['model.safetensors'])
   expect(await readFile(path)).toEqual(before)
 })
 
 test('a model in shards reads as one', async () => {
   const inside = await mkdtemp(join(directory, 'shards-'))
-  const tensors = Array.from({ length: 5 }, (_, i): TensorToWrite => ({ name: `t.${i}`, dtype: 'F32', shape: [4], bytes: encodeFloats('F32', new Float32Array(4).fill(i)) }))
-  expect(await writeCheckpoint(inside, tensors, 32)).toEqual(['model-00001-of-00003.safetensors', 'model-00002-of-00003.safetensors', 'model-00003-of-00003.safetensors', 'model.safetensors.index.json'])
-  expect(JSON.parse(await readFile(join(inside, 'model.safetensors.index.json'), 'utf8'))).toMatchObject({ metadata: { total_size: 80 } })
+  const tensors = Array.from({ length: 5 }, (_, i): TensorToWrite => ({
+    name: `t.${i}`,
+    dtype: 'F32',
+    shape: [4],
+    bytes: encodeFloats('F32', new Float32Array(4).fill(i)),
+  }))
+  expect(await writeCheckpoint(inside, tensors, 32)).toEqual([
+    'model-00001-of-00003.safetensors',
+    'model-00002-of-00003.safetensors',
+    'model-00003-of-00003.safetensors',
+    'model.safetensors.index.json',
+  ])
+  expect(JSON.parse(await readFile(join(inside, 'model.safetensors.index.json'), 'utf8'))).toMatchObject({
+    metadata: { total_size: 80 },
+  })
   const model = await openCheckpoint(inside)
   for (let i = 0; i < 5; i++) expect(decodeFloats('F32', await model.read(`t.${i}`))[0]).toBe(i)
   expect(model.pathOf('t.4')).toContain('model-00003-of-00003')
@@ -151,12 +254,18 @@ test('a model in shards reads as one', async () => {
   await rm(join(inside, 'model-00002-of-00003.safetensors'))
   await expect(openCheckpoint(inside)).rejects.toThrow(/model-00002-of-00003.safetensors: no such file/)
   await writeSafetensors(join(inside, 'model-00002-of-00003.safetensors'), tensors.slice(2, 3))
-  await expect(openCheckpoint(inside)).rejects.toThrow('says that model-00002-of-00003.safetensors holds "t.3", and it does not')
+  await expect(openCheckpoint(inside)).rejects.toThrow(
+    'says that model-00002-of-00003.safetensors holds "t.3", and it does not',
+  )
   await writeFile(join(inside, 'model.safetensors.index.json'), '{"weight_map":{"a":"../out.safetensors"}}')
-  await expect(openCheckpoint(inside)).rejects.toThrow('must be JSON with a weight_map of tensor names to file names beside it')
+  await expect(openCheckpoint(inside)).rejects.toThrow(
+    'must be JSON with a weight_map of tensor names to file names beside it',
+  )
 })
 
 test('a directory without weights says what was looked for', async () => {
   const inside = await mkdtemp(join(directory, 'none-'))
-  await expect(openCheckpoint(inside)).rejects.toThrow('holds neither model.safetensors nor model.safetensors.index.json')
+  await expect(openCheckpoint(inside)).rejects.toThrow(
+    'holds neither model.safetensors nor model.safetensors.index.json',
+  )
 })

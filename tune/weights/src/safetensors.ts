@@ -1,7 +1,13 @@
 /** Reading one safetensors file. */
 import { openFileBytes, type ByteSource } from './byte-source.ts'
 import { InputError } from './errors.ts'
-import { LENGTH_BYTES, parseHeader, readHeaderLength, type SafetensorsDtype, type TensorEntry } from './safetensors-header.ts'
+import {
+  LENGTH_BYTES,
+  parseHeader,
+  readHeaderLength,
+  type SafetensorsDtype,
+  type TensorEntry,
+} from './safetensors-header.ts'
 
 export type Safetensors = {
   path: string
@@ -15,12 +21,19 @@ export type Safetensors = {
 }
 
 /** Opens a file and checks its header; no tensor is read yet. */
-export async function openSafetensors(path: string, open: (path: string) => Promise<ByteSource> = openFileBytes): Promise<Safetensors> {
+export async function openSafetensors(
+  path: string,
+  open: (path: string) => Promise<ByteSource> = openFileBytes,
+): Promise<Safetensors> {
   const source = await open(path)
   try {
     const first = await source.read(0, Math.min(LENGTH_BYTES, source.byteLength))
     const length = readHeaderLength(path, first, source.byteLength)
-    const { metadata, tensors } = parseHeader(path, await source.read(LENGTH_BYTES, length), source.byteLength)
+    const { metadata, tensors } = parseHeader(
+      path,
+      await source.read(LENGTH_BYTES, length),
+      source.byteLength,
+    )
     return {
       path,
       metadata,
@@ -33,7 +46,8 @@ export async function openSafetensors(path: string, open: (path: string) => Prom
       readRows: async (name, from, to) => {
         const { start, end, shape } = entryOf(path, tensors, name)
         const rows = shape[0] ?? 0
-        if (from < 0 || to > rows || from > to) throw new RangeError(`${path}: rows ${from} to ${to} of ${JSON.stringify(name)}, which has ${rows}`)
+        if (from < 0 || to > rows || from > to)
+          throw new RangeError(`${path}: rows ${from} to ${to} of ${JSON.stringify(name)}, which has ${rows}`)
         const bytes = rows === 0 ? 0 : (end - start) / rows
         return source.read(start + from * bytes, (to - from) * bytes)
       },
@@ -51,9 +65,16 @@ function entryOf(path: string, tensors: ReadonlyMap<string, TensorEntry>, name: 
 }
 
 /** Throws unless a tensor is of one of these dtypes and, where given, of this shape. */
-export function checkTensor(path: string, entry: TensorEntry, dtypes: readonly SafetensorsDtype[], shape?: readonly number[]): void {
+export function checkTensor(
+  path: string,
+  entry: TensorEntry,
+  dtypes: readonly SafetensorsDtype[],
+  shape?: readonly number[],
+): void {
   const refuse = (what: string, wanted: string, got: string): never => {
-    throw new InputError(`${path}: tensor ${JSON.stringify(entry.name)} must have ${what} ${wanted}, got ${got}`)
+    throw new InputError(
+      `${path}: tensor ${JSON.stringify(entry.name)} must have ${what} ${wanted}, got ${got}`,
+    )
   }
   if (!dtypes.includes(entry.dtype)) refuse('dtype', dtypes.join(' or '), entry.dtype)
   if (shape && (shape.length !== entry.shape.length || shape.some((size, i) => size !== entry.shape[i]))) {

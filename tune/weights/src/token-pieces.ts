@@ -1,27 +1,45 @@
-/** What single tokens add to a text, where their tokenizer makes text of bytes: so a text can be put together token by token. */
+/**
+ * What single tokens add to a text, where their tokenizer makes text of bytes: so a text can be put together
+ * token by token.
+ */
 import type { Tokenizer } from '@huggingface/tokenizers'
 
-/** Bytes, of which a character may need those of several tokens; or text of its own, which is empty where the token is left out. */
+/**
+ * Bytes, of which a character may need those of several tokens; or text of its own, which is empty where the
+ * token is left out.
+ */
 export type TokenPiece = Uint8Array | string
 
 export type PieceOf = (id: number, options?: { skipSpecialTokens?: boolean }) => TokenPiece
 
-/** The byte that each character of a token stands for: printable ones for themselves, the rest for 256 and up, in order (Radford et al. 2019, GPT-2). */
+/**
+ * The byte that each character of a token stands for: printable ones for themselves, the rest for 256 and up,
+ * in order (Radford et al. 2019, GPT-2).
+ */
 function byteOfCharacter(): Map<string, number> {
   const isPrintable = (byte: number) => (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte !== 0xad)
   let next = 256
-  return new Map(Array.from({ length: 256 }, (_, byte) => [String.fromCodePoint(isPrintable(byte) ? byte : next++), byte]))
+  return new Map(
+    Array.from({ length: 256 }, (_, byte) => [String.fromCodePoint(isPrintable(byte) ? byte : next++), byte]),
+  )
 }
 
-/** Undefined for tokenizers that do not end in bytes: those strip or add spaces by what stands beside a token. */
+/**
+ * Undefined for tokenizers that do not end in bytes: those strip or add spaces by what stands beside a token.
+ */
 export function createPieces(json: object, tokenizer: Tokenizer): PieceOf | undefined {
-  if (!('decoder' in json) || (json.decoder as { type?: unknown } | null)?.type !== 'ByteLevel') return undefined
+  if (!('decoder' in json) || (json.decoder as { type?: unknown } | null)?.type !== 'ByteLevel')
+    return undefined
   const bytes = byteOfCharacter()
   const added = tokenizer.get_added_tokens_decoder()
   const known = { all: new Map<number, TokenPiece>(), withoutSpecial: new Map<number, TokenPiece>() }
   const make = (id: number, skipsSpecial: boolean): TokenPiece => {
     const token = tokenizer.id_to_token(id)
-    if (token === undefined || added.has(id)) return tokenizer.decode([id], { skip_special_tokens: skipsSpecial, clean_up_tokenization_spaces: false })
+    if (token === undefined || added.has(id))
+      return tokenizer.decode([id], {
+        skip_special_tokens: skipsSpecial,
+        clean_up_tokenization_spaces: false,
+      })
     return Uint8Array.from([...token], character => bytes.get(character) ?? 0)
   }
   return (id, { skipSpecialTokens = false } = {}) => {

@@ -26,7 +26,11 @@ afterAll(() => rm(directory, { recursive: true }))
 
 const user = { role: 'user', content: 'How many?' }
 const answer = { role: 'assistant', content: '12 - 5 = 7' }
-const trained = (messages: ChatMessage[]) => tokenizer.chat?.pieces({ messages }).filter(piece => piece.isAssistant).map(piece => piece.text)
+const trained = (messages: ChatMessage[]) =>
+  tokenizer.chat
+    ?.pieces({ messages })
+    .filter(piece => piece.isAssistant)
+    .map(piece => piece.text)
 
 test('gives the ids and the texts that the Python library gives', () => {
   for (const { text, ids, decoded } of goldens.texts) {
@@ -38,32 +42,49 @@ test('gives the ids and the texts that the Python library gives', () => {
 })
 
 test('the pieces of tokens, put together, are the text of all of them, whole characters or not', () => {
-  const ids = Array.from({ length: 4000 }, (_, i) => (i * 7919 + (i * i) % 1009) % tokenizer.vocabSize)
+  const ids = Array.from({ length: 4000 }, (_, i) => (i * 7919 + ((i * i) % 1009)) % tokenizer.vocabSize)
   for (const skipSpecialTokens of [false, true]) {
     const bytes = new TextDecoder('utf-8', { ignoreBOM: true })
-    const parts = ids.map(id => tokenizer.pieceOf?.(id, { skipSpecialTokens }) ?? expect.unreachable()).map(piece => {
-      if (typeof piece !== 'string') return bytes.decode(piece, { stream: true })
-      return piece === '' ? '' : bytes.decode() + piece
-    })
+    const parts = ids
+      .map(id => tokenizer.pieceOf?.(id, { skipSpecialTokens }) ?? expect.unreachable())
+      .map(piece => {
+        if (typeof piece !== 'string') return bytes.decode(piece, { stream: true })
+        return piece === '' ? '' : bytes.decode() + piece
+      })
     expect(parts.join('') + bytes.decode()).toBe(tokenizer.decode(ids, { skipSpecialTokens }))
   }
 })
 
 test('renders conversations and tools as the Python library does', () => {
-  for (const [name, { messages, tools, text }] of Object.entries(goldens.chats)) expect(tokenizer.chat?.render({ messages, tools }), name).toBe(text)
+  for (const [name, { messages, tools, text }] of Object.entries(goldens.chats))
+    expect(tokenizer.chat?.render({ messages, tools }), name).toBe(text)
   expect(tokenizer.chat?.render({ messages: [user] }, { addGenerationPrompt: true })).toBe(goldens.prompt)
-  expect(tokenizer.chat?.render({ messages: [user] }, { addGenerationPrompt: true, variables: { enable_thinking: false } })).toBe(goldens.no_thinking_prompt)
+  expect(
+    tokenizer.chat?.render(
+      { messages: [user] },
+      { addGenerationPrompt: true, variables: { enable_thinking: false } },
+    ),
+  ).toBe(goldens.no_thinking_prompt)
 })
 
 test('trains on what the assistant wrote, in every turn, to the end of the turn', () => {
   const { messages } = goldens.chats['three turns'] ?? { messages: [] }
-  expect(trained(messages)).toEqual(['12 - 5 = 7\n#### 7<|im_end|>\n', '12 - 5 = 7\n#### 7<|im_end|>\n', '\n7<|im_end|>\n'])
+  expect(trained(messages)).toEqual([
+    '12 - 5 = 7\n#### 7<|im_end|>\n',
+    '12 - 5 = 7\n#### 7<|im_end|>\n',
+    '\n7<|im_end|>\n',
+  ])
   for (const chat of Object.values(goldens.chats)) {
     const pieces = tokenizer.chat?.pieces(chat) ?? []
     expect(pieces.map(piece => piece.text).join('')).toBe(chat.text)
   }
-  const tools = tokenizer.chat?.pieces(goldens.chats['tools'] ?? { messages: [] }).filter(piece => piece.isAssistant)
-  expect(tools?.map(piece => piece.text)).toEqual(['<call>{"name": "add", "arguments": {"a": 1, "b": [2, "ă"]}}<|im_end|>\n', '12 - 5 = 7\n#### 7<|im_end|>\n'])
+  const tools = tokenizer.chat
+    ?.pieces(goldens.chats['tools'] ?? { messages: [] })
+    .filter(piece => piece.isAssistant)
+  expect(tools?.map(piece => piece.text)).toEqual([
+    '<call>{"name": "add", "arguments": {"a": 1, "b": [2, "ă"]}}<|im_end|>\n',
+    '12 - 5 = 7\n#### 7<|im_end|>\n',
+  ])
 })
 
 test('the mask of a template with {% generation %} is the one of the Python library', () => {
@@ -72,7 +93,9 @@ test('the mask of a template with {% generation %} is the one of the Python libr
   const chat = compileChatTemplate(template, {})
   const pieces = chat.pieces({ messages: [...messages.slice(0, -1), messages[2]!] })
   expect(pieces.flatMap(({ text }) => tokenizer.encode(text))).toEqual(ids)
-  expect(pieces.flatMap(({ text, isAssistant }) => tokenizer.encode(text).map(() => Number(isAssistant)))).toEqual(mask)
+  expect(
+    pieces.flatMap(({ text, isAssistant }) => tokenizer.encode(text).map(() => Number(isAssistant))),
+  ).toEqual(mask)
   expect(chat.render({ messages })).not.toMatch(/[\u{fdd0}\u{fdd1}]/u)
   expect(() => chat.pieces({ messages: [{ role: 'user', content: '\u{fdd0}' }] })).toThrow('U+FDD0')
 })
@@ -86,14 +109,26 @@ test('the prompt’s ids are those that a served model would be given', () => {
 })
 
 test('a template whose turns cannot be found is refused, not guessed at', () => {
-  const odd = compileChatTemplate("{{ messages | length }}{% for m in messages %}[{{ m.content }}]{% endfor %}{% if add_generation_prompt %}[{% endif %}", {})
-  expect(() => odd.pieces({ messages: [user, answer, user, answer] })).toThrow('does not show where message 2 of 4 starts or ends; use train_on: all, or a template with {% generation %}')
-  expect(() => tokenizer.chat?.pieces({ messages: [answer] })).toThrow('does not show where message 1 of 1 starts or ends')
+  const odd = compileChatTemplate(
+    '{{ messages | length }}{% for m in messages %}[{{ m.content }}]{% endfor %}{% if add_generation_prompt %}[{% endif %}',
+    {},
+  )
+  expect(() => odd.pieces({ messages: [user, answer, user, answer] })).toThrow(
+    'does not show where message 2 of 4 starts or ends; use train_on: all, or a template with {% generation %}',
+  )
+  expect(() => tokenizer.chat?.pieces({ messages: [answer] })).toThrow(
+    'does not show where message 1 of 1 starts or ends',
+  )
 })
 
 test('a template’s own refusal and its mistakes are passed on', () => {
-  const strict = compileChatTemplate("{% if messages[0].role != 'user' %}{{ raise_exception('roles must alternate') }}{% endif %}{{ bos_token }}", { bos_token: '<s>' })
-  expect(() => strict.render({ messages: [answer] })).toThrow('the chat template refuses the conversation: roles must alternate')
+  const strict = compileChatTemplate(
+    "{% if messages[0].role != 'user' %}{{ raise_exception('roles must alternate') }}{% endif %}{{ bos_token }}",
+    { bos_token: '<s>' },
+  )
+  expect(() => strict.render({ messages: [answer] })).toThrow(
+    'the chat template refuses the conversation: roles must alternate',
+  )
   expect(strict.render({ messages: [user] })).toBe('<s>')
   expect(() => compileChatTemplate('{% for %}', {})).toThrow('the chat template cannot be read')
 })
@@ -106,13 +141,24 @@ test('the template is read from its own file, or from the configuration, by name
   expect(() => tokenizer.encodeChat({ messages: [user] })).not.toThrow()
   const base = await loadTokenizer(inside)
   expect(() => base.encodeChat({ messages: [user] })).toThrow('the model has no chat template')
-  await writeFile(join(inside, 'tokenizer_config.json'), JSON.stringify({ eos_token: { content: '<|im_end|>' }, chat_template: [{ name: 'tool_use', template: 'T' }, { name: 'default', template: 'D{{ eos_token }}' }] }))
+  await writeFile(
+    join(inside, 'tokenizer_config.json'),
+    JSON.stringify({
+      eos_token: { content: '<|im_end|>' },
+      chat_template: [
+        { name: 'tool_use', template: 'T' },
+        { name: 'default', template: 'D{{ eos_token }}' },
+      ],
+    }),
+  )
   expect((await loadTokenizer(inside)).chat?.render({ messages: [user] })).toBe('D<|im_end|>')
 })
 
 test('a directory without a tokenizer, or with a damaged one, says so', async () => {
   const inside = await mkdtemp(join(directory, 'bad-'))
-  await expect(loadTokenizer(inside)).rejects.toThrow('tokenizer.json: no such file; only tokenizers with a tokenizer.json are read')
+  await expect(loadTokenizer(inside)).rejects.toThrow(
+    'tokenizer.json: no such file; only tokenizers with a tokenizer.json are read',
+  )
   await writeFile(join(inside, 'tokenizer.json'), '{"model":')
   await expect(loadTokenizer(inside)).rejects.toThrow('tokenizer.json: not JSON')
   await writeFile(join(inside, 'tokenizer.json'), '{}')

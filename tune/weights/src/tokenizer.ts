@@ -24,33 +24,45 @@ export type ModelTokenizer = {
   padTokenId: number | undefined
   /** Undefined where the model has none: a base model. */
   chat: ChatTemplate | undefined
-  /** Ids of a conversation, and which of them the assistant wrote. Text is cut there before it is tokenised, as it is when a model answers. */
+  /**
+   * Ids of a conversation, and which of them the assistant wrote. Text is cut there before it is tokenised,
+   * as it is when a model answers.
+   */
   encodeChat: (chat: Chat) => { ids: number[]; isAssistant: boolean[] }
 }
 
-const tokenText = z.union([z.string(), z.looseObject({ content: z.string() }).transform(({ content }) => content)]).nullish()
+const tokenText = z
+  .union([z.string(), z.looseObject({ content: z.string() }).transform(({ content }) => content)])
+  .nullish()
 const configSchema = z.looseObject({
   bos_token: tokenText,
   eos_token: tokenText,
   pad_token: tokenText,
   unk_token: tokenText,
-  chat_template: z.union([z.string(), z.array(z.looseObject({ name: z.string(), template: z.string() }))]).nullish(),
+  chat_template: z
+    .union([z.string(), z.array(z.looseObject({ name: z.string(), template: z.string() }))])
+    .nullish(),
 })
 
 /** Reads tokenizer.json, tokenizer_config.json and chat_template.jinja of a model directory. */
 export async function loadTokenizer(directory: string): Promise<ModelTokenizer> {
   const path = join(directory, 'tokenizer.json')
   const json = parseJson(path, await readText(path))
-  if (json === undefined) throw new InputError(`${path}: no such file; only tokenizers with a tokenizer.json are read`)
+  if (json === undefined)
+    throw new InputError(`${path}: no such file; only tokenizers with a tokenizer.json are read`)
   const configPath = join(directory, 'tokenizer_config.json')
   const config = configSchema.safeParse(parseJson(configPath, await readText(configPath)) ?? {})
   if (!config.success) throw new InputError(`${configPath}: ${z.prettifyError(config.error)}`)
-  const template = (await readText(join(directory, 'chat_template.jinja'))) ?? defaultTemplate(config.data.chat_template)
+  const template =
+    (await readText(join(directory, 'chat_template.jinja'))) ?? defaultTemplate(config.data.chat_template)
   try {
     return createTokenizer(json, config.data, template)
   } catch (cause) {
     if (cause instanceof InputError) throw new InputError(`${directory}: ${cause.message}`, { cause })
-    throw new InputError(`${path}: cannot be read as a tokenizer: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    throw new InputError(
+      `${path}: cannot be read as a tokenizer: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    )
   }
 }
 
@@ -75,18 +87,34 @@ function parseJson(path: string, text: string | undefined): object | undefined {
 const defaultTemplate = (templates: z.infer<typeof configSchema>['chat_template']) =>
   typeof templates === 'string' ? templates : templates?.find(({ name }) => name === 'default')?.template
 
-function createTokenizer(json: object, config: z.infer<typeof configSchema>, template: string | undefined): ModelTokenizer {
+function createTokenizer(
+  json: object,
+  config: z.infer<typeof configSchema>,
+  template: string | undefined,
+): ModelTokenizer {
   // The clean-up deletes spaces, so that decoding would not give back what was encoded.
   const tokenizer = new Tokenizer(json, { ...config, clean_up_tokenization_spaces: false })
   const { bos_token, eos_token, pad_token, unk_token } = config
-  const idOf = (token: string | null | undefined) => (typeof token === 'string' ? tokenizer.token_to_id(token) : undefined)
-  const special = Object.fromEntries(Object.entries({ bos_token, eos_token, pad_token, unk_token }).filter(([, token]) => typeof token === 'string'))
+  const idOf = (token: string | null | undefined) =>
+    typeof token === 'string' ? tokenizer.token_to_id(token) : undefined
+  const special = Object.fromEntries(
+    Object.entries({ bos_token, eos_token, pad_token, unk_token }).filter(
+      ([, token]) => typeof token === 'string',
+    ),
+  )
   const chat = template === undefined ? undefined : compileChatTemplate(template, special)
-  const encode = (text: string) => (text === '' ? [] : tokenizer.encode(text, { add_special_tokens: false }).ids)
+  const encode = (text: string) =>
+    text === '' ? [] : tokenizer.encode(text, { add_special_tokens: false }).ids
   return {
     encode,
     encodeDocument: text => tokenizer.encode(text).ids,
-    decode: (ids, { skipSpecialTokens = false } = {}) => (ids.length === 0 ? '' : tokenizer.decode([...ids], { skip_special_tokens: skipSpecialTokens, clean_up_tokenization_spaces: false })),
+    decode: (ids, { skipSpecialTokens = false } = {}) =>
+      ids.length === 0
+        ? ''
+        : tokenizer.decode([...ids], {
+            skip_special_tokens: skipSpecialTokens,
+            clean_up_tokenization_spaces: false,
+          }),
     pieceOf: createPieces(json, tokenizer),
     idOf,
     vocabSize: [...tokenizer.get_vocab().values()].reduce((most, id) => Math.max(most, id), -1) + 1,
@@ -95,9 +123,17 @@ function createTokenizer(json: object, config: z.infer<typeof configSchema>, tem
     padTokenId: idOf(pad_token),
     chat,
     encodeChat: conversation => {
-      if (!chat) throw new InputError('the model has no chat template (chat_template.jinja, or chat_template in tokenizer_config.json); train it on plain text, or add one')
-      const encoded = chat.pieces(conversation).map(({ text, isAssistant }) => ({ ids: encode(text), isAssistant }))
-      return { ids: encoded.flatMap(({ ids }) => ids), isAssistant: encoded.flatMap(({ ids, isAssistant }) => ids.map(() => isAssistant)) }
+      if (!chat)
+        throw new InputError(
+          'the model has no chat template (chat_template.jinja, or chat_template in tokenizer_config.json); train it on plain text, or add one',
+        )
+      const encoded = chat
+        .pieces(conversation)
+        .map(({ text, isAssistant }) => ({ ids: encode(text), isAssistant }))
+      return {
+        ids: encoded.flatMap(({ ids }) => ids),
+        isAssistant: encoded.flatMap(({ ids, isAssistant }) => ids.map(() => isAssistant)),
+      }
     },
   }
 }

@@ -1,11 +1,20 @@
-/** Weights of a file as the engine gets them: mapped where they lie as wanted, converted where not, refused where they cannot be. */
+/**
+ * Weights of a file as the engine gets them: mapped where they lie as wanted, converted where not, refused
+ * where they cannot be.
+ */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { createEngine } from '@cairn-tune/native'
 import { dequantize, quantize, type Dtype } from '@cairn-tune/ops'
-import { encodeFloats, loadBase, openMappedCheckpoint, writeCheckpoint, type TensorToWrite } from '@cairn-tune/weights'
+import {
+  encodeFloats,
+  loadBase,
+  openMappedCheckpoint,
+  writeCheckpoint,
+  type TensorToWrite,
+} from '@cairn-tune/weights'
 
 const engine = await createEngine({ threads: 2 })
 const directory = mkdtempSync(join(tmpdir(), 'cairn-weights-'))
@@ -17,19 +26,41 @@ afterAll(() => {
 const shape = [32, 64]
 // Small whole numbers over 64 are the same in every float format here.
 const values = Float32Array.from({ length: 32 * 64 }, (_, i) => ((i * 37) % 127) / 64 - 1)
-const plain = (name: string, dtype: 'BF16' | 'F16' | 'F32'): TensorToWrite => ({ name, dtype, shape, bytes: encodeFloats(dtype, values) })
-await writeCheckpoint(directory, [plain('b', 'BF16'), plain('h', 'F16'), plain('f', 'F32'), { name: 'q', dtype: 'F8_E4M3', shape, bytes: new Uint8Array(32 * 64) }, { name: 'q_scale_inv', dtype: 'F32', shape: [1, 1], bytes: new Uint8Array(4) }])
+const plain = (name: string, dtype: 'BF16' | 'F16' | 'F32'): TensorToWrite => ({
+  name,
+  dtype,
+  shape,
+  bytes: encodeFloats(dtype, values),
+})
+await writeCheckpoint(directory, [
+  plain('b', 'BF16'),
+  plain('h', 'F16'),
+  plain('f', 'F32'),
+  { name: 'q', dtype: 'F8_E4M3', shape, bytes: new Uint8Array(32 * 64) },
+  { name: 'q_scale_inv', dtype: 'F32', shape: [1, 1], bytes: new Uint8Array(4) },
+])
 const checkpoint = await openMappedCheckpoint(directory)
-const load = async (name: string, dtype: Dtype) => (await loadBase(engine, checkpoint, [{ name, dtype, shape }])).get(name) ?? new Uint8Array()
+const load = async (name: string, dtype: Dtype) =>
+  (await loadBase(engine, checkpoint, [{ name, dtype, shape }])).get(name) ?? new Uint8Array()
 
-test.each([['b', 'bf16'], ['b', 'f32'], ['h', 'f32'], ['h', 'bf16'], ['f', 'f32'], ['f', 'bf16']] as const)('%s as %s has the numbers of the file', async (name, dtype) => {
+test.each([
+  ['b', 'bf16'],
+  ['b', 'f32'],
+  ['h', 'f32'],
+  ['h', 'bf16'],
+  ['f', 'f32'],
+  ['f', 'bf16'],
+] as const)('%s as %s has the numbers of the file', async (name, dtype) => {
   expect(dequantize(await load(name, dtype), dtype, shape)).toEqual(values)
 })
 
-test.each(['fp8_tiles', 'fp8_tensor', 'nvfp4', 'nf4'] as const)('%s has the codes that its definition gives, from every float format', async dtype => {
-  const expected = quantize(values, dtype, shape)
-  for (const name of ['b', 'h', 'f']) expect(await load(name, dtype)).toEqual(expected)
-})
+test.each(['fp8_tiles', 'fp8_tensor', 'nvfp4', 'nf4'] as const)(
+  '%s has the codes that its definition gives, from every float format',
+  async dtype => {
+    const expected = quantize(values, dtype, shape)
+    for (const name of ['b', 'h', 'f']) expect(await load(name, dtype)).toEqual(expected)
+  },
+)
 
 test('a weight that lies as wanted is a view of the file, and writing to it does not reach the file', async () => {
   const before = readFileSync(join(directory, 'model.safetensors'))
@@ -45,6 +76,8 @@ test('what comes quantised is taken as it is, and not requantised', async () => 
 })
 
 test('a weight of another shape, or none, is named', async () => {
-  await expect(loadBase(engine, checkpoint, [{ name: 'b', dtype: 'bf16', shape: [64, 32] }])).rejects.toThrow(/"b" must have shape \(64, 32\), got \(32, 64\)/)
+  await expect(loadBase(engine, checkpoint, [{ name: 'b', dtype: 'bf16', shape: [64, 32] }])).rejects.toThrow(
+    /"b" must have shape \(64, 32\), got \(32, 64\)/,
+  )
   await expect(load('none', 'bf16')).rejects.toThrow(/has no tensor "none"/)
 })

@@ -8,22 +8,46 @@ export type FakeHub = {
   commit: string
   /** `METHOD path range`, in order. */
   requests: string[]
-  /** How many bytes the next replies of the store of large files give before they wait to be cut; 0 is cut at once. */
+  /**
+   * How many bytes the next replies of the store of large files give before they wait to be cut; 0 is cut at
+   * once.
+   */
   cuts: number[]
-  /** Cuts the connections that wait. The client has read something by then: what it has not read when a connection breaks is lost. */
+  /**
+   * Cuts the connections that wait. The client has read something by then: what it has not read when a
+   * connection breaks is lost.
+   */
   cutNow: () => void
   /** Changes what the named file is served as, without its hash. */
   corrupt: (name: string) => void
   [Symbol.asyncDispose]: () => Promise<void>
 }
 
-type Options = { files: Record<string, Uint8Array>; prefix?: string; id: string; token?: string; large?: RegExp; ignoresRange?: boolean }
+type Options = {
+  files: Record<string, Uint8Array>
+  prefix?: string
+  id: string
+  token?: string
+  large?: RegExp
+  ignoresRange?: boolean
+}
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
-const gitHash = (bytes: Uint8Array) => createHash('sha1').update(`blob ${bytes.byteLength}\0`).update(bytes).digest('hex')
+const gitHash = (bytes: Uint8Array) =>
+  createHash('sha1').update(`blob ${bytes.byteLength}\0`).update(bytes).digest('hex')
 
-/** Small files answer after a redirect of the hub's own, large ones with a redirect to a store elsewhere: as the real one does. */
-export async function startFakeHub({ files, prefix = '', id, token, large = /\.safetensors$/, ignoresRange = false }: Options): Promise<FakeHub> {
+/**
+ * Small files answer after a redirect of the hub's own, large ones with a redirect to a store elsewhere: as
+ * the real one does.
+ */
+export async function startFakeHub({
+  files,
+  prefix = '',
+  id,
+  token,
+  large = /\.safetensors$/,
+  ignoresRange = false,
+}: Options): Promise<FakeHub> {
   const commit = 'c'.repeat(40)
   const served = { ...files }
   const requests: string[] = []
@@ -35,12 +59,22 @@ export async function startFakeHub({ files, prefix = '', id, token, large = /\.s
     requests.push(`${request.method} ${path} ${request.headers.range ?? ''}`.trim())
     if (token !== undefined && request.headers.authorization !== `Bearer ${token}`) return end(reply, 401)
     if (path === `/api/${prefix === '' ? 'models' : 'datasets'}/${id}/revision/main`) {
-      return end(reply, 200, {}, JSON.stringify({ sha: commit, siblings: Object.keys(files).map(rfilename => ({ rfilename })) }))
+      return end(
+        reply,
+        200,
+        {},
+        JSON.stringify({ sha: commit, siblings: Object.keys(files).map(rfilename => ({ rfilename })) }),
+      )
     }
     const name = path.replace(`/${prefix}${id}/resolve/${commit}/`, '').replace(`/resolve-cache/`, '')
     const bytes = files[name]
     if (!bytes) return end(reply, 404)
-    if (large.test(name)) return end(reply, 302, { location: `${urlOf(store)}/${name}`, 'x-linked-etag': `"${sha256(bytes)}"`, 'x-linked-size': String(bytes.byteLength) })
+    if (large.test(name))
+      return end(reply, 302, {
+        location: `${urlOf(store)}/${name}`,
+        'x-linked-etag': `"${sha256(bytes)}"`,
+        'x-linked-size': String(bytes.byteLength),
+      })
     if (!path.startsWith('/resolve-cache/')) return end(reply, 307, { location: `/resolve-cache/${name}` })
     reply.setHeader('etag', `"${gitHash(bytes)}"`)
     return send(request, reply, name)
@@ -52,7 +86,9 @@ export async function startFakeHub({ files, prefix = '', id, token, large = /\.s
     const start = Number(asked ?? 0)
     reply.writeHead(asked === undefined ? 200 : 206, {
       'content-length': bytes.byteLength - start,
-      ...(asked === undefined ? {} : { 'content-range': `bytes ${start}-${bytes.byteLength - 1}/${bytes.byteLength}` }),
+      ...(asked === undefined
+        ? {}
+        : { 'content-range': `bytes ${start}-${bytes.byteLength - 1}/${bytes.byteLength}` }),
     })
     if (request.method === 'HEAD') return void reply.end()
     const cut = large.test(name) ? cuts.shift() : undefined
@@ -62,7 +98,9 @@ export async function startFakeHub({ files, prefix = '', id, token, large = /\.s
     reply.write(bytes.subarray(start, start + cut))
   }
 
-  await Promise.all([store, hub].map(server => new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve))))
+  await Promise.all(
+    [store, hub].map(server => new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve))),
+  )
   return {
     url: urlOf(hub),
     commit,
@@ -83,7 +121,8 @@ export async function startFakeHub({ files, prefix = '', id, token, large = /\.s
   }
 }
 
-const urlOf = (server: ReturnType<typeof createServer>) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+const urlOf = (server: ReturnType<typeof createServer>) =>
+  `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
 function end(reply: ServerResponse, status: number, headers: Record<string, string> = {}, body = ''): void {
   reply.writeHead(status, headers).end(body)

@@ -14,7 +14,17 @@ let files: Record<string, Uint8Array>
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'cairn-hub-'))
   const path = join(directory, 'w.safetensors')
-  await writeSafetensors(path, [{ name: 'w', dtype: 'F32', shape: [5000], bytes: encodeFloats('F32', Float32Array.from({ length: 5000 }, (_, i) => i)) }])
+  await writeSafetensors(path, [
+    {
+      name: 'w',
+      dtype: 'F32',
+      shape: [5000],
+      bytes: encodeFloats(
+        'F32',
+        Float32Array.from({ length: 5000 }, (_, i) => i),
+      ),
+    },
+  ])
   files = {
     'config.json': new TextEncoder().encode('{"model_type":"qwen3"}'),
     'model.safetensors': new Uint8Array(await readFile(path)),
@@ -34,7 +44,10 @@ const id = 'org/tiny'
 test('downloads what is of use, in the layout of the hub’s own cache', async () => {
   await using hub = await startFakeHub({ files, id })
   const seen: number[] = []
-  const path = await resolveRepo('model', id, { env: envOf(hub.url), onProgress: ({ receivedBytes }) => seen.push(receivedBytes) })
+  const path = await resolveRepo('model', id, {
+    env: envOf(hub.url),
+    onProgress: ({ receivedBytes }) => seen.push(receivedBytes),
+  })
   const folder = join(cache, 'models--org--tiny')
   expect(path).toBe(join(folder, 'snapshots', hub.commit))
   expect((await readdir(path)).toSorted()).toEqual(['config.json', 'model.safetensors'])
@@ -62,7 +75,13 @@ test('a connection that is cut again and again is continued where it ended', asy
 test('a download given up is continued by the next one', async () => {
   await using hub = await startFakeHub({ files, id })
   hub.cuts.push(7000)
-  await expect(resolveRepo('model', id, { env: envOf(hub.url), retry: { ...retry, attempts: 1 }, onProgress: hub.cutNow })).rejects.toThrow(/cannot be downloaded: .*(connection was cut|ended after)/)
+  await expect(
+    resolveRepo('model', id, {
+      env: envOf(hub.url),
+      retry: { ...retry, attempts: 1 },
+      onProgress: hub.cutNow,
+    }),
+  ).rejects.toThrow(/cannot be downloaded: .*(connection was cut|ended after)/)
   const blobs = join(cache, 'models--org--tiny', 'blobs')
   expect((await readdir(blobs)).some(name => name.endsWith('.incomplete'))).toBe(true)
   const path = await resolveRepo('model', id, { env: envOf(hub.url), retry, onProgress: hub.cutNow })
@@ -78,24 +97,43 @@ test('a server that knows no ranges gives the whole file again', async () => {
   expect(await readFile(join(path, 'model.safetensors'))).toEqual(Buffer.from(files['model.safetensors']!))
 })
 
-test.each(['model.safetensors', 'config.json'])('%s damaged on the way is refused and deleted', async name => {
-  await using hub = await startFakeHub({ files, id })
-  hub.corrupt(name)
-  await expect(resolveRepo('model', id, { env: envOf(hub.url), retry })).rejects.toThrow(/damaged on the way: its hash is [0-9a-f]+, it should be/)
-  expect((await readdir(join(cache, 'models--org--tiny', 'blobs'))).filter(file => file.endsWith('.incomplete'))).toEqual([])
-})
+test.each(['model.safetensors', 'config.json'])(
+  '%s damaged on the way is refused and deleted',
+  async name => {
+    await using hub = await startFakeHub({ files, id })
+    hub.corrupt(name)
+    await expect(resolveRepo('model', id, { env: envOf(hub.url), retry })).rejects.toThrow(
+      /damaged on the way: its hash is [0-9a-f]+, it should be/,
+    )
+    expect(
+      (await readdir(join(cache, 'models--org--tiny', 'blobs'))).filter(file => file.endsWith('.incomplete')),
+    ).toEqual([])
+  },
+)
 
 test('a snapshot that others left in part is completed', async () => {
   await using hub = await startFakeHub({ files, id })
   const path = await resolveRepo('model', id, { env: envOf(hub.url) })
-  await rm(join(cache, 'models--org--tiny', 'blobs', await readlink(join(path, 'model.safetensors')).then(link => link.split('/').at(-1) ?? '')))
+  await rm(
+    join(
+      cache,
+      'models--org--tiny',
+      'blobs',
+      await readlink(join(path, 'model.safetensors')).then(link => link.split('/').at(-1) ?? ''),
+    ),
+  )
   expect(await resolveRepo('model', id, { env: envOf(hub.url) })).toBe(path)
   expect(await readFile(join(path, 'model.safetensors'))).toEqual(Buffer.from(files['model.safetensors']!))
 })
 
 test('data sets have their own folder and routes', async () => {
   const data = new TextEncoder().encode('{"question":"?","answer":"#### 1"}\n')
-  await using hub = await startFakeHub({ files: { 'data/train.jsonl': data, 'README.md': data }, id, prefix: 'datasets/', large: /never/ })
+  await using hub = await startFakeHub({
+    files: { 'data/train.jsonl': data, 'README.md': data },
+    id,
+    prefix: 'datasets/',
+    large: /never/,
+  })
   const path = await resolveRepo('dataset', id, { env: envOf(hub.url) })
   expect(path).toContain('datasets--org--tiny')
   expect(await readlink(join(path, 'data', 'train.jsonl'))).toMatch(/^\.\.\/\.\.\/\.\.\/blobs\//)
@@ -104,30 +142,49 @@ test('data sets have their own folder and routes', async () => {
 
 test('a private model asks for a token, and is read with one', async () => {
   await using hub = await startFakeHub({ files, id, token: 'hf_x' })
-  await expect(resolveRepo('model', id, { env: envOf(hub.url) })).rejects.toThrow(/refused model org\/tiny \(revision main\) with 401: it does not exist or needs access; set HF_TOKEN/)
-  await expect(resolveRepo('model', id, { env: { ...envOf(hub.url), HF_TOKEN: 'wrong' } })).rejects.toThrow('the token given has no access')
-  expect(await resolveRepo('model', id, { env: { ...envOf(hub.url), HF_TOKEN: 'hf_x' } })).toContain('snapshots')
+  await expect(resolveRepo('model', id, { env: envOf(hub.url) })).rejects.toThrow(
+    /refused model org\/tiny \(revision main\) with 401: it does not exist or needs access; set HF_TOKEN/,
+  )
+  await expect(resolveRepo('model', id, { env: { ...envOf(hub.url), HF_TOKEN: 'wrong' } })).rejects.toThrow(
+    'the token given has no access',
+  )
+  expect(await resolveRepo('model', id, { env: { ...envOf(hub.url), HF_TOKEN: 'hf_x' } })).toContain(
+    'snapshots',
+  )
 })
 
 test('without a network the error names the cache path looked at', async () => {
   const env = envOf('http://127.0.0.1:9')
   const folder = join(cache, 'models--org--tiny', 'snapshots')
-  const refused = resolveRepo('model', id, { env, fetch: () => Promise.reject(new TypeError('fetch failed', { cause: new Error('ENETUNREACH') })) })
-  await expect(refused).rejects.toThrow(`model org/tiny: not whole in the hub cache (looked at ${folder}), and cannot be downloaded: http://127.0.0.1:9 cannot be reached (ENETUNREACH)`)
-  await expect(resolveRepo('model', id, { env: { ...env, HF_HUB_OFFLINE: '1' } })).rejects.toThrow('HF_HUB_OFFLINE forbids to download it')
+  const refused = resolveRepo('model', id, {
+    env,
+    fetch: () => Promise.reject(new TypeError('fetch failed', { cause: new Error('ENETUNREACH') })),
+  })
+  await expect(refused).rejects.toThrow(
+    `model org/tiny: not whole in the hub cache (looked at ${folder}), and cannot be downloaded: http://127.0.0.1:9 cannot be reached (ENETUNREACH)`,
+  )
+  await expect(resolveRepo('model', id, { env: { ...env, HF_HUB_OFFLINE: '1' } })).rejects.toThrow(
+    'HF_HUB_OFFLINE forbids to download it',
+  )
 })
 
 test('refuses what is neither a directory nor a name', async () => {
   const env = envOf('http://127.0.0.1:9')
-  await expect(resolveRepo('model', './nowhere/at/all', { env })).rejects.toThrow('no such directory, and not a name on the hub')
+  await expect(resolveRepo('model', './nowhere/at/all', { env })).rejects.toThrow(
+    'no such directory, and not a name on the hub',
+  )
   await expect(resolveRepo('model', '../no-such-directory', { env })).rejects.toThrow('no such directory')
-  await expect(resolveRepo('model', id, { env, revision: '../../x' })).rejects.toThrow('must be a branch, a tag or a commit')
+  await expect(resolveRepo('model', id, { env, revision: '../../x' })).rejects.toThrow(
+    'must be a branch, a tag or a commit',
+  )
   expect(await resolveRepo('model', directory, { env })).toBe(directory)
 })
 
 test('a hub that names a file outside the snapshot is refused', async () => {
   await using hub = await startFakeHub({ files: { '../model.safetensors': new Uint8Array(1) }, id })
-  await expect(resolveRepo('model', id, { env: envOf(hub.url) })).rejects.toThrow('has a file with the name "../model.safetensors"')
+  await expect(resolveRepo('model', id, { env: envOf(hub.url) })).rejects.toThrow(
+    'has a file with the name "../model.safetensors"',
+  )
 })
 
 test('the cache lies where the environment says, in the order of the hub’s own client', async () => {
@@ -135,7 +192,9 @@ test('the cache lies where the environment says, in the order of the hub’s own
   expect(hubCacheRoot(home)).toBe('/xdg/huggingface/hub')
   expect(hubCacheRoot({ ...home, HF_HOME: '/hf' })).toBe('/hf/hub')
   expect(hubCacheRoot({ ...home, HF_HOME: '/hf', HUGGINGFACE_HUB_CACHE: '/old' })).toBe('/old')
-  expect(hubCacheRoot({ ...home, HF_HOME: '/hf', HUGGINGFACE_HUB_CACHE: '/old', HF_HUB_CACHE: '/new' })).toBe('/new')
+  expect(hubCacheRoot({ ...home, HF_HOME: '/hf', HUGGINGFACE_HUB_CACHE: '/old', HF_HUB_CACHE: '/new' })).toBe(
+    '/new',
+  )
   await mkdir(join(cache, 'home'))
   await writeFile(join(cache, 'home', 'token'), 'hf_file\n')
   expect(await hubToken({ HF_HOME: join(cache, 'home') })).toBe('hf_file')

@@ -8,7 +8,11 @@ import type { Start } from './service.ts'
 const startService = (start: Start) => startScript<HttpSpec>(new URL('service.ts', import.meta.url), start)
 
 export const ours: Peer = {
-  name: 'Cairn over HTTP', acknowledged: 'on disk (SQLite, synchronous FULL)', install: '', appends: true, delivers: true,
+  name: 'Cairn over HTTP',
+  acknowledged: 'on disk (SQLite, synchronous FULL)',
+  install: '',
+  appends: true,
+  delivers: true,
   async start(dir) {
     const { ready: spec, pid, stop } = await startService({ dir, place: null })
     return { version: process.version, spec, pids: [pid], stop }
@@ -16,13 +20,19 @@ export const ours: Peer = {
 }
 
 export const oursOnPostgres: Peer = {
-  name: 'Cairn over HTTP, on Postgres', acknowledged: 'on disk (fsync on)', install: 'npm install --include=optional, or apt-get install postgresql', appends: true, delivers: true,
+  name: 'Cairn over HTTP, on Postgres',
+  acknowledged: 'on disk (fsync on)',
+  install: 'npm install --include=optional, or apt-get install postgresql',
+  appends: true,
+  delivers: true,
   async start(dir) {
     const { place, server, remove } = await makePrivatePostgres()
     const [row] = await querySql(place, 'SHOW server_version')
     const { ready: spec, pid, stop } = await startService({ dir, place })
     return {
-      version: `Postgres ${String(row?.['server_version'])}`, spec, pids: [pid, server.pid()],
+      version: `Postgres ${String(row?.['server_version'])}`,
+      spec,
+      pids: [pid, server.pid()],
       async stop() {
         await stop()
         await remove()
@@ -32,6 +42,15 @@ export const oursOnPostgres: Peer = {
 }
 
 export const oursInProcess: Peer = {
-  name: 'Cairn, the log in process', acknowledged: 'on disk (SQLite, synchronous FULL)', install: '', appends: true, delivers: true,
-  start: async dir => ({ version: process.version, spec: { kind: 'embedded', dir }, pids: [], stop: async () => undefined }),
+  name: 'Cairn, the log in process',
+  acknowledged: 'on disk (SQLite, synchronous FULL)',
+  install: '',
+  appends: true,
+  delivers: true,
+  start: async dir => ({
+    version: process.version,
+    spec: { kind: 'embedded', dir },
+    pids: [],
+    stop: async () => undefined,
+  }),
 }

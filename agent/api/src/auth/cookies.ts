@@ -23,12 +23,17 @@ export function cookieLine(req: IncomingMessage, value: string | null): string {
   return `${COOKIE}=${value ?? ''}; Path=/; Max-Age=${age}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`
 }
 
-/** A write with a cookie must carry our header, which another site cannot add, and must not name another origin. */
+/**
+ * A write with a cookie must carry our header, which another site cannot add, and must not name another
+ * origin.
+ */
 export function checkCsrf(req: IncomingMessage): void {
   if (req.method === 'GET' || req.method === 'HEAD') return
-  if (req.headers[CSRF_HEADER] !== '1') throw new AppError('csrf', `A request with a cookie that writes needs the header ${CSRF_HEADER}: 1.`)
+  if (req.headers[CSRF_HEADER] !== '1')
+    throw new AppError('csrf', `A request with a cookie that writes needs the header ${CSRF_HEADER}: 1.`)
   const { origin, host } = req.headers
-  if (origin !== undefined && hostOf(origin) !== host) throw new AppError('csrf', 'The Origin of the request is another site.')
+  if (origin !== undefined && hostOf(origin) !== host)
+    throw new AppError('csrf', 'The Origin of the request is another site.')
 }
 
 const hostOf = (origin: string): string | null => (URL.canParse(origin) ? new URL(origin).host : null)

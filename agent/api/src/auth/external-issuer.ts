@@ -1,12 +1,15 @@
 /**
- * Tokens of an identity provider of your own (config.auth): checked against its published keys. The provider says who
- * somebody is; whether they are a user here, and an administrator, is ours to say, so the e-mail must be known.
+ * Tokens of an identity provider of your own (config.auth): checked against its published keys. The provider
+ * says who somebody is; whether they are a user here, and an administrator, is ours to say, so the e-mail
+ * must be known.
  */
 import { createRemoteJWKSet, decodeJwt, jwtVerify, type JWTVerifyGetKey } from 'jose'
 import { AppError, type Config } from '@cairn/protocol'
 import { refusedToken } from './user-tokens.ts'
 
-/** Public-key algorithms only: a shared secret with a provider would let it be forged by us, and by us alone. */
+/**
+ * Public-key algorithms only: a shared secret with a provider would let it be forged by us, and by us alone.
+ */
 const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA']
 
 export type ExternalClaims = { email: string; expiresAt: number }
@@ -18,7 +21,10 @@ export type ExternalIssuer = {
 
 export function createExternalIssuer({ issuer, audience, jwks_url }: Config['auth']): ExternalIssuer | null {
   if (issuer === undefined) return null
-  if (audience === undefined) throw new Error('[auth] auth.issuer needs auth.audience: without it a token meant for another service would be accepted')
+  if (audience === undefined)
+    throw new Error(
+      '[auth] auth.issuer needs auth.audience: without it a token meant for another service would be accepted',
+    )
   let keys: Promise<JWTVerifyGetKey> | null = null
   const findKeys = (): Promise<JWTVerifyGetKey> => {
     keys ??= discover(issuer, jwks_url).catch((error: unknown) => {
@@ -37,8 +43,15 @@ export function createExternalIssuer({ issuer, audience, jwks_url }: Config['aut
     },
     async verify(token, now) {
       try {
-        const { payload } = await jwtVerify(token, await findKeys(), { algorithms: ALGORITHMS, issuer, audience, currentDate: new Date(now), requiredClaims: ['exp', 'email'] })
-        if (typeof payload['email'] !== 'string' || payload['email_verified'] === false) throw new AppError('unauthenticated', 'The token carries no verified e-mail.')
+        const { payload } = await jwtVerify(token, await findKeys(), {
+          algorithms: ALGORITHMS,
+          issuer,
+          audience,
+          currentDate: new Date(now),
+          requiredClaims: ['exp', 'email'],
+        })
+        if (typeof payload['email'] !== 'string' || payload['email_verified'] === false)
+          throw new AppError('unauthenticated', 'The token carries no verified e-mail.')
         return { email: payload['email'], expiresAt: (payload.exp as number) * 1000 }
       } catch (error) {
         throw refusedToken(error)
@@ -52,6 +65,7 @@ async function discover(issuer: string, jwksUrl: string | undefined): Promise<JW
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
   const response = await fetch(url, { signal: AbortSignal.timeout(5_000) })
   const found = response.ok ? ((await response.json()) as { jwks_uri?: unknown }) : {}
-  if (typeof found.jwks_uri !== 'string') throw new Error(`[auth] ${url} answered ${response.status} without a jwks_uri; set auth.jwks_url`)
+  if (typeof found.jwks_uri !== 'string')
+    throw new Error(`[auth] ${url} answered ${response.status} without a jwks_uri; set auth.jwks_url`)
   return createRemoteJWKSet(new URL(found.jwks_uri))
 }

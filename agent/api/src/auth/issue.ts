@@ -8,24 +8,59 @@ export const SERVICE_TOKEN_PREFIX = 'cairn_sk_'
 /** So long a login link waits to be used. */
 export const LOGIN_LINK_TTL_MS = 24 * 60 * 60 * 1000
 
-export type MintUserToken = { dataDir: string; userId: string; /** Epoch milliseconds. */ now: number; ttlS?: number }
+export type MintUserToken = {
+  dataDir: string
+  userId: string
+  /** Epoch milliseconds. */ now: number
+  ttlS?: number
+}
 
-/** A user token, signed with the key of the data directory alone: it works beside a running server that owns the store. */
-export async function mintUserToken({ dataDir, userId, now, ttlS = ACCESS_TTL_S }: MintUserToken): Promise<string> {
+/**
+ * A user token, signed with the key of the data directory alone: it works beside a running server that owns
+ * the store.
+ */
+export async function mintUserToken({
+  dataDir,
+  userId,
+  now,
+  ttlS = ACCESS_TTL_S,
+}: MintUserToken): Promise<string> {
   return signUserToken(await loadSigningKey(dataDir), { userId, loginId: null, now, ttlS })
 }
 
-export type NewServiceAccount = { id: string; org_id: string; name: string; scope: 'own' | 'org'; created_by: string; expires_at: number | null }
+export type NewServiceAccount = {
+  id: string
+  org_id: string
+  name: string
+  scope: 'own' | 'org'
+  created_by: string
+  expires_at: number | null
+}
 
 /** Makes a service account; the token is in this answer and nowhere else. */
-export async function createServiceAccount(store: LogStore, account: NewServiceAccount): Promise<{ account: ServiceAccountRow; token: string }> {
+export async function createServiceAccount(
+  store: LogStore,
+  account: NewServiceAccount,
+): Promise<{ account: ServiceAccountRow; token: string }> {
   const token = SERVICE_TOKEN_PREFIX + newSecret()
-  const row = await store.accounts.createServiceAccount({ ...account, token_sha256: sha256(token), token_prefix: token.slice(0, SERVICE_TOKEN_PREFIX.length + 6) })
+  const row = await store.accounts.createServiceAccount({
+    ...account,
+    token_sha256: sha256(token),
+    token_prefix: token.slice(0, SERVICE_TOKEN_PREFIX.length + 6),
+  })
   return { account: row, token }
 }
 
-/** A token that logs a user in, once. The UI takes it from the fragment of `loginLinkPath`, which no server or log sees. */
-export async function createLoginLink(store: LogStore, userId: string, now: number, ttlMs: number = LOGIN_LINK_TTL_MS): Promise<string> {
+/**
+ * A token that logs a user in, once. The UI takes it from the fragment of `loginLinkPath`, which no server or
+ * log sees.
+ */
+export async function createLoginLink(
+  store: LogStore,
+  userId: string,
+  now: number,
+  ttlMs: number = LOGIN_LINK_TTL_MS,
+): Promise<string> {
   const token = newSecret()
   await store.accounts.addLoginLink(sha256(token), userId, now + ttlMs)
   return token

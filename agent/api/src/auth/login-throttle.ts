@@ -1,4 +1,7 @@
-/** Slows guessing: after five failures for one e-mail from one address each further try waits twice as long, up to a quarter of an hour. */
+/**
+ * Slows guessing: after five failures for one e-mail from one address each further try waits twice as long,
+ * up to a quarter of an hour.
+ */
 const FREE_FAILURES = 5
 const BASE_MS = 2_000
 const MAX_MS = 15 * 60 * 1000

@@ -1,9 +1,10 @@
 /**
  * Logins: what stands behind every user token, and what revoking one ends.
  *
- * A refresh token is `<login id>.<secret>`; the store has the hash of the secret that is good now. Using it replaces it.
- * One that was replaced before comes from a thief or is a sign of one, so it ends the login. The cookie of the web UI has
- * the same form but is not replaced: it never leaves the browser's HttpOnly jar, and two tabs must not race for it.
+ * A refresh token is `<login id>.<secret>`; the store has the hash of the secret that is good now. Using it
+ * replaces it. One that was replaced before comes from a thief or is a sign of one, so it ends the login. The
+ * cookie of the web UI has the same form but is not replaced: it never leaves the browser's HttpOnly jar, and
+ * two tabs must not race for it.
  */
 import type { LogStore, LoginRow } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
@@ -19,23 +20,44 @@ export type LoginDeps = { store: LogStore; key: SigningKey; now: () => number; n
 export type Tokens = { access_token: string; refresh_token: string; token_type: 'bearer'; expires_in: number }
 
 /** Starts a login; `refresh` is shown to the caller or put into the cookie, and stored nowhere. */
-export async function startLogin({ store, now, newId }: Pick<LoginDeps, 'store' | 'now' | 'newId'>, userId: string, ttlMs = LOGIN_TTL_MS): Promise<{ loginId: string; refresh: string }> {
+export async function startLogin(
+  { store, now, newId }: Pick<LoginDeps, 'store' | 'now' | 'newId'>,
+  userId: string,
+  ttlMs = LOGIN_TTL_MS,
+): Promise<{ loginId: string; refresh: string }> {
   const secret = newSecret()
-  const login = await store.accounts.createLogin({ id: newId(), user_id: userId, refresh_sha256: sha256(secret), expires_at: now() + ttlMs })
+  const login = await store.accounts.createLogin({
+    id: newId(),
+    user_id: userId,
+    refresh_sha256: sha256(secret),
+    expires_at: now() + ttlMs,
+  })
   return { loginId: login.id, refresh: `${login.id}.${secret}` }
 }
 
-export async function issueTokens({ key, now }: LoginDeps, userId: string, loginId: string, refresh: string): Promise<Tokens> {
-  return { access_token: await signUserToken(key, { userId, loginId, now: now() }), refresh_token: refresh, token_type: 'bearer', expires_in: ACCESS_TTL_S }
+export async function issueTokens(
+  { key, now }: LoginDeps,
+  userId: string,
+  loginId: string,
+  refresh: string,
+): Promise<Tokens> {
+  return {
+    access_token: await signUserToken(key, { userId, loginId, now: now() }),
+    refresh_token: refresh,
+    token_type: 'bearer',
+    expires_in: ACCESS_TTL_S,
+  }
 }
 
 function split(refresh: string): { loginId: string; hash: string } {
   const dot = refresh.lastIndexOf('.')
-  if (dot <= 0 || refresh.length > 200) throw new AppError('unauthenticated', 'The refresh token is not valid.')
+  if (dot <= 0 || refresh.length > 200)
+    throw new AppError('unauthenticated', 'The refresh token is not valid.')
   return { loginId: refresh.slice(0, dot), hash: sha256(refresh.slice(dot + 1)) }
 }
 
-const isLive = (login: LoginRow | null, now: number): login is LoginRow => login !== null && login.revoked_at === null && login.expires_at > now
+const isLive = (login: LoginRow | null, now: number): login is LoginRow =>
+  login !== null && login.revoked_at === null && login.expires_at > now
 
 /** New tokens for a refresh token, which is worth nothing afterwards. */
 export async function refreshLogin(deps: LoginDeps, refresh: string): Promise<Tokens> {
@@ -44,23 +66,32 @@ export async function refreshLogin(deps: LoginDeps, refresh: string): Promise<To
   const login = await store.accounts.getLogin(loginId)
   if (!isLive(login, now())) throw new AppError('unauthenticated', 'The login has ended; log in again.')
   const user = await store.accounts.getUser(login.user_id)
-  if (user === null || user.disabled_at !== null) throw new AppError('unauthenticated', 'The login has ended; log in again.')
+  if (user === null || user.disabled_at !== null)
+    throw new AppError('unauthenticated', 'The login has ended; log in again.')
   const secret = newSecret()
   if (!(await store.accounts.rotateLogin(loginId, hash, sha256(secret), now() + LOGIN_TTL_MS))) {
     await store.accounts.revokeLogin(loginId, now())
-    throw new AppError('unauthenticated', 'The refresh token was used before; this login has been ended. Log in again.')
+    throw new AppError(
+      'unauthenticated',
+      'The refresh token was used before; this login has been ended. Log in again.',
+    )
   }
   return issueTokens(deps, user.id, loginId, `${loginId}.${secret}`)
 }
 
 /** The login behind a cookie, extended when its end comes near; `extended` asks for a new Max-Age. */
-export async function findCookieLogin({ store, now }: Pick<LoginDeps, 'store' | 'now'>, cookie: string): Promise<{ login: LoginRow; extended: boolean }> {
+export async function findCookieLogin(
+  { store, now }: Pick<LoginDeps, 'store' | 'now'>,
+  cookie: string,
+): Promise<{ login: LoginRow; extended: boolean }> {
   const { loginId, hash } = split(cookie)
   const login = await store.accounts.getLogin(loginId)
-  if (!isLive(login, now()) || !sameHash(login.refresh_sha256, hash)) throw new AppError('unauthenticated', 'The login has ended; log in again.')
+  if (!isLive(login, now()) || !sameHash(login.refresh_sha256, hash))
+    throw new AppError('unauthenticated', 'The login has ended; log in again.')
   if (login.expires_at - now() > EXTEND_BELOW_MS) return { login, extended: false }
   return { login, extended: await store.accounts.rotateLogin(loginId, hash, hash, now() + LOGIN_TTL_MS) }
 }
 
 /** Whether a login may still be used. */
-export const loginIsLive = async (store: LogStore, loginId: string, now: number): Promise<boolean> => isLive(await store.accounts.getLogin(loginId), now)
+export const loginIsLive = async (store: LogStore, loginId: string, now: number): Promise<boolean> =>
+  isLive(await store.accounts.getLogin(loginId), now)

@@ -8,7 +8,9 @@ const AT_ONCE = 2
 
 const derive = (password: string, salt: Buffer, { N, r, p }: typeof COST): Promise<Buffer> =>
   new Promise((resolve, reject) => {
-    scrypt(password.normalize('NFKC'), salt, LENGTH, { N, r, p, maxmem: 256 * N * r }, (error, hash) => (error ? reject(error) : resolve(hash)))
+    scrypt(password.normalize('NFKC'), salt, LENGTH, { N, r, p, maxmem: 256 * N * r }, (error, hash) =>
+      error ? reject(error) : resolve(hash),
+    )
   })
 
 let running = 0
@@ -33,10 +35,20 @@ export async function hashPassword(password: string): Promise<string> {
 /** Costs the same for a user that does not exist or has no password: the time must not tell. */
 export async function checkPassword(password: string, stored: string | null): Promise<boolean> {
   const [scheme, N, r, p, salt, hash] = (stored ?? DUMMY).split('$')
-  if (scheme !== 'scrypt' || salt === undefined || hash === undefined) throw new Error('[password] the stored hash has an unknown form')
+  if (scheme !== 'scrypt' || salt === undefined || hash === undefined)
+    throw new Error('[password] the stored hash has an unknown form')
   const expected = Buffer.from(hash, 'base64url')
-  const got = await inTurn(() => derive(password, Buffer.from(salt, 'base64url'), { N: Number(N), r: Number(r), p: Number(p) }))
+  const got = await inTurn(() =>
+    derive(password, Buffer.from(salt, 'base64url'), { N: Number(N), r: Number(r), p: Number(p) }),
+  )
   return got.length === expected.length && timingSafeEqual(got, expected) && stored !== null
 }
 
-const DUMMY = ['scrypt', COST.N, COST.r, COST.p, Buffer.alloc(16).toString('base64url'), Buffer.alloc(LENGTH).toString('base64url')].join('$')
+const DUMMY = [
+  'scrypt',
+  COST.N,
+  COST.r,
+  COST.p,
+  Buffer.alloc(16).toString('base64url'),
+  Buffer.alloc(LENGTH).toString('base64url'),
+].join('$')

@@ -5,4 +5,5 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 export const newSecret = (): string => randomBytes(32).toString('base64url')
 export const sha256 = (text: string | Buffer): string => createHash('sha256').update(text).digest('hex')
 /** Compares two hex digests in a time that does not tell where they differ. */
-export const sameHash = (a: string, b: string): boolean => a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
+export const sameHash = (a: string, b: string): boolean =>
+  a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))

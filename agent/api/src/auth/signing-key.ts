@@ -1,4 +1,7 @@
-/** The key that signs user tokens: Ed25519, made on first start in the data directory, readable by its owner only. */
+/**
+ * The key that signs user tokens: Ed25519, made on first start in the data directory, readable by its owner
+ * only.
+ */
 import { chmod, link, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { exportJWK, generateKeyPair, importJWK, type CryptoKey, type JWK } from 'jose'
@@ -20,10 +23,13 @@ export async function loadSigningKey(dataDir: string): Promise<SigningKey> {
 }
 
 /**
- * Processes of one store sign with one key: `agree` is told ours and gives back everybody's. A key that only this directory had is
- * kept beside it, for the store that it belongs to.
+ * Processes of one store sign with one key: `agree` is told ours and gives back everybody's. A key that only
+ * this directory had is kept beside it, for the store that it belongs to.
  */
-export async function shareSigningKey(dataDir: string, agree: (ours: string) => Promise<string>): Promise<void> {
+export async function shareSigningKey(
+  dataDir: string,
+  agree: (ours: string) => Promise<string>,
+): Promise<void> {
   const file = join(dataDir, FILE)
   const ours = JSON.stringify((await readKey(file)) ?? (await makeKey(dataDir, file)))
   const agreed = await agree(ours)
@@ -46,7 +52,10 @@ async function readKey(file: string): Promise<JWK | null> {
   return JSON.parse(text) as JWK
 }
 
-/** Two processes may start at once: the file appears whole by a link, and the second takes what the first has made. */
+/**
+ * Two processes may start at once: the file appears whole by a link, and the second takes what the first has
+ * made.
+ */
 async function makeKey(dataDir: string, file: string): Promise<JWK> {
   await mkdir(dataDir, { recursive: true })
   const pair = await generateKeyPair(SIGNING_ALGORITHM, { crv: 'Ed25519', extractable: true })

@@ -1,6 +1,6 @@
 /**
- * User tokens (design section 5): a signed claim "this is user `sub`, by login `sid`", for half an hour. One minted on the
- * command line has no login behind it: it ends with its time or its user.
+ * User tokens (design section 5): a signed claim "this is user `sub`, by login `sid`", for half an hour. One
+ * minted on the command line has no login behind it: it ends with its time or its user.
  */
 import { errors, jwtVerify, SignJWT } from 'jose'
 import { AppError } from '@cairn/protocol'
@@ -13,20 +13,40 @@ const AUDIENCE = 'cairn'
 /** `expiresAt`: epoch milliseconds. */
 export type UserClaims = { userId: string; loginId: string | null; expiresAt: number }
 
-export function signUserToken(key: SigningKey, { userId, loginId, now, ttlS = ACCESS_TTL_S }: { userId: string; loginId: string | null; now: number; ttlS?: number }): Promise<string> {
+export function signUserToken(
+  key: SigningKey,
+  {
+    userId,
+    loginId,
+    now,
+    ttlS = ACCESS_TTL_S,
+  }: { userId: string; loginId: string | null; now: number; ttlS?: number },
+): Promise<string> {
   const seconds = Math.floor(now / 1000)
   return new SignJWT(loginId === null ? {} : { sid: loginId })
     .setProtectedHeader({ alg: SIGNING_ALGORITHM, typ: 'JWT' })
-    .setIssuer(ISSUER).setAudience(AUDIENCE).setSubject(userId).setIssuedAt(seconds).setExpirationTime(seconds + ttlS)
+    .setIssuer(ISSUER)
+    .setAudience(AUDIENCE)
+    .setSubject(userId)
+    .setIssuedAt(seconds)
+    .setExpirationTime(seconds + ttlS)
     .sign(key.privateKey)
 }
 
 export async function verifyUserToken(key: SigningKey, token: string, now: number): Promise<UserClaims> {
   try {
     const { payload } = await jwtVerify(token, key.publicKey, {
-      algorithms: [SIGNING_ALGORITHM], issuer: ISSUER, audience: AUDIENCE, currentDate: new Date(now), requiredClaims: ['sub', 'exp'],
+      algorithms: [SIGNING_ALGORITHM],
+      issuer: ISSUER,
+      audience: AUDIENCE,
+      currentDate: new Date(now),
+      requiredClaims: ['sub', 'exp'],
     })
-    return { userId: payload.sub as string, loginId: typeof payload['sid'] === 'string' ? payload['sid'] : null, expiresAt: (payload.exp as number) * 1000 }
+    return {
+      userId: payload.sub as string,
+      loginId: typeof payload['sid'] === 'string' ? payload['sid'] : null,
+      expiresAt: (payload.exp as number) * 1000,
+    }
   } catch (cause) {
     throw refusedToken(cause)
   }
@@ -34,7 +54,13 @@ export async function verifyUserToken(key: SigningKey, token: string, now: numbe
 
 /** A refusal of jose as an error of the API; anything else is ours. */
 export function refusedToken(cause: unknown): unknown {
-  if (cause instanceof errors.JWTExpired) return new AppError('token_expired', 'The access token has expired; get a new one with the refresh token.', { cause })
-  if (cause instanceof errors.JOSEError) return new AppError('unauthenticated', 'The access token is not valid.', { cause })
+  if (cause instanceof errors.JWTExpired)
+    return new AppError(
+      'token_expired',
+      'The access token has expired; get a new one with the refresh token.',
+      { cause },
+    )
+  if (cause instanceof errors.JOSEError)
+    return new AppError('unauthenticated', 'The access token is not valid.', { cause })
   return cause
 }

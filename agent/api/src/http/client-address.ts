@@ -1,12 +1,14 @@
 /**
- * Whom a request comes from. The socket says it, unless a proxy of the operator stands there (auth.trusted_proxies): then what
- * that proxy adds to X-Forwarded-For. What a caller writes there without such a proxy is believed by nobody.
+ * Whom a request comes from. The socket says it, unless a proxy of the operator stands there
+ * (auth.trusted_proxies): then what that proxy adds to X-Forwarded-For. What a caller writes there without
+ * such a proxy is believed by nobody.
  */
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 
 /** An IPv4 address that came by an IPv6 socket, as IPv4. */
-const plain = (address: string): string => (address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address)
+const plain = (address: string): string =>
+  address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address
 const family = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
 
 export type ClientAddress = (req: Pick<IncomingMessage, 'headers' | 'socket'>) => string
@@ -16,7 +18,10 @@ export function createClientAddress(trusted: readonly string[]): ClientAddress {
   const proxies = new BlockList()
   for (const entry of trusted) {
     const [address = '', bits] = entry.split('/')
-    if (isIP(address) === 0 || (bits !== undefined && !/^\d{1,3}$/.test(bits))) throw new Error(`[auth] auth.trusted_proxies: "${entry}" is no address and no network; expected 10.0.0.1 or 10.0.0.0/8`)
+    if (isIP(address) === 0 || (bits !== undefined && !/^\d{1,3}$/.test(bits)))
+      throw new Error(
+        `[auth] auth.trusted_proxies: "${entry}" is no address and no network; expected 10.0.0.1 or 10.0.0.0/8`,
+      )
     if (bits === undefined) proxies.addAddress(address, family(address))
     else proxies.addSubnet(address, Number(bits), family(address))
   }
@@ -24,7 +29,9 @@ export function createClientAddress(trusted: readonly string[]): ClientAddress {
   return ({ headers, socket }) => {
     let address = plain(socket.remoteAddress ?? '')
     // From the nearest outwards: each hop is believed as far as the one that names it is ours.
-    const hops = String(headers['x-forwarded-for'] ?? '').split(',').map(hop => plain(hop.trim()))
+    const hops = String(headers['x-forwarded-for'] ?? '')
+      .split(',')
+      .map(hop => plain(hop.trim()))
     while (isProxy(address)) {
       const hop = hops.pop()
       if (hop === undefined || isIP(hop) === 0) break

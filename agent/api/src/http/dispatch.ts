@@ -1,6 +1,6 @@
 /**
- * One request from its route to its answer: who asks, may they, how often, with what body, was it answered before. The
- * order is the contract: nothing of a body is read for a caller who may not ask.
+ * One request from its route to its answer: who asks, may they, how often, with what body, was it answered
+ * before. The order is the contract: nothing of a body is read for a caller who may not ask.
  */
 import { AppError, type Principal, type Route } from '@cairn/protocol'
 import { cookieLine } from '../auth/cookies.ts'
@@ -18,11 +18,20 @@ import { findRoute, type Match } from './router.ts'
 type AnyHandler = (call: Record<string, unknown>) => Promise<unknown>
 const NO_BODY: Buffer = Buffer.alloc(0)
 
-export function createDispatch(services: Services, handlers: Handlers, limit: RateLimit): (exchange: Exchange) => Promise<void> {
+export function createDispatch(
+  services: Services,
+  handlers: Handlers,
+  limit: RateLimit,
+): (exchange: Exchange) => Promise<void> {
   return async exchange => {
     const found = findRoute(exchange.method, exchange.path)
     if (found === null) throw new AppError('not_found', `There is no ${exchange.path.slice(0, 200)}.`)
-    if ('allow' in found) throw errorWithHeaders('method_not_allowed', `${exchange.method} is not possible here; ${found.allow.join(', ')} is.`, { allow: found.allow.join(', ') })
+    if ('allow' in found)
+      throw errorWithHeaders(
+        'method_not_allowed',
+        `${exchange.method} is not possible here; ${found.allow.join(', ')} is.`,
+        { allow: found.allow.join(', ') },
+      )
     const { match } = found
     const { name, route, params } = match
     exchange.route = name
@@ -35,7 +44,8 @@ export function createDispatch(services: Services, handlers: Handlers, limit: Ra
       identity = identified instanceof Promise ? await identified : identified
       mayUse(match, identity.principal)
       limit(identity.principal.id)
-      if (identity.renewedCookie !== null) exchange.cookies.push(cookieLine(exchange.req, identity.renewedCookie))
+      if (identity.renewedCookie !== null)
+        exchange.cookies.push(cookieLine(exchange.req, identity.renewedCookie))
     }
 
     const query = route.query === undefined ? {} : checkQuery(route, exchange)
@@ -48,18 +58,31 @@ export function createDispatch(services: Services, handlers: Handlers, limit: Ra
     }
 
     const principal = identity?.principal ?? null
-    const isKeyed = route.creates === true && principal !== null && exchange.req.headers['idempotency-key'] !== undefined
-    const held = isKeyed ? await beginIdempotent(exchange, services.store.accounts, principal.id, bytes) : undefined
+    const isKeyed =
+      route.creates === true && principal !== null && exchange.req.headers['idempotency-key'] !== undefined
+    const held = isKeyed
+      ? await beginIdempotent(exchange, services.store.accounts, principal.id, bytes)
+      : undefined
     if (held === null) return
     let answer: unknown
     try {
-      answer = await (handlers[name] as unknown as AnyHandler)({ services, principal, identity, params, query, body, exchange, held: held ?? null })
+      answer = await (handlers[name] as unknown as AnyHandler)({
+        services,
+        principal,
+        identity,
+        params,
+        query,
+        body,
+        exchange,
+        held: held ?? null,
+      })
     } catch (error) {
       await held?.drop()
       throw error
     }
     if (route.stream === true) return
-    if (route.answer === undefined) return send(exchange, route.status, null, '', { 'cache-control': 'no-store' })
+    if (route.answer === undefined)
+      return send(exchange, route.status, null, '', { 'cache-control': 'no-store' })
     const json = textOf(answer)
     await held?.keep(route.status, json)
     sendJson(exchange, route.status, json)
@@ -69,10 +92,17 @@ export function createDispatch(services: Services, handlers: Handlers, limit: Ra
 /** Which kinds of principal a route takes (spec, Authentication; Endpoints rule 2). */
 function mayUse({ name, route, viaApi }: Match, principal: Principal): void {
   if (principal.kind === 'service_account') {
-    if (name === 'pollEvents') throw new AppError('user_token_required', 'The poll route takes user tokens only; a service account reads the stream under /v1/api/.')
-    if (!viaApi) throw new AppError('service_account_route', 'A service-account token is accepted under /v1/api/ only.')
-    if (route.access !== 'any') throw new AppError('user_token_required', 'This route takes user tokens only.')
-  } else if (route.access === 'admin' && !principal.admin) throw new AppError('forbidden', 'Only an administrator may do that.')
+    if (name === 'pollEvents')
+      throw new AppError(
+        'user_token_required',
+        'The poll route takes user tokens only; a service account reads the stream under /v1/api/.',
+      )
+    if (!viaApi)
+      throw new AppError('service_account_route', 'A service-account token is accepted under /v1/api/ only.')
+    if (route.access !== 'any')
+      throw new AppError('user_token_required', 'This route takes user tokens only.')
+  } else if (route.access === 'admin' && !principal.admin)
+    throw new AppError('forbidden', 'Only an administrator may do that.')
 }
 
 /** The parameters that the route knows; all others are ignored (spec, Endpoints rule 1). */
@@ -82,5 +112,9 @@ function checkQuery(route: Route, { search }: Exchange): unknown {
   if (parsed?.success) return parsed.data
   const errors = fieldErrors(parsed?.error.issues ?? [])
   const isCursor = errors.some(({ path }) => path === 'after')
-  throw new AppError(isCursor ? 'invalid_cursor' : 'bad_request', `The query does not fit: ${errors.map(({ path, message }) => `${path}: ${message}`).join('; ')}.`, { extra: { errors } })
+  throw new AppError(
+    isCursor ? 'invalid_cursor' : 'bad_request',
+    `The query does not fit: ${errors.map(({ path, message }) => `${path}: ${message}`).join('; ')}.`,
+    { extra: { errors } },
+  )
 }

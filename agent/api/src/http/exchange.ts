@@ -1,4 +1,6 @@
-/** One request and the answer to it; the only place that writes status lines and headers of ordinary answers. */
+/**
+ * One request and the answer to it; the only place that writes status lines and headers of ordinary answers.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 export type Exchange = {
@@ -22,21 +24,39 @@ export type Exchange = {
 
 const PLAIN_ID = /^[A-Za-z0-9._:-]{1,64}$/
 
-export function openExchange(req: IncomingMessage, res: ServerResponse, newId: () => string, expectsContinue: boolean): Exchange {
+export function openExchange(
+  req: IncomingMessage,
+  res: ServerResponse,
+  newId: () => string,
+  expectsContinue: boolean,
+): Exchange {
   const url = req.url ?? '/'
   const mark = url.indexOf('?')
   const given = req.headers['x-request-id']
   return {
-    req, res, id: typeof given === 'string' && PLAIN_ID.test(given) ? given : newId(),
-    method: req.method ?? 'GET', path: mark < 0 ? url : url.slice(0, mark), search: mark < 0 ? '' : url.slice(mark + 1),
-    route: 'unknown', startedAt: performance.now(), cookies: [], expectsContinue,
+    req,
+    res,
+    id: typeof given === 'string' && PLAIN_ID.test(given) ? given : newId(),
+    method: req.method ?? 'GET',
+    path: mark < 0 ? url : url.slice(0, mark),
+    search: mark < 0 ? '' : url.slice(mark + 1),
+    route: 'unknown',
+    startedAt: performance.now(),
+    cookies: [],
+    expectsContinue,
   }
 }
 
 type HeaderList = Record<string, string | number | string[]>
 
 /** Answers once; a caller that has gone is no error. */
-export function send(exchange: Exchange, status: number, contentType: string | null, body: string | Buffer, headers: HeaderList = {}): void {
+export function send(
+  exchange: Exchange,
+  status: number,
+  contentType: string | null,
+  body: string | Buffer,
+  headers: HeaderList = {},
+): void {
   const { res } = exchange
   if (res.headersSent || res.destroyed) return
   const isEmpty = status === 204 || status === 304
@@ -51,6 +71,17 @@ export function send(exchange: Exchange, status: number, contentType: string | n
 
 const UNSTORED: HeaderList = { 'cache-control': 'no-store' }
 
-export function sendJson(exchange: Exchange, status: number, json: string | Buffer, headers?: HeaderList): void {
-  send(exchange, status, 'application/json; charset=utf-8', json, headers === undefined ? UNSTORED : { ...UNSTORED, ...headers })
+export function sendJson(
+  exchange: Exchange,
+  status: number,
+  json: string | Buffer,
+  headers?: HeaderList,
+): void {
+  send(
+    exchange,
+    status,
+    'application/json; charset=utf-8',
+    json,
+    headers === undefined ? UNSTORED : { ...UNSTORED, ...headers },
+  )
 }

@@ -18,7 +18,8 @@ export function nestingDepth(text: string): number {
   return deepest
 }
 
-const TOKEN = /(?:(?<string>"(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")|(?<scalar>-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)|(?<mark>[{}[\],:]))/y
+const TOKEN =
+  /(?:(?<string>"(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")|(?<scalar>-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)|(?<mark>[{}[\],:]))/y
 const BLANK = /[ \t\r\n]*/y
 
 type Expect = 'value' | 'value or ]' | 'key or }' | 'key' | ':' | ', or }' | ', or ]' | 'end'
@@ -44,9 +45,15 @@ export function findJsonError(text: string): { position: number; expected: strin
 }
 
 /** What may follow a token where `expect` was due; null when the token itself is out of place. */
-function step(expect: Expect, { string, scalar, mark }: Record<string, string | undefined>, open: ('{' | '[')[], after: () => Expect): Expect | null {
+function step(
+  expect: Expect,
+  { string, scalar, mark }: Record<string, string | undefined>,
+  open: ('{' | '[')[],
+  after: () => Expect,
+): Expect | null {
   const takesValue = expect === 'value' || expect === 'value or ]'
-  if (string !== undefined) return takesValue ? after() : expect === 'key' || expect === 'key or }' ? ':' : null
+  if (string !== undefined)
+    return takesValue ? after() : expect === 'key' || expect === 'key or }' ? ':' : null
   if (scalar !== undefined) return takesValue ? after() : null
   if (mark === '{' || mark === '[') {
     if (!takesValue) return null
@@ -54,7 +61,10 @@ function step(expect: Expect, { string, scalar, mark }: Record<string, string | 
     return mark === '{' ? 'key or }' : 'value or ]'
   }
   if (mark === '}' || mark === ']') {
-    const closes = mark === '}' ? expect === 'key or }' || expect === ', or }' : expect === 'value or ]' || expect === ', or ]'
+    const closes =
+      mark === '}'
+        ? expect === 'key or }' || expect === ', or }'
+        : expect === 'value or ]' || expect === ', or ]'
     if (!closes) return null
     open.pop()
     return after()

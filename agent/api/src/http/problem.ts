@@ -1,4 +1,7 @@
-/** Whatever went wrong, as an RFC 9457 document. Callers see a code and a sentence; what is internal goes to the log only. */
+/**
+ * Whatever went wrong, as an RFC 9457 document. Callers see a code and a sentence; what is internal goes to
+ * the log only.
+ */
 import { CommitRefused } from '@cairn/log'
 import { AppError, asError, ERRORS, type ErrorCode } from '@cairn/protocol'
 import type { Log } from '../deps.ts'
@@ -8,7 +11,12 @@ import { type Exchange, send } from './exchange.ts'
 const HEADERS = Symbol('headers')
 
 /** An AppError with headers of its answer. */
-export function errorWithHeaders(code: ErrorCode, detail: string, headers: Record<string, string>, extra: Record<string, unknown> = {}): AppError {
+export function errorWithHeaders(
+  code: ErrorCode,
+  detail: string,
+  headers: Record<string, string>,
+  extra: Record<string, unknown> = {},
+): AppError {
   return new AppError(code, detail, { extra: { ...extra, [HEADERS]: headers } })
 }
 
@@ -16,7 +24,11 @@ export const tooManyRequests = (detail: string, retryAfterS: number): AppError =
   errorWithHeaders('rate_limited', detail, { 'retry-after': String(Math.max(1, Math.ceil(retryAfterS))) })
 
 /** A guard of the store that no command has put into words. */
-const REFUSED: Partial<Record<CommitRefused['refusal'], ErrorCode>> = { no_session: 'not_found', wrong_status: 'wrong_state', already_answered: 'already_answered' }
+const REFUSED: Partial<Record<CommitRefused['refusal'], ErrorCode>> = {
+  no_session: 'not_found',
+  wrong_status: 'wrong_state',
+  already_answered: 'already_answered',
+}
 
 function coerce(thrown: unknown): AppError | null {
   if (thrown instanceof AppError) return thrown
@@ -34,22 +46,44 @@ export function answerProblem(exchange: Exchange, thrown: unknown, log: Log): An
   const { status, title } = ERRORS[code]
   if (known === null || status === 500) {
     const error = asError(thrown)
-    log.error('request failed', { request_id: exchange.id, route: exchange.route, error: error.message, stack: error.stack })
+    log.error('request failed', {
+      request_id: exchange.id,
+      route: exchange.route,
+      error: error.message,
+      stack: error.stack,
+    })
   } else if (status > 500) {
-    log.warn('request refused', { request_id: exchange.id, route: exchange.route, code, error: known.message })
+    log.warn('request refused', {
+      request_id: exchange.id,
+      route: exchange.route,
+      code,
+      error: known.message,
+    })
   }
   const { [HEADERS]: headers, ...extra } = (known?.extra ?? {}) as Record<string | symbol, unknown>
   const detail = known === null || status >= 500 ? detailOfOurs(code) : known.message
-  const document = { type: `urn:cairn:problem:${code}`, title, status, code, detail, request_id: exchange.id, ...extra }
+  const document = {
+    type: `urn:cairn:problem:${code}`,
+    title,
+    status,
+    code,
+    detail,
+    request_id: exchange.id,
+    ...extra,
+  }
   send(exchange, status, 'application/problem+json', JSON.stringify(document), {
-    'cache-control': 'no-store', ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}), ...(headers as Record<string, string> | undefined),
+    'cache-control': 'no-store',
+    ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+    ...(headers as Record<string, string> | undefined),
   })
   return { status, code }
 }
 
 /** What a caller is told about a fault of ours. */
 const detailOfOurs = (code: ErrorCode): string =>
-  ({
-    storage: 'The write is not stored; it is safe to send it again.',
-    draining: 'The server is shutting down; try again in a moment.',
-  } as Partial<Record<ErrorCode, string>>)[code] ?? 'An unexpected error; the log of the server has it under this request_id.'
+  (
+    ({
+      storage: 'The write is not stored; it is safe to send it again.',
+      draining: 'The server is shutting down; try again in a moment.',
+    }) as Partial<Record<ErrorCode, string>>
+  )[code] ?? 'An unexpected error; the log of the server has it under this request_id.'

@@ -1,7 +1,9 @@
 /** A bucket of tokens a principal: a minute's worth at most, refilled steadily. */
 import { tooManyRequests } from './problem.ts'
 
-/** Beyond so many principals the full buckets are forgotten; a bucket that is not full is somebody's limit. */
+/**
+ * Beyond so many principals the full buckets are forgotten; a bucket that is not full is somebody's limit.
+ */
 const CAPACITY = 20_000
 
 export type RateLimit = (who: string) => void
@@ -9,18 +11,21 @@ export type RateLimit = (who: string) => void
 export function createRateLimit(perMinute: number, now: () => number): RateLimit {
   const buckets = new Map<string, { tokens: number; at: number }>()
   const perMs = perMinute / 60_000
-  const refilled = (bucket: { tokens: number; at: number }, at: number): number => Math.min(perMinute, bucket.tokens + (at - bucket.at) * perMs)
+  const refilled = (bucket: { tokens: number; at: number }, at: number): number =>
+    Math.min(perMinute, bucket.tokens + (at - bucket.at) * perMs)
   return who => {
     const at = now()
     let bucket = buckets.get(who)
     if (bucket === undefined) {
-      if (buckets.size >= CAPACITY) for (const [key, entry] of buckets) if (refilled(entry, at) >= perMinute) buckets.delete(key)
+      if (buckets.size >= CAPACITY)
+        for (const [key, entry] of buckets) if (refilled(entry, at) >= perMinute) buckets.delete(key)
       bucket = { tokens: perMinute, at }
       buckets.set(who, bucket)
     }
     bucket.tokens = refilled(bucket, at)
     bucket.at = at
-    if (bucket.tokens < 1) throw tooManyRequests(`More than ${perMinute} requests a minute.`, (1 - bucket.tokens) / perMs / 1000)
+    if (bucket.tokens < 1)
+      throw tooManyRequests(`More than ${perMinute} requests a minute.`, (1 - bucket.tokens) / perMs / 1000)
     bucket.tokens--
   }
 }

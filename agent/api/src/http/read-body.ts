@@ -1,4 +1,7 @@
-/** The body of a request: counted while it arrives, then UTF-8, JSON and its schema, each with an error that says where. */
+/**
+ * The body of a request: counted while it arrives, then UTF-8, JSON and its schema, each with an error that
+ * says where.
+ */
 import { isUtf8 } from 'node:buffer'
 import { AppError } from '@cairn/protocol'
 import type { z } from 'zod'
@@ -6,10 +9,14 @@ import type { Exchange } from './exchange.ts'
 import { findJsonError, MAX_DEPTH, nestingDepth } from './json-text.ts'
 
 export const MAX_BODY = 1024 * 1024
-/** So much of a refused body is read and thrown away, for the connection to stay usable; beyond it the connection ends. */
+/**
+ * So much of a refused body is read and thrown away, for the connection to stay usable; beyond it the
+ * connection ends.
+ */
 const MAX_DISCARD = 10 * 1024 * 1024
 
-const tooLarge = (): AppError => new AppError('body_too_large', `The body may hold at most ${MAX_BODY} bytes (1 MiB).`)
+const tooLarge = (): AppError =>
+  new AppError('body_too_large', `The body may hold at most ${MAX_BODY} bytes (1 MiB).`)
 
 /** Refuses by the announced length before a byte is read; for any route, one that takes no body too. */
 export function checkLength({ req }: Exchange): void {
@@ -35,7 +42,8 @@ export function readBody(exchange: Exchange): Promise<Buffer> {
     req.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
     req.on('error', reject)
     req.on('close', () => {
-      if (!req.complete) reject(new AppError('bad_request', 'The connection closed before the body was complete.'))
+      if (!req.complete)
+        reject(new AppError('bad_request', 'The connection closed before the body was complete.'))
     })
   })
 }
@@ -51,33 +59,47 @@ export function discardBody({ req, res, expectsContinue }: Exchange): void {
   })
   req.on('error', () => res.destroy())
   // A client that waits for "100 Continue" may send the body or not: the next bytes could be either.
-  if ((expectsContinue || announced > MAX_BODY + MAX_DISCARD) && !res.headersSent) res.setHeader('connection', 'close')
+  if ((expectsContinue || announced > MAX_BODY + MAX_DISCARD) && !res.headersSent)
+    res.setHeader('connection', 'close')
   req.resume()
 }
 
 export function checkContentType({ req }: Exchange): void {
   const type = req.headers['content-type']
   if (type === undefined || !/^\s*application\/json\s*(?:;|$)/i.test(type)) {
-    throw new AppError('unsupported_media_type', `The body must be application/json, not ${type === undefined ? 'without a content type' : JSON.stringify(type.slice(0, 80))}.`)
+    throw new AppError(
+      'unsupported_media_type',
+      `The body must be application/json, not ${type === undefined ? 'without a content type' : JSON.stringify(type.slice(0, 80))}.`,
+    )
   }
 }
 
 export function parseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw new AppError('bad_request', 'The body is not valid UTF-8.')
   const text = bytes.toString('utf8')
-  if (nestingDepth(text) > MAX_DEPTH) throw new AppError('bad_request', `The body nests deeper than ${MAX_DEPTH} levels.`)
+  if (nestingDepth(text) > MAX_DEPTH)
+    throw new AppError('bad_request', `The body nests deeper than ${MAX_DEPTH} levels.`)
   try {
     return JSON.parse(text) as unknown
   } catch (cause) {
     const found = findJsonError(text)
-    throw new AppError('bad_request', found === null ? 'The body is not valid JSON.' : `The body is not valid JSON: at position ${found.position}, expected ${found.expected}.`, { cause })
+    throw new AppError(
+      'bad_request',
+      found === null
+        ? 'The body is not valid JSON.'
+        : `The body is not valid JSON: at position ${found.position}, expected ${found.expected}.`,
+      { cause },
+    )
   }
 }
 
 export type FieldError = { path: string; message: string }
 
 /** Issues of zod as the problem document lists them; of a union, those of the alternative that fits best. */
-export function fieldErrors(issues: readonly z.core.$ZodIssue[], at: readonly PropertyKey[] = []): FieldError[] {
+export function fieldErrors(
+  issues: readonly z.core.$ZodIssue[],
+  at: readonly PropertyKey[] = [],
+): FieldError[] {
   return issues.flatMap(issue => {
     const path = [...at, ...issue.path]
     if (issue.code === 'invalid_union' && issue.errors.length > 0) {
@@ -93,5 +115,9 @@ export function checkBody<T>(schema: z.ZodType<T>, value: unknown): T {
   if (parsed.success) return parsed.data
   const errors = fieldErrors(parsed.error.issues)
   const first = errors[0]
-  throw new AppError('invalid_body', first === undefined ? 'The body does not fit.' : `${first.path || 'body'}: ${first.message}`, { extra: { errors } })
+  throw new AppError(
+    'invalid_body',
+    first === undefined ? 'The body does not fit.' : `${first.path || 'body'}: ${first.message}`,
+    { extra: { errors } },
+  )
 }

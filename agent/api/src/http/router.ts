@@ -1,7 +1,12 @@
 /** Finds the route of a path in the table of the contract, with a walk that costs one lookup a segment. */
 import { AppError, ROUTES, type Route, type RouteName } from '@cairn/protocol'
 
-export type Match = { name: RouteName; route: Route; params: Record<string, string>; /** Below /v1/api. */ viaApi: boolean }
+export type Match = {
+  name: RouteName
+  route: Route
+  params: Record<string, string>
+  /** Below /v1/api. */ viaApi: boolean
+}
 type Found = { match: Match } | { allow: string[] } | null
 
 type Leaf = { name: RouteName; route: Route; keys: readonly string[] }
@@ -35,7 +40,10 @@ const ALIASES = plant(NAMES.filter(name => ROUTES[name].alias))
 const API = '/v1/api/'
 const V1 = '/v1/'
 
-/** A route, the methods that the path does take, or null: there is nothing there. A fixed segment wins over a parameter. */
+/**
+ * A route, the methods that the path does take, or null: there is nothing there. A fixed segment wins over a
+ * parameter.
+ */
 export function findRoute(method: string, path: string): Found {
   const viaApi = path.startsWith(API)
   if (!viaApi && !path.startsWith(V1)) return null
@@ -62,6 +70,10 @@ function decodeSegment(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch (cause) {
-    throw new AppError('bad_request', `The path holds ${JSON.stringify(text)}, which is not valid percent-encoding.`, { cause })
+    throw new AppError(
+      'bad_request',
+      `The path holds ${JSON.stringify(text)}, which is not valid percent-encoding.`,
+      { cause },
+    )
   }
 }

@@ -7,7 +7,8 @@ type Level = 'none' | 'basic' | 'enhanced' | 'full'
 const DISCLOSURE: Record<Level, string | null> = {
   none: null,
   basic: 'You are talking to an AI system.',
-  enhanced: 'You are talking to an AI system. It can make mistakes; check what matters before you rely on it.',
+  enhanced:
+    'You are talking to an AI system. It can make mistakes; check what matters before you rely on it.',
   full: 'You are talking to an AI system. It can make mistakes; check what matters before you rely on it. Everything said and done in a session is recorded in its event log, which the operator of this service can read.',
 }
 
@@ -15,7 +16,12 @@ export const about: Handler<'about'> = async ({ services }) => {
   const { config, version, demo } = services
   const { level } = config.disclosure
   return {
-    version, demo, disclosure: { level, text: DISCLOSURE[level] },
-    agents: agentNames(services).map(name => ({ name, model: config.agents[name]?.model ?? config.models.default ?? 'demo' })),
+    version,
+    demo,
+    disclosure: { level, text: DISCLOSURE[level] },
+    agents: agentNames(services).map(name => ({
+      name,
+      model: config.agents[name]?.model ?? config.models.default ?? 'demo',
+    })),
   }
 }

@@ -8,19 +8,38 @@ const DAY_MS = 24 * 60 * 60 * 1000
 /** The last moment that a date can express. */
 const END_OF_TIME = 8.64e15
 
-export const createServiceAccount: Handler<'createServiceAccount'> = async ({ services, principal, body }) => {
+export const createServiceAccount: Handler<'createServiceAccount'> = async ({
+  services,
+  principal,
+  body,
+}) => {
   const { account, token } = await makeServiceAccount(services.store, {
-    id: services.newId(), org_id: principal.org_id, name: body.name, scope: body.scope, created_by: principal.id,
-    expires_at: body.expires_in_days === undefined ? null : Math.min(END_OF_TIME, Math.round(services.now() + body.expires_in_days * DAY_MS)),
+    id: services.newId(),
+    org_id: principal.org_id,
+    name: body.name,
+    scope: body.scope,
+    created_by: principal.id,
+    expires_at:
+      body.expires_in_days === undefined
+        ? null
+        : Math.min(END_OF_TIME, Math.round(services.now() + body.expires_in_days * DAY_MS)),
   })
   return { ...shownAccount(account), token }
 }
 
-export const listServiceAccounts: Handler<'listServiceAccounts'> = async ({ services, principal }) =>
-  ({ service_accounts: (await services.store.accounts.listServiceAccounts(principal.org_id)).map(shownAccount) })
+export const listServiceAccounts: Handler<'listServiceAccounts'> = async ({ services, principal }) => ({
+  service_accounts: (await services.store.accounts.listServiceAccounts(principal.org_id)).map(shownAccount),
+})
 
-export const revokeServiceAccount: Handler<'revokeServiceAccount'> = async ({ services, principal, params }) => {
-  if (!(await services.store.accounts.revokeServiceAccount(principal.org_id, params.account_id, services.now()))) throw new AppError('not_found', 'There is no such service account.')
+export const revokeServiceAccount: Handler<'revokeServiceAccount'> = async ({
+  services,
+  principal,
+  params,
+}) => {
+  if (
+    !(await services.store.accounts.revokeServiceAccount(principal.org_id, params.account_id, services.now()))
+  )
+    throw new AppError('not_found', 'There is no such service account.')
   services.authenticator.forget()
   await services.streams.checkStanding()
   return undefined
@@ -29,23 +48,39 @@ export const revokeServiceAccount: Handler<'revokeServiceAccount'> = async ({ se
 export const createUser: Handler<'createUser'> = async ({ services, principal, body }) => {
   const { accounts } = services.store
   const refuseTaken = async (): Promise<void> => {
-    if ((await accounts.findUserByEmail(body.email)) !== null) throw new AppError('wrong_state', 'email: a user has it already', { extra: { errors: [{ path: 'email', message: 'a user has it already' }] } })
+    if ((await accounts.findUserByEmail(body.email)) !== null)
+      throw new AppError('wrong_state', 'email: a user has it already', {
+        extra: { errors: [{ path: 'email', message: 'a user has it already' }] },
+      })
   }
   await refuseTaken()
-  const user = await accounts.createUser({ id: services.newId(), org_id: principal.org_id, email: body.email, name: body.name, admin: body.admin, password_hash: null }).catch(async (thrown: unknown) => {
-    // Of two at once the store takes one; the other is told the same as one that came later.
-    await refuseTaken()
-    throw thrown
-  })
+  const user = await accounts
+    .createUser({
+      id: services.newId(),
+      org_id: principal.org_id,
+      email: body.email,
+      name: body.name,
+      admin: body.admin,
+      password_hash: null,
+    })
+    .catch(async (thrown: unknown) => {
+      // Of two at once the store takes one; the other is told the same as one that came later.
+      await refuseTaken()
+      throw thrown
+    })
   return { ...shownUser(user), login_token: await createLoginLink(services.store, user.id, services.now()) }
 }
 
-export const listUsers: Handler<'listUsers'> = async ({ services, principal }) => ({ users: (await services.store.accounts.listUsers(principal.org_id)).map(shownUser) })
+export const listUsers: Handler<'listUsers'> = async ({ services, principal }) => ({
+  users: (await services.store.accounts.listUsers(principal.org_id)).map(shownUser),
+})
 
 export const disableUser: Handler<'disableUser'> = async ({ services, principal, params }) => {
   const user = await services.store.accounts.getUser(params.user_id)
-  if (user === null || user.org_id !== principal.org_id) throw new AppError('not_found', 'There is no such user.')
-  if (user.id === principal.id) throw new AppError('wrong_target', 'You cannot disable yourself; another administrator can.')
+  if (user === null || user.org_id !== principal.org_id)
+    throw new AppError('not_found', 'There is no such user.')
+  if (user.id === principal.id)
+    throw new AppError('wrong_target', 'You cannot disable yourself; another administrator can.')
   await services.store.accounts.disableUser(user.id, services.now())
   services.authenticator.forget()
   await services.streams.checkStanding()

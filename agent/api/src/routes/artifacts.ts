@@ -1,7 +1,10 @@
 import { AppError } from '@cairn/protocol'
 import type { Handler } from '../handler.ts'
 
-/** Artifacts of a session; their event carries metadata only, the body is fetched here (spec, Endpoints rule 6). */
+/**
+ * Artifacts of a session; their event carries metadata only, the body is fetched here (spec, Endpoints rule
+ * 6).
+ */
 export const listArtifacts: Handler<'listArtifacts'> = async ({ services, principal, params }) => {
   await services.door.check(principal, params.id)
   return { artifacts: await services.store.listArtifacts(params.id) }
@@ -10,6 +13,10 @@ export const listArtifacts: Handler<'listArtifacts'> = async ({ services, princi
 export const getArtifact: Handler<'getArtifact'> = async ({ services, principal, params }) => {
   await services.door.check(principal, params.id)
   const found = await services.store.getArtifact(params.id, params.artifact_id)
-  if (found === null) throw new AppError('not_found', `There is no artifact ${params.artifact_id.slice(0, 128)} in this session.`)
+  if (found === null)
+    throw new AppError(
+      'not_found',
+      `There is no artifact ${params.artifact_id.slice(0, 128)} in this session.`,
+    )
   return found
 }

@@ -11,7 +11,10 @@ import { tooManyRequests } from '../http/problem.ts'
 
 export const login: Handler<'login'> = async ({ services, body, exchange }) => {
   const ip = services.clientAddress(exchange.req)
-  const user = 'link_token' in body ? await byLink(services, body.link_token) : await byPassword(services, body.email, body.password, ip)
+  const user =
+    'link_token' in body
+      ? await byLink(services, body.link_token)
+      : await byPassword(services, body.email, body.password, ip)
   const { loginId, refresh } = await startLogin(services, user.id)
   if (body.cookie === true) {
     exchange.cookies.push(cookieLine(exchange.req, refresh))
@@ -20,14 +23,21 @@ export const login: Handler<'login'> = async ({ services, body, exchange }) => {
   return issueTokens(services, user.id, loginId, refresh)
 }
 
-async function byPassword({ store, throttle }: Services, email: string, password: string, ip: string): Promise<UserRow> {
+async function byPassword(
+  { store, throttle }: Services,
+  email: string,
+  password: string,
+  ip: string,
+): Promise<UserRow> {
   const waitMs = throttle.waitMs(email, ip)
   if (waitMs > 0) throw tooManyRequests('Too many failed logins; wait before the next one.', waitMs / 1000)
   // Counted before the slow check: of many tries at once only the first few get one.
   throttle.failed(email, ip)
-  const user = email.length > 320 || password.length > 1000 ? null : await store.accounts.findUserByEmail(email)
+  const user =
+    email.length > 320 || password.length > 1000 ? null : await store.accounts.findUserByEmail(email)
   const isRight = await checkPassword(password.slice(0, 1000), user?.password_hash ?? null)
-  if (user === null || !isRight || user.disabled_at !== null) throw new AppError('unauthenticated', 'The e-mail or the password is wrong.')
+  if (user === null || !isRight || user.disabled_at !== null)
+    throw new AppError('unauthenticated', 'The e-mail or the password is wrong.')
   throttle.succeeded(email, ip)
   return user
 }
@@ -36,15 +46,20 @@ async function byPassword({ store, throttle }: Services, email: string, password
 async function byLink({ store, now }: Services, token: string): Promise<UserRow> {
   const userId = await store.accounts.useLoginLink(sha256(token), now())
   const user = userId === null ? null : await store.accounts.getUser(userId)
-  if (user === null || user.disabled_at !== null) throw new AppError('unauthenticated', 'The login link was used before or has expired; ask for a new one.')
+  if (user === null || user.disabled_at !== null)
+    throw new AppError('unauthenticated', 'The login link was used before or has expired; ask for a new one.')
   return user
 }
 
-/** By the token in the body; without one, a cookie login is confirmed and extended, and no token leaves the cookie jar. */
+/**
+ * By the token in the body; without one, a cookie login is confirmed and extended, and no token leaves the
+ * cookie jar.
+ */
 export const refresh: Handler<'refresh'> = async ({ services, body, exchange }) => {
   if (body.refresh_token !== undefined) return refreshLogin(services, body.refresh_token)
   const cookie = readCookie(exchange.req)
-  if (cookie === null) throw new AppError('unauthenticated', `Send refresh_token in the body, or the cookie ${COOKIE}.`)
+  if (cookie === null)
+    throw new AppError('unauthenticated', `Send refresh_token in the body, or the cookie ${COOKIE}.`)
   await services.authenticator.identify(exchange.req)
   exchange.cookies.push(cookieLine(exchange.req, cookie))
   return {}
@@ -60,7 +75,9 @@ export const logout: Handler<'logout'> = async ({ services, identity, exchange }
   return undefined
 }
 
-/** Whoever else is logged in may be why it is changed: every other login ends, and so do unused login links. */
+/**
+ * Whoever else is logged in may be why it is changed: every other login ends, and so do unused login links.
+ */
 export const setPassword: Handler<'setPassword'> = async ({ services, principal, identity, body }) => {
   const { accounts } = services.store
   await accounts.setPassword(principal.id, await hashPassword(body.password))
@@ -72,5 +89,19 @@ export const setPassword: Handler<'setPassword'> = async ({ services, principal,
 
 export const me: Handler<'me'> = async ({ principal }) =>
   principal.kind === 'user'
-    ? { kind: 'user', id: principal.id, org_id: principal.org_id, name: principal.name, email: principal.email, admin: principal.admin }
-    : { kind: 'service_account', id: principal.id, org_id: principal.org_id, name: principal.name, email: null, admin: false }
+    ? {
+        kind: 'user',
+        id: principal.id,
+        org_id: principal.org_id,
+        name: principal.name,
+        email: principal.email,
+        admin: principal.admin,
+      }
+    : {
+        kind: 'service_account',
+        id: principal.id,
+        org_id: principal.org_id,
+        name: principal.name,
+        email: null,
+        admin: false,
+      }

@@ -5,11 +5,22 @@ import { type Handler, jsonText } from '../handler.ts'
 
 const CURSOR = /^\d{1,15}$/
 
-/** `after` wins over the header that a browser's EventSource sends when it reconnects; without either, from the beginning. */
-export const streamEvents: Handler<'streamEvents'> = async ({ services, principal, identity, params, query, exchange }) => {
+/**
+ * `after` wins over the header that a browser's EventSource sends when it reconnects; without either, from
+ * the beginning.
+ */
+export const streamEvents: Handler<'streamEvents'> = async ({
+  services,
+  principal,
+  identity,
+  params,
+  query,
+  exchange,
+}) => {
   const header = exchange.req.headers['last-event-id']
   const given = typeof header === 'string' && header !== '' ? header : '0'
-  if (query.after === undefined && !CURSOR.test(given)) throw new AppError('invalid_cursor', 'The Last-Event-ID header must be a non-negative integer.')
+  if (query.after === undefined && !CURSOR.test(given))
+    throw new AppError('invalid_cursor', 'The Last-Event-ID header must be a non-negative integer.')
   await services.door.check(principal, params.id)
   services.streams.openSession(exchange, identity, params.id, query.after ?? Number(given))
   return undefined as never

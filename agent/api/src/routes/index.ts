@@ -1,20 +1,70 @@
 import type { Handlers } from '../handler.ts'
 import { about } from './about.ts'
-import { createServiceAccount, createUser, disableUser, listServiceAccounts, listUsers, revokeServiceAccount } from './admin.ts'
+import {
+  createServiceAccount,
+  createUser,
+  disableUser,
+  listServiceAccounts,
+  listUsers,
+  revokeServiceAccount,
+} from './admin.ts'
 import { getArtifact, listArtifacts } from './artifacts.ts'
 import { login, logout, me, refresh, setPassword } from './auth.ts'
 import { pollEvents, streamEvents } from './events.ts'
 import { ackInboxItem, getInboxItem, listInbox, readInboxItem, respondInbox, streamInbox } from './inbox.ts'
 import { pauseSession, resumeSession, retrySession, stopSession } from './lifecycle.ts'
 import { answerQuestion, confirmDisclosure, giveFeedback, postEvents, sendMessage } from './messages.ts'
-import { archiveSession, createSession, getSession, listSessions, renameSession, sessionChildren, sessionTree } from './sessions.ts'
+import {
+  archiveSession,
+  createSession,
+  getSession,
+  listSessions,
+  renameSession,
+  sessionChildren,
+  sessionTree,
+} from './sessions.ts'
 import { workspaceFile, workspaceTree } from './workspace.ts'
 
 /** A handler for every route of the contract. */
 export const HANDLERS: Handlers = {
-  createSession, listSessions, getSession, renameSession, archiveSession, sendMessage, streamEvents, pollEvents, postEvents,
-  pauseSession, resumeSession, retrySession, stopSession, giveFeedback, answerQuestion, confirmDisclosure, sessionTree, sessionChildren,
-  listArtifacts, getArtifact, workspaceTree, workspaceFile, listInbox, streamInbox, getInboxItem, respondInbox, readInboxItem, ackInboxItem,
-  login, refresh, logout, me, setPassword, about,
-  createServiceAccount, listServiceAccounts, revokeServiceAccount, createUser, listUsers, disableUser,
+  createSession,
+  listSessions,
+  getSession,
+  renameSession,
+  archiveSession,
+  sendMessage,
+  streamEvents,
+  pollEvents,
+  postEvents,
+  pauseSession,
+  resumeSession,
+  retrySession,
+  stopSession,
+  giveFeedback,
+  answerQuestion,
+  confirmDisclosure,
+  sessionTree,
+  sessionChildren,
+  listArtifacts,
+  getArtifact,
+  workspaceTree,
+  workspaceFile,
+  listInbox,
+  streamInbox,
+  getInboxItem,
+  respondInbox,
+  readInboxItem,
+  ackInboxItem,
+  login,
+  refresh,
+  logout,
+  me,
+  setPassword,
+  about,
+  createServiceAccount,
+  listServiceAccounts,
+  revokeServiceAccount,
+  createUser,
+  listUsers,
+  disableUser,
 }

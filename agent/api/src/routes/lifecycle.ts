@@ -1,14 +1,21 @@
 /** Pause, resume, retry, stop (design section 6). */
 import type { SessionRow } from '@cairn/log'
 import type { Session } from '@cairn/protocol'
-import { type Deps, pauseSession as pause, resumeSession as resume, retrySession as retry, stopSession as stop } from '@cairn/sessions'
+import {
+  type Deps,
+  pauseSession as pause,
+  resumeSession as resume,
+  retrySession as retry,
+  stopSession as stop,
+} from '@cairn/sessions'
 import type { Call, Handler } from '../handler.ts'
 import { shownSession } from './session-view.ts'
 
 type Change = 'pauseSession' | 'resumeSession' | 'retrySession' | 'stopSession'
 
 /** All four check the same door and answer the session as it is then. */
-const changing = (change: (deps: Deps, sessionId: string) => Promise<SessionRow>) =>
+const changing =
+  (change: (deps: Deps, sessionId: string) => Promise<SessionRow>) =>
   async ({ services, principal, params }: Call<Change>): Promise<Session> => {
     await services.door.check(principal, params.id)
     return shownSession(await change(services, params.id))

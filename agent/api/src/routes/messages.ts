@@ -1,6 +1,16 @@
-/** What people and machines put into a session: messages, goals, answers, ratings, the acceptance of the disclosure. */
+/**
+ * What people and machines put into a session: messages, goals, answers, ratings, the acceptance of the
+ * disclosure.
+ */
 import { AppError } from '@cairn/protocol'
-import { addMessage, answerQuestion as answer, confirmDisclosure as confirm, defineOutcomes, findRequest, giveFeedback as rate } from '@cairn/sessions'
+import {
+  addMessage,
+  answerQuestion as answer,
+  confirmDisclosure as confirm,
+  defineOutcomes,
+  findRequest,
+  giveFeedback as rate,
+} from '@cairn/sessions'
 import { type Handler, jsonText } from '../handler.ts'
 
 export const sendMessage: Handler<'sendMessage'> = async ({ services, principal, params, body, held }) => {
@@ -8,7 +18,16 @@ export const sendMessage: Handler<'sendMessage'> = async ({ services, principal,
   if (passed instanceof Promise) await passed
   // A request that died may have written its message: then that is the answer.
   const landed = held?.abandoned ? await findRequest(services, params.id, held.requestKey) : null
-  const last_id = landed ?? (await addMessage(services, { ...body, session_id: params.id, principal, ...(held ? { request_key: held.requestKey } : {}) })).last_id
+  const last_id =
+    landed ??
+    (
+      await addMessage(services, {
+        ...body,
+        session_id: params.id,
+        principal,
+        ...(held ? { request_key: held.requestKey } : {}),
+      })
+    ).last_id
   return jsonText(`{"event_id":${last_id},"session_id":${JSON.stringify(params.id)}}`)
 }
 
@@ -19,15 +38,22 @@ export const postEvents: Handler<'postEvents'> = async ({ services, principal, p
 
 export const answerQuestion: Handler<'answerQuestion'> = async ({ services, principal, params, body }) => {
   await services.door.check(principal, params.id)
-  const { events } = await answer(services, { session_id: params.id, tool_call_id: params.tool_call_id, responses: body.responses, principal })
+  const { events } = await answer(services, {
+    session_id: params.id,
+    tool_call_id: params.tool_call_id,
+    responses: body.responses,
+    principal,
+  })
   const written = events.find(event => event.type === 'ask_user_question.response')
-  if (written === undefined) throw new Error('[answerQuestion] the store acknowledged a commit without its event')
+  if (written === undefined)
+    throw new Error('[answerQuestion] the store acknowledged a commit without its event')
   return { event_id: written.id }
 }
 
 export const giveFeedback: Handler<'giveFeedback'> = async ({ services, principal, params, body }) => {
   await services.door.check(principal, params.id)
-  if (!/^[1-9]\d{0,14}$/.test(params.event_id)) throw new AppError('not_found', `There is no event ${params.event_id.slice(0, 40)} in this session.`)
+  if (!/^[1-9]\d{0,14}$/.test(params.event_id))
+    throw new AppError('not_found', `There is no event ${params.event_id.slice(0, 40)} in this session.`)
   return rate(services, { ...body, session_id: params.id, event_id: Number(params.event_id), principal })
 }
 

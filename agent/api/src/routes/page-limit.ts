@@ -1,2 +1,3 @@
 /** How many rows a listing gives: what was asked for, within bounds. */
-export const pageLimit = (asked: number | undefined, standard = 50, most = 200): number => Math.min(Math.max(asked ?? standard, 1), most)
+export const pageLimit = (asked: number | undefined, standard = 50, most = 200): number =>
+  Math.min(Math.max(asked ?? standard, 1), most)

@@ -7,22 +7,55 @@ const isoOrNull = (at: number | null): string | null => (at === null ? null : is
 
 /** Key by key: what is not named here stays inside. */
 export const shownSession = (row: SessionRow): Session => ({
-  id: row.id, agent: row.agent, channel: row.channel, status: row.status, waiting_on: row.waiting_on, title: row.title, model: row.model,
-  parent_id: row.parent_id, last_event_id: row.last_event_id, message_count: row.message_count, tool_call_count: row.tool_call_count,
-  input_tokens: row.input_tokens, output_tokens: row.output_tokens, cost_usd: row.cost_usd, created_by: row.created_by,
-  created_at: iso(row.created_at), updated_at: iso(row.updated_at),
+  id: row.id,
+  agent: row.agent,
+  channel: row.channel,
+  status: row.status,
+  waiting_on: row.waiting_on,
+  title: row.title,
+  model: row.model,
+  parent_id: row.parent_id,
+  last_event_id: row.last_event_id,
+  message_count: row.message_count,
+  tool_call_count: row.tool_call_count,
+  input_tokens: row.input_tokens,
+  output_tokens: row.output_tokens,
+  cost_usd: row.cost_usd,
+  created_by: row.created_by,
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
 })
 
 export type SessionNode = AnswerOf<'sessionTree'>['nodes'][number]
 export const shownNode = (row: SessionRow, depth: number): SessionNode => ({
-  id: row.id, parent_id: row.parent_id, depth, agent: row.agent, channel: row.channel, status: row.status, title: row.title, created_at: iso(row.created_at),
+  id: row.id,
+  parent_id: row.parent_id,
+  depth,
+  agent: row.agent,
+  channel: row.channel,
+  status: row.status,
+  title: row.title,
+  created_at: iso(row.created_at),
 })
 
-export const shownAccount = (row: ServiceAccountRow): AnswerOf<'listServiceAccounts'>['service_accounts'][number] => ({
-  id: row.id, name: row.name, scope: row.scope, token_prefix: row.token_prefix, created_at: iso(row.created_at), expires_at: isoOrNull(row.expires_at),
-  revoked_at: isoOrNull(row.revoked_at), last_used_at: isoOrNull(row.last_used_at),
+export const shownAccount = (
+  row: ServiceAccountRow,
+): AnswerOf<'listServiceAccounts'>['service_accounts'][number] => ({
+  id: row.id,
+  name: row.name,
+  scope: row.scope,
+  token_prefix: row.token_prefix,
+  created_at: iso(row.created_at),
+  expires_at: isoOrNull(row.expires_at),
+  revoked_at: isoOrNull(row.revoked_at),
+  last_used_at: isoOrNull(row.last_used_at),
 })
 
 export const shownUser = (row: UserRow): AnswerOf<'listUsers'>['users'][number] => ({
-  id: row.id, email: row.email, name: row.name, admin: row.admin, created_at: iso(row.created_at), disabled_at: isoOrNull(row.disabled_at),
+  id: row.id,
+  email: row.email,
+  name: row.name,
+  admin: row.admin,
+  created_at: iso(row.created_at),
+  disabled_at: isoOrNull(row.disabled_at),
 })

@@ -1,27 +1,39 @@
 /** Sessions themselves: create, list, read, rename, archive, and their family. */
 import type { SessionRow } from '@cairn/log'
 import { SESSION_STATUSES } from '@cairn/protocol'
-import { archiveSession as archive, createSession as create, DEFAULT_AGENT, mayAccess, renameSession as rename, visibleTo } from '@cairn/sessions'
+import {
+  archiveSession as archive,
+  createSession as create,
+  DEFAULT_AGENT,
+  mayAccess,
+  renameSession as rename,
+  visibleTo,
+} from '@cairn/sessions'
 import type { Services } from '../deps.ts'
 import type { Handler } from '../handler.ts'
 import { pageLimit } from './page-limit.ts'
 import { shownNode, shownSession, type SessionNode } from './session-view.ts'
 
 /** The agents that there are: those of the configuration, and the default one in any case. */
-export const agentNames = ({ config }: Services): string[] => [...new Set([DEFAULT_AGENT, ...Object.keys(config.agents)])]
+export const agentNames = ({ config }: Services): string[] => [
+  ...new Set([DEFAULT_AGENT, ...Object.keys(config.agents)]),
+]
 
 export const createSession: Handler<'createSession'> = async ({ services, principal, body }) =>
   shownSession(await create(services, agentNames(services), { ...body, principal }))
 
 export const listSessions: Handler<'listSessions'> = async ({ services, principal, query }) => {
   const { sessions, next_cursor } = await services.store.listSessions({
-    ...visibleTo(principal), limit: pageLimit(query.limit),
-    ...(query.cursor === undefined ? {} : { cursor: query.cursor }), ...(query.status === undefined ? {} : { status: query.status }),
+    ...visibleTo(principal),
+    limit: pageLimit(query.limit),
+    ...(query.cursor === undefined ? {} : { cursor: query.cursor }),
+    ...(query.status === undefined ? {} : { status: query.status }),
   })
   return { sessions: sessions.map(shownSession), next_cursor }
 }
 
-export const getSession: Handler<'getSession'> = async ({ services, principal, params }) => shownSession(await services.door.load(principal, params.id))
+export const getSession: Handler<'getSession'> = async ({ services, principal, params }) =>
+  shownSession(await services.door.load(principal, params.id))
 
 export const renameSession: Handler<'renameSession'> = async ({ services, principal, params, body }) => {
   await services.door.check(principal, params.id)
@@ -39,7 +51,13 @@ const MAX_NODES = 1000
 async function childrenOf({ store }: Services, parent: SessionRow): Promise<SessionRow[]> {
   const children: SessionRow[] = []
   for (let cursor: string | null | undefined; cursor !== null && children.length < MAX_NODES;) {
-    const page = await store.listSessions({ org_id: parent.org_id, parent_id: parent.id, status: SESSION_STATUSES, limit: 200, ...(cursor === undefined ? {} : { cursor }) })
+    const page = await store.listSessions({
+      org_id: parent.org_id,
+      parent_id: parent.id,
+      status: SESSION_STATUSES,
+      limit: 200,
+      ...(cursor === undefined ? {} : { cursor }),
+    })
     children.push(...page.sessions)
     cursor = page.next_cursor
   }

@@ -1,4 +1,6 @@
-/** The reference as one readable page, from the same document that machines read. No script, no outside asset. */
+/**
+ * The reference as one readable page, from the same document that machines read. No script, no outside asset.
+ */
 import { createHash } from 'node:crypto'
 import { ERRORS, EVENT_TYPES, EVENTS, FAMILIES, familyOf } from '@cairn/protocol'
 import { type JsonSchema, openapiDocument, type Operation, type Parameter, recordName } from '../openapi.ts'
@@ -30,23 +32,43 @@ function phrase(schema: JsonSchema): string {
     return `<a href="#schema-${anchor(name)}">${escapeHtml(name)}</a>`
   }
   if (schema.const !== undefined) return `<code>${escapeHtml(JSON.stringify(schema.const))}</code>`
-  if (schema.enum) return schema.enum.map(value => `<code>${escapeHtml(JSON.stringify(value))}</code>`).join(' | ')
+  if (schema.enum)
+    return schema.enum.map(value => `<code>${escapeHtml(JSON.stringify(value))}</code>`).join(' | ')
   const union = schema.anyOf ?? schema.oneOf
   if (union) return union.map(phrase).join(' | ')
   if (schema.type === 'array') return `array of ${schema.items ? phrase(schema.items) : 'anything'}`
-  if (schema.type === 'object' && schema.properties) return `{${Object.keys(schema.properties).map(key => `${escapeHtml(key)}${schema.required?.includes(key) ? '' : '?'}`).join(', ')}}`
+  if (schema.type === 'object' && schema.properties)
+    return `{${Object.keys(schema.properties)
+      .map(key => `${escapeHtml(key)}${schema.required?.includes(key) ? '' : '?'}`)
+      .join(', ')}}`
   if (schema.type === 'object') return 'object'
-  const bounds = [schema.minLength && `from ${schema.minLength} characters`, schema.maxLength && `to ${schema.maxLength} characters`, schema.minimum !== undefined && `≥ ${schema.minimum}`, schema.maximum !== undefined && `≤ ${schema.maximum}`, schema.format]
-  return [Array.isArray(schema.type) ? schema.type.join(' | ') : (schema.type ?? 'anything'), ...bounds.filter(Boolean)].map(part => escapeHtml(String(part))).join(', ')
+  const bounds = [
+    schema.minLength && `from ${schema.minLength} characters`,
+    schema.maxLength && `to ${schema.maxLength} characters`,
+    schema.minimum !== undefined && `≥ ${schema.minimum}`,
+    schema.maximum !== undefined && `≤ ${schema.maximum}`,
+    schema.format,
+  ]
+  return [
+    Array.isArray(schema.type) ? schema.type.join(' | ') : (schema.type ?? 'anything'),
+    ...bounds.filter(Boolean),
+  ]
+    .map(part => escapeHtml(String(part)))
+    .join(', ')
 }
 
 function fields(schema: JsonSchema): string {
   const union = schema.anyOf ?? schema.oneOf
   if (union && union.every(part => part.properties)) return union.map(fields).join('<p class="soft">or</p>')
-  if (!schema.properties) return `<p>${schema.description === undefined ? phrase(schema) : prose(schema.description)}</p>`
-  const rows = Object.entries(schema.properties).map(([key, value]) =>
-    `<tr><td><code>${escapeHtml(key)}</code>${schema.required?.includes(key) ? '' : ' <span class="soft">optional</span>'}</td><td>${phrase(value)}</td><td>${prose(value.description ?? '')}</td></tr>`)
-  return rows.length === 0 ? '<p class="soft">No keys are documented.</p>' : `<table><tbody>${rows.join('')}</tbody></table>`
+  if (!schema.properties)
+    return `<p>${schema.description === undefined ? phrase(schema) : prose(schema.description)}</p>`
+  const rows = Object.entries(schema.properties).map(
+    ([key, value]) =>
+      `<tr><td><code>${escapeHtml(key)}</code>${schema.required?.includes(key) ? '' : ' <span class="soft">optional</span>'}</td><td>${phrase(value)}</td><td>${prose(value.description ?? '')}</td></tr>`,
+  )
+  return rows.length === 0
+    ? '<p class="soft">No keys are documented.</p>'
+    : `<table><tbody>${rows.join('')}</tbody></table>`
 }
 
 const parameterRows = (parameters: Parameter[]): string =>
@@ -67,11 +89,14 @@ ${operation.parameters ? `<h4>Parameters</h4>${parameterRows(operation.parameter
 function eventSections(schemas: Record<string, JsonSchema>): string {
   return FAMILIES.map(family => {
     const types = EVENT_TYPES.filter(type => familyOf(type) === family)
-    if (family === 'reserved') return `<h3 id="family-reserved">reserved</h3><p>Declared so that clients may parse them; nothing produces them: ${types.map(type => `<code>${type}</code>`).join(', ')}.</p>`
-    return `<h3 id="family-${family}">${family}</h3>${types.map(type => {
-      const data = schemas[recordName(type)]?.properties?.['data'] ?? {}
-      return `<section id="schema-${anchor(recordName(type))}"><h4><code>${type}</code></h4><p>${prose(EVENTS[type].when)}</p>${fields(data)}</section>`
-    }).join('')}`
+    if (family === 'reserved')
+      return `<h3 id="family-reserved">reserved</h3><p>Declared so that clients may parse them; nothing produces them: ${types.map(type => `<code>${type}</code>`).join(', ')}.</p>`
+    return `<h3 id="family-${family}">${family}</h3>${types
+      .map(type => {
+        const data = schemas[recordName(type)]?.properties?.['data'] ?? {}
+        return `<section id="schema-${anchor(recordName(type))}"><h4><code>${type}</code></h4><p>${prose(EVENTS[type].when)}</p>${fields(data)}</section>`
+      })
+      .join('')}`
   }).join('')
 }
 
@@ -80,12 +105,47 @@ let made: string | null = null
 export function docsPage(): string {
   if (made !== null) return made
   const { paths, components, tags } = openapiDocument()
-  const operations = Object.entries(paths).filter(([path]) => !path.startsWith('/v1/api/')).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => ({ path, method, operation })))
+  const operations = Object.entries(paths)
+    .filter(([path]) => !path.startsWith('/v1/api/'))
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+    )
   const named = Object.entries(components.schemas).filter(([name]) => !name.startsWith('event.'))
-  const nav = tags.map(({ name }) => `<b>${name}</b>${operations.filter(({ operation }) => operation.tags.includes(name)).map(({ method, operation }) => `<a href="#${operation.operationId}"><span class="method">${method.toUpperCase()}</span>${operation.operationId}</a>`).join('')}`).join('')
-  const sections = tags.map(({ name }) => `<h2 id="tag-${name}">${name}</h2>${operations.filter(({ operation }) => operation.tags.includes(name)).map(({ method, path, operation }) => operationSection(method, path, operation, path.replace('/v1/', '/v1/api/') in paths)).join('')}`).join('')
+  const nav = tags
+    .map(
+      ({ name }) =>
+        `<b>${name}</b>${operations
+          .filter(({ operation }) => operation.tags.includes(name))
+          .map(
+            ({ method, operation }) =>
+              `<a href="#${operation.operationId}"><span class="method">${method.toUpperCase()}</span>${operation.operationId}</a>`,
+          )
+          .join('')}`,
+    )
+    .join('')
+  const sections = tags
+    .map(
+      ({ name }) =>
+        `<h2 id="tag-${name}">${name}</h2>${operations
+          .filter(({ operation }) => operation.tags.includes(name))
+          .map(({ method, path, operation }) =>
+            operationSection(method, path, operation, path.replace('/v1/', '/v1/api/') in paths),
+          )
+          .join('')}`,
+    )
+    .join('')
   const statuses = [...new Set(Object.values(ERRORS).map(({ status }) => status))].toSorted((a, b) => a - b)
-  const errors = statuses.map(status => Object.entries(ERRORS).filter(([, error]) => error.status === status).map(([code, { title, retryable }], index) => `<tr${index === 0 ? ` id="status-${status}"` : ''}><td>${status}</td><td><code>${code}</code></td><td>${escapeHtml(title)}</td><td>${retryable ? 'yes' : 'no'}</td></tr>`).join('')).join('')
+  const errors = statuses
+    .map(status =>
+      Object.entries(ERRORS)
+        .filter(([, error]) => error.status === status)
+        .map(
+          ([code, { title, retryable }], index) =>
+            `<tr${index === 0 ? ` id="status-${status}"` : ''}><td>${status}</td><td><code>${code}</code></td><td>${escapeHtml(title)}</td><td>${retryable ? 'yes' : 'no'}</td></tr>`,
+        )
+        .join(''),
+    )
+    .join('')
   made = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>Cairn Agent: reference</title><style>${STYLE}</style></head>
 <body><nav><a href="#top"><strong>Cairn Agent</strong></a><a href="/openapi.json">openapi.json</a>${nav}<b>events</b>${FAMILIES.map(family => `<a href="#family-${family}">${family}</a>`).join('')}<b>more</b><a href="#schemas">schemas</a><a href="#errors">errors</a></nav>
 <main id="top"><h1>Cairn Agent: reference</h1><p>A session is a log of typed events. Write a message, follow the log from a cursor, decide what needs a human. Send <code>Authorization: Bearer …</code>: a user token anywhere, a service-account token below <code>/v1/api/</code>.</p>

@@ -1,4 +1,7 @@
-/** What Prometheus is told. Labels are route names, statuses and kinds: never an id, a path or anything a caller wrote. */
+/**
+ * What Prometheus is told. Labels are route names, statuses and kinds: never an id, a path or anything a
+ * caller wrote.
+ */
 import type { Commit, Committed, LogStore } from '@cairn/log'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { HarnessStats } from '../deps.ts'
@@ -12,14 +15,42 @@ export type Metrics = {
 /** Latencies from a fraction of a millisecond to seconds. */
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-export function createMetrics(registry: Registry, { streams, harness }: { streams: () => number; harness: (() => HarnessStats) | undefined }): Metrics {
+export function createMetrics(
+  registry: Registry,
+  { streams, harness }: { streams: () => number; harness: (() => HarnessStats) | undefined },
+): Metrics {
   const registers = [registry]
-  const requests = new Counter({ name: 'cairn_http_requests_total', help: 'Answered requests by route and status.', labelNames: ['route', 'status'], registers })
-  const latency = new Histogram({ name: 'cairn_http_request_seconds', help: 'Time to the answer; of a stream, to its headers.', labelNames: ['route'], buckets: BUCKETS, registers })
-  const delivered = new Counter({ name: 'cairn_events_delivered_total', help: 'Events written to streams.', registers })
-  const open: Gauge = new Gauge({ name: 'cairn_open_streams', help: 'Open event streams.', registers, collect: () => open.set(streams()) })
+  const requests = new Counter({
+    name: 'cairn_http_requests_total',
+    help: 'Answered requests by route and status.',
+    labelNames: ['route', 'status'],
+    registers,
+  })
+  const latency = new Histogram({
+    name: 'cairn_http_request_seconds',
+    help: 'Time to the answer; of a stream, to its headers.',
+    labelNames: ['route'],
+    buckets: BUCKETS,
+    registers,
+  })
+  const delivered = new Counter({
+    name: 'cairn_events_delivered_total',
+    help: 'Events written to streams.',
+    registers,
+  })
+  const open: Gauge = new Gauge({
+    name: 'cairn_open_streams',
+    help: 'Open event streams.',
+    registers,
+    collect: () => open.set(streams()),
+  })
   if (harness) {
-    const turns: Gauge = new Gauge({ name: 'cairn_active_turns', help: 'Turns that are running in this process.', registers, collect: () => turns.set(harness().active_turns) })
+    const turns: Gauge = new Gauge({
+      name: 'cairn_active_turns',
+      help: 'Turns that are running in this process.',
+      registers,
+      collect: () => turns.set(harness().active_turns),
+    })
   }
   const counts = new Map<string, { inc(): void }>()
   const times = new Map<string, { observe(seconds: number): void }>()
@@ -45,9 +76,22 @@ export const createRegistry = (): Registry => new Registry()
 /** The store with its commits measured; whoever wires the process hands this one to everybody. */
 export function meterStore(store: LogStore, registry: Registry): LogStore {
   const registers = [registry]
-  const appended = new Counter({ name: 'cairn_events_appended_total', help: 'Events committed to the log.', registers })
-  const commits = new Histogram({ name: 'cairn_commit_seconds', help: 'Time until a commit is on disk.', buckets: BUCKETS, registers })
-  const refused = new Counter({ name: 'cairn_commits_failed_total', help: 'Commits that a guard refused or the store failed.', registers })
+  const appended = new Counter({
+    name: 'cairn_events_appended_total',
+    help: 'Events committed to the log.',
+    registers,
+  })
+  const commits = new Histogram({
+    name: 'cairn_commit_seconds',
+    help: 'Time until a commit is on disk.',
+    buckets: BUCKETS,
+    registers,
+  })
+  const refused = new Counter({
+    name: 'cairn_commits_failed_total',
+    help: 'Commits that a guard refused or the store failed.',
+    registers,
+  })
   const commit = async (given: Commit): Promise<Committed> => {
     const startedAt = performance.now()
     try {
@@ -60,6 +104,7 @@ export function meterStore(store: LogStore, registry: Registry): LogStore {
       throw error
     }
   }
-  return new Proxy(store, { get: (target, name) => (name === 'commit' ? commit : (Reflect.get(target, name, target) as unknown)) })
+  return new Proxy(store, {
+    get: (target, name) => (name === 'commit' ? commit : (Reflect.get(target, name, target) as unknown)),
+  })
 }
-

@@ -24,15 +24,28 @@ export function createSite(services: Services): (exchange: Exchange) => Promise<
       }
       sendJson(exchange, 200, '{"status":"ready"}')
     },
-    '/metrics': async exchange => send(exchange, 200, metrics.contentType, await metrics.text(), { 'cache-control': 'no-store' }),
-    '/openapi.json': exchange => sendUnchanging(exchange, 'application/json; charset=utf-8', Buffer.from(openapiText()), { 'cache-control': 'no-cache' }),
-    '/docs': exchange => sendUnchanging(exchange, 'text/html; charset=utf-8', Buffer.from(docsPage()), { 'cache-control': 'no-cache', 'content-security-policy': DOCS_CSP, 'referrer-policy': 'no-referrer' }),
+    '/metrics': async exchange =>
+      send(exchange, 200, metrics.contentType, await metrics.text(), { 'cache-control': 'no-store' }),
+    '/openapi.json': exchange =>
+      sendUnchanging(exchange, 'application/json; charset=utf-8', Buffer.from(openapiText()), {
+        'cache-control': 'no-cache',
+      }),
+    '/docs': exchange =>
+      sendUnchanging(exchange, 'text/html; charset=utf-8', Buffer.from(docsPage()), {
+        'cache-control': 'no-cache',
+        'content-security-policy': DOCS_CSP,
+        'referrer-policy': 'no-referrer',
+      }),
   }
   return async exchange => {
-    if (exchange.path === '/v1') throw new AppError('not_found', 'There is no /v1; the routes are below it, see /docs.')
+    if (exchange.path === '/v1')
+      throw new AppError('not_found', 'There is no /v1; the routes are below it, see /docs.')
     const page = Object.hasOwn(pages, exchange.path) ? pages[exchange.path] : undefined
     exchange.route = page === undefined ? 'ui' : exchange.path.slice(1)
-    if (exchange.method !== 'GET' && exchange.method !== 'HEAD') throw errorWithHeaders('method_not_allowed', `${exchange.method} is not possible here; GET is.`, { allow: 'GET, HEAD' })
+    if (exchange.method !== 'GET' && exchange.method !== 'HEAD')
+      throw errorWithHeaders('method_not_allowed', `${exchange.method} is not possible here; GET is.`, {
+        allow: 'GET, HEAD',
+      })
     await (page ?? webUi)(exchange)
   }
 }

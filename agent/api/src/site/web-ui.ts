@@ -6,18 +6,34 @@ import { type Exchange, send } from '../http/exchange.ts'
 import { sendUnchanging } from './compressed.ts'
 
 const TYPES: Record<string, string> = {
-  '.html': 'text/html; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8', '.json': 'application/json', '.svg': 'image/svg+xml',
-  '.png': 'image/png', '.ico': 'image/x-icon', '.woff2': 'font/woff2', '.txt': 'text/plain; charset=utf-8', '.webmanifest': 'application/manifest+json', '.map': 'application/json',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+  '.woff2': 'font/woff2',
+  '.txt': 'text/plain; charset=utf-8',
+  '.webmanifest': 'application/manifest+json',
+  '.map': 'application/json',
 }
-const CSP = "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; frame-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; connect-src 'self'"
-export const PAGE_HEADERS = { 'content-security-policy': CSP, 'referrer-policy': 'no-referrer', 'cross-origin-opener-policy': 'same-origin', 'permissions-policy': 'camera=(), geolocation=(), microphone=()' }
+const CSP =
+  "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; frame-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; connect-src 'self'"
+export const PAGE_HEADERS = {
+  'content-security-policy': CSP,
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+}
 
 /**
- * The page that an html artifact is written into. It has the laxer policy a page of unknown making needs, and pays with
- * everything else: an opaque origin (no cookies, no storage, no API) and no request to anywhere.
+ * The page that an html artifact is written into. It has the laxer policy a page of unknown making needs, and
+ * pays with everything else: an opaque origin (no cookies, no storage, no API) and no request to anywhere.
  */
 const FRAME_PATH = '/artifact-frame.html'
-const FRAME_CSP = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; media-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts"
+const FRAME_CSP =
+  "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; media-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts"
 
 const NOT_BUILT = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Cairn Agent</title><h1>The web UI is not built</h1><p>Run <code>npm run build:web</code> and reload. The API works without it: see <a href="/docs">the reference</a>.</p></html>`
 
@@ -31,7 +47,10 @@ export function createWebUi(webRoot: string | undefined): (exchange: Exchange) =
     try {
       return await readFile(file)
     } catch (error) {
-      if (['ENOENT', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG'].includes((error as NodeJS.ErrnoException).code ?? '')) return null
+      if (
+        ['ENOENT', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG'].includes((error as NodeJS.ErrnoException).code ?? '')
+      )
+        return null
       throw error
     }
   }
@@ -42,12 +61,23 @@ export function createWebUi(webRoot: string | undefined): (exchange: Exchange) =
     if (found !== null) {
       // Names below assets/ carry a hash of their content.
       const cache = path.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache'
-      return sendUnchanging(exchange, TYPES[extname(path)] ?? 'application/octet-stream', found, { ...PAGE_HEADERS, 'cache-control': cache, ...(path === FRAME_PATH ? { 'content-security-policy': FRAME_CSP } : {}) })
+      return sendUnchanging(exchange, TYPES[extname(path)] ?? 'application/octet-stream', found, {
+        ...PAGE_HEADERS,
+        'cache-control': cache,
+        ...(path === FRAME_PATH ? { 'content-security-policy': FRAME_CSP } : {}),
+      })
     }
     if (extname(path) !== '') throw new AppError('not_found', `There is no ${path.slice(0, 200)}.`)
     const index = await read('/index.html')
-    if (index === null) return send(exchange, 503, 'text/html; charset=utf-8', NOT_BUILT, { ...PAGE_HEADERS, 'cache-control': 'no-store' })
-    return sendUnchanging(exchange, TYPES['.html'] as string, index, { ...PAGE_HEADERS, 'cache-control': 'no-cache' })
+    if (index === null)
+      return send(exchange, 503, 'text/html; charset=utf-8', NOT_BUILT, {
+        ...PAGE_HEADERS,
+        'cache-control': 'no-store',
+      })
+    return sendUnchanging(exchange, TYPES['.html'] as string, index, {
+      ...PAGE_HEADERS,
+      'cache-control': 'no-cache',
+    })
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * The raw socket of one stream, after its headers. It counts what is unsent and when the peer last took something; who
- * writes decides what to do about it.
+ * The raw socket of one stream, after its headers. It counts what is unsent and when the peer last took
+ * something; who writes decides what to do about it.
  */
 import type { Socket } from 'node:net'
 import type { Exchange } from '../http/exchange.ts'
@@ -20,7 +20,10 @@ export type Connection = {
   lastWriteAt: number
   /** performance.now() when the peer was last seen to have taken bytes, or had taken all. */
   lastProgressAt: number
-  /** Sees whether the peer took something since the last look. A callback a write would say it at once, at a tenth of what the write costs. */
+  /**
+   * Sees whether the peer took something since the last look. A callback a write would say it at once, at a
+   * tenth of what the write costs.
+   */
   look(at: number): void
   onRoom: () => void
   onClose: () => void
@@ -35,8 +38,11 @@ export function takeConnection(exchange: Exchange): Connection {
   const socket = req.socket
   const isChunked = req.httpVersion === '1.1'
   res.writeHead(200, {
-    'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no',
-    'x-request-id': exchange.id, 'x-content-type-options': 'nosniff',
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache, no-transform',
+    'x-accel-buffering': 'no',
+    'x-request-id': exchange.id,
+    'x-content-type-options': 'nosniff',
     ...(exchange.cookies.length > 0 ? { 'set-cookie': exchange.cookies } : {}),
     ...(isChunked ? { 'transfer-encoding': 'chunked' } : { connection: 'close' }),
   })
@@ -51,7 +57,10 @@ function overSocket(socket: Socket, isChunked: boolean): Connection {
   let given = 0
   let taken = 0
   const connection: Connection = {
-    lastWriteAt: performance.now(), lastProgressAt: performance.now(), onRoom: () => {}, onClose: () => {},
+    lastWriteAt: performance.now(),
+    lastProgressAt: performance.now(),
+    onRoom: () => {},
+    onClose: () => {},
     write({ bytes, bodyStart, bodyEnd }) {
       if (isOver) return false
       const at = performance.now()

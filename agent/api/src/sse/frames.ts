@@ -1,16 +1,20 @@
-/** Server-Sent Events as bytes: each event is encoded once, and a run of events is one buffer for all its readers. */
+/**
+ * Server-Sent Events as bytes: each event is encoded once, and a run of events is one buffer for all its
+ * readers.
+ */
 import type { EventId } from '@cairn/protocol'
 import type { StoredEvent } from '@cairn/log'
 
 /**
- * Bytes ready to be written. They are framed as one chunk of HTTP/1.1's chunked encoding; `bodyStart` and `bodyEnd` mark
- * what lies inside, for a client of HTTP/1.0 that gets it bare.
+ * Bytes ready to be written. They are framed as one chunk of HTTP/1.1's chunked encoding; `bodyStart` and
+ * `bodyEnd` mark what lies inside, for a client of HTTP/1.0 that gets it bare.
  */
 export type Chunk = { bytes: Buffer; bodyStart: number; bodyEnd: number }
 /** Events after `from` up to `to`, in order. */
 export type Run = Chunk & { from: EventId; to: EventId; events: readonly StoredEvent[] }
 
-export const frame = ({ id, type, json }: StoredEvent): string => `id: ${id}\nevent: ${type}\ndata: ${json}\n\n`
+export const frame = ({ id, type, json }: StoredEvent): string =>
+  `id: ${id}\nevent: ${type}\ndata: ${json}\n\n`
 
 export function chunk(text: string): Chunk {
   const size = Buffer.byteLength(text)

@@ -1,4 +1,7 @@
-/** Live inbox (design section 4): what is pending as `snapshot`, then each item that appears or changes as `item`. */
+/**
+ * Live inbox (design section 4): what is pending as `snapshot`, then each item that appears or changes as
+ * `item`.
+ */
 import { asError } from '@cairn/protocol'
 import { mayAccess, shownItem, visibleTo } from '@cairn/sessions'
 import type { Identity } from '../auth/authenticate.ts'
@@ -9,7 +12,11 @@ import { MAX_UNSENT } from './session-hub.ts'
 
 const SNAPSHOT = 200
 
-export async function streamInboxChanges({ store, streams, log }: Services, exchange: Exchange, identity: Identity): Promise<void> {
+export async function streamInboxChanges(
+  { store, streams, log }: Services,
+  exchange: Exchange,
+  identity: Identity,
+): Promise<void> {
   const { principal } = identity
   const changed = new Set<string>()
   let isSending = true
@@ -33,7 +40,10 @@ export async function streamInboxChanges({ store, streams, log }: Services, exch
     try {
       while (changed.size > 0) await sendChanged()
     } catch (thrown) {
-      log.error('reading the inbox for a stream failed', { request_id: exchange.id, error: asError(thrown).message })
+      log.error('reading the inbox for a stream failed', {
+        request_id: exchange.id,
+        error: asError(thrown).message,
+      })
       connection.destroy()
     } finally {
       isSending = false
@@ -49,7 +59,10 @@ export async function streamInboxChanges({ store, streams, log }: Services, exch
     const { items } = await store.listInbox({ ...visibleTo(principal), status: ['pending'], limit: SNAPSHOT })
     connection.write(chunk(`event: snapshot\ndata: ${JSON.stringify({ items })}\n\n`))
   } catch (thrown) {
-    log.error('reading the inbox for a stream failed', { request_id: exchange.id, error: asError(thrown).message })
+    log.error('reading the inbox for a stream failed', {
+      request_id: exchange.id,
+      error: asError(thrown).message,
+    })
     connection.destroy()
     stop()
   }

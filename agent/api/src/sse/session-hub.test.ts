@@ -10,14 +10,23 @@ const quiet = { info: () => {}, warn: () => {}, error: () => {} }
 function fakeConnection(): Connection & { ids: number[]; setRoom(has: boolean): void } {
   let hasRoom = true
   const connection = {
-    ids: [] as number[], lastWriteAt: 0, lastProgressAt: 0, look: () => {}, onRoom: () => {}, onClose: () => {},
+    ids: [] as number[],
+    lastWriteAt: 0,
+    lastProgressAt: 0,
+    look: () => {},
+    onRoom: () => {},
+    onClose: () => {},
     write({ bytes, bodyStart, bodyEnd }: { bytes: Buffer; bodyStart: number; bodyEnd: number }) {
       // An empty chunk would be the end of the body.
       expect(bodyEnd).toBeGreaterThan(bodyStart)
-      for (const found of bytes.toString('utf8', bodyStart, bodyEnd).matchAll(/^id: (\d+)$/gm)) connection.ids.push(Number(found[1]))
+      for (const found of bytes.toString('utf8', bodyStart, bodyEnd).matchAll(/^id: (\d+)$/gm))
+        connection.ids.push(Number(found[1]))
       return hasRoom
     },
-    hasRoom: () => hasRoom, unsent: () => 0, end: () => {}, destroy: () => {},
+    hasRoom: () => hasRoom,
+    unsent: () => 0,
+    end: () => {},
+    destroy: () => {},
     setRoom(has: boolean) {
       hasRoom = has
       if (has) connection.onRoom()
@@ -29,48 +38,74 @@ function fakeConnection(): Connection & { ids: number[]; setRoom(has: boolean): 
 test('whatever the order of commits, nudges, reads, joins and full sockets, every reader gets every event after its cursor once', async () => {
   const step = fc.oneof(
     fc.record({ do: fc.constant('commit' as const), count: fc.integer({ min: 1, max: 300 }) }),
-    fc.record({ do: fc.constant('join' as const), after: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 700 })) }),
+    fc.record({
+      do: fc.constant('join' as const),
+      after: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 700 })),
+    }),
     fc.record({ do: fc.constant('room' as const), reader: fc.nat(5), has: fc.boolean() }),
     fc.record({ do: fc.constant('leave' as const), reader: fc.nat(5) }),
   )
-  await fc.assert(fc.asyncProperty(fc.scheduler(), fc.array(step, { minLength: 2, maxLength: 14 }), async (scheduler, steps) => {
-    const log: StoredEvent[] = []
-    let nudge: (() => void) | null = null
-    const store = {
-      // What a read sees is fixed when it starts; when it arrives, and when a nudge does, is anybody's guess.
-      read: (_id: string, after: number, limit: number) => scheduler.schedule(Promise.resolve(log.filter(({ id }) => id > after).slice(0, limit)), 'read'),
-      watch: (_id: string, given: () => void) => {
-        nudge = given
-        return () => { nudge = null }
+  await fc.assert(
+    fc.asyncProperty(
+      fc.scheduler(),
+      fc.array(step, { minLength: 2, maxLength: 14 }),
+      async (scheduler, steps) => {
+        const log: StoredEvent[] = []
+        let nudge: (() => void) | null = null
+        const store = {
+          // What a read sees is fixed when it starts; when it arrives, and when a nudge does, is anybody's
+          // guess.
+          read: (_id: string, after: number, limit: number) =>
+            scheduler.schedule(Promise.resolve(log.filter(({ id }) => id > after).slice(0, limit)), 'read'),
+          watch: (_id: string, given: () => void) => {
+            nudge = given
+            return () => {
+              nudge = null
+            }
+          },
+        } as unknown as LogStore
+        const hub = createSessionHub('s', { store, log: quiet, onDelivered: () => {}, onEmpty: () => {} })
+        const readers: {
+          connection: ReturnType<typeof fakeConnection>
+          after: number
+          leave: () => void
+          isGone: boolean
+        }[] = []
+        const perform = (given: (typeof steps)[number]): void => {
+          if (given.do === 'commit') {
+            for (let n = 0; n < given.count; n++)
+              log.push({ id: log.length + 1, type: 'llm.delta', json: '{}' })
+            void scheduler.schedule(Promise.resolve(), 'nudge').then(() => nudge?.())
+          } else if (given.do === 'join') {
+            const connection = fakeConnection()
+            const reader = hub.join(connection, given.after)
+            readers.push({ connection, after: given.after, leave: () => hub.leave(reader), isGone: false })
+          } else {
+            const reader = readers[given.reader]
+            if (reader === undefined) return
+            if (given.do === 'room') return reader.connection.setRoom(given.has)
+            reader.isGone = true
+            reader.leave()
+          }
+        }
+        const { task } = scheduler.scheduleSequence(
+          steps.map(given => ({ label: given.do, builder: async () => perform(given) })),
+        )
+        await scheduler.waitFor(task)
+        for (const { connection, isGone } of readers) if (!isGone) connection.setRoom(true)
+        await scheduler.waitIdle()
+        for (const {
+          connection: { ids },
+          after,
+          isGone,
+        } of readers) {
+          const owed = log.map(({ id }) => id).filter(id => id > after)
+          expect(ids).toEqual(isGone ? owed.slice(0, ids.length) : owed)
+        }
       },
-    } as unknown as LogStore
-    const hub = createSessionHub('s', { store, log: quiet, onDelivered: () => {}, onEmpty: () => {} })
-    const readers: { connection: ReturnType<typeof fakeConnection>; after: number; leave: () => void; isGone: boolean }[] = []
-    const perform = (given: (typeof steps)[number]): void => {
-      if (given.do === 'commit') {
-        for (let n = 0; n < given.count; n++) log.push({ id: log.length + 1, type: 'llm.delta', json: '{}' })
-        void scheduler.schedule(Promise.resolve(), 'nudge').then(() => nudge?.())
-      } else if (given.do === 'join') {
-        const connection = fakeConnection()
-        const reader = hub.join(connection, given.after)
-        readers.push({ connection, after: given.after, leave: () => hub.leave(reader), isGone: false })
-      } else {
-        const reader = readers[given.reader]
-        if (reader === undefined) return
-        if (given.do === 'room') return reader.connection.setRoom(given.has)
-        reader.isGone = true
-        reader.leave()
-      }
-    }
-    const { task } = scheduler.scheduleSequence(steps.map(given => ({ label: given.do, builder: async () => perform(given) })))
-    await scheduler.waitFor(task)
-    for (const { connection, isGone } of readers) if (!isGone) connection.setRoom(true)
-    await scheduler.waitIdle()
-    for (const { connection: { ids }, after, isGone } of readers) {
-      const owed = log.map(({ id }) => id).filter(id => id > after)
-      expect(ids).toEqual(isGone ? owed.slice(0, ids.length) : owed)
-    }
-  }), { numRuns: 1500, seed: 11 })
+    ),
+    { numRuns: 1500, seed: 11 },
+  )
 })
 
 test('a nudge that comes while the only live reader has just left is not lost for the one about to be live', async () => {

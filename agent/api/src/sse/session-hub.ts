@@ -5,9 +5,9 @@
  *   live → catching up        its socket is full; it keeps its cursor and reads for itself when there is room
  *   any → gone                the client left, was cut off, or the server drains
  *
- * The hub follows the log once for all who are live: one read, one encoding, one write a reader, whatever has been
- * committed meanwhile. `head` says how far it has read; a live reader's cursor is never below it, so what comes after
- * `head` is what a live reader lacks, except what it has seen already by its own reading.
+ * The hub follows the log once for all who are live: one read, one encoding, one write a reader, whatever has
+ * been committed meanwhile. `head` says how far it has read; a live reader's cursor is never below it, so
+ * what comes after `head` is what a live reader lacks, except what it has seen already by its own reading.
  */
 import type { LogStore, StoredEvent } from '@cairn/log'
 import { asError, type EventId } from '@cairn/protocol'
@@ -26,7 +26,10 @@ export type Reader = {
   connection: Connection
   cursor: EventId
   isLive: boolean
-  /** Characters committed to the log since this reader fell behind while live; 0 for one that keeps up or reads history. */
+  /**
+   * Characters committed to the log since this reader fell behind while live; 0 for one that keeps up or
+   * reads history.
+   */
   lag: number
 }
 export type SessionHub = {
@@ -38,7 +41,10 @@ export type SessionHub = {
 }
 type HubDeps = { store: LogStore; log: Log; onDelivered: (events: number) => void; onEmpty: () => void }
 
-export function createSessionHub(sessionId: string, { store, log, onDelivered, onEmpty }: HubDeps): SessionHub {
+export function createSessionHub(
+  sessionId: string,
+  { store, log, onDelivered, onEmpty }: HubDeps,
+): SessionHub {
   const live = new Set<Reader>()
   /** Those who fell behind while live and wait for room. */
   const behind = new Set<Reader>()
@@ -48,14 +54,21 @@ export function createSessionHub(sessionId: string, { store, log, onDelivered, o
   let isPumping = false
   let isNudged = false
 
-  /** Writes to each live reader what it lacks: all of it for nearly everyone, a part for those who have read ahead. */
+  /**
+   * Writes to each live reader what it lacks: all of it for nearly everyone, a part for those who have read
+   * ahead.
+   */
   function fanOut(news: Run): void {
     let part = news
     let delivered = 0
     for (const reader of live) {
       if (reader.cursor >= news.to) continue
       if (reader.cursor <= news.from) part = news
-      else if (part.from !== reader.cursor) part = run(reader.cursor, news.events.filter(({ id }) => id > reader.cursor))
+      else if (part.from !== reader.cursor)
+        part = run(
+          reader.cursor,
+          news.events.filter(({ id }) => id > reader.cursor),
+        )
       reader.cursor = part.to
       delivered += part.events.length
       if (!reader.connection.write(part)) fallBehind(reader)
@@ -96,8 +109,12 @@ export function createSessionHub(sessionId: string, { store, log, onDelivered, o
         }
       }
     } catch (thrown) {
-      // The readers' connections end, so that they come back with their cursors instead of waiting for a log that nobody reads.
-      log.error('reading the log for its streams failed', { session_id: sessionId, error: asError(thrown).message })
+      // The readers' connections end, so that they come back with their cursors instead of waiting for a log
+      // that nobody reads.
+      log.error('reading the log for its streams failed', {
+        session_id: sessionId,
+        error: asError(thrown).message,
+      })
       for (const reader of [...live, ...behind]) reader.connection.destroy()
     } finally {
       isPumping = false
@@ -119,7 +136,10 @@ export function createSessionHub(sessionId: string, { store, log, onDelivered, o
         }
       }
     } catch (thrown) {
-      log.error('reading the log for a stream failed', { session_id: sessionId, error: asError(thrown).message })
+      log.error('reading the log for a stream failed', {
+        session_id: sessionId,
+        error: asError(thrown).message,
+      })
       reader.connection.destroy()
     }
   }
@@ -130,8 +150,9 @@ export function createSessionHub(sessionId: string, { store, log, onDelivered, o
     live.add(reader)
     reader.isLive = true
     reader.lag = 0
-    // Whatever the log held up to the cursor has been sent. The hub may have read further since, or stand further for
-    // readers that asked for what is yet to come: it goes back to where nobody lacks anything, and each skips what it has.
+    // Whatever the log held up to the cursor has been sent. The hub may have read further since, or stand
+    // further for readers that asked for what is yet to come: it goes back to where nobody lacks anything,
+    // and each skips what it has.
     if (reader.cursor < head) {
       head = reader.cursor
       stopWatching ??= store.watch(sessionId, () => void pump())

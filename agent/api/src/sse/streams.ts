@@ -1,4 +1,7 @@
-/** Every open stream of this process: the heartbeat, cutting off who takes nothing, ending those whose credential was revoked, draining. */
+/**
+ * Every open stream of this process: the heartbeat, cutting off who takes nothing, ending those whose
+ * credential was revoked, draining.
+ */
 import type { LogStore } from '@cairn/log'
 import { AppError, type EventId } from '@cairn/protocol'
 import type { Identity } from '../auth/authenticate.ts'
@@ -26,7 +29,9 @@ export type Streams = {
   close(): void
 }
 type StreamsDeps = {
-  store: LogStore; log: Log; tuning: Tuning
+  store: LogStore
+  log: Log
+  tuning: Tuning
   isStanding: (identity: Identity) => Promise<boolean>
   onDelivered: (events: number) => void
 }
@@ -38,7 +43,11 @@ export function createStreams({ store, log, tuning, isStanding, onDelivered }: S
 
   function start(exchange: Exchange, identity: Identity): Open {
     if (isDraining) throw new AppError('draining', 'The server is shutting down.')
-    const open: Open = { connection: takeConnection(exchange), identity, lacks: () => open.connection.unsent() }
+    const open: Open = {
+      connection: takeConnection(exchange),
+      identity,
+      lacks: () => open.connection.unsent(),
+    }
     all.add(open)
     return open
   }
@@ -46,7 +55,12 @@ export function createStreams({ store, log, tuning, isStanding, onDelivered }: S
   function hubOf(sessionId: string): SessionHub {
     const found = hubs.get(sessionId)
     if (found) return found
-    const hub = createSessionHub(sessionId, { store, log, onDelivered, onEmpty: () => hubs.delete(sessionId) })
+    const hub = createSessionHub(sessionId, {
+      store,
+      log,
+      onDelivered,
+      onEmpty: () => hubs.delete(sessionId),
+    })
     hubs.set(sessionId, hub)
     return hub
   }
@@ -55,9 +69,14 @@ export function createStreams({ store, log, tuning, isStanding, onDelivered }: S
     const at = performance.now()
     for (const { connection, lacks } of all) {
       connection.look(at)
-      if (at - connection.lastWriteAt >= tuning.heartbeatMs && connection.unsent() === 0) connection.write(KEEP_ALIVE)
+      if (at - connection.lastWriteAt >= tuning.heartbeatMs && connection.unsent() === 0)
+        connection.write(KEEP_ALIVE)
       const quietMs = at - connection.lastProgressAt
-      if ((quietMs >= tuning.stallMs && lacks() > MAX_UNSENT) || (quietMs >= DEAD_MS && connection.unsent() > 0)) connection.destroy()
+      if (
+        (quietMs >= tuning.stallMs && lacks() > MAX_UNSENT) ||
+        (quietMs >= DEAD_MS && connection.unsent() > 0)
+      )
+        connection.destroy()
     }
   }
 
@@ -73,7 +92,9 @@ export function createStreams({ store, log, tuning, isStanding, onDelivered }: S
 
   const ticking = setInterval(tick, tuning.tickMs)
   const checking = setInterval(() => {
-    checkStanding().catch((error: unknown) => log.warn('could not check the credentials of open streams', { error: String(error) }))
+    checkStanding().catch((error: unknown) =>
+      log.warn('could not check the credentials of open streams', { error: String(error) }),
+    )
   }, STANDING_MS)
   ticking.unref()
   checking.unref()

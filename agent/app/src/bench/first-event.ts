@@ -1,4 +1,7 @@
-/** What a person waits for: from a message sent to the first events of its turn read, through the whole service with a model that answers at once. */
+/**
+ * What a person waits for: from a message sent to the first events of its turn read, through the whole
+ * service with a model that answers at once.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,17 +14,40 @@ import type { Reading } from './table.ts'
 
 const TURNS = 60
 const WARM_UP = 10
-const MILESTONES = ['user.message', 'harness.wake', 'llm.delta', 'session.complete'] as const satisfies readonly EventType[]
+const MILESTONES = [
+  'user.message',
+  'harness.wake',
+  'llm.delta',
+  'session.complete',
+] as const satisfies readonly EventType[]
 
 /** Turns one after the other in one session; a turn is read by one stream that stays open. */
 export async function benchFirstEvent(parent: string = tmpdir()): Promise<Reading[]> {
   const dir = mkdtempSync(join(parent, 'cairn-bench-'))
   const stop = new AbortController()
-  // The demo's scenario has a rule for anything; its pace is what a person likes to read, so the last milestone is the model's own time.
-  const config = Config.parse({ models: { default: 'demo/scripted', providers: { demo: { kind: 'scripted' } } } })
+  // The demo's scenario has a rule for anything; its pace is what a person likes to read, so the last
+  // milestone is the model's own time.
+  const config = Config.parse({
+    models: { default: 'demo/scripted', providers: { demo: { kind: 'scripted' } } },
+  })
   const service = await startService({
-    config, demo: true, env: {}, database: null, role: 'all', dataDir: join(dir, 'data'), configDir: dir, host: '127.0.0.1', port: 0,
-    createLog: redact => createLogger({ level: 'warn', pretty: false, redact, now: Date.now, write: line => void process.stderr.write(line) }),
+    config,
+    demo: true,
+    env: {},
+    database: null,
+    role: 'all',
+    dataDir: join(dir, 'data'),
+    configDir: dir,
+    host: '127.0.0.1',
+    port: 0,
+    createLog: redact =>
+      createLogger({
+        level: 'warn',
+        pretty: false,
+        redact,
+        now: Date.now,
+        write: line => void process.stderr.write(line),
+      }),
   })
   try {
     const client = createClient({ baseUrl: service.url, token: () => localToken(join(dir, 'data')) })
@@ -36,7 +62,9 @@ export async function benchFirstEvent(parent: string = tmpdir()): Promise<Readin
         seen.add(name)
         if (turn >= WARM_UP) times.get(name)?.push(performance.now() - sentAt)
       }
-      const sent = client.call('sendMessage', { params: { id }, body: { content: 'hello' } }).then(() => note('acknowledged'))
+      const sent = client
+        .call('sendMessage', { params: { id }, body: { content: 'hello' } })
+        .then(() => note('acknowledged'))
       for (let ended = false; !ended;) {
         const { value: batch } = await events.next()
         if (batch === undefined) throw new Error('[bench] the stream ended')
@@ -47,8 +75,12 @@ export async function benchFirstEvent(parent: string = tmpdir()): Promise<Readin
     }
     return [...times].flatMap(([name, values]) => {
       const sorted = values.toSorted((a, b) => a - b)
-      const at = (q: number): number => Number((sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? 0).toPrecision(3))
-      return [{ name: `message → ${name}, p50`, value: at(0.5), unit: 'ms' }, { name: `message → ${name}, p99`, value: at(0.99), unit: 'ms' }]
+      const at = (q: number): number =>
+        Number((sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? 0).toPrecision(3))
+      return [
+        { name: `message → ${name}, p50`, value: at(0.5), unit: 'ms' },
+        { name: `message → ${name}, p99`, value: at(0.99), unit: 'ms' },
+      ]
     })
   } finally {
     stop.abort()

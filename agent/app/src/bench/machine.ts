@@ -6,8 +6,13 @@ export type Machine = { cpu: string; cores: number; memory_gib: number; system: 
 export function describeMachine(): Machine {
   const all = cpus()
   return {
-    cpu: all[0]?.model.trim() || 'unknown', cores: all.length, memory_gib: Math.round(totalmem() / 2 ** 30), system: `${process.platform} ${release()} ${process.arch}`, node: process.version,
+    cpu: all[0]?.model.trim() || 'unknown',
+    cores: all.length,
+    memory_gib: Math.round(totalmem() / 2 ** 30),
+    system: `${process.platform} ${release()} ${process.arch}`,
+    node: process.version,
   }
 }
 
-export const machineLine = ({ cpu, cores, memory_gib, system, node }: Machine): string => `${cores} × ${cpu}, ${memory_gib} GiB, ${system}, Node ${node}`
+export const machineLine = ({ cpu, cores, memory_gib, system, node }: Machine): string =>
+  `${cores} × ${cpu}, ${memory_gib} GiB, ${system}, Node ${node}`

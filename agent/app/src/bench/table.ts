@@ -1,20 +1,43 @@
 /** Figures as Markdown tables that also read well in a terminal. */
 
-export type Figure = { what: string; concurrent: number; per_second: number; p50_ms: number | null; p99_ms: number | null }
+export type Figure = {
+  what: string
+  concurrent: number
+  per_second: number
+  p50_ms: number | null
+  p99_ms: number | null
+}
 export type Reading = { name: string; value: number; unit: string }
 
 const number = new Intl.NumberFormat('en-US')
 
 export const figureTable = (figures: readonly Figure[]): string =>
-  table(['the log alone', 'at once', 'per second', 'p50 ms', 'p99 ms'], figures.map(({ what, concurrent, per_second, p50_ms, p99_ms }) => [what, number.format(concurrent), number.format(per_second), shown(p50_ms), shown(p99_ms)]))
+  table(
+    ['the log alone', 'at once', 'per second', 'p50 ms', 'p99 ms'],
+    figures.map(({ what, concurrent, per_second, p50_ms, p99_ms }) => [
+      what,
+      number.format(concurrent),
+      number.format(per_second),
+      shown(p50_ms),
+      shown(p99_ms),
+    ]),
+  )
 
 export const readingTable = (title: string, readings: readonly Reading[]): string =>
-  table([title, 'value', 'unit'], readings.map(({ name, value, unit }) => [name, value >= 100 ? number.format(Math.round(value)) : String(value), unit]))
+  table(
+    [title, 'value', 'unit'],
+    readings.map(({ name, value, unit }) => [
+      name,
+      value >= 100 ? number.format(Math.round(value)) : String(value),
+      unit,
+    ]),
+  )
 
 /** The first column to the left, the others to the right. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((_, at) => Math.max(...[head, ...rows].map(row => row[at]!.length)))
-  const line = (row: readonly string[]): string => `| ${row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!))).join(' | ')} |\n`
+  const line = (row: readonly string[]): string =>
+    `| ${row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!))).join(' | ')} |\n`
   const rule = `|${widths.map((width, at) => (at === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|\n`
   return line(head) + rule + rows.map(line).join('')
 }

@@ -1,4 +1,7 @@
-/** What `cairn send` prints while the agent answers: the events of the session, one by one, into text and an end. */
+/**
+ * What `cairn send` prints while the agent answers: the events of the session, one by one, into text and an
+ * end.
+ */
 import type { Question, SessionEvent } from '@cairn/protocol'
 import type { z } from 'zod'
 import { EXIT, type ExitCode } from './exit.ts'
@@ -13,7 +16,10 @@ export type Printed = {
   end?: { code: ExitCode; status: string }
 }
 
-/** Deltas are best effort and the response is the record: what was printed of an answer is completed or said again. */
+/**
+ * Deltas are best effort and the response is the record: what was printed of an answer is completed or said
+ * again.
+ */
 export function createAnswerText(): { take: (event: SessionEvent) => Printed; answer: () => string } {
   let printed = ''
   let answer = ''
@@ -40,22 +46,52 @@ export function createAnswerText(): { take: (event: SessionEvent) => Printed; an
           if (content.startsWith(shown)) return { text: `${content.slice(shown.length)}\n` }
           return { text: `\n${content}\n` }
         }
-        case 'tool.call': return { note: `· ${event.data.name} ${oneLine(JSON.stringify(event.data.arguments), 100)}` }
-        case 'inbox.governance_gate': return { note: `? ${event.data.tool_name} needs an approval: ${oneLine(event.data.arguments_excerpt, 100)} (cairn approve)` }
-        case 'inbox.input_required': return { note: asked(event.data.questions), end: { code: EXIT.waiting.code, status: 'waiting for an answer' } }
-        case 'inbox.action_required': return { note: `? ${event.data.title}: ${event.data.instructions}`, end: { code: EXIT.waiting.code, status: 'waiting for an action' } }
-        case 'session.pause': return { note: 'the session was paused', end: { code: EXIT.waiting.code, status: 'paused' } }
-        case 'session.stopped': return { note: `stopped: ${event.data.reason}`, end: { code: EXIT.failure.code, status: 'stopped' } }
-        case 'session.fail': return { note: `failed (${event.data.error_category}): ${event.data.error}`, end: { code: EXIT.failure.code, status: 'failed' } }
+        case 'tool.call':
+          return { note: `· ${event.data.name} ${oneLine(JSON.stringify(event.data.arguments), 100)}` }
+        case 'inbox.governance_gate':
+          return {
+            note: `? ${event.data.tool_name} needs an approval: ${oneLine(event.data.arguments_excerpt, 100)} (cairn approve)`,
+          }
+        case 'inbox.input_required':
+          return {
+            note: asked(event.data.questions),
+            end: { code: EXIT.waiting.code, status: 'waiting for an answer' },
+          }
+        case 'inbox.action_required':
+          return {
+            note: `? ${event.data.title}: ${event.data.instructions}`,
+            end: { code: EXIT.waiting.code, status: 'waiting for an action' },
+          }
+        case 'session.pause':
+          return { note: 'the session was paused', end: { code: EXIT.waiting.code, status: 'paused' } }
+        case 'session.stopped':
+          return {
+            note: `stopped: ${event.data.reason}`,
+            end: { code: EXIT.failure.code, status: 'stopped' },
+          }
+        case 'session.fail':
+          return {
+            note: `failed (${event.data.error_category}): ${event.data.error}`,
+            end: { code: EXIT.failure.code, status: 'failed' },
+          }
         case 'session.complete': {
           const { reason } = event.data
-          return { ...(reason === 'completed' ? {} : { note: `ended: ${reason}` }), end: { code: EXIT.ok.code, status: reason } }
+          return {
+            ...(reason === 'completed' ? {} : { note: `ended: ${reason}` }),
+            end: { code: EXIT.ok.code, status: reason },
+          }
         }
-        default: return {}
+        default:
+          return {}
       }
     },
   }
 }
 
 const asked = (questions: readonly z.infer<typeof Question>[]): string =>
-  questions.map(({ prompt, choices }) => `? ${prompt}${choices?.length ? ` (${choices.map(({ label }) => label).join(' / ')})` : ''}`).join('\n')
+  questions
+    .map(
+      ({ prompt, choices }) =>
+        `? ${prompt}${choices?.length ? ` (${choices.map(({ label }) => label).join(' / ')})` : ''}`,
+    )
+    .join('\n')

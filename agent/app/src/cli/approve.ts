@@ -6,20 +6,28 @@ import { EXIT } from './exit.ts'
 import { oneLine } from './terminal-text.ts'
 
 export const approve = defineCommand({
-  name: 'approve', summary: 'List tool calls that wait for an approval, and decide them',
+  name: 'approve',
+  summary: 'List tool calls that wait for an approval, and decide them',
   usage: [
     ['approve', 'list what waits'],
     ['approve ITEM', 'approve: this very call may run, once'],
     ['approve --reject ITEM', 'deny it'],
     ['  --session ID', 'list one session only'],
   ],
-  options: { ...CONNECT_OPTIONS, reject: { type: 'boolean', default: false }, session: { type: 'string', short: 's' } },
+  options: {
+    ...CONNECT_OPTIONS,
+    reject: { type: 'boolean', default: false },
+    session: { type: 'string', short: 's' },
+  },
   async run({ values, positionals }, io) {
     const { client } = connect(values, io)
     if (positionals.length === 0 && !values.reject) {
       const items: InboxItem[] = []
       for (let cursor: string | null | undefined; cursor !== null;) {
-        const page = await client.call('listInbox', { query: { kind: 'governance_gate', status: 'pending', session_id: values.session, cursor }, signal: io.signal })
+        const page = await client.call('listInbox', {
+          query: { kind: 'governance_gate', status: 'pending', session_id: values.session, cursor },
+          signal: io.signal,
+        })
         items.push(...page.items)
         cursor = page.next_cursor
       }
@@ -28,8 +36,14 @@ export const approve = defineCommand({
       return EXIT.ok.code
     }
     const [item_id] = takePositionals(positionals, ['the id of an item'])
-    const item = await client.call('respondInbox', { params: { item_id }, body: { decision: values.reject ? 'reject' : 'approve' }, signal: io.signal })
-    io.out(values.json ? `${JSON.stringify(item)}\n` : `${item.id}  ${values.reject ? 'rejected' : 'approved'}\n`)
+    const item = await client.call('respondInbox', {
+      params: { item_id },
+      body: { decision: values.reject ? 'reject' : 'approve' },
+      signal: io.signal,
+    })
+    io.out(
+      values.json ? `${JSON.stringify(item)}\n` : `${item.id}  ${values.reject ? 'rejected' : 'approved'}\n`,
+    )
     return EXIT.ok.code
   },
 })

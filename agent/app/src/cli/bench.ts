@@ -12,7 +12,8 @@ import { EXIT, UsageError } from './exit.ts'
 const PARTS = ['log', 'http', 'turn']
 
 export const bench = defineCommand({
-  name: 'bench', summary: 'Measure the service on this machine',
+  name: 'bench',
+  summary: 'Measure the service on this machine',
   usage: [
     ['bench', 'the disk, the log, the service over HTTP, whole turns; leaves nothing behind'],
     ['  --dir DIRECTORY', 'measure the log on the disk of this directory instead of the temporary one'],
@@ -25,13 +26,18 @@ export const bench = defineCommand({
     const machine = describeMachine()
     const directory = values.dir ?? tmpdir()
     const { only } = values
-    if (only !== undefined && !PARTS.includes(only)) throw new UsageError(`--only must be one of ${PARTS.join(', ')}, got "${only}"`)
+    if (only !== undefined && !PARTS.includes(only))
+      throw new UsageError(`--only must be one of ${PARTS.join(', ')}, got "${only}"`)
     const wants = (part: string): boolean => only === undefined || only === part
     io.note('Measuring, about a minute; the machine should be quiet ...')
     const log = wants('log') ? await benchAppend(directory) : []
     const http = wants('http') ? await benchHttp() : []
     const turn = wants('turn') ? await benchFirstEvent(directory) : []
-    const tables = [...(log.length > 0 ? [figureTable(log)] : []), ...(http.length > 0 ? [readingTable('over HTTP', http)] : []), ...(turn.length > 0 ? [readingTable('a turn', turn)] : [])]
+    const tables = [
+      ...(log.length > 0 ? [figureTable(log)] : []),
+      ...(http.length > 0 ? [readingTable('over HTTP', http)] : []),
+      ...(turn.length > 0 ? [readingTable('a turn', turn)] : []),
+    ]
     const text = `${machineLine(machine)}\nDirectory of the log: ${directory}\n\n${tables.join('\n')}`
     io.out(values.json ? `${JSON.stringify({ machine, directory, log, http, turn })}\n` : text)
     if (values.out !== undefined) writeFileSync(values.out, text, { flag: 'wx' })

@@ -13,12 +13,19 @@ const RESTS = new Set(['completed', 'failed'])
 export async function checkLogs(store: LogStore, orgId: string): Promise<LogsChecked> {
   const checked: LogsChecked = { sessions: 0, events: 0, problems: [] }
   for (let cursor: string | null | undefined; cursor !== null;) {
-    const page = await store.listSessions({ org_id: orgId, status: SESSION_STATUSES, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) })
+    const page = await store.listSessions({
+      org_id: orgId,
+      status: SESSION_STATUSES,
+      limit: PAGE,
+      ...(cursor === undefined ? {} : { cursor }),
+    })
     for (const { id, status } of page.sessions) {
       const log = await readLog(store, id)
       checked.sessions++
       checked.events += log.length
-      checked.problems.push(...checkHistory(log, { settled: RESTS.has(status) }).map(problem => `session ${id}: ${problem}`))
+      checked.problems.push(
+        ...checkHistory(log, { settled: RESTS.has(status) }).map(problem => `session ${id}: ${problem}`),
+      )
     }
     cursor = page.next_cursor
   }

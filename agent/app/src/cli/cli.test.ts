@@ -7,30 +7,48 @@ import { EXIT, UsageError } from './exit.ts'
 import { outageNotes } from './outage.ts'
 import { oneLine, printable } from './terminal-text.ts'
 
-const event = (type: string, data: object, id = 1): SessionEvent => ({ id, session_id: 's', type, created_at: '2026-01-02T03:04:05.678Z', data }) as SessionEvent
-const delta = (content: string, more: object = {}): SessionEvent => event('llm.delta', { content, turn_id: 't', iteration_index: 0, ...more })
-const response = (content: string): SessionEvent => event('llm.response', { message: { role: 'assistant', content }, finish_reason: 'stop' })
+const event = (type: string, data: object, id = 1): SessionEvent =>
+  ({ id, session_id: 's', type, created_at: '2026-01-02T03:04:05.678Z', data }) as SessionEvent
+const delta = (content: string, more: object = {}): SessionEvent =>
+  event('llm.delta', { content, turn_id: 't', iteration_index: 0, ...more })
+const response = (content: string): SessionEvent =>
+  event('llm.response', { message: { role: 'assistant', content }, finish_reason: 'stop' })
 
 function print(events: SessionEvent[]): { text: string; notes: string[]; answer: string; end: unknown } {
   const text = createAnswerText()
   const printed = events.map(text.take)
-  return { text: printed.map(part => part.text ?? '').join(''), notes: printed.flatMap(part => part.note ?? []), answer: text.answer(), end: printed.at(-1)?.end }
+  return {
+    text: printed.map(part => part.text ?? '').join(''),
+    notes: printed.flatMap(part => part.note ?? []),
+    answer: text.answer(),
+    end: printed.at(-1)?.end,
+  }
 }
 
 test('the deltas of an answer are printed as they come, and its response adds only what they lacked', () => {
-  expect(print([delta('Hel'), delta('lo'), response('Hello, you')])).toMatchObject({ text: 'Hello, you\n', answer: 'Hello, you' })
+  expect(print([delta('Hel'), delta('lo'), response('Hello, you')])).toMatchObject({
+    text: 'Hello, you\n',
+    answer: 'Hello, you',
+  })
   expect(print([response('All at once')]).text).toBe('All at once\n')
 })
 
 test('an answer that was asked for again starts over', () => {
-  expect(print([delta('Hel'), delta('', { reset: true }), delta('Good'), response('Good day')]).text).toBe('Hel\nGood day\n')
+  expect(print([delta('Hel'), delta('', { reset: true }), delta('Good'), response('Good day')]).text).toBe(
+    'Hel\nGood day\n',
+  )
   expect(print([delta('Hel'), response('Good day')]).text).toBe('Hel\nGood day\n')
 })
 
 test('a turn ends with its code: complete 0, failed and stopped 1, a question or a pause 6', () => {
   const ends = [
-    event('session.complete', { reason: 'completed' }), event('session.fail', { error_category: 'network', error: 'down' }), event('session.stopped', { reason: 'r' }),
-    event('inbox.input_required', { questions: [{ prompt: 'Which?', choices: [{ label: 'a' }, { label: 'b' }] }] }), event('session.pause', {}),
+    event('session.complete', { reason: 'completed' }),
+    event('session.fail', { error_category: 'network', error: 'down' }),
+    event('session.stopped', { reason: 'r' }),
+    event('inbox.input_required', {
+      questions: [{ prompt: 'Which?', choices: [{ label: 'a' }, { label: 'b' }] }],
+    }),
+    event('session.pause', {}),
   ].map(last => print([last]))
   expect(ends.map(({ end }) => (end as { code: number }).code)).toEqual([0, 1, 1, 6, 6])
   expect(ends[1]?.notes).toEqual(['failed (network): down'])
@@ -40,12 +58,33 @@ test('a turn ends with its code: complete 0, failed and stopped 1, a question or
 test('a broken connection is told once and its mending once', () => {
   const notes: string[] = []
   const onState = outageNotes(line => notes.push(line))
-  for (const state of ['connecting', 'live', 'reconnecting', 'reconnecting', 'live', 'draining', 'reconnecting', 'closed'] as const) onState(state, state === 'reconnecting' ? { error: new Error('gone') } : {})
-  expect(notes).toEqual(['connection lost: gone; trying again until it is back', 'connected again', 'the server is shutting down', 'connection lost: gone; trying again until it is back'])
+  for (const state of [
+    'connecting',
+    'live',
+    'reconnecting',
+    'reconnecting',
+    'live',
+    'draining',
+    'reconnecting',
+    'closed',
+  ] as const)
+    onState(state, state === 'reconnecting' ? { error: new Error('gone') } : {})
+  expect(notes).toEqual([
+    'connection lost: gone; trying again until it is back',
+    'connected again',
+    'the server is shutting down',
+    'connection lost: gone; trying again until it is back',
+  ])
 })
 
 test('an event is one line, whatever is in it', () => {
-  const line = eventLine(event('tool.result', { name: 'terminal', elapsed_ms: 12, content: `a\n\u001b]0;owned\u0007${'b'.repeat(500)}` }, 42))
+  const line = eventLine(
+    event(
+      'tool.result',
+      { name: 'terminal', elapsed_ms: 12, content: `a\n\u001b]0;owned\u0007${'b'.repeat(500)}` },
+      42,
+    ),
+  )
   expect(line).toMatch(/^ {3}42 {2}03:04:05\.678 {2}tool\.result +terminal 12 ms a ·\]0;owned·b+…$/)
   expect(eventLine(event('some.future', { key: 1 }))).toContain('{"key":1}')
   expect(eventLine(event('tool.call', {}))).toContain('tool.call')
@@ -60,7 +99,19 @@ test('text for a terminal keeps its lines and loses its escape sequences', () =>
 test('a command line that is not understood is a usage error', async () => {
   const out: string[] = []
   const io = { out: (text: string) => out.push(text) } as unknown as Io
-  const command = defineCommand({ name: 'x', summary: 's', usage: [['x THING', 'does'], ['  --flag', 'more']], options: { flag: { type: 'boolean' } }, run: ({ positionals }) => Promise.resolve(takePositionals(positionals, ['the thing'])[0] === 'a' ? EXIT.ok.code : EXIT.failure.code) })
+  const command = defineCommand({
+    name: 'x',
+    summary: 's',
+    usage: [
+      ['x THING', 'does'],
+      ['  --flag', 'more'],
+    ],
+    options: { flag: { type: 'boolean' } },
+    run: ({ positionals }) =>
+      Promise.resolve(
+        takePositionals(positionals, ['the thing'])[0] === 'a' ? EXIT.ok.code : EXIT.failure.code,
+      ),
+  })
   expect(() => command.run(['--flaag'], io)).toThrow(UsageError)
   expect(() => command.run([], io)).toThrow('expected the thing')
   expect(() => command.run(['a', 'b'], io)).toThrow('unexpected argument "b"')

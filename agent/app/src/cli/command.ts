@@ -6,7 +6,10 @@ import { type ExitCode, UsageError } from './exit.ts'
 export type Io = {
   env: Readonly<Record<string, string | undefined>>
   out: (text: string) => void
-  /** Resolves when whoever reads the data has taken it: a log of any length goes through without filling the memory. */
+  /**
+   * Resolves when whoever reads the data has taken it: a log of any length goes through without filling the
+   * memory.
+   */
   flushed: () => Promise<void>
   note: (line: string) => void
   /** What was piped in, whole. */
@@ -22,7 +25,9 @@ export const SHARED = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const satisfies ParseArgsOptionsConfig
 
-type Args<O extends ParseArgsOptionsConfig> = ReturnType<typeof parseArgs<{ args: string[]; options: O & typeof SHARED; allowPositionals: true }>>
+type Args<O extends ParseArgsOptionsConfig> = ReturnType<
+  typeof parseArgs<{ args: string[]; options: O & typeof SHARED; allowPositionals: true }>
+>
 
 export type Command = {
   name: string
@@ -32,7 +37,9 @@ export type Command = {
   run: (argv: string[], io: Io) => Promise<ExitCode>
 }
 
-export function defineCommand<const O extends ParseArgsOptionsConfig>(command: Omit<Command, 'run'> & { options: O; run: (args: Args<O>, io: Io) => Promise<ExitCode> }): Command {
+export function defineCommand<const O extends ParseArgsOptionsConfig>(
+  command: Omit<Command, 'run'> & { options: O; run: (args: Args<O>, io: Io) => Promise<ExitCode> },
+): Command {
   const { options, run, ...about } = command
   return {
     ...about,
@@ -51,20 +58,26 @@ function parse<O extends ParseArgsOptionsConfig>(args: string[], options: O): Ar
   try {
     return parseArgs({ args, options: { ...options, ...SHARED }, allowPositionals: true }) as Args<O>
   } catch (error) {
-    if (error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS')) throw new UsageError(error.message, { cause: error })
+    if (error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS'))
+      throw new UsageError(error.message, { cause: error })
     throw error
   }
 }
 
 /** Forms that begin with a space are options of the ones above. */
 export function usageOf({ usage }: Pick<Command, 'usage'>): string {
-  const rows = usage.map(([form, does]) => [form.startsWith(' ') ? `  ${form.trim()}` : `cairn ${form}`, does] as const)
+  const rows = usage.map(
+    ([form, does]) => [form.startsWith(' ') ? `  ${form.trim()}` : `cairn ${form}`, does] as const,
+  )
   const width = Math.max(...rows.map(([form]) => form.length))
   return rows.map(([form, does]) => `  ${form.padEnd(width)}  ${does}\n`).join('')
 }
 
 /** Exactly the positionals a command takes; says which is missing. */
-export function takePositionals<const N extends readonly string[]>(given: readonly string[], names: N): { [K in keyof N]: string } {
+export function takePositionals<const N extends readonly string[]>(
+  given: readonly string[],
+  names: N,
+): { [K in keyof N]: string } {
   const missing = names[given.length]
   if (missing !== undefined) throw new UsageError(`expected ${missing}`)
   if (given.length > names.length) throw new UsageError(`unexpected argument "${given[names.length]}"`)

@@ -11,21 +11,34 @@ type Verdict = { check: string; verdict: 'ok' | 'fail' | 'skipped'; detail: stri
 const MARK = { ok: '✓', fail: '✗', skipped: '-' } as const
 
 export const conformance = defineCommand({
-  name: 'conformance', summary: 'Check the HTTP promises against a running server',
+  name: 'conformance',
+  summary: 'Check the HTTP promises against a running server',
   usage: [
-    ['conformance [URL]', 'every check, one line each; makes quiet sessions and archives none. Exit code 1 when one fails'],
+    [
+      'conformance [URL]',
+      'every check, one line each; makes quiet sessions and archives none. Exit code 1 when one fails',
+    ],
     ['  --cuts N', 'connections that are cut in the resume check; 60 unless told'],
     ['  --only TEXT', 'only checks whose name has this in it'],
   ],
-  options: { ...CONNECT_OPTIONS, cuts: { type: 'string', default: '60' }, only: { type: 'string', default: '' } },
+  options: {
+    ...CONNECT_OPTIONS,
+    cuts: { type: 'string', default: '60' },
+    only: { type: 'string', default: '' },
+  },
   async run({ values, positionals }, io) {
     if (positionals.length > 1) throw new UsageError(`unexpected argument "${positionals[1]}"`)
     const cuts = Number(values.cuts)
-    if (!Number.isInteger(cuts) || cuts < 0) throw new UsageError(`--cuts must be a non-negative integer, got "${values.cuts}"`)
+    if (!Number.isInteger(cuts) || cuts < 0)
+      throw new UsageError(`--cuts must be a non-negative integer, got "${values.cuts}"`)
     const checks = [...LOG_CHECKS, ...HTTP_CHECKS].filter(({ name }) => name.includes(values.only))
     if (checks.length === 0) throw new UsageError(`no check has "${values.only}" in its name`)
     const { baseUrl, token, client } = connectWith({ url: positionals[0] ?? values.url }, io)
-    const probe = createProbe(baseUrl.replace(/\/+$/, ''), token, { cuts, signal: io.signal, random: Math.random })
+    const probe = createProbe(baseUrl.replace(/\/+$/, ''), token, {
+      cuts,
+      signal: io.signal,
+      random: Math.random,
+    })
     // A server that is not there is one message and not fifteen.
     await client.call('me', { signal: io.signal })
     const verdicts: Verdict[] = []
@@ -33,14 +46,23 @@ export const conformance = defineCommand({
       const startedAt = performance.now()
       const judged = await run(probe).then(
         (detail): Pick<Verdict, 'verdict' | 'detail'> => ({ verdict: 'ok', detail }),
-        (thrown: unknown): Pick<Verdict, 'verdict' | 'detail'> => ({ verdict: thrown instanceof NotChecked ? 'skipped' : 'fail', detail: asError(thrown).message }),
+        (thrown: unknown): Pick<Verdict, 'verdict' | 'detail'> => ({
+          verdict: thrown instanceof NotChecked ? 'skipped' : 'fail',
+          detail: asError(thrown).message,
+        }),
       )
       io.signal.throwIfAborted()
       verdicts.push({ check: name, ...judged, ms: Math.round(performance.now() - startedAt) })
-      if (!values.json) io.out(`${MARK[judged.verdict]} ${name}${judged.verdict === 'ok' ? ` (${judged.detail})` : `\n    ${judged.detail}`}\n`)
+      if (!values.json)
+        io.out(
+          `${MARK[judged.verdict]} ${name}${judged.verdict === 'ok' ? ` (${judged.detail})` : `\n    ${judged.detail}`}\n`,
+        )
     }
     const failed = verdicts.filter(({ verdict }) => verdict === 'fail').length
-    if (values.json) io.out(`${JSON.stringify({ url: baseUrl, passed: verdicts.filter(({ verdict }) => verdict === 'ok').length, failed, checks: verdicts })}\n`)
+    if (values.json)
+      io.out(
+        `${JSON.stringify({ url: baseUrl, passed: verdicts.filter(({ verdict }) => verdict === 'ok').length, failed, checks: verdicts })}\n`,
+      )
     else io.note(`${baseUrl}: ${verdicts.length - failed} of ${verdicts.length} checks without a failure`)
     return failed === 0 ? EXIT.ok.code : EXIT.failure.code
   },

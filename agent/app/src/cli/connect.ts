@@ -7,16 +7,28 @@ import { NotFoundError } from './exit.ts'
 
 /** `--url` of every command that talks to a server. */
 export const CONNECT_OPTIONS = { url: { type: 'string' } } as const
-export const connect = (values: { url?: string | undefined }, io: Pick<Io, 'env'>): { client: CairnClient; baseUrl: string } => connectWith(values, io)
+export const connect = (
+  values: { url?: string | undefined },
+  io: Pick<Io, 'env'>,
+): { client: CairnClient; baseUrl: string } => connectWith(values, io)
 
 /** As `connect`, with the token for requests that are not the client's. */
-export function connectWith(values: { url?: string | undefined }, { env }: Pick<Io, 'env'>): { client: CairnClient; baseUrl: string; token: () => string | Promise<string> } {
+export function connectWith(
+  values: { url?: string | undefined },
+  { env }: Pick<Io, 'env'>,
+): { client: CairnClient; baseUrl: string; token: () => string | Promise<string> } {
   const dataDir = dataDirOf(env)
-  const baseUrl = values.url ?? env['CAIRN_URL'] ?? findServer(dataDir)?.url ?? `http://${env['HOST'] || DEFAULT_HOST}:${env['PORT'] || DEFAULT_PORT}`
+  const baseUrl =
+    values.url ??
+    env['CAIRN_URL'] ??
+    findServer(dataDir)?.url ??
+    `http://${env['HOST'] || DEFAULT_HOST}:${env['PORT'] || DEFAULT_PORT}`
   const given = env['CAIRN_TOKEN']
   if (given) return { client: createClient({ baseUrl, token: given }), baseUrl, token: () => given }
   if (!hasLocalAdmin(dataDir)) {
-    throw new NotFoundError(`There is no token for ${baseUrl}: set CAIRN_TOKEN, or point CAIRN_DATA at the data directory of the server (${dataDir} has never been served).`)
+    throw new NotFoundError(
+      `There is no token for ${baseUrl}: set CAIRN_TOKEN, or point CAIRN_DATA at the data directory of the server (${dataDir} has never been served).`,
+    )
   }
   const token = (): Promise<string> => localToken(dataDir)
   return { client: createClient({ baseUrl, token }), baseUrl, token }

@@ -25,7 +25,8 @@ const LOW_DISK_BYTES = 1 << 30
 const PROBE_MS = 5_000
 
 export const doctor = defineCommand({
-  name: 'doctor', summary: 'Check the installation, the configuration and the store',
+  name: 'doctor',
+  summary: 'Check the installation, the configuration and the store',
   usage: [
     ['doctor', 'changes nothing; may run beside the server. Exit code 1 when a check fails'],
     ['  --logs', 'also read every log and judge it event by event'],
@@ -34,19 +35,46 @@ export const doctor = defineCommand({
   async run({ values, positionals }, io) {
     takePositionals(positionals, [])
     const dataDir = dataDirOf(io.env)
-    const findings = [checkNode(), ...checkConfig(io.env), ...(await checkModels(io.env)), ...checkDataDir(dataDir), ...(await checkStore(io.env, dataDir, values.logs)), await checkServer(dataDir), await checkSandbox(), await checkChromium(io.env)]
-    io.out(values.json ? `${JSON.stringify(findings)}\n` : findings.map(({ check, verdict, detail }) => `${MARK[verdict]} ${check.padEnd(14)} ${detail}\n`).join(''))
+    const findings = [
+      checkNode(),
+      ...checkConfig(io.env),
+      ...(await checkModels(io.env)),
+      ...checkDataDir(dataDir),
+      ...(await checkStore(io.env, dataDir, values.logs)),
+      await checkServer(dataDir),
+      await checkSandbox(),
+      await checkChromium(io.env),
+    ]
+    io.out(
+      values.json
+        ? `${JSON.stringify(findings)}\n`
+        : findings
+            .map(({ check, verdict, detail }) => `${MARK[verdict]} ${check.padEnd(14)} ${detail}\n`)
+            .join(''),
+    )
     return findings.some(({ verdict }) => verdict === 'fail') ? EXIT.failure.code : EXIT.ok.code
   },
 })
 
-const checkNode = (): Finding => ({ check: 'node', verdict: 'ok', detail: `${process.version} at ${process.execPath}` })
+const checkNode = (): Finding => ({
+  check: 'node',
+  verdict: 'ok',
+  detail: `${process.version} at ${process.execPath}`,
+})
 
 function checkConfig(env: Environment): Finding[] {
   try {
     const { config, demo, file } = readConfig(env)
-    const agents = Object.entries(config.agents).map(([name, agent]) => `${name} (${agent.model ?? 'no model'})`).join(', ')
-    return [{ check: 'configuration', verdict: 'ok', detail: `${file ?? 'no cairn.yaml, all defaults'}; ${demo ? 'demo model' : 'models configured'}; agents: ${agents}` }]
+    const agents = Object.entries(config.agents)
+      .map(([name, agent]) => `${name} (${agent.model ?? 'no model'})`)
+      .join(', ')
+    return [
+      {
+        check: 'configuration',
+        verdict: 'ok',
+        detail: `${file ?? 'no cairn.yaml, all defaults'}; ${demo ? 'demo model' : 'models configured'}; agents: ${agents}`,
+      },
+    ]
   } catch (error) {
     return [{ check: 'configuration', verdict: 'fail', detail: asError(error).message }]
   }
@@ -56,48 +84,65 @@ function checkConfig(env: Environment): Finding[] {
 async function checkModels(env: Environment): Promise<Finding[]> {
   let providers: [string, { base_url: string }][]
   try {
-    providers = Object.entries(readConfig(env).config.models.providers).flatMap(([name, provider]) => (provider.kind === 'scripted' ? [] : [[name, provider]]))
+    providers = Object.entries(readConfig(env).config.models.providers).flatMap(([name, provider]) =>
+      provider.kind === 'scripted' ? [] : [[name, provider]],
+    )
   } catch {
     // Said by the check of the configuration.
     return []
   }
-  return Promise.all(providers.map(async ([name, { base_url }]): Promise<Finding> => {
-    const check = `model ${name}`
-    if (env['HTTPS_PROXY'] || env['https_proxy'] || env['HTTP_PROXY'] || env['http_proxy']) return { check, verdict: 'warn', detail: `${base_url} is asked through a proxy; not tried here` }
-    try {
-      const { status } = await fetch(base_url, { signal: AbortSignal.timeout(PROBE_MS) })
-      return { check, verdict: 'ok', detail: `${base_url} answers (${status} without a key)` }
-    } catch (error) {
-      const { cause } = asError(error)
-      return { check, verdict: 'fail', detail: `${base_url} does not answer: ${cause instanceof Error ? cause.message : asError(error).message}` }
-    }
-  }))
+  return Promise.all(
+    providers.map(async ([name, { base_url }]): Promise<Finding> => {
+      const check = `model ${name}`
+      if (env['HTTPS_PROXY'] || env['https_proxy'] || env['HTTP_PROXY'] || env['http_proxy'])
+        return { check, verdict: 'warn', detail: `${base_url} is asked through a proxy; not tried here` }
+      try {
+        const { status } = await fetch(base_url, { signal: AbortSignal.timeout(PROBE_MS) })
+        return { check, verdict: 'ok', detail: `${base_url} answers (${status} without a key)` }
+      } catch (error) {
+        const { cause } = asError(error)
+        return {
+          check,
+          verdict: 'fail',
+          detail: `${base_url} does not answer: ${cause instanceof Error ? cause.message : asError(error).message}`,
+        }
+      }
+    }),
+  )
 }
 
 function checkDataDir(dataDir: string): Finding[] {
   const check = 'data'
-  if (!existsSync(dataDir)) return [{ check, verdict: 'ok', detail: `${dataDir} is not there yet; the first start makes it` }]
+  if (!existsSync(dataDir))
+    return [{ check, verdict: 'ok', detail: `${dataDir} is not there yet; the first start makes it` }]
   try {
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
-    if (existsSync(join(dataDir, 'workspaces'))) accessSync(join(dataDir, 'workspaces'), constants.R_OK | constants.W_OK | constants.X_OK)
+    if (existsSync(join(dataDir, 'workspaces')))
+      accessSync(join(dataDir, 'workspaces'), constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
     return [{ check, verdict: 'fail', detail: `this user may not use ${dataDir}: ${asError(error).message}` }]
   }
   const findings: Finding[] = []
   for (const name of ['', 'auth-key.json', 'workspaces']) {
     const path = join(dataDir, name)
-    if (existsSync(path) && (statSync(path).mode & 0o077) !== 0) findings.push({ check, verdict: 'warn', detail: `others may read ${path}: chmod go= ${path}` })
+    if (existsSync(path) && (statSync(path).mode & 0o077) !== 0)
+      findings.push({ check, verdict: 'warn', detail: `others may read ${path}: chmod go= ${path}` })
   }
   const { bavail, bsize } = statfsSync(dataDir)
   const free = bavail * bsize
-  if (free < LOW_DISK_BYTES) findings.push({ check, verdict: 'warn', detail: `${Math.round(free / 2 ** 20)} MiB free on its disk` })
-  return findings.length > 0 ? findings : [{ check, verdict: 'ok', detail: `${dataDir}, ${(free / 2 ** 30).toFixed(1)} GiB free` }]
+  if (free < LOW_DISK_BYTES)
+    findings.push({ check, verdict: 'warn', detail: `${Math.round(free / 2 ** 20)} MiB free on its disk` })
+  return findings.length > 0
+    ? findings
+    : [{ check, verdict: 'ok', detail: `${dataDir}, ${(free / 2 ** 30).toFixed(1)} GiB free` }]
 }
 
 async function checkStore(env: Environment, dataDir: string, withLogs: boolean): Promise<Finding[]> {
   try {
     const database = databaseOf(env)
-    return database === null ? await checkEmbedded(dataDir, withLogs) : await checkDatabase(database, dataDir, withLogs)
+    return database === null
+      ? await checkEmbedded(dataDir, withLogs)
+      : await checkDatabase(database, dataDir, withLogs)
   } catch (error) {
     return [{ check: 'store', verdict: 'fail', detail: asError(error).message }]
   }
@@ -111,7 +156,15 @@ async function checkDatabase(database: Database, dataDir: string, withLogs: bool
     const found = await judgeStore(store, shown)
     if (!withLogs) return found
     const admin = hasLocalAdmin(dataDir) ? await store.accounts.getUser(localAdminId(dataDir)) : null
-    if (admin === null) return [...found, { check: 'logs', verdict: 'warn', detail: `not read: ${dataDir} belongs to no server of this database` }]
+    if (admin === null)
+      return [
+        ...found,
+        {
+          check: 'logs',
+          verdict: 'warn',
+          detail: `not read: ${dataDir} belongs to no server of this database`,
+        },
+      ]
     return [...found, await judgeLogs(store, admin.org_id)]
   } finally {
     await store.close()
@@ -120,7 +173,13 @@ async function checkDatabase(database: Database, dataDir: string, withLogs: bool
 
 async function judgeStore(store: LogStore, where: string): Promise<Finding[]> {
   const problems = await store.check()
-  return [{ check: 'store', verdict: problems.length > 0 ? 'fail' : 'ok', detail: problems.length > 0 ? summed(problems) : `sound${where === '' ? '' : ` (${where})`}` }]
+  return [
+    {
+      check: 'store',
+      verdict: problems.length > 0 ? 'fail' : 'ok',
+      detail: problems.length > 0 ? summed(problems) : `sound${where === '' ? '' : ` (${where})`}`,
+    },
+  ]
 }
 
 /** On a copy: the server holds the store, and a check must not change what it looks at. */
@@ -132,7 +191,9 @@ async function checkEmbedded(dataDir: string, withLogs: boolean): Promise<Findin
     const store = await openSqliteStore({ dir: copy })
     try {
       const found = await judgeStore(store, '')
-      return withLogs ? [...found, await judgeLogs(store, (await ensureFirstAdmin(store, copy)).org_id)] : found
+      return withLogs
+        ? [...found, await judgeLogs(store, (await ensureFirstAdmin(store, copy)).org_id)]
+        : found
     } finally {
       await store.close()
     }
@@ -145,11 +206,19 @@ async function checkEmbedded(dataDir: string, withLogs: boolean): Promise<Findin
 
 async function judgeLogs(store: LogStore, orgId: string): Promise<Finding> {
   const { sessions, events, problems } = await checkLogs(store, orgId)
-  return { check: 'logs', verdict: problems.length > 0 ? 'fail' : 'ok', detail: problems.length > 0 ? summed(problems) : `${sessions} sessions, ${events} events, all sound` }
+  return {
+    check: 'logs',
+    verdict: problems.length > 0 ? 'fail' : 'ok',
+    detail: problems.length > 0 ? summed(problems) : `${sessions} sessions, ${events} events, all sound`,
+  }
 }
 
 const SHOWN = 5
-const summed = (problems: readonly string[]): string => [...problems.slice(0, SHOWN), ...(problems.length > SHOWN ? [`and ${problems.length - SHOWN} more`] : [])].join('; ')
+const summed = (problems: readonly string[]): string =>
+  [
+    ...problems.slice(0, SHOWN),
+    ...(problems.length > SHOWN ? [`and ${problems.length - SHOWN} more`] : []),
+  ].join('; ')
 
 async function checkServer(dataDir: string): Promise<Finding> {
   const check = 'server'
@@ -157,17 +226,34 @@ async function checkServer(dataDir: string): Promise<Finding> {
   if (server === null) return { check, verdict: 'ok', detail: 'none runs on this data directory' }
   try {
     const { ok, status } = await fetch(`${server.url}/readyz`, { signal: AbortSignal.timeout(PROBE_MS) })
-    return { check, verdict: ok ? 'ok' : 'warn', detail: `${server.url} (process ${server.pid}) ${ok ? 'is ready' : `answers ${status}`}` }
+    return {
+      check,
+      verdict: ok ? 'ok' : 'warn',
+      detail: `${server.url} (process ${server.pid}) ${ok ? 'is ready' : `answers ${status}`}`,
+    }
   } catch (error) {
-    return { check, verdict: 'fail', detail: `process ${server.pid} does not answer on ${server.url}: ${asError(error).message}` }
+    return {
+      check,
+      verdict: 'fail',
+      detail: `process ${server.pid} does not answer on ${server.url}: ${asError(error).message}`,
+    }
   }
 }
 
 async function checkSandbox(): Promise<Finding> {
   const check = 'sandbox'
   const sandbox = await probeSandbox()
-  if (sandbox.kind === 'none') return { check, verdict: 'warn', detail: `${sandbox.reason}; the terminal tool has no box (apt-get install bubblewrap)` }
-  return { check, verdict: sandbox.cutsNetwork ? 'ok' : 'warn', detail: sandbox.cutsNetwork ? 'bubblewrap' : 'bubblewrap, but it cannot cut off the network here' }
+  if (sandbox.kind === 'none')
+    return {
+      check,
+      verdict: 'warn',
+      detail: `${sandbox.reason}; the terminal tool has no box (apt-get install bubblewrap)`,
+    }
+  return {
+    check,
+    verdict: sandbox.cutsNetwork ? 'ok' : 'warn',
+    detail: sandbox.cutsNetwork ? 'bubblewrap' : 'bubblewrap, but it cannot cut off the network here',
+  }
 }
 
 async function checkChromium(env: Environment): Promise<Finding> {
@@ -177,6 +263,10 @@ async function checkChromium(env: Environment): Promise<Finding> {
     const { stdout } = await run(path, ['--version'], { timeout: PROBE_MS })
     return { check, verdict: 'ok', detail: stdout.trim() }
   } catch {
-    return { check, verdict: 'warn', detail: `${path} does not run; only the end-to-end tests want it (apt-get install chromium)` }
+    return {
+      check,
+      verdict: 'warn',
+      detail: `${path} does not run; only the end-to-end tests want it (apt-get install chromium)`,
+    }
   }
 }

@@ -14,25 +14,44 @@ import { readLog } from './read-log.ts'
 const SOURCES = ['any', 'user', 'judge'] as const
 
 export const exportLogs = defineCommand({
-  name: 'export', summary: 'Write session logs, or the training data in them',
+  name: 'export',
+  summary: 'Write session logs, or the training data in them',
   usage: [
     ['export SESSION…', 'these sessions, every event so far, in order'],
     ['export --all', 'every session that is not archived'],
-    ['  --format jsonl|sft|dpo|atif', 'raw records; or of rated sessions: chat examples, preference pairs, ATIF trajectories'],
+    [
+      '  --format jsonl|sft|dpo|atif',
+      'raw records; or of rated sessions: chat examples, preference pairs, ATIF trajectories',
+    ],
     ['  --source any|user|judge', 'whose ratings count for training data'],
     ['  --agent NAME', 'sessions of this agent only; may be repeated'],
-    ['  --keep TYPE', `take sessions that hold this event (${DEFAULT_EXCLUDED.join(', ')} leave one out); may be repeated`],
+    [
+      '  --keep TYPE',
+      `take sessions that hold this event (${DEFAULT_EXCLUDED.join(', ')} leave one out); may be repeated`,
+    ],
     ['  --out FILE', 'a new file instead of stdout'],
   ],
   options: {
-    ...CONNECT_OPTIONS, all: { type: 'boolean', default: false }, format: { type: 'string', default: 'jsonl' }, source: { type: 'string', default: 'any' },
-    agent: { type: 'string', multiple: true, default: [] }, keep: { type: 'string', multiple: true, default: [] }, out: { type: 'string', short: 'o' },
+    ...CONNECT_OPTIONS,
+    all: { type: 'boolean', default: false },
+    format: { type: 'string', default: 'jsonl' },
+    source: { type: 'string', default: 'any' },
+    agent: { type: 'string', multiple: true, default: [] },
+    keep: { type: 'string', multiple: true, default: [] },
+    out: { type: 'string', short: 'o' },
   },
   async run({ values, positionals }, io) {
     const format = oneOf('--format', EXPORT_FORMATS, values.format)
-    const selection: Selection = { source: oneOf('--source', SOURCES, values.source), agents: values.agent, exclude: DEFAULT_EXCLUDED.filter(type => !values.keep.includes(type)) }
+    const selection: Selection = {
+      source: oneOf('--source', SOURCES, values.source),
+      agents: values.agent,
+      exclude: DEFAULT_EXCLUDED.filter(type => !values.keep.includes(type)),
+    }
     const strange = values.keep.find(type => !(DEFAULT_EXCLUDED as readonly string[]).includes(type))
-    if (strange !== undefined) throw new UsageError(`--keep takes ${DEFAULT_EXCLUDED.join(', ')}; nothing else leaves a session out, got "${strange}"`)
+    if (strange !== undefined)
+      throw new UsageError(
+        `--keep takes ${DEFAULT_EXCLUDED.join(', ')}; nothing else leaves a session out, got "${strange}"`,
+      )
     if (values.all === positionals.length > 0) throw new UsageError('expected session ids, or --all')
     const { client } = connect(values, io)
     // In the order of their ids, so that two exports of the same logs are the same bytes.
@@ -57,16 +76,36 @@ function oneOf<const T extends readonly string[]>(flag: string, known: T, given:
   return given
 }
 
-async function* exportedLines(client: CairnClient, ids: readonly string[], format: ExportFormat, selection: Selection, signal: AbortSignal): AsyncGenerator<string> {
+async function* exportedLines(
+  client: CairnClient,
+  ids: readonly string[],
+  format: ExportFormat,
+  selection: Selection,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
   if (format === 'jsonl') {
-    for (const id of ids) for await (const events of readLog(client, id, signal)) yield* events.map(event => JSON.stringify(event))
+    for (const id of ids)
+      for await (const events of readLog(client, id, signal))
+        yield* events.map(event => JSON.stringify(event))
     return
   }
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
-  yield* trainingLines(readSessions(client, ids, signal), { format, selection, define: createDefineTool(), version, redact: createRedactor([]) })
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    version: string
+  }
+  yield* trainingLines(readSessions(client, ids, signal), {
+    format,
+    selection,
+    define: createDefineTool(),
+    version,
+    redact: createRedactor([]),
+  })
 }
 
-async function* readSessions(client: CairnClient, ids: readonly string[], signal: AbortSignal): AsyncGenerator<LoggedSession> {
+async function* readSessions(
+  client: CairnClient,
+  ids: readonly string[],
+  signal: AbortSignal,
+): AsyncGenerator<LoggedSession> {
   for (const id of ids) {
     const { agent } = await client.call('getSession', { params: { id }, signal })
     const events = (await Array.fromAsync(readLog(client, id, signal))).flat()

@@ -19,19 +19,42 @@ import { serve } from './serve.ts'
 import { tail } from './tail.ts'
 import { token } from './token.ts'
 
-const commands: Command[] = [serve, send, tail, approve, rate, token, exportLogs, doctor, conformance, backup, bench, helpFor(() => commands)]
+const commands: Command[] = [
+  serve,
+  send,
+  tail,
+  approve,
+  rate,
+  token,
+  exportLogs,
+  doctor,
+  conformance,
+  backup,
+  bench,
+  helpFor(() => commands),
+]
 
 async function run(argv: string[], io: Io): Promise<ExitCode> {
   const [name = 'help', ...rest] = argv
   const wanted = name === '--help' || name === '-h' ? 'help' : name
   const command = commands.find(known => known.name === wanted)
   if (command !== undefined) return command.run(rest, io)
-  const meant = nearest(wanted, commands.map(known => known.name))
-  throw new UsageError(`there is no command "${name}"; ${meant === undefined ? 'cairn help lists them' : `did you mean "${meant}"?`}`)
+  const meant = nearest(
+    wanted,
+    commands.map(known => known.name),
+  )
+  throw new UsageError(
+    `there is no command "${name}"; ${meant === undefined ? 'cairn help lists them' : `did you mean "${meant}"?`}`,
+  )
 }
 
 const CODES: readonly [kind: new (...args: never[]) => Error, code: ExitCode][] = [
-  [UsageError, EXIT.usage.code], [ConfigError, EXIT.config.code], [ConnectionError, EXIT.notFound.code], [NotFoundError, EXIT.notFound.code], [InUseError, EXIT.inUse.code], [DirectoryInUse, EXIT.inUse.code],
+  [UsageError, EXIT.usage.code],
+  [ConfigError, EXIT.config.code],
+  [ConnectionError, EXIT.notFound.code],
+  [NotFoundError, EXIT.notFound.code],
+  [InUseError, EXIT.inUse.code],
+  [DirectoryInUse, EXIT.inUse.code],
 ]
 
 function codeOf(error: unknown): ExitCode {
@@ -39,9 +62,16 @@ function codeOf(error: unknown): ExitCode {
   return CODES.find(([kind]) => error instanceof kind)?.[1] ?? EXIT.failure.code
 }
 
-/** Those that name a mistake of the caller speak for themselves; the rest may be bugs and show where they come from. */
+/**
+ * Those that name a mistake of the caller speak for themselves; the rest may be bugs and show where they come
+ * from.
+ */
 function describe(error: unknown): string {
-  if (error instanceof ApiError) return [error.message, ...(error.problem.errors ?? []).map(({ path, message }) => `  ${path}: ${message}`)].join('\n')
+  if (error instanceof ApiError)
+    return [
+      error.message,
+      ...(error.problem.errors ?? []).map(({ path, message }) => `  ${path}: ${message}`),
+    ].join('\n')
   if (!(error instanceof Error)) return String(error)
   const speaks = CODES.some(([kind]) => error instanceof kind)
   return speaks ? error.message : (error.stack ?? error.message)
@@ -80,6 +110,16 @@ try {
   else {
     process.exitCode = codeOf(error)
     const text = describe(error)
-    io.note(argv.includes('--json') ? JSON.stringify({ error: { message: text, ...(error instanceof ApiError ? { code: error.code, status: error.status } : {}), exit_code: process.exitCode } }) : `cairn: ${text}`)
+    io.note(
+      argv.includes('--json')
+        ? JSON.stringify({
+            error: {
+              message: text,
+              ...(error instanceof ApiError ? { code: error.code, status: error.status } : {}),
+              exit_code: process.exitCode,
+            },
+          })
+        : `cairn: ${text}`,
+    )
   }
 }

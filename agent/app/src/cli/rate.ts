@@ -5,7 +5,8 @@ import { EXIT, NotFoundError, UsageError } from './exit.ts'
 import { readLog } from './read-log.ts'
 
 export const rate = defineCommand({
-  name: 'rate', summary: 'Rate an answer up or down',
+  name: 'rate',
+  summary: 'Rate an answer up or down',
   usage: [
     ['rate SESSION up|down', 'its last answer'],
     ['  --event ID', 'another answer, or the result of an expert'],
@@ -15,16 +16,31 @@ export const rate = defineCommand({
   async run({ values, positionals }, io) {
     const [session, rating] = takePositionals(positionals, ['the id of a session', 'up or down'])
     if (rating !== 'up' && rating !== 'down') throw new UsageError(`expected up or down, got "${rating}"`)
-    if (values.event !== undefined && !/^[1-9]\d*$/.test(values.event)) throw new UsageError(`--event must be the id of an event, got "${values.event}"`)
+    if (values.event !== undefined && !/^[1-9]\d*$/.test(values.event))
+      throw new UsageError(`--event must be the id of an event, got "${values.event}"`)
     const { client } = connect(values, io)
     const { signal } = io
     // What a slash command replied is no answer, and no part of an example.
-    const answers = values.event === undefined ? (await Array.fromAsync(readLog(client, session, signal))).flat().filter(event => event.type === 'llm.response' && event.data.finish_reason !== 'command') : []
+    const answers =
+      values.event === undefined
+        ? (await Array.fromAsync(readLog(client, session, signal)))
+            .flat()
+            .filter(event => event.type === 'llm.response' && event.data.finish_reason !== 'command')
+        : []
     const event_id = values.event ?? answers.at(-1)?.id.toString()
     if (event_id === undefined) throw new NotFoundError(`Session ${session} has no answer to rate yet.`)
     const body = { rating, ...(values.reason === undefined ? {} : { reason: values.reason }) } as const
-    const made = await client.call('giveFeedback', { params: { id: session, event_id }, body, idempotencyKey: crypto.randomUUID(), signal })
-    io.out(values.json ? `${JSON.stringify({ session_id: session, target_event_id: Number(event_id), rating, ...made })}\n` : `event ${event_id}  ${rating}\n`)
+    const made = await client.call('giveFeedback', {
+      params: { id: session, event_id },
+      body,
+      idempotencyKey: crypto.randomUUID(),
+      signal,
+    })
+    io.out(
+      values.json
+        ? `${JSON.stringify({ session_id: session, target_event_id: Number(event_id), rating, ...made })}\n`
+        : `event ${event_id}  ${rating}\n`,
+    )
     return EXIT.ok.code
   },
 })

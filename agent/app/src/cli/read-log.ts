@@ -3,7 +3,11 @@ import type { CairnClient } from '@cairn/client'
 import type { SessionEvent } from '@cairn/protocol'
 
 /** Up to the event that is last now. By the stream, which takes service accounts as well as users. */
-export async function* readLog(client: CairnClient, id: string, signal: AbortSignal): AsyncGenerator<SessionEvent[]> {
+export async function* readLog(
+  client: CairnClient,
+  id: string,
+  signal: AbortSignal,
+): AsyncGenerator<SessionEvent[]> {
   const { last_event_id } = await client.call('getSession', { params: { id }, signal })
   if (last_event_id === 0) return
   for await (const batch of client.events(id, { signal })) {

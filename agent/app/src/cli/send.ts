@@ -7,7 +7,8 @@ import { outageNotes } from './outage.ts'
 import { printable } from './terminal-text.ts'
 
 export const send = defineCommand({
-  name: 'send', summary: 'Send a message and print the answer as it comes',
+  name: 'send',
+  summary: 'Send a message and print the answer as it comes',
   usage: [
     ['send TEXT…', 'in a new session; without TEXT the message is read from stdin'],
     ['send --session ID TEXT…', 'in a session that exists'],
@@ -17,39 +18,69 @@ export const send = defineCommand({
     ['  --json', '{session_id, event_id, status, answer} at the end instead of text'],
   ],
   options: {
-    ...CONNECT_OPTIONS, session: { type: 'string', short: 's' }, agent: { type: 'string' }, title: { type: 'string' },
-    'no-wait': { type: 'boolean', default: false }, quiet: { type: 'boolean', short: 'q', default: false },
+    ...CONNECT_OPTIONS,
+    session: { type: 'string', short: 's' },
+    agent: { type: 'string' },
+    title: { type: 'string' },
+    'no-wait': { type: 'boolean', default: false },
+    quiet: { type: 'boolean', short: 'q', default: false },
   },
   async run({ values, positionals }, io) {
-    const content = positionals.length > 0 ? positionals.join(' ') : io.stdinIsTty ? '' : (await io.readStdin()).trimEnd()
+    const content =
+      positionals.length > 0 ? positionals.join(' ') : io.stdinIsTty ? '' : (await io.readStdin()).trimEnd()
     if (content === '') throw new UsageError('expected the message, as arguments or on stdin')
-    if (values.session !== undefined && (values.agent !== undefined || values.title !== undefined)) throw new UsageError('--agent and --title are for a new session')
+    if (values.session !== undefined && (values.agent !== undefined || values.title !== undefined))
+      throw new UsageError('--agent and --title are for a new session')
     const { client } = connect(values, io)
     const { signal } = io
     const note = (line: string): void => {
       if (!values.quiet && !values.json) io.note(line)
     }
 
-    const session = values.session === undefined
-      ? await client.call('createSession', { body: { channel: 'cli', ...(values.agent === undefined ? {} : { agent: values.agent }), ...(values.title === undefined ? {} : { title: values.title }) }, idempotencyKey: crypto.randomUUID(), signal })
-      : await client.call('getSession', { params: { id: values.session }, signal })
-    const sent = await client.call('sendMessage', { params: { id: session.id }, body: { content }, idempotencyKey: crypto.randomUUID(), signal })
+    const session =
+      values.session === undefined
+        ? await client.call('createSession', {
+            body: {
+              channel: 'cli',
+              ...(values.agent === undefined ? {} : { agent: values.agent }),
+              ...(values.title === undefined ? {} : { title: values.title }),
+            },
+            idempotencyKey: crypto.randomUUID(),
+            signal,
+          })
+        : await client.call('getSession', { params: { id: values.session }, signal })
+    const sent = await client.call('sendMessage', {
+      params: { id: session.id },
+      body: { content },
+      idempotencyKey: crypto.randomUUID(),
+      signal,
+    })
     note(`session ${session.id}`)
     if (values['no-wait'] || session.status === 'paused') {
-      if (session.status === 'paused') note('the session is paused: the message is kept and runs when it is resumed')
-      if (values.json) io.out(`${JSON.stringify({ ...sent, status: session.status === 'paused' ? 'paused' : 'sent', answer: null })}\n`)
+      if (session.status === 'paused')
+        note('the session is paused: the message is kept and runs when it is resumed')
+      if (values.json)
+        io.out(
+          `${JSON.stringify({ ...sent, status: session.status === 'paused' ? 'paused' : 'sent', answer: null })}\n`,
+        )
       else if (values['no-wait']) io.out(`${session.id}\n`)
       return values['no-wait'] ? EXIT.ok.code : EXIT.waiting.code
     }
 
     const text = createAnswerText()
-    for await (const batch of client.events(session.id, { after: sent.event_id, signal, onState: outageNotes(note) })) {
+    for await (const batch of client.events(session.id, {
+      after: sent.event_id,
+      signal,
+      onState: outageNotes(note),
+    })) {
       for (const event of batch) {
         const printed = text.take(event)
-        if (printed.text !== undefined && !values.json) io.out(io.stdoutIsTty ? printable(printed.text) : printed.text)
+        if (printed.text !== undefined && !values.json)
+          io.out(io.stdoutIsTty ? printable(printed.text) : printed.text)
         if (printed.note !== undefined) note(printed.note)
         if (printed.end === undefined) continue
-        if (values.json) io.out(`${JSON.stringify({ ...sent, status: printed.end.status, answer: text.answer() })}\n`)
+        if (values.json)
+          io.out(`${JSON.stringify({ ...sent, status: printed.end.status, answer: text.answer() })}\n`)
         return printed.end.code
       }
     }

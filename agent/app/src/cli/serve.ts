@@ -14,10 +14,17 @@ import { EXIT, type ExitCode, UsageError } from './exit.ts'
 const LINGER_MS = 2_000
 
 export const serve = defineCommand({
-  name: 'serve', summary: 'Run the service and print a login link',
+  name: 'serve',
+  summary: 'Run the service and print a login link',
   usage: [
-    ['serve', 'on HOST:PORT with the store in CAIRN_DATA or DATABASE_URL; SIGTERM drains, a second signal ends at once'],
-    ['  --role all|api|worker', 'of several processes on one DATABASE_URL: answer requests, run turns, or both (default)'],
+    [
+      'serve',
+      'on HOST:PORT with the store in CAIRN_DATA or DATABASE_URL; SIGTERM drains, a second signal ends at once',
+    ],
+    [
+      '  --role all|api|worker',
+      'of several processes on one DATABASE_URL: answer requests, run turns, or both (default)',
+    ],
   ],
   options: { role: { type: 'string', default: 'all' } },
   async run({ values, positionals }, io) {
@@ -32,13 +39,38 @@ export const serve = defineCommand({
     const dataDir = dataDirOf(env)
     const pretty = process.stderr.isTTY
     const service = await startService({
-      config, demo, env, dataDir, database, role, configDir: resolve(file === null ? '.' : dirname(file)), host: env['HOST'] || DEFAULT_HOST, port: readPort(env['PORT']),
-      createLog: redact => createLogger({ level, pretty, redact, now: Date.now, write: line => void process.stderr.write(line) }),
+      config,
+      demo,
+      env,
+      dataDir,
+      database,
+      role,
+      configDir: resolve(file === null ? '.' : dirname(file)),
+      host: env['HOST'] || DEFAULT_HOST,
+      port: readPort(env['PORT']),
+      createLog: redact =>
+        createLogger({
+          level,
+          pretty,
+          redact,
+          now: Date.now,
+          write: line => void process.stderr.write(line),
+        }),
     })
     const { log } = service
     failLoudly(log)
-    if (pretty) io.note(`Configuration (${file ?? 'no cairn.yaml, all defaults'}; data in ${dataDir}${database === null ? '' : `, store in ${database.address.shown}`}):\n\n${showConfig(config).replaceAll(/^/gm, '  ').trimEnd()}\n`)
-    else log.info('configuration', { file, data: dataDir, ...(database !== null && { database: database.address.shown, role }), demo, config: maskConfig(config) })
+    if (pretty)
+      io.note(
+        `Configuration (${file ?? 'no cairn.yaml, all defaults'}; data in ${dataDir}${database === null ? '' : `, store in ${database.address.shown}`}):\n\n${showConfig(config).replaceAll(/^/gm, '  ').trimEnd()}\n`,
+      )
+    else
+      log.info('configuration', {
+        file,
+        data: dataDir,
+        ...(database !== null && { database: database.address.shown, role }),
+        demo,
+        config: maskConfig(config),
+      })
     announce(service, demo, values.json, io)
     return stopOn(service, await signalled)
   },
@@ -48,24 +80,33 @@ export const serve = defineCommand({
 function readRole(text: string, database: Database | null): Role {
   const role = ROLES.find(known => known === text)
   if (role === undefined) throw new UsageError(`--role must be ${ROLES.join(', ')}, got "${text}"`)
-  if (role !== 'all' && database === null) throw new UsageError(`--role ${role} needs DATABASE_URL: the embedded store has room for one process, which does everything`)
+  if (role !== 'all' && database === null)
+    throw new UsageError(
+      `--role ${role} needs DATABASE_URL: the embedded store has room for one process, which does everything`,
+    )
   return role
 }
 
 function readPort(text: string | undefined): number {
   if (!text) return DEFAULT_PORT
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
-  if (!(port <= 65_535)) throw new ConfigError('PORT', [`expected a port number from 0 (any free one) to 65535, got "${text}"`])
+  if (!(port <= 65_535))
+    throw new ConfigError('PORT', [`expected a port number from 0 (any free one) to 65535, got "${text}"`])
   return port
 }
 
 function announce({ url, loginUrl, log }: Service, demo: boolean, json: boolean, io: Io): void {
   log.info('listening', { url })
   if (json) return io.out(`${JSON.stringify({ url, login_url: loginUrl, demo, pid: process.pid })}\n`)
-  io.out(`\n  Cairn runs on ${url}\n${demo ? '  No model is configured: the scripted demo model answers. Name one in cairn.yaml to talk to a real one.\n' : ''}\n  Log in (works once): ${loginUrl}\n\n`)
+  io.out(
+    `\n  Cairn runs on ${url}\n${demo ? '  No model is configured: the scripted demo model answers. Name one in cairn.yaml to talk to a real one.\n' : ''}\n  Log in (works once): ${loginUrl}\n\n`,
+  )
 }
 
-/** A bug must not leave a server that half works: it is logged, and the process ends for its supervisor to start anew. */
+/**
+ * A bug must not leave a server that half works: it is logged, and the process ends for its supervisor to
+ * start anew.
+ */
 function failLoudly(log: Service['log']): void {
   process.on('uncaughtException', (error, origin) => {
     log.error('uncaught error, ending', { origin, error })
@@ -75,9 +116,10 @@ function failLoudly(log: Service['log']): void {
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
-const firstSignal = (): Promise<NodeJS.Signals> => new Promise(resolve => {
-  for (const name of STOP_SIGNALS) process.once(name, () => resolve(name))
-})
+const firstSignal = (): Promise<NodeJS.Signals> =>
+  new Promise(resolve => {
+    for (const name of STOP_SIGNALS) process.once(name, () => resolve(name))
+  })
 
 async function stopOn(service: Service, signal: NodeJS.Signals): Promise<ExitCode> {
   const { log } = service

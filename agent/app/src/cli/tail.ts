@@ -6,7 +6,8 @@ import { EXIT, UsageError } from './exit.ts'
 import { outageNotes } from './outage.ts'
 
 export const tail = defineCommand({
-  name: 'tail', summary: "Follow a session's events",
+  name: 'tail',
+  summary: "Follow a session's events",
   usage: [
     ['tail SESSION', 'from the beginning, one line an event, until interrupted'],
     ['  --after ID', 'only events after this one'],
@@ -20,9 +21,20 @@ export const tail = defineCommand({
     if (!/^\d+$/.test(after)) throw new UsageError(`--after must be a non-negative integer, got "${after}"`)
     const { client } = connect(values, io)
     // The server has no filter by type (spec, Endpoints rule 1).
-    const wanted = (type: string): boolean => values.type === undefined || values.type.some(want => (want.endsWith('.') ? type.startsWith(want) : type === want))
-    for await (const batch of client.events(session, { after: Number(after), signal: io.signal, onState: outageNotes(io.note) })) {
-      io.out(batch.filter(event => wanted(event.type)).map(event => `${values.json ? JSON.stringify(event) : eventLine(event)}\n`).join(''))
+    const wanted = (type: string): boolean =>
+      values.type === undefined ||
+      values.type.some(want => (want.endsWith('.') ? type.startsWith(want) : type === want))
+    for await (const batch of client.events(session, {
+      after: Number(after),
+      signal: io.signal,
+      onState: outageNotes(io.note),
+    })) {
+      io.out(
+        batch
+          .filter(event => wanted(event.type))
+          .map(event => `${values.json ? JSON.stringify(event) : eventLine(event)}\n`)
+          .join(''),
+      )
       await io.flushed()
     }
     return EXIT.interrupted.code

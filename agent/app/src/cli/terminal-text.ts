@@ -1,8 +1,9 @@
 /** Text of models and tools on its way to a terminal. */
 
-/** Escape sequences of a model must not move the cursor, set the title or fill the clipboard of who watches. */
 // eslint-disable-next-line no-control-regex
-export const printable = (text: string): string => text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '\u00b7')
+const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
+/** Escape sequences of a model must not move the cursor, set the title or fill the clipboard of a reader. */
+export const printable = (text: string): string => text.replaceAll(CONTROLS, '\u00b7')
 
 /** On one line, at most so long. */
 export function oneLine(text: string, max: number): string {

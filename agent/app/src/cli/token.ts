@@ -12,27 +12,40 @@ import { EXIT, UsageError } from './exit.ts'
 const DAY_MS = 24 * 60 * 60 * 1000
 
 export const token = defineCommand({
-  name: 'token', summary: 'Print a token',
+  name: 'token',
+  summary: 'Print a token',
   usage: [
     ['token user', 'a user token of the first admin, good for 30 minutes; needs the data directory'],
     ['token service-account NAME', 'a new service account; its token is shown this once'],
     ['  --scope own|org', 'sees the sessions it made (default), or the whole organisation'],
     ['  --expires-in-days N', 'default: never'],
   ],
-  options: { ...CONNECT_OPTIONS, scope: { type: 'string', default: 'own' }, 'expires-in-days': { type: 'string' } },
+  options: {
+    ...CONNECT_OPTIONS,
+    scope: { type: 'string', default: 'own' },
+    'expires-in-days': { type: 'string' },
+  },
   async run({ values, positionals: [kind, ...rest] }, io) {
     if (kind === 'user') {
       takePositionals(rest, [])
       const access_token = await userToken(io)
-      io.out(values.json ? `${JSON.stringify({ access_token, token_type: 'bearer', expires_in: 1800 })}\n` : `${access_token}\n`)
+      io.out(
+        values.json
+          ? `${JSON.stringify({ access_token, token_type: 'bearer', expires_in: 1800 })}\n`
+          : `${access_token}\n`,
+      )
       return EXIT.ok.code
     }
-    if (kind !== 'service-account') throw new UsageError(`expected "user" or "service-account", got ${kind === undefined ? 'nothing' : `"${kind}"`}`)
+    if (kind !== 'service-account')
+      throw new UsageError(
+        `expected "user" or "service-account", got ${kind === undefined ? 'nothing' : `"${kind}"`}`,
+      )
     const [name] = takePositionals(rest, ['the name of the service account'])
     const { scope } = values
     if (scope !== 'own' && scope !== 'org') throw new UsageError(`--scope must be own or org, got "${scope}"`)
     const days = values['expires-in-days'] === undefined ? undefined : Number(values['expires-in-days'])
-    if (days !== undefined && !(days > 0)) throw new UsageError(`--expires-in-days must be a positive number, got "${values['expires-in-days']}"`)
+    if (days !== undefined && !(days > 0))
+      throw new UsageError(`--expires-in-days must be a positive number, got "${values['expires-in-days']}"`)
     const made = await makeServiceAccount(io, values.url, name, scope, days)
     io.out(values.json ? `${JSON.stringify(made)}\n` : `${made.token}\n`)
     return EXIT.ok.code
@@ -55,13 +68,22 @@ async function userToken({ env }: Io): Promise<string> {
 type Made = { id: string; name: string; scope: string; token: string; expires_at: string | null }
 
 /** By the server when one runs, for it holds the store; else into the store itself. */
-async function makeServiceAccount(io: Io, url: string | undefined, name: string, scope: 'own' | 'org', days: number | undefined): Promise<Made> {
+async function makeServiceAccount(
+  io: Io,
+  url: string | undefined,
+  name: string,
+  scope: 'own' | 'org',
+  days: number | undefined,
+): Promise<Made> {
   const dataDir = dataDirOf(io.env)
   const isNamed = url !== undefined || Boolean(io.env['CAIRN_URL'])
   if (isNamed || findServer(dataDir) !== null) {
     const { client } = connect({ url }, io)
     try {
-      return await client.call('createServiceAccount', { body: { name, scope, ...(days === undefined ? {} : { expires_in_days: days }) }, idempotencyKey: randomUUID() })
+      return await client.call('createServiceAccount', {
+        body: { name, scope, ...(days === undefined ? {} : { expires_in_days: days }) },
+        idempotencyKey: randomUUID(),
+      })
     } catch (error) {
       // A server that was killed leaves its address behind, and its process id may be another's by now.
       if (isNamed || !(error instanceof ConnectionError)) throw error
@@ -71,8 +93,21 @@ async function makeServiceAccount(io: Io, url: string | undefined, name: string,
   try {
     const admin = await ensureFirstAdmin(store, dataDir)
     const expires_at = days === undefined ? null : Date.now() + days * DAY_MS
-    const { account, token } = await createServiceAccount(store, { id: randomUUID(), org_id: admin.org_id, name, scope, created_by: admin.id, expires_at })
-    return { id: account.id, name, scope, token, expires_at: expires_at === null ? null : new Date(expires_at).toISOString() }
+    const { account, token } = await createServiceAccount(store, {
+      id: randomUUID(),
+      org_id: admin.org_id,
+      name,
+      scope,
+      created_by: admin.id,
+      expires_at,
+    })
+    return {
+      id: account.id,
+      name,
+      scope,
+      token,
+      expires_at: expires_at === null ? null : new Date(expires_at).toISOString(),
+    }
   } finally {
     await store.close()
   }

@@ -4,7 +4,11 @@ export class ConfigError extends Error {
   /** One sentence each. */
   readonly problems: readonly string[]
   constructor(file: string, problems: readonly string[]) {
-    super(problems.length === 1 ? `${file}: ${problems[0]}` : `${file} has ${problems.length} mistakes:\n${problems.map(problem => `  - ${problem}`).join('\n')}`)
+    super(
+      problems.length === 1
+        ? `${file}: ${problems[0]}`
+        : `${file} has ${problems.length} mistakes:\n${problems.map(problem => `  - ${problem}`).join('\n')}`,
+    )
     this.problems = problems
   }
 }

@@ -19,7 +19,8 @@ const problemsOf = (run: () => unknown): readonly string[] => {
   return []
 }
 const parse = (text: string): ReturnType<typeof parseConfig> => parseConfig(text, 'cairn.yaml')
-const resolve = (text: string, environment: Record<string, string> = {}): ReturnType<typeof resolveConfig> => resolveConfig(parse(text), 'cairn.yaml', environment)
+const resolve = (text: string, environment: Record<string, string> = {}): ReturnType<typeof resolveConfig> =>
+  resolveConfig(parse(text), 'cairn.yaml', environment)
 
 test('an empty file is a configuration with every default', () => {
   expect(parse('').limits.drain_s).toBe(20)
@@ -27,7 +28,9 @@ test('an empty file is a configuration with every default', () => {
 })
 
 test('an unknown key is named with its path, its line and the nearest known key', () => {
-  expect(problemsOf(() => parse('models:\n  defualt: a/b\nlimit: {}\nagents:\n  a:\n    goverance: {}\n'))).toEqual([
+  expect(
+    problemsOf(() => parse('models:\n  defualt: a/b\nlimit: {}\nagents:\n  a:\n    goverance: {}\n')),
+  ).toEqual([
     'line 2: unknown key "models.defualt" (did you mean "default"?)',
     'line 6: unknown key "agents.a.goverance" (did you mean "governance"?)',
     'line 3: unknown key "limit" (did you mean "limits"?)',
@@ -38,7 +41,9 @@ test('a key near to none gets the list of known ones, of its own kind where ther
   expect(problemsOf(() => parse('models: {providers: {a: {kind: anthropic, organisation: x}}}'))).toEqual([
     'line 1: unknown key "models.providers.a.organisation" (known here: kind, base_url, api_key_env)',
   ])
-  expect(problemsOf(() => parse('mcp_servers:\n  files:\n    command: x\n    arg: [y]'))).toEqual(['line 4: unknown key "mcp_servers.files.arg" (did you mean "args"?)'])
+  expect(problemsOf(() => parse('mcp_servers:\n  files:\n    command: x\n    arg: [y]'))).toEqual([
+    'line 4: unknown key "mcp_servers.files.arg" (did you mean "args"?)',
+  ])
 })
 
 test('a value that does not fit says what was expected, what came and where', () => {
@@ -57,7 +62,10 @@ test('text that is no YAML is refused with its line', () => {
 test('without a model the scripted one answers, and its agent asks before it uses the terminal', () => {
   const { config, demo } = resolve('')
   expect(demo).toBe(true)
-  expect(config.agents['assistant']).toMatchObject({ model: 'demo/scripted', governance: { require_approval: ['terminal'] } })
+  expect(config.agents['assistant']).toMatchObject({
+    model: 'demo/scripted',
+    governance: { require_approval: ['terminal'] },
+  })
   expect(resolve('models: {providers: {openai: {kind: openai, api_key_env: NOT_YET}}}').demo).toBe(true)
 })
 
@@ -68,21 +76,30 @@ test('a configured model is used by every agent that names none, without an appr
 })
 
 test('names that lead nowhere are mistakes: providers, experts, variables', () => {
-  const text = 'models: {default: opnai/m, providers: {openai: {kind: openai, api_key_env: THE_KEY}}}\nagents: {a: {experts: [sql], model: openai/m}}\nexperts: {sq1: {description: d, system: s}}'
+  const text =
+    'models: {default: opnai/m, providers: {openai: {kind: openai, api_key_env: THE_KEY}}}\nagents: {a: {experts: [sql], model: openai/m}}\nexperts: {sq1: {description: d, system: s}}'
   expect(problemsOf(() => resolve(text))).toEqual([
     'models.default: "opnai/m" asks for the provider "opnai", which models.providers does not have (did you mean "openai"?)',
     'agents.a.experts: there is no expert "sql" (did you mean "sq1"?)',
     'models.providers.openai.api_key_env: the environment variable THE_KEY is not set',
   ])
-  expect(problemsOf(() => resolve('agents: {a: {}, b: {model: o/m}}\nmodels: {providers: {o: {kind: openai}}}'))).toEqual(['agents.a.model: expected a model here or in models.default, got none'])
+  expect(
+    problemsOf(() => resolve('agents: {a: {}, b: {model: o/m}}\nmodels: {providers: {o: {kind: openai}}}')),
+  ).toEqual(['agents.a.model: expected a model here or in models.default, got none'])
 })
 
 test('a file that CAIRN_CONFIG names must exist; the default one need not', () => {
   const folder = mkdtempSync(join(tmpdir(), 'cairn-config-'))
   const file = join(folder, 'my.yaml')
-  expect(problemsOf(() => readConfig({ CAIRN_CONFIG: file }))).toEqual(['there is no such file, and CAIRN_CONFIG names it'])
+  expect(problemsOf(() => readConfig({ CAIRN_CONFIG: file }))).toEqual([
+    'there is no such file, and CAIRN_CONFIG names it',
+  ])
   writeFileSync(file, 'limits: {drain_s: 1}')
-  expect(readConfig({ CAIRN_CONFIG: file })).toMatchObject({ file, demo: true, config: { limits: { drain_s: 1 } } })
+  expect(readConfig({ CAIRN_CONFIG: file })).toMatchObject({
+    file,
+    demo: true,
+    config: { limits: { drain_s: 1 } },
+  })
 })
 
 test('what is shown holds no secret', () => {
@@ -105,7 +122,12 @@ test('what is shown leaves out what is empty, and is YAML that says the same', (
 })
 
 test('the distance of words counts insertions, deletions, replacements and swaps', () => {
-  expect([editDistance('', 'abc'), editDistance('default', 'defualt'), editDistance('kitten', 'sitting'), editDistance('a', 'a')]).toEqual([3, 1, 3, 0])
+  expect([
+    editDistance('', 'abc'),
+    editDistance('default', 'defualt'),
+    editDistance('kitten', 'sitting'),
+    editDistance('a', 'a'),
+  ]).toEqual([3, 1, 3, 0])
   expect(nearest('maxIterations', ['max_iterations', 'max_tokens'])).toBe('max_iterations')
   expect(nearest('colour', ['model', 'tools'])).toBeUndefined()
 })

@@ -1,4 +1,7 @@
-/** From what the file says to what the service runs with: the demo model where no model is named, and every name checked. */
+/**
+ * From what the file says to what the service runs with: the demo model where no model is named, and every
+ * name checked.
+ */
 import { Config, type ConfigInput } from '@cairn/protocol'
 import { ConfigError } from './config-error.ts'
 import { nearest } from './nearest.ts'
@@ -13,33 +16,55 @@ export const DEMO_MODEL = 'demo/scripted'
 const DEFAULT_AGENT = 'assistant'
 
 /** The demo asks before it runs a command, so that a first look shows an approval. */
-const DEMO_AGENT: ConfigInput = { agents: { [DEFAULT_AGENT]: { model: DEMO_MODEL, governance: { require_approval: ['terminal'] } } } }
+const DEMO_AGENT: ConfigInput = {
+  agents: { [DEFAULT_AGENT]: { model: DEMO_MODEL, governance: { require_approval: ['terminal'] } } },
+}
 
-export function resolveConfig(given: Config, file: string, environment: Readonly<Record<string, string | undefined>>): EffectiveConfig {
-  const named = [given.models.default, ...Object.values(given.agents).map(agent => agent.model)].some(model => model !== undefined)
+export function resolveConfig(
+  given: Config,
+  file: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): EffectiveConfig {
+  const named = [given.models.default, ...Object.values(given.agents).map(agent => agent.model)].some(
+    model => model !== undefined,
+  )
   const config = named ? withDefaultModel(given) : withDemo(given)
   const problems = [...checkNames(config), ...checkEnvironment(config, environment)]
   if (problems.length > 0) throw new ConfigError(file, problems)
   return { config, demo: !named }
 }
 
-/** Providers without any model named are no mistake: their keys are set up first, the model is chosen next. */
+/**
+ * Providers without any model named are no mistake: their keys are set up first, the model is chosen next.
+ */
 function withDemo(given: Config): Config {
   const agents = Object.keys(given.agents).length > 0 ? given.agents : Config.parse(DEMO_AGENT).agents
   return {
     ...given,
-    models: { ...given.models, default: DEMO_MODEL, providers: { ...given.models.providers, demo: { kind: 'scripted' } } },
+    models: {
+      ...given.models,
+      default: DEMO_MODEL,
+      providers: { ...given.models.providers, demo: { kind: 'scripted' } },
+    },
     agents: eachAgent(agents, DEMO_MODEL),
   }
 }
 
 function withDefaultModel(given: Config): Config {
-  const agents = Object.keys(given.agents).length > 0 ? given.agents : Config.parse({ agents: { [DEFAULT_AGENT]: {} } } satisfies ConfigInput).agents
+  const agents =
+    Object.keys(given.agents).length > 0
+      ? given.agents
+      : Config.parse({ agents: { [DEFAULT_AGENT]: {} } } satisfies ConfigInput).agents
   return { ...given, agents: eachAgent(agents, given.models.default) }
 }
 
 const eachAgent = (agents: Config['agents'], model: string | undefined): Config['agents'] =>
-  Object.fromEntries(Object.entries(agents).map(([name, agent]) => [name, model === undefined ? agent : { ...agent, model: agent.model ?? model }]))
+  Object.fromEntries(
+    Object.entries(agents).map(([name, agent]) => [
+      name,
+      model === undefined ? agent : { ...agent, model: agent.model ?? model },
+    ]),
+  )
 
 /** Every model a part of the configuration may ask for, with the path that names it. */
 function* modelsOf(config: Config): Generator<[path: string, model: string | undefined]> {
@@ -62,12 +87,18 @@ function checkNames(config: Config): string[] {
   const providers = Object.keys(config.models.providers)
   for (const [path, model] of modelsOf(config)) {
     if (model === undefined || providers.includes(providerOf(model))) continue
-    problems.push(`${path}: "${model}" asks for the provider "${providerOf(model)}", which models.providers does not have${hint(providerOf(model), providers)}`)
+    problems.push(
+      `${path}: "${model}" asks for the provider "${providerOf(model)}", which models.providers does not have${hint(providerOf(model), providers)}`,
+    )
   }
   for (const [name, agent] of Object.entries(config.agents)) {
-    if (agent.model === undefined) problems.push(`agents.${name}.model: expected a model here or in models.default, got none`)
+    if (agent.model === undefined)
+      problems.push(`agents.${name}.model: expected a model here or in models.default, got none`)
     for (const expert of agent.experts) {
-      if (!Object.hasOwn(config.experts, expert)) problems.push(`agents.${name}.experts: there is no expert "${expert}"${hint(expert, Object.keys(config.experts))}`)
+      if (!Object.hasOwn(config.experts, expert))
+        problems.push(
+          `agents.${name}.experts: there is no expert "${expert}"${hint(expert, Object.keys(config.experts))}`,
+        )
     }
   }
   return problems
@@ -75,22 +106,32 @@ function checkNames(config: Config): string[] {
 
 const hint = (word: string, known: readonly string[]): string => {
   const meant = nearest(word, known)
-  return meant === undefined ? ` (there ${known.length === 1 ? 'is' : 'are'}: ${known.join(', ') || 'none'})` : ` (did you mean "${meant}"?)`
+  return meant === undefined
+    ? ` (there ${known.length === 1 ? 'is' : 'are'}: ${known.join(', ') || 'none'})`
+    : ` (did you mean "${meant}"?)`
 }
 
 /** Variables that what is in use needs. An unused provider may wait for its key. */
-function checkEnvironment(config: Config, environment: Readonly<Record<string, string | undefined>>): string[] {
+function checkEnvironment(
+  config: Config,
+  environment: Readonly<Record<string, string | undefined>>,
+): string[] {
   const problems: string[] = []
-  const used = new Set([...modelsOf(config)].flatMap(([, model]) => (model === undefined ? [] : [providerOf(model)])))
+  const used = new Set(
+    [...modelsOf(config)].flatMap(([, model]) => (model === undefined ? [] : [providerOf(model)])),
+  )
   const require = (path: string, name: string): void => {
     if (!environment[name]) problems.push(`${path}: the environment variable ${name} is not set`)
   }
   for (const name of used) {
     const provider = config.models.providers[name]
-    if (provider !== undefined && 'api_key_env' in provider && provider.api_key_env !== undefined) require(`models.providers.${name}.api_key_env`, provider.api_key_env)
+    if (provider !== undefined && 'api_key_env' in provider && provider.api_key_env !== undefined)
+      require(`models.providers.${name}.api_key_env`, provider.api_key_env)
   }
   for (const [name, server] of Object.entries(config.mcp_servers)) {
-    if ('url' in server) for (const [header, variable] of Object.entries(server.headers_env)) require(`mcp_servers.${name}.headers_env.${header}`, variable)
+    if ('url' in server)
+      for (const [header, variable] of Object.entries(server.headers_env))
+        require(`mcp_servers.${name}.headers_env.${header}`, variable)
     else for (const variable of server.env) require(`mcp_servers.${name}.env`, variable)
   }
   return problems

@@ -2,7 +2,14 @@
 import { Config } from '@cairn/protocol'
 import { z } from 'zod'
 
-type Json = { properties?: Record<string, Json>; additionalProperties?: Json | boolean; items?: Json; oneOf?: Json[]; anyOf?: Json[]; const?: unknown }
+type Json = {
+  properties?: Record<string, Json>
+  additionalProperties?: Json | boolean
+  items?: Json
+  oneOf?: Json[]
+  anyOf?: Json[]
+  const?: unknown
+}
 
 const schema = z.toJSONSchema(Config, { io: 'input' }) as Json
 
@@ -19,9 +26,17 @@ export function knownKeys(path: readonly PropertyKey[], root: unknown): string[]
   return [...new Set(choose(nodes, value).flatMap(node => Object.keys(node.properties ?? {})))]
 }
 
-/** Of alternatives, the one the value declares itself to be (`kind: openai`); all of them when it declares none. */
+/**
+ * Of alternatives, the one the value declares itself to be (`kind: openai`); all of them when it declares
+ * none.
+ */
 function choose(nodes: readonly Json[], value: unknown): Json[] {
   const flat = nodes.flatMap(node => node.oneOf ?? node.anyOf ?? [node])
-  const declared = flat.filter(node => Object.entries(node.properties ?? {}).some(([key, property]) => property.const !== undefined && property.const === (value as Record<string, unknown> | null)?.[key]))
+  const declared = flat.filter(node =>
+    Object.entries(node.properties ?? {}).some(
+      ([key, property]) =>
+        property.const !== undefined && property.const === (value as Record<string, unknown> | null)?.[key],
+    ),
+  )
   return declared.length > 0 ? declared : flat
 }

@@ -8,7 +8,8 @@ export function editDistance(a: string, b: string): number {
     const row = [i]
     for (let j = 1; j <= b.length; j++) {
       const replace = last[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
-      const swap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? before[j - 2]! + 1 : Infinity
+      const swap =
+        i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? before[j - 2]! + 1 : Infinity
       row.push(Math.min(last[j]! + 1, row[j - 1]! + 1, replace, swap))
     }
     before = last
@@ -21,7 +22,11 @@ const plain = (text: string): string => text.toLowerCase().replaceAll(/[-_]/g, '
 
 /** The nearest known word, or undefined when none is near enough to be meant. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
-  const ranked = known.map(name => ({ name, distance: editDistance(plain(word), plain(name)) })).toSorted((a, b) => a.distance - b.distance)
+  const ranked = known
+    .map(name => ({ name, distance: editDistance(plain(word), plain(name)) }))
+    .toSorted((a, b) => a.distance - b.distance)
   const best = ranked[0]
-  return best !== undefined && best.distance <= Math.max(2, Math.floor(best.name.length / 3)) ? best.name : undefined
+  return best !== undefined && best.distance <= Math.max(2, Math.floor(best.name.length / 3))
+    ? best.name
+    : undefined
 }

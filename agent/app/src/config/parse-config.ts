@@ -1,4 +1,7 @@
-/** cairn.yaml as text → a Config, or every mistake in it with its path, line and, for a key, the nearest known one. */
+/**
+ * cairn.yaml as text → a Config, or every mistake in it with its path, line and, for a key, the nearest known
+ * one.
+ */
 import { Config } from '@cairn/protocol'
 import { type Document, LineCounter, isMap, isNode, isScalar, parseDocument } from 'yaml'
 import type { z } from 'zod'
@@ -10,7 +13,12 @@ export function parseConfig(text: string, file: string): Config {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   if (document.errors.length > 0) {
-    throw new ConfigError(file, document.errors.map(error => `line ${lines.linePos(error.pos[0]).line}: not valid YAML: ${error.message}`))
+    throw new ConfigError(
+      file,
+      document.errors.map(
+        error => `line ${lines.linePos(error.pos[0]).line}: not valid YAML: ${error.message}`,
+      ),
+    )
   }
   const value: unknown = document.toJS() ?? {}
   const parsed = Config.safeParse(value)
@@ -20,35 +28,56 @@ export function parseConfig(text: string, file: string): Config {
     return line === undefined ? '' : `line ${line}: `
   }
   const issues = parsed.error.issues.flatMap(issue => narrow(issue))
-  throw new ConfigError(file, issues.flatMap(issue => {
-    if (issue.code !== 'unrecognized_keys') return [`${lineOf(issue.path)}${issue.path.join('.') || 'the file'}: ${sentence(issue, value)}`]
-    const known = knownKeys(issue.path, value)
-    return issue.keys.map(key => {
-      const meant = nearest(key, known)
-      const hint = meant === undefined ? `known here: ${known.join(', ')}` : `did you mean "${meant}"?`
-      return `${lineOf(issue.path, key)}unknown key "${[...issue.path, key].join('.')}" (${hint})`
-    })
-  }))
+  throw new ConfigError(
+    file,
+    issues.flatMap(issue => {
+      if (issue.code !== 'unrecognized_keys')
+        return [`${lineOf(issue.path)}${issue.path.join('.') || 'the file'}: ${sentence(issue, value)}`]
+      const known = knownKeys(issue.path, value)
+      return issue.keys.map(key => {
+        const meant = nearest(key, known)
+        const hint = meant === undefined ? `known here: ${known.join(', ')}` : `did you mean "${meant}"?`
+        return `${lineOf(issue.path, key)}unknown key "${[...issue.path, key].join('.')}" (${hint})`
+      })
+    }),
+  )
 }
 
 type Issue = z.core.$ZodIssue
 
-/** Of a union's alternatives, the mistakes of the one that fits best; paths inside are relative to the union. */
+/**
+ * Of a union's alternatives, the mistakes of the one that fits best; paths inside are relative to the union.
+ */
 function narrow(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue]
-  const weigh = (issues: readonly Issue[]): number => issues.reduce((sum, { path, ...rest }) => sum + ('keys' in rest ? rest.keys.length : 1) + (path.length === 0 && rest.code === 'invalid_type' ? 10 : 0), 0)
+  const weigh = (issues: readonly Issue[]): number =>
+    issues.reduce(
+      (sum, { path, ...rest }) =>
+        sum +
+        ('keys' in rest ? rest.keys.length : 1) +
+        (path.length === 0 && rest.code === 'invalid_type' ? 10 : 0),
+      0,
+    )
   const best = issue.errors.toSorted((a, b) => weigh(a) - weigh(b))[0] ?? []
   return best.flatMap(inner => narrow({ ...inner, path: [...issue.path, ...inner.path] }))
 }
 
 function sentence(issue: Issue, root: unknown): string {
-  const got = issue.path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | null | undefined)?.[key], root)
+  const got = issue.path.reduce<unknown>(
+    (value, key) => (value as Record<PropertyKey, unknown> | null | undefined)?.[key],
+    root,
+  )
   const shown = got === undefined ? 'nothing' : got === null ? 'nothing' : JSON.stringify(got)
   return `${issue.message.replace(/^Invalid input: /, '').replace(/, received .*$/, '')}, got ${shown.length > 60 ? `${shown.slice(0, 57)}...` : shown}`
 }
 
 /** Line of the value at a path, or of a key in the map there. */
-function findLine(document: Document.Parsed, path: readonly PropertyKey[], key: string | undefined, lines: LineCounter): number | undefined {
+function findLine(
+  document: Document.Parsed,
+  path: readonly PropertyKey[],
+  key: string | undefined,
+  lines: LineCounter,
+): number | undefined {
   const node = path.length === 0 ? document.contents : document.getIn(path, true)
   if (key !== undefined && isMap(node)) {
     const found = node.items.find(pair => isScalar(pair.key) && String(pair.key.value) === key)?.key

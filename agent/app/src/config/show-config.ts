@@ -1,4 +1,7 @@
-/** The configuration in effect as a person reads it: secrets masked, long texts short, variables marked set or not. */
+/**
+ * The configuration in effect as a person reads it: secrets masked, long texts short, variables marked set or
+ * not.
+ */
 import type { Config } from '@cairn/protocol'
 import { Document, isScalar, visit } from 'yaml'
 
@@ -9,30 +12,60 @@ export function maskConfig(config: Config): Config {
   const { providers } = config.models
   return {
     ...config,
-    models: { ...config.models, providers: Object.fromEntries(Object.entries(providers).map(([name, provider]) => [name, maskProvider(provider)])) },
-    mcp_servers: Object.fromEntries(Object.entries(config.mcp_servers).map(([name, server]) => [name, 'url' in server
-      ? { ...server, url: maskUrl(server.url) }
-      : { ...server, args: server.args.map(arg => (SECRET_FLAG.test(arg) ? arg.replace(/=.*$/s, `=${MASK}`) : arg)) }])),
+    models: {
+      ...config.models,
+      providers: Object.fromEntries(
+        Object.entries(providers).map(([name, provider]) => [name, maskProvider(provider)]),
+      ),
+    },
+    mcp_servers: Object.fromEntries(
+      Object.entries(config.mcp_servers).map(([name, server]) => [
+        name,
+        'url' in server
+          ? { ...server, url: maskUrl(server.url) }
+          : {
+              ...server,
+              args: server.args.map(arg => (SECRET_FLAG.test(arg) ? arg.replace(/=.*$/s, `=${MASK}`) : arg)),
+            },
+      ]),
+    ),
   }
 }
 
 /** As YAML, short: what is empty is left out, maps and lists of plain values take one line. */
 export function showConfig(config: Config): string {
-  const document = new Document(JSON.parse(JSON.stringify(maskConfig(config), (_, value: unknown) => (isEmpty(value) ? undefined : value))))
+  const document = new Document(
+    JSON.parse(
+      JSON.stringify(maskConfig(config), (_, value: unknown) => (isEmpty(value) ? undefined : value)),
+    ),
+  )
   visit(document, {
-    Map: (_, node) => { node.flow = node.items.every(({ value }) => isScalar(value)) },
-    Seq: (_, node) => { node.flow = true },
+    Map: (_, node) => {
+      node.flow = node.items.every(({ value }) => isScalar(value))
+    },
+    Seq: (_, node) => {
+      node.flow = true
+    },
   })
   return document.toString({ lineWidth: 0, flowCollectionPadding: false })
 }
 
-const isEmpty = (value: unknown): boolean => typeof value === 'object' && value !== null && Object.values(value).every(inner => isEmpty(inner))
+const isEmpty = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.values(value).every(inner => isEmpty(inner))
 
-function maskProvider(provider: Config['models']['providers'][string]): Config['models']['providers'][string] {
+function maskProvider(
+  provider: Config['models']['providers'][string],
+): Config['models']['providers'][string] {
   if (provider.kind === 'scripted') return provider
   const base_url = maskUrl(provider.base_url)
   // Which headers hold a secret is not for us to guess: all do.
-  return provider.kind === 'openai' ? { ...provider, base_url, headers: Object.fromEntries(Object.keys(provider.headers).map(name => [name, MASK])) } : { ...provider, base_url }
+  return provider.kind === 'openai'
+    ? {
+        ...provider,
+        base_url,
+        headers: Object.fromEntries(Object.keys(provider.headers).map(name => [name, MASK])),
+      }
+    : { ...provider, base_url }
 }
 
 /** Credentials in a URL stand before the host or in its query. */

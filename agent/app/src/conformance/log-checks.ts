@@ -1,21 +1,41 @@
 /** Order, cursors and bytes of a log, over HTTP (spec, Endpoints; design sections 2 and 3). */
 import { expectEqual, expectProblem, expectTrue, framesOf, type Probe } from './probe.ts'
 
-export type Check = { name: string; /** Returns what it did, in a few words. */ run(probe: Probe): Promise<string> }
+export type Check = {
+  name: string
+  /** Returns what it did, in a few words. */ run(probe: Probe): Promise<string>
+}
 
-const upTo = (first: number, last: number): number[] => Array.from({ length: last - first + 1 }, (_, at) => first + at)
+const upTo = (first: number, last: number): number[] =>
+  Array.from({ length: last - first + 1 }, (_, at) => first + at)
 type Polled = { ids: number[]; records: string[]; text: string; has_more: boolean; last_id: number }
 
 async function poll(probe: Probe, id: string, query: string): Promise<Polled> {
   const { status, text, json } = await probe.call(`/v1/sessions/${id}/events/poll?${query}`)
   expectEqual(`poll with ${query}`, status, 200)
   const events = json['events'] as { id: number }[]
-  return { ids: events.map(event => event.id), records: events.map(event => JSON.stringify(event)), text, has_more: json['has_more'] as boolean, last_id: Number(json['last_id']) }
+  return {
+    ids: events.map(event => event.id),
+    records: events.map(event => JSON.stringify(event)),
+    text,
+    has_more: json['has_more'] as boolean,
+    last_id: Number(json['last_id']),
+  }
 }
 
 /** Streams from a cursor until the event `last` is there. */
-const streamTo = (probe: Probe, id: string, query: string, last: number, headers: Record<string, string> = {}) =>
-  probe.stream(`/v1/sessions/${id}/events${query === '' ? '' : `?${query}`}`, text => (framesOf(text).at(-1)?.id ?? 0) >= last, { headers })
+const streamTo = (
+  probe: Probe,
+  id: string,
+  query: string,
+  last: number,
+  headers: Record<string, string> = {},
+) =>
+  probe.stream(
+    `/v1/sessions/${id}/events${query === '' ? '' : `?${query}`}`,
+    text => (framesOf(text).at(-1)?.id ?? 0) >= last,
+    { headers },
+  )
 
 export const LOG_CHECKS: readonly Check[] = [
   {
@@ -23,7 +43,11 @@ export const LOG_CHECKS: readonly Check[] = [
     async run(probe) {
       const id = await probe.quietSession()
       const acknowledged = (await Promise.all(Array.from({ length: 32 }, () => probe.say(id, 4)))).flat()
-      expectEqual('acknowledged ids', acknowledged.toSorted((a, b) => a - b), upTo(2, 129))
+      expectEqual(
+        'acknowledged ids',
+        acknowledged.toSorted((a, b) => a - b),
+        upTo(2, 129),
+      )
       const { ids } = await poll(probe, id, 'limit=1000')
       expectEqual('ids of the log', ids, upTo(1, 129))
       return '128 messages of 32 writers'
@@ -44,7 +68,11 @@ export const LOG_CHECKS: readonly Check[] = [
         ;({ last_id: after, has_more: more } = page)
       }
       expectEqual('the pages together', paged, whole.records)
-      expectEqual('after the end', await poll(probe, id, 'after=25').then(({ ids, has_more, last_id }) => [ids, has_more, last_id]), [[], false, 25])
+      expectEqual(
+        'after the end',
+        await poll(probe, id, 'after=25').then(({ ids, has_more, last_id }) => [ids, has_more, last_id]),
+        [[], false, 25],
+      )
       expectEqual('a limit of 0 is 1', (await poll(probe, id, 'limit=0')).ids, [1])
       expectEqual('a limit beyond 1000 is 1000', (await poll(probe, id, 'limit=99999')).ids.length, 25)
       return `${pages} pages`
@@ -55,11 +83,31 @@ export const LOG_CHECKS: readonly Check[] = [
     async run(probe) {
       const id = await probe.quietSession()
       for (const after of ['-1', 'x', '1.5', '%20', '0x1']) {
-        expectProblem(`poll after=${after}`, await probe.call(`/v1/sessions/${id}/events/poll?after=${after}`), 400, 'invalid_cursor')
-        expectProblem(`stream after=${after}`, await probe.call(`/v1/sessions/${id}/events?after=${after}`), 400, 'invalid_cursor')
+        expectProblem(
+          `poll after=${after}`,
+          await probe.call(`/v1/sessions/${id}/events/poll?after=${after}`),
+          400,
+          'invalid_cursor',
+        )
+        expectProblem(
+          `stream after=${after}`,
+          await probe.call(`/v1/sessions/${id}/events?after=${after}`),
+          400,
+          'invalid_cursor',
+        )
       }
-      expectProblem('Last-Event-ID: x', await probe.call(`/v1/sessions/${id}/events`, { headers: { 'last-event-id': 'x' } }), 400, 'invalid_cursor')
-      expectProblem('limit=many', await probe.call(`/v1/sessions/${id}/events/poll?limit=many`), 400, 'bad_request')
+      expectProblem(
+        'Last-Event-ID: x',
+        await probe.call(`/v1/sessions/${id}/events`, { headers: { 'last-event-id': 'x' } }),
+        400,
+        'invalid_cursor',
+      )
+      expectProblem(
+        'limit=many',
+        await probe.call(`/v1/sessions/${id}/events/poll?limit=many`),
+        400,
+        'bad_request',
+      )
       return 'refused'
     },
   },
@@ -69,15 +117,31 @@ export const LOG_CHECKS: readonly Check[] = [
       const id = await probe.quietSession()
       await probe.say(id, 3)
       const { headers, text } = await streamTo(probe, id, '', 4)
-      expectTrue(`content-type is text/event-stream, not ${headers.get('content-type')}`, headers.get('content-type')?.startsWith('text/event-stream') === true)
+      expectTrue(
+        `content-type is text/event-stream, not ${headers.get('content-type')}`,
+        headers.get('content-type')?.startsWith('text/event-stream') === true,
+      )
       expectEqual('cache-control', headers.get('cache-control'), 'no-cache, no-transform')
       expectEqual('x-accel-buffering', headers.get('x-accel-buffering'), 'no')
       expectTrue('it begins with retry: 2000', text.startsWith('retry: 2000\n'))
       expectTrue('then the comment ": connected"', /^retry: 2000\n+: connected\n/.test(text))
       for (const { id: frameId, event, data } of framesOf(text)) {
-        const record = JSON.parse(data) as { id: number; type: string; session_id: string; created_at: string; data: unknown }
-        expectEqual('id and event of a frame are those of its record', [frameId, event, id], [record.id, record.type, record.session_id])
-        expectTrue(`created_at is UTC with milliseconds: ${record.created_at}`, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(record.created_at))
+        const record = JSON.parse(data) as {
+          id: number
+          type: string
+          session_id: string
+          created_at: string
+          data: unknown
+        }
+        expectEqual(
+          'id and event of a frame are those of its record',
+          [frameId, event, id],
+          [record.id, record.type, record.session_id],
+        )
+        expectTrue(
+          `created_at is UTC with milliseconds: ${record.created_at}`,
+          /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(record.created_at),
+        )
       }
       return '4 frames'
     },
@@ -89,10 +153,24 @@ export const LOG_CHECKS: readonly Check[] = [
       await probe.say(id, 12)
       const polled = await poll(probe, id, 'limit=1000')
       const { text } = await streamTo(probe, id, '', 13)
-      const streamed = `{"events":[${framesOf(text).map(({ data }) => data).join(',')}],`
-      expectEqual('the records of the stream as poll has them', polled.text.slice(0, streamed.length), streamed)
-      expectEqual('poll with type=tool.call', (await poll(probe, id, 'limit=1000&type=tool.call')).text, polled.text)
-      expectEqual('stream with type=tool.call', framesOf((await streamTo(probe, id, 'type=tool.call', 13)).text), framesOf(text))
+      const streamed = `{"events":[${framesOf(text)
+        .map(({ data }) => data)
+        .join(',')}],`
+      expectEqual(
+        'the records of the stream as poll has them',
+        polled.text.slice(0, streamed.length),
+        streamed,
+      )
+      expectEqual(
+        'poll with type=tool.call',
+        (await poll(probe, id, 'limit=1000&type=tool.call')).text,
+        polled.text,
+      )
+      expectEqual(
+        'stream with type=tool.call',
+        framesOf((await streamTo(probe, id, 'type=tool.call', 13)).text),
+        framesOf(text),
+      )
       return '13 records'
     },
   },
@@ -101,10 +179,15 @@ export const LOG_CHECKS: readonly Check[] = [
     async run(probe) {
       const id = await probe.quietSession()
       await probe.say(id, 9)
-      const from = async (query: string, headers: Record<string, string> = {}) => framesOf((await streamTo(probe, id, query, 10, headers)).text).map(frame => frame.id)
+      const from = async (query: string, headers: Record<string, string> = {}) =>
+        framesOf((await streamTo(probe, id, query, 10, headers)).text).map(frame => frame.id)
       expectEqual('neither', await from(''), upTo(1, 10))
       expectEqual('Last-Event-ID: 6', await from('', { 'last-event-id': '6' }), upTo(7, 10))
-      expectEqual('after=3 and Last-Event-ID: 6', await from('after=3', { 'last-event-id': '6' }), upTo(4, 10))
+      expectEqual(
+        'after=3 and Last-Event-ID: 6',
+        await from('after=3', { 'last-event-id': '6' }),
+        upTo(4, 10),
+      )
       return 'three ways'
     },
   },
@@ -120,15 +203,27 @@ export const LOG_CHECKS: readonly Check[] = [
       for (; cursor < total; connections++) {
         const isFree = connections >= probe.cuts
         const cut = 1 + Math.floor(probe.random() * 2500)
-        // Cut by bytes, inside a frame more often than not; near the newest event there may be no more to come, and one frame is enough.
-        const { text } = await probe.stream(`/v1/sessions/${id}/events?after=${cursor}`, soFar => (framesOf(soFar).at(-1)?.id ?? 0) >= (isFree ? total : cursor + 1) && (isFree || soFar.length >= cut || framesOf(soFar).at(-1)?.id === total || probe.random() < 0.5))
-        for (const frame of framesOf(isFree ? text : text.slice(0, Math.max(cut, text.indexOf('\n\n', text.indexOf('id: ')) + 2)))) {
+        // Cut by bytes, inside a frame more often than not; near the newest event there may be no more to
+        // come, and one frame is enough.
+        const { text } = await probe.stream(
+          `/v1/sessions/${id}/events?after=${cursor}`,
+          soFar =>
+            (framesOf(soFar).at(-1)?.id ?? 0) >= (isFree ? total : cursor + 1) &&
+            (isFree || soFar.length >= cut || framesOf(soFar).at(-1)?.id === total || probe.random() < 0.5),
+        )
+        for (const frame of framesOf(
+          isFree ? text : text.slice(0, Math.max(cut, text.indexOf('\n\n', text.indexOf('id: ')) + 2)),
+        )) {
           records.push(frame.data)
           cursor = frame.id
         }
       }
       await writing
-      expectEqual('what all connections together saw', records.map(record => JSON.stringify(JSON.parse(record))), (await poll(probe, id, 'limit=1000')).records)
+      expectEqual(
+        'what all connections together saw',
+        records.map(record => JSON.stringify(JSON.parse(record))),
+        (await poll(probe, id, 'limit=1000')).records,
+      )
       return `${total} events over ${connections} connections`
     },
   },
@@ -138,7 +233,12 @@ export const LOG_CHECKS: readonly Check[] = [
       const id = await probe.quietSession()
       const readers = Array.from({ length: 8 }, (_, at) => streamTo(probe, id, `after=${at % 2}`, 41))
       await probe.say(id, 40)
-      for (const [at, reader] of readers.entries()) expectEqual(`reader ${at + 1}`, framesOf((await reader).text).map(frame => frame.id), upTo(1 + (at % 2), 41))
+      for (const [at, reader] of readers.entries())
+        expectEqual(
+          `reader ${at + 1}`,
+          framesOf((await reader).text).map(frame => frame.id),
+          upTo(1 + (at % 2), 41),
+        )
       return '8 readers of 40 events'
     },
   },

@@ -13,12 +13,23 @@ afterAll(() => model.close())
 
 type Play = { messages: ModelMessage[]; called: string[]; text: string }
 
-/** One turn: the model answers until it calls nothing more; `results` says what a tool gives, an empty success by default. */
-async function turn(before: ModelMessage[], content: string, results: Record<string, unknown> = {}): Promise<Play> {
+/**
+ * One turn: the model answers until it calls nothing more; `results` says what a tool gives, an empty success
+ * by default.
+ */
+async function turn(
+  before: ModelMessage[],
+  content: string,
+  results: Record<string, unknown> = {},
+): Promise<Play> {
   const messages: ModelMessage[] = [...before, { role: 'user', content }]
   const called: string[] = []
   for (;;) {
-    const { message } = await model.call({ model: 'scripted', messages, tools: offered }, () => undefined, AbortSignal.timeout(60_000))
+    const { message } = await model.call(
+      { model: 'scripted', messages, tools: offered },
+      () => undefined,
+      AbortSignal.timeout(60_000),
+    )
     messages.push(message)
     if (!message.tool_calls) return { messages, called, text: message.content }
     for (const call of message.tool_calls) {
@@ -38,14 +49,29 @@ const decision = (verb: string) => `[Decision] A person ${verb} the call of term
 
 test('the tour plans, works on files, shows artifacts, asks, is held at the gate, and ends after the approval with the same call', async () => {
   const tour = await turn([], 'Show me what you can do', { ask_user_question: ANSWERED, terminal: GATED })
-  expect(tour.called).toEqual(['todo', 'write_file', 'list_files', 'read_file', 'create_artifact', 'create_artifact', 'todo', 'ask_user_question', 'edit_file', 'terminal'])
+  expect(tour.called).toEqual([
+    'todo',
+    'write_file',
+    'list_files',
+    'read_file',
+    'create_artifact',
+    'create_artifact',
+    'todo',
+    'ask_user_question',
+    'edit_file',
+    'terminal',
+  ])
   expect(tour.text).toContain('needs your approval')
   expect(JSON.stringify(tour.messages)).toContain('- Logs do not forget')
 
-  const approved = await turn(tour.messages, decision('approved'), { terminal: { exit_code: 0, output: '31 tour/notes.md' } })
+  const approved = await turn(tour.messages, decision('approved'), {
+    terminal: { exit_code: 0, output: '31 tour/notes.md' },
+  })
   expect(approved.called).toEqual(['terminal', 'todo'])
   expect(approved.text).toContain('31 tour/notes.md')
-  const commands = approved.messages.flatMap(message => (message.role === 'assistant' ? (message.tool_calls ?? []) : [])).filter(call => call.function.name === 'terminal')
+  const commands = approved.messages
+    .flatMap(message => (message.role === 'assistant' ? (message.tool_calls ?? []) : []))
+    .filter(call => call.function.name === 'terminal')
   expect(commands).toHaveLength(2)
   expect(new Set(commands.map(call => call.function.arguments)).size).toBe(1)
   expect(new Set(commands.map(call => call.id)).size).toBe(2)
@@ -53,8 +79,13 @@ test('the tour plans, works on files, shows artifacts, asks, is held at the gate
 
 test('a rejection is taken for an answer; a policy without the gate lets the tour end', async () => {
   const tour = await turn([], 'what can you do?', { ask_user_question: ANSWERED, terminal: GATED })
-  expect(await turn(tour.messages, decision('rejected'))).toMatchObject({ called: [], text: expect.stringContaining('did not run') as string })
-  expect((await turn([], 'give me the tour', { ask_user_question: ANSWERED, terminal: { output: 'ran' } })).text).toContain('It ran without asking')
+  expect(await turn(tour.messages, decision('rejected'))).toMatchObject({
+    called: [],
+    text: expect.stringContaining('did not run') as string,
+  })
+  expect(
+    (await turn([], 'give me the tour', { ask_user_question: ANSWERED, terminal: { output: 'ran' } })).text,
+  ).toContain('It ran without asking')
 })
 
 test.each([
@@ -76,28 +107,55 @@ test.each([
 
 test('a skill that was approved before starts a new round of approval', async () => {
   const first = await turn([], 'approve', { terminal: GATED })
-  const ran = await turn(first.messages, decision('approved'), { terminal: { exit_code: 0, output: 'Hello' } })
+  const ran = await turn(first.messages, decision('approved'), {
+    terminal: { exit_code: 0, output: 'Hello' },
+  })
   expect(ran).toMatchObject({ called: ['terminal'], text: expect.stringContaining('exit code 0') as string })
   expect((await turn(ran.messages, 'approve', { terminal: GATED })).called).toEqual(['terminal'])
 })
 
 const say = async (system: string, content: string): Promise<string> =>
-  (await model.call({ model: 'scripted', tools: [], messages: [{ role: 'system', content: system }, { role: 'user', content }] }, () => undefined, AbortSignal.timeout(60_000))).message.content
+  (
+    await model.call(
+      {
+        model: 'scripted',
+        tools: [],
+        messages: [
+          { role: 'system', content: system },
+          { role: 'user', content },
+        ],
+      },
+      () => undefined,
+      AbortSignal.timeout(60_000),
+    )
+  ).message.content
 
 test('titles and summaries have rules of their own', async () => {
-  expect(await say('You name conversations. Reply with a title.', 'Show me what you can do\n\n---\n\nGladly.')).toBe('Show me what you can do')
+  expect(
+    await say('You name conversations. Reply with a title.', 'Show me what you can do\n\n---\n\nGladly.'),
+  ).toBe('Show me what you can do')
   expect(await say('Summarise the conversation.', 'file please')).toContain('file please')
 })
 
 test('without tools the demo still answers, and never with a call', async () => {
-  const { message } = await model.call({ model: 'scripted', tools: [], messages: [{ role: 'user', content: 'Show me what you can do' }] }, () => undefined, AbortSignal.timeout(60_000))
+  const { message } = await model.call(
+    { model: 'scripted', tools: [], messages: [{ role: 'user', content: 'Show me what you can do' }] },
+    () => undefined,
+    AbortSignal.timeout(60_000),
+  )
   expect(message).toMatchObject({ content: expect.stringContaining('demo model') as string })
   expect(message).not.toHaveProperty('tool_calls')
 })
 
 test('the chart of event types tells the truth', () => {
-  const counts = FAMILIES.map(family => (Object.keys(EVENTS) as EventType[]).filter(type => familyOf(type) === family).length)
-  const calls = readDemoScenario().rules.flatMap(rule => rule.steps ?? []).flatMap(step => step.tool_calls ?? [])
-  const chart = calls.flatMap(call => ('arguments' in call && call.arguments['name'] === 'Event types by family' ? [call.arguments['spec']] : []))
+  const counts = FAMILIES.map(
+    family => (Object.keys(EVENTS) as EventType[]).filter(type => familyOf(type) === family).length,
+  )
+  const calls = readDemoScenario()
+    .rules.flatMap(rule => rule.steps ?? [])
+    .flatMap(step => step.tool_calls ?? [])
+  const chart = calls.flatMap(call =>
+    'arguments' in call && call.arguments['name'] === 'Event types by family' ? [call.arguments['spec']] : [],
+  )
   expect(chart).toMatchObject([{ chart: { labels: [...FAMILIES], datasets: [{ data: counts }] } }])
 })

@@ -3,11 +3,23 @@ import { builtinTools } from '@cairn/harness'
 import { toolJsonSchema } from '@cairn/harness/tools/parameters'
 import type { DefineTool } from './options.ts'
 
-/** A tool that is not built in (of an MCP server, say) is shown without constraints: the log has its calls, not its schema. */
+/**
+ * A tool that is not built in (of an MCP server, say) is shown without constraints: the log has its calls,
+ * not its schema.
+ */
 export function createDefineTool(): DefineTool {
-  const known = new Map(builtinTools({ store: { listArtifacts: () => Promise.resolve([]) } }).map(tool => [tool.name, tool]))
+  const known = new Map(
+    builtinTools({ store: { listArtifacts: () => Promise.resolve([]) } }).map(tool => [tool.name, tool]),
+  )
   return name => {
     const tool = known.get(name)
-    return { type: 'function', function: { name, description: tool?.description ?? '', parameters: tool ? toolJsonSchema(tool) : { type: 'object' } } }
+    return {
+      type: 'function',
+      function: {
+        name,
+        description: tool?.description ?? '',
+        parameters: tool ? toolJsonSchema(tool) : { type: 'object' },
+      },
+    }
   }
 }

@@ -1,54 +1,119 @@
 /**
- * Rated trajectories as examples. An example reaches from the start of the conversation to one rated answer; a turn is one
- * answer to the rater, so everything the turn did (calls and results) is part of it.
+ * Rated trajectories as examples. An example reaches from the start of the conversation to one rated answer;
+ * a turn is one answer to the rater, so everything the turn did (calls and results) is part of it.
  *
  * sft: one example a session, up to the last answer that was rated up, if no answer within it was rated down.
- * dpo: pairs of an answer rated up and one rated down to the same conversation, in whichever sessions they are.
+ * dpo: pairs of an answer rated up and one rated down to the same conversation, in whichever sessions they
+ * are.
  */
 import { createHash } from 'node:crypto'
-import { type ConversationMessage, type ResponseStep, type Trajectory, inCallOrder, verdictOf } from '@cairn/state'
+import {
+  type ConversationMessage,
+  type ResponseStep,
+  type Trajectory,
+  inCallOrder,
+  verdictOf,
+} from '@cairn/state'
 import type { DefineTool, Selection, ToolDefinition } from './options.ts'
 
-export type Provenance = { session_id: string; event_id: number; ratings: { rating: string; source: string; score: number | null }[] }
+export type Provenance = {
+  session_id: string
+  event_id: number
+  ratings: { rating: string; source: string; score: number | null }[]
+}
 export type SftExample = { messages: ChatMessage[]; tools: ToolDefinition[]; metadata: Provenance }
-export type DpoExample = { prompt: ChatMessage[]; chosen: ChatMessage[]; rejected: ChatMessage[]; tools: ToolDefinition[]; metadata: { chosen: Provenance; rejected: Provenance } }
+export type DpoExample = {
+  prompt: ChatMessage[]
+  chosen: ChatMessage[]
+  rejected: ChatMessage[]
+  tools: ToolDefinition[]
+  metadata: { chosen: Provenance; rejected: Provenance }
+}
 export type ChatMessage =
   | { role: 'user'; content: string }
-  | { role: 'assistant'; content: string; tool_calls?: { id: string; type: 'function'; function: { name: string; arguments: string } }[] }
+  | {
+      role: 'assistant'
+      content: string
+      tool_calls?: { id: string; type: 'function'; function: { name: string; arguments: string } }[]
+    }
   | { role: 'tool'; tool_call_id: string; content: string }
 
 /** Whether a session may teach at all. */
 export const isSelected = (trajectory: Trajectory, agent: string, selection: Selection): boolean =>
-  selection.exclude.every(type => !trajectory.marks[type]) && (selection.agents.length === 0 || selection.agents.includes(agent))
+  selection.exclude.every(type => !trajectory.marks[type]) &&
+  (selection.agents.length === 0 || selection.agents.includes(agent))
 
-export function sftExample(trajectory: Trajectory, selection: Selection, define: DefineTool): SftExample | null {
+export function sftExample(
+  trajectory: Trajectory,
+  selection: Selection,
+  define: DefineTool,
+): SftExample | null {
   const answers = responses(trajectory)
-  const rated = (step: ResponseStep) => verdictOf(trajectory, step.event_id, selection.source === 'any' ? undefined : selection.source)
+  const rated = (step: ResponseStep) =>
+    verdictOf(trajectory, step.event_id, selection.source === 'any' ? undefined : selection.source)
   const last = answers.findLastIndex(step => rated(step) === 'up')
-  if (last === -1 || answers.slice(0, last).some(step => rated(step) === 'down' || rated(step) === 'mixed')) return null
+  if (last === -1 || answers.slice(0, last).some(step => rated(step) === 'down' || rated(step) === 'mixed'))
+    return null
   const step = answers[last]!
   const messages = chat([...step.prefix, step.message])
   return { messages, tools: toolsOf(messages, define), metadata: provenance(trajectory, step) }
 }
 
-/** Pairs over all trajectories given, in their order; each answer that was rated up takes the first one rated down that fits. */
-export function dpoExamples(trajectories: readonly Trajectory[], selection: Selection, define: DefineTool): DpoExample[] {
+/**
+ * Pairs over all trajectories given, in their order; each answer that was rated up takes the first one rated
+ * down that fits.
+ */
+export function dpoExamples(
+  trajectories: readonly Trajectory[],
+  selection: Selection,
+  define: DefineTool,
+): DpoExample[] {
   const source = selection.source === 'any' ? undefined : selection.source
-  const rated = trajectories.flatMap(trajectory => responses(trajectory).flatMap(step => {
-    const verdict = verdictOf(trajectory, step.event_id, source)
-    if (verdict !== 'up' && verdict !== 'down') return []
-    const { prompt, turn } = splitTurn(step)
-    return [{ trajectory, step, verdict, prompt, turn, key: createHash('sha256').update(JSON.stringify(prompt.map(withoutIds))).digest('hex') }]
-  }))
-  const rejected = Map.groupBy(rated.filter(one => one.verdict === 'down'), one => one.key)
-  return rated.filter(one => one.verdict === 'up').flatMap(chosen => {
-    const other = rejected.get(chosen.key)?.find(one => JSON.stringify(one.turn.map(withoutIds)) !== JSON.stringify(chosen.turn.map(withoutIds)))
-    if (!other) return []
-    return [{
-      prompt: chosen.prompt, chosen: chosen.turn, rejected: other.turn, tools: toolsOf([...chosen.prompt, ...chosen.turn, ...other.turn], define),
-      metadata: { chosen: provenance(chosen.trajectory, chosen.step), rejected: provenance(other.trajectory, other.step) },
-    }]
-  })
+  const rated = trajectories.flatMap(trajectory =>
+    responses(trajectory).flatMap(step => {
+      const verdict = verdictOf(trajectory, step.event_id, source)
+      if (verdict !== 'up' && verdict !== 'down') return []
+      const { prompt, turn } = splitTurn(step)
+      return [
+        {
+          trajectory,
+          step,
+          verdict,
+          prompt,
+          turn,
+          key: createHash('sha256')
+            .update(JSON.stringify(prompt.map(withoutIds)))
+            .digest('hex'),
+        },
+      ]
+    }),
+  )
+  const rejected = Map.groupBy(
+    rated.filter(one => one.verdict === 'down'),
+    one => one.key,
+  )
+  return rated
+    .filter(one => one.verdict === 'up')
+    .flatMap(chosen => {
+      const other = rejected
+        .get(chosen.key)
+        ?.find(
+          one => JSON.stringify(one.turn.map(withoutIds)) !== JSON.stringify(chosen.turn.map(withoutIds)),
+        )
+      if (!other) return []
+      return [
+        {
+          prompt: chosen.prompt,
+          chosen: chosen.turn,
+          rejected: other.turn,
+          tools: toolsOf([...chosen.prompt, ...chosen.turn, ...other.turn], define),
+          metadata: {
+            chosen: provenance(chosen.trajectory, chosen.step),
+            rejected: provenance(other.trajectory, other.step),
+          },
+        },
+      ]
+    })
 }
 
 /** The conversation before the turn's message and including it, and what the turn made of it. */
@@ -58,25 +123,45 @@ function splitTurn(step: ResponseStep): { prompt: ChatMessage[]; turn: ChatMessa
   return { prompt: messages.slice(0, asked + 1), turn: messages.slice(asked + 1) }
 }
 
-const responses = (trajectory: Trajectory): ResponseStep[] => trajectory.steps.flatMap(step => (step.kind === 'response' ? [step] : []))
+const responses = (trajectory: Trajectory): ResponseStep[] =>
+  trajectory.steps.flatMap(step => (step.kind === 'response' ? [step] : []))
 
 /** Only what a chat template knows; a provider's private reasoning blocks mean nothing to another model. */
-const chat = (messages: readonly ConversationMessage[]): ChatMessage[] => inCallOrder(messages).map(message => {
-  if (message.role === 'user') return { role: 'user', content: message.content }
-  if (message.role === 'tool') return { role: 'tool', tool_call_id: message.tool_call_id, content: message.content }
-  return { role: 'assistant', content: message.content, ...(message.tool_calls?.length ? { tool_calls: message.tool_calls } : {}) }
-})
+const chat = (messages: readonly ConversationMessage[]): ChatMessage[] =>
+  inCallOrder(messages).map(message => {
+    if (message.role === 'user') return { role: 'user', content: message.content }
+    if (message.role === 'tool')
+      return { role: 'tool', tool_call_id: message.tool_call_id, content: message.content }
+    return {
+      role: 'assistant',
+      content: message.content,
+      ...(message.tool_calls?.length ? { tool_calls: message.tool_calls } : {}),
+    }
+  })
 
 /** Call ids are random: two conversations that differ in nothing else are the same conversation. */
 const withoutIds = (message: ChatMessage): unknown => {
   if (message.role === 'tool') return [message.role, message.content]
-  return message.role === 'assistant' ? [message.role, message.content, message.tool_calls?.map(call => call.function) ?? []] : [message.role, message.content]
+  return message.role === 'assistant'
+    ? [message.role, message.content, message.tool_calls?.map(call => call.function) ?? []]
+    : [message.role, message.content]
 }
 
 const toolsOf = (messages: readonly ChatMessage[], define: DefineTool): ToolDefinition[] =>
-  [...new Set(messages.flatMap(message => (message.role === 'assistant' ? (message.tool_calls ?? []).map(call => call.function.name) : [])))].toSorted().map(define)
+  [
+    ...new Set(
+      messages.flatMap(message =>
+        message.role === 'assistant' ? (message.tool_calls ?? []).map(call => call.function.name) : [],
+      ),
+    ),
+  ]
+    .toSorted()
+    .map(define)
 
 const provenance = (trajectory: Trajectory, step: ResponseStep): Provenance => ({
-  session_id: trajectory.session_id, event_id: step.event_id,
-  ratings: trajectory.ratings.filter(rating => rating.target_event_id === step.event_id).map(({ rating, source, score }) => ({ rating, source, score })),
+  session_id: trajectory.session_id,
+  event_id: step.event_id,
+  ratings: trajectory.ratings
+    .filter(rating => rating.target_event_id === step.event_id)
+    .map(({ rating, source, score }) => ({ rating, source, score })),
 })

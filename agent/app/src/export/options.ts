@@ -1,4 +1,7 @@
-/** What an export takes and leaves out. Stated once: the CLI's flags, the filters and docs/export.md follow it. */
+/**
+ * What an export takes and leaves out. Stated once: the CLI's flags, the filters and docs/export.md follow
+ * it.
+ */
 export const EXPORT_FORMATS = ['jsonl', 'sft', 'dpo', 'atif'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 export type TrainingFormat = Exclude<ExportFormat, 'jsonl'>
@@ -16,6 +19,9 @@ export const DEFAULT_EXCLUDED = ['policy.denied', 'harness.crash', 'saga.compens
 export const DEFAULT_SELECTION: Selection = { source: 'any', exclude: DEFAULT_EXCLUDED, agents: [] }
 
 /** A tool definition as chat models are shown it. */
-export type ToolDefinition = { type: 'function'; function: { name: string; description: string; parameters: Record<string, unknown> } }
+export type ToolDefinition = {
+  type: 'function'
+  function: { name: string; description: string; parameters: Record<string, unknown> }
+}
 /** Definition of a tool by name; for one that is not known any more, a definition without constraints. */
 export type DefineTool = (name: string) => ToolDefinition

@@ -6,10 +6,22 @@ import { dpoExamples, isSelected, sftExample } from './examples.ts'
 import type { DefineTool, Selection, TrainingFormat } from './options.ts'
 
 export type LoggedSession = { id: string; agent: string; events: readonly SessionEvent[] }
-export type TrainingExport = { format: TrainingFormat; selection: Selection; define: DefineTool; /** Of this program; ATIF names who ran the agent. */ version: string; redact: (json: string) => string }
+export type TrainingExport = {
+  format: TrainingFormat
+  selection: Selection
+  define: DefineTool
+  /** Of this program; ATIF names who ran the agent. */ version: string
+  redact: (json: string) => string
+}
 
-/** One JSON document a line. Pairs need every session at once, so only the rated ones are kept in memory for them. */
-export async function* trainingLines(sessions: AsyncIterable<LoggedSession>, { format, selection, define, version, redact }: TrainingExport): AsyncGenerator<string> {
+/**
+ * One JSON document a line. Pairs need every session at once, so only the rated ones are kept in memory for
+ * them.
+ */
+export async function* trainingLines(
+  sessions: AsyncIterable<LoggedSession>,
+  { format, selection, define, version, redact }: TrainingExport,
+): AsyncGenerator<string> {
   const rated: Trajectory[] = []
   for await (const { id, agent, events } of sessions) {
     const trajectory = foldTrajectory(id, events)
@@ -18,7 +30,12 @@ export async function* trainingLines(sessions: AsyncIterable<LoggedSession>, { f
       if (trajectory.ratings.length > 0) rated.push(trajectory)
       continue
     }
-    const made = format === 'sft' ? sftExample(trajectory, selection, define) : trajectory.ratings.length > 0 ? atifTrajectory(trajectory, agent, version) : null
+    const made =
+      format === 'sft'
+        ? sftExample(trajectory, selection, define)
+        : trajectory.ratings.length > 0
+          ? atifTrajectory(trajectory, agent, version)
+          : null
     if (made !== null) yield redact(JSON.stringify(made))
   }
   for (const pair of dpoExamples(rated, selection, define)) yield redact(JSON.stringify(pair))

@@ -35,6 +35,11 @@ test('the data directory is CAIRN_DATA, or ./data', () => {
 })
 
 test('a server that listens on every address is reached on the local one', () => {
-  const urls = [['127.0.0.1', 'IPv4'], ['0.0.0.0', 'IPv4'], ['::', 'IPv6'], ['::1', 'IPv6']].map(([address = '', family = '']) => reachableUrl({ address, family, port: 80 }))
+  const urls = [
+    ['127.0.0.1', 'IPv4'],
+    ['0.0.0.0', 'IPv4'],
+    ['::', 'IPv6'],
+    ['::1', 'IPv6'],
+  ].map(([address = '', family = '']) => reachableUrl({ address, family, port: 80 }))
   expect(urls).toEqual(['http://127.0.0.1:80', 'http://127.0.0.1:80', 'http://[::1]:80', 'http://[::1]:80'])
 })

@@ -9,8 +9,18 @@ export const DEFAULT_HOST = '127.0.0.1'
 
 export const dataDirOf = (env: Environment): string => resolve(env['CAIRN_DATA'] || './data')
 
-/** Where a person or a program on this machine reaches what listens there: "every address" is none to go to. */
-export function reachableUrl({ address, family, port }: { address: string; family: string; port: number }): string {
+/**
+ * Where a person or a program on this machine reaches what listens there: "every address" is none to go to.
+ */
+export function reachableUrl({
+  address,
+  family,
+  port,
+}: {
+  address: string
+  family: string
+  port: number
+}): string {
   const host = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
   return `http://${family === 'IPv6' ? `[${host}]` : host}:${port}`
 }
@@ -37,7 +47,8 @@ export function findServer(dataDir: string): RunningServer | null {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     // A process of another user is alive too; a file half written belongs to a server that just starts.
-    if (code === 'EPERM') throw new Error(`[findServer] ${dataDir} is served by a process of another user`, { cause: error })
+    if (code === 'EPERM')
+      throw new Error(`[findServer] ${dataDir} is served by a process of another user`, { cause: error })
     if (code === 'ENOENT' || code === 'ESRCH' || error instanceof SyntaxError) return null
     throw error
   }

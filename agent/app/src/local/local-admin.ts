@@ -1,7 +1,7 @@
 /**
- * The commands act as the first admin, by right of reading the data directory: the server writes down who that is, and whoever can
- * also read the signing key beside it makes short-lived tokens. So they work while the server holds the store, and
- * nothing that opens a door by itself is written down.
+ * The commands act as the first admin, by right of reading the data directory: the server writes down who
+ * that is, and whoever can also read the signing key beside it makes short-lived tokens. So they work while
+ * the server holds the store, and nothing that opens a door by itself is written down.
  */
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,8 @@ const fileIn = (dataDir: string): string => join(dataDir, FILE)
 
 export const hasLocalAdmin = (dataDir: string): boolean => existsSync(fileIn(dataDir))
 
-export const localAdminId = (dataDir: string): string => (JSON.parse(readFileSync(fileIn(dataDir), 'utf8')) as { user_id: string }).user_id
+export const localAdminId = (dataDir: string): string =>
+  (JSON.parse(readFileSync(fileIn(dataDir), 'utf8')) as { user_id: string }).user_id
 
 /** A user token of the first admin, good for half an hour. */
 export function localToken(dataDir: string): Promise<string> {
@@ -23,7 +24,10 @@ export function localToken(dataDir: string): Promise<string> {
 
 /** First start: one organisation and its admin. Later: that admin. */
 export async function ensureFirstAdmin(store: LogStore, dataDir: string): Promise<UserRow> {
-  const admin = await store.accounts.ensureFirstAdmin({ id: randomUUID(), name: 'Cairn' }, { id: randomUUID(), email: 'admin@localhost', name: 'Admin' })
+  const admin = await store.accounts.ensureFirstAdmin(
+    { id: randomUUID(), name: 'Cairn' },
+    { id: randomUUID(), email: 'admin@localhost', name: 'Admin' },
+  )
   writeFileSync(fileIn(dataDir), `${JSON.stringify({ user_id: admin.id })}\n`, { mode: 0o600 })
   return admin
 }

@@ -1,12 +1,23 @@
 /**
- * Which store the service runs on: the embedded one in the data directory, or the Postgres that DATABASE_URL names. What several
- * processes on one database must have alike, and do not have by it alone, is agreed on here: the key that signs user tokens.
+ * Which store the service runs on: the embedded one in the data directory, or the Postgres that DATABASE_URL
+ * names. What several processes on one database must have alike, and do not have by it alone, is agreed on
+ * here: the key that signs user tokens.
  */
 import { randomUUID } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { shareSigningKey } from '@cairn/api'
-import { DirectoryInUse, InvalidDatabaseUrl, type LogStore, openPostgresStore, openSqliteStore, parsePostgresUrl, type PostgresAddress, type SharedLogStore, UnsafeServer } from '@cairn/log'
+import {
+  DirectoryInUse,
+  InvalidDatabaseUrl,
+  type LogStore,
+  openPostgresStore,
+  openSqliteStore,
+  parsePostgresUrl,
+  type PostgresAddress,
+  type SharedLogStore,
+  UnsafeServer,
+} from '@cairn/log'
 import { asError } from '@cairn/protocol'
 import { InUseError, NotFoundError } from '../cli/exit.ts'
 import { ConfigError } from '../config/config-error.ts'
@@ -32,7 +43,9 @@ export function databaseOf(env: Environment): Database | null {
 export function secretsOfDatabase(database: Database | null): string[] {
   if (database === null) return []
   const { password, searchParams } = new URL(database.url)
-  return [decodeURIComponent(password), password, searchParams.get('password') ?? ''].filter(secret => secret !== '')
+  return [decodeURIComponent(password), password, searchParams.get('password') ?? ''].filter(
+    secret => secret !== '',
+  )
 }
 
 export async function openDatabase({ url, address }: Database, options: Opening): Promise<SharedLogStore> {
@@ -42,19 +55,34 @@ export async function openDatabase({ url, address }: Database, options: Opening)
     if (error instanceof UnsafeServer) throw new ConfigError('DATABASE_URL', [error.message])
     const { code, message } = asError(error) as NodeJS.ErrnoException
     // Named by the driver or the server (28: who one is, 3D: no such database); anything else may be ours.
-    if (code !== undefined && /^(?:E[A-Z]+|28...|3D...|57P..|53300)$/.test(code)) throw new NotFoundError(`The database ${address.shown} cannot be used: ${message || code}. Is it running, and is DATABASE_URL right?`, { cause: error })
+    if (code !== undefined && /^(?:E[A-Z]+|28...|3D...|57P..|53300)$/.test(code))
+      throw new NotFoundError(
+        `The database ${address.shown} cannot be used: ${message || code}. Is it running, and is DATABASE_URL right?`,
+        { cause: error },
+      )
     throw error
   }
 }
 
 export async function openEmbedded(dataDir: string, options: Opening = {}): Promise<LogStore> {
-  return openSqliteStore({ dir: dataDir, ...(options.redact && { redact: options.redact }) }).catch((error: unknown) => {
-    throw error instanceof DirectoryInUse ? new InUseError(`The data directory ${dataDir} is in use by process ${error.holder}: stop that one, or set CAIRN_DATA to another directory.`, { cause: error }) : error
-  })
+  return openSqliteStore({ dir: dataDir, ...(options.redact && { redact: options.redact }) }).catch(
+    (error: unknown) => {
+      throw error instanceof DirectoryInUse
+        ? new InUseError(
+            `The data directory ${dataDir} is in use by process ${error.holder}: stop that one, or set CAIRN_DATA to another directory.`,
+            { cause: error },
+          )
+        : error
+    },
+  )
 }
 
 /** The store of a server or of a command that stands in for one; made ready for whoever comes first. */
-export async function openStore(database: Database | null, dataDir: string, options: Opening = {}): Promise<LogStore> {
+export async function openStore(
+  database: Database | null,
+  dataDir: string,
+  options: Opening = {},
+): Promise<LogStore> {
   if (database === null) return openEmbedded(dataDir, options)
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const store = await openDatabase(database, options)
@@ -62,7 +90,10 @@ export async function openStore(database: Database | null, dataDir: string, opti
     await shareSigningKey(dataDir, ours => store.agreeOn('signing_key', ours))
     const ours = directoryId(dataDir)
     if ((await store.agreeOn('data_directory', ours)) !== ours) {
-      options.report?.('warn', `other processes on this database keep their files elsewhere: what tools write in ${dataDir}/workspaces is seen by workers on this directory only. Give all of them one shared CAIRN_DATA, see docs/postgres.md`)
+      options.report?.(
+        'warn',
+        `other processes on this database keep their files elsewhere: what tools write in ${dataDir}/workspaces is seen by workers on this directory only. Give all of them one shared CAIRN_DATA, see docs/postgres.md`,
+      )
     }
     return store
   } catch (error) {

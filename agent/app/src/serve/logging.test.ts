@@ -1,33 +1,62 @@
 import { expect, test } from 'vitest'
 import { createLogger, type Level, readLevel } from './logging.ts'
 
-function logged(level: Level, pretty: boolean, speak: (log: ReturnType<typeof createLogger>) => void): string {
+function logged(
+  level: Level,
+  pretty: boolean,
+  speak: (log: ReturnType<typeof createLogger>) => void,
+): string {
   let text = ''
-  speak(createLogger({ level, pretty, now: () => 0, write: line => (text += line), redact: json => json.replaceAll('s3cret', '[REDACTED]') }))
+  speak(
+    createLogger({
+      level,
+      pretty,
+      now: () => 0,
+      write: line => (text += line),
+      redact: json => json.replaceAll('s3cret', '[REDACTED]'),
+    }),
+  )
   return text
 }
 
 test('a line is JSON with time, level, message and fields, errors with their stack', () => {
-  const line = JSON.parse(logged('info', false, log => log.warn('it happened', { count: 2, error: new Error('boom') }))) as Record<string, unknown>
-  expect(line).toMatchObject({ time: '1970-01-01T00:00:00.000Z', level: 'warn', message: 'it happened', count: 2 })
+  const line = JSON.parse(
+    logged('info', false, log => log.warn('it happened', { count: 2, error: new Error('boom') })),
+  ) as Record<string, unknown>
+  expect(line).toMatchObject({
+    time: '1970-01-01T00:00:00.000Z',
+    level: 'warn',
+    message: 'it happened',
+    count: 2,
+  })
   expect(line['error']).toMatch(/^Error: boom\n +at /)
 })
 
 test('lines below the level are not written', () => {
-  expect(logged('info', true, log => {
-    log.debug('d')
-    log.info('i')
-    log.error('e')
-  })).toBe('00:00:00 i\n00:00:00 error: e\n')
+  expect(
+    logged('info', true, log => {
+      log.debug('d')
+      log.info('i')
+      log.error('e')
+    }),
+  ).toBe('00:00:00 i\n00:00:00 error: e\n')
   expect(logged('silent', true, log => log.error('e'))).toBe('')
 })
 
 test('secrets are taken out of messages and fields', () => {
-  expect(logged('info', false, log => log.info('key s3cret', { url: 'http://s3cret@host', nested: { deep: ['s3cret'] } }))).not.toContain('s3cret')
-  expect(logged('info', true, log => log.info('key s3cret', { a: 's3cret' }))).toBe('00:00:00 key [REDACTED] a=[REDACTED]\n')
+  expect(
+    logged('info', false, log =>
+      log.info('key s3cret', { url: 'http://s3cret@host', nested: { deep: ['s3cret'] } }),
+    ),
+  ).not.toContain('s3cret')
+  expect(logged('info', true, log => log.info('key s3cret', { a: 's3cret' }))).toBe(
+    '00:00:00 key [REDACTED] a=[REDACTED]\n',
+  )
 })
 
 test('LOG_LEVEL that is none is refused with the ones there are', () => {
   expect([readLevel(undefined), readLevel('WARN')]).toEqual(['info', 'warn'])
-  expect(() => readLevel('loud')).toThrow('LOG_LEVEL: expected one of debug, info, warn, error, silent, got "loud"')
+  expect(() => readLevel('loud')).toThrow(
+    'LOG_LEVEL: expected one of debug, info, warn, error, silent, got "loud"',
+  )
 })

@@ -9,7 +9,8 @@ export type Logger = Record<Spoken, (message: string, fields?: Record<string, un
 export function readLevel(text: string | undefined): Level {
   if (!text) return 'info'
   const level = LEVELS.find(known => known === text.toLowerCase())
-  if (level === undefined) throw new ConfigError('LOG_LEVEL', [`expected one of ${LEVELS.join(', ')}, got "${text}"`])
+  if (level === undefined)
+    throw new ConfigError('LOG_LEVEL', [`expected one of ${LEVELS.join(', ')}, got "${text}"`])
   return level
 }
 
@@ -24,17 +25,26 @@ export type LoggerOptions = {
 }
 
 export function createLogger({ level, pretty, write, now, redact }: LoggerOptions): Logger {
-  const speak = (spoken: Spoken) => (message: string, fields: Record<string, unknown> = {}): void => {
-    if (LEVELS.indexOf(spoken) < LEVELS.indexOf(level)) return
-    const json = redact(JSON.stringify({ time: new Date(now()).toISOString(), level: spoken, message, ...plain(fields) }))
-    write(pretty ? words(JSON.parse(json) as Record<string, unknown>) : `${json}\n`)
-  }
+  const speak =
+    (spoken: Spoken) =>
+    (message: string, fields: Record<string, unknown> = {}): void => {
+      if (LEVELS.indexOf(spoken) < LEVELS.indexOf(level)) return
+      const json = redact(
+        JSON.stringify({ time: new Date(now()).toISOString(), level: spoken, message, ...plain(fields) }),
+      )
+      write(pretty ? words(JSON.parse(json) as Record<string, unknown>) : `${json}\n`)
+    }
   return { debug: speak('debug'), info: speak('info'), warn: speak('warn'), error: speak('error') }
 }
 
 /** Errors have no own keys that JSON would show. */
 function plain(fields: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, value instanceof Error ? value.stack ?? value.message : value]))
+  return Object.fromEntries(
+    Object.entries(fields).map(([key, value]) => [
+      key,
+      value instanceof Error ? (value.stack ?? value.message) : value,
+    ]),
+  )
 }
 
 function words({ time, level, message, ...fields }: Record<string, unknown>): string {

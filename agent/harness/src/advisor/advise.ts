@@ -1,7 +1,8 @@
 /**
- * The advisor pass (spec, Conversation): a second model is shown the work so far and says what the first should mind. The
- * request is on disk before the model is called, so a worker that takes over knows that this point was used up. Whatever goes
- * wrong is an advisor.failure and nothing else: the turn goes on without advice.
+ * The advisor pass (spec, Conversation): a second model is shown the work so far and says what the first
+ * should mind. The request is on disk before the model is called, so a worker that takes over knows that this
+ * point was used up. Whatever goes wrong is an advisor.failure and nothing else: the turn goes on without
+ * advice.
  */
 import { type AdvisorConfig, asError, type EventDraft } from '@cairn/protocol'
 import { clip } from '@cairn/sessions'
@@ -19,7 +20,8 @@ const SYSTEM = `You advise another agent while it works. You see its task and th
 const WHY: Record<AdviceCategory, string> = {
   progress: 'It has been at work for a while. Is it on the right way?',
   stuck: 'Its last calls of tools all failed. What should it do differently?',
-  review: 'It is about to end its turn with the last answer of the transcript. Is anything that the user asked for missing, wrong or unproven?',
+  review:
+    'It is about to end its turn with the last answer of the transcript. Is anything that the user asked for missing, wrong or unproven?',
 }
 const MAX_TRANSCRIPT_CHARS = 40_000
 const MAX_SYSTEM_CHARS = 4_000
@@ -28,24 +30,47 @@ const CHARS_PER_TOKEN = 6
 const ERROR_CHARS = 500
 
 /** Asks, and records what came of it; `before` goes into the commit of the request. */
-export async function advise(turn: TurnContext, category: AdviceCategory, before: readonly EventDraft[]): Promise<void> {
-  const { log, setup: { agent: { advisor } } } = turn
+export async function advise(
+  turn: TurnContext,
+  category: AdviceCategory,
+  before: readonly EventDraft[],
+): Promise<void> {
+  const {
+    log,
+    setup: {
+      agent: { advisor },
+    },
+  } = turn
   const { turn: at, answer } = log.position()
-  if (advisor.model === undefined || at.turn_id === null || answer === null) throw new Error('[advisor] asked for advice where none is due')
-  const about = { model: advisor.model, category, turn_id: at.turn_id, iteration_index: answer.iteration_index }
+  if (advisor.model === undefined || at.turn_id === null || answer === null)
+    throw new Error('[advisor] asked for advice where none is due')
+  const about = {
+    model: advisor.model,
+    category,
+    turn_id: at.turn_id,
+    iteration_index: answer.iteration_index,
+  }
   await log.append([...before, advisorRequest(about)])
   await log.append([await ask(turn, advisor, about)])
 }
 
-/** Closes a request that no worker will finish any more: the point is used up, and what was spent on it nobody knows. */
+/**
+ * Closes a request that no worker will finish any more: the point is used up, and what was spent on it nobody
+ * knows.
+ */
 export async function closeAdvice({ log }: TurnContext): Promise<void> {
   const { open } = log.position().advice
   if (open === null) throw new Error('[advisor] there is no request to close')
   const { model, category, turn_id, iteration_index } = open
-  await log.append([advisorFailure({
-    model, category, error: 'outcome unknown: the worker stopped while the advisor was asked',
-    ...(turn_id === undefined ? {} : { turn_id }), ...(iteration_index === undefined ? {} : { iteration_index }),
-  })])
+  await log.append([
+    advisorFailure({
+      model,
+      category,
+      error: 'outcome unknown: the worker stopped while the advisor was asked',
+      ...(turn_id === undefined ? {} : { turn_id }),
+      ...(iteration_index === undefined ? {} : { iteration_index }),
+    }),
+  ])
 }
 
 type About = { model: string; category: AdviceCategory; turn_id: string; iteration_index: number }
@@ -53,17 +78,32 @@ type About = { model: string; category: AdviceCategory; turn_id: string; iterati
 async function ask(turn: TurnContext, advisor: AdvisorConfig, about: About): Promise<EventDraft> {
   const { clock, lease } = turn
   const late = new AbortController()
-  const stopClock = clock.after(advisor.timeout_s * 1000, () => late.abort(new Error(`no advice within ${advisor.timeout_s} s`)))
+  const stopClock = clock.after(advisor.timeout_s * 1000, () =>
+    late.abort(new Error(`no advice within ${advisor.timeout_s} s`)),
+  )
   try {
     const served = turn.models.resolve(about.model)
-    const answer = await callWatched({ ...turn, signal: AbortSignal.any([lease.signal, late.signal]) }, served, {
-      model: served.model, tools: [], max_tokens: advisor.max_tokens,
-      messages: [{ role: 'system', content: SYSTEM }, { role: 'user', content: describeWork(turn, served, about.category) }],
-    }, 0)
+    const answer = await callWatched(
+      { ...turn, signal: AbortSignal.any([lease.signal, late.signal]) },
+      served,
+      {
+        model: served.model,
+        tools: [],
+        max_tokens: advisor.max_tokens,
+        messages: [
+          { role: 'system', content: SYSTEM },
+          { role: 'user', content: describeWork(turn, served, about.category) },
+        ],
+      },
+      0,
+    )
     return advisorResult({ ...about, ...readAdvice(answer, advisor.max_tokens), ...spent(answer, served) })
   } catch (thrown) {
     lease.signal.throwIfAborted()
-    turn.report('warn', 'the advisor failed; the turn goes on without it', { model: about.model, error: asError(thrown).message })
+    turn.report('warn', 'the advisor failed; the turn goes on without it', {
+      model: about.model,
+      error: asError(thrown).message,
+    })
     return advisorFailure({ ...about, error: clip(asError(thrown).message, ERROR_CHARS) })
   } finally {
     stopClock()
@@ -71,16 +111,32 @@ async function ask(turn: TurnContext, advisor: AdvisorConfig, about: About): Pro
 }
 
 function describeWork({ log, setup }: TurnContext, served: ResolvedModel, category: AdviceCategory): string {
-  const transcript = transcribe(log.position().conversation, Math.min(MAX_TRANSCRIPT_CHARS, served.contextWindow))
+  const transcript = transcribe(
+    log.position().conversation,
+    Math.min(MAX_TRANSCRIPT_CHARS, served.contextWindow),
+  )
   return `What the agent was told to be:\n${clip(setup.system, MAX_SYSTEM_CHARS)}\n\nTranscript:\n${transcript}\n\n---\n${WHY[category]}`
 }
 
 /** Silence is recorded as an empty text, which the model is not told. */
-function readAdvice({ message, finish_reason }: ModelAnswer, maxTokens: number): { content: string; truncated: boolean } {
+function readAdvice(
+  { message, finish_reason }: ModelAnswer,
+  maxTokens: number,
+): { content: string; truncated: boolean } {
   const text = message.content.trim()
-  if (text.replace(/[.!"'*\s]+$/, '').replace(/^["'*\s]+/, '').toUpperCase() === NOTHING) return { content: '', truncated: false }
+  if (
+    text
+      .replace(/[.!"'*\s]+$/, '')
+      .replace(/^["'*\s]+/, '')
+      .toUpperCase() === NOTHING
+  )
+    return { content: '', truncated: false }
   const content = clip(text, maxTokens * CHARS_PER_TOKEN)
   return { content, truncated: finish_reason === 'length' || content.length < text.length }
 }
 
-const spent = ({ usage }: ModelAnswer, served: ResolvedModel) => ({ input_tokens: usage.input_tokens, output_tokens: usage.output_tokens, ...costOf(usage, served.name, served.rates) })
+const spent = ({ usage }: ModelAnswer, served: ResolvedModel) => ({
+  input_tokens: usage.input_tokens,
+  output_tokens: usage.output_tokens,
+  ...costOf(usage, served.name, served.rates),
+})

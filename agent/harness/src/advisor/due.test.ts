@@ -4,18 +4,33 @@ import { expect, test } from 'vitest'
 import { type AdvicePosition, adviceDue } from './due.ts'
 
 const settings = AdvisorConfig.parse({ model: 'demo/advisor', every_iterations: 5 })
-const failed = { tool_call_id: 'c', name: 'note', arguments: '{}', content: '{"error":"Tool execution failed: no"}' }
+const failed = {
+  tool_call_id: 'c',
+  name: 'note',
+  arguments: '{}',
+  content: '{"error":"Tool execution failed: no"}',
+}
 const fine = { ...failed, content: 'ok' }
 const result = { event_id: 9, message: { role: 'tool', tool_call_id: 'c', content: 'ok' } } as const
-const at = (change: Partial<AdvicePosition> & { iteration?: number; calls?: AdvicePosition['turn']['calls'] }): AdvicePosition => ({
-  conversation: { ...emptyConversation, entries: [result] }, turn: { turn_id: 't', calls: change.calls ?? [fine] }, answer: { iteration_index: change.iteration ?? 0 }, advice: noAdvice, ...change,
+const at = (
+  change: Partial<AdvicePosition> & { iteration?: number; calls?: AdvicePosition['turn']['calls'] },
+): AdvicePosition => ({
+  conversation: { ...emptyConversation, entries: [result] },
+  turn: { turn_id: 't', calls: change.calls ?? [fine] },
+  answer: { iteration_index: change.iteration ?? 0 },
+  advice: noAdvice,
+  ...change,
 })
 
 test('an opinion on the work is due after so many iterations, counted from the last one', () => {
   expect(adviceDue(at({ iteration: 3 }), false, settings)).toBeNull()
   expect(adviceDue(at({ iteration: 4 }), false, settings)).toBe('progress')
-  expect(adviceDue(at({ iteration: 8, advice: { ...noAdvice, asked: 1, last_iteration: 4 } }), false, settings)).toBeNull()
-  expect(adviceDue(at({ iteration: 9, advice: { ...noAdvice, asked: 1, last_iteration: 4 } }), false, settings)).toBe('progress')
+  expect(
+    adviceDue(at({ iteration: 8, advice: { ...noAdvice, asked: 1, last_iteration: 4 } }), false, settings),
+  ).toBeNull()
+  expect(
+    adviceDue(at({ iteration: 9, advice: { ...noAdvice, asked: 1, last_iteration: 4 } }), false, settings),
+  ).toBe('progress')
 })
 
 test('calls that keep failing bring the advisor earlier, over two iterations at least', () => {
@@ -35,5 +50,17 @@ test('nobody is asked without an advisor, beyond its share of a turn, between tu
   expect(adviceDue(at({ iteration: 9 }), false, AdvisorConfig.parse({}))).toBeNull()
   expect(adviceDue(at({ iteration: 9, advice: { ...noAdvice, asked: 2 } }), false, settings)).toBeNull()
   expect(adviceDue(at({ iteration: 9, turn: { turn_id: null, calls: [fine] } }), false, settings)).toBeNull()
-  expect(adviceDue(at({ iteration: 9, conversation: { ...emptyConversation, entries: [result, { event_id: 10, message: { role: 'user', content: 'wait' } }] } }), false, settings)).toBeNull()
+  expect(
+    adviceDue(
+      at({
+        iteration: 9,
+        conversation: {
+          ...emptyConversation,
+          entries: [result, { event_id: 10, message: { role: 'user', content: 'wait' } }],
+        },
+      }),
+      false,
+      settings,
+    ),
+  ).toBeNull()
 })

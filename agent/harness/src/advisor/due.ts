@@ -16,9 +16,22 @@ export type AdvicePosition = {
 /** So many failed calls in a row, over two iterations at least, are no accident. */
 export const FAILURES = 3
 
-/** The advice to ask for before the next request (`finishing` false) or before the end of the turn; null for none. */
-export function adviceDue({ conversation, turn, answer, advice }: AdvicePosition, finishing: boolean, settings: AdvisorConfig): AdviceCategory | null {
-  if (settings.model === undefined || turn.turn_id === null || answer === null || advice.asked >= settings.max_per_turn) return null
+/**
+ * The advice to ask for before the next request (`finishing` false) or before the end of the turn; null for
+ * none.
+ */
+export function adviceDue(
+  { conversation, turn, answer, advice }: AdvicePosition,
+  finishing: boolean,
+  settings: AdvisorConfig,
+): AdviceCategory | null {
+  if (
+    settings.model === undefined ||
+    turn.turn_id === null ||
+    answer === null ||
+    advice.asked >= settings.max_per_turn
+  )
+    return null
   if (finishing) return settings.before_finish && !advice.reviewed && turn.calls.length > 0 ? 'review' : null
   // Between an answer with its results and the next request; a message that just came is for the model first.
   if (conversation.entries.at(-1)?.message.role !== 'tool' || conversation.deferred.length > 0) return null

@@ -4,30 +4,84 @@ import { carriedState, foldCarried, nothingCarried } from './carried.ts'
 
 type Line = [type: string, data: Record<string, unknown>]
 const after = (...lines: readonly Line[]) =>
-  carriedState(lines.map(([type, data], index) => ({ id: index + 1, session_id: 's', type, created_at: '2026-01-01T00:00:00Z', data }) as unknown as SessionEvent).reduce(foldCarried, nothingCarried))
+  carriedState(
+    lines
+      .map(
+        ([type, data], index) =>
+          ({
+            id: index + 1,
+            session_id: 's',
+            type,
+            created_at: '2026-01-01T00:00:00Z',
+            data,
+          }) as unknown as SessionEvent,
+      )
+      .reduce(foldCarried, nothingCarried),
+  )
 
-const goal: Line = ['outcome.defined', { outcome_id: 'g', description: 'ship it', rubric: { type: 'text', content: 'tests pass' }, max_iterations: 5 }]
-const gate = (tool_call_id: string): Line => ['inbox.governance_gate', { tool_name: 'note', tool_call_id, arguments_excerpt: `{"of":"${tool_call_id}"}`, deny_reason: 'requires approval', policy_id: 'p' }]
+const goal: Line = [
+  'outcome.defined',
+  {
+    outcome_id: 'g',
+    description: 'ship it',
+    rubric: { type: 'text', content: 'tests pass' },
+    max_iterations: 5,
+  },
+]
+const gate = (tool_call_id: string): Line => [
+  'inbox.governance_gate',
+  {
+    tool_name: 'note',
+    tool_call_id,
+    arguments_excerpt: `{"of":"${tool_call_id}"}`,
+    deny_reason: 'requires approval',
+    policy_id: 'p',
+  },
+]
 
 test('the last plan counts, whole', () => {
   const todo = (content: string) => ({ id: '1', content, status: 'pending' })
-  expect(after(['todo.updated', { todos: [todo('old')] }], ['todo.updated', { todos: [todo('new')] }]).todos).toEqual([todo('new')])
+  expect(
+    after(['todo.updated', { todos: [todo('old')] }], ['todo.updated', { todos: [todo('new')] }]).todos,
+  ).toEqual([todo('new')])
 })
 
 test('a goal is carried while it is active or paused, and no longer', () => {
   expect(after(goal).goal).toMatchObject({ description: 'ship it', rubric: 'tests pass', status: 'active' })
-  expect(after(goal, ['outcome.paused', { outcome_id: 'g', reason: 'user-paused' }]).goal?.status).toBe('paused')
+  expect(after(goal, ['outcome.paused', { outcome_id: 'g', reason: 'user-paused' }]).goal?.status).toBe(
+    'paused',
+  )
   expect(after(goal, ['outcome.cleared', { outcome_id: 'g' }]).goal).toBeNull()
 })
 
 test('an approval is open until somebody decided it, and only that one is closed', () => {
-  const decided: Line = ['user.message', { content: '[Decision]', synthetic: 'governance_decision', tool_call_id: 'a' }]
+  const decided: Line = [
+    'user.message',
+    { content: '[Decision]', synthetic: 'governance_decision', tool_call_id: 'a' },
+  ]
   expect(after(gate('a'), gate('b')).waiting).toHaveLength(2)
-  expect(after(gate('a'), gate('b'), ['user.message', { content: 'hello' }], decided).waiting).toEqual([expect.stringContaining('(b) with {"of":"b"}')])
+  expect(after(gate('a'), gate('b'), ['user.message', { content: 'hello' }], decided).waiting).toEqual([
+    expect.stringContaining('(b) with {"of":"b"}'),
+  ])
 })
 
 test('an action is open until the user says that it is done', () => {
-  const action: Line = ['inbox.action_required', { title: 'Log in', instructions: 'Open the page.', context: '', action_type: 'login', target: null, reason: '' }]
+  const action: Line = [
+    'inbox.action_required',
+    {
+      title: 'Log in',
+      instructions: 'Open the page.',
+      context: '',
+      action_type: 'login',
+      target: null,
+      reason: '',
+    },
+  ]
   expect(after(action).waiting).toEqual(['an action: Log in. Open the page.'])
-  expect(after(action, ['user.message', { content: '[Done] The user says that this is done: Log in', synthetic: 'action_completed' }]).waiting).toEqual([])
+  expect(
+    after(action, [
+      'user.message',
+      { content: '[Done] The user says that this is done: Log in', synthetic: 'action_completed' },
+    ]).waiting,
+  ).toEqual([])
 })

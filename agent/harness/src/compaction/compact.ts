@@ -1,6 +1,7 @@
 /**
- * Compacting a conversation (spec, Lifecycle; design section 7): one context.compact in one commit, or nothing at all. The
- * events of the older part stay in the log; only what the model is sent begins with the summary.
+ * Compacting a conversation (spec, Lifecycle; design section 7): one context.compact in one commit, or
+ * nothing at all. The events of the older part stay in the log; only what the model is sent begins with the
+ * summary.
  */
 import { decodeEvent, type EventDraft } from '@cairn/protocol'
 import { ModelError } from '../llm/provider.ts'
@@ -16,10 +17,18 @@ import { summaryMessage } from './summary-message.ts'
 
 const PAGE = 1000
 
-/** The room that a turn has with a model; null for one that cannot be resolved, which the call of it will report. */
+/**
+ * The room that a turn has with a model; null for one that cannot be resolved, which the call of it will
+ * report.
+ */
 export function findRoom({ models, setup, tools, limits }: TurnContext): (model: string) => Room | null {
   const known = new Map<string, Room | null>()
-  const overhead = tokensOfText(setup.system) + tools.reduce((sum, tool) => sum + tokensOfText(tool.name + tool.description + JSON.stringify(toolJsonSchema(tool))), 0)
+  const overhead =
+    tokensOfText(setup.system) +
+    tools.reduce(
+      (sum, tool) => sum + tokensOfText(tool.name + tool.description + JSON.stringify(toolJsonSchema(tool))),
+      0,
+    )
   return model => {
     const found = known.get(model)
     if (found !== undefined) return found
@@ -40,13 +49,20 @@ export function findRoom({ models, setup, tools, limits }: TurnContext): (model:
 }
 
 /** Compacts before a request that would take too much of the window. The position says that it is due. */
-export async function compactForThreshold(turn: TurnContext, room: Room, before: readonly EventDraft[]): Promise<void> {
+export async function compactForThreshold(
+  turn: TurnContext,
+  room: Room,
+  before: readonly EventDraft[],
+): Promise<void> {
   const cut = cutDue(turn.log.position(), room)
   if (cut === null) throw new Error('[compaction] asked to compact a conversation that needs none')
   await turn.log.append([...before, await composeCompaction(turn, cut, 'threshold')])
 }
 
-/** Compacts because the server refused the request as too long; false when there is nothing to compact, or it was done already. */
+/**
+ * Compacts because the server refused the request as too long; false when there is nothing to compact, or it
+ * was done already.
+ */
 export async function compactForOverflow(turn: TurnContext): Promise<boolean> {
   const cut = cutAfterOverflow(turn.log.position())
   if (cut === null) return false
@@ -56,21 +72,37 @@ export async function compactForOverflow(turn: TurnContext): Promise<boolean> {
 
 export type Compacted = { event: EventDraft; before: number; after: number }
 
-/** The compaction that somebody asked for, to be committed by the caller; null when there is too little to compact, or calls have no result yet. */
+/**
+ * The compaction that somebody asked for, to be committed by the caller; null when there is too little to
+ * compact, or calls have no result yet.
+ */
 export async function compactNow(turn: TurnContext): Promise<Compacted | null> {
   const cut = cutNow(turn.log.position().conversation)
   if (cut === null || cut.older.length < 2) return null
-  return { event: await composeCompaction(turn, cut, 'command'), before: cut.older.length + cut.kept.length, after: 1 + cut.kept.length }
+  return {
+    event: await composeCompaction(turn, cut, 'command'),
+    before: cut.older.length + cut.kept.length,
+    after: 1 + cut.kept.length,
+  }
 }
 
 async function composeCompaction(turn: TurnContext, cut: Cut, reason: CompactReason): Promise<EventDraft> {
   const { setup, models, clock, lease, limits, random, report } = turn
   const state = carriedState(await readCarried(turn))
-  const { digest, spent } = await summarize({ models, clock, signal: lease.signal, random, limits, report }, setup.agent.summary_model ?? setup.model, cut.older)
+  const { digest, spent } = await summarize(
+    { models, clock, signal: lease.signal, random, limits, report },
+    setup.agent.summary_model ?? setup.model,
+    cut.older,
+  )
   return contextCompact({
-    strategy: 'summary', original_message_count: cut.older.length + cut.kept.length, compressed_message_count: 1 + cut.kept.length,
-    through_event_id: cut.through_event_id, compacted_messages: [summaryMessage(digest, state)], reason,
-    ...(digest.kind === 'shortened' ? { truncated: true } : {}), ...spent,
+    strategy: 'summary',
+    original_message_count: cut.older.length + cut.kept.length,
+    compressed_message_count: 1 + cut.kept.length,
+    through_event_id: cut.through_event_id,
+    compacted_messages: [summaryMessage(digest, state)],
+    reason,
+    ...(digest.kind === 'shortened' ? { truncated: true } : {}),
+    ...spent,
   })
 }
 

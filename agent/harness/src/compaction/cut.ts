@@ -1,14 +1,18 @@
 /**
- * Where a conversation is cut in two when it is compacted: what is older becomes a summary, the newest messages stay as they
- * are. Pure. A cut is named by an event id (`through_event_id`), so only places are taken where every id before is smaller
- * than every id after, and none between a call and its result.
+ * Where a conversation is cut in two when it is compacted: what is older becomes a summary, the newest
+ * messages stay as they are. Pure. A cut is named by an event id (`through_event_id`), so only places are
+ * taken where every id before is smaller than every id after, and none between a call and its result.
  */
 import type { ConversationEntry } from '@cairn/state'
 import type { EventId } from '@cairn/protocol'
 import { tokensOfMessage } from './size.ts'
 import { isSummary } from './summary-message.ts'
 
-export type Cut = { through_event_id: EventId; older: readonly ConversationEntry[]; kept: readonly ConversationEntry[] }
+export type Cut = {
+  through_event_id: EventId
+  older: readonly ConversationEntry[]
+  kept: readonly ConversationEntry[]
+}
 
 /** At least so many messages stay, unless they alone are too much. */
 export const KEPT_MESSAGES = 4
@@ -34,8 +38,17 @@ export function chooseCut(entries: readonly ConversationEntry[], window: number,
   }
   const older = entries.slice(0, place)
   const [first] = older
-  if (first === undefined || (older.length === 1 && isSummary(first.message)) || total - keptFrom(place) < least) return null
-  return { through_event_id: Math.max(...older.map(entry => entry.event_id)), older, kept: entries.slice(place) }
+  if (
+    first === undefined ||
+    (older.length === 1 && isSummary(first.message)) ||
+    total - keptFrom(place) < least
+  )
+    return null
+  return {
+    through_event_id: Math.max(...older.map(entry => entry.event_id)),
+    older,
+    kept: entries.slice(place),
+  }
 }
 
 /** Indices before which a cut may lie, ascending; the last one keeps nothing. */
@@ -47,7 +60,8 @@ export function cutPlaces(entries: readonly ConversationEntry[]): number[] {
     return owed.size === 0
   })
   const lowestAfter = Array.from({ length: entries.length + 1 }, () => Number.POSITIVE_INFINITY)
-  for (let index = entries.length - 1; index >= 0; index--) lowestAfter[index] = Math.min(lowestAfter[index + 1]!, entries[index]!.event_id)
+  for (let index = entries.length - 1; index >= 0; index--)
+    lowestAfter[index] = Math.min(lowestAfter[index + 1]!, entries[index]!.event_id)
   const places: number[] = []
   let highest = 0
   for (const [index, { event_id }] of entries.entries()) {

@@ -4,10 +4,22 @@ import { COMPACTIONS_PER_TURN, type CompactPosition, cutAfterOverflow, cutDue } 
 
 const room = { window: 1000, compact_at: 750, overhead: 100 }
 const at = (tokens: number, changes: Partial<CompactPosition> = {}): CompactPosition => ({
-  conversation: { ...emptyConversation, entries: Array.from({ length: 10 }, (_, index) => ({ event_id: index + 1, message: { role: 'user', content: 'x'.repeat(200) } })) },
-  turn: { compactions: 0 }, measured: { tokens, entries: 10 }, compacted: null, ...changes,
+  conversation: {
+    ...emptyConversation,
+    entries: Array.from({ length: 10 }, (_, index) => ({
+      event_id: index + 1,
+      message: { role: 'user', content: 'x'.repeat(200) },
+    })),
+  },
+  turn: { compactions: 0 },
+  measured: { tokens, entries: 10 },
+  compacted: null,
+  ...changes,
 })
-const waiting = { ...at(900).conversation, open: [{ tool_call_id: 'a', name: 'look', arguments: '{}', state: 'asked' as const, call_event_id: null }] }
+const waiting = {
+  ...at(900).conversation,
+  open: [{ tool_call_id: 'a', name: 'look', arguments: '{}', state: 'asked' as const, call_event_id: null }],
+}
 
 test('a conversation is compacted from the threshold on', () => {
   expect(cutDue(at(749), room)).toBeNull()

@@ -6,8 +6,14 @@ import { estimateTokens, type Measured, tokensOfEntries } from './size.ts'
 
 export type CompactReason = NonNullable<EventData<'context.compact'>['reason']>
 
-/** The model's window, and how much of it a request may take before the conversation is compacted; in tokens. */
-export type Room = { window: number; compact_at: number; /** System prompt and tools, which go along with every request. */ overhead: number }
+/**
+ * The model's window, and how much of it a request may take before the conversation is compacted; in tokens.
+ */
+export type Room = {
+  window: number
+  compact_at: number
+  /** System prompt and tools, which go along with every request. */ overhead: number
+}
 
 export type CompactPosition = {
   readonly conversation: Conversation
@@ -22,21 +28,31 @@ export const COMPACTIONS_PER_TURN = 2
 /** A compaction that frees less of the window than this is not worth a call of a model. */
 const WORTHWHILE = 0.1
 
-/** The cut to make before the next request, or null. After a compaction the model must answer before there is another. */
+/**
+ * The cut to make before the next request, or null. After a compaction the model must answer before there is
+ * another.
+ */
 export function cutDue(position: CompactPosition, room: Room): Cut | null {
   const { conversation, turn, measured, compacted } = position
-  if (compacted !== null || turn.compactions >= COMPACTIONS_PER_TURN || conversation.open.length > 0) return null
+  if (compacted !== null || turn.compactions >= COMPACTIONS_PER_TURN || conversation.open.length > 0)
+    return null
   if (estimateTokens(conversation.entries, measured, room.overhead) < room.compact_at) return null
   return chooseCut(conversation.entries, room.window, room.window * WORTHWHILE)
 }
 
-/** The cut to make when the server said that the request was too long, or null: then the session fails. Once per request. */
+/**
+ * The cut to make when the server said that the request was too long, or null: then the session fails. Once
+ * per request.
+ */
 export function cutAfterOverflow({ conversation, turn, compacted }: CompactPosition): Cut | null {
   if (compacted === 'overflow' || turn.compactions >= COMPACTIONS_PER_TURN) return null
   return cutNow(conversation)
 }
 
-/** The cut that frees most of what there is, whatever the window is said to be: the server just proved that wrong, or a person asked. */
+/**
+ * The cut that frees most of what there is, whatever the window is said to be: the server just proved that
+ * wrong, or a person asked.
+ */
 export function cutNow({ entries, open }: Conversation): Cut | null {
   return open.length > 0 ? null : chooseCut(entries, tokensOfEntries(entries))
 }

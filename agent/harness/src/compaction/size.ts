@@ -1,6 +1,7 @@
 /**
- * How much of a model's window a conversation takes: what the server counted for the last answer, and a rule of thumb for
- * what came since. Pure. A compaction makes the count worthless, and then everything is estimated.
+ * How much of a model's window a conversation takes: what the server counted for the last answer, and a rule
+ * of thumb for what came since. Pure. A compaction makes the count worthless, and then everything is
+ * estimated.
  */
 import type { Conversation, ConversationEntry, ConversationMessage } from '@cairn/state'
 import type { SessionEvent } from '@cairn/protocol'
@@ -17,26 +18,52 @@ export const charsOfTokens = (tokens: number): number => Math.floor(tokens * CHA
 export function tokensOfMessage(message: ConversationMessage): number {
   const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : []
   const images = message.role === 'user' ? (message.images ?? []) : []
-  return TOKENS_PER_MESSAGE + tokensOfText(message.content) + images.length * TOKENS_PER_IMAGE
-    + calls.reduce((sum, call) => sum + tokensOfText(call.function.name + call.function.arguments), 0)
+  return (
+    TOKENS_PER_MESSAGE +
+    tokensOfText(message.content) +
+    images.length * TOKENS_PER_IMAGE +
+    calls.reduce((sum, call) => sum + tokensOfText(call.function.name + call.function.arguments), 0)
+  )
 }
 
-export const tokensOfEntries = (entries: readonly ConversationEntry[]): number => entries.reduce((sum, { message }) => sum + tokensOfMessage(message), 0)
+export const tokensOfEntries = (entries: readonly ConversationEntry[]): number =>
+  entries.reduce((sum, { message }) => sum + tokensOfMessage(message), 0)
 
-/** What a server counted: the first `entries` of the conversation, the system prompt and the tools. Null: nothing is known. */
+/**
+ * What a server counted: the first `entries` of the conversation, the system prompt and the tools. Null:
+ * nothing is known.
+ */
 export type Measured = { readonly tokens: number; readonly entries: number } | null
 
 /** `before` is how many entries the conversation had before the event, `after` the conversation since. */
-export function foldMeasured(measured: Measured, event: SessionEvent, before: number, after: Conversation): Measured {
+export function foldMeasured(
+  measured: Measured,
+  event: SessionEvent,
+  before: number,
+  after: Conversation,
+): Measured {
   if (event.type === 'context.compact') return null
-  if (event.type !== 'llm.response' || event.data.turn_id === undefined || event.data.input_tokens === 0) return measured
+  if (event.type !== 'llm.response' || event.data.turn_id === undefined || event.data.input_tokens === 0)
+    return measured
   const { input_tokens, output_tokens, reasoning_tokens = 0 } = event.data
   const own = after.entries.findLastIndex(entry => entry.event_id === event.id)
   // Reasoning was paid for and is not sent again.
-  return { tokens: input_tokens + Math.max(0, output_tokens - reasoning_tokens), entries: own === -1 ? before : own + 1 }
+  return {
+    tokens: input_tokens + Math.max(0, output_tokens - reasoning_tokens),
+    entries: own === -1 ? before : own + 1,
+  }
 }
 
-/** Tokens of the next request; `overhead` is what goes along with every request, the system prompt and the tools. */
-export function estimateTokens(entries: readonly ConversationEntry[], measured: Measured, overhead: number): number {
-  return measured === null || measured.entries > entries.length ? overhead + tokensOfEntries(entries) : measured.tokens + tokensOfEntries(entries.slice(measured.entries))
+/**
+ * Tokens of the next request; `overhead` is what goes along with every request, the system prompt and the
+ * tools.
+ */
+export function estimateTokens(
+  entries: readonly ConversationEntry[],
+  measured: Measured,
+  overhead: number,
+): number {
+  return measured === null || measured.entries > entries.length
+    ? overhead + tokensOfEntries(entries)
+    : measured.tokens + tokensOfEntries(entries.slice(measured.entries))
 }

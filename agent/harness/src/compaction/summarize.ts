@@ -1,4 +1,7 @@
-/** Asks the summary model for a digest of the older part of a conversation. Never fails: without an answer the part is cut down by rule. */
+/**
+ * Asks the summary model for a digest of the older part of a conversation. Never fails: without an answer the
+ * part is cut down by rule.
+ */
 import { asError } from '@cairn/protocol'
 import { clip } from '@cairn/sessions'
 import type { ConversationEntry } from '@cairn/state'
@@ -25,24 +28,60 @@ export type SummaryDeps = WatchedDeps & { models: Models }
 export type Summary = { digest: Digest; spent: Spent | null }
 type Spent = { input_tokens: number; output_tokens: number } & Cost
 
-export async function summarize(deps: SummaryDeps, model: string, older: readonly ConversationEntry[]): Promise<Summary> {
+export async function summarize(
+  deps: SummaryDeps,
+  model: string,
+  older: readonly ConversationEntry[],
+): Promise<Summary> {
   try {
     const served = deps.models.resolve(model)
     const text = transcribe(older, charsOfTokens(served.contextWindow * READ_PART))
-    const size = Math.floor(Math.min(MAX_TOKENS, served.contextWindow * WRITE_PART, Math.max(MIN_TOKENS, tokensOfText(text) * SUMMARY_PART)))
+    const size = Math.floor(
+      Math.min(
+        MAX_TOKENS,
+        served.contextWindow * WRITE_PART,
+        Math.max(MIN_TOKENS, tokensOfText(text) * SUMMARY_PART),
+      ),
+    )
     // The turn waits, and there is a way out: no retries.
-    const answer = await callWatched(deps, served, {
-      model: served.model, tools: [],
-      messages: [{ role: 'system', content: SYSTEM }, { role: 'user', content: `Sum this up in at most ${Math.floor(size * 0.7)} words.\n\n---\n\n${text}` }],
-    }, 0)
-    const spent = { input_tokens: answer.usage.input_tokens, output_tokens: answer.usage.output_tokens, ...costOf(answer.usage, served.name, served.rates) }
+    const answer = await callWatched(
+      deps,
+      served,
+      {
+        model: served.model,
+        tools: [],
+        messages: [
+          { role: 'system', content: SYSTEM },
+          {
+            role: 'user',
+            content: `Sum this up in at most ${Math.floor(size * 0.7)} words.\n\n---\n\n${text}`,
+          },
+        ],
+      },
+      0,
+    )
+    const spent = {
+      input_tokens: answer.usage.input_tokens,
+      output_tokens: answer.usage.output_tokens,
+      ...costOf(answer.usage, served.name, served.rates),
+    }
     const summary = answer.message.content.trim()
-    if (summary === '') deps.report('warn', 'the summary model answered with nothing; the conversation is cut down by rule', { model })
+    if (summary === '')
+      deps.report('warn', 'the summary model answered with nothing; the conversation is cut down by rule', {
+        model,
+      })
     // A model that will not be brief must not make the conversation longer than it was.
-    return { digest: summary === '' ? shorten(older) : { kind: 'summary', text: clip(summary, 2 * charsOfTokens(size)) }, spent }
+    return {
+      digest:
+        summary === '' ? shorten(older) : { kind: 'summary', text: clip(summary, 2 * charsOfTokens(size)) },
+      spent,
+    }
   } catch (thrown) {
     deps.signal.throwIfAborted()
-    deps.report('warn', 'no summary from the model; the conversation is cut down by rule', { model, error: asError(thrown).message })
+    deps.report('warn', 'no summary from the model; the conversation is cut down by rule', {
+      model,
+      error: asError(thrown).message,
+    })
     return { digest: shorten(older), spent: null }
   }
 }

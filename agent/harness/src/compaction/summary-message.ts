@@ -1,4 +1,7 @@
-/** The message that stands for the older part of a conversation: its summary, and beside it what must survive word for word. */
+/**
+ * The message that stands for the older part of a conversation: its summary, and beside it what must survive
+ * word for word.
+ */
 import { clip } from '@cairn/sessions'
 import type { ConversationEntry, ConversationMessage } from '@cairn/state'
 import type { CarriedState } from './carried.ts'
@@ -7,25 +10,43 @@ const SUMMARY = '[Summary of the conversation so far]'
 const SHORTENED = '[The conversation so far, shortened]'
 
 /** Whether a message was made by a compaction. */
-export const isSummary = ({ role, content }: ConversationMessage): boolean => role === 'user' && (content.startsWith(SUMMARY) || content.startsWith(SHORTENED))
+export const isSummary = ({ role, content }: ConversationMessage): boolean =>
+  role === 'user' && (content.startsWith(SUMMARY) || content.startsWith(SHORTENED))
 
 export type Digest = { kind: 'summary' | 'shortened'; text: string }
 
-export function summaryMessage({ kind, text }: Digest, state: CarriedState): { role: 'user'; content: string } {
-  return { role: 'user', content: [`${kind === 'summary' ? SUMMARY : SHORTENED}\n${text}`, ...stateSections(state)].join('\n\n') }
+export function summaryMessage(
+  { kind, text }: Digest,
+  state: CarriedState,
+): { role: 'user'; content: string } {
+  return {
+    role: 'user',
+    content: [`${kind === 'summary' ? SUMMARY : SHORTENED}\n${text}`, ...stateSections(state)].join('\n\n'),
+  }
 }
 
 function stateSections({ todos, goal, waiting }: CarriedState): string[] {
   return [
-    ...(todos.length > 0 ? [`[Your plan now]\n${todos.map(todo => `- [${todo.status}] ${todo.id}: ${todo.content}`).join('\n')}`] : []),
-    ...(goal === null ? [] : [`[The goal of this session: ${goal.status}]\n${goal.description}\nIt is graded by:\n${goal.rubric}`]),
+    ...(todos.length > 0
+      ? [`[Your plan now]\n${todos.map(todo => `- [${todo.status}] ${todo.id}: ${todo.content}`).join('\n')}`]
+      : []),
+    ...(goal === null
+      ? []
+      : [
+          `[The goal of this session: ${goal.status}]\n${goal.description}\nIt is graded by:\n${goal.rubric}`,
+        ]),
     ...(waiting.length > 0 ? [`[Waiting for a person]\n${waiting.map(line => `- ${line}`).join('\n')}`] : []),
   ]
 }
 
-/** The part that the model summarised last time: its state is written anew each time, so only the text goes on. */
+/**
+ * The part that the model summarised last time: its state is written anew each time, so only the text goes
+ * on.
+ */
 export function textOfSummary(content: string): string {
-  const ends = ['\n\n[Your plan now]\n', '\n\n[The goal of this session: ', '\n\n[Waiting for a person]\n'].map(mark => content.indexOf(mark)).filter(at => at !== -1)
+  const ends = ['\n\n[Your plan now]\n', '\n\n[The goal of this session: ', '\n\n[Waiting for a person]\n']
+    .map(mark => content.indexOf(mark))
+    .filter(at => at !== -1)
   return content.slice(0, ends.length > 0 ? Math.min(...ends) : undefined)
 }
 
@@ -33,10 +54,15 @@ const SHORTENED_SUMMARY_CHARS = 8000
 const SHORTENED_MESSAGE_CHARS = 300
 const SHORTENED_CHARS = 4000
 
-/** What stays of the older part when no model can sum it up: the last summary, and the beginnings of what people said, the newest first to be kept. */
+/**
+ * What stays of the older part when no model can sum it up: the last summary, and the beginnings of what
+ * people said, the newest first to be kept.
+ */
 export function shorten(older: readonly ConversationEntry[]): Digest {
   const summary = older.find(({ message }) => isSummary(message))
-  const said = older.filter(({ message }) => message.role === 'user' && !isSummary(message)).map(({ message }) => `- ${clip(message.content.replaceAll(/\s+/g, ' '), SHORTENED_MESSAGE_CHARS)}`)
+  const said = older
+    .filter(({ message }) => message.role === 'user' && !isSummary(message))
+    .map(({ message }) => `- ${clip(message.content.replaceAll(/\s+/g, ' '), SHORTENED_MESSAGE_CHARS)}`)
   const kept: string[] = []
   let room = SHORTENED_CHARS
   for (const line of said.toReversed()) {
@@ -50,7 +76,11 @@ export function shorten(older: readonly ConversationEntry[]): Digest {
     text: [
       note,
       ...(summary ? [clip(textOfSummary(summary.message.content), SHORTENED_SUMMARY_CHARS)] : []),
-      ...(kept.length > 0 ? [`Messages among them, the oldest first${kept.length < said.length ? ` (${said.length - kept.length} older ones left out)` : ''}:\n${kept.join('\n')}`] : []),
+      ...(kept.length > 0
+        ? [
+            `Messages among them, the oldest first${kept.length < said.length ? ` (${said.length - kept.length} older ones left out)` : ''}:\n${kept.join('\n')}`,
+          ]
+        : []),
     ].join('\n\n'),
   }
 }

@@ -3,14 +3,32 @@ import { expect, test } from 'vitest'
 import { shorten, summaryMessage, textOfSummary } from './summary-message.ts'
 import { transcribe } from './transcript.ts'
 
-const said = (content: string, event_id = 1): ConversationEntry => ({ event_id, message: { role: 'user', content } })
-const state = { todos: [{ id: '1', content: 'paint the fence', status: 'pending' as const }], goal: { description: 'a fine fence', rubric: 'no drips', status: 'active' as const }, waiting: ['approval of the call of note'] }
+const said = (content: string, event_id = 1): ConversationEntry => ({
+  event_id,
+  message: { role: 'user', content },
+})
+const state = {
+  todos: [{ id: '1', content: 'paint the fence', status: 'pending' as const }],
+  goal: { description: 'a fine fence', rubric: 'no drips', status: 'active' as const },
+  waiting: ['approval of the call of note'],
+}
 
 test('long results are shortened to their beginning and end, calls are named', () => {
-  const text = transcribe([
-    said('go'), { event_id: 2, message: { role: 'assistant', content: '', tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '{"at":"x"}' } }] } },
-    { event_id: 3, message: { role: 'tool', tool_call_id: 'a', content: `BEGIN${'-'.repeat(50_000)}END` } },
-  ], 1_000_000)
+  const text = transcribe(
+    [
+      said('go'),
+      {
+        event_id: 2,
+        message: {
+          role: 'assistant',
+          content: '',
+          tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '{"at":"x"}' } }],
+        },
+      },
+      { event_id: 3, message: { role: 'tool', tool_call_id: 'a', content: `BEGIN${'-'.repeat(50_000)}END` } },
+    ],
+    1_000_000,
+  )
   expect(text).toContain('[calls look {"at":"x"}]')
   expect(text).toMatch(/BEGIN-+….*characters left out.*-+END$/s)
   expect(text.length).toBeLessThan(2000)
@@ -28,13 +46,25 @@ test('a text that is too long gives way in the middle, and is never longer than 
 
 test('the plan, the goal and what waits stand beside the summary, and not in what is summed up next time', () => {
   const message = summaryMessage({ kind: 'summary', text: 'It went well.' }, state)
-  for (const part of ['It went well.', '- [pending] 1: paint the fence', 'a fine fence', 'no drips', '- approval of the call of note']) expect(message.content).toContain(part)
-  expect(transcribe([{ event_id: 1, message }], 10_000)).toBe('[Summary of the conversation so far]\nIt went well.')
+  for (const part of [
+    'It went well.',
+    '- [pending] 1: paint the fence',
+    'a fine fence',
+    'no drips',
+    '- approval of the call of note',
+  ])
+    expect(message.content).toContain(part)
+  expect(transcribe([{ event_id: 1, message }], 10_000)).toBe(
+    '[Summary of the conversation so far]\nIt went well.',
+  )
 })
 
 test('what no model sums up is cut down by rule: the last summary and what people said, the newest first', () => {
   const summary = summaryMessage({ kind: 'summary', text: 'It went well.' }, state)
-  const { kind, text } = shorten([{ event_id: 1, message: summary }, ...Array.from({ length: 50 }, (_, index) => said(`wish ${index}: ${'x'.repeat(500)}`, index + 2))])
+  const { kind, text } = shorten([
+    { event_id: 1, message: summary },
+    ...Array.from({ length: 50 }, (_, index) => said(`wish ${index}: ${'x'.repeat(500)}`, index + 2)),
+  ])
   expect(kind).toBe('shortened')
   expect(text).toContain(textOfSummary(summary.content))
   expect(text).toContain('wish 49')

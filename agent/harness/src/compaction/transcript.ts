@@ -35,10 +35,13 @@ function describe(message: ConversationMessage): string {
       return isSummary(message) ? textOfSummary(message.content) : `USER:\n${message.content}${images}`
     }
     case 'assistant': {
-      const calls = (message.tool_calls ?? []).map(call => `[calls ${call.function.name} ${clip(call.function.arguments, ARGUMENTS)}]`)
+      const calls = (message.tool_calls ?? []).map(
+        call => `[calls ${call.function.name} ${clip(call.function.arguments, ARGUMENTS)}]`,
+      )
       return ['ASSISTANT:', ...(message.content === '' ? [] : [message.content]), ...calls].join('\n')
     }
-    case 'tool': return `RESULT:\n${shortenResult(message.content)}`
+    case 'tool':
+      return `RESULT:\n${shortenResult(message.content)}`
   }
 }
 

@@ -10,54 +10,104 @@ import { type ExpertDeps, runExpert } from './run-expert.ts'
 
 const LOST = 'The worker stopped while the expert was at work; what it found is lost.'
 
-export type ExpertToolDeps = Pick<ExpertDeps, 'models' | 'clock' | 'random' | 'report'> & { config: Config; setup: AgentSetup; /** Those of the session, from which experts get theirs. */ tools: readonly Tool[] }
+export type ExpertToolDeps = Pick<ExpertDeps, 'models' | 'clock' | 'random' | 'report'> & {
+  config: Config
+  setup: AgentSetup
+  /** Those of the session, from which experts get theirs. */ tools: readonly Tool[]
+}
 
 /** The tool, for an agent that lists experts; nothing for one that lists none. */
 export function expertTools(deps: ExpertToolDeps): Tool[] {
-  const { config, setup: { agent, model } } = deps
-  const experts = new Map(agent.experts.map(name => {
-    const expert = config.experts[name]
-    if (!expert) throw new ConfigurationError(`The agent lists the expert ${name}, and the configuration has none of that name; it has ${Object.keys(config.experts).join(', ') || 'none'}.`)
-    return [name, expert] as const
-  }))
+  const {
+    config,
+    setup: { agent, model },
+  } = deps
+  const experts = new Map(
+    agent.experts.map(name => {
+      const expert = config.experts[name]
+      if (!expert)
+        throw new ConfigurationError(
+          `The agent lists the expert ${name}, and the configuration has none of that name; it has ${Object.keys(config.experts).join(', ') || 'none'}.`,
+        )
+      return [name, expert] as const
+    }),
+  )
   if (experts.size === 0) return []
 
   const rules = { policy: agent.governance, agentTools: agent.tools }
   const toolsOf = (expert: ExpertConfig): Tool[] => selectTools(deps.tools, expert.tools)
-  const unknown = (name: string): string => `There is no expert named ${name}. There are: ${[...experts.keys()].join(', ')}.`
+  const unknown = (name: string): string =>
+    `There is no expert named ${name}. There are: ${[...experts.keys()].join(', ')}.`
 
   const begins = ({ expert: name, task }: Args, tool_call_id: string): EventDraft[] => {
     const expert = experts.get(name)
     const tools = expert ? offeredTo(toolsOf(expert), rules).map(tool => tool.name) : []
-    return [expertDelegation({ expert: name, task, tools, max_iterations: expert?.max_iterations ?? 0, tool_call_id })]
+    return [
+      expertDelegation({
+        expert: name,
+        task,
+        tools,
+        max_iterations: expert?.max_iterations ?? 0,
+        tool_call_id,
+      }),
+    ]
   }
-  const lost = ({ expert }: Partial<Args>, tool_call_id: string): EventDraft[] => [expertFailure({ expert: expert ?? '', iterations_used: 0, error: LOST, tool_call_id })]
+  const lost = ({ expert }: Partial<Args>, tool_call_id: string): EventDraft[] => [
+    expertFailure({ expert: expert ?? '', iterations_used: 0, error: LOST, tool_call_id }),
+  ]
 
-  return [defineTool({
-    name: 'consult_expert',
-    description: `Give one task to an expert, who works on it alone and answers once. The expert knows nothing of this conversation: say all it needs. Experts:\n${[...experts].map(([name, { description }]) => `- ${name}: ${description}`).join('\n')}`,
-    parameters: Parameters, readOnly: false, idempotent: false, begins, lost,
-    // Its budget is counted in iterations; every call of a model or a tool in it has a limit of its own.
-    timeoutMs: () => Number.POSITIVE_INFINITY,
-    async run({ expert: name, ...brief }, context) {
-      const { tool_call_id } = context
-      const expert = experts.get(name)
-      if (!expert) return { content: { error: unknown(name) }, events: [expertFailure({ expert: name, iterations_used: 0, error: unknown(name), tool_call_id })] }
-      const { spent, trace, iterations_used, ...outcome } = await runExpert(
-        { ...deps, ...rules, tools: toolsOf(expert), limits: config.limits, toolTimeoutMs: config.limits.tool_timeout_s * 1000 },
-        { ...expert, name, model: expert.model ?? model }, brief, context,
-      )
-      const told = { expert: name, iterations_used, tool_call_id, trace, ...spent }
-      return 'error' in outcome
-        ? { content: { error: outcome.error, expert: name }, events: [expertFailure({ ...told, error: outcome.error })] }
-        : { content: { expert: name, content: outcome.content }, events: [expertResult({ ...told, content: outcome.content })] }
-    },
-  })]
+  return [
+    defineTool({
+      name: 'consult_expert',
+      description: `Give one task to an expert, who works on it alone and answers once. The expert knows nothing of this conversation: say all it needs. Experts:\n${[...experts].map(([name, { description }]) => `- ${name}: ${description}`).join('\n')}`,
+      parameters: Parameters,
+      readOnly: false,
+      idempotent: false,
+      begins,
+      lost,
+      // Its budget is counted in iterations; every call of a model or a tool in it has a limit of its own.
+      timeoutMs: () => Number.POSITIVE_INFINITY,
+      async run({ expert: name, ...brief }, context) {
+        const { tool_call_id } = context
+        const expert = experts.get(name)
+        if (!expert)
+          return {
+            content: { error: unknown(name) },
+            events: [expertFailure({ expert: name, iterations_used: 0, error: unknown(name), tool_call_id })],
+          }
+        const { spent, trace, iterations_used, ...outcome } = await runExpert(
+          {
+            ...deps,
+            ...rules,
+            tools: toolsOf(expert),
+            limits: config.limits,
+            toolTimeoutMs: config.limits.tool_timeout_s * 1000,
+          },
+          { ...expert, name, model: expert.model ?? model },
+          brief,
+          context,
+        )
+        const told = { expert: name, iterations_used, tool_call_id, trace, ...spent }
+        return 'error' in outcome
+          ? {
+              content: { error: outcome.error, expert: name },
+              events: [expertFailure({ ...told, error: outcome.error })],
+            }
+          : {
+              content: { expert: name, content: outcome.content },
+              events: [expertResult({ ...told, content: outcome.content })],
+            }
+      },
+    }),
+  ]
 }
 
 const Parameters = z.strictObject({
   expert: z.string().min(1).describe('name of the expert'),
-  task: z.string().min(1).describe('what the expert is to find out or judge, and what its answer should hold'),
+  task: z
+    .string()
+    .min(1)
+    .describe('what the expert is to find out or judge, and what its answer should hold'),
   context: z.string().optional().describe('what the expert should know'),
 })
 type Args = z.output<typeof Parameters>

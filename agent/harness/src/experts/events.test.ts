@@ -10,10 +10,15 @@ test('a task is shown as its first 500 characters, and no emoji is cut in half',
 })
 
 test('property: a cut task is a well-formed beginning of the task, at most one character short of 500', () => {
-  fc.assert(fc.property(fc.array(fc.constantFrom('a', 'é', '😀', '👩‍🌾'), { maxLength: 700 }).map(parts => parts.join('')), task => {
-    const cut = cutTask(task)
-    expect(task.startsWith(cut) && cut.isWellFormed()).toBe(true)
-    expect(cut.length).toBeLessThanOrEqual(500)
-    expect(cut.length).toBeGreaterThanOrEqual(Math.min(task.length, 499))
-  }))
+  fc.assert(
+    fc.property(
+      fc.array(fc.constantFrom('a', 'é', '😀', '👩‍🌾'), { maxLength: 700 }).map(parts => parts.join('')),
+      task => {
+        const cut = cutTask(task)
+        expect(task.startsWith(cut) && cut.isWellFormed()).toBe(true)
+        expect(cut.length).toBeLessThanOrEqual(500)
+        expect(cut.length).toBeGreaterThanOrEqual(Math.min(task.length, 499))
+      },
+    ),
+  )
 })

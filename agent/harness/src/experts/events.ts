@@ -7,9 +7,13 @@ const write = writer('experts')
 const TASK_MAX = 500
 
 /** The model called consult_expert; on disk before the expert begins. */
-export const expertDelegation = (data: EventData<'expert.delegation'>): EventDraft => write('expert.delegation', { ...data, task: cutTask(data.task) })
-export const expertResult = (data: Omit<EventData<'expert.result'>, 'success'>): EventDraft => write('expert.result', { ...data, success: true })
-export const expertFailure = (data: Omit<EventData<'expert.failure'>, 'success'>): EventDraft => write('expert.failure', { ...data, success: false })
+export const expertDelegation = (data: EventData<'expert.delegation'>): EventDraft =>
+  write('expert.delegation', { ...data, task: cutTask(data.task) })
+export const expertResult = (data: Omit<EventData<'expert.result'>, 'success'>): EventDraft =>
+  write('expert.result', { ...data, success: true })
+export const expertFailure = (data: Omit<EventData<'expert.failure'>, 'success'>): EventDraft =>
+  write('expert.failure', { ...data, success: false })
 
 /** The first 500 characters; half of a surrogate pair is no character. */
-export const cutTask = (task: string): string => task.slice(0, TASK_MAX).replace(task.length > TASK_MAX ? /[\uD800-\uDBFF]$/ : /$^/, '')
+export const cutTask = (task: string): string =>
+  task.slice(0, TASK_MAX).replace(task.length > TASK_MAX ? /[\uD800-\uDBFF]$/ : /$^/, '')

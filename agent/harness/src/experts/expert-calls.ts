@@ -1,6 +1,7 @@
 /**
- * The tools of an expert, and how it calls them. Its calls are no tool.call of the session, so nothing is on disk before they
- * run: an expert gets tools that only read, and of the others those that its configuration names in full.
+ * The tools of an expert, and how it calls them. Its calls are no tool.call of the session, so nothing is on
+ * disk before they run: an expert gets tools that only read, and of the others those that its configuration
+ * names in full.
  */
 import { asError } from '@cairn/protocol'
 import { clip } from '@cairn/sessions'
@@ -17,41 +18,82 @@ const OF_THE_SESSION = new Set(['consult_expert', 'ask_user_question', 'todo', '
 
 /** `patterns` are names or beginnings followed by `*`; a beginning gives only what reads. */
 export const selectTools = (tools: readonly Tool[], patterns: readonly string[]): Tool[] =>
-  tools.filter(tool => !OF_THE_SESSION.has(tool.name) && (patterns.includes(tool.name) || (tool.readOnly && findPattern(patterns, tool.name) !== undefined)))
+  tools.filter(
+    tool =>
+      !OF_THE_SESSION.has(tool.name) &&
+      (patterns.includes(tool.name) || (tool.readOnly && findPattern(patterns, tool.name) !== undefined)),
+  )
 
 type Rules = Pick<GateDeps, 'policy' | 'agentTools'>
 
 /** What the expert is shown: nothing that the gate would refuse whatever the arguments. */
 export const offeredTo = (tools: readonly Tool[], rules: Rules): Tool[] =>
-  tools.filter(({ name }) => decideGate({ ...rules, tool: name, pathProblem: null, urlProblem: null, hasGrant: false }).allow)
+  tools.filter(
+    ({ name }) =>
+      decideGate({ ...rules, tool: name, pathProblem: null, urlProblem: null, hasGrant: false }).allow,
+  )
 
 export type ExpertCall = { content: string; error: string | null }
-export type ExpertCallDeps = Rules & { tools: readonly Tool[]; clock: Clock; defaultTimeoutMs: number; context: ToolContext }
+export type ExpertCallDeps = Rules & {
+  tools: readonly Tool[]
+  clock: Clock
+  defaultTimeoutMs: number
+  context: ToolContext
+}
 
 const ERROR_CHARS = 200
 
-/** Runs one call of an expert through the same gate, containment and limits as a call of the session. Rejects only when the turn is told to stop. */
+/**
+ * Runs one call of an expert through the same gate, containment and limits as a call of the session. Rejects
+ * only when the turn is told to stop.
+ */
 export async function callForExpert(deps: ExpertCallDeps, call: Call): Promise<ExpertCall> {
   const { context, clock } = deps
   const { mask, unmask } = workspaceMask(context.workspace)
   const refuse = (content: Record<string, unknown>): ExpertCall => {
     const { error } = mask(content)
-    return { content: JSON.stringify(mask(content)), error: clip(typeof error === 'string' ? error : 'failed', ERROR_CHARS) }
+    return {
+      content: JSON.stringify(mask(content)),
+      error: clip(typeof error === 'string' ? error : 'failed', ERROR_CHARS),
+    }
   }
   const tool = deps.tools.find(({ name }) => name === call.name)
-  if (tool === undefined) return refuse({ error: `Unknown tool: ${call.name}. There are: ${offeredTo(deps.tools, deps).map(({ name }) => name).join(', ') || 'none'}` })
+  if (tool === undefined)
+    return refuse({
+      error: `Unknown tool: ${call.name}. There are: ${
+        offeredTo(deps.tools, deps)
+          .map(({ name }) => name)
+          .join(', ') || 'none'
+      }`,
+    })
   const parsed = parseArguments(call.arguments, tool, unmask)
   if ('problem' in parsed) return refuse(failure(`invalid arguments: ${parsed.problem}`))
-  const decision = await gate({ ...deps, workspace: context.workspace, hasGrant: () => Promise.resolve(false) }, tool, parsed.args, parsed.hash)
-  if (!decision.allow) return refuse({ error: `Blocked: ${decision.reason}${decision.overridable ? ', and an expert cannot wait for it' : ''}` })
+  const decision = await gate(
+    { ...deps, workspace: context.workspace, hasGrant: () => Promise.resolve(false) },
+    tool,
+    parsed.args,
+    parsed.hash,
+  )
+  if (!decision.allow)
+    return refuse({
+      error: `Blocked: ${decision.reason}${decision.overridable ? ', and an expert cannot wait for it' : ''}`,
+    })
 
   const { session_id, turn_id, workspace, egress } = context
-  const outcome = await runTool(tool, parsed.args, { session_id, turn_id, workspace, egress, tool_call_id: call.tool_call_id }, { clock, signal: context.signal, defaultTimeoutMs: deps.defaultTimeoutMs })
+  const outcome = await runTool(
+    tool,
+    parsed.args,
+    { session_id, turn_id, workspace, egress, tool_call_id: call.tool_call_id },
+    { clock, signal: context.signal, defaultTimeoutMs: deps.defaultTimeoutMs },
+  )
   if (outcome.suspend) return refuse(failure('it waits for a person, and an expert cannot'))
   const failed = asFailure(outcome.content)
   if (failed !== null) return refuse(failed)
   try {
-    return { content: (await fitResult(workspace, call.tool_call_id, mask(outcome.content))).content, error: null }
+    return {
+      content: (await fitResult(workspace, call.tool_call_id, mask(outcome.content))).content,
+      error: null,
+    }
   } catch (thrown) {
     return refuse(failure(asError(thrown).message))
   }

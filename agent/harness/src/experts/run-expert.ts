@@ -1,4 +1,7 @@
-/** An expert at work (spec, Experts and feedback): a loop of its own, with its own model, words, tools and budget, and no memory. */
+/**
+ * An expert at work (spec, Experts and feedback): a loop of its own, with its own model, words, tools and
+ * budget, and no memory.
+ */
 import { asError, type EventData, type ExpertConfig } from '@cairn/protocol'
 import type { Clock } from '../clock.ts'
 import { callWatched, type WatchedDeps } from '../llm/call-watched.ts'
@@ -9,40 +12,90 @@ import { toolJsonSchema } from '../tools/parameters.ts'
 import type { ToolContext } from '../tools/tool.ts'
 import { callForExpert, type ExpertCallDeps, offeredTo } from './expert-calls.ts'
 
-export type Expert = Pick<ExpertConfig, 'system' | 'max_iterations'> & { name: string; /** <provider>/<model>. */ model: string }
+export type Expert = Pick<ExpertConfig, 'system' | 'max_iterations'> & {
+  name: string
+  /** <provider>/<model>. */ model: string
+}
 export type Brief = { task: string; context?: string | undefined }
-export type ExpertDeps = Omit<ExpertCallDeps, 'context' | 'defaultTimeoutMs'> & Omit<WatchedDeps, 'signal'> & { models: Models; clock: Clock; toolTimeoutMs: number }
+export type ExpertDeps = Omit<ExpertCallDeps, 'context' | 'defaultTimeoutMs'> &
+  Omit<WatchedDeps, 'signal'> & { models: Models; clock: Clock; toolTimeoutMs: number }
 
 type Trace = NonNullable<EventData<'expert.result'>['trace']>
-type Spent = Pick<EventData<'expert.result'>, 'input_tokens' | 'output_tokens' | 'cost_usd' | 'cost_unpriced_model'>
-export type ExpertRun = ({ content: string } | { error: string }) & { iterations_used: number; trace: Trace; spent: Spent }
+type Spent = Pick<
+  EventData<'expert.result'>,
+  'input_tokens' | 'output_tokens' | 'cost_usd' | 'cost_unpriced_model'
+>
+export type ExpertRun = ({ content: string } | { error: string }) & {
+  iterations_used: number
+  trace: Trace
+  spent: Spent
+}
 
 const LAST_STEP = 'This is your last step: answer now with what you have, and say what is unfinished.'
 
-/** Resolves with an answer or a failure, whatever happens; rejects only with the signal's reason, when the turn is told to stop. */
-export async function runExpert(deps: ExpertDeps, expert: Expert, brief: Brief, context: ToolContext): Promise<ExpertRun> {
+/**
+ * Resolves with an answer or a failure, whatever happens; rejects only with the signal's reason, when the
+ * turn is told to stop.
+ */
+export async function runExpert(
+  deps: ExpertDeps,
+  expert: Expert,
+  brief: Brief,
+  context: ToolContext,
+): Promise<ExpertRun> {
   const trace: Trace = []
   let iterations_used = 0
   let spent: Spent = {}
-  const offered = offeredTo(deps.tools, deps).map(tool => ({ name: tool.name, description: tool.description, parameters: toolJsonSchema(tool) }))
+  const offered = offeredTo(deps.tools, deps).map(tool => ({
+    name: tool.name,
+    description: tool.description,
+    parameters: toolJsonSchema(tool),
+  }))
   const messages: ModelMessage[] = [
-    { role: 'system', content: `${expert.system}\n\nYou are consulted once and have at most ${expert.max_iterations} steps. Your last message is your answer; whoever asked sees nothing else.` },
-    { role: 'user', content: brief.context === undefined ? brief.task : `${brief.task}\n\nWhat you should know:\n${brief.context}` },
+    {
+      role: 'system',
+      content: `${expert.system}\n\nYou are consulted once and have at most ${expert.max_iterations} steps. Your last message is your answer; whoever asked sees nothing else.`,
+    },
+    {
+      role: 'user',
+      content:
+        brief.context === undefined ? brief.task : `${brief.task}\n\nWhat you should know:\n${brief.context}`,
+    },
   ]
-  const end = (outcome: { content: string } | { error: string }): ExpertRun => ({ ...outcome, iterations_used, trace, spent })
+  const end = (outcome: { content: string } | { error: string }): ExpertRun => ({
+    ...outcome,
+    iterations_used,
+    trace,
+    spent,
+  })
   try {
     const served = deps.models.resolve(expert.model)
     while (iterations_used < expert.max_iterations) {
       iterations_used++
-      const asked = iterations_used === expert.max_iterations && iterations_used > 1 ? [...messages, { role: 'user' as const, content: LAST_STEP }] : messages
-      const answer = await callWatched({ ...deps, signal: context.signal }, served, { model: served.model, messages: asked, tools: offered })
+      const asked =
+        iterations_used === expert.max_iterations && iterations_used > 1
+          ? [...messages, { role: 'user' as const, content: LAST_STEP }]
+          : messages
+      const answer = await callWatched({ ...deps, signal: context.signal }, served, {
+        model: served.model,
+        messages: asked,
+        tools: offered,
+      })
       spent = add(spent, answer, served)
       const { content, tool_calls = [] } = answer.message
-      if (tool_calls.length === 0) return end(content.trim() === '' ? { error: 'The expert answered with nothing.' } : { content })
+      if (tool_calls.length === 0)
+        return end(content.trim() === '' ? { error: 'The expert answered with nothing.' } : { content })
       messages.push(answer.message)
       for (const call of tool_calls) {
-        const inner = { tool_call_id: `${context.tool_call_id}-${trace.length + 1}`, name: call.function.name, arguments: call.function.arguments }
-        const { content: result, error } = await callForExpert({ ...deps, defaultTimeoutMs: deps.toolTimeoutMs, context }, inner)
+        const inner = {
+          tool_call_id: `${context.tool_call_id}-${trace.length + 1}`,
+          name: call.function.name,
+          arguments: call.function.arguments,
+        }
+        const { content: result, error } = await callForExpert(
+          { ...deps, defaultTimeoutMs: deps.toolTimeoutMs, context },
+          inner,
+        )
         trace.push({ name: inner.name, ok: error === null, ...(error === null ? {} : { error }) })
         messages.push({ role: 'tool', tool_call_id: call.id, content: result })
       }
@@ -51,7 +104,8 @@ export async function runExpert(deps: ExpertDeps, expert: Expert, brief: Brief, 
   } catch (thrown) {
     context.signal.throwIfAborted()
     const error = asError(thrown)
-    if (!(thrown instanceof ModelError)) deps.report('error', 'an expert failed', { expert: expert.name, error: error.stack ?? error.message })
+    if (!(thrown instanceof ModelError))
+      deps.report('error', 'an expert failed', { expert: expert.name, error: error.stack ?? error.message })
     return end({ error: error.message })
   }
 }
@@ -59,8 +113,11 @@ export async function runExpert(deps: ExpertDeps, expert: Expert, brief: Brief, 
 function add(spent: Spent, { usage }: ModelAnswer, served: ResolvedModel): Spent {
   const cost = costOf(usage, served.name, served.rates)
   return {
-    input_tokens: (spent.input_tokens ?? 0) + usage.input_tokens, output_tokens: (spent.output_tokens ?? 0) + usage.output_tokens,
+    input_tokens: (spent.input_tokens ?? 0) + usage.input_tokens,
+    output_tokens: (spent.output_tokens ?? 0) + usage.output_tokens,
     // Of one model: all its calls have a price, or none has.
-    ...('cost_usd' in cost ? { cost_usd: Number(((spent.cost_usd ?? 0) + cost.cost_usd).toFixed(10)) } : cost),
+    ...('cost_usd' in cost
+      ? { cost_usd: Number(((spent.cost_usd ?? 0) + cost.cost_usd).toFixed(10)) }
+      : cost),
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Grades the turn that is about to end against the goal, with a model, a context and no tools of its own (spec, Goals). The
- * span is opened once; a worker that takes over in the middle asks again and closes the same span.
+ * Grades the turn that is about to end against the goal, with a model, a context and no tools of its own
+ * (spec, Goals). The span is opened once; a worker that takes over in the middle asks again and closes the
+ * same span.
  */
 import type { EventDraft, EventId } from '@cairn/protocol'
 import type { Goal } from '@cairn/state'
@@ -21,32 +22,70 @@ const SCHEMA = ((): Record<string, unknown> => {
 })()
 const MAX_TRANSCRIPT_CHARS = 60_000
 
-export type Evaluation = { response_id: EventId; /** The budget that ended the work in the middle of the turn. */ overspent: string | null; /** Goes before the span. */ before: readonly EventDraft[] }
+export type Evaluation = {
+  response_id: EventId
+  /** The budget that ended the work in the middle of the turn. */ overspent: string | null
+  /** Goes before the span. */ before: readonly EventDraft[]
+}
 
 /** Null once the verdict is in the log; else the failure that no retry mended, and then nothing counts. */
-export async function evaluate(turn: TurnContext, { response_id, overspent, before }: Evaluation): Promise<ModelError | null> {
+export async function evaluate(
+  turn: TurnContext,
+  { response_id, overspent, before }: Evaluation,
+): Promise<ModelError | null> {
   const { log, clock, setup } = turn
   const about = activeGoal(turn)
   if (about.open === null) {
     const at = { outcome_id: about.outcome_id, iteration: about.iteration }
-    await log.append([...before, evaluationStart({ ...at, response_event_id: response_id }), evaluationOngoing(at)])
+    await log.append([
+      ...before,
+      evaluationStart({ ...at, response_event_id: response_id }),
+      evaluationOngoing(at),
+    ])
   }
   const goal = activeGoal(turn)
   const { open, outcome_id } = goal
   if (open === null) throw new Error('[evaluate] the span that was just opened is not in the fold')
   const ending = { outcome_id, outcome_evaluation_start_id: open.start_id, iteration: open.iteration + 1 }
   if (overspent !== null) {
-    await log.append([evaluationEnd({ ...ending, result: 'failed', explanation: overspent, feedback: '', parse_failed: false })])
+    await log.append([
+      evaluationEnd({
+        ...ending,
+        result: 'failed',
+        explanation: overspent,
+        feedback: '',
+        parse_failed: false,
+      }),
+    ])
     return null
   }
   try {
     const served = turn.models.resolve(setup.evaluator_model)
     // Nothing of it is streamed to readers: the verdict is what they see.
-    const { message, usage } = await callWatched({ ...turn, signal: turn.lease.signal }, served, compose(turn, served, goal))
+    const { message, usage } = await callWatched(
+      { ...turn, signal: turn.lease.signal },
+      served,
+      compose(turn, served, goal),
+    )
     const cost = costOf(usage, served.name, served.rates)
-    const spent = { tokens: goal.spent.tokens + usage.input_tokens + usage.output_tokens, cost_usd: goal.spent.cost_usd + ('cost_usd' in cost ? cost.cost_usd : 0) }
-    const conclusion = conclude(goal, message.content, findOverspent(setup.agent.goals, goal, spent, clock.now()))
-    await log.append([evaluationEnd({ ...ending, ...conclusion, input_tokens: usage.input_tokens, output_tokens: usage.output_tokens, ...cost })])
+    const spent = {
+      tokens: goal.spent.tokens + usage.input_tokens + usage.output_tokens,
+      cost_usd: goal.spent.cost_usd + ('cost_usd' in cost ? cost.cost_usd : 0),
+    }
+    const conclusion = conclude(
+      goal,
+      message.content,
+      findOverspent(setup.agent.goals, goal, spent, clock.now()),
+    )
+    await log.append([
+      evaluationEnd({
+        ...ending,
+        ...conclusion,
+        input_tokens: usage.input_tokens,
+        output_tokens: usage.output_tokens,
+        ...cost,
+      }),
+    ])
     return null
   } catch (thrown) {
     turn.lease.signal.throwIfAborted()
@@ -63,9 +102,20 @@ function activeGoal({ log }: TurnContext): Goal {
 
 function compose({ log }: TurnContext, served: ResolvedModel, { description, rubric }: Goal): ModelRequest {
   // Two characters a token is what the densest of languages take; half of the window stays free.
-  const transcript = transcribe(log.position().conversation, Math.min(MAX_TRANSCRIPT_CHARS, served.contextWindow))
+  const transcript = transcribe(
+    log.position().conversation,
+    Math.min(MAX_TRANSCRIPT_CHARS, served.contextWindow),
+  )
   return {
-    model: served.model, tools: [], json_schema: { name: 'outcome_verdict', schema: SCHEMA },
-    messages: [{ role: 'system', content: SYSTEM }, { role: 'user', content: `Goal:\n${description}\n\nRubric:\n${rubric}\n\nTranscript of the work:\n${transcript}` }],
+    model: served.model,
+    tools: [],
+    json_schema: { name: 'outcome_verdict', schema: SCHEMA },
+    messages: [
+      { role: 'system', content: SYSTEM },
+      {
+        role: 'user',
+        content: `Goal:\n${description}\n\nRubric:\n${rubric}\n\nTranscript of the work:\n${transcript}`,
+      },
+    ],
   }
 }

@@ -21,8 +21,16 @@ export function transcribe({ entries }: Conversation, maxChars: number): string 
 
 function show(message: ConversationMessage): string {
   switch (message.role) {
-    case 'user': return `[user] ${clip(message.content, PART_CHARS)}`
-    case 'tool': return `[tool result] ${clip(message.content, PART_CHARS)}`
-    case 'assistant': return [`[agent] ${clip(message.content, PART_CHARS)}`, ...(message.tool_calls ?? []).map(call => `[agent calls ${call.function.name}] ${clip(call.function.arguments, PART_CHARS)}`)].join('\n')
+    case 'user':
+      return `[user] ${clip(message.content, PART_CHARS)}`
+    case 'tool':
+      return `[tool result] ${clip(message.content, PART_CHARS)}`
+    case 'assistant':
+      return [
+        `[agent] ${clip(message.content, PART_CHARS)}`,
+        ...(message.tool_calls ?? []).map(
+          call => `[agent calls ${call.function.name}] ${clip(call.function.arguments, PART_CHARS)}`,
+        ),
+      ].join('\n')
   }
 }

@@ -3,8 +3,18 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type GateInput, decideGate, findPattern, isOffered } from './decide.ts'
 
-const policyOf = (policy: Partial<{ allowed_tools: string[]; denied_tools: string[]; require_approval: string[] }> = {}) => GovernanceConfig.parse(policy)
-const ask = (change: Partial<GateInput> = {}): GateInput => ({ policy: policyOf(), agentTools: undefined, tool: 'terminal', pathProblem: null, urlProblem: null, hasGrant: false, ...change })
+const policyOf = (
+  policy: Partial<{ allowed_tools: string[]; denied_tools: string[]; require_approval: string[] }> = {},
+) => GovernanceConfig.parse(policy)
+const ask = (change: Partial<GateInput> = {}): GateInput => ({
+  policy: policyOf(),
+  agentTools: undefined,
+  tool: 'terminal',
+  pathProblem: null,
+  urlProblem: null,
+  hasGrant: false,
+  ...change,
+})
 
 test('lets a call pass when no rule speaks against it', () => {
   expect(decideGate(ask())).toEqual({ allow: true })
@@ -12,7 +22,10 @@ test('lets a call pass when no rule speaks against it', () => {
 
 test.each([
   ['denied_tools:terminal', ask({ policy: policyOf({ denied_tools: ['terminal'] }) })],
-  ['denied_tools:term*', ask({ policy: policyOf({ denied_tools: ['term*'], require_approval: ['terminal'] }), hasGrant: true })],
+  [
+    'denied_tools:term*',
+    ask({ policy: policyOf({ denied_tools: ['term*'], require_approval: ['terminal'] }), hasGrant: true }),
+  ],
   ['agent_tools', ask({ agentTools: ['read_file'] })],
   ['allowed_tools', ask({ policy: policyOf({ allowed_tools: ['read_file', 'mcp__git__*'] }) })],
   ['session_allow_list', ask({ sessionAllowList: [] })],
@@ -24,7 +37,12 @@ test.each([
 
 test('a tool that needs approval is refused overridably, and passes with a grant', () => {
   const policy = policyOf({ require_approval: ['terminal'] })
-  expect(decideGate(ask({ policy }))).toEqual({ allow: false, overridable: true, reason: "tool 'terminal' requires human approval", policy_id: 'require_approval:terminal' })
+  expect(decideGate(ask({ policy }))).toEqual({
+    allow: false,
+    overridable: true,
+    reason: "tool 'terminal' requires human approval",
+    policy_id: 'require_approval:terminal',
+  })
   expect(decideGate(ask({ policy, hasGrant: true }))).toEqual({ allow: true, via: 'grant' })
 })
 
@@ -39,32 +57,58 @@ test('a star at the end of a name stands for any ending, and nowhere else', () =
 })
 
 test('what can never pass is not offered to the model; what needs approval is', () => {
-  const rules = { policy: policyOf({ denied_tools: ['web_fetch'], require_approval: ['terminal'] }), agentTools: undefined }
-  expect(['web_fetch', 'terminal', 'read_file'].filter(tool => isOffered(tool, rules))).toEqual(['terminal', 'read_file'])
+  const rules = {
+    policy: policyOf({ denied_tools: ['web_fetch'], require_approval: ['terminal'] }),
+    agentTools: undefined,
+  }
+  expect(['web_fetch', 'terminal', 'read_file'].filter(tool => isOffered(tool, rules))).toEqual([
+    'terminal',
+    'read_file',
+  ])
 })
 
 const tool = fc.constantFrom('terminal', 'read_file', 'write_file', 'mcp__git__push', 'mcp__git__pull')
-const patterns = fc.array(fc.oneof(tool, fc.constantFrom('mcp__*', 'mcp__git__*', '*', 'write*')), { maxLength: 3 })
+const patterns = fc.array(fc.oneof(tool, fc.constantFrom('mcp__*', 'mcp__git__*', '*', 'write*')), {
+  maxLength: 3,
+})
 const problem = fc.option(fc.constant('a problem'), { nil: null })
 const anyInput: fc.Arbitrary<GateInput> = fc.record({
-  policy: fc.record({ allowed_tools: patterns, denied_tools: patterns, require_approval: patterns }).map(lists => GovernanceConfig.parse(lists)),
+  policy: fc
+    .record({ allowed_tools: patterns, denied_tools: patterns, require_approval: patterns })
+    .map(lists => GovernanceConfig.parse(lists)),
   agentTools: fc.option(patterns, { nil: undefined }),
   sessionAllowList: fc.option(patterns, { nil: undefined }),
-  tool, pathProblem: problem, urlProblem: problem, hasGrant: fc.boolean(),
+  tool,
+  pathProblem: problem,
+  urlProblem: problem,
+  hasGrant: fc.boolean(),
 })
-const withoutApproval = (input: GateInput): GateInput => ({ ...input, policy: { ...input.policy, require_approval: [] }, hasGrant: false })
+const withoutApproval = (input: GateInput): GateInput => ({
+  ...input,
+  policy: { ...input.policy, require_approval: [] },
+  hasGrant: false,
+})
 
 test('an approved call never passes where the same call ungated would be refused', () => {
-  fc.assert(fc.property(anyInput, input => {
-    const ungated = decideGate(withoutApproval(input))
-    expect(decideGate({ ...input, hasGrant: true }).allow).toBe(ungated.allow)
-  }), { numRuns: 2000 })
+  fc.assert(
+    fc.property(anyInput, input => {
+      const ungated = decideGate(withoutApproval(input))
+      expect(decideGate({ ...input, hasGrant: true }).allow).toBe(ungated.allow)
+    }),
+    { numRuns: 2000 },
+  )
 })
 
 test('a denial is overridable exactly when approval is all that is missing', () => {
-  fc.assert(fc.property(anyInput, input => {
-    const decision = decideGate({ ...input, hasGrant: false })
-    const overridable = !decision.allow && decision.overridable
-    expect(overridable).toBe(decideGate(withoutApproval(input)).allow && findPattern(input.policy.require_approval, input.tool) !== undefined)
-  }), { numRuns: 2000 })
+  fc.assert(
+    fc.property(anyInput, input => {
+      const decision = decideGate({ ...input, hasGrant: false })
+      const overridable = !decision.allow && decision.overridable
+      expect(overridable).toBe(
+        decideGate(withoutApproval(input)).allow &&
+          findPattern(input.policy.require_approval, input.tool) !== undefined,
+      )
+    }),
+    { numRuns: 2000 },
+  )
 })

@@ -1,8 +1,9 @@
 /**
  * The gate every tool call passes, as a pure decision (design section 10).
  *
- * Order: denied list, the agent's tools, allow-lists, workspace containment, egress, and last of all the approval list. So an
- * approval lifts nothing but the demand for approval, and a denial is overridable only when every other check has passed.
+ * Order: denied list, the agent's tools, allow-lists, workspace containment, egress, and last of all the
+ * approval list. So an approval lifts nothing but the demand for approval, and a denial is overridable only
+ * when every other check has passed.
  */
 import type { GovernanceConfig } from '@cairn/protocol'
 
@@ -30,19 +31,26 @@ export const findPattern = (patterns: readonly string[], tool: string): string |
 
 const listed = (names: readonly string[]) => `[${names.join(', ')}]`
 
-const refuse = (policy_id: string, reason: string): GateDecision => ({ allow: false, overridable: false, reason, policy_id })
+const refuse = (policy_id: string, reason: string): GateDecision => ({
+  allow: false,
+  overridable: false,
+  reason,
+  policy_id,
+})
 
 export function decideGate(input: GateInput): GateDecision {
   const { policy, tool } = input
   const denied = findPattern(policy.denied_tools, tool)
-  if (denied !== undefined) return refuse(`denied_tools:${denied}`, `tool '${tool}' is denied by the policy of this agent`)
+  if (denied !== undefined)
+    return refuse(`denied_tools:${denied}`, `tool '${tool}' is denied by the policy of this agent`)
   const allowLists: [string, readonly string[] | undefined][] = [
     ['agent_tools', input.agentTools],
     ['allowed_tools', policy.allowed_tools.length > 0 ? policy.allowed_tools : undefined],
     ['session_allow_list', input.sessionAllowList],
   ]
   for (const [id, names] of allowLists) {
-    if (names !== undefined && findPattern(names, tool) === undefined) return refuse(id, `tool '${tool}' is not in the allow-list of this session. Allowed: ${listed(names)}`)
+    if (names !== undefined && findPattern(names, tool) === undefined)
+      return refuse(id, `tool '${tool}' is not in the allow-list of this session. Allowed: ${listed(names)}`)
   }
   if (input.pathProblem !== null) return refuse('workspace_containment', input.pathProblem)
   if (input.urlProblem !== null) return refuse('egress', input.urlProblem)
@@ -50,11 +58,19 @@ export function decideGate(input: GateInput): GateDecision {
   const gated = findPattern(policy.require_approval, tool)
   if (gated === undefined) return { allow: true }
   if (input.hasGrant) return { allow: true, via: 'grant' }
-  return { allow: false, overridable: true, reason: `tool '${tool}' requires human approval`, policy_id: `require_approval:${gated}` }
+  return {
+    allow: false,
+    overridable: true,
+    reason: `tool '${tool}' requires human approval`,
+    policy_id: `require_approval:${gated}`,
+  }
 }
 
 /** Whether the model should be shown the tool at all: what can never pass the gate is not offered. */
-export function isOffered(tool: string, input: Pick<GateInput, 'policy' | 'agentTools' | 'sessionAllowList'>): boolean {
+export function isOffered(
+  tool: string,
+  input: Pick<GateInput, 'policy' | 'agentTools' | 'sessionAllowList'>,
+): boolean {
   const decision = decideGate({ ...input, tool, pathProblem: null, urlProblem: null, hasGrant: false })
   return decision.allow || decision.overridable
 }

@@ -2,24 +2,77 @@ import { GovernanceConfig } from '@cairn/protocol'
 import { expect, test } from 'vitest'
 import { isPublicAddress, matchesHost, mayBeInternal, urlProblem } from './egress.ts'
 
-const egress = (rules: Partial<{ default: 'allow' | 'deny'; allow: string[]; deny: string[] }> = {}) => GovernanceConfig.parse({ egress: rules }).egress
+const egress = (rules: Partial<{ default: 'allow' | 'deny'; allow: string[]; deny: string[] }> = {}) =>
+  GovernanceConfig.parse({ egress: rules }).egress
 
-test.each(['8.8.8.8', '1.1.1.1', '172.15.255.255', '172.32.0.1', '100.63.255.255', '100.128.0.1', '192.169.0.1', '2606:4700:4700::1111', '2a00:1450:4001::200e'])('%s is a public address', address => {
+test.each([
+  '8.8.8.8',
+  '1.1.1.1',
+  '172.15.255.255',
+  '172.32.0.1',
+  '100.63.255.255',
+  '100.128.0.1',
+  '192.169.0.1',
+  '2606:4700:4700::1111',
+  '2a00:1450:4001::200e',
+])('%s is a public address', address => {
   expect(isPublicAddress(address)).toBe(true)
 })
 
 test.each([
-  '127.0.0.1', '127.255.255.254', '0.0.0.0', '10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.1.1', '169.254.169.254', '100.64.0.1', '100.127.255.255', '192.0.0.1', '198.18.0.1', '192.0.2.1',
-  '198.51.100.1', '203.0.113.1', '224.0.0.1', '239.1.1.1', '240.0.0.1', '255.255.255.255',
-  '::', '::1', '::ffff:127.0.0.1', '::ffff:8.8.8.8', '::ffff:a00:1', '::127.0.0.1', '64:ff9b::7f00:1', '64:ff9b:1::1', 'fe80::1', 'fe80::1%eth0', 'fec0::1', 'fc00::1', 'fd00:ec2::254', 'ff02::1', '100::1',
-  '2001::1', '2001:db8::1', '2002:7f00:1::', '3fff::1', 'not an address', '',
+  '127.0.0.1',
+  '127.255.255.254',
+  '0.0.0.0',
+  '10.0.0.1',
+  '172.16.0.1',
+  '172.31.255.255',
+  '192.168.1.1',
+  '169.254.169.254',
+  '100.64.0.1',
+  '100.127.255.255',
+  '192.0.0.1',
+  '198.18.0.1',
+  '192.0.2.1',
+  '198.51.100.1',
+  '203.0.113.1',
+  '224.0.0.1',
+  '239.1.1.1',
+  '240.0.0.1',
+  '255.255.255.255',
+  '::',
+  '::1',
+  '::ffff:127.0.0.1',
+  '::ffff:8.8.8.8',
+  '::ffff:a00:1',
+  '::127.0.0.1',
+  '64:ff9b::7f00:1',
+  '64:ff9b:1::1',
+  'fe80::1',
+  'fe80::1%eth0',
+  'fec0::1',
+  'fc00::1',
+  'fd00:ec2::254',
+  'ff02::1',
+  '100::1',
+  '2001::1',
+  '2001:db8::1',
+  '2002:7f00:1::',
+  '3fff::1',
+  'not an address',
+  '',
 ])('%s is not a public address', address => {
   expect(isPublicAddress(address)).toBe(false)
 })
 
 test.each([
-  ['example.org', 'example.org', true], ['example.org', 'www.example.org', false], ['*.example.org', 'www.example.org', true], ['*.example.org', 'a.b.example.org', true],
-  ['*.example.org', 'example.org', false], ['*.example.org', 'evilexample.org', false], ['*', 'anything', true], ['EXAMPLE.org.', 'example.org', true],
+  ['example.org', 'example.org', true],
+  ['example.org', 'www.example.org', false],
+  ['*.example.org', 'www.example.org', true],
+  ['*.example.org', 'a.b.example.org', true],
+  ['*.example.org', 'example.org', false],
+  ['*.example.org', 'evilexample.org', false],
+  ['*', 'anything', true],
+  ['EXAMPLE.org.', 'example.org', true],
 ])('the pattern %s on host %s: %s', (pattern, host, expected) => {
   expect(matchesHost(pattern, host)).toBe(expected)
 })

@@ -6,17 +6,41 @@ type Egress = GovernanceConfig['egress']
 
 const nonPublic4 = new BlockList()
 for (const [net, prefix] of [
-  ['0.0.0.0', 8], ['10.0.0.0', 8], ['100.64.0.0', 10], ['127.0.0.0', 8], ['169.254.0.0', 16], ['172.16.0.0', 12], ['192.0.0.0', 24], ['192.0.2.0', 24],
-  ['192.88.99.0', 24], ['192.168.0.0', 16], ['198.18.0.0', 15], ['198.51.100.0', 24], ['203.0.113.0', 24], ['224.0.0.0', 4], ['240.0.0.0', 4],
-] as const) nonPublic4.addSubnet(net, prefix, 'ipv4')
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+] as const)
+  nonPublic4.addSubnet(net, prefix, 'ipv4')
 
-// IPv6 is judged the other way round: global unicast or nothing, which also shuts out mapped, NAT64 and link-local addresses.
+// IPv6 is judged the other way round: global unicast or nothing, which also shuts out mapped, NAT64 and
+// link-local addresses.
 const globalUnicast6 = new BlockList()
 globalUnicast6.addSubnet('2000::', 3, 'ipv6')
 const nonPublic6 = new BlockList()
-for (const [net, prefix] of [['2001::', 23], ['2001:db8::', 32], ['2002::', 16], ['3fff::', 20]] as const) nonPublic6.addSubnet(net, prefix, 'ipv6')
+for (const [net, prefix] of [
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+  ['3fff::', 20],
+] as const)
+  nonPublic6.addSubnet(net, prefix, 'ipv6')
 
-/** Whether an IP address is one of the public internet: not private, loopback, link-local (cloud metadata), shared, reserved or embedded. */
+/**
+ * Whether an IP address is one of the public internet: not private, loopback, link-local (cloud metadata),
+ * shared, reserved or embedded.
+ */
 export function isPublicAddress(address: string): boolean {
   const plain = address.replace(/%.*$/, '')
   const family = isIP(plain)
@@ -26,28 +50,51 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /** The host of a URL as rules name it: lower case, no brackets, no dot at the end. */
-export const hostOf = (url: URL): string => url.hostname.toLowerCase().replace(/^\[|\]$/g, '').replace(/\.$/, '')
+export const hostOf = (url: URL): string =>
+  url.hostname
+    .toLowerCase()
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '')
 
 /** A pattern is a host, `*.example.org` (any name below, not the name itself), or `*`. */
 export function matchesHost(pattern: string, host: string): boolean {
-  const wanted = pattern.trim().toLowerCase().replace(/^\[|\]$/g, '').replace(/\.$/, '')
+  const wanted = pattern
+    .trim()
+    .toLowerCase()
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '')
   if (wanted === '*') return true
-  return wanted.startsWith('*.') ? host.endsWith(wanted.slice(1)) && host.length > wanted.length - 1 : host === wanted
+  return wanted.startsWith('*.')
+    ? host.endsWith(wanted.slice(1)) && host.length > wanted.length - 1
+    : host === wanted
 }
 
-/** Hosts that the operator named in full may have any address, an internal one too; a wildcard does not go that far. */
-export const mayBeInternal = (host: string, egress: Egress): boolean => egress.allow.some(pattern => !pattern.includes('*') && matchesHost(pattern, host))
+/**
+ * Hosts that the operator named in full may have any address, an internal one too; a wildcard does not go
+ * that far.
+ */
+export const mayBeInternal = (host: string, egress: Egress): boolean =>
+  egress.allow.some(pattern => !pattern.includes('*') && matchesHost(pattern, host))
 
-/** Why a tool may not fetch this URL, or null. Names are judged here; the addresses they lead to when the connection is made. */
+/**
+ * Why a tool may not fetch this URL, or null. Names are judged here; the addresses they lead to when the
+ * connection is made.
+ */
 export function urlProblem(text: string, egress: Egress): string | null {
   if (!URL.canParse(text)) return `'${text.slice(0, 200)}' is not an absolute URL`
   const url = new URL(text)
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') return `only http and https URLs may be fetched, not ${url.protocol}`
-  if (url.username !== '' || url.password !== '') return 'a URL with a user name or password in it is not fetched'
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    return `only http and https URLs may be fetched, not ${url.protocol}`
+  if (url.username !== '' || url.password !== '')
+    return 'a URL with a user name or password in it is not fetched'
   const host = hostOf(url)
-  if (egress.deny.some(pattern => matchesHost(pattern, host))) return `host '${host}' is on the egress deny list`
-  if (egress.default === 'deny' && !egress.allow.some(pattern => matchesHost(pattern, host))) return `host '${host}' is not on the egress allow list`
-  if (isIP(host) !== 0 && !isPublicAddress(host) && !mayBeInternal(host, egress)) return `address ${host} is not a public one, and the egress allow list does not name it`
-  if ((host === 'localhost' || host.endsWith('.localhost')) && !mayBeInternal(host, egress)) return `host '${host}' is this machine, and the egress allow list does not name it`
+  if (egress.deny.some(pattern => matchesHost(pattern, host)))
+    return `host '${host}' is on the egress deny list`
+  if (egress.default === 'deny' && !egress.allow.some(pattern => matchesHost(pattern, host)))
+    return `host '${host}' is not on the egress allow list`
+  if (isIP(host) !== 0 && !isPublicAddress(host) && !mayBeInternal(host, egress))
+    return `address ${host} is not a public one, and the egress allow list does not name it`
+  if ((host === 'localhost' || host.endsWith('.localhost')) && !mayBeInternal(host, egress))
+    return `host '${host}' is this machine, and the egress allow list does not name it`
   return null
 }

@@ -1,14 +1,30 @@
-/** The events of the gate; the one place that holds the governance pen. Timestamps are Unix seconds, as the spec has them. */
+/**
+ * The events of the gate; the one place that holds the governance pen. Timestamps are Unix seconds, as the
+ * spec has them.
+ */
 import { type EventDraft, writer } from '@cairn/protocol'
 
 const write = writer('governance')
 
 /** The gate blocked a call. */
-export const policyDenied = (tool: string, denial: { reason: string; policy_id: string }, tool_call_id: string, nowMs: number): EventDraft =>
-  write('policy.denied', { tool, reason: denial.reason, timestamp: nowMs / 1000, tool_call_id, policy_id: denial.policy_id })
+export const policyDenied = (
+  tool: string,
+  denial: { reason: string; policy_id: string },
+  tool_call_id: string,
+  nowMs: number,
+): EventDraft =>
+  write('policy.denied', {
+    tool,
+    reason: denial.reason,
+    timestamp: nowMs / 1000,
+    tool_call_id,
+    policy_id: denial.policy_id,
+  })
 
 /** The gate let a call pass; written only with `governance.log_allowed` (policy.allowed, shape 1). */
-export const policyAllowedPass = (tool: string, nowMs: number): EventDraft => write('policy.allowed', { tool, check: 'governance_gate', timestamp: nowMs / 1000 })
+export const policyAllowedPass = (tool: string, nowMs: number): EventDraft =>
+  write('policy.allowed', { tool, check: 'governance_gate', timestamp: nowMs / 1000 })
 
 /** An approved call runs; its grant is spent in the same commit (policy.allowed, shape 2). */
-export const policyAllowedGrant = (tool_name: string, tool_call_id: string): EventDraft => write('policy.allowed', { tool_name, reason: 'human approval', tool_call_id })
+export const policyAllowedGrant = (tool_name: string, tool_call_id: string): EventDraft =>
+  write('policy.allowed', { tool_name, reason: 'human approval', tool_call_id })

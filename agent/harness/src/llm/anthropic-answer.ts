@@ -1,4 +1,7 @@
-/** Events of Anthropic's message stream, put together into one answer; thinking blocks are kept verbatim, signature and all. */
+/**
+ * Events of Anthropic's message stream, put together into one answer; thinking blocks are kept verbatim,
+ * signature and all.
+ */
 import { z } from 'zod'
 import { callIds } from './call-id.ts'
 import { invalidAnswer, type CallSite } from './model-errors.ts'
@@ -7,16 +10,40 @@ import type { AssistantMessageData, ModelAnswer, ModelChunk, ModelRequest } from
 
 const tokens = z.number().nullish()
 const UsageWire = z.looseObject({
-  input_tokens: tokens, output_tokens: tokens, cache_creation_input_tokens: tokens, cache_read_input_tokens: tokens,
+  input_tokens: tokens,
+  output_tokens: tokens,
+  cache_creation_input_tokens: tokens,
+  cache_read_input_tokens: tokens,
   output_tokens_details: z.looseObject({ thinking_tokens: tokens }).nullish(),
 })
 const index = z.number()
 const Event = z.union([
-  z.looseObject({ type: z.literal('message_start'), message: z.looseObject({ model: z.string().nullish(), usage: UsageWire.nullish() }) }),
-  z.looseObject({ type: z.literal('content_block_start'), index, content_block: z.looseObject({ type: z.string() }) }),
-  z.looseObject({ type: z.literal('content_block_delta'), index, delta: z.looseObject({ type: z.string(), text: z.string().optional(), thinking: z.string().optional(), signature: z.string().optional(), partial_json: z.string().optional() }) }),
+  z.looseObject({
+    type: z.literal('message_start'),
+    message: z.looseObject({ model: z.string().nullish(), usage: UsageWire.nullish() }),
+  }),
+  z.looseObject({
+    type: z.literal('content_block_start'),
+    index,
+    content_block: z.looseObject({ type: z.string() }),
+  }),
+  z.looseObject({
+    type: z.literal('content_block_delta'),
+    index,
+    delta: z.looseObject({
+      type: z.string(),
+      text: z.string().optional(),
+      thinking: z.string().optional(),
+      signature: z.string().optional(),
+      partial_json: z.string().optional(),
+    }),
+  }),
   z.looseObject({ type: z.literal('content_block_stop'), index }),
-  z.looseObject({ type: z.literal('message_delta'), delta: z.looseObject({ stop_reason: z.string().nullish() }), usage: UsageWire.nullish() }),
+  z.looseObject({
+    type: z.literal('message_delta'),
+    delta: z.looseObject({ stop_reason: z.string().nullish() }),
+    usage: UsageWire.nullish(),
+  }),
   z.looseObject({ type: z.literal('message_stop') }),
 ])
 const KNOWN = new Set<unknown>(Event.options.map(option => option.shape.type.value))
@@ -29,10 +56,20 @@ type Block =
   | { type: 'other' }
 
 const STOP_REASONS: Record<string, ModelAnswer['finish_reason']> = {
-  end_turn: 'stop', stop_sequence: 'stop', pause_turn: 'stop', tool_use: 'tool_calls', max_tokens: 'length', model_context_window_exceeded: 'length', refusal: 'content_filter',
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  pause_turn: 'stop',
+  tool_use: 'tool_calls',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  refusal: 'content_filter',
 }
 
-export function anthropicAnswer(request: ModelRequest, site: CallSite, onChunk: (chunk: ModelChunk) => void): AnswerInProgress {
+export function anthropicAnswer(
+  request: ModelRequest,
+  site: CallSite,
+  onChunk: (chunk: ModelChunk) => void,
+): AnswerInProgress {
   const blocks = new Map<number, Block>()
   const counts = { input: 0, output: 0, read: 0, written: 0, thought: 0 }
   let model = request.model
@@ -56,7 +93,11 @@ export function anthropicAnswer(request: ModelRequest, site: CallSite, onChunk: 
       // New kinds of event may appear without notice; they are not ours to understand.
       if (typeof raw === 'object' && raw !== null && 'type' in raw && !KNOWN.has(raw.type)) return
       const parsed = Event.safeParse(raw)
-      if (!parsed.success) throw invalidAnswer(site, `an event of the answer does not fit the protocol: ${z.prettifyError(parsed.error)}`)
+      if (!parsed.success)
+        throw invalidAnswer(
+          site,
+          `an event of the answer does not fit the protocol: ${z.prettifyError(parsed.error)}`,
+        )
       const event = parsed.data
       if (event.type === 'message_start') {
         model = event.message.model ?? model
@@ -68,7 +109,8 @@ export function anthropicAnswer(request: ModelRequest, site: CallSite, onChunk: 
         if (block.type === 'thinking') show('reasoning', block.thinking)
       } else if (event.type === 'content_block_delta') {
         const block = blocks.get(event.index)
-        if (!block) throw invalidAnswer(site, `a delta came for content block ${event.index}, which has not begun`)
+        if (!block)
+          throw invalidAnswer(site, `a delta came for content block ${event.index}, which has not begun`)
         const { delta } = event
         if (block.type === 'text' && delta.type === 'text_delta') {
           block.text += delta.text ?? ''
@@ -76,21 +118,29 @@ export function anthropicAnswer(request: ModelRequest, site: CallSite, onChunk: 
         } else if (block.type === 'thinking' && delta.type === 'thinking_delta') {
           block.thinking += delta.thinking ?? ''
           show('reasoning', delta.thinking ?? '')
-        } else if (block.type === 'thinking' && delta.type === 'signature_delta') block.signature += delta.signature ?? ''
-        else if (block.type === 'tool_use' && delta.type === 'input_json_delta') block.json += delta.partial_json ?? ''
+        } else if (block.type === 'thinking' && delta.type === 'signature_delta')
+          block.signature += delta.signature ?? ''
+        else if (block.type === 'tool_use' && delta.type === 'input_json_delta')
+          block.json += delta.partial_json ?? ''
       } else if (event.type === 'message_delta') {
         stopReason = event.delta.stop_reason ?? stopReason
         count(event.usage)
       } else if (event.type === 'message_stop') stopped = true
     },
     finish() {
-      if (!stopped) throw invalidAnswer(site, 'the answer ended before the model had finished (no message_stop came)')
+      if (!stopped)
+        throw invalidAnswer(site, 'the answer ended before the model had finished (no message_stop came)')
       const ordered = [...blocks].toSorted(([a], [b]) => a - b).map(([, block]) => block)
       const text = ordered.map(block => (block.type === 'text' ? block.text : '')).join('')
       const nameCall = callIds(request.messages)
       const uses = ordered.filter(block => block.type === 'tool_use')
-      const calls = uses.map((use, at) => ({ id: nameCall(use.id, at), type: 'function' as const, function: { name: use.name, arguments: use.json || JSON.stringify(use.given ?? {}) } }))
-      const forced = request.json_schema && calls.find(call => call.function.name === request.json_schema?.name)
+      const calls = uses.map((use, at) => ({
+        id: nameCall(use.id, at),
+        type: 'function' as const,
+        function: { name: use.name, arguments: use.json || JSON.stringify(use.given ?? {}) },
+      }))
+      const forced =
+        request.json_schema && calls.find(call => call.function.name === request.json_schema?.name)
       const kept = keptThinking(ordered)
       const message: AssistantMessageData = {
         role: 'assistant',
@@ -100,11 +150,18 @@ export function anthropicAnswer(request: ModelRequest, site: CallSite, onChunk: 
       }
       const reason = STOP_REASONS[stopReason ?? 'end_turn'] ?? stopReason ?? 'stop'
       return {
-        message, model,
-        reasoning: ordered.map(block => (block.type === 'thinking' ? block.thinking : '')).filter(Boolean).join('\n\n'),
+        message,
+        model,
+        reasoning: ordered
+          .map(block => (block.type === 'thinking' ? block.thinking : ''))
+          .filter(Boolean)
+          .join('\n\n'),
         usage: {
-          input_tokens: counts.input + counts.read + counts.written, output_tokens: counts.output, reasoning_tokens: counts.thought,
-          cache_read_tokens: counts.read, ...(counts.written > 0 ? { cache_write_tokens: counts.written } : {}),
+          input_tokens: counts.input + counts.read + counts.written,
+          output_tokens: counts.output,
+          reasoning_tokens: counts.thought,
+          cache_read_tokens: counts.read,
+          ...(counts.written > 0 ? { cache_write_tokens: counts.written } : {}),
         },
         finish_reason: forced && reason === 'tool_calls' ? 'stop' : reason,
       }
@@ -115,17 +172,23 @@ export function anthropicAnswer(request: ModelRequest, site: CallSite, onChunk: 
 function startBlock(block: Record<string, unknown>): Block {
   const string = (key: string) => (typeof block[key] === 'string' ? block[key] : '')
   switch (block['type']) {
-    case 'text': return { type: 'text', text: string('text') }
-    case 'thinking': return { type: 'thinking', thinking: string('thinking'), signature: string('signature') }
-    case 'redacted_thinking': return { type: 'redacted_thinking', data: string('data') }
-    case 'tool_use': return { type: 'tool_use', id: string('id'), name: string('name'), json: '', given: block['input'] }
-    default: return { type: 'other' }
+    case 'text':
+      return { type: 'text', text: string('text') }
+    case 'thinking':
+      return { type: 'thinking', thinking: string('thinking'), signature: string('signature') }
+    case 'redacted_thinking':
+      return { type: 'redacted_thinking', data: string('data') }
+    case 'tool_use':
+      return { type: 'tool_use', id: string('id'), name: string('name'), json: '', given: block['input'] }
+    default:
+      return { type: 'other' }
   }
 }
 
 /**
- * What goes back with the next call: the thinking blocks and, only when thinking came between other blocks, placeholders
- * that keep their order (`text_of` so many characters of the content, `call_of` the next tool call).
+ * What goes back with the next call: the thinking blocks and, only when thinking came between other blocks,
+ * placeholders that keep their order (`text_of` so many characters of the content, `call_of` the next tool
+ * call).
  */
 function keptThinking(blocks: readonly Block[]): Record<string, unknown>[] {
   const isThinking = (block: Block) => block.type === 'thinking' || block.type === 'redacted_thinking'

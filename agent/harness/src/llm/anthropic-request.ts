@@ -17,35 +17,60 @@ const MIN_BUDGET = 1024
 
 /** The body of POST /v1/messages. */
 export function anthropicBody(request: ModelRequest, settings: AnthropicSettings): Json {
-  const system = request.messages.flatMap(message => (message.role === 'system' && message.content !== '' ? [message.content] : []))
+  const system = request.messages.flatMap(message =>
+    message.role === 'system' && message.content !== '' ? [message.content] : [],
+  )
   const turns = toTurns(request.messages)
   const tools = toTools(request, turns)
   const wanted = request.json_schema
   // Thinking excludes a forced tool, which is how an answer of a schema is asked for.
-  const thinking = wanted ? undefined
-    : settings.thinking === 'adaptive' ? { type: 'adaptive' }
-    : settings.thinking === 'budget' && settings.maxTokens > MIN_BUDGET ? { type: 'enabled', budget_tokens: Math.max(MIN_BUDGET, Math.floor(settings.maxTokens / 2)) }
-    : undefined
+  const thinking = wanted
+    ? undefined
+    : settings.thinking === 'adaptive'
+      ? { type: 'adaptive' }
+      : settings.thinking === 'budget' && settings.maxTokens > MIN_BUDGET
+        ? { type: 'enabled', budget_tokens: Math.max(MIN_BUDGET, Math.floor(settings.maxTokens / 2)) }
+        : undefined
   return {
-    model: request.model, max_tokens: settings.maxTokens, stream: true,
+    model: request.model,
+    max_tokens: settings.maxTokens,
+    stream: true,
     ...(system.length > 0 ? { system: [{ type: 'text', text: system.join('\n\n'), ...CACHED }] } : {}),
     messages: markLast(turns),
     ...(tools.length > 0 ? { tools } : {}),
-    ...(wanted ? { tool_choice: { type: 'tool', name: wanted.name } } : tools.length > 0 && request.tools.length === 0 ? { tool_choice: { type: 'none' } } : {}),
+    ...(wanted
+      ? { tool_choice: { type: 'tool', name: wanted.name } }
+      : tools.length > 0 && request.tools.length === 0
+        ? { tool_choice: { type: 'none' } }
+        : {}),
     ...(thinking ? { thinking } : {}),
     // The API refuses a temperature of its own beside thinking.
-    ...(request.temperature === undefined || thinking ? {} : { temperature: Math.min(1, request.temperature) }),
+    ...(request.temperature === undefined || thinking
+      ? {}
+      : { temperature: Math.min(1, request.temperature) }),
   }
 }
 
 function toTools(request: ModelRequest, turns: readonly Turn[]): Json[] {
-  const tools: Json[] = request.tools.map(({ name, description, parameters }) => ({ name, description, input_schema: parameters }))
+  const tools: Json[] = request.tools.map(({ name, description, parameters }) => ({
+    name,
+    description,
+    input_schema: parameters,
+  }))
   if (request.json_schema) {
-    tools.push({ name: request.json_schema.name, description: 'Give the answer by calling this tool once.', input_schema: request.json_schema.schema })
+    tools.push({
+      name: request.json_schema.name,
+      description: 'Give the answer by calling this tool once.',
+      input_schema: request.json_schema.schema,
+    })
   }
   if (request.tools.length === 0) {
     // A conversation with tool blocks must declare its tools even where none may be called.
-    const used = new Set(turns.flatMap(turn => turn.content.filter(block => block['type'] === 'tool_use').map(block => String(block['name']))))
+    const used = new Set(
+      turns.flatMap(turn =>
+        turn.content.filter(block => block['type'] === 'tool_use').map(block => String(block['name'])),
+      ),
+    )
     if (request.json_schema) used.delete(request.json_schema.name)
     for (const name of used) tools.push({ name, input_schema: { type: 'object' } })
   }
@@ -67,14 +92,20 @@ function toTurns(messages: readonly ModelMessage[]): Turn[] {
     else if (message.role === 'assistant') add('assistant', assistantBlocks(message))
     else if (message.role === 'user') {
       add('user', [
-        ...(message.images ?? []).map(({ data, mime_type }) => ({ type: 'image', source: { type: 'base64', media_type: mime_type, data } })),
+        ...(message.images ?? []).map(({ data, mime_type }) => ({
+          type: 'image',
+          source: { type: 'base64', media_type: mime_type, data },
+        })),
         ...textBlocks(message.content),
       ])
     }
   }
   // Results come first in a message that answers tool calls, whatever else it says.
-  for (const turn of turns) if (turn.role === 'user') turn.content.sort((a, b) => Number(b['type'] === 'tool_result') - Number(a['type'] === 'tool_result'))
-  if (turns[0]?.role !== 'user') turns.unshift({ role: 'user', content: [{ type: 'text', text: '(Continue.)' }] })
+  for (const turn of turns)
+    if (turn.role === 'user')
+      turn.content.sort((a, b) => Number(b['type'] === 'tool_result') - Number(a['type'] === 'tool_result'))
+  if (turns[0]?.role !== 'user')
+    turns.unshift({ role: 'user', content: [{ type: 'text', text: '(Continue.)' }] })
   return turns
 }
 
@@ -84,7 +115,12 @@ const textBlocks = (text: string): Json[] => (text.trim() === '' ? [] : [{ type:
 const toolId = (id: string): string => id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
 
 function toolResult(id: string, content: string): Json {
-  return { type: 'tool_result', tool_use_id: toolId(id), content: content === '' ? '(empty)' : content, ...(saysError(content) ? { is_error: true } : {}) }
+  return {
+    type: 'tool_result',
+    tool_use_id: toolId(id),
+    content: content === '' ? '(empty)' : content,
+    ...(saysError(content) ? { is_error: true } : {}),
+  }
 }
 
 /** A failed tool's content is an object with an `error` key. */
@@ -95,11 +131,16 @@ function saysError(content: string): boolean {
 }
 
 /**
- * The blocks in the order the model wrote them: thinking first, as is usual, or as the placeholders among the kept
- * blocks say (anthropic-answer.ts writes them when thinking came in between).
+ * The blocks in the order the model wrote them: thinking first, as is usual, or as the placeholders among the
+ * kept blocks say (anthropic-answer.ts writes them when thinking came in between).
  */
 function assistantBlocks(message: AssistantMessageData): Json[] {
-  const uses = (message.tool_calls ?? []).map(call => ({ type: 'tool_use', id: toolId(call.id), name: call.function.name, input: parseObject(call.function.arguments) ?? { malformed_arguments: call.function.arguments } }))
+  const uses = (message.tool_calls ?? []).map(call => ({
+    type: 'tool_use',
+    id: toolId(call.id),
+    name: call.function.name,
+    input: parseObject(call.function.arguments) ?? { malformed_arguments: call.function.arguments },
+  }))
   const kept = message.reasoning_details ?? []
   const blocks: Json[] = []
   let read = 0
@@ -131,6 +172,10 @@ function parseObject(text: string): Json | undefined {
 function markLast(turns: readonly Turn[]): Turn[] {
   const last = turns.at(-1)
   const block = last?.content.at(-1)
-  if (!last || !block || block['type'] === 'thinking' || block['type'] === 'redacted_thinking') return [...turns]
-  return [...turns.slice(0, -1), { ...last, content: [...last.content.slice(0, -1), { ...block, ...CACHED }] }]
+  if (!last || !block || block['type'] === 'thinking' || block['type'] === 'redacted_thinking')
+    return [...turns]
+  return [
+    ...turns.slice(0, -1),
+    { ...last, content: [...last.content.slice(0, -1), { ...block, ...CACHED }] },
+  ]
 }

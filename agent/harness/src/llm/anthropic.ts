@@ -30,8 +30,14 @@ export function createAnthropic(options: AnthropicOptions): ModelProvider {
   const now = options.now ?? Date.now
   const client = new Anthropic({
     // Given and not absent: the SDK would look for credentials in the environment and in its profile files.
-    apiKey: options.apiKey ?? 'none', authToken: null, webhookKey: null,
-    baseURL: options.baseUrl, maxRetries: 0, timeout: NO_TIMEOUT_MS, logLevel: 'off', fetch,
+    apiKey: options.apiKey ?? 'none',
+    authToken: null,
+    webhookKey: null,
+    baseURL: options.baseUrl,
+    maxRetries: 0,
+    timeout: NO_TIMEOUT_MS,
+    logLevel: 'off',
+    fetch,
     ...(options.apiKey === undefined ? { defaultHeaders: { authorization: null } } : {}),
   })
   /** Models of an older generation, which refused adaptive thinking and take a budget. */
@@ -40,7 +46,12 @@ export function createAnthropic(options: AnthropicOptions): ModelProvider {
   return {
     async call(request, onChunk, signal) {
       signal.throwIfAborted()
-      const site: CallSite = { provider: options.name, model: request.model, secrets: options.apiKey ? [options.apiKey] : [], now }
+      const site: CallSite = {
+        provider: options.name,
+        model: request.model,
+        secrets: options.apiKey ? [options.apiKey] : [],
+        now,
+      }
       const facts = options.modelFacts?.(request.model) ?? {}
       const settings: AnthropicSettings = {
         maxTokens: request.max_tokens ?? facts.maxOutputTokens ?? DEFAULT_MAX_TOKENS,
@@ -49,7 +60,10 @@ export function createAnthropic(options: AnthropicOptions): ModelProvider {
       const alive = client.withOptions({ fetch: tapFetch(fetch, () => onChunk({ type: 'alive' })) })
       const answer = anthropicAnswer(request, site, onChunk)
       try {
-        const stream = await alive.messages.create(anthropicBody(request, settings) as unknown as Anthropic.MessageCreateParamsStreaming, { signal })
+        const stream = await alive.messages.create(
+          anthropicBody(request, settings) as unknown as Anthropic.MessageCreateParamsStreaming,
+          { signal },
+        )
         for await (const event of stream) answer.take(event)
         // The SDK ends an aborted stream quietly; that must not look like a short answer.
         signal.throwIfAborted()
@@ -57,9 +71,19 @@ export function createAnthropic(options: AnthropicOptions): ModelProvider {
       } catch (thrown) {
         signal.throwIfAborted()
         const error = meaningOf(thrown, site)
-        if (settings.thinking !== 'adaptive' || !(error instanceof ModelError) || error.category !== 'provider_error' || !/adaptive|thinking\.type/i.test(error.message)) throw error
+        if (
+          settings.thinking !== 'adaptive' ||
+          !(error instanceof ModelError) ||
+          error.category !== 'provider_error' ||
+          !/adaptive|thinking\.type/i.test(error.message)
+        )
+          throw error
         budgeted.add(request.model)
-        throw new ModelError('provider_error', say(site, 'the model does not take adaptive thinking; the next call gives it a budget'), { retryable: true, cause: error })
+        throw new ModelError(
+          'provider_error',
+          say(site, 'the model does not take adaptive thinking; the next call gives it a budget'),
+          { retryable: true, cause: error },
+        )
       }
     },
     ...(transport ? { close: transport.close } : {}),
@@ -72,9 +96,19 @@ function meaningOf(thrown: unknown, site: CallSite): unknown {
   if (thrown instanceof APIError) {
     const { status, headers, type } = thrown
     const message = serverMessage(thrown.error) ?? thrown.message
-    return fromServer({ kinds: type ? [type] : [], message, ...(status === undefined ? {} : { status }), ...(headers ? { headers } : {}), cause: thrown }, site)
+    return fromServer(
+      {
+        kinds: type ? [type] : [],
+        message,
+        ...(status === undefined ? {} : { status }),
+        ...(headers ? { headers } : {}),
+        cause: thrown,
+      },
+      site,
+    )
   }
-  if (thrown instanceof SyntaxError) return invalidAnswer(site, `the answer is not the JSON of the protocol: ${thrown.message}`, thrown)
+  if (thrown instanceof SyntaxError)
+    return invalidAnswer(site, `the answer is not the JSON of the protocol: ${thrown.message}`, thrown)
   // What fetch throws when the connection breaks within the body.
   if (thrown instanceof TypeError && thrown.cause instanceof Error) return fromConnection(thrown, site)
   return thrown
@@ -83,5 +117,10 @@ function meaningOf(thrown: unknown, site: CallSite): unknown {
 /** The body is `{type: "error", error: {type, message}}`. */
 function serverMessage(body: unknown): string | undefined {
   const error = typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined
-  return typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string' ? error.message : undefined
+  return typeof error === 'object' &&
+    error !== null &&
+    'message' in error &&
+    typeof error.message === 'string'
+    ? error.message
+    : undefined
 }

@@ -2,12 +2,16 @@ import { createHash } from 'node:crypto'
 import type { ModelMessage } from './provider.ts'
 
 /**
- * Gives every tool call of one answer an id no earlier call of the conversation has. The server's own id stays where it
- * serves; ids that are missing, empty or used before are derived from the conversation, so a repeated call of the model
- * over the same conversation names its tool calls alike.
+ * Gives every tool call of one answer an id no earlier call of the conversation has. The server's own id
+ * stays where it serves; ids that are missing, empty or used before are derived from the conversation, so a
+ * repeated call of the model over the same conversation names its tool calls alike.
  */
 export function callIds(messages: readonly ModelMessage[]): (wished: string, index: number) => string {
-  const taken = new Set(messages.flatMap(message => (message.role === 'assistant' ? (message.tool_calls ?? []).map(call => call.id) : [])))
+  const taken = new Set(
+    messages.flatMap(message =>
+      message.role === 'assistant' ? (message.tool_calls ?? []).map(call => call.id) : [],
+    ),
+  )
   let conversation: string | undefined
   return (wished, index) => {
     if (wished !== '' && !taken.has(wished)) {

@@ -1,4 +1,7 @@
-/** A call of a model that no reader follows (a summary, an expert, a verdict): ended when the server has been silent for too long, retried where that can help. */
+/**
+ * A call of a model that no reader follows (a summary, an expert, a verdict): ended when the server has been
+ * silent for too long, retried where that can help.
+ */
 import { asError, type Config } from '@cairn/protocol'
 import { backoffMs, MODEL_BACKOFF } from '../backoff.ts'
 import { type Clock, sleep } from '../clock.ts'
@@ -7,10 +10,21 @@ import { watchSilence } from '../turn/silence.ts'
 import { type ModelAnswer, ModelError, type ModelRequest } from './provider.ts'
 import type { ResolvedModel } from './registry.ts'
 
-export type WatchedDeps = { clock: Clock; signal: AbortSignal; random: () => number; report: Log; limits: Pick<Config['limits'], 'llm_stale_s' | 'llm_stale_reasoning_s' | 'llm_retries'> }
+export type WatchedDeps = {
+  clock: Clock
+  signal: AbortSignal
+  random: () => number
+  report: Log
+  limits: Pick<Config['limits'], 'llm_stale_s' | 'llm_stale_reasoning_s' | 'llm_retries'>
+}
 
 /** Rejects with ModelError when no retry mended it, with the signal's reason when it aborts. */
-export async function callWatched(deps: WatchedDeps, served: ResolvedModel, request: ModelRequest, retries = deps.limits.llm_retries): Promise<ModelAnswer> {
+export async function callWatched(
+  deps: WatchedDeps,
+  served: ResolvedModel,
+  request: ModelRequest,
+  retries = deps.limits.llm_retries,
+): Promise<ModelAnswer> {
   const { clock, signal, random, report } = deps
   for (let attempt = 0; ; attempt++) {
     try {
@@ -18,16 +32,31 @@ export async function callWatched(deps: WatchedDeps, served: ResolvedModel, requ
     } catch (thrown) {
       signal.throwIfAborted()
       if (!(thrown instanceof ModelError) || !thrown.retryable || attempt >= retries) throw thrown
-      report('warn', 'model call failed, will retry', { model: served.name, attempt, category: thrown.category, error: thrown.message })
+      report('warn', 'model call failed, will retry', {
+        model: served.name,
+        attempt,
+        category: thrown.category,
+        error: thrown.message,
+      })
       await sleep(clock, backoffMs(MODEL_BACKOFF, attempt, random(), thrown.retryAfterMs), signal)
     }
   }
 }
 
-async function callOnce({ clock, signal, limits }: WatchedDeps, served: ResolvedModel, request: ModelRequest): Promise<ModelAnswer> {
+async function callOnce(
+  { clock, signal, limits }: WatchedDeps,
+  served: ResolvedModel,
+  request: ModelRequest,
+): Promise<ModelAnswer> {
   const cut = new AbortController()
   const staleMs = 1000 * (served.reasoning ? limits.llm_stale_reasoning_s : limits.llm_stale_s)
-  const watch = watchSilence({ clock, heartbeatMs: staleMs, staleMs, onHeartbeat: () => {}, onStale: error => cut.abort(error) })
+  const watch = watchSilence({
+    clock,
+    heartbeatMs: staleMs,
+    staleMs,
+    onHeartbeat: () => {},
+    onStale: error => cut.abort(error),
+  })
   try {
     return await served.provider.call(request, () => watch.alive(), AbortSignal.any([signal, cut.signal]))
   } catch (thrown) {

@@ -10,17 +10,22 @@ export const DEFAULT_CONTEXT_WINDOW = 128_000
 const MILLION = 1_000_000
 
 /**
- * `cost_usd` when the catalogue has a rate for the model, else `cost_unpriced_model` with its name (spec, llm.response).
- * Cache reads and writes count at their own rates, or as ordinary input where there is none.
+ * `cost_usd` when the catalogue has a rate for the model, else `cost_unpriced_model` with its name (spec,
+ * llm.response). Cache reads and writes count at their own rates, or as ordinary input where there is none.
  */
 export function costOf(usage: Usage, model: string, rates: Rates | undefined): Cost {
   if (rates?.input === undefined || rates.output === undefined) return { cost_unpriced_model: model }
   const written = usage.cache_write_tokens ?? 0
   const fresh = Math.max(0, usage.input_tokens - usage.cache_read_tokens - written)
-  const micros = fresh * rates.input + usage.cache_read_tokens * (rates.cache_read ?? rates.input) + written * (rates.cache_write ?? rates.input) + usage.output_tokens * rates.output
+  const micros =
+    fresh * rates.input +
+    usage.cache_read_tokens * (rates.cache_read ?? rates.input) +
+    written * (rates.cache_write ?? rates.input) +
+    usage.output_tokens * rates.output
   // Ten decimals: below any price, above the noise of binary fractions.
   return { cost_usd: Number((micros / MILLION).toFixed(10)) }
 }
 
 /** Tokens the model can take in, question and answer together. */
-export const contextWindowOf = (rates: Rates | undefined): number => rates?.context_window ?? DEFAULT_CONTEXT_WINDOW
+export const contextWindowOf = (rates: Rates | undefined): number =>
+  rates?.context_window ?? DEFAULT_CONTEXT_WINDOW

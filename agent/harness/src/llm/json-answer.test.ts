@@ -12,9 +12,25 @@ test.each([
 })
 
 test('strict mode is asked for only where OpenAI takes the schema', () => {
-  const closed = { type: 'object', properties: { a: { type: 'string' }, b: { type: 'array', items: { type: 'object', properties: {}, required: [], additionalProperties: false } } }, required: ['a', 'b'], additionalProperties: false }
+  const closed = {
+    type: 'object',
+    properties: {
+      a: { type: 'string' },
+      b: {
+        type: 'array',
+        items: { type: 'object', properties: {}, required: [], additionalProperties: false },
+      },
+    },
+    required: ['a', 'b'],
+    additionalProperties: false,
+  }
   expect(isStrictSchema(closed)).toBe(true)
   expect(isStrictSchema({ ...closed, required: ['a'] })).toBe(false)
   expect(isStrictSchema({ ...closed, additionalProperties: true })).toBe(false)
-  expect(isStrictSchema({ ...closed, properties: { ...closed.properties, b: { type: 'array', items: { type: 'object' } } } })).toBe(false)
+  expect(
+    isStrictSchema({
+      ...closed,
+      properties: { ...closed.properties, b: { type: 'array', items: { type: 'object' } } },
+    }),
+  ).toBe(false)
 })

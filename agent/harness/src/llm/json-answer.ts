@@ -4,11 +4,16 @@
 export const schemaPrompt = (schema: Record<string, unknown>): string =>
   `Answer with one JSON value that fits this JSON Schema, and nothing else: no prose, no code fence.\n${JSON.stringify(schema)}`
 
-/** The JSON text within an answer: itself, a fenced block, or the outermost braces. Unchanged when there is none. */
+/**
+ * The JSON text within an answer: itself, a fenced block, or the outermost braces. Unchanged when there is
+ * none.
+ */
 export function jsonWithin(text: string): string {
   const fenced = /```(?:json)?\s*\n?([\s\S]*?)```/.exec(text)?.[1]
   const braces = text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1)
-  return [text, fenced, braces].find(candidate => candidate !== undefined && isJson(candidate))?.trim() ?? text
+  return (
+    [text, fenced, braces].find(candidate => candidate !== undefined && isJson(candidate))?.trim() ?? text
+  )
 }
 
 /** Whether OpenAI's strict mode takes the schema: every object closed, every property required. */
@@ -18,7 +23,12 @@ export function isStrictSchema(schema: unknown): boolean {
   const { type, properties, required, additionalProperties } = schema as Record<string, unknown>
   if (type === 'object' || properties !== undefined) {
     const names = Object.keys(properties ?? {})
-    if (additionalProperties !== false || !Array.isArray(required) || !names.every(name => required.includes(name))) return false
+    if (
+      additionalProperties !== false ||
+      !Array.isArray(required) ||
+      !names.every(name => required.includes(name))
+    )
+      return false
   }
   return Object.values(schema).every(isStrictSchema)
 }

@@ -1,4 +1,7 @@
-/** What a failed call means: one table from what the server said to a ModelError, for every protocol (design 7, retries). */
+/**
+ * What a failed call means: one table from what the server said to a ModelError, for every protocol (design
+ * 7, retries).
+ */
 import { asError } from '@cairn/protocol'
 import { ModelError, type ModelErrorCategory } from './provider.ts'
 
@@ -17,10 +20,21 @@ export type CallSite = { provider: string; model: string; secrets: readonly stri
 
 type Meaning = { category: ModelErrorCategory; retryable: boolean }
 
-const OVERFLOW_KINDS = new Set(['context_length_exceeded', 'exceed_context_size_error', 'request_too_large', 'string_above_max_length'])
-const OVERFLOW_WORDS = /context (length|window|size)|maximum (context|prompt) length|prompt is too long|input is too long|too many (input )?tokens|reduce the length of the (messages|prompt)|exceeds? the (model's )?(max|context)/i
+const OVERFLOW_KINDS = new Set([
+  'context_length_exceeded',
+  'exceed_context_size_error',
+  'request_too_large',
+  'string_above_max_length',
+])
+const OVERFLOW_WORDS =
+  /context (length|window|size)|maximum (context|prompt) length|prompt is too long|input is too long|too many (input )?tokens|reduce the length of the (messages|prompt)|exceeds? the (model's )?(max|context)/i
 /** Waiting does not help: the account is out of money. */
-const QUOTA_KINDS = new Set(['insufficient_quota', 'billing_error', 'billing_hard_limit_reached', 'billing_not_active'])
+const QUOTA_KINDS = new Set([
+  'insufficient_quota',
+  'billing_error',
+  'billing_hard_limit_reached',
+  'billing_not_active',
+])
 
 const KINDS: Record<string, Meaning> = {
   overloaded_error: { category: 'provider_error', retryable: true },
@@ -51,8 +65,10 @@ const STATUSES: Record<number, Meaning> = {
 
 function meaningOf({ status, kinds, message }: ServerFailure): Meaning {
   if (kinds.some(kind => QUOTA_KINDS.has(kind))) return { category: 'rate_limit', retryable: false }
-  const maySayOverflow = status === undefined || status === 400 || status === 413 || status === 422 || status === 500
-  if (maySayOverflow && (kinds.some(kind => OVERFLOW_KINDS.has(kind)) || OVERFLOW_WORDS.test(message))) return { category: 'context_overflow', retryable: false }
+  const maySayOverflow =
+    status === undefined || status === 400 || status === 413 || status === 422 || status === 500
+  if (maySayOverflow && (kinds.some(kind => OVERFLOW_KINDS.has(kind)) || OVERFLOW_WORDS.test(message)))
+    return { category: 'context_overflow', retryable: false }
   // Inside an answer only words tell; some servers put the status there as a number.
   const inBand = status ?? kinds.map(Number).find(kind => kind >= 400 && kind < 600)
   if (inBand !== undefined) {
@@ -68,9 +84,16 @@ function meaningOf({ status, kinds, message }: ServerFailure): Meaning {
 /** What the server said, as the error the turn acts on. */
 export function fromServer(failure: ServerFailure, site: CallSite): ModelError {
   const { category, retryable } = meaningOf(failure)
-  const hint = category === 'auth_failed' ? ' (check the API key)' : category === 'configuration' ? ' (check the model name and base_url)' : ''
+  const hint =
+    category === 'auth_failed'
+      ? ' (check the API key)'
+      : category === 'configuration'
+        ? ' (check the model name and base_url)'
+        : ''
   return new ModelError(category, say(site, `${failure.status ?? 'mid-answer'}: ${failure.message}${hint}`), {
-    retryable, retryAfterMs: failure.headers ? retryAfterMs(failure.headers, site.now()) : null, cause: failure.cause,
+    retryable,
+    retryAfterMs: failure.headers ? retryAfterMs(failure.headers, site.now()) : null,
+    cause: failure.cause,
   })
 }
 
@@ -80,9 +103,16 @@ const CERTIFICATE = /^(CERT_|ERR_TLS|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED|UNABLE_T
 export function fromConnection(thrown: unknown, site: CallSite): ModelError {
   const code = errorCodes(thrown).find(found => found !== 'UND_ERR_SOCKET') ?? errorCodes(thrown)[0]
   if (code !== undefined && CERTIFICATE.test(code)) {
-    return new ModelError('configuration', say(site, `the server's certificate was refused (${code})`), { retryable: false, cause: thrown })
+    return new ModelError('configuration', say(site, `the server's certificate was refused (${code})`), {
+      retryable: false,
+      cause: thrown,
+    })
   }
-  return new ModelError('network', say(site, `the connection failed: ${rootMessage(thrown)}${code ? ` (${code})` : ''}`), { retryable: true, cause: thrown })
+  return new ModelError(
+    'network',
+    say(site, `the connection failed: ${rootMessage(thrown)}${code ? ` (${code})` : ''}`),
+    { retryable: true, cause: thrown },
+  )
 }
 
 /** The server answered, but not in its protocol; trying again may help. */
@@ -96,7 +126,10 @@ export function say(site: CallSite, what: string): string {
   return `[${site.provider}/${site.model}] ${clean.length > 600 ? `${clean.slice(0, 600)}…` : clean}`
 }
 
-/** Retry-After in milliseconds: `retry-after-ms`, seconds, or an HTTP date relative to `nowMs`; null when absent or unreadable. */
+/**
+ * Retry-After in milliseconds: `retry-after-ms`, seconds, or an HTTP date relative to `nowMs`; null when
+ * absent or unreadable.
+ */
 export function retryAfterMs(headers: Headers, nowMs: number): number | null {
   const exact = headers.get('retry-after-ms')
   if (exact !== null && /^\d+(\.\d+)?$/.test(exact.trim())) return Math.round(Number(exact))
@@ -109,7 +142,8 @@ export function retryAfterMs(headers: Headers, nowMs: number): number | null {
 
 function causes(thrown: unknown): Error[] {
   const chain = [asError(thrown)]
-  for (let cause = chain[0]?.cause; cause instanceof Error && chain.length < 6; cause = cause.cause) chain.push(cause)
+  for (let cause = chain[0]?.cause; cause instanceof Error && chain.length < 6; cause = cause.cause)
+    chain.push(cause)
   return chain
 }
 
@@ -117,4 +151,5 @@ const errorCodes = (thrown: unknown): string[] =>
   causes(thrown).flatMap(error => ('code' in error && typeof error.code === 'string' ? [error.code] : []))
 
 /** The innermost cause says what happened ("other side closed"); the outer ones only that something did. */
-const rootMessage = (thrown: unknown): string => causes(thrown).findLast(error => error.message !== '')?.message ?? 'no reason given'
+const rootMessage = (thrown: unknown): string =>
+  causes(thrown).findLast(error => error.message !== '')?.message ?? 'no reason given'

@@ -13,44 +13,78 @@ export type OpenAIDialect = {
 type Json = Record<string, unknown>
 
 /**
- * The one entry of `reasoning_details` this protocol writes: the fields as they came, and from which model. They go
- * back under the same names, to that model only; another server may refuse fields it does not know.
+ * The one entry of `reasoning_details` this protocol writes: the fields as they came, and from which model.
+ * They go back under the same names, to that model only; another server may refuse fields it does not know.
  */
 export const REASONING_FORMAT = 'openai-compatible'
-export type KeptReasoning = { format: typeof REASONING_FORMAT; model: string; reasoning_content?: string; reasoning?: string; reasoning_details?: Json[] }
+export type KeptReasoning = {
+  format: typeof REASONING_FORMAT
+  model: string
+  reasoning_content?: string
+  reasoning?: string
+  reasoning_details?: Json[]
+}
 
 /** The body of POST /chat/completions. */
 export function openAIBody(request: ModelRequest, dialect: OpenAIDialect): Json {
   const { json_schema: wanted } = request
   return {
-    model: request.model, messages: openAIMessages(request, wanted && !dialect.jsonSchema ? [schemaPrompt(wanted.schema)] : []), stream: true,
+    model: request.model,
+    messages: openAIMessages(request, wanted && !dialect.jsonSchema ? [schemaPrompt(wanted.schema)] : []),
+    stream: true,
     ...(dialect.streamOptions ? { stream_options: { include_usage: true } } : {}),
-    ...(request.tools.length > 0 ? { tools: request.tools.map(({ name, description, parameters }) => ({ type: 'function', function: { name, description, parameters } })) } : {}),
+    ...(request.tools.length > 0
+      ? {
+          tools: request.tools.map(({ name, description, parameters }) => ({
+            type: 'function',
+            function: { name, description, parameters },
+          })),
+        }
+      : {}),
     ...(request.temperature === undefined ? {} : { temperature: request.temperature }),
     ...(request.max_tokens === undefined ? {} : { [dialect.maxTokensKey]: request.max_tokens }),
     ...(wanted && dialect.jsonSchema
-      ? { response_format: { type: 'json_schema', json_schema: { name: wanted.name, schema: wanted.schema, strict: isStrictSchema(wanted.schema) } } }
+      ? {
+          response_format: {
+            type: 'json_schema',
+            json_schema: { name: wanted.name, schema: wanted.schema, strict: isStrictSchema(wanted.schema) },
+          },
+        }
       : {}),
   }
 }
 
 function openAIMessages({ messages, model }: ModelRequest, instructions: readonly string[]): Json[] {
-  // Chat templates of several local models take one system message, and only as the first: the leading ones are joined.
+  // Chat templates of several local models take one system message, and only as the first: the leading ones
+  // are joined.
   const first = messages.findIndex(message => message.role !== 'system')
   const leading = first === -1 ? messages : messages.slice(0, first)
   const rest = first === -1 ? [] : messages.slice(first)
   const lastUser = rest.findLastIndex(message => message.role === 'user')
-  const system = [...leading.map(message => message.content), ...instructions].filter(text => text !== '').join('\n\n')
+  const system = [...leading.map(message => message.content), ...instructions]
+    .filter(text => text !== '')
+    .join('\n\n')
   return [
     ...(system === '' ? [] : [{ role: 'system', content: system }]),
-    ...rest.map((message, index) => (message.role === 'assistant' ? assistantMessage(message, model, index > lastUser) : plainMessage(message))),
+    ...rest.map((message, index) =>
+      message.role === 'assistant'
+        ? assistantMessage(message, model, index > lastUser)
+        : plainMessage(message),
+    ),
   ]
 }
 
 function plainMessage(message: Exclude<ModelMessage, AssistantMessageData>): Json {
-  if (message.role !== 'user' || !message.images || message.images.length === 0) return message.role === 'user' ? { role: 'user', content: message.content } : { ...message }
-  const images = message.images.map(({ data, mime_type }) => ({ type: 'image_url', image_url: { url: `data:${mime_type};base64,${data}` } }))
-  return { role: 'user', content: [...(message.content === '' ? [] : [{ type: 'text', text: message.content }]), ...images] }
+  if (message.role !== 'user' || !message.images || message.images.length === 0)
+    return message.role === 'user' ? { role: 'user', content: message.content } : { ...message }
+  const images = message.images.map(({ data, mime_type }) => ({
+    type: 'image_url',
+    image_url: { url: `data:${mime_type};base64,${data}` },
+  }))
+  return {
+    role: 'user',
+    content: [...(message.content === '' ? [] : [{ type: 'text', text: message.content }]), ...images],
+  }
 }
 
 function assistantMessage(message: AssistantMessageData, model: string, inCurrentTurn: boolean): Json {
@@ -63,9 +97,14 @@ function assistantMessage(message: AssistantMessageData, model: string, inCurren
   }
 }
 
-/** Blocks go back always; plain text only between the tool calls of the running turn, where the servers that send it ask for it. */
+/**
+ * Blocks go back always; plain text only between the tool calls of the running turn, where the servers that
+ * send it ask for it.
+ */
 function reasoningToReturn(message: AssistantMessageData, model: string, withText: boolean): Json {
-  const kept = message.reasoning_details?.find((entry): entry is KeptReasoning => entry['format'] === REASONING_FORMAT && entry['model'] === model)
+  const kept = message.reasoning_details?.find(
+    (entry): entry is KeptReasoning => entry['format'] === REASONING_FORMAT && entry['model'] === model,
+  )
   if (!kept) return {}
   return {
     ...(kept.reasoning_details ? { reasoning_details: kept.reasoning_details } : {}),

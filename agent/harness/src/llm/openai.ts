@@ -1,6 +1,16 @@
-/** Any server that speaks OpenAI's chat completions: OpenAI itself, OpenRouter, vLLM, llama.cpp, the scripted model. */
+/**
+ * Any server that speaks OpenAI's chat completions: OpenAI itself, OpenRouter, vLLM, llama.cpp, the scripted
+ * model.
+ */
 import OpenAI, { APIConnectionError, APIError } from 'openai'
-import { fromConnection, fromServer, invalidAnswer, say, type CallSite, type ServerFailure } from './model-errors.ts'
+import {
+  fromConnection,
+  fromServer,
+  invalidAnswer,
+  say,
+  type CallSite,
+  type ServerFailure,
+} from './model-errors.ts'
 import { openAIAnswer } from './openai-answer.ts'
 import { openAIBody, type OpenAIDialect } from './openai-request.ts'
 import { ModelError, type ModelProvider } from './provider.ts'
@@ -25,29 +35,55 @@ export function createOpenAI(options: OpenAIOptions): ModelProvider {
   const fetch = options.fetch ?? transport?.fetch ?? globalThis.fetch
   const now = options.now ?? Date.now
   const dialect: OpenAIDialect = {
-    streamOptions: true, jsonSchema: true,
-    maxTokensKey: new URL(options.baseUrl).hostname === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens',
+    streamOptions: true,
+    jsonSchema: true,
+    maxTokensKey:
+      new URL(options.baseUrl).hostname === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens',
   }
   const client = new OpenAI({
-    apiKey: options.apiKey ?? 'none', baseURL: options.baseUrl, maxRetries: 0, timeout: NO_TIMEOUT_MS, logLevel: 'off', fetch,
+    apiKey: options.apiKey ?? 'none',
+    baseURL: options.baseUrl,
+    maxRetries: 0,
+    timeout: NO_TIMEOUT_MS,
+    logLevel: 'off',
+    fetch,
     // Null and not absent: the SDK would read these from the process environment.
-    adminAPIKey: null, organization: null, project: null, webhookSecret: null,
+    adminAPIKey: null,
+    organization: null,
+    project: null,
+    webhookSecret: null,
     defaultHeaders: { ...(options.apiKey === undefined ? { authorization: null } : {}), ...options.headers },
   })
 
   return {
     async call(request, onChunk, signal) {
       signal.throwIfAborted()
-      const site: CallSite = { provider: options.name, model: request.model, secrets: options.apiKey ? [options.apiKey] : [], now }
+      const site: CallSite = {
+        provider: options.name,
+        model: request.model,
+        secrets: options.apiKey ? [options.apiKey] : [],
+        now,
+      }
       const alive = client.withOptions({ fetch: tapFetch(fetch, () => onChunk({ type: 'alive' })) })
       const answer = openAIAnswer(request, site, onChunk)
       try {
         const body = openAIBody(request, dialect) as unknown as OpenAI.ChatCompletionCreateParamsStreaming
-        const { data: stream, response } = await alive.chat.completions.create(body, { signal }).withResponse()
+        const { data: stream, response } = await alive.chat.completions
+          .create(body, { signal })
+          .withResponse()
         const type = response.headers.get('content-type') ?? ''
-        if (type.includes('text/html')) throw new ModelError('configuration', say(site, `${options.baseUrl} answered with a web page; expected an OpenAI-compatible API (check base_url)`), { retryable: false })
+        if (type.includes('text/html'))
+          throw new ModelError(
+            'configuration',
+            say(
+              site,
+              `${options.baseUrl} answered with a web page; expected an OpenAI-compatible API (check base_url)`,
+            ),
+            { retryable: false },
+          )
         // A server that does not stream answers with the whole completion.
-        if (type.includes('application/json')) answer.take(wholeCompletion(await response.json(), site, response.headers))
+        if (type.includes('application/json'))
+          answer.take(wholeCompletion(await response.json(), site, response.headers))
         else for await (const chunk of stream) answer.take(chunk)
         // The SDK ends an aborted stream quietly; that must not look like a short answer.
         signal.throwIfAborted()
@@ -73,9 +109,19 @@ function meaningOf(thrown: unknown, site: CallSite): unknown {
   if (thrown instanceof APIError) {
     const { status, headers } = thrown
     const failure = failureOf(thrown.error)
-    return fromServer({ ...failure, ...(status === undefined ? {} : { status }), ...(headers ? { headers } : {}), message: failure.message || thrown.message, cause: thrown }, site)
+    return fromServer(
+      {
+        ...failure,
+        ...(status === undefined ? {} : { status }),
+        ...(headers ? { headers } : {}),
+        message: failure.message || thrown.message,
+        cause: thrown,
+      },
+      site,
+    )
   }
-  if (thrown instanceof SyntaxError) return invalidAnswer(site, `the answer is not the JSON of the protocol: ${thrown.message}`, thrown)
+  if (thrown instanceof SyntaxError)
+    return invalidAnswer(site, `the answer is not the JSON of the protocol: ${thrown.message}`, thrown)
   // What fetch throws when the connection breaks within the body.
   if (thrown instanceof TypeError && thrown.cause instanceof Error) return fromConnection(thrown, site)
   return thrown
@@ -83,7 +129,8 @@ function meaningOf(thrown: unknown, site: CallSite): unknown {
 
 /** The error object of an answer: `{message, type, code}`, or whatever the server put in its place. */
 function failureOf(error: unknown): ServerFailure {
-  if (typeof error !== 'object' || error === null) return { kinds: [], message: typeof error === 'string' ? error : '' }
+  if (typeof error !== 'object' || error === null)
+    return { kinds: [], message: typeof error === 'string' ? error : '' }
   const { message, type, code } = error as Record<string, unknown>
   return {
     kinds: [code, type].filter(kind => typeof kind === 'string' || typeof kind === 'number').map(String),
@@ -91,12 +138,26 @@ function failureOf(error: unknown): ServerFailure {
   }
 }
 
-/** A server that refuses one of our optional fields will not be sent it again; the turn's next attempt is without it. */
+/**
+ * A server that refuses one of our optional fields will not be sent it again; the turn's next attempt is
+ * without it.
+ */
 function learn(dialect: OpenAIDialect, error: unknown, site: CallSite): unknown {
   if (!(error instanceof ModelError) || error.category !== 'provider_error') return error
-  const refused = dialect.streamOptions && /stream_options/.test(error.message) ? 'streamOptions'
-    : dialect.jsonSchema && /response_format|json_schema|structured output/i.test(error.message) ? 'jsonSchema' : undefined
+  const refused =
+    dialect.streamOptions && /stream_options/.test(error.message)
+      ? 'streamOptions'
+      : dialect.jsonSchema && /response_format|json_schema|structured output/i.test(error.message)
+        ? 'jsonSchema'
+        : undefined
   if (!refused) return error
   dialect[refused] = false
-  return new ModelError('provider_error', say(site, `the server does not take ${refused === 'streamOptions' ? 'stream_options' : 'response_format'}; the next call goes without it`), { retryable: true, cause: error })
+  return new ModelError(
+    'provider_error',
+    say(
+      site,
+      `the server does not take ${refused === 'streamOptions' ? 'stream_options' : 'response_format'}; the next call goes without it`,
+    ),
+    { retryable: true, cause: error },
+  )
 }

@@ -3,10 +3,17 @@ import type { AssistantMessageData, ConversationMessage } from '@cairn/state'
 
 export type { AssistantMessageData }
 
-/** The conversation as the model sees it: what `state/conversation.ts` folds from the log, behind a system prompt. */
+/**
+ * The conversation as the model sees it: what `state/conversation.ts` folds from the log, behind a system
+ * prompt.
+ */
 export type ModelMessage = { role: 'system'; content: string } | ConversationMessage
 
-export type ToolSchema = { name: string; description: string; /** JSON Schema of the arguments. */ parameters: Record<string, unknown> }
+export type ToolSchema = {
+  name: string
+  description: string
+  /** JSON Schema of the arguments. */ parameters: Record<string, unknown>
+}
 
 export type ModelRequest = {
   /** The name the server knows, without our provider prefix. */
@@ -36,7 +43,13 @@ export type Usage = {
   /** Where the server says so; only the cost depends on it. */
   cache_write_tokens?: number
 }
-export type ModelAnswer = { message: AssistantMessageData; reasoning: string; usage: Usage; finish_reason: 'stop' | 'tool_calls' | 'length' | 'content_filter' | (string & {}); model: string }
+export type ModelAnswer = {
+  message: AssistantMessageData
+  reasoning: string
+  usage: Usage
+  finish_reason: 'stop' | 'tool_calls' | 'length' | 'content_filter' | (string & {})
+  model: string
+}
 
 export interface ModelProvider {
   /**
@@ -48,14 +61,26 @@ export interface ModelProvider {
   close?(): Promise<void>
 }
 
-export type ModelErrorCategory = 'provider_error' | 'rate_limit' | 'auth_failed' | 'context_overflow' | 'network' | 'timeout' | 'invalid_response' | 'configuration'
+export type ModelErrorCategory =
+  | 'provider_error'
+  | 'rate_limit'
+  | 'auth_failed'
+  | 'context_overflow'
+  | 'network'
+  | 'timeout'
+  | 'invalid_response'
+  | 'configuration'
 export class ModelError extends Error {
   override readonly name = 'ModelError'
   readonly category: ModelErrorCategory
   readonly retryable: boolean
   /** The server's own wish (Retry-After), milliseconds. */
   readonly retryAfterMs: number | null
-  constructor(category: ModelErrorCategory, message: string, options: { retryable: boolean; retryAfterMs?: number | null; cause?: unknown }) {
+  constructor(
+    category: ModelErrorCategory,
+    message: string,
+    options: { retryable: boolean; retryAfterMs?: number | null; cause?: unknown },
+  ) {
     super(message, { cause: options.cause })
     this.category = category
     this.retryable = options.retryable

@@ -1,4 +1,7 @@
-/** From "<provider>/<model>" to something that can be called. Providers are made on first use, keys are read from the environment once. */
+/**
+ * From "<provider>/<model>" to something that can be called. Providers are made on first use, keys are read
+ * from the environment once.
+ */
 import type { Config, ProviderConfig, Rates } from '@cairn/protocol'
 import { createAnthropic } from './anthropic.ts'
 import { contextWindowOf } from './catalog.ts'
@@ -36,15 +39,27 @@ const VENDOR_KEY: Record<'openai' | 'anthropic', { host: string; env: string }> 
   anthropic: { host: 'api.anthropic.com', env: 'ANTHROPIC_API_KEY' },
 }
 
-/** `scriptedUrls` gives the base URL of each provider of kind scripted (see startScriptedProviders in scripted-providers.ts). */
-export function createModels(models: Config['models'], env: Env, scriptedUrls: Readonly<Record<string, string>> = {}): Models {
+/**
+ * `scriptedUrls` gives the base URL of each provider of kind scripted (see startScriptedProviders in
+ * scripted-providers.ts).
+ */
+export function createModels(
+  models: Config['models'],
+  env: Env,
+  scriptedUrls: Readonly<Record<string, string>> = {},
+): Models {
   const made = new Map<string, ModelProvider>()
   const known = Object.keys(models.providers)
-  const secrets = Object.values(models.providers).map(provider => env[keyName(provider) ?? ''] ?? '').filter(secret => secret !== '')
+  const secrets = Object.values(models.providers)
+    .map(provider => env[keyName(provider) ?? ''] ?? '')
+    .filter(secret => secret !== '')
 
   const providerOf = (name: string): ModelProvider => {
     const config = models.providers[name]
-    if (!config) throw misconfigured(`no model provider is called "${name}"; known are ${known.length > 0 ? known.join(', ') : 'none (models.providers is empty)'}`)
+    if (!config)
+      throw misconfigured(
+        `no model provider is called "${name}"; known are ${known.length > 0 ? known.join(', ') : 'none (models.providers is empty)'}`,
+      )
     const existing = made.get(name)
     if (existing) return existing
     const provider = make(name, config)
@@ -55,19 +70,31 @@ export function createModels(models: Config['models'], env: Env, scriptedUrls: R
   const make = (name: string, config: ProviderConfig): ModelProvider => {
     if (config.kind === 'scripted') {
       const url = scriptedUrls[name]
-      if (url === undefined) throw misconfigured(`the scripted model server of provider "${name}" is not running`)
+      if (url === undefined)
+        throw misconfigured(`the scripted model server of provider "${name}" is not running`)
       return createOpenAI({ name, baseUrl: url })
     }
     const variable = keyName(config)
     const key = variable === undefined ? undefined : env[variable]
-    if (variable !== undefined && !key) throw misconfigured(`provider "${name}" needs its API key in the environment variable ${variable}, which is ${key === '' ? 'empty' : 'not set'}`)
-    const common = { name, baseUrl: config.base_url, proxy: proxySettings(env), ...(key ? { apiKey: key } : {}) }
+    if (variable !== undefined && !key)
+      throw misconfigured(
+        `provider "${name}" needs its API key in the environment variable ${variable}, which is ${key === '' ? 'empty' : 'not set'}`,
+      )
+    const common = {
+      name,
+      baseUrl: config.base_url,
+      proxy: proxySettings(env),
+      ...(key ? { apiKey: key } : {}),
+    }
     if (config.kind === 'openai') return createOpenAI({ ...common, headers: config.headers })
     return createAnthropic({
       ...common,
       modelFacts: model => {
         const rates = models.catalog[`${name}/${model}`]
-        return { reasoning: rates?.reasoning ?? false, ...(rates?.max_output_tokens === undefined ? {} : { maxOutputTokens: rates.max_output_tokens }) }
+        return {
+          reasoning: rates?.reasoning ?? false,
+          ...(rates?.max_output_tokens === undefined ? {} : { maxOutputTokens: rates.max_output_tokens }),
+        }
       },
     })
   }
@@ -76,13 +103,20 @@ export function createModels(models: Config['models'], env: Env, scriptedUrls: R
     secrets,
     resolve(name) {
       const slash = name.indexOf('/')
-      if (slash < 1 || slash === name.length - 1) throw misconfigured(`a model is named <provider>/<model>, got "${name}"`)
+      if (slash < 1 || slash === name.length - 1)
+        throw misconfigured(`a model is named <provider>/<model>, got "${name}"`)
       const providerName = name.slice(0, slash)
       const provider = providerOf(providerName)
       const rates = models.catalog[name]
       return {
-        name, provider, model: name.slice(slash + 1), rates, contextWindow: contextWindowOf(rates), maxOutputTokens: rates?.max_output_tokens,
-        reasoning: rates?.reasoning ?? false, scripted: models.providers[providerName]?.kind === 'scripted',
+        name,
+        provider,
+        model: name.slice(slash + 1),
+        rates,
+        contextWindow: contextWindowOf(rates),
+        maxOutputTokens: rates?.max_output_tokens,
+        reasoning: rates?.reasoning ?? false,
+        scripted: models.providers[providerName]?.kind === 'scripted',
       }
     },
     async close() {
@@ -91,7 +125,10 @@ export function createModels(models: Config['models'], env: Env, scriptedUrls: R
   }
 }
 
-/** The variable that holds a provider's key: the one configured, or the vendor's usual one when the server is the vendor's own. */
+/**
+ * The variable that holds a provider's key: the one configured, or the vendor's usual one when the server is
+ * the vendor's own.
+ */
 function keyName(config: ProviderConfig): string | undefined {
   if (config.kind === 'scripted') return undefined
   if (config.api_key_env !== undefined) return config.api_key_env
@@ -99,4 +136,5 @@ function keyName(config: ProviderConfig): string | undefined {
   return new URL(config.base_url).hostname === vendor.host ? vendor.env : undefined
 }
 
-const misconfigured = (message: string): ModelError => new ModelError('configuration', message, { retryable: false })
+const misconfigured = (message: string): ModelError =>
+  new ModelError('configuration', message, { retryable: false })

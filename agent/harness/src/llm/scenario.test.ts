@@ -13,7 +13,12 @@ const faultOf = (yaml: string): string => {
 }
 
 test('defaults are filled in', () => {
-  expect(readScenario('rules: [{answer: {text: hi}}]')).toEqual({ name: 'scripted', pace_ms: 0, chunk_chars: 24, rules: [{ when: {}, answer: { text: 'hi' } }] })
+  expect(readScenario('rules: [{answer: {text: hi}}]')).toEqual({
+    name: 'scripted',
+    pace_ms: 0,
+    chunk_chars: 24,
+    rules: [{ when: {}, answer: { text: 'hi' } }],
+  })
 })
 
 test.each([

@@ -1,6 +1,6 @@
 /**
- * What a scripted model answers, as data: rules tried in order, the first that fits the conversation answers. Everything
- * is deterministic; a scenario without a fitting rule is an error the caller sees.
+ * What a scripted model answers, as data: rules tried in order, the first that fits the conversation answers.
+ * Everything is deterministic; a scenario without a fitting rule is an error the caller sees.
  */
 import { asError } from '@cairn/protocol'
 import { parseDocument } from 'yaml'
@@ -8,15 +8,21 @@ import { z } from 'zod'
 import { ModelError } from './provider.ts'
 import { unknownPlaceholders } from './scripted-template.ts'
 
-const pattern = z.string().superRefine((source, context) => {
-  const fault = patternFault(source)
-  if (fault !== undefined) context.addIssue({ code: 'custom', message: fault })
-}).describe('regular expression, case ignored')
+const pattern = z
+  .string()
+  .superRefine((source, context) => {
+    const fault = patternFault(source)
+    if (fault !== undefined) context.addIssue({ code: 'custom', message: fault })
+  })
+  .describe('regular expression, case ignored')
 const template = z.string().superRefine((text, context) => {
-  for (const unknown of unknownPlaceholders(text)) context.addIssue({ code: 'custom', message: `has the unknown placeholder {{${unknown}}}` })
+  for (const unknown of unknownPlaceholders(text))
+    context.addIssue({ code: 'custom', message: `has the unknown placeholder {{${unknown}}}` })
 })
 /** Templates anywhere within JSON-like data. */
-const data: z.ZodType<unknown> = z.lazy(() => z.union([template, z.number(), z.boolean(), z.null(), z.array(data), z.record(z.string(), data)]))
+const data: z.ZodType<unknown> = z.lazy(() =>
+  z.union([template, z.number(), z.boolean(), z.null(), z.array(data), z.record(z.string(), data)]),
+)
 const ms = z.number().nonnegative()
 const count = z.int().nonnegative()
 
@@ -27,48 +33,108 @@ const When = z.strictObject({
   model: pattern.optional(),
   tool: z.string().optional().describe('the conversation ends with a result of this tool'),
   result: pattern.optional().describe('the conversation ends with a tool result like this'),
-  called: z.union([z.string(), z.strictObject({ tool: z.string(), arguments: pattern })]).optional().describe('this tool was called at some point; its last call had arguments (JSON text) like these'),
+  called: z
+    .union([z.string(), z.strictObject({ tool: z.string(), arguments: pattern })])
+    .optional()
+    .describe('this tool was called at some point; its last call had arguments (JSON text) like these'),
   turn: count.optional().describe('user messages so far, from 1'),
   step: count.optional().describe('answers of the model since the last user message, from 0'),
   tool_calls: count.optional().describe('tool calls since the last user message'),
   offers: z.array(z.string()).optional().describe('all these tools are offered'),
   tools_disabled: z.boolean().optional().describe('no tool is offered, or at least one is'),
-  schema: z.union([z.literal(true), z.string()]).optional().describe('an answer of a JSON schema is asked for, of this name'),
+  schema: z
+    .union([z.literal(true), z.string()])
+    .optional()
+    .describe('an answer of a JSON schema is asked for, of this name'),
 })
 
 const Call = z.union([
-  z.strictObject({ name: template, id: z.string().optional(), arguments: z.record(z.string(), data).default({}) }),
-  z.strictObject({ name: template, id: z.string().optional(), raw_arguments: z.string().describe('sent as it is, to test what is no JSON') }),
-  z.strictObject({ repeat: z.string().describe('the last call of this tool once more, with the same arguments') }),
+  z.strictObject({
+    name: template,
+    id: z.string().optional(),
+    arguments: z.record(z.string(), data).default({}),
+  }),
+  z.strictObject({
+    name: template,
+    id: z.string().optional(),
+    raw_arguments: z.string().describe('sent as it is, to test what is no JSON'),
+  }),
+  z.strictObject({
+    repeat: z.string().describe('the last call of this tool once more, with the same arguments'),
+  }),
 ])
 const Failure = z.strictObject({
-  status: z.int().min(400).max(599).optional().describe('absent: the error comes within the answer, after its text'),
-  message: z.string().default('scripted failure'), type: z.string().optional(), code: z.string().optional(),
+  status: z
+    .int()
+    .min(400)
+    .max(599)
+    .optional()
+    .describe('absent: the error comes within the answer, after its text'),
+  message: z.string().default('scripted failure'),
+  type: z.string().optional(),
+  code: z.string().optional(),
   headers: z.record(z.string(), z.string()).default({}),
 })
 
-const Answer = z.strictObject({
-  reasoning: template.optional(), text: template.optional(), tool_calls: z.array(Call).optional(),
-  json: data.optional().describe('an object, sent as JSON text'),
-  empty: z.literal(true).optional().describe('a completion with nothing in it'),
-  error: Failure.optional(),
-  hang: z.literal(true).optional().describe('says what it has to say and then nothing, until the client leaves'),
-  cut_off: z.literal(true).optional().describe('the connection breaks where the end of the answer would be'),
-  delay_ms: ms.optional().describe('before the first byte'), pace_ms: ms.optional().describe('between chunks'), chunk_chars: z.int().positive().optional(),
-  finish_reason: z.string().optional(),
-  usage: z.strictObject({ input_tokens: count, output_tokens: count, reasoning_tokens: count.default(0), cache_read_tokens: count.default(0) }).optional(),
-}).refine(answer => ['reasoning', 'text', 'tool_calls', 'json', 'empty', 'error', 'hang', 'cut_off'].some(key => key in answer), 'says nothing: give text, tool_calls, json, empty, error, hang or cut_off')
+const Answer = z
+  .strictObject({
+    reasoning: template.optional(),
+    text: template.optional(),
+    tool_calls: z.array(Call).optional(),
+    json: data.optional().describe('an object, sent as JSON text'),
+    empty: z.literal(true).optional().describe('a completion with nothing in it'),
+    error: Failure.optional(),
+    hang: z
+      .literal(true)
+      .optional()
+      .describe('says what it has to say and then nothing, until the client leaves'),
+    cut_off: z
+      .literal(true)
+      .optional()
+      .describe('the connection breaks where the end of the answer would be'),
+    delay_ms: ms.optional().describe('before the first byte'),
+    pace_ms: ms.optional().describe('between chunks'),
+    chunk_chars: z.int().positive().optional(),
+    finish_reason: z.string().optional(),
+    usage: z
+      .strictObject({
+        input_tokens: count,
+        output_tokens: count,
+        reasoning_tokens: count.default(0),
+        cache_read_tokens: count.default(0),
+      })
+      .optional(),
+  })
+  .refine(
+    answer =>
+      ['reasoning', 'text', 'tool_calls', 'json', 'empty', 'error', 'hang', 'cut_off'].some(
+        key => key in answer,
+      ),
+    'says nothing: give text, tool_calls, json, empty, error, hang or cut_off',
+  )
 
-const Rule = z.strictObject({
-  name: z.string().optional(), when: When.default({}),
-  times: z.int().positive().optional().describe('answers that often while the server lives, then is passed over'),
-  answer: Answer.optional(),
-  steps: z.array(Answer).min(1).optional().describe('one answer after another since the last user message; then the rule is passed over'),
-}).refine(rule => (rule.answer === undefined) !== (rule.steps === undefined), 'needs either answer or steps')
+const Rule = z
+  .strictObject({
+    name: z.string().optional(),
+    when: When.default({}),
+    times: z
+      .int()
+      .positive()
+      .optional()
+      .describe('answers that often while the server lives, then is passed over'),
+    answer: Answer.optional(),
+    steps: z
+      .array(Answer)
+      .min(1)
+      .optional()
+      .describe('one answer after another since the last user message; then the rule is passed over'),
+  })
+  .refine(rule => (rule.answer === undefined) !== (rule.steps === undefined), 'needs either answer or steps')
 
 export const Scenario = z.strictObject({
   name: z.string().default('scripted'),
-  pace_ms: ms.default(0), chunk_chars: z.int().positive().default(24),
+  pace_ms: ms.default(0),
+  chunk_chars: z.int().positive().default(24),
   rules: z.array(Rule).min(1),
 })
 export type Scenario = z.infer<typeof Scenario>
@@ -84,19 +150,31 @@ function patternFault(source: string): string | undefined {
   }
 }
 
-/** Checks scenario data; the error names every place that is wrong. `source` is the file's name or a word for it. */
+/**
+ * Checks scenario data; the error names every place that is wrong. `source` is the file's name or a word for
+ * it.
+ */
 export function parseScenario(input: unknown, source = 'scenario'): Scenario {
   const parsed = Scenario.safeParse(input)
   if (parsed.success) return parsed.data
-  const faults = parsed.error.issues.map(issue => `  ${z.core.toDotPath(issue.path) || '(top level)'}: ${issue.message}`)
-  throw new ModelError('configuration', `${source} is not a scenario:\n${faults.join('\n')}`, { retryable: false, cause: parsed.error })
+  const faults = parsed.error.issues.map(
+    issue => `  ${z.core.toDotPath(issue.path) || '(top level)'}: ${issue.message}`,
+  )
+  throw new ModelError('configuration', `${source} is not a scenario:\n${faults.join('\n')}`, {
+    retryable: false,
+    cause: parsed.error,
+  })
 }
 
 /** A scenario from YAML text. */
 export function readScenario(yaml: string, source = 'scenario'): Scenario {
   const document = parseDocument(yaml)
   if (document.errors.length > 0) {
-    throw new ModelError('configuration', `${source} is not YAML:\n${document.errors.map(error => `  ${error.message}`).join('\n')}`, { retryable: false, cause: document.errors[0] })
+    throw new ModelError(
+      'configuration',
+      `${source} is not YAML:\n${document.errors.map(error => `  ${error.message}`).join('\n')}`,
+      { retryable: false, cause: document.errors[0] },
+    )
   }
   return parseScenario(document.toJS(), source)
 }

@@ -1,19 +1,39 @@
-/** Which rule of a scenario answers a request: a pure function of the conversation and of how often each rule has answered. */
+/**
+ * Which rule of a scenario answers a request: a pure function of the conversation and of how often each rule
+ * has answered.
+ */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { Scenario, ScenarioAnswer, ScenarioRule } from './scenario.ts'
 
 const Part = z.looseObject({ type: z.string(), text: z.string().optional() })
 const Content = z.union([z.string(), z.array(Part)]).nullish()
-const Call = z.looseObject({ id: z.string(), function: z.looseObject({ name: z.string(), arguments: z.string() }) })
-const Message = z.looseObject({ role: z.string(), content: Content, tool_calls: z.array(Call).nullish(), tool_call_id: z.string().nullish() })
+const Call = z.looseObject({
+  id: z.string(),
+  function: z.looseObject({ name: z.string(), arguments: z.string() }),
+})
+const Message = z.looseObject({
+  role: z.string(),
+  content: Content,
+  tool_calls: z.array(Call).nullish(),
+  tool_call_id: z.string().nullish(),
+})
 
 /** The part of a chat-completions request that a scripted model looks at. */
 export const ChatRequest = z.looseObject({
-  model: z.string(), messages: z.array(Message), stream: z.boolean().nullish(),
+  model: z.string(),
+  messages: z.array(Message),
+  stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   tools: z.array(z.looseObject({ function: z.looseObject({ name: z.string() }) })).nullish(),
-  response_format: z.looseObject({ type: z.string(), json_schema: z.looseObject({ name: z.string(), schema: z.record(z.string(), z.unknown()).nullish() }).nullish() }).nullish(),
+  response_format: z
+    .looseObject({
+      type: z.string(),
+      json_schema: z
+        .looseObject({ name: z.string(), schema: z.record(z.string(), z.unknown()).nullish() })
+        .nullish(),
+    })
+    .nullish(),
 })
 export type ChatRequest = z.infer<typeof ChatRequest>
 
@@ -40,7 +60,8 @@ export function factsOf(request: ChatRequest): Facts {
   const { messages } = request
   const calls = new Map<string, PastCall>()
   for (const message of messages) {
-    for (const call of message.tool_calls ?? []) calls.set(call.id, { name: call.function.name, arguments: call.function.arguments, result: undefined })
+    for (const call of message.tool_calls ?? [])
+      calls.set(call.id, { name: call.function.name, arguments: call.function.arguments, result: undefined })
     const answered = message.role === 'tool' ? calls.get(message.tool_call_id ?? '') : undefined
     if (answered) answered.result = textOf(message.content)
   }
@@ -51,7 +72,10 @@ export function factsOf(request: ChatRequest): Facts {
   const format = request.response_format
   return {
     model: request.model,
-    system: messages.filter(message => message.role === 'system').map(message => textOf(message.content)).join('\n\n'),
+    system: messages
+      .filter(message => message.role === 'system')
+      .map(message => textOf(message.content))
+      .join('\n\n'),
     user: textOf(users.at(-1)?.content),
     turn: users.length,
     step: answers.length,
@@ -59,42 +83,71 @@ export function factsOf(request: ChatRequest): Facts {
     tools: (request.tools ?? []).map(tool => tool.function.name),
     schema: format?.type === 'json_schema' ? (format.json_schema?.name ?? '') : undefined,
     calls: [...calls.values()],
-    results: tail.map(message => ({ name: calls.get(message.tool_call_id ?? '')?.name ?? '', content: textOf(message.content) })),
+    results: tail.map(message => ({
+      name: calls.get(message.tool_call_id ?? '')?.name ?? '',
+      content: textOf(message.content),
+    })),
   }
 }
 
 export type Choice = { rule: ScenarioRule; answer: ScenarioAnswer; groups: readonly string[] }
 
 /** The first rule that fits; `used` counts the answers each rule has given. */
-export function chooseRule(scenario: Scenario, facts: Facts, used: ReadonlyMap<ScenarioRule, number>): Choice | undefined {
+export function chooseRule(
+  scenario: Scenario,
+  facts: Facts,
+  used: ReadonlyMap<ScenarioRule, number>,
+): Choice | undefined {
   for (const rule of scenario.rules) {
     if (rule.times !== undefined && (used.get(rule) ?? 0) >= rule.times) continue
     const answer = rule.answer ?? rule.steps?.[facts.step]
     if (!answer || !fits(rule, answer, facts)) continue
-    return { rule, answer, groups: rule.when.user === undefined ? [] : [...(new RegExp(rule.when.user, 'i').exec(facts.user) ?? [])].map(group => group ?? '') }
+    return {
+      rule,
+      answer,
+      groups:
+        rule.when.user === undefined
+          ? []
+          : [...(new RegExp(rule.when.user, 'i').exec(facts.user) ?? [])].map(group => group ?? ''),
+    }
   }
   return undefined
 }
 
-const like = (pattern: string | undefined, text: string): boolean => pattern === undefined || new RegExp(pattern, 'i').test(text)
+const like = (pattern: string | undefined, text: string): boolean =>
+  pattern === undefined || new RegExp(pattern, 'i').test(text)
 const is = <T>(wanted: T | undefined, found: T): boolean => wanted === undefined || wanted === found
 
 function fits({ when }: ScenarioRule, answer: ScenarioAnswer, facts: Facts): boolean {
-  if (when.schema === undefined ? facts.schema !== undefined : facts.schema === undefined || (when.schema !== true && when.schema !== facts.schema)) return false
+  if (
+    when.schema === undefined
+      ? facts.schema !== undefined
+      : facts.schema === undefined || (when.schema !== true && when.schema !== facts.schema)
+  )
+    return false
   // A call cannot be made where no tool is offered, unless the rule says that it means just that.
   if (answer.tool_calls && facts.tools.length === 0 && when.tools_disabled !== true) return false
-  return like(when.user, facts.user) && like(when.system, facts.system) && like(when.model, facts.model)
-    && is(when.turn, facts.turn) && is(when.step, facts.step) && is(when.tool_calls, facts.toolCalls)
-    && is(when.tools_disabled, facts.tools.length === 0)
-    && (when.tool === undefined || facts.results.some(result => result.name === when.tool))
-    && (when.result === undefined || facts.results.some(result => like(when.result, result.content)))
-    && wasCalled(when.called, facts)
-    && (when.offers ?? []).every(tool => facts.tools.includes(tool))
+  return (
+    like(when.user, facts.user) &&
+    like(when.system, facts.system) &&
+    like(when.model, facts.model) &&
+    is(when.turn, facts.turn) &&
+    is(when.step, facts.step) &&
+    is(when.tool_calls, facts.toolCalls) &&
+    is(when.tools_disabled, facts.tools.length === 0) &&
+    (when.tool === undefined || facts.results.some(result => result.name === when.tool)) &&
+    (when.result === undefined || facts.results.some(result => like(when.result, result.content))) &&
+    wasCalled(when.called, facts) &&
+    (when.offers ?? []).every(tool => facts.tools.includes(tool))
+  )
 }
 
 function wasCalled(wanted: ScenarioRule['when']['called'], { calls }: Facts): boolean {
   if (wanted === undefined) return true
-  const { tool, pattern } = typeof wanted === 'string' ? { tool: wanted, pattern: undefined } : { tool: wanted.tool, pattern: wanted.arguments }
+  const { tool, pattern } =
+    typeof wanted === 'string'
+      ? { tool: wanted, pattern: undefined }
+      : { tool: wanted.tool, pattern: wanted.arguments }
   const last = calls.findLast(call => call.name === tool)
   return last !== undefined && like(pattern, last.arguments)
 }

@@ -6,10 +6,20 @@ import { ModelError } from './provider.ts'
 import { readScenario, type ScenarioInput } from './scenario.ts'
 import { startScriptedServer, type ScriptedServer } from './scripted-server.ts'
 
-export type ScriptedProviders = { /** Base URL by provider name, for createModels. */ urls: Readonly<Record<string, string>>; close(): Promise<void> }
+export type ScriptedProviders = {
+  /** Base URL by provider name, for createModels. */ urls: Readonly<Record<string, string>>
+  close(): Promise<void>
+}
 
-/** Starts one server for each scripted provider; `fallback` answers where the configuration names no file. Paths are relative to `folder`. */
-export async function startScriptedProviders(models: Config['models'], fallback: ScenarioInput, folder: string): Promise<ScriptedProviders> {
+/**
+ * Starts one server for each scripted provider; `fallback` answers where the configuration names no file.
+ * Paths are relative to `folder`.
+ */
+export async function startScriptedProviders(
+  models: Config['models'],
+  fallback: ScenarioInput,
+  folder: string,
+): Promise<ScriptedProviders> {
   const servers = new Map<string, ScriptedServer>()
   const close = async () => {
     await Promise.all([...servers.values()].map(server => server.close()))
@@ -17,7 +27,10 @@ export async function startScriptedProviders(models: Config['models'], fallback:
   try {
     for (const [name, provider] of Object.entries(models.providers)) {
       if (provider.kind !== 'scripted') continue
-      const scenario = provider.scenario === undefined ? fallback : await scenarioFile(resolve(folder, provider.scenario), name)
+      const scenario =
+        provider.scenario === undefined
+          ? fallback
+          : await scenarioFile(resolve(folder, provider.scenario), name)
       servers.set(name, await startScriptedServer(scenario, { record: 0 }))
     }
   } catch (error) {
@@ -29,7 +42,11 @@ export async function startScriptedProviders(models: Config['models'], fallback:
 
 async function scenarioFile(path: string, provider: string) {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    throw new ModelError('configuration', `the scenario of provider "${provider}" cannot be read: ${asError(error).message}`, { retryable: false, cause: error })
+    throw new ModelError(
+      'configuration',
+      `the scenario of provider "${provider}" cannot be read: ${asError(error).message}`,
+      { retryable: false, cause: error },
+    )
   })
   return readScenario(text, path)
 }

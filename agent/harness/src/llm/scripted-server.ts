@@ -1,4 +1,7 @@
-/** A model server that follows a scenario: OpenAI's streaming protocol over real HTTP on the loopback, for the demo and for tests. */
+/**
+ * A model server that follows a scenario: OpenAI's streaming protocol over real HTTP on the loopback, for the
+ * demo and for tests.
+ */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -33,12 +36,18 @@ const RECORDED = 1000
 
 export type ScriptedServerOptions = {
   record?: number
-  /** What the answer to the nth request, from 1, waits for: a test that does something meanwhile says when it is done. */
+  /**
+   * What the answer to the nth request, from 1, waits for: a test that does something meanwhile says when it
+   * is done.
+   */
   hold?: (nth: number) => Promise<void> | undefined
 }
 
 /** Starts on an ephemeral port of 127.0.0.1. */
-export async function startScriptedServer(input: ScenarioInput, options: ScriptedServerOptions = {}): Promise<ScriptedServer> {
+export async function startScriptedServer(
+  input: ScenarioInput,
+  options: ScriptedServerOptions = {},
+): Promise<ScriptedServer> {
   const scenario = parseScenario(input)
   const keep = options.record ?? RECORDED
   const requests: RecordedRequest[] = []
@@ -71,19 +80,39 @@ export async function startScriptedServer(input: ScenarioInput, options: Scripte
     })
   })
 
-  async function answer(incoming: IncomingMessage, response: ServerResponse, left: AbortSignal, ended: RecordedRequest['ended']) {
+  async function answer(
+    incoming: IncomingMessage,
+    response: ServerResponse,
+    left: AbortSignal,
+    ended: RecordedRequest['ended'],
+  ) {
     const path = new URL(incoming.url ?? '/', 'http://scripted').pathname
     if (incoming.method === 'GET' && path === '/v1/models') {
-      sendJson(response, 200, { object: 'list', data: [{ id: scenario.name, object: 'model', created: 0, owned_by: 'scripted' }] })
+      sendJson(response, 200, {
+        object: 'list',
+        data: [{ id: scenario.name, object: 'model', created: 0, owned_by: 'scripted' }],
+      })
       return
     }
     if (incoming.method !== 'POST' || path !== '/v1/chat/completions') {
-      sendJson(response, 404, { error: { message: `${incoming.method} ${path} is not served here; POST /v1/chat/completions is`, type: 'invalid_request_error', code: null } })
+      sendJson(response, 404, {
+        error: {
+          message: `${incoming.method} ${path} is not served here; POST /v1/chat/completions is`,
+          type: 'invalid_request_error',
+          code: null,
+        },
+      })
       return
     }
     const parsed = ChatRequest.safeParse(await readJson(incoming))
     if (!parsed.success) {
-      sendJson(response, 400, { error: { message: `the request does not fit: ${z.prettifyError(parsed.error)}`, type: 'invalid_request_error', code: null } })
+      sendJson(response, 400, {
+        error: {
+          message: `the request does not fit: ${z.prettifyError(parsed.error)}`,
+          type: 'invalid_request_error',
+          code: null,
+        },
+      })
       return
     }
     const facts = factsOf(parsed.data)
@@ -96,15 +125,37 @@ export async function startScriptedServer(input: ScenarioInput, options: Scripte
     const failure = choice?.answer.error
     if (failure?.status !== undefined) {
       await pause(choice?.answer.delay_ms ?? 0, left)
-      sendJson(response, failure.status, { error: { message: failure.message, type: failure.type ?? 'scripted_error', code: failure.code ?? null } }, failure.headers)
+      sendJson(
+        response,
+        failure.status,
+        {
+          error: {
+            message: failure.message,
+            type: failure.type ?? 'scripted_error',
+            code: failure.code ?? null,
+          },
+        },
+        failure.headers,
+      )
       return
     }
     const schema = parsed.data.response_format?.json_schema?.schema
     if (!choice && !schema) {
-      sendJson(response, 400, { error: { message: `no rule of scenario "${scenario.name}" fits: ${describeFacts(facts)}`, type: 'invalid_request_error', code: 'no_rule' } })
+      sendJson(response, 400, {
+        error: {
+          message: `no rule of scenario "${scenario.name}" fits: ${describeFacts(facts)}`,
+          type: 'invalid_request_error',
+          code: 'no_rule',
+        },
+      })
       return
     }
-    const reply = scriptedReply(scenario, choice ?? { answer: { json: schemaExample(schema ?? {}) }, groups: [] }, facts, parsed.data)
+    const reply = scriptedReply(
+      scenario,
+      choice ?? { answer: { json: schemaExample(schema ?? {}) }, groups: [] },
+      facts,
+      parsed.data,
+    )
     await pause(reply.delayMs, left)
     if (parsed.data.stream) await streamReply(response, reply, left)
     else if (reply.end === 'done') sendJson(response, 200, reply.completion)
@@ -114,7 +165,8 @@ export async function startScriptedServer(input: ScenarioInput, options: Scripte
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error(`[scripted server] expected a TCP address, got ${String(address)}`)
+  if (address === null || typeof address === 'string')
+    throw new Error(`[scripted server] expected a TCP address, got ${String(address)}`)
   const close = async () => {
     if (!server.listening) return
     const closed = once(server, 'close')
@@ -123,18 +175,23 @@ export async function startScriptedServer(input: ScenarioInput, options: Scripte
     await closed
   }
   return {
-    url: `http://127.0.0.1:${address.port}/v1`, requests, close, [Symbol.asyncDispose]: close,
-    requested: count => (seen >= count ? Promise.resolve() : new Promise(resolve => waiting.add({ count, resolve }))),
+    url: `http://127.0.0.1:${address.port}/v1`,
+    requests,
+    close,
+    [Symbol.asyncDispose]: close,
+    requested: count =>
+      seen >= count ? Promise.resolve() : new Promise(resolve => waiting.add({ count, resolve })),
   }
 }
 
 async function streamReply(response: ServerResponse, reply: ScriptedReply, left: AbortSignal) {
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
   if (reply.paceMs === 0) response.write(reply.chunks.map(frame).join(''))
-  else for (const chunk of reply.chunks) {
-    response.write(frame(chunk))
-    await pause(reply.paceMs, left)
-  }
+  else
+    for (const chunk of reply.chunks) {
+      response.write(frame(chunk))
+      await pause(reply.paceMs, left)
+    }
   if (reply.end === 'hang') return
   if (reply.end === 'cut_off') {
     // The bytes so far must arrive before the connection breaks.
@@ -151,7 +208,12 @@ async function pause(ms: number, left: AbortSignal): Promise<void> {
   if (ms > 0) await sleep(ms, undefined, { signal: left })
 }
 
-function sendJson(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}) {
+function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+) {
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 }
 

@@ -8,21 +8,24 @@ const ROOTS_WITH_PATH = new Set(['user', 'result', 'result_of'])
 
 /** Placeholders of a text that mean nothing. */
 export function unknownPlaceholders(text: string): string[] {
-  return [...text.matchAll(PLACEHOLDER)].map(match => match[1] ?? '').filter(name => {
-    const form = FORM.exec(name)
-    return form === null || (form[2] !== '' && !ROOTS_WITH_PATH.has(form[1] ?? ''))
-  })
+  return [...text.matchAll(PLACEHOLDER)]
+    .map(match => match[1] ?? '')
+    .filter(name => {
+      const form = FORM.exec(name)
+      return form === null || (form[2] !== '' && !ROOTS_WITH_PATH.has(form[1] ?? ''))
+    })
 }
 
 /**
- * Data with every text filled in. `{{user}}` is the last user message and `{{user.1}}` the first group of the rule's
- * pattern; `{{result.path}}` reads the last tool result as JSON, `{{result_of.tool.path}}` that of the named tool.
- * What is not there is empty; what a path finds loses its trailing line ends.
+ * Data with every text filled in. `{{user}}` is the last user message and `{{user.1}}` the first group of the
+ * rule's pattern; `{{result.path}}` reads the last tool result as JSON, `{{result_of.tool.path}}` that of the
+ * named tool. What is not there is empty; what a path finds loses its trailing line ends.
  */
 export function fill(data: unknown, facts: Facts, groups: readonly string[]): unknown {
   if (typeof data === 'string') return fillText(data, facts, groups)
   if (Array.isArray(data)) return data.map(entry => fill(entry, facts, groups))
-  if (typeof data === 'object' && data !== null) return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, fill(value, facts, groups)]))
+  if (typeof data === 'object' && data !== null)
+    return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, fill(value, facts, groups)]))
   return data
 }
 
@@ -39,13 +42,20 @@ export function fillText(text: string, facts: Facts, groups: readonly string[]):
 
 function valueOf(root: string, path: readonly string[], facts: Facts, groups: readonly string[]): string {
   switch (root) {
-    case 'user': return path.length === 0 ? facts.user : (groups[Number(path[0])] ?? '')
-    case 'result': return within(facts.results.at(-1)?.content ?? '', path)
-    case 'result_of': return within(facts.calls.findLast(call => call.name === path[0])?.result ?? '', path.slice(1))
-    case 'tools': return facts.tools.join(', ')
-    case 'model': return facts.model
-    case 'turn': return String(facts.turn)
-    default: return String(facts.step)
+    case 'user':
+      return path.length === 0 ? facts.user : (groups[Number(path[0])] ?? '')
+    case 'result':
+      return within(facts.results.at(-1)?.content ?? '', path)
+    case 'result_of':
+      return within(facts.calls.findLast(call => call.name === path[0])?.result ?? '', path.slice(1))
+    case 'tools':
+      return facts.tools.join(', ')
+    case 'model':
+      return facts.model
+    case 'turn':
+      return String(facts.turn)
+    default:
+      return String(facts.step)
   }
 }
 
@@ -58,6 +68,11 @@ function within(text: string, path: readonly string[]): string {
     // A result that is no JSON has no paths; the rule says that this is empty.
     return ''
   }
-  for (const key of path) value = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined
-  return value === undefined || value === null ? '' : typeof value === 'string' ? value.trimEnd() : JSON.stringify(value)
+  for (const key of path)
+    value = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined
+  return value === undefined || value === null
+    ? ''
+    : typeof value === 'string'
+      ? value.trimEnd()
+      : JSON.stringify(value)
 }

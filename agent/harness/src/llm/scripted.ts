@@ -1,4 +1,7 @@
-/** The scripted model as a provider: the OpenAI code path over real HTTP to a server of ours, so that nothing is pretended but the answers. */
+/**
+ * The scripted model as a provider: the OpenAI code path over real HTTP to a server of ours, so that nothing
+ * is pretended but the answers.
+ */
 import { createOpenAI } from './openai.ts'
 import type { ModelProvider } from './provider.ts'
 import type { ScenarioInput } from './scenario.ts'
@@ -7,11 +10,18 @@ import { startScriptedServer, type ScriptedServer } from './scripted-server.ts'
 export type ScriptedProvider = ModelProvider & { server: ScriptedServer; close(): Promise<void> }
 
 /** Starts a server for the scenario and a provider that talks to it; `close` ends both. */
-export async function createScripted(scenario: ScenarioInput, options: { name?: string; record?: number } = {}): Promise<ScriptedProvider> {
-  const server = await startScriptedServer(scenario, options.record === undefined ? {} : { record: options.record })
+export async function createScripted(
+  scenario: ScenarioInput,
+  options: { name?: string; record?: number } = {},
+): Promise<ScriptedProvider> {
+  const server = await startScriptedServer(
+    scenario,
+    options.record === undefined ? {} : { record: options.record },
+  )
   const provider = createOpenAI({ name: options.name ?? 'scripted', baseUrl: server.url })
   return {
-    call: provider.call, server,
+    call: provider.call,
+    server,
     async close() {
       await provider.close?.()
       await server.close()

@@ -1,6 +1,7 @@
 /**
- * How requests leave for a model server. Undici's own fetch, because Node's built-in one gives up after 300 s without a
- * byte and a reasoning model may be silent for longer: how long to wait is the turn's decision (design 7, stale timeout).
+ * How requests leave for a model server. Undici's own fetch, because Node's built-in one gives up after 300 s
+ * without a byte and a reasoning model may be silent for longer: how long to wait is the turn's decision
+ * (design 7, stale timeout).
  */
 import { EnvHttpProxyAgent, fetch as undiciFetch } from 'undici'
 
@@ -19,7 +20,8 @@ export function proxySettings(env: Readonly<Record<string, string | undefined>>)
   const httpsProxy = env['https_proxy'] ?? env['HTTPS_PROXY']
   const noProxy = env['no_proxy'] ?? env['NO_PROXY']
   return {
-    ...(httpProxy ? { httpProxy } : {}), ...(httpsProxy ? { httpsProxy } : {}),
+    ...(httpProxy ? { httpProxy } : {}),
+    ...(httpsProxy ? { httpsProxy } : {}),
     noProxy: noProxy ? `${noProxy},${LOOPBACK}` : LOOPBACK,
   }
 }
@@ -28,8 +30,11 @@ export function proxySettings(env: Readonly<Record<string, string | undefined>>)
 export function createTransport(proxy: ProxySettings = {}): Transport {
   // Empty strings, not absence: absent options make undici read the process environment by itself.
   const dispatcher = new EnvHttpProxyAgent({
-    httpProxy: proxy.httpProxy ?? '', httpsProxy: proxy.httpsProxy ?? '', noProxy: proxy.noProxy ?? LOOPBACK,
-    headersTimeout: 0, bodyTimeout: 0,
+    httpProxy: proxy.httpProxy ?? '',
+    httpsProxy: proxy.httpsProxy ?? '',
+    noProxy: proxy.noProxy ?? LOOPBACK,
+    headersTimeout: 0,
+    bodyTimeout: 0,
     // A socket a call, so that aborting one closes it and no stalled neighbour holds it up.
     allowH2: false,
   })
@@ -40,7 +45,10 @@ export function createTransport(proxy: ProxySettings = {}): Transport {
   }
 }
 
-/** Calls `alive` for every piece of a successful answer's body, pings and comments included, before it is parsed. */
+/**
+ * Calls `alive` for every piece of a successful answer's body, pings and comments included, before it is
+ * parsed.
+ */
 export function tapFetch(fetch: Fetch, alive: () => void): Fetch {
   return async (input, init) => {
     const response = await fetch(input, init)
@@ -51,6 +59,9 @@ export function tapFetch(fetch: Fetch, alive: () => void): Fetch {
         controller.enqueue(bytes)
       },
     })
-    return new Response(response.body.pipeThrough(tap), { status: response.status, headers: response.headers })
+    return new Response(response.body.pipeThrough(tap), {
+      status: response.status,
+      headers: response.headers,
+    })
   }
 }

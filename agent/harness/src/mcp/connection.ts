@@ -1,5 +1,6 @@
 /**
- * One MCP server: connected, or trying to be. Its tools are there while it is; a call to one that went away fails like any tool.
+ * One MCP server: connected, or trying to be. Its tools are there while it is; a call to one that went away
+ * fails like any tool.
  *
  *   connecting → connected      tools are listed, and listed again when the server says that they changed
  *   connected  → waiting        the connection closed or a request could not be sent: tools are gone
@@ -7,7 +8,13 @@
  */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { CallToolResultSchema, ListToolsResultSchema, McpError, ToolListChangedNotificationSchema, type Tool as McpTool } from '@modelcontextprotocol/sdk/types.js'
+import {
+  CallToolResultSchema,
+  ListToolsResultSchema,
+  McpError,
+  ToolListChangedNotificationSchema,
+  type Tool as McpTool,
+} from '@modelcontextprotocol/sdk/types.js'
 import { type McpServerConfig, asError } from '@cairn/protocol'
 import { z } from 'zod'
 import { backoffMs } from '../backoff.ts'
@@ -46,14 +53,22 @@ async function listTools(client: Client): Promise<McpTool[]> {
   const tools: McpTool[] = []
   let cursor: string | undefined
   do {
-    const page = await client.request({ method: 'tools/list', params: cursor === undefined ? {} : { cursor } }, ListToolsResultSchema, { timeout: REQUEST_TIMEOUT_MS })
+    const page = await client.request(
+      { method: 'tools/list', params: cursor === undefined ? {} : { cursor } },
+      ListToolsResultSchema,
+      { timeout: REQUEST_TIMEOUT_MS },
+    )
     tools.push(...page.tools)
     cursor = page.nextCursor
   } while (cursor !== undefined && tools.length < MAX_TOOLS)
   return tools.slice(0, MAX_TOOLS)
 }
 
-export function connectMcpServer(name: string, config: McpServerConfig, { env, log, clock, random }: ConnectionOptions): McpConnection {
+export function connectMcpServer(
+  name: string,
+  config: McpServerConfig,
+  { env, log, clock, random }: ConnectionOptions,
+): McpConnection {
   let live: Live | null = null
   let tools: readonly Tool[] = []
   let connecting: Promise<Live> | null = null
@@ -106,7 +121,9 @@ export function connectMcpServer(name: string, config: McpServerConfig, { env, l
     } catch (thrown) {
       await client.close()
       const said = opened.lastWords()
-      throw new Error(`${rootCause(thrown).message}${said === '' ? '' : `; it said: ${said}`}`, { cause: thrown })
+      throw new Error(`${rootCause(thrown).message}${said === '' ? '' : `; it said: ${said}`}`, {
+        cause: thrown,
+      })
     } finally {
       opening = null
     }
@@ -131,8 +148,14 @@ export function connectMcpServer(name: string, config: McpServerConfig, { env, l
         return
       }
       const waitMs = retryLater()
-      // Said at once, and from then on about every ten minutes: a server that stays away must not fill the log.
-      if (attempt === 1 || attempt % 20 === 0) log('warn', `MCP server ${name} cannot be reached; its tools are absent`, { why: cause.message, attempts: attempt, next_attempt_in_ms: waitMs })
+      // Said at once, and from then on about every ten minutes: a server that stays away must not fill the
+      // log.
+      if (attempt === 1 || attempt % 20 === 0)
+        log('warn', `MCP server ${name} cannot be reached; its tools are absent`, {
+          why: cause.message,
+          attempts: attempt,
+          next_attempt_in_ms: waitMs,
+        })
     }
   }
 
@@ -149,9 +172,16 @@ export function connectMcpServer(name: string, config: McpServerConfig, { env, l
     if (live !== lost || stopped) return
     live = null
     tools = []
-    log('warn', `MCP server ${name} went away; its tools are absent until it is back`, { why, said: lost.lastWords() })
+    log('warn', `MCP server ${name} went away; its tools are absent until it is back`, {
+      why,
+      said: lost.lastWords(),
+    })
     retryLater()
-    lost.client.close().catch((thrown: unknown) => log('warn', `closing the connection to MCP server ${name} failed`, { why: asError(thrown).message }))
+    lost.client
+      .close()
+      .catch((thrown: unknown) =>
+        log('warn', `closing the connection to MCP server ${name} failed`, { why: asError(thrown).message }),
+      )
   }
 
   async function relist(of: Live): Promise<void> {
@@ -160,21 +190,36 @@ export function connectMcpServer(name: string, config: McpServerConfig, { env, l
       const listed = await listTools(of.client)
       if (live === of) tools = listed.map(wrap)
     } catch (thrown) {
-      log('warn', `MCP server ${name} said that its tools changed, but did not list them`, { why: asError(thrown).message })
+      log('warn', `MCP server ${name} said that its tools changed, but did not list them`, {
+        why: asError(thrown).message,
+      })
     }
   }
 
-  async function call(tool: string, args: Record<string, unknown>, signal: AbortSignal, timeoutMs: number): Promise<ToolOutcome> {
+  async function call(
+    tool: string,
+    args: Record<string, unknown>,
+    signal: AbortSignal,
+    timeoutMs: number,
+  ): Promise<ToolOutcome> {
     // The limit around the tool comes first and says so; this one only has to be no shorter.
     const options = { signal, timeout: Math.min(timeoutMs + 1000, LONGEST_MS) }
-    const request = async ({ client }: Live) => toolOutcome(await client.request({ method: 'tools/call', params: { name: tool, arguments: args } }, CallToolResultSchema, options))
+    const request = async ({ client }: Live) =>
+      toolOutcome(
+        await client.request(
+          { method: 'tools/call', params: { name: tool, arguments: args } },
+          CallToolResultSchema,
+          options,
+        ),
+      )
     const current = live
     if (current === null) throw new Error(`MCP server '${name}' is not connected at the moment`)
     try {
       return await request(current)
     } catch (thrown) {
       signal.throwIfAborted()
-      // The server forgot our session and therefore ran nothing: a new session, and once more. Nothing else is ever sent twice.
+      // The server forgot our session and therefore ran nothing: a new session, and once more. Nothing else
+      // is ever sent twice.
       if (thrown instanceof StreamableHTTPError && thrown.code === 404 && current.hasSession()) {
         lose(current, 'the server does not know our session any more')
         await attemptConnect()

@@ -23,8 +23,16 @@ export type McpServers = {
   stop(): Promise<void>
 }
 
-export function startMcpServers({ servers, env, log, clock = systemClock, random = Math.random }: McpOptions): McpServers {
-  const connections = Object.entries(servers).map(([name, config]) => connectMcpServer(name, config, { env, log, clock, random }))
+export function startMcpServers({
+  servers,
+  env,
+  log,
+  clock = systemClock,
+  random = Math.random,
+}: McpOptions): McpServers {
+  const connections = Object.entries(servers).map(([name, config]) =>
+    connectMcpServer(name, config, { env, log, clock, random }),
+  )
   return {
     tools: () => connections.flatMap(connection => connection.tools()),
     ready: Promise.all(connections.map(connection => connection.ready)).then(() => undefined),

@@ -13,39 +13,62 @@ function readVariables(env: Environment, names: readonly string[]): Record<strin
   return Object.fromEntries(
     names.map(name => {
       const value = env[name]
-      if (value === undefined) throw new MissingVariable(`the environment variable ${name}, which its configuration names, is not set`)
+      if (value === undefined)
+        throw new MissingVariable(
+          `the environment variable ${name}, which its configuration names, is not set`,
+        )
       return [name, value]
     }),
   )
 }
 
 /**
- * A server's own process gets PATH, to be found and to find others, and the variables its configuration names. The SDK adds some by
- * itself (HOME, USER …); they are taken out again by saying `undefined`, which Node leaves out of a child's environment.
+ * A server's own process gets PATH, to be found and to find others, and the variables its configuration
+ * names. The SDK adds some by itself (HOME, USER …); they are taken out again by saying `undefined`, which
+ * Node leaves out of a child's environment.
  */
 function childEnvironment(env: Environment, names: readonly string[]): Record<string, string> {
-  const withheld: Record<string, string | undefined> = Object.fromEntries(DEFAULT_INHERITED_ENV_VARS.map(name => [name, undefined]))
-  return { ...withheld, ...(env['PATH'] === undefined ? {} : { PATH: env['PATH'] }), ...readVariables(env, names) } as Record<string, string>
+  const withheld: Record<string, string | undefined> = Object.fromEntries(
+    DEFAULT_INHERITED_ENV_VARS.map(name => [name, undefined]),
+  )
+  return {
+    ...withheld,
+    ...(env['PATH'] === undefined ? {} : { PATH: env['PATH'] }),
+    ...readVariables(env, names),
+  } as Record<string, string>
 }
 
-export type Opened = { transport: Transport; /** HTTP only: the server keeps a session for us, which it may forget. */ hasSession(): boolean; /** The last a process said on stderr. */ lastWords(): string; end(): Promise<void> }
+export type Opened = {
+  transport: Transport
+  /** HTTP only: the server keeps a session for us, which it may forget. */ hasSession(): boolean
+  /** The last a process said on stderr. */ lastWords(): string
+  end(): Promise<void>
+}
 
 const LAST_WORDS = 2000
 
 export function openTransport(config: McpServerConfig, env: Environment): Opened {
   if ('url' in config) {
     const values = readVariables(env, Object.values(config.headers_env))
-    const headers = Object.fromEntries(Object.entries(config.headers_env).map(([header, name]) => [header, values[name] ?? '']))
+    const headers = Object.fromEntries(
+      Object.entries(config.headers_env).map(([header, name]) => [header, values[name] ?? '']),
+    )
     const transport = new StreamableHTTPClientTransport(new URL(config.url), { requestInit: { headers } })
     return {
-      // The SDK declares `sessionId` there as optional and here as possibly undefined, which exactOptionalPropertyTypes tells apart.
+      // The SDK declares `sessionId` there as optional and here as possibly undefined, which
+      // exactOptionalPropertyTypes tells apart.
       transport: transport as Transport,
       hasSession: () => transport.sessionId !== undefined,
       lastWords: () => '',
       end: () => transport.terminateSession(),
     }
   }
-  const transport = new StdioClientTransport({ command: config.command, args: config.args, env: childEnvironment(env, config.env), stderr: 'pipe' })
+  const transport = new StdioClientTransport({
+    command: config.command,
+    args: config.args,
+    env: childEnvironment(env, config.env),
+    stderr: 'pipe',
+  })
   let said = ''
   transport.stderr?.on('data', (chunk: Buffer) => {
     said = (said + chunk.toString('utf8')).slice(-LAST_WORDS)

@@ -1,4 +1,7 @@
-/** What happens of the review around a turn: what was learned goes into it, and after enough of them the session is looked back over. */
+/**
+ * What happens of the review around a turn: what was learned goes into it, and after enough of them the
+ * session is looked back over.
+ */
 import type { SessionRow } from '@cairn/log'
 import { asError, type Config, type ReviewConfig } from '@cairn/protocol'
 import { type AgentSetup, setUpAgent } from '../agent.ts'
@@ -30,13 +33,18 @@ export function keepReviews(deps: ReviewsDeps): Reviews {
   const settingsOf = (session: SessionRow): ReviewConfig | undefined => config.agents[session.agent]?.review
 
   return {
-    learned: async (skills, session) => (settingsOf(session)?.skills === true ? withLearnedSkills(skills, store, session) : skills),
+    learned: async (skills, session) =>
+      settingsOf(session)?.skills === true ? withLearnedSkills(skills, store, session) : skills,
     async remind(setup, session, report) {
       if (!setup.agent.review.memory) return setup
-      const entries = await readMemory(memoryFile(dataDir, session.created_by, session.agent)).catch((thrown: unknown) => {
-        report('warn', 'the memory cannot be read; the turn goes on without it', { error: asError(thrown).message })
-        return []
-      })
+      const entries = await readMemory(memoryFile(dataDir, session.created_by, session.agent)).catch(
+        (thrown: unknown) => {
+          report('warn', 'the memory cannot be read; the turn goes on without it', {
+            error: asError(thrown).message,
+          })
+          return []
+        },
+      )
       const memory = describeMemory(entries)
       return memory === null ? setup : { ...setup, system: `${setup.system}\n\n${memory}` }
     },
@@ -44,15 +52,29 @@ export function keepReviews(deps: ReviewsDeps): Reviews {
       const { review, conversation, last_id } = log.position()
       const session = log.session()
       const settings = settingsOf(session)
-      if (settings === undefined || session.status !== 'completed' || session.parent_id !== null || !reviewDue(review, settings, deps.clock.now())) return null
-      const wake = reviewWake({ worker_id: workerId, review_memory: settings.memory, review_skills: settings.skills })
+      if (
+        settings === undefined ||
+        session.status !== 'completed' ||
+        session.parent_id !== null ||
+        !reviewDue(review, settings, deps.clock.now())
+      )
+        return null
+      const wake = reviewWake({
+        worker_id: workerId,
+        review_memory: settings.memory,
+        review_skills: settings.skills,
+      })
       return inTurn(async () => {
         signal.throwIfAborted()
         const model = settings.model ?? setUpAgent(config, session).title_model
-        await reviewSession({ ...deps, report, skills: new Set(skills.keys()) }, { session, conversation, last_id, settings, model, wake })
+        await reviewSession(
+          { ...deps, report, skills: new Set(skills.keys()) },
+          { session, conversation, last_id, settings, model, wake },
+        )
       }).catch((thrown: unknown) => {
         // A drain leaves it to be done over.
-        if (!signal.aborted) report('warn', 'the review did not come to an end', { error: asError(thrown).message })
+        if (!signal.aborted)
+          report('warn', 'the review did not come to an end', { error: asError(thrown).message })
       })
     },
   }

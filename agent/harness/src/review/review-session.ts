@@ -1,12 +1,20 @@
 /**
- * The background review (spec, Session lifecycle; docs/review.md): after some turns a model looks back over the session. It holds
- * no lease, so the session stays usable meanwhile. Three steps: harness.wake with its flags, refused when the session has moved
- * on; the memory file, replaced as a whole; one commit with the proposals and the end. A death between two of them leaves a wake
- * without an end, and the review is done over: the file then has what it found already, and proposals are only in the last step.
+ * The background review (spec, Session lifecycle; docs/review.md): after some turns a model looks back over
+ * the session. It holds no lease, so the session stays usable meanwhile. Three steps: harness.wake with its
+ * flags, refused when the session has moved on; the memory file, replaced as a whole; one commit with the
+ * proposals and the end. A death between two of them leaves a wake without an end, and the review is done
+ * over: the file then has what it found already, and proposals are only in the last step.
  */
 import { CommitRefused, createRedactor, type LogStore, type SessionRow } from '@cairn/log'
 import { asError, type EventDraft, type ReviewConfig } from '@cairn/protocol'
-import { clip, listProposals, raiseReviewEnd, raiseSkillProposal, type Raised, TAKES_INPUT } from '@cairn/sessions'
+import {
+  clip,
+  listProposals,
+  raiseReviewEnd,
+  raiseSkillProposal,
+  type Raised,
+  TAKES_INPUT,
+} from '@cairn/sessions'
 import type { Conversation } from '@cairn/state'
 import { callWatched, type WatchedDeps } from '../llm/call-watched.ts'
 import { costOf } from '../llm/catalog.ts'
@@ -32,32 +40,68 @@ export type ReviewRequest = {
   wake: EventDraft<'harness.wake'>
 }
 
-type Spent = { input_tokens?: number; output_tokens?: number; cost_usd?: number; cost_unpriced_model?: string }
+type Spent = {
+  input_tokens?: number
+  output_tokens?: number
+  cost_usd?: number
+  cost_unpriced_model?: string
+}
 const ERROR_CHARS = 500
 
-/** Rejects only when the signal aborts or the store fails; whatever the model does is an end of the review. */
+/**
+ * Rejects only when the signal aborts or the store fails; whatever the model does is an end of the review.
+ */
 export async function reviewSession(deps: ReviewDeps, request: ReviewRequest): Promise<void> {
   const { session } = request
   const wake_id = await begin(deps, request)
   if (wake_id === null) return
   const startedAt = deps.clock.now()
   const { findings, spent, error } = await lookBack(deps, request)
-  if (findings.memory !== null) await writeMemory(memoryFile(deps.dataDir, session.created_by, session.agent), redacted(deps.models.secrets, findings.memory))
+  if (findings.memory !== null)
+    await writeMemory(
+      memoryFile(deps.dataDir, session.created_by, session.agent),
+      redacted(deps.models.secrets, findings.memory),
+    )
   const end = raiseReviewEnd(deps, {
-    outcome: error === null ? 'success' : 'failed', summary: error ?? describe(findings), duration_seconds: Math.max(0, deps.clock.now() - startedAt) / 1000,
-    session_title: session.title, review_wake_id: wake_id, ...spent,
+    outcome: error === null ? 'success' : 'failed',
+    summary: error ?? describe(findings),
+    duration_seconds: Math.max(0, deps.clock.now() - startedAt) / 1000,
+    session_title: session.title,
+    review_wake_id: wake_id,
+    ...spent,
   })
   // Only news is put into the inbox; that a review found nothing is in the log.
   const raised: Raised[] = [...findings.skills.map(skill => raiseSkillProposal(deps, skill)), end]
   const shown = raised.filter(one => one !== end || findings.memory !== null)
-  await deps.store.commit({ session_id: session.id, expect_status: TAKES_INPUT, events: raised.map(one => one.event), rows: shown.map(one => one.row(raised.indexOf(one))) })
-  deps.report('info', 'looked back over the session', { remembered: findings.memory !== null, proposed: findings.skills.length, failed: error !== null })
+  await deps.store.commit({
+    session_id: session.id,
+    expect_status: TAKES_INPUT,
+    events: raised.map(one => one.event),
+    rows: shown.map(one => one.row(raised.indexOf(one))),
+  })
+  deps.report('info', 'looked back over the session', {
+    remembered: findings.memory !== null,
+    proposed: findings.skills.length,
+    failed: error !== null,
+  })
 }
 
-/** The id of the wake; null when the session moved on, and the end of its next turn is the time to look back. */
-async function begin({ store }: ReviewDeps, { session, last_id, wake }: ReviewRequest): Promise<number | null> {
+/**
+ * The id of the wake; null when the session moved on, and the end of its next turn is the time to look back.
+ */
+async function begin(
+  { store }: ReviewDeps,
+  { session, last_id, wake }: ReviewRequest,
+): Promise<number | null> {
   try {
-    return (await store.commit({ session_id: session.id, expect_status: ['completed'], expect_no_work_after: last_id, events: [wake] })).last_id
+    return (
+      await store.commit({
+        session_id: session.id,
+        expect_status: ['completed'],
+        expect_no_work_after: last_id,
+        events: [wake],
+      })
+    ).last_id
   } catch (thrown) {
     if (thrown instanceof CommitRefused) return null
     throw thrown
@@ -66,17 +110,35 @@ async function begin({ store }: ReviewDeps, { session, last_id, wake }: ReviewRe
 
 type Looked = { findings: Findings; spent: Spent; error: string | null }
 
-async function lookBack(deps: ReviewDeps, { session, conversation, settings, model }: ReviewRequest): Promise<Looked> {
+async function lookBack(
+  deps: ReviewDeps,
+  { session, conversation, settings, model }: ReviewRequest,
+): Promise<Looked> {
   const nothing: Findings = { memory: null, skills: [] }
   const late = new AbortController()
-  const stopClock = deps.clock.after(settings.timeout_s * 1000, () => late.abort(new Error(`no answer within ${settings.timeout_s} s`)))
+  const stopClock = deps.clock.after(settings.timeout_s * 1000, () =>
+    late.abort(new Error(`no answer within ${settings.timeout_s} s`)),
+  )
   let spent: Spent = {}
   try {
-    const known = settings.memory ? await readMemory(memoryFile(deps.dataDir, session.created_by, session.agent)) : []
-    const taken = new Set([...deps.skills, ...(settings.skills ? await listProposals(deps.store, session) : []).map(proposal => proposal.name)])
+    const known = settings.memory
+      ? await readMemory(memoryFile(deps.dataDir, session.created_by, session.agent))
+      : []
+    const taken = new Set([
+      ...deps.skills,
+      ...(settings.skills ? await listProposals(deps.store, session) : []).map(proposal => proposal.name),
+    ])
     const served = deps.models.resolve(model)
-    const answer = await callWatched({ ...deps, signal: AbortSignal.any([deps.signal, late.signal]) }, served, composeReview(served, settings, conversation, known))
-    spent = { input_tokens: answer.usage.input_tokens, output_tokens: answer.usage.output_tokens, ...costOf(answer.usage, served.name, served.rates) }
+    const answer = await callWatched(
+      { ...deps, signal: AbortSignal.any([deps.signal, late.signal]) },
+      served,
+      composeReview(served, settings, conversation, known),
+    )
+    spent = {
+      input_tokens: answer.usage.input_tokens,
+      output_tokens: answer.usage.output_tokens,
+      ...costOf(answer.usage, served.name, served.rates),
+    }
     return { findings: readFindings(answer.message.content, settings, known, taken), spent, error: null }
   } catch (thrown) {
     deps.signal.throwIfAborted()
@@ -88,9 +150,13 @@ async function lookBack(deps: ReviewDeps, { session, conversation, settings, mod
 }
 
 /** Secrets reach no file either. */
-const redacted = (secrets: readonly string[], entries: readonly string[]): string[] => JSON.parse(createRedactor(secrets)(JSON.stringify(entries))) as string[]
+const redacted = (secrets: readonly string[], entries: readonly string[]): string[] =>
+  JSON.parse(createRedactor(secrets)(JSON.stringify(entries))) as string[]
 
 function describe({ memory, skills }: Findings): string {
-  const lines = [...(memory === null ? [] : [`Remembered:\n${memory.map(entry => `- ${entry}`).join('\n')}`]), ...skills.map(skill => `Proposed the skill ${skill.name}.`)]
+  const lines = [
+    ...(memory === null ? [] : [`Remembered:\n${memory.map(entry => `- ${entry}`).join('\n')}`]),
+    ...skills.map(skill => `Proposed the skill ${skill.name}.`),
+  ]
   return lines.join('\n') || 'Nothing new.'
 }

@@ -1,7 +1,7 @@
 /**
- * Undoes the committed steps of a saga that a pause, a stop or a failure cut (design sections 6 and 10), under a lease of its own.
- * Each undo is on disk as `compensating` before it runs: a worker that takes over never starts it again. What fails is listed,
- * and the unwinding goes on.
+ * Undoes the committed steps of a saga that a pause, a stop or a failure cut (design sections 6 and 10),
+ * under a lease of its own. Each undo is on disk as `compensating` before it runs: a worker that takes over
+ * never starts it again. What fails is listed, and the unwinding goes on.
  */
 import { REDACTED } from '@cairn/log'
 import { asError, type EventDraft, type GovernanceConfig } from '@cairn/protocol'
@@ -20,7 +20,12 @@ import { stepKeys } from './steps.ts'
 import { tellModel } from './tell-model.ts'
 
 const ERROR_CHARS = 500
-const EXECUTED: readonly SagaStep['state'][] = ['committed', 'compensating', 'compensated', 'compensation_failed']
+const EXECUTED: readonly SagaStep['state'][] = [
+  'committed',
+  'compensating',
+  'compensated',
+  'compensation_failed',
+]
 
 export type RollBackDeps = {
   log: SessionLog
@@ -36,11 +41,21 @@ export type RollBackDeps = {
 }
 
 /** A rollback is owed: nothing else may happen in the session before it is done. */
-export const owesRollBack = (saga: SagaState): saga is Saga => saga !== null && saga.status === null && saga.owed !== null
+export const owesRollBack = (saga: SagaState): saga is Saga =>
+  saga !== null && saga.status === null && saga.owed !== null
 
 /** The end of a saga, as its last event. */
-export const completeSaga = ({ saga_id, steps }: Saga, status: 'committed' | 'compensated' | 'escalated', clock: Clock): EventDraft =>
-  sagaComplete({ saga_id, status, steps_executed: steps.filter(step => EXECUTED.includes(step.state)).length, timestamp: clock.now() / 1000 })
+export const completeSaga = (
+  { saga_id, steps }: Saga,
+  status: 'committed' | 'compensated' | 'escalated',
+  clock: Clock,
+): EventDraft =>
+  sagaComplete({
+    saga_id,
+    status,
+    steps_executed: steps.filter(step => EXECUTED.includes(step.state)).length,
+    timestamp: clock.now() / 1000,
+  })
 
 /** Ends with the lease given back: what work there is then is claimed anew. */
 export async function rollBack(deps: RollBackDeps): Promise<'done' | 'draining'> {
@@ -53,7 +68,15 @@ export async function rollBack(deps: RollBackDeps): Promise<'done' | 'draining'>
     if (deps.draining()) return 'draining'
     const cut = saga.steps.filter(step => step.state === 'executing')
     if (cut.length > 0) {
-      await log.append(cut.map(step => stepFailed({ ...stepKeys(step, saga.saga_id, clock), state: 'failed', error: 'outcome unknown: the call was cut while it ran' })))
+      await log.append(
+        cut.map(step =>
+          stepFailed({
+            ...stepKeys(step, saga.saga_id, clock),
+            state: 'failed',
+            error: 'outcome unknown: the call was cut while it ran',
+          }),
+        ),
+      )
       continue
     }
     const next = nextUnwinding(saga)
@@ -61,25 +84,48 @@ export async function rollBack(deps: RollBackDeps): Promise<'done' | 'draining'>
       const { steps_rolled_back, failed_steps } = next
       const failed = failed_steps.length > 0
       const told = tellModel(saga)
-      await log.append([
-        // Where no step was begun there was nothing to compensate, and no rollback is reported.
-        ...(saga.steps.length === 0 ? [] : [sagaCompensate({ saga_id: saga.saga_id, steps_rolled_back: [...steps_rolled_back], reason: saga.owed ?? 'unknown', timestamp: clock.now() / 1000, ...(failed ? { failed_steps: [...failed_steps] } : {}), ...(told === null ? {} : { told }) })]),
-        completeSaga(saga, failed ? 'escalated' : 'compensated', clock),
-      ], { release_lease: true })
+      await log.append(
+        [
+          // Where no step was begun there was nothing to compensate, and no rollback is reported.
+          ...(saga.steps.length === 0
+            ? []
+            : [
+                sagaCompensate({
+                  saga_id: saga.saga_id,
+                  steps_rolled_back: [...steps_rolled_back],
+                  reason: saga.owed ?? 'unknown',
+                  timestamp: clock.now() / 1000,
+                  ...(failed ? { failed_steps: [...failed_steps] } : {}),
+                  ...(told === null ? {} : { told }),
+                }),
+              ]),
+          completeSaga(saga, failed ? 'escalated' : 'compensated', clock),
+        ],
+        { release_lease: true },
+      )
       return 'done'
     }
-    if (next.do === 'give_up') await log.append([undoFailed(deps, saga, next.step, 'outcome unknown: the worker stopped while this undo was running')])
+    if (next.do === 'give_up')
+      await log.append([
+        undoFailed(deps, saga, next.step, 'outcome unknown: the worker stopped while this undo was running'),
+      ])
     else await undo(deps, saga, next.step)
   }
 }
 
 const undoKeys = (step: SagaStep, { saga_id }: Saga, clock: Clock) => ({
-  ...stepKeys(step, saga_id, clock), ...(step.compensation_tool === null ? {} : { compensation_tool: step.compensation_tool }),
-  ...(step.compensation_args === null ? {} : { compensation_args: step.compensation_args }), ...(step.checkpoint_hash === null ? {} : { checkpoint_hash: step.checkpoint_hash }),
+  ...stepKeys(step, saga_id, clock),
+  ...(step.compensation_tool === null ? {} : { compensation_tool: step.compensation_tool }),
+  ...(step.compensation_args === null ? {} : { compensation_args: step.compensation_args }),
+  ...(step.checkpoint_hash === null ? {} : { checkpoint_hash: step.checkpoint_hash }),
 })
 
 const undoFailed = ({ clock }: RollBackDeps, saga: Saga, step: SagaStep, error: string): EventDraft =>
-  stepFailed({ ...undoKeys(step, saga, clock), state: 'compensation_failed', error: clip(error, ERROR_CHARS) })
+  stepFailed({
+    ...undoKeys(step, saga, clock),
+    state: 'compensation_failed',
+    error: clip(error, ERROR_CHARS),
+  })
 
 async function undo(deps: RollBackDeps, saga: Saga, step: SagaStep): Promise<void> {
   const { log, clock, lease } = deps
@@ -90,10 +136,18 @@ async function undo(deps: RollBackDeps, saga: Saga, step: SagaStep): Promise<voi
   } catch (thrown) {
     // Cut from outside: whether it took effect is for the next worker to say, and it says that nobody knows.
     lease.signal.throwIfAborted()
-    await log.append([undoFailed(deps, saga, step, workspaceMask(deps.workspace).mask(asError(thrown).message))])
+    await log.append([
+      undoFailed(deps, saga, step, workspaceMask(deps.workspace).mask(asError(thrown).message)),
+    ])
     return
   }
-  await log.append([stepCommitted({ ...undoKeys(step, saga, clock), state: 'compensated', result: clip(result, ERROR_CHARS) })])
+  await log.append([
+    stepCommitted({
+      ...undoKeys(step, saga, clock),
+      state: 'compensated',
+      result: clip(result, ERROR_CHARS),
+    }),
+  ])
 }
 
 async function compensate(deps: RollBackDeps, step: SagaStep): Promise<string> {
@@ -101,24 +155,45 @@ async function compensate(deps: RollBackDeps, step: SagaStep): Promise<string> {
     const restored = await restoreCheckpoint(deps.checkpoints, deps.workspace, step.checkpoint_hash)
     return `restored ${restored.join(', ')}`
   }
-  if (step.compensation_tool === null) throw new Error(`${step.tool_name} has no undo: its effect stays until somebody takes it back`)
+  if (step.compensation_tool === null)
+    throw new Error(`${step.tool_name} has no undo: its effect stays until somebody takes it back`)
   return runUndo(deps, step, step.compensation_tool)
 }
 
-async function runUndo({ tools, policy, workspace, clock, lease, timeoutMs }: RollBackDeps, step: SagaStep, name: string): Promise<string> {
+async function runUndo(
+  { tools, policy, workspace, clock, lease, timeoutMs }: RollBackDeps,
+  step: SagaStep,
+  name: string,
+): Promise<string> {
   const tool = tools.find(each => each.name === name)
   if (tool === undefined) throw new Error(`there is no tool ${name} to undo ${step.tool_name} with`)
-  if (step.compensation_args === null) throw new Error(`the arguments of ${name} could not be filled when ${step.tool_name} took effect`)
+  if (step.compensation_args === null)
+    throw new Error(`the arguments of ${name} could not be filled when ${step.tool_name} took effect`)
   const text = JSON.stringify(step.compensation_args)
-  if (text.includes(REDACTED)) throw new Error(`the arguments of ${name} had a secret in them, which the log does not keep`)
+  if (text.includes(REDACTED))
+    throw new Error(`the arguments of ${name} had a secret in them, which the log does not keep`)
   const { mask, unmask } = workspaceMask(workspace)
   const parsed = parseArguments(text, tool, unmask)
   if ('problem' in parsed) throw new Error(`invalid arguments of ${name}: ${parsed.problem}`)
-  // The operator declared it, which stands for the approval and for the agent's own list of tools; what is forbidden stays forbidden.
-  const decision = await gate({ policy, agentTools: undefined, workspace, hasGrant: () => Promise.resolve(true) }, tool, parsed.args, parsed.hash)
+  // The operator declared it, which stands for the approval and for the agent's own list of tools; what is
+  // forbidden stays forbidden.
+  const decision = await gate(
+    { policy, agentTools: undefined, workspace, hasGrant: () => Promise.resolve(true) },
+    tool,
+    parsed.args,
+    parsed.hash,
+  )
   if (!decision.allow) throw new Error(`${name} is blocked: ${decision.reason}`)
-  const context = { session_id: lease.session_id, tool_call_id: step.step_id, turn_id: step.step_id, workspace, egress: policy.egress }
-  const { content } = mask(await runTool(tool, parsed.args, context, { clock, signal: lease.signal, defaultTimeoutMs: timeoutMs }))
+  const context = {
+    session_id: lease.session_id,
+    tool_call_id: step.step_id,
+    turn_id: step.step_id,
+    workspace,
+    egress: policy.egress,
+  }
+  const { content } = mask(
+    await runTool(tool, parsed.args, context, { clock, signal: lease.signal, defaultTimeoutMs: timeoutMs }),
+  )
   const failed = asFailure(content)
   if (failed !== null) throw new Error(String(failed['error']))
   return typeof content === 'string' ? content : JSON.stringify(content)

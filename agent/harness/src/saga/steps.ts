@@ -1,4 +1,7 @@
-/** The steps of a running saga, written into the commits of the calls they stand for (spec, Saga; design section 10). */
+/**
+ * The steps of a running saga, written into the commits of the calls they stand for (spec, Saga; design
+ * section 10).
+ */
 import { asError, type AgentConfig, type EventDraft } from '@cairn/protocol'
 import { clip } from '@cairn/sessions'
 import type { SagaState, SagaStep } from '@cairn/state'
@@ -9,14 +12,25 @@ import { fillUndoArguments } from './undo-arguments.ts'
 
 const EXCERPT_CHARS = 500
 
-type Called = { tool_call_id: string; /** Masked, as in the tool.call. */ arguments: Record<string, unknown>; checkpoint_hash?: string | undefined }
-type Ended = { arguments: Record<string, unknown>; /** What the model reads. */ content: string; /** What the tool gave, uncut. */ result: unknown; failed: boolean }
+type Called = {
+  tool_call_id: string
+  /** Masked, as in the tool.call. */ arguments: Record<string, unknown>
+  checkpoint_hash?: string | undefined
+}
+type Ended = {
+  arguments: Record<string, unknown>
+  /** What the model reads. */ content: string
+  /** What the tool gave, uncut. */ result: unknown
+  failed: boolean
+}
 
 /** Empty lists for what is no step: a tool that only reads, or one that changes the session alone. */
 export type SagaSteps = {
   begin(tool: Tool, called: Called): EventDraft[]
   end(tool_call_id: string, ended: Ended): EventDraft[]
-  /** Whether an effect of that tool under that call would be no step: its step went with a saga that is over. */
+  /**
+   * Whether an effect of that tool under that call would be no step: its step went with a saga that is over.
+   */
   isOver(tool: Tool, tool_call_id: string): boolean
 }
 
@@ -26,23 +40,42 @@ const isStep = (tool: Tool): boolean => !tool.readOnly && tool.changesSessionOnl
 
 /** What every event of a step repeats. */
 export const stepKeys = ({ step_id, tool_name, tool_call_id }: SagaStep, saga_id: string, clock: Clock) => ({
-  saga_id, step_id, tool_name, timestamp: clock.now() / 1000, ...(tool_call_id === null ? {} : { tool_call_id }),
+  saga_id,
+  step_id,
+  tool_name,
+  timestamp: clock.now() / 1000,
+  ...(tool_call_id === null ? {} : { tool_call_id }),
 })
 
-export function sagaSteps(saga_id: string, undo: AgentConfig['saga']['undo'], around: { clock: Clock; newId: () => string; saga: () => SagaState }): SagaSteps {
+export function sagaSteps(
+  saga_id: string,
+  undo: AgentConfig['saga']['undo'],
+  around: { clock: Clock; newId: () => string; saga: () => SagaState },
+): SagaSteps {
   const { clock, newId } = around
   const executing = (tool_call_id: string): SagaStep | undefined => {
     const saga = around.saga()
-    return saga?.saga_id === saga_id ? saga.steps.find(step => step.tool_call_id === tool_call_id && step.state === 'executing') : undefined
+    return saga?.saga_id === saga_id
+      ? saga.steps.find(step => step.tool_call_id === tool_call_id && step.state === 'executing')
+      : undefined
   }
   return {
     begin(tool, { tool_call_id, arguments: args, checkpoint_hash }) {
       if (!isStep(tool)) return []
       const declared = checkpoint_hash === undefined ? undo[tool.name] : undefined
-      return [stepBegin({
-        saga_id, step_id: newId(), tool_name: tool.name, state: 'executing', timestamp: clock.now() / 1000, tool_call_id, arguments: args,
-        ...(declared ? { compensation_tool: declared.tool } : {}), ...(checkpoint_hash === undefined ? {} : { checkpoint_hash }),
-      })]
+      return [
+        stepBegin({
+          saga_id,
+          step_id: newId(),
+          tool_name: tool.name,
+          state: 'executing',
+          timestamp: clock.now() / 1000,
+          tool_call_id,
+          arguments: args,
+          ...(declared ? { compensation_tool: declared.tool } : {}),
+          ...(checkpoint_hash === undefined ? {} : { checkpoint_hash }),
+        }),
+      ]
     },
     end(tool_call_id, ended) {
       const step = executing(tool_call_id)
@@ -50,17 +83,28 @@ export function sagaSteps(saga_id: string, undo: AgentConfig['saga']['undo'], ar
       const keys = stepKeys(step, saga_id, clock)
       const excerpt = clip(ended.content, EXCERPT_CHARS)
       if (ended.failed) return [stepFailed({ ...keys, state: 'failed', error: excerpt })]
-      return [stepCommitted({ ...keys, state: 'committed', result: excerpt, ...compensation(undo, step, ended) })]
+      return [
+        stepCommitted({ ...keys, state: 'committed', result: excerpt, ...compensation(undo, step, ended) }),
+      ]
     },
     isOver: (tool, tool_call_id) => isStep(tool) && executing(tool_call_id) === undefined,
   }
 }
 
-function compensation(undo: AgentConfig['saga']['undo'], { tool_name, compensation_tool }: SagaStep, { arguments: args, result }: Ended): { compensation_args?: Record<string, unknown>; error?: string } {
+function compensation(
+  undo: AgentConfig['saga']['undo'],
+  { tool_name, compensation_tool }: SagaStep,
+  { arguments: args, result }: Ended,
+): { compensation_args?: Record<string, unknown>; error?: string } {
   const declared = undo[tool_name]
   if (compensation_tool === null || declared === undefined) return {}
   try {
-    return { compensation_args: fillUndoArguments(declared.args, { arguments: args, result: typeof result === 'string' ? parse(result) : result }) }
+    return {
+      compensation_args: fillUndoArguments(declared.args, {
+        arguments: args,
+        result: typeof result === 'string' ? parse(result) : result,
+      }),
+    }
   } catch (thrown) {
     // The step took effect all the same; its undo will fail, and the log says why already now.
     return { error: `the arguments of its undo cannot be filled: ${asError(thrown).message}` }

@@ -1,11 +1,22 @@
-/** What the model is told of a rollback when its session goes on: else it would build on work that is gone. */
+/**
+ * What the model is told of a rollback when its session goes on: else it would build on work that is gone.
+ */
 import type { Saga, SagaStep } from '@cairn/state'
 
 const CUT = { paused: 'was paused', stopped: 'was stopped', failed: 'failed' } as const
 
-/** Steps in the order in which they were undone, each by its tool and its call. Null where nothing had taken effect: there is nothing to say. */
+/**
+ * Steps in the order in which they were undone, each by its tool and its call. Null where nothing had taken
+ * effect: there is nothing to say.
+ */
 export function tellModel({ steps, owed }: Pick<Saga, 'steps' | 'owed'>): string | null {
-  const named = (state: SagaStep['state']): string[] => steps.filter(step => step.state === state).map(({ tool_name, tool_call_id }) => (tool_call_id === null ? tool_name : `${tool_name} (${tool_call_id})`)).toReversed()
+  const named = (state: SagaStep['state']): string[] =>
+    steps
+      .filter(step => step.state === state)
+      .map(({ tool_name, tool_call_id }) =>
+        tool_call_id === null ? tool_name : `${tool_name} (${tool_call_id})`,
+      )
+      .toReversed()
   const undone = named('compensated')
   const kept = named('compensation_failed')
   if (undone.length + kept.length === 0) return null

@@ -4,11 +4,23 @@ import { fillUndoArguments } from './undo-arguments.ts'
 const sources = { arguments: { name: 'a', tags: ['x', 'y'] }, result: { id: 7, of: { deep: true } } }
 
 test('a template alone keeps the type of what it names, one within a text becomes text, and everything else stays', () => {
-  expect(fillUndoArguments({ id: '{{result.id}}', flag: ['{{ result.of.deep }}'], text: 'no {{result.id}} of {{arguments.name}}', tag: '{{arguments.tags.1}}', n: 3 }, sources))
-    .toEqual({ id: 7, flag: [true], text: 'no 7 of a', tag: 'y', n: 3 })
+  expect(
+    fillUndoArguments(
+      {
+        id: '{{result.id}}',
+        flag: ['{{ result.of.deep }}'],
+        text: 'no {{result.id}} of {{arguments.name}}',
+        tag: '{{arguments.tags.1}}',
+        n: 3,
+      },
+      sources,
+    ),
+  ).toEqual({ id: 7, flag: [true], text: 'no 7 of a', tag: 'y', n: 3 })
 })
 
 test('what the call does not have is named, and nothing is inherited', () => {
   expect(() => fillUndoArguments({ id: '{{result.missing}}' }, sources)).toThrow('there is no result.missing')
-  expect(() => fillUndoArguments({ id: '{{result.toString}}' }, sources)).toThrow('there is no result.toString')
+  expect(() => fillUndoArguments({ id: '{{result.toString}}' }, sources)).toThrow(
+    'there is no result.toString',
+  )
 })

@@ -1,4 +1,7 @@
-/** Fills the templates of a declared undo: `{{arguments.x}}` and `{{result.x}}`, dots reaching into objects and lists. */
+/**
+ * Fills the templates of a declared undo: `{{arguments.x}}` and `{{result.x}}`, dots reaching into objects
+ * and lists.
+ */
 
 type Sources = { arguments: unknown; result: unknown }
 const TEMPLATE = /\{\{\s*(arguments|result)((?:\.[\w-]+)*)\s*\}\}/g
@@ -6,7 +9,10 @@ const TEMPLATE = /\{\{\s*(arguments|result)((?:\.[\w-]+)*)\s*\}\}/g
 function find(sources: Sources, source: string, path: string): unknown {
   let value = sources[source as keyof Sources]
   for (const key of path.split('.').slice(1)) {
-    value = typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined
+    value =
+      typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+        ? (value as Record<string, unknown>)[key]
+        : undefined
   }
   if (value === undefined) throw new Error(`there is no ${source}${path}`)
   return value
@@ -14,7 +20,8 @@ function find(sources: Sources, source: string, path: string): unknown {
 
 function fill(template: unknown, sources: Sources): unknown {
   if (Array.isArray(template)) return template.map(item => fill(item, sources))
-  if (typeof template === 'object' && template !== null) return Object.fromEntries(Object.entries(template).map(([key, item]) => [key, fill(item, sources)]))
+  if (typeof template === 'object' && template !== null)
+    return Object.fromEntries(Object.entries(template).map(([key, item]) => [key, fill(item, sources)]))
   if (typeof template !== 'string') return template
   const [only] = template.matchAll(TEMPLATE)
   // A template alone keeps the type of what it names; one within a text becomes text.
@@ -26,4 +33,7 @@ function fill(template: unknown, sources: Sources): unknown {
 }
 
 /** Throws, naming the template, when the call has nothing of that name. */
-export const fillUndoArguments = (templates: Record<string, unknown>, sources: Sources): Record<string, unknown> => fill(templates, sources) as Record<string, unknown>
+export const fillUndoArguments = (
+  templates: Record<string, unknown>,
+  sources: Sources,
+): Record<string, unknown> => fill(templates, sources) as Record<string, unknown>

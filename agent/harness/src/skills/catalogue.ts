@@ -1,4 +1,7 @@
-/** The skills of a deployment: one directory each below the configured one. A skill that cannot be read is left out and said so. */
+/**
+ * The skills of a deployment: one directory each below the configured one. A skill that cannot be read is
+ * left out and said so.
+ */
 import { cp, lstat, mkdir, readFile, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { asError } from '@cairn/protocol'
@@ -16,7 +19,9 @@ export const NO_SKILLS: SkillCatalogue = { skills: new Map(), problems: [] }
 export async function readSkills(root: string): Promise<SkillCatalogue> {
   const skills = new Map<string, Skill>()
   const problems: string[] = []
-  const entries = (await readdir(root, { withFileTypes: true })).filter(entry => entry.isDirectory()).toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  const entries = (await readdir(root, { withFileTypes: true }))
+    .filter(entry => entry.isDirectory())
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
   for (const { name } of entries) {
     const directory = join(root, name)
     try {
@@ -30,15 +35,21 @@ export async function readSkills(root: string): Promise<SkillCatalogue> {
   return { skills, problems }
 }
 
-/** What the model is told of the skills it may load: names and descriptions only, the bodies come when they are asked for. */
+/**
+ * What the model is told of the skills it may load: names and descriptions only, the bodies come when they
+ * are asked for.
+ */
 export function describeSkills({ skills }: SkillCatalogue): string | null {
   if (skills.size === 0) return null
-  return ['Skills you may load with load_skill when one fits the task:', ...[...skills.values()].map(skill => `- ${skill.name}: ${skill.description}`)].join('\n')
+  return [
+    'Skills you may load with load_skill when one fits the task:',
+    ...[...skills.values()].map(skill => `- ${skill.name}: ${skill.description}`),
+  ].join('\n')
 }
 
 /**
- * Copies the supporting files into the workspace and returns where they are, as the workspace path the model sees; null when
- * the skill has none. Staging again after a crash gives the same files.
+ * Copies the supporting files into the workspace and returns where they are, as the workspace path the model
+ * sees; null when the skill has none. Staging again after a crash gives the same files.
  */
 export async function stageSkill(skill: Skill, workspace: string): Promise<string | null> {
   if (skill.files.length === 0) return null
@@ -48,7 +59,12 @@ export async function stageSkill(skill: Skill, workspace: string): Promise<strin
   // Removed first: links that the agent left in there must lead nowhere.
   await rm(target, { recursive: true, force: true })
   await mkdir(target)
-  for (const file of skill.files) await cp(join(skill.directory, file), join(target, file), { recursive: true, dereference: false, force: true })
+  for (const file of skill.files)
+    await cp(join(skill.directory, file), join(target, file), {
+      recursive: true,
+      dereference: false,
+      force: true,
+    })
   return relative
 }
 

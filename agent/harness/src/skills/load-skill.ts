@@ -6,17 +6,29 @@ import { type SkillCatalogue, stageSkill } from './catalogue.ts'
 
 export const LOAD_SKILL = 'load_skill'
 
-export const loadSkillTool = ({ skills }: SkillCatalogue): Tool => defineTool({
-  name: LOAD_SKILL,
-  description: 'Read the instructions of a skill. Its supporting files are put into the workspace, at the path that comes back with it.',
-  parameters: z.strictObject({ name: z.string().describe('one of the skills you were told of') }),
-  // Staging writes files, always the same: never two at a time, and again without harm.
-  readOnly: false,
-  changesSessionOnly: true,
-  idempotent: true,
-  async run({ name }, { workspace }) {
-    const skill = skills.get(name)
-    if (!skill) throw new Error(`there is no skill named ${JSON.stringify(name)}; there are ${[...skills.keys()].join(', ')}`)
-    return { content: { name, instructions: skill.body, files: [...skill.files], staged_at: await stageSkill(skill, workspace) } }
-  },
-})
+export const loadSkillTool = ({ skills }: SkillCatalogue): Tool =>
+  defineTool({
+    name: LOAD_SKILL,
+    description:
+      'Read the instructions of a skill. Its supporting files are put into the workspace, at the path that comes back with it.',
+    parameters: z.strictObject({ name: z.string().describe('one of the skills you were told of') }),
+    // Staging writes files, always the same: never two at a time, and again without harm.
+    readOnly: false,
+    changesSessionOnly: true,
+    idempotent: true,
+    async run({ name }, { workspace }) {
+      const skill = skills.get(name)
+      if (!skill)
+        throw new Error(
+          `there is no skill named ${JSON.stringify(name)}; there are ${[...skills.keys()].join(', ')}`,
+        )
+      return {
+        content: {
+          name,
+          instructions: skill.body,
+          files: [...skill.files],
+          staged_at: await stageSkill(skill, workspace),
+        },
+      }
+    },
+  })

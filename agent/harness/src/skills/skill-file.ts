@@ -1,19 +1,28 @@
 /**
- * SKILL.md, the open Agent Skills format: YAML frontmatter (name, description, and more) and a body of instructions, in a
- * directory that may hold supporting files. Unknown frontmatter keys pass; the format grows.
+ * SKILL.md, the open Agent Skills format: YAML frontmatter (name, description, and more) and a body of
+ * instructions, in a directory that may hold supporting files. Unknown frontmatter keys pass; the format
+ * grows.
  */
 import { parse } from 'yaml'
 import { z } from 'zod'
 
 export const Frontmatter = z.looseObject({
-  name: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'lower-case letters, digits and single hyphens').max(64),
+  name: z
+    .string()
+    .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'lower-case letters, digits and single hyphens')
+    .max(64),
   description: z.string().trim().min(1).max(1024),
-  license: z.string().optional(), compatibility: z.string().max(500).optional(), metadata: z.record(z.string(), z.unknown()).optional(),
+  license: z.string().optional(),
+  compatibility: z.string().max(500).optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
   'allowed-tools': z.union([z.string(), z.array(z.string())]).optional(),
 })
 export type SkillFile = { name: string; description: string; body: string }
 
-/** Throws a sentence that says what is wrong and what would be right; `directory` is the name the skill must have. */
+/**
+ * Throws a sentence that says what is wrong and what would be right; `directory` is the name the skill must
+ * have.
+ */
 export function parseSkillFile(text: string, directory: string): SkillFile {
   const match = /^\uFEFF?---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)([\s\S]*)$/.exec(text)
   if (!match) throw new Error('SKILL.md must begin with a YAML frontmatter between two lines of three dashes')
@@ -21,20 +30,33 @@ export function parseSkillFile(text: string, directory: string): SkillFile {
   try {
     yaml = parse(match[1]!)
   } catch (cause) {
-    throw new Error(`the frontmatter of SKILL.md is no YAML: ${cause instanceof Error ? cause.message.split('\n')[0] : String(cause)}`, { cause })
+    throw new Error(
+      `the frontmatter of SKILL.md is no YAML: ${cause instanceof Error ? cause.message.split('\n')[0] : String(cause)}`,
+      { cause },
+    )
   }
   const frontmatter = Frontmatter.safeParse(yaml)
   if (!frontmatter.success) {
     const [issue] = frontmatter.error.issues
-    throw new Error(`the frontmatter of SKILL.md: ${issue?.path.join('.') || 'the whole'}: ${issue?.message ?? 'does not fit'}`)
+    throw new Error(
+      `the frontmatter of SKILL.md: ${issue?.path.join('.') || 'the whole'}: ${issue?.message ?? 'does not fit'}`,
+    )
   }
   const { name, description } = frontmatter.data
-  if (name !== directory) throw new Error(`the skill is named ${name}, its directory ${directory}; they must be the same`)
+  if (name !== directory)
+    throw new Error(`the skill is named ${name}, its directory ${directory}; they must be the same`)
   return { name, description, body: match[2]!.trim() }
 }
 
-/** What the model reads in place of `/<skill> <arguments>`. `$ARGUMENTS` in the body is where they go; without it they follow. */
+/**
+ * What the model reads in place of `/<skill> <arguments>`. `$ARGUMENTS` in the body is where they go; without
+ * it they follow.
+ */
 export function expandSkill(skill: SkillFile, args: string, stagedAt: string | null): string {
-  const placed = skill.body.includes('$ARGUMENTS') ? skill.body.replaceAll('$ARGUMENTS', () => args) : args === '' ? skill.body : `${skill.body}\n\nArguments: ${args}`
+  const placed = skill.body.includes('$ARGUMENTS')
+    ? skill.body.replaceAll('$ARGUMENTS', () => args)
+    : args === ''
+      ? skill.body
+      : `${skill.body}\n\nArguments: ${args}`
   return stagedAt === null ? placed : `${placed}\n\nThe files of this skill are in ${stagedAt}.`
 }

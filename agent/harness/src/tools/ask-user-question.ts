@@ -1,18 +1,32 @@
-/** ask_user_question: ends the turn until a person has answered; `call-tool.ts` raises the inbox item from the content. */
+/**
+ * ask_user_question: ends the turn until a person has answered; `call-tool.ts` raises the inbox item from the
+ * content.
+ */
 import { Question } from '@cairn/protocol'
 import { z } from 'zod'
 import { defineTool } from './parameters.ts'
 
 export const askUserQuestionTool = defineTool({
   name: 'ask_user_question',
-  description: 'Ask the user one to five questions and wait for the answers. Offer choices where you can. Use it only when you cannot go on sensibly without an answer.',
+  description:
+    'Ask the user one to five questions and wait for the answers. Offer choices where you can. Use it only when you cannot go on sensibly without an answer.',
   parameters: z.strictObject({
-    questions: z.array(Question.extend({ prompt: z.string().min(1), choices: z.array(Question.shape.choices.unwrap().element).max(6).optional() })).min(1).max(5),
+    questions: z
+      .array(
+        Question.extend({
+          prompt: z.string().min(1),
+          choices: z.array(Question.shape.choices.unwrap().element).max(6).optional(),
+        }),
+      )
+      .min(1)
+      .max(5),
     context: z.string().optional().describe('what the user needs to know to answer'),
   }),
   readOnly: false,
   changesSessionOnly: true,
-  // Nothing has been asked before the inbox item is on disk; once it is, the call counts as answered or waiting.
+  // Nothing has been asked before the inbox item is on disk; once it is, the call counts as answered or
+  // waiting.
   idempotent: true,
-  run: ({ questions, context }) => Promise.resolve({ content: { questions, ...(context === undefined ? {} : { context }) }, suspend: true }),
+  run: ({ questions, context }) =>
+    Promise.resolve({ content: { questions, ...(context === undefined ? {} : { context }) }, suspend: true }),
 })

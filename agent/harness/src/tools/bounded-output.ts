@@ -1,9 +1,18 @@
-/** Output of a process in bounded memory: its beginning and its end are kept, the middle is counted and dropped. */
+/**
+ * Output of a process in bounded memory: its beginning and its end are kept, the middle is counted and
+ * dropped.
+ */
 
-/** Bytes kept of each end. Together more than a result may show; the cut of results saves what lies between. */
+/**
+ * Bytes kept of each end. Together more than a result may show; the cut of results saves what lies between.
+ */
 const END_BYTES = 2 * 1024 * 1024
 
-export type BoundedOutput = { push(chunk: Uint8Array): void; text(): string; /** Bytes that are kept nowhere. */ dropped(): number }
+export type BoundedOutput = {
+  push(chunk: Uint8Array): void
+  text(): string
+  /** Bytes that are kept nowhere. */ dropped(): number
+}
 
 export function boundedOutput(endBytes = END_BYTES): BoundedOutput {
   const head: Uint8Array[] = []
@@ -33,7 +42,9 @@ export function boundedOutput(endBytes = END_BYTES): BoundedOutput {
     text() {
       const note = dropped === 0 ? '' : `\n[… ${dropped} bytes of output were dropped …]\n`
       // Without a drop both ends join, and a character cut between them is whole again.
-      return dropped === 0 ? Buffer.concat([...head, ...tail]).toString('utf8') : Buffer.concat(head).toString('utf8') + note + Buffer.concat(tail).toString('utf8')
+      return dropped === 0
+        ? Buffer.concat([...head, ...tail]).toString('utf8')
+        : Buffer.concat(head).toString('utf8') + note + Buffer.concat(tail).toString('utf8')
     },
     dropped: () => dropped,
   }

@@ -55,13 +55,27 @@ export type CallToolDeps = {
   gates: OpenGates
 }
 
-export type GateDeps = Pick<CallToolDeps, 'policy' | 'agentTools' | 'sessionAllowList' | 'workspace' | 'hasGrant'>
+export type GateDeps = Pick<
+  CallToolDeps,
+  'policy' | 'agentTools' | 'sessionAllowList' | 'workspace' | 'hasGrant'
+>
 
-export type CallOutcome = { tool_call_id: string; name: string; status: 'ok' | 'failed' | 'refused' | 'gated' | 'suspended'; /** As the model reads it; null while suspended. */ content: string | null }
+export type CallOutcome = {
+  tool_call_id: string
+  name: string
+  status: 'ok' | 'failed' | 'refused' | 'gated' | 'suspended'
+  /** As the model reads it; null while suspended. */ content: string | null
+}
 
 const EXCERPT_CHARS = 500
 
-type Parsed = { raw: Record<string, unknown>; args: Record<string, unknown>; /** What an approval covers. */ hash: string } | { raw: Record<string, unknown>; problem: string }
+type Parsed =
+  | {
+      raw: Record<string, unknown>
+      args: Record<string, unknown>
+      /** What an approval covers. */ hash: string
+    }
+  | { raw: Record<string, unknown>; problem: string }
 
 /** The arguments as the model wrote them. */
 function parseObject(text: string): { raw: Record<string, unknown>; problem?: string } {
@@ -72,8 +86,12 @@ function parseObject(text: string): { raw: Record<string, unknown>; problem?: st
   } catch (thrown) {
     return { raw: {}, problem: `they are not JSON (${asError(thrown).message})` }
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { raw: value as Record<string, unknown> }
-  return { raw: {}, problem: `they must be a JSON object, not ${Array.isArray(value) ? 'an array' : value === null ? 'null' : `a ${typeof value}`}` }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return { raw: value as Record<string, unknown> }
+  return {
+    raw: {},
+    problem: `they must be a JSON object, not ${Array.isArray(value) ? 'an array' : value === null ? 'null' : `a ${typeof value}`}`,
+  }
 }
 
 /** The arguments as the tool gets them: the workspace's path put in, and parsed by the tool's schema. */
@@ -82,7 +100,13 @@ export function parseArguments(text: string, tool: Tool, unmask: <T>(value: T) =
   if (problem !== undefined) return { raw, problem }
   const parsed = tool.parameters.safeParse(unmask(raw))
   if (!parsed.success) {
-    return { raw, problem: parsed.error.issues.slice(0, 5).map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message)).join('; ') }
+    return {
+      raw,
+      problem: parsed.error.issues
+        .slice(0, 5)
+        .map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message))
+        .join('; '),
+    }
   }
   try {
     return { raw, args: parsed.data, hash: argumentsHash(parsed.data) }
@@ -94,7 +118,11 @@ export function parseArguments(text: string, tool: Tool, unmask: <T>(value: T) =
 const textsOf = (args: Record<string, unknown>, names: readonly string[] = []): string[] =>
   names.flatMap(name => args[name]).filter((value): value is string => typeof value === 'string')
 
-async function findPathProblem(tool: Tool, args: Record<string, unknown>, workspace: string): Promise<string | null> {
+async function findPathProblem(
+  tool: Tool,
+  args: Record<string, unknown>,
+  workspace: string,
+): Promise<string | null> {
   for (const path of textsOf(args, tool.paths)) {
     const resolved = await resolvePath(workspace, path, tool.mutatesFiles ? 'write' : 'read')
     if (!resolved.ok) return resolved.problem
@@ -102,38 +130,86 @@ async function findPathProblem(tool: Tool, args: Record<string, unknown>, worksp
   return null
 }
 
-function findUrlProblem(tool: Tool, args: Record<string, unknown>, egress: GovernanceConfig['egress']): string | null {
-  return textsOf(args, tool.urls).map(url => urlProblem(url, egress)).find(problem => problem !== null) ?? null
+function findUrlProblem(
+  tool: Tool,
+  args: Record<string, unknown>,
+  egress: GovernanceConfig['egress'],
+): string | null {
+  return (
+    textsOf(args, tool.urls)
+      .map(url => urlProblem(url, egress))
+      .find(problem => problem !== null) ?? null
+  )
 }
 
 /** Every call passes here, those of an expert too. */
-export async function gate(deps: GateDeps, tool: Tool, args: Record<string, unknown>, hash: string): Promise<GateDecision> {
+export async function gate(
+  deps: GateDeps,
+  tool: Tool,
+  args: Record<string, unknown>,
+  hash: string,
+): Promise<GateDecision> {
   const { policy, agentTools, sessionAllowList } = deps
   const input: GateInput = {
-    policy, agentTools, sessionAllowList, tool: tool.name, hasGrant: false,
-    pathProblem: await findPathProblem(tool, args, deps.workspace), urlProblem: findUrlProblem(tool, args, policy.egress),
+    policy,
+    agentTools,
+    sessionAllowList,
+    tool: tool.name,
+    hasGrant: false,
+    pathProblem: await findPathProblem(tool, args, deps.workspace),
+    urlProblem: findUrlProblem(tool, args, policy.egress),
   }
   const decision = decideGate(input)
   // The store is asked only where an approval is what is missing.
-  return !decision.allow && decision.overridable && (await deps.hasGrant(tool.name, hash)) ? decideGate({ ...input, hasGrant: true }) : decision
+  return !decision.allow && decision.overridable && (await deps.hasGrant(tool.name, hash))
+    ? decideGate({ ...input, hasGrant: true })
+    : decision
 }
 
-/** Why a call did not reach its tool: what the model reads, what is written before the result, and the row of a gate. */
-type Refusal = { status: 'failed' | 'refused' | 'gated'; content: Record<string, unknown>; events: readonly EventDraft[]; rows?: (base: number) => readonly RowChange[] }
+/**
+ * Why a call did not reach its tool: what the model reads, what is written before the result, and the row of
+ * a gate.
+ */
+type Refusal = {
+  status: 'failed' | 'refused' | 'gated'
+  content: Record<string, unknown>
+  events: readonly EventDraft[]
+  rows?: (base: number) => readonly RowChange[]
+}
 
-function denied(deps: CallToolDeps, call: Call, args: Record<string, unknown>, denial: Extract<GateDecision, { allow: false }>, hash: string, repeats: string | null): Refusal {
+function denied(
+  deps: CallToolDeps,
+  call: Call,
+  args: Record<string, unknown>,
+  denial: Extract<GateDecision, { allow: false }>,
+  hash: string,
+  repeats: string | null,
+): Refusal {
   const { tool_call_id, name } = call
   const event = policyDenied(name, denial, tool_call_id, deps.clock.now())
-  if (!denial.overridable) return { status: 'refused', content: { error: `Blocked: ${denial.reason}` }, events: [event] }
+  if (!denial.overridable)
+    return { status: 'refused', content: { error: `Blocked: ${denial.reason}` }, events: [event] }
   const arguments_excerpt = clip(canonicalJson(workspaceMask(deps.workspace).mask(args)), EXCERPT_CHARS)
-  const about = { tool_name: name, tool_call_id, arguments_excerpt, deny_reason: denial.reason, policy_id: denial.policy_id }
+  const about = {
+    tool_name: name,
+    tool_call_id,
+    arguments_excerpt,
+    deny_reason: denial.reason,
+    policy_id: denial.policy_id,
+  }
   if (repeats !== null) {
     const message = `${denial.reason}; this call was made before (${repeats}) and nobody has decided on it yet: do not repeat it, you are told when somebody has`
-    return { status: 'gated', content: { error: 'policy_blocked_overridable', message, tool_call_id }, events: [event, repeatGate({ ...about, repeats_tool_call_id: repeats })] }
+    return {
+      status: 'gated',
+      content: { error: 'policy_blocked_overridable', message, tool_call_id },
+      events: [event, repeatGate({ ...about, repeats_tool_call_id: repeats })],
+    }
   }
   const raised = raiseGate(deps, { ...about, arguments_hash: hash })
   return {
-    status: 'gated', content: { error: 'policy_blocked_overridable', message: denial.reason, tool_call_id }, events: [event, raised.event],
+    status: 'gated',
+    content: { error: 'policy_blocked_overridable', message: denial.reason, tool_call_id },
+    events: [event, raised.event],
     rows: base => [raised.row(base + 1)],
   }
 }
@@ -144,22 +220,43 @@ export async function callTool(deps: CallToolDeps, call: Call): Promise<CallOutc
   const { tool_call_id, name } = call
   const place = { turn_id: deps.turn_id, iteration_index: deps.iteration_index }
   const tool = deps.tools.get(name)
-  const parsed: Parsed = tool === undefined ? { problem: 'there is no such tool', ...parseObject(call.arguments) } : parseArguments(call.arguments, tool, unmask)
-  const called = (extra: { checkpoint_hash?: string } = {}) => toolCall({ tool_call_id, name, arguments: mask(parsed.raw), ...extra, ...place })
+  const parsed: Parsed =
+    tool === undefined
+      ? { problem: 'there is no such tool', ...parseObject(call.arguments) }
+      : parseArguments(call.arguments, tool, unmask)
+  const called = (extra: { checkpoint_hash?: string } = {}) =>
+    toolCall({ tool_call_id, name, arguments: mask(parsed.raw), ...extra, ...place })
 
   const refuse = async ({ status, content, events, rows }: Refusal): Promise<CallOutcome> => {
     const text = JSON.stringify(mask(content))
-    await deps.commit([called(), ...events, toolResult({ tool_call_id, name, content: text, elapsed_ms: 0, ...place })], rows?.(1) ?? [])
+    await deps.commit(
+      [called(), ...events, toolResult({ tool_call_id, name, content: text, elapsed_ms: 0, ...place })],
+      rows?.(1) ?? [],
+    )
     return { tool_call_id, name, status, content: text }
   }
 
-  const deny = (args: Record<string, unknown>, denial: Extract<GateDecision, { allow: false }>, hash: string): Promise<CallOutcome> => {
+  const deny = (
+    args: Record<string, unknown>,
+    denial: Extract<GateDecision, { allow: false }>,
+    hash: string,
+  ): Promise<CallOutcome> => {
     if (!denial.overridable) return refuse(denied(deps, call, args, denial, hash, null))
-    return deps.gates.inTurn(async () => refuse(denied(deps, call, args, denial, hash, await deps.gates.find(name, hash))))
+    return deps.gates.inTurn(async () =>
+      refuse(denied(deps, call, args, denial, hash, await deps.gates.find(name, hash))),
+    )
   }
 
-  if (tool === undefined) return refuse({ status: 'failed', content: { error: `Unknown tool: ${name}. There are: ${[...deps.tools.keys()].filter(known => isOffered(known, deps)).join(', ')}` }, events: [] })
-  if ('problem' in parsed) return refuse({ status: 'failed', content: failure(`invalid arguments: ${parsed.problem}`), events: [] })
+  if (tool === undefined)
+    return refuse({
+      status: 'failed',
+      content: {
+        error: `Unknown tool: ${name}. There are: ${[...deps.tools.keys()].filter(known => isOffered(known, deps)).join(', ')}`,
+      },
+      events: [],
+    })
+  if ('problem' in parsed)
+    return refuse({ status: 'failed', content: failure(`invalid arguments: ${parsed.problem}`), events: [] })
   const { args, hash } = parsed
   const decision = await gate(deps, tool, args, hash)
   if (!decision.allow) return deny(args, decision, hash)
@@ -170,9 +267,20 @@ export async function callTool(deps: CallToolDeps, call: Call): Promise<CallOutc
   } catch (thrown) {
     return refuse({ status: 'failed', content: failure(asError(thrown).message), events: [] })
   }
-  const passes = [...(deps.logAllowed ? [policyAllowedPass(name, deps.clock.now())] : []), ...(decision.via === 'grant' ? [policyAllowedGrant(name, tool_call_id)] : [])]
+  const passes = [
+    ...(deps.logAllowed ? [policyAllowedPass(name, deps.clock.now())] : []),
+    ...(decision.via === 'grant' ? [policyAllowedGrant(name, tool_call_id)] : []),
+  ]
   try {
-    await deps.commit([called(checkpoint), ...deps.saga.begin(tool, { tool_call_id, arguments: mask(parsed.raw), ...checkpoint }), ...passes, ...(tool.begins?.(mask(args), tool_call_id) ?? [])], decision.via === 'grant' ? [{ do: 'grant.consume', tool: name, arguments_hash: hash }] : [])
+    await deps.commit(
+      [
+        called(checkpoint),
+        ...deps.saga.begin(tool, { tool_call_id, arguments: mask(parsed.raw), ...checkpoint }),
+        ...passes,
+        ...(tool.begins?.(mask(args), tool_call_id) ?? []),
+      ],
+      decision.via === 'grant' ? [{ do: 'grant.consume', tool: name, arguments_hash: hash }] : [],
+    )
   } catch (thrown) {
     // Another call spent the approval, or it ran out, since the gate looked: this one asks anew.
     if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'no_grant') throw thrown
@@ -183,30 +291,65 @@ export async function callTool(deps: CallToolDeps, call: Call): Promise<CallOutc
   return runCommitted(deps, tool, call, args)
 }
 
-async function keepCheckpoint(deps: CallToolDeps, tool: Tool, args: Record<string, unknown>): Promise<{ checkpoint_hash?: string }> {
+async function keepCheckpoint(
+  deps: CallToolDeps,
+  tool: Tool,
+  args: Record<string, unknown>,
+): Promise<{ checkpoint_hash?: string }> {
   if (deps.checkpoints === null || !tool.mutatesFiles) return {}
-  return { checkpoint_hash: await saveCheckpoint(deps.checkpoints, deps.workspace, textsOf(args, tool.paths)) }
+  return {
+    checkpoint_hash: await saveCheckpoint(deps.checkpoints, deps.workspace, textsOf(args, tool.paths)),
+  }
 }
 
 /** Runs a tool whose tool.call is on disk, and writes what came of it. */
-export async function runCommitted(deps: CallToolDeps, tool: Tool, call: Call, args: Record<string, unknown>): Promise<CallOutcome> {
+export async function runCommitted(
+  deps: CallToolDeps,
+  tool: Tool,
+  call: Call,
+  args: Record<string, unknown>,
+): Promise<CallOutcome> {
   const { session_id, turn_id, iteration_index, workspace, clock } = deps
   const { tool_call_id, name } = call
   const { mask } = workspaceMask(workspace)
   const startedAt = clock.now()
-  const outcome = await runTool(tool, args, { session_id, tool_call_id, turn_id, workspace, egress: deps.policy.egress }, { clock, signal: deps.signal, defaultTimeoutMs: deps.timeoutMs })
+  const outcome = await runTool(
+    tool,
+    args,
+    { session_id, tool_call_id, turn_id, workspace, egress: deps.policy.egress },
+    { clock, signal: deps.signal, defaultTimeoutMs: deps.timeoutMs },
+  )
   if (outcome.suspend) return suspend(deps, call, mask(outcome))
   const { content, events = [], rows = [] } = mask(outcome)
   const failed = asFailure(content)
   const fitted = await fitResult(workspace, tool_call_id, failed ?? content)
   // A refusal is told by 0; whatever ran took some time.
   const elapsed_ms = Math.max(1, Math.round(clock.now() - startedAt))
-  await deps.commit([...events, toolResult({ tool_call_id, name, ...fitted, elapsed_ms, turn_id, iteration_index }), ...deps.saga.end(tool_call_id, { arguments: mask(args), content: fitted.content, result: content, failed: failed !== null })], rows)
+  await deps.commit(
+    [
+      ...events,
+      toolResult({ tool_call_id, name, ...fitted, elapsed_ms, turn_id, iteration_index }),
+      ...deps.saga.end(tool_call_id, {
+        arguments: mask(args),
+        content: fitted.content,
+        result: content,
+        failed: failed !== null,
+      }),
+    ],
+    rows,
+  )
   return { tool_call_id, name, status: failed === null ? 'ok' : 'failed', content: fitted.content }
 }
 
-async function suspend(deps: CallToolDeps, { tool_call_id, name }: Call, { content, events = [], rows = [] }: ToolOutcome): Promise<CallOutcome> {
-  const data = EVENTS['inbox.input_required'].write.parse({ ...(typeof content === 'string' ? {} : content), tool_call_id })
+async function suspend(
+  deps: CallToolDeps,
+  { tool_call_id, name }: Call,
+  { content, events = [], rows = [] }: ToolOutcome,
+): Promise<CallOutcome> {
+  const data = EVENTS['inbox.input_required'].write.parse({
+    ...(typeof content === 'string' ? {} : content),
+    tool_call_id,
+  })
   const raised = raiseQuestion(deps, data)
   await deps.commit([...events, raised.event], [...rows, raised.row(events.length)])
   return { tool_call_id, name, status: 'suspended', content: null }
@@ -218,7 +361,13 @@ export function reparse(deps: CallToolDeps, tool: Tool, call: Call): Record<stri
   return 'problem' in parsed ? null : parsed.args
 }
 
-/** Whether a call that was let through once would be let through now, the approval it spent counted as given. */
-export async function stillAllowed(deps: CallToolDeps, tool: Tool, args: Record<string, unknown>): Promise<boolean> {
+/**
+ * Whether a call that was let through once would be let through now, the approval it spent counted as given.
+ */
+export async function stillAllowed(
+  deps: CallToolDeps,
+  tool: Tool,
+  args: Record<string, unknown>,
+): Promise<boolean> {
   return (await gate({ ...deps, hasGrant: () => Promise.resolve(true) }, tool, args, '')).allow
 }

@@ -22,7 +22,21 @@ export type BuiltinOptions = {
   newId?: () => string
 }
 
-export const builtinTools = ({ store, terminal, resolveHost, newId = randomUUID }: BuiltinOptions): Tool[] => [
-  readFileTool, writeFileTool, editFileTool, listFilesTool, searchFilesTool(), terminalTool(terminal), todoTool, askUserQuestionTool, requestUserActionTool(newId), createArtifactTool(store, newId),
+export const builtinTools = ({
+  store,
+  terminal,
+  resolveHost,
+  newId = randomUUID,
+}: BuiltinOptions): Tool[] => [
+  readFileTool,
+  writeFileTool,
+  editFileTool,
+  listFilesTool,
+  searchFilesTool(),
+  terminalTool(terminal),
+  todoTool,
+  askUserQuestionTool,
+  requestUserActionTool(newId),
+  createArtifactTool(store, newId),
   webFetchTool(resolveHost),
 ]

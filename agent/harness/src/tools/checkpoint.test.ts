@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { makeFolder } from '../../test/tools/tool-context.ts'
@@ -34,7 +43,9 @@ test('the same files in the same state have the same hash, and are kept once', a
 
 test('refuses a hash that is none, and a store that was damaged', async () => {
   const [store, workspace] = [makeFolder('checkpoints'), makeFolder('ws')]
-  await expect(restoreCheckpoint(store, workspace, '../../etc/passwd')).rejects.toThrow('not the hash of a checkpoint')
+  await expect(restoreCheckpoint(store, workspace, '../../etc/passwd')).rejects.toThrow(
+    'not the hash of a checkpoint',
+  )
   writeFileSync(join(workspace, 'a'), 'x')
   const hash = await saveCheckpoint(store, workspace, ['a'])
   writeFileSync(join(store, hash.slice(0, 2), hash), '{}')

@@ -1,6 +1,7 @@
 /**
- * What a file-mutating tool is about to change, kept so that it can be put back: a store of contents by SHA-256 outside the
- * workspace, and a manifest of the named files whose own hash is the `checkpoint_hash` of `tool.call` (spec, Tools).
+ * What a file-mutating tool is about to change, kept so that it can be put back: a store of contents by
+ * SHA-256 outside the workspace, and a manifest of the named files whose own hash is the `checkpoint_hash` of
+ * `tool.call` (spec, Tools).
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
@@ -26,26 +27,42 @@ async function put(folder: string, content: Uint8Array | string): Promise<string
 }
 
 async function get(folder: string, hash: string): Promise<Buffer> {
-  if (!/^[0-9a-f]{64}$/.test(hash)) throw new Error(`[checkpoint] '${hash.slice(0, 80)}' is not the hash of a checkpoint`)
+  if (!/^[0-9a-f]{64}$/.test(hash))
+    throw new Error(`[checkpoint] '${hash.slice(0, 80)}' is not the hash of a checkpoint`)
   const content = await readFile(join(folder, hash.slice(0, 2), hash))
   if (sha256(content) !== hash) throw new Error(`[checkpoint] ${hash} is damaged`)
   return content
 }
 
-/** Saves the named files as they are and returns the checkpoint's hash. `folder` is the store, outside every workspace. */
-export async function saveCheckpoint(folder: string, workspace: string, paths: readonly string[]): Promise<string> {
+/**
+ * Saves the named files as they are and returns the checkpoint's hash. `folder` is the store, outside every
+ * workspace.
+ */
+export async function saveCheckpoint(
+  folder: string,
+  workspace: string,
+  paths: readonly string[],
+): Promise<string> {
   const manifest: Manifest = {}
   for (const given of paths) {
     const { path, shown } = await mustResolve(workspace, given, 'write')
     const stats = await unlessMissing(stat(path))
-    if (stats !== null && stats.size > MAX_FILE_BYTES) throw new Error(`'${shown}' has ${stats.size} bytes; files of more than ${MAX_FILE_BYTES} are changed by the terminal only`)
+    if (stats !== null && stats.size > MAX_FILE_BYTES)
+      throw new Error(
+        `'${shown}' has ${stats.size} bytes; files of more than ${MAX_FILE_BYTES} are changed by the terminal only`,
+      )
     // A folder in the file's place is the tool's to refuse; there is nothing of it to keep.
-    manifest[shown] = stats?.isFile() ? { sha256: await put(folder, await readFile(path)), mode: stats.mode & 0o777 } : null
+    manifest[shown] = stats?.isFile()
+      ? { sha256: await put(folder, await readFile(path)), mode: stats.mode & 0o777 }
+      : null
   }
   return put(folder, canonicalJson(manifest))
 }
 
-/** Puts the files of a checkpoint back as they were; those that were not there are removed. Doing it twice changes nothing more. */
+/**
+ * Puts the files of a checkpoint back as they were; those that were not there are removed. Doing it twice
+ * changes nothing more.
+ */
 export async function restoreCheckpoint(folder: string, workspace: string, hash: string): Promise<string[]> {
   const manifest = JSON.parse((await get(folder, hash)).toString('utf8')) as Manifest
   for (const [shown, kept] of Object.entries(manifest)) {

@@ -23,7 +23,8 @@ async function imagePath(workspace: string, given: string): Promise<string> {
 export const createArtifactTool = (store: Pick<LogStore, 'listArtifacts'>, newId: () => string): Tool =>
   defineTool({
     name: 'create_artifact',
-    description: 'Show something in the chat: kind markdown, table, chart, html, svg, or image (a file of the workspace). The same name again makes its next version.',
+    description:
+      'Show something in the chat: kind markdown, table, chart, html, svg, or image (a file of the workspace). The same name again makes its next version.',
     parameters: z.strictObject({ name: z.string().min(1).max(120), spec: ArtifactSpec }),
     readOnly: false,
     changesSessionOnly: true,
@@ -32,10 +33,21 @@ export const createArtifactTool = (store: Pick<LogStore, 'listArtifacts'>, newId
     async run({ name, spec: given }, { session_id, tool_call_id, workspace }) {
       const spec = given.kind === 'image' ? { ...given, path: await imagePath(workspace, given.path) } : given
       const size = Buffer.byteLength(JSON.stringify(spec))
-      if (size > MAX_ARTIFACT_BYTES) throw new Error(`the artifact has ${size} bytes; at most ${MAX_ARTIFACT_BYTES} are kept`)
+      if (size > MAX_ARTIFACT_BYTES)
+        throw new Error(`the artifact has ${size} bytes; at most ${MAX_ARTIFACT_BYTES} are kept`)
       const known = await store.listArtifacts(session_id)
-      if (known.length >= MAX_ARTIFACTS) throw new Error(`this session has ${known.length} artifacts already; at most ${MAX_ARTIFACTS} are kept`)
-      const version = 1 + Math.max(0, ...known.filter(artifact => artifact.name === name && artifact.kind === spec.kind).map(artifact => artifact.version))
+      if (known.length >= MAX_ARTIFACTS)
+        throw new Error(
+          `this session has ${known.length} artifacts already; at most ${MAX_ARTIFACTS} are kept`,
+        )
+      const version =
+        1 +
+        Math.max(
+          0,
+          ...known
+            .filter(artifact => artifact.name === name && artifact.kind === spec.kind)
+            .map(artifact => artifact.version),
+        )
       const artifact = { artifact_id: newId(), name, kind: spec.kind, version, size }
       return {
         content: { ...artifact },

@@ -10,18 +10,31 @@ export const MAX_RESULT_LINES = 2000
 export type FittedResult = { content: string; truncated?: true; full_result_path?: string }
 
 const countLines = (text: string) => text.split('\n').length
-const fits = (text: string, bytes: number, lines: number) => Buffer.byteLength(text) <= bytes && countLines(text) <= lines
+const fits = (text: string, bytes: number, lines: number) =>
+  Buffer.byteLength(text) <= bytes && countLines(text) <= lines
 
 /** The beginning of a text, at most so many bytes and lines, at a line's end where there is one near. */
 function takeStart(text: string, bytes: number, lines: number): string {
-  const cut = Buffer.from(text).subarray(0, bytes).toString('utf8').replace(/\ufffd$/, '').split('\n').slice(0, lines).join('\n')
+  const cut = Buffer.from(text)
+    .subarray(0, bytes)
+    .toString('utf8')
+    .replace(/\ufffd$/, '')
+    .split('\n')
+    .slice(0, lines)
+    .join('\n')
   const lastLine = cut.lastIndexOf('\n')
   return lastLine > cut.length / 2 ? cut.slice(0, lastLine) : cut
 }
 
 function takeEnd(text: string, bytes: number, lines: number): string {
   const all = Buffer.from(text)
-  const cut = all.subarray(Math.max(0, all.length - bytes)).toString('utf8').replace(/^\ufffd+/, '').split('\n').slice(-lines).join('\n')
+  const cut = all
+    .subarray(Math.max(0, all.length - bytes))
+    .toString('utf8')
+    .replace(/^\ufffd+/, '')
+    .split('\n')
+    .slice(-lines)
+    .join('\n')
   const firstLine = cut.indexOf('\n')
   return firstLine >= 0 && firstLine < cut.length / 2 ? cut.slice(firstLine + 1) : cut
 }
@@ -34,9 +47,14 @@ export function cutText(text: string, bytes: number, lines: number, where: strin
   return `${start}\n[… ${Buffer.byteLength(text) - Buffer.byteLength(start) - Buffer.byteLength(end)} of ${Buffer.byteLength(text)} bytes cut; ${where} …]\n${end}`
 }
 
-/** The longest text of an object that is a member of it; what a tool returned beside it (an exit code) stays whole. */
+/**
+ * The longest text of an object that is a member of it; what a tool returned beside it (an exit code) stays
+ * whole.
+ */
 function longestMember(content: Record<string, unknown>): string | undefined {
-  const texts = Object.entries(content).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+  const texts = Object.entries(content).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  )
   return texts.toSorted(([, a], [, b]) => b.length - a.length)[0]?.[0]
 }
 
@@ -46,7 +64,10 @@ function cutContent(content: string | Record<string, unknown>, where: string): s
   if (key !== undefined) {
     // JSON writes some characters with several bytes, so the room is narrowed until the whole fits.
     for (let bytes = MAX_RESULT_BYTES - 1024; bytes > 1024; bytes = Math.floor(bytes * 0.7)) {
-      const cut = JSON.stringify({ ...content, [key]: cutText(String(content[key]), bytes, MAX_RESULT_LINES, where) })
+      const cut = JSON.stringify({
+        ...content,
+        [key]: cutText(String(content[key]), bytes, MAX_RESULT_LINES, where),
+      })
       if (Buffer.byteLength(cut) <= MAX_RESULT_BYTES) return cut
     }
   }
@@ -56,7 +77,9 @@ function cutContent(content: string | Record<string, unknown>, where: string): s
 /** A file name for a call's id, which a model server chose and may hold anything. */
 function fileNameOf(toolCallId: string): string {
   const plain = toolCallId.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 80)
-  return plain === toolCallId ? plain : `${plain}-${createHash('sha256').update(toolCallId).digest('hex').slice(0, 12)}`
+  return plain === toolCallId
+    ? plain
+    : `${plain}-${createHash('sha256').update(toolCallId).digest('hex').slice(0, 12)}`
 }
 
 async function saveWhole(workspace: string, path: string, text: string): Promise<void> {
@@ -67,7 +90,11 @@ async function saveWhole(workspace: string, path: string, text: string): Promise
 }
 
 /** A result as the model reads it: at most 50 KB and 2,000 lines (design section 7). */
-export async function fitResult(workspace: string, toolCallId: string, content: string | Record<string, unknown>): Promise<FittedResult> {
+export async function fitResult(
+  workspace: string,
+  toolCallId: string,
+  content: string | Record<string, unknown>,
+): Promise<FittedResult> {
   const key = typeof content === 'string' ? undefined : longestMember(content)
   const longest = typeof content === 'string' ? content : key === undefined ? '' : String(content[key])
   // Judged before it is written as JSON, which for megabytes of output takes its time.
@@ -79,13 +106,27 @@ export async function fitResult(workspace: string, toolCallId: string, content: 
   try {
     await saveWhole(workspace, path, wholeOf(content, key, longest))
   } catch (thrown) {
-    return { content: cutContent(content, `the rest could not be saved (${asError(thrown).message})`), truncated: true }
+    return {
+      content: cutContent(content, `the rest could not be saved (${asError(thrown).message})`),
+      truncated: true,
+    }
   }
-  return { content: cutContent(content, `the whole is in ${path}, read_file shows it`), truncated: true, full_result_path: path }
+  return {
+    content: cutContent(content, `the whole is in ${path}, read_file shows it`),
+    truncated: true,
+    full_result_path: path,
+  }
 }
 
-/** What is saved: the text alone where that is what is long, for it can be read on by lines, which one line of JSON cannot. */
-function wholeOf(content: string | Record<string, unknown>, key: string | undefined, longest: string): string {
+/**
+ * What is saved: the text alone where that is what is long, for it can be read on by lines, which one line of
+ * JSON cannot.
+ */
+function wholeOf(
+  content: string | Record<string, unknown>,
+  key: string | undefined,
+  longest: string,
+): string {
   if (typeof content === 'string') return content
   const rest = key === undefined ? content : { ...content, [key]: '' }
   return longest.length >= JSON.stringify(rest).length ? longest : JSON.stringify(content, null, 2)

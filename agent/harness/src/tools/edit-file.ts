@@ -5,7 +5,8 @@ import { mustResolve, readText, replaceFile } from './workspace-file.ts'
 
 export const editFileTool = defineTool({
   name: 'edit_file',
-  description: 'Replace `old_string` by `new_string` in a file of the workspace. `old_string` must occur exactly once, whitespace included, unless `replace_all` is true.',
+  description:
+    'Replace `old_string` by `new_string` in a file of the workspace. `old_string` must occur exactly once, whitespace included, unless `replace_all` is true.',
   parameters: z.strictObject({
     path: z.string().min(1).describe('relative to the workspace'),
     old_string: z.string().min(1),
@@ -23,8 +24,14 @@ export const editFileTool = defineTool({
     const text = await readText(workspace, real, shown)
     const pieces = text.split(old_string)
     const found = pieces.length - 1
-    if (found === 0) throw new Error(`old_string was not found in '${shown}'; it must match exactly, whitespace and line ends included`)
-    if (found > 1 && !replace_all) throw new Error(`old_string occurs ${found} times in '${shown}'; add surrounding lines to make it unique, or set replace_all`)
+    if (found === 0)
+      throw new Error(
+        `old_string was not found in '${shown}'; it must match exactly, whitespace and line ends included`,
+      )
+    if (found > 1 && !replace_all)
+      throw new Error(
+        `old_string occurs ${found} times in '${shown}'; add surrounding lines to make it unique, or set replace_all`,
+      )
     await replaceFile(workspace, real, pieces.join(new_string))
     return { content: { path: shown, replaced: found } }
   },

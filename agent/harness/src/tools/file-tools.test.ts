@@ -1,4 +1,12 @@
-import { chmodSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { makeContext, runParsed } from '../../test/tools/tool-context.ts'
@@ -9,9 +17,15 @@ import { writeFileTool } from './write-file.ts'
 
 test('write_file makes missing folders, and read_file gives back what was written', async () => {
   const context = makeContext()
-  expect(await runParsed(writeFileTool, { path: 'a/b/c.txt', content: 'één\ntwo\n' }, context)).toEqual({ content: { path: 'a/b/c.txt', bytes: 10, created: true } })
-  expect(await runParsed(readFileTool, { path: '__WORKSPACE__/a/b/c.txt' }, context)).toEqual({ content: { path: 'a/b/c.txt', content: 'één\ntwo\n', total_lines: 2 } })
-  expect(await runParsed(writeFileTool, { path: 'a/b/c.txt', content: '' }, context)).toMatchObject({ content: { created: false } })
+  expect(await runParsed(writeFileTool, { path: 'a/b/c.txt', content: 'één\ntwo\n' }, context)).toEqual({
+    content: { path: 'a/b/c.txt', bytes: 10, created: true },
+  })
+  expect(await runParsed(readFileTool, { path: '__WORKSPACE__/a/b/c.txt' }, context)).toEqual({
+    content: { path: 'a/b/c.txt', content: 'één\ntwo\n', total_lines: 2 },
+  })
+  expect(await runParsed(writeFileTool, { path: 'a/b/c.txt', content: '' }, context)).toMatchObject({
+    content: { created: false },
+  })
   expect(readdirSync(join(context.workspace, 'a/b'))).toEqual(['c.txt'])
 })
 
@@ -22,15 +36,26 @@ test('write_file keeps the mode of a file it replaces, and refuses to replace a 
   mkdirSync(join(context.workspace, 'folder'))
   await runParsed(writeFileTool, { path: 'run.sh', content: '#!/bin/bash' }, context)
   expect(statSync(join(context.workspace, 'run.sh')).mode & 0o777).toBe(0o755)
-  await expect(runParsed(writeFileTool, { path: 'folder', content: 'x' }, context)).rejects.toThrow('not a regular file')
+  await expect(runParsed(writeFileTool, { path: 'folder', content: 'x' }, context)).rejects.toThrow(
+    'not a regular file',
+  )
 })
 
 test('read_file reads on by lines and says where it stands', async () => {
   const context = makeContext()
-  writeFileSync(join(context.workspace, 'n.txt'), Array.from({ length: 5000 }, (_, index) => `line ${index + 1}`).join('\n'))
-  expect(await runParsed(readFileTool, { path: 'n.txt' }, context)).toMatchObject({ content: { total_lines: 5000, first_line: 1, last_line: 2000 } })
-  expect(await runParsed(readFileTool, { path: 'n.txt', offset: 4999, limit: 10 }, context)).toMatchObject({ content: { content: 'line 4999\nline 5000', first_line: 4999, last_line: 5000 } })
-  await expect(runParsed(readFileTool, { path: 'n.txt', offset: 5001 }, context)).rejects.toThrow('has 5000 lines')
+  writeFileSync(
+    join(context.workspace, 'n.txt'),
+    Array.from({ length: 5000 }, (_, index) => `line ${index + 1}`).join('\n'),
+  )
+  expect(await runParsed(readFileTool, { path: 'n.txt' }, context)).toMatchObject({
+    content: { total_lines: 5000, first_line: 1, last_line: 2000 },
+  })
+  expect(await runParsed(readFileTool, { path: 'n.txt', offset: 4999, limit: 10 }, context)).toMatchObject({
+    content: { content: 'line 4999\nline 5000', first_line: 4999, last_line: 5000 },
+  })
+  await expect(runParsed(readFileTool, { path: 'n.txt', offset: 5001 }, context)).rejects.toThrow(
+    'has 5000 lines',
+  )
 })
 
 test('read_file answers with what fits into a result, and reads on from there', async () => {
@@ -56,7 +81,10 @@ test('read_file shortens lines of great length', async () => {
 })
 
 test.each([
-  ['a file that is not there', 'none.txt', /no file 'none.txt'/], ['a folder', 'folder', /list_files/], ['a binary file', 'image.bin', /binary file \(4 bytes\)/], ['a path outside', '../x', /outside the workspace/],
+  ['a file that is not there', 'none.txt', /no file 'none.txt'/],
+  ['a folder', 'folder', /list_files/],
+  ['a binary file', 'image.bin', /binary file \(4 bytes\)/],
+  ['a path outside', '../x', /outside the workspace/],
   ['a link that leads out', 'out', /leads out/],
 ])('read_file refuses %s and says why', async (_, path, message) => {
   const context = makeContext()
@@ -70,16 +98,28 @@ test('edit_file replaces a passage that occurs once, literally', async () => {
   const context = makeContext()
   const path = join(context.workspace, 'code.ts')
   writeFileSync(path, 'const a = 1\r\nconst b = 2\r\n')
-  expect(await runParsed(editFileTool, { path: 'code.ts', old_string: 'a = 1', new_string: "a = '$&$1'" }, context)).toEqual({ content: { path: 'code.ts', replaced: 1 } })
+  expect(
+    await runParsed(
+      editFileTool,
+      { path: 'code.ts', old_string: 'a = 1', new_string: "a = '$&$1'" },
+      context,
+    ),
+  ).toEqual({ content: { path: 'code.ts', replaced: 1 } })
   expect(readFileSync(path, 'utf8')).toBe("const a = '$&$1'\r\nconst b = 2\r\n")
 })
 
 test('edit_file asks for a unique passage, or replaces every one when told to', async () => {
   const context = makeContext()
   writeFileSync(join(context.workspace, 'x'), 'aXbXc')
-  await expect(runParsed(editFileTool, { path: 'x', old_string: 'X', new_string: 'Y' }, context)).rejects.toThrow('occurs 2 times')
-  await expect(runParsed(editFileTool, { path: 'x', old_string: 'Z', new_string: 'Y' }, context)).rejects.toThrow('was not found')
-  await expect(runParsed(editFileTool, { path: 'x', old_string: 'X', new_string: 'X' }, context)).rejects.toThrow('the same')
+  await expect(
+    runParsed(editFileTool, { path: 'x', old_string: 'X', new_string: 'Y' }, context),
+  ).rejects.toThrow('occurs 2 times')
+  await expect(
+    runParsed(editFileTool, { path: 'x', old_string: 'Z', new_string: 'Y' }, context),
+  ).rejects.toThrow('was not found')
+  await expect(
+    runParsed(editFileTool, { path: 'x', old_string: 'X', new_string: 'X' }, context),
+  ).rejects.toThrow('the same')
   expect(readFileSync(join(context.workspace, 'x'), 'utf8')).toBe('aXbXc')
   await runParsed(editFileTool, { path: 'x', old_string: 'X', new_string: '', replace_all: true }, context)
   expect(readFileSync(join(context.workspace, 'x'), 'utf8')).toBe('abc')
@@ -87,12 +127,27 @@ test('edit_file asks for a unique passage, or replaces every one when told to', 
 
 test('list_files shows the nearest first, does not open what drowns the rest, and says when there is more', async () => {
   const context = makeContext()
-  for (const folder of ['src/deep', 'node_modules/x', '.git', '.cairn/results']) mkdirSync(join(context.workspace, folder), { recursive: true })
+  for (const folder of ['src/deep', 'node_modules/x', '.git', '.cairn/results'])
+    mkdirSync(join(context.workspace, folder), { recursive: true })
   writeFileSync(join(context.workspace, 'src/deep/a.ts'), 'abc')
   writeFileSync(join(context.workspace, 'z.txt'), '')
   writeFileSync(join(context.workspace, 'node_modules/x/index.js'), '')
   symlinkSync('/etc', join(context.workspace, 'out'))
-  expect(await runParsed(listFilesTool, {}, context)).toEqual({ content: { path: '.', entries: ['.cairn/', '.git/', 'node_modules/', 'out (link)', 'src/', 'z.txt (0 bytes)', 'src/deep/', 'src/deep/a.ts (3 bytes)'] } })
+  expect(await runParsed(listFilesTool, {}, context)).toEqual({
+    content: {
+      path: '.',
+      entries: [
+        '.cairn/',
+        '.git/',
+        'node_modules/',
+        'out (link)',
+        'src/',
+        'z.txt (0 bytes)',
+        'src/deep/',
+        'src/deep/a.ts (3 bytes)',
+      ],
+    },
+  })
   for (let index = 0; index < 600; index += 1) writeFileSync(join(context.workspace, `src/f${index}`), '')
   const { content } = await runParsed(listFilesTool, { path: 'src' }, context)
   expect(content).toMatchObject({ path: 'src', truncated: 'only the first 500 entries' })

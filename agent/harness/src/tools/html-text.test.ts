@@ -4,11 +4,14 @@ import { htmlToText } from './html-text.ts'
 const text = (html: string) => htmlToText(html, 'https://example.org/dir/page').text
 
 test('keeps the shape of a page and drops what is no text', () => {
-  const page = htmlToText(`<!doctype html><html><head><title>A &amp; B</title><style>p { color: red }</style></head><body>
+  const page = htmlToText(
+    `<!doctype html><html><head><title>A &amp; B</title><style>p { color: red }</style></head><body>
     <!-- not shown --><h1>Hi <b>there</b>!</h1><p>Some   text,
     more text.<br>next line</p><script>if (a < b) document.write("<p>no</p>")</script>
     <ul><li>one<li>two<ul><li>deep</ul></ul><ol><li>a</li><li>b</li></ol>
-    <pre>  x = 1\n  y = <b>2</b></pre><table><tr><th>k<th>v</tr><tr><td>1</td><td>2</td></tr></table></body></html>`, 'https://example.org/')
+    <pre>  x = 1\n  y = <b>2</b></pre><table><tr><th>k<th>v</tr><tr><td>1</td><td>2</td></tr></table></body></html>`,
+    'https://example.org/',
+  )
   expect(page).toEqual({
     title: 'A & B',
     text: '# Hi there!\n\nSome text, more text.\nnext line\n\n- one\n- two\n  - deep\n\n1. a\n2. b\n\n```\n  x = 1\n  y = 2\n```\n\nk | v\n1 | 2',
@@ -16,18 +19,46 @@ test('keeps the shape of a page and drops what is no text', () => {
 })
 
 test.each([
-  ['<a href="other">here</a>', 'here (https://example.org/dir/other)'], ['<a href="https://x.example/">there</a>', 'there (https://x.example/)'], ['<a href="#top">up</a>', 'up'],
-  ['<a href="javascript:alert(1)">no</a>', 'no'], ['<a href="/x"></a>', ''], ['<a href=/q?a=1&amp;b=2>q</a>', 'q (https://example.org/q?a=1&b=2)'],
-  ['caf&eacute; &#8364; &#x1F600; &unknown; &amp;lt;', 'café € 😀 &unknown; &lt;'], ['&#0;&#xD800;', '\ufffd\ufffd'],
-  ['a<b and 1 < 2', 'a'], ['1 < 2 > 0', '1 < 2 > 0'], ["<p title=it's>one</p><p class='x'>two</p>", 'one\n\ntwo'], ['<p title="never closed>one</p><p>two</p>', 'one\n\ntwo'],
-  ['<head><title>t</title><body>no end of head', 'no end of head'], ['<img src=x alt="A cat">', '[image: A cat]'], ['<svg><title>drawn</title><text>x</text></svg>after', 'after'],
-  ['<textarea><b>raw</b></textarea>', '<b>raw</b>'], ['<script>never closed', ''], ['', ''],
+  ['<a href="other">here</a>', 'here (https://example.org/dir/other)'],
+  ['<a href="https://x.example/">there</a>', 'there (https://x.example/)'],
+  ['<a href="#top">up</a>', 'up'],
+  ['<a href="javascript:alert(1)">no</a>', 'no'],
+  ['<a href="/x"></a>', ''],
+  ['<a href=/q?a=1&amp;b=2>q</a>', 'q (https://example.org/q?a=1&b=2)'],
+  ['caf&eacute; &#8364; &#x1F600; &unknown; &amp;lt;', 'café € 😀 &unknown; &lt;'],
+  ['&#0;&#xD800;', '\ufffd\ufffd'],
+  ['a<b and 1 < 2', 'a'],
+  ['1 < 2 > 0', '1 < 2 > 0'],
+  ["<p title=it's>one</p><p class='x'>two</p>", 'one\n\ntwo'],
+  ['<p title="never closed>one</p><p>two</p>', 'one\n\ntwo'],
+  ['<head><title>t</title><body>no end of head', 'no end of head'],
+  ['<img src=x alt="A cat">', '[image: A cat]'],
+  ['<svg><title>drawn</title><text>x</text></svg>after', 'after'],
+  ['<textarea><b>raw</b></textarea>', '<b>raw</b>'],
+  ['<script>never closed', ''],
+  ['', ''],
 ])('%s reads as %s', (html, expected) => {
   expect(text(html)).toBe(expected)
 })
 
-// Pages come from strangers: each of these made a quadratic reader hang. A linear one needs a tenth of a second, a quadratic one many minutes.
-test.each(['<!', '<a "', `<a ='"`, '</script', '<script>', '<ul><li>x', '<svg></head>', '<a href=x>', '<pre>', '<', '<p>x</p>', '&#1;', '<a ', '<!-- '])('a million characters of %j take time in proportion', piece => {
+// Pages come from strangers: each of these made a quadratic reader hang. A linear one needs a tenth of a
+// second, a quadratic one many minutes.
+test.each([
+  '<!',
+  '<a "',
+  `<a ='"`,
+  '</script',
+  '<script>',
+  '<ul><li>x',
+  '<svg></head>',
+  '<a href=x>',
+  '<pre>',
+  '<',
+  '<p>x</p>',
+  '&#1;',
+  '<a ',
+  '<!-- ',
+])('a million characters of %j take time in proportion', piece => {
   const started = performance.now()
   text(piece.repeat(Math.ceil(1_000_000 / piece.length)))
   expect(performance.now() - started).toBeLessThan(60_000)

@@ -14,7 +14,9 @@ const CLOSED = new Set([RESERVED_DIR, '.git', 'node_modules', '.venv', '__pycach
 export const listFilesTool = defineTool({
   name: 'list_files',
   description: `List a folder of the workspace and what is below it, nearest first, at most ${MAX_ENTRIES} entries. Folders end with "/"; ${[...CLOSED].join(', ')} are not opened.`,
-  parameters: z.strictObject({ path: z.string().min(1).optional().describe('relative to the workspace; default: the workspace itself') }),
+  parameters: z.strictObject({
+    path: z.string().min(1).optional().describe('relative to the workspace; default: the workspace itself'),
+  }),
   readOnly: true,
   idempotent: true,
   paths: ['path'],
@@ -41,11 +43,20 @@ export const listFilesTool = defineTool({
         } else if (entry.isSymbolicLink()) {
           entries.push(name + ' (link)')
         } else {
-          const size = await lstat(join(top, name)).then(({ size }) => size, () => null)
+          const size = await lstat(join(top, name)).then(
+            ({ size }) => size,
+            () => null,
+          )
           entries.push(size === null ? name : `${name} (${size} bytes)`)
         }
       }
     }
-    return { content: { path: shown, entries, ...(truncated ? { truncated: `only the first ${MAX_ENTRIES} entries` } : {}) } }
+    return {
+      content: {
+        path: shown,
+        entries,
+        ...(truncated ? { truncated: `only the first ${MAX_ENTRIES} entries` } : {}),
+      },
+    }
   },
 })

@@ -11,14 +11,19 @@ type Described<S extends z.ZodObject> = Omit<Tool, 'parameters' | 'run' | 'timeo
   lost?(args: z.output<S>, toolCallId: string): readonly EventDraft[]
 }
 
-/** A tool whose `run` sees exactly what its schema parses; the arguments handed to it were parsed by that schema before. */
+/**
+ * A tool whose `run` sees exactly what its schema parses; the arguments handed to it were parsed by that
+ * schema before.
+ */
 export function defineTool<S extends z.ZodObject>(tool: Described<S>): Tool {
   const { run, timeoutMs, begins, lost, ...rest } = tool
   return {
     ...rest,
     run: (args, context) => run(args as z.output<S>, context),
     ...(timeoutMs === undefined ? {} : { timeoutMs: args => timeoutMs(args as z.output<S>) }),
-    ...(begins === undefined ? {} : { begins: (args, toolCallId) => begins(args as z.output<S>, toolCallId) }),
+    ...(begins === undefined
+      ? {}
+      : { begins: (args, toolCallId) => begins(args as z.output<S>, toolCallId) }),
     ...(lost === undefined ? {} : { lost: (args, toolCallId) => lost(args as z.output<S>, toolCallId) }),
   }
 }

@@ -5,12 +5,17 @@ import { makeFolder } from '../../test/tools/tool-context.ts'
 import { MARK_VARIABLE, findMarked, startOf } from './process-sweep.ts'
 
 /** A folder like /proc. `start` is in ticks; a name may hold brackets and spaces. */
-function makeProc(processes: Record<number, { environment: string; start: number; program?: string }>): string {
+function makeProc(
+  processes: Record<number, { environment: string; start: number; program?: string }>,
+): string {
   const proc = makeFolder('proc')
   for (const [pid, { environment, start, program }] of Object.entries(processes)) {
     mkdirSync(join(proc, pid))
     writeFileSync(join(proc, pid, 'environ'), environment)
-    writeFileSync(join(proc, pid, 'stat'), `${pid} (a) name) S 1 ${pid} ${pid} 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 ${start} 0 0\n`)
+    writeFileSync(
+      join(proc, pid, 'stat'),
+      `${pid} (a) name) S 1 ${pid} ${pid} 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 ${start} 0 0\n`,
+    )
     if (program !== undefined) symlinkSync(program, join(proc, pid, 'exe'))
   }
   return proc
@@ -31,7 +36,11 @@ test('what shows no environment is told apart: in the middle of exec, over, too 
   // Listed, and over before anything of it could be read.
   mkdirSync(join(proc, '806'))
   expect(startOf(801, proc)).toBe(501)
-  expect(await findMarked('call/1', 500, proc)).toEqual({ marked: [800], undecided: [801], gone: expect.toSatisfy((gone: number[]) => gone.toSorted().join() === '803,806') as unknown })
+  expect(await findMarked('call/1', 500, proc)).toEqual({
+    marked: [800],
+    undecided: [801],
+    gone: expect.toSatisfy((gone: number[]) => gone.toSorted().join() === '803,806') as unknown,
+  })
 })
 
 test('when a process started is known of one that is there', () => {

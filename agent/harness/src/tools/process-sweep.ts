@@ -34,7 +34,10 @@ export type Sweep = {
   marked: number[]
   /** Started since then and without an environment at the moment: one in the middle of exec has none. */
   undecided: number[]
-  /** Listed and then over before they were read: each may have left a child behind that was not there when the list was made. */
+  /**
+   * Listed and then over before they were read: each may have left a child behind that was not there when the
+   * list was made.
+   */
   gone: number[]
 }
 
@@ -44,15 +47,22 @@ export async function findMarked(mark: string, since = Infinity, proc = '/proc')
   const wanted = `${MARK_VARIABLE}=${mark}\0`
   const sweep: Sweep = { marked: [], undecided: [], gone: [] }
   await Promise.all(
-    entries.filter(name => /^\d+$/.test(name) && Number(name) !== process.pid).map(async name => {
-      const pid = Number(name)
-      const environment = await readFile(`${proc}/${name}/environ`, 'latin1').catch((thrown: unknown) => (DEAD.has((asError(thrown) as NodeJS.ErrnoException).code) ? '' : 'of another user'))
-      if (environment.includes(wanted)) sweep.marked.push(pid)
-      if (environment !== '' || (startOf(pid, proc) ?? Infinity) < since) return
-      // The dead have no program, and neither have the system's own threads.
-      const hasProgram = await readlink(`${proc}/${name}/exe`).then(() => true, () => false)
-      sweep[hasProgram ? 'undecided' : 'gone'].push(pid)
-    }),
+    entries
+      .filter(name => /^\d+$/.test(name) && Number(name) !== process.pid)
+      .map(async name => {
+        const pid = Number(name)
+        const environment = await readFile(`${proc}/${name}/environ`, 'latin1').catch((thrown: unknown) =>
+          DEAD.has((asError(thrown) as NodeJS.ErrnoException).code) ? '' : 'of another user',
+        )
+        if (environment.includes(wanted)) sweep.marked.push(pid)
+        if (environment !== '' || (startOf(pid, proc) ?? Infinity) < since) return
+        // The dead have no program, and neither have the system's own threads.
+        const hasProgram = await readlink(`${proc}/${name}/exe`).then(
+          () => true,
+          () => false,
+        )
+        sweep[hasProgram ? 'undecided' : 'gone'].push(pid)
+      }),
   )
   return sweep
 }
@@ -60,21 +70,29 @@ export async function findMarked(mark: string, since = Infinity, proc = '/proc')
 const DEAD = new Set<string | undefined>(['ENOENT', 'ESRCH'])
 
 /**
- * Asks the processes of a command to end. Those inside a box are asked one by one: a signal to the group would end bwrap first, and
- * with it everything else unasked.
+ * Asks the processes of a command to end. Those inside a box are asked one by one: a signal to the group
+ * would end bwrap first, and with it everything else unasked.
  */
 export async function terminateMarked(mark: string, leader: number): Promise<void> {
-  const names = await Promise.all((await findMarked(mark)).marked.map(async pid => [pid, await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')] as const))
+  const names = await Promise.all(
+    (await findMarked(mark)).marked.map(
+      async pid => [pid, await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')] as const,
+    ),
+  )
   const asked = names.filter(([, name]) => name !== '' && name.trim() !== 'bwrap')
   if (asked.length === 0) return signalGroup(leader, 'SIGTERM')
   for (const [pid] of asked) signalProcess(pid, 'SIGTERM')
 }
 
-/** Kills marked processes until a pass finds none; `since` is when the command started. A process that forks faster than a few passes is reported. */
+/**
+ * Kills marked processes until a pass finds none; `since` is when the command started. A process that forks
+ * faster than a few passes is reported.
+ */
 export async function killMarked(mark: string, since: number | undefined): Promise<void> {
   // Together some ten seconds: on a busy machine a killed process may wait that long for its turn to die.
   const PASSES = 60
-  // Together about a second: longer than an exec takes on such a machine. What has no environment then has chosen so, and may be anybody's.
+  // Together about a second: longer than an exec takes on such a machine. What has no environment then has
+  // chosen so, and may be anybody's.
   const UNDECIDED_PASSES = 18
   const known = new Set<number>()
   let isLeft = false

@@ -5,17 +5,25 @@ import { mustResolve, readText } from './workspace-file.ts'
 
 const MAX_LINES = 2000
 const MAX_LINE_CHARS = 2000
-/** Room of one answer; less than a result may have, so that a long file is read on by lines instead of being cut in its middle. */
+/**
+ * Room of one answer; less than a result may have, so that a long file is read on by lines instead of being
+ * cut in its middle.
+ */
 const MAX_ANSWER_BYTES = 40 * 1024
 
 /** The lines that fit, at least one. A byte of text may take several in JSON. */
 function takeFitting(lines: readonly string[]): string[] {
   let bytes = 0
-  const end = lines.findIndex((line, index) => (bytes += Buffer.byteLength(JSON.stringify(line))) > MAX_ANSWER_BYTES && index > 0)
+  const end = lines.findIndex(
+    (line, index) => (bytes += Buffer.byteLength(JSON.stringify(line))) > MAX_ANSWER_BYTES && index > 0,
+  )
   return end === -1 ? [...lines] : lines.slice(0, end)
 }
 
-const shorten = (line: string) => (line.length > MAX_LINE_CHARS ? `${line.slice(0, MAX_LINE_CHARS)}… [${line.length - MAX_LINE_CHARS} more characters]` : line)
+const shorten = (line: string) =>
+  line.length > MAX_LINE_CHARS
+    ? `${line.slice(0, MAX_LINE_CHARS)}… [${line.length - MAX_LINE_CHARS} more characters]`
+    : line
 
 export const readFileTool = defineTool({
   name: 'read_file',
@@ -34,7 +42,8 @@ export const readFileTool = defineTool({
     const lines = text.split('\n')
     // A newline at the end closes the last line; it does not begin another.
     if (lines.at(-1) === '') lines.pop()
-    if (offset > Math.max(lines.length, 1)) throw new Error(`'${shown}' has ${lines.length} lines; offset ${offset} is beyond its end`)
+    if (offset > Math.max(lines.length, 1))
+      throw new Error(`'${shown}' has ${lines.length} lines; offset ${offset} is beyond its end`)
     const wanted = takeFitting(lines.slice(offset - 1, offset - 1 + limit).map(shorten))
     const whole = wanted.length === lines.length
     const content = wanted.join('\n')

@@ -1,23 +1,39 @@
-/** request_user_action: something that only the user can do outside (a login, a second factor); the turn waits until it is done. */
+/**
+ * request_user_action: something that only the user can do outside (a login, a second factor); the turn waits
+ * until it is done.
+ */
 import { raiseAction } from '@cairn/sessions'
 import { z } from 'zod'
 import { defineTool } from './parameters.ts'
 import type { Tool } from './tool.ts'
 
-export const requestUserActionTool = (newId: () => string): Tool => defineTool({
-  name: 'request_user_action',
-  description: 'Ask the user to do something outside that you cannot do yourself: a browser login, a multi-factor step, a signature. The turn waits until they say that it is done. For a question use ask_user_question.',
-  parameters: z.strictObject({
-    title: z.string().min(1).max(120), instructions: z.string().min(1).max(1000).describe('what exactly to do, step by step'),
-    context: z.string().max(1000).default('').describe('what the user needs to know'), reason: z.string().min(1).max(500).describe('why you cannot go on without it'),
-    action_type: z.enum(['login', 'verification', 'browser', 'manual']).default('manual'), target: z.string().max(500).optional().describe('where it is to be done: a URL, a program'),
-  }),
-  readOnly: false,
-  changesSessionOnly: true,
-  // Nothing has been asked before the commit of the result.
-  idempotent: true,
-  run({ target, ...asked }, { tool_call_id }) {
-    const raised = raiseAction({ newId }, { ...asked, target: target ?? null, tool_call_id })
-    return Promise.resolve({ content: { status: 'waiting_for_user', title: asked.title, message: 'You are told when the user says that it is done.' }, events: [raised.event], rows: [raised.row(0)] })
-  },
-})
+export const requestUserActionTool = (newId: () => string): Tool =>
+  defineTool({
+    name: 'request_user_action',
+    description:
+      'Ask the user to do something outside that you cannot do yourself: a browser login, a multi-factor step, a signature. The turn waits until they say that it is done. For a question use ask_user_question.',
+    parameters: z.strictObject({
+      title: z.string().min(1).max(120),
+      instructions: z.string().min(1).max(1000).describe('what exactly to do, step by step'),
+      context: z.string().max(1000).default('').describe('what the user needs to know'),
+      reason: z.string().min(1).max(500).describe('why you cannot go on without it'),
+      action_type: z.enum(['login', 'verification', 'browser', 'manual']).default('manual'),
+      target: z.string().max(500).optional().describe('where it is to be done: a URL, a program'),
+    }),
+    readOnly: false,
+    changesSessionOnly: true,
+    // Nothing has been asked before the commit of the result.
+    idempotent: true,
+    run({ target, ...asked }, { tool_call_id }) {
+      const raised = raiseAction({ newId }, { ...asked, target: target ?? null, tool_call_id })
+      return Promise.resolve({
+        content: {
+          status: 'waiting_for_user',
+          title: asked.title,
+          message: 'You are told when the user says that it is done.',
+        },
+        events: [raised.event],
+        rows: [raised.row(0)],
+      })
+    },
+  })

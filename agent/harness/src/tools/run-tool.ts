@@ -1,4 +1,6 @@
-/** Runs a tool within its time and the turn's life. What it throws, what it says and its silence all end here. */
+/**
+ * Runs a tool within its time and the turn's life. What it throws, what it says and its silence all end here.
+ */
 import { asError } from '@cairn/protocol'
 import type { Clock } from '../clock.ts'
 import type { Tool, ToolContext, ToolOutcome } from './tool.ts'
@@ -9,7 +11,10 @@ const FAILED = 'Tool execution failed'
 /** The content of a failure. */
 export const failure = (message: string): Record<string, unknown> => ({ error: `${FAILED}: ${message}` })
 
-/** A tool that reports its failure itself keeps its other keys; its `error` begins as the spec says in any case. */
+/**
+ * A tool that reports its failure itself keeps its other keys; its `error` begins as the spec says in any
+ * case.
+ */
 export function asFailure(content: ToolOutcome['content']): Record<string, unknown> | null {
   if (typeof content === 'string' || typeof content['error'] !== 'string') return null
   return content['error'].startsWith(FAILED) ? content : { ...content, ...failure(content['error']) }
@@ -25,17 +30,25 @@ export type RunLimits = { clock: Clock; signal: AbortSignal; defaultTimeoutMs: n
 const nothing = (): void => {}
 
 /**
- * Resolves with what the tool returned, or with a failure for what it threw and for a timeout. Rejects with the signal's reason
- * when the turn was told to stop before the tool had an outcome: then nothing is known and nothing may be recorded.
+ * Resolves with what the tool returned, or with a failure for what it threw and for a timeout. Rejects with
+ * the signal's reason when the turn was told to stop before the tool had an outcome: then nothing is known
+ * and nothing may be recorded.
  */
-export async function runTool(tool: Tool, args: Record<string, unknown>, context: Omit<ToolContext, 'signal' | 'timeoutMs'>, limits: RunLimits): Promise<ToolOutcome> {
+export async function runTool(
+  tool: Tool,
+  args: Record<string, unknown>,
+  context: Omit<ToolContext, 'signal' | 'timeoutMs'>,
+  limits: RunLimits,
+): Promise<ToolOutcome> {
   const { clock, letGoMs = LET_GO_MS } = limits
   limits.signal.throwIfAborted()
   const timeoutMs = tool.timeoutMs?.(args) ?? limits.defaultTimeoutMs
   const late = new AbortController()
   const signal = AbortSignal.any([limits.signal, late.signal])
   const stopClock = Number.isFinite(timeoutMs)
-    ? clock.after(tool.keepsTime ? timeoutMs + OWN_TIME_MS : timeoutMs, () => late.abort(new Error(`timed out after ${timeoutMs / 1000} s`)))
+    ? clock.after(tool.keepsTime ? timeoutMs + OWN_TIME_MS : timeoutMs, () =>
+        late.abort(new Error(`timed out after ${timeoutMs / 1000} s`)),
+      )
     : nothing
   const gaveUp = Promise.withResolvers<never>()
   let stopGrace = nothing

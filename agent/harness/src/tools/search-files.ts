@@ -7,7 +7,14 @@ import { unlessMissing } from './missing-file.ts'
 import { defineTool } from './parameters.ts'
 import { mustResolve } from './workspace-file.ts'
 
-export type SearchJob = { top: string; /** Search this one file of `top` only. */ file: string | undefined; pattern: string; ignoreCase: boolean; glob: string | undefined; maxMatches: number }
+export type SearchJob = {
+  top: string
+  /** Search this one file of `top` only. */ file: string | undefined
+  pattern: string
+  ignoreCase: boolean
+  glob: string | undefined
+  maxMatches: number
+}
 export type SearchFound =
   | { kind: 'matches'; file: string; found: { line: number; text: string }[] }
   | { kind: 'done'; searched: number; skipped: number; full: boolean }
@@ -18,16 +25,25 @@ const TIME_LIMIT_MS = 10_000
 type Ending = Extract<SearchFound, { kind: 'done' }> | 'too slow'
 
 /** Runs a search in a thread of its own; what was found before the time was up is kept. */
-async function runSearch(job: SearchJob, timeLimitMs: number, signal: AbortSignal): Promise<{ matches: string[]; ending: Ending }> {
+async function runSearch(
+  job: SearchJob,
+  timeLimitMs: number,
+  signal: AbortSignal,
+): Promise<{ matches: string[]; ending: Ending }> {
   const matches: string[] = []
-  const worker = new Worker(new URL('./search-worker.ts', import.meta.url), { workerData: job, env: {}, resourceLimits: { maxOldGenerationSizeMb: 256 } })
+  const worker = new Worker(new URL('./search-worker.ts', import.meta.url), {
+    workerData: job,
+    env: {},
+    resourceLimits: { maxOldGenerationSizeMb: 256 },
+  })
   const { promise, resolve, reject } = Promise.withResolvers<Ending>()
   const timer = setTimeout(() => resolve('too slow'), timeLimitMs)
   const abort = () => reject(signal.reason as Error)
   signal.addEventListener('abort', abort, { once: true })
   if (signal.aborted) abort()
   worker.on('message', (message: SearchFound) => {
-    if (message.kind === 'matches') for (const { line, text } of message.found) matches.push(`${message.file}:${line}: ${text}`)
+    if (message.kind === 'matches')
+      for (const { line, text } of message.found) matches.push(`${message.file}:${line}: ${text}`)
     else resolve(message)
   })
   worker.on('error', reject)
@@ -49,7 +65,12 @@ export const searchFilesTool = (timeLimitMs = TIME_LIMIT_MS) =>
     parameters: z.strictObject({
       pattern: z.string().min(1).max(1000),
       path: z.string().min(1).optional().describe('a folder or a file; default: the workspace'),
-      glob: z.string().min(1).max(200).optional().describe('only files of this name or path, "*.ts" or "src/**/*.md" say'),
+      glob: z
+        .string()
+        .min(1)
+        .max(200)
+        .optional()
+        .describe('only files of this name or path, "*.ts" or "src/**/*.md" say'),
       ignore_case: z.boolean().optional(),
     }),
     readOnly: true,
@@ -59,22 +80,39 @@ export const searchFilesTool = (timeLimitMs = TIME_LIMIT_MS) =>
       try {
         RegExp(pattern, 'u')
       } catch (thrown) {
-        throw new Error(`the pattern is not a valid regular expression: ${thrown instanceof Error ? thrown.message : String(thrown)}`, { cause: thrown })
+        throw new Error(
+          `the pattern is not a valid regular expression: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+          { cause: thrown },
+        )
       }
       const { path: real, shown } = await mustResolve(workspace, path, 'read')
       const stats = await unlessMissing(lstat(real))
       if (stats === null) throw new Error(`no file or folder '${shown}' in the workspace`)
       const isFolder = stats.isDirectory()
-      const job = { top: isFolder ? real : dirname(real), file: isFolder ? undefined : basename(real), pattern, ignoreCase: ignore_case, glob, maxMatches: MAX_MATCHES }
+      const job = {
+        top: isFolder ? real : dirname(real),
+        file: isFolder ? undefined : basename(real),
+        pattern,
+        ignoreCase: ignore_case,
+        glob,
+        maxMatches: MAX_MATCHES,
+      }
       const { matches, ending } = await runSearch(job, timeLimitMs, signal)
-      if (ending === 'too slow' && matches.length === 0) throw new Error(`the search took longer than ${timeLimitMs / 1000} s; the pattern may backtrack without end, or there is too much to search: make it simpler or name a path`)
+      if (ending === 'too slow' && matches.length === 0)
+        throw new Error(
+          `the search took longer than ${timeLimitMs / 1000} s; the pattern may backtrack without end, or there is too much to search: make it simpler or name a path`,
+        )
       const prefix = isFolder && shown !== '.' ? `${shown}/` : ''
       return {
         content: {
           matches: matches.map(match => prefix + match),
           ...(ending === 'too slow'
             ? { incomplete: `stopped after ${timeLimitMs / 1000} s` }
-            : { files_searched: ending.searched, ...(ending.skipped > 0 ? { files_left_out: ending.skipped } : {}), ...(ending.full ? { incomplete: `stopped at ${MAX_MATCHES} matches` } : {}) }),
+            : {
+                files_searched: ending.searched,
+                ...(ending.skipped > 0 ? { files_left_out: ending.skipped } : {}),
+                ...(ending.full ? { incomplete: `stopped at ${MAX_MATCHES} matches` } : {}),
+              }),
         },
       }
     },

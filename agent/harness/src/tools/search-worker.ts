@@ -1,6 +1,7 @@
 /**
- * The thread behind search_files. A regular expression can run for ever, and only ending its thread stops it; so matching happens
- * here, and each file's matches are posted as they are found. Everything is read through the workspace's real path.
+ * The thread behind search_files. A regular expression can run for ever, and only ending its thread stops it;
+ * so matching happens here, and each file's matches are posted as they are found. Everything is read through
+ * the workspace's real path.
  */
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { join, matchesGlob } from 'node:path'
@@ -17,10 +18,13 @@ const job = workerData as SearchJob
 const post = (found: SearchFound) => parentPort?.postMessage(found)
 
 function* walk(folder: string): Generator<string> {
-  const entries = readdirSync(join(job.top, folder), { withFileTypes: true }).toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  const entries = readdirSync(join(job.top, folder), { withFileTypes: true }).toSorted((a, b) =>
+    a.name < b.name ? -1 : 1,
+  )
   for (const entry of entries) if (entry.isFile()) yield folder + entry.name
   // Links are not followed: what they lead to is found under its own name, or is outside.
-  for (const entry of entries) if (entry.isDirectory() && !SKIPPED.has(entry.name)) yield* walk(`${folder}${entry.name}/`)
+  for (const entry of entries)
+    if (entry.isDirectory() && !SKIPPED.has(entry.name)) yield* walk(`${folder}${entry.name}/`)
 }
 
 function readSearchable(path: string): string | null {
@@ -35,7 +39,9 @@ function readSearchable(path: string): string | null {
   }
 }
 
-const isWanted = (name: string) => job.glob === undefined || matchesGlob(job.glob.includes('/') ? name : (name.split('/').at(-1) ?? name), job.glob)
+const isWanted = (name: string) =>
+  job.glob === undefined ||
+  matchesGlob(job.glob.includes('/') ? name : (name.split('/').at(-1) ?? name), job.glob)
 
 function excerpt(line: string, at: number): string {
   if (line.length <= MAX_EXCERPT) return line

@@ -9,12 +9,19 @@ import { toolJsonSchema } from './parameters.ts'
 import { todoTool } from './todo.ts'
 import { builtinTools } from './catalogue.ts'
 
-const artifacts = (known: Partial<ArtifactMeta>[] = []) => createArtifactTool({ listArtifacts: () => Promise.resolve(known as ArtifactMeta[]) }, () => 'a1')
+const artifacts = (known: Partial<ArtifactMeta>[] = []) =>
+  createArtifactTool({ listArtifacts: () => Promise.resolve(known as ArtifactMeta[]) }, () => 'a1')
 
 test('todo writes the whole list as one event and counts it', async () => {
-  const todos = [{ id: '1', content: 'look', status: 'completed' }, { id: '2', content: 'leap', status: 'in_progress' }]
+  const todos = [
+    { id: '1', content: 'look', status: 'completed' },
+    { id: '2', content: 'leap', status: 'in_progress' },
+  ]
   const { content, events } = await runParsed(todoTool, { todos }, makeContext())
-  expect(content).toEqual({ todos, summary: { total: 2, pending: 0, in_progress: 1, completed: 1, cancelled: 0 } })
+  expect(content).toEqual({
+    todos,
+    summary: { total: 2, pending: 0, in_progress: 1, completed: 1, cancelled: 0 },
+  })
   expect(events).toEqual([{ type: 'todo.updated', data: { todos } }])
 })
 
@@ -24,50 +31,118 @@ test('todo refuses a list in which two items have one id', async () => {
 })
 
 test('ask_user_question suspends with its questions, one to five of them', async () => {
-  const questions = [{ prompt: 'Which?', choices: [{ label: 'A' }, { label: 'B', description: 'the other' }], allow_other: true }]
-  expect(await runParsed(askUserQuestionTool, { questions, context: 'why' }, makeContext())).toEqual({ content: { questions, context: 'why' }, suspend: true })
+  const questions = [
+    {
+      prompt: 'Which?',
+      choices: [{ label: 'A' }, { label: 'B', description: 'the other' }],
+      allow_other: true,
+    },
+  ]
+  expect(await runParsed(askUserQuestionTool, { questions, context: 'why' }, makeContext())).toEqual({
+    content: { questions, context: 'why' },
+    suspend: true,
+  })
   expect(askUserQuestionTool.parameters.safeParse({ questions: [] }).success).toBe(false)
-  expect(askUserQuestionTool.parameters.safeParse({ questions: Array.from({ length: 6 }, () => ({ prompt: 'x' })) }).success).toBe(false)
+  expect(
+    askUserQuestionTool.parameters.safeParse({
+      questions: Array.from({ length: 6 }, () => ({ prompt: 'x' })),
+    }).success,
+  ).toBe(false)
 })
 
 test('create_artifact gives the event its metadata and the row its body', async () => {
   const spec = { kind: 'table', columns: ['a'], rows: [[1], [null]] }
   const outcome = await runParsed(artifacts(), { name: 'Sums', spec }, makeContext())
-  const artifact = { artifact_id: 'a1', name: 'Sums', kind: 'table', version: 1, size: JSON.stringify(spec).length }
+  const artifact = {
+    artifact_id: 'a1',
+    name: 'Sums',
+    kind: 'table',
+    version: 1,
+    size: JSON.stringify(spec).length,
+  }
   expect(outcome.content).toEqual(artifact)
-  expect(outcome.events).toEqual([{ type: 'artifact.created', data: { ...artifact, tool_call_id: 'call_1', originating_session_id: 's1' } }])
+  expect(outcome.events).toEqual([
+    { type: 'artifact.created', data: { ...artifact, tool_call_id: 'call_1', originating_session_id: 's1' } },
+  ])
   expect(outcome.rows).toEqual([{ do: 'artifact.add', artifact, spec }])
 })
 
 test('the same name and kind again is the next version', async () => {
-  const known = [{ name: 'Sums', kind: 'markdown', version: 1 }, { name: 'Sums', kind: 'markdown', version: 2 }, { name: 'Sums', kind: 'svg', version: 7 }] as const
-  expect((await runParsed(artifacts([...known]), { name: 'Sums', spec: { kind: 'markdown', content: 'x' } }, makeContext())).content).toMatchObject({ version: 3 })
+  const known = [
+    { name: 'Sums', kind: 'markdown', version: 1 },
+    { name: 'Sums', kind: 'markdown', version: 2 },
+    { name: 'Sums', kind: 'svg', version: 7 },
+  ] as const
+  expect(
+    (
+      await runParsed(
+        artifacts([...known]),
+        { name: 'Sums', spec: { kind: 'markdown', content: 'x' } },
+        makeContext(),
+      )
+    ).content,
+  ).toMatchObject({ version: 3 })
 })
 
 test('create_artifact keeps its limits: 500 KB, 200 a session, a name of 120 characters', async () => {
   const spec = { kind: 'markdown', content: 'x' }
-  await expect(runParsed(artifacts(), { name: 'big', spec: { kind: 'markdown', content: 'x'.repeat(512_000) } }, makeContext())).rejects.toThrow('at most 512000 are kept')
-  await expect(runParsed(artifacts(Array.from({ length: 200 }, () => ({ name: 'n' }))), { name: 'one more', spec }, makeContext())).rejects.toThrow('at most 200')
+  await expect(
+    runParsed(
+      artifacts(),
+      { name: 'big', spec: { kind: 'markdown', content: 'x'.repeat(512_000) } },
+      makeContext(),
+    ),
+  ).rejects.toThrow('at most 512000 are kept')
+  await expect(
+    runParsed(
+      artifacts(Array.from({ length: 200 }, () => ({ name: 'n' }))),
+      { name: 'one more', spec },
+      makeContext(),
+    ),
+  ).rejects.toThrow('at most 200')
   expect(artifacts().parameters.safeParse({ name: 'x'.repeat(121), spec }).success).toBe(false)
 })
 
 test('an image must be a file of the workspace, and is kept under its path there', async () => {
   const context = makeContext()
   writeFileSync(join(context.workspace, 'plot.png'), 'png')
-  const { rows } = await runParsed(artifacts(), { name: 'Plot', spec: { kind: 'image', path: join(context.workspace, 'plot.png') } }, context)
+  const { rows } = await runParsed(
+    artifacts(),
+    { name: 'Plot', spec: { kind: 'image', path: join(context.workspace, 'plot.png') } },
+    context,
+  )
   expect(rows).toMatchObject([{ spec: { path: 'plot.png' } }])
-  await expect(runParsed(artifacts(), { name: 'Plot', spec: { kind: 'image', path: '../plot.png' } }, context)).rejects.toThrow('outside the workspace')
-  await expect(runParsed(artifacts(), { name: 'Plot', spec: { kind: 'image', path: 'none.png' } }, context)).rejects.toThrow("no image file 'none.png'")
+  await expect(
+    runParsed(artifacts(), { name: 'Plot', spec: { kind: 'image', path: '../plot.png' } }, context),
+  ).rejects.toThrow('outside the workspace')
+  await expect(
+    runParsed(artifacts(), { name: 'Plot', spec: { kind: 'image', path: 'none.png' } }, context),
+  ).rejects.toThrow("no image file 'none.png'")
 })
 
 test('the catalogue has the eleven built-in tools, and each shows the model a plain object schema', () => {
   const tools = builtinTools({ store: { listArtifacts: () => Promise.resolve([]) } })
   expect(tools.map(tool => tool.name)).toEqual([
-    'read_file', 'write_file', 'edit_file', 'list_files', 'search_files', 'terminal', 'todo', 'ask_user_question', 'request_user_action', 'create_artifact', 'web_fetch',
+    'read_file',
+    'write_file',
+    'edit_file',
+    'list_files',
+    'search_files',
+    'terminal',
+    'todo',
+    'ask_user_question',
+    'request_user_action',
+    'create_artifact',
+    'web_fetch',
   ])
   for (const tool of tools) {
     expect(toolJsonSchema(tool)).toMatchObject({ type: 'object', additionalProperties: false })
     expect(toolJsonSchema(tool)).not.toHaveProperty('$schema')
   }
-  expect(tools.filter(tool => tool.readOnly).map(tool => tool.name)).toEqual(['read_file', 'list_files', 'search_files', 'web_fetch'])
+  expect(tools.filter(tool => tool.readOnly).map(tool => tool.name)).toEqual([
+    'read_file',
+    'list_files',
+    'search_files',
+    'web_fetch',
+  ])
 })

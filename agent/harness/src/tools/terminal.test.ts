@@ -13,12 +13,21 @@ import { terminalTool } from './terminal.ts'
 type Result = { exit_code: number | null; output: string; error?: string; sandbox?: string; signal?: string }
 const none = { kind: 'none', reason: 'bubblewrap is not available: switched off in this test' } as const
 const open = terminalTool({ probe: () => Promise.resolve(none), graceMs: 300 })
-const run = async (tool: typeof open, command: string, context = makeContext()): Promise<Result> => (await runParsed(tool, { command }, context)).content as Result
-/** Runs a command into its timeout: into a longer one where this machine was too slow for the command to say its first word. */
-async function runOut(tool: typeof open, command: string, first: string): Promise<{ result: Result; said: string }> {
+const run = async (tool: typeof open, command: string, context = makeContext()): Promise<Result> =>
+  (await runParsed(tool, { command }, context)).content as Result
+/**
+ * Runs a command into its timeout: into a longer one where this machine was too slow for the command to say
+ * its first word.
+ */
+async function runOut(
+  tool: typeof open,
+  command: string,
+  first: string,
+): Promise<{ result: Result; said: string }> {
   for (const timeoutMs of [300, 3000, 30_000]) {
     const result = await run(tool, command, makeContext({ timeoutMs }))
-    if (result.output.startsWith(first)) return { result, said: `Tool execution failed: timed out after ${timeoutMs / 1000} s` }
+    if (result.output.startsWith(first))
+      return { result, said: `Tool execution failed: timed out after ${timeoutMs / 1000} s` }
   }
   throw new Error(`in half a minute the command did not even say ${first}`)
 }
@@ -31,7 +40,10 @@ const aSleep = () => `sleep 1${(unique += 1)}`
 
 // Every rule that does not need the box holds in it and without it.
 const box = await probeSandbox()
-const kinds = [['without a box', none] as const, ...(box.kind === 'bubblewrap' ? [['in the box', box] as const] : [])]
+const kinds = [
+  ['without a box', none] as const,
+  ...(box.kind === 'bubblewrap' ? [['in the box', box] as const] : []),
+]
 
 describe.each(kinds)('%s', (_, kind) => {
   const probe = () => Promise.resolve(kind)
@@ -49,7 +61,13 @@ describe.each(kinds)('%s', (_, kind) => {
     process.env['CAIRN_TEST_SECRET'] = 'do not show'
     const { output } = await run(tool, 'env')
     delete process.env['CAIRN_TEST_SECRET']
-    expect(output.split('\n').map(line => line.split('=')[0]).filter(Boolean).toSorted()).toEqual(expect.arrayContaining(['HOME', 'LANG', 'PATH', 'TERM']) as string[])
+    expect(
+      output
+        .split('\n')
+        .map(line => line.split('=')[0])
+        .filter(Boolean)
+        .toSorted(),
+    ).toEqual(expect.arrayContaining(['HOME', 'LANG', 'PATH', 'TERM']) as string[])
     expect(output).not.toMatch(/SECRET|NODE|npm_/)
   })
 
@@ -65,12 +83,23 @@ describe.each(kinds)('%s', (_, kind) => {
   })
 
   test('a command is asked to end before it is made to', async () => {
-    const { result } = await runOut(patient, `trap 'echo tidied; exit 9' TERM; echo begun; while :; do sleep 0.05; done`, 'begun')
-    expect(result).toMatchObject({ exit_code: 9, output: expect.stringMatching(/^begun\n[^]*tidied\n$/) as string })
+    const { result } = await runOut(
+      patient,
+      `trap 'echo tidied; exit 9' TERM; echo begun; while :; do sleep 0.05; done`,
+      'begun',
+    )
+    expect(result).toMatchObject({
+      exit_code: 9,
+      output: expect.stringMatching(/^begun\n[^]*tidied\n$/) as string,
+    })
   })
 
   test('a command that does not want to end is killed', async () => {
-    const { result, said } = await runOut(tool, `trap '' TERM; echo stubborn; while :; do sleep 0.05; done`, 'stubborn')
+    const { result, said } = await runOut(
+      tool,
+      `trap '' TERM; echo stubborn; while :; do sleep 0.05; done`,
+      'stubborn',
+    )
     expect(result).toMatchObject({ error: said, output: 'stubborn\n' })
   })
 
@@ -102,18 +131,31 @@ describe.each(kinds)('%s', (_, kind) => {
 
 test('says in the result when there is no box, and why', async () => {
   expect(await run(open, 'true')).toMatchObject({ sandbox: `none (${none.reason})` })
-  expect(await probeSandbox('bwrap-that-is-not-installed')).toEqual({ kind: 'none', reason: 'bubblewrap is not available: bwrap is not installed' })
-  expect(await probeSandbox('false')).toMatchObject({ kind: 'none', reason: expect.stringContaining('bubblewrap is not available: ') as string })
+  expect(await probeSandbox('bwrap-that-is-not-installed')).toEqual({
+    kind: 'none',
+    reason: 'bubblewrap is not available: bwrap is not installed',
+  })
+  expect(await probeSandbox('false')).toMatchObject({
+    kind: 'none',
+    reason: expect.stringContaining('bubblewrap is not available: ') as string,
+  })
 })
 
 test('a policy that denies the network is not quietly unenforced where there is no box', async () => {
   const egress = GovernanceConfig.parse({ egress: { default: 'deny' } }).egress
-  await expect(run(open, 'true', makeContext({ egress }))).rejects.toThrow('cannot keep a command off the network')
+  await expect(run(open, 'true', makeContext({ egress }))).rejects.toThrow(
+    'cannot keep a command off the network',
+  )
 })
 
 test('the box is tried once and not before it is needed', async () => {
   let probes = 0
-  const tool = terminalTool({ probe: () => { probes += 1; return Promise.resolve(none) } })
+  const tool = terminalTool({
+    probe: () => {
+      probes += 1
+      return Promise.resolve(none)
+    },
+  })
   expect(probes).toBe(0)
   await Promise.all([run(tool, 'true'), run(tool, 'true')])
   expect(probes).toBe(1)
@@ -128,14 +170,21 @@ describe.runIf(box.kind === 'bubblewrap')('the box', () => {
     const neighbour = makeFolder('neighbour')
     writeFileSync(join(neighbour, 'secret.txt'), 'secret')
     mkdirSync(join(context.workspace, 'sub'))
-    const { output } = await run(boxed, `ls / /tmp; cat ${neighbour}/secret.txt /etc/shadow ~root/.profile; ls ${process.cwd()}; ps ax | wc -l`, context)
+    const { output } = await run(
+      boxed,
+      `ls / /tmp; cat ${neighbour}/secret.txt /etc/shadow ~root/.profile; ls ${process.cwd()}; ps ax | wc -l`,
+      context,
+    )
     expect(output).not.toMatch(/^secret$|root:|package\.json/m)
     expect(output).toContain('No such file or directory')
     expect(await run(boxed, 'ls', context)).toMatchObject({ output: 'sub\n' })
   })
 
   test('cannot change the system, and its /tmp is its own', async () => {
-    const { output } = await run(boxed, 'touch /usr/x /etc/x; echo mine > /tmp/only-here && cat /tmp/only-here')
+    const { output } = await run(
+      boxed,
+      'touch /usr/x /etc/x; echo mine > /tmp/only-here && cat /tmp/only-here',
+    )
     expect(output).toMatch(/Read-only file system|Permission denied/)
     // Errors come by a pipe of their own, before or after.
     expect(output).toMatch(/^mine$/m)
@@ -146,7 +195,11 @@ describe.runIf(box.kind === 'bubblewrap')('the box', () => {
     const context = makeContext()
     mkdirSync(join(context.workspace, '.cairn/results'), { recursive: true })
     writeFileSync(join(context.workspace, '.cairn/results/a.txt'), 'saved')
-    const { output } = await run(boxed, 'cat .cairn/results/a.txt; echo x > .cairn/results/a.txt; rm -rf .cairn; mv .cairn other; ln -sfn /etc .cairn', context)
+    const { output } = await run(
+      boxed,
+      'cat .cairn/results/a.txt; echo x > .cairn/results/a.txt; rm -rf .cairn; mv .cairn other; ln -sfn /etc .cairn',
+      context,
+    )
     expect(output).toMatch(/^saved/)
     expect(readFileSync(join(context.workspace, '.cairn/results/a.txt'), 'utf8')).toBe('saved')
     expect(readdirSync(context.workspace)).toEqual(['.cairn'])

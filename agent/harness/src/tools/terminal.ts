@@ -1,8 +1,9 @@
 /**
  * terminal: one bash command in the workspace.
  *
- * The command has its own process group and, where bubblewrap works, its own namespaces; when it ends, times out or is aborted,
- * everything it started ends with it. Its environment is made here and holds nothing of the service's.
+ * The command has its own process group and, where bubblewrap works, its own namespaces; when it ends, times
+ * out or is aborted, everything it started ends with it. Its environment is made here and holds nothing of
+ * the service's.
  */
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -30,7 +31,15 @@ export type TerminalOptions = {
 }
 
 type Ended = { exitCode: number | null; signal: NodeJS.Signals | null; timedOut: boolean; output: string }
-type Command = { file: string; args: readonly string[]; cwd: string; mark: string; timeoutMs: number; graceMs: number; abort: AbortSignal }
+type Command = {
+  file: string
+  args: readonly string[]
+  cwd: string
+  mark: string
+  timeoutMs: number
+  graceMs: number
+  abort: AbortSignal
+}
 
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
@@ -45,11 +54,14 @@ async function runCommand({ file, args, cwd, mark, timeoutMs, graceMs, abort }: 
   })
   child.stdout.on('data', (chunk: Buffer) => output.push(chunk))
   child.stderr.on('data', (chunk: Buffer) => output.push(chunk))
-  // 'exit' is the command itself; 'close' also waits for whoever inherited its pipes, and those are killed in between.
-  const exited = new Promise<{ exitCode: number | null; signal: NodeJS.Signals | null }>((resolve, reject) => {
-    child.once('error', reject)
-    child.once('exit', (exitCode, signal) => resolve({ exitCode, signal }))
-  })
+  // 'exit' is the command itself; 'close' also waits for whoever inherited its pipes, and those are killed in
+  // between.
+  const exited = new Promise<{ exitCode: number | null; signal: NodeJS.Signals | null }>(
+    (resolve, reject) => {
+      child.once('error', reject)
+      child.once('exit', (exitCode, signal) => resolve({ exitCode, signal }))
+    },
+  )
   const closed = new Promise<void>(resolve => child.once('close', () => resolve()))
   const { pid } = child
   if (pid === undefined) {
@@ -91,7 +103,11 @@ async function keepPlaceOfResults(workspace: string): Promise<void> {
 }
 
 /** The terminal with its box. */
-export function terminalTool({ probe = probeSandbox, hidden = [], graceMs = GRACE_MS }: TerminalOptions = {}): Tool {
+export function terminalTool({
+  probe = probeSandbox,
+  hidden = [],
+  graceMs = GRACE_MS,
+}: TerminalOptions = {}): Tool {
   let probed: Promise<Sandbox> | undefined
   return defineTool({
     name: 'terminal',
@@ -109,16 +125,31 @@ export function terminalTool({ probe = probeSandbox, hidden = [], graceMs = GRAC
       const network = egress.default === 'allow'
       if (!network && (sandbox.kind === 'none' || !sandbox.cutsNetwork)) {
         const why = sandbox.kind === 'none' ? sandbox.reason : 'bubblewrap cannot make a network namespace'
-        throw new Error(`the policy denies network access by default, and this machine cannot keep a command off the network (${why})`)
+        throw new Error(
+          `the policy denies network access by default, and this machine cannot keep a command off the network (${why})`,
+        )
       }
       const bash = ['bash', '-c', command]
       // There before the first command runs, so that no command can put a link in its place.
       if (sandbox.kind === 'bubblewrap') await keepPlaceOfResults(workspace)
-      const [file, ...args] = sandbox.kind === 'bubblewrap' ? ['bwrap', ...bubblewrapArguments({ workspace, network, hidden }, bash)] : bash
-      const ended = await runCommand({ file: file ?? 'bash', args, cwd: workspace, mark: `${tool_call_id}/${randomUUID()}`, timeoutMs, graceMs, abort: signal })
+      const [file, ...args] =
+        sandbox.kind === 'bubblewrap'
+          ? ['bwrap', ...bubblewrapArguments({ workspace, network, hidden }, bash)]
+          : bash
+      const ended = await runCommand({
+        file: file ?? 'bash',
+        args,
+        cwd: workspace,
+        mark: `${tool_call_id}/${randomUUID()}`,
+        timeoutMs,
+        graceMs,
+        abort: signal,
+      })
       return {
         content: {
-          ...(ended.timedOut ? { error: `Tool execution failed: timed out after ${timeoutMs / 1000} s` } : {}),
+          ...(ended.timedOut
+            ? { error: `Tool execution failed: timed out after ${timeoutMs / 1000} s` }
+            : {}),
           exit_code: ended.exitCode,
           ...(ended.signal === null ? {} : { signal: ended.signal }),
           output: ended.output,

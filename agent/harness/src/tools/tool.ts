@@ -1,4 +1,6 @@
-/** What a tool is. Built-in ones live beside this file, those of MCP servers are wrapped into the same shape. */
+/**
+ * What a tool is. Built-in ones live beside this file, those of MCP servers are wrapped into the same shape.
+ */
 import type { z } from 'zod'
 import type { EventDraft, GovernanceConfig } from '@cairn/protocol'
 import type { RowChange } from '@cairn/log'
@@ -21,14 +23,20 @@ export type ToolOutcome = {
   /** Events and rows written in the same commit as the `tool.result`, before it: a plan, an artifact. */
   events?: readonly EventDraft[]
   rows?: readonly RowChange[]
-  /** The turn ends here without a result; the answer's event (same tool_call_id) becomes the result and wakes the session. */
+  /**
+   * The turn ends here without a result; the answer's event (same tool_call_id) becomes the result and wakes
+   * the session.
+   */
   suspend?: true
 }
 
 export type Tool = {
   name: string
   description: string
-  /** Source of both validation and the JSON Schema the model is shown. MCP tools give `jsonSchema` and validate on their server. */
+  /**
+   * Source of both validation and the JSON Schema the model is shown. MCP tools give `jsonSchema` and
+   * validate on their server.
+   */
   parameters: z.ZodType<Record<string, unknown>>
   jsonSchema?: Record<string, unknown>
   /** Changes nothing anywhere: may run in parallel, may be run again after a crash. */
@@ -39,11 +47,19 @@ export type Tool = {
   paths?: readonly string[]
   urls?: readonly string[]
   mutatesFiles?: true
-  /** Its effect is the session's own (a plan, an artifact, a question): nothing that a saga could have to undo. */
+  /**
+   * Its effect is the session's own (a plan, an artifact, a question): nothing that a saga could have to
+   * undo.
+   */
   changesSessionOnly?: true
-  /** The time this call may take, where the tool has its own idea; absent or undefined: the limit of the configuration. Infinity: none. */
+  /**
+   * The time this call may take, where the tool has its own idea; absent or undefined: the limit of the
+   * configuration. Infinity: none.
+   */
   timeoutMs?(args: Record<string, unknown>): number | undefined
-  /** Ends by itself at `context.timeoutMs` with what it has so far; the limit around it comes a little later. */
+  /**
+   * Ends by itself at `context.timeoutMs` with what it has so far; the limit around it comes a little later.
+   */
   keepsTime?: true
   /** Events written with the tool.call, before the tool runs. Arguments have the workspace's path masked. */
   begins?(args: Record<string, unknown>, toolCallId: string): readonly EventDraft[]

@@ -22,54 +22,91 @@ async function serve(page: Page): Promise<number> {
 /** Every name leads to this machine, which the rules below allow by name. */
 const here: ResolveHost = () => Promise.resolve([{ address: '127.0.0.1', family: 4 }])
 const allowing = (...allow: string[]) => ({ egress: GovernanceConfig.parse({ egress: { allow } }).egress })
-const fetchPage = async (url: string, args: Record<string, unknown> = {}, resolve = here, context = makeContext(allowing('site.test', 'other.test'))) =>
-  (await runParsed(webFetchTool(resolve), { url, ...args }, context)).content as Record<string, unknown>
-const html: Page = (_, response) => response.setHeader('content-type', 'text/html; charset=utf-8').end('<title>T</title><h1>Hi</h1><p>a <a href="/b">b</a></p>')
+const fetchPage = async (
+  url: string,
+  args: Record<string, unknown> = {},
+  resolve = here,
+  context = makeContext(allowing('site.test', 'other.test')),
+) => (await runParsed(webFetchTool(resolve), { url, ...args }, context)).content as Record<string, unknown>
+const html: Page = (_, response) =>
+  response
+    .setHeader('content-type', 'text/html; charset=utf-8')
+    .end('<title>T</title><h1>Hi</h1><p>a <a href="/b">b</a></p>')
 
 test('gives back a page as readable text, with where it came from', async () => {
   const port = await serve(html)
   expect(await fetchPage(`http://site.test:${port}/`)).toEqual({
-    url: `http://site.test:${port}/`, status: 200, content_type: 'text/html; charset=utf-8', title: 'T', text: `# Hi\n\na b (http://site.test:${port}/b)`,
+    url: `http://site.test:${port}/`,
+    status: 200,
+    content_type: 'text/html; charset=utf-8',
+    title: 'T',
+    text: `# Hi\n\na b (http://site.test:${port}/b)`,
   })
 })
 
 test('an error page is given back with its status, and JSON as it is', async () => {
-  const port = await serve((_, response) => response.writeHead(404, { 'content-type': 'application/problem+json' }).end('{"a":1}'))
+  const port = await serve((_, response) =>
+    response.writeHead(404, { 'content-type': 'application/problem+json' }).end('{"a":1}'),
+  )
   expect(await fetchPage(`http://site.test:${port}/`)).toMatchObject({ status: 404, text: '{"a":1}' })
 })
 
 test('sends GET and no credentials', async () => {
-  const port = await serve((request, response) => response.setHeader('content-type', 'text/plain').end(`${request.method} ${Object.keys(request.headers).toSorted().join(' ')}`))
+  const port = await serve((request, response) =>
+    response
+      .setHeader('content-type', 'text/plain')
+      .end(`${request.method} ${Object.keys(request.headers).toSorted().join(' ')}`),
+  )
   const { text } = await fetchPage(`http://site.test:${port}/`)
   expect(text).toMatch(/^GET /)
   expect(text).not.toMatch(/cookie|authorization|referer/)
 })
 
 test('the connection goes to the address that was judged, whatever the name says later', async () => {
-  const port = await serve((_, response) => response.setHeader('content-type', 'text/plain').end('the judged one'))
+  const port = await serve((_, response) =>
+    response.setHeader('content-type', 'text/plain').end('the judged one'),
+  )
   let asked = 0
   const rebinding: ResolveHost = () => {
     asked += 1
     return Promise.resolve([{ address: asked === 1 ? '127.0.0.1' : '127.0.0.2', family: 4 }])
   }
-  expect(await fetchPage(`http://site.test:${port}/`, {}, rebinding)).toMatchObject({ text: 'the judged one' })
+  expect(await fetchPage(`http://site.test:${port}/`, {}, rebinding)).toMatchObject({
+    text: 'the judged one',
+  })
   expect(asked).toBe(1)
 })
 
-test.each(['127.0.0.1', '10.1.2.3', '169.254.169.254', '100.64.1.1', '::1', '::ffff:127.0.0.1', 'fd00:ec2::254', 'fe80::1'])('a public name that leads to %s is not connected to', async address => {
+test.each([
+  '127.0.0.1',
+  '10.1.2.3',
+  '169.254.169.254',
+  '100.64.1.1',
+  '::1',
+  '::ffff:127.0.0.1',
+  'fd00:ec2::254',
+  'fe80::1',
+])('a public name that leads to %s is not connected to', async address => {
   let requests = 0
   const port = await serve((_, response) => {
     requests += 1
     response.end()
   })
   const rebound: ResolveHost = () => Promise.resolve([{ address, family: address.includes(':') ? 6 : 4 }])
-  await expect(fetchPage(`http://public.test:${port}/`, {}, rebound)).rejects.toThrow(`'public.test' leads to ${address}, which is not a public address`)
+  await expect(fetchPage(`http://public.test:${port}/`, {}, rebound)).rejects.toThrow(
+    `'public.test' leads to ${address}, which is not a public address`,
+  )
   expect(requests).toBe(0)
 })
 
 test('one address of many that is not public is enough to refuse the name', async () => {
-  const mixed = [{ address: '93.184.215.14', family: 4 }, { address: '10.0.0.1', family: 4 }]
-  await expect(fetchPage('http://public.test/', {}, () => Promise.resolve(mixed))).rejects.toThrow('leads to 10.0.0.1')
+  const mixed = [
+    { address: '93.184.215.14', family: 4 },
+    { address: '10.0.0.1', family: 4 },
+  ]
+  await expect(fetchPage('http://public.test/', {}, () => Promise.resolve(mixed))).rejects.toThrow(
+    'leads to 10.0.0.1',
+  )
 })
 
 test('a redirect is followed, and its target is judged like the first address', async () => {
@@ -79,14 +116,24 @@ test('a redirect is followed, and its target is judged like the first address', 
     else response.writeHead(301, { location: decodeURIComponent(request.url?.slice(1) ?? '') }).end()
   })
   const site = `http://site.test:${port}/`
-  expect(await fetchPage(`${site}ok`)).toMatchObject({ url: `http://other.test:${port}/end`, text: 'arrived' })
-  for (const [target, message] of [['http://169.254.169.254/latest', /not followed: address 169\.254\.169\.254/], ['file:///etc/passwd', /only http and https/], [`http://127.0.0.1:${port}/end`, /not a public one/], [`http://localhost:${port}/end`, /this machine/]] as const) {
+  expect(await fetchPage(`${site}ok`)).toMatchObject({
+    url: `http://other.test:${port}/end`,
+    text: 'arrived',
+  })
+  for (const [target, message] of [
+    ['http://169.254.169.254/latest', /not followed: address 169\.254\.169\.254/],
+    ['file:///etc/passwd', /only http and https/],
+    [`http://127.0.0.1:${port}/end`, /not a public one/],
+    [`http://localhost:${port}/end`, /this machine/],
+  ] as const) {
     await expect(fetchPage(site + encodeURIComponent(target))).rejects.toThrow(message)
   }
 })
 
 test('a redirect to a name that leads inside is not connected to', async () => {
-  const port = await serve((_, response) => response.writeHead(302, { location: 'http://inside.test/' }).end())
+  const port = await serve((_, response) =>
+    response.writeHead(302, { location: 'http://inside.test/' }).end(),
+  )
   await expect(fetchPage(`http://site.test:${port}/`)).rejects.toThrow("'inside.test' leads to 127.0.0.1")
 })
 
@@ -96,14 +143,20 @@ test('a circle of redirects ends', async () => {
 })
 
 test('text is bounded by max_chars and says how much is left out', async () => {
-  const port = await serve((_, response) => response.setHeader('content-type', 'text/plain').end('x'.repeat(500)))
-  expect(await fetchPage(`http://site.test:${port}/`, { max_chars: 100 })).toMatchObject({ text: 'x'.repeat(100), truncated: '400 of 500 characters left out' })
+  const port = await serve((_, response) =>
+    response.setHeader('content-type', 'text/plain').end('x'.repeat(500)),
+  )
+  expect(await fetchPage(`http://site.test:${port}/`, { max_chars: 100 })).toMatchObject({
+    text: 'x'.repeat(100),
+    truncated: '400 of 500 characters left out',
+  })
 })
 
 test('a body without end, and one that is small only while compressed, are read up to a bound', async () => {
   const port = await serve((request, response) => {
     response.setHeader('content-type', 'text/plain')
-    if (request.url === '/bomb') response.setHeader('content-encoding', 'gzip').end(gzipSync(Buffer.alloc(20_000_000, 'x')))
+    if (request.url === '/bomb')
+      response.setHeader('content-encoding', 'gzip').end(gzipSync(Buffer.alloc(20_000_000, 'x')))
     else {
       const more = () => {
         while (response.write('y'.repeat(65_536)));
@@ -112,16 +165,25 @@ test('a body without end, and one that is small only while compressed, are read 
       more()
     }
   })
-  for (const path of ['bomb', 'endless']) expect(await fetchPage(`http://site.test:${port}/${path}`)).toMatchObject({ incomplete: 'only the first 5242880 bytes were read' })
+  for (const path of ['bomb', 'endless'])
+    expect(await fetchPage(`http://site.test:${port}/${path}`)).toMatchObject({
+      incomplete: 'only the first 5242880 bytes were read',
+    })
 })
 
 test('what is not text is refused by its type', async () => {
-  const port = await serve((_, response) => response.setHeader('content-type', 'image/png').end(Buffer.from([1, 2, 3])))
+  const port = await serve((_, response) =>
+    response.setHeader('content-type', 'image/png').end(Buffer.from([1, 2, 3])),
+  )
   await expect(fetchPage(`http://site.test:${port}/x.png`)).rejects.toThrow('is image/png, not text')
 })
 
 test('reads the encoding that the page names', async () => {
-  const port = await serve((_, response) => response.setHeader('content-type', 'text/html').end(Buffer.from('<meta charset="iso-8859-1"><p>caf\u00e9</p>', 'latin1')))
+  const port = await serve((_, response) =>
+    response
+      .setHeader('content-type', 'text/html')
+      .end(Buffer.from('<meta charset="iso-8859-1"><p>caf\u00e9</p>', 'latin1')),
+  )
   expect(await fetchPage(`http://site.test:${port}/`)).toMatchObject({ text: 'café' })
 })
 
@@ -129,13 +191,22 @@ test('an abort ends a fetch that hangs', async () => {
   const controller = new AbortController()
   const arrived = Promise.withResolvers<void>()
   const port = await serve(() => arrived.resolve())
-  const running = fetchPage(`http://site.test:${port}/`, {}, here, makeContext({ ...allowing('site.test'), signal: controller.signal }))
+  const running = fetchPage(
+    `http://site.test:${port}/`,
+    {},
+    here,
+    makeContext({ ...allowing('site.test'), signal: controller.signal }),
+  )
   await arrived.promise
   controller.abort(new Error('the session was stopped'))
   await expect(running).rejects.toThrow('the session was stopped')
 })
 
 test('says why a host cannot be reached', async () => {
-  await expect(fetchPage(`http://site.test:${await freePort()}/`)).rejects.toThrow(/^fetching http:\/\/site\.test:\d+\/ failed: .*ECONNREFUSED/)
-  await expect(fetchPage('http://site.test/', {}, () => Promise.reject(new Error('getaddrinfo ENOTFOUND')))).rejects.toThrow('ENOTFOUND')
+  await expect(fetchPage(`http://site.test:${await freePort()}/`)).rejects.toThrow(
+    /^fetching http:\/\/site\.test:\d+\/ failed: .*ECONNREFUSED/,
+  )
+  await expect(
+    fetchPage('http://site.test/', {}, () => Promise.reject(new Error('getaddrinfo ENOTFOUND'))),
+  ).rejects.toThrow('ENOTFOUND')
 })

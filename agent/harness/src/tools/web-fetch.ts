@@ -1,7 +1,7 @@
 /**
- * web_fetch: one page of the web as text. Every hop of a redirect is judged like the first address, and a connection is made only
- * to addresses that were judged: the name is resolved once, checked, and those very addresses are used, so a name that changes
- * its mind between check and connection gains nothing.
+ * web_fetch: one page of the web as text. Every hop of a redirect is judged like the first address, and a
+ * connection is made only to addresses that were judged: the name is resolved once, checked, and those very
+ * addresses are used, so a name that changes its mind between check and connection gains nothing.
  */
 import { lookup as systemLookup } from 'node:dns'
 import type { LookupAddress } from 'node:dns'
@@ -26,15 +26,24 @@ const TIME_LIMIT_MS = 30_000
 export type ResolveHost = (host: string) => Promise<LookupAddress[]>
 
 const resolveBySystem: ResolveHost = host =>
-  new Promise((resolve, reject) => systemLookup(host, { all: true, verbatim: true }, (error, addresses) => (error === null ? resolve(addresses) : reject(error))))
+  new Promise((resolve, reject) =>
+    systemLookup(host, { all: true, verbatim: true }, (error, addresses) =>
+      error === null ? resolve(addresses) : reject(error),
+    ),
+  )
 
 /** The addresses a connection to `host` may use; rejects when one of them must not be reached. */
-async function judgedAddresses(host: string, egress: GovernanceConfig['egress'], resolveHost: ResolveHost): Promise<[LookupAddress, ...LookupAddress[]]> {
+async function judgedAddresses(
+  host: string,
+  egress: GovernanceConfig['egress'],
+  resolveHost: ResolveHost,
+): Promise<[LookupAddress, ...LookupAddress[]]> {
   const name = host.toLowerCase().replace(/\.$/, '')
   const [first, ...others] = await resolveHost(host)
   if (first === undefined) throw new Error(`host '${name}' has no address`)
   const bad = [first, ...others].find(({ address }) => !isPublicAddress(address))
-  if (bad !== undefined && !mayBeInternal(name, egress)) throw new Error(`host '${name}' leads to ${bad.address}, which is not a public address`)
+  if (bad !== undefined && !mayBeInternal(name, egress))
+    throw new Error(`host '${name}' leads to ${bad.address}, which is not a public address`)
   return [first, ...others]
 }
 
@@ -67,10 +76,17 @@ async function readBounded(response: Response): Promise<{ bytes: Buffer; cut: bo
   return { bytes: Buffer.concat(chunks), cut: false }
 }
 
-const isText = (type: string) => type === '' || /^(?:text\/|application\/(?:[\w.+-]*\+)?(?:json|xml|yaml|javascript|ecmascript|x-ndjson|toml)\b|image\/svg\+xml)/.test(type)
+const isText = (type: string) =>
+  type === '' ||
+  /^(?:text\/|application\/(?:[\w.+-]*\+)?(?:json|xml|yaml|javascript|ecmascript|x-ndjson|toml)\b|image\/svg\+xml)/.test(
+    type,
+  )
 
 function decode(bytes: Buffer, contentType: string): string {
-  const named = /charset\s*=\s*"?([\w-]+)/i.exec(contentType)?.[1] ?? /<meta[^>]+charset\s*=\s*["']?([\w-]+)/i.exec(bytes.subarray(0, 2048).toString('latin1'))?.[1] ?? 'utf-8'
+  const named =
+    /charset\s*=\s*"?([\w-]+)/i.exec(contentType)?.[1] ??
+    /<meta[^>]+charset\s*=\s*["']?([\w-]+)/i.exec(bytes.subarray(0, 2048).toString('latin1'))?.[1] ??
+    'utf-8'
   try {
     return new TextDecoder(named).decode(bytes)
   } catch (thrown) {
@@ -82,17 +98,29 @@ function decode(bytes: Buffer, contentType: string): string {
 
 type Fetched = { response: Response; url: string }
 
-async function follow(start: string, egress: GovernanceConfig['egress'], agent: Agent, signal: AbortSignal): Promise<Fetched> {
+async function follow(
+  start: string,
+  egress: GovernanceConfig['egress'],
+  agent: Agent,
+  signal: AbortSignal,
+): Promise<Fetched> {
   let url = start
   for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
     const problem = urlProblem(url, egress)
-    if (problem !== null) throw new Error(hop === 0 ? problem : `the redirect to ${url.slice(0, 200)} was not followed: ${problem}`)
-    const headers = { accept: 'text/html, text/plain, application/json;q=0.9, */*;q=0.5', 'user-agent': 'cairn-agent/1 (web_fetch)' }
+    if (problem !== null)
+      throw new Error(
+        hop === 0 ? problem : `the redirect to ${url.slice(0, 200)} was not followed: ${problem}`,
+      )
+    const headers = {
+      accept: 'text/html, text/plain, application/json;q=0.9, */*;q=0.5',
+      'user-agent': 'cairn-agent/1 (web_fetch)',
+    }
     const response = await fetch(url, { dispatcher: agent, redirect: 'manual', signal, headers })
     const location = response.headers.get('location')
     if (response.status < 300 || response.status > 399 || location === null) return { response, url }
     await response.body?.cancel()
-    if (!URL.canParse(location, url)) throw new Error(`${hostOf(new URL(url))} redirects to '${location.slice(0, 200)}', which is no address`)
+    if (!URL.canParse(location, url))
+      throw new Error(`${hostOf(new URL(url))} redirects to '${location.slice(0, 200)}', which is no address`)
     url = new URL(location, url).href
   }
   throw new Error(`more than ${MAX_REDIRECTS} redirects from ${start}`)
@@ -103,7 +131,10 @@ export const webFetchTool = (resolveHost: ResolveHost = resolveBySystem): Tool =
   defineTool({
     name: 'web_fetch',
     description: `Fetch an http or https address with GET and return its text; HTML is made readable. \`max_chars\` bounds the text (default ${DEFAULT_CHARS}).`,
-    parameters: z.strictObject({ url: z.string().min(1).max(8000), max_chars: z.int().min(100).max(MAX_CHARS).optional() }),
+    parameters: z.strictObject({
+      url: z.string().min(1).max(8000),
+      max_chars: z.int().min(100).max(MAX_CHARS).optional(),
+    }),
     readOnly: true,
     idempotent: true,
     urls: ['url'],
@@ -116,20 +147,32 @@ export const webFetchTool = (resolveHost: ResolveHost = resolveBySystem): Tool =
         if (!isText(contentType)) throw new Error(`${final} is ${contentType.split(';')[0]}, not text`)
         const { bytes, cut } = await readBounded(response)
         const body = decode(bytes, contentType)
-        const isHtml = /html/.test(contentType) || (contentType === '' && /^\s*<(?:!doctype|html)/i.test(body))
+        const isHtml =
+          /html/.test(contentType) || (contentType === '' && /^\s*<(?:!doctype|html)/i.test(body))
         const { title, text } = isHtml ? htmlToText(body, final) : { title: '', text: body }
         return {
           content: {
-            url: final, status: response.status, content_type: contentType, ...(title === '' ? {} : { title }), text: text.slice(0, max_chars),
-            ...(text.length > max_chars ? { truncated: `${text.length - max_chars} of ${text.length} characters left out` } : {}),
+            url: final,
+            status: response.status,
+            content_type: contentType,
+            ...(title === '' ? {} : { title }),
+            text: text.slice(0, max_chars),
+            ...(text.length > max_chars
+              ? { truncated: `${text.length - max_chars} of ${text.length} characters left out` }
+              : {}),
             ...(cut ? { incomplete: `only the first ${MAX_BYTES} bytes were read` } : {}),
           },
         }
       } catch (thrown) {
         signal.throwIfAborted()
-        if (late.aborted) throw new Error(`no complete answer from ${url} within ${TIME_LIMIT_MS / 1000} s`, { cause: thrown })
+        if (late.aborted)
+          throw new Error(`no complete answer from ${url} within ${TIME_LIMIT_MS / 1000} s`, {
+            cause: thrown,
+          })
         const cause = rootCause(thrown)
-        throw cause === thrown ? cause : new Error(`fetching ${url} failed: ${cause.message}`, { cause: thrown })
+        throw cause === thrown
+          ? cause
+          : new Error(`fetching ${url} failed: ${cause.message}`, { cause: thrown })
       } finally {
         await agent.destroy()
       }

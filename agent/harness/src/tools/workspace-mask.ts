@@ -14,16 +14,23 @@ function mapStrings<T>(value: T, change: (text: string) => string): T {
   if (Array.isArray(value)) return value.map(item => mapStrings(item, change)) as T
   if (typeof value === 'object' && value !== null) {
     // Object.fromEntries defines `__proto__` as an ordinary key, which an assignment would not.
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [change(key), mapStrings(item, change)])) as T
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [change(key), mapStrings(item, change)]),
+    ) as T
   }
   return value
 }
 
 /** Both directions for one workspace, under the name it was given and under its real one. */
 export function workspaceMask(workspace: string): WorkspaceMask {
-  const names = [...new Set([workspace, realpathSync(workspace)])].map(name => name.replace(/[/\\]+$/, '')).toSorted((a, b) => b.length - a.length)
+  const names = [...new Set([workspace, realpathSync(workspace)])]
+    .map(name => name.replace(/[/\\]+$/, ''))
+    .toSorted((a, b) => b.length - a.length)
   // The path must end there: /w/ab is not inside /w/a.
-  const pattern = new RegExp(`(?:${names.map(name => name.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)).join('|')})(?![\\w-]|\\.\\w)`, 'g')
+  const pattern = new RegExp(
+    `(?:${names.map(name => name.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)).join('|')})(?![\\w-]|\\.\\w)`,
+    'g',
+  )
   return {
     mask: value => mapStrings(value, text => text.replace(pattern, WORKSPACE_MARK)),
     unmask: value => mapStrings(value, text => text.replaceAll(WORKSPACE_MARK, () => workspace)),

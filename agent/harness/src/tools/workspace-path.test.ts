@@ -25,23 +25,47 @@ function makeWorkspace() {
 }
 
 test.each([
-  ['src/a.txt', 'src/a.txt'], ['./src/../src/a.txt', 'src/a.txt'], ['.', '.'], ['new/deep/file', 'new/deep/file'], ['__WORKSPACE__', '.'], ['__WORKSPACE__/src/a.txt', 'src/a.txt'],
-  ['to-src/a.txt', 'src/a.txt'], ['to-src/new.txt', 'src/new.txt'], ['..dots', '..dots'],
+  ['src/a.txt', 'src/a.txt'],
+  ['./src/../src/a.txt', 'src/a.txt'],
+  ['.', '.'],
+  ['new/deep/file', 'new/deep/file'],
+  ['__WORKSPACE__', '.'],
+  ['__WORKSPACE__/src/a.txt', 'src/a.txt'],
+  ['to-src/a.txt', 'src/a.txt'],
+  ['to-src/new.txt', 'src/new.txt'],
+  ['..dots', '..dots'],
 ])('%s is inside the workspace, as %s', async (given, shown) => {
   const { workspace } = makeWorkspace()
-  expect(await resolvePath(workspace, given, 'write')).toEqual({ ok: true, path: shown === '.' ? workspace : join(workspace, shown), shown })
+  expect(await resolvePath(workspace, given, 'write')).toEqual({
+    ok: true,
+    path: shown === '.' ? workspace : join(workspace, shown),
+    shown,
+  })
 })
 
 test('absolute paths are taken below the workspace and nowhere else', async () => {
   const { base, workspace } = makeWorkspace()
-  expect(await resolvePath(workspace, join(workspace, 'src/a.txt'), 'read')).toMatchObject({ ok: true, shown: 'src/a.txt' })
-  for (const path of [join(base, 'secret.txt'), join(base, 'ws-other/x'), '/etc/passwd', '/']) expect(await resolvePath(workspace, path, 'read')).toMatchObject({ ok: false })
+  expect(await resolvePath(workspace, join(workspace, 'src/a.txt'), 'read')).toMatchObject({
+    ok: true,
+    shown: 'src/a.txt',
+  })
+  for (const path of [join(base, 'secret.txt'), join(base, 'ws-other/x'), '/etc/passwd', '/'])
+    expect(await resolvePath(workspace, path, 'read')).toMatchObject({ ok: false })
 })
 
 test.each([
-  ['../secret.txt', /outside the workspace/], ['src/../../secret.txt', /outside/], ['__WORKSPACE__/../secret.txt', /outside/], ['__WORKSPACE__x', null],
-  ['to-secret', /leads out .* symbolic link/], ['to-outside/secret.txt', /leads out/], ['to-outside/new.txt', /leads out/], ['to-nothing', /leads nowhere/], ['to-nothing/x', /leads nowhere/],
-  ['loop-a', /circle/], ['src/a.txt/x', /as if it were a folder/], ['a\0b', /NUL/],
+  ['../secret.txt', /outside the workspace/],
+  ['src/../../secret.txt', /outside/],
+  ['__WORKSPACE__/../secret.txt', /outside/],
+  ['__WORKSPACE__x', null],
+  ['to-secret', /leads out .* symbolic link/],
+  ['to-outside/secret.txt', /leads out/],
+  ['to-outside/new.txt', /leads out/],
+  ['to-nothing', /leads nowhere/],
+  ['to-nothing/x', /leads nowhere/],
+  ['loop-a', /circle/],
+  ['src/a.txt/x', /as if it were a folder/],
+  ['a\0b', /NUL/],
 ])('%j is judged', async (given, problem) => {
   const { workspace } = makeWorkspace()
   const resolved = await resolvePath(workspace, given, 'read')
@@ -49,18 +73,30 @@ test.each([
   else expect(resolved).toMatchObject({ ok: false, problem: expect.stringMatching(problem) as string })
 })
 
-test.each(['.cairn/results/x.txt', '.CAIRN/x', 'src/../.cairn/x', 'to-reserved/results/x.txt'])('%s can be read and not written', async given => {
-  const { workspace } = makeWorkspace()
-  expect(await resolvePath(workspace, given, 'read')).toMatchObject({ ok: true })
-  expect(await resolvePath(workspace, given, 'write')).toMatchObject({ ok: false, problem: expect.stringContaining('can only be read') as string })
-})
+test.each(['.cairn/results/x.txt', '.CAIRN/x', 'src/../.cairn/x', 'to-reserved/results/x.txt'])(
+  '%s can be read and not written',
+  async given => {
+    const { workspace } = makeWorkspace()
+    expect(await resolvePath(workspace, given, 'read')).toMatchObject({ ok: true })
+    expect(await resolvePath(workspace, given, 'write')).toMatchObject({
+      ok: false,
+      problem: expect.stringContaining('can only be read') as string,
+    })
+  },
+)
 
 test('a workspace that is itself reached through a link works under both of its names', async () => {
   const { base, workspace } = makeWorkspace()
   const link = join(base, 'link')
   symlinkSync(workspace, link)
-  expect(await resolvePath(link, join(link, 'src/a.txt'), 'read')).toMatchObject({ ok: true, path: join(workspace, 'src/a.txt') })
-  expect(await resolvePath(link, join(workspace, 'src/a.txt'), 'read')).toMatchObject({ ok: true, shown: 'src/a.txt' })
+  expect(await resolvePath(link, join(link, 'src/a.txt'), 'read')).toMatchObject({
+    ok: true,
+    path: join(workspace, 'src/a.txt'),
+  })
+  expect(await resolvePath(link, join(workspace, 'src/a.txt'), 'read')).toMatchObject({
+    ok: true,
+    shown: 'src/a.txt',
+  })
   const { mask } = workspaceMask(link)
   expect(mask([join(link, 'x'), join(workspace, 'x')])).toEqual(['__WORKSPACE__/x', '__WORKSPACE__/x'])
 })
@@ -76,8 +112,12 @@ test('a folder swapped for a link after the check is not read or written through
   const { base, workspace } = makeWorkspace()
   const target = await mustResolve(workspace, 'fresh/secret.txt', 'write')
   symlinkSync(base, join(workspace, 'fresh'))
-  await expect(readText(workspace, target.path, target.shown)).rejects.toThrow('changed while it was being opened')
-  await expect(replaceFile(workspace, target.path, 'overwritten')).rejects.toThrow('changed while the file was being written')
+  await expect(readText(workspace, target.path, target.shown)).rejects.toThrow(
+    'changed while it was being opened',
+  )
+  await expect(replaceFile(workspace, target.path, 'overwritten')).rejects.toThrow(
+    'changed while the file was being written',
+  )
   expect(await readText(base, join(base, 'secret.txt'), 'secret.txt')).toBe('secret')
 })
 
@@ -93,13 +133,21 @@ test('a link put in the place of a file after the check is replaced, not followe
 test('the mask goes out and comes back, in keys and in the depth of a value', () => {
   const { workspace } = makeWorkspace()
   const { mask, unmask } = workspaceMask(workspace)
-  const value = { [`${workspace}/k`]: [`cat ${workspace}/a.txt > ${workspace}`, { n: 1, none: null }], same: 'text' }
-  expect(mask(value)).toEqual({ '__WORKSPACE__/k': ['cat __WORKSPACE__/a.txt > __WORKSPACE__', { n: 1, none: null }], same: 'text' })
+  const value = {
+    [`${workspace}/k`]: [`cat ${workspace}/a.txt > ${workspace}`, { n: 1, none: null }],
+    same: 'text',
+  }
+  expect(mask(value)).toEqual({
+    '__WORKSPACE__/k': ['cat __WORKSPACE__/a.txt > __WORKSPACE__', { n: 1, none: null }],
+    same: 'text',
+  })
   expect(unmask(mask(value))).toEqual(value)
 })
 
 test('the mask leaves a neighbour whose name begins like the workspace as it is', () => {
   const { workspace } = makeWorkspace()
   const { mask } = workspaceMask(workspace)
-  expect(mask(`${workspace}-other/x ${workspace}2 ${workspace}.bak ${workspace}.`)).toBe(`${workspace}-other/x ${workspace}2 ${workspace}.bak __WORKSPACE__.`)
+  expect(mask(`${workspace}-other/x ${workspace}2 ${workspace}.bak ${workspace}.`)).toBe(
+    `${workspace}-other/x ${workspace}2 ${workspace}.bak __WORKSPACE__.`,
+  )
 })

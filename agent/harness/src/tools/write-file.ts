@@ -5,8 +5,12 @@ import { MAX_FILE_BYTES, mustResolve, replaceFile } from './workspace-file.ts'
 
 export const writeFileTool = defineTool({
   name: 'write_file',
-  description: 'Create a file in the workspace, or replace one whole. Missing folders are made. To change a part of a file, use edit_file.',
-  parameters: z.strictObject({ path: z.string().min(1).describe('relative to the workspace'), content: z.string() }),
+  description:
+    'Create a file in the workspace, or replace one whole. Missing folders are made. To change a part of a file, use edit_file.',
+  parameters: z.strictObject({
+    path: z.string().min(1).describe('relative to the workspace'),
+    content: z.string(),
+  }),
   readOnly: false,
   // The same content once more is the same file.
   idempotent: true,
@@ -14,7 +18,8 @@ export const writeFileTool = defineTool({
   mutatesFiles: true,
   async run({ path, content }, { workspace }) {
     const bytes = Buffer.byteLength(content)
-    if (bytes > MAX_FILE_BYTES) throw new Error(`the content has ${bytes} bytes; at most ${MAX_FILE_BYTES} are written at once`)
+    if (bytes > MAX_FILE_BYTES)
+      throw new Error(`the content has ${bytes} bytes; at most ${MAX_FILE_BYTES} are written at once`)
     const { path: real, shown } = await mustResolve(workspace, path, 'write')
     const { created } = await replaceFile(workspace, real, content)
     return { content: { path: shown, bytes, created } }

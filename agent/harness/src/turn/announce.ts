@@ -1,4 +1,7 @@
-/** What an agent tells of itself: how long work goes (inbox.progress_checkin), and that it is over (inbox.task_complete). docs/inbox.md. */
+/**
+ * What an agent tells of itself: how long work goes (inbox.progress_checkin), and that it is over
+ * (inbox.task_complete). docs/inbox.md.
+ */
 import { CommitRefused, type RowChange } from '@cairn/log'
 import type { AgentConfig, EventDraft } from '@cairn/protocol'
 import { clip, openCheckIns, raiseProgress, raiseTaskComplete } from '@cairn/sessions'
@@ -12,21 +15,41 @@ const SUMMARY_CHARS = 1000
 const SHOWN_CALLS = 8
 
 /** Whether to tell how things stand before the next call of the model. */
-export function checkInDue({ started_at, since_at, iterations, told }: Progress, { checkin_minutes, checkin_iterations }: AgentConfig['inbox'], now: number): boolean {
+export function checkInDue(
+  { started_at, since_at, iterations, told }: Progress,
+  { checkin_minutes, checkin_iterations }: AgentConfig['inbox'],
+  now: number,
+): boolean {
   if (started_at === null || since_at === null || iterations === told) return false
-  return now - Date.parse(since_at) >= checkin_minutes * MINUTE || (checkin_iterations !== undefined && iterations - told >= checkin_iterations)
+  return (
+    now - Date.parse(since_at) >= checkin_minutes * MINUTE ||
+    (checkin_iterations !== undefined && iterations - told >= checkin_iterations)
+  )
 }
 
-/** A commit of its own, when it is due: the event, its item, and the end of the item before it, which is old news. */
+/**
+ * A commit of its own, when it is due: the event, its item, and the end of the item before it, which is old
+ * news.
+ */
 export async function checkIn(turn: TurnContext, before: readonly EventDraft[]): Promise<void> {
   const { log, setup, clock } = turn
   const { progress } = log.position()
-  if (log.session().parent_id !== null || progress.started_at === null || !checkInDue(progress, setup.agent.inbox, clock.now())) return
+  if (
+    log.session().parent_id !== null ||
+    progress.started_at === null ||
+    !checkInDue(progress, setup.agent.inbox, clock.now())
+  )
+    return
   const raised = raiseProgress(turn, {
-    progress_summary: clip(describeProgress(turn), SUMMARY_CHARS), iterations: progress.iterations, last_tool: progress.last_tool, elapsed_seconds: elapsed(progress.started_at, clock.now()),
+    progress_summary: clip(describeProgress(turn), SUMMARY_CHARS),
+    iterations: progress.iterations,
+    last_tool: progress.last_tool,
+    elapsed_seconds: elapsed(progress.started_at, clock.now()),
   })
   try {
-    await log.append([...before, raised.event], { rows: [raised.row(before.length), ...(await endCheckIns(turn))] })
+    await log.append([...before, raised.event], {
+      rows: [raised.row(before.length), ...(await endCheckIns(turn))],
+    })
   } catch (thrown) {
     // The item before it was acknowledged in this moment: the next iteration tells.
     if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'already_answered') throw thrown
@@ -34,14 +57,24 @@ export async function checkIn(turn: TurnContext, before: readonly EventDraft[]):
 }
 
 function describeProgress({ log }: TurnContext): string {
-  const { turn, goal, progress: { plan } } = log.position()
+  const {
+    turn,
+    goal,
+    progress: { plan },
+  } = log.position()
   const done = plan.filter(todo => todo.status === 'completed').length
   const now = plan.find(todo => todo.status === 'in_progress')
-  return [
-    ...(turn.calls.length > 0 ? [`${recapTurn(turn.calls.slice(-SHOWN_CALLS))}.`] : []),
-    ...(plan.length > 0 ? [`Plan: ${done} of ${plan.length} done${now ? `; now: ${now.content}` : ''}.`] : []),
-    ...(goal?.status === 'active' ? [`Goal: ${goal.description} (graded ${goal.iteration} of at most ${goal.max_iterations} times).`] : []),
-  ].join('\n') || 'At work on the answer.'
+  return (
+    [
+      ...(turn.calls.length > 0 ? [`${recapTurn(turn.calls.slice(-SHOWN_CALLS))}.`] : []),
+      ...(plan.length > 0
+        ? [`Plan: ${done} of ${plan.length} done${now ? `; now: ${now.content}` : ''}.`]
+        : []),
+      ...(goal?.status === 'active'
+        ? [`Goal: ${goal.description} (graded ${goal.iteration} of at most ${goal.max_iterations} times).`]
+        : []),
+    ].join('\n') || 'At work on the answer.'
+  )
 }
 
 export type Announcement = { events: EventDraft[]; rows: (at: number) => RowChange[] }
@@ -54,16 +87,26 @@ export async function announceEnd(turn: TurnContext, reason: FinishReason): Prom
   if (progress.started_at === null || session.parent_id !== null) return { events: [], rows: () => [] }
   const stale = progress.told > 0 ? await endCheckIns(turn) : []
   const duration_seconds = elapsed(progress.started_at, clock.now())
-  if (duration_seconds * 1000 < setup.agent.inbox.task_complete_minutes * MINUTE) return { events: [], rows: () => stale }
-  const answer = conversation.entries.findLast(entry => entry.message.role === 'assistant')?.message.content.trim() ?? ''
+  if (duration_seconds * 1000 < setup.agent.inbox.task_complete_minutes * MINUTE)
+    return { events: [], rows: () => stale }
+  const answer =
+    conversation.entries.findLast(entry => entry.message.role === 'assistant')?.message.content.trim() ?? ''
   const result = goal !== null && goal.verdicts.length > 0 && goal.status !== 'active' ? goal.status : reason
   const raised = raiseTaskComplete(turn, {
-    outcome: result === 'completed' || result === 'satisfied' ? 'success' : result, summary: clip(answer === '' ? recapTurn(at.calls) : answer, SUMMARY_CHARS), duration_seconds, session_title: session.title,
+    outcome: result === 'completed' || result === 'satisfied' ? 'success' : result,
+    summary: clip(answer === '' ? recapTurn(at.calls) : answer, SUMMARY_CHARS),
+    duration_seconds,
+    session_title: session.title,
   })
   return { events: [raised.event], rows: index => [raised.row(index), ...stale] }
 }
 
 const endCheckIns = async ({ store, log }: TurnContext): Promise<RowChange[]> =>
-  (await openCheckIns(store, log.session())).map(id => ({ do: 'inbox.answer', id, decision: 'superseded', status: 'expired' }))
+  (await openCheckIns(store, log.session())).map(id => ({
+    do: 'inbox.answer',
+    id,
+    decision: 'superseded',
+    status: 'expired',
+  }))
 
 const elapsed = (from: string, now: number): number => Math.max(0, (now - Date.parse(from)) / 1000)

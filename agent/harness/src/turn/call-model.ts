@@ -1,12 +1,19 @@
 /**
- * One iteration's call of the model: llm.request, what streams, llm.thinking, llm.response; retried where retrying can help
- * (design section 7). Every attempt has an llm.request of its own; a retry after chunks were shown tells readers to forget them.
+ * One iteration's call of the model: llm.request, what streams, llm.thinking, llm.response; retried where
+ * retrying can help (design section 7). Every attempt has an llm.request of its own; a retry after chunks
+ * were shown tells readers to forget them.
  */
 import { CommitRefused } from '@cairn/log'
 import { asError, type EventDraft } from '@cairn/protocol'
 import { backoffMs, MODEL_BACKOFF } from '../backoff.ts'
 import { sleep } from '../clock.ts'
-import { type ModelAnswer, type ModelChunk, ModelError, type ModelRequest, type ToolSchema } from '../llm/provider.ts'
+import {
+  type ModelAnswer,
+  type ModelChunk,
+  ModelError,
+  type ModelRequest,
+  type ToolSchema,
+} from '../llm/provider.ts'
 import { costOf } from '../llm/catalog.ts'
 import type { ResolvedModel } from '../llm/registry.ts'
 import type { TurnContext } from './context.ts'
@@ -16,20 +23,34 @@ import { pendingCommands, type Prod } from './next-step.ts'
 import { composeMessages } from './prompt.ts'
 import { watchSilence } from './silence.ts'
 
-export type IterationCall = { turn_id: string; iteration_index: number; model: string; tools: readonly ToolSchema[]; prods: readonly Prod[]; before: readonly EventDraft[] }
+export type IterationCall = {
+  turn_id: string
+  iteration_index: number
+  model: string
+  tools: readonly ToolSchema[]
+  prods: readonly Prod[]
+  before: readonly EventDraft[]
+}
 
 /**
- * Calls until an answer is in the log, or until a command came that goes first. What comes back is the failure that no retry
- * mended; null is success.
+ * Calls until an answer is in the log, or until a command came that goes first. What comes back is the
+ * failure that no retry mended; null is success.
  */
 export async function callModel(turn: TurnContext, call: IterationCall): Promise<ModelError | null> {
   const { log, lease, clock, limits } = turn
   let before = call.before
   for (let attempt = 0; ; attempt++) {
     // The dead worker, or the attempt before this one, may have shown chunks that no response will follow.
-    const reset = log.position().turn.requested && (await hasDeltas(turn)) ? [llmDelta({ reset: true, turn_id: call.turn_id, iteration_index: call.iteration_index })] : []
+    const reset =
+      log.position().turn.requested && (await hasDeltas(turn))
+        ? [llmDelta({ reset: true, turn_id: call.turn_id, iteration_index: call.iteration_index })]
+        : []
     const request = llmRequest({
-      model: call.model, turn_id: call.turn_id, iteration_index: call.iteration_index, attempt, ...(call.tools.length === 0 ? { tools_disabled: true } : {}),
+      model: call.model,
+      turn_id: call.turn_id,
+      iteration_index: call.iteration_index,
+      attempt,
+      ...(call.tools.length === 0 ? { tools_disabled: true } : {}),
     })
     if (!(await begin(turn, [...before, request, ...reset], call.model))) return null
     before = []
@@ -40,22 +61,37 @@ export async function callModel(turn: TurnContext, call: IterationCall): Promise
       lease.signal.throwIfAborted()
       if (!(thrown instanceof ModelError)) throw thrown
       if (!thrown.retryable || attempt >= limits.llm_retries) return thrown
-      turn.report('warn', 'model call failed, will retry', { attempt, category: thrown.category, error: thrown.message })
+      turn.report('warn', 'model call failed, will retry', {
+        attempt,
+        category: thrown.category,
+        error: thrown.message,
+      })
       await sleep(clock, backoffMs(MODEL_BACKOFF, attempt, turn.random(), thrown.retryAfterMs), lease.signal)
     }
   }
 }
 
-/** Commits the beginning of an attempt; false when a command, or a skill to expand, came first and must be acted on first. */
-async function begin({ log, skills }: TurnContext, events: readonly EventDraft[], model: string): Promise<boolean> {
+/**
+ * Commits the beginning of an attempt; false when a command, or a skill to expand, came first and must be
+ * acted on first.
+ */
+async function begin(
+  { log, skills }: TurnContext,
+  events: readonly EventDraft[],
+  model: string,
+): Promise<boolean> {
   for (;;) {
     try {
-      await log.append(events, { ...(log.session().model === model ? {} : { set: { model } }), expect_no_work_after: log.position().last_id })
+      await log.append(events, {
+        ...(log.session().model === model ? {} : { set: { model } }),
+        expect_no_work_after: log.position().last_id,
+      })
       return true
     } catch (thrown) {
       if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'new_work') throw thrown
       await log.catchUp()
-      if (pendingCommands(log.position(), { isSkill: name => skills.skills.has(name) }).length > 0) return false
+      if (pendingCommands(log.position(), { isSkill: name => skills.skills.has(name) }).length > 0)
+        return false
     }
   }
 }
@@ -72,18 +108,30 @@ async function answerOnce(turn: TurnContext, call: IterationCall): Promise<void>
   const place = { turn_id: call.turn_id, iteration_index: call.iteration_index }
   const served = turn.models.resolve(call.model)
   const request: ModelRequest = {
-    model: served.model, messages: composeMessages(setup.system, log.position().conversation, call.prods), tools: call.tools,
-    ...(setup.temperature === undefined ? {} : { temperature: setup.temperature }), ...(setup.max_tokens === undefined ? {} : { max_tokens: setup.max_tokens }),
+    model: served.model,
+    messages: composeMessages(setup.system, log.position().conversation, call.prods),
+    tools: call.tools,
+    ...(setup.temperature === undefined ? {} : { temperature: setup.temperature }),
+    ...(setup.max_tokens === undefined ? {} : { max_tokens: setup.max_tokens }),
   }
   const startedAt = clock.now()
-  const { answer, firstTokenAt, rest } = await stream(turn, served, place, (onChunk, signal) => served.provider.call(request, onChunk, signal))
+  const { answer, firstTokenAt, rest } = await stream(turn, served, place, (onChunk, signal) =>
+    served.provider.call(request, onChunk, signal),
+  )
   for (const { id, function: made } of answer.message.tool_calls ?? []) turn.written.set(id, made.arguments)
   await log.append([
     ...rest,
     ...(answer.reasoning === '' ? [] : [llmThinking({ reasoning: answer.reasoning, ...place })]),
     llmResponse({
-      message: toMessage(answer, call.tools.length > 0), model: served.name, ...countTokens(answer), finish_reason: answer.finish_reason,
-      context_window: served.contextWindow, ...costOf(answer.usage, served.name, served.rates), ...place, latency_ms: clock.now() - startedAt, ...(firstTokenAt === null ? {} : { first_token_ms: firstTokenAt - startedAt }),
+      message: toMessage(answer, call.tools.length > 0),
+      model: served.name,
+      ...countTokens(answer),
+      finish_reason: answer.finish_reason,
+      context_window: served.contextWindow,
+      ...costOf(answer.usage, served.name, served.rates),
+      ...place,
+      latency_ms: clock.now() - startedAt,
+      ...(firstTokenAt === null ? {} : { first_token_ms: firstTokenAt - startedAt }),
     }),
   ])
 }
@@ -91,25 +139,56 @@ async function answerOnce(turn: TurnContext, call: IterationCall): Promise<void>
 /** A model that calls tools it was not offered only answered. */
 function toMessage({ message }: ModelAnswer, hasTools: boolean): ModelAnswer['message'] {
   const { tool_calls, reasoning_details, content } = message
-  return { role: 'assistant', content, ...(hasTools && tool_calls?.length ? { tool_calls } : {}), ...(reasoning_details ? { reasoning_details } : {}) }
+  return {
+    role: 'assistant',
+    content,
+    ...(hasTools && tool_calls?.length ? { tool_calls } : {}),
+    ...(reasoning_details ? { reasoning_details } : {}),
+  }
 }
 
-const countTokens = ({ usage: { input_tokens, output_tokens, reasoning_tokens, cache_read_tokens } }: ModelAnswer) => ({ input_tokens, output_tokens, reasoning_tokens, cache_read_tokens })
+const countTokens = ({
+  usage: { input_tokens, output_tokens, reasoning_tokens, cache_read_tokens },
+}: ModelAnswer) => ({ input_tokens, output_tokens, reasoning_tokens, cache_read_tokens })
 
-type Streamed = { answer: ModelAnswer; firstTokenAt: number | null; /** Chunks not in the log yet. */ rest: EventDraft[] }
+type Streamed = {
+  answer: ModelAnswer
+  firstTokenAt: number | null
+  /** Chunks not in the log yet. */ rest: EventDraft[]
+}
 
-/** Runs one call with everything that watches it: chunks into the log, heartbeats, the end of a silent server, the end of the lease. */
-async function stream(turn: TurnContext, served: ResolvedModel, place: Place, run: (onChunk: (chunk: ModelChunk) => void, signal: AbortSignal) => Promise<ModelAnswer>): Promise<Streamed> {
+/**
+ * Runs one call with everything that watches it: chunks into the log, heartbeats, the end of a silent server,
+ * the end of the lease.
+ */
+async function stream(
+  turn: TurnContext,
+  served: ResolvedModel,
+  place: Place,
+  run: (onChunk: (chunk: ModelChunk) => void, signal: AbortSignal) => Promise<ModelAnswer>,
+): Promise<Streamed> {
   const { log, clock, limits, lease } = turn
   const cut = new AbortController()
   const fail = (error: unknown): void => cut.abort(error)
-  const deltas = writeDeltas({ place, coalesceMs: limits.delta_coalesce_ms, clock, settled: turn.settled, emit: log.emit, onFailure: fail })
+  const deltas = writeDeltas({
+    place,
+    coalesceMs: limits.delta_coalesce_ms,
+    clock,
+    settled: turn.settled,
+    emit: log.emit,
+    onFailure: fail,
+  })
   const staleMs = 1000 * (served.reasoning ? limits.llm_stale_reasoning_s : limits.llm_stale_s)
   let beats: Promise<void> = Promise.resolve()
   const watch = watchSilence({
-    clock, heartbeatMs: limits.llm_heartbeat_s * 1000, staleMs, onStale: fail,
+    clock,
+    heartbeatMs: limits.llm_heartbeat_s * 1000,
+    staleMs,
+    onStale: fail,
     onHeartbeat: silentMs => {
-      beats = beats.then(() => log.emit([llmHeartbeat({ silent_for_seconds: silentMs / 1000, ...place })])).catch(fail)
+      beats = beats
+        .then(() => log.emit([llmHeartbeat({ silent_for_seconds: silentMs / 1000, ...place })]))
+        .catch(fail)
     },
   })
   let firstTokenAt: number | null = null

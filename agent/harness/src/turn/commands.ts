@@ -1,6 +1,7 @@
 /**
- * Slash commands (design section 6): what each comes to, and the reply, in one commit, so that a crash leaves either nothing or
- * all of it. The reply is an llm.response that names its command, belongs to no turn, and that the model never reads.
+ * Slash commands (design section 6): what each comes to, and the reply, in one commit, so that a crash leaves
+ * either nothing or all of it. The reply is an llm.response that names its command, belongs to no turn, and
+ * that the model never reads.
  */
 import type { EventDraft } from '@cairn/protocol'
 import { actOnGoal, type GoalAction } from '@cairn/sessions'
@@ -15,7 +16,10 @@ import type { Slashed } from './position.ts'
 
 type CommandStep = Extract<Step, { do: 'command' }>
 
-export async function actOnCommand(turn: TurnContext, { message, command, through }: CommandStep): Promise<void> {
+export async function actOnCommand(
+  turn: TurnContext,
+  { message, command, through }: CommandStep,
+): Promise<void> {
   const { log, skills, workspace, newId } = turn
   switch (command.command) {
     case 'skill': {
@@ -25,35 +29,78 @@ export async function actOnCommand(turn: TurnContext, { message, command, throug
       return
     }
     case 'goal': {
-      const carried = { ...(message.attachments ? { attachments: message.attachments } : {}), ...(message.images ? { images: message.images } : {}) }
+      const carried = {
+        ...(message.attachments ? { attachments: message.attachments } : {}),
+        ...(message.images ? { images: message.images } : {}),
+      }
       return reply(turn, message, actOnGoal(log.position().goal, command, newId, carried))
     }
-    case 'clear': return reply(turn, message, { before: [clear(turn, through)], reply: 'The conversation starts afresh. The log keeps what was said.', after: [] })
-    case 'compress': return reply(turn, message, await compress(turn))
-    case 'stop': return reply(turn, message, { before: [], reply: 'Nothing is running.', after: [] })
-    case 'help': return reply(turn, message, { before: [], reply: help(turn), after: [] })
+    case 'clear':
+      return reply(turn, message, {
+        before: [clear(turn, through)],
+        reply: 'The conversation starts afresh. The log keeps what was said.',
+        after: [],
+      })
+    case 'compress':
+      return reply(turn, message, await compress(turn))
+    case 'stop':
+      return reply(turn, message, { before: [], reply: 'Nothing is running.', after: [] })
+    case 'help':
+      return reply(turn, message, { before: [], reply: help(turn), after: [] })
   }
 }
 
-async function reply({ log, setup, config }: TurnContext, { event_id }: Slashed, { before, reply: content, after }: GoalAction): Promise<void> {
-  await log.append([...before, llmResponse({
-    message: { role: 'assistant', content }, model: setup.model, input_tokens: 0, output_tokens: 0, reasoning_tokens: 0, cache_read_tokens: 0, cost_usd: 0,
-    finish_reason: 'command', context_window: contextWindowOf(config.models.catalog[setup.model]), command_event_id: event_id,
-  }), ...after])
+async function reply(
+  { log, setup, config }: TurnContext,
+  { event_id }: Slashed,
+  { before, reply: content, after }: GoalAction,
+): Promise<void> {
+  await log.append([
+    ...before,
+    llmResponse({
+      message: { role: 'assistant', content },
+      model: setup.model,
+      input_tokens: 0,
+      output_tokens: 0,
+      reasoning_tokens: 0,
+      cache_read_tokens: 0,
+      cost_usd: 0,
+      finish_reason: 'command',
+      context_window: contextWindowOf(config.models.catalog[setup.model]),
+      command_event_id: event_id,
+    }),
+    ...after,
+  ])
 }
 
 function clear({ log }: TurnContext, through: number): EventDraft {
   const { entries } = log.position().conversation
-  return contextCompact({ strategy: 'clear', original_message_count: entries.filter(entry => entry.event_id <= through).length, compressed_message_count: 0, through_event_id: through, compacted_messages: [] })
+  return contextCompact({
+    strategy: 'clear',
+    original_message_count: entries.filter(entry => entry.event_id <= through).length,
+    compressed_message_count: 0,
+    through_event_id: through,
+    compacted_messages: [],
+  })
 }
 
 async function compress(turn: TurnContext): Promise<GoalAction> {
   const compacted = await compactNow(turn)
   if (compacted === null) return { before: [], reply: 'There is too little to summarise yet.', after: [] }
-  return { before: [compacted.event], reply: `Summarised: ${compacted.before} messages became ${compacted.after}. The log keeps what was said.`, after: [] }
+  return {
+    before: [compacted.event],
+    reply: `Summarised: ${compacted.before} messages became ${compacted.after}. The log keeps what was said.`,
+    after: [],
+  }
 }
 
 function help({ skills: { skills } }: TurnContext): string {
   const commands = SLASH_COMMANDS.map(({ usage, does }) => `${usage}: ${does}`)
-  return ['Commands:', ...commands, ...(skills.size === 0 ? [] : ['', 'Skills:', ...[...skills.values()].map(skill => `/${skill.name}: ${skill.description}`)])].join('\n')
+  return [
+    'Commands:',
+    ...commands,
+    ...(skills.size === 0
+      ? []
+      : ['', 'Skills:', ...[...skills.values()].map(skill => `/${skill.name}: ${skill.description}`)]),
+  ].join('\n')
 }

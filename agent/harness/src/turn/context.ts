@@ -24,9 +24,14 @@ export type TurnContext = {
   /** Absolute path of the session's workspace, and of the store of its checkpoints. */
   workspace: string
   checkpoints: string
-  /** Arguments as the model wrote them, by call: the log has them with secrets taken out. Lost with the worker, as it should be. */
+  /**
+   * Arguments as the model wrote them, by call: the log has them with secrets taken out. Lost with the
+   * worker, as it should be.
+   */
   written: Map<string, string>
-  /** Up to which index a text that still grows may be written: what follows may be the beginning of a secret. */
+  /**
+   * Up to which index a text that still grows may be written: what follows may be the beginning of a secret.
+   */
   settled: (text: string) => number
   worker_id: string
   newId: () => string

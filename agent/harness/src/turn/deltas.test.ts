@@ -8,10 +8,24 @@ function writing(emit?: (events: readonly EventDraft[]) => Promise<void>) {
   const commits: unknown[][] = []
   const failures: unknown[] = []
   const deltas = writeDeltas({
-    place: { turn_id: 't', iteration_index: 0 }, coalesceMs: 40, settled: createHoldBack(), onFailure: error => failures.push(error),
-    clock: { now: () => 0, after: (_, run) => { timers.add(run); return () => void timers.delete(run) } },
+    place: { turn_id: 't', iteration_index: 0 },
+    coalesceMs: 40,
+    settled: createHoldBack(),
+    onFailure: error => failures.push(error),
+    clock: {
+      now: () => 0,
+      after: (_, run) => {
+        timers.add(run)
+        return () => void timers.delete(run)
+      },
+    },
     emit: async events => {
-      commits.push(events.map(event => { const { turn_id: _turn, iteration_index: _index, ...rest } = event.data as Record<string, unknown>; return rest }))
+      commits.push(
+        events.map(event => {
+          const { turn_id: _turn, iteration_index: _index, ...rest } = event.data as Record<string, unknown>
+          return rest
+        }),
+      )
       await emit?.(events)
     },
   })
@@ -65,7 +79,9 @@ test('while one commit is under way the next one grows, and there are never two'
 test('the end hands over what is left for the commit of the response, and takes no more', async () => {
   const { deltas, commits, timers } = writing()
   deltas.push('content', 'tail')
-  expect((await deltas.finish()).map(draft => draft.data)).toEqual([{ content: 'tail', turn_id: 't', iteration_index: 0 }])
+  expect((await deltas.finish()).map(draft => draft.data)).toEqual([
+    { content: 'tail', turn_id: 't', iteration_index: 0 },
+  ])
   deltas.push('content', 'late')
   expect(await deltas.finish()).toEqual([])
   expect(commits).toEqual([])
@@ -86,6 +102,10 @@ test('what may be the beginning of a secret waits for what follows, and is writt
     deltas.push('content', text)
     await tick()
   }
-  expect(commits).toEqual([[{ content: 'the key is ' }], [{ content: 'sk-abcdefghijklmnopqrst and' }], [{ content: ' the rest, ' }]])
+  expect(commits).toEqual([
+    [{ content: 'the key is ' }],
+    [{ content: 'sk-abcdefghijklmnopqrst and' }],
+    [{ content: ' the rest, ' }],
+  ])
   expect((await deltas.finish()).map(({ data }) => data)).toMatchObject([{ content: 'sk-' }])
 })

@@ -1,7 +1,8 @@
 /**
- * Coalesces the chunks of an answer into llm.delta events (design section 2): one commit every `delta_coalesce_ms` or
- * 1 KiB, and never two at once, so a slow disk makes bigger chunks and not a queue. What may be the beginning of a secret
- * waits for what follows it: the redactor sees one chunk at a time and would know neither half.
+ * Coalesces the chunks of an answer into llm.delta events (design section 2): one commit every
+ * `delta_coalesce_ms` or 1 KiB, and never two at once, so a slow disk makes bigger chunks and not a queue.
+ * What may be the beginning of a secret waits for what follows it: the redactor sees one chunk at a time and
+ * would know neither half.
  */
 import type { EventDraft } from '@cairn/protocol'
 import type { Clock } from '../clock.ts'
@@ -15,13 +16,30 @@ export type DeltaWriter = {
   push(kind: Piece['kind'], text: string): void
   /** Whether any chunk of this call has been handed to the log. */
   shown(): boolean
-  /** Waits for the commit under way and returns what is left, for the commit of the response. Rejects if a commit failed. */
+  /**
+   * Waits for the commit under way and returns what is left, for the commit of the response. Rejects if a
+   * commit failed.
+   */
   finish(): Promise<EventDraft[]>
 }
 
-export type DeltaOptions = { place: Place; coalesceMs: number; clock: Clock; /** See createHoldBack. */ settled: (text: string) => number; emit: (events: readonly EventDraft[]) => Promise<void>; onFailure: (error: unknown) => void }
+export type DeltaOptions = {
+  place: Place
+  coalesceMs: number
+  clock: Clock
+  /** See createHoldBack. */ settled: (text: string) => number
+  emit: (events: readonly EventDraft[]) => Promise<void>
+  onFailure: (error: unknown) => void
+}
 
-export function writeDeltas({ place, coalesceMs, clock, settled, emit, onFailure }: DeltaOptions): DeltaWriter {
+export function writeDeltas({
+  place,
+  coalesceMs,
+  clock,
+  settled,
+  emit,
+  onFailure,
+}: DeltaOptions): DeltaWriter {
   let pieces: Piece[] = []
   /** The end of what each kind has said so far, held back. */
   const held = { content: '', reasoning: '' }
@@ -46,7 +64,9 @@ export function writeDeltas({ place, coalesceMs, clock, settled, emit, onFailure
     if (finished) for (const kind of ['reasoning', 'content'] as const) ready.push({ kind, text: held[kind] })
     pieces = []
     size = 0
-    return ready.filter(({ text }) => text !== '').map(({ kind, text }) => llmDelta({ [kind]: text, ...place }))
+    return ready
+      .filter(({ text }) => text !== '')
+      .map(({ kind, text }) => llmDelta({ [kind]: text, ...place }))
   }
 
   function flush(): void {
@@ -55,18 +75,24 @@ export function writeDeltas({ place, coalesceMs, clock, settled, emit, onFailure
     if (drafts.length === 0) return
     busy = true
     shown = true
-    writing = emit(drafts).catch((error: unknown) => {
-      failure = { error }
-      onFailure(error)
-    }).finally(() => {
-      busy = false
-      if (size >= FLUSH_BYTES) flush()
-      else schedule()
-    })
+    writing = emit(drafts)
+      .catch((error: unknown) => {
+        failure = { error }
+        onFailure(error)
+      })
+      .finally(() => {
+        busy = false
+        if (size >= FLUSH_BYTES) flush()
+        else schedule()
+      })
   }
 
   function schedule(): void {
-    if (cancelTimer === null && pieces.length > 0 && !finished && failure === null) cancelTimer = clock.after(coalesceMs, () => { cancelTimer = null; flush() })
+    if (cancelTimer === null && pieces.length > 0 && !finished && failure === null)
+      cancelTimer = clock.after(coalesceMs, () => {
+        cancelTimer = null
+        flush()
+      })
   }
 
   return {

@@ -6,12 +6,37 @@ import { foldPosition, startPosition } from './position.ts'
 type Line = [type: string, data?: Record<string, unknown>]
 const at = (iteration_index: number) => ({ turn_id: 't', iteration_index })
 const message: Line = ['user.message', { content: 'go' }]
-const request = (iteration: number, extra = {}): Line => ['llm.request', { model: 'm', ...at(iteration), ...extra }]
-const answer = (iteration: number, content: string, calls: string[] = [], finish_reason = 'stop'): Line => ['llm.response', {
-  message: { role: 'assistant', content, ...(calls.length > 0 ? { tool_calls: calls.map(id => ({ id, type: 'function', function: { name: 'look', arguments: '{}' } })) } : {}) }, finish_reason, input_tokens: 0, output_tokens: 0, ...at(iteration),
-}]
+const request = (iteration: number, extra = {}): Line => [
+  'llm.request',
+  { model: 'm', ...at(iteration), ...extra },
+]
+const answer = (iteration: number, content: string, calls: string[] = [], finish_reason = 'stop'): Line => [
+  'llm.response',
+  {
+    message: {
+      role: 'assistant',
+      content,
+      ...(calls.length > 0
+        ? {
+            tool_calls: calls.map(id => ({
+              id,
+              type: 'function',
+              function: { name: 'look', arguments: '{}' },
+            })),
+          }
+        : {}),
+    },
+    finish_reason,
+    input_tokens: 0,
+    output_tokens: 0,
+    ...at(iteration),
+  },
+]
 const called = (id: string): Line => ['tool.call', { tool_call_id: id, name: 'look', arguments: {} }]
-const result = (id: string, content = 'r'): Line => ['tool.result', { tool_call_id: id, name: 'look', content, elapsed_ms: 1 }]
+const result = (id: string, content = 'r'): Line => [
+  'tool.result',
+  { tool_call_id: id, name: 'look', content, elapsed_ms: 1 },
+]
 const asked = (id: string): Line => ['inbox.input_required', { tool_call_id: id, questions: [] }]
 const complete: Line = ['session.complete', { reason: 'completed' }]
 const stopped: Line = ['session.stopped', { reason: 'user' }]
@@ -19,7 +44,16 @@ const failed: Line = ['session.fail', { reason: 'r' }]
 const resumed: Line = ['session.resume', {}]
 
 function after(lines: readonly Line[], limits = { max_iterations: 10, can_escalate: false }) {
-  const events = lines.map(([type, data = {}], index) => ({ id: index + 1, session_id: 's', type, created_at: '2026-01-01T00:00:00Z', data }) as unknown as SessionEvent)
+  const events = lines.map(
+    ([type, data = {}], index) =>
+      ({
+        id: index + 1,
+        session_id: 's',
+        type,
+        created_at: '2026-01-01T00:00:00Z',
+        data,
+      }) as unknown as SessionEvent,
+  )
   const step = nextStep(events.reduce(foldPosition, startPosition), limits)
   return 'calls' in step ? { ...step, calls: step.calls.map(call => call.tool_call_id) } : step
 }
@@ -54,16 +88,24 @@ test('calls without result are run, those of an ended turn only closed', () => {
 test('a question waits; a message of a person passes it over, one of the server does not', () => {
   const waiting = [message, request(0), answer(0, '', ['q']), called('q'), asked('q')]
   expect(after(waiting)).toEqual({ do: 'wait' })
-  expect(after([...waiting, ['user.message', { content: 'x', synthetic: 'governance_decision' }]])).toEqual({ do: 'wait' })
+  expect(after([...waiting, ['user.message', { content: 'x', synthetic: 'governance_decision' }]])).toEqual({
+    do: 'wait',
+  })
   expect(after([...waiting, message])).toEqual({ do: 'unask', calls: ['q'] })
-  expect(after([...waiting, ['ask_user_question.response', { tool_call_id: 'q', responses: [] }]])).toEqual(plain)
-  expect(after([message, request(0), answer(0, '', ['q']), called('q'), message, asked('q')])).toEqual({ do: 'wait' })
+  expect(after([...waiting, ['ask_user_question.response', { tool_call_id: 'q', responses: [] }]])).toEqual(
+    plain,
+  )
+  expect(after([message, request(0), answer(0, '', ['q']), called('q'), message, asked('q')])).toEqual({
+    do: 'wait',
+  })
 })
 
 test('a question outlives a stop: its answer begins a turn', () => {
   const waiting = [message, request(0), answer(0, '', ['q']), called('q'), asked('q'), stopped]
   expect(after(waiting)).toEqual({ do: 'rest' })
-  expect(after([...waiting, ['ask_user_question.response', { tool_call_id: 'q', responses: [] }]])).toEqual(plain)
+  expect(after([...waiting, ['ask_user_question.response', { tool_call_id: 'q', responses: [] }]])).toEqual(
+    plain,
+  )
   expect(after([...waiting, message])).toEqual({ do: 'unask', calls: ['q'] })
 })
 
@@ -77,7 +119,10 @@ test('a failed turn is tried again as it stands', () => {
 })
 
 test('empty answers: two nudges, the stronger model, one more try, then no more', () => {
-  const empties = (count: number): Line[] => [message, ...Array.from({ length: count }, (_, i) => [request(i), answer(i, '')]).flat()]
+  const empties = (count: number): Line[] => [
+    message,
+    ...Array.from({ length: count }, (_, i) => [request(i), answer(i, '')]).flat(),
+  ]
   const nudge = { ...plain, prods: ['empty'] }
   const able = { max_iterations: 10, can_escalate: true }
   expect([1, 2].map(count => after(empties(count), able))).toEqual([nudge, nudge])
@@ -93,10 +138,16 @@ test('the last call of the budget has no tools, and its answer ends the turn', (
   const limits = { max_iterations: 2, can_escalate: false }
   const first = [message, request(0), answer(0, '', ['a']), called('a'), result('a')]
   expect(after(first, limits)).toEqual({ do: 'request', with_tools: false, prods: ['last_call'] })
-  expect(after([...first, request(1, { tools_disabled: true }), answer(1, 'so far')], limits)).toEqual({ do: 'finish', reason: 'budget_exhausted' })
+  expect(after([...first, request(1, { tools_disabled: true }), answer(1, 'so far')], limits)).toEqual({
+    do: 'finish',
+    reason: 'budget_exhausted',
+  })
 })
 
-const cut = (count: number): Line[] => [message, ...Array.from({ length: count }, (_, i) => [request(i), answer(i, 'part', [], 'length')]).flat()]
+const cut = (count: number): Line[] => [
+  message,
+  ...Array.from({ length: count }, (_, i) => [request(i), answer(i, 'part', [], 'length')]).flat(),
+]
 
 test('an answer cut for its length is continued, but not for ever', () => {
   expect(after(cut(1))).toEqual({ ...plain, prods: ['continue'] })
@@ -104,20 +155,52 @@ test('an answer cut for its length is continued, but not for ever', () => {
 })
 
 test('the same call with the same result is a loop, unless a person has something to say', () => {
-  const rounds = (count: number, content = 'r'): Line[] => [message, ...Array.from({ length: count }, (_, i) => [request(i), answer(i, '', [`c${i}`]), called(`c${i}`), result(`c${i}`, content)]).flat()]
+  const rounds = (count: number, content = 'r'): Line[] => [
+    message,
+    ...Array.from({ length: count }, (_, i) => [
+      request(i),
+      answer(i, '', [`c${i}`]),
+      called(`c${i}`),
+      result(`c${i}`, content),
+    ]).flat(),
+  ]
   expect(after(rounds(LOOP_LENGTH - 1))).toEqual(plain)
   expect(after(rounds(LOOP_LENGTH))).toEqual({ do: 'finish', reason: 'tool_loop' })
   expect(after([...rounds(LOOP_LENGTH), message])).toEqual(plain)
 })
 
 const command = (content: string): Line => ['user.message', { content }]
-const replied = (command_event_id: number): Line => ['llm.response', { message: { role: 'assistant', content: 'r' }, finish_reason: 'command', command_event_id }]
-const goal: Line = ['outcome.defined', { outcome_id: 'o', description: 'd', rubric: { type: 'text', content: 'r' }, max_iterations: 3 }]
-const began = (response_event_id: number): Line => ['span.outcome_evaluation_start', { outcome_id: 'o', iteration: 0, response_event_id }]
-const judged = (result: string): Line => ['span.outcome_evaluation_end', { outcome_id: 'o', outcome_evaluation_start_id: 5, iteration: 1, result, explanation: 'e', feedback: 'f', parse_failed: false }]
+const replied = (command_event_id: number): Line => [
+  'llm.response',
+  { message: { role: 'assistant', content: 'r' }, finish_reason: 'command', command_event_id },
+]
+const goal: Line = [
+  'outcome.defined',
+  { outcome_id: 'o', description: 'd', rubric: { type: 'text', content: 'r' }, max_iterations: 3 },
+]
+const began = (response_event_id: number): Line => [
+  'span.outcome_evaluation_start',
+  { outcome_id: 'o', iteration: 0, response_event_id },
+]
+const judged = (result: string): Line => [
+  'span.outcome_evaluation_end',
+  {
+    outcome_id: 'o',
+    outcome_evaluation_start_id: 5,
+    iteration: 1,
+    result,
+    explanation: 'e',
+    feedback: 'f',
+    parse_failed: false,
+  },
+]
 
 test('a command is acted on once, and a session that heard nothing else is at rest after it', () => {
-  expect(after([command('/help')])).toMatchObject({ do: 'command', command: { command: 'help' }, message: { event_id: 1 } })
+  expect(after([command('/help')])).toMatchObject({
+    do: 'command',
+    command: { command: 'help' },
+    message: { event_id: 1 },
+  })
   expect(after([command('/help'), replied(1)])).toEqual({ do: 'finish', reason: 'completed' })
   expect(after([command('/help'), replied(1), complete])).toEqual({ do: 'rest' })
   expect(after([command('/help'), message, replied(1)])).toEqual(plain)
@@ -128,14 +211,21 @@ test('a command in a turn goes before the next call of the model, one that clear
   const open = [message, request(0), answer(0, '', ['a'])]
   expect(after([...open, command('/goal status')])).toMatchObject({ do: 'command' })
   expect(after([...open, command('/clear')])).toMatchObject({ do: 'run' })
-  expect(after([message, request(0), command('/clear'), answer(0, 'hi')])).toMatchObject({ do: 'command', command: { command: 'clear' }, through: 4 })
+  expect(after([message, request(0), command('/clear'), answer(0, 'hi')])).toMatchObject({
+    do: 'command',
+    command: { command: 'clear' },
+    through: 4,
+  })
 })
 
 test('what a stop left open stays open when only a command was said', () => {
   const open = [message, request(0), answer(0, '', ['a']), called('a')]
   expect(after([...open, stopped, command('/help'), replied(6)])).toEqual({ do: 'rest' })
   expect(after([...open, asked('a'), stopped, command('/help'), replied(7)])).toEqual({ do: 'rest' })
-  expect(after([...open, stopped, command('/help'), replied(6), message])).toEqual({ do: 'leave', calls: ['a'] })
+  expect(after([...open, stopped, command('/help'), replied(6), message])).toEqual({
+    do: 'leave',
+    calls: ['a'],
+  })
 })
 
 test('while a goal is active the end of a turn is graded once, and goes on or ends as the verdict says', () => {
@@ -145,11 +235,20 @@ test('while a goal is active the end of a turn is graded once, and goes on or en
   expect(after([...turn, began(4), judged('needs_revision')])).toEqual({ do: 'continue' })
   expect(after([...turn, began(4), judged('satisfied')])).toEqual({ do: 'finish', reason: 'completed' })
   expect(after([...turn, began(4), judged('needs_revision'), message])).toEqual(plain)
-  expect(after([...turn, began(4), judged('needs_revision'), ['outcome.paused', { outcome_id: 'o' }]])).toEqual({ do: 'finish', reason: 'completed' })
-  expect(after([...turn, ['outcome.paused', { outcome_id: 'o' }]])).toEqual({ do: 'finish', reason: 'completed' })
+  expect(
+    after([...turn, began(4), judged('needs_revision'), ['outcome.paused', { outcome_id: 'o' }]]),
+  ).toEqual({ do: 'finish', reason: 'completed' })
+  expect(after([...turn, ['outcome.paused', { outcome_id: 'o' }]])).toEqual({
+    do: 'finish',
+    reason: 'completed',
+  })
 })
 
 test('a failed turn is no iteration: it is graded when the retry has brought it to its end', () => {
   expect(after([goal, message, request(0), failed, resumed])).toEqual(plain)
-  expect(after([goal, message, request(0), answer(0, 'done'), began(4), failed, resumed])).toEqual({ do: 'evaluate', response_id: 4, overspent: null })
+  expect(after([goal, message, request(0), answer(0, 'done'), began(4), failed, resumed])).toEqual({
+    do: 'evaluate',
+    response_id: 4,
+    overspent: null,
+  })
 })

@@ -5,13 +5,23 @@ import type { Prod } from './next-step.ts'
 
 const PROD: Record<Prod, string> = {
   empty: 'Your last answer was empty. Answer the user now, or call a tool.',
-  continue: 'Your answer was cut off by its length limit. Continue exactly where it stopped, without repeating anything.',
-  last_call: 'This is your last step in this turn and no tools are left. Answer now with what you have, and say what is unfinished.',
+  continue:
+    'Your answer was cut off by its length limit. Continue exactly where it stopped, without repeating anything.',
+  last_call:
+    'This is your last step in this turn and no tools are left. Answer now with what you have, and say what is unfinished.',
 }
 
 /** Prods are ephemeral: they follow from the log, so the next worker says the same. */
-export function composeMessages(system: string, { entries }: Conversation, prods: readonly Prod[]): ModelMessage[] {
-  const messages: ModelMessage[] = [{ role: 'system', content: system }, ...inCallOrder(entries.map(entry => entry.message))]
-  return prods.length === 0 ? messages : [...messages, { role: 'user', content: prods.map(prod => PROD[prod]).join('\n') }]
+export function composeMessages(
+  system: string,
+  { entries }: Conversation,
+  prods: readonly Prod[],
+): ModelMessage[] {
+  const messages: ModelMessage[] = [
+    { role: 'system', content: system },
+    ...inCallOrder(entries.map(entry => entry.message)),
+  ]
+  return prods.length === 0
+    ? messages
+    : [...messages, { role: 'user', content: prods.map(prod => PROD[prod]).join('\n') }]
 }
-

@@ -1,21 +1,34 @@
 /**
- * One-line recaps and the list of what a turn made, derived from its calls. Deterministic: no model is asked, so a recap
- * costs nothing, says the same after a crash, and never holds up a turn.
+ * One-line recaps and the list of what a turn made, derived from its calls. Deterministic: no model is asked,
+ * so a recap costs nothing, says the same after a crash, and never holds up a turn.
  */
 import type { TurnState } from '@cairn/state'
 import { clip } from '@cairn/sessions'
 import type { EventData } from '@cairn/protocol'
 
-export type RecapCall = { name: string; arguments: Record<string, unknown>; /** It failed, or was refused. */ failed?: boolean }
+export type RecapCall = {
+  name: string
+  arguments: Record<string, unknown>
+  /** It failed, or was refused. */ failed?: boolean
+}
 export type FinishedCall = TurnState['calls'][number]
 export type TurnArtifact = EventData<'turn.summary'>['artifacts'][number]
 
 const PHRASE: Record<string, { verb: string; argument: string }> = {
-  read_file: { verb: 'read', argument: 'path' }, write_file: { verb: 'write', argument: 'path' }, edit_file: { verb: 'edit', argument: 'path' },
-  list_files: { verb: 'list', argument: 'path' }, search_files: { verb: 'search for', argument: 'pattern' }, terminal: { verb: 'run', argument: 'command' },
-  web_fetch: { verb: 'fetch', argument: 'url' }, create_artifact: { verb: 'create', argument: 'name' },
+  read_file: { verb: 'read', argument: 'path' },
+  write_file: { verb: 'write', argument: 'path' },
+  edit_file: { verb: 'edit', argument: 'path' },
+  list_files: { verb: 'list', argument: 'path' },
+  search_files: { verb: 'search for', argument: 'pattern' },
+  terminal: { verb: 'run', argument: 'command' },
+  web_fetch: { verb: 'fetch', argument: 'url' },
+  create_artifact: { verb: 'create', argument: 'name' },
 }
-const PLAIN: Record<string, string> = { ask_user_question: 'ask the user', request_user_action: 'ask the user to act', todo: 'update the plan' }
+const PLAIN: Record<string, string> = {
+  ask_user_question: 'ask the user',
+  request_user_action: 'ask the user to act',
+  todo: 'update the plan',
+}
 const SHOWN_CALLS = 3
 const ARGUMENT_MAX = 60
 
@@ -25,7 +38,9 @@ function deed({ name, arguments: args }: RecapCall): string {
   const known = PHRASE[name]
   if (!known) return PLAIN[name] ?? `call ${name}`
   const value = args[known.argument]
-  return typeof value === 'string' && value !== '' ? `${known.verb} ${clip(value.replaceAll(/\s+/g, ' '), ARGUMENT_MAX)}` : `call ${name}`
+  return typeof value === 'string' && value !== ''
+    ? `${known.verb} ${clip(value.replaceAll(/\s+/g, ' '), ARGUMENT_MAX)}`
+    : `call ${name}`
 }
 
 /** "Read a.ts, edit b.ts and run npm test": imperative, on one line. */
@@ -43,18 +58,36 @@ export function recapIteration(calls: readonly RecapCall[], empty: boolean): str
   return empty ? 'Give an empty answer' : 'Answer the user'
 }
 
-export const recapTurn = (calls: readonly FinishedCall[]): string => (calls.length > 0 ? recapCalls(calls.map(parseCall)) : 'Answer the user')
+export const recapTurn = (calls: readonly FinishedCall[]): string =>
+  calls.length > 0 ? recapCalls(calls.map(parseCall)) : 'Answer the user'
 
-export const parseCall = ({ name, arguments: text, content }: Pick<FinishedCall, 'name' | 'arguments' | 'content'>): RecapCall =>
-  ({ name, arguments: parseObject(text) ?? {}, failed: isFailure(content) })
+export const parseCall = ({
+  name,
+  arguments: text,
+  content,
+}: Pick<FinishedCall, 'name' | 'arguments' | 'content'>): RecapCall => ({
+  name,
+  arguments: parseObject(text) ?? {},
+  failed: isFailure(content),
+})
 
 /** Files that were written and artifacts that were created, without repetition. */
 export function listArtifacts({ calls, artifacts }: Pick<TurnState, 'calls' | 'artifacts'>): TurnArtifact[] {
-  const files = calls.filter(call => (call.name === 'write_file' || call.name === 'edit_file') && !isFailure(call.content)).map(call => parseCall(call).arguments['path'])
+  const files = calls
+    .filter(call => (call.name === 'write_file' || call.name === 'edit_file') && !isFailure(call.content))
+    .map(call => parseCall(call).arguments['path'])
   const paths = [...new Set(files.filter(path => typeof path === 'string'))]
   return [
-    ...paths.map((path): TurnArtifact => ({ kind: 'file', label: path.slice(path.lastIndexOf('/') + 1), ref: path })),
-    ...artifacts.map(({ artifact_id, name }): TurnArtifact => ({ kind: 'artifact', label: name, ref: artifact_id })),
+    ...paths.map((path): TurnArtifact => ({
+      kind: 'file',
+      label: path.slice(path.lastIndexOf('/') + 1),
+      ref: path,
+    })),
+    ...artifacts.map(({ artifact_id, name }): TurnArtifact => ({
+      kind: 'artifact',
+      label: name,
+      ref: artifact_id,
+    })),
   ]
 }
 
@@ -65,7 +98,9 @@ function parseObject(text: string): Record<string, unknown> | null {
   if (!text.startsWith('{')) return null
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null
   } catch {
     // Plain text that happens to start with a brace is no object, and that is all we ask.
     return null

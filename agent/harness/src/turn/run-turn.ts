@@ -1,6 +1,6 @@
 /**
- * The turn as a loop: fold the log, ask `nextStep`, do it (design section 7). Returns when the session rests, waits for a
- * human, is over, or must wait for another worker.
+ * The turn as a loop: fold the log, ask `nextStep`, do it (design section 7). Returns when the session rests,
+ * waits for a human, is over, or must wait for another worker.
  */
 import { CommitRefused, REDACTED } from '@cairn/log'
 import type { EventData, EventDraft } from '@cairn/protocol'
@@ -38,8 +38,11 @@ export async function runTurn(turn: TurnContext): Promise<void> {
   const room = findRoom(turn)
   const limits: TurnLimits = {
     room: escalated => room(escalated ?? setup.model),
-    max_iterations: setup.max_iterations, can_escalate: setup.escalation_model !== null, advisor: setup.agent.advisor,
-    isSkill: name => skills.skills.has(name), overspent: goal => findOverspent(setup.agent.goals, goal, goal.spent, clock.now()),
+    max_iterations: setup.max_iterations,
+    can_escalate: setup.escalation_model !== null,
+    advisor: setup.agent.advisor,
+    isSkill: name => skills.skills.has(name),
+    overspent: goal => findOverspent(setup.agent.goals, goal, goal.spent, clock.now()),
   }
   do {
     await log.catchUp()
@@ -49,21 +52,43 @@ export async function runTurn(turn: TurnContext): Promise<void> {
 
 async function act(turn: TurnContext, step: Step): Goes {
   // Another worker goes on from here; what only closes the turn is still done.
-  if (turn.draining() && (step.do === 'request' || step.do === 'run' || step.do === 'evaluate' || step.do === 'compact' || step.do === 'advise')) return giveBack(turn)
+  if (
+    turn.draining() &&
+    (step.do === 'request' ||
+      step.do === 'run' ||
+      step.do === 'evaluate' ||
+      step.do === 'compact' ||
+      step.do === 'advise')
+  )
+    return giveBack(turn)
   switch (step.do) {
-    case 'rest': case 'wait': return suspend(turn)
-    case 'run': return run(turn, step.calls)
-    case 'leave': return close(turn, step.calls, 'turn_ended')
-    case 'unask': return close(turn, step.calls, 'question_passed_over')
-    case 'request': return request(turn, step)
-    case 'compact': return compact(turn, step)
-    case 'escalate': return escalate(turn)
-    case 'give_up': return giveUp(turn)
-    case 'command': return command(turn, step)
-    case 'evaluate': return grade(turn, step)
-    case 'continue': return goOn(turn)
-    case 'advise': return consult(turn, step)
-    case 'finish': return finish(turn, step.reason)
+    case 'rest':
+    case 'wait':
+      return suspend(turn)
+    case 'run':
+      return run(turn, step.calls)
+    case 'leave':
+      return close(turn, step.calls, 'turn_ended')
+    case 'unask':
+      return close(turn, step.calls, 'question_passed_over')
+    case 'request':
+      return request(turn, step)
+    case 'compact':
+      return compact(turn, step)
+    case 'escalate':
+      return escalate(turn)
+    case 'give_up':
+      return giveUp(turn)
+    case 'command':
+      return command(turn, step)
+    case 'evaluate':
+      return grade(turn, step)
+    case 'continue':
+      return goOn(turn)
+    case 'advise':
+      return consult(turn, step)
+    case 'finish':
+      return finish(turn, step.reason)
   }
 }
 
@@ -73,8 +98,12 @@ async function request(turn: TurnContext, { with_tools, prods }: Extract<Step, {
   await checkIn(turn, summarize(turn))
   const { turn: at } = log.position()
   const failure = await callModel(turn, {
-    turn_id: at.turn_id ?? turn.newId(), iteration_index: at.next_iteration, model: at.escalated_model ?? setup.model,
-    tools: with_tools ? offeredTools(turn) : [], prods, before: summarize(turn),
+    turn_id: at.turn_id ?? turn.newId(),
+    iteration_index: at.next_iteration,
+    model: at.escalated_model ?? setup.model,
+    tools: with_tools ? offeredTools(turn) : [],
+    prods,
+    before: summarize(turn),
   })
   if (failure?.category === 'context_overflow' && (await compactForOverflow(turn))) return true
   if (failure) return fail(turn, describe(failure, turn.limits.llm_retries))
@@ -89,28 +118,66 @@ async function compact(turn: TurnContext, { room }: Extract<Step, { do: 'compact
 
 function offeredTools({ tools, setup }: TurnContext): ToolSchema[] {
   const rules = { policy: setup.agent.governance, agentTools: setup.agent.tools }
-  return tools.filter(tool => isOffered(tool.name, rules)).map(tool => ({ name: tool.name, description: tool.description, parameters: toolJsonSchema(tool) }))
+  return tools
+    .filter(tool => isOffered(tool.name, rules))
+    .map(tool => ({ name: tool.name, description: tool.description, parameters: toolJsonSchema(tool) }))
 }
 
 type Calls = Extract<Step, { do: 'run' }>['calls']
 
 async function run(turn: TurnContext, calls: Calls): Goes {
   const deps = callDeps(turn, keepSaga(turn))
-  const isLost = (call: Calls[number]): boolean => call.state === 'asked' && !turn.written.has(call.tool_call_id) && call.arguments.includes(REDACTED)
+  const isLost = (call: Calls[number]): boolean =>
+    call.state === 'asked' && !turn.written.has(call.tool_call_id) && call.arguments.includes(REDACTED)
   for (const { tool_call_id, name } of calls.filter(isLost)) {
-    const content = JSON.stringify(failure('not started: a secret in its arguments is not kept, and was lost with the worker that had it; make the call again'))
-    await deps.commit([toolResult({ tool_call_id, name, content, elapsed_ms: 0, turn_id: deps.turn_id, iteration_index: deps.iteration_index })], [])
+    const content = JSON.stringify(
+      failure(
+        'not started: a secret in its arguments is not kept, and was lost with the worker that had it; make the call again',
+      ),
+    )
+    await deps.commit(
+      [
+        toolResult({
+          tool_call_id,
+          name,
+          content,
+          elapsed_ms: 0,
+          turn_id: deps.turn_id,
+          iteration_index: deps.iteration_index,
+        }),
+      ],
+      [],
+    )
   }
-  await runCalls(deps, calls.filter(call => !isLost(call)).map(call => ({ ...call, arguments: turn.written.get(call.tool_call_id) ?? call.arguments })))
+  await runCalls(
+    deps,
+    calls
+      .filter(call => !isLost(call))
+      .map(call => ({ ...call, arguments: turn.written.get(call.tool_call_id) ?? call.arguments })),
+  )
   return true
 }
 
 async function close(turn: TurnContext, calls: Calls, reason: 'turn_ended' | 'question_passed_over'): Goes {
   const deps = callDeps(turn)
   for (const call of calls) {
-    const answered = reason === 'question_passed_over' ? [{ do: 'inbox.answer_call', tool_call_id: call.tool_call_id, kind: 'input_required', decision: 'answered' } as const] : []
+    const answered =
+      reason === 'question_passed_over'
+        ? [
+            {
+              do: 'inbox.answer_call',
+              tool_call_id: call.tool_call_id,
+              kind: 'input_required',
+              decision: 'answered',
+            } as const,
+          ]
+        : []
     try {
-      await closeCalls({ ...deps, commit: (events, rows) => deps.commit(events, [...rows, ...answered]) }, [call], reason)
+      await closeCalls(
+        { ...deps, commit: (events, rows) => deps.commit(events, [...rows, ...answered]) },
+        [call],
+        reason,
+      )
     } catch (thrown) {
       // The answer came after all, between the look and the commit; the fold has it next time round.
       if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'already_answered') throw thrown
@@ -123,10 +190,20 @@ function callDeps(turn: TurnContext, saga: SagaSteps = NO_STEPS): CallToolDeps {
   const { log, lease, setup, store, config } = turn
   const { turn: at, answer } = log.position()
   return {
-    session_id: lease.session_id, turn_id: answer?.turn_id ?? at.turn_id ?? turn.newId(), iteration_index: answer?.iteration_index ?? 0,
-    workspace: turn.workspace, checkpoints: turn.checkpoints, tools: new Map(turn.tools.map(tool => [tool.name, tool])),
-    policy: setup.agent.governance, agentTools: setup.agent.tools, logAllowed: config.governance.log_allowed,
-    saga, timeoutMs: turn.limits.tool_timeout_s * 1000, signal: lease.signal, clock: turn.clock, newId: turn.newId,
+    session_id: lease.session_id,
+    turn_id: answer?.turn_id ?? at.turn_id ?? turn.newId(),
+    iteration_index: answer?.iteration_index ?? 0,
+    workspace: turn.workspace,
+    checkpoints: turn.checkpoints,
+    tools: new Map(turn.tools.map(tool => [tool.name, tool])),
+    policy: setup.agent.governance,
+    agentTools: setup.agent.tools,
+    logAllowed: config.governance.log_allowed,
+    saga,
+    timeoutMs: turn.limits.tool_timeout_s * 1000,
+    signal: lease.signal,
+    clock: turn.clock,
+    newId: turn.newId,
     commit: (events, rows) => log.append(events, { rows }),
     hasGrant: (tool, hash) => store.hasGrant(lease.session_id, tool, hash),
     gates: openGates((tool, hash) => findOpenGate(store, log.session(), tool, hash)),
@@ -155,12 +232,21 @@ async function escalate(turn: TurnContext): Goes {
 
 const giveUp = (turn: TurnContext): Goes =>
   fail(turn, {
-    reason: 'empty_llm_response', error_category: 'empty_response', error: 'The model kept answering with nothing.', retryable: true,
+    reason: 'empty_llm_response',
+    error_category: 'empty_response',
+    error: 'The model kept answering with nothing.',
+    retryable: true,
     attempts: turn.log.position().turn.empty_answers,
   })
 
 function describe({ category, message, retryable }: ModelError, retries: number): EventData<'session.fail'> {
-  return { reason: retryable ? 'max_retries_exhausted' : 'llm_call_failed', error_category: category, error: message, retryable, attempts: retryable ? retries + 1 : 1 }
+  return {
+    reason: retryable ? 'max_retries_exhausted' : 'llm_call_failed',
+    error_category: category,
+    error: message,
+    retryable,
+    attempts: retryable ? retries + 1 : 1,
+  }
 }
 
 const fail = (turn: TurnContext, data: EventData<'session.fail'>): Goes => end(turn, [failed(data)])
@@ -183,18 +269,28 @@ async function consult(turn: TurnContext, { category }: Extract<Step, { do: 'adv
   return true
 }
 
-/** The next round of a goal is a turn of its own: the lease goes back, and the message that begins it wakes the session. */
+/**
+ * The next round of a goal is a turn of its own: the lease goes back, and the message that begins it wakes
+ * the session.
+ */
 async function goOn(turn: TurnContext): Goes {
   const { goal, last_id } = turn.log.position()
   if (!goal?.owed) throw new Error('[turn] asked to go on with a goal that asks for nothing')
-  const queued = outcomeContinuation({ outcome_id: goal.outcome_id, iteration: goal.iteration, status_event_id: goal.owed.verdict_id })
+  const queued = outcomeContinuation({
+    outcome_id: goal.outcome_id,
+    iteration: goal.iteration,
+    status_event_id: goal.owed.verdict_id,
+  })
   return settle(turn, [...summarize(turn), ...sumUp(turn), queued, continuation(goal)], { cursor: last_id })
 }
 
 async function finish(turn: TurnContext, reason: FinishReason): Goes {
   const announced = await announceEnd(turn, reason)
   const ending = [...summarize(turn), ...endSaga(turn), ...sumUp(turn), completed(reason, turn.worker_id)]
-  return settle(turn, [...ending, ...announced.events], { cursor: 'self', rows: announced.rows(ending.length) })
+  return settle(turn, [...ending, ...announced.events], {
+    cursor: 'self',
+    rows: announced.rows(ending.length),
+  })
 }
 
 function endSaga({ log, clock }: TurnContext): EventDraft[] {
@@ -204,15 +300,30 @@ function endSaga({ log, clock }: TurnContext): EventDraft[] {
 
 function sumUp(turn: TurnContext): EventDraft[] {
   const { answer, turn: at } = turn.log.position()
-  return at.turn_id === null ? [] : [turnSummary({
-    turn_id: at.turn_id, iteration_index: answer?.iteration_index ?? 0, recap: recapTurn(at.calls), artifacts: listArtifacts(at), iterations: at.next_iteration, ...at.usage,
-  })]
+  return at.turn_id === null
+    ? []
+    : [
+        turnSummary({
+          turn_id: at.turn_id,
+          iteration_index: answer?.iteration_index ?? 0,
+          recap: recapTurn(at.calls),
+          artifacts: listArtifacts(at),
+          iterations: at.next_iteration,
+          ...at.usage,
+        }),
+      ]
 }
 
-/** The last commit of a turn: its end, the cursor and the lease in one. A message that came meanwhile undoes it, and the turn goes on. */
-const end = (turn: TurnContext, events: readonly EventDraft[]): Goes => settle(turn, [...summarize(turn), ...events], { cursor: 'self' })
+/**
+ * The last commit of a turn: its end, the cursor and the lease in one. A message that came meanwhile undoes
+ * it, and the turn goes on.
+ */
+const end = (turn: TurnContext, events: readonly EventDraft[]): Goes =>
+  settle(turn, [...summarize(turn), ...events], { cursor: 'self' })
 
-/** Nothing to do until an event asks for work: the lease goes back with everything seen marked as dealt with. */
+/**
+ * Nothing to do until an event asks for work: the lease goes back with everything seen marked as dealt with.
+ */
 const suspend = (turn: TurnContext): Goes => settle(turn, [], { cursor: turn.log.position().last_id })
 
 async function settle(turn: TurnContext, events: readonly EventDraft[], append: Append): Goes {
@@ -222,7 +333,11 @@ async function settle(turn: TurnContext, events: readonly EventDraft[], append: 
     return false
   } catch (thrown) {
     // A check-in that this would have ended was acknowledged in between: look again.
-    if (thrown instanceof CommitRefused && (thrown.refusal === 'new_work' || thrown.refusal === 'already_answered')) return true
+    if (
+      thrown instanceof CommitRefused &&
+      (thrown.refusal === 'new_work' || thrown.refusal === 'already_answered')
+    )
+      return true
     throw thrown
   }
 }
@@ -237,8 +352,14 @@ function summarize(turn: TurnContext): EventDraft[] {
   const { answer, summarized, turn: at } = turn.log.position()
   if (answer === null || answer.iteration_index <= summarized) return []
   const calls = at.calls.filter(call => answer.call_ids.includes(call.tool_call_id)).map(parseCall)
-  return [iterationSummary({
-    turn_id: answer.turn_id, iteration_index: answer.iteration_index, summary: recapIteration(calls, answer.empty), tool_call_ids: [...answer.call_ids],
-    started_at: answer.started_at, ended_at: new Date(turn.clock.now()).toISOString(),
-  })]
+  return [
+    iterationSummary({
+      turn_id: answer.turn_id,
+      iteration_index: answer.iteration_index,
+      summary: recapIteration(calls, answer.empty),
+      tool_call_ids: [...answer.call_ids],
+      started_at: answer.started_at,
+      ended_at: new Date(turn.clock.now()).toISOString(),
+    }),
+  ]
 }

@@ -1,6 +1,15 @@
-/** One session's log as its worker sees it: every write goes through the lease, every read through the fold. */
+/**
+ * One session's log as its worker sees it: every write goes through the lease, every read through the fold.
+ */
 import { setImmediate } from 'node:timers/promises'
-import { CommitRefused, type Claim, type Commit, type Committed, type LogStore, type SessionRow } from '@cairn/log'
+import {
+  CommitRefused,
+  type Claim,
+  type Commit,
+  type Committed,
+  type LogStore,
+  type SessionRow,
+} from '@cairn/log'
 import { decodeEvent, EVENT_TYPES, type EventDraft } from '@cairn/protocol'
 import { type Lease, LeaseLost } from '../lease.ts'
 import { foldPositions, type Position, startPosition } from './position.ts'
@@ -10,11 +19,17 @@ export type SessionLog = {
   /** The session as the last read or commit left it. */
   session(): SessionRow
   position(): Position
-  /** Writes this before the next event, in the same commit: the harness.wake of a turn costs no commit of its own. */
+  /**
+   * Writes this before the next event, in the same commit: the harness.wake of a turn costs no commit of its
+   * own.
+   */
   startWith(event: EventDraft): void
   /** Folds what others wrote since: steering messages, answers, decisions. */
   catchUp(): Promise<void>
-  /** Commits under the lease, then folds. Rejects with LeaseLost once the lease is gone, with CommitRefused for the other guards. */
+  /**
+   * Commits under the lease, then folds. Rejects with LeaseLost once the lease is gone, with CommitRefused
+   * for the other guards.
+   */
   append(events: readonly EventDraft[], append?: Append): Promise<Committed>
   /** As `append` for what the fold leaves aside (chunks, heartbeats): commits and reads nothing back. */
   emit(events: readonly EventDraft[]): Promise<void>
@@ -24,8 +39,16 @@ export type SessionLog = {
 const FOLDED = EVENT_TYPES.filter(type => type !== 'llm.delta' && type !== 'llm.heartbeat')
 const PAGE = 1000
 
-/** `known` is what an earlier turn on this worker had folded: a log only grows, so the fold goes on from there. */
-export async function openSessionLog(store: LogStore, claim: Claim, lease: Lease, known: Position = startPosition): Promise<SessionLog> {
+/**
+ * `known` is what an earlier turn on this worker had folded: a log only grows, so the fold goes on from
+ * there.
+ */
+export async function openSessionLog(
+  store: LogStore,
+  claim: Claim,
+  lease: Lease,
+  known: Position = startPosition,
+): Promise<SessionLog> {
   let session = claim.session
   let position = known
   let prefix: readonly EventDraft[] = []
@@ -34,7 +57,10 @@ export async function openSessionLog(store: LogStore, claim: Claim, lease: Lease
     for (;;) {
       const events = await store.read(session.id, position.last_id, PAGE, FOLDED)
       // Calls that run side by side catch up side by side: each event is folded by whoever read it first.
-      position = foldPositions(position, events.filter(({ id }) => id > position.last_id).map(({ json }) => decodeEvent(json)))
+      position = foldPositions(
+        position,
+        events.filter(({ id }) => id > position.last_id).map(({ json }) => decodeEvent(json)),
+      )
       if (events.length < PAGE) return
       // A long log is folded in portions: leases are renewed and readers served in between.
       await setImmediate()
@@ -47,16 +73,32 @@ export async function openSessionLog(store: LogStore, claim: Claim, lease: Lease
     prefix = []
     try {
       const committed = await store.commit({
-        session_id: session.id, fence: lease.fence, ...append, events: [...first, ...events],
-        ...(rows ? { rows: rows.map(row => (row.do === 'inbox.open' ? { ...row, event: row.event + first.length } : row)) } : {}),
+        session_id: session.id,
+        fence: lease.fence,
+        ...append,
+        events: [...first, ...events],
+        ...(rows
+          ? {
+              rows: rows.map(row =>
+                row.do === 'inbox.open' ? { ...row, event: row.event + first.length } : row,
+              ),
+            }
+          : {}),
       })
       session = committed.session
       return committed
     } catch (thrown) {
-      // A guard refused it: nothing landed. Else nobody knows: a second wake says nothing wrong, and whoever began more than that begins it
-      // anew if the fold shows that it is missing. A saga, say, must not begin twice.
-      prefix = [...(thrown instanceof CommitRefused ? first : first.filter(event => event.type === 'harness.wake')), ...prefix]
-      if (thrown instanceof CommitRefused && (thrown.refusal === 'stale_lease' || thrown.refusal === 'no_session')) {
+      // A guard refused it: nothing landed. Else nobody knows: a second wake says nothing wrong, and whoever
+      // began more than that begins it anew if the fold shows that it is missing. A saga, say, must not begin
+      // twice.
+      prefix = [
+        ...(thrown instanceof CommitRefused ? first : first.filter(event => event.type === 'harness.wake')),
+        ...prefix,
+      ]
+      if (
+        thrown instanceof CommitRefused &&
+        (thrown.refusal === 'stale_lease' || thrown.refusal === 'no_session')
+      ) {
         lease.end(new LeaseLost(thrown.message, { cause: thrown }))
         lease.signal.throwIfAborted()
       }

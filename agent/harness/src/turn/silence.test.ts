@@ -29,7 +29,13 @@ function handClock(): Clock & { to(ms: number): void } {
 function watched() {
   const clock = handClock()
   const heard: string[] = []
-  const watch = watchSilence({ clock, heartbeatMs: 15, staleMs: 40, onHeartbeat: ms => heard.push(`beat ${ms}`), onStale: error => heard.push(error.category) })
+  const watch = watchSilence({
+    clock,
+    heartbeatMs: 15,
+    staleMs: 40,
+    onHeartbeat: ms => heard.push(`beat ${ms}`),
+    onStale: error => heard.push(error.category),
+  })
   return { clock, heard, watch }
 }
 

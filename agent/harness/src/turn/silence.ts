@@ -5,7 +5,13 @@
 import type { Clock } from '../clock.ts'
 import { ModelError } from '../llm/provider.ts'
 
-export type SilenceOptions = { clock: Clock; heartbeatMs: number; staleMs: number; onHeartbeat: (silentMs: number) => void; onStale: (error: ModelError) => void }
+export type SilenceOptions = {
+  clock: Clock
+  heartbeatMs: number
+  staleMs: number
+  onHeartbeat: (silentMs: number) => void
+  onStale: (error: ModelError) => void
+}
 export type SilenceWatch = {
   /** Something to show arrived. */
   shown(): void
@@ -14,7 +20,13 @@ export type SilenceWatch = {
   stop(): void
 }
 
-export function watchSilence({ clock, heartbeatMs, staleMs, onHeartbeat, onStale }: SilenceOptions): SilenceWatch {
+export function watchSilence({
+  clock,
+  heartbeatMs,
+  staleMs,
+  onHeartbeat,
+  onStale,
+}: SilenceOptions): SilenceWatch {
   let shownAt = clock.now()
   let aliveAt = shownAt
   let beatAt = shownAt
@@ -28,7 +40,13 @@ export function watchSilence({ clock, heartbeatMs, staleMs, onHeartbeat, onStale
   function check(): void {
     const now = clock.now()
     if (now - aliveAt >= staleMs) {
-      onStale(new ModelError('timeout', `[model call] the server has been silent for ${Math.round((now - aliveAt) / 1000)} s; the limit is ${Math.round(staleMs / 1000)} s`, { retryable: true }))
+      onStale(
+        new ModelError(
+          'timeout',
+          `[model call] the server has been silent for ${Math.round((now - aliveAt) / 1000)} s; the limit is ${Math.round(staleMs / 1000)} s`,
+          { retryable: true },
+        ),
+      )
       return
     }
     if (now - beatAt >= heartbeatMs) {

@@ -19,26 +19,63 @@ test('before a turn that used tools ends, the advisor looks at it, and the model
   expect(checkHistory(events, { settled: true })).toEqual([])
   expect(stage.ran).toEqual(['note:first', 'note:second'])
   const types = typesOf(events)
-  expect(types.slice(types.indexOf('advisor.request') - 2, types.indexOf('advisor.request') + 4)).toEqual(['llm.response', 'iteration.summary', 'advisor.request', 'advisor.result', 'llm.request', 'llm.response'])
+  expect(types.slice(types.indexOf('advisor.request') - 2, types.indexOf('advisor.request') + 4)).toEqual([
+    'llm.response',
+    'iteration.summary',
+    'advisor.request',
+    'advisor.result',
+    'llm.request',
+    'llm.response',
+  ])
   const about = { model: 'demo/advisor', category: 'review', turn_id: expect.any(String), iteration_index: 1 }
   expect(events.filter(event => event.type === 'advisor.request').map(event => event.data)).toEqual([about])
-  expect(events.filter(event => event.type === 'advisor.result').map(event => event.data)).toEqual([{ ...about, content: 'Note the second one too.', truncated: false, input_tokens: 70, output_tokens: 30, cost_usd: 0.0013 }])
+  expect(events.filter(event => event.type === 'advisor.result').map(event => event.data)).toEqual([
+    {
+      ...about,
+      content: 'Note the second one too.',
+      truncated: false,
+      input_tokens: 70,
+      output_tokens: 30,
+      cost_usd: 0.0013,
+    },
+  ])
 
   // The executor sees the advice as a message, and no tool of an advisor.
   const own = stage.server.requests.filter(request => request.rule !== 'advice')
-  expect(JSON.stringify(own.at(-1)?.body.messages)).toContain('[Advice on this task]\\nNote the second one too.')
-  expect(own.flatMap(request => (request.body.tools ?? []).map(tool => tool.function.name)).filter(name => /advis/i.test(name))).toEqual([])
+  expect(JSON.stringify(own.at(-1)?.body.messages)).toContain(
+    '[Advice on this task]\\nNote the second one too.',
+  )
+  expect(
+    own
+      .flatMap(request => (request.body.tools ?? []).map(tool => tool.function.name))
+      .filter(name => /advis/i.test(name)),
+  ).toEqual([])
 
-  const usage = events.flatMap(event => (event.type === 'llm.response' || event.type === 'advisor.result' ? [event.data] : []))
+  const usage = events.flatMap(event =>
+    event.type === 'llm.response' || event.type === 'advisor.result' ? [event.data] : [],
+  )
   const session = await stage.session()
   expect(session.input_tokens).toBe(usage.reduce((sum, data) => sum + data.input_tokens, 0))
-  expect(session.cost_usd).toBeCloseTo(usage.reduce((sum, data) => sum + (data.cost_usd ?? 0), 0), 10)
-  expect(events.find(event => event.type === 'turn.summary')?.data).toMatchObject({ input_tokens: session.input_tokens })
+  expect(session.cost_usd).toBeCloseTo(
+    usage.reduce((sum, data) => sum + (data.cost_usd ?? 0), 0),
+    10,
+  )
+  expect(events.find(event => event.type === 'turn.summary')?.data).toMatchObject({
+    input_tokens: session.input_tokens,
+  })
   expect(await stage.store.check()).toEqual([])
 })
 
 test('an advisor with nothing to add is recorded, and the model is told nothing', async () => {
-  await using stage = await setStage({ scenario: { rules: [{ name: 'advice', when: { system: ADVISES }, answer: say('Nothing to add.') }, { steps: [call('note', 'x'), say('done')] }] }, agent: advisedAgent })
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        { name: 'advice', when: { system: ADVISES }, answer: say('Nothing to add.') },
+        { steps: [call('note', 'x'), say('done')] },
+      ],
+    },
+    agent: advisedAgent,
+  })
   stage.start()
   await stage.send('go')
   await stage.next('session.complete')
@@ -47,7 +84,10 @@ test('an advisor with nothing to add is recorded, and the model is told nothing'
 })
 
 test('a turn without tools is not looked at, and without an advisor nothing is', async () => {
-  for (const [agent, steps] of [[advisedAgent, [say('hello')]], [{}, [call('note', 'x'), say('done')]]] as const) {
+  for (const [agent, steps] of [
+    [advisedAgent, [say('hello')]],
+    [{}, [call('note', 'x'), say('done')]],
+  ] as const) {
     await using stage = await setStage({ scenario: { rules: [{ steps: [...steps] }] }, agent })
     stage.start()
     await stage.send('go')
@@ -57,29 +97,60 @@ test('a turn without tools is not looked at, and without an advisor nothing is',
 })
 
 test('a long turn is looked at every so many iterations, at most so often', async () => {
-  const rules = [{ name: 'advice', when: { system: ADVISES }, answer: say('Nothing to add') }, { steps: [...Array.from({ length: 7 }, (_, n) => call('note', String(n))), say('done')] }]
-  await using stage = await setStage({ scenario: { rules }, agent: { advisor: { model: 'demo/advisor', every_iterations: 2, max_per_turn: 3 } } })
+  const rules = [
+    { name: 'advice', when: { system: ADVISES }, answer: say('Nothing to add') },
+    { steps: [...Array.from({ length: 7 }, (_, n) => call('note', String(n))), say('done')] },
+  ]
+  await using stage = await setStage({
+    scenario: { rules },
+    agent: { advisor: { model: 'demo/advisor', every_iterations: 2, max_per_turn: 3 } },
+  })
   stage.start()
   await stage.send('go')
   await stage.next('session.complete')
-  const asked = (await stage.events()).flatMap(event => (event.type === 'advisor.request' ? [[event.data.category, event.data.iteration_index]] : []))
-  expect(asked).toEqual([['progress', 1], ['progress', 3], ['progress', 5]])
+  const asked = (await stage.events()).flatMap(event =>
+    event.type === 'advisor.request' ? [[event.data.category, event.data.iteration_index]] : [],
+  )
+  expect(asked).toEqual([
+    ['progress', 1],
+    ['progress', 3],
+    ['progress', 5],
+  ])
 })
 
 test('an advisor that fails costs the turn its advice and nothing else', async () => {
-  const rules = [{ when: { system: ADVISES }, answer: { error: { status: 500, message: 'the advisor is out' } } }, { steps: [call('note', 'x'), say('done')] }]
+  const rules = [
+    { when: { system: ADVISES }, answer: { error: { status: 500, message: 'the advisor is out' } } },
+    { steps: [call('note', 'x'), say('done')] },
+  ]
   await using stage = await setStage({ scenario: { rules }, agent: advisedAgent })
   stage.start()
   await stage.send('go')
   expect((await stage.next('session.complete')).data).toMatchObject({ reason: 'completed' })
   const events = await stage.events()
-  expect(events.filter(event => event.type === 'advisor.failure').map(event => event.data)).toEqual([{ model: 'demo/advisor', category: 'review', turn_id: expect.any(String), iteration_index: 1, error: expect.stringContaining('the advisor is out') }])
+  expect(events.filter(event => event.type === 'advisor.failure').map(event => event.data)).toEqual([
+    {
+      model: 'demo/advisor',
+      category: 'review',
+      turn_id: expect.any(String),
+      iteration_index: 1,
+      error: expect.stringContaining('the advisor is out'),
+    },
+  ])
   expect(checkHistory(events, { settled: true })).toEqual([])
 })
 
 test('an advisor that is not configured to anything is a failure too, and one that is silent is cut after its time', async () => {
-  for (const [model, answer, error] of [['nowhere/model', say('x'), /no model provider/], ['demo/advisor', { hang: true as const }, /no advice within 20 s/]] as const) {
-    await using stage = await setStage({ scenario: { rules: [{ when: { system: ADVISES }, answer }, { steps: [call('note', 'x'), say('done')] }] }, agent: { advisor: { model } } })
+  for (const [model, answer, error] of [
+    ['nowhere/model', say('x'), /no model provider/],
+    ['demo/advisor', { hang: true as const }, /no advice within 20 s/],
+  ] as const) {
+    await using stage = await setStage({
+      scenario: {
+        rules: [{ when: { system: ADVISES }, answer }, { steps: [call('note', 'x'), say('done')] }],
+      },
+      agent: { advisor: { model } },
+    })
     const clock = fakeClock()
     stage.start({ clock })
     await stage.send('go')
@@ -95,27 +166,49 @@ test('an advisor that is not configured to anything is a failure too, and one th
 
 test('what the advisor costs counts against the budget of the goal', async () => {
   const [advice, ...rest] = advisorScenario.rules
-  const dear = { ...advice, answer: { text: 'Note the second one too.', usage: { input_tokens: 90_000, output_tokens: 10_000 } } }
-  await using stage = await setStage({ scenario: { rules: [dear, ...rest] }, agent: { ...advisedAgent, goals: { max_tokens: 100_000 } } })
-  await defineOutcomes(stage.deps, stage.session_id, [{ description: 'note both', rubric: { type: 'text', content: 'both are noted' } }])
+  const dear = {
+    ...advice,
+    answer: { text: 'Note the second one too.', usage: { input_tokens: 90_000, output_tokens: 10_000 } },
+  }
+  await using stage = await setStage({
+    scenario: { rules: [dear, ...rest] },
+    agent: { ...advisedAgent, goals: { max_tokens: 100_000 } },
+  })
+  await defineOutcomes(stage.deps, stage.session_id, [
+    { description: 'note both', rubric: { type: 'text', content: 'both are noted' } },
+  ])
   stage.start()
   const verdict = await stage.next('span.outcome_evaluation_end')
-  expect(verdict.data).toMatchObject({ result: 'failed', explanation: expect.stringContaining('token budget') })
+  expect(verdict.data).toMatchObject({
+    result: 'failed',
+    explanation: expect.stringContaining('token budget'),
+  })
 })
 
 test('a secret in the advice or in the work reaches neither the log nor the advisor', async () => {
   const secret = 'sk-abcdefghijklmnopqrstuvwx'
-  const rules = [{ name: 'advice', when: { system: ADVISES }, answer: say(`Use ${secret} instead.`) }, { when: { user: 'Advice' }, answer: say('no') }, { steps: [call('note', secret), say('done')] }]
+  const rules = [
+    { name: 'advice', when: { system: ADVISES }, answer: say(`Use ${secret} instead.`) },
+    { when: { user: 'Advice' }, answer: say('no') },
+    { steps: [call('note', secret), say('done')] },
+  ]
   await using stage = await setStage({ scenario: { rules }, agent: advisedAgent })
   stage.start()
   await stage.send(`note ${secret}`)
   await stage.next('session.complete')
   expect(JSON.stringify(await stage.events())).not.toContain(secret)
-  expect(JSON.stringify(stage.server.requests.filter(request => request.rule === 'advice').map(request => request.body))).not.toContain(secret)
+  expect(
+    JSON.stringify(
+      stage.server.requests.filter(request => request.rule === 'advice').map(request => request.body),
+    ),
+  ).not.toContain(secret)
 })
 
 test('a pause while the advisor is asked uses the point up; the turn goes on after the resume without asking again', async () => {
-  const rules = [{ name: 'advice', when: { system: ADVISES }, answer: { hang: true as const } }, { steps: [call('note', 'x'), say('done')] }]
+  const rules = [
+    { name: 'advice', when: { system: ADVISES }, answer: { hang: true as const } },
+    { steps: [call('note', 'x'), say('done')] },
+  ]
   await using stage = await setStage({ scenario: { rules }, agent: advisedAgent })
   const harness = stage.start()
   await stage.send('go')
@@ -126,12 +219,18 @@ test('a pause while the advisor is asked uses the point up; the turn goes on aft
   await stage.next('session.complete')
   const events = await stage.events()
   expect(events.filter(event => event.type === 'advisor.request')).toHaveLength(1)
-  expect(events.filter(event => event.type === 'advisor.failure').map(event => event.data.error)).toEqual([expect.stringContaining('outcome unknown')])
+  expect(events.filter(event => event.type === 'advisor.failure').map(event => event.data.error)).toEqual([
+    expect.stringContaining('outcome unknown'),
+  ])
   expect(checkHistory(events, { settled: true })).toEqual([])
 })
 
 test('a stop while the advisor is asked ends the turn; the next one starts afresh', async () => {
-  const rules = [{ when: { system: ADVISES }, times: 1, answer: { hang: true as const } }, { when: { system: ADVISES }, answer: say('Nothing to add') }, { steps: [call('note', 'x'), say('done')] }]
+  const rules = [
+    { when: { system: ADVISES }, times: 1, answer: { hang: true as const } },
+    { when: { system: ADVISES }, answer: say('Nothing to add') },
+    { steps: [call('note', 'x'), say('done')] },
+  ]
   await using stage = await setStage({ scenario: { rules }, agent: advisedAgent })
   const harness = stage.start()
   await stage.send('go')

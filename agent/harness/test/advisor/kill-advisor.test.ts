@@ -1,4 +1,7 @@
-/** A session with an advisor, killed at every commit of the worker: no point is advised on twice, no effect happens twice, the turn ends. */
+/**
+ * A session with an advisor, killed at every commit of the worker: no point is advised on twice, no effect
+ * happens twice, the turn ends.
+ */
 import type { SessionEvent } from '@cairn/protocol'
 import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
@@ -8,16 +11,23 @@ import { setStage } from '../turn/stage.ts'
 import { deathsOf, type Death, withDeath } from '../turn/with-death.ts'
 import { advisedAgent, advisorScenario } from './advisor-scenario.ts'
 
-const run = (death: Death) => withDeath({
-  set: async store => ({ stage: await setStage({ scenario: advisorScenario, agent: advisedAgent, store }) }),
-  async play({ stage }) {
-    await stage.send('note both')
-    await stage.next('session.complete')
-  },
-  look: ({ stage }) => stage.ran,
-}, death)
+const run = (death: Death) =>
+  withDeath(
+    {
+      set: async store => ({
+        stage: await setStage({ scenario: advisorScenario, agent: advisedAgent, store }),
+      }),
+      async play({ stage }) {
+        await stage.send('note both')
+        await stage.next('session.complete')
+      },
+      look: ({ stage }) => stage.ran,
+    },
+    death,
+  )
 const undisturbed = await run(null)
-const advice = (events: readonly SessionEvent[]): string[] => events.flatMap(event => (event.type === 'advisor.result' ? [event.data.content] : []))
+const advice = (events: readonly SessionEvent[]): string[] =>
+  events.flatMap(event => (event.type === 'advisor.result' ? [event.data.content] : []))
 
 test('the advised session is, byte for byte, the golden one of this version', () => {
   expect(checkHistory(undisturbed.events, { settled: true })).toEqual([])
@@ -25,14 +35,22 @@ test('the advised session is, byte for byte, the golden one of this version', ()
   expect(now).toBe(golden)
 })
 
-test.each(deathsOf(undisturbed.commits))('the advised session killed just $when commit $nth ends, and the advisor is asked once a point', async death => {
-  const { events, problems, seen: ran } = await run(death)
-  // The rules of every log hold the advisor to one request a point and one end a request.
-  expect(checkHistory(events, { settled: true })).toEqual([])
-  expect(problems).toEqual([])
-  expect(events.filter(event => event.type === 'advisor.request')).toHaveLength(1)
-  expect(new Set(ran).size).toBe(ran.length)
-  // A death while the advisor is asked costs the advice, and what would have come of it; every other death costs nothing.
-  if (events.some(event => event.type === 'advisor.failure')) expect(ran).toEqual(['note:first'])
-  else expect([essence(events), advice(events)]).toEqual([essence(undisturbed.events), advice(undisturbed.events)])
-})
+test.each(deathsOf(undisturbed.commits))(
+  'the advised session killed just $when commit $nth ends, and the advisor is asked once a point',
+  async death => {
+    const { events, problems, seen: ran } = await run(death)
+    // The rules of every log hold the advisor to one request a point and one end a request.
+    expect(checkHistory(events, { settled: true })).toEqual([])
+    expect(problems).toEqual([])
+    expect(events.filter(event => event.type === 'advisor.request')).toHaveLength(1)
+    expect(new Set(ran).size).toBe(ran.length)
+    // A death while the advisor is asked costs the advice, and what would have come of it; every other death
+    // costs nothing.
+    if (events.some(event => event.type === 'advisor.failure')) expect(ran).toEqual(['note:first'])
+    else
+      expect([essence(events), advice(events)]).toEqual([
+        essence(undisturbed.events),
+        advice(undisturbed.events),
+      ])
+  },
+)

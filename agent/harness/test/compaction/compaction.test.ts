@@ -4,38 +4,69 @@ import { call, say, setStage, typesOf } from '../turn/stage.ts'
 
 const SUMMARISES = 'keep the memory of an assistant'
 const long = (word: string): string => `${word} `.repeat(1500)
-const small = (window: number) => ({ models: { default: 'demo/model', providers: { demo: { kind: 'scripted' as const } }, catalog: { 'demo/model': { context_window: window } } } })
+const small = (window: number) => ({
+  models: {
+    default: 'demo/model',
+    providers: { demo: { kind: 'scripted' as const } },
+    catalog: { 'demo/model': { context_window: window } },
+  },
+})
 const tooLong = { error: { status: 400, message: 'the prompt is too long', code: 'context_length_exceeded' } }
 const summary = { name: 'summary', when: { system: SUMMARISES }, answer: say('What went before.') }
 
 test('a turn that outgrows the window is compacted between two iterations, and never parts a call from its result', async () => {
   await using stage = await setStage({
     config: small(9000),
-    scenario: { rules: [
-      summary, { when: { result: '^saw one' }, answer: call('look', long('two')) }, { when: { result: '^saw two' }, answer: call('look', long('three')) },
-      { when: { user: '^look', step: 0 }, answer: call('look', long('one')) }, { answer: say('done') },
-    ] },
+    scenario: {
+      rules: [
+        summary,
+        { when: { result: '^saw one' }, answer: call('look', long('two')) },
+        { when: { result: '^saw two' }, answer: call('look', long('three')) },
+        { when: { user: '^look', step: 0 }, answer: call('look', long('one')) },
+        { answer: say('done') },
+      ],
+    },
   })
   stage.start()
   await stage.send('look around')
   await stage.next('session.complete')
   const events = await stage.events()
   const compact = events.find(event => event.type === 'context.compact')
-  expect(compact?.data).toMatchObject({ strategy: 'summary', reason: 'threshold', original_message_count: 7, cost_unpriced_model: 'demo/model' })
-  expect(compact?.data.compacted_messages).toEqual([{ role: 'user', content: '[Summary of the conversation so far]\nWhat went before.' }])
+  expect(compact?.data).toMatchObject({
+    strategy: 'summary',
+    reason: 'threshold',
+    original_message_count: 7,
+    cost_unpriced_model: 'demo/model',
+  })
+  expect(compact?.data.compacted_messages).toEqual([
+    { role: 'user', content: '[Summary of the conversation so far]\nWhat went before.' },
+  ])
   expect(checkHistory(events, { settled: true })).toEqual([])
   expect(typesOf(events).filter(type => type === 'context.compact').length).toBeLessThanOrEqual(2)
   for (const { body } of stage.server.requests) {
     const asked = body.messages.flatMap(message => (message.tool_calls ?? []).map(made => made.id))
-    expect(body.messages.flatMap(message => (message.role === 'tool' ? [message.tool_call_id] : []))).toEqual(asked)
+    expect(body.messages.flatMap(message => (message.role === 'tool' ? [message.tool_call_id] : []))).toEqual(
+      asked,
+    )
   }
   const { input_tokens } = await stage.session()
-  const summed = events.flatMap(event => (event.type === 'llm.response' || event.type === 'context.compact' ? [event.data.input_tokens ?? 0] : []))
+  const summed = events.flatMap(event =>
+    event.type === 'llm.response' || event.type === 'context.compact' ? [event.data.input_tokens ?? 0] : [],
+  )
   expect(input_tokens).toBe(summed.reduce((sum, tokens) => sum + tokens, 0))
 })
 
 test('a request that the server finds too long is made once more after a compaction', async () => {
-  await using stage = await setStage({ scenario: { rules: [summary, { when: { user: 'first' }, answer: say('yes') }, { times: 1, answer: tooLong }, { answer: say('now it fits') }] } })
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        summary,
+        { when: { user: 'first' }, answer: say('yes') },
+        { times: 1, answer: tooLong },
+        { answer: say('now it fits') },
+      ],
+    },
+  })
   stage.start()
   await stage.send('first')
   await stage.next('session.complete')
@@ -43,7 +74,15 @@ test('a request that the server finds too long is made once more after a compact
   await stage.next('session.complete', 2)
   const events = await stage.events()
   expect(events.find(event => event.type === 'context.compact')?.data).toMatchObject({ reason: 'overflow' })
-  expect(typesOf(events).slice(-7)).toEqual(['llm.request', 'context.compact', 'llm.request', 'llm.response', 'iteration.summary', 'turn.summary', 'session.complete'])
+  expect(typesOf(events).slice(-7)).toEqual([
+    'llm.request',
+    'context.compact',
+    'llm.request',
+    'llm.response',
+    'iteration.summary',
+    'turn.summary',
+    'session.complete',
+  ])
   expect(checkHistory(events, { settled: true })).toEqual([])
 })
 
@@ -51,23 +90,45 @@ test('a request that is too long after the compaction too fails the session as a
   await using stage = await setStage({ scenario: { rules: [summary, { answer: tooLong }] } })
   stage.start()
   await stage.send('first')
-  expect((await stage.next('session.fail')).data).toMatchObject({ error_category: 'context_overflow', retryable: false })
-  expect(typesOf(await stage.events())).toEqual(['user.message', 'harness.wake', 'llm.request', 'context.compact', 'llm.request', 'session.fail'])
+  expect((await stage.next('session.fail')).data).toMatchObject({
+    error_category: 'context_overflow',
+    retryable: false,
+  })
+  expect(typesOf(await stage.events())).toEqual([
+    'user.message',
+    'harness.wake',
+    'llm.request',
+    'context.compact',
+    'llm.request',
+    'session.fail',
+  ])
 })
 
 test.each([
-  ['fails', { error: { status: 500, message: 'no memory today' } }], ['answers with nothing', { empty: true as const }],
-])('when the summary model %s, the conversation is cut down by rule and the turn goes on', async (_, answer) => {
-  await using stage = await setStage({ scenario: { rules: [{ when: { system: SUMMARISES }, answer }, { times: 1, answer: tooLong }, { answer: say('going on') }] } })
-  stage.start()
-  await stage.send('remember the fence')
-  await stage.next('session.complete')
-  const events = await stage.events()
-  const compact = events.find(event => event.type === 'context.compact')
-  expect(compact?.data.truncated).toBe(true)
-  expect(JSON.stringify(compact?.data.compacted_messages)).toContain('remember the fence')
-  expect(checkHistory(events, { settled: true })).toEqual([])
-})
+  ['fails', { error: { status: 500, message: 'no memory today' } }],
+  ['answers with nothing', { empty: true as const }],
+])(
+  'when the summary model %s, the conversation is cut down by rule and the turn goes on',
+  async (_, answer) => {
+    await using stage = await setStage({
+      scenario: {
+        rules: [
+          { when: { system: SUMMARISES }, answer },
+          { times: 1, answer: tooLong },
+          { answer: say('going on') },
+        ],
+      },
+    })
+    stage.start()
+    await stage.send('remember the fence')
+    await stage.next('session.complete')
+    const events = await stage.events()
+    const compact = events.find(event => event.type === 'context.compact')
+    expect(compact?.data.truncated).toBe(true)
+    expect(JSON.stringify(compact?.data.compacted_messages)).toContain('remember the fence')
+    expect(checkHistory(events, { settled: true })).toEqual([])
+  },
+)
 
 test('/compress summarises what there is, and says how much; the next request begins with the summary', async () => {
   await using stage = await setStage({ scenario: { rules: [summary, { answer: say('noted') }] } })
@@ -83,11 +144,23 @@ test('/compress summarises what there is, and says how much; the next request be
   await stage.send('and now')
   await stage.next('session.complete', 8)
   const events = await stage.events()
-  const replies = events.flatMap(event => (event.type === 'llm.response' && event.data.finish_reason === 'command' ? [event.data.message.content] : []))
-  expect(replies).toEqual(['There is too little to summarise yet.', expect.stringMatching(/^Summarised: 10 messages became \d\./)])
-  expect(events.filter(event => event.type === 'context.compact').map(event => event.data.reason)).toEqual(['command'])
+  const replies = events.flatMap(event =>
+    event.type === 'llm.response' && event.data.finish_reason === 'command'
+      ? [event.data.message.content]
+      : [],
+  )
+  expect(replies).toEqual([
+    'There is too little to summarise yet.',
+    expect.stringMatching(/^Summarised: 10 messages became \d\./),
+  ])
+  expect(events.filter(event => event.type === 'context.compact').map(event => event.data.reason)).toEqual([
+    'command',
+  ])
   const last = stage.server.requests.at(-1)!.body.messages
-  expect(last[1]).toMatchObject({ role: 'user', content: '[Summary of the conversation so far]\nWhat went before.' })
+  expect(last[1]).toMatchObject({
+    role: 'user',
+    content: '[Summary of the conversation so far]\nWhat went before.',
+  })
   expect(last.at(-1)).toMatchObject({ content: 'and now' })
   expect(JSON.stringify(last)).not.toContain('fact 0')
   expect(checkHistory(events, { settled: true })).toEqual([])

@@ -1,6 +1,7 @@
 /**
- * One scripted session a family of events, as a golden log named by the version that wrote it, and killed at every commit of its
- * worker: the same ending, nothing twice. `UPDATE_GOLDEN=1` writes the log of a family that has none; those there are stay as they are.
+ * One scripted session a family of events, as a golden log named by the version that wrote it, and killed at
+ * every commit of its worker: the same ending, nothing twice. `UPDATE_GOLDEN=1` writes the log of a family
+ * that has none; those there are stay as they are.
  */
 import type { SessionEvent } from '@cairn/protocol'
 import { checkHistory } from '@cairn/state'
@@ -11,7 +12,11 @@ import { FAMILIES } from './families.ts'
 import { compareGolden } from './golden-file.ts'
 import { normalise } from './normalise.ts'
 
-const parse = (text: string): SessionEvent[] => text.trimEnd().split('\n').map(line => JSON.parse(line) as SessionEvent)
+const parse = (text: string): SessionEvent[] =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map(line => JSON.parse(line) as SessionEvent)
 
 for (const { name, set, play } of FAMILIES) {
   const run = (death: Death) => withDeath({ set, play, look: ({ effects }) => effects() }, death)
@@ -29,12 +34,15 @@ for (const { name, set, play } of FAMILIES) {
       expect(normalise(parse(now))).toBe(now)
     })
 
-    test.each(deathsOf(undisturbed.commits))('killed just $when commit $nth, ends the same way and does nothing twice', async death => {
-      const { events, problems, seen: effects } = await run(death)
-      expect(checkHistory(events, { settled: true })).toEqual([])
-      expect(problems).toEqual([])
-      expect(essence(events)).toEqual(essence(undisturbed.events))
-      expect(effects).toEqual([...new Set(effects)])
-    })
+    test.each(deathsOf(undisturbed.commits))(
+      'killed just $when commit $nth, ends the same way and does nothing twice',
+      async death => {
+        const { events, problems, seen: effects } = await run(death)
+        expect(checkHistory(events, { settled: true })).toEqual([])
+        expect(problems).toEqual([])
+        expect(essence(events)).toEqual(essence(undisturbed.events))
+        expect(effects).toEqual([...new Set(effects)])
+      },
+    )
   })
 }

@@ -1,12 +1,16 @@
 /**
- * A log as the bytes of a golden file: times, durations and random ids replaced by what only their order decides, and chunks,
- * whose number is chance, left out. Normalising twice changes nothing.
+ * A log as the bytes of a golden file: times, durations and random ids replaced by what only their order
+ * decides, and chunks, whose number is chance, left out. Normalising twice changes nothing.
  */
 import type { EventId, SessionEvent } from '@cairn/protocol'
 
 const EPOCH = Date.parse('2026-01-01T00:00:00.000Z')
 const DURATIONS = new Set(['latency_ms', 'first_token_ms', 'elapsed_ms'])
-const isEventId = (key: string): boolean => key.endsWith('_event_id') || key === 'outcome_evaluation_start_id' || key === 'user_message_id' || key === 'cursor'
+const isEventId = (key: string): boolean =>
+  key.endsWith('_event_id') ||
+  key === 'outcome_evaluation_start_id' ||
+  key === 'user_message_id' ||
+  key === 'cursor'
 
 export function normalise(events: readonly SessionEvent[]): string {
   const kept = events.filter(event => event.type !== 'llm.delta')
@@ -21,7 +25,10 @@ export function normalise(events: readonly SessionEvent[]): string {
       if (key === 'timestamp') return EPOCH / 1000 + index
       return key.endsWith('_at') && typeof given === 'string' && /^\d{4}-\d\d-\d\dT/.test(given) ? at : given
     }
-    return JSON.stringify({ ...event, id: index + 1, session_id: 'golden', created_at: at, data: event.data }, value)
+    return JSON.stringify(
+      { ...event, id: index + 1, session_id: 'golden', created_at: at, data: event.data },
+      value,
+    )
   })
   return nameIds(`${lines.join('\n')}\n`)
 }
@@ -33,7 +40,11 @@ function nameIds(text: string): string {
     const known = names.get(id)
     if (known !== undefined) return known
     const order = names.size + 1
-    const name = id.startsWith('id-') ? `id-${order}` : id.startsWith('call_') ? `call_${String(order).padStart(20, '0')}` : String(order).padStart(64, '0')
+    const name = id.startsWith('id-')
+      ? `id-${order}`
+      : id.startsWith('call_')
+        ? `call_${String(order).padStart(20, '0')}`
+        : String(order).padStart(64, '0')
     names.set(id, name)
     return name
   })

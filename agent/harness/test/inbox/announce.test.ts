@@ -5,11 +5,28 @@ import { expect, test } from 'vitest'
 import { fakeClock } from '../turn/fake-clock.ts'
 import { alice, call, say, setStage, type Stage, typesOf } from '../turn/stage.ts'
 
-const itemsOf = async (stage: Stage) => (await stage.store.listInbox({ org_id: 'org', session_id: stage.session_id, limit: 50 })).items
-const plan = { tool_calls: [{ name: 'todo', arguments: { todos: [{ id: '1', content: 'dig', status: 'completed' }, { id: '2', content: 'plant', status: 'in_progress' }] } }] }
+const itemsOf = async (stage: Stage) =>
+  (await stage.store.listInbox({ org_id: 'org', session_id: stage.session_id, limit: 50 })).items
+const plan = {
+  tool_calls: [
+    {
+      name: 'todo',
+      arguments: {
+        todos: [
+          { id: '1', content: 'dig', status: 'completed' },
+          { id: '2', content: 'plant', status: 'in_progress' },
+        ],
+      },
+    },
+  ],
+}
 
 test('work that goes on for long tells how it stands, each time after so many minutes, and only the newest item is open', async () => {
-  await using stage = await setStage({ scenario: { rules: [{ steps: [plan, call('hang', 'a'), call('hang', 'b'), say('planted')] }] }, agent: { inbox: { checkin_minutes: 5, task_complete_minutes: 60 } }, limits: { tool_timeout_s: 301 } })
+  await using stage = await setStage({
+    scenario: { rules: [{ steps: [plan, call('hang', 'a'), call('hang', 'b'), say('planted')] }] },
+    agent: { inbox: { checkin_minutes: 5, task_complete_minutes: 60 } },
+    limits: { tool_timeout_s: 301 },
+  })
   const clock = fakeClock()
   stage.start({ clock })
   await stage.send('make a garden')
@@ -25,8 +42,18 @@ test('work that goes on for long tells how it stands, each time after so many mi
   const events = await stage.events()
   const told = events.filter(event => event.type === 'inbox.progress_checkin').map(event => event.data)
   expect(told).toEqual([
-    { progress_summary: 'Update the plan and try to call hang.\nPlan: 1 of 2 done; now: plant.', iterations: 2, last_tool: 'hang', elapsed_seconds: expect.any(Number) },
-    { progress_summary: 'Update the plan and try to call hang.\nPlan: 1 of 2 done; now: plant.', iterations: 3, last_tool: 'hang', elapsed_seconds: expect.any(Number) },
+    {
+      progress_summary: 'Update the plan and try to call hang.\nPlan: 1 of 2 done; now: plant.',
+      iterations: 2,
+      last_tool: 'hang',
+      elapsed_seconds: expect.any(Number),
+    },
+    {
+      progress_summary: 'Update the plan and try to call hang.\nPlan: 1 of 2 done; now: plant.',
+      iterations: 3,
+      last_tool: 'hang',
+      elapsed_seconds: expect.any(Number),
+    },
   ])
   expect(told.map(data => Math.floor(data.elapsed_seconds / 60))).toEqual([5, 10])
   // The work took less than what is announced; its check-ins are over with it.
@@ -36,7 +63,19 @@ test('work that goes on for long tells how it stands, each time after so many mi
 })
 
 test('a check-in is acknowledged, and then the next one finds nothing to end', async () => {
-  await using stage = await setStage({ scenario: { rules: [{ steps: [call('look', 'a'), { tool_calls: [{ name: 'ask_user_question', arguments: { questions: [{ prompt: 'On?' }] } }] }] }, ] }, agent: { inbox: { checkin_iterations: 1 } } })
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        {
+          steps: [
+            call('look', 'a'),
+            { tool_calls: [{ name: 'ask_user_question', arguments: { questions: [{ prompt: 'On?' }] } }] },
+          ],
+        },
+      ],
+    },
+    agent: { inbox: { checkin_iterations: 1 } },
+  })
   stage.start()
   await stage.send('go')
   await stage.next('inbox.input_required')
@@ -46,7 +85,10 @@ test('a check-in is acknowledged, and then the next one finds nothing to end', a
 
 test('short work says nothing of itself; work that took long is announced behind its end, with its answer', async () => {
   for (const minutes of [10, 0]) {
-    await using stage = await setStage({ scenario: { rules: [{ answer: say('Here you are.') }] }, agent: { inbox: { task_complete_minutes: minutes } } })
+    await using stage = await setStage({
+      scenario: { rules: [{ answer: say('Here you are.') }] },
+      agent: { inbox: { task_complete_minutes: minutes } },
+    })
     const harness = stage.start()
     await stage.send('go')
     await stage.next('session.complete')
@@ -57,23 +99,64 @@ test('short work says nothing of itself; work that took long is announced behind
       continue
     }
     expect(typesOf(events).slice(-3)).toEqual(['turn.summary', 'session.complete', 'inbox.task_complete'])
-    expect(events.at(-1)?.data).toEqual({ outcome: 'success', summary: 'Here you are.', duration_seconds: expect.any(Number), session_title: 'Titled' })
-    expect(await itemsOf(stage)).toMatchObject([{ kind: 'task_complete', status: 'pending', title: 'Titled', body: 'Here you are.', source_event_id: events.at(-1)?.id }])
+    expect(events.at(-1)?.data).toEqual({
+      outcome: 'success',
+      summary: 'Here you are.',
+      duration_seconds: expect.any(Number),
+      session_title: 'Titled',
+    })
+    expect(await itemsOf(stage)).toMatchObject([
+      {
+        kind: 'task_complete',
+        status: 'pending',
+        title: 'Titled',
+        body: 'Here you are.',
+        source_event_id: events.at(-1)?.id,
+      },
+    ])
     expect(await stage.session()).toMatchObject({ status: 'completed', lease: null, waiting_on: null })
     expect(checkHistory(events, { settled: true })).toEqual([])
   }
 })
 
 test('what became of the goal is what the announcement says', async () => {
-  const rules = [{ when: { schema: 'outcome_verdict' }, answer: { json: { result: 'blocked', explanation: 'no key', feedback: '' } } }, { answer: say('I cannot.') }]
+  const rules = [
+    {
+      when: { schema: 'outcome_verdict' },
+      answer: { json: { result: 'blocked', explanation: 'no key', feedback: '' } },
+    },
+    { answer: say('I cannot.') },
+  ]
   await using stage = await setStage({ scenario: { rules }, agent: { inbox: { task_complete_minutes: 0 } } })
   stage.start()
   await stage.send('/goal open the door')
-  expect((await stage.next('inbox.task_complete')).data).toMatchObject({ outcome: 'blocked', summary: 'I cannot.' })
+  expect((await stage.next('inbox.task_complete')).data).toMatchObject({
+    outcome: 'blocked',
+    summary: 'I cannot.',
+  })
 })
 
-const ask = { tool_calls: [{ name: 'request_user_action', arguments: { title: 'Log in', instructions: 'Log in at the desk.', reason: 'only you can', action_type: 'login', target: 'https://desk.example.org' } }] }
-const asking = { rules: [{ when: { user: 'says that this is done' }, answer: say('Thank you.') }, { when: { user: 'never mind' }, answer: say('Then not.') }, { steps: [ask] }] }
+const ask = {
+  tool_calls: [
+    {
+      name: 'request_user_action',
+      arguments: {
+        title: 'Log in',
+        instructions: 'Log in at the desk.',
+        reason: 'only you can',
+        action_type: 'login',
+        target: 'https://desk.example.org',
+      },
+    },
+  ],
+}
+const asking = {
+  rules: [
+    { when: { user: 'says that this is done' }, answer: say('Thank you.') },
+    { when: { user: 'never mind' }, answer: say('Then not.') },
+    { steps: [ask] },
+  ],
+}
 
 test('an action that only the user can do holds no worker; done, the same turn goes on', async () => {
   await using stage = await setStage({ scenario: asking })
@@ -81,7 +164,15 @@ test('an action that only the user can do holds no worker; done, the same turn g
   await stage.send('go')
   const asked = await stage.next('inbox.action_required')
   await first.idle()
-  expect(asked.data).toEqual({ title: 'Log in', instructions: 'Log in at the desk.', context: '', action_type: 'login', target: 'https://desk.example.org', reason: 'only you can', tool_call_id: expect.any(String) })
+  expect(asked.data).toEqual({
+    title: 'Log in',
+    instructions: 'Log in at the desk.',
+    context: '',
+    action_type: 'login',
+    target: 'https://desk.example.org',
+    reason: 'only you can',
+    tool_call_id: expect.any(String),
+  })
   expect(await stage.session()).toMatchObject({ status: 'active', lease: null, waiting_on: 'action' })
   expect(checkHistory(await stage.events(), { settled: true })).toEqual([])
   await first.stop()
@@ -91,11 +182,15 @@ test('an action that only the user can do holds no worker; done, the same turn g
   stage.start()
   await stage.next('session.complete')
   const events = await stage.events()
-  expect(new Set(events.flatMap(event => (event.type === 'llm.response' ? [event.data.turn_id] : []))).size).toBe(1)
+  expect(
+    new Set(events.flatMap(event => (event.type === 'llm.response' ? [event.data.turn_id] : []))).size,
+  ).toBe(1)
   expect(events.filter(event => event.type === 'session.complete')).toHaveLength(1)
   expect(await stage.session()).toMatchObject({ waiting_on: null })
   expect(checkHistory(events, { settled: true })).toEqual([])
-  await expect(respondInbox(stage.deps, item!.id, { completed: true }, alice)).rejects.toMatchObject({ code: 'already_answered' })
+  await expect(respondInbox(stage.deps, item!.id, { completed: true }, alice)).rejects.toMatchObject({
+    code: 'already_answered',
+  })
 })
 
 test('a message instead of the action goes first, and the action may still be done later', async () => {
@@ -110,7 +205,9 @@ test('a message instead of the action goes first, and the action may still be do
   expect(item).toMatchObject({ kind: 'action_required', status: 'pending' })
   await respondInbox(stage.deps, item!.id, { completed: true }, alice)
   await stage.next('session.complete', 2)
-  expect((await stage.events()).findLast(event => event.type === 'llm.response')?.data).toMatchObject({ message: { content: 'Thank you.' } })
+  expect((await stage.events()).findLast(event => event.type === 'llm.response')?.data).toMatchObject({
+    message: { content: 'Thank you.' },
+  })
 })
 
 test('a pause while an action waits: resumed, the turn still waits for it', async () => {

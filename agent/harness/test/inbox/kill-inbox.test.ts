@@ -1,4 +1,7 @@
-/** A session that tells of itself and asks for an action, killed at every commit of the worker: the same ending, and no item twice. */
+/**
+ * A session that tells of itself and asks for an action, killed at every commit of the worker: the same
+ * ending, and no item twice.
+ */
 import { respondInbox } from '@cairn/sessions'
 import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
@@ -7,25 +10,45 @@ import { compareGolden } from '../golden/golden-file.ts'
 import { alice, call, say, setStage } from '../turn/stage.ts'
 import { deathsOf, type Death, withDeath } from '../turn/with-death.ts'
 
-const act = { tool_calls: [{ name: 'request_user_action', arguments: { title: 'Log in', instructions: 'Log in at the desk.', reason: 'only you have the key' } }] }
-const scenario = { rules: [{ when: { user: 'says that this is done' }, steps: [call('note', 'after'), say('All is done.')] }, { steps: [call('note', 'before'), call('look', 'there'), act] }] }
+const act = {
+  tool_calls: [
+    {
+      name: 'request_user_action',
+      arguments: { title: 'Log in', instructions: 'Log in at the desk.', reason: 'only you have the key' },
+    },
+  ],
+}
+const scenario = {
+  rules: [
+    { when: { user: 'says that this is done' }, steps: [call('note', 'after'), say('All is done.')] },
+    { steps: [call('note', 'before'), call('look', 'there'), act] },
+  ],
+}
 const agent = { inbox: { checkin_iterations: 2, task_complete_minutes: 0 } }
 
-const run = (death: Death) => withDeath({
-  set: async store => ({ stage: await setStage({ scenario, agent, store }) }),
-  async play({ stage }) {
-    await stage.send('go')
-    const asked = await stage.next('inbox.action_required')
-    const [item] = (await stage.store.listInbox({ org_id: 'org', kind: ['action_required'], limit: 10 })).items
-    expect(item?.source_event_id).toBe(asked.id)
-    await respondInbox(stage.deps, item!.id, { completed: true }, alice)
-    await stage.next('inbox.task_complete')
-  },
-  async look({ stage }) {
-    const { items } = await stage.store.listInbox({ org_id: 'org', limit: 50 })
-    return { ran: stage.ran.filter(value => value.startsWith('note:')), items: items.map(({ kind, status, decision }) => `${kind} ${status} ${decision}`).toReversed() }
-  },
-}, death)
+const run = (death: Death) =>
+  withDeath(
+    {
+      set: async store => ({ stage: await setStage({ scenario, agent, store }) }),
+      async play({ stage }) {
+        await stage.send('go')
+        const asked = await stage.next('inbox.action_required')
+        const [item] = (await stage.store.listInbox({ org_id: 'org', kind: ['action_required'], limit: 10 }))
+          .items
+        expect(item?.source_event_id).toBe(asked.id)
+        await respondInbox(stage.deps, item!.id, { completed: true }, alice)
+        await stage.next('inbox.task_complete')
+      },
+      async look({ stage }) {
+        const { items } = await stage.store.listInbox({ org_id: 'org', limit: 50 })
+        return {
+          ran: stage.ran.filter(value => value.startsWith('note:')),
+          items: items.map(({ kind, status, decision }) => `${kind} ${status} ${decision}`).toReversed(),
+        }
+      },
+    },
+    death,
+  )
 const undisturbed = await run(null)
 
 test('the session that tells of itself is, byte for byte, the golden one of this version', () => {
@@ -34,15 +57,23 @@ test('the session that tells of itself is, byte for byte, the golden one of this
   expect(now).toBe(golden)
   expect(undisturbed.seen).toEqual({
     ran: ['note:before', 'note:after'],
-    items: ['progress_checkin expired superseded', 'action_required responded completed', 'progress_checkin expired superseded', 'task_complete pending null'],
+    items: [
+      'progress_checkin expired superseded',
+      'action_required responded completed',
+      'progress_checkin expired superseded',
+      'task_complete pending null',
+    ],
   })
 })
 
-test.each(deathsOf(undisturbed.commits))('the session that tells of itself, killed just $when commit $nth, ends the same way with the same items', async death => {
-  const { events, problems, seen } = await run(death)
-  expect(checkHistory(events, { settled: true })).toEqual([])
-  expect(problems).toEqual([])
-  expect(essence(events)).toEqual(essence(undisturbed.events))
-  expect(seen.items).toEqual(undisturbed.seen.items)
-  expect(new Set(seen.ran).size).toBe(seen.ran.length)
-})
+test.each(deathsOf(undisturbed.commits))(
+  'the session that tells of itself, killed just $when commit $nth, ends the same way with the same items',
+  async death => {
+    const { events, problems, seen } = await run(death)
+    expect(checkHistory(events, { settled: true })).toEqual([])
+    expect(problems).toEqual([])
+    expect(essence(events)).toEqual(essence(undisturbed.events))
+    expect(seen.items).toEqual(undisturbed.seen.items)
+    expect(new Set(seen.ran).size).toBe(seen.ran.length)
+  },
+)

@@ -16,56 +16,118 @@ async function sentFor(request: ModelRequest, options: Partial<AnthropicOptions>
   if (!sent) throw new Error('nothing was sent')
   return sent
 }
-const call = (id: string, args = '{}') => ({ id, type: 'function' as const, function: { name: 't', arguments: args } })
+const call = (id: string, args = '{}') => ({
+  id,
+  type: 'function' as const,
+  function: { name: 't', arguments: args },
+})
 
 test('system and tools go to their own places, and the stable prefix is marked for the cache', async () => {
-  const sent = await sentFor(ask('', { messages: [{ role: 'system', content: 'Be kind.' }, { role: 'user', content: 'hi' }], tools: [{ ...tool, name: 's' }, tool], temperature: 0.3, max_tokens: 77 }), { apiKey: 'sk-ant' })
+  const sent = await sentFor(
+    ask('', {
+      messages: [
+        { role: 'system', content: 'Be kind.' },
+        { role: 'user', content: 'hi' },
+      ],
+      tools: [{ ...tool, name: 's' }, tool],
+      temperature: 0.3,
+      max_tokens: 77,
+    }),
+    { apiKey: 'sk-ant' },
+  )
   expect(sent.url).toBe(`${BASE}/v1/messages`)
   expect(sent.headers.get('authorization')).toBe('Bearer sk-ant')
   expect(sent.body).toEqual({
-    model: 'gpt-x', max_tokens: 77, stream: true, temperature: 0.3,
+    model: 'gpt-x',
+    max_tokens: 77,
+    stream: true,
+    temperature: 0.3,
     system: [{ type: 'text', text: 'Be kind.', ...CACHED }],
     messages: [{ role: 'user', content: [{ type: 'text', text: 'hi', ...CACHED }] }],
-    tools: [{ name: 's', description: 'd', input_schema: tool.parameters }, { name: 't', description: 'd', input_schema: tool.parameters, ...CACHED }],
+    tools: [
+      { name: 's', description: 'd', input_schema: tool.parameters },
+      { name: 't', description: 'd', input_schema: tool.parameters, ...CACHED },
+    ],
   })
 })
 
-test('without a key none is sent; without a limit the catalogue\'s, else a default', async () => {
+test("without a key none is sent; without a limit the catalogue's, else a default", async () => {
   const sent = await sentFor(ask('hi'))
-  expect([sent.headers.has('x-api-key'), sent.headers.has('authorization'), sent.body['max_tokens']]).toEqual([false, false, 8192])
-  expect((await sentFor(ask('hi'), { modelFacts: () => ({ maxOutputTokens: 500 }) })).body['max_tokens']).toBe(500)
+  expect([sent.headers.has('x-api-key'), sent.headers.has('authorization'), sent.body['max_tokens']]).toEqual(
+    [false, false, 8192],
+  )
+  expect(
+    (await sentFor(ask('hi'), { modelFacts: () => ({ maxOutputTokens: 500 }) })).body['max_tokens'],
+  ).toBe(500)
 })
 
 test('roles alternate: results and what the user adds are one message, results first, failures marked', async () => {
   const messages: ModelMessage[] = [
-    { role: 'user', content: 'a' }, { role: 'user', content: 'b', images: [{ data: 'AAAA', mime_type: 'image/png' }] },
+    { role: 'user', content: 'a' },
+    { role: 'user', content: 'b', images: [{ data: 'AAAA', mime_type: 'image/png' }] },
     { role: 'assistant', content: 'On it.', tool_calls: [call('c:1', '{"p":1}'), call('c2', 'not json')] },
-    { role: 'tool', tool_call_id: 'c:1', content: 'fine' }, { role: 'tool', tool_call_id: 'c2', content: '{"error":"Tool execution failed: x"}' },
+    { role: 'tool', tool_call_id: 'c:1', content: 'fine' },
+    { role: 'tool', tool_call_id: 'c2', content: '{"error":"Tool execution failed: x"}' },
     { role: 'user', content: 'and hurry' },
   ]
   expect((await sentFor(ask('', { messages, tools: [tool] }))).body['messages']).toEqual([
-    { role: 'user', content: [{ type: 'text', text: 'a' }, { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } }, { type: 'text', text: 'b' }] },
-    { role: 'assistant', content: [
-      { type: 'text', text: 'On it.' }, { type: 'tool_use', id: 'c_1', name: 't', input: { p: 1 } }, { type: 'tool_use', id: 'c2', name: 't', input: { malformed_arguments: 'not json' } },
-    ] },
-    { role: 'user', content: [
-      { type: 'tool_result', tool_use_id: 'c_1', content: 'fine' }, { type: 'tool_result', tool_use_id: 'c2', content: '{"error":"Tool execution failed: x"}', is_error: true },
-      { type: 'text', text: 'and hurry', ...CACHED },
-    ] },
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'a' },
+        { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } },
+        { type: 'text', text: 'b' },
+      ],
+    },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'text', text: 'On it.' },
+        { type: 'tool_use', id: 'c_1', name: 't', input: { p: 1 } },
+        { type: 'tool_use', id: 'c2', name: 't', input: { malformed_arguments: 'not json' } },
+      ],
+    },
+    {
+      role: 'user',
+      content: [
+        { type: 'tool_result', tool_use_id: 'c_1', content: 'fine' },
+        {
+          type: 'tool_result',
+          tool_use_id: 'c2',
+          content: '{"error":"Tool execution failed: x"}',
+          is_error: true,
+        },
+        { type: 'text', text: 'and hurry', ...CACHED },
+      ],
+    },
   ])
 })
 
 test('a conversation that begins with the model gets a user before it, and empty texts are left out', async () => {
-  const messages: ModelMessage[] = [{ role: 'assistant', content: 'hello' }, { role: 'user', content: ' ' }, { role: 'assistant', content: '' }, { role: 'user', content: 'x' }]
+  const messages: ModelMessage[] = [
+    { role: 'assistant', content: 'hello' },
+    { role: 'user', content: ' ' },
+    { role: 'assistant', content: '' },
+    { role: 'user', content: 'x' },
+  ]
   expect((await sentFor(ask('', { messages }))).body['messages']).toEqual([
-    { role: 'user', content: [{ type: 'text', text: '(Continue.)' }] }, { role: 'assistant', content: [{ type: 'text', text: 'hello' }] }, { role: 'user', content: [{ type: 'text', text: 'x', ...CACHED }] },
+    { role: 'user', content: [{ type: 'text', text: '(Continue.)' }] },
+    { role: 'assistant', content: [{ type: 'text', text: 'hello' }] },
+    { role: 'user', content: [{ type: 'text', text: 'x', ...CACHED }] },
   ])
 })
 
 test('where no tool may be called, those of the conversation are declared all the same and barred', async () => {
-  const messages: ModelMessage[] = [{ role: 'user', content: 'a' }, { role: 'assistant', content: '', tool_calls: [call('c1')] }, { role: 'tool', tool_call_id: 'c1', content: '' }]
+  const messages: ModelMessage[] = [
+    { role: 'user', content: 'a' },
+    { role: 'assistant', content: '', tool_calls: [call('c1')] },
+    { role: 'tool', tool_call_id: 'c1', content: '' },
+  ]
   const { body } = await sentFor(ask('', { messages }))
-  expect(body).toMatchObject({ tools: [{ name: 't', input_schema: { type: 'object' } }], tool_choice: { type: 'none' } })
+  expect(body).toMatchObject({
+    tools: [{ name: 't', input_schema: { type: 'object' } }],
+    tool_choice: { type: 'none' },
+  })
   expect((await sentFor(ask('hi'))).body).not.toHaveProperty('tool_choice')
 })
 
@@ -73,43 +135,94 @@ test('thinking blocks go back as they came, in their place among text and calls'
   for (const name of ['anthropic-thinking-tools', 'anthropic-interleaved']) {
     const provider = createAnthropic({ name: 'a', baseUrl: BASE, fetch: replying(200, text(name)).fetch })
     const answer = await provider.call(ask('go'), () => undefined, new AbortController().signal)
-    const results = (answer.message.tool_calls ?? []).map((made): ModelMessage => ({ role: 'tool', tool_call_id: made.id, content: 'r' }))
-    const sent = await sentFor(ask('', { messages: [{ role: 'user', content: 'go' }, answer.message, ...results], tools: [tool] }))
+    const results = (answer.message.tool_calls ?? []).map((made): ModelMessage => ({
+      role: 'tool',
+      tool_call_id: made.id,
+      content: 'r',
+    }))
+    const sent = await sentFor(
+      ask('', { messages: [{ role: 'user', content: 'go' }, answer.message, ...results], tools: [tool] }),
+    )
     const [, assistant] = sent.body['messages'] as { content: Record<string, unknown>[] }[]
-    expect(assistant?.content, name).toEqual(name === 'anthropic-interleaved'
-      ? [
-        { type: 'thinking', thinking: 'A', signature: 's1' }, { type: 'text', text: 'one ' },
-        { type: 'thinking', thinking: 'B', signature: 's2' }, { type: 'tool_use', id: 'toolu_9', name: 'list_files', input: {} },
-      ]
-      : [
-        { type: 'thinking', thinking: 'Two files to read…', signature: 'EqQBCkYIARgCKkBsig==' }, { type: 'redacted_thinking', data: 'b3BhcXVl' },
-        { type: 'text', text: 'Reading both.' },
-        { type: 'tool_use', id: 'toolu_01A', name: 'read_file', input: { path: 'ä.md' } }, { type: 'tool_use', id: 'toolu_01B', name: 'list_files', input: {} },
-      ])
+    expect(assistant?.content, name).toEqual(
+      name === 'anthropic-interleaved'
+        ? [
+            { type: 'thinking', thinking: 'A', signature: 's1' },
+            { type: 'text', text: 'one ' },
+            { type: 'thinking', thinking: 'B', signature: 's2' },
+            { type: 'tool_use', id: 'toolu_9', name: 'list_files', input: {} },
+          ]
+        : [
+            { type: 'thinking', thinking: 'Two files to read…', signature: 'EqQBCkYIARgCKkBsig==' },
+            { type: 'redacted_thinking', data: 'b3BhcXVl' },
+            { type: 'text', text: 'Reading both.' },
+            { type: 'tool_use', id: 'toolu_01A', name: 'read_file', input: { path: 'ä.md' } },
+            { type: 'tool_use', id: 'toolu_01B', name: 'list_files', input: {} },
+          ],
+    )
   }
 })
 
 test('a JSON schema is a tool the model must call, and its arguments are the answer', async () => {
   const events = [
     { type: 'message_start', message: { model: 'c', usage: { input_tokens: 1, output_tokens: 1 } } },
-    { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', id: 'x', name: 'verdict', input: {} } },
-    { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: '{"ok":true}' } },
-    { type: 'content_block_stop', index: 0 }, { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 5 } }, { type: 'message_stop' },
+    {
+      type: 'content_block_start',
+      index: 0,
+      content_block: { type: 'tool_use', id: 'x', name: 'verdict', input: {} },
+    },
+    {
+      type: 'content_block_delta',
+      index: 0,
+      delta: { type: 'input_json_delta', partial_json: '{"ok":true}' },
+    },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 5 } },
+    { type: 'message_stop' },
   ]
-  const server = replying(200, events.map(event => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''))
-  const provider = createAnthropic({ name: 'a', baseUrl: BASE, fetch: server.fetch, modelFacts: () => ({ reasoning: true }) })
-  const answer = await provider.call(ask('judge', { json_schema: { name: 'verdict', schema: { type: 'object' } } }), () => undefined, new AbortController().signal)
-  expect(answer).toMatchObject({ message: { role: 'assistant', content: '{"ok":true}' }, finish_reason: 'stop' })
+  const server = replying(
+    200,
+    events.map(event => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''),
+  )
+  const provider = createAnthropic({
+    name: 'a',
+    baseUrl: BASE,
+    fetch: server.fetch,
+    modelFacts: () => ({ reasoning: true }),
+  })
+  const answer = await provider.call(
+    ask('judge', { json_schema: { name: 'verdict', schema: { type: 'object' } } }),
+    () => undefined,
+    new AbortController().signal,
+  )
+  expect(answer).toMatchObject({
+    message: { role: 'assistant', content: '{"ok":true}' },
+    finish_reason: 'stop',
+  })
   expect(answer.message).not.toHaveProperty('tool_calls')
-  expect(server.sent[0]?.body).toMatchObject({ tools: [{ name: 'verdict', input_schema: { type: 'object' } }], tool_choice: { type: 'tool', name: 'verdict' } })
+  expect(server.sent[0]?.body).toMatchObject({
+    tools: [{ name: 'verdict', input_schema: { type: 'object' } }],
+    tool_choice: { type: 'tool', name: 'verdict' },
+  })
   expect(server.sent[0]?.body).not.toHaveProperty('thinking')
 })
 
 test('a reasoning model is asked to think as it sees fit; one that refuses gets a budget from the next call on', async () => {
-  let server = replying(400, { type: 'error', error: { type: 'invalid_request_error', message: 'adaptive thinking is not supported on this model' } })
+  let server = replying(400, {
+    type: 'error',
+    error: { type: 'invalid_request_error', message: 'adaptive thinking is not supported on this model' },
+  })
   const refusing = server
-  const provider = createAnthropic({ name: 'a', baseUrl: BASE, fetch: (url, init) => server.fetch(url, init), modelFacts: () => ({ reasoning: true }) })
-  expect(await outcome(provider, ask('hi', { temperature: 0.5 }))).toMatchObject({ category: 'provider_error', retryable: true })
+  const provider = createAnthropic({
+    name: 'a',
+    baseUrl: BASE,
+    fetch: (url, init) => server.fetch(url, init),
+    modelFacts: () => ({ reasoning: true }),
+  })
+  expect(await outcome(provider, ask('hi', { temperature: 0.5 }))).toMatchObject({
+    category: 'provider_error',
+    retryable: true,
+  })
   expect(refusing.sent[0]?.body).toMatchObject({ thinking: { type: 'adaptive' } })
   expect(refusing.sent[0]?.body).not.toHaveProperty('temperature')
   server = replying(200, text('anthropic-text'))
@@ -118,24 +231,50 @@ test('a reasoning model is asked to think as it sees fit; one that refuses gets 
 })
 
 test.each([
-  [401, 'authentication_error', 'auth_failed', false], [404, 'not_found_error', 'configuration', false], [429, 'rate_limit_error', 'rate_limit', true],
-  [529, 'overloaded_error', 'provider_error', true], [413, 'request_too_large', 'context_overflow', false], [400, 'invalid_request_error', 'provider_error', false],
+  [401, 'authentication_error', 'auth_failed', false],
+  [404, 'not_found_error', 'configuration', false],
+  [429, 'rate_limit_error', 'rate_limit', true],
+  [529, 'overloaded_error', 'provider_error', true],
+  [413, 'request_too_large', 'context_overflow', false],
+  [400, 'invalid_request_error', 'provider_error', false],
 ])('%i %s is %s', async (status, type, category, retryable) => {
-  const provider = createAnthropic({ name: 'a', baseUrl: BASE, apiKey: 'sk-ant', fetch: replying(status, { type: 'error', error: { type, message: 'said the server to sk-ant' } }).fetch })
+  const provider = createAnthropic({
+    name: 'a',
+    baseUrl: BASE,
+    apiKey: 'sk-ant',
+    fetch: replying(status, { type: 'error', error: { type, message: 'said the server to sk-ant' } }).fetch,
+  })
   const got = await outcome(provider, ask('hi'))
-  expect(got).toMatchObject({ category, retryable, message: expect.stringContaining(`${status}: said the server to ***`) as string })
+  expect(got).toMatchObject({
+    category,
+    retryable,
+    message: expect.stringContaining(`${status}: said the server to ***`) as string,
+  })
 })
 
 test.each([
   ['an end without message_stop', text('anthropic-text').replace(/event: message_stop[\s\S]*/, '')],
   ['an event that is no JSON', 'event: message_start\ndata: {"type"\n\n'],
-  ['an event of another shape', 'event: content_block_delta\ndata: {"type":"content_block_delta","index":"x"}\n\n'],
-  ['a delta of a block that never began', 'event: content_block_delta\ndata: {"type":"content_block_delta","index":3,"delta":{"type":"text_delta","text":"x"}}\n\n'],
+  [
+    'an event of another shape',
+    'event: content_block_delta\ndata: {"type":"content_block_delta","index":"x"}\n\n',
+  ],
+  [
+    'a delta of a block that never began',
+    'event: content_block_delta\ndata: {"type":"content_block_delta","index":3,"delta":{"type":"text_delta","text":"x"}}\n\n',
+  ],
 ])('%s is an invalid answer that may be retried', async (_, body) => {
-  expect(await outcome(createAnthropic({ name: 'a', baseUrl: BASE, fetch: replying(200, body).fetch }), ask('hi'))).toMatchObject({ category: 'invalid_response', retryable: true })
+  expect(
+    await outcome(createAnthropic({ name: 'a', baseUrl: BASE, fetch: replying(200, body).fetch }), ask('hi')),
+  ).toMatchObject({ category: 'invalid_response', retryable: true })
 })
 
 test('kinds of events nobody knows yet are passed over', async () => {
-  const body = text('anthropic-text').replace('event: message_delta', 'event: new_thing\ndata: {"type":"new_thing","x":[1]}\n\nevent: message_delta')
-  expect(await outcome(createAnthropic({ name: 'a', baseUrl: BASE, fetch: replying(200, body).fetch }), ask('hi'))).toHaveProperty('answer')
+  const body = text('anthropic-text').replace(
+    'event: message_delta',
+    'event: new_thing\ndata: {"type":"new_thing","x":[1]}\n\nevent: message_delta',
+  )
+  expect(
+    await outcome(createAnthropic({ name: 'a', baseUrl: BASE, fetch: replying(200, body).fetch }), ask('hi')),
+  ).toHaveProperty('answer')
 })

@@ -5,11 +5,17 @@ import type { ModelMessage, ModelRequest } from '../../src/llm/provider.ts'
 import { ask, outcome, piecewise, replying, type Outcome } from './wire-server.ts'
 
 const BASE = 'http://model.test/v1'
-const done = 'data: {"choices":[{"index":0,"delta":{"content":"ok"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
-const sse = (...chunks: unknown[]): string => `${chunks.map(chunk => `data: ${JSON.stringify(chunk)}\n\n`).join('')}data: [DONE]\n\n`
-const finished = (delta: object, more: object = {}) => sse({ choices: [{ index: 0, delta, finish_reason: 'stop' }], ...more })
+const done =
+  'data: {"choices":[{"index":0,"delta":{"content":"ok"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+const sse = (...chunks: unknown[]): string =>
+  `${chunks.map(chunk => `data: ${JSON.stringify(chunk)}\n\n`).join('')}data: [DONE]\n\n`
+const finished = (delta: object, more: object = {}) =>
+  sse({ choices: [{ index: 0, delta, finish_reason: 'stop' }], ...more })
 
-async function sentFor(request: ModelRequest, options: { baseUrl?: string; apiKey?: string; headers?: Record<string, string> } = {}) {
+async function sentFor(
+  request: ModelRequest,
+  options: { baseUrl?: string; apiKey?: string; headers?: Record<string, string> } = {},
+) {
   const server = replying(200, done)
   await outcome(createOpenAI({ name: 'o', baseUrl: BASE, fetch: server.fetch, ...options }), request)
   const [sent] = server.sent
@@ -18,19 +24,39 @@ async function sentFor(request: ModelRequest, options: { baseUrl?: string; apiKe
 }
 
 async function answerTo(body: string, request = ask('hi')) {
-  const got = await outcome(createOpenAI({ name: 'o', baseUrl: BASE, fetch: replying(200, body).fetch }), request)
+  const got = await outcome(
+    createOpenAI({ name: 'o', baseUrl: BASE, fetch: replying(200, body).fetch }),
+    request,
+  )
   if (!('answer' in got)) throw new Error(`expected an answer, got ${got.message}`)
-  return got.answer as { message: { content: string; tool_calls?: { id: string; function: { name: string; arguments: string } }[] }; usage: object; finish_reason: string; reasoning: string }
+  return got.answer as {
+    message: { content: string; tool_calls?: { id: string; function: { name: string; arguments: string } }[] }
+    usage: object
+    finish_reason: string
+    reasoning: string
+  }
 }
 
 test('the request streams with usage and carries tools, temperature and limit in the words of the API', async () => {
-  const sent = await sentFor(ask('hi', { tools: [{ name: 't', description: 'd', parameters: { type: 'object' } }], temperature: 0.2, max_tokens: 50 }), { apiKey: 'sk-1', headers: { 'x-team': 'a' } })
+  const sent = await sentFor(
+    ask('hi', {
+      tools: [{ name: 't', description: 'd', parameters: { type: 'object' } }],
+      temperature: 0.2,
+      max_tokens: 50,
+    }),
+    { apiKey: 'sk-1', headers: { 'x-team': 'a' } },
+  )
   expect(sent.url).toBe(`${BASE}/chat/completions`)
   expect(sent.headers.get('authorization')).toBe('Bearer sk-1')
   expect(sent.headers.get('x-team')).toBe('a')
   expect(sent.body).toEqual({
-    model: 'gpt-x', stream: true, stream_options: { include_usage: true }, temperature: 0.2, max_tokens: 50,
-    messages: [{ role: 'user', content: 'hi' }], tools: [{ type: 'function', function: { name: 't', description: 'd', parameters: { type: 'object' } } }],
+    model: 'gpt-x',
+    stream: true,
+    stream_options: { include_usage: true },
+    temperature: 0.2,
+    max_tokens: 50,
+    messages: [{ role: 'user', content: 'hi' }],
+    tools: [{ type: 'function', function: { name: 't', description: 'd', parameters: { type: 'object' } } }],
   })
 })
 
@@ -39,53 +65,115 @@ test('without a key no Authorization header is sent, whatever the process enviro
 })
 
 test("OpenAI's own servers get max_completion_tokens", async () => {
-  expect((await sentFor(ask('hi', { max_tokens: 9 }), { baseUrl: 'https://api.openai.com/v1' })).body).toMatchObject({ max_completion_tokens: 9 })
+  expect(
+    (await sentFor(ask('hi', { max_tokens: 9 }), { baseUrl: 'https://api.openai.com/v1' })).body,
+  ).toMatchObject({ max_completion_tokens: 9 })
 })
 
 test('messages keep their order: leading system texts joined, images as data, results by call, nothing for no text', async () => {
   const messages: ModelMessage[] = [
-    { role: 'system', content: 'one' }, { role: 'system', content: 'two' },
+    { role: 'system', content: 'one' },
+    { role: 'system', content: 'two' },
     { role: 'user', content: 'look', images: [{ data: 'AAAA', mime_type: 'image/png' }] },
-    { role: 'assistant', content: '', tool_calls: [{ id: 'c1', type: 'function', function: { name: 't', arguments: '{}' } }] },
+    {
+      role: 'assistant',
+      content: '',
+      tool_calls: [{ id: 'c1', type: 'function', function: { name: 't', arguments: '{}' } }],
+    },
     { role: 'tool', tool_call_id: 'c1', content: 'r' },
   ]
   expect((await sentFor(ask('', { messages }))).body['messages']).toEqual([
     { role: 'system', content: 'one\n\ntwo' },
-    { role: 'user', content: [{ type: 'text', text: 'look' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }] },
-    { role: 'assistant', content: null, tool_calls: [{ id: 'c1', type: 'function', function: { name: 't', arguments: '{}' } }] },
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'look' },
+        { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } },
+      ],
+    },
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: 'c1', type: 'function', function: { name: 't', arguments: '{}' } }],
+    },
     { role: 'tool', tool_call_id: 'c1', content: 'r' },
   ])
 })
 
 const thinking = (model: string): ModelMessage => ({
-  role: 'assistant', content: '', tool_calls: [{ id: `c-${model}`, type: 'function', function: { name: 't', arguments: '{}' } }],
-  reasoning_details: [{ format: 'openai-compatible', model, reasoning_content: 'hm', reasoning_details: [{ type: 'reasoning.text', text: 'hm' }] }],
+  role: 'assistant',
+  content: '',
+  tool_calls: [{ id: `c-${model}`, type: 'function', function: { name: 't', arguments: '{}' } }],
+  reasoning_details: [
+    {
+      format: 'openai-compatible',
+      model,
+      reasoning_content: 'hm',
+      reasoning_details: [{ type: 'reasoning.text', text: 'hm' }],
+    },
+  ],
 })
 const result = (id: string): ModelMessage => ({ role: 'tool', tool_call_id: id, content: 'r' })
 
 test('reasoning goes back under the name it came by, to the same model, between the tool calls of the running turn only', async () => {
-  const messages: ModelMessage[] = [{ role: 'user', content: 'a' }, thinking('gpt-x'), result('c-gpt-x'), { role: 'user', content: 'b' }, thinking('gpt-x'), result('c-gpt-x'), thinking('other'), result('c-other')]
+  const messages: ModelMessage[] = [
+    { role: 'user', content: 'a' },
+    thinking('gpt-x'),
+    result('c-gpt-x'),
+    { role: 'user', content: 'b' },
+    thinking('gpt-x'),
+    result('c-gpt-x'),
+    thinking('other'),
+    result('c-other'),
+  ]
   const sent = (await sentFor(ask('', { messages }))).body['messages'] as Record<string, unknown>[]
-  const returned = sent.filter(message => message['role'] === 'assistant').map(message => Object.keys(message).filter(key => key.startsWith('reasoning')))
+  const returned = sent
+    .filter(message => message['role'] === 'assistant')
+    .map(message => Object.keys(message).filter(key => key.startsWith('reasoning')))
   expect(returned).toEqual([['reasoning_details'], ['reasoning_details', 'reasoning_content'], []])
 })
 
-test.each(['reasoning_content', 'reasoning'])('%s is kept for the next call beside tool calls, and not beside an answer', async name => {
-  const calling = await answerTo(finished({ [name]: 'hm', tool_calls: [fragment(0, 'i', 'a', '{}')] }))
-  expect(calling).toMatchObject({ reasoning: 'hm', message: { reasoning_details: [{ format: 'openai-compatible', model: 'gpt-x', [name]: 'hm' }] } })
-  const answering = await answerTo(finished({ [name]: 'hm', content: 'yes' }))
-  expect([answering.reasoning, answering.message]).toEqual(['hm', { role: 'assistant', content: 'yes' }])
-})
+test.each(['reasoning_content', 'reasoning'])(
+  '%s is kept for the next call beside tool calls, and not beside an answer',
+  async name => {
+    const calling = await answerTo(finished({ [name]: 'hm', tool_calls: [fragment(0, 'i', 'a', '{}')] }))
+    expect(calling).toMatchObject({
+      reasoning: 'hm',
+      message: { reasoning_details: [{ format: 'openai-compatible', model: 'gpt-x', [name]: 'hm' }] },
+    })
+    const answering = await answerTo(finished({ [name]: 'hm', content: 'yes' }))
+    expect([answering.reasoning, answering.message]).toEqual(['hm', { role: 'assistant', content: 'yes' }])
+  },
+)
 
 test("thinking blocks of Anthropic's are not sent to an OpenAI server", async () => {
-  const messages: ModelMessage[] = [{ role: 'user', content: 'a' }, { role: 'assistant', content: 'b', reasoning_details: [{ type: 'thinking', thinking: 't', signature: 's' }] }, { role: 'user', content: 'c' }]
+  const messages: ModelMessage[] = [
+    { role: 'user', content: 'a' },
+    {
+      role: 'assistant',
+      content: 'b',
+      reasoning_details: [{ type: 'thinking', thinking: 't', signature: 's' }],
+    },
+    { role: 'user', content: 'c' },
+  ]
   expect(JSON.stringify((await sentFor(ask('', { messages }))).body)).not.toContain('thinking')
 })
 
-const schema = { name: 'verdict', schema: { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'], additionalProperties: false } }
+const schema = {
+  name: 'verdict',
+  schema: {
+    type: 'object',
+    properties: { ok: { type: 'boolean' } },
+    required: ['ok'],
+    additionalProperties: false,
+  },
+}
 
 test('a JSON schema goes into response_format, strict where the schema allows it', async () => {
-  expect((await sentFor(ask('hi', { json_schema: schema }))).body['response_format']).toEqual({ type: 'json_schema', json_schema: { ...schema, strict: true } })
+  expect((await sentFor(ask('hi', { json_schema: schema }))).body['response_format']).toEqual({
+    type: 'json_schema',
+    json_schema: { ...schema, strict: true },
+  })
 })
 
 test.each([
@@ -97,61 +185,158 @@ test.each([
   const accepting = replying(200, finished({ content: 'Sure: {"ok":true}' }))
   let server = refusing
   const provider = createOpenAI({ name: 'o', baseUrl: BASE, fetch: (url, init) => server.fetch(url, init) })
-  expect(await outcome(provider, ask('hi', { json_schema: schema }))).toEqual({ category: 'provider_error', retryable: true, message: `[o/gpt-x] the server does not take ${field}; the next call goes without it` })
+  expect(await outcome(provider, ask('hi', { json_schema: schema }))).toEqual({
+    category: 'provider_error',
+    retryable: true,
+    message: `[o/gpt-x] the server does not take ${field}; the next call goes without it`,
+  })
   expect(refusing.sent[0]?.body).toHaveProperty(field)
 
   server = accepting
   const got = await outcome(provider, ask('hi', { json_schema: schema }))
   expect(accepting.sent[0]?.body).not.toHaveProperty(field)
   expect(got).toMatchObject({ answer: { message: { content: '{"ok":true}' } } })
-  if (field === 'response_format') expect(JSON.stringify(accepting.sent[0]?.body['messages'])).toContain('fits this JSON Schema')
+  if (field === 'response_format')
+    expect(JSON.stringify(accepting.sent[0]?.body['messages'])).toContain('fits this JSON Schema')
 })
 
 test('a server that does not stream answers with one body', async () => {
-  const body = { model: 'm', choices: [{ index: 0, message: { role: 'assistant', content: 'whole', tool_calls: null }, finish_reason: 'stop' }], usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 } }
+  const body = {
+    model: 'm',
+    choices: [
+      { index: 0, message: { role: 'assistant', content: 'whole', tool_calls: null }, finish_reason: 'stop' },
+    ],
+    usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 },
+  }
   const provider = createOpenAI({ name: 'o', baseUrl: BASE, fetch: replying(200, body).fetch })
   const shown: string[] = []
-  expect(await outcome(provider, ask('hi'), chunk => { if (chunk.type === 'text') shown.push(chunk.text) })).toMatchObject({ answer: { message: { content: 'whole' }, usage: { input_tokens: 1, output_tokens: 2 } } })
+  expect(
+    await outcome(provider, ask('hi'), chunk => {
+      if (chunk.type === 'text') shown.push(chunk.text)
+    }),
+  ).toMatchObject({ answer: { message: { content: 'whole' }, usage: { input_tokens: 1, output_tokens: 2 } } })
   expect(shown).toEqual(['whole'])
 })
 
 test.each<[string, string, Partial<Exclude<Outcome, { answer: unknown }>>]>([
-  ['an error in place of a body', JSON.stringify({ error: { message: 'overloaded', code: 503 } }), { category: 'provider_error', retryable: true }],
+  [
+    'an error in place of a body',
+    JSON.stringify({ error: { message: 'overloaded', code: 503 } }),
+    { category: 'provider_error', retryable: true },
+  ],
   ['a web page', '<html></html>', { category: 'configuration', retryable: false }],
-  ['a chunk that is no JSON', 'data: {"choices": [{"delta\n\n', { category: 'invalid_response', retryable: true }],
-  ['a chunk of another shape', 'data: {"choices": "none"}\n\n', { category: 'invalid_response', retryable: true }],
-  ['an end without finish_reason', 'data: {"choices":[{"index":0,"delta":{"content":"Half"}}]}\n\n', { category: 'invalid_response', retryable: true }],
+  [
+    'a chunk that is no JSON',
+    'data: {"choices": [{"delta\n\n',
+    { category: 'invalid_response', retryable: true },
+  ],
+  [
+    'a chunk of another shape',
+    'data: {"choices": "none"}\n\n',
+    { category: 'invalid_response', retryable: true },
+  ],
+  [
+    'an end without finish_reason',
+    'data: {"choices":[{"index":0,"delta":{"content":"Half"}}]}\n\n',
+    { category: 'invalid_response', retryable: true },
+  ],
   ['only the end marker', 'data: [DONE]\n\n', { category: 'invalid_response', retryable: true }],
   ['nothing at all', '', { category: 'invalid_response', retryable: true }],
-  ['a tool call without a name', 'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]},"finish_reason":"tool_calls"}]}\n\n', { category: 'invalid_response', retryable: true }],
+  [
+    'a tool call without a name',
+    'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]},"finish_reason":"tool_calls"}]}\n\n',
+    { category: 'invalid_response', retryable: true },
+  ],
 ])('%s is a failure of a known kind', async (what, body, expected) => {
-  const type = body.startsWith('{') ? 'application/json' : body.startsWith('<') ? 'text/html' : 'text/event-stream'
-  const provider = createOpenAI({ name: 'o', baseUrl: BASE, fetch: piecewise(() => [new TextEncoder().encode(body)], type) })
+  const type = body.startsWith('{')
+    ? 'application/json'
+    : body.startsWith('<')
+      ? 'text/html'
+      : 'text/event-stream'
+  const provider = createOpenAI({
+    name: 'o',
+    baseUrl: BASE,
+    fetch: piecewise(() => [new TextEncoder().encode(body)], type),
+  })
   expect(await outcome(provider, ask(what))).toMatchObject(expected)
 })
 
-const fragment = (index: number | undefined, id: string | undefined, name: string | undefined, args: string) => ({ ...(index === undefined ? {} : { index }), ...(id === undefined ? {} : { id }), function: { ...(name === undefined ? {} : { name }), arguments: args } })
-const callsOf = async (...fragments: unknown[]) => (await answerTo(sse(...fragments.map(one => ({ choices: [{ index: 0, delta: { tool_calls: [one] } }] })), { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }))).message.tool_calls?.map(call => [call.function.name, call.function.arguments])
+const fragment = (
+  index: number | undefined,
+  id: string | undefined,
+  name: string | undefined,
+  args: string,
+) => ({
+  ...(index === undefined ? {} : { index }),
+  ...(id === undefined ? {} : { id }),
+  function: { ...(name === undefined ? {} : { name }), arguments: args },
+})
+const callsOf = async (...fragments: unknown[]) =>
+  (
+    await answerTo(
+      sse(...fragments.map(one => ({ choices: [{ index: 0, delta: { tool_calls: [one] } }] })), {
+        choices: [{ index: 0, delta: {}, finish_reason: 'stop' }],
+      }),
+    )
+  ).message.tool_calls?.map(call => [call.function.name, call.function.arguments])
 
 test('tool calls are told apart by index, by id, or by name, whichever the server gives', async () => {
-  const two = [['a', '{"x":1}'], ['b', '{"y":2}']]
-  expect(await callsOf(fragment(0, 'i', 'a', '{"x"'), fragment(0, undefined, undefined, ':1}'), fragment(1, 'j', 'b', '{"y":2}'))).toEqual(two)
+  const two = [
+    ['a', '{"x":1}'],
+    ['b', '{"y":2}'],
+  ]
+  expect(
+    await callsOf(
+      fragment(0, 'i', 'a', '{"x"'),
+      fragment(0, undefined, undefined, ':1}'),
+      fragment(1, 'j', 'b', '{"y":2}'),
+    ),
+  ).toEqual(two)
   // One index for all calls, each with its own id.
   expect(await callsOf(fragment(0, 'i', 'a', '{"x":1}'), fragment(0, 'j', 'b', '{"y":2}'))).toEqual(two)
   // No index; the id, then the name, is repeated on each fragment.
-  expect(await callsOf(fragment(undefined, 'i', 'a', '{"x"'), fragment(undefined, 'j', 'b', '{"y":2}'), fragment(undefined, 'i', 'a', ':1}'))).toEqual(two)
-  expect(await callsOf(fragment(0, 'i', 'a', '{"x"'), fragment(0, 'i', 'a', ':1}'), fragment(1, '', 'b', '{"y":2}'))).toEqual(two)
+  expect(
+    await callsOf(
+      fragment(undefined, 'i', 'a', '{"x"'),
+      fragment(undefined, 'j', 'b', '{"y":2}'),
+      fragment(undefined, 'i', 'a', ':1}'),
+    ),
+  ).toEqual(two)
+  expect(
+    await callsOf(
+      fragment(0, 'i', 'a', '{"x"'),
+      fragment(0, 'i', 'a', ':1}'),
+      fragment(1, '', 'b', '{"y":2}'),
+    ),
+  ).toEqual(two)
   expect(await callsOf(fragment(0, 'i', 'a', ''))).toEqual([['a', '{}']])
 })
 
 test('calls were made, so the reason is tool_calls, whatever the server says', async () => {
-  expect((await answerTo(finished({ tool_calls: [fragment(0, 'i', 'a', '{}')] }))).finish_reason).toBe('tool_calls')
+  expect((await answerTo(finished({ tool_calls: [fragment(0, 'i', 'a', '{}')] }))).finish_reason).toBe(
+    'tool_calls',
+  )
 })
 
 test('an id is made for a call that has none or one used before; the same conversation gives the same id', async () => {
-  const past: ModelMessage[] = [{ role: 'user', content: 'a' }, { role: 'assistant', content: '', tool_calls: [{ id: 'call_0', type: 'function', function: { name: 'a', arguments: '{}' } }] }, { role: 'tool', tool_call_id: 'call_0', content: 'r' }]
-  const body = finished({ tool_calls: [fragment(0, 'call_0', 'a', '{}'), fragment(1, undefined, 'a', '{}'), fragment(2, 'own', 'a', '{}')] })
-  const ids = async (messages: ModelMessage[]) => (await answerTo(body, ask('', { messages }))).message.tool_calls?.map(call => call.id) ?? []
+  const past: ModelMessage[] = [
+    { role: 'user', content: 'a' },
+    {
+      role: 'assistant',
+      content: '',
+      tool_calls: [{ id: 'call_0', type: 'function', function: { name: 'a', arguments: '{}' } }],
+    },
+    { role: 'tool', tool_call_id: 'call_0', content: 'r' },
+  ]
+  const body = finished({
+    tool_calls: [
+      fragment(0, 'call_0', 'a', '{}'),
+      fragment(1, undefined, 'a', '{}'),
+      fragment(2, 'own', 'a', '{}'),
+    ],
+  })
+  const ids = async (messages: ModelMessage[]) =>
+    (await answerTo(body, ask('', { messages }))).message.tool_calls?.map(call => call.id) ?? []
   const made = await ids(past)
   expect(new Set(['call_0', ...made]).size).toBe(4)
   expect(made[2]).toBe('own')
@@ -160,16 +345,59 @@ test('an id is made for a call that has none or one used before; the same conver
 })
 
 test.each([
-  ['details', { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15, prompt_tokens_details: { cached_tokens: 4 }, completion_tokens_details: { reasoning_tokens: 3 } } }, [10, 5, 3, 4]],
-  ['reasoning left out of completion_tokens', { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 18, completion_tokens_details: { reasoning_tokens: 3 } } }, [10, 8, 3, 0]],
-  ['cache hits by another name', { usage: { prompt_tokens: 10, completion_tokens: 5, prompt_cache_hit_tokens: 6 } }, [10, 5, 0, 6]],
-  ['usage beside the choices', { x_groq: { usage: { prompt_tokens: 1, completion_tokens: 2 } } }, [1, 2, 0, 0]],
+  [
+    'details',
+    {
+      usage: {
+        prompt_tokens: 10,
+        completion_tokens: 5,
+        total_tokens: 15,
+        prompt_tokens_details: { cached_tokens: 4 },
+        completion_tokens_details: { reasoning_tokens: 3 },
+      },
+    },
+    [10, 5, 3, 4],
+  ],
+  [
+    'reasoning left out of completion_tokens',
+    {
+      usage: {
+        prompt_tokens: 10,
+        completion_tokens: 5,
+        total_tokens: 18,
+        completion_tokens_details: { reasoning_tokens: 3 },
+      },
+    },
+    [10, 8, 3, 0],
+  ],
+  [
+    'cache hits by another name',
+    { usage: { prompt_tokens: 10, completion_tokens: 5, prompt_cache_hit_tokens: 6 } },
+    [10, 5, 0, 6],
+  ],
+  [
+    'usage beside the choices',
+    { x_groq: { usage: { prompt_tokens: 1, completion_tokens: 2 } } },
+    [1, 2, 0, 0],
+  ],
   ['none', {}, [0, 0, 0, 0]],
 ])('usage is read: %s', async (_, more, [input, output, reasoning, cached]) => {
-  expect((await answerTo(finished({ content: 'x' }, more))).usage).toEqual({ input_tokens: input, output_tokens: output, reasoning_tokens: reasoning, cache_read_tokens: cached })
+  expect((await answerTo(finished({ content: 'x' }, more))).usage).toEqual({
+    input_tokens: input,
+    output_tokens: output,
+    reasoning_tokens: reasoning,
+    cache_read_tokens: cached,
+  })
 })
 
 test('content as parts is text and thinking', async () => {
-  const answer = await answerTo(finished({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] }, { type: 'text', text: 'yes' }] }))
+  const answer = await answerTo(
+    finished({
+      content: [
+        { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] },
+        { type: 'text', text: 'yes' },
+      ],
+    }),
+  )
   expect([answer.reasoning, answer.message.content]).toEqual(['hm', 'yes'])
 })

@@ -7,7 +7,11 @@ import { ask, outcome } from './wire-server.ts'
 
 const tool = (name: string) => ({ name, description: '', parameters: { type: 'object' } })
 const called = (name: string, id: string, args: unknown, result: string): ModelMessage[] => [
-  { role: 'assistant', content: '', tool_calls: [{ id, type: 'function', function: { name, arguments: JSON.stringify(args) } }] },
+  {
+    role: 'assistant',
+    content: '',
+    tool_calls: [{ id, type: 'function', function: { name, arguments: JSON.stringify(args) } }],
+  },
   { role: 'tool', tool_call_id: id, content: result },
 ]
 const user = (content: string): ModelMessage => ({ role: 'user', content })
@@ -20,52 +24,105 @@ async function answers(scenario: ScenarioInput, ...requests: ModelRequest[]) {
       const result = await outcome(scripted, request)
       got.push('answer' in result ? result.answer : result)
     }
-    return got as { message: { content: string; tool_calls?: { id: string; function: { name: string; arguments: string } }[] }; category?: string }[]
+    return got as {
+      message: {
+        content: string
+        tool_calls?: { id: string; function: { name: string; arguments: string } }[]
+      }
+      category?: string
+    }[]
   } finally {
     await scripted.close()
   }
 }
-const texts = async (scenario: ScenarioInput, ...requests: ModelRequest[]) => (await answers(scenario, ...requests)).map(got => got.message.content ?? got.category)
+const texts = async (scenario: ScenarioInput, ...requests: ModelRequest[]) =>
+  (await answers(scenario, ...requests)).map(got => got.message.content ?? got.category)
 
 test('the first rule that fits answers, with what the message and the results hold', async () => {
   const rules: ScenarioInput['rules'] = [
     { when: { user: 'my name is (\\w+)' }, answer: { text: 'Hello {{user.1}}, turn {{turn}}.' } },
-    { when: { tool: 'get', result: 'found' }, answer: { text: 'It says {{result.value.0}}; once {{result_of.get.value}}.' } },
+    {
+      when: { tool: 'get', result: 'found' },
+      answer: { text: 'It says {{result.value.0}}; once {{result_of.get.value}}.' },
+    },
     { when: { called: { tool: 'get', arguments: '"q": ?"no"' } }, answer: { text: 'never' } },
     { when: { called: 'get', turn: 2 }, answer: { text: 'As I said: {{result_of.get.value}}' } },
     { answer: { text: 'You said {{user:5}}' } },
   ]
   const found = called('get', 'c1', {}, '{"found":true,"value":["7"]}')
-  expect(await texts({ rules },
-    ask('Hi, MY NAME IS Ada'), ask('', { messages: [user('look'), ...found] }), ask('', { messages: [user('look'), ...found, user('again?')] }), ask('something else'),
-  )).toEqual(['Hello Ada, turn 1.', 'It says 7; once ["7"].', 'As I said: ["7"]', 'You said somet…'])
+  expect(
+    await texts(
+      { rules },
+      ask('Hi, MY NAME IS Ada'),
+      ask('', { messages: [user('look'), ...found] }),
+      ask('', { messages: [user('look'), ...found, user('again?')] }),
+      ask('something else'),
+    ),
+  ).toEqual(['Hello Ada, turn 1.', 'It says 7; once ["7"].', 'As I said: ["7"]', 'You said somet…'])
 })
 
 test('steps follow each other within a turn, then the rule is passed over', async () => {
-  const rules: ScenarioInput['rules'] = [{ when: { user: 'go' }, steps: [{ tool_calls: [{ name: 'a' }] }, { text: 'half' }] }, { answer: { text: 'over' } }]
+  const rules: ScenarioInput['rules'] = [
+    { when: { user: 'go' }, steps: [{ tool_calls: [{ name: 'a' }] }, { text: 'half' }] },
+    { answer: { text: 'over' } },
+  ]
   const tools = [tool('a')]
   const first = called('a', 'c1', {}, 'r')
   const said: ModelMessage = { role: 'assistant', content: 'half' }
-  expect(await texts({ rules }, ask('go', { tools }), ask('', { tools, messages: [user('go'), ...first] }), ask('', { tools, messages: [user('go'), ...first, said] }), ask('', { tools, messages: [user('go'), ...first, said, user('go')] })))
-    .toEqual(['', 'half', 'over', ''])
+  expect(
+    await texts(
+      { rules },
+      ask('go', { tools }),
+      ask('', { tools, messages: [user('go'), ...first] }),
+      ask('', { tools, messages: [user('go'), ...first, said] }),
+      ask('', { tools, messages: [user('go'), ...first, said, user('go')] }),
+    ),
+  ).toEqual(['', 'half', 'over', ''])
 })
 
 test('tool calls carry filled arguments, raw ones, or repeat a past call exactly; ids differ from call to call', async () => {
   const rules: ScenarioInput['rules'] = [
     { when: { user: 'retry' }, answer: { tool_calls: [{ repeat: 'terminal' }] } },
-    { answer: { tool_calls: [{ name: 'write_file', arguments: { path: 'a.txt', lines: ['{{user}}', 1, true, null] } }, { name: 'x', raw_arguments: '{oops' }] } },
+    {
+      answer: {
+        tool_calls: [
+          { name: 'write_file', arguments: { path: 'a.txt', lines: ['{{user}}', 1, true, null] } },
+          { name: 'x', raw_arguments: '{oops' },
+        ],
+      },
+    },
   ]
   const tools = [tool('terminal'), tool('write_file')]
-  const [made, retried] = await answers({ rules }, ask('hi "there"', { tools }), ask('', { tools, messages: [user('a'), ...called('terminal', 'c1', { command: 'date  +%s' }, 'blocked'), user('retry')] }))
-  expect(made?.message.tool_calls?.map(call => call.function)).toEqual([{ name: 'write_file', arguments: '{"path":"a.txt","lines":["hi \\"there\\"",1,true,null]}' }, { name: 'x', arguments: '{oops' }])
-  expect(retried?.message.tool_calls?.map(call => call.function)).toEqual([{ name: 'terminal', arguments: '{"command":"date  +%s"}' }])
-  const ids = [...(made?.message.tool_calls ?? []), ...(retried?.message.tool_calls ?? [])].map(call => call.id)
+  const [made, retried] = await answers(
+    { rules },
+    ask('hi "there"', { tools }),
+    ask('', {
+      tools,
+      messages: [user('a'), ...called('terminal', 'c1', { command: 'date  +%s' }, 'blocked'), user('retry')],
+    }),
+  )
+  expect(made?.message.tool_calls?.map(call => call.function)).toEqual([
+    { name: 'write_file', arguments: '{"path":"a.txt","lines":["hi \\"there\\"",1,true,null]}' },
+    { name: 'x', arguments: '{oops' },
+  ])
+  expect(retried?.message.tool_calls?.map(call => call.function)).toEqual([
+    { name: 'terminal', arguments: '{"command":"date  +%s"}' },
+  ])
+  const ids = [...(made?.message.tool_calls ?? []), ...(retried?.message.tool_calls ?? [])].map(
+    call => call.id,
+  )
   expect(new Set([...ids, 'c1']).size).toBe(4)
 })
 
 test('the same conversation is answered in the same bytes', async () => {
-  const rules: ScenarioInput['rules'] = [{ answer: { reasoning: 'hm', text: 'x', tool_calls: [{ name: 'a' }] } }]
-  const [one, two] = await answers({ rules }, ask('q', { tools: [tool('a')] }), ask('q', { tools: [tool('a')] }))
+  const rules: ScenarioInput['rules'] = [
+    { answer: { reasoning: 'hm', text: 'x', tool_calls: [{ name: 'a' }] } },
+  ]
+  const [one, two] = await answers(
+    { rules },
+    ask('q', { tools: [tool('a')] }),
+    ask('q', { tools: [tool('a')] }),
+  )
   expect(one).toEqual(two)
 })
 
@@ -76,33 +133,103 @@ test('calls without tools and calls of a schema have their own rules; a schema n
     { when: { system: 'title', tools_disabled: true }, answer: { text: 'A title for {{user}}' } },
     { answer: { text: 'plain' } },
   ]
-  const json_schema = { name: 'verdict', schema: { type: 'object', properties: { result: { enum: ['needs_revision', 'satisfied'] }, why: { type: 'string' }, score: { type: 'integer', minimum: 1 }, list: { type: 'array', items: {} } }, required: ['result', 'why', 'score', 'list'] } }
-  expect(await texts({ rules },
-    ask('all good', { json_schema }), ask('bad', { json_schema }), ask('', { messages: [{ role: 'system', content: 'Write a TITLE.' }, user('x')] }), ask('x'), ask('x', { tools: [tool('a')] }),
-  )).toEqual(['{"result":"satisfied","why":"all good"}', '{"result":"needs_revision","why":"","score":1,"list":[]}', 'A title for x', 'plain', ''])
+  const json_schema = {
+    name: 'verdict',
+    schema: {
+      type: 'object',
+      properties: {
+        result: { enum: ['needs_revision', 'satisfied'] },
+        why: { type: 'string' },
+        score: { type: 'integer', minimum: 1 },
+        list: { type: 'array', items: {} },
+      },
+      required: ['result', 'why', 'score', 'list'],
+    },
+  }
+  expect(
+    await texts(
+      { rules },
+      ask('all good', { json_schema }),
+      ask('bad', { json_schema }),
+      ask('', { messages: [{ role: 'system', content: 'Write a TITLE.' }, user('x')] }),
+      ask('x'),
+      ask('x', { tools: [tool('a')] }),
+    ),
+  ).toEqual([
+    '{"result":"satisfied","why":"all good"}',
+    '{"result":"needs_revision","why":"","score":1,"list":[]}',
+    'A title for x',
+    'plain',
+    '',
+  ])
 })
 
 test('no rule that fits is an error that describes the conversation', async () => {
-  const [got] = await answers({ name: 'mine', rules: [{ when: { user: 'never' }, answer: { text: 'x' } }] }, ask('hello'))
-  expect(got).toMatchObject({ category: 'provider_error', retryable: false, message: expect.stringContaining('no rule of scenario "mine" fits: user message 1 "hello", step 0, ends with no tool result, 0 tools offered') as string })
+  const [got] = await answers(
+    { name: 'mine', rules: [{ when: { user: 'never' }, answer: { text: 'x' } }] },
+    ask('hello'),
+  )
+  expect(got).toMatchObject({
+    category: 'provider_error',
+    retryable: false,
+    message: expect.stringContaining(
+      'no rule of scenario "mine" fits: user message 1 "hello", step 0, ends with no tool result, 0 tools offered',
+    ) as string,
+  })
 })
 
 test('a rule with times answers that often: two failures, then success', async () => {
-  const rules: ScenarioInput['rules'] = [{ times: 2, answer: { error: { status: 429, message: 'slow down', headers: { 'retry-after': '3' } } } }, { answer: { text: 'done' } }]
+  const rules: ScenarioInput['rules'] = [
+    { times: 2, answer: { error: { status: 429, message: 'slow down', headers: { 'retry-after': '3' } } } },
+    { answer: { text: 'done' } },
+  ]
   const scripted = await createScripted({ rules })
   const failures = []
-  for (let attempt = 0; attempt < 2; attempt += 1) failures.push(await scripted.call(ask('a'), () => undefined, new AbortController().signal).catch((error: unknown) => error))
-  expect(failures).toEqual([expect.objectContaining({ category: 'rate_limit', retryable: true, retryAfterMs: 3000 }), expect.objectContaining({ category: 'rate_limit' })])
+  for (let attempt = 0; attempt < 2; attempt += 1)
+    failures.push(
+      await scripted
+        .call(ask('a'), () => undefined, new AbortController().signal)
+        .catch((error: unknown) => error),
+    )
+  expect(failures).toEqual([
+    expect.objectContaining({ category: 'rate_limit', retryable: true, retryAfterMs: 3000 }),
+    expect.objectContaining({ category: 'rate_limit' }),
+  ])
   expect(await outcome(scripted, ask('a'))).toMatchObject({ answer: { message: { content: 'done' } } })
   await scripted.close()
 })
 
 test.each<[string, NonNullable<ScenarioInput['rules'][number]['answer']>, object]>([
-  ['an error within the answer', { text: 'Half', error: { message: 'broke', code: 'server_error' } }, { category: 'provider_error', retryable: true }],
+  [
+    'an error within the answer',
+    { text: 'Half', error: { message: 'broke', code: 'server_error' } },
+    { category: 'provider_error', retryable: true },
+  ],
   ['a broken connection', { text: 'Half', cut_off: true }, { category: 'network', retryable: true }],
-  ['an overlong context', { error: { status: 400, message: 'too long', code: 'context_length_exceeded' } }, { category: 'context_overflow', retryable: false }],
-  ['an empty completion', { empty: true }, { answer: { message: { role: 'assistant', content: '' }, finish_reason: 'stop' } }],
-  ['a told end and usage', { text: 'x', finish_reason: 'length', usage: { input_tokens: 5, output_tokens: 6, reasoning_tokens: 2, cache_read_tokens: 1 } }, { answer: { finish_reason: 'length', usage: { input_tokens: 5, output_tokens: 6, reasoning_tokens: 2, cache_read_tokens: 1 } } }],
+  [
+    'an overlong context',
+    { error: { status: 400, message: 'too long', code: 'context_length_exceeded' } },
+    { category: 'context_overflow', retryable: false },
+  ],
+  [
+    'an empty completion',
+    { empty: true },
+    { answer: { message: { role: 'assistant', content: '' }, finish_reason: 'stop' } },
+  ],
+  [
+    'a told end and usage',
+    {
+      text: 'x',
+      finish_reason: 'length',
+      usage: { input_tokens: 5, output_tokens: 6, reasoning_tokens: 2, cache_read_tokens: 1 },
+    },
+    {
+      answer: {
+        finish_reason: 'length',
+        usage: { input_tokens: 5, output_tokens: 6, reasoning_tokens: 2, cache_read_tokens: 1 },
+      },
+    },
+  ],
 ])('a scenario can play %s', async (_, answer, expected) => {
   const scripted = await createScripted({ rules: [{ answer }] })
   expect(await outcome(scripted, ask('x'))).toMatchObject(expected)
@@ -110,24 +237,47 @@ test.each<[string, NonNullable<ScenarioInput['rules'][number]['answer']>, object
 })
 
 test('text and reasoning arrive in pieces of whole characters, at the pace of the scenario', async () => {
-  const scripted = await createScripted({ pace_ms: 1, chunk_chars: 1, rules: [{ answer: { reasoning: 'ab', text: '🗼京!' } }] })
+  const scripted = await createScripted({
+    pace_ms: 1,
+    chunk_chars: 1,
+    rules: [{ answer: { reasoning: 'ab', text: '🗼京!' } }],
+  })
   const shown: string[] = []
-  await scripted.call(ask('x'), chunk => { if (chunk.type !== 'alive') shown.push(`${chunk.type}:${chunk.text}`) }, new AbortController().signal)
+  await scripted.call(
+    ask('x'),
+    chunk => {
+      if (chunk.type !== 'alive') shown.push(`${chunk.type}:${chunk.text}`)
+    },
+    new AbortController().signal,
+  )
   expect(shown).toEqual(['reasoning:a', 'reasoning:b', 'text:🗼', 'text:京', 'text:!'])
   await scripted.close()
 })
 
 test('requests are recorded with the rule that answered, and the oldest forgotten', async () => {
-  const scripted = await createScripted({ rules: [{ name: 'hello', when: { user: '^hi' }, answer: { text: 'x' } }, { answer: { text: 'y' } }] }, { record: 2 })
+  const scripted = await createScripted(
+    { rules: [{ name: 'hello', when: { user: '^hi' }, answer: { text: 'x' } }, { answer: { text: 'y' } }] },
+    { record: 2 },
+  )
   for (const content of ['gone', 'hi', 'other']) await outcome(scripted, ask(content))
   await scripted.server.requested(3)
-  expect(scripted.server.requests.map(request => [request.body.messages.at(-1)?.content, request.rule])).toEqual([['hi', 'hello'], ['other', 'rules[1]']])
+  expect(
+    scripted.server.requests.map(request => [request.body.messages.at(-1)?.content, request.rule]),
+  ).toEqual([
+    ['hi', 'hello'],
+    ['other', 'rules[1]'],
+  ])
   expect(await scripted.server.requests[0]?.ended).toBe('answered')
   await scripted.close()
 })
 
 test('aborting closes the socket at once and rejects with the reason, whether the model is silent, speaking or not yet answering', async () => {
-  for (const answer of [{ hang: true }, { text: 'And so on', hang: true }, { text: 'late', delay_ms: 60_000 }, { text: 'slow and steady', pace_ms: 60_000 }] as const) {
+  for (const answer of [
+    { hang: true },
+    { text: 'And so on', hang: true },
+    { text: 'late', delay_ms: 60_000 },
+    { text: 'slow and steady', pace_ms: 60_000 },
+  ] as const) {
     const scripted = await createScripted({ rules: [{ answer }] })
     const leaving = new AbortController()
     const started = Promise.withResolvers<void>()

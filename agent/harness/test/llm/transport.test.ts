@@ -37,6 +37,9 @@ test('the proxy variables are honoured for the world and never for loopback', as
 })
 
 test('lower-case names win, NO_PROXY is added to loopback, and nothing is read but the given environment', () => {
-  expect(proxySettings({ HTTP_PROXY: 'a', http_proxy: 'b', NO_PROXY: 'intern.example' })).toEqual({ httpProxy: 'b', noProxy: 'intern.example,localhost,127.0.0.1,::1' })
+  expect(proxySettings({ HTTP_PROXY: 'a', http_proxy: 'b', NO_PROXY: 'intern.example' })).toEqual({
+    httpProxy: 'b',
+    noProxy: 'intern.example,localhost,127.0.0.1,::1',
+  })
   expect(proxySettings({})).toEqual({ noProxy: 'localhost,127.0.0.1,::1' })
 })

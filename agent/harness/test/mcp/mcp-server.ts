@@ -5,25 +5,45 @@ import { z } from 'zod'
 
 const text = (value: string) => ({ content: [{ type: 'text' as const, text: value }] })
 
-export type TestServer = { server: McpServer; /** Calls of `slow` that began, and those that the client cancelled. */ started: () => number; cancelled: () => number }
+export type TestServer = {
+  server: McpServer
+  /** Calls of `slow` that began, and those that the client cancelled. */ started: () => number
+  cancelled: () => number
+}
 
 export function makeTestServer(): TestServer {
   let started = 0
   let cancelled = 0
   const server = new McpServer({ name: 'test', version: '1' })
-  server.registerTool('echo', { description: 'Says it again.', inputSchema: { text: z.string() }, annotations: { readOnlyHint: true } }, ({ text: said }) => text(said))
-  server.registerTool('add', { inputSchema: { a: z.number(), b: z.number() } }, ({ a, b }) => ({ content: [], structuredContent: { sum: a + b } }))
+  server.registerTool(
+    'echo',
+    { description: 'Says it again.', inputSchema: { text: z.string() }, annotations: { readOnlyHint: true } },
+    ({ text: said }) => text(said),
+  )
+  server.registerTool('add', { inputSchema: { a: z.number(), b: z.number() } }, ({ a, b }) => ({
+    content: [],
+    structuredContent: { sum: a + b },
+  }))
   server.registerTool('environment', {}, () => text(JSON.stringify(Object.keys(process.env).toSorted())))
   server.registerTool('fails', {}, () => ({ ...text('the disk is full'), isError: true }))
-  server.registerTool('picture', {}, () => ({ content: [{ type: 'text', text: 'see:' }, { type: 'image', mimeType: 'image/png', data: 'AAAA' }, { type: 'resource', resource: { uri: 'memo:1', text: 'a memo' } }] }))
-  server.registerTool('slow', {}, ({ signal }) =>
-    new Promise(resolve => {
-      started += 1
-      signal.addEventListener('abort', () => {
-        cancelled += 1
-        resolve(text('late'))
-      })
-    }),
+  server.registerTool('picture', {}, () => ({
+    content: [
+      { type: 'text', text: 'see:' },
+      { type: 'image', mimeType: 'image/png', data: 'AAAA' },
+      { type: 'resource', resource: { uri: 'memo:1', text: 'a memo' } },
+    ],
+  }))
+  server.registerTool(
+    'slow',
+    {},
+    ({ signal }) =>
+      new Promise(resolve => {
+        started += 1
+        signal.addEventListener('abort', () => {
+          cancelled += 1
+          resolve(text('late'))
+        })
+      }),
   )
   server.registerTool('grow', {}, () => {
     server.registerTool('grown', {}, () => text('new'))

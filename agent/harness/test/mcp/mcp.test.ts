@@ -22,17 +22,25 @@ const program = new URL('mcp-server.ts', import.meta.url).pathname
 const stdio = (extra: object = {}) => ({ command: process.execPath, args: [program], ...extra })
 const parse = (mcp_servers: object) => Config.parse({ mcp_servers }).mcp_servers
 
-type Started = McpServers & { logged: string[]; run(tool: string, args?: Record<string, unknown>, signal?: AbortSignal): Promise<unknown> }
+type Started = McpServers & {
+  logged: string[]
+  run(tool: string, args?: Record<string, unknown>, signal?: AbortSignal): Promise<unknown>
+}
 
 async function start(servers: object, options: Partial<McpOptions> = {}): Promise<Started> {
   const logged: string[] = []
   const mcp = startMcpServers({
-    servers: parse(servers), env: process.env, log: (level, message, fields) => logged.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`), random: () => 0, ...options,
+    servers: parse(servers),
+    env: process.env,
+    log: (level, message, fields) => logged.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
+    random: () => 0,
+    ...options,
   })
   onTestFinished(() => mcp.stop())
   await mcp.ready
   return {
-    ...mcp, logged,
+    ...mcp,
+    logged,
     async run(name, args = {}, signal = new AbortController().signal) {
       const tool = mcp.tools().find(one => one.name === name)
       if (tool === undefined) throw new Error(`no tool ${name}`)
@@ -41,7 +49,14 @@ async function start(servers: object, options: Partial<McpOptions> = {}): Promis
   }
 }
 
-type Http = { url: string; servers: TestServer[]; headers: IncomingMessage['headers'][]; stop(): Promise<void>; forget(): void; port: number }
+type Http = {
+  url: string
+  servers: TestServer[]
+  headers: IncomingMessage['headers'][]
+  stop(): Promise<void>
+  forget(): void
+  port: number
+}
 
 /** The test server behind HTTP with sessions, as the protocol has them. */
 async function serveHttp(port = 0): Promise<Http> {
@@ -54,11 +69,16 @@ async function serveHttp(port = 0): Promise<Http> {
       const id = request.headers['mcp-session-id']
       let transport = typeof id === 'string' ? sessions.get(id) : undefined
       if (id !== undefined && transport === undefined) {
-        response.writeHead(404).end('{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"},"id":null}')
+        response
+          .writeHead(404)
+          .end('{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"},"id":null}')
         return
       }
       if (transport === undefined) {
-        const fresh = new StreamableHTTPServerTransport({ sessionIdGenerator: () => randomUUID(), onsessioninitialized: session => void sessions.set(session, fresh) })
+        const fresh = new StreamableHTTPServerTransport({
+          sessionIdGenerator: () => randomUUID(),
+          onsessioninitialized: session => void sessions.set(session, fresh),
+        })
         const made = makeTestServer()
         servers.push(made)
         await made.server.connect(fresh as Transport)
@@ -69,7 +89,10 @@ async function serveHttp(port = 0): Promise<Http> {
   })
   await new Promise<void>(resolve => server.listen(port, '127.0.0.1', resolve))
   const http: Http = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, port: (server.address() as AddressInfo).port, servers, headers,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    port: (server.address() as AddressInfo).port,
+    servers,
+    headers,
     forget: () => sessions.clear(),
     async stop() {
       server.closeAllConnections()
@@ -80,11 +103,18 @@ async function serveHttp(port = 0): Promise<Http> {
   return http
 }
 
-test.each([['stdio', () => Promise.resolve(stdio())], ['HTTP', async () => ({ url: (await serveHttp()).url })]])('over %s: lists tools with their schemas, runs them and maps what they answer', async (_, config) => {
+test.each([
+  ['stdio', () => Promise.resolve(stdio())],
+  ['HTTP', async () => ({ url: (await serveHttp()).url })],
+])('over %s: lists tools with their schemas, runs them and maps what they answer', async (_, config) => {
   const mcp = await start({ test: await config() })
   const echo = mcp.tools().find(tool => tool.name === 'mcp__test__echo')
   expect(echo?.description).toBe('Says it again.')
-  expect(echo === undefined ? null : toolJsonSchema(echo)).toEqual({ type: 'object', properties: { text: { type: 'string' } }, required: ['text'] })
+  expect(echo === undefined ? null : toolJsonSchema(echo)).toEqual({
+    type: 'object',
+    properties: { text: { type: 'string' } },
+    required: ['text'],
+  })
   expect(await mcp.run('mcp__test__echo', { text: 'hello' })).toBe('hello')
   expect(await mcp.run('mcp__test__add', { a: 1, b: 2 })).toEqual({ sum: 3 })
   expect(await mcp.run('mcp__test__picture')).toBe('see:\n[image: image/png, 3 bytes, not shown]\na memo')
@@ -94,25 +124,47 @@ test.each([['stdio', () => Promise.resolve(stdio())], ['HTTP', async () => ({ ur
 
 test('a tool is read-only by the word of the configuration, never by its own hint', async () => {
   const mcp = await start({ hinted: stdio(), told: stdio({ read_only: ['add'] }) })
-  expect(mcp.tools().filter(tool => tool.readOnly).map(tool => tool.name)).toEqual(['mcp__told__add'])
+  expect(
+    mcp
+      .tools()
+      .filter(tool => tool.readOnly)
+      .map(tool => tool.name),
+  ).toEqual(['mcp__told__add'])
 })
 
 test('a server that is started gets PATH and the variables that are named, and no others', async () => {
-  const mcp = await start({ test: stdio({ env: ['WANTED'] }) }, { env: { ...process.env, WANTED: 'yes', SECRET: 'no' } })
+  const mcp = await start(
+    { test: stdio({ env: ['WANTED'] }) },
+    { env: { ...process.env, WANTED: 'yes', SECRET: 'no' } },
+  )
   expect(JSON.parse(String(await mcp.run('mcp__test__environment')))).toEqual(['PATH', 'WANTED'])
 })
 
 test('headers come from the environment, by name', async () => {
   const http = await serveHttp()
-  await start({ test: { url: http.url, headers_env: { authorization: 'TEST_TOKEN' } } }, { env: { TEST_TOKEN: 'Bearer abc' } })
+  await start(
+    { test: { url: http.url, headers_env: { authorization: 'TEST_TOKEN' } } },
+    { env: { TEST_TOKEN: 'Bearer abc' } },
+  )
   expect(http.headers.length).toBeGreaterThan(0)
   expect(http.headers.every(headers => headers.authorization === 'Bearer abc')).toBe(true)
 })
 
 test('a server that cannot be reached costs its tools and nothing else, and the log says why', async () => {
-  const mcp = await start({ good: stdio(), gone: { command: '/no/such/program' }, down: { url: 'http://127.0.0.1:9/mcp' }, unset: stdio({ env: ['NOT_SET_ANYWHERE'] }), mute: { command: process.execPath, args: ['-e', 'console.error("bad licence"); process.exit(3)'] } })
+  const mcp = await start({
+    good: stdio(),
+    gone: { command: '/no/such/program' },
+    down: { url: 'http://127.0.0.1:9/mcp' },
+    unset: stdio({ env: ['NOT_SET_ANYWHERE'] }),
+    mute: { command: process.execPath, args: ['-e', 'console.error("bad licence"); process.exit(3)'] },
+  })
   expect(new Set(mcp.tools().map(tool => tool.name.split('__')[1]))).toEqual(new Set(['good']))
-  for (const line of [/warn MCP server gone cannot be reached.*ENOENT/, /warn MCP server down cannot be reached.*(?:bad port|ECONNREFUSED)/, /error MCP server unset is left out: .*NOT_SET_ANYWHERE.* is not set/, /warn MCP server mute cannot be reached.*bad licence/]) {
+  for (const line of [
+    /warn MCP server gone cannot be reached.*ENOENT/,
+    /warn MCP server down cannot be reached.*(?:bad port|ECONNREFUSED)/,
+    /error MCP server unset is left out: .*NOT_SET_ANYWHERE.* is not set/,
+    /warn MCP server mute cannot be reached.*bad licence/,
+  ]) {
     expect(mcp.logged).toContainEqual(expect.stringMatching(line))
   }
 })
@@ -128,7 +180,14 @@ test('a server that died is started again, and its tools come back; the call tha
 test('retries wait longer and longer', async () => {
   const waits: number[] = []
   const due: (() => void)[] = []
-  const clock = { now: Date.now, after: (ms: number, run: () => void) => { waits.push(ms); due.push(run); return () => {} } }
+  const clock = {
+    now: Date.now,
+    after: (ms: number, run: () => void) => {
+      waits.push(ms)
+      due.push(run)
+      return () => {}
+    },
+  }
   await start({ gone: { command: '/no/such/program' } }, { clock, random: () => 0.999 })
   for (let count = 1; count <= 8; count += 1) {
     await expect.poll(() => waits.length).toBe(count)
@@ -151,7 +210,9 @@ test('an HTTP server that went away and came back is found again', async () => {
   const http = await serveHttp(await freePort())
   const mcp = await start({ test: { url: http.url } })
   await http.stop()
-  await expect(mcp.run('mcp__test__echo', { text: 'x' })).rejects.toThrow(/MCP server 'test' could not be reached: /)
+  await expect(mcp.run('mcp__test__echo', { text: 'x' })).rejects.toThrow(
+    /MCP server 'test' could not be reached: /,
+  )
   expect(mcp.tools()).toEqual([])
   await serveHttp(http.port)
   await expect.poll(() => mcp.tools().length).toBeGreaterThan(0)
@@ -187,14 +248,26 @@ test('as part of a turn: a failure is a failed tool, a timeout says so, and the 
   await expect.poll(() => http.servers[0]?.started()).toBe(1)
   clock.advance(200)
   await running
-  expect(await bench.resultOf(fails)).toMatchObject({ content: { error: 'Tool execution failed: the disk is full' } })
-  expect(await bench.resultOf(slow)).toMatchObject({ content: { error: 'Tool execution failed: timed out after 0.2 s' } })
+  expect(await bench.resultOf(fails)).toMatchObject({
+    content: { error: 'Tool execution failed: the disk is full' },
+  })
+  expect(await bench.resultOf(slow)).toMatchObject({
+    content: { error: 'Tool execution failed: timed out after 0.2 s' },
+  })
   await expect.poll(() => http.servers[0]?.cancelled()).toBe(1)
 })
 
 test('stop ends the processes it started, also one that is still starting', async () => {
   const mark = `cairn-mcp-${process.pid}-${Date.now()}`
-  const mcp = startMcpServers({ servers: parse({ up: { command: process.execPath, args: [program, mark] }, hangs: { command: process.execPath, args: ['-e', 'setInterval(() => {}, 1000)', mark] } }), env: process.env, log: () => {}, clock: systemClock })
+  const mcp = startMcpServers({
+    servers: parse({
+      up: { command: process.execPath, args: [program, mark] },
+      hangs: { command: process.execPath, args: ['-e', 'setInterval(() => {}, 1000)', mark] },
+    }),
+    env: process.env,
+    log: () => {},
+    clock: systemClock,
+  })
   await expect.poll(() => mcp.tools().length).toBeGreaterThan(0)
   await mcp.stop()
   await expect.poll(() => spawnSync('pgrep', ['-f', mark]).status).toBe(1)
@@ -202,7 +275,9 @@ test('stop ends the processes it started, also one that is still starting', asyn
 
 test('names keep to what model servers take, and two tools never share one', () => {
   expect(mcpToolName('git', 'create_issue')).toBe('mcp__git__create_issue')
-  const odd = ['a.b', 'a/b', 'a_b', 'x'.repeat(100), 'x'.repeat(101)].map(tool => mcpToolName('git.hub', tool))
+  const odd = ['a.b', 'a/b', 'a_b', 'x'.repeat(100), 'x'.repeat(101)].map(tool =>
+    mcpToolName('git.hub', tool),
+  )
   expect(new Set(odd).size).toBe(5)
   for (const name of odd) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/)
 })

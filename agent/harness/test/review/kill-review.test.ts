@@ -1,4 +1,7 @@
-/** A worker that dies anywhere in a turn or in the review after it: what is remembered and proposed is the same in the end, once. */
+/**
+ * A worker that dies anywhere in a turn or in the review after it: what is remembered and proposed is the
+ * same in the end, once.
+ */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -28,7 +31,8 @@ async function run(death: Death) {
     const clock = { ...systemClock, now }
     const first = stage.start({ store: dying.store, clock, workerId: 'worker-1' })
     await stage.send('sow beans')
-    const reviewed = (events: readonly SessionEvent[]) => events.some(event => event.type === 'inbox.task_complete')
+    const reviewed = (events: readonly SessionEvent[]) =>
+      events.some(event => event.type === 'inbox.task_complete')
     if (death === null) await stage.until(reviewed)
     else await dying.died
     await first.idle()
@@ -44,7 +48,14 @@ async function run(death: Death) {
     await stage.next('session.complete', 2)
     await second.idle()
     const { items } = await store.listInbox({ org_id: 'org', limit: 50 })
-    return { commits, afterFirst, events: await stage.events(), problems: await store.check(), proposals: items.filter(item => item.kind === 'action_required').length, memory: readFileSync(memoryFile(stage.dir, alice.id, 'assistant'), 'utf8') }
+    return {
+      commits,
+      afterFirst,
+      events: await stage.events(),
+      problems: await store.check(),
+      proposals: items.filter(item => item.kind === 'action_required').length,
+      memory: readFileSync(memoryFile(stage.dir, alice.id, 'assistant'), 'utf8'),
+    }
   } finally {
     rmSync(dir, { recursive: true, force: true })
   }
@@ -58,16 +69,23 @@ test('the reviewed session is, byte for byte, the golden one of this version', (
   expect(now).toBe(golden)
 })
 
-test.each(deathsOf(undisturbed.commits))('killed just $when commit $nth, the review is done over where it was cut: one memory, one proposal', async death => {
-  const { events, problems, proposals, memory } = await run(death)
-  expect(checkHistory(events, { settled: true })).toEqual([])
-  expect(problems).toEqual([])
-  expect(proposals).toBe(1)
-  expect(memory).toBe(`# Memory\n\n- ${FOUND.memory.join('\n- ')}\n`)
-  // Every end names a beginning, and none has two.
-  const ends = events.flatMap(event => (event.type === 'inbox.task_complete' ? [event.data.review_wake_id] : []))
-  const wakes = events.flatMap(event => (event.type === 'harness.wake' && 'review_memory' in event.data ? [event.id] : []))
-  expect(new Set(ends).size).toBe(ends.length)
-  expect(ends.every(id => id !== undefined && wakes.includes(id))).toBe(true)
-  expect(wakes.length - ends.length).toBeLessThanOrEqual(1)
-})
+test.each(deathsOf(undisturbed.commits))(
+  'killed just $when commit $nth, the review is done over where it was cut: one memory, one proposal',
+  async death => {
+    const { events, problems, proposals, memory } = await run(death)
+    expect(checkHistory(events, { settled: true })).toEqual([])
+    expect(problems).toEqual([])
+    expect(proposals).toBe(1)
+    expect(memory).toBe(`# Memory\n\n- ${FOUND.memory.join('\n- ')}\n`)
+    // Every end names a beginning, and none has two.
+    const ends = events.flatMap(event =>
+      event.type === 'inbox.task_complete' ? [event.data.review_wake_id] : [],
+    )
+    const wakes = events.flatMap(event =>
+      event.type === 'harness.wake' && 'review_memory' in event.data ? [event.id] : [],
+    )
+    expect(new Set(ends).size).toBe(ends.length)
+    expect(ends.every(id => id !== undefined && wakes.includes(id))).toBe(true)
+    expect(wakes.length - ends.length).toBeLessThanOrEqual(1)
+  },
+)

@@ -12,29 +12,66 @@ const fileOf = (stage: Stage): string => memoryFile(stage.dir, alice.id, 'assist
 const itemsOf = async (stage: Stage) => (await stage.store.listInbox({ org_id: 'org', limit: 50 })).items
 const reviews = (stage: Stage) => stage.server.requests.filter(request => request.rule === 'review')
 /** The system prompt of the last call that was no review. */
-const told = (stage: Stage): string => String(stage.server.requests.findLast(request => request.rule !== 'review')?.body.messages[0]?.content)
+const told = (stage: Stage): string =>
+  String(stage.server.requests.findLast(request => request.rule !== 'review')?.body.messages[0]?.content)
 
 test('after its turns a session is looked back over: the memory is written, a skill is proposed, and the log says so', async () => {
-  await using stage = await setStage({ scenario: reviewScenario(), agent: reviewedAgent, config: { models: { default: 'demo/model', providers: { demo: { kind: 'scripted' } }, catalog: { 'demo/model': { input: 10, output: 20 } } } } })
+  await using stage = await setStage({
+    scenario: reviewScenario(),
+    agent: reviewedAgent,
+    config: {
+      models: {
+        default: 'demo/model',
+        providers: { demo: { kind: 'scripted' } },
+        catalog: { 'demo/model': { input: 10, output: 20 } },
+      },
+    },
+  })
   const harness = stage.start({ workerId: 'w1' })
   await stage.send('sow beans')
   const end = await stage.next('inbox.task_complete')
   await harness.idle()
   const events = await stage.events()
-  expect(typesOf(events).slice(-4)).toEqual(['session.complete', 'harness.wake', 'inbox.action_required', 'inbox.task_complete'])
+  expect(typesOf(events).slice(-4)).toEqual([
+    'session.complete',
+    'harness.wake',
+    'inbox.action_required',
+    'inbox.task_complete',
+  ])
   const wake = events.findLast(event => event.type === 'harness.wake')
   expect(wake?.data).toEqual({ worker_id: 'w1', review_memory: true, review_skills: true })
   expect(end.data).toEqual({
-    outcome: 'success', summary: `Remembered:\n- ${FOUND.memory.join('\n- ')}\nProposed the skill sow-beans.`, duration_seconds: expect.any(Number), session_title: 'Titled', review_wake_id: wake?.id,
-    input_tokens: 200, output_tokens: 50, cost_usd: 0.003,
+    outcome: 'success',
+    summary: `Remembered:\n- ${FOUND.memory.join('\n- ')}\nProposed the skill sow-beans.`,
+    duration_seconds: expect.any(Number),
+    session_title: 'Titled',
+    review_wake_id: wake?.id,
+    input_tokens: 200,
+    output_tokens: 50,
+    cost_usd: 0.003,
   })
   expect(readFileSync(fileOf(stage), 'utf8')).toBe(`# Memory\n\n- ${FOUND.memory.join('\n- ')}\n`)
-  expect((await itemsOf(stage)).map(item => [item.kind, item.status, item.title])).toEqual([['task_complete', 'pending', 'Looked back over the session'], ['action_required', 'pending', 'Proposed skill: sow-beans']])
-  expect(await stage.session()).toMatchObject({ status: 'completed', lease: null, input_tokens: events.reduce((sum, event) => sum + (event.type === 'llm.response' ? event.data.input_tokens : 0), 200) })
-  expect(foldSessionView(emptySessionView, events)).toMatchObject({ running: false, input_tokens: (await stage.session()).input_tokens })
+  expect((await itemsOf(stage)).map(item => [item.kind, item.status, item.title])).toEqual([
+    ['task_complete', 'pending', 'Looked back over the session'],
+    ['action_required', 'pending', 'Proposed skill: sow-beans'],
+  ])
+  expect(await stage.session()).toMatchObject({
+    status: 'completed',
+    lease: null,
+    input_tokens: events.reduce(
+      (sum, event) => sum + (event.type === 'llm.response' ? event.data.input_tokens : 0),
+      200,
+    ),
+  })
+  expect(foldSessionView(emptySessionView, events)).toMatchObject({
+    running: false,
+    input_tokens: (await stage.session()).input_tokens,
+  })
   expect(checkHistory(events, { settled: true })).toEqual([])
   expect(await stage.store.check()).toEqual([])
-  expect((await acknowledgeInbox(stage.deps, (await itemsOf(stage))[0]!.id, alice)).status).toBe('acknowledged')
+  expect((await acknowledgeInbox(stage.deps, (await itemsOf(stage))[0]!.id, alice)).status).toBe(
+    'acknowledged',
+  )
 })
 
 test('the next session of the same user is told; another user is not', async () => {
@@ -43,7 +80,10 @@ test('the next session of the same user is told; another user is not', async () 
   await stage.send('sow beans')
   await stage.next('inbox.task_complete')
   expect(told(stage)).not.toContain('clay')
-  for (const [principal, knows] of [[alice, true], [{ ...alice, id: 'user-bob' }, false]] as const) {
+  for (const [principal, knows] of [
+    [alice, true],
+    [{ ...alice, id: 'user-bob' }, false],
+  ] as const) {
     const { id } = await createSession(stage.deps, ['assistant'], { principal, title: 'Another' })
     await addMessage(stage.deps, { session_id: id, content: 'second', principal })
     await harness.idle()
@@ -59,17 +99,32 @@ test('an accepted skill is a skill: listed, and run as /<skill>; a rejected one 
     await stage.send('sow beans')
     await stage.next('inbox.task_complete')
     const item = (await itemsOf(stage)).find(found => found.kind === 'action_required')
-    await expect(respondInbox(stage.deps, item!.id, { completed: true }, alice)).rejects.toMatchObject({ code: 'wrong_target' })
+    await expect(respondInbox(stage.deps, item!.id, { completed: true }, alice)).rejects.toMatchObject({
+      code: 'wrong_target',
+    })
     const before = (await stage.session()).last_event_id
-    expect(await respondInbox(stage.deps, item!.id, { decision }, alice)).toMatchObject({ status: 'responded', decision })
-    await expect(respondInbox(stage.deps, item!.id, { decision: 'approve' }, alice)).rejects.toMatchObject({ code: 'already_answered' })
+    expect(await respondInbox(stage.deps, item!.id, { decision }, alice)).toMatchObject({
+      status: 'responded',
+      decision,
+    })
+    await expect(respondInbox(stage.deps, item!.id, { decision: 'approve' }, alice)).rejects.toMatchObject({
+      code: 'already_answered',
+    })
     // The decision wakes nothing and costs no turn.
-    expect(await stage.session()).toMatchObject({ last_event_id: before, status: 'completed', waiting_on: null })
+    expect(await stage.session()).toMatchObject({
+      last_event_id: before,
+      status: 'completed',
+      waiting_on: null,
+    })
     await stage.send('/sow-beans the red ones')
     await stage.next('session.complete', 2)
     await harness.idle()
     const events = await stage.events()
-    expect(events.filter(event => event.type === 'skill.invoked').map(event => [event.data.skill, event.data.expanded])).toEqual(decision === 'approve' ? [['sow-beans', 'Sow the red ones in rows.']] : [])
+    expect(
+      events
+        .filter(event => event.type === 'skill.invoked')
+        .map(event => [event.data.skill, event.data.expanded]),
+    ).toEqual(decision === 'approve' ? [['sow-beans', 'Sow the red ones in rows.']] : [])
     expect(told(stage).includes(`- sow-beans: ${SKILL.description}`)).toBe(decision === 'approve')
     expect((await itemsOf(stage)).filter(found => found.kind === 'action_required')).toHaveLength(1)
     expect(reviews(stage)).toHaveLength(2)
@@ -78,10 +133,16 @@ test('an accepted skill is a skill: listed, and run as /<skill>; a rejected one 
 })
 
 test('a review that finds nothing new leaves an event and no item', async () => {
-  await using stage = await setStage({ scenario: reviewScenario({ memory: [], skills: [] }), agent: reviewedAgent })
+  await using stage = await setStage({
+    scenario: reviewScenario({ memory: [], skills: [] }),
+    agent: reviewedAgent,
+  })
   const harness = stage.start()
   await stage.send('sow beans')
-  expect((await stage.next('inbox.task_complete')).data).toMatchObject({ outcome: 'success', summary: 'Nothing new.' })
+  expect((await stage.next('inbox.task_complete')).data).toMatchObject({
+    outcome: 'success',
+    summary: 'Nothing new.',
+  })
   await harness.idle()
   expect(await itemsOf(stage)).toEqual([])
 })
@@ -89,12 +150,20 @@ test('a review that finds nothing new leaves an event and no item', async () => 
 test('a review that fails says why and changes nothing', async () => {
   const file = 'what was known\n- The user has a dog\n'
   for (const answer of [say('no JSON at all'), { error: { status: 400, message: 'not today' } }]) {
-    await using stage = await setStage({ scenario: { rules: [{ name: 'review', when: { schema: 'session_review' }, answer }, { answer: say('hello') }] }, agent: reviewedAgent })
+    await using stage = await setStage({
+      scenario: {
+        rules: [{ name: 'review', when: { schema: 'session_review' }, answer }, { answer: say('hello') }],
+      },
+      agent: reviewedAgent,
+    })
     mkdirSync(dirname(fileOf(stage)), { recursive: true })
     writeFileSync(fileOf(stage), file)
     const harness = stage.start()
     await stage.send('hi')
-    expect((await stage.next('inbox.task_complete')).data).toMatchObject({ outcome: 'failed', summary: expect.stringMatching(/could not be read|not today/) })
+    expect((await stage.next('inbox.task_complete')).data).toMatchObject({
+      outcome: 'failed',
+      summary: expect.stringMatching(/could not be read|not today/),
+    })
     await harness.idle()
     expect(readFileSync(fileOf(stage), 'utf8')).toBe(file)
     expect(told(stage)).toContain('- The user has a dog')
@@ -111,7 +180,10 @@ test('it is off by default, counts turns, and asks only for what is on', async (
   await idle.idle()
   expect(reviews(off)).toEqual([])
 
-  await using stage = await setStage({ scenario: reviewScenario(), agent: { review: { memory: true, every_turns: 2, model: 'demo/reviewer' } } })
+  await using stage = await setStage({
+    scenario: reviewScenario(),
+    agent: { review: { memory: true, every_turns: 2, model: 'demo/reviewer' } },
+  })
   const harness = stage.start()
   for (let turn = 1; turn <= 4; turn++) {
     await stage.send('second')
@@ -121,18 +193,38 @@ test('it is off by default, counts turns, and asks only for what is on', async (
   }
   expect(reviews(stage)[0]?.body.model).toBe('reviewer')
   const events = await stage.events()
-  expect(events.filter(event => event.type === 'harness.wake' && 'review_memory' in event.data).map(event => event.data)).toEqual(Array.from({ length: 2 }, () => ({ worker_id: expect.any(String), review_memory: true, review_skills: false })))
+  expect(
+    events
+      .filter(event => event.type === 'harness.wake' && 'review_memory' in event.data)
+      .map(event => event.data),
+  ).toEqual(
+    Array.from({ length: 2 }, () => ({
+      worker_id: expect.any(String),
+      review_memory: true,
+      review_skills: false,
+    })),
+  )
   expect((await itemsOf(stage)).map(item => item.kind)).toEqual(['task_complete'])
 })
 
 test('a session stays usable while it is looked back over', async () => {
-  await using stage = await setStage({ scenario: { rules: [{ name: 'review', when: { schema: 'session_review' }, times: 1, answer: { hang: true } }, { answer: say('Yes.') }] }, agent: { review: { memory: true, every_turns: 1 } } })
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        { name: 'review', when: { schema: 'session_review' }, times: 1, answer: { hang: true } },
+        { answer: say('Yes.') },
+      ],
+    },
+    agent: { review: { memory: true, every_turns: 1 } },
+  })
   const harness = stage.start()
   await stage.send('first')
   await stage.until(events => events.filter(event => event.type === 'harness.wake').length === 2)
   await stage.send('second')
   await stage.next('session.complete', 2)
-  await pauseSession(stage.deps, stage.session_id).catch((thrown: { code: string }) => expect(thrown.code).toBe('wrong_state'))
+  await pauseSession(stage.deps, stage.session_id).catch((thrown: { code: string }) =>
+    expect(thrown.code).toBe('wrong_state'),
+  )
   // One review runs: the turn that ended meanwhile begins no other.
   expect(reviews(stage)).toHaveLength(1)
   const events = await stage.events()
@@ -144,8 +236,22 @@ test('a session stays usable while it is looked back over', async () => {
 
 test('the memory is bounded, without secrets, and of what tools gave the reviewer sees nothing', async () => {
   const secret = 'sk-abcdefghijklmnopqrstuvwx'
-  const memory = [`the key is ${secret}`, 'two\nlines', 'two lines', ...Array.from({ length: 60 }, (_, n) => `fact ${n} ${'x'.repeat(400)}`)]
-  await using stage = await setStage({ scenario: reviewScenario({ memory, skills: [{ name: 'Not a name', description: 'x', body: 'y' }, { name: 'help', description: 'x', body: 'y' }] }), agent: reviewedAgent })
+  const memory = [
+    `the key is ${secret}`,
+    'two\nlines',
+    'two lines',
+    ...Array.from({ length: 60 }, (_, n) => `fact ${n} ${'x'.repeat(400)}`),
+  ]
+  await using stage = await setStage({
+    scenario: reviewScenario({
+      memory,
+      skills: [
+        { name: 'Not a name', description: 'x', body: 'y' },
+        { name: 'help', description: 'x', body: 'y' },
+      ],
+    }),
+    agent: reviewedAgent,
+  })
   const harness = stage.start()
   await stage.send('sow beans')
   await stage.next('inbox.task_complete')

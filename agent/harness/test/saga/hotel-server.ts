@@ -1,4 +1,7 @@
-/** A real MCP server, made with the SDK and run as a program over stdio: books rooms and cancels them, and keeps a ledger on disk. */
+/**
+ * A real MCP server, made with the SDK and run as a program over stdio: books rooms and cancels them, and
+ * keeps a ledger on disk.
+ */
 import { appendFileSync } from 'node:fs'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'

@@ -1,4 +1,7 @@
-/** A session that is stopped in the middle of its saga, its worker killed at every commit: rolled back once, no undo twice. */
+/**
+ * A session that is stopped in the middle of its saga, its worker killed at every commit: rolled back once,
+ * no undo twice.
+ */
 import { pauseSession } from '@cairn/sessions'
 import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
@@ -8,20 +11,31 @@ import { HANG, sagaOf, setSagaStage, WORK } from './saga-stage.ts'
 
 const scenario = { rules: [{ steps: [...WORK, HANG] }] }
 
-/** Works until the call that hangs; the worker that did the work is gone before the pause, and the rollback is another one's. */
-const rollBack = (death: Death) => withDeath({
-  set: store => setSagaStage(scenario, { store }),
-  async prepare({ stage }) {
-    const worker = stage.start()
-    await stage.send('go')
-    await stage.next('tool.call', 5)
-    const stopping = worker.stop()
-    await pauseSession(stage.deps, stage.session_id)
-    await stopping
-  },
-  play: ({ stage }) => stage.next('saga.complete'),
-  look: async ({ stage, booked, file }) => ({ cancelled: booked.cancelled.length, files: [file('kept.txt'), file('made.txt')], session: await stage.session() }),
-}, death)
+/**
+ * Works until the call that hangs; the worker that did the work is gone before the pause, and the rollback is
+ * another one's.
+ */
+const rollBack = (death: Death) =>
+  withDeath(
+    {
+      set: store => setSagaStage(scenario, { store }),
+      async prepare({ stage }) {
+        const worker = stage.start()
+        await stage.send('go')
+        await stage.next('tool.call', 5)
+        const stopping = worker.stop()
+        await pauseSession(stage.deps, stage.session_id)
+        await stopping
+      },
+      play: ({ stage }) => stage.next('saga.complete'),
+      look: async ({ stage, booked, file }) => ({
+        cancelled: booked.cancelled.length,
+        files: [file('kept.txt'), file('made.txt')],
+        session: await stage.session(),
+      }),
+    },
+    death,
+  )
 
 const undisturbed = await rollBack(null)
 
@@ -31,40 +45,73 @@ test('the undisturbed rollback is sound', () => {
   expect(undisturbed.commits).toBe(8)
 })
 
-test.each(deathsOf(undisturbed.commits))('a rollback killed just $when commit $nth is gone on with, and undoes nothing twice', async death => {
-  const { events, problems, seen: { cancelled, files, session } } = await rollBack(death)
-  expect(checkHistory(events, { settled: true })).toEqual([])
-  expect(problems).toEqual([])
-  expect(session).toMatchObject({ status: 'paused', lease: null })
-  expect(cancelled).toBeLessThanOrEqual(1)
-  const begun = events.flatMap(event => (event.type === 'saga.step_begin' && event.data.state === 'compensating' ? [event.data.step_id] : []))
-  expect(begun).toHaveLength(3)
-  expect(events.filter(event => event.type === 'saga.compensate')).toHaveLength(1)
-  const [ended, ...more] = events.filter(event => event.type === 'saga.complete')
-  expect(more).toEqual([])
-  // Killed with an undo under way, nobody knows whether it took effect: an operator is told.
-  if (ended?.data.status === 'compensated') expect({ files, cancelled }).toEqual({ files: ['as it was', null], cancelled: 1 })
-  else expect(events.filter(event => event.type === 'saga.step_failed' && event.data.state === 'compensation_failed')).toHaveLength(1)
-})
+test.each(deathsOf(undisturbed.commits))(
+  'a rollback killed just $when commit $nth is gone on with, and undoes nothing twice',
+  async death => {
+    const {
+      events,
+      problems,
+      seen: { cancelled, files, session },
+    } = await rollBack(death)
+    expect(checkHistory(events, { settled: true })).toEqual([])
+    expect(problems).toEqual([])
+    expect(session).toMatchObject({ status: 'paused', lease: null })
+    expect(cancelled).toBeLessThanOrEqual(1)
+    const begun = events.flatMap(event =>
+      event.type === 'saga.step_begin' && event.data.state === 'compensating' ? [event.data.step_id] : [],
+    )
+    expect(begun).toHaveLength(3)
+    expect(events.filter(event => event.type === 'saga.compensate')).toHaveLength(1)
+    const [ended, ...more] = events.filter(event => event.type === 'saga.complete')
+    expect(more).toEqual([])
+    // Killed with an undo under way, nobody knows whether it took effect: an operator is told.
+    if (ended?.data.status === 'compensated')
+      expect({ files, cancelled }).toEqual({ files: ['as it was', null], cancelled: 1 })
+    else
+      expect(
+        events.filter(
+          event => event.type === 'saga.step_failed' && event.data.state === 'compensation_failed',
+        ),
+      ).toHaveLength(1)
+  },
+)
 
 /** A turn that ends in order. */
-const finish = (death: Death) => withDeath({
-  set: store => setSagaStage({ rules: [{ steps: [...WORK, say('done')] }] }, { store }),
-  play: async ({ stage }) => {
-    await stage.send('go')
-    await stage.next('session.complete')
-  },
-  look: ({ booked }) => ({ booked: booked.made.length, cancelled: booked.cancelled.length }),
-}, death)
+const finish = (death: Death) =>
+  withDeath(
+    {
+      set: store => setSagaStage({ rules: [{ steps: [...WORK, say('done')] }] }, { store }),
+      play: async ({ stage }) => {
+        await stage.send('go')
+        await stage.next('session.complete')
+      },
+      look: ({ booked }) => ({ booked: booked.made.length, cancelled: booked.cancelled.length }),
+    },
+    death,
+  )
 
 const finished = await finish(null)
-test.each(deathsOf(finished.commits))('a turn killed just $when commit $nth commits one saga, with the same steps', async death => {
-  const { events, problems, seen: { booked, cancelled } } = await finish(death)
-  expect(checkHistory(events, { settled: true })).toEqual([])
-  expect(problems).toEqual([])
-  expect(booked).toBeLessThanOrEqual(1)
-  expect(cancelled).toBe(0)
-  // A booking that was cut is a failed step with an unknown outcome; everything else is as if nobody had died.
-  expect(sagaOf(events).map(entry => entry.replace('saga.step_failed book failed', 'saga.step_committed book committed'))).toEqual(sagaOf(finished.events))
-  expect(events.flatMap(event => (event.type === 'saga.complete' ? [event.data.status] : []))).toEqual(['committed'])
-})
+test.each(deathsOf(finished.commits))(
+  'a turn killed just $when commit $nth commits one saga, with the same steps',
+  async death => {
+    const {
+      events,
+      problems,
+      seen: { booked, cancelled },
+    } = await finish(death)
+    expect(checkHistory(events, { settled: true })).toEqual([])
+    expect(problems).toEqual([])
+    expect(booked).toBeLessThanOrEqual(1)
+    expect(cancelled).toBe(0)
+    // A booking that was cut is a failed step with an unknown outcome; everything else is as if nobody had
+    // died.
+    expect(
+      sagaOf(events).map(entry =>
+        entry.replace('saga.step_failed book failed', 'saga.step_committed book committed'),
+      ),
+    ).toEqual(sagaOf(finished.events))
+    expect(events.flatMap(event => (event.type === 'saga.complete' ? [event.data.status] : []))).toEqual([
+      'committed',
+    ])
+  },
+)

@@ -5,9 +5,17 @@ import { expect, test } from 'vitest'
 import { call, say, typesOf } from '../turn/stage.ts'
 import { HANG, sagaOf, setSagaStage, WORK } from './saga-stage.ts'
 
-const working = { rules: [{ when: { user: 'again' }, answer: say('hello again') }, { steps: [...WORK, HANG] }] }
-const STEPS = ['write_file', 'write_file', 'book'].flatMap(name => [`saga.step_begin ${name} executing`, `saga.step_committed ${name} committed`])
-const ROLLED_BACK = ['book', 'write_file', 'write_file'].flatMap(name => [`saga.step_begin ${name} compensating`, `saga.step_committed ${name} compensated`])
+const working = {
+  rules: [{ when: { user: 'again' }, answer: say('hello again') }, { steps: [...WORK, HANG] }],
+}
+const STEPS = ['write_file', 'write_file', 'book'].flatMap(name => [
+  `saga.step_begin ${name} executing`,
+  `saga.step_committed ${name} committed`,
+])
+const ROLLED_BACK = ['book', 'write_file', 'write_file'].flatMap(name => [
+  `saga.step_begin ${name} compensating`,
+  `saga.step_committed ${name} compensated`,
+])
 
 test('a turn that ends in order commits its saga: a step for every call that changes something, each in the commits of its call', async () => {
   const { stage } = await setSagaStage({ rules: [{ steps: [...WORK, say('done')] }] })
@@ -20,19 +28,36 @@ test('a turn that ends in order commits its saga: a step for every call that cha
   expect(typesOf(events).slice(1, 4)).toEqual(['harness.wake', 'saga.start', 'llm.request'])
   expect(typesOf(events).slice(-3)).toEqual(['saga.complete', 'turn.summary', 'session.complete'])
   const [start] = events.filter(event => event.type === 'saga.start')
-  expect(start?.data).toEqual({ saga_id: expect.any(String), session_id: stage.session_id, timestamp: expect.any(Number) })
+  expect(start?.data).toEqual({
+    saga_id: expect.any(String),
+    session_id: stage.session_id,
+    timestamp: expect.any(Number),
+  })
   const saga_id = start?.data.saga_id
   const [begun] = events.filter(event => event.type === 'saga.step_begin')
   const called = events.find(event => event.type === 'tool.call')
   expect(called?.id).toBe((begun?.id ?? 0) - 1)
   expect(begun?.data).toEqual({
-    saga_id, step_id: expect.any(String), tool_name: 'write_file', state: 'executing', timestamp: expect.any(Number), tool_call_id: called?.type === 'tool.call' ? called.data.tool_call_id : '',
-    arguments: { path: 'kept.txt', content: 'changed' }, checkpoint_hash: called?.type === 'tool.call' ? called.data.checkpoint_hash : '',
+    saga_id,
+    step_id: expect.any(String),
+    tool_name: 'write_file',
+    state: 'executing',
+    timestamp: expect.any(Number),
+    tool_call_id: called?.type === 'tool.call' ? called.data.tool_call_id : '',
+    arguments: { path: 'kept.txt', content: 'changed' },
+    checkpoint_hash: called?.type === 'tool.call' ? called.data.checkpoint_hash : '',
   })
-  const booked = events.filter(event => event.type === 'saga.step_begin' || event.type === 'saga.step_committed').filter(event => event.data.tool_name === 'book')
+  const booked = events
+    .filter(event => event.type === 'saga.step_begin' || event.type === 'saga.step_committed')
+    .filter(event => event.data.tool_name === 'book')
   expect(booked[0]?.data).toMatchObject({ compensation_tool: 'cancel' })
-  expect(booked[1]?.data).toMatchObject({ result: '{"booking":1}', compensation_args: { booking: 1, note: 'was room' } })
-  expect(events.filter(event => event.type === 'saga.complete').map(event => event.data)).toEqual([{ saga_id, status: 'committed', steps_executed: 3, timestamp: expect.any(Number) }])
+  expect(booked[1]?.data).toMatchObject({
+    result: '{"booking":1}',
+    compensation_args: { booking: 1, note: 'was room' },
+  })
+  expect(events.filter(event => event.type === 'saga.complete').map(event => event.data)).toEqual([
+    { saga_id, status: 'committed', steps_executed: 3, timestamp: expect.any(Number) },
+  ])
   expect(checkHistory(events, { settled: true })).toEqual([])
   expect(await stage.store.check()).toEqual([])
 })
@@ -48,11 +73,29 @@ test('a pause rolls back in reverse: content is restored, a created file is gone
   const ended = await stage.next('saga.complete')
   await harness.idle()
   const events = await stage.events()
-  expect(sagaOf(events)).toEqual(['saga.start', ...STEPS, 'saga.step_begin hang executing', 'saga.step_failed hang failed', ...ROLLED_BACK, 'saga.compensate', 'saga.complete'])
+  expect(sagaOf(events)).toEqual([
+    'saga.start',
+    ...STEPS,
+    'saga.step_begin hang executing',
+    'saga.step_failed hang failed',
+    ...ROLLED_BACK,
+    'saga.compensate',
+    'saga.complete',
+  ])
   expect([file('kept.txt'), file('made.txt')]).toEqual(['as it was', null])
   expect(booked.cancelled).toEqual([{ booking: 1, note: 'was room' }])
-  const ids = events.flatMap(event => (event.type === 'saga.step_committed' && event.data.state === 'compensated' ? [event.data.step_id] : []))
-  expect(events.filter(event => event.type === 'saga.compensate').map(event => event.data)).toEqual([{ saga_id: ended.data.saga_id, steps_rolled_back: ids, reason: 'paused', timestamp: expect.any(Number), told: expect.stringContaining('Undone: book') }])
+  const ids = events.flatMap(event =>
+    event.type === 'saga.step_committed' && event.data.state === 'compensated' ? [event.data.step_id] : [],
+  )
+  expect(events.filter(event => event.type === 'saga.compensate').map(event => event.data)).toEqual([
+    {
+      saga_id: ended.data.saga_id,
+      steps_rolled_back: ids,
+      reason: 'paused',
+      timestamp: expect.any(Number),
+      told: expect.stringContaining('Undone: book'),
+    },
+  ])
   expect(ended.data).toMatchObject({ status: 'compensated', steps_executed: 3 })
   expect(await stage.session()).toMatchObject({ status: 'paused', lease: null })
   expect(checkHistory(events, { settled: true })).toEqual([])
@@ -66,7 +109,12 @@ test('a pause rolls back in reverse: content is restored, a created file is gone
   expect(stage.ran.filter(value => value === 'hang:1')).toHaveLength(1)
   // The model is told before it reads what was said since, and nothing of it is answered for its own sake.
   const told = stage.server.requests.at(-1)?.body.messages.map(message => String(message.content)) ?? []
-  expect(told.slice(-2)).toEqual([expect.stringMatching(/^\[Rolled back\]\nThe work was paused .*\nUndone: book \(.+\), write_file \(.+\), write_file \(.+\)\.$/s), 'again'])
+  expect(told.slice(-2)).toEqual([
+    expect.stringMatching(
+      /^\[Rolled back\]\nThe work was paused .*\nUndone: book \(.+\), write_file \(.+\), write_file \(.+\)\.$/s,
+    ),
+    'again',
+  ])
   expect(checkHistory(all, { settled: true })).toEqual([])
 })
 
@@ -80,7 +128,9 @@ test('a stop rolls back and leaves the session active; a message that comes mean
   await stage.send('again')
   await stage.next('session.complete')
   const events = await stage.events()
-  expect(events.filter(event => event.type === 'saga.compensate').map(event => event.data.reason)).toEqual(['stopped'])
+  expect(events.filter(event => event.type === 'saga.compensate').map(event => event.data.reason)).toEqual([
+    'stopped',
+  ])
   expect(file('kept.txt')).toBe('as it was')
   expect(checkHistory(events, { settled: true })).toEqual([])
 })
@@ -95,14 +145,26 @@ test('a rollback is news for the model, and nothing that it is asked about', asy
   await stage.next('saga.complete')
   const asked = stage.server.requests.length
   await stage.send('/help')
-  await stage.until(events => events.some(event => event.type === 'llm.response' && event.data.finish_reason === 'command'))
+  await stage.until(events =>
+    events.some(event => event.type === 'llm.response' && event.data.finish_reason === 'command'),
+  )
   await harness.idle()
   expect(stage.server.requests).toHaveLength(asked)
   expect(checkHistory(await stage.events())).toEqual([])
 })
 
 test('a session that fails rolls back; a tool that fails does not', async () => {
-  const { stage, file } = await setSagaStage({ rules: [{ steps: [WORK[0]!, { tool_calls: [{ name: 'write_file', arguments: { path: 'kept.txt/below', content: 'x' } }] }, { error: { status: 400, message: 'bad' } }] }] })
+  const { stage, file } = await setSagaStage({
+    rules: [
+      {
+        steps: [
+          WORK[0]!,
+          { tool_calls: [{ name: 'write_file', arguments: { path: 'kept.txt/below', content: 'x' } }] },
+          { error: { status: 400, message: 'bad' } },
+        ],
+      },
+    ],
+  })
   await using _ = stage
   stage.start()
   await stage.send('go')
@@ -111,14 +173,18 @@ test('a session that fails rolls back; a tool that fails does not', async () => 
   const types = typesOf(events)
   expect(types.indexOf('session.fail')).toBeLessThan(types.indexOf('saga.compensate'))
   expect(events.filter(event => event.type === 'llm.request')).toHaveLength(3)
-  expect(events.filter(event => event.type === 'saga.compensate').map(event => event.data.reason)).toEqual(['failed'])
+  expect(events.filter(event => event.type === 'saga.compensate').map(event => event.data.reason)).toEqual([
+    'failed',
+  ])
   expect([file('kept.txt'), file('made.txt')]).toEqual(['as it was', null])
   expect((await stage.session()).status).toBe('failed')
   expect(checkHistory(events, { settled: true })).toEqual([])
 })
 
 test('an undo that fails and a tool without one are listed, the unwinding goes on, and the saga is escalated', async () => {
-  const { stage, booked, file } = await setSagaStage({ rules: [{ steps: [...WORK, call('note', 'for ever'), HANG] }] })
+  const { stage, booked, file } = await setSagaStage({
+    rules: [{ steps: [...WORK, call('note', 'for ever'), HANG] }],
+  })
   await using _ = stage
   booked.refuse = true
   const harness = stage.start()
@@ -128,8 +194,13 @@ test('an undo that fails and a tool without one are listed, the unwinding goes o
   const ended = await stage.next('saga.complete')
   await harness.idle()
   const events = await stage.events()
-  const failed = events.flatMap(event => (event.type === 'saga.step_failed' && event.data.state === 'compensation_failed' ? [event.data] : []))
-  expect(failed.map(step => [step.tool_name, step.error])).toEqual([['note', expect.stringContaining('has no undo')], ['book', expect.stringContaining('it is too late')]])
+  const failed = events.flatMap(event =>
+    event.type === 'saga.step_failed' && event.data.state === 'compensation_failed' ? [event.data] : [],
+  )
+  expect(failed.map(step => [step.tool_name, step.error])).toEqual([
+    ['note', expect.stringContaining('has no undo')],
+    ['book', expect.stringContaining('it is too late')],
+  ])
   const [report] = events.filter(event => event.type === 'saga.compensate')
   expect(report?.data.failed_steps).toEqual(failed.map(step => step.step_id))
   expect(report?.data.steps_rolled_back).toHaveLength(2)
@@ -152,7 +223,9 @@ test('without sagas there is no event of one, and a pause undoes nothing', async
 })
 
 test('a pause before any step ends the saga and reports no rollback: there was nothing to compensate', async () => {
-  const { stage } = await setSagaStage({ rules: [{ when: { user: 'again' }, answer: say('hello') }, { answer: { hang: true } }] })
+  const { stage } = await setSagaStage({
+    rules: [{ when: { user: 'again' }, answer: say('hello') }, { answer: { hang: true } }],
+  })
   await using _ = stage
   const harness = stage.start()
   await stage.send('go')

@@ -1,6 +1,14 @@
-/** What a worker of the simulation acts with: a model that says what the seed chose, and tools whose effects are counted. */
+/**
+ * What a worker of the simulation acts with: a model that says what the seed chose, and tools whose effects
+ * are counted.
+ */
 import { z } from 'zod'
-import { type ModelAnswer, ModelError, type ModelProvider, type ModelRequest } from '../../src/llm/provider.ts'
+import {
+  type ModelAnswer,
+  ModelError,
+  type ModelProvider,
+  type ModelRequest,
+} from '../../src/llm/provider.ts'
 import type { Models } from '../../src/llm/registry.ts'
 import { askUserQuestionTool } from '../../src/tools/ask-user-question.ts'
 import { todoTool } from '../../src/tools/todo.ts'
@@ -16,87 +24,180 @@ export type Effects = {
   undone: Map<string, number>
   problems: string[]
 }
-export const noEffects = (): Effects => ({ started: new Map(), done: new Map(), undone: new Map(), problems: [] })
+export const noEffects = (): Effects => ({
+  started: new Map(),
+  done: new Map(),
+  undone: new Map(),
+  problems: [],
+})
 const count = (map: Map<string, number>, key: string): void => void map.set(key, (map.get(key) ?? 0) + 1)
 
-export type Mood = { /** Nothing strange happens any more; whatever is under way may come to its end. */ calm: boolean }
+export type Mood = {
+  /** Nothing strange happens any more; whatever is under way may come to its end. */ calm: boolean
+}
 
 type ToolCalls = NonNullable<ModelAnswer['message']['tool_calls']>
-type Plan = { text: string; calls: ToolCalls; reasoning: string; finish: string; error: ModelError | null; hang: boolean }
+type Plan = {
+  text: string
+  calls: ToolCalls
+  reasoning: string
+  finish: string
+  error: ModelError | null
+  hang: boolean
+}
 
 const USAGE = { input_tokens: 10, output_tokens: 5, reasoning_tokens: 0, cache_read_tokens: 0 }
-const VERDICTS = [[3, 'satisfied'], [4, 'needs_revision'], [1, 'blocked'], [1, 'failed']] as const
+const VERDICTS = [
+  [3, 'satisfied'],
+  [4, 'needs_revision'],
+  [1, 'blocked'],
+  [1, 'failed'],
+] as const
 
 function planAnswer(world: World, mood: Mood, request: ModelRequest): Plan {
   const plan: Plan = { text: '', calls: [], reasoning: '', finish: 'stop', error: null, hang: false }
-  const call = (name: string, args: object): ToolCalls[number] => ({ id: `call-${world.newId()}`, type: 'function', function: { name, arguments: JSON.stringify(args) } })
+  const call = (name: string, args: object): ToolCalls[number] => ({
+    id: `call-${world.newId()}`,
+    type: 'function',
+    function: { name, arguments: JSON.stringify(args) },
+  })
   if (request.json_schema !== undefined) {
     const result = world.pick(VERDICTS)
-    return { ...plan, text: world.chance(0.2) ? 'I cannot say.' : JSON.stringify({ result, explanation: `it is ${result}`, feedback: `do more: ${world.newId()}` }) }
+    return {
+      ...plan,
+      text: world.chance(0.2)
+        ? 'I cannot say.'
+        : JSON.stringify({ result, explanation: `it is ${result}`, feedback: `do more: ${world.newId()}` }),
+    }
   }
   const speak = (): string => `I say ${world.newId()}. ${'word '.repeat(world.between(0, 30))}`
   const useTools = (): Plan => ({
-    ...plan, text: world.chance(0.5) ? speak() : '', reasoning: world.chance(0.3) ? 'I think.' : '', finish: 'tool_calls',
-    calls: Array.from({ length: world.between(1, 3) }, () => world.pick<() => ToolCalls[number]>([
-      [5, () => call('note', { value: world.newId() })], [4, () => call('look', { value: world.newId() })], [2, () => call('put', { value: world.newId() })],
-      [1, () => call('fail', { value: world.newId() })], [1, () => call('nothing_of_the_kind', {})], [1, () => call('todo', { todos: [{ id: '1', content: 'go on', status: 'pending' }] })],
-      [mood.calm ? 0 : 1, () => call('slow', { value: world.newId() })], [2, () => call('guarded', { value: 'the same' })],
-      [mood.calm ? 0 : 1, () => call('ask_user_question', { questions: [{ prompt: 'Which one?' }] })],
-    ])()),
+    ...plan,
+    text: world.chance(0.5) ? speak() : '',
+    reasoning: world.chance(0.3) ? 'I think.' : '',
+    finish: 'tool_calls',
+    calls: Array.from({ length: world.between(1, 3) }, () =>
+      world.pick<() => ToolCalls[number]>([
+        [5, () => call('note', { value: world.newId() })],
+        [4, () => call('look', { value: world.newId() })],
+        [2, () => call('put', { value: world.newId() })],
+        [1, () => call('fail', { value: world.newId() })],
+        [1, () => call('nothing_of_the_kind', {})],
+        [1, () => call('todo', { todos: [{ id: '1', content: 'go on', status: 'pending' }] })],
+        [mood.calm ? 0 : 1, () => call('slow', { value: world.newId() })],
+        [2, () => call('guarded', { value: 'the same' })],
+        [mood.calm ? 0 : 1, () => call('ask_user_question', { questions: [{ prompt: 'Which one?' }] })],
+      ])(),
+    ),
   })
-  if (mood.calm) return request.tools.length > 0 && world.chance(0.3) ? useTools() : { ...plan, text: speak() }
-  const fault = (category: ConstructorParameters<typeof ModelError>[0], retryable: boolean): Plan => ({ ...plan, text: world.chance(0.5) ? 'I begin' : '', error: new ModelError(category, `the model failed: ${category}`, { retryable }) })
+  if (mood.calm)
+    return request.tools.length > 0 && world.chance(0.3) ? useTools() : { ...plan, text: speak() }
+  const fault = (category: ConstructorParameters<typeof ModelError>[0], retryable: boolean): Plan => ({
+    ...plan,
+    text: world.chance(0.5) ? 'I begin' : '',
+    error: new ModelError(category, `the model failed: ${category}`, { retryable }),
+  })
   return world.pick<() => Plan>([
-    [8, () => ({ ...plan, text: speak() })], [request.tools.length > 0 ? 11 : 0, useTools], [0.6, () => plan], [0.5, () => ({ ...plan, text: speak(), finish: 'length' })],
-    [0.8, () => fault('network', true)], [0.3, () => fault('auth_failed', false)], [0.3, () => fault('context_overflow', false)], [0.4, () => ({ ...plan, text: 'I be', hang: true })],
+    [8, () => ({ ...plan, text: speak() })],
+    [request.tools.length > 0 ? 11 : 0, useTools],
+    [0.6, () => plan],
+    [0.5, () => ({ ...plan, text: speak(), finish: 'length' })],
+    [0.8, () => fault('network', true)],
+    [0.3, () => fault('auth_failed', false)],
+    [0.3, () => fault('context_overflow', false)],
+    [0.4, () => ({ ...plan, text: 'I be', hang: true })],
   ])()
 }
 
 export function createModel(world: World, process: Process, mood: Mood): Models {
   const provider: ModelProvider = {
-    call: (request, onChunk, signal) => new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason as Error)
-      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
-      const plan = planAnswer(world, mood, request)
-      const pieces = plan.text.match(/.{1,24}/gs) ?? []
-      let at = world.between(5, 400)
-      if (plan.reasoning !== '') process.after(at, () => onChunk({ type: 'reasoning', text: plan.reasoning }))
-      for (const text of pieces) process.after((at += world.between(1, 90)), () => { if (!signal.aborted) onChunk({ type: 'text', text }) })
-      if (plan.hang) return
-      process.after(at + world.between(1, 50), () => {
-        if (plan.error !== null) return reject(plan.error)
-        const message = { role: 'assistant' as const, content: plan.text, ...(plan.calls.length > 0 ? { tool_calls: plan.calls } : {}) }
-        resolve({ message, reasoning: plan.reasoning, usage: USAGE, finish_reason: plan.finish, model: request.model })
-      })
-    }),
+    call: (request, onChunk, signal) =>
+      new Promise((resolve, reject) => {
+        if (signal.aborted) return reject(signal.reason as Error)
+        signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+        const plan = planAnswer(world, mood, request)
+        const pieces = plan.text.match(/.{1,24}/gs) ?? []
+        let at = world.between(5, 400)
+        if (plan.reasoning !== '')
+          process.after(at, () => onChunk({ type: 'reasoning', text: plan.reasoning }))
+        for (const text of pieces)
+          process.after((at += world.between(1, 90)), () => {
+            if (!signal.aborted) onChunk({ type: 'text', text })
+          })
+        if (plan.hang) return
+        process.after(at + world.between(1, 50), () => {
+          if (plan.error !== null) return reject(plan.error)
+          const message = {
+            role: 'assistant' as const,
+            content: plan.text,
+            ...(plan.calls.length > 0 ? { tool_calls: plan.calls } : {}),
+          }
+          resolve({
+            message,
+            reasoning: plan.reasoning,
+            usage: USAGE,
+            finish_reason: plan.finish,
+            model: request.model,
+          })
+        })
+      }),
   }
   return {
-    secrets: [], close: () => Promise.resolve(),
-    resolve: name => ({ name, provider, model: name, rates: undefined, contextWindow: 100_000, maxOutputTokens: undefined, reasoning: false, scripted: false }),
+    secrets: [],
+    close: () => Promise.resolve(),
+    resolve: name => ({
+      name,
+      provider,
+      model: name,
+      rates: undefined,
+      contextWindow: 100_000,
+      maxOutputTokens: undefined,
+      reasoning: false,
+      scripted: false,
+    }),
   }
 }
 
-/** `isOnDisk` says whether the tool.call of that id can be read. What takes a step of a saga back is no call: its event is saga.step_compensate. */
-export function createTools(world: World, process: Process, effects: Effects, isOnDisk: (sessionId: string, callId: string) => boolean): Tool[] {
+/**
+ * `isOnDisk` says whether the tool.call of that id can be read. What takes a step of a saga back is no call:
+ * its event is saga.step_compensate.
+ */
+export function createTools(
+  world: World,
+  process: Process,
+  effects: Effects,
+  isOnDisk: (sessionId: string, callId: string) => boolean,
+): Tool[] {
   const parameters = z.strictObject({ value: z.string() })
-  const tool = (name: string, kind: Pick<Tool, 'readOnly' | 'idempotent'>, maxMs: number, act: (value: string, context: ToolContext) => Record<string, unknown>): Tool => ({
-    name, description: name, parameters, ...kind,
-    run: (args, context) => new Promise((resolve, reject) => {
-      const { tool_call_id, session_id, signal } = context
-      if (name !== 'take_back' && !isOnDisk(session_id, tool_call_id)) effects.problems.push(`${name} ${tool_call_id} was started without its tool.call on disk`)
-      count(effects.started, tool_call_id)
-      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
-      process.after(world.between(0, maxMs), () => {
-        if (signal.aborted) return
-        count(effects.done, tool_call_id)
-        const content = act(String(args['value']), context)
-        process.after(world.between(0, 50), () => resolve({ content }))
-      })
-    }),
+  const tool = (
+    name: string,
+    kind: Pick<Tool, 'readOnly' | 'idempotent'>,
+    maxMs: number,
+    act: (value: string, context: ToolContext) => Record<string, unknown>,
+  ): Tool => ({
+    name,
+    description: name,
+    parameters,
+    ...kind,
+    run: (args, context) =>
+      new Promise((resolve, reject) => {
+        const { tool_call_id, session_id, signal } = context
+        if (name !== 'take_back' && !isOnDisk(session_id, tool_call_id))
+          effects.problems.push(`${name} ${tool_call_id} was started without its tool.call on disk`)
+        count(effects.started, tool_call_id)
+        signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+        process.after(world.between(0, maxMs), () => {
+          if (signal.aborted) return
+          count(effects.done, tool_call_id)
+          const content = act(String(args['value']), context)
+          process.after(world.between(0, 50), () => resolve({ content }))
+        })
+      }),
   })
   const writes = { readOnly: false, idempotent: false }
   return [
-    askUserQuestionTool, todoTool,
+    askUserQuestionTool,
+    todoTool,
     tool('note', writes, 300, value => ({ noted: value })),
     tool('guarded', writes, 100, value => ({ did: value })),
     // Longer than a lease, so that only renewals keep it.

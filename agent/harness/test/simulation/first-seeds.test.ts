@@ -4,4 +4,8 @@ import { makeDataDir, runSeeds, SEEDS_TIMEOUT_MS } from './seeds.ts'
 
 const dir = makeDataDir()
 
-test('500 seeds: every session ends, every log is sound, no tool runs twice', { timeout: SEEDS_TIMEOUT_MS }, () => runSeeds(dir, 1, 500))
+test(
+  '500 seeds: every session ends, every log is sound, no tool runs twice',
+  { timeout: SEEDS_TIMEOUT_MS },
+  () => runSeeds(dir, 1, 500),
+)

@@ -1,6 +1,7 @@
 /**
- * The log of a simulation: the real transactions of the embedded store on a database in memory, and what a process sees of it
- * over a connection that is slow, and that may fail before a commit, or after it with nobody the wiser.
+ * The log of a simulation: the real transactions of the embedded store on a database in memory, and what a
+ * process sees of it over a connection that is slow, and that may fail before a commit, or after it with
+ * nobody the wiser.
  */
 import { AppError } from '@cairn/protocol'
 import { type Commit, CommitRefused, createRedactor, type LogStore, type StoredEvent } from '@cairn/log'
@@ -38,7 +39,8 @@ export function createTruth(now: () => number): Truth {
       const [answer] = run([request])
       if (answer === undefined) throw new Error('[simulation] a request without an answer')
       if (answer[0] !== 'done') return answer
-      if (request.do === 'commit') for (const hear of listeners) hear(request.session_id, (answer[1] as CommitAnswer).work)
+      if (request.do === 'commit')
+        for (const hear of listeners) hear(request.session_id, (answer[1] as CommitAnswer).work)
       if (request.do === 'release' && answer[1] === true) for (const hear of listeners) hear('', true)
       return answer
     },
@@ -82,23 +84,39 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
     lastArrival = arrival
     const answer = (settle: () => void): void => void process.after(delay(), settle)
     world.after(arrival - world.now(), () => {
-      if (fate < before) return answer(() => reject(new AppError('storage', `${INJECTED}: nothing was written`)))
+      if (fate < before)
+        return answer(() => reject(new AppError('storage', `${INJECTED}: nothing was written`)))
       const request = make()
       const at = world.now()
       const result = truth.perform(request)
-      if (fate < before + after) return answer(() => reject(new AppError('storage', `${INJECTED}: the answer was lost`)))
+      if (fate < before + after)
+        return answer(() => reject(new AppError('storage', `${INJECTED}: the answer was lost`)))
       answer(() => settle(result, request, value => resolve(shape(value, at)), reject))
     })
     return promise
   }
 
-  function settle(answer: Answer, request: Request, resolve: (value: unknown) => void, reject: (error: Error) => void): void {
+  function settle(
+    answer: Answer,
+    request: Request,
+    resolve: (value: unknown) => void,
+    reject: (error: Error) => void,
+  ): void {
     switch (answer[0]) {
-      case 'done': return resolve(answer[1])
-      case 'failed': return reject(new Error(answer[1]))
+      case 'done':
+        return resolve(answer[1])
+      case 'failed':
+        return reject(new Error(answer[1]))
       case 'refused': {
         const { refusal, detail, session, item } = answer[1]
-        return reject(new CommitRefused(refusal, detail, session && toSessionRow(session), item && toInboxItem(item, 'at' in request ? request.at : 0)))
+        return reject(
+          new CommitRefused(
+            refusal,
+            detail,
+            session && toSessionRow(session),
+            item && toInboxItem(item, 'at' in request ? request.at : 0),
+          ),
+        )
       }
     }
   }
@@ -119,19 +137,37 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
   const commit = (given: Commit): Promise<Awaited<ReturnType<LogStore['commit']>>> => {
     const { fence: _, ...unfenced } = given
     const sent = faults().ignoreFence === true && given.release_lease !== true ? unfenced : given
-    return write(() => encodeCommit(redact, world.now(), sent), (value, at) => {
-      const { last, session } = value as CommitAnswer
-      const created_at = new Date(at).toISOString()
-      return { events: given.events.map(({ type }, index) => ({ id: last - given.events.length + 1 + index, type, created_at })), last_id: last, session: toSessionRow(unpackSession(session)) }
-    })
+    return write(
+      () => encodeCommit(redact, world.now(), sent),
+      (value, at) => {
+        const { last, session } = value as CommitAnswer
+        const created_at = new Date(at).toISOString()
+        return {
+          events: given.events.map(({ type }, index) => ({
+            id: last - given.events.length + 1 + index,
+            type,
+            created_at,
+          })),
+          last_id: last,
+          session: toSessionRow(unpackSession(session)),
+        }
+      },
+    )
   }
-  const never = (what: string) => (): never => { throw new Error(`[simulation] nobody needs ${what}`) }
+  const never = (what: string) => (): never => {
+    throw new Error(`[simulation] nobody needs ${what}`)
+  }
 
   return {
-    createSession: session => write(() => ({ do: 'create', at: world.now(), session, config: JSON.stringify(session.config ?? {}) }), value => toSessionRow(value as StoredSession)),
+    createSession: session =>
+      write(
+        () => ({ do: 'create', at: world.now(), session, config: JSON.stringify(session.config ?? {}) }),
+        value => toSessionRow(value as StoredSession),
+      ),
     commit,
     markRead: never('markRead'),
-    read: (sessionId, after, limit, types): Promise<StoredEvent[]> => read(reader => reader.read(sessionId, after, limit, types)),
+    read: (sessionId, after, limit, types): Promise<StoredEvent[]> =>
+      read(reader => reader.read(sessionId, after, limit, types)),
     watch(sessionId, nudge) {
       const found = readers.get(sessionId) ?? new Set()
       readers.set(sessionId, found.add(nudge))
@@ -145,17 +181,40 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
     hasGrant: (sessionId, tool, hash) => read((reader, now) => reader.hasGrant(sessionId, tool, hash, now)),
     listArtifacts: sessionId => read(reader => reader.listArtifacts(sessionId)),
     getArtifact: (sessionId, artifactId) => read(reader => reader.getArtifact(sessionId, artifactId)),
-    claim: (workerId, limit, ttl) => write(() => ({ do: 'claim', at: world.now(), worker_id: workerId, limit, ttl }), value => (value as ClaimAnswer).map(({ session, epoch, abandoned_ms }) => ({
-      session: toSessionRow(session), fence: { worker_id: workerId, epoch }, abandoned_s: abandoned_ms === null ? null : abandoned_ms / 1000,
-    }))),
-    renew: (workerId, leases, ttl) => write(() => ({ do: 'renew', at: world.now(), worker_id: workerId, leases, ttl }), value => value as string[]),
-    release: (sessionId, fence) => write(() => ({ do: 'release', at: world.now(), session_id: sessionId, fence }), () => undefined),
+    claim: (workerId, limit, ttl) =>
+      write(
+        () => ({ do: 'claim', at: world.now(), worker_id: workerId, limit, ttl }),
+        value =>
+          (value as ClaimAnswer).map(({ session, epoch, abandoned_ms }) => ({
+            session: toSessionRow(session),
+            fence: { worker_id: workerId, epoch },
+            abandoned_s: abandoned_ms === null ? null : abandoned_ms / 1000,
+          })),
+      ),
+    renew: (workerId, leases, ttl) =>
+      write(
+        () => ({ do: 'renew', at: world.now(), worker_id: workerId, leases, ttl }),
+        value => value as string[],
+      ),
+    release: (sessionId, fence) =>
+      write(
+        () => ({ do: 'release', at: world.now(), session_id: sessionId, fence }),
+        () => undefined,
+      ),
     watchWork(nudge) {
       workers.add(nudge)
       return () => void workers.delete(nudge)
     },
-    pruneDeltas: before => write(() => ({ do: 'prune', before, after_key: 0 }), value => (value as { deleted: number }).deleted),
-    check: never('check'), backup: never('backup'), close: () => Promise.resolve(),
-    get accounts() { return never('accounts')() },
+    pruneDeltas: before =>
+      write(
+        () => ({ do: 'prune', before, after_key: 0 }),
+        value => (value as { deleted: number }).deleted,
+      ),
+    check: never('check'),
+    backup: never('backup'),
+    close: () => Promise.resolve(),
+    get accounts() {
+      return never('accounts')()
+    },
   }
 }

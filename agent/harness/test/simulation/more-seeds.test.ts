@@ -4,4 +4,8 @@ import { makeDataDir, runSeeds, SEEDS_TIMEOUT_MS } from './seeds.ts'
 
 const dir = makeDataDir()
 
-test('500 seeds more: every session ends, every log is sound, no tool runs twice', { timeout: SEEDS_TIMEOUT_MS }, () => runSeeds(dir, 501, 500))
+test(
+  '500 seeds more: every session ends, every log is sound, no tool runs twice',
+  { timeout: SEEDS_TIMEOUT_MS },
+  () => runSeeds(dir, 501, 500),
+)

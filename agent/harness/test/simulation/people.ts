@@ -1,7 +1,20 @@
-/** The people of the simulation: they write, stop, pause, answer and decide at moments of the seed's choosing, and remember what they were told. */
+/**
+ * The people of the simulation: they write, stop, pause, answer and decide at moments of the seed's choosing,
+ * and remember what they were told.
+ */
 import { AppError } from '@cairn/protocol'
 import type { LogStore } from '@cairn/log'
-import { addMessage, answerQuestion, archiveSession, defineOutcomes, pauseSession, respondInbox, resumeSession, retrySession, stopSession } from '@cairn/sessions'
+import {
+  addMessage,
+  answerQuestion,
+  archiveSession,
+  defineOutcomes,
+  pauseSession,
+  respondInbox,
+  resumeSession,
+  retrySession,
+  stopSession,
+} from '@cairn/sessions'
 import { alice } from '../turn/stage.ts'
 import { INJECTED } from './memory-store.ts'
 import type { World } from './world.ts'
@@ -30,7 +43,8 @@ export function createPeople(world: World, store: LogStore): People {
     try {
       await run()
     } catch (thrown) {
-      if (!(thrown instanceof AppError) || thrown.code === 'internal') problems.push(`${what} threw ${thrown instanceof Error ? thrown.stack : String(thrown)}`)
+      if (!(thrown instanceof AppError) || thrown.code === 'internal')
+        problems.push(`${what} threw ${thrown instanceof Error ? thrown.stack : String(thrown)}`)
     } finally {
       open -= 1
     }
@@ -43,26 +57,66 @@ export function createPeople(world: World, store: LogStore): People {
   }
 
   async function answerOne(session_id: string): Promise<void> {
-    const { items } = await store.listInbox({ org_id: alice.org_id, session_id, status: ['pending'], limit: 10 })
+    const { items } = await store.listInbox({
+      org_id: alice.org_id,
+      session_id,
+      status: ['pending'],
+      limit: 10,
+    })
     const item = items[Math.floor(world.random() * items.length)]
     if (item === undefined) return
-    if (item.kind === 'governance_gate') await respondInbox(deps, item.id, { decision: world.chance(0.7) ? 'approve' : 'reject' }, alice)
-    else if (item.kind === 'input_required') await answerQuestion(deps, { session_id, tool_call_id: String(item.payload['tool_call_id']), responses: [{ question: 'Which one?', answer: 'this one' }], principal: alice })
+    if (item.kind === 'governance_gate')
+      await respondInbox(deps, item.id, { decision: world.chance(0.7) ? 'approve' : 'reject' }, alice)
+    else if (item.kind === 'input_required')
+      await answerQuestion(deps, {
+        session_id,
+        tool_call_id: String(item.payload['tool_call_id']),
+        responses: [{ question: 'Which one?', answer: 'this one' }],
+        principal: alice,
+      })
   }
 
   return {
-    told, problems, waiting: () => open,
+    told,
+    problems,
+    waiting: () => open,
     act(id) {
       const [what, run] = world.pick<readonly [string, () => Promise<unknown>]>([
-        [9, ['a message', () => say(id, `message ${world.newId()}`)]], [5, ['an answer', () => answerOne(id)]],
-        [2, ['a stop', () => stopSession(deps, id)]], [1, ['/stop', () => say(id, '/stop')]],
-        [2, ['a pause', () => pauseSession(deps, id)]], [3, ['a resume', () => resumeSession(deps, id)]], [2, ['a retry', () => retrySession(deps, id)]],
-        [1.5, ['a goal', () => defineOutcomes(deps, id, [{ description: 'all is well', rubric: { type: 'text', content: 'it is' }, max_iterations: world.between(1, 4) }])]],
-        [0.5, ['/goal pause', () => say(id, '/goal pause')]], [0.5, ['/goal clear', () => say(id, '/goal clear')]], [0.5, ['/clear', () => say(id, '/clear')]], [0.5, ['/compress', () => say(id, '/compress')]],
-        [0.3, ['an archive', async () => {
-          const session = await store.getSession(id)
-          if (session !== null) await archiveSession(deps, session)
-        }]],
+        [9, ['a message', () => say(id, `message ${world.newId()}`)]],
+        [5, ['an answer', () => answerOne(id)]],
+        [2, ['a stop', () => stopSession(deps, id)]],
+        [1, ['/stop', () => say(id, '/stop')]],
+        [2, ['a pause', () => pauseSession(deps, id)]],
+        [3, ['a resume', () => resumeSession(deps, id)]],
+        [2, ['a retry', () => retrySession(deps, id)]],
+        [
+          1.5,
+          [
+            'a goal',
+            () =>
+              defineOutcomes(deps, id, [
+                {
+                  description: 'all is well',
+                  rubric: { type: 'text', content: 'it is' },
+                  max_iterations: world.between(1, 4),
+                },
+              ]),
+          ],
+        ],
+        [0.5, ['/goal pause', () => say(id, '/goal pause')]],
+        [0.5, ['/goal clear', () => say(id, '/goal clear')]],
+        [0.5, ['/clear', () => say(id, '/clear')]],
+        [0.5, ['/compress', () => say(id, '/compress')]],
+        [
+          0.3,
+          [
+            'an archive',
+            async () => {
+              const session = await store.getSession(id)
+              if (session !== null) await archiveSession(deps, session)
+            },
+          ],
+        ],
       ])
       return attempt(what, run)
     },

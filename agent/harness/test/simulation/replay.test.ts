@@ -18,6 +18,7 @@ test('the same seed gives the same log, byte for byte', async () => {
 
 test('a store that forgets to check the lease is found out', async () => {
   const found: string[] = []
-  for (let seed = 1; seed <= 40 && found.length === 0; seed++) found.push(...(await simulate(seed, dir, { ignoreFence: true })).problems)
+  for (let seed = 1; seed <= 40 && found.length === 0; seed++)
+    found.push(...(await simulate(seed, dir, { ignoreFence: true })).problems)
   expect(found).not.toEqual([])
 })

@@ -1,4 +1,7 @@
-/** Many seeds in one test. SIM_SEED and SIM_SEEDS repeat one and try others: `SIM_SEED=17 SIM_SEEDS=1 npm test -- simulation`. */
+/**
+ * Many seeds in one test. SIM_SEED and SIM_SEEDS repeat one and try others: `SIM_SEED=17 SIM_SEEDS=1 npm test
+ * -- simulation`.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +15,24 @@ export function makeDataDir(): string {
 }
 
 /** Each must have happened somewhere in some hundred seeds; else the simulation has lost what it is for. */
-const RARE = ['kills', 'freezes', 'drains', 'recoveries', 'crashes', 'unknown', 'stops', 'pauses', 'failures', 'gates', 'granted', 'questions', 'goals', 'rollbacks', 'heartbeats', 'compactions']
+const RARE = [
+  'kills',
+  'freezes',
+  'drains',
+  'recoveries',
+  'crashes',
+  'unknown',
+  'stops',
+  'pauses',
+  'failures',
+  'gates',
+  'granted',
+  'questions',
+  'goals',
+  'rollbacks',
+  'heartbeats',
+  'compactions',
+]
 
 /** So long many seeds may take on a machine that is busy with other things. */
 export const SEEDS_TIMEOUT_MS = 60_000 + Number(process.env['SIM_SEEDS'] ?? 500) * 1000
@@ -25,9 +45,14 @@ export async function runSeeds(dir: string, from: number, count: number): Promis
   for (let seed = first; seed < first + seeds; seed++) {
     const { problems, counts } = await simulate(seed, dir)
     for (const [name, times] of Object.entries(counts)) totals[name] = (totals[name] ?? 0) + times
-    if (problems.length > 0) failed.push(`SIM_SEED=${seed} SIM_SEEDS=1 repeats it:\n  ${problems.slice(0, 10).join('\n  ')}`)
+    if (problems.length > 0)
+      failed.push(`SIM_SEED=${seed} SIM_SEEDS=1 repeats it:\n  ${problems.slice(0, 10).join('\n  ')}`)
   }
-  console.log(`${seeds} seeds from ${first}: ${Object.entries(totals).map(([name, times]) => `${times} ${name}`).join(', ')}`)
+  console.log(
+    `${seeds} seeds from ${first}: ${Object.entries(totals)
+      .map(([name, times]) => `${times} ${name}`)
+      .join(', ')}`,
+  )
   expect(failed.slice(0, 5).join('\n')).toBe('')
   if (seeds >= 200) expect(RARE.filter(name => (totals[name] ?? 0) === 0)).toEqual([])
 }

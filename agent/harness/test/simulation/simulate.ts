@@ -1,7 +1,7 @@
 /**
- * One seed of the simulation: a few sessions, workers that crash, freeze and lose their connections, people who interfere, and
- * then peace. Afterwards every session must have come to its end, and the logs, the effects and what people and readers were
- * told must agree.
+ * One seed of the simulation: a few sessions, workers that crash, freeze and lose their connections, people
+ * who interfere, and then peace. Afterwards every session must have come to its end, and the logs, the
+ * effects and what people and readers were told must agree.
  */
 import { Config, decodeEvent, type SessionEvent } from '@cairn/protocol'
 import { checkHistory } from '@cairn/state'
@@ -21,7 +21,17 @@ export type Outcome = {
 }
 
 const LEASE_S = 10
-const SETTINGS = { lease_s: LEASE_S, llm_heartbeat_s: 3, llm_stale_s: 8, tool_timeout_s: 20, llm_retries: 2, delta_coalesce_ms: 40, delta_keep_s: 20, drain_s: 3, concurrent_turns: 4 }
+const SETTINGS = {
+  lease_s: LEASE_S,
+  llm_heartbeat_s: 3,
+  llm_stale_s: 8,
+  tool_timeout_s: 20,
+  llm_retries: 2,
+  delta_coalesce_ms: 40,
+  delta_keep_s: 20,
+  drain_s: 3,
+  concurrent_turns: 4,
+}
 /** The trouble lasts this long, in milliseconds of the simulation. */
 const TROUBLE_MS = 60_000
 /** So long after it everything must have come to rest: leases run out, stale calls time out, retries wait. */
@@ -30,7 +40,11 @@ const PATIENCE_MS = 1_200_000
 const CALM: Faults = { before: 0, after: 0, unheard: 0, maxDelayMs: 5 }
 
 /** `dataDir` gets empty workspaces and nothing else; `planted` are the bugs that a simulation must find. */
-export async function simulate(seed: number, dataDir: string, planted: { ignoreFence?: boolean } = {}): Promise<Outcome> {
+export async function simulate(
+  seed: number,
+  dataDir: string,
+  planted: { ignoreFence?: boolean } = {},
+): Promise<Outcome> {
   const world = createWorld(seed)
   const truth = createTruth(world.now)
   try {
@@ -40,40 +54,90 @@ export async function simulate(seed: number, dataDir: string, planted: { ignoreF
   }
 }
 
-async function play(world: World, truth: Truth, dataDir: string, planted: { ignoreFence?: boolean }): Promise<Outcome> {
+async function play(
+  world: World,
+  truth: Truth,
+  dataDir: string,
+  planted: { ignoreFence?: boolean },
+): Promise<Outcome> {
   const mood: Mood = { calm: false }
-  const trouble: Faults = { before: world.random() * 0.04, after: world.random() * 0.04, unheard: world.random() * 0.5, maxDelayMs: world.between(1, 60), ...planted }
+  const trouble: Faults = {
+    before: world.random() * 0.04,
+    after: world.random() * 0.04,
+    unheard: world.random() * 0.5,
+    maxDelayMs: world.between(1, 60),
+    ...planted,
+  }
   const faults = (): Faults => (mood.calm ? { ...CALM, ...planted } : trouble)
   const config = Config.parse({
-    models: { default: 'sim/model', providers: { sim: { kind: 'scripted' } } }, limits: SETTINGS,
-    agents: { assistant: {
-      max_iterations: world.between(3, 12), ...(world.chance(0.3) ? { escalation_model: 'sim/stronger' } : {}), governance: { require_approval: ['guarded'] },
-      saga: { enabled: world.chance(0.4), undo: { note: { tool: 'take_back', args: { value: '{{arguments.value}}' } } } },
-    } },
+    models: { default: 'sim/model', providers: { sim: { kind: 'scripted' } } },
+    limits: SETTINGS,
+    agents: {
+      assistant: {
+        max_iterations: world.between(3, 12),
+        ...(world.chance(0.3) ? { escalation_model: 'sim/stronger' } : {}),
+        governance: { require_approval: ['guarded'] },
+        saga: {
+          enabled: world.chance(0.4),
+          undo: { note: { tool: 'take_back', args: { value: '{{arguments.value}}' } } },
+        },
+      },
+    },
   })
   const effects = noEffects()
   const problems: string[] = []
   const counts = { kills: 0, freezes: 0, drains: 0 }
 
-  // ---- the people -----------------------------------------------------------------------------------------------------
+  // ---- the people
+  // -----------------------------------------------------------------------------------------------------
 
   const outside = createProcess(world, 'people')
-  const people = createPeople(world, connectStore(world, truth, outside, () => ({ ...faults(), ignoreFence: false })))
+  const people = createPeople(
+    world,
+    connectStore(world, truth, outside, () => ({ ...faults(), ignoreFence: false })),
+  )
   const sessions = Array.from({ length: world.between(1, 3) }, (_, n) => `session-${n + 1}`)
   for (const id of sessions) {
-    truth.perform({ do: 'create', at: world.now(), session: { id, org_id: alice.org_id, created_by: alice.id, created_by_kind: 'user', agent: 'assistant', channel: 'web', title: 'Titled' }, config: '{}' })
-    for (let left = world.between(2, 9); left > 0; left--) world.after(world.between(0, TROUBLE_MS), () => void people.act(id))
+    truth.perform({
+      do: 'create',
+      at: world.now(),
+      session: {
+        id,
+        org_id: alice.org_id,
+        created_by: alice.id,
+        created_by_kind: 'user',
+        agent: 'assistant',
+        channel: 'web',
+        title: 'Titled',
+      },
+      config: '{}',
+    })
+    for (let left = world.between(2, 9); left > 0; left--)
+      world.after(world.between(0, TROUBLE_MS), () => void people.act(id))
   }
 
-  // ---- the workers ----------------------------------------------------------------------------------------------------
+  // ---- the workers
+  // ----------------------------------------------------------------------------------------------------
 
-  const isOnDisk = (sessionId: string, callId: string): boolean => truth.reader.read(sessionId, 0, 100_000, ['tool.call']).some(({ json }) => (JSON.parse(json) as { data: { tool_call_id: string } }).data.tool_call_id === callId)
+  const isOnDisk = (sessionId: string, callId: string): boolean =>
+    truth.reader
+      .read(sessionId, 0, 100_000, ['tool.call'])
+      .some(
+        ({ json }) => (JSON.parse(json) as { data: { tool_call_id: string } }).data.tool_call_id === callId,
+      )
   const workers: { process: Process; drain: () => Promise<void> }[] = []
   function startWorker(): void {
     const process = createProcess(world, `worker-${world.newId()}`, world.between(-3000, 3000))
     const harness = startHarness({
-      store: connectStore(world, truth, process, faults), models: createModel(world, process, mood), tools: createTools(world, process, effects, isOnDisk), config, dataDir,
-      workerId: process.name, newId: world.newId, clock: process.clock, random: world.random,
+      store: connectStore(world, truth, process, faults),
+      models: createModel(world, process, mood),
+      tools: createTools(world, process, effects, isOnDisk),
+      config,
+      dataDir,
+      workerId: process.name,
+      newId: world.newId,
+      clock: process.clock,
+      random: world.random,
       log(level, message, fields) {
         const text = `${message} ${JSON.stringify(fields ?? {})}`
         if (level === 'error' && !isInjected(text)) problems.push(`${process.name}: ${text}`)
@@ -88,25 +152,35 @@ async function play(world: World, truth: Truth, dataDir: string, planted: { igno
       const victim = living()[world.between(0, 2)]
       if (victim === undefined) return startWorker()
       world.pick<() => void>([
-        [4, () => {
-          counts.kills += 1
-          victim.process.kill()
-          world.after(world.between(0, 8000), startWorker)
-        }],
-        [3, () => {
-          counts.freezes += 1
-          victim.process.freeze(world.between(500, 3 * LEASE_S * 1000))
-        }],
-        [1, () => {
-          counts.drains += 1
-          void victim.drain().then(() => victim.process.kill())
-          world.after(world.between(0, 3000), startWorker)
-        }],
+        [
+          4,
+          () => {
+            counts.kills += 1
+            victim.process.kill()
+            world.after(world.between(0, 8000), startWorker)
+          },
+        ],
+        [
+          3,
+          () => {
+            counts.freezes += 1
+            victim.process.freeze(world.between(500, 3 * LEASE_S * 1000))
+          },
+        ],
+        [
+          1,
+          () => {
+            counts.drains += 1
+            void victim.drain().then(() => victim.process.kill())
+            world.after(world.between(0, 3000), startWorker)
+          },
+        ],
       ])()
     })
   }
 
-  // ---- a reader -------------------------------------------------------------------------------------------------------
+  // ---- a reader
+  // -------------------------------------------------------------------------------------------------------
 
   const shown = new Map<string, string[]>(sessions.map(id => [id, []]))
   const cursors = new Map<string, number>()
@@ -118,43 +192,75 @@ async function play(world: World, truth: Truth, dataDir: string, planted: { igno
   }
   for (const id of sessions) follow(id)
 
-  // ---- trouble, then peace --------------------------------------------------------------------------------------------
+  // ---- trouble, then peace
+  // --------------------------------------------------------------------------------------------
 
   await world.run(() => false, TROUBLE_MS)
   mood.calm = true
   startWorker()
-  const isResting = (): boolean => people.waiting() === 0 && truth.sessions().every(row => row.saga !== 2 && !(row.status === 'active' && row.wake_id > row.cursor) && (row.worker_id === null || row.lease_until < world.now()))
+  const isResting = (): boolean =>
+    people.waiting() === 0 &&
+    truth
+      .sessions()
+      .every(
+        row =>
+          row.saga !== 2 &&
+          !(row.status === 'active' && row.wake_id > row.cursor) &&
+          (row.worker_id === null || row.lease_until < world.now()),
+      )
   for (let round = 0; round < 2; round++) {
-    if (!(await world.run(isResting, PATIENCE_MS))) problems.push(`not at rest: ${JSON.stringify(truth.sessions().map(({ id, status, wake_id, cursor, worker_id, lease_until, saga }) => ({ id, status, wake_id, cursor, worker_id, lease_until, saga })))}`)
+    if (!(await world.run(isResting, PATIENCE_MS)))
+      problems.push(
+        `not at rest: ${JSON.stringify(truth.sessions().map(({ id, status, wake_id, cursor, worker_id, lease_until, saga }) => ({ id, status, wake_id, cursor, worker_id, lease_until, saga })))}`,
+      )
     if (round > 0) break
     for (const id of sessions) void people.settle(id)
     await world.run(() => people.waiting() === 0, PATIENCE_MS)
   }
 
-  // ---- the verdict ----------------------------------------------------------------------------------------------------
+  // ---- the verdict
+  // ----------------------------------------------------------------------------------------------------
 
   const logs = new Map(sessions.map(id => [id, truth.reader.read(id, 0, 1_000_000).map(({ json }) => json)]))
   const events = new Map([...logs].map(([id, lines]) => [id, lines.map(decodeEvent)]))
   for (const [id, log] of events) {
-    problems.push(...checkHistory(log, { settled: true }).map(problem => `${id}: ${problem}`), ...checkCrashes(log).map(problem => `${id}: ${problem}`))
+    problems.push(
+      ...checkHistory(log, { settled: true }).map(problem => `${id}: ${problem}`),
+      ...checkCrashes(log).map(problem => `${id}: ${problem}`),
+    )
     const stored = new Set(logs.get(id))
     // A chunk of an answer may have been pruned since.
-    for (const line of shown.get(id) ?? []) if (!stored.has(line) && decodeEvent(line).type !== 'llm.delta') problems.push(`${id}: a reader was shown ${line}, which is gone`)
+    for (const line of shown.get(id) ?? [])
+      if (!stored.has(line) && decodeEvent(line).type !== 'llm.delta')
+        problems.push(`${id}: a reader was shown ${line}, which is gone`)
     const seen = (shown.get(id) ?? []).map(line => decodeEvent(line).id)
-    if (seen.some((event, at) => event <= (seen[at - 1] ?? 0))) problems.push(`${id}: a reader was shown events out of order`)
+    if (seen.some((event, at) => event <= (seen[at - 1] ?? 0)))
+      problems.push(`${id}: a reader was shown events out of order`)
   }
   for (const { session_id, id, content } of people.told) {
     const said = events.get(session_id)?.find(event => event.id === id)
-    if (said?.type !== 'user.message' || said.data.content !== content) problems.push(`${session_id}: the acknowledged message ${id} is ${said?.type ?? 'gone'}`)
+    if (said?.type !== 'user.message' || said.data.content !== content)
+      problems.push(`${session_id}: the acknowledged message ${id} is ${said?.type ?? 'gone'}`)
   }
   const all = [...events.values()].flat()
   problems.push(...people.problems, ...effects.problems, ...checkEffects(all, effects))
-  return { log: [...logs.values()].flat().map(line => `${line}\n`).join(''), problems, counts: { ...counts, ...countEvents(all) } }
+  return {
+    log: [...logs.values()]
+      .flat()
+      .map(line => `${line}\n`)
+      .join(''),
+    problems,
+    counts: { ...counts, ...countEvents(all) },
+  }
 }
 
 /** An exception of the runtime that no injected fault explains is a bug. */
 const checkCrashes = (log: readonly SessionEvent[]): string[] =>
-  log.flatMap(event => (event.type === 'harness.crash' && !isInjected(event.data.error ?? '') ? [`the runtime crashed: ${event.data.error}`] : []))
+  log.flatMap(event =>
+    event.type === 'harness.crash' && !isInjected(event.data.error ?? '')
+      ? [`the runtime crashed: ${event.data.error}`]
+      : [],
+  )
 
 const ONCE = new Set(['note', 'guarded', 'slow', 'fail', 'take_back'])
 function checkEffects(events: readonly SessionEvent[], effects: ReturnType<typeof noEffects>): string[] {
@@ -164,21 +270,34 @@ function checkEffects(events: readonly SessionEvent[], effects: ReturnType<typeo
     const { tool_call_id, name, content, elapsed_ms } = event.data
     const [started, done] = [effects.started.get(tool_call_id) ?? 0, effects.done.get(tool_call_id) ?? 0]
     if (started > 1) found.push(`${name} ${tool_call_id} was started ${started} times`)
-    if (elapsed_ms === 0 && started > 0) found.push(`${name} ${tool_call_id} is said not to have run, and was started`)
-    if (!content.includes('"error"') && done !== 1) found.push(`${name} ${tool_call_id} is said to have run, and took effect ${done} times`)
+    if (elapsed_ms === 0 && started > 0)
+      found.push(`${name} ${tool_call_id} is said not to have run, and was started`)
+    if (!content.includes('"error"') && done !== 1)
+      found.push(`${name} ${tool_call_id} is said to have run, and took effect ${done} times`)
   }
-  for (const [value, times] of effects.undone) if (times > 1) found.push(`the note ${value} was taken back ${times} times`)
+  for (const [value, times] of effects.undone)
+    if (times > 1) found.push(`the note ${value} was taken back ${times} times`)
   return found
 }
 
 function countEvents(events: readonly SessionEvent[]): Record<string, number> {
   const of = (test: (event: SessionEvent) => boolean): number => events.filter(test).length
   return {
-    events: events.length, tool_calls: of(({ type }) => type === 'tool.call'),
-    recoveries: of(({ type }) => type === 'harness.recovered'), crashes: of(({ type }) => type === 'harness.crash'),
-    unknown: of(event => event.type === 'tool.result' && event.data.content.includes('outcome unknown')), stops: of(({ type }) => type === 'session.stopped'), pauses: of(({ type }) => type === 'session.pause'),
-    failures: of(({ type }) => type === 'session.fail'), completions: of(({ type }) => type === 'session.complete'), gates: of(({ type }) => type === 'inbox.governance_gate'), granted: of(event => event.type === 'policy.allowed' && 'reason' in event.data),
-    questions: of(({ type }) => type === 'inbox.input_required'), goals: of(({ type }) => type === 'span.outcome_evaluation_end'), rollbacks: of(({ type }) => type === 'saga.complete'), heartbeats: of(({ type }) => type === 'llm.heartbeat'),
+    events: events.length,
+    tool_calls: of(({ type }) => type === 'tool.call'),
+    recoveries: of(({ type }) => type === 'harness.recovered'),
+    crashes: of(({ type }) => type === 'harness.crash'),
+    unknown: of(event => event.type === 'tool.result' && event.data.content.includes('outcome unknown')),
+    stops: of(({ type }) => type === 'session.stopped'),
+    pauses: of(({ type }) => type === 'session.pause'),
+    failures: of(({ type }) => type === 'session.fail'),
+    completions: of(({ type }) => type === 'session.complete'),
+    gates: of(({ type }) => type === 'inbox.governance_gate'),
+    granted: of(event => event.type === 'policy.allowed' && 'reason' in event.data),
+    questions: of(({ type }) => type === 'inbox.input_required'),
+    goals: of(({ type }) => type === 'span.outcome_evaluation_end'),
+    rollbacks: of(({ type }) => type === 'saga.complete'),
+    heartbeats: of(({ type }) => type === 'llm.heartbeat'),
     compactions: of(({ type }) => type === 'context.compact'),
   }
 }

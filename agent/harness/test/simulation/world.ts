@@ -1,6 +1,7 @@
 /**
- * Time, chance and processes of a simulation, all of it from one seed. Nothing here waits for real: the next thing in the queue
- * happens as soon as everything that the last one set off has come to rest, so the same seed is the same history, byte for byte.
+ * Time, chance and processes of a simulation, all of it from one seed. Nothing here waits for real: the next
+ * thing in the queue happens as soon as everything that the last one set off has come to rest, so the same
+ * seed is the same history, byte for byte.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from '../../src/clock.ts'
@@ -93,7 +94,10 @@ export function createWorld(seed: number): World {
   return world
 }
 
-/** A process: it can be killed, and then nothing reaches it any more, or stopped for a while, and then everything reaches it late. */
+/**
+ * A process: it can be killed, and then nothing reaches it any more, or stopped for a while, and then
+ * everything reaches it late.
+ */
 export type Process = {
   readonly name: string
   readonly clock: Clock
@@ -121,7 +125,9 @@ export function createProcess(world: World, name: string, skewMs = 0): Process {
     return () => void (cancelled = true)
   }
   return {
-    name, after, alive: () => isAlive,
+    name,
+    after,
+    alive: () => isAlive,
     clock: { now: () => world.now() + skewMs, after },
     kill() {
       isAlive = false

@@ -2,7 +2,13 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Fence, type LogStore, openSqliteStore } from '@cairn/log'
-import { type EventDraft, GovernanceConfig, type Principal, type SessionEvent, decodeEvent } from '@cairn/protocol'
+import {
+  type EventDraft,
+  GovernanceConfig,
+  type Principal,
+  type SessionEvent,
+  decodeEvent,
+} from '@cairn/protocol'
 import type { RowChange } from '@cairn/log'
 import { addMessage, createSession, findOpenGate, respondInbox } from '@cairn/sessions'
 import { z } from 'zod'
@@ -15,19 +21,43 @@ import type { OpenCall } from '../../src/tools/run-calls.ts'
 import type { Tool, ToolContext, ToolOutcome } from '../../src/tools/tool.ts'
 import { makeFolder } from './tool-context.ts'
 
-export const alice: Principal = { kind: 'user', id: 'user-alice', org_id: 'org', admin: false, name: 'Alice', email: 'alice@example.org' }
+export const alice: Principal = {
+  kind: 'user',
+  id: 'user-alice',
+  org_id: 'org',
+  admin: false,
+  name: 'Alice',
+  email: 'alice@example.org',
+}
 
 let ids = 0
 export const newId = (): string => `id-${++ids}`
 
 /** A call that was not run yet. */
-export const call = (name: string, args: Record<string, unknown> | string = {}, state: OpenCall['state'] = 'asked'): OpenCall => ({
-  tool_call_id: newId(), name, arguments: typeof args === 'string' ? args : JSON.stringify(args), state,
+export const call = (
+  name: string,
+  args: Record<string, unknown> | string = {},
+  state: OpenCall['state'] = 'asked',
+): OpenCall => ({
+  tool_call_id: newId(),
+  name,
+  arguments: typeof args === 'string' ? args : JSON.stringify(args),
+  state,
 })
 
 /** A tool made for one test. */
-export const makeTool = (name: string, run: (args: Record<string, unknown>, context: ToolContext) => Promise<ToolOutcome> | ToolOutcome, change: Partial<Tool> = {}): Tool => ({
-  name, description: name, parameters: z.record(z.string(), z.unknown()), readOnly: false, idempotent: false, run: async (args, context) => run(args, context), ...change,
+export const makeTool = (
+  name: string,
+  run: (args: Record<string, unknown>, context: ToolContext) => Promise<ToolOutcome> | ToolOutcome,
+  change: Partial<Tool> = {},
+): Tool => ({
+  name,
+  description: name,
+  parameters: z.record(z.string(), z.unknown()),
+  readOnly: false,
+  idempotent: false,
+  run: async (args, context) => run(args, context),
+  ...change,
 })
 
 export type Bench = {
@@ -40,12 +70,15 @@ export type Bench = {
   /** The session's events, the message that began it left out. */
   events(): Promise<SessionEvent[]>
   /** The content of the result of a call, parsed; null when it has none. */
-  resultOf(call: { tool_call_id: string }): Promise<{ elapsed_ms: number; content: Record<string, unknown> } | null>
+  resultOf(call: {
+    tool_call_id: string
+  }): Promise<{ elapsed_ms: number; content: Record<string, unknown> } | null>
   respond(decision: 'approve' | 'reject'): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
-export const policyOf = (policy: z.input<typeof GovernanceConfig>): GovernanceConfig => GovernanceConfig.parse(policy)
+export const policyOf = (policy: z.input<typeof GovernanceConfig>): GovernanceConfig =>
+  GovernanceConfig.parse(policy)
 
 export async function makeBench(): Promise<Bench> {
   const dir = makeFolder('bench')
@@ -62,18 +95,54 @@ export async function makeBench(): Promise<Bench> {
     commits.push(events.map(event => event.type))
   }
   const bench: Bench = {
-    store, session_id, workspace, commits,
+    store,
+    session_id,
+    workspace,
+    commits,
     deps: (change = {}, tools = []) => ({
-      session_id, turn_id: 'turn', iteration_index: 0, workspace, checkpoints: join(dir, 'checkpoints'), policy: policyOf({}), agentTools: undefined, logAllowed: false, saga: NO_STEPS, timeoutMs: 20_000,
-      tools: new Map([...builtinTools({ store, newId, terminal: { probe: () => Promise.resolve({ kind: 'none', reason: 'not in this test' }) } }), ...tools].map(tool => [tool.name, tool])),
-      signal: new AbortController().signal, clock: systemClock, newId, commit: commit(claim.fence), hasGrant: (tool, hash) => store.hasGrant(session_id, tool, hash), gates: openGates((tool, hash) => findOpenGate(store, { id: session_id, org_id: 'org' }, tool, hash)), ...change,
+      session_id,
+      turn_id: 'turn',
+      iteration_index: 0,
+      workspace,
+      checkpoints: join(dir, 'checkpoints'),
+      policy: policyOf({}),
+      agentTools: undefined,
+      logAllowed: false,
+      saga: NO_STEPS,
+      timeoutMs: 20_000,
+      tools: new Map(
+        [
+          ...builtinTools({
+            store,
+            newId,
+            terminal: { probe: () => Promise.resolve({ kind: 'none', reason: 'not in this test' }) },
+          }),
+          ...tools,
+        ].map(tool => [tool.name, tool]),
+      ),
+      signal: new AbortController().signal,
+      clock: systemClock,
+      newId,
+      commit: commit(claim.fence),
+      hasGrant: (tool, hash) => store.hasGrant(session_id, tool, hash),
+      gates: openGates((tool, hash) => findOpenGate(store, { id: session_id, org_id: 'org' }, tool, hash)),
+      ...change,
     }),
     async events() {
-      return (await store.read(session_id, 0, 1000)).map(event => decodeEvent(event.json)).filter(event => event.type !== 'user.message' || event.data.synthetic !== undefined)
+      return (await store.read(session_id, 0, 1000))
+        .map(event => decodeEvent(event.json))
+        .filter(event => event.type !== 'user.message' || event.data.synthetic !== undefined)
     },
     async resultOf({ tool_call_id }) {
-      const result = (await bench.events()).find(event => event.type === 'tool.result' && event.data.tool_call_id === tool_call_id)
-      return result?.type === 'tool.result' ? { elapsed_ms: result.data.elapsed_ms, content: JSON.parse(result.data.content) as Record<string, unknown> } : null
+      const result = (await bench.events()).find(
+        event => event.type === 'tool.result' && event.data.tool_call_id === tool_call_id,
+      )
+      return result?.type === 'tool.result'
+        ? {
+            elapsed_ms: result.data.elapsed_ms,
+            content: JSON.parse(result.data.content) as Record<string, unknown>,
+          }
+        : null
     },
     async respond(decision) {
       const { items } = await store.listInbox({ org_id: 'org', session_id, status: ['pending'], limit: 10 })

@@ -15,7 +15,11 @@ async function runOne(bench: Bench, one: ReturnType<typeof call>, ...how: Parame
 
 test('a tool that throws is a tool.result whose content has an error, and no other event', async () => {
   await using bench = await makeBench()
-  const { outcome, result } = await runOne(bench, call('breaks'), {}, [makeTool('breaks', () => { throw new Error('no disk') })])
+  const { outcome, result } = await runOne(bench, call('breaks'), {}, [
+    makeTool('breaks', () => {
+      throw new Error('no disk')
+    }),
+  ])
   expect(outcome.status).toBe('failed')
   expect(result?.content).toEqual({ error: 'Tool execution failed: no disk' })
   expect(result?.elapsed_ms).toBeGreaterThan(0)
@@ -24,26 +28,42 @@ test('a tool that throws is a tool.result whose content has an error, and no oth
 
 test('a tool that throws what is no error is a failed tool like any other', async () => {
   await using bench = await makeBench()
-  const odd = makeTool('odd', () => { throw 'just text' })
-  expect((await runOne(bench, call('odd'), {}, [odd])).result?.content).toEqual({ error: 'Tool execution failed: just text' })
+  const odd = makeTool('odd', () => {
+    throw 'just text'
+  })
+  expect((await runOne(bench, call('odd'), {}, [odd])).result?.content).toEqual({
+    error: 'Tool execution failed: just text',
+  })
 })
 
 test("a tool's own report of its failure keeps its keys, and its error begins as the spec says", async () => {
   await using bench = await makeBench()
-  const tools = [makeTool('plain', () => ({ content: { error: 'quota exceeded', code: 7 } })), makeTool('proper', () => ({ content: { error: 'Tool execution failed: by itself', exit_code: 1 } }))]
+  const tools = [
+    makeTool('plain', () => ({ content: { error: 'quota exceeded', code: 7 } })),
+    makeTool('proper', () => ({ content: { error: 'Tool execution failed: by itself', exit_code: 1 } })),
+  ]
   const plain = await runOne(bench, call('plain'), {}, tools)
   expect(plain.outcome.status).toBe('failed')
   expect(plain.result?.content).toEqual({ error: 'Tool execution failed: quota exceeded', code: 7 })
-  expect((await runOne(bench, call('proper'), {}, tools)).result?.content).toEqual({ error: 'Tool execution failed: by itself', exit_code: 1 })
+  expect((await runOne(bench, call('proper'), {}, tools)).result?.content).toEqual({
+    error: 'Tool execution failed: by itself',
+    exit_code: 1,
+  })
 })
 
 test('a tool that takes too long is told to end, and its result says after how long', async () => {
   await using bench = await makeBench()
   let told = false
-  const slow = makeTool('slow', (_, { signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => {
-    told = true
-    reject(new Error('I was interrupted'))
-  })))
+  const slow = makeTool(
+    'slow',
+    (_, { signal }) =>
+      new Promise((_, reject) =>
+        signal.addEventListener('abort', () => {
+          told = true
+          reject(new Error('I was interrupted'))
+        }),
+      ),
+  )
   const { result } = await runOne(bench, call('slow'), { timeoutMs: 50 }, [slow])
   expect(result?.content).toEqual({ error: 'Tool execution failed: timed out after 0.05 s' })
   expect(told).toBe(true)
@@ -52,8 +72,16 @@ test('a tool that takes too long is told to end, and its result says after how l
 test('a tool that does not listen is given up after its time', async () => {
   await using bench = await makeBench()
   const timers: { ms: number; run: () => void }[] = []
-  const clock = { now: () => 1000, after: (ms: number, run: () => void) => { timers.push({ ms, run }); return () => {} } }
-  const running = runOne(bench, call('deaf'), { clock, timeoutMs: 60_000 }, [makeTool('deaf', () => new Promise(() => {}))])
+  const clock = {
+    now: () => 1000,
+    after: (ms: number, run: () => void) => {
+      timers.push({ ms, run })
+      return () => {}
+    },
+  }
+  const running = runOne(bench, call('deaf'), { clock, timeoutMs: 60_000 }, [
+    makeTool('deaf', () => new Promise(() => {})),
+  ])
   await expect.poll(() => timers.length).toBe(1)
   timers[0]?.run()
   await expect.poll(() => timers.length).toBe(2)
@@ -64,7 +92,15 @@ test('a tool that does not listen is given up after its time', async () => {
 test('the time that a tool asks for itself counts, none at all included', async () => {
   await using bench = await makeBench()
   const limits: number[] = []
-  const measure = (change: object) => makeTool('measure', (_, { timeoutMs }) => { limits.push(timeoutMs); return { content: 'ok' } }, change)
+  const measure = (change: object) =>
+    makeTool(
+      'measure',
+      (_, { timeoutMs }) => {
+        limits.push(timeoutMs)
+        return { content: 'ok' }
+      },
+      change,
+    )
   await callTool(bench.deps({}, [measure({})]), call('measure'))
   await callTool(bench.deps({}, [measure({ timeoutMs: () => 5 })]), call('measure'))
   await callTool(bench.deps({}, [measure({ timeoutMs: () => Number.POSITIVE_INFINITY })]), call('measure'))
@@ -72,8 +108,12 @@ test('the time that a tool asks for itself counts, none at all included', async 
 })
 
 test.each([
-  ['that are not JSON', '{"path": ', /they are not JSON/], ['that are no object', '[1]', /must be a JSON object, not an array/], ['of a wrong type', { path: 7 }, /path: .*string/],
-  ['that are missing', '', /path: /], ['of which one is unknown', { path: 'a', mode: 'x' }, /mode/], ['that JSON cannot be compared by', String.raw`{"path": "\ud800"}`, /surrogate/],
+  ['that are not JSON', '{"path": ', /they are not JSON/],
+  ['that are no object', '[1]', /must be a JSON object, not an array/],
+  ['of a wrong type', { path: 7 }, /path: .*string/],
+  ['that are missing', '', /path: /],
+  ['of which one is unknown', { path: 'a', mode: 'x' }, /mode/],
+  ['that JSON cannot be compared by', String.raw`{"path": "\ud800"}`, /surrogate/],
 ])('arguments %s never reach the tool, and the result says what is wrong', async (_, args, message) => {
   await using bench = await makeBench()
   const { outcome, result } = await runOne(bench, call('read_file', args))
@@ -87,41 +127,82 @@ test.each([
 test('a tool that nobody knows is refused by name, with the names there are', async () => {
   await using bench = await makeBench()
   const { result } = await runOne(bench, call('delete_everything', { really: true }))
-  expect(result).toMatchObject({ elapsed_ms: 0, content: { error: expect.stringMatching(/^Unknown tool: delete_everything\. There are: read_file, write_file/) as string } })
+  expect(result).toMatchObject({
+    elapsed_ms: 0,
+    content: {
+      error: expect.stringMatching(
+        /^Unknown tool: delete_everything\. There are: read_file, write_file/,
+      ) as string,
+    },
+  })
   expect((await bench.events())[0]?.data).toMatchObject({ arguments: { really: true } })
 })
 
 test.each([
   ['a denied tool', { policy: policyOf({ denied_tools: ['write_file'] }) }, 'denied_tools:write_file'],
   ['a tool that the agent does not have', { agentTools: ['read_file'] }, 'agent_tools'],
-  ['a tool that is not on the allow-list', { policy: policyOf({ allowed_tools: ['read_file'] }) }, 'allowed_tools'],
-  ['a tool that is not on the list of the session', { sessionAllowList: ['read_file'] }, 'session_allow_list'],
-])('%s: policy.denied, then a result with elapsed_ms 0, in one commit; nothing ran', async (_, change, policy_id) => {
-  await using bench = await makeBench()
-  const { outcome, result } = await runOne(bench, call('write_file', { path: 'a.txt', content: 'x' }), change)
-  expect(outcome.status).toBe('refused')
-  expect(bench.commits).toEqual([['tool.call', 'policy.denied', 'tool.result']])
-  const denied = (await bench.events()).find(event => event.type === 'policy.denied')
-  expect(denied?.data).toMatchObject({ tool: 'write_file', policy_id, reason: expect.any(String) as string, timestamp: expect.any(Number) as number })
-  expect(result).toEqual({ elapsed_ms: 0, content: { error: `Blocked: ${denied?.type === 'policy.denied' ? denied.data.reason : ''}` } })
-  expect(existsSync(join(bench.workspace, 'a.txt'))).toBe(false)
-})
+  [
+    'a tool that is not on the allow-list',
+    { policy: policyOf({ allowed_tools: ['read_file'] }) },
+    'allowed_tools',
+  ],
+  [
+    'a tool that is not on the list of the session',
+    { sessionAllowList: ['read_file'] },
+    'session_allow_list',
+  ],
+])(
+  '%s: policy.denied, then a result with elapsed_ms 0, in one commit; nothing ran',
+  async (_, change, policy_id) => {
+    await using bench = await makeBench()
+    const { outcome, result } = await runOne(
+      bench,
+      call('write_file', { path: 'a.txt', content: 'x' }),
+      change,
+    )
+    expect(outcome.status).toBe('refused')
+    expect(bench.commits).toEqual([['tool.call', 'policy.denied', 'tool.result']])
+    const denied = (await bench.events()).find(event => event.type === 'policy.denied')
+    expect(denied?.data).toMatchObject({
+      tool: 'write_file',
+      policy_id,
+      reason: expect.any(String) as string,
+      timestamp: expect.any(Number) as number,
+    })
+    expect(result).toEqual({
+      elapsed_ms: 0,
+      content: { error: `Blocked: ${denied?.type === 'policy.denied' ? denied.data.reason : ''}` },
+    })
+    expect(existsSync(join(bench.workspace, 'a.txt'))).toBe(false)
+  },
+)
 
 test('a path out of the workspace and a host that may not be reached are refused by the gate', async () => {
   await using bench = await makeBench()
-  for (const [one, policy_id] of [[call('read_file', { path: '../../etc/passwd' }), 'workspace_containment'], [call('write_file', { path: '.cairn/x', content: '' }), 'workspace_containment'], [call('web_fetch', { url: 'http://169.254.169.254/' }), 'egress']] as const) {
+  for (const [one, policy_id] of [
+    [call('read_file', { path: '../../etc/passwd' }), 'workspace_containment'],
+    [call('write_file', { path: '.cairn/x', content: '' }), 'workspace_containment'],
+    [call('web_fetch', { url: 'http://169.254.169.254/' }), 'egress'],
+  ] as const) {
     expect((await runOne(bench, one)).result?.elapsed_ms).toBe(0)
-    expect((await bench.events()).findLast(event => event.type === 'policy.denied')?.data).toMatchObject({ policy_id })
+    expect((await bench.events()).findLast(event => event.type === 'policy.denied')?.data).toMatchObject({
+      policy_id,
+    })
   }
 })
 
 test('the arguments and the result are recorded with the workspace path as __WORKSPACE__', async () => {
   await using bench = await makeBench()
-  const { result } = await runOne(bench, call('terminal', { command: `cd ${bench.workspace} && echo x > __WORKSPACE__/made.txt && pwd` }))
+  const { result } = await runOne(
+    bench,
+    call('terminal', { command: `cd ${bench.workspace} && echo x > __WORKSPACE__/made.txt && pwd` }),
+  )
   expect(result?.content).toMatchObject({ exit_code: 0, output: '__WORKSPACE__\n' })
   expect(readFileSync(join(bench.workspace, 'made.txt'), 'utf8')).toBe('x\n')
   expect(JSON.stringify(await bench.events())).not.toContain(bench.workspace)
-  expect((await bench.events())[0]?.data).toMatchObject({ arguments: { command: 'cd __WORKSPACE__ && echo x > __WORKSPACE__/made.txt && pwd' } })
+  expect((await bench.events())[0]?.data).toMatchObject({
+    arguments: { command: 'cd __WORKSPACE__ && echo x > __WORKSPACE__/made.txt && pwd' },
+  })
 })
 
 test('a tool that changes files records the checkpoint of what was there before, and others none', async () => {
@@ -138,20 +219,38 @@ test('a long result is cut, and its tool.result says where the whole is', async 
   await using bench = await makeBench()
   await callTool(bench.deps(), call('terminal', { command: 'seq 1 50000' }))
   const result = (await bench.events()).find(event => event.type === 'tool.result')
-  expect(result?.data).toMatchObject({ truncated: true, full_result_path: expect.stringMatching(/^\.cairn\/results\/id-\d+\.txt$/) as string })
-  expect(result?.type === 'tool.result' ? Buffer.byteLength(result.data.content) : 0).toBeLessThanOrEqual(50 * 1024)
+  expect(result?.data).toMatchObject({
+    truncated: true,
+    full_result_path: expect.stringMatching(/^\.cairn\/results\/id-\d+\.txt$/) as string,
+  })
+  expect(result?.type === 'tool.result' ? Buffer.byteLength(result.data.content) : 0).toBeLessThanOrEqual(
+    50 * 1024,
+  )
 })
 
 test('a plan and an artifact are written before their result, in its commit', async () => {
   await using bench = await makeBench()
   await callTool(bench.deps(), call('todo', { todos: [{ id: '1', content: 'x', status: 'pending' }] }))
-  await callTool(bench.deps(), call('create_artifact', { name: 'Notes', spec: { kind: 'markdown', content: '# x' } }))
-  expect(bench.commits).toEqual([['tool.call'], ['todo.updated', 'tool.result'], ['tool.call'], ['artifact.created', 'tool.result']])
+  await callTool(
+    bench.deps(),
+    call('create_artifact', { name: 'Notes', spec: { kind: 'markdown', content: '# x' } }),
+  )
+  expect(bench.commits).toEqual([
+    ['tool.call'],
+    ['todo.updated', 'tool.result'],
+    ['tool.call'],
+    ['artifact.created', 'tool.result'],
+  ])
   const [meta] = await bench.store.listArtifacts(bench.session_id)
-  expect(await bench.store.getArtifact(bench.session_id, meta?.artifact_id ?? '')).toMatchObject({ meta: { name: 'Notes', version: 1 }, spec: { content: '# x' } })
+  expect(await bench.store.getArtifact(bench.session_id, meta?.artifact_id ?? '')).toMatchObject({
+    meta: { name: 'Notes', version: 1 },
+    spec: { content: '# x' },
+  })
 })
 
 test('a workspace that is gone is a fault of the service and loud', async () => {
   await using bench = await makeBench()
-  await expect(callTool(bench.deps({ workspace: join(makeFolder('x'), 'gone') }), call('read_file', { path: 'a' }))).rejects.toThrow('ENOENT')
+  await expect(
+    callTool(bench.deps({ workspace: join(makeFolder('x'), 'gone') }), call('read_file', { path: 'a' })),
+  ).rejects.toThrow('ENOENT')
 })

@@ -6,9 +6,16 @@ import { expect, test } from 'vitest'
 import { SKILLS_DIR, skillScenario } from './goal-scenario.ts'
 import { call, say, setStage, type Stage, typesOf } from './stage.ts'
 
-const replies = (events: readonly SessionEvent[]): string[] => events.flatMap(event => (event.type === 'llm.response' && event.data.finish_reason === 'command' ? [event.data.message.content] : []))
+const replies = (events: readonly SessionEvent[]): string[] =>
+  events.flatMap(event =>
+    event.type === 'llm.response' && event.data.finish_reason === 'command'
+      ? [event.data.message.content]
+      : [],
+  )
 async function rest(stage: Stage, ends = 1): Promise<SessionEvent[]> {
-  const events = await stage.until(log => log.filter(event => event.type === 'session.complete').length >= ends)
+  const events = await stage.until(
+    log => log.filter(event => event.type === 'session.complete').length >= ends,
+  )
   expect(checkHistory(events, { settled: true })).toEqual([])
   return events
 }
@@ -16,13 +23,17 @@ async function rest(stage: Stage, ends = 1): Promise<SessionEvent[]> {
 const heard = (stage: Stage, nth: number): string => JSON.stringify(stage.server.requests.at(nth)?.body)
 
 test('/help lists commands and skills, asks no model, and the session is at rest after it', async () => {
-  await using stage = await setStage({ scenario: { rules: [{ answer: say('never') }] }, skillsDir: SKILLS_DIR })
+  await using stage = await setStage({
+    scenario: { rules: [{ answer: say('never') }] },
+    skillsDir: SKILLS_DIR,
+  })
   stage.start()
   await stage.send('/help')
   const events = await rest(stage)
   expect(typesOf(events)).toEqual(['user.message', 'harness.wake', 'llm.response', 'session.complete'])
   expect(replies(events)[0]).toMatch(/\/goal <text>[\s\S]*\/help[\s\S]*\/review: Reviews a change\./)
-  for (const key of EVENTS['llm.response'].keys.filter(key => key !== 'cost_unpriced_model')) expect(events[2]!.data).toHaveProperty(key)
+  for (const key of EVENTS['llm.response'].keys.filter(key => key !== 'cost_unpriced_model'))
+    expect(events[2]!.data).toHaveProperty(key)
   expect(stage.server.requests).toEqual([])
   expect((await stage.session()).status).toBe('completed')
 })
@@ -34,7 +45,12 @@ test('/clear takes away what was said before it, and what is said after it is an
   await rest(stage)
   await stage.send('/clear')
   const cleared = await rest(stage, 2)
-  expect(cleared.find(event => event.type === 'context.compact')?.data).toMatchObject({ strategy: 'clear', compacted_messages: [], original_message_count: 2, compressed_message_count: 0 })
+  expect(cleared.find(event => event.type === 'context.compact')?.data).toMatchObject({
+    strategy: 'clear',
+    compacted_messages: [],
+    original_message_count: 2,
+    compressed_message_count: 0,
+  })
   await stage.send('who am I?')
   await rest(stage, 3)
   expect(heard(stage, -1)).not.toContain('Ada')
@@ -43,10 +59,15 @@ test('/clear takes away what was said before it, and what is said after it is an
 
 test('/clear during a turn waits for its end: no call is parted from its result', async () => {
   await using stage = await setStage({ scenario: { rules: [{ steps: [call('note', 'x'), say('noted')] }] } })
-  const harness = stage.start({ store: { ...stage.store, commit: async commit => {
-    if (commit.events.some(event => event.type === 'tool.result')) await stage.send('/clear')
-    return stage.store.commit(commit)
-  } } })
+  const harness = stage.start({
+    store: {
+      ...stage.store,
+      commit: async commit => {
+        if (commit.events.some(event => event.type === 'tool.result')) await stage.send('/clear')
+        return stage.store.commit(commit)
+      },
+    },
+  })
   await stage.send('note it')
   const events = await rest(stage)
   await harness.idle()
@@ -71,7 +92,17 @@ test('/stop aborts the running turn in the commit of its message; when nothing r
 })
 
 test('a command while a question waits is no answer to it', async () => {
-  await using stage = await setStage({ scenario: { rules: [{ answer: { tool_calls: [{ name: 'ask_user_question', arguments: { questions: [{ prompt: 'Which?' }] } }] } }] } })
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        {
+          answer: {
+            tool_calls: [{ name: 'ask_user_question', arguments: { questions: [{ prompt: 'Which?' }] } }],
+          },
+        },
+      ],
+    },
+  })
   const harness = stage.start()
   await stage.send('go')
   await stage.next('inbox.input_required')
@@ -85,15 +116,25 @@ test('a command while a question waits is no answer to it', async () => {
 })
 
 test('a command that comes just before the model is called goes first, and the model never sees it', async () => {
-  await using stage = await setStage({ scenario: { rules: [{ when: { user: 'Say it plainly' }, answer: say('plainly') }, { answer: say('hello') }] }, skillsDir: SKILLS_DIR })
+  await using stage = await setStage({
+    scenario: {
+      rules: [{ when: { user: 'Say it plainly' }, answer: say('plainly') }, { answer: say('hello') }],
+    },
+    skillsDir: SKILLS_DIR,
+  })
   let isSent = false
-  stage.start({ store: { ...stage.store, commit: async commit => {
-    if (!isSent && commit.events.some(event => event.type === 'llm.request')) {
-      isSent = true
-      await stage.send('/plain')
-    }
-    return stage.store.commit(commit)
-  } } })
+  stage.start({
+    store: {
+      ...stage.store,
+      commit: async commit => {
+        if (!isSent && commit.events.some(event => event.type === 'llm.request')) {
+          isSent = true
+          await stage.send('/plain')
+        }
+        return stage.store.commit(commit)
+      },
+    },
+  })
   await stage.send('go')
   const events = await rest(stage)
   expect(typesOf(events).indexOf('skill.invoked')).toBeLessThan(typesOf(events).indexOf('llm.request'))
@@ -107,10 +148,18 @@ test('a skill is expanded before the model sees it, its files staged, with every
   const id = await stage.send('/review the parser')
   const events = await rest(stage)
   expect(events.find(event => event.type === 'skill.invoked')?.data).toEqual({
-    skill: 'review', raw_message: '/review the parser', staged_at: '.cairn/skills/review', user_message_id: id,
+    skill: 'review',
+    raw_message: '/review the parser',
+    staged_at: '.cairn/skills/review',
+    user_message_id: id,
     expanded: 'Look at the parser closely.\n\nThe files of this skill are in .cairn/skills/review.',
   })
-  expect(await readFile(join(stage.dir, 'workspaces', stage.session_id, '.cairn/skills/review/checklist.md'), 'utf8')).toBe('Read every line.\n')
+  expect(
+    await readFile(
+      join(stage.dir, 'workspaces', stage.session_id, '.cairn/skills/review/checklist.md'),
+      'utf8',
+    ),
+  ).toBe('Read every line.\n')
   expect(heard(stage, 0)).toContain('- review: Reviews a change.')
 })
 
@@ -126,25 +175,54 @@ test('the same skill invoked twice by the same words is expanded twice; one with
 })
 
 test('a rollout puts its candidate in place of the body and is named in the event', async () => {
-  await using stage = await setStage({ scenario: { rules: [{ when: { user: 'Candidate on the parser' }, answer: say('ok') }] }, skillsDir: SKILLS_DIR })
+  await using stage = await setStage({
+    scenario: { rules: [{ when: { user: 'Candidate on the parser' }, answer: say('ok') }] },
+    skillsDir: SKILLS_DIR,
+  })
   stage.start()
-  await stage.send('/review the parser', { skill_override: { source: 'rollout', skillopt_run_id: 'run-1', candidate_id: 'c-7', body: 'Candidate on $ARGUMENTS' } })
+  await stage.send('/review the parser', {
+    skill_override: {
+      source: 'rollout',
+      skillopt_run_id: 'run-1',
+      candidate_id: 'c-7',
+      body: 'Candidate on $ARGUMENTS',
+    },
+  })
   const events = await rest(stage)
-  expect(events.find(event => event.type === 'skill.invoked')?.data).toMatchObject({ override_source: 'rollout', skillopt_run_id: 'run-1', candidate_id: 'c-7', expanded: expect.stringContaining('Candidate on the parser') })
+  expect(events.find(event => event.type === 'skill.invoked')?.data).toMatchObject({
+    override_source: 'rollout',
+    skillopt_run_id: 'run-1',
+    candidate_id: 'c-7',
+    expanded: expect.stringContaining('Candidate on the parser'),
+  })
 })
 
 test('the model loads a skill by the tool, which stages its files', async () => {
-  await using stage = await setStage({ scenario: { rules: [{ steps: [{ tool_calls: [{ name: 'load_skill', arguments: { name: 'review' } }] }, say('read')] }] }, skillsDir: SKILLS_DIR })
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        { steps: [{ tool_calls: [{ name: 'load_skill', arguments: { name: 'review' } }] }, say('read')] },
+      ],
+    },
+    skillsDir: SKILLS_DIR,
+  })
   stage.start()
   await stage.send('go')
   const events = await rest(stage)
   const result = events.find(event => event.type === 'tool.result')
-  expect(JSON.parse(result?.data.content ?? '')).toEqual({ name: 'review', instructions: 'Look at $ARGUMENTS closely.', files: ['checklist.md'], staged_at: '.cairn/skills/review' })
+  expect(JSON.parse(result?.data.content ?? '')).toEqual({
+    name: 'review',
+    instructions: 'Look at $ARGUMENTS closely.',
+    files: ['checklist.md'],
+    staged_at: '.cairn/skills/review',
+  })
   expect(typesOf(events)).not.toContain('skill.invoked')
 })
 
 test('a path and an unknown word are plain text for the model', async () => {
-  await using stage = await setStage({ scenario: { rules: [{ when: { user: '^/(etc|unknown)' }, answer: say('I see') }] } })
+  await using stage = await setStage({
+    scenario: { rules: [{ when: { user: '^/(etc|unknown)' }, answer: say('I see') }] },
+  })
   stage.start()
   await stage.send('/etc/hosts is what?')
   await rest(stage)

@@ -10,7 +10,10 @@ import { alice, call, readLog, say, setStage } from './stage.ts'
 
 test('a drain lets the running iteration end, gives the lease back, and another worker goes on in the same turn', async () => {
   const answer = Promise.withResolvers<void>()
-  await using stage = await setStage({ scenario: { rules: [{ steps: [call('note', 'x'), say('done')] }] }, hold: () => answer.promise })
+  await using stage = await setStage({
+    scenario: { rules: [{ steps: [call('note', 'x'), say('done')] }] },
+    hold: () => answer.promise,
+  })
   const first = stage.start()
   await stage.send('go')
   await stage.server.requested(1)
@@ -26,12 +29,17 @@ test('a drain lets the running iteration end, gives the lease back, and another 
   const events = await stage.events()
   expect(events.map(event => event.type)).not.toContain('harness.recovered')
   expect(checkHistory(events, { settled: true })).toEqual([])
-  expect(new Set(events.filter(event => event.type === 'llm.request').map(event => event.data.turn_id)).size).toBe(1)
+  expect(
+    new Set(events.filter(event => event.type === 'llm.request').map(event => event.data.turn_id)).size,
+  ).toBe(1)
 })
 
 test('a turn that does not rest in time is cut, its lease given back, and nothing is recovered', async () => {
   const clock = fakeClock()
-  await using stage = await setStage({ scenario: { rules: [{ times: 1, answer: { text: 'I think', hang: true } }, { answer: say('done') }] }, limits: { drain_s: 5 } })
+  await using stage = await setStage({
+    scenario: { rules: [{ times: 1, answer: { text: 'I think', hang: true } }, { answer: say('done') }] },
+    limits: { drain_s: 5 },
+  })
   const first = stage.start({ clock })
   await stage.send('go')
   await stage.server.requested(1)
@@ -54,7 +62,11 @@ test('a worker whose lease ran out says nothing more when another has taken over
   const store = await openSqliteStore({ dir, now: () => Date.now() + late.ms })
   {
     const firstAnswer = Promise.withResolvers<void>()
-    await using stage = await setStage({ store, scenario: { rules: [{ times: 1, answer: say('slow') }, { answer: say('taken over') }] }, hold: nth => (nth === 1 ? firstAnswer.promise : undefined) })
+    await using stage = await setStage({
+      store,
+      scenario: { rules: [{ times: 1, answer: say('slow') }, { answer: say('taken over') }] },
+      hold: nth => (nth === 1 ? firstAnswer.promise : undefined),
+    })
     const slow = stage.start({ clock: fakeClock(), workerId: 'slow' })
     await stage.send('go')
     await stage.server.requested(1)
@@ -65,9 +77,17 @@ test('a worker whose lease ran out says nothing more when another has taken over
     await slow.idle()
     const events = await stage.events()
     expect(checkHistory(events, { settled: true })).toEqual([])
-    expect(events.filter(event => event.type === 'llm.response').map(event => event.data.message.content)).toEqual(['taken over'])
-    expect(events.filter(event => event.type === 'harness.wake').map(event => ('cursor' in event.data ? event.data.worker_id : ''))).toEqual(['slow', 'quick'])
-    expect(events.find(event => event.type === 'harness.recovered')?.data).toMatchObject({ recovered_by: 'quick' })
+    expect(
+      events.filter(event => event.type === 'llm.response').map(event => event.data.message.content),
+    ).toEqual(['taken over'])
+    expect(
+      events
+        .filter(event => event.type === 'harness.wake')
+        .map(event => ('cursor' in event.data ? event.data.worker_id : '')),
+    ).toEqual(['slow', 'quick'])
+    expect(events.find(event => event.type === 'harness.recovered')?.data).toMatchObject({
+      recovered_by: 'quick',
+    })
   }
   rmSync(dir, { recursive: true, force: true })
 })
@@ -78,7 +98,10 @@ test('a lease is renewed for as long as the turn runs', async () => {
   const store = await openSqliteStore({ dir, now: () => Date.now() + late.ms })
   {
     const clock = fakeClock()
-    await using stage = await setStage({ store, scenario: { rules: [{ answer: { text: 'slow', hang: true } }] } })
+    await using stage = await setStage({
+      store,
+      scenario: { rules: [{ answer: { text: 'slow', hang: true } }] },
+    })
     stage.start({ clock, workerId: 'steady' })
     await stage.send('go')
     await stage.server.requested(1)
@@ -94,11 +117,26 @@ test('a lease is renewed for as long as the turn runs', async () => {
 })
 
 test('two workers share many sessions; each session is served by one at a time and ends once', async () => {
-  await using stage = await setStage({ scenario: { rules: [{ steps: [call('look', 'x'), say('done')] }] }, limits: { concurrent_turns: 3 } })
+  await using stage = await setStage({
+    scenario: { rules: [{ steps: [call('look', 'x'), say('done')] }] },
+    limits: { concurrent_turns: 3 },
+  })
   const workers = [stage.start(), stage.start()]
-  const sessions = await Promise.all(Array.from({ length: 20 }, () => createSession(stage.deps, ['assistant'], { principal: alice, title: 'One of many' })))
-  await Promise.all(sessions.map(({ id }) => addMessage(stage.deps, { session_id: id, content: 'go', principal: alice })))
-  await expect.poll(async () => (await Promise.all(sessions.map(({ id }) => stage.store.getSession(id)))).every(session => session?.status === 'completed')).toBe(true)
+  const sessions = await Promise.all(
+    Array.from({ length: 20 }, () =>
+      createSession(stage.deps, ['assistant'], { principal: alice, title: 'One of many' }),
+    ),
+  )
+  await Promise.all(
+    sessions.map(({ id }) => addMessage(stage.deps, { session_id: id, content: 'go', principal: alice })),
+  )
+  await expect
+    .poll(async () =>
+      (await Promise.all(sessions.map(({ id }) => stage.store.getSession(id)))).every(
+        session => session?.status === 'completed',
+      ),
+    )
+    .toBe(true)
   await Promise.all(workers.map(worker => worker.idle()))
   for (const { id } of sessions) {
     const events = await readLog(stage.store, id)

@@ -1,9 +1,17 @@
-/** The store as a process sees it that dies at its nth commit (of those that count): just before it, or when it is on disk and nobody heard of it. */
+/**
+ * The store as a process sees it that dies at its nth commit (of those that count): just before it, or when
+ * it is on disk and nobody heard of it.
+ */
 import type { Commit, LogStore } from '@cairn/log'
 
 export type When = 'before' | 'after'
 
-export function dyingStore(store: LogStore, nth: number, when: When, counts: (commit: Commit) => boolean = () => true): { store: LogStore; died: Promise<void>; isDead: () => boolean; commits: () => number } {
+export function dyingStore(
+  store: LogStore,
+  nth: number,
+  when: When,
+  counts: (commit: Commit) => boolean = () => true,
+): { store: LogStore; died: Promise<void>; isDead: () => boolean; commits: () => number } {
   const death = Promise.withResolvers<void>()
   let commits = 0
   let dead = false
@@ -12,13 +20,22 @@ export function dyingStore(store: LogStore, nth: number, when: When, counts: (co
     death.resolve()
     throw new Error('the process is dead')
   }
-  const alive = <A extends unknown[], R>(run: (...args: A) => Promise<R>) => async (...args: A): Promise<R> => (dead ? die() : run(...args))
+  const alive =
+    <A extends unknown[], R>(run: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> =>
+      dead ? die() : run(...args)
   return {
-    died: death.promise, isDead: () => dead,
+    died: death.promise,
+    isDead: () => dead,
     commits: () => commits,
     store: {
       ...store,
-      read: alive(store.read), getSession: alive(store.getSession), claim: alive(store.claim), renew: alive(store.renew), release: alive(store.release), hasGrant: alive(store.hasGrant),
+      read: alive(store.read),
+      getSession: alive(store.getSession),
+      claim: alive(store.claim),
+      renew: alive(store.renew),
+      release: alive(store.release),
+      hasGrant: alive(store.hasGrant),
       listArtifacts: alive(store.listArtifacts),
       commit: alive(async commit => {
         if (!counts(commit)) return store.commit(commit)

@@ -1,6 +1,7 @@
 /**
- * A store that fails once, at every commit of a turn in turn: with nothing written, or with everything written and the answer
- * lost on the way. The worker lives, so nothing is recovered; it looks at the log and goes on from what is really there.
+ * A store that fails once, at every commit of a turn in turn: with nothing written, or with everything
+ * written and the answer lost on the way. The worker lives, so nothing is recovered; it looks at the log and
+ * goes on from what is really there.
  */
 import { AppError } from '@cairn/protocol'
 import type { LogStore } from '@cairn/log'
@@ -10,28 +11,46 @@ import { expect, test } from 'vitest'
 import { fakeClock } from './fake-clock.ts'
 import { call, say, setStage } from './stage.ts'
 
-const scenario = { rules: [{ steps: [
-  { text: 'On it.', tool_calls: [...call('look', '1').tool_calls, ...call('note', 'once').tool_calls] },
-  say('All done.'),
-] }] }
+const scenario = {
+  rules: [
+    {
+      steps: [
+        { text: 'On it.', tool_calls: [...call('look', '1').tool_calls, ...call('note', 'once').tool_calls] },
+        say('All done.'),
+      ],
+    },
+  ],
+}
 
 /** As `store`, but its nth commit fails. */
-function failingStore(store: LogStore, nth: number, when: 'before' | 'after'): { store: LogStore; commits: () => number } {
+function failingStore(
+  store: LogStore,
+  nth: number,
+  when: 'before' | 'after',
+): { store: LogStore; commits: () => number } {
   let commits = 0
   return {
     commits: () => commits,
-    store: { ...store, commit: async commit => {
-      if (commits++ !== nth) return store.commit(commit)
-      if (when === 'after') await store.commit(commit)
-      throw new AppError('storage', `the store failed ${when} the commit`)
-    } },
+    store: {
+      ...store,
+      commit: async commit => {
+        if (commits++ !== nth) return store.commit(commit)
+        if (when === 'after') await store.commit(commit)
+        throw new AppError('storage', `the store failed ${when} the commit`)
+      },
+    },
   }
 }
 
 /** Waits of the worker are over at once: it tries again after a crash. */
 const hastyClock = () => {
   const clock = fakeClock()
-  return { ...clock, now: Date.now, after: (ms: number, run: () => void) => (ms < 2000 ? (queueMicrotask(run), () => {}) : clock.after(ms, run)) }
+  return {
+    ...clock,
+    now: Date.now,
+    after: (ms: number, run: () => void) =>
+      ms < 2000 ? (queueMicrotask(run), () => {}) : clock.after(ms, run),
+  }
 }
 
 async function run(nth: number, when: 'before' | 'after') {
@@ -41,7 +60,11 @@ async function run(nth: number, when: 'before' | 'after') {
   await stage.send('go')
   await stage.next('session.complete')
   await harness.idle()
-  return { events: await stage.events(), notes: stage.ran.filter(value => value.startsWith('note:')), commits: failing.commits() }
+  return {
+    events: await stage.events(),
+    notes: stage.ran.filter(value => value.startsWith('note:')),
+    commits: failing.commits(),
+  }
 }
 
 test('a commit that fails anywhere in a turn, before or after it landed, ends it no other way and runs nothing twice', async () => {
@@ -54,9 +77,17 @@ test('a commit that fails anywhere in a turn, before or after it landed, ends it
       expect(checkHistory(events, { settled: true }), about).toEqual([])
       expect(new Set(notes).size, about).toBe(notes.length)
       expect(events.at(-1)?.type, about).toBe('session.complete')
-      expect(events.filter(event => event.type === 'llm.response').at(-1)?.data.message.content, about).toBe('All done.')
-      expect(events.filter(event => event.type === 'saga.start'), about).toHaveLength(1)
-      expect(events.filter(event => event.type === 'harness.recovered'), about).toEqual([])
+      expect(events.filter(event => event.type === 'llm.response').at(-1)?.data.message.content, about).toBe(
+        'All done.',
+      )
+      expect(
+        events.filter(event => event.type === 'saga.start'),
+        about,
+      ).toHaveLength(1)
+      expect(
+        events.filter(event => event.type === 'harness.recovered'),
+        about,
+      ).toEqual([])
     }
   }
 })

@@ -8,75 +8,136 @@ const tooMany = { error: { status: 429, message: 'slow down', headers: { 'retry-
 
 test('a 429 is retried after the time the server asked for, with a request event of its own', async () => {
   const clock = fakeClock()
-  await using stage = await setStage({ scenario: { rules: [{ times: 1, answer: tooMany }, { answer: say('now then') }] }, limits: { llm_retries: 3 } })
+  await using stage = await setStage({
+    scenario: { rules: [{ times: 1, answer: tooMany }, { answer: say('now then') }] },
+    limits: { llm_retries: 3 },
+  })
   stage.start({ clock })
   await stage.send('go')
   await clock.waitsFor(7000)
   expect((await stage.events()).filter(event => event.type === 'llm.request')).toHaveLength(1)
   clock.advance(7000)
   await stage.next('session.complete')
-  expect((await stage.events()).filter(event => event.type === 'llm.request').map(event => event.data.attempt)).toEqual([0, 1])
+  expect(
+    (await stage.events()).filter(event => event.type === 'llm.request').map(event => event.data.attempt),
+  ).toEqual([0, 1])
 })
 
 test('chunks of a call that broke off are taken back before the next attempt', async () => {
-  await using stage = await setStage({ scenario: { rules: [{ times: 1, answer: { text: 'half an ans', cut_off: true, pace_ms: 5 } }, { answer: say('the whole answer') }] }, limits: { llm_retries: 1 } })
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        { times: 1, answer: { text: 'half an ans', cut_off: true, pace_ms: 5 } },
+        { answer: say('the whole answer') },
+      ],
+    },
+    limits: { llm_retries: 1 },
+  })
   stage.start()
   await stage.send('go')
   await stage.next('session.complete')
-  const types = (await stage.events()).filter(event => event.type === 'llm.request' || event.type === 'llm.delta').map(event => (event.type === 'llm.request' ? `request ${event.data.attempt}` : event.data.reset ? 'reset' : 'chunk'))
+  const types = (await stage.events())
+    .filter(event => event.type === 'llm.request' || event.type === 'llm.delta')
+    .map(event =>
+      event.type === 'llm.request' ? `request ${event.data.attempt}` : event.data.reset ? 'reset' : 'chunk',
+    )
   expect([...new Set(types)]).toEqual(['request 0', 'chunk', 'request 1', 'reset'])
   expect(types.indexOf('reset')).toBe(types.indexOf('request 1') + 1)
   expect(types.at(-1)).toBe('chunk')
 })
 
 test('out of retries the session fails and says why', async () => {
-  await using stage = await setStage({ scenario: { rules: [{ answer: { error: { status: 503, message: 'overloaded' } } }] }, limits: { llm_retries: 2 } })
+  await using stage = await setStage({
+    scenario: { rules: [{ answer: { error: { status: 503, message: 'overloaded' } } }] },
+    limits: { llm_retries: 2 },
+  })
   stage.start()
   await stage.send('go')
   const fail = await stage.next('session.fail')
-  expect(fail.data).toMatchObject({ reason: 'max_retries_exhausted', error_category: 'provider_error', retryable: true, attempts: 3 })
+  expect(fail.data).toMatchObject({
+    reason: 'max_retries_exhausted',
+    error_category: 'provider_error',
+    retryable: true,
+    attempts: 3,
+  })
   expect(await stage.session()).toMatchObject({ status: 'failed', lease: null })
-  expect(typesOf(await stage.events())).toEqual(['user.message', 'harness.wake', 'llm.request', 'llm.request', 'llm.request', 'session.fail'])
+  expect(typesOf(await stage.events())).toEqual([
+    'user.message',
+    'harness.wake',
+    'llm.request',
+    'llm.request',
+    'llm.request',
+    'session.fail',
+  ])
 })
 
 test('what no retry can mend is not retried', async () => {
-  await using stage = await setStage({ scenario: { rules: [{ answer: { error: { status: 401, message: 'who are you' } } }] }, limits: { llm_retries: 3 } })
+  await using stage = await setStage({
+    scenario: { rules: [{ answer: { error: { status: 401, message: 'who are you' } } }] },
+    limits: { llm_retries: 3 },
+  })
   stage.start()
   await stage.send('go')
-  expect((await stage.next('session.fail')).data).toMatchObject({ error_category: 'auth_failed', attempts: 1, retryable: false })
+  expect((await stage.next('session.fail')).data).toMatchObject({
+    error_category: 'auth_failed',
+    attempts: 1,
+    retryable: false,
+  })
 })
 
 test('a silent model gets heartbeats, and is cut off when it is stale', async () => {
   const clock = fakeClock()
-  await using stage = await setStage({ scenario: { rules: [{ answer: { hang: true, delay_ms: 0 } }] }, limits: { llm_heartbeat_s: 15, llm_stale_s: 40 } })
+  await using stage = await setStage({
+    scenario: { rules: [{ answer: { hang: true, delay_ms: 0 } }] },
+    limits: { llm_heartbeat_s: 15, llm_stale_s: 40 },
+  })
   stage.start({ clock })
   await stage.send('go')
   await stage.server.requested(1)
   clock.advance(15_000)
-  expect((await stage.next('llm.heartbeat')).data).toMatchObject({ silent_for_seconds: 15, iteration_index: 0 })
+  expect((await stage.next('llm.heartbeat')).data).toMatchObject({
+    silent_for_seconds: 15,
+    iteration_index: 0,
+  })
   clock.advance(15_000)
   expect((await stage.next('llm.heartbeat', 2)).data.silent_for_seconds).toBe(30)
   // Its first byte, whenever that came, was a sign of life: 40 s after it the call is over.
   clock.advance(60_000)
-  expect((await stage.next('session.fail')).data).toMatchObject({ error_category: 'timeout', retryable: true })
+  expect((await stage.next('session.fail')).data).toMatchObject({
+    error_category: 'timeout',
+    retryable: true,
+  })
   await expect(stage.server.requests[0]?.ended).resolves.toBe('left')
 })
 
 test('two nudges, then the stronger model, then the session fails', async () => {
   const empty = { answer: { empty: true as const } }
-  await using stage = await setStage({ scenario: { rules: [empty] }, agent: { escalation_model: 'demo/strong' } })
+  await using stage = await setStage({
+    scenario: { rules: [empty] },
+    agent: { escalation_model: 'demo/strong' },
+  })
   stage.start()
   await stage.send('go')
   const fail = await stage.next('session.fail')
   const events = await stage.events()
-  expect(events.filter(event => event.type === 'llm.request').map(event => event.data.model)).toEqual(['demo/model', 'demo/model', 'demo/model', 'demo/strong'])
-  expect(events.find(event => event.type === 'session.model_escalated')?.data).toEqual({ reason: 'empty_llm_response', model: 'demo/strong' })
+  expect(events.filter(event => event.type === 'llm.request').map(event => event.data.model)).toEqual([
+    'demo/model',
+    'demo/model',
+    'demo/model',
+    'demo/strong',
+  ])
+  expect(events.find(event => event.type === 'session.model_escalated')?.data).toEqual({
+    reason: 'empty_llm_response',
+    model: 'demo/strong',
+  })
   expect(fail.data).toMatchObject({ reason: 'empty_llm_response', error_category: 'empty_response' })
   expect(stage.server.requests[1]?.body.messages.at(-1)?.content).toMatch(/empty/)
 })
 
 test('a nudge that helps ends in an ordinary answer', async () => {
-  await using stage = await setStage({ scenario: { rules: [{ times: 2, answer: { empty: true } }, { answer: say('sorry, here it is') }] } })
+  await using stage = await setStage({
+    scenario: { rules: [{ times: 2, answer: { empty: true } }, { answer: say('sorry, here it is') }] },
+  })
   stage.start()
   await stage.send('go')
   expect((await stage.next('session.complete')).data.reason).toBe('completed')
@@ -85,7 +146,12 @@ test('a nudge that helps ends in an ordinary answer', async () => {
 
 test('the last call of the budget has no tools and must answer', async () => {
   await using stage = await setStage({
-    scenario: { rules: [{ when: { tools_disabled: true }, answer: say('as far as I got') }, { answer: { tool_calls: [{ name: 'look', arguments: { value: '{{calls}}' } }] } }].map(rule => JSON.parse(JSON.stringify(rule).replace('{{calls}}', 'x'))) },
+    scenario: {
+      rules: [
+        { when: { tools_disabled: true }, answer: say('as far as I got') },
+        { answer: { tool_calls: [{ name: 'look', arguments: { value: '{{calls}}' } }] } },
+      ].map(rule => JSON.parse(JSON.stringify(rule).replace('{{calls}}', 'x'))),
+    },
     agent: { max_iterations: 3 },
   })
   stage.start()
@@ -105,11 +171,22 @@ test('the same call with the same result five times over is a loop', async () =>
 })
 
 test('an answer that was cut for its length is continued', async () => {
-  await using stage = await setStage({ scenario: { rules: [{ times: 1, answer: { text: 'one, two,', finish_reason: 'length' } }, { answer: say(' three.') }] } })
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        { times: 1, answer: { text: 'one, two,', finish_reason: 'length' } },
+        { answer: say(' three.') },
+      ],
+    },
+  })
   stage.start()
   await stage.send('count')
   await stage.next('session.complete')
-  expect((await stage.events()).filter(event => event.type === 'llm.response').map(event => event.data.finish_reason)).toEqual(['length', 'stop'])
+  expect(
+    (await stage.events())
+      .filter(event => event.type === 'llm.response')
+      .map(event => event.data.finish_reason),
+  ).toEqual(['length', 'stop'])
   expect(stage.server.requests[1]?.body.messages.at(-1)?.content).toMatch(/cut off/)
 })
 
@@ -117,16 +194,34 @@ test('a session whose agent is no longer configured fails with what to change', 
   await using stage = await setStage({ scenario: { rules: [{ answer: say('hi') }] } })
   const config = Config.parse({})
   const harness = startHarness({
-    store: stage.store, models: createModels(config.models, {}), tools: [], config, dataDir: stage.dir, workerId: 'w', newId: () => 'x', log: () => {},
+    store: stage.store,
+    models: createModels(config.models, {}),
+    tools: [],
+    config,
+    dataDir: stage.dir,
+    workerId: 'w',
+    newId: () => 'x',
+    log: () => {},
   })
   await stage.send('go')
-  expect((await stage.next('session.fail')).data).toMatchObject({ error_category: 'configuration', error: expect.stringContaining('models.default') })
+  expect((await stage.next('session.fail')).data).toMatchObject({
+    error_category: 'configuration',
+    error: expect.stringContaining('models.default'),
+  })
   await harness.stop()
 })
 
 test('a message that arrives while a call fails for good is not buried by the failure', async () => {
   const answer = Promise.withResolvers<void>()
-  await using stage = await setStage({ scenario: { rules: [{ times: 1, answer: { error: { status: 400, message: 'bad' } } }, { when: { user: 'try this' }, answer: say('that works') }] }, hold: () => answer.promise })
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        { times: 1, answer: { error: { status: 400, message: 'bad' } } },
+        { when: { user: 'try this' }, answer: say('that works') },
+      ],
+    },
+    hold: () => answer.promise,
+  })
   stage.start()
   await stage.send('go')
   await stage.server.requested(1)

@@ -7,22 +7,52 @@ import { goalScenario, REVISE, SATISFIED } from './goal-scenario.ts'
 import { say, setStage, type Stage, typesOf } from './stage.ts'
 
 const goalOf = (events: readonly SessionEvent[]): GoalState => events.reduce(foldGoal, null as GoalState)
-const ends = (events: readonly SessionEvent[]) => events.flatMap(event => (event.type === 'span.outcome_evaluation_end' ? [event.data] : []))
-const replies = (events: readonly SessionEvent[]): string[] => events.flatMap(event => (event.type === 'llm.response' && event.data.finish_reason === 'command' ? [event.data.message.content] : []))
-const completes = (count: number) => (events: readonly SessionEvent[]) => events.filter(event => event.type === 'session.complete').length >= count
+const ends = (events: readonly SessionEvent[]) =>
+  events.flatMap(event => (event.type === 'span.outcome_evaluation_end' ? [event.data] : []))
+const replies = (events: readonly SessionEvent[]): string[] =>
+  events.flatMap(event =>
+    event.type === 'llm.response' && event.data.finish_reason === 'command'
+      ? [event.data.message.content]
+      : [],
+  )
+const completes = (count: number) => (events: readonly SessionEvent[]) =>
+  events.filter(event => event.type === 'session.complete').length >= count
 
 /** Every key that the spec documents, bar those it makes conditional. */
 function expectDocumentedKeys(events: readonly SessionEvent[], ...types: EventType[]): void {
   for (const type of types) {
     const found = events.filter(event => event.type === type)
     expect(found, type).not.toEqual([])
-    for (const { data } of found) for (const key of EVENTS[type].keys.filter(key => !key.startsWith('cost_'))) expect(data, `${type}.${key}`).toHaveProperty(key)
+    for (const { data } of found)
+      for (const key of EVENTS[type].keys.filter(key => !key.startsWith('cost_')))
+        expect(data, `${type}.${key}`).toHaveProperty(key)
   }
 }
 const GOAL_WORK = [
-  'harness.wake', 'llm.request', 'llm.response', 'tool.call', 'tool.result', 'iteration.summary', 'llm.request', 'llm.response', 'iteration.summary',
-  'span.outcome_evaluation_start', 'span.outcome_evaluation_ongoing', 'span.outcome_evaluation_end', 'turn.summary', 'outcome.continuation', 'user.message',
-  'harness.wake', 'llm.request', 'llm.response', 'iteration.summary', 'span.outcome_evaluation_start', 'span.outcome_evaluation_ongoing', 'span.outcome_evaluation_end', 'turn.summary', 'session.complete',
+  'harness.wake',
+  'llm.request',
+  'llm.response',
+  'tool.call',
+  'tool.result',
+  'iteration.summary',
+  'llm.request',
+  'llm.response',
+  'iteration.summary',
+  'span.outcome_evaluation_start',
+  'span.outcome_evaluation_ongoing',
+  'span.outcome_evaluation_end',
+  'turn.summary',
+  'outcome.continuation',
+  'user.message',
+  'harness.wake',
+  'llm.request',
+  'llm.response',
+  'iteration.summary',
+  'span.outcome_evaluation_start',
+  'span.outcome_evaluation_ongoing',
+  'span.outcome_evaluation_end',
+  'turn.summary',
+  'session.complete',
 ]
 
 async function settled(stage: Stage, count = 1): Promise<SessionEvent[]> {
@@ -33,21 +63,51 @@ async function settled(stage: Stage, count = 1): Promise<SessionEvent[]> {
 
 test('a goal set by the API is graded, revised and satisfied, in the order of the spec and with every documented key', async () => {
   await using stage = await setStage({ scenario: goalScenario })
-  const [goal] = await defineOutcomes(stage.deps, stage.session_id, [{ description: 'ship it', rubric: { type: 'text', content: 'it is noted twice' }, max_iterations: 99 }])
+  const [goal] = await defineOutcomes(stage.deps, stage.session_id, [
+    { description: 'ship it', rubric: { type: 'text', content: 'it is noted twice' }, max_iterations: 99 },
+  ])
   stage.start()
   const events = await settled(stage)
   expect(typesOf(events)).toEqual(['user.define_outcome', 'user.message', ...GOAL_WORK])
-  expectDocumentedKeys(events, 'user.define_outcome', 'span.outcome_evaluation_start', 'span.outcome_evaluation_ongoing', 'span.outcome_evaluation_end', 'outcome.continuation')
+  expectDocumentedKeys(
+    events,
+    'user.define_outcome',
+    'span.outcome_evaluation_start',
+    'span.outcome_evaluation_ongoing',
+    'span.outcome_evaluation_end',
+    'outcome.continuation',
+  )
 
   const at = (type: EventType) => events.filter(event => event.type === type)
   const answers = events.filter(event => event.type === 'llm.response' && !event.data.message.tool_calls)
-  expect(at('span.outcome_evaluation_start').map(event => event.data)).toEqual([0, 1].map(iteration => ({ outcome_id: goal!.outcome_id, iteration, response_event_id: answers[iteration]!.id })))
+  expect(at('span.outcome_evaluation_start').map(event => event.data)).toEqual(
+    [0, 1].map(iteration => ({
+      outcome_id: goal!.outcome_id,
+      iteration,
+      response_event_id: answers[iteration]!.id,
+    })),
+  )
   expect(ends(events)).toMatchObject([
-    { iteration: 1, result: 'needs_revision', explanation: 'once', feedback: 'note it again', parse_failed: false, outcome_evaluation_start_id: at('span.outcome_evaluation_start')[0]!.id },
+    {
+      iteration: 1,
+      result: 'needs_revision',
+      explanation: 'once',
+      feedback: 'note it again',
+      parse_failed: false,
+      outcome_evaluation_start_id: at('span.outcome_evaluation_start')[0]!.id,
+    },
     { iteration: 2, result: 'satisfied', explanation: 'twice', parse_failed: false },
   ])
-  expect(at('outcome.continuation')[0]!.data).toEqual({ outcome_id: goal!.outcome_id, iteration: 1, status_event_id: at('span.outcome_evaluation_end')[0]!.id })
-  expect(at('user.message')[1]!.data).toMatchObject({ synthetic: 'outcome_continuation', outcome_id: goal!.outcome_id, content: expect.stringContaining('note it again') })
+  expect(at('outcome.continuation')[0]!.data).toEqual({
+    outcome_id: goal!.outcome_id,
+    iteration: 1,
+    status_event_id: at('span.outcome_evaluation_end')[0]!.id,
+  })
+  expect(at('user.message')[1]!.data).toMatchObject({
+    synthetic: 'outcome_continuation',
+    outcome_id: goal!.outcome_id,
+    content: expect.stringContaining('note it again'),
+  })
   expect(goalOf(events)).toMatchObject({ status: 'satisfied', iteration: 2, max_iterations: 20 })
   expect(ends(events)[0]!.input_tokens).toBeGreaterThan(0)
 })
@@ -57,10 +117,28 @@ test('a goal set by /goal takes its rubric from the block, replies before it beg
   stage.start()
   const commandId = await stage.send('/goal ship it\nRubric:\nit is noted twice')
   const events = await settled(stage)
-  expect(typesOf(events)).toEqual(['user.message', 'harness.wake', 'outcome.defined', 'llm.response', 'user.message', ...GOAL_WORK.slice(1)])
+  expect(typesOf(events)).toEqual([
+    'user.message',
+    'harness.wake',
+    'outcome.defined',
+    'llm.response',
+    'user.message',
+    ...GOAL_WORK.slice(1),
+  ])
   expectDocumentedKeys(events, 'outcome.defined', 'llm.response')
-  expect(events[2]!.data).toMatchObject({ description: 'ship it', rubric: { type: 'text', content: 'it is noted twice' }, max_iterations: 20 })
-  expect(events[3]!.data).toMatchObject({ finish_reason: 'command', model: 'demo/model', input_tokens: 0, output_tokens: 0, cost_usd: 0, command_event_id: commandId })
+  expect(events[2]!.data).toMatchObject({
+    description: 'ship it',
+    rubric: { type: 'text', content: 'it is noted twice' },
+    max_iterations: 20,
+  })
+  expect(events[3]!.data).toMatchObject({
+    finish_reason: 'command',
+    model: 'demo/model',
+    input_tokens: 0,
+    output_tokens: 0,
+    cost_usd: 0,
+    command_event_id: commandId,
+  })
   expect(events[4]!.data).toMatchObject({ synthetic: 'outcome_kickoff', content: 'ship it' })
   const sent = JSON.stringify(stage.server.requests)
   expect(sent).not.toContain('/goal ship')
@@ -68,7 +146,17 @@ test('a goal set by /goal takes its rubric from the block, replies before it beg
 })
 
 test('status, pause, resume and clear say what is, change what they name, and leave the session at rest', async () => {
-  await using stage = await setStage({ scenario: { rules: [{ when: { schema: 'outcome_verdict' }, answer: { json: { result: 'blocked', explanation: 'no key', feedback: '' } } }, { answer: say('tried') }] } })
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        {
+          when: { schema: 'outcome_verdict' },
+          answer: { json: { result: 'blocked', explanation: 'no key', feedback: '' } },
+        },
+        { answer: say('tried') },
+      ],
+    },
+  })
   stage.start()
   let turns = 0
   const told = async (command: string) => {
@@ -82,27 +170,38 @@ test('status, pause, resume and clear say what is, change what they name, and le
   expect(await told('/goal resume')).toBe('There is no paused goal.')
   await told('/goal ship it')
   expect(goalOf(await stage.events())).toMatchObject({ status: 'blocked', iteration: 1 })
-  expect(await told('/goal status')).toMatch(/Goal \(blocked\): ship it\n.*\nEvaluations: 1 of at most 20\nLast verdict: blocked\. no key\nSpent: \d+ tokens/)
+  expect(await told('/goal status')).toMatch(
+    /Goal \(blocked\): ship it\n.*\nEvaluations: 1 of at most 20\nLast verdict: blocked\. no key\nSpent: \d+ tokens/,
+  )
   expect((await stage.session()).status).toBe('completed')
   expect(stage.server.requests).toHaveLength(2)
 })
 
 test('a pause that arrives while the evaluator runs takes effect: its verdict is recorded and nothing goes on until the resume', async () => {
-  await using stage = await setStage({ scenario: { rules: [
-    { when: { schema: 'outcome_verdict', user: 'second try' }, answer: SATISFIED },
-    { when: { schema: 'outcome_verdict' }, answer: REVISE },
-    { when: { user: 'go on with the goal' }, answer: say('second try') },
-    { answer: say('first try') },
-  ] } })
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        { when: { schema: 'outcome_verdict', user: 'second try' }, answer: SATISFIED },
+        { when: { schema: 'outcome_verdict' }, answer: REVISE },
+        { when: { user: 'go on with the goal' }, answer: say('second try') },
+        { answer: say('first try') },
+      ],
+    },
+  })
   let isPaused = false
-  stage.start({ store: { ...stage.store, commit: async commit => {
-    // The verdict is there and not yet in the log: that is when the pause arrives.
-    if (!isPaused && commit.events.some(event => event.type === 'span.outcome_evaluation_end')) {
-      isPaused = true
-      await stage.send('/goal pause')
-    }
-    return stage.store.commit(commit)
-  } } })
+  stage.start({
+    store: {
+      ...stage.store,
+      commit: async commit => {
+        // The verdict is there and not yet in the log: that is when the pause arrives.
+        if (!isPaused && commit.events.some(event => event.type === 'span.outcome_evaluation_end')) {
+          isPaused = true
+          await stage.send('/goal pause')
+        }
+        return stage.store.commit(commit)
+      },
+    },
+  })
   await stage.send('/goal ship it')
   const paused = await settled(stage)
   const spans = typesOf(paused)
@@ -114,12 +213,24 @@ test('a pause that arrives while the evaluator runs takes effect: its verdict is
 
   await stage.send('/goal resume')
   const done = await settled(stage, 2)
-  expect(done.flatMap(event => (event.type === 'user.message' && event.data.synthetic === 'outcome_resumed' ? [event.data.content] : []))).toEqual([expect.stringContaining('note it again')])
+  expect(
+    done.flatMap(event =>
+      event.type === 'user.message' && event.data.synthetic === 'outcome_resumed' ? [event.data.content] : [],
+    ),
+  ).toEqual([expect.stringContaining('note it again')])
   expect(goalOf(done)).toMatchObject({ status: 'satisfied', iteration: 2 })
 })
 
 test('a second goal is refused with the way out, an active one can be cleared, and then a new one is set', async () => {
-  await using stage = await setStage({ scenario: { rules: [{ when: { schema: true }, answer: SATISFIED }, { when: { user: 'wait' }, answer: { hang: true } }, { answer: say('done') }] } })
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        { when: { schema: true }, answer: SATISFIED },
+        { when: { user: 'wait' }, answer: { hang: true } },
+        { answer: say('done') },
+      ],
+    },
+  })
   stage.start()
   await stage.send('/goal wait for me')
   await stage.next('llm.request')
@@ -130,47 +241,106 @@ test('a second goal is refused with the way out, an active one can be cleared, a
   expect(replies(await settled(stage)).at(-1)).toContain('There is a goal already, active: wait for me')
   await stage.send('/goal clear')
   const cleared = await settled(stage, 2)
-  expect(cleared.findLast(event => event.type === 'outcome.cleared')?.data).toEqual({ outcome_id: (cleared.find(event => event.type === 'outcome.defined') as EventOf<'outcome.defined'>).data.outcome_id })
+  expect(cleared.findLast(event => event.type === 'outcome.cleared')?.data).toEqual({
+    outcome_id: (cleared.find(event => event.type === 'outcome.defined') as EventOf<'outcome.defined'>).data
+      .outcome_id,
+  })
   await stage.send('/goal another')
   expect(goalOf(await settled(stage, 3))).toMatchObject({ description: 'another', status: 'satisfied' })
 })
 
 test('verdicts that cannot be read count, and the third in a row pauses the goal without an outcome.paused', async () => {
-  await using stage = await setStage({ scenario: { rules: [{ when: { schema: true }, answer: say('well, who knows') }, { answer: { text: 'try {{turn}}' } }] } })
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        { when: { schema: true }, answer: say('well, who knows') },
+        { answer: { text: 'try {{turn}}' } },
+      ],
+    },
+  })
   stage.start()
   await stage.send('/goal ship it')
   const events = await settled(stage)
-  expect(ends(events).map(({ iteration, result, parse_failed }) => [iteration, result, parse_failed])).toEqual([[1, 'needs_revision', true], [2, 'needs_revision', true], [3, 'paused', true]])
+  expect(
+    ends(events).map(({ iteration, result, parse_failed }) => [iteration, result, parse_failed]),
+  ).toEqual([
+    [1, 'needs_revision', true],
+    [2, 'needs_revision', true],
+    [3, 'paused', true],
+  ])
   expect(typesOf(events)).not.toContain('outcome.paused')
   expect(goalOf(events)?.status).toBe('paused')
 })
 
 test('a goal ends at its maximum, and a goal over its budget within one call', async () => {
-  const revise: ScenarioInput = { rules: [{ when: { schema: true }, answer: { json: { result: 'needs_revision', explanation: 'e', feedback: 'feedback {{turn}}' }, usage: { input_tokens: 10, output_tokens: 1 } } }, { answer: { text: 'try {{turn}}', usage: { input_tokens: 100, output_tokens: 10 } } }] }
+  const revise: ScenarioInput = {
+    rules: [
+      {
+        when: { schema: true },
+        answer: {
+          json: { result: 'needs_revision', explanation: 'e', feedback: 'feedback {{turn}}' },
+          usage: { input_tokens: 10, output_tokens: 1 },
+        },
+      },
+      { answer: { text: 'try {{turn}}', usage: { input_tokens: 100, output_tokens: 10 } } },
+    ],
+  }
   await using clamped = await setStage({ scenario: revise })
-  await defineOutcomes(clamped.deps, clamped.session_id, [{ description: 'ship it', rubric: { type: 'text', content: 'r' }, max_iterations: 2 }])
+  await defineOutcomes(clamped.deps, clamped.session_id, [
+    { description: 'ship it', rubric: { type: 'text', content: 'r' }, max_iterations: 2 },
+  ])
   clamped.start()
-  expect(ends(await settled(clamped)).map(end => end.result)).toEqual(['needs_revision', 'max_iterations_reached'])
+  expect(ends(await settled(clamped)).map(end => end.result)).toEqual([
+    'needs_revision',
+    'max_iterations_reached',
+  ])
 
   await using poor = await setStage({ scenario: revise, agent: { goals: { max_tokens: 115 } } })
   poor.start()
   await poor.send('/goal ship it')
-  expect(ends(await settled(poor))).toMatchObject([{ result: 'failed', explanation: expect.stringContaining('The token budget of the goal is used up: 121 of 115') }])
+  expect(ends(await settled(poor))).toMatchObject([
+    {
+      result: 'failed',
+      explanation: expect.stringContaining('The token budget of the goal is used up: 121 of 115'),
+    },
+  ])
 })
 
 test('a budget that is used up between two calls of a turn ends turn and goal before the next call, without asking the evaluator', async () => {
-  await using stage = await setStage({ scenario: { rules: [{ answer: { tool_calls: [{ name: 'note', arguments: { value: '{{step}}' } }], usage: { input_tokens: 100, output_tokens: 10 } } }] }, agent: { goals: { max_tokens: 105 } } })
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        {
+          answer: {
+            tool_calls: [{ name: 'note', arguments: { value: '{{step}}' } }],
+            usage: { input_tokens: 100, output_tokens: 10 },
+          },
+        },
+      ],
+    },
+    agent: { goals: { max_tokens: 105 } },
+  })
   stage.start()
   await stage.send('/goal ship it')
   const events = await settled(stage)
-  expect(ends(events)).toMatchObject([{ result: 'failed', explanation: 'The token budget of the goal is used up: 110 of 105.' }])
+  expect(ends(events)).toMatchObject([
+    { result: 'failed', explanation: 'The token budget of the goal is used up: 110 of 105.' },
+  ])
   expect(stage.server.requests).toHaveLength(1)
   expect(stage.ran).toEqual(['note:0'])
   expect(events.at(-1)?.data).toMatchObject({ reason: 'budget_exhausted' })
 })
 
 test('an evaluator that fails gives no verdict: the session fails, and the retry grades the same turn', async () => {
-  await using stage = await setStage({ scenario: { rules: [{ when: { schema: true }, times: 1, answer: { error: { status: 500 } } }, { when: { schema: true }, answer: SATISFIED }, { answer: say('done') }] } })
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        { when: { schema: true }, times: 1, answer: { error: { status: 500 } } },
+        { when: { schema: true }, answer: SATISFIED },
+        { answer: say('done') },
+      ],
+    },
+  })
   stage.start()
   await stage.send('/goal ship it')
   const failed = await stage.until(log => log.some(event => event.type === 'session.fail'))

@@ -18,21 +18,27 @@ test('the undisturbed session is sound and has effects to repeat', () => {
   expect(undisturbed.commits).toBeGreaterThan(15)
 })
 
-test.each(deathsOf(undisturbed.commits))('killed just $when commit $nth, the next worker ends the session the same way and repeats no effect', async death => {
-  const { events, seen: ran } = await playGolden(death)
-  expect(checkHistory(events, { settled: true })).toEqual([])
-  expect(sorted(essence(events))).toEqual(sorted(essence(undisturbed.events)))
-  const noted = ran.filter(value => value.startsWith('note:'))
-  expect(noted).toEqual([...new Set(noted)])
-  const ended = death.when === 'after' && death.nth === undisturbed.commits - 1
-  expect(events.filter(event => event.type === 'harness.recovered')).toHaveLength(ended ? 0 : 1)
-})
+test.each(deathsOf(undisturbed.commits))(
+  'killed just $when commit $nth, the next worker ends the session the same way and repeats no effect',
+  async death => {
+    const { events, seen: ran } = await playGolden(death)
+    expect(checkHistory(events, { settled: true })).toEqual([])
+    expect(sorted(essence(events))).toEqual(sorted(essence(undisturbed.events)))
+    const noted = ran.filter(value => value.startsWith('note:'))
+    expect(noted).toEqual([...new Set(noted)])
+    const ended = death.when === 'after' && death.nth === undisturbed.commits - 1
+    expect(events.filter(event => event.type === 'harness.recovered')).toHaveLength(ended ? 0 : 1)
+  },
+)
 
 test('a session that kills every worker is given up after three recoveries', async () => {
   const late = { ms: 0 }
   const dir = mkdtempSync(join(tmpdir(), 'cairn-kill-'))
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
-  await using stage = await setStage({ scenario: golden, store: await openSqliteStore({ dir, now: () => Date.now() + late.ms }) })
+  await using stage = await setStage({
+    scenario: golden,
+    store: await openSqliteStore({ dir, now: () => Date.now() + late.ms }),
+  })
   await stage.send('go')
   for (let worker = 0; worker < 4; worker++) {
     const dying = dyingStore(stage.store, 1, 'before')
@@ -42,7 +48,12 @@ test('a session that kills every worker is given up after three recoveries', asy
     late.ms += 61_000
   }
   stage.start()
-  expect((await stage.next('session.fail')).data).toMatchObject({ reason: 'recovery_loop', error_category: 'recovery_loop', retryable: false, attempts: 3 })
+  expect((await stage.next('session.fail')).data).toMatchObject({
+    reason: 'recovery_loop',
+    error_category: 'recovery_loop',
+    retryable: false,
+    attempts: 3,
+  })
   const events = await stage.events()
   expect(events.filter(event => event.type === 'harness.recovered')).toHaveLength(3)
   expect(checkHistory(events, { settled: true })).toEqual([])
@@ -69,7 +80,15 @@ test('an exception of the runtime is a crash, and the turn is tried again', asyn
   await stage.send('go')
   await stage.next('session.complete')
   const events = await stage.events()
-  expect(events.filter(event => event.type === 'harness.crash').map(event => event.data)).toEqual(Array.from({ length: 2 }, () => expect.objectContaining({ error: 'Error: the runtime has a bug', error_category: 'internal', retryable: true })))
+  expect(events.filter(event => event.type === 'harness.crash').map(event => event.data)).toEqual(
+    Array.from({ length: 2 }, () =>
+      expect.objectContaining({
+        error: 'Error: the runtime has a bug',
+        error_category: 'internal',
+        retryable: true,
+      }),
+    ),
+  )
   expect(checkHistory(events, { settled: true })).toEqual([])
   expect(stage.ran).toEqual(['note:x'])
 })
@@ -78,6 +97,11 @@ test('the same exception three times over fails the session', async () => {
   await using stage = await setStage({ scenario: { rules: [{ answer: say('never lands') }] } })
   stage.start({ store: breakingStore(stage.store, 99) })
   await stage.send('go')
-  expect((await stage.next('session.fail')).data).toMatchObject({ reason: 'crash_loop_detected', error_category: 'crash_loop', retryable: false, attempts: 3 })
+  expect((await stage.next('session.fail')).data).toMatchObject({
+    reason: 'crash_loop_detected',
+    error_category: 'crash_loop',
+    retryable: false,
+    attempts: 3,
+  })
   expect((await stage.events()).filter(event => event.type === 'harness.crash')).toHaveLength(3)
 })

@@ -1,4 +1,7 @@
-/** The turn of kill-at-every-event.test.ts on Postgres: a third of the deaths, all of them where KILLS=all, as `npm run faults:nightly` has it. */
+/**
+ * The turn of kill-at-every-event.test.ts on Postgres: a third of the deaths, all of them where KILLS=all, as
+ * `npm run faults:nightly` has it.
+ */
 import { openPostgresStore } from '@cairn/log'
 import { makePostgresPlace } from '@cairn/log/test/postgres-place'
 import { checkHistory } from '@cairn/state'
@@ -12,12 +15,17 @@ const onPostgres: OpenStore = async now => {
   return { store: await openPostgresStore({ url: place, now }), remove }
 }
 const undisturbed = await playGolden(null, onPostgres)
-const deaths = deathsOf(undisturbed.commits).filter(({ nth }) => process.env['KILLS'] === 'all' || nth % 3 === 0)
+const deaths = deathsOf(undisturbed.commits).filter(
+  ({ nth }) => process.env['KILLS'] === 'all' || nth % 3 === 0,
+)
 
-test.each(deaths)('on Postgres, killed just $when commit $nth, the next worker ends the session the same way and repeats no effect', async death => {
-  const { events, seen: ran, problems } = await playGolden(death, onPostgres)
-  expect([problems, checkHistory(events, { settled: true })]).toEqual([[], []])
-  expect(sorted(essence(events))).toEqual(sorted(essence(undisturbed.events)))
-  const noted = ran.filter(value => value.startsWith('note:'))
-  expect(noted.toSorted()).toEqual([...new Set(noted)].toSorted())
-})
+test.each(deaths)(
+  'on Postgres, killed just $when commit $nth, the next worker ends the session the same way and repeats no effect',
+  async death => {
+    const { events, seen: ran, problems } = await playGolden(death, onPostgres)
+    expect([problems, checkHistory(events, { settled: true })]).toEqual([[], []])
+    expect(sorted(essence(events))).toEqual(sorted(essence(undisturbed.events)))
+    const noted = ran.filter(value => value.startsWith('note:'))
+    expect(noted.toSorted()).toEqual([...new Set(noted)].toSorted())
+  },
+)

@@ -19,7 +19,10 @@ test('a tool gets the secret that the model wrote; the log never has it', async 
 
 test('a call whose secret was lost with its worker is not made with something else in its place', async () => {
   const answer = Promise.withResolvers<void>()
-  await using stage = await setStage({ scenario: { rules: [{ steps: [call('note', `key ${secret}`), say('understood')] }] }, hold: () => answer.promise })
+  await using stage = await setStage({
+    scenario: { rules: [{ steps: [call('note', `key ${secret}`), say('understood')] }] },
+    hold: () => answer.promise,
+  })
   const first = stage.start()
   await stage.send('go')
   await stage.server.requested(1)
@@ -32,12 +35,21 @@ test('a call whose secret was lost with its worker is not made with something el
   await stage.next('session.complete')
   expect(stage.ran).toEqual([])
   const events = await stage.events()
-  expect(events.find(event => event.type === 'tool.result')?.data).toMatchObject({ elapsed_ms: 0, content: expect.stringContaining('make the call again') })
+  expect(events.find(event => event.type === 'tool.result')?.data).toMatchObject({
+    elapsed_ms: 0,
+    content: expect.stringContaining('make the call again'),
+  })
   expect(checkHistory(events, { settled: true })).toEqual([])
 })
 
 test('a secret that the model streams letter by letter is in no chunk and in no two of them together', async () => {
-  await using stage = await setStage({ scenario: { pace_ms: 2, chunk_chars: 3, rules: [{ answer: say(`The key is ${secret}, as you asked. ${'And so on. '.repeat(10)}`) }] } })
+  await using stage = await setStage({
+    scenario: {
+      pace_ms: 2,
+      chunk_chars: 3,
+      rules: [{ answer: say(`The key is ${secret}, as you asked. ${'And so on. '.repeat(10)}`) }],
+    },
+  })
   stage.start()
   await stage.send('go')
   await stage.next('session.complete')

@@ -1,20 +1,42 @@
-/** A session on the real store, a scripted model behind real HTTP, and as many harnesses as a test starts and stops. */
+/**
+ * A session on the real store, a scripted model behind real HTTP, and as many harnesses as a test starts and
+ * stops.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type LogStore, openSqliteStore, type SessionRow } from '@cairn/log'
-import { Config, type ConfigInput, decodeEvent, type EventOf, type EventType, type Principal, type SessionEvent } from '@cairn/protocol'
+import {
+  Config,
+  type ConfigInput,
+  decodeEvent,
+  type EventOf,
+  type EventType,
+  type Principal,
+  type SessionEvent,
+} from '@cairn/protocol'
 import { addMessage, createSession, type Deps } from '@cairn/sessions'
 import { z } from 'zod'
 import type { Clock } from '../../src/clock.ts'
 import { type Harness, startHarness } from '../../src/harness.ts'
 import { createModels } from '../../src/llm/registry.ts'
 import type { ScenarioInput } from '../../src/llm/scenario.ts'
-import { type ScriptedServer, type ScriptedServerOptions, startScriptedServer } from '../../src/llm/scripted-server.ts'
+import {
+  type ScriptedServer,
+  type ScriptedServerOptions,
+  startScriptedServer,
+} from '../../src/llm/scripted-server.ts'
 import { builtinTools } from '../../src/tools/catalogue.ts'
 import type { Tool, ToolContext } from '../../src/tools/tool.ts'
 
-export const alice: Principal = { kind: 'user', id: 'user-alice', org_id: 'org', admin: false, name: 'Alice', email: 'alice@example.org' }
+export const alice: Principal = {
+  kind: 'user',
+  id: 'user-alice',
+  org_id: 'org',
+  admin: false,
+  name: 'Alice',
+  email: 'alice@example.org',
+}
 
 export type Stage = {
   store: LogStore
@@ -35,36 +57,77 @@ export type Stage = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-export type StageOptions = { scenario: ScenarioInput; config?: ConfigInput; agent?: NonNullable<ConfigInput['agents']>[string]; tools?: readonly Tool[]; limits?: ConfigInput['limits']; /** Closed with the stage; absent: one with the real time. */ store?: LogStore; skillsDir?: string; hold?: ScriptedServerOptions['hold'] }
+export type StageOptions = {
+  scenario: ScenarioInput
+  config?: ConfigInput
+  agent?: NonNullable<ConfigInput['agents']>[string]
+  tools?: readonly Tool[]
+  limits?: ConfigInput['limits']
+  /** Closed with the stage; absent: one with the real time. */ store?: LogStore
+  skillsDir?: string
+  hold?: ScriptedServerOptions['hold']
+}
 
 let ids = 0
 /** Readable ids, unique in this process. */
 export const newId = (): string => `id-${++ids}`
 
-export async function setStage({ scenario, config = {}, agent = {}, tools = [], limits = {}, store: given, skillsDir, hold }: StageOptions): Promise<Stage> {
+export async function setStage({
+  scenario,
+  config = {},
+  agent = {},
+  tools = [],
+  limits = {},
+  store: given,
+  skillsDir,
+  hold,
+}: StageOptions): Promise<Stage> {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-harness-'))
-  const store = given ?? await openSqliteStore({ dir: join(dir, 'log') })
+  const store = given ?? (await openSqliteStore({ dir: join(dir, 'log') }))
   const server = await startScriptedServer(scenario, hold === undefined ? {} : { hold })
   const settings = Config.parse({
-    ...config, models: { default: 'demo/model', providers: { demo: { kind: 'scripted' } }, ...config.models },
-    agents: { assistant: agent }, limits: { delta_coalesce_ms: 1, llm_retries: 0, ...limits },
+    ...config,
+    models: { default: 'demo/model', providers: { demo: { kind: 'scripted' } }, ...config.models },
+    agents: { assistant: agent },
+    limits: { delta_coalesce_ms: 1, llm_retries: 0, ...limits },
   })
   const deps: Deps = { store, now: Date.now, newId }
   const session = await createSession(deps, ['assistant'], { principal: alice, title: 'Titled' })
   const harnesses: Harness[] = []
   const ran: string[] = []
   const stage: Stage = {
-    store, deps, server, dir, session_id: session.id, ran,
+    store,
+    deps,
+    server,
+    dir,
+    session_id: session.id,
+    ran,
     start({ store: through = store, clock, workerId = newId() } = {}) {
       const harness = startHarness({
-        store: through, models: createModels(settings.models, {}, { demo: server.url }), tools: [...builtinTools({ store, newId }), ...recordingTools(ran), ...tools], config: settings,
-        dataDir: dir, workerId, newId, log: () => {}, random: () => 0, ...(clock ? { clock } : {}), ...(skillsDir === undefined ? {} : { skillsDir }),
+        store: through,
+        models: createModels(settings.models, {}, { demo: server.url }),
+        tools: [...builtinTools({ store, newId }), ...recordingTools(ran), ...tools],
+        config: settings,
+        dataDir: dir,
+        workerId,
+        newId,
+        log: () => {},
+        random: () => 0,
+        ...(clock ? { clock } : {}),
+        ...(skillsDir === undefined ? {} : { skillsDir }),
       })
       harnesses.push(harness)
       return harness
     },
     async send(content, metadata) {
-      return (await addMessage(deps, { session_id: session.id, content, principal: alice, ...(metadata ? { metadata } : {}) })).last_id
+      return (
+        await addMessage(deps, {
+          session_id: session.id,
+          content,
+          principal: alice,
+          ...(metadata ? { metadata } : {}),
+        })
+      ).last_id
     },
     async session() {
       const row = await store.getSession(session.id)
@@ -75,7 +138,9 @@ export async function setStage({ scenario, config = {}, agent = {}, tools = [], 
     async until(condition) {
       const grown = Promise.withResolvers<SessionEvent[]>()
       const look = (): void => {
-        readLog(store, session.id).then(events => { if (condition(events)) grown.resolve(events) }, grown.reject)
+        readLog(store, session.id).then(events => {
+          if (condition(events)) grown.resolve(events)
+        }, grown.reject)
       }
       const unwatch = store.watch(session.id, look)
       look()
@@ -103,13 +168,21 @@ export async function readLog(store: LogStore, sessionId: string): Promise<Sessi
   return (await store.read(sessionId, 0, 10_000)).map(({ json }) => decodeEvent(json))
 }
 
-export const typesOf = (events: readonly SessionEvent[]): string[] => events.map(event => event.type).filter(type => type !== 'llm.delta')
+export const typesOf = (events: readonly SessionEvent[]): string[] =>
+  events.map(event => event.type).filter(type => type !== 'llm.delta')
 
 /** `note` writes once and says so; `look` only looks; `hang` runs until it is told to stop. */
 function recordingTools(ran: string[]): Tool[] {
   const parameters = z.strictObject({ value: z.string() })
-  const tool = (name: string, kind: Pick<Tool, 'readOnly' | 'idempotent'>, body: (value: string, context: ToolContext) => Promise<string>): Tool => ({
-    name, description: name, parameters, ...kind,
+  const tool = (
+    name: string,
+    kind: Pick<Tool, 'readOnly' | 'idempotent'>,
+    body: (value: string, context: ToolContext) => Promise<string>,
+  ): Tool => ({
+    name,
+    description: name,
+    parameters,
+    ...kind,
     async run(args, context) {
       const value = String(args['value'])
       ran.push(`${name}:${value}`)
@@ -119,9 +192,14 @@ function recordingTools(ran: string[]): Tool[] {
   return [
     tool('note', { readOnly: false, idempotent: false }, value => Promise.resolve(`noted ${value}`)),
     tool('look', { readOnly: true, idempotent: true }, value => Promise.resolve(`saw ${value}`)),
-    tool('hang', { readOnly: false, idempotent: false }, (_, { signal }) => new Promise((_, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
-    })),
+    tool(
+      'hang',
+      { readOnly: false, idempotent: false },
+      (_, { signal }) =>
+        new Promise((_, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+        }),
+    ),
   ]
 }
 

@@ -2,7 +2,12 @@ import { archiveSession, pauseSession, resumeSession, retrySession, stopSession 
 import { expect, test } from 'vitest'
 import { call, say, setStage, typesOf } from './stage.ts'
 
-const hanging = { rules: [{ when: { user: 'again' }, answer: say('hello again') }, { answer: { text: 'I begin', hang: true as const } }] }
+const hanging = {
+  rules: [
+    { when: { user: 'again' }, answer: say('hello again') },
+    { answer: { text: 'I begin', hang: true as const } },
+  ],
+}
 
 test('a stop ends a running model call at once and leaves the session active', async () => {
   await using stage = await setStage({ scenario: hanging })
@@ -17,14 +22,34 @@ test('a stop ends a running model call at once and leaves the session active', a
 
   await stage.send('again')
   await stage.next('session.complete')
-  expect(typesOf(await stage.events()).slice(3)).toEqual(['session.stopped', 'user.message', 'harness.wake', 'llm.request', 'llm.response', 'iteration.summary', 'turn.summary', 'session.complete'])
+  expect(typesOf(await stage.events()).slice(3)).toEqual([
+    'session.stopped',
+    'user.message',
+    'harness.wake',
+    'llm.request',
+    'llm.response',
+    'iteration.summary',
+    'turn.summary',
+    'session.complete',
+  ])
 })
 
 test('a stop during a tool starts nothing more: no tool.call of that turn follows it, in this turn or the next', async () => {
-  await using stage = await setStage({ scenario: { rules: [
-    { when: { user: 'next' }, answer: say('on we go') },
-    { answer: { tool_calls: [{ name: 'hang', arguments: { value: '1' } }, { name: 'note', arguments: { value: 'never' } }] } },
-  ] } })
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        { when: { user: 'next' }, answer: say('on we go') },
+        {
+          answer: {
+            tool_calls: [
+              { name: 'hang', arguments: { value: '1' } },
+              { name: 'note', arguments: { value: 'never' } },
+            ],
+          },
+        },
+      ],
+    },
+  })
   const harness = stage.start()
   await stage.send('go')
   await stage.next('tool.call')
@@ -37,12 +62,24 @@ test('a stop during a tool starts nothing more: no tool.call of that turn follow
   const stopped = events.findIndex(event => event.type === 'session.stopped')
   expect(events.slice(stopped).map(event => event.type)).not.toContain('tool.call')
   expect(stage.ran).toEqual(['hang:1'])
-  const results = events.filter(event => event.type === 'tool.result').map(event => JSON.parse(event.data.content))
-  expect(results).toEqual([expect.objectContaining({ outcome: 'unknown' }), { error: expect.stringContaining('not started') }])
+  const results = events
+    .filter(event => event.type === 'tool.result')
+    .map(event => JSON.parse(event.data.content))
+  expect(results).toEqual([
+    expect.objectContaining({ outcome: 'unknown' }),
+    { error: expect.stringContaining('not started') },
+  ])
 })
 
 test('a paused turn goes on under its turn_id when resumed, and repeats no call', async () => {
-  await using stage = await setStage({ scenario: { rules: [{ when: { tool: 'hang' }, answer: say('done') }, { steps: [call('note', 'once'), { tool_calls: [{ name: 'hang', arguments: { value: '1' } }] }] }] } })
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        { when: { tool: 'hang' }, answer: say('done') },
+        { steps: [call('note', 'once'), { tool_calls: [{ name: 'hang', arguments: { value: '1' } }] }] },
+      ],
+    },
+  })
   const harness = stage.start()
   await stage.send('go')
   await stage.next('tool.call', 2)
@@ -55,7 +92,9 @@ test('a paused turn goes on under its turn_id when resumed, and repeats no call'
   await stage.next('session.complete')
   const events = await stage.events()
   expect(stage.ran).toEqual(['note:once', 'hang:1'])
-  expect(new Set(events.filter(event => event.type === 'llm.request').map(event => event.data.turn_id)).size).toBe(1)
+  expect(
+    new Set(events.filter(event => event.type === 'llm.request').map(event => event.data.turn_id)).size,
+  ).toBe(1)
   expect(events.filter(event => event.type === 'harness.recovered')).toEqual([])
 })
 
@@ -69,7 +108,10 @@ test('a paused session takes a message and answers it when resumed', async () =>
   expect(typesOf(await stage.events())).toEqual(['user.message', 'session.pause', 'user.message'])
   await resumeSession(stage.deps, stage.session_id)
   await stage.next('session.complete')
-  expect(stage.server.requests[0]?.body.messages.map(message => message.content).slice(1)).toEqual(['one', 'two'])
+  expect(stage.server.requests[0]?.body.messages.map(message => message.content).slice(1)).toEqual([
+    'one',
+    'two',
+  ])
 })
 
 test('an archived session stops at once', async () => {
@@ -84,7 +126,11 @@ test('an archived session stops at once', async () => {
 })
 
 test('a failed session is tried again by a retry', async () => {
-  await using stage = await setStage({ scenario: { rules: [{ times: 1, answer: { error: { status: 400, message: 'bad' } } }, { answer: say('better') }] } })
+  await using stage = await setStage({
+    scenario: {
+      rules: [{ times: 1, answer: { error: { status: 400, message: 'bad' } } }, { answer: say('better') }],
+    },
+  })
   stage.start()
   await stage.send('go')
   await stage.next('session.fail')

@@ -11,24 +11,36 @@ const NAMES = { system: 'You name conversations' }
 async function converse(naming: ScenarioInput['rules'][number], title?: string) {
   await using stage = await setStage({ scenario: { rules: [naming, { answer: say('Under the hedge.') }] } })
   const harness = stage.start()
-  const { id } = await createSession(stage.deps, ['assistant'], { principal: alice, ...(title === undefined ? {} : { title }) })
+  const { id } = await createSession(stage.deps, ['assistant'], {
+    principal: alice,
+    ...(title === undefined ? {} : { title }),
+  })
   for (const content of ['Where is the border?', 'And now?']) {
     await addMessage(stage.deps, { session_id: id, content, principal: alice })
     await harness.idle()
   }
-  return { events: await readLog(stage.store, id), session: await stage.store.getSession(id), problems: await stage.store.check() }
+  return {
+    events: await readLog(stage.store, id),
+    session: await stage.store.getSession(id),
+    problems: await stage.store.check(),
+  }
 }
 
 test('a session without a title gets one from its first exchange, once, as an event of its own', async () => {
   const { events, session, problems } = await converse({ when: NAMES, answer: say('"Border and hedge."') })
-  expect(events.flatMap(event => (event.type === 'session.title_updated' ? [event.data] : []))).toEqual([{ title: 'Border and hedge' }])
+  expect(events.flatMap(event => (event.type === 'session.title_updated' ? [event.data] : []))).toEqual([
+    { title: 'Border and hedge' },
+  ])
   expect(session?.title).toBe('Border and hedge')
   expect(checkHistory(events, { settled: true })).toEqual([])
   expect(problems).toEqual([])
 })
 
 test('a model that finds no title costs nothing but the title: the message takes its place', async () => {
-  const { events, session } = await converse({ when: NAMES, answer: { error: { status: 400, message: 'no' } } })
+  const { events, session } = await converse({
+    when: NAMES,
+    answer: { error: { status: 400, message: 'no' } },
+  })
   expect(session).toMatchObject({ title: 'Where is the border?', status: 'completed' })
   expect(typesOf(events)).not.toContain('session.fail')
 })

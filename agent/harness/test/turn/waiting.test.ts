@@ -1,12 +1,29 @@
-import { answerQuestion, pauseSession, respondInbox, resumeSession, stopSession, syntheticMessage } from '@cairn/sessions'
+import {
+  answerQuestion,
+  pauseSession,
+  respondInbox,
+  resumeSession,
+  stopSession,
+  syntheticMessage,
+} from '@cairn/sessions'
 import { AppError, type SessionEvent } from '@cairn/protocol'
 import { expect, test } from 'vitest'
 import { alice, call, say, setStage, type Stage, typesOf } from './stage.ts'
 
-const question = { name: 'ask_user_question', arguments: { questions: [{ prompt: 'Which colour?', choices: [{ label: 'red' }, { label: 'blue' }] }] } }
-const asking = { rules: [{ when: { result: 'blue' }, answer: say('blue it is') }, { when: { user: 'never mind' }, answer: say('fine') }, { when: { user: 'paint' }, answer: { tool_calls: [question] } }] }
+const question = {
+  name: 'ask_user_question',
+  arguments: { questions: [{ prompt: 'Which colour?', choices: [{ label: 'red' }, { label: 'blue' }] }] },
+}
+const asking = {
+  rules: [
+    { when: { result: 'blue' }, answer: say('blue it is') },
+    { when: { user: 'never mind' }, answer: say('fine') },
+    { when: { user: 'paint' }, answer: { tool_calls: [question] } },
+  ],
+}
 
-const results = (events: readonly SessionEvent[]) => events.filter(event => event.type === 'tool.result').map(event => event.data)
+const results = (events: readonly SessionEvent[]) =>
+  events.filter(event => event.type === 'tool.result').map(event => event.data)
 
 /** Runs one step of a test on a worker of its own, as if the process had been restarted between the steps. */
 async function onFreshWorker(stage: Stage, step: () => Promise<unknown>): Promise<void> {
@@ -29,16 +46,43 @@ test('a question holds no worker, survives a restart, and its answer is the resu
   expect((await stage.events()).filter(event => event.type === 'harness.wake')).toHaveLength(1)
 
   const responses = [{ question: 'Which colour?', answer: 'blue' }]
-  await answerQuestion(stage.deps, { session_id: stage.session_id, tool_call_id: asked.data.tool_call_id, responses, principal: alice })
+  await answerQuestion(stage.deps, {
+    session_id: stage.session_id,
+    tool_call_id: asked.data.tool_call_id,
+    responses,
+    principal: alice,
+  })
   await onFreshWorker(stage, () => stage.next('session.complete'))
   const events = await stage.events()
   expect(typesOf(events)).toEqual([
-    'user.message', 'harness.wake', 'llm.request', 'llm.response', 'tool.call', 'inbox.input_required', 'ask_user_question.response',
-    'harness.wake', 'iteration.summary', 'llm.request', 'llm.response', 'iteration.summary', 'turn.summary', 'session.complete',
+    'user.message',
+    'harness.wake',
+    'llm.request',
+    'llm.response',
+    'tool.call',
+    'inbox.input_required',
+    'ask_user_question.response',
+    'harness.wake',
+    'iteration.summary',
+    'llm.request',
+    'llm.response',
+    'iteration.summary',
+    'turn.summary',
+    'session.complete',
   ])
-  expect(events.find(event => event.type === 'ask_user_question.response')?.data).toMatchObject({ responses: [{ answer: 'blue', is_other: false }], principal_user_id: alice.id })
+  expect(events.find(event => event.type === 'ask_user_question.response')?.data).toMatchObject({
+    responses: [{ answer: 'blue', is_other: false }],
+    principal_user_id: alice.id,
+  })
   expect(await stage.session()).toMatchObject({ waiting_on: null, status: 'completed' })
-  await expect(answerQuestion(stage.deps, { session_id: stage.session_id, tool_call_id: asked.data.tool_call_id, responses, principal: alice })).rejects.toMatchObject({ code: 'already_answered' })
+  await expect(
+    answerQuestion(stage.deps, {
+      session_id: stage.session_id,
+      tool_call_id: asked.data.tool_call_id,
+      responses,
+      principal: alice,
+    }),
+  ).rejects.toMatchObject({ code: 'already_answered' })
 })
 
 test('a message instead of an answer closes the question, and the model is told', async () => {
@@ -50,8 +94,16 @@ test('a message instead of an answer closes the question, and the model is told'
   await stage.send('never mind')
   await stage.next('session.complete')
   const events = await stage.events()
-  expect(results(events).map(result => JSON.parse(result.content))).toEqual([expect.objectContaining({ cancelled: true })])
-  expect(stage.server.requests.at(-1)?.body.messages.map(message => message.role)).toEqual(['system', 'user', 'assistant', 'tool', 'user'])
+  expect(results(events).map(result => JSON.parse(result.content))).toEqual([
+    expect.objectContaining({ cancelled: true }),
+  ])
+  expect(stage.server.requests.at(-1)?.body.messages.map(message => message.role)).toEqual([
+    'system',
+    'user',
+    'assistant',
+    'tool',
+    'user',
+  ])
   expect(await stage.session()).toMatchObject({ waiting_on: null })
 })
 
@@ -62,7 +114,12 @@ test('a question may be answered while the session is paused, and the turn goes 
   const asked = await stage.next('inbox.input_required')
   await harness.idle()
   await pauseSession(stage.deps, stage.session_id)
-  await answerQuestion(stage.deps, { session_id: stage.session_id, tool_call_id: asked.data.tool_call_id, responses: [{ question: 'Which colour?', answer: 'blue' }], principal: alice })
+  await answerQuestion(stage.deps, {
+    session_id: stage.session_id,
+    tool_call_id: asked.data.tool_call_id,
+    responses: [{ question: 'Which colour?', answer: 'blue' }],
+    principal: alice,
+  })
   await harness.idle()
   expect((await stage.events()).at(-1)?.type).toBe('ask_user_question.response')
   await resumeSession(stage.deps, stage.session_id)
@@ -70,18 +127,25 @@ test('a question may be answered while the session is paused, and the turn goes 
 })
 
 const gated = {
-  scenario: { rules: [
-    { when: { user: 'approved' }, steps: [{ tool_calls: [{ repeat: 'note' }] }, say('noted at last')] },
-    { when: { user: 'rejected' }, answer: say('then not') },
-    { when: { user: 'other' }, steps: [call('note', 'b'), say('asked for b')] },
-    { when: { user: 'same again' }, steps: [call('note', 'a'), say('asked again')] },
-    { when: { user: 'note a' }, steps: [call('note', 'a'), say('waiting for approval')] },
-  ] },
+  scenario: {
+    rules: [
+      { when: { user: 'approved' }, steps: [{ tool_calls: [{ repeat: 'note' }] }, say('noted at last')] },
+      { when: { user: 'rejected' }, answer: say('then not') },
+      { when: { user: 'other' }, steps: [call('note', 'b'), say('asked for b')] },
+      { when: { user: 'same again' }, steps: [call('note', 'a'), say('asked again')] },
+      { when: { user: 'note a' }, steps: [call('note', 'a'), say('waiting for approval')] },
+    ],
+  },
   agent: { governance: { require_approval: ['note'] } },
 }
 
 async function gateItem(stage: Stage): Promise<string> {
-  const { items } = await stage.store.listInbox({ org_id: 'org', session_id: stage.session_id, status: ['pending'], limit: 10 })
+  const { items } = await stage.store.listInbox({
+    org_id: 'org',
+    session_id: stage.session_id,
+    status: ['pending'],
+    limit: 10,
+  })
   const [item] = items
   if (!item) throw new Error('no pending gate')
   return item.id
@@ -94,16 +158,33 @@ test('an approval covers one call once, across restarts between every step', asy
     await stage.next('session.complete')
   })
   const order = typesOf(await stage.events())
-  expect(order.slice(order.indexOf('tool.call'), order.indexOf('tool.result') + 1)).toEqual(['tool.call', 'policy.denied', 'inbox.governance_gate', 'tool.result'])
-  expect(results(await stage.events())[0]).toMatchObject({ elapsed_ms: 0, content: expect.stringContaining('policy_blocked_overridable') })
+  expect(order.slice(order.indexOf('tool.call'), order.indexOf('tool.result') + 1)).toEqual([
+    'tool.call',
+    'policy.denied',
+    'inbox.governance_gate',
+    'tool.result',
+  ])
+  expect(results(await stage.events())[0]).toMatchObject({
+    elapsed_ms: 0,
+    content: expect.stringContaining('policy_blocked_overridable'),
+  })
   expect(stage.ran).toEqual([])
 
   const item = await gateItem(stage)
-  expect(await respondInbox(stage.deps, item, { decision: 'approve' }, alice)).toMatchObject({ status: 'responded', decision: 'approve' })
+  expect(await respondInbox(stage.deps, item, { decision: 'approve' }, alice)).toMatchObject({
+    status: 'responded',
+    decision: 'approve',
+  })
   await onFreshWorker(stage, () => stage.next('session.complete', 2))
   expect(stage.ran).toEqual(['note:a'])
-  expect((await stage.events()).find(event => event.type === 'policy.allowed')?.data).toMatchObject({ tool_name: 'note', reason: 'human approval' })
-  expect((await stage.events()).find(event => event.type === 'user.message' && event.data.synthetic !== undefined)?.data).toMatchObject({ synthetic: 'governance_decision', inbox_item_id: item })
+  expect((await stage.events()).find(event => event.type === 'policy.allowed')?.data).toMatchObject({
+    tool_name: 'note',
+    reason: 'human approval',
+  })
+  expect(
+    (await stage.events()).find(event => event.type === 'user.message' && event.data.synthetic !== undefined)
+      ?.data,
+  ).toMatchObject({ synthetic: 'governance_decision', inbox_item_id: item })
 
   const again = respondInbox(stage.deps, item, { decision: 'reject' }, alice)
   await expect(again).rejects.toBeInstanceOf(AppError)
@@ -132,7 +213,9 @@ test('a rejection reaches the model and starts nothing', async () => {
   await respondInbox(stage.deps, await gateItem(stage), { decision: 'reject' }, alice)
   await stage.next('session.complete', 2)
   expect(stage.ran).toEqual([])
-  expect((await stage.events()).findLast(event => event.type === 'llm.response')?.data.message.content).toBe('then not')
+  expect((await stage.events()).findLast(event => event.type === 'llm.response')?.data.message.content).toBe(
+    'then not',
+  )
 })
 
 test('two people deciding at once get one decision', async () => {
@@ -142,22 +225,41 @@ test('two people deciding at once get one decision', async () => {
   await stage.next('session.complete')
   await harness.stop()
   const item = await gateItem(stage)
-  const outcomes = await Promise.allSettled([respondInbox(stage.deps, item, { decision: 'approve' }, alice), respondInbox(stage.deps, item, { decision: 'reject' }, alice)])
+  const outcomes = await Promise.allSettled([
+    respondInbox(stage.deps, item, { decision: 'approve' }, alice),
+    respondInbox(stage.deps, item, { decision: 'reject' }, alice),
+  ])
   expect(outcomes.map(outcome => outcome.status)).toEqual(['fulfilled', 'rejected'])
-  expect((await stage.events()).filter(event => event.type === 'user.message' && event.data.synthetic === 'governance_decision')).toHaveLength(1)
+  expect(
+    (await stage.events()).filter(
+      event => event.type === 'user.message' && event.data.synthetic === 'governance_decision',
+    ),
+  ).toHaveLength(1)
 })
 
 test('the answer to a question of a turn that was stopped is answered, whatever was said before the stop', async () => {
-  await using stage = await setStage({ scenario: { rules: [{ when: { user: 'approved' }, answer: say('blue it is') }, ...asking.rules] } })
+  await using stage = await setStage({
+    scenario: { rules: [{ when: { user: 'approved' }, answer: say('blue it is') }, ...asking.rules] },
+  })
   await onFreshWorker(stage, async () => {
     await stage.send('paint it')
     await stage.next('inbox.input_required')
   })
   const asked = await stage.next('inbox.input_required')
   // Somebody decides something else meanwhile: it waits behind the question.
-  await stage.store.commit({ session_id: stage.session_id, events: [syntheticMessage('governance_decision', 'approved')] })
+  await stage.store.commit({
+    session_id: stage.session_id,
+    events: [syntheticMessage('governance_decision', 'approved')],
+  })
   await stopSession(stage.deps, stage.session_id)
-  await answerQuestion(stage.deps, { session_id: stage.session_id, tool_call_id: asked.data.tool_call_id, responses: [{ question: 'Which colour?', answer: 'blue' }], principal: alice })
+  await answerQuestion(stage.deps, {
+    session_id: stage.session_id,
+    tool_call_id: asked.data.tool_call_id,
+    responses: [{ question: 'Which colour?', answer: 'blue' }],
+    principal: alice,
+  })
   await onFreshWorker(stage, () => stage.next('session.complete'))
-  expect((await stage.events()).findLast(event => event.type === 'llm.response')?.data.message.content).toBe('blue it is')
+  expect((await stage.events()).findLast(event => event.type === 'llm.response')?.data.message.content).toBe(
+    'blue it is',
+  )
 })

@@ -1,4 +1,7 @@
-/** The set-up of every kill test: a session whose first worker dies at one of its commits, and a second one that takes over when the lease has run out. */
+/**
+ * The set-up of every kill test: a session whose first worker dies at one of its commits, and a second one
+ * that takes over when the lease has run out.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,7 +21,12 @@ export type Mortal<S extends { stage: Stage }, R> = {
   /** What is to be judged, once every worker is at rest. */
   look(scene: S): R | Promise<R>
 }
-export type Played<R> = { seen: R; events: SessionEvent[]; /** Of the first worker. */ commits: number; problems: string[] }
+export type Played<R> = {
+  seen: R
+  events: SessionEvent[]
+  /** Of the first worker. */ commits: number
+  problems: string[]
+}
 
 const LEASE_MS = 61_000
 
@@ -26,10 +34,17 @@ const LEASE_MS = 61_000
 export type OpenStore = (now: () => number) => Promise<{ store: LogStore; remove(): Promise<void> | void }>
 const embedded: OpenStore = async now => {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-kill-'))
-  return { store: await openSqliteStore({ dir, now }), remove: () => rmSync(dir, { recursive: true, force: true }) }
+  return {
+    store: await openSqliteStore({ dir, now }),
+    remove: () => rmSync(dir, { recursive: true, force: true }),
+  }
 }
 
-export async function withDeath<S extends { stage: Stage }, R>({ set, prepare, play, look }: Mortal<S, R>, death: Death, open: OpenStore = embedded): Promise<Played<R>> {
+export async function withDeath<S extends { stage: Stage }, R>(
+  { set, prepare, play, look }: Mortal<S, R>,
+  death: Death,
+  open: OpenStore = embedded,
+): Promise<Played<R>> {
   const late = { ms: 0 }
   const { store, remove } = await open(() => Date.now() + late.ms)
   const scene = await set(store)
@@ -48,13 +63,21 @@ export async function withDeath<S extends { stage: Stage }, R>({ set, prepare, p
     }
     const [, last] = await Promise.all([play(scene).finally(over.resolve), takeOver()])
     await last.idle()
-    return { seen: await look(scene), events: await stage.events(), commits: dying.commits(), problems: await store.check() }
+    return {
+      seen: await look(scene),
+      events: await stage.events(),
+      commits: dying.commits(),
+      problems: await store.check(),
+    }
   } finally {
     await stage[Symbol.asyncDispose]()
     await remove()
   }
 }
 
-/** Before and after each commit of a worker: everywhere that a death leaves a different log, or a different world. */
+/**
+ * Before and after each commit of a worker: everywhere that a death leaves a different log, or a different
+ * world.
+ */
 export const deathsOf = (commits: number): { when: When; nth: number }[] =>
   (['before', 'after'] as const).flatMap(when => Array.from({ length: commits }, (_, nth) => ({ when, nth })))

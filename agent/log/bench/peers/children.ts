@@ -21,7 +21,12 @@ export async function freePort(): Promise<number> {
 export function versionOf(program: string, ...args: readonly string[]): string | null {
   try {
     // nginx says it on standard error.
-    return execFileSync('sh', ['-c', `exec "$0" "$@" 2>&1`, program, ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).split('\n')[0] ?? ''
+    return (
+      execFileSync('sh', ['-c', `exec "$0" "$@" 2>&1`, program, ...args], {
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'ignore'],
+      }).split('\n')[0] ?? ''
+    )
   } catch {
     // Not installed: whoever asks says so in the report.
     return null
@@ -39,10 +44,16 @@ const answers = (port: number): Promise<boolean> =>
   })
 
 /** Starts a server and waits until it takes connections. */
-export async function startServer(program: string, args: readonly string[], port: number): Promise<{ pid: number; stop(): Promise<void> }> {
+export async function startServer(
+  program: string,
+  args: readonly string[],
+  port: number,
+): Promise<{ pid: number; stop(): Promise<void> }> {
   const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] })
   let said = ''
-  child.stderr.on('data', (data: Buffer) => { said = (said + data.toString()).slice(-2000) })
+  child.stderr.on('data', (data: Buffer) => {
+    said = (said + data.toString()).slice(-2000)
+  })
   for (const deadline = Date.now() + PATIENCE_MS; !(await answers(port)); await delay(20)) {
     if (child.exitCode !== null || Date.now() > deadline) {
       child.kill('SIGKILL')
@@ -53,9 +64,16 @@ export async function startServer(program: string, args: readonly string[], port
 }
 
 /** Starts one of our own scripts, which sends one message when it is ready. */
-export async function startScript<T>(script: URL, argument: unknown): Promise<{ ready: T; pid: number; stop(): Promise<void> }> {
-  const child = fork(fileURLToPath(script), [JSON.stringify(argument)], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
-  const gone = once(child, 'exit').then(([code]) => { throw new Error(`[bench] ${script.pathname} ended with ${String(code)} before it was ready`) })
+export async function startScript<T>(
+  script: URL,
+  argument: unknown,
+): Promise<{ ready: T; pid: number; stop(): Promise<void> }> {
+  const child = fork(fileURLToPath(script), [JSON.stringify(argument)], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  const gone = once(child, 'exit').then(([code]) => {
+    throw new Error(`[bench] ${script.pathname} ended with ${String(code)} before it was ready`)
+  })
   const [ready] = await Promise.race([once(child, 'message') as Promise<[T]>, gone])
   gone.catch(() => undefined) // Later it is meant to end.
   return { ready, pid: child.pid ?? 0, stop: () => end(child, 'SIGTERM') }
@@ -78,9 +96,12 @@ export async function measure(job: Job): Promise<Measured | null> {
   const child = fork(fileURLToPath(new URL('load.ts', import.meta.url)), [JSON.stringify(job)])
   const timer = setTimeout(() => child.kill('SIGKILL'), TOO_LONG_MS)
   let measured: Measured | null = null
-  child.once('message', message => { measured = message as Measured })
-  const [code] = await once(child, 'exit') as [number | null]
+  child.once('message', message => {
+    measured = message as Measured
+  })
+  const [code] = (await once(child, 'exit')) as [number | null]
   clearTimeout(timer)
-  if (code !== 0 && code !== null) throw new Error(`[bench] the load generator failed on ${job.spec.kind}; it has said why`)
+  if (code !== 0 && code !== null)
+    throw new Error(`[bench] the load generator failed on ${job.spec.kind}; it has said why`)
   return measured
 }

@@ -1,4 +1,7 @@
-/** CPU time of a server, whatever processes it has: what tells why one is faster than another on the same cores. Linux only. */
+/**
+ * CPU time of a server, whatever processes it has: what tells why one is faster than another on the same
+ * cores. Linux only.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 
 /** Of the kernel's clock, which is 100 a second wherever Node runs. */
@@ -7,17 +10,21 @@ const US_PER_TICK = 10_000
 type Stat = { pid: number; parent: number; ticks: number }
 
 function readStats(): Stat[] {
-  return readdirSync('/proc').filter(name => /^\d+$/.test(name)).flatMap(name => {
-    try {
-      const text = readFileSync(`/proc/${name}/stat`, 'utf8')
-      // The name of the program stands in parentheses and may hold anything.
-      const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-      return [{ pid: Number(name), parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]) }]
-    } catch {
-      // It ended in between.
-      return []
-    }
-  })
+  return readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name))
+    .flatMap(name => {
+      try {
+        const text = readFileSync(`/proc/${name}/stat`, 'utf8')
+        // The name of the program stands in parentheses and may hold anything.
+        const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+        return [
+          { pid: Number(name), parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]) },
+        ]
+      } catch {
+        // It ended in between.
+        return []
+      }
+    })
 }
 
 /** Microseconds that these processes and their children have used; null where /proc does not say. */

@@ -1,4 +1,7 @@
-/** What the load generator asks of every service alike: connections that append, and connections that are told what was appended. */
+/**
+ * What the load generator asks of every service alike: connections that append, and connections that are told
+ * what was appended.
+ */
 import { connect, type Socket } from 'node:net'
 
 export type Writer = {
@@ -9,7 +12,10 @@ export type Writer = {
 export type Driver = {
   /** A connection of its own, to the stream of that number (0 to 63). */
   openWriter(stream: number): Promise<Writer>
-  /** A connection of its own that is told what stream 0 gets from now on: raw bytes, in which the texts stand as they were written. */
+  /**
+   * A connection of its own that is told what stream 0 gets from now on: raw bytes, in which the texts stand
+   * as they were written.
+   */
   openReader(onData: (data: Buffer) => void): Promise<{ close(): void }>
   close?(): Promise<void>
 }
@@ -25,8 +31,15 @@ export const open = (port: number): Promise<Socket> =>
     })
   })
 
-/** Requests on one socket, answered in order. `answers` says how many answers a piece completes and throws on a refusal. */
-export async function openInOrder(port: number, encode: (text: string) => string, answers: (data: Buffer) => number): Promise<Writer & { socket: Socket }> {
+/**
+ * Requests on one socket, answered in order. `answers` says how many answers a piece completes and throws on
+ * a refusal.
+ */
+export async function openInOrder(
+  port: number,
+  encode: (text: string) => string,
+  answers: (data: Buffer) => number,
+): Promise<Writer & { socket: Socket }> {
   const socket = await open(port)
   const waiting: { resolve: () => void; reject: (error: Error) => void }[] = []
   const fail = (error: Error): void => {
@@ -43,10 +56,11 @@ export async function openInOrder(port: number, encode: (text: string) => string
   socket.on('close', () => fail(new Error('[bench] the service closed the connection')))
   return {
     socket,
-    write: text => new Promise((resolve, reject) => {
-      waiting.push({ resolve, reject })
-      socket.write(encode(text))
-    }),
+    write: text =>
+      new Promise((resolve, reject) => {
+        waiting.push({ resolve, reject })
+        socket.write(encode(text))
+      }),
     close: () => socket.destroy(),
   }
 }

@@ -13,13 +13,15 @@ export async function embeddedDriver({ dir: parent }: EmbeddedSpec): Promise<Dri
   await makeSessions(store, 64)
   return {
     openWriter: async stream => ({
-      write: async text => void (await store.commit({ session_id: `session-${stream}`, events: [draftOf(text)] })),
+      write: async text =>
+        void (await store.commit({ session_id: `session-${stream}`, events: [draftOf(text)] })),
       close: () => undefined,
     }),
     async openReader(onData) {
       const stop = new AbortController()
       void (async () => {
-        for await (const page of tail(store, 'session-0', 0, stop.signal)) for (const { json } of page) onData(Buffer.from(json))
+        for await (const page of tail(store, 'session-0', 0, stop.signal))
+          for (const { json } of page) onData(Buffer.from(json))
       })()
       return { close: () => stop.abort() }
     },

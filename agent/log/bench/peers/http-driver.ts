@@ -10,7 +10,10 @@ export type HttpSpec = {
   /** Key of the body's only field; without one the body is the text itself as a JSON string. */
   field: string | null
   get: string
-  /** Where readers begin by a cursor: the path that tells the newest one as `last_event_id`; it is put behind `get`. */
+  /**
+   * Where readers begin by a cursor: the path that tells the newest one as `last_event_id`; it is put behind
+   * `get`.
+   */
   head?: string
   /** Of another server, where readers do not ask the one that is written to. */
   getPort?: number
@@ -19,21 +22,29 @@ export type HttpSpec = {
 const STATUS = /^2\d\d$/
 
 export function httpDriver({ port, headers, post, field, get, head, getPort = port }: HttpSpec): Driver {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  const lines = Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('')
   let from: Promise<string> | null = null
   async function findHead(): Promise<string> {
     if (head === undefined) return ''
     const answer = await fetch(`http://127.0.0.1:${getPort}${head}`, { headers })
-    return String((await answer.json() as { last_event_id: number }).last_event_id)
+    return String(((await answer.json()) as { last_event_id: number }).last_event_id)
   }
   return {
-    openWriter: stream => openInOrder(port, text => {
-      const body = JSON.stringify(field === null ? text : { [field]: text })
-      return `POST ${post[stream % post.length]} HTTP/1.1\r\nhost: bench\r\n${lines}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
-    }, data => {
-      if (data.toString('latin1', 0, 9) === 'HTTP/1.1 ' && !STATUS.test(data.toString('latin1', 9, 12))) throw new Error(`[bench] the service answered ${data.toString()}`)
-      return countOf(data, 'HTTP/1.1 2')
-    }),
+    openWriter: stream =>
+      openInOrder(
+        port,
+        text => {
+          const body = JSON.stringify(field === null ? text : { [field]: text })
+          return `POST ${post[stream % post.length]} HTTP/1.1\r\nhost: bench\r\n${lines}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+        },
+        data => {
+          if (data.toString('latin1', 0, 9) === 'HTTP/1.1 ' && !STATUS.test(data.toString('latin1', 9, 12)))
+            throw new Error(`[bench] the service answered ${data.toString()}`)
+          return countOf(data, 'HTTP/1.1 2')
+        },
+      ),
     async openReader(onData) {
       const cursor = await (from ??= findHead())
       const socket = await open(getPort)

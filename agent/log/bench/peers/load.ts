@@ -1,6 +1,7 @@
 /**
- * The load generator of the comparison, one process a measurement and the same for everybody: raw sockets, closed loops for appends,
- * an open loop of so many events a second for deliveries. Started as a child with a Job in argv; sends one Measured.
+ * The load generator of the comparison, one process a measurement and the same for everybody: raw sockets,
+ * closed loops for appends, an open loop of so many events a second for deliveries. Started as a child with a
+ * Job in argv; sends one Measured.
  */
 import { watchMarks } from '../marks.ts'
 import { quantile } from '../measure.ts'
@@ -12,9 +13,15 @@ import { postgresDriver, type PostgresSpec } from './postgres-driver.ts'
 import { redisDriver, type RedisSpec } from './redis-driver.ts'
 
 export type Spec = HttpSpec | RedisSpec | NatsSpec | PostgresSpec | EmbeddedSpec
-export type Job = { spec: Spec; warmMs: number } & ({ do: 'append'; clients: number; ms: number } | { do: 'deliver'; readers: number; perSecond: number; events: number })
+export type Job = { spec: Spec; warmMs: number } & (
+  | { do: 'append'; clients: number; ms: number }
+  | { do: 'deliver'; readers: number; perSecond: number; events: number }
+)
 export type Measured = {
-  count: number; per_second: number; p50_ms: number; p99_ms: number
+  count: number
+  per_second: number
+  p50_ms: number
+  p99_ms: number
   /** Deliveries that had not come 10 s after the last event was sent. */
   missing: number
   /** CPU of the load generator, µs an append or delivery: what of the machine the measuring itself took. */
@@ -27,11 +34,16 @@ const GRACE_MS = 10_000
 
 async function openDriver(spec: Spec): Promise<Driver> {
   switch (spec.kind) {
-    case 'http': return httpDriver(spec)
-    case 'redis': return redisDriver(spec)
-    case 'nats': return natsDriver(spec)
-    case 'postgres': return postgresDriver(spec)
-    case 'embedded': return embeddedDriver(spec)
+    case 'http':
+      return httpDriver(spec)
+    case 'redis':
+      return redisDriver(spec)
+    case 'nats':
+      return natsDriver(spec)
+    case 'postgres':
+      return postgresDriver(spec)
+    case 'embedded':
+      return embeddedDriver(spec)
   }
 }
 
@@ -39,35 +51,46 @@ async function appendFor(driver: Driver, clients: number, ms: number): Promise<n
   const writers = await Promise.all(Array.from({ length: clients }, (_, stream) => driver.openWriter(stream)))
   const times: number[] = []
   const end = performance.now() + ms
-  await Promise.all(writers.map(async writer => {
-    for (let from = performance.now(); from < end;) {
-      await writer.write(TEXT)
-      const to = performance.now()
-      times.push(to - from)
-      from = to
-    }
-  }))
+  await Promise.all(
+    writers.map(async writer => {
+      for (let from = performance.now(); from < end;) {
+        await writer.write(TEXT)
+        const to = performance.now()
+        times.push(to - from)
+        from = to
+      }
+    }),
+  )
   for (const writer of writers) writer.close()
   return times
 }
 
-async function deliver(driver: Driver, readers: number, perSecond: number, events: number): Promise<{ times: number[]; missing: number }> {
+async function deliver(
+  driver: Driver,
+  readers: number,
+  perSecond: number,
+  events: number,
+): Promise<{ times: number[]; missing: number }> {
   const times: number[] = []
   const expected = readers * events
   const all = Promise.withResolvers<void>()
   const opened: { close(): void }[] = []
   for (let first = 0; first < readers; first += 50) {
-    opened.push(...await Promise.all(Array.from({ length: Math.min(50, readers - first) }, () => {
-      let now = 0
-      const look = watchMarks('at=', ';', at => {
-        times.push(now - Number(at))
-        if (times.length === expected) all.resolve()
-      })
-      return driver.openReader(data => {
-        now = performance.timeOrigin + performance.now()
-        look(data)
-      })
-    })))
+    opened.push(
+      ...(await Promise.all(
+        Array.from({ length: Math.min(50, readers - first) }, () => {
+          let now = 0
+          const look = watchMarks('at=', ';', at => {
+            times.push(now - Number(at))
+            if (times.length === expected) all.resolve()
+          })
+          return driver.openReader(data => {
+            now = performance.timeOrigin + performance.now()
+            look(data)
+          })
+        }),
+      )),
+    )
   }
   const writer = await driver.openWriter(0)
   const startedAt = performance.now()
@@ -93,11 +116,21 @@ async function perform(job: Job): Promise<Measured> {
     if (job.warmMs > 0) await appendFor(driver, 8, job.warmMs)
     const cpu = process.cpuUsage()
     const startedAt = performance.now()
-    const { times, missing } = job.do === 'append' ? { times: await appendFor(driver, job.clients, job.ms), missing: 0 } : await deliver(driver, job.readers, job.perSecond, job.events)
+    const { times, missing } =
+      job.do === 'append'
+        ? { times: await appendFor(driver, job.clients, job.ms), missing: 0 }
+        : await deliver(driver, job.readers, job.perSecond, job.events)
     const elapsed = performance.now() - startedAt
     const { user, system } = process.cpuUsage(cpu)
     const sorted = [...Float64Array.from(times).toSorted()]
-    return { count: times.length, per_second: (times.length / elapsed) * 1000, p50_ms: quantile(sorted, 0.5), p99_ms: quantile(sorted, 0.99), missing, load_us: (user + system) / Math.max(1, times.length) }
+    return {
+      count: times.length,
+      per_second: (times.length / elapsed) * 1000,
+      p50_ms: quantile(sorted, 0.5),
+      p99_ms: quantile(sorted, 0.99),
+      missing,
+      load_us: (user + system) / Math.max(1, times.length),
+    }
   } finally {
     await driver.close?.()
   }

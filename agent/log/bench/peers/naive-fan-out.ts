@@ -1,6 +1,7 @@
 /**
- * The other half of the naive table: one connection listens, and what each NOTIFY carries goes to every open stream. It is kinder than
- * what is usual, for it reads nothing back. Started as a child with a PostgresSpec less its port in argv; sends its port.
+ * The other half of the naive table: one connection listens, and what each NOTIFY carries goes to every open
+ * stream. It is kinder than what is usual, for it reads nothing back. Started as a child with a PostgresSpec
+ * less its port in argv; sends its port.
  */
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'

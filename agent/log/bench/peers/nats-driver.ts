@@ -5,7 +5,8 @@ import { countOf, type Driver, open } from './driver.ts'
 export type NatsSpec = { kind: 'nats'; port: number }
 
 const subject = (stream: number): string => `bench.${stream}`
-const publish = (to: string, reply: string, body: string): string => `PUB ${to} ${reply} ${Buffer.byteLength(body)}\r\n${body}\r\n`
+const publish = (to: string, reply: string, body: string): string =>
+  `PUB ${to} ${reply} ${Buffer.byteLength(body)}\r\n${body}\r\n`
 const unique = (): string => Math.random().toString(36).slice(2)
 
 async function join(port: number, inbox: string, onData: (data: Buffer) => void): Promise<Socket> {
@@ -16,10 +17,13 @@ async function join(port: number, inbox: string, onData: (data: Buffer) => void)
     // Lines of the protocol come between messages, whose texts hold neither word.
     if (data.indexOf('PING\r\n') >= 0) socket.write('PONG\r\n')
     if (data.indexOf('PONG\r\n') >= 0) ready.resolve()
-    if (data.toString('latin1', 0, 4) === '-ERR') ready.reject(new Error(`[bench] NATS answered ${data.toString()}`))
+    if (data.toString('latin1', 0, 4) === '-ERR')
+      ready.reject(new Error(`[bench] NATS answered ${data.toString()}`))
     onData(data)
   })
-  socket.write(`CONNECT {"verbose":false,"pedantic":false,"lang":"bench","version":"0"}\r\nSUB ${inbox} 1\r\nPING\r\n`)
+  socket.write(
+    `CONNECT {"verbose":false,"pedantic":false,"lang":"bench","version":"0"}\r\nSUB ${inbox} 1\r\nPING\r\n`,
+  )
   await ready.promise
   return socket
 }
@@ -40,7 +44,13 @@ async function askApi(port: number, api: string, body: unknown): Promise<void> {
 }
 
 export const createNatsStream = (port: number): Promise<void> =>
-  askApi(port, 'STREAM.CREATE.bench', { name: 'bench', subjects: ['bench.*'], storage: 'file', retention: 'limits', num_replicas: 1 })
+  askApi(port, 'STREAM.CREATE.bench', {
+    name: 'bench',
+    subjects: ['bench.*'],
+    storage: 'file',
+    retention: 'limits',
+    num_replicas: 1,
+  })
 
 export function natsDriver({ port }: NatsSpec): Driver {
   return {
@@ -50,7 +60,9 @@ export function natsDriver({ port }: NatsSpec): Driver {
       const socket = await join(port, inbox, data => {
         const refused = data.indexOf('"error"') >= 0
         for (let left = countOf(data, '"seq":'); left > 0; left--) waiting.shift()?.resolve()
-        if (refused) for (const { reject } of waiting.splice(0)) reject(new Error(`[bench] JetStream answered ${data.toString()}`))
+        if (refused)
+          for (const { reject } of waiting.splice(0))
+            reject(new Error(`[bench] JetStream answered ${data.toString()}`))
       })
       return {
         write(text) {
@@ -65,7 +77,15 @@ export function natsDriver({ port }: NatsSpec): Driver {
     async openReader(onData) {
       const inbox = `deliver.${unique()}`
       const socket = await join(port, inbox, onData)
-      await askApi(port, 'CONSUMER.CREATE.bench', { stream_name: 'bench', config: { deliver_subject: inbox, deliver_policy: 'new', ack_policy: 'none', filter_subject: subject(0) } })
+      await askApi(port, 'CONSUMER.CREATE.bench', {
+        stream_name: 'bench',
+        config: {
+          deliver_subject: inbox,
+          deliver_policy: 'new',
+          ack_policy: 'none',
+          filter_subject: subject(0),
+        },
+      })
       return { close: () => socket.destroy() }
     },
   }

@@ -6,14 +6,22 @@ import type { Peer } from './peer.ts'
 const MODULE = '/usr/lib/nginx/modules/ngx_nchan_module.so'
 
 export const nchan: Peer = {
-  name: 'nginx + nchan', acknowledged: 'in memory only', install: 'apt-get install nginx-light libnginx-mod-nchan', appends: false, delivers: true,
+  name: 'nginx + nchan',
+  acknowledged: 'in memory only',
+  install: 'apt-get install nginx-light libnginx-mod-nchan',
+  appends: false,
+  delivers: true,
   async start(dir) {
     const version = versionOf('nginx', '-v')
     if (version === null || !existsSync(MODULE)) return null
     const port = await freePort()
     const file = join(dir, 'nginx.conf')
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(name => `${name}_temp_path ${dir}/${name};`).join(' ')
-    writeFileSync(file, `load_module ${MODULE};
+    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+      .map(name => `${name}_temp_path ${dir}/${name};`)
+      .join(' ')
+    writeFileSync(
+      file,
+      `load_module ${MODULE};
 ${process.getuid?.() === 0 ? 'user root;' : ''} worker_processes 1; daemon off; pid ${dir}/nginx.pid; error_log ${dir}/error.log;
 events { worker_connections 4096; }
 http {
@@ -24,8 +32,14 @@ http {
     location = /sub { nchan_subscriber eventsource; nchan_channel_id bench; nchan_subscriber_first_message newest; }
   }
 }
-`)
+`,
+    )
     const { pid, stop } = await startServer('nginx', ['-e', `${dir}/error.log`, '-c', file, '-p', dir], port)
-    return { version: version.replace(/^.*nginx\//, ''), spec: { kind: 'http', port, headers: {}, post: ['/pub'], field: null, get: '/sub' }, pids: [pid], stop }
+    return {
+      version: version.replace(/^.*nginx\//, ''),
+      spec: { kind: 'http', port, headers: {}, post: ['/pub'], field: null, get: '/sub' },
+      pids: [pid],
+      stop,
+    }
   },
 }

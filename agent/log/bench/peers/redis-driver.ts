@@ -1,9 +1,13 @@
-/** Redis Streams over RESP: XADD to append, XREAD BLOCK to be told, asked again after every answer from the last id seen. */
+/**
+ * Redis Streams over RESP: XADD to append, XREAD BLOCK to be told, asked again after every answer from the
+ * last id seen.
+ */
 import { countOf, type Driver, open, openInOrder } from './driver.ts'
 
 export type RedisSpec = { kind: 'redis'; port: number }
 
-const command = (...parts: readonly string[]): string => `*${parts.length}\r\n${parts.map(part => `$${Buffer.byteLength(part)}\r\n${part}\r\n`).join('')}`
+const command = (...parts: readonly string[]): string =>
+  `*${parts.length}\r\n${parts.map(part => `$${Buffer.byteLength(part)}\r\n${part}\r\n`).join('')}`
 const key = (stream: number): string => `bench:${stream}`
 
 /** Ends every text, so that an answer that came in pieces is known to be whole. */
@@ -12,10 +16,15 @@ const ENTRY = '\r\n*2\r\n$1\r\nd\r\n'
 
 export function redisDriver({ port }: RedisSpec): Driver {
   return {
-    openWriter: stream => openInOrder(port, text => command('XADD', key(stream), '*', 'd', text), data => {
-      if (data[0] === 0x2d) throw new Error(`[bench] Redis answered ${data.toString()}`)
-      return countOf(data, '$')
-    }),
+    openWriter: stream =>
+      openInOrder(
+        port,
+        text => command('XADD', key(stream), '*', 'd', text),
+        data => {
+          if (data[0] === 0x2d) throw new Error(`[bench] Redis answered ${data.toString()}`)
+          return countOf(data, '$')
+        },
+      ),
     async openReader(onData) {
       const socket = await open(port)
       let last = '$'
@@ -45,5 +54,7 @@ export function redisDriver({ port }: RedisSpec): Driver {
 /** Whether the last text of an answer, whose length stands at `at`, is all there. */
 function isWhole(data: Buffer, at: number): boolean {
   const end = data.indexOf(END, at)
-  return end > 0 && data.length >= end + END.length + Number(data.toString('latin1', at + 1, end)) + END.length
+  return (
+    end > 0 && data.length >= end + END.length + Number(data.toString('latin1', at + 1, end)) + END.length
+  )
 }

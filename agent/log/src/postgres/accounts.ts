@@ -1,32 +1,43 @@
-/** Organisations, people, machines and their logins on Postgres. A write is one statement, so replicas need no lock among them. */
+/**
+ * Organisations, people, machines and their logins on Postgres. A write is one statement, so replicas need no
+ * lock among them.
+ */
 import { IDEMPOTENCY_HOLD_MS, IDEMPOTENCY_MS, TOUCH_MS } from '../account-times.ts'
 import type { AccountStore, LoginRow, ServiceAccountRow, UserRow } from '../store.ts'
 import type { Database, Rows, Statement, Value } from './connections.ts'
 import { isDuplicate } from './failures.ts'
 
 const S = <const T extends Record<string, string>>(texts: T): { [K in keyof T]: Statement } =>
-  Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, { name: `account_${name}`, text }])) as { [K in keyof T]: Statement }
+  Object.fromEntries(
+    Object.entries(texts).map(([name, text]) => [name, { name: `account_${name}`, text }]),
+  ) as { [K in keyof T]: Statement }
 
 const SQL = S({
   lockFirst: 'SELECT pg_advisory_xact_lock(hashtext(current_schema()), 1)',
   firstAdmin: 'SELECT * FROM users WHERE admin AND disabled_at IS NULL ORDER BY created_at, id LIMIT 1',
   addOrg: 'INSERT INTO organisations (id, name, created_at) VALUES ($1, $2, $3)',
-  addUser: 'INSERT INTO users (id, org_id, email, name, admin, password_hash, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)',
+  addUser:
+    'INSERT INTO users (id, org_id, email, name, admin, password_hash, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)',
   user: 'SELECT * FROM users WHERE id = $1',
   userByEmail: 'SELECT * FROM users WHERE lower(email) = lower($1)',
   users: 'SELECT * FROM users WHERE org_id = $1 ORDER BY created_at, id',
   password: 'UPDATE users SET password_hash = $2 WHERE id = $1',
   disable: 'UPDATE users SET disabled_at = $2 WHERE id = $1 AND disabled_at IS NULL RETURNING id',
-  addAccount: 'INSERT INTO service_accounts (id, org_id, name, scope, token_sha256, token_prefix, created_by, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)',
+  addAccount:
+    'INSERT INTO service_accounts (id, org_id, name, scope, token_sha256, token_prefix, created_by, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)',
   account: 'SELECT * FROM service_accounts WHERE token_sha256 = $1',
   accounts: 'SELECT * FROM service_accounts WHERE org_id = $1 ORDER BY created_at, id',
   touchAccount: 'UPDATE service_accounts SET last_used_at = $2 WHERE id = $1',
-  revokeAccount: 'UPDATE service_accounts SET revoked_at = $3 WHERE org_id = $1 AND id = $2 AND revoked_at IS NULL RETURNING id',
-  addLogin: 'INSERT INTO logins (id, user_id, refresh_sha256, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)',
+  revokeAccount:
+    'UPDATE service_accounts SET revoked_at = $3 WHERE org_id = $1 AND id = $2 AND revoked_at IS NULL RETURNING id',
+  addLogin:
+    'INSERT INTO logins (id, user_id, refresh_sha256, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)',
   login: 'SELECT * FROM logins WHERE id = $1',
-  rotate: 'UPDATE logins SET refresh_sha256 = $3, expires_at = $4 WHERE id = $1 AND refresh_sha256 = $2 AND revoked_at IS NULL RETURNING id',
+  rotate:
+    'UPDATE logins SET refresh_sha256 = $3, expires_at = $4 WHERE id = $1 AND refresh_sha256 = $2 AND revoked_at IS NULL RETURNING id',
   revoke: 'UPDATE logins SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL',
-  revokeAll: 'UPDATE logins SET revoked_at = $2 WHERE user_id = $1 AND id IS DISTINCT FROM $3 AND revoked_at IS NULL',
+  revokeAll:
+    'UPDATE logins SET revoked_at = $2 WHERE user_id = $1 AND id IS DISTINCT FROM $3 AND revoked_at IS NULL',
   dropLinksOf: 'DELETE FROM login_links WHERE user_id = $1',
   dropLinks: 'DELETE FROM login_links WHERE expires_at <= $1',
   addLink: 'INSERT INTO login_links (sha256, user_id, expires_at) VALUES ($1, $2, $3)',
@@ -34,7 +45,8 @@ const SQL = S({
   dropAnswers: 'DELETE FROM idempotent_answers WHERE created_at <= $1',
   hold: 'INSERT INTO idempotent_answers (principal_id, key, body_sha256, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING key',
   answer: 'SELECT body_sha256, status, body FROM idempotent_answers WHERE principal_id = $1 AND key = $2',
-  retake: 'UPDATE idempotent_answers SET created_at = $4 WHERE principal_id = $1 AND key = $2 AND body_sha256 = $3 AND status IS NULL AND created_at <= $5 RETURNING key',
+  retake:
+    'UPDATE idempotent_answers SET created_at = $4 WHERE principal_id = $1 AND key = $2 AND body_sha256 = $3 AND status IS NULL AND created_at <= $5 RETURNING key',
   finish: 'UPDATE idempotent_answers SET status = $3, body = $4 WHERE principal_id = $1 AND key = $2',
   drop: 'DELETE FROM idempotent_answers WHERE principal_id = $1 AND key = $2 AND status IS NULL',
 })
@@ -42,28 +54,40 @@ const SQL = S({
 export function createAccounts(db: Database, now: () => number): AccountStore {
   const write = (statement: Statement, values: readonly Value[]): Promise<Rows> => db.query(statement, values)
   /** What leaves the same behind however often it runs. */
-  const again = (statement: Statement, values: readonly Value[]): Promise<Rows> => db.query(statement, values, { repeatable: true })
+  const again = (statement: Statement, values: readonly Value[]): Promise<Rows> =>
+    db.query(statement, values, { repeatable: true })
   const one = async <T>(rows: Promise<Rows>): Promise<T | null> => ((await rows)[0] ?? null) as T | null
-  const userValues = (user: Omit<UserRow, 'created_at' | 'disabled_at'>, at: number): Value[] => [user.id, user.org_id, user.email, user.name, user.admin, user.password_hash, at]
+  const userValues = (user: Omit<UserRow, 'created_at' | 'disabled_at'>, at: number): Value[] => [
+    user.id,
+    user.org_id,
+    user.email,
+    user.name,
+    user.admin,
+    user.password_hash,
+    at,
+  ]
 
   return {
-    ensureFirstAdmin: (org, admin) => db.transaction('ensureFirstAdmin', async ask => {
-      // Replicas that start together make one.
-      await ask(SQL.lockFirst)
-      const [found] = await ask(SQL.firstAdmin)
-      if (found !== undefined) return found as UserRow
-      const at = now()
-      const user = { ...admin, org_id: org.id, admin: true, password_hash: null }
-      await ask(SQL.addOrg, [org.id, org.name, at])
-      await ask(SQL.addUser, userValues(user, at))
-      return { ...user, created_at: at, disabled_at: null }
-    }),
+    ensureFirstAdmin: (org, admin) =>
+      db.transaction('ensureFirstAdmin', async ask => {
+        // Replicas that start together make one.
+        await ask(SQL.lockFirst)
+        const [found] = await ask(SQL.firstAdmin)
+        if (found !== undefined) return found as UserRow
+        const at = now()
+        const user = { ...admin, org_id: org.id, admin: true, password_hash: null }
+        await ask(SQL.addOrg, [org.id, org.name, at])
+        await ask(SQL.addUser, userValues(user, at))
+        return { ...user, created_at: at, disabled_at: null }
+      }),
     async createUser(user) {
       const at = now()
       try {
         await write(SQL.addUser, userValues(user, at))
       } catch (error) {
-        throw isDuplicate(error) ? new Error(`[createUser] a user with the address ${user.email} exists already`, { cause: error }) : error
+        throw isDuplicate(error)
+          ? new Error(`[createUser] a user with the address ${user.email} exists already`, { cause: error })
+          : error
       }
       return { ...user, created_at: at, disabled_at: null }
     },
@@ -74,23 +98,38 @@ export function createAccounts(db: Database, now: () => number): AccountStore {
     disableUser: async (id, at) => (await write(SQL.disable, [id, at])).length > 0,
     async createServiceAccount(row) {
       const at = now()
-      await write(SQL.addAccount, [row.id, row.org_id, row.name, row.scope, row.token_sha256, row.token_prefix, row.created_by, at, row.expires_at])
+      await write(SQL.addAccount, [
+        row.id,
+        row.org_id,
+        row.name,
+        row.scope,
+        row.token_sha256,
+        row.token_prefix,
+        row.created_by,
+        at,
+        row.expires_at,
+      ])
       return { ...row, created_at: at, revoked_at: null, last_used_at: null }
     },
     async findServiceAccount(tokenSha256) {
       const found = await one<ServiceAccountRow>(again(SQL.account, [tokenSha256]))
-      if (found !== null && now() - (found.last_used_at ?? 0) > TOUCH_MS) await again(SQL.touchAccount, [found.id, now()])
+      if (found !== null && now() - (found.last_used_at ?? 0) > TOUCH_MS)
+        await again(SQL.touchAccount, [found.id, now()])
       return found
     },
     listServiceAccounts: async orgId => (await again(SQL.accounts, [orgId])) as ServiceAccountRow[],
-    revokeServiceAccount: async (orgId, id, at) => (await write(SQL.revokeAccount, [orgId, id, at])).length > 0,
+    revokeServiceAccount: async (orgId, id, at) =>
+      (await write(SQL.revokeAccount, [orgId, id, at])).length > 0,
     async createLogin(row) {
       const at = now()
       await write(SQL.addLogin, [row.id, row.user_id, row.refresh_sha256, at, row.expires_at])
       return { ...row, created_at: at, revoked_at: null }
     },
     getLogin: id => one<LoginRow>(again(SQL.login, [id])),
-    /** A refresh token that comes a second time was stolen, from here or from its owner: the login ends either way. */
+    /**
+     * A refresh token that comes a second time was stolen, from here or from its owner: the login ends either
+     * way.
+     */
     async rotateLogin(id, from, to, expiresAt) {
       if ((await write(SQL.rotate, [id, from, to, expiresAt])).length > 0) return true
       await again(SQL.revoke, [id, now()])
@@ -115,13 +154,19 @@ export function createAccounts(db: Database, now: () => number): AccountStore {
       for (;;) {
         if ((await write(SQL.hold, [principalId, key, bodySha256, at])).length > 0) return null
         // Of many that find it left behind one gets it: the row's time has moved for the others.
-        if ((await write(SQL.retake, [principalId, key, bodySha256, at, at - IDEMPOTENCY_HOLD_MS])).length > 0) return { body_sha256: bodySha256, status: null, body: null, abandoned: true }
-        const found = await one<{ body_sha256: string; status: number | null; body: string | null }>(again(SQL.answer, [principalId, key]))
+        if (
+          (await write(SQL.retake, [principalId, key, bodySha256, at, at - IDEMPOTENCY_HOLD_MS])).length > 0
+        )
+          return { body_sha256: bodySha256, status: null, body: null, abandoned: true }
+        const found = await one<{ body_sha256: string; status: number | null; body: string | null }>(
+          again(SQL.answer, [principalId, key]),
+        )
         // Dropped between the two: it is free again.
         if (found !== null) return found
       }
     },
-    finishIdempotent: async (key, principalId, status, body) => void (await again(SQL.finish, [principalId, key, status, body])),
+    finishIdempotent: async (key, principalId, status, body) =>
+      void (await again(SQL.finish, [principalId, key, status, body])),
     dropIdempotent: async (key, principalId) => void (await again(SQL.drop, [principalId, key])),
   }
 }

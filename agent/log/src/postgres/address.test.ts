@@ -2,8 +2,15 @@ import { InvalidDatabaseUrl, parsePostgresUrl } from './address.ts'
 import { expect, test } from 'vitest'
 
 test('what is ours is taken out of the URL, and the rest goes to the driver', () => {
-  expect(parsePostgresUrl('postgres://ada:s%40fe@db:5433/app?schema=mine&pool=3&sslmode=require&options=-c%20work_mem%3D8MB')).toEqual({
-    url: 'postgres://ada:s%40fe@db:5433/app?sslmode=require', schema: 'mine', pool: 3, options: '-c work_mem=8MB',
+  expect(
+    parsePostgresUrl(
+      'postgres://ada:s%40fe@db:5433/app?schema=mine&pool=3&sslmode=require&options=-c%20work_mem%3D8MB',
+    ),
+  ).toEqual({
+    url: 'postgres://ada:s%40fe@db:5433/app?sslmode=require',
+    schema: 'mine',
+    pool: 3,
+    options: '-c work_mem=8MB',
     shown: 'postgres://ada:***@db:5433/app?sslmode=require&schema=mine',
   })
 })

@@ -28,22 +28,31 @@ function parse(text: string): URL {
   try {
     return new URL(text)
   } catch {
-    throw new InvalidDatabaseUrl('expected postgres://USER:PASSWORD@HOST:PORT/DATABASE, got something that is no URL (percent-encode what is special in the password)')
+    throw new InvalidDatabaseUrl(
+      'expected postgres://USER:PASSWORD@HOST:PORT/DATABASE, got something that is no URL (percent-encode what is special in the password)',
+    )
   }
 }
 
 export function parsePostgresUrl(text: string, schema: string = DEFAULT_SCHEMA): PostgresAddress {
   const url = parse(text)
-  if (!isPostgresUrl(text)) throw new InvalidDatabaseUrl(`expected a URL that starts with postgres://, got ${url.protocol}//…: other databases are not supported; without it the embedded store runs`)
+  if (!isPostgresUrl(text))
+    throw new InvalidDatabaseUrl(
+      `expected a URL that starts with postgres://, got ${url.protocol}//…: other databases are not supported; without it the embedded store runs`,
+    )
   const take = (name: string): string | null => {
     const value = url.searchParams.get(name)
     url.searchParams.delete(name)
     return value
   }
   const named = take('schema') ?? schema
-  if (!SCHEMA.test(named) || named.startsWith('pg_')) throw new InvalidDatabaseUrl(`expected a schema of lower-case letters, digits and _ (at most 50, not beginning with pg_), got "${named}"`)
+  if (!SCHEMA.test(named) || named.startsWith('pg_'))
+    throw new InvalidDatabaseUrl(
+      `expected a schema of lower-case letters, digits and _ (at most 50, not beginning with pg_), got "${named}"`,
+    )
   const pool = Number(take('pool') ?? DEFAULT_POOL)
-  if (!Number.isInteger(pool) || pool < 1 || pool > 1000) throw new InvalidDatabaseUrl('expected a pool of 1 to 1000 connections')
+  if (!Number.isInteger(pool) || pool < 1 || pool > 1000)
+    throw new InvalidDatabaseUrl('expected a pool of 1 to 1000 connections')
   const options = take('options') ?? ''
   const shown = new URL(url)
   if (shown.password !== '') shown.password = '***'

@@ -1,4 +1,7 @@
-/** How this process reaches the server: how connections are set up, that they write through to disk, and the pool for everything small. */
+/**
+ * How this process reaches the server: how connections are set up, that they write through to disk, and the
+ * pool for everything small.
+ */
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client, type ClientConfig, Pool, type PoolClient, type QueryResult, types } from 'pg'
 import type { PostgresAddress } from './address.ts'
@@ -8,7 +11,11 @@ export type Value = string | number | boolean | null | readonly (string | number
 export type Rows = Record<string, unknown>[]
 /** A statement with the name it is prepared under. */
 export type Statement = { name: string; text: string }
-export type Report = (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void
+export type Report = (
+  level: 'info' | 'warn' | 'error',
+  message: string,
+  fields?: Record<string, unknown>,
+) => void
 
 const INT8 = 20
 const CONNECT_MS = 5_000
@@ -20,7 +27,10 @@ const IDLE_IN_TRANSACTION_MS = 10_000
 const PATIENCE_MS = 2_000
 
 /** Ids, counters and times stay below 2^53. */
-const getTypeParser: ClientConfig['types'] = { getTypeParser: (oid: number, format?: 'text' | 'binary') => (oid === INT8 ? Number : types.getTypeParser(oid, format)) as never }
+const getTypeParser: ClientConfig['types'] = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    (oid === INT8 ? Number : types.getTypeParser(oid, format)) as never,
+}
 
 /** Postgres text has no U+0000; what callers send may. */
 function clean(value: Value): Value {
@@ -29,11 +39,20 @@ function clean(value: Value): Value {
 }
 
 /** A statement as the driver wants it. */
-export const bound = (statement: Statement, values: readonly Value[]): { name: string; text: string; values: Value[] } => ({ ...statement, values: values.map(clean) })
+export const bound = (
+  statement: Statement,
+  values: readonly Value[],
+): { name: string; text: string; values: Value[] } => ({ ...statement, values: values.map(clean) })
 
 const baseConfig = ({ url, schema, options }: PostgresAddress): ClientConfig => ({
-  connectionString: url, connectionTimeoutMillis: CONNECT_MS, query_timeout: QUERY_MS, keepAlive: true, application_name: 'cairn', types: getTypeParser,
-  options: `${options} -c search_path=${schema} -c idle_in_transaction_session_timeout=${IDLE_IN_TRANSACTION_MS} -c client_min_messages=warning -c synchronous_commit=on`.trim(),
+  connectionString: url,
+  connectionTimeoutMillis: CONNECT_MS,
+  query_timeout: QUERY_MS,
+  keepAlive: true,
+  application_name: 'cairn',
+  types: getTypeParser,
+  options:
+    `${options} -c search_path=${schema} -c idle_in_transaction_session_timeout=${IDLE_IN_TRANSACTION_MS} -c client_min_messages=warning -c synchronous_commit=on`.trim(),
 })
 
 /** The server cannot keep what it acknowledges. */
@@ -41,20 +60,45 @@ export class UnsafeServer extends Error {
   override readonly name = 'UnsafeServer'
 }
 
-/** Acknowledged means on disk: looked at on every connection that writes, for a server may come back with other settings. */
+/**
+ * Acknowledged means on disk: looked at on every connection that writes, for a server may come back with
+ * other settings.
+ */
 async function refuseUnsafe(client: Client, shown: string): Promise<void> {
   const { rows } = await client.query<{ fsync: string; sync: string; pages: string; standby: boolean }>(
-    `SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS sync, current_setting('full_page_writes') AS pages, pg_is_in_recovery() AS standby`)
+    `SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS sync, current_setting('full_page_writes') AS pages, pg_is_in_recovery() AS standby`,
+  )
   const found = rows[0]
-  if (found?.standby === true) throw new UnsafeServer(`${shown} is a standby and takes no writes: name the primary`)
-  if (found?.fsync !== 'on') throw new UnsafeServer(`${shown} runs with fsync = off, so a power cut takes what was acknowledged: set fsync = on in postgresql.conf and restart it`)
-  if (found.pages !== 'on') throw new UnsafeServer(`${shown} runs with full_page_writes = off, so a power cut may leave torn pages: set it on`)
-  if (found.sync === 'off') throw new UnsafeServer(`${shown} answers synchronous_commit = off although this connection asked for on: a pooler in between must pass startup options on`)
+  if (found?.standby === true)
+    throw new UnsafeServer(`${shown} is a standby and takes no writes: name the primary`)
+  if (found?.fsync !== 'on')
+    throw new UnsafeServer(
+      `${shown} runs with fsync = off, so a power cut takes what was acknowledged: set fsync = on in postgresql.conf and restart it`,
+    )
+  if (found.pages !== 'on')
+    throw new UnsafeServer(
+      `${shown} runs with full_page_writes = off, so a power cut may leave torn pages: set it on`,
+    )
+  if (found.sync === 'off')
+    throw new UnsafeServer(
+      `${shown} answers synchronous_commit = off although this connection asked for on: a pooler in between must pass startup options on`,
+    )
 }
 
-/** A connection of its own, outside the pool. `writes`: one statement need not wait for the answer of the one before. */
-export async function openClient(address: PostgresAddress, kind: 'writes' | 'plain', ended: (client: Client) => void, { mustBeSafe = kind === 'writes' } = {}): Promise<Client> {
-  const client = new Client({ ...baseConfig(address), ...(kind === 'writes' && { pipeline: true }) } as ClientConfig)
+/**
+ * A connection of its own, outside the pool. `writes`: one statement need not wait for the answer of the one
+ * before.
+ */
+export async function openClient(
+  address: PostgresAddress,
+  kind: 'writes' | 'plain',
+  ended: (client: Client) => void,
+  { mustBeSafe = kind === 'writes' } = {},
+): Promise<Client> {
+  const client = new Client({
+    ...baseConfig(address),
+    ...(kind === 'writes' && { pipeline: true }),
+  } as ClientConfig)
   let isOpen = false
   const tell = (): void => {
     if (isOpen) ended(client)
@@ -78,10 +122,17 @@ export function closeClient(client: Client): void {
 }
 
 export type Database = {
-  /** One statement in a transaction of its own. Only statements that may run twice are tried again when the connection is lost. */
+  /**
+   * One statement in a transaction of its own. Only statements that may run twice are tried again when the
+   * connection is lost.
+   */
   query(statement: Statement, values: readonly Value[], options?: { repeatable?: boolean }): Promise<Rows>
   /** Several statements in one transaction; an exception undoes them. */
-  transaction<T>(what: string, run: (ask: (statement: Statement, values?: readonly Value[]) => Promise<Rows>) => Promise<T>, begin?: string): Promise<T>
+  transaction<T>(
+    what: string,
+    run: (ask: (statement: Statement, values?: readonly Value[]) => Promise<Rows>) => Promise<T>,
+    begin?: string,
+  ): Promise<T>
   close(): Promise<void>
 }
 
@@ -89,7 +140,11 @@ export function openPool(address: PostgresAddress, report: Report): Database {
   const pool = new Pool({ ...baseConfig(address), max: address.pool, idleTimeoutMillis: 30_000 })
   // An idle connection went; the pool opens another when one is wanted.
   pool.on('error', error => report('warn', 'a connection to the database was lost', { error: error.message }))
-  const ask = async (client: Pool | PoolClient, statement: Statement, values: readonly Value[]): Promise<Rows> => {
+  const ask = async (
+    client: Pool | PoolClient,
+    statement: Statement,
+    values: readonly Value[],
+  ): Promise<Rows> => {
     const { rows }: QueryResult<Rows[number]> = await client.query(bound(statement, values))
     return rows
   }
@@ -100,13 +155,16 @@ export function openPool(address: PostgresAddress, report: Report): Database {
         try {
           return await ask(pool, statement, values)
         } catch (error) {
-          if (!repeatable || !isLost(error) || performance.now() + wait > until) throw asStoreFailure(statement.name, error)
+          if (!repeatable || !isLost(error) || performance.now() + wait > until)
+            throw asStoreFailure(statement.name, error)
           await delay(wait)
         }
       }
     },
     async transaction(what, run, begin = 'BEGIN') {
-      const client = await pool.connect().catch((error: unknown) => Promise.reject(asStoreFailure(what, error)))
+      const client = await pool
+        .connect()
+        .catch((error: unknown) => Promise.reject(asStoreFailure(what, error)))
       let broken = true
       try {
         await client.query(begin)
@@ -115,7 +173,12 @@ export function openPool(address: PostgresAddress, report: Report): Database {
         broken = false
         return result
       } catch (error) {
-        broken = isLost(error) || (await client.query('ROLLBACK').then(() => false, () => true))
+        broken =
+          isLost(error) ||
+          (await client.query('ROLLBACK').then(
+            () => false,
+            () => true,
+          ))
         throw asStoreFailure(what, error)
       } finally {
         client.release(broken)

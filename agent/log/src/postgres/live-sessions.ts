@@ -1,7 +1,8 @@
 /**
- * The sessions that somebody in this process watches: their newest events in memory, kept whole although other processes write too.
- * What this process commits goes in as it is when it continues what is there; whatever else is heard of (a notification, the slow
- * poll) is read from the database once, for all watchers together.
+ * The sessions that somebody in this process watches: their newest events in memory, kept whole although
+ * other processes write too. What this process commits goes in as it is when it continues what is there;
+ * whatever else is heard of (a notification, the slow poll) is read from the database once, for all watchers
+ * together.
  */
 import { asError, type EventId, type EventType } from '@cairn/protocol'
 import { createListeners } from '../listeners.ts'
@@ -23,7 +24,12 @@ export type LiveSessions = {
   watched(): string[]
 }
 
-type ReadEvents = (sessionId: string, after: EventId, limit: number, types?: readonly EventType[]) => Promise<StoredEvent[]>
+type ReadEvents = (
+  sessionId: string,
+  after: EventId,
+  limit: number,
+  types?: readonly EventType[],
+) => Promise<StoredEvent[]>
 
 export function createLiveSessions(readEvents: ReadEvents, report: Report): LiveSessions {
   const live = createLiveCache()
@@ -66,7 +72,10 @@ export function createLiveSessions(readEvents: ReadEvents, report: Report): Live
         readers.call(sessionId)
       }
     } catch (error) {
-      report('warn', 'reading what another process wrote failed; the slow poll tries again', { session_id: sessionId, error: asError(error).message })
+      report('warn', 'reading what another process wrote failed; the slow poll tries again', {
+        session_id: sessionId,
+        error: asError(error).message,
+      })
     } finally {
       filling.delete(sessionId)
     }
@@ -87,7 +96,8 @@ export function createLiveSessions(readEvents: ReadEvents, report: Report): Live
     },
     async read(sessionId, after, limit, types) {
       const cached = live.read(sessionId, after, limit, types)
-      // An end of the log is asked for again: another process may have written, and its word may still be on the way.
+      // An end of the log is asked for again: another process may have written, and its word may still be on
+      // the way.
       return cached !== null && cached.length > 0 ? cached : readEvents(sessionId, after, limit, types)
     },
     committed(sessionId, events) {

@@ -1,4 +1,7 @@
-/** Brings a schema to what this code knows: numbered SQL files, each applied once, in its own transaction, by one process at a time. */
+/**
+ * Brings a schema to what this code knows: numbered SQL files, each applied once, in its own transaction, by
+ * one process at a time.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import { asError } from '@cairn/protocol'
 
@@ -7,17 +10,28 @@ const directory = new URL('./migrations/', import.meta.url)
 const LOCK_CLASS = 0x636169
 
 /** What is asked of a connection here; pg's Client is one. */
-export type Connection = { query(sql: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }> }
+export type Connection = {
+  query(sql: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>
+}
 
 type Migration = { version: number; name: string; sql: string }
 
 export const readMigrations = (): Migration[] =>
-  readdirSync(directory).filter(name => /^\d{4}_.+\.sql$/.test(name)).toSorted()
-    .map(name => ({ version: Number(name.slice(0, 4)), name, sql: readFileSync(new URL(name, directory), 'utf8') }))
+  readdirSync(directory)
+    .filter(name => /^\d{4}_.+\.sql$/.test(name))
+    .toSorted()
+    .map(name => ({
+      version: Number(name.slice(0, 4)),
+      name,
+      sql: readFileSync(new URL(name, directory), 'utf8'),
+    }))
 
 /** Null when the schema is not there, 0 when it is empty. */
 async function schemaVersion(client: Connection, schema: string): Promise<number | null> {
-  const { rows } = await client.query('SELECT to_regnamespace($1) IS NOT NULL AS there, to_regclass($2) IS NOT NULL AS migrated', [schema, `${schema}.schema_migrations`])
+  const { rows } = await client.query(
+    'SELECT to_regnamespace($1) IS NOT NULL AS there, to_regclass($2) IS NOT NULL AS migrated',
+    [schema, `${schema}.schema_migrations`],
+  )
   if (rows[0]?.['there'] !== true) return null
   if (rows[0]['migrated'] !== true) return 0
   const found = await client.query('SELECT coalesce(max(version), 0) AS version FROM schema_migrations')
@@ -25,30 +39,48 @@ async function schemaVersion(client: Connection, schema: string): Promise<number
 }
 
 function refuseNewer(found: number, known: number): void {
-  if (found > known) throw new Error(`[migrate] the store has schema version ${found}, this program knows up to ${known}: start the newer program, or restore a dump from before the upgrade`)
+  if (found > known)
+    throw new Error(
+      `[migrate] the store has schema version ${found}, this program knows up to ${known}: start the newer program, or restore a dump from before the upgrade`,
+    )
 }
 
 /** `mayWrite` false: looks only, and refuses what is not exactly the schema of this code. */
-export async function migrate(client: Connection, schema: string, { mayWrite = true, migrations = readMigrations() }: { mayWrite?: boolean; migrations?: Migration[] } = {}): Promise<void> {
+export async function migrate(
+  client: Connection,
+  schema: string,
+  { mayWrite = true, migrations = readMigrations() }: { mayWrite?: boolean; migrations?: Migration[] } = {},
+): Promise<void> {
   const known = migrations.at(-1)?.version ?? 0
   if (!mayWrite) {
     const found = await schemaVersion(client, schema)
-    if (found === null || found === 0) throw new Error(`[migrate] there is no store in the schema ${schema}: start the server once, or name the right schema`)
+    if (found === null || found === 0)
+      throw new Error(
+        `[migrate] there is no store in the schema ${schema}: start the server once, or name the right schema`,
+      )
     refuseNewer(found, known)
-    if (found < known) throw new Error(`[migrate] the schema ${schema} has version ${found}, this program needs ${known}: start the server once to upgrade it`)
+    if (found < known)
+      throw new Error(
+        `[migrate] the schema ${schema} has version ${found}, this program needs ${known}: start the server once to upgrade it`,
+      )
     return
   }
   await client.query('SELECT pg_advisory_lock($1, hashtext($2))', [LOCK_CLASS, schema])
   try {
     // Only when it is missing: whoever was given a schema need not be allowed to make one.
-    if ((await schemaVersion(client, schema)) === null) await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
-    await client.query('CREATE TABLE IF NOT EXISTS schema_migrations (version BIGINT PRIMARY KEY, name TEXT NOT NULL, applied_at TIMESTAMPTZ NOT NULL DEFAULT now())')
+    if ((await schemaVersion(client, schema)) === null)
+      await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
+    await client.query(
+      'CREATE TABLE IF NOT EXISTS schema_migrations (version BIGINT PRIMARY KEY, name TEXT NOT NULL, applied_at TIMESTAMPTZ NOT NULL DEFAULT now())',
+    )
     const found = (await schemaVersion(client, schema)) ?? 0
     refuseNewer(found, known)
     for (const migration of migrations.filter(each => each.version > found)) await apply(client, migration)
   } finally {
     // A lost connection has let go of it by itself.
-    await client.query('SELECT pg_advisory_unlock($1, hashtext($2))', [LOCK_CLASS, schema]).catch(() => undefined)
+    await client
+      .query('SELECT pg_advisory_unlock($1, hashtext($2))', [LOCK_CLASS, schema])
+      .catch(() => undefined)
   }
 }
 
@@ -57,12 +89,15 @@ async function apply(client: Connection, migration: Migration): Promise<void> {
   await client.query('BEGIN')
   await commit(client, migration).catch(async (error: unknown) => {
     failures.push(error)
-    // On a connection that is lost there is nothing left to roll back; the first error is the one to tell, and the other goes with it.
+    // On a connection that is lost there is nothing left to roll back; the first error is the one to tell,
+    // and the other goes with it.
     await client.query('ROLLBACK').catch((second: unknown) => failures.push(second))
   })
   const [first] = failures
   if (first === undefined) return
-  throw new Error(`[migrate] ${migration.name} failed; nothing of it was kept`, { cause: failures.length === 1 ? first : new AggregateError(failures, asError(first).message) })
+  throw new Error(`[migrate] ${migration.name} failed; nothing of it was kept`, {
+    cause: failures.length === 1 ? first : new AggregateError(failures, asError(first).message),
+  })
 }
 
 async function commit(client: Connection, { version, name, sql }: Migration): Promise<void> {

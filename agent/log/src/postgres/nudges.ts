@@ -1,19 +1,31 @@
 /**
- * How processes tell each other that something is new. One notification for everything that was committed while the last was on its
- * way, sent outside the transactions: NOTIFY serialises the commits of a whole server. A connection of its own listens; behind both
- * stands a slow poll, so that a lost word costs a second and nothing else. A nudge carries no data: readers go on from their cursors.
+ * How processes tell each other that something is new. One notification for everything that was committed
+ * while the last was on its way, sent outside the transactions: NOTIFY serialises the commits of a whole
+ * server. A connection of its own listens; behind both stands a slow poll, so that a lost word costs a second
+ * and nothing else. A nudge carries no data: readers go on from their cursors.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { asError } from '@cairn/protocol'
 import type { Client } from 'pg'
 import type { PostgresAddress } from './address.ts'
-import { bound, closeClient, type Database, openClient, type Report, type Rows, type Statement } from './connections.ts'
+import {
+  bound,
+  closeClient,
+  type Database,
+  openClient,
+  type Report,
+  type Rows,
+  type Statement,
+} from './connections.ts'
 import type { ChangedItem } from './row-changes.ts'
 
 /** Postgres takes 8,000 bytes a notification. */
 const MAX_BYTES = 7_500
 const BACKOFF_MS = { first: 50, most: 2_000 }
-/** A transaction may have taken its time between the change and its commit; who looks by time looks back so far. */
+/**
+ * A transaction may have taken its time between the change and its commit; who looks by time looks back so
+ * far.
+ */
 const LOOK_BACK_MS = 10_000
 
 /** On the wire: short keys, for the room is short. */
@@ -33,14 +45,31 @@ export type Heard = {
 export type Watched = { sessions: string[]; orgs: string[] }
 
 /** It has nothing to keep, and waiting for the disk on its behalf would take turns with the commits. */
-const NOTIFY: Statement = { name: 'notify', text: `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)` }
-const HEADS: Statement = { name: 'heads', text: 'SELECT id, last_id FROM sessions WHERE id = ANY($1::text[])' }
-const ITEMS: Statement = { name: 'changed_items', text: 'SELECT id, org_id, changed_at FROM inbox_items WHERE changed_at > $1 AND org_id = ANY($2::text[]) ORDER BY changed_at' }
-const CLOCK: Statement = { name: 'clock', text: 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now' }
+const NOTIFY: Statement = {
+  name: 'notify',
+  text: `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`,
+}
+const HEADS: Statement = {
+  name: 'heads',
+  text: 'SELECT id, last_id FROM sessions WHERE id = ANY($1::text[])',
+}
+const ITEMS: Statement = {
+  name: 'changed_items',
+  text: 'SELECT id, org_id, changed_at FROM inbox_items WHERE changed_at > $1 AND org_id = ANY($2::text[]) ORDER BY changed_at',
+}
+const CLOCK: Statement = {
+  name: 'clock',
+  text: 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now',
+}
 
 export type Nudges = { tell(word: Word): void; isListening(): boolean; close(): Promise<void> }
 
-export async function startNudges(address: PostgresAddress, db: Database, self: string, options: { watched: () => Watched; heard: Heard; pollMs: number; report: Report }): Promise<Nudges> {
+export async function startNudges(
+  address: PostgresAddress,
+  db: Database,
+  self: string,
+  options: { watched: () => Watched; heard: Heard; pollMs: number; report: Report },
+): Promise<Nudges> {
   const { watched, heard, pollMs, report } = options
   const channel = `cairn_${address.schema}`
   let pending = new Map<string, Word>()
@@ -49,7 +78,8 @@ export async function startNudges(address: PostgresAddress, db: Database, self: 
   let lookedAt: number | null = null
   const stop = new AbortController()
 
-  // ---- speaking -------------------------------------------------------------------------------------------------------
+  // ---- speaking
+  // -------------------------------------------------------------------------------------------------------
 
   async function send(): Promise<void> {
     while (pending.size > 0) {
@@ -66,7 +96,8 @@ export async function startNudges(address: PostgresAddress, db: Database, self: 
     sending = null
   }
 
-  // ---- hearing --------------------------------------------------------------------------------------------------------
+  // ---- hearing
+  // --------------------------------------------------------------------------------------------------------
 
   function hear(payload: string): void {
     const { o, n } = JSON.parse(payload) as Message
@@ -103,10 +134,15 @@ export async function startNudges(address: PostgresAddress, db: Database, self: 
   /** On the listening connection itself: one that hangs is found by its own poll. */
   async function poll(client: Client): Promise<void> {
     const { sessions, orgs } = watched()
-    const ask = async (statement: Statement, values: Parameters<typeof bound>[1]): Promise<Rows> => ((await client.query(bound(statement, values))) as { rows: Rows }).rows
+    const ask = async (statement: Statement, values: Parameters<typeof bound>[1]): Promise<Rows> =>
+      ((await client.query(bound(statement, values))) as { rows: Rows }).rows
     const [clock] = await ask(CLOCK, [])
-    if (sessions.length > 0) for (const row of await ask(HEADS, [sessions])) heard.grew(String(row['id']), Number(row['last_id']), Number(row['last_id']))
-    if (orgs.length > 0 && lookedAt !== null) for (const row of await ask(ITEMS, [lookedAt - LOOK_BACK_MS, orgs])) heard.itemChanged(String(row['org_id']), { id: String(row['id']), at: Number(row['changed_at']) })
+    if (sessions.length > 0)
+      for (const row of await ask(HEADS, [sessions]))
+        heard.grew(String(row['id']), Number(row['last_id']), Number(row['last_id']))
+    if (orgs.length > 0 && lookedAt !== null)
+      for (const row of await ask(ITEMS, [lookedAt - LOOK_BACK_MS, orgs]))
+        heard.itemChanged(String(row['org_id']), { id: String(row['id']), at: Number(row['changed_at']) })
     lookedAt = Number(clock?.['now'])
   }
 
@@ -127,7 +163,9 @@ export async function startNudges(address: PostgresAddress, db: Database, self: 
         await delay(pollMs, undefined, { signal: stop.signal, ref: false })
       } catch (error) {
         if (stop.signal.aborted) return
-        report('warn', 'listening to the other processes failed; trying again', { error: asError(error).message })
+        report('warn', 'listening to the other processes failed; trying again', {
+          error: asError(error).message,
+        })
         await delay(wait, undefined, { ref: false })
         wait = Math.min(wait * 2, BACKOFF_MS.most)
       }
@@ -140,10 +178,15 @@ export async function startNudges(address: PostgresAddress, db: Database, self: 
 
   return {
     tell(word) {
-      const key = 's' in word ? `s${word.s[0]}` : 'i' in word ? `i${word.i[1]}` : Object.keys(word)[0] ?? ''
+      const key = 's' in word ? `s${word.s[0]}` : 'i' in word ? `i${word.i[1]}` : (Object.keys(word)[0] ?? '')
       const before = pending.get(key)
       // Of one session the whole stretch that is new.
-      pending.set(key, 's' in word && before !== undefined && 's' in before ? { s: [word.s[0], Math.min(before.s[1], word.s[1]), Math.max(before.s[2], word.s[2])] } : word)
+      pending.set(
+        key,
+        's' in word && before !== undefined && 's' in before
+          ? { s: [word.s[0], Math.min(before.s[1], word.s[1]), Math.max(before.s[2], word.s[2])] }
+          : word,
+      )
       sending ??= Promise.resolve().then(send)
     },
     isListening: () => listener !== null,

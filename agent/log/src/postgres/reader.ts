@@ -8,15 +8,31 @@ import type { Database, Rows, Statement, Value } from './connections.ts'
 import { SELECT_SESSION, toStored } from './session-sql.ts'
 
 const KEY = '(SELECT key FROM sessions WHERE id = $1)'
-const EVENTS: Statement = { name: 'events', text: `SELECT id, type, json FROM events WHERE session_key = ${KEY} AND id > $2 ORDER BY id LIMIT $3` }
-const EVENTS_OF: Statement = { name: 'events_of', text: `SELECT id, type, json FROM events WHERE session_key = ${KEY} AND id > $2 AND type = ANY($4::text[]) ORDER BY id LIMIT $3` }
+const EVENTS: Statement = {
+  name: 'events',
+  text: `SELECT id, type, json FROM events WHERE session_key = ${KEY} AND id > $2 ORDER BY id LIMIT $3`,
+}
+const EVENTS_OF: Statement = {
+  name: 'events_of',
+  text: `SELECT id, type, json FROM events WHERE session_key = ${KEY} AND id > $2 AND type = ANY($4::text[]) ORDER BY id LIMIT $3`,
+}
 const SESSION: Statement = { name: 'session', text: `${SELECT_SESSION} WHERE s.id = $2` }
 const ITEM: Statement = { name: 'item', text: 'SELECT * FROM inbox_items WHERE id = $1' }
-const GRANT: Statement = { name: 'grant', text: `SELECT 1 FROM grants WHERE session_key = ${KEY} AND tool = $2 AND arguments_hash = $3 AND expires_at > $4 LIMIT 1` }
-const ARTIFACTS: Statement = { name: 'artifacts', text: `SELECT artifact_id, name, kind, version, size, created_at FROM artifacts WHERE session_key = ${KEY} ORDER BY created_at, seq` }
-const ARTIFACT: Statement = { name: 'artifact', text: `SELECT artifact_id, name, kind, version, size, created_at, spec FROM artifacts WHERE session_key = ${KEY} AND artifact_id = $2` }
+const GRANT: Statement = {
+  name: 'grant',
+  text: `SELECT 1 FROM grants WHERE session_key = ${KEY} AND tool = $2 AND arguments_hash = $3 AND expires_at > $4 LIMIT 1`,
+}
+const ARTIFACTS: Statement = {
+  name: 'artifacts',
+  text: `SELECT artifact_id, name, kind, version, size, created_at FROM artifacts WHERE session_key = ${KEY} ORDER BY created_at, seq`,
+}
+const ARTIFACT: Statement = {
+  name: 'artifact',
+  text: `SELECT artifact_id, name, kind, version, size, created_at, spec FROM artifacts WHERE session_key = ${KEY} AND artifact_id = $2`,
+}
 /** A pending item past its time counts as expired, without anybody having to write that. */
-const STATUS_SQL = (now: string): string => `CASE WHEN status = 'pending' AND expires_at <= ${now} THEN 'expired' ELSE status END`
+const STATUS_SQL = (now: string): string =>
+  `CASE WHEN status = 'pending' AND expires_at <= ${now} THEN 'expired' ELSE status END`
 
 /** Conditions of a listing with their values, numbered as they come. */
 function conditions(values: Value[]) {
@@ -31,7 +47,8 @@ function conditions(values: Value[]) {
 }
 
 export function createReader(db: Database) {
-  const ask = (statement: Statement, values: readonly Value[]): Promise<Rows> => db.query(statement, values, { repeatable: true })
+  const ask = (statement: Statement, values: readonly Value[]): Promise<Rows> =>
+    db.query(statement, values, { repeatable: true })
   /** Listings have few shapes; each is prepared once, under a name of its own. */
   const shapes = new Map<string, string>()
   const listing = (text: string): Statement => {
@@ -42,8 +59,16 @@ export function createReader(db: Database) {
   const toItem = (row: Rows[number], now: number): InboxItem => toInboxItem(row as unknown as StoredItem, now)
 
   return {
-    async read(sessionId: string, after: EventId, limit: number, types?: readonly EventType[]): Promise<StoredEvent[]> {
-      const rows = types === undefined ? await ask(EVENTS, [sessionId, after, limit]) : await ask(EVENTS_OF, [sessionId, after, limit, [...types]])
+    async read(
+      sessionId: string,
+      after: EventId,
+      limit: number,
+      types?: readonly EventType[],
+    ): Promise<StoredEvent[]> {
+      const rows =
+        types === undefined
+          ? await ask(EVENTS, [sessionId, after, limit])
+          : await ask(EVENTS_OF, [sessionId, after, limit, [...types]])
       return rows as unknown as StoredEvent[]
     },
 
@@ -52,7 +77,10 @@ export function createReader(db: Database) {
       return row === undefined ? null : toSessionRow(toStored(row))
     },
 
-    async listSessions(query: SessionQuery, now: number): Promise<{ sessions: SessionRow[]; next_cursor: string | null }> {
+    async listSessions(
+      query: SessionQuery,
+      now: number,
+    ): Promise<{ sessions: SessionRow[]; next_cursor: string | null }> {
       const values: Value[] = [now, query.limit + 1]
       const { where, add } = conditions(values)
       add(query.org_id, org => `s.org_id = ${org}`)
@@ -62,17 +90,30 @@ export function createReader(db: Database) {
       else add([...query.status], status => `s.status = ANY(${status}::text[])`)
       if (query.parent_id === null) where.push('s.parent_id IS NULL')
       else if (query.parent_id !== undefined) add(query.parent_id, parent => `s.parent_id = ${parent}`)
-      const rows = await ask(listing(`${SELECT_SESSION} WHERE ${where.join(' AND ')} ORDER BY s.key DESC LIMIT $2`), values)
+      const rows = await ask(
+        listing(`${SELECT_SESSION} WHERE ${where.join(' AND ')} ORDER BY s.key DESC LIMIT $2`),
+        values,
+      )
       const { found, next_cursor } = page(rows.map(toStored), query.limit, row => row.key, toSessionRow)
       return { sessions: found, next_cursor }
     },
 
     async getInboxItem(id: string, now: number): Promise<Awaited<ReturnType<LogStore['getInboxItem']>>> {
       const [row] = (await ask(ITEM, [id])) as unknown as StoredItem[]
-      return row === undefined ? null : { ...toInboxItem(row, now), org_id: row.org_id, created_by: row.created_by, private: JSON.parse(row.private) as Record<string, string> }
+      return row === undefined
+        ? null
+        : {
+            ...toInboxItem(row, now),
+            org_id: row.org_id,
+            created_by: row.created_by,
+            private: JSON.parse(row.private) as Record<string, string>,
+          }
     },
 
-    async listInbox(query: InboxQuery, now: number): Promise<{ items: InboxItem[]; next_cursor: string | null }> {
+    async listInbox(
+      query: InboxQuery,
+      now: number,
+    ): Promise<{ items: InboxItem[]; next_cursor: string | null }> {
       const values: Value[] = [query.limit + 1]
       const { where, add } = conditions(values)
       add(query.org_id, org => `org_id = ${org}`)
@@ -85,16 +126,35 @@ export function createReader(db: Database) {
         const at = `$${values.length}`
         add([...query.status], status => `${STATUS_SQL(at)} = ANY(${status}::text[])`)
       }
-      const rows = await ask(listing(`SELECT * FROM inbox_items WHERE ${where.join(' AND ')} ORDER BY seq DESC LIMIT $1`), values)
-      const { found, next_cursor } = page(rows, query.limit, row => Number(row['seq']), row => toItem(row, now))
+      const rows = await ask(
+        listing(`SELECT * FROM inbox_items WHERE ${where.join(' AND ')} ORDER BY seq DESC LIMIT $1`),
+        values,
+      )
+      const { found, next_cursor } = page(
+        rows,
+        query.limit,
+        row => Number(row['seq']),
+        row => toItem(row, now),
+      )
       return { items: found, next_cursor }
     },
 
-    hasGrant: async (sessionId: string, tool: string, argumentsHash: string, now: number): Promise<boolean> => (await ask(GRANT, [sessionId, tool, argumentsHash, now])).length > 0,
-    listArtifacts: async (sessionId: string): Promise<ArtifactMeta[]> => ((await ask(ARTIFACTS, [sessionId])) as unknown as StoredArtifact[]).map(row => toArtifactMeta(row, sessionId)),
-    async getArtifact(sessionId: string, artifactId: string): Promise<{ meta: ArtifactMeta; spec: ArtifactSpec } | null> {
-      const [row] = (await ask(ARTIFACT, [sessionId, artifactId])) as unknown as (StoredArtifact & { spec: string })[]
-      return row === undefined ? null : { meta: toArtifactMeta(row, sessionId), spec: JSON.parse(row.spec) as ArtifactSpec }
+    hasGrant: async (sessionId: string, tool: string, argumentsHash: string, now: number): Promise<boolean> =>
+      (await ask(GRANT, [sessionId, tool, argumentsHash, now])).length > 0,
+    listArtifacts: async (sessionId: string): Promise<ArtifactMeta[]> =>
+      ((await ask(ARTIFACTS, [sessionId])) as unknown as StoredArtifact[]).map(row =>
+        toArtifactMeta(row, sessionId),
+      ),
+    async getArtifact(
+      sessionId: string,
+      artifactId: string,
+    ): Promise<{ meta: ArtifactMeta; spec: ArtifactSpec } | null> {
+      const [row] = (await ask(ARTIFACT, [sessionId, artifactId])) as unknown as (StoredArtifact & {
+        spec: string
+      })[]
+      return row === undefined
+        ? null
+        : { meta: toArtifactMeta(row, sessionId), spec: JSON.parse(row.spec) as ArtifactSpec }
     },
   }
 }

@@ -1,4 +1,7 @@
-/** What a commit changes beside events and its session's row (inbox, grants, artifacts), under the lock on that row. */
+/**
+ * What a commit changes beside events and its session's row (inbox, grants, artifacts), under the lock on
+ * that row.
+ */
 import { isOpen, Refusing } from '../commit-rules.ts'
 import type { StoredItem } from '../inbox-rows.ts'
 import type { StoredSession } from '../session-rows.ts'
@@ -13,49 +16,146 @@ const statement = (name: string, text: string): Statement => ({ name, text })
 /** By the server's clock, which every process shares. */
 export const CHANGED_NOW = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
 
-const OPEN_ITEM = statement('open_item', `INSERT INTO inbox_items (id, session_key, session_id, org_id, created_by, source_event_id, kind, status, title, body, payload, private, tool_call_id, created_at, expires_at, changed_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, $9, $10, $11, $12, $13, $14, ${CHANGED_NOW}) RETURNING id, changed_at`)
+const OPEN_ITEM = statement(
+  'open_item',
+  `INSERT INTO inbox_items (id, session_key, session_id, org_id, created_by, source_event_id, kind, status, title, body, payload, private, tool_call_id, created_at, expires_at, changed_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, $9, $10, $11, $12, $13, $14, ${CHANGED_NOW}) RETURNING id, changed_at`,
+)
 const ITEM = statement('item_to_answer', 'SELECT * FROM inbox_items WHERE id = $1')
-const ITEM_OF_CALL = statement('item_of_call', `SELECT * FROM inbox_items WHERE session_key = $1 AND tool_call_id = $2 AND kind = $3 ORDER BY status = 'pending' DESC, seq DESC LIMIT 1`)
-const ANSWER_ITEM = statement('answer_item', `UPDATE inbox_items SET status = $1, decision = $2, responded_at = $3, changed_at = ${CHANGED_NOW} WHERE seq = $4 AND status = 'pending' RETURNING id, changed_at`)
+const ITEM_OF_CALL = statement(
+  'item_of_call',
+  `SELECT * FROM inbox_items WHERE session_key = $1 AND tool_call_id = $2 AND kind = $3 ORDER BY status = 'pending' DESC, seq DESC LIMIT 1`,
+)
+const ANSWER_ITEM = statement(
+  'answer_item',
+  `UPDATE inbox_items SET status = $1, decision = $2, responded_at = $3, changed_at = ${CHANGED_NOW} WHERE seq = $4 AND status = 'pending' RETURNING id, changed_at`,
+)
 const DROP_GRANTS = statement('drop_grants', 'DELETE FROM grants WHERE session_key = $1 AND expires_at <= $2')
-const ADD_GRANT = statement('add_grant', 'INSERT INTO grants (id, session_key, tool, arguments_hash, granted_by, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)')
-const CONSUME_GRANT = statement('consume_grant', `DELETE FROM grants WHERE id = (SELECT id FROM grants WHERE session_key = $1 AND tool = $2 AND arguments_hash = $3 AND expires_at > $4
-  ORDER BY expires_at LIMIT 1) RETURNING id`)
-const ADD_ARTIFACT = statement('add_artifact', 'INSERT INTO artifacts (session_key, artifact_id, name, kind, version, size, created_at, spec) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)')
+const ADD_GRANT = statement(
+  'add_grant',
+  'INSERT INTO grants (id, session_key, tool, arguments_hash, granted_by, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)',
+)
+const CONSUME_GRANT = statement(
+  'consume_grant',
+  `DELETE FROM grants WHERE id = (SELECT id FROM grants WHERE session_key = $1 AND tool = $2 AND arguments_hash = $3 AND expires_at > $4
+  ORDER BY expires_at LIMIT 1) RETURNING id`,
+)
+const ADD_ARTIFACT = statement(
+  'add_artifact',
+  'INSERT INTO artifacts (session_key, artifact_id, name, kind, version, size, created_at, spec) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)',
+)
 
-const changedItem = ([row]: Rows): ChangedItem | null => (row === undefined ? null : { id: String(row['id']), at: Number(row['changed_at']) })
+const changedItem = ([row]: Rows): ChangedItem | null =>
+  row === undefined ? null : { id: String(row['id']), at: Number(row['changed_at']) }
 
-async function answer(ask: Ask, row: StoredSession, at: number, [found]: Rows, decision: string, status: StoredItem['status'], what: string): Promise<ChangedItem> {
+async function answer(
+  ask: Ask,
+  row: StoredSession,
+  at: number,
+  [found]: Rows,
+  decision: string,
+  status: StoredItem['status'],
+  what: string,
+): Promise<ChangedItem> {
   const item = found as StoredItem | undefined
-  const answered = item !== undefined && isOpen(item, row, at, status) ? changedItem(await ask(ANSWER_ITEM, [status, decision, at, item.seq])) : null
-  if (answered === null) throw new Refusing('already_answered', `[commit] ${what} of session ${row.id} is not pending`, row, item ?? null)
+  const answered =
+    item !== undefined && isOpen(item, row, at, status)
+      ? changedItem(await ask(ANSWER_ITEM, [status, decision, at, item.seq]))
+      : null
+  if (answered === null)
+    throw new Refusing(
+      'already_answered',
+      `[commit] ${what} of session ${row.id} is not pending`,
+      row,
+      item ?? null,
+    )
   return answered
 }
 
 /** `first` is the id of the first event of the commit. */
-export async function changeRow(ask: Ask, row: StoredSession, at: number, first: number, change: EncodedRow): Promise<ChangedItem | null> {
+export async function changeRow(
+  ask: Ask,
+  row: StoredSession,
+  at: number,
+  first: number,
+  change: EncodedRow,
+): Promise<ChangedItem | null> {
   switch (change.do) {
     case 'inbox.open': {
       const { item } = change
-      return changedItem(await ask(OPEN_ITEM, [item.id, row.key, row.id, row.org_id, row.created_by, first + change.event, item.kind, item.title, item.body, item.payload, item.private, item.tool_call_id, at, item.expires_at]))
+      return changedItem(
+        await ask(OPEN_ITEM, [
+          item.id,
+          row.key,
+          row.id,
+          row.org_id,
+          row.created_by,
+          first + change.event,
+          item.kind,
+          item.title,
+          item.body,
+          item.payload,
+          item.private,
+          item.tool_call_id,
+          at,
+          item.expires_at,
+        ]),
+      )
     }
     case 'inbox.answer':
-      return answer(ask, row, at, await ask(ITEM, [change.id]), change.decision, change.status, `inbox item ${change.id}`)
+      return answer(
+        ask,
+        row,
+        at,
+        await ask(ITEM, [change.id]),
+        change.decision,
+        change.status,
+        `inbox item ${change.id}`,
+      )
     case 'inbox.answer_call':
-      return answer(ask, row, at, await ask(ITEM_OF_CALL, [row.key, change.tool_call_id, change.kind]), change.decision, 'responded', `the ${change.kind} item of call ${change.tool_call_id}`)
+      return answer(
+        ask,
+        row,
+        at,
+        await ask(ITEM_OF_CALL, [row.key, change.tool_call_id, change.kind]),
+        change.decision,
+        'responded',
+        `the ${change.kind} item of call ${change.tool_call_id}`,
+      )
     case 'grant.add':
       await ask(DROP_GRANTS, [row.key, at])
-      await ask(ADD_GRANT, [change.id, row.key, change.tool, change.arguments_hash, change.granted_by, at, change.expires_at])
+      await ask(ADD_GRANT, [
+        change.id,
+        row.key,
+        change.tool,
+        change.arguments_hash,
+        change.granted_by,
+        at,
+        change.expires_at,
+      ])
       return null
     case 'grant.consume': {
       const [grant] = await ask(CONSUME_GRANT, [row.key, change.tool, change.arguments_hash, at])
-      if (grant === undefined) throw new Refusing('no_grant', `[commit] session ${row.id} has no live grant for this call of ${change.tool}`, row)
+      if (grant === undefined)
+        throw new Refusing(
+          'no_grant',
+          `[commit] session ${row.id} has no live grant for this call of ${change.tool}`,
+          row,
+        )
       return null
     }
     case 'artifact.add': {
       const { artifact } = change
-      await ask(ADD_ARTIFACT, [row.key, artifact.artifact_id, artifact.name, artifact.kind, artifact.version, artifact.size, at, change.spec])
+      await ask(ADD_ARTIFACT, [
+        row.key,
+        artifact.artifact_id,
+        artifact.name,
+        artifact.kind,
+        artifact.version,
+        artifact.size,
+        at,
+        change.spec,
+      ])
       return null
     }
   }

@@ -3,30 +3,75 @@ import { waitingSql, type StoredSession } from '../session-rows.ts'
 import type { Rows, Statement } from './connections.ts'
 
 /** In the order of their keys, so that two processes never wait for each other. */
-export const LOCK_SESSIONS: Statement = { name: 'lock_sessions', text: 'SELECT * FROM sessions WHERE id = ANY($1::text[]) ORDER BY key FOR UPDATE' }
+export const LOCK_SESSIONS: Statement = {
+  name: 'lock_sessions',
+  text: 'SELECT * FROM sessions WHERE id = ANY($1::text[]) ORDER BY key FOR UPDATE',
+}
 
-/** A statement of its own, after the lock: one that waits for a lock sees every other table as it was before. */
-export const PENDING_OF_SESSIONS: Statement = { name: 'pending_of_sessions', text: `SELECT s.key, (${waitingSql('s.key', '$2::bigint')}) AS waiting FROM sessions s
-  WHERE s.id = ANY($1::text[]) AND EXISTS (SELECT FROM inbox_items i WHERE i.session_key = s.key AND i.status = 'pending')` }
+/**
+ * A statement of its own, after the lock: one that waits for a lock sees every other table as it was before.
+ */
+export const PENDING_OF_SESSIONS: Statement = {
+  name: 'pending_of_sessions',
+  text: `SELECT s.key, (${waitingSql('s.key', '$2::bigint')}) AS waiting FROM sessions s
+  WHERE s.id = ANY($1::text[]) AND EXISTS (SELECT FROM inbox_items i WHERE i.session_key = s.key AND i.status = 'pending')`,
+}
 
-export const WAITING: Statement = { name: 'waiting', text: `SELECT (${waitingSql('$1::bigint', '$2::bigint')}) AS waiting` }
+export const WAITING: Statement = {
+  name: 'waiting',
+  text: `SELECT (${waitingSql('$1::bigint', '$2::bigint')}) AS waiting`,
+}
 
 /** `$1` decides which pending items have expired. */
 export const SELECT_SESSION = `SELECT s.*, (${waitingSql('s.key', '$1::bigint')}) AS waiting FROM sessions s`
 
 /** The positions of SQLite's log have no counterpart here: the events of a session are their own index. */
-export const toStored = (row: Rows[number]): StoredSession => ({ waiting: null, ...row, recent: '' }) as unknown as StoredSession
+export const toStored = (row: Rows[number]): StoredSession =>
+  ({ waiting: null, ...row, recent: '' }) as unknown as StoredSession
 
-type Column = Exclude<keyof StoredSession, 'recent' | 'waiting' | 'key' | 'id' | 'org_id' | 'created_by' | 'created_by_kind' | 'agent' | 'channel' | 'parent_id' | 'config' | 'created_at'>
+type Column = Exclude<
+  keyof StoredSession,
+  | 'recent'
+  | 'waiting'
+  | 'key'
+  | 'id'
+  | 'org_id'
+  | 'created_by'
+  | 'created_by_kind'
+  | 'agent'
+  | 'channel'
+  | 'parent_id'
+  | 'config'
+  | 'created_at'
+>
 /** The columns that commits change. */
 const COLUMNS: { [C in Column]: 'text' | 'bigint' | 'float8' } = {
-  status: 'text', title: 'text', model: 'text', worker_id: 'text', cost_usd: 'float8', updated_at: 'bigint', last_id: 'bigint', message_count: 'bigint', tool_call_count: 'bigint',
-  input_tokens: 'bigint', output_tokens: 'bigint', cursor: 'bigint', wake_id: 'bigint', wake_at: 'bigint', epoch: 'bigint', lease_until: 'bigint', lease_at: 'bigint',
-  delta_low: 'bigint', pruned: 'bigint', saga: 'bigint',
+  status: 'text',
+  title: 'text',
+  model: 'text',
+  worker_id: 'text',
+  cost_usd: 'float8',
+  updated_at: 'bigint',
+  last_id: 'bigint',
+  message_count: 'bigint',
+  tool_call_count: 'bigint',
+  input_tokens: 'bigint',
+  output_tokens: 'bigint',
+  cursor: 'bigint',
+  wake_id: 'bigint',
+  wake_at: 'bigint',
+  epoch: 'bigint',
+  lease_until: 'bigint',
+  lease_at: 'bigint',
+  delta_low: 'bigint',
+  pruned: 'bigint',
+  saga: 'bigint',
 }
 const NAMES = Object.keys(COLUMNS) as Column[]
 
-/** Nothing in a record's JSON or in the name of a type is a line break, so lines carry them in one value each. */
+/**
+ * Nothing in a record's JSON or in the name of a type is a line break, so lines carry them in one value each.
+ */
 const SEPARATOR = '\n'
 
 export type NewEvents = { keys: number[]; ids: number[]; at: number[]; types: string[]; records: string[] }
@@ -34,8 +79,8 @@ export const noEvents = (): NewEvents => ({ keys: [], ids: [], at: [], types: []
 export type Moved = { before: StoredSession; row: StoredSession }
 
 /**
- * Every event and every row of a batch, in one statement. Each row is found by the epoch and the last id that the commits were
- * decided on; were they others by now, the statement fails and with it the batch.
+ * Every event and every row of a batch, in one statement. Each row is found by the epoch and the last id that
+ * the commits were decided on; were they others by now, the statement fails and with it the batch.
  */
 export const WRITE_BATCH: Statement = {
   name: 'write_batch',
@@ -51,11 +96,24 @@ export const WRITE_BATCH: Statement = {
     SELECT CASE WHEN count(*) = coalesce(array_length($6::bigint[], 1), 0) THEN 0 ELSE ('a session changed under its lock: ' || count(*))::integer END FROM moved`,
 }
 
-export function writeBatchValues({ keys, ids, at, types, records }: NewEvents, moved: readonly Moved[]): (string | (string | number | null)[])[] {
+export function writeBatchValues(
+  { keys, ids, at, types, records }: NewEvents,
+  moved: readonly Moved[],
+): (string | (string | number | null)[])[] {
   return [
-    list(keys), list(ids), list(at), types.join(SEPARATOR), records.join(SEPARATOR),
-    list(moved.map(({ row }) => row.key)), list(moved.map(({ before }) => before.epoch)), list(moved.map(({ before }) => before.last_id)),
-    ...NAMES.map(name => (COLUMNS[name] === 'text' ? moved.map(({ row }) => row[name]) : list(moved.map(({ row }) => row[name] as number)))),
+    list(keys),
+    list(ids),
+    list(at),
+    types.join(SEPARATOR),
+    records.join(SEPARATOR),
+    list(moved.map(({ row }) => row.key)),
+    list(moved.map(({ before }) => before.epoch)),
+    list(moved.map(({ before }) => before.last_id)),
+    ...NAMES.map(name =>
+      COLUMNS[name] === 'text'
+        ? moved.map(({ row }) => row[name])
+        : list(moved.map(({ row }) => row[name] as number)),
+    ),
   ]
 }
 

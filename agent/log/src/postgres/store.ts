@@ -11,7 +11,14 @@ import { CommitRefused, type Committed, type LogStore, type NewSession, type Ses
 import { createAccounts } from './accounts.ts'
 import { parsePostgresUrl } from './address.ts'
 import { checkStore } from './check.ts'
-import { closeClient, type Database, openClient, openPool, type Report, type Statement } from './connections.ts'
+import {
+  closeClient,
+  type Database,
+  openClient,
+  openPool,
+  type Report,
+  type Statement,
+} from './connections.ts'
 import { createLeases } from './leases.ts'
 import { createLiveSessions } from './live-sessions.ts'
 import { migrate } from './migrate.ts'
@@ -49,24 +56,44 @@ const PATIENCE_MS = 15_000
 /** So soon work is looked for again that a transaction held for a moment. */
 const LOOK_AGAIN_MS = 50
 
-const AGREE: Statement = { name: 'agree', text: 'INSERT INTO agreements (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING' }
+const AGREE: Statement = {
+  name: 'agree',
+  text: 'INSERT INTO agreements (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING',
+}
 const AGREED: Statement = { name: 'agreed', text: 'SELECT value FROM agreements WHERE name = $1' }
-const CREATE: Statement = { name: 'create_session', text: `INSERT INTO sessions (id, org_id, created_by, created_by_kind, agent, channel, status, title, model, parent_id, config, created_at, updated_at)
-  VALUES ($1, $2, $3, $4, $5, $6, 'active', $7, $8, $9, $10, $11, $11) ON CONFLICT (id) DO NOTHING RETURNING *` }
-const MARK_READ: Statement = { name: 'mark_read', text: `UPDATE inbox_items SET read_at = coalesce(read_at, $1), changed_at = ${CHANGED_NOW} WHERE id = $2 RETURNING *` }
+const CREATE: Statement = {
+  name: 'create_session',
+  text: `INSERT INTO sessions (id, org_id, created_by, created_by_kind, agent, channel, status, title, model, parent_id, config, created_at, updated_at)
+  VALUES ($1, $2, $3, $4, $5, $6, 'active', $7, $8, $9, $10, $11, $11) ON CONFLICT (id) DO NOTHING RETURNING *`,
+}
+const MARK_READ: Statement = {
+  name: 'mark_read',
+  text: `UPDATE inbox_items SET read_at = coalesce(read_at, $1), changed_at = ${CHANGED_NOW} WHERE id = $2 RETURNING *`,
+}
 
 /** By how much the database's clock is ahead of ours. */
 async function clockOffset(db: Database): Promise<number> {
   const asked = Date.now()
-  const [row] = await db.query({ name: 'clock', text: 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now' }, [], { repeatable: true })
+  const [row] = await db.query(
+    { name: 'clock', text: 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now' },
+    [],
+    { repeatable: true },
+  )
   return Number(row?.['now']) - (asked + Date.now()) / 2
 }
 
-const refuseWrites = (): Promise<never> => Promise.reject(new Error('[postgres store] it was opened for reading only'))
+const refuseWrites = (): Promise<never> =>
+  Promise.reject(new Error('[postgres store] it was opened for reading only'))
 const READING_ONLY: Writer = { commit: refuseWrites, close: () => Promise.resolve() }
 
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<SharedLogStore> {
-  const { redact = createRedactor(), report = () => undefined, pollMs = POLL_MS, patienceMs = PATIENCE_MS, readOnly = false } = options
+  const {
+    redact = createRedactor(),
+    report = () => undefined,
+    pollMs = POLL_MS,
+    patienceMs = PATIENCE_MS,
+    readOnly = false,
+  } = options
   const address = parsePostgresUrl(options.url, options.schema)
   // In the form of a writer: it is refused where acknowledged would not mean on disk.
   const first = await openClient(address, 'plain', () => undefined, { mustBeSafe: !readOnly })
@@ -90,9 +117,13 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const told = createTold()
 
   const nudges = await startNudges(address, db, self, {
-    pollMs, report, watched: () => ({ sessions: live.watched(), orgs: watchedOrgs.subjects() }),
+    pollMs,
+    report,
+    watched: () => ({ sessions: live.watched(), orgs: watchedOrgs.subjects() }),
     heard: {
-      grew: live.grew, pruned: live.pruned, work: () => workers.call(WORK),
+      grew: live.grew,
+      pruned: live.pruned,
+      work: () => workers.call(WORK),
       itemChanged(orgId, item) {
         if (told.isNew(item)) watchedOrgs.call(orgId, item.id)
       },
@@ -109,15 +140,21 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     nudges.tell({ i: [orgId, item.id, item.at] })
   }
   const leases = createLeases(db, now, freed)
-  const writer = readOnly ? READING_ONLY : createWriter(address, self, { report, patienceMs, landed: ({ session_id }, { events, items, session, work }) => {
-    const last = events.at(-1)
-    if (events[0] !== undefined && last !== undefined) {
-      live.committed(session_id, events)
-      nudges.tell({ s: [session_id, events[0].id, last.id] })
-    }
-    if (work) freed()
-    for (const item of items) itemChanged(session.org_id, item)
-  } })
+  const writer = readOnly
+    ? READING_ONLY
+    : createWriter(address, self, {
+        report,
+        patienceMs,
+        landed: ({ session_id }, { events, items, session, work }) => {
+          const last = events.at(-1)
+          if (events[0] !== undefined && last !== undefined) {
+            live.committed(session_id, events)
+            nudges.tell({ s: [session_id, events[0].id, last.id] })
+          }
+          if (work) freed()
+          for (const item of items) itemChanged(session.org_id, item)
+        },
+      })
   opened.defer(() => writer.close())
   const parts = opened.move()
   let closing: Promise<void> | null = null
@@ -125,7 +162,19 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   async function createSession(session: NewSession): Promise<SessionRow> {
     const at = now()
     const title = typeof session.title === 'string' ? redactString(redact, session.title) : null
-    const values = [session.id, session.org_id, session.created_by, session.created_by_kind, session.agent, session.channel, title, session.model ?? null, session.parent_id ?? null, redact(JSON.stringify(session.config ?? {})), at]
+    const values = [
+      session.id,
+      session.org_id,
+      session.created_by,
+      session.created_by_kind,
+      session.agent,
+      session.channel,
+      title,
+      session.model ?? null,
+      session.parent_id ?? null,
+      redact(JSON.stringify(session.config ?? {})),
+      at,
+    ]
     const [row] = await db.query(CREATE, values)
     if (row === undefined) throw new Error(`[createSession] session ${session.id} exists already`)
     return toSessionRow(toStored(row))
@@ -138,16 +187,27 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       const done = await writer.commit(request).catch((error: unknown) => {
         if (!(error instanceof Refusing)) throw error
         const { refusal, detail, session, item } = error
-        throw new CommitRefused(refusal, detail, session === null ? null : toSessionRow(session), item === null ? null : toInboxItem(item, request.at))
+        throw new CommitRefused(
+          refusal,
+          detail,
+          session === null ? null : toSessionRow(session),
+          item === null ? null : toInboxItem(item, request.at),
+        )
       })
       const firstId = done.last - request.events.length + 1
       const created_at = isoStamp(request.at)
-      return { events: commit.events.map(({ type }, at) => ({ id: firstId + at, type, created_at })), last_id: done.last, session: toSessionRow(done.session) }
+      return {
+        events: commit.events.map(({ type }, at) => ({ id: firstId + at, type, created_at })),
+        last_id: done.last,
+        session: toSessionRow(done.session),
+      }
     },
     async markRead(itemId) {
       if (readOnly) return refuseWrites()
       const at = now()
-      const [row] = (await db.query(MARK_READ, [at, itemId], { repeatable: true })) as unknown as (StoredItem & { changed_at: number })[]
+      const [row] = (await db.query(MARK_READ, [at, itemId], {
+        repeatable: true,
+      })) as unknown as (StoredItem & { changed_at: number })[]
       if (row === undefined) return null
       itemChanged(row.org_id, { id: row.id, at: row.changed_at })
       return toInboxItem(row, at)
@@ -182,9 +242,18 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       return deleted
     },
     check: () => checkStore(db),
-    backup: () => Promise.reject(new Error(`[backup] the store is in Postgres (${address.shown}), which copies itself: pg_dump --format=custom --schema=${address.schema} --file=cairn.dump DATABASE_URL`)),
+    backup: () =>
+      Promise.reject(
+        new Error(
+          `[backup] the store is in Postgres (${address.shown}), which copies itself: pg_dump --format=custom --schema=${address.schema} --file=cairn.dump DATABASE_URL`,
+        ),
+      ),
     close() {
-      closing ??= parts.disposeAsync().catch((error: unknown) => report('warn', 'closing the store failed', { error: asError(error).message }))
+      closing ??= parts
+        .disposeAsync()
+        .catch((error: unknown) =>
+          report('warn', 'closing the store failed', { error: asError(error).message }),
+        )
       return closing
     },
     accounts: createAccounts(db, now),

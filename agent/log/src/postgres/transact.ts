@@ -1,6 +1,6 @@
 /**
- * One batch of commits in one transaction, in two round trips when no commit changes rows of its own: lock every session, decide
- * here, write everything and COMMIT. A commit that is refused undoes itself alone.
+ * One batch of commits in one transaction, in two round trips when no commit changes rows of its own: lock
+ * every session, decide here, write everything and COMMIT. A commit that is refused undoes itself alone.
  */
 import type { Client } from 'pg'
 import type { Applied } from '../apply-commit.ts'
@@ -12,7 +12,17 @@ import type { CommitRequest, EncodedEvent } from '../writer-messages.ts'
 import { bound, type Rows, type Statement, type Value } from './connections.ts'
 import { isLost } from './failures.ts'
 import { type ChangedItem, changeRow } from './row-changes.ts'
-import { LOCK_SESSIONS, type Moved, type NewEvents, noEvents, PENDING_OF_SESSIONS, toStored, WAITING, WRITE_BATCH, writeBatchValues } from './session-sql.ts'
+import {
+  LOCK_SESSIONS,
+  type Moved,
+  type NewEvents,
+  noEvents,
+  PENDING_OF_SESSIONS,
+  toStored,
+  WAITING,
+  WRITE_BATCH,
+  writeBatchValues,
+} from './session-sql.ts'
 
 export type Done = Omit<Applied, 'items'> & { events: StoredEvent[]; items: ChangedItem[] }
 export type Outcome = { done: Done } | { refused: Refusing } | { failed: unknown }
@@ -28,19 +38,38 @@ export class FateUnknown extends Error {
   }
 }
 
-/** Holds the lock on this process's row while the transaction lives: after a lost connection nobody can look past one that still might commit. */
-const NUMBER_BATCH: Statement = { name: 'number_batch', text: 'INSERT INTO writers (id, batch) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET batch = excluded.batch, seen_at = now()' }
+/**
+ * Holds the lock on this process's row while the transaction lives: after a lost connection nobody can look
+ * past one that still might commit.
+ */
+const NUMBER_BATCH: Statement = {
+  name: 'number_batch',
+  text: 'INSERT INTO writers (id, batch) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET batch = excluded.batch, seen_at = now()',
+}
 
-export async function transact(client: Client, writerId: string, batch: number, requests: readonly CommitRequest[]): Promise<Outcome[]> {
-  const ask = async (statement: Statement, values: readonly Value[]): Promise<Rows> => ((await client.query(bound(statement, values))) as { rows: Rows }).rows
+export async function transact(
+  client: Client,
+  writerId: string,
+  batch: number,
+  requests: readonly CommitRequest[],
+): Promise<Outcome[]> {
+  const ask = async (statement: Statement, values: readonly Value[]): Promise<Rows> =>
+    ((await client.query(bound(statement, values))) as { rows: Rows }).rows
   const ids = [...new Set(requests.map(request => request.session_id))]
   let sent = false
   const outcomes: Outcome[] = []
   try {
     const at = Math.max(...requests.map(request => request.at))
-    const [, , locked, pending] = await Promise.all([client.query('BEGIN'), ask(NUMBER_BATCH, [writerId, batch]), ask(LOCK_SESSIONS, [ids]), ask(PENDING_OF_SESSIONS, [ids, at])])
+    const [, , locked, pending] = await Promise.all([
+      client.query('BEGIN'),
+      ask(NUMBER_BATCH, [writerId, batch]),
+      ask(LOCK_SESSIONS, [ids]),
+      ask(PENDING_OF_SESSIONS, [ids, at]),
+    ])
     const waiting = new Map(pending.map(row => [row['key'], row['waiting'] as number | null]))
-    const sessions = new Map(locked.map(toStored).map(row => [row.id, { ...row, waiting: waiting.get(row.key) ?? null }]))
+    const sessions = new Map(
+      locked.map(toStored).map(row => [row.id, { ...row, waiting: waiting.get(row.key) ?? null }]),
+    )
     const before = new Map(sessions)
     const events = noEvents()
     for (const request of requests) outcomes.push(await decide(ask, sessions, events, request))
@@ -49,8 +78,12 @@ export async function transact(client: Client, writerId: string, batch: number, 
       return was === undefined || was === row ? [] : [{ before: was, row }]
     })
     sent = true
-    const [, commit] = await Promise.all([ask(WRITE_BATCH, writeBatchValues(events, moved)), client.query('COMMIT') as Promise<{ command: string }>])
-    if (commit.command !== 'COMMIT') throw new Error(`[commit] the server answered COMMIT with ${commit.command}`)
+    const [, commit] = await Promise.all([
+      ask(WRITE_BATCH, writeBatchValues(events, moved)),
+      client.query('COMMIT') as Promise<{ command: string }>,
+    ])
+    if (commit.command !== 'COMMIT')
+      throw new Error(`[commit] the server answered COMMIT with ${commit.command}`)
     return outcomes
   } catch (error) {
     if (isLost(error)) throw sent ? new FateUnknown(outcomes, error) : error
@@ -65,8 +98,15 @@ const KEEP = 'RELEASE SAVEPOINT request'
 const UNDO = 'ROLLBACK TO SAVEPOINT request'
 const bare = (text: string): Statement => ({ name: text, text })
 
-/** A commit that touches other tables undoes them by a savepoint; one that does not has written nothing yet. */
-async function decide(ask: (statement: Statement, values: readonly Value[]) => Promise<Rows>, sessions: Map<string, StoredSession>, events: NewEvents, request: CommitRequest): Promise<Outcome> {
+/**
+ * A commit that touches other tables undoes them by a savepoint; one that does not has written nothing yet.
+ */
+async function decide(
+  ask: (statement: Statement, values: readonly Value[]) => Promise<Rows>,
+  sessions: Map<string, StoredSession>,
+  events: NewEvents,
+  request: CommitRequest,
+): Promise<Outcome> {
   const written = events.ids.length
   const nested = request.rows !== undefined && request.rows.length > 0
   try {
@@ -76,16 +116,23 @@ async function decide(ask: (statement: Statement, values: readonly Value[]) => P
     return { done }
   } catch (error) {
     if (isLost(error)) throw error
-    for (const column of [events.keys, events.ids, events.at, events.types, events.records]) column.length = written
+    for (const column of [events.keys, events.ids, events.at, events.types, events.records])
+      column.length = written
     if (nested) await ask(bare(UNDO), [])
     return error instanceof Refusing ? { refused: error } : { failed: error }
   }
 }
 
-async function apply(ask: (statement: Statement, values: readonly Value[]) => Promise<Rows>, sessions: Map<string, StoredSession>, events: NewEvents, commit: CommitRequest): Promise<Done> {
+async function apply(
+  ask: (statement: Statement, values: readonly Value[]) => Promise<Rows>,
+  sessions: Map<string, StoredSession>,
+  events: NewEvents,
+  commit: CommitRequest,
+): Promise<Done> {
   const { at } = commit
   const before = sessions.get(commit.session_id)
-  if (before === undefined) throw new Refusing('no_session', `[commit] there is no session ${commit.session_id}`, null)
+  if (before === undefined)
+    throw new Refusing('no_session', `[commit] there is no session ${commit.session_id}`, null)
   guard(before, commit)
   const row = { ...before }
   const session = JSON.stringify(row.id)
@@ -112,7 +159,8 @@ async function apply(ask: (statement: Statement, values: readonly Value[]) => Pr
   settle(row, commit)
   if (row.last_id !== before.last_id || commit.set !== undefined) row.updated_at = at
   // What a session waits on changes with time too: an item may have expired since the lock was taken.
-  if (items.length > 0) row.waiting = ((await ask(WAITING, [row.key, at]))[0]?.['waiting'] ?? null) as number | null
+  if (items.length > 0)
+    row.waiting = ((await ask(WAITING, [row.key, at]))[0]?.['waiting'] ?? null) as number | null
   sessions.set(row.id, row)
   return { last: row.last_id, reopened, session: row, work: bringsWork(before, row), events: stored, items }
 }

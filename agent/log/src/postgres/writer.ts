@@ -1,12 +1,14 @@
 /**
- * The one writer of a process: what was asked for while a batch was being committed is the next batch. It outlives the server.
+ * The one writer of a process: what was asked for while a batch was being committed is the next batch. It
+ * outlives the server.
  *
  *   connected      batches run, one at a time
  *   out            nothing was written: the batch waits for a new connection and is tried again, until its callers' patience ends
  *   in doubt       COMMIT was sent and not answered: on the next connection the number of the last batch tells. The callers wait for
  *                  that however long it takes, for an answer either way would be a guess
  *
- * So every commit is answered by what is true: once if it is there, tried again only when it certainly is not.
+ * So every commit is answered by what is true: once if it is there, tried again only when it certainly is
+ * not.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { AppError, asError } from '@cairn/protocol'
@@ -17,7 +19,12 @@ import { bound, closeClient, openClient, type Report, type Statement } from './c
 import { asStoreFailure, isCollision, isLost } from './failures.ts'
 import { type Done, FateUnknown, type Outcome, transact } from './transact.ts'
 
-type Waiting = { request: CommitRequest; asked: number; resolve: (done: Done) => void; reject: (error: unknown) => void }
+type Waiting = {
+  request: CommitRequest
+  asked: number
+  resolve: (done: Done) => void
+  reject: (error: unknown) => void
+}
 
 export type Writer = {
   /** Resolves when the commit is on the server's disk. */
@@ -34,8 +41,14 @@ const CLOSE_MS = 5_000
 const MAX_COLLISIONS = 5
 const BACKOFF_MS = { first: 25, most: 2_000 }
 /** A process that ends in order has nothing in doubt; what the others left is of no use after a while. */
-const FORGET_WRITER: Statement = { name: 'forget_writer', text: `DELETE FROM writers WHERE id = $1 OR seen_at < now() - interval '7 days'` }
-const LAST_BATCH: Statement = { name: 'last_batch', text: 'SELECT batch FROM writers WHERE id = $1 FOR UPDATE' }
+const FORGET_WRITER: Statement = {
+  name: 'forget_writer',
+  text: `DELETE FROM writers WHERE id = $1 OR seen_at < now() - interval '7 days'`,
+}
+const LAST_BATCH: Statement = {
+  name: 'last_batch',
+  text: 'SELECT batch FROM writers WHERE id = $1 FOR UPDATE',
+}
 
 export type WriterOptions = {
   /** Sees every commit before its promise settles, in the order of this process. */
@@ -45,7 +58,11 @@ export type WriterOptions = {
   patienceMs: number
 }
 
-export function createWriter(address: PostgresAddress, writerId: string, { landed, report, patienceMs }: WriterOptions): Writer {
+export function createWriter(
+  address: PostgresAddress,
+  writerId: string,
+  { landed, report, patienceMs }: WriterOptions,
+): Writer {
   const waiting: Waiting[] = []
   let client: Client | null = null
   let batch = 0
@@ -95,7 +112,9 @@ export function createWriter(address: PostgresAddress, writerId: string, { lande
       if (connected === null) return null
       try {
         // Waits until the old transaction is over, should the server still hold it.
-        const { rows } = (await connected.query(bound(LAST_BATCH, [writerId]))) as { rows: { batch: number }[] }
+        const { rows } = (await connected.query(bound(LAST_BATCH, [writerId]))) as {
+          rows: { batch: number }[]
+        }
         return (rows[0]?.batch ?? 0) >= number
       } catch (error) {
         lose(connected)
@@ -111,18 +130,40 @@ export function createWriter(address: PostgresAddress, writerId: string, { lande
       const patient = (): boolean => requests.some(({ asked }) => performance.now() - asked < patienceMs)
       const connected = client ?? (await connect(() => !patient()))
       if (connected === null) {
-        for (const { reject } of requests) reject(new AppError('storage', '[commit] the database cannot be reached; nothing was written'))
+        for (const { reject } of requests)
+          reject(new AppError('storage', '[commit] the database cannot be reached; nothing was written'))
         return
       }
       const number = (batch += 1)
       try {
-        return answer(requests, await transact(connected, writerId, number, requests.map(({ request }) => request)))
+        return answer(
+          requests,
+          await transact(
+            connected,
+            writerId,
+            number,
+            requests.map(({ request }) => request),
+          ),
+        )
       } catch (error) {
         if (error instanceof FateUnknown) {
           lose(connected)
           const committed = await isCommitted(number)
-          if (committed === null) return requests.forEach(({ reject }) => reject(new AppError('storage', '[commit] the store was closed before the database said whether the commit came through')))
-          report('info', committed ? 'the batch in doubt was committed' : 'the batch in doubt was not committed and is tried again')
+          if (committed === null)
+            return requests.forEach(({ reject }) =>
+              reject(
+                new AppError(
+                  'storage',
+                  '[commit] the store was closed before the database said whether the commit came through',
+                ),
+              ),
+            )
+          report(
+            'info',
+            committed
+              ? 'the batch in doubt was committed'
+              : 'the batch in doubt was not committed and is tried again',
+          )
           if (committed) return answer(requests, error.outcomes)
         } else if (isLost(error)) lose(connected)
         else if (isCollision(error) && collisions < MAX_COLLISIONS) collisions += 1
@@ -133,7 +174,8 @@ export function createWriter(address: PostgresAddress, writerId: string, { lande
         } else return requests.forEach(({ reject }) => reject(asStoreFailure('commit', error)))
       }
       const late = requests.filter(({ asked }) => client === null && performance.now() - asked >= patienceMs)
-      for (const { reject } of late) reject(new AppError('storage', '[commit] the database cannot be reached; nothing was written'))
+      for (const { reject } of late)
+        reject(new AppError('storage', '[commit] the database cannot be reached; nothing was written'))
       requests = requests.filter(each => !late.includes(each))
     }
   }
@@ -146,7 +188,13 @@ export function createWriter(address: PostgresAddress, writerId: string, { lande
   return {
     commit(request) {
       if (closing) return Promise.reject(new Error('[commit] the store is closed'))
-      if (waiting.length >= MAX_WAITING) return Promise.reject(new AppError('storage', '[commit] too many commits wait for the database already; nothing was written'))
+      if (waiting.length >= MAX_WAITING)
+        return Promise.reject(
+          new AppError(
+            'storage',
+            '[commit] too many commits wait for the database already; nothing was written',
+          ),
+        )
       return new Promise((resolve, reject) => {
         waiting.push({ request, asked: performance.now(), resolve, reject })
         // Whatever this turn of the event loop asks for goes together.
@@ -162,7 +210,11 @@ export function createWriter(address: PostgresAddress, writerId: string, { lande
       const last = client
       client = null
       if (last === null) return
-      await last.query(bound(FORGET_WRITER, [writerId])).catch((error: unknown) => report('warn', 'the writer could not sign off', { error: asError(error).message }))
+      await last
+        .query(bound(FORGET_WRITER, [writerId]))
+        .catch((error: unknown) =>
+          report('warn', 'the writer could not sign off', { error: asError(error).message }),
+        )
       closeClient(last)
     },
   }

@@ -4,13 +4,26 @@ import type { LogStore } from '@cairn/log'
 import type { Bench } from './bench.ts'
 
 const DAY = 24 * 3600 * 1000
-const firstAdmin = (store: LogStore, id = 'u1') => store.accounts.ensureFirstAdmin({ id: 'org_1', name: 'Home' }, { id, email: 'admin@example.org', name: 'Ada' })
+const firstAdmin = (store: LogStore, id = 'u1') =>
+  store.accounts.ensureFirstAdmin(
+    { id: 'org_1', name: 'Home' },
+    { id, email: 'admin@example.org', name: 'Ada' },
+  )
 
 export function defineAccounts({ open }: Bench): void {
   test('the first start makes one admin, and later ones find it', async () => {
     const { store, clock } = await open()
     const admin = await firstAdmin(store)
-    expect(admin).toEqual({ id: 'u1', org_id: 'org_1', email: 'admin@example.org', name: 'Ada', admin: true, password_hash: null, created_at: clock.now(), disabled_at: null })
+    expect(admin).toEqual({
+      id: 'u1',
+      org_id: 'org_1',
+      email: 'admin@example.org',
+      name: 'Ada',
+      admin: true,
+      password_hash: null,
+      created_at: clock.now(),
+      disabled_at: null,
+    })
     expect(await firstAdmin(store, 'u2')).toEqual(admin)
     expect(await store.accounts.listUsers('org_1')).toEqual([admin])
   })
@@ -18,10 +31,19 @@ export function defineAccounts({ open }: Bench): void {
   test('users are found by id and by address in any case, and an address is taken once', async () => {
     const { store } = await open()
     await firstAdmin(store)
-    const user = await store.accounts.createUser({ id: 'u2', org_id: 'org_1', email: 'Bob@example.org', name: 'Bob', admin: false, password_hash: null })
+    const user = await store.accounts.createUser({
+      id: 'u2',
+      org_id: 'org_1',
+      email: 'Bob@example.org',
+      name: 'Bob',
+      admin: false,
+      password_hash: null,
+    })
     expect(await store.accounts.getUser('u2')).toEqual(user)
     expect(await store.accounts.findUserByEmail('bob@EXAMPLE.org')).toEqual(user)
-    await expect(store.accounts.createUser({ ...user, id: 'u3', email: 'BOB@example.org' })).rejects.toThrow(/exists already/)
+    await expect(store.accounts.createUser({ ...user, id: 'u3', email: 'BOB@example.org' })).rejects.toThrow(
+      /exists already/,
+    )
     await store.accounts.setPassword('u2', 'hash')
     expect(await store.accounts.disableUser('u2', 5)).toBe(true)
     expect(await store.accounts.disableUser('u2', 6)).toBe(false)
@@ -32,9 +54,20 @@ export function defineAccounts({ open }: Bench): void {
   test('a service account is found by the hash of its token until it is gone, and shows when it was last used', async () => {
     const { store, clock } = await open()
     await firstAdmin(store)
-    const account = await store.accounts.createServiceAccount({ id: 'sa', org_id: 'org_1', name: 'ci', scope: 'own', token_sha256: 'f00', token_prefix: 'cairn_sk_ab', created_by: 'u1', expires_at: null })
+    const account = await store.accounts.createServiceAccount({
+      id: 'sa',
+      org_id: 'org_1',
+      name: 'ci',
+      scope: 'own',
+      token_sha256: 'f00',
+      token_prefix: 'cairn_sk_ab',
+      created_by: 'u1',
+      expires_at: null,
+    })
     expect(await store.accounts.findServiceAccount('f00')).toEqual(account)
-    expect(await store.accounts.listServiceAccounts('org_1')).toMatchObject([{ id: 'sa', last_used_at: clock.now() }])
+    expect(await store.accounts.listServiceAccounts('org_1')).toMatchObject([
+      { id: 'sa', last_used_at: clock.now() },
+    ])
     expect(await store.accounts.revokeServiceAccount('org_2', 'sa', 9)).toBe(false)
     expect(await store.accounts.revokeServiceAccount('org_1', 'sa', 9)).toBe(true)
     expect(await store.accounts.findServiceAccount('f00')).toMatchObject({ revoked_at: 9 })
@@ -44,9 +77,18 @@ export function defineAccounts({ open }: Bench): void {
   test('a refresh token works once; a second use ends the login', async () => {
     const { store, clock } = await open()
     await firstAdmin(store)
-    await store.accounts.createLogin({ id: 'l', user_id: 'u1', refresh_sha256: 'r1', expires_at: clock.now() + DAY })
+    await store.accounts.createLogin({
+      id: 'l',
+      user_id: 'u1',
+      refresh_sha256: 'r1',
+      expires_at: clock.now() + DAY,
+    })
     expect(await store.accounts.rotateLogin('l', 'r1', 'r2', clock.now() + 2 * DAY)).toBe(true)
-    expect(await store.accounts.getLogin('l')).toMatchObject({ refresh_sha256: 'r2', expires_at: clock.now() + 2 * DAY, revoked_at: null })
+    expect(await store.accounts.getLogin('l')).toMatchObject({
+      refresh_sha256: 'r2',
+      expires_at: clock.now() + 2 * DAY,
+      revoked_at: null,
+    })
     expect(await store.accounts.rotateLogin('l', 'r1', 'r3', clock.now() + DAY)).toBe(false)
     expect((await store.accounts.getLogin('l'))?.revoked_at).toBe(clock.now())
     expect(await store.accounts.rotateLogin('l', 'r2', 'r4', clock.now() + DAY)).toBe(false)
@@ -55,7 +97,12 @@ export function defineAccounts({ open }: Bench): void {
   test('a login can be ended, and a login link works once and not past its time', async () => {
     const { store, clock } = await open()
     await firstAdmin(store)
-    await store.accounts.createLogin({ id: 'l', user_id: 'u1', refresh_sha256: 'r1', expires_at: clock.now() + DAY })
+    await store.accounts.createLogin({
+      id: 'l',
+      user_id: 'u1',
+      refresh_sha256: 'r1',
+      expires_at: clock.now() + DAY,
+    })
     await store.accounts.revokeLogin('l', 77)
     expect((await store.accounts.getLogin('l'))?.revoked_at).toBe(77)
     await store.accounts.addLoginLink('link1', 'u1', clock.now() + 1000)
@@ -69,11 +116,19 @@ export function defineAccounts({ open }: Bench): void {
     const { store, clock } = await open()
     const { accounts } = store
     expect(await accounts.beginIdempotent('k', 'p', 'body')).toBeNull()
-    expect(await accounts.beginIdempotent('k', 'p', 'body')).toEqual({ body_sha256: 'body', status: null, body: null })
+    expect(await accounts.beginIdempotent('k', 'p', 'body')).toEqual({
+      body_sha256: 'body',
+      status: null,
+      body: null,
+    })
     expect(await accounts.beginIdempotent('k', 'other', 'body')).toBeNull()
     await accounts.finishIdempotent('k', 'p', 201, '{"id":"s"}')
     clock.advance(DAY - 1)
-    expect(await accounts.beginIdempotent('k', 'p', 'else')).toEqual({ body_sha256: 'body', status: 201, body: '{"id":"s"}' })
+    expect(await accounts.beginIdempotent('k', 'p', 'else')).toEqual({
+      body_sha256: 'body',
+      status: 201,
+      body: '{"id":"s"}',
+    })
     await accounts.dropIdempotent('k', 'p')
     expect(await accounts.beginIdempotent('k', 'p', 'body')).toMatchObject({ status: 201 })
     clock.advance(1)
@@ -87,34 +142,73 @@ export function defineAccounts({ open }: Bench): void {
     const { accounts } = store
     expect(await accounts.beginIdempotent('k', 'p', 'body')).toBeNull()
     clock.advance(59_000)
-    expect(await accounts.beginIdempotent('k', 'p', 'body')).toEqual({ body_sha256: 'body', status: null, body: null })
+    expect(await accounts.beginIdempotent('k', 'p', 'body')).toEqual({
+      body_sha256: 'body',
+      status: null,
+      body: null,
+    })
     clock.advance(1000)
-    expect(await accounts.beginIdempotent('k', 'p', 'else')).toEqual({ body_sha256: 'body', status: null, body: null })
-    const taken = await Promise.all(Array.from({ length: 5 }, () => accounts.beginIdempotent('k', 'p', 'body')))
-    expect(taken.filter(found => found?.abandoned)).toEqual([{ body_sha256: 'body', status: null, body: null, abandoned: true }])
+    expect(await accounts.beginIdempotent('k', 'p', 'else')).toEqual({
+      body_sha256: 'body',
+      status: null,
+      body: null,
+    })
+    const taken = await Promise.all(
+      Array.from({ length: 5 }, () => accounts.beginIdempotent('k', 'p', 'body')),
+    )
+    expect(taken.filter(found => found?.abandoned)).toEqual([
+      { body_sha256: 'body', status: null, body: null, abandoned: true },
+    ])
     await accounts.finishIdempotent('k', 'p', 202, '{}')
     clock.advance(120_000)
-    expect(await accounts.beginIdempotent('k', 'p', 'body')).toEqual({ body_sha256: 'body', status: 202, body: '{}' })
+    expect(await accounts.beginIdempotent('k', 'p', 'body')).toEqual({
+      body_sha256: 'body',
+      status: 202,
+      body: '{}',
+    })
   })
 
   test('all logins of a user end but one, and their unused links with them', async () => {
     const { store, clock } = await open()
     const { accounts } = store
-    const admin = await accounts.ensureFirstAdmin({ id: 'o', name: 'O' }, { id: 'u', email: 'u@example.org', name: 'U' })
-    await accounts.createUser({ id: 'v', org_id: admin.org_id, email: 'v@example.org', name: 'V', admin: false, password_hash: null })
-    for (const [id, user_id] of [['a', 'u'], ['b', 'u'], ['c', 'u'], ['d', 'v']] as const) await accounts.createLogin({ id, user_id, refresh_sha256: id, expires_at: clock.now() + DAY })
+    const admin = await accounts.ensureFirstAdmin(
+      { id: 'o', name: 'O' },
+      { id: 'u', email: 'u@example.org', name: 'U' },
+    )
+    await accounts.createUser({
+      id: 'v',
+      org_id: admin.org_id,
+      email: 'v@example.org',
+      name: 'V',
+      admin: false,
+      password_hash: null,
+    })
+    for (const [id, user_id] of [
+      ['a', 'u'],
+      ['b', 'u'],
+      ['c', 'u'],
+      ['d', 'v'],
+    ] as const)
+      await accounts.createLogin({ id, user_id, refresh_sha256: id, expires_at: clock.now() + DAY })
     await accounts.addLoginLink('link-u', 'u', clock.now() + DAY)
     await accounts.addLoginLink('link-v', 'v', clock.now() + DAY)
     await accounts.revokeLogins('u', 77, 'b')
-    expect(await Promise.all(['a', 'b', 'c', 'd'].map(async id => (await accounts.getLogin(id))?.revoked_at))).toEqual([77, null, 77, null])
-    expect([await accounts.useLoginLink('link-u', clock.now()), await accounts.useLoginLink('link-v', clock.now())]).toEqual([null, 'v'])
+    expect(
+      await Promise.all(['a', 'b', 'c', 'd'].map(async id => (await accounts.getLogin(id))?.revoked_at)),
+    ).toEqual([77, null, 77, null])
+    expect([
+      await accounts.useLoginLink('link-u', clock.now()),
+      await accounts.useLoginLink('link-v', clock.now()),
+    ]).toEqual([null, 'v'])
     await accounts.revokeLogins('u', 78, null)
     expect((await accounts.getLogin('b'))?.revoked_at).toBe(78)
   })
 
   test('of many requests with one key at once, one begins', async () => {
     const { store } = await open()
-    const begun = await Promise.all(Array.from({ length: 20 }, () => store.accounts.beginIdempotent('k', 'p', 'body')))
+    const begun = await Promise.all(
+      Array.from({ length: 20 }, () => store.accounts.beginIdempotent('k', 'p', 'body')),
+    )
     expect(begun.filter(found => found === null)).toHaveLength(1)
   })
 }

@@ -1,4 +1,6 @@
-/** The workbench of one implementation: opens stores in fresh places and puts everything away after each test. */
+/**
+ * The workbench of one implementation: opens stores in fresh places and puts everything away after each test.
+ */
 import { afterEach } from 'vitest'
 import type { LogStore } from '@cairn/log'
 import { type Clock, type Implementation, makeClock } from './fixture.ts'
@@ -25,7 +27,10 @@ export function makeBench(implementation: Implementation): Bench {
         place = made.place
       }
       const clock = options.clock ?? makeClock()
-      const store = await implementation.open(place, { now: clock.now, ...(options.redact && { redact: options.redact }) })
+      const store = await implementation.open(place, {
+        now: clock.now,
+        ...(options.redact && { redact: options.redact }),
+      })
       putAway.push(() => store.close())
       return { store, clock, place }
     },

@@ -1,9 +1,14 @@
-/** What every part of the suite needs: a store in a place of its own, a clock to turn, and events to write. */
+/**
+ * What every part of the suite needs: a store in a place of its own, a clock to turn, and events to write.
+ */
 import { type EventDraft, type SessionStatus, writer } from '@cairn/protocol'
 import type { Claim, Commit, CommitRefused, LogStore, NewSession, Refusal, StoredEvent } from '@cairn/log'
 import { expect } from 'vitest'
 
-/** An implementation under test. A place is where one store lives; opening it again finds what was written there. */
+/**
+ * An implementation under test. A place is where one store lives; opening it again finds what was written
+ * there.
+ */
 export type Implementation = {
   /** One process has a place to itself, or several share it at once. */
   kind: 'exclusive' | 'shared'
@@ -25,27 +30,64 @@ const saga = writer('saga')
 const where = { turn_id: 'turn_1', iteration_index: 0 }
 
 export const say = (content: string): EventDraft => messages('user.message', { content })
-export const answered = (tool_call_id: string): EventDraft => messages('ask_user_question.response', { tool_call_id, responses: [{ question: 'Which?', answer: 'this' }] })
+export const answered = (tool_call_id: string): EventDraft =>
+  messages('ask_user_question.response', {
+    tool_call_id,
+    responses: [{ question: 'Which?', answer: 'this' }],
+  })
 export const thought = (reasoning: string): EventDraft => turn('llm.thinking', { reasoning, ...where })
 export const delta = (content: string): EventDraft => turn('llm.delta', { content, ...where })
-export const called = (tool_call_id: string): EventDraft => tools('tool.call', { tool_call_id, name: 'read_file', arguments: { path: 'a.txt' } })
-export const response = (content: string, usage: { input?: number; output?: number; cost?: number } = {}): EventDraft => turn('llm.response', {
-  message: { role: 'assistant', content }, model: 'm', input_tokens: usage.input ?? 10, output_tokens: usage.output ?? 5, reasoning_tokens: 0, cache_read_tokens: 0,
-  finish_reason: 'stop', context_window: 1000, ...(usage.cost !== undefined && { cost_usd: usage.cost }), ...where,
-})
+export const called = (tool_call_id: string): EventDraft =>
+  tools('tool.call', { tool_call_id, name: 'read_file', arguments: { path: 'a.txt' } })
+export const response = (
+  content: string,
+  usage: { input?: number; output?: number; cost?: number } = {},
+): EventDraft =>
+  turn('llm.response', {
+    message: { role: 'assistant', content },
+    model: 'm',
+    input_tokens: usage.input ?? 10,
+    output_tokens: usage.output ?? 5,
+    reasoning_tokens: 0,
+    cache_read_tokens: 0,
+    finish_reason: 'stop',
+    context_window: 1000,
+    ...(usage.cost !== undefined && { cost_usd: usage.cost }),
+    ...where,
+  })
 export const resume = (): EventDraft<'session.resume'> => lifecycle('session.resume', { source: 'message' })
 export const pause = (): EventDraft => lifecycle('session.pause', { reason: 'user' })
 export const complete = (): EventDraft => lifecycle('session.complete', { reason: 'completed' })
-export const fail = (): EventDraft => lifecycle('session.fail', { reason: 'retries', error_category: 'provider_error', error: 'no', retryable: true })
+export const fail = (): EventDraft =>
+  lifecycle('session.fail', {
+    reason: 'retries',
+    error_category: 'provider_error',
+    error: 'no',
+    retryable: true,
+  })
 
-export const sagaStart = (saga_id: string): EventDraft => saga('saga.start', { saga_id, session_id: 'any', timestamp: 1 })
-export const sagaComplete = (saga_id: string): EventDraft => saga('saga.complete', { saga_id, status: 'compensated', steps_executed: 0, timestamp: 1 })
+export const sagaStart = (saga_id: string): EventDraft =>
+  saga('saga.start', { saga_id, session_id: 'any', timestamp: 1 })
+export const sagaComplete = (saga_id: string): EventDraft =>
+  saga('saga.complete', { saga_id, status: 'compensated', steps_executed: 0, timestamp: 1 })
 
-export const newSession = (id: string, more: Partial<NewSession> = {}): NewSession =>
-  ({ id, org_id: 'org_1', created_by: 'user_1', created_by_kind: 'user', agent: 'assistant', channel: 'web', ...more })
+export const newSession = (id: string, more: Partial<NewSession> = {}): NewSession => ({
+  id,
+  org_id: 'org_1',
+  created_by: 'user_1',
+  created_by_kind: 'user',
+  agent: 'assistant',
+  channel: 'web',
+  ...more,
+})
 
 /** A session with one message in it, and the lease on it. */
-export async function claimOne(store: LogStore, id: string, workerId = 'worker_1', ttl = 60_000): Promise<Claim> {
+export async function claimOne(
+  store: LogStore,
+  id: string,
+  workerId = 'worker_1',
+  ttl = 60_000,
+): Promise<Claim> {
   await store.createSession(newSession(id))
   await store.commit({ session_id: id, events: [say('go')] })
   const [claim] = await store.claim(workerId, 1, ttl)
@@ -54,7 +96,10 @@ export async function claimOne(store: LogStore, id: string, workerId = 'worker_1
 }
 
 export async function refused(store: LogStore, commit: Commit, refusal: Refusal): Promise<CommitRefused> {
-  const thrown: unknown = await store.commit(commit).then(() => null, (error: unknown) => error)
+  const thrown: unknown = await store.commit(commit).then(
+    () => null,
+    (error: unknown) => error,
+  )
   expect(thrown).toMatchObject({ name: 'CommitRefused', refusal })
   return thrown as CommitRefused
 }
@@ -70,7 +115,8 @@ export async function readAll(store: LogStore, sessionId: string, pageSize = 100
 
 export const ids = (events: readonly { id: number }[]): number[] => events.map(event => event.id)
 export const upTo = (last: number): number[] => Array.from({ length: last }, (_, at) => at + 1)
-export const statusOf = async (store: LogStore, id: string): Promise<SessionStatus | undefined> => (await store.getSession(id))?.status
+export const statusOf = async (store: LogStore, id: string): Promise<SessionStatus | undefined> =>
+  (await store.getSession(id))?.status
 
 /** Resolves at the first call of the returned `call`. */
 export function once(): { call: () => void; called: Promise<void> } {

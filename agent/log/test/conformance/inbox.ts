@@ -6,28 +6,73 @@ import type { Bench } from './bench.ts'
 
 type Item = Extract<RowChange, { do: 'inbox.open' }>['item']
 const openItem = (item: Partial<Item> & { id: string }): RowChange => ({
-  do: 'inbox.open', event: 0,
-  item: { kind: 'governance_gate', title: 'Run terminal?', body: null, payload: { tool_name: 'terminal' }, expires_at: null, tool_call_id: null, ...item },
+  do: 'inbox.open',
+  event: 0,
+  item: {
+    kind: 'governance_gate',
+    title: 'Run terminal?',
+    body: null,
+    payload: { tool_name: 'terminal' },
+    expires_at: null,
+    tool_call_id: null,
+    ...item,
+  },
 })
-const answerItem = (id: string, decision: string): Commit => ({ session_id: 's', events: [], rows: [{ do: 'inbox.answer', id, decision, status: 'responded' }] })
-const answerCall = (tool_call_id: string): Commit => ({ session_id: 's', events: [], rows: [{ do: 'inbox.answer_call', tool_call_id, kind: 'input_required', decision: 'answered' }] })
-const consume = (session_id: string, tool: string, arguments_hash: string): Commit => ({ session_id, events: [], rows: [{ do: 'grant.consume', tool, arguments_hash }] })
+const answerItem = (id: string, decision: string): Commit => ({
+  session_id: 's',
+  events: [],
+  rows: [{ do: 'inbox.answer', id, decision, status: 'responded' }],
+})
+const answerCall = (tool_call_id: string): Commit => ({
+  session_id: 's',
+  events: [],
+  rows: [{ do: 'inbox.answer_call', tool_call_id, kind: 'input_required', decision: 'answered' }],
+})
+const consume = (session_id: string, tool: string, arguments_hash: string): Commit => ({
+  session_id,
+  events: [],
+  rows: [{ do: 'grant.consume', tool, arguments_hash }],
+})
 const addArtifact = (artifact_id: string): RowChange => ({
-  do: 'artifact.add', artifact: { artifact_id, name: `${artifact_id}.md`, kind: 'markdown', version: 1, size: 4 }, spec: { kind: 'markdown', content: `# ${artifact_id}` },
+  do: 'artifact.add',
+  artifact: { artifact_id, name: `${artifact_id}.md`, kind: 'markdown', version: 1, size: 4 },
+  spec: { kind: 'markdown', content: `# ${artifact_id}` },
 })
-const raise = (store: LogStore, session_id: string, ...items: (Partial<Item> & { id: string })[]) => store.commit({ session_id, events: [say('raise')], rows: items.map(openItem) })
+const raise = (store: LogStore, session_id: string, ...items: (Partial<Item> & { id: string })[]) =>
+  store.commit({ session_id, events: [say('raise')], rows: items.map(openItem) })
 
 export function defineInbox({ open }: Bench): void {
   test('an item opened with its event names it, keeps its payload, and keeps what is private out of listings', async () => {
     const { store, clock } = await open()
     await store.createSession(newSession('s'))
-    await raise(store, 's', { id: 'i', tool_call_id: 'call', private: { hash: 'abc' }, expires_at: clock.now() + 1000 })
+    await raise(store, 's', {
+      id: 'i',
+      tool_call_id: 'call',
+      private: { hash: 'abc' },
+      expires_at: clock.now() + 1000,
+    })
     const created_at = new Date(clock.now()).toISOString()
     const item = {
-      id: 'i', session_id: 's', source_event_id: 1, kind: 'governance_gate', status: 'pending', title: 'Run terminal?', body: null, payload: { tool_name: 'terminal' },
-      decision: null, read_at: null, created_at, expires_at: new Date(clock.now() + 1000).toISOString(), responded_at: null,
+      id: 'i',
+      session_id: 's',
+      source_event_id: 1,
+      kind: 'governance_gate',
+      status: 'pending',
+      title: 'Run terminal?',
+      body: null,
+      payload: { tool_name: 'terminal' },
+      decision: null,
+      read_at: null,
+      created_at,
+      expires_at: new Date(clock.now() + 1000).toISOString(),
+      responded_at: null,
     }
-    expect(await store.getInboxItem('i')).toEqual({ ...item, org_id: 'org_1', created_by: 'user_1', private: { hash: 'abc' } })
+    expect(await store.getInboxItem('i')).toEqual({
+      ...item,
+      org_id: 'org_1',
+      created_by: 'user_1',
+      private: { hash: 'abc' },
+    })
     expect((await store.listInbox({ org_id: 'org_1', limit: 10 })).items).toEqual([item])
     expect(await store.getInboxItem('other')).toBeNull()
   })
@@ -36,7 +81,10 @@ export function defineInbox({ open }: Bench): void {
     const { store } = await open()
     await store.createSession(newSession('s'))
     await raise(store, 's', { id: 'i' })
-    const both = await Promise.allSettled([store.commit(answerItem('i', 'approve')), store.commit(answerItem('i', 'reject'))])
+    const both = await Promise.allSettled([
+      store.commit(answerItem('i', 'approve')),
+      store.commit(answerItem('i', 'reject')),
+    ])
     expect(both.map(each => each.status)).toEqual(['fulfilled', 'rejected'])
     const refusal = await refused(store, answerItem('i', 'reject'), 'already_answered')
     expect(refusal.item).toMatchObject({ id: 'i', status: 'responded', decision: 'approve' })
@@ -48,16 +96,29 @@ export function defineInbox({ open }: Bench): void {
     await store.createSession(newSession('s'))
     await store.createSession(newSession('t'))
     await raise(store, 's', { id: 'i' })
-    await refused(store, { session_id: 't', events: [], rows: [{ do: 'inbox.answer', id: 'i', decision: 'approve', status: 'responded' }] }, 'already_answered')
+    await refused(
+      store,
+      {
+        session_id: 't',
+        events: [],
+        rows: [{ do: 'inbox.answer', id: 'i', decision: 'approve', status: 'responded' }],
+      },
+      'already_answered',
+    )
     expect((await store.getInboxItem('i'))?.status).toBe('pending')
   })
 
   test('an item is found by the call it is about', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
-    await raise(store, 's', { id: 'q', kind: 'input_required', tool_call_id: 'call_1' }, { id: 'r', kind: 'input_required', tool_call_id: 'call_2' })
+    await raise(
+      store,
+      's',
+      { id: 'q', kind: 'input_required', tool_call_id: 'call_1' },
+      { id: 'r', kind: 'input_required', tool_call_id: 'call_2' },
+    )
     await store.commit(answerCall('call_2'))
-    expect((await store.getInboxItem('r'))).toMatchObject({ status: 'responded', decision: 'answered' })
+    expect(await store.getInboxItem('r')).toMatchObject({ status: 'responded', decision: 'answered' })
     expect((await store.getInboxItem('q'))?.status).toBe('pending')
     await refused(store, answerCall('call_2'), 'already_answered')
     expect((await refused(store, answerCall('call_9'), 'already_answered')).item).toBeNull()
@@ -70,11 +131,29 @@ export function defineInbox({ open }: Bench): void {
     expect((await store.getSession('s'))?.waiting_on).toBe('approval')
     clock.advance(1000)
     expect((await store.listInbox({ org_id: 'org_1', status: ['pending'], limit: 10 })).items).toEqual([])
-    expect((await store.listInbox({ org_id: 'org_1', status: ['expired'], limit: 10 })).items).toMatchObject([{ id: 'i', status: 'expired' }])
+    expect((await store.listInbox({ org_id: 'org_1', status: ['expired'], limit: 10 })).items).toMatchObject([
+      { id: 'i', status: 'expired' },
+    ])
     expect((await store.getSession('s'))?.waiting_on).toBeNull()
-    expect((await refused(store, { session_id: 's', events: [], rows: [{ do: 'inbox.answer', id: 'i', decision: 'approve', status: 'responded' }] }, 'already_answered')).item?.status).toBe('expired')
+    expect(
+      (
+        await refused(
+          store,
+          {
+            session_id: 's',
+            events: [],
+            rows: [{ do: 'inbox.answer', id: 'i', decision: 'approve', status: 'responded' }],
+          },
+          'already_answered',
+        )
+      ).item?.status,
+    ).toBe('expired')
     // The server itself may still write down that it expired.
-    await store.commit({ session_id: 's', events: [], rows: [{ do: 'inbox.answer', id: 'i', decision: 'expired', status: 'expired' }] })
+    await store.commit({
+      session_id: 's',
+      events: [],
+      rows: [{ do: 'inbox.answer', id: 'i', decision: 'expired', status: 'expired' }],
+    })
     expect((await store.getInboxItem('i'))?.decision).toBe('expired')
   })
 
@@ -83,9 +162,20 @@ export function defineInbox({ open }: Bench): void {
     await store.createSession(newSession('s'))
     const waiting = async () => (await store.getSession('s'))?.waiting_on
     const answer = (id: string) => store.commit(answerItem(id, 'x'))
-    await raise(store, 's', { id: 'info', kind: 'task_complete' }, { id: 'checkin', kind: 'progress_checkin' })
+    await raise(
+      store,
+      's',
+      { id: 'info', kind: 'task_complete' },
+      { id: 'checkin', kind: 'progress_checkin' },
+    )
     expect(await waiting()).toBeNull()
-    const { session } = await raise(store, 's', { id: 'gate' }, { id: 'question', kind: 'input_required' }, { id: 'action', kind: 'action_required' })
+    const { session } = await raise(
+      store,
+      's',
+      { id: 'gate' },
+      { id: 'question', kind: 'input_required' },
+      { id: 'action', kind: 'action_required' },
+    )
     expect(session.waiting_on).toBe('question')
     expect(await waiting()).toBe('question')
     expect((await answer('question')).session.waiting_on).toBe('action')
@@ -110,15 +200,24 @@ export function defineInbox({ open }: Bench): void {
     const { store } = await open()
     await store.createSession(newSession('s'))
     await store.createSession(newSession('t', { created_by: 'user_2' }))
-    for (let at = 0; at < 5; at += 1) await raise(store, at % 2 === 0 ? 's' : 't', { id: `i${at}`, kind: at === 4 ? 'task_complete' : 'governance_gate' })
-    const list = async (query: object) => (await store.listInbox({ org_id: 'org_1', limit: 10, ...query })).items.map(item => item.id)
+    for (let at = 0; at < 5; at += 1)
+      await raise(store, at % 2 === 0 ? 's' : 't', {
+        id: `i${at}`,
+        kind: at === 4 ? 'task_complete' : 'governance_gate',
+      })
+    const list = async (query: object) =>
+      (await store.listInbox({ org_id: 'org_1', limit: 10, ...query })).items.map(item => item.id)
     expect(await list({})).toEqual(['i4', 'i3', 'i2', 'i1', 'i0'])
     expect(await list({ session_id: 't' })).toEqual(['i3', 'i1'])
     expect(await list({ created_by: 'user_1' })).toEqual(['i4', 'i2', 'i0'])
     expect(await list({ kind: ['task_complete'] })).toEqual(['i4'])
     expect(await list({ org_id: 'org_2' })).toEqual([])
     const first = await store.listInbox({ org_id: 'org_1', limit: 3 })
-    const second = await store.listInbox({ org_id: 'org_1', limit: 3, ...(first.next_cursor !== null && { cursor: first.next_cursor }) })
+    const second = await store.listInbox({
+      org_id: 'org_1',
+      limit: 3,
+      ...(first.next_cursor !== null && { cursor: first.next_cursor }),
+    })
     expect([...first.items, ...second.items].map(item => item.id)).toEqual(['i4', 'i3', 'i2', 'i1', 'i0'])
     expect(second.next_cursor).toBeNull()
   })
@@ -135,7 +234,12 @@ export function defineInbox({ open }: Bench): void {
     const stopOther = store.watchInbox('org_2', itemId => told.push(`other ${itemId}`))
     for (const act of [
       () => raise(store, 's', { id: 'i' }),
-      () => store.commit({ session_id: 's', events: [], rows: [{ do: 'inbox.answer', id: 'i', decision: 'approve', status: 'responded' }] }),
+      () =>
+        store.commit({
+          session_id: 's',
+          events: [],
+          rows: [{ do: 'inbox.answer', id: 'i', decision: 'approve', status: 'responded' }],
+        }),
       () => store.markRead('i'),
     ]) {
       nudge = once()
@@ -151,14 +255,24 @@ export function defineInbox({ open }: Bench): void {
     const { store, clock } = await open()
     await store.createSession(newSession('s'))
     await store.createSession(newSession('t'))
-    const grant = (id: string): RowChange => ({ do: 'grant.add', id, tool: 'terminal', arguments_hash: 'h1', granted_by: 'user_1', expires_at: clock.now() + 1000 })
+    const grant = (id: string): RowChange => ({
+      do: 'grant.add',
+      id,
+      tool: 'terminal',
+      arguments_hash: 'h1',
+      granted_by: 'user_1',
+      expires_at: clock.now() + 1000,
+    })
     await store.commit({ session_id: 's', events: [], rows: [grant('g1')] })
     expect(await store.hasGrant('s', 'terminal', 'h1')).toBe(true)
     expect(await store.hasGrant('s', 'terminal', 'h2')).toBe(false)
     await refused(store, consume('s', 'terminal', 'h2'), 'no_grant')
     await refused(store, consume('s', 'browser', 'h1'), 'no_grant')
     await refused(store, consume('t', 'terminal', 'h1'), 'no_grant')
-    const both = await Promise.allSettled([store.commit(consume('s', 'terminal', 'h1')), store.commit(consume('s', 'terminal', 'h1'))])
+    const both = await Promise.allSettled([
+      store.commit(consume('s', 'terminal', 'h1')),
+      store.commit(consume('s', 'terminal', 'h1')),
+    ])
     expect(both.map(each => each.status)).toEqual(['fulfilled', 'rejected'])
     await store.commit({ session_id: 's', events: [], rows: [grant('g2')] })
     clock.advance(1000)
@@ -170,12 +284,25 @@ export function defineInbox({ open }: Bench): void {
     const { store, clock } = await open()
     await store.createSession(newSession('s'))
     await store.commit({ session_id: 's', events: [say('x')], rows: [addArtifact('b'), addArtifact('a')] })
-    const meta = (artifact_id: string) => ({ artifact_id, session_id: 's', name: `${artifact_id}.md`, kind: 'markdown', version: 1, size: 4, created_at: new Date(clock.now()).toISOString() })
+    const meta = (artifact_id: string) => ({
+      artifact_id,
+      session_id: 's',
+      name: `${artifact_id}.md`,
+      kind: 'markdown',
+      version: 1,
+      size: 4,
+      created_at: new Date(clock.now()).toISOString(),
+    })
     expect(await store.listArtifacts('s')).toEqual([meta('b'), meta('a')])
-    expect(await store.getArtifact('s', 'a')).toEqual({ meta: meta('a'), spec: { kind: 'markdown', content: '# a' } })
+    expect(await store.getArtifact('s', 'a')).toEqual({
+      meta: meta('a'),
+      spec: { kind: 'markdown', content: '# a' },
+    })
     expect(await store.getArtifact('s', 'z')).toBeNull()
     // A row that cannot be written takes its commit with it.
-    await expect(store.commit({ session_id: 's', events: [say('y')], rows: [addArtifact('a')] })).rejects.toThrow()
+    await expect(
+      store.commit({ session_id: 's', events: [say('y')], rows: [addArtifact('a')] }),
+    ).rejects.toThrow()
     expect((await store.getSession('s'))?.last_event_id).toBe(1)
     expect((await store.commit({ session_id: 's', events: [say('z')] })).last_id).toBe(2)
   })

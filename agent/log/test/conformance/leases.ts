@@ -1,6 +1,19 @@
 /** Leases and work: at most one worker acts for a session, and none of its work is forgotten. */
 import { expect, test } from 'vitest'
-import { answered, claimOne, complete, newSession, once, pause, refused, resume, sagaComplete, sagaStart, say, thought } from './fixture.ts'
+import {
+  answered,
+  claimOne,
+  complete,
+  newSession,
+  once,
+  pause,
+  refused,
+  resume,
+  sagaComplete,
+  sagaStart,
+  say,
+  thought,
+} from './fixture.ts'
 import type { Bench } from './bench.ts'
 
 export function defineLeases({ open, kind }: Bench): void {
@@ -32,7 +45,12 @@ export function defineLeases({ open, kind }: Bench): void {
     const [next] = await store.claim('w2', 1, 60_000)
     expect(next).toMatchObject({ session: { id: 'saga' }, abandoned_s: 60.001 })
     if (next === undefined) throw new Error('nothing was claimed')
-    await store.commit({ session_id: 'saga', fence: next.fence, events: [sagaComplete('g')], release_lease: true })
+    await store.commit({
+      session_id: 'saga',
+      fence: next.fence,
+      events: [sagaComplete('g')],
+      release_lease: true,
+    })
     expect((await store.claim('w3', 10, 60_000)).map(({ session }) => session.id)).toEqual(['work'])
     expect(await store.check()).toEqual([])
   })
@@ -41,7 +59,11 @@ export function defineLeases({ open, kind }: Bench): void {
     const { store, clock } = await open()
     const claim = await claimOne(store, 's')
     expect(claim).toMatchObject({ fence: { worker_id: 'worker_1' }, abandoned_s: null })
-    expect(claim.session.lease).toEqual({ worker_id: 'worker_1', epoch: claim.fence.epoch, until: clock.now() + 60_000 })
+    expect(claim.session.lease).toEqual({
+      worker_id: 'worker_1',
+      epoch: claim.fence.epoch,
+      until: clock.now() + 60_000,
+    })
     await store.commit({ session_id: 's', fence: claim.fence, events: [thought('mine')] })
   })
 
@@ -52,9 +74,17 @@ export function defineLeases({ open, kind }: Bench): void {
     const [second] = await store.claim('w2', 1, 60_000)
     expect(second).toMatchObject({ session: { id: 's' }, abandoned_s: 60.001 })
     expect(second?.fence.epoch).toBeGreaterThan(first.fence.epoch)
-    const refusal = await refused(store, { session_id: 's', fence: first.fence, events: [thought('too late')] }, 'stale_lease')
+    const refusal = await refused(
+      store,
+      { session_id: 's', fence: first.fence, events: [thought('too late')] },
+      'stale_lease',
+    )
     expect(refusal.session?.lease?.worker_id).toBe('w2')
-    await refused(store, { session_id: 's', fence: { worker_id: 'w1', epoch: second?.fence.epoch ?? 0 }, events: [] }, 'stale_lease')
+    await refused(
+      store,
+      { session_id: 's', fence: { worker_id: 'w1', epoch: second?.fence.epoch ?? 0 }, events: [] },
+      'stale_lease',
+    )
     expect(await store.renew('w1', [{ session_id: 's', epoch: first.fence.epoch }], 60_000)).toEqual(['s'])
   })
 
@@ -63,7 +93,11 @@ export function defineLeases({ open, kind }: Bench): void {
     const first = await claimOne(store, 's', 'w1', 60_000)
     clock.advance(60_001)
     const [second] = await store.claim('w1', 1, 60_000)
-    await refused(store, { session_id: 's', fence: first.fence, events: [thought('from before')] }, 'stale_lease')
+    await refused(
+      store,
+      { session_id: 's', fence: first.fence, events: [thought('from before')] },
+      'stale_lease',
+    )
     expect(await store.renew('w1', [{ session_id: 's', epoch: first.fence.epoch }], 60_000)).toEqual(['s'])
     await store.release('s', first.fence)
     expect((await store.getSession('s'))?.lease?.epoch).toBe(second?.fence.epoch)
@@ -74,7 +108,16 @@ export function defineLeases({ open, kind }: Bench): void {
     const { fence } = await claimOne(store, 's', 'w1', 60_000)
     for (let round = 0; round < 5; round += 1) {
       clock.advance(50_000)
-      expect(await store.renew('w1', [{ session_id: 's', epoch: fence.epoch }, { session_id: 'unknown', epoch: 1 }], 60_000)).toEqual(['unknown'])
+      expect(
+        await store.renew(
+          'w1',
+          [
+            { session_id: 's', epoch: fence.epoch },
+            { session_id: 'unknown', epoch: 1 },
+          ],
+          60_000,
+        ),
+      ).toEqual(['unknown'])
       expect(await store.claim('w2', 1, 60_000)).toEqual([])
     }
     clock.advance(60_001)
@@ -97,10 +140,18 @@ export function defineLeases({ open, kind }: Bench): void {
   test('release_lease gives the lease back with the commit, and the cursor ends the work', async () => {
     const { store } = await open()
     const { fence } = await claimOne(store, 's')
-    const { session } = await store.commit({ session_id: 's', fence, events: [complete()], cursor: 'self', release_lease: true })
+    const { session } = await store.commit({
+      session_id: 's',
+      fence,
+      events: [complete()],
+      cursor: 'self',
+      release_lease: true,
+    })
     expect(session).toMatchObject({ lease: null, cursor: 2, status: 'completed' })
     await store.commit({ session_id: 's', reopen: resume(), events: [say('again')] })
-    expect(await store.claim('w2', 1, 60_000)).toMatchObject([{ session: { id: 's', cursor: 2, wake_id: 4 }, abandoned_s: null }])
+    expect(await store.claim('w2', 1, 60_000)).toMatchObject([
+      { session: { id: 's', cursor: 2, wake_id: 4 }, abandoned_s: null },
+    ])
   })
 
   test('revoke_lease takes the session from its worker at once', async () => {
@@ -132,7 +183,9 @@ export function defineLeases({ open, kind }: Bench): void {
       await store.createSession(newSession(id))
       await store.commit({ session_id: id, events: [say('go')] })
     }
-    const claims = (await Promise.all(Array.from({ length: 16 }, (_, at) => store.claim(`w${at}`, 3, 60_000)))).flat()
+    const claims = (
+      await Promise.all(Array.from({ length: 16 }, (_, at) => store.claim(`w${at}`, 3, 60_000)))
+    ).flat()
     expect(claims.map(claim => claim.session.id).toSorted()).toEqual(sessions.toSorted())
   })
 
@@ -159,26 +212,30 @@ export function defineLeases({ open, kind }: Bench): void {
   })
 
   // Who has a place to itself knows after a restart that every holder is gone.
-  if (kind === 'exclusive') test('after a restart every lease is free at once, and the claim says that its holder died', async () => {
-    const { store, clock, place } = await open()
-    const { fence } = await claimOne(store, 's', 'w1', 60_000)
-    await store.close()
-    clock.advance(2000)
-    const { store: again } = await open({ place, clock })
-    const [claim] = await again.claim('w2', 1, 60_000)
-    expect(claim).toMatchObject({ session: { id: 's' }, abandoned_s: 2 })
-    await refused(again, { session_id: 's', fence, events: [] }, 'stale_lease')
-  })
+  if (kind === 'exclusive')
+    test('after a restart every lease is free at once, and the claim says that its holder died', async () => {
+      const { store, clock, place } = await open()
+      const { fence } = await claimOne(store, 's', 'w1', 60_000)
+      await store.close()
+      clock.advance(2000)
+      const { store: again } = await open({ place, clock })
+      const [claim] = await again.claim('w2', 1, 60_000)
+      expect(claim).toMatchObject({ session: { id: 's' }, abandoned_s: 2 })
+      await refused(again, { session_id: 's', fence, events: [] }, 'stale_lease')
+    })
 
   // Where others may be at work, a lease lasts until its time, whoever starts or stops beside it.
-  if (kind === 'shared') test('a process that starts takes no lease from one that works, and finds the work once the lease has run out', async () => {
-    const { store, clock, place } = await open()
-    const { fence } = await claimOne(store, 's', 'w1', 60_000)
-    const { store: other } = await open({ place, clock })
-    expect(await other.claim('w2', 10, 60_000)).toEqual([])
-    await store.commit({ session_id: 's', fence, events: [thought('still mine')] })
-    clock.advance(60_001)
-    expect(await other.claim('w2', 10, 60_000)).toMatchObject([{ session: { id: 's' }, abandoned_s: 60.001 }])
-    await refused(store, { session_id: 's', fence, events: [thought('too late')] }, 'stale_lease')
-  })
+  if (kind === 'shared')
+    test('a process that starts takes no lease from one that works, and finds the work once the lease has run out', async () => {
+      const { store, clock, place } = await open()
+      const { fence } = await claimOne(store, 's', 'w1', 60_000)
+      const { store: other } = await open({ place, clock })
+      expect(await other.claim('w2', 10, 60_000)).toEqual([])
+      await store.commit({ session_id: 's', fence, events: [thought('still mine')] })
+      clock.advance(60_001)
+      expect(await other.claim('w2', 10, 60_000)).toMatchObject([
+        { session: { id: 's' }, abandoned_s: 60.001 },
+      ])
+      await refused(store, { session_id: 's', fence, events: [thought('too late')] }, 'stale_lease')
+    })
 }

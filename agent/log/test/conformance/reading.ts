@@ -19,7 +19,10 @@ export function defineReading({ open }: Bench): void {
   test('pages end where the limit says and go on from the cursor', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
-    await store.commit({ session_id: 's', events: Array.from({ length: 25 }, (_, at) => thought(String(at))) })
+    await store.commit({
+      session_id: 's',
+      events: Array.from({ length: 25 }, (_, at) => thought(String(at))),
+    })
     expect(ids(await store.read('s', 0, 10))).toEqual(upTo(10))
     expect(ids(await store.read('s', 20, 10))).toEqual([21, 22, 23, 24, 25])
     expect(await store.read('s', 25, 10)).toEqual([])
@@ -47,7 +50,12 @@ export function defineReading({ open }: Bench): void {
     let last = 0
     for (let size = 1; last < 150; size = (size * 7) % 11) {
       await store.commit({ session_id: 't', events: [thought('between')] })
-      last = (await store.commit({ session_id: 's', events: Array.from({ length: size }, (_, at) => (at % 3 === 0 ? say('m') : thought('t'))) })).last_id
+      last = (
+        await store.commit({
+          session_id: 's',
+          events: Array.from({ length: size }, (_, at) => (at % 3 === 0 ? say('m') : thought('t'))),
+        })
+      ).last_id
     }
     const all = await readAll(store, 's', 1000)
     expect(ids(all)).toEqual(upTo(last))
@@ -55,7 +63,9 @@ export function defineReading({ open }: Bench): void {
     const examine = async (log: typeof store) => {
       for (let after = 0; after <= last; after += 1) {
         expect(await log.read('s', after, 9)).toEqual(all.slice(after, after + 9))
-        expect(await log.read('s', after, 4, ['user.message'])).toEqual(messages.filter(event => event.id > after).slice(0, 4))
+        expect(await log.read('s', after, 4, ['user.message'])).toEqual(
+          messages.filter(event => event.id > after).slice(0, 4),
+        )
       }
     }
     await examine(store)
@@ -84,22 +94,34 @@ export function defineReading({ open }: Bench): void {
   test('a watched session reads the same as one that nobody watches, wherever the cursor is', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
-    await store.commit({ session_id: 's', events: Array.from({ length: 40 }, (_, at) => thought(`before ${at}`)) })
+    await store.commit({
+      session_id: 's',
+      events: Array.from({ length: 40 }, (_, at) => thought(`before ${at}`)),
+    })
     const stop = store.watch('s', () => undefined)
     // More than any cache of the newest events holds.
-    for (let round = 0; round < 12; round += 1) await store.commit({ session_id: 's', events: Array.from({ length: 100 }, (_, at) => thought(`${round}/${at}`)) })
+    for (let round = 0; round < 12; round += 1)
+      await store.commit({
+        session_id: 's',
+        events: Array.from({ length: 100 }, (_, at) => thought(`${round}/${at}`)),
+      })
     const cursors = [0, 1, 39, 40, 41, 500, 727, 728, 729, 1100, 1239, 1240, 1241]
     const watched = await Promise.all(cursors.map(after => store.read('s', after, 64)))
     stop()
     const stored = await Promise.all(cursors.map(after => store.read('s', after, 64)))
-    expect(watched.map(page => page.map(event => ({ ...event })))).toEqual(stored.map(page => page.map(event => ({ ...event }))))
+    expect(watched.map(page => page.map(event => ({ ...event })))).toEqual(
+      stored.map(page => page.map(event => ({ ...event }))),
+    )
     expect(ids(stored[5] ?? [])).toEqual(upTo(64).map(id => id + 500))
   })
 
   test('a tail gives history, then what is committed while it waits, and ends quietly', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
-    await store.commit({ session_id: 's', events: Array.from({ length: 10 }, (_, at) => thought(String(at))) })
+    await store.commit({
+      session_id: 's',
+      events: Array.from({ length: 10 }, (_, at) => thought(String(at))),
+    })
     const stop = new AbortController()
     const seen: StoredEvent[] = []
     const reached = once()
@@ -130,15 +152,22 @@ export function defineReading({ open }: Bench): void {
     const random = seeded(7)
     const reading = new AbortController()
     const writing = (async () => {
-      // Writes for as long as somebody reads, so that cuts fall into history, into live pages and between the two.
-      while (!reading.signal.aborted) await store.commit({ session_id: 's', events: Array.from({ length: 1 + Math.floor(random() * 4) }, () => thought('w')) })
+      // Writes for as long as somebody reads, so that cuts fall into history, into live pages and between the
+      // two.
+      while (!reading.signal.aborted)
+        await store.commit({
+          session_id: 's',
+          events: Array.from({ length: 1 + Math.floor(random() * 4) }, () => thought('w')),
+        })
     })()
     const seen: number[] = []
     for (let cut = 0; cut < 1000; cut += 1) {
       const stop = new AbortController()
       const take = 1 + Math.floor(random() * 6)
       let taken = 0
-      for await (const page of tail(store, 's', seen.at(-1) ?? 0, stop.signal, { pageSize: 1 + Math.floor(random() * 8) })) {
+      for await (const page of tail(store, 's', seen.at(-1) ?? 0, stop.signal, {
+        pageSize: 1 + Math.floor(random() * 8),
+      })) {
         seen.push(...ids(page))
         taken += page.length
         if (taken >= take) stop.abort()
@@ -154,13 +183,23 @@ export function defineReading({ open }: Bench): void {
   test('listings go newest first in pages, and leave archived sessions out unless asked', async () => {
     const { store } = await open()
     const all = Array.from({ length: 7 }, (_, at) => `s${at}`)
-    for (const id of all) await store.createSession(newSession(id, { created_by: id === 's3' ? 'user_2' : 'user_1', parent_id: id === 's5' ? 's0' : null }))
+    for (const id of all)
+      await store.createSession(
+        newSession(id, {
+          created_by: id === 's3' ? 'user_2' : 'user_1',
+          parent_id: id === 's5' ? 's0' : null,
+        }),
+      )
     await store.createSession(newSession('elsewhere', { org_id: 'org_2' }))
     await store.commit({ session_id: 's1', events: [], set: { status: 'archived' } })
     await store.commit({ session_id: 's2', events: [complete()] })
     const listed: string[] = []
-    for (let cursor: string | undefined; ; ) {
-      const page = await store.listSessions({ org_id: 'org_1', limit: 2, ...(cursor !== undefined && { cursor }) })
+    for (let cursor: string | undefined; ;) {
+      const page = await store.listSessions({
+        org_id: 'org_1',
+        limit: 2,
+        ...(cursor !== undefined && { cursor }),
+      })
       expect(page.sessions.length).toBeLessThanOrEqual(2)
       listed.push(...page.sessions.map(session => session.id))
       if (page.next_cursor === null) break
@@ -169,11 +208,16 @@ export function defineReading({ open }: Bench): void {
       await store.createSession(newSession(`new-${listed.length}`))
     }
     expect(listed).toEqual(['s6', 's5', 's4', 's3', 's2', 's0'])
-    const only = async (query: object) => (await store.listSessions({ org_id: 'org_1', limit: 100, ...query })).sessions.map(session => session.id).filter(id => /^s\d$/.test(id))
+    const only = async (query: object) =>
+      (await store.listSessions({ org_id: 'org_1', limit: 100, ...query })).sessions
+        .map(session => session.id)
+        .filter(id => /^s\d$/.test(id))
     expect(await only({ status: ['archived', 'completed'] })).toEqual(['s2', 's1'])
     expect(await only({ created_by: 'user_2' })).toEqual(['s3'])
     expect(await only({ parent_id: 's0' })).toEqual(['s5'])
     expect(await only({ parent_id: null })).toEqual(['s6', 's4', 's3', 's2', 's0'])
-    await expect(store.listSessions({ org_id: 'org_1', limit: 2, cursor: 'not one of ours!' })).rejects.toMatchObject({ code: 'invalid_cursor' })
+    await expect(
+      store.listSessions({ org_id: 'org_1', limit: 2, cursor: 'not one of ours!' }),
+    ).rejects.toMatchObject({ code: 'invalid_cursor' })
   })
 }

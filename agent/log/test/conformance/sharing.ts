@@ -1,4 +1,7 @@
-/** Several processes on one place: each sees what the others write, and their writes never get in each other's way. */
+/**
+ * Several processes on one place: each sees what the others write, and their writes never get in each other's
+ * way.
+ */
 import { expect, test } from 'vitest'
 import { type LogStore, tail } from '@cairn/log'
 import { claimOne, ids, newSession, once, readAll, response, say, thought, upTo } from './fixture.ts'
@@ -9,20 +12,34 @@ export function defineSharing({ open }: Bench): void {
     const { store, place, clock } = await open()
     return [store, (await open({ place, clock })).store, (await open({ place, clock })).store]
   }
-  const textOf = (json: string): string => (JSON.parse(json) as { data: { reasoning: string } }).data.reasoning
+  const textOf = (json: string): string =>
+    (JSON.parse(json) as { data: { reasoning: string } }).data.reasoning
 
   test('32 writers of three processes on one session leave ids without a gap, each commit in one piece', async () => {
     const stores = await openThree()
     await stores[0].createSession(newSession('s'))
-    const answers = await Promise.all(Array.from({ length: 32 }, async (_, writer) => {
-      const own: number[] = []
-      for (let round = 0; round < 10; round += 1) own.push(...ids((await stores[writer % 3]!.commit({ session_id: 's', events: [thought(`${writer}/${round}/a`), thought(`${writer}/${round}/b`)] })).events))
-      return own
-    }))
+    const answers = await Promise.all(
+      Array.from({ length: 32 }, async (_, writer) => {
+        const own: number[] = []
+        for (let round = 0; round < 10; round += 1)
+          own.push(
+            ...ids(
+              (
+                await stores[writer % 3]!.commit({
+                  session_id: 's',
+                  events: [thought(`${writer}/${round}/a`), thought(`${writer}/${round}/b`)],
+                })
+              ).events,
+            ),
+          )
+        return own
+      }),
+    )
     const all = await readAll(stores[0], 's')
     expect(ids(all)).toEqual(upTo(640))
     expect(answers.flat().toSorted((a, b) => a - b)).toEqual(upTo(640))
-    for (let at = 0; at < all.length; at += 2) expect(textOf(all[at + 1]?.json ?? '')).toBe(textOf(all[at]?.json ?? '').replace('/a', '/b'))
+    for (let at = 0; at < all.length; at += 2)
+      expect(textOf(all[at + 1]?.json ?? '')).toBe(textOf(all[at]?.json ?? '').replace('/a', '/b'))
     expect(await stores[1].check()).toEqual([])
   })
 
@@ -30,10 +47,16 @@ export function defineSharing({ open }: Bench): void {
     const stores = await openThree()
     const names = Array.from({ length: 12 }, (_, at) => `s${at}`)
     for (const name of names) await stores[0].createSession(newSession(name))
-    await Promise.all(stores.flatMap((store, at) => Array.from({ length: 15 }, (_, round) => {
-      const turned = names.map((_, index) => names[(index * (at === 1 ? 11 : 1) + round + at) % names.length] ?? '')
-      return Promise.all(turned.map(name => store.commit({ session_id: name, events: [thought('x')] })))
-    })))
+    await Promise.all(
+      stores.flatMap((store, at) =>
+        Array.from({ length: 15 }, (_, round) => {
+          const turned = names.map(
+            (_, index) => names[(index * (at === 1 ? 11 : 1) + round + at) % names.length] ?? '',
+          )
+          return Promise.all(turned.map(name => store.commit({ session_id: name, events: [thought('x')] })))
+        }),
+      ),
+    )
     for (const name of names) expect(ids(await readAll(stores[0], name))).toEqual(upTo(45))
     expect(await stores[0].check()).toEqual([])
   })
@@ -42,17 +65,22 @@ export function defineSharing({ open }: Bench): void {
     const stores = await openThree()
     await stores[0].createSession(newSession('s'))
     const stop = new AbortController()
-    const followed = Promise.all([0, 1, 2, 0, 1, 2].map(async at => {
-      const seen: number[] = []
-      for await (const page of tail(stores[at]!, 's', 0, stop.signal)) {
-        seen.push(...ids(page))
-        if (seen.length >= 300) return seen
-      }
-      return seen
-    }))
-    await Promise.all(stores.map(async store => {
-      for (let round = 0; round < 50; round += 1) await store.commit({ session_id: 's', events: [thought('a'), thought('b')] })
-    }))
+    const followed = Promise.all(
+      [0, 1, 2, 0, 1, 2].map(async at => {
+        const seen: number[] = []
+        for await (const page of tail(stores[at]!, 's', 0, stop.signal)) {
+          seen.push(...ids(page))
+          if (seen.length >= 300) return seen
+        }
+        return seen
+      }),
+    )
+    await Promise.all(
+      stores.map(async store => {
+        for (let round = 0; round < 50; round += 1)
+          await store.commit({ session_id: 's', events: [thought('a'), thought('b')] })
+      }),
+    )
     for (const seen of await followed) expect(seen).toEqual(upTo(300))
     stop.abort()
   })
@@ -68,7 +96,25 @@ export function defineSharing({ open }: Bench): void {
       items.push(id)
       raised.call()
     })
-    await here.commit({ session_id: 's', events: [say('go')], rows: [{ do: 'inbox.open', event: 0, item: { id: 'i', kind: 'task_complete', title: 'T', body: null, payload: {}, expires_at: null, tool_call_id: null } }] })
+    await here.commit({
+      session_id: 's',
+      events: [say('go')],
+      rows: [
+        {
+          do: 'inbox.open',
+          event: 0,
+          item: {
+            id: 'i',
+            kind: 'task_complete',
+            title: 'T',
+            body: null,
+            payload: {},
+            expires_at: null,
+            tool_call_id: null,
+          },
+        },
+      ],
+    })
     await Promise.all([work.called, grown.called, raised.called])
     expect(ids(await there.read('s', 0, 10))).toEqual([1])
     expect(items).toEqual(['i'])
@@ -93,28 +139,77 @@ export function defineSharing({ open }: Bench): void {
     here.watch('s', lost.call)
     await there.commit({ session_id: 's', events: [response('stop')], revoke_lease: true })
     await lost.called
-    await expect(here.commit({ session_id: 's', fence, events: [thought('too late')] })).rejects.toMatchObject({ refusal: 'stale_lease' })
+    await expect(
+      here.commit({ session_id: 's', fence, events: [thought('too late')] }),
+    ).rejects.toMatchObject({ refusal: 'stale_lease' })
   })
 
   test('of many processes that consume one grant, answer one item, or begin one key, one does', async () => {
     const stores = await openThree()
     await stores[0].createSession(newSession('s'))
     await stores[0].commit({
-      session_id: 's', events: [say('x')], rows: [
-        { do: 'inbox.open', event: 0, item: { id: 'i', kind: 'governance_gate', title: 'T', body: null, payload: {}, expires_at: null, tool_call_id: null } },
-        { do: 'grant.add', id: 'g', tool: 't', arguments_hash: 'h', granted_by: 'u', expires_at: Number.MAX_SAFE_INTEGER },
+      session_id: 's',
+      events: [say('x')],
+      rows: [
+        {
+          do: 'inbox.open',
+          event: 0,
+          item: {
+            id: 'i',
+            kind: 'governance_gate',
+            title: 'T',
+            body: null,
+            payload: {},
+            expires_at: null,
+            tool_call_id: null,
+          },
+        },
+        {
+          do: 'grant.add',
+          id: 'g',
+          tool: 't',
+          arguments_hash: 'h',
+          granted_by: 'u',
+          expires_at: Number.MAX_SAFE_INTEGER,
+        },
       ],
     })
-    const won = async (act: (store: LogStore) => Promise<unknown>) => (await Promise.allSettled([...stores, ...stores].map(act))).filter(({ status }) => status === 'fulfilled').length
-    expect(await won(store => store.commit({ session_id: 's', events: [], rows: [{ do: 'grant.consume', tool: 't', arguments_hash: 'h' }] }))).toBe(1)
-    expect(await won(store => store.commit({ session_id: 's', events: [], rows: [{ do: 'inbox.answer', id: 'i', decision: 'approve', status: 'responded' }] }))).toBe(1)
+    const won = async (act: (store: LogStore) => Promise<unknown>) =>
+      (await Promise.allSettled([...stores, ...stores].map(act))).filter(
+        ({ status }) => status === 'fulfilled',
+      ).length
+    expect(
+      await won(store =>
+        store.commit({
+          session_id: 's',
+          events: [],
+          rows: [{ do: 'grant.consume', tool: 't', arguments_hash: 'h' }],
+        }),
+      ),
+    ).toBe(1)
+    expect(
+      await won(store =>
+        store.commit({
+          session_id: 's',
+          events: [],
+          rows: [{ do: 'inbox.answer', id: 'i', decision: 'approve', status: 'responded' }],
+        }),
+      ),
+    ).toBe(1)
     const begun = await Promise.all(stores.map(store => store.accounts.beginIdempotent('k', 'p', 'body')))
     expect(begun.filter(found => found === null)).toHaveLength(1)
   })
 
   test('processes that start together make one admin among them', async () => {
     const stores = await openThree()
-    const admins = await Promise.all(stores.map((store, at) => store.accounts.ensureFirstAdmin({ id: `org_${at}`, name: 'Home' }, { id: `u${at}`, email: 'admin@example.org', name: 'Ada' })))
+    const admins = await Promise.all(
+      stores.map((store, at) =>
+        store.accounts.ensureFirstAdmin(
+          { id: `org_${at}`, name: 'Home' },
+          { id: `u${at}`, email: 'admin@example.org', name: 'Ada' },
+        ),
+      ),
+    )
     expect(new Set(admins.map(admin => admin.id)).size).toBe(1)
   })
 }

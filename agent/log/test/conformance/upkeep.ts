@@ -56,8 +56,31 @@ export function defineUpkeep({ open }: Bench): void {
   test('a session in use, with leases, items and pruned deltas, is found healthy', async () => {
     const { store, clock } = await open()
     const { fence } = await claimOne(store, 's')
-    for (let turn = 0; turn < 10; turn += 1) await store.commit({ session_id: 's', fence, events: [delta('x'), delta('y'), response('z', { cost: 0.1 }), say('next')] })
-    await store.commit({ session_id: 's', events: [say('x')], rows: [{ do: 'inbox.open', event: 0, item: { id: 'i', kind: 'task_complete', title: 'T', body: null, payload: {}, expires_at: null, tool_call_id: null } }] })
+    for (let turn = 0; turn < 10; turn += 1)
+      await store.commit({
+        session_id: 's',
+        fence,
+        events: [delta('x'), delta('y'), response('z', { cost: 0.1 }), say('next')],
+      })
+    await store.commit({
+      session_id: 's',
+      events: [say('x')],
+      rows: [
+        {
+          do: 'inbox.open',
+          event: 0,
+          item: {
+            id: 'i',
+            kind: 'task_complete',
+            title: 'T',
+            body: null,
+            payload: {},
+            expires_at: null,
+            tool_call_id: null,
+          },
+        },
+      ],
+    })
     await store.pruneDeltas(clock.now() + 1)
     expect(await store.check()).toEqual([])
   })

@@ -1,19 +1,48 @@
 /** Commits: order, ids, guards, and what they leave when they are refused. */
 import { expect, test } from 'vitest'
 import { CommitRefused } from '@cairn/log'
-import { called, claimOne, complete, delta, fail, ids, newSession, pause, readAll, refused, response, resume, say, statusOf, thought, upTo } from './fixture.ts'
+import {
+  called,
+  claimOne,
+  complete,
+  delta,
+  fail,
+  ids,
+  newSession,
+  pause,
+  readAll,
+  refused,
+  response,
+  resume,
+  say,
+  statusOf,
+  thought,
+  upTo,
+} from './fixture.ts'
 import type { Bench } from './bench.ts'
 
 export function defineWriting({ open }: Bench): void {
   test('a commit gives its events the next ids and one time, and they read back as they were written', async () => {
     const { store, clock } = await open()
     await store.createSession(newSession('s'))
-    const committed = await store.commit({ session_id: 's', events: [say('one "quoted" \u2028 line'), thought('two')] })
+    const committed = await store.commit({
+      session_id: 's',
+      events: [say('one "quoted" \u2028 line'), thought('two')],
+    })
     const created_at = new Date(clock.now()).toISOString()
-    expect(committed.events).toEqual([{ id: 1, type: 'user.message', created_at }, { id: 2, type: 'llm.thinking', created_at }])
+    expect(committed.events).toEqual([
+      { id: 1, type: 'user.message', created_at },
+      { id: 2, type: 'llm.thinking', created_at },
+    ])
     expect(committed.last_id).toBe(2)
     const [first] = await store.read('s', 0, 10)
-    expect(JSON.parse(first?.json ?? '')).toEqual({ id: 1, session_id: 's', type: 'user.message', created_at, data: { content: 'one "quoted" \u2028 line' } })
+    expect(JSON.parse(first?.json ?? '')).toEqual({
+      id: 1,
+      session_id: 's',
+      type: 'user.message',
+      created_at,
+      data: { content: 'one "quoted" \u2028 line' },
+    })
     expect(first?.json).not.toContain('\n')
   })
 
@@ -21,12 +50,17 @@ export function defineWriting({ open }: Bench): void {
     const { store } = await open()
     await store.createSession(newSession('s'))
     const answers: number[] = []
-    await Promise.all(Array.from({ length: 32 }, async (_, writer) => {
-      for (let round = 0; round < 20; round += 1) {
-        const { events } = await store.commit({ session_id: 's', events: [thought(`${writer}/${round}/a`), thought(`${writer}/${round}/b`)] })
-        answers.push(...ids(events))
-      }
-    }))
+    await Promise.all(
+      Array.from({ length: 32 }, async (_, writer) => {
+        for (let round = 0; round < 20; round += 1) {
+          const { events } = await store.commit({
+            session_id: 's',
+            events: [thought(`${writer}/${round}/a`), thought(`${writer}/${round}/b`)],
+          })
+          answers.push(...ids(events))
+        }
+      }),
+    )
     const all = await readAll(store, 's')
     expect(ids(all)).toEqual(upTo(1280))
     expect(answers).toEqual(upTo(1280))
@@ -37,7 +71,11 @@ export function defineWriting({ open }: Bench): void {
   test('a commit without events changes the row and no log', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
-    const { events, last_id, session } = await store.commit({ session_id: 's', events: [], set: { title: 'New', model: 'big', status: 'archived' } })
+    const { events, last_id, session } = await store.commit({
+      session_id: 's',
+      events: [],
+      set: { title: 'New', model: 'big', status: 'archived' },
+    })
     expect({ events, last_id }).toEqual({ events: [], last_id: 0 })
     expect(session).toMatchObject({ title: 'New', model: 'big', status: 'archived' })
     expect(await store.getSession('s')).toEqual(session)
@@ -62,13 +100,19 @@ export function defineWriting({ open }: Bench): void {
     await store.createSession(newSession('s'))
     const settled = await Promise.allSettled([
       store.commit({ session_id: 's', events: [thought('kept')] }),
-      store.commit({ session_id: 's', events: [thought('gone')], rows: [{ do: 'grant.consume', tool: 't', arguments_hash: 'h' }] }),
+      store.commit({
+        session_id: 's',
+        events: [thought('gone')],
+        rows: [{ do: 'grant.consume', tool: 't', arguments_hash: 'h' }],
+      }),
       store.commit({ session_id: 's', events: [thought('gone too')], expect_status: ['paused'] }),
       store.commit({ session_id: 's', events: [thought('kept too')] }),
     ])
     expect(settled.map(each => each.status)).toEqual(['fulfilled', 'rejected', 'rejected', 'fulfilled'])
     const all = await readAll(store, 's')
-    expect(all.map(event => (JSON.parse(event.json) as { data: { reasoning: string } }).data.reasoning)).toEqual(['kept', 'kept too'])
+    expect(
+      all.map(event => (JSON.parse(event.json) as { data: { reasoning: string } }).data.reasoning),
+    ).toEqual(['kept', 'kept too'])
     expect(ids(all)).toEqual([1, 2])
     expect(await store.check()).toEqual([])
   })
@@ -76,12 +120,25 @@ export function defineWriting({ open }: Bench): void {
   test('rows before the one that was refused are undone with it', async () => {
     const { store, clock } = await open()
     await store.createSession(newSession('s'))
-    await refused(store, {
-      session_id: 's', events: [say('x')], rows: [
-        { do: 'grant.add', id: 'g', tool: 't', arguments_hash: 'h', granted_by: 'user_1', expires_at: clock.now() + 1000 },
-        { do: 'inbox.answer', id: 'none', decision: 'approve', status: 'responded' },
-      ],
-    }, 'already_answered')
+    await refused(
+      store,
+      {
+        session_id: 's',
+        events: [say('x')],
+        rows: [
+          {
+            do: 'grant.add',
+            id: 'g',
+            tool: 't',
+            arguments_hash: 'h',
+            granted_by: 'user_1',
+            expires_at: clock.now() + 1000,
+          },
+          { do: 'inbox.answer', id: 'none', decision: 'approve', status: 'responded' },
+        ],
+      },
+      'already_answered',
+    )
     expect(await store.hasGrant('s', 't', 'h')).toBe(false)
     expect((await store.commit({ session_id: 's', events: [say('y')] })).last_id).toBe(1)
     expect(await store.check()).toEqual([])
@@ -91,7 +148,11 @@ export function defineWriting({ open }: Bench): void {
     const { store } = await open()
     await store.createSession(newSession('s'))
     await store.commit({ session_id: 's', events: [pause()], expect_status: ['active'] })
-    const refusal = await refused(store, { session_id: 's', events: [pause()], expect_status: ['active', 'failed'] }, 'wrong_status')
+    const refusal = await refused(
+      store,
+      { session_id: 's', events: [pause()], expect_status: ['active', 'failed'] },
+      'wrong_status',
+    )
     expect(refusal.session?.status).toBe('paused')
     expect(refusal.message).toContain('paused')
   })
@@ -101,7 +162,11 @@ export function defineWriting({ open }: Bench): void {
     const { fence } = await claimOne(store, 's')
     await store.commit({ session_id: 's', fence, events: [thought('working')] })
     await store.commit({ session_id: 's', events: [say('one more thing')] })
-    await refused(store, { session_id: 's', fence, events: [complete()], expect_no_work_after: 2 }, 'new_work')
+    await refused(
+      store,
+      { session_id: 's', fence, events: [complete()], expect_no_work_after: 2 },
+      'new_work',
+    )
     expect(await statusOf(store, 's')).toBe('active')
     await store.commit({ session_id: 's', fence, events: [complete()], expect_no_work_after: 3 })
     expect(await statusOf(store, 's')).toBe('completed')
@@ -111,7 +176,11 @@ export function defineWriting({ open }: Bench): void {
     const { store } = await open()
     await store.createSession(newSession('s'))
     await store.commit({ session_id: 's', events: [], expect_untitled: true, set: { title: 'found' } })
-    await refused(store, { session_id: 's', events: [], expect_untitled: true, set: { title: 'found later' } }, 'has_title')
+    await refused(
+      store,
+      { session_id: 's', events: [], expect_untitled: true, set: { title: 'found later' } },
+      'has_title',
+    )
     expect((await store.getSession('s'))?.title).toBe('found')
   })
 
@@ -122,8 +191,24 @@ export function defineWriting({ open }: Bench): void {
     expect(open1.events.map(event => event.type)).toEqual(['user.message'])
     await store.commit({ session_id: 's', events: [complete()] })
     const again = await store.commit({
-      session_id: 's', reopen: resume(), events: [say('second')],
-      rows: [{ do: 'inbox.open', event: 0, item: { id: 'item', kind: 'task_complete', title: 'T', body: null, payload: {}, expires_at: null, tool_call_id: null } }],
+      session_id: 's',
+      reopen: resume(),
+      events: [say('second')],
+      rows: [
+        {
+          do: 'inbox.open',
+          event: 0,
+          item: {
+            id: 'item',
+            kind: 'task_complete',
+            title: 'T',
+            body: null,
+            payload: {},
+            expires_at: null,
+            tool_call_id: null,
+          },
+        },
+      ],
     })
     expect(again.events).toMatchObject([{ id: 4, type: 'user.message' }])
     expect(again.session.status).toBe('active')
@@ -131,7 +216,13 @@ export function defineWriting({ open }: Bench): void {
     await store.commit({ session_id: 's', events: [fail()] })
     await store.commit({ session_id: 's', reopen: resume(), events: [say('third')] })
     expect((await readAll(store, 's')).map(event => event.type)).toEqual([
-      'user.message', 'session.complete', 'session.resume', 'user.message', 'session.fail', 'session.resume', 'user.message',
+      'user.message',
+      'session.complete',
+      'session.resume',
+      'user.message',
+      'session.fail',
+      'session.resume',
+      'user.message',
     ])
   })
 
@@ -147,11 +238,28 @@ export function defineWriting({ open }: Bench): void {
     const { store, clock } = await open()
     await store.createSession(newSession('s'))
     clock.advance(5000)
-    await store.commit({ session_id: 's', events: [say('a'), response('b', { input: 100, output: 20, cost: 0.25 }), called('c1'), called('c2'), response('d', { input: 7, output: 3, cost: 0.5 })] })
+    await store.commit({
+      session_id: 's',
+      events: [
+        say('a'),
+        response('b', { input: 100, output: 20, cost: 0.25 }),
+        called('c1'),
+        called('c2'),
+        response('d', { input: 7, output: 3, cost: 0.5 }),
+      ],
+    })
     const { session } = await store.commit({ session_id: 's', events: [complete()] })
     expect(session).toMatchObject({
-      status: 'completed', last_event_id: 6, message_count: 1, tool_call_count: 2, input_tokens: 107, output_tokens: 23, cost_usd: 0.75, wake_id: 1,
-      updated_at: clock.now(), created_at: clock.now() - 5000,
+      status: 'completed',
+      last_event_id: 6,
+      message_count: 1,
+      tool_call_count: 2,
+      input_tokens: 107,
+      output_tokens: 23,
+      cost_usd: 0.75,
+      wake_id: 1,
+      updated_at: clock.now(),
+      created_at: clock.now() - 5000,
     })
     expect(await store.getSession('s')).toEqual(session)
   })
@@ -168,13 +276,37 @@ export function defineWriting({ open }: Bench): void {
     const { store } = await open({ redact: json => json.replaceAll('hunter22', '[gone]') })
     await store.createSession(newSession('s', { title: 'about hunter22', config: { note: 'hunter22' } }))
     const { session } = await store.commit({
-      session_id: 's', events: [say('my word is hunter22'), delta('hunter22')], set: { title: 'still hunter22' },
+      session_id: 's',
+      events: [say('my word is hunter22'), delta('hunter22')],
+      set: { title: 'still hunter22' },
       rows: [
-        { do: 'inbox.open', event: 0, item: { id: 'i', kind: 'task_complete', title: 'hunter22', body: 'hunter22', payload: { deep: ['hunter22'] }, expires_at: null, tool_call_id: null } },
-        { do: 'artifact.add', artifact: { artifact_id: 'a', name: 'hunter22', kind: 'markdown', version: 1, size: 8 }, spec: { kind: 'markdown', content: 'hunter22' } },
+        {
+          do: 'inbox.open',
+          event: 0,
+          item: {
+            id: 'i',
+            kind: 'task_complete',
+            title: 'hunter22',
+            body: 'hunter22',
+            payload: { deep: ['hunter22'] },
+            expires_at: null,
+            tool_call_id: null,
+          },
+        },
+        {
+          do: 'artifact.add',
+          artifact: { artifact_id: 'a', name: 'hunter22', kind: 'markdown', version: 1, size: 8 },
+          spec: { kind: 'markdown', content: 'hunter22' },
+        },
       ],
     })
-    const stored = JSON.stringify([session, await readAll(store, 's'), await store.getInboxItem('i'), await store.getArtifact('s', 'a'), await store.getSession('s')])
+    const stored = JSON.stringify([
+      session,
+      await readAll(store, 's'),
+      await store.getInboxItem('i'),
+      await store.getArtifact('s', 'a'),
+      await store.getSession('s'),
+    ])
     expect(stored).not.toContain('hunter22')
     expect(stored.match(/\[gone\]/g)?.length).toBeGreaterThanOrEqual(9)
   })

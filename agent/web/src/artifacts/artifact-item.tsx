@@ -10,22 +10,52 @@ import './artifacts.css'
 
 const ChartArtifact = lazy(async () => ({ default: (await import('./chart-artifact.tsx')).ChartArtifact }))
 
-export const ArtifactItem = memo(function ArtifactItem({ sessionId, item }: { sessionId: string; item: ItemOf<'artifact'> }) {
+export const ArtifactItem = memo(function ArtifactItem({
+  sessionId,
+  item,
+}: {
+  sessionId: string
+  item: ItemOf<'artifact'>
+}) {
   const [isNear, setNear] = useState(false)
   const frame = useRef<HTMLElement>(null)
   useEffect(() => {
     if (!frame.current) return
-    const observer = new IntersectionObserver(seen => { if (seen.some(entry => entry.isIntersecting)) setNear(true) }, { rootMargin: '400px' })
+    const observer = new IntersectionObserver(
+      seen => {
+        if (seen.some(entry => entry.isIntersecting)) setNear(true)
+      },
+      { rootMargin: '400px' },
+    )
     observer.observe(frame.current)
     return () => observer.disconnect()
   }, [])
-  const { data, error } = useQuery({ ...artifactQuery(sessionId, item.artifact_id, item.event_id), enabled: isNear })
+  const { data, error } = useQuery({
+    ...artifactQuery(sessionId, item.artifact_id, item.event_id),
+    enabled: isNear,
+  })
   const caption = data && 'caption' in data.spec ? data.spec.caption : undefined
   return (
-    <figure className="artifact" ref={frame} data-testid="artifact" data-kind={item.artifact_kind} data-artifact-id={item.artifact_id} aria-label={item.name}>
-      <header><strong className="truncate">{item.name}</strong><span className="badge">{item.artifact_kind}</span></header>
+    <figure
+      className="artifact"
+      ref={frame}
+      data-testid="artifact"
+      data-kind={item.artifact_kind}
+      data-artifact-id={item.artifact_id}
+      aria-label={item.name}
+    >
+      <header>
+        <strong className="truncate">{item.name}</strong>
+        <span className="badge">{item.artifact_kind}</span>
+      </header>
       {error && <p className="inline-error">{describeError(error)}</p>}
-      {data ? <Suspense fallback={<p className="artifact-wait faint">Drawing …</p>}><Body sessionId={sessionId} name={item.name} spec={data.spec} /></Suspense> : !error && <p className="artifact-wait faint">Loading …</p>}
+      {data ? (
+        <Suspense fallback={<p className="artifact-wait faint">Drawing …</p>}>
+          <Body sessionId={sessionId} name={item.name} spec={data.spec} />
+        </Suspense>
+      ) : (
+        !error && <p className="artifact-wait faint">Loading …</p>
+      )}
       {caption !== undefined && <figcaption className="muted">{caption}</figcaption>}
     </figure>
   )
@@ -33,19 +63,37 @@ export const ArtifactItem = memo(function ArtifactItem({ sessionId, item }: { se
 
 function Body({ sessionId, name, spec }: { sessionId: string; name: string; spec: ArtifactBody }) {
   switch (spec.kind) {
-    case 'markdown': return <div className="artifact-text"><Markdown text={spec.content} /></div>
-    case 'table': return <TableArtifact columns={spec.columns} rows={spec.rows} />
-    case 'chart': return <ChartArtifact name={name} chart={spec.chart} />
-    case 'html': return <HtmlFrame name={name} html={spec.html} />
+    case 'markdown':
+      return (
+        <div className="artifact-text">
+          <Markdown text={spec.content} />
+        </div>
+      )
+    case 'table':
+      return <TableArtifact columns={spec.columns} rows={spec.rows} />
+    case 'chart':
+      return <ChartArtifact name={name} chart={spec.chart} />
+    case 'html':
+      return <HtmlFrame name={name} html={spec.html} />
     // As a picture, an svg runs no scripts and loads nothing.
-    case 'svg': return <Picture name={name} type="image/svg+xml" content={spec.svg} />
-    case 'image': return <WorkspaceImage sessionId={sessionId} name={name} path={spec.path} type={spec.mime_type ?? typeOf(spec.path)} />
+    case 'svg':
+      return <Picture name={name} type="image/svg+xml" content={spec.svg} />
+    case 'image':
+      return (
+        <WorkspaceImage
+          sessionId={sessionId}
+          name={name}
+          path={spec.path}
+          type={spec.mime_type ?? typeOf(spec.path)}
+        />
+      )
   }
 }
 
 /**
- * Scripts run, but in an origin of their own: no cookies, no storage, no way to this page, no network. A srcdoc frame would
- * inherit this page's policy and run none, so the text is handed to a page with a policy of its own (public/artifact-frame.html).
+ * Scripts run, but in an origin of their own: no cookies, no storage, no way to this page, no network. A
+ * srcdoc frame would inherit this page's policy and run none, so the text is handed to a page with a policy
+ * of its own (public/artifact-frame.html).
  */
 function HtmlFrame({ name, html }: { name: string; html: string }) {
   const isWritten = useRef(false)
@@ -55,7 +103,16 @@ function HtmlFrame({ name, html }: { name: string; html: string }) {
     // The frame's origin is opaque, so there is no origin to name; what is sent is the frame's own content.
     event.currentTarget.contentWindow?.postMessage(html, '*')
   }
-  return <iframe className="artifact-html" title={name} sandbox="allow-scripts" src="/artifact-frame.html" referrerPolicy="no-referrer" onLoad={write} />
+  return (
+    <iframe
+      className="artifact-html"
+      title={name}
+      sandbox="allow-scripts"
+      src="/artifact-frame.html"
+      referrerPolicy="no-referrer"
+      onLoad={write}
+    />
+  )
 }
 
 function Picture({ name, type, content }: { name: string; type: string; content: BlobPart }) {
@@ -68,12 +125,38 @@ function Picture({ name, type, content }: { name: string; type: string; content:
   return <img className="artifact-picture" ref={picture} alt={name} />
 }
 
-function WorkspaceImage({ sessionId, name, path, type }: { sessionId: string; name: string; path: string; type: string }) {
-  const { data, error } = useQuery({ ...fileQuery(sessionId, path), select: file => (file.encoding === 'base64' ? bytesOf(file.content) : new TextEncoder().encode(file.content)) })
+function WorkspaceImage({
+  sessionId,
+  name,
+  path,
+  type,
+}: {
+  sessionId: string
+  name: string
+  path: string
+  type: string
+}) {
+  const { data, error } = useQuery({
+    ...fileQuery(sessionId, path),
+    select: file =>
+      file.encoding === 'base64' ? bytesOf(file.content) : new TextEncoder().encode(file.content),
+  })
   if (error) return <p className="inline-error">{describeError(error)}</p>
-  return data ? <Picture name={name} type={type} content={data} /> : <p className="artifact-wait faint">Loading …</p>
+  return data ? (
+    <Picture name={name} type={type} content={data} />
+  ) : (
+    <p className="artifact-wait faint">Loading …</p>
+  )
 }
 
 const bytesOf = (base64: string) => Uint8Array.from(atob(base64), char => char.charCodeAt(0))
-const TYPES: Record<string, string> = { png: 'image/png', jpg: 'image/jpeg', jpeg: 'image/jpeg', gif: 'image/gif', webp: 'image/webp', svg: 'image/svg+xml' }
-const typeOf = (path: string) => TYPES[path.slice(path.lastIndexOf('.') + 1).toLowerCase()] ?? 'application/octet-stream'
+const TYPES: Record<string, string> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  svg: 'image/svg+xml',
+}
+const typeOf = (path: string) =>
+  TYPES[path.slice(path.lastIndexOf('.') + 1).toLowerCase()] ?? 'application/octet-stream'

@@ -12,7 +12,13 @@ export function compareCells(a: Cell, b: Cell): number {
   return String(a).localeCompare(String(b), 'en', { numeric: true })
 }
 
-export function TableArtifact({ columns, rows }: { columns: readonly string[]; rows: readonly (readonly Cell[])[] }) {
+export function TableArtifact({
+  columns,
+  rows,
+}: {
+  columns: readonly string[]
+  rows: readonly (readonly Cell[])[]
+}) {
   const [order, setOrder] = useState<Order | null>(null)
   const [isWhole, setWhole] = useState(false)
   const sorted = useMemo(() => {
@@ -20,24 +26,51 @@ export function TableArtifact({ columns, rows }: { columns: readonly string[]; r
     const sign = order.down ? -1 : 1
     return rows.toSorted((a, b) => sign * compareCells(a[order.column] ?? null, b[order.column] ?? null))
   }, [rows, order])
-  const press = (column: number) => setOrder(order?.column !== column ? { column, down: false } : order.down ? null : { column, down: true })
-  const isNumeric = columns.map((_, i) => rows.some(row => typeof row[i] === 'number') && rows.every(row => typeof row[i] === 'number' || row[i] === null))
+  const press = (column: number) =>
+    setOrder(order?.column !== column ? { column, down: false } : order.down ? null : { column, down: true })
+  const isNumeric = columns.map(
+    (_, i) =>
+      rows.some(row => typeof row[i] === 'number') &&
+      rows.every(row => typeof row[i] === 'number' || row[i] === null),
+  )
   return (
     <div className="table-scroll">
       <table>
         <thead>
-          <tr>{columns.map((name, i) => (
-            <th key={`${i}-${name}`} scope="col" data-numeric={isNumeric[i] || undefined} aria-sort={order?.column === i ? (order.down ? 'descending' : 'ascending') : 'none'}>
-              <button type="button" onClick={() => press(i)}>{name}{order?.column === i && (order.down ? ' ↓' : ' ↑')}</button>
-            </th>
-          ))}</tr>
+          <tr>
+            {columns.map((name, i) => (
+              <th
+                key={`${i}-${name}`}
+                scope="col"
+                data-numeric={isNumeric[i] || undefined}
+                aria-sort={order?.column === i ? (order.down ? 'descending' : 'ascending') : 'none'}
+              >
+                <button type="button" onClick={() => press(i)}>
+                  {name}
+                  {order?.column === i && (order.down ? ' ↓' : ' ↑')}
+                </button>
+              </th>
+            ))}
+          </tr>
         </thead>
         <tbody>
           {/* Rows have no identity but their place. */}
-          {sorted.slice(0, isWhole ? undefined : FIRST).map((row, r) => <tr key={r}>{columns.map((name, i) => <td key={`${i}-${name}`} data-numeric={isNumeric[i] || undefined}>{row[i] === null || row[i] === undefined ? '' : String(row[i])}</td>)}</tr>)}
+          {sorted.slice(0, isWhole ? undefined : FIRST).map((row, r) => (
+            <tr key={r}>
+              {columns.map((name, i) => (
+                <td key={`${i}-${name}`} data-numeric={isNumeric[i] || undefined}>
+                  {row[i] === null || row[i] === undefined ? '' : String(row[i])}
+                </td>
+              ))}
+            </tr>
+          ))}
         </tbody>
       </table>
-      {!isWhole && rows.length > FIRST && <button type="button" className="json-link table-more" onClick={() => setWhole(true)}>show all {formatCount(rows.length)} rows</button>}
+      {!isWhole && rows.length > FIRST && (
+        <button type="button" className="json-link table-more" onClick={() => setWhole(true)}>
+          show all {formatCount(rows.length)} rows
+        </button>
+      )}
     </div>
   )
 }

@@ -8,20 +8,41 @@ import { inboxQuery } from '../queries.ts'
 
 export function ActionCards({ sessionId }: { sessionId: string }) {
   const { data: items = [] } = useQuery(inboxQuery('pending', sessionId))
-  return items.filter(item => item.kind === 'action_required').map(item => <ActionCard key={item.id} item={item} />)
+  return items
+    .filter(item => item.kind === 'action_required')
+    .map(item => <ActionCard key={item.id} item={item} />)
 }
 
 function ActionCard({ item }: { item: InboxItem }) {
   const queries = useQueryClient()
-  const complete = useMutation({ mutationFn: () => client.call('respondInbox', { params: { item_id: item.id }, body: { completed: true } }), onSettled: () => queries.invalidateQueries({ queryKey: ['inbox'] }) })
+  const complete = useMutation({
+    mutationFn: () =>
+      client.call('respondInbox', { params: { item_id: item.id }, body: { completed: true } }),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['inbox'] }),
+  })
   const skill = proposedSkill(item)
   return (
-    <section className="card action" aria-label={skill === null ? 'Action needed' : 'Proposed skill'} data-testid="action-card">
+    <section
+      className="card action"
+      aria-label={skill === null ? 'Action needed' : 'Proposed skill'}
+      data-testid="action-card"
+    >
       <h3>{item.title}</h3>
       {item.body !== null && <p>{item.body}</p>}
       {skill !== null && <SkillText skill={skill} />}
       <div className="actions">
-        {skill === null ? <Button className="button primary" isDisabled={complete.isPending} onPress={() => complete.mutate()} data-testid="complete-action">Done</Button> : <ProposalButtons item={item} />}
+        {skill === null ? (
+          <Button
+            className="button primary"
+            isDisabled={complete.isPending}
+            onPress={() => complete.mutate()}
+            data-testid="complete-action"
+          >
+            Done
+          </Button>
+        ) : (
+          <ProposalButtons item={item} />
+        )}
       </div>
     </section>
   )

@@ -9,12 +9,33 @@ import { sayError } from '../shell/toasts.tsx'
 import type { ItemOf } from './chat-item.ts'
 import { Markdown } from './markdown.tsx'
 
-export const AnswerItem = memo(function AnswerItem({ sessionId, item }: { sessionId: string; item: ItemOf<'answer'> }) {
-  const isFinal = !item.streaming && item.content !== '' && item.finish_reason !== 'tool_calls' && item.event_id > 0
+export const AnswerItem = memo(function AnswerItem({
+  sessionId,
+  item,
+}: {
+  sessionId: string
+  item: ItemOf<'answer'>
+}) {
+  const isFinal =
+    !item.streaming && item.content !== '' && item.finish_reason !== 'tool_calls' && item.event_id > 0
   return (
-    <article className="answer" data-testid="answer" data-streaming={item.streaming || undefined} data-final={isFinal || undefined} data-event={item.event_id}>
-      {item.reasoning !== '' && <Thinking text={item.reasoning} isLive={item.streaming && item.content === ''} />}
-      {item.streaming && item.content === '' && item.reasoning === '' && <p className="waiting-dots" role="status" aria-label="The model is answering"><i /><i /><i /></p>}
+    <article
+      className="answer"
+      data-testid="answer"
+      data-streaming={item.streaming || undefined}
+      data-final={isFinal || undefined}
+      data-event={item.event_id}
+    >
+      {item.reasoning !== '' && (
+        <Thinking text={item.reasoning} isLive={item.streaming && item.content === ''} />
+      )}
+      {item.streaming && item.content === '' && item.reasoning === '' && (
+        <p className="waiting-dots" role="status" aria-label="The model is answering">
+          <i />
+          <i />
+          <i />
+        </p>
+      )}
       {item.content !== '' && <Markdown text={item.content} />}
       {isFinal && <AnswerFoot sessionId={sessionId} item={item} />}
     </article>
@@ -24,7 +45,11 @@ export const AnswerItem = memo(function AnswerItem({ sessionId, item }: { sessio
 function Thinking({ text, isLive }: { text: string; isLive: boolean }) {
   return (
     <details className="thinking" data-testid="thinking" open={isLive}>
-      <summary><ChevronIcon />{isLive ? 'Thinking …' : 'Thought'}<span className="thinking-peek truncate">{isLive ? '' : text}</span></summary>
+      <summary>
+        <ChevronIcon />
+        {isLive ? 'Thinking …' : 'Thought'}
+        <span className="thinking-peek truncate">{isLive ? '' : text}</span>
+      </summary>
       <p className="thinking-text">{text}</p>
     </details>
   )
@@ -32,20 +57,41 @@ function Thinking({ text, isLive }: { text: string; isLive: boolean }) {
 
 function AnswerFoot({ sessionId, item }: { sessionId: string; item: ItemOf<'answer'> }) {
   const [isCopied, setCopied] = useState(false)
-  const rate = useMutation({ mutationFn: (rating: 'up' | 'down') => client.call('giveFeedback', { params: { id: sessionId, event_id: item.event_id }, body: { rating } }) })
+  const rate = useMutation({
+    mutationFn: (rating: 'up' | 'down') =>
+      client.call('giveFeedback', { params: { id: sessionId, event_id: item.event_id }, body: { rating } }),
+  })
   const copy = () => {
     navigator.clipboard.writeText(item.content).then(() => setCopied(true), sayError)
     setTimeout(() => setCopied(false), 1600)
   }
   const thumb = (rating: 'up' | 'down', name: string, Icon: typeof UpIcon) => (
-    <ToggleButton className="button quiet square small" aria-label={name} data-testid={`feedback-${rating}`} isSelected={item.rating === rating} isDisabled={rate.isPending} onChange={() => { if (item.rating !== rating) rate.mutate(rating) }}><Icon /></ToggleButton>
+    <ToggleButton
+      className="button quiet square small"
+      aria-label={name}
+      data-testid={`feedback-${rating}`}
+      isSelected={item.rating === rating}
+      isDisabled={rate.isPending}
+      onChange={() => {
+        if (item.rating !== rating) rate.mutate(rating)
+      }}
+    >
+      <Icon />
+    </ToggleButton>
   )
   return (
     <footer className="answer-foot">
       {thumb('up', 'Good answer', UpIcon)}
       {thumb('down', 'Bad answer', DownIcon)}
-      <Button className="button quiet square small" aria-label="Copy the answer" onPress={copy}>{isCopied ? <CheckIcon /> : <CopyIcon />}</Button>
-      <span className="answer-sums numeric">{item.model}{item.output_tokens > 0 && ` · ${formatTokens(item.input_tokens)} in, ${formatTokens(item.output_tokens)} out`}{item.cost_usd !== null && ` · ${formatCost(item.cost_usd)}`}</span>
+      <Button className="button quiet square small" aria-label="Copy the answer" onPress={copy}>
+        {isCopied ? <CheckIcon /> : <CopyIcon />}
+      </Button>
+      <span className="answer-sums numeric">
+        {item.model}
+        {item.output_tokens > 0 &&
+          ` · ${formatTokens(item.input_tokens)} in, ${formatTokens(item.output_tokens)} out`}
+        {item.cost_usd !== null && ` · ${formatCost(item.cost_usd)}`}
+      </span>
     </footer>
   )
 }

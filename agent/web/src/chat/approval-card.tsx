@@ -9,30 +9,71 @@ import type { ItemOf } from './chat-item.ts'
 
 const DECIDED = { approve: 'Approved', reject: 'Rejected' } as const
 
-export const ApprovalCard = memo(function ApprovalCard({ sessionId, item }: { sessionId: string; item: ItemOf<'approval'> }) {
+export const ApprovalCard = memo(function ApprovalCard({
+  sessionId,
+  item,
+}: {
+  sessionId: string
+  item: ItemOf<'approval'>
+}) {
   const queries = useQueryClient()
   const isOpen = item.decision === null
   const { data: inbox } = useQuery({ ...inboxQuery('all', sessionId), enabled: isOpen })
-  const gate = inbox?.find(found => found.kind === 'governance_gate' && (found.source_event_id === item.event_id || found.payload['tool_call_id'] === item.tool_call_id))
+  const gate = inbox?.find(
+    found =>
+      found.kind === 'governance_gate' &&
+      (found.source_event_id === item.event_id || found.payload['tool_call_id'] === item.tool_call_id),
+  )
   const decide = useMutation({
-    mutationFn: ({ id, decision }: { id: string; decision: 'approve' | 'reject' }) => client.call('respondInbox', { params: { item_id: id }, body: { decision } }),
+    mutationFn: ({ id, decision }: { id: string; decision: 'approve' | 'reject' }) =>
+      client.call('respondInbox', { params: { item_id: id }, body: { decision } }),
     // Someone else was faster: the list tells what they decided.
     onSettled: () => queries.invalidateQueries({ queryKey: ['inbox'] }),
   })
-  const decision = item.decision ?? (gate?.decision === 'approve' || gate?.decision === 'reject' ? gate.decision : null)
+  const decision =
+    item.decision ?? (gate?.decision === 'approve' || gate?.decision === 'reject' ? gate.decision : null)
   const isExpired = gate?.status === 'expired'
-  const press = (choice: 'approve' | 'reject') => () => { if (gate) decide.mutate({ id: gate.id, decision: choice }) }
+  const press = (choice: 'approve' | 'reject') => () => {
+    if (gate) decide.mutate({ id: gate.id, decision: choice })
+  }
   const state = decision ?? (isExpired ? 'expired' : 'open')
   return (
-    <section className="card approval" aria-label={`Approval of ${item.tool_name}`} data-testid="approval-card" data-state={state} data-call={item.tool_call_id}>
-      <h3>{decision !== null ? DECIDED[decision] : isExpired ? 'Expired' : 'Approval needed'} <code>{item.tool_name}</code></h3>
+    <section
+      className="card approval"
+      aria-label={`Approval of ${item.tool_name}`}
+      data-testid="approval-card"
+      data-state={state}
+      data-call={item.tool_call_id}
+    >
+      <h3>
+        {decision !== null ? DECIDED[decision] : isExpired ? 'Expired' : 'Approval needed'}{' '}
+        <code>{item.tool_name}</code>
+      </h3>
       <pre className="excerpt">{item.arguments_excerpt}</pre>
-      <p className="muted">{item.deny_reason} <span className="faint">({item.policy_id})</span></p>
+      <p className="muted">
+        {item.deny_reason} <span className="faint">({item.policy_id})</span>
+      </p>
       {state === 'open' && (
         <div className="actions">
-          {decide.error instanceof ApiError && decide.error.code === 'already_answered' && <span className="muted">Answered elsewhere.</span>}
-          <Button className="button danger" isDisabled={!gate || decide.isPending} onPress={press('reject')} data-testid="reject">Reject</Button>
-          <Button className="button primary" isDisabled={!gate || decide.isPending} onPress={press('approve')} data-testid="approve">Approve once</Button>
+          {decide.error instanceof ApiError && decide.error.code === 'already_answered' && (
+            <span className="muted">Answered elsewhere.</span>
+          )}
+          <Button
+            className="button danger"
+            isDisabled={!gate || decide.isPending}
+            onPress={press('reject')}
+            data-testid="reject"
+          >
+            Reject
+          </Button>
+          <Button
+            className="button primary"
+            isDisabled={!gate || decide.isPending}
+            onPress={press('approve')}
+            data-testid="approve"
+          >
+            Approve once
+          </Button>
         </div>
       )}
     </section>

@@ -1,4 +1,7 @@
-/** The session as a conversation: the fold of its log, newest at the bottom, with what needs an answer in its place. */
+/**
+ * The session as a conversation: the fold of its log, newest at the bottom, with what needs an answer in its
+ * place.
+ */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
@@ -40,7 +43,12 @@ export function ChatTab({ log, session }: { log: SessionLog; session: Session | 
   const scroller = useRef<HTMLDivElement>(null)
   const content = useRef<HTMLDivElement>(null)
   const sticks = useRef(true)
-  const showEvent = useCallback((id: number) => { void navigate({ to: '/sessions/$sessionId/events', params: { sessionId: log.id }, search: { id } }) }, [navigate, log.id])
+  const showEvent = useCallback(
+    (id: number) => {
+      void navigate({ to: '/sessions/$sessionId/events', params: { sessionId: log.id }, search: { id } })
+    },
+    [navigate, log.id],
+  )
 
   const stick = useCallback(() => {
     if (sticks.current && scroller.current) scroller.current.scrollTop = scroller.current.scrollHeight
@@ -67,64 +75,202 @@ export function ChatTab({ log, session }: { log: SessionLog; session: Session | 
 
   const first = Math.max(0, view.items.length - pages * PAGE)
   const last = view.items.at(-1)
-  const isSilent = view.running && !(last?.kind === 'answer' && last.streaming) && !(last?.kind === 'tool' && last.status === 'running')
+  const isSilent =
+    view.running &&
+    !(last?.kind === 'answer' && last.streaming) &&
+    !(last?.kind === 'tool' && last.status === 'running')
   const isReading = view.last_id < (session?.last_event_id ?? 0) && log.connection !== 'failed'
   return (
     <div className="chat">
-      {view.goal && <GoalCard key={view.goal.outcome_id} sessionId={log.id} goal={view.goal} isUnpriced={view.unpriced_models.length > 0} isArchived={session?.status === 'archived'} />}
-      {view.saga && view.saga.steps.length > 0 && <SagaCard key={view.saga.saga_id} saga={view.saga} onEvent={showEvent} />}
+      {view.goal && (
+        <GoalCard
+          key={view.goal.outcome_id}
+          sessionId={log.id}
+          goal={view.goal}
+          isUnpriced={view.unpriced_models.length > 0}
+          isArchived={session?.status === 'archived'}
+        />
+      )}
+      {view.saga && view.saga.steps.length > 0 && (
+        <SagaCard key={view.saga.saga_id} saga={view.saga} onEvent={showEvent} />
+      )}
       <div className="chat-main">
         <div className="chat-scroll" ref={scroller} onScroll={scrolled}>
-          <div className="chat-content" ref={content} role="log" aria-label="Conversation" aria-busy={isReading || view.running}>
-            <DisclosureBanner sessionId={log.id} isConfirmed={log.index.countByType.has('disclosure.confirmed') || isReading} />
-            {first > 0 && <Button className="button quiet earlier" onPress={() => { sticks.current = false; setPages(pages + 1) }}>{formatCount(first)} earlier</Button>}
-            {view.items.length === 0 && <Opening isReading={isReading} isNew={session?.last_event_id === 0} agent={session?.agent} />}
-            {view.items.slice(first).map((item, i) => <Item key={itemKey(item, first + i)} item={item} expert={item.kind === 'tool' ? view.experts.find(run => run.tool_call_id === item.tool_call_id) : undefined} sessionId={log.id} onEvent={showEvent} />)}
+          <div
+            className="chat-content"
+            ref={content}
+            role="log"
+            aria-label="Conversation"
+            aria-busy={isReading || view.running}
+          >
+            <DisclosureBanner
+              sessionId={log.id}
+              isConfirmed={log.index.countByType.has('disclosure.confirmed') || isReading}
+            />
+            {first > 0 && (
+              <Button
+                className="button quiet earlier"
+                onPress={() => {
+                  sticks.current = false
+                  setPages(pages + 1)
+                }}
+              >
+                {formatCount(first)} earlier
+              </Button>
+            )}
+            {view.items.length === 0 && (
+              <Opening isReading={isReading} isNew={session?.last_event_id === 0} agent={session?.agent} />
+            )}
+            {view.items.slice(first).map((item, i) => (
+              <Item
+                key={itemKey(item, first + i)}
+                item={item}
+                expert={
+                  item.kind === 'tool'
+                    ? view.experts.find(run => run.tool_call_id === item.tool_call_id)
+                    : undefined
+                }
+                sessionId={log.id}
+                onEvent={showEvent}
+              />
+            ))}
             {session?.waiting_on === 'action' && <ActionCards sessionId={log.id} />}
-            {isSilent && <p className="waiting-dots" role="status" aria-label="The agent is at work"><i /><i /><i /></p>}
+            {isSilent && (
+              <p className="waiting-dots" role="status" aria-label="The agent is at work">
+                <i />
+                <i />
+                <i />
+              </p>
+            )}
           </div>
         </div>
-        {!isAtEnd && <Button className="button tail-button" onPress={toEnd}><TailIcon />Newest</Button>}
+        {!isAtEnd && (
+          <Button className="button tail-button" onPress={toEnd}>
+            <TailIcon />
+            Newest
+          </Button>
+        )}
       </div>
       <div className="chat-foot">
         <PlanPanel plan={view.plan} isRunning={view.running || session?.waiting_on === 'question'} />
         <StateBar log={log} session={session} />
-        <Composer sessionId={log.id} isRunning={view.running} isArchived={session?.status === 'archived'} hint={view.status === 'paused' ? 'Paused: messages are kept and run when you resume.' : 'Enter sends, Shift+Enter makes a new line.'} onSent={toEnd} />
+        <Composer
+          sessionId={log.id}
+          isRunning={view.running}
+          isArchived={session?.status === 'archived'}
+          hint={
+            view.status === 'paused'
+              ? 'Paused: messages are kept and run when you resume.'
+              : 'Enter sends, Shift+Enter makes a new line.'
+          }
+          onSent={toEnd}
+        />
       </div>
     </div>
   )
 }
 
-const Item = memo(function Item({ item, expert, sessionId, onEvent }: { item: ChatItem; /** What the call of consult_expert is about. */ expert: ExpertRun | undefined; sessionId: string; onEvent: (id: number) => void }) {
+const Item = memo(function Item({
+  item,
+  expert,
+  sessionId,
+  onEvent,
+}: {
+  item: ChatItem
+  /** What the call of consult_expert is about. */ expert: ExpertRun | undefined
+  sessionId: string
+  onEvent: (id: number) => void
+}) {
   switch (item.kind) {
-    case 'user': return <UserItem item={item} />
-    case 'answer': return item.finish_reason === 'command' ? <CommandReply item={item} /> : <AnswerItem sessionId={sessionId} item={item} />
+    case 'user':
+      return <UserItem item={item} />
+    case 'answer':
+      return item.finish_reason === 'command' ? (
+        <CommandReply item={item} />
+      ) : (
+        <AnswerItem sessionId={sessionId} item={item} />
+      )
     // The question's own card, and the expert's, say the same and more.
-    case 'tool': return expert ? <ExpertCard sessionId={sessionId} run={expert} /> : item.name === 'ask_user_question' && item.status !== 'failed' && item.status !== 'refused' ? null : <ToolCard item={item} onEvent={onEvent} />
-    case 'question': return <QuestionCard sessionId={sessionId} item={item} />
-    case 'approval': return <ApprovalCard sessionId={sessionId} item={item} />
-    case 'artifact': return <ArtifactItem sessionId={sessionId} item={item} />
-    case 'notice': return <NoticeItem item={item} onEvent={onEvent} />
+    case 'tool':
+      return expert ? (
+        <ExpertCard sessionId={sessionId} run={expert} />
+      ) : item.name === 'ask_user_question' &&
+        item.status !== 'failed' &&
+        item.status !== 'refused' ? null : (
+        <ToolCard item={item} onEvent={onEvent} />
+      )
+    case 'question':
+      return <QuestionCard sessionId={sessionId} item={item} />
+    case 'approval':
+      return <ApprovalCard sessionId={sessionId} item={item} />
+    case 'artifact':
+      return <ArtifactItem sessionId={sessionId} item={item} />
+    case 'notice':
+      return <NoticeItem item={item} onEvent={onEvent} />
   }
 })
 
-function Opening({ isReading, isNew, agent }: { isReading: boolean; isNew: boolean; agent: string | undefined }) {
-  if (isReading) return <p className="opening muted" role="status">Reading the log …</p>
-  return <div className="opening muted"><h2>{isNew && agent !== undefined ? `A new session with ${agent}` : 'Nothing was said here yet'}</h2><p>Say what you would like done. Every step will be in the log.</p></div>
+function Opening({
+  isReading,
+  isNew,
+  agent,
+}: {
+  isReading: boolean
+  isNew: boolean
+  agent: string | undefined
+}) {
+  if (isReading)
+    return (
+      <p className="opening muted" role="status">
+        Reading the log …
+      </p>
+    )
+  return (
+    <div className="opening muted">
+      <h2>{isNew && agent !== undefined ? `A new session with ${agent}` : 'Nothing was said here yet'}</h2>
+      <p>Say what you would like done. Every step will be in the log.</p>
+    </div>
+  )
 }
 
 /** A failed session can be tried again, a paused one resumed. */
 function StateBar({ log, session }: { log: SessionLog; session: Session | undefined }) {
   const queries = useQueryClient()
-  const move = useMutation({ mutationFn: (route: 'retrySession' | 'resumeSession') => client.call(route, { params: { id: log.id } }), onSuccess: () => refreshSession(queries, log.id) })
+  const move = useMutation({
+    mutationFn: (route: 'retrySession' | 'resumeSession') => client.call(route, { params: { id: log.id } }),
+    onSuccess: () => refreshSession(queries, log.id),
+  })
   const { status } = log.view
-  if (session?.status === 'archived' || log.view.last_id === 0 || (status !== 'failed' && status !== 'paused')) return null
+  if (
+    session?.status === 'archived' ||
+    log.view.last_id === 0 ||
+    (status !== 'failed' && status !== 'paused')
+  )
+    return null
   return (
     <div className="state-bar" data-status={status} role="status">
-      <span>{status === 'failed' ? 'The session failed. What it did so far is kept.' : 'The session is paused.'}</span>
-      {status === 'failed'
-        ? <Button className="button" isDisabled={move.isPending} onPress={() => move.mutate('retrySession')} data-testid="retry">Try again</Button>
-        : <Button className="button" isDisabled={move.isPending} onPress={() => move.mutate('resumeSession')} data-testid="resume">Resume</Button>}
+      <span>
+        {status === 'failed' ? 'The session failed. What it did so far is kept.' : 'The session is paused.'}
+      </span>
+      {status === 'failed' ? (
+        <Button
+          className="button"
+          isDisabled={move.isPending}
+          onPress={() => move.mutate('retrySession')}
+          data-testid="retry"
+        >
+          Try again
+        </Button>
+      ) : (
+        <Button
+          className="button"
+          isDisabled={move.isPending}
+          onPress={() => move.mutate('resumeSession')}
+          data-testid="resume"
+        >
+          Resume
+        </Button>
+      )}
     </div>
   )
 }

@@ -4,5 +4,9 @@ import type { ItemOf } from './chat-item.ts'
 import './command-reply.css'
 
 export const CommandReply = memo(function CommandReply({ item }: { item: ItemOf<'answer'> }) {
-  return <p className="command-reply" data-testid="command-reply" data-event={item.event_id} role="status">{item.content}</p>
+  return (
+    <p className="command-reply" data-testid="command-reply" data-event={item.event_id} role="status">
+      {item.content}
+    </p>
+  )
 })

@@ -15,13 +15,19 @@ export function Composer({ sessionId, isRunning, isArchived, hint, onSent }: Pro
   const queries = useQueryClient()
   const [text, setText] = useState(() => drafts.get(sessionId) ?? '')
   const field = useRef<HTMLTextAreaElement>(null)
-  useEffect(() => { drafts.set(sessionId, text) }, [sessionId, text])
+  useEffect(() => {
+    drafts.set(sessionId, text)
+  }, [sessionId, text])
   // Repeating a send that may have arrived must not say it twice: one key for one text.
   const attempt = useRef({ text: '', key: '' })
   const send = useMutation({
     mutationFn: (content: string) => {
       if (attempt.current.text !== content) attempt.current = { text: content, key: crypto.randomUUID() }
-      return client.call('sendMessage', { params: { id: sessionId }, body: { content }, idempotencyKey: attempt.current.key })
+      return client.call('sendMessage', {
+        params: { id: sessionId },
+        body: { content },
+        idempotencyKey: attempt.current.key,
+      })
     },
     onSuccess: async () => {
       attempt.current = { text: '', key: '' }
@@ -38,7 +44,9 @@ export function Composer({ sessionId, isRunning, isArchived, hint, onSent }: Pro
     box.style.height = 'auto'
     if (text !== '') box.style.height = `${Math.min(box.scrollHeight, 240)}px`
   }, [text])
-  useEffect(() => { if (window.matchMedia('(hover: hover)').matches) field.current?.focus() }, [])
+  useEffect(() => {
+    if (window.matchMedia('(hover: hover)').matches) field.current?.focus()
+  }, [])
 
   const submit = () => {
     const content = text.trim()
@@ -50,13 +58,43 @@ export function Composer({ sessionId, isRunning, isArchived, hint, onSent }: Pro
     event.preventDefault()
     submit()
   }
-  if (isArchived) return <p className="composer-closed muted">This session is archived. Its log can be read, not continued.</p>
+  if (isArchived)
+    return (
+      <p className="composer-closed muted">This session is archived. Its log can be read, not continued.</p>
+    )
   return (
     <div className="composer">
       <div className="composer-box">
-        <textarea ref={field} rows={1} value={text} onChange={event => setText(event.target.value)} onKeyDown={keyDown} placeholder={isRunning ? 'Steer the running turn …' : 'Write a message'} aria-label="Message" data-testid="composer" />
-        {isRunning && <Button className="button square stop" aria-label="Stop the turn" isDisabled={stop.isPending} onPress={() => stop.mutate()} data-testid="stop"><StopIcon /></Button>}
-        <Button className="button primary square" aria-label="Send" isDisabled={text.trim() === '' || send.isPending} onPress={submit} data-testid="send"><SendIcon /></Button>
+        <textarea
+          ref={field}
+          rows={1}
+          value={text}
+          onChange={event => setText(event.target.value)}
+          onKeyDown={keyDown}
+          placeholder={isRunning ? 'Steer the running turn …' : 'Write a message'}
+          aria-label="Message"
+          data-testid="composer"
+        />
+        {isRunning && (
+          <Button
+            className="button square stop"
+            aria-label="Stop the turn"
+            isDisabled={stop.isPending}
+            onPress={() => stop.mutate()}
+            data-testid="stop"
+          >
+            <StopIcon />
+          </Button>
+        )}
+        <Button
+          className="button primary square"
+          aria-label="Send"
+          isDisabled={text.trim() === '' || send.isPending}
+          onPress={submit}
+          data-testid="send"
+        >
+          <SendIcon />
+        </Button>
       </div>
       <p className="composer-hint faint">{hint}</p>
     </div>

@@ -1,4 +1,7 @@
-/** A consulted expert: the task it was given, what it did, what it answered and what that cost. Its answer can be rated. */
+/**
+ * A consulted expert: the task it was given, what it did, what it answered and what that cost. Its answer can
+ * be rated.
+ */
 import { useMutation } from '@tanstack/react-query'
 import { memo, useState } from 'react'
 import { ToggleButton } from 'react-aria-components'
@@ -12,34 +15,90 @@ import './expert-card.css'
 const STATUS = { working: 'running', done: 'done', failed: 'failed' } as const
 const WORDS = { working: 'at work', done: 'answered', failed: 'failed' } as const
 
-export const ExpertCard = memo(function ExpertCard({ sessionId, run }: { sessionId: string; run: ExpertRun }) {
+export const ExpertCard = memo(function ExpertCard({
+  sessionId,
+  run,
+}: {
+  sessionId: string
+  run: ExpertRun
+}) {
   const [isOpen, setOpen] = useState(false)
-  const rate = useMutation({ mutationFn: ({ id, rating }: { id: number; rating: 'up' | 'down' }) => client.call('giveFeedback', { params: { id: sessionId, event_id: id }, body: { rating } }) })
+  const rate = useMutation({
+    mutationFn: ({ id, rating }: { id: number; rating: 'up' | 'down' }) =>
+      client.call('giveFeedback', { params: { id: sessionId, event_id: id }, body: { rating } }),
+  })
   const { result_id: id } = run
-  const thumb = (rating: 'up' | 'down', name: string, Icon: typeof UpIcon) => id !== null && (
-    <ToggleButton className="button quiet square small" aria-label={name} data-testid={`expert-${rating}`} isSelected={run.rating === rating} isDisabled={rate.isPending} onChange={() => { if (run.rating !== rating) rate.mutate({ id, rating }) }}><Icon /></ToggleButton>
-  )
+  const thumb = (rating: 'up' | 'down', name: string, Icon: typeof UpIcon) =>
+    id !== null && (
+      <ToggleButton
+        className="button quiet square small"
+        aria-label={name}
+        data-testid={`expert-${rating}`}
+        isSelected={run.rating === rating}
+        isDisabled={rate.isPending}
+        onChange={() => {
+          if (run.rating !== rating) rate.mutate({ id, rating })
+        }}
+      >
+        <Icon />
+      </ToggleButton>
+    )
   return (
-    <details className="tool expert" data-testid="expert" data-status={run.status} open={isOpen} onToggle={event => setOpen(event.currentTarget.open)}>
+    <details
+      className="tool expert"
+      data-testid="expert"
+      data-status={run.status}
+      open={isOpen}
+      onToggle={event => setOpen(event.currentTarget.open)}
+    >
       <summary>
         <ChevronIcon />
         <strong>{run.expert}</strong>
         <span className="expert-task truncate">{oneLine(run.task, 140)}</span>
-        <span className="tool-status" data-status={STATUS[run.status]}>{WORDS[run.status]}</span>
-        {run.status === 'failed' && <span className="tool-error truncate">{oneLine(run.outcome ?? '', 200)}</span>}
+        <span className="tool-status" data-status={STATUS[run.status]}>
+          {WORDS[run.status]}
+        </span>
+        {run.status === 'failed' && (
+          <span className="tool-error truncate">{oneLine(run.outcome ?? '', 200)}</span>
+        )}
       </summary>
       {isOpen && (
         <div className="tool-body">
           <h4>Task</h4>
           <p className="expert-text">{run.task}</p>
-          {run.trace.length > 0 && <><h4>What it did</h4><ul className="expert-trace">{run.trace.map((call, index) => <li key={index} data-ok={call.ok}><code>{call.name}</code>{call.error !== undefined && <span> {call.error}</span>}</li>)}</ul></>}
-          {run.outcome !== null && <><h4>{run.status === 'failed' ? 'What went wrong' : 'Answer'}</h4>{run.status === 'failed' ? <p className="expert-text">{run.outcome}</p> : <Markdown text={run.outcome} />}</>}
+          {run.trace.length > 0 && (
+            <>
+              <h4>What it did</h4>
+              <ul className="expert-trace">
+                {run.trace.map((call, index) => (
+                  <li key={index} data-ok={call.ok}>
+                    <code>{call.name}</code>
+                    {call.error !== undefined && <span> {call.error}</span>}
+                  </li>
+                ))}
+              </ul>
+            </>
+          )}
+          {run.outcome !== null && (
+            <>
+              <h4>{run.status === 'failed' ? 'What went wrong' : 'Answer'}</h4>
+              {run.status === 'failed' ? (
+                <p className="expert-text">{run.outcome}</p>
+              ) : (
+                <Markdown text={run.outcome} />
+              )}
+            </>
+          )}
         </div>
       )}
       {run.status !== 'working' && (
         <footer className="expert-foot">
-          {thumb('up', 'Good answer of the expert', UpIcon)}{thumb('down', 'Bad answer of the expert', DownIcon)}
-          <span className="faint numeric" data-testid="expert-sums">{run.iterations_used} of {plural(run.max_iterations, 'step')} · {formatTokens(run.tokens)} tokens · {formatSpent(run.cost_usd, run.unpriced)}</span>
+          {thumb('up', 'Good answer of the expert', UpIcon)}
+          {thumb('down', 'Bad answer of the expert', DownIcon)}
+          <span className="faint numeric" data-testid="expert-sums">
+            {run.iterations_used} of {plural(run.max_iterations, 'step')} · {formatTokens(run.tokens)} tokens
+            · {formatSpent(run.cost_usd, run.unpriced)}
+          </span>
         </footer>
       )}
     </details>

@@ -1,4 +1,7 @@
-/** The goal of the session: what it is, how it is graded, every verdict, what it cost, and the commands that steer it. */
+/**
+ * The goal of the session: what it is, how it is graded, every verdict, what it cost, and the commands that
+ * steer it.
+ */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { memo, useState } from 'react'
 import { Button } from 'react-aria-components'
@@ -10,7 +13,13 @@ import { ChevronIcon } from '../shell/icons.tsx'
 import './goal-card.css'
 
 const WORDS: Record<Goal['status'] | Verdict['result'], string> = {
-  active: 'active', paused: 'paused', satisfied: 'satisfied', needs_revision: 'needs revision', blocked: 'blocked', failed: 'failed', max_iterations_reached: 'out of evaluations',
+  active: 'active',
+  paused: 'paused',
+  satisfied: 'satisfied',
+  needs_revision: 'needs revision',
+  blocked: 'blocked',
+  failed: 'failed',
+  max_iterations_reached: 'out of evaluations',
 }
 
 type Props = { sessionId: string; goal: Goal; isUnpriced: boolean; isArchived: boolean }
@@ -20,27 +29,60 @@ export const GoalCard = memo(function GoalCard({ sessionId, goal, isUnpriced, is
   // A goal that is over folds itself away, unless a person has said otherwise.
   const [chosen, setChosen] = useState<boolean | null>(null)
   const steer = useMutation({
-    mutationFn: (action: 'pause' | 'resume' | 'clear') => client.call('sendMessage', { params: { id: sessionId }, body: { content: `/goal ${action}` } }),
+    mutationFn: (action: 'pause' | 'resume' | 'clear') =>
+      client.call('sendMessage', { params: { id: sessionId }, body: { content: `/goal ${action}` } }),
     onSuccess: () => refreshSession(queries, sessionId),
   })
   const isUnderWay = goal.status === 'active' || goal.status === 'paused'
   const isOpen = chosen ?? isUnderWay
-  const button = (action: 'pause' | 'resume' | 'clear', label: string) => <Button className="button small" isDisabled={steer.isPending} onPress={() => steer.mutate(action)} data-testid={`goal-${action}`}>{label}</Button>
+  const button = (action: 'pause' | 'resume' | 'clear', label: string) => (
+    <Button
+      className="button small"
+      isDisabled={steer.isPending}
+      onPress={() => steer.mutate(action)}
+      data-testid={`goal-${action}`}
+    >
+      {label}
+    </Button>
+  )
   return (
     <details className="goal" data-testid="goal" data-status={goal.status} open={isOpen}>
-      <summary onClick={event => { event.preventDefault(); setChosen(!isOpen) }}>
-        <ChevronIcon /><strong>Goal</strong><span className="goal-status">{goal.open ? 'being graded' : WORDS[goal.status]}</span>
+      <summary
+        onClick={event => {
+          event.preventDefault()
+          setChosen(!isOpen)
+        }}
+      >
+        <ChevronIcon />
+        <strong>Goal</strong>
+        <span className="goal-status">{goal.open ? 'being graded' : WORDS[goal.status]}</span>
         <span className="truncate">{goal.description}</span>
-        <span className="goal-sums faint numeric">{goal.iteration} of {goal.max_iterations} · {formatTokens(goal.spent.tokens)} tokens · {formatSpent(goal.spent.cost_usd, isUnpriced)}</span>
+        <span className="goal-sums faint numeric">
+          {goal.iteration} of {goal.max_iterations} · {formatTokens(goal.spent.tokens)} tokens ·{' '}
+          {formatSpent(goal.spent.cost_usd, isUnpriced)}
+        </span>
       </summary>
       <div className="goal-body">
         <p className="goal-rubric">{goal.rubric}</p>
         {goal.verdicts.length > 0 && (
           <ol>
-            {goal.verdicts.map(verdict => <li key={verdict.event_id} data-result={verdict.result}><strong>{WORDS[verdict.result]}</strong><span>{verdict.explanation}{verdict.feedback !== '' && <em> {verdict.feedback}</em>}</span></li>)}
+            {goal.verdicts.map(verdict => (
+              <li key={verdict.event_id} data-result={verdict.result}>
+                <strong>{WORDS[verdict.result]}</strong>
+                <span>
+                  {verdict.explanation}
+                  {verdict.feedback !== '' && <em> {verdict.feedback}</em>}
+                </span>
+              </li>
+            ))}
           </ol>
         )}
-        {isUnderWay && !isArchived && <div className="goal-actions">{goal.status === 'active' ? button('pause', 'Pause') : button('resume', 'Resume')}{button('clear', 'Clear')}</div>}
+        {isUnderWay && !isArchived && (
+          <div className="goal-actions">
+            {goal.status === 'active' ? button('pause', 'Pause') : button('resume', 'Resume')}
+            {button('clear', 'Clear')}
+          </div>
+        )}
       </div>
     </details>
   )

@@ -3,12 +3,26 @@ import { memo } from 'react'
 import { AlertIcon } from '../shell/icons.tsx'
 import type { ItemOf } from './chat-item.ts'
 
-export const NoticeItem = memo(function NoticeItem({ item, onEvent }: { item: ItemOf<'notice'>; onEvent: (id: number) => void }) {
+export const NoticeItem = memo(function NoticeItem({
+  item,
+  onEvent,
+}: {
+  item: ItemOf<'notice'>
+  onEvent: (id: number) => void
+}) {
   return (
-    <p className="notice" data-level={item.level} data-type={item.type} data-testid="notice" role={item.level === 'error' ? 'alert' : undefined}>
+    <p
+      className="notice"
+      data-level={item.level}
+      data-type={item.type}
+      data-testid="notice"
+      role={item.level === 'error' ? 'alert' : undefined}
+    >
       {item.level !== 'info' && <AlertIcon />}
       <span>{item.text}</span>
-      <button type="button" className="json-link" onClick={() => onEvent(item.event_id)}>event {item.event_id}</button>
+      <button type="button" className="json-link" onClick={() => onEvent(item.event_id)}>
+        event {item.event_id}
+      </button>
     </p>
   )
 })

@@ -15,8 +15,23 @@ export const UserItem = memo(function UserItem({ item }: { item: ItemOf<'user'> 
   return (
     <article className="user" data-testid="user-message" data-event={item.event_id}>
       <p>{item.content}</p>
-      {item.attachments.length > 0 && <ul className="files">{item.attachments.map(file => <li key={file.path}><FileIcon />{file.filename}</li>)}</ul>}
-      {item.images.map(image => <img key={image.data.slice(0, 64)} src={`data:${image.mime_type};base64,${image.data}`} alt="From the user" />)}
+      {item.attachments.length > 0 && (
+        <ul className="files">
+          {item.attachments.map(file => (
+            <li key={file.path}>
+              <FileIcon />
+              {file.filename}
+            </li>
+          ))}
+        </ul>
+      )}
+      {item.images.map(image => (
+        <img
+          key={image.data.slice(0, 64)}
+          src={`data:${image.mime_type};base64,${image.data}`}
+          alt="From the user"
+        />
+      ))}
     </article>
   )
 })

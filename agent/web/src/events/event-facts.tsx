@@ -9,21 +9,95 @@ import { DownIcon, UpIcon } from '../shell/icons.tsx'
 import { say } from '../shell/toasts.tsx'
 import type { TurnSums } from './turn-sums.ts'
 
-export function EventFacts({ event, before, turn, onJump, onRelated }: { event: SessionEvent; before: SessionEvent | undefined; turn: TurnSums | undefined; onJump: (id: number) => void; onRelated: (text: string) => void }) {
+export function EventFacts({
+  event,
+  before,
+  turn,
+  onJump,
+  onRelated,
+}: {
+  event: SessionEvent
+  before: SessionEvent | undefined
+  turn: TurnSums | undefined
+  onJump: (id: number) => void
+  onRelated: (text: string) => void
+}) {
   const callId = (event.data as { tool_call_id?: unknown }).tool_call_id
   const child = otherSession(event)
   return (
     <>
-      {isEventType(event.type) ? <p className="detail-when">{EVENTS[event.type].when}</p> : <p className="detail-when">This page does not know the type; the server is newer.</p>}
+      {isEventType(event.type) ? (
+        <p className="detail-when">{EVENTS[event.type].when}</p>
+      ) : (
+        <p className="detail-when">This page does not know the type; the server is newer.</p>
+      )}
       <dl className="facts">
-        <dt>Time</dt><dd className="numeric">{new Date(event.created_at).toLocaleString('en-GB')} <span className="faint">{event.created_at}</span></dd>
-        {before && <><dt>After</dt><dd className="numeric">{formatDelta(Date.parse(event.created_at) - Date.parse(before.created_at))} <button type="button" className="json-link" onClick={() => onJump(before.id)}>{before.type} {before.id}</button></dd></>}
-        {turn && <><dt>Turn</dt><dd><button type="button" className="json-link" onClick={() => onJump(turn.startId)}>{turn.number}</button></dd></>}
-        {isEventType(event.type) && EVENTS[event.type].producer !== 'none' && <><dt>Written by</dt><dd>{EVENTS[event.type].producer}</dd></>}
-        {event.trace_id !== undefined && <><dt>Trace</dt><dd className="mono">{event.trace_id}</dd></>}
-        {child !== null && <><dt>Session</dt><dd><Link className="json-link" to="/sessions/$sessionId" params={{ sessionId: child }}>open {child}</Link></dd></>}
-        {(event.type === 'llm.response' || event.type === 'expert.result') && <><dt>Rate</dt><dd><Rating event={event} /></dd></>}
-        {typeof callId === 'string' && <><dt>Call</dt><dd><button type="button" className="json-link" onClick={() => onRelated(callId)}>show all of {callId}</button></dd></>}
+        <dt>Time</dt>
+        <dd className="numeric">
+          {new Date(event.created_at).toLocaleString('en-GB')}{' '}
+          <span className="faint">{event.created_at}</span>
+        </dd>
+        {before && (
+          <>
+            <dt>After</dt>
+            <dd className="numeric">
+              {formatDelta(Date.parse(event.created_at) - Date.parse(before.created_at))}{' '}
+              <button type="button" className="json-link" onClick={() => onJump(before.id)}>
+                {before.type} {before.id}
+              </button>
+            </dd>
+          </>
+        )}
+        {turn && (
+          <>
+            <dt>Turn</dt>
+            <dd>
+              <button type="button" className="json-link" onClick={() => onJump(turn.startId)}>
+                {turn.number}
+              </button>
+            </dd>
+          </>
+        )}
+        {isEventType(event.type) && EVENTS[event.type].producer !== 'none' && (
+          <>
+            <dt>Written by</dt>
+            <dd>{EVENTS[event.type].producer}</dd>
+          </>
+        )}
+        {event.trace_id !== undefined && (
+          <>
+            <dt>Trace</dt>
+            <dd className="mono">{event.trace_id}</dd>
+          </>
+        )}
+        {child !== null && (
+          <>
+            <dt>Session</dt>
+            <dd>
+              <Link className="json-link" to="/sessions/$sessionId" params={{ sessionId: child }}>
+                open {child}
+              </Link>
+            </dd>
+          </>
+        )}
+        {(event.type === 'llm.response' || event.type === 'expert.result') && (
+          <>
+            <dt>Rate</dt>
+            <dd>
+              <Rating event={event} />
+            </dd>
+          </>
+        )}
+        {typeof callId === 'string' && (
+          <>
+            <dt>Call</dt>
+            <dd>
+              <button type="button" className="json-link" onClick={() => onRelated(callId)}>
+                show all of {callId}
+              </button>
+            </dd>
+          </>
+        )}
       </dl>
     </>
   )
@@ -33,22 +107,48 @@ export function EventFacts({ event, before, turn, onJump, onRelated }: { event: 
 function otherSession(event: SessionEvent): string | null {
   switch (event.type) {
     // A child session goes by the name of worker here; elsewhere a worker is a process.
-    case 'worker.spawned': case 'worker.complete': case 'worker.failed': return event.data.worker_id
-    case 'delegation.start': case 'delegation.complete': case 'delegation.failed': case 'delegation.stale': return event.data.child_session_id
-    case 'loop.result': return event.data.run_session_id
-    default: return null
+    case 'worker.spawned':
+    case 'worker.complete':
+    case 'worker.failed':
+      return event.data.worker_id
+    case 'delegation.start':
+    case 'delegation.complete':
+    case 'delegation.failed':
+    case 'delegation.stale':
+      return event.data.child_session_id
+    case 'loop.result':
+      return event.data.run_session_id
+    default:
+      return null
   }
 }
 
 function Rating({ event }: { event: SessionEvent }) {
   const rate = useMutation({
-    mutationFn: (rating: 'up' | 'down') => client.call('giveFeedback', { params: { id: event.session_id, event_id: event.id }, body: { rating } }),
+    mutationFn: (rating: 'up' | 'down') =>
+      client.call('giveFeedback', { params: { id: event.session_id, event_id: event.id }, body: { rating } }),
     onSuccess: ({ event_id, event_type }) => say(`Rated: ${event_type} is event ${event_id}.`),
   })
   return (
     <span className="rating">
-      <Button className="button quiet square small" aria-label="Good" isDisabled={rate.isPending} onPress={() => rate.mutate('up')} data-testid="rate-up"><UpIcon /></Button>
-      <Button className="button quiet square small" aria-label="Bad" isDisabled={rate.isPending} onPress={() => rate.mutate('down')} data-testid="rate-down"><DownIcon /></Button>
+      <Button
+        className="button quiet square small"
+        aria-label="Good"
+        isDisabled={rate.isPending}
+        onPress={() => rate.mutate('up')}
+        data-testid="rate-up"
+      >
+        <UpIcon />
+      </Button>
+      <Button
+        className="button quiet square small"
+        aria-label="Bad"
+        isDisabled={rate.isPending}
+        onPress={() => rate.mutate('down')}
+        data-testid="rate-down"
+      >
+        <DownIcon />
+      </Button>
     </span>
   )
 }

@@ -1,10 +1,10 @@
 /**
  * The rows of the EVENTS tab over an append-only array of events.
  *
- * A row is one number, `4 × event index + kind`, so rows are strictly ascending and anything is found by bisection.
- * Kinds, in the order they stand before and at an event: the gap of pruned ids, the head of a turn, the event itself.
- * New events and a new filter are the same work: scan from `scanned` to the end, in slices that fit a frame. An arriving
- * event costs its own scan and nothing that grows with the log.
+ * A row is one number, `4 × event index + kind`, so rows are strictly ascending and anything is found by
+ * bisection. Kinds, in the order they stand before and at an event: the gap of pruned ids, the head of a
+ * turn, the event itself. New events and a new filter are the same work: scan from `scanned` to the end, in
+ * slices that fit a frame. An arriving event costs its own scan and nothing that grows with the log.
  */
 import type { EventType, Family, SessionEvent } from '@cairn/protocol'
 import { type EventFilter, NO_FILTER, familyOfAny, isFiltering, matches, searchText } from './filter.ts'
@@ -38,7 +38,11 @@ export type EventIndex = {
   turnAt(eventIndex: number): TurnSums | undefined
 }
 
-export const ALARM_TYPES: ReadonlySet<string> = new Set(['harness.crash', 'harness.recovered', 'session.fail'])
+export const ALARM_TYPES: ReadonlySet<string> = new Set([
+  'harness.crash',
+  'harness.recovered',
+  'session.fail',
+])
 const SLICE = 256
 
 export function createEventIndex(): EventIndex {
@@ -95,14 +99,30 @@ export function createEventIndex(): EventIndex {
   }
 
   return {
-    get events() { return events },
-    get rows() { return rows },
-    get turns() { return turns },
-    get alarms() { return alarms },
-    get filter() { return filter },
-    get matching() { return matching },
-    get unscanned() { return events.length - scanned },
-    countByType, countByFamily, turnAt,
+    get events() {
+      return events
+    },
+    get rows() {
+      return rows
+    },
+    get turns() {
+      return turns
+    },
+    get alarms() {
+      return alarms
+    },
+    get filter() {
+      return filter
+    },
+    get matching() {
+      return matching
+    },
+    get unscanned() {
+      return events.length - scanned
+    },
+    countByType,
+    countByFamily,
+    turnAt,
     append(batch) {
       for (const event of batch) {
         // The stream resumes after a cursor; what it repeats is known already.
@@ -132,17 +152,22 @@ export function createEventIndex(): EventIndex {
 }
 
 /** The ids missing before an event: from and through, or null. */
-export function gapBefore(events: readonly SessionEvent[], index: number): { from: number; through: number } | null {
+export function gapBefore(
+  events: readonly SessionEvent[],
+  index: number,
+): { from: number; through: number } | null {
   const here = events[index]?.id ?? 1
   const before = events[index - 1]?.id ?? 0
   return here > before + 1 ? { from: before + 1, through: here - 1 } : null
 }
 
 /** Position of the first event with this id or a later one; the number of events when there is none. */
-export const indexOfId = (events: readonly SessionEvent[], id: number): number => bisect(events.length, i => (events[i]?.id ?? 0) >= id)
+export const indexOfId = (events: readonly SessionEvent[], id: number): number =>
+  bisect(events.length, i => (events[i]?.id ?? 0) >= id)
 
 /** Position of the first row at or after a key. */
-export const positionOf = (rows: readonly RowKey[], key: RowKey): number => bisect(rows.length, i => (rows[i] ?? 0) >= key)
+export const positionOf = (rows: readonly RowKey[], key: RowKey): number =>
+  bisect(rows.length, i => (rows[i] ?? 0) >= key)
 
 function bisect(length: number, isAtOrPast: (position: number) => boolean): number {
   let low = 0

@@ -1,7 +1,18 @@
-/** One row of the EVENTS grid: an event, the head of a turn, or a gap of pruned ids. Rows are drawn often: no hooks, no state. */
+/**
+ * One row of the EVENTS grid: an event, the head of a turn, or a gap of pruned ids. Rows are drawn often: no
+ * hooks, no state.
+ */
 import { memo } from 'react'
 import type { SessionEvent } from '@cairn/protocol'
-import { formatClock, formatCount, formatDelta, formatDuration, formatSpent, formatTokens, plural } from '../format.ts'
+import {
+  formatClock,
+  formatCount,
+  formatDelta,
+  formatDuration,
+  formatSpent,
+  formatTokens,
+  plural,
+} from '../format.ts'
 import { AlertIcon } from '../shell/icons.tsx'
 import { familyOfAny } from './filter.ts'
 import { ALARM_TYPES } from './event-index.ts'
@@ -11,34 +22,74 @@ import type { TurnSums } from './turn-sums.ts'
 export const rowId = (rowKey: number) => `row-${rowKey}`
 
 type Place = { rowKey: number; rowIndex: number; top: number; isActive: boolean }
-const place = ({ rowKey, rowIndex, isActive }: Place) => ({ id: rowId(rowKey), role: 'row', 'data-key': rowKey, 'aria-rowindex': rowIndex + 2, 'aria-selected': isActive } as const)
+const place = ({ rowKey, rowIndex, isActive }: Place) =>
+  ({
+    id: rowId(rowKey),
+    role: 'row',
+    'data-key': rowKey,
+    'aria-rowindex': rowIndex + 2,
+    'aria-selected': isActive,
+  }) as const
 const at = (top: number) => ({ transform: `translateY(${top}px)` })
 
 /** Strong marks for what went wrong; `failed` for a tool that did. */
 function levelOf(event: SessionEvent): 'alarm' | 'recovered' | 'failed' | undefined {
   if (event.type === 'harness.recovered') return 'recovered'
   if (ALARM_TYPES.has(event.type)) return 'alarm'
-  const isFailed = event.type === 'tool.result' && typeof event.data.content === 'string' && toolError(event.data.content) !== null
+  const isFailed =
+    event.type === 'tool.result' &&
+    typeof event.data.content === 'string' &&
+    toolError(event.data.content) !== null
   return isFailed || /\.(failed|failure|denied|step_failed)$/.test(event.type) ? 'failed' : undefined
 }
 
-export const EventRow = memo(function EventRow({ event, deltaMs, ...rest }: Place & { event: SessionEvent; deltaMs: number | null }) {
+export const EventRow = memo(function EventRow({
+  event,
+  deltaMs,
+  ...rest
+}: Place & { event: SessionEvent; deltaMs: number | null }) {
   const level = levelOf(event)
   return (
-    <div className="event-row" {...place(rest)} style={at(rest.top)} data-event-id={event.id} data-event-type={event.type} data-family={familyOfAny(event.type)} data-level={level}>
-      <span role="gridcell" className="cell-id">{event.id}</span>
-      <span role="gridcell" className="cell-time">{formatClock(event.created_at)}</span>
-      <span role="gridcell" className="cell-delta" data-slow={(deltaMs ?? 0) >= 10_000 || undefined}>{deltaMs === null ? '' : formatDelta(deltaMs)}</span>
-      <span role="gridcell" className="cell-type">{level !== undefined && <AlertIcon />}{event.type}</span>
-      <span role="gridcell" className="cell-summary">{summarize(event)}</span>
+    <div
+      className="event-row"
+      {...place(rest)}
+      style={at(rest.top)}
+      data-event-id={event.id}
+      data-event-type={event.type}
+      data-family={familyOfAny(event.type)}
+      data-level={level}
+    >
+      <span role="gridcell" className="cell-id">
+        {event.id}
+      </span>
+      <span role="gridcell" className="cell-time">
+        {formatClock(event.created_at)}
+      </span>
+      <span role="gridcell" className="cell-delta" data-slow={(deltaMs ?? 0) >= 10_000 || undefined}>
+        {deltaMs === null ? '' : formatDelta(deltaMs)}
+      </span>
+      <span role="gridcell" className="cell-type">
+        {level !== undefined && <AlertIcon />}
+        {event.type}
+      </span>
+      <span role="gridcell" className="cell-summary">
+        {summarize(event)}
+      </span>
     </div>
   )
 })
 
-export const GapRow = memo(function GapRow({ from, through, ...rest }: Place & { from: number; through: number }) {
+export const GapRow = memo(function GapRow({
+  from,
+  through,
+  ...rest
+}: Place & { from: number; through: number }) {
   return (
     <div className="gap-row" {...place(rest)} style={at(rest.top)} data-testid="gap-row">
-      <span role="gridcell" aria-colspan={5}>{from === through ? `id ${from} pruned` : `ids ${formatCount(from)}–${formatCount(through)} pruned`} <span className="faint">(llm.delta, superseded by the response)</span></span>
+      <span role="gridcell" aria-colspan={5}>
+        {from === through ? `id ${from} pruned` : `ids ${formatCount(from)}–${formatCount(through)} pruned`}{' '}
+        <span className="faint">(llm.delta, superseded by the response)</span>
+      </span>
     </div>
   )
 })
@@ -46,18 +97,43 @@ export const GapRow = memo(function GapRow({ from, through, ...rest }: Place & {
 /** `lastId` is here only to draw again: the sums grow in place. */
 export const TurnRow = memo(function TurnRow({ turn, ...rest }: Place & { turn: TurnSums; lastId: number }) {
   return (
-    <div className="turn-row" {...place(rest)} style={at(rest.top)} data-testid="turn-row" data-turn={turn.number} data-ending={turn.ending ?? 'open'}>
+    <div
+      className="turn-row"
+      {...place(rest)}
+      style={at(rest.top)}
+      data-testid="turn-row"
+      data-turn={turn.number}
+      data-ending={turn.ending ?? 'open'}
+    >
       <span role="gridcell" aria-colspan={5}>
-        <strong>Turn {turn.number}{turn.review && ' (review)'}</strong>
+        <strong>
+          Turn {turn.number}
+          {turn.review && ' (review)'}
+        </strong>
         <span>{turn.ending === null ? 'open' : turn.ending.replaceAll('_', ' ')}</span>
         <span>{formatDuration(turn.endedAt - turn.startedAt)}</span>
         {turn.llmCalls > 0 && <span className="turn-wide">{plural(turn.llmCalls, 'call')}</span>}
-        {turn.toolCalls > 0 && <span className="turn-wide">{plural(turn.toolCalls, 'tool')}{turn.toolErrors > 0 && `, ${turn.toolErrors} failed`}</span>}
-        {turn.inputTokens + turn.outputTokens > 0 && <span>{formatTokens(turn.inputTokens)} in<span className="turn-wide">{turn.cacheReadTokens > 0 && ` (${formatTokens(turn.cacheReadTokens)} cached)`}</span>, {formatTokens(turn.outputTokens)} out</span>}
+        {turn.toolCalls > 0 && (
+          <span className="turn-wide">
+            {plural(turn.toolCalls, 'tool')}
+            {turn.toolErrors > 0 && `, ${turn.toolErrors} failed`}
+          </span>
+        )}
+        {turn.inputTokens + turn.outputTokens > 0 && (
+          <span>
+            {formatTokens(turn.inputTokens)} in
+            <span className="turn-wide">
+              {turn.cacheReadTokens > 0 && ` (${formatTokens(turn.cacheReadTokens)} cached)`}
+            </span>
+            , {formatTokens(turn.outputTokens)} out
+          </span>
+        )}
         {(turn.costUsd > 0 || turn.unpriced) && <span>{formatSpent(turn.costUsd, turn.unpriced)}</span>}
         {turn.wakes > 1 && <span className="turn-wide">{turn.wakes} wakes</span>}
         {turn.crashes > 0 && <span className="turn-alarm">{plural(turn.crashes, 'crash', 'crashes')}</span>}
-        {turn.recoveries > 0 && <span className="turn-alarm">{plural(turn.recoveries, 'recovery', 'recoveries')}</span>}
+        {turn.recoveries > 0 && (
+          <span className="turn-alarm">{plural(turn.recoveries, 'recovery', 'recoveries')}</span>
+        )}
       </span>
     </div>
   )

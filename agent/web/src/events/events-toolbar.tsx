@@ -1,6 +1,23 @@
-/** Filters and jumps above the grid. Everything filters here, in the browser: the server sends the whole log. */
+/**
+ * Filters and jumps above the grid. Everything filters here, in the browser: the server sends the whole log.
+ */
 import { type RefObject, useEffect, useState } from 'react'
-import { Autocomplete, Button, Input, Label, ListBox, ListBoxItem, DialogTrigger, Dialog, Popover, SearchField, TextField, ToggleButton, ToggleButtonGroup, useFilter } from 'react-aria-components'
+import {
+  Autocomplete,
+  Button,
+  Input,
+  Label,
+  ListBox,
+  ListBoxItem,
+  DialogTrigger,
+  Dialog,
+  Popover,
+  SearchField,
+  TextField,
+  ToggleButton,
+  ToggleButtonGroup,
+  useFilter,
+} from 'react-aria-components'
 import { EVENT_TYPES, type EventType, FAMILIES, type Family } from '@cairn/protocol'
 import { formatCount, formatTokens } from '../format.ts'
 import { FilterIcon, HelpIcon, SearchIcon, TailIcon } from '../shell/icons.tsx'
@@ -19,7 +36,17 @@ type Props = {
   onLeaveField: () => void
 }
 
-export function EventsToolbar({ index, isFollowing, searchField, jumpField, onFilter, onFollow, onJump, onHelp, onLeaveField }: Props) {
+export function EventsToolbar({
+  index,
+  isFollowing,
+  searchField,
+  jumpField,
+  onFilter,
+  onFollow,
+  onJump,
+  onHelp,
+  onLeaveField,
+}: Props) {
   const { filter } = index
   const families = FAMILIES.filter(family => index.countByFamily.has(family) || filter.families.has(family))
   return (
@@ -27,27 +54,72 @@ export function EventsToolbar({ index, isFollowing, searchField, jumpField, onFi
       <div className="toolbar-line">
         <TextFilter filter={filter} field={searchField} onFilter={onFilter} onLeave={onLeaveField} />
         <TypePicker index={index} onFilter={onFilter} />
-        {isFiltering(filter) && <Button className="button quiet" onPress={() => onFilter(NO_FILTER)} data-testid="filter-clear">Clear</Button>}
+        {isFiltering(filter) && (
+          <Button className="button quiet" onPress={() => onFilter(NO_FILTER)} data-testid="filter-clear">
+            Clear
+          </Button>
+        )}
         <JumpField field={jumpField} onJump={onJump} onLeave={onLeaveField} />
-        <ToggleButton className="button" isSelected={isFollowing} onChange={onFollow} data-testid="follow-tail" aria-label="Follow the tail"><TailIcon /><span className="wide">Follow</span></ToggleButton>
-        <Button className="button quiet square wide" aria-label="Keyboard shortcuts" onPress={onHelp}><HelpIcon /></Button>
+        <ToggleButton
+          className="button"
+          isSelected={isFollowing}
+          onChange={onFollow}
+          data-testid="follow-tail"
+          aria-label="Follow the tail"
+        >
+          <TailIcon />
+          <span className="wide">Follow</span>
+        </ToggleButton>
+        <Button className="button quiet square wide" aria-label="Keyboard shortcuts" onPress={onHelp}>
+          <HelpIcon />
+        </Button>
       </div>
       <div className="chips">
-        <ToggleButtonGroup className="family-chips" aria-label="Families" selectionMode="multiple" selectedKeys={filter.families} onSelectionChange={keys => onFilter({ ...filter, families: new Set([...keys] as Family[]) })}>
+        <ToggleButtonGroup
+          className="family-chips"
+          aria-label="Families"
+          selectionMode="multiple"
+          selectedKeys={filter.families}
+          onSelectionChange={keys => onFilter({ ...filter, families: new Set([...keys] as Family[]) })}
+        >
           {families.map(family => (
-            <ToggleButton key={family} id={family} className="chip" data-family={family} data-testid={`family-${family}`}>
-              {family}<span className="chip-count numeric">{formatTokens(index.countByFamily.get(family) ?? 0)}</span>
+            <ToggleButton
+              key={family}
+              id={family}
+              className="chip"
+              data-family={family}
+              data-testid={`family-${family}`}
+            >
+              {family}
+              <span className="chip-count numeric">{formatTokens(index.countByFamily.get(family) ?? 0)}</span>
             </ToggleButton>
           ))}
         </ToggleButtonGroup>
-        <ToggleButton className="chip" isSelected={filter.hidesDeltas} onChange={hidesDeltas => onFilter({ ...filter, hidesDeltas })} data-testid="hide-deltas">no deltas</ToggleButton>
+        <ToggleButton
+          className="chip"
+          isSelected={filter.hidesDeltas}
+          onChange={hidesDeltas => onFilter({ ...filter, hidesDeltas })}
+          data-testid="hide-deltas"
+        >
+          no deltas
+        </ToggleButton>
       </div>
     </div>
   )
 }
 
 /** Typing is free; the filter follows a moment later, as a new one starts a scan. */
-function TextFilter({ filter, field, onFilter, onLeave }: { filter: EventFilter; field: RefObject<HTMLInputElement | null>; onFilter: Props['onFilter']; onLeave: () => void }) {
+function TextFilter({
+  filter,
+  field,
+  onFilter,
+  onLeave,
+}: {
+  filter: EventFilter
+  field: RefObject<HTMLInputElement | null>
+  onFilter: Props['onFilter']
+  onLeave: () => void
+}) {
   const [text, setText] = useState(filter.text)
   const wanted = text.trim().toLowerCase()
   useEffect(() => {
@@ -62,21 +134,45 @@ function TextFilter({ filter, field, onFilter, onLeave }: { filter: EventFilter;
     if (filter.text !== wanted) setText(filter.text)
   }
   return (
-    <SearchField className="search" aria-label="Filter by text" value={text} onChange={setText} onKeyDown={event => { if (event.key === 'Enter' || event.key === 'Escape') onLeave() }}>
-      <SearchIcon /><Input ref={field} className="input" placeholder="Filter by text" data-testid="filter-text" />
+    <SearchField
+      className="search"
+      aria-label="Filter by text"
+      value={text}
+      onChange={setText}
+      onKeyDown={event => {
+        if (event.key === 'Enter' || event.key === 'Escape') onLeave()
+      }}
+    >
+      <SearchIcon />
+      <Input ref={field} className="input" placeholder="Filter by text" data-testid="filter-text" />
     </SearchField>
   )
 }
 
-function JumpField({ field, onJump, onLeave }: { field: RefObject<HTMLInputElement | null>; onJump: Props['onJump']; onLeave: () => void }) {
+function JumpField({
+  field,
+  onJump,
+  onLeave,
+}: {
+  field: RefObject<HTMLInputElement | null>
+  onJump: Props['onJump']
+  onLeave: () => void
+}) {
   const [text, setText] = useState('')
   return (
-    <TextField className="jump" aria-label="Jump to event id" value={text} onChange={value => setText(value.replace(/\D/g, ''))} inputMode="numeric" onKeyDown={event => {
-      if (event.key === 'Escape') onLeave()
-      if (event.key !== 'Enter' || text === '') return
-      onJump(Number(text))
-      setText('')
-    }}>
+    <TextField
+      className="jump"
+      aria-label="Jump to event id"
+      value={text}
+      onChange={value => setText(value.replace(/\D/g, ''))}
+      inputMode="numeric"
+      onKeyDown={event => {
+        if (event.key === 'Escape') onLeave()
+        if (event.key !== 'Enter' || text === '') return
+        onJump(Number(text))
+        setText('')
+      }}
+    >
       <Input ref={field} className="input" placeholder="Go to id" data-testid="event-jump" />
     </TextField>
   )
@@ -88,16 +184,47 @@ function TypePicker({ index, onFilter }: { index: EventIndex; onFilter: Props['o
   const listed = EVENT_TYPES.filter(type => index.countByType.has(type) || types.has(type))
   return (
     <DialogTrigger>
-      <Button className="button" data-testid="filter-types" aria-label={types.size === 0 ? 'Filter by type' : `Filter by type: ${types.size} chosen`}><FilterIcon /><span className="wide">Types</span>{types.size > 0 && <span className="badge count">{types.size}</span>}</Button>
+      <Button
+        className="button"
+        data-testid="filter-types"
+        aria-label={types.size === 0 ? 'Filter by type' : `Filter by type: ${types.size} chosen`}
+      >
+        <FilterIcon />
+        <span className="wide">Types</span>
+        {types.size > 0 && <span className="badge count">{types.size}</span>}
+      </Button>
       <Popover className="popover type-popover" placement="bottom start">
         <Dialog aria-label="Filter by type" className="type-picker">
           <Autocomplete filter={contains}>
-            <SearchField className="field" autoFocus><Label className="visually-hidden">Find a type</Label><Input className="input" placeholder="Find a type" data-testid="type-search" /></SearchField>
-            <ListBox className="type-list" aria-label="Types in this log" selectionMode="multiple" escapeKeyBehavior="none" selectedKeys={types} renderEmptyState={() => <p className="faint">No such type here.</p>}
-              onSelectionChange={keys => onFilter({ ...index.filter, types: new Set(keys === 'all' ? listed : ([...keys] as EventType[])) })}>
+            <SearchField className="field" autoFocus>
+              <Label className="visually-hidden">Find a type</Label>
+              <Input className="input" placeholder="Find a type" data-testid="type-search" />
+            </SearchField>
+            <ListBox
+              className="type-list"
+              aria-label="Types in this log"
+              selectionMode="multiple"
+              escapeKeyBehavior="none"
+              selectedKeys={types}
+              renderEmptyState={() => <p className="faint">No such type here.</p>}
+              onSelectionChange={keys =>
+                onFilter({
+                  ...index.filter,
+                  types: new Set(keys === 'all' ? listed : ([...keys] as EventType[])),
+                })
+              }
+            >
               {listed.map(type => (
-                <ListBoxItem key={type} id={type} textValue={type} className="type-option" data-family={familyOfAny(type)} data-testid={`type-${type}`}>
-                  <span className="type-name">{type}</span><span className="faint numeric">{formatCount(index.countByType.get(type) ?? 0)}</span>
+                <ListBoxItem
+                  key={type}
+                  id={type}
+                  textValue={type}
+                  className="type-option"
+                  data-family={familyOfAny(type)}
+                  data-testid={`type-${type}`}
+                >
+                  <span className="type-name">{type}</span>
+                  <span className="faint numeric">{formatCount(index.countByType.get(type) ?? 0)}</span>
                 </ListBoxItem>
               ))}
             </ListBox>

@@ -12,12 +12,17 @@ export type EventFilter = {
 
 export const NO_FILTER: EventFilter = { families: new Set(), types: new Set(), text: '', hidesDeltas: false }
 
-export const isFiltering = (filter: EventFilter): boolean => filter.families.size > 0 || filter.types.size > 0 || filter.text !== '' || filter.hidesDeltas
+export const isFiltering = (filter: EventFilter): boolean =>
+  filter.families.size > 0 || filter.types.size > 0 || filter.text !== '' || filter.hidesDeltas
 
 /** The family a type is coloured by; a type of a newer server counts as reserved. */
 export const familyOfAny = (type: string): Family => (isEventType(type) ? familyOf(type) : 'reserved')
 
-export function matches(filter: EventFilter, event: SessionEvent, textOf: (event: SessionEvent) => string): boolean {
+export function matches(
+  filter: EventFilter,
+  event: SessionEvent,
+  textOf: (event: SessionEvent) => string,
+): boolean {
   if (filter.hidesDeltas && event.type === 'llm.delta') return false
   const named = filter.families.size > 0 || filter.types.size > 0
   if (named && !filter.families.has(familyOfAny(event.type)) && !filter.types.has(event.type)) return false
@@ -25,7 +30,8 @@ export function matches(filter: EventFilter, event: SessionEvent, textOf: (event
 }
 
 /** What the text filter searches. */
-export const searchText = (event: SessionEvent): string => `${event.id} ${event.type} ${JSON.stringify(event.data)}`.toLowerCase()
+export const searchText = (event: SessionEvent): string =>
+  `${event.id} ${event.type} ${JSON.stringify(event.data)}`.toLowerCase()
 
 /** The same set with one member more or less. */
 export function toggled<T>(set: ReadonlySet<T>, member: T): ReadonlySet<T> {

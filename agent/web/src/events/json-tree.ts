@@ -1,4 +1,6 @@
-/** A JSON value as the visible lines of a tree: what is shown depends only on the value and on what is open. */
+/**
+ * A JSON value as the visible lines of a tree: what is shown depends only on the value and on what is open.
+ */
 
 export type JsonPath = string
 export type JsonLine = {
@@ -27,23 +29,65 @@ export function flattenJson(value: unknown, flipped: ReadonlySet<JsonPath>): Jso
   return lines
 }
 
-function addLines(lines: JsonLine[], value: unknown, path: JsonPath, name: string | null, depth: number, flipped: ReadonlySet<JsonPath>): void {
+function addLines(
+  lines: JsonLine[],
+  value: unknown,
+  path: JsonPath,
+  name: string | null,
+  depth: number,
+  flipped: ReadonlySet<JsonPath>,
+): void {
   const isText = typeof value === 'string'
   const inner = isText ? parseJsonText(value) : value
   if (typeof inner !== 'object' || inner === null) {
-    lines.push({ path, depth, name, kind: leafKind(value), text: String(value), isBranch: false, isOpen: false })
+    lines.push({
+      path,
+      depth,
+      name,
+      kind: leafKind(value),
+      text: String(value),
+      isBranch: false,
+      isOpen: false,
+    })
     return
   }
-  const entries = Array.isArray(inner) ? inner.map((item, index) => [String(index), item] as const) : Object.entries(inner)
+  const entries = Array.isArray(inner)
+    ? inner.map((item, index) => [String(index), item] as const)
+    : Object.entries(inner)
   const openByDefault = depth === 0 || (!isText && depth < OPEN_DEPTH && entries.length <= LONG)
   const isOpen = entries.length > 0 && openByDefault !== flipped.has(path)
   const kind = isText ? 'parsed' : Array.isArray(inner) ? 'array' : 'object'
-  lines.push({ path, depth, name, kind, text: branchText(inner, entries.length, isText), isBranch: entries.length > 0, isOpen })
+  lines.push({
+    path,
+    depth,
+    name,
+    kind,
+    text: branchText(inner, entries.length, isText),
+    isBranch: entries.length > 0,
+    isOpen,
+  })
   if (!isOpen) return
   const morePath = `${path}…`
   const shown = flipped.has(morePath) ? entries.length : PAGE
-  for (const [key, item] of entries.slice(0, shown)) addLines(lines, item, `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`, key, depth + 1, flipped)
-  if (entries.length > shown) lines.push({ path: morePath, depth: depth + 1, name: null, kind: 'more', text: `${entries.length - shown} more`, isBranch: true, isOpen: false })
+  for (const [key, item] of entries.slice(0, shown))
+    addLines(
+      lines,
+      item,
+      `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+      key,
+      depth + 1,
+      flipped,
+    )
+  if (entries.length > shown)
+    lines.push({
+      path: morePath,
+      depth: depth + 1,
+      name: null,
+      kind: 'more',
+      text: `${entries.length - shown} more`,
+      isBranch: true,
+      isOpen: false,
+    })
 }
 
 function branchText(value: object, size: number, isText: boolean): string {
@@ -63,4 +107,12 @@ function parseJsonText(text: string): unknown {
 }
 
 const leafKind = (value: unknown): JsonLine['kind'] =>
-  value === null ? 'null' : typeof value === 'string' ? 'string' : typeof value === 'number' ? 'number' : typeof value === 'boolean' ? 'boolean' : 'object'
+  value === null
+    ? 'null'
+    : typeof value === 'string'
+      ? 'string'
+      : typeof value === 'number'
+        ? 'number'
+        : typeof value === 'boolean'
+          ? 'boolean'
+          : 'object'

@@ -6,17 +6,25 @@ import { toggled } from './filter.ts'
 import { type JsonLine, flattenJson } from './json-tree.ts'
 
 const LONG_TEXT = 600
-const namesEvent = (line: JsonLine) => line.kind === 'number' && line.name !== null && /(^|_)(event|message|start|cursor)(_id|_to|_from)?$/.test(line.name)
+const namesEvent = (line: JsonLine) =>
+  line.kind === 'number' &&
+  line.name !== null &&
+  /(^|_)(event|message|start|cursor)(_id|_to|_from)?$/.test(line.name)
 
 export function JsonView({ value, onJump }: { value: unknown; onJump: (id: number) => void }) {
   const [flipped, setFlipped] = useState<ReadonlySet<string>>(new Set())
   const [active, setActive] = useState('$')
   const tree = useRef<HTMLDivElement>(null)
   const lines = useMemo(() => flattenJson(value, flipped), [value, flipped])
-  const flip = (line: JsonLine) => { if (line.isBranch) setFlipped(old => toggled(old, line.path)) }
+  const flip = (line: JsonLine) => {
+    if (line.isBranch) setFlipped(old => toggled(old, line.path))
+  }
 
   const move = (event: KeyboardEvent) => {
-    const at = Math.max(0, lines.findIndex(line => line.path === active))
+    const at = Math.max(
+      0,
+      lines.findIndex(line => line.path === active),
+    )
     const line = lines[at]
     if (!line) return
     const to = (position: number) => {
@@ -26,14 +34,32 @@ export function JsonView({ value, onJump }: { value: unknown; onJump: (id: numbe
       tree.current?.querySelector<HTMLElement>(`[data-path="${CSS.escape(target.path)}"]`)?.focus()
     }
     switch (event.key) {
-      case 'ArrowDown': to(at + 1); break
-      case 'ArrowUp': to(at - 1); break
-      case 'Home': to(0); break
-      case 'End': to(lines.length - 1); break
-      case 'ArrowRight': if (line.isBranch && !line.isOpen) flip(line); else to(at + 1); break
-      case 'ArrowLeft': if (line.isOpen) flip(line); else to(lines.findLastIndex((other, i) => i < at && other.depth < line.depth)); break
-      case 'Enter': case ' ': flip(line); break
-      default: return
+      case 'ArrowDown':
+        to(at + 1)
+        break
+      case 'ArrowUp':
+        to(at - 1)
+        break
+      case 'Home':
+        to(0)
+        break
+      case 'End':
+        to(lines.length - 1)
+        break
+      case 'ArrowRight':
+        if (line.isBranch && !line.isOpen) flip(line)
+        else to(at + 1)
+        break
+      case 'ArrowLeft':
+        if (line.isOpen) flip(line)
+        else to(lines.findLastIndex((other, i) => i < at && other.depth < line.depth))
+        break
+      case 'Enter':
+      case ' ':
+        flip(line)
+        break
+      default:
+        return
     }
     event.preventDefault()
     event.stopPropagation()
@@ -44,13 +70,34 @@ export function JsonView({ value, onJump }: { value: unknown; onJump: (id: numbe
     if (line) flip(line)
   }
   return (
-    <div className="json" role="tree" aria-label="Payload" tabIndex={-1} ref={tree} onKeyDown={move} onClick={flipAt} data-testid="json-tree">
+    <div
+      className="json"
+      role="tree"
+      aria-label="Payload"
+      tabIndex={-1}
+      ref={tree}
+      onKeyDown={move}
+      onClick={flipAt}
+      data-testid="json-tree"
+    >
       {lines.map(line => (
         <div
-          key={line.path} className="json-line" role="treeitem" aria-level={line.depth + 1} aria-selected={line.path === active} aria-expanded={line.isBranch ? line.isOpen : undefined} tabIndex={line.path === active ? 0 : -1}
-          data-path={line.path} style={{ paddingLeft: `${line.depth * 14 + 16}px` }} onFocus={() => setActive(line.path)}
+          key={line.path}
+          className="json-line"
+          role="treeitem"
+          aria-level={line.depth + 1}
+          aria-selected={line.path === active}
+          aria-expanded={line.isBranch ? line.isOpen : undefined}
+          tabIndex={line.path === active ? 0 : -1}
+          data-path={line.path}
+          style={{ paddingLeft: `${line.depth * 14 + 16}px` }}
+          onFocus={() => setActive(line.path)}
         >
-          {line.isBranch && <span className="json-toggle" data-open={line.isOpen || undefined}><ChevronIcon /></span>}
+          {line.isBranch && (
+            <span className="json-toggle" data-open={line.isOpen || undefined}>
+              <ChevronIcon />
+            </span>
+          )}
           {line.name !== null && <span className="json-name">{line.name}</span>}
           <Value line={line} onJump={onJump} />
         </div>
@@ -61,13 +108,26 @@ export function JsonView({ value, onJump }: { value: unknown; onJump: (id: numbe
 
 function Value({ line, onJump }: { line: JsonLine; onJump: (id: number) => void }) {
   const [isWhole, setWhole] = useState(false)
-  if (namesEvent(line) && Number(line.text) > 0) return <button type="button" className="json-link json-number" tabIndex={-1} onClick={() => onJump(Number(line.text))} title={`Go to event ${line.text}`}>{line.text}</button>
+  if (namesEvent(line) && Number(line.text) > 0)
+    return (
+      <button
+        type="button"
+        className="json-link json-number"
+        tabIndex={-1}
+        onClick={() => onJump(Number(line.text))}
+        title={`Go to event ${line.text}`}
+      >
+        {line.text}
+      </button>
+    )
   if (line.kind !== 'string') return <span className={`json-${line.kind}`}>{line.text}</span>
   if (line.text.length <= LONG_TEXT) return <span className="json-string">{line.text}</span>
   return (
     <span className="json-string">
       {isWhole ? line.text : line.text.slice(0, LONG_TEXT)}
-      <button type="button" className="json-link" onClick={() => setWhole(!isWhole)}>{isWhole ? 'show less' : `… show all (${formatSize(line.text.length)})`}</button>
+      <button type="button" className="json-link" onClick={() => setWhole(!isWhole)}>
+        {isWhole ? 'show less' : `… show all (${formatSize(line.text.length)})`}
+      </button>
     </span>
   )
 }

@@ -1,6 +1,7 @@
 /**
- * What each turn used; the sums grow in place as events arrive. A turn begins with the first message, resume or wake after
- * the one before has ended, and takes in every later wake: after a crash, after an answer it waited for, after a pause.
+ * What each turn used; the sums grow in place as events arrive. A turn begins with the first message, resume
+ * or wake after the one before has ended, and takes in every later wake: after a crash, after an answer it
+ * waited for, after a pause.
  */
 import type { SessionEvent } from '@cairn/protocol'
 import { toolError } from './row-summary.ts'
@@ -37,35 +38,88 @@ export type TurnSums = {
   ending: TurnEnding | null
 }
 
-type UsageKeys = { input_tokens?: unknown; output_tokens?: unknown; reasoning_tokens?: unknown; cache_read_tokens?: unknown; cost_usd?: unknown; cost_unpriced_model?: unknown }
+type UsageKeys = {
+  input_tokens?: unknown
+  output_tokens?: unknown
+  reasoning_tokens?: unknown
+  cache_read_tokens?: unknown
+  cost_usd?: unknown
+  cost_unpriced_model?: unknown
+}
 
-/** Types whose payload says what a model call used. `turn.summary` repeats their sum, so it is not one of them. */
+/**
+ * Types whose payload says what a model call used. `turn.summary` repeats their sum, so it is not one of
+ * them.
+ */
 const USES_MODEL: ReadonlySet<string> = new Set([
-  'llm.response', 'advisor.result', 'expert.result', 'expert.failure', 'code.run_result', 'context.compact', 'span.outcome_evaluation_end',
+  'llm.response',
+  'advisor.result',
+  'expert.result',
+  'expert.failure',
+  'code.run_result',
+  'context.compact',
+  'span.outcome_evaluation_end',
 ])
 /** May come after the work is over and does not make the turn longer. */
-const AFTERMATH: ReadonlySet<string> = new Set(['user.message', 'user.feedback', 'expert.endorse', 'expert.override', 'session.title_updated', 'session.resume', 'user.define_outcome', 'disclosure.confirmed'])
+const AFTERMATH: ReadonlySet<string> = new Set([
+  'user.message',
+  'user.feedback',
+  'expert.endorse',
+  'expert.override',
+  'session.title_updated',
+  'session.resume',
+  'user.define_outcome',
+  'disclosure.confirmed',
+])
 
 const number = (value: unknown): number => (typeof value === 'number' ? value : 0)
 
-const isReview = (event: SessionEvent): boolean => event.type === 'harness.wake' && 'review_memory' in event.data
+const isReview = (event: SessionEvent): boolean =>
+  event.type === 'harness.wake' && 'review_memory' in event.data
 
 const STARTS: ReadonlySet<string> = new Set(['user.message', 'session.resume', 'harness.wake'])
 
-/** Whether an event begins a turn: one that may, when nothing is left of the turn before but at most a pause. */
+/**
+ * Whether an event begins a turn: one that may, when nothing is left of the turn before but at most a pause.
+ */
 export const startsTurn = (before: TurnSums | undefined, event: SessionEvent): boolean =>
-  STARTS.has(event.type) && (before === undefined || before.review || isReview(event) || (before.ending !== null && before.ending !== 'paused'))
+  STARTS.has(event.type) &&
+  (before === undefined ||
+    before.review ||
+    isReview(event) ||
+    (before.ending !== null && before.ending !== 'paused'))
 
 export function startTurn(event: SessionEvent, index: number, turnNumber: number): TurnSums {
   const at = Date.parse(event.created_at)
   return {
-    number: turnNumber, startIndex: index, startId: event.id, lastId: event.id, startedAt: at, endedAt: at, events: 1, llmCalls: 0, toolCalls: 0, toolErrors: 0,
-    inputTokens: 0, outputTokens: 0, reasoningTokens: 0, cacheReadTokens: 0, costUsd: 0, unpriced: false, crashes: 0, recoveries: 0, wakes: event.type === 'harness.wake' ? 1 : 0,
-    review: isReview(event), ending: null,
+    number: turnNumber,
+    startIndex: index,
+    startId: event.id,
+    lastId: event.id,
+    startedAt: at,
+    endedAt: at,
+    events: 1,
+    llmCalls: 0,
+    toolCalls: 0,
+    toolErrors: 0,
+    inputTokens: 0,
+    outputTokens: 0,
+    reasoningTokens: 0,
+    cacheReadTokens: 0,
+    costUsd: 0,
+    unpriced: false,
+    crashes: 0,
+    recoveries: 0,
+    wakes: event.type === 'harness.wake' ? 1 : 0,
+    review: isReview(event),
+    ending: null,
   }
 }
 
-/** Adds one event to the turn it belongs to. Changes `turn`: a hundred thousand events must not make as many copies. */
+/**
+ * Adds one event to the turn it belongs to. Changes `turn`: a hundred thousand events must not make as many
+ * copies.
+ */
 export function addToTurn(turn: TurnSums, event: SessionEvent): void {
   turn.events += 1
   turn.lastId = event.id
@@ -81,19 +135,35 @@ export function addToTurn(turn: TurnSums, event: SessionEvent): void {
     turn.unpriced ||= used.cost_unpriced_model !== undefined
   }
   switch (event.type) {
-    case 'tool.call': turn.toolCalls += 1; break
-    case 'tool.result': turn.toolErrors += toolError(event.data.content) === null ? 0 : 1; break
+    case 'tool.call':
+      turn.toolCalls += 1
+      break
+    case 'tool.result':
+      turn.toolErrors += toolError(event.data.content) === null ? 0 : 1
+      break
     case 'harness.wake':
       turn.wakes += 1
       turn.ending = null
       turn.endedAt = Date.parse(event.created_at)
       break
-    case 'harness.crash': turn.crashes += 1; break
-    case 'harness.recovered': turn.recoveries += 1; break
-    case 'session.complete': turn.ending = event.data.reason; break
-    case 'session.fail': turn.ending = 'failed'; break
-    case 'session.stopped': turn.ending = 'stopped'; break
-    case 'session.pause': turn.ending = 'paused'; break
+    case 'harness.crash':
+      turn.crashes += 1
+      break
+    case 'harness.recovered':
+      turn.recoveries += 1
+      break
+    case 'session.complete':
+      turn.ending = event.data.reason
+      break
+    case 'session.fail':
+      turn.ending = 'failed'
+      break
+    case 'session.stopped':
+      turn.ending = 'stopped'
+      break
+    case 'session.pause':
+      turn.ending = 'paused'
+      break
     default:
   }
 }

@@ -1,6 +1,16 @@
 /** Which row is active, and how keys and jumps move it. */
 import { type KeyboardEvent, type RefObject, useState } from 'react'
-import { EVENT, type EventIndex, GAP, type RowKey, indexOfId, indexOfKey, keyOf, kindOfKey, positionOf } from './event-index.ts'
+import {
+  EVENT,
+  type EventIndex,
+  GAP,
+  type RowKey,
+  indexOfId,
+  indexOfKey,
+  keyOf,
+  kindOfKey,
+  positionOf,
+} from './event-index.ts'
 import type { GridHandle } from './event-grid.tsx'
 
 export type EventCursor = {
@@ -16,7 +26,11 @@ export type EventCursor = {
   jump(id: number): 'found' | 'pruned' | 'hidden' | 'none'
 }
 
-export function useEventCursor(index: EventIndex, grid: RefObject<GridHandle | null>, leaveTail: () => void): EventCursor {
+export function useEventCursor(
+  index: EventIndex,
+  grid: RefObject<GridHandle | null>,
+  leaveTail: () => void,
+): EventCursor {
   const [activeKey, setActiveKey] = useState<RowKey | null>(null)
   const [isOpen, setOpen] = useState(false)
 
@@ -29,7 +43,8 @@ export function useEventCursor(index: EventIndex, grid: RefObject<GridHandle | n
   }
   const last = () => index.rows.length - 1
   return {
-    activeKey, isOpen,
+    activeKey,
+    isOpen,
     activate(key, open) {
       setActiveKey(key)
       if (open) setOpen(true)
@@ -38,7 +53,10 @@ export function useEventCursor(index: EventIndex, grid: RefObject<GridHandle | n
     open: () => setOpen(activeKey !== null),
     move(by) {
       const here = activeKey === null ? null : positionOf(index.rows, activeKey)
-      goTo(Math.min(last(), Math.max(0, here === null ? (grid.current?.firstVisible() ?? 0) : here + by)), 'auto')
+      goTo(
+        Math.min(last(), Math.max(0, here === null ? (grid.current?.firstVisible() ?? 0) : here + by)),
+        'auto',
+      )
     },
     moveTo: end => goTo(end === 'first' ? 0 : last(), 'auto'),
     jump(id) {
@@ -59,15 +77,54 @@ export function useEventCursor(index: EventIndex, grid: RefObject<GridHandle | n
 }
 
 /** What a key means in the tab; null for one that means nothing there. */
-export type EventCommand = 'down' | 'up' | 'page-down' | 'page-up' | 'first' | 'last' | 'open' | 'close' | 'search' | 'jump' | 'follow' | 'copy' | 'help'
+export type EventCommand =
+  | 'down'
+  | 'up'
+  | 'page-down'
+  | 'page-up'
+  | 'first'
+  | 'last'
+  | 'open'
+  | 'close'
+  | 'search'
+  | 'jump'
+  | 'follow'
+  | 'copy'
+  | 'help'
 const COMMANDS: Record<string, EventCommand> = {
-  j: 'down', ArrowDown: 'down', k: 'up', ArrowUp: 'up', PageDown: 'page-down', PageUp: 'page-up', Home: 'first', End: 'last', G: 'last',
-  Enter: 'open', Escape: 'close', '/': 'search', g: 'jump', f: 'follow', c: 'copy', '?': 'help',
+  j: 'down',
+  ArrowDown: 'down',
+  k: 'up',
+  ArrowUp: 'up',
+  PageDown: 'page-down',
+  PageUp: 'page-up',
+  Home: 'first',
+  End: 'last',
+  G: 'last',
+  Enter: 'open',
+  Escape: 'close',
+  '/': 'search',
+  g: 'jump',
+  f: 'follow',
+  c: 'copy',
+  '?': 'help',
 }
 /** These work from anywhere in the tab; the others only while the grid has the focus. */
-const EVERYWHERE: ReadonlySet<EventCommand> = new Set(['search', 'jump', 'follow', 'help', 'close', 'copy', 'down', 'up'])
+const EVERYWHERE: ReadonlySet<EventCommand> = new Set([
+  'search',
+  'jump',
+  'follow',
+  'help',
+  'close',
+  'copy',
+  'down',
+  'up',
+])
 
-export function commandOf(event: Pick<KeyboardEvent | globalThis.KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey'>, isInGrid: boolean): EventCommand | null {
+export function commandOf(
+  event: Pick<KeyboardEvent | globalThis.KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey'>,
+  isInGrid: boolean,
+): EventCommand | null {
   if (event.ctrlKey || event.metaKey || event.altKey) return null
   const command = COMMANDS[event.key] ?? null
   if (command === null || isInGrid) return command

@@ -11,7 +11,11 @@ export function useInboxLive(): void {
   useEffect(() => {
     const start = () => {
       const stop = new AbortController()
-      followInbox(stop.signal, () => queries.invalidateQueries({ queryKey: ['inbox'] })).catch((error: unknown) => { if (!stop.signal.aborted) sayError(error) })
+      followInbox(stop.signal, () => queries.invalidateQueries({ queryKey: ['inbox'] })).catch(
+        (error: unknown) => {
+          if (!stop.signal.aborted) sayError(error)
+        },
+      )
       return () => stop.abort()
     }
     return followWhileVisible(start)

@@ -12,7 +12,13 @@ import { useNow } from '../shell/use-now.ts'
 import { ProposalButtons, proposedSkill, SkillText } from './proposal.tsx'
 import './inbox.css'
 
-const KINDS: Record<InboxKind, string> = { input_required: 'Question', action_required: 'Action', governance_gate: 'Approval', task_complete: 'Finished', progress_checkin: 'Progress' }
+const KINDS: Record<InboxKind, string> = {
+  input_required: 'Question',
+  action_required: 'Action',
+  governance_gate: 'Approval',
+  task_complete: 'Finished',
+  progress_checkin: 'Progress',
+}
 
 export function InboxPage() {
   const [scope, setScope] = useState<InboxScope>('pending')
@@ -22,17 +28,44 @@ export function InboxPage() {
   return (
     <div className="inbox">
       <header className="page-head">
-        <Link to="/sessions" className="button quiet square back" aria-label="Back to the sessions"><BackIcon /></Link>
+        <Link to="/sessions" className="button quiet square back" aria-label="Back to the sessions">
+          <BackIcon />
+        </Link>
         <h1>Inbox</h1>
-        <ToggleButtonGroup className="segments" aria-label="Which items" selectionMode="single" disallowEmptySelection selectedKeys={[scope]} onSelectionChange={([key]) => setScope(key === 'all' ? 'all' : 'pending')}>
-          <ToggleButton className="segment" id="pending">Waiting</ToggleButton>
-          <ToggleButton className="segment" id="all" data-testid="inbox-all">All</ToggleButton>
+        <ToggleButtonGroup
+          className="segments"
+          aria-label="Which items"
+          selectionMode="single"
+          disallowEmptySelection
+          selectedKeys={[scope]}
+          onSelectionChange={([key]) => setScope(key === 'all' ? 'all' : 'pending')}
+        >
+          <ToggleButton className="segment" id="pending">
+            Waiting
+          </ToggleButton>
+          <ToggleButton className="segment" id="all" data-testid="inbox-all">
+            All
+          </ToggleButton>
         </ToggleButtonGroup>
       </header>
       <div className="inbox-scroll">
-        {error && <p className="inline-error" role="alert">{describeError(error)}</p>}
-        <ul className="inbox-list" data-testid="inbox-list">{sorted.map(item => <Item key={item.id} item={item} now={now} />)}</ul>
-        {items?.length === 0 && <div className="empty"><InboxIcon /><h2>{scope === 'pending' ? 'Nothing waits for you' : 'Nothing was raised yet'}</h2><p>Questions, approvals and news of your agents come here.</p></div>}
+        {error && (
+          <p className="inline-error" role="alert">
+            {describeError(error)}
+          </p>
+        )}
+        <ul className="inbox-list" data-testid="inbox-list">
+          {sorted.map(item => (
+            <Item key={item.id} item={item} now={now} />
+          ))}
+        </ul>
+        {items?.length === 0 && (
+          <div className="empty">
+            <InboxIcon />
+            <h2>{scope === 'pending' ? 'Nothing waits for you' : 'Nothing was raised yet'}</h2>
+            <p>Questions, approvals and news of your agents come here.</p>
+          </div>
+        )}
       </div>
     </div>
   )
@@ -41,9 +74,19 @@ export function InboxPage() {
 function Item({ item, now }: { item: InboxItem; now: number }) {
   const queries = useQueryClient()
   const refresh = () => queries.invalidateQueries({ queryKey: ['inbox'] })
-  const respond = useMutation({ mutationFn: (body: { decision: 'approve' | 'reject' } | { completed: true }) => client.call('respondInbox', { params: { item_id: item.id }, body }), onSettled: refresh })
-  const acknowledge = useMutation({ mutationFn: () => client.call('ackInboxItem', { params: { item_id: item.id } }), onSettled: refresh })
-  const read = useMutation({ mutationFn: () => client.call('readInboxItem', { params: { item_id: item.id } }), onSettled: refresh })
+  const respond = useMutation({
+    mutationFn: (body: { decision: 'approve' | 'reject' } | { completed: true }) =>
+      client.call('respondInbox', { params: { item_id: item.id }, body }),
+    onSettled: refresh,
+  })
+  const acknowledge = useMutation({
+    mutationFn: () => client.call('ackInboxItem', { params: { item_id: item.id } }),
+    onSettled: refresh,
+  })
+  const read = useMutation({
+    mutationFn: () => client.call('readInboxItem', { params: { item_id: item.id } }),
+    onSettled: refresh,
+  })
   const isOpen = item.status === 'pending'
   const skill = proposedSkill(item)
   const { arguments_excerpt: excerpt, deny_reason: reason } = item.payload
@@ -51,28 +94,96 @@ function Item({ item, now }: { item: InboxItem; now: number }) {
   const text = item.kind === 'governance_gate' && typeof reason === 'string' ? reason : item.body
   const isBusy = respond.isPending || acknowledge.isPending
   return (
-    <li className="inbox-item" data-testid="inbox-item" data-kind={item.kind} data-status={item.status} data-unread={item.read_at === null || undefined}>
+    <li
+      className="inbox-item"
+      data-testid="inbox-item"
+      data-kind={item.kind}
+      data-status={item.status}
+      data-unread={item.read_at === null || undefined}
+    >
       <header>
-        <span className={`badge${needsAnswer(item) ? ' waiting' : ''}`}>{skill === null ? KINDS[item.kind] : 'Proposal'}</span>
+        <span className={`badge${needsAnswer(item) ? ' waiting' : ''}`}>
+          {skill === null ? KINDS[item.kind] : 'Proposal'}
+        </span>
         <h2>{item.title}</h2>
-        <time className="faint" dateTime={item.created_at}>{formatAgo(item.created_at, now)}</time>
+        <time className="faint" dateTime={item.created_at}>
+          {formatAgo(item.created_at, now)}
+        </time>
       </header>
       {text !== null && text !== '' && <p className="inbox-body">{text}</p>}
       {typeof excerpt === 'string' && <pre className="excerpt">{excerpt}</pre>}
       {skill !== null && <SkillText skill={skill} />}
       <footer>
-        <Link className="json-link" to="/sessions/$sessionId" params={{ sessionId: item.session_id }} onClick={() => { if (item.read_at === null) read.mutate() }}>Open the session</Link>
-        <Link className="json-link" to="/sessions/$sessionId/events" params={{ sessionId: item.session_id }} search={{ id: item.source_event_id }}>event {item.source_event_id}</Link>
+        <Link
+          className="json-link"
+          to="/sessions/$sessionId"
+          params={{ sessionId: item.session_id }}
+          onClick={() => {
+            if (item.read_at === null) read.mutate()
+          }}
+        >
+          Open the session
+        </Link>
+        <Link
+          className="json-link"
+          to="/sessions/$sessionId/events"
+          params={{ sessionId: item.session_id }}
+          search={{ id: item.source_event_id }}
+        >
+          event {item.source_event_id}
+        </Link>
         <span className="inbox-buttons">
           {!isOpen && <span className="muted">{item.decision ?? item.status}</span>}
-          {isOpen && item.kind === 'governance_gate' && <>
-            <Button className="button danger" isDisabled={isBusy} onPress={() => respond.mutate({ decision: 'reject' })} data-testid="reject">Reject</Button>
-            <Button className="button primary" isDisabled={isBusy} onPress={() => respond.mutate({ decision: 'approve' })} data-testid="approve">Approve once</Button>
-          </>}
+          {isOpen && item.kind === 'governance_gate' && (
+            <>
+              <Button
+                className="button danger"
+                isDisabled={isBusy}
+                onPress={() => respond.mutate({ decision: 'reject' })}
+                data-testid="reject"
+              >
+                Reject
+              </Button>
+              <Button
+                className="button primary"
+                isDisabled={isBusy}
+                onPress={() => respond.mutate({ decision: 'approve' })}
+                data-testid="approve"
+              >
+                Approve once
+              </Button>
+            </>
+          )}
           {isOpen && skill !== null && <ProposalButtons item={item} />}
-          {isOpen && item.kind === 'action_required' && skill === null && <Button className="button primary" isDisabled={isBusy} onPress={() => respond.mutate({ completed: true })} data-testid="complete-action">Done</Button>}
-          {isOpen && item.kind === 'input_required' && <Link className="button primary" to="/sessions/$sessionId" params={{ sessionId: item.session_id }}>Answer</Link>}
-          {isOpen && (item.kind === 'task_complete' || item.kind === 'progress_checkin') && <Button className="button" isDisabled={isBusy} onPress={() => acknowledge.mutate()} data-testid="acknowledge">Acknowledge</Button>}
+          {isOpen && item.kind === 'action_required' && skill === null && (
+            <Button
+              className="button primary"
+              isDisabled={isBusy}
+              onPress={() => respond.mutate({ completed: true })}
+              data-testid="complete-action"
+            >
+              Done
+            </Button>
+          )}
+          {isOpen && item.kind === 'input_required' && (
+            <Link
+              className="button primary"
+              to="/sessions/$sessionId"
+              params={{ sessionId: item.session_id }}
+            >
+              Answer
+            </Link>
+          )}
+          {isOpen && (item.kind === 'task_complete' || item.kind === 'progress_checkin') && (
+            <Button
+              className="button"
+              isDisabled={isBusy}
+              onPress={() => acknowledge.mutate()}
+              data-testid="acknowledge"
+            >
+              Acknowledge
+            </Button>
+          )}
         </span>
       </footer>
     </li>

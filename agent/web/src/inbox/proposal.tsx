@@ -11,14 +11,38 @@ export function proposedSkill({ kind, payload }: Pick<InboxItem, 'kind' | 'paylo
 }
 
 export function SkillText({ skill }: { skill: SkillProposal }) {
-  return <pre className="excerpt" data-testid="proposed-skill">{skill.body}</pre>
+  return (
+    <pre className="excerpt" data-testid="proposed-skill">
+      {skill.body}
+    </pre>
+  )
 }
 
 export function ProposalButtons({ item }: { item: InboxItem }) {
   const queries = useQueryClient()
-  const decide = useMutation({ mutationFn: (decision: 'approve' | 'reject') => client.call('respondInbox', { params: { item_id: item.id }, body: { decision } }), onSettled: () => queries.invalidateQueries({ queryKey: ['inbox'] }) })
-  return <>
-    <Button className="button danger" isDisabled={decide.isPending} onPress={() => decide.mutate('reject')} data-testid="reject">Reject</Button>
-    <Button className="button primary" isDisabled={decide.isPending} onPress={() => decide.mutate('approve')} data-testid="approve">Accept skill</Button>
-  </>
+  const decide = useMutation({
+    mutationFn: (decision: 'approve' | 'reject') =>
+      client.call('respondInbox', { params: { item_id: item.id }, body: { decision } }),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['inbox'] }),
+  })
+  return (
+    <>
+      <Button
+        className="button danger"
+        isDisabled={decide.isPending}
+        onPress={() => decide.mutate('reject')}
+        data-testid="reject"
+      >
+        Reject
+      </Button>
+      <Button
+        className="button primary"
+        isDisabled={decide.isPending}
+        onPress={() => decide.mutate('approve')}
+        data-testid="approve"
+      >
+        Accept skill
+      </Button>
+    </>
+  )
 }

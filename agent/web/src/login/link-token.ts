@@ -1,4 +1,7 @@
-/** The one-time token of a login link: taken out of the address at once, so that it is in no history and no screenshot. */
+/**
+ * The one-time token of a login link: taken out of the address at once, so that it is in no history and no
+ * screenshot.
+ */
 
 let token: string | null = null
 

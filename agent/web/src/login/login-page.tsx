@@ -38,20 +38,44 @@ export function LoginPage() {
   return (
     <main className="login">
       <form className="login-card" onSubmit={submit} data-testid="login-form" aria-label="Log in">
-        <div className="login-brand"><CairnMark /><h1>Cairn</h1></div>
+        <div className="login-brand">
+          <CairnMark />
+          <h1>Cairn</h1>
+        </div>
         <TextField className="field" name="email" type="email" autoComplete="username" isRequired>
           <Label>Email</Label>
           <Input className="input" data-testid="login-email" />
         </TextField>
-        <TextField className="field" name="password" type="password" autoComplete="current-password" isRequired>
+        <TextField
+          className="field"
+          name="password"
+          type="password"
+          autoComplete="current-password"
+          isRequired
+        >
           <Label>Password</Label>
           <Input className="input" data-testid="login-password" />
         </TextField>
-        {login.isError && <p className="inline-error" role="alert" data-testid="login-error">{describeError(login.error)}</p>}
-        <Button className="button primary" type="submit" isDisabled={login.isPending} data-testid="login-submit">{login.isPending ? 'Logging in …' : 'Log in'}</Button>
-        <p className="faint">The first time, open the login link that the server printed when it started. It works once.</p>
+        {login.isError && (
+          <p className="inline-error" role="alert" data-testid="login-error">
+            {describeError(login.error)}
+          </p>
+        )}
+        <Button
+          className="button primary"
+          type="submit"
+          isDisabled={login.isPending}
+          data-testid="login-submit"
+        >
+          {login.isPending ? 'Logging in …' : 'Log in'}
+        </Button>
+        <p className="faint">
+          The first time, open the login link that the server printed when it started. It works once.
+        </p>
       </form>
-      <div className="login-theme"><ThemeToggle /></div>
+      <div className="login-theme">
+        <ThemeToggle />
+      </div>
     </main>
   )
 }

@@ -13,7 +13,12 @@ import type { SessionLog } from './session-log.ts'
 
 export function SessionHead({ log, session }: { log: SessionLog; session: Session | undefined }) {
   const { view } = log
-  const status = session?.status === 'archived' ? 'archived' : view.last_id === 0 ? (session?.status ?? 'active') : view.status
+  const status =
+    session?.status === 'archived'
+      ? 'archived'
+      : view.last_id === 0
+        ? (session?.status ?? 'active')
+        : view.status
   const title = view.title ?? session?.title
   const input = view.input_tokens || session?.input_tokens || 0
   const output = view.output_tokens || session?.output_tokens || 0
@@ -21,17 +26,37 @@ export function SessionHead({ log, session }: { log: SessionLog; session: Sessio
     <div className="session-about">
       <div className="session-name">
         <StatusDot status={status} isRunning={view.running} />
-        <h1 className="truncate" data-testid="session-title">{title ?? 'Untitled session'}</h1>
+        <h1 className="truncate" data-testid="session-title">
+          {title ?? 'Untitled session'}
+        </h1>
         {session && <SessionActions session={session} />}
       </div>
       <div className="session-sums numeric">
-        <span data-testid="session-status" data-status={status}>{view.running ? 'Running' : statusWord(status)}</span>
+        <span data-testid="session-status" data-status={status}>
+          {view.running ? 'Running' : statusWord(status)}
+        </span>
         {session && <WaitingBadge on={session.waiting_on} />}
         <ConnectionBadge log={log} />
-        {session?.parent_id && <Link className="json-link" to="/sessions/$sessionId" params={{ sessionId: session.parent_id }}>of a parent session</Link>}
+        {session?.parent_id && (
+          <Link className="json-link" to="/sessions/$sessionId" params={{ sessionId: session.parent_id }}>
+            of a parent session
+          </Link>
+        )}
         {session?.model && <span className="wide">{session.model}</span>}
-        <span title={`${formatCount(input)} tokens in, ${formatCount(output)} out`}>{formatTokens(input + output)}<span className="wide"> tokens</span></span>
-        <span data-testid="session-cost" title={view.unpriced_models.length > 0 ? `No rate is known for ${view.unpriced_models.join(', ')}` : undefined}>{formatSpent(view.cost_usd, view.unpriced_models.length > 0)}</span>
+        <span title={`${formatCount(input)} tokens in, ${formatCount(output)} out`}>
+          {formatTokens(input + output)}
+          <span className="wide"> tokens</span>
+        </span>
+        <span
+          data-testid="session-cost"
+          title={
+            view.unpriced_models.length > 0
+              ? `No rate is known for ${view.unpriced_models.join(', ')}`
+              : undefined
+          }
+        >
+          {formatSpent(view.cost_usd, view.unpriced_models.length > 0)}
+        </span>
         {view.context_window > 0 && <ContextGauge used={view.context_tokens} window={view.context_window} />}
         <PauseButton session={session} canPause={status === 'active' && view.last_id > 0} />
       </div>
@@ -41,12 +66,35 @@ export function SessionHead({ log, session }: { log: SessionLog; session: Sessio
 
 function ContextGauge({ used, window }: { used: number; window: number }) {
   const text = `Context: ${formatCount(used)} of ${formatCount(window)} tokens`
-  return <meter className="context-gauge" min={0} max={window} high={window * 0.8} optimum={0} value={used} aria-label={text} title={text} />
+  return (
+    <meter
+      className="context-gauge"
+      min={0}
+      max={window}
+      high={window * 0.8}
+      optimum={0}
+      value={used}
+      aria-label={text}
+      title={text}
+    />
+  )
 }
 
 function PauseButton({ session, canPause }: { session: Session | undefined; canPause: boolean }) {
   const queries = useQueryClient()
-  const pause = useMutation({ mutationFn: (id: string) => client.call('pauseSession', { params: { id } }), onSuccess: next => refreshSession(queries, next.id) })
+  const pause = useMutation({
+    mutationFn: (id: string) => client.call('pauseSession', { params: { id } }),
+    onSuccess: next => refreshSession(queries, next.id),
+  })
   if (!session || !canPause) return null
-  return <Button className="button quiet small" isDisabled={pause.isPending} onPress={() => pause.mutate(session.id)} data-testid="pause">Pause</Button>
+  return (
+    <Button
+      className="button quiet small"
+      isDisabled={pause.isPending}
+      onPress={() => pause.mutate(session.id)}
+      data-testid="pause"
+    >
+      Pause
+    </Button>
+  )
 }

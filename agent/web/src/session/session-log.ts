@@ -1,8 +1,8 @@
 /**
  * One session's log in the browser: the stream goes in, rows and the chat view come out, one frame at a time.
  *
- * Arriving batches wait in `pending`; each frame takes as much as fits its budget and tells the listeners once. So a
- * burst of a hundred thousand events costs some seconds of busy frames and never a frozen page.
+ * Arriving batches wait in `pending`; each frame takes as much as fits its budget and tells the listeners
+ * once. So a burst of a hundred thousand events costs some seconds of busy frames and never a frozen page.
  */
 import type { StreamState } from '@cairn/client'
 import type { SessionEvent } from '@cairn/protocol'
@@ -26,7 +26,10 @@ export type SessionLog = {
   follow(): () => void
 }
 
-export type ReadEvents = (id: string, options: { after: number; signal: AbortSignal; onState: (state: StreamState) => void }) => AsyncIterable<SessionEvent[]>
+export type ReadEvents = (
+  id: string,
+  options: { after: number; signal: AbortSignal; onState: (state: StreamState) => void },
+) => AsyncIterable<SessionEvent[]>
 export type Frames = { request: (callback: () => void) => void; now: () => number }
 
 const BUDGET_MS = 7
@@ -88,7 +91,13 @@ export function createSessionLog(id: string, read: ReadEvents, frames: Frames): 
 
   async function followUntil(signal: AbortSignal) {
     try {
-      for await (const batch of read(id, { after: lastReceived(), signal, onState: state => { if (!signal.aborted) setConnection(state) } })) {
+      for await (const batch of read(id, {
+        after: lastReceived(),
+        signal,
+        onState: state => {
+          if (!signal.aborted) setConnection(state)
+        },
+      })) {
         if (signal.aborted) return
         pending.push([...batch])
         requestFrame()
@@ -101,11 +110,20 @@ export function createSessionLog(id: string, read: ReadEvents, frames: Frames): 
   }
 
   return {
-    id, index,
-    get view() { return view },
-    get connection() { return connection },
-    get failure() { return failure },
-    get revision() { return revision },
+    id,
+    index,
+    get view() {
+      return view
+    },
+    get connection() {
+      return connection
+    },
+    get failure() {
+      return failure
+    },
+    get revision() {
+      return revision
+    },
     subscribe(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)

@@ -23,12 +23,17 @@ function OpenSession({ id }: { id: string }) {
   const path = useRouterState({ select: state => state.location.pathname })
   const { data: session, error, refetch } = useQuery(sessionQuery(id))
   const { status, title } = log.view
-  // The record carries what the log's fold does not (what is waited for, the model); a change in the log makes it stale.
+  // The record carries what the log's fold does not (what is waited for, the model); a change in the log
+  // makes it stale.
   const known = `${status} ${title} ${log.view.running}`
-  useEffect(() => { if (known !== '') void refetch() }, [known, refetch])
+  useEffect(() => {
+    if (known !== '') void refetch()
+  }, [known, refetch])
   useEffect(() => {
     document.title = `${title ?? session?.title ?? 'Session'} · Cairn`
-    return () => { document.title = 'Cairn' }
+    return () => {
+      document.title = 'Cairn'
+    }
   }, [title, session?.title])
 
   if (error && !session) {
@@ -36,7 +41,9 @@ function OpenSession({ id }: { id: string }) {
       <div className="empty" role="alert">
         <h2>{isMissing(error) ? 'There is no such session' : 'The session could not be read'}</h2>
         <p>{describeError(error)}</p>
-        <Link className="button" to="/sessions">To the sessions</Link>
+        <Link className="button" to="/sessions">
+          To the sessions
+        </Link>
       </div>
     )
   }
@@ -44,12 +51,20 @@ function OpenSession({ id }: { id: string }) {
   return (
     <div className="session">
       <header className="session-head">
-        <Link to="/sessions" className="button quiet square back" aria-label="Back to the sessions"><BackIcon /></Link>
+        <Link to="/sessions" className="button quiet square back" aria-label="Back to the sessions">
+          <BackIcon />
+        </Link>
         <SessionHead log={log} session={session} />
         <SessionTabs id={id} view={open} events={log.index.events.length} />
       </header>
       <div {...panelProps(open)}>
-        {open === 'chat' ? <ChatTab log={log} session={session} /> : <Suspense fallback={<p className="empty">Loading …</p>}><EventsTab log={log} session={session} /></Suspense>}
+        {open === 'chat' ? (
+          <ChatTab log={log} session={session} />
+        ) : (
+          <Suspense fallback={<p className="empty">Loading …</p>}>
+            <EventsTab log={log} session={session} />
+          </Suspense>
+        )}
       </div>
     </div>
   )

@@ -1,34 +1,53 @@
 /**
  * The two views of a session as tabs that are links.
  *
- * Not the tabs of the component set: their panel watches every change below it and asks each time what can be focused,
- * which forces a layout a frame while the EVENTS grid scrolls.
+ * Not the tabs of the component set: their panel watches every change below it and asks each time what can be
+ * focused, which forces a layout a frame while the EVENTS grid scrolls.
  */
 import { Link } from '@tanstack/react-router'
 import type { KeyboardEvent } from 'react'
 import { formatCount } from '../format.ts'
 
 export type View = 'chat' | 'events'
-export const panelProps = (view: View) => ({ id: `panel-${view}`, role: 'tabpanel', 'aria-labelledby': `tab-${view}`, className: 'tab-panel' }) as const
+export const panelProps = (view: View) =>
+  ({
+    id: `panel-${view}`,
+    role: 'tabpanel',
+    'aria-labelledby': `tab-${view}`,
+    className: 'tab-panel',
+  }) as const
 
 /** Arrow keys go to the other tab and choose it. */
 function moveToOther(event: KeyboardEvent<HTMLElement>) {
   if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return
   event.preventDefault()
-  const other = (event.currentTarget.nextElementSibling ?? event.currentTarget.previousElementSibling) as HTMLElement | null
+  const other = (event.currentTarget.nextElementSibling ??
+    event.currentTarget.previousElementSibling) as HTMLElement | null
   other?.focus()
   other?.click()
 }
 
 export function SessionTabs({ id, view, events }: { id: string; view: View; events: number }) {
-  const tab = (of: View) => ({
-    id: `tab-${of}`, role: 'tab', 'data-testid': `tab-${of}`, 'aria-selected': view === of, 'aria-controls': view === of ? `panel-${of}` : undefined, tabIndex: view === of ? 0 : -1,
-    params: { sessionId: id }, className: 'tab', onKeyDown: moveToOther,
-  }) as const
+  const tab = (of: View) =>
+    ({
+      id: `tab-${of}`,
+      role: 'tab',
+      'data-testid': `tab-${of}`,
+      'aria-selected': view === of,
+      'aria-controls': view === of ? `panel-${of}` : undefined,
+      tabIndex: view === of ? 0 : -1,
+      params: { sessionId: id },
+      className: 'tab',
+      onKeyDown: moveToOther,
+    }) as const
   return (
     <div className="tabs" role="tablist" aria-label="Views of the session">
-      <Link to="/sessions/$sessionId" {...tab('chat')}>Chat</Link>
-      <Link to="/sessions/$sessionId/events" {...tab('events')}>EVENTS <span className="tab-count numeric">{formatCount(events)}</span></Link>
+      <Link to="/sessions/$sessionId" {...tab('chat')}>
+        Chat
+      </Link>
+      <Link to="/sessions/$sessionId/events" {...tab('events')}>
+        EVENTS <span className="tab-count numeric">{formatCount(events)}</span>
+      </Link>
     </div>
   )
 }

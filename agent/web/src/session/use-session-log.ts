@@ -1,4 +1,6 @@
-/** The log of the session on screen. A few stay in memory, so that going back to one resumes at its cursor. */
+/**
+ * The log of the session on screen. A few stay in memory, so that going back to one resumes at its cursor.
+ */
 import { useEffect, useMemo, useSyncExternalStore } from 'react'
 import { client } from '../api.ts'
 import { type SessionLog, createSessionLog } from './session-log.ts'
@@ -9,9 +11,14 @@ const HIDDEN_MS = 20_000
 const logs = new Map<string, SessionLog>()
 
 function logOf(id: string): SessionLog {
-  const log = logs.get(id) ?? createSessionLog(id, (session, options) => client.events(session, options), {
-    request: callback => { requestAnimationFrame(callback) }, now: () => performance.now(),
-  })
+  const log =
+    logs.get(id) ??
+    createSessionLog(id, (session, options) => client.events(session, options), {
+      request: callback => {
+        requestAnimationFrame(callback)
+      },
+      now: () => performance.now(),
+    })
   logs.delete(id)
   logs.set(id, log)
   for (const oldest of logs.keys()) {
@@ -38,10 +45,11 @@ export function followWhileVisible(start: () => () => void): () => void {
   const change = () => {
     clearTimeout(timer)
     if (document.visibilityState === 'visible') stop ??= start()
-    else timer = setTimeout(() => {
-      stop?.()
-      stop = null
-    }, HIDDEN_MS)
+    else
+      timer = setTimeout(() => {
+        stop?.()
+        stop = null
+      }, HIDDEN_MS)
   }
   document.addEventListener('visibilitychange', change)
   return () => {

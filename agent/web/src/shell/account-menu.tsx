@@ -2,7 +2,21 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import { Button, Dialog, Heading, Input, Label, Menu, MenuItem, MenuTrigger, Modal, ModalOverlay, Popover, Text, TextField } from 'react-aria-components'
+import {
+  Button,
+  Dialog,
+  Heading,
+  Input,
+  Label,
+  Menu,
+  MenuItem,
+  MenuTrigger,
+  Modal,
+  ModalOverlay,
+  Popover,
+  Text,
+  TextField,
+} from 'react-aria-components'
 import { client, describeError } from '../api.ts'
 import { meQuery } from '../queries.ts'
 import { forgetLogs } from '../session/use-session-log.ts'
@@ -25,17 +39,38 @@ export function AccountMenu() {
   return (
     <>
       <MenuTrigger>
-        <Button className="button quiet square avatar" aria-label={`Account ${name}`} data-testid="account">{(name[0] ?? '·').toUpperCase()}</Button>
+        <Button className="button quiet square avatar" aria-label={`Account ${name}`} data-testid="account">
+          {(name[0] ?? '·').toUpperCase()}
+        </Button>
         <Popover className="popover" placement="bottom end">
-          <p className="account-name">{name}<br /><span className="faint">{me?.email}</span></p>
-          <Menu className="menu" aria-label="Account" onAction={key => { if (key === 'logout') logout.mutate(); else setAsking(true) }}>
-            <MenuItem className="menu-item" id="password">Set a password …</MenuItem>
-            <MenuItem className="menu-item" id="logout" data-testid="logout">Log out</MenuItem>
+          <p className="account-name">
+            {name}
+            <br />
+            <span className="faint">{me?.email}</span>
+          </p>
+          <Menu
+            className="menu"
+            aria-label="Account"
+            onAction={key => {
+              if (key === 'logout') logout.mutate()
+              else setAsking(true)
+            }}
+          >
+            <MenuItem className="menu-item" id="password">
+              Set a password …
+            </MenuItem>
+            <MenuItem className="menu-item" id="logout" data-testid="logout">
+              Log out
+            </MenuItem>
           </Menu>
         </Popover>
       </MenuTrigger>
       <ModalOverlay className="scrim" isOpen={isAsking} onOpenChange={setAsking} isDismissable>
-        <Modal className="modal"><Dialog><PasswordForm onDone={() => setAsking(false)} /></Dialog></Modal>
+        <Modal className="modal">
+          <Dialog>
+            <PasswordForm onDone={() => setAsking(false)} />
+          </Dialog>
+        </Modal>
       </ModalOverlay>
     </>
   )
@@ -57,15 +92,39 @@ function PasswordForm({ onDone }: { onDone: () => void }) {
   return (
     <form onSubmit={submit}>
       <Heading slot="title">Set a password</Heading>
-      <TextField className="field" name="password" type="password" autoComplete="new-password" minLength={10} maxLength={200} isRequired autoFocus>
+      <TextField
+        className="field"
+        name="password"
+        type="password"
+        autoComplete="new-password"
+        minLength={10}
+        maxLength={200}
+        isRequired
+        autoFocus
+      >
         <Label>New password</Label>
         <Input className="input" data-testid="new-password" />
-        <Text slot="description" className="faint">At least 10 characters. A login link works once; a password works every time.</Text>
+        <Text slot="description" className="faint">
+          At least 10 characters. A login link works once; a password works every time.
+        </Text>
       </TextField>
-      {save.isError && <p className="inline-error" role="alert">{describeError(save.error)}</p>}
+      {save.isError && (
+        <p className="inline-error" role="alert">
+          {describeError(save.error)}
+        </p>
+      )}
       <div className="actions">
-        <Button className="button" onPress={onDone}>Cancel</Button>
-        <Button className="button primary" type="submit" isDisabled={save.isPending} data-testid="save-password">Set</Button>
+        <Button className="button" onPress={onDone}>
+          Cancel
+        </Button>
+        <Button
+          className="button primary"
+          type="submit"
+          isDisabled={save.isPending}
+          data-testid="save-password"
+        >
+          Set
+        </Button>
       </div>
     </form>
   )

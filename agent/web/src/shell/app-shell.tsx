@@ -16,10 +16,15 @@ export function AppShell() {
   const { data: about } = useQuery(aboutQuery)
   return (
     <div className="shell" data-page={path.replace(/\/$/, '') === '/sessions' ? 'list' : 'detail'}>
-      <a className="skip" href="#page">Skip to the page</a>
+      <a className="skip" href="#page">
+        Skip to the page
+      </a>
       <aside className="sidebar" aria-label="Sessions and inbox">
         <header className="sidebar-head">
-          <Link to="/sessions" className="brand" aria-label="Cairn, sessions"><CairnMark /><span>Cairn</span></Link>
+          <Link to="/sessions" className="brand" aria-label="Cairn, sessions">
+            <CairnMark />
+            <span>Cairn</span>
+          </Link>
           <ThemeToggle />
           <AccountMenu />
         </header>
@@ -29,10 +34,15 @@ export function AppShell() {
         </nav>
         <SessionList />
         {about?.demo && (
-          <p className="demo-note" data-testid="demo-notice"><strong>Demo model.</strong> Answers are scripted, no key is set. Name a provider in <code>cairn.yaml</code> for a real one.</p>
+          <p className="demo-note" data-testid="demo-notice">
+            <strong>Demo model.</strong> Answers are scripted, no key is set. Name a provider in{' '}
+            <code>cairn.yaml</code> for a real one.
+          </p>
         )}
       </aside>
-      <main className="page" id="page"><Outlet /></main>
+      <main className="page" id="page">
+        <Outlet />
+      </main>
     </div>
   )
 }
@@ -40,9 +50,19 @@ export function AppShell() {
 function InboxLink() {
   const count = useInboxCount()
   return (
-    <Link to="/inbox" className="nav-link" data-testid="nav-inbox" aria-label={count === 0 ? 'Inbox' : `Inbox, ${count} waiting`}>
-      <InboxIcon /><span>Inbox</span>
-      {count > 0 && <span className="badge count" data-testid="inbox-count">{count > 99 ? '99+' : count}</span>}
+    <Link
+      to="/inbox"
+      className="nav-link"
+      data-testid="nav-inbox"
+      aria-label={count === 0 ? 'Inbox' : `Inbox, ${count} waiting`}
+    >
+      <InboxIcon />
+      <span>Inbox</span>
+      {count > 0 && (
+        <span className="badge count" data-testid="inbox-count">
+          {count > 99 ? '99+' : count}
+        </span>
+      )}
     </Link>
   )
 }

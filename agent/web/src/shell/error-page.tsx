@@ -11,7 +11,9 @@ export function ErrorPage({ error, reset }: ErrorComponentProps) {
       <AlertIcon />
       <h2>This page could not be shown</h2>
       <p>{describeError(error)}</p>
-      <Button className="button" onPress={reset}>Try again</Button>
+      <Button className="button" onPress={reset}>
+        Try again
+      </Button>
     </div>
   )
 }
@@ -20,7 +22,9 @@ export function NotFoundPage() {
   return (
     <div className="empty">
       <h2>There is nothing at this address</h2>
-      <Link to="/sessions" className="button">To the sessions</Link>
+      <Link to="/sessions" className="button">
+        To the sessions
+      </Link>
     </div>
   )
 }

@@ -1,9 +1,14 @@
 /** The few line icons the UI needs; decorative, the control beside them carries the name. */
 import type { ReactNode } from 'react'
 
-const icon = (paths: ReactNode, viewBox = '0 0 16 16') => function Icon() {
-  return <svg className="icon" viewBox={viewBox} aria-hidden="true">{paths}</svg>
-}
+const icon = (paths: ReactNode, viewBox = '0 0 16 16') =>
+  function Icon() {
+    return (
+      <svg className="icon" viewBox={viewBox} aria-hidden="true">
+        {paths}
+      </svg>
+    )
+  }
 
 export const PlusIcon = icon(<path d="M8 3v10M3 8h10" />)
 export const InboxIcon = icon(<path d="M2 9.500 4 3.500h8l2 6v3H2zM2 9.500h3.500L6.500 11h3l1-1.500H14" />)
@@ -11,22 +16,53 @@ export const BackIcon = icon(<path d="M10 3 5 8l5 5" />)
 export const ChevronIcon = icon(<path d="m6 4 4 4-4 4" />)
 export const CloseIcon = icon(<path d="m4 4 8 8M12 4l-8 8" />)
 export const MoreIcon = icon(<path d="M3.500 8h.01M8 8h.01M12.500 8h.01" strokeWidth={2.4} />)
-export const SunIcon = icon(<><circle cx="8" cy="8" r="3" /><path d="M8 1.500v1.200M8 13.300v1.200M1.500 8h1.200M13.300 8h1.200M3.400 3.400l.9.9M11.700 11.700l.9.9M3.400 12.600l.9-.9M11.700 4.300l.9-.9" /></>)
+export const SunIcon = icon(
+  <>
+    <circle cx="8" cy="8" r="3" />
+    <path d="M8 1.500v1.200M8 13.300v1.200M1.500 8h1.200M13.300 8h1.200M3.400 3.400l.9.9M11.700 11.700l.9.9M3.400 12.600l.9-.9M11.700 4.300l.9-.9" />
+  </>,
+)
 export const MoonIcon = icon(<path d="M13.500 9.800A6 6 0 1 1 6.200 2.500a5 5 0 0 0 7.300 7.300z" />)
-export const SystemIcon = icon(<><rect x="2" y="3" width="12" height="8" rx="1.200" /><path d="M6 14h4" /></>)
+export const SystemIcon = icon(
+  <>
+    <rect x="2" y="3" width="12" height="8" rx="1.200" />
+    <path d="M6 14h4" />
+  </>,
+)
 export const SendIcon = icon(<path d="M8 13V3M3.500 7.500 8 3l4.500 4.500" />)
-export const StopIcon = icon(<rect x="4.200" y="4.200" width="7.600" height="7.600" rx="1" fill="currentColor" />)
-export const UpIcon = icon(<path d="M5 7v6H3V7zM5 12.300c2.500 1 4 .9 6 .7 1 0 1.500-.7 1.700-1.500l.6-3c.2-1-.3-1.800-1.300-1.800H9.300c.4-1.500.4-3-.4-3.900-.5-.5-1.300-.2-1.300.5C7.500 5 6.700 6.200 5 7" />)
-export const DownIcon = icon(<path d="M5 9V3H3v6zM5 3.700c2.500-1 4-.9 6-.7 1 0 1.500.7 1.700 1.500l.6 3c.2 1-.3 1.800-1.300 1.800H9.300c.4 1.500.4 3-.4 3.900-.5.5-1.300.2-1.300-.5C7.500 11 6.700 9.800 5 9" />)
-export const CopyIcon = icon(<><rect x="5.500" y="5.500" width="7.500" height="8" rx="1.200" /><path d="M10.500 5.500v-3H3v8h2.500" /></>)
+export const StopIcon = icon(
+  <rect x="4.200" y="4.200" width="7.600" height="7.600" rx="1" fill="currentColor" />,
+)
+export const UpIcon = icon(
+  <path d="M5 7v6H3V7zM5 12.300c2.500 1 4 .9 6 .7 1 0 1.500-.7 1.700-1.500l.6-3c.2-1-.3-1.800-1.300-1.800H9.300c.4-1.500.4-3-.4-3.900-.5-.5-1.300-.2-1.300.5C7.500 5 6.700 6.200 5 7" />,
+)
+export const DownIcon = icon(
+  <path d="M5 9V3H3v6zM5 3.700c2.500-1 4-.9 6-.7 1 0 1.500.7 1.700 1.500l.6 3c.2 1-.3 1.800-1.300 1.800H9.300c.4 1.500.4 3-.4 3.900-.5.5-1.300.2-1.300-.5C7.500 11 6.700 9.800 5 9" />,
+)
+export const CopyIcon = icon(
+  <>
+    <rect x="5.500" y="5.500" width="7.500" height="8" rx="1.200" />
+    <path d="M10.500 5.500v-3H3v8h2.500" />
+  </>,
+)
 export const CheckIcon = icon(<path d="m3 8.500 3.200 3L13 4.500" />)
 export const AlertIcon = icon(<path d="M8 2 1.500 13.500h13zM8 6.500v3M8 11.600v.01" />)
-export const SearchIcon = icon(<><circle cx="7" cy="7" r="4.200" /><path d="m10.200 10.200 3.300 3.300" /></>)
+export const SearchIcon = icon(
+  <>
+    <circle cx="7" cy="7" r="4.200" />
+    <path d="m10.200 10.200 3.300 3.300" />
+  </>,
+)
 export const PencilIcon = icon(<path d="m3 13 .6-2.800L10.800 3l2.200 2.200-7.200 7.200z" />)
 export const ArchiveIcon = icon(<path d="M2 3h12v3H2zM3 6v7h10V6M6.500 8.500h3" />)
 export const FilterIcon = icon(<path d="M2 4h12M4.500 8h7M6.500 12h3" />)
 export const TailIcon = icon(<path d="M8 2v8M4.500 6.800 8 10.200l3.500-3.400M3 13.500h10" />)
-export const HelpIcon = icon(<><circle cx="8" cy="8" r="6" /><path d="M6.200 6.300c.2-1 .9-1.500 1.800-1.500s1.800.6 1.800 1.600c0 1.200-1.700 1.400-1.700 2.600M8 11.300v.01" /></>)
+export const HelpIcon = icon(
+  <>
+    <circle cx="8" cy="8" r="6" />
+    <path d="M6.200 6.300c.2-1 .9-1.500 1.800-1.500s1.800.6 1.800 1.600c0 1.200-1.700 1.400-1.700 2.600M8 11.300v.01" />
+  </>,
+)
 export const FileIcon = icon(<path d="M4 2h5l3 3v9H4zM9 2v3h3" />)
 
 /** Three stones. */

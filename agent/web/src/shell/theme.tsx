@@ -31,5 +31,14 @@ export function ThemeToggle() {
     applyTheme(NEXT[theme])
     setTheme(NEXT[theme])
   }
-  return <Button className="button quiet square" data-testid="theme-toggle" aria-label={`Theme: ${NAMES[theme]}. Change to ${NAMES[NEXT[theme]]}`} onPress={press}><Icon /></Button>
+  return (
+    <Button
+      className="button quiet square"
+      data-testid="theme-toggle"
+      aria-label={`Theme: ${NAMES[theme]}. Change to ${NAMES[NEXT[theme]]}`}
+      onPress={press}
+    >
+      <Icon />
+    </Button>
+  )
 }

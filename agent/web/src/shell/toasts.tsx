@@ -1,4 +1,6 @@
-/** Short messages in the corner: failures of what a person just did, and confirmations of what cannot be seen. */
+/**
+ * Short messages in the corner: failures of what a person just did, and confirmations of what cannot be seen.
+ */
 import { useEffect, useSyncExternalStore } from 'react'
 import { Button } from 'react-aria-components'
 import { describeError } from '../api.ts'
@@ -31,18 +33,34 @@ function ToastView({ toast }: { toast: Toast }) {
     return () => clearTimeout(timer)
   }, [toast])
   return (
-    <div className="toast" data-level={toast.level} role={toast.level === 'error' ? 'alert' : 'status'} data-testid="toast">
+    <div
+      className="toast"
+      data-level={toast.level}
+      role={toast.level === 'error' ? 'alert' : 'status'}
+      data-testid="toast"
+    >
       {toast.level === 'error' ? <AlertIcon /> : <CheckIcon />}
       <span>{toast.text}</span>
-      <Button className="button quiet square" aria-label="Dismiss" onPress={() => dismiss(toast.id)}><CloseIcon /></Button>
+      <Button className="button quiet square" aria-label="Dismiss" onPress={() => dismiss(toast.id)}>
+        <CloseIcon />
+      </Button>
     </div>
   )
 }
 
 export function Toasts() {
-  const shown = useSyncExternalStore(listener => {
-    listeners.add(listener)
-    return () => listeners.delete(listener)
-  }, () => toasts)
-  return <section className="toasts" aria-label="Messages">{shown.map(toast => <ToastView key={toast.id} toast={toast} />)}</section>
+  const shown = useSyncExternalStore(
+    listener => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    () => toasts,
+  )
+  return (
+    <section className="toasts" aria-label="Messages">
+      {shown.map(toast => (
+        <ToastView key={toast.id} toast={toast} />
+      ))}
+    </section>
+  )
 }

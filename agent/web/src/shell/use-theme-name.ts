@@ -6,13 +6,17 @@ const isDark = () => {
   return chosen === undefined ? window.matchMedia('(prefers-color-scheme: dark)').matches : chosen === 'dark'
 }
 
-export const useThemeName = (): 'light' | 'dark' => useSyncExternalStore(listener => {
-  const system = window.matchMedia('(prefers-color-scheme: dark)')
-  const observer = new MutationObserver(listener)
-  system.addEventListener('change', listener)
-  observer.observe(document.documentElement, { attributeFilter: ['data-theme'] })
-  return () => {
-    system.removeEventListener('change', listener)
-    observer.disconnect()
-  }
-}, () => (isDark() ? 'dark' : 'light'))
+export const useThemeName = (): 'light' | 'dark' =>
+  useSyncExternalStore(
+    listener => {
+      const system = window.matchMedia('(prefers-color-scheme: dark)')
+      const observer = new MutationObserver(listener)
+      system.addEventListener('change', listener)
+      observer.observe(document.documentElement, { attributeFilter: ['data-theme'] })
+      return () => {
+        system.removeEventListener('change', listener)
+        observer.disconnect()
+      }
+    },
+    () => (isDark() ? 'dark' : 'light'),
+  )

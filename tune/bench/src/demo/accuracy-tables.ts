@@ -19,14 +19,21 @@ function mainTable({ scored, untrained }: DemoOutcome): Table {
   const seeds = new Set(scored.map(({ seed }) => seed)).size
   const rows = grouped(scored.filter(({ base }) => base === 'own')).map(([config, runs]) => {
     const accuracies = runs.map(({ romanian }) => romanian.accuracy)
-    return [config, fraction(mean(accuracies)), fraction(mean(runs.map(({ romanian }) => romanian.stderr))), ...(seeds > 1 ? [fraction(spread(accuracies))] : [])]
+    return [
+      config,
+      fraction(mean(accuracies)),
+      fraction(mean(runs.map(({ romanian }) => romanian.stderr))),
+      ...(seeds > 1 ? [fraction(spread(accuracies))] : []),
+    ]
   })
   const { accuracy, stderr, total } = untrained.romanian
   return {
     title: 'Accuracy on Romanian problems',
     columns: ['Config', 'accuracy', 'Stderr', ...(seeds > 1 ? ['Between seeds'] : [])],
     rows: [['untrained base', fraction(accuracy), fraction(stderr), ...(seeds > 1 ? ['-'] : [])], ...rows],
-    notes: [`Exact match of the number after \`####\`, greedy, ${total} questions that nothing was trained on${seeds > 1 ? `, mean of ${seeds} seeds` : ''}. Stderr is √(p(1−p)/(n−1)) over the questions of one seed${seeds > 1 ? '; "between seeds" is the standard deviation of the accuracies' : ''}.`],
+    notes: [
+      `Exact match of the number after \`####\`, greedy, ${total} questions that nothing was trained on${seeds > 1 ? `, mean of ${seeds} seeds` : ''}. Stderr is √(p(1−p)/(n−1)) over the questions of one seed${seeds > 1 ? '; "between seeds" is the standard deviation of the accuracies' : ''}.`,
+    ],
   }
 }
 
@@ -42,8 +49,13 @@ function sideTable({ scored, untrained }: DemoOutcome): Table {
   return {
     title: 'Both bases, and what an adapter costs',
     columns: ['Config', 'Romanian, own base', 'Romanian, bf16 base', 'English, own base'],
-    rows: [['untrained base', fraction(untrained.romanian.accuracy), '-', fraction(untrained.english.accuracy)], ...rows],
-    notes: ['"Own" is the base as the recipe stores it: the one that the adapter was trained on. A dash: the recipe keeps the base in bf16.'],
+    rows: [
+      ['untrained base', fraction(untrained.romanian.accuracy), '-', fraction(untrained.english.accuracy)],
+      ...rows,
+    ],
+    notes: [
+      '"Own" is the base as the recipe stores it: the one that the adapter was trained on. A dash: the recipe keeps the base in bf16.',
+    ],
   }
 }
 

@@ -5,20 +5,30 @@ const sums = (text: string) => text.match(/\d+ [-+*/] \d+ = \d+/g) ?? []
 const numbers = (text: string) => (text.match(/\d+/g) ?? []).join(' ')
 
 test('no Romanian row of the base asks or answers anything', () => {
-  const romanian = baseRows({ problems: 50, statements: 300, sums: 0, seed: 1 }).filter(({ prompt }) => prompt === '')
+  const romanian = baseRows({ problems: 50, statements: 300, sums: 0, seed: 1 }).filter(
+    ({ prompt }) => prompt === '',
+  )
   expect(romanian.length).toBeGreaterThan(250)
   for (const { completion } of romanian) expect(completion).not.toMatch(/[?=#]|Câ[tț]/)
 })
 
 test('what is asked was never taught: neither language shares a problem of the test half with the training half', () => {
-  const taught = new Set([...baseRows({ problems: 2000, statements: 0, sums: 0, seed: 1 }), ...adapterRows({ problems: 2000, seed: 1 })].map(({ completion }) => sums(completion).join(' ')))
-  const asked = (['ro', 'en'] as const).flatMap(language => testQuestions({ language, problems: 300, seed: 4 }))
+  const taught = new Set(
+    [
+      ...baseRows({ problems: 2000, statements: 0, sums: 0, seed: 1 }),
+      ...adapterRows({ problems: 2000, seed: 1 }),
+    ].map(({ completion }) => sums(completion).join(' ')),
+  )
+  const asked = (['ro', 'en'] as const).flatMap(language =>
+    testQuestions({ language, problems: 300, seed: 4 }),
+  )
   expect(asked).toHaveLength(600)
   expect(asked.filter(({ answer }) => taught.has(sums(answer).join(' ')))).toEqual([])
 })
 
 test('both languages are asked the same sums', () => {
-  const of = (language: 'en' | 'ro') => testQuestions({ language, problems: 100, seed: 4 }).map(({ answer }) => numbers(answer))
+  const of = (language: 'en' | 'ro') =>
+    testQuestions({ language, problems: 100, seed: 4 }).map(({ answer }) => numbers(answer))
   expect(of('en')).toEqual(of('ro'))
 })
 
@@ -27,7 +37,9 @@ test('plain sums are right', () => {
   expect(rows).toHaveLength(300)
   for (const { completion } of rows) {
     const [, a, operator, b, result] = /^ (\d+) ([-+*]) (\d+) = (\d+)$/.exec(completion) ?? []
-    const value = { '+': Number(a) + Number(b), '-': Number(a) - Number(b), '*': Number(a) * Number(b) }[operator ?? '']
+    const value = { '+': Number(a) + Number(b), '-': Number(a) - Number(b), '*': Number(a) * Number(b) }[
+      operator ?? ''
+    ]
     expect([completion, value]).toEqual([completion, Number(result)])
   }
 })

@@ -1,26 +1,65 @@
 /** What the demonstration's models are taught and asked (design section 8). */
-import { createRandom, generateProblems, questionPrompt, type Language, type Problem, type Random, type Split } from '@cairn-tune/train'
+import {
+  createRandom,
+  generateProblems,
+  questionPrompt,
+  type Language,
+  type Problem,
+  type Random,
+  type Split,
+} from '@cairn-tune/train'
 
 /** Problems of these lengths: shorter ones are learnt so well that no recipe differs from another. */
 const STEPS = { minSteps: 3, maxSteps: 4 }
 
-/** The largest number. With numbers to 999 a base of this size reads every problem and, after 8 million tokens, still gets every third sum wrong. */
+/**
+ * The largest number. With numbers to 999 a base of this size reads every problem and, after 8 million
+ * tokens, still gets every third sum wrong.
+ */
 const MAX_NUMBER = 200
 
-/** Those of them without a division. With all templates of the generator a base of this size needs several times the time until it reads numbers at all. */
+/**
+ * Those of them without a division. With all templates of the generator a base of this size needs several
+ * times the time until it reads numbers at all.
+ */
 const TEMPLATES: readonly string[] = [
-  'two-goods', 'change-of-two', 'two-jobs', 'savings-and-gift', 'first-and-third', 'practice', 'bakery', 'water-tank', 'weeks-of-work', 'harvest', 'library', 'two-savers', 'three-days', 'market-day',
+  'two-goods',
+  'change-of-two',
+  'two-jobs',
+  'savings-and-gift',
+  'first-and-third',
+  'practice',
+  'bakery',
+  'water-tank',
+  'weeks-of-work',
+  'harvest',
+  'library',
+  'two-savers',
+  'three-days',
+  'market-day',
 ]
 /** The generator gives each of its templates in turn; this many problems have at least one in two of ours. */
 const DRAWN_PER_PROBLEM = 2
 
 const PER_SEED = 4000
 
-/** Problems of our templates. Drawn with one seed after the other: a template that runs out of sums tells the same ones about other people and things. */
+/**
+ * Problems of our templates. Drawn with one seed after the other: a template that runs out of sums tells the
+ * same ones about other people and things.
+ */
 function drawProblems(language: Language, split: Split, count: number, seed: number): Problem[] {
   const found: Problem[] = []
   for (let chunk = 0; found.length < count; chunk++) {
-    found.push(...generateProblems({ language, split, seed: seed + chunk, count: Math.min(PER_SEED, DRAWN_PER_PROBLEM * count), ...STEPS, maxNumber: MAX_NUMBER }).filter(({ template }) => TEMPLATES.includes(template)))
+    found.push(
+      ...generateProblems({
+        language,
+        split,
+        seed: seed + chunk,
+        count: Math.min(PER_SEED, DRAWN_PER_PROBLEM * count),
+        ...STEPS,
+        maxNumber: MAX_NUMBER,
+      }).filter(({ template }) => TEMPLATES.includes(template)),
+    )
   }
   return found.slice(0, count)
 }
@@ -28,18 +67,28 @@ function drawProblems(language: Language, split: Split, count: number, seed: num
 /** A row of the columns `prompt` and `completion`; the loss counts the completion. */
 export type Row = { prompt: string; completion: string }
 
-const rowOf = ({ question, answer }: Problem): Row => ({ prompt: questionPrompt(question), completion: ` ${answer}` })
+const rowOf = ({ question, answer }: Problem): Row => ({
+  prompt: questionPrompt(question),
+  completion: ` ${answer}`,
+})
 
-/** A Romanian problem without what it asks for and without its answer: the words become known, how to solve anything with them does not. */
+/**
+ * A Romanian problem without what it asks for and without its answer: the words become known, how to solve
+ * anything with them does not.
+ */
 function statementOf({ question }: Problem): Row {
   const sentences = question.match(/[^.?]+[.?]\s*/g) ?? []
-  const told = sentences.filter(sentence => !sentence.includes('?')).join('').trim()
+  const told = sentences
+    .filter(sentence => !sentence.includes('?'))
+    .join('')
+    .trim()
   return { prompt: '', completion: told }
 }
 
 /**
- * Plain sums of the sizes that the problems have, as their steps write them. A model of this size reads a problem long before it can add: with few sums it set up every step of 500
- * problems right and got half of the additions and four fifths of the subtractions wrong.
+ * Plain sums of the sizes that the problems have, as their steps write them. A model of this size reads a
+ * problem long before it can add: with few sums it set up every step of 500 problems right and got half of
+ * the additions and four fifths of the subtractions wrong.
  */
 function drawSum({ pick, between }: Random): Row {
   const operator = pick(['+', '-', '*'] as const)
@@ -68,7 +117,9 @@ export type BaseDataOptions = { problems: number; statements: number; sums: numb
 /** English problems with every step written out, plain sums, and a small share of Romanian statements. */
 export function baseRows({ problems, statements, sums, seed }: BaseDataOptions): Row[] {
   const english = drawProblems('en', 'train', problems, seed).map(rowOf)
-  const romanian = drawProblems('ro', 'train', statements, seed + 1000).map(statementOf).filter(({ completion }) => completion !== '')
+  const romanian = drawProblems('ro', 'train', statements, seed + 1000)
+    .map(statementOf)
+    .filter(({ completion }) => completion !== '')
   const random = createRandom(seed, 0xba5e)
   return random.shuffle([...english, ...romanian, ...Array.from({ length: sums }, () => drawSum(random))])
 }
@@ -78,5 +129,13 @@ export const adapterRows = ({ problems, seed }: { problems: number; seed: number
   drawProblems('ro', 'train', problems, seed + 2000).map(rowOf)
 
 /** Questions of the test half, which no model is trained on. */
-export const testQuestions = ({ language, problems, seed }: { language: Language; problems: number; seed: number }): { question: string; answer: string }[] =>
+export const testQuestions = ({
+  language,
+  problems,
+  seed,
+}: {
+  language: Language
+  problems: number
+  seed: number
+}): { question: string; answer: string }[] =>
   drawProblems(language, 'test', problems, seed).map(({ question, answer }) => ({ question, answer }))

@@ -12,7 +12,8 @@ function measurement() {
   onTestFinished(() => rmSync(directory, { recursive: true }))
   const path = join(directory, 'row.json')
   let measured = 0
-  const run = (madeOf: unknown, { fresh = false, shape = schema } = {}) => keep({ path, madeOf, schema: shape, fresh }, async () => ({ right: ++measured }))
+  const run = (madeOf: unknown, { fresh = false, shape = schema } = {}) =>
+    keep({ path, madeOf, schema: shape, fresh }, async () => ({ right: ++measured }))
   return { path, run }
 }
 
@@ -36,6 +37,8 @@ test('a file that was cut, or of another shape, is measured again', async () => 
 test('a measurement that fails leaves what was kept', async () => {
   const { path, run } = measurement()
   await run('a')
-  await expect(keep({ path, madeOf: 'b', schema, fresh: false }, () => Promise.reject(new Error('no server')))).rejects.toThrow('no server')
+  await expect(
+    keep({ path, madeOf: 'b', schema, fresh: false }, () => Promise.reject(new Error('no server'))),
+  ).rejects.toThrow('no server')
   expect(await run('a')).toEqual({ right: 1 })
 })

@@ -12,7 +12,12 @@ const scored = z.object({
   english: score,
 })
 
-const loss = z.object({ config: z.string(), seed: z.int(), points: z.array(z.tuple([z.int(), z.number()])), seconds: z.number() })
+const loss = z.object({
+  config: z.string(),
+  seed: z.int(),
+  points: z.array(z.tuple([z.int(), z.number()])),
+  seconds: z.number(),
+})
 
 /** What a base or an adapter is worth: accuracy in both languages. */
 export const bothSchema = z.object({ romanian: score, english: score })

@@ -1,4 +1,7 @@
-/** The base of a demonstration: trained once, kept in a cache under the hash of its plan, gone on with where it was interrupted. */
+/**
+ * The base of a demonstration: trained once, kept in a cache under the hash of its plan, gone on with where
+ * it was interrupted.
+ */
 import { createHash } from 'node:crypto'
 import { mkdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,12 +12,28 @@ import { writeNewBase } from './new-base.ts'
 import { baseTrainConfig, type DemoPlan } from './plan.ts'
 import { trainTokenizer } from './train-tokenizer.ts'
 
-export type PrepareOptions = { plan: DemoPlan; cacheDir: string; signal?: AbortSignal | undefined; threads?: number | undefined; onStep?: ((metrics: StepMetrics) => void) | undefined }
+export type PrepareOptions = {
+  plan: DemoPlan
+  cacheDir: string
+  signal?: AbortSignal | undefined
+  threads?: number | undefined
+  onStep?: ((metrics: StepMetrics) => void) | undefined
+}
 
-export const writeRows = (path: string, rows: readonly Row[]) => writeTextAtomically(path, rows.map(row => `${JSON.stringify(row)}\n`).join(''))
+export const writeRows = (path: string, rows: readonly Row[]) =>
+  writeTextAtomically(path, rows.map(row => `${JSON.stringify(row)}\n`).join(''))
 
-/** Directory of the trained base. Throws the signal's reason when interrupted; the next call goes on from the last checkpoint. */
-export async function prepareBase({ plan, cacheDir, signal, threads, onStep }: PrepareOptions): Promise<string> {
+/**
+ * Directory of the trained base. Throws the signal's reason when interrupted; the next call goes on from the
+ * last checkpoint.
+ */
+export async function prepareBase({
+  plan,
+  cacheDir,
+  signal,
+  threads,
+  onStep,
+}: PrepareOptions): Promise<string> {
   const rows = baseRows(plan.base)
   const directory = join(cacheDir, `demo-base-${hashOf(plan, rows)}`)
   const model = join(directory, 'run', 'model')
@@ -25,15 +44,25 @@ export async function prepareBase({ plan, cacheDir, signal, threads, onStep }: P
   if (!(await exists(join(untrained, 'config.json')))) {
     await rm(untrained, { recursive: true, force: true })
     // Of both languages, so that Romanian words are as short as English ones.
-    const corpus = [...rows, ...adapterRows({ problems: VOCABULARY_PROBLEMS, seed: plan.base.seed })].map(({ prompt, completion }) => prompt + completion)
+    const corpus = [...rows, ...adapterRows({ problems: VOCABULARY_PROBLEMS, seed: plan.base.seed })].map(
+      ({ prompt, completion }) => prompt + completion,
+    )
     await writeNewBase(untrained, plan.base, trainTokenizer(corpus, plan.base.vocabulary))
   }
   await writeRows(dataset, rows)
   const resume = await exists(join(directory, 'run', 'run.json'))
-  const config = configSchema.parse({ ...baseTrainConfig(plan, { model: untrained, dataset, outputDir: join(directory, 'run') }), resume })
-  const { status } = await train(config, { ...(signal && { signal }), ...(threads !== undefined && { threads }), ...(onStep && { onStep }) })
+  const config = configSchema.parse({
+    ...baseTrainConfig(plan, { model: untrained, dataset, outputDir: join(directory, 'run') }),
+    resume,
+  })
+  const { status } = await train(config, {
+    ...(signal && { signal }),
+    ...(threads !== undefined && { threads }),
+    ...(onStep && { onStep }),
+  })
   signal?.throwIfAborted()
-  if (status !== 'finished') throw new Error(`[prepareBase] the training ended as ${status} without being told to`)
+  if (status !== 'finished')
+    throw new Error(`[prepareBase] the training ended as ${status} without being told to`)
   await writeTextAtomically(finished, `${new Date().toISOString()}\n`)
   return model
 }
@@ -41,8 +70,17 @@ export async function prepareBase({ plan, cacheDir, signal, threads, onStep }: P
 /** Problems whose words the tokenizer learns. */
 const VOCABULARY_PROBLEMS = 3000
 
-const exists = (path: string) => stat(path).then(() => true, () => false)
+const exists = (path: string) =>
+  stat(path).then(
+    () => true,
+    () => false,
+  )
 
 /** Of the rows themselves too: another generator of problems makes another base. */
 const hashOf = (plan: DemoPlan, rows: readonly Row[]) =>
-  createHash('sha256').update(JSON.stringify([plan.base, baseTrainConfig(plan, { model: '', dataset: '', outputDir: '' }), rows])).digest('hex').slice(0, 12)
+  createHash('sha256')
+    .update(
+      JSON.stringify([plan.base, baseTrainConfig(plan, { model: '', dataset: '', outputDir: '' }), rows]),
+    )
+    .digest('hex')
+    .slice(0, 12)

@@ -3,12 +3,44 @@ import { accuracyTables } from './accuracy-tables.ts'
 import type { DemoOutcome, Scored } from './outcome.ts'
 import { demoReport, demoTables } from './report.ts'
 
-const score = (correct: number) => ({ accuracy: correct / 100, stderr: Math.sqrt(((correct / 100) * (1 - correct / 100)) / 99), correct, total: 100 })
-const scored = (config: string, seed: number, base: Scored['base'], right: number): Scored => ({ config, seed, base, romanian: score(right), english: score(10) })
+const score = (correct: number) => ({
+  accuracy: correct / 100,
+  stderr: Math.sqrt(((correct / 100) * (1 - correct / 100)) / 99),
+  correct,
+  total: 100,
+})
+const scored = (config: string, seed: number, base: Scored['base'], right: number): Scored => ({
+  config,
+  seed,
+  base,
+  romanian: score(right),
+  english: score(10),
+})
 const outcome: DemoOutcome = {
-  schema: 1, hardware: 'a <machine>', started_at: '2026-01-01T00:00:00Z', plan: {}, untrained: { romanian: score(0), english: score(90) },
-  scored: [scored('BF16', 1, 'own', 50), scored('BF16', 2, 'own', 60), scored('QFP4', 1, 'own', 40), scored('QFP4', 1, 'bf16', 30), scored('QFP4', 2, 'own', 40), scored('QFP4', 2, 'bf16', 36)],
-  losses: ['BF16', 'QFP4'].flatMap(config => [1, 2].map(seed => ({ config, seed, points: [[1, 2], [2, 1]] as [number, number][], seconds: 3 }))),
+  schema: 1,
+  hardware: 'a <machine>',
+  started_at: '2026-01-01T00:00:00Z',
+  plan: {},
+  untrained: { romanian: score(0), english: score(90) },
+  scored: [
+    scored('BF16', 1, 'own', 50),
+    scored('BF16', 2, 'own', 60),
+    scored('QFP4', 1, 'own', 40),
+    scored('QFP4', 1, 'bf16', 30),
+    scored('QFP4', 2, 'own', 40),
+    scored('QFP4', 2, 'bf16', 36),
+  ],
+  losses: ['BF16', 'QFP4'].flatMap(config =>
+    [1, 2].map(seed => ({
+      config,
+      seed,
+      points: [
+        [1, 2],
+        [2, 1],
+      ] as [number, number][],
+      seconds: 3,
+    })),
+  ),
 }
 
 test('the accuracy table has a row a configuration, the mean of its seeds and how far they lie apart', () => {
@@ -33,8 +65,17 @@ test('adapters of quantised recipes show on both bases, and what all of them cos
 })
 
 test('losses are compared where there is a bf16 run', () => {
-  expect(demoTables(outcome).at(-1)?.rows.map(([config, , end]) => [config, end])).toEqual([['BF16', '1.0000'], ['QFP4', '1.0000']])
-  expect(demoTables({ ...outcome, losses: outcome.losses.filter(({ config }) => config !== 'BF16') })).toHaveLength(2)
+  expect(
+    demoTables(outcome)
+      .at(-1)
+      ?.rows.map(([config, , end]) => [config, end]),
+  ).toEqual([
+    ['BF16', '1.0000'],
+    ['QFP4', '1.0000'],
+  ])
+  expect(
+    demoTables({ ...outcome, losses: outcome.losses.filter(({ config }) => config !== 'BF16') }),
+  ).toHaveLength(2)
 })
 
 test('the report is one file: it loads nothing, and nothing of the data becomes markup', () => {

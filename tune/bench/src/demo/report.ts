@@ -8,26 +8,49 @@ import type { DemoOutcome } from './outcome.ts'
 const escapeHtml = (text: string) => text.replace(/[&<>"]/g, sign => `&#${sign.charCodeAt(0)};`)
 
 function tableHtml({ title, columns, rows, notes }: Table): string {
-  const cells = (row: readonly string[], tag: string) => row.map(cell => `<${tag}>${escapeHtml(cell)}</${tag}>`).join('')
+  const cells = (row: readonly string[], tag: string) =>
+    row.map(cell => `<${tag}>${escapeHtml(cell)}</${tag}>`).join('')
   return `<h2>${escapeHtml(title)}</h2><table><thead><tr>${cells(columns, 'th')}</tr></thead><tbody>${rows.map(row => `<tr>${cells(row, 'td')}</tr>`).join('')}</tbody></table>${notes.map(note => `<p>${escapeHtml(note)}</p>`).join('')}`
 }
 
 /** Accuracy, and the losses where there is a bf16 run to compare with. */
 export const demoTables = (outcome: DemoOutcome): Table[] => {
   const runs = lossesOf(outcome)
-  return [...accuracyTables(outcome), ...(runs.some(({ config }) => config === 'BF16') ? [lossTable(runs)] : [])]
+  return [
+    ...accuracyTables(outcome),
+    ...(runs.some(({ config }) => config === 'BF16') ? [lossTable(runs)] : []),
+  ]
 }
 
 export function accuracyChart({ scored, untrained }: DemoOutcome): string {
-  const own = [...Map.groupBy(scored.filter(({ base }) => base === 'own'), ({ config }) => config)]
+  const own = [
+    ...Map.groupBy(
+      scored.filter(({ base }) => base === 'own'),
+      ({ config }) => config,
+    ),
+  ]
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
-  const groups = [{ name: 'untrained', bars: [untrained.romanian.accuracy, untrained.english.accuracy] }, ...own.map(([name, runs]) => ({ name, bars: [mean(runs.map(run => run.romanian.accuracy)), mean(runs.map(run => run.english.accuracy))] }))]
-  return barChart(groups, { title: 'Accuracy', series: ['Romanian', 'English'], format: value => value.toFixed(2) })
+  const groups = [
+    { name: 'untrained', bars: [untrained.romanian.accuracy, untrained.english.accuracy] },
+    ...own.map(([name, runs]) => ({
+      name,
+      bars: [mean(runs.map(run => run.romanian.accuracy)), mean(runs.map(run => run.english.accuracy))],
+    })),
+  ]
+  return barChart(groups, {
+    title: 'Accuracy',
+    series: ['Romanian', 'English'],
+    format: value => value.toFixed(2),
+  })
 }
 
 export function demoReport(outcome: DemoOutcome): string {
   const charts = lossCharts(lossesOf(outcome))
-  const facts = [`Machine: ${outcome.hardware}`, `Started: ${outcome.started_at}`, `Training of the adapters: ${Math.round(outcome.losses.reduce((sum, { seconds }) => sum + seconds, 0))} s together`]
+  const facts = [
+    `Machine: ${outcome.hardware}`,
+    `Started: ${outcome.started_at}`,
+    `Training of the adapters: ${Math.round(outcome.losses.reduce((sum, { seconds }) => sum + seconds, 0))} s together`,
+  ]
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Cairn Tune: accuracy of every recipe</title>
 <style>body{font:16px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#222}table{border-collapse:collapse;margin:1rem 0}th,td{padding:.3rem .8rem;border-bottom:1px solid #ddd;text-align:right}th:first-child,td:first-child{text-align:left}svg{max-width:100%;height:auto}pre{overflow:auto;background:#f6f6f6;padding:1rem}</style></head>

@@ -1,4 +1,7 @@
-/** The demonstration's server: this package's own, in the same process, with adapters loaded over HTTP as any client would. */
+/**
+ * The demonstration's server: this package's own, in the same process, with adapters loaded over HTTP as any
+ * client would.
+ */
 import type { Dtype } from '@cairn-tune/ops'
 import { startServer, type Quantization } from '@cairn-tune/serve'
 import type { StartServer } from './lora-server.ts'
@@ -8,7 +11,13 @@ const QUANTIZATION_OF: Partial<Record<Dtype, Quantization>> = { fp8_tiles: 'fp8'
 export const serveBase: StartServer = async ({ model, storage, threads }) => {
   const quantization = QUANTIZATION_OF[storage]
   return await startServer({
-    model, port: 0, maxModelLen: 2048, enableLora: true, maxLoraRank: 64, env: { ...process.env, VLLM_ALLOW_RUNTIME_LORA_UPDATING: 'True' },
-    ...(quantization && { quantization }), ...(threads !== undefined && { threads }),
+    model,
+    port: 0,
+    maxModelLen: 2048,
+    enableLora: true,
+    maxLoraRank: 64,
+    env: { ...process.env, VLLM_ALLOW_RUNTIME_LORA_UPDATING: 'True' },
+    ...(quantization && { quantization }),
+    ...(threads !== undefined && { threads }),
   })
 }

@@ -11,17 +11,28 @@ let directory: string
 let tokenizer: ModelTokenizer
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'cairn-tokenizer-'))
-  for (const [name, text] of Object.entries(trainTokenizer(corpus, 700))) await writeFile(join(directory, name), text)
+  for (const [name, text] of Object.entries(trainTokenizer(corpus, 700)))
+    await writeFile(join(directory, name), text)
   tokenizer = await loadTokenizer(directory)
 })
 afterAll(() => rm(directory, { recursive: true }))
 
 test('whatever the corpus had is given back, and whatever it had not', () => {
-  for (const text of [...corpus.slice(0, 50), 'Ünknown wörds, 中文 and\ttabs \n\n 🙂']) expect(tokenizer.decode(tokenizer.encodeDocument(text))).toBe(text)
+  for (const text of [...corpus.slice(0, 50), 'Ünknown wörds, 中文 and\ttabs \n\n 🙂'])
+    expect(tokenizer.decode(tokenizer.encodeDocument(text))).toBe(text)
 })
 
 test('frequent words are one token, every digit is one, and the space before a number marks its start', () => {
-  expect(tokenizer.encodeDocument('Question: 407 de lei').map(id => tokenizer.decode([id]))).toEqual(['Question', ':', ' ', '4', '0', '7', ' de', ' lei'])
+  expect(tokenizer.encodeDocument('Question: 407 de lei').map(id => tokenizer.decode([id]))).toEqual([
+    'Question',
+    ':',
+    ' ',
+    '4',
+    '0',
+    '7',
+    ' de',
+    ' lei',
+  ])
 })
 
 test('an empty prompt has no token, and a document ends with the first one', () => {

@@ -1,19 +1,28 @@
 /**
- * A byte-level BPE tokenizer for a small model made from scratch: words of the corpus become single tokens, every digit stays one.
+ * A byte-level BPE tokenizer for a small model made from scratch: words of the corpus become single tokens,
+ * every digit stays one.
  *
- * A word of a template has about six letters; with bytes alone a problem would be five times as long, and as slow to train on.
+ * A word of a template has about six letters; with bytes alone a problem would be five times as long, and as
+ * slow to train on.
  */
 
 /** The end of every document, and padding; its id is its place. */
 const SPECIAL = ['<|endoftext|>'] as const
 export const END_OF_TEXT = 0
 
-/** A digit, or letters or signs with the space before them; what JavaScript and the tokenizer library's Rust both read alike. The space before a number is a token: a mark of where one starts. */
+/**
+ * A digit, or letters or signs with the space before them; what JavaScript and the tokenizer library's Rust
+ * both read alike. The space before a number is a token: a mark of where one starts.
+ */
 const PIECES = String.raw`\p{N}| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+`
 
-/** The sign that stands for a byte in byte-level vocabularies: itself where it is visible, else the next free one from U+0100 on. */
+/**
+ * The sign that stands for a byte in byte-level vocabularies: itself where it is visible, else the next free
+ * one from U+0100 on.
+ */
 const SIGNS: readonly string[] = (() => {
-  const isVisible = (byte: number) => (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || (byte >= 0xae && byte <= 0xff)
+  const isVisible = (byte: number) =>
+    (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || (byte >= 0xae && byte <= 0xff)
   let free = 0x100
   return Array.from({ length: 256 }, (_, byte) => String.fromCodePoint(isVisible(byte) ? byte : free++))
 })()
@@ -38,8 +47,12 @@ export function trainTokenizer(corpus: Iterable<string>, vocabulary: number): Re
 function countWords(corpus: Iterable<string>): Word[] {
   const pattern = new RegExp(PIECES, 'gu')
   const counts = new Map<string, number>()
-  for (const text of corpus) for (const [piece] of text.matchAll(pattern)) counts.set(piece, (counts.get(piece) ?? 0) + 1)
-  return [...counts].map(([piece, count]) => ({ symbols: Array.from(new TextEncoder().encode(piece), byte => SIGNS[byte] ?? ''), count }))
+  for (const text of corpus)
+    for (const [piece] of text.matchAll(pattern)) counts.set(piece, (counts.get(piece) ?? 0) + 1)
+  return [...counts].map(([piece, count]) => ({
+    symbols: Array.from(new TextEncoder().encode(piece), byte => SIGNS[byte] ?? ''),
+    count,
+  }))
 }
 
 /** Of pairs equally frequent the first by code units, so that nothing depends on the order of the corpus. */
@@ -65,28 +78,62 @@ function mergeIn(symbols: string[], [left, right]: readonly [string, string]): s
   const merged: string[] = []
   for (let i = 0; i < symbols.length; i++) {
     const isPair = symbols[i] === left && symbols[i + 1] === right
-    merged.push(isPair ? left + right : symbols[i] ?? '')
+    merged.push(isPair ? left + right : (symbols[i] ?? ''))
     if (isPair) i++
   }
   return merged
 }
 
-function tokenizerFiles(tokens: readonly string[], merges: readonly (readonly [string, string])[]): Record<string, string> {
+function tokenizerFiles(
+  tokens: readonly string[],
+  merges: readonly (readonly [string, string])[],
+): Record<string, string> {
   const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: false }
   const tokenizer = {
     version: '1.0',
     truncation: null,
     padding: null,
-    added_tokens: SPECIAL.map((content, id) => ({ id, content, single_word: false, lstrip: false, rstrip: false, normalized: false, special: true })),
+    added_tokens: SPECIAL.map((content, id) => ({
+      id,
+      content,
+      single_word: false,
+      lstrip: false,
+      rstrip: false,
+      normalized: false,
+      special: true,
+    })),
     normalizer: null,
-    pre_tokenizer: { type: 'Sequence', pretokenizers: [{ type: 'Split', pattern: { Regex: PIECES }, behavior: 'Isolated', invert: false }, byteLevel] },
+    pre_tokenizer: {
+      type: 'Sequence',
+      pretokenizers: [
+        { type: 'Split', pattern: { Regex: PIECES }, behavior: 'Isolated', invert: false },
+        byteLevel,
+      ],
+    },
     post_processor: null,
     decoder: byteLevel,
     model: {
-      type: 'BPE', dropout: null, unk_token: null, continuing_subword_prefix: null, end_of_word_suffix: null, fuse_unk: false, byte_fallback: false, ignore_merges: false,
-      vocab: Object.fromEntries(tokens.map((token, id) => [token, id])), merges,
+      type: 'BPE',
+      dropout: null,
+      unk_token: null,
+      continuing_subword_prefix: null,
+      end_of_word_suffix: null,
+      fuse_unk: false,
+      byte_fallback: false,
+      ignore_merges: false,
+      vocab: Object.fromEntries(tokens.map((token, id) => [token, id])),
+      merges,
     },
   }
-  const config = { tokenizer_class: 'PreTrainedTokenizerFast', eos_token: SPECIAL[0], pad_token: SPECIAL[0], clean_up_tokenization_spaces: false, model_max_length: 40960 }
-  return { 'tokenizer.json': `${JSON.stringify(tokenizer)}\n`, 'tokenizer_config.json': `${JSON.stringify(config, null, 2)}\n` }
+  const config = {
+    tokenizer_class: 'PreTrainedTokenizerFast',
+    eos_token: SPECIAL[0],
+    pad_token: SPECIAL[0],
+    clean_up_tokenization_spaces: false,
+    model_max_length: 40960,
+  }
+  return {
+    'tokenizer.json': `${JSON.stringify(tokenizer)}\n`,
+    'tokenizer_config.json': `${JSON.stringify(config, null, 2)}\n`,
+  }
 }

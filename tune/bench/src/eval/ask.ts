@@ -14,11 +14,22 @@ export type AskOptions = {
 }
 
 /** `finishReason` is kept for whoever reads the audit: `length` says that the reply was cut. */
-export type Reply = { text: string; finishReason: string | undefined; promptTokens: number | undefined; completionTokens: number | undefined }
+export type Reply = {
+  text: string
+  finishReason: string | undefined
+  promptTokens: number | undefined
+  completionTokens: number | undefined
+}
 
 const replySchema = z.looseObject({
-  choices: z.array(z.looseObject({ index: z.int().optional(), text: z.string(), finish_reason: z.string().nullish() })).min(1),
-  usage: z.looseObject({ prompt_tokens: z.number().optional(), completion_tokens: z.number().optional() }).nullish(),
+  choices: z
+    .array(
+      z.looseObject({ index: z.int().optional(), text: z.string(), finish_reason: z.string().nullish() }),
+    )
+    .min(1),
+  usage: z
+    .looseObject({ prompt_tokens: z.number().optional(), completion_tokens: z.number().optional() })
+    .nullish(),
 })
 
 /** The server answered, and not with a completion. */
@@ -37,7 +48,8 @@ const isRetryableStatus = (status: number) => status >= 500 || status === 408 ||
 /** Before the second attempt 1 s, then 1, 2, 4 … up to 10 s, as the harness waits. */
 export const waitMsAfter = (attempt: number) => Math.min(10_000, Math.max(1000, 500 * 2 ** (attempt - 1)))
 
-const pause = (ms: number, signal: AbortSignal | undefined): Promise<void> => sleep(ms, undefined, signal ? { signal } : {})
+const pause = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
+  sleep(ms, undefined, signal ? { signal } : {})
 
 export async function ask(body: object, options: AskOptions): Promise<Reply> {
   const { attempts, signal, wait = pause } = options
@@ -46,7 +58,10 @@ export async function ask(body: object, options: AskOptions): Promise<Reply> {
       return await askOnce(body, options)
     } catch (cause) {
       signal?.throwIfAborted()
-      const isFinal = attempt >= attempts || cause instanceof InputError || (cause instanceof AskError && !cause.isRetryable)
+      const isFinal =
+        attempt >= attempts ||
+        cause instanceof InputError ||
+        (cause instanceof AskError && !cause.isRetryable)
       if (isFinal) throw cause
       await wait(waitMsAfter(attempt), signal)
     }
@@ -66,17 +81,37 @@ async function askOnce(body: object, { url, headers, timeoutMs, signal }: AskOpt
     })
     text = await response.text()
   } catch (cause) {
-    throw new AskError(`POST ${url}: ${limit.aborted ? `no answer within ${timeoutMs / 1000} s` : `${describe(cause)}; is the server running there?`}`, true, { cause })
+    throw new AskError(
+      `POST ${url}: ${limit.aborted ? `no answer within ${timeoutMs / 1000} s` : `${describe(cause)}; is the server running there?`}`,
+      true,
+      { cause },
+    )
   }
   // Nothing of that name is there: neither model nor path comes by being asked again.
-  if (response.status === 404) throw new InputError(`POST ${url}: 404 ${messageOf(text)} GET ${url.replace(/completions$/, 'models')} lists what is served.`)
-  if (!response.ok) throw new AskError(`POST ${url}: ${response.status} ${messageOf(text)}`, isRetryableStatus(response.status))
+  if (response.status === 404)
+    throw new InputError(
+      `POST ${url}: 404 ${messageOf(text)} GET ${url.replace(/completions$/, 'models')} lists what is served.`,
+    )
+  if (!response.ok)
+    throw new AskError(
+      `POST ${url}: ${response.status} ${messageOf(text)}`,
+      isRetryableStatus(response.status),
+    )
   const parsed = replySchema.safeParse(parseJson(text))
-  if (!parsed.success) throw new AskError(`POST ${url}: expected a completion with choices[].text, got ${text.slice(0, 500)}`, true)
+  if (!parsed.success)
+    throw new AskError(
+      `POST ${url}: expected a completion with choices[].text, got ${text.slice(0, 500)}`,
+      true,
+    )
   const { choices, usage } = parsed.data
   const choice = choices.find(({ index }) => index === 0) ?? choices[0]
   if (!choice) throw new Error('[ask] a parsed completion has a choice')
-  return { text: choice.text, finishReason: choice.finish_reason ?? undefined, promptTokens: usage?.prompt_tokens, completionTokens: usage?.completion_tokens }
+  return {
+    text: choice.text,
+    finishReason: choice.finish_reason ?? undefined,
+    promptTokens: usage?.prompt_tokens,
+    completionTokens: usage?.completion_tokens,
+  }
 }
 
 /** What an error object of the API says; else the text as it came. */
@@ -94,8 +129,13 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Node hides what happened (connection refused, reset) in the cause of "fetch failed", and for a name with several addresses in the code. */
+/**
+ * Node hides what happened (connection refused, reset) in the cause of "fetch failed", and for a name with
+ * several addresses in the code.
+ */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  return error.cause instanceof Error ? `${error.message}: ${error.cause.message || ('code' in error.cause && String(error.cause.code)) || error.cause.name}` : error.message
+  return error.cause instanceof Error
+    ? `${error.message}: ${error.cause.message || ('code' in error.cause && String(error.cause.code)) || error.cause.name}`
+    : error.message
 }

@@ -1,7 +1,8 @@
 /**
  * Every generation of an evaluation, one JSON line each, written as it comes.
  *
- * The first line says what was asked of whom; the file of another evaluation is never continued, and replaced only where it has no generation. A line cut by a crash is taken off, its question asked again.
+ * The first line says what was asked of whom; the file of another evaluation is never continued, and replaced
+ * only where it has no generation. A line cut by a crash is taken off, its question asked again.
  */
 import { open, readFile, type FileHandle } from 'node:fs/promises'
 import { InputError } from '@cairn-tune/weights'
@@ -24,10 +25,17 @@ export type Generation = z.infer<typeof generationSchema>
 
 const headerSchema = z.looseObject({ fingerprint: z.string() })
 
-export type Audit = { /** By index. */ done: Map<number, Generation>; append: (generation: Generation) => Promise<void>; close: () => Promise<void> }
+export type Audit = {
+  /** By index. */ done: Map<number, Generation>
+  append: (generation: Generation) => Promise<void>
+  close: () => Promise<void>
+}
 
 /** Opens the audit file at a path, with the generations that it already has. */
-export async function openAudit(path: string, header: { fingerprint: string } & Record<string, unknown>): Promise<Audit> {
+export async function openAudit(
+  path: string,
+  header: { fingerprint: string } & Record<string, unknown>,
+): Promise<Audit> {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
     throw error
@@ -37,7 +45,11 @@ export async function openAudit(path: string, header: { fingerprint: string } & 
   if (isOther && all.indexOf('\n') < all.length - 1) throw notOurs(path)
   const whole = isOther ? '' : all
   const [first, ...lines] = whole.split('\n').slice(0, -1)
-  const done = new Map(lines.map((line, i) => parseGeneration(path, line, i + 2)).map(generation => [generation.index, generation]))
+  const done = new Map(
+    lines
+      .map((line, i) => parseGeneration(path, line, i + 2))
+      .map(generation => [generation.index, generation]),
+  )
   const file = await open(path, 'a')
   await file.truncate(Buffer.byteLength(whole))
   if (first === undefined) await appendLine(file, header)
@@ -47,7 +59,10 @@ export async function openAudit(path: string, header: { fingerprint: string } & 
 /** One call a line, so that lines of several replies never mix. */
 const appendLine = (file: FileHandle, value: object) => file.appendFile(`${JSON.stringify(value)}\n`)
 
-const notOurs = (path: string) => new InputError(`${path}: holds another evaluation (other model, server or questions); give another output path, or remove the file`)
+const notOurs = (path: string) =>
+  new InputError(
+    `${path}: holds another evaluation (other model, server or questions); give another output path, or remove the file`,
+  )
 
 function isHeaderOf(path: string, line: string, fingerprint: string): boolean {
   const header = headerSchema.safeParse(parseLine(path, line, 1))

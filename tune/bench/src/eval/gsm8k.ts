@@ -1,9 +1,15 @@
-/** The gsm8k task of lm-evaluation-harness (task version 3): what is asked, what of a reply is taken, and when it counts as right. */
+/**
+ * The gsm8k task of lm-evaluation-harness (task version 3): what is asked, what of a reply is taken, and when
+ * it counts as right.
+ */
 import { questionPrompt } from '@cairn-tune/train'
 
 export const GSM8K_STOP = ['Question:', '</s>', '<|im_end|>'] as const
 
-/** What a completions server is sent, as the harness's `local-completions` with several requests at a time sends it. */
+/**
+ * What a completions server is sent, as the harness's `local-completions` with several requests at a time
+ * sends it.
+ */
 export const gsm8kRequest = (model: string, question: string) => ({
   prompt: questionPrompt(question),
   model,
@@ -28,17 +34,25 @@ const extract: Record<FilterName, (reply: string) => string> = {
 /** The answer that a filter takes from a reply. */
 export const extractAnswer = (filter: FilterName, reply: string) => extract[filter](reply)
 
-/** What is taken out of both sides before they are compared, in this order. The last one: in Python `$` also stands before a final line break. */
+/**
+ * What is taken out of both sides before they are compared, in this order. The last one: in Python `$` also
+ * stands before a final line break.
+ */
 const IGNORED_TEXT = [/,/g, /\$/g, /[^]*#### /g, /\.(?=\n?$)/g]
 
-const normalise = (text: string) => IGNORED_TEXT.reduce((rest, pattern) => rest.replace(pattern, ''), text).toLowerCase()
+const normalise = (text: string) =>
+  IGNORED_TEXT.reduce((rest, pattern) => rest.replace(pattern, ''), text).toLowerCase()
 
 /** Whether what was extracted is the reference's answer; the reference may be the whole worked solution. */
-export const isExactMatch = (extracted: string, reference: string) => normalise(extracted) === normalise(reference)
+export const isExactMatch = (extracted: string, reference: string) =>
+  normalise(extracted) === normalise(reference)
 
 export type Score = { accuracy: number; stderr: number; correct: number; total: number }
 
-/** The share of right answers and its standard error, √(p(1−p)/(n−1)), added up in the harness's order so that the last digit agrees. */
+/**
+ * The share of right answers and its standard error, √(p(1−p)/(n−1)), added up in the harness's order so that
+ * the last digit agrees.
+ */
 export function scoreOf(isRight: readonly boolean[]): Score {
   const total = isRight.length
   const correct = isRight.filter(Boolean).length

@@ -11,7 +11,10 @@ export async function readResult(path: string): Promise<BenchmarkResult> {
   try {
     value = JSON.parse(await readFile(path, 'utf8'))
   } catch (cause) {
-    throw new InputError(`${path}: expected a benchmark's result in JSON: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    throw new InputError(
+      `${path}: expected a benchmark's result in JSON: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    )
   }
   const parsed = resultSchema.safeParse(value)
   if (parsed.success) return parsed.data
@@ -21,9 +24,16 @@ export async function readResult(path: string): Promise<BenchmarkResult> {
 /** A file, or every result.json below a directory; later runs come last. */
 export async function readResults(path: string): Promise<BenchmarkResult[]> {
   const found = await stat(path).catch((cause: unknown) => {
-    throw new InputError(`${path}: no such file or directory; expected a ${RESULT_FILE} or a directory with some`, { cause })
+    throw new InputError(
+      `${path}: no such file or directory; expected a ${RESULT_FILE} or a directory with some`,
+      { cause },
+    )
   })
-  const files = found.isDirectory() ? (await readdir(path, { recursive: true })).filter(name => name.split('/').at(-1) === RESULT_FILE).map(name => join(path, name)) : [path]
+  const files = found.isDirectory()
+    ? (await readdir(path, { recursive: true }))
+        .filter(name => name.split('/').at(-1) === RESULT_FILE)
+        .map(name => join(path, name))
+    : [path]
   const results = await Promise.all(files.map(readResult))
   return results.toSorted((a, b) => a.started_at.localeCompare(b.started_at))
 }

@@ -28,12 +28,24 @@ export type BaselineOptions = {
 /** What the baseline runs, NF4 being the reference. */
 export const BASELINES = ['nf4', 'bf16', 'fp32'] as const
 
-/** Throws unless a Python can be started and has what the baseline imports: before hours of other runs, not after. */
+/**
+ * Throws unless a Python can be started and has what the baseline imports: before hours of other runs, not
+ * after.
+ */
 export async function checkPython(python: string): Promise<void> {
-  await promisify(execFile)(python, ['-c', 'import peft, torch, transformers']).catch((cause: NodeJS.ErrnoException & { stderr?: string }) => {
-    if (cause.code === 'ENOENT' || cause.code === 'EACCES') throw new InputError(`${python}: cannot be started; expected a Python with torch, transformers and peft`, { cause })
-    throw new InputError(`${python}: ${cause.stderr?.trim().split('\n').at(-1) || cause.message}; the baseline needs torch, transformers and peft (bitsandbytes for nf4)`, { cause })
-  })
+  await promisify(execFile)(python, ['-c', 'import peft, torch, transformers']).catch(
+    (cause: NodeJS.ErrnoException & { stderr?: string }) => {
+      if (cause.code === 'ENOENT' || cause.code === 'EACCES')
+        throw new InputError(
+          `${python}: cannot be started; expected a Python with torch, transformers and peft`,
+          { cause },
+        )
+      throw new InputError(
+        `${python}: ${cause.stderr?.trim().split('\n').at(-1) || cause.message}; the baseline needs torch, transformers and peft (bitsandbytes for nf4)`,
+        { cause },
+      )
+    },
+  )
 }
 
 /** As many as the training half that the benchmark generates. */
@@ -41,22 +53,48 @@ const PROBLEMS = 7473
 const SEED = 42
 
 /** Runs what is missing. What the script cannot do stays unmeasured, and is told. */
-export async function runBaseline({ python, script, models, recipes, outputDir, settings, fresh, signal, onNote }: BaselineOptions): Promise<void> {
+export async function runBaseline({
+  python,
+  script,
+  models,
+  recipes,
+  outputDir,
+  settings,
+  fresh,
+  signal,
+  onNote,
+}: BaselineOptions): Promise<void> {
   const dataset = join(outputDir, 'problems_ro.jsonl')
   await mkdir(outputDir, { recursive: true })
-  await writeTextAtomically(dataset, generateProblems({ language: 'ro', split: 'train', seed: SEED, count: PROBLEMS }).map(({ question, answer }) => `${JSON.stringify({ question, answer })}\n`).join(''))
+  await writeTextAtomically(
+    dataset,
+    generateProblems({ language: 'ro', split: 'train', seed: SEED, count: PROBLEMS })
+      .map(({ question, answer }) => `${JSON.stringify({ question, answer })}\n`)
+      .join(''),
+  )
   for (const model of models) {
     for (const recipe of recipes) {
       signal?.throwIfAborted()
       const modelDir = join(outputDir, folderAmong(models, model))
       const path = join(modelDir, `baseline_pytorch_${recipe}`, RESULT_FILE)
-      const earlier = !fresh && (await stat(path).then(found => found.isFile(), () => false)) ? await readResult(path) : undefined
+      const earlier =
+        !fresh &&
+        (await stat(path).then(
+          found => found.isFile(),
+          () => false,
+        ))
+          ? await readResult(path)
+          : undefined
       if (earlier?.model === model && isMeasuredWith(earlier, settings)) {
         onNote?.(`baseline ${recipe}, ${model}: measured before; --fresh measures it anew`)
         continue
       }
       onNote?.(`baseline ${recipe}, ${model}`)
-      const child = spawn(python, [script, model, recipe, '--dataset', dataset, ...flagsOf(settings, 'baseline')], { env: { ...process.env, OUTPUT_DIR: modelDir }, stdio: ROWS_TO_STDERR, ...(signal && { signal }) })
+      const child = spawn(
+        python,
+        [script, model, recipe, '--dataset', dataset, ...flagsOf(settings, 'baseline')],
+        { env: { ...process.env, OUTPUT_DIR: modelDir }, stdio: ROWS_TO_STDERR, ...(signal && { signal }) },
+      )
       const [code] = (await once(child, 'exit')) as [number | null]
       if (code !== 0) onNote?.(`baseline ${recipe}, ${model}: ended with exit code ${code ?? 'unknown'}`)
     }

@@ -1,4 +1,7 @@
-/** Models × recipes, each in a process of its own, so that peak memory is that run's and a run that dies takes no other with it. */
+/**
+ * Models × recipes, each in a process of its own, so that peak memory is that run's and a run that dies takes
+ * no other with it.
+ */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { stat } from 'node:fs/promises'
@@ -23,9 +26,16 @@ export type MatrixOptions = {
 }
 
 /** `failed` leaves its cell unmeasured; the other runs go on. */
-export type MatrixCell = { model: string; recipe: Recipe } & ({ state: 'started' } | { state: 'kept' | 'done'; result: BenchmarkResult } | { state: 'failed'; message: string })
+export type MatrixCell = { model: string; recipe: Recipe } & (
+  | { state: 'started' }
+  | { state: 'kept' | 'done'; result: BenchmarkResult }
+  | { state: 'failed'; message: string }
+)
 
-/** Runs what is missing, one after the other: two at once would measure each other. Results stay on disk; returns how many runs left none. */
+/**
+ * Runs what is missing, one after the other: two at once would measure each other. Results stay on disk;
+ * returns how many runs left none.
+ */
 export async function runMatrix(options: MatrixOptions): Promise<{ failed: number }> {
   const { models, recipes, outputDir, settings, fresh, onCell } = options
   let failed = 0
@@ -44,7 +54,10 @@ export async function runMatrix(options: MatrixOptions): Promise<{ failed: numbe
       const exit = await runOne(model, recipe, modelDir, options)
       options.signal?.throwIfAborted()
       // Out of memory and unsupported end with an exit code of their own, and with a result that says so.
-      const isNew = await stat(path).then(({ mtimeMs }) => mtimeMs >= startedAt - 1000, () => false)
+      const isNew = await stat(path).then(
+        ({ mtimeMs }) => mtimeMs >= startedAt - 1000,
+        () => false,
+      )
       if (!isNew) {
         failed++
         onCell?.({ model, recipe, state: 'failed', message: exit })
@@ -56,12 +69,24 @@ export async function runMatrix(options: MatrixOptions): Promise<{ failed: numbe
   return { failed }
 }
 
-const isFile = (path: string) => stat(path).then(found => found.isFile(), () => false)
+const isFile = (path: string) =>
+  stat(path).then(
+    found => found.isFile(),
+    () => false,
+  )
 
-async function runOne(model: string, recipe: Recipe, modelDir: string, { command, settings, signal }: MatrixOptions): Promise<string> {
+async function runOne(
+  model: string,
+  recipe: Recipe,
+  modelDir: string,
+  { command, settings, signal }: MatrixOptions,
+): Promise<string> {
   const [program, ...args] = command
   if (program === undefined) throw new Error('[runMatrix] no command')
-  const child = spawn(program, [...args, model, recipe, ...flagsOf(settings, 'own')], { env: { ...process.env, OUTPUT_DIR: modelDir }, stdio: ROWS_TO_STDERR })
+  const child = spawn(program, [...args, model, recipe, ...flagsOf(settings, 'own')], {
+    env: { ...process.env, OUTPUT_DIR: modelDir },
+    stdio: ROWS_TO_STDERR,
+  })
   // The child saves what it has on SIGINT, as it does when it runs alone.
   const stop = () => child.kill('SIGINT')
   signal?.addEventListener('abort', stop, { once: true })

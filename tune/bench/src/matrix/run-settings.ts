@@ -4,19 +4,39 @@ import { OWN_PROGRAM } from './tables.ts'
 import { SAMPLES, type BenchmarkResult } from '../result.ts'
 
 /** As the benchmark's flags of these names; what is undefined is as the benchmark has it. */
-export type RunSettings = { samples?: number | undefined; maxSteps?: number | undefined; threads?: number | undefined; /** Ours only. */ memory?: string | undefined }
+export type RunSettings = {
+  samples?: number | undefined
+  maxSteps?: number | undefined
+  threads?: number | undefined
+  /** Ours only. */ memory?: string | undefined
+}
 
-/** How a run is started: stdout is for the matrix' own table, what a run prints is for the person who waits. */
+/**
+ * How a run is started: stdout is for the matrix' own table, what a run prints is for the person who waits.
+ */
 export const ROWS_TO_STDERR: StdioOptions = ['ignore', 2, 2]
 
 /** For the benchmark script, or for the baseline's. */
-export function flagsOf({ samples, maxSteps, threads, memory }: RunSettings, program: 'own' | 'baseline'): string[] {
-  const flags = { '--samples': samples, '--max-steps': maxSteps, '--threads': threads, '--memory': program === 'own' ? memory : undefined }
+export function flagsOf(
+  { samples, maxSteps, threads, memory }: RunSettings,
+  program: 'own' | 'baseline',
+): string[] {
+  const flags = {
+    '--samples': samples,
+    '--max-steps': maxSteps,
+    '--threads': threads,
+    '--memory': program === 'own' ? memory : undefined,
+  }
   return Object.entries(flags).flatMap(([name, value]) => (value === undefined ? [] : [name, String(value)]))
 }
 
 /** Whether a result is of such a run: a short one does not stand for a whole one, nor two threads for one. */
 export function isMeasuredWith({ program, samples, config }: BenchmarkResult, wanted: RunSettings): boolean {
   const isSame = (key: string, value: unknown) => (config[key] ?? undefined) === value
-  return samples === (wanted.samples ?? SAMPLES) && isSame('max_steps', wanted.maxSteps) && isSame('threads', wanted.threads) && (program !== OWN_PROGRAM || isSame('memory_limit', wanted.memory))
+  return (
+    samples === (wanted.samples ?? SAMPLES) &&
+    isSame('max_steps', wanted.maxSteps) &&
+    isSame('threads', wanted.threads) &&
+    (program !== OWN_PROGRAM || isSame('memory_limit', wanted.memory))
+  )
 }

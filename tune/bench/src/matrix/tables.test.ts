@@ -2,15 +2,47 @@ import { expect, test } from 'vitest'
 import type { BenchmarkResult } from '../result.ts'
 import { formatThousands, markdownOf, speedupTable, throughputTable } from './tables.ts'
 
-const result = (program: string, recipe: string, outcome: BenchmarkResult['outcome'] | number, startedAt = '2026-01-01T00:00:00Z'): BenchmarkResult => ({
-  schema: 1, program, program_version: '0', model: 'Qwen/Qwen3-0.6B', recipe, matmul: 'bf16', dataset: 'problems:ro', samples: 10_000, is_short: false, started_at: startedAt, hardware: 'a machine', threads: 2, config: {},
-  outcome: typeof outcome === 'number'
-    ? { status: 'ok', steps: 1, seconds: 1, tokens_per_second: outcome, tokens_per_second_p50: outcome, real_tokens_per_second: outcome, trained_tokens_per_second: outcome, first_loss: 1, last_loss: 1, peak_rss_bytes: 1, estimated_bytes: 1 }
-    : outcome,
+const result = (
+  program: string,
+  recipe: string,
+  outcome: BenchmarkResult['outcome'] | number,
+  startedAt = '2026-01-01T00:00:00Z',
+): BenchmarkResult => ({
+  schema: 1,
+  program,
+  program_version: '0',
+  model: 'Qwen/Qwen3-0.6B',
+  recipe,
+  matmul: 'bf16',
+  dataset: 'problems:ro',
+  samples: 10_000,
+  is_short: false,
+  started_at: startedAt,
+  hardware: 'a machine',
+  threads: 2,
+  config: {},
+  outcome:
+    typeof outcome === 'number'
+      ? {
+          status: 'ok',
+          steps: 1,
+          seconds: 1,
+          tokens_per_second: outcome,
+          tokens_per_second_p50: outcome,
+          real_tokens_per_second: outcome,
+          trained_tokens_per_second: outcome,
+          first_loss: 1,
+          last_loss: 1,
+          peak_rss_bytes: 1,
+          estimated_bytes: 1,
+        }
+      : outcome,
 })
 const results = [
-  result('pytorch-peft', 'nf4', 1004), result('pytorch-peft', 'fp32', 900),
-  result('cairn-tune', 'bf16', 10_540), result('cairn-tune', 'qfp8', 3014),
+  result('pytorch-peft', 'nf4', 1004),
+  result('pytorch-peft', 'fp32', 900),
+  result('cairn-tune', 'bf16', 10_540),
+  result('cairn-tune', 'qfp8', 3014),
   result('cairn-tune', 'fp8', { status: 'oom', needed_bytes: 2, budget_bytes: 1, message: 'too large' }),
   result('cairn-tune', 'fp4', { status: 'unsupported', message: 'not here' }),
 ]
@@ -18,7 +50,18 @@ const models = ['Qwen/Qwen3-0.6B', 'Qwen/Qwen3-1.7B']
 
 test('the throughput table has the cells k, OOM, - and TODO, and a column for whatever the baseline ran', () => {
   const { columns, rows } = throughputTable({ models, results })
-  expect(columns).toEqual(['Model', 'baseline NF4', 'baseline BF16', 'baseline FP32', 'BF16', 'FP8', 'QoFP8', 'FP4', 'QoFP4', 'QoNF4'])
+  expect(columns).toEqual([
+    'Model',
+    'baseline NF4',
+    'baseline BF16',
+    'baseline FP32',
+    'BF16',
+    'FP8',
+    'QoFP8',
+    'FP4',
+    'QoFP4',
+    'QoNF4',
+  ])
   expect(rows).toEqual([
     ['Qwen3-0.6B', '1.00k', 'TODO', '0.90k', '10.5k', 'OOM', '3.01k', '-', 'TODO', 'TODO'],
     ['Qwen3-1.7B', ...Array<string>(9).fill('TODO')],
@@ -29,7 +72,10 @@ test('speed-ups are of unrounded figures against the NF4 run of the baseline', (
   // Rounded first, 3.01 / 1.00 would be 3.01x.
   const { columns, rows } = speedupTable({ models, results })
   expect(columns).toEqual(['Model', 'BF16', 'FP8', 'QoFP8', 'FP4', 'QoFP4', 'QoNF4'])
-  expect(rows).toEqual([['Qwen3-0.6B', '10.50x', '-', '3.00x', '-', '-', '-'], ['Qwen3-1.7B', '-', '-', '-', '-', '-', '-']])
+  expect(rows).toEqual([
+    ['Qwen3-0.6B', '10.50x', '-', '3.00x', '-', '-', '-'],
+    ['Qwen3-1.7B', '-', '-', '-', '-', '-', '-'],
+  ])
 })
 
 test('of two runs of a cell the later one counts', () => {
@@ -37,10 +83,17 @@ test('of two runs of a cell the later one counts', () => {
   expect(throughputTable({ models, results: twice }).rows[0]?.[4]).toBe('20.0k')
 })
 
-test.each([[350, '0.35k'], [8412, '8.41k'], [18_349, '18.3k'], [121_400, '121k']])('%d tokens a second print as %s', (rate, text) => {
+test.each([
+  [350, '0.35k'],
+  [8412, '8.41k'],
+  [18_349, '18.3k'],
+  [121_400, '121k'],
+])('%d tokens a second print as %s', (rate, text) => {
   expect(formatThousands(rate)).toBe(text)
 })
 
 test('a table prints as Markdown, its notes below it', () => {
-  expect(markdownOf({ title: 'T', columns: ['a', 'b'], rows: [['1|2', '3']], notes: ['n'] })).toBe('## T\n\n| a | b |\n| --- | ---: |\n| 1\\|2 | 3 |\n\nn\n')
+  expect(markdownOf({ title: 'T', columns: ['a', 'b'], rows: [['1|2', '3']], notes: ['n'] })).toBe(
+    '## T\n\n| a | b |\n| --- | ---: |\n| 1\\|2 | 3 |\n\nn\n',
+  )
 })

@@ -1,4 +1,7 @@
-/** The tables of throughput in the spec's shape, and how a table prints. Pure: from measurements to rows to Markdown. */
+/**
+ * The tables of throughput in the spec's shape, and how a table prints. Pure: from measurements to rows to
+ * Markdown.
+ */
 import { RECIPES, RECIPE_TABLE } from '@cairn-tune/train/recipes'
 import type { BenchmarkResult } from '../result.ts'
 
@@ -6,7 +9,12 @@ import type { BenchmarkResult } from '../result.ts'
 export type Cell = BenchmarkResult | null
 
 /** A table as it is printed: the first column names the row. */
-export type Table = { title: string; columns: readonly string[]; rows: readonly (readonly string[])[]; notes: readonly string[] }
+export type Table = {
+  title: string
+  columns: readonly string[]
+  rows: readonly (readonly string[])[]
+  notes: readonly string[]
+}
 
 /** Who the speed-ups are measured against, and what of it is the reference. */
 export const BASELINE_RECIPE = 'nf4'
@@ -25,18 +33,29 @@ export function formatThousands(tokensPerSecond: number): string {
 export function formatCell(cell: Cell): string {
   if (cell === null) return UNMEASURED
   switch (cell.outcome.status) {
-    case 'ok': return formatThousands(cell.outcome.tokens_per_second)
-    case 'oom': return 'OOM'
-    case 'unsupported': return NOT_APPLICABLE
+    case 'ok':
+      return formatThousands(cell.outcome.tokens_per_second)
+    case 'oom':
+      return 'OOM'
+    case 'unsupported':
+      return NOT_APPLICABLE
   }
 }
 
-const tpsOf = (cell: Cell | undefined) => (cell?.outcome.status === 'ok' ? cell.outcome.tokens_per_second : undefined)
+const tpsOf = (cell: Cell | undefined) =>
+  cell?.outcome.status === 'ok' ? cell.outcome.tokens_per_second : undefined
 
 type Grid = { models: readonly string[]; results: readonly BenchmarkResult[] }
 
-const find = (results: readonly BenchmarkResult[], model: string, isProgram: (program: string) => boolean, recipe: string): Cell =>
-  results.findLast(result => result.model === model && isProgram(result.program) && result.recipe === recipe) ?? null
+const find = (
+  results: readonly BenchmarkResult[],
+  model: string,
+  isProgram: (program: string) => boolean,
+  recipe: string,
+): Cell =>
+  results.findLast(
+    result => result.model === model && isProgram(result.program) && result.recipe === recipe,
+  ) ?? null
 const isOwn = (program: string) => program === OWN_PROGRAM
 const isOther = (program: string) => program !== OWN_PROGRAM
 
@@ -44,7 +63,13 @@ const ownColumns = RECIPES.map(recipe => RECIPE_TABLE[recipe].column)
 
 /** Columns of the baseline: NF4 and BF16 always, as the spec has them, and whatever else it ran. */
 export function baselineRecipes(results: readonly BenchmarkResult[]): string[] {
-  return [...new Set([BASELINE_RECIPE, 'bf16', ...results.filter(({ program }) => isOther(program)).map(({ recipe }) => recipe)])]
+  return [
+    ...new Set([
+      BASELINE_RECIPE,
+      'bf16',
+      ...results.filter(({ program }) => isOther(program)).map(({ recipe }) => recipe),
+    ]),
+  ]
 }
 
 /** Tokens a second of each model in each recipe, and of the baseline. */
@@ -60,7 +85,9 @@ export function throughputTable({ models, results }: Grid): Table {
     ]),
     notes: [
       'All trained slots over the step time of the whole run. `OOM`: does not fit. `-`: not applicable here. `TODO`: not measured.',
-      ...(results.some(({ is_short }) => is_short) ? ['Short runs: fewer samples or steps than the whole benchmark.'] : []),
+      ...(results.some(({ is_short }) => is_short)
+        ? ['Short runs: fewer samples or steps than the whole benchmark.']
+        : []),
     ],
   }
 }
@@ -72,25 +99,44 @@ export function speedupTable({ models, results }: Grid): Table {
     columns: ['Model', ...ownColumns],
     rows: models.map(model => {
       const reference = tpsOf(find(results, model, isOther, BASELINE_RECIPE))
-      return [nameAmong(models, model), ...RECIPES.map(recipe => {
-        const own = tpsOf(find(results, model, isOwn, recipe))
-        return own === undefined || reference === undefined ? NOT_APPLICABLE : `${(own / reference).toFixed(2)}x`
-      })]
+      return [
+        nameAmong(models, model),
+        ...RECIPES.map(recipe => {
+          const own = tpsOf(find(results, model, isOwn, recipe))
+          return own === undefined || reference === undefined
+            ? NOT_APPLICABLE
+            : `${(own / reference).toFixed(2)}x`
+        }),
+      ]
     }),
     notes: ['Computed from figures before rounding. A `-` is a pair of which one was not measured.'],
   }
 }
 
 export function markdownOf({ title, columns, rows, notes }: Table): string {
-  const line = (cells: readonly string[]) => `| ${cells.map(cell => cell.replaceAll('|', String.raw`\|`)).join(' | ')} |`
-  return [`## ${title}`, '', line(columns), line(columns.map((_, i) => (i === 0 ? '---' : '---:'))), ...rows.map(line), ...notes.flatMap(note => ['', note]), ''].join('\n')
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map(cell => cell.replaceAll('|', String.raw`\|`)).join(' | ')} |`
+  return [
+    `## ${title}`,
+    '',
+    line(columns),
+    line(columns.map((_, i) => (i === 0 ? '---' : '---:'))),
+    ...rows.map(line),
+    ...notes.flatMap(note => ['', note]),
+    '',
+  ].join('\n')
 }
 
 /** The last part of a path or of a name on the hub. */
 export const shortName = (model: string) => model.replace(/\/+$/, '').split('/').at(-1) ?? model
 
 /** What a row or a folder calls a model: its short name, or the whole one where another has the same. */
-export const nameAmong = (models: readonly string[], model: string) => (models.some(other => other !== model && shortName(other) === shortName(model)) ? model : shortName(model))
+export const nameAmong = (models: readonly string[], model: string) =>
+  models.some(other => other !== model && shortName(other) === shortName(model)) ? model : shortName(model)
 
 /** Of its runs, below the matrix' own. */
-export const folderAmong = (models: readonly string[], model: string) => nameAmong(models, model).split('/').filter(part => part !== '' && part !== '.').join('--')
+export const folderAmong = (models: readonly string[], model: string) =>
+  nameAmong(models, model)
+    .split('/')
+    .filter(part => part !== '' && part !== '.')
+    .join('--')

@@ -3,29 +3,73 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { renderPng } from '@cairn-tune/train'
 import { RECIPES, RECIPE_TABLE } from '@cairn-tune/train/recipes'
-import { InputError, makeDirectory, writeAll, writeAtomically, writeTextAtomically } from '@cairn-tune/weights'
+import {
+  InputError,
+  makeDirectory,
+  writeAll,
+  writeAtomically,
+  writeTextAtomically,
+} from '@cairn-tune/weights'
 import { z } from 'zod'
 import { barChart } from '../bar-chart.ts'
 import { outcomeSchema, type DemoOutcome } from '../demo/outcome.ts'
 import { accuracyTables } from '../demo/accuracy-tables.ts'
 import type { BenchmarkResult } from '../result.ts'
-import { OWN_PROGRAM, baselineRecipes, formatCell, formatThousands, markdownOf, nameAmong, speedupTable, throughputTable, type Table } from './tables.ts'
+import {
+  OWN_PROGRAM,
+  baselineRecipes,
+  formatCell,
+  formatThousands,
+  markdownOf,
+  nameAmong,
+  speedupTable,
+  throughputTable,
+  type Table,
+} from './tables.ts'
 
-export type MatrixReport = { models: readonly string[]; results: readonly BenchmarkResult[]; /** Of a demonstration, where there was one. */ accuracy?: DemoOutcome | undefined }
+export type MatrixReport = {
+  models: readonly string[]
+  results: readonly BenchmarkResult[]
+  /** Of a demonstration, where there was one. */ accuracy?: DemoOutcome | undefined
+}
 
-export const tablesOf = ({ models, results, accuracy }: MatrixReport): Table[] => [throughputTable({ models, results }), speedupTable({ models, results }), ...(accuracy ? accuracyTables(accuracy) : [])]
+export const tablesOf = ({ models, results, accuracy }: MatrixReport): Table[] => [
+  throughputTable({ models, results }),
+  speedupTable({ models, results }),
+  ...(accuracy ? accuracyTables(accuracy) : []),
+]
 
-/** What was measured, on what and how; machines of runs that measured nothing are not named where others did. */
+/**
+ * What was measured, on what and how; machines of runs that measured nothing are not named where others did.
+ */
 function setup(results: readonly BenchmarkResult[]): string {
-  const of = (pick: (result: BenchmarkResult) => string) => [...new Set(results.map(pick))].join('; ') || 'nothing measured'
+  const of = (pick: (result: BenchmarkResult) => string) =>
+    [...new Set(results.map(pick))].join('; ') || 'nothing measured'
   const measured = results.filter(({ outcome }) => outcome.status === 'ok')
-  const hardware = [...new Set((measured.length > 0 ? measured : results).map(result => result.hardware))].join('; ') || 'nothing measured'
-  return [`- Machine: ${hardware}`, `- Data: ${of(({ dataset, samples }) => `${dataset}, ${samples} samples`)}`, `- Programs: ${of(({ program, program_version: version }) => `${program} (${version})`)}`, ''].join('\n')
+  const hardware =
+    [...new Set((measured.length > 0 ? measured : results).map(result => result.hardware))].join('; ') ||
+    'nothing measured'
+  return [
+    `- Machine: ${hardware}`,
+    `- Data: ${of(({ dataset, samples }) => `${dataset}, ${samples} samples`)}`,
+    `- Programs: ${of(({ program, program_version: version }) => `${program} (${version})`)}`,
+    '',
+  ].join('\n')
 }
 
 export function matrixChart({ models, results }: MatrixReport): string {
-  const found = (recipe: string, isOwn: boolean) => (model: string) => results.findLast(result => result.model === model && result.recipe === recipe && (result.program === OWN_PROGRAM) === isOwn)
-  const all = [...baselineRecipes(results).map(recipe => ({ name: `baseline ${recipe.toUpperCase()}`, find: found(recipe, false) })), ...RECIPES.map(recipe => ({ name: RECIPE_TABLE[recipe].column, find: found(recipe, true) }))]
+  const found = (recipe: string, isOwn: boolean) => (model: string) =>
+    results.findLast(
+      result =>
+        result.model === model && result.recipe === recipe && (result.program === OWN_PROGRAM) === isOwn,
+    )
+  const all = [
+    ...baselineRecipes(results).map(recipe => ({
+      name: `baseline ${recipe.toUpperCase()}`,
+      find: found(recipe, false),
+    })),
+    ...RECIPES.map(recipe => ({ name: RECIPE_TABLE[recipe].column, find: found(recipe, true) })),
+  ]
   // What nobody ran would be empty places.
   const columns = all.filter(({ find }) => models.some(model => find(model)))
   const groups = models.map(model => ({
@@ -36,7 +80,11 @@ export function matrixChart({ models, results }: MatrixReport): string {
       return result.outcome.status === 'ok' ? result.outcome.tokens_per_second : formatCell(result)
     }),
   }))
-  return barChart(groups, { title: 'Tokens per second', series: columns.map(({ name }) => name), format: formatThousands })
+  return barChart(groups, {
+    title: 'Tokens per second',
+    series: columns.map(({ name }) => name),
+    format: formatThousands,
+  })
 }
 
 /** Tables and chart of these models; results of others are left out. */
@@ -44,11 +92,21 @@ export async function writeMatrix(directory: string, given: MatrixReport): Promi
   const report = { ...given, results: given.results.filter(({ model }) => given.models.includes(model)) }
   await makeDirectory(directory, 'output_dir')
   const tables = tablesOf(report)
-  const markdown = ['# Benchmark', '', setup(report.results), ...tables.map(markdownOf), '![Tokens per second](matrix.svg)', ''].join('\n')
+  const markdown = [
+    '# Benchmark',
+    '',
+    setup(report.results),
+    ...tables.map(markdownOf),
+    '![Tokens per second](matrix.svg)',
+    '',
+  ].join('\n')
   const chart = matrixChart(report)
   const png = await renderPng(chart)
   await writeTextAtomically(join(directory, 'matrix.md'), markdown)
-  await writeTextAtomically(join(directory, 'matrix.json'), `${JSON.stringify({ schema: 1, tables, results: report.results, accuracy: report.accuracy ?? null }, null, 1)}\n`)
+  await writeTextAtomically(
+    join(directory, 'matrix.json'),
+    `${JSON.stringify({ schema: 1, tables, results: report.results, accuracy: report.accuracy ?? null }, null, 1)}\n`,
+  )
   await writeTextAtomically(join(directory, 'matrix.svg'), chart)
   await writeAtomically(join(directory, 'matrix.png'), file => writeAll(file, png))
   return { markdown }
@@ -60,7 +118,10 @@ export async function readOutcome(path: string): Promise<DemoOutcome> {
   try {
     value = JSON.parse(await readFile(path, 'utf8'))
   } catch (cause) {
-    throw new InputError(`${path}: expected a demonstration's accuracy.json: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    throw new InputError(
+      `${path}: expected a demonstration's accuracy.json: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    )
   }
   const parsed = outcomeSchema.safeParse(value)
   if (parsed.success) return parsed.data

@@ -1,5 +1,6 @@
 /**
- * Writes questions.jsonl and replies.json: questions of the test half, and for each a scripted reply, so that every turn of the filters and of the comparison is taken.
+ * Writes questions.jsonl and replies.json: questions of the test half, and for each a scripted reply, so that
+ * every turn of the filters and of the comparison is taken.
  *
  *   node tune/bench/test/reference/make-questions.ts
  */
@@ -7,7 +8,9 @@ import { writeFileSync } from 'node:fs'
 import { generateProblems } from '@cairn-tune/train'
 
 const here = (name: string) => new URL(name, import.meta.url)
-const problems = (['ro', 'en'] as const).flatMap(language => generateProblems({ language, split: 'test', count: 48, seed: 7 }))
+const problems = (['ro', 'en'] as const).flatMap(language =>
+  generateProblems({ language, split: 'test', count: 48, seed: 7 }),
+)
 
 /** What a reply may look like, around the right number n and the worked solution. */
 const shapes: ((n: number, answer: string) => string)[] = [
@@ -37,6 +40,14 @@ const shapes: ((n: number, answer: string) => string)[] = [
   n => `\n${n}\n`,
 ]
 
-writeFileSync(here('questions.jsonl'), problems.map(({ question, answer }) => `${JSON.stringify({ question, answer })}\n`).join(''))
-const replies = Object.fromEntries(problems.map(({ question, answer, result }, i) => [`Question: ${question}\nAnswer:`, shapes[i % shapes.length]?.(result, answer) ?? '']))
+writeFileSync(
+  here('questions.jsonl'),
+  problems.map(({ question, answer }) => `${JSON.stringify({ question, answer })}\n`).join(''),
+)
+const replies = Object.fromEntries(
+  problems.map(({ question, answer, result }, i) => [
+    `Question: ${question}\nAnswer:`,
+    shapes[i % shapes.length]?.(result, answer) ?? '',
+  ]),
+)
 writeFileSync(here('replies.json'), `${JSON.stringify(replies, null, 1)}\n`)

@@ -1,5 +1,6 @@
 /**
- * A completions server that replies by script and keeps what it was asked. As a program, to record the harness:
+ * A completions server that replies by script and keeps what it was asked. As a program, to record the
+ * harness:
  *
  *   node tune/bench/test/reference/scripted-server.ts <port> <recording.json>      (interrupt it to write the recording)
  */
@@ -12,9 +13,14 @@ export type Asked = { path: string; body: Record<string, unknown> }
 /** Status and body to answer with in place of the script; undefined is the script. */
 export type Trouble = (asked: Asked, count: number) => { status: number; body: string } | undefined
 
-export const readReplies = () => JSON.parse(readFileSync(new URL('replies.json', import.meta.url), 'utf8')) as Record<string, string>
+export const readReplies = () =>
+  JSON.parse(readFileSync(new URL('replies.json', import.meta.url), 'utf8')) as Record<string, string>
 
-export async function startScriptedServer({ port = 0, replies = readReplies(), trouble = () => undefined }: { port?: number; replies?: Record<string, string>; trouble?: Trouble } = {}) {
+export async function startScriptedServer({
+  port = 0,
+  replies = readReplies(),
+  trouble = () => undefined,
+}: { port?: number; replies?: Record<string, string>; trouble?: Trouble } = {}) {
   const asked: Asked[] = []
   let running = 0
   let mostAtOnce = 0
@@ -23,13 +29,29 @@ export async function startScriptedServer({ port = 0, replies = readReplies(), t
     mostAtOnce = Math.max(mostAtOnce, running)
     const body = await readBody(request)
     running--
-    if (request.method !== 'POST' || request.url !== '/v1/completions') return response.writeHead(404).end('{"error":{"message":"not found","code":404}}')
+    if (request.method !== 'POST' || request.url !== '/v1/completions')
+      return response.writeHead(404).end('{"error":{"message":"not found","code":404}}')
     const entry = { path: request.url, body: JSON.parse(body) as Record<string, unknown> }
     asked.push(entry)
     const text = replies[String(entry.body['prompt'])]
-    const answer = trouble(entry, asked.length) ?? (text === undefined
-      ? { status: 400, body: '{"error":{"message":"no reply in the script for this prompt","type":"BadRequestError","param":null,"code":400}}' }
-      : { status: 200, body: JSON.stringify({ id: `cmpl-${asked.length}`, object: 'text_completion', created: 0, model: entry.body['model'], choices: [{ index: 0, text, logprobs: null, finish_reason: 'stop' }], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } }) })
+    const answer =
+      trouble(entry, asked.length) ??
+      (text === undefined
+        ? {
+            status: 400,
+            body: '{"error":{"message":"no reply in the script for this prompt","type":"BadRequestError","param":null,"code":400}}',
+          }
+        : {
+            status: 200,
+            body: JSON.stringify({
+              id: `cmpl-${asked.length}`,
+              object: 'text_completion',
+              created: 0,
+              model: entry.body['model'],
+              choices: [{ index: 0, text, logprobs: null, finish_reason: 'stop' }],
+              usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+            }),
+          })
     return response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.body)
   }).listen(port, '127.0.0.1')
   await once(server, 'listening')
@@ -38,7 +60,13 @@ export async function startScriptedServer({ port = 0, replies = readReplies(), t
     server.close()
     await once(server, 'close')
   }
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, mostAtOnce: () => mostAtOnce, close, [Symbol.asyncDispose]: close }
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    mostAtOnce: () => mostAtOnce,
+    close,
+    [Symbol.asyncDispose]: close,
+  }
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {

@@ -1,4 +1,15 @@
-import { BASELINES, checkPython, isMeasuredWith, readOutcome, readResults, runBaseline, runMatrix, writeMatrix, type MatrixCell, type RunSettings } from '@cairn-tune/bench'
+import {
+  BASELINES,
+  checkPython,
+  isMeasuredWith,
+  readOutcome,
+  readResults,
+  runBaseline,
+  runMatrix,
+  writeMatrix,
+  type MatrixCell,
+  type RunSettings,
+} from '@cairn-tune/bench'
 import { RECIPES, parseBytes, type Recipe } from '@cairn-tune/train'
 import { makeDirectory } from '@cairn-tune/weights'
 import { fileURLToPath } from 'node:url'
@@ -11,43 +22,92 @@ export const benchMatrix = defineCommand({
   name: 'bench matrix',
   summary: 'Throughput, relative speed and accuracy of models × recipes as tables and a chart',
   usage: [
-    ['bench matrix MODEL …', 'runs the benchmark of each model in each recipe, each in a process of its own; what is measured already with the same settings is kept'],
+    [
+      'bench matrix MODEL …',
+      'runs the benchmark of each model in each recipe, each in a process of its own; what is measured already with the same settings is kept',
+    ],
     ['  --recipes a,b', `of ${RECIPES.join(', ')}; all unless given`],
     ['  --samples N --max-steps N --memory SIZE --threads N', 'as in bench sft, for every run'],
-    ['  --baseline-python PATH', `also runs benchmarks/baseline_pytorch.py (${BASELINES.join(', ')}) with that Python, on the same threads`],
+    [
+      '  --baseline-python PATH',
+      `also runs benchmarks/baseline_pytorch.py (${BASELINES.join(', ')}) with that Python, on the same threads`,
+    ],
     ['  --baseline DIR', 'reads results of the baseline from there instead'],
     ['  --accuracy FILE', "a demonstration's accuracy.json, for the accuracy table"],
-    ['  --output_dir DIR', 'for the runs and matrix.md, matrix.json, matrix.svg, matrix.png (./output/matrix unless given)'],
+    [
+      '  --output_dir DIR',
+      'for the runs and matrix.md, matrix.json, matrix.svg, matrix.png (./output/matrix unless given)',
+    ],
     ['  --fresh', 'measures everything anew'],
   ],
   options: {
-    recipes: { type: 'string' }, samples: { type: 'string' }, 'max-steps': { type: 'string' }, memory: { type: 'string' }, threads: { type: 'string' },
-    'baseline-python': { type: 'string' }, baseline: { type: 'string' }, accuracy: { type: 'string' }, output_dir: { type: 'string', default: './output/matrix' }, fresh: { type: 'boolean', default: false },
+    recipes: { type: 'string' },
+    samples: { type: 'string' },
+    'max-steps': { type: 'string' },
+    memory: { type: 'string' },
+    threads: { type: 'string' },
+    'baseline-python': { type: 'string' },
+    baseline: { type: 'string' },
+    accuracy: { type: 'string' },
+    output_dir: { type: 'string', default: './output/matrix' },
+    fresh: { type: 'boolean', default: false },
   },
   async run({ values, positionals }, io) {
     const models = [...new Set(positionals)]
-    if (models.length === 0) throw new UsageError('expected at least one model: a directory or a name on the hub')
+    if (models.length === 0)
+      throw new UsageError('expected at least one model: a directory or a name on the hub')
     const recipes = readRecipes(values.recipes)
     const outputDir = values.output_dir
     const accuracy = values.accuracy === undefined ? undefined : await readOutcome(values.accuracy)
     // Before any run, not in each of them.
     if (values.memory !== undefined) parseBytes(values.memory)
-    const settings: RunSettings = { samples: wholeNumber('samples', values.samples, 1), maxSteps: wholeNumber('max-steps', values['max-steps'], 1), threads: wholeNumber('threads', values.threads, 1), memory: values.memory }
+    const settings: RunSettings = {
+      samples: wholeNumber('samples', values.samples, 1),
+      maxSteps: wholeNumber('max-steps', values['max-steps'], 1),
+      threads: wholeNumber('threads', values.threads, 1),
+      memory: values.memory,
+    }
     const given = values.baseline === undefined ? [] : await readResults(values.baseline)
     const strangers = new Set(given.map(({ model }) => model).filter(model => !models.includes(model)))
-    if (strangers.size > 0) io.note(`${values.baseline}: results of ${[...strangers].join(', ')} are left out; the matrix has ${models.join(', ')}`)
+    if (strangers.size > 0)
+      io.note(
+        `${values.baseline}: results of ${[...strangers].join(', ')} are left out; the matrix has ${models.join(', ')}`,
+      )
     const python = values['baseline-python']
     if (python !== undefined) await checkPython(python)
     await makeDirectory(outputDir, 'output_dir')
-    const { failed } = await runMatrix({ models, recipes, outputDir, command: [script('benchmark_sft.sh')], settings, fresh: values.fresh, signal: io.signal, onCell: cell => io.note(cellLine(cell)) })
-    if (python !== undefined) await runBaseline({ python, script: script('baseline_pytorch.py'), models, recipes: BASELINES, outputDir, settings, fresh: values.fresh, signal: io.signal, onNote: io.note })
+    const { failed } = await runMatrix({
+      models,
+      recipes,
+      outputDir,
+      command: [script('benchmark_sft.sh')],
+      settings,
+      fresh: values.fresh,
+      signal: io.signal,
+      onCell: cell => io.note(cellLine(cell)),
+    })
+    if (python !== undefined)
+      await runBaseline({
+        python,
+        script: script('baseline_pytorch.py'),
+        models,
+        recipes: BASELINES,
+        outputDir,
+        settings,
+        fresh: values.fresh,
+        signal: io.signal,
+        onNote: io.note,
+      })
     // Also what earlier calls measured in other recipes.
     const measured = (await readResults(outputDir)).filter(result => isMeasuredWith(result, settings))
     const results = [...given, ...measured]
     const { markdown } = await writeMatrix(outputDir, { models, results, accuracy })
     io.out(values.json ? `${JSON.stringify(results)}\n` : markdown)
     io.note(outputDir)
-    if (failed > 0) io.note(`${failed} of ${models.length * recipes.length} runs failed and left no result; what each said stands above`)
+    if (failed > 0)
+      io.note(
+        `${failed} of ${models.length * recipes.length} runs failed and left no result; what each said stands above`,
+      )
     return failed > 0 ? EXIT.failure.code : EXIT.ok.code
   },
 })
@@ -56,7 +116,8 @@ function readRecipes(text: string | undefined): readonly Recipe[] {
   if (text === undefined) return RECIPES
   return text.split(',').map(name => {
     const recipe = RECIPES.find(known => known === name.trim())
-    if (recipe === undefined) throw new UsageError(`unknown recipe ${JSON.stringify(name)}; there are ${RECIPES.join(', ')}`)
+    if (recipe === undefined)
+      throw new UsageError(`unknown recipe ${JSON.stringify(name)}; there are ${RECIPES.join(', ')}`)
     return recipe
   })
 }
@@ -64,9 +125,13 @@ function readRecipes(text: string | undefined): readonly Recipe[] {
 function cellLine(cell: MatrixCell): string {
   const name = `${cell.model} ${cell.recipe}`
   switch (cell.state) {
-    case 'started': return `${name}: running`
-    case 'kept': return `${name}: measured before; --fresh measures it anew`
-    case 'done': return `${name}: ${cell.result.outcome.status === 'ok' ? `${cell.result.outcome.tokens_per_second.toFixed(0)} tokens/s` : cell.result.outcome.status}`
-    case 'failed': return `${name}: ${cell.message}; its cell stays TODO`
+    case 'started':
+      return `${name}: running`
+    case 'kept':
+      return `${name}: measured before; --fresh measures it anew`
+    case 'done':
+      return `${name}: ${cell.result.outcome.status === 'ok' ? `${cell.result.outcome.tokens_per_second.toFixed(0)} tokens/s` : cell.result.outcome.status}`
+    case 'failed':
+      return `${name}: ${cell.message}; its cell stays TODO`
   }
 }

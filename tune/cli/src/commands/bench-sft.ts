@@ -10,15 +10,27 @@ export const benchSft = defineCommand({
   name: 'bench sft',
   summary: 'The benchmark: a training run at the fixed configuration, its adapter, and its row',
   usage: [
-    ['bench sft MODEL RECIPE', `RECIPE is one of ${RECIPES.join(', ')}; writes $OUTPUT_DIR/benchmark_sft_<recipe>/ (./output unless set)`],
+    [
+      'bench sft MODEL RECIPE',
+      `RECIPE is one of ${RECIPES.join(', ')}; writes $OUTPUT_DIR/benchmark_sft_<recipe>/ (./output unless set)`,
+    ],
     ['  --samples N --max-steps N', 'a short run, marked as such'],
-    ['  --dataset NAME', 'in place of OpenLLM-Ro/ro_gsm8k, or of the generated problems where the cache has no such'],
+    [
+      '  --dataset NAME',
+      'in place of OpenLLM-Ro/ro_gsm8k, or of the generated problems where the cache has no such',
+    ],
     ['  --skip-quant-first-layers N --skip-quant-last-layers N', 'layers that stay bf16; the row says so'],
     ['  --matmul bf16|fp8-hybrid --memory SIZE --threads N', 'as in train'],
   ],
   options: {
-    samples: { type: 'string' }, 'max-steps': { type: 'string' }, dataset: { type: 'string' }, matmul: { type: 'string' }, 'skip-quant-first-layers': { type: 'string' }, 'skip-quant-last-layers': { type: 'string' },
-    memory: { type: 'string' }, threads: { type: 'string' },
+    samples: { type: 'string' },
+    'max-steps': { type: 'string' },
+    dataset: { type: 'string' },
+    matmul: { type: 'string' },
+    'skip-quant-first-layers': { type: 'string' },
+    'skip-quant-last-layers': { type: 'string' },
+    memory: { type: 'string' },
+    threads: { type: 'string' },
   },
   async run({ values, positionals }, io) {
     const [model, asked, ...more] = positionals
@@ -28,14 +40,28 @@ export const benchSft = defineCommand({
     const progress = showProgress(io, { json: false })
     try {
       const { result, directory, status } = await benchmarkSft({
-        model, recipe, outputDir: io.env['OUTPUT_DIR'] ?? './output', samples: wholeNumber('samples', values.samples, 1), maxSteps: wholeNumber('max-steps', values['max-steps'], 1),
-        dataset: values.dataset, matmul: values.matmul, skipFirst: wholeNumber('skip-quant-first-layers', values['skip-quant-first-layers']), skipLast: wholeNumber('skip-quant-last-layers', values['skip-quant-last-layers']), memory: values.memory, threads: wholeNumber('threads', values.threads, 1), signal: io.signal, onNote: progress.note, onStep: progress.step,
+        model,
+        recipe,
+        outputDir: io.env['OUTPUT_DIR'] ?? './output',
+        samples: wholeNumber('samples', values.samples, 1),
+        maxSteps: wholeNumber('max-steps', values['max-steps'], 1),
+        dataset: values.dataset,
+        matmul: values.matmul,
+        skipFirst: wholeNumber('skip-quant-first-layers', values['skip-quant-first-layers']),
+        skipLast: wholeNumber('skip-quant-last-layers', values['skip-quant-last-layers']),
+        memory: values.memory,
+        threads: wholeNumber('threads', values.threads, 1),
+        signal: io.signal,
+        onNote: progress.note,
+        onStep: progress.step,
       })
       progress.end()
       if (status === 'interrupted' || !result) return EXIT.interrupted.code
       io.out(values.json ? `${JSON.stringify(result)}\n` : `${resultRow(result)}\n`)
       io.note(directory)
-      return { ok: EXIT.ok.code, oom: EXIT.memory.code, unsupported: EXIT.unsupported.code }[result.outcome.status]
+      return { ok: EXIT.ok.code, oom: EXIT.memory.code, unsupported: EXIT.unsupported.code }[
+        result.outcome.status
+      ]
     } finally {
       progress.end()
     }

@@ -6,7 +6,8 @@ import { EXIT, UsageError } from '../exit.ts'
 /** One of the values an option takes. */
 function oneOf<const T extends string>(name: string, text: string, values: readonly T[]): T {
   const found = values.find(value => value === text)
-  if (found === undefined) throw new UsageError(`--${name} must be ${values.join(' or ')}, got ${JSON.stringify(text)}`)
+  if (found === undefined)
+    throw new UsageError(`--${name} must be ${values.join(' or ')}, got ${JSON.stringify(text)}`)
   return found
 }
 
@@ -24,23 +25,41 @@ export const dataGenerate = defineCommand({
   summary: 'Make up grade-school word problems of the shape of gsm8k, as JSONL',
   usage: [
     ['data generate --output FILE', 'one {"question", "answer"} a line; to stdout without --output'],
-    ['  --language ro|en --split train|test', 'ro and train unless given; the splits share no problem in either language'],
+    [
+      '  --language ro|en --split train|test',
+      'ro and train unless given; the splits share no problem in either language',
+    ],
     ['  --count N --seed N', '1000 and 42 unless given'],
     ['  --min-steps N --max-steps N', 'steps of a problem, 1 to 4'],
     ['  --max-number N', 'no number of a question or an answer is above it; 9999 unless given'],
   ],
   options: {
-    output: { type: 'string' }, language: { type: 'string', default: 'ro' }, split: { type: 'string', default: 'train' },
-    count: { type: 'string' }, seed: { type: 'string' }, 'min-steps': { type: 'string' }, 'max-steps': { type: 'string' }, 'max-number': { type: 'string' },
+    output: { type: 'string' },
+    language: { type: 'string', default: 'ro' },
+    split: { type: 'string', default: 'train' },
+    count: { type: 'string' },
+    seed: { type: 'string' },
+    'min-steps': { type: 'string' },
+    'max-steps': { type: 'string' },
+    'max-number': { type: 'string' },
   },
   async run({ values, positionals }, io) {
     if (positionals.length > 0) throw new UsageError(`unexpected argument ${JSON.stringify(positionals[0])}`)
-    const [minSteps, maxSteps] = [wholeNumber('min-steps', values['min-steps'], 1) ?? 1, wholeNumber('max-steps', values['max-steps'], 1) ?? 4]
-    if (minSteps > maxSteps || maxSteps > 4) throw new UsageError(`problems have 1 to 4 steps, got ${minSteps} to ${maxSteps}`)
+    const [minSteps, maxSteps] = [
+      wholeNumber('min-steps', values['min-steps'], 1) ?? 1,
+      wholeNumber('max-steps', values['max-steps'], 1) ?? 4,
+    ]
+    if (minSteps > maxSteps || maxSteps > 4)
+      throw new UsageError(`problems have 1 to 4 steps, got ${minSteps} to ${maxSteps}`)
     const maxNumber = wholeNumber('max-number', values['max-number'], 1)
     const problems = drawProblems({
-      language: oneOf('language', values.language, ['ro', 'en']), split: oneOf('split', values.split, ['train', 'test']),
-      count: wholeNumber('count', values.count, 1) ?? 1000, seed: wholeNumber('seed', values.seed) ?? 42, minSteps, maxSteps, ...(maxNumber !== undefined && { maxNumber }),
+      language: oneOf('language', values.language, ['ro', 'en']),
+      split: oneOf('split', values.split, ['train', 'test']),
+      count: wholeNumber('count', values.count, 1) ?? 1000,
+      seed: wholeNumber('seed', values.seed) ?? 42,
+      minSteps,
+      maxSteps,
+      ...(maxNumber !== undefined && { maxNumber }),
     })
     const text = problems.map(({ question, answer }) => `${JSON.stringify({ question, answer })}\n`).join('')
     if (values.output === undefined) io.out(text)

@@ -1,7 +1,21 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { CONFIGS, FULL, QUICK, countParameters, demoReport, demoTables, lossCharts, lossesOf, markdownOf, runDemo, serveBase, type DemoConfig, type DemoProgress } from '@cairn-tune/bench'
+import {
+  CONFIGS,
+  FULL,
+  QUICK,
+  countParameters,
+  demoReport,
+  demoTables,
+  lossCharts,
+  lossesOf,
+  markdownOf,
+  runDemo,
+  serveBase,
+  type DemoConfig,
+  type DemoProgress,
+} from '@cairn-tune/bench'
 import { defineCommand, wholeNumber } from '../command.ts'
 import { showAnswers } from '../answers-progress.ts'
 import { EXIT, UsageError } from '../exit.ts'
@@ -13,21 +27,40 @@ export const demo = defineCommand({
   name: 'demo',
   summary: 'The accuracy table from nothing: a small base, an adapter in each recipe, served and asked',
   usage: [
-    ['demo', 'trains a base on English problems (once; it is kept), then an adapter on Romanian ones in each recipe; writes report.html, accuracy.json, accuracy.md, loss-*.svg'],
+    [
+      'demo',
+      'trains a base on English problems (once; it is kept), then an adapter on Romanian ones in each recipe; writes report.html, accuracy.json, accuracy.md, loss-*.svg',
+    ],
     ['  --recipes a,b', `of ${NAMES.join(', ')}; all unless given`],
     ['  --seeds 1,2,3', 'one seed, 1, unless given'],
     ['  --fresh', 'measures again what the output directory has already'],
     ['  --quick', 'every part in a minute or two; its numbers mean nothing'],
-    ['  --learning_rate X', `of the adapters; ${FULL.adapter.learningRate} unless given (docs/tune/accuracy.md says why not 2e-4)`],
+    [
+      '  --learning_rate X',
+      `of the adapters; ${FULL.adapter.learningRate} unless given (docs/tune/accuracy.md says why not 2e-4)`,
+    ],
     ['  --output_dir DIR --threads N', './output/demo unless given'],
   ],
-  options: { recipes: { type: 'string' }, seeds: { type: 'string', default: '1' }, quick: { type: 'boolean', default: false }, fresh: { type: 'boolean', default: false }, learning_rate: { type: 'string' }, output_dir: { type: 'string', default: './output/demo' }, threads: { type: 'string' } },
+  options: {
+    recipes: { type: 'string' },
+    seeds: { type: 'string', default: '1' },
+    quick: { type: 'boolean', default: false },
+    fresh: { type: 'boolean', default: false },
+    learning_rate: { type: 'string' },
+    output_dir: { type: 'string', default: './output/demo' },
+    threads: { type: 'string' },
+  },
   async run({ values, positionals }, io) {
     if (positionals.length > 0) throw new UsageError(`unexpected argument ${JSON.stringify(positionals[0])}`)
     const standard = values.quick ? QUICK : FULL
-    const plan = values.learning_rate === undefined ? standard : { ...standard, adapter: { ...standard.adapter, learningRate: readRate(values.learning_rate) } }
+    const plan =
+      values.learning_rate === undefined
+        ? standard
+        : { ...standard, adapter: { ...standard.adapter, learningRate: readRate(values.learning_rate) } }
     const seeds = values.seeds.split(',').flatMap(text => wholeNumber('seeds', text.trim()) ?? [])
-    io.note(`a base of ${(countParameters(plan.base) / 1e6).toFixed(1)} million parameters; ${plan.questions} questions in each language`)
+    io.note(
+      `a base of ${(countParameters(plan.base) / 1e6).toFixed(1)} million parameters; ${plan.questions} questions in each language`,
+    )
     const steps = showProgress(io, { json: false })
     const answers = showAnswers(io)
     let last: string | undefined
@@ -43,14 +76,23 @@ export const demo = defineCommand({
     }
     try {
       const outcome = await runDemo({
-        plan, configs: readConfigs(values.recipes), seeds, outputDir: values.output_dir, fresh: values.fresh, cacheDir: join(io.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'cairn-tune'),
-        startServer: serveBase, signal: io.signal, threads: wholeNumber('threads', values.threads, 1), onProgress,
+        plan,
+        configs: readConfigs(values.recipes),
+        seeds,
+        outputDir: values.output_dir,
+        fresh: values.fresh,
+        cacheDir: join(io.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'cairn-tune'),
+        startServer: serveBase,
+        signal: io.signal,
+        threads: wholeNumber('threads', values.threads, 1),
+        onProgress,
       })
       await mkdir(values.output_dir, { recursive: true })
       const markdown = demoTables(outcome).map(markdownOf).join('\n')
       await writeFile(join(values.output_dir, 'report.html'), demoReport(outcome))
       await writeFile(join(values.output_dir, 'accuracy.md'), markdown)
-      for (const { name, svg } of lossCharts(lossesOf(outcome))) await writeFile(join(values.output_dir, `loss-${name}.svg`), svg)
+      for (const { name, svg } of lossCharts(lossesOf(outcome)))
+        await writeFile(join(values.output_dir, `loss-${name}.svg`), svg)
       io.out(values.json ? `${JSON.stringify(outcome)}\n` : markdown)
       io.note(join(values.output_dir, 'report.html'))
       return EXIT.ok.code
@@ -65,13 +107,15 @@ function readConfigs(text: string | undefined): readonly DemoConfig[] {
   if (text === undefined) return CONFIGS
   return text.split(',').flatMap(name => {
     const found = CONFIGS.filter(({ recipe }) => recipe === name.trim())
-    if (found.length === 0) throw new UsageError(`unknown recipe ${JSON.stringify(name)}; there are ${NAMES.join(', ')}`)
+    if (found.length === 0)
+      throw new UsageError(`unknown recipe ${JSON.stringify(name)}; there are ${NAMES.join(', ')}`)
     return found
   })
 }
 
 function readRate(text: string): number {
   const rate = Number(text)
-  if (!(rate > 0)) throw new UsageError(`--learning_rate must be a number above 0, got ${JSON.stringify(text)}`)
+  if (!(rate > 0))
+    throw new UsageError(`--learning_rate must be a number above 0, got ${JSON.stringify(text)}`)
   return rate
 }

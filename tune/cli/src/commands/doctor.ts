@@ -11,10 +11,19 @@ export const doctor = defineCommand({
   options: {},
   async run({ values }, io) {
     using engine = await createEngine({ log: io.note })
-    const gigaflops = (arithmetic: 'f32' | 'bf16') => `${(engine.peakFlops(arithmetic) / 1e9).toFixed(0)} GFLOP/s`
+    const gigaflops = (arithmetic: 'f32' | 'bf16') =>
+      `${(engine.peakFlops(arithmetic) / 1e9).toFixed(0)} GFLOP/s`
     const facts = {
-      'cairn-tune': VERSION, node: process.version, platform: `${process.platform} ${process.arch}`, 'instruction sets': (await listIsas()).join(', '), used: engine.isa, threads: String(engine.threads),
-      'f32, one thread': gigaflops('f32'), 'bf16, one thread': gigaflops('bf16'), 'memory left': bytesText(memoryBudget(undefined)), 'hub cache': hubCacheRoot(io.env),
+      'cairn-tune': VERSION,
+      node: process.version,
+      platform: `${process.platform} ${process.arch}`,
+      'instruction sets': (await listIsas()).join(', '),
+      used: engine.isa,
+      threads: String(engine.threads),
+      'f32, one thread': gigaflops('f32'),
+      'bf16, one thread': gigaflops('bf16'),
+      'memory left': bytesText(memoryBudget(undefined)),
+      'hub cache': hubCacheRoot(io.env),
       gpu: 'none used: kernels run on the processor',
     }
     io.out(values.json ? `${JSON.stringify(facts)}\n` : table(Object.entries(facts)))

@@ -6,18 +6,35 @@ import { configHelp, readConfigArgs } from '../run-config.ts'
 export const estimateRun: Command = {
   name: 'estimate',
   summary: 'Say how much memory a run takes, without running it',
-  usage: [['estimate [CONFIG.yaml] [--key value …]', 'the parts of its peak; exit code 3 and OOM where it does not fit'], ['  --memory 12GiB', 'the most it may take, in place of what this machine has left']],
+  usage: [
+    [
+      'estimate [CONFIG.yaml] [--key value …]',
+      'the parts of its peak; exit code 3 and OOM where it does not fit',
+    ],
+    ['  --memory 12GiB', 'the most it may take, in place of what this machine has left'],
+  ],
   more: configHelp,
   async run(argv, io) {
     const { config, json } = await readConfigArgs(argv)
     try {
-      const { memory, budgetBytes, recomputed, rowsPerEpoch } = await estimate(config, { signal: io.signal, onNote: json ? () => undefined : io.note })
-      if (json) io.out(`${JSON.stringify({ fits: true, memory, budget_bytes: budgetBytes, recomputed, rows_per_epoch: rowsPerEpoch })}\n`)
-      else io.out(`${bytesText(memory.total)} of ${bytesText(budgetBytes)}: ${memoryText(memory)}; recomputed: ${recomputed}\n`)
+      const { memory, budgetBytes, recomputed, rowsPerEpoch } = await estimate(config, {
+        signal: io.signal,
+        onNote: json ? () => undefined : io.note,
+      })
+      if (json)
+        io.out(
+          `${JSON.stringify({ fits: true, memory, budget_bytes: budgetBytes, recomputed, rows_per_epoch: rowsPerEpoch })}\n`,
+        )
+      else
+        io.out(
+          `${bytesText(memory.total)} of ${bytesText(budgetBytes)}: ${memoryText(memory)}; recomputed: ${recomputed}\n`,
+        )
       return EXIT.ok.code
     } catch (error) {
       if (!json || !(error instanceof OutOfMemoryError)) throw error
-      io.out(`${JSON.stringify({ fits: false, needed_bytes: error.neededBytes, budget_bytes: error.budgetBytes, message: error.message })}\n`)
+      io.out(
+        `${JSON.stringify({ fits: false, needed_bytes: error.neededBytes, budget_bytes: error.budgetBytes, message: error.message })}\n`,
+      )
       return EXIT.memory.code
     }
   },

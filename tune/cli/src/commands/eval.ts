@@ -11,23 +11,44 @@ export const evalRun = defineCommand({
   name: 'eval',
   summary: 'Accuracy of a served model: the gsm8k task of lm-evaluation-harness over /v1/completions',
   usage: [
-    ['eval MODEL --url http://localhost:8001', 'MODEL as the server names it, a base or an adapter; greedy, no examples in the prompt, both filters'],
-    ['  --dataset NAME --split NAME', 'columns question and answer; problems:ro and its test half unless given'],
+    [
+      'eval MODEL --url http://localhost:8001',
+      'MODEL as the server names it, a base or an adapter; greedy, no examples in the prompt, both filters',
+    ],
+    [
+      '  --dataset NAME --split NAME',
+      'columns question and answer; problems:ro and its test half unless given',
+    ],
     ['  --limit N', 'the first N questions'],
-    ['  --output_path DIR', 'for results.json and every generation (./eval/<model> unless given); the same call again goes on where it was interrupted'],
+    [
+      '  --output_path DIR',
+      'for results.json and every generation (./eval/<model> unless given); the same call again goes on where it was interrupted',
+    ],
     ['  --num_concurrent N --max_retries N', '50 requests at a time, 3 attempts each'],
   ],
   options: {
-    url: { type: 'string' }, dataset: { type: 'string', default: 'problems:ro' }, split: { type: 'string', default: HALF }, limit: { type: 'string' }, output_path: { type: 'string' },
-    num_concurrent: { type: 'string' }, max_retries: { type: 'string' }, seed: { type: 'string' },
+    url: { type: 'string' },
+    dataset: { type: 'string', default: 'problems:ro' },
+    split: { type: 'string', default: HALF },
+    limit: { type: 'string' },
+    output_path: { type: 'string' },
+    num_concurrent: { type: 'string' },
+    max_retries: { type: 'string' },
+    seed: { type: 'string' },
   },
   async run({ values, positionals }, io) {
     const [model] = takePositionals(positionals, ['the model or adapter to ask, as the server names it'])
-    if (values.url === undefined) throw new UsageError('--url of the server is required, such as http://localhost:8001')
+    if (values.url === undefined)
+      throw new UsageError('--url of the server is required, such as http://localhost:8001')
     const limit = wholeNumber('limit', values.limit, 2)
-    const { examples, source } = await loadDataset(values.dataset, { env: io.env, split: values.split, seed: wholeNumber('seed', values.seed) ?? 42 })
+    const { examples, source } = await loadDataset(values.dataset, {
+      env: io.env,
+      split: values.split,
+      seed: wholeNumber('seed', values.seed) ?? 42,
+    })
     const questions = examples.slice(0, limit).map((example, i) => {
-      if (example.kind !== 'question') throw new UsageError(`${source}: row ${i + 1} has no columns question and answer`)
+      if (example.kind !== 'question')
+        throw new UsageError(`${source}: row ${i + 1} has no columns question and answer`)
       return example
     })
     const outputDir = values.output_path ?? join('eval', model.replaceAll('/', '__'))
@@ -35,14 +56,26 @@ export const evalRun = defineCommand({
     const progress = showAnswers(io)
     try {
       const { scores, cut, resumed } = await evaluate({
-        url: values.url, model, questions, source, outputDir, concurrency: wholeNumber('num_concurrent', values.num_concurrent, 1) ?? 50, attempts: wholeNumber('max_retries', values.max_retries, 1) ?? 3,
-        signal: io.signal, onProgress: progress.answers, ...(key && { headers: { authorization: `Bearer ${key}` } }),
+        url: values.url,
+        model,
+        questions,
+        source,
+        outputDir,
+        concurrency: wholeNumber('num_concurrent', values.num_concurrent, 1) ?? 50,
+        attempts: wholeNumber('max_retries', values.max_retries, 1) ?? 3,
+        signal: io.signal,
+        onProgress: progress.answers,
+        ...(key && { headers: { authorization: `Bearer ${key}` } }),
       })
       progress.end()
       if (resumed > 0) io.note(`${resumed} answers were there from an earlier run`)
       if (cut > 0) io.note(`${cut} answers were cut at 256 tokens`)
       if (values.json) io.out(`${JSON.stringify({ model, source, scores, cut, output_path: outputDir })}\n`)
-      else for (const [filter, { accuracy, stderr, correct, total }] of Object.entries(scores)) io.out(`${filter.padEnd(16)}  ${accuracy.toFixed(4)} ± ${stderr.toFixed(4)}  (${correct} of ${total})\n`)
+      else
+        for (const [filter, { accuracy, stderr, correct, total }] of Object.entries(scores))
+          io.out(
+            `${filter.padEnd(16)}  ${accuracy.toFixed(4)} ± ${stderr.toFixed(4)}  (${correct} of ${total})\n`,
+          )
       io.note(join(outputDir, RESULTS_FILE))
       return EXIT.ok.code
     } finally {

@@ -2,17 +2,25 @@
 import { type Command, defineCommand, table, usageOf } from '../command.ts'
 import { EXIT, UsageError } from '../exit.ts'
 
-export const helpFor = (commands: () => readonly Command[]): Command => defineCommand({
-  name: 'help', summary: 'This text, or how one command is called', usage: [['help [COMMAND]', 'all commands, or the forms of one']], options: {},
-  async run({ values, positionals }, io) {
-    const name = positionals.join(' ')
-    const found = commands().find(command => command.name === name)
-    if (name !== '' && found === undefined) throw new UsageError(`there is no command ${JSON.stringify(name)}`)
-    if (values.json) io.out(`${JSON.stringify({ commands: commands().map(({ name: one, summary, usage }) => ({ name: one, summary, usage })), exit_codes: EXIT })}\n`)
-    else io.out(found === undefined ? overview(commands()) : `${found.summary}.\n\n${usageOf(found)}`)
-    return EXIT.ok.code
-  },
-})
+export const helpFor = (commands: () => readonly Command[]): Command =>
+  defineCommand({
+    name: 'help',
+    summary: 'This text, or how one command is called',
+    usage: [['help [COMMAND]', 'all commands, or the forms of one']],
+    options: {},
+    async run({ values, positionals }, io) {
+      const name = positionals.join(' ')
+      const found = commands().find(command => command.name === name)
+      if (name !== '' && found === undefined)
+        throw new UsageError(`there is no command ${JSON.stringify(name)}`)
+      if (values.json)
+        io.out(
+          `${JSON.stringify({ commands: commands().map(({ name: one, summary, usage }) => ({ name: one, summary, usage })), exit_codes: EXIT })}\n`,
+        )
+      else io.out(found === undefined ? overview(commands()) : `${found.summary}.\n\n${usageOf(found)}`)
+      return EXIT.ok.code
+    },
+  })
 
 const overview = (commands: readonly Command[]): string => `usage: cairn-tune COMMAND [OPTION…]
 

@@ -7,7 +7,11 @@ const names = Object.keys(SHAPES) as ShapeName[]
 export const modelNew = defineCommand({
   name: 'model new',
   summary: 'Write a model with random weights and a tokenizer of bytes, to test, plan and measure with',
-  usage: [['model new DIR', 'a directory that transformers loads as well'], [`  --shape ${names.join('|')}`, 'tiny unless given'], ['  --seed N', '1 unless given']],
+  usage: [
+    ['model new DIR', 'a directory that transformers loads as well'],
+    [`  --shape ${names.join('|')}`, 'tiny unless given'],
+    ['  --seed N', '1 unless given'],
+  ],
   options: { shape: { type: 'string', default: 'tiny' }, seed: { type: 'string' } },
   async run({ values: { shape, seed, json }, positionals }, io) {
     const [directory] = takePositionals(positionals, ['DIR'])

@@ -5,14 +5,26 @@ import { EXIT, UsageError } from '../exit.ts'
 export const ops = defineCommand({
   name: 'ops',
   summary: 'The tensor ops that programs are made of',
-  usage: [['ops', 'all, with their meaning'], ['ops NAME', 'inputs, attributes and outputs of one']],
+  usage: [
+    ['ops', 'all, with their meaning'],
+    ['ops NAME', 'inputs, attributes and outputs of one'],
+  ],
   options: {},
   async run({ values, positionals: [name] }, io) {
     const chosen = name === undefined ? OP_NAMES : OP_NAMES.filter(op => op === name)
-    if (chosen.length === 0) throw new UsageError(`there is no op ${JSON.stringify(name)}; \`cairn-tune ops\` lists them`)
+    if (chosen.length === 0)
+      throw new UsageError(`there is no op ${JSON.stringify(name)}; \`cairn-tune ops\` lists them`)
     if (values.json) io.out(`${JSON.stringify(Object.fromEntries(chosen.map(op => [op, specOf(op)])))}\n`)
     else if (name === undefined) io.out(table(chosen.map(op => [op, specOf(op).doc])))
-    else for (const op of chosen) io.out(table([[op, specOf(op).doc], ...Object.entries({ ...specOf(op).inputs, ...specOf(op).attrs }), ...Object.entries(specOf(op).outputs).map(([key, type]): [string, string] => [`→ ${key}`, type])]))
+    else
+      for (const op of chosen)
+        io.out(
+          table([
+            [op, specOf(op).doc],
+            ...Object.entries({ ...specOf(op).inputs, ...specOf(op).attrs }),
+            ...Object.entries(specOf(op).outputs).map(([key, type]): [string, string] => [`→ ${key}`, type]),
+          ]),
+        )
     return EXIT.ok.code
   },
 })

@@ -8,7 +8,11 @@ export const recipes = defineCommand({
   usage: [['recipes', 'one row a recipe and matmul']],
   options: {},
   async run({ values }, io) {
-    io.out(values.json ? `${JSON.stringify({ recipes: Object.fromEntries(RECIPES.map(name => [name, RECIPE_TABLE[name]])), matmuls: MATMULS })}\n` : recipesText())
+    io.out(
+      values.json
+        ? `${JSON.stringify({ recipes: Object.fromEntries(RECIPES.map(name => [name, RECIPE_TABLE[name]])), matmuls: MATMULS })}\n`
+        : recipesText(),
+    )
     return EXIT.ok.code
   },
 })

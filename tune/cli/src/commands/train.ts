@@ -8,7 +8,10 @@ export const trainRun: Command = {
   name: 'train',
   summary: 'Train an adapter, or with --lora false every weight',
   usage: [
-    ['train [CONFIG.yaml] [--key value …]', 'writes <output_dir>/adapter, metrics.jsonl, run.json, loss.svg, loss.png'],
+    [
+      'train [CONFIG.yaml] [--key value …]',
+      'writes <output_dir>/adapter, metrics.jsonl, run.json, loss.svg, loss.png',
+    ],
     ['  --resume', 'goes on from the last checkpoint; the result is that of a run that was never stopped'],
     ['  --json', 'a line of JSON a step, and one at the end'],
   ],
@@ -17,11 +20,23 @@ export const trainRun: Command = {
     const { config, json } = await readConfigArgs(argv)
     const progress = showProgress(io, { json })
     try {
-      const { status, output, steps, peakRssBytes, metrics, opSeconds } = await train(config, { signal: io.signal, onNote: progress.note, onStep: progress.step })
+      const { status, output, steps, peakRssBytes, metrics, opSeconds } = await train(config, {
+        signal: io.signal,
+        onNote: progress.note,
+        onStep: progress.step,
+      })
       progress.end()
       const last = metrics.at(-1)
-      if (json) io.out(`${JSON.stringify({ status, output, steps, loss: last?.loss, peak_rss_bytes: peakRssBytes, op_seconds: Object.fromEntries(opSeconds) })}\n`)
-      else io.note(status === 'finished' ? `${output}: ${steps} steps${last ? `, loss ${last.loss.toFixed(4)}` : ''}` : `interrupted after step ${steps}; the checkpoint is in ${config.output_dir}, --resume goes on from it`)
+      if (json)
+        io.out(
+          `${JSON.stringify({ status, output, steps, loss: last?.loss, peak_rss_bytes: peakRssBytes, op_seconds: Object.fromEntries(opSeconds) })}\n`,
+        )
+      else
+        io.note(
+          status === 'finished'
+            ? `${output}: ${steps} steps${last ? `, loss ${last.loss.toFixed(4)}` : ''}`
+            : `interrupted after step ${steps}; the checkpoint is in ${config.output_dir}, --resume goes on from it`,
+        )
       return status === 'finished' ? EXIT.ok.code : EXIT.interrupted.code
     } finally {
       progress.end()

@@ -5,7 +5,8 @@ import { decodeMinifloat } from './minifloat.ts'
 import { NF4_TABLE, encodeNf4 } from './nf4.ts'
 import { uniform } from './philox.ts'
 
-const noise = (count: number, seed = 1) => Float32Array.from({ length: count }, (_, i) => 2 * uniform({ seed, step: 0, op: 0 }, i) - 1)
+const noise = (count: number, seed = 1) =>
+  Float32Array.from({ length: count }, (_, i) => 2 * uniform({ seed, step: 0, op: 0 }, i) - 1)
 const floatPart = (buffer: Uint8Array, dtype: Dtype, shape: number[], name: string) => {
   const { offset = 0, bytes = 0 } = partsOf(dtype, shape).find(part => part.name === name) ?? {}
   return new Float32Array(buffer.slice(offset, offset + bytes).buffer)
@@ -17,14 +18,19 @@ test('fp8 tiles: one scale a tile, the largest number of a tile exact, odd edges
   values[0] = 9
   values[199] = -3
   const buffer = quantize(values, 'fp8_tiles', shape)
-  expect(Array.from(floatPart(buffer, 'fp8_tiles', shape, 'scales').slice(0, 2))).toEqual([Math.fround(9 / 448), Math.fround(3 / 448)])
+  expect(Array.from(floatPart(buffer, 'fp8_tiles', shape, 'scales').slice(0, 2))).toEqual([
+    Math.fround(9 / 448),
+    Math.fround(3 / 448),
+  ])
   const back = dequantize(buffer, 'fp8_tiles', shape)
   expect(back[0]).toBeCloseTo(9, 6)
   expect(back[199]).toBeCloseTo(-3, 6)
   // Half a step of three mantissa bits, or half the smallest step of the tile.
   for (let i = 0; i < values.length; i++) {
     const size = Math.abs(values[i] ?? 0)
-    expect(Math.abs((back[i] ?? 0) - (values[i] ?? 0))).toBeLessThanOrEqual(Math.max(size / 16, (9 / 448) * 2 ** -10) * 1.0001)
+    expect(Math.abs((back[i] ?? 0) - (values[i] ?? 0))).toBeLessThanOrEqual(
+      Math.max(size / 16, (9 / 448) * 2 ** -10) * 1.0001,
+    )
   }
 })
 
@@ -39,8 +45,13 @@ test('nvfp4: block scales are E4M3 relative to the largest block, whose largest 
 })
 
 test('mxfp4: the scale is a power of two and codes are exact multiples of it', () => {
-  const values = Float32Array.from({ length: 32 }, (_, i) => [0, 0.5, 1, 1.5, 2, 3, 4, 6, -6, -0.5][i % 10]! * 8)
-  expect(Array.from(dequantize(quantize(values, 'mxfp4', [1, 32]), 'mxfp4', [1, 32]))).toEqual(Array.from(values))
+  const values = Float32Array.from(
+    { length: 32 },
+    (_, i) => [0, 0.5, 1, 1.5, 2, 3, 4, 6, -6, -0.5][i % 10]! * 8,
+  )
+  expect(Array.from(dequantize(quantize(values, 'mxfp4', [1, 32]), 'mxfp4', [1, 32]))).toEqual(
+    Array.from(values),
+  )
 })
 
 test('nf4: table entries times a block maximum come back as they were, but for the 8-bit scale', () => {
@@ -54,12 +65,19 @@ test('nf4: a number halfway between two entries takes the lower', () => {
   expect(NF4_TABLE.map(encodeNf4)).toEqual(Float32Array.from({ length: 16 }, (_, i) => i))
 })
 
-test.each(['bf16', 'fp8_tiles', 'nvfp4', 'mxfp4', 'nf4'] as const)('%s: a matrix of zeros stays one', dtype => {
-  expect(Math.max(...dequantize(quantize(new Float32Array(256), dtype, [4, 64]), dtype, [4, 64]).map(Math.abs))).toBe(0)
-})
+test.each(['bf16', 'fp8_tiles', 'nvfp4', 'mxfp4', 'nf4'] as const)(
+  '%s: a matrix of zeros stays one',
+  dtype => {
+    expect(
+      Math.max(...dequantize(quantize(new Float32Array(256), dtype, [4, 64]), dtype, [4, 64]).map(Math.abs)),
+    ).toBe(0)
+  },
+)
 
 test('a buffer that is too short is refused by name and number', () => {
   expect(byteLength('nvfp4', [2, 16])).toBe(132)
-  expect(() => dequantize(new Uint8Array(100), 'nvfp4', [2, 16])).toThrow('[dequantize] nvfp4 (2, 16) takes 132 bytes, got 100')
+  expect(() => dequantize(new Uint8Array(100), 'nvfp4', [2, 16])).toThrow(
+    '[dequantize] nvfp4 (2, 16) takes 132 bytes, got 100',
+  )
   expect(() => quantize(new Float32Array(3), 'f32', [2, 2])).toThrow('[quantize] (2, 2) has 4 values, got 3')
 })

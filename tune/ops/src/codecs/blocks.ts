@@ -1,10 +1,30 @@
 /**
- * Block quantisers: a matrix in f32 ↔ the buffer of a quantised dtype (its parts are in dtypes.ts). Every product and quotient is rounded to f32 where
- * native code rounds it, so that both give the same bytes.
+ * Block quantisers: a matrix in f32 ↔ the buffer of a quantised dtype (its parts are in dtypes.ts). Every
+ * product and quotient is rounded to f32 where native code rounds it, so that both give the same bytes.
  */
-import { DYNAMIC_BLOCK, FP8_TILE, MXFP4_BLOCK, NF4_BLOCK, NF4_GROUP, NVFP4_BLOCK, VNNI_ROWS, byteLength, countElements, partsOf, type Dtype, type Shape } from '../dtypes.ts'
+import {
+  DYNAMIC_BLOCK,
+  FP8_TILE,
+  MXFP4_BLOCK,
+  NF4_BLOCK,
+  NF4_GROUP,
+  NVFP4_BLOCK,
+  VNNI_ROWS,
+  byteLength,
+  countElements,
+  partsOf,
+  type Dtype,
+  type Shape,
+} from '../dtypes.ts'
 import { dynamicMap } from './dynamic-map.ts'
-import { decodeBf16, decodeE8m0, decodeMinifloat, encodeBf16, encodeE8m0, encodeMinifloat } from './minifloat.ts'
+import {
+  decodeBf16,
+  decodeE8m0,
+  decodeMinifloat,
+  encodeBf16,
+  encodeE8m0,
+  encodeMinifloat,
+} from './minifloat.ts'
 import { NF4_TABLE, encodeNearest, encodeNf4 } from './nf4.ts'
 
 const f = Math.fround
@@ -16,7 +36,9 @@ const E4M3_MIN = 2 ** -9
 type Parts = Record<string, Uint8Array>
 
 function partViews(buffer: Uint8Array, dtype: Dtype, shape: Shape): Parts {
-  return Object.fromEntries(partsOf(dtype, shape).map(({ name, offset, bytes }) => [name, buffer.subarray(offset, offset + bytes)]))
+  return Object.fromEntries(
+    partsOf(dtype, shape).map(({ name, offset, bytes }) => [name, buffer.subarray(offset, offset + bytes)]),
+  )
 }
 
 const part = (parts: Parts, name: string) => parts[name] ?? new Uint8Array()
@@ -40,7 +62,10 @@ function getNibble(bytes: Uint8Array, index: number, first: 'low' | 'high'): num
 
 /** Bytes of a matrix in a dtype. */
 export function quantize(values: Float32Array, dtype: Dtype, shape: Shape): Uint8Array {
-  if (values.length !== countElements(shape)) throw new Error(`[quantize] (${shape.join(', ')}) has ${countElements(shape)} values, got ${values.length}`)
+  if (values.length !== countElements(shape))
+    throw new Error(
+      `[quantize] (${shape.join(', ')}) has ${countElements(shape)} values, got ${values.length}`,
+    )
   const buffer = new Uint8Array(byteLength(dtype, shape))
   quantizers[dtype](values, partViews(buffer, dtype, shape), shape)
   return buffer
@@ -49,10 +74,15 @@ export function quantize(values: Float32Array, dtype: Dtype, shape: Shape): Uint
 /** The numbers that a buffer means, in f32. */
 export function dequantize(buffer: Uint8Array, dtype: Dtype, shape: Shape): Float32Array {
   if (buffer.byteLength < byteLength(dtype, shape)) {
-    throw new Error(`[dequantize] ${dtype} (${shape.join(', ')}) takes ${byteLength(dtype, shape)} bytes, got ${buffer.byteLength}`)
+    throw new Error(
+      `[dequantize] ${dtype} (${shape.join(', ')}) takes ${byteLength(dtype, shape)} bytes, got ${buffer.byteLength}`,
+    )
   }
   const aligned = buffer.byteOffset % 4 === 0 ? buffer : buffer.slice()
-  return Float32Array.from({ length: countElements(shape) }, decoder(partViews(aligned, dtype, shape), dtype, shape))
+  return Float32Array.from(
+    { length: countElements(shape) },
+    decoder(partViews(aligned, dtype, shape), dtype, shape),
+  )
 }
 
 const quantizers: Record<Dtype, (values: Float32Array, parts: Parts, shape: Shape) => void> = {
@@ -70,11 +100,13 @@ const quantizers: Record<Dtype, (values: Float32Array, parts: Parts, shape: Shap
 }
 
 /** Where number k of row r of K lies in a bf16_vnni matrix. */
-const vnniPlace = (r: number, k: number, K: number) => (Math.floor(r / VNNI_ROWS) * (K / 2) + Math.floor(k / 2)) * 2 * VNNI_ROWS + (r % VNNI_ROWS) * 2 + (k % 2)
+const vnniPlace = (r: number, k: number, K: number) =>
+  (Math.floor(r / VNNI_ROWS) * (K / 2) + Math.floor(k / 2)) * 2 * VNNI_ROWS + (r % VNNI_ROWS) * 2 + (k % 2)
 
 function quantizeVnni(values: Float32Array, parts: Parts, [, K = 0]: Shape): void {
   const codes = new Uint16Array(part(parts, 'values').buffer)
-  for (let i = 0; i < values.length; i++) codes[vnniPlace(Math.floor(i / K), i % K, K)] = encodeBf16(values[i] ?? 0)
+  for (let i = 0; i < values.length; i++)
+    codes[vnniPlace(Math.floor(i / K), i % K, K)] = encodeBf16(values[i] ?? 0)
 }
 
 function quantizeFp8Tiles(values: Float32Array, parts: Parts, [n = 0, k = 0]: Shape): void {
@@ -85,11 +117,13 @@ function quantizeFp8Tiles(values: Float32Array, parts: Parts, [n = 0, k = 0]: Sh
       const rowEnd = Math.min(row + FP8_TILE, n)
       const columnEnd = Math.min(column + FP8_TILE, k)
       let most = 0
-      for (let i = row; i < rowEnd; i++) most = Math.max(most, maxAbs(values, i * k + column, i * k + columnEnd))
+      for (let i = row; i < rowEnd; i++)
+        most = Math.max(most, maxAbs(values, i * k + column, i * k + columnEnd))
       scales[(row / FP8_TILE) * Math.ceil(k / FP8_TILE) + column / FP8_TILE] = f(most / E4M3_MAX)
       const inverse = f(E4M3_MAX / Math.max(most, f(1e-10)))
       for (let i = row; i < rowEnd; i++) {
-        for (let j = column; j < columnEnd; j++) codes[i * k + j] = encodeMinifloat('e4m3', f((values[i * k + j] ?? 0) * inverse))
+        for (let j = column; j < columnEnd; j++)
+          codes[i * k + j] = encodeMinifloat('e4m3', f((values[i * k + j] ?? 0) * inverse))
       }
     }
   }
@@ -114,24 +148,31 @@ function quantizeNvfp4(values: Float32Array, parts: Parts): void {
     const code = encodeMinifloat('e4m3', Math.max(wanted, E4M3_MIN))
     scales[start / NVFP4_BLOCK] = code
     const factor = f(encode / decodeMinifloat('e4m3', code))
-    for (let i = start; i < start + NVFP4_BLOCK; i++) putNibble(codes, i, encodeMinifloat('e2m1', f((values[i] ?? 0) * factor)), 'low')
+    for (let i = start; i < start + NVFP4_BLOCK; i++)
+      putNibble(codes, i, encodeMinifloat('e2m1', f((values[i] ?? 0) * factor)), 'low')
   }
 }
 
-/** The published rule of microscaling formats: the scale is the largest power of two not above amax, divided by that of the largest code (4). */
+/**
+ * The published rule of microscaling formats: the scale is the largest power of two not above amax, divided
+ * by that of the largest code (4).
+ */
 function quantizeMxfp4(values: Float32Array, parts: Parts): void {
   for (let start = 0; start < values.length; start += MXFP4_BLOCK) {
     const code = encodeE8m0(maxAbs(values, start, start + MXFP4_BLOCK) / 4)
     part(parts, 'scales')[start / MXFP4_BLOCK] = code
     const scale = decodeE8m0(code)
-    for (let i = start; i < start + MXFP4_BLOCK; i++) putNibble(part(parts, 'codes'), i, encodeMinifloat('e2m1', (values[i] ?? 0) / scale), 'low')
+    for (let i = start; i < start + MXFP4_BLOCK; i++)
+      putNibble(part(parts, 'codes'), i, encodeMinifloat('e2m1', (values[i] ?? 0) / scale), 'low')
   }
 }
 
 /** Block scales are stored less their mean, as codes of the dynamic map times one scale a group. */
 function quantizeNf4(values: Float32Array, parts: Parts): void {
   const blocks = values.length / NF4_BLOCK
-  const scales = Float32Array.from({ length: blocks }, (_, block) => maxAbs(values, block * NF4_BLOCK, (block + 1) * NF4_BLOCK))
+  const scales = Float32Array.from({ length: blocks }, (_, block) =>
+    maxAbs(values, block * NF4_BLOCK, (block + 1) * NF4_BLOCK),
+  )
   for (let i = 0; i < values.length; i++) {
     const scale = scales[Math.floor(i / NF4_BLOCK)] ?? 0
     putNibble(part(parts, 'codes'), i, encodeNf4(scale === 0 ? 0 : f((values[i] ?? 0) / scale)), 'high')
@@ -145,7 +186,8 @@ function quantizeNf4(values: Float32Array, parts: Parts): void {
     const end = Math.min(start + NF4_GROUP, blocks)
     const most = maxAbs(centred, start, end)
     floats(part(parts, 'group_scales'))[start / NF4_GROUP] = most
-    for (let i = start; i < end; i++) part(parts, 'scale_codes')[i] = encodeNearest(map, most === 0 ? 0 : f((centred[i] ?? 0) / most))
+    for (let i = start; i < end; i++)
+      part(parts, 'scale_codes')[i] = encodeNearest(map, most === 0 ? 0 : f((centred[i] ?? 0) / most))
   }
 }
 
@@ -156,7 +198,8 @@ function quantizeDynamic(values: Float32Array, parts: Parts, isSigned: boolean):
     const end = Math.min(start + DYNAMIC_BLOCK, values.length)
     const most = maxAbs(values, start, end)
     floats(part(parts, 'scales'))[start / DYNAMIC_BLOCK] = most
-    for (let i = start; i < end; i++) part(parts, 'codes')[i] = encodeNearest(map, most === 0 ? 0 : f((values[i] ?? 0) / most))
+    for (let i = start; i < end; i++)
+      part(parts, 'codes')[i] = encodeNearest(map, most === 0 ? 0 : f((values[i] ?? 0) / most))
   }
 }
 
@@ -166,16 +209,20 @@ function decoder(parts: Parts, dtype: Dtype, [, k = 1]: Shape): (_: unknown, ind
   const values = part(parts, 'values')
   const scales = part(parts, 'scales')
   switch (dtype) {
-    case 'f32': return (_, i) => floats(values)[i] ?? 0
-    case 'i32': return (_, i) => new Int32Array(values.buffer, values.byteOffset)[i] ?? 0
-    case 'bf16': return (_, i) => decodeBf16((values[2 * i] ?? 0) | ((values[2 * i + 1] ?? 0) << 8))
+    case 'f32':
+      return (_, i) => floats(values)[i] ?? 0
+    case 'i32':
+      return (_, i) => new Int32Array(values.buffer, values.byteOffset)[i] ?? 0
+    case 'bf16':
+      return (_, i) => decodeBf16((values[2 * i] ?? 0) | ((values[2 * i + 1] ?? 0) << 8))
     case 'bf16_vnni': {
       const at = (i: number) => 2 * vnniPlace(Math.floor(i / k), i % k, k)
       return (_, i) => decodeBf16((values[at(i)] ?? 0) | ((values[at(i) + 1] ?? 0) << 8))
     }
     case 'fp8_tiles': {
       const tiles = Math.ceil(k / FP8_TILE)
-      const scale = (i: number) => floats(scales)[Math.floor(Math.floor(i / k) / FP8_TILE) * tiles + Math.floor((i % k) / FP8_TILE)] ?? 0
+      const scale = (i: number) =>
+        floats(scales)[Math.floor(Math.floor(i / k) / FP8_TILE) * tiles + Math.floor((i % k) / FP8_TILE)] ?? 0
       return (_, i) => f(decodeMinifloat('e4m3', codes[i] ?? 0) * scale(i))
     }
     case 'fp8_tensor': {
@@ -192,12 +239,22 @@ function decoder(parts: Parts, dtype: Dtype, [, k = 1]: Shape): (_: unknown, ind
       const map = dynamicMap(dtype === 'dynamic8')
       return (_, i) => f((map[codes[i] ?? 0] ?? 0) * (floats(scales)[Math.floor(i / DYNAMIC_BLOCK)] ?? 0))
     }
-    case 'mxfp4': return (_, i) => f(decodeMinifloat('e2m1', getNibble(codes, i, 'low')) * decodeE8m0(scales[Math.floor(i / MXFP4_BLOCK)] ?? 0))
+    case 'mxfp4':
+      return (_, i) =>
+        f(
+          decodeMinifloat('e2m1', getNibble(codes, i, 'low')) *
+            decodeE8m0(scales[Math.floor(i / MXFP4_BLOCK)] ?? 0),
+        )
     case 'nf4': {
       const map = floats(part(parts, 'scale_map'))
       const offset = floats(part(parts, 'offset'))[0] ?? 0
       const groups = floats(part(parts, 'group_scales'))
-      const scale = (block: number) => f(f((map[part(parts, 'scale_codes')[block] ?? 0] ?? 0) * (groups[Math.floor(block / NF4_GROUP)] ?? 0)) + offset)
+      const scale = (block: number) =>
+        f(
+          f(
+            (map[part(parts, 'scale_codes')[block] ?? 0] ?? 0) * (groups[Math.floor(block / NF4_GROUP)] ?? 0),
+          ) + offset,
+        )
       return (_, i) => f((NF4_TABLE[getNibble(codes, i, 'high')] ?? 0) * scale(Math.floor(i / NF4_BLOCK)))
     }
   }

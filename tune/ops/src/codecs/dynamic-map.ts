@@ -1,8 +1,10 @@
 /**
- * The dynamic maps of 8 bits that bitsandbytes stores block scales and optimizer states in: 256 numbers whose steps grow with their size.
+ * The dynamic maps of 8 bits that bitsandbytes stores block scales and optimizer states in: 256 numbers whose
+ * steps grow with their size.
  *
- * Seven decades, the one ending in 1 with 64 values of each sign (or 128 where there is one sign), each below with half as many. Values sit in the
- * middles of even steps from 0.1 to 1 of their decade, all in f32 and rounded as there, so that the tables are equal to the last bit. Zero and one are added.
+ * Seven decades, the one ending in 1 with 64 values of each sign (or 128 where there is one sign), each below
+ * with half as many. Values sit in the middles of even steps from 0.1 to 1 of their decade, all in f32 and
+ * rounded as there, so that the tables are equal to the last bit. Zero and one are added.
  */
 const f = Math.fround
 
@@ -12,7 +14,8 @@ export function dynamicMap(isSigned = true): Float32Array {
     const steps = 2 ** (isSigned ? decade : decade + 1)
     const step = f(f(1 - f(0.1)) / steps)
     // Bounds of the steps, counted from the nearer end and rounded once.
-    const bound = (i: number) => (i < Math.floor((steps + 1) / 2) ? f(f(0.1) + step * i) : f(1 - step * (steps - i)))
+    const bound = (i: number) =>
+      i < Math.floor((steps + 1) / 2) ? f(f(0.1) + step * i) : f(1 - step * (steps - i))
     for (let i = 0; i < steps; i++) {
       const value = f(f(f(bound(i) + bound(i + 1)) / 2) * f(size))
       values.push(value)

@@ -1,27 +1,48 @@
 import { expect, test } from 'vitest'
-import { MINIFLOATS, decodeBf16, decodeE8m0, decodeMinifloat, encodeBf16, encodeE8m0, encodeMinifloat, exponentOf, type MinifloatName } from './minifloat.ts'
+import {
+  MINIFLOATS,
+  decodeBf16,
+  decodeE8m0,
+  decodeMinifloat,
+  encodeBf16,
+  encodeE8m0,
+  encodeMinifloat,
+  exponentOf,
+  type MinifloatName,
+} from './minifloat.ts'
 
-// The formats as their definitions print them, field by field, written again here without the code under test.
+// The formats as their definitions print them, field by field, written again here without the code under
+// test.
 const literal: Record<MinifloatName, (code: number) => number> = {
   e2m1: code => (code & 8 ? -1 : 1) * ([0, 0.5, 1, 1.5, 2, 3, 4, 6][code & 7] ?? NaN),
   e4m3: code => {
     const bits = code.toString(2).padStart(8, '0')
-    const [sign, exponent, mantissa] = [bits[0] === '1' ? -1 : 1, Number.parseInt(bits.slice(1, 5), 2), Number.parseInt(bits.slice(5), 2)]
+    const [sign, exponent, mantissa] = [
+      bits[0] === '1' ? -1 : 1,
+      Number.parseInt(bits.slice(1, 5), 2),
+      Number.parseInt(bits.slice(5), 2),
+    ]
     if (exponent === 15 && mantissa === 7) return NaN
     return sign * (exponent === 0 ? (2 ** -6 * mantissa) / 8 : 2 ** (exponent - 7) * (1 + mantissa / 8))
   },
   e5m2: code => {
     const bits = code.toString(2).padStart(8, '0')
-    const [sign, exponent, mantissa] = [bits[0] === '1' ? -1 : 1, Number.parseInt(bits.slice(1, 6), 2), Number.parseInt(bits.slice(6), 2)]
+    const [sign, exponent, mantissa] = [
+      bits[0] === '1' ? -1 : 1,
+      Number.parseInt(bits.slice(1, 6), 2),
+      Number.parseInt(bits.slice(6), 2),
+    ]
     if (exponent === 31) return mantissa === 0 ? sign * Infinity : NaN
     return sign * (exponent === 0 ? (2 ** -14 * mantissa) / 4 : 2 ** (exponent - 15) * (1 + mantissa / 4))
   },
 }
 const names = Object.keys(MINIFLOATS) as MinifloatName[]
-const codesOf = (name: MinifloatName) => Array.from({ length: MINIFLOATS[name].signBit * 2 }, (_, code) => code)
+const codesOf = (name: MinifloatName) =>
+  Array.from({ length: MINIFLOATS[name].signBit * 2 }, (_, code) => code)
 
 test.each(names)('%s: every code means what its definition says', name => {
-  for (const code of codesOf(name)) expect(decodeMinifloat(name, code), String(code)).toBe(literal[name](code))
+  for (const code of codesOf(name))
+    expect(decodeMinifloat(name, code), String(code)).toBe(literal[name](code))
 })
 
 test.each(names)('%s: every finite number gets its own code back', name => {
@@ -58,7 +79,9 @@ test('a NaN stays one where the format has it and is refused where not', () => {
 
 test('stochastic rounding takes the upper neighbour exactly as often as the fraction says', () => {
   const draws = 1000
-  const ups = Array.from({ length: draws }, (_, i) => encodeMinifloat('e2m1', 2.25, { uniform: i / draws })).filter(code => code === 5)
+  const ups = Array.from({ length: draws }, (_, i) =>
+    encodeMinifloat('e2m1', 2.25, { uniform: i / draws }),
+  ).filter(code => code === 5)
   expect(ups.length).toBe(draws / 4)
   expect(encodeMinifloat('e2m1', 3, { uniform: 0 })).toBe(5)
 })
@@ -72,7 +95,13 @@ test('bf16: all 65536 codes survive, and rounding is to nearest with ties to eve
     expect(decodeBf16(code)).toBe(number)
     if (!Number.isNaN(number)) expect(encodeBf16(number)).toBe(code)
   }
-  for (const [word, code] of [[0x3f808000, 0x3f80], [0x3f818000, 0x3f82], [0x3f808001, 0x3f81], [0x7f7fffff, 0x7f80], [0x00008001, 0x0001]] as const) {
+  for (const [word, code] of [
+    [0x3f808000, 0x3f80],
+    [0x3f818000, 0x3f82],
+    [0x3f808001, 0x3f81],
+    [0x7f7fffff, 0x7f80],
+    [0x00008001, 0x0001],
+  ] as const) {
     bits[0] = word
     expect(encodeBf16(value[0] ?? 0)).toBe(code)
   }

@@ -1,11 +1,19 @@
 /**
  * Scalar codecs: what each code of a small float means, and which code a number gets.
  *
- * A format has a sign, `exponentBits` and `mantissaBits`. Codes of one sign are ordered like the numbers they mean, so rounding is done on the integer
- * ladder of codes: a carry out of the mantissa lands on the next exponent by itself. Numbers beyond the largest finite code saturate to it.
+ * A format has a sign, `exponentBits` and `mantissaBits`. Codes of one sign are ordered like the numbers they
+ * mean, so rounding is done on the integer ladder of codes: a carry out of the mantissa lands on the next
+ * exponent by itself. Numbers beyond the largest finite code saturate to it.
  */
 
-export type Minifloat = { mantissaBits: number; bias: number; signBit: number; maxCode: number; nanCode: number | undefined; infCode: number | undefined }
+export type Minifloat = {
+  mantissaBits: number
+  bias: number
+  signBit: number
+  maxCode: number
+  nanCode: number | undefined
+  infCode: number | undefined
+}
 
 export const MINIFLOATS = {
   e4m3: { mantissaBits: 3, bias: 7, signBit: 0x80, maxCode: 0x7e, nanCode: 0x7f, infCode: undefined },
@@ -15,7 +23,10 @@ export const MINIFLOATS = {
 
 export type MinifloatName = keyof typeof MINIFLOATS
 
-/** How a number between two codes picks one: the nearer (ties to the even code), or the upper where `uniform` in [0, 1) is below the fraction. */
+/**
+ * How a number between two codes picks one: the nearer (ties to the even code), or the upper where `uniform`
+ * in [0, 1) is below the fraction.
+ */
 export type Rounding = 'nearest' | { uniform: number }
 
 /** The number that a code means. */
@@ -44,7 +55,10 @@ export function encodeMinifloat(name: MinifloatName, value: number, rounding: Ro
   if (size === Infinity) return sign | maxCode
   const exponent = Math.max(size === 0 ? -Infinity : exponentOf(size), 1 - bias)
   const rung = size * 2 ** (mantissaBits - exponent)
-  const rounded = rounding === 'nearest' ? roundEven(rung) : Math.floor(rung) + (rounding.uniform < rung - Math.floor(rung) ? 1 : 0)
+  const rounded =
+    rounding === 'nearest'
+      ? roundEven(rung)
+      : Math.floor(rung) + (rounding.uniform < rung - Math.floor(rung) ? 1 : 0)
   const code = (exponent + bias) * (1 << mantissaBits) + rounded - (1 << mantissaBits)
   return sign | Math.min(code, maxCode)
 }

@@ -3,9 +3,21 @@ import { philox, uniform } from './philox.ts'
 
 // The known answers that the authors of Random123 publish for philox4x32-10.
 test.each([
-  [[0, 0, 0, 0], [0, 0], [0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8]],
-  [[0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff], [0xffffffff, 0xffffffff], [0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd]],
-  [[0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344], [0xa4093822, 0x299f31d0], [0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1]],
+  [
+    [0, 0, 0, 0],
+    [0, 0],
+    [0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8],
+  ],
+  [
+    [0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff],
+    [0xffffffff, 0xffffffff],
+    [0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd],
+  ],
+  [
+    [0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344],
+    [0xa4093822, 0x299f31d0],
+    [0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1],
+  ],
 ] as const)('philox4x32-10 of counter %j and key %j', (counter, key, words) => {
   expect(philox(counter, key)).toEqual(words)
 })
@@ -19,7 +31,11 @@ test('an element gets the same number whatever else is asked, and other streams 
 })
 
 test('numbers are even over [0, 1)', () => {
-  const mean = Array.from({ length: 4000 }, (_, i) => uniform({ seed: 1, step: 0, op: 0 }, i)).reduce((a, b) => a + b, 0) / 4000
+  const mean =
+    Array.from({ length: 4000 }, (_, i) => uniform({ seed: 1, step: 0, op: 0 }, i)).reduce(
+      (a, b) => a + b,
+      0,
+    ) / 4000
   // The mean of n uniform numbers has standard deviation 1/sqrt(12n) = 0.0046 here.
   expect(Math.abs(mean - 0.5)).toBeLessThan(0.015)
 })

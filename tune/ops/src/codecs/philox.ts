@@ -1,4 +1,7 @@
-/** Philox4x32-10, a random number as a pure function of where it is used: same bits on every backend and for every number of threads. */
+/**
+ * Philox4x32-10, a random number as a pure function of where it is used: same bits on every backend and for
+ * every number of threads.
+ */
 
 export type Words4 = readonly [number, number, number, number]
 export type Words2 = readonly [number, number]
@@ -7,7 +10,10 @@ const rounds = 10
 const multipliers = [0xd2511f53, 0xcd9e8d57] as const
 const weyl = [0x9e3779b9, 0xbb67ae85] as const
 
-/** High and low word of a product of two words, by halves: every number on the way is exact in a double, and tensors take millions of them. */
+/**
+ * High and low word of a product of two words, by halves: every number on the way is exact in a double, and
+ * tensors take millions of them.
+ */
 function multiply(a: number, b: number): Words2 {
   const [aHigh, aLow, bHigh, bLow] = [a >>> 16, a & 0xffff, b >>> 16, b & 0xffff]
   const middle = aHigh * bLow + aLow * bHigh + ((aLow * bLow) >>> 16)
@@ -34,6 +40,9 @@ export type Stream = { seed: number; step: number; op: number }
 /** A number in [0, 1) with 24 bits for one element of one op of one step. */
 export function uniform({ seed, step, op }: Stream, element: number): number {
   const group = Math.floor(element / 4)
-  const words = philox([group >>> 0, Math.floor(group / 2 ** 32), op, step], [seed >>> 0, Math.floor(seed / 2 ** 32) >>> 0])
+  const words = philox(
+    [group >>> 0, Math.floor(group / 2 ** 32), op, step],
+    [seed >>> 0, Math.floor(seed / 2 ** 32) >>> 0],
+  )
   return ((words[element % 4] ?? 0) >>> 8) * 2 ** -24
 }

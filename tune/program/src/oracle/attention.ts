@@ -1,5 +1,16 @@
 /** Meaning of attention and of head and loss, in float64: every probability written out. */
-import { at, fill, get, multiply, number, sizes, zeros, type Define, type Inputs, type Matrix } from './matrix.ts'
+import {
+  at,
+  fill,
+  get,
+  multiply,
+  number,
+  sizes,
+  zeros,
+  type Define,
+  type Inputs,
+  type Matrix,
+} from './matrix.ts'
 import type { Attrs } from '@cairn-tune/ops'
 
 type Visit = { head: number; keyHead: number; query: number; keys: number[]; scores: number[] }
@@ -14,7 +25,11 @@ function overQueries(inputs: Inputs, attrs: Attrs, visit: (one: Visit) => void):
       for (let head = 0; head < heads; head++) {
         const keyHead = Math.floor((head * keyHeads) / heads)
         const keys = Array.from({ length: query - at(ends, document) + 1 }, (_, i) => at(ends, document) + i)
-        const scores = keys.map(key => number(attrs, 'scale') * product(q, (query * heads + head) * width, k, (key * keyHeads + keyHead) * width, width))
+        const scores = keys.map(
+          key =>
+            number(attrs, 'scale') *
+            product(q, (query * heads + head) * width, k, (key * keyHeads + keyHead) * width, width),
+        )
         visit({ head, keyHead, query, keys, scores })
       }
     }
@@ -34,7 +49,14 @@ function product(a: Float64Array, aFrom: number, b: Float64Array, bFrom: number,
 }
 
 /** to[toFrom …] += factor · from[fromFrom …] */
-function addScaled(to: Float64Array, toFrom: number, factor: number, from: Float64Array, fromFrom: number, count: number): void {
+function addScaled(
+  to: Float64Array,
+  toFrom: number,
+  factor: number,
+  from: Float64Array,
+  fromFrom: number,
+  count: number,
+): void {
   for (let i = 0; i < count; i++) to[toFrom + i] = at(to, toFrom + i) + factor * at(from, fromFrom + i)
 }
 
@@ -52,7 +74,14 @@ export const attention: Define = (inputs, attrs) => {
     const total = logSumExp(scores)
     lse[head * tokens + query] = total
     for (const [i, key] of keys.entries()) {
-      addScaled(y, (query * heads + head) * width, Math.exp((scores[i] ?? 0) - total), get(inputs, 'v').values, (key * keyHeads + keyHead) * width, width)
+      addScaled(
+        y,
+        (query * heads + head) * width,
+        Math.exp((scores[i] ?? 0) - total),
+        get(inputs, 'v').values,
+        (key * keyHeads + keyHead) * width,
+        width,
+      )
     }
   })
   return { y, lse }
@@ -60,7 +89,14 @@ export const attention: Define = (inputs, attrs) => {
 
 export const attentionGrad: Define = (inputs, attrs) => {
   const { tokens, heads, width, keyHeads } = headSizes(inputs, attrs)
-  const [dy, q, k, v, y, lse] = ['dy', 'q', 'k', 'v', 'y', 'lse'].map(name => get(inputs, name).values) as [Float64Array, Float64Array, Float64Array, Float64Array, Float64Array, Float64Array]
+  const [dy, q, k, v, y, lse] = ['dy', 'q', 'k', 'v', 'y', 'lse'].map(name => get(inputs, name).values) as [
+    Float64Array,
+    Float64Array,
+    Float64Array,
+    Float64Array,
+    Float64Array,
+    Float64Array,
+  ]
   const dq = zeros(q.length)
   const dk = zeros(k.length)
   const dv = zeros(v.length)
@@ -85,7 +121,9 @@ export const headLoss: Define = inputs => {
   const logits = multiply(x, weight, { b: true }).values
   const rows = Array.from({ length: sizes(x)[0] }, (_, t) => logits.subarray(t * vocab, (t + 1) * vocab))
   const totals = rows.map(logSumExp)
-  const losses = fill(rows.length, t => (at(targets, t) === -100 ? 0 : (totals[t] ?? 0) - at(rows[t] ?? zeros(0), at(targets, t))))
+  const losses = fill(rows.length, t =>
+    at(targets, t) === -100 ? 0 : (totals[t] ?? 0) - at(rows[t] ?? zeros(0), at(targets, t)),
+  )
   const dlogits: Matrix = {
     shape: [rows.length, vocab],
     values: fill(logits.length, i => {

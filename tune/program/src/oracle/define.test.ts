@@ -6,7 +6,10 @@ import type { Matrix } from './matrix.ts'
 
 const random = (shape: number[], seed: number): Matrix => ({
   shape,
-  values: Float64Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, i) => 2 * uniform({ seed, step: 0, op: 0 }, i) - 1),
+  values: Float64Array.from(
+    { length: shape.reduce((a, b) => a * b, 1) },
+    (_, i) => 2 * uniform({ seed, step: 0, op: 0 }, i) - 1,
+  ),
 })
 const list = (...values: number[]): Matrix => ({ shape: [values.length], values: Float64Array.from(values) })
 
@@ -21,21 +24,64 @@ type Check = {
   backward: [op: OpName, attrs: Attrs, of: Record<string, string>][]
 }
 
-const rope = { x: random([5, 12], 1), weight: random([6], 2), positions: list(0, 1, 2, 0, 1), cos_sin: random([3, 6], 3) }
-const attentionInputs = { q: random([7, 8], 4), k: random([7, 4], 5), v: random([7, 4], 6), cu_seqlens: list(0, 3, 7) }
+const rope = {
+  x: random([5, 12], 1),
+  weight: random([6], 2),
+  positions: list(0, 1, 2, 0, 1),
+  cos_sin: random([3, 6], 3),
+}
+const attentionInputs = {
+  q: random([7, 8], 4),
+  k: random([7, 4], 5),
+  v: random([7, 4], 6),
+  cu_seqlens: list(0, 3, 7),
+}
 const attentionAttrs = { heads: 4, kv_heads: 2, scale: 0.7 }
 const checks: Check[] = [
   {
-    forward: 'rms_norm', inputs: { x: random([3, 5], 7), weight: random([5], 8) }, attrs: { eps: 0.01 }, output: 'y', saved: ['rstd'],
-    backward: [['rms_norm_grad', {}, { dx: 'x' }], ['rms_norm_weight_grad', {}, { dweight: 'weight' }]],
+    forward: 'rms_norm',
+    inputs: { x: random([3, 5], 7), weight: random([5], 8) },
+    attrs: { eps: 0.01 },
+    output: 'y',
+    saved: ['rstd'],
+    backward: [
+      ['rms_norm_grad', {}, { dx: 'x' }],
+      ['rms_norm_weight_grad', {}, { dweight: 'weight' }],
+    ],
   },
   {
-    forward: 'qk_norm_rope', inputs: rope, attrs: { heads: 2, eps: 0.01 }, output: 'y', saved: ['rstd'],
-    backward: [['qk_norm_rope_grad', { heads: 2 }, { dx: 'x' }], ['qk_norm_rope_weight_grad', { heads: 2 }, { dweight: 'weight' }]],
+    forward: 'qk_norm_rope',
+    inputs: rope,
+    attrs: { heads: 2, eps: 0.01 },
+    output: 'y',
+    saved: ['rstd'],
+    backward: [
+      ['qk_norm_rope_grad', { heads: 2 }, { dx: 'x' }],
+      ['qk_norm_rope_weight_grad', { heads: 2 }, { dweight: 'weight' }],
+    ],
   },
-  { forward: 'swiglu', inputs: { gate: random([2, 5], 9), up: random([2, 5], 10) }, attrs: {}, output: 'y', backward: [['swiglu_grad', {}, { dgate: 'gate', dup: 'up' }]] },
-  { forward: 'attention', inputs: attentionInputs, attrs: attentionAttrs, output: 'y', saved: ['y', 'lse'], backward: [['attention_grad', attentionAttrs, { dq: 'q', dk: 'k', dv: 'v' }]] },
-  { forward: 'embed', inputs: { table: random([4, 3], 11), ids: list(2, 0, 2) }, attrs: {}, output: 'y', backward: [['embed_grad', { vocab: 4 }, { dtable: 'table' }]] },
+  {
+    forward: 'swiglu',
+    inputs: { gate: random([2, 5], 9), up: random([2, 5], 10) },
+    attrs: {},
+    output: 'y',
+    backward: [['swiglu_grad', {}, { dgate: 'gate', dup: 'up' }]],
+  },
+  {
+    forward: 'attention',
+    inputs: attentionInputs,
+    attrs: attentionAttrs,
+    output: 'y',
+    saved: ['y', 'lse'],
+    backward: [['attention_grad', attentionAttrs, { dq: 'q', dk: 'k', dv: 'v' }]],
+  },
+  {
+    forward: 'embed',
+    inputs: { table: random([4, 3], 11), ids: list(2, 0, 2) },
+    attrs: {},
+    output: 'y',
+    backward: [['embed_grad', { vocab: 4 }, { dtable: 'table' }]],
+  },
 ]
 
 /** Derivative of the sum of output · dy by each number of an input. */
@@ -44,7 +90,10 @@ function differences(check: Check, name: string, dy: Float64Array): number[] {
   return Array.from(check.inputs[name]?.values ?? [], (_, i) => {
     const [up, down] = [step, -step].map(change => {
       const values = check.inputs[name]!.values.map((value, j) => (j === i ? value + change : value))
-      const y = DEFINE[check.forward]({ ...check.inputs, [name]: { ...check.inputs[name]!, values } }, check.attrs)[check.output]!
+      const y = DEFINE[check.forward](
+        { ...check.inputs, [name]: { ...check.inputs[name]!, values } },
+        check.attrs,
+      )[check.output]!
       return y.reduce((sum, value, j) => sum + value * dy[j]!, 0)
     })
     return (up! - down!) / (2 * step)
@@ -56,14 +105,20 @@ const close = (actual: ArrayLike<number>, expected: number[]) => {
   for (const [i, value] of expected.entries()) expect(actual[i]).toBeCloseTo(value, 7)
 }
 
-test.each(checks.flatMap(check => check.backward.map(([op, attrs, of]) => [op, check, attrs, of] as const)))('%s', (op, check, attrs, of) => {
-  const outputs = DEFINE[check.forward](check.inputs, check.attrs)
-  const dy = random([outputs[check.output]!.length], 20)
-  const saved = Object.fromEntries((check.saved ?? []).map(name => [name, { shape: [outputs[name]!.length], values: outputs[name]! }]))
-  const shaped = { ...dy, shape: (check.inputs.x ?? check.inputs.q ?? check.inputs.gate)?.shape ?? [3, 3] }
-  const grads = DEFINE[op]({ ...check.inputs, ...saved, dy: shaped }, attrs)
-  for (const [output, input] of Object.entries(of)) close(grads[output]!, differences(check, input, dy.values))
-})
+test.each(checks.flatMap(check => check.backward.map(([op, attrs, of]) => [op, check, attrs, of] as const)))(
+  '%s',
+  (op, check, attrs, of) => {
+    const outputs = DEFINE[check.forward](check.inputs, check.attrs)
+    const dy = random([outputs[check.output]!.length], 20)
+    const saved = Object.fromEntries(
+      (check.saved ?? []).map(name => [name, { shape: [outputs[name]!.length], values: outputs[name]! }]),
+    )
+    const shaped = { ...dy, shape: (check.inputs.x ?? check.inputs.q ?? check.inputs.gate)?.shape ?? [3, 3] }
+    const grads = DEFINE[op]({ ...check.inputs, ...saved, dy: shaped }, attrs)
+    for (const [output, input] of Object.entries(of))
+      close(grads[output]!, differences(check, input, dy.values))
+  },
+)
 
 test('head_loss gives the gradients of its loss', () => {
   const inputs = { x: random([4, 3], 12), weight: random([6, 3], 13), targets: list(2, -100, 5, 0) }
@@ -75,7 +130,12 @@ test('head_loss gives the gradients of its loss', () => {
 })
 
 test('the three matmuls are one linear layer and its two gradients', () => {
-  const inputs = { a: random([3, 4], 14), b: random([5, 4], 15), a2: random([3, 2], 16), b2: random([5, 2], 17) }
+  const inputs = {
+    a: random([3, 4], 14),
+    b: random([5, 4], 15),
+    a2: random([3, 2], 16),
+    b2: random([5, 2], 17),
+  }
   const check: Check = { forward: 'matmul_nt', inputs, attrs: { alpha: 0.5 }, output: 'y', backward: [] }
   const dy = random([3, 5], 18)
   close(DEFINE.matmul_nn({ a: dy, b: inputs.b }, { alpha: 0.5 }).y!, differences(check, 'a', dy.values))

@@ -5,21 +5,35 @@ import * as layers from './layers.ts'
 import * as serving from './serving.ts'
 import { at, fill, get, number, type Define } from './matrix.ts'
 
-const elementwise = (combine: (a: number, b: number) => number, a: string, b: string): Define => inputs => ({
-  y: get(inputs, a).values.map((value, i) => combine(value, at(get(inputs, b).values, i))),
-})
+const elementwise =
+  (combine: (a: number, b: number) => number, a: string, b: string): Define =>
+  inputs => ({
+    y: get(inputs, a).values.map((value, i) => combine(value, at(get(inputs, b).values, i))),
+  })
 
 const identity: Define = inputs => ({ y: get(inputs, 'x').values.slice() })
 
 const adamw: Define = (inputs, attrs) => {
-  const [p, g, m, v] = ['p', 'g', 'm', 'v'].map(name => get(inputs, name).values) as [Float64Array, Float64Array, Float64Array, Float64Array]
+  const [p, g, m, v] = ['p', 'g', 'm', 'v'].map(name => get(inputs, name).values) as [
+    Float64Array,
+    Float64Array,
+    Float64Array,
+    Float64Array,
+  ]
   const [rate = 0, step = 0] = get(inputs, 'schedule').values
   const [beta1, beta2] = [number(attrs, 'beta1'), number(attrs, 'beta2')]
   const scaled = g.map(value => value * at(get(inputs, 'factor').values, 0))
   const mNext = fill(p.length, i => beta1 * at(m, i) + (1 - beta1) * at(scaled, i))
   const vNext = fill(p.length, i => beta2 * at(v, i) + (1 - beta2) * at(scaled, i) ** 2)
-  const update = (i: number) => at(mNext, i) / (1 - beta1 ** step) / (Math.sqrt(at(vNext, i) / (1 - beta2 ** step)) + number(attrs, 'eps'))
-  return { p_next: fill(p.length, i => at(p, i) * (1 - rate * number(attrs, 'weight_decay')) - rate * update(i)), m_next: mNext, v_next: vNext }
+  const update = (i: number) =>
+    at(mNext, i) /
+    (1 - beta1 ** step) /
+    (Math.sqrt(at(vNext, i) / (1 - beta2 ** step)) + number(attrs, 'eps'))
+  return {
+    p_next: fill(p.length, i => at(p, i) * (1 - rate * number(attrs, 'weight_decay')) - rate * update(i)),
+    m_next: mNext,
+    v_next: vNext,
+  }
 }
 
 const largest = (values: Float64Array) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
@@ -28,7 +42,10 @@ const clipFactor: Define = (inputs, attrs) => {
   const count = at(get(inputs, 'count').values, 0)
   const norm = Math.sqrt(at(get(inputs, 'sum_squares').values, 0)) / count
   const limit = number(attrs, 'max_norm')
-  return { norm: Float64Array.of(norm), factor: Float64Array.of((limit > 0 && norm > limit ? limit / norm : 1) / count) }
+  return {
+    norm: Float64Array.of(norm),
+    factor: Float64Array.of((limit > 0 && norm > limit ? limit / norm : 1) / count),
+  }
 }
 
 export const DEFINE: { readonly [N in OpName]: Define } = {
@@ -59,11 +76,25 @@ export const DEFINE: { readonly [N in OpName]: Define } = {
   quantize: identity,
   dequantize: identity,
   amax: inputs => ({ y: Float64Array.of(largest(get(inputs, 'x').values)) }),
-  delayed_amax: inputs => ({ y: Float64Array.of(largest(get(inputs, 'history').values.subarray(1)) || at(get(inputs, 'amax').values, 0)) }),
-  observe_amax: inputs => ({ y: get(inputs, 'history').values.map((value, i) => (i === 0 ? Math.max(value, at(get(inputs, 'amax').values, 0)) : value)) }),
-  roll_amax: inputs => ({ y: get(inputs, 'history').values.map((_, i, all) => (i === 0 || (i === 1 && !Number.isFinite(at(all, 0))) ? 0 : at(all, i - 1))) }),
+  delayed_amax: inputs => ({
+    y: Float64Array.of(
+      largest(get(inputs, 'history').values.subarray(1)) || at(get(inputs, 'amax').values, 0),
+    ),
+  }),
+  observe_amax: inputs => ({
+    y: get(inputs, 'history').values.map((value, i) =>
+      i === 0 ? Math.max(value, at(get(inputs, 'amax').values, 0)) : value,
+    ),
+  }),
+  roll_amax: inputs => ({
+    y: get(inputs, 'history').values.map((_, i, all) =>
+      i === 0 || (i === 1 && !Number.isFinite(at(all, 0))) ? 0 : at(all, i - 1),
+    ),
+  }),
   accumulate: elementwise((a, b) => a + b, 'total', 'x'),
-  sum_squares: inputs => ({ y: Float64Array.of(get(inputs, 'x').values.reduce((sum, value) => sum + value * value, 0)) }),
+  sum_squares: inputs => ({
+    y: Float64Array.of(get(inputs, 'x').values.reduce((sum, value) => sum + value * value, 0)),
+  }),
   clip_factor: clipFactor,
   adamw,
   // What its states lose by being stored is tested on bytes.

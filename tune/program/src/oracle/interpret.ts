@@ -4,7 +4,10 @@ import { DEFINE } from './define.ts'
 import type { Matrix } from './matrix.ts'
 
 /** Values of all tensors of a program, given those of its inputs by name. */
-export function interpret(program: Program, inputs: Readonly<Record<string, ArrayLike<number>>>): Map<Tensor, Float64Array> {
+export function interpret(
+  program: Program,
+  inputs: Readonly<Record<string, ArrayLike<number>>>,
+): Map<Tensor, Float64Array> {
   const values = new Map<Tensor, Float64Array>()
   const matrix = (tensor: Tensor | undefined): Matrix | undefined => {
     if (!tensor) return undefined
@@ -18,8 +21,12 @@ export function interpret(program: Program, inputs: Readonly<Record<string, Arra
     values.set(tensor, Float64Array.from(given))
   }
   for (const { op, inputs: given, attrs, outputs } of program.steps) {
-    const results = DEFINE[op](Object.fromEntries(Object.entries(given).map(([name, tensor]) => [name, matrix(tensor)])), attrs)
-    for (const [name, tensor] of Object.entries(outputs)) values.set(tensor, results[name] ?? new Float64Array())
+    const results = DEFINE[op](
+      Object.fromEntries(Object.entries(given).map(([name, tensor]) => [name, matrix(tensor)])),
+      attrs,
+    )
+    for (const [name, tensor] of Object.entries(outputs))
+      values.set(tensor, results[name] ?? new Float64Array())
   }
   return values
 }

@@ -19,7 +19,8 @@ export const at = (values: Float64Array, index: number) => values[index] ?? NaN
 export const zeros = (count: number) => new Float64Array(count)
 
 /** values[i] for each i, as a function of i. */
-export const fill = (count: number, value: (i: number) => number) => Float64Array.from({ length: count }, (_, i) => value(i))
+export const fill = (count: number, value: (i: number) => number) =>
+  Float64Array.from({ length: count }, (_, i) => value(i))
 
 /** Number of rows and columns of a matrix. */
 export const sizes = ({ shape }: Matrix): [number, number] => [shape[0] ?? 1, shape[1] ?? 1]
@@ -36,7 +37,10 @@ export function multiply(a: Matrix, b: Matrix, turned: { a?: boolean; b?: boolea
   for (let i = 0; i < m; i++) {
     for (let j = 0; j < n; j++) {
       let sum = 0
-      for (let l = 0; l < k; l++) sum += at(a.values, turned.a ? l * aColumns + i : i * aColumns + l) * at(b.values, turned.b ? j * bColumns + l : l * bColumns + j)
+      for (let l = 0; l < k; l++)
+        sum +=
+          at(a.values, turned.a ? l * aColumns + i : i * aColumns + l) *
+          at(b.values, turned.b ? j * bColumns + l : l * bColumns + j)
       values[i * n + j] = sum
     }
   }

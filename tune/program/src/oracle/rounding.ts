@@ -1,9 +1,20 @@
-/** How fp8_hybrid and nvfp4 round a matmul's left operand, number by number. Quotients and products are f32 where kernels make them f32. */
-import { NVFP4_BLOCK, decodeMinifloat, encodeMinifloat, uniform, type MinifloatName, type Rounding } from '@cairn-tune/ops'
+/**
+ * How fp8_hybrid and nvfp4 round a matmul's left operand, number by number. Quotients and products are f32
+ * where kernels make them f32.
+ */
+import {
+  NVFP4_BLOCK,
+  decodeMinifloat,
+  encodeMinifloat,
+  uniform,
+  type MinifloatName,
+  type Rounding,
+} from '@cairn-tune/ops'
 import { at, fill, sizes, type Matrix } from './matrix.ts'
 
 const f = Math.fround
-const round = (format: MinifloatName, value: number, rounding: Rounding = 'nearest') => decodeMinifloat(format, encodeMinifloat(format, value, rounding))
+const round = (format: MinifloatName, value: number, rounding: Rounding = 'nearest') =>
+  decodeMinifloat(format, encodeMinifloat(format, value, rounding))
 
 /** One scale: numbers times most / amax are rounded to the format, and divided by the same. */
 export function roundByTensor(x: Matrix, format: 'e4m3' | 'e5m2', amax: number): Matrix {
@@ -11,8 +22,15 @@ export function roundByTensor(x: Matrix, format: 'e4m3' | 'e5m2', amax: number):
   return { shape: x.shape, values: x.values.map(value => round(format, f(value * scale)) * f(1 / scale)) }
 }
 
-/** Two levels: blocks of 16 of a row with an E4M3 scale under one f32 scale. `random` is the key of stochastic rounding. */
-export function roundByBlocks(x: Matrix, amax: number, random?: { seed: number; step: number; stream: number }): Matrix {
+/**
+ * Two levels: blocks of 16 of a row with an E4M3 scale under one f32 scale. `random` is the key of stochastic
+ * rounding.
+ */
+export function roundByBlocks(
+  x: Matrix,
+  amax: number,
+  random?: { seed: number; step: number; stream: number },
+): Matrix {
   const [rows, columns] = sizes(x)
   const most = Math.max(amax, f(1e-30))
   const encode = f(2688 / most)
@@ -26,7 +44,9 @@ export function roundByBlocks(x: Matrix, amax: number, random?: { seed: number; 
       const scale = round('e4m3', Math.max(f(f(largest / 6) * encode), 2 ** -9))
       const factor = f(encode / scale)
       for (let i = start; i < end; i++) {
-        const rounding = random ? { uniform: uniform({ seed: random.seed, step: random.step, op: random.stream }, i) } : 'nearest'
+        const rounding = random
+          ? { uniform: uniform({ seed: random.seed, step: random.step, op: random.stream }, i) }
+          : 'nearest'
         values[i] = round('e2m1', f(at(x.values, i) * factor), rounding) * scale * f(most / 2688)
       }
     }

@@ -8,7 +8,8 @@ function cacheOf(attrs: Attrs, width: number) {
   const start = (row: number) => Math.floor(row / block) * block * width
   return {
     key: (row: number, i: number) => start(row) + (Math.floor(i / a) * block + (row % block)) * a + (i % a),
-    value: (row: number, i: number) => start(row) + (Math.floor((row % block) / a) * width + i) * a + ((row % block) % a),
+    value: (row: number, i: number) =>
+      start(row) + (Math.floor((row % block) / a) * width + i) * a + ((row % block) % a),
   }
 }
 
@@ -32,7 +33,9 @@ export const pagedAttention: Define = (inputs, attrs) => {
   const width = columns / heads
   const place = cacheOf(attrs, keyHeads * width)
   const [, blocks] = sizes(get(inputs, 'tables'))
-  const { q, k, v, tables, spans } = Object.fromEntries(['q', 'k', 'v', 'tables', 'spans'].map(name => [name, get(inputs, name).values])) as Record<'q' | 'k' | 'v' | 'tables' | 'spans', Float64Array>
+  const { q, k, v, tables, spans } = Object.fromEntries(
+    ['q', 'k', 'v', 'tables', 'spans'].map(name => [name, get(inputs, name).values]),
+  ) as Record<'q' | 'k' | 'v' | 'tables' | 'spans', Float64Array>
   const y = zeros(tokens * columns)
   for (let s = 0; s * 3 < spans.length; s++) {
     const [first, rows, before] = [at(spans, s * 3), at(spans, s * 3 + 1), at(spans, s * 3 + 2)]
@@ -40,13 +43,21 @@ export const pagedAttention: Define = (inputs, attrs) => {
       for (let head = 0; head < heads; head++) {
         const from = (first + row) * columns + head * width
         const keyHead = Math.floor((head * keyHeads) / heads) * width
-        const cached = fill(before + row + 1, j => at(tables, s * blocks + Math.floor(j / block)) * block + (j % block))
-        const scores = cached.map(key => number(attrs, 'scale') * fill(width, i => at(q, from + i) * at(k, place.key(key, keyHead + i))).reduce((a, b) => a + b, 0))
+        const cached = fill(
+          before + row + 1,
+          j => at(tables, s * blocks + Math.floor(j / block)) * block + (j % block),
+        )
+        const scores = cached.map(
+          key =>
+            number(attrs, 'scale') *
+            fill(width, i => at(q, from + i) * at(k, place.key(key, keyHead + i))).reduce((a, b) => a + b, 0),
+        )
         const most = scores.reduce((a, b) => Math.max(a, b))
         const weights = scores.map(score => Math.exp(score - most))
         const total = weights.reduce((a, b) => a + b, 0)
         for (const [j, key] of cached.entries()) {
-          for (let i = 0; i < width; i++) y[from + i] = at(y, from + i) + (at(weights, j) / total) * at(v, place.value(key, keyHead + i))
+          for (let i = 0; i < width; i++)
+            y[from + i] = at(y, from + i) + (at(weights, j) / total) * at(v, place.value(key, keyHead + i))
         }
       }
     }
@@ -61,10 +72,19 @@ export const loraDelta: Define = inputs => {
   const y = inputs.addend?.values.slice() ?? zeros(rows * n)
   for (const [t, adapter] of get(inputs, 'adapters').values.entries()) {
     if (adapter < 0) continue
-    const [rank, scale] = [at(get(inputs, 'ranks').values, adapter * 2), at(get(inputs, 'ranks').values, adapter * 2 + 1)]
+    const [rank, scale] = [
+      at(get(inputs, 'ranks').values, adapter * 2),
+      at(get(inputs, 'ranks').values, adapter * 2 + 1),
+    ]
     for (let r = 0; r < rank; r++) {
-      const z = scale * fill(k, i => at(x.values, t * k + i) * at(a.values, (adapter * most + r) * k + i)).reduce((sum, value) => sum + value, 0)
-      for (let i = 0; i < n; i++) y[t * n + i] = at(y, t * n + i) + z * at(b.values, (adapter * most + r) * n + i)
+      const z =
+        scale *
+        fill(k, i => at(x.values, t * k + i) * at(a.values, (adapter * most + r) * k + i)).reduce(
+          (sum, value) => sum + value,
+          0,
+        )
+      for (let i = 0; i < n; i++)
+        y[t * n + i] = at(y, t * n + i) + z * at(b.values, (adapter * most + r) * n + i)
     }
   }
   return { y }
@@ -74,11 +94,18 @@ export const gatherRows: Define = inputs => {
   const { values } = get(inputs, 'x')
   const [, columns] = sizes(get(inputs, 'x'))
   const rows = get(inputs, 'rows').values
-  return { y: fill(rows.length * columns, i => (at(rows, Math.floor(i / columns)) < 0 ? 0 : at(values, at(rows, Math.floor(i / columns)) * columns + (i % columns)))) }
+  return {
+    y: fill(rows.length * columns, i =>
+      at(rows, Math.floor(i / columns)) < 0
+        ? 0
+        : at(values, at(rows, Math.floor(i / columns)) * columns + (i % columns)),
+    ),
+  }
 }
 
 /** Tokens in order of their numbers, the largest first, the lower token first among equals. */
-const ranked = (values: Float64Array) => Array.from(values.keys()).toSorted((a, b) => at(values, b) - at(values, a) || a - b)
+const ranked = (values: Float64Array) =>
+  Array.from(values.keys()).toSorted((a, b) => at(values, b) - at(values, a) || a - b)
 
 function edited(logits: Float64Array, row: number, edits: Matrix, by: Matrix): Float64Array {
   const changed = logits.slice()
@@ -91,8 +118,20 @@ function edited(logits: Float64Array, row: number, edits: Matrix, by: Matrix): F
   return changed
 }
 
-/** A token drawn at `uniform`: min_p, then top_k, then top_p drop what is unlikely; equals of the last one kept are kept. */
-function draw(logits: Float64Array, { temperature, topP, minP, topK, uniform }: Record<'temperature' | 'topP' | 'minP' | 'topK' | 'uniform', number>): number {
+/**
+ * A token drawn at `uniform`: min_p, then top_k, then top_p drop what is unlikely; equals of the last one
+ * kept are kept.
+ */
+function draw(
+  logits: Float64Array,
+  {
+    temperature,
+    topP,
+    minP,
+    topK,
+    uniform,
+  }: Record<'temperature' | 'topP' | 'minP' | 'topK' | 'uniform', number>,
+): number {
   const order = ranked(logits)
   if (temperature === 0) return order[0] ?? -1
   const most = at(logits, order[0] ?? 0)
@@ -112,16 +151,39 @@ export const sample: Define = (inputs, attrs) => {
   const [rows, vocab] = sizes(get(inputs, 'logits'))
   const top = number(attrs, 'top')
   const [choice, words] = [get(inputs, 'choice').values, get(inputs, 'draw').values]
-  const out = { token: zeros(rows), logprob: zeros(rows), top_tokens: zeros(rows * top), top_logprobs: zeros(rows * top) }
+  const out = {
+    token: zeros(rows),
+    logprob: zeros(rows),
+    top_tokens: zeros(rows * top),
+    top_logprobs: zeros(rows * top),
+  }
   for (let row = 0; row < rows; row++) {
     const logits = get(inputs, 'logits').values.slice(row * vocab, (row + 1) * vocab)
     const most = logits.reduce((a, b) => Math.max(a, b), -Infinity)
     const total = most + Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit - most), 0))
-    const [topK, low, high, counter] = Array.from(words.subarray(row * 4, row * 4 + 4)) as [number, number, number, number]
+    const [topK, low, high, counter] = Array.from(words.subarray(row * 4, row * 4 + 4)) as [
+      number,
+      number,
+      number,
+      number,
+    ]
     const uniform = ((philox([counter >>> 0, 0, 0, 0], [low >>> 0, high >>> 0])[0] ?? 0) >>> 8) / 2 ** 24
-    const [temperature, topP, minP] = Array.from(choice.subarray(row * 3, row * 3 + 3)) as [number, number, number]
+    const [temperature, topP, minP] = Array.from(choice.subarray(row * 3, row * 3 + 3)) as [
+      number,
+      number,
+      number,
+    ]
     const forced = at(get(inputs, 'forced').values, row)
-    const token = forced >= 0 ? forced : draw(edited(logits, row, get(inputs, 'edits'), get(inputs, 'edit_by')), { temperature, topP, minP, topK, uniform })
+    const token =
+      forced >= 0
+        ? forced
+        : draw(edited(logits, row, get(inputs, 'edits'), get(inputs, 'edit_by')), {
+            temperature,
+            topP,
+            minP,
+            topK,
+            uniform,
+          })
     out.token[row] = token
     out.logprob[row] = at(logits, token) - total
     for (const [i, best] of ranked(logits).slice(0, top).entries()) {

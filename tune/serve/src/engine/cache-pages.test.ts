@@ -7,12 +7,13 @@ function setUp() {
   const caches = Array.from({ length: 4 }, () => new Uint8Array(100 * blockBytes))
   const touched = caches.map(() => 0)
   const waiting: (() => void)[] = []
-  const touch = (part: Uint8Array) => new Promise<void>(resolve => {
-    const layer = caches.findIndex(({ buffer }) => buffer === part.buffer)
-    expect(part.byteOffset).toBe((touched[layer] ?? 0) * blockBytes)
-    touched[layer] = (part.byteOffset + part.byteLength) / blockBytes
-    waiting.push(resolve)
-  })
+  const touch = (part: Uint8Array) =>
+    new Promise<void>(resolve => {
+      const layer = caches.findIndex(({ buffer }) => buffer === part.buffer)
+      expect(part.byteOffset).toBe((touched[layer] ?? 0) * blockBytes)
+      touched[layer] = (part.byteOffset + part.byteLength) / blockBytes
+      waiting.push(resolve)
+    })
   const pages = createCachePages({ touch }, caches, 100)
   /** Lets touching go on until nothing more is asked for. */
   const settle = async () => {

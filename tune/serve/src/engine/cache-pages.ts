@@ -1,6 +1,7 @@
 /**
- * Pages of the cache, made real before sequences reach them. The system gives memory when it is first touched, by huge pages and for every layer in the
- * same pass: left to the kernels, that pass waits tens of milliseconds. What is never reached takes no memory.
+ * Pages of the cache, made real before sequences reach them. The system gives memory when it is first
+ * touched, by huge pages and for every layer in the same pass: left to the kernels, that pass waits tens of
+ * milliseconds. What is never reached takes no memory.
  */
 import type { Engine } from '@cairn-tune/native'
 
@@ -14,9 +15,14 @@ export type CachePages = {
   settled(): Promise<void>
 }
 
-export function createCachePages(engine: Pick<Engine, 'touch'>, caches: readonly Uint8Array[], blocks: number): CachePages {
+export function createCachePages(
+  engine: Pick<Engine, 'touch'>,
+  caches: readonly Uint8Array[],
+  blocks: number,
+): CachePages {
   const blockBytes = (caches[0]?.byteLength ?? 0) / blocks
-  // Each step is a page of every layer's keys and values, one after the other. Two steps are made ready where less than one is.
+  // Each step is a page of every layer's keys and values, one after the other. Two steps are made ready where
+  // less than one is.
   const step = Math.max(1, Math.ceil(PAGE_BYTES / blockBytes))
   let ready = 0
   let wanted = 0
@@ -26,7 +32,8 @@ export function createCachePages(engine: Pick<Engine, 'touch'>, caches: readonly
   async function touch(): Promise<void> {
     isTouching = true
     while (ready < wanted) {
-      for (const cache of caches) await engine.touch(cache.subarray(ready * blockBytes, Math.min(blocks, ready + step) * blockBytes))
+      for (const cache of caches)
+        await engine.touch(cache.subarray(ready * blockBytes, Math.min(blocks, ready + step) * blockBytes))
       ready += step
     }
     isTouching = false

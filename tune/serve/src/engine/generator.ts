@@ -1,6 +1,6 @@
 /**
- * The loop that keeps the engine busy: plan, run, tell. One pass is in flight at a time; sequences and adapters that come or go meanwhile take effect
- * between two passes.
+ * The loop that keeps the engine busy: plan, run, tell. One pass is in flight at a time; sequences and
+ * adapters that come or go meanwhile take effect between two passes.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { StoredAdapter } from '@cairn-tune/weights'
@@ -11,9 +11,21 @@ import type { Scheduler } from './scheduler.ts'
 import type { EndReason, Listener, Sampling, Sequence } from './sequence.ts'
 import type { Stepper } from './step.ts'
 
-export type GeneratorRequest = { ids: readonly number[]; adapter: LoadedAdapter | undefined; sampling: Sampling; listener: Listener; signal: AbortSignal }
+export type GeneratorRequest = {
+  ids: readonly number[]
+  adapter: LoadedAdapter | undefined
+  sampling: Sampling
+  listener: Listener
+  signal: AbortSignal
+}
 
-export type GeneratorCounts = { promptTokens: number; cachedTokens: number; generatedTokens: number; passes: number; ended: Record<EndReason, number> }
+export type GeneratorCounts = {
+  promptTokens: number
+  cachedTokens: number
+  generatedTokens: number
+  passes: number
+  ended: Record<EndReason, number>
+}
 
 export type Generator = {
   /** Starts a sequence; its listener hears how it goes on. */
@@ -35,7 +47,13 @@ export class EndedError extends Error {
 }
 
 export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): Generator {
-  const counts: GeneratorCounts = { promptTokens: 0, cachedTokens: 0, generatedTokens: 0, passes: 0, ended: { stop: 0, length: 0, abort: 0 } }
+  const counts: GeneratorCounts = {
+    promptTokens: 0,
+    cachedTokens: 0,
+    generatedTokens: 0,
+    passes: 0,
+    ended: { stop: 0, length: 0, abort: 0 },
+  }
   let running: Promise<void> | undefined
   let isClosed = false
   const hurry = createHurry()
@@ -52,10 +70,14 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
 
   /** Sequences that ended while a pass was in flight keep their blocks until it is over. */
   function sweep(): void {
-    for (const sequence of [...scheduler.running, ...scheduler.waiting]) if (sequence.isEnded || sequence.isComplete) scheduler.remove(sequence)
+    for (const sequence of [...scheduler.running, ...scheduler.waiting])
+      if (sequence.isEnded || sequence.isComplete) scheduler.remove(sequence)
   }
 
-  /** Records a token, which is all that the next pass needs; what the listener makes of it is done while that runs. */
+  /**
+   * Records a token, which is all that the next pass needs; what the listener makes of it is done while that
+   * runs.
+   */
   function take(sequence: Sequence, report: Parameters<Listener['onToken']>[0]): void {
     const { sampling, listener, promptLength } = sequence
     const { token } = report
@@ -105,7 +127,8 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
         if (sequence.ids.length === sequence.promptLength) {
           counts.promptTokens += sequence.promptLength
           counts.cachedTokens += sequence.cachedTokens ?? 0
-          if (sequence.sampling.promptLogprobs) untold.push(() => sequence.listener.onPrompt?.(sequence.prompt))
+          if (sequence.sampling.promptLogprobs)
+            untold.push(() => sequence.listener.onPrompt?.(sequence.prompt))
         }
         if (sequence.sampling.maxTokens > 0) {
           take(sequence, next)
@@ -115,7 +138,8 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
         untold.push(() => end(sequence, 'length'))
       }
       if (!isAlone) continue
-      // Those who were let through first are answered first, before the pass of all others takes the processors.
+      // Those who were let through first are answered first, before the pass of all others takes the
+      // processors.
       tell()
       await setImmediate()
     }
@@ -127,9 +151,11 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
       .catch(async (error: unknown) => {
         await stepper.idle()
         tell()
-        // A pass that fails leaves the cache in an unknown state for its sequences; nothing of them may be reused.
+        // A pass that fails leaves the cache in an unknown state for its sequences; nothing of them may be
+        // reused.
         const cause = error instanceof Error ? error : new Error(String(error))
-        for (const sequence of [...scheduler.running, ...scheduler.waiting]) end(sequence, 'abort', { error: cause })
+        for (const sequence of [...scheduler.running, ...scheduler.waiting])
+          end(sequence, 'abort', { error: cause })
         sweep()
       })
       .finally(() => {
@@ -141,7 +167,20 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
   return {
     counts,
     submit({ ids, adapter, sampling, listener, signal }) {
-      const sequence: Sequence = { promptLength: ids.length, adapter, sampling, listener, ids: [...ids], computed: 0, blocks: [], prefixes: [], cachedTokens: undefined, prompt: [], isComplete: false, isEnded: false }
+      const sequence: Sequence = {
+        promptLength: ids.length,
+        adapter,
+        sampling,
+        listener,
+        ids: [...ids],
+        computed: 0,
+        blocks: [],
+        prefixes: [],
+        cachedTokens: undefined,
+        prompt: [],
+        isComplete: false,
+        isEnded: false,
+      }
       if (isClosed) return end(sequence, 'abort', { error: new EndedError('the server is shutting down') })
       if (signal.aborted) return end(sequence, 'abort')
       const onAbort = () => end(sequence, 'abort')
@@ -155,7 +194,10 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
     },
     async unload(adapter) {
       for (const sequence of [...scheduler.running, ...scheduler.waiting]) {
-        if (sequence.adapter === adapter) end(sequence, 'abort', { error: new EndedError(`The lora adapter '${adapter.name}' was unloaded while it was generating.`) })
+        if (sequence.adapter === adapter)
+          end(sequence, 'abort', {
+            error: new EndedError(`The lora adapter '${adapter.name}' was unloaded while it was generating.`),
+          })
       }
       blocks.forget(adapter.id)
       // The pass in flight may still read the slot.
@@ -164,7 +206,8 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
     },
     async close() {
       isClosed = true
-      for (const sequence of [...scheduler.running, ...scheduler.waiting]) end(sequence, 'abort', { error: new EndedError('the server is shutting down') })
+      for (const sequence of [...scheduler.running, ...scheduler.waiting])
+        end(sequence, 'abort', { error: new EndedError('the server is shutting down') })
       await running
     },
   }

@@ -4,16 +4,44 @@ import type { Share } from './scheduler.ts'
 import type { Sampling } from './sequence.ts'
 
 const sampling: Sampling = {
-  temperature: 0, topP: 1, topK: 0, minP: 0, seed: [0, 0], maxTokens: 9, minTokens: 0, endTokens: [], presencePenalty: 0, frequencyPenalty: 0, repetitionPenalty: 1, logitBias: new Map(),
-  logprobs: undefined, promptLogprobs: false,
+  temperature: 0,
+  topP: 1,
+  topK: 0,
+  minP: 0,
+  seed: [0, 0],
+  maxTokens: 9,
+  minTokens: 0,
+  endTokens: [],
+  presencePenalty: 0,
+  frequencyPenalty: 0,
+  repetitionPenalty: 1,
+  logitBias: new Map(),
+  logprobs: undefined,
+  promptLogprobs: false,
 }
 
-/** A share of `count` rows of a sequence with a prompt of `promptLength` tokens, of which `computed` are in the cache, and `generated` more. */
-const share = (promptLength: number, { computed = 0, generated = 0, count }: { computed?: number; generated?: number; count?: number } = {}): Share => ({
+/**
+ * A share of `count` rows of a sequence with a prompt of `promptLength` tokens, of which `computed` are in
+ * the cache, and `generated` more.
+ */
+const share = (
+  promptLength: number,
+  { computed = 0, generated = 0, count }: { computed?: number; generated?: number; count?: number } = {},
+): Share => ({
   count: count ?? promptLength + generated - computed,
   sequence: {
-    promptLength, computed, sampling, adapter: undefined, listener: { onToken: () => false, onEnd: () => undefined }, ids: Array.from({ length: promptLength + generated }, () => 0),
-    blocks: [], prefixes: [], cachedTokens: undefined, prompt: [], isComplete: false, isEnded: false,
+    promptLength,
+    computed,
+    sampling,
+    adapter: undefined,
+    listener: { onToken: () => false, onEnd: () => undefined },
+    ids: Array.from({ length: promptLength + generated }, () => 0),
+    blocks: [],
+    prefixes: [],
+    cachedTokens: undefined,
+    prompt: [],
+    isComplete: false,
+    isEnded: false,
   },
 })
 const generating = () => share(5, { computed: 5, generated: 1 })
@@ -29,7 +57,8 @@ function seasoned(alone: number) {
 
 test('a newcomer with few rows goes alone before all others', () => {
   const newcomer = share(3)
-  for (const hurry of [createHurry(), seasoned(1)]) expect(hurry.choose([...crowd, newcomer])).toEqual([newcomer])
+  for (const hurry of [createHurry(), seasoned(1)])
+    expect(hurry.choose([...crowd, newcomer])).toEqual([newcomer])
 })
 
 test.each([

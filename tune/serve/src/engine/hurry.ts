@@ -1,7 +1,8 @@
 /**
- * Passes for newcomers alone. Who has no token yet waits for the running pass and then for its own, which is as long as that of everybody else together.
- * A few rows alone are through in a fraction of that. They cost another reading of the weights, so such passes get a share of the engine's time and no
- * more; what is computed is the same either way.
+ * Passes for newcomers alone. Who has no token yet waits for the running pass and then for its own, which is
+ * as long as that of everybody else together. A few rows alone are through in a fraction of that. They cost
+ * another reading of the weights, so such passes get a share of the engine's time and no more; what is
+ * computed is the same either way.
  */
 import type { Share } from './scheduler.ts'
 
@@ -13,7 +14,10 @@ const TIME_SHARE = 0.1
 const MOST_CREDIT = 100
 /** How many times shorter than a pass of all it must be. */
 const LEAST_GAIN = 2
-/** How much a typical length moves towards each new one: one long pass, as the first that records its program, says little. */
+/**
+ * How much a typical length moves towards each new one: one long pass, as the first that records its program,
+ * says little.
+ */
 const STEP = 0.1
 
 export type Hurry = {
@@ -36,7 +40,14 @@ export function createHurry(): Hurry {
     choose(plan) {
       const newcomers = plan.filter(isNew)
       const rows = newcomers.reduce((sum, { count }) => sum + count, 0)
-      if (newcomers.length === 0 || newcomers.length === plan.length || rows > MOST_ROWS || !newcomers.every(isLast) || credit <= 0) return plan
+      if (
+        newcomers.length === 0 ||
+        newcomers.length === plan.length ||
+        rows > MOST_ROWS ||
+        !newcomers.every(isLast) ||
+        credit <= 0
+      )
+        return plan
       if (alone * LEAST_GAIN <= all) return newcomers
       alone *= 1 - STEP
       return plan

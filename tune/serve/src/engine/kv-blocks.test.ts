@@ -11,7 +11,11 @@ test('a full block is found by the same tokens after the same prefix, and by not
   blocks.share(b, first, tokens(50))
   expect(blocks.find(root, tokens(0))?.block).toBe(a)
   expect(blocks.find(first, tokens(50))?.block).toBe(b)
-  expect([blocks.find(other, tokens(0)), blocks.find(root, tokens(50)), blocks.find(first, tokens(51))]).toEqual([undefined, undefined, undefined])
+  expect([
+    blocks.find(other, tokens(0)),
+    blocks.find(root, tokens(50)),
+    blocks.find(first, tokens(51)),
+  ]).toEqual([undefined, undefined, undefined])
 })
 
 test('blocks that nobody reads serve reuse until room is needed, the last of a sequence leaving first', () => {

@@ -1,12 +1,16 @@
 /**
- * Which block of the cache belongs to whom. A block holds the keys and values of BLOCK tokens of one sequence and, once full, may be read by any other
- * sequence that begins with the same tokens under the same adapter. A full block that nobody reads stays until room is needed, the longest unused first.
+ * Which block of the cache belongs to whom. A block holds the keys and values of BLOCK tokens of one sequence
+ * and, once full, may be read by any other sequence that begins with the same tokens under the same adapter.
+ * A full block that nobody reads stays until room is needed, the longest unused first.
  */
 
 /** Tokens of a block. */
 export const BLOCK = 16
 
-/** What a prefix of tokens is known by: the tokens of its last block after another prefix. Equal ids mean equal tokens and adapter; nothing is hashed. */
+/**
+ * What a prefix of tokens is known by: the tokens of its last block after another prefix. Equal ids mean
+ * equal tokens and adapter; nothing is hashed.
+ */
 export type PrefixId = number
 
 type Block = { readers: number; key: string | undefined; prefix: PrefixId | undefined }
@@ -32,7 +36,11 @@ export type KvBlocks = {
 }
 
 export function createKvBlocks(total: number): KvBlocks {
-  const blocks = Array.from({ length: total }, (): Block => ({ readers: 0, key: undefined, prefix: undefined }))
+  const blocks = Array.from({ length: total }, (): Block => ({
+    readers: 0,
+    key: undefined,
+    prefix: undefined,
+  }))
   const free = Array.from({ length: total }, (_, i) => total - 1 - i)
   const shared = new Map<string, number>()
   // In order of last use.

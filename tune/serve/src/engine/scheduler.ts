@@ -1,7 +1,8 @@
 /**
- * Which rows the next forward pass has. Sequences that generate have one row each; what is left of the rows goes to prompts, oldest first, in chunks.
- * A sequence is admitted when the cache has room for its whole prompt. When the cache runs full, the newest sequence gives up its blocks and waits; it
- * is computed again later, from what is still cached of it.
+ * Which rows the next forward pass has. Sequences that generate have one row each; what is left of the rows
+ * goes to prompts, oldest first, in chunks. A sequence is admitted when the cache has room for its whole
+ * prompt. When the cache runs full, the newest sequence gives up its blocks and waits; it is computed again
+ * later, from what is still cached of it.
  */
 import { BLOCK, type KvBlocks } from './kv-blocks.ts'
 import type { Sequence } from './sequence.ts'
@@ -24,7 +25,10 @@ export type Scheduler = {
   remove(sequence: Sequence): void
 }
 
-export function createScheduler(blocks: KvBlocks, { maxRows, maxSequences, reusesPrefixes }: Limits): Scheduler {
+export function createScheduler(
+  blocks: KvBlocks,
+  { maxRows, maxSequences, reusesPrefixes }: Limits,
+): Scheduler {
   const running: Sequence[] = []
   const waiting: Sequence[] = []
   let preemptions = 0
@@ -40,7 +44,10 @@ export function createScheduler(blocks: KvBlocks, { maxRows, maxSequences, reuse
     sequence.computed = 0
   }
 
-  /** Gives a sequence blocks for `tokens` tokens, preempting newer ones; false where the sequence itself is the newest. */
+  /**
+   * Gives a sequence blocks for `tokens` tokens, preempting newer ones; false where the sequence itself is
+   * the newest.
+   */
   function grow(sequence: Sequence, tokens: number): boolean {
     while (sequence.blocks.length * BLOCK < tokens) {
       const block = blocks.take()
@@ -62,12 +69,18 @@ export function createScheduler(blocks: KvBlocks, { maxRows, maxSequences, reuse
     preemptions++
   }
 
-  /** Takes over cached blocks that hold the beginning of a sequence; its last token is always computed, for its logits. */
+  /**
+   * Takes over cached blocks that hold the beginning of a sequence; its last token is always computed, for
+   * its logits.
+   */
   function reuse(sequence: Sequence): void {
     let prefix = rootOf(sequence)
     if (!reusesPrefixes || sequence.sampling.promptLogprobs) return
     while ((sequence.blocks.length + 1) * BLOCK < sequence.ids.length) {
-      const found = blocks.find(prefix, sequence.ids.slice(sequence.blocks.length * BLOCK, (sequence.blocks.length + 1) * BLOCK))
+      const found = blocks.find(
+        prefix,
+        sequence.ids.slice(sequence.blocks.length * BLOCK, (sequence.blocks.length + 1) * BLOCK),
+      )
       if (!found) break
       sequence.blocks.push(found.block)
       sequence.prefixes.push(found.prefix)
@@ -107,7 +120,10 @@ export function createScheduler(blocks: KvBlocks, { maxRows, maxSequences, reuse
       shares.set(sequence, count)
       return count
     }
-    const [generating, prompting] = [running.filter(one => one.ids.length - one.computed === 1), running.filter(one => one.ids.length - one.computed > 1)]
+    const [generating, prompting] = [
+      running.filter(one => one.ids.length - one.computed === 1),
+      running.filter(one => one.ids.length - one.computed > 1),
+    ]
     for (const sequence of [...generating, ...prompting]) rows -= schedule(sequence)
     while (rows > 0) {
       const admitted = admit()
@@ -117,7 +133,9 @@ export function createScheduler(blocks: KvBlocks, { maxRows, maxSequences, reuse
       if (!running.includes(admitted)) break
     }
     // A share planned early may belong to a sequence that was preempted later.
-    return [...shares].filter(([sequence]) => running.includes(sequence)).map(([sequence, count]) => ({ sequence, count }))
+    return [...shares]
+      .filter(([sequence]) => running.includes(sequence))
+      .map(([sequence, count]) => ({ sequence, count }))
   }
 
   return {
@@ -133,7 +151,13 @@ export function createScheduler(blocks: KvBlocks, { maxRows, maxSequences, reuse
       for (let full = sequence.prefixes.length; (full + 1) * BLOCK <= sequence.computed; full++) {
         const block = sequence.blocks[full]
         if (block === undefined) throw new Error('a sequence has more tokens computed than blocks')
-        sequence.prefixes.push(blocks.share(block, sequence.prefixes[full - 1] ?? rootOf(sequence), sequence.ids.slice(full * BLOCK, (full + 1) * BLOCK)))
+        sequence.prefixes.push(
+          blocks.share(
+            block,
+            sequence.prefixes[full - 1] ?? rootOf(sequence),
+            sequence.ids.slice(full * BLOCK, (full + 1) * BLOCK),
+          ),
+        )
       }
     },
     remove(sequence) {

@@ -1,4 +1,6 @@
-/** One sequence that is being generated: its tokens, how far its keys are cached, and who wants to hear of it. */
+/**
+ * One sequence that is being generated: its tokens, how far its keys are cached, and who wants to hear of it.
+ */
 import type { LoadedAdapter } from './adapters.ts'
 import type { PrefixId } from './kv-blocks.ts'
 
@@ -23,7 +25,11 @@ export type Sampling = {
   promptLogprobs: boolean
 }
 
-export type TokenReport = { token: number; logprob: number; top: readonly (readonly [token: number, logprob: number])[] }
+export type TokenReport = {
+  token: number
+  logprob: number
+  top: readonly (readonly [token: number, logprob: number])[]
+}
 export type EndReason = 'stop' | 'length' | 'abort'
 
 export type Listener = {
@@ -58,7 +64,10 @@ export type Sequence = {
 }
 
 /** Generated tokens and how often each came. */
-export function countGenerated({ ids, promptLength }: Pick<Sequence, 'ids' | 'promptLength'>): Map<number, number> {
+export function countGenerated({
+  ids,
+  promptLength,
+}: Pick<Sequence, 'ids' | 'promptLength'>): Map<number, number> {
   const counts = new Map<number, number>()
   for (let i = promptLength; i < ids.length; i++) counts.set(ids[i] ?? 0, (counts.get(ids[i] ?? 0) ?? 0) + 1)
   return counts
@@ -74,7 +83,14 @@ const NO_EDITS: readonly Edit[] = []
 export function editsOf(sequence: Sequence): readonly Edit[] {
   const { sampling, ids, promptLength } = sequence
   const { repetitionPenalty, presencePenalty, frequencyPenalty, logitBias, minTokens } = sampling
-  if (repetitionPenalty === 1 && presencePenalty === 0 && frequencyPenalty === 0 && logitBias.size === 0 && minTokens === 0) return NO_EDITS
+  if (
+    repetitionPenalty === 1 &&
+    presencePenalty === 0 &&
+    frequencyPenalty === 0 &&
+    logitBias.size === 0 &&
+    minTokens === 0
+  )
+    return NO_EDITS
   const edits = new Map<number, Edit>()
   const change = (token: number, factor: number, add: number) => {
     const known = edits.get(token)
@@ -82,7 +98,8 @@ export function editsOf(sequence: Sequence): readonly Edit[] {
   }
   if (repetitionPenalty !== 1) for (const token of new Set(ids)) change(token, repetitionPenalty, 0)
   if (presencePenalty !== 0 || frequencyPenalty !== 0) {
-    for (const [token, count] of countGenerated(sequence)) change(token, 1, -presencePenalty - frequencyPenalty * count)
+    for (const [token, count] of countGenerated(sequence))
+      change(token, 1, -presencePenalty - frequencyPenalty * count)
   }
   for (const [token, bias] of logitBias) change(token, 1, bias)
   if (ids.length - promptLength < minTokens) for (const token of sampling.endTokens) change(token, 1, NEVER)

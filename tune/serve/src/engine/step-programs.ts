@@ -1,8 +1,18 @@
-/** The programs that a server runs, recorded once for each size of batch: rows through the layers, and hidden states to tokens. */
+/**
+ * The programs that a server runs, recorded once for each size of batch: rows through the layers, and hidden
+ * states to tokens.
+ */
 import type { Engine } from '@cairn-tune/native'
 import { LORA_MODULES, qwen3Head, recordQwen3Hidden, type Linear, type Qwen3Config } from '@cairn-tune/models'
 import type { Arithmetic, Dtype, Shape } from '@cairn-tune/ops'
-import { createRecorder, prepare, type Prepared, type Program, type Recorder, type Tensor } from '@cairn-tune/program'
+import {
+  createRecorder,
+  prepare,
+  type Prepared,
+  type Program,
+  type Recorder,
+  type Tensor,
+} from '@cairn-tune/program'
 import { RANKS, stackName, type Target } from './adapters.ts'
 import { BLOCK } from './kv-blocks.ts'
 
@@ -20,7 +30,10 @@ export type ModelShape = {
   adapters: { slots: number; maxRank: number } | undefined
 }
 
-/** Sizes that programs are recorded for; a batch takes the next one up, and its rows beyond the batch are of no span. */
+/**
+ * Sizes that programs are recorded for; a batch takes the next one up, and its rows beyond the batch are of
+ * no span.
+ */
 const FEW_ROWS = Array.from({ length: 64 }, (_, i) => i + 1).filter(rows => rows <= 16 || rows % 2 === 0)
 export const ROW_SIZES: readonly number[] = [...FEW_ROWS, 96, 128, 192, 256, 384, 512, 768, 1024, 2048]
 export const HEAD_ROWS = 64
@@ -28,19 +41,27 @@ const EDIT_SIZES = [1, 64, 1024, 16_384, 262_144, 4_194_304] as const
 /** Most likely tokens that a caller may ask for, and the one more that a reply names. */
 export const MOST_LOGPROBS = 20
 
-export const roundUp = (sizes: readonly number[], wanted: number): number => sizes.find(size => size >= wanted) ?? wanted
+export const roundUp = (sizes: readonly number[], wanted: number): number =>
+  sizes.find(size => size >= wanted) ?? wanted
 
 /** Linears that adapters may change, by full name. */
 export function listTargets({ config: c }: Pick<ModelShape, 'config'>): Target[] {
   const [q, kv] = [c.num_attention_heads * c.head_dim, c.num_key_value_heads * c.head_dim]
   const sizes: Record<(typeof LORA_MODULES)[number], readonly [string, number, number]> = {
-    q_proj: ['self_attn', c.hidden_size, q], k_proj: ['self_attn', c.hidden_size, kv], v_proj: ['self_attn', c.hidden_size, kv], o_proj: ['self_attn', q, c.hidden_size],
-    gate_proj: ['mlp', c.hidden_size, c.intermediate_size], up_proj: ['mlp', c.hidden_size, c.intermediate_size], down_proj: ['mlp', c.intermediate_size, c.hidden_size],
+    q_proj: ['self_attn', c.hidden_size, q],
+    k_proj: ['self_attn', c.hidden_size, kv],
+    v_proj: ['self_attn', c.hidden_size, kv],
+    o_proj: ['self_attn', q, c.hidden_size],
+    gate_proj: ['mlp', c.hidden_size, c.intermediate_size],
+    up_proj: ['mlp', c.hidden_size, c.intermediate_size],
+    down_proj: ['mlp', c.intermediate_size, c.hidden_size],
   }
-  return Array.from({ length: c.num_hidden_layers }, (_, l) => LORA_MODULES.map(module => {
-    const [part, inputs, outputs] = sizes[module]
-    return { name: `model.layers.${l}.${part}.${module}`, inputs, outputs }
-  })).flat()
+  return Array.from({ length: c.num_hidden_layers }, (_, l) =>
+    LORA_MODULES.map(module => {
+      const [part, inputs, outputs] = sizes[module]
+      return { name: `model.layers.${l}.${part}.${module}`, inputs, outputs }
+    }),
+  ).flat()
 }
 
 export const cacheName = (layer: number, side: 'k' | 'v') => `cache.${layer}.${side}`
@@ -54,7 +75,10 @@ function createWeights(g: Recorder, storage: ModelShape['storage']) {
   }
 }
 
-/** Rows of many sequences through all layers; writes their keys and values to the cache, and hidden states to `out:hidden`. */
+/**
+ * Rows of many sequences through all layers; writes their keys and values to the cache, and hidden states to
+ * `out:hidden`.
+ */
 export function recordForward(model: ModelShape, rows: number, hasAdapters: boolean): Program {
   const { config, dtype, maxModelLen, maxSequences, blocks } = model
   const { num_attention_heads: heads, num_key_value_heads: kv_heads, head_dim: D } = config
@@ -62,45 +86,92 @@ export function recordForward(model: ModelShape, rows: number, hasAdapters: bool
   const weights = createWeights(g, model.storage)
   const ints = (name: string, ...shape: number[]) => g.input(name, 'i32', shape)
   const [ids, positions, slots] = [ints('ids', rows), ints('positions', rows), ints('slots', rows)]
-  const [tables, spans] = [ints('tables', maxSequences, Math.ceil(maxModelLen / BLOCK)), ints('spans', maxSequences, 3)]
+  const [tables, spans] = [
+    ints('tables', maxSequences, Math.ceil(maxModelLen / BLOCK)),
+    ints('spans', maxSequences, 3),
+  ]
   const cosSin = g.input('cos_sin', 'f32', [maxModelLen, D])
   const attend = (layer: number, q: Tensor, k: Tensor, v: Tensor) => {
     const cache = (side: 'k' | 'v') => g.input(cacheName(layer, side), dtype, [blocks * BLOCK, kv_heads * D])
-    const { keys, values } = g.paged_write({ k_cache: cache('k'), v_cache: cache('v'), k, v, slots }, { block: BLOCK, dtype })
-    return g.paged_attention({ q, k: keys, v: values, tables, spans }, { heads, kv_heads, scale: D ** -0.5, block: BLOCK, dtype }).y
+    const { keys, values } = g.paged_write(
+      { k_cache: cache('k'), v_cache: cache('v'), k, v, slots },
+      { block: BLOCK, dtype },
+    )
+    return g.paged_attention(
+      { q, k: keys, v: values, tables, spans },
+      { heads, kv_heads, scale: D ** -0.5, block: BLOCK, dtype },
+    ).y
   }
-  const hidden = recordQwen3Hidden({ g, config, dtype, weights, linear: linearOf(g, model, weights, rows, hasAdapters) }, { ids, positions, cosSin }, attend)
+  const hidden = recordQwen3Hidden(
+    { g, config, dtype, weights, linear: linearOf(g, model, weights, rows, hasAdapters) },
+    { ids, positions, cosSin },
+    attend,
+  )
   return g.finish({ hidden })
 }
 
-function linearOf(g: Recorder, { dtype, adapters }: ModelShape, weights: ReturnType<typeof createWeights>, rows: number, hasAdapters: boolean): Linear {
+function linearOf(
+  g: Recorder,
+  { dtype, adapters }: ModelShape,
+  weights: ReturnType<typeof createWeights>,
+  rows: number,
+  hasAdapters: boolean,
+): Linear {
   const attrs = { alpha: 1, arithmetic: dtype, dtype }
-  const plain: Linear = (name, x, n, addend) => g.matmul_nt({ a: x, b: weights(`${name}.weight`, [n, x.shape[1] ?? 0]), addend }, attrs).y
+  const plain: Linear = (name, x, n, addend) =>
+    g.matmul_nt({ a: x, b: weights(`${name}.weight`, [n, x.shape[1] ?? 0]), addend }, attrs).y
   if (!hasAdapters || !adapters) return plain
   const { slots, maxRank } = adapters
   const ids = g.input('adapters', 'i32', [rows])
   const ranks = g.input(RANKS, 'f32', [slots, 2])
   // What adapters add joins the sums of the base before they are rounded, as it does in training.
   return (name, x, n, addend) => {
-    const [a, b] = [g.input(stackName(name, 'a'), dtype, [slots, maxRank, x.shape[1] ?? 0]), g.input(stackName(name, 'b'), dtype, [slots, maxRank, n])]
+    const [a, b] = [
+      g.input(stackName(name, 'a'), dtype, [slots, maxRank, x.shape[1] ?? 0]),
+      g.input(stackName(name, 'b'), dtype, [slots, maxRank, n]),
+    ]
     return plain(name, x, n, g.lora_delta({ x, a, b, adapters: ids, ranks, addend }, { arithmetic: dtype }).y)
   }
 }
 
 /** Some rows of the hidden states to tokens, drawn or forced, with their log-probabilities. */
-export function recordHead({ config, dtype, maxRows, storage }: ModelShape, rows: number, edits: number, top: number): Program {
+export function recordHead(
+  { config, dtype, maxRows, storage }: ModelShape,
+  rows: number,
+  edits: number,
+  top: number,
+): Program {
   const g = createRecorder()
   const head = qwen3Head({ config, weights: createWeights(g, storage) })
-  const x = g.gather_rows({ x: g.input('hidden', dtype, [maxRows, config.hidden_size]), rows: g.input('rows', 'i32', [rows]) }, {}).y
+  const x = g.gather_rows(
+    { x: g.input('hidden', dtype, [maxRows, config.hidden_size]), rows: g.input('rows', 'i32', [rows]) },
+    {},
+  ).y
   const logits = g.matmul_nt({ a: x, b: head }, { alpha: 1, arithmetic: dtype, dtype: 'f32' }).y
   const ints = (name: string, ...shape: number[]) => g.input(name, 'i32', shape)
   const floats = (name: string, ...shape: number[]) => g.input(name, 'f32', shape)
-  return g.finish(g.sample({ logits, forced: ints('forced', rows), choice: floats('choice', rows, 3), draw: ints('draw', rows, 4), edits: ints('edits', edits, 2), edit_by: floats('edit_by', edits, 2) }, { top }))
+  return g.finish(
+    g.sample(
+      {
+        logits,
+        forced: ints('forced', rows),
+        choice: floats('choice', rows, 3),
+        draw: ints('draw', rows, 4),
+        edits: ints('edits', edits, 2),
+        edit_by: floats('edit_by', edits, 2),
+      },
+      { top },
+    ),
+  )
 }
 
 export type StepPrograms = {
   forward(rows: number, hasAdapters: boolean): { size: number; prepared: Prepared }
-  head(rows: number, edits: number, top: number): { rows: number; edits: number; top: number; prepared: Prepared }
+  head(
+    rows: number,
+    edits: number,
+    top: number,
+  ): { rows: number; edits: number; top: number; prepared: Prepared }
 }
 
 export function createStepPrograms(engine: Engine, model: ModelShape): StepPrograms {
@@ -113,11 +184,23 @@ export function createStepPrograms(engine: Engine, model: ModelShape): StepProgr
   return {
     forward(rows, hasAdapters) {
       const size = Math.min(model.maxRows, roundUp(ROW_SIZES, rows))
-      return { size, prepared: get(`forward ${size} ${hasAdapters}`, () => recordForward(model, size, hasAdapters)) }
+      return {
+        size,
+        prepared: get(`forward ${size} ${hasAdapters}`, () => recordForward(model, size, hasAdapters)),
+      }
     },
     head(rows, edits, top) {
-      const sizes = { rows: Math.min(HEAD_ROWS, roundUp(ROW_SIZES, rows)), edits: roundUp(EDIT_SIZES, edits), top: Math.min(model.config.vocab_size, top > 1 ? MOST_LOGPROBS : 1) }
-      return { ...sizes, prepared: get(`head ${sizes.rows} ${sizes.edits} ${sizes.top}`, () => recordHead(model, sizes.rows, sizes.edits, sizes.top)) }
+      const sizes = {
+        rows: Math.min(HEAD_ROWS, roundUp(ROW_SIZES, rows)),
+        edits: roundUp(EDIT_SIZES, edits),
+        top: Math.min(model.config.vocab_size, top > 1 ? MOST_LOGPROBS : 1),
+      }
+      return {
+        ...sizes,
+        prepared: get(`head ${sizes.rows} ${sizes.edits} ${sizes.top}`, () =>
+          recordHead(model, sizes.rows, sizes.edits, sizes.top),
+        ),
+      }
     },
   }
 }

@@ -1,4 +1,7 @@
-/** One pass over the rows of a plan: lays them out for the programs, runs them, and hands back what each sequence gets. */
+/**
+ * One pass over the rows of a plan: lays them out for the programs, runs them, and hands back what each
+ * sequence gets.
+ */
 import type { BoundRun, Engine } from '@cairn-tune/native'
 import { ropeTable } from '@cairn-tune/models'
 import { byteLength } from '@cairn-tune/ops'
@@ -27,19 +30,46 @@ export type Stepper = {
 
 /** Bytes of cache that one block takes in all layers. */
 export function blockBytes({ config, dtype }: Pick<ModelShape, 'config' | 'dtype'>): number {
-  return 2 * config.num_hidden_layers * byteLength(dtype, [BLOCK, config.num_key_value_heads * config.head_dim])
+  return (
+    2 * config.num_hidden_layers * byteLength(dtype, [BLOCK, config.num_key_value_heads * config.head_dim])
+  )
 }
 
-export function createStepper(engine: Engine, model: ModelShape, weights: ReadonlyMap<string, Uint8Array>, stacks: AdapterStacks | undefined): Stepper {
+export function createStepper(
+  engine: Engine,
+  model: ModelShape,
+  weights: ReadonlyMap<string, Uint8Array>,
+  stacks: AdapterStacks | undefined,
+): Stepper {
   const { config, maxRows, maxSequences, maxModelLen } = model
   const programs = createStepPrograms(engine, model)
   const tableWidth = Math.ceil(maxModelLen / BLOCK)
-  const ints = { ids: new Int32Array(maxRows), positions: new Int32Array(maxRows), slots: new Int32Array(maxRows), adapters: new Int32Array(maxRows), tables: new Int32Array(maxSequences * tableWidth), spans: new Int32Array(maxSequences * 3) }
+  const ints = {
+    ids: new Int32Array(maxRows),
+    positions: new Int32Array(maxRows),
+    slots: new Int32Array(maxRows),
+    adapters: new Int32Array(maxRows),
+    tables: new Int32Array(maxSequences * tableWidth),
+    spans: new Int32Array(maxSequences * 3),
+  }
   const cacheBytes = (blockBytes(model) * model.blocks) / (2 * config.num_hidden_layers)
-  const caches = Array.from({ length: config.num_hidden_layers }, (_, l) => (['k', 'v'] as const).map(side => [cacheName(l, side), engine.allocate(cacheBytes)] as const)).flat()
-  const pages = createCachePages(engine, caches.map(([, cache]) => cache), model.blocks)
+  const caches = Array.from({ length: config.num_hidden_layers }, (_, l) =>
+    (['k', 'v'] as const).map(side => [cacheName(l, side), engine.allocate(cacheBytes)] as const),
+  ).flat()
+  const pages = createCachePages(
+    engine,
+    caches.map(([, cache]) => cache),
+    model.blocks,
+  )
   const hidden = engine.allocate(byteLength(model.dtype, [maxRows, config.hidden_size]))
-  const shared = { ...Object.fromEntries(weights), ...Object.fromEntries(caches), ...stacks?.buffers, ...ints, cos_sin: ropeTable(maxModelLen, config.head_dim, config.rope_theta), 'out:hidden': hidden }
+  const shared = {
+    ...Object.fromEntries(weights),
+    ...Object.fromEntries(caches),
+    ...stacks?.buffers,
+    ...ints,
+    cos_sin: ropeTable(maxModelLen, config.head_dim, config.rope_theta),
+    'out:hidden': hidden,
+  }
 
   const sampler = createSampler(programs, { ...shared, hidden })
   const forwards = new Map<Prepared, BoundRun>()
@@ -72,7 +102,12 @@ export function createStepper(engine: Engine, model: ModelShape, weights: Readon
         ints.adapters[row] = sequence.adapter?.slot ?? -1
         const isLast = position + 1 === ids.length
         if (isLast) wanted.push({ sequence, row, forced: -1 })
-        else if (sampling.promptLogprobs && position + 1 < promptLength && position + 1 > sequence.prompt.length) wanted.push({ sequence, row, forced: ids[position + 1] ?? 0 })
+        else if (
+          sampling.promptLogprobs &&
+          position + 1 < promptLength &&
+          position + 1 > sequence.prompt.length
+        )
+          wanted.push({ sequence, row, forced: ids[position + 1] ?? 0 })
       }
     }
     return wanted
@@ -80,15 +115,23 @@ export function createStepper(engine: Engine, model: ModelShape, weights: Readon
 
   async function runPass(shares: readonly Share[]): Promise<StepResult[]> {
     const rows = shares.reduce((sum, { count }) => sum + count, 0)
-    const { size, run } = forward(rows, stacks !== undefined && shares.some(({ sequence }) => sequence.adapter))
+    const { size, run } = forward(
+      rows,
+      stacks !== undefined && shares.some(({ sequence }) => sequence.adapter),
+    )
     const wanted = layOut(shares, size)
-    const parts = Array.from({ length: Math.ceil(wanted.length / HEAD_ROWS) }, (_, i) => wanted.slice(i * HEAD_ROWS, (i + 1) * HEAD_ROWS))
-    // The engine runs what it is given in order; what follows the layers does not wait until this thread has heard of their end.
+    const parts = Array.from({ length: Math.ceil(wanted.length / HEAD_ROWS) }, (_, i) =>
+      wanted.slice(i * HEAD_ROWS, (i + 1) * HEAD_ROWS),
+    )
+    // The engine runs what it is given in order; what follows the layers does not wait until this thread has
+    // heard of their end.
     const [layers, heads] = [run(), parts.map(sampler.sample)]
     await Promise.allSettled([layers, ...heads])
     await layers
     const reports = (await Promise.all(heads)).flat()
-    const results = new Map(shares.map(({ sequence }) => [sequence, { sequence, prompt: [], next: undefined } as StepResult]))
+    const results = new Map(
+      shares.map(({ sequence }) => [sequence, { sequence, prompt: [], next: undefined } as StepResult]),
+    )
     for (const [i, row] of wanted.entries()) {
       const [result, report] = [results.get(row.sequence), reports[i]]
       if (!result || !report) continue

@@ -11,14 +11,18 @@ async function readText(request: IncomingMessage): Promise<string> {
   let bytes = 0
   for await (const part of request as AsyncIterable<Buffer>) {
     bytes += part.byteLength
-    if (bytes > MAX_BODY_BYTES) throw new ApiError(413, 'BadRequestError', `The body has more than ${MAX_BODY_BYTES} bytes.`)
+    if (bytes > MAX_BODY_BYTES)
+      throw new ApiError(413, 'BadRequestError', `The body has more than ${MAX_BODY_BYTES} bytes.`)
     parts.push(part)
   }
   return Buffer.concat(parts).toString('utf8')
 }
 
 /** Reads and checks a body. */
-export async function readBody<S extends z.ZodType>(request: IncomingMessage, schema: S): Promise<z.infer<S>> {
+export async function readBody<S extends z.ZodType>(
+  request: IncomingMessage,
+  schema: S,
+): Promise<z.infer<S>> {
   const text = await readText(request)
   let json: unknown
   try {
@@ -34,9 +38,16 @@ export async function readBody<S extends z.ZodType>(request: IncomingMessage, sc
 
 export function sendJson(response: ServerResponse, status: number, body: object): void {
   const text = JSON.stringify(body)
-  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }).end(text)
+  response
+    .writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) })
+    .end(text)
 }
 
-export function sendText(response: ServerResponse, status: number, text: string, type = 'text/plain; charset=utf-8'): void {
+export function sendText(
+  response: ServerResponse,
+  status: number,
+  text: string,
+  type = 'text/plain; charset=utf-8',
+): void {
   response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(text) }).end(text)
 }

@@ -7,18 +7,33 @@ import { chat } from '../chat.ts'
 import { complete, type ReplyContext, type Send } from '../completions.ts'
 import { ApiError, errorBody, notFound, unknownModel } from '../errors.ts'
 import { metricsText } from '../metrics.ts'
-import { chatRequest, completionRequest, loadAdapterRequest, unloadAdapterRequest, type ModelCard } from '../protocol.ts'
+import {
+  chatRequest,
+  completionRequest,
+  loadAdapterRequest,
+  unloadAdapterRequest,
+  type ModelCard,
+} from '../protocol.ts'
 import type { ServedModel } from '../served-model.ts'
 import { readBody, sendJson, sendText } from './json.ts'
 
-export type App = { model: ServedModel; adapters: AdapterRegistry; started: number; allowsUpdating: boolean; log: (line: string) => void }
+export type App = {
+  model: ServedModel
+  adapters: AdapterRegistry
+  started: number
+  allowsUpdating: boolean
+  log: (line: string) => void
+}
 
 type Handler = (app: App, request: IncomingMessage, response: ServerResponse) => Promise<void> | void
 
 const seconds = () => Math.floor(Date.now() / 1000)
 
 /** The model that a request names: the base, where it names none. */
-function findModel({ model, adapters }: App, name: string | null | undefined): Pick<ReplyContext, 'name' | 'adapter'> {
+function findModel(
+  { model, adapters }: App,
+  name: string | null | undefined,
+): Pick<ReplyContext, 'name' | 'adapter'> {
   const [base = ''] = model.names
   if (!name || model.names.includes(name)) return { name: name || base, adapter: undefined }
   const adapter = adapters.find(name)
@@ -27,7 +42,11 @@ function findModel({ model, adapters }: App, name: string | null | undefined): P
 }
 
 /** Runs a request that may ask for a stream; ends it when the client leaves. */
-async function answer(request: { stream?: boolean | null | undefined }, response: ServerResponse, run: (signal: AbortSignal, send: Send) => Promise<object>): Promise<void> {
+async function answer(
+  request: { stream?: boolean | null | undefined },
+  response: ServerResponse,
+  run: (signal: AbortSignal, send: Send) => Promise<object>,
+): Promise<void> {
   const gone = new AbortController()
   response.on('close', () => gone.abort())
   if (!request.stream) {
@@ -35,7 +54,12 @@ async function answer(request: { stream?: boolean | null | undefined }, response
     return
   }
   const send: Send = chunk => {
-    if (!response.headersSent) response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', connection: 'keep-alive' })
+    if (!response.headersSent)
+      response.writeHead(200, {
+        'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-cache',
+        connection: 'keep-alive',
+      })
     if (!response.destroyed) response.write(`data: ${JSON.stringify(chunk)}\n\n`)
   }
   try {
@@ -51,24 +75,40 @@ async function answer(request: { stream?: boolean | null | undefined }, response
 const handleCompletion: Handler = async (app, request, response) => {
   const body = await readBody(request, completionRequest)
   const target = findModel(app, body.model)
-  await answer(body, response, (signal, send) => complete(app.model, body, { id: `cmpl-${randomUUID()}`, created: seconds(), ...target, signal }, send))
+  await answer(body, response, (signal, send) =>
+    complete(app.model, body, { id: `cmpl-${randomUUID()}`, created: seconds(), ...target, signal }, send),
+  )
 }
 
 const handleChat: Handler = async (app, request, response) => {
   const body = await readBody(request, chatRequest)
   const target = findModel(app, body.model)
-  await answer(body, response, (signal, send) => chat(app.model, body, { id: `chatcmpl-${randomUUID()}`, created: seconds(), ...target, signal }, send))
+  await answer(body, response, (signal, send) =>
+    chat(app.model, body, { id: `chatcmpl-${randomUUID()}`, created: seconds(), ...target, signal }, send),
+  )
 }
 
 function listModels({ model, adapters, started }: App): ModelCard[] {
-  const card = (id: string, root: string, parent: string | null): ModelCard => ({ id, object: 'model', created: started, owned_by: 'cairn-tune', root, parent, max_model_len: parent === null ? model.maxModelLen : null })
+  const card = (id: string, root: string, parent: string | null): ModelCard => ({
+    id,
+    object: 'model',
+    created: started,
+    owned_by: 'cairn-tune',
+    root,
+    parent,
+    max_model_len: parent === null ? model.maxModelLen : null,
+  })
   const [base = ''] = model.names
-  return [...model.names.map(name => card(name, model.directory, null)), ...adapters.list().map(({ name, path }) => card(name, path, base))]
+  return [
+    ...model.names.map(name => card(name, model.directory, null)),
+    ...adapters.list().map(({ name, path }) => card(name, path, base)),
+  ]
 }
 
 const handleLoad: Handler = async ({ adapters, log }, request, response) => {
   const { lora_name: name, lora_path: path } = await readBody(request, loadAdapterRequest)
-  if (!name || !path) throw new ApiError(400, 'InvalidUserInput', "Both 'lora_name' and 'lora_path' must be provided.")
+  if (!name || !path)
+    throw new ApiError(400, 'InvalidUserInput', "Both 'lora_name' and 'lora_path' must be provided.")
   await adapters.load(name, path)
   log(`loaded ${name} from ${path}`)
   sendText(response, 200, `Success: LoRA adapter '${name}' added successfully.`)
@@ -76,7 +116,8 @@ const handleLoad: Handler = async ({ adapters, log }, request, response) => {
 
 const handleUnload: Handler = async ({ adapters, log }, request, response) => {
   const { lora_name: name } = await readBody(request, unloadAdapterRequest)
-  if (!name) throw new ApiError(400, 'InvalidUserInput', "'lora_name' needs to be provided to unload a LoRA adapter.")
+  if (!name)
+    throw new ApiError(400, 'InvalidUserInput', "'lora_name' needs to be provided to unload a LoRA adapter.")
   await adapters.unload(name)
   log(`unloaded ${name}`)
   sendText(response, 200, `Success: LoRA adapter '${name}' removed successfully.`)
@@ -85,7 +126,8 @@ const handleUnload: Handler = async ({ adapters, log }, request, response) => {
 const routes: Readonly<Record<string, Handler>> = {
   'GET /health': (_, __, response) => sendText(response, 200, ''),
   'GET /v1/models': (app, _, response) => sendJson(response, 200, { object: 'list', data: listModels(app) }),
-  'GET /metrics': (app, _, response) => sendText(response, 200, metricsText(app), 'text/plain; version=0.0.4; charset=utf-8'),
+  'GET /metrics': (app, _, response) =>
+    sendText(response, 200, metricsText(app), 'text/plain; version=0.0.4; charset=utf-8'),
   'POST /v1/completions': handleCompletion,
   'POST /v1/chat/completions': handleChat,
   'POST /v1/load_lora_adapter': handleLoad,
@@ -110,11 +152,19 @@ function findRoute(app: App, request: IncomingMessage): Handler {
   const handler = isOpen(key) ? routes[key] : undefined
   if (handler) return handler
   const others = Object.keys(routes).filter(route => isOpen(route) && route.endsWith(` ${pathname}`))
-  throw others.length > 0 ? new ApiError(405, 'MethodNotAllowedError', `${pathname} takes ${others.map(route => route.split(' ')[0]).join(', ')}, not ${request.method}`) : notFound(`There is no ${request.method} ${pathname}.`)
+  throw others.length > 0
+    ? new ApiError(
+        405,
+        'MethodNotAllowedError',
+        `${pathname} takes ${others.map(route => route.split(' ')[0]).join(', ')}, not ${request.method}`,
+      )
+    : notFound(`There is no ${request.method} ${pathname}.`)
 }
 
 function toApiError(error: unknown): ApiError {
-  return error instanceof ApiError ? error : new ApiError(500, 'InternalServerError', 'The server failed on this request; its log says how.')
+  return error instanceof ApiError
+    ? error
+    : new ApiError(500, 'InternalServerError', 'The server failed on this request; its log says how.')
 }
 
 /** Answers one request; never rejects. */
@@ -124,9 +174,11 @@ export async function handle(app: App, request: IncomingMessage, response: Serve
   } catch (error) {
     if (error instanceof ClientGone || response.destroyed) return
     const known = toApiError(error)
-    if (known.status >= 500) app.log(`${request.method} ${request.url}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
+    if (known.status >= 500)
+      app.log(
+        `${request.method} ${request.url}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+      )
     if (response.headersSent) response.destroy()
     else sendJson(response, known.status, errorBody(known))
   }
 }
-

@@ -4,4 +4,5 @@ import { ADAPTERS, writeRandomAdapter, writeRandomModel } from '../random-model.
 
 const [directory = ''] = process.argv.slice(2)
 await writeRandomModel(join(directory, 'base'))
-for (const [name, adapter] of Object.entries(ADAPTERS)) await writeRandomAdapter(join(directory, name), adapter)
+for (const [name, adapter] of Object.entries(ADAPTERS))
+  await writeRandomAdapter(join(directory, name), adapter)

@@ -1,5 +1,6 @@
 /**
- * Micro-batches: rows in a random order that is a function of seed and epoch alone, so that a position is enough to go on exactly where a run stopped.
+ * Micro-batches: rows in a random order that is a function of seed and epoch alone, so that a position is
+ * enough to go on exactly where a run stopped.
  *
  * Rows of one epoch follow those of the one before; a micro-batch at the border has rows of both.
  */
@@ -45,7 +46,8 @@ export function createBatches(documents: readonly Document[], options: BatchOpti
   const first = rowsOf(documents, options, 0)
   const rowsPerEpoch = first.length
   const fullest = first.map(row => row.length).toSorted((a, b) => b - a)
-  // Rows may be fewer than a micro-batch takes: it then has one of them twice. Padding is one document more to a row.
+  // Rows may be fewer than a micro-batch takes: it then has one of them twice. Padding is one document more
+  // to a row.
   const mostBoundaries = Array.from({ length: options.batchSize }, (_, i) => (fullest[i % rowsPerEpoch] ?? 0) + 1).reduce((a, b) => a + b) + 1
   let cached: { epoch: number; rows: number[][] } | undefined
   const rowAt = ({ epoch, row }: DataPosition): number[] => {
@@ -103,7 +105,9 @@ function fillBatch(rows: readonly (readonly Document[])[], { maxSeqLength, padTo
   return { tokens, targets, positions, cuSeqlens: Int32Array.from([...starts, slots]), trainedTokens, realTokens }
 }
 
-/** The same boundaries in an array of fixed length, for programs recorded once: the documents added are empty. */
+/**
+ * The same boundaries in an array of fixed length, for programs recorded once: the documents added are empty.
+ */
 export function padCuSeqlens({ cuSeqlens, tokens }: Batch, length: number): Int32Array {
   if (cuSeqlens.length > length) throw new Error(`[padCuSeqlens] ${cuSeqlens.length} boundaries do not fit ${length}`)
   const padded = new Int32Array(length).fill(tokens.length)

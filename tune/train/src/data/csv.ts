@@ -1,4 +1,7 @@
-/** CSV as RFC 4180 has it: quoted fields may hold commas, quotes (doubled) and line ends. The first row names the columns. */
+/**
+ * CSV as RFC 4180 has it: quoted fields may hold commas, quotes (doubled) and line ends. The first row names
+ * the columns.
+ */
 import { InputError } from '@cairn-tune/weights'
 
 /** Rows of a CSV text as objects; `path` is for messages. */

@@ -46,7 +46,10 @@ export function readExamples(records: readonly DataRecord[]): Example[] {
   })
 }
 
-/** Templates expect a call's arguments as an object; the wire has them as JSON text. A Parquet column may hold all tools as JSON text. */
+/**
+ * Templates expect a call's arguments as an object; the wire has them as JSON text. A Parquet column may hold
+ * all tools as JSON text.
+ */
 function readChat(values: Record<string, unknown>): Example {
   const { messages, tools } = chat.parse(values)
   const list = typeof tools === 'string' ? z.array(z.unknown()).parse(objectOf(tools)) : (tools ?? [])

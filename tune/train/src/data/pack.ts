@@ -1,9 +1,12 @@
 /**
- * Packing: documents into as few rows as best-fit-decreasing finds. The longest document goes first, each into the row with the least room that still
- * takes it. No document is split, so each is seen whole.
+ * Packing: documents into as few rows as best-fit-decreasing finds. The longest document goes first, each
+ * into the row with the least room that still takes it. No document is split, so each is seen whole.
  */
 
-/** Which documents lie in each row. Documents of equal length keep the order given, so the caller's shuffle decides who sits with whom. */
+/**
+ * Which documents lie in each row. Documents of equal length keep the order given, so the caller's shuffle
+ * decides who sits with whom.
+ */
 export function packRows(lengths: readonly number[], rowLength: number): number[][] {
   const tooLong = lengths.findIndex(length => length > rowLength || length < 1)
   if (tooLong >= 0) throw new Error(`[packRows] document ${tooLong} has ${lengths[tooLong]} tokens, a row takes 1 to ${rowLength}`)

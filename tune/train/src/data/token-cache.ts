@@ -1,4 +1,7 @@
-/** Tokenised data sets on disk, so that a second run of the same data starts at once. A file is named by a hash of everything that decides its content. */
+/**
+ * Tokenised data sets on disk, so that a second run of the same data starts at once. A file is named by a
+ * hash of everything that decides its content.
+ */
 import { createHash } from 'node:crypto'
 import { mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,7 +12,10 @@ import type { Example } from './examples.ts'
 /** Raise when the same input would be tokenised differently. */
 const VERSION = '1'
 
-/** tokenizeExamples, or what an earlier call with the same examples, tokenizer and options made. `tokenizerFingerprint` stands for the tokenizer's files. */
+/**
+ * tokenizeExamples, or what an earlier call with the same examples, tokenizer and options made.
+ * `tokenizerFingerprint` stands for the tokenizer's files.
+ */
 export async function tokenizeCached(directory: string, examples: readonly Example[], tokenizer: ModelTokenizer, tokenizerFingerprint: string, options: DocumentOptions): Promise<Documents> {
   const hash = createHash('sha256').update(JSON.stringify([VERSION, tokenizerFingerprint, options.maxSeqLength, options.trainOn, options.tooLong]))
   for (const example of examples) hash.update(`\n${JSON.stringify(example)}`)

@@ -1,12 +1,34 @@
 import { expect, test } from 'vitest'
 import { TEMPLATES, generateProblems, type Language, type Split } from './generate.ts'
-import { countEn, countRo, howMany, moreRo, takesDe, BAG, EGG, MONEY, PEOPLE, STUDENT, THINGS } from './words.ts'
+import {
+  countEn,
+  countRo,
+  howMany,
+  moreRo,
+  takesDe,
+  BAG,
+  EGG,
+  MONEY,
+  PEOPLE,
+  STUDENT,
+  THINGS,
+} from './words.ts'
 
-const make = (language: Language, split: Split, count = 1500, seed = 1) => generateProblems({ language, split, count, seed })
+const make = (language: Language, split: Split, count = 1500, seed = 1) =>
+  generateProblems({ language, split, count, seed })
 
 test('there are at least forty templates, of one to four steps', () => {
-  const counts = Map.groupBy(TEMPLATES, template => make('en', 'train', TEMPLATES.length).find(problem => problem.template === template.id)?.steps.length)
-  expect([...counts].map(([steps, some]) => [steps, some.length])).toEqual([[1, 12], [2, 14], [3, 11], [4, 10]])
+  const counts = Map.groupBy(
+    TEMPLATES,
+    template =>
+      make('en', 'train', TEMPLATES.length).find(problem => problem.template === template.id)?.steps.length,
+  )
+  expect([...counts].map(([steps, some]) => [steps, some.length])).toEqual([
+    [1, 12],
+    [2, 14],
+    [3, 11],
+    [4, 10],
+  ])
   expect(new Set(TEMPLATES.map(({ id }) => id)).size).toBe(TEMPLATES.length)
 })
 
@@ -17,27 +39,39 @@ function recompute(answer: string): { results: number[]; said: number } {
     const match = /^[^:]+: (\d+) ([-+*/]) (\d+) = (\d+) \p{L}/u.exec(line)
     expect(match, line).not.toBeNull()
     const [, left, operator, right, result] = match!
-    const value = { '+': Number(left) + Number(right), '-': Number(left) - Number(right), '*': Number(left) * Number(right), '/': Number(left) / Number(right) }[operator!]
+    const value = {
+      '+': Number(left) + Number(right),
+      '-': Number(left) - Number(right),
+      '*': Number(left) * Number(right),
+      '/': Number(left) / Number(right),
+    }[operator!]
     expect(value, line).toBe(Number(result))
     return Number(result)
   })
   return { results, said: Number(/^#### (\d+)$/.exec(lines.at(-1) ?? '')?.[1]) }
 }
 
-test.each(['en', 'ro'] as const)('%s: every answer is right when worked out again from its steps', language => {
-  for (const { question, answer, result, steps } of make(language, 'train')) {
-    const { results, said } = recompute(answer)
-    expect(said).toBe(result)
-    expect(results.at(-1)).toBe(said)
-    expect(results).toHaveLength(steps.length)
-    // A number in a step is one that the question gives, an earlier result, or the two of "half" and "all around".
-    const given = new Set([...(question.match(/\d+/g) ?? []).map(Number), 2])
-    steps.forEach(({ left, right }, i) => {
-      for (const number of [left, right]) expect(given.has(number) || results.slice(0, i).includes(number), `${question} ${number}`).toBe(true)
-    })
-    expect(results.every(value => Number.isInteger(value) && value >= 2 && value <= 9999)).toBe(true)
-  }
-})
+test.each(['en', 'ro'] as const)(
+  '%s: every answer is right when worked out again from its steps',
+  language => {
+    for (const { question, answer, result, steps } of make(language, 'train')) {
+      const { results, said } = recompute(answer)
+      expect(said).toBe(result)
+      expect(results.at(-1)).toBe(said)
+      expect(results).toHaveLength(steps.length)
+      // A number in a step is one that the question gives, an earlier result, or the two of "half" and "all
+      // around".
+      const given = new Set([...(question.match(/\d+/g) ?? []).map(Number), 2])
+      steps.forEach(({ left, right }, i) => {
+        for (const number of [left, right])
+          expect(given.has(number) || results.slice(0, i).includes(number), `${question} ${number}`).toBe(
+            true,
+          )
+      })
+      expect(results.every(value => Number.isInteger(value) && value >= 2 && value <= 9999)).toBe(true)
+    }
+  },
+)
 
 test('each number the question gives is needed', () => {
   for (const { question, steps } of make('en', 'train', 500)) {
@@ -46,18 +80,28 @@ test('each number the question gives is needed', () => {
   }
 })
 
-test.each(['en', 'ro'] as const)('%s: no question twice, and none of the training half in the test half, whatever the seeds', language => {
-  const train = make(language, 'train', 3000, 1)
-  const test = [...make(language, 'test', 600, 1), ...make(language, 'test', 600, 2)]
-  expect(new Set(train.map(({ question }) => question)).size).toBe(train.length)
-  const sums = (problems: typeof train) => new Set(problems.map(({ template, steps }) => JSON.stringify([template, steps.map(({ left, right }) => [left, right])])))
-  const known = sums(train)
-  expect([...sums(test)].filter(sum => known.has(sum))).toEqual([])
-})
+test.each(['en', 'ro'] as const)(
+  '%s: no question twice, and none of the training half in the test half, whatever the seeds',
+  language => {
+    const train = make(language, 'train', 3000, 1)
+    const test = [...make(language, 'test', 600, 1), ...make(language, 'test', 600, 2)]
+    expect(new Set(train.map(({ question }) => question)).size).toBe(train.length)
+    const sums = (problems: typeof train) =>
+      new Set(
+        problems.map(({ template, steps }) =>
+          JSON.stringify([template, steps.map(({ left, right }) => [left, right])]),
+        ),
+      )
+    const known = sums(train)
+    expect([...sums(test)].filter(sum => known.has(sum))).toEqual([])
+  },
+)
 
 test('both languages tell the same problem', () => {
   const [en, ro] = [make('en', 'test', 200), make('ro', 'test', 200)]
-  expect(ro.map(({ result, template }) => [template, result])).toEqual(en.map(({ result, template }) => [template, result]))
+  expect(ro.map(({ result, template }) => [template, result])).toEqual(
+    en.map(({ result, template }) => [template, result]),
+  )
   en.forEach(({ question }, i) => {
     const numbers = (text: string) => (text.match(/\d+/g) ?? []).map(Number).toSorted((a, b) => a - b)
     expect(numbers(ro[i]!.question)).toEqual(numbers(question))
@@ -83,25 +127,57 @@ test('there are enough for the benchmark: 10000 to train and 1319 to test', () =
 test('steps can be chosen, and asking for more than there is says so', () => {
   const hard = generateProblems({ language: 'en', split: 'train', count: 50, seed: 3, minSteps: 3 })
   expect(hard.every(({ steps }) => steps.length >= 3)).toBe(true)
-  expect(() => generateProblems({ language: 'en', split: 'train', count: 1, seed: 3, minSteps: 5 })).toThrow('no template has 5 to 4 steps')
-  expect(() => generateProblems({ language: 'en', split: 'test', count: 50_000, seed: 3, maxSteps: 1 })).toThrow(/the template \S+ has no more than \d+ problems of the test half/)
+  expect(() => generateProblems({ language: 'en', split: 'train', count: 1, seed: 3, minSteps: 5 })).toThrow(
+    'no template has 5 to 4 steps',
+  )
+  expect(() =>
+    generateProblems({ language: 'en', split: 'test', count: 50_000, seed: 3, maxSteps: 1 }),
+  ).toThrow(/the template \S+ has no more than \d+ problems of the test half/)
 })
 
 test('numbers can be kept small, in questions and answers', () => {
-  const small = generateProblems({ language: 'en', split: 'train', count: 300, seed: 3, minSteps: 3, maxNumber: 200 })
-  const numbers = small.flatMap(({ question, answer }) => (`${question} ${answer}`.match(/\d+/g) ?? []).map(Number))
+  const small = generateProblems({
+    language: 'en',
+    split: 'train',
+    count: 300,
+    seed: 3,
+    minSteps: 3,
+    maxNumber: 200,
+  })
+  const numbers = small.flatMap(({ question, answer }) =>
+    (`${question} ${answer}`.match(/\d+/g) ?? []).map(Number),
+  )
   expect(Math.max(...numbers)).toBeLessThanOrEqual(200)
   expect(Math.max(...numbers)).toBeGreaterThan(150)
-  expect(() => generateProblems({ language: 'en', split: 'train', count: 300, seed: 3, minSteps: 3, maxNumber: 20 })).toThrow(/has no more than \d+ problems/)
+  expect(() =>
+    generateProblems({ language: 'en', split: 'train', count: 300, seed: 3, minSteps: 3, maxNumber: 20 }),
+  ).toThrow(/has no more than \d+ problems/)
 })
 
 const [apple, , , marble] = THINGS
 const rose = THINGS.find(noun => noun.en[0] === 'rose')!
 
 test.each([
-  [1, apple, 'un măr'], [2, apple, '2 mere'], [19, apple, '19 mere'], [20, apple, '20 de mere'], [21, apple, '21 de mere'], [99, apple, '99 de mere'], [100, apple, '100 de mere'],
-  [101, apple, '101 mere'], [110, apple, '110 mere'], [119, apple, '119 mere'], [120, apple, '120 de mere'], [1000, apple, '1000 de mere'], [1015, apple, '1015 mere'],
-  [1, marble, 'o bilă'], [1, rose, 'un trandafir'], [12, rose, '12 trandafiri'], [30, MONEY, '30 de lei'], [1, MONEY, 'un leu'], [20, EGG, '20 de ouă'], [1, EGG, 'un ou'],
+  [1, apple, 'un măr'],
+  [2, apple, '2 mere'],
+  [19, apple, '19 mere'],
+  [20, apple, '20 de mere'],
+  [21, apple, '21 de mere'],
+  [99, apple, '99 de mere'],
+  [100, apple, '100 de mere'],
+  [101, apple, '101 mere'],
+  [110, apple, '110 mere'],
+  [119, apple, '119 mere'],
+  [120, apple, '120 de mere'],
+  [1000, apple, '1000 de mere'],
+  [1015, apple, '1015 mere'],
+  [1, marble, 'o bilă'],
+  [1, rose, 'un trandafir'],
+  [12, rose, '12 trandafiri'],
+  [30, MONEY, '30 de lei'],
+  [1, MONEY, 'un leu'],
+  [20, EGG, '20 de ouă'],
+  [1, EGG, 'un ou'],
 ])('Romanian counts %i %o as %s', (n, noun, counted) => {
   expect(countRo(n, noun)).toBe(counted)
 })
@@ -135,7 +211,9 @@ test('no Romanian text breaks the rule of "de" or uses the letters with cedilla'
 })
 
 test('questions read as people write them', () => {
-  const gift = generateProblems({ language: 'ro', split: 'train', count: TEMPLATES.length, seed: 11 }).find(({ template }) => template === 'gift')
+  const gift = generateProblems({ language: 'ro', split: 'train', count: TEMPLATES.length, seed: 11 }).find(
+    ({ template }) => template === 'gift',
+  )
   expect(gift?.question).toBe('Ana are 75 de gogoși. Mihai îi mai dă 72 de gogoși. Câte gogoși are Ana acum?')
   expect(gift?.answer).toBe('Acum: 75 + 72 = 147 de gogoși\n#### 147')
 })

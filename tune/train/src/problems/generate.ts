@@ -1,8 +1,9 @@
 /**
- * Grade-school word problems in English and Romanian, of the shape of gsm8k: a question, an answer with every step written out, and `#### n` at the end.
+ * Grade-school word problems in English and Romanian, of the shape of gsm8k: a question, an answer with every
+ * step written out, and `#### n` at the end.
  *
- * A problem is known by its template and its numbers. That key decides whether it belongs to the training or the test half, so the two have no problem in
- * common in either language, whatever seed each was made with.
+ * A problem is known by its template and its numbers. That key decides whether it belongs to the training or
+ * the test half, so the two have no problem in common in either language, whatever seed each was made with.
  */
 import { createRandom } from '../random.ts'
 import { FOUR_STEPS } from './four-steps.ts'
@@ -16,8 +17,22 @@ export const TEMPLATES: readonly Template[] = [...ONE_STEP, ...TWO_STEPS, ...THR
 
 export type Language = 'en' | 'ro'
 export type Split = 'train' | 'test'
-export type Problem = { question: string; answer: string; result: number; template: string; steps: readonly Step[] }
-export type ProblemOptions = { language: Language; split: Split; count: number; seed: number; minSteps?: number; maxSteps?: number; /** No number of a question or an answer is above it. */ maxNumber?: number }
+export type Problem = {
+  question: string
+  answer: string
+  result: number
+  template: string
+  steps: readonly Step[]
+}
+export type ProblemOptions = {
+  language: Language
+  split: Split
+  count: number
+  seed: number
+  minSteps?: number
+  maxSteps?: number
+  /** No number of a question or an answer is above it. */ maxNumber?: number
+}
 
 const MAX_NUMBER = 9999
 /** Draws that give no new problem before a template counts as used up. */
@@ -25,11 +40,29 @@ const MAX_DRAWS = 4000
 /** One key in this many is of the test half. */
 const TEST_SHARE = 6
 
-/** Makes problems, each template in turn; the same options give the same problems, and the same seed the same problems in both languages. */
-export function generateProblems({ language, split, count, seed, minSteps = 1, maxSteps = 4, maxNumber = MAX_NUMBER }: ProblemOptions): Problem[] {
-  const templates = TEMPLATES.map((template, index) => ({ template, index })).filter(({ template }) => inRange(stepsOf(template), minSteps, maxSteps))
-  if (templates.length === 0) throw new RangeError(`no template has ${minSteps} to ${maxSteps} steps; there are templates of 1 to 4`)
-  const streams = templates.map(({ template, index }) => ({ template, random: createRandom(seed, index), seen: new Set<string>() }))
+/**
+ * Makes problems, each template in turn; the same options give the same problems, and the same seed the same
+ * problems in both languages.
+ */
+export function generateProblems({
+  language,
+  split,
+  count,
+  seed,
+  minSteps = 1,
+  maxSteps = 4,
+  maxNumber = MAX_NUMBER,
+}: ProblemOptions): Problem[] {
+  const templates = TEMPLATES.map((template, index) => ({ template, index })).filter(({ template }) =>
+    inRange(stepsOf(template), minSteps, maxSteps),
+  )
+  if (templates.length === 0)
+    throw new RangeError(`no template has ${minSteps} to ${maxSteps} steps; there are templates of 1 to 4`)
+  const streams = templates.map(({ template, index }) => ({
+    template,
+    random: createRandom(seed, index),
+    seen: new Set<string>(),
+  }))
   const problems: Problem[] = []
   for (let i = 0; problems.length < count; i++) {
     const stream = streams[i % streams.length]
@@ -42,7 +75,14 @@ export function generateProblems({ language, split, count, seed, minSteps = 1, m
 const inRange = (value: number, low: number, high: number) => value >= low && value <= high
 const stepsOf = (template: Template) => template.draw(drawCast(createRandom(0))).steps.length
 
-function drawNew({ template, random, seen }: { template: Template; random: ReturnType<typeof createRandom>; seen: Set<string> }, { split, language, maxNumber }: Required<Pick<ProblemOptions, 'split' | 'language' | 'maxNumber'>>): Problem {
+function drawNew(
+  {
+    template,
+    random,
+    seen,
+  }: { template: Template; random: ReturnType<typeof createRandom>; seen: Set<string> },
+  { split, language, maxNumber }: Required<Pick<ProblemOptions, 'split' | 'language' | 'maxNumber'>>,
+): Problem {
   for (let draw = 0; draw < MAX_DRAWS; draw++) {
     const draft = template.draw(drawCast(random))
     const key = keyOf(template, draft)
@@ -50,19 +90,29 @@ function drawNew({ template, random, seen }: { template: Template; random: Retur
     seen.add(key)
     return write(template, draft, language)
   }
-  throw new RangeError(`the template ${template.id} has no more than ${seen.size} problems of the ${split} half${maxNumber < MAX_NUMBER ? ` with numbers to ${maxNumber}; ask for fewer, or allow larger numbers` : '; ask for fewer'}`)
+  throw new RangeError(
+    `the template ${template.id} has no more than ${seen.size} problems of the ${split} half${maxNumber < MAX_NUMBER ? ` with numbers to ${maxNumber}; ask for fewer, or allow larger numbers` : '; ask for fewer'}`,
+  )
 }
 
-/** Every result is a whole number of at least 2, so that plurals always fit, and of a size that a child meets. */
+/**
+ * Every result is a whole number of at least 2, so that plurals always fit, and of a size that a child meets.
+ */
 function isPlausible({ steps }: Draft, maxNumber: number): boolean {
   return steps.every(step => {
     const result = resultOf(step)
-    return result !== undefined && inRange(result, 2, maxNumber) && step.left <= maxNumber && step.right <= maxNumber
+    return (
+      result !== undefined &&
+      inRange(result, 2, maxNumber) &&
+      step.left <= maxNumber &&
+      step.right <= maxNumber
+    )
   })
 }
 
 /** Names and things are left out: the same sum about other things is the same problem. */
-const keyOf = ({ id }: Template, { steps }: Draft) => `${id}:${steps.map(({ left, operator, right }) => `${left}${operator}${right}`).join(',')}`
+const keyOf = ({ id }: Template, { steps }: Draft) =>
+  `${id}:${steps.map(({ left, operator, right }) => `${left}${operator}${right}`).join(',')}`
 
 /** FNV-1a: the half must not depend on a seed. */
 function splitOf(key: string): Split {
@@ -73,9 +123,18 @@ function splitOf(key: string): Split {
 
 function write({ id }: Template, draft: Draft, language: Language): Problem {
   const countIn = language === 'en' ? countEn : countRo
-  const lines = draft.steps.map(step => `${step.label[language]}: ${step.left} ${step.operator} ${step.right} = ${countIn(resultOf(step) ?? NaN, step.unit)}`)
+  const lines = draft.steps.map(
+    step =>
+      `${step.label[language]}: ${step.left} ${step.operator} ${step.right} = ${countIn(resultOf(step) ?? NaN, step.unit)}`,
+  )
   const last = draft.steps.at(-1)
   const result = last && resultOf(last)
   if (result === undefined) throw new Error(`[generateProblems] ${id} has no result`)
-  return { question: draft[language], answer: [...lines, `#### ${result}`].join('\n'), result, template: id, steps: draft.steps }
+  return {
+    question: draft[language],
+    answer: [...lines, `#### ${result}`].join('\n'),
+    result,
+    template: id,
+    steps: draft.steps,
+  }
 }

@@ -1,6 +1,20 @@
 /** Problems of one step. */
 import { EACH, EARNED, FILLED, LEFT, NOW, TOTAL, count, of, step, type Template } from './template.ts'
-import { BAG, BOX, CHAIR, DAY, FRIEND, KILOMETER, MONEY, PAGE, PASSENGER, ROW, TIMES, howMany, moreRo } from './words.ts'
+import {
+  BAG,
+  BOX,
+  CHAIR,
+  DAY,
+  FRIEND,
+  KILOMETER,
+  MONEY,
+  PAGE,
+  PASSENGER,
+  ROW,
+  TIMES,
+  howMany,
+  moreRo,
+} from './words.ts'
 
 export const ONE_STEP: readonly Template[] = [
   {

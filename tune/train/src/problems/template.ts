@@ -35,15 +35,25 @@ export function drawCast(random: Random): Cast {
   }
 }
 
-export const step = (label: Text, left: number, operator: Operator, right: number, unit: Noun): Step => ({ label, left, operator, right, unit })
+export const step = (label: Text, left: number, operator: Operator, right: number, unit: Noun): Step => ({
+  label,
+  left,
+  operator,
+  right,
+  unit,
+})
 
 /** The result of a step; a division with a rest has none. */
 export function resultOf({ left, operator, right }: Step): number | undefined {
   switch (operator) {
-    case '+': return left + right
-    case '-': return left - right
-    case '*': return left * right
-    case '/': return right !== 0 && left % right === 0 ? left / right : undefined
+    case '+':
+      return left + right
+    case '-':
+      return left - right
+    case '*':
+      return left * right
+    case '/':
+      return right !== 0 && left % right === 0 ? left / right : undefined
   }
 }
 

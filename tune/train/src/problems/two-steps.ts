@@ -1,6 +1,38 @@
 /** Problems of two steps. */
-import { COST, EACH, EARNED, HALF, LEFT, NOW, TOGETHER, TOTAL, count, of, step, type Template } from './template.ts'
-import { BOX, DAY, EGG, FRIEND, HEN, METER, MONEY, PAGE, PASSENGER, PIECE, POINT, ROUND, ROW, TIMES, TREE, WEEK, howMany, moreRo } from './words.ts'
+import {
+  COST,
+  EACH,
+  EARNED,
+  HALF,
+  LEFT,
+  NOW,
+  TOGETHER,
+  TOTAL,
+  count,
+  of,
+  step,
+  type Template,
+} from './template.ts'
+import {
+  BOX,
+  DAY,
+  EGG,
+  FRIEND,
+  HEN,
+  METER,
+  MONEY,
+  PAGE,
+  PASSENGER,
+  PIECE,
+  POINT,
+  ROUND,
+  ROW,
+  TIMES,
+  TREE,
+  WEEK,
+  howMany,
+  moreRo,
+} from './words.ts'
 
 export const TWO_STEPS: readonly Template[] = [
   {

@@ -1,11 +1,19 @@
 /** Words of the problems in both languages, and the rules for counting things with them. */
 
 export type Gender = 'm' | 'f' | 'n'
-export type Noun = { en: readonly [one: string, many: string]; ro: readonly [one: string, many: string]; gender: Gender }
+export type Noun = {
+  en: readonly [one: string, many: string]
+  ro: readonly [one: string, many: string]
+  gender: Gender
+}
 export type Person = { name: string; /** "to Ana" in Romanian. */ dative: string }
 export type Text = { en: string; ro: string }
 
-const noun = (enOne: string, enMany: string, roOne: string, roMany: string, gender: Gender): Noun => ({ en: [enOne, enMany], ro: [roOne, roMany], gender })
+const noun = (enOne: string, enMany: string, roOne: string, roMany: string, gender: Gender): Noun => ({
+  en: [enOne, enMany],
+  ro: [roOne, roMany],
+  gender,
+})
 
 /** What a child may own, collect, give and share. */
 export const THINGS = [
@@ -75,13 +83,23 @@ export const TIMES = noun('time', 'times', 'dată', 'ori', 'f')
 
 const person = (name: string, dative: string): Person => ({ name, dative })
 export const PEOPLE = [
-  person('Ana', 'Anei'), person('Maria', 'Mariei'), person('Elena', 'Elenei'), person('Ioana', 'Ioanei'), person('Sofia', 'Sofiei'), person('Daria', 'Dariei'),
-  person('Dan', 'lui Dan'), person('Mihai', 'lui Mihai'), person('Andrei', 'lui Andrei'), person('Victor', 'lui Victor'), person('Radu', 'lui Radu'), person('Luca', 'lui Luca'),
+  person('Ana', 'Anei'),
+  person('Maria', 'Mariei'),
+  person('Elena', 'Elenei'),
+  person('Ioana', 'Ioanei'),
+  person('Sofia', 'Sofiei'),
+  person('Daria', 'Dariei'),
+  person('Dan', 'lui Dan'),
+  person('Mihai', 'lui Mihai'),
+  person('Andrei', 'lui Andrei'),
+  person('Victor', 'lui Victor'),
+  person('Radu', 'lui Radu'),
+  person('Luca', 'lui Luca'),
 ] as const
 
 /**
- * Romanian puts "de" between a numeral and its noun unless the numeral's last two digits are 01 to 19 (or it is below 20):
- * 19 mere, 20 de mere, 101 mere, 119 mere, 100 de mere.
+ * Romanian puts "de" between a numeral and its noun unless the numeral's last two digits are 01 to 19 (or it
+ * is below 20): 19 mere, 20 de mere, 101 mere, 119 mere, 100 de mere.
  */
 export const takesDe = (n: number) => n >= 20 && (n % 100 === 0 || n % 100 >= 20)
 
@@ -93,7 +111,10 @@ export function countRo(n: number, { ro: [one, many], gender }: Noun): string {
 }
 
 /** "How many …": the Romanian word agrees; a neuter noun is feminine in the plural. */
-export const howMany = ({ en, ro, gender }: Noun): Text => ({ en: `How many ${en[1]}`, ro: `${gender === 'm' ? 'Câți' : 'Câte'} ${ro[1]}` })
+export const howMany = ({ en, ro, gender }: Noun): Text => ({
+  en: `How many ${en[1]}`,
+  ro: `${gender === 'm' ? 'Câți' : 'Câte'} ${ro[1]}`,
+})
 
 /** "more …" of a plural: mai mulți lei, mai multe mere. */
 export const moreRo = ({ ro, gender }: Noun) => `mai ${gender === 'm' ? 'mulți' : 'multe'} ${ro[1]}`

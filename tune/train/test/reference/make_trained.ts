@@ -1,6 +1,7 @@
 /**
- * A trained adapter for judge_trained.py: `make_trained.ts DIRECTORY` writes model/, data.jsonl, run/adapter/, merged/ and loss.json, which has the loss
- * of our engine over all of the data with that adapter, in f32 and on the bf16 base.
+ * A trained adapter for judge_trained.py: `make_trained.ts DIRECTORY` writes model/, data.jsonl,
+ * run/adapter/, merged/ and loss.json, which has the loss of our engine over all of the data with that
+ * adapter, in f32 and on the bf16 base.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,14 +12,38 @@ const [model, data] = [join(directory, 'model'), join(directory, 'data.jsonl')]
 await mkdir(directory, { recursive: true })
 await writeNewModel(model, 'tiny', 1)
 // Eight documents of 32 tokens fill four rows of 64, so that each step sees all of them.
-const texts = Array.from({ length: 8 }, (_, i) => `${i} ape, ${i + 1} mere și ${i + 2} pere fac mult.`.padEnd(60, '!'))
+const texts = Array.from({ length: 8 }, (_, i) =>
+  `${i} ape, ${i + 1} mere și ${i + 2} pere fac mult.`.padEnd(60, '!'),
+)
 const fitting = texts.map(text => Buffer.from(text).subarray(0, 31).toString())
 await writeFile(data, fitting.map(text => `${JSON.stringify({ text })}\n`).join(''))
 
 const run = (steps: number, output: string) =>
-  train(readConfig({ flags: [`--model=${model}`, `--dataset=${data}`, `--output_dir=${output}`, `--max_steps=${steps}`, '--compute_dtype=f32', '--max_seq_length=64', '--per_device_train_batch_size=4', '--gradient_accumulation_steps=1', '--learning_rate=0.01', '--lr_scheduler_type=constant'] }))
+  train(
+    readConfig({
+      flags: [
+        `--model=${model}`,
+        `--dataset=${data}`,
+        `--output_dir=${output}`,
+        `--max_steps=${steps}`,
+        '--compute_dtype=f32',
+        '--max_seq_length=64',
+        '--per_device_train_batch_size=4',
+        '--gradient_accumulation_steps=1',
+        '--learning_rate=0.01',
+        '--lr_scheduler_type=constant',
+      ],
+    }),
+  )
 const trained = await run(20, join(directory, 'run'))
 // The loss that a step reports is that of the adapter before it.
 const more = await run(21, join(directory, 'more'))
 await mergeAdapter({ base: model, adapter: trained.output, output: join(directory, 'merged') })
-await writeFile(join(directory, 'loss.json'), JSON.stringify({ first: more.metrics[0]?.loss, last: more.metrics[20]?.loss, tokens: more.metrics[20]?.trained_tokens }))
+await writeFile(
+  join(directory, 'loss.json'),
+  JSON.stringify({
+    first: more.metrics[0]?.loss,
+    last: more.metrics[20]?.loss,
+    tokens: more.metrics[20]?.trained_tokens,
+  }),
+)
