@@ -1,8 +1,10 @@
 // Every npm script starts here. Plain JavaScript, because it must run on the system's Node before the
 // pinned one is installed. Each command does its own set-up: clone, `npm start`, nothing in between.
-import { rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { printAttackTable } from './attack-table.mjs'
 import { ensureInstalled } from './install.mjs'
 import { runPinned } from './pinned-node.mjs'
 import { ensureWebBuilt } from './web-build.mjs'
@@ -102,6 +104,18 @@ const commands = {
       ...args,
     )
     return simulation || crashes
+  },
+  /** Every attack suite at its full length, then the table of what was tried. `npm test` runs a sample. */
+  async security(...args) {
+    await ensureWebBuilt()
+    const folder = mkdtempSync(join(tmpdir(), 'cairn-attacks-'))
+    const tally = join(folder, 'tally.jsonl')
+    writeFileSync(tally, '')
+    Object.assign(process.env, { ATTACKS: 'full', ATTACK_TALLY: tally })
+    const tests = await run(vitest, 'run', '/security/', ...args)
+    const clean = printAttackTable(tally)
+    rmSync(folder, { recursive: true })
+    return tests || (clean ? 0 : 1)
   },
   // The suite of the log on the embedded store and on Postgres. A server is cairn's own command: cairn
   // conformance URL.
