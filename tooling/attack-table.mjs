@@ -1,7 +1,10 @@
 // The counts that the attack suites left in a file, as the table that `npm run security` prints.
 import { readFileSync } from 'node:fs'
 
-/** Prints a row for each part and a closing line; true when nothing unexpected came out and something was tried. */
+/**
+ * Prints a row for each part and a closing line; true when nothing unexpected came out and something was
+ * tried.
+ */
 export function printAttackTable(file) {
   const text = readFileSync(file, 'utf8').trim()
   const rows = text === '' ? [] : text.split('\n').map(line => JSON.parse(line))

@@ -1,6 +1,5 @@
 /**
- * The one door to sessions and inbox items: who may not see one is told that it does not exist (design
- * section 4).
+ * The one door to sessions and inbox items: who may not see one is told that it does not exist (contract 4).
  *
  * Owner and organisation of a session never change, so they are remembered; the streaming, polling and
  * appending of a busy session ask the store nothing to know whose it is.

@@ -1,4 +1,4 @@
-/** Design section 5: the cookie of the web UI, and what keeps other sites from using it. */
+/** Contract 5: the cookie of the web UI, and what keeps other sites from using it. */
 import { afterAll, expect, test } from 'vitest'
 import { createLoginLink } from '../src/index.ts'
 import { startService, type Service } from './service.ts'

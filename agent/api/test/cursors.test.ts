@@ -1,4 +1,4 @@
-/** Design section 3: `after`, then Last-Event-ID, then 0; what is no cursor is refused. */
+/** Contract 3: `after`, then Last-Event-ID, then 0; what is no cursor is refused. */
 import { syntheticMessage } from '@cairn/sessions'
 import { afterAll, expect, test } from 'vitest'
 import { startService, type Service } from './service.ts'

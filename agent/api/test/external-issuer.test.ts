@@ -1,4 +1,4 @@
-/** Design section 5: tokens of an identity provider of the operator's. */
+/** Contract 5: tokens of an identity provider of the operator's. */
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'

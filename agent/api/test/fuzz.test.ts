@@ -1,4 +1,4 @@
-/** Design section 11: whatever comes in, the answer is never a fault of ours, and the server stays up. */
+/** Contract 11: whatever comes in, the answer is never a fault of ours, and the server stays up. */
 import { ROUTES, type Route, type RouteName } from '@cairn/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** Design section 4: Idempotency-Key on every POST that creates. */
+/** Contract 4: Idempotency-Key on every POST that creates. */
 import { afterAll, expect, test } from 'vitest'
 import { startService, type Service } from './service.ts'
 

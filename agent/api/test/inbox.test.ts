@@ -1,4 +1,4 @@
-/** Design section 4: the inbox, its answers and its live stream. */
+/** Contract 4: the inbox, its answers and its live stream. */
 import { randomUUID } from 'node:crypto'
 import { raiseAction, raiseGate, raiseTaskComplete, type Raised } from '@cairn/sessions'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** Design section 5: links, passwords, tokens and their rotation. */
+/** Contract 5: links, passwords, tokens and their rotation. */
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** Design section 4: the document is made from the contract and has all of it. */
+/** Contract 4: the document is made from the contract and has all of it. */
 import { EVENT_TYPES, EVENTS, ROUTES, type Route, type RouteName } from '@cairn/protocol'
 import { expect, test } from 'vitest'
 import { openapiDocument, openapiText } from '../src/index.ts'

@@ -1,4 +1,4 @@
-/** Design section 4, Errors: every refusal is a problem document, and none of them is a surprise. */
+/** Contract 4.3: every refusal is a problem document, and none of them is a surprise. */
 import { connect } from 'node:net'
 import { once } from 'node:events'
 import { AppError, ERRORS, Problem } from '@cairn/protocol'

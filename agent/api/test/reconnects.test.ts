@@ -1,4 +1,4 @@
-/** Design section 11: `after` misses nothing and repeats nothing, wherever a connection is cut. */
+/** Contract 11: `after` misses nothing and repeats nothing, wherever a connection is cut. */
 import { syntheticMessage } from '@cairn/sessions'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** Spec, Authentication and Endpoints rule 2: where a service-account token is accepted. */
+/** Contract 3.8, 5.3: where a service-account token is accepted. */
 import { expect, test } from 'vitest'
 import { startService } from './service.ts'
 import { openStream } from './stream.ts'

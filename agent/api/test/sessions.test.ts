@@ -1,4 +1,4 @@
-/** Design sections 4 and 6: sessions over HTTP, from creation to archive. */
+/** Contract 4, 6: sessions over HTTP, from creation to archive. */
 import { randomUUID } from 'node:crypto'
 import { writer } from '@cairn/protocol'
 import { expect, test } from 'vitest'

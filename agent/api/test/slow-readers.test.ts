@@ -1,5 +1,5 @@
 /**
- * Design section 3: a reader that takes nothing costs a cursor, and is cut off when it lacks more than a
+ * Contract 3: a reader that takes nothing costs a cursor, and is cut off when it lacks more than a
  * mebibyte.
  */
 import { setTimeout as sleep } from 'node:timers/promises'

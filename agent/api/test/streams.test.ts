@@ -1,4 +1,4 @@
-/** Design section 3: what a stream begins with, what keeps it alive, and how it ends. */
+/** Contract 3: what a stream begins with, what keeps it alive, and how it ends. */
 import { connect } from 'node:net'
 import { once } from 'node:events'
 import { expect, test } from 'vitest'

@@ -1,5 +1,5 @@
 /**
- * Design section 4: what belongs to another answers 404, never 403. Generated from the route table, so no
+ * Contract 4: what belongs to another answers 404, never 403. Generated from the route table, so no
  * route can be forgotten.
  */
 import { ROUTES, type Route, type RouteName } from '@cairn/protocol'

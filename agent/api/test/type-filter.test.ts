@@ -1,5 +1,5 @@
 /**
- * Spec, Endpoints rule 1 and Errors 9: there is no server-side type filter; `type` is ignored, not refused.
+ * Contract 3.3: there is no server-side type filter; `type` is ignored, not refused.
  */
 import { expect, test } from 'vitest'
 import { startService } from './service.ts'

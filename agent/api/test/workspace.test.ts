@@ -1,4 +1,4 @@
-/** Design section 4: files of a workspace are shown, and nothing outside it whatever lies in it. */
+/** Contract 4: files of a workspace are shown, and nothing outside it whatever lies in it. */
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

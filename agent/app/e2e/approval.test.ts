@@ -1,5 +1,5 @@
 /**
- * The life of an approval over HTTP, with the server killed between its steps (spec, Endpoints rule 3;
+ * The life of an approval over HTTP, with the server killed between its steps (contract 10.4;
  * Governance).
  */
 import { readFileSync } from 'node:fs'

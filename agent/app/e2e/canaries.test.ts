@@ -1,5 +1,5 @@
 /**
- * Secrets reach no event, log line, export, metric or file of the store (design section 11), wherever they
+ * Secrets reach no event, log line, export, metric or file of the store (contract 11), wherever they
  * come from.
  */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
 /**
- * Kill -9 at random moments (design sections 7, 8 and 11). What was acknowledged stays, what a reader saw
+ * Kill -9 at random moments (contract 7, 8, 11). What was acknowledged stays, what a reader saw
  * stays, ids have no gap, a tool that may not run twice does not, and every turn comes to its end.
  * CRASH_ROUNDS and CRASH_SEED repeat and extend; `npm run faults:nightly` runs 500 rounds on either store.
  */

@@ -1,4 +1,4 @@
-/** The stream as a stranger with curl sees it (design section 3). */
+/** The stream as a stranger with curl sees it (contract 3). */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'

@@ -1,5 +1,5 @@
 /**
- * Design section 11: `after` misses nothing and repeats nothing, whatever lies between the server and its
+ * Contract 11: `after` misses nothing and repeats nothing, whatever lies between the server and its
  * readers.
  */
 import { readFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** How the server ends: in order, in time, and at once when it is told twice (design section 12). */
+/** How the server ends: in order, in time, and at once when it is told twice (contract 12). */
 import { freePort } from '@cairn/log/test/free-port'
 import { expect, test } from 'vitest'
 import { makePlace, startServer } from './server.ts'

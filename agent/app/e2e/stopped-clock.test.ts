@@ -1,6 +1,6 @@
 /**
  * A worker that is stopped for longer than its lease and then goes on believing that it still holds it
- * (design section 8).
+ * (contract 8).
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -93,7 +93,7 @@ export function callWith(baseUrl: string, send: Send, apiByDefault: boolean, now
   }
 }
 
-/** Loose: what the route promises must be there, keys beyond it are kept (spec, Versioning rule 3). */
+/** Loose: what the route promises must be there, keys beyond it are kept (contract 16.3). */
 function readAnswer(name: string, route: Route, text: string): unknown {
   let value: unknown
   try {

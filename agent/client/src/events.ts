@@ -1,4 +1,4 @@
-/** A session's log, live and complete: after the cursor, each event once, in order (design section 3). */
+/** A session's log, live and complete: after the cursor, each event once, in order (contract 3). */
 import { decodeEvent, type EventId, type SessionEvent } from '@cairn/protocol'
 import { pathOf } from './call.ts'
 import type { Send } from './credentials.ts'

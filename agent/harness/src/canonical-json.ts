@@ -12,7 +12,7 @@ export function canonicalJson(value: unknown): string {
   return encode(value, [])
 }
 
-/** What an approval is keyed to (design section 10): SHA-256 of the canonical arguments, hex. */
+/** What an approval is keyed to (contract 10): SHA-256 of the canonical arguments, hex. */
 export const argumentsHash = (args: Record<string, unknown>): string =>
   createHash('sha256').update(canonicalJson(args), 'utf8').digest('hex')
 

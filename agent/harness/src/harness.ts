@@ -1,5 +1,5 @@
 /**
- * The worker (design section 8): claims sessions that have work, keeps their leases alive, lets their turns
+ * The worker (contract 8): claims sessions that have work, keeps their leases alive, lets their turns
  * run side by side, and gives everything back when it is told to stop. Many of these, in one process or in
  * many, share one log.
  */

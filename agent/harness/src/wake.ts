@@ -1,5 +1,5 @@
 /**
- * What a worker does with a session it has claimed (design sections 7 and 8). The pen of harness.wake and
+ * What a worker does with a session it has claimed (contract 7, 8). The pen of harness.wake and
  * harness.crash.
  *
  * The turn is resumed from the log until it rests. An exception of the runtime is a harness.crash and then a
@@ -23,7 +23,7 @@ const write = writer('wake')
 const SAME_CRASHES = 3
 const MAX_CRASHES = 8
 
-/** The background review begins (spec, Session lifecycle): flags in place of the cursor. */
+/** The background review begins (contract 14.13): flags in place of the cursor. */
 export const reviewWake = (data: {
   worker_id: string
   review_memory: boolean

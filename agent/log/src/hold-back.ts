@@ -1,5 +1,5 @@
 /**
- * Secrets that arrive in pieces (design sections 2 and 11). The redactor sees one event at a time, so whoever
+ * Secrets that arrive in pieces (contract 2, 11). The redactor sees one event at a time, so whoever
  * writes a text piece by piece must not part what it would take out: here it learns how much of the text may
  * go, and what could yet become a secret.
  */

@@ -1,4 +1,4 @@
-/** Leases inside the writer's transaction: who may act for a session, and until when (design section 8). */
+/** Leases inside the writer's transaction: who may act for a session, and until when (contract 8). */
 import type { CommitSql } from './commit-sql.ts'
 import type { SessionCache } from './session-cache.ts'
 import { hasWork } from './session-rows.ts'

@@ -22,8 +22,8 @@ export type Effect = {
 }
 
 /**
- * The events that ask for work: an idle session is claimed for them, a running turn folds them in (design
- * section 7).
+ * The events that ask for work: an idle session is claimed for them, a running turn folds them in (contract
+ * 7).
  */
 export const WAKES: ReadonlySet<EventType> = new Set<EventType>([
   'user.message',

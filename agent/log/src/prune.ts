@@ -1,5 +1,5 @@
 /**
- * Deleting superseded llm.delta rows (design section 2). A delta is superseded by the next llm.response of
+ * Deleting superseded llm.delta rows (contract 2). A delta is superseded by the next llm.response of
  * its session, whichever iteration that ends: a call that was retried leaves deltas that no response of its
  * own will ever cover.
  */

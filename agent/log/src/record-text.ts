@@ -1,4 +1,4 @@
-/** The stored and streamed text of an event: its record on one line (design section 2). */
+/** The stored and streamed text of an event: its record on one line (contract 2). */
 
 /** `session` and `data` are JSON already; a type and a timestamp need no escaping. */
 export const composeRecord = (

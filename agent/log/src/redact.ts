@@ -1,5 +1,5 @@
 /**
- * Secrets reach no event (design sections 2 and 11). One cheap look at the whole JSON text decides whether
+ * Secrets reach no event (contract 2, 11). One cheap look at the whole JSON text decides whether
  * anything could be in it; only then are its string literals decoded, redacted as the plain text they mean,
  * and encoded again. So the result is JSON whatever the secret looks like, and a secret after an escaped
  * newline is found like any other.

@@ -1,4 +1,4 @@
-/** The embedded store (design section 9): one SQLite file, written by a worker thread, read from here. */
+/** The embedded store (contract 9): one SQLite file, written by a worker thread, read from here. */
 import { once } from 'node:events'
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'

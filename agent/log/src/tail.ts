@@ -1,5 +1,5 @@
 /**
- * Following a session's log from a cursor (design section 3): history in pages, then live, with neither gap
+ * Following a session's log from a cursor (contract 3): history in pages, then live, with neither gap
  * nor repetition.
  */
 import type { EventId } from '@cairn/protocol'

@@ -1,5 +1,5 @@
 /**
- * Acknowledged means on disk (design section 11): killed processes, full disks, and the setting that it hangs
+ * Acknowledged means on disk (contract 11): killed processes, full disks, and the setting that it hangs
  * on.
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'

@@ -1,4 +1,4 @@
-/** Acknowledged means on disk (design sections 2 and 11), as the kernel saw it. */
+/** Acknowledged means on disk (contract 2, 11), as the kernel saw it. */
 import { execFile, execFileSync } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

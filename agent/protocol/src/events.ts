@@ -4,7 +4,7 @@
  * Types, validators, docs/events.md and the OpenAPI components derive from this table; a pin test keeps
  * its names and documented keys. Per type: who writes it (exactly one producer, or `none`), when, its
  * documented keys (`keys`, a stable promise), ours on top (`extra`, may grow without notice), and whether a
- * messaging channel may show it. Source: docs/spec/session-events.md, section Events.
+ * messaging channel may show it. Source: docs/contract.md, 14.
  *
  * Validation is exact for whoever writes and loose for whoever reads: new keys may appear without notice.
  */

@@ -1,6 +1,6 @@
 /**
  * Every REST route, stated once: the server's router, its validation, the OpenAPI document, the reference
- * page and the typed client derive from this table. Design section 4. A user's token is taken on `/v1/…` and
+ * page and the typed client derive from this table (contract 4). A user's token is taken on `/v1/…` and
  * `/v1/api/…`; a service account's on `/v1/api/…` only, where a route with `alias: true` is served too.
  */
 import { z } from 'zod'
@@ -39,7 +39,7 @@ export type Route = {
   stream?: true
 }
 
-/** Query values arrive as text. Unknown query parameters are ignored everywhere (spec, Endpoints rule 1). */
+/** Query values arrive as text. Unknown query parameters are ignored everywhere (contract 3.3). */
 const integer = (what: string) =>
   z
     .string()

@@ -1,6 +1,6 @@
 /**
  * The stable contract, as literals: written from the specification and never imported from the source. A
- * change that makes this file fail is a breaking change and needs a deprecation cycle (spec, Versioning).
+ * change that makes this file fail is a breaking change and needs a deprecation cycle (contract 16.2).
  */
 import { expect, test } from 'vitest'
 import { EVENTS, EVENT_TYPES } from '@cairn/protocol'

@@ -1,5 +1,5 @@
 /**
- * Who may see a session and act on it (design section 5). What is not yours does not exist: 404, never 403.
+ * Who may see a session and act on it (contract 5). What is not yours does not exist: 404, never 403.
  */
 import type { LogStore, SessionRow } from '@cairn/log'
 import { AppError, type InboxItem, type Principal } from '@cairn/protocol'

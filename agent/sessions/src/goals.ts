@@ -1,5 +1,5 @@
 /**
- * Goals of a session (spec, Goals; design section 10). The pen of user.define_outcome, outcome.defined,
+ * Goals of a session (contract 14.10, 10). The pen of user.define_outcome, outcome.defined,
  * outcome.paused and outcome.cleared: the API defines, the worker acts on `/goal` with the drafts made here.
  * One goal at a time.
  */
@@ -21,7 +21,7 @@ import { syntheticMessage, TAKES_INPUT } from './messages.ts'
 import { refusedAs } from './refusals.ts'
 
 const write = writer('goals')
-/** What max_iterations is clamped to, and its default (spec, Limits). */
+/** What max_iterations is clamped to, and its default (contract 10.8). */
 export const MAX_GOAL_ITERATIONS = 20
 export const DEFAULT_RUBRIC = 'The goal as it is stated is reached in full, and the work shown proves it.'
 

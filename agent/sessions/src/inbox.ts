@@ -1,7 +1,6 @@
 /**
- * What the agent raises to a human, and what the human answers (spec, Inbox items; design sections 4, 7 and
- * 10). The pen of the five inbox.* events. Each `raise…` gives the event and the row that goes into the same
- * commit.
+ * What the agent raises to a human, and what the human answers (contract 14.11, 4, 7, 10). The pen of the
+ * five inbox.* events. Each `raise…` gives the event and the row that goes into the same commit.
  */
 import type { RowChange, SessionRow } from '@cairn/log'
 import {

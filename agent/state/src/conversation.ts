@@ -1,5 +1,5 @@
 /**
- * The model's conversation as a fold of the log (design section 7). The worker sends it, recovery *is* it.
+ * The model's conversation as a fold of the log (contract 7). The worker sends it, recovery *is* it.
  *
  * Two rules shape it. A tool call and its result stay together: what arrives between them (a steering
  * message, a note of a child session) waits until every call of the response has its result, as the model

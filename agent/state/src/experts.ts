@@ -1,5 +1,5 @@
 /**
- * The experts a session consulted, as a fold of its log (spec, Experts and feedback): each delegation with
+ * The experts a session consulted, as a fold of its log (contract 14.9): each delegation with
  * its end, its cost and how it was rated.
  */
 import type { EventId, EventOf, SessionEvent } from '@cairn/protocol'

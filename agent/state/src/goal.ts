@@ -1,5 +1,5 @@
 /**
- * The goal of a session as a fold of its log (spec, Goal states; design section 10). One goal is active at a
+ * The goal of a session as a fold of its log (contract 10.8). One goal is active at a
  * time.
  *
  *   none ─ user.define_outcome | outcome.defined ─▶ active

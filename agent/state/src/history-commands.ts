@@ -1,5 +1,5 @@
 /**
- * One reply a command, one expansion a message (spec, Skills): rules over one log. Part of `checkHistory`.
+ * One reply a command, one expansion a message (contract 14.3): rules over one log. Part of `checkHistory`.
  */
 import type { EventId, SessionEvent } from '@cairn/protocol'
 

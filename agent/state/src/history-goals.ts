@@ -1,5 +1,5 @@
 /**
- * The order of a goal's events (spec, Goals; design section 10), as rules over one log. Part of
+ * The order of a goal's events (contract 14.10, 10), as rules over one log. Part of
  * `checkHistory`.
  */
 import type { EventId, SessionEvent } from '@cairn/protocol'

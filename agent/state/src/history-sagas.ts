@@ -1,5 +1,5 @@
 /**
- * Steps in their order, each undone at most once and in reverse, one end (spec, Saga; design section 10):
+ * Steps in their order, each undone at most once and in reverse, one end (contract 14.8, 10):
  * rules over one log. Part of `checkHistory`.
  */
 import type { EventOf, SessionEvent } from '@cairn/protocol'

@@ -1,6 +1,6 @@
 /**
  * What every log must satisfy, whoever wrote it and however often its writers died: an independent reading of
- * design sections 2, 6, 7 and 10, sharing nothing with the code that writes. Crash tests and `cairn doctor`
+ * Contract 2, 6, 7, 10, sharing nothing with the code that writes. Crash tests and `cairn doctor`
  * use it.
  */
 import { type EventId, fitsContract, type SessionEvent } from '@cairn/protocol'

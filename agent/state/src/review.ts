@@ -11,7 +11,7 @@ export type Review = {
 export const noReview: Review = { turns: 0, open: null }
 
 /**
- * A harness.wake of the background review, which has flags in place of the cursor (spec, Session lifecycle).
+ * A harness.wake of the background review, which has flags in place of the cursor (contract 14.13).
  */
 export const isReviewWake = (event: SessionEvent): boolean =>
   event.type === 'harness.wake' && 'review_memory' in event.data

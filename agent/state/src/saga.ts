@@ -1,5 +1,5 @@
 /**
- * Sagas as a fold of the log, and the decision what to undo next (spec, Saga; design section 10).
+ * Sagas as a fold of the log, and the decision what to undo next (contract 14.8, 10).
  *
  * A step: begun (`executing`) → committed | failed; a committed one, when a rollback fires: begun again as
  * `compensating` → `compensated` | `compensation_failed`. The undo is on disk as `compensating` before it

@@ -1,6 +1,6 @@
 /**
  * Where a session stands in its turn, as a fold of the log: what a worker that takes over needs to go on, and
- * what the guards of the turn (budget, loops, empty answers, recovery) count. Design sections 7 and 8.
+ * what the guards of the turn (budget, loops, empty answers, recovery) count (contract 7, 8).
  *
  * A turn begins with the first user message after the former one ended and ends with session.complete,
  * session.fail, session.stopped, or the continuation of a goal. A pause interrupts it: after the resume it

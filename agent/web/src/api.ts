@@ -1,4 +1,4 @@
-/** The one client of the UI: same origin, cookie session, renewed once after a 401 (design section 5). */
+/** The one client of the UI: same origin, cookie session, renewed once after a 401 (contract 5). */
 import { ApiError, ConnectionError, createClient } from '@cairn/client'
 
 const shared = { baseUrl: '', credentials: 'same-origin', headers: { 'x-cairn-csrf': '1' } } as const

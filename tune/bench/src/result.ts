@@ -1,6 +1,6 @@
 /**
  * result.json of one benchmark run: `bench sft` writes it, `bench matrix` reads it, and so may a run of
- * another program (design section 5).
+ * another program (contract T5).
  */
 import { RECIPES } from '@cairn-tune/train/recipes'
 import { z } from 'zod'

@@ -1,5 +1,5 @@
 /**
- * The benchmark's run (design section 5): the spec's fixed configuration, a real adapter, metrics,
+ * The benchmark's run (contract T5): the spec's fixed configuration, a real adapter, metrics,
  * result.json and one row.
  */
 import { mkdir, rm } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-/** Exit codes (design section 4), and which of them an error means. */
+/** Exit codes (contract T4), and which of them an error means. */
 import { AskError } from '@cairn-tune/bench'
 import { DivergedError, OutOfMemoryError } from '@cairn-tune/train'
 import { InputError, UnsupportedError } from '@cairn-tune/weights'

@@ -29,7 +29,7 @@ export const LORA_MODULES = [
   'down_proj',
 ] as const
 
-/** How the products with the frozen base are rounded (design section 2). */
+/** How the products with the frozen base are rounded (contract T2). */
 export type BaseRounding = {
   /** What the linear of that name multiplies in; adapters multiply in the model's dtype whatever it is. */
   arithmeticOf: (name: string) => LinearArithmetic

@@ -1,6 +1,6 @@
 /** Outcomes of a run that are neither the caller's fault nor a bug. */
 
-/** It does not fit: known before anything ran (design section 4; exit code 3, the cell `OOM`). */
+/** It does not fit: known before anything ran (contract T4; exit code 3, the cell `OOM`). */
 export class OutOfMemoryError extends Error {
   override name = 'OutOfMemoryError'
   readonly neededBytes: number

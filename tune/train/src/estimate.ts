@@ -1,6 +1,6 @@
 /**
  * Peak memory of a run, part by part, and the plan that keeps within a budget: both before anything of it
- * runs (design sections 4 and 7).
+ * runs (contract T4, T7).
  */
 import type { Engine } from '@cairn-tune/native'
 import { byteLength, countElements } from '@cairn-tune/ops'

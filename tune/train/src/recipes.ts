@@ -1,6 +1,6 @@
 /**
  * Recipes: how the frozen base is stored and what its matmuls multiply in. The one table: engine,
- * configuration, result tables, docs and `cairn-tune recipes` follow it (design section 2).
+ * configuration, result tables, docs and `cairn-tune recipes` follow it (contract T2).
  *
  * Only the projections of the layers have a recipe. Embeddings, norms and head stay as they are, adapters are
  * f32 and multiply in bf16, softmax is f32.

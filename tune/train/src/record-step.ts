@@ -1,5 +1,5 @@
 /**
- * The programs of a training step (design section 7): one for a micro-batch, which adds its gradients to the
+ * The programs of a training step (contract T7): one for a micro-batch, which adds its gradients to the
  * sums of the window, then one for the norm and one for the update. Everything they need is known from the
  * model and the configuration, so they are recorded, and their memory is known, before any weight or document
  * is read.

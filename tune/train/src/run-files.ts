@@ -1,6 +1,6 @@
 /**
  * What a run leaves in output_dir beside checkpoints: run.json, metrics.jsonl, the loss chart, and the
- * adapter or model (design section 4).
+ * adapter or model (contract T4).
  */
 import { appendFile, mkdir, readFile, readdir, rm } from 'node:fs/promises'
 import { availableParallelism, cpus, totalmem } from 'node:os'

@@ -1,4 +1,4 @@
-/** A training run from a configuration to an adapter (design section 4). */
+/** A training run from a configuration to an adapter (contract T4). */
 import { createHash } from 'node:crypto'
 import { version as nodeVersion } from 'node:process'
 import { createF32Loader, loadBase } from '@cairn-tune/weights'

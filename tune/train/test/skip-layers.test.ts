@@ -1,5 +1,5 @@
 /**
- * Layers that a recipe leaves in bf16 (design section 2: fp4's last layers may stay so): how they are stored,
+ * Layers that a recipe leaves in bf16 (contract T2: fp4's last layers may stay so): how they are stored,
  * what they multiply in, what that costs.
  */
 import { afterAll, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
 /**
- * User tokens (design section 5): a signed claim "this is user `sub`, by login `sid`", for half an hour. One
+ * User tokens (contract 5): a signed claim "this is user `sub`, by login `sid`", for half an hour. One
  * minted on the command line has no login behind it: it ends with its time or its user.
  */
 import { errors, jwtVerify, SignJWT } from 'jose'

@@ -89,7 +89,7 @@ export function createDispatch(
   }
 }
 
-/** Which kinds of principal a route takes (spec, Authentication; Endpoints rule 2). */
+/** Which kinds of principal a route takes (contract 5, 3.8). */
 function mayUse({ name, route, viaApi }: Match, principal: Principal): void {
   if (principal.kind === 'service_account') {
     if (name === 'pollEvents')
@@ -105,7 +105,7 @@ function mayUse({ name, route, viaApi }: Match, principal: Principal): void {
     throw new AppError('forbidden', 'Only an administrator may do that.')
 }
 
-/** The parameters that the route knows; all others are ignored (spec, Endpoints rule 1). */
+/** The parameters that the route knows; all others are ignored (contract 3.3). */
 function checkQuery(route: Route, { search }: Exchange): unknown {
   const values = search === '' ? {} : Object.fromEntries([...new URLSearchParams(search)].toReversed())
   const parsed = route.query?.safeParse(values)

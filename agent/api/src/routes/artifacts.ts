@@ -2,8 +2,7 @@ import { AppError } from '@cairn/protocol'
 import type { Handler } from '../handler.ts'
 
 /**
- * Artifacts of a session; their event carries metadata only, the body is fetched here (spec, Endpoints rule
- * 6).
+ * Artifacts of a session; their event carries metadata only, the body is fetched here (contract 4.9).
  */
 export const listArtifacts: Handler<'listArtifacts'> = async ({ services, principal, params }) => {
   await services.door.check(principal, params.id)

@@ -1,4 +1,4 @@
-/** Logging in and out (design section 5). */
+/** Logging in and out (contract 5). */
 import { AppError } from '@cairn/protocol'
 import type { UserRow } from '@cairn/log'
 import { COOKIE, cookieLine, readCookie } from '../auth/cookies.ts'

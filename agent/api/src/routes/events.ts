@@ -1,4 +1,4 @@
-/** Reading a log: the live stream and the poll (spec, Endpoints; design section 3). */
+/** Reading a log: the live stream and the poll (contract 3). */
 import type { StoredEvent } from '@cairn/log'
 import { AppError, type EventId } from '@cairn/protocol'
 import { type Handler, jsonText } from '../handler.ts'

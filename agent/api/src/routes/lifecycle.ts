@@ -1,4 +1,4 @@
-/** Pause, resume, retry, stop (design section 6). */
+/** Pause, resume, retry, stop (contract 6). */
 import type { SessionRow } from '@cairn/log'
 import type { Session } from '@cairn/protocol'
 import {

@@ -1,5 +1,5 @@
 /**
- * Live inbox (design section 4): what is pending as `snapshot`, then each item that appears or changes as
+ * Live inbox (contract 4): what is pending as `snapshot`, then each item that appears or changes as
  * `item`.
  */
 import { asError } from '@cairn/protocol'

@@ -20,7 +20,7 @@ export const tail = defineCommand({
     const after = values.after ?? '0'
     if (!/^\d+$/.test(after)) throw new UsageError(`--after must be a non-negative integer, got "${after}"`)
     const { client } = connect(values, io)
-    // The server has no filter by type (spec, Endpoints rule 1).
+    // The server has no filter by type (contract 3.3).
     const wanted = (type: string): boolean =>
       values.type === undefined ||
       values.type.some(want => (want.endsWith('.') ? type.startsWith(want) : type === want))

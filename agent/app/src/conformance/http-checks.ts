@@ -1,5 +1,5 @@
 /**
- * Keys, refusals, principals and listings, over HTTP (spec, Authentication and Endpoints; design sections 4
+ * Keys, refusals, principals and listings, over HTTP (contract 3, 4, 5
  * to 6).
  */
 import { randomUUID } from 'node:crypto'

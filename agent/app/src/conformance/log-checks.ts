@@ -1,4 +1,4 @@
-/** Order, cursors and bytes of a log, over HTTP (spec, Endpoints; design sections 2 and 3). */
+/** Order, cursors and bytes of a log, over HTTP (contract 2, 3). */
 import { expectEqual, expectProblem, expectTrue, framesOf, type Probe } from './probe.ts'
 
 export type Check = {

@@ -1,4 +1,4 @@
-/** What the demo model says; it answers where no model is configured (design 12). */
+/** What the demo model says; it answers where no model is configured (contract 12). */
 import { readFileSync } from 'node:fs'
 import { readScenario, type Scenario } from '@cairn/harness/llm/scenario'
 

@@ -1,5 +1,5 @@
 /**
- * Compacting a conversation (spec, Lifecycle; design section 7): one context.compact in one commit, or
+ * Compacting a conversation (contract 14.13, 7): one context.compact in one commit, or
  * nothing at all. The events of the older part stay in the log; only what the model is sent begins with the
  * summary.
  */

@@ -1,4 +1,4 @@
-/** When a conversation is compacted (design section 7), decided from the position alone. Pure. */
+/** When a conversation is compacted (contract 7), decided from the position alone. Pure. */
 import type { EventData, SessionEvent } from '@cairn/protocol'
 import type { Conversation, TurnState } from '@cairn/state'
 import { chooseCut, type Cut } from './cut.ts'

@@ -1,4 +1,4 @@
-/** consult_expert: hands a task to one of the experts that the agent lists (spec, Experts and feedback). */
+/** consult_expert: hands a task to one of the experts that the agent lists (contract 14.9). */
 import type { Config, EventDraft, ExpertConfig } from '@cairn/protocol'
 import { z } from 'zod'
 import { type AgentSetup, ConfigurationError } from '../agent.ts'

@@ -1,9 +1,9 @@
-/** The events of experts; the one place that holds the experts pen (spec, Experts and feedback). */
+/** The events of experts; the one place that holds the experts pen (contract 14.9). */
 import { type EventData, type EventDraft, writer } from '@cairn/protocol'
 
 const write = writer('experts')
 
-/** What expert.delegation shows of a task (spec, Limits). */
+/** What expert.delegation shows of a task (contract 10.8). */
 const TASK_MAX = 500
 
 /** The model called consult_expert; on disk before the expert begins. */

@@ -1,5 +1,5 @@
 /**
- * An expert at work (spec, Experts and feedback): a loop of its own, with its own model, words, tools and
+ * An expert at work (contract 14.9): a loop of its own, with its own model, words, tools and
  * budget, and no memory.
  */
 import { asError, type EventData, type ExpertConfig } from '@cairn/protocol'

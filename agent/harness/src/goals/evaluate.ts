@@ -1,6 +1,6 @@
 /**
  * Grades the turn that is about to end against the goal, with a model, a context and no tools of its own
- * (spec, Goals). The span is opened once; a worker that takes over in the middle asks again and closes the
+ * (contract 14.10). The span is opened once; a worker that takes over in the middle asks again and closes the
  * same span.
  */
 import type { EventDraft, EventId } from '@cairn/protocol'

@@ -1,6 +1,6 @@
 /**
  * What an evaluation comes to: what the evaluator said, and the guards that end a loop which gets nowhere
- * (design section 10). Pure; the goal's fold says how often it was judged and what was said then.
+ * (contract 10). Pure; the goal's fold says how often it was judged and what was said then.
  */
 import type { AgentConfig } from '@cairn/protocol'
 import { type EvaluationResult, type Goal, isIdle } from '@cairn/state'

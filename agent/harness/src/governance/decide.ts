@@ -1,5 +1,5 @@
 /**
- * The gate every tool call passes, as a pure decision (design section 10).
+ * The gate every tool call passes, as a pure decision (contract 10).
  *
  * Order: denied list, the agent's tools, allow-lists, workspace containment, egress, and last of all the
  * approval list. So an approval lifts nothing but the demand for approval, and a denial is overridable only

@@ -10,8 +10,8 @@ export const DEFAULT_CONTEXT_WINDOW = 128_000
 const MILLION = 1_000_000
 
 /**
- * `cost_usd` when the catalogue has a rate for the model, else `cost_unpriced_model` with its name (spec,
- * llm.response). Cache reads and writes count at their own rates, or as ordinary input where there is none.
+ * `cost_usd` when the catalogue has a rate for the model, else `cost_unpriced_model` with its name (contract
+ * 7.4). Cache reads and writes count at their own rates, or as ordinary input where there is none.
  */
 export function costOf(usage: Usage, model: string, rates: Rates | undefined): Cost {
   if (rates?.input === undefined || rates.output === undefined) return { cost_unpriced_model: model }

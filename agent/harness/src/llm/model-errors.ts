@@ -1,6 +1,6 @@
 /**
- * What a failed call means: one table from what the server said to a ModelError, for every protocol (design
- * 7, retries).
+ * What a failed call means: one table from what the server said to a ModelError, for every protocol (contract
+ * 7).
  */
 import { asError } from '@cairn/protocol'
 import { ModelError, type ModelErrorCategory } from './provider.ts'

@@ -1,7 +1,7 @@
 /**
  * How requests leave for a model server. Undici's own fetch, because Node's built-in one gives up after 300 s
  * without a byte and a reasoning model may be silent for longer: how long to wait is the turn's decision
- * (design 7, stale timeout).
+ * (contract 7.10).
  */
 import { EnvHttpProxyAgent, fetch as undiciFetch } from 'undici'
 

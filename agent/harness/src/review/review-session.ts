@@ -1,5 +1,5 @@
 /**
- * The background review (spec, Session lifecycle; docs/review.md): after some turns a model looks back over
+ * The background review (contract 14.13; docs/review.md): after some turns a model looks back over
  * the session. It holds no lease, so the session stays usable meanwhile. Three steps: harness.wake with its
  * flags, refused when the session has moved on; the memory file, replaced as a whole; one commit with the
  * proposals and the end. A death between two of them leaves a wake without an end, and the review is done

@@ -1,5 +1,5 @@
 /**
- * Undoes the committed steps of a saga that a pause, a stop or a failure cut (design sections 6 and 10),
+ * Undoes the committed steps of a saga that a pause, a stop or a failure cut (contract 6, 10),
  * under a lease of its own. Each undo is on disk as `compensating` before it runs: a worker that takes over
  * never starts it again. What fails is listed, and the unwinding goes on.
  */

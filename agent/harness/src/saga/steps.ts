@@ -1,6 +1,5 @@
 /**
- * The steps of a running saga, written into the commits of the calls they stand for (spec, Saga; design
- * section 10).
+ * The steps of a running saga, written into the commits of the calls they stand for (contract 14.8, 10).
  */
 import { asError, type AgentConfig, type EventDraft } from '@cairn/protocol'
 import { clip } from '@cairn/sessions'

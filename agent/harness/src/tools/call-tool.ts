@@ -1,5 +1,5 @@
 /**
- * The one way a tool call runs (spec, Tools, Governance, Errors; design sections 7 and 10).
+ * The one way a tool call runs (contract 13.1, 14.6, 7, 10).
  *
  *   refused    tool.call, policy.denied, [inbox.governance_gate], tool.result with elapsed_ms 0: one commit, nothing ran
  *   allowed    tool.call, [policy.allowed], [what the tool begins with] in one commit, on disk before the tool starts; then it runs; then its events and tool.result

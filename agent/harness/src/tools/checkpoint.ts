@@ -1,7 +1,7 @@
 /**
  * What a file-mutating tool is about to change, kept so that it can be put back: a store of contents by
  * SHA-256 outside the workspace, and a manifest of the named files whose own hash is the `checkpoint_hash` of
- * `tool.call` (spec, Tools).
+ * `tool.call` (contract 10.3).
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'

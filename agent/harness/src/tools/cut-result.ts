@@ -89,7 +89,7 @@ async function saveWhole(workspace: string, path: string, text: string): Promise
   await replaceFile(workspace, resolved.path, text)
 }
 
-/** A result as the model reads it: at most 50 KB and 2,000 lines (design section 7). */
+/** A result as the model reads it: at most 50 KB and 2,000 lines (contract 7). */
 export async function fitResult(
   workspace: string,
   toolCallId: string,

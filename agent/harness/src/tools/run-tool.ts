@@ -5,7 +5,7 @@ import { asError } from '@cairn/protocol'
 import type { Clock } from '../clock.ts'
 import type { Tool, ToolContext, ToolOutcome } from './tool.ts'
 
-/** What a failed tool's `error` begins with (spec, Errors). */
+/** What a failed tool's `error` begins with (contract 13). */
 const FAILED = 'Tool execution failed'
 
 /** The content of a failure. */

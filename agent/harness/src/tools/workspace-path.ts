@@ -8,7 +8,7 @@ import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { asError } from '@cairn/protocol'
 import { unlessMissing } from './missing-file.ts'
 
-/** Stands for the absolute workspace path in everything that is recorded (spec, Tools). */
+/** Stands for the absolute workspace path in everything that is recorded (contract 10.3). */
 export const WORKSPACE_MARK = '__WORKSPACE__'
 /** Holds what was cut from long results. Tools may read it; only the harness writes it. */
 export const RESERVED_DIR = '.cairn'

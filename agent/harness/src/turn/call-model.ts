@@ -1,6 +1,6 @@
 /**
  * One iteration's call of the model: llm.request, what streams, llm.thinking, llm.response; retried where
- * retrying can help (design section 7). Every attempt has an llm.request of its own; a retry after chunks
+ * retrying can help (contract 7). Every attempt has an llm.request of its own; a retry after chunks
  * were shown tells readers to forget them.
  */
 import { CommitRefused } from '@cairn/log'

@@ -1,5 +1,5 @@
 /**
- * Slash commands (design section 6): what each comes to, and the reply, in one commit, so that a crash leaves
+ * Slash commands (contract 6): what each comes to, and the reply, in one commit, so that a crash leaves
  * either nothing or all of it. The reply is an llm.response that names its command, belongs to no turn, and
  * that the model never reads.
  */

@@ -1,5 +1,5 @@
 /**
- * Coalesces the chunks of an answer into llm.delta events (design section 2): one commit every
+ * Coalesces the chunks of an answer into llm.delta events (contract 2): one commit every
  * `delta_coalesce_ms` or 1 KiB, and never two at once, so a slow disk makes bigger chunks and not a queue.
  * What may be the beginning of a secret waits for what follows it: the redactor sees one chunk at a time and
  * would know neither half.

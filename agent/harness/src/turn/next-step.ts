@@ -1,5 +1,5 @@
 /**
- * What a worker does next, decided from the position alone (design section 7). The turn is a loop of: fold
+ * What a worker does next, decided from the position alone (contract 7). The turn is a loop of: fold
  * the log, ask here, do it. No step remembers anything outside the log, which is why a turn survives being
  * cut anywhere.
  *

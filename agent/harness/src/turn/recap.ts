@@ -91,7 +91,7 @@ export function listArtifacts({ calls, artifacts }: Pick<TurnState, 'calls' | 'a
   ]
 }
 
-/** A failed or refused call: its content is an object with an `error` key (spec, Tools rule 1). */
+/** A failed or refused call: its content is an object with an `error` key (contract 13.1). */
 export const isFailure = (content: string): boolean => parseObject(content)?.['error'] !== undefined
 
 function parseObject(text: string): Record<string, unknown> | null {

@@ -1,5 +1,5 @@
 /**
- * The turn as a loop: fold the log, ask `nextStep`, do it (design section 7). Returns when the session rests,
+ * The turn as a loop: fold the log, ask `nextStep`, do it (contract 7). Returns when the session rests,
  * waits for a human, is over, or must wait for another worker.
  */
 import { CommitRefused, REDACTED } from '@cairn/log'

@@ -1,5 +1,5 @@
 /**
- * Watches a model call for silence (design section 7): a heartbeat for readers whenever nothing was shown for
+ * Watches a model call for silence (contract 7): a heartbeat for readers whenever nothing was shown for
  * `heartbeatMs`, and the end of the call when the server gave no sign of life at all for `staleMs`.
  */
 import type { Clock } from '../clock.ts'

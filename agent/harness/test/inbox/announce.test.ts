@@ -1,4 +1,4 @@
-/** What an agent tells of itself, and what it asks to be done (spec, Inbox items; docs/inbox.md). */
+/** What an agent tells of itself, and what it asks to be done (contract 14.11; docs/inbox.md). */
 import { acknowledgeInbox, pauseSession, respondInbox, resumeSession } from '@cairn/sessions'
 import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** The background review (spec, Session lifecycle; docs/review.md). */
+/** The background review (contract 14.13; docs/review.md). */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { acknowledgeInbox, addMessage, createSession, pauseSession, respondInbox } from '@cairn/sessions'

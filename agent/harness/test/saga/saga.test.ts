@@ -1,4 +1,4 @@
-/** Sagas on the real store (spec, Saga; design sections 6 and 10). */
+/** Sagas on the real store (contract 14.8, 6, 10). */
 import { pauseSession, resumeSession, stopSession } from '@cairn/sessions'
 import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'

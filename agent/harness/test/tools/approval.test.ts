@@ -1,5 +1,5 @@
 /**
- * Spec, Endpoints rule 3 and Governance; design section 10: an approval covers one call, once, and lifts
+ * Contract 10.4, 14.6: an approval covers one call, once, and lifts
  * nothing but the demand for it.
  */
 import { existsSync, symlinkSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** Design section 7: order, side effects, suspension, and what a dead worker left. */
+/** Contract 7: order, side effects, suspension, and what a dead worker left. */
 import { CommitRefused } from '@cairn/log'
 import { expect, test } from 'vitest'
 import { callTool } from '../../src/tools/call-tool.ts'

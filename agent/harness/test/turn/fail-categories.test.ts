@@ -1,5 +1,5 @@
 /**
- * session.fail says what kind of failure it was, and whether trying again can help (design sections 6 and 7).
+ * session.fail says what kind of failure it was, and whether trying again can help (contract 6, 7).
  */
 import { expect, test } from 'vitest'
 import { setStage } from './stage.ts'

@@ -1,4 +1,4 @@
-/** Titles that land outside the turn (spec, Session lifecycle: session.title_updated). */
+/** Titles that land outside the turn (contract 14.13). */
 import { addMessage, createSession } from '@cairn/sessions'
 import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'

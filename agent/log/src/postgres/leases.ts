@@ -1,5 +1,5 @@
 /**
- * Leases on Postgres: who may act for a session, and until when (design section 8). Each a statement of its
+ * Leases on Postgres: who may act for a session, and until when (contract 8). Each a statement of its
  * own.
  */
 import { hasWork, toSessionRow } from '../session-rows.ts'

@@ -1,4 +1,4 @@
-/** The store on Postgres (design section 9): many processes, one database, the same promises. */
+/** The store on Postgres (contract 9): many processes, one database, the same promises. */
 import { randomUUID } from 'node:crypto'
 import { asError } from '@cairn/protocol'
 import { Refusing, isoStamp } from '../commit-rules.ts'

@@ -25,7 +25,7 @@ export const ToolCard = memo(function ToolCard({
 }) {
   const [isOpen, setOpen] = useState(false)
   const args = typeof item.arguments === 'string' ? parseArguments(item.arguments) : item.arguments
-  // The marker the model gets for a call that a person may still allow (spec, Governance); the approval's
+  // The marker the model gets for a call that a person may still allow (contract 14.6); the approval's
   // card says the rest.
   const isHeld = item.status === 'refused' && item.content?.includes('policy_blocked_overridable') === true
   const error = item.content === null || isHeld ? null : toolError(item.content)

@@ -1,4 +1,4 @@
-/** What the demonstration's models are taught and asked (design section 8). */
+/** What the demonstration's models are taught and asked (contract T8). */
 import {
   createRandom,
   generateProblems,

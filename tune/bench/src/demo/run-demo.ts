@@ -1,5 +1,5 @@
 /**
- * The demonstration (design sections 6 and 8): a base that knows English problems and no Romanian, an adapter
+ * The demonstration (contract T6, T8): a base that knows English problems and no Romanian, an adapter
  * for Romanian in each recipe, and what each is worth.
  *
  * Each adapter is trained, loaded into a running server, asked all questions fifty at a time, and unloaded.

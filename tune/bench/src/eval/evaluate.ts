@@ -1,6 +1,6 @@
 /**
  * An evaluation over HTTP: all questions of a data set, several at a time, to a server of the completions API
- * (design section 6).
+ * (contract T6).
  */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
