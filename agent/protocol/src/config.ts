@@ -51,8 +51,15 @@ export const GovernanceConfig = z.strictObject({
   egress: z
     .strictObject({
       default: z.enum(['allow', 'deny']).default('allow'),
-      allow: z.array(z.string()).default([]),
+      allow: z
+        .array(z.string())
+        .default([])
+        .describe('host names; never opens a private address, whatever the name leads to'),
       deny: z.array(z.string()).default([]),
+      internal: z
+        .array(z.string().regex(/^[^*]+$/, 'must be a host name or an address in full, without a wildcard'))
+        .default([])
+        .describe('host names and addresses that may be private ones'),
     })
     .prefault({}),
 })

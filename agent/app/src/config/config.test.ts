@@ -88,6 +88,21 @@ test('names that lead nowhere are mistakes: providers, experts, variables', () =
   ).toEqual(['agents.a.model: expected a model here or in models.default, got none'])
 })
 
+test('an internal address on the allow list is a mistake that names the list it belongs to', () => {
+  const agent = (rules: string) =>
+    problemsOf(() => resolve(`agents: {a: {governance: {egress: {${rules}}}}}`))
+  expect(agent('allow: [localhost, example.org, 10.0.0.1, "[::1]"]')).toEqual(
+    ['localhost', '10.0.0.1', '[::1]'].map(
+      host =>
+        `agents.a.governance.egress.allow: "${host}" is an internal address; allow opens names only, write it under egress.internal`,
+    ),
+  )
+  expect(agent('internal: [localhost, 10.0.0.1, wiki.corp]')).toEqual([])
+  expect(agent('internal: ["*.corp"]')).toEqual([
+    'line 1: agents.a.governance.egress.internal.0: must be a host name or an address in full, without a wildcard, got "*.corp"',
+  ])
+})
+
 test('a file that CAIRN_CONFIG names must exist; the default one need not', () => {
   const folder = mkdtempSync(join(tmpdir(), 'cairn-config-'))
   const file = join(folder, 'my.yaml')

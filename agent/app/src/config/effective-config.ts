@@ -2,6 +2,7 @@
  * From what the file says to what the service runs with: the demo model where no model is named, and every
  * name checked.
  */
+import { isInternalHost } from '@cairn/harness/governance/egress'
 import { Config, type ConfigInput } from '@cairn/protocol'
 import { ConfigError } from './config-error.ts'
 import { nearest } from './nearest.ts'
@@ -29,7 +30,7 @@ export function resolveConfig(
     model => model !== undefined,
   )
   const config = named ? withDefaultModel(given) : withDemo(given)
-  const problems = [...checkNames(config), ...checkEnvironment(config, environment)]
+  const problems = [...checkNames(config), ...checkEgress(config), ...checkEnvironment(config, environment)]
   if (problems.length > 0) throw new ConfigError(file, problems)
   return { config, demo: !named }
 }
@@ -102,6 +103,18 @@ function checkNames(config: Config): string[] {
     }
   }
   return problems
+}
+
+/** What used to open the inside must not stop doing so in silence. */
+function checkEgress(config: Config): string[] {
+  return Object.entries(config.agents).flatMap(([name, { governance }]) =>
+    governance.egress.allow
+      .filter(isInternalHost)
+      .map(
+        host =>
+          `agents.${name}.governance.egress.allow: "${host}" is an internal address; allow opens names only, write it under egress.internal`,
+      ),
+  )
 }
 
 const hint = (word: string, known: readonly string[]): string => {

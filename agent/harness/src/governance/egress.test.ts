@@ -1,9 +1,10 @@
 import { GovernanceConfig } from '@cairn/protocol'
 import { expect, test } from 'vitest'
-import { isPublicAddress, matchesHost, mayBeInternal, urlProblem } from './egress.ts'
+import { isPublicAddress, matchesHost, mayReach, urlProblem } from './egress.ts'
 
-const egress = (rules: Partial<{ default: 'allow' | 'deny'; allow: string[]; deny: string[] }> = {}) =>
-  GovernanceConfig.parse({ egress: rules }).egress
+const egress = (
+  rules: Partial<{ default: 'allow' | 'deny'; allow: string[]; deny: string[]; internal: string[] }> = {},
+) => GovernanceConfig.parse({ egress: rules }).egress
 
 test.each([
   '8.8.8.8',
@@ -28,6 +29,7 @@ test.each([
   '172.31.255.255',
   '192.168.1.1',
   '169.254.169.254',
+  '168.63.129.16',
   '100.64.0.1',
   '100.127.255.255',
   '192.0.0.1',
@@ -96,15 +98,67 @@ test.each([
   ['http://169.254.169.254/latest/meta-data', egress({ allow: ['*'] }), /not a public one/],
   ['http://localhost:3000/', egress(), /this machine/],
   ['http://app.localhost/', egress(), /this machine/],
-  ['http://127.0.0.1/', egress({ allow: ['127.0.0.1'] }), null],
-  ['http://[::1]/', egress({ allow: ['[::1]'] }), null],
-  ['http://localhost/', egress({ allow: ['localhost'] }), null],
+  ['http://127.0.0.1/', egress({ allow: ['127.0.0.1'] }), /egress\.internal does not name it/],
+  ['http://[::1]/', egress({ allow: ['[::1]'] }), /egress\.internal does not name it/],
+  ['http://localhost/', egress({ allow: ['localhost'] }), /egress\.internal does not name it/],
+  ['http://127.0.0.1/', egress({ internal: ['127.0.0.1'] }), null],
+  ['http://2130706433/', egress({ internal: ['127.0.0.1'] }), null],
+  ['http://127.0.0.2/', egress({ internal: ['127.0.0.1'] }), /not a public one/],
+  ['http://[0:0:0:0:0:0:0:1]/', egress({ internal: ['[::1]'] }), null],
+  ['http://[::1]/', egress({ internal: ['0:0::1'] }), null],
+  ['http://localhost/', egress({ internal: ['localhost'] }), null],
+  ['http://wiki.corp/', egress({ default: 'deny', internal: ['Wiki.corp.'] }), null],
+  ['http://www.wiki.corp/', egress({ default: 'deny', internal: ['wiki.corp'] }), /egress allow list/],
+  ['http://wiki.corp/', egress({ internal: ['wiki.corp'], deny: ['*.corp'] }), /deny list/],
+  ['http://169.254.169.254/', egress({ internal: ['wiki.corp'] }), /not a public one/],
+  ['http://169.254.169.254/', egress({ internal: ['169.254.169.254'] }), null],
 ])('%s with these rules is judged', (url, rules, expected) => {
   if (expected === null) expect(urlProblem(url, rules)).toBeNull()
   else expect(urlProblem(url, rules)).toMatch(expected)
 })
 
-test('only a host that is named in full may be internal; a wildcard does not open the inside', () => {
-  expect(mayBeInternal('intranet.example.org', egress({ allow: ['intranet.example.org'] }))).toBe(true)
-  expect(mayBeInternal('intranet.example.org', egress({ allow: ['*.example.org', '*'] }))).toBe(false)
+test.each([
+  [
+    'allow opens a name and never where it leads',
+    'partner.test',
+    '127.0.0.1',
+    { allow: ['partner.test'] },
+    false,
+  ],
+  ['nor does a wildcard', 'partner.test', '10.0.0.1', { allow: ['*.test', '*'] }, false],
+  ['a public address needs no list', 'partner.test', '93.184.215.14', {}, true],
+  [
+    'internal opens the private addresses of a name',
+    'wiki.corp',
+    '10.0.0.1',
+    { internal: ['wiki.corp'] },
+    true,
+  ],
+  ['for that very name', 'a.wiki.corp', '10.0.0.1', { internal: ['wiki.corp'] }, false],
+  [
+    'internal opens an address, whichever name leads to it',
+    'wiki.corp',
+    '10.0.0.1',
+    { internal: ['10.0.0.1'] },
+    true,
+  ],
+  ['and no other address', 'wiki.corp', '10.0.0.2', { internal: ['10.0.0.1'] }, false],
+  [
+    'a name does not open the metadata of a cloud',
+    'wiki.corp',
+    '169.254.169.254',
+    { internal: ['wiki.corp'] },
+    false,
+  ],
+  ['in no spelling', 'wiki.corp', '::ffff:a9fe:a9fe', { internal: ['wiki.corp'] }, false],
+  ['of no cloud', 'wiki.corp', 'fd00:ec2::254', { internal: ['wiki.corp'] }, false],
+  ['whatever its number', 'wiki.corp', '168.63.129.16', { internal: ['wiki.corp'] }, false],
+  ['its address does', 'wiki.corp', '169.254.169.254', { internal: ['169.254.169.254'] }, true],
+  ['a zone is no other address', 'wiki.corp', 'fe80::1%eth0', { internal: ['fe80::1'] }, true],
+])('%s: %s at %s', (_, host, address, rules, expected) => {
+  expect(mayReach(host, address, egress(rules))).toBe(expected)
+})
+
+test('a wildcard opens nothing internal: the configuration refuses it', () => {
+  expect(() => egress({ internal: ['*.corp'] })).toThrow('without a wildcard')
 })

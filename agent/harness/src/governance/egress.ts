@@ -10,6 +10,8 @@ for (const [net, prefix] of [
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
   ['127.0.0.0', 8],
+  // Azure's own services for its machines: a public number that leads inside.
+  ['168.63.129.16', 32],
   ['169.254.0.0', 16],
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
@@ -49,32 +51,68 @@ export function isPublicAddress(address: string): boolean {
   return false
 }
 
-/** The host of a URL as rules name it: lower case, no brackets, no dot at the end. */
-export const hostOf = (url: URL): string =>
-  url.hostname
-    .toLowerCase()
-    .replace(/^\[|\]$/g, '')
-    .replace(/\.$/, '')
-
-/** A pattern is a host, `*.example.org` (any name below, not the name itself), or `*`. */
-export function matchesHost(pattern: string, host: string): boolean {
-  const wanted = pattern
+const plainHost = (text: string): string =>
+  text
     .trim()
     .toLowerCase()
     .replace(/^\[|\]$/g, '')
     .replace(/\.$/, '')
+
+/** The host of a URL as rules name it: lower case, no brackets, no dot at the end. */
+export const hostOf = (url: URL): string => plainHost(url.hostname)
+
+/** A pattern is a host, `*.example.org` (any name below, not the name itself), or `*`. */
+export function matchesHost(pattern: string, host: string): boolean {
+  const wanted = plainHost(pattern)
   if (wanted === '*') return true
   return wanted.startsWith('*.')
     ? host.endsWith(wanted.slice(1)) && host.length > wanted.length - 1
     : host === wanted
 }
 
+/** Where clouds hand out the credentials of a machine, beside all that is link-local. */
+const metadata4 = new BlockList()
+metadata4.addSubnet('169.254.0.0', 16, 'ipv4')
+metadata4.addAddress('100.100.100.200', 'ipv4')
+metadata4.addAddress('168.63.129.16', 'ipv4')
+metadata4.addSubnet('192.0.0.0', 24, 'ipv4')
+const metadata6 = new BlockList()
+metadata6.addSubnet('fe80::', 10, 'ipv6')
+metadata6.addSubnet('fd00:ec2::', 32, 'ipv6')
+metadata6.addSubnet('fd20:ce::', 32, 'ipv6')
+
+function isMetadataAddress(address: string): boolean {
+  const plain = address.replace(/%.*$/, '')
+  // BlockList sees through mapped addresses, so ::ffff:169.254.169.254 is one as well.
+  return isIP(plain) === 4
+    ? metadata4.check(plain, 'ipv4')
+    : metadata6.check(plain, 'ipv6') || metadata4.check(plain, 'ipv6')
+}
+
+/** One spelling of an address, so that a list may write ::1 or 0:0:0:0:0:0:0:1. */
+const canonicalHost = (text: string): string => {
+  const host = plainHost(text).replace(/%.*$/, '')
+  return isIP(host) === 6 ? hostOf(new URL(`http://[${host}]/`)) : host
+}
+
+/** Whether an entry of a list is an address, or a name of this machine, that no public name may lead to. */
+export const isInternalHost = (entry: string): boolean => {
+  const host = canonicalHost(entry)
+  return host === 'localhost' || host.endsWith('.localhost') || (isIP(host) !== 0 && !isPublicAddress(host))
+}
+
+const namesInternal = (host: string, { internal }: Egress): boolean =>
+  internal.some(entry => canonicalHost(entry) === canonicalHost(host))
+
 /**
- * Hosts that the operator named in full may have any address, an internal one too; a wildcard does not go
- * that far.
+ * Whether a connection to `host` may use this address: a public one, or one that the operator opened under
+ * `egress.internal`, by the name of the host or by the address itself. A name does not open the addresses at
+ * which clouds hand out credentials: whoever answers for the name could point it there.
  */
-export const mayBeInternal = (host: string, egress: Egress): boolean =>
-  egress.allow.some(pattern => !pattern.includes('*') && matchesHost(pattern, host))
+export const mayReach = (host: string, address: string, egress: Egress): boolean =>
+  isPublicAddress(address) ||
+  namesInternal(address, egress) ||
+  (namesInternal(host, egress) && !isMetadataAddress(address))
 
 /**
  * Why a tool may not fetch this URL, or null. Names are judged here; the addresses they lead to when the
@@ -90,11 +128,12 @@ export function urlProblem(text: string, egress: Egress): string | null {
   const host = hostOf(url)
   if (egress.deny.some(pattern => matchesHost(pattern, host)))
     return `host '${host}' is on the egress deny list`
-  if (egress.default === 'deny' && !egress.allow.some(pattern => matchesHost(pattern, host)))
+  const isInternal = namesInternal(host, egress)
+  if (egress.default === 'deny' && !isInternal && !egress.allow.some(pattern => matchesHost(pattern, host)))
     return `host '${host}' is not on the egress allow list`
-  if (isIP(host) !== 0 && !isPublicAddress(host) && !mayBeInternal(host, egress))
-    return `address ${host} is not a public one, and the egress allow list does not name it`
-  if ((host === 'localhost' || host.endsWith('.localhost')) && !mayBeInternal(host, egress))
-    return `host '${host}' is this machine, and the egress allow list does not name it`
+  if (isIP(host) !== 0 && !mayReach(host, host, egress))
+    return `address ${host} is not a public one, and egress.internal does not name it`
+  if (isInternalHost(host) && !isInternal)
+    return `host '${host}' is this machine, and egress.internal does not name it`
   return null
 }

@@ -4,9 +4,11 @@ import { gzipSync } from 'node:zlib'
 import { GovernanceConfig } from '@cairn/protocol'
 import { freePort } from '@cairn/log/test/free-port'
 import { expect, onTestFinished, test } from 'vitest'
+import type { z } from 'zod'
 import { makeContext, runParsed } from '../../test/tools/tool-context.ts'
 import { type ResolveHost, webFetchTool } from './web-fetch.ts'
 
+type GovernanceConfigInput = NonNullable<z.input<typeof GovernanceConfig>['egress']>
 type Page = (request: IncomingMessage, response: ServerResponse) => void
 
 async function serve(page: Page): Promise<number> {
@@ -19,14 +21,16 @@ async function serve(page: Page): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** Every name leads to this machine, which the rules below allow by name. */
+/** Every name leads to this machine, which the rules below open by name. */
 const here: ResolveHost = () => Promise.resolve([{ address: '127.0.0.1', family: 4 }])
-const allowing = (...allow: string[]) => ({ egress: GovernanceConfig.parse({ egress: { allow } }).egress })
+const opening = (...internal: string[]) => ({
+  egress: GovernanceConfig.parse({ egress: { internal } }).egress,
+})
 const fetchPage = async (
   url: string,
   args: Record<string, unknown> = {},
   resolve = here,
-  context = makeContext(allowing('site.test', 'other.test')),
+  context = makeContext(opening('site.test', 'other.test')),
 ) => (await runParsed(webFetchTool(resolve), { url, ...args }, context)).content as Record<string, unknown>
 const html: Page = (_, response) =>
   response
@@ -97,6 +101,33 @@ test.each([
     `'public.test' leads to ${address}, which is not a public address`,
   )
   expect(requests).toBe(0)
+})
+
+test('a name on the allow list that leads inside is not connected to; on the internal list it is', async () => {
+  let requests = 0
+  const port = await serve((_, response) => {
+    requests += 1
+    response.setHeader('content-type', 'text/plain').end('the inside')
+  })
+  const partner = (rules: GovernanceConfigInput) =>
+    fetchPage(
+      `http://partner.test:${port}/`,
+      {},
+      here,
+      makeContext({ egress: GovernanceConfig.parse({ egress: rules }).egress }),
+    )
+  await expect(partner({ default: 'deny', allow: ['partner.test'] })).rejects.toThrow(
+    "'partner.test' leads to 127.0.0.1",
+  )
+  expect(requests).toBe(0)
+  expect(await partner({ default: 'deny', internal: ['partner.test'] })).toMatchObject({ text: 'the inside' })
+})
+
+test('a name on the internal list that leads to the metadata address is not connected to', async () => {
+  const metadata: ResolveHost = () => Promise.resolve([{ address: '169.254.169.254', family: 4 }])
+  await expect(fetchPage('http://site.test/', {}, metadata)).rejects.toThrow('leads to 169.254.169.254')
+  const mixed: ResolveHost = async () => [...(await here('')), ...(await metadata(''))]
+  await expect(fetchPage('http://site.test/', {}, mixed)).rejects.toThrow('leads to 169.254.169.254')
 })
 
 test('one address of many that is not public is enough to refuse the name', async () => {
@@ -195,7 +226,7 @@ test('an abort ends a fetch that hangs', async () => {
     `http://site.test:${port}/`,
     {},
     here,
-    makeContext({ ...allowing('site.test'), signal: controller.signal }),
+    makeContext({ ...opening('site.test'), signal: controller.signal }),
   )
   await arrived.promise
   controller.abort(new Error('the session was stopped'))

@@ -10,7 +10,7 @@ import type { GovernanceConfig } from '@cairn/protocol'
 import { asError } from '@cairn/protocol'
 import { Agent, type Response, fetch } from 'undici'
 import { z } from 'zod'
-import { hostOf, isPublicAddress, mayBeInternal, urlProblem } from '../governance/egress.ts'
+import { hostOf, mayReach, urlProblem } from '../governance/egress.ts'
 import { htmlToText } from './html-text.ts'
 import { defineTool } from './parameters.ts'
 import { rootCause } from './root-cause.ts'
@@ -41,8 +41,8 @@ async function judgedAddresses(
   const name = host.toLowerCase().replace(/\.$/, '')
   const [first, ...others] = await resolveHost(host)
   if (first === undefined) throw new Error(`host '${name}' has no address`)
-  const bad = [first, ...others].find(({ address }) => !isPublicAddress(address))
-  if (bad !== undefined && !mayBeInternal(name, egress))
+  const bad = [first, ...others].find(({ address }) => !mayReach(name, address, egress))
+  if (bad !== undefined)
     throw new Error(`host '${name}' leads to ${bad.address}, which is not a public address`)
   return [first, ...others]
 }
