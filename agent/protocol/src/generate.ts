@@ -28,6 +28,8 @@ export function eventsPage(): string {
     `The log of a session holds events of ${EVENT_TYPES.length} types. Names and **documented** keys are a stable contract; *extra* keys may grow or change without notice.`,
     'Every record has `id` (integer, the cursor), `session_id`, `type`, `created_at` and `data`; the tables below describe `data`. A key with `?` may be absent.',
     '',
+    'Texts are recorded as they came, with the escape sequences and invisible characters that a model, a tool or a page put into them. The web UI and the commands draw these (`\\u{1B}`, `\\u{202E}`); a program that prints what it polled or streamed to a terminal must do so itself.',
+    '',
   ]
   for (const family of FAMILIES) {
     const types = EVENT_TYPES.filter(type => familyOf(type) === family)

@@ -1,4 +1,5 @@
 /** How numbers, money and times read everywhere in the UI. Pure: the clock is an argument. */
+import { visibleText } from '@cairn/protocol'
 
 const grouped = new Intl.NumberFormat('en-US')
 
@@ -62,12 +63,14 @@ export const formatSize = (bytes: number): string =>
       ? `${trimZero((bytes / 1024).toFixed(1))} KB`
       : `${trimZero((bytes / 1_048_576).toFixed(1))} MB`
 
-/** One line of at most `max` characters. */
+/** One line of at most `max` characters, with what does not show drawn. */
 export function oneLine(text: string, max = 160): string {
-  const line = text
-    .slice(0, max * 2)
-    .replace(/\s+/g, ' ')
-    .trim()
+  const line = visibleText(
+    text
+      .slice(0, max * 2)
+      .replace(/\s+/g, ' ')
+      .trim(),
+  )
   return line.length > max || text.length > max * 2 ? `${line.slice(0, max - 1)}…` : line
 }
 

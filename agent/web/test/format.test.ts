@@ -73,6 +73,9 @@ test('one line has no breaks and keeps to its length', () => {
   expect(oneLine(`${' '.repeat(500)}late`, 20)).toBe('…')
 })
 
+test('one line shows what would not show', () =>
+  expect(oneLine('rm \u202Egnp\u200B \u001b[2J')).toBe('rm \\u{202E}gnp\\u{200B} \\u{1B}[2J'))
+
 test('counted things agree in number', () =>
   expect([plural(1, 'event'), plural(2, 'event'), plural(1200, 'crash', 'crashes')]).toEqual([
     '1 event',

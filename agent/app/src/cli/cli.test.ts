@@ -5,7 +5,7 @@ import { type Io, defineCommand, takePositionals } from './command.ts'
 import { eventLine } from './event-line.ts'
 import { EXIT, UsageError } from './exit.ts'
 import { outageNotes } from './outage.ts'
-import { oneLine, printable } from './terminal-text.ts'
+import { jsonLine, oneLine, printable } from './terminal-text.ts'
 
 const event = (type: string, data: object, id = 1): SessionEvent =>
   ({ id, session_id: 's', type, created_at: '2026-01-02T03:04:05.678Z', data }) as SessionEvent
@@ -85,15 +85,27 @@ test('an event is one line, whatever is in it', () => {
       42,
     ),
   )
-  expect(line).toMatch(/^ {3}42 {2}03:04:05\.678 {2}tool\.result +terminal 12 ms a ·\]0;owned·b+…$/)
+  expect(line).toMatch(
+    /^ {3}42 {2}03:04:05\.678 {2}tool\.result +terminal 12 ms a \\u\{1B\}\]0;owned\\u\{07\}b+…$/,
+  )
   expect(eventLine(event('some.future', { key: 1 }))).toContain('{"key":1}')
   expect(eventLine(event('tool.call', {}))).toContain('tool.call')
   expect(eventLine(event('llm.response', {}))).toMatch(/llm\.response +$|llm\.response$|\{\}/)
 })
 
-test('text for a terminal keeps its lines and loses its escape sequences', () => {
-  expect(printable('one\n\ttwo \u001b[31mred\u001b[0m \u009b1m')).toBe('one\n\ttwo ·[31mred·[0m ·1m')
+test('text for a terminal keeps its lines; escape sequences and what hides are drawn', () => {
+  expect(printable('one\n\ttwo \u001b[31mred\u001b[0m \u009b1m \u202Egnp')).toBe(
+    'one\n\ttwo \\u{1B}[31mred\\u{1B}[0m \\u{9B}1m \\u{202E}gnp',
+  )
   expect(oneLine('  a\n b  ', 10)).toBe('a b')
+})
+
+test('JSON for a program is the same value and has nothing that a terminal obeys or hides', () => {
+  const value = { a: '\u001b[2J \u009b1m \u202Ex\u200B \u{E0041} 日本語 ❤️ "\\u{202E}"' }
+  const line = jsonLine(value)
+  expect(JSON.parse(line)).toEqual(value)
+  expect(line).not.toMatch(/(?!\n$)[\p{Cc}\p{Cf}]/u)
+  expect(line).toContain('日本語 ❤')
 })
 
 test('a command line that is not understood is a usage error', async () => {

@@ -17,6 +17,7 @@ import { rate } from './rate.ts'
 import { send } from './send.ts'
 import { serve } from './serve.ts'
 import { tail } from './tail.ts'
+import { printable } from './terminal-text.ts'
 import { token } from './token.ts'
 
 const commands: Command[] = [
@@ -84,7 +85,8 @@ const io: Io = {
   flushed: async () => {
     if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain')
   },
-  note: line => void process.stderr.write(`${line}\n`),
+  // What a person reads here may hold words of models and tools.
+  note: line => void process.stderr.write(`${printable(line)}\n`),
   readStdin: async () => {
     const chunks: Buffer[] = []
     for await (const chunk of process.stdin) chunks.push(chunk as Buffer)

@@ -4,7 +4,7 @@ import { createAnswerText } from './answer-text.ts'
 import { defineCommand } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
 import { outageNotes } from './outage.ts'
-import { printable } from './terminal-text.ts'
+import { jsonLine, printable } from './terminal-text.ts'
 
 export const send = defineCommand({
   name: 'send',
@@ -79,8 +79,7 @@ export const send = defineCommand({
           io.out(io.stdoutIsTty ? printable(printed.text) : printed.text)
         if (printed.note !== undefined) note(printed.note)
         if (printed.end === undefined) continue
-        if (values.json)
-          io.out(`${JSON.stringify({ ...sent, status: printed.end.status, answer: text.answer() })}\n`)
+        if (values.json) io.out(jsonLine({ ...sent, status: printed.end.status, answer: text.answer() }))
         return printed.end.code
       }
     }

@@ -4,6 +4,7 @@ import { CONNECT_OPTIONS, connect } from './connect.ts'
 import { eventLine } from './event-line.ts'
 import { EXIT, UsageError } from './exit.ts'
 import { outageNotes } from './outage.ts'
+import { jsonLine } from './terminal-text.ts'
 
 export const tail = defineCommand({
   name: 'tail',
@@ -32,7 +33,7 @@ export const tail = defineCommand({
       io.out(
         batch
           .filter(event => wanted(event.type))
-          .map(event => `${values.json ? JSON.stringify(event) : eventLine(event)}\n`)
+          .map(event => (values.json ? jsonLine(event) : `${eventLine(event)}\n`))
           .join(''),
       )
       await io.flushed()

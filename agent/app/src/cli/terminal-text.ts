@@ -1,12 +1,24 @@
 /** Text of models and tools on its way to a terminal. */
+import { visibleText } from '@cairn/protocol'
 
-// eslint-disable-next-line no-control-regex
-const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
-/** Escape sequences of a model must not move the cursor, set the title or fill the clipboard of a reader. */
-export const printable = (text: string): string => text.replaceAll(CONTROLS, '\u00b7')
+/**
+ * What a terminal would obey or hide is drawn: an escape sequence must not move the cursor, set the title or
+ * fill the clipboard of a reader.
+ */
+export const printable = visibleText
 
 /** On one line, at most so long. */
 export function oneLine(text: string, max: number): string {
   const line = printable(text.replaceAll(/\s+/g, ' ').trim())
   return line.length > max ? `${line.slice(0, max - 1)}…` : line
 }
+
+/** JSON on one line, for a program and for the terminal it may stand in: the same value, nothing unseen. */
+export const jsonLine = (value: unknown): string =>
+  `${JSON.stringify(value).replaceAll(/[^\0-~]/gu, character => (printable(character) === character ? character : escaped(character)))}\n`
+
+const escaped = (character: string): string =>
+  character
+    .split('')
+    .map(unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('')

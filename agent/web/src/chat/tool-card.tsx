@@ -3,6 +3,7 @@ import { memo, useState } from 'react'
 import { formatDuration, oneLine } from '../format.ts'
 import { JsonView } from '../events/json-view.tsx'
 import { toolError } from '../events/row-summary.ts'
+import { ExactText } from '../shell/exact-text.tsx'
 import { ChevronIcon } from '../shell/icons.tsx'
 import { useNow } from '../shell/use-now.ts'
 import type { ItemOf } from './chat-item.ts'
@@ -80,7 +81,9 @@ function Result({ content, onEvent }: { content: string; onEvent: (id: number) =
   return /^\s*[[{]/.test(content) ? (
     <JsonView value={content} onJump={onEvent} />
   ) : (
-    <pre className="tool-text">{content}</pre>
+    <pre className="tool-text">
+      <ExactText text={content} />
+    </pre>
   )
 }
 

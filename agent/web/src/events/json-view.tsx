@@ -1,6 +1,7 @@
 /** The payload as a tree: arrows move and open, numbers that name an event lead to it. */
 import { type KeyboardEvent, type MouseEvent, useMemo, useRef, useState } from 'react'
 import { formatSize } from '../format.ts'
+import { ExactText } from '../shell/exact-text.tsx'
 import { ChevronIcon } from '../shell/icons.tsx'
 import { toggled } from './filter.ts'
 import { type JsonLine, flattenJson } from './json-tree.ts'
@@ -98,7 +99,11 @@ export function JsonView({ value, onJump }: { value: unknown; onJump: (id: numbe
               <ChevronIcon />
             </span>
           )}
-          {line.name !== null && <span className="json-name">{line.name}</span>}
+          {line.name !== null && (
+            <span className="json-name">
+              <ExactText text={line.name} />
+            </span>
+          )}
           <Value line={line} onJump={onJump} />
         </div>
       ))}
@@ -121,10 +126,15 @@ function Value({ line, onJump }: { line: JsonLine; onJump: (id: number) => void 
       </button>
     )
   if (line.kind !== 'string') return <span className={`json-${line.kind}`}>{line.text}</span>
-  if (line.text.length <= LONG_TEXT) return <span className="json-string">{line.text}</span>
+  if (line.text.length <= LONG_TEXT)
+    return (
+      <span className="json-string">
+        <ExactText text={line.text} />
+      </span>
+    )
   return (
     <span className="json-string">
-      {isWhole ? line.text : line.text.slice(0, LONG_TEXT)}
+      <ExactText text={isWhole ? line.text : line.text.slice(0, LONG_TEXT)} />
       <button type="button" className="json-link" onClick={() => setWhole(!isWhole)}>
         {isWhole ? 'show less' : `… show all (${formatSize(line.text.length)})`}
       </button>
