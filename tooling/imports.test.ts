@@ -34,11 +34,11 @@ const tuneArrows: Record<string, readonly string[]> = {
   ops: [],
   native: ['ops'],
   program: ['ops', 'native'],
-  models: ['ops', 'program'],
   weights: ['ops', 'native', 'program'],
+  models: ['ops', 'program', 'weights'],
   train: ['ops', 'native', 'program', 'models', 'weights'],
   serve: ['ops', 'native', 'program', 'models', 'weights'],
-  bench: ['ops', 'weights', 'train', 'serve'],
+  bench: ['ops', 'models', 'weights', 'train', 'serve'],
   cli: ['ops', 'native', 'program', 'models', 'weights', 'train', 'serve', 'bench', 'tooling'],
 }
 

@@ -1,11 +1,15 @@
 /**
- * Models: one file each, which records ops and computes nothing.
+ * Models: a table of families and one recorder that reads it; nothing here computes.
  *
  * weights   what records a base weight by its Hugging Face name     linear    a matmul by a weight, with or
  * without an adapter
  * adapter   the two small matrices that LoRA trains                 packed    documents one after another in
  * one row of tokens
  */
+export { configJsonText, parseModelConfig, readModelConfig } from './config-json.ts'
+export { FAMILIES, FAMILY_NAMES, familyOf, type Family, type FamilyName, type GgufNames } from './families.ts'
 export * from './lora.ts'
-export * from './qwen3.ts'
+export * from './model-config.ts'
+export * from './model-parts.ts'
+export * from './record-model.ts'
 export * from './rope.ts'

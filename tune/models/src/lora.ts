@@ -14,20 +14,9 @@ export type Linear = (name: string, x: Tensor, n: number, addend?: Tensor) => Te
 export type LoraConfig = {
   lora_rank: number
   lora_alpha: number
-  /** Last part of the names of the linears that get an adapter, as `q_proj`. */
-  lora_target_modules: readonly string[]
+  /** Last part of the names of the linears that get an adapter, as `q_proj`; all where it is left out. */
+  lora_target_modules?: readonly string[] | undefined
 }
-
-/** The seven linears of a layer. */
-export const LORA_MODULES = [
-  'q_proj',
-  'k_proj',
-  'v_proj',
-  'o_proj',
-  'gate_proj',
-  'up_proj',
-  'down_proj',
-] as const
 
 /** How the products with the frozen base are rounded (contract T2). */
 export type BaseRounding = {
@@ -39,6 +28,9 @@ export type BaseRounding = {
    */
   random?: Tensor
 }
+
+const isTarget = ({ lora_target_modules: modules }: LoraConfig, name: string): boolean =>
+  modules === undefined || modules.includes(name.split('.').at(-1) ?? '')
 
 /** Numbers of a history of largest magnitudes: that of the step at hand, then those of the steps before. */
 export const AMAX_HISTORY = 1 + 16
@@ -105,7 +97,7 @@ export function createLinear({ g, dtype, weights, lora, rounding }: Options): Lo
       ? { a_amax: scaleOf(name, x, arithmetic), random: rounding?.random }
       : {}
     const pair = { a: x, b: weights(`${name}.weight`, [n, k]), addend, ...scaling }
-    if (!lora?.lora_target_modules.includes(name.split('.').at(-1) ?? '')) return g.matmul_nt(pair, attrs).y
+    if (!lora || !isTarget(lora, name)) return g.matmul_nt(pair, attrs).y
     const r = lora.lora_rank
     const z = g.matmul_nt(
       { a: x, b: adapter(`${name}.lora_A.weight`, [r, k]) },

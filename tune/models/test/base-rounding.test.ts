@@ -12,7 +12,14 @@ import {
   type LinearArithmetic,
 } from '@cairn-tune/ops'
 import { createEngine } from '@cairn-tune/native'
-import { LORA_MODULES, createLinear, packedPositions, recordQwen3, ropeTable } from '@cairn-tune/models'
+import {
+  createLinear,
+  packedPositions,
+  parseModelConfig,
+  recordModel,
+  ropeInputs,
+  ropeTables,
+} from '@cairn-tune/models'
 import {
   ONE,
   createRecorder,
@@ -29,7 +36,8 @@ const alone = await createEngine({ threads: 1 })
 afterAll(() => [engine, alone].forEach(one => one.close()))
 
 const T = 24
-const config = {
+const config = parseModelConfig('config.json', {
+  model_type: 'qwen3',
   hidden_size: 64,
   num_hidden_layers: 2,
   num_attention_heads: 4,
@@ -40,7 +48,7 @@ const config = {
   rms_norm_eps: 1e-6,
   rope_theta: 1e4,
   tie_word_embeddings: true,
-}
+})
 
 function record(arithmetic: LinearArithmetic, stored: Dtype) {
   const g = createRecorder()
@@ -55,7 +63,7 @@ function record(arithmetic: LinearArithmetic, stored: Dtype) {
     g,
     dtype: 'bf16',
     weights,
-    lora: { lora_rank: 4, lora_alpha: 8, lora_target_modules: LORA_MODULES },
+    lora: { lora_rank: 4, lora_alpha: 8 },
     rounding: { arithmeticOf: () => arithmetic, random },
   })
   const batch = {
@@ -63,9 +71,9 @@ function record(arithmetic: LinearArithmetic, stored: Dtype) {
     positions: g.input('positions', 'i32', [T]),
     cuSeqlens: g.input('cuSeqlens', 'i32', [3]),
     targets: g.input('targets', 'i32', [T]),
-    cosSin: g.input('cosSin', 'f32', [T, 16]),
+    ropes: ropeInputs(g, config, T),
   }
-  const { loss } = recordQwen3(
+  const { loss } = recordModel(
     { g, config, dtype: 'bf16', weights, linear: made.linear, trainsHead: false },
     batch,
   )
@@ -85,7 +93,7 @@ function inputsOf(program: Program, step: number): Record<string, Uint8Array> {
     targets: Int32Array.from({ length: T }, (_, t) => (t * 11) % 61),
     cuSeqlens: Int32Array.of(0, 10, T),
     positions: packedPositions([0, 10, T]),
-    cosSin: ropeTable(T, 16, 1e4),
+    ...ropeTables(config, T),
     random: Int32Array.of(5, 0, step),
   }
   return Object.fromEntries(

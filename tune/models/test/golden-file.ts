@@ -1,9 +1,9 @@
 /** Reads the golden tensors that reference/make_qwen3.py wrote. */
 import { readFileSync } from 'node:fs'
-import type { LoraConfig, Qwen3Config } from '@cairn-tune/models'
+import { parseModelConfig, type LoraConfig, type ModelConfig } from '@cairn-tune/models'
 
 export type Golden = {
-  config: Qwen3Config
+  config: ModelConfig
   lora: LoraConfig
   ids: number[]
   targets: number[]
@@ -12,7 +12,13 @@ export type Golden = {
 
 const file = (name: string) => readFileSync(new URL(`golden/${name}`, import.meta.url))
 
-export const golden = JSON.parse(file('qwen3.json').toString()) as Golden
+const qwen3 = JSON.parse(file('qwen3.json').toString()) as Omit<Golden, 'config'> & {
+  config: object
+}
+export const golden: Golden = {
+  ...qwen3,
+  config: parseModelConfig('qwen3.json', { model_type: 'qwen3', ...qwen3.config }),
+}
 
 /** f32 tensors of a safetensors file by name. */
 export function readTensors(name: string): Map<string, Float32Array> {

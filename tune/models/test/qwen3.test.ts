@@ -13,7 +13,7 @@ import {
   type Program,
   type Tensor,
 } from '@cairn-tune/program'
-import { createLinear, packedPositions, recordQwen3, ropeTable } from '@cairn-tune/models'
+import { createLinear, packedPositions, recordModel, ropeInputs, ropeTables } from '@cairn-tune/models'
 import { golden, readTensors } from './golden-file.ts'
 
 const tensors = readTensors('qwen3.safetensors')
@@ -45,9 +45,9 @@ function record({ dtype, hasLora, store = () => dtype }: Setup): Program {
     positions: input('positions', T),
     cuSeqlens: input('cuSeqlens', cuSeqlens.length),
     targets: input('targets', T),
-    cosSin: g.input('cosSin', 'f32', [longest, golden.config.head_dim]),
+    ropes: ropeInputs(g, golden.config, longest),
   }
-  const { loss, losses, hidden } = recordQwen3(
+  const { loss, losses, hidden } = recordModel(
     { g, config: golden.config, dtype, weights, linear, trainsHead: !hasLora },
     batch,
   )
@@ -66,7 +66,7 @@ const data: Record<string, ArrayLike<number>> = {
   targets: golden.targets,
   cuSeqlens,
   positions: packedPositions(cuSeqlens),
-  cosSin: ropeTable(longest, golden.config.head_dim, golden.config.rope_theta),
+  ...ropeTables(golden.config, longest),
 }
 
 async function run(program: Program, plan = planMemory(program)): Promise<Map<string, Float32Array>> {

@@ -5,8 +5,9 @@
 import { Agent, request } from 'node:http'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readModelConfig, writeAdapter, type AdapterTensor } from '@cairn-tune/weights'
-import { createRandom, qwen3Weights } from '@cairn-tune/train'
+import { partsOf, readModelConfig } from '@cairn-tune/models'
+import { writeAdapter, type AdapterTensor } from '@cairn-tune/weights'
+import { createRandom } from '@cairn-tune/train'
 import { startServer, type ServeOptions } from '@cairn-tune/serve'
 
 /**
@@ -24,20 +25,19 @@ const WARM_UP = 20
 /** Writes an adapter of all linears with small random numbers. */
 async function writeRandomAdapter(model: string, directory: string): Promise<void> {
   const { next } = createRandom(2)
-  const tensors = qwen3Weights(await readModelConfig(model))
-    .filter(({ name }) => name.includes('_proj.'))
-    .flatMap(({ name, shape: [outputs = 0, inputs = 0] }): AdapterTensor[] =>
-      (
-        [
-          ['A', [RANK, inputs]],
-          ['B', [outputs, RANK]],
-        ] as const
-      ).map(([side, sizes]) => ({
-        name: name.replace(/weight$/, `lora_${side}.weight`),
-        shape: [sizes[0], sizes[1]],
-        values: Float32Array.from({ length: sizes[0] * sizes[1] }, () => 0.02 * (next() - 0.5)),
-      })),
-    )
+  const { projections, modules } = partsOf(await readModelConfig(model))
+  const tensors = projections.flatMap(({ name, inputs, outputs }): AdapterTensor[] =>
+    (
+      [
+        ['A', [RANK, inputs]],
+        ['B', [outputs, RANK]],
+      ] as const
+    ).map(([side, sizes]) => ({
+      name: `${name}.lora_${side}.weight`,
+      shape: [sizes[0], sizes[1]],
+      values: Float32Array.from({ length: sizes[0] * sizes[1] }, () => 0.02 * (next() - 0.5)),
+    })),
+  )
   await mkdir(directory)
   await writeAdapter(
     directory,
@@ -46,7 +46,7 @@ async function writeRandomAdapter(model: string, directory: string): Promise<voi
       lora_rank: RANK,
       lora_alpha: 32,
       lora_dropout: 0,
-      lora_target_modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'],
+      lora_target_modules: modules,
     },
     tensors,
     'BF16',

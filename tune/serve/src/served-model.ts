@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { createEngine } from '@cairn-tune/native'
-import type { Qwen3Config } from '@cairn-tune/models'
+import { partsOf, projectionLayer, readModelConfig, type ModelConfig } from '@cairn-tune/models'
 import type { Arithmetic, Dtype } from '@cairn-tune/ops'
 import {
   InputError,
@@ -11,8 +11,6 @@ import {
   loadBase,
   loadTokenizer,
   openMappedCheckpoint,
-  projectionLayer,
-  readModelConfig,
   resolveRepo,
   type BaseWeight,
   type ModelTokenizer,
@@ -22,7 +20,7 @@ import { createAdapterStacks, type AdapterStacks, type Target } from './engine/a
 import { createGenerator, type Generator } from './engine/generator.ts'
 import { BLOCK, createKvBlocks, type KvBlocks } from './engine/kv-blocks.ts'
 import { createScheduler, type Scheduler } from './engine/scheduler.ts'
-import { listTargets, recordForward, recordHead, type ModelShape } from './engine/step-programs.ts'
+import type { ModelShape } from './engine/step-programs.ts'
 import { blockBytes, createStepper } from './engine/step.ts'
 import { CACHE_SHARE, DEFAULTS, QUANTIZATIONS, type ServeOptions } from './serve-options.ts'
 
@@ -92,22 +90,14 @@ function countBlocks(bytes: number, perBlock: number, maxModelLen: number): numb
 }
 
 /** Whether a weight is the right side of a product, and of rows that are whole words of two. */
-function isMultiplied(config: Qwen3Config, name: string): boolean {
-  const { hidden_size, intermediate_size, num_attention_heads, head_dim } = config
-  if ([hidden_size, intermediate_size, num_attention_heads * head_dim].some(columns => columns % 2 !== 0))
-    return false
-  return (
-    projectionLayer(name) !== undefined ||
-    name === (config.tie_word_embeddings ? 'model.embed_tokens.weight' : 'lm_head.weight')
-  )
+function isMultiplied(config: ModelConfig, name: string): boolean {
+  const { projectionOf, head } = partsOf(config)
+  const columns = name === head ? config.hidden_size : projectionOf.get(name)?.inputs
+  return columns !== undefined && columns % 2 === 0
 }
 
-function listWanted(model: ModelShape): BaseWeight[] {
-  const inputs = [recordForward(model, 1, false), recordHead(model, 1, 1, 1)].flatMap(({ tensors }) =>
-    tensors.filter(({ isInput, name }) => isInput && name?.endsWith('.weight')),
-  )
-  return [...new Map(inputs.map(({ name = '', dtype, shape }) => [name, { name, dtype, shape }])).values()]
-}
+const listWanted = ({ config, storage }: ModelShape): BaseWeight[] =>
+  partsOf(config).weights.map(({ name, shape }) => ({ name, dtype: storage(name), shape }))
 
 /** Loads a model and starts its engine. */
 export async function loadServedModel(options: ServeOptions): Promise<ServedModel> {
@@ -165,7 +155,7 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
     // products read them.
     storage: name => {
       const wanted =
-        layoutOf(checkpoint, name) ?? (isQuantizedLayer(projectionLayer(name)) ? projections : dtype)
+        layoutOf(checkpoint, name) ?? (isQuantizedLayer(projectionLayer(config, name)) ? projections : dtype)
       return wanted === 'bf16' && isMultiplied(config, name) ? 'bf16_vnni' : wanted
     },
     blocks: blockCount,
@@ -178,7 +168,7 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
     ...(options.log ? { log: options.log } : {}),
   })
   try {
-    const targets = listTargets(model)
+    const targets = partsOf(config).projections
     const weights = await loadBase(engine, checkpoint, listWanted(model), { copies: true })
     const stacks = model.adapters && createAdapterStacks(engine, targets, { ...model.adapters, dtype })
     const blocks = createKvBlocks(blockCount)

@@ -5,17 +5,13 @@
 import { writeFile } from 'node:fs/promises'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { configOfShape, createRandom, qwen3Weights, type ShapeName } from '@cairn-tune/train'
+import { configJsonText, partsOf } from '@cairn-tune/models'
+import { configJsonOfShape, configOfShape, createRandom, type ShapeName } from '@cairn-tune/train'
 import { byteTokenizerFiles } from '@cairn-tune/train/byte-tokenizer'
-import {
-  encodeFloats,
-  qwen3ConfigJson,
-  writeAdapter,
-  writeCheckpoint,
-  type AdapterTensor,
-} from '@cairn-tune/weights'
+import { encodeFloats, writeAdapter, writeCheckpoint, type AdapterTensor } from '@cairn-tune/weights'
 
-const config = { ...configOfShape('tiny'), tie_word_embeddings: false }
+const untied = { tie_word_embeddings: false }
+const config = configOfShape('tiny', untied)
 
 /** Even noise of a size that depends on what the weight is for. */
 function noise(name: string, count: number, seed: number): Float32Array {
@@ -34,7 +30,7 @@ export async function writeRandomModel(
   await mkdir(directory, { recursive: true })
   await writeCheckpoint(
     directory,
-    qwen3Weights(config).map(({ name, shape }) => ({
+    partsOf(config).weights.map(({ name, shape }) => ({
       name,
       dtype: 'BF16',
       shape,
@@ -49,7 +45,11 @@ export async function writeRandomModel(
         ),
     })),
   )
-  const all = { ...byteTokenizerFiles(), 'config.json': JSON.stringify(qwen3ConfigJson(config)), ...files }
+  const all = {
+    ...byteTokenizerFiles(),
+    'config.json': configJsonText(configJsonOfShape('tiny', untied)),
+    ...files,
+  }
   for (const [name, text] of Object.entries(all)) await writeFile(join(directory, name), text)
 }
 
@@ -69,7 +69,7 @@ export async function writeRandomAdapter(
   directory: string,
   { rank, modules, seed, shape }: RandomAdapter,
 ): Promise<void> {
-  const weights = qwen3Weights(shape ? configOfShape(shape) : config).filter(({ name }) =>
+  const weights = partsOf(shape ? configOfShape(shape) : config).weights.filter(({ name }) =>
     modules.some(module => name.endsWith(`${module}.weight`)),
   )
   const tensors = weights.flatMap(({ name, shape: [outputs = 0, inputs = 0] }): AdapterTensor[] => {

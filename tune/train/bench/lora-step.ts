@@ -4,7 +4,7 @@
  */
 import { byteLength, uniform, type OpName } from '@cairn-tune/ops'
 import type { Engine } from '@cairn-tune/native'
-import { packedPositions, ropeTable } from '@cairn-tune/models'
+import { packedPositions, ropeTables } from '@cairn-tune/models'
 import { createRecorder, outputBinding, planMemory, prepare } from '@cairn-tune/program'
 import { configOfShape, readConfig, type Recipe } from '@cairn-tune/train'
 import { RANDOM, recordMicroStep } from '@cairn-tune/train/record-step'
@@ -26,11 +26,10 @@ export async function prepareLoraStep(
   { recipe, tokens, layers }: { recipe: Recipe; tokens: number; layers: number },
 ): Promise<LoraStep> {
   const whole = configOfShape('qwen3-0.6b')
-  const model = {
-    ...whole,
+  const model = configOfShape('qwen3-0.6b', {
     num_hidden_layers: layers,
     vocab_size: 64 * Math.round((whole.vocab_size * layers) / whole.num_hidden_layers / 64),
-  }
+  })
   const config = readConfig({
     flags: [
       '--model=random',
@@ -56,7 +55,7 @@ export async function prepareLoraStep(
   )
   put('cuSeqlens', Int32Array.of(0, tokens))
   put('positions', packedPositions([0, tokens]))
-  put('cosSin', ropeTable(tokens, model.head_dim, model.rope_theta))
+  for (const [name, table] of Object.entries(ropeTables(model, tokens))) put(name, table)
   put(RANDOM, Int32Array.of(1, 0, 0))
 
   // Weights are quantised natively from small noise; norms are one.

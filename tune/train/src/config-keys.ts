@@ -63,5 +63,5 @@ function typeOf({
 function defaultOf({ default: value }: Property, isRequired: boolean): string {
   if (isRequired) return 'required'
   if (value === undefined) return ''
-  return Array.isArray(value) ? 'all seven' : typeof value === 'string' ? value : JSON.stringify(value)
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }

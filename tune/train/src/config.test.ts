@@ -18,7 +18,6 @@ test('the defaults are those of the specification’s benchmark and accuracy run
     lora_rank: 16,
     lora_alpha: 32,
     lora_dropout: 0,
-    lora_target_modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'],
     learning_rate: 2e-4,
     lr_scheduler_type: 'linear',
     output_dir: './output',

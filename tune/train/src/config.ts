@@ -8,16 +8,6 @@ import { z } from 'zod'
 import { nearestKey } from './nearest-key.ts'
 import { QUANTIZED_RECIPES, RECIPES } from './recipes.ts'
 
-export const TARGET_MODULES = [
-  'q_proj',
-  'k_proj',
-  'v_proj',
-  'o_proj',
-  'gate_proj',
-  'up_proj',
-  'down_proj',
-] as const
-
 const count = z.int().positive()
 /** Of an engine. */
 const MOST_THREADS = 1024
@@ -55,10 +45,12 @@ export const configSchema = z.strictObject({
   lora_alpha: z.number().positive().default(32).describe('The adapter counts alpha / rank times.'),
   lora_dropout: z.literal(0, 'only 0 is supported').default(0).describe('Dropout before the adapter.'),
   lora_target_modules: z
-    .array(z.enum(TARGET_MODULES))
+    .array(z.string().min(1))
     .min(1)
-    .default([...TARGET_MODULES])
-    .describe('Linears that get an adapter.'),
+    .optional()
+    .describe(
+      'Linears that get an adapter, as q_proj,v_proj; all projections of the layers where it is left out.',
+    ),
 
   max_seq_length: count.default(2048).describe('Slots of a row.'),
   packing: z.boolean().default(true).describe('Several documents a row.'),

@@ -13,7 +13,8 @@ import {
   type Policy,
   type Program,
 } from '@cairn-tune/program'
-import { loadingBytes, plainDtype, type Checkpoint, type Qwen3Config } from '@cairn-tune/weights'
+import type { ModelConfig } from '@cairn-tune/models'
+import { loadingBytes, plainDtype, type Checkpoint } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { OutOfMemoryError } from './errors.ts'
 import { bytesText } from './memory-budget.ts'
@@ -50,7 +51,7 @@ export type Planned = {
 export type PlanOptions = {
   engine: Engine
   checkpoint: Checkpoint
-  model: Qwen3Config
+  model: ModelConfig
   config: TrainConfig
   boundaries: number
   budgetBytes: number

@@ -45,12 +45,12 @@ export {
   type AdapterTensor,
 } from '@cairn-tune/weights'
 export { initAdapter } from './adapter-init.ts'
-export { CONFIG_KEYS, TARGET_MODULES, configSchema, readConfig, type TrainConfig } from './config.ts'
+export { CONFIG_KEYS, configSchema, readConfig, type TrainConfig } from './config.ts'
 export { learningRateAt, type Schedule } from './schedule.ts'
 export { GENERATED, loadDataset, type Dataset, type DatasetOptions } from './data/load-dataset.ts'
 export { tokenizeCached } from './data/token-cache.ts'
 export { mergeAdapter } from './merge.ts'
-export { SHAPES, configOfShape, qwen3Weights, writeNewModel, type ShapeName } from './new-model.ts'
+export { SHAPES, configJsonOfShape, configOfShape, writeNewModel, type ShapeName } from './new-model.ts'
 export {
   MATMULS,
   QUANTIZED_RECIPES,

@@ -1,10 +1,11 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { decodeFloats, loadTokenizer, openCheckpoint, readModelConfig } from '@cairn-tune/weights'
+import { partsOf, readModelConfig } from '@cairn-tune/models'
+import { decodeFloats, loadTokenizer, openCheckpoint } from '@cairn-tune/weights'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BYTE_VOCABULARY } from './byte-tokenizer.ts'
-import { SHAPES, configOfShape, qwen3Weights, writeNewModel, type ShapeName } from './new-model.ts'
+import { SHAPES, configOfShape, writeNewModel, type ShapeName } from './new-model.ts'
 
 let directory: string
 let model: string
@@ -23,7 +24,7 @@ test('a new model is read like any other', async () => {
     [...weights.tensors.values()]
       .map(({ name, shape }) => ({ name, shape }))
       .toSorted((a, b) => a.name.localeCompare(b.name)),
-  ).toEqual(qwen3Weights(config).toSorted((a, b) => a.name.localeCompare(b.name)))
+  ).toEqual(partsOf(config).weights.toSorted((a, b) => a.name.localeCompare(b.name)))
   const values = decodeFloats('BF16', await weights.read('model.embed_tokens.weight'))
   const spread = Math.sqrt(values.reduce((sum, value) => sum + value ** 2, 0) / values.length)
   // Of 20480 draws: the standard deviation within 3 %.
@@ -108,7 +109,7 @@ test('its chat template shows tools and their results, and what it writes as a c
 })
 
 const parameters = (shape: ShapeName) =>
-  qwen3Weights(configOfShape(shape)).reduce(
+  partsOf(configOfShape(shape)).weights.reduce(
     (sum, weight) => sum + weight.shape.reduce((product, length) => product * length, 1),
     0,
   )

@@ -5,30 +5,23 @@
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
+  configJsonText,
+  parseModelConfig,
+  partsOf,
+  type FamilyName,
+  type ModelConfig,
+} from '@cairn-tune/models'
+import {
   InputError,
   encodeFloats,
   makeDirectory,
-  qwen3ConfigJson,
   writeCheckpoint,
-  type Qwen3Config,
   type TensorToWrite,
 } from '@cairn-tune/weights'
 import { BYTE_VOCABULARY, END_OF_TEXT, END_OF_TURN, byteTokenizerFiles } from './byte-tokenizer.ts'
 import { createRandom } from './random.ts'
 
-type Size = Pick<
-  Qwen3Config,
-  | 'vocab_size'
-  | 'hidden_size'
-  | 'intermediate_size'
-  | 'num_hidden_layers'
-  | 'num_attention_heads'
-  | 'num_key_value_heads'
-  | 'head_dim'
-  | 'tie_word_embeddings'
->
-
-const size = (
+const qwen3 = (
   vocab: number,
   hidden: number,
   ffn: number,
@@ -37,7 +30,8 @@ const size = (
   kvHeads: number,
   headDim: number,
   isTied: boolean,
-): Size => ({
+) => ({
+  model_type: 'qwen3' as const,
   vocab_size: vocab,
   hidden_size: hidden,
   intermediate_size: ffn,
@@ -46,71 +40,44 @@ const size = (
   num_key_value_heads: kvHeads,
   head_dim: headDim,
   tie_word_embeddings: isTied,
+  rms_norm_eps: 1e-6,
+  rope_theta: 1e6,
+  max_position_embeddings: 40960,
 })
 
 const QWEN3_VOCABULARY = 151936
 
-/** Shapes by name; the larger ones are those of the published models. */
+/** Shapes by name, as keys of config.json; the larger ones are those of the published models. */
 export const SHAPES = {
-  tiny: size(320, 64, 192, 2, 4, 2, 32, true),
-  small: size(320, 256, 768, 4, 8, 4, 64, true),
-  'qwen3-0.6b': size(QWEN3_VOCABULARY, 1024, 3072, 28, 16, 8, 128, true),
-  'qwen3-1.7b': size(QWEN3_VOCABULARY, 2048, 6144, 28, 16, 8, 128, true),
-  'qwen3-4b': size(QWEN3_VOCABULARY, 2560, 9728, 36, 32, 8, 128, true),
-  'qwen3-8b': size(QWEN3_VOCABULARY, 4096, 12288, 36, 32, 8, 128, false),
-} as const satisfies Record<string, Size>
+  tiny: qwen3(320, 64, 192, 2, 4, 2, 32, true),
+  small: qwen3(320, 256, 768, 4, 8, 4, 64, true),
+  'qwen3-0.6b': qwen3(QWEN3_VOCABULARY, 1024, 3072, 28, 16, 8, 128, true),
+  'qwen3-1.7b': qwen3(QWEN3_VOCABULARY, 2048, 6144, 28, 16, 8, 128, true),
+  'qwen3-4b': qwen3(QWEN3_VOCABULARY, 2560, 9728, 36, 32, 8, 128, true),
+  'qwen3-8b': qwen3(QWEN3_VOCABULARY, 4096, 12288, 36, 32, 8, 128, false),
+} as const satisfies Record<string, { model_type: FamilyName }>
 
 export type ShapeName = keyof typeof SHAPES
 
-/** The configuration of a shape. The byte tokenizer is within every vocabulary. */
-export function configOfShape(shape: ShapeName): Qwen3Config {
-  return {
-    model_type: 'qwen3',
+/**
+ * config.json of a shape, with other values of some keys. The byte tokenizer is within every vocabulary.
+ */
+export function configJsonOfShape(
+  shape: ShapeName,
+  over: Readonly<Record<string, unknown>> = {},
+): Record<string, unknown> & { model_type: FamilyName } {
+  const json = {
     ...SHAPES[shape],
-    rms_norm_eps: 1e-6,
-    rope_theta: 1e6,
-    max_position_embeddings: 40960,
     initializer_range: 0.02,
-    bos_token_id: undefined,
-    eos_token_ids: [END_OF_TURN],
+    eos_token_id: END_OF_TURN,
     pad_token_id: END_OF_TEXT,
-    quantization: undefined,
   }
+  return { ...json, ...over }
 }
 
-/** Names and shapes of a Qwen3's weights, in the order of the forward pass. */
-export function qwen3Weights(config: Qwen3Config): { name: string; shape: number[] }[] {
-  const {
-    vocab_size: V,
-    hidden_size: C,
-    intermediate_size: F,
-    num_hidden_layers: L,
-    num_attention_heads: H,
-    num_key_value_heads: G,
-    head_dim: D,
-  } = config
-  const layer: Record<string, number[]> = {
-    input_layernorm: [C],
-    'self_attn.q_proj': [H * D, C],
-    'self_attn.k_proj': [G * D, C],
-    'self_attn.v_proj': [G * D, C],
-    'self_attn.o_proj': [C, H * D],
-    'self_attn.q_norm': [D],
-    'self_attn.k_norm': [D],
-    post_attention_layernorm: [C],
-    'mlp.gate_proj': [F, C],
-    'mlp.up_proj': [F, C],
-    'mlp.down_proj': [C, F],
-  }
-  return [
-    { name: 'model.embed_tokens.weight', shape: [V, C] },
-    ...Array.from({ length: L }, (_, l) =>
-      Object.entries(layer).map(([name, shape]) => ({ name: `model.layers.${l}.${name}.weight`, shape })),
-    ).flat(),
-    { name: 'model.norm.weight', shape: [C] },
-    ...(config.tie_word_embeddings ? [] : [{ name: 'lm_head.weight', shape: [V, C] }]),
-  ]
-}
+/** The same as it is read. */
+export const configOfShape = (shape: ShapeName, over?: Readonly<Record<string, unknown>>): ModelConfig =>
+  parseModelConfig(`shape ${shape}`, configJsonOfShape(shape, over))
 
 /**
  * Writes a model of a shape to a new directory: norms of 1, everything else normal with the configuration's
@@ -125,7 +92,7 @@ export async function writeNewModel(directory: string, shape: ShapeName, seed: n
   await makeDirectory(directory, 'new model')
   if ((await readdir(directory)).length > 0)
     throw new InputError(`${directory}: is not empty; a new model is written to a new directory`)
-  const tensors = qwen3Weights(config).map(({ name, shape: sizes }): TensorToWrite => ({
+  const tensors = partsOf(config).weights.map(({ name, shape: sizes }): TensorToWrite => ({
     name,
     dtype: 'BF16',
     shape: sizes,
@@ -134,7 +101,7 @@ export async function writeNewModel(directory: string, shape: ShapeName, seed: n
   await writeCheckpoint(directory, tensors)
   for (const [name, text] of Object.entries({
     ...byteTokenizerFiles(),
-    'config.json': `${JSON.stringify(qwen3ConfigJson(config), null, 2)}\n`,
+    'config.json': configJsonText(configJsonOfShape(shape)),
   }))
     await writeFile(join(directory, name), text)
 }

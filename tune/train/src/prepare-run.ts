@@ -6,16 +6,15 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { partsOf, readModelConfig, type ModelConfig } from '@cairn-tune/models'
 import { createEngine, type Engine } from '@cairn-tune/native'
 import {
   InputError,
   checkBase,
   loadTokenizer,
   openMappedCheckpoint,
-  readModelConfig,
   resolveRepo,
   type Checkpoint,
-  type Qwen3Config,
 } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { createBatches, type BatchSource } from './data/batches.ts'
@@ -34,7 +33,7 @@ export type PrepareOptions = {
 export type PreparedRun = {
   engine: Engine
   checkpoint: Checkpoint
-  model: Qwen3Config
+  model: ModelConfig
   modelDirectory: string
   batches: BatchSource
   dataset: {
@@ -80,6 +79,7 @@ export async function prepareRun(
     throw new InputError(
       `skip_quant_first_layers and skip_quant_last_layers: ${skipped} layers stay bf16, and ${config.model} has ${model.num_hidden_layers}`,
     )
+  checkModules(config, model)
   const checkpoint = await openMappedCheckpoint(modelDirectory)
   const count = threads ?? config.threads
   const engine = await createEngine({ ...(count === undefined ? {} : { threads: count }), log: onNote })
@@ -122,12 +122,25 @@ export async function prepareRun(
   }
 }
 
+/** Refuses an adapter on a linear that the model does not have. */
+function checkModules(
+  { lora_target_modules: wanted = [], model: name }: TrainConfig,
+  model: ModelConfig,
+): void {
+  const { modules } = partsOf(model)
+  const missing = wanted.find(module => !modules.includes(module))
+  if (missing !== undefined)
+    throw new InputError(
+      `lora_target_modules: ${name} is a ${model.model_type} model and has no ${missing}; it has ${modules.join(', ')}`,
+    )
+}
+
 type Hub = Parameters<typeof resolveRepo>[2]
 
 async function readData(
   config: TrainConfig,
   directory: string,
-  model: Qwen3Config,
+  model: ModelConfig,
   hub: Hub,
 ): Promise<Pick<PreparedRun, 'batches' | 'dataset'>> {
   const { max_seq_length: maxSeqLength, train_on: trainOn, too_long: tooLong, packing, seed } = config

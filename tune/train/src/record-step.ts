@@ -5,7 +5,14 @@
  * is read.
  */
 import type { Dtype, LinearArithmetic, Shape } from '@cairn-tune/ops'
-import { createLinear, recordQwen3, type BaseRounding } from '@cairn-tune/models'
+import {
+  createLinear,
+  projectionLayer,
+  recordModel,
+  ropeInputs,
+  type BaseRounding,
+  type ModelConfig,
+} from '@cairn-tune/models'
 import {
   ONE,
   createRecorder,
@@ -15,7 +22,7 @@ import {
   type Step,
   type Tensor,
 } from '@cairn-tune/program'
-import { projectionLayer, type BaseWeight, type Qwen3Config } from '@cairn-tune/weights'
+import type { BaseWeight } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { MATMULS, RECIPE_TABLE } from './recipes.ts'
 
@@ -42,13 +49,13 @@ export const gradientOf = (name: string) => `grad:${name}`
  * Storage of a base weight under a recipe: quantised where it is a projection of a layer that the recipe
  * covers, and as the file has it elsewhere.
  */
-export function storageOf(name: string, config: TrainConfig, model: Qwen3Config): Dtype | undefined {
+export function storageOf(name: string, config: TrainConfig, model: ModelConfig): Dtype | undefined {
   const { storage } = RECIPE_TABLE[config.recipe]
-  return storage !== 'bf16' && isCovered(projectionLayer(name), config, model) ? storage : undefined
+  return storage !== 'bf16' && isCovered(projectionLayer(model, name), config, model) ? storage : undefined
 }
 
 /** Whether a recipe covers a layer. */
-export const isCovered = (layer: number | undefined, config: TrainConfig, model: Qwen3Config) =>
+export const isCovered = (layer: number | undefined, config: TrainConfig, model: ModelConfig) =>
   layer !== undefined &&
   layer >= config.skip_quant_first_layers &&
   layer < model.num_hidden_layers - config.skip_quant_last_layers
@@ -63,11 +70,13 @@ export function arithmeticOf({ recipe, matmul, compute_dtype }: TrainConfig): Li
 export const RANDOM = 'random'
 
 /** How the base's projections round under a recipe. */
-function roundingOf(g: Recorder, config: TrainConfig, model: Qwen3Config): BaseRounding {
+function roundingOf(g: Recorder, config: TrainConfig, model: ModelConfig): BaseRounding {
   const arithmetic = arithmeticOf(config)
   return {
     arithmeticOf: linear =>
-      isCovered(projectionLayer(`${linear}.weight`), config, model) ? arithmetic : config.compute_dtype,
+      isCovered(projectionLayer(model, `${linear}.weight`), config, model)
+        ? arithmetic
+        : config.compute_dtype,
     ...(arithmetic === 'nvfp4' ? { random: g.input(RANDOM, 'i32', [3]) } : {}),
   }
 }
@@ -77,7 +86,7 @@ function roundingOf(g: Recorder, config: TrainConfig, model: Qwen3Config): BaseR
  * recipe quantises is stored.
  */
 export function recordMicroStep(
-  model: Qwen3Config,
+  model: ModelConfig,
   config: TrainConfig,
   boundaries: number,
   plainDtype: (name: string) => Dtype,
@@ -101,14 +110,14 @@ export function recordMicroStep(
     ...(config.lora ? { lora: config } : {}),
   })
   const integers = (name: string, count: number) => g.input(name, 'i32', [count])
-  const { loss } = recordQwen3(
+  const { loss } = recordModel(
     { g, config: model, dtype, weights, linear, trainsHead: !config.lora },
     {
       ids: integers('ids', slots),
       positions: integers('positions', slots),
       cuSeqlens: integers('cuSeqlens', boundaries),
       targets: integers('targets', slots),
-      cosSin: g.input('cosSin', 'f32', [length, model.head_dim]),
+      ropes: ropeInputs(g, model, length),
     },
   )
   const trained = config.lora ? [...adapters] : [...weightsByName.values()]

@@ -112,10 +112,18 @@ export type Trainable = {
   trained: readonly Trained[]
   state: TrainState
   modelDirectory: string
+  /** Linears that have an adapter, by the last part of their names. */
+  modules: readonly string[]
 }
 
 /** Writes what was trained: an adapter in PEFT's layout, or a model directory. Returns its path. */
-export async function writeTrained({ config, trained, state, modelDirectory }: Trainable): Promise<string> {
+export async function writeTrained({
+  config,
+  trained,
+  state,
+  modelDirectory,
+  modules,
+}: Trainable): Promise<string> {
   const values = (name: string) => {
     const bytes = state.get(name)
     if (!bytes) throw new Error(`[writeTrained] nothing is known of ${name}`)
@@ -135,7 +143,7 @@ export async function writeTrained({ config, trained, state, modelDirectory }: T
       lora_rank: config.lora_rank,
       lora_alpha: config.lora_alpha,
       lora_dropout: config.lora_dropout,
-      lora_target_modules: config.lora_target_modules,
+      lora_target_modules: modules,
     },
     tensors,
   )

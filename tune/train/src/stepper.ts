@@ -4,9 +4,8 @@
  */
 import type { Engine } from '@cairn-tune/native'
 import { byteLength, countElements, type OpName } from '@cairn-tune/ops'
-import { ropeTable } from '@cairn-tune/models'
+import { ropeTables, type ModelConfig } from '@cairn-tune/models'
 import { outputBinding, prepare, type Plan, type Prepared, type Program } from '@cairn-tune/program'
-import type { Qwen3Config } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { padCuSeqlens, type Batch } from './data/batches.ts'
 import { DivergedError } from './errors.ts'
@@ -51,7 +50,7 @@ export type StepOutcome = {
 export type StepperOptions = {
   engine: Engine
   config: TrainConfig
-  model: Qwen3Config
+  model: ModelConfig
   micro: MicroStep
   /** The plan that fits, for the program that it is of. */
   planned: { program: Program; plan: Plan }
@@ -92,7 +91,7 @@ export async function createStepper({
     ...Object.fromEntries(base),
     ...Object.fromEntries(state),
     ...Object.fromEntries(gradients),
-    cosSin: ropeTable(config.max_seq_length, model.head_dim, model.rope_theta),
+    ...ropeTables(model, config.max_seq_length),
   }
   const random = Int32Array.of(config.seed | 0, Math.floor(config.seed / 2 ** 32) | 0, 0)
   const opSeconds = new Map<OpName, number>()

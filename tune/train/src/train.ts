@@ -1,6 +1,7 @@
 /** A training run from a configuration to an adapter (contract T4). */
 import { createHash } from 'node:crypto'
 import { version as nodeVersion } from 'node:process'
+import { partsOf } from '@cairn-tune/models'
 import { createF32Loader, loadBase } from '@cairn-tune/weights'
 import {
   checkGoesOn,
@@ -77,6 +78,7 @@ export async function train(config: TrainConfig, options: TrainOptions = {}): Pr
           trained: run.planned.micro.trained,
           state: stepper.state,
           modelDirectory: run.modelDirectory,
+          modules: config.lora_target_modules ?? partsOf(run.model).modules,
         })
       : ''
   await writeLossChart(config.output_dir, `${config.model}, ${config.recipe}`)

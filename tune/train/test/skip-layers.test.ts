@@ -10,7 +10,7 @@ import { createBench, losses, textsOf } from './run.ts'
 
 const bench = await createBench()
 afterAll(bench.remove)
-const model = { ...configOfShape('tiny'), num_hidden_layers: 4 }
+const model = configOfShape('tiny', { num_hidden_layers: 4 })
 const layerOf = (name: string) => Number(/layers\.(\d+)\./.exec(name)?.[1])
 
 /** By layer: the dtypes in which its projections are stored, and the arithmetics of the ops that read one. */

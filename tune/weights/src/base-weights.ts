@@ -14,18 +14,6 @@ import { layoutOf, readWeight } from './quantized.ts'
 /** A weight under the checkpoint's name, as the engine is to have it. */
 export type BaseWeight = { name: string; dtype: Dtype; shape: Shape }
 
-/**
- * A layer's projection by its weight's name: what recipes and `--quantization` store, and nothing else of a
- * model.
- */
-const PROJECTION = /^model\.layers\.(\d+)\..+_proj\.weight$/
-
-/** The number of the layer whose projection a weight is; undefined where it is none. */
-export function projectionLayer(name: string): number | undefined {
-  const layer = PROJECTION.exec(name)?.[1]
-  return layer === undefined ? undefined : Number(layer)
-}
-
 /** A file whose reads are views of it. */
 export async function openMapped(path: string): Promise<ByteSource> {
   // A missing or empty file fails as it does everywhere.

@@ -13,12 +13,11 @@ export {
   openMapped,
   openMappedCheckpoint,
   plainDtype,
-  projectionLayer,
   type BaseWeight,
 } from './base-weights.ts'
 export { openCheckpoint, type Checkpoint } from './checkpoint.ts'
 export { InputError, UnsupportedError } from './errors.ts'
-export { makeDirectory } from './fs-errors.ts'
+export { isMissing, makeDirectory } from './fs-errors.ts'
 export { FLOAT_DTYPES, decodeFloats, encodeFloats, type FloatDtype } from './float-values.ts'
 export { checkTensor, openSafetensors, type Safetensors } from './safetensors.ts'
 export {
@@ -29,14 +28,7 @@ export {
 } from './safetensors-header.ts'
 export { writeCheckpoint, writeSafetensors, type TensorToWrite } from './safetensors-writer.ts'
 export { writeAll, writeAtomically, writeTextAtomically } from './atomic-file.ts'
-export {
-  SUPPORTED_MODEL_TYPES,
-  parseModelConfig,
-  qwen3ConfigJson,
-  readModelConfig,
-  type ModelConfig,
-  type Qwen3Config,
-} from './config-json.ts'
+export { detectQuantization } from './quantization-config.ts'
 export {
   QUANTIZED_LAYOUTS,
   layoutOf,

@@ -4,55 +4,37 @@
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createRandom, qwen3Weights } from '@cairn-tune/train'
-import {
-  encodeFloats,
-  qwen3ConfigJson,
-  writeCheckpoint,
-  type Qwen3Config,
-  type TensorToWrite,
-} from '@cairn-tune/weights'
+import { configJsonText, parseModelConfig, partsOf } from '@cairn-tune/models'
+import { createRandom } from '@cairn-tune/train'
+import { encodeFloats, writeCheckpoint, type TensorToWrite } from '@cairn-tune/weights'
 import type { BasePlan } from './plan.ts'
 import { END_OF_TEXT } from './train-tokenizer.ts'
 
 /** Larger than that of the published models: a narrow one learns the sooner for it. */
 const SPREAD = 0.04
 
-export function configOf({
-  vocabulary,
-  hidden,
-  ffn,
-  layers,
-  heads,
-  kvHeads,
-  headDim,
-}: BasePlan): Qwen3Config {
-  return {
-    model_type: 'qwen3',
-    vocab_size: vocabulary,
-    hidden_size: hidden,
-    intermediate_size: ffn,
-    num_hidden_layers: layers,
-    num_attention_heads: heads,
-    num_key_value_heads: kvHeads,
-    head_dim: headDim,
-    tie_word_embeddings: true,
-    rms_norm_eps: 1e-6,
-    rope_theta: 10_000,
-    max_position_embeddings: 2048,
-    initializer_range: SPREAD,
-    bos_token_id: undefined,
-    eos_token_ids: [END_OF_TEXT],
-    pad_token_id: END_OF_TEXT,
-    quantization: undefined,
-  }
-}
+const configJsonOf = ({ vocabulary, hidden, ffn, layers, heads, kvHeads, headDim }: BasePlan) => ({
+  model_type: 'qwen3' as const,
+  vocab_size: vocabulary,
+  hidden_size: hidden,
+  intermediate_size: ffn,
+  num_hidden_layers: layers,
+  num_attention_heads: heads,
+  num_key_value_heads: kvHeads,
+  head_dim: headDim,
+  tie_word_embeddings: true,
+  rms_norm_eps: 1e-6,
+  rope_theta: 10_000,
+  max_position_embeddings: 2048,
+  initializer_range: SPREAD,
+  eos_token_id: END_OF_TEXT,
+  pad_token_id: END_OF_TEXT,
+})
+
+const weightsOf = (plan: BasePlan) => partsOf(parseModelConfig('the demo’s base', configJsonOf(plan))).weights
 
 export const countParameters = (plan: BasePlan) =>
-  qwen3Weights(configOf(plan)).reduce(
-    (sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1),
-    0,
-  )
+  weightsOf(plan).reduce((sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1), 0)
 
 /** Writes the model; the same plan gives the same bytes. */
 export async function writeNewBase(
@@ -60,9 +42,8 @@ export async function writeNewBase(
   plan: BasePlan,
   tokenizer: Record<string, string>,
 ): Promise<void> {
-  const config = configOf(plan)
   await mkdir(directory, { recursive: true })
-  const tensors = qwen3Weights(config).map(({ name, shape }): TensorToWrite => ({
+  const tensors = weightsOf(plan).map(({ name, shape }): TensorToWrite => ({
     name,
     dtype: 'BF16',
     shape,
@@ -71,7 +52,7 @@ export async function writeNewBase(
   await writeCheckpoint(directory, tensors)
   for (const [name, text] of Object.entries({
     ...tokenizer,
-    'config.json': `${JSON.stringify(qwen3ConfigJson(config), null, 2)}\n`,
+    'config.json': configJsonText(configJsonOf(plan)),
   }))
     await writeFile(join(directory, name), text)
 }

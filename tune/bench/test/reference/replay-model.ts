@@ -7,17 +7,19 @@
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { configJsonText, partsOf } from '@cairn-tune/models'
 import {
+  configJsonOfShape,
   configOfShape,
   createRandom,
-  qwen3Weights,
   writeAdapter,
   type AdapterTensor,
 } from '@cairn-tune/train'
 import { BYTE_VOCABULARY, byteTokenizerFiles } from '@cairn-tune/train/byte-tokenizer'
-import { encodeFloats, qwen3ConfigJson, writeCheckpoint } from '@cairn-tune/weights'
+import { encodeFloats, writeCheckpoint } from '@cairn-tune/weights'
 
-const config = { ...configOfShape('tiny'), tie_word_embeddings: false }
+const untied = { tie_word_embeddings: false }
+const config = configOfShape('tiny', untied)
 
 /** After the bytes, in the order of their ids. The ids behind them have no text and end an answer. */
 const PIECES = [
@@ -103,7 +105,7 @@ const MODULES = ['q_proj', 'v_proj', 'o_proj', 'up_proj', 'down_proj'] as const
 /** Writes `base` and `adapter` below a directory. */
 export async function writeReplayModel(directory: string): Promise<{ base: string; adapter: string }> {
   const paths = { base: join(directory, 'base'), adapter: join(directory, 'adapter') }
-  const weights = qwen3Weights(config)
+  const weights = partsOf(config).weights
   await Promise.all(Object.values(paths).map(path => mkdir(path, { recursive: true })))
   await writeCheckpoint(
     paths.base,
@@ -116,7 +118,7 @@ export async function writeReplayModel(directory: string): Promise<{ base: strin
   )
   const files = {
     ...tokenizerFiles(),
-    'config.json': JSON.stringify(qwen3ConfigJson(config)),
+    'config.json': configJsonText(configJsonOfShape('tiny', untied)),
     'generation_config.json': JSON.stringify({ eos_token_id: END_TOKENS }),
   }
   for (const [name, text] of Object.entries(files)) await writeFile(join(paths.base, name), text)

@@ -3,7 +3,6 @@
  * and no other adapter.
  */
 import { setImmediate } from 'node:timers/promises'
-import { LORA_MODULES } from '@cairn-tune/models'
 import { encodeBf16, type Arithmetic } from '@cairn-tune/ops'
 import type { Engine } from '@cairn-tune/native'
 import { decodeFloats, type StoredAdapter, type StoredTensor } from '@cairn-tune/weights'
@@ -41,6 +40,10 @@ const NUMBERS_AT_ONCE = 250_000
 
 type Codes = Uint16Array | Float32Array
 
+const modulesOf = (targets: readonly Target[]) => [
+  ...new Set(targets.map(({ name }) => name.split('.').at(-1))),
+]
+
 /** Why an adapter does not fit this base, or undefined where it does. */
 export function misfitOf(
   adapter: StoredAdapter,
@@ -54,7 +57,7 @@ export function misfitOf(
     const [, linear = '', side] = /^(.+)\.lora_([AB])\.weight$/.exec(name) ?? []
     const target = known.get(linear)
     if (!target)
-      return `${name} changes a linear that the base model does not have; adapters of ${LORA_MODULES.join(', ')} are served.`
+      return `${name} changes a linear that the base model does not have; adapters of ${modulesOf(targets).join(', ')} are served.`
     const wanted = side === 'A' ? [adapter.lora_rank, target.inputs] : [target.outputs, adapter.lora_rank]
     if (shape[0] !== wanted[0] || shape[1] !== wanted[1])
       return `${name} is (${shape.join(', ')}) where the base model needs (${wanted.join(', ')}); it was trained on another base.`

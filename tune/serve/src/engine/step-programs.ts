@@ -3,7 +3,14 @@
  * states to tokens.
  */
 import type { Engine } from '@cairn-tune/native'
-import { LORA_MODULES, qwen3Head, recordQwen3Hidden, type Linear, type Qwen3Config } from '@cairn-tune/models'
+import {
+  attentionAttrs,
+  headOf,
+  recordHidden,
+  ropeInputs,
+  type Linear,
+  type ModelConfig,
+} from '@cairn-tune/models'
 import type { Arithmetic, Dtype, Shape } from '@cairn-tune/ops'
 import {
   createRecorder,
@@ -13,11 +20,11 @@ import {
   type Recorder,
   type Tensor,
 } from '@cairn-tune/program'
-import { RANKS, stackName, type Target } from './adapters.ts'
+import { RANKS, stackName } from './adapters.ts'
 import { BLOCK } from './kv-blocks.ts'
 
 export type ModelShape = {
-  config: Qwen3Config
+  config: ModelConfig
   dtype: Arithmetic
   /** How each weight is stored. */
   storage: (name: string) => Dtype
@@ -44,26 +51,6 @@ export const MOST_LOGPROBS = 20
 export const roundUp = (sizes: readonly number[], wanted: number): number =>
   sizes.find(size => size >= wanted) ?? wanted
 
-/** Linears that adapters may change, by full name. */
-export function listTargets({ config: c }: Pick<ModelShape, 'config'>): Target[] {
-  const [q, kv] = [c.num_attention_heads * c.head_dim, c.num_key_value_heads * c.head_dim]
-  const sizes: Record<(typeof LORA_MODULES)[number], readonly [string, number, number]> = {
-    q_proj: ['self_attn', c.hidden_size, q],
-    k_proj: ['self_attn', c.hidden_size, kv],
-    v_proj: ['self_attn', c.hidden_size, kv],
-    o_proj: ['self_attn', q, c.hidden_size],
-    gate_proj: ['mlp', c.hidden_size, c.intermediate_size],
-    up_proj: ['mlp', c.hidden_size, c.intermediate_size],
-    down_proj: ['mlp', c.intermediate_size, c.hidden_size],
-  }
-  return Array.from({ length: c.num_hidden_layers }, (_, l) =>
-    LORA_MODULES.map(module => {
-      const [part, inputs, outputs] = sizes[module]
-      return { name: `model.layers.${l}.${part}.${module}`, inputs, outputs }
-    }),
-  ).flat()
-}
-
 export const cacheName = (layer: number, side: 'k' | 'v') => `cache.${layer}.${side}`
 
 function createWeights(g: Recorder, storage: ModelShape['storage']) {
@@ -81,7 +68,6 @@ function createWeights(g: Recorder, storage: ModelShape['storage']) {
  */
 export function recordForward(model: ModelShape, rows: number, hasAdapters: boolean): Program {
   const { config, dtype, maxModelLen, maxSequences, blocks } = model
-  const { num_attention_heads: heads, num_key_value_heads: kv_heads, head_dim: D } = config
   const g = createRecorder()
   const weights = createWeights(g, model.storage)
   const ints = (name: string, ...shape: number[]) => g.input(name, 'i32', shape)
@@ -90,21 +76,21 @@ export function recordForward(model: ModelShape, rows: number, hasAdapters: bool
     ints('tables', maxSequences, Math.ceil(maxModelLen / BLOCK)),
     ints('spans', maxSequences, 3),
   ]
-  const cosSin = g.input('cos_sin', 'f32', [maxModelLen, D])
   const attend = (layer: number, q: Tensor, k: Tensor, v: Tensor) => {
-    const cache = (side: 'k' | 'v') => g.input(cacheName(layer, side), dtype, [blocks * BLOCK, kv_heads * D])
+    const cache = (side: 'k' | 'v') =>
+      g.input(cacheName(layer, side), dtype, [blocks * BLOCK, k.shape[1] ?? 0])
     const { keys, values } = g.paged_write(
       { k_cache: cache('k'), v_cache: cache('v'), k, v, slots },
       { block: BLOCK, dtype },
     )
     return g.paged_attention(
       { q, k: keys, v: values, tables, spans },
-      { heads, kv_heads, scale: D ** -0.5, block: BLOCK, dtype },
+      { ...attentionAttrs(config), block: BLOCK, dtype },
     ).y
   }
-  const hidden = recordQwen3Hidden(
+  const hidden = recordHidden(
     { g, config, dtype, weights, linear: linearOf(g, model, weights, rows, hasAdapters) },
-    { ids, positions, cosSin },
+    { ids, positions, ropes: ropeInputs(g, config, maxModelLen) },
     attend,
   )
   return g.finish({ hidden })
@@ -142,7 +128,7 @@ export function recordHead(
   top: number,
 ): Program {
   const g = createRecorder()
-  const head = qwen3Head({ config, weights: createWeights(g, storage) })
+  const head = headOf({ config, weights: createWeights(g, storage) })
   const x = g.gather_rows(
     { x: g.input('hidden', dtype, [maxRows, config.hidden_size]), rows: g.input('rows', 'i32', [rows]) },
     {},

@@ -3,7 +3,7 @@
  * sequence gets.
  */
 import type { BoundRun, Engine } from '@cairn-tune/native'
-import { ropeTable } from '@cairn-tune/models'
+import { partsOf, ropeTables } from '@cairn-tune/models'
 import { byteLength } from '@cairn-tune/ops'
 import type { Prepared } from '@cairn-tune/program'
 import { createCachePages } from './cache-pages.ts'
@@ -30,9 +30,7 @@ export type Stepper = {
 
 /** Bytes of cache that one block takes in all layers. */
 export function blockBytes({ config, dtype }: Pick<ModelShape, 'config' | 'dtype'>): number {
-  return (
-    2 * config.num_hidden_layers * byteLength(dtype, [BLOCK, config.num_key_value_heads * config.head_dim])
-  )
+  return partsOf(config).caches.reduce((sum, width) => sum + 2 * byteLength(dtype, [BLOCK, width]), 0)
 }
 
 export function createStepper(
@@ -52,10 +50,15 @@ export function createStepper(
     tables: new Int32Array(maxSequences * tableWidth),
     spans: new Int32Array(maxSequences * 3),
   }
-  const cacheBytes = (blockBytes(model) * model.blocks) / (2 * config.num_hidden_layers)
-  const caches = Array.from({ length: config.num_hidden_layers }, (_, l) =>
-    (['k', 'v'] as const).map(side => [cacheName(l, side), engine.allocate(cacheBytes)] as const),
-  ).flat()
+  const caches = partsOf(config).caches.flatMap((width, l) =>
+    (['k', 'v'] as const).map(
+      side =>
+        [
+          cacheName(l, side),
+          engine.allocate(byteLength(model.dtype, [model.blocks * BLOCK, width])),
+        ] as const,
+    ),
+  )
   const pages = createCachePages(
     engine,
     caches.map(([, cache]) => cache),
@@ -67,7 +70,7 @@ export function createStepper(
     ...Object.fromEntries(caches),
     ...stacks?.buffers,
     ...ints,
-    cos_sin: ropeTable(maxModelLen, config.head_dim, config.rope_theta),
+    ...ropeTables(config, maxModelLen),
     'out:hidden': hidden,
   }
 

@@ -4,15 +4,15 @@
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseModelConfig, qwen3ConfigJson, readAdapter, writeAdapter } from '@cairn-tune/weights'
+import { configJsonText, parseModelConfig, partsOf } from '@cairn-tune/models'
+import { readAdapter, writeAdapter } from '@cairn-tune/weights'
 import { initAdapter } from '../../src/adapter-init.ts'
-import { TARGET_MODULES } from '../../src/config.ts'
 import { mergeAdapter } from '../../src/merge.ts'
 import { createRandom } from '../../src/random.ts'
 
 const [verb, directory = ''] = process.argv.slice(2)
-const config = parseModelConfig('config.json', {
-  model_type: 'qwen3',
+const keys = {
+  model_type: 'qwen3' as const,
   vocab_size: 64,
   hidden_size: 32,
   intermediate_size: 48,
@@ -22,38 +22,17 @@ const config = parseModelConfig('config.json', {
   head_dim: 16,
   tie_word_embeddings: true,
   rope_theta: 1e6,
-})
-const {
-  hidden_size: C,
-  intermediate_size: F,
-  num_attention_heads: H,
-  num_key_value_heads: G,
-  head_dim: D,
-} = config
-const sizes: Record<(typeof TARGET_MODULES)[number], [number, number]> = {
-  q_proj: [H * D, C],
-  k_proj: [G * D, C],
-  v_proj: [G * D, C],
-  o_proj: [C, H * D],
-  gate_proj: [F, C],
-  up_proj: [F, C],
-  down_proj: [C, F],
 }
+const { projections, modules: all } = partsOf(parseModelConfig('config.json', keys))
 
 if (verb === 'write') {
   await mkdir(join(directory, 'model'), { recursive: true })
-  await writeFile(join(directory, 'model', 'config.json'), JSON.stringify(qwen3ConfigJson(config)))
+  await writeFile(join(directory, 'model', 'config.json'), configJsonText(keys))
   const rank = 4
-  const matrices = Array.from({ length: config.num_hidden_layers }, (_, layer) =>
-    TARGET_MODULES.flatMap(module => {
-      const name = `model.layers.${layer}.${['q_proj', 'k_proj', 'v_proj', 'o_proj'].includes(module) ? 'self_attn' : 'mlp'}.${module}`
-      const [n, k] = sizes[module]
-      return [
-        { name: `${name}.lora_A.weight`, shape: [rank, k] as const },
-        { name: `${name}.lora_B.weight`, shape: [n, rank] as const },
-      ]
-    }),
-  ).flat()
+  const matrices = projections.flatMap(({ name, inputs, outputs }) => [
+    { name: `${name}.lora_A.weight`, shape: [rank, inputs] as const },
+    { name: `${name}.lora_B.weight`, shape: [outputs, rank] as const },
+  ])
   const random = createRandom(3)
   const tensors = initAdapter(1, matrices).map(tensor =>
     tensor.name.includes('lora_B')
@@ -67,7 +46,7 @@ if (verb === 'write') {
       lora_rank: rank,
       lora_alpha: 8,
       lora_dropout: 0,
-      lora_target_modules: TARGET_MODULES,
+      lora_target_modules: all,
     },
     tensors,
   )

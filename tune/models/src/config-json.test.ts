@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { parseModelConfig, qwen3ConfigJson, readModelConfig } from './config-json.ts'
+import { configJsonText, parseModelConfig, readModelConfig } from './config-json.ts'
 
 let directory: string
 beforeAll(async () => {
@@ -46,13 +46,16 @@ test('reads the shape of a 0.6B model', () => {
     num_key_value_heads: 8,
     head_dim: 128,
     rms_norm_eps: 1e-6,
-    rope_theta: 1e6,
     max_position_embeddings: 40960,
     tie_word_embeddings: true,
     initializer_range: 0.02,
     bos_token_id: 151643,
     eos_token_ids: [151645],
     pad_token_id: undefined,
+    ropes: [{ theta: 1e6, width: 128 }],
+    layers: Array.from({ length: 28 }, () => ({ rope: 0 })),
+    attention_scale: 128 ** -0.5,
+    qk_norm: true,
     quantization: undefined,
   })
 })
@@ -67,7 +70,7 @@ test('what a file leaves out is what transformers has there', () => {
     num_key_value_heads: 32,
     head_dim: 128,
     rms_norm_eps: 1e-6,
-    rope_theta: 10_000,
+    ropes: [{ theta: 10_000, width: 128 }],
     max_position_embeddings: 32768,
     tie_word_embeddings: false,
     eos_token_ids: [],
@@ -78,17 +81,25 @@ test('what a file leaves out is what transformers has there', () => {
 test('reads the rotary base in both layouts', () => {
   expect(
     parse({ rope_theta: undefined, rope_parameters: { rope_type: 'default', rope_theta: 5e5 } }),
-  ).toMatchObject({ rope_theta: 5e5 })
-  expect(parse({ rope_theta: 5e5, rope_scaling: { type: 'default' } })).toMatchObject({ rope_theta: 5e5 })
+  ).toMatchObject({ ropes: [{ theta: 5e5 }] })
+  expect(parse({ rope_theta: 5e5, rope_scaling: { type: 'default' } })).toMatchObject({
+    ropes: [{ theta: 5e5 }],
+  })
 })
 
 test('what is written is read back the same', () => {
-  const config = parse({ eos_token_id: [1, 2], pad_token_id: 0 })
-  expect(parseModelConfig('config.json', qwen3ConfigJson(config))).toEqual(config)
+  const keys = { ...small, model_type: 'qwen3' as const, eos_token_id: [1, 2], pad_token_id: 0 }
+  const written = JSON.parse(configJsonText(keys)) as Record<string, unknown>
+  expect(written['architectures']).toEqual(['Qwen3ForCausalLM'])
+  expect(parseModelConfig('config.json', written)).toEqual(parseModelConfig('config.json', keys))
 })
 
 test.each([
-  [{ model_type: 'llama' }, 'config.json: model_type "llama" is not supported; supported: qwen3'],
+  [{ model_type: 'bloom' }, 'config.json: model_type "bloom" is not supported; supported: qwen3'],
+  [
+    { logit_scale: 0.5 },
+    'config.json: logit_scale 0.5 is not supported: nothing here knows what it changes in a qwen3 model',
+  ],
   [{ model_type: undefined }, 'model_type undefined is not supported'],
   [{ model_type: 'constructor' }, 'model_type "constructor" is not supported'],
   [

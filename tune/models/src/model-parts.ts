@@ -1,0 +1,81 @@
+/** What a model is made of, read from one recording of its forward pass: nobody lists it a second time. */
+import type { Shape } from '@cairn-tune/ops'
+import { createRecorder, type Recorder, type Tensor } from '@cairn-tune/program'
+import type { ModelConfig } from './model-config.ts'
+import { headName, headOf, recordHidden } from './record-model.ts'
+import { ropeInputs } from './rope.ts'
+
+/** A projection of a layer: what recipes store and multiply in their way, and what adapters change. */
+export type Projection = { name: string; layer: number; inputs: number; outputs: number }
+
+export type ModelParts = {
+  /** Every weight, in the order in which a forward pass first reads them. */
+  weights: readonly { name: string; shape: Shape }[]
+  projections: readonly Projection[]
+  /** By the name of the weight, which is the projection's with `.weight` behind it. */
+  projectionOf: ReadonlyMap<string, Projection>
+  /** Last parts of the projections' names, as `q_proj`: what adapters are asked for by. */
+  modules: readonly string[]
+  /** Numbers that a row of each layer's keys has; its values have as many. */
+  caches: readonly number[]
+  /** Name of the matrix that makes logits. */
+  head: string
+}
+
+const known = new WeakMap<ModelConfig, ModelParts>()
+
+/** The parts of a model; recorded once for each configuration. */
+export function partsOf(config: ModelConfig): ModelParts {
+  const parts = known.get(config) ?? recordParts(config)
+  known.set(config, parts)
+  return parts
+}
+
+/** The layer of the projection that a weight is of; undefined where it is of none. */
+export const projectionLayer = (config: ModelConfig, weight: string): number | undefined =>
+  partsOf(config).projectionOf.get(weight)?.layer
+
+function recordParts(config: ModelConfig): ModelParts {
+  const g = createRecorder()
+  const inputs = new Map<string, Tensor>()
+  const weights = (name: string, shape: Shape) => {
+    const tensor = inputs.get(name) ?? g.input(name, 'f32', shape)
+    inputs.set(name, tensor)
+    return tensor
+  }
+  const projections: Projection[] = []
+  const caches: number[] = []
+  let layer = -1
+  const counted: Recorder = {
+    ...g,
+    block(name, record) {
+      layer++
+      return g.block(name, record)
+    },
+  }
+  const plain = { alpha: 1, arithmetic: 'f32', dtype: 'f32' } as const
+  const linear = (name: string, x: Tensor, n: number, addend?: Tensor) => {
+    const k = x.shape[1] ?? 0
+    projections.push({ name, layer, inputs: k, outputs: n })
+    return g.matmul_nt({ a: x, b: weights(`${name}.weight`, [n, k]), addend }, plain).y
+  }
+  const model = { g: counted, config, dtype: 'f32', weights, linear } as const
+  const rows = {
+    ids: g.input('ids', 'i32', [1]),
+    positions: g.input('positions', 'i32', [1]),
+    ropes: ropeInputs(g, config, 1),
+  }
+  recordHidden(model, rows, (_, q, k) => {
+    caches.push(k.shape[1] ?? 0)
+    return q
+  })
+  headOf(model)
+  return {
+    weights: [...inputs.values()].map(({ name = '', shape }) => ({ name, shape })),
+    projections,
+    projectionOf: new Map(projections.map(projection => [`${projection.name}.weight`, projection])),
+    modules: [...new Set(projections.map(({ name }) => name.split('.').at(-1) ?? ''))],
+    caches,
+    head: headName(config),
+  }
+}
