@@ -25,11 +25,11 @@ test.each([
   ['End', 'last'],
   ['x', null],
 ])('in the grid, %s means %s', (name, command) => {
-  expect(commandOf(key(name), true)).toBe(command)
+  expect(commandOf(key(name), 'grid')).toBe(command)
 })
 
-test('outside the grid the letters work and the keys that scroll or press things do not', () => {
-  expect(['j', '/', 'g', 'f', '?', 'Escape'].map(name => commandOf(key(name), false))).toEqual([
+test('on a button or a link the letters work and the keys that scroll or press things do not', () => {
+  expect(['j', '/', 'g', 'f', '?', 'Escape'].map(name => commandOf(key(name), 'control'))).toEqual([
     'down',
     'search',
     'jump',
@@ -37,7 +37,7 @@ test('outside the grid the letters work and the keys that scroll or press things
     'help',
     'close',
   ])
-  expect(['ArrowDown', 'Enter', 'Home', 'PageDown'].map(name => commandOf(key(name), false))).toEqual([
+  expect(['ArrowDown', 'Enter', 'Home', 'PageDown'].map(name => commandOf(key(name), 'control'))).toEqual([
     null,
     null,
     null,
@@ -45,7 +45,16 @@ test('outside the grid the letters work and the keys that scroll or press things
   ])
 })
 
+test('where nothing has the focus, every key means what it means in the grid', () => {
+  expect(['ArrowDown', 'Enter', 'Home', 'PageDown'].map(name => commandOf(key(name), 'page'))).toEqual([
+    'down',
+    'open',
+    'first',
+    'page-down',
+  ])
+})
+
 test('keys with a modifier belong to the browser', () => {
-  expect(commandOf(key('c', { ctrlKey: true }), true)).toBe(null)
-  expect(commandOf(key('f', { metaKey: true }), true)).toBe(null)
+  expect(commandOf(key('c', { ctrlKey: true }), 'grid')).toBe(null)
+  expect(commandOf(key('f', { metaKey: true }), 'grid')).toBe(null)
 })

@@ -14,7 +14,7 @@ import { EventGrid, type GridHandle } from './event-grid.tsx'
 import { EventsHelp } from './events-help.tsx'
 import { EventsToolbar } from './events-toolbar.tsx'
 import { type EventFilter, NO_FILTER, isFiltering } from './filter.ts'
-import { commandOf, useEventCursor } from './use-event-cursor.ts'
+import { type KeyPlace, commandOf, movesInGrid, useEventCursor } from './use-event-cursor.ts'
 import './events.css'
 
 const ROW = { wide: 26, narrow: 48 }
@@ -39,6 +39,13 @@ export function EventsTab({ log, session }: { log: SessionLog; session: Session 
   const { activeKey } = cursor
   const active =
     activeKey === null || kindOfKey(activeKey) !== EVENT ? undefined : index.events[indexOfKey(activeKey)]
+
+  // The keys are the grid's from the start. Who came by the arrow keys of the tabs goes on among the tabs.
+  useEffect(() => {
+    const held = document.activeElement
+    if (held === null || held === document.body || held.matches('[role="tab"]:not(:focus-visible)'))
+      grid.current?.focus()
+  }, [])
 
   // The address names the open event, a moment after it was opened: holding a key down must not flood the
   // history.
@@ -82,10 +89,11 @@ export function EventsTab({ log, session }: { log: SessionLog; session: Session 
       grid.current?.reveal(activeKey === null ? 0 : positionOf(index.rows, activeKey), 'center')
   })
 
-  const obey = (event: KeyboardEvent | globalThis.KeyboardEvent, isInGrid: boolean) => {
-    const command = commandOf(event, isInGrid)
+  const obey = (event: KeyboardEvent | globalThis.KeyboardEvent, place: KeyPlace) => {
+    const command = commandOf(event, place)
     if (command === null) return
     event.preventDefault()
+    if (movesInGrid(command)) grid.current?.focus()
     const page = grid.current?.pageSize() ?? 1
     switch (command) {
       case 'down':
@@ -107,7 +115,7 @@ export function EventsTab({ log, session }: { log: SessionLog; session: Session 
         cursor.moveTo('last')
         break
       case 'open':
-        cursor.open()
+        cursor.open(isFollowing ? 'tail' : 'sight')
         break
       case 'close':
         cursor.close()
@@ -141,7 +149,8 @@ export function EventsTab({ log, session }: { log: SessionLog; session: Session 
       const isElsewhere = target.closest(
         'input, textarea, select, [contenteditable], [role="dialog"], [role="menu"], [role="listbox"], [role="tree"]',
       )
-      if (!event.defaultPrevented && !isElsewhere) obeyNow.current(event, false)
+      if (!event.defaultPrevented && !isElsewhere)
+        obeyNow.current(event, target.closest('a, button, summary, [tabindex]') ? 'control' : 'page')
     }
     document.addEventListener('keydown', listen)
     return () => document.removeEventListener('keydown', listen)
@@ -176,7 +185,7 @@ export function EventsTab({ log, session }: { log: SessionLog; session: Session 
             setFollowing(false)
             cursor.activate(key, open)
           }}
-          onKeyDown={event => obey(event, true)}
+          onKeyDown={event => obey(event, 'grid')}
         />
         {index.rows.length === 0 && (
           <p className="events-none muted">

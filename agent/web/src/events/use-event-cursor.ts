@@ -21,7 +21,8 @@ export type EventCursor = {
   /** Moves by rows; from nowhere it starts at the first row in sight. */
   move(by: number): void
   moveTo(end: 'first' | 'last'): void
-  open(): void
+  /** Opens the active row; where none is, the last one at the tail, else the first in sight. */
+  open(from: 'tail' | 'sight'): void
   /** Goes to an id, or to the row nearest to it; says which was found. */
   jump(id: number): 'found' | 'pruned' | 'hidden' | 'none'
 }
@@ -50,7 +51,10 @@ export function useEventCursor(
       if (open) setOpen(true)
     },
     close: () => setOpen(false),
-    open: () => setOpen(activeKey !== null),
+    open(from) {
+      if (activeKey === null) goTo(from === 'tail' ? last() : (grid.current?.firstVisible() ?? 0), 'auto')
+      setOpen(index.rows.length > 0)
+    },
     move(by) {
       const here = activeKey === null ? null : positionOf(index.rows, activeKey)
       goTo(
@@ -109,7 +113,9 @@ const COMMANDS: Record<string, EventCommand> = {
   c: 'copy',
   '?': 'help',
 }
-/** These work from anywhere in the tab; the others only while the grid has the focus. */
+/** Where a key was pressed: in the grid, on nothing in particular, or on a button, link or tab. */
+export type KeyPlace = 'grid' | 'page' | 'control'
+/** These work on a control too; the others mean something there already. */
 const EVERYWHERE: ReadonlySet<EventCommand> = new Set([
   'search',
   'jump',
@@ -123,10 +129,22 @@ const EVERYWHERE: ReadonlySet<EventCommand> = new Set([
 
 export function commandOf(
   event: Pick<KeyboardEvent | globalThis.KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey'>,
-  isInGrid: boolean,
+  place: KeyPlace,
 ): EventCommand | null {
   if (event.ctrlKey || event.metaKey || event.altKey) return null
   const command = COMMANDS[event.key] ?? null
-  if (command === null || isInGrid) return command
+  if (command === null || place !== 'control') return command
   return EVERYWHERE.has(command) && !event.key.startsWith('Arrow') ? command : null
 }
+
+const MOVES: ReadonlySet<EventCommand> = new Set([
+  'down',
+  'up',
+  'page-down',
+  'page-up',
+  'first',
+  'last',
+  'open',
+])
+/** What moves in the grid brings the focus along, so that the keys that follow are the grid's. */
+export const movesInGrid = (command: EventCommand): boolean => MOVES.has(command)
