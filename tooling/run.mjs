@@ -157,7 +157,7 @@ try {
   if (!Object.hasOwn(commands, name ?? '')) {
     throw new Error(`Unknown command "${name ?? ''}". There are: ${Object.keys(commands).join(', ')}`)
   }
-  if (name !== 'clean') ensureInstalled()
+  if (name !== 'clean') await ensureInstalled()
   process.exitCode = await commands[name](...args)
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)

@@ -23,7 +23,7 @@ const notSource = /(^|\/)(node_modules|dist|test)(\/|$)|\.test\.tsx?$/
 export async function ensureWebBuilt({ force = false } = {}) {
   const hash = hashSources()
   if (!force && existsSync(stampPath) && readFileSync(stampPath, 'utf8') === hash) return
-  console.log('Building the web UI ...')
+  console.error('Building the web UI ...')
   const vite = join(root, 'node_modules/vite/bin/vite.js')
   // vite empties dist first, stamp included: a build that fails leaves none and is tried again.
   const code = await runPinned([vite, 'build', '--logLevel', 'warn'], { cwd: web })

@@ -1,9 +1,9 @@
 /** The commands as a person at a shell uses them. */
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SessionEvent } from '@cairn/protocol'
-import { expect, test } from 'vitest'
-import { type Place, type Server, cairn, makePlace, startServer } from './server.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { type Place, type Server, cairn, makePlace, start, startServer } from './server.ts'
 import { PATIENCE_MS, newSession, readLog, runTurn } from './session.ts'
 
 const SCENARIO = {
@@ -41,6 +41,21 @@ async function served(): Promise<{ place: Place; server: Server }> {
   const place = makePlace({ scenario: SCENARIO, config: CONFIG })
   return { place, server: await startServer(place) }
 }
+
+test('the login link is the last line that serve prints, whatever else it had to say', async () => {
+  const place = makePlace()
+  const path = join(place.dir, 'output')
+  const output = openSync(path, 'w')
+  const { kill } = start(place, ['serve'], ['ignore', output, output])
+  onTestFinished(kill)
+  const printed = (): string => readFileSync(path, 'utf8')
+  const LINK = /^ {2}Log in \(works once\): (http:\/\/127\.0\.0\.1:\d+)\/login#token=\S+$/m
+  await expect.poll(printed, { timeout: PATIENCE_MS }).toMatch(LINK)
+  const [link = '', url = ''] = LINK.exec(printed()) ?? []
+  expect((await fetch(`${url}/readyz`)).status).toBe(200)
+  expect(printed()).toContain('"message":"configuration"')
+  expect(printed().endsWith(`${link}\n`)).toBe(true)
+})
 
 test('send streams the answer to stdout and everything else to stderr, and goes on in the same session', async () => {
   const { place } = await served()

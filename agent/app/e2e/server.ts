@@ -2,7 +2,7 @@
  * The real server as a process of its own, on a free port and a data directory that goes when the test is
  * over.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -57,17 +57,27 @@ export type Server = {
   exited: () => boolean
 }
 
-function start(place: Place, args: readonly string[]): { child: ChildProcess; stderr: () => string } {
+/** One process of the command line; `kill` ends it at once and waits until it is gone. */
+export function start(
+  place: Place,
+  args: readonly string[],
+  stdio: StdioOptions = ['pipe', 'pipe', 'pipe'],
+): { child: ChildProcess; stderr: () => string; kill: () => Promise<void> } {
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd: place.dir,
     env: { PATH: process.env['PATH'] ?? '', HOME: place.dir, ...place.env },
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio,
   })
+  const exit = once(child, 'exit')
   let text = ''
   child.stderr?.on('data', (chunk: Buffer) => {
     text += chunk.toString()
   })
-  return { child, stderr: () => text }
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL')
+    await exit
+  }
+  return { child, stderr: () => text, kill }
 }
 
 /** `args` of `cairn serve`. */

@@ -99,7 +99,7 @@ function announce({ url, loginUrl, log }: Service, demo: boolean, json: boolean,
   log.info('listening', { url })
   if (json) return io.out(`${JSON.stringify({ url, login_url: loginUrl, demo, pid: process.pid })}\n`)
   io.out(
-    `\n  Cairn runs on ${url}\n${demo ? '  No model is configured: the scripted demo model answers. Name one in cairn.yaml to talk to a real one.\n' : ''}\n  Log in (works once): ${loginUrl}\n\n`,
+    `\n  Cairn runs on ${url}\n${demo ? '  No model is configured: the scripted demo model answers. Name one in cairn.yaml to talk to a real one.\n' : ''}\n  Log in (works once): ${loginUrl}\n`,
   )
 }
 

@@ -1,0 +1,65 @@
+/** What a person sees of the first `npm start`: how far the installation is. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+// @ts-expect-error Plain JavaScript, which an old Node can run.
+import { ensureInstalled, packagePaths } from './install.mjs'
+
+const LOCK = JSON.stringify({
+  packages: {
+    '': {},
+    'node_modules/one': { version: '1.0.0' },
+    'node_modules/two': { version: '1.0.0' },
+    'node_modules/elsewhere': { version: '1.0.0', optional: true, os: ['plan9'] },
+    'node_modules/other-chip': { version: '1.0.0', optional: true, cpu: ['pdp11'] },
+    'node_modules/@own/part': { link: true, resolved: 'part' },
+    part: {},
+  },
+})
+
+/** Stands in for npm: one package lands, and the rest once it was told that this is known. */
+const NPM = `
+const { existsSync, mkdirSync, writeFileSync } = require('node:fs')
+const put = name => {
+  mkdirSync('node_modules/' + name, { recursive: true })
+  writeFileSync('node_modules/' + name + '/package.json', '{}')
+}
+put('one')
+const timer = setInterval(() => {
+  if (!existsSync('seen')) return
+  clearInterval(timer)
+  put('two')
+  writeFileSync('node_modules/.package-lock.json', '{"packages":{}}')
+}, 10)`
+
+test('only the packages that belong on this machine are counted', () => {
+  expect(packagePaths(LOCK, { platform: 'linux', arch: 'x64' })).toEqual([
+    'node_modules/one',
+    'node_modules/two',
+  ])
+})
+
+test('an installation tells how many packages are there while it runs, and is done once', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'cairn-install-'))
+  onTestFinished(() => rmSync(root, { recursive: true }))
+  writeFileSync(join(root, 'package-lock.json'), LOCK)
+  mkdirSync(join(root, 'node_modules'))
+  writeFileSync(join(root, 'npm.js'), NPM)
+  vi.stubEnv('npm_execpath', join(root, 'npm.js'))
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const said: string[] = []
+  const say = (line: string): void => {
+    said.push(line)
+    if (line.includes('1 of 2 packages')) writeFileSync(join(root, 'seen'), '')
+  }
+  await ensureInstalled({ root, say, everyMs: 5 })
+  expect(said[0]).toContain('Installing 2 packages')
+  expect(said).toContainEqual(expect.stringMatching(/^ {2}1 of 2 packages, \d+ s$/))
+  expect(said.at(-1)).toMatch(/^ {2}installed in \d+ s$/)
+
+  said.length = 0
+  await ensureInstalled({ root, say, everyMs: 5 })
+  expect(said).toEqual([])
+  expect(readFileSync(join(root, 'node_modules/.cairn-lock'), 'utf8')).toMatch(/^[0-9a-f]{64}$/)
+})
