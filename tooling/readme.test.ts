@@ -1,11 +1,11 @@
 /**
- * The README and the pages under docs/ lead somewhere: every relative link names a file that is there, and
- * every family of the table has its page.
+ * The README and the pages under docs/ name nothing that is not there: relative links, files of the
+ * repository, npm scripts and commands; and every family of the table has its page.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { root } from './workspace.ts'
+import { listPaths, root } from './workspace.ts'
 
 const pages = [
   'README.md',
@@ -26,6 +26,42 @@ const linksOf = (text: string): string[] =>
 
 test.each(pages)('every link of %s names a file that is there', page => {
   expect(linksOf(prose(page)).filter(target => !existsSync(join(root, dirname(page), target)))).toEqual([])
+})
+
+const read = (file: string): string => readFileSync(join(root, file), 'utf8')
+const matches = (text: string, pattern: RegExp): string[] =>
+  [...text.matchAll(pattern)].flatMap(([, found]) => found ?? [])
+
+const SCRIPTS = Object.keys((JSON.parse(read('package.json')) as { scripts: object }).scripts)
+/** The first word of each; `cairn-tune` has commands of two words. */
+const namesIn = (folder: string): string[] =>
+  listPaths(folder)
+    .filter(path => path.endsWith('.ts'))
+    .flatMap(path => matches(read(path), /^ +name: '([a-z-]+)/gm))
+const COMMANDS: Record<string, readonly string[]> = {
+  cairn: namesIn('agent/app/src/cli'),
+  'cairn-tune': namesIn('tune/cli/src'),
+}
+
+test.each(pages)('every npm script that %s names is there', page => {
+  expect(
+    matches(read(page), /npm run (?:--silent |-s )?([\w:-]+)/g).filter(name => !SCRIPTS.includes(name)),
+  ).toEqual([])
+})
+
+test.each(pages)('every file of the repository that %s names is there', page => {
+  const named = matches(
+    read(page).replaceAll(/\]\([^)\s]+\)/g, ']'),
+    /(?<![\w./-])((?:agent|tune|docs|tooling|benchmarks|\.ci)\/[\w./-]*[\w/-])/g,
+  )
+  expect(named.filter(path => !existsSync(join(root, path)))).toEqual([])
+})
+
+test.each(pages)('every command that %s names is there', page => {
+  const wrong = [...read(page).matchAll(/(?:npx |`)(cairn(?:-tune)?) ([a-z][a-z-]*)/g)].filter(
+    ([, program = '', command = '']) => !COMMANDS[program]?.includes(command),
+  )
+  expect(wrong.map(([text]) => text)).toEqual([])
 })
 
 test('every family in the README has its page in docs/', () => {
