@@ -22,6 +22,7 @@ import {
 } from '@cairn-tune/models'
 import {
   ONE,
+  adoptAll,
   createRecorder,
   differentiate,
   outputBinding,
@@ -122,7 +123,7 @@ async function run(
   const all = Object.fromEntries(
     prepared.bindings.map(name => [name, buffers[name] ?? new Uint8Array(prepared.bytesOf(name))]),
   )
-  await prepared.run(all)
+  await prepared.run(adoptAll(on, all))
   return all
 }
 const lossOf = (buffers: Record<string, Uint8Array>) =>

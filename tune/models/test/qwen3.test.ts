@@ -4,6 +4,7 @@ import { dequantize, quantize, type Arithmetic, type Dtype } from '@cairn-tune/o
 import { createEngine } from '@cairn-tune/native'
 import {
   ONE,
+  adoptAll,
   createRecorder,
   differentiate,
   outputBinding,
@@ -77,7 +78,7 @@ async function run(program: Program, plan = planMemory(program)): Promise<Map<st
   for (const { name = '', dtype, shape } of program.tensors.filter(tensor => tensor.isInput)) {
     buffers[name] = quantize(Float32Array.from(data[name] ?? tensors.get(name) ?? []), dtype, shape)
   }
-  await prepared.run(buffers)
+  await prepared.run(adoptAll(engine, buffers))
   return new Map(
     Object.entries(program.outputs).map(([name, { dtype, shape }]) => [
       name,

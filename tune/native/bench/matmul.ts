@@ -13,7 +13,7 @@ import {
   type Dtype,
   type LinearArithmetic,
 } from '@cairn-tune/ops'
-import { createEngine, type Engine } from '@cairn-tune/native'
+import { createEngine, type DeviceBuffer, type Engine } from '@cairn-tune/native'
 
 const [threads = 1, T = 2048, repeats = 15] = process.argv.slice(2).map(Number)
 
@@ -84,17 +84,17 @@ const rows: Row[] = [
  * Random bits that are ordinary numbers in every float dtype; codes and scales of stored ones do not change
  * the speed.
  */
-function noise(engine: Engine, dtype: Dtype, shape: number[]): Uint8Array {
-  const bytes = engine.allocate(byteLength(dtype, shape))
+function noise(engine: Engine, dtype: Dtype, shape: number[]): DeviceBuffer {
+  const buffer = engine.allocate(byteLength(dtype, shape))
   const pattern = Float32Array.from({ length: 4096 }, (_, i) => uniform({ seed: 1, step: 0, op: 0 }, i) - 0.5)
   const words =
     dtype === 'bf16'
       ? Uint16Array.from(new Uint32Array(pattern.buffer), bits => bits >>> 16)
       : new Uint32Array(pattern.buffer)
   const block = new Uint8Array(words.buffer)
-  for (let at = 0; at < bytes.length; at += block.length)
-    bytes.set(block.subarray(0, Math.min(block.length, bytes.length - at)), at)
-  return bytes
+  for (let at = 0; at < buffer.byteLength; at += block.length)
+    engine.write(buffer, block.subarray(0, Math.min(block.length, buffer.byteLength - at)), at)
+  return buffer
 }
 
 /**
@@ -124,7 +124,7 @@ async function measure(
     ],
   }[op]
   const types = [float, stored, float] as const
-  const [amax, random] = [Float32Array.of(0.5), Int32Array.of(1, 0, 0)]
+  const [amax, random] = [engine.adopt(Float32Array.of(0.5)), engine.adopt(Int32Array.of(1, 0, 0))]
   const tensors = [
     ...shapes.flatMap((shape, i) => [DTYPES[types[i] ?? 'f32'].code, 2, ...shape]),
     DTYPES.f32.code,
@@ -150,7 +150,7 @@ async function measure(
   const buffers = [...shapes.map((shape, i) => noise(engine, types[i] ?? 'f32', shape)), amax, random]
   const seconds: number[] = []
   for (let i = 0; i < repeats; i++)
-    seconds.push((await engine.run(program, new Uint8Array(), buffers)).seconds[0]?.[1] ?? NaN)
+    seconds.push((await engine.run(program, engine.allocate(0), buffers)).seconds[0]?.[1] ?? NaN)
   seconds.sort((a, b) => a - b)
   const gigaflop = (2 * m * n * k) / 1e9
   return { best: gigaflop / (seconds[0] ?? NaN), median: gigaflop / (seconds[repeats >> 1] ?? NaN) }

@@ -14,6 +14,9 @@ export const FLAT_VERSION = 1
 
 export type Executable = Handle<'program'>
 
+/** Memory that programs read and write. Only the engine that made it looks inside. */
+export type DeviceBuffer = Handle<'buffer'> & { readonly byteLength: number }
+
 export type RunOptions = { signal?: AbortSignal }
 
 /** Seconds that each op took in a run, largest first. */
@@ -27,20 +30,37 @@ export type Engine = {
   readonly isa: string
   /** Reads a flat program once, for many runs; throws on anything out of place. */
   compile(program: FlatProgram): Executable
-  /** Zeroed memory for an arena or a large tensor. */
-  allocate(bytes: number): Uint8Array
+  /** Zeroed memory for an arena or a tensor. */
+  allocate(bytes: number): DeviceBuffer
   /**
-   * Has the system give the pages of a part of such memory now, beside what runs: the first touch of a page
-   * can take as long as a pass of a model.
+   * Host memory for programs to read, such as a mapped file: where the engine computes in host memory it is
+   * that memory itself, and not a copy.
    */
-  touch(part: Uint8Array): Promise<void>
+  adopt(host: ArrayBufferView): DeviceBuffer
+  /**
+   * Puts host memory into a buffer from byte `at` on, or lets the caller write there: it is handed the memory
+   * and must not keep it. No run may be using that part.
+   */
+  write(buffer: DeviceBuffer, source: ArrayBufferView | ((memory: Uint8Array) => void), at?: number): void
+  /**
+   * The bytes [from, to) of a buffer, all of it unless given. No run may be writing them; they hold until the
+   * next one does.
+   */
+  read(buffer: DeviceBuffer, from?: number, to?: number): Promise<Uint8Array>
+  /** Zeroes the bytes [from, to) of a buffer, all of it unless given. */
+  clear(buffer: DeviceBuffer, from?: number, to?: number): void
+  /**
+   * Has the system give the pages of the bytes [from, to) of a buffer now, beside what runs: the first touch
+   * of a page can take as long as a pass of a model.
+   */
+  touch(buffer: DeviceBuffer, from: number, to: number): Promise<void>
   /** Readies a program for runs on the same memory. */
-  bind(program: Executable, arena: Uint8Array, bindings: readonly ArrayBufferView[]): BoundRun
+  bind(program: Executable, arena: DeviceBuffer, bindings: readonly DeviceBuffer[]): BoundRun
   /** Runs a program once. */
   run(
     program: Executable,
-    arena: Uint8Array,
-    bindings: readonly ArrayBufferView[],
+    arena: DeviceBuffer,
+    bindings: readonly DeviceBuffer[],
     options?: RunOptions,
   ): Promise<RunReport>
   /** Bytes that kernels keep beside the tensors, so far. */
@@ -68,6 +88,24 @@ export type EngineOptions = {
 /** Instruction sets that engines of this machine can be asked for, slowest first. */
 export const listIsas = async (): Promise<string[]> => (await loadAddon()).isas()
 
+const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView) =>
+  new Uint8Array(buffer, byteOffset, byteLength)
+
+/** The memory behind each buffer, which lives as long as the buffer does. */
+const memories = new WeakMap<DeviceBuffer, Uint8Array>()
+
+function bufferOf(memory: Uint8Array): DeviceBuffer {
+  const buffer = Object.freeze({ byteLength: memory.byteLength }) as DeviceBuffer
+  memories.set(buffer, memory)
+  return buffer
+}
+
+function memoryOf(buffer: DeviceBuffer): Uint8Array {
+  const memory = memories.get(buffer)
+  if (!memory) throw new TypeError('a buffer must come from allocate or adopt of an engine')
+  return memory
+}
+
 /** Starts an engine: a thread that walks programs and a pool that computes. */
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
   const addon = await loadAddon(options.log)
@@ -75,8 +113,8 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
   const isa = options.isa ?? addon.isas().at(-1) ?? 'portable'
   const engine = addon.createEngine(threads, isa)
 
-  function bind(program: Executable, arena: Uint8Array, bindings: readonly ArrayBufferView[]): BoundRun {
-    const bound = addon.bind(program, arena, bindings)
+  function bind(program: Executable, arena: DeviceBuffer, bindings: readonly DeviceBuffer[]): BoundRun {
+    const bound = addon.bind(program, memoryOf(arena), bindings.map(memoryOf))
     return async ({ signal } = {}) => {
       signal?.throwIfAborted()
       return await new Promise<RunReport>((resolve, reject) => {
@@ -112,8 +150,17 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
     threads,
     isa,
     compile: ({ code, attrs, places }) => addon.compile(code, attrs, places),
-    allocate: bytes => new Uint8Array(addon.allocate(bytes)),
-    touch: part => new Promise(resolve => addon.touchPages(part, resolve)),
+    allocate: bytes => bufferOf(new Uint8Array(addon.allocate(bytes))),
+    adopt: host => bufferOf(bytesOf(host)),
+    write(buffer, source, at = 0) {
+      const memory = memoryOf(buffer).subarray(at)
+      if (typeof source === 'function') source(memory)
+      else memory.set(bytesOf(source))
+    },
+    read: async (buffer, from, to) => memoryOf(buffer).subarray(from, to),
+    clear: (buffer, from, to) => void memoryOf(buffer).fill(0, from, to),
+    touch: (buffer, from, to) =>
+      new Promise(resolve => addon.touchPages(memoryOf(buffer).subarray(from, to), resolve)),
     bind,
     run: async (program, arena, bindings, options) => await bind(program, arena, bindings)(options),
     workspaceBytes: () => addon.workspaceBytes(engine),

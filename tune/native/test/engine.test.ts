@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
-import { OP_NAMES } from '@cairn-tune/ops'
+import { OP_NAMES, floatsOf, intsOf } from '@cairn-tune/ops'
 import { createEngine, type FlatProgram } from '@cairn-tune/native'
 
 // Here and not in a hook: on a fresh clone the kernels are compiled first, which takes longer than hooks may.
@@ -29,7 +29,11 @@ const adding = (count: number, steps: number): FlatProgram => ({
   attrs: new Float64Array(),
   places: Float64Array.of(-1, -2),
 })
-const none = new Uint8Array()
+const none = engine.allocate(0)
+/** Host memory as buffers. */
+const lent = (...views: ArrayBufferView[]) => views.map(view => engine.adopt(view))
+/** Two buffers of a million numbers. */
+const long = () => [engine.allocate(4 << 20), engine.allocate(4 << 20)]
 const bad =
   (...code: number[]) =>
   () =>
@@ -41,7 +45,7 @@ const bad =
 
 test('runs a program on the buffers it is lent', async () => {
   const [a, y] = [Float32Array.of(1, 2, 3), new Float32Array(3)]
-  const report = await engine.run(engine.compile(adding(3, 1)), none, [a, y])
+  const report = await engine.run(engine.compile(adding(3, 1)), none, lent(a, y))
   expect(Array.from(y)).toEqual([2, 4, 6])
   expect(report.seconds.map(([op]) => op)).toEqual(['add'])
 })
@@ -54,33 +58,54 @@ test('tensors of the program itself live in the arena at their offsets', async (
   })
   const [a, y] = [Float32Array.of(1, 10), new Float32Array(2)]
   const arena = engine.allocate(128)
-  await engine.run(program, arena, [a, y])
+  await engine.run(program, arena, lent(a, y))
   expect(Array.from(y)).toEqual([3, 30])
-  expect(Array.from(new Float32Array(arena.buffer, 64, 2))).toEqual([2, 20])
-  await expect(engine.run(program, new Uint8Array(64), [a, y])).rejects.toThrow(
+  expect(Array.from(floatsOf(await engine.read(arena, 64, 72)))).toEqual([2, 20])
+  await expect(engine.run(program, engine.allocate(64), lent(a, y))).rejects.toThrow(
     'the arena must have 72 bytes, got 64',
   )
 })
 
 test('a buffer that is too small is refused before anything runs', async () => {
   const program = engine.compile(adding(3, 1))
-  await expect(engine.run(program, none, [new Float32Array(3), new Float32Array(2)])).rejects.toThrow(
+  await expect(engine.run(program, none, lent(new Float32Array(3), new Float32Array(2)))).rejects.toThrow(
     'buffer 1 is f32 (3) and must have 12 bytes, got 8',
   )
-  await expect(engine.run(program, none, [new Float32Array(3)])).rejects.toThrow(
+  await expect(engine.run(program, none, lent(new Float32Array(3)))).rejects.toThrow(
     'the program takes 2 buffers, got 1',
   )
 })
 
 test.each([0, 1, 65, 4 << 20, (8 << 20) + 3])(
   'memory of %i bytes is zeroed, aligned to cache lines and as long as asked',
-  bytes => {
-    const memory = engine.allocate(bytes)
-    expect(memory.byteLength).toBe(bytes)
+  async bytes => {
+    const buffer = engine.allocate(bytes)
+    expect(buffer.byteLength).toBe(bytes)
+    const memory = await engine.read(buffer)
+    expect(memory).toHaveLength(bytes)
     expect(memory.every(byte => byte === 0)).toBe(true)
-    memory.fill(7)
+    engine.write(buffer, all => all.fill(7))
   },
 )
+
+test('what is written to a buffer is read back, part by part, and cleared', async () => {
+  const buffer = engine.allocate(16)
+  engine.write(buffer, Int32Array.of(1, 2), 4)
+  engine.write(buffer, memory => memory.set([9]), 12)
+  expect(Array.from(intsOf(await engine.read(buffer)))).toEqual([0, 1, 2, 9])
+  engine.clear(buffer, 4, 8)
+  expect(Array.from(intsOf(await engine.read(buffer, 4, 12)))).toEqual([0, 2])
+  engine.clear(buffer)
+  expect(Array.from(await engine.read(buffer))).toEqual(Array.from({ length: 16 }, () => 0))
+  expect(() => engine.write(buffer, new Uint8Array(9), 8)).toThrow(RangeError)
+})
+
+test('host memory that is adopted is not copied', async () => {
+  const host = Float32Array.of(1, 2)
+  const buffer = engine.adopt(host)
+  host[1] = 5
+  expect(Array.from(floatsOf(await engine.read(buffer)))).toEqual([1, 5])
+})
 
 test('a damaged program is refused', () => {
   expect(bad(2, 0, 0)).toThrow('written for another version')
@@ -97,14 +122,14 @@ test('what a kernel refuses names the op and its tensors', async () => {
     places: Float64Array.of(-1, -2, -3),
   })
   await expect(
-    engine.run(program, none, [new Float32Array(8), Int32Array.of(0, 1, 9), new Float32Array(6)]),
+    engine.run(program, none, lent(new Float32Array(8), Int32Array.of(0, 1, 9), new Float32Array(6))),
   ).rejects.toThrow('[embed] an id lies outside the table; table: f32 (4, 2), ids: i32 (3)')
 })
 
 test('an abort stops a long run between two ops and rejects with the reason', async () => {
   const steps = 20_000
   const program = engine.compile(adding(1 << 20, steps))
-  const buffers = [new Float32Array(1 << 20), new Float32Array(1 << 20)]
+  const buffers = long()
   const stop = new AbortController()
   const running = engine.run(program, none, buffers, { signal: stop.signal })
   stop.abort(new Error('enough'))
@@ -121,7 +146,7 @@ test('the event loop turns while a run computes', async () => {
     if (!isDone) setImmediate(turn)
   }
   setImmediate(turn)
-  await engine.run(program, none, [new Float32Array(1 << 20), new Float32Array(1 << 20)])
+  await engine.run(program, none, long())
   isDone = true
   expect(turns).toBeGreaterThan(20)
 })
@@ -129,12 +154,10 @@ test('the event loop turns while a run computes', async () => {
 test('a closed engine says so and cancels what it was doing', async () => {
   const other = await createEngine({ threads: 2 })
   const program = other.compile(adding(1 << 20, 20_000))
-  const running = other.run(program, none, [new Float32Array(1 << 20), new Float32Array(1 << 20)])
+  const running = other.run(program, none, long())
   other.close()
   await expect(running).rejects.toThrow('The engine was closed during a run')
-  await expect(
-    other.run(program, none, [new Float32Array(1 << 20), new Float32Array(1 << 20)]),
-  ).rejects.toThrow('the engine is closed')
+  await expect(other.run(program, none, long())).rejects.toThrow('the engine is closed')
 })
 
 test('an unknown instruction set or number of threads is refused', async () => {
@@ -150,7 +173,7 @@ test('a process that never closes its engine still ends, even in the middle of a
     const steps = 20000
     const code = Int32Array.of(1, 2, steps, 0, 1, 1048576, 0, 1, 1048576, ...Array.from({ length: steps }, () => [${ADD}, 0, 0, 1]).flat())
     const program = engine.compile({ code, attrs: new Float64Array(), places: Float64Array.of(-1, -2) })
-    engine.run(program, new Uint8Array(), [new Float32Array(1048576), new Float32Array(1048576)]).catch(() => undefined)
+    engine.run(program, engine.allocate(0), [engine.allocate(4194304), engine.allocate(4194304)]).catch(() => undefined)
     console.log('ends')
     process.exit(0)`
   expect(

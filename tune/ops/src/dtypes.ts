@@ -147,3 +147,10 @@ export function byteLength(dtype: Dtype, shape: Shape): number {
   const last = partsOf(dtype, shape).at(-1)
   return last ? last.offset + last.bytes : 0
 }
+
+/** Bytes that start at a multiple of four, as the f32 numbers they are. */
+export const floatsOf = ({ buffer, byteOffset, byteLength: bytes }: Uint8Array): Float32Array =>
+  new Float32Array(buffer, byteOffset, bytes / 4)
+/** The same of i32. */
+export const intsOf = ({ buffer, byteOffset, byteLength: bytes }: Uint8Array): Int32Array =>
+  new Int32Array(buffer, byteOffset, bytes / 4)

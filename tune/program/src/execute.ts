@@ -1,11 +1,15 @@
 /** A planned program on an engine: compiled once, run with buffers by name. */
 import { byteLength, typeText } from '@cairn-tune/ops'
-import type { BoundRun, Engine, RunOptions, RunReport } from '@cairn-tune/native'
+import type { BoundRun, DeviceBuffer, Engine, RunOptions, RunReport } from '@cairn-tune/native'
 import { flatten } from './flatten.ts'
 import { planMemory, type Plan } from './plan.ts'
 import type { Program } from './program.ts'
 
-export type Buffers = Readonly<Record<string, ArrayBufferView>>
+export type Buffers = Readonly<Record<string, DeviceBuffer>>
+
+/** Host memory as buffers of the same names. */
+export const adoptAll = (engine: Engine, views: Readonly<Record<string, ArrayBufferView>>): Buffers =>
+  Object.fromEntries(Object.entries(views).map(([name, host]) => [name, engine.adopt(host)]))
 
 export type Prepared = {
   readonly plan: Plan
@@ -42,7 +46,7 @@ export function prepare(engine: Engine, program: Program, plan: Plan = planMemor
     ),
   )
 
-  function view(binding: string, buffers: Buffers): ArrayBufferView {
+  function bufferFor(binding: string, buffers: Buffers): DeviceBuffer {
     const buffer = buffers[binding]
     const tensor = types.get(binding)
     if (!buffer)
@@ -54,7 +58,7 @@ export function prepare(engine: Engine, program: Program, plan: Plan = planMemor
     return engine.bind(
       executable,
       arena,
-      flat.bindings.map(binding => view(binding, buffers)),
+      flat.bindings.map(binding => bufferFor(binding, buffers)),
     )
   }
 

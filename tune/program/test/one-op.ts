@@ -66,8 +66,8 @@ export async function runNative(
   const flat = flatten(program, placements)
   await engine.run(
     engine.compile(flat),
-    new Uint8Array(),
-    flat.bindings.map(name => buffers.get(name) ?? new Uint8Array()),
+    engine.allocate(0),
+    flat.bindings.map(name => engine.adopt(buffers.get(name) ?? new Uint8Array())),
   )
   return Object.fromEntries(
     Object.entries(outputs).map(([name, one]) => {

@@ -4,6 +4,7 @@ import { afterAll, expect, test } from 'vitest'
 import { dequantize, quantize } from '@cairn-tune/ops'
 import { createEngine } from '@cairn-tune/native'
 import {
+  adoptAll,
   interpret,
   outputBinding,
   planMemory,
@@ -41,7 +42,7 @@ async function runNative(some: Program, plan?: Plan): Promise<Record<string, Uin
       ]
     }),
   )
-  await prepared.run(buffers)
+  await prepared.run(adoptAll(engine, buffers))
   return Object.fromEntries(Object.keys(some.outputs).map(name => [name, buffers[outputBinding(name)]!]))
 }
 const floats = (bytes: Uint8Array | undefined) => dequantize(bytes!, 'f32', [bytes!.byteLength / 4])

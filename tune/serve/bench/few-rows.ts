@@ -3,7 +3,7 @@
  * sizes of Qwen3-0.6B. CPU seconds tell kernels apart on a machine that others use too. Arguments: threads
  * (1), storage of the weights (bf16), weights (24, of 6 MB each in bf16).
  */
-import { createEngine } from '@cairn-tune/native'
+import { createEngine, type DeviceBuffer } from '@cairn-tune/native'
 import { byteLength, type Dtype } from '@cairn-tune/ops'
 import { createRecorder, prepare } from '@cairn-tune/program'
 
@@ -12,8 +12,13 @@ const storage = (process.argv[3] ?? 'bf16') as Dtype
 const count = Number(process.argv[4] ?? 24)
 const [n, k] = [3072, 1024]
 const engine = await createEngine({ threads })
+function filled(bytes: number): DeviceBuffer {
+  const buffer = engine.allocate(bytes)
+  engine.write(buffer, memory => memory.fill(0x3c))
+  return buffer
+}
 const weights = Object.fromEntries(
-  Array.from({ length: count }, (_, i) => [`w${i}`, engine.allocate(byteLength(storage, [n, k])).fill(0x3c)]),
+  Array.from({ length: count }, (_, i) => [`w${i}`, filled(byteLength(storage, [n, k]))]),
 )
 console.log(`${storage}, ${threads} threads, ${engine.isa}\n| rows | GB/s | GB a CPU second |\n|---|---|---|`)
 for (const rows of [1, 4, 8, 16, 32, 50, 64, 65]) {
@@ -31,8 +36,8 @@ for (const rows of [1, 4, 8, 16, 32, 50, 64, 65]) {
   const program = prepare(engine, g.finish(outputs))
   const buffers = {
     ...weights,
-    x: new Uint8Array(rows * k * 2).fill(0x3c),
-    ...Object.fromEntries(Object.keys(outputs).map(name => [`out:${name}`, new Uint8Array(rows * n * 2)])),
+    x: filled(rows * k * 2),
+    ...Object.fromEntries(Object.keys(outputs).map(name => [`out:${name}`, engine.allocate(rows * n * 2)])),
   }
   await program.run(buffers)
   const [start, cpu] = [performance.now(), process.cpuUsage()]

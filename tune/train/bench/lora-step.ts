@@ -2,7 +2,7 @@
  * A LoRA micro-step of a recipe in the shape of Qwen3-0.6B with fewer layers and random weights, ready to run
  * again and again.
  */
-import { byteLength, uniform, type OpName } from '@cairn-tune/ops'
+import { byteLength, floatsOf, uniform, type OpName } from '@cairn-tune/ops'
 import type { Engine } from '@cairn-tune/native'
 import { packedPositions, ropeTables } from '@cairn-tune/models'
 import { createRecorder, outputBinding, planMemory, prepare } from '@cairn-tune/program'
@@ -44,7 +44,10 @@ export async function prepareLoraStep(
   const buffers = Object.fromEntries(
     prepared.bindings.map(name => [name, engine.allocate(prepared.bytesOf(name))]),
   )
-  const put = (name: string, values: ArrayBufferView) => buffers[name]?.set(new Uint8Array(values.buffer))
+  const put = (name: string, values: ArrayBufferView) => {
+    const buffer = buffers[name]
+    if (buffer) engine.write(buffer, values)
+  }
   put(
     'ids',
     Int32Array.from({ length: tokens }, (_, t) => (t * 7919) % model.vocab_size),
@@ -74,8 +77,8 @@ export async function prepareLoraStep(
     const g = createRecorder()
     const { y } = g.quantize({ x: g.input('x', 'f32', shape.length === 2 ? shape : [1, count]) }, { dtype })
     await prepare(engine, g.finish({ y })).run({
-      x: values,
-      [outputBinding('y')]: buffers[name] ?? new Uint8Array(),
+      x: engine.adopt(values),
+      [outputBinding('y')]: buffers[name] ?? engine.allocate(0),
     })
   }
 
@@ -86,11 +89,8 @@ export async function prepareLoraStep(
     arenaBytes: prepared.plan.arenaBytes,
     async run() {
       const { seconds } = await prepared.run(buffers)
-      return {
-        seconds,
-        loss:
-          (new Float32Array(buffers[outputBinding('loss')]?.buffer ?? new ArrayBuffer(4))[0] ?? NaN) / tokens,
-      }
+      const loss = buffers[outputBinding('loss')]
+      return { seconds, loss: loss ? (floatsOf(await engine.read(loss))[0] ?? NaN) / tokens : NaN }
     },
   }
 }

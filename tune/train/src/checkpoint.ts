@@ -7,7 +7,7 @@
  */
 import { mkdir, readFile, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { forgetPages } from '@cairn-tune/native'
+import { forgetPages, type DeviceBuffer, type Engine } from '@cairn-tune/native'
 import { byteLength } from '@cairn-tune/ops'
 import {
   InputError,
@@ -87,7 +87,7 @@ export async function listCheckpoints(outputDir: string): Promise<number[]> {
 export async function writeCheckpointState(
   outputDir: string,
   state: CheckpointState,
-  bytes: ReadonlyMap<string, Uint8Array>,
+  read: (name: string) => Promise<Uint8Array>,
   tensors: readonly StateTensor[],
   keep: number,
 ): Promise<void> {
@@ -97,7 +97,7 @@ export async function writeCheckpointState(
   await mkdir(temporary, { recursive: true })
   await writeSafetensors(
     join(temporary, TENSORS),
-    tensors.map(tensor => ({ name: tensor.name, ...storedAs(tensor), bytes: bytesOf(bytes, tensor) })),
+    tensors.map(tensor => ({ name: tensor.name, ...storedAs(tensor), bytes: () => read(tensor.name) })),
   )
   await writeTextAtomically(join(temporary, STATE), `${JSON.stringify({ version: 1, ...state }, null, 2)}\n`)
   const path = join(folder, nameOf(state.step))
@@ -114,12 +114,6 @@ const storedAs = ({ dtype, shape }: StateTensor) =>
   dtype === 'f32'
     ? { dtype: 'F32' as const, shape }
     : { dtype: 'U8' as const, shape: [byteLength(dtype, shape)] }
-
-function bytesOf(all: ReadonlyMap<string, Uint8Array>, { name }: StateTensor): Uint8Array {
-  const bytes = all.get(name)
-  if (!bytes) throw new Error(`[writeCheckpointState] nothing is known of ${name}`)
-  return bytes
-}
 
 /** The newest checkpoint that is whole, without its tensors; undefined where there is none. */
 export async function findCheckpoint(outputDir: string): Promise<CheckpointState | undefined> {
@@ -153,9 +147,10 @@ export function checkGoesOn(
 
 /** Writes a checkpoint's tensors where the run has them. */
 export async function openCheckpointTensors(
+  engine: Engine,
   outputDir: string,
   step: number,
-): Promise<(tensor: StateTensor, target: Uint8Array) => Promise<void>> {
+): Promise<(tensor: StateTensor, target: DeviceBuffer) => Promise<void>> {
   const path = join(outputDir, FOLDER, nameOf(step), TENSORS)
   const file = await openSafetensors(path, openMapped)
   return async (tensor, target) => {
@@ -164,7 +159,7 @@ export async function openCheckpointTensors(
     if (!entry) throw new InputError(`${path}: has no tensor ${JSON.stringify(tensor.name)}`)
     checkTensor(path, entry, [dtype], shape)
     const bytes = await file.read(tensor.name)
-    target.set(bytes)
+    engine.write(target, bytes)
     await forgetPages(bytes)
   }
 }

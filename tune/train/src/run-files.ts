@@ -5,6 +5,7 @@
 import { appendFile, mkdir, readFile, readdir, rm } from 'node:fs/promises'
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
+import { floatsOf } from '@cairn-tune/ops'
 import {
   InputError,
   encodeFloats,
@@ -20,7 +21,6 @@ import { lossChart, renderPng } from './loss-chart.ts'
 import { copyCompanions } from './merge.ts'
 import type { StepMetrics } from './metrics.ts'
 import type { Trained } from './record-step.ts'
-import type { TrainState } from './stepper.ts'
 
 const METRICS = 'metrics.jsonl'
 const RUN = 'run.json'
@@ -110,7 +110,8 @@ export async function writeLossChart(directory: string, title: string): Promise<
 export type Trainable = {
   config: TrainConfig
   trained: readonly Trained[]
-  state: TrainState
+  /** The bytes of what was trained, by name. */
+  read: (name: string) => Promise<Uint8Array>
   modelDirectory: string
   /** Linears that have an adapter, by the last part of their names. */
   modules: readonly string[]
@@ -120,21 +121,15 @@ export type Trainable = {
 export async function writeTrained({
   config,
   trained,
-  state,
+  read,
   modelDirectory,
   modules,
 }: Trainable): Promise<string> {
-  const values = (name: string) => {
-    const bytes = state.get(name)
-    if (!bytes) throw new Error(`[writeTrained] nothing is known of ${name}`)
-    return new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)
-  }
+  const values = async (name: string) => floatsOf(await read(name))
   if (!config.lora) return await writeModel(join(config.output_dir, 'model'), trained, values, modelDirectory)
-  const tensors = trained.map(({ name, shape }): AdapterTensor => ({
-    name,
-    shape: [shape[0] ?? 0, shape[1] ?? 0],
-    values: values(name),
-  }))
+  const tensors: AdapterTensor[] = []
+  for (const { name, shape } of trained)
+    tensors.push({ name, shape: [shape[0] ?? 0, shape[1] ?? 0], values: await values(name) })
   const path = join(config.output_dir, 'adapter')
   await writeAdapter(
     path,
@@ -153,7 +148,7 @@ export async function writeTrained({
 async function writeModel(
   path: string,
   trained: readonly Trained[],
-  values: (name: string) => Float32Array,
+  values: (name: string) => Promise<Float32Array>,
   from: string,
 ): Promise<string> {
   await mkdir(path, { recursive: true })
@@ -163,7 +158,7 @@ async function writeModel(
       name,
       dtype: 'BF16',
       shape,
-      bytes: () => encodeFloats('BF16', values(name)),
+      bytes: async () => encodeFloats('BF16', await values(name)),
     })),
   )
   await copyCompanions(from, path)

@@ -2,10 +2,18 @@
  * A training step on an engine: buffers of everything trained, and the programs of record-step.ts run over
  * them.
  */
-import type { Engine } from '@cairn-tune/native'
-import { byteLength, countElements, type OpName } from '@cairn-tune/ops'
+import type { DeviceBuffer, Engine } from '@cairn-tune/native'
+import { byteLength, countElements, floatsOf, type OpName } from '@cairn-tune/ops'
 import { ropeTables, type ModelConfig } from '@cairn-tune/models'
-import { outputBinding, prepare, type Plan, type Prepared, type Program } from '@cairn-tune/program'
+import {
+  adoptAll,
+  outputBinding,
+  prepare,
+  type Buffers,
+  type Plan,
+  type Prepared,
+  type Program,
+} from '@cairn-tune/program'
 import type { TrainConfig } from './config.ts'
 import { padCuSeqlens, type Batch } from './data/batches.ts'
 import { DivergedError } from './errors.ts'
@@ -20,10 +28,10 @@ import {
 } from './record-step.ts'
 
 /**
- * Bytes of what a step changes: the trained tensors by their names, the optimizer's states as `m:<name>` and
+ * What a step changes: the trained tensors by their names, the optimizer's states as `m:<name>` and
  * `v:<name>`, histories as `amax:<name>`.
  */
-export type TrainState = ReadonlyMap<string, Uint8Array>
+export type TrainState = ReadonlyMap<string, DeviceBuffer>
 
 export type Stepper = {
   state: TrainState
@@ -54,10 +62,10 @@ export type StepperOptions = {
   micro: MicroStep
   /** The plan that fits, for the program that it is of. */
   planned: { program: Program; plan: Plan }
-  /** Bytes of the frozen weights by name. */
-  base: ReadonlyMap<string, Uint8Array>
+  /** The frozen weights by name. */
+  base: ReadonlyMap<string, DeviceBuffer>
   /** Writes what training starts from into one tensor or state; all are zero before. */
-  fill: (tensor: StateTensor, bytes: Uint8Array) => Promise<void>
+  fill: (tensor: StateTensor, buffer: DeviceBuffer) => Promise<void>
 }
 
 export async function createStepper({
@@ -69,15 +77,14 @@ export async function createStepper({
   base,
   fill,
 }: StepperOptions): Promise<Stepper> {
-  const float = (count: number) => new Float32Array(engine.allocate(count * 4).buffer, 0, count)
-  const state = new Map<string, Uint8Array>()
+  const state = new Map<string, DeviceBuffer>()
   for (const tensor of stateTensors(micro, config)) {
-    const bytes = engine.allocate(byteLength(tensor.dtype, tensor.shape))
-    await fill(tensor, bytes)
-    state.set(tensor.name, bytes)
+    const buffer = engine.allocate(byteLength(tensor.dtype, tensor.shape))
+    await fill(tensor, buffer)
+    state.set(tensor.name, buffer)
   }
   const gradients = new Map(
-    micro.trained.map(({ name, shape }) => [gradientOf(name), float(countElements(shape))]),
+    micro.trained.map(({ name, shape }) => [gradientOf(name), engine.allocate(countElements(shape) * 4)]),
   )
 
   const [forward, norm, update] = [
@@ -85,22 +92,25 @@ export async function createStepper({
     prepare(engine, recordNorm(micro.trained, config)),
     prepare(engine, recordUpdate(micro, config)),
   ]
-  const [loss, factor, length] = [new Float32Array(1), new Float32Array(1), new Float32Array(1)]
-  const [schedule, count] = [new Float32Array(2), new Float32Array(1)]
+  const floats = (count: number) => engine.allocate(count * 4)
+  const [loss, factor, length, count] = [floats(1), floats(1), floats(1), floats(1)]
+  const [schedule, random] = [floats(2), engine.allocate(12)]
+  const rows = Object.fromEntries(
+    (['ids', 'targets', 'positions'] as const).map(name => [name, engine.allocate(micro.slots * 4)]),
+  )
+  const cuSeqlens = engine.allocate(micro.boundaries * 4)
   const shared = {
     ...Object.fromEntries(base),
     ...Object.fromEntries(state),
     ...Object.fromEntries(gradients),
-    ...ropeTables(model, config.max_seq_length),
+    ...adoptAll(engine, ropeTables(model, config.max_seq_length)),
+    ...rows,
+    cuSeqlens,
+    [RANDOM]: random,
   }
-  const random = Int32Array.of(config.seed | 0, Math.floor(config.seed / 2 ** 32) | 0, 0)
   const opSeconds = new Map<OpName, number>()
 
-  async function run(
-    prepared: Prepared,
-    buffers: Record<string, ArrayBufferView>,
-    signal?: AbortSignal,
-  ): Promise<void> {
+  async function run(prepared: Prepared, buffers: Buffers, signal?: AbortSignal): Promise<void> {
     const { seconds } = await prepared.run({ ...shared, ...buffers }, signal ? { signal } : {})
     for (const [op, spent] of seconds) opSeconds.set(op, (opSeconds.get(op) ?? 0) + spent)
   }
@@ -109,44 +119,53 @@ export async function createStepper({
     window: Iterable<Batch>,
     { number, learningRate, signal }: Parameters<Stepper['step']>[1],
   ): Promise<StepOutcome> {
-    for (const gradient of gradients.values()) gradient.fill(0)
+    for (const gradient of gradients.values()) engine.clear(gradient)
     // What an attempt that was cut short has seen does not count.
-    for (const { name } of micro.histories) state.get(name)?.fill(0, 0, 4)
+    for (const { name } of micro.histories) {
+      const history = state.get(name)
+      if (history) engine.clear(history, 0, 4)
+    }
     const outcome: StepOutcome = { loss: 0, gradNorm: 0, realTokens: 0, trainedTokens: 0, slots: 0 }
     let index = (number - 1) * config.gradient_accumulation_steps
     for (const batch of window) {
       const { tokens: ids, targets, positions } = batch
-      random[2] = index++
-      await run(
-        forward,
-        {
-          ids,
-          targets,
-          positions,
-          cuSeqlens: padCuSeqlens(batch, micro.boundaries),
-          [RANDOM]: random,
-          [outputBinding('loss')]: loss,
-        },
-        signal,
-      )
-      outcome.loss += loss[0] ?? NaN
+      for (const [name, values] of Object.entries({ ids, targets, positions })) {
+        const buffer = rows[name]
+        if (buffer) engine.write(buffer, values)
+      }
+      engine.write(cuSeqlens, padCuSeqlens(batch, micro.boundaries))
+      engine.write(random, Int32Array.of(config.seed | 0, Math.floor(config.seed / 2 ** 32) | 0, index++))
+      await run(forward, { [outputBinding('loss')]: loss }, signal)
+      outcome.loss += await readNumber(engine, loss)
       outcome.realTokens += batch.realTokens
       outcome.trainedTokens += batch.trainedTokens
       outcome.slots += ids.length
     }
     outcome.loss /= outcome.trainedTokens
     if (!Number.isFinite(outcome.loss)) throw diverged('loss', outcome.loss, number, learningRate)
-    count[0] = outcome.trainedTokens
+    engine.write(count, Float32Array.of(outcome.trainedTokens))
     await run(norm, { count, [outputBinding('factor')]: factor, [outputBinding('norm')]: length }, signal)
-    outcome.gradNorm = length[0] ?? NaN
+    outcome.gradNorm = await readNumber(engine, length)
     if (!Number.isFinite(outcome.gradNorm))
       throw diverged('gradient norm', outcome.gradNorm, number, learningRate)
-    schedule.set([learningRate, number])
+    engine.write(schedule, Float32Array.of(learningRate, number))
     // Not to be interrupted: half an update could not be gone on from.
     await run(update, { factor, schedule })
     return outcome
   }
   return { state, step, opSeconds }
+}
+
+/** The bytes of a tensor of the state; they hold until the next step. */
+export async function readState(engine: Engine, state: TrainState, name: string): Promise<Uint8Array> {
+  const buffer = state.get(name)
+  if (!buffer) throw new Error(`[readState] nothing is known of ${name}`)
+  return await engine.read(buffer)
+}
+
+/** The first f32 of a buffer. */
+async function readNumber(engine: Engine, buffer: DeviceBuffer): Promise<number> {
+  return floatsOf(await engine.read(buffer, 0, 4))[0] ?? NaN
 }
 
 const diverged = (what: string, value: number, step: number, learningRate: number) =>

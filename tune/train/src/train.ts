@@ -2,6 +2,8 @@
 import { createHash } from 'node:crypto'
 import { version as nodeVersion } from 'node:process'
 import { partsOf } from '@cairn-tune/models'
+import type { DeviceBuffer } from '@cairn-tune/native'
+import { floatsOf } from '@cairn-tune/ops'
 import { createF32Loader, loadBase } from '@cairn-tune/weights'
 import {
   checkGoesOn,
@@ -30,7 +32,7 @@ import {
 } from './run-files.ts'
 import { learningRateAt } from './schedule.ts'
 import { isBookkeeping, stateTensors, type StateTensor } from './record-step.ts'
-import { createStepper, type Stepper } from './stepper.ts'
+import { createStepper, readState, type Stepper } from './stepper.ts'
 
 /**
  * Trains and writes everything of the run to `output_dir`. An abort between or within steps saves a
@@ -76,7 +78,7 @@ export async function train(config: TrainConfig, options: TrainOptions = {}): Pr
       ? await writeTrained({
           config,
           trained: run.planned.micro.trained,
-          state: stepper.state,
+          read: name => readState(run.engine, stepper.state, name),
           modelDirectory: run.modelDirectory,
           modules: config.lora_target_modules ?? partsOf(run.model).modules,
         })
@@ -129,7 +131,7 @@ async function startStepper(
     planned,
     base,
     fill: found
-      ? await openCheckpointTensors(config.output_dir, found.step)
+      ? await openCheckpointTensors(engine, config.output_dir, found.step)
       : fillAnew({ engine, checkpoint }, config),
   })
 }
@@ -141,13 +143,13 @@ async function startStepper(
 function fillAnew(
   { engine, checkpoint }: Pick<PreparedRun, 'engine' | 'checkpoint'>,
   { lora, seed }: TrainConfig,
-): (tensor: StateTensor, bytes: Uint8Array) => Promise<void> {
+): (tensor: StateTensor, buffer: DeviceBuffer) => Promise<void> {
   const load = createF32Loader(engine, checkpoint)
-  return async ({ name, shape }, bytes) => {
+  return async ({ name, shape }, buffer) => {
     if (isBookkeeping(name)) return
-    const values = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)
-    if (lora) fillAdapterMatrix(seed, { name, shape: [shape[0] ?? 0, shape[1] ?? 0] }, values)
-    else await load({ name, shape }, values)
+    const matrix = { name, shape: [shape[0] ?? 0, shape[1] ?? 0] } as const
+    if (lora) engine.write(buffer, memory => fillAdapterMatrix(seed, matrix, floatsOf(memory)))
+    else await load({ name, shape }, buffer)
   }
 }
 
@@ -181,7 +183,7 @@ async function runSteps({
     await writeCheckpointState(
       directory,
       { step, position, ...identity },
-      stepper.state,
+      name => readState(run.engine, stepper.state, name),
       stateTensors(run.planned.micro, config),
       config.save_total_limit,
     )

@@ -2,7 +2,7 @@
  * A model's weights for the engine, to train or to serve: as the file has them where that is the storage
  * wanted, mapped and not copied unless asked; else converted natively, one at a time.
  */
-import type { Engine } from '@cairn-tune/native'
+import type { DeviceBuffer, Engine } from '@cairn-tune/native'
 import { forgetPages, mapFile } from '@cairn-tune/native'
 import { FLOATS, byteLength, typeText, type Dtype, type Shape } from '@cairn-tune/ops'
 import { createRecorder, prepare, type Prepared } from '@cairn-tune/program'
@@ -98,35 +98,37 @@ export type Loading = {
   onProgress?: ((done: number, of: number) => void) | undefined
 }
 
-/** Name → bytes of every weight. */
+/** Every weight by its name. */
 export async function loadBase(
   engine: Engine,
   checkpoint: Checkpoint,
   base: readonly BaseWeight[],
   { copies = false, signal, onProgress }: Loading = {},
-): Promise<Map<string, Uint8Array>> {
+): Promise<Map<string, DeviceBuffer>> {
   checkBase(checkpoint, base)
   const convert = createConverter(engine)
-  const buffers = new Map<string, Uint8Array>()
+  const buffers = new Map<string, DeviceBuffer>()
   for (const weight of base) {
     signal?.throwIfAborted()
-    buffers.set(weight.name, await loadOne(checkpoint, weight, { convert, copies }))
+    buffers.set(weight.name, await loadOne(checkpoint, weight, { engine, convert, copies }))
     onProgress?.(buffers.size, base.length)
   }
   return buffers
 }
 
 type Way = {
+  engine: Engine
   convert: Convert
   copies?: boolean
-  /** Where the bytes are to lie, if not where they come to. */ target?: Uint8Array
+  /** Where the weight is to lie, if not where it comes to. */
+  target?: DeviceBuffer
 }
 
 async function loadOne(
   checkpoint: Checkpoint,
   { name, dtype, shape }: BaseWeight,
-  { convert, copies = false, target }: Way,
-): Promise<Uint8Array> {
+  { engine, convert, copies = false, target }: Way,
+): Promise<DeviceBuffer> {
   const stored = await readWeight(checkpoint, name)
   if (!FLOATS.includes(stored.dtype)) {
     const [got, wanted] = [typeText(stored), typeText({ dtype, shape })]
@@ -134,25 +136,22 @@ async function loadOne(
       throw new InputError(
         `${checkpoint.pathOf(name)}: tensor ${JSON.stringify(name)} must be ${wanted}, got ${got}`,
       )
-    return stored.buffer
+    return engine.adopt(stored.buffer)
   }
-  if (stored.dtype === dtype && !target && !copies) return stored.buffer
+  if (stored.dtype === dtype && !target && !copies) return engine.adopt(stored.buffer)
   const converted = await convert(stored.buffer, stored.dtype, dtype, shape, target)
   // The file's own pages: what was decoded of F16 lies elsewhere.
   await forgetPages(await checkpoint.read(name))
   return converted
 }
 
-const asBytes = ({ buffer, byteOffset, byteLength: bytes }: Float32Array) =>
-  new Uint8Array(buffer, byteOffset, bytes)
-
 type Convert = (
   bytes: Uint8Array,
   from: Dtype,
   to: Dtype,
   shape: Shape,
-  target?: Uint8Array,
-) => Promise<Uint8Array>
+  target?: DeviceBuffer,
+) => Promise<DeviceBuffer>
 
 /** Casts and quantises with the engine; weights of one shape share a program. */
 function createConverter(engine: Engine): Convert {
@@ -171,8 +170,8 @@ function createConverter(engine: Engine): Convert {
   }
   return async (bytes, from, to, shape, target) => {
     const y = target ?? engine.allocate(byteLength(to, shape))
-    if (from === to) y.set(bytes)
-    else await programFor(from, to, shape).run({ x: bytes, 'out:y': y })
+    if (from === to) engine.write(y, bytes)
+    else await programFor(from, to, shape).run({ x: engine.adopt(bytes), 'out:y': y })
     return y
   }
 }
@@ -181,8 +180,8 @@ function createConverter(engine: Engine): Convert {
 export function createF32Loader(
   engine: Engine,
   checkpoint: Checkpoint,
-): (weight: { name: string; shape: Shape }, values: Float32Array) => Promise<void> {
+): (weight: { name: string; shape: Shape }, target: DeviceBuffer) => Promise<void> {
   const convert = createConverter(engine)
-  return async ({ name, shape }, values) =>
-    void (await loadOne(checkpoint, { name, dtype: 'f32', shape }, { convert, target: asBytes(values) }))
+  return async ({ name, shape }, target) =>
+    void (await loadOne(checkpoint, { name, dtype: 'f32', shape }, { engine, convert, target }))
 }

@@ -40,8 +40,10 @@ await writeCheckpoint(directory, [
   { name: 'q_scale_inv', dtype: 'F32', shape: [1, 1], bytes: new Uint8Array(4) },
 ])
 const checkpoint = await openMappedCheckpoint(directory)
-const load = async (name: string, dtype: Dtype) =>
-  (await loadBase(engine, checkpoint, [{ name, dtype, shape }])).get(name) ?? new Uint8Array()
+async function load(name: string, dtype: Dtype): Promise<Uint8Array> {
+  const buffer = (await loadBase(engine, checkpoint, [{ name, dtype, shape }])).get(name)
+  return buffer ? await engine.read(buffer) : new Uint8Array()
+}
 
 test.each([
   ['b', 'bf16'],

@@ -4,7 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { encodeBf16, type Arithmetic } from '@cairn-tune/ops'
-import type { Engine } from '@cairn-tune/native'
+import type { DeviceBuffer, Engine } from '@cairn-tune/native'
 import { decodeFloats, type StoredAdapter, type StoredTensor } from '@cairn-tune/weights'
 
 /** A linear that adapters may change. */
@@ -23,7 +23,7 @@ export type AdapterStacks = {
   readonly slots: number
   readonly maxRank: number
   /** Buffers of the stacks and of `lora.ranks`, by the names that programs bind. */
-  readonly buffers: Readonly<Record<string, Uint8Array>>
+  readonly buffers: Readonly<Record<string, DeviceBuffer>>
   /**
    * Writes an adapter to a free slot, or gives undefined where there is none. Yields to other work between
    * matrices.
@@ -75,7 +75,7 @@ export function createAdapterStacks(
     dtype === 'bf16'
       ? new Uint16Array(buffer.buffer, buffer.byteOffset, buffer.byteLength / 2)
       : new Float32Array(buffer.buffer, buffer.byteOffset, buffer.byteLength / 4)
-  const ranks = new Float32Array(slots * 2)
+  const ranks = engine.allocate(slots * 2 * 4)
   const stacks = targets.map(target => {
     // Pages of slots and ranks that are never used are never touched, and take no memory.
     const [a, b] = [
@@ -110,25 +110,29 @@ export function createAdapterStacks(
     } of stacks) {
       const down = matrices.get(`${name}.lora_A.weight`)
       const up = matrices.get(`${name}.lora_B.weight`)
-      const [toA, toB] = [
-        view(a).subarray(slot * maxRank * inputs),
-        view(b).subarray(slot * maxRank * outputs),
-      ]
+      const [atA, atB] = [slot * maxRank * inputs * bytes, slot * maxRank * outputs * bytes]
       if (!down || !up) {
-        toB.fill(0, 0, rank * outputs)
+        engine.clear(b, atB, atB + rank * outputs * bytes)
         continue
       }
-      toA.set(codesOf(down))
+      engine.write(a, codesOf(down), atA)
       // B turned: a row of the stack is what one number of the middle adds to all outputs.
       const codes = codesOf(up)
-      for (let n = 0; n < outputs; n++)
-        for (let r = 0; r < rank; r++) toB[r * outputs + n] = codes[n * rank + r] ?? 0
+      engine.write(
+        b,
+        memory => {
+          const turned = view(memory)
+          for (let n = 0; n < outputs; n++)
+            for (let r = 0; r < rank; r++) turned[r * outputs + n] = codes[n * rank + r] ?? 0
+        },
+        atB,
+      )
       written += rank * (inputs + outputs)
       if (written < NUMBERS_AT_ONCE) continue
       written = 0
       await setImmediate()
     }
-    ranks.set([rank, adapter.scale], slot * 2)
+    engine.write(ranks, Float32Array.of(rank, adapter.scale), slot * 2 * 4)
     return slot
   }
 
@@ -143,7 +147,7 @@ export function createAdapterStacks(
             [stackName(name, 'b'), b],
           ] as const,
       ),
-      [RANKS, new Uint8Array(ranks.buffer)],
+      [RANKS, ranks],
     ]),
     put,
     free: slot => void free.push(slot),

@@ -1,17 +1,21 @@
-import { expect, test } from 'vitest'
+import { createEngine, type DeviceBuffer } from '@cairn-tune/native'
+import { afterAll, expect, test } from 'vitest'
 import { createCachePages } from './cache-pages.ts'
+
+const engine = await createEngine({ threads: 1 })
+afterAll(() => engine.close())
 
 /** Four caches of 100 blocks, 32 to a huge page; and what was touched of them. */
 function setUp() {
   const blockBytes = 2 ** 21 / 32
-  const caches = Array.from({ length: 4 }, () => new Uint8Array(100 * blockBytes))
+  const caches = Array.from({ length: 4 }, () => engine.allocate(100 * blockBytes))
   const touched = caches.map(() => 0)
   const waiting: (() => void)[] = []
-  const touch = (part: Uint8Array) =>
+  const touch = (cache: DeviceBuffer, from: number, to: number) =>
     new Promise<void>(resolve => {
-      const layer = caches.findIndex(({ buffer }) => buffer === part.buffer)
-      expect(part.byteOffset).toBe((touched[layer] ?? 0) * blockBytes)
-      touched[layer] = (part.byteOffset + part.byteLength) / blockBytes
+      const layer = caches.indexOf(cache)
+      expect(from).toBe((touched[layer] ?? 0) * blockBytes)
+      touched[layer] = to / blockBytes
       waiting.push(resolve)
     })
   const pages = createCachePages({ touch }, caches, 100)

@@ -3,7 +3,7 @@
  * touched, by huge pages and for every layer in the same pass: left to the kernels, that pass waits tens of
  * milliseconds. What is never reached takes no memory.
  */
-import type { Engine } from '@cairn-tune/native'
+import type { DeviceBuffer, Engine } from '@cairn-tune/native'
 
 /** Of the largest pages that the engine's memory is made of. */
 const PAGE_BYTES = 2 ** 21
@@ -17,13 +17,13 @@ export type CachePages = {
 
 export function createCachePages(
   engine: Pick<Engine, 'touch'>,
-  caches: readonly Uint8Array[],
+  caches: readonly DeviceBuffer[],
   blocks: number,
 ): CachePages {
-  const blockBytes = (caches[0]?.byteLength ?? 0) / blocks
+  const bytesOf = (cache: DeviceBuffer) => cache.byteLength / blocks
   // Each step is a page of every layer's keys and values, one after the other. Two steps are made ready where
   // less than one is.
-  const step = Math.max(1, Math.ceil(PAGE_BYTES / blockBytes))
+  const step = Math.max(1, Math.ceil(PAGE_BYTES / Math.min(...caches.map(bytesOf))))
   let ready = 0
   let wanted = 0
   let isTouching = false
@@ -33,7 +33,7 @@ export function createCachePages(
     isTouching = true
     while (ready < wanted) {
       for (const cache of caches)
-        await engine.touch(cache.subarray(ready * blockBytes, Math.min(blocks, ready + step) * blockBytes))
+        await engine.touch(cache, ready * bytesOf(cache), Math.min(blocks, ready + step) * bytesOf(cache))
       ready += step
     }
     isTouching = false

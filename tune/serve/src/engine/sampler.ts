@@ -1,4 +1,6 @@
 /** From rows of hidden states to tokens: fills what a head program reads, runs it and reads what it drew. */
+import type { Engine } from '@cairn-tune/native'
+import { floatsOf, intsOf } from '@cairn-tune/ops'
 import type { Buffers, Prepared } from '@cairn-tune/program'
 import { editsOf, type Edit, type Sequence, type TokenReport } from './sequence.ts'
 import type { StepPrograms } from './step-programs.ts'
@@ -14,9 +16,8 @@ export type Sampler = { sample(rows: readonly HeadRow[]): Promise<TokenReport[]>
 /** Of one run; used again by later ones. */
 type Desk = ReturnType<typeof createDesk>
 
-const bytesOf = (view: ArrayBufferView) => new Uint8Array(view.buffer, view.byteOffset, view.byteLength)
-
 function createDesk(
+  engine: Engine,
   sizes: { rows: number; edits: number; top: number },
   prepared: Prepared,
   shared: Buffers,
@@ -30,18 +31,41 @@ function createDesk(
     edits: new Int32Array(edits * 2),
     edit_by: new Float32Array(edits * 2),
   }
+  const inputs = Object.entries(ins).map(
+    ([name, { byteLength }]) => [name, engine.allocate(byteLength)] as const,
+  )
   const outs = {
-    token: new Int32Array(rows),
-    logprob: new Float32Array(rows),
-    top_tokens: new Int32Array(rows * top),
-    top_logprobs: new Float32Array(rows * top),
+    token: engine.allocate(rows * 4),
+    logprob: engine.allocate(rows * 4),
+    top_tokens: engine.allocate(rows * top * 4),
+    top_logprobs: engine.allocate(rows * top * 4),
   }
-  const run = prepared.bind({
+  const bound = prepared.bind({
     ...shared,
-    ...ins,
-    ...Object.fromEntries(Object.entries(outs).map(([name, view]) => [`out:${name}`, bytesOf(view)])),
+    ...Object.fromEntries(inputs),
+    ...Object.fromEntries(Object.entries(outs).map(([name, buffer]) => [`out:${name}`, buffer])),
   })
-  return { ...sizes, ins, outs, run }
+
+  /** Hands over what was filled in, and reads what was drawn. */
+  async function run(): Promise<Drawn> {
+    for (const [name, buffer] of inputs) engine.write(buffer, ins[name as keyof typeof ins])
+    await bound()
+    return {
+      token: intsOf(await engine.read(outs.token)),
+      logprob: floatsOf(await engine.read(outs.logprob)),
+      top_tokens: intsOf(await engine.read(outs.top_tokens)),
+      top_logprobs: floatsOf(await engine.read(outs.top_logprobs)),
+    }
+  }
+  return { ...sizes, ins, run }
+}
+
+/** What the rows of a run became; holds until the desk runs again. */
+type Drawn = {
+  token: Int32Array
+  logprob: Float32Array
+  top_tokens: Int32Array
+  top_logprobs: Float32Array
 }
 
 function fill({ ins }: Desk, rows: readonly HeadRow[], edits: readonly (readonly Edit[])[]): void {
@@ -74,7 +98,7 @@ function fill({ ins }: Desk, rows: readonly HeadRow[], edits: readonly (readonly
 
 const NO_TOP: TokenReport['top'] = []
 
-const readReport = ({ outs, top }: Desk, i: number, wanted: number): TokenReport => ({
+const readReport = (outs: Drawn, top: number, i: number, wanted: number): TokenReport => ({
   token: outs.token[i] ?? 0,
   logprob: outs.logprob[i] ?? 0,
   top:
@@ -87,7 +111,7 @@ const readReport = ({ outs, top }: Desk, i: number, wanted: number): TokenReport
 })
 
 /** `shared` holds the weights and the hidden states. */
-export function createSampler(programs: StepPrograms, shared: Buffers): Sampler {
+export function createSampler(engine: Engine, programs: StepPrograms, shared: Buffers): Sampler {
   const free = new Map<Prepared, Desk[]>()
 
   return {
@@ -104,11 +128,11 @@ export function createSampler(programs: StepPrograms, shared: Buffers): Sampler 
       )
       const desks = free.get(prepared) ?? []
       free.set(prepared, desks)
-      const desk = desks.pop() ?? createDesk(sizes, prepared, shared)
+      const desk = desks.pop() ?? createDesk(engine, sizes, prepared, shared)
       fill(desk, rows, edits)
       try {
-        await desk.run()
-        return rows.map(({ sequence }, i) => readReport(desk, i, sequence.sampling.logprobs ?? 0))
+        const drawn = await desk.run()
+        return rows.map(({ sequence }, i) => readReport(drawn, sizes.top, i, sequence.sampling.logprobs ?? 0))
       } finally {
         desks.push(desk)
       }

@@ -2,10 +2,10 @@
  * One pass over the rows of a plan: lays them out for the programs, runs them, and hands back what each
  * sequence gets.
  */
-import type { BoundRun, Engine } from '@cairn-tune/native'
+import type { BoundRun, DeviceBuffer, Engine } from '@cairn-tune/native'
 import { partsOf, ropeTables } from '@cairn-tune/models'
 import { byteLength } from '@cairn-tune/ops'
-import type { Prepared } from '@cairn-tune/program'
+import { adoptAll, type Prepared } from '@cairn-tune/program'
 import { createCachePages } from './cache-pages.ts'
 import { BLOCK } from './kv-blocks.ts'
 import type { AdapterStacks } from './adapters.ts'
@@ -36,7 +36,7 @@ export function blockBytes({ config, dtype }: Pick<ModelShape, 'config' | 'dtype
 export function createStepper(
   engine: Engine,
   model: ModelShape,
-  weights: ReadonlyMap<string, Uint8Array>,
+  weights: ReadonlyMap<string, DeviceBuffer>,
   stacks: AdapterStacks | undefined,
 ): Stepper {
   const { config, maxRows, maxSequences, maxModelLen } = model
@@ -49,6 +49,22 @@ export function createStepper(
     adapters: new Int32Array(maxRows),
     tables: new Int32Array(maxSequences * tableWidth),
     spans: new Int32Array(maxSequences * 3),
+  }
+  const inputs = Object.fromEntries(
+    Object.entries(ints).map(([name, values]) => [name, engine.allocate(values.byteLength)] as const),
+  )
+  /** Hands over what a pass of `size` rows of so many sequences reads. */
+  function upload(size: number, sequences: number): void {
+    const rows = { ids: size, positions: size, slots: size, adapters: size }
+    const used: Record<keyof typeof ints, number> = {
+      ...rows,
+      tables: sequences * tableWidth,
+      spans: ints.spans.length,
+    }
+    for (const [name, buffer] of Object.entries(inputs)) {
+      const key = name as keyof typeof ints
+      engine.write(buffer, ints[key].subarray(0, used[key]))
+    }
   }
   const caches = partsOf(config).caches.flatMap((width, l) =>
     (['k', 'v'] as const).map(
@@ -69,12 +85,12 @@ export function createStepper(
     ...Object.fromEntries(weights),
     ...Object.fromEntries(caches),
     ...stacks?.buffers,
-    ...ints,
-    ...ropeTables(config, maxModelLen),
+    ...inputs,
+    ...adoptAll(engine, ropeTables(config, maxModelLen)),
     'out:hidden': hidden,
   }
 
-  const sampler = createSampler(programs, { ...shared, hidden })
+  const sampler = createSampler(engine, programs, { ...shared, hidden })
   const forwards = new Map<Prepared, BoundRun>()
 
   function forward(rows: number, hasAdapters: boolean): { size: number; run: BoundRun } {
@@ -113,6 +129,7 @@ export function createStepper(
           wanted.push({ sequence, row, forced: ids[position + 1] ?? 0 })
       }
     }
+    upload(size, shares.length)
     return wanted
   }
 
