@@ -1,12 +1,14 @@
 /**
  * The HTTP service.
  *
- * exchange   one request and its answer           handler   a function from a checked call to an answer, one
- * a route
- * identity   a principal and what proves it       door      the one check of who may see a session
- * hub        all readers of one session here      run       consecutive events as bytes, shared by their
- * readers
- * login      what stands behind a user's tokens   problem   an error as RFC 9457 shows it
+ * exchange  one request and its answer
+ * identity  a principal and what proves it
+ * hub       all readers of one session here
+ * login     what stands behind a user's tokens
+ * handler   a function from a checked call to an answer, one a route
+ * door      the one check of who may see a session
+ * run       consecutive events as bytes, shared by their readers
+ * problem   an error as RFC 9457 shows it
  */
 export { createApi, type Api } from './server.ts'
 export type { ApiDeps, HarnessStats, Log, Tuning } from './deps.ts'

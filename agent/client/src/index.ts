@@ -1,9 +1,10 @@
 /**
  * The client of the session service, for browsers and Node.
  *
- * call    one request of the route table, typed by it       cursor  the id of the last event handed out
- * events  a session's log, live, over any number of cuts    batch   the events that arrived together, in
- * order
+ * call    one request of the route table, typed by it
+ * events  a session's log, live, over any number of cuts
+ * cursor  the id of the last event handed out
+ * batch   the events that arrived together, in order
  */
 export { createClient, type CairnClient, type ClientOptions } from './client.ts'
 export { ApiError, ConnectionError, type ProblemDocument } from './failure.ts'

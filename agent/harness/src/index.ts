@@ -1,11 +1,12 @@
 /**
  * The worker that acts for sessions.
  *
- * harness  claims sessions that have work and runs their turns     lease   the right to act for one session,
- * while it lasts
- * wake     a worker took the lease and began                       step    what a turn does next, decided
- * from the folded log
- * prod     what is said to the model for one call, beside the log  gate    what every tool call passes
+ * harness  claims sessions that have work and runs their turns
+ * wake     a worker took the lease and began
+ * prod     what is said to the model for one call, beside the log
+ * lease    the right to act for one session, while it lasts
+ * step     what a turn does next, decided from the folded log
+ * gate     what every tool call passes
  */
 export { agentNames, setUpAgent, type AgentSetup } from './agent.ts'
 export { systemClock, type Clock } from './clock.ts'

@@ -1,13 +1,13 @@
 /**
  * The durable log.
  *
- * store    where logs live: events, sessions, inbox, grants, artifacts, accounts     commit   guards, events
- * and rows, all or nothing
- * cursor   the id of the last event a reader has seen                                tail     history from a
- * cursor, then live
- * fence    a worker's right to act for a session, until a newer epoch exists          nudge    "look again";
- * carries nothing
- * effect   what an event does to its session's row
+ * store   where logs live: events, sessions, inbox, grants, artifacts, accounts
+ * cursor  the id of the last event a reader has seen
+ * fence   a worker's right to act for a session, until a newer epoch exists
+ * effect  what an event does to its session's row
+ * commit  guards, events and rows, all or nothing
+ * tail    history from a cursor, then live
+ * nudge   "look again"; carries nothing
  */
 export * from './store.ts'
 export { DirectoryInUse } from './data-lock.ts'

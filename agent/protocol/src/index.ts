@@ -1,15 +1,16 @@
 /**
  * The contract of Cairn Agent.
  *
- * session   one conversation and everything that happens in it    event     one typed, immutable record of a
- * session's log
- * log       a session's events in commit order                    cursor    the id of the last event a reader
- * has seen
- * draft     an event without its id yet                           producer  the one module that may write a
- * type
- * turn      from a wake to its summary                            iteration one call of the model and the
- * tools it asked for
- * principal who acts: a user or a service account                 wake      a worker took the lease and began
+ * session    one conversation and everything that happens in it
+ * log        a session's events in commit order
+ * draft      an event without its id yet
+ * turn       from a wake to its summary
+ * principal  who acts: a user or a service account
+ * event      one typed, immutable record of a session's log
+ * cursor     the id of the last event a reader has seen
+ * producer   the one module that may write a type
+ * iteration  one call of the model and the tools it asked for
+ * wake       a worker took the lease and began
  */
 export * from './events.ts'
 export * from './record.ts'

@@ -1,10 +1,10 @@
 /**
- * What a run is worth: accuracy over HTTP, throughput tables, and the demonstration that makes its own model
- * and data.
+ * What a run is worth: accuracy over HTTP, throughput tables, and the demonstration that makes its own model and data.
  *
- * cell        one model in one recipe                     baseline   the same run by another program
- * generation  one reply of an evaluation, kept for audit  strict     the answer after "####", as the task
- * asks for it
+ * cell        one model in one recipe
+ * generation  one reply of an evaluation, kept for audit
+ * baseline    the same run by another program
+ * strict      the answer after "####", as the task asks for it
  */
 export {
   evaluate,

@@ -1,10 +1,10 @@
 /**
  * Models: a table of families and one recorder that reads it; nothing here computes.
  *
- * weights   what records a base weight by its Hugging Face name     linear    a matmul by a weight, with or
- * without an adapter
- * adapter   the two small matrices that LoRA trains                 packed    documents one after another in
- * one row of tokens
+ * weights  what records a base weight by its Hugging Face name
+ * adapter  the two small matrices that LoRA trains
+ * linear   a matmul by a weight, with or without an adapter
+ * packed   documents one after another in one row of tokens
  */
 export { configJsonText, parseModelConfig, readModelConfig } from './config-json.ts'
 export { FAMILIES, FAMILY_NAMES, familyOf, type Family, type FamilyName, type GgufNames } from './families.ts'

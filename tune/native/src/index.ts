@@ -1,10 +1,10 @@
 /**
  * The CPU backend: C++ kernels behind one Node-API addon, built on first use.
  *
- * ISA     an instruction set that kernels are compiled for     engine   a thread pool and the thread that
- * walks programs
- * arena   the memory that a program's own tensors lie in       binding  a buffer that a caller lends for one
- * run
+ * ISA      an instruction set that kernels are compiled for
+ * arena    the memory that a program's own tensors lie in
+ * engine   a thread pool and the thread that walks programs
+ * binding  a buffer that a caller lends for one run
  */
 export * from './engine.ts'
 export { loadAddon, type Addon } from './load.ts'
