@@ -22,6 +22,6 @@ export {
 export { UnsafeServer } from './postgres/connections.ts'
 export { openPostgresStore, type PostgresStoreOptions, type SharedLogStore } from './postgres/store.ts'
 export { tail } from './tail.ts'
-export { applyEffect, type Effect, effectOf, type Projected, WAKES } from './projection.ts'
+export { applyEffect, type Effect, effectOf, type Projected } from './projection.ts'
 export { createHoldBack } from './hold-back.ts'
 export { createRedactor, REDACTED } from './redact.ts'

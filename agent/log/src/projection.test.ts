@@ -1,6 +1,6 @@
-import { EVENT_TYPES, EVENTS } from '@cairn/protocol'
+import { EVENT_TYPES, EVENTS, typesWith } from '@cairn/protocol'
 import { expect, test } from 'vitest'
-import { applyEffect, effectOf, type Projected, WAKES } from './projection.ts'
+import { applyEffect, effectOf, type Projected } from './projection.ts'
 
 const fresh = (): Projected => ({
   status: 'active',
@@ -23,7 +23,7 @@ const after = (...events: [Parameters<typeof effectOf>[0], Record<string, unknow
 }
 
 test('the events that ask for work are these', () => {
-  expect([...WAKES].toSorted()).toEqual([
+  expect(typesWith('wakes').toSorted()).toEqual([
     'ask_user_question.response',
     'browser.control_returned',
     'loop.result',
@@ -34,7 +34,8 @@ test('the events that ask for work are these', () => {
     'worker.complete',
     'worker.failed',
   ])
-  for (const type of EVENT_TYPES) expect(effectOf(type, {})?.wakes ?? false).toBe(WAKES.has(type))
+  for (const type of EVENT_TYPES)
+    expect(effectOf(type, {})?.wakes ?? false).toBe(EVENTS[type].facts.wakes ?? false)
 })
 
 test('the status follows the lifecycle events', () => {

@@ -3,7 +3,7 @@
  * the event's own transaction and `check` recomputes it from the log: both use this file, so a counter is a
  * fold and never a second truth.
  */
-import type { EventType, SessionStatus } from '@cairn/protocol'
+import { type EventType, factsOf, type SessionStatus } from '@cairn/protocol'
 
 export type Effect = {
   status?: SessionStatus
@@ -21,68 +21,20 @@ export type Effect = {
   delta?: true
 }
 
-/**
- * The events that ask for work: an idle session is claimed for them, a running turn folds them in (contract
- * 7).
- */
-export const WAKES: ReadonlySet<EventType> = new Set<EventType>([
-  'user.message',
-  'ask_user_question.response',
-  'session.resume',
-  'worker.complete',
-  'worker.failed',
-  'task.failed',
-  'task.blocked',
-  'browser.control_returned',
-  'loop.result',
-])
-
-/**
- * Events that carry the usage of calls of their own. turn.summary repeats what its responses counted, so it
- * is not here.
- */
-const USAGE: ReadonlySet<EventType> = new Set<EventType>([
-  'llm.response',
-  'advisor.result',
-  'expert.result',
-  'expert.failure',
-  'span.outcome_evaluation_end',
-  'context.compact',
-  'code.run_result',
-  // With the usage of the background review that it ends; all others have none.
-  'inbox.task_complete',
-])
-
-const STATUS: Partial<Record<EventType, SessionStatus>> = {
-  'session.pause': 'paused',
-  'session.resume': 'active',
-  'session.complete': 'completed',
-  'session.fail': 'failed',
-}
-
-const SAGA: Partial<Record<EventType, NonNullable<Effect['saga']>>> = {
-  'saga.start': 'begins',
-  'saga.complete': 'ends',
-  'session.pause': 'rolls_back',
-  'session.stopped': 'rolls_back',
-  'session.fail': 'rolls_back',
-}
-
 const number = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0)
 
 /** Null when the event changes nothing but the log, which most do. */
 export function effectOf(type: EventType, data: Readonly<Record<string, unknown>>): Effect | null {
   const effect: Effect = {}
-  const status = STATUS[type]
+  const { status, saga, wakes, usage } = factsOf(type)
   if (status !== undefined) effect.status = status
-  const saga = SAGA[type]
   if (saga !== undefined) effect.saga = saga
-  if (WAKES.has(type)) effect.wakes = true
+  if (wakes) effect.wakes = true
   if (type === 'user.message') effect.messages = 1
   else if (type === 'tool.call') effect.toolCalls = 1
   else if (type === 'llm.delta') effect.delta = true
   else if (type === 'session.title_updated' && typeof data['title'] === 'string') effect.title = data['title']
-  else if (USAGE.has(type)) {
+  else if (usage) {
     effect.inputTokens = number(data['input_tokens'])
     effect.outputTokens = number(data['output_tokens'])
     effect.costUsd = number(data['cost_usd'])

@@ -30,7 +30,7 @@ export type SessionRow = Omit<Session, 'created_at' | 'updated_at'> & {
   /** Id of the last event a worker has fully dealt with. */
   cursor: EventId
   /**
-   * Id of the last event that asks for work (see WAKES in projection.ts). Work is `wake_id > cursor` while
+   * Id of the last event that asks for work (`wakes` in the contract). Work is `wake_id > cursor` while
    * active.
    */
   wake_id: EventId

@@ -3,12 +3,29 @@
  *
  * Types, validators, docs/events.md and the OpenAPI components derive from this table; a pin test keeps
  * its names and documented keys. Per type: who writes it (exactly one producer, or `none`), when, its
- * documented keys (`keys`, a stable promise), ours on top (`extra`, may grow without notice), and whether a
- * messaging channel may show it. Source: docs/contract.md, 14.
+ * documented keys (`keys`, a stable promise), ours on top (`extra`, may grow without notice), the facts that
+ * folds and projections derive from (`EventFacts`), what the model reads of it, and its line for people. Source: docs/contract.md, 14.
  *
  * Validation is exact for whoever writes and loose for whoever reads: new keys may appear without notice.
  */
 import { z } from 'zod'
+import {
+  compact,
+  formatDuration,
+  formatSize,
+  formatTokens,
+  goalText,
+  join,
+  oneLine,
+  plural,
+  quote,
+  ratingText,
+  sagaStepText,
+  secondsText,
+  short,
+  toolError,
+  usageText,
+} from './event-text.ts'
 
 export const PRODUCERS = [
   'messages',
@@ -38,28 +55,85 @@ export const PRODUCERS = [
 ] as const
 export type Producer = (typeof PRODUCERS)[number]
 
-type Shape = z.ZodRawShape
-type Options<X extends Shape> = {
-  /** Keys beyond the documented ones; readers must not count on them. */
-  extra?: X
+/** Families group the types for people: colours and filters of the EVENTS tab, sections of docs/events.md. */
+export const FAMILIES = [
+  'conversation',
+  'tools',
+  'plan',
+  'coordination',
+  'missions',
+  'governance',
+  'saga',
+  'experts',
+  'goals',
+  'inbox',
+  'browser',
+  'code',
+  'lifecycle',
+  'reserved',
+] as const
+export type Family = (typeof FAMILIES)[number]
+
+/** What holds for every event of a type, whatever its payload. All are false or absent by default. */
+export type EventFacts = {
   /** A messaging channel may show this event to its users. */
   channel?: true
+  /**
+   * `input_tokens`, `output_tokens` and `cost_usd` are of model calls that no other event counts.
+   * (turn.summary repeats those of its responses, so it has no such mark.)
+   */
+  usage?: true
+  /** Asks for work: an idle session is claimed for it, a running turn folds it in (contract 7.3). */
+  wakes?: true
+  /** Only the worker of a turn writes it: never outside a wake. */
+  worker?: true
+  /** What the session's status becomes. */
+  status?: 'active' | 'paused' | 'completed' | 'failed'
+  /** A saga began or ended, or a running one must be rolled back. */
+  saga?: 'begins' | 'ends' | 'rolls_back'
+  /** Begins a turn when the one before has ended. */
+  starts_turn?: true
+  /** May come after the work is over, and makes no turn longer. */
+  aftermath?: true
+  /** A crash, a recovery or a failure: marked in the EVENTS tab. */
+  alarm?: true
+}
+
+/** What the model reads of an event: a title and a text, or nothing. */
+export type Note = readonly [title: string, text: string]
+
+type Shape = z.ZodRawShape
+type Read<S extends Shape> = z.output<z.ZodObject<S, z.core.$loose>>
+type Options<S extends Shape, X extends Shape> = EventFacts & {
+  /** Keys beyond the documented ones; readers must not count on them. */
+  extra?: X
+  /**
+   * What the model reads of it, as a message of its own. Types that are part of the dialogue itself (messages,
+   * answers, results of calls) have none: the conversation's fold places them.
+   */
+  says?: (data: Read<NoInfer<S & X>>) => Note | null
+  /** The one line of the EVENTS tab and of `cairn tail`. */
+  summary: (data: Read<NoInfer<S & X>>) => string
 }
 
 function def<const P extends Producer, S extends Shape, X extends Shape = {}>(
   producer: P,
+  family: Family,
   when: string,
   keys: S,
-  options: Options<X> = {},
+  options: Options<S, X>,
 ) {
-  const extra = (options.extra ?? {}) as X
+  const { extra = {} as X, says, summary, ...facts } = options
   const shape = { ...keys, ...extra } as S & X
   return {
     producer,
+    family,
     when,
     keys: Object.keys(keys),
     extra: Object.keys(extra),
-    channel: options.channel === true,
+    facts: facts as EventFacts,
+    says: says ?? null,
+    summary,
     write: z.strictObject(shape),
     read: z.looseObject(shape),
   }
@@ -68,23 +142,38 @@ function def<const P extends Producer, S extends Shape, X extends Shape = {}>(
 /** An event type with two documented shapes; `keys` names those of both. */
 function either<const P extends Producer, A extends Shape, B extends Shape>(
   producer: P,
+  family: Family,
   when: string,
   a: A,
   b: B,
+  options: EventFacts & { summary: (data: Read<A> | Read<B>) => string },
 ) {
+  const { summary, ...facts } = options
   return {
     producer,
+    family,
     when,
     keys: [...new Set([...Object.keys(a), ...Object.keys(b)])],
     extra: [] as string[],
-    channel: false,
+    facts: facts as EventFacts,
+    says: null,
+    summary,
     write: z.union([z.strictObject(a), z.strictObject(b)]),
     read: z.union([z.looseObject(a), z.looseObject(b)]),
   }
 }
 
 /** Declared so that old clients parse it; nothing writes it and the compiler refuses a writer. */
-const reserved = (family: string) => def('none', `Reserved (${family}); nothing writes it.`, {})
+const reserved = (of: string) =>
+  def(
+    'none',
+    'reserved',
+    `Reserved (${of}); nothing writes it.`,
+    {},
+    {
+      summary: d => `reserved ${Object.keys(d).length === 0 ? '' : compact(d)}`.trim(),
+    },
+  )
 
 // ---- value shapes shared by several types
 // ---------------------------------------------------------------------------
@@ -247,6 +336,7 @@ export const SkillProposal = z.strictObject({
   body: z.string().min(1),
 })
 export type SkillProposal = z.output<typeof SkillProposal>
+const ofTask = (taskId: string | undefined): string => (taskId === undefined ? '' : ` task ${taskId}`)
 const codeRun = { run_id: id, agent: z.string() }
 
 export const EVENTS = {
@@ -254,6 +344,7 @@ export const EVENTS = {
   // -------------------------------------------------------------------------------------------------
   'user.message': def(
     'messages',
+    'conversation',
     'Input was added to the session by a user, a channel, or (with `synthetic`) by the server.',
     {
       source: ChannelSource.optional(),
@@ -273,10 +364,22 @@ export const EVENTS = {
         tool_call_id: id.optional(),
         request_key: id.optional().describe('hash of the Idempotency-Key that the message came with'),
       },
+      wakes: true,
+      starts_turn: true,
+      aftermath: true,
+      summary: d =>
+        join(
+          d.synthetic && `[${d.synthetic}]`,
+          d.source && `${d.source.platform}:${d.source.user_name ?? d.source.user_id}`,
+          quote(d.content),
+          d.attachments && plural(d.attachments.length, 'file'),
+          d.images && plural(d.images.length, 'image'),
+        ),
     },
   ),
   'llm.request': def(
     'turn',
+    'conversation',
     'One call of the model started; a turn may hold many.',
     {},
     {
@@ -286,10 +389,19 @@ export const EVENTS = {
         attempt: count.optional(),
         tools_disabled: z.boolean().optional(),
       },
+      worker: true,
+      summary: d =>
+        join(
+          d.model,
+          `iteration ${d.iteration_index}`,
+          d.attempt !== undefined && d.attempt > 0 && `attempt ${d.attempt + 1}`,
+          d.tools_disabled && 'no tools',
+        ),
     },
   ),
   'llm.delta': def(
     'turn',
+    'conversation',
     'A coalesced chunk of the answer or its reasoning arrived. Best effort: the response is the record.',
     {},
     {
@@ -300,22 +412,37 @@ export const EVENTS = {
         reset: z.boolean().optional().describe('the call is retried: forget the chunks of this iteration'),
         ...turn,
       },
+      worker: true,
+      summary: d =>
+        d.reset
+          ? 'reset: the call is retried'
+          : join(
+              d.content !== undefined && quote(d.content),
+              d.reasoning !== undefined && `thinks ${quote(d.reasoning)}`,
+            ),
     },
   ),
   'llm.heartbeat': def(
     'turn',
+    'conversation',
     'The model has been silent beyond the heartbeat interval, within the stale timeout; the call is alive.',
     {},
-    { extra: { silent_for_seconds: seconds, ...turn } },
+    {
+      extra: { silent_for_seconds: seconds, ...turn },
+      worker: true,
+      summary: d => `silent for ${secondsText(d.silent_for_seconds)}`,
+    },
   ),
   'llm.thinking': def(
     'turn',
+    'conversation',
     'The reasoning of one iteration, whole.',
     { reasoning: z.string() },
-    { extra: turn },
+    { extra: turn, worker: true, summary: d => quote(d.reasoning, 160) },
   ),
   'llm.response': def(
     'turn',
+    'conversation',
     'The model answered. `message.content` is the user-visible answer.',
     {
       message: AssistantMessage,
@@ -339,16 +466,32 @@ export const EVENTS = {
           .optional()
           .describe('finish_reason "command": the slash command that the server replies to'),
       },
+      usage: true,
+      worker: true,
+      summary: d =>
+        join(
+          d.message.content !== '' && quote(d.message.content, 90),
+          d.message.tool_calls && `calls ${d.message.tool_calls.map(c => c.function.name).join(', ')}`,
+          usageText(d),
+          d.cache_read_tokens > 0 && `${formatTokens(d.cache_read_tokens)} cached`,
+          d.finish_reason,
+        ),
     },
   ),
   'ask_user_question.response': def(
     'messages',
+    'conversation',
     'A user answered an ask_user_question prompt.',
     { tool_call_id: id, responses: z.array(Answer) },
-    { extra: { principal_user_id: id.optional(), principal_service_account_id: id.optional() } },
+    {
+      extra: { principal_user_id: id.optional(), principal_service_account_id: id.optional() },
+      wakes: true,
+      summary: d => d.responses.map(r => `${oneLine(r.question, 60)} → ${oneLine(r.answer, 60)}`).join('; '),
+    },
   ),
   'iteration.summary': def(
     'turn',
+    'conversation',
     'One iteration finished; a one-line imperative recap.',
     {},
     {
@@ -359,10 +502,14 @@ export const EVENTS = {
         started_at: z.string(),
         ended_at: z.string(),
       },
+      worker: true,
+      summary: d =>
+        join(oneLine(d.summary), d.tool_call_ids.length > 0 && plural(d.tool_call_ids.length, 'tool call')),
     },
   ),
   'turn.summary': def(
     'turn',
+    'conversation',
     'The last iteration of a turn finished; recap and the artifacts worth showing.',
     {},
     {
@@ -381,11 +528,25 @@ export const EVENTS = {
         output_tokens: count.optional(),
         cost_usd: z.number().optional(),
       },
+      worker: true,
+      summary: d =>
+        join(
+          oneLine(d.recap),
+          d.artifacts.length > 0 && plural(d.artifacts.length, 'artifact'),
+          usageText(d),
+        ),
     },
   ),
-  'advisor.request': def('advisor', 'The hidden advisor pass was asked for guidance.', {}, { extra: advice }),
+  'advisor.request': def(
+    'advisor',
+    'conversation',
+    'The hidden advisor pass was asked for guidance.',
+    {},
+    { extra: advice, worker: true, summary: d => join(d.model, d.category) },
+  ),
   'advisor.result': def(
     'advisor',
+    'conversation',
     'The advisor answered; its usage is counted.',
     {},
     {
@@ -398,18 +559,24 @@ export const EVENTS = {
         cost_usd: z.number().optional(),
         cost_unpriced_model: z.string().optional(),
       },
+      usage: true,
+      worker: true,
+      says: d => (d.content === '' ? null : ['Advice on this task', d.content]),
+      summary: d => join(d.category, quote(d.content, 100), d.truncated && 'truncated', usageText(d)),
     },
   ),
   'advisor.failure': def(
     'advisor',
+    'conversation',
     'The advisor pass failed; the turn goes on without it.',
     {},
-    { extra: { ...advice, error: z.string() } },
+    { extra: { ...advice, error: z.string() }, worker: true, summary: d => join(d.category, quote(d.error)) },
   ),
 
   // ---- tools
   // --------------------------------------------------------------------------------------------------------
   'tool.call': def(
+    'tools',
     'tools',
     'A tool is about to run; on disk before it starts.',
     {
@@ -418,9 +585,20 @@ export const EVENTS = {
       arguments: json.describe('the absolute workspace path reads __WORKSPACE__'),
       checkpoint_hash: z.string().optional().describe('file-mutating tools: the workspace as it was before'),
     },
-    { extra: turnOptional },
+    {
+      extra: turnOptional,
+      worker: true,
+      summary: d =>
+        `${d.name}(${oneLine(
+          Object.entries(d.arguments)
+            .map(([k, v]) => `${k}: ${typeof v === 'string' ? JSON.stringify(v) : compact(v)}`)
+            .join(', '),
+          150,
+        )})`,
+    },
   ),
   'tool.result': def(
+    'tools',
     'tools',
     'A tool ended, failed, or was refused (`elapsed_ms` 0). A failure is content with an `error` key.',
     {
@@ -431,6 +609,15 @@ export const EVENTS = {
     },
     {
       extra: { ...turnOptional, truncated: z.boolean().optional(), full_result_path: z.string().optional() },
+      worker: true,
+      summary: d =>
+        join(
+          `${d.name} ${d.elapsed_ms === 0 ? 'refused' : formatDuration(d.elapsed_ms)}`,
+          d.truncated && 'truncated',
+          toolError(d.content) === null
+            ? oneLine(d.content, 120)
+            : `✕ ${oneLine(toolError(d.content) ?? '', 120)}`,
+        ),
     },
   ),
 
@@ -438,6 +625,7 @@ export const EVENTS = {
   // ----------------------------------------------------------------------------------------------
   'skill.invoked': def(
     'skills',
+    'plan',
     'A `/<skill>` message was expanded before the model saw it; at most once per user message.',
     {
       skill: z.string(),
@@ -452,33 +640,67 @@ export const EVENTS = {
         user_message_id: eventId,
         expanded: z.string().optional().describe('the text the model sees in place of the message'),
       },
+      worker: true,
+      summary: d => join(`/${d.skill}`, quote(d.raw_message), d.staged_at && `staged at ${d.staged_at}`),
     },
   ),
-  'todo.updated': def('tools', 'The agent wrote its plan; the whole list each time.', {
-    todos: z.array(Todo),
-  }),
+  'todo.updated': def(
+    'tools',
+    'plan',
+    'The agent wrote its plan; the whole list each time.',
+    {
+      todos: z.array(Todo),
+    },
+    {
+      worker: true,
+      summary: d => {
+        const current = d.todos.find(t => t.status === 'in_progress')
+        return join(
+          `${d.todos.filter(t => t.status === 'completed').length}/${d.todos.length} done`,
+          current && `now: ${oneLine(current.content, 90)}`,
+        )
+      },
+    },
+  ),
 
   // ---- coordination
   // -------------------------------------------------------------------------------------------------
   'worker.spawned': def(
     'coordination',
+    'coordination',
     'A child session was created.',
     {},
-    { extra: { worker_id: id, goal: z.string(), task_id: id.optional() } },
+    {
+      extra: { worker_id: id, goal: z.string(), task_id: id.optional() },
+      summary: d => join(`child ${short(d.worker_id)}`, quote(d.goal)),
+    },
   ),
   'worker.complete': def(
     'coordination',
+    'coordination',
     'A child session finished normally.',
     {},
-    { extra: { worker_id: id, result: z.string(), task_id: id.optional(), metadata: json.optional() } },
+    {
+      extra: { worker_id: id, result: z.string(), task_id: id.optional(), metadata: json.optional() },
+      wakes: true,
+      says: d => [`Worker ${d.worker_id} finished${ofTask(d.task_id)}`, d.result],
+      summary: d => join(`child ${short(d.worker_id)}`, quote(d.result)),
+    },
   ),
   'worker.failed': def(
     'coordination',
+    'coordination',
     'A child session errored or exhausted its iteration budget.',
     {},
-    { extra: { worker_id: id, error: z.string(), task_id: id.optional() } },
+    {
+      extra: { worker_id: id, error: z.string(), task_id: id.optional() },
+      wakes: true,
+      says: d => [`Worker ${d.worker_id} failed${ofTask(d.task_id)}`, d.error],
+      summary: d => join(`child ${short(d.worker_id)}`, quote(d.error)),
+    },
   ),
   'delegation.start': def(
+    'coordination',
     'coordination',
     'delegate_task began waiting for a child.',
     {},
@@ -491,9 +713,11 @@ export const EVENTS = {
         agent_type: z.string().nullable(),
         model: z.string().nullable(),
       },
+      summary: d => join(`${d.role} ${short(d.child_session_id)}`, quote(d.goal), d.model),
     },
   ),
   'delegation.complete': def(
+    'coordination',
     'coordination',
     'A delegated child came back.',
     {},
@@ -507,15 +731,27 @@ export const EVENTS = {
         files_written: z.array(z.string()),
         files_read: z.array(z.string()),
       },
+      summary: d =>
+        join(
+          short(d.child_session_id),
+          secondsText(d.duration_seconds),
+          plural(d.tool_call_count, 'tool call'),
+          d.files_written.length > 0 && `wrote ${plural(d.files_written.length, 'file')}`,
+        ),
     },
   ),
   'delegation.failed': def(
     'coordination',
+    'coordination',
     'A delegated child failed.',
     {},
-    { extra: { child_session_id: id, goal: z.string(), reason: z.string(), duration_seconds: seconds } },
+    {
+      extra: { child_session_id: id, goal: z.string(), reason: z.string(), duration_seconds: seconds },
+      summary: d => join(short(d.child_session_id), quote(d.reason), secondsText(d.duration_seconds)),
+    },
   ),
   'delegation.stale': def(
+    'coordination',
     'coordination',
     'A delegated child has been idle too long; at most once per idle spell.',
     {},
@@ -526,21 +762,37 @@ export const EVENTS = {
         in_tool: z.boolean(),
         threshold_seconds: seconds,
       },
+      summary: d =>
+        join(short(d.child_session_id), `idle ${secondsText(d.idle_seconds)}`, d.in_tool && 'in a tool'),
     },
   ),
   'task.blocked': def(
     'coordination',
+    'coordination',
     'A task paused itself.',
     {},
-    { extra: { task_id: id, worker_id: id.optional(), reason: z.string() } },
+    {
+      extra: { task_id: id, worker_id: id.optional(), reason: z.string() },
+      wakes: true,
+      says: d => [`Task ${d.task_id} is blocked`, d.reason],
+      summary: d => join(short(d.task_id), quote(d.reason)),
+    },
   ),
   'task.failed': def(
     'coordination',
+    'coordination',
     'A task exhausted its retry budget.',
     {},
-    { extra: { task_id: id, attempt_count: count, error: z.string().optional() } },
+    {
+      extra: { task_id: id, attempt_count: count, error: z.string().optional() },
+      wakes: true,
+      says: d => [`Task ${d.task_id} failed after ${d.attempt_count} attempts`, d.error ?? ''],
+      summary: d =>
+        join(short(d.task_id), `after ${plural(d.attempt_count, 'attempt')}`, d.error && quote(d.error)),
+    },
   ),
   'board.note': def(
+    'coordination',
     'coordination',
     'A note passed admission on the session of its writer.',
     {},
@@ -551,9 +803,11 @@ export const EVENTS = {
           z.strictObject({ id, type: z.enum(['FACT', 'FAIL', 'CLAIM', 'RESULT']), content: z.string() }),
         ),
       },
+      summary: d => d.notes.map(n => `${n.type} ${oneLine(n.content, 80)}`).join('; '),
     },
   ),
   'board.update': def(
+    'coordination',
     'coordination',
     'A board snapshot or delta entered the conversation of a reader.',
     {},
@@ -565,6 +819,8 @@ export const EVENTS = {
         cursor_to: count,
         content: z.string(),
       },
+      says: d => ['Shared board', d.content],
+      summary: d => join(`${d.kind} to ${d.cursor_to}`, oneLine(d.content, 120)),
     },
   ),
 
@@ -572,18 +828,27 @@ export const EVENTS = {
   // ----------------------------------------------------------------------------------------
   'mission.defined': def(
     'missions',
+    'missions',
     'A mission was created.',
     {},
-    { extra: { mission_id: id, description: z.string(), rubric: z.string(), max_iterations: count } },
+    {
+      extra: { mission_id: id, description: z.string(), rubric: z.string(), max_iterations: count },
+      summary: d => join(quote(d.description), `at most ${plural(d.max_iterations, 'iteration')}`),
+    },
   ),
   'mission.evaluation.start': def(
     'rounds',
+    'missions',
     'An evaluation pass of the mission began.',
     {},
-    { extra: { mission_id: id, iteration: count, trigger: z.string() } },
+    {
+      extra: { mission_id: id, iteration: count, trigger: z.string() },
+      summary: d => join(`iteration ${d.iteration}`, d.trigger),
+    },
   ),
   'mission.evaluation.end': def(
     'rounds',
+    'missions',
     'An evaluation pass of the mission ended.',
     {},
     {
@@ -596,82 +861,148 @@ export const EVENTS = {
         feedback: z.string(),
         parse_failed: z.boolean().optional(),
       },
+      summary: d =>
+        join(
+          `iteration ${d.iteration}`,
+          d.result,
+          oneLine(d.explanation, 120),
+          d.parse_failed && 'unparseable',
+        ),
     },
   ),
   'mission.continuation': def(
     'rounds',
+    'missions',
     'Another round of the mission was queued.',
     {},
-    { extra: { mission_id: id, iteration: count } },
+    { extra: { mission_id: id, iteration: count }, summary: d => `iteration ${d.iteration}` },
   ),
   'mission.paused': def(
     'missions',
+    'missions',
     'An operator paused the mission.',
     {},
-    { extra: { mission_id: id, reason: z.string().nullable() } },
+    { extra: { mission_id: id, reason: z.string().nullable() }, summary: d => d.reason ?? 'by an operator' },
   ),
-  'mission.resumed': def('missions', 'An operator resumed the mission.', {}, { extra: { mission_id: id } }),
+  'mission.resumed': def(
+    'missions',
+    'missions',
+    'An operator resumed the mission.',
+    {},
+    { extra: { mission_id: id }, summary: d => `mission ${short(d.mission_id)}` },
+  ),
   'mission.cancelled': def(
+    'missions',
     'missions',
     'An operator cancelled the mission.',
     {},
-    { extra: { mission_id: id, reason: z.string().nullable(), cascade_to_workers: z.boolean() } },
+    {
+      extra: { mission_id: id, reason: z.string().nullable(), cascade_to_workers: z.boolean() },
+      summary: d => d.reason ?? 'by an operator',
+    },
   ),
   'research.defined': def(
     'research',
+    'missions',
     'A research mission was created.',
     {},
-    { extra: { mission_id: id, run_id: id } },
+    { extra: { mission_id: id, run_id: id }, summary: d => `run ${short(d.run_id)}` },
   ),
   'research.harvested': def(
     'research',
+    'missions',
     'Branch digests were folded back into the conversation of the coordinator.',
     { run_id: id, folded: z.array(z.string()) },
-    { extra: { digest: z.string().optional() } },
+    {
+      extra: { digest: z.string().optional() },
+      says: d => (d.digest === undefined ? null : ['Findings of the branches', d.digest]),
+      summary: d => join(`run ${short(d.run_id)}`, compact(d.folded)),
+    },
   ),
-  'research.converged': def('research', 'The convergence check fired.', {
-    run_id: id,
-    level: z.string(),
-    consecutive_non_improving: count,
-  }),
+  'research.converged': def(
+    'research',
+    'missions',
+    'The convergence check fired.',
+    {
+      run_id: id,
+      level: z.string(),
+      consecutive_non_improving: count,
+    },
+    {
+      summary: d =>
+        join(
+          `run ${short(d.run_id)}`,
+          `level ${String(d.level)}`,
+          `${d.consecutive_non_improving} without improvement`,
+        ),
+    },
+  ),
 
   // ---- governance and disclosure
   // ------------------------------------------------------------------------------------
   'policy.denied': def(
     'governance',
+    'governance',
     'The gate blocked a tool call.',
     { tool: z.string(), reason: z.string(), timestamp: unixTime },
-    { extra: { tool_call_id: id.optional(), policy_id: z.string().optional() } },
+    {
+      extra: { tool_call_id: id.optional(), policy_id: z.string().optional() },
+      worker: true,
+      summary: d => join(d.tool, oneLine(d.reason)),
+    },
   ),
   'policy.allowed': either(
+    'governance',
     'governance',
     'Pass-through of the gate (only with governance.log_allowed), or the approved retry of a gated call.',
     { tool: z.string(), check: z.literal('governance_gate'), timestamp: unixTime },
     { tool_name: z.string(), reason: z.literal('human approval'), tool_call_id: id },
+    {
+      worker: true,
+      summary: d => ('tool' in d ? join(String(d.tool), String(d['check'])) : join(d.tool_name, d.reason)),
+    },
   ),
   'disclosure.presented': def(
     'disclosure',
+    'governance',
     'A messaging channel posted the AI disclosure as first message of a conversation.',
     { level: z.string(), channel: z.string(), delivery: z.literal('channel_message') },
+    { summary: d => join(d.level, d.channel) },
   ),
   'disclosure.confirmed': def(
     'disclosure',
+    'governance',
     'A web user accepted the disclosure banner.',
     { level: z.string(), source: z.literal('web_banner') },
-    { extra: { principal_user_id: id.optional() } },
+    {
+      extra: { principal_user_id: id.optional() },
+      aftermath: true,
+      summary: d => join(d.level, 'accepted in the web UI'),
+    },
   ),
 
   // ---- saga
   // ---------------------------------------------------------------------------------------------------------
-  'saga.start': def('saga', 'A saga was activated at the start of the session.', {
-    saga_id: id,
-    session_id: id,
-    timestamp: unixTime,
+  'saga.start': def(
+    'saga',
+    'saga',
+    'A saga was activated at the start of the session.',
+    {
+      saga_id: id,
+      session_id: id,
+      timestamp: unixTime,
+    },
+    { saga: 'begins', summary: d => `saga ${short(d.saga_id)}` },
+  ),
+  'saga.step_begin': def('saga', 'saga', 'A step of the saga is about to run.', sagaStep, {
+    summary: sagaStepText,
   }),
-  'saga.step_begin': def('saga', 'A step of the saga is about to run.', sagaStep),
-  'saga.step_committed': def('saga', 'A step of the saga took effect.', sagaStep),
-  'saga.step_failed': def('saga', 'A step of the saga failed.', sagaStep),
+  'saga.step_committed': def('saga', 'saga', 'A step of the saga took effect.', sagaStep, {
+    summary: sagaStepText,
+  }),
+  'saga.step_failed': def('saga', 'saga', 'A step of the saga failed.', sagaStep, { summary: sagaStepText }),
   'saga.compensate': def(
+    'saga',
     'saga',
     'A rollback fired; a non-empty failed_steps needs an operator.',
     {
@@ -683,24 +1014,44 @@ export const EVENTS = {
     },
     {
       extra: { told: z.string().optional().describe('what the model reads of it when the session goes on') },
+      summary: d =>
+        join(
+          `rolled back ${plural(d.steps_rolled_back.length, 'step')}`,
+          d.reason,
+          d.failed_steps &&
+            d.failed_steps.length > 0 &&
+            `${plural(d.failed_steps.length, 'step')} could not be undone: an operator must look`,
+        ),
     },
   ),
-  'saga.complete': def('saga', 'The saga ended; exactly once.', {
-    saga_id: id,
-    status: z.enum(['committed', 'compensated', 'escalated']),
-    steps_executed: count,
-    timestamp: unixTime,
-  }),
+  'saga.complete': def(
+    'saga',
+    'saga',
+    'The saga ended; exactly once.',
+    {
+      saga_id: id,
+      status: z.enum(['committed', 'compensated', 'escalated']),
+      steps_executed: count,
+      timestamp: unixTime,
+    },
+    { saga: 'ends', summary: d => join(d.status, plural(d.steps_executed, 'step')) },
+  ),
 
   // ---- experts and feedback
   // -----------------------------------------------------------------------------------------
   'expert.delegation': def(
     'experts',
+    'experts',
     'The model called consult_expert.',
     { expert: z.string(), task: z.string().max(500), tools: z.array(z.string()), max_iterations: count },
-    { extra: { tool_call_id: id.optional() } },
+    {
+      extra: { tool_call_id: id.optional() },
+      worker: true,
+      summary: d => join(d.expert, quote(d.task), `at most ${plural(d.max_iterations, 'iteration')}`),
+    },
   ),
   'expert.result': def(
+    'experts',
     'experts',
     'The expert finished.',
     { expert: z.string(), success: z.literal(true), iterations_used: count, content: z.string() },
@@ -713,9 +1064,13 @@ export const EVENTS = {
         cost_unpriced_model: z.string().optional(),
         trace: ExpertTrace.optional(),
       },
+      usage: true,
+      worker: true,
+      summary: d => join(d.expert, quote(d.content), plural(d.iterations_used, 'iteration'), usageText(d)),
     },
   ),
   'expert.failure': def(
+    'experts',
     'experts',
     'The expert errored or exhausted its iteration budget.',
     { expert: z.string(), success: z.literal(false), iterations_used: count, error: z.string() },
@@ -728,36 +1083,76 @@ export const EVENTS = {
         cost_unpriced_model: z.string().optional(),
         trace: ExpertTrace.optional(),
       },
+      usage: true,
+      worker: true,
+      summary: d => join(d.expert, quote(d.error), plural(d.iterations_used, 'iteration'), usageText(d)),
     },
   ),
-  'expert.endorse': def('feedback', 'A user or judge rated an expert.result up.', {
-    expert: z.string(),
-    ...rating,
+  'expert.endorse': def(
+    'feedback',
+    'experts',
+    'A user or judge rated an expert.result up.',
+    {
+      expert: z.string(),
+      ...rating,
+    },
+    { aftermath: true, summary: d => join(d.expert, ratingText(d)) },
+  ),
+  'expert.override': def(
+    'feedback',
+    'experts',
+    'A user or judge rated an expert.result down.',
+    {
+      expert: z.string(),
+      ...rating,
+    },
+    { aftermath: true, summary: d => join(d.expert, ratingText(d)) },
+  ),
+  'user.feedback': def('feedback', 'experts', 'A user or judge rated an llm.response.', rating, {
+    aftermath: true,
+    summary: ratingText,
   }),
-  'expert.override': def('feedback', 'A user or judge rated an expert.result down.', {
-    expert: z.string(),
-    ...rating,
-  }),
-  'user.feedback': def('feedback', 'A user or judge rated an llm.response.', rating),
 
   // ---- goals
   // --------------------------------------------------------------------------------------------------------
-  'user.define_outcome': def('goals', 'A goal was set through the POST events API.', {
-    ...goal,
-    processed_at: z.string(),
+  'user.define_outcome': def(
+    'goals',
+    'goals',
+    'A goal was set through the POST events API.',
+    {
+      ...goal,
+      processed_at: z.string(),
+    },
+    { aftermath: true, summary: goalText },
+  ),
+  'outcome.defined': def('goals', 'goals', 'A goal was saved by /goal.', goal, {
+    worker: true,
+    summary: goalText,
   }),
-  'outcome.defined': def('goals', 'A goal was saved by /goal.', goal),
-  'span.outcome_evaluation_start': def('evaluator', 'The evaluator opened its span around one turn.', {
-    outcome_id: id,
-    iteration: count,
-    response_event_id: eventId,
-  }),
-  'span.outcome_evaluation_ongoing': def('evaluator', 'The evaluator is at work.', {
-    outcome_id: id,
-    iteration: count,
-  }),
+  'span.outcome_evaluation_start': def(
+    'evaluator',
+    'goals',
+    'The evaluator opened its span around one turn.',
+    {
+      outcome_id: id,
+      iteration: count,
+      response_event_id: eventId,
+    },
+    { worker: true, summary: d => join(`iteration ${d.iteration}`, `of event ${d.response_event_id}`) },
+  ),
+  'span.outcome_evaluation_ongoing': def(
+    'evaluator',
+    'goals',
+    'The evaluator is at work.',
+    {
+      outcome_id: id,
+      iteration: count,
+    },
+    { worker: true, summary: d => `iteration ${d.iteration}` },
+  ),
   'span.outcome_evaluation_end': def(
     'evaluator',
+    'goals',
     'The evaluator returned a verdict.',
     {
       outcome_id: id,
@@ -775,33 +1170,68 @@ export const EVENTS = {
         cost_usd: z.number().optional(),
         cost_unpriced_model: z.string().optional(),
       },
+      usage: true,
+      worker: true,
+      summary: d =>
+        join(
+          `iteration ${d.iteration}`,
+          d.result.replaceAll('_', ' '),
+          oneLine(d.explanation, 120),
+          d.parse_failed && 'unparseable',
+          usageText(d),
+        ),
     },
   ),
-  'outcome.continuation': def('evaluator', 'A continuation of the goal was queued.', {
-    outcome_id: id,
-    iteration: count,
-    status_event_id: eventId.nullable(),
-  }),
-  'outcome.paused': def('goals', 'The goal was paused by /goal pause.', {
-    outcome_id: id,
-    reason: z.literal('user-paused'),
-  }),
-  'outcome.cleared': def('goals', 'The goal was removed by /goal clear; null when none was active.', {
-    outcome_id: id.nullable(),
-  }),
+  'outcome.continuation': def(
+    'evaluator',
+    'goals',
+    'A continuation of the goal was queued.',
+    {
+      outcome_id: id,
+      iteration: count,
+      status_event_id: eventId.nullable(),
+    },
+    { worker: true, summary: d => `iteration ${d.iteration}` },
+  ),
+  'outcome.paused': def(
+    'goals',
+    'goals',
+    'The goal was paused by /goal pause.',
+    {
+      outcome_id: id,
+      reason: z.literal('user-paused'),
+    },
+    { worker: true, summary: d => d.reason },
+  ),
+  'outcome.cleared': def(
+    'goals',
+    'goals',
+    'The goal was removed by /goal clear; null when none was active.',
+    {
+      outcome_id: id.nullable(),
+    },
+    {
+      worker: true,
+      summary: d => (d.outcome_id === null ? 'nothing was active' : `goal ${short(d.outcome_id)}`),
+    },
+  ),
 
   // ---- inbox
   // --------------------------------------------------------------------------------------------------------
   'inbox.input_required': def(
+    'inbox',
     'inbox',
     'The agent asked the user a question.',
     {},
     {
       channel: true,
       extra: { tool_call_id: id, questions: z.array(Question), context: z.string().optional() },
+      worker: true,
+      summary: d => d.questions.map(q => quote(q.prompt)).join('; '),
     },
   ),
   'inbox.action_required': def(
+    'inbox',
     'inbox',
     'An external action is needed (browser login, multi-factor step and similar).',
     {},
@@ -818,9 +1248,11 @@ export const EVENTS = {
           'action_type "skill_proposal": the skill that is decided on',
         ),
       },
+      summary: d => join(d.title, d.action_type, d.target, oneLine(d.instructions, 100)),
     },
   ),
   'inbox.task_complete': def(
+    'inbox',
     'inbox',
     'Informational completion.',
     {},
@@ -838,9 +1270,12 @@ export const EVENTS = {
         cost_usd: z.number().optional(),
         cost_unpriced_model: z.string().optional(),
       },
+      usage: true,
+      summary: d => join(d.outcome, oneLine(d.summary), secondsText(d.duration_seconds)),
     },
   ),
   'inbox.governance_gate': def(
+    'inbox',
     'inbox',
     'An overridable denial awaits a human decision.',
     {
@@ -858,9 +1293,18 @@ export const EVENTS = {
             'the same call was made before and nobody has decided: the item of that call stands for both',
           ),
       },
+      worker: true,
+      summary: d =>
+        join(
+          `${d.tool_name} awaits a decision`,
+          oneLine(d.arguments_excerpt, 80),
+          d.deny_reason,
+          d.policy_id,
+        ),
     },
   ),
   'inbox.progress_checkin': def(
+    'inbox',
     'inbox',
     'Status update of a long-running session.',
     {},
@@ -871,6 +1315,8 @@ export const EVENTS = {
         last_tool: z.string().nullable(),
         elapsed_seconds: seconds,
       },
+      summary: d =>
+        join(oneLine(d.progress_summary), plural(d.iterations, 'iteration'), secondsText(d.elapsed_seconds)),
     },
   ),
 
@@ -878,47 +1324,61 @@ export const EVENTS = {
   // ---------------------------------------------------------------------------------------------
   'browser.provisioned': def(
     'browser',
+    'browser',
     'A browser was allocated to the agent.',
     {},
-    { extra: { session_id: id, browser_id: id } },
+    { extra: { session_id: id, browser_id: id }, summary: d => `browser ${short(d.browser_id)}` },
   ),
   'browser.destroyed': def(
     'browser',
+    'browser',
     'The browser was torn down.',
     {},
-    { extra: { session_id: id, browser_id: id.nullable() } },
+    {
+      extra: { session_id: id, browser_id: id.nullable() },
+      summary: d => (d.browser_id === null ? 'no browser was left' : `browser ${short(d.browser_id)}`),
+    },
   ),
   'browser.control_granted': def(
     'browser',
+    'browser',
     'A user took over the live view.',
     {},
-    { extra: { session_id: id, owner_user_id: id } },
+    { extra: { session_id: id, owner_user_id: id }, summary: d => `to ${short(d.owner_user_id)}` },
   ),
   'browser.control_returned': def(
     'browser',
+    'browser',
     'The user handed the live view back.',
     {},
-    { extra: { session_id: id, released_by: z.string() } },
+    { extra: { session_id: id, released_by: z.string() }, wakes: true, summary: d => `by ${d.released_by}` },
   ),
   'code.run_started': def(
     'code',
+    'code',
     'A /code run began; at most once per source event.',
     {},
-    { extra: { ...codeRun, provider: z.string(), prompt: z.string(), source_event_id: eventId } },
+    {
+      extra: { ...codeRun, provider: z.string(), prompt: z.string(), source_event_id: eventId },
+      summary: d => join(d.agent, d.provider, quote(d.prompt)),
+    },
   ),
   'code.run_progress': def(
     'code',
+    'code',
     'Coalesced output of the coding agent; never delivered to channels.',
     {},
-    { extra: { ...codeRun, chunk: z.string() } },
+    { extra: { ...codeRun, chunk: z.string() }, summary: d => oneLine(d.chunk) },
   ),
   'code.run_channel_update': def(
     'code',
+    'code',
     'Throttled "still working", for channel sessions only.',
     {},
-    { channel: true, extra: { ...codeRun, text: z.string() } },
+    { channel: true, extra: { ...codeRun, text: z.string() }, summary: d => oneLine(d.text) },
   ),
   'code.run_result': def(
+    'code',
     'code',
     'The coding agent ended: final message and token usage.',
     {},
@@ -930,6 +1390,13 @@ export const EVENTS = {
         input_tokens: count,
         output_tokens: count,
       },
+      usage: true,
+      says: d => [`Coding run ${d.run_id} ended`, d.final_message ?? d.error ?? ''],
+      summary: d =>
+        join(
+          d.error === null ? oneLine(d.final_message ?? 'no message', 120) : `✕ ${oneLine(d.error, 120)}`,
+          usageText(d),
+        ),
     },
   ),
 
@@ -937,23 +1404,46 @@ export const EVENTS = {
   // ----------------------------------------------------------------------------------------------------
   'harness.wake': either(
     'wake',
+    'lifecycle',
     'A worker took the lease of the session and began; first event of every turn. The background review has review flags in place of the cursor.',
     { worker_id: id, cursor: count },
     { worker_id: id, review_memory: z.boolean(), review_skills: z.boolean() },
+    {
+      starts_turn: true,
+      summary: d =>
+        'cursor' in d
+          ? `worker ${short(d.worker_id)} from ${String(d.cursor)}`
+          : join(`worker ${short(d.worker_id)}`, 'background review'),
+    },
   ),
   'session.pause': def(
     'lifecycle',
+    'lifecycle',
     'The session was paused.',
     {},
-    { extra: { reason: z.string().optional() } },
+    {
+      extra: { reason: z.string().optional() },
+      status: 'paused',
+      saga: 'rolls_back',
+      summary: d => d.reason ?? '',
+    },
   ),
   'session.resume': def(
     'lifecycle',
+    'lifecycle',
     'The session became active again.',
     {},
-    { extra: { source: z.string().optional() } },
+    {
+      extra: { source: z.string().optional() },
+      wakes: true,
+      status: 'active',
+      starts_turn: true,
+      aftermath: true,
+      summary: d => (d.source === undefined ? '' : `by ${d.source}`),
+    },
   ),
   'session.complete': def(
+    'lifecycle',
     'lifecycle',
     'The last turn is over.',
     {},
@@ -962,40 +1452,83 @@ export const EVENTS = {
         reason: z.enum(['completed', 'budget_exhausted', 'tool_loop', 'stopped']),
         worker_id: id.optional(),
       },
+      status: 'completed',
+      summary: d => d.reason.replaceAll('_', ' '),
     },
   ),
   'session.fail': def(
     'lifecycle',
+    'lifecycle',
     'The session failed.',
     {},
-    { channel: true, extra: { reason: z.string(), ...failure, attempts: count.optional() } },
+    {
+      channel: true,
+      extra: { reason: z.string(), ...failure, attempts: count.optional() },
+      status: 'failed',
+      saga: 'rolls_back',
+      alarm: true,
+      summary: d =>
+        join(d.reason, d.error_category, quote(d.error), d.retryable ? 'can be retried' : 'final'),
+    },
   ),
   'session.stopped': def(
     'lifecycle',
+    'lifecycle',
     'A stop aborted the running turn; the session stays active.',
     {},
-    { channel: true, extra: { reason: z.string(), worker_id: id.optional() } },
+    {
+      channel: true,
+      extra: { reason: z.string(), worker_id: id.optional() },
+      saga: 'rolls_back',
+      summary: d => d.reason,
+    },
   ),
   'session.model_escalated': def(
     'turn',
+    'lifecycle',
     'The model was swapped within the turn to get past a provider behaviour.',
     { reason: z.string(), model: z.string() },
+    { worker: true, summary: d => join(`to ${d.model}`, d.reason) },
   ),
-  'session.title_updated': def('titles', 'The title changed.', {}, { extra: { title: z.string() } }),
+  'session.title_updated': def(
+    'titles',
+    'lifecycle',
+    'The title changed.',
+    {},
+    { extra: { title: z.string() }, aftermath: true, summary: d => quote(d.title) },
+  ),
   'harness.crash': def(
     'wake',
+    'lifecycle',
     'The runtime raised and the turn died.',
     {},
-    { extra: { worker_id: id, ...failure } },
+    {
+      extra: { worker_id: id, ...failure },
+      alarm: true,
+      summary: d =>
+        join(
+          d.error_category,
+          quote(d.error),
+          `worker ${short(d.worker_id)}`,
+          d.retryable ? 'will be retried' : 'final',
+        ),
+    },
   ),
   'harness.recovered': def(
     'sweeper',
+    'lifecycle',
     'A session abandoned by a dead worker was found; documents the gap and retries.',
     {},
-    { extra: { recovered_by: z.string(), stale_seconds: seconds } },
+    {
+      extra: { recovered_by: z.string(), stale_seconds: seconds },
+      alarm: true,
+      summary: d =>
+        join(`by ${d.recovered_by}`, `after ${secondsText(d.stale_seconds)} without a sign of life`),
+    },
   ),
   'context.compact': def(
     'turn',
+    'lifecycle',
     'The context was compressed; what came before is replaced by compacted_messages for the model, and kept in the log.',
     {},
     {
@@ -1015,9 +1548,19 @@ export const EVENTS = {
           .optional()
           .describe('no summary could be made: what is older was cut down by rule'),
       },
+      usage: true,
+      worker: true,
+      summary: d =>
+        join(
+          d.strategy,
+          `${d.original_message_count} → ${d.compressed_message_count} messages`,
+          `through event ${d.through_event_id}`,
+          usageText(d),
+        ),
     },
   ),
   'artifact.created': def(
+    'tools',
     'tools',
     'create_artifact made an inline artifact; metadata only.',
     {},
@@ -1032,9 +1575,12 @@ export const EVENTS = {
         tool_call_id: id.optional(),
         originating_session_id: id.optional(),
       },
+      worker: true,
+      summary: d => join(d.name, d.kind, d.version > 1 && `version ${d.version}`, formatSize(d.size)),
     },
   ),
   'loop.result': def(
+    'coordination',
     'coordination',
     'Final answer of a scheduled run, delivered on the parent session.',
     {},
@@ -1048,6 +1594,9 @@ export const EVENTS = {
         duration_seconds: seconds,
         run_completed_at: z.string(),
       },
+      wakes: true,
+      says: d => [`Scheduled run ${d.run_session_id} ended (${d.outcome})`, d.content],
+      summary: d => join(d.outcome, quote(d.content), secondsText(d.duration_seconds)),
     },
   ),
 

@@ -2,8 +2,8 @@
  * What `npm run gen` writes from the contract: docs/events.md. The OpenAPI document is added by agent/api.
  */
 import { z } from 'zod'
-import { EVENTS, EVENT_TYPES, type EventType } from './events.ts'
-import { FAMILIES, familyOf } from './families.ts'
+import { EVENTS, EVENT_TYPES, type EventType, FAMILIES } from './events.ts'
+import { familyOf } from './facts.ts'
 
 type JsonSchema = {
   type?: string | string[]
@@ -49,13 +49,13 @@ export function eventsPage(): string {
 }
 
 function section(type: EventType): string[] {
-  const { producer, when, channel } = EVENTS[type]
+  const { producer, when, facts } = EVENTS[type]
   const lines = [
     `### \`${type}\``,
     '',
     when,
     '',
-    `Written by \`${producer}\`.${channel ? ' A messaging channel may show it.' : ''}`,
+    `Written by \`${producer}\`.${facts.channel ? ' A messaging channel may show it.' : ''}`,
     '',
   ]
   const schema = z.toJSONSchema(EVENTS[type].read, { unrepresentable: 'any' }) as JsonSchema

@@ -14,7 +14,8 @@
  */
 export * from './events.ts'
 export * from './record.ts'
-export * from './families.ts'
+export * from './event-text.ts'
+export * from './facts.ts'
 export * from './errors.ts'
 export * from './resources.ts'
 export * from './config.ts'

@@ -119,7 +119,7 @@ test('every type belongs to a family, and no documented key is declared twice', 
 })
 
 test('a messaging channel may never show tool traffic, code progress or policy', () => {
-  const shown = EVENT_TYPES.filter(type => EVENTS[type].channel)
+  const shown = EVENT_TYPES.filter(type => EVENTS[type].facts.channel)
   expect(
     shown.filter(type => /^(tool|code\.run_progress|policy|saga|llm\.thinking|harness)/.test(type)),
   ).toEqual([])

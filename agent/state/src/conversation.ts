@@ -6,7 +6,7 @@
  * servers demand. And nothing is lost: what a compaction replaced is still in the log, only the fold starts
  * from the summary.
  */
-import type { AssistantMessage, EventId, SessionEvent } from '@cairn/protocol'
+import { type AssistantMessage, type EventId, noteOf, type SessionEvent } from '@cairn/protocol'
 import { append, type Owned } from './owned.ts'
 import { isServerCommand } from './slash-command.ts'
 
@@ -115,63 +115,10 @@ export function foldConversationInto(
         event.data.tool_call_id,
         JSON.stringify({ responses: event.data.responses }),
       )
-    case 'worker.complete':
-      return note(
-        owned,
-        conversation,
-        event.id,
-        `Worker ${event.data.worker_id} finished${of(event.data.task_id)}`,
-        event.data.result,
-      )
-    case 'worker.failed':
-      return note(
-        owned,
-        conversation,
-        event.id,
-        `Worker ${event.data.worker_id} failed${of(event.data.task_id)}`,
-        event.data.error,
-      )
-    case 'task.blocked':
-      return note(owned, conversation, event.id, `Task ${event.data.task_id} is blocked`, event.data.reason)
-    case 'task.failed':
-      return note(
-        owned,
-        conversation,
-        event.id,
-        `Task ${event.data.task_id} failed after ${event.data.attempt_count} attempts`,
-        event.data.error ?? '',
-      )
-    // An advisor with nothing to add says nothing.
-    case 'advisor.result':
-      return event.data.content === ''
-        ? conversation
-        : note(owned, conversation, event.id, 'Advice on this task', event.data.content)
-    case 'board.update':
-      return note(owned, conversation, event.id, 'Shared board', event.data.content)
-    case 'research.harvested':
-      return event.data.digest === undefined
-        ? conversation
-        : note(owned, conversation, event.id, 'Findings of the branches', event.data.digest)
-    case 'code.run_result':
-      return note(
-        owned,
-        conversation,
-        event.id,
-        `Coding run ${event.data.run_id} ended`,
-        event.data.final_message ?? event.data.error ?? '',
-      )
     case 'saga.compensate':
       return event.data.told === undefined
         ? conversation
         : sayBefore(conversation, event.id, `[Rolled back]\n${event.data.told}`)
-    case 'loop.result':
-      return note(
-        owned,
-        conversation,
-        event.id,
-        `Scheduled run ${event.data.run_session_id} ended (${event.data.outcome})`,
-        event.data.content,
-      )
     case 'context.compact':
       return compact(
         conversation,
@@ -179,7 +126,7 @@ export function foldConversationInto(
         event.data.compacted_messages as ConversationMessage[],
       )
     default:
-      return conversation
+      return note(owned, conversation, event)
   }
 }
 
@@ -207,18 +154,14 @@ function compact(
   }
 }
 
-const of = (taskId: string | undefined): string => (taskId === undefined ? '' : ` task ${taskId}`)
-
-function note(
-  owned: Owned,
-  conversation: Conversation,
-  eventId: EventId,
-  title: string,
-  body: string,
-): Conversation {
-  return say(owned, conversation, eventId, {
+/** What the contract says the model reads of an event, as a message of its own. */
+function note(owned: Owned, conversation: Conversation, event: SessionEvent): Conversation {
+  const said = noteOf(event)
+  if (said === null) return conversation
+  const [title, text] = said
+  return say(owned, conversation, event.id, {
     role: 'user',
-    content: body === '' ? `[${title}]` : `[${title}]\n${body}`,
+    content: text === '' ? `[${title}]` : `[${title}]\n${text}`,
   })
 }
 

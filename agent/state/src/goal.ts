@@ -9,7 +9,8 @@
  *
  * A resume has no event of its own in the contract; the message that restarts the work carries it.
  */
-import type { EVALUATION_RESULTS, EventId, SessionEvent } from '@cairn/protocol'
+import { type EVALUATION_RESULTS, type EventId, factsOf, type SessionEvent } from '@cairn/protocol'
+import { usageOf } from './usage.ts'
 
 export type EvaluationResult = (typeof EVALUATION_RESULTS)[number]
 export type Verdict = {
@@ -54,13 +55,6 @@ export type Goal = {
 }
 export type GoalState = Goal | null
 
-type Spent = {
-  input_tokens?: number | undefined
-  output_tokens?: number | undefined
-  cost_usd?: number | undefined
-}
-const tokensOf = (data: Spent): number => (data.input_tokens ?? 0) + (data.output_tokens ?? 0)
-
 export function foldGoal(goal: GoalState, event: SessionEvent): GoalState {
   if (event.type === 'user.define_outcome' || event.type === 'outcome.defined') {
     const { outcome_id, description, rubric, max_iterations } = event.data
@@ -83,6 +77,14 @@ export function foldGoal(goal: GoalState, event: SessionEvent): GoalState {
     }
   }
   if (goal === null) return null
+  const next = move(goal, event)
+  if (next === null || !factsOf(event.type).usage) return next
+  // An evaluation of a goal that was replaced meanwhile is not this goal's.
+  const isOfOther = event.type === 'span.outcome_evaluation_end' && event.data.outcome_id !== goal.outcome_id
+  return isOfOther ? next : spend(next, event)
+}
+
+function move(goal: Goal, event: SessionEvent): GoalState {
   switch (event.type) {
     case 'span.outcome_evaluation_start':
       if (event.data.outcome_id !== goal.outcome_id) return goal
@@ -109,25 +111,21 @@ export function foldGoal(goal: GoalState, event: SessionEvent): GoalState {
         feedback,
         parse_failed,
         event_id: event.id,
-        cost_usd: event.data.cost_usd ?? 0,
-        tokens: tokensOf(event.data),
+        ...spentOf(event),
       }
       // A goal that was paused while it was being judged stays paused; the verdict counts all the same.
       const status = result === 'needs_revision' ? goal.status : result
-      return spend(
-        {
-          ...goal,
-          status: goal.status === 'paused' && status !== 'satisfied' ? 'paused' : status,
-          open: null,
-          iteration: goal.iteration + 1,
-          verdicts: [...goal.verdicts, verdict],
-          parse_failures: parse_failed ? goal.parse_failures + 1 : 0,
-          owed: result === 'needs_revision' ? { verdict_id: event.id, continuation: false } : null,
-          idle: isIdle(goal.work) ? goal.idle + 1 : 0,
-          work: { ...goal.work, calls: 0, graded: goal.work.answer },
-        },
-        event.data,
-      )
+      return {
+        ...goal,
+        status: goal.status === 'paused' && status !== 'satisfied' ? 'paused' : status,
+        open: null,
+        iteration: goal.iteration + 1,
+        verdicts: [...goal.verdicts, verdict],
+        parse_failures: parse_failed ? goal.parse_failures + 1 : 0,
+        owed: result === 'needs_revision' ? { verdict_id: event.id, continuation: false } : null,
+        idle: isIdle(goal.work) ? goal.idle + 1 : 0,
+        work: { ...goal.work, calls: 0, graded: goal.work.answer },
+      }
     }
     case 'outcome.continuation':
       return goal.owed === null ? goal : { ...goal, owed: { ...goal.owed, continuation: true } }
@@ -153,16 +151,8 @@ export function foldGoal(goal: GoalState, event: SessionEvent): GoalState {
       return { ...goal, work: { ...goal.work, calls: goal.work.calls + 1 } }
     case 'llm.response': {
       const { finish_reason, message } = event.data
-      return spend(
-        finish_reason === 'command' ? goal : { ...goal, work: { ...goal.work, answer: message.content } },
-        event.data,
-      )
+      return finish_reason === 'command' ? goal : { ...goal, work: { ...goal.work, answer: message.content } }
     }
-    case 'advisor.result':
-    case 'expert.result':
-    case 'expert.failure':
-    case 'context.compact':
-      return spend(goal, event.data)
     default:
       return goal
   }
@@ -172,7 +162,15 @@ export function foldGoal(goal: GoalState, event: SessionEvent): GoalState {
 export const isIdle = ({ calls, answer, graded }: Goal['work']): boolean =>
   calls === 0 && graded !== null && answer === graded
 
-const spend = (goal: Goal, data: Spent): Goal => ({
-  ...goal,
-  spent: { tokens: goal.spent.tokens + tokensOf(data), cost_usd: goal.spent.cost_usd + (data.cost_usd ?? 0) },
-})
+const spentOf = (event: SessionEvent): Goal['spent'] => {
+  const { input_tokens, output_tokens, cost_usd } = usageOf(event)
+  return { tokens: input_tokens + output_tokens, cost_usd }
+}
+
+function spend(goal: Goal, event: SessionEvent): Goal {
+  const { tokens, cost_usd } = spentOf(event)
+  return {
+    ...goal,
+    spent: { tokens: goal.spent.tokens + tokens, cost_usd: goal.spent.cost_usd + cost_usd },
+  }
+}

@@ -3,7 +3,7 @@
  * Contract 2, 6, 7, 10, sharing nothing with the code that writes. Crash tests and `cairn doctor`
  * use it.
  */
-import { type EventId, fitsContract, type SessionEvent } from '@cairn/protocol'
+import { type EventId, factsOf, fitsContract, type SessionEvent } from '@cairn/protocol'
 import { adviceRules } from './history-advice.ts'
 import { commandRules } from './history-commands.ts'
 import { goalRules } from './history-goals.ts'
@@ -26,18 +26,6 @@ type Call = {
   gated: EventId | null
   closed: EventId | null
 }
-
-/** Written by the worker of a turn and by nobody else: never outside a wake. */
-const WORK =
-  /^(llm\.|tool\.|iteration\.|turn\.|policy\.|todo\.|artifact\.|context\.|skill\.|span\.|advisor\.|outcome\.|session\.model_escalated|inbox\.(?:input_required|governance_gate))/
-
-/** What people and goals say that has to be answered. */
-const ASKS = new Set([
-  'user.message',
-  'ask_user_question.response',
-  'user.define_outcome',
-  'outcome.continuation',
-])
 
 /** Violations, each a sentence that names the event; an empty list is a sound log. */
 export function checkHistory(
@@ -86,10 +74,12 @@ export function checkHistory(
     )
       wrong(event, 'a turn.summary is followed by its session.complete, or by the continuation of a goal')
     if (!fitsContract(event)) wrong(event, 'its data does not fit the contract of its type')
-    if (WORK.test(event.type) && !awake) wrong(event, 'no worker is awake')
+    const { worker, wakes } = factsOf(event.type)
+    if (worker && !awake) wrong(event, 'no worker is awake')
     // What answers a command between turns answers it in full.
     if (event.type === 'llm.response' && event.data.turn_id === undefined) due &&= inTurn
-    else if (WORK.test(event.type) || ASKS.has(event.type)) due = true
+    // A resume alone may find nothing to do.
+    else if (worker || (wakes && event.type !== 'session.resume')) due = true
     if (event.type === 'llm.request') inTurn = true
     for (const what of checkGoal(event)) wrong(event, what)
     for (const what of checkCommand(event)) wrong(event, what)

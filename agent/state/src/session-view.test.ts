@@ -1,12 +1,6 @@
 import { expect, test } from 'vitest'
 import type { EventType, ReadData, SessionEvent } from '@cairn/protocol'
-import {
-  type ChatItem,
-  type SessionView,
-  emptySessionView,
-  foldSessionView,
-  hasError,
-} from './session-view.ts'
+import { type ChatItem, type SessionView, emptySessionView, foldSessionView } from './session-view.ts'
 
 type Entry = { [T in EventType]: [T, ReadData<T>] }[EventType]
 const log = (...entries: Entry[]): SessionEvent[] =>
@@ -196,16 +190,6 @@ test('failures, crashes and recoveries are said in the chat', () => {
     'connection refused',
     'Recovered after 61 s without a worker.',
   ])
-})
-
-test('content is a failure only when it is an object with an error key', () => {
-  expect([
-    hasError('{"error":"x"}'),
-    hasError('{ not json "error"'),
-    hasError('["error"]'),
-    hasError('the "error" was'),
-    hasError('{"message":"\\"error\\""}'),
-  ]).toEqual([true, false, false, false, false])
 })
 
 test('the reply to a command is no answer of the model: it leaves the context meter alone, and the goal is part of the view', () => {

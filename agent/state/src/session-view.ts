@@ -3,21 +3,24 @@
  * sums. The web UI folds the stream with it. Folding is by batch: a batch copies what it changes once, so a
  * long log stays linear.
  */
-import type {
-  Answer,
-  Attachment,
-  EventId,
-  EventOf,
-  EventType,
-  Image,
-  Question,
-  SessionEvent,
-  SessionStatus,
-  Todo,
+import {
+  type Answer,
+  type Attachment,
+  type EventId,
+  type EventOf,
+  type EventType,
+  factsOf,
+  type Image,
+  type Question,
+  type SessionEvent,
+  type SessionStatus,
+  type Todo,
+  toolError,
 } from '@cairn/protocol'
 import { type ExpertRun, foldExperts } from './experts.ts'
 import { foldGoal, type GoalState } from './goal.ts'
 import { isReviewWake } from './review.ts'
+import { addUsage, usageOf } from './usage.ts'
 import { foldSaga, type SagaState } from './saga.ts'
 
 export type ToolStatus = 'asked' | 'running' | 'waiting' | 'done' | 'failed' | 'refused'
@@ -149,6 +152,7 @@ export function foldSessionView(view: SessionView, events: readonly SessionEvent
   for (const event of fresh) {
     if (event.id <= draft.last_id) continue
     fold(draft, event)
+    if (factsOf(event.type).usage) count(draft, event)
     draft.goal = foldGoal(draft.goal, event)
     draft.saga = foldSaga(draft.saga, event)
     draft.experts = foldExperts(draft.experts, event)
@@ -211,7 +215,7 @@ function fold(view: Draft, event: SessionEvent): void {
       if (known)
         put(view, known.index, {
           ...known.item,
-          status: hasError(content) ? (elapsed_ms === 0 ? 'refused' : 'failed') : 'done',
+          status: toolError(content) !== null ? (elapsed_ms === 0 ? 'refused' : 'failed') : 'done',
           content,
           elapsed_ms,
         })
@@ -286,25 +290,19 @@ function fold(view: Draft, event: SessionEvent): void {
     case 'session.title_updated':
       view.title = event.data.title
       return
-    case 'inbox.task_complete':
-      return count(view, event.data)
     case 'advisor.result':
-    case 'expert.result':
-    case 'expert.failure':
-    case 'span.outcome_evaluation_end':
-    case 'context.compact':
-      count(view, event.data)
-      if (event.type === 'advisor.result' && event.data.content !== '')
+      if (event.data.content !== '')
         notice(view, event, 'info', `Advice from ${event.data.model}: ${event.data.content}`)
-      if (event.type === 'context.compact')
-        notice(
-          view,
-          event,
-          'info',
-          event.data.strategy === 'clear'
-            ? 'Conversation cleared.'
-            : `Context compacted: ${event.data.original_message_count} messages became ${event.data.compressed_message_count}.`,
-        )
+      return
+    case 'context.compact':
+      notice(
+        view,
+        event,
+        'info',
+        event.data.strategy === 'clear'
+          ? 'Conversation cleared.'
+          : `Context compacted: ${event.data.original_message_count} messages became ${event.data.compressed_message_count}.`,
+      )
       return
     case 'saga.compensate': {
       const failed = event.data.failed_steps?.length ?? 0
@@ -409,7 +407,6 @@ function respond(
   }
   // A command alone may be all there was to do; the next call of the model says otherwise.
   if (finish_reason === 'command') view.running = false
-  count(view, event.data)
   // A reply of the server itself says nothing about the context of the model.
   if (context_window > 0 && finish_reason !== 'command') {
     view.context_tokens = input_tokens + output_tokens
@@ -469,17 +466,9 @@ function ended(view: Draft, status: SessionStatus): void {
   }
 }
 
-type Spent = {
-  input_tokens?: number | undefined
-  output_tokens?: number | undefined
-  cost_usd?: number | undefined
-  cost_unpriced_model?: string | undefined
-}
-function count(view: Draft, spent: Spent): void {
-  view.input_tokens += spent.input_tokens ?? 0
-  view.output_tokens += spent.output_tokens ?? 0
-  view.cost_usd += spent.cost_usd ?? 0
-  const unpriced = spent.cost_unpriced_model
+function count(view: Draft, event: SessionEvent): void {
+  Object.assign(view, addUsage(view, usageOf(event)))
+  const unpriced = (event.data as { cost_unpriced_model?: string }).cost_unpriced_model
   if (unpriced !== undefined && !view.unpriced_models.includes(unpriced))
     view.unpriced_models = [...view.unpriced_models, unpriced]
 }
@@ -514,15 +503,4 @@ function find<K extends ChatItem['kind']>(
     if (item?.kind === kind && fits(item as ItemOf<K>)) return { item: item as ItemOf<K>, index }
   }
   return null
-}
-
-/** The spec's mark of a failed tool: content that is an object with an `error` key. */
-export function hasError(content: string): boolean {
-  if (!content.startsWith('{') || !content.includes('"error"')) return false
-  try {
-    const parsed: unknown = JSON.parse(content)
-    return typeof parsed === 'object' && parsed !== null && 'error' in parsed
-  } catch {
-    return false // not JSON: a text result that happens to begin with a brace
-  }
 }

@@ -6,10 +6,10 @@
  * session.fail, session.stopped, or the continuation of a goal. A pause interrupts it: after the resume it
  * goes on under the same turn_id.
  */
-import type { EventId, SessionEvent } from '@cairn/protocol'
+import { factsOf, type SessionEvent } from '@cairn/protocol'
+import { addUsage, NO_USAGE, type Usage, usageOf } from './usage.ts'
 import { append, changeLast, type Owned } from './owned.ts'
 
-export type TurnUsage = { input_tokens: number; output_tokens: number; cost_usd: number }
 export type TurnState = {
   /** Null between turns and before the first call of the model. */
   readonly turn_id: string | null
@@ -17,12 +17,10 @@ export type TurnState = {
   readonly next_iteration: number
   /** An llm.request without its response. */
   readonly requested: boolean
-  /** The message that began the turn, and the last one that steers it; 0 when there is none. */
-  readonly first_message_id: EventId
-  readonly last_message_id: EventId
-  /** First and last event ids the turn has written. */
+  /** When its first message came. */
   readonly started_at: string | null
-  readonly usage: TurnUsage
+  /** What the turn's calls of models used. */
+  readonly usage: Usage
   /** Answers in a row that were empty in every way. */
   readonly empty_answers: number
   /** The model escalated to within this turn. */
@@ -41,10 +39,8 @@ const idle = {
   turn_id: null,
   next_iteration: 0,
   requested: false,
-  first_message_id: 0,
-  last_message_id: 0,
   started_at: null,
-  usage: { input_tokens: 0, output_tokens: 0, cost_usd: 0 },
+  usage: NO_USAGE,
   empty_answers: 0,
   escalated_model: null,
   calls: [],
@@ -58,12 +54,18 @@ export const foldTurn = (turn: TurnState, event: SessionEvent): TurnState => fol
 
 /** As foldTurn, for a fold of many events that keeps only its end. */
 export function foldTurnInto(owned: Owned, turn: TurnState, event: SessionEvent): TurnState {
+  const next = move(owned, turn, event)
+  // Between turns there is the background review, which is part of none.
+  return factsOf(event.type).usage && turn.started_at !== null
+    ? { ...next, usage: addUsage(next.usage, usageOf(event)) }
+    : next
+}
+
+function move(owned: Owned, turn: TurnState, event: SessionEvent): TurnState {
   switch (event.type) {
     case 'user.message':
       return {
         ...turn,
-        first_message_id: turn.first_message_id || event.id,
-        last_message_id: event.id,
         started_at: turn.started_at ?? event.created_at,
         ...moved,
       }
@@ -82,7 +84,6 @@ export function foldTurnInto(owned: Owned, turn: TurnState, event: SessionEvent)
         requested: false,
         next_iteration: (event.data.iteration_index ?? turn.next_iteration) + 1,
         empty_answers: empty ? turn.empty_answers + 1 : 0,
-        usage: add(turn.usage, event.data),
         ...moved,
       }
     }
@@ -123,13 +124,8 @@ export function foldTurnInto(owned: Owned, turn: TurnState, event: SessionEvent)
           owned,
         ),
       }
-    case 'advisor.result':
-    case 'expert.result':
-    case 'expert.failure':
-    case 'span.outcome_evaluation_end':
-      return { ...turn, usage: add(turn.usage, event.data) }
     case 'context.compact':
-      return { ...turn, usage: add(turn.usage, event.data), compactions: turn.compactions + 1 }
+      return { ...turn, compactions: turn.compactions + 1 }
     case 'session.model_escalated':
       return { ...turn, escalated_model: event.data.model, empty_answers: 0 }
     case 'harness.recovered':
@@ -152,19 +148,6 @@ export function foldTurnInto(owned: Owned, turn: TurnState, event: SessionEvent)
 }
 
 const moved = { recoveries: 0, crashes: [] } as const
-
-const add = (
-  usage: TurnUsage,
-  more: {
-    input_tokens?: number | undefined
-    output_tokens?: number | undefined
-    cost_usd?: number | undefined
-  },
-): TurnUsage => ({
-  input_tokens: usage.input_tokens + (more.input_tokens ?? 0),
-  output_tokens: usage.output_tokens + (more.output_tokens ?? 0),
-  cost_usd: usage.cost_usd + (more.cost_usd ?? 0),
-})
 
 const WRITES = new Set(['write_file', 'edit_file'])
 const fileOf = (name: string, args: Record<string, unknown>, files: readonly string[]): readonly string[] =>

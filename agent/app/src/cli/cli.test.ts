@@ -81,12 +81,17 @@ test('an event is one line, whatever is in it', () => {
   const line = eventLine(
     event(
       'tool.result',
-      { name: 'terminal', elapsed_ms: 12, content: `a\n\u001b]0;owned\u0007${'b'.repeat(500)}` },
+      {
+        tool_call_id: 'c',
+        name: 'terminal',
+        elapsed_ms: 12,
+        content: `a\n\u001b]0;owned\u0007${'b'.repeat(500)}`,
+      },
       42,
     ),
   )
   expect(line).toMatch(
-    /^ {3}42 {2}03:04:05\.678 {2}tool\.result +terminal 12 ms a \\u\{1B\}\]0;owned\\u\{07\}b+…$/,
+    /^ {3}42 {2}03:04:05\.678 {2}tool\.result +terminal 12 ms · a \\u\{1B\}\]0;owned\\u\{07\}b+…$/,
   )
   expect(eventLine(event('some.future', { key: 1 }))).toContain('{"key":1}')
   expect(eventLine(event('tool.call', {}))).toContain('tool.call')

@@ -6,7 +6,7 @@
  * turn, the event itself. New events and a new filter are the same work: scan from `scanned` to the end, in
  * slices that fit a frame. An arriving event costs its own scan and nothing that grows with the log.
  */
-import type { EventType, Family, SessionEvent } from '@cairn/protocol'
+import { type EventType, factsOf, type Family, type SessionEvent } from '@cairn/protocol'
 import { type EventFilter, NO_FILTER, familyOfAny, isFiltering, matches, searchText } from './filter.ts'
 import { type TurnSums, addToTurn, startTurn, startsTurn } from './turn-sums.ts'
 
@@ -38,11 +38,6 @@ export type EventIndex = {
   turnAt(eventIndex: number): TurnSums | undefined
 }
 
-export const ALARM_TYPES: ReadonlySet<string> = new Set([
-  'harness.crash',
-  'harness.recovered',
-  'session.fail',
-])
 const SLICE = 256
 
 export function createEventIndex(): EventIndex {
@@ -62,7 +57,7 @@ export function createEventIndex(): EventIndex {
     const family = familyOfAny(event.type)
     countByType.set(event.type, (countByType.get(event.type) ?? 0) + 1)
     countByFamily.set(family, (countByFamily.get(family) ?? 0) + 1)
-    if (ALARM_TYPES.has(event.type)) alarms.push(index)
+    if (factsOf(event.type).alarm) alarms.push(index)
     const turn = turns.at(-1)
     if (startsTurn(turn, event)) turns.push(startTurn(event, index, turns.length + 1))
     else if (turn) addToTurn(turn, event)

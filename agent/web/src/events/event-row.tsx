@@ -15,8 +15,7 @@ import {
 } from '../format.ts'
 import { AlertIcon } from '../shell/icons.tsx'
 import { familyOfAny } from './filter.ts'
-import { ALARM_TYPES } from './event-index.ts'
-import { summarize, toolError } from './row-summary.ts'
+import { factsOf, summarize, toolError } from '@cairn/protocol'
 import type { TurnSums } from './turn-sums.ts'
 
 export const rowId = (rowKey: number) => `row-${rowKey}`
@@ -35,7 +34,7 @@ const at = (top: number) => ({ transform: `translateY(${top}px)` })
 /** Strong marks for what went wrong; `failed` for a tool that did. */
 function levelOf(event: SessionEvent): 'alarm' | 'recovered' | 'failed' | undefined {
   if (event.type === 'harness.recovered') return 'recovered'
-  if (ALARM_TYPES.has(event.type)) return 'alarm'
+  if (factsOf(event.type).alarm) return 'alarm'
   const isFailed =
     event.type === 'tool.result' &&
     typeof event.data.content === 'string' &&

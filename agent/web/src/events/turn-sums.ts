@@ -3,8 +3,7 @@
  * or wake after the one before has ended, and takes in every later wake: after a crash, after an answer it
  * waited for, after a pause.
  */
-import type { SessionEvent } from '@cairn/protocol'
-import { toolError } from './row-summary.ts'
+import { factsOf, type SessionEvent, toolError } from '@cairn/protocol'
 
 export type TurnEnding = 'completed' | 'budget_exhausted' | 'tool_loop' | 'stopped' | 'paused' | 'failed'
 
@@ -47,43 +46,16 @@ type UsageKeys = {
   cost_unpriced_model?: unknown
 }
 
-/**
- * Types whose payload says what a model call used. `turn.summary` repeats their sum, so it is not one of
- * them.
- */
-const USES_MODEL: ReadonlySet<string> = new Set([
-  'llm.response',
-  'advisor.result',
-  'expert.result',
-  'expert.failure',
-  'code.run_result',
-  'context.compact',
-  'span.outcome_evaluation_end',
-])
-/** May come after the work is over and does not make the turn longer. */
-const AFTERMATH: ReadonlySet<string> = new Set([
-  'user.message',
-  'user.feedback',
-  'expert.endorse',
-  'expert.override',
-  'session.title_updated',
-  'session.resume',
-  'user.define_outcome',
-  'disclosure.confirmed',
-])
-
 const number = (value: unknown): number => (typeof value === 'number' ? value : 0)
 
 const isReview = (event: SessionEvent): boolean =>
   event.type === 'harness.wake' && 'review_memory' in event.data
 
-const STARTS: ReadonlySet<string> = new Set(['user.message', 'session.resume', 'harness.wake'])
-
 /**
  * Whether an event begins a turn: one that may, when nothing is left of the turn before but at most a pause.
  */
 export const startsTurn = (before: TurnSums | undefined, event: SessionEvent): boolean =>
-  STARTS.has(event.type) &&
+  factsOf(event.type).starts_turn === true &&
   (before === undefined ||
     before.review ||
     isReview(event) ||
@@ -121,10 +93,11 @@ export function startTurn(event: SessionEvent, index: number, turnNumber: number
  * copies.
  */
 export function addToTurn(turn: TurnSums, event: SessionEvent): void {
+  const { aftermath, usage } = factsOf(event.type)
   turn.events += 1
   turn.lastId = event.id
-  if (turn.ending === null && !AFTERMATH.has(event.type)) turn.endedAt = Date.parse(event.created_at)
-  if (USES_MODEL.has(event.type)) {
+  if (turn.ending === null && !aftermath) turn.endedAt = Date.parse(event.created_at)
+  if (usage) {
     const used = event.data as UsageKeys
     turn.llmCalls += event.type === 'llm.response' ? 1 : 0
     turn.inputTokens += number(used.input_tokens)

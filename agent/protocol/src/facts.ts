@@ -1,0 +1,29 @@
+/** Lookups in the contract's table by the name of a type. */
+import { EVENTS, type EventFacts, type EventType, type Family, type Note, isEventType } from './events.ts'
+import { compact } from './event-text.ts'
+import type { SessionEvent } from './record.ts'
+
+export const familyOf = (type: EventType): Family => EVENTS[type].family
+
+const NO_FACTS: EventFacts = {}
+
+/** The facts of a type; of a name that this version does not know, none. */
+export const factsOf = (type: string): EventFacts => (isEventType(type) ? EVENTS[type].facts : NO_FACTS)
+
+/** The types for which a fact is true. */
+export const typesWith = (fact: keyof EventFacts): EventType[] =>
+  (Object.keys(EVENTS) as EventType[]).filter(type => EVENTS[type].facts[fact] !== undefined)
+
+/** What the model reads of an event as a message of its own; null: nothing. */
+export function noteOf(event: SessionEvent): Note | null {
+  if (!isEventType(event.type)) return null
+  const says = EVENTS[event.type].says as ((data: unknown) => Note | null) | null
+  return says === null ? null : says(event.data)
+}
+
+/** The line of an event. A payload that does not fit its contract any more (an old log) is shown as JSON. */
+export function summarize(event: SessionEvent): string {
+  if (!isEventType(event.type) || !EVENTS[event.type].read.safeParse(event.data).success)
+    return compact(event.data)
+  return (EVENTS[event.type].summary as (data: unknown) => string)(event.data)
+}
