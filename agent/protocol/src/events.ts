@@ -97,6 +97,10 @@ export type EventFacts = {
   aftermath?: true
   /** A crash, a recovery or a failure: marked in the EVENTS tab. */
   alarm?: true
+  /** What it says outlives a compaction: the plan, the goal, what waits for a person. */
+  carried?: true
+  /** Something went wrong. `exclude`: its session is no example to train on, unless one asks for it. */
+  trouble?: 'exclude' | 'note'
 }
 
 /** What the model reads of an event: a title and a text, or nothing. */
@@ -367,6 +371,7 @@ export const EVENTS = {
       wakes: true,
       starts_turn: true,
       aftermath: true,
+      carried: true,
       summary: d =>
         join(
           d.synthetic && `[${d.synthetic}]`,
@@ -653,6 +658,7 @@ export const EVENTS = {
     },
     {
       worker: true,
+      carried: true,
       summary: d => {
         const current = d.todos.find(t => t.status === 'in_progress')
         return join(
@@ -948,6 +954,7 @@ export const EVENTS = {
     {
       extra: { tool_call_id: id.optional(), policy_id: z.string().optional() },
       worker: true,
+      trouble: 'exclude',
       summary: d => join(d.tool, oneLine(d.reason)),
     },
   ),
@@ -1014,6 +1021,7 @@ export const EVENTS = {
     },
     {
       extra: { told: z.string().optional().describe('what the model reads of it when the session goes on') },
+      trouble: 'exclude',
       summary: d =>
         join(
           `rolled back ${plural(d.steps_rolled_back.length, 'step')}`,
@@ -1106,7 +1114,7 @@ export const EVENTS = {
       expert: z.string(),
       ...rating,
     },
-    { aftermath: true, summary: d => join(d.expert, ratingText(d)) },
+    { aftermath: true, trouble: 'note', summary: d => join(d.expert, ratingText(d)) },
   ),
   'user.feedback': def('feedback', 'experts', 'A user or judge rated an llm.response.', rating, {
     aftermath: true,
@@ -1123,10 +1131,11 @@ export const EVENTS = {
       ...goal,
       processed_at: z.string(),
     },
-    { aftermath: true, summary: goalText },
+    { aftermath: true, carried: true, summary: goalText },
   ),
   'outcome.defined': def('goals', 'goals', 'A goal was saved by /goal.', goal, {
     worker: true,
+    carried: true,
     summary: goalText,
   }),
   'span.outcome_evaluation_start': def(
@@ -1138,7 +1147,11 @@ export const EVENTS = {
       iteration: count,
       response_event_id: eventId,
     },
-    { worker: true, summary: d => join(`iteration ${d.iteration}`, `of event ${d.response_event_id}`) },
+    {
+      worker: true,
+      carried: true,
+      summary: d => join(`iteration ${d.iteration}`, `of event ${d.response_event_id}`),
+    },
   ),
   'span.outcome_evaluation_ongoing': def(
     'evaluator',
@@ -1172,6 +1185,7 @@ export const EVENTS = {
       },
       usage: true,
       worker: true,
+      carried: true,
       summary: d =>
         join(
           `iteration ${d.iteration}`,
@@ -1191,7 +1205,7 @@ export const EVENTS = {
       iteration: count,
       status_event_id: eventId.nullable(),
     },
-    { worker: true, summary: d => `iteration ${d.iteration}` },
+    { worker: true, carried: true, summary: d => `iteration ${d.iteration}` },
   ),
   'outcome.paused': def(
     'goals',
@@ -1201,7 +1215,7 @@ export const EVENTS = {
       outcome_id: id,
       reason: z.literal('user-paused'),
     },
-    { worker: true, summary: d => d.reason },
+    { worker: true, carried: true, summary: d => d.reason },
   ),
   'outcome.cleared': def(
     'goals',
@@ -1212,6 +1226,7 @@ export const EVENTS = {
     },
     {
       worker: true,
+      carried: true,
       summary: d => (d.outcome_id === null ? 'nothing was active' : `goal ${short(d.outcome_id)}`),
     },
   ),
@@ -1248,6 +1263,7 @@ export const EVENTS = {
           'action_type "skill_proposal": the skill that is decided on',
         ),
       },
+      carried: true,
       summary: d => join(d.title, d.action_type, d.target, oneLine(d.instructions, 100)),
     },
   ),
@@ -1294,6 +1310,7 @@ export const EVENTS = {
           ),
       },
       worker: true,
+      carried: true,
       summary: d =>
         join(
           `${d.tool_name} awaits a decision`,
@@ -1467,6 +1484,7 @@ export const EVENTS = {
       status: 'failed',
       saga: 'rolls_back',
       alarm: true,
+      trouble: 'note',
       summary: d =>
         join(d.reason, d.error_category, quote(d.error), d.retryable ? 'can be retried' : 'final'),
     },
@@ -1505,6 +1523,7 @@ export const EVENTS = {
     {
       extra: { worker_id: id, ...failure },
       alarm: true,
+      trouble: 'exclude',
       summary: d =>
         join(
           d.error_category,

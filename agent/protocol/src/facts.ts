@@ -1,5 +1,13 @@
 /** Lookups in the contract's table by the name of a type. */
-import { EVENTS, type EventFacts, type EventType, type Family, type Note, isEventType } from './events.ts'
+import {
+  EVENTS,
+  EVENT_TYPES,
+  type EventFacts,
+  type EventType,
+  type Family,
+  type Note,
+  isEventType,
+} from './events.ts'
 import { compact } from './event-text.ts'
 import type { SessionEvent } from './record.ts'
 
@@ -10,9 +18,16 @@ const NO_FACTS: EventFacts = {}
 /** The facts of a type; of a name that this version does not know, none. */
 export const factsOf = (type: string): EventFacts => (isEventType(type) ? EVENTS[type].facts : NO_FACTS)
 
-/** The types for which a fact is true. */
-export const typesWith = (fact: keyof EventFacts): EventType[] =>
-  (Object.keys(EVENTS) as EventType[]).filter(type => EVENTS[type].facts[fact] !== undefined)
+/** The types for which a fact is stated; with `value`, those for which it is that. */
+export const typesWith = <F extends keyof EventFacts>(fact: F, value?: EventFacts[F]): EventType[] =>
+  EVENT_TYPES.filter(type => {
+    const stated = EVENTS[type].facts[fact]
+    return stated !== undefined && (value === undefined || stated === value)
+  })
+
+/** The types of a family. */
+export const typesOf = (family: Family): EventType[] =>
+  EVENT_TYPES.filter(type => EVENTS[type].family === family)
 
 /** What the model reads of an event as a message of its own; null: nothing. */
 export function noteOf(event: SessionEvent): Note | null {

@@ -12,6 +12,7 @@ import {
   type EventDraft,
   type EventId,
   type EventType,
+  typesOf,
   writer,
 } from '@cairn/protocol'
 import { foldGoal, type Goal, type GoalCommand, type GoalState } from '@cairn/state'
@@ -99,15 +100,7 @@ async function commitGoals(
 }
 
 /** What moves a goal; everything that the fold needs to know whether one is under way. */
-const GOAL_EVENTS: EventType[] = [
-  'user.define_outcome',
-  'outcome.defined',
-  'outcome.paused',
-  'outcome.cleared',
-  'span.outcome_evaluation_start',
-  'span.outcome_evaluation_end',
-  'user.message',
-]
+const GOAL_EVENTS: EventType[] = [...typesOf('goals'), 'user.message']
 
 async function readGoal(store: LogStore, sessionId: string): Promise<{ goal: GoalState; last_id: EventId }> {
   const page = 500

@@ -3,7 +3,7 @@
  * marks that keep a session out of a data set. Pure and in log order, so the same log always gives the same
  * trajectory.
  */
-import type { EventId, SessionEvent } from '@cairn/protocol'
+import { type EventId, factsOf, type SessionEvent } from '@cairn/protocol'
 import {
   type Conversation,
   type ConversationMessage,
@@ -53,21 +53,10 @@ export type Trajectory = {
   readonly steps: readonly TrajectoryStep[]
   /** The latest rating of each principal of each event, in the order of the events rated. */
   readonly ratings: readonly Rating[]
-  /**
-   * Events that say something went wrong: policy.denied, harness.crash, saga.compensate, session.fail,
-   * expert.override.
-   */
+  /** How often each event stands in it that says something went wrong (`trouble` in the contract). */
   readonly marks: Readonly<Record<string, number>>
   readonly last_id: EventId
 }
-
-const MARKS = new Set<SessionEvent['type']>([
-  'policy.denied',
-  'harness.crash',
-  'saga.compensate',
-  'session.fail',
-  'expert.override',
-])
 
 export function foldTrajectory(sessionId: string, events: Iterable<SessionEvent>): Trajectory {
   const steps: TrajectoryStep[] = []
@@ -79,7 +68,7 @@ export function foldTrajectory(sessionId: string, events: Iterable<SessionEvent>
   let last_id = 0
   for (const event of events) {
     last_id = event.id
-    if (MARKS.has(event.type)) marks[event.type] = (marks[event.type] ?? 0) + 1
+    if (factsOf(event.type).trouble) marks[event.type] = (marks[event.type] ?? 0) + 1
     const at = { event_id: event.id, created_at: event.created_at }
     switch (event.type) {
       case 'user.message':

@@ -106,3 +106,13 @@ test('a background review is a turn of its own', () => {
   ])
   expect(turns.map(turn => turn.review)).toEqual([false, true, false])
 })
+
+test('a background review has its tokens and cost in its own sum', () => {
+  const [, review] = turnsOf([
+    at(1, 'harness.wake'),
+    at(2, 'session.complete', { reason: 'completed' }),
+    at(3, 'harness.wake', { worker_id: 'w', review_memory: true, review_skills: true }),
+    at(4, 'inbox.task_complete', { input_tokens: 40, output_tokens: 4, cost_usd: 0.5 }),
+  ])
+  expect(review).toMatchObject({ review: true, inputTokens: 40, outputTokens: 4, costUsd: 0.5 })
+})

@@ -2,6 +2,8 @@
  * What an export takes and leaves out. Stated once: the CLI's flags, the filters and docs/export.md follow
  * it.
  */
+import { typesWith } from '@cairn/protocol'
+
 export const EXPORT_FORMATS = ['jsonl', 'sft', 'dpo', 'atif'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 export type TrainingFormat = Exclude<ExportFormat, 'jsonl'>
@@ -15,7 +17,7 @@ export type Selection = {
   agents: readonly string[]
 }
 /** A denied call, a crash or a rollback makes a session a poor teacher. */
-export const DEFAULT_EXCLUDED = ['policy.denied', 'harness.crash', 'saga.compensate'] as const
+export const DEFAULT_EXCLUDED: readonly string[] = typesWith('trouble', 'exclude')
 export const DEFAULT_SELECTION: Selection = { source: 'any', exclude: DEFAULT_EXCLUDED, agents: [] }
 
 /** A tool definition as chat models are shown it. */

@@ -3,7 +3,7 @@
  * waits for a person. Open questions are not here: their call has no result yet, and until it has nothing is
  * compacted.
  */
-import type { EventType, SessionEvent, Todo } from '@cairn/protocol'
+import { type EventType, type SessionEvent, type Todo, typesWith } from '@cairn/protocol'
 import { foldGoal, type Goal, type GoalState } from '@cairn/state'
 
 type Waiting = { key: string; line: string }
@@ -15,19 +15,7 @@ export type CarriedState = {
 }
 
 /** The events that the fold looks at; the long ones of a log (answers, results) are not among them. */
-export const CARRIED_TYPES = [
-  'todo.updated',
-  'user.message',
-  'user.define_outcome',
-  'outcome.defined',
-  'outcome.paused',
-  'outcome.cleared',
-  'outcome.continuation',
-  'span.outcome_evaluation_start',
-  'span.outcome_evaluation_end',
-  'inbox.governance_gate',
-  'inbox.action_required',
-] as const satisfies readonly EventType[]
+export const CARRIED_TYPES: readonly EventType[] = typesWith('carried')
 
 export type Carried = {
   readonly todos: readonly Todo[]

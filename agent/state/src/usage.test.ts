@@ -1,0 +1,47 @@
+/** Every fold that sums what models used takes it from the same types: those the contract says carry it. */
+import { EVENTS, type SessionEvent, typesWith } from '@cairn/protocol'
+import { expect, test } from 'vitest'
+import { emptyTurn, foldTurn } from './turn.ts'
+import { foldGoal } from './goal.ts'
+import { emptySessionView, foldSessionView } from './session-view.ts'
+import { usageOf } from './usage.ts'
+
+const spent = { input_tokens: 7, output_tokens: 2, cost_usd: 0.25 }
+const at = (id: number, type: string, data: object): SessionEvent =>
+  ({ id, session_id: 's', type, created_at: '2026-01-01T00:00:00.000Z', data }) as SessionEvent
+const asked = at(1, 'user.message', { content: 'go' })
+const goal = at(2, 'outcome.defined', {
+  outcome_id: 'o',
+  description: 'd',
+  rubric: { type: 'text', content: 'r' },
+  max_iterations: 3,
+})
+/** Enough of each payload for the folds. */
+const payload = {
+  ...spent,
+  outcome_id: 'o',
+  content: '',
+  message: { role: 'assistant', content: '' },
+  context_window: 0,
+  verdicts: [],
+  compacted_messages: [],
+}
+
+test.each(typesWith('usage'))('the usage of %s is in the sums of view, turn and goal', type => {
+  const event = at(3, type, payload)
+  expect(usageOf(event)).toEqual(spent)
+  expect(foldSessionView(emptySessionView, [asked, event])).toMatchObject(spent)
+  expect(foldTurn(foldTurn(emptyTurn, asked), event).usage).toEqual(spent)
+  expect(foldGoal(foldGoal(null, goal), event)?.spent).toEqual({ tokens: 9, cost_usd: 0.25 })
+})
+
+test('a turn does not count what a background review used between turns', () => {
+  expect(foldTurn(emptyTurn, at(3, 'inbox.task_complete', payload)).usage.input_tokens).toBe(0)
+})
+
+test('a type that may carry tokens says so in the contract, but for the summary that repeats them', () => {
+  const carriers = Object.entries(EVENTS)
+    .filter(([, row]) => 'output_tokens' in ('shape' in row.read ? row.read.shape : {}))
+    .map(([type]) => type)
+  expect(carriers.filter(type => type !== 'turn.summary').toSorted()).toEqual(typesWith('usage').toSorted())
+})
