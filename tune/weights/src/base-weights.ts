@@ -3,32 +3,16 @@
  * wanted, mapped and not copied unless asked; else converted natively, one at a time.
  */
 import type { DeviceBuffer, Engine } from '@cairn-tune/native'
-import { forgetPages, mapFile } from '@cairn-tune/native'
+import { forgetPages } from '@cairn-tune/native'
 import { FLOATS, byteLength, typeText, type Dtype, type Shape } from '@cairn-tune/ops'
 import { createRecorder, prepare, type Prepared } from '@cairn-tune/program'
-import { openFileBytes, type ByteSource } from './byte-source.ts'
 import { openCheckpoint, type Checkpoint } from './checkpoint.ts'
 import { InputError, UnsupportedError } from './errors.ts'
+import { openMapped } from './mapped-file.ts'
 import { layoutOf, readWeight } from './quantized.ts'
 
 /** A weight under the checkpoint's name, as the engine is to have it. */
 export type BaseWeight = { name: string; dtype: Dtype; shape: Shape }
-
-/** A file whose reads are views of it. */
-export async function openMapped(path: string): Promise<ByteSource> {
-  // A missing or empty file fails as it does everywhere.
-  const handle = await openFileBytes(path)
-  if (handle.byteLength === 0) return handle
-  await handle.close()
-  const bytes = await mapFile(path)
-  // Unmapped with its last view: a frozen weight outlives the reader.
-  return {
-    path,
-    byteLength: bytes.byteLength,
-    read: async (offset, length) => bytes.subarray(offset, offset + length),
-    close: async () => undefined,
-  }
-}
 
 /** Opens a model's weights as memory. */
 export const openMappedCheckpoint = (directory: string): Promise<Checkpoint> =>

@@ -10,11 +10,11 @@ export {
   createF32Loader,
   loadBase,
   loadingBytes,
-  openMapped,
   openMappedCheckpoint,
   plainDtype,
   type BaseWeight,
 } from './base-weights.ts'
+export { openMapped } from './mapped-file.ts'
 export { openCheckpoint, type Checkpoint } from './checkpoint.ts'
 export { InputError, UnsupportedError } from './errors.ts'
 export { isMissing, makeDirectory } from './fs-errors.ts'

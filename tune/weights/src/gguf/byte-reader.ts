@@ -1,0 +1,76 @@
+/**
+ * Reads the head of a GGUF file from front to back. Every length and count is held against the bytes that are
+ * left before anything is read or allocated for it.
+ */
+import { InputError } from '../errors.ts'
+
+export type ByteReader = ReturnType<typeof createByteReader>
+
+export function createByteReader(path: string, bytes: Uint8Array) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const utf8 = new TextDecoder('utf-8', { fatal: true })
+  let position = 0
+  /** What is being read, for messages. */
+  let subject = 'the header'
+
+  const fail = (why: string): never => {
+    throw new InputError(`${path}: ${subject}: ${why}`)
+  }
+  /** Moves past so many bytes; returns where they begin. */
+  function take(count: number): number {
+    if (count > bytes.byteLength - position)
+      fail(
+        `reaches to byte ${position + count}, and the file ends at ${bytes.byteLength}; it is cut off or damaged, fetch it again`,
+      )
+    position += count
+    return position - count
+  }
+  const size = (what: string): number => {
+    const value = view.getBigUint64(take(8), true)
+    if (value > BigInt(Number.MAX_SAFE_INTEGER)) fail(`${what} ${value} is more than any file holds`)
+    return Number(value)
+  }
+  return {
+    get position() {
+      return position
+    },
+    /** Names what is read from here on. */
+    about(what: string) {
+      subject = what
+    },
+    path,
+    fail,
+    take,
+    size,
+    u8: () => view.getUint8(take(1)),
+    i8: () => view.getInt8(take(1)),
+    u16: () => view.getUint16(take(2), true),
+    i16: () => view.getInt16(take(2), true),
+    u32: () => view.getUint32(take(4), true),
+    i32: () => view.getInt32(take(4), true),
+    f32: () => view.getFloat32(take(4), true),
+    u64: () => view.getBigUint64(take(8), true),
+    i64: () => view.getBigInt64(take(8), true),
+    f64: () => view.getFloat64(take(8), true),
+    /** A count of things of which each takes at least so many bytes. */
+    count(what: string, least: number): number {
+      const value = size(what)
+      const left = bytes.byteLength - position
+      if (value * least > left)
+        fail(
+          `${what} ${value} cannot be: each takes at least ${least} bytes, and the file has ${left} more; it is cut off or damaged`,
+        )
+      return value
+    },
+    text(): string {
+      const length = size('a text of length')
+      const start = take(length)
+      try {
+        return utf8.decode(bytes.subarray(start, start + length))
+      } catch {
+        return fail('has a text that is not UTF-8')
+      }
+    },
+    skipText: () => void take(size('a text of length')),
+  }
+}
