@@ -1,7 +1,12 @@
 /** config.json of a model directory: the architecture's shape, read as transformers reads it. */
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { InputError, UnsupportedError, detectQuantization, isMissing } from '@cairn-tune/weights'
+import {
+  InputError,
+  UnsupportedError,
+  detectQuantization,
+  readModelText,
+  type ModelText,
+} from '@cairn-tune/weights'
 import { z } from 'zod'
 import { configKeys, unknownKey, type ConfigKeys } from './config-keys.ts'
 import { FAMILIES, FAMILY_NAMES, familyOf, type FamilyName } from './families.ts'
@@ -10,7 +15,7 @@ import type { ModelConfig } from './model-config.ts'
 /** Reads and checks config.json (and ModelOpt's hf_quant_config.json) of a model directory. */
 export async function readModelConfig(directory: string): Promise<ModelConfig> {
   const path = join(directory, 'config.json')
-  const config = await readJson(path)
+  const config = await readJson(directory, 'config.json')
   if (config === undefined)
     throw new InputError(
       `${path}: no such file; a model directory has config.json, *.safetensors and tokenizer.json`,
@@ -19,7 +24,7 @@ export async function readModelConfig(directory: string): Promise<ModelConfig> {
   if (!json.success) throw new InputError(`${path}: must be a JSON object`)
   const separate =
     json.data['quantization_config'] === undefined
-      ? await readJson(join(directory, 'hf_quant_config.json'))
+      ? await readJson(directory, 'hf_quant_config.json')
       : undefined
   return parseModelConfig(
     path,
@@ -49,18 +54,13 @@ export function parseModelConfig(path: string, json: Readonly<Record<string, unk
   }
 }
 
-async function readJson(path: string): Promise<unknown> {
-  let text: string
-  try {
-    text = await readFile(path, 'utf8')
-  } catch (error) {
-    if (isMissing(error)) return undefined
-    throw error
-  }
+async function readJson(directory: string, name: ModelText): Promise<unknown> {
+  const text = await readModelText(directory, name)
+  if (text === undefined) return undefined
   try {
     return JSON.parse(text) as unknown
   } catch (cause) {
-    throw new InputError(`${path}: not JSON`, { cause })
+    throw new InputError(`${join(directory, name)}: not JSON`, { cause })
   }
 }
 

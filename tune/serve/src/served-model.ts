@@ -1,5 +1,4 @@
 /** A model ready to generate: tokenizer, weights, cache, adapters and the loop over them. */
-import { readFile } from 'node:fs/promises'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { createEngine } from '@cairn-tune/native'
@@ -11,8 +10,10 @@ import {
   loadBase,
   loadTokenizer,
   openMappedCheckpoint,
+  readModelText,
   resolveRepo,
   type BaseWeight,
+  type Checkpoint,
   type ModelTokenizer,
 } from '@cairn-tune/weights'
 import { z } from 'zod'
@@ -62,11 +63,8 @@ const generationConfig = z.looseObject({
 
 async function readGenerationConfig(directory: string): Promise<z.infer<typeof generationConfig>> {
   const path = join(directory, 'generation_config.json')
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '{}'
-    throw error
-  })
-  const parsed = generationConfig.safeParse(JSON.parse(text))
+  const text = await readModelText(directory, 'generation_config.json')
+  const parsed = generationConfig.safeParse(JSON.parse(text ?? '{}'))
   if (!parsed.success) throw new InputError(`${path}: ${z.prettifyError(parsed.error)}`)
   return parsed.data
 }
@@ -87,6 +85,12 @@ function countBlocks(bytes: number, perBlock: number, maxModelLen: number): numb
       `a cache of ${bytes} bytes holds ${blocks * BLOCK} tokens, and one sequence of ${maxModelLen} needs ${least * perBlock} bytes; give it more memory or lower the model length`,
     )
   return blocks
+}
+
+/** Whether a checkpoint was saved in f32; what was decoded of fewer bits was not. */
+function isF32(checkpoint: Checkpoint): boolean {
+  const entry = checkpoint.tensors.get('model.embed_tokens.weight')
+  return entry?.dtype === 'F32' && entry.decodedFrom === undefined
 }
 
 /** Whether a weight is the right side of a product, and of rows that are whole words of two. */
@@ -120,11 +124,7 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
       `max-model-len ${maxModelLen} is beyond the ${config.max_position_embeddings} positions of ${directory}`,
     )
   const dtype: Arithmetic =
-    options.dtype === 'f32' || options.dtype === 'bf16'
-      ? options.dtype
-      : checkpoint.tensors.get('model.embed_tokens.weight')?.dtype === 'F32'
-        ? 'f32'
-        : 'bf16'
+    options.dtype === 'f32' || options.dtype === 'bf16' ? options.dtype : isF32(checkpoint) ? 'f32' : 'bf16'
   const projections: Dtype = options.quantization ? QUANTIZATIONS[options.quantization] : dtype
   const { skipQuantFirstLayers: first = 0, skipQuantLastLayers: last = 0 } = options
   if (first + last > config.num_hidden_layers)

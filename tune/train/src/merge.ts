@@ -1,10 +1,11 @@
 /**
  * An adapter folded into its base: W + scale·B·A, in the base's own dtype, as a model directory of its own.
  */
-import { copyFile, readdir } from 'node:fs/promises'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   InputError,
+  MODEL_TEXTS,
   UnsupportedError,
   decodeFloats,
   encodeFloats,
@@ -12,16 +13,13 @@ import {
   makeDirectory,
   openCheckpoint,
   readAdapter,
+  readModelText,
   writeCheckpoint,
   type Adapter,
   type AdapterTensor,
   type Checkpoint,
   type TensorToWrite,
 } from '@cairn-tune/weights'
-
-/** What a model directory holds beside weights. */
-const COMPANIONS =
-  /^(?:(?:config|generation_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab)\.json|merges\.txt|chat_template\.(?:jinja|json))$/
 
 type Pair = { a: AdapterTensor; b: AdapterTensor }
 
@@ -46,9 +44,10 @@ export async function mergeAdapter({
     await makeDirectory(output, 'output')
     if ((await readdir(output)).length > 0)
       throw new InputError(`${output}: is not empty; a merged model is written to a new directory`)
-    const tensors = [...model.tensors.values()].map(({ name, dtype, shape }): TensorToWrite => ({
+    const tensors = [...model.tensors.values()].map(({ name, dtype, shape, decodedFrom }): TensorToWrite => ({
       name,
-      dtype,
+      // No file has what a quantised type was decoded to; bf16 holds about as much as those have.
+      dtype: decodedFrom === undefined ? dtype : 'BF16',
       shape,
       bytes: () => mergedBytes(model, name, pairs.get(name), found.scale),
     }))
@@ -59,10 +58,12 @@ export async function mergeAdapter({
   }
 }
 
-/** Copies what a model directory holds beside weights. */
+/** Writes what a model says beside its weights; what they were quantised as is not said of others. */
 export async function copyCompanions(from: string, to: string): Promise<void> {
-  const companions = (await readdir(from)).filter(name => COMPANIONS.test(name))
-  await Promise.all(companions.map(name => copyFile(join(from, name), join(to, name))))
+  for (const name of MODEL_TEXTS) {
+    const text = name === 'hf_quant_config.json' ? undefined : await readModelText(from, name)
+    if (text !== undefined) await writeFile(join(to, name), text)
+  }
 }
 
 /** By the name of the base's weight. */
@@ -101,15 +102,15 @@ async function mergedBytes(
   scale: number,
 ): Promise<Uint8Array> {
   const bytes = await model.read(name)
-  const dtype = model.tensors.get(name)?.dtype
-  if (!pair) return bytes
+  const { dtype, decodedFrom } = model.tensors.get(name) ?? {}
+  if (!pair && decodedFrom === undefined) return bytes
   if (dtype !== 'F32' && dtype !== 'BF16' && dtype !== 'F16')
     throw new UnsupportedError(
       `${model.pathOf(name)}: ${JSON.stringify(name)} is ${dtype}; weights of F32, BF16 and F16 are merged`,
     )
   const weight = decodeFloats(dtype, bytes)
-  addProduct(weight, pair, scale)
-  return encodeFloats(dtype, weight)
+  if (pair) addProduct(weight, pair, scale)
+  return encodeFloats(decodedFrom === undefined ? dtype : 'BF16', weight)
 }
 
 /** weight += scale·B·A, summed in f64 and rounded once. */

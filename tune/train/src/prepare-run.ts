@@ -3,16 +3,17 @@
  * stops here.
  */
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { partsOf, readModelConfig, type ModelConfig } from '@cairn-tune/models'
 import { createEngine, type Engine } from '@cairn-tune/native'
 import {
   InputError,
+  TOKENIZER_TEXTS,
   checkBase,
   loadTokenizer,
   openMappedCheckpoint,
+  readModelText,
   resolveRepo,
   type Checkpoint,
 } from '@cairn-tune/weights'
@@ -196,12 +197,9 @@ const cacheRoot = (env: NodeJS.ProcessEnv = process.env) =>
 /** Everything that decides which ids a text has. */
 async function fingerprint(directory: string): Promise<string> {
   const hash = createHash('sha256')
-  for (const name of ['tokenizer.json', 'tokenizer_config.json', 'chat_template.jinja']) {
-    const bytes = await readFile(join(directory, name)).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return undefined
-      throw error
-    })
-    hash.update(`${name} ${bytes?.byteLength ?? -1}\n`).update(bytes ?? '')
+  for (const name of TOKENIZER_TEXTS) {
+    const text = await readModelText(directory, name)
+    hash.update(`${name} ${text?.length ?? -1}\n`).update(text ?? '')
   }
   return hash.digest('hex')
 }

@@ -10,6 +10,7 @@ import { openCheckpoint, type Checkpoint } from './checkpoint.ts'
 import { InputError, UnsupportedError } from './errors.ts'
 import { openMapped } from './mapped-file.ts'
 import { layoutOf, readWeight } from './quantized.ts'
+import { byteLengthOf } from './safetensors-header.ts'
 
 /** A weight under the checkpoint's name, as the engine is to have it. */
 export type BaseWeight = { name: string; dtype: Dtype; shape: Shape }
@@ -37,11 +38,12 @@ export function storedDtype(checkpoint: Checkpoint, name: string): Dtype | 'f16'
 }
 
 /**
- * The storage of a weight that no recipe quantises: the file's, and f32 for F16, which fits in nothing
- * smaller.
+ * The storage of a weight that no recipe quantises: the file's; f32 for F16, which fits in nothing smaller;
+ * bf16 for what was decoded of fewer bits.
  */
 export function plainDtype(checkpoint: Checkpoint, name: string): Dtype {
   const stored = storedDtype(checkpoint, name)
+  if (checkpoint.tensors.get(name)?.decodedFrom !== undefined) return 'bf16'
   return stored === 'f16' ? 'f32' : stored
 }
 
@@ -64,11 +66,13 @@ export function checkBase(checkpoint: Checkpoint, base: readonly BaseWeight[]): 
   }
 }
 
-/** Bytes that a weight takes of the file while it is converted; 0 where it is used as it lies. */
+/** Bytes that a weight takes while it is converted, of the file and decoded; 0 where it is used as it lies. */
 export function loadingBytes(checkpoint: Checkpoint, { name, dtype }: BaseWeight): number {
   const entry = checkpoint.tensors.get(name)
-  if (!entry || storedDtype(checkpoint, name) === dtype) return 0
-  return entry.end - entry.start
+  if (!entry) return 0
+  const stored = entry.end - entry.start
+  if (entry.decodedFrom !== undefined) return stored + byteLengthOf(entry.dtype, entry.shape)
+  return storedDtype(checkpoint, name) === dtype ? 0 : stored
 }
 
 export type Loading = {
@@ -124,8 +128,8 @@ async function loadOne(
   }
   if (stored.dtype === dtype && !target && !copies) return engine.adopt(stored.buffer)
   const converted = await convert(stored.buffer, stored.dtype, dtype, shape, target)
-  // The file's own pages: what was decoded of F16 lies elsewhere.
-  await forgetPages(await checkpoint.read(name))
+  // The file's own pages: what was decoded lies elsewhere.
+  await forgetPages(await checkpoint.readStored(name))
   return converted
 }
 

@@ -1,9 +1,11 @@
-/** The weights of a model directory: one safetensors file, or shards with an index. */
+/** The weights of a model: a directory with one safetensors file or shards with an index, or a GGUF file. */
 import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { openFileBytes, type ByteSource } from './byte-source.ts'
 import { InputError } from './errors.ts'
 import { isMissing } from './fs-errors.ts'
+import { openGgufCheckpoint } from './gguf/checkpoint.ts'
+import { isGgufPath } from './gguf/gguf-file.ts'
 import { openSafetensors, type Safetensors } from './safetensors.ts'
 import type { TensorEntry } from './safetensors-header.ts'
 
@@ -14,6 +16,8 @@ export type Checkpoint = {
   pathOf: (name: string) => string
   read: (name: string) => Promise<Uint8Array>
   readRows: (name: string, start: number, end: number) => Promise<Uint8Array>
+  /** A tensor's bytes as the file has them, whatever reading makes of them: of a mapped file a view. */
+  readStored: (name: string) => Promise<Uint8Array>
   close: () => Promise<void>
 }
 
@@ -22,18 +26,19 @@ const INDEX = 'model.safetensors.index.json'
 
 /**
  * Opens every file of a model's weights and checks the headers. `open` says how files are read; a handle that
- * copies, unless given.
+ * copies, unless given. A GGUF file is always mapped.
  */
 export async function openCheckpoint(
   directory: string,
   open: (path: string) => Promise<ByteSource> = openFileBytes,
 ): Promise<Checkpoint> {
+  if (isGgufPath(directory)) return openGgufCheckpoint(directory)
   const index = await readIndex(directory)
   if (index) return openFiles(directory, index, open)
   const file = await openSafetensors(join(directory, SINGLE), open).catch((error: unknown) => {
     if (error instanceof InputError && isMissing(error.cause))
       throw new InputError(
-        `${directory}: holds neither ${SINGLE} nor ${INDEX}; weights in other formats (.bin, .gguf) are not read`,
+        `${directory}: holds neither ${SINGLE} nor ${INDEX}; weights in other formats (.bin) are not read, and a .gguf file is given by its own path`,
       )
     throw error
   })
@@ -115,6 +120,7 @@ function fromFiles(
     pathOf: name => fileOf(name).path,
     read: async name => fileOf(name).read(name),
     readRows: async (name, start, end) => fileOf(name).readRows(name, start, end),
+    readStored: async name => fileOf(name).read(name),
     close: async () => void (await Promise.all(files.map(file => file.close()))),
   }
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openCheckpoint } from './checkpoint.ts'
 import { InputError } from './errors.ts'
+import { isGgufPath } from './gguf/gguf-file.ts'
 import { HubUnreachable, listRevision, statRemote, type Hub } from './hub-api.ts'
 import {
   findSnapshot,
@@ -38,9 +39,16 @@ const WANTED: Record<RepoType, RegExp> = {
   dataset: /\.(?:jsonl|json|csv|parquet)$/,
 }
 
-/** The directory of a model or data set: a local one, one in the hub cache, or one downloaded into it. */
+/**
+ * The directory of a model or data set: a local one, one in the hub cache, or one downloaded into it; of a
+ * model also the path of a GGUF file.
+ */
 export async function resolveRepo(type: RepoType, name: string, options: ResolveOptions): Promise<string> {
   if (await isDirectory(name)) return name
+  if (type === 'model' && isGgufPath(name)) {
+    if (await isFile(name)) return name
+    throw new InputError(`model ${JSON.stringify(name)}: no such file`)
+  }
   if (!REPO_ID.test(name))
     throw new InputError(
       `${type} ${JSON.stringify(name)}: no such directory, and not a name on the hub (organisation/name)`,

@@ -15,6 +15,7 @@ export {
   type BaseWeight,
 } from './base-weights.ts'
 export { openMapped } from './mapped-file.ts'
+export { MODEL_TEXTS, TOKENIZER_TEXTS, readModelText, type ModelText } from './model-texts.ts'
 export { openCheckpoint, type Checkpoint } from './checkpoint.ts'
 export { InputError, UnsupportedError } from './errors.ts'
 export { isMissing, makeDirectory } from './fs-errors.ts'

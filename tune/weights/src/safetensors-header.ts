@@ -38,6 +38,8 @@ export type TensorEntry = {
   shape: number[]
   start: number
   end: number
+  /** The quantised type that reading decodes, where the file has another dtype than is read. */
+  decodedFrom?: string
 }
 export type SafetensorsHeader = { metadata: Record<string, string>; tensors: Map<string, TensorEntry> }
 

@@ -1,11 +1,10 @@
 /** A model's tokenizer and chat template, read from its directory. */
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Tokenizer } from '@huggingface/tokenizers'
 import { z } from 'zod'
 import { compileChatTemplate, type Chat, type ChatTemplate } from './chat-template.ts'
 import { InputError } from './errors.ts'
-import { isMissing } from './fs-errors.ts'
+import { readModelText } from './model-texts.ts'
 import { createPieces, type PieceOf } from './token-pieces.ts'
 
 export type ModelTokenizer = {
@@ -44,19 +43,35 @@ const configSchema = z.looseObject({
     .nullish(),
 })
 
-/** Reads tokenizer.json, tokenizer_config.json and chat_template.jinja of a model directory. */
-export async function loadTokenizer(directory: string): Promise<ModelTokenizer> {
+/** What a model says of its tokenizer; `path` is tokenizer.json's, for messages. */
+export type TokenizerTexts = {
+  path: string
+  json: object
+  config: z.infer<typeof configSchema>
+  template: string | undefined
+}
+
+/** Reads tokenizer.json, tokenizer_config.json and chat_template.jinja of a model. */
+export async function readTokenizerTexts(directory: string): Promise<TokenizerTexts> {
   const path = join(directory, 'tokenizer.json')
-  const json = parseJson(path, await readText(path))
+  const json = parseJson(path, await readModelText(directory, 'tokenizer.json'))
   if (json === undefined)
     throw new InputError(`${path}: no such file; only tokenizers with a tokenizer.json are read`)
   const configPath = join(directory, 'tokenizer_config.json')
-  const config = configSchema.safeParse(parseJson(configPath, await readText(configPath)) ?? {})
+  const config = configSchema.safeParse(
+    parseJson(configPath, await readModelText(directory, 'tokenizer_config.json')) ?? {},
+  )
   if (!config.success) throw new InputError(`${configPath}: ${z.prettifyError(config.error)}`)
   const template =
-    (await readText(join(directory, 'chat_template.jinja'))) ?? defaultTemplate(config.data.chat_template)
+    (await readModelText(directory, 'chat_template.jinja')) ?? defaultTemplate(config.data.chat_template)
+  return { path, json, config: config.data, template }
+}
+
+/** The tokenizer of a model directory or GGUF file. */
+export async function loadTokenizer(directory: string): Promise<ModelTokenizer> {
+  const { path, json, config, template } = await readTokenizerTexts(directory)
   try {
-    return createTokenizer(json, config.data, template)
+    return createTokenizer(json, config, template)
   } catch (cause) {
     if (cause instanceof InputError) throw new InputError(`${directory}: ${cause.message}`, { cause })
     throw new InputError(
@@ -64,13 +79,6 @@ export async function loadTokenizer(directory: string): Promise<ModelTokenizer> 
       { cause },
     )
   }
-}
-
-async function readText(path: string): Promise<string | undefined> {
-  return readFile(path, 'utf8').catch((error: unknown) => {
-    if (isMissing(error)) return undefined
-    throw error
-  })
 }
 
 function parseJson(path: string, text: string | undefined): object | undefined {

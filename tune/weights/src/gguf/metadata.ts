@@ -58,6 +58,8 @@ export function readValue(path: string, bytes: Uint8Array, r: ByteReader, key: s
 export type Metadata = {
   has: (key: string) => boolean
   keys: () => string[]
+  /** Whether a key says that something is not there: 0, false, no text or "none". */
+  isNeutral: (key: string) => boolean
   text: (key: string) => string | undefined
   flag: (key: string) => boolean | undefined
   /** Any whole number, of whatever width. */
@@ -99,6 +101,11 @@ export function createMetadata(path: string, values: ReadonlyMap<string, GgufVal
   return {
     has: key => values.has(key),
     keys: () => [...values.keys()],
+    isNeutral: key => {
+      const found = values.get(key)
+      if (!found || 'length' in found) return false
+      return [0, 0n, false, '', 'none'].includes(found.value)
+    },
     text: key => scalar(key, 'a text', asText),
     flag: key => scalar(key, 'true or false', value => (typeof value === 'boolean' ? value : undefined)),
     whole: key => scalar(key, 'a whole number', asWhole),

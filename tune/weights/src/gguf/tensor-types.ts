@@ -54,18 +54,28 @@ const byId = new Map<number, GgufType>(GGUF_TYPE_NAMES.map(name => [GGUF_TYPES[n
 
 /** What is not read, for messages. */
 const OTHERS: Record<number, string> = {
-  ...{
-    9: 'Q8_1',
-    10: 'Q2_K',
-    11: 'Q3_K',
-    15: 'Q8_K',
-    16: 'IQ2_XXS',
-    17: 'IQ2_XS',
-    18: 'IQ3_XXS',
-    19: 'IQ1_S',
-  },
-  ...{ 20: 'IQ4_NL', 21: 'IQ3_S', 22: 'IQ2_S', 23: 'IQ4_XS', 24: 'I8', 25: 'I16', 26: 'I32', 27: 'I64' },
-  ...{ 28: 'F64', 29: 'IQ1_M', 34: 'TQ1_0', 35: 'TQ2_0', 40: 'NVFP4', 41: 'Q1_0' },
+  9: 'Q8_1',
+  10: 'Q2_K',
+  11: 'Q3_K',
+  15: 'Q8_K',
+  16: 'IQ2_XXS',
+  17: 'IQ2_XS',
+  18: 'IQ3_XXS',
+  19: 'IQ1_S',
+  20: 'IQ4_NL',
+  21: 'IQ3_S',
+  22: 'IQ2_S',
+  23: 'IQ4_XS',
+  24: 'I8',
+  25: 'I16',
+  26: 'I32',
+  27: 'I64',
+  28: 'F64',
+  29: 'IQ1_M',
+  34: 'TQ1_0',
+  35: 'TQ2_0',
+  40: 'NVFP4',
+  41: 'Q1_0',
 }
 
 /** The type of an id, or for one that is not read what to call it in a message. */

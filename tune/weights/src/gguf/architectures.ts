@@ -1,0 +1,113 @@
+/**
+ * Model families as GGUF has them: a row says which model_type of config.json an architecture is, and how it
+ * calls each weight. What no row names is refused, never guessed.
+ */
+
+/** Layer weight as config.json's world names it → as GGUF does, both without `.weight` and `.bias`. */
+const LLAMA_LAYER = {
+  input_layernorm: 'attn_norm',
+  'self_attn.q_proj': 'attn_q',
+  'self_attn.k_proj': 'attn_k',
+  'self_attn.v_proj': 'attn_v',
+  'self_attn.o_proj': 'attn_output',
+  post_attention_layernorm: 'ffn_norm',
+  'mlp.gate_proj': 'ffn_gate',
+  'mlp.up_proj': 'ffn_up',
+  'mlp.down_proj': 'ffn_down',
+} as const
+
+export type Architecture = {
+  /** general.architecture. */
+  name: string
+  /** The model_types that are written as it; the first is what a file is read as. */
+  modelTypes: readonly [string, ...string[]]
+  /** `architectures` of config.json. */
+  className: string
+  layer: Readonly<Record<string, string>>
+  /** Linears of a layer that have a bias. */
+  biased?: readonly string[]
+  /**
+   * Rows of q and k lie as pairs that are turned together, one beside the other, where config.json's world has
+   * all first ones of a head before all second ones.
+   */
+  turnsPairs?: boolean
+}
+
+export const ARCHITECTURES: readonly Architecture[] = [
+  {
+    name: 'llama',
+    modelTypes: ['llama', 'mistral'],
+    className: 'LlamaForCausalLM',
+    layer: LLAMA_LAYER,
+    turnsPairs: true,
+  },
+  {
+    name: 'qwen2',
+    modelTypes: ['qwen2'],
+    className: 'Qwen2ForCausalLM',
+    layer: LLAMA_LAYER,
+    biased: ['self_attn.q_proj', 'self_attn.k_proj', 'self_attn.v_proj'],
+  },
+  {
+    name: 'qwen3',
+    modelTypes: ['qwen3'],
+    className: 'Qwen3ForCausalLM',
+    layer: { ...LLAMA_LAYER, 'self_attn.q_norm': 'attn_q_norm', 'self_attn.k_norm': 'attn_k_norm' },
+  },
+]
+
+export const ARCHITECTURE_NAMES: readonly string[] = ARCHITECTURES.map(({ name }) => name)
+
+const OUTSIDE_LAYERS = {
+  'model.embed_tokens.weight': 'token_embd.weight',
+  'model.norm.weight': 'output_norm.weight',
+  'lm_head.weight': 'output.weight',
+} as const
+
+/** A weight in both worlds; `turned` says whose heads its rows belong to where they are turned as pairs. */
+export type WeightName = { name: string; gguf: string; turned?: 'queries' | 'keys' }
+
+/** Every weight that a model of so many layers may have, outside ones first. */
+export function weightNames(row: Architecture, layers: number): WeightName[] {
+  const outside = Object.entries(OUTSIDE_LAYERS).map(([name, gguf]) => ({ name, gguf }))
+  const parts = Object.entries(row.layer).flatMap(([part, gguf]) => [
+    [`${part}.weight`, `${gguf}.weight`] as const,
+    ...(row.biased?.includes(part) ? [[`${part}.bias`, `${gguf}.bias`] as const] : []),
+  ])
+  const inside = Array.from({ length: layers }, (_, l) =>
+    parts.map(([part, gguf]) => ({
+      name: `model.layers.${l}.${part}`,
+      gguf: `blk.${l}.${gguf}`,
+      ...turnedOf(row, part),
+    })),
+  )
+  return [...outside, ...inside.flat()]
+}
+
+function turnedOf(row: Architecture, part: string): Pick<WeightName, 'turned'> {
+  if (!row.turnsPairs) return {}
+  if (part.startsWith('self_attn.q_proj')) return { turned: 'queries' }
+  return part.startsWith('self_attn.k_proj') ? { turned: 'keys' } : {}
+}
+
+/**
+ * Rows of so many heads from pairs side by side to halves (`toHalves`) or back: row 2i + s of a head is row
+ * s · D/2 + i of it. Bytes of a row stay together.
+ */
+export function turnRows(bytes: Uint8Array, rows: number, heads: number, toHalves: boolean): Uint8Array {
+  const half = rows / heads / 2
+  const size = bytes.byteLength / rows
+  if (!Number.isInteger(half) || !Number.isInteger(size))
+    throw new Error(`[turnRows] ${rows} rows of ${bytes.byteLength} bytes are no pairs of ${heads} heads`)
+  const turned = new Uint8Array(bytes.byteLength)
+  for (let row = 0; row < rows; row++) {
+    const head = Math.floor(row / (2 * half))
+    const within = row % (2 * half)
+    const [side, i] = [Math.floor(within / half), within % half]
+    // `row` counts halves; `paired` is where the same row lies among pairs.
+    const paired = head * 2 * half + 2 * i + side
+    const [from, to] = toHalves ? [paired, row] : [row, paired]
+    turned.set(bytes.subarray(from * size, (from + 1) * size), to * size)
+  }
+  return turned
+}

@@ -1,0 +1,95 @@
+/**
+ * The weights of a GGUF file under the names of config.json's world. What is stored in blocks is decoded when it
+ * is read; rows that lie as pairs are put back into halves.
+ */
+import type { Checkpoint } from '../checkpoint.ts'
+import { InputError, UnsupportedError } from '../errors.ts'
+import type { SafetensorsDtype, TensorEntry } from '../safetensors-header.ts'
+import { turnRows, weightNames, type WeightName } from './architectures.ts'
+import { architectureOf } from './config.ts'
+import { openGguf, type GgufFile, type GgufTensor } from './gguf-file.ts'
+import { ROPE_DIVISORS } from './rope-scaling.ts'
+import { decodeGguf, type GgufType } from './tensor-types.ts'
+
+/** Types that are used as they lie. */
+const PLAIN = ['F32', 'BF16', 'F16'] as const satisfies readonly (GgufType & SafetensorsDtype)[]
+const plainOf = (type: GgufType) => PLAIN.find(plain => plain === type)
+
+/** Opens a file and finds a name for every tensor; one without is refused, for it may change what the model says. */
+export async function openGgufCheckpoint(path: string): Promise<Checkpoint> {
+  const file = await openGguf(path)
+  try {
+    return checkpointOf(file)
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+type Weight = { tensor: GgufTensor; heads: number | undefined }
+
+function checkpointOf(file: GgufFile): Checkpoint {
+  const { path, metadata } = file
+  const row = architectureOf(file)
+  const whole = (name: string) => metadata.whole(`${row.name}.${name}`)
+  const layers = metadata.needs(`${row.name}.block_count`, whole('block_count'))
+  const queries = whole('attention.head_count') ?? 0
+  const heads = { queries, keys: whole('attention.head_count_kv') ?? queries }
+  const byGguf = new Map(weightNames(row, layers).map(names => [names.gguf, names]))
+  const weights = new Map<string, Weight>()
+  for (const tensor of file.tensors.values()) {
+    if (tensor.name === ROPE_DIVISORS) continue
+    const names = byGguf.get(tensor.name)
+    if (!names)
+      throw new UnsupportedError(
+        `${path}: tensor ${JSON.stringify(tensor.name)} is none of a ${row.name} model of ${layers} layers, as it is read here`,
+      )
+    weights.set(names.name, { tensor, heads: headsOf(path, tensor, names, heads) })
+  }
+  const weightOf = (name: string): Weight => {
+    const weight = weights.get(name)
+    if (!weight) throw new InputError(`${path}: has no tensor ${JSON.stringify(name)}`)
+    return weight
+  }
+  const read = async (name: string) => {
+    const { tensor, heads: turned } = weightOf(name)
+    const stored = await file.read(tensor)
+    const bytes = turned === undefined ? stored : turnRows(stored, tensor.shape[0] ?? 0, turned, true)
+    if (plainOf(tensor.type)) return bytes
+    const { buffer, byteOffset, byteLength } = decodeGguf(tensor.type, bytes)
+    return new Uint8Array(buffer, byteOffset, byteLength)
+  }
+  return {
+    directory: path,
+    tensors: new Map([...weights].map(([name, { tensor }]) => [name, entryOf(name, tensor)])),
+    pathOf: () => path,
+    read,
+    readRows: async (name, start, end) => {
+      const bytes = await read(name)
+      const size = bytes.byteLength / (weightOf(name).tensor.shape[0] ?? 1)
+      return bytes.subarray(start * size, end * size)
+    },
+    readStored: name => file.read(weightOf(name).tensor),
+    close: file.close,
+  }
+}
+
+/** Heads whose rows are to be turned. */
+function headsOf(
+  path: string,
+  { name, shape }: GgufTensor,
+  { turned }: WeightName,
+  heads: { queries: number; keys: number },
+): number | undefined {
+  if (!turned) return undefined
+  const rows = shape[0] ?? 0
+  if (heads[turned] > 0 && rows % (2 * heads[turned]) === 0) return heads[turned]
+  throw new InputError(
+    `${path}: tensor ${JSON.stringify(name)} has ${rows} rows, which are not pairs of ${heads[turned]} heads`,
+  )
+}
+
+const entryOf = (name: string, { type, shape, start, end }: GgufTensor): TensorEntry => {
+  const plain = plainOf(type)
+  return { name, dtype: plain ?? 'F32', shape, start, end, ...(plain ? {} : { decodedFrom: type }) }
+}

@@ -1,0 +1,103 @@
+/** What config.json and generation_config.json would say, from a GGUF file's metadata and tensors. */
+import { InputError, UnsupportedError } from '../errors.ts'
+import { ARCHITECTURES, ARCHITECTURE_NAMES, type Architecture } from './architectures.ts'
+import type { GgufFile, GgufTensor } from './gguf-file.ts'
+import { ropeScalingOf } from './rope-scaling.ts'
+import { readVocabulary } from './vocabulary.ts'
+
+/** Keys that are read, without the architecture before them. */
+const KEYS = [
+  'block_count',
+  'context_length',
+  'embedding_length',
+  'feed_forward_length',
+  'vocab_size',
+  'attention.head_count',
+  'attention.head_count_kv',
+  'attention.key_length',
+  'attention.value_length',
+  'attention.layer_norm_rms_epsilon',
+  'rope.dimension_count',
+  'rope.freq_base',
+]
+
+/** The row of a file's architecture; a key of it that nobody reads is refused, unless it says nothing. */
+export function architectureOf({ path, metadata }: GgufFile): Architecture {
+  const kind = metadata.text('general.type') ?? 'model'
+  if (kind !== 'model')
+    throw new InputError(`${path}: general.type must be "model", got ${JSON.stringify(kind)}`)
+  const name = metadata.needs('general.architecture', metadata.text('general.architecture'))
+  const row = ARCHITECTURES.find(known => known.name === name)
+  if (!row)
+    throw new UnsupportedError(
+      `${path}: general.architecture ${JSON.stringify(name)} is not supported; supported: ${ARCHITECTURE_NAMES.join(', ')}`,
+    )
+  for (const key of metadata.keys()) {
+    if (!key.startsWith(`${name}.`) || KEYS.includes(key.slice(name.length + 1))) continue
+    if (!metadata.isNeutral(key))
+      throw new UnsupportedError(
+        `${path}: ${key} is not read for models of this architecture, and may change what they say`,
+      )
+  }
+  return row
+}
+
+/** Exactly the decimal that a file's f32 was made from: 1e-5, not 0.000009999999747378752. */
+function shortest(value: number): number {
+  for (let digits = 1; digits < 9; digits++) {
+    const short = Number(value.toPrecision(digits))
+    if (Math.fround(short) === Math.fround(value)) return short
+  }
+  return value
+}
+
+/** config.json. */
+export async function configOf(file: GgufFile): Promise<Record<string, unknown>> {
+  const { path, metadata, tensors } = file
+  const row = architectureOf(file)
+  const key = (name: string) => `${row.name}.${name}`
+  const whole = (name: string) => metadata.needs(key(name), metadata.whole(key(name)))
+  const heads = whole('attention.head_count')
+  const hidden = whole('embedding_length')
+  const headDim = metadata.whole(key('attention.key_length')) ?? hidden / heads
+  for (const name of ['attention.value_length', 'rope.dimension_count']) {
+    const value = metadata.whole(key(name)) ?? headDim
+    if (value !== headDim)
+      throw new UnsupportedError(
+        `${path}: ${key(name)} ${value} is not supported; only ${headDim}, the heads' width, is`,
+      )
+  }
+  const embedding = needTensor(file, 'token_embd.weight')
+  const { start, ends, padding } = readVocabulary(path, metadata)
+  const theta = shortest(metadata.number(key('rope.freq_base')) ?? 10_000)
+  const eps = key('attention.layer_norm_rms_epsilon')
+  return {
+    architectures: [row.className],
+    model_type: row.modelTypes[0],
+    vocab_size: embedding.shape[0] ?? 0,
+    hidden_size: hidden,
+    intermediate_size: whole('feed_forward_length'),
+    num_hidden_layers: whole('block_count'),
+    num_attention_heads: heads,
+    num_key_value_heads: metadata.whole(key('attention.head_count_kv')) ?? heads,
+    head_dim: headDim,
+    hidden_act: 'silu',
+    max_position_embeddings: whole('context_length'),
+    rms_norm_eps: shortest(metadata.needs(eps, metadata.number(eps))),
+    rope_theta: theta,
+    rope_scaling: await ropeScalingOf(file, headDim, theta),
+    attention_bias: false,
+    attention_dropout: 0,
+    tie_word_embeddings: !tensors.has('output.weight'),
+    torch_dtype: 'bfloat16',
+    ...(start === undefined ? {} : { bos_token_id: start }),
+    ...(ends.length === 0 ? {} : { eos_token_id: ends.length === 1 ? ends[0] : ends }),
+    ...(padding === undefined ? {} : { pad_token_id: padding }),
+  }
+}
+
+function needTensor({ path, tensors }: GgufFile, name: string): GgufTensor {
+  const tensor = tensors.get(name)
+  if (!tensor) throw new InputError(`${path}: has no tensor ${JSON.stringify(name)}`)
+  return tensor
+}

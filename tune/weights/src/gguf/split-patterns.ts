@@ -1,0 +1,116 @@
+/**
+ * How byte-level BPE tokenizers split a text before they merge: GGUF names the way (`tokenizer.ggml.pre`),
+ * tokenizer.json writes it out. A row says both; a tokenizer that no row describes is neither read nor
+ * written, for ids that are almost right are worse than none.
+ */
+
+/** One step of tokenizer.json's pre_tokenizer, without keys that change nothing. */
+export type SplitStep =
+  | { type: 'Split'; pattern: { Regex: string }; behavior: 'Isolated' | 'Removed'; invert: boolean }
+  | { type: 'Digits'; individual_digits: boolean }
+  | { type: 'ByteLevel'; add_prefix_space: boolean; use_regex: boolean }
+
+export type SplitRow = {
+  /** What GGUF calls it; the first is what is written. */
+  names: readonly [string, ...string[]]
+  steps: readonly SplitStep[]
+  /** The models with this split compose characters first; llama.cpp does not, whatever the file says. */
+  composes?: boolean
+  /** A part that is a token whole is not taken apart and merged again. */
+  ignoresMerges?: boolean
+  /** Whether a text begins with the start token where the file says nothing. */
+  addsStart?: boolean
+}
+
+const split = (Regex: string): SplitStep => ({
+  type: 'Split',
+  pattern: { Regex },
+  behavior: 'Isolated',
+  invert: false,
+})
+const bytes = (use_regex: boolean): SplitStep => ({ type: 'ByteLevel', add_prefix_space: false, use_regex })
+
+const LETTERS_AND_SIGNS = String.raw`| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+const CONTRACTIONS = String.raw`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|`
+const UPPER = String.raw`[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`
+const LOWER = String.raw`[\p{Ll}\p{Lm}\p{Lo}\p{M}]`
+const SIGNS_O200K = String.raw`| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+const WORDS_O200K = (ending: string) =>
+  String.raw`[^\r\n\p{L}\p{N}]?${UPPER}*${LOWER}+${ending}|[^\r\n\p{L}\p{N}]?${UPPER}+${LOWER}*${ending}`
+
+export const SPLITS: readonly SplitRow[] = [
+  { names: ['gpt-2', 'phi-2', 'olmo', 'mpt'], steps: [bytes(true)] },
+  {
+    names: ['smollm', 'starcoder', 'refact', 'codeshell'],
+    steps: [{ type: 'Digits', individual_digits: true }, bytes(true)],
+  },
+  {
+    names: ['qwen2', 'deepseek-r1-qwen', 'megrez'],
+    steps: [split(String.raw`${CONTRACTIONS}\p{N}${LETTERS_AND_SIGNS}`), bytes(false)],
+    composes: true,
+  },
+  {
+    names: ['llama-bpe', 'llama3', 'llama-v3'],
+    steps: [split(String.raw`${CONTRACTIONS}\p{N}{1,3}${LETTERS_AND_SIGNS}`), bytes(false)],
+    ignoresMerges: true,
+    addsStart: true,
+  },
+  {
+    names: ['dbrx', 'smaug-bpe'],
+    steps: [split(String.raw`${CONTRACTIONS}\p{N}{1,3}${LETTERS_AND_SIGNS}`), bytes(false)],
+  },
+  {
+    names: ['tekken'],
+    steps: [split(String.raw`${WORDS_O200K('')}|\p{N}${SIGNS_O200K}`), bytes(false)],
+    ignoresMerges: true,
+    addsStart: true,
+  },
+  {
+    names: ['gpt-4o'],
+    steps: [
+      split(String.raw`${WORDS_O200K(String.raw`(?i:'s|'t|'re|'ve|'m|'ll|'d)?`)}|\p{N}{1,3}${SIGNS_O200K}`),
+      bytes(false),
+    ],
+  },
+]
+
+export const SPLIT_NAMES: readonly string[] = SPLITS.flatMap(({ names }) => names)
+
+/** The row of a name in GGUF. */
+export const splitNamed = (name: string): SplitRow | undefined =>
+  SPLITS.find(({ names }) => names.includes(name))
+
+type Json = Record<string, unknown>
+
+/** The steps of a tokenizer.json's pre_tokenizer; whatever is no such step comes back as it is. */
+export function stepsOf(preTokenizer: unknown): unknown[] {
+  if (typeof preTokenizer !== 'object' || preTokenizer === null) return []
+  const step = preTokenizer as Json
+  switch (step['type']) {
+    case 'Sequence':
+      return Array.isArray(step['pretokenizers']) ? step['pretokenizers'].flatMap(stepsOf) : [step]
+    case 'Split': {
+      const { type, pattern, behavior, invert = false } = step
+      return [{ type, pattern, behavior, invert }]
+    }
+    case 'Digits':
+      return [{ type: 'Digits', individual_digits: step['individual_digits'] ?? false }]
+    case 'ByteLevel':
+      return [
+        {
+          type: 'ByteLevel',
+          add_prefix_space: step['add_prefix_space'] ?? true,
+          use_regex: step['use_regex'] ?? true,
+        },
+      ]
+    default:
+      return [step]
+  }
+}
+
+/** The row that splits as a tokenizer.json says, undefined where none does. */
+export function splitLike(preTokenizer: unknown, ignoresMerges: boolean): SplitRow | undefined {
+  const wanted = JSON.stringify(stepsOf(preTokenizer))
+  const alike = SPLITS.filter(({ steps }) => JSON.stringify(steps) === wanted)
+  return alike.find(row => (row.ignoresMerges ?? false) === ignoresMerges)
+}

@@ -1,0 +1,137 @@
+/** The vocabulary that a GGUF file is given, from tokenizer.json; what a file could not say is refused. */
+import { z } from 'zod'
+import { InputError, UnsupportedError } from '../errors.ts'
+import type { TokenizerTexts } from '../tokenizer.ts'
+import { splitLike, stepsOf } from './split-patterns.ts'
+import { TOKEN_TYPES, type Vocabulary } from './vocabulary.ts'
+import { bool, text, texts, u32, type MetadataValue } from './writer.ts'
+
+const off = z.literal([false, null]).optional()
+const addedToken = z.looseObject({
+  id: z.int().nonnegative(),
+  content: z.string(),
+  special: z.boolean().default(false),
+  single_word: off,
+  lstrip: off,
+  rstrip: off,
+})
+const tokenizerJson = z.looseObject({
+  added_tokens: z.array(addedToken).default([]),
+  normalizer: z.union([z.null(), z.looseObject({ type: z.literal('NFC') })]).optional(),
+  pre_tokenizer: z.unknown(),
+  post_processor: z.unknown(),
+  decoder: z.looseObject({ type: z.literal('ByteLevel') }),
+  model: z.looseObject({
+    type: z.literal('BPE'),
+    byte_fallback: off,
+    continuing_subword_prefix: z.literal(['', null]).optional(),
+    end_of_word_suffix: z.literal(['', null]).optional(),
+    ignore_merges: z.boolean().default(false),
+    vocab: z.record(z.string(), z.int().nonnegative()),
+    merges: z.array(z.union([z.string(), z.tuple([z.string(), z.string()])])),
+  }),
+})
+
+/** Tokens of `size` ids, as many as the embedding has rows; `ends` are those that config.json names. */
+export function vocabularyOf(
+  { path, json, config, template }: TokenizerTexts,
+  size: number,
+  ends: readonly number[],
+): Vocabulary {
+  const parsed = tokenizerJson.safeParse(json)
+  if (!parsed.success)
+    throw new UnsupportedError(
+      `${path}: cannot be written to a GGUF file, which has byte-level BPE: ${z.prettifyError(parsed.error)}`,
+    )
+  const { added_tokens: added, pre_tokenizer, post_processor, model } = parsed.data
+  const split = splitLike(pre_tokenizer, model.ignore_merges)
+  if (!split)
+    throw new UnsupportedError(
+      `${path}: no name in GGUF is known for how its pre_tokenizer splits a text${model.ignore_merges ? ' with ignore_merges' : ''}: ${JSON.stringify(stepsOf(pre_tokenizer))}`,
+    )
+  const tokens: Vocabulary['tokens'] = Array.from({ length: size }, (_, id) => ({
+    text: `[PAD${id}]`,
+    type: 'unused',
+  }))
+  const put = (id: number, token: Vocabulary['tokens'][number]) => {
+    if (id >= size)
+      throw new InputError(
+        `${path}: token ${JSON.stringify(token.text)} has id ${id}, and the model has ${size} tokens`,
+      )
+    tokens[id] = token
+  }
+  for (const [token, id] of Object.entries(model.vocab)) put(id, { text: token, type: 'normal' })
+  for (const { id, content, special } of added)
+    put(id, { text: content, type: special ? 'control' : 'userDefined' })
+  const idOf = (token: string | null | undefined) =>
+    typeof token === 'string'
+      ? (added.find(({ content }) => content === token)?.id ?? model.vocab[token])
+      : undefined
+  const start = idOf(config.bos_token)
+  return {
+    split,
+    tokens,
+    merges: model.merges.map(merge => (typeof merge === 'string' ? merge : merge.join(' '))),
+    start,
+    ends: [...new Set([idOf(config.eos_token) ?? [], ...ends].flat())],
+    padding: idOf(config.pad_token),
+    unknown: idOf(config.unk_token),
+    addsStart: addsStart(path, post_processor, config.bos_token ?? undefined),
+    template,
+  }
+}
+
+/** What is put around a text: nothing, or the start token before it. */
+function addsStart(path: string, processor: unknown, start: string | undefined): boolean {
+  const refuse = (): never => {
+    throw new UnsupportedError(
+      `${path}: a GGUF file cannot say what its post_processor puts around a text: ${JSON.stringify(processor)}`,
+    )
+  }
+  if (processor === undefined || processor === null) return false
+  if (typeof processor !== 'object' || !('type' in processor)) return refuse()
+  if (processor.type === 'ByteLevel') return false
+  if (processor.type === 'Sequence' && 'processors' in processor && Array.isArray(processor.processors))
+    return processor.processors.map(one => addsStart(path, one, start)).includes(true)
+  if (processor.type !== 'TemplateProcessing' || !('single' in processor)) return refuse()
+  const single = JSON.stringify(processor.single)
+  const own = { Sequence: { id: 'A', type_id: 0 } }
+  if (single === JSON.stringify([own])) return false
+  if (start !== undefined && single === JSON.stringify([{ SpecialToken: { id: start, type_id: 0 } }, own]))
+    return true
+  return refuse()
+}
+
+const END_KEYS = ['eos', 'eot', 'eom'] as const
+
+/** The vocabulary as keys of a file. */
+export function vocabularyMetadata(path: string, vocabulary: Vocabulary): Record<string, MetadataValue> {
+  const { split, tokens, merges, start, ends, padding, unknown, addsStart: begins, template } = vocabulary
+  if (ends.length > END_KEYS.length)
+    throw new UnsupportedError(
+      `${path}: the model has ${ends.length} end tokens, and a GGUF file names ${END_KEYS.length}`,
+    )
+  const ids = {
+    ...Object.fromEntries(ends.map((id, i) => [END_KEYS[i] ?? '', id])),
+    bos: start,
+    padding,
+    unknown,
+  }
+  return {
+    'tokenizer.ggml.model': text('gpt2'),
+    'tokenizer.ggml.pre': text(split.names[0]),
+    'tokenizer.ggml.tokens': texts(tokens.map(token => token.text)),
+    'tokenizer.ggml.token_type': {
+      kind: 'int32s',
+      value: tokens.map(({ type }) => TOKEN_TYPES[type]),
+    },
+    'tokenizer.ggml.merges': texts(merges),
+    ...Object.fromEntries(
+      Object.entries(ids).flatMap(([name, id]) =>
+        id === undefined ? [] : [[`tokenizer.ggml.${name}_token_id`, u32(id)] as const],
+      ),
+    ),
+    'tokenizer.ggml.add_bos_token': bool(begins),
+    ...(template === undefined ? {} : { 'tokenizer.chat_template': text(template) }),
+  }
+}
