@@ -64,7 +64,7 @@ export async function configOf(file: GgufFile): Promise<Record<string, unknown>>
     const value = metadata.whole(key(name)) ?? headDim
     if (value !== headDim)
       throw new UnsupportedError(
-        `${path}: ${key(name)} ${value} is not supported; only ${headDim}, the heads' width, is`,
+        `${path}: ${key(name)} ${value} is not supported; only ${headDim}, the heads’ width, is`,
       )
   }
   const embedding = needTensor(file, 'token_embd.weight')
