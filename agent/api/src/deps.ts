@@ -34,7 +34,7 @@ export type ApiDeps = {
   webRoot?: string
   metrics?: Registry
   harnessStats?: () => HarnessStats
-  /** Intervals of the streams; tests shorten them. */
+  /** Intervals of connections and streams; tests shorten them. */
   tuning?: Partial<Tuning>
 }
 
@@ -45,8 +45,23 @@ export type Tuning = {
   stallMs: number
   /** How often the streams are looked through for both. */
   tickMs: number
+  /** So long the headers of a request may take, and the whole of it. */
+  headersMs: number
+  requestMs: number
+  /** How often connections are looked through for both. */
+  lookMs: number
+  /** A connection whose answer is not taken, or that waits in the middle of a request, ends after so long. */
+  idleMs: number
 }
-export const TUNING: Tuning = { heartbeatMs: 10_000, stallMs: 2_000, tickMs: 1_000 }
+export const TUNING: Tuning = {
+  heartbeatMs: 10_000,
+  stallMs: 2_000,
+  tickMs: 1_000,
+  headersMs: 30_000,
+  requestMs: 120_000,
+  lookMs: 10_000,
+  idleMs: 120_000,
+}
 
 /** The parts that handlers use. */
 export type Services = Omit<ApiDeps, 'metrics' | 'tuning'> & {

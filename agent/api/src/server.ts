@@ -1,6 +1,6 @@
 /** The HTTP service: what listens, what answers what, and how it stops. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { AppError } from '@cairn/protocol'
 import { createAuthenticator } from './auth/authenticate.ts'
 import { createExternalIssuer } from './auth/external-issuer.ts'
@@ -10,6 +10,7 @@ import { loadSigningKey } from './auth/signing-key.ts'
 import { type ApiDeps, type Services, TUNING } from './deps.ts'
 import { createDispatch } from './http/dispatch.ts'
 import { type Exchange, openExchange } from './http/exchange.ts'
+import { checkFraming, refuseMalformed } from './http/malformed.ts'
 import { answerProblem } from './http/problem.ts'
 import { createRateLimit } from './http/rate-limit.ts'
 import { discardBody } from './http/read-body.ts'
@@ -35,13 +36,14 @@ export type Api = {
 
 export async function createApi(deps: ApiDeps): Promise<Api> {
   const { store, config, dataDir, now, newId, log } = deps
+  const tuning = { ...TUNING, ...deps.tuning }
   let isDraining = false
   const key = await loadSigningKey(dataDir)
   const authenticator = createAuthenticator({ store, key, external: createExternalIssuer(config.auth), now })
   const streams = createStreams({
     store,
     log,
-    tuning: { ...TUNING, ...deps.tuning },
+    tuning,
     isStanding: authenticator.isStanding,
     onDelivered: events => metrics.delivered(events),
   })
@@ -65,6 +67,7 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
 
   async function answer(exchange: Exchange): Promise<void> {
     try {
+      checkFraming(exchange.req)
       if (exchange.path.startsWith('/v1/')) {
         if (deps.probesOnly === true)
           throw new AppError('not_found', 'This process is a worker and has no API.')
@@ -90,14 +93,16 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
   const server = createServer(
     {
       keepAliveTimeout: 75_000,
-      headersTimeout: 30_000,
-      requestTimeout: 120_000,
-      connectionsCheckingInterval: 10_000,
+      headersTimeout: tuning.headersMs,
+      requestTimeout: tuning.requestMs,
+      connectionsCheckingInterval: tuning.lookMs,
     },
     handle(false),
   )
+  // Of an answer that nobody takes; a stream has rules of its own.
+  server.setTimeout(tuning.idleMs)
   server.on('checkContinue', handle(true))
-  server.on('clientError', refuseGarbage)
+  server.on('clientError', refuseMalformed)
 
   return {
     server,
@@ -133,29 +138,3 @@ const closeServer = (server: Server): Promise<void> =>
     )
     server.closeIdleConnections()
   })
-
-/** What is no HTTP request cannot be answered by a handler. */
-function refuseGarbage(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  const [status, reason] =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? [431, 'Request Header Fields Too Large']
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? [408, 'Request Timeout']
-        : [400, 'Bad Request']
-  const problem = new AppError('bad_request', `${reason}.`)
-  const body = JSON.stringify({
-    type: `urn:cairn:problem:${problem.code}`,
-    title: 'The request is malformed',
-    status,
-    code: problem.code,
-    detail: problem.message,
-    request_id: 'none',
-  })
-  socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\nconnection: close\r\ncontent-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  )
-}

@@ -40,10 +40,11 @@ export function readBody(exchange: Exchange): Promise<Buffer> {
       }
     })
     req.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
-    req.on('error', reject)
+    const cut = (cause?: Error): void =>
+      reject(new AppError('bad_request', 'The connection closed before the body was complete.', { cause }))
+    req.on('error', cut)
     req.on('close', () => {
-      if (!req.complete)
-        reject(new AppError('bad_request', 'The connection closed before the body was complete.'))
+      if (!req.complete) cut()
     })
   })
 }

@@ -1,0 +1,57 @@
+/**
+ * Requests that no handler may see: what the parser refused, and what it let through although two readers
+ * could take it for two different requests.
+ */
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { AppError } from '@cairn/protocol'
+import { errorWithHeaders } from './problem.ts'
+
+/**
+ * Throws for what the parser lets through. Two Host headers (RFC 9112, 3.2): a proxy in front may have judged
+ * the other one, and Node keeps the first. An address with a host of its own: a third one. A version that
+ * this server does not speak.
+ */
+export function checkFraming({ rawHeaders, httpVersion, url = '' }: Framed): void {
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] as string
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++
+  }
+  if (hosts > 1) throw refused(`A request has one Host header; this one has ${hosts}.`)
+  if (!url.startsWith('/') && url !== '*')
+    throw refused('The address of a request begins with a slash; its host belongs into the Host header.')
+  if (httpVersion !== '1.1' && httpVersion !== '1.0')
+    throw refused(`This server speaks HTTP/1.1, not HTTP/${httpVersion}.`)
+}
+type Framed = Pick<IncomingMessage, 'rawHeaders' | 'httpVersion' | 'url'>
+
+const refused = (detail: string): AppError => errorWithHeaders('bad_request', detail, { connection: 'close' })
+
+/** Answers what is no HTTP request, and ends the connection whatever the other side does. */
+export function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const [status, reason] =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? [431, 'Request Header Fields Too Large']
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? [408, 'Request Timeout']
+        : [400, 'Bad Request']
+  const problem = new AppError('bad_request', `${reason}.`)
+  const body = JSON.stringify({
+    type: `urn:cairn:problem:${problem.code}`,
+    title: 'The request is malformed',
+    status,
+    code: problem.code,
+    detail: problem.message,
+    request_id: 'none',
+  })
+  socket.write(
+    `HTTP/1.1 ${status} ${reason}\r\nconnection: close\r\ncontent-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  )
+  // `end` alone would wait for the other side to close its half, for ever if that is what it is here for.
+  socket.destroySoon()
+}
