@@ -1,7 +1,9 @@
 /** Contract 5: links, passwords, tokens and their rotation. */
-import { readFile, stat } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { createLoginLink, hashPassword, mintUserToken } from '../src/index.ts'
 import { startService, type Service } from './service.ts'
 
@@ -42,6 +44,41 @@ test('a refresh token is worth one use; using it again ends the login', async ()
   expect((await refresh(service, second.refresh_token)).status).toBe(401)
   service.advance(1_100)
   expect((await service.call('/v1/auth/me', { token: second.access_token })).status).toBe(401)
+})
+
+test('a wrong secret with the id of a login is refused and ends nothing; one that was good before ends it', async () => {
+  await using service = await startService()
+  const { json: first } = await logIn(service, { link_token: await link(service) })
+  const [loginId = '', secret = ''] = String(first.refresh_token).split('.')
+  // The id of the login is in every access token, so whoever sees one can try this.
+  const claims = JSON.parse(Buffer.from(first.access_token.split('.')[1], 'base64url').toString())
+  expect(claims.sid).toBe(loginId)
+  const other = (await logIn(service, { link_token: await link(service) })).json.refresh_token.split('.')[1]
+  for (const guess of ['', 'x', 'A'.repeat(43), randomBytes(32).toString('base64url'), other])
+    expect((await refresh(service, `${loginId}.${guess}`)).status).toBe(401)
+  const { json: second, status } = await refresh(service, `${loginId}.${secret}`)
+  expect(status).toBe(200)
+  const { json: third } = await refresh(service, second.refresh_token)
+  // Two uses old, and still known as one of ours.
+  expect((await refresh(service, first.refresh_token)).status).toBe(401)
+  expect((await refresh(service, third.refresh_token)).status).toBe(401)
+})
+
+test.each([
+  ['', 'it is empty'],
+  ['{"kty":"OKP","crv":"Ed25519","d":"', 'it is not JSON'],
+  ['{"kty":"RSA","n":"AQAB"}', 'it is no private key'],
+  ['{"kty":"OKP","crv":"Ed25519","d":"AAAA","x":"AAAA"}', 'its key cannot be used'],
+])('a key file that holds %j is named, with what is wrong and what to do', async (text, problem) => {
+  const dir = await mkdtemp(join(tmpdir(), 'cairn-key-'))
+  onTestFinished(() => rm(dir, { recursive: true }))
+  const file = join(dir, 'auth-key.json')
+  await writeFile(file, text)
+  const failed = mintUserToken({ dataDir: dir, userId: 'u', now: 0 })
+  await expect(failed).rejects.toThrow(`${file} holds no signing key: ${problem}`)
+  await expect(failed).rejects.toThrow(/Put it back from a copy; or move it away/)
+  // Nothing of it is lost: it may be all that is left of a key.
+  expect(await readFile(file, 'utf8')).toBe(text)
 })
 
 test('an access token ends after half an hour, a refresh token after a week, logging out both at once', async () => {

@@ -120,15 +120,8 @@ export function accountWrites(db: Db) {
       addLogin.run(row.id, row.user_id, row.refresh_sha256, at, row.expires_at)
       return { ...row, created_at: at, revoked_at: null }
     },
-    /**
-     * A refresh token that comes a second time was stolen, from here or from its owner: the login ends either
-     * way.
-     */
-    rotateLogin(at: number, id: string, from: string, to: string, expiresAt: number): boolean {
-      if (changed(rotate.run(to, expiresAt, id, from))) return true
-      revoke.run(at, id)
-      return false
-    },
+    rotateLogin: (_at: number, id: string, from: string, to: string, expiresAt: number): boolean =>
+      changed(rotate.run(to, expiresAt, id, from)),
     revokeLogin: (_at: number, id: string, when: number): void => void revoke.run(when, id),
     revokeLogins(_at: number, userId: string, when: number, keep: string | null): void {
       revokeAll.run(when, userId, keep)

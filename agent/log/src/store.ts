@@ -311,10 +311,7 @@ export interface AccountStore {
   revokeServiceAccount(orgId: string, id: string, at: number): Promise<boolean>
   createLogin(login: Omit<LoginRow, 'created_at' | 'revoked_at'>): Promise<LoginRow>
   getLogin(id: string): Promise<LoginRow | null>
-  /**
-   * Replaces the refresh hash if it still is `from`; false means it was used before (the login is revoked
-   * then).
-   */
+  /** Replaces the refresh hash if it still is `from`; false: it is another one, and nothing changed. */
   rotateLogin(id: string, from: string, to: string, expiresAt: number): Promise<boolean>
   revokeLogin(id: string, at: number): Promise<void>
   /** Ends every login of the user but `keep`, and what login links of theirs are unused. */

@@ -2,13 +2,14 @@
  * Logins: what stands behind every user token, and what revoking one ends.
  *
  * A refresh token is `<login id>.<secret>`; the store has the hash of the secret that is good now. Using it
- * replaces it. One that was replaced before comes from a thief or is a sign of one, so it ends the login. The
- * cookie of the web UI has the same form but is not replaced: it never leaves the browser's HttpOnly jar, and
- * two tabs must not race for it.
+ * replaces it. One that was replaced before comes from a thief or is a sign of one, so it ends the login. Ids
+ * of logins stand in access tokens: a secret that was never handed out must end nothing, so each carries our
+ * mark, and the older ones need not be kept to be known again. The cookie of the web UI has the same form but
+ * is not replaced: it never leaves the browser's HttpOnly jar, and two tabs must not race for it.
  */
 import type { LogStore, LoginRow } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
-import { newSecret, sameHash, sha256 } from './secrets.ts'
+import { isMarked, markedSecret, sameHash, sha256 } from './secrets.ts'
 import type { SigningKey } from './signing-key.ts'
 import { ACCESS_TTL_S, signUserToken } from './user-tokens.ts'
 
@@ -21,13 +22,14 @@ export type Tokens = { access_token: string; refresh_token: string; token_type: 
 
 /** Starts a login; `refresh` is shown to the caller or put into the cookie, and stored nowhere. */
 export async function startLogin(
-  { store, now, newId }: Pick<LoginDeps, 'store' | 'now' | 'newId'>,
+  { store, key, now, newId }: LoginDeps,
   userId: string,
   ttlMs = LOGIN_TTL_MS,
 ): Promise<{ loginId: string; refresh: string }> {
-  const secret = newSecret()
+  const id = newId()
+  const secret = markedSecret(key.refreshKey, id)
   const login = await store.accounts.createLogin({
-    id: newId(),
+    id,
     user_id: userId,
     refresh_sha256: sha256(secret),
     expires_at: now() + ttlMs,
@@ -49,11 +51,12 @@ export async function issueTokens(
   }
 }
 
-function split(refresh: string): { loginId: string; hash: string } {
+function split(refresh: string): { loginId: string; secret: string; hash: string } {
   const dot = refresh.lastIndexOf('.')
   if (dot <= 0 || refresh.length > 200)
     throw new AppError('unauthenticated', 'The refresh token is not valid.')
-  return { loginId: refresh.slice(0, dot), hash: sha256(refresh.slice(dot + 1)) }
+  const secret = refresh.slice(dot + 1)
+  return { loginId: refresh.slice(0, dot), secret, hash: sha256(secret) }
 }
 
 const isLive = (login: LoginRow | null, now: number): login is LoginRow =>
@@ -61,15 +64,17 @@ const isLive = (login: LoginRow | null, now: number): login is LoginRow =>
 
 /** New tokens for a refresh token, which is worth nothing afterwards. */
 export async function refreshLogin(deps: LoginDeps, refresh: string): Promise<Tokens> {
-  const { store, now } = deps
-  const { loginId, hash } = split(refresh)
+  const { store, key, now } = deps
+  const { loginId, secret: given, hash } = split(refresh)
   const login = await store.accounts.getLogin(loginId)
   if (!isLive(login, now())) throw new AppError('unauthenticated', 'The login has ended; log in again.')
   const user = await store.accounts.getUser(login.user_id)
   if (user === null || user.disabled_at !== null)
     throw new AppError('unauthenticated', 'The login has ended; log in again.')
-  const secret = newSecret()
+  const secret = markedSecret(key.refreshKey, loginId)
   if (!(await store.accounts.rotateLogin(loginId, hash, sha256(secret), now() + LOGIN_TTL_MS))) {
+    if (!isMarked(key.refreshKey, loginId, given))
+      throw new AppError('unauthenticated', 'The refresh token is not valid.')
     await store.accounts.revokeLogin(loginId, now())
     throw new AppError(
       'unauthenticated',

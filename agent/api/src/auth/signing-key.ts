@@ -4,21 +4,58 @@
  */
 import { chmod, link, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { asError } from '@cairn/protocol'
 import { exportJWK, generateKeyPair, importJWK, type CryptoKey, type JWK } from 'jose'
-import { randomUUID } from 'node:crypto'
+import { hkdfSync, randomUUID } from 'node:crypto'
 
 export const SIGNING_ALGORITHM = 'EdDSA'
-export type SigningKey = { privateKey: CryptoKey; publicKey: CryptoKey }
+export type SigningKey = {
+  privateKey: CryptoKey
+  publicKey: CryptoKey
+  /** Marks the refresh secrets that this server handed out (logins.ts). */
+  refreshKey: Buffer
+}
+/** The file is there and holds no key: only a person can say whether a copy of it exists. */
+export class DamagedKeyFile extends Error {
+  override readonly name = 'DamagedKeyFile'
+  constructor(file: string, what: string, cause?: unknown) {
+    super(
+      `${file} holds no signing key: ${what}. Put it back from a copy; or move it away, and the next start makes a new key: then everybody logs in again, and service accounts keep their tokens.`,
+      { cause },
+    )
+  }
+}
 
 const FILE = 'auth-key.json'
 
 export async function loadSigningKey(dataDir: string): Promise<SigningKey> {
   const file = join(dataDir, FILE)
   const jwk = (await readKey(file)) ?? (await makeKey(dataDir, file))
-  const { d: _private, ...open } = jwk
-  return {
-    privateKey: (await importJWK(jwk, SIGNING_ALGORITHM)) as CryptoKey,
-    publicKey: (await importJWK(open, SIGNING_ALGORITHM)) as CryptoKey,
+  return importKey(file, jwk)
+}
+
+/** What is wrong with the key of a data directory, as a sentence; null when it is good or not made yet. */
+export async function signingKeyProblem(dataDir: string): Promise<string | null> {
+  const file = join(dataDir, FILE)
+  try {
+    const jwk = await readKey(file)
+    if (jwk !== null) await importKey(file, jwk)
+    return null
+  } catch (error) {
+    return asError(error).message
+  }
+}
+
+async function importKey(file: string, jwk: PrivateKey): Promise<SigningKey> {
+  const { d, ...open } = jwk
+  try {
+    return {
+      privateKey: (await importJWK(jwk, SIGNING_ALGORITHM)) as CryptoKey,
+      publicKey: (await importJWK(open, SIGNING_ALGORITHM)) as CryptoKey,
+      refreshKey: Buffer.from(hkdfSync('sha256', Buffer.from(d, 'base64url'), '', 'cairn refresh', 32)),
+    }
+  } catch (cause) {
+    throw new DamagedKeyFile(file, 'its key cannot be used', cause)
   }
 }
 
@@ -40,7 +77,9 @@ export async function shareSigningKey(
   await rename(next, file)
 }
 
-async function readKey(file: string): Promise<JWK | null> {
+type PrivateKey = JWK & { d: string }
+
+async function readKey(file: string): Promise<PrivateKey | null> {
   let text: string
   try {
     text = await readFile(file, 'utf8')
@@ -49,14 +88,34 @@ async function readKey(file: string): Promise<JWK | null> {
     throw error
   }
   if (((await stat(file)).mode & 0o077) !== 0) await chmod(file, 0o600)
-  return JSON.parse(text) as JWK
+  return parseKey(file, text)
 }
+
+function parseKey(file: string, text: string): PrivateKey {
+  if (text.trim() === '') throw new DamagedKeyFile(file, 'it is empty')
+  let jwk: unknown
+  try {
+    jwk = JSON.parse(text)
+  } catch (cause) {
+    throw new DamagedKeyFile(file, 'it is not JSON', cause)
+  }
+  if (!isPrivateKey(jwk)) throw new DamagedKeyFile(file, 'it is no private key as JWK')
+  return jwk
+}
+
+const isPrivateKey = (value: unknown): value is PrivateKey =>
+  typeof value === 'object' &&
+  value !== null &&
+  'kty' in value &&
+  value.kty === 'OKP' &&
+  'd' in value &&
+  typeof value.d === 'string'
 
 /**
  * Two processes may start at once: the file appears whole by a link, and the second takes what the first has
  * made.
  */
-async function makeKey(dataDir: string, file: string): Promise<JWK> {
+async function makeKey(dataDir: string, file: string): Promise<PrivateKey> {
   await mkdir(dataDir, { recursive: true })
   const pair = await generateKeyPair(SIGNING_ALGORITHM, { crv: 'Ed25519', extractable: true })
   const own = `${file}.${randomUUID()}`

@@ -4,6 +4,7 @@ import { accessSync, constants, existsSync, mkdtempSync, rmSync, statSync, statf
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { signingKeyProblem } from '@cairn/api'
 import { probeSandbox } from '@cairn/harness/tools/sandbox'
 import { copyLiveStore, type LogStore, openSqliteStore } from '@cairn/log'
 import { asError } from '@cairn/protocol'
@@ -40,6 +41,7 @@ export const doctor = defineCommand({
       ...checkConfig(io.env),
       ...(await checkModels(io.env)),
       ...checkDataDir(dataDir),
+      ...(await checkKey(dataDir)),
       ...(await checkStore(io.env, dataDir, values.logs)),
       await checkServer(dataDir),
       await checkSandbox(),
@@ -135,6 +137,11 @@ function checkDataDir(dataDir: string): Finding[] {
   return findings.length > 0
     ? findings
     : [{ check, verdict: 'ok', detail: `${dataDir}, ${(free / 2 ** 30).toFixed(1)} GiB free` }]
+}
+
+async function checkKey(dataDir: string): Promise<Finding[]> {
+  const problem = await signingKeyProblem(dataDir)
+  return problem === null ? [] : [{ check: 'signing key', verdict: 'fail', detail: problem }]
 }
 
 async function checkStore(env: Environment, dataDir: string, withLogs: boolean): Promise<Finding[]> {

@@ -1,5 +1,6 @@
 /** The command line: finds the command, runs it, turns what it throws into a sentence and an exit code. */
 import { once } from 'node:events'
+import { DamagedKeyFile } from '@cairn/api'
 import { ApiError, ConnectionError } from '@cairn/client'
 import { DirectoryInUse } from '@cairn/log'
 import { ConfigError } from '../config/config-error.ts'
@@ -56,6 +57,7 @@ const CODES: readonly [kind: new (...args: never[]) => Error, code: ExitCode][] 
   [NotFoundError, EXIT.notFound.code],
   [InUseError, EXIT.inUse.code],
   [DirectoryInUse, EXIT.inUse.code],
+  [DamagedKeyFile, EXIT.failure.code],
 ]
 
 function codeOf(error: unknown): ExitCode {

@@ -126,15 +126,8 @@ export function createAccounts(db: Database, now: () => number): AccountStore {
       return { ...row, created_at: at, revoked_at: null }
     },
     getLogin: id => one<LoginRow>(again(SQL.login, [id])),
-    /**
-     * A refresh token that comes a second time was stolen, from here or from its owner: the login ends either
-     * way.
-     */
-    async rotateLogin(id, from, to, expiresAt) {
-      if ((await write(SQL.rotate, [id, from, to, expiresAt])).length > 0) return true
-      await again(SQL.revoke, [id, now()])
-      return false
-    },
+    rotateLogin: async (id, from, to, expiresAt) =>
+      (await write(SQL.rotate, [id, from, to, expiresAt])).length > 0,
     revokeLogin: async (id, at) => void (await again(SQL.revoke, [id, at])),
     async revokeLogins(userId, at, keep) {
       await again(SQL.revokeAll, [userId, at, keep])
