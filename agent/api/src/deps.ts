@@ -6,6 +6,7 @@ import type { Authenticator } from './auth/authenticate.ts'
 import type { SigningKey } from './auth/signing-key.ts'
 import type { LoginThrottle } from './auth/login-throttle.ts'
 import type { ClientAddress } from './http/client-address.ts'
+import type { Readiness } from './site/readiness.ts'
 import type { Metrics } from './site/metrics.ts'
 import type { SessionDoor } from './session-door.ts'
 import type { Streams } from './sse/streams.ts'
@@ -72,5 +73,5 @@ export type Services = Omit<ApiDeps, 'metrics' | 'tuning'> & {
   door: SessionDoor
   streams: Streams
   metrics: Metrics
-  isDraining: () => boolean
+  isReady: Readiness
 }

@@ -16,6 +16,7 @@ import { createRateLimit } from './http/rate-limit.ts'
 import { discardBody } from './http/read-body.ts'
 import { HANDLERS } from './routes/index.ts'
 import { createSessionDoor } from './session-door.ts'
+import { createReadiness } from './site/readiness.ts'
 import { createMetrics, createRegistry } from './site/metrics.ts'
 import { createSite } from './site/site.ts'
 import { createStreams } from './sse/streams.ts'
@@ -25,6 +26,8 @@ export type Api = {
   handler: (req: IncomingMessage, res: ServerResponse) => void
   /** Resolves with the address once it listens; port 0 takes a free one. */
   listen(port: number, host: string): Promise<AddressInfo>
+  /** From now on `/readyz` says no, so that nobody is sent here any more; everything else goes on. */
+  announceDrain(): void
   /**
    * No new connections or streams; open streams end with the comment `draining`; resolves when every request
    * is answered.
@@ -37,6 +40,7 @@ export type Api = {
 export async function createApi(deps: ApiDeps): Promise<Api> {
   const { store, config, dataDir, now, newId, log } = deps
   const tuning = { ...TUNING, ...deps.tuning }
+  let isLeaving = false
   let isDraining = false
   const key = await loadSigningKey(dataDir)
   const authenticator = createAuthenticator({ store, key, external: createExternalIssuer(config.auth), now })
@@ -60,7 +64,7 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
     door: createSessionDoor(store),
     streams,
     metrics,
-    isDraining: () => isDraining,
+    isReady: createReadiness(store, () => isLeaving || isDraining),
   }
   const dispatch = createDispatch(services, HANDLERS, createRateLimit(config.limits.requests_per_minute, now))
   const site = createSite(services)
@@ -115,6 +119,9 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
           resolve(server.address() as AddressInfo)
         })
       }),
+    announceDrain: () => {
+      isLeaving = true
+    },
     drain: () => {
       isDraining = true
       streams.drain()

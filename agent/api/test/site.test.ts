@@ -2,6 +2,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { AppError } from '@cairn/protocol'
 import { expect, test } from 'vitest'
 import { createRegistry, meterStore } from '../src/index.ts'
 import { startService } from './service.ts'
@@ -79,6 +80,33 @@ test('the probes tell life from readiness', async () => {
     version: '0.0.0-test',
   })
   service.store.listSessions = list
+})
+
+test('readyz is false while writes are refused and true again with the first that is taken, by itself', async () => {
+  await using service = await startService()
+  const ready = async () => (await service.call('/readyz', { token: null })).status
+  const { probe } = service.store
+  let probes = 0
+  service.store.probe = () => {
+    probes++
+    return Promise.reject(new AppError('storage', 'no space left on device'))
+  }
+  await expect.poll(ready).toBe(503)
+  // However many ask, the disk is written to once in a while.
+  for (let n = 0; n < 20; n++) expect(await ready()).toBe(503)
+  expect(probes).toBeLessThan(20)
+  service.store.probe = probe
+  await expect.poll(ready).toBe(200)
+})
+
+test('readyz is false as soon as a drain is announced, while everything else goes on', async () => {
+  await using service = await startService()
+  expect((await service.call('/readyz', { token: null })).status).toBe(200)
+  service.api.announceDrain()
+  const { status, json } = await service.call('/readyz', { token: null })
+  expect([status, json.code]).toEqual([503, 'draining'])
+  expect((await service.call('/healthz', { token: null })).status).toBe(200)
+  await service.say(await service.newSession(), 'still served')
 })
 
 test('metrics count by route and status, and name no session, path or token', async () => {

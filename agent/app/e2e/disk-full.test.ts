@@ -30,6 +30,8 @@ test('a full disk is a 503 to writers; readers are served, nothing acknowledged 
   await waitFor(server.client, id, 0, endsTurn)
   limitFiles(server.pid, statSync(join(place.dataDir, 'cairn.db-wal')).size + 200_000)
 
+  const ready = async (): Promise<number> => (await fetch(`${server.url}/readyz`)).status
+  expect(await ready()).toBe(200)
   const acknowledged: number[] = []
   const refusals: ApiError[] = []
   for (let n = 0; n < 60 && refusals.length < 3; n++) {
@@ -54,14 +56,16 @@ test('a full disk is a 503 to writers; readers are served, nothing acknowledged 
   ])
   expect(refusals[0]?.message).toContain('not stored')
   expect(acknowledged.length).toBeGreaterThan(1)
-  // Up, and reading.
+  // Up, and reading; a proxy learns that nobody should be sent here.
   expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
+  await expect.poll(ready).toBe(503)
   const during = await readLog(server.client, id)
   expect(
     acknowledged.every(event => during.some(found => found.id === event && found.type === 'user.message')),
   ).toBe(true)
 
   limitFiles(server.pid, 'unlimited')
+  await expect.poll(ready).toBe(200)
   // A client of its own: what was refused is safe to send again.
   const client = createClient({ baseUrl: server.url, token: () => localToken(place.dataDir) })
   const { event_id } = await client.call('sendMessage', { params: { id }, body: { content: 'and now?' } })

@@ -52,6 +52,21 @@ test('an iteration that does not end within drain_s is cut, and the server ends 
   expect(server.log()).not.toContain('"level":"error"')
 })
 
+test('from the first moment of a drain the server is not ready, and whoever is there is served', async () => {
+  const place = makePlace({ scenario: SLOW })
+  const server = await startServer(place)
+  const probe = async (path: string): Promise<number> => (await fetch(`${server.url}${path}`)).status
+  const id = await newSession(server.client)
+  await waitFor(server.client, id, await say(server.client, id, 'hang'), isType('llm.delta'))
+  expect(await probe('/readyz')).toBe(200)
+  const stopped = server.stop()
+  await expect.poll(() => probe('/readyz')).toBe(503)
+  expect(await probe('/healthz')).toBe(200)
+  expect((await readLog(server.client, id)).some(isType('llm.delta'))).toBe(true)
+  await server.kill()
+  await stopped
+})
+
 test('a second signal ends the server at once, with code 130, and nothing acknowledged is lost', async () => {
   const place = makePlace({ scenario: SLOW })
   const server = await startServer(place)

@@ -111,6 +111,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     loginUrl,
     log,
     async stop() {
+      api.announceDrain()
       // Readers stay until the turns are over, so that they see how each one ended.
       await worker?.stop()
       await Promise.race([api.drain(), new Promise(resolve => setTimeout(resolve, CLOSE_MS).unref())])

@@ -22,6 +22,13 @@ const failure = (error: unknown): Answer => [
   isStorageFailure(error),
 ]
 
+/** The smallest write there is, to the header of the file; nothing reads the number. */
+function probe(db: Db): null {
+  const { user_version } = db.prepare('PRAGMA user_version').get() as { user_version: number }
+  db.exec(`PRAGMA user_version = ${(user_version + 1) % 2 ** 31}`)
+  return null
+}
+
 /**
  * `db` must be the only connection that writes. The answers come in the order of the requests, after they are
  * on disk.
@@ -76,6 +83,8 @@ export function createBatchWriter(db: Db): (requests: readonly Transactional[]) 
         return release(sessions, request)
       case 'prune':
         return prune(sessions, request.before, request.after_key)
+      case 'probe':
+        return probe(db)
       case 'account': {
         const method = accounts[request.method as keyof AccountWrites] as (
           at: number,

@@ -190,6 +190,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
         void (await ask({ do: 'release', at: now(), session_id: sessionId, fence })),
       watchWork: nudge => workers.add(WORK, nudge),
 
+      probe: async () => void (await ask({ do: 'probe' })),
       async pruneDeltas(before) {
         let total = 0
         for (let key: number | null = 0; key !== null;) {

@@ -245,6 +245,8 @@ export interface LogStore {
   watchWork(nudge: () => void): () => void
 
   // -- upkeep
+  /** Resolves when a small write of its own is on disk; rejects as a commit would that the disk refuses. */
+  probe(): Promise<void>
   /**
    * Deletes superseded llm.delta rows whose response landed before `before` (epoch ms). Returns how many
    * went.

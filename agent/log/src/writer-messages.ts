@@ -62,6 +62,7 @@ export type Request =
     }
   | { do: 'release'; at: number; session_id: string; fence: Fence }
   | { do: 'prune'; before: number; after_key: number }
+  | { do: 'probe' }
   | { do: 'account'; at: number; method: string; args: unknown[] }
   | { do: 'close' }
 

@@ -11,17 +11,12 @@ import { createWebUi } from './web-ui.ts'
 type Page = (exchange: Exchange) => Promise<void> | void
 
 export function createSite(services: Services): (exchange: Exchange) => Promise<void> {
-  const { store, metrics, isDraining, version } = services
+  const { metrics, isReady, version } = services
   const webUi = createWebUi(services.webRoot)
   const pages: Record<string, Page> = {
     '/healthz': exchange => sendJson(exchange, 200, JSON.stringify({ status: 'ok', version })),
     '/readyz': async exchange => {
-      if (isDraining()) throw new AppError('draining', 'The server is shutting down.')
-      try {
-        await store.listSessions({ org_id: '', limit: 1 })
-      } catch (cause) {
-        throw new AppError('storage', 'The store does not answer.', { cause })
-      }
+      await isReady()
       sendJson(exchange, 200, '{"status":"ready"}')
     },
     '/metrics': async exchange =>

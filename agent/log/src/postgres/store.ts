@@ -66,6 +66,12 @@ const CREATE: Statement = {
   text: `INSERT INTO sessions (id, org_id, created_by, created_by_kind, agent, channel, status, title, model, parent_id, config, created_at, updated_at)
   VALUES ($1, $2, $3, $4, $5, $6, 'active', $7, $8, $9, $10, $11, $11) ON CONFLICT (id) DO NOTHING RETURNING *`,
 }
+const PROBE: Statement = {
+  name: 'probe',
+  text: 'INSERT INTO writers (id, batch) VALUES ($1, 0) ON CONFLICT (id) DO UPDATE SET seen_at = now()',
+}
+/** No writer has that id. */
+const PROBES = 'probes'
 const MARK_READ: Statement = {
   name: 'mark_read',
   text: `UPDATE inbox_items SET read_at = coalesce(read_at, $1), changed_at = ${CHANGED_NOW} WHERE id = $2 RETURNING *`,
@@ -233,6 +239,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     release: leases.release,
     watchWork: nudge => workers.add(WORK, nudge),
 
+    probe: async () =>
+      readOnly ? refuseWrites() : void (await db.query(PROBE, [PROBES], { repeatable: true })),
     async pruneDeltas(before) {
       const deleted = await pruneDeltas(db, before)
       if (deleted > 0) {

@@ -18,6 +18,15 @@ export function defineUpkeep({ open }: Bench): void {
     expect(await again.check()).toEqual([])
   })
 
+  test('a probe writes something and leaves the logs as they are', async () => {
+    const { store } = await open()
+    await store.createSession(newSession('s'))
+    await store.commit({ session_id: 's', events: [say('a')] })
+    for (let n = 0; n < 3; n += 1) await store.probe()
+    expect(ids(await readAll(store, 's'))).toEqual([1])
+    expect(await store.check()).toEqual([])
+  })
+
   test('pruning takes superseded deltas and nothing else, and no id is used again', async () => {
     const { store, clock } = await open()
     await store.createSession(newSession('s'))
