@@ -48,8 +48,42 @@ test('a gate is decided once; the second answer is told the first', async () => 
     'already_answered',
     'approve',
   ])
-  expect(await service.store.hasGrant(id, 'terminal', 'h')).toBe(true)
+  expect(await service.store.findGrant(id, 'terminal', 'h')).not.toBeNull()
   expect((await respond(service, randomUUID(), { decision: 'approve' })).status).toBe(404)
+})
+
+test.each([
+  [true, [200, undefined]],
+  [false, [403, 'people_decide']],
+])('with service_accounts_decide %s a service account that decides gets %j', async (allowed, expected) => {
+  await using service = await startService({ config: { governance: { service_accounts_decide: allowed } } })
+  const { id: robot, token } = await service.addServiceAccount()
+  const id = await service.newSession(token, '/v1/api/sessions')
+  const item = await raise(service, id, gate())
+  const answer = (token: string, body: unknown) =>
+    service.call(`/v1/api/inbox/${item}/respond`, { method: 'POST', token, body })
+  for (const decision of ['approve', 'reject']) {
+    const { status, json } = await answer(token, { decision })
+    if (decision === 'approve') expect([status, json.code]).toEqual(expected)
+    else expect(status).toBe(allowed ? 409 : 403)
+    if (!allowed) expect(json.detail).toContain('governance.service_accounts_decide')
+  }
+  const { json: shown } = await service.call(`/v1/inbox/${item}`)
+  expect([shown.status, shown.decided_by_service_account_id]).toEqual(
+    allowed ? ['responded', robot] : ['pending', undefined],
+  )
+  if (!allowed) {
+    const { json: byPerson } = await answer(service.adminToken, { decision: 'approve' })
+    expect([byPerson.decision, byPerson.decided_by_user_id]).toEqual(['approve', service.admin.id])
+    // What is no decision stays theirs: an action is done, not decided.
+    const done = await raise(service, id, action())
+    const completed = await service.call(`/v1/api/inbox/${done}/respond`, {
+      method: 'POST',
+      token,
+      body: { completed: true },
+    })
+    expect(completed.status).toBe(200)
+  }
 })
 
 test('an action is completed, a notice acknowledged, an item marked read', async () => {

@@ -9,6 +9,7 @@ import { addPosition } from './positions.ts'
 import { composeRecord } from './record-text.ts'
 import type { SessionCache } from './session-cache.ts'
 import type { StoredSession } from './session-rows.ts'
+import type { Decider } from './store.ts'
 import type { CommitAnswer, CommitRequest, EncodedEvent, EncodedRow } from './writer-messages.ts'
 
 function writeEvent(
@@ -37,11 +38,12 @@ function answer(
   decision: string,
   status: StoredItem['status'],
   what: string,
+  by: Decider | null,
 ): string {
   if (
     item === undefined ||
     !isOpen(item, row, at, status) ||
-    sql.answerItem.get(status, decision, at, item.seq) === undefined
+    sql.answerItem.get(status, decision, at, by?.id ?? null, by?.kind ?? null, item.seq) === undefined
   ) {
     throw new Refusing(
       'already_answered',
@@ -93,6 +95,7 @@ function changeRow(
         change.decision,
         change.status,
         `inbox item ${change.id}`,
+        change.decided_by ?? null,
       )
     case 'inbox.answer_call':
       return answer(
@@ -103,6 +106,7 @@ function changeRow(
         change.decision,
         'responded',
         `the ${change.kind} item of call ${change.tool_call_id}`,
+        null,
       )
     case 'grant.add':
       sql.dropGrants.run(row.key, at)
@@ -111,13 +115,14 @@ function changeRow(
         row.key,
         change.tool,
         change.arguments_hash,
-        change.granted_by,
+        change.granted_by.id,
+        change.granted_by.kind,
         at,
         change.expires_at,
       )
       return null
     case 'grant.consume':
-      if (sql.consumeGrant.get(row.key, change.tool, change.arguments_hash, at) === undefined) {
+      if (sql.consumeGrant.get(change.id, row.key, change.tool, change.arguments_hash, at) === undefined) {
         throw new Refusing(
           'no_grant',
           `[commit] session ${row.id} has no live grant for this call of ${change.tool}`,

@@ -23,15 +23,15 @@ export function prepareCommitSql(db: Db) {
       `SELECT * FROM inbox_items WHERE session_key = ? AND tool_call_id = ? AND kind = ? ORDER BY status = 'pending' DESC, seq DESC LIMIT 1`,
     ),
     answerItem: db.prepare(
-      `UPDATE inbox_items SET status = ?, decision = ?, responded_at = ? WHERE seq = ? AND status = 'pending' RETURNING seq`,
+      `UPDATE inbox_items SET status = ?, decision = ?, responded_at = ?, decided_by = ?, decided_by_kind = ? WHERE seq = ? AND status = 'pending' RETURNING seq`,
     ),
     markRead: db.prepare('UPDATE inbox_items SET read_at = coalesce(read_at, ?) WHERE id = ? RETURNING *'),
     addGrant: db.prepare(
-      'INSERT INTO grants (id, session_key, tool, arguments_hash, granted_by, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      'INSERT INTO grants (id, session_key, tool, arguments_hash, granted_by, granted_by_kind, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
     ),
-    consumeGrant:
-      db.prepare(`DELETE FROM grants WHERE id = (SELECT id FROM grants WHERE session_key = ? AND tool = ? AND arguments_hash = ? AND expires_at > ?
-      ORDER BY expires_at LIMIT 1) RETURNING id`),
+    consumeGrant: db.prepare(
+      `DELETE FROM grants WHERE id = ? AND session_key = ? AND tool = ? AND arguments_hash = ? AND expires_at > ? RETURNING id`,
+    ),
     dropGrants: db.prepare('DELETE FROM grants WHERE session_key = ? AND expires_at <= ?'),
     addArtifact: db.prepare(
       'INSERT INTO artifacts (session_key, artifact_id, name, kind, version, size, created_at, spec) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',

@@ -1,5 +1,6 @@
-/** The row of an inbox item as SQLite holds it, and as the interface hands it out. */
-import type { InboxItem } from '@cairn/protocol'
+/** The rows of inbox items and grants as the stores hold them, and as the interface hands them out. */
+import { deciderKeys, type InboxItem } from '@cairn/protocol'
+import type { Decider, Grant } from './store.ts'
 
 export type StoredItem = {
   seq: number
@@ -21,7 +22,19 @@ export type StoredItem = {
   created_at: number
   expires_at: number | null
   responded_at: number | null
+  decided_by: string | null
+  decided_by_kind: Decider['kind'] | null
 }
+
+export type StoredGrant = { id: string; granted_by: string; granted_by_kind: Decider['kind'] | null }
+
+export const toGrant = (row: StoredGrant | undefined): Grant | null =>
+  row === undefined
+    ? null
+    : {
+        id: row.id,
+        granted_by: row.granted_by_kind === null ? null : { kind: row.granted_by_kind, id: row.granted_by },
+      }
 
 const iso = (at: number): string => new Date(at).toISOString()
 const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at))
@@ -46,4 +59,7 @@ export const toInboxItem = (row: StoredItem, now: number): InboxItem => ({
   created_at: iso(row.created_at),
   expires_at: isoOrNull(row.expires_at),
   responded_at: isoOrNull(row.responded_at),
+  ...(row.decided_by !== null && row.decided_by_kind !== null
+    ? deciderKeys({ kind: row.decided_by_kind, id: row.decided_by })
+    : {}),
 })

@@ -1,11 +1,11 @@
 /** Reads, on the main thread's own connection: short, and blind to what is not committed yet. */
 import type { ArtifactMeta, ArtifactSpec, EventId, EventType, InboxItem } from '@cairn/protocol'
-import { STATUS_SQL, type StoredItem, toInboxItem } from './inbox-rows.ts'
+import { STATUS_SQL, type StoredGrant, type StoredItem, toGrant, toInboxItem } from './inbox-rows.ts'
 import { page, parseCursor, type StoredArtifact, toArtifactMeta } from './listing.ts'
 import { parsePositions } from './positions.ts'
 import { SELECT_SESSION, type StoredSession, toSessionRow } from './session-rows.ts'
 import type { Db, SqlValue, Statement } from './sqlite-adapter.ts'
-import type { InboxQuery, LogStore, SessionQuery, SessionRow, StoredEvent } from './store.ts'
+import type { Grant, InboxQuery, LogStore, SessionQuery, SessionRow, StoredEvent } from './store.ts'
 
 export function createReader(db: Db) {
   const statements = new Map<string, Statement>()
@@ -25,7 +25,8 @@ export function createReader(db: Db) {
   const session = db.prepare(`${SELECT_SESSION} WHERE s.id = :id`)
   const item = db.prepare('SELECT * FROM inbox_items WHERE id = ?')
   const grant = db.prepare(
-    `SELECT 1 FROM grants WHERE session_key = ${keyed} AND tool = ? AND arguments_hash = ? AND expires_at > ?`,
+    `SELECT id, granted_by, granted_by_kind FROM grants WHERE session_key = ${keyed} AND tool = ? AND arguments_hash = ? AND expires_at > ?
+      ORDER BY expires_at LIMIT 1`,
   )
   const artifacts = db.prepare(
     `SELECT artifact_id, name, kind, version, size, created_at FROM artifacts WHERE session_key = ${keyed} ORDER BY created_at, rowid`,
@@ -138,8 +139,8 @@ export function createReader(db: Db) {
       return { items: found, next_cursor }
     },
 
-    hasGrant: (sessionId: string, tool: string, argumentsHash: string, now: number): boolean =>
-      grant.get(sessionId, tool, argumentsHash, now) !== undefined,
+    findGrant: (sessionId: string, tool: string, argumentsHash: string, now: number): Grant | null =>
+      toGrant(grant.get(sessionId, tool, argumentsHash, now) as StoredGrant | undefined),
     listArtifacts: (sessionId: string): ArtifactMeta[] =>
       (artifacts.all(sessionId) as StoredArtifact[]).map(row => toArtifactMeta(row, sessionId)),
     getArtifact(sessionId: string, artifactId: string): { meta: ArtifactMeta; spec: ArtifactSpec } | null {

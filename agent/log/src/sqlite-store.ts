@@ -165,8 +165,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
       getInboxItem: async id => reader.getInboxItem(id, now()),
       listInbox: async query => reader.listInbox(query, now()),
       watchInbox: (orgId, nudge) => inbox.add(orgId, nudge),
-      hasGrant: async (sessionId, tool, argumentsHash) =>
-        reader.hasGrant(sessionId, tool, argumentsHash, now()),
+      findGrant: async (sessionId, tool, argumentsHash) =>
+        reader.findGrant(sessionId, tool, argumentsHash, now()),
       listArtifacts: async sessionId => reader.listArtifacts(sessionId),
       getArtifact: async (sessionId, artifactId) => reader.getArtifact(sessionId, artifactId),
 

@@ -14,6 +14,7 @@ import type {
   EventType,
   InboxItem,
   InboxKind,
+  Principal,
   Session,
   SessionStatus,
 } from '@cairn/protocol'
@@ -55,6 +56,11 @@ export type StoredEvent = { id: EventId; type: EventType; json: string }
 /** The right of one worker to act for one session, until a newer epoch exists. */
 export type Fence = { worker_id: string; epoch: number }
 
+/** Who decided on an item. */
+export type Decider = Pick<Principal, 'kind' | 'id'>
+/** `granted_by` is null where it was not recorded: grants of older releases. */
+export type Grant = { id: string; granted_by: Decider | null }
+
 export type RowChange =
   /** Opens an inbox item for the event at `event` (index into `events`). */
   | {
@@ -75,7 +81,13 @@ export type RowChange =
       }
     }
   /** Guard and change: refused with `already_answered` unless the item is pending. */
-  | { do: 'inbox.answer'; id: string; decision: string; status: 'responded' | 'acknowledged' | 'expired' }
+  | {
+      do: 'inbox.answer'
+      id: string
+      decision: string
+      status: 'responded' | 'acknowledged' | 'expired'
+      decided_by?: Decider
+    }
   /**
    * As inbox.answer, found by the pending item of that tool call; refused with `already_answered` when there
    * is none.
@@ -86,11 +98,14 @@ export type RowChange =
       id: string
       tool: string
       arguments_hash: string
-      granted_by: string
+      granted_by: Decider
       expires_at: number
     }
-  /** Guard and change in one DELETE … RETURNING: refused with `no_grant` when no live grant matches. */
-  | { do: 'grant.consume'; tool: string; arguments_hash: string }
+  /**
+   * Guard and change in one DELETE … RETURNING: refused with `no_grant` unless that grant lives and is for
+   * that call.
+   */
+  | { do: 'grant.consume'; id: string; tool: string; arguments_hash: string }
   | { do: 'artifact.add'; artifact: Omit<ArtifactMeta, 'session_id' | 'created_at'>; spec: ArtifactSpec }
 
 export type Commit = {
@@ -221,7 +236,8 @@ export interface LogStore {
   listInbox(query: InboxQuery): Promise<{ items: InboxItem[]; next_cursor: string | null }>
   /** Called whenever an inbox item of the organisation appeared or changed. */
   watchInbox(orgId: string, nudge: (itemId: string) => void): () => void
-  hasGrant(sessionId: string, tool: string, argumentsHash: string): Promise<boolean>
+  /** A live grant for that very call; of several the one that ends first. */
+  findGrant(sessionId: string, tool: string, argumentsHash: string): Promise<Grant | null>
   listArtifacts(sessionId: string): Promise<ArtifactMeta[]>
   getArtifact(
     sessionId: string,

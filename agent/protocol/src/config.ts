@@ -195,7 +195,15 @@ export const Config = z.strictObject({
     .prefault({}),
   agents: z.record(name, AgentConfig).default({}),
   experts: z.record(name, ExpertConfig).default({}),
-  governance: z.strictObject({ log_allowed: z.boolean().default(false) }).prefault({}),
+  governance: z
+    .strictObject({
+      log_allowed: z.boolean().default(false),
+      service_accounts_decide: z
+        .boolean()
+        .default(true)
+        .describe('whether service accounts may approve and reject; false: people only'),
+    })
+    .prefault({}),
   disclosure: z
     .strictObject({ level: z.enum(['none', 'basic', 'enhanced', 'full']).default('none') })
     .prefault({}),

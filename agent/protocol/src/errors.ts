@@ -13,6 +13,11 @@ export const ERRORS = {
     title: 'Service-account tokens are accepted under /v1/api/ only',
     retryable: false,
   },
+  people_decide: {
+    status: 403,
+    title: 'This server lets people decide, not service accounts',
+    retryable: false,
+  },
   csrf: { status: 403, title: 'The request did not come from this site', retryable: false },
   not_found: { status: 404, title: 'Not found', retryable: false },
   method_not_allowed: { status: 405, title: 'This route does not take that method', retryable: false },
@@ -22,6 +27,11 @@ export const ERRORS = {
     status: 409,
     title: 'A request with this Idempotency-Key is still running',
     retryable: true,
+  },
+  shown_once: {
+    status: 409,
+    title: 'The answer to this Idempotency-Key held a secret that was shown once',
+    retryable: false,
   },
   body_too_large: { status: 413, title: 'The body is too large', retryable: false },
   unsupported_media_type: { status: 415, title: 'The content type is not supported', retryable: false },

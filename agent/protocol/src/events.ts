@@ -143,27 +143,29 @@ function def<const P extends Producer, S extends Shape, X extends Shape = {}>(
   }
 }
 
-/** An event type with two documented shapes; `keys` names those of both. */
-function either<const P extends Producer, A extends Shape, B extends Shape>(
+/** An event type with two documented shapes; `keys` names those of both, `extra` belongs to the second. */
+function either<const P extends Producer, A extends Shape, B extends Shape, X extends Shape = {}>(
   producer: P,
   family: Family,
   when: string,
   a: A,
   b: B,
-  options: EventFacts & { summary: (data: Read<A> | Read<B>) => string },
+  options: EventFacts & { extra?: X; summary: (data: Read<A> | Read<B & X>) => string },
 ) {
-  const { summary, ...facts } = options
+  const { summary, extra: given, ...facts } = options
+  const extra = (given ?? {}) as X
+  const second = { ...b, ...extra } as B & X
   return {
     producer,
     family,
     when,
     keys: [...new Set([...Object.keys(a), ...Object.keys(b)])],
-    extra: [] as string[],
+    extra: Object.keys(extra),
     facts: facts as EventFacts,
     says: null,
     summary,
-    write: z.union([z.strictObject(a), z.strictObject(b)]),
-    read: z.union([z.looseObject(a), z.looseObject(b)]),
+    write: z.union([z.strictObject(a), z.strictObject(second)]),
+    read: z.union([z.looseObject(a), z.looseObject(second)]),
   }
 }
 
@@ -307,6 +309,11 @@ const rating = {
   rationale: z.string().optional(),
   score: z.number().optional(),
   criteria: z.record(z.string(), z.number()).optional(),
+}
+/** Who decided on an item: one of the two; neither where it was not recorded. */
+export const DECIDED_BY = {
+  decided_by_user_id: id.optional(),
+  decided_by_service_account_id: id.optional(),
 }
 const sagaStep = {
   saga_id: id,
@@ -966,7 +973,11 @@ export const EVENTS = {
     { tool_name: z.string(), reason: z.literal('human approval'), tool_call_id: id },
     {
       worker: true,
-      summary: d => ('tool' in d ? join(String(d.tool), String(d['check'])) : join(d.tool_name, d.reason)),
+      extra: DECIDED_BY,
+      summary: d =>
+        'tool' in d
+          ? join(String(d.tool), String(d['check']))
+          : join(d.tool_name, d.reason, d.decided_by_service_account_id && 'by a service account'),
     },
   ),
   'disclosure.presented': def(

@@ -1,6 +1,6 @@
 /** What the API answers besides events: sessions, inbox items, artifacts. Wire names are the stored names. */
 import { z } from 'zod'
-import { ARTIFACT_KINDS } from './events.ts'
+import { ARTIFACT_KINDS, DECIDED_BY } from './events.ts'
 
 const timestamp = z.string().describe('RFC 3339, UTC')
 const count = z.int().nonnegative()
@@ -58,6 +58,7 @@ export const InboxItem = z
     created_at: timestamp,
     expires_at: timestamp.nullable(),
     responded_at: timestamp.nullable(),
+    ...DECIDED_BY,
   })
   .meta({ id: 'InboxItem' })
 export type InboxItem = z.infer<typeof InboxItem>
@@ -125,6 +126,11 @@ export const PrincipalView = z
 export type Principal =
   | { kind: 'user'; id: string; org_id: string; admin: boolean; name: string; email: string }
   | { kind: 'service_account'; id: string; org_id: string; scope: 'own' | 'org'; name: string }
+
+/** The keys that name who decided: one of the two. */
+export const deciderKeys = ({ kind, id }: Pick<Principal, 'kind' | 'id'>): DecidedBy =>
+  kind === 'user' ? { decided_by_user_id: id } : { decided_by_service_account_id: id }
+type DecidedBy = { decided_by_user_id: string } | { decided_by_service_account_id: string }
 
 export const Problem = z
   .object({

@@ -2,7 +2,7 @@
  * What the agent raises to a human, and what the human answers (contract 14.11, 4, 7, 10). The pen of the
  * five inbox.* events. Each `raise…` gives the event and the row that goes into the same commit.
  */
-import type { RowChange, SessionRow } from '@cairn/log'
+import type { Decider, RowChange, SessionRow } from '@cairn/log'
 import {
   AppError,
   type EventData,
@@ -12,6 +12,7 @@ import {
   type InboxKind,
   type Principal,
   type SkillProposal,
+  deciderKeys,
   writer,
 } from '@cairn/protocol'
 import { findInboxItem, shownItem, type StoredInboxItem } from './access.ts'
@@ -214,10 +215,15 @@ export async function respondInbox(
     session_id: item.session_id,
     expect_status: TAKES_INPUT,
     ...(message === null ? { events: [] } : { reopen: resumed('inbox'), events: [message] }),
-    rows: [{ do: 'inbox.answer', id: item.id, decision, status: 'responded' }, ...rows],
+    rows: [
+      { do: 'inbox.answer', id: item.id, decision, status: 'responded', decided_by: deciderOf(principal) },
+      ...rows,
+    ],
   })
   return reread(deps, item.id)
 }
+
+const deciderOf = ({ kind, id }: Principal): Decider => ({ kind, id })
 
 type Decided = {
   decision: string
@@ -243,14 +249,19 @@ function decideGate(
 ): Decided {
   if (item.kind !== 'governance_gate') throw wrongKind(item, 'decision', 'governance_gate')
   const { tool_name: tool, tool_call_id } = item.payload as EventData<'inbox.governance_gate'>
-  const about = { inbox_item_id: item.id, tool_call_id, metadata: { decision } }
+  const about = {
+    inbox_item_id: item.id,
+    tool_call_id,
+    metadata: { decision, ...deciderKeys(principal) },
+  }
+  const who = principal.kind === 'user' ? 'A person' : 'A service account'
   if (decision === 'reject') {
     return {
       decision,
       rows: [],
       message: syntheticMessage(
         'governance_decision',
-        `[Decision] A person rejected the call of ${tool} (${tool_call_id}). Do not repeat it; go on without it or say what is missing.`,
+        `[Decision] ${who} rejected the call of ${tool} (${tool_call_id}). Do not repeat it; go on without it or say what is missing.`,
         about,
       ),
     }
@@ -266,13 +277,13 @@ function decideGate(
         id: newId(),
         tool,
         arguments_hash,
-        granted_by: principal.id,
+        granted_by: deciderOf(principal),
         expires_at: now() + GRANT_TTL_MS,
       },
     ],
     message: syntheticMessage(
       'governance_decision',
-      `[Decision] A person approved the call of ${tool} (${tool_call_id}). Make that call again with exactly the same arguments: the approval covers it once, within the hour.`,
+      `[Decision] ${who} approved the call of ${tool} (${tool_call_id}). Make that call again with exactly the same arguments: the approval covers it once, within the hour.`,
       about,
     ),
   }

@@ -12,7 +12,7 @@ import {
   respondInbox,
 } from '@cairn/sessions'
 import { expect, test } from 'vitest'
-import { alice, bob, type Desk, setUp, stranger, types } from './desk.ts'
+import { alice, bob, type Desk, judge, setUp, stranger, types } from './desk.ts'
 
 const gate = (desk: Desk) =>
   raiseGate(desk.deps, {
@@ -67,11 +67,33 @@ test('an approval is one commit: the item, a grant for an hour, and the message 
     content: expect.stringMatching(/approved.*terminal.*exactly the same/),
   })
   expect((await desk.last())?.data).not.toHaveProperty('principal_user_id')
-  expect(await desk.store.hasGrant(desk.session.id, 'terminal', 'hash-1')).toBe(true)
-  expect(await desk.store.hasGrant(desk.session.id, 'terminal', 'hash-2')).toBe(false)
+  expect(await desk.store.findGrant(desk.session.id, 'terminal', 'hash-1')).not.toBeNull()
+  expect(await desk.store.findGrant(desk.session.id, 'terminal', 'hash-2')).toBeNull()
   desk.clock.now += GRANT_TTL_MS + 1
-  expect(await desk.store.hasGrant(desk.session.id, 'terminal', 'hash-1')).toBe(false)
+  expect(await desk.store.findGrant(desk.session.id, 'terminal', 'hash-1')).toBeNull()
 })
+
+test.each([
+  ['a user', alice, 'A person', { decided_by_user_id: 'alice' }],
+  ['a service account', judge, 'A service account', { decided_by_service_account_id: 'judge' }],
+] as const)(
+  'a decision by %s says so: in the item, in the message and in the grant',
+  async (_, who, words, keys) => {
+    await using desk = await setUp()
+    for (const decision of ['approve', 'reject'] as const) {
+      const id = await raise(desk, gate(desk))
+      expect(await respondInbox(desk.deps, id, { decision }, who)).toMatchObject({ decision, ...keys })
+      expect((await desk.last())?.data).toMatchObject({
+        content: expect.stringContaining(`[Decision] ${words} `),
+        metadata: { decision, ...keys },
+      })
+    }
+    expect((await desk.store.findGrant(desk.session.id, 'terminal', 'hash-1'))?.granted_by).toEqual({
+      kind: who.kind,
+      id: who.id,
+    })
+  },
+)
 
 test('a rejection tells the model and grants nothing', async () => {
   await using desk = await setUp()
@@ -81,7 +103,7 @@ test('a rejection tells the model and grants nothing', async () => {
     synthetic: 'governance_decision',
     content: expect.stringContaining('rejected'),
   })
-  expect(await desk.store.hasGrant(desk.session.id, 'terminal', 'hash-1')).toBe(false)
+  expect(await desk.store.findGrant(desk.session.id, 'terminal', 'hash-1')).toBeNull()
 })
 
 test('whoever answers second learns the first decision, and nothing changes', async () => {
@@ -94,7 +116,7 @@ test('whoever answers second learns the first decision, and nothing changes', as
     extra: { decision: 'reject' },
   })
   expect(await desk.events()).toEqual(before)
-  expect(await desk.store.hasGrant(desk.session.id, 'terminal', 'hash-1')).toBe(false)
+  expect(await desk.store.findGrant(desk.session.id, 'terminal', 'hash-1')).toBeNull()
 })
 
 test('two decisions at the same moment are one decision', async () => {

@@ -11,6 +11,7 @@ import {
   type EventType,
   factsOf,
   type Image,
+  type Principal,
   type Question,
   type SessionEvent,
   type SessionStatus,
@@ -82,6 +83,8 @@ export type ChatItem =
       deny_reason: string
       policy_id: string
       decision: 'approve' | 'reject' | null
+      /** Who decided, where the log says so. */
+      decided_by: Pick<Principal, 'kind' | 'id'> | null
     }
   | {
       kind: 'artifact'
@@ -266,6 +269,7 @@ function fold(view: Draft, event: SessionEvent): void {
         deny_reason,
         policy_id,
         decision: null,
+        decided_by: null,
       })
       return
     }
@@ -452,7 +456,13 @@ function decide(view: Draft, event: EventOf<'user.message'>): void {
   const decision = event.data.metadata?.['decision']
   if (decision !== 'approve' && decision !== 'reject') return
   const gate = find(view, 'approval', item => item.tool_call_id === event.data.tool_call_id, Infinity)
-  if (gate) put(view, gate.index, { ...gate.item, decision })
+  if (gate) put(view, gate.index, { ...gate.item, decision, decided_by: decider(event.data.metadata) })
+}
+
+function decider(metadata: Record<string, unknown> = {}): ItemOf<'approval'>['decided_by'] {
+  const { decided_by_user_id: user, decided_by_service_account_id: machine } = metadata
+  if (typeof user === 'string') return { kind: 'user', id: user }
+  return typeof machine === 'string' ? { kind: 'service_account', id: machine } : null
 }
 
 /** The turn is over: nothing streams and nothing runs any more. */

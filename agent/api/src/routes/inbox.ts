@@ -1,4 +1,5 @@
 /** What the agent raised to a human, and the human's answers. */
+import { AppError } from '@cairn/protocol'
 import {
   acknowledgeInbox,
   findInboxItem,
@@ -28,8 +29,15 @@ export const streamInbox: Handler<'streamInbox'> = async ({ services, identity, 
 
 export const getInboxItem: Handler<'getInboxItem'> = async ({ services, principal, params }) =>
   shownItem(await findInboxItem(services.store, principal, params.item_id))
-export const respondInbox: Handler<'respondInbox'> = ({ services, principal, params, body }) =>
-  respond(services, params.item_id, body, principal)
+export const respondInbox: Handler<'respondInbox'> = async ({ services, principal, params, body }) => {
+  const { service_accounts_decide: machinesToo } = services.config.governance
+  if ('decision' in body && principal.kind === 'service_account' && !machinesToo)
+    throw new AppError(
+      'people_decide',
+      'governance.service_accounts_decide is false: a user decides on this item; a service account cannot.',
+    )
+  return respond(services, params.item_id, body, principal)
+}
 export const readInboxItem: Handler<'readInboxItem'> = ({ services, principal, params }) =>
   readInbox(services, params.item_id, principal)
 export const ackInboxItem: Handler<'ackInboxItem'> = ({ services, principal, params }) =>

@@ -69,7 +69,7 @@ export async function callForExpert(deps: ExpertCallDeps, call: Call): Promise<E
   const parsed = parseArguments(call.arguments, tool, unmask)
   if ('problem' in parsed) return refuse(failure(`invalid arguments: ${parsed.problem}`))
   const decision = await gate(
-    { ...deps, workspace: context.workspace, hasGrant: () => Promise.resolve(false) },
+    { ...deps, workspace: context.workspace, findGrant: () => Promise.resolve(null) },
     tool,
     parsed.args,
     parsed.hash,

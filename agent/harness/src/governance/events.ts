@@ -2,7 +2,8 @@
  * The events of the gate; the one place that holds the governance pen. Timestamps are Unix seconds, as the
  * spec has them.
  */
-import { type EventDraft, writer } from '@cairn/protocol'
+import type { Grant } from '@cairn/log'
+import { deciderKeys, type EventDraft, writer } from '@cairn/protocol'
 
 const write = writer('governance')
 
@@ -25,6 +26,18 @@ export const policyDenied = (
 export const policyAllowedPass = (tool: string, nowMs: number): EventDraft =>
   write('policy.allowed', { tool, check: 'governance_gate', timestamp: nowMs / 1000 })
 
-/** An approved call runs; its grant is spent in the same commit (policy.allowed, shape 2). */
-export const policyAllowedGrant = (tool_name: string, tool_call_id: string): EventDraft =>
-  write('policy.allowed', { tool_name, reason: 'human approval', tool_call_id })
+/**
+ * An approved call runs; its grant is spent in the same commit (policy.allowed, shape 2). `reason` is the
+ * contract's, whoever decided; the extra key says who that was.
+ */
+export const policyAllowedGrant = (
+  tool_name: string,
+  tool_call_id: string,
+  decidedBy: Grant['granted_by'],
+): EventDraft =>
+  write('policy.allowed', {
+    tool_name,
+    reason: 'human approval',
+    tool_call_id,
+    ...(decidedBy === null ? {} : deciderKeys(decidedBy)),
+  })

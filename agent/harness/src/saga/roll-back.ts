@@ -9,7 +9,7 @@ import { clip } from '@cairn/sessions'
 import { nextUnwinding, type Saga, type SagaState, type SagaStep } from '@cairn/state'
 import type { Clock } from '../clock.ts'
 import type { Lease } from '../lease.ts'
-import { gate, parseArguments } from '../tools/call-tool.ts'
+import { gate, parseArguments, SPENT } from '../tools/call-tool.ts'
 import { restoreCheckpoint } from '../tools/checkpoint.ts'
 import { asFailure, runTool } from '../tools/run-tool.ts'
 import type { Tool } from '../tools/tool.ts'
@@ -178,7 +178,7 @@ async function runUndo(
   // The operator declared it, which stands for the approval and for the agent's own list of tools; what is
   // forbidden stays forbidden.
   const decision = await gate(
-    { policy, agentTools: undefined, workspace, hasGrant: () => Promise.resolve(true) },
+    { policy, agentTools: undefined, workspace, findGrant: () => Promise.resolve(SPENT) },
     tool,
     parsed.args,
     parsed.hash,

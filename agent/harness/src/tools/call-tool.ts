@@ -7,7 +7,7 @@
  *
  * A commit that is refused (the lease is gone) rejects, and then nothing starts.
  */
-import { CommitRefused, type RowChange } from '@cairn/log'
+import { CommitRefused, type Grant, type RowChange } from '@cairn/log'
 import { EVENTS, type EventDraft, type GovernanceConfig, asError } from '@cairn/protocol'
 import { clip, raiseGate, raiseQuestion, repeatGate } from '@cairn/sessions'
 import { argumentsHash, canonicalJson } from '../canonical-json.ts'
@@ -50,14 +50,14 @@ export type CallToolDeps = {
   newId: () => string
   /** Already fenced by the caller; rejects when the lease is gone. */
   commit(events: readonly EventDraft[], rows: readonly RowChange[]): Promise<unknown>
-  /** LogStore.hasGrant of this session. */
-  hasGrant(tool: string, argumentsHash: string): Promise<boolean>
+  /** LogStore.findGrant of this session. */
+  findGrant(tool: string, argumentsHash: string): Promise<Grant | null>
   gates: OpenGates
 }
 
 export type GateDeps = Pick<
   CallToolDeps,
-  'policy' | 'agentTools' | 'sessionAllowList' | 'workspace' | 'hasGrant'
+  'policy' | 'agentTools' | 'sessionAllowList' | 'workspace' | 'findGrant'
 >
 
 export type CallOutcome = {
@@ -142,13 +142,19 @@ function findUrlProblem(
   )
 }
 
+/** A decision, and where an approval let the call pass, the grant that it spends. */
+export type Gated = GateDecision & { grant?: Grant }
+
+/** Stands for the grant that a call has spent already, or that its approval was worth. */
+export const SPENT: Grant = { id: '', granted_by: null }
+
 /** Every call passes here, those of an expert too. */
 export async function gate(
   deps: GateDeps,
   tool: Tool,
   args: Record<string, unknown>,
   hash: string,
-): Promise<GateDecision> {
+): Promise<Gated> {
   const { policy, agentTools, sessionAllowList } = deps
   const input: GateInput = {
     policy,
@@ -161,9 +167,10 @@ export async function gate(
   }
   const decision = decideGate(input)
   // The store is asked only where an approval is what is missing.
-  return !decision.allow && decision.overridable && (await deps.hasGrant(tool.name, hash))
-    ? decideGate({ ...input, hasGrant: true })
-    : decision
+  const grant = !decision.allow && decision.overridable ? await deps.findGrant(tool.name, hash) : null
+  if (grant === null) return decision
+  const granted = decideGate({ ...input, hasGrant: true })
+  return granted.allow ? { ...granted, grant } : granted
 }
 
 /**
@@ -260,6 +267,7 @@ export async function callTool(deps: CallToolDeps, call: Call): Promise<CallOutc
   const { args, hash } = parsed
   const decision = await gate(deps, tool, args, hash)
   if (!decision.allow) return deny(args, decision, hash)
+  const { grant } = decision
 
   let checkpoint: { checkpoint_hash?: string }
   try {
@@ -269,7 +277,7 @@ export async function callTool(deps: CallToolDeps, call: Call): Promise<CallOutc
   }
   const passes = [
     ...(deps.logAllowed ? [policyAllowedPass(name, deps.clock.now())] : []),
-    ...(decision.via === 'grant' ? [policyAllowedGrant(name, tool_call_id)] : []),
+    ...(grant === undefined ? [] : [policyAllowedGrant(name, tool_call_id, grant.granted_by)]),
   ]
   try {
     await deps.commit(
@@ -279,12 +287,12 @@ export async function callTool(deps: CallToolDeps, call: Call): Promise<CallOutc
         ...passes,
         ...(tool.begins?.(mask(args), tool_call_id) ?? []),
       ],
-      decision.via === 'grant' ? [{ do: 'grant.consume', tool: name, arguments_hash: hash }] : [],
+      grant === undefined ? [] : [{ do: 'grant.consume', id: grant.id, tool: name, arguments_hash: hash }],
     )
   } catch (thrown) {
     // Another call spent the approval, or it ran out, since the gate looked: this one asks anew.
     if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'no_grant') throw thrown
-    const again = await gate({ ...deps, hasGrant: () => Promise.resolve(false) }, tool, args, hash)
+    const again = await gate({ ...deps, findGrant: () => Promise.resolve(null) }, tool, args, hash)
     if (again.allow) throw thrown
     return deny(args, again, hash)
   }
@@ -369,5 +377,5 @@ export async function stillAllowed(
   tool: Tool,
   args: Record<string, unknown>,
 ): Promise<boolean> {
-  return (await gate({ ...deps, hasGrant: () => Promise.resolve(true) }, tool, args, '')).allow
+  return (await gate({ ...deps, findGrant: () => Promise.resolve(SPENT) }, tool, args, '')).allow
 }

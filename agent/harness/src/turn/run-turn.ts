@@ -205,7 +205,7 @@ function callDeps(turn: TurnContext, saga: SagaSteps = NO_STEPS): CallToolDeps {
     clock: turn.clock,
     newId: turn.newId,
     commit: (events, rows) => log.append(events, { rows }),
-    hasGrant: (tool, hash) => store.hasGrant(lease.session_id, tool, hash),
+    findGrant: (tool, hash) => store.findGrant(lease.session_id, tool, hash),
     gates: openGates((tool, hash) => findOpenGate(store, log.session(), tool, hash)),
   }
 }

@@ -1,22 +1,14 @@
 /**
  * One scripted session a family of events, as a golden log named by the version that wrote it, and killed at
- * every commit of its worker: the same ending, nothing twice. `UPDATE_GOLDEN=1` writes the log of a family
- * that has none; those there are stay as they are.
+ * every commit of its worker: the same ending, nothing twice.
  */
-import type { SessionEvent } from '@cairn/protocol'
 import { checkHistory } from '@cairn/state'
 import { describe, expect, test } from 'vitest'
 import { type Death, deathsOf, withDeath } from '../turn/with-death.ts'
 import { essence } from './essence.ts'
 import { FAMILIES } from './families.ts'
-import { compareGolden } from './golden-file.ts'
+import { compareGolden, parse } from './golden-file.ts'
 import { normalise } from './normalise.ts'
-
-const parse = (text: string): SessionEvent[] =>
-  text
-    .trimEnd()
-    .split('\n')
-    .map(line => JSON.parse(line) as SessionEvent)
 
 for (const { name, set, play } of FAMILIES) {
   const run = (death: Death) => withDeath({ set, play, look: ({ effects }) => effects() }, death)

@@ -178,7 +178,7 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
     getInboxItem: id => read((reader, now) => reader.getInboxItem(id, now)),
     listInbox: query => read((reader, now) => reader.listInbox(query, now)),
     watchInbox: never('watchInbox'),
-    hasGrant: (sessionId, tool, hash) => read((reader, now) => reader.hasGrant(sessionId, tool, hash, now)),
+    findGrant: (sessionId, tool, hash) => read((reader, now) => reader.findGrant(sessionId, tool, hash, now)),
     listArtifacts: sessionId => read(reader => reader.listArtifacts(sessionId)),
     getArtifact: (sessionId, artifactId) => read(reader => reader.getArtifact(sessionId, artifactId)),
     claim: (workerId, limit, ttl) =>

@@ -64,9 +64,10 @@ test('approved, the same call runs once: the grant goes with its tool.call, and 
     tool_name: 'write_file',
     reason: 'human approval',
     tool_call_id: again.tool_call_id,
+    decided_by_user_id: 'user-alice',
   })
   expect(existsSync(join(bench.workspace, 'a.txt'))).toBe(true)
-  expect(await bench.store.hasGrant(bench.session_id, 'write_file', argumentsHash(write))).toBe(false)
+  expect(await bench.store.findGrant(bench.session_id, 'write_file', argumentsHash(write))).toBeNull()
   expect(await callTool(bench.deps({ policy }), call('write_file', write))).toMatchObject({ status: 'gated' })
 })
 
@@ -127,12 +128,12 @@ test('an approved call that leaves the workspace by now is refused all the same,
     policy_id: 'workspace_containment',
   })
   expect(
-    await bench.store.hasGrant(
+    await bench.store.findGrant(
       bench.session_id,
       'write_file',
       argumentsHash({ path: 'link/a.txt', content: 'x' }),
     ),
-  ).toBe(true)
+  ).not.toBeNull()
 })
 
 test('an approved call never passes where the same call ungated would be refused', async () => {
@@ -172,7 +173,7 @@ test('an approved call never passes where the same call ungated would be refused
               agentTools,
               checkpoints: null,
               commit: () => Promise.resolve(),
-              hasGrant: () => Promise.resolve(granted),
+              findGrant: () => Promise.resolve(granted ? { id: 'g', granted_by: null } : null),
             },
             names.map(stub),
           )

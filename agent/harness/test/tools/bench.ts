@@ -124,7 +124,7 @@ export async function makeBench(): Promise<Bench> {
       clock: systemClock,
       newId,
       commit: commit(claim.fence),
-      hasGrant: (tool, hash) => store.hasGrant(session_id, tool, hash),
+      findGrant: (tool, hash) => store.findGrant(session_id, tool, hash),
       gates: openGates((tool, hash) => findOpenGate(store, { id: session_id, org_id: 'org' }, tool, hash)),
       ...change,
     }),

@@ -35,7 +35,7 @@ export function dyingStore(
       claim: alive(store.claim),
       renew: alive(store.renew),
       release: alive(store.release),
-      hasGrant: alive(store.hasGrant),
+      findGrant: alive(store.findGrant),
       listArtifacts: alive(store.listArtifacts),
       commit: alive(async commit => {
         if (!counts(commit)) return store.commit(commit)

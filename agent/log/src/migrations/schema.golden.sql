@@ -34,7 +34,7 @@ CREATE TABLE grants (
   granted_by TEXT NOT NULL,
   created_at INTEGER NOT NULL,
   expires_at INTEGER NOT NULL
-) STRICT;
+, granted_by_kind TEXT) STRICT;
 
 CREATE TABLE idempotent_answers (
   principal_id TEXT NOT NULL,
@@ -66,7 +66,7 @@ CREATE TABLE inbox_items (
   created_at INTEGER NOT NULL,
   expires_at INTEGER,
   responded_at INTEGER
-) STRICT;
+, decided_by TEXT, decided_by_kind TEXT) STRICT;
 
 CREATE TABLE login_links (
   sha256 TEXT PRIMARY KEY,

@@ -1,9 +1,9 @@
 /** Reads on Postgres: short statements on the pool, blind to what is not committed yet. */
 import type { ArtifactMeta, ArtifactSpec, EventId, EventType, InboxItem } from '@cairn/protocol'
-import { type StoredItem, toInboxItem } from '../inbox-rows.ts'
+import { type StoredGrant, type StoredItem, toGrant, toInboxItem } from '../inbox-rows.ts'
 import { page, parseCursor, type StoredArtifact, toArtifactMeta } from '../listing.ts'
 import { toSessionRow } from '../session-rows.ts'
-import type { InboxQuery, LogStore, SessionQuery, SessionRow, StoredEvent } from '../store.ts'
+import type { Grant, InboxQuery, LogStore, SessionQuery, SessionRow, StoredEvent } from '../store.ts'
 import type { Database, Rows, Statement, Value } from './connections.ts'
 import { SELECT_SESSION, toStored } from './session-sql.ts'
 
@@ -20,7 +20,8 @@ const SESSION: Statement = { name: 'session', text: `${SELECT_SESSION} WHERE s.i
 const ITEM: Statement = { name: 'item', text: 'SELECT * FROM inbox_items WHERE id = $1' }
 const GRANT: Statement = {
   name: 'grant',
-  text: `SELECT 1 FROM grants WHERE session_key = ${KEY} AND tool = $2 AND arguments_hash = $3 AND expires_at > $4 LIMIT 1`,
+  text: `SELECT id, granted_by, granted_by_kind FROM grants WHERE session_key = ${KEY} AND tool = $2 AND arguments_hash = $3 AND expires_at > $4
+  ORDER BY expires_at LIMIT 1`,
 }
 const ARTIFACTS: Statement = {
   name: 'artifacts',
@@ -139,8 +140,15 @@ export function createReader(db: Database) {
       return { items: found, next_cursor }
     },
 
-    hasGrant: async (sessionId: string, tool: string, argumentsHash: string, now: number): Promise<boolean> =>
-      (await ask(GRANT, [sessionId, tool, argumentsHash, now])).length > 0,
+    async findGrant(
+      sessionId: string,
+      tool: string,
+      argumentsHash: string,
+      now: number,
+    ): Promise<Grant | null> {
+      const [row] = await ask(GRANT, [sessionId, tool, argumentsHash, now])
+      return toGrant(row as StoredGrant | undefined)
+    },
     listArtifacts: async (sessionId: string): Promise<ArtifactMeta[]> =>
       ((await ask(ARTIFACTS, [sessionId])) as unknown as StoredArtifact[]).map(row =>
         toArtifactMeta(row, sessionId),

@@ -5,6 +5,7 @@
 import { isOpen, Refusing } from '../commit-rules.ts'
 import type { StoredItem } from '../inbox-rows.ts'
 import type { StoredSession } from '../session-rows.ts'
+import type { Decider } from '../store.ts'
 import type { EncodedRow } from '../writer-messages.ts'
 import type { Rows, Statement, Value } from './connections.ts'
 
@@ -28,17 +29,16 @@ const ITEM_OF_CALL = statement(
 )
 const ANSWER_ITEM = statement(
   'answer_item',
-  `UPDATE inbox_items SET status = $1, decision = $2, responded_at = $3, changed_at = ${CHANGED_NOW} WHERE seq = $4 AND status = 'pending' RETURNING id, changed_at`,
+  `UPDATE inbox_items SET status = $1, decision = $2, responded_at = $3, decided_by = $4, decided_by_kind = $5, changed_at = ${CHANGED_NOW} WHERE seq = $6 AND status = 'pending' RETURNING id, changed_at`,
 )
 const DROP_GRANTS = statement('drop_grants', 'DELETE FROM grants WHERE session_key = $1 AND expires_at <= $2')
 const ADD_GRANT = statement(
   'add_grant',
-  'INSERT INTO grants (id, session_key, tool, arguments_hash, granted_by, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)',
+  'INSERT INTO grants (id, session_key, tool, arguments_hash, granted_by, granted_by_kind, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)',
 )
 const CONSUME_GRANT = statement(
   'consume_grant',
-  `DELETE FROM grants WHERE id = (SELECT id FROM grants WHERE session_key = $1 AND tool = $2 AND arguments_hash = $3 AND expires_at > $4
-  ORDER BY expires_at LIMIT 1) RETURNING id`,
+  'DELETE FROM grants WHERE id = $1 AND session_key = $2 AND tool = $3 AND arguments_hash = $4 AND expires_at > $5 RETURNING id',
 )
 const ADD_ARTIFACT = statement(
   'add_artifact',
@@ -56,11 +56,14 @@ async function answer(
   decision: string,
   status: StoredItem['status'],
   what: string,
+  by: Decider | null,
 ): Promise<ChangedItem> {
   const item = found as StoredItem | undefined
   const answered =
     item !== undefined && isOpen(item, row, at, status)
-      ? changedItem(await ask(ANSWER_ITEM, [status, decision, at, item.seq]))
+      ? changedItem(
+          await ask(ANSWER_ITEM, [status, decision, at, by?.id ?? null, by?.kind ?? null, item.seq]),
+        )
       : null
   if (answered === null)
     throw new Refusing(
@@ -111,6 +114,7 @@ export async function changeRow(
         change.decision,
         change.status,
         `inbox item ${change.id}`,
+        change.decided_by ?? null,
       )
     case 'inbox.answer_call':
       return answer(
@@ -121,6 +125,7 @@ export async function changeRow(
         change.decision,
         'responded',
         `the ${change.kind} item of call ${change.tool_call_id}`,
+        null,
       )
     case 'grant.add':
       await ask(DROP_GRANTS, [row.key, at])
@@ -129,13 +134,14 @@ export async function changeRow(
         row.key,
         change.tool,
         change.arguments_hash,
-        change.granted_by,
+        change.granted_by.id,
+        change.granted_by.kind,
         at,
         change.expires_at,
       ])
       return null
     case 'grant.consume': {
-      const [grant] = await ask(CONSUME_GRANT, [row.key, change.tool, change.arguments_hash, at])
+      const [grant] = await ask(CONSUME_GRANT, [change.id, row.key, change.tool, change.arguments_hash, at])
       if (grant === undefined)
         throw new Refusing(
           'no_grant',

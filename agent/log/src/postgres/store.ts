@@ -226,7 +226,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     getInboxItem: id => reader.getInboxItem(id, now()),
     listInbox: query => reader.listInbox(query, now()),
     watchInbox: (orgId, nudge) => watchedOrgs.add(orgId, nudge),
-    hasGrant: (sessionId, tool, argumentsHash) => reader.hasGrant(sessionId, tool, argumentsHash, now()),
+    findGrant: (sessionId, tool, argumentsHash) => reader.findGrant(sessionId, tool, argumentsHash, now()),
     listArtifacts: reader.listArtifacts,
     getArtifact: reader.getArtifact,
 

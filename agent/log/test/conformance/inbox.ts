@@ -1,6 +1,6 @@
 /** What the agent raised to a human, the grants that come of it, and artifacts. */
 import { expect, test } from 'vitest'
-import type { Commit, LogStore, RowChange } from '@cairn/log'
+import type { Commit, Decider, LogStore, RowChange } from '@cairn/log'
 import { newSession, once, refused, say } from './fixture.ts'
 import type { Bench } from './bench.ts'
 
@@ -18,20 +18,20 @@ const openItem = (item: Partial<Item> & { id: string }): RowChange => ({
     ...item,
   },
 })
-const answerItem = (id: string, decision: string): Commit => ({
+const answerItem = (id: string, decision: string, decided_by?: Decider): Commit => ({
   session_id: 's',
   events: [],
-  rows: [{ do: 'inbox.answer', id, decision, status: 'responded' }],
+  rows: [{ do: 'inbox.answer', id, decision, status: 'responded', ...(decided_by && { decided_by }) }],
 })
 const answerCall = (tool_call_id: string): Commit => ({
   session_id: 's',
   events: [],
   rows: [{ do: 'inbox.answer_call', tool_call_id, kind: 'input_required', decision: 'answered' }],
 })
-const consume = (session_id: string, tool: string, arguments_hash: string): Commit => ({
+const consume = (session_id: string, id: string, tool: string, arguments_hash: string): Commit => ({
   session_id,
   events: [],
-  rows: [{ do: 'grant.consume', tool, arguments_hash }],
+  rows: [{ do: 'grant.consume', id, tool, arguments_hash }],
 })
 const addArtifact = (artifact_id: string): RowChange => ({
   do: 'artifact.add',
@@ -260,24 +260,44 @@ export function defineInbox({ open }: Bench): void {
       id,
       tool: 'terminal',
       arguments_hash: 'h1',
-      granted_by: 'user_1',
+      granted_by: { kind: 'service_account', id: 'robot' },
       expires_at: clock.now() + 1000,
     })
     await store.commit({ session_id: 's', events: [], rows: [grant('g1')] })
-    expect(await store.hasGrant('s', 'terminal', 'h1')).toBe(true)
-    expect(await store.hasGrant('s', 'terminal', 'h2')).toBe(false)
-    await refused(store, consume('s', 'terminal', 'h2'), 'no_grant')
-    await refused(store, consume('s', 'browser', 'h1'), 'no_grant')
-    await refused(store, consume('t', 'terminal', 'h1'), 'no_grant')
+    expect(await store.findGrant('s', 'terminal', 'h1')).toEqual({
+      id: 'g1',
+      granted_by: { kind: 'service_account', id: 'robot' },
+    })
+    expect(await store.findGrant('s', 'terminal', 'h2')).toBeNull()
+    await refused(store, consume('s', 'g1', 'terminal', 'h2'), 'no_grant')
+    await refused(store, consume('s', 'g1', 'browser', 'h1'), 'no_grant')
+    await refused(store, consume('t', 'g1', 'terminal', 'h1'), 'no_grant')
+    await refused(store, consume('s', 'g2', 'terminal', 'h1'), 'no_grant')
     const both = await Promise.allSettled([
-      store.commit(consume('s', 'terminal', 'h1')),
-      store.commit(consume('s', 'terminal', 'h1')),
+      store.commit(consume('s', 'g1', 'terminal', 'h1')),
+      store.commit(consume('s', 'g1', 'terminal', 'h1')),
     ])
     expect(both.map(each => each.status)).toEqual(['fulfilled', 'rejected'])
     await store.commit({ session_id: 's', events: [], rows: [grant('g2')] })
     clock.advance(1000)
-    expect(await store.hasGrant('s', 'terminal', 'h1')).toBe(false)
-    await refused(store, consume('s', 'terminal', 'h1'), 'no_grant')
+    expect(await store.findGrant('s', 'terminal', 'h1')).toBeNull()
+    await refused(store, consume('s', 'g2', 'terminal', 'h1'), 'no_grant')
+  })
+
+  test('an answered item names who decided, and none where nobody is known', async () => {
+    const { store } = await open()
+    await store.createSession(newSession('s'))
+    await raise(store, 's', { id: 'a' }, { id: 'b' }, { id: 'c' })
+    await store.commit(answerItem('a', 'approve', { kind: 'user', id: 'alice' }))
+    await store.commit(answerItem('b', 'reject', { kind: 'service_account', id: 'robot' }))
+    await store.commit(answerItem('c', 'approve'))
+    const named = async (id: string) => {
+      const item = await store.getInboxItem(id)
+      return [item?.decided_by_user_id, item?.decided_by_service_account_id]
+    }
+    expect(await named('a')).toEqual(['alice', undefined])
+    expect(await named('b')).toEqual([undefined, 'robot'])
+    expect(await named('c')).toEqual([undefined, undefined])
   })
 
   test('artifacts are listed oldest first without their body, and fetched with it', async () => {

@@ -169,7 +169,7 @@ export function defineSharing({ open }: Bench): void {
           id: 'g',
           tool: 't',
           arguments_hash: 'h',
-          granted_by: 'u',
+          granted_by: { kind: 'user', id: 'u' },
           expires_at: Number.MAX_SAFE_INTEGER,
         },
       ],
@@ -183,7 +183,7 @@ export function defineSharing({ open }: Bench): void {
         store.commit({
           session_id: 's',
           events: [],
-          rows: [{ do: 'grant.consume', tool: 't', arguments_hash: 'h' }],
+          rows: [{ do: 'grant.consume', id: 'g', tool: 't', arguments_hash: 'h' }],
         }),
       ),
     ).toBe(1)

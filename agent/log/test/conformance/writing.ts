@@ -103,7 +103,7 @@ export function defineWriting({ open }: Bench): void {
       store.commit({
         session_id: 's',
         events: [thought('gone')],
-        rows: [{ do: 'grant.consume', tool: 't', arguments_hash: 'h' }],
+        rows: [{ do: 'grant.consume', id: 'g', tool: 't', arguments_hash: 'h' }],
       }),
       store.commit({ session_id: 's', events: [thought('gone too')], expect_status: ['paused'] }),
       store.commit({ session_id: 's', events: [thought('kept too')] }),
@@ -131,7 +131,7 @@ export function defineWriting({ open }: Bench): void {
             id: 'g',
             tool: 't',
             arguments_hash: 'h',
-            granted_by: 'user_1',
+            granted_by: { kind: 'user', id: 'user_1' },
             expires_at: clock.now() + 1000,
           },
           { do: 'inbox.answer', id: 'none', decision: 'approve', status: 'responded' },
@@ -139,7 +139,7 @@ export function defineWriting({ open }: Bench): void {
       },
       'already_answered',
     )
-    expect(await store.hasGrant('s', 't', 'h')).toBe(false)
+    expect(await store.findGrant('s', 't', 'h')).toBeNull()
     expect((await store.commit({ session_id: 's', events: [say('y')] })).last_id).toBe(1)
     expect(await store.check()).toEqual([])
   })
