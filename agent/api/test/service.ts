@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
-import { type LogStore, openSqliteStore, type UserRow } from '@cairn/log'
+import { type LogStore, openPostgresStore, openSqliteStore, type UserRow } from '@cairn/log'
 import { Config, type ConfigInput } from '@cairn/protocol'
 import { type Api, type ApiDeps, createApi, createServiceAccount, mintUserToken } from '../src/index.ts'
 
@@ -51,8 +51,12 @@ export type Service = AsyncDisposable & {
 
 export async function startService({
   config = {},
+  postgres,
   ...deps
-}: { config?: ConfigInput } & Partial<
+}: {
+  config?: ConfigInput
+  /** URL of a place for the store; absent: SQLite in the folder. */ postgres?: string
+} & Partial<
   Pick<ApiDeps, 'tuning' | 'webRoot' | 'demo' | 'metrics' | 'harnessStats'>
 > = {}): Promise<Service> {
   const dir = await mkdtemp(join(tmpdir(), 'cairn-api-'))
@@ -60,7 +64,10 @@ export async function startService({
   const startedAt = Date.now()
   let offset = 0
   const now = (): number => startedAt + offset
-  const store = await openSqliteStore({ dir: join(dir, 'store'), now })
+  const store =
+    postgres === undefined
+      ? await openSqliteStore({ dir: join(dir, 'store'), now })
+      : await openPostgresStore({ url: postgres, now })
   const logged: Service['logged'] = []
   const logAs = (level: string) => (message: string, fields?: Record<string, unknown>) =>
     void logged.push({ level, message, fields })

@@ -47,6 +47,24 @@ test('a newer database is refused and not touched', () => {
   expect(() => refuseNewer(db, [first])).toThrow('schema version 2, this program knows up to 1')
 })
 
+test('secrets that an older release kept with an Idempotency-Key are gone after the upgrade', () => {
+  const db = openDb(':memory:')
+  migrate(db, readMigrations().slice(0, 2), 0)
+  const keep = db.prepare(
+    'INSERT INTO idempotent_answers (principal_id, key, body_sha256, status, body, created_at) VALUES (?, ?, ?, ?, ?, ?)',
+  )
+  keep.run('p', 'account', 'h', 201, '{"id":"a","token":"cairn_sk_AbC"}', 1)
+  keep.run('p', 'user', 'h', 201, '{"id":"u","login_token":"xyz"}', 1)
+  keep.run('p', 'session', 'h', 201, '{"id":"s","title":"\\"token\\":\\"cairn_sk_"}', 1)
+  migrate(db, readMigrations(), 2)
+  const bodies = db.prepare('SELECT body FROM idempotent_answers ORDER BY key').all()
+  expect(bodies.map(row => row['body'])).toEqual([
+    '{}',
+    '{"id":"s","title":"\\"token\\":\\"cairn_sk_"}',
+    '{}',
+  ])
+})
+
 test('the migrations of this package are numbered from 1 without a gap, and give the schema that is written down', async () => {
   const migrations = readMigrations()
   expect(migrations.map(each => each.version)).toEqual(migrations.map((_, at) => at + 1))

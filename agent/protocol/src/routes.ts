@@ -31,6 +31,8 @@ export type Route = {
   alias: boolean
   /** Honours Idempotency-Key: it creates something. */
   creates?: true
+  /** Keys of the answer that are shown once: they are not kept with the Idempotency-Key. */
+  shownOnce?: readonly string[]
   query?: z.ZodType
   body?: z.ZodType
   /** Status of success, and the shape of its body (none for 204). `stream` answers text/event-stream. */
@@ -483,6 +485,7 @@ export const ROUTES = {
     access: 'admin',
     alias: false,
     creates: true,
+    shownOnce: ['token'],
     body: z.strictObject({
       name: z.string().min(1).max(100),
       scope: z.enum(['own', 'org']).default('own'),
@@ -515,6 +518,7 @@ export const ROUTES = {
     access: 'admin',
     alias: false,
     creates: true,
+    shownOnce: ['login_token'],
     body: z.strictObject({
       email: z.email(),
       name: z.string().min(1).max(100),

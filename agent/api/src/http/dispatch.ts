@@ -61,7 +61,7 @@ export function createDispatch(
     const isKeyed =
       route.creates === true && principal !== null && exchange.req.headers['idempotency-key'] !== undefined
     const held = isKeyed
-      ? await beginIdempotent(exchange, services.store.accounts, principal.id, bytes)
+      ? await beginIdempotent(exchange, services.store.accounts, route, principal.id, bytes)
       : undefined
     if (held === null) return
     let answer: unknown
@@ -84,7 +84,7 @@ export function createDispatch(
     if (route.answer === undefined)
       return send(exchange, route.status, null, '', { 'cache-control': 'no-store' })
     const json = textOf(answer)
-    await held?.keep(route.status, json)
+    await held?.keep(json)
     sendJson(exchange, route.status, json)
   }
 }

@@ -1,9 +1,10 @@
 /**
  * Idempotency-Key: a POST that creates, sent again with its key, gets the first answer instead of a second
- * effect.
+ * effect. A secret of that answer is shown once and not kept: who asks again is told what was made, and that
+ * its secret was in the first answer only.
  */
 import type { AccountStore } from '@cairn/log'
-import { AppError } from '@cairn/protocol'
+import { AppError, type Route } from '@cairn/protocol'
 import { sha256 } from '../auth/secrets.ts'
 import { type Exchange, sendJson } from './exchange.ts'
 
@@ -14,7 +15,7 @@ export type Held = {
   requestKey: string
   /** An earlier request with this key died before it could answer: what it wrote may be there. */
   abandoned: boolean
-  keep: (status: number, json: string) => Promise<void>
+  keep: (json: string) => Promise<void>
   drop: () => Promise<void>
 }
 
@@ -25,6 +26,7 @@ export type Held = {
 export async function beginIdempotent(
   exchange: Exchange,
   accounts: AccountStore,
+  { status, shownOnce = [] }: Pick<Route, 'status' | 'shownOnce'>,
   principalId: string,
   body: Buffer,
 ): Promise<Held | null> {
@@ -38,7 +40,7 @@ export async function beginIdempotent(
     return {
       requestKey: sha256(`${principalId}\n${key}`),
       abandoned: before !== null,
-      keep: (status, json) => accounts.finishIdempotent(key, principalId, status, json),
+      keep: json => accounts.finishIdempotent(key, principalId, status, withoutKeys(json, shownOnce)),
       drop: () => accounts.dropIdempotent(key, principalId),
     }
   }
@@ -52,6 +54,19 @@ export async function beginIdempotent(
       'idempotency_in_progress',
       'The first request with this Idempotency-Key is still running; try again in a moment.',
     )
+  if (shownOnce.length > 0)
+    throw new AppError(
+      'shown_once',
+      `The first request with this Idempotency-Key was answered, and only that answer had ${shownOnce.join(', ')}. If it was lost, revoke what was made and ask again with a new key.`,
+      { extra: { created: JSON.parse(before.body ?? '{}') as unknown } },
+    )
   sendJson(exchange, before.status, before.body ?? '', { 'idempotency-replayed': 'true' })
   return null
+}
+
+/** The JSON text of an object without some of its keys. */
+function withoutKeys(json: string, keys: readonly string[]): string {
+  if (keys.length === 0) return json
+  const kept = Object.entries(JSON.parse(json) as object).filter(([key]) => !keys.includes(key))
+  return JSON.stringify(Object.fromEntries(kept))
 }
