@@ -55,6 +55,41 @@ const cases: [what: string, run: () => ReturnType<typeof run>, code: number, say
     2,
     /unknown recipe "bnb"\nusage: .*qbnb/,
   ],
+  ['an export without a format', () => run(['export', model]), 2, /export expects --format gguf/],
+  [
+    'an export in another format',
+    () => run(['export', model, '--format', 'onnx']),
+    2,
+    /--format must be gguf, got "onnx"/,
+  ],
+  [
+    'an export of another type',
+    () => run(['export', model, '--format', 'gguf', '--type', 'q4_0']),
+    2,
+    /--type must be as-stored, bf16, f16, q8_0, got "q4_0"/,
+  ],
+  [
+    'an export over a file that is there',
+    () => run(['export', model, '--format', 'gguf', '--output', path('data.jsonl')]),
+    2,
+    /data\.jsonl: is there already; name another with --output/,
+  ],
+  [
+    'a base for what is no adapter',
+    () => run(['export', model, '--format', 'gguf', '--base', model, '--output', path('x.gguf')]),
+    2,
+    /--base is for adapters, and .*tiny is none/,
+  ],
+  ['a GGUF file that is not there', () => train({ model: path('no.gguf') }), 2, /no\.gguf": no such file/],
+  [
+    'a file that is no GGUF',
+    () => {
+      writeFileSync(path('text.gguf'), 'once upon a time')
+      return train({ model: path('text.gguf') })
+    },
+    2,
+    /text\.gguf: not a GGUF file: begins with "once", which would have to be "GGUF"/,
+  ],
   ['an unknown recipe', () => train({ recipe: 'int8' }), 2, /--recipe: .*"bf16"/],
   ['an unknown key', () => train({ lora_rnak: '8' }), 2, /unknown key "lora_rnak"; did you mean lora_rank\?/],
   ['a key of the wrong kind', () => train({ lora_rank: 'many' }), 2, /--lora_rank: .*number.*got "many"/],

@@ -7,6 +7,7 @@ import { demo } from './commands/demo.ts'
 import { doctor } from './commands/doctor.ts'
 import { estimateRun } from './commands/estimate.ts'
 import { evalRun } from './commands/eval.ts'
+import { exportRun } from './commands/export.ts'
 import { helpFor } from './commands/help.ts'
 import { merge } from './commands/merge.ts'
 import { modelNew } from './commands/model-new.ts'
@@ -20,6 +21,7 @@ export const commands: readonly Command[] = [
   estimateRun,
   recipes,
   merge,
+  exportRun,
   modelNew,
   dataGenerate,
   serveRun,

@@ -37,6 +37,13 @@ export {
   type QuantizedLayout,
   type StoredWeight,
 } from './quantized.ts'
+export {
+  GGUF_EXPORT_TYPES,
+  exportGgufAdapter,
+  exportGgufModel,
+  type GgufExportType,
+  type ModelToExport,
+} from './gguf/export-model.ts'
 export { hubCacheRoot, type Environment, type RepoType } from './hub-cache.ts'
 export { type Progress } from './hub-download.ts'
 export { resolveRepo, type ResolveOptions } from './hub.ts'

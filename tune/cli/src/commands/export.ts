@@ -1,0 +1,81 @@
+import { stat } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { FAMILIES, partsOf, readModelConfig } from '@cairn-tune/models'
+import { readAdapter } from '@cairn-tune/train'
+import {
+  GGUF_EXPORT_TYPES,
+  exportGgufAdapter,
+  exportGgufModel,
+  resolveRepo,
+  type ModelToExport,
+} from '@cairn-tune/weights'
+import { defineCommand, takePositionals, type Io } from '../command.ts'
+import { EXIT, UsageError } from '../exit.ts'
+
+const exists = (path: string) =>
+  stat(path).then(
+    () => true,
+    () => false,
+  )
+
+/** What the writer asks of a model; weights are those that its forward pass reads. */
+async function describe(model: string): Promise<ModelToExport> {
+  const config = await readModelConfig(model)
+  const { architecture } = FAMILIES[config.model_type].gguf
+  return { model, config, architecture, theta: config.ropes[0]?.theta ?? 0, weights: partsOf(config).weights }
+}
+
+async function exportTo(
+  given: string,
+  output: string,
+  options: { base: string | undefined; type: (typeof GGUF_EXPORT_TYPES)[number] | undefined },
+  io: Io,
+) {
+  const hub = { env: io.env, signal: io.signal }
+  if (!(await exists(join(given, 'adapter_config.json')))) {
+    if (options.base !== undefined) throw new UsageError(`--base is for adapters, and ${given} is none`)
+    const model = await resolveRepo('model', given, hub)
+    return exportGgufModel(await describe(model), output, options.type ?? 'as-stored')
+  }
+  if (options.type !== undefined) throw new UsageError('--type is for models: an adapter is written in f32')
+  const base = options.base ?? (await readAdapter(given)).baseModel
+  if (base === '') throw new UsageError(`${given} names no base model; give it with --base`)
+  return exportGgufAdapter(await describe(await resolveRepo('model', base, hub)), given, output)
+}
+
+export const exportRun = defineCommand({
+  name: 'export',
+  summary: 'Write a model or an adapter in another format: GGUF, which llama.cpp runs',
+  usage: [
+    ['export MODEL|ADAPTER --format gguf', 'to NAME.gguf; tokenizer and chat template are in it'],
+    [`  --type ${GGUF_EXPORT_TYPES.join('|')}`, "of a model's matrices; as-stored unless given"],
+    ['  --output FILE', 'in place of NAME.gguf; must not be there yet'],
+    ['  --base MODEL', 'of an adapter, in place of the one that it names'],
+  ],
+  options: {
+    format: { type: 'string' },
+    type: { type: 'string' },
+    output: { type: 'string' },
+    base: { type: 'string' },
+  },
+  async run({ values, positionals }, io) {
+    const [given] = takePositionals(positionals, ['the directory of a model or an adapter'])
+    if (values.format !== 'gguf')
+      throw new UsageError(
+        values.format === undefined
+          ? 'export expects --format gguf'
+          : `--format must be gguf, got ${JSON.stringify(values.format)}`,
+      )
+    const type = GGUF_EXPORT_TYPES.find(known => known === values.type)
+    if (values.type !== undefined && type === undefined)
+      throw new UsageError(
+        `--type must be ${GGUF_EXPORT_TYPES.join(', ')}, got ${JSON.stringify(values.type)}`,
+      )
+    const output = values.output ?? `${basename(given, '.gguf')}.gguf`
+    if (await exists(output)) throw new UsageError(`${output}: is there already; name another with --output`)
+    const { tensors, notes } = await exportTo(given, output, { base: values.base, type }, io)
+    for (const note of notes) io.note(note)
+    io.out(values.json ? `${JSON.stringify({ output, tensors, notes })}\n` : `${output}\n`)
+    return EXIT.ok.code
+  },
+})

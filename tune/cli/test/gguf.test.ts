@@ -1,0 +1,129 @@
+/** A model exported to GGUF is the model: it serves the same answers and trains the same adapters. */
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readModelConfig } from '@cairn-tune/models'
+import { loadAddon } from '@cairn-tune/native'
+import { startServer } from '@cairn-tune/serve'
+import { mergeAdapter, readConfig, train, writeNewModel } from '@cairn-tune/train'
+import { loadTokenizer, openMappedCheckpoint } from '@cairn-tune/weights'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { exportRun } from '../src/commands/export.ts'
+
+let directory: string
+const at = (name: string) => join(directory, name)
+const signal = new AbortController().signal
+
+async function exportTo(output: string, ...args: string[]): Promise<{ out: string; notes: string[] }> {
+  const said = { out: '', notes: [] as string[] }
+  const code = await exportRun.run([...args, '--format', 'gguf', '--output', at(output)], {
+    env: { HF_HUB_OFFLINE: '1' },
+    out: text => void (said.out += text),
+    note: line => void said.notes.push(line),
+    terminal: undefined,
+    signal,
+  })
+  expect(code).toBe(0)
+  return said
+}
+
+// On a fresh clone the kernels are compiled first, which takes longer than hooks may.
+await loadAddon()
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'cairn-gguf-'))
+  await writeNewModel(at('tiny'), 'tiny', 1)
+  await writeFile(at('data.jsonl'), '{"text": "one and one is two, two and two is four"}\n'.repeat(8))
+  await exportTo('tiny.gguf', at('tiny'))
+})
+afterAll(() => rm(directory, { recursive: true }))
+
+test('its config, weights and tokenizer are those of the directory', async () => {
+  expect(await readModelConfig(at('tiny.gguf'))).toEqual(await readModelConfig(at('tiny')))
+  const [own, from] = [await openMappedCheckpoint(at('tiny.gguf')), await openMappedCheckpoint(at('tiny'))]
+  expect([...own.tensors.keys()].toSorted()).toEqual([...from.tensors.keys()].toSorted())
+  for (const [name, { dtype, shape }] of from.tensors) {
+    expect(own.tensors.get(name)).toMatchObject({ shape, dtype: shape.length === 1 ? 'F32' : dtype })
+    if (shape.length > 1) expect(await own.read(name)).toEqual(await from.read(name))
+  }
+  const [tokenizer, expected] = [await loadTokenizer(at('tiny.gguf')), await loadTokenizer(at('tiny'))]
+  const chat = {
+    messages: [
+      { role: 'user', content: 'Câte?\n' },
+      { role: 'assistant', content: ' 12' },
+    ],
+  }
+  expect(tokenizer.encodeChat(chat)).toEqual(expected.encodeChat(chat))
+  expect(tokenizer.eosTokenId).toBe(expected.eosTokenId)
+})
+
+async function answer(model: string): Promise<unknown> {
+  const server = await startServer({
+    model,
+    servedModelNames: ['m'],
+    port: 0,
+    threads: 1,
+    kvCacheBytes: 2 ** 22,
+    maxModelLen: 64,
+  })
+  try {
+    const ask = async (path: string, body: object) => {
+      const response = await fetch(`${server.url}/v1/${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'm', max_tokens: 12, temperature: 0, ignore_eos: true, ...body }),
+      })
+      return ((await response.json()) as { choices: unknown }).choices
+    }
+    return [
+      await ask('completions', { prompt: 'one and one', logprobs: 1 }),
+      await ask('chat/completions', { messages: [{ role: 'user', content: 'Hi' }], logprobs: true }),
+    ]
+  } finally {
+    await server.close()
+  }
+}
+
+test('it serves the same completions and chats, to the last bit of their log-probabilities', async () => {
+  expect(await answer(at('tiny.gguf'))).toEqual(await answer(at('tiny')))
+})
+
+test.each(['bf16', 'qbnb'])('%s: it trains the same adapter, to the last bit', async recipe => {
+  const run = async (model: string) => {
+    const settings = {
+      model,
+      recipe,
+      dataset: at('data.jsonl'),
+      output_dir: `${model}-${recipe}`,
+      max_seq_length: 64,
+      max_steps: 3,
+      learning_rate: 1e-2,
+    }
+    const flags = Object.entries(settings).map(([key, value]) => `--${key}=${value}`)
+    await train(readConfig({ flags }), { threads: 1 })
+    return readFileSync(join(settings.output_dir, 'adapter', 'adapter_model.safetensors'))
+  }
+  expect(Buffer.compare(await run(at('tiny.gguf')), await run(at('tiny')))).toBe(0)
+})
+
+test('what was trained on it merges into it and is exported again; a file in blocks of Q8_0 trains and serves', async () => {
+  await mergeAdapter({ base: at('tiny.gguf'), adapter: at('tiny.gguf-bf16/adapter'), output: at('merged') })
+  await mergeAdapter({ base: at('tiny'), adapter: at('tiny-bf16/adapter'), output: at('expected') })
+  const [own, expected] = [
+    await openMappedCheckpoint(at('merged')),
+    await openMappedCheckpoint(at('expected')),
+  ]
+  const name = 'model.layers.1.mlp.down_proj.weight'
+  expect(await own.read(name)).toEqual(await expected.read(name))
+  await exportTo('merged.gguf', at('merged'), '--type', 'q8_0')
+  expect((await openMappedCheckpoint(at('merged.gguf'))).tensors.get(name)).toMatchObject({
+    dtype: 'F32',
+    decodedFrom: 'Q8_0',
+  })
+  await answer(at('merged.gguf'))
+  await exportTo('adapter.gguf', at('tiny.gguf-bf16/adapter'))
+  expect(existsSync(at('adapter.gguf'))).toBe(true)
+  // Weights that have no file of their own type become bf16.
+  await mergeAdapter({ base: at('merged.gguf'), adapter: at('tiny-bf16/adapter'), output: at('again') })
+  expect((await openMappedCheckpoint(at('again'))).tensors.get(name)).toMatchObject({ dtype: 'BF16' })
+})

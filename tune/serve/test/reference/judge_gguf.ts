@@ -1,0 +1,135 @@
+/**
+ * llama.cpp beside `serve` on exported files: node judge_gguf.ts INSTALL [MODEL [ADAPTER]], where INSTALL is a
+ * directory with node-llama-cpp in its node_modules (npm install --ignore-scripts node-llama-cpp; its packages
+ * bring llama.cpp built). Without MODEL a random one and two adapters for it are made. The model is written
+ * anew in f32, exported, merged with the adapter and exported, and the adapter is exported; of each file
+ * llama.cpp continues the prompts greedily, and `serve` in f32 does the same.
+ */
+import { execFileSync } from 'node:child_process'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { startServer } from '@cairn-tune/serve'
+import { copyCompanions, mergeAdapter } from '@cairn-tune/train/merge'
+import { decodeFloats, encodeFloats, openCheckpoint, writeCheckpoint } from '@cairn-tune/weights'
+import { ADAPTERS, writeRandomAdapter, writeRandomModel } from '../random-model.ts'
+
+const TOKENS = 32
+const PROMPTS = 20
+
+const [install, given, givenAdapter] = process.argv.slice(2)
+if (!install) throw new Error('usage: judge_gguf.ts DIRECTORY_WITH_NODE_LLAMA_CPP [MODEL [ADAPTER]]')
+const directory = await mkdtemp(join(tmpdir(), 'cairn-gguf-judge-'))
+const at = (name: string) => join(directory, name)
+const cli = fileURLToPath(new URL('../../../cli/src/main.ts', import.meta.url))
+const run = (...args: string[]) =>
+  execFileSync(process.execPath, [cli, ...args], { stdio: ['ignore', 'ignore', 'inherit'] })
+
+/** The same numbers in f32, so that neither side rounds. */
+async function writeF32(from: string, to: string): Promise<void> {
+  await mkdir(to, { recursive: true })
+  const checkpoint = await openCheckpoint(from)
+  await writeCheckpoint(
+    to,
+    [...checkpoint.tensors.values()].map(({ name, dtype, shape }) => ({
+      name,
+      dtype: 'F32',
+      shape,
+      bytes: async () => encodeFloats('F32', decodeFloats(dtype as 'BF16', await checkpoint.read(name))),
+    })),
+  )
+  await checkpoint.close()
+  await copyCompanions(from, to)
+}
+
+type Answers = { tokens: number[]; logprob: number }[]
+
+/** What `serve` answers over HTTP, for the base or an adapter. */
+async function ours(model: string, adapter: string | undefined, prompts: number[][]): Promise<Answers> {
+  const server = await startServer({
+    model,
+    servedModelNames: ['base'],
+    port: 0,
+    dtype: 'f32',
+    maxModelLen: 256,
+    kvCacheBytes: 2 ** 30,
+    enableLora: adapter !== undefined,
+    ...(adapter === undefined ? {} : { loraModules: { adapter } }),
+  })
+  try {
+    const response = await fetch(`${server.url}/v1/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: adapter === undefined ? 'base' : 'adapter',
+        prompt: prompts,
+        max_tokens: TOKENS,
+        temperature: 0,
+        ignore_eos: true,
+        logprobs: 0,
+        return_token_ids: true,
+      }),
+    })
+    const body = (await response.json()) as {
+      choices: { index: number; token_ids: number[]; logprobs: { token_logprobs: number[] } }[]
+    }
+    return body.choices
+      .toSorted((a, b) => a.index - b.index)
+      .map(({ token_ids, logprobs }) => ({ tokens: token_ids, logprob: logprobs.token_logprobs[0] ?? NaN }))
+  } finally {
+    await server.close()
+  }
+}
+
+const judge = fileURLToPath(new URL('judge_llama.mjs', import.meta.url))
+const theirs = (gguf: string, adapter: string | undefined, prompts: number[][]): Answers =>
+  JSON.parse(
+    execFileSync(process.execPath, [judge, install, gguf, adapter ?? ''], {
+      input: JSON.stringify({ prompts, tokens: TOKENS }),
+      maxBuffer: 2 ** 28,
+      stdio: ['pipe', 'pipe', 'inherit'],
+    }).toString(),
+  ) as Answers
+
+function compare(name: string, a: Answers, b: Answers): void {
+  const whole = a.filter(({ tokens }, i) => tokens.join() === b[i]?.tokens.join()).length
+  const worst = Math.max(...a.map(({ logprob }, i) => Math.abs(logprob - (b[i]?.logprob ?? NaN))))
+  console.log(
+    `${name}: ${whole} of ${a.length} continuations of ${TOKENS} tokens alike; first log-probabilities apart by at most ${worst.toExponential(1)}`,
+  )
+  for (const [i, { tokens }] of a.entries()) {
+    const other = b[i]?.tokens ?? []
+    const first = tokens.findIndex((token, j) => token !== other[j])
+    if (first >= 0) console.log(`  prompt ${i}: apart from token ${first + 1} on`)
+  }
+}
+
+try {
+  if (!given) await writeRandomModel(at('random'))
+  const source = given ?? at('random')
+  const adapters = new Map<string, string>()
+  if (givenAdapter) adapters.set(basename(givenAdapter), givenAdapter)
+  else if (!given)
+    for (const [name, adapter] of Object.entries(ADAPTERS)) {
+      await writeRandomAdapter(at(name), adapter)
+      adapters.set(name, at(name))
+    }
+  await writeF32(source, at('model'))
+  const prompts = Array.from({ length: PROMPTS }, (_, s) =>
+    Array.from({ length: 1 + ((s * 7) % 40) }, (__, i) => 3 + ((s * 7919 + i * 104_729) % 256)),
+  )
+  run('export', at('model'), '--format', 'gguf', '--output', at('model.gguf'))
+  compare('model', await ours(at('model'), undefined, prompts), theirs(at('model.gguf'), undefined, prompts))
+  for (const [name, adapter] of adapters) {
+    await mergeAdapter({ base: at('model'), adapter, output: at(`${name}-merged`) })
+    run('export', at(`${name}-merged`), '--format', 'gguf', '--output', at(`${name}-merged.gguf`))
+    run('export', adapter, '--base', at('model'), '--format', 'gguf', '--output', at(`${name}-lora.gguf`))
+    const own = await ours(at('model'), adapter, prompts)
+    compare(`${name}, base + adapter`, own, theirs(at('model.gguf'), at(`${name}-lora.gguf`), prompts))
+    const merged = await ours(at(`${name}-merged`), undefined, prompts)
+    compare(`${name}, merged`, merged, theirs(at(`${name}-merged.gguf`), undefined, prompts))
+  }
+} finally {
+  await rm(directory, { recursive: true })
+}

@@ -1,0 +1,70 @@
+/** A model's configuration as keys of a GGUF file. */
+import { InputError, UnsupportedError } from '../errors.ts'
+import type { Architecture } from './architectures.ts'
+import type { Llama3Rope } from './rope-scaling.ts'
+import { f32, text, u32, type MetadataValue } from './writer.ts'
+
+/** What a configuration must say to be written, by the names of config.json, defaults filled in. */
+export type ConfigToWrite = {
+  model_type: string
+  vocab_size: number
+  hidden_size: number
+  intermediate_size: number
+  num_hidden_layers: number
+  num_attention_heads: number
+  num_key_value_heads: number
+  head_dim: number
+  rms_norm_eps: number
+  max_position_embeddings: number
+}
+
+export function configMetadata(
+  row: Architecture,
+  config: ConfigToWrite,
+  theta: number,
+): Record<string, MetadataValue> {
+  const keys = {
+    vocab_size: u32(config.vocab_size),
+    context_length: u32(config.max_position_embeddings),
+    embedding_length: u32(config.hidden_size),
+    block_count: u32(config.num_hidden_layers),
+    feed_forward_length: u32(config.intermediate_size),
+    'attention.head_count': u32(config.num_attention_heads),
+    'attention.head_count_kv': u32(config.num_key_value_heads),
+    'attention.key_length': u32(config.head_dim),
+    'attention.value_length': u32(config.head_dim),
+    'attention.layer_norm_rms_epsilon': f32(config.rms_norm_eps),
+    'rope.dimension_count': u32(config.head_dim),
+    'rope.freq_base': f32(theta),
+  }
+  return {
+    'general.architecture': text(row.name),
+    ...Object.fromEntries(Object.entries(keys).map(([key, value]) => [`${row.name}.${key}`, value])),
+  }
+}
+
+const number = (json: Record<string, unknown>, key: string): number => {
+  const value = json[key]
+  return typeof value === 'number' ? value : Number.NaN
+}
+
+/** Llama 3's scaling in a config.json, undefined where positions are as they are; any other is refused. */
+export function llama3RopeOf(path: string, json: Record<string, unknown>): Llama3Rope | undefined {
+  const rope = (json['rope_scaling'] ?? json['rope_parameters'] ?? {}) as Record<string, unknown>
+  const kind = rope['rope_type'] ?? rope['type'] ?? 'default'
+  if (kind === 'default') return undefined
+  if (kind !== 'llama3')
+    throw new UnsupportedError(
+      `${path}: positions scaled as ${JSON.stringify(kind)} are not written to a GGUF file; "default" and "llama3" are`,
+    )
+  const found: Llama3Rope = {
+    rope_type: 'llama3',
+    factor: number(rope, 'factor'),
+    low_freq_factor: number(rope, 'low_freq_factor'),
+    high_freq_factor: number(rope, 'high_freq_factor'),
+    original_max_position_embeddings: number(rope, 'original_max_position_embeddings'),
+  }
+  const missing = Object.entries(found).find(([, value]) => Number.isNaN(value))
+  if (missing) throw new InputError(`${path}: rope_scaling has no ${missing[0]}`)
+  return found
+}

@@ -1,0 +1,279 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openCheckpoint } from '../checkpoint.ts'
+import { encodeFloats } from '../float-values.ts'
+import { readModelText } from '../model-texts.ts'
+import { writeAdapter } from '../peft-adapter.ts'
+import { writeCheckpoint } from '../safetensors-writer.ts'
+import { exportGgufAdapter, exportGgufModel, type ModelToExport } from './export-model.ts'
+import { openGguf, type GgufFile } from './gguf-file.ts'
+import { decodeGguf } from './tensor-types.ts'
+
+const reference = (name: string) => fileURLToPath(new URL(`../../test/reference/${name}`, import.meta.url))
+const goldenOf = (arch: string) => reference(`gguf/${arch}.gguf`)
+let directory: string
+let written = 0
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'cairn-export-'))
+})
+afterAll(() => rm(directory, { recursive: true }))
+const newFile = () => join(directory, `${written++}.gguf`)
+
+/** What make_models.py gave its files. */
+async function describeGolden(architecture: 'llama' | 'qwen3'): Promise<ModelToExport> {
+  const model = goldenOf(architecture)
+  const checkpoint = await openCheckpoint(model)
+  const weights = [...checkpoint.tensors.values()].map(({ name, shape }) => ({ name, shape }))
+  await checkpoint.close()
+  const isLlama = architecture === 'llama'
+  const config = {
+    model_type: architecture,
+    vocab_size: 432,
+    hidden_size: 32,
+    intermediate_size: 64,
+    num_hidden_layers: isLlama ? 1 : 2,
+    num_attention_heads: 4,
+    num_key_value_heads: 2,
+    head_dim: 8,
+    rms_norm_eps: isLlama ? 1e-5 : 1e-6,
+    max_position_embeddings: 256,
+    eos_token_ids: isLlama ? [2, 0] : [2],
+  }
+  return { model, config, architecture, theta: isLlama ? 500_000 : 1e6, weights }
+}
+
+const same = async (a: GgufFile, b: GgufFile, name: string) =>
+  expect(Buffer.compare(await a.read(a.tensors.get(name)!), await b.read(b.tensors.get(name)!)), name).toBe(0)
+
+describe('a model written again', () => {
+  test('llama: pairs, blocks, divisors of positions and tokenizer are those of the file it was read from', async () => {
+    const output = newFile()
+    const { notes } = await exportGgufModel(await describeGolden('llama'), output, 'q8_0')
+    expect(notes).toEqual([])
+    const [own, golden] = [await openGguf(output), await openGguf(goldenOf('llama'))]
+    expect([...own.tensors.keys()].toSorted()).toEqual([...golden.tensors.keys()].toSorted())
+    for (const [name, { type, shape }] of golden.tensors) {
+      expect(own.tensors.get(name)).toMatchObject({ type, shape })
+      if (name !== 'rope_freqs.weight') await same(own, golden, name)
+    }
+    const [divisors, expected] = await Promise.all(
+      [own, golden].map(async file => [
+        ...decodeGguf('F32', await file.read(file.tensors.get('rope_freqs.weight')!)),
+      ]),
+    )
+    divisors?.forEach((value, i) => expect(value).toBeCloseTo(expected?.[i] ?? NaN, 4))
+    for (const name of [
+      'config.json',
+      'tokenizer.json',
+      'tokenizer_config.json',
+      'chat_template.jinja',
+    ] as const)
+      expect(await readModelText(output, name), name).toBe(await readModelText(goldenOf('llama'), name))
+    expect(own.metadata.text('general.type')).toBe('model')
+    expect(own.metadata.whole('general.file_type')).toBe(7)
+  })
+
+  test('as stored: plain types stay, and what comes in blocks is bf16 and said', async () => {
+    const output = newFile()
+    const { notes } = await exportGgufModel(await describeGolden('qwen3'), output, 'as-stored')
+    expect(notes).toEqual([
+      '2 matrices stored as Q8_0 are decoded and written as BF16: that type is not written',
+    ])
+    const [own, golden] = [await openGguf(output), await openGguf(goldenOf('qwen3'))]
+    for (const [name, { type }] of golden.tensors)
+      if (type === 'Q8_0') expect(own.tensors.get(name)?.type).toBe('BF16')
+      else await same(own, golden, name)
+  })
+
+  test('rows that blocks of 32 do not divide are bf16 in a file of Q8_0, and that is said', async () => {
+    const given = await describeGolden('qwen3')
+    const model = join(directory, 'narrow')
+    await cp(reference('tokenizer'), model, { recursive: true })
+    await writeFile(join(model, 'config.json'), '{}')
+    const weights = given.weights.map(({ name, shape }) => ({
+      name,
+      shape: shape.length === 1 ? shape : [...shape.slice(0, -1), 24],
+    }))
+    await writeCheckpoint(
+      model,
+      weights.map(({ name, shape }) => ({
+        name,
+        dtype: 'BF16',
+        shape,
+        bytes: encodeFloats('BF16', new Float32Array(shape.reduce((a, b) => a * b, 1))),
+      })),
+    )
+    const { notes } = await exportGgufModel({ ...given, model, weights }, newFile(), 'q8_0')
+    expect(notes).toEqual([
+      '15 matrices with rows of 24 elements, which Q8_0’s blocks of 32 do not divide, are BF16',
+    ])
+  })
+})
+
+test('an adapter: names, turned rows of B, and an alpha that divided by the rank is its scale', async () => {
+  const given = await describeGolden('llama')
+  const adapter = join(directory, 'adapter')
+  const linear = 'model.layers.0.self_attn.k_proj'
+  const config = {
+    baseModel: 'x',
+    lora_rank: 2,
+    lora_alpha: 6,
+    lora_dropout: 0,
+    lora_target_modules: ['k_proj'],
+  }
+  const a = {
+    name: `${linear}.lora_A.weight`,
+    shape: [2, 32] as const,
+    values: new Float32Array(64).fill(0.5),
+  }
+  const b = {
+    name: `${linear}.lora_B.weight`,
+    shape: [16, 2] as const,
+    values: Float32Array.from({ length: 32 }, (_, i) => Math.floor(i / 2)),
+  }
+  await writeAdapter(adapter, config, [a, b])
+  const output = newFile()
+  await exportGgufAdapter(given, adapter, output)
+  const file = await openGguf(output)
+  expect(file.metadata.text('general.type')).toBe('adapter')
+  expect(file.metadata.text('general.architecture')).toBe('llama')
+  expect(file.metadata.text('adapter.type')).toBe('lora')
+  expect(file.metadata.number('adapter.lora.alpha')).toBe(6)
+  expect([...file.tensors.keys()]).toEqual(['blk.0.attn_k.weight.lora_a', 'blk.0.attn_k.weight.lora_b'])
+  const rows = async (side: string) =>
+    decodeGguf('F32', await file.read(file.tensors.get(`blk.0.attn_k.weight.lora_${side}`)!))
+  expect([...(await rows('a'))]).toEqual([...a.values])
+  // Two heads of eight: row i of a half and row i of the other stand side by side.
+  const order = [0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15]
+  expect([...(await rows('b'))]).toEqual(order.flatMap(row => [row, row]))
+
+  await writeAdapter(adapter, config, [a, { ...b, shape: [8, 2], values: b.values.subarray(16) }])
+  await expect(exportGgufAdapter(given, adapter, newFile())).rejects.toThrow(
+    `"${linear}.lora_B.weight" is (8, 2), and ${given.model} needs (16, 2); the adapter belongs to another model`,
+  )
+  const other = [a, b].map(tensor => ({ ...tensor, name: tensor.name.replace('layers.0', 'layers.7') }))
+  await writeAdapter(adapter, config, other)
+  await expect(exportGgufAdapter(given, adapter, newFile())).rejects.toThrow(
+    '"model.layers.7.self_attn.k_proj.lora_A.weight" is for no weight of',
+  )
+})
+
+describe('what a file could not say is refused by name', () => {
+  type Json = Record<string, unknown>
+  /** Exports the small Qwen3 with a changed tokenizer.json, config.json or weight. */
+  async function exportWith(change: {
+    tokenizer?: (json: Json) => Json
+    config?: Json
+    given?: Partial<ModelToExport>
+    ends?: number[]
+    type?: 'f16'
+    largest?: number
+  }): Promise<unknown> {
+    const given = await describeGolden('qwen3')
+    const model = await mkdtemp(join(directory, 'model-'))
+    await cp(reference('tokenizer'), model, { recursive: true })
+    const path = join(model, 'tokenizer.json')
+    const json = JSON.parse(await readFile(path, 'utf8')) as Json
+    await writeFile(path, JSON.stringify(change.tokenizer?.(json) ?? json))
+    await writeFile(join(model, 'config.json'), JSON.stringify(change.config ?? {}))
+    await writeCheckpoint(
+      model,
+      given.weights.map(({ name, shape }) => ({
+        name,
+        dtype: 'F32',
+        shape,
+        bytes: encodeFloats(
+          'F32',
+          new Float32Array(shape.reduce((a, b) => a * b, 1)).fill(change.largest ?? 1),
+        ),
+      })),
+    )
+    const config = { ...given.config, eos_token_ids: change.ends ?? given.config.eos_token_ids }
+    return exportGgufModel(
+      { ...given, model, config, ...change.given },
+      newFile(),
+      change.type ?? 'as-stored',
+    )
+  }
+  const inModel = (more: Json) => (json: Json) => ({
+    ...json,
+    model: { ...(json['model'] as Json), ...more },
+  })
+
+  test('the model that the others are made from is written', async () => {
+    await expect(exportWith({})).resolves.toEqual({ tensors: 24, notes: [] })
+  })
+
+  const split = { type: 'Split', pattern: { Regex: '\\d+' }, behavior: 'Isolated', invert: false }
+  const cases: [string, Parameters<typeof exportWith>[0], string | RegExp][] = [
+    [
+      'a split that has no name',
+      { tokenizer: json => ({ ...json, pre_tokenizer: split }) },
+      /no name in GGUF is known for how its pre_tokenizer splits a text: \[\{"type":"Split","pattern":\{"Regex":"\\\\d\+"\}/,
+    ],
+    ['no split', { tokenizer: json => ({ ...json, pre_tokenizer: null }) }, 'splits a text: []'],
+    [
+      'a split that merges otherwise',
+      { tokenizer: inModel({ ignore_merges: true }) },
+      'splits a text with ignore_merges: ',
+    ],
+    [
+      'another kind of tokenizer',
+      { tokenizer: inModel({ type: 'Unigram' }) },
+      /cannot be written to a GGUF file, which has byte-level BPE: [^]*model\.type/,
+    ],
+    ['bytes as tokens', { tokenizer: inModel({ byte_fallback: true }) }, /model\.byte_fallback/],
+    [
+      'another normalizer',
+      { tokenizer: json => ({ ...json, normalizer: { type: 'Lowercase' } }) },
+      /at normalizer/,
+    ],
+    [
+      'a token that takes the space beside it',
+      { tokenizer: json => ({ ...json, added_tokens: [{ id: 0, content: '<x>', lstrip: true }] }) },
+      /added_tokens\[0\]\.lstrip/,
+    ],
+    [
+      'something around every text',
+      { tokenizer: json => ({ ...json, post_processor: { type: 'BertProcessing' } }) },
+      'a GGUF file cannot say what its post_processor puts around a text: {"type":"BertProcessing"}',
+    ],
+    [
+      'a token beyond the model',
+      { tokenizer: inModel({ vocab: { a: 432 }, merges: [] }) },
+      'token "a" has id 432, and the model has 432 tokens',
+    ],
+    ['too many ends', { ends: [5, 6, 7] }, 'the model has 4 end tokens, and a GGUF file names 3'],
+    [
+      'scaled positions',
+      { config: { rope_scaling: { rope_type: 'yarn' } } },
+      'positions scaled as "yarn" are not written to a GGUF file',
+    ],
+    [
+      'half of Llama 3’s scaling',
+      { config: { rope_scaling: { rope_type: 'llama3', factor: 8 } } },
+      'rope_scaling has no low_freq_factor',
+    ],
+    [
+      'another family',
+      { given: { architecture: 'mamba' } },
+      'a qwen3 model cannot be written to a GGUF file yet; architectures written: llama, qwen2, qwen3',
+    ],
+    [
+      'a weight without a name',
+      { given: { weights: [{ name: 'model.extra.weight', shape: [1] }] } },
+      '"model.extra.weight" has no name in GGUF’s qwen3',
+    ],
+    [
+      'numbers beyond f16',
+      { type: 'f16', largest: 1e5 },
+      'tensor "model.embed_tokens.weight" has numbers beyond 65504, the largest of f16; write bf16',
+    ],
+  ]
+  test.each(cases)('%s', async (_, change, message) => {
+    await expect(exportWith(change)).rejects.toThrow(message)
+  })
+})

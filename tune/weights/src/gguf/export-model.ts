@@ -1,0 +1,225 @@
+/**
+ * A model or an adapter as a GGUF file, which llama.cpp and what is built on it run: names and rows by the
+ * architecture's row, tokenizer and chat template included.
+ */
+import { basename } from 'node:path'
+import { dequantize, type Shape } from '@cairn-tune/ops'
+import { openMappedCheckpoint } from '../base-weights.ts'
+import type { Checkpoint } from '../checkpoint.ts'
+import { InputError, UnsupportedError } from '../errors.ts'
+import { decodeFloats } from '../float-values.ts'
+import { readModelText } from '../model-texts.ts'
+import { readAdapter } from '../peft-adapter.ts'
+import { layoutOf, readWeight } from '../quantized.ts'
+import { readTokenizerTexts } from '../tokenizer.ts'
+import { ARCHITECTURES, ARCHITECTURE_NAMES, turnRows, weightNames, type WeightName } from './architectures.ts'
+import { configMetadata, llama3RopeOf, type ConfigToWrite } from './config-metadata.ts'
+import { ROPE_DIVISORS, ropeDivisors } from './rope-scaling.ts'
+import { GGUF_TYPES, encodeGguf, type WrittenType } from './tensor-types.ts'
+import { vocabularyMetadata, vocabularyOf } from './tokenizer-vocabulary.ts'
+import { f32, text, u32, writeGguf, type GgufTensorToWrite } from './writer.ts'
+
+/** How matrices are stored; vectors are f32 in every file. */
+export const GGUF_EXPORT_TYPES = ['as-stored', 'bf16', 'f16', 'q8_0'] as const
+export type GgufExportType = (typeof GGUF_EXPORT_TYPES)[number]
+
+export type ModelToExport = {
+  /** Directory of the model, or its GGUF file. */
+  model: string
+  config: ConfigToWrite & { eos_token_ids: readonly number[] }
+  /** general.architecture of the model's family. */
+  architecture: string
+  theta: number
+  /** Every weight, by the names of config.json's world. */
+  weights: readonly { name: string; shape: Shape }[]
+}
+
+/** What was written that is not what the type asked for: a line for each kind. */
+export type Exported = { tensors: number; notes: string[] }
+
+type Names = ReadonlyMap<string, WeightName>
+
+function namesOf({ architecture, config, model }: Pick<ModelToExport, 'architecture' | 'config' | 'model'>) {
+  const row = ARCHITECTURES.find(({ name }) => name === architecture)
+  if (!row)
+    throw new UnsupportedError(
+      `${model}: a ${config.model_type} model cannot be written to a GGUF file yet; architectures written: ${ARCHITECTURE_NAMES.join(', ')}`,
+    )
+  const names: Names = new Map(weightNames(row, config.num_hidden_layers).map(one => [one.name, one]))
+  return { row, names }
+}
+
+/** Heads that a weight's rows belong to where they are turned. */
+const headsOf = (config: ConfigToWrite, { turned }: WeightName) =>
+  turned && (turned === 'queries' ? config.num_attention_heads : config.num_key_value_heads)
+
+/** Writes a model; weights are read, turned and written one at a time. */
+export async function exportGgufModel(
+  given: ModelToExport,
+  output: string,
+  type: GgufExportType,
+): Promise<Exported> {
+  const { model, config, theta, weights } = given
+  const { row, names } = namesOf(given)
+  const json = JSON.parse((await readModelText(model, 'config.json')) ?? '{}') as Record<string, unknown>
+  const rope = llama3RopeOf(model, json)
+  const tokenizer = await readTokenizerTexts(model)
+  const vocabulary = vocabularyOf(tokenizer, config.vocab_size, await endsOf(model, config.eos_token_ids))
+  const checkpoint = await openMappedCheckpoint(model)
+  try {
+    const noted = new Map<string, number>()
+    const tensors = weights.map(({ name, shape }): GgufTensorToWrite => {
+      const found = names.get(name)
+      if (!found)
+        throw new UnsupportedError(`${model}: ${JSON.stringify(name)} has no name in GGUF’s ${row.name}`)
+      const kind = shape.length === 1 ? 'F32' : writtenType(checkpoint, name, shape, type, noted)
+      const heads = headsOf(config, found)
+      return {
+        name: found.gguf,
+        type: kind,
+        shape,
+        bytes: async () => {
+          const bytes = encode(checkpoint.pathOf(name), name, kind, await valuesOf(checkpoint, name))
+          return heads === undefined ? bytes : turnRows(bytes, shape[0] ?? 0, heads, false)
+        },
+      }
+    })
+    if (rope)
+      tensors.push({
+        name: ROPE_DIVISORS,
+        type: 'F32',
+        shape: [config.head_dim / 2],
+        bytes: encodeGguf('F32', ropeDivisors(rope, config.head_dim, theta)),
+      })
+    const metadata = {
+      ...configMetadata(row, config, theta),
+      'general.type': text('model'),
+      'general.name': text(basename(model, '.gguf')),
+      'general.file_type': u32(fileType(tensors)),
+      'general.quantization_version': u32(2),
+      ...vocabularyMetadata(tokenizer.path, vocabulary),
+    }
+    await writeGguf(output, { metadata, tensors })
+    return {
+      tensors: tensors.length,
+      notes: [...noted].map(([why, count]) => `${count} ${count === 1 ? 'matrix' : 'matrices'} ${why}`),
+    }
+  } finally {
+    await checkpoint.close()
+  }
+}
+
+/** End tokens of config.json, then those that only generation_config.json names. */
+async function endsOf(model: string, ends: readonly number[]): Promise<number[]> {
+  const generation = JSON.parse((await readModelText(model, 'generation_config.json')) ?? '{}') as {
+    eos_token_id?: number | number[] | null
+  }
+  return [...ends, ...[generation.eos_token_id ?? []].flat()]
+}
+
+/** The type that a matrix is written in; `noted` counts those that get another than was asked for. */
+function writtenType(
+  checkpoint: Checkpoint,
+  name: string,
+  shape: Shape,
+  type: GgufExportType,
+  noted: Map<string, number>,
+): WrittenType {
+  const note = (why: string) => void noted.set(why, (noted.get(why) ?? 0) + 1)
+  switch (type) {
+    case 'bf16':
+      return 'BF16'
+    case 'f16':
+      return 'F16'
+    case 'q8_0': {
+      if ((shape.at(-1) ?? 0) % GGUF_TYPES.Q8_0.block === 0) return 'Q8_0'
+      note(`with rows of ${shape.at(-1)} elements, which Q8_0’s blocks of 32 do not divide, are BF16`)
+      return 'BF16'
+    }
+    case 'as-stored': {
+      const layout = layoutOf(checkpoint, name) ?? checkpoint.tensors.get(name)?.decodedFrom
+      if (layout !== undefined) {
+        note(`stored as ${layout} are decoded and written as BF16: that type is not written`)
+        return 'BF16'
+      }
+      const dtype = checkpoint.tensors.get(name)?.dtype
+      return dtype === 'F32' || dtype === 'F16' ? dtype : 'BF16'
+    }
+  }
+}
+
+/** A weight's numbers, whatever it is stored as. */
+async function valuesOf(checkpoint: Checkpoint, name: string): Promise<Float32Array> {
+  const { dtype, shape, buffer } = await readWeight(checkpoint, name)
+  if (dtype === 'bf16') return decodeFloats('BF16', buffer)
+  return dtype === 'f32' ? decodeFloats('F32', buffer) : dequantize(buffer, dtype, shape)
+}
+
+const LARGEST_F16 = 65504
+
+function encode(path: string, name: string, type: WrittenType, values: Float32Array): Uint8Array {
+  if ((type === 'F16' || type === 'Q8_0') && values.some(value => Math.abs(value) > LARGEST_F16))
+    throw new InputError(
+      `${path}: tensor ${JSON.stringify(name)} has numbers beyond ${LARGEST_F16}, the largest of ${type === 'F16' ? 'f16' : "Q8_0's scales"}; write bf16`,
+    )
+  return encodeGguf(type, values)
+}
+
+/** What llama.cpp calls a file by the type of most of its matrices. */
+const FILE_TYPES = { F32: 0, F16: 1, Q8_0: 7, BF16: 32 } as const
+
+function fileType(tensors: readonly GgufTensorToWrite[]): number {
+  const sizes = new Map<WrittenType, number>()
+  for (const { type, shape } of tensors) {
+    const written = type as WrittenType
+    sizes.set(written, (sizes.get(written) ?? 0) + shape.reduce((product, size) => product * size, 1))
+  }
+  const [most] = [...sizes].toSorted(([, a], [, b]) => b - a)
+  return FILE_TYPES[most?.[0] ?? 'F32']
+}
+
+/** Writes an adapter for the model that `given` describes; its matrices stay f32. */
+export async function exportGgufAdapter(
+  given: Omit<ModelToExport, 'theta'>,
+  directory: string,
+  output: string,
+): Promise<Exported> {
+  const { config, model, weights } = given
+  const { row, names } = namesOf(given)
+  const { tensors: found, scale, lora_rank: rank } = await readAdapter(directory)
+  const shapes = new Map(weights.map(({ name, shape }) => [name, shape]))
+  const tensors = found.map(({ name, shape, values }): GgufTensorToWrite => {
+    const [, linear = '', side] = /^(.*)\.lora_([AB])\.weight$/.exec(name) ?? []
+    const weight = `${linear}.weight`
+    const base = shapes.get(weight)
+    const named = names.get(weight)
+    if (!base || !named)
+      throw new InputError(
+        `${directory}: ${JSON.stringify(name)} is for no weight of ${model}; the adapter belongs to another model`,
+      )
+    const wanted = side === 'A' ? [rank, base[1] ?? 0] : [base[0] ?? 0, rank]
+    if (wanted.some((size, i) => size !== shape[i]))
+      throw new InputError(
+        `${directory}: ${JSON.stringify(name)} is (${shape.join(', ')}), and ${model} needs (${wanted.join(', ')}); the adapter belongs to another model`,
+      )
+    const bytes = encodeGguf('F32', values)
+    const heads = side === 'B' ? headsOf(config, named) : undefined
+    return {
+      name: `${named.gguf}.lora_${side === 'A' ? 'a' : 'b'}`,
+      type: 'F32',
+      shape,
+      bytes: heads === undefined ? bytes : turnRows(bytes, shape[0], heads, false),
+    }
+  })
+  const metadata = {
+    'general.architecture': text(row.name),
+    'general.type': text('adapter'),
+    'general.name': text(basename(directory)),
+    'general.file_type': u32(FILE_TYPES.F32),
+    'adapter.type': text('lora'),
+    // llama.cpp divides by the rank.
+    'adapter.lora.alpha': f32(scale * rank),
+  }
+  await writeGguf(output, { metadata, tensors })
+  return { tensors: tensors.length, notes: [] }
+}
