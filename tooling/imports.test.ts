@@ -21,13 +21,26 @@ const agentArrows: Record<string, readonly string[]> = {
   protocol: [],
   state: ['protocol'],
   log: ['protocol'],
+  workspace: ['protocol'],
   sessions: ['protocol', 'log', 'state'],
-  harness: ['protocol', 'log', 'state', 'sessions'],
-  api: ['protocol', 'log', 'state', 'sessions'],
+  harness: ['protocol', 'log', 'state', 'sessions', 'workspace'],
+  api: ['protocol', 'log', 'state', 'sessions', 'workspace'],
   channels: ['protocol', 'log', 'state', 'sessions'],
   client: ['protocol'],
   web: ['protocol', 'client', 'state'],
-  app: ['protocol', 'state', 'log', 'sessions', 'harness', 'api', 'channels', 'client', 'web', 'tooling'],
+  app: [
+    'protocol',
+    'state',
+    'log',
+    'workspace',
+    'sessions',
+    'harness',
+    'api',
+    'channels',
+    'client',
+    'web',
+    'tooling',
+  ],
 }
 
 const tuneArrows: Record<string, readonly string[]> = {
@@ -147,6 +160,27 @@ test.each(browserSafe)('agent/%s uses no Node builtin outside tests', pkg => {
 test.each(pure)('agent/%s depends on zod and its own arrow only', pkg => {
   const others = readDependencies(pkg).filter(name => name !== 'zod' && !workspaceName(name))
   expect(others).toEqual([])
+})
+
+// A command of the agent changes its workspace at any moment, so a path into one means nothing by the time it
+// is used: only agent/workspace, which opens name by name, has one in its hands.
+const opensByPath: Record<string, string> = {
+  'agent/api/src/auth/signing-key.ts': 'the key in the data directory',
+  'agent/api/src/site/web-ui.ts': 'the built UI',
+  'agent/harness/src/llm/scripted-providers.ts': 'scenarios of the configuration',
+  'agent/harness/src/review/memory-file.ts': 'memory files in the data directory',
+  'agent/harness/src/skills/catalogue.ts': "the deployment's skills",
+  'agent/harness/src/tools/checkpoint.ts': 'the store of checkpoints in the data directory',
+  'agent/harness/src/tools/process-sweep.ts': 'processes in /proc',
+  'agent/harness/src/tools/sandbox.ts': 'whether there is a folder for bubblewrap to cover, before it runs',
+  'agent/harness/src/tools/workspace-mask.ts': 'the real name of a workspace, nothing in it',
+}
+
+test('a module that opens files by path is listed with what it opens, which is never in a workspace', () => {
+  const found = ['sessions', 'harness', 'api']
+    .flatMap(readSources)
+    .filter(file => !file.isTest && readImports(file).some(found => /^(?:node:)?fs\b/.test(found.specifier)))
+  expect(found.map(({ path }) => path).toSorted()).toEqual(Object.keys(opensByPath).toSorted())
 })
 
 test('no file or folder has a name that says nothing', () => {

@@ -38,6 +38,7 @@ export async function benchHttp({
     store,
     config: Config.parse({ limits: { requests_per_minute: 1_000_000_000 } }),
     dataDir: dir,
+    workspacesDir: join(dir, 'workspaces'),
     now: Date.now,
     newId: randomUUID,
     log: { info: () => {}, warn: console.error, error: console.error },

@@ -20,8 +20,10 @@ export type HarnessStats = { active_turns: number }
 export type ApiDeps = {
   store: LogStore
   config: Config
-  /** Holds the signing key and `workspaces/<session_id>`. */
+  /** Holds the signing key. */
   dataDir: string
+  /** Holds a folder for each session, of its id. */
+  workspacesDir: string
   /** Epoch milliseconds. */
   now: () => number
   newId: () => string

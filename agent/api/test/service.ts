@@ -75,6 +75,7 @@ export async function startService({
     store,
     config: Config.parse({ limits: { requests_per_minute: 1_000_000 }, ...config }),
     dataDir: dir,
+    workspacesDir: join(dir, 'workspaces'),
     now,
     newId: randomUUID,
     log: { info: logAs('info'), warn: logAs('warn'), error: logAs('error') },

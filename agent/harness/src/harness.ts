@@ -3,10 +3,10 @@
  * run side by side, and gives everything back when it is told to stop. Many of these, in one process or in
  * many, share one log.
  */
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Claim, createHoldBack, type LogStore } from '@cairn/log'
 import { AppError, asError, type Config, GovernanceConfig } from '@cairn/protocol'
+import { makeSessionFolder } from '@cairn/workspace'
 import { setUpAgent } from './agent.ts'
 import { type Clock, every, systemClock } from './clock.ts'
 import { Draining, holdLease, type Lease, LeaseLost } from './lease.ts'
@@ -36,11 +36,10 @@ export type HarnessOptions = {
   /** The built-in tools and those of MCP servers. */
   tools: readonly Tool[]
   config: Config
-  /**
-   * Workspaces live in <dataDir>/workspaces/<session id>, checkpoints of their files in
-   * <dataDir>/checkpoints/<session id>.
-   */
+  /** Holds what is the service's own: memory files, and `checkpoints/<session id>` of files of the workspaces. */
   dataDir: string
+  /** Holds a folder for each session, of its id, where its tools work. Apart from the data directory. */
+  workspacesDir: string
   /** The directory of skills, absolute; absent: there are none. */
   skillsDir?: string
   workerId: string
@@ -232,8 +231,7 @@ export function startHarness(options: HarnessOptions): Harness {
         ...tools,
         ...expertTools({ config, setup, tools, models: options.models, clock, random, report }),
       ],
-      workspace: makeFolder(options.dataDir, 'workspaces', lease.session_id),
-      checkpoints: makeFolder(options.dataDir, 'checkpoints', lease.session_id),
+      ...makeFolders(lease),
       written: new Map(),
       settled,
       worker_id: workerId,
@@ -257,9 +255,15 @@ export function startHarness(options: HarnessOptions): Harness {
       tools: options.tools,
       policy: config.agents[session.agent]?.governance ?? GovernanceConfig.parse({}),
       timeoutMs: limits.tool_timeout_s * 1000,
-      workspace: makeFolder(options.dataDir, 'workspaces', lease.session_id),
-      checkpoints: makeFolder(options.dataDir, 'checkpoints', lease.session_id),
+      ...makeFolders(lease),
       draining: () => state.draining,
+    }
+  }
+
+  function makeFolders({ session_id }: Lease): { workspace: string; checkpoints: string } {
+    return {
+      workspace: makeSessionFolder(options.workspacesDir, session_id),
+      checkpoints: makeSessionFolder(join(options.dataDir, 'checkpoints'), session_id),
     }
   }
 
@@ -383,11 +387,4 @@ function watchLease(store: LogStore, lease: Lease, report: Log): () => void {
     }
   }
   return store.watch(lease.session_id, () => void look())
-}
-
-/** Sessions' folders are nobody else's business. */
-function makeFolder(dataDir: string, kind: 'workspaces' | 'checkpoints', sessionId: string): string {
-  const path = join(dataDir, kind, sessionId)
-  mkdirSync(path, { recursive: true, mode: 0o700 })
-  return path
 }

@@ -4,6 +4,7 @@
  * reaches it.
  */
 import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
 import { openPostgresStore, openSqliteStore } from '@cairn/log'
 import type { HttpSpec } from '@cairn/log/bench/peers/http-driver'
 import { Config } from '@cairn/protocol'
@@ -19,6 +20,7 @@ const api = await createApi({
   store,
   config: Config.parse({ limits: { requests_per_minute: 1_000_000_000 } }),
   dataDir: dir,
+  workspacesDir: join(dir, 'workspaces'),
   now: Date.now,
   newId: randomUUID,
   log: { info: () => {}, warn: console.error, error: console.error },

@@ -1,11 +1,20 @@
 /**
- * Files of a session's workspace, read only. The agent writes there, so nothing in it is to be trusted: a
- * path is resolved with all its links before it is opened, and must still lie inside.
+ * Files of a session's workspace, read only. The agent writes there, at this very moment too, so nothing in it
+ * is to be trusted: every access goes through `@cairn/workspace`.
  */
-import { constants } from 'node:fs'
-import { open, readdir, realpath, stat } from 'node:fs/promises'
-import { extname, join, relative, resolve, sep } from 'node:path'
+import { extname } from 'node:path'
 import { AppError } from '@cairn/protocol'
+import {
+  Directory,
+  enterIfThere,
+  type Entry,
+  locate,
+  openFile,
+  type OpenFile,
+  PathProblem,
+  sessionFolder,
+  unlessMissing,
+} from '@cairn/workspace'
 import type { Services } from '../deps.ts'
 import type { Handler } from '../handler.ts'
 
@@ -15,96 +24,80 @@ const MAX_TEXT = 500_000
 const MAX_IMAGE = 10 * 1024 * 1024
 const IMAGES = new Set(['.png', '.jpg', '.jpeg', '.gif', '.webp'])
 
-const rootOf = ({ dataDir }: Services, sessionId: string): string => resolve(dataDir, 'workspaces', sessionId)
-const isMissing = (error: unknown): boolean =>
-  ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes((error as NodeJS.ErrnoException).code ?? '')
-const isInside = (root: string, path: string): boolean => path === root || path.startsWith(root + sep)
+const rootOf = ({ workspacesDir }: Services, sessionId: string): string =>
+  sessionFolder(workspacesDir, sessionId)
 
-type Entry = { path: string; kind: 'file' | 'dir'; size?: number }
+type Shown = { path: string; kind: 'file' | 'dir'; size?: number }
+type Tree = { entries: Shown[]; truncated: boolean }
 
 export const workspaceTree: Handler<'workspaceTree'> = async ({ services, principal, params }) => {
   await services.door.check(principal, params.id)
-  const root = rootOf(services, params.id)
-  const entries: Entry[] = []
-  let truncated = false
+  const tree: Tree = { entries: [], truncated: false }
+  // A workspace that nobody has written to is not there at all.
+  await using root = await unlessMissing(Directory.open(rootOf(services, params.id)))
+  if (root !== null) await walk(tree, root, '', 1)
+  return tree
+}
 
-  async function walk(dir: string, depth: number): Promise<void> {
-    const found = await readdir(dir, { withFileTypes: true }).catch((error: unknown) => {
-      // A directory may go away while it is looked through; a workspace that nobody has written to is not
-      // there at all.
-      if (isMissing(error)) return []
-      throw error
-    })
-    for (const entry of found.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-      if (entries.length >= MAX_ENTRIES) {
-        truncated = true
-        return
-      }
-      const full = join(dir, entry.name)
-      const path = relative(root, full).split(sep).join('/')
-      if (entry.isDirectory()) {
-        entries.push({ path, kind: 'dir' })
-        if (depth < MAX_DEPTH) await walk(full, depth + 1)
-        else truncated = true
-      } else if (entry.isFile()) {
-        const size = await stat(full).then(
-          found => found.size,
-          (error: unknown) => {
-            if (isMissing(error)) return undefined
-            throw error
-          },
-        )
-        entries.push(size === undefined ? { path, kind: 'file' } : { path, kind: 'file', size })
-      }
+async function walk(tree: Tree, folder: Directory, prefix: string, depth: number): Promise<void> {
+  const found = (await folder.entries())
+    .filter(({ kind }) => kind === 'file' || kind === 'folder')
+    // One more than fits says that there is more.
+    .slice(0, MAX_ENTRIES + 1 - tree.entries.length)
+  const shown = await Promise.all(found.map(entry => describe(folder, entry, prefix)))
+  for (const [index, entry] of shown.entries()) {
+    if (tree.entries.length >= MAX_ENTRIES) {
+      tree.truncated = true
+      return
     }
+    tree.entries.push(entry)
+    if (entry.kind === 'file') continue
+    if (depth === MAX_DEPTH) tree.truncated = true
+    else await walkInto(tree, folder, found[index]?.name ?? '', `${entry.path}/`, depth + 1)
   }
-  await walk(root, 1)
-  return { entries, truncated }
+}
+
+async function walkInto(tree: Tree, parent: Directory, name: string, prefix: string, depth: number) {
+  // A folder may go away while it is looked through.
+  await using folder = await enterIfThere(parent, name)
+  if (folder !== null) await walk(tree, folder, prefix, depth)
+}
+
+async function describe(folder: Directory, { name, kind }: Entry, prefix: string): Promise<Shown> {
+  const path = prefix + name
+  if (kind === 'folder') return { path, kind: 'dir' }
+  const stats = await folder.look(name)
+  return stats?.isFile() ? { path, kind: 'file', size: stats.size } : { path, kind: 'file' }
 }
 
 export const workspaceFile: Handler<'workspaceFile'> = async ({ services, principal, params, query }) => {
   await services.door.check(principal, params.id)
-  const absent = new AppError(
-    'not_found',
-    `There is no file ${JSON.stringify(query.path.slice(0, 200))} in the workspace.`,
-  )
-  if (query.path.includes('\0')) throw absent
+  const absent = () =>
+    new AppError(
+      'not_found',
+      `There is no file ${JSON.stringify(query.path.slice(0, 200))} in the workspace.`,
+    )
   try {
-    const root = await realpath(rootOf(services, params.id))
-    const path = await realpath(resolve(root, query.path))
-    if (!isInside(root, path)) throw absent
-    // O_NOFOLLOW: the path has no links left, so one that appears now was put there to lead us out.
-    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-    try {
-      const found = await file.stat()
-      if (!found.isFile()) throw absent
-      const isImage = IMAGES.has(extname(path).toLowerCase())
-      if (isImage && found.size > MAX_IMAGE)
-        throw new AppError('wrong_target', `The image has ${found.size} bytes; up to ${MAX_IMAGE} are shown.`)
-      const most = isImage ? MAX_IMAGE : MAX_TEXT
-      const { buffer, bytesRead } = await file.read(
-        Buffer.alloc(Math.min(found.size, most)),
-        0,
-        Math.min(found.size, most),
-        0,
-      )
-      const bytes = buffer.subarray(0, bytesRead)
-      const shown = {
-        path: relative(root, path).split(sep).join('/'),
-        size: found.size,
-        truncated: found.size > most,
-      }
-      if (isImage) return { ...shown, encoding: 'base64' as const, content: bytes.toString('base64') }
-      if (bytes.includes(0))
-        return { ...shown, encoding: 'base64' as const, content: bytes.toString('base64') }
-      return { ...shown, encoding: 'utf-8' as const, content: wholeCharacters(bytes, shown.truncated) }
-    } finally {
-      await file.close()
-    }
-  } catch (error) {
-    if (isMissing(error)) throw absent
-    throw error
+    await using found = await unlessMissing(locate(rootOf(services, params.id), query.path, 'read'))
+    if (found === null) throw absent()
+    await using file = await openFile(found)
+    return await read(file, found.shown)
+  } catch (thrown) {
+    if (thrown instanceof PathProblem) throw absent()
+    throw thrown
   }
+}
+
+async function read({ stats: { size }, read }: OpenFile, path: string) {
+  const isImage = IMAGES.has(extname(path).toLowerCase())
+  if (isImage && size > MAX_IMAGE)
+    throw new AppError('wrong_target', `The image has ${size} bytes; up to ${MAX_IMAGE} are shown.`)
+  const most = isImage ? MAX_IMAGE : MAX_TEXT
+  const bytes = await read(most)
+  const shown = { path, size, truncated: size > most }
+  if (isImage || bytes.includes(0))
+    return { ...shown, encoding: 'base64' as const, content: bytes.toString('base64') }
+  return { ...shown, encoding: 'utf-8' as const, content: wholeCharacters(bytes, shown.truncated) }
 }
 
 /** Text of bytes that may have been cut inside a character. */

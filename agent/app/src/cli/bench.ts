@@ -3,21 +3,22 @@ import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { benchHttp } from '@cairn/api/bench/http'
 import { benchAppend } from '@cairn/log/bench/append'
+import { benchFiles } from '../bench/files.ts'
 import { benchFirstEvent } from '../bench/first-event.ts'
 import { describeMachine, machineLine } from '../bench/machine.ts'
 import { figureTable, readingTable } from '../bench/table.ts'
 import { defineCommand, takePositionals } from './command.ts'
 import { EXIT, UsageError } from './exit.ts'
 
-const PARTS = ['log', 'http', 'turn']
+const PARTS = ['log', 'http', 'turn', 'files']
 
 export const bench = defineCommand({
   name: 'bench',
   summary: 'Measure the service on this machine',
   usage: [
-    ['bench', 'the disk, the log, the service over HTTP, whole turns; leaves nothing behind'],
+    ['bench', 'the disk, the log, the service over HTTP, whole turns, the file tools; leaves nothing behind'],
     ['  --dir DIRECTORY', 'measure the log on the disk of this directory instead of the temporary one'],
-    ['  --only log|http|turn', 'one of the three'],
+    ['  --only log|http|turn|files', 'one of the four'],
     ['  --out FILE', 'also write the table to a new file'],
   ],
   options: { dir: { type: 'string' }, only: { type: 'string' }, out: { type: 'string', short: 'o' } },
@@ -33,13 +34,15 @@ export const bench = defineCommand({
     const log = wants('log') ? await benchAppend(directory) : []
     const http = wants('http') ? await benchHttp() : []
     const turn = wants('turn') ? await benchFirstEvent(directory) : []
+    const files = wants('files') ? await benchFiles(directory) : []
     const tables = [
       ...(log.length > 0 ? [figureTable(log)] : []),
       ...(http.length > 0 ? [readingTable('over HTTP', http)] : []),
       ...(turn.length > 0 ? [readingTable('a turn', turn)] : []),
+      ...(files.length > 0 ? [readingTable('files of a workspace', files)] : []),
     ]
     const text = `${machineLine(machine)}\nDirectory of the log: ${directory}\n\n${tables.join('\n')}`
-    io.out(values.json ? `${JSON.stringify({ machine, directory, log, http, turn })}\n` : text)
+    io.out(values.json ? `${JSON.stringify({ machine, directory, log, http, turn, files })}\n` : text)
     if (values.out !== undefined) writeFileSync(values.out, text, { flag: 'wx' })
     return EXIT.ok.code
   },

@@ -8,6 +8,7 @@ import { signingKeyProblem } from '@cairn/api'
 import { probeSandbox } from '@cairn/harness/tools/sandbox'
 import { copyLiveStore, type LogStore, openSqliteStore } from '@cairn/log'
 import { asError } from '@cairn/protocol'
+import { addressing } from '@cairn/workspace'
 import { readConfig } from '../config/read-config.ts'
 import { dataDirOf, findServer } from '../local/data-dir.ts'
 import { ensureFirstAdmin, hasLocalAdmin, localAdminId } from '../local/local-admin.ts'
@@ -42,6 +43,7 @@ export const doctor = defineCommand({
       ...(await checkModels(io.env)),
       ...checkDataDir(dataDir),
       ...(await checkKey(dataDir)),
+      checkAddressing(),
       ...(await checkStore(io.env, dataDir, values.logs)),
       await checkServer(dataDir),
       await checkSandbox(),
@@ -143,6 +145,17 @@ async function checkKey(dataDir: string): Promise<Finding[]> {
   const problem = await signingKeyProblem(dataDir)
   return problem === null ? [] : [{ check: 'signing key', verdict: 'fail', detail: problem }]
 }
+
+/** How files of workspaces are reached while a command may be changing folders into links. */
+const checkAddressing = (): Finding =>
+  addressing === 'descriptor'
+    ? { check: 'workspaces', verdict: 'ok', detail: 'names are looked up in open folders' }
+    : {
+        check: 'workspaces',
+        verdict: 'warn',
+        detail:
+          'there is no /proc/self/fd here: a command that swaps folders for links all the time may lead a file tool astray',
+      }
 
 async function checkStore(env: Environment, dataDir: string, withLogs: boolean): Promise<Finding[]> {
   try {

@@ -6,7 +6,7 @@
 import { mkdir, open, readFile, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { clip } from '@cairn/sessions'
-import { unlessMissing } from '../tools/missing-file.ts'
+import { unlessMissing } from '@cairn/workspace'
 
 export const MAX_ENTRIES = 50
 const ENTRY_CHARS = 300

@@ -2,9 +2,10 @@
  * The skills of a deployment: one directory each below the configured one. A skill that cannot be read is
  * left out and said so.
  */
-import { cp, lstat, mkdir, readFile, readdir, rm } from 'node:fs/promises'
+import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { asError } from '@cairn/protocol'
+import { putFolder, RESERVED_DIR } from '@cairn/workspace'
 import { type SkillFile, parseSkillFile } from './skill-file.ts'
 
 export type Skill = SkillFile & {
@@ -53,32 +54,7 @@ export function describeSkills({ skills }: SkillCatalogue): string | null {
  */
 export async function stageSkill(skill: Skill, workspace: string): Promise<string | null> {
   if (skill.files.length === 0) return null
-  const relative = `.cairn/skills/${skill.name}`
-  const target = join(workspace, relative)
-  await makePlainFolders(workspace, relative.split('/').slice(0, -1))
-  // Removed first: links that the agent left in there must lead nowhere.
-  await rm(target, { recursive: true, force: true })
-  await mkdir(target)
-  for (const file of skill.files)
-    await cp(join(skill.directory, file), join(target, file), {
-      recursive: true,
-      dereference: false,
-      force: true,
-    })
-  return relative
-}
-
-/** Folders below the workspace that are no links out of it; what stands in their place gives way. */
-async function makePlainFolders(workspace: string, names: readonly string[]): Promise<void> {
-  let path = workspace
-  for (const name of names) {
-    path = join(path, name)
-    const found = await lstat(path).catch((thrown: unknown) => {
-      if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return null
-      throw thrown
-    })
-    if (found?.isDirectory() === true) continue
-    if (found !== null) await rm(path, { force: true })
-    await mkdir(path)
-  }
+  const names = [RESERVED_DIR, 'skills', skill.name]
+  await putFolder(workspace, names, skill.directory, skill.files)
+  return names.join('/')
 }

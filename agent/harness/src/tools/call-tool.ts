@@ -10,6 +10,7 @@
 import { CommitRefused, type Grant, type RowChange } from '@cairn/log'
 import { EVENTS, type EventDraft, type GovernanceConfig, asError } from '@cairn/protocol'
 import { clip, raiseGate, raiseQuestion, repeatGate } from '@cairn/sessions'
+import { pathProblem } from '@cairn/workspace'
 import { argumentsHash, canonicalJson } from '../canonical-json.ts'
 import type { Clock } from '../clock.ts'
 import { type GateDecision, type GateInput, decideGate, isOffered } from '../governance/decide.ts'
@@ -23,7 +24,6 @@ import { toolCall, toolResult } from './events.ts'
 import { asFailure, failure, runTool } from './run-tool.ts'
 import type { Tool, ToolOutcome } from './tool.ts'
 import { workspaceMask } from './workspace-mask.ts'
-import { resolvePath } from './workspace-path.ts'
 
 /** A call as the model made it; an OpenCall of the conversation is one. */
 export type Call = { tool_call_id: string; name: string; /** JSON text. */ arguments: string }
@@ -124,8 +124,8 @@ async function findPathProblem(
   workspace: string,
 ): Promise<string | null> {
   for (const path of textsOf(args, tool.paths)) {
-    const resolved = await resolvePath(workspace, path, tool.mutatesFiles ? 'write' : 'read')
-    if (!resolved.ok) return resolved.problem
+    const problem = await pathProblem(workspace, path, tool.mutatesFiles ? 'write' : 'read')
+    if (problem !== null) return problem
   }
   return null
 }

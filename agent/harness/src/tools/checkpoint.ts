@@ -4,11 +4,18 @@
  * `tool.call` (contract 10.3).
  */
 import { createHash, randomUUID } from 'node:crypto'
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import {
+  type Located,
+  locate,
+  MAX_FILE_BYTES,
+  openFile,
+  removeFile,
+  replaceFile,
+  unlessMissing,
+} from '@cairn/workspace'
 import { canonicalJson } from '../canonical-json.ts'
-import { unlessMissing } from './missing-file.ts'
-import { MAX_FILE_BYTES, mustResolve, replaceFile } from './workspace-file.ts'
 
 /** Workspace path → SHA-256 of its content and its mode; null: there was no such file. */
 type Manifest = Record<string, { sha256: string; mode: number } | null>
@@ -34,6 +41,16 @@ async function get(folder: string, hash: string): Promise<Buffer> {
   return content
 }
 
+async function keep(folder: string, found: Located): Promise<Manifest[string]> {
+  await using file = await openFile(found)
+  const { size, mode } = file.stats
+  if (size > MAX_FILE_BYTES)
+    throw new Error(
+      `'${found.shown}' has ${size} bytes; files of more than ${MAX_FILE_BYTES} are changed by the terminal only`,
+    )
+  return { sha256: await put(folder, await file.read(MAX_FILE_BYTES)), mode: mode & 0o777 }
+}
+
 /**
  * Saves the named files as they are and returns the checkpoint's hash. `folder` is the store, outside every
  * workspace.
@@ -45,16 +62,9 @@ export async function saveCheckpoint(
 ): Promise<string> {
   const manifest: Manifest = {}
   for (const given of paths) {
-    const { path, shown } = await mustResolve(workspace, given, 'write')
-    const stats = await unlessMissing(stat(path))
-    if (stats !== null && stats.size > MAX_FILE_BYTES)
-      throw new Error(
-        `'${shown}' has ${stats.size} bytes; files of more than ${MAX_FILE_BYTES} are changed by the terminal only`,
-      )
+    await using found = await locate(workspace, given, 'write')
     // A folder in the file's place is the tool's to refuse; there is nothing of it to keep.
-    manifest[shown] = stats?.isFile()
-      ? { sha256: await put(folder, await readFile(path)), mode: stats.mode & 0o777 }
-      : null
+    manifest[found.shown] = found.stats?.isFile() === true ? await keep(folder, found) : null
   }
   return put(folder, canonicalJson(manifest))
 }
@@ -66,11 +76,9 @@ export async function saveCheckpoint(
 export async function restoreCheckpoint(folder: string, workspace: string, hash: string): Promise<string[]> {
   const manifest = JSON.parse((await get(folder, hash)).toString('utf8')) as Manifest
   for (const [shown, kept] of Object.entries(manifest)) {
-    const { path } = await mustResolve(workspace, shown, 'write')
-    if (kept === null) {
-      const stats = await unlessMissing(stat(path))
-      if (stats?.isFile()) await rm(path, { force: true })
-    } else await replaceFile(workspace, path, await get(folder, kept.sha256), kept.mode)
+    await using found = await locate(workspace, shown, 'write')
+    if (kept === null) await removeFile(found)
+    else await replaceFile(found, await get(folder, kept.sha256), kept.mode)
   }
   return Object.keys(manifest)
 }

@@ -1,22 +1,20 @@
 /** create_artifact: something to show in the chat: a document, table, chart, page, drawing or picture. */
-import { lstat } from 'node:fs/promises'
 import type { LogStore } from '@cairn/log'
 import { ArtifactSpec } from '@cairn/protocol'
+import { locate } from '@cairn/workspace'
 import { z } from 'zod'
 import { artifactCreated } from './events.ts'
-import { unlessMissing } from './missing-file.ts'
 import { defineTool } from './parameters.ts'
 import type { Tool } from './tool.ts'
-import { mustResolve } from './workspace-file.ts'
 
 export const MAX_ARTIFACT_BYTES = 500 * 1024
 export const MAX_ARTIFACTS = 200
 
 /** The picture's path, relative to the workspace, once it is sure that it names a file there. */
 async function imagePath(workspace: string, given: string): Promise<string> {
-  const { path, shown } = await mustResolve(workspace, given, 'read')
-  const stats = await unlessMissing(lstat(path))
-  if (stats === null || !stats.isFile()) throw new Error(`no image file '${shown}' in the workspace`)
+  await using found = await locate(workspace, given, 'read')
+  const { stats, shown } = found
+  if (stats?.isFile() !== true) throw new Error(`no image file '${shown}' in the workspace`)
   return shown
 }
 

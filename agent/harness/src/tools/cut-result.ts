@@ -1,8 +1,7 @@
 /** Long results: the model gets both ends, the whole is kept in the workspace where it can read on. */
 import { createHash } from 'node:crypto'
 import { asError } from '@cairn/protocol'
-import { replaceFile } from './workspace-file.ts'
-import { RESERVED_DIR, resolvePath } from './workspace-path.ts'
+import { locate, replaceFile, RESERVED_DIR } from '@cairn/workspace'
 
 export const MAX_RESULT_BYTES = 50 * 1024
 export const MAX_RESULT_LINES = 2000
@@ -83,10 +82,8 @@ function fileNameOf(toolCallId: string): string {
 }
 
 async function saveWhole(workspace: string, path: string, text: string): Promise<void> {
-  const resolved = await resolvePath(workspace, path, 'read')
-  if (!resolved.ok) throw new Error(resolved.problem)
-  if (resolved.shown !== path) throw new Error(`${path} is reached through a link`)
-  await replaceFile(workspace, resolved.path, text)
+  await using found = await locate(workspace, path, 'own')
+  await replaceFile(found, text)
 }
 
 /** A result as the model reads it: at most 50 KB and 2,000 lines (contract 7). */

@@ -1,7 +1,7 @@
 /** edit_file: replaces one exact passage of a file, or every occurrence of it. */
+import { locate, readText, replaceFile } from '@cairn/workspace'
 import { z } from 'zod'
 import { defineTool } from './parameters.ts'
-import { mustResolve, readText, replaceFile } from './workspace-file.ts'
 
 export const editFileTool = defineTool({
   name: 'edit_file',
@@ -20,8 +20,9 @@ export const editFileTool = defineTool({
   mutatesFiles: true,
   async run({ path, old_string, new_string, replace_all = false }, { workspace }) {
     if (old_string === new_string) throw new Error('old_string and new_string are the same')
-    const { path: real, shown } = await mustResolve(workspace, path, 'write')
-    const text = await readText(workspace, real, shown)
+    await using at = await locate(workspace, path, 'write')
+    const { shown } = at
+    const text = await readText(at)
     const pieces = text.split(old_string)
     const found = pieces.length - 1
     if (found === 0)
@@ -32,7 +33,7 @@ export const editFileTool = defineTool({
       throw new Error(
         `old_string occurs ${found} times in '${shown}'; add surrounding lines to make it unique, or set replace_all`,
       )
-    await replaceFile(workspace, real, pieces.join(new_string))
+    await replaceFile(at, pieces.join(new_string))
     return { content: { path: shown, replaced: found } }
   },
 })

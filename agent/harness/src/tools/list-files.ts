@@ -1,15 +1,28 @@
 /** list_files: what is in a folder of the workspace, nearest first. */
-import { lstat, readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { type Directory, enterIfThere, type Entry, locate, openFolder, RESERVED_DIR } from '@cairn/workspace'
 import { z } from 'zod'
-import { unlessMissing } from './missing-file.ts'
 import { defineTool } from './parameters.ts'
-import { mustResolve } from './workspace-file.ts'
-import { RESERVED_DIR } from './workspace-path.ts'
 
 const MAX_ENTRIES = 500
 /** Listed, but not walked into: their contents drown everything else. */
 const CLOSED = new Set([RESERVED_DIR, '.git', 'node_modules', '.venv', '__pycache__'])
+
+/** An entry as the model reads it. */
+async function describe(folder: Directory, { name, kind }: Entry): Promise<string> {
+  if (kind === 'folder') return `${name}/`
+  if (kind === 'link') return `${name} (link)`
+  const stats = await folder.look(name)
+  return stats === null ? name : `${name} (${stats.size} bytes)`
+}
+
+/** A folder below the top one, opened anew: all of them held open would be too many. Null: it went away. */
+async function openBelow(top: Directory, names: readonly string[]): Promise<Directory | null> {
+  const [name = '', ...rest] = names
+  const folder = await enterIfThere(top, name)
+  if (folder === null || rest.length === 0) return folder
+  await using _ = folder
+  return await openBelow(folder, rest)
+}
 
 export const listFilesTool = defineTool({
   name: 'list_files',
@@ -21,41 +34,32 @@ export const listFilesTool = defineTool({
   idempotent: true,
   paths: ['path'],
   async run({ path = '.' }, { workspace, signal }) {
-    const { path: top, shown } = await mustResolve(workspace, path, 'read')
-    const stats = await unlessMissing(lstat(top))
+    await using found = await locate(workspace, path, 'read')
+    const { stats, shown } = found
     if (stats === null) throw new Error(`no folder '${shown}' in the workspace`)
-    if (!stats.isDirectory()) throw new Error(`'${shown}' is a file, not a folder; read_file reads it`)
+    await using top = await openFolder(found)
+    if (top === null) throw new Error(`'${shown}' is a file, not a folder; read_file reads it`)
     const entries: string[] = []
-    const folders = ['']
-    let truncated = false
-    for (let folder = folders.shift(); folder !== undefined && !truncated; folder = folders.shift()) {
+    const ahead: string[][] = []
+    for (let names: string[] | undefined = []; names !== undefined; names = ahead.shift()) {
       signal.throwIfAborted()
-      const found = await readdir(join(top, folder), { withFileTypes: true })
-      for (const entry of found.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-        if (entries.length === MAX_ENTRIES) {
-          truncated = true
-          break
-        }
-        const name = folder + entry.name
-        if (entry.isDirectory()) {
-          entries.push(name + '/')
-          if (!CLOSED.has(entry.name)) folders.push(name + '/')
-        } else if (entry.isSymbolicLink()) {
-          entries.push(name + ' (link)')
-        } else {
-          const size = await lstat(join(top, name)).then(
-            ({ size }) => size,
-            () => null,
-          )
-          entries.push(size === null ? name : `${name} (${size} bytes)`)
-        }
-      }
+      const below = names
+      await using opened = below.length === 0 ? null : await openBelow(top, below)
+      if (below.length > 0 && opened === null) continue
+      const folder = opened ?? top
+      // One more than fits says that there is more.
+      const listed = (await folder.entries()).slice(0, MAX_ENTRIES + 1 - entries.length)
+      const texts = await Promise.all(listed.map(entry => describe(folder, entry)))
+      entries.push(...texts.map(text => [...below, text].join('/')))
+      if (entries.length > MAX_ENTRIES) break
+      for (const { name, kind } of listed)
+        if (kind === 'folder' && !CLOSED.has(name)) ahead.push([...below, name])
     }
     return {
       content: {
         path: shown,
-        entries,
-        ...(truncated ? { truncated: `only the first ${MAX_ENTRIES} entries` } : {}),
+        entries: entries.slice(0, MAX_ENTRIES),
+        ...(entries.length > MAX_ENTRIES ? { truncated: `only the first ${MAX_ENTRIES} entries` } : {}),
       },
     }
   },

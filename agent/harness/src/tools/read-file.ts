@@ -1,7 +1,7 @@
 /** read_file: a text file of the workspace, whole or some of its lines. */
+import { locate, readText } from '@cairn/workspace'
 import { z } from 'zod'
 import { defineTool } from './parameters.ts'
-import { mustResolve, readText } from './workspace-file.ts'
 
 const MAX_LINES = 2000
 const MAX_LINE_CHARS = 2000
@@ -37,8 +37,9 @@ export const readFileTool = defineTool({
   idempotent: true,
   paths: ['path'],
   async run({ path, offset = 1, limit = MAX_LINES }, { workspace }) {
-    const { path: real, shown } = await mustResolve(workspace, path, 'read')
-    const text = await readText(workspace, real, shown)
+    await using at = await locate(workspace, path, 'read')
+    const { shown } = at
+    const text = await readText(at)
     const lines = text.split('\n')
     // A newline at the end closes the last line; it does not begin another.
     if (lines.at(-1) === '') lines.pop()

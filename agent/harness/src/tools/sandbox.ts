@@ -8,7 +8,7 @@ import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { asError } from '@cairn/protocol'
-import { RESERVED_DIR } from './workspace-path.ts'
+import { RESERVED_DIR } from '@cairn/workspace'
 
 export type Sandbox =
   | { kind: 'bubblewrap'; /** Whether it can cut the network off. */ cutsNetwork: boolean }

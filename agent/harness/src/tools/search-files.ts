@@ -1,15 +1,15 @@
 /** search_files: lines of workspace files that match a regular expression. */
-import { lstat } from 'node:fs/promises'
-import { basename, dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import { locate, openFolder } from '@cairn/workspace'
+import type { Place } from '@cairn/workspace/files-below'
 import { z } from 'zod'
-import { unlessMissing } from './missing-file.ts'
 import { defineTool } from './parameters.ts'
-import { mustResolve } from './workspace-file.ts'
 
 export type SearchJob = {
-  top: string
-  /** Search this one file of `top` only. */ file: string | undefined
+  /** Open for as long as the search runs. */
+  top: Place
+  /** Search this one file of `top` only. */
+  file: string | undefined
   pattern: string
   ignoreCase: boolean
   glob: string | undefined
@@ -85,13 +85,14 @@ export const searchFilesTool = (timeLimitMs = TIME_LIMIT_MS) =>
           { cause: thrown },
         )
       }
-      const { path: real, shown } = await mustResolve(workspace, path, 'read')
-      const stats = await unlessMissing(lstat(real))
-      if (stats === null) throw new Error(`no file or folder '${shown}' in the workspace`)
-      const isFolder = stats.isDirectory()
+      await using found = await locate(workspace, path, 'read')
+      const { shown } = found
+      if (found.stats === null) throw new Error(`no file or folder '${shown}' in the workspace`)
+      await using folder = await openFolder(found)
+      const isFolder = folder !== null
       const job = {
-        top: isFolder ? real : dirname(real),
-        file: isFolder ? undefined : basename(real),
+        top: (folder ?? found.folder).place,
+        file: isFolder ? undefined : (found.name ?? undefined),
         pattern,
         ignoreCase: ignore_case,
         glob,

@@ -1,11 +1,10 @@
 /**
  * The thread behind search_files. A regular expression can run for ever, and only ending its thread stops it;
- * so matching happens here, and each file's matches are posted as they are found. Everything is read through
- * the workspace's real path.
+ * so matching happens here, and each file's matches are posted as they are found.
  */
-import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs'
-import { join, matchesGlob } from 'node:path'
+import { matchesGlob } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
+import { filesBelow, type FoundFile, readFileIn } from '@cairn/workspace/files-below'
 import type { SearchFound, SearchJob } from './search-files.ts'
 
 const MAX_SEARCHED_BYTES = 5 * 1024 * 1024
@@ -17,25 +16,13 @@ const job = workerData as SearchJob
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
 const post = (found: SearchFound) => parentPort?.postMessage(found)
 
-function* walk(folder: string): Generator<string> {
-  const entries = readdirSync(join(job.top, folder), { withFileTypes: true }).toSorted((a, b) =>
-    a.name < b.name ? -1 : 1,
-  )
-  for (const entry of entries) if (entry.isFile()) yield folder + entry.name
-  // Links are not followed: what they lead to is found under its own name, or is outside.
-  for (const entry of entries)
-    if (entry.isDirectory() && !SKIPPED.has(entry.name)) yield* walk(`${folder}${entry.name}/`)
-}
-
-function readSearchable(path: string): string | null {
-  const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+function readSearchable({ folder, name }: FoundFile): string | null {
   try {
-    const stats = fstatSync(file)
-    if (!stats.isFile() || stats.size > MAX_SEARCHED_BYTES) return null
-    const bytes = readFileSync(file)
-    return bytes.subarray(0, 8192).includes(0) ? null : bytes.toString('utf8')
-  } finally {
-    closeSync(file)
+    const bytes = readFileIn(folder, name, MAX_SEARCHED_BYTES)
+    return bytes === null || bytes.subarray(0, 8192).includes(0) ? null : bytes.toString('utf8')
+  } catch {
+    // A file that went away or may not be read is one that was not searched; the count says so.
+    return null
   }
 }
 
@@ -54,18 +41,16 @@ function search(): void {
   let searched = 0
   let skipped = 0
   let matches = 0
-  const names = job.file === undefined ? walk('') : [job.file]
-  for (const name of names) {
-    if (!isWanted(name)) continue
-    let text: string | null
-    try {
-      text = readSearchable(join(job.top, name))
-    } catch {
-      // A file that went away or may not be read is one that was not searched; the count says so.
-      text = null
-    }
+  const leaveOut = () => void (skipped += 1)
+  const files: Iterable<FoundFile> =
+    job.file === undefined
+      ? filesBelow(job.top, SKIPPED, leaveOut)
+      : [{ path: job.file, folder: job.top, name: job.file }]
+  for (const file of files) {
+    if (!isWanted(file.path)) continue
+    const text = readSearchable(file)
     if (text === null) {
-      skipped += 1
+      leaveOut()
       continue
     }
     searched += 1
@@ -77,7 +62,7 @@ function search(): void {
       matches += 1
       if (matches === job.maxMatches) break
     }
-    if (found.length > 0) post({ kind: 'matches', file: name, found })
+    if (found.length > 0) post({ kind: 'matches', file: file.path, found })
     if (matches === job.maxMatches) break
   }
   post({ kind: 'done', searched, skipped, full: matches === job.maxMatches })

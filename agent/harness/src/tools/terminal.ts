@@ -7,16 +7,14 @@
  */
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { asError } from '@cairn/protocol'
+import { Directory, RESERVED_DIR } from '@cairn/workspace'
 import { z } from 'zod'
 import { boundedOutput } from './bounded-output.ts'
 import { defineTool } from './parameters.ts'
 import { MARK_VARIABLE, killMarked, signalGroup, startOf, terminateMarked } from './process-sweep.ts'
 import { type Sandbox, bubblewrapArguments, probeSandbox } from './sandbox.ts'
 import type { Tool } from './tool.ts'
-import { RESERVED_DIR } from './workspace-path.ts'
 
 const MAX_TIMEOUT_S = 600
 /** Between SIGTERM and SIGKILL. */
@@ -95,9 +93,11 @@ async function runCommand({ file, args, cwd, mark, timeoutMs, graceMs, abort }: 
 
 async function keepPlaceOfResults(workspace: string): Promise<void> {
   try {
-    await mkdir(join(workspace, RESERVED_DIR), { recursive: true })
+    await using folder = await Directory.open(workspace)
+    await folder.make(RESERVED_DIR)
   } catch (thrown) {
-    // A file of that name: nothing is saved then, which the results say; commands run all the same.
+    // It is there, or a file of that name: nothing is saved then, which the results say; commands run all the
+    // same.
     if ((asError(thrown) as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown
   }
 }

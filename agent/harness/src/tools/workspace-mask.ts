@@ -1,6 +1,6 @@
 /** The workspace path out of everything that is recorded, and back into what a tool is given. */
 import { realpathSync } from 'node:fs'
-import { WORKSPACE_MARK } from './workspace-path.ts'
+import { WORKSPACE_MARK } from '@cairn/workspace'
 
 export type WorkspaceMask = {
   /** Absolute workspace path → `__WORKSPACE__`, in every string of a value. */

@@ -1,7 +1,7 @@
 /** write_file: creates a file of the workspace or replaces it whole. */
+import { locate, MAX_FILE_BYTES, replaceFile } from '@cairn/workspace'
 import { z } from 'zod'
 import { defineTool } from './parameters.ts'
-import { MAX_FILE_BYTES, mustResolve, replaceFile } from './workspace-file.ts'
 
 export const writeFileTool = defineTool({
   name: 'write_file',
@@ -20,8 +20,8 @@ export const writeFileTool = defineTool({
     const bytes = Buffer.byteLength(content)
     if (bytes > MAX_FILE_BYTES)
       throw new Error(`the content has ${bytes} bytes; at most ${MAX_FILE_BYTES} are written at once`)
-    const { path: real, shown } = await mustResolve(workspace, path, 'write')
-    const { created } = await replaceFile(workspace, real, content)
-    return { content: { path: shown, bytes, created } }
+    await using at = await locate(workspace, path, 'write')
+    const { created } = await replaceFile(at, content)
+    return { content: { path: at.shown, bytes, created } }
   },
 })

@@ -3,6 +3,7 @@
  * who interfere, and then peace. Afterwards every session must have come to its end, and the logs, the
  * effects and what people and readers were told must agree.
  */
+import { join } from 'node:path'
 import { Config, decodeEvent, type SessionEvent } from '@cairn/protocol'
 import { checkHistory } from '@cairn/state'
 import { startHarness } from '../../src/harness.ts'
@@ -134,6 +135,7 @@ async function play(
       tools: createTools(world, process, effects, isOnDisk),
       config,
       dataDir,
+      workspacesDir: join(dataDir, 'workspaces'),
       workerId: process.name,
       newId: world.newId,
       clock: process.clock,

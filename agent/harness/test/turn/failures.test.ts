@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { createModels, startHarness } from '@cairn/harness'
 import { Config } from '@cairn/protocol'
 import { expect, test } from 'vitest'
@@ -199,6 +200,7 @@ test('a session whose agent is no longer configured fails with what to change', 
     tools: [],
     config,
     dataDir: stage.dir,
+    workspacesDir: join(stage.dir, 'workspaces'),
     workerId: 'w',
     newId: () => 'x',
     log: () => {},

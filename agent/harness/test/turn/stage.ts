@@ -109,6 +109,7 @@ export async function setStage({
         tools: [...builtinTools({ store, newId }), ...recordingTools(ran), ...tools],
         config: settings,
         dataDir: dir,
+        workspacesDir: join(dir, 'workspaces'),
         workerId,
         newId,
         log: () => {},

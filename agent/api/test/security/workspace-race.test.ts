@@ -1,0 +1,42 @@
+/**
+ * A command of the agent exchanges folders of the workspace with links to the outside while its user asks for
+ * files. The routes show nothing outside, however the moments fall.
+ */
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { rounds, tally } from '../../../protocol/test/attacks.ts'
+import { startSwapper, SWAPPER_PLACES } from '../../../workspace/test/swapper.ts'
+import { keepTrying, setTrap } from '../../../workspace/test/trap.ts'
+import { startService } from '../service.ts'
+
+test.each(SWAPPER_PLACES)(
+  'a command %s that swaps folders for links gets no file and no name outside out of the routes',
+  { timeout: rounds(120_000, 300_000) },
+  async (where, boxed) => {
+    await using service = await startService()
+    const id = await service.newSession()
+    const trap = setTrap(service.dir, join(service.dir, 'workspaces', id))
+    const file = async (path: string) =>
+      (await service.call(`/v1/sessions/${id}/workspace/file?path=${encodeURIComponent(path)}`)).text
+    const tree = async () => (await service.call(`/v1/sessions/${id}/workspace/tree`)).text
+    const swapper = startSwapper({ workspace: trap.workspace, pairs: trap.pairs, boxed })
+    const { tried, leaks } = await keepTrying(
+      trap,
+      {
+        'file below': () => file('d/key.txt'),
+        'file below, again': () => file('d/sub/x.txt'),
+        'file deep': () => file('deep/a/b/sub/x.txt'),
+        'file of the outside': () => file('deep/a/b/b/key.txt'),
+        file: () => file('f.txt'),
+        tree,
+        'tree, again': tree,
+      },
+      { ms: rounds(1500, 60_000), tries: rounds(0, 20_000) },
+    )
+    await swapper.stop()
+    const damage = trap.damage()
+    const unexpected = leaks.length + (damage === null ? 0 : 1)
+    tally(`workspace routes against a folder swapped for a link, ${where}`, tried, unexpected)
+    expect([...leaks.slice(0, 5), ...(damage === null ? [] : [damage])]).toEqual([])
+  },
+)

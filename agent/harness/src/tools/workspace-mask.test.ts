@@ -1,0 +1,42 @@
+import { mkdirSync, mkdtempSync, realpathSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { workspaceMask } from './workspace-mask.ts'
+
+function makeWorkspace() {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), 'cairn-mask-')))
+  const workspace = join(base, 'ws')
+  mkdirSync(workspace)
+  return { base, workspace }
+}
+
+test('the mask goes out and comes back, in keys and in the depth of a value', () => {
+  const { workspace } = makeWorkspace()
+  const { mask, unmask } = workspaceMask(workspace)
+  const value = {
+    [`${workspace}/k`]: [`cat ${workspace}/a.txt > ${workspace}`, { n: 1, none: null }],
+    same: 'text',
+  }
+  expect(mask(value)).toEqual({
+    '__WORKSPACE__/k': ['cat __WORKSPACE__/a.txt > __WORKSPACE__', { n: 1, none: null }],
+    same: 'text',
+  })
+  expect(unmask(mask(value))).toEqual(value)
+})
+
+test('the mask leaves a neighbour whose name begins like the workspace as it is', () => {
+  const { workspace } = makeWorkspace()
+  const { mask } = workspaceMask(workspace)
+  expect(mask(`${workspace}-other/x ${workspace}2 ${workspace}.bak ${workspace}.`)).toBe(
+    `${workspace}-other/x ${workspace}2 ${workspace}.bak __WORKSPACE__.`,
+  )
+})
+
+test('both names of a workspace that is reached through a link are masked', () => {
+  const { base, workspace } = makeWorkspace()
+  const link = join(base, 'link')
+  symlinkSync(workspace, link)
+  const { mask } = workspaceMask(link)
+  expect(mask([join(link, 'x'), join(workspace, 'x')])).toEqual(['__WORKSPACE__/x', '__WORKSPACE__/x'])
+})

@@ -1,0 +1,138 @@
+/** Reading, replacing and removing files that `locate` found, through the folder that it holds open. */
+import { randomUUID } from 'node:crypto'
+import { constants, type Stats } from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
+import type { Directory } from './directory.ts'
+import type { Located } from './locate.ts'
+import { changed, errorCode, PathProblem } from './path-problem.ts'
+
+/** The largest file that is read whole into memory. */
+export const MAX_FILE_BYTES = 20 * 1024 * 1024
+
+/** What the system says when something else stands in a place than a moment ago. */
+const CHANGED: readonly string[] = ['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO']
+
+/** A regular file, open. What is anything else, or nothing, is a PathProblem. */
+export type OpenFile = AsyncDisposable & {
+  stats: Stats
+  /** Its first bytes, so many at most; one that grows meanwhile is not read for ever. */
+  read(most: number): Promise<Buffer>
+}
+
+async function readAtMost(handle: FileHandle, bytes: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafe(bytes)
+  let length = 0
+  while (length < bytes) {
+    const { bytesRead } = await handle.read(buffer, length, bytes - length)
+    if (bytesRead === 0) break
+    length += bytesRead
+  }
+  return buffer.subarray(0, length)
+}
+
+export async function openFile({ folder, name, stats, shown }: Located): Promise<OpenFile> {
+  if (stats === null) throw new PathProblem(`no file '${shown}' in the workspace`)
+  if (name === null || stats.isDirectory())
+    throw new PathProblem(`'${shown}' is a folder; list_files shows what is in it`)
+  // Before it is opened: opening a device may already do something.
+  if (!stats.isFile()) throw new PathProblem(`'${shown}' is not a regular file`)
+  const handle = await folder.openFile(name, constants.O_RDONLY).catch((thrown: unknown) => {
+    if (errorCode(thrown) === 'ENOENT')
+      throw new PathProblem(`no file '${shown}' in the workspace`, { cause: thrown })
+    if (errorCode(thrown) === 'EACCES') throw new PathProblem(`'${shown}' may not be read`, { cause: thrown })
+    if (CHANGED.includes(errorCode(thrown) ?? ''))
+      throw new PathProblem(`'${shown}' ${changed().message}`, { cause: thrown })
+    throw thrown
+  })
+  try {
+    const now = await handle.stat()
+    if (!now.isFile()) throw new PathProblem(`'${shown}' is not a regular file`)
+    return {
+      stats: now,
+      read: most => readAtMost(handle, Math.min(most, now.size)),
+      [Symbol.asyncDispose]: () => handle.close(),
+    }
+  } catch (thrown) {
+    await handle.close()
+    throw thrown
+  }
+}
+
+/** The text of a file. Refuses folders, devices, binary content and files beyond MAX_FILE_BYTES. */
+export async function readText(located: Located): Promise<string> {
+  const { shown } = located
+  await using file = await openFile(located)
+  const { size } = file.stats
+  if (size > MAX_FILE_BYTES)
+    throw new PathProblem(
+      `'${shown}' has ${size} bytes, more than the ${MAX_FILE_BYTES} that are read whole; use search_files, or the terminal for a part of it`,
+    )
+  const bytes = await file.read(MAX_FILE_BYTES)
+  if (bytes.subarray(0, 8192).includes(0))
+    throw new PathProblem(`'${shown}' is a binary file (${size} bytes)`)
+  return bytes.toString('utf8')
+}
+
+/** Opens the folder of a new file; those that are missing are made. Not `folder` itself: that stays open. */
+async function makeFolders(folder: Directory, missing: readonly string[]): Promise<Directory | null> {
+  let inner: Directory | null = null
+  for (const name of missing) {
+    const next: Directory = await (inner ?? folder).makeChild(name).finally(() => inner?.close())
+    inner = next
+  }
+  return inner
+}
+
+/**
+ * Replaces or creates a file whole: written beside its place and renamed over it, so that a crash leaves the
+ * old or the new one, and a link put in its place meanwhile is replaced instead of followed.
+ */
+export async function replaceFile(
+  { folder, missing, name, stats, shown }: Located,
+  content: string | Uint8Array,
+  mode = stats === null ? 0o644 : stats.mode & 0o777,
+): Promise<{ created: boolean }> {
+  if (name === null || (stats !== null && !stats.isFile()))
+    throw new PathProblem(`'${shown}' exists and is not a regular file`)
+  try {
+    await using made = await makeFolders(folder, missing)
+    await putInPlace(made ?? folder, name, content, mode)
+  } catch (thrown) {
+    throw CHANGED.includes(errorCode(thrown) ?? '')
+      ? new PathProblem(`'${shown}' changed while it was being written`, { cause: thrown })
+      : thrown
+  }
+  return { created: stats === null }
+}
+
+async function putInPlace(
+  folder: Directory,
+  name: string,
+  content: string | Uint8Array,
+  mode: number,
+): Promise<void> {
+  const temporary = `.${name.slice(0, 100)}.${randomUUID()}`
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL
+  const handle = await folder.openFile(temporary, flags, mode)
+  try {
+    try {
+      await handle.writeFile(content)
+    } finally {
+      await handle.close()
+    }
+    await folder.rename(temporary, name)
+  } catch (thrown) {
+    await folder.unlink(temporary).catch((second: unknown) => {
+      if (errorCode(second) !== 'ENOENT') throw second
+    })
+    throw thrown
+  }
+}
+
+/** Removes a regular file; what is anything else, or nothing, stays as it is. */
+export async function removeFile({ folder, name, stats }: Located): Promise<void> {
+  if (name === null || stats?.isFile() !== true) return
+  await folder.unlink(name).catch((thrown: unknown) => {
+    if (errorCode(thrown) !== 'ENOENT') throw thrown
+  })
+}

@@ -1,0 +1,106 @@
+/**
+ * Every file below an open folder, for a thread of its own that reads one after the other: the calls wait, so
+ * nothing else may live in that thread. Folders are opened in their parents and links are not followed.
+ */
+import {
+  closeSync,
+  constants,
+  type Dirent,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+  realpathSync,
+  statSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { addressing, descriptorPath, FILE_FLAGS, FOLDER_FLAGS } from './addressing.ts'
+import { changed, errorCode } from './path-problem.ts'
+
+/** An open folder: what `Directory.place` gives, which stays open for as long as the thread runs. */
+export type Place = { fd: number; path: string }
+
+/** Each level holds a descriptor of the process. */
+const MAX_DEPTH = 64
+
+/** What its names are reached by; where that is a path, only while the path leads to it. */
+function prefixOf({ fd, path }: Place): string {
+  if (addressing === 'descriptor') return descriptorPath(fd)
+  const [now, own] = [statSync(path), fstatSync(fd)]
+  if (realpathSync(path) !== path || now.ino !== own.ino || now.dev !== own.dev) throw changed()
+  return path
+}
+
+/** The bytes of a file, null where it is none or has more than `most`. Throws when it cannot be opened. */
+export function readFileIn(place: Place, name: string, most: number): Buffer | null {
+  const file = openSync(`${prefixOf(place)}/${name}`, constants.O_RDONLY | FILE_FLAGS)
+  try {
+    prefixOf(place)
+    const stats = fstatSync(file)
+    const { size } = stats
+    if (!stats.isFile() || size > most) return null
+    const bytes = Buffer.allocUnsafe(size)
+    let length = 0
+    while (length < size) {
+      const read = readSync(file, bytes, length, size - length, null)
+      if (read === 0) break
+      length += read
+    }
+    return bytes.subarray(0, length)
+  } finally {
+    closeSync(file)
+  }
+}
+
+export type FoundFile = { /** Relative to where it began. */ path: string; folder: Place; name: string }
+
+/**
+ * Files of a folder before those of its folders, each by name. Folders in `closed` are not entered; `leaveOut`
+ * hears of one that went away, may not be read, or lies too deep.
+ */
+export function* filesBelow(
+  folder: Place,
+  closed: ReadonlySet<string>,
+  leaveOut: () => void,
+  path = '',
+  depth = 1,
+): Generator<FoundFile> {
+  const entries = listOr(folder, leaveOut).toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  for (const entry of entries) if (entry.isFile()) yield { path: path + entry.name, folder, name: entry.name }
+  for (const { name } of entries.filter(entry => entry.isDirectory() && !closed.has(entry.name))) {
+    const inner = depth === MAX_DEPTH ? null : openOr(folder, name)
+    if (inner === null) {
+      leaveOut()
+      continue
+    }
+    try {
+      yield* filesBelow(inner, closed, leaveOut, `${path}${name}/`, depth + 1)
+    } finally {
+      closeSync(inner.fd)
+    }
+  }
+}
+
+const GONE: readonly string[] = ['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES']
+
+function openOr(folder: Place, name: string): Place | null {
+  try {
+    return {
+      fd: openSync(`${prefixOf(folder)}/${name}`, FOLDER_FLAGS),
+      path: join(folder.path, name),
+    }
+  } catch (thrown) {
+    if (!GONE.includes(errorCode(thrown) ?? '')) throw thrown
+    return null
+  }
+}
+
+function listOr(folder: Place, leaveOut: () => void): Dirent[] {
+  try {
+    return readdirSync(prefixOf(folder), { withFileTypes: true })
+  } catch (thrown) {
+    if (!GONE.includes(errorCode(thrown) ?? '')) throw thrown
+    leaveOut()
+    return []
+  }
+}

@@ -1,0 +1,18 @@
+/**
+ * Files of a session's workspace. A command of the agent may change them at any moment, folders into links
+ * above all, so every access goes through here: names are looked up in open folders, and no link is followed
+ * by the system.
+ *
+ * locate     what a path leads to, links inside the workspace walked by hand     Located   that, held open
+ * Directory  an open folder, and all that is done by name in it                  PathProblem  what to tell the writer of a path
+ */
+export { addressing } from './addressing.ts'
+export { Directory, type Entry } from './directory.ts'
+export { MAX_FILE_BYTES, openFile, type OpenFile, readText, removeFile, replaceFile } from './file.ts'
+export { enterIfThere, openFolder } from './folder.ts'
+export { type Located, locate, type PathIntent, pathProblem, RESERVED_DIR, WORKSPACE_MARK } from './locate.ts'
+export { unlessMissing } from './missing-file.ts'
+export { PathProblem } from './path-problem.ts'
+export { putFolder } from './put-folder.ts'
+export { removeTree } from './remove-tree.ts'
+export { makeSessionFolder, sessionFolder } from './session-folder.ts'

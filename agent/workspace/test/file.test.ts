@@ -1,0 +1,158 @@
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { ADDRESSINGS, loadWith } from './load.ts'
+
+function makeWorkspace() {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), 'cairn-file-')))
+  onTestFinished(() => rmSync(base, { recursive: true }))
+  const [workspace, outside] = [join(base, 'ws'), join(base, 'outside')]
+  mkdirSync(join(workspace, 'src'), { recursive: true })
+  mkdirSync(outside)
+  writeFileSync(join(workspace, 'src/a.txt'), 'a')
+  for (const name of ['a.txt', 'secret.txt']) writeFileSync(join(outside, name), 'secret')
+  return { base, workspace, outside }
+}
+
+describe.each(ADDRESSINGS)('by %s', async addressing => {
+  const { locate, openFile, putFolder, readText, removeFile, removeTree, replaceFile } =
+    await loadWith(addressing)
+
+  test('a link put in the place of a file after the look is not read through', async () => {
+    const { workspace, outside } = makeWorkspace()
+    await using at = await locate(workspace, 'src/a.txt', 'read')
+    rmSync(join(workspace, 'src/a.txt'))
+    symlinkSync(join(outside, 'secret.txt'), join(workspace, 'src/a.txt'))
+    await expect(readText(at)).rejects.toThrow("'src/a.txt' changed while it was being opened")
+  })
+
+  test('a folder exchanged for a link after the look leads no read, no write and no removal outside', async () => {
+    const { workspace, outside } = makeWorkspace()
+    await using at = await locate(workspace, 'src/a.txt', 'write')
+    renameSync(join(workspace, 'src'), join(workspace, 'aside'))
+    symlinkSync(outside, join(workspace, 'src'))
+    const settled = await Promise.allSettled([readText(at), replaceFile(at, 'mine')])
+    const removed = await Promise.allSettled([removeFile(at)])
+    expect(readdirSync(outside).toSorted()).toEqual(['a.txt', 'secret.txt'])
+    expect(readFileSync(join(outside, 'a.txt'), 'utf8')).toBe('secret')
+    // By descriptor it happens where the folder is now; by path it is refused.
+    expect([...settled, ...removed].map(({ status }) => status)).toEqual(
+      Array(3).fill(addressing === 'descriptor' ? 'fulfilled' : 'rejected'),
+    )
+  })
+
+  test('a link put in the place of a file after the look is replaced, not followed', async () => {
+    const { workspace, outside } = makeWorkspace()
+    await using at = await locate(workspace, 'src/late.txt', 'write')
+    symlinkSync(join(outside, 'secret.txt'), join(workspace, 'src/late.txt'))
+    expect(await replaceFile(at, 'mine')).toEqual({ created: true })
+    expect(readFileSync(join(workspace, 'src/late.txt'), 'utf8')).toBe('mine')
+    expect(readFileSync(join(outside, 'secret.txt'), 'utf8')).toBe('secret')
+  })
+
+  test('a link put in the place of a folder that was to be made is refused, and nothing is left behind', async () => {
+    const { workspace, outside } = makeWorkspace()
+    await using at = await locate(workspace, 'fresh/deep/x.txt', 'write')
+    symlinkSync(outside, join(workspace, 'fresh'))
+    await expect(replaceFile(at, 'mine')).rejects.toThrow(
+      "'fresh/deep/x.txt' changed while it was being written",
+    )
+    expect(readdirSync(outside).toSorted()).toEqual(['a.txt', 'secret.txt'])
+  })
+
+  test('a FIFO makes nobody wait, and a file that grows is read as long as it was', async () => {
+    const { workspace } = makeWorkspace()
+    execFileSync('mkfifo', [join(workspace, 'pipe')])
+    await using pipe = await locate(workspace, 'pipe', 'read')
+    await expect(openFile(pipe)).rejects.toThrow('not a regular file')
+    await using late = await locate(workspace, 'src/a.txt', 'read')
+    rmSync(join(workspace, 'src/a.txt'))
+    renameSync(join(workspace, 'pipe'), join(workspace, 'src/a.txt'))
+    await expect(openFile(late)).rejects.toThrow('not a regular file')
+
+    writeFileSync(join(workspace, 'grows'), 'four')
+    await using grows = await locate(workspace, 'grows', 'read')
+    await using file = await openFile(grows)
+    writeFileSync(join(workspace, 'grows'), ' and more', { flag: 'a' })
+    expect((await file.read(100)).toString()).toBe('four')
+  })
+
+  test('what the system refuses is told without the way it was reached', async () => {
+    const { workspace } = makeWorkspace()
+    await using at = await locate(workspace, `src/${'x'.repeat(250)}`, 'write')
+    rmSync(join(workspace, 'src'), { recursive: true })
+    await expect(replaceFile(at, '')).rejects.toThrow(/^'src\/x+' changed while it was being written$/)
+  })
+
+  test('a folder of the service is put into the workspace with its modes and links, in the place of what was there', async () => {
+    const { base, workspace, outside } = makeWorkspace()
+    const source = join(base, 'source')
+    mkdirSync(join(source, 'bin'), { recursive: true })
+    writeFileSync(join(source, 'bin/run.sh'), 'echo hi')
+    chmodSync(join(source, 'bin/run.sh'), 0o755)
+    symlinkSync('bin/run.sh', join(source, 'run'))
+    writeFileSync(join(source, 'left-out'), '')
+    mkdirSync(join(workspace, '.cairn'))
+    symlinkSync(outside, join(workspace, '.cairn/skills'))
+    for (let time = 0; time < 2; time += 1) {
+      await putFolder(workspace, ['.cairn', 'skills', 'x'], source, ['bin', 'run'])
+      const put = join(workspace, '.cairn/skills/x')
+      expect(readdirSync(put).toSorted()).toEqual(['bin', 'run'])
+      expect(readFileSync(join(put, 'run'), 'utf8')).toBe('echo hi')
+      expect(statSync(join(put, 'bin/run.sh')).mode & 0o777).toBe(0o755)
+      writeFileSync(join(put, 'old'), '')
+    }
+    expect(readdirSync(outside).toSorted()).toEqual(['a.txt', 'secret.txt'])
+  })
+
+  test('a tree is removed with everything in it, and no link in it is followed', async () => {
+    const { base, workspace, outside } = makeWorkspace()
+    symlinkSync(outside, join(workspace, 'src/link'))
+    symlinkSync('nowhere', join(workspace, 'dangling'))
+    execFileSync('mkfifo', [join(workspace, 'pipe')])
+    mkdirSync(join(workspace, 'a/b/c/d/e'), { recursive: true })
+    writeFileSync(join(workspace, 'a/b/c/d/e/f'), '')
+    writeFileSync(Buffer.concat([Buffer.from(`${workspace}/a/b/`), Buffer.from([0xff, 0xfe])]), 'no UTF-8')
+    await removeTree(base, 'ws')
+    expect(readdirSync(base)).toEqual(['outside'])
+    expect(readdirSync(outside).toSorted()).toEqual(['a.txt', 'secret.txt'])
+    await removeTree(base, 'ws')
+    symlinkSync(outside, join(base, 'ws'))
+    await removeTree(base, 'ws')
+    expect(readdirSync(base)).toEqual(['outside'])
+  })
+})
+
+test('a tree that is deeper than any path, with folders that nobody may enter, is removed', async () => {
+  const { removeTree } = await loadWith('descriptor')
+  const base = realpathSync(mkdtempSync(join(tmpdir(), 'cairn-deep-')))
+  onTestFinished(() => rmSync(base, { recursive: true }))
+  // Each turn hangs what there is below another long path, which no system call could name by then.
+  for (let turn = 0; turn < 5; turn += 1) {
+    const path = join(base, `turn-${turn}`, 'dddd/'.repeat(500))
+    mkdirSync(path, { recursive: true })
+    writeFileSync(join(path, 'f'), '')
+    if (turn > 0) renameSync(join(base, `turn-${turn - 1}`), join(path, 'more'))
+  }
+  renameSync(join(base, 'turn-4'), join(base, 'ws'))
+  mkdirSync(join(base, 'ws/locked/inner'), { recursive: true })
+  writeFileSync(join(base, 'ws/locked/inner/x'), '')
+  chmodSync(join(base, 'ws/locked/inner'), 0o000)
+  chmodSync(join(base, 'ws/locked'), 0o000)
+  await removeTree(base, 'ws')
+  expect(readdirSync(base)).toEqual([])
+})

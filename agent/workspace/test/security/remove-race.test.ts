@@ -1,0 +1,49 @@
+/**
+ * A tree is removed while a command of the agent exchanges folders in it for links to the outside. Nothing
+ * outside goes with it.
+ */
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { rounds, tally } from '../../../protocol/test/attacks.ts'
+import { removeTree } from '../../src/index.ts'
+import { startSwapper, SWAPPER_PLACES } from '../swapper.ts'
+import { keepTrying, setTrap } from '../trap.ts'
+
+test.each(SWAPPER_PLACES)(
+  'a command %s that swaps folders for links gets nothing outside removed with its workspace',
+  { timeout: rounds(120_000, 300_000) },
+  async (where, boxed) => {
+    using trap = setTrap()
+    const victim = join(trap.workspace, 'victim')
+    const plant = (): void => {
+      mkdirSync(join(victim, 'deep/d/sub'), { recursive: true })
+      for (const name of ['key.txt', 'doomed.txt', 'sub/x.txt'])
+        writeFileSync(join(victim, 'deep/d', name), '')
+      symlinkSync(join(trap.base, 'outside'), join(victim, 'deep/link'))
+      symlinkSync(join(trap.base, 'outside'), join(victim, 'link'))
+    }
+    const swapper = startSwapper({
+      workspace: trap.workspace,
+      pairs: [
+        ['victim/deep/d', 'victim/deep/link'],
+        ['victim/deep', 'victim/link'],
+      ],
+      boxed,
+    })
+    const { tried } = await keepTrying(
+      trap,
+      {
+        removeTree: async () => {
+          plant()
+          await removeTree(trap.workspace, 'victim')
+        },
+      },
+      { ms: rounds(500, 30_000), tries: rounds(20, 1_000) },
+    )
+    await swapper.stop()
+    const damage = trap.damage()
+    tally(`removal against a folder swapped for a link, ${where}`, tried, damage === null ? 0 : 1)
+    expect(damage).toBeNull()
+  },
+)
