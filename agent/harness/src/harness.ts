@@ -8,20 +8,19 @@ import { type Claim, createHoldBack, type LogStore } from '@cairn/log'
 import { AppError, asError, type Config, GovernanceConfig } from '@cairn/protocol'
 import { makeSessionFolder } from '@cairn/workspace'
 import { setUpAgent } from './agent.ts'
+import { bindAsks, goesFirst, openCapabilities } from './capabilities.ts'
 import { type Clock, every, systemClock } from './clock.ts'
 import { Draining, holdLease, type Lease, LeaseLost } from './lease.ts'
 import { keepReturns } from './lease-returns.ts'
 import type { Log } from './log.ts'
 import type { Models } from './llm/registry.ts'
-import { expertTools } from './experts/consult-expert.ts'
 import { owesRollBack, rollBack, type RollBackDeps } from './saga/roll-back.ts'
 import { recover } from './sweeper.ts'
 import { keepReviews } from './review/after-turn.ts'
 import { NO_SKILLS, readSkills, type SkillCatalogue } from './skills/catalogue.ts'
-import { loadSkillTool } from './skills/load-skill.ts'
-import { setUpSkills } from './skills/prompt.ts'
-import { findTitle } from './titles.ts'
+import { findTitle, titleCapability } from './titles.ts'
 import type { Tool } from './tools/tool.ts'
+import type { Capability } from './turn/capability.ts'
 import type { TurnContext } from './turn/context.ts'
 import type { Position } from './turn/position.ts'
 import { runTurn } from './turn/run-turn.ts'
@@ -212,12 +211,20 @@ export function startHarness(options: HarnessOptions): Harness {
     skills: SkillCatalogue,
     report: Log,
   ): Promise<TurnContext> {
-    const setup = setUpSkills(
-      await reviews.remind(setUpAgent(config, claim.session), claim.session, report),
-      skills,
-    )
-    const tools = skills.skills.size === 0 ? options.tools : [...options.tools, loadSkillTool(skills)]
-    return {
+    const capabilities = openCapabilities({
+      config,
+      models: options.models,
+      clock,
+      random,
+      report,
+      catalogue: skills,
+      lasting: [reviews.memory(claim.session, report), titles(report)],
+    })
+    let setup = setUpAgent(config, claim.session)
+    for (const capability of capabilities) setup = (await capability.setUp?.(setup)) ?? setup
+    let tools = options.tools
+    for (const capability of capabilities) tools = [...tools, ...(capability.tools?.(setup, tools) ?? [])]
+    const turn = {
       store,
       log: sessionLog,
       lease,
@@ -226,21 +233,19 @@ export function startHarness(options: HarnessOptions): Harness {
       limits,
       setup,
       models: options.models,
-      skills,
-      tools: [
-        ...tools,
-        ...expertTools({ config, setup, tools, models: options.models, clock, random, report }),
-      ],
+      capabilities,
+      tools,
       ...makeFolders(lease),
-      written: new Map(),
+      written: new Map<string, string>(),
       settled,
       worker_id: workerId,
       newId: options.newId,
       random,
       draining: () => state.draining,
       report,
-      onAnswer: onceAnswered(sessionLog, setup.title_model, report),
     }
+    const asking = bindAsks(capabilities, turn)
+    return { ...turn, asking, goesFirst: goesFirst(asking) }
   }
 
   /**
@@ -274,26 +279,16 @@ export function startHarness(options: HarnessOptions): Harness {
     background.add(task)
   }
 
-  function onceAnswered(sessionLog: TurnContext['log'], model: string, report: Log): () => void {
-    let asked = false
-    return () => {
-      const { last_user_text: question, conversation } = sessionLog.position()
-      const answer = conversation.entries.findLast(entry => entry.message.role === 'assistant')?.message
-        .content
-      if (asked || !question || !answer) return
-      asked = true
-      keepInBackground(
-        findTitle(
-          { store, models: options.models, report },
-          { session_id: sessionLog.session().id, model, question, answer },
-          shutdown.signal,
-        ).catch((thrown: unknown) => {
-          if (!shutdown.signal.aborted)
-            report('warn', 'the title did not land', { error: asError(thrown).message })
-        }),
-      )
-    }
-  }
+  /** Looks for a title beside the turn, once it has its first answer. */
+  const titles = (report: Log): Capability =>
+    titleCapability(
+      (request, signal) => findTitle({ store, models: options.models, report }, request, signal),
+      {
+        signal: shutdown.signal,
+        keep: keepInBackground,
+        report,
+      },
+    )
 
   // ---- upkeep
   // ---------------------------------------------------------------------------------------------------------

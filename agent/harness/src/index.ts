@@ -3,7 +3,7 @@
  *
  * harness  claims sessions that have work and runs their turns
  * wake     a worker took the lease and began
- * prod     what is said to the model for one call, beside the log
+ * nudge    what is said to the model for one call, beside the log
  * lease    the right to act for one session, while it lasts
  * step     what a turn does next, decided from the folded log
  * gate     what every tool call passes

@@ -18,11 +18,9 @@ import {
   type Todo,
   toolError,
 } from '@cairn/protocol'
-import { type ExpertRun, foldExperts } from './experts.ts'
-import { foldGoal, type GoalState } from './goal.ts'
+import { capabilityChanges, type CapabilityStates, emptyCapabilities } from './capabilities.ts'
 import { isReviewWake } from './review.ts'
 import { addUsage, usageOf } from './usage.ts'
-import { foldSaga, type SagaState } from './saga.ts'
 
 export type ToolStatus = 'asked' | 'running' | 'waiting' | 'done' | 'failed' | 'refused'
 
@@ -103,13 +101,9 @@ export type ChatItem =
       text: string
     }
 
-export type SessionView = {
+export type SessionView = CapabilityStates & {
   readonly items: readonly ChatItem[]
   readonly plan: readonly Todo[]
-  readonly goal: GoalState
-  /** The running saga, or the last one. */
-  readonly saga: SagaState
-  readonly experts: readonly ExpertRun[]
   readonly status: SessionStatus
   readonly title: string | null
   /** A worker is in a turn right now, as far as the log tells. */
@@ -127,10 +121,8 @@ export type SessionView = {
 
 export const emptySessionView: SessionView = {
   items: [],
+  ...emptyCapabilities,
   plan: [],
-  goal: null,
-  saga: null,
-  experts: [],
   status: 'active',
   title: null,
   running: false,
@@ -156,9 +148,7 @@ export function foldSessionView(view: SessionView, events: readonly SessionEvent
     if (event.id <= draft.last_id) continue
     fold(draft, event)
     if (factsOf(event.type).usage) count(draft, event)
-    draft.goal = foldGoal(draft.goal, event)
-    draft.saga = foldSaga(draft.saga, event)
-    draft.experts = foldExperts(draft.experts, event)
+    Object.assign(draft, capabilityChanges(draft, event))
     draft.last_id = event.id
   }
   return draft

@@ -1,7 +1,6 @@
 /** When the advisor is asked, decided from the position alone (docs/advisor.md). Pure. */
-import type { AdvisorConfig } from '@cairn/protocol'
+import { type AdvisorConfig, toolError } from '@cairn/protocol'
 import type { Advice, Conversation, TurnState } from '@cairn/state'
-import { isFailure } from '../turn/recap.ts'
 
 /** `progress`: every so many iterations. `stuck`: calls keep failing. `review`: the turn would end. */
 export type AdviceCategory = 'progress' | 'stuck' | 'review'
@@ -37,6 +36,7 @@ export function adviceDue(
   if (conversation.entries.at(-1)?.message.role !== 'tool' || conversation.deferred.length > 0) return null
   const since = answer.iteration_index - advice.last_iteration
   const tail = turn.calls.slice(-FAILURES)
-  if (since >= 2 && tail.length === FAILURES && tail.every(call => isFailure(call.content))) return 'stuck'
+  if (since >= 2 && tail.length === FAILURES && tail.every(call => toolError(call.content) !== null))
+    return 'stuck'
   return since >= settings.every_iterations ? 'progress' : null
 }

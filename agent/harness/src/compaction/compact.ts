@@ -4,13 +4,15 @@
  * summary.
  */
 import { decodeEvent, type EventDraft } from '@cairn/protocol'
+import type { CompactReason } from '@cairn/state'
 import { ModelError } from '../llm/provider.ts'
+import type { AskSettings } from '../turn/capability.ts'
 import type { TurnContext } from '../turn/context.ts'
-import { contextCompact } from '../turn/events.ts'
+import { contextCompact } from '../turn-events.ts'
 import { toolJsonSchema } from '../tools/parameters.ts'
 import { carriedState, CARRIED_TYPES, foldCarried, nothingCarried } from './carried.ts'
 import type { Cut } from './cut.ts'
-import { type CompactReason, cutAfterOverflow, cutDue, cutNow, type Room } from './due.ts'
+import { cutAfterOverflow, cutDue, cutNow, type Window } from './due.ts'
 import { tokensOfText } from './size.ts'
 import { summarize } from './summarize.ts'
 import { summaryMessage } from './summary-message.ts'
@@ -18,11 +20,11 @@ import { summaryMessage } from './summary-message.ts'
 const PAGE = 1000
 
 /**
- * The room that a turn has with a model; null for one that cannot be resolved, which the call of it will
+ * The window that a turn has with a model; null for one that cannot be resolved, which the call of it will
  * report.
  */
-export function findRoom({ models, setup, tools, limits }: TurnContext): (model: string) => Room | null {
-  const known = new Map<string, Room | null>()
+export function findWindow({ models, setup, tools, limits }: AskSettings): (model: string) => Window | null {
+  const known = new Map<string, Window | null>()
   const overhead =
     tokensOfText(setup.system) +
     tools.reduce(
@@ -37,10 +39,10 @@ export function findRoom({ models, setup, tools, limits }: TurnContext): (model:
     return room
   }
 
-  function measure(model: string): Room | null {
+  function measure(model: string): Window | null {
     try {
-      const window = models.resolve(model).contextWindow
-      return { window, compact_at: window * limits.compact_at, overhead }
+      const tokens = models.resolve(model).contextWindow
+      return { tokens, compact_at: tokens * limits.compact_at, overhead }
     } catch (thrown) {
       if (thrown instanceof ModelError) return null
       throw thrown
@@ -51,10 +53,10 @@ export function findRoom({ models, setup, tools, limits }: TurnContext): (model:
 /** Compacts before a request that would take too much of the window. The position says that it is due. */
 export async function compactForThreshold(
   turn: TurnContext,
-  room: Room,
+  window: Window,
   before: readonly EventDraft[],
 ): Promise<void> {
-  const cut = cutDue(turn.log.position(), room)
+  const cut = cutDue(turn.log.position(), window)
   if (cut === null) throw new Error('[compaction] asked to compact a conversation that needs none')
   await turn.log.append([...before, await composeCompaction(turn, cut, 'threshold')])
 }

@@ -2,7 +2,7 @@ import { emptyConversation } from '@cairn/state'
 import { expect, test } from 'vitest'
 import { COMPACTIONS_PER_TURN, type CompactPosition, cutAfterOverflow, cutDue } from './due.ts'
 
-const room = { window: 1000, compact_at: 750, overhead: 100 }
+const window = { tokens: 1000, compact_at: 750, overhead: 100 }
 const at = (tokens: number, changes: Partial<CompactPosition> = {}): CompactPosition => ({
   conversation: {
     ...emptyConversation,
@@ -22,19 +22,19 @@ const waiting = {
 }
 
 test('a conversation is compacted from the threshold on', () => {
-  expect(cutDue(at(749), room)).toBeNull()
-  expect(cutDue(at(750), room)).not.toBeNull()
+  expect(cutDue(at(749), window)).toBeNull()
+  expect(cutDue(at(750), window)).not.toBeNull()
 })
 
 test('the system prompt and the tools count where the server has not counted', () => {
-  expect(cutDue(at(0, { measured: null }), room)).toBeNull()
-  expect(cutDue(at(0, { measured: null }), { ...room, overhead: 250 })).not.toBeNull()
+  expect(cutDue(at(0, { measured: null }), window)).toBeNull()
+  expect(cutDue(at(0, { measured: null }), { ...window, overhead: 250 })).not.toBeNull()
 })
 
 test('never while calls are open, never twice before the model has answered, and not more than twice a turn', () => {
-  expect(cutDue(at(900, { conversation: waiting }), room)).toBeNull()
-  expect(cutDue(at(900, { compacted: 'threshold' }), room)).toBeNull()
-  expect(cutDue(at(900, { turn: { compactions: COMPACTIONS_PER_TURN } }), room)).toBeNull()
+  expect(cutDue(at(900, { conversation: waiting }), window)).toBeNull()
+  expect(cutDue(at(900, { compacted: 'threshold' }), window)).toBeNull()
+  expect(cutDue(at(900, { turn: { compactions: COMPACTIONS_PER_TURN } }), window)).toBeNull()
   expect(cutAfterOverflow(at(900, { conversation: waiting }))).toBeNull()
   expect(cutAfterOverflow(at(900, { turn: { compactions: COMPACTIONS_PER_TURN } }))).toBeNull()
 })

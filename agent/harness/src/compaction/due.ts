@@ -1,16 +1,13 @@
 /** When a conversation is compacted (contract 7), decided from the position alone. Pure. */
-import type { EventData, SessionEvent } from '@cairn/protocol'
-import type { Conversation, TurnState } from '@cairn/state'
+import type { CompactReason, Conversation, Measured, TurnState } from '@cairn/state'
 import { chooseCut, type Cut } from './cut.ts'
-import { estimateTokens, type Measured, tokensOfEntries } from './size.ts'
-
-export type CompactReason = NonNullable<EventData<'context.compact'>['reason']>
+import { estimateTokens, tokensOfEntries } from './size.ts'
 
 /**
  * The model's window, and how much of it a request may take before the conversation is compacted; in tokens.
  */
-export type Room = {
-  window: number
+export type Window = {
+  tokens: number
   compact_at: number
   /** System prompt and tools, which go along with every request. */ overhead: number
 }
@@ -32,12 +29,12 @@ const WORTHWHILE = 0.1
  * The cut to make before the next request, or null. After a compaction the model must answer before there is
  * another.
  */
-export function cutDue(position: CompactPosition, room: Room): Cut | null {
+export function cutDue(position: CompactPosition, window: Window): Cut | null {
   const { conversation, turn, measured, compacted } = position
   if (compacted !== null || turn.compactions >= COMPACTIONS_PER_TURN || conversation.open.length > 0)
     return null
-  if (estimateTokens(conversation.entries, measured, room.overhead) < room.compact_at) return null
-  return chooseCut(conversation.entries, room.window, room.window * WORTHWHILE)
+  if (estimateTokens(conversation.entries, measured, window.overhead) < window.compact_at) return null
+  return chooseCut(conversation.entries, window.tokens, window.tokens * WORTHWHILE)
 }
 
 /**
@@ -55,10 +52,4 @@ export function cutAfterOverflow({ conversation, turn, compacted }: CompactPosit
  */
 export function cutNow({ entries, open }: Conversation): Cut | null {
   return open.length > 0 ? null : chooseCut(entries, tokensOfEntries(entries))
-}
-
-/** The fold behind `compacted`. */
-export function foldCompacted(compacted: CompactReason | null, event: SessionEvent): CompactReason | null {
-  if (event.type === 'context.compact') return event.data.reason ?? null
-  return event.type === 'llm.response' || event.type === 'session.fail' ? null : compacted
 }

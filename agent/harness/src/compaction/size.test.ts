@@ -1,7 +1,13 @@
-import { type Conversation, emptyConversation, foldConversation } from '@cairn/state'
+import {
+  type Conversation,
+  emptyConversation,
+  foldConversation,
+  foldMeasured,
+  type Measured,
+} from '@cairn/state'
 import type { SessionEvent } from '@cairn/protocol'
 import { expect, test } from 'vitest'
-import { estimateTokens, foldMeasured, type Measured, tokensOfMessage } from './size.ts'
+import { estimateTokens, tokensOfMessage } from './size.ts'
 
 type Line = [type: string, data: Record<string, unknown>]
 const message = (content: string): Line => ['user.message', { content }]

@@ -3,8 +3,7 @@
  * of thumb for what came since. Pure. A compaction makes the count worthless, and then everything is
  * estimated.
  */
-import type { Conversation, ConversationEntry, ConversationMessage } from '@cairn/state'
-import type { SessionEvent } from '@cairn/protocol'
+import type { ConversationEntry, ConversationMessage, Measured } from '@cairn/state'
 
 const CHARS_PER_TOKEN = 4
 /** What the servers charge for a picture lies around this, whatever its bytes. */
@@ -28,31 +27,6 @@ export function tokensOfMessage(message: ConversationMessage): number {
 
 export const tokensOfEntries = (entries: readonly ConversationEntry[]): number =>
   entries.reduce((sum, { message }) => sum + tokensOfMessage(message), 0)
-
-/**
- * What a server counted: the first `entries` of the conversation, the system prompt and the tools. Null:
- * nothing is known.
- */
-export type Measured = { readonly tokens: number; readonly entries: number } | null
-
-/** `before` is how many entries the conversation had before the event, `after` the conversation since. */
-export function foldMeasured(
-  measured: Measured,
-  event: SessionEvent,
-  before: number,
-  after: Conversation,
-): Measured {
-  if (event.type === 'context.compact') return null
-  if (event.type !== 'llm.response' || event.data.turn_id === undefined || event.data.input_tokens === 0)
-    return measured
-  const { input_tokens, output_tokens, reasoning_tokens = 0 } = event.data
-  const own = after.entries.findLastIndex(entry => entry.event_id === event.id)
-  // Reasoning was paid for and is not sent again.
-  return {
-    tokens: input_tokens + Math.max(0, output_tokens - reasoning_tokens),
-    entries: own === -1 ? before : own + 1,
-  }
-}
 
 /**
  * Tokens of the next request; `overhead` is what goes along with every request, the system prompt and the

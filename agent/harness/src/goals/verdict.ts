@@ -98,3 +98,10 @@ export function findOverspent(
     return `The time budget of the goal is used up: ${Math.floor(minutes)} of ${max_minutes} minutes.`
   return null
 }
+
+/** `findOverspent` for the goal of a session; null as well when none is active. */
+export const findOverspentGoal = (
+  goal: Goal | null,
+  budgets: AgentConfig['goals'],
+  now: number,
+): string | null => (goal?.status === 'active' ? findOverspent(budgets, goal, goal.spent, now) : null)

@@ -6,7 +6,7 @@ import { asError, type Config } from '@cairn/protocol'
 import { backoffMs, MODEL_BACKOFF } from '../backoff.ts'
 import { type Clock, sleep } from '../clock.ts'
 import type { Log } from '../log.ts'
-import { watchSilence } from '../turn/silence.ts'
+import { watchSilence } from './silence.ts'
 import { type ModelAnswer, ModelError, type ModelRequest } from './provider.ts'
 import type { ResolvedModel } from './registry.ts'
 

@@ -4,10 +4,11 @@
  */
 import type { SessionRow } from '@cairn/log'
 import { asError, type Config, type ReviewConfig } from '@cairn/protocol'
-import { type AgentSetup, setUpAgent } from '../agent.ts'
+import { setUpAgent } from '../agent.ts'
 import type { Log } from '../log.ts'
 import type { SkillCatalogue } from '../skills/catalogue.ts'
 import { takingTurns } from '../taking-turns.ts'
+import type { Capability } from '../turn/capability.ts'
 import type { SessionLog } from '../turn/session-log.ts'
 import { reviewWake } from '../wake.ts'
 import { reviewDue } from './due.ts'
@@ -18,8 +19,8 @@ import { type ReviewDeps, reviewSession } from './review-session.ts'
 export type Reviews = {
   /** The skills of the deployment with those that the user accepted. */
   learned(skills: SkillCatalogue, session: SessionRow): Promise<SkillCatalogue>
-  /** The agent with what it remembers of the user in its system prompt. */
-  remind(setup: AgentSetup, session: SessionRow, report: Log): Promise<AgentSetup>
+  /** A row of the capabilities: the agent with what it remembers of the user in its system prompt. */
+  memory(session: SessionRow, report: Log): Capability
   /** Looks back if it is time to; null when it is not. Never rejects. */
   after(log: SessionLog, skills: SkillCatalogue, report: Log): Promise<void> | null
 }
@@ -35,19 +36,22 @@ export function keepReviews(deps: ReviewsDeps): Reviews {
   return {
     learned: async (skills, session) =>
       settingsOf(session)?.skills === true ? withLearnedSkills(skills, store, session) : skills,
-    async remind(setup, session, report) {
-      if (!setup.agent.review.memory) return setup
-      const entries = await readMemory(memoryFile(dataDir, session.created_by, session.agent)).catch(
-        (thrown: unknown) => {
-          report('warn', 'the memory cannot be read; the turn goes on without it', {
-            error: asError(thrown).message,
-          })
-          return []
-        },
-      )
-      const memory = describeMemory(entries)
-      return memory === null ? setup : { ...setup, system: `${setup.system}\n\n${memory}` }
-    },
+    memory: (session, report) => ({
+      name: 'memory',
+      async setUp(setup) {
+        if (!setup.agent.review.memory) return setup
+        const entries = await readMemory(memoryFile(dataDir, session.created_by, session.agent)).catch(
+          (thrown: unknown) => {
+            report('warn', 'the memory cannot be read; the turn goes on without it', {
+              error: asError(thrown).message,
+            })
+            return []
+          },
+        )
+        const memory = describeMemory(entries)
+        return memory === null ? setup : { ...setup, system: `${setup.system}\n\n${memory}` }
+      },
+    }),
     after(log, { skills }, report) {
       const { review, conversation, last_id } = log.position()
       const session = log.session()

@@ -1,39 +1,16 @@
 /**
  * The steps of a running saga, written into the commits of the calls they stand for (contract 14.8, 10).
  */
-import { asError, type AgentConfig, type EventDraft } from '@cairn/protocol'
+import { asError, type AgentConfig } from '@cairn/protocol'
 import { clip } from '@cairn/sessions'
 import type { SagaState, SagaStep } from '@cairn/state'
 import type { Clock } from '../clock.ts'
+import type { CallSteps, EndedCall } from '../tools/call-steps.ts'
 import type { Tool } from '../tools/tool.ts'
 import { stepBegin, stepCommitted, stepFailed } from './events.ts'
 import { fillUndoArguments } from './undo-arguments.ts'
 
 const EXCERPT_CHARS = 500
-
-type Called = {
-  tool_call_id: string
-  /** Masked, as in the tool.call. */ arguments: Record<string, unknown>
-  checkpoint_hash?: string | undefined
-}
-type Ended = {
-  arguments: Record<string, unknown>
-  /** What the model reads. */ content: string
-  /** What the tool gave, uncut. */ result: unknown
-  failed: boolean
-}
-
-/** Empty lists for what is no step: a tool that only reads, or one that changes the session alone. */
-export type SagaSteps = {
-  begin(tool: Tool, called: Called): EventDraft[]
-  end(tool_call_id: string, ended: Ended): EventDraft[]
-  /**
-   * Whether an effect of that tool under that call would be no step: its step went with a saga that is over.
-   */
-  isOver(tool: Tool, tool_call_id: string): boolean
-}
-
-export const NO_STEPS: SagaSteps = { begin: () => [], end: () => [], isOver: () => false }
 
 const isStep = (tool: Tool): boolean => !tool.readOnly && tool.changesSessionOnly !== true
 
@@ -50,7 +27,7 @@ export function sagaSteps(
   saga_id: string,
   undo: AgentConfig['saga']['undo'],
   around: { clock: Clock; newId: () => string; saga: () => SagaState },
-): SagaSteps {
+): CallSteps {
   const { clock, newId } = around
   const executing = (tool_call_id: string): SagaStep | undefined => {
     const saga = around.saga()
@@ -93,7 +70,7 @@ export function sagaSteps(
 function compensation(
   undo: AgentConfig['saga']['undo'],
   { tool_name, compensation_tool }: SagaStep,
-  { arguments: args, result }: Ended,
+  { arguments: args, result }: EndedCall,
 ): { compensation_args?: Record<string, unknown>; error?: string } {
   const declared = undo[tool_name]
   if (compensation_tool === null || declared === undefined) return {}

@@ -3,7 +3,7 @@
  * the workspace.
  */
 import { type EventDraft, SkillOverride } from '@cairn/protocol'
-import type { Slashed } from '../turn/position.ts'
+import type { SlashMessage } from '@cairn/state'
 import { type Skill, stageSkill } from './catalogue.ts'
 import { skillInvoked } from './events.ts'
 import { expandSkill } from './skill-file.ts'
@@ -11,7 +11,7 @@ import { expandSkill } from './skill-file.ts'
 export async function invokeSkill(
   skill: Skill,
   args: string,
-  message: Slashed,
+  message: SlashMessage,
   workspace: string,
 ): Promise<EventDraft> {
   const { event_id, content, metadata, attachments } = message

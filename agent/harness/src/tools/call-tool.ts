@@ -17,7 +17,7 @@ import { type GateDecision, type GateInput, decideGate, isOffered } from '../gov
 import { urlProblem } from '../governance/egress.ts'
 import type { OpenGates } from '../governance/open-gates.ts'
 import { policyAllowedGrant, policyAllowedPass, policyDenied } from '../governance/events.ts'
-import type { SagaSteps } from '../saga/steps.ts'
+import type { CallSteps } from './call-steps.ts'
 import { saveCheckpoint } from './checkpoint.ts'
 import { fitResult } from './cut-result.ts'
 import { toolCall, toolResult } from './events.ts'
@@ -43,7 +43,7 @@ export type CallToolDeps = {
   /** `governance.log_allowed`. */
   logAllowed: boolean
   /** What a running saga writes beside a call and its result. */
-  saga: SagaSteps
+  saga: CallSteps
   timeoutMs: number
   signal: AbortSignal
   clock: Clock

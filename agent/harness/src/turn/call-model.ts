@@ -18,17 +18,17 @@ import { costOf } from '../llm/catalog.ts'
 import type { ResolvedModel } from '../llm/registry.ts'
 import type { TurnContext } from './context.ts'
 import { writeDeltas } from './deltas.ts'
-import { llmDelta, llmHeartbeat, llmRequest, llmResponse, llmThinking } from './events.ts'
-import { pendingCommands, type Prod } from './next-step.ts'
+import { llmDelta, llmHeartbeat, llmRequest, llmResponse, llmThinking } from '../turn-events.ts'
+import type { Nudge } from './next-step.ts'
 import { composeMessages } from './prompt.ts'
-import { watchSilence } from './silence.ts'
+import { watchSilence } from '../llm/silence.ts'
 
 export type IterationCall = {
   turn_id: string
   iteration_index: number
   model: string
   tools: readonly ToolSchema[]
-  prods: readonly Prod[]
+  nudges: readonly Nudge[]
   before: readonly EventDraft[]
 }
 
@@ -75,11 +75,8 @@ export async function callModel(turn: TurnContext, call: IterationCall): Promise
  * Commits the beginning of an attempt; false when a command, or a skill to expand, came first and must be
  * acted on first.
  */
-async function begin(
-  { log, skills }: TurnContext,
-  events: readonly EventDraft[],
-  model: string,
-): Promise<boolean> {
+async function begin(turn: TurnContext, events: readonly EventDraft[], model: string): Promise<boolean> {
+  const { log } = turn
   for (;;) {
     try {
       await log.append(events, {
@@ -90,8 +87,7 @@ async function begin(
     } catch (thrown) {
       if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'new_work') throw thrown
       await log.catchUp()
-      if (pendingCommands(log.position(), { isSkill: name => skills.skills.has(name) }).length > 0)
-        return false
+      if (turn.goesFirst(log.position())) return false
     }
   }
 }
@@ -109,7 +105,7 @@ async function answerOnce(turn: TurnContext, call: IterationCall): Promise<void>
   const served = turn.models.resolve(call.model)
   const request: ModelRequest = {
     model: served.model,
-    messages: composeMessages(setup.system, log.position().conversation, call.prods),
+    messages: composeMessages(setup.system, log.position().conversation, call.nudges),
     tools: call.tools,
     ...(setup.temperature === undefined ? {} : { temperature: setup.temperature }),
     ...(setup.max_tokens === undefined ? {} : { max_tokens: setup.max_tokens }),

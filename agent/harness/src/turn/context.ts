@@ -6,8 +6,10 @@ import type { Clock } from '../clock.ts'
 import type { Lease } from '../lease.ts'
 import type { Log } from '../log.ts'
 import type { Models } from '../llm/registry.ts'
-import type { SkillCatalogue } from '../skills/catalogue.ts'
 import type { Tool } from '../tools/tool.ts'
+import type { Capability } from './capability.ts'
+import type { Asking } from './next-step.ts'
+import type { Position } from './position.ts'
 import type { SessionLog } from './session-log.ts'
 
 export type TurnContext = {
@@ -20,7 +22,12 @@ export type TurnContext = {
   setup: AgentSetup
   models: Models
   tools: readonly Tool[]
-  skills: SkillCatalogue
+  /** What the agent can do beside answering and calling tools, in the order in which it is asked. */
+  capabilities: readonly Capability[]
+  /** The same table as the decision sees it. */
+  asking: readonly Asking[]
+  /** Something in the log goes before the next call of the model. */
+  goesFirst: (position: Position) => boolean
   /** Absolute path of the session's workspace, and of the store of its checkpoints. */
   workspace: string
   checkpoints: string
@@ -39,7 +46,5 @@ export type TurnContext = {
   random: () => number
   /** No new iterations: the worker shuts down. */
   draining: () => boolean
-  /** The turn has its first answer: the time to look for a title. */
-  onAnswer: () => void
   report: Log
 }

@@ -6,7 +6,7 @@
  */
 import type { EventDraft } from '@cairn/protocol'
 import type { Clock } from '../clock.ts'
-import { llmDelta } from './events.ts'
+import { llmDelta } from '../turn-events.ts'
 
 const FLUSH_BYTES = 1024
 type Place = { turn_id: string; iteration_index: number }

@@ -1,5 +1,11 @@
-import type { SessionEvent } from '@cairn/protocol'
+import { Config, type SessionEvent } from '@cairn/protocol'
 import { expect, test } from 'vitest'
+import { setUpAgent } from '../agent.ts'
+import { bindAsks } from '../capabilities.ts'
+import { commandCapabilities } from '../commands/capability.ts'
+import { goalContinuation, goalGrading } from '../goals/capability.ts'
+import { NO_SKILLS } from '../skills/catalogue.ts'
+import type { AskSettings } from './capability.ts'
 import { CONTINUATIONS, LOOP_LENGTH, nextStep } from './next-step.ts'
 import { foldPosition, startPosition } from './position.ts'
 
@@ -43,6 +49,14 @@ const stopped: Line = ['session.stopped', { reason: 'user' }]
 const failed: Line = ['session.fail', { reason: 'r' }]
 const resumed: Line = ['session.resume', {}]
 
+const { commands, waiting_commands } = commandCapabilities(NO_SKILLS)
+const settings = {
+  setup: setUpAgent(Config.parse({ models: { default: 'demo/m' } }), { agent: 'assistant', config: {} }),
+  clock: { now: () => 0 },
+} as AskSettings
+const table = bindAsks([commands, goalGrading, waiting_commands, goalContinuation], settings)
+
+/** The step, with the calls it names by id; one of a capability reads as `do: <its name>` and what is due. */
 function after(lines: readonly Line[], limits = { max_iterations: 10, can_escalate: false }) {
   const events = lines.map(
     ([type, data = {}], index) =>
@@ -54,10 +68,11 @@ function after(lines: readonly Line[], limits = { max_iterations: 10, can_escala
         data,
       }) as unknown as SessionEvent,
   )
-  const step = nextStep(events.reduce(foldPosition, startPosition), limits)
+  const step = nextStep(events.reduce(foldPosition, startPosition), limits, table)
+  if (step.do === 'capability') return { do: step.name, ...(step.due as object) }
   return 'calls' in step ? { ...step, calls: step.calls.map(call => call.tool_call_id) } : step
 }
-const plain = { do: 'request', with_tools: true, prods: [] }
+const plain = { do: 'request', with_tools: true, nudges: [] }
 
 test('a message asks for a call of the model; an empty or finished session rests', () => {
   expect(after([])).toEqual({ do: 'rest' })
@@ -123,7 +138,7 @@ test('empty answers: two nudges, the stronger model, one more try, then no more'
     message,
     ...Array.from({ length: count }, (_, i) => [request(i), answer(i, '')]).flat(),
   ]
-  const nudge = { ...plain, prods: ['empty'] }
+  const nudge = { ...plain, nudges: ['empty'] }
   const able = { max_iterations: 10, can_escalate: true }
   expect([1, 2].map(count => after(empties(count), able))).toEqual([nudge, nudge])
   expect(after(empties(3), able)).toEqual({ do: 'escalate' })
@@ -137,7 +152,7 @@ test('empty answers: two nudges, the stronger model, one more try, then no more'
 test('the last call of the budget has no tools, and its answer ends the turn', () => {
   const limits = { max_iterations: 2, can_escalate: false }
   const first = [message, request(0), answer(0, '', ['a']), called('a'), result('a')]
-  expect(after(first, limits)).toEqual({ do: 'request', with_tools: false, prods: ['last_call'] })
+  expect(after(first, limits)).toEqual({ do: 'request', with_tools: false, nudges: ['last_call'] })
   expect(after([...first, request(1, { tools_disabled: true }), answer(1, 'so far')], limits)).toEqual({
     do: 'finish',
     reason: 'budget_exhausted',
@@ -150,7 +165,7 @@ const cut = (count: number): Line[] => [
 ]
 
 test('an answer cut for its length is continued, but not for ever', () => {
-  expect(after(cut(1))).toEqual({ ...plain, prods: ['continue'] })
+  expect(after(cut(1))).toEqual({ ...plain, nudges: ['continue'] })
   expect(after(cut(CONTINUATIONS + 1))).toEqual({ do: 'finish', reason: 'completed' })
 })
 
@@ -197,7 +212,7 @@ const judged = (result: string): Line => [
 
 test('a command is acted on once, and a session that heard nothing else is at rest after it', () => {
   expect(after([command('/help')])).toMatchObject({
-    do: 'command',
+    do: 'commands',
     command: { command: 'help' },
     message: { event_id: 1 },
   })
@@ -209,10 +224,10 @@ test('a command is acted on once, and a session that heard nothing else is at re
 
 test('a command in a turn goes before the next call of the model, one that clears the conversation after the last', () => {
   const open = [message, request(0), answer(0, '', ['a'])]
-  expect(after([...open, command('/goal status')])).toMatchObject({ do: 'command' })
+  expect(after([...open, command('/goal status')])).toMatchObject({ do: 'commands' })
   expect(after([...open, command('/clear')])).toMatchObject({ do: 'run' })
   expect(after([message, request(0), command('/clear'), answer(0, 'hi')])).toMatchObject({
-    do: 'command',
+    do: 'waiting_commands',
     command: { command: 'clear' },
     through: 4,
   })
@@ -230,9 +245,12 @@ test('what a stop left open stays open when only a command was said', () => {
 
 test('while a goal is active the end of a turn is graded once, and goes on or ends as the verdict says', () => {
   const turn = [goal, message, request(0), answer(0, 'done')]
-  expect(after(turn)).toEqual({ do: 'evaluate', response_id: 4, overspent: null })
-  expect(after([...turn, began(4)])).toEqual({ do: 'evaluate', response_id: 4, overspent: null })
-  expect(after([...turn, began(4), judged('needs_revision')])).toEqual({ do: 'continue' })
+  expect(after(turn)).toEqual({ do: 'goal_grading', response_id: 4, overspent: null })
+  expect(after([...turn, began(4)])).toEqual({ do: 'goal_grading', response_id: 4, overspent: null })
+  expect(after([...turn, began(4), judged('needs_revision')])).toEqual({
+    do: 'goal_continuation',
+    verdict_id: 6,
+  })
   expect(after([...turn, began(4), judged('satisfied')])).toEqual({ do: 'finish', reason: 'completed' })
   expect(after([...turn, began(4), judged('needs_revision'), message])).toEqual(plain)
   expect(
@@ -247,7 +265,7 @@ test('while a goal is active the end of a turn is graded once, and goes on or en
 test('a failed turn is no iteration: it is graded when the retry has brought it to its end', () => {
   expect(after([goal, message, request(0), failed, resumed])).toEqual(plain)
   expect(after([goal, message, request(0), answer(0, 'done'), began(4), failed, resumed])).toEqual({
-    do: 'evaluate',
+    do: 'goal_grading',
     response_id: 4,
     overspent: null,
   })

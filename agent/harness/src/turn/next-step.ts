@@ -1,31 +1,25 @@
 /**
- * What a worker does next, decided from the position alone (contract 7). The turn is a loop of: fold
- * the log, ask here, do it. No step remembers anything outside the log, which is why a turn survives being
- * cut anywhere.
+ * What a worker does next, decided from the position alone (contract 7). The turn is a loop of: fold the log,
+ * ask here, do it. No step remembers anything outside the log, which is why a turn survives being cut anywhere.
  *
- *   rest       nothing asks for an answer
- *   leave      calls left open by a turn that ended: they are closed, never started
- *   run        calls of the last answer without a result
- *   unask      a question that the user answered by a message instead
- *   wait       a question or an action is with the user: give the lease back
- *   request    call the model; `prod` says what it is told beside the conversation
- *   compact    summarise the older part of the conversation before the next request
- *   escalate   swap to the stronger model
- *   give_up    the model answers with nothing, whoever is asked
- *   command    a slash command to act on, or a skill to expand
- *   advise     ask the advisor, or close a request of it that nobody will finish
- *   evaluate   grade the turn that is about to end against the active goal
- *   continue   the verdict asks for more work: a new turn begins
- *   finish     the turn is over
+ *   rest        nothing asks for an answer
+ *   leave       calls left open by a turn that ended: they are closed, never started
+ *   run         calls of the last answer without a result
+ *   unask       a question that the user answered by a message instead
+ *   wait        a question or an action is with the user: give the lease back
+ *   request     call the model; `nudges` say what it is told beside the conversation
+ *   escalate    swap to the stronger model
+ *   give_up     the model answers with nothing, whoever is asked
+ *   finish      the turn is over
+ *   capability  what a capability of the table wants at this moment (capability.ts)
  */
-import type { AdvisorConfig, EventId } from '@cairn/protocol'
-import { type AdviceCategory, adviceDue } from '../advisor/due.ts'
-import { cutDue, type Room } from '../compaction/due.ts'
-import { type Goal, type OpenCall, parseSlashCommand, type SlashCommand } from '@cairn/state'
-import type { Position, Slashed } from './position.ts'
+import type { EventId } from '@cairn/protocol'
+import type { OpenCall } from '@cairn/state'
+import type { Asks } from './capability.ts'
+import type { Position } from './position.ts'
 
 /** Said to the model for one call and never logged; whether it is said follows from the log. */
-export type Prod = 'empty' | 'continue' | 'last_call'
+export type Nudge = 'empty' | 'continue' | 'last_call'
 export type FinishReason = 'completed' | 'budget_exhausted' | 'tool_loop'
 export type Step =
   | { do: 'rest' }
@@ -35,132 +29,63 @@ export type Step =
   | { do: 'leave'; calls: readonly OpenCall[] }
   | { do: 'run'; calls: readonly OpenCall[] }
   | { do: 'unask'; calls: readonly OpenCall[] }
-  | { do: 'request'; with_tools: boolean; prods: readonly Prod[] }
+  | { do: 'request'; with_tools: boolean; nudges: readonly Nudge[] }
   | { do: 'finish'; reason: FinishReason }
-  | {
-      do: 'command'
-      message: Slashed
-      command: SlashCommand
-      /** Everything up to here a /clear takes away. */ through: EventId
-    }
-  | {
-      do: 'evaluate'
-      response_id: EventId
-      /** The budget of the goal that is used up in the middle of the turn. */ overspent: string | null
-    }
-  | { do: 'continue' }
-  | { do: 'advise'; /** Null: only close what is open. */ category: AdviceCategory | null }
-  | { do: 'compact'; room: Room }
+  | { do: 'capability'; name: string; due: unknown }
 
-export type TurnLimits = {
-  max_iterations: number
-  can_escalate: boolean
-  /** Whether a skill of that name can be invoked. */
-  isSkill?: (name: string) => boolean
-  /** Which budget of the goal is used up, in words; null when none is. */
-  overspent?: (goal: Goal) => string | null
-  /** Absent: no advisor. */
-  advisor?: AdvisorConfig
-  /**
-   * The room there is with the model that is called next (the one escalated to, or null for the agent's);
-   * null: not known.
-   */
-  room?: (escalated: string | null) => Room | null
-}
+export type TurnLimits = { max_iterations: number; can_escalate: boolean }
+
+/** A capability as the decision sees it: its name and what it asks, with its settings bound. */
+export type Asking = { readonly name: string; readonly asks: Asks<unknown> }
 
 /** Nudges before a silent model is given up or swapped. */
-export const NUDGES = 2
+export const MAX_NUDGES = 2
 /** How often an answer that was cut for its length is continued. */
 export const CONTINUATIONS = 3
 /** The same call with the same result, so often in a row, is a loop. */
 export const LOOP_LENGTH = 5
 
-export function nextStep(position: Position, limits: TurnLimits): Step {
-  const commands = pendingCommands(position, limits)
-  const inTurn = position.turn.turn_id !== null
-  // What clears or compresses the conversation waits for the end of the turn: a call and its result are never
-  // parted.
-  const now = commands.find(step => !inTurn || !changesConversation(step))
-  if (now) return now
-  if (inTurn && position.advice.open !== null) return { do: 'advise', category: null }
+export function nextStep(position: Position, limits: TurnLimits, table: readonly Asking[] = []): Step {
+  const wanted = (ask: (asks: Asks<unknown>) => unknown): Step | null => {
+    for (const { name, asks } of table) {
+      const due = ask(asks) ?? null
+      if (due !== null) return { do: 'capability', name, due }
+    }
+    return null
+  }
+  const ending = (ask: (asks: Asks<unknown>) => FinishReason | null | undefined): Step | null => {
+    const reason = table.map(({ asks }) => ask(asks) ?? null).find(found => found !== null)
+    return reason ? { do: 'finish', reason } : null
+  }
+
+  const first = wanted(asks => asks.first?.(position))
+  if (first) return first
   const step = turnStep(position, limits)
-  if (
-    step.do === 'finish' &&
-    step.reason === 'completed' &&
-    findOverspent(position, limits) === null &&
-    askAdvisor(position, true, limits)
-  )
-    return { do: 'advise', category: 'review' }
-  if (step.do === 'finish' && (inTurn || asksForTurn(position))) return atTurnEnd(position, step, commands)
-  const { answer } = position
-  if (step.do !== 'request') return step
-  const overspent = inTurn && answer !== null ? findOverspent(position, limits) : null
-  if (overspent !== null && answer !== null) return { do: 'evaluate', response_id: answer.id, overspent }
-  const advice = step.with_tools ? askAdvisor(position, false, limits) : null
-  if (advice !== null) return { do: 'advise', category: advice }
-  const room = limits.room?.(position.turn.escalated_model) ?? null
-  return room !== null && cutDue(position, room) !== null ? { do: 'compact', room } : step
-}
+  switch (step.do) {
+    case 'rest':
+      return ending(asks => asks.at_rest?.(position)) ?? step
+    case 'request': {
+      const over = ending(asks => asks.isOver?.(position))
+      return over ? end(over) : (wanted(asks => asks.before_request?.(position, step)) ?? step)
+    }
+    case 'finish':
+      return end(step)
+    default:
+      return step
+  }
 
-const findOverspent = ({ goal }: Position, { overspent }: TurnLimits): string | null =>
-  goal?.status === 'active' ? (overspent?.(goal) ?? null) : null
-const askAdvisor = (
-  position: Position,
-  finishing: boolean,
-  { advisor }: TurnLimits,
-): AdviceCategory | null => (advisor === undefined ? null : adviceDue(position, finishing, advisor))
-
-type CommandStep = Extract<Step, { do: 'command' }>
-const changesConversation = ({ command: { command } }: CommandStep): boolean =>
-  command === 'clear' || command === 'compress'
-
-export function pendingCommands(
-  { slashed, turn, last_id }: Position,
-  { isSkill = () => false }: Pick<TurnLimits, 'isSkill'>,
-): CommandStep[] {
-  return slashed.flatMap(message => {
-    const command = parseSlashCommand(message.content, isSkill)
-    return command === null
-      ? []
-      : [
-          {
-            do: 'command' as const,
-            message,
-            command,
-            through: turn.turn_id === null ? message.event_id : last_id,
-          },
-        ]
-  })
-}
-
-/**
- * A turn that did not fail: graded while a goal is active, then cleared if that was asked, then gone on with
- * or over.
- */
-function atTurnEnd(
-  { goal, graded, answer, conversation }: Position,
-  finish: Step,
-  commands: readonly CommandStep[],
-): Step {
-  const response_id =
-    answer?.id ?? conversation.entries.findLast(entry => entry.message.role === 'assistant')?.event_id
-  const isGraded = response_id === undefined || graded?.response_id === response_id
-  if (goal !== null && !isGraded && (goal.status === 'active' || goal.open !== null))
-    return { do: 'evaluate', response_id, overspent: null }
-  const change = commands.find(changesConversation)
-  if (change) return change
-  return goal?.status === 'active' && goal.owed !== null && isGraded ? { do: 'continue' } : finish
+  function end(finish: Step): Step {
+    const isTurn = position.turn.turn_id !== null || asksForTurn(position)
+    return finish.do === 'finish' && isTurn
+      ? (wanted(asks => asks.at_end?.(position, finish.reason)) ?? finish)
+      : finish
+  }
 }
 
 function turnStep(position: Position, limits: TurnLimits): Step {
-  const { conversation, turn, answer, graded } = position
+  const { conversation, turn, answer } = position
   const inTurn = turn.turn_id !== null
-  if (!inTurn && !asksForTurn(position)) {
-    // Nothing but a command was said: it needs no turn. What a stop left open stays as the stop left it.
-    return position.replied && conversation.open.length === 0
-      ? { do: 'finish', reason: 'completed' }
-      : { do: 'rest' }
-  }
+  if (!inTurn && !asksForTurn(position)) return { do: 'rest' }
 
   const unanswered = conversation.open.filter(call => call.state !== 'waiting')
   if (unanswered.length > 0) return { do: inTurn ? 'run' : 'leave', calls: unanswered }
@@ -180,9 +105,6 @@ function turnStep(position: Position, limits: TurnLimits): Step {
     (last === undefined || last.message.role === 'assistant' || last.event_id < answer.request_id)
   if (seen && !turn.requested && answer.call_ids.length === 0) return afterAnswer(position, answer, limits)
   if (last?.message.role === 'tool' && isLooping(position)) return { do: 'finish', reason: 'tool_loop' }
-  // A verdict in the middle of the turn ended it, unless somebody has spoken since.
-  if (answer !== null && graded?.response_id === answer.id && (last?.event_id ?? 0) < graded.verdict_id)
-    return { do: 'finish', reason: 'budget_exhausted' }
   return request(position, limits, turn.empty_answers > 0 ? ['empty'] : [])
 }
 
@@ -191,7 +113,7 @@ function afterAnswer(position: Position, answer: NonNullable<Position['answer']>
   const { turn } = position
   if (answer.empty) {
     const escalated = turn.escalated_model !== null
-    if (turn.empty_answers <= (escalated ? 0 : NUDGES)) return request(position, limits, ['empty'])
+    if (turn.empty_answers <= (escalated ? 0 : MAX_NUDGES)) return request(position, limits, ['empty'])
     return { do: !escalated && limits.can_escalate ? 'escalate' : 'give_up' }
   }
   if (answer.finish_reason === 'length' && position.cut_answers <= CONTINUATIONS)
@@ -200,9 +122,9 @@ function afterAnswer(position: Position, answer: NonNullable<Position['answer']>
 }
 
 /** The last call of the budget has no tools: it must answer. */
-function request({ turn }: Position, { max_iterations }: TurnLimits, prods: readonly Prod[]): Step {
+function request({ turn }: Position, { max_iterations }: TurnLimits, nudges: readonly Nudge[]): Step {
   const with_tools = turn.next_iteration < max_iterations - 1
-  return { do: 'request', with_tools, prods: with_tools ? prods : [...prods, 'last_call'] }
+  return { do: 'request', with_tools, nudges: with_tools ? nudges : [...nudges, 'last_call'] }
 }
 
 /**

@@ -3,31 +3,21 @@
  * it, so a worker that takes over after a crash stands exactly where the dead one stood.
  */
 import {
-  type Advice,
+  capabilityChanges,
+  type CapabilityStates,
   type Conversation,
+  emptyCapabilities,
   emptyConversation,
   emptyTurn,
-  foldAdvice,
   foldConversationInto,
-  foldGoal,
-  foldProgress,
-  foldReview,
-  foldSaga,
+  foldMeasured,
   foldTurnInto,
-  type GoalState,
   isServerCommand,
-  noAdvice,
-  noProgress,
-  noReview,
+  type Measured,
   type Owned,
-  type Progress,
-  type Review,
-  type SagaState,
   type TurnState,
 } from '@cairn/state'
-import type { EventData, EventId, EventOf, SessionEvent } from '@cairn/protocol'
-import { type CompactReason, foldCompacted } from '../compaction/due.ts'
-import { foldMeasured, type Measured } from '../compaction/size.ts'
+import type { EventId, EventOf, SessionEvent } from '@cairn/protocol'
 
 /** The last answer of the running turn. */
 export type Answer = {
@@ -46,15 +36,8 @@ export type Answer = {
   started_at: string
 }
 
-/**
- * A message of a user that begins with a slash: a command, a skill, or plain text, as the skills of the day
- * say.
- */
-export type Slashed = Pick<EventData<'user.message'>, 'content' | 'metadata' | 'attachments' | 'images'> & {
-  event_id: EventId
-}
-
-export type Position = {
+/** What the turn itself keeps, and under its own key what each capability does. */
+export type Position = CapabilityStates & {
   /** The last event folded; the cursor of the next read. */
   readonly last_id: EventId
   readonly conversation: Conversation
@@ -77,30 +60,15 @@ export type Position = {
   /** The last message that a person or machine sent, as opposed to one the server made. */
   readonly spoken_id: EventId
   readonly last_user_text: string | null
-  /**
-   * What the server counted of the conversation, and why it was compacted if the model has not answered
-   * since.
-   */
+  /** What the server counted of the conversation. */
   readonly measured: Measured
-  readonly compacted: CompactReason | null
-  readonly goal: GoalState
-  readonly advice: Advice
-  readonly progress: Progress
-  readonly review: Review
-  /** The running saga, or the last one. */
-  readonly saga: SagaState
   /** The rollback that the model is told of: news, and nothing to answer. */
   readonly rolled_back_id: EventId | null
-  /** Not replied to and not expanded yet. */
-  readonly slashed: readonly Slashed[]
-  /** A command was replied to since the last turn ended. */
-  readonly replied: boolean
-  /** The answer that was graded last, and the verdict on it. */
-  readonly graded: { response_id: EventId; verdict_id: EventId } | null
 }
 
-const betweenTurns = { request: null, answer: null, cut_answers: 0, summarized: -1, replied: false } as const
+const betweenTurns = { request: null, answer: null, cut_answers: 0, summarized: -1 } as const
 export const startPosition: Position = {
+  ...emptyCapabilities,
   last_id: 0,
   conversation: emptyConversation,
   turn: emptyTurn,
@@ -109,17 +77,9 @@ export const startPosition: Position = {
   questions: [],
   spoken_id: 0,
   last_user_text: null,
-  goal: null,
-  advice: noAdvice,
-  progress: noProgress,
-  review: noReview,
   action_id: null,
-  saga: null,
   rolled_back_id: null,
-  slashed: [],
-  graded: null,
   measured: null,
-  compacted: null,
 }
 
 export const foldPosition = (before: Position, event: SessionEvent): Position => foldInto(null, before, event)
@@ -137,16 +97,11 @@ function foldInto(owned: Owned, before: Position, event: SessionEvent): Position
   const conversation = foldConversationInto(owned, before.conversation, event)
   const position: Position = {
     ...before,
+    ...capabilityChanges(before, event),
     last_id: event.id,
     conversation,
     turn: foldTurnInto(owned, before.turn, event),
-    goal: foldGoal(before.goal, event),
-    advice: foldAdvice(before.advice, event),
-    progress: foldProgress(before.progress, event),
-    review: foldReview(before.review, event),
-    saga: foldSaga(before.saga, event),
     measured: foldMeasured(before.measured, event, had, conversation),
-    compacted: foldCompacted(before.compacted, event),
   }
   switch (event.type) {
     case 'user.message':
@@ -154,17 +109,8 @@ function foldInto(owned: Owned, before: Position, event: SessionEvent): Position
     // A proposal is decided on whenever its user likes.
     case 'inbox.action_required':
       return event.data.proposal === undefined ? { ...position, action_id: event.id } : position
-    case 'skill.invoked':
-      return {
-        ...position,
-        slashed: position.slashed.filter(message => message.event_id !== event.data.user_message_id),
-      }
     case 'saga.compensate':
       return { ...position, rolled_back_id: event.id }
-    case 'span.outcome_evaluation_end':
-      return before.goal?.open
-        ? { ...position, graded: { response_id: before.goal.open.response_event_id, verdict_id: event.id } }
-        : position
     case 'llm.request':
       return {
         ...position,
@@ -196,7 +142,6 @@ function foldInto(owned: Owned, before: Position, event: SessionEvent): Position
         ...position,
         ...betweenTurns,
         action_id: null,
-        slashed: [],
         ended: { id: event.id, by: event.type },
       }
     case 'outcome.continuation':
@@ -207,25 +152,11 @@ function foldInto(owned: Owned, before: Position, event: SessionEvent): Position
 }
 
 function heard(position: Position, { id, data }: EventOf<'user.message'>): Position {
-  const { content, metadata, attachments, images, synthetic } = data
+  const { content, synthetic } = data
   if (synthetic !== undefined)
     return synthetic === 'outcome_kickoff' ? { ...position, last_user_text: content } : position
-  const slashed = content.startsWith('/')
-    ? [
-        ...position.slashed,
-        {
-          event_id: id,
-          content,
-          ...(metadata ? { metadata } : {}),
-          ...(attachments ? { attachments } : {}),
-          ...(images ? { images } : {}),
-        },
-      ]
-    : position.slashed
   // A command steers the server; it is no answer to a question and nothing the model is asked.
-  return isServerCommand(content)
-    ? { ...position, slashed }
-    : { ...position, slashed, spoken_id: id, last_user_text: content }
+  return isServerCommand(content) ? position : { ...position, spoken_id: id, last_user_text: content }
 }
 
 const sameIteration = (
@@ -236,12 +167,7 @@ const sameIteration = (
 
 function answered(position: Position, { id, created_at, data }: EventOf<'llm.response'>): Position {
   // Replies of the server itself (a slash command) belong to no turn.
-  if (data.finish_reason === 'command')
-    return {
-      ...position,
-      replied: true,
-      slashed: position.slashed.filter(message => message.event_id !== data.command_event_id),
-    }
+  if (data.finish_reason === 'command') return position
   if (data.turn_id === undefined || data.iteration_index === undefined) return position
   return {
     ...position,

@@ -1,9 +1,9 @@
 /** What the model is sent: the system prompt, the conversation, and what is said for this one call. */
 import { type Conversation, inCallOrder } from '@cairn/state'
 import type { ModelMessage } from '../llm/provider.ts'
-import type { Prod } from './next-step.ts'
+import type { Nudge } from './next-step.ts'
 
-const PROD: Record<Prod, string> = {
+const SAID: Record<Nudge, string> = {
   empty: 'Your last answer was empty. Answer the user now, or call a tool.',
   continue:
     'Your answer was cut off by its length limit. Continue exactly where it stopped, without repeating anything.',
@@ -15,13 +15,13 @@ const PROD: Record<Prod, string> = {
 export function composeMessages(
   system: string,
   { entries }: Conversation,
-  prods: readonly Prod[],
+  nudges: readonly Nudge[],
 ): ModelMessage[] {
   const messages: ModelMessage[] = [
     { role: 'system', content: system },
     ...inCallOrder(entries.map(entry => entry.message)),
   ]
-  return prods.length === 0
+  return nudges.length === 0
     ? messages
-    : [...messages, { role: 'user', content: prods.map(prod => PROD[prod]).join('\n') }]
+    : [...messages, { role: 'user', content: nudges.map(nudge => SAID[nudge]).join('\n') }]
 }

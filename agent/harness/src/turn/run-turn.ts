@@ -4,63 +4,42 @@
  */
 import { CommitRefused, REDACTED } from '@cairn/log'
 import type { EventData, EventDraft } from '@cairn/protocol'
-import { completed, continuation, failed, findOpenGate } from '@cairn/sessions'
-import { advise, closeAdvice } from '../advisor/advise.ts'
-import { compactForOverflow, compactForThreshold, findRoom } from '../compaction/compact.ts'
-import { outcomeContinuation } from '../goals/events.ts'
-import { evaluate } from '../goals/evaluate.ts'
-import { findOverspent } from '../goals/verdict.ts'
+import { completed, failed, findOpenGate } from '@cairn/sessions'
 import { isOffered } from '../governance/decide.ts'
 import { openGates } from '../governance/open-gates.ts'
 import type { ModelError, ToolSchema } from '../llm/provider.ts'
-import { sagaStart } from '../saga/events.ts'
-import { completeSaga } from '../saga/roll-back.ts'
-import { NO_STEPS, type SagaSteps, sagaSteps } from '../saga/steps.ts'
+import { listArtifacts, parseCall, recapIteration, recapTurn } from '../recap.ts'
+import { type CallSteps, NO_STEPS } from '../tools/call-steps.ts'
 import type { CallToolDeps } from '../tools/call-tool.ts'
 import { toolResult } from '../tools/events.ts'
 import { toolJsonSchema } from '../tools/parameters.ts'
 import { closeCalls, runCalls } from '../tools/run-calls.ts'
 import { failure } from '../tools/run-tool.ts'
-import { announceEnd, checkIn } from './announce.ts'
+import { iterationSummary, modelEscalated, turnSummary } from '../turn-events.ts'
 import { callModel } from './call-model.ts'
-import { actOnCommand } from './commands.ts'
+import type { Ending } from './capability.ts'
 import type { TurnContext } from './context.ts'
-import { iterationSummary, modelEscalated, turnSummary } from './events.ts'
 import { type FinishReason, nextStep, type Step, type TurnLimits } from './next-step.ts'
-import { listArtifacts, parseCall, recapIteration, recapTurn } from './recap.ts'
 import type { Append } from './session-log.ts'
 
 /** `true`: ask again what is next. */
-type Goes = Promise<boolean>
+type Again = Promise<boolean>
 
 export async function runTurn(turn: TurnContext): Promise<void> {
-  const { log, lease, setup, clock, skills } = turn
-  const room = findRoom(turn)
+  const { log, lease, setup, asking } = turn
   const limits: TurnLimits = {
-    room: escalated => room(escalated ?? setup.model),
     max_iterations: setup.max_iterations,
     can_escalate: setup.escalation_model !== null,
-    advisor: setup.agent.advisor,
-    isSkill: name => skills.skills.has(name),
-    overspent: goal => findOverspent(setup.agent.goals, goal, goal.spent, clock.now()),
   }
   do {
     await log.catchUp()
     lease.signal.throwIfAborted()
-  } while (await act(turn, nextStep(log.position(), limits)))
+  } while (await act(turn, nextStep(log.position(), limits, asking)))
 }
 
-async function act(turn: TurnContext, step: Step): Goes {
+async function act(turn: TurnContext, step: Step): Again {
   // Another worker goes on from here; what only closes the turn is still done.
-  if (
-    turn.draining() &&
-    (step.do === 'request' ||
-      step.do === 'run' ||
-      step.do === 'evaluate' ||
-      step.do === 'compact' ||
-      step.do === 'advise')
-  )
-    return giveBack(turn)
+  if (turn.draining() && isWork(turn, step)) return giveBack(turn)
   switch (step.do) {
     case 'rest':
     case 'wait':
@@ -73,46 +52,58 @@ async function act(turn: TurnContext, step: Step): Goes {
       return close(turn, step.calls, 'question_passed_over')
     case 'request':
       return request(turn, step)
-    case 'compact':
-      return compact(turn, step)
     case 'escalate':
       return escalate(turn)
     case 'give_up':
       return giveUp(turn)
-    case 'command':
-      return command(turn, step)
-    case 'evaluate':
-      return grade(turn, step)
-    case 'continue':
-      return goOn(turn)
-    case 'advise':
-      return consult(turn, step)
+    case 'capability':
+      return actFor(turn, step)
     case 'finish':
       return finish(turn, step.reason)
   }
 }
 
-async function request(turn: TurnContext, { with_tools, prods }: Extract<Step, { do: 'request' }>): Goes {
-  const { log, setup } = turn
-  keepSaga(turn)
-  await checkIn(turn, summarize(turn))
+const isWork = (turn: TurnContext, step: Step): boolean =>
+  step.do === 'request' ||
+  step.do === 'run' ||
+  (step.do === 'capability' && capabilityOf(turn, step.name).handsOver === true)
+
+function capabilityOf({ capabilities }: TurnContext, name: string): TurnContext['capabilities'][number] {
+  const found = capabilities.find(capability => capability.name === name)
+  if (found === undefined) throw new Error(`[turn] the table has no capability ${name}`)
+  return found
+}
+
+async function actFor(turn: TurnContext, { name, due }: Extract<Step, { do: 'capability' }>): Again {
+  const outcome = await capabilityOf(turn, name).act?.(turn, due, summarize(turn))
+  switch (outcome?.next) {
+    case 'fail':
+      return fail(turn, { ...describe(outcome.error, turn.limits.llm_retries), error: outcome.message })
+    case 'end_turn':
+      return settle(turn, [...summarize(turn), ...sumUp(turn), ...outcome.events], {
+        cursor: outcome.cursor,
+      })
+    default:
+      return true
+  }
+}
+
+async function request(turn: TurnContext, { with_tools, nudges }: Extract<Step, { do: 'request' }>): Again {
+  const { log, setup, capabilities } = turn
+  for (const capability of capabilities) await capability.beforeRequest?.(turn, summarize(turn))
   const { turn: at } = log.position()
   const failure = await callModel(turn, {
     turn_id: at.turn_id ?? turn.newId(),
     iteration_index: at.next_iteration,
     model: at.escalated_model ?? setup.model,
     tools: with_tools ? offeredTools(turn) : [],
-    prods,
+    nudges,
     before: summarize(turn),
   })
-  if (failure?.category === 'context_overflow' && (await compactForOverflow(turn))) return true
+  if (failure?.category === 'context_overflow')
+    for (const capability of capabilities) if (await capability.onOverflow?.(turn)) return true
   if (failure) return fail(turn, describe(failure, turn.limits.llm_retries))
-  if (log.session().title === null) turn.onAnswer()
-  return true
-}
-
-async function compact(turn: TurnContext, { room }: Extract<Step, { do: 'compact' }>): Goes {
-  await compactForThreshold(turn, room, summarize(turn))
+  for (const capability of capabilities) capability.onAnswer?.(turn)
   return true
 }
 
@@ -125,8 +116,8 @@ function offeredTools({ tools, setup }: TurnContext): ToolSchema[] {
 
 type Calls = Extract<Step, { do: 'run' }>['calls']
 
-async function run(turn: TurnContext, calls: Calls): Goes {
-  const deps = callDeps(turn, keepSaga(turn))
+async function run(turn: TurnContext, calls: Calls): Again {
+  const deps = callDeps(turn, stepsOf(turn))
   const isLost = (call: Calls[number]): boolean =>
     call.state === 'asked' && !turn.written.has(call.tool_call_id) && call.arguments.includes(REDACTED)
   for (const { tool_call_id, name } of calls.filter(isLost)) {
@@ -158,7 +149,7 @@ async function run(turn: TurnContext, calls: Calls): Goes {
   return true
 }
 
-async function close(turn: TurnContext, calls: Calls, reason: 'turn_ended' | 'question_passed_over'): Goes {
+async function close(turn: TurnContext, calls: Calls, reason: 'turn_ended' | 'question_passed_over'): Again {
   const deps = callDeps(turn)
   for (const call of calls) {
     const answered =
@@ -186,7 +177,7 @@ async function close(turn: TurnContext, calls: Calls, reason: 'turn_ended' | 'qu
   return true
 }
 
-function callDeps(turn: TurnContext, saga: SagaSteps = NO_STEPS): CallToolDeps {
+function callDeps(turn: TurnContext, saga: CallSteps = NO_STEPS): CallToolDeps {
   const { log, lease, setup, store, config } = turn
   const { turn: at, answer } = log.position()
   return {
@@ -210,27 +201,23 @@ function callDeps(turn: TurnContext, saga: SagaSteps = NO_STEPS): CallToolDeps {
   }
 }
 
-/** The steps of the running saga; where none runs, one begins in the commit of what comes next. */
-function keepSaga({ log, setup, clock, newId }: TurnContext): SagaSteps {
-  const { enabled, undo } = setup.agent.saga
-  if (!enabled) return NO_STEPS
-  const running = log.position().saga
-  let saga_id = running?.status === null ? running.saga_id : null
-  if (saga_id === null) {
-    saga_id = newId()
-    log.startWith(sagaStart({ saga_id, session_id: log.session().id, timestamp: clock.now() / 1000 }))
+/** The first capability that writes beside calls; there is at most one. */
+function stepsOf(turn: TurnContext): CallSteps {
+  for (const { callSteps } of turn.capabilities) {
+    const steps = callSteps?.(turn) ?? null
+    if (steps !== null) return steps
   }
-  return sagaSteps(saga_id, undo, { clock, newId, saga: () => log.position().saga })
+  return NO_STEPS
 }
 
-async function escalate(turn: TurnContext): Goes {
+async function escalate(turn: TurnContext): Again {
   const model = turn.setup.escalation_model
   if (model === null) throw new Error('[turn] asked to escalate without an escalation model')
   await turn.log.append([...summarize(turn), modelEscalated({ reason: 'empty_llm_response', model })])
   return true
 }
 
-const giveUp = (turn: TurnContext): Goes =>
+const giveUp = (turn: TurnContext): Again =>
   fail(turn, {
     reason: 'empty_llm_response',
     error_category: 'empty_response',
@@ -249,53 +236,23 @@ function describe({ category, message, retryable }: ModelError, retries: number)
   }
 }
 
-const fail = (turn: TurnContext, data: EventData<'session.fail'>): Goes => end(turn, [failed(data)])
+const fail = (turn: TurnContext, data: EventData<'session.fail'>): Again => end(turn, [failed(data)])
 
-async function command(turn: TurnContext, step: Extract<Step, { do: 'command' }>): Goes {
-  await actOnCommand(turn, step)
-  return true
-}
-
-/** A failure of the evaluator fails the session, to be tried again: no verdict counts that nobody gave. */
-async function grade(turn: TurnContext, { response_id, overspent }: Extract<Step, { do: 'evaluate' }>): Goes {
-  const failure = await evaluate(turn, { response_id, overspent, before: summarize(turn) })
-  if (failure === null) return true
-  const failed = describe(failure, turn.limits.llm_retries)
-  return fail(turn, { ...failed, error: `The evaluator of the goal did not answer: ${failed.error}` })
-}
-
-async function consult(turn: TurnContext, { category }: Extract<Step, { do: 'advise' }>): Goes {
-  await (category === null ? closeAdvice(turn) : advise(turn, category, summarize(turn)))
-  return true
-}
-
-/**
- * The next round of a goal is a turn of its own: the lease goes back, and the message that begins it wakes
- * the session.
- */
-async function goOn(turn: TurnContext): Goes {
-  const { goal, last_id } = turn.log.position()
-  if (!goal?.owed) throw new Error('[turn] asked to go on with a goal that asks for nothing')
-  const queued = outcomeContinuation({
-    outcome_id: goal.outcome_id,
-    iteration: goal.iteration,
-    status_event_id: goal.owed.verdict_id,
+async function finish(turn: TurnContext, reason: FinishReason): Again {
+  const endings: Ending[] = []
+  for (const { onEnd } of turn.capabilities) if (onEnd) endings.push(await onEnd(turn, reason))
+  const events: EventDraft[] = [
+    ...summarize(turn),
+    ...endings.flatMap(ending => ending.before ?? []),
+    ...sumUp(turn),
+    completed(reason, turn.worker_id),
+  ]
+  const rows = endings.flatMap(ending => {
+    const at = events.length
+    events.push(...(ending.after ?? []))
+    return ending.rows?.(at) ?? []
   })
-  return settle(turn, [...summarize(turn), ...sumUp(turn), queued, continuation(goal)], { cursor: last_id })
-}
-
-async function finish(turn: TurnContext, reason: FinishReason): Goes {
-  const announced = await announceEnd(turn, reason)
-  const ending = [...summarize(turn), ...endSaga(turn), ...sumUp(turn), completed(reason, turn.worker_id)]
-  return settle(turn, [...ending, ...announced.events], {
-    cursor: 'self',
-    rows: announced.rows(ending.length),
-  })
-}
-
-function endSaga({ log, clock }: TurnContext): EventDraft[] {
-  const { saga } = log.position()
-  return saga?.status === null ? [completeSaga(saga, 'committed', clock)] : []
+  return settle(turn, events, { cursor: 'self', rows })
 }
 
 function sumUp(turn: TurnContext): EventDraft[] {
@@ -318,15 +275,15 @@ function sumUp(turn: TurnContext): EventDraft[] {
  * The last commit of a turn: its end, the cursor and the lease in one. A message that came meanwhile undoes
  * it, and the turn goes on.
  */
-const end = (turn: TurnContext, events: readonly EventDraft[]): Goes =>
+const end = (turn: TurnContext, events: readonly EventDraft[]): Again =>
   settle(turn, [...summarize(turn), ...events], { cursor: 'self' })
 
 /**
  * Nothing to do until an event asks for work: the lease goes back with everything seen marked as dealt with.
  */
-const suspend = (turn: TurnContext): Goes => settle(turn, [], { cursor: turn.log.position().last_id })
+const suspend = (turn: TurnContext): Again => settle(turn, [], { cursor: turn.log.position().last_id })
 
-async function settle(turn: TurnContext, events: readonly EventDraft[], append: Append): Goes {
+async function settle(turn: TurnContext, events: readonly EventDraft[], append: Append): Again {
   const { log } = turn
   try {
     await log.append(events, { ...append, expect_no_work_after: log.position().last_id, release_lease: true })
@@ -342,7 +299,7 @@ async function settle(turn: TurnContext, events: readonly EventDraft[], append: 
   }
 }
 
-async function giveBack({ store, lease }: TurnContext): Goes {
+async function giveBack({ store, lease }: TurnContext): Again {
   await store.release(lease.session_id, lease.fence)
   return false
 }

@@ -14,7 +14,7 @@ import { addMessage, createSession, findOpenGate, respondInbox } from '@cairn/se
 import { z } from 'zod'
 import { systemClock } from '../../src/clock.ts'
 import { openGates } from '../../src/governance/open-gates.ts'
-import { NO_STEPS } from '../../src/saga/steps.ts'
+import { NO_STEPS } from '../../src/tools/call-steps.ts'
 import type { CallToolDeps } from '../../src/tools/call-tool.ts'
 import { builtinTools } from '../../src/tools/catalogue.ts'
 import type { OpenCall } from '../../src/tools/run-calls.ts'

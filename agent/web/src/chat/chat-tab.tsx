@@ -17,16 +17,15 @@ import { ActionCards } from './action-cards.tsx'
 import { AnswerItem } from './answer-item.tsx'
 import { ApprovalCard } from './approval-card.tsx'
 import { ArtifactItem } from '../artifacts/artifact-item.tsx'
+import { Cards } from './cards.tsx'
 import { itemKey } from './chat-item.ts'
 import { CommandReply } from './command-reply.tsx'
 import { Composer } from './composer.tsx'
 import { DisclosureBanner } from './disclosure-banner.tsx'
 import { ExpertCard } from './expert-card.tsx'
-import { GoalCard } from './goal-card.tsx'
 import { NoticeItem } from './notice-item.tsx'
 import { PlanPanel } from './plan-panel.tsx'
 import { QuestionCard } from './question-card.tsx'
-import { SagaCard } from './saga-card.tsx'
 import { ToolCard } from './tool-card.tsx'
 import { UserItem } from './user-item.tsx'
 import './chat.css'
@@ -82,18 +81,7 @@ export function ChatTab({ log, session }: { log: SessionLog; session: Session | 
   const isReading = view.last_id < (session?.last_event_id ?? 0) && log.connection !== 'failed'
   return (
     <div className="chat">
-      {view.goal && (
-        <GoalCard
-          key={view.goal.outcome_id}
-          sessionId={log.id}
-          goal={view.goal}
-          isUnpriced={view.unpriced_models.length > 0}
-          isArchived={session?.status === 'archived'}
-        />
-      )}
-      {view.saga && view.saga.steps.length > 0 && (
-        <SagaCard key={view.saga.saga_id} saga={view.saga} onEvent={showEvent} />
-      )}
+      <Cards sessionId={log.id} session={session} view={view} onEvent={showEvent} />
       <div className="chat-main">
         <div className="chat-scroll" ref={scroller} onScroll={scrolled}>
           <div

@@ -5,22 +5,21 @@
  */
 import type { EventDraft } from '@cairn/protocol'
 import { actOnGoal, type GoalAction } from '@cairn/sessions'
-import { SLASH_COMMANDS } from '@cairn/state'
+import { SLASH_COMMANDS, type SlashMessage } from '@cairn/state'
 import { compactNow } from '../compaction/compact.ts'
 import { contextWindowOf } from '../llm/catalog.ts'
+import type { SkillCatalogue } from '../skills/catalogue.ts'
 import { invokeSkill } from '../skills/invoke.ts'
-import type { TurnContext } from './context.ts'
-import { contextCompact, llmResponse } from './events.ts'
-import type { Step } from './next-step.ts'
-import type { Slashed } from './position.ts'
-
-type CommandStep = Extract<Step, { do: 'command' }>
+import type { TurnContext } from '../turn/context.ts'
+import { contextCompact, llmResponse } from '../turn-events.ts'
+import type { CommandDue } from './capability.ts'
 
 export async function actOnCommand(
   turn: TurnContext,
-  { message, command, through }: CommandStep,
+  { message, command, through }: CommandDue,
+  skills: SkillCatalogue,
 ): Promise<void> {
-  const { log, skills, workspace, newId } = turn
+  const { log, workspace, newId } = turn
   switch (command.command) {
     case 'skill': {
       const skill = skills.skills.get(command.skill)
@@ -46,13 +45,13 @@ export async function actOnCommand(
     case 'stop':
       return reply(turn, message, { before: [], reply: 'Nothing is running.', after: [] })
     case 'help':
-      return reply(turn, message, { before: [], reply: help(turn), after: [] })
+      return reply(turn, message, { before: [], reply: help(skills), after: [] })
   }
 }
 
 async function reply(
   { log, setup, config }: TurnContext,
-  { event_id }: Slashed,
+  { event_id }: SlashMessage,
   { before, reply: content, after }: GoalAction,
 ): Promise<void> {
   await log.append([
@@ -94,7 +93,7 @@ async function compress(turn: TurnContext): Promise<GoalAction> {
   }
 }
 
-function help({ skills: { skills } }: TurnContext): string {
+function help({ skills }: SkillCatalogue): string {
   const commands = SLASH_COMMANDS.map(({ usage, does }) => `${usage}: ${does}`)
   return [
     'Commands:',

@@ -6,9 +6,9 @@ import { CommitRefused, type RowChange } from '@cairn/log'
 import type { AgentConfig, EventDraft } from '@cairn/protocol'
 import { clip, openCheckIns, raiseProgress, raiseTaskComplete } from '@cairn/sessions'
 import type { Progress } from '@cairn/state'
-import type { TurnContext } from './context.ts'
-import type { FinishReason } from './next-step.ts'
-import { recapTurn } from './recap.ts'
+import { recapTurn } from '../recap.ts'
+import type { TurnContext } from '../turn/context.ts'
+import type { FinishReason } from '../turn/next-step.ts'
 
 const MINUTE = 60_000
 const SUMMARY_CHARS = 1000

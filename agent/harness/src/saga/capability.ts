@@ -1,0 +1,35 @@
+/** Sagas as a row of the capabilities: one runs while the agent works, and ends committed with its turn. */
+import type { CallSteps } from '../tools/call-steps.ts'
+import type { Capability } from '../turn/capability.ts'
+import type { TurnContext } from '../turn/context.ts'
+import { sagaStart } from './events.ts'
+import { completeSaga } from './roll-back.ts'
+import { sagaSteps } from './steps.ts'
+
+/** The steps of the running saga; where none runs, one begins in the commit of what comes next. */
+function keepSaga({ log, setup, clock, newId }: TurnContext): CallSteps | null {
+  const { enabled, undo } = setup.agent.saga
+  if (!enabled) return null
+  const running = log.position().saga
+  let saga_id = running?.status === null ? running.saga_id : null
+  if (saga_id === null) {
+    saga_id = newId()
+    log.startWith(sagaStart({ saga_id, session_id: log.session().id, timestamp: clock.now() / 1000 }))
+  }
+  return sagaSteps(saga_id, undo, { clock, newId, saga: () => log.position().saga })
+}
+
+export const sagas: Capability = {
+  name: 'sagas',
+  beforeRequest(turn) {
+    keepSaga(turn)
+    return Promise.resolve()
+  },
+  callSteps: keepSaga,
+  onEnd({ log, clock }) {
+    const { saga } = log.position()
+    return Promise.resolve({
+      before: saga?.status === null ? [completeSaga(saga, 'committed', clock)] : [],
+    })
+  },
+}

@@ -1,0 +1,73 @@
+/**
+ * A capability of the agent as the turn sees it. The turn is handed an ordered table of them
+ * (`../capabilities.ts`) and knows none by name; a capability takes nothing of the turn but types.
+ *
+ * What it keeps of the log is a row of CAPABILITY_FOLDS in @cairn/state. Here is what it does with it. The turn
+ * asks the table, in order, at these moments; the first that wants something gets it:
+ *
+ *   first           before anything else is looked at
+ *   at_rest         nothing asks for an answer: whether something must still be brought to an end
+ *   before_request  the model would be called next
+ *   at_end          the turn would end
+ */
+import type { RowChange } from '@cairn/log'
+import type { EventDraft, EventId } from '@cairn/protocol'
+import type { AgentSetup } from '../agent.ts'
+import type { ModelError } from '../llm/provider.ts'
+import type { CallSteps } from '../tools/call-steps.ts'
+import type { Tool } from '../tools/tool.ts'
+import type { TurnContext } from './context.ts'
+import type { FinishReason } from './next-step.ts'
+import type { Position } from './position.ts'
+
+/** What a capability wants, decided from the position alone: pure, with its settings bound. */
+export type Asks<D> = {
+  first?(position: Position): D | null
+  at_rest?(position: Position): FinishReason | null
+  /** The turn is over although the model could be called again. */
+  isOver?(position: Position): FinishReason | null
+  before_request?(position: Position, request: { with_tools: boolean }): D | null
+  at_end?(position: Position, reason: FinishReason): D | null
+}
+
+/** What a capability adds to the last commit of a turn: before the turn's own events, and behind them. */
+export type Ending = {
+  before?: readonly EventDraft[]
+  after?: readonly EventDraft[]
+  /** `at` is the index in the commit of the first of `after`. */
+  rows?: (at: number) => readonly RowChange[]
+}
+
+/** What a capability binds into what it asks; nothing of it says where the session stands. */
+export type AskSettings = Pick<TurnContext, 'setup' | 'clock' | 'models' | 'tools' | 'limits'>
+
+/** What comes of acting: the turn looks again, or does what is asked of it here. */
+export type Outcome =
+  | { next: 'look' }
+  /** The session fails, to be tried again if the error can be. */
+  | { next: 'fail'; error: ModelError; message: string }
+  /** This turn is summed up and over; the events end it, and `cursor` is what it has dealt with. */
+  | { next: 'end_turn'; events: readonly EventDraft[]; cursor: EventId }
+
+/** `D` is what is due, as data; it is decided in `asks` and done in `act`. */
+export type Capability<D = unknown> = {
+  readonly name: string
+  /** A draining worker leaves what is due here to the next one. */
+  readonly handsOver?: boolean
+  asks?(settings: AskSettings): Asks<D>
+  /** Does what was due; `before` goes into its first commit. */
+  act?(turn: TurnContext, due: D, before: readonly EventDraft[]): Promise<Outcome>
+  /** Before each call of the model; `before` as in `act`. */
+  beforeRequest?(turn: TurnContext, before: readonly EventDraft[]): Promise<void>
+  /** What accompanies the calls of one answer into their commits. */
+  callSteps?(turn: TurnContext): CallSteps | null
+  /** The server refused the request as too long: true when it is shorter now. */
+  onOverflow?(turn: TurnContext): Promise<boolean>
+  /** The model answered. */
+  onAnswer?(turn: TurnContext): void
+  onEnd?(turn: TurnContext, reason: FinishReason): Promise<Ending>
+  /** The agent with what the capability says in its system prompt. */
+  setUp?(setup: AgentSetup): Promise<AgentSetup>
+  /** Tools beside those the service has; `given` is what stands before it in the table. */
+  tools?(setup: AgentSetup, given: readonly Tool[]): readonly Tool[]
+}

@@ -1,0 +1,59 @@
+/**
+ * What each capability of the agent keeps of the log, a row each. The worker's position and the page's view are
+ * made of these keys, and so is the page's table of cards: a new capability is one more row here.
+ */
+import type { SessionEvent } from '@cairn/protocol'
+import { foldAdvice, noAdvice } from './advice.ts'
+import { type CompactReason, foldCompacted } from './compacted.ts'
+import { type ExpertRun, foldExperts } from './experts.ts'
+import { foldGoal, type GoalState } from './goal.ts'
+import { foldGrading, noGrading } from './grading.ts'
+import { foldCommands, noCommands } from './pending-commands.ts'
+import { foldProgress, noProgress } from './progress.ts'
+import { foldReview, noReview } from './review.ts'
+import { foldSaga, type SagaState } from './saga.ts'
+
+/** A pure fold: what it begins with, and what an event makes of it. */
+type Fold<S> = { empty: S; fold: (state: S, event: SessionEvent) => S }
+const row = <S>(empty: S, fold: (state: S, event: SessionEvent) => S): Fold<S> => ({ empty, fold })
+
+export const CAPABILITY_FOLDS = {
+  commands: row(noCommands, foldCommands),
+  goal: row<GoalState>(null, foldGoal),
+  grading: row(noGrading, foldGrading),
+  advice: row(noAdvice, foldAdvice),
+  compacted: row<CompactReason | null>(null, foldCompacted),
+  /** The running saga, or the last one. */
+  saga: row<SagaState>(null, foldSaga),
+  experts: row<readonly ExpertRun[]>([], foldExperts),
+  progress: row(noProgress, foldProgress),
+  review: row(noReview, foldReview),
+}
+type Folds = typeof CAPABILITY_FOLDS
+export type CapabilityName = keyof Folds
+export type CapabilityStates = { readonly [K in CapabilityName]: Folds[K]['empty'] }
+
+const NAMES = Object.keys(CAPABILITY_FOLDS) as CapabilityName[]
+
+export const emptyCapabilities = Object.fromEntries(
+  NAMES.map(name => [name, CAPABILITY_FOLDS[name].empty]),
+) as CapabilityStates
+
+/** The states that an event changes; most events change none or one. */
+export function capabilityChanges(before: CapabilityStates, event: SessionEvent): Partial<CapabilityStates> {
+  const changes: Partial<Record<CapabilityName, unknown>> = {}
+  for (const name of NAMES) {
+    const state = foldOne(name, before, event)
+    if (state !== before[name]) changes[name] = state
+  }
+  return changes as Partial<CapabilityStates>
+}
+
+/** The same table, typed so that a row and its state are known to belong together. */
+const FOLDS: { readonly [K in CapabilityName]: Fold<CapabilityStates[K]> } = CAPABILITY_FOLDS
+
+const foldOne = <K extends CapabilityName>(
+  name: K,
+  before: CapabilityStates,
+  event: SessionEvent,
+): CapabilityStates[K] => FOLDS[name].fold(before[name], event)

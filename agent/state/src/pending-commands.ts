@@ -1,0 +1,58 @@
+/**
+ * Messages that begin with a slash and wait to be acted on, as a fold of the log: a command, a skill, or plain
+ * text, as the skills of the day say.
+ */
+import type { EventData, EventId, SessionEvent } from '@cairn/protocol'
+
+export type SlashMessage = Pick<
+  EventData<'user.message'>,
+  'content' | 'metadata' | 'attachments' | 'images'
+> & {
+  event_id: EventId
+}
+
+export type PendingCommands = {
+  /** Not replied to and not expanded yet, oldest first. */
+  readonly waiting: readonly SlashMessage[]
+  /** A command was replied to since the last turn ended. */
+  readonly replied: boolean
+}
+
+export const noCommands: PendingCommands = { waiting: [], replied: false }
+
+export function foldCommands(commands: PendingCommands, event: SessionEvent): PendingCommands {
+  switch (event.type) {
+    case 'user.message': {
+      const { content, metadata, attachments, images, synthetic } = event.data
+      if (synthetic !== undefined || !content.startsWith('/')) return commands
+      const message = {
+        event_id: event.id,
+        content,
+        ...(metadata ? { metadata } : {}),
+        ...(attachments ? { attachments } : {}),
+        ...(images ? { images } : {}),
+      }
+      return { ...commands, waiting: [...commands.waiting, message] }
+    }
+    case 'skill.invoked':
+      return without(commands, event.data.user_message_id)
+    case 'llm.response':
+      return event.data.finish_reason === 'command'
+        ? { ...without(commands, event.data.command_event_id), replied: true }
+        : commands
+    // A failed turn is tried again, and what it did not get to with it.
+    case 'session.fail':
+    case 'outcome.continuation':
+      return { ...commands, replied: false }
+    case 'session.complete':
+    case 'session.stopped':
+      return noCommands
+    default:
+      return commands
+  }
+}
+
+const without = (commands: PendingCommands, id: EventId | undefined): PendingCommands => ({
+  ...commands,
+  waiting: commands.waiting.filter(message => message.event_id !== id),
+})

@@ -1,0 +1,43 @@
+/** The cards above the chat: a row for each capability, and null for one that has nothing to show there. */
+import type { ReactNode } from 'react'
+import type { Session } from '@cairn/protocol'
+import type { CapabilityName, CapabilityStates, SessionView } from '@cairn/state'
+import { GoalCard } from './goal-card.tsx'
+import { SagaCard } from './saga-card.tsx'
+
+type Around = {
+  sessionId: string
+  session: Session | undefined
+  view: SessionView
+  onEvent: (id: number) => void
+}
+type Card<S> = (state: S, around: Around) => ReactNode
+
+const CARDS: { readonly [K in CapabilityName]: Card<CapabilityStates[K]> | null } = {
+  commands: null,
+  goal: (goal, { sessionId, session, view }) =>
+    goal && (
+      <GoalCard
+        key={goal.outcome_id}
+        sessionId={sessionId}
+        goal={goal}
+        isUnpriced={view.unpriced_models.length > 0}
+        isArchived={session?.status === 'archived'}
+      />
+    ),
+  grading: null,
+  advice: null,
+  compacted: null,
+  saga: (saga, { onEvent }) =>
+    saga && saga.steps.length > 0 && <SagaCard key={saga.saga_id} saga={saga} onEvent={onEvent} />,
+  // At the call of the tool that consulted them.
+  experts: null,
+  progress: null,
+  review: null,
+}
+const NAMES = Object.keys(CARDS) as CapabilityName[]
+
+const draw = <K extends CapabilityName>(name: K, around: Around): ReactNode =>
+  CARDS[name]?.(around.view[name], around) ?? null
+
+export const Cards = (around: Around): ReactNode => NAMES.map(name => draw(name, around))

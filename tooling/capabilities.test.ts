@@ -1,0 +1,47 @@
+/**
+ * The turn is handed its capabilities as a table and knows none by name; a capability takes types of the turn and
+ * nothing else. So a new capability is a folder and a row, and opens neither the turn nor another capability's
+ * wiring.
+ */
+import { expect, test } from 'vitest'
+import { readImports, readSources, resolveRelative, type SourceFile } from './workspace.ts'
+
+const HARNESS = 'agent/harness/src/'
+const CAPABILITIES = [
+  'advisor',
+  'announcements',
+  'commands',
+  'compaction',
+  'experts',
+  'goals',
+  'review',
+  'saga',
+  'skills',
+]
+const folderOf = (path: string): string => path.slice(HARNESS.length).split('/')[0] ?? ''
+const isCapability = (path: string): boolean =>
+  CAPABILITIES.includes(folderOf(path)) || /^(?:titles|capabilities)\.ts$/.test(path.slice(HARNESS.length))
+
+const sources = readSources('harness').filter(file => !file.isTest)
+
+type Arrow = { from: string; to: string; isType: boolean }
+const arrowsOf = (file: SourceFile): Arrow[] =>
+  readImports(file)
+    .filter(({ specifier }) => specifier.startsWith('.'))
+    .map(({ specifier, isType }) => ({ from: file.path, to: resolveRelative(file.path, specifier), isType }))
+const arrows = sources.flatMap(arrowsOf)
+
+test('every capability folder is there', () => {
+  const folders = new Set(sources.map(file => folderOf(file.path)))
+  expect(CAPABILITIES.filter(name => !folders.has(name))).toEqual([])
+})
+
+test('the turn imports no capability', () => {
+  expect(arrows.filter(({ from, to }) => folderOf(from) === 'turn' && isCapability(to))).toEqual([])
+})
+
+test('a capability takes types of the turn, and nothing else', () => {
+  expect(
+    arrows.filter(({ from, to, isType }) => isCapability(from) && folderOf(to) === 'turn' && !isType),
+  ).toEqual([])
+})
