@@ -11,6 +11,7 @@ import { type ApiDeps, type Services, TUNING } from './deps.ts'
 import { createDispatch } from './http/dispatch.ts'
 import { type Exchange, openExchange } from './http/exchange.ts'
 import { checkFraming, refuseMalformed } from './http/malformed.ts'
+import { watchConnections } from './http/open-connections.ts'
 import { answerProblem } from './http/problem.ts'
 import { createRateLimit } from './http/rate-limit.ts'
 import { discardBody } from './http/read-body.ts'
@@ -87,6 +88,7 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
   const handle =
     (expectsContinue: boolean) =>
     (req: IncomingMessage, res: ServerResponse): void => {
+      connections.begin(res)
       const exchange = openExchange(req, res, newId, expectsContinue)
       answer(exchange).catch((error: unknown) => {
         log.error('answering failed', { request_id: exchange.id, error: String(error) })
@@ -103,6 +105,7 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
     },
     handle(false),
   )
+  const connections = watchConnections(server)
   // Of an answer that nobody takes; a stream has rules of its own.
   server.setTimeout(tuning.idleMs)
   server.on('checkContinue', handle(true))
@@ -125,6 +128,7 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
     drain: () => {
       isDraining = true
       streams.drain()
+      connections.endIdle()
       return closeServer(server)
     },
     async close() {
@@ -143,5 +147,4 @@ const closeServer = (server: Server): Promise<void> =>
     server.close(error =>
       error && (error as NodeJS.ErrnoException).code !== 'ERR_SERVER_NOT_RUNNING' ? reject(error) : resolve(),
     )
-    server.closeIdleConnections()
   })

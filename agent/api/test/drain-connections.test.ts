@@ -1,0 +1,55 @@
+/** Contract 12.3: connections on which nothing is asked do not hold up the end of the server. */
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { expect, test } from 'vitest'
+import { startService } from './service.ts'
+import { openStream } from './stream.ts'
+
+const REQUEST = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
+
+/** A connection, after its answer if it asks at all. */
+async function openConnection(port: number, asks: boolean): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  if (asks) {
+    socket.write(REQUEST)
+    await once(socket, 'data')
+  }
+  return socket
+}
+
+test('kept-alive and never used connections are ended by a drain, at once', async () => {
+  await using service = await startService()
+  const sockets = [await openConnection(service.port, true), await openConnection(service.port, false)]
+  const ends = sockets.map(socket => once(socket.resume(), 'end'))
+  // The server knows the last connection before it is told to drain.
+  await service.call('/healthz')
+  await service.api.drain()
+  await Promise.all(ends)
+  expect(sockets.map(socket => socket.readableEnded)).toEqual([true, true])
+})
+
+test('a connection whose stream the drain ended is ended with it, though the client keeps it', async () => {
+  await using service = await startService()
+  const id = await service.newSession()
+  const stream = await openStream(service, `/v1/sessions/${id}/events`)
+  await stream.until(({ text }) => text().includes(': connected'))
+  await service.api.drain()
+  await stream.until(({ text }) => text().includes(': draining'))
+  stream.close()
+})
+
+test('what is asked when the drain begins is answered', async () => {
+  await using service = await startService()
+  const socket = await openConnection(service.port, false)
+  socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n')
+  await service.call('/healthz')
+  const drained = service.api.drain()
+  let text = ''
+  socket.on('data', chunk => (text += String(chunk)))
+  const ended = once(socket, 'end')
+  socket.write('abc')
+  await ended
+  expect(text).toContain('200 OK')
+  await drained
+})
