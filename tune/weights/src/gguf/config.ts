@@ -51,7 +51,7 @@ function shortest(value: number): number {
   return value
 }
 
-/** config.json. */
+/** config.json: keys that every family has, and those that say something. */
 export async function configOf(file: GgufFile): Promise<Record<string, unknown>> {
   const { path, metadata, tensors } = file
   const row = architectureOf(file)
@@ -70,6 +70,7 @@ export async function configOf(file: GgufFile): Promise<Record<string, unknown>>
   const embedding = needTensor(file, 'token_embd.weight')
   const { start, ends, padding } = readVocabulary(path, metadata)
   const theta = shortest(metadata.number(key('rope.freq_base')) ?? 10_000)
+  const scaling = await ropeScalingOf(file, headDim, theta)
   const eps = key('attention.layer_norm_rms_epsilon')
   return {
     architectures: [row.className],
@@ -81,13 +82,10 @@ export async function configOf(file: GgufFile): Promise<Record<string, unknown>>
     num_attention_heads: heads,
     num_key_value_heads: metadata.whole(key('attention.head_count_kv')) ?? heads,
     head_dim: headDim,
-    hidden_act: 'silu',
     max_position_embeddings: whole('context_length'),
     rms_norm_eps: shortest(metadata.needs(eps, metadata.number(eps))),
     rope_theta: theta,
-    rope_scaling: await ropeScalingOf(file, headDim, theta),
-    attention_bias: false,
-    attention_dropout: 0,
+    ...(scaling ? { rope_scaling: scaling } : {}),
     tie_word_embeddings: !tensors.has('output.weight'),
     torch_dtype: 'bfloat16',
     ...(start === undefined ? {} : { bos_token_id: start }),

@@ -34,14 +34,14 @@ export function ropeDivisors(rope: Llama3Rope, width: number, theta: number): Fl
 /** Converters compute in f32: powers and their quotients are off by this much at most. */
 const TOLERANCE = 1e-4
 
-/** rope_scaling of config.json; null where positions are as they are. */
+/** rope_scaling of config.json; undefined where positions are as they are. */
 export async function ropeScalingOf(
   file: GgufFile,
   width: number,
   theta: number,
-): Promise<Llama3Rope | null> {
+): Promise<Llama3Rope | undefined> {
   const tensor = file.tensors.get(ROPE_DIVISORS)
-  if (!tensor) return null
+  if (!tensor) return undefined
   const found = decodeGguf(tensor.type, await file.read(tensor))
   const rope: Llama3Rope = { rope_type: 'llama3', factor: Math.round(found.at(-1) ?? 0), ...PUBLISHED }
   const wanted = ropeDivisors(rope, width, theta)
