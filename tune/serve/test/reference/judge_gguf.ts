@@ -3,7 +3,8 @@
  * directory with node-llama-cpp in its node_modules (npm install --ignore-scripts node-llama-cpp; its packages
  * bring llama.cpp built). Without MODEL a random one and two adapters for it are made. The model is written
  * anew in f32, exported, merged with the adapter and exported, and the adapter is exported; of each file
- * llama.cpp continues the prompts greedily, and `serve` in f32 does the same.
+ * llama.cpp continues the prompts greedily, and `serve` in f32 does the same. A MODEL is asked twenty texts,
+ * and their ids are compared too; where it is a GGUF file, llama.cpp runs that as well.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
@@ -12,10 +13,42 @@ import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startServer } from '@cairn-tune/serve'
 import { copyCompanions, mergeAdapter } from '@cairn-tune/train/merge'
-import { decodeFloats, encodeFloats, openCheckpoint, writeCheckpoint } from '@cairn-tune/weights'
+import {
+  decodeFloats,
+  encodeFloats,
+  loadTokenizer,
+  openCheckpoint,
+  writeCheckpoint,
+  type ModelTokenizer,
+} from '@cairn-tune/weights'
+import { isGgufPath } from '@cairn-tune/weights/gguf/gguf-file'
 import { ADAPTERS, writeRandomAdapter, writeRandomModel } from '../random-model.ts'
 
 const TOKENS = 32
+const QUESTIONS = [
+  'What is the capital of France?',
+  'Write a short poem about the sea.',
+  'Explain in two sentences why the sky is blue.',
+  'List three uses of a brick.',
+  'How many days are in a leap year?',
+  'Translate "good morning" into Spanish.',
+  'What is 17 + 25?',
+  'Give me a Python function that reverses a list.',
+  'Who wrote "Romeo and Juliet"?',
+  'Care este capitala României?',
+]
+const BEGINNINGS = [
+  'Once upon a time, in a small village',
+  'The three laws of motion are',
+  'def fibonacci(n):\n    """',
+  'In 1969, two men walked on',
+  'Water boils at 100°C because',
+  'Ana are 12 mere și îi dă lui Dan 5. Câte mere',
+  '1, 1, 2, 3, 5, 8,',
+  'SELECT name, COUNT(*) FROM users WHERE',
+  'The quick brown fox',
+  'Dear Sir or Madam,\n\nI am writing to',
+]
 const PROMPTS = 20
 
 const [install, given, givenAdapter] = process.argv.slice(2)
@@ -42,6 +75,16 @@ async function writeF32(from: string, to: string): Promise<void> {
   await checkpoint.close()
   await copyCompanions(from, to)
 }
+
+/** Ten questions through the chat template, ten beginnings of texts. */
+const textsFor = (tokenizer: ModelTokenizer): string[] => [
+  ...QUESTIONS.map(
+    content =>
+      tokenizer.chat?.render({ messages: [{ role: 'user', content }] }, { addGenerationPrompt: true }) ??
+      content,
+  ),
+  ...BEGINNINGS,
+]
 
 type Answers = { tokens: number[]; logprob: number }[]
 
@@ -83,14 +126,19 @@ async function ours(model: string, adapter: string | undefined, prompts: number[
 }
 
 const judge = fileURLToPath(new URL('judge_llama.mjs', import.meta.url))
-const theirs = (gguf: string, adapter: string | undefined, prompts: number[][]): Answers =>
+const theirs = (
+  gguf: string,
+  adapter: string | undefined,
+  prompts: number[][],
+  asked: readonly string[] = [],
+): { answers: Answers; ids: number[][] } =>
   JSON.parse(
     execFileSync(process.execPath, [judge, install, gguf, adapter ?? ''], {
-      input: JSON.stringify({ prompts, tokens: TOKENS }),
+      input: JSON.stringify({ prompts, tokens: TOKENS, texts: asked }),
       maxBuffer: 2 ** 28,
       stdio: ['pipe', 'pipe', 'inherit'],
     }).toString(),
-  ) as Answers
+  ) as { answers: Answers; ids: number[][] }
 
 function compare(name: string, a: Answers, b: Answers): void {
   const whole = a.filter(({ tokens }, i) => tokens.join() === b[i]?.tokens.join()).length
@@ -116,19 +164,31 @@ try {
       adapters.set(name, at(name))
     }
   await writeF32(source, at('model'))
-  const prompts = Array.from({ length: PROMPTS }, (_, s) =>
-    Array.from({ length: 1 + ((s * 7) % 40) }, (__, i) => 3 + ((s * 7919 + i * 104_729) % 256)),
-  )
+  const tokenizer = await loadTokenizer(source)
+  const asked = given ? textsFor(tokenizer) : []
+  const prompts = given
+    ? asked.map(text => tokenizer.encode(text))
+    : Array.from({ length: PROMPTS }, (_, s) =>
+        Array.from({ length: 1 + ((s * 7) % 40) }, (__, i) => 3 + ((s * 7919 + i * 104_729) % 256)),
+      )
   run('export', at('model'), '--format', 'gguf', '--output', at('model.gguf'))
-  compare('model', await ours(at('model'), undefined, prompts), theirs(at('model.gguf'), undefined, prompts))
+  const own = await ours(at('model'), undefined, prompts)
+  const { answers, ids } = theirs(at('model.gguf'), undefined, prompts, asked)
+  if (given) {
+    const alike = ids.filter((list, i) => list.join() === prompts[i]?.join()).length
+    console.log(`${alike} of ${asked.length} prompts have the same ids`)
+  }
+  compare('model, its numbers in f32', own, answers)
+  if (given && isGgufPath(given)) compare('the file as it is', own, theirs(given, undefined, prompts).answers)
   for (const [name, adapter] of adapters) {
     await mergeAdapter({ base: at('model'), adapter, output: at(`${name}-merged`) })
     run('export', at(`${name}-merged`), '--format', 'gguf', '--output', at(`${name}-merged.gguf`))
     run('export', adapter, '--base', at('model'), '--format', 'gguf', '--output', at(`${name}-lora.gguf`))
-    const own = await ours(at('model'), adapter, prompts)
-    compare(`${name}, base + adapter`, own, theirs(at('model.gguf'), at(`${name}-lora.gguf`), prompts))
+    const adapted = await ours(at('model'), adapter, prompts)
+    const withAdapter = theirs(at('model.gguf'), at(`${name}-lora.gguf`), prompts)
+    compare(`${name}, base + adapter`, adapted, withAdapter.answers)
     const merged = await ours(at(`${name}-merged`), undefined, prompts)
-    compare(`${name}, merged`, merged, theirs(at(`${name}-merged.gguf`), undefined, prompts))
+    compare(`${name}, merged`, merged, theirs(at(`${name}-merged.gguf`), undefined, prompts).answers)
   }
 } finally {
   await rm(directory, { recursive: true })

@@ -1,5 +1,5 @@
 // llama.cpp's side of judge_gguf.ts: greedy continuations of prompts of token ids, and the log-probability of
-// the first. node judge_llama.mjs INSTALL MODEL.gguf [ADAPTER.gguf] < {"prompts", "tokens"}
+// the first, and ids of texts. node judge_llama.mjs INSTALL MODEL.gguf [ADAPTER.gguf] < {"prompts", "tokens", "texts"}
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url'
 const [install, modelPath, adapter] = process.argv.slice(2)
 const entry = createRequire(pathToFileURL(join(install, 'package.json'))).resolve('node-llama-cpp')
 const { getLlama } = await import(pathToFileURL(entry).href)
-const { prompts, tokens: count } = JSON.parse(readFileSync(0, 'utf8'))
+const { prompts, tokens: count, texts } = JSON.parse(readFileSync(0, 'utf8'))
 const llama = await getLlama({ gpu: false, maxThreads: 2, build: 'never', logLevel: 'error' })
 const model = await llama.loadModel({ modelPath })
 const context = await model.createContext({
@@ -42,4 +42,5 @@ for (const prompt of prompts) {
   }
   answers.push({ tokens: tokens.slice(0, count), logprob: Math.log(probability) })
 }
-process.stdout.write(JSON.stringify(answers), () => process.exit(0))
+const ids = texts.map(text => model.tokenize(text, true))
+process.stdout.write(JSON.stringify({ answers, ids }), () => process.exit(0))
