@@ -26,6 +26,7 @@ test('a session has exactly the documented fields', async () => {
     'model',
     'output_tokens',
     'parent_id',
+    'state',
     'status',
     'title',
     'tool_call_count',

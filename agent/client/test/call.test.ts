@@ -7,6 +7,7 @@ const session = {
   agent: 'assistant',
   channel: 'web',
   status: 'active',
+  state: 'idle',
   waiting_on: null,
   title: null,
   model: null,

@@ -18,6 +18,7 @@ const FOLDED = [
   'output_tokens',
   'cost_usd',
   'wake_id',
+  'asked_id',
   'saga',
 ] as const
 
@@ -52,6 +53,7 @@ export function checkLog(session: StoredSession, rows: Iterable<LoggedRow>, prob
     output_tokens: 0,
     cost_usd: 0,
     wake_id: 0,
+    asked_id: 0,
     saga: 0,
   }
   let last = 0

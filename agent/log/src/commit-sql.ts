@@ -7,7 +7,7 @@ export function prepareCommitSql(db: Db) {
     session: db.prepare(`${SELECT_SESSION} WHERE s.id = :id`),
     updateSession:
       db.prepare(`UPDATE sessions SET status = ?, title = ?, model = ?, updated_at = ?, last_id = ?, message_count = ?, tool_call_count = ?,
-      input_tokens = ?, output_tokens = ?, cost_usd = ?, cursor = ?, wake_id = ?, wake_at = ?, worker_id = ?, epoch = ?, lease_until = ?, lease_at = ?,
+      input_tokens = ?, output_tokens = ?, cost_usd = ?, cursor = ?, wake_id = ?, wake_at = ?, asked_id = ?, worker_id = ?, epoch = ?, lease_until = ?, lease_at = ?,
       recent = ?, delta_low = ?, pruned = ?, saga = ? WHERE key = ?`),
     insertSession:
       db.prepare(`INSERT INTO sessions (id, org_id, created_by, created_by_kind, agent, channel, status, title, model, parent_id, config, created_at, updated_at)

@@ -76,3 +76,37 @@ test('the migrations of this package are numbered from 1 without a gap, and give
     .map(row => `${String(row['sql'])};\n`)
   await expect(schema.join('\n')).toMatchFileSnapshot('./migrations/schema.golden.sql')
 })
+
+test('a store of before the derived state knows after the migration what each session had asked for', () => {
+  const migrations = readMigrations()
+  const db = openDb(':memory:')
+  migrate(
+    db,
+    migrations.filter(({ name }) => name < '0005'),
+    0,
+  )
+  for (const id of ['asked', 'acted', 'proposed', 'quiet'])
+    db.exec(
+      `INSERT INTO sessions (id, org_id, created_by, created_by_kind, agent, channel, status, config, created_at, updated_at) VALUES ('${id}', 'o', 'u', 'user', 'a', 'web', 'active', '{}', 0, 0)`,
+    )
+  const raise = (session: string, event: number, kind: string, payload = '{}'): void =>
+    db.exec(
+      `INSERT INTO inbox_items (id, session_key, session_id, org_id, created_by, source_event_id, kind, status, title, payload, private, tool_call_id, created_at) VALUES ('${session}-${event}', 1, '${session}', 'o', 'u', ${event}, '${kind}', 'pending', 't', '${payload}', '{}', 'call', 0)`,
+    )
+  raise('asked', 6, 'input_required')
+  raise('asked', 9, 'governance_gate')
+  raise('acted', 7, 'action_required', '{"title":"the \\"proposal\\":"}')
+  raise('proposed', 8, 'action_required', '{"title":"x","proposal":{"name":"sow"}}')
+  migrate(db, migrations, 1)
+  expect(
+    db
+      .prepare('SELECT id, asked_id FROM sessions ORDER BY key')
+      .all()
+      .map(row => [row['id'], row['asked_id']]),
+  ).toEqual([
+    ['asked', 6],
+    ['acted', 7],
+    ['proposed', 0],
+    ['quiet', 0],
+  ])
+})

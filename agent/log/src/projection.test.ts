@@ -11,6 +11,7 @@ const fresh = (): Projected => ({
   output_tokens: 0,
   cost_usd: 0,
   wake_id: 0,
+  asked_id: 0,
   saga: 0,
 })
 const after = (...events: [Parameters<typeof effectOf>[0], Record<string, unknown>][]): Projected => {
@@ -109,4 +110,11 @@ test('messages, tool calls and titles are counted where they happen', () => {
 test('most events change nothing but the log', () => {
   expect(effectOf('llm.request', { model: 'm' })).toBeNull()
   expect(effectOf('tool.result', { content: 'x' })).toBeNull()
+})
+
+test('a question and an action suspend the turn; a proposal and a gate do not', () => {
+  expect(after(['inbox.input_required', {}]).asked_id).toBe(1)
+  expect(after(['inbox.action_required', { title: 'Log in' }]).asked_id).toBe(1)
+  expect(after(['inbox.action_required', { proposal: { name: 'sow' } }]).asked_id).toBe(0)
+  expect(after(['inbox.governance_gate', {}]).asked_id).toBe(0)
 })

@@ -15,6 +15,8 @@ export type Effect = {
   title?: string
   /** Asks for work: moves wake_id to this event. */
   wakes?: true
+  /** Suspends the turn until a person has answered or acted: moves asked_id to this event. */
+  asks?: true
   /** A saga began or ended, or what happens must roll a running one back. */
   saga?: 'begins' | 'ends' | 'rolls_back'
   /** An llm.delta: may be pruned once its response has landed. */
@@ -26,10 +28,12 @@ const number = (value: unknown): number => (typeof value === 'number' && Number.
 /** Null when the event changes nothing but the log, which most do. */
 export function effectOf(type: EventType, data: Readonly<Record<string, unknown>>): Effect | null {
   const effect: Effect = {}
-  const { status, saga, wakes, usage } = factsOf(type)
+  const { status, saga, wakes, asks, usage } = factsOf(type)
   if (status !== undefined) effect.status = status
   if (saga !== undefined) effect.saga = saga
   if (wakes) effect.wakes = true
+  // A proposal is decided on whenever its user likes.
+  if (asks === 'waits' && data['proposal'] === undefined) effect.asks = true
   if (type === 'user.message') effect.messages = 1
   else if (type === 'tool.call') effect.toolCalls = 1
   else if (type === 'llm.delta') effect.delta = true
@@ -53,6 +57,7 @@ export type Projected = {
   output_tokens: number
   cost_usd: number
   wake_id: number
+  asked_id: number
   /** 0 no saga, 1 one runs, 2 one must be rolled back. */
   saga: 0 | 1 | 2
 }
@@ -68,6 +73,7 @@ export function applyEffect(row: Projected, id: number, effect: Effect): void {
   else if (effect.saga === 'ends') row.saga = 0
   else if (effect.saga === 'rolls_back' && row.saga === 1) row.saga = 2
   if (effect.wakes === true) row.wake_id = id
+  if (effect.asks === true) row.asked_id = id
   row.message_count += effect.messages ?? 0
   row.tool_call_count += effect.toolCalls ?? 0
   row.input_tokens += effect.inputTokens ?? 0

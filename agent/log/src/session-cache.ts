@@ -79,6 +79,7 @@ export function createSessionCache(
           row.cursor,
           row.wake_id,
           row.wake_at,
+          row.asked_id,
           row.worker_id,
           row.epoch,
           row.lease_until,

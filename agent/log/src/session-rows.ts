@@ -1,6 +1,7 @@
 /** The row of a session as SQLite holds it, and as the interface hands it out. */
 import type { SessionStatus } from '@cairn/protocol'
 import type { Projected } from './projection.ts'
+import { sessionState } from './session-state.ts'
 import type { SessionRow } from './store.ts'
 
 export type StoredSession = {
@@ -27,6 +28,8 @@ export type StoredSession = {
   cursor: number
   wake_id: number
   wake_at: number
+  /** The last event that suspends the turn for a person. */
+  asked_id: number
   worker_id: string | null
   epoch: number
   lease_until: number
@@ -63,6 +66,7 @@ const CROSSING = [
   'cursor',
   'wake_id',
   'wake_at',
+  'asked_id',
   'worker_id',
   'epoch',
   'lease_until',
@@ -83,8 +87,12 @@ export const packSession = (row: StoredSession): PackedSession =>
 export const unpackSession = (values: PackedSession): StoredSession =>
   ({ ...Object.fromEntries(CROSSING.map((name, at) => [name, values[at]])), recent: '' }) as StoredSession
 
-/** Rank of the kinds that ask a human for something; the lowest pending one is what the session waits on. */
-const RANK = `CASE kind WHEN 'input_required' THEN 1 WHEN 'action_required' THEN 2 WHEN 'governance_gate' THEN 3 END`
+/**
+ * Rank of the kinds that ask a human for something; the lowest pending one is what the session waits on. Nothing
+ * waits for a proposal, which is an action with that key: in JSON a name between bare quotes is a key's and
+ * never part of a text.
+ */
+const RANK = `CASE WHEN kind = 'input_required' THEN 1 WHEN kind = 'action_required' AND payload NOT LIKE '%"proposal":%' THEN 2 WHEN kind = 'governance_gate' THEN 3 END`
 /** Takes the session's key and the time as `:key` and `:now`, or as the given expressions. */
 export const waitingSql = (key: string, now: string): string =>
   `SELECT min(${RANK}) FROM inbox_items WHERE session_key = ${key} AND status = 'pending' AND (expires_at IS NULL OR expires_at > ${now})`
@@ -94,12 +102,21 @@ export const SELECT_SESSION = `SELECT s.*, (${waitingSql('s.key', ':now')}) AS w
 
 const WAITING = [null, 'question', 'action', 'approval'] as const
 
+const waitingOn = (row: StoredSession): SessionRow['waiting_on'] => WAITING[row.waiting ?? 0] ?? null
+
 export const toSessionRow = (row: StoredSession): SessionRow => ({
   id: row.id,
   agent: row.agent,
   channel: row.channel,
   status: row.status,
-  waiting_on: WAITING[row.waiting ?? 0] ?? null,
+  state: sessionState({
+    status: row.status,
+    waiting_on: waitingOn(row),
+    has_work: hasWork(row),
+    wake_id: row.wake_id,
+    asked_id: row.asked_id,
+  }),
+  waiting_on: waitingOn(row),
   title: row.title,
   model: row.model,
   parent_id: row.parent_id,

@@ -8,6 +8,7 @@ import { defineLeases } from './conformance/leases.ts'
 import { defineReading } from './conformance/reading.ts'
 import { defineSharing } from './conformance/sharing.ts'
 import { defineUpkeep } from './conformance/upkeep.ts'
+import { defineState } from './conformance/state.ts'
 import { defineWriting } from './conformance/writing.ts'
 
 export function defineLogConformance(name: string, implementation: Implementation): void {
@@ -17,6 +18,7 @@ export function defineLogConformance(name: string, implementation: Implementatio
     describe('reading', () => defineReading(bench))
     describe('leases', () => defineLeases(bench))
     describe('inbox', () => defineInbox(bench))
+    describe('state', () => defineState(bench))
     describe('upkeep', () => defineUpkeep(bench))
     describe('accounts', () => defineAccounts(bench))
     if (implementation.kind === 'shared') describe('sharing', () => defineSharing(bench))

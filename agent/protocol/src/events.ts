@@ -85,6 +85,8 @@ export type EventFacts = {
   usage?: true
   /** Asks for work: an idle session is claimed for it, a running turn folds it in (contract 7.3). */
   wakes?: true
+  /** Asks something of a person: the turn waits for it, or goes on meanwhile (contract 7.8). */
+  asks?: 'waits' | 'goes_on'
   /** Only the worker of a turn writes it: never outside a wake. */
   worker?: true
   /** What the session's status becomes. */
@@ -1252,6 +1254,7 @@ export const EVENTS = {
     {
       channel: true,
       extra: { tool_call_id: id, questions: z.array(Question), context: z.string().optional() },
+      asks: 'waits',
       worker: true,
       summary: d => d.questions.map(q => quote(q.prompt)).join('; '),
     },
@@ -1274,6 +1277,7 @@ export const EVENTS = {
           'action_type "skill_proposal": the skill that is decided on',
         ),
       },
+      asks: 'waits',
       carried: true,
       summary: d => join(d.title, d.action_type, d.target, oneLine(d.instructions, 100)),
     },
@@ -1320,6 +1324,7 @@ export const EVENTS = {
             'the same call was made before and nobody has decided: the item of that call stands for both',
           ),
       },
+      asks: 'goes_on',
       worker: true,
       carried: true,
       summary: d =>

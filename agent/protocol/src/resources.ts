@@ -9,12 +9,29 @@ export const SESSION_STATUSES = ['active', 'paused', 'completed', 'failed', 'arc
 export const SessionStatus = z.enum(SESSION_STATUSES)
 export type SessionStatus = z.infer<typeof SessionStatus>
 
+/** What a session does, or waits for; derived by the server, the same wherever it is shown. */
+export const SESSION_STATES = [
+  'idle',
+  'running',
+  'needs_answer',
+  'needs_approval',
+  'needs_action',
+  'paused',
+  'failed',
+  'done',
+] as const
+export const SessionState = z.enum(SESSION_STATES)
+export type SessionState = z.infer<typeof SessionState>
+
 export const Session = z
   .object({
     id: z.string(),
     agent: z.string(),
     channel: z.string(),
     status: SessionStatus,
+    state: SessionState.describe(
+      'idle: nothing to do yet, or stopped; running: a turn is due or at work; needs_…: it waits for a person; done: the last turn is over',
+    ),
     waiting_on: z
       .enum(['question', 'approval', 'action'])
       .nullable()

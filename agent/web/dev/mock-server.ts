@@ -46,6 +46,15 @@ function makeLog(id: string, title: string | null, status: Session['status'] = '
     agent: 'assistant',
     channel: 'web',
     status,
+    // The server's rule, as far as scripted logs need it.
+    get state() {
+      const { status, waiting_on, message_count } = session
+      if (status === 'archived') return 'done'
+      if (status === 'paused' || status === 'failed') return status
+      if (waiting_on === 'question') return 'needs_answer'
+      if (status === 'active') return message_count === 0 ? 'idle' : 'running'
+      return waiting_on === 'approval' ? 'needs_approval' : 'done'
+    },
     waiting_on: null,
     title,
     model: 'demo/granite',

@@ -11,6 +11,7 @@ export const shownSession = (row: SessionRow): Session => ({
   agent: row.agent,
   channel: row.channel,
   status: row.status,
+  state: row.state,
   waiting_on: row.waiting_on,
   title: row.title,
   model: row.model,

@@ -60,6 +60,7 @@ const COLUMNS: { [C in Column]: 'text' | 'bigint' | 'float8' } = {
   cursor: 'bigint',
   wake_id: 'bigint',
   wake_at: 'bigint',
+  asked_id: 'bigint',
   epoch: 'bigint',
   lease_until: 'bigint',
   lease_at: 'bigint',

@@ -174,7 +174,8 @@ export function defineInbox({ open }: Bench): void {
       's',
       { id: 'gate' },
       { id: 'question', kind: 'input_required' },
-      { id: 'action', kind: 'action_required' },
+      { id: 'proposal', kind: 'action_required', payload: { proposal: { name: 'sow' } } },
+      { id: 'action', kind: 'action_required', payload: { title: 'the "proposal":' } },
     )
     expect(session.waiting_on).toBe('question')
     expect(await waiting()).toBe('question')

@@ -1,0 +1,282 @@
+/**
+ * The derived state of a session (contract 4.10): the same whoever asks, after every step of whatever walk, and
+ * what an account of the walk says that shares nothing with the code.
+ */
+import { type EventDraft, SESSION_STATES, SESSION_STATUSES, type SessionState, writer } from '@cairn/protocol'
+import type { Claim, Commit, LogStore, RowChange } from '@cairn/log'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Bench } from './bench.ts'
+import {
+  answered,
+  complete,
+  fail,
+  newSession,
+  pause,
+  resume,
+  sagaComplete,
+  sagaStart,
+  say,
+} from './fixture.ts'
+
+const inbox = writer('inbox')
+const lifecycle = writer('lifecycle')
+
+const ASKS = {
+  question: (id: string): EventDraft =>
+    inbox('inbox.input_required', { tool_call_id: id, questions: [{ prompt: 'Which?' }] }),
+  action: (id: string): EventDraft =>
+    inbox('inbox.action_required', { ...ACTION, tool_call_id: id, action_type: 'login' }),
+  proposal: (): EventDraft =>
+    inbox('inbox.action_required', {
+      ...ACTION,
+      action_type: 'skill_proposal',
+      proposal: { name: 'sow', description: 'Sow.', body: '# Sow' },
+    }),
+  approval: (id: string): EventDraft =>
+    inbox('inbox.governance_gate', {
+      tool_name: 'terminal',
+      tool_call_id: id,
+      arguments_excerpt: '{}',
+      deny_reason: 'asks first',
+      policy_id: 'require_approval:terminal',
+    }),
+}
+const ACTION = { title: 'Log in', instructions: 'There.', context: '', reason: 'It asks.', target: null }
+const KINDS = {
+  question: 'input_required',
+  action: 'action_required',
+  proposal: 'action_required',
+  approval: 'governance_gate',
+} as const
+type Kind = keyof typeof KINDS
+const REOPENED = resume()
+
+/** How often each comes up: workers are quick, and what ends everything is rare. */
+const STEPS = {
+  message: 6,
+  claim: 14,
+  question: 4,
+  action: 4,
+  proposal: 2,
+  approval: 4,
+  answer: 6,
+  rest: 6,
+  complete: 6,
+  fail: 2,
+  pause: 3,
+  resume: 4,
+  stop: 3,
+  saga: 3,
+  unwound: 2,
+  archive: 1,
+} as const
+type Step = keyof typeof STEPS
+
+/** What an onlooker writes down. */
+type Account = {
+  status: 'active' | 'paused' | 'completed' | 'failed' | 'archived'
+  /** Somebody asked for work that no worker has brought to an end. */
+  due: boolean
+  /** What was asked of a person, oldest first; `passed` when something was said after it. */
+  open: { id: string; kind: Kind; passed: boolean }[]
+  saga: 'none' | 'runs' | 'unwinds'
+  claim: Claim | null
+}
+
+function stateIn({ status, due, open, saga }: Account): SessionState {
+  const has = (kind: Kind, passed?: boolean): boolean =>
+    open.some(item => item.kind === kind && (passed === undefined || item.passed === passed))
+  const works = saga === 'unwinds' || (status === 'active' && due)
+  const rules: [boolean, SessionState][] = [
+    [status === 'archived', 'done'],
+    [status === 'paused', 'paused'],
+    [status === 'failed', 'failed'],
+    [has('question'), 'needs_answer'],
+    [has('action', false), 'needs_action'],
+    [works, 'running'],
+    [has('action'), 'needs_action'],
+    [has('approval'), 'needs_approval'],
+    [status === 'completed', 'done'],
+  ]
+  return rules.find(([holds]) => holds)?.[1] ?? 'idle'
+}
+
+/** A step as a commit, and what it changes in the account; null where it makes no sense. */
+function take(step: Step, account: Account, id: string, session_id: string): Commit | null {
+  const { status, claim, open } = account
+  const at = (events: EventDraft[], more: Partial<Commit> = {}): Commit => ({ session_id, events, ...more })
+  const heard = (): void => {
+    account.due = true
+    for (const item of open) item.passed = true
+    if (status === 'completed' || status === 'failed') account.status = 'active'
+  }
+  const unwind = (): void => void (account.saga = account.saga === 'runs' ? 'unwinds' : account.saga)
+  /** The worker's last commit: cursor and lease in one. */
+  const ends = (events: EventDraft[]): Commit | null => {
+    if (claim === null || status !== 'active') return null
+    account.due = false
+    account.claim = null
+    return at(events, { fence: claim.fence, release_lease: true, cursor: 'self' })
+  }
+  switch (step) {
+    case 'message':
+      if (status === 'archived') return null
+      heard()
+      return at([say(id)], { reopen: REOPENED })
+    case 'question':
+    case 'action':
+    case 'proposal':
+    case 'approval': {
+      if (claim === null || status !== 'active') return null
+      open.push({ id, kind: step, passed: false })
+      const event = ASKS[step](id)
+      const payload = event.data as Record<string, unknown>
+      const row: RowChange = {
+        do: 'inbox.open',
+        event: 0,
+        item: { id, kind: KINDS[step], title: 'x', body: null, payload, expires_at: null, tool_call_id: id },
+      }
+      return at([event], { fence: claim.fence, rows: [row] })
+    }
+    case 'answer': {
+      if (status === 'archived') return null
+      const item = open.shift()
+      if (item === undefined) return null
+      const rows: RowChange[] = [{ do: 'inbox.answer', id: item.id, decision: 'x', status: 'responded' }]
+      // Nobody is told of a proposal that was decided on.
+      if (item.kind === 'proposal') return at([], { rows })
+      heard()
+      return at([item.kind === 'question' ? answered(item.id) : say('decided')], { rows, reopen: REOPENED })
+    }
+    case 'rest':
+      return ends([])
+    case 'complete': {
+      const commit = ends([complete()])
+      if (commit !== null) account.status = 'completed'
+      return commit
+    }
+    case 'fail': {
+      const commit = ends([fail()])
+      if (commit !== null) {
+        account.status = 'failed'
+        unwind()
+      }
+      return commit
+    }
+    case 'pause':
+      if (status !== 'active') return null
+      account.status = 'paused'
+      account.claim = null
+      unwind()
+      return at([pause()], { revoke_lease: true })
+    case 'resume':
+      if (status !== 'paused') return null
+      account.status = 'active'
+      heard()
+      return at([resume()])
+    case 'stop':
+      if (status !== 'active') return null
+      account.due = false
+      account.claim = null
+      unwind()
+      return at([lifecycle('session.stopped', { reason: 'user' })], { revoke_lease: true, cursor: 'self' })
+    case 'saga':
+      if (claim === null || account.saga !== 'none') return null
+      account.saga = 'runs'
+      return at([sagaStart(id)], { fence: claim.fence })
+    case 'unwound':
+      if (account.saga === 'none') return null
+      account.saga = 'none'
+      return at([sagaComplete(id)])
+    case 'archive':
+      account.status = 'archived'
+      account.claim = null
+      return at([], { revoke_lease: true, cursor: 'self', set: { status: 'archived' } })
+    case 'claim':
+      return null
+  }
+}
+
+/** Takes the steps in a session of its own, and compares after each; the states it came through. */
+async function walk(store: LogStore, session_id: string, steps: readonly Step[]): Promise<Set<SessionState>> {
+  const seen = new Set<SessionState>()
+  await store.createSession(newSession(session_id, { org_id: session_id }))
+  const account: Account = { status: 'active', due: false, open: [], saga: 'none', claim: null }
+  try {
+    for (const [at, step] of steps.entries()) {
+      const told = await tell(store, session_id, step, account, `${session_id}-${at}`)
+      const want = stateIn(account)
+      seen.add(want)
+      expect(
+        told.every(state => state === want),
+        `${steps.slice(0, at + 1).join(', ')}: ${told.join(' / ')}, not ${want}`,
+      ).toBe(true)
+    }
+  } finally {
+    // Nothing of this walk is left to be claimed by the next one.
+    await store.commit({
+      session_id,
+      events: account.saga === 'none' ? [] : [sagaComplete('over')],
+      revoke_lease: true,
+      cursor: 'self',
+      set: { status: 'archived' },
+    })
+  }
+  return seen
+}
+
+/** Takes one step; the state as whoever took it, the record and the list tell it. */
+async function tell(
+  store: LogStore,
+  session_id: string,
+  step: Step,
+  account: Account,
+  id: string,
+): Promise<SessionState[]> {
+  const told: SessionState[] = []
+  if (step === 'claim') {
+    const [claim] = account.claim === null ? await store.claim(id, 1, 60_000) : []
+    if (claim !== undefined) {
+      account.claim = claim
+      told.push(claim.session.state)
+    }
+  } else {
+    const commit = take(step, account, id, session_id)
+    if (commit !== null) told.push((await store.commit(commit)).session.state)
+  }
+  told.push((await store.getSession(session_id))!.state)
+  const { sessions } = await store.listSessions({
+    org_id: session_id,
+    status: SESSION_STATUSES,
+    limit: 10,
+  })
+  return [...told, ...sessions.map(({ state }) => state)]
+}
+
+export function defineState({ open }: Bench): void {
+  test('property: after every step of any walk, the record, the list, the commit and the claim tell one state', async () => {
+    const { store } = await open()
+    let walks = 0
+    const seen = new Set<SessionState>()
+    const step = fc.oneof(
+      ...Object.entries(STEPS).map(([name, weight]) => ({
+        weight,
+        arbitrary: fc.constant(name as Step),
+      })),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 30 }), async steps => {
+        for (const state of await walk(store, `walk-${++walks}`, ['message', 'claim', ...steps]))
+          seen.add(state)
+      }),
+      { numRuns: 60 },
+    )
+    expect([...seen].toSorted()).toEqual([...SESSION_STATES].toSorted())
+  })
+
+  test('a proposal is nothing that a session waits for', async () => {
+    const { store } = await open()
+    await walk(store, 's', ['message', 'claim', 'proposal', 'complete'])
+  })
+}
