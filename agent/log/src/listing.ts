@@ -26,6 +26,46 @@ export function page<R, T>(
   }
 }
 
+/**
+ * So many sessions one page of a search looks through at most: a page may be short, or empty, and still name the
+ * next.
+ */
+export const SEARCHED_AT_ONCE = 10_000
+
+export type Searched = { key: number; id: string; agent: string; title: string | null }
+
+/** Whether title, agent and id together hold every word, whatever their case; the same on every store. */
+export function holdsWords(text: string): (row: Omit<Searched, 'key'>) => boolean {
+  const plain = (given: string): string => given.normalize('NFKC').toLowerCase()
+  const words = plain(text)
+    .split(/\s+/)
+    .filter(word => word !== '')
+  return ({ id, agent, title }) => {
+    const held = plain(`${title ?? ''}\n${agent}\n${id}`)
+    return words.every(word => held.includes(word))
+  }
+}
+
+/** Looks through rows, newest first, until `limit` fit or there was enough to look through. */
+export function createSearch(text: string, limit: number) {
+  const fits = holdsWords(text)
+  const keys: number[] = []
+  let looked = 0
+  let last: number | null = null
+  const isOver = (): boolean => keys.length >= limit || looked >= SEARCHED_AT_ONCE
+  return {
+    keys,
+    isOver,
+    look(row: Searched): void {
+      looked += 1
+      last = row.key
+      if (fits(row)) keys.push(row.key)
+    },
+    /** Where the next page goes on, if this one did not come to the end. */
+    next: (): string | null => (isOver() && last !== null ? last.toString(36) : null),
+  }
+}
+
 export type StoredArtifact = Omit<ArtifactMeta, 'session_id' | 'created_at'> & { created_at: number }
 
 export const toArtifactMeta = (row: StoredArtifact, sessionId: string): ArtifactMeta => ({

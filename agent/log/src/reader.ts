@@ -1,7 +1,14 @@
 /** Reads, on the main thread's own connection: short, and blind to what is not committed yet. */
 import type { ArtifactMeta, ArtifactSpec, EventId, EventType, InboxItem } from '@cairn/protocol'
 import { STATUS_SQL, type StoredGrant, type StoredItem, toGrant, toInboxItem } from './inbox-rows.ts'
-import { page, parseCursor, type StoredArtifact, toArtifactMeta } from './listing.ts'
+import {
+  createSearch,
+  page,
+  parseCursor,
+  type Searched,
+  type StoredArtifact,
+  toArtifactMeta,
+} from './listing.ts'
 import { parsePositions } from './positions.ts'
 import { SELECT_SESSION, type StoredSession, toSessionRow } from './session-rows.ts'
 import type { Db, SqlValue, Statement } from './sqlite-adapter.ts'
@@ -67,8 +74,6 @@ export function createReader(db: Db) {
       const values: Record<string, SqlValue> = {
         org_id: query.org_id,
         before: parseCursor(query.cursor),
-        now,
-        limit: query.limit + 1,
       }
       if (query.created_by !== undefined) {
         where.push('s.created_by = :created_by')
@@ -84,9 +89,23 @@ export function createReader(db: Db) {
         where.push('s.parent_id = :parent_id')
         values['parent_id'] = query.parent_id
       }
+      if (query.text !== undefined) {
+        const search = createSearch(query.text, query.limit)
+        const looked = prepared(
+          `SELECT s.key, s.id, s.agent, s.title FROM sessions s WHERE ${where.join(' AND ')} ORDER BY s.key DESC`,
+        ).iterate(values) as Iterable<unknown> as Iterable<Searched>
+        for (const row of looked) {
+          search.look(row)
+          if (search.isOver()) break
+        }
+        const rows = prepared(
+          `${SELECT_SESSION} WHERE s.key IN (SELECT value FROM json_each(:keys)) ORDER BY s.key DESC`,
+        ).all({ keys: JSON.stringify(search.keys), now }) as StoredSession[]
+        return { sessions: rows.map(toSessionRow), next_cursor: search.next() }
+      }
       const rows = prepared(
         `${SELECT_SESSION} WHERE ${where.join(' AND ')} ORDER BY s.key DESC LIMIT :limit`,
-      ).all(values) as StoredSession[]
+      ).all({ ...values, now, limit: query.limit + 1 }) as StoredSession[]
       const { found, next_cursor } = page(rows, query.limit, row => row.key, toSessionRow)
       return { sessions: found, next_cursor }
     },

@@ -195,6 +195,8 @@ export type SessionQuery = {
   created_by?: string
   status?: readonly SessionStatus[]
   parent_id?: string | null
+  /** Only those whose title, agent and id hold every word of it. */
+  text?: string
   limit: number
   cursor?: string
 }
@@ -227,7 +229,10 @@ export interface LogStore {
    */
   watch(sessionId: string, nudge: () => void): () => void
   getSession(sessionId: string): Promise<SessionRow | null>
-  /** Newest first; `cursor` continues a listing. Archived ones only when asked for. */
+  /**
+   * Newest first; `cursor` continues a listing. Archived ones only when asked for. With `text` a page may be
+   * short, or empty, and still have a next one.
+   */
   listSessions(query: SessionQuery): Promise<{ sessions: SessionRow[]; next_cursor: string | null }>
   /** `private` is what `inbox.open` was given; empty when nothing. */
   getInboxItem(

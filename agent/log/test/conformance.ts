@@ -6,6 +6,7 @@ import type { Implementation } from './conformance/fixture.ts'
 import { defineInbox } from './conformance/inbox.ts'
 import { defineLeases } from './conformance/leases.ts'
 import { defineReading } from './conformance/reading.ts'
+import { defineSearching } from './conformance/searching.ts'
 import { defineSharing } from './conformance/sharing.ts'
 import { defineUpkeep } from './conformance/upkeep.ts'
 import { defineState } from './conformance/state.ts'
@@ -18,6 +19,7 @@ export function defineLogConformance(name: string, implementation: Implementatio
     describe('reading', () => defineReading(bench))
     describe('leases', () => defineLeases(bench))
     describe('inbox', () => defineInbox(bench))
+    describe('searching', () => defineSearching(bench))
     describe('state', () => defineState(bench))
     describe('upkeep', () => defineUpkeep(bench))
     describe('accounts', () => defineAccounts(bench))

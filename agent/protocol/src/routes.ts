@@ -164,7 +164,17 @@ export const ROUTES = {
     path: '/sessions',
     summary: 'Sessions, newest first',
     ...onSession,
-    query: z.object({ ...page, status: list(SESSION_STATUSES).optional() }),
+    query: z.object({
+      ...page,
+      status: list(SESSION_STATUSES).optional(),
+      text: z
+        .string()
+        .max(200)
+        .optional()
+        .describe(
+          'words that title, agent and id together hold, whatever their case; a page may be short, or empty, and have a next one',
+        ),
+    }),
     status: 200,
     answer: z.object({ sessions: z.array(Session), next_cursor: z.string().nullable() }),
   },

@@ -28,6 +28,7 @@ export const listSessions: Handler<'listSessions'> = async ({ services, principa
     limit: pageLimit(query.limit),
     ...(query.cursor === undefined ? {} : { cursor: query.cursor }),
     ...(query.status === undefined ? {} : { status: query.status }),
+    ...(query.text === undefined || query.text.trim() === '' ? {} : { text: query.text }),
   })
   return { sessions: sessions.map(shownSession), next_cursor }
 }

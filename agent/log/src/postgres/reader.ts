@@ -1,7 +1,14 @@
 /** Reads on Postgres: short statements on the pool, blind to what is not committed yet. */
 import type { ArtifactMeta, ArtifactSpec, EventId, EventType, InboxItem } from '@cairn/protocol'
 import { type StoredGrant, type StoredItem, toGrant, toInboxItem } from '../inbox-rows.ts'
-import { page, parseCursor, type StoredArtifact, toArtifactMeta } from '../listing.ts'
+import {
+  createSearch,
+  page,
+  parseCursor,
+  type Searched,
+  type StoredArtifact,
+  toArtifactMeta,
+} from '../listing.ts'
 import { toSessionRow } from '../session-rows.ts'
 import type { Grant, InboxQuery, LogStore, SessionQuery, SessionRow, StoredEvent } from '../store.ts'
 import type { Database, Rows, Statement, Value } from './connections.ts'
@@ -31,6 +38,11 @@ const ARTIFACT: Statement = {
   name: 'artifact',
   text: `SELECT artifact_id, name, kind, version, size, created_at, spec FROM artifacts WHERE session_key = ${KEY} AND artifact_id = $2`,
 }
+const SEARCH_CHUNK = 1000
+const FOUND: Statement = {
+  name: 'found_sessions',
+  text: `${SELECT_SESSION} WHERE s.key = ANY($2::bigint[]) ORDER BY s.key DESC`,
+}
 /** A pending item past its time counts as expired, without anybody having to write that. */
 const STATUS_SQL = (now: string): string =>
   `CASE WHEN status = 'pending' AND expires_at <= ${now} THEN 'expired' ELSE status END`
@@ -47,6 +59,18 @@ function conditions(values: Value[]) {
   }
 }
 
+function sessionsOf(query: SessionQuery, before: number, values: Value[]): string {
+  const { where, add } = conditions(values)
+  add(query.org_id, org => `s.org_id = ${org}`)
+  add(before, key => `s.key < ${key}`)
+  if (query.created_by !== undefined) add(query.created_by, creator => `s.created_by = ${creator}`)
+  if (query.status === undefined) where.push(`s.status <> 'archived'`)
+  else add([...query.status], status => `s.status = ANY(${status}::text[])`)
+  if (query.parent_id === null) where.push('s.parent_id IS NULL')
+  else if (query.parent_id !== undefined) add(query.parent_id, parent => `s.parent_id = ${parent}`)
+  return where.join(' AND ')
+}
+
 export function createReader(db: Database) {
   const ask = (statement: Statement, values: readonly Value[]): Promise<Rows> =>
     db.query(statement, values, { repeatable: true })
@@ -58,6 +82,34 @@ export function createReader(db: Database) {
     return { name, text }
   }
   const toItem = (row: Rows[number], now: number): InboxItem => toInboxItem(row as unknown as StoredItem, now)
+
+  /** Looks through all that the query leaves, some at a time; what fits is then read whole. */
+  async function searchSessions(
+    query: SessionQuery,
+    text: string,
+    from: number,
+    now: number,
+  ): Promise<{ sessions: SessionRow[]; next_cursor: string | null }> {
+    const search = createSearch(text, query.limit)
+    for (let before = from; !search.isOver();) {
+      const values: Value[] = [SEARCH_CHUNK]
+      const where = sessionsOf(query, before, values)
+      const rows = (await ask(
+        listing(
+          `SELECT s.key, s.id, s.agent, s.title FROM sessions s WHERE ${where} ORDER BY s.key DESC LIMIT $1`,
+        ),
+        values,
+      )) as unknown as Searched[]
+      for (const row of rows) {
+        search.look(row)
+        if (search.isOver()) break
+      }
+      if (rows.length < SEARCH_CHUNK) break
+      before = rows.at(-1)?.key ?? 0
+    }
+    const rows = await ask(FOUND, [now, search.keys])
+    return { sessions: rows.map(row => toSessionRow(toStored(row))), next_cursor: search.next() }
+  }
 
   return {
     async read(
@@ -82,19 +134,11 @@ export function createReader(db: Database) {
       query: SessionQuery,
       now: number,
     ): Promise<{ sessions: SessionRow[]; next_cursor: string | null }> {
+      const before = parseCursor(query.cursor)
+      if (query.text !== undefined) return searchSessions(query, query.text, before, now)
       const values: Value[] = [now, query.limit + 1]
-      const { where, add } = conditions(values)
-      add(query.org_id, org => `s.org_id = ${org}`)
-      add(parseCursor(query.cursor), before => `s.key < ${before}`)
-      if (query.created_by !== undefined) add(query.created_by, creator => `s.created_by = ${creator}`)
-      if (query.status === undefined) where.push(`s.status <> 'archived'`)
-      else add([...query.status], status => `s.status = ANY(${status}::text[])`)
-      if (query.parent_id === null) where.push('s.parent_id IS NULL')
-      else if (query.parent_id !== undefined) add(query.parent_id, parent => `s.parent_id = ${parent}`)
-      const rows = await ask(
-        listing(`${SELECT_SESSION} WHERE ${where.join(' AND ')} ORDER BY s.key DESC LIMIT $2`),
-        values,
-      )
+      const where = sessionsOf(query, before, values)
+      const rows = await ask(listing(`${SELECT_SESSION} WHERE ${where} ORDER BY s.key DESC LIMIT $2`), values)
       const { found, next_cursor } = page(rows.map(toStored), query.limit, row => row.key, toSessionRow)
       return { sessions: found, next_cursor }
     },
