@@ -84,9 +84,30 @@ test('send says how a turn ended by its exit code', async () => {
   expect([nowhere.code, nowhere.stderr]).toEqual([3, expect.stringContaining('no session nothing')])
 })
 
+test('sessions lists ids, states and titles, and finds the old ones by their words', async () => {
+  const { place, server } = await served()
+  expect((await cairn(place, ['sessions'])).stderr).toBe('There is no session.\n')
+  const old = await server.client.call('createSession', { body: { title: 'Needle alpha' } })
+  for (let n = 0; n < 25; n++) await newSession(server.client)
+  const asked = await cairn(place, ['send', '--json', 'ask'])
+  const { session_id } = JSON.parse(asked.stdout) as { session_id: string }
+  const listed = (await cairn(place, ['sessions'])).stdout.trimEnd().split('\n')
+  expect(listed).toHaveLength(20)
+  expect(listed[0]).toMatch(new RegExp(`^${session_id} {2}needs_answer {2,}\\d{4}-`))
+  expect((await cairn(place, ['sessions', 'ALPHA', 'needle'])).stdout).toMatch(
+    new RegExp(`^${old.id} {2}idle .* Needle alpha\n$`),
+  )
+  const none = await cairn(place, ['sessions', 'beta'])
+  expect([none.code, none.stdout, none.stderr]).toEqual([0, '', 'No session fits.\n'])
+  const all = JSON.parse((await cairn(place, ['sessions', '--limit', '500', '--json'])).stdout) as unknown[]
+  expect(all).toHaveLength(27)
+  expect((await cairn(place, ['sessions', '--limit', 'x'])).code).toBe(2)
+})
+
 test('approve lists what waits, and a decision lets the call run', async () => {
   const { place, server } = await served()
   const gated = await cairn(place, ['send', 'run'])
+  expect(gated.code, 'an approval waits').toBe(6)
   expect(gated.stderr).toMatch(/terminal needs an approval: .*echo ran/)
   const [line = ''] = (await cairn(place, ['approve'])).stdout.split('\n')
   const [item = '', , , session = ''] = line.split(/ +/)
@@ -254,6 +275,7 @@ test('help names every command, the environment and the exit codes; a wrong word
   for (const name of [
     'serve',
     'send',
+    'sessions',
     'tail',
     'approve',
     'rate',

@@ -151,19 +151,16 @@ test('a question shows its answers, and is cancelled when its call ended otherwi
   ).toMatchObject([{ responses: null, cancelled: true }])
 })
 
-test('the session runs from a wake until its turn ends, is paused, stopped, or waits for an answer', () => {
+test('what may change the state of the session is remembered, and what streams by is not', () => {
   const wake: Entry = ['harness.wake', { worker_id: 'w', cursor: 0 }]
-  expect(fold(wake).running).toBe(true)
-  expect(fold(wake, ['session.complete', { reason: 'completed' }])).toMatchObject({
-    running: false,
-    status: 'completed',
-  })
-  expect(fold(wake, ['session.pause', {}])).toMatchObject({ running: false, status: 'paused' })
-  expect(fold(wake, ['session.stopped', { reason: 'user' }])).toMatchObject({
-    running: false,
-    status: 'active',
-  })
-  expect(fold(wake, ['inbox.input_required', { tool_call_id: 'q', questions: [] }]).running).toBe(false)
+  const said: Entry = ['user.message', { content: 'x' }]
+  expect(fold(said, wake, ['llm.delta', { content: 'half', ...at }]).state_id).toBe(1)
+  for (const end of [
+    ['session.complete', { reason: 'completed' }],
+    ['session.stopped', { reason: 'user' }],
+    ['inbox.input_required', { tool_call_id: 'q', questions: [] }],
+  ] satisfies Entry[])
+    expect(fold(said, wake, end).state_id).toBe(3)
 })
 
 test('a turn that is cut off leaves no answer streaming for ever', () => {
@@ -221,7 +218,6 @@ test('the reply to a command is no answer of the model: it leaves the context me
   )
   expect(view).toMatchObject({
     context_tokens: 15,
-    running: false,
     goal: { description: 'd', status: 'active' },
   })
   expect(only(view, 'answer').map(item => item.finish_reason)).toEqual(['stop', 'command'])

@@ -14,12 +14,10 @@ import {
   type Principal,
   type Question,
   type SessionEvent,
-  type SessionStatus,
   type Todo,
   toolError,
 } from '@cairn/protocol'
 import { capabilityChanges, type CapabilityStates, emptyCapabilities } from './capabilities.ts'
-import { isReviewWake } from './review.ts'
 import { addUsage, usageOf } from './usage.ts'
 
 export type ToolStatus = 'asked' | 'running' | 'waiting' | 'done' | 'failed' | 'refused'
@@ -104,10 +102,9 @@ export type ChatItem =
 export type SessionView = CapabilityStates & {
   readonly items: readonly ChatItem[]
   readonly plan: readonly Todo[]
-  readonly status: SessionStatus
   readonly title: string | null
-  /** A worker is in a turn right now, as far as the log tells. */
-  readonly running: boolean
+  /** The last event that may have changed the session's state; a record that is older is asked for again. */
+  readonly state_id: EventId
   readonly last_id: EventId
   readonly message_count: number
   readonly tool_call_count: number
@@ -123,9 +120,8 @@ export const emptySessionView: SessionView = {
   items: [],
   ...emptyCapabilities,
   plan: [],
-  status: 'active',
   title: null,
-  running: false,
+  state_id: 0,
   last_id: 0,
   message_count: 0,
   tool_call_count: 0,
@@ -150,8 +146,18 @@ export function foldSessionView(view: SessionView, events: readonly SessionEvent
     if (factsOf(event.type).usage) count(draft, event)
     Object.assign(draft, capabilityChanges(draft, event))
     draft.last_id = event.id
+    if (changesState(event.type)) draft.state_id = event.id
   }
   return draft
+}
+
+/**
+ * Whether an event may move the session's derived state, which the server's record tells: it asks for work, asks
+ * something of a person, or begins or ends something. Decisions of people are messages.
+ */
+function changesState(type: EventType): boolean {
+  const { wakes, asks, status, saga } = factsOf(type)
+  return wakes === true || asks !== undefined || status !== undefined || saga !== undefined
 }
 
 type Draft = { -readonly [K in keyof SessionView]: SessionView[K] } & { items: ChatItem[] }
@@ -167,14 +173,6 @@ function fold(view: Draft, event: SessionEvent): void {
       view.items.push({ kind: 'user', ...at, content, attachments, images, synthetic })
       return
     }
-    case 'harness.wake':
-      // The background review is no turn.
-      if (!isReviewWake(event)) view.running = true
-      return
-    case 'llm.request':
-    case 'span.outcome_evaluation_start':
-      view.running = true
-      return
     case 'llm.delta':
       return stream(view, event)
     case 'llm.thinking': {
@@ -229,13 +227,8 @@ function fold(view: Draft, event: SessionEvent): void {
         responses: null,
         cancelled: false,
       })
-      view.running = false
       return
     }
-    case 'inbox.action_required':
-      // Shown from the inbox, where it is answered; the turn waits for it, but not for a proposal.
-      if (event.data.proposal === undefined) view.running = false
-      return
     case 'ask_user_question.response': {
       const { tool_call_id, responses } = event.data
       const asked = find(view, 'question', item => item.tool_call_id === tool_call_id, Infinity)
@@ -309,25 +302,22 @@ function fold(view: Draft, event: SessionEvent): void {
       )
     }
     case 'session.pause':
-      ended(view, 'paused')
+      ended(view)
       return notice(view, event, 'info', 'Paused.')
-    case 'session.resume':
-      view.status = 'active'
-      return
     case 'session.complete':
-      ended(view, 'completed')
+      ended(view)
       if (event.data.reason !== 'completed') notice(view, event, 'warning', COMPLETE[event.data.reason])
       return
     case 'session.fail':
-      ended(view, 'failed')
+      ended(view)
       return notice(view, event, 'error', event.data.error)
     case 'session.stopped':
-      ended(view, 'active')
+      ended(view)
       return notice(view, event, 'info', 'Stopped.')
     case 'session.model_escalated':
       return notice(view, event, 'warning', `Switched to ${event.data.model}: ${event.data.reason}.`)
     case 'harness.crash':
-      ended(view, view.status)
+      ended(view)
       return notice(view, event, 'error', `The runtime failed: ${event.data.error}`)
     case 'harness.recovered':
       return notice(
@@ -399,8 +389,6 @@ function respond(
       elapsed_ms: null,
     })
   }
-  // A command alone may be all there was to do; the next call of the model says otherwise.
-  if (finish_reason === 'command') view.running = false
   // A reply of the server itself says nothing about the context of the model.
   if (context_window > 0 && finish_reason !== 'command') {
     view.context_tokens = input_tokens + output_tokens
@@ -455,10 +443,8 @@ function decider(metadata: Record<string, unknown> = {}): ItemOf<'approval'>['de
   return typeof machine === 'string' ? { kind: 'service_account', id: machine } : null
 }
 
-/** The turn is over: nothing streams and nothing runs any more. */
-function ended(view: Draft, status: SessionStatus): void {
-  view.status = status
-  view.running = false
+/** The turn is over: nothing streams any more. */
+function ended(view: Draft): void {
   for (let index = view.items.length - 1; index >= 0; index--) {
     const item = view.items[index]
     if (item?.kind === 'user' && item.synthetic === null) break

@@ -1,6 +1,11 @@
 /** What the UI asks the API for, by query key. Streams nudge these; the server's answer is the truth. */
-import { type QueryClient, infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
-import type { ArtifactSpec, InboxItem, SESSION_STATUSES } from '@cairn/protocol'
+import {
+  type InfiniteData,
+  type QueryClient,
+  infiniteQueryOptions,
+  queryOptions,
+} from '@tanstack/react-query'
+import type { ArtifactSpec, InboxItem, SESSION_STATUSES, Session } from '@cairn/protocol'
 import { client } from './api.ts'
 
 export type SessionScope = 'current' | 'archived'
@@ -20,25 +25,51 @@ export const aboutQuery = queryOptions({
   staleTime: 300_000,
 })
 
-export const sessionsQuery = (scope: SessionScope) =>
+/** `text` is looked for by the server, in all sessions of the scope. */
+export const sessionsQuery = (scope: SessionScope, text: string) =>
   infiniteQueryOptions({
-    queryKey: ['sessions', scope],
+    queryKey: ['sessions', scope, text],
     queryFn: ({ pageParam, signal }) =>
       client.call('listSessions', {
-        query: { limit: 60, status: SCOPES[scope], cursor: pageParam ?? undefined },
+        query: {
+          limit: SESSIONS_PAGE,
+          status: SCOPES[scope],
+          text: text === '' ? undefined : text,
+          cursor: pageParam ?? undefined,
+        },
         signal,
       }),
     initialPageParam: null as string | null,
     getNextPageParam: page => page.next_cursor,
-    refetchInterval: 4000,
+    refetchInterval: text === '' ? 4000 : 15_000,
+    // While words are typed the list stays; the archived ones are another list.
+    placeholderData: (before, query) => (query?.queryKey[1] === scope ? before : undefined),
   })
+export const SESSIONS_PAGE = 60
 
 export const sessionQuery = (id: string) =>
   queryOptions({
     queryKey: ['session', id],
     queryFn: ({ signal }) => client.call('getSession', { params: { id }, signal }),
-    refetchInterval: 15_000,
+    // A turn with nothing to do comes to rest without an event.
+    refetchInterval: ({ state }) => (state.data?.state === 'running' ? 4000 : 15_000),
   })
+
+type Listed = InfiniteData<{ sessions: Session[]; next_cursor: string | null }>
+/** What was just read of a session, by itself or in a list, is what everything shows that knows nothing newer. */
+export function noteSession(queries: QueryClient, session: Session): void {
+  const newer = (known: Session): Session =>
+    known.id === session.id && known.last_event_id <= session.last_event_id ? session : known
+  queries.setQueryData<Session>(['session', session.id], known => known && newer(known))
+  queries.setQueriesData<Listed>(
+    { queryKey: ['sessions'] },
+    data =>
+      data && {
+        ...data,
+        pages: data.pages.map(page => ({ ...page, sessions: page.sessions.map(newer) })),
+      },
+  )
+}
 
 export type InboxScope = 'pending' | 'all'
 export const inboxQuery = (scope: InboxScope, sessionId?: string) =>

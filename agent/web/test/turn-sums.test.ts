@@ -116,3 +116,15 @@ test('a background review has its tokens and cost in its own sum', () => {
   ])
   expect(review).toMatchObject({ review: true, inputTokens: 40, outputTokens: 4, costUsd: 0.5 })
 })
+
+test('a call that is held for an approval is no failure', () => {
+  const result = (id: number, error: string) =>
+    at(id, 'tool.result', { tool_call_id: `c${id}`, content: JSON.stringify({ error }), elapsed_ms: 0 })
+  const [turn] = turnsOf([
+    at(1, 'user.message'),
+    result(2, 'policy_blocked_overridable'),
+    result(3, 'Blocked: not allowed'),
+    at(4, 'session.complete', { reason: 'completed' }),
+  ])
+  expect(turn).toMatchObject({ toolErrors: 1, toolsHeld: 1 })
+})

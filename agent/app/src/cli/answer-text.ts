@@ -13,8 +13,9 @@ export type Printed = {
   /** For the person, on a line of its own. */
   note?: string
   /** The command ends here. */
-  end?: { code: ExitCode; status: string }
+  end?: Ending
 }
+export type Ending = { code: ExitCode; status: string }
 
 /**
  * Deltas are best effort and the response is the record: what was printed of an answer is completed or said

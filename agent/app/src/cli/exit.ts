@@ -6,7 +6,7 @@ export const EXIT = {
   notFound: { code: 3, means: 'the server does not answer, or there is no such thing there' },
   config: { code: 4, means: 'the configuration is not valid or asks for what this release cannot do' },
   inUse: { code: 5, means: 'the data directory or the port is in use' },
-  waiting: { code: 6, means: 'the session waits for a person: an answer, an action, a resume' },
+  waiting: { code: 6, means: 'the session waits for a person: an answer, an approval, an action, a resume' },
   interrupted: { code: 130, means: 'interrupted, or a second signal cut the drain short' },
 } as const
 

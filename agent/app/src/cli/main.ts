@@ -17,6 +17,7 @@ import { helpFor } from './help.ts'
 import { rate } from './rate.ts'
 import { send } from './send.ts'
 import { serve } from './serve.ts'
+import { sessions } from './sessions.ts'
 import { tail } from './tail.ts'
 import { printable } from './terminal-text.ts'
 import { token } from './token.ts'
@@ -24,6 +25,7 @@ import { token } from './token.ts'
 const commands: Command[] = [
   serve,
   send,
+  sessions,
   tail,
   approve,
   rate,

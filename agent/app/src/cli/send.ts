@@ -1,10 +1,23 @@
 /** cairn send: a message to a new or running session, and the answer as it is written. */
+import type { SessionState } from '@cairn/protocol'
 import { EXIT, UsageError } from './exit.ts'
-import { createAnswerText } from './answer-text.ts'
+import { type Ending, createAnswerText } from './answer-text.ts'
 import { defineCommand } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
 import { outageNotes } from './outage.ts'
 import { jsonLine, printable } from './terminal-text.ts'
+
+const WAITS: Partial<Record<SessionState, string>> = {
+  needs_answer: 'waiting for an answer',
+  needs_approval: 'waiting for an approval',
+  needs_action: 'waiting for an action',
+}
+
+/** A turn that failed or was stopped says so, whatever else is open. */
+export function endingOf(end: Ending, state: SessionState): Ending {
+  const status = WAITS[state]
+  return status === undefined || end.code === EXIT.failure.code ? end : { status, code: EXIT.waiting.code }
+}
 
 export const send = defineCommand({
   name: 'send',
@@ -15,7 +28,8 @@ export const send = defineCommand({
     ['  --agent NAME, --title TEXT', 'of the new session'],
     ['  --no-wait', 'do not wait for the answer'],
     ['  --quiet', 'no notes on tools and questions'],
-    ['  --json', '{session_id, event_id, status, answer} at the end instead of text'],
+    ['  --json', '{session_id, event_id, status, state, answer} at the end instead of text'],
+    [' ', 'exit code 6 when the session then waits for an answer, an approval or an action'],
   ],
   options: {
     ...CONNECT_OPTIONS,
@@ -79,8 +93,11 @@ export const send = defineCommand({
           io.out(io.stdoutIsTty ? printable(printed.text) : printed.text)
         if (printed.note !== undefined) note(printed.note)
         if (printed.end === undefined) continue
-        if (values.json) io.out(jsonLine({ ...sent, status: printed.end.status, answer: text.answer() }))
-        return printed.end.code
+        // What waits for a person is the server's to say: an approval outlives the turn that asked for it.
+        const { state } = await client.call('getSession', { params: { id: session.id }, signal })
+        const { status, code } = endingOf(printed.end, state)
+        if (values.json) io.out(jsonLine({ ...sent, status, state, answer: text.answer() }))
+        return code
       }
     }
     note(`interrupted; the turn goes on: cairn tail ${session.id} --after ${sent.event_id}`)

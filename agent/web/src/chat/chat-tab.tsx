@@ -12,6 +12,7 @@ import { client } from '../api.ts'
 import { formatCount } from '../format.ts'
 import { refreshSession } from '../queries.ts'
 import type { SessionLog } from '../session/session-log.ts'
+import { isInTurn } from '../sessions/session-state.tsx'
 import { TailIcon } from '../shell/icons.tsx'
 import { ActionCards } from './action-cards.tsx'
 import { AnswerItem } from './answer-item.tsx'
@@ -74,8 +75,9 @@ export function ChatTab({ log, session }: { log: SessionLog; session: Session | 
 
   const first = Math.max(0, view.items.length - pages * PAGE)
   const last = view.items.at(-1)
+  const isRunning = session?.state === 'running'
   const isSilent =
-    view.running &&
+    isRunning &&
     !(last?.kind === 'answer' && last.streaming) &&
     !(last?.kind === 'tool' && last.status === 'running')
   const isReading = view.last_id < (session?.last_event_id ?? 0) && log.connection !== 'failed'
@@ -89,7 +91,7 @@ export function ChatTab({ log, session }: { log: SessionLog; session: Session | 
             ref={content}
             role="log"
             aria-label="Conversation"
-            aria-busy={isReading || view.running}
+            aria-busy={isReading || isRunning}
           >
             <DisclosureBanner
               sessionId={log.id}
@@ -140,14 +142,14 @@ export function ChatTab({ log, session }: { log: SessionLog; session: Session | 
         )}
       </div>
       <div className="chat-foot">
-        <PlanPanel plan={view.plan} isRunning={view.running || session?.waiting_on === 'question'} />
-        <StateBar log={log} session={session} />
+        <PlanPanel plan={view.plan} isRunning={session !== undefined && isInTurn(session)} />
+        <StateBar session={session} />
         <Composer
           sessionId={log.id}
-          isRunning={view.running}
+          isRunning={isRunning}
           isArchived={session?.status === 'archived'}
           hint={
-            view.status === 'paused'
+            session?.state === 'paused'
               ? 'Paused: messages are kept and run when you resume.'
               : 'Enter sends, Shift+Enter makes a new line.'
           }
@@ -222,29 +224,25 @@ function Opening({
 }
 
 /** A failed session can be tried again, a paused one resumed. */
-function StateBar({ log, session }: { log: SessionLog; session: Session | undefined }) {
+function StateBar({ session }: { session: Session | undefined }) {
   const queries = useQueryClient()
   const move = useMutation({
-    mutationFn: (route: 'retrySession' | 'resumeSession') => client.call(route, { params: { id: log.id } }),
-    onSuccess: () => refreshSession(queries, log.id),
+    mutationFn: ({ route, id }: { route: 'retrySession' | 'resumeSession'; id: string }) =>
+      client.call(route, { params: { id } }),
+    onSuccess: ({ id }) => refreshSession(queries, id),
   })
-  const { status } = log.view
-  if (
-    session?.status === 'archived' ||
-    log.view.last_id === 0 ||
-    (status !== 'failed' && status !== 'paused')
-  )
-    return null
+  if (session?.state !== 'failed' && session?.state !== 'paused') return null
+  const { id, state } = session
   return (
-    <div className="state-bar" data-status={status} role="status">
+    <div className="state-bar" data-state={state} role="status">
       <span>
-        {status === 'failed' ? 'The session failed. What it did so far is kept.' : 'The session is paused.'}
+        {state === 'failed' ? 'The session failed. What it did so far is kept.' : 'The session is paused.'}
       </span>
-      {status === 'failed' ? (
+      {state === 'failed' ? (
         <Button
           className="button"
           isDisabled={move.isPending}
-          onPress={() => move.mutate('retrySession')}
+          onPress={() => move.mutate({ route: 'retrySession', id })}
           data-testid="retry"
         >
           Try again
@@ -253,7 +251,7 @@ function StateBar({ log, session }: { log: SessionLog; session: Session | undefi
         <Button
           className="button"
           isDisabled={move.isPending}
-          onPress={() => move.mutate('resumeSession')}
+          onPress={() => move.mutate({ route: 'resumeSession', id })}
           data-testid="resume"
         >
           Resume

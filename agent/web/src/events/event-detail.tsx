@@ -98,7 +98,7 @@ function TurnFacts({ turn, onJump }: { turn: TurnSums; onJump: (id: number) => v
     ['Model calls', formatCount(turn.llmCalls)],
     [
       'Tool calls',
-      `${formatCount(turn.toolCalls)}${turn.toolErrors > 0 ? `, ${turn.toolErrors} failed or refused` : ''}`,
+      `${formatCount(turn.toolCalls)}${turn.toolErrors > 0 ? `, ${turn.toolErrors} failed or refused` : ''}${turn.toolsHeld > 0 ? `, ${turn.toolsHeld} held for approval` : ''}`,
     ],
     [
       'Tokens in',

@@ -26,6 +26,8 @@ export type GridHandle = {
 
 type Props = {
   index: EventIndex
+  /** What a turn without an end does. */
+  openTurn: string
   rowHeight: number
   activeKey: RowKey | null
   isFollowing: boolean
@@ -42,6 +44,7 @@ const HEAD_HEIGHT = 24
 
 export function EventGrid({
   index,
+  openTurn,
   rowHeight,
   activeKey,
   isFollowing,
@@ -131,6 +134,7 @@ export function EventGrid({
               <Row
                 key={rowKey}
                 index={index}
+                openTurn={openTurn}
                 rowKey={rowKey}
                 rowIndex={position}
                 top={position * rowHeight}
@@ -146,9 +150,11 @@ export function EventGrid({
 
 function Row({
   index,
+  openTurn,
   ...place
 }: {
   index: EventIndex
+  openTurn: string
   rowKey: RowKey
   rowIndex: number
   top: number
@@ -172,5 +178,5 @@ function Row({
     return gap && <GapRow {...place} from={gap.from} through={gap.through} />
   }
   const turn = index.turnAt(at)
-  return turn ? <TurnRow {...place} turn={turn} lastId={turn.lastId} /> : null
+  return turn ? <TurnRow {...place} turn={turn} lastId={turn.lastId} open={openTurn} /> : null
 }

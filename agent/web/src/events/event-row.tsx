@@ -94,7 +94,11 @@ export const GapRow = memo(function GapRow({
 })
 
 /** `lastId` is here only to draw again: the sums grow in place. */
-export const TurnRow = memo(function TurnRow({ turn, ...rest }: Place & { turn: TurnSums; lastId: number }) {
+export const TurnRow = memo(function TurnRow({
+  turn,
+  open,
+  ...rest
+}: Place & { turn: TurnSums; lastId: number; /** What a turn without an end does. */ open: string }) {
   return (
     <div
       className="turn-row"
@@ -109,13 +113,14 @@ export const TurnRow = memo(function TurnRow({ turn, ...rest }: Place & { turn: 
           Turn {turn.number}
           {turn.review && ' (review)'}
         </strong>
-        <span>{turn.ending === null ? 'open' : turn.ending.replaceAll('_', ' ')}</span>
+        <span>{turn.ending === null ? open : turn.ending.replaceAll('_', ' ')}</span>
         <span>{formatDuration(turn.endedAt - turn.startedAt)}</span>
         {turn.llmCalls > 0 && <span className="turn-wide">{plural(turn.llmCalls, 'call')}</span>}
         {turn.toolCalls > 0 && (
           <span className="turn-wide">
             {plural(turn.toolCalls, 'tool')}
             {turn.toolErrors > 0 && `, ${turn.toolErrors} failed`}
+            {turn.toolsHeld > 0 && `, ${turn.toolsHeld} held for approval`}
           </span>
         )}
         {turn.inputTokens + turn.outputTokens > 0 && (

@@ -5,6 +5,7 @@ import { Button } from 'react-aria-components'
 import type { Session, SessionEvent } from '@cairn/protocol'
 import { formatCount, plural } from '../format.ts'
 import type { SessionLog } from '../session/session-log.ts'
+import { stateWord } from '../sessions/session-state.tsx'
 import { AlertIcon, TailIcon } from '../shell/icons.tsx'
 import { say, sayError } from '../shell/toasts.tsx'
 import { useMediaQuery } from '../shell/use-media-query.ts'
@@ -176,6 +177,7 @@ export function EventsTab({ log, session }: { log: SessionLog; session: Session 
       <div className="events-main">
         <EventGrid
           index={index}
+          openTurn={session ? stateWord(session).toLowerCase() : 'open'}
           rowHeight={isNarrow ? ROW.narrow : ROW.wide}
           activeKey={cursor.activeKey}
           isFollowing={isFollowing}

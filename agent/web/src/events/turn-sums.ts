@@ -21,6 +21,8 @@ export type TurnSums = {
   llmCalls: number
   toolCalls: number
   toolErrors: number
+  /** Held for an approval: not run, and no failure. */
+  toolsHeld: number
   inputTokens: number
   outputTokens: number
   reasoningTokens: number
@@ -45,6 +47,9 @@ type UsageKeys = {
   cost_usd?: unknown
   cost_unpriced_model?: unknown
 }
+
+/** What a call that waits for an approval gives the model in place of a result (contract 10.5). */
+const HELD = 'policy_blocked_overridable'
 
 const number = (value: unknown): number => (typeof value === 'number' ? value : 0)
 
@@ -74,6 +79,7 @@ export function startTurn(event: SessionEvent, index: number, turnNumber: number
     llmCalls: 0,
     toolCalls: 0,
     toolErrors: 0,
+    toolsHeld: 0,
     inputTokens: 0,
     outputTokens: 0,
     reasoningTokens: 0,
@@ -112,7 +118,15 @@ export function addToTurn(turn: TurnSums, event: SessionEvent): void {
       turn.toolCalls += 1
       break
     case 'tool.result':
-      turn.toolErrors += toolError(event.data.content) === null ? 0 : 1
+      switch (toolError(event.data.content)) {
+        case null:
+          break
+        case HELD:
+          turn.toolsHeld += 1
+          break
+        default:
+          turn.toolErrors += 1
+      }
       break
     case 'harness.wake':
       turn.wakes += 1

@@ -7,35 +7,34 @@ import { client } from '../api.ts'
 import { formatCount, formatSpent, formatTokens } from '../format.ts'
 import { refreshSession } from '../queries.ts'
 import { SessionActions } from '../sessions/session-actions.tsx'
-import { StatusDot, WaitingBadge, statusWord } from '../sessions/session-status.tsx'
+import { StateDot, isInTurn, stateWord } from '../sessions/session-state.tsx'
 import { ConnectionBadge } from './connection-badge.tsx'
 import type { SessionLog } from './session-log.ts'
 
 export function SessionHead({ log, session }: { log: SessionLog; session: Session | undefined }) {
   const { view } = log
-  const status =
-    session?.status === 'archived'
-      ? 'archived'
-      : view.last_id === 0
-        ? (session?.status ?? 'active')
-        : view.status
   const title = view.title ?? session?.title
   const input = view.input_tokens || session?.input_tokens || 0
   const output = view.output_tokens || session?.output_tokens || 0
   return (
     <div className="session-about">
       <div className="session-name">
-        <StatusDot status={status} isRunning={view.running} />
+        {session && <StateDot session={session} />}
         <h1 className="truncate" data-testid="session-title">
           {title ?? 'Untitled session'}
         </h1>
         {session && <SessionActions session={session} />}
       </div>
       <div className="session-sums numeric">
-        <span data-testid="session-status" data-status={status}>
-          {view.running ? 'Running' : statusWord(status)}
-        </span>
-        {session && <WaitingBadge on={session.waiting_on} />}
+        {session && (
+          <span
+            data-testid="session-state"
+            data-state={session.state}
+            className={session.state.startsWith('needs_') ? 'badge waiting' : undefined}
+          >
+            {stateWord(session)}
+          </span>
+        )}
         <ConnectionBadge log={log} />
         {session?.parent_id && (
           <Link className="json-link" to="/sessions/$sessionId" params={{ sessionId: session.parent_id }}>
@@ -58,7 +57,7 @@ export function SessionHead({ log, session }: { log: SessionLog; session: Sessio
           {formatSpent(view.cost_usd, view.unpriced_models.length > 0)}
         </span>
         {view.context_window > 0 && <ContextGauge used={view.context_tokens} window={view.context_window} />}
-        <PauseButton session={session} canPause={status === 'active' && view.last_id > 0} />
+        <PauseButton session={session} />
       </div>
     </div>
   )
@@ -80,13 +79,13 @@ function ContextGauge({ used, window }: { used: number; window: number }) {
   )
 }
 
-function PauseButton({ session, canPause }: { session: Session | undefined; canPause: boolean }) {
+function PauseButton({ session }: { session: Session | undefined }) {
   const queries = useQueryClient()
   const pause = useMutation({
     mutationFn: (id: string) => client.call('pauseSession', { params: { id } }),
     onSuccess: next => refreshSession(queries, next.id),
   })
-  if (!session || !canPause) return null
+  if (!session || !isInTurn(session)) return null
   return (
     <Button
       className="button quiet small"

@@ -1,9 +1,10 @@
 /** One session: its head, and its log as a chat or event by event. */
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useParams, useRouterState } from '@tanstack/react-router'
 import { Suspense, lazy, useEffect } from 'react'
 import { describeError, isMissing } from '../api.ts'
-import { sessionQuery } from '../queries.ts'
+import { noteSession, sessionQuery } from '../queries.ts'
+import { titleMark } from '../sessions/session-state.tsx'
 import { BackIcon } from '../shell/icons.tsx'
 import { ChatTab } from '../chat/chat-tab.tsx'
 import { SessionHead } from './session-head.tsx'
@@ -22,19 +23,23 @@ function OpenSession({ id }: { id: string }) {
   const log = useSessionLog(id)
   const path = useRouterState({ select: state => state.location.pathname })
   const { data: session, error, refetch } = useQuery(sessionQuery(id))
-  const { status, title } = log.view
-  // The record carries what the log's fold does not (what is waited for, the model); a change in the log
-  // makes it stale.
-  const known = `${status} ${title} ${log.view.running}`
+  const queries = useQueryClient()
+  const { state_id } = log.view
+  // What the session does is the server's to say; the log tells when to ask again.
+  const readTo = session?.last_event_id ?? Infinity
   useEffect(() => {
-    if (known !== '') void refetch()
-  }, [known, refetch])
+    if (readTo < state_id) void refetch()
+  }, [readTo, state_id, refetch])
   useEffect(() => {
-    document.title = `${title ?? session?.title ?? 'Session'} · Cairn`
+    if (session) noteSession(queries, session)
+  }, [queries, session])
+  const title = `${session ? titleMark(session) : ''}${log.view.title ?? session?.title ?? 'Session'} · Cairn`
+  useEffect(() => {
+    document.title = title
     return () => {
       document.title = 'Cairn'
     }
-  }, [title, session?.title])
+  }, [title])
 
   if (error && !session) {
     return (

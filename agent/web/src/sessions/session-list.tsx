@@ -1,34 +1,41 @@
 /** Sessions, newest first, with what each is doing and has cost. Read again every few seconds. */
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
-import { type KeyboardEvent, useState } from 'react'
+import { type KeyboardEvent, useEffect, useState } from 'react'
 import { Button, Input, SearchField, ToggleButton } from 'react-aria-components'
 import type { Session } from '@cairn/protocol'
 import { describeError } from '../api.ts'
 import { formatAgo, formatCost, formatTokens } from '../format.ts'
-import { type SessionScope, sessionsQuery } from '../queries.ts'
+import { SESSIONS_PAGE, type SessionScope, noteSession, sessionsQuery } from '../queries.ts'
 import { ArchiveIcon, SearchIcon } from '../shell/icons.tsx'
 import { useNow } from '../shell/use-now.ts'
 import { SessionActions } from './session-actions.tsx'
-import { StatusDot, WaitingBadge } from './session-status.tsx'
+import { NeedsBadge, StateDot } from './session-state.tsx'
 import './session-list.css'
+
+/** A search begins when the typing pauses for so long. */
+const TYPING_MS = 200
 
 export function SessionList() {
   const [scope, setScope] = useState<SessionScope>('current')
   const [text, setText] = useState('')
-  const { data, error, isPending, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(
-    sessionsQuery(scope),
-  )
+  const wanted = useSettled(text.trim(), TYPING_MS)
+  const { data, error, isPending, isPlaceholderData, hasNextPage, fetchNextPage, isFetchingNextPage } =
+    useInfiniteQuery(sessionsQuery(scope, wanted))
   const now = useNow(20_000)
   const open = useParams({ strict: false }).sessionId
   const sessions = (data?.pages ?? []).flatMap(page => page.sessions)
-  const wanted = text.trim().toLowerCase()
-  const shown =
-    wanted === ''
-      ? sessions
-      : sessions.filter(session =>
-          `${session.title ?? ''} ${session.agent} ${session.id}`.toLowerCase().includes(wanted),
-        )
+  const queries = useQueryClient()
+  useEffect(() => {
+    for (const { sessions } of data?.pages ?? [])
+      for (const session of sessions) if (session.id === open) noteSession(queries, session)
+  }, [queries, data, open])
+  // A page of a search may be short, or empty, while older sessions are still to be looked through.
+  const isSearchingOn = wanted !== '' && hasNextPage && sessions.length < SESSIONS_PAGE
+  useEffect(() => {
+    if (isSearchingOn && !isFetchingNextPage && !isPlaceholderData && !error) void fetchNextPage()
+  }, [isSearchingOn, isFetchingNextPage, isPlaceholderData, error, fetchNextPage])
+  const isLooking = isPending || isPlaceholderData || isSearchingOn || wanted !== text.trim()
   return (
     <section className="sessions" aria-label="Sessions">
       <div className="sessions-find">
@@ -51,20 +58,16 @@ export function SessionList() {
         </p>
       )}
       <ul className="session-list" data-testid="session-list">
-        {shown.map(session => (
+        {sessions.map(session => (
           <SessionItem key={session.id} session={session} isOpen={session.id === open} now={now} />
         ))}
       </ul>
-      {!isPending && !error && shown.length === 0 && (
-        <p className="sessions-none faint">
-          {wanted !== ''
-            ? 'No session fits.'
-            : scope === 'archived'
-              ? 'Nothing is archived.'
-              : 'No sessions yet.'}
+      {!error && (
+        <p className="sessions-note faint" role="status" data-testid="sessions-note">
+          {noteOf({ wanted, scope, isLooking, found: sessions.length })}
         </p>
       )}
-      {hasNextPage && (
+      {hasNextPage && !isSearchingOn && (
         <Button
           className="button quiet"
           isDisabled={isFetchingNextPage}
@@ -72,11 +75,41 @@ export function SessionList() {
             void fetchNextPage()
           }}
         >
-          {isFetchingNextPage ? 'Loading …' : 'Older sessions'}
+          {isFetchingNextPage ? 'Loading …' : wanted === '' ? 'Older sessions' : 'Older ones that fit'}
         </Button>
       )}
     </section>
   )
+}
+
+/** What was searched, and that nothing was found only once everything was looked through. */
+function noteOf({
+  wanted,
+  scope,
+  isLooking,
+  found,
+}: {
+  wanted: string
+  scope: SessionScope
+  isLooking: boolean
+  found: number
+}): string | null {
+  const kind = scope === 'archived' ? 'archived session' : 'session'
+  if (wanted !== '' && isLooking) return `Looking through titles, agents and ids of all ${kind}s …`
+  if (wanted !== '' && found > 0) return 'Found by title, agent or id.'
+  if (wanted !== '') return `No ${kind} has “${wanted}” in its title, agent or id.`
+  if (isLooking || found > 0) return null
+  return scope === 'archived' ? 'Nothing is archived.' : 'No sessions yet.'
+}
+
+/** A value once it has not changed for so long. */
+function useSettled(value: string, ms: number): string {
+  const [settled, setSettled] = useState(value)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), ms)
+    return () => clearTimeout(timer)
+  }, [value, ms])
+  return settled
 }
 
 function SessionItem({ session, isOpen, now }: { session: Session; isOpen: boolean; now: number }) {
@@ -92,11 +125,11 @@ function SessionItem({ session, isOpen, now }: { session: Session; isOpen: boole
         onKeyDown={moveFocus}
         aria-current={isOpen ? 'page' : undefined}
       >
-        <StatusDot status={session.status} isRunning={isAtWork(session)} />
+        <StateDot session={session} />
         <span className="session-title truncate">
           {session.title ?? <span className="faint">Untitled session</span>}
         </span>
-        <WaitingBadge on={session.waiting_on} />
+        <NeedsBadge session={session} />
         <span className="session-facts numeric">
           <span>{formatAgo(session.updated_at, now)}</span>
           {tokens > 0 && <span>{formatTokens(tokens)} tokens</span>}
@@ -108,12 +141,6 @@ function SessionItem({ session, isOpen, now }: { session: Session; isOpen: boole
     </li>
   )
 }
-
-/** As far as the record tells: a new session is active and has nothing to do. */
-const isAtWork = (session: Session) =>
-  session.status === 'active' &&
-  session.message_count > 0 &&
-  (session.waiting_on === null || session.waiting_on === 'approval')
 
 /** Arrow keys go from link to link, as in a list box, with the links staying links. */
 function moveFocus(event: KeyboardEvent<HTMLElement>) {

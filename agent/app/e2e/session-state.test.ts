@@ -1,0 +1,168 @@
+/**
+ * One state of a session, wherever it is told: the record, the list and the head of the page, its title, the
+ * command that lists, and the exit code of the one that sends.
+ */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { SessionState } from '@cairn/protocol'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { openBrowser, openPage } from './browser.ts'
+import { type Place, type Server, cairn, makePlace, startServer } from './server.ts'
+import { PATIENCE_MS, newSession, say, waitFor } from './session.ts'
+
+const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
+const POLL = { timeout: PATIENCE_MS }
+const call = (name: string, args: object) => ({ name, arguments: args })
+const action = call('request_user_action', {
+  title: 'Log in to the bank',
+  instructions: 'Open the page and log in.',
+  reason: 'Only you have the second factor.',
+})
+const question = call('ask_user_question', {
+  questions: [{ prompt: 'Which colour?', choices: [{ label: 'red' }, { label: 'blue' }] }],
+})
+
+const place = (): Place =>
+  makePlace({
+    scenario: {
+      rules: [
+        { when: { user: '^ask' }, steps: [{ tool_calls: [question] }, { text: 'So be it.' }] },
+        { when: { user: '^act' }, steps: [{ tool_calls: [action] }, { text: 'Thank you.' }] },
+        {
+          when: { user: '^write' },
+          steps: [
+            { tool_calls: [call('write_file', { path: 'a.txt', content: 'a' })] },
+            { text: 'It waits for you.' },
+          ],
+        },
+        {
+          when: { user: '^wait' },
+          steps: [
+            { tool_calls: [call('terminal', { command: 'until [ -e go ]; do sleep 0.05; done' })] },
+            { text: 'Gone.' },
+          ],
+        },
+        { when: { user: '^break' }, answer: { error: { status: 400, message: 'no such thing' } } },
+        { answer: { text: 'Done.' } },
+      ],
+    },
+    config: { agents: { assistant: { governance: { require_approval: ['write_file'] } } } },
+  })
+
+const WORDS: Record<SessionState, string> = {
+  idle: 'Idle',
+  running: 'Running',
+  needs_answer: 'Needs an answer',
+  needs_approval: 'Needs approval',
+  needs_action: 'Needs an action',
+  paused: 'Paused',
+  failed: 'Failed',
+  done: 'Done',
+}
+const MARKS: Partial<Record<SessionState, string>> = {
+  running: 'Running · ',
+  needs_answer: 'Question · ',
+  needs_approval: 'Approval · ',
+  needs_action: 'Action · ',
+  paused: 'Paused · ',
+  failed: 'Failed · ',
+}
+
+/** Everything that tells the state tells this one. */
+async function expectState(
+  { place, server, page }: { place: Place; server: Server; page: Page },
+  id: string,
+  state: SessionState,
+): Promise<void> {
+  await page.goto(`${server.url}/sessions/${id}`)
+  const head = by(page, 'session-state')
+  await expect.poll(() => head.getAttribute('data-state'), POLL).toBe(state)
+  expect(await head.textContent()).toBe(WORDS[state])
+  const row = by(page, 'session-item', `[data-session-id="${id}"]`).locator('.dot')
+  expect(await row.getAttribute('aria-label'), 'the list says what the head says').toBe(WORDS[state])
+  expect(await page.title()).toMatch(new RegExp(`^${MARKS[state] ?? '(?!Running|Question|Approval)'}`))
+  expect((await server.client.call('getSession', { params: { id } })).state).toBe(state)
+  const listed = JSON.parse((await cairn(place, ['sessions', id, '--json'])).stdout) as { state: string }[]
+  expect(listed.map(one => one.state)).toEqual([state])
+}
+
+test('record, list, head, title and commands tell one state, in every state', async () => {
+  const at = place()
+  const server = await startServer(at)
+  const { page, troubles } = await openPage(await openBrowser())
+  await page.goto(server.loginUrl)
+  await page.waitForURL('**/sessions')
+  const world = { place: at, server, page }
+  const sent = async (text: string): Promise<{ code: number | null; id: string; told: string }> => {
+    const { code, stdout } = await cairn(at, ['send', '--json', text])
+    const { session_id, state } = JSON.parse(stdout) as { session_id: string; state: string }
+    return { code, id: session_id, told: state }
+  }
+
+  await expectState(world, await newSession(server.client), 'idle')
+
+  for (const [text, state, code] of [
+    ['hello', 'done', 0],
+    ['ask me', 'needs_answer', 6],
+    ['write it', 'needs_approval', 6],
+    ['act on it', 'needs_action', 6],
+    ['break it', 'failed', 1],
+  ] as const) {
+    const end = await sent(text)
+    expect([end.code, end.told]).toEqual([code, state])
+    await expectState(world, end.id, state)
+  }
+
+  const held = await newSession(server.client)
+  const after = await say(server.client, held, 'wait for it')
+  await waitFor(server.client, held, after, event => event.type === 'tool.call')
+  await expectState(world, held, 'running')
+  await by(page, 'stop').waitFor()
+  await server.client.call('stopSession', { params: { id: held } })
+  await by(page, 'session-state', '[data-state="idle"]').waitFor()
+  expect(await by(page, 'stop').count(), 'what is stopped cannot be stopped').toBe(0)
+  expect(await by(page, 'pause').count(), 'or paused').toBe(0)
+  await expectState(world, held, 'idle')
+
+  const second = await say(server.client, held, 'wait again')
+  await waitFor(server.client, held, second, event => event.type === 'tool.call')
+  await by(page, 'pause').click()
+  await by(page, 'session-state', '[data-state="paused"]').waitFor()
+  await expectState(world, held, 'paused')
+  writeFileSync(join(at.dataDir, 'workspaces', held, 'go'), '')
+  await by(page, 'resume').click()
+  await by(page, 'session-state', '[data-state="done"]').waitFor()
+  await expectState(world, held, 'done')
+  expect(troubles).toEqual([])
+})
+
+test('a session that is resumed with nothing to do does not run for ever', async () => {
+  const at = place()
+  const server = await startServer(at)
+  const { page } = await openPage(await openBrowser())
+  await page.goto(server.loginUrl)
+  await page.waitForURL('**/sessions')
+  const id = await newSession(server.client)
+  await server.client.call('pauseSession', { params: { id } })
+  await page.goto(`${server.url}/sessions/${id}`)
+  await by(page, 'resume').click()
+  await waitFor(server.client, id, 0, event => event.type === 'harness.wake')
+  await expectState({ place: at, server, page }, id, 'idle')
+})
+
+test('a call that is held is neither a failure nor the end: the turn says held, the session needs approval', async () => {
+  const at = place()
+  const server = await startServer(at)
+  const { page } = await openPage(await openBrowser())
+  const { stdout } = await cairn(at, ['send', '--json', 'write it'])
+  const { session_id } = JSON.parse(stdout) as { session_id: string }
+  await page.goto(server.loginUrl)
+  await page.waitForURL('**/sessions')
+  await page.goto(`${server.url}/sessions/${session_id}`)
+  await by(page, 'needs-badge').getByText('Approval').waitFor()
+  await by(page, 'tab-events').click()
+  const turn = by(page, 'turn-row').first()
+  await turn.getByText('1 held for approval').waitFor()
+  expect(await turn.textContent()).not.toContain('failed')
+})

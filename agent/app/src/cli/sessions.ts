@@ -1,0 +1,49 @@
+/** cairn sessions: which sessions there are, and what each does or waits for. */
+import type { Session } from '@cairn/protocol'
+import { defineCommand } from './command.ts'
+import { CONNECT_OPTIONS, connect } from './connect.ts'
+import { EXIT, UsageError } from './exit.ts'
+import { jsonLine, oneLine } from './terminal-text.ts'
+
+export const sessions = defineCommand({
+  name: 'sessions',
+  summary: 'List sessions: id, state, title',
+  usage: [
+    ['sessions', 'the newest first'],
+    ['sessions WORD…', 'those whose title, agent and id hold every word'],
+    ['  --limit N', 'at most so many; 20 without it'],
+    ['  --archived', 'the archived ones'],
+    ['  --json', 'the records, as an array'],
+  ],
+  options: {
+    ...CONNECT_OPTIONS,
+    limit: { type: 'string', default: '20' },
+    archived: { type: 'boolean', default: false },
+  },
+  async run({ values, positionals }, io) {
+    const limit = Number(values.limit)
+    if (!Number.isSafeInteger(limit) || limit < 1)
+      throw new UsageError(`--limit must be a positive integer, got "${values.limit}"`)
+    const { client } = connect(values, io)
+    const found: Session[] = []
+    for (let cursor: string | null | undefined; cursor !== null && found.length < limit;) {
+      const page = await client.call('listSessions', {
+        query: {
+          limit: Math.min(limit - found.length, 200),
+          status: values.archived ? 'archived' : undefined,
+          text: positionals.length > 0 ? positionals.join(' ') : undefined,
+          cursor,
+        },
+        signal: io.signal,
+      })
+      found.push(...page.sessions)
+      cursor = page.next_cursor
+    }
+    io.out(values.json ? jsonLine(found) : found.map(line).join(''))
+    if (found.length === 0) io.note(positionals.length > 0 ? 'No session fits.' : 'There is no session.')
+    return EXIT.ok.code
+  },
+})
+
+const line = ({ id, state, updated_at, agent, title }: Session): string =>
+  `${id}  ${state.padEnd(14)}  ${updated_at.slice(0, 16).replace('T', ' ')}  ${oneLine(agent, 20)}  ${oneLine(title ?? '(untitled)', 80)}\n`

@@ -1,0 +1,57 @@
+/** What a session does or waits for, as dot, word and badge. Colour is never the only sign. */
+import type { Session, SessionState } from '@cairn/protocol'
+
+type Told = Pick<Session, 'state' | 'status'>
+
+const WORDS: Record<SessionState, string> = {
+  idle: 'Idle',
+  running: 'Running',
+  needs_answer: 'Needs an answer',
+  needs_approval: 'Needs approval',
+  needs_action: 'Needs an action',
+  paused: 'Paused',
+  failed: 'Failed',
+  done: 'Done',
+}
+const NEEDS: Partial<Record<SessionState, string>> = {
+  needs_answer: 'Question',
+  needs_approval: 'Approval',
+  needs_action: 'Action',
+}
+
+export const stateWord = ({ state, status }: Told): string =>
+  status === 'archived' ? 'Archived' : WORDS[state]
+
+/** Why somebody should look at a page that is not in front; empty where nothing calls. */
+export const titleMark = ({ state }: Pick<Session, 'state'>): string => {
+  const word =
+    NEEDS[state] ??
+    (state === 'running' || state === 'failed' || state === 'paused' ? WORDS[state] : undefined)
+  return word === undefined ? '' : `${word} · `
+}
+
+/** A turn is under way, if only until a person has answered: it can be paused. */
+export const isInTurn = ({ state, status }: Told): boolean =>
+  state === 'running' || (status === 'active' && (state === 'needs_answer' || state === 'needs_action'))
+
+export function StateDot({ session }: { session: Told }) {
+  const word = stateWord(session)
+  return (
+    <span
+      className="dot"
+      data-state={session.status === 'archived' ? 'archived' : session.state}
+      role="img"
+      aria-label={word}
+      title={word}
+    />
+  )
+}
+
+export function NeedsBadge({ session }: { session: Pick<Session, 'state'> }) {
+  const word = NEEDS[session.state]
+  return word === undefined ? null : (
+    <span className="badge waiting" data-testid="needs-badge">
+      {word}
+    </span>
+  )
+}
