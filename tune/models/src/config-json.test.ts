@@ -52,10 +52,16 @@ test('reads the shape of a 0.6B model', () => {
     bos_token_id: 151643,
     eos_token_ids: [151645],
     pad_token_id: undefined,
-    ropes: [{ theta: 1e6, width: 128 }],
-    layers: Array.from({ length: 28 }, () => ({ rope: 0 })),
+    ropes: [{ theta: 1e6, width: 128, scaling: undefined, attention_factor: 1 }],
+    layers: Array.from({ length: 28 }, () => ({ rope: 0, window: 0 })),
     attention_scale: 128 ** -0.5,
+    embedding_scale: 0,
     qk_norm: true,
+    weight_offset: 0,
+    norms: 'before',
+    is_fused: false,
+    activation: 'swiglu',
+    biases: [],
     quantization: undefined,
   })
 })
@@ -95,7 +101,10 @@ test('what is written is read back the same', () => {
 })
 
 test.each([
-  [{ model_type: 'bloom' }, 'config.json: model_type "bloom" is not supported; supported: qwen3'],
+  [
+    { model_type: 'bloom' },
+    'config.json: model_type "bloom" is not supported; supported: llama, mistral, qwen2, qwen3',
+  ],
   [
     { logit_scale: 0.5 },
     'config.json: logit_scale 0.5 is not supported: nothing here knows what it changes in a qwen3 model',
@@ -103,21 +112,20 @@ test.each([
   [{ model_type: undefined }, 'model_type undefined is not supported'],
   [{ model_type: 'constructor' }, 'model_type "constructor" is not supported'],
   [
-    { rope_scaling: { rope_type: 'yarn', factor: 4 } },
-    'rope_scaling.rope_type "yarn" is not supported; only "default" is',
+    { rope_scaling: { rope_type: 'dynamic', factor: 4 } },
+    'rope_type "dynamic" is not supported; default, linear, llama3, yarn and longrope are',
   ],
-  [{ rope_parameters: { rope_type: 'linear' } }, 'rope_parameters.rope_type "linear" is not supported'],
+  [{ rope_parameters: { rope_type: 'linear' } }, 'a rope of type linear needs factor'],
+  [{ rope_parameters: { rope_type: 'default', stretch: 2 } }, 'rope_parameters'],
+  [{ layer_types: ['chunked_attention'] }, 'layer_types'],
+  [{ rope_interleaved: false }, 'rope_interleaved false is not supported: nothing here knows'],
   [
-    { use_sliding_window: true },
-    'use_sliding_window true is not supported; every layer must see the whole document',
-  ],
-  [
-    { layer_types: ['full_attention', 'sliding_attention'] },
-    'layer_types "sliding_attention" is not supported',
+    { model_type: 'mistral' },
+    'max_window_layers 28 is not supported: nothing here knows what it changes in a mistral model',
   ],
   [{ layer_types: ['full_attention'] }, 'layer_types has 1 entries for 28 layers'],
   [{ hidden_act: 'gelu' }, 'hidden_act "gelu" is not supported; only "silu" is'],
-  [{ attention_bias: true }, 'attention_bias true is not supported'],
+  [{ attention_dropout: 0.1 }, 'attention_dropout 0.1 is not supported; only 0 is'],
   [{ hidden_size: '1024' }, 'hidden_size'],
   [{ num_key_value_heads: 3 }, 'num_attention_heads 16 must be a multiple of num_key_value_heads 3'],
   [{ head_dim: 127 }, 'head_dim must be even, got 127'],

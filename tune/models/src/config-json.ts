@@ -8,9 +8,10 @@ import {
   type ModelText,
 } from '@cairn-tune/weights'
 import { z } from 'zod'
-import { configKeys, unknownKey, type ConfigKeys } from './config-keys.ts'
-import { FAMILIES, FAMILY_NAMES, familyOf, type FamilyName } from './families.ts'
-import type { ModelConfig } from './model-config.ts'
+import { ONLY, configKeys, unknownKey, type ConfigKeys } from './config-keys.ts'
+import { FAMILIES, FAMILY_NAMES, familyOf, type Family, type FamilyName } from './families.ts'
+import type { Forward, ModelConfig, Rope } from './model-config.ts'
+import { ropeOf, type LayerKind } from './rope-config.ts'
 
 /** Reads and checks config.json (and ModelOpt's hf_quant_config.json) of a model directory. */
 export async function readModelConfig(directory: string): Promise<ModelConfig> {
@@ -40,18 +41,16 @@ export function parseModelConfig(path: string, json: Readonly<Record<string, unk
       `${path}: model_type ${JSON.stringify(json['model_type'])} is not supported; supported: ${FAMILY_NAMES.join(', ')}`,
     )
   const [name, family] = found
-  const unknown = unknownKey(json)
+  const unknown = unknownKey(json, family.keys)
   if (unknown !== undefined)
     throw new UnsupportedError(
       `${path}: ${unknown} ${JSON.stringify(json[unknown])} is not supported: nothing here knows what it changes in a ${name} model; remove the key if it changes nothing`,
     )
   const parsed = configKeys.safeParse({ ...family.defaults, ...json })
   if (!parsed.success) throw new InputError(`${path}: ${z.prettifyError(parsed.error)}`)
-  refuseUnsupported(path, parsed.data)
-  return {
-    ...configOf(path, name, parsed.data),
-    quantization: detectQuantization(path, json['quantization_config']),
-  }
+  const config = configOf(path, name, family, parsed.data)
+  refuseUnsupported(path, config, parsed.data)
+  return { ...config, quantization: detectQuantization(path, json['quantization_config']) }
 }
 
 async function readJson(directory: string, name: ModelText): Promise<unknown> {
@@ -64,23 +63,27 @@ async function readJson(directory: string, name: ModelText): Promise<unknown> {
   }
 }
 
-function refuseUnsupported(path: string, c: ConfigKeys): void {
+/** Names of an activation in config.json. */
+const ACTIVATIONS: Record<Forward['activation'], readonly string[]> = {
+  swiglu: ['silu', 'swish'],
+  geglu: ['gelu_pytorch_tanh'],
+}
+
+function refuseUnsupported(path: string, { activation }: ModelConfig, c: ConfigKeys): void {
   const unsupported = (key: string, value: unknown, wanted: string): never => {
     throw new UnsupportedError(`${path}: ${key} ${JSON.stringify(value)} is not supported; ${wanted}`)
   }
-  if (c.hidden_act !== 'silu') unsupported('hidden_act', c.hidden_act, 'only "silu" is')
-  if (c.attention_dropout !== 0) unsupported('attention_dropout', c.attention_dropout, 'only 0 is')
-  if (c.attention_bias) unsupported('attention_bias', true, 'no Qwen3 model has one')
-  if (c.use_sliding_window) unsupported('use_sliding_window', true, 'every layer must see the whole document')
-  const windowed = c.layer_types?.find(layer => layer !== 'full_attention')
-  if (windowed !== undefined) unsupported('layer_types', windowed, 'only "full_attention" is')
-  for (const key of ['rope_scaling', 'rope_parameters'] as const) {
-    const kind = c[key]?.rope_type ?? c[key]?.type ?? 'default'
-    if (kind !== 'default') unsupported(`${key}.rope_type`, kind, 'only "default" is')
+  const name = c.hidden_activation ?? c.hidden_act
+  if (!ACTIVATIONS[activation].includes(name))
+    unsupported('hidden_act', name, `only ${JSON.stringify(ACTIVATIONS[activation][0])} is`)
+  for (const [key, supported] of Object.entries(ONLY)) {
+    const value = c[key]
+    if (value !== null && value !== undefined && !supported.some(one => one === value))
+      unsupported(key, value, supported.length === 0 ? 'none may be given' : `only ${supported[0]} is`)
   }
 }
 
-function configOf(path: string, name: FamilyName, c: ConfigKeys): ModelConfig {
+function configOf(path: string, name: FamilyName, family: Family, c: ConfigKeys): ModelConfig {
   const kvHeads = c.num_key_value_heads ?? c.num_attention_heads
   const headDim = c.head_dim ?? c.hidden_size / c.num_attention_heads
   if (c.num_attention_heads % kvHeads !== 0)
@@ -89,10 +92,6 @@ function configOf(path: string, name: FamilyName, c: ConfigKeys): ModelConfig {
     )
   if (!Number.isInteger(headDim) || headDim % 2 !== 0)
     throw new InputError(`${path}: head_dim must be even, got ${headDim}`)
-  const layerTypes = c.layer_types?.length ?? c.num_hidden_layers
-  if (layerTypes !== c.num_hidden_layers)
-    throw new InputError(`${path}: layer_types has ${layerTypes} entries for ${c.num_hidden_layers} layers`)
-  const { ropes, layers, ...forward } = FAMILIES[name].forward(c)
   return {
     model_type: name,
     vocab_size: c.vocab_size,
@@ -109,12 +108,51 @@ function configOf(path: string, name: FamilyName, c: ConfigKeys): ModelConfig {
     bos_token_id: c.bos_token_id ?? undefined,
     eos_token_ids: [c.eos_token_id ?? []].flat(),
     pad_token_id: c.pad_token_id ?? undefined,
-    ropes: ropes ?? [{ theta: c.rope_parameters?.rope_theta ?? c.rope_theta, width: headDim }],
-    layers: layers ?? Array.from({ length: c.num_hidden_layers }, () => ({ rope: 0 })),
+    ...layersOf(path, family, c, headDim),
     attention_scale: headDim ** -0.5,
+    embedding_scale: 0,
     qk_norm: false,
-    ...forward,
+    weight_offset: 0,
+    norms: 'before',
+    is_fused: false,
+    activation: 'swiglu',
+    biases: [],
+    ...family.forward?.(c),
     quantization: undefined,
+  }
+}
+
+/** Rotations and windows, layer by layer; layers of one kind turn alike. */
+function layersOf(
+  path: string,
+  { slides, windows, turns }: Family,
+  c: ConfigKeys,
+  headDim: number,
+): Pick<ModelConfig, 'ropes' | 'layers'> {
+  const count = c.num_hidden_layers
+  if (c.layer_types && c.layer_types.length !== count)
+    throw new InputError(`${path}: layer_types has ${c.layer_types.length} entries for ${count} layers`)
+  const window = (windows?.(c) ?? true) ? (c.sliding_window ?? 0) : 0
+  const kinds = Array.from({ length: count }, (_, i): LayerKind => {
+    const isWindowed = c.layer_types ? c.layer_types[i] === 'sliding_attention' : slides?.(c, i)
+    return isWindowed ? 'sliding_attention' : 'full_attention'
+  })
+  // Kinds that turn alike share a rope.
+  const ropes = new Map<string, Rope>()
+  const textOf = (kind: LayerKind) => {
+    const rope = ropeOf({ path, headDim }, c, kind)
+    const text = JSON.stringify(rope)
+    ropes.set(text, rope)
+    return text
+  }
+  const texts = new Map([...new Set(kinds)].map(kind => [kind, textOf(kind)]))
+  const places = [...ropes.keys()]
+  return {
+    ropes: [...ropes.values()],
+    layers: kinds.map((kind, i) => ({
+      rope: (turns?.(c, i) ?? true) ? places.indexOf(texts.get(kind) ?? '') : undefined,
+      window: kind === 'sliding_attention' ? window : 0,
+    })),
   }
 }
 

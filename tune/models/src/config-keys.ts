@@ -1,18 +1,33 @@
 /** Keys of config.json: those that are read, those that change nothing here, and no others. */
 import { z } from 'zod'
-import type { Forward, Layer, Rope } from './model-config.ts'
 
 const size = z.int().positive()
 const token = z.int().nonnegative()
+const positive = z.number().positive()
 
-const rope = z.looseObject({
+/** How positions turn; `rope_scaling` in older files, `rope_parameters` in newer ones. */
+const rope = z.strictObject({
   rope_type: z.string().optional(),
   type: z.string().optional(),
-  rope_theta: z.number().positive().optional(),
+  rope_theta: positive.optional(),
+  partial_rotary_factor: positive.max(1).optional(),
+  factor: positive.optional(),
+  attention_factor: positive.nullish(),
+  original_max_position_embeddings: size.optional(),
+  low_freq_factor: positive.optional(),
+  high_freq_factor: positive.optional(),
+  beta_fast: positive.nullish(),
+  beta_slow: positive.nullish(),
+  mscale: positive.nullish(),
+  mscale_all_dim: positive.nullish(),
+  truncate: z.boolean().optional(),
+  short_factor: z.array(positive).optional(),
+  long_factor: z.array(positive).optional(),
 })
+export type RopeKeys = z.infer<typeof rope>
 
-/** Keys that some family has, by transformers' names. Rows of the families table say what is left out. */
-export const configKeys = z.looseObject({
+/** What every family has, by transformers' names. */
+const common = {
   vocab_size: size,
   hidden_size: size,
   intermediate_size: size,
@@ -24,30 +39,69 @@ export const configKeys = z.looseObject({
   head_dim: size.nullish(),
   hidden_act: z.string().default('silu'),
   max_position_embeddings: size,
-  initializer_range: z.number().positive().default(0.02),
-  rms_norm_eps: z.number().positive().default(1e-6),
+  initializer_range: positive.default(0.02),
+  rms_norm_eps: positive.default(1e-6),
   tie_word_embeddings: z.boolean().default(false),
-  rope_theta: z.number().positive().default(10_000),
+  rope_theta: positive.default(10_000),
   rope_scaling: rope.nullish(),
-  rope_parameters: rope.nullish(),
-  attention_bias: z.boolean().default(false),
+  /** Of the whole model, or by the kind of a layer. */
+  rope_parameters: z
+    .union([rope, z.partialRecord(z.enum(['full_attention', 'sliding_attention']), rope)])
+    .nullish(),
   attention_dropout: z.number().default(0),
-  use_sliding_window: z.boolean().default(false),
-  sliding_window: z.unknown().optional(),
-  max_window_layers: z.unknown().optional(),
-  layer_types: z.array(z.string()).nullish(),
   bos_token_id: token.nullish(),
   eos_token_id: z.union([token, z.array(token)]).nullish(),
   pad_token_id: token.nullish(),
-})
+}
+
+/** What only some have; a row of the families table names its own. */
+const special = {
+  attention_bias: z.boolean().default(false),
+  mlp_bias: z.boolean().default(false),
+  lm_head_bias: z.boolean().default(false),
+  resid_pdrop: z.number().default(0),
+  embd_pdrop: z.number().default(0),
+  use_sliding_window: z.boolean().default(false),
+  sliding_window: size.nullish(),
+  max_window_layers: z.int().nonnegative().nullish(),
+  layer_types: z.array(z.enum(['full_attention', 'sliding_attention'])).nullish(),
+  sliding_window_pattern: size.nullish(),
+  _sliding_window_pattern: size.nullish(),
+  partial_rotary_factor: positive.max(1).nullish(),
+  original_max_position_embeddings: size.nullish(),
+  hidden_activation: z.string().nullish(),
+  query_pre_attn_scalar: positive.nullish(),
+  rope_local_base_freq: positive.nullish(),
+  attn_logit_softcapping: z.number().nullish(),
+  final_logit_softcapping: z.number().nullish(),
+  use_bidirectional_attention: z.boolean().nullish(),
+  rope_interleaved: z.boolean().default(false),
+  /** How older libraries cut matrices apart; the same numbers. */
+  pretraining_tp: z.int().nullish(),
+  full_attn_mod: z.number().nullish(),
+  interpolate_factor: z.number().nullish(),
+}
+
+export const configKeys = z.looseObject({ ...common, ...special })
 
 export type ConfigKeys = z.infer<typeof configKeys>
+/** A key that only some families have. */
+export type ConfigKey = keyof typeof special
 
-/** What a row of the families table says of a model, beside what it has in common with Llama. */
-export type Difference = Partial<Forward> & {
-  ropes?: readonly Rope[]
-  layers?: readonly Layer[]
-}
+/** Keys that are read so that nothing goes unnoticed, and what is supported of them. */
+export const ONLY: Partial<Record<keyof typeof common | ConfigKey, readonly (string | number | boolean)[]>> =
+  {
+    attention_dropout: [0],
+    resid_pdrop: [0],
+    embd_pdrop: [0],
+    lm_head_bias: [false],
+    attn_logit_softcapping: [],
+    final_logit_softcapping: [],
+    use_bidirectional_attention: [false],
+    rope_interleaved: [false],
+    full_attn_mod: [1],
+    interpolate_factor: [1],
+  }
 
 /**
  * What transformers writes into a config.json beside the model: nothing of it changes a forward pass here.
@@ -72,6 +126,11 @@ const WITHOUT_EFFECT = new Set(
     .split(/\s+/),
 )
 
-/** The first key that nobody here knows. */
-export const unknownKey = (json: Readonly<Record<string, unknown>>): string | undefined =>
-  Object.keys(json).find(key => !WITHOUT_EFFECT.has(key) && !Object.hasOwn(configKeys.shape, key))
+/** The first key that a family with these special ones does not have. */
+export const unknownKey = (
+  json: Readonly<Record<string, unknown>>,
+  keys: readonly ConfigKey[],
+): string | undefined =>
+  Object.keys(json).find(
+    key => !WITHOUT_EFFECT.has(key) && !Object.hasOwn(common, key) && !keys.some(known => known === key),
+  )

@@ -3,7 +3,8 @@
  * anywhere. The recorder (record-model.ts) reads what a row makes of a config.json; names, shapes, targets of
  * adapters and caches are read from what it records (model-parts.ts).
  */
-import type { ConfigKeys, Difference } from './config-keys.ts'
+import type { ConfigKey, ConfigKeys } from './config-keys.ts'
+import type { Forward } from './model-config.ts'
 
 /** How a family's tensors are called in a GGUF file. */
 export type GgufNames = {
@@ -14,30 +15,131 @@ export type GgufNames = {
 export type Family = {
   /** The class that config.json's `architectures` names. */
   architecture: string
+  /** Keys of its config.json beside those that every family has. */
+  keys: readonly ConfigKey[]
   /** What transformers takes where config.json says nothing. */
-  defaults: Readonly<Record<string, unknown>>
-  /** How the family's forward pass differs from Llama's. */
-  forward: (keys: ConfigKeys) => Difference
+  defaults: Readonly<Partial<ConfigKeys>>
+  /** How the forward pass differs from Llama's. */
+  forward?: (keys: ConfigKeys) => Partial<Forward>
+  /** Whether windows are used at all; they are unless given. */
+  windows?: (keys: ConfigKeys) => boolean
+  /** Whether layer i sees a window of `sliding_window` keys, where `layer_types` does not say so. */
+  slides?: (keys: ConfigKeys, i: number) => boolean
+  /** Whether layer i turns queries and keys by position; every layer does unless given. */
+  turns?: (keys: ConfigKeys, i: number) => boolean
   gguf: GgufNames
 }
 
 const family = (row: Family): Family => row
 
+const ATTENTION = ['q_proj', 'k_proj', 'v_proj', 'o_proj']
+/** What `attention_bias` and `mlp_bias` ask for. */
+const biases = (c: ConfigKeys) => [
+  ...(c.attention_bias ? ATTENTION : []),
+  ...(c.mlp_bias ? ['gate_proj', 'up_proj', 'down_proj'] : []),
+]
+/** Qwen's windows: in later layers, and only where they are asked for. */
+const QWEN_WINDOWS = {
+  windows: (c: ConfigKeys) => c.use_sliding_window,
+  slides: (c: ConfigKeys, i: number) => c.use_sliding_window && i >= (c.max_window_layers ?? 0),
+}
+const QWEN_KEYS = ['use_sliding_window', 'sliding_window', 'max_window_layers', 'layer_types'] as const
+const QWEN = { vocab_size: 151936, max_position_embeddings: 32768, max_window_layers: 28 } as const
+const SIZES = { hidden_size: 4096, num_hidden_layers: 32, num_attention_heads: 32 } as const
+
 export const FAMILIES = {
+  llama: family({
+    architecture: 'LlamaForCausalLM',
+    keys: ['attention_bias', 'mlp_bias', 'pretraining_tp', 'rope_interleaved'],
+    defaults: { ...SIZES, vocab_size: 32000, intermediate_size: 11008, max_position_embeddings: 2048 },
+    forward: c => ({ biases: biases(c) }),
+    gguf: { architecture: 'llama' },
+  }),
+  mistral: family({
+    architecture: 'MistralForCausalLM',
+    keys: ['sliding_window'],
+    defaults: {
+      ...SIZES,
+      vocab_size: 32000,
+      intermediate_size: 14336,
+      num_key_value_heads: 8,
+      max_position_embeddings: 131072,
+      sliding_window: 4096,
+    },
+    slides: () => true,
+    gguf: { architecture: 'llama' },
+  }),
+  qwen2: family({
+    architecture: 'Qwen2ForCausalLM',
+    keys: QWEN_KEYS,
+    defaults: { ...SIZES, ...QWEN, intermediate_size: 22016, num_key_value_heads: 32 },
+    forward: () => ({ biases: ['q_proj', 'k_proj', 'v_proj'] }),
+    ...QWEN_WINDOWS,
+    gguf: { architecture: 'qwen2' },
+  }),
   qwen3: family({
     architecture: 'Qwen3ForCausalLM',
-    defaults: {
-      vocab_size: 151936,
-      hidden_size: 4096,
-      intermediate_size: 22016,
-      num_hidden_layers: 32,
-      num_attention_heads: 32,
-      num_key_value_heads: 32,
-      head_dim: 128,
-      max_position_embeddings: 32768,
-    },
-    forward: () => ({ qk_norm: true }),
+    keys: [...QWEN_KEYS, 'attention_bias'],
+    defaults: { ...SIZES, ...QWEN, intermediate_size: 22016, num_key_value_heads: 32, head_dim: 128 },
+    forward: c => ({ qk_norm: true, biases: biases(c) }),
+    ...QWEN_WINDOWS,
     gguf: { architecture: 'qwen3' },
+  }),
+  phi3: family({
+    architecture: 'Phi3ForCausalLM',
+    keys: [
+      ...(['sliding_window', 'original_max_position_embeddings', 'partial_rotary_factor'] as const),
+      ...(['resid_pdrop', 'embd_pdrop', 'attention_bias', 'mlp_bias', 'lm_head_bias'] as const),
+      ...(['full_attn_mod', 'interpolate_factor'] as const),
+    ],
+    defaults: {
+      ...SIZES,
+      vocab_size: 32064,
+      hidden_size: 3072,
+      intermediate_size: 8192,
+      max_position_embeddings: 4096,
+      original_max_position_embeddings: 4096,
+      rms_norm_eps: 1e-5,
+    },
+    forward: () => ({ is_fused: true }),
+    slides: () => true,
+    gguf: { architecture: 'phi3' },
+  }),
+  gemma3_text: family({
+    architecture: 'Gemma3ForCausalLM',
+    keys: [
+      ...(['sliding_window', 'layer_types', 'sliding_window_pattern', '_sliding_window_pattern'] as const),
+      ...(['hidden_activation', 'query_pre_attn_scalar', 'rope_local_base_freq'] as const),
+      ...(['attention_bias', 'attn_logit_softcapping', 'final_logit_softcapping'] as const),
+      'use_bidirectional_attention',
+    ],
+    defaults: {
+      vocab_size: 262208,
+      hidden_size: 2304,
+      intermediate_size: 9216,
+      num_hidden_layers: 26,
+      num_attention_heads: 8,
+      num_key_value_heads: 4,
+      head_dim: 256,
+      max_position_embeddings: 131072,
+      hidden_act: 'gelu_pytorch_tanh',
+      query_pre_attn_scalar: 256,
+      sliding_window: 4096,
+      tie_word_embeddings: true,
+      rope_theta: 1_000_000,
+      rope_local_base_freq: 10_000,
+    },
+    forward: c => ({
+      qk_norm: true,
+      weight_offset: 1,
+      norms: 'around',
+      activation: 'geglu',
+      attention_scale: (c.query_pre_attn_scalar ?? 1) ** -0.5,
+      embedding_scale: Math.sqrt(c.hidden_size),
+      biases: biases(c),
+    }),
+    slides: (c, i) => (i + 1) % (c.sliding_window_pattern ?? c._sliding_window_pattern ?? 6) !== 0,
+    gguf: { architecture: 'gemma3' },
   }),
 } as const satisfies Record<string, Family>
 

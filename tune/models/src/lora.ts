@@ -8,8 +8,11 @@ import type { Recorder, Tensor } from '@cairn-tune/program'
 /** Records a weight of the base model as an input, in whatever dtype it is stored. */
 export type Weights = (name: string, shape: Shape) => Tensor
 
-/** Records y = x·Wᵀ (+ addend) for the weight `<name>.weight` of (n, columns of x). */
-export type Linear = (name: string, x: Tensor, n: number, addend?: Tensor) => Tensor
+/** What a linear adds to its product: its own bias, and the rows that it is added to. */
+export type Added = { bias?: Tensor | undefined; addend?: Tensor | undefined }
+
+/** Records y = x·Wᵀ and what is added to it for the weight `<name>.weight` of (n, columns of x). */
+export type Linear = (name: string, x: Tensor, n: number, added?: Added) => Tensor
 
 export type LoraConfig = {
   lora_rank: number
@@ -88,7 +91,7 @@ export function createLinear({ g, dtype, weights, lora, rounding }: Options): Lo
     return y
   }
 
-  function linear(name: string, x: Tensor, n: number, addend?: Tensor): Tensor {
+  function linear(name: string, x: Tensor, n: number, added: Added = {}): Tensor {
     const plain = { alpha: 1, arithmetic: dtype, dtype }
     const arithmetic = rounding?.arithmeticOf(name) ?? dtype
     const attrs = { ...plain, arithmetic }
@@ -96,7 +99,7 @@ export function createLinear({ g, dtype, weights, lora, rounding }: Options): Lo
     const scaling = isScaled(arithmetic)
       ? { a_amax: scaleOf(name, x, arithmetic), random: rounding?.random }
       : {}
-    const pair = { a: x, b: weights(`${name}.weight`, [n, k]), addend, ...scaling }
+    const pair = { a: x, b: weights(`${name}.weight`, [n, k]), ...added, ...scaling }
     if (!lora || !isTarget(lora, name)) return g.matmul_nt(pair, attrs).y
     const r = lora.lora_rank
     const z = g.matmul_nt(

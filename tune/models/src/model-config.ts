@@ -2,24 +2,49 @@
 import type { QuantizedLayout } from '@cairn-tune/weights'
 import type { FamilyName } from './families.ts'
 
+/** How frequencies of a rope were stretched for longer texts, by transformers' `rope_type`. */
+export type RopeScaling =
+  | { type: 'linear'; factor: number }
+  | { type: 'llama3'; factor: number; low: number; high: number; original: number }
+  | { type: 'yarn'; factor: number; fast: number; slow: number; original: number; truncates: boolean }
+  /** Factors of each frequency: for runs within the original length, and for longer ones. */
+  | { type: 'longrope'; short: readonly number[]; long: readonly number[]; original: number }
+
 /** How positions turn queries and keys. */
 export type Rope = {
   theta: number
   /** Numbers of a head that turn; those behind them stay as they are. */
   width: number
+  scaling: RopeScaling | undefined
+  /** What cosines and sines are multiplied by. */
+  attention_factor: number
 }
 
 export type Layer = {
   /** Which of the model's ropes turns its queries and keys; undefined where nothing does. */
   rope: number | undefined
+  /** Keys that a query sees, its own among them; 0 is all of its document up to its own. */
+  window: number
 }
 
 /** What sets a family apart from Llama, and the model's own values of it. */
 export type Forward = {
   /** What scores are multiplied by before the softmax. */
   attention_scale: number
+  /** What embeddings are multiplied by, rounded to the dtype of activations; 0 is nothing. */
+  embedding_scale: number
   /** Queries and keys are normalised by head before they turn. */
   qk_norm: boolean
+  /** Norms multiply by this plus their weight. */
+  weight_offset: 0 | 1
+  /** Norms stand before attention and feed-forward, or before and after each. */
+  norms: 'before' | 'around'
+  /** Queries, keys and values are rows of one matrix, as are gates and ups. */
+  is_fused: boolean
+  /** How gates let ups through. */
+  activation: 'swiglu' | 'geglu'
+  /** Projections that add a bias, by the last parts of their names. */
+  biases: readonly string[]
 }
 
 export type ModelConfig = Forward & {

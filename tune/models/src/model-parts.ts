@@ -1,6 +1,7 @@
 /** What a model is made of, read from one recording of its forward pass: nobody lists it a second time. */
 import type { Shape } from '@cairn-tune/ops'
 import { createRecorder, type Recorder, type Tensor } from '@cairn-tune/program'
+import type { Added } from './lora.ts'
 import type { ModelConfig } from './model-config.ts'
 import { headName, headOf, recordHidden } from './record-model.ts'
 import { ropeInputs } from './rope.ts'
@@ -54,10 +55,10 @@ function recordParts(config: ModelConfig): ModelParts {
     },
   }
   const plain = { alpha: 1, arithmetic: 'f32', dtype: 'f32' } as const
-  const linear = (name: string, x: Tensor, n: number, addend?: Tensor) => {
+  const linear = (name: string, x: Tensor, n: number, added: Added = {}) => {
     const k = x.shape[1] ?? 0
     projections.push({ name, layer, inputs: k, outputs: n })
-    return g.matmul_nt({ a: x, b: weights(`${name}.weight`, [n, k]), addend }, plain).y
+    return g.matmul_nt({ a: x, b: weights(`${name}.weight`, [n, k]), ...added }, plain).y
   }
   const model = { g: counted, config, dtype: 'f32', weights, linear } as const
   const rows = {

@@ -6,7 +6,7 @@
  * The batch is packed: documents lie one after another in T rows, `cuSeqlens` has their bounds, and positions
  * count from each one's start.
  */
-import type { Arithmetic } from '@cairn-tune/ops'
+import { decodeBf16, encodeBf16, type Arithmetic } from '@cairn-tune/ops'
 import type { Recorder, Tensor } from '@cairn-tune/program'
 import type { Linear, Weights } from './lora.ts'
 import type { ModelConfig } from './model-config.ts'
@@ -39,11 +39,12 @@ const lossChunk = 512
 /** What a layer's turned queries and keys and its values become: (T, H·D), (T, G·D), (T, G·D) → (T, H·D). */
 export type Attend = (layer: number, q: Tensor, k: Tensor, v: Tensor) => Tensor
 
-/** Attributes that attention has in every layer. */
-export const attentionAttrs = (config: ModelConfig) => ({
+/** Attributes that attention has in a layer. */
+export const attentionAttrs = (config: ModelConfig, layer: number) => ({
   heads: config.num_attention_heads,
   kv_heads: config.num_key_value_heads,
   scale: config.attention_scale,
+  window: config.layers[layer]?.window ?? 0,
 })
 
 /**
@@ -58,7 +59,8 @@ export function recordModel(
   const hidden = recordHidden(
     model,
     batch,
-    (_, q, k, v) => g.attention({ q, k, v, cu_seqlens: batch.cuSeqlens }, attentionAttrs(config)).y,
+    (layer, q, k, v) =>
+      g.attention({ q, k, v, cu_seqlens: batch.cuSeqlens }, attentionAttrs(config, layer)).y,
   )
   const head = headOf(model)
   const loss = model.trainsHead ? g.head_loss_trained : g.head_loss
@@ -81,51 +83,92 @@ export const headOf = ({ config, weights }: Pick<Model, 'config' | 'weights'>): 
 /** Records the model up to its last norm, (T, C); how rows see one another is the caller's. */
 export function recordHidden(model: Model, rows: Rows, attend: Attend): Tensor {
   const { g, config, dtype, weights } = model
-  const { hidden_size: C, vocab_size: V, rms_norm_eps: eps } = config
-  let x = g.embed({ table: weights(EMBEDDINGS, [V, C]), ids: rows.ids }, { dtype }).y // (T, C)
+  const { hidden_size: C, vocab_size: V, embedding_scale } = config
+  const scale = dtype === 'bf16' ? decodeBf16(encodeBf16(embedding_scale)) : Math.fround(embedding_scale)
+  let x = g.embed({ table: weights(EMBEDDINGS, [V, C]), ids: rows.ids }, { dtype, scale }).y // (T, C)
   for (let l = 0; l < config.num_hidden_layers; l++) {
     const input = x
-    x = g.block(`layer ${l}`, () => recordLayer(model, l, input, rows, attend))
+    x = g.block(`layer ${l}`, () => recordLayer(layerOf(model, l), input, rows, attend))
   }
-  return g.rms_norm({ x, weight: weights('model.norm.weight', [C]) }, { eps }).y
+  return normOf(model)('model.norm', x)
 }
 
-function recordLayer(
-  { g, config, weights, linear }: Model,
-  l: number,
+/** Records a norm over the rows of x. */
+function normOf({ g, config, weights }: Model): (name: string, x: Tensor) => Tensor {
+  const { hidden_size: C, rms_norm_eps: eps, weight_offset } = config
+  return (name, x) => g.rms_norm({ x, weight: weights(`${name}.weight`, [C]) }, { eps, weight_offset }).y
+}
+
+/** What records parts of a layer, by the names that they have in it. */
+type Layer = Model & { l: number; norm: (name: string, x: Tensor) => Tensor; part: (name: string) => string }
+
+function layerOf(model: Model, l: number): Layer {
+  const part = (name: string) => `model.layers.${l}.${name}`
+  const norm = normOf(model)
+  const linear: Linear = (name, x, n, added) => {
+    const isBiased = model.config.biases.includes(name.split('.').at(-1) ?? '')
+    const bias = isBiased ? model.weights(`${part(name)}.bias`, [n]) : undefined
+    return model.linear(part(name), x, n, { ...added, bias })
+  }
+  return { ...model, l, part, linear, norm: (name, x) => norm(part(name), x) }
+}
+
+function recordLayer(layer: Layer, x: Tensor, rows: Rows, attend: Attend): Tensor {
+  const { g, config, norm } = layer
+  if (config.norms === 'around') {
+    const a = norm(
+      'post_attention_layernorm',
+      recordAttention(layer, norm('input_layernorm', x), rows, attend),
+    )
+    const r = g.add({ a: x, b: a }, {}).y
+    const f = norm('post_feedforward_layernorm', recordMlp(layer, norm('pre_feedforward_layernorm', r)))
+    return g.add({ a: r, b: f }, {}).y
+  }
+  const r = recordAttention(layer, norm('input_layernorm', x), rows, attend, x)
+  return recordMlp(layer, norm('post_attention_layernorm', r), r)
+}
+
+/** Attention of normed rows, added to `addend` where it is given. */
+function recordAttention(
+  { g, config, weights, linear, l, part }: Layer,
   x: Tensor,
   { positions, ropes }: Rows,
   attend: Attend,
+  addend?: Tensor,
 ): Tensor {
-  const layer = `model.layers.${l}`
   const {
     hidden_size: C,
     num_attention_heads: H,
     num_key_value_heads: G,
     head_dim: D,
-    intermediate_size: F,
     rms_norm_eps: eps,
+    weight_offset,
   } = config
-  const norm = (name: string, t: Tensor) =>
-    g.rms_norm({ x: t, weight: weights(`${layer}.${name}.weight`, [C]) }, { eps }).y
   const cosSin = ropes[config.layers[l]?.rope ?? -1]
   const turned = (name: string, t: Tensor, heads: number) => {
     if (!cosSin) return t
-    const weight = config.qk_norm ? weights(`${layer}.self_attn.${name}.weight`, [D]) : undefined
-    return g.qk_norm_rope({ x: t, weight, positions, cos_sin: cosSin }, { heads, eps }).y
+    const weight = config.qk_norm ? weights(`${part(`self_attn.${name}`)}.weight`, [D]) : undefined
+    return g.qk_norm_rope({ x: t, weight, positions, cos_sin: cosSin }, { heads, eps, weight_offset }).y
   }
+  const fused = config.is_fused ? linear('self_attn.qkv_proj', x, (H + 2 * G) * D) : undefined
+  /** Heads of a projection, which are columns [from, from + heads·D) where all are one. */
+  const project = (name: string, heads: number, from: number) =>
+    fused
+      ? g.columns({ x: fused }, { from: from * D, count: heads * D }).y
+      : linear(`self_attn.${name}`, x, heads * D)
 
-  const n1 = norm('input_layernorm', x) // (T, C)
-  const q = turned('q_norm', linear(`${layer}.self_attn.q_proj`, n1, H * D), H) // (T, H·D)
-  const k = turned('k_norm', linear(`${layer}.self_attn.k_proj`, n1, G * D), G) // (T, G·D)
-  const v = linear(`${layer}.self_attn.v_proj`, n1, G * D)
-  const a = attend(l, q, k, v)
-  const r = linear(`${layer}.self_attn.o_proj`, a, C, x) // x + o_proj(a)
+  const q = turned('q_norm', project('q_proj', H, 0), H) // (T, H·D)
+  const k = turned('k_norm', project('k_proj', G, H), G) // (T, G·D)
+  const v = project('v_proj', G, H + G)
+  return linear('self_attn.o_proj', attend(l, q, k, v), C, { addend })
+}
 
-  const n2 = norm('post_attention_layernorm', r)
-  const h = g.swiglu(
-    { gate: linear(`${layer}.mlp.gate_proj`, n2, F), up: linear(`${layer}.mlp.up_proj`, n2, F) },
-    {},
-  ).y // (T, F)
-  return linear(`${layer}.mlp.down_proj`, h, C, r) // r + down_proj(h)
+/** The feed-forward part of normed rows, added to `addend` where it is given. */
+function recordMlp({ g, config, linear }: Layer, x: Tensor, addend?: Tensor): Tensor {
+  const { hidden_size: C, intermediate_size: F } = config
+  const fused = config.is_fused ? linear('mlp.gate_up_proj', x, 2 * F) : undefined
+  const project = (name: string, from: number) =>
+    fused ? g.columns({ x: fused }, { from, count: F }).y : linear(`mlp.${name}`, x, F)
+  const h = g[config.activation]({ gate: project('gate_proj', 0), up: project('up_proj', F) }, {}).y // (T, F)
+  return linear('mlp.down_proj', h, C, { addend })
 }

@@ -1,13 +1,60 @@
 /** Rotary position tables. */
 import type { Recorder, Tensor } from '@cairn-tune/program'
-import type { ModelConfig, Rope } from './model-config.ts'
+import type { ModelConfig, Rope, RopeScaling } from './model-config.ts'
 
-/** For each position half a width of cosines, then as many sines, of position · theta^(−2i/width). */
-export function ropeTable(positions: number, { theta, width }: Rope): Float32Array {
+/** What a position turns each pair by: theta^(−2i/width), stretched as the rope's scaling says. */
+function frequenciesOf({ theta, width, scaling }: Rope, positions: number): Float64Array {
+  const plain = Float64Array.from({ length: width / 2 }, (_, i) => theta ** ((-2 * i) / width))
+  switch (scaling?.type) {
+    case undefined:
+      return plain
+    case 'linear':
+      return plain.map(frequency => frequency / scaling.factor)
+    case 'llama3':
+      return plain.map(frequency => {
+        const turns = (scaling.original * frequency) / (2 * Math.PI)
+        if (turns < scaling.low) return frequency / scaling.factor
+        if (turns > scaling.high) return frequency
+        const share = (turns - scaling.low) / (scaling.high - scaling.low)
+        return ((1 - share) * frequency) / scaling.factor + share * frequency
+      })
+    case 'yarn':
+      return plain.map((frequency, i) => {
+        const share = yarnRamp(theta, width, scaling, i)
+        return (frequency / scaling.factor) * share + frequency * (1 - share)
+      })
+    case 'longrope': {
+      // Chosen for a whole run: a document's numbers do not depend on those beside it.
+      const factors = positions > scaling.original ? scaling.long : scaling.short
+      return plain.map((frequency, i) => frequency / (factors[i] ?? 1))
+    }
+  }
+}
+
+/** How far frequency i is from what it was, 0, to divided by the whole factor, 1. */
+function yarnRamp(
+  theta: number,
+  width: number,
+  { fast, slow, original, truncates }: Extract<RopeScaling, { type: 'yarn' }>,
+  i: number,
+): number {
+  /** The pair that turns so often over the original length. */
+  const pairOf = (turns: number) =>
+    (width * Math.log(original / (turns * 2 * Math.PI))) / (2 * Math.log(theta))
+  const [first, last] = [pairOf(fast), pairOf(slow)]
+  const low = Math.max(truncates ? Math.floor(first) : first, 0)
+  const high = Math.min(truncates ? Math.ceil(last) : last, width - 1)
+  return Math.min(1, Math.max(0, (i - low) / (high === low ? 0.001 : high - low)))
+}
+
+/** For each position half a width of cosines, then as many sines. */
+export function ropeTable(positions: number, rope: Rope): Float32Array {
+  const { width, attention_factor: factor } = rope
   const half = width / 2
+  const frequencies = frequenciesOf(rope, positions)
   return Float32Array.from({ length: positions * width }, (_, i) => {
-    const angle = Math.floor(i / width) * theta ** (-(i % half) / half)
-    return i % width < half ? Math.cos(angle) : Math.sin(angle)
+    const angle = Math.floor(i / width) * (frequencies[i % half] ?? 0)
+    return factor * (i % width < half ? Math.cos(angle) : Math.sin(angle))
   })
 }
 

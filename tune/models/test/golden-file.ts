@@ -1,5 +1,6 @@
 /** Reads the golden tensors that reference/make_qwen3.py wrote. */
 import { readFileSync } from 'node:fs'
+import { decodeFloats } from '@cairn-tune/weights'
 import { parseModelConfig, type LoraConfig, type ModelConfig } from '@cairn-tune/models'
 
 export type Golden = {
@@ -20,13 +21,21 @@ export const golden: Golden = {
   config: parseModelConfig('qwen3.json', { model_type: 'qwen3', ...qwen3.config }),
 }
 
-/** f32 tensors of a safetensors file by name. */
+/** A golden model of a family, as reference/make_families.py wrote it; `keys` are those of its config.json. */
+export function readFamily(name: string): Golden & { keys: Record<string, unknown> } {
+  const all = JSON.parse(file(`families/${name}.json`).toString()) as Omit<Golden, 'config'> & {
+    config: Record<string, unknown>
+  }
+  return { ...all, keys: all.config, config: parseModelConfig(`${name}.json`, all.config) }
+}
+
+/** Tensors of a safetensors file by name, in f32. */
 export function readTensors(name: string): Map<string, Float32Array> {
   const bytes = file(name)
   const start = 8 + Number(bytes.readBigUInt64LE(0))
   const header = JSON.parse(bytes.toString('utf8', 8, start)) as Record<
     string,
-    { dtype: string; data_offsets: [number, number] }
+    { dtype: 'F32' | 'BF16'; data_offsets: [number, number] }
   >
   return new Map(
     Object.entries(header)
@@ -35,9 +44,10 @@ export function readTensors(name: string): Map<string, Float32Array> {
         ([
           key,
           {
+            dtype,
             data_offsets: [from, to],
           },
-        ]) => [key, new Float32Array(Uint8Array.from(bytes.subarray(start + from, start + to)).buffer)],
+        ]) => [key, decodeFloats(dtype, Uint8Array.from(bytes.subarray(start + from, start + to)))],
       ),
   )
 }

@@ -106,6 +106,14 @@ inline void add_row_slots(Rooms& rooms, int slots, int64_t n) {
   for (int slot = 0; slot < slots; slot++) rooms.add_own(slot, size_t(n) * 4);
 }
 
+// The numbers that a norm multiplies by: offset + weight.
+inline const float* read_weight(const Tensor& weight, int64_t n, float offset, float* room) {
+  const float* w = read_row(weight, 0, n, room);
+  if (offset == 0) return w;
+  for (int64_t i = 0; i < n; i++) room[i] = offset + w[i];
+  return room;
+}
+
 constexpr int64_t kRowsPerTask = 16;
 constexpr int64_t kElementsPerTask = 16384;
 

@@ -28,10 +28,11 @@ int64_t list_tiles(const Shape& s, int64_t size, Tile* to) {
 
 inline size_t tile_bytes(int64_t tiles) { return size_t(tiles + 1) * sizeof(Tile); }
 
-// One row of scores: turns them into weights and returns their sum. `most` grows to the largest score so far; both count in powers of two.
+// One row of scores: turns those of keys [unseen, seen) into weights, others into 0, and returns their sum. `most` grows to the largest score so far; both count in powers of two.
 template <bool coarse>
-inline float softmax_row(const Sizes& s, float* z, bf16* z16, int64_t seen, float& most) {
+inline float softmax_row(const Sizes& s, float* z, bf16* z16, int64_t unseen, int64_t seen, float& most) {
   const int64_t end = ceil_div(seen, VL) * VL;
+  for (int64_t c = 0; c < unseen; c++) z[c] = -__builtin_inff();
   for (int64_t c = seen; c < end; c++) z[c] = -__builtin_inff();
   const vf scale = splat(s.scale * kLog2E);
   vf top = splat(most), lanes{};
@@ -57,19 +58,23 @@ void forward_tile(const Shape& s, Call& call, const HeadRows& q, int64_t head, T
   float most[kQueries], total[kQueries];
   pack_left(s, q, start + row0, rows, left);
   std::memset(sums, 0, size_t(kQueries * s.padded) * 4);
-  for (int64_t i = 0; i < kQueries; i++) most[i] = -__builtin_inff(), total[i] = 0;
-  for (int64_t j = 0; j * kKeys < row0 + rows; j++) {
+  // A sink is a score that was there first and has no value.
+  const Tensor* sinks = call.in[attention_in::sinks];
+  float sink_room[1];
+  const float sink = sinks ? read_row(*sinks, head, 1, sink_room)[0] * kLog2E : -__builtin_inff();
+  for (int64_t i = 0; i < kQueries; i++) most[i] = sink, total[i] = sinks ? 1 : 0;
+  for (int64_t j = first_key(s.window, row0) / kKeys; j * kKeys < row0 + rows; j++) {
     const int64_t key0 = j * kKeys, count = min64(kKeys, length - key0);
     scores(s, left, row0, rows, keys + key0 * s.width_words, key0, count, grid);
     for (int64_t i = 0; i < rows; i++) {
       float* z = grid + i * kKeys;
       bf16* z16 = reinterpret_cast<bf16*>(weights) + i * kKeys;
-      const int64_t seen = visible(row0 + i, key0, count);
-      if (seen == 0) {
+      const int64_t seen = visible(row0 + i, key0, count), unseen = hidden(s.window, row0 + i, key0, count);
+      if (seen <= unseen) {
         put_zeros(s.pairs, z16, z, kKeys);
         continue;
       }
-      const float before = most[i], sum = s.words == Words::f32 ? softmax_row<false>(s, z, z16, seen, most[i]) : softmax_row<true>(s, z, z16, seen, most[i]);
+      const float before = most[i], sum = s.words == Words::f32 ? softmax_row<false>(s, z, z16, unseen, seen, most[i]) : softmax_row<true>(s, z, z16, unseen, seen, most[i]);
       if (most[i] == before) {
         total[i] += sum;
         continue;
@@ -98,7 +103,7 @@ void forward_tile(const Shape& s, Call& call, const HeadRows& q, int64_t head, T
 void attention(Call& call) {
   const Tensor &q = *call.in[attention_in::q], &k = *call.in[attention_in::k], &v = *call.in[attention_in::v];
   const auto attrs = AttentionAttrs::read(call.attrs);
-  const Shape s(q, *call.in[attention_in::cu_seqlens], attrs.heads, attrs.kv_heads, attrs.scale, {kQueries, kKeys});
+  const Shape s(q, *call.in[attention_in::cu_seqlens], attrs.heads, attrs.kv_heads, attrs.scale, attrs.window, {kQueries, kKeys});
   const int64_t key_tiles = list_tiles(s, kKeys, nullptr), query_tiles = list_tiles(s, kQueries, nullptr), key_size = s.key_size(), value_size = s.value_size();
   Tile* keys = static_cast<Tile*>(shared_room(call.workspace, 0, tile_bytes(key_tiles + query_tiles)));
   Tile* queries = keys + key_tiles;
@@ -124,7 +129,7 @@ void attention(Call& call) {
 
 void attention_rooms(const Call& call, Rooms& rooms) {
   const auto attrs = AttentionAttrs::read(call.attrs);
-  const Sizes s(*call.in[attention_in::q], *call.in[attention_in::cu_seqlens], attrs.heads, attrs.kv_heads, attrs.scale, {kQueries, kKeys});
+  const Sizes s(*call.in[attention_in::q], *call.in[attention_in::cu_seqlens], attrs.heads, attrs.kv_heads, attrs.scale, attrs.window, {kQueries, kKeys});
   rooms.add_shared(0, tile_bytes(s.most_tiles(kKeys) + s.most_tiles(kQueries)));
   rooms.add_shared(1, s.packed_bytes(s.most_tiles(kKeys)));
   rooms.add_own(0, room_bytes(s));

@@ -68,6 +68,8 @@ void weigh_tile(const Shape& s, const Room& room, const float* lse, int64_t row0
   for (int64_t r = 0; r < rows; r++) {
     const int64_t at = r * kKeys, seen = visible(row0 + r, key0, keys), end = ceil_div(seen, VL) * VL;
     float *z = room.grid + at, *d = room.dgrid + at;
+    const int64_t unseen = hidden(s.window, row0 + r, key0, keys);
+    for (int64_t c = 0; c < min64(unseen, end); c++) z[c] = -__builtin_inff(), d[c] = 0;
     for (int64_t c = seen; c < end; c++) z[c] = -__builtin_inff(), d[c] = 0;
     const vf down = splat(lse[row0 + r] * -kLog2E), delta = splat(room.delta[row0 + r] * s.scale);
     for (int64_t c = 0; c < end; c += VL) {
@@ -101,7 +103,7 @@ void backward_tile(const Shape& s, const Room& room, const float* lse, int64_t i
 
 void attention_grad_rooms(const Call& call, Rooms& rooms) {
   const auto attrs = AttentionGradAttrs::read(call.attrs);
-  const Sizes s(*call.in[attention_grad_in::q], *call.in[attention_grad_in::cu_seqlens], attrs.heads, attrs.kv_heads, attrs.scale, {kQueries, kKeys});
+  const Sizes s(*call.in[attention_grad_in::q], *call.in[attention_grad_in::cu_seqlens], attrs.heads, attrs.kv_heads, attrs.scale, attrs.window, {kQueries, kKeys});
   // At most one document of all tokens.
   rooms.add_own(0, size_t(Room(s, s.tokens, nullptr).size) * 4);
   rooms.add_own(1, size_t(s.width) * 4);
@@ -113,7 +115,7 @@ void attention_grad(Call& call) {
   const Tensor &y = *call.in[attention_grad_in::y], &lse = *call.in[attention_grad_in::lse];
   const Tensor &dq = *call.out[attention_grad_out::dq], &dk = *call.out[attention_grad_out::dk], &dv = *call.out[attention_grad_out::dv];
   const auto attrs = AttentionGradAttrs::read(call.attrs);
-  const Shape s(q, *call.in[attention_grad_in::cu_seqlens], attrs.heads, attrs.kv_heads, attrs.scale, {kQueries, kKeys});
+  const Shape s(q, *call.in[attention_grad_in::cu_seqlens], attrs.heads, attrs.kv_heads, attrs.scale, attrs.window, {kQueries, kKeys});
   const int64_t group = s.heads / s.kv_heads;
   parallel(call, s.kv_heads * s.documents, [&](int64_t task, int thread) {
     const int64_t kv = task % s.kv_heads, document = task / s.kv_heads, start = s.ends[document], length = s.length(document);
@@ -143,7 +145,7 @@ void attention_grad(Call& call) {
       }
       for (int64_t t = 0; t < length; t++) room.delta[t] = dot(read_row(dy, grads.at(start + t), s.width, a), read_row(y, outs.at(start + t), s.width, b), s.width);
       for (int64_t j = 0; j < key_tiles; j++)
-        for (int64_t i = j * kKeys / kQueries; i < query_tiles; i++) backward_tile(s, room, floats_of(lse) + head * s.tokens + start, i, j, length);
+        for (int64_t i = j * kKeys / kQueries; i < query_tiles && first_key(s.window, i * kQueries) < (j + 1) * kKeys; i++) backward_tile(s, room, floats_of(lse) + head * s.tokens + start, i, j, length);
       for (int64_t t = 0; t < length; t++) write_row(dq, queries.at(start + t), s.width, room.dq + t * s.padded);
     }
     for (int64_t t = 0; t < length; t++) {
@@ -152,5 +154,25 @@ void attention_grad(Call& call) {
     }
   });
 }
+
+// A sink gathers what its share of each query's weights would have had of the output. Heads are shared out; each is summed in order of queries.
+void sinks_grad(Call& call) {
+  const Tensor &dy = *call.in[sinks_grad_in::dy], &y = *call.in[sinks_grad_in::y], &sinks = *call.in[sinks_grad_in::sinks];
+  const float* lse = floats_of(*call.in[sinks_grad_in::lse]);
+  float* dsinks = floats_of(*call.out[sinks_grad_out::dsinks]);
+  const int64_t tokens = y.dims[0], heads = SinksGradAttrs::read(call.attrs).heads, width = y.dims[1] / heads;
+  parallel(call, heads, [&](int64_t head, int thread) {
+    float *a = row_slot(call, thread, 0, width), *b = row_slot(call, thread, 1, width), room[1];
+    const float sink = read_row(sinks, head, 1, room)[0];
+    float sum = 0;
+    for (int64_t t = 0; t < tokens; t++) {
+      const int64_t at = t * y.dims[1] + head * width;
+      sum -= exp(splat(sink - lse[head * tokens + t]))[0] * dot(read_row(dy, at, width, a), read_row(y, at, width, b), width);
+    }
+    dsinks[head] = sum;
+  });
+}
+
+void sinks_grad_rooms(const Call& call, Rooms& rooms) { add_row_slots(rooms, 2, call.in[sinks_grad_in::y]->dims[1] / SinksGradAttrs::read(call.attrs).heads); }
 
 }  // namespace cairn::CAIRN_ISA

@@ -17,14 +17,15 @@ struct TileSize {
 struct Sizes {
   int64_t tokens, heads, kv_heads, width, padded;  // padded: width in whole vectors
   float scale;
+  int64_t window;
   Words words;
   bool pairs;
   TileSize tile;
   int64_t width_words, query_words, key_words;  // words of a run over width and over a tile's queries and keys
   int64_t documents;
 
-  Sizes(const Tensor& q, const Tensor& cu_seqlens, int64_t heads, int64_t kv_heads, float scale, TileSize tile)
-      : tokens(q.dims[0]), heads(heads), kv_heads(kv_heads), width(q.dims[1] / heads), padded(ceil_div(width, VL) * VL), scale(scale),
+  Sizes(const Tensor& q, const Tensor& cu_seqlens, int64_t heads, int64_t kv_heads, float scale, int64_t window, TileSize tile)
+      : tokens(q.dims[0]), heads(heads), kv_heads(kv_heads), width(q.dims[1] / heads), padded(ceil_div(width, VL) * VL), scale(scale), window(window),
         words(words_for(q.dtype == Dtype::bf16 ? Arithmetic::bf16 : Arithmetic::f32)), pairs(words == Words::pairs), tile(tile), width_words(word_count(words, width)),
         query_words(word_count(words, tile.queries)), key_words(word_count(words, tile.keys)), documents(cu_seqlens.dims[0] - 1) {}
 
@@ -39,9 +40,10 @@ struct Sizes {
 struct Shape : Sizes {
   const int32_t* ends;
 
-  Shape(const Tensor& q, const Tensor& cu_seqlens, int64_t heads, int64_t kv_heads, float scale, TileSize tile)
-      : Sizes(q, cu_seqlens, heads, kv_heads, scale, tile), ends(ints_of(cu_seqlens)) {
+  Shape(const Tensor& q, const Tensor& cu_seqlens, int64_t heads, int64_t kv_heads, float scale, int64_t window, TileSize tile)
+      : Sizes(q, cu_seqlens, heads, kv_heads, scale, window, tile), ends(ints_of(cu_seqlens)) {
     if (heads % kv_heads) throw std::runtime_error("heads must be a multiple of kv_heads");
+    if (window < 0) throw std::runtime_error("a window must not be negative");
     if (documents < 0 || ends[0] != 0 || ends[documents] != tokens) throw std::runtime_error("cu_seqlens must run from 0 to the number of tokens");
     for (int64_t i = 0; i < documents; i++)
       if (ends[i + 1] < ends[i]) throw std::runtime_error("cu_seqlens must not fall");
@@ -80,8 +82,12 @@ void pack_down(const Shape& s, const HeadRows& h, int64_t row, int64_t rows, uin
   }
 }
 
-// Keys of a tile that query `row` sees, both counted from the start of the document.
+// Keys of a tile up to the last that query `row` sees, both counted from the start of the document.
 inline int64_t visible(int64_t row, int64_t key0, int64_t keys) { return max64(0, min64(keys, row - key0 + 1)); }
+// How many of those lie before its window; a window of 0 is none.
+inline int64_t hidden(int64_t window, int64_t row, int64_t key0, int64_t keys) { return window ? max64(0, min64(keys, row - window + 1 - key0)) : 0; }
+// The first key that queries from `row` on see.
+inline int64_t first_key(int64_t window, int64_t row) { return window ? max64(0, row - window + 1) : 0; }
 
 // MR rows as the left operand: packed, or words as they lie in rows of `lda`.
 struct Left {

@@ -1,4 +1,4 @@
-// From sums to the result of a product: alpha, what is added, one rounding.
+// From sums to the result of a product: alpha, bias, what is added, one rounding.
 #pragma once
 #include "micro.h"
 
@@ -29,12 +29,23 @@ inline void finish_typed(float alpha, const float* sums, const A* addend, Y* y, 
   for (; i < n; i++) put_one(y + i, addend ? alpha * sums[i] + one(addend + i) : alpha * sums[i]);
 }
 
-// y[at, at + n) = alpha · sums + addend[at, at + n).
+// room = alpha · sums + bias from column `column` on.
+inline const float* add_bias(const Gemm& g, int64_t column, int64_t n, const float* sums, float* room) {
+  float bias_room[NR];
+  const float* bias = read_row(*g.bias, column, n, bias_room);
+  for (int64_t i = 0; i < n; i++) room[i] = g.alpha * sums[i] + bias[i];
+  return room;
+}
+
+// y[at, at + n) = alpha · sums + bias + addend[at, at + n), within a row of the result; at most NR numbers where there is a bias.
 inline void finish_row(const Gemm& g, bool pairs, int64_t at, int64_t n, const float* sums) {
+  float biased[NR];
+  const float alpha = g.bias ? 1 : g.alpha;
+  if (g.bias) sums = add_bias(g, at % g.n, n, sums, biased);
   const auto to = [&](auto* y) {
     const auto plus = [&](const auto* addend) {
-      if (pairs) finish_typed<kHasBf16Dot>(g.alpha, sums, addend, y + at, n);
-      else finish_typed<false>(g.alpha, sums, addend, y + at, n);
+      if (pairs) finish_typed<kHasBf16Dot>(alpha, sums, addend, y + at, n);
+      else finish_typed<false>(alpha, sums, addend, y + at, n);
     };
     if (g.addend && g.addend->dtype == Dtype::bf16) plus(reinterpret_cast<const bf16*>(g.addend->data) + at);
     else plus(g.addend ? reinterpret_cast<const float*>(g.addend->data) + at : nullptr);

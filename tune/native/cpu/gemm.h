@@ -27,6 +27,8 @@ struct Gemm {
   // What the first pair's sums are multiplied by before the second pair joins them: the tensor scales of rounded operands.
   bool is_scaled = false;
   float scale = 1;
+  // Added to each row of the result, where it is there.
+  const Tensor* bias = nullptr;
   // Whether y and addend lie the other way round, (n, m); only for products of few rows.
   bool is_turned = false;
 };

@@ -42,6 +42,7 @@ Gemm gemm_nt(const Call& call) {
   Pair second{};
   if (a2) second = {{stored_of(*a2), true}, {stored_of(*b2), true}, a2->dims[1]};
   Gemm g = make<MatmulNtAttrs>(call, a.dims[0], b.dims[0], {{stored_of(a), true}, {stored_of(b), true}, a.dims[1]}, second, call.in[matmul_nt_in::addend]);
+  g.bias = call.in[matmul_nt_in::bias];
   if (is_scaled(g.arithmetic)) scale_first(g, rounding_of(g.arithmetic, false, call.in[matmul_nt_in::a_amax]));
   return g;
 }

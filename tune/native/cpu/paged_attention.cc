@@ -25,10 +25,13 @@ size_t room_bytes(const Pages& p) {
   return size_t(max64(packed + kQueries * (BC + p.padded + p.width) + VL, few)) * 4;
 }
 
-// Scores of one row become weights: those of keys that it does not see are zero. What was summed before shrinks to the new largest score.
-inline void weigh(const Pages& p, float* z, int64_t seen, int64_t count, float& most, float& total, float* sums) {
+// Scores of one row become weights: those of keys outside [unseen, seen) are zero. What was summed before shrinks to the new largest score.
+inline void weigh(const Pages& p, float* z, int64_t unseen, int64_t seen, int64_t count, float& most, float& total, float* sums) {
   for (int64_t c = seen; c < ceil_div(count, VL) * VL; c++) z[c] = -__builtin_inff();
-  if (seen > 0) {
+  for (int64_t c = 0; c < unseen; c++) z[c] = -__builtin_inff();
+  if (seen <= unseen) {
+    seen = 0;
+  } else {
     vf high = splat(-__builtin_inff());
     for (int64_t c = 0; c < seen; c += VL) high = max(high, load(z + c));
     const float now = max_lanes(high) * p.scale, next = now > most ? now : most;
@@ -57,7 +60,18 @@ struct Rows {
   int64_t place(const Pages& p, int64_t kv, int64_t i) const { return ((span.first + row0 + i / p.group) * p.heads + kv * p.group + i % p.group) * p.width; }
   // How many of the `count` keys from key0 on query i sees.
   int64_t seen(const Pages& p, int64_t i, int64_t key0, int64_t count) const { return max64(0, min64(count, span.before + row0 + i / p.group - key0 + 1)); }
+  // How many of those lie before its window.
+  int64_t unseen(const Pages& p, int64_t i, int64_t key0, int64_t count) const { return p.window ? max64(0, min64(count, span.before + row0 + i / p.group - p.window + 1 - key0)) : 0; }
+  // The first tile of keys that any query sees.
+  int64_t first_key(const Pages& p) const { return p.window ? max64(0, span.before + row0 - p.window + 1) / BC * BC : 0; }
 };
+
+// Largest score and sum of weights of query i of a key head before its first key: those of a sink, a score that has no value.
+inline void start_row(const Pages& p, const Tensor* sinks, int64_t kv, int64_t i, float& most, float& total) {
+  float room[1];
+  most = sinks ? read_row(*sinks, kv * p.group + i % p.group, 1, room)[0] : -__builtin_inff();
+  total = sinks ? 1 : 0;
+}
 
 inline void finish(const Pages& p, const Tensor& y, const Rows& rows, int64_t kv, const float* total, float* sums) {
   for (int64_t i = 0; i < rows.queries(p); i++) {
@@ -82,25 +96,27 @@ void attend_few(const Pages& p, const Call& call, const Rows& rows, const Rows& 
   float *most = sums + states * p.padded, *total = most + states, *grid = total + states;
   uint32_t* weights = reinterpret_cast<uint32_t*>(grid + kFewQueries * BC);
   float* room = reinterpret_cast<float*>(weights + kFewQueries * BC / 2);
-  for (int64_t i = 0; i < states; i++) most[i] = -__builtin_inff(), total[i] = 0;
+  const Tensor* sinks = call.in[paged_attention_in::sinks];
+  for (int64_t head = 0; head < heads; head++)
+    for (int64_t i = 0; i < kFewQueries; i++) start_row(p, sinks, first + head, i, most[head * kFewQueries + i], total[head * kFewQueries + i]);
   std::memset(sums, 0, size_t(states * p.padded) * 4);
   Ahead ahead{p, k, v, rows.span.table, first, heads};
-  ahead.aim(0, min64(BC, rows.keys), 1);
+  ahead.aim(rows.first_key(p), min64(rows.first_key(p) + BC, rows.keys), 1);
   ahead.step();
-  for (int64_t key0 = 0; key0 < rows.keys; key0 += BC) {
+  for (int64_t key0 = rows.first_key(p); key0 < rows.keys; key0 += BC) {
     const int64_t count = min64(BC, rows.keys - key0);
     if (key0 + BC < rows.keys) {
       ahead.aim(key0 + BC, min64(key0 + 2 * BC, rows.keys), heads * steps_of(p, count));
     } else {
       ahead.table = next.span.table;
-      ahead.aim(0, min64(BC, next.keys), heads * steps_of(p, count));
+      ahead.aim(next.first_key(p), min64(next.first_key(p) + BC, next.keys), heads * steps_of(p, count));
     }
     for (int64_t head = 0; head < heads; head++) {
       const uint32_t* few[kFewQueries];
       for (int64_t i = 0; i < queries; i++) few[i] = query_words(p, q, rows.place(p, first + head, i), room + i * p.width);
       const int64_t state = head * kFewQueries;
       score_lying(p, k, rows.span.table, first + head, key0, count, ahead, few, queries, grid);
-      for (int64_t i = 0; i < queries; i++) weigh(p, grid + i * BC, rows.seen(p, i, key0, count), count, most[state + i], total[state + i], sums + (state + i) * p.padded);
+      for (int64_t i = 0; i < queries; i++) weigh(p, grid + i * BC, rows.unseen(p, i, key0, count), rows.seen(p, i, key0, count), count, most[state + i], total[state + i], sums + (state + i) * p.padded);
       sum_lying(p, v, rows.span.table, first + head, key0, count, ahead, grid, queries, weights, sums + state * p.padded);
     }
   }
@@ -120,20 +136,20 @@ void attend(const Pages& p, const Call& call, const Rows& rows, int64_t kv, int 
   for (int64_t i = 0; i < queries; i++) {
     const float* in = read_row(q, rows.place(p, kv, i), p.width, room + i * p.width);
     if (in != room + i * p.width) std::memcpy(room + i * p.width, in, size_t(p.width) * 4);
-    most[i] = -__builtin_inff(), total[i] = 0;
+    start_row(p, call.in[paged_attention_in::sinks], kv, i, most[i], total[i]);
   }
   pack<MR>(p.words, {plain(room, Dtype::f32, p.width), true}, 0, queries, 0, p.width, left, p.width_words * MR);
   std::memset(sums, 0, size_t(kQueries * p.padded) * 4);
 
   const Tensor &k = *call.in[paged_attention_in::k], &v = *call.in[paged_attention_in::v];
-  for (int64_t key0 = 0; key0 < rows.keys; key0 += BC) {
+  for (int64_t key0 = rows.first_key(p); key0 < rows.keys; key0 += BC) {
     const int64_t count = min64(BC, rows.keys - key0), n = word_count(p.words, count);
     pack_keys(p, k, kv, rows.span.table, key0, count, keys);
     pack_values(p, v, kv, rows.span.table, key0, count, values);
     for (int64_t panel = 0; panel * NR < count; panel++)
       for (int64_t i = 0; i < queries; i += MR)
         run_micro(p.pairs(), int(ceil_div(min64(NR, count - panel * NR), VL)), p.width_words, left + i * p.width_words, keys + panel * NR * p.width_words, NR, grid + i * BC + panel * NR, BC, false);
-    for (int64_t i = 0; i < queries; i++) weigh(p, grid + i * BC, rows.seen(p, i, key0, count), count, most[i], total[i], sums + i * p.padded);
+    for (int64_t i = 0; i < queries; i++) weigh(p, grid + i * BC, rows.unseen(p, i, key0, count), rows.seen(p, i, key0, count), count, most[i], total[i], sums + i * p.padded);
     pack<MR>(p.words, {plain(grid, Dtype::f32, BC), true}, 0, queries, 0, count, weights, n * MR);
     for (int64_t i = 0; i < queries; i += MR)
       for (int64_t column = 0; column < p.width; column += NR) {

@@ -26,12 +26,13 @@ inline void check_cache(Dtype dtype, int64_t rows, int64_t columns, int64_t bloc
 struct Pages {
   int64_t heads, kv_heads, group, width, padded, block, blocks;
   float scale;
+  int64_t window;
   Words words;
   // Words of the arithmetic in a head and in a tile of keys; words of the cache in a head, a row and a block.
   int64_t width_words, key_words, per, head_words, columns, block_words;
 
   Pages(const Tensor& q, const Tensor& k, const Tensor& tables, const PagedAttentionAttrs& a)
-      : heads(a.heads), kv_heads(a.kv_heads), group(a.heads / a.kv_heads), width(q.dims[1] / a.heads), padded(ceil_div(width, VL) * VL), block(a.block), blocks(tables.dims[1]), scale(a.scale),
+      : heads(a.heads), kv_heads(a.kv_heads), group(a.heads / a.kv_heads), width(q.dims[1] / a.heads), padded(ceil_div(width, VL) * VL), block(a.block), blocks(tables.dims[1]), scale(a.scale), window(a.window),
         words(words_for(q.dtype == Dtype::bf16 ? Arithmetic::bf16 : Arithmetic::f32)), width_words(word_count(words, width)), key_words(word_count(words, BC)), per(numbers_a_word(q.dtype)),
         head_words(width / per), columns(kv_heads * width), block_words(block * columns / per) {
     if (heads % kv_heads) throw std::runtime_error("heads must be a multiple of kv_heads");

@@ -12,28 +12,31 @@ constexpr int64_t kMaxHead = 1024;
 
 // Sizes shared by the op and its gradients.
 struct Heads {
-  int64_t rows, heads, width;
+  int64_t rows, heads, width, turned;  // turned: the first numbers of a head, which turn; those behind them stay
   const int32_t* positions;
   const float* cos_sin;
   int64_t limit;
 
   Heads(const Tensor& x, int32_t heads, const Tensor& positions, const Tensor& cos_sin)
-      : rows(x.dims[0]), heads(heads), width(x.dims[1] / heads), positions(ints_of(positions)), cos_sin(floats_of(cos_sin)), limit(cos_sin.dims[0]) {
-    if (width > kMaxHead || width % 2) throw std::runtime_error("a head must have an even size up to 1024");
+      : rows(x.dims[0]), heads(heads), width(x.dims[1] / heads), turned(cos_sin.dims[1]), positions(ints_of(positions)), cos_sin(floats_of(cos_sin)), limit(cos_sin.dims[0]) {
+    if (width > kMaxHead) throw std::runtime_error("a head must have a size up to 1024");
+    if (turned > width || turned % 2) throw std::runtime_error("a row of cos_sin must be even and no wider than a head");
     for (int64_t t = 0; t < rows; t++)
       if (this->positions[t] < 0 || this->positions[t] >= limit) throw std::runtime_error("a position lies beyond the rows of cos_sin");
   }
 
-  const float* cosines(int64_t t) const { return cos_sin + positions[t] * width; }
+  const float* cosines(int64_t t) const { return cos_sin + positions[t] * turned; }
 };
 
-inline void turn(const float* in, const float* cosines, int64_t half, float direction, float* out) {
+inline void turn(const Heads& h, const float* in, const float* cosines, float direction, float* out) {
+  const int64_t half = h.turned / 2;
   const float* sines = cosines + half;
   for (int64_t i = 0; i < half; i++) {
     const float p = in[i], q = in[i + half], s = direction * sines[i];
     out[i] = p * cosines[i] - q * s;
     out[i + half] = p * s + q * cosines[i];
   }
+  for (int64_t i = h.turned; i < h.width; i++) out[i] = in[i];
 }
 
 }  // namespace
@@ -46,7 +49,7 @@ void qk_norm_rope(Call& call) {
   float* rstd = floats_of(*call.out[qk_norm_rope_out::rstd]);
   parallel_spans(call, h.rows, kRowsPerTask, [&](int64_t first, int64_t last, int) {
     float w_room[kMaxHead], x_room[kMaxHead], y_room[kMaxHead], normed[kMaxHead];
-    const float* w = weight ? read_row(*weight, 0, h.width, w_room) : nullptr;
+    const float* w = weight ? read_weight(*weight, h.width, attrs.weight_offset, w_room) : nullptr;
     for (int64_t t = first; t < last; t++) {
       for (int64_t head = 0; head < h.heads; head++) {
         const int64_t at = (t * h.heads + head) * h.width;
@@ -59,7 +62,7 @@ void qk_norm_rope(Call& call) {
         }
         rstd[t * h.heads + head] = r;
         float* out = row_room(y, at, y_room);
-        turn(in, h.cosines(t), h.width / 2, 1, out);
+        turn(h, in, h.cosines(t), 1, out);
         write_row(y, at, h.width, out);
       }
     }
@@ -69,15 +72,16 @@ void qk_norm_rope(Call& call) {
 void qk_norm_rope_grad(Call& call) {
   const Tensor &dy = *call.in[qk_norm_rope_grad_in::dy], &x = *call.in[qk_norm_rope_grad_in::x], &dx = *call.out[qk_norm_rope_grad_out::dx];
   const Tensor* weight = call.in[qk_norm_rope_grad_in::weight];
-  const Heads h(x, QkNormRopeGradAttrs::read(call.attrs).heads, *call.in[qk_norm_rope_grad_in::positions], *call.in[qk_norm_rope_grad_in::cos_sin]);
+  const auto attrs = QkNormRopeGradAttrs::read(call.attrs);
+  const Heads h(x, attrs.heads, *call.in[qk_norm_rope_grad_in::positions], *call.in[qk_norm_rope_grad_in::cos_sin]);
   const float* rstd = floats_of(*call.in[qk_norm_rope_grad_in::rstd]);
   parallel_spans(call, h.rows, kRowsPerTask, [&](int64_t first, int64_t last, int) {
     float w_room[kMaxHead], x_room[kMaxHead], dy_room[kMaxHead], dx_room[kMaxHead], back[kMaxHead];
-    const float* w = weight ? read_row(*weight, 0, h.width, w_room) : nullptr;
+    const float* w = weight ? read_weight(*weight, h.width, attrs.weight_offset, w_room) : nullptr;
     for (int64_t t = first; t < last; t++) {
       for (int64_t head = 0; head < h.heads; head++) {
         const int64_t at = (t * h.heads + head) * h.width;
-        turn(read_row(dy, at, h.width, dy_room), h.cosines(t), h.width / 2, -1, back);
+        turn(h, read_row(dy, at, h.width, dy_room), h.cosines(t), -1, back);
         float* out = row_room(dx, at, dx_room);
         if (w) {
           const float* in = read_row(x, at, h.width, x_room);
@@ -114,7 +118,7 @@ void qk_norm_rope_weight_grad(Call& call) {
     for (int64_t t = first; t < last; t++) {
       for (int64_t head = 0; head < h.heads; head++) {
         const int64_t at = (t * h.heads + head) * h.width;
-        turn(read_row(dy, at, h.width, dy_room), h.cosines(t), h.width / 2, -1, back);
+        turn(h, read_row(dy, at, h.width, dy_room), h.cosines(t), -1, back);
         const float* in = read_row(x, at, h.width, x_room);
         const float r = rstd[t * h.heads + head];
         for (int64_t i = 0; i < h.width; i++) sum[i] += back[i] * in[i] * r;

@@ -7,10 +7,11 @@ namespace cairn::CAIRN_ISA {
 void rms_norm(Call& call) {
   const Tensor &x = *call.in[rms_norm_in::x], &weight = *call.in[rms_norm_in::weight], &y = *call.out[rms_norm_out::y];
   float* rstd = floats_of(*call.out[rms_norm_out::rstd]);
-  const float eps = RmsNormAttrs::read(call.attrs).eps;
+  const auto attrs = RmsNormAttrs::read(call.attrs);
+  const float eps = attrs.eps;
   const int64_t rows = x.dims[0], columns = x.dims[1];
   parallel_spans(call, rows, kRowsPerTask, [&](int64_t first, int64_t last, int thread) {
-    const float* w = read_row(weight, 0, columns, row_slot(call, thread, 0, columns));
+    const float* w = read_weight(weight, columns, attrs.weight_offset, row_slot(call, thread, 0, columns));
     float *x_room = row_slot(call, thread, 1, columns), *y_room = row_slot(call, thread, 2, columns);
     for (int64_t t = first; t < last; t++) {
       const float* in = read_row(x, t * columns, columns, x_room);
@@ -28,10 +29,11 @@ void rms_norm_rooms(const Call& call, Rooms& rooms) { add_row_slots(rooms, 3, ca
 void rms_norm_grad(Call& call) {
   const Tensor &dy = *call.in[rms_norm_grad_in::dy], &x = *call.in[rms_norm_grad_in::x], &weight = *call.in[rms_norm_grad_in::weight];
   const Tensor& dx = *call.out[rms_norm_grad_out::dx];
+  const float offset = RmsNormGradAttrs::read(call.attrs).weight_offset;
   const float* rstd = floats_of(*call.in[rms_norm_grad_in::rstd]);
   const int64_t rows = x.dims[0], columns = x.dims[1];
   parallel_spans(call, rows, kRowsPerTask, [&](int64_t first, int64_t last, int thread) {
-    const float* w = read_row(weight, 0, columns, row_slot(call, thread, 0, columns));
+    const float* w = read_weight(weight, columns, offset, row_slot(call, thread, 0, columns));
     float *x_room = row_slot(call, thread, 1, columns), *dy_room = row_slot(call, thread, 2, columns), *dx_room = row_slot(call, thread, 3, columns);
     for (int64_t t = first; t < last; t++) {
       const float *in = read_row(x, t * columns, columns, x_room), *grad = read_row(dy, t * columns, columns, dy_room);

@@ -11,15 +11,23 @@ namespace cairn::CAIRN_ISA {
 [[gnu::weak]] void rms_norm_grad(Call& call);
 [[gnu::weak]] void rms_norm_weight_grad(Call& call);
 [[gnu::weak]] void matmul_nt(Call& call);
+[[gnu::weak]] void bias_grad(Call& call);
 [[gnu::weak]] void matmul_nn(Call& call);
 [[gnu::weak]] void matmul_tn(Call& call);
+[[gnu::weak]] void columns(Call& call);
+[[gnu::weak]] void columns_grad(Call& call);
 [[gnu::weak]] void qk_norm_rope(Call& call);
 [[gnu::weak]] void qk_norm_rope_grad(Call& call);
 [[gnu::weak]] void qk_norm_rope_weight_grad(Call& call);
 [[gnu::weak]] void swiglu(Call& call);
 [[gnu::weak]] void swiglu_grad(Call& call);
+[[gnu::weak]] void geglu(Call& call);
+[[gnu::weak]] void geglu_grad(Call& call);
+[[gnu::weak]] void clamped_glu(Call& call);
+[[gnu::weak]] void clamped_glu_grad(Call& call);
 [[gnu::weak]] void attention(Call& call);
 [[gnu::weak]] void attention_grad(Call& call);
+[[gnu::weak]] void sinks_grad(Call& call);
 [[gnu::weak]] void head_loss(Call& call);
 [[gnu::weak]] void head_loss_trained(Call& call);
 [[gnu::weak]] void add(Call& call);
@@ -49,15 +57,23 @@ namespace cairn::CAIRN_ISA {
 [[gnu::weak]] void rms_norm_grad_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void rms_norm_weight_grad_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void matmul_nt_rooms(const Call& call, Rooms& rooms);
+[[gnu::weak]] void bias_grad_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void matmul_nn_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void matmul_tn_rooms(const Call& call, Rooms& rooms);
+[[gnu::weak]] void columns_rooms(const Call& call, Rooms& rooms);
+[[gnu::weak]] void columns_grad_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void qk_norm_rope_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void qk_norm_rope_grad_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void qk_norm_rope_weight_grad_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void swiglu_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void swiglu_grad_rooms(const Call& call, Rooms& rooms);
+[[gnu::weak]] void geglu_rooms(const Call& call, Rooms& rooms);
+[[gnu::weak]] void geglu_grad_rooms(const Call& call, Rooms& rooms);
+[[gnu::weak]] void clamped_glu_rooms(const Call& call, Rooms& rooms);
+[[gnu::weak]] void clamped_glu_grad_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void attention_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void attention_grad_rooms(const Call& call, Rooms& rooms);
+[[gnu::weak]] void sinks_grad_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void head_loss_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void head_loss_trained_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void add_rooms(const Call& call, Rooms& rooms);
@@ -80,7 +96,7 @@ namespace cairn::CAIRN_ISA {
 [[gnu::weak]] void gather_rows_rooms(const Call& call, Rooms& rooms);
 [[gnu::weak]] void sample_rooms(const Call& call, Rooms& rooms);
 
-inline const Kernel kKernels[] = {embed, embed_grad, rms_norm, rms_norm_grad, rms_norm_weight_grad, matmul_nt, matmul_nn, matmul_tn, qk_norm_rope, qk_norm_rope_grad, qk_norm_rope_weight_grad, swiglu, swiglu_grad, attention, attention_grad, head_loss, head_loss_trained, add, scale, cast, quantize, dequantize, amax, delayed_amax, observe_amax, roll_amax, accumulate, sum_squares, clip_factor, adamw, adamw_8bit, paged_write, paged_attention, lora_delta, gather_rows, sample};
-inline const RoomsOf kRooms[] = {embed_rooms, embed_grad_rooms, rms_norm_rooms, rms_norm_grad_rooms, rms_norm_weight_grad_rooms, matmul_nt_rooms, matmul_nn_rooms, matmul_tn_rooms, qk_norm_rope_rooms, qk_norm_rope_grad_rooms, qk_norm_rope_weight_grad_rooms, swiglu_rooms, swiglu_grad_rooms, attention_rooms, attention_grad_rooms, head_loss_rooms, head_loss_trained_rooms, add_rooms, scale_rooms, cast_rooms, quantize_rooms, dequantize_rooms, amax_rooms, delayed_amax_rooms, observe_amax_rooms, roll_amax_rooms, accumulate_rooms, sum_squares_rooms, clip_factor_rooms, adamw_rooms, adamw_8bit_rooms, paged_write_rooms, paged_attention_rooms, lora_delta_rooms, gather_rows_rooms, sample_rooms};
+inline const Kernel kKernels[] = {embed, embed_grad, rms_norm, rms_norm_grad, rms_norm_weight_grad, matmul_nt, bias_grad, matmul_nn, matmul_tn, columns, columns_grad, qk_norm_rope, qk_norm_rope_grad, qk_norm_rope_weight_grad, swiglu, swiglu_grad, geglu, geglu_grad, clamped_glu, clamped_glu_grad, attention, attention_grad, sinks_grad, head_loss, head_loss_trained, add, scale, cast, quantize, dequantize, amax, delayed_amax, observe_amax, roll_amax, accumulate, sum_squares, clip_factor, adamw, adamw_8bit, paged_write, paged_attention, lora_delta, gather_rows, sample};
+inline const RoomsOf kRooms[] = {embed_rooms, embed_grad_rooms, rms_norm_rooms, rms_norm_grad_rooms, rms_norm_weight_grad_rooms, matmul_nt_rooms, bias_grad_rooms, matmul_nn_rooms, matmul_tn_rooms, columns_rooms, columns_grad_rooms, qk_norm_rope_rooms, qk_norm_rope_grad_rooms, qk_norm_rope_weight_grad_rooms, swiglu_rooms, swiglu_grad_rooms, geglu_rooms, geglu_grad_rooms, clamped_glu_rooms, clamped_glu_grad_rooms, attention_rooms, attention_grad_rooms, sinks_grad_rooms, head_loss_rooms, head_loss_trained_rooms, add_rooms, scale_rooms, cast_rooms, quantize_rooms, dequantize_rooms, amax_rooms, delayed_amax_rooms, observe_amax_rooms, roll_amax_rooms, accumulate_rooms, sum_squares_rooms, clip_factor_rooms, adamw_rooms, adamw_8bit_rooms, paged_write_rooms, paged_attention_rooms, lora_delta_rooms, gather_rows_rooms, sample_rooms};
 
 }  // namespace cairn::CAIRN_ISA

@@ -17,32 +17,40 @@ inline constexpr int64_t kVnniRows = 16;
 inline constexpr int64_t kDynamicBlock = 256;
 inline constexpr int64_t kPartAlignment = 64;
 
-enum class Op : int32_t { embed, embed_grad, rms_norm, rms_norm_grad, rms_norm_weight_grad, matmul_nt, matmul_nn, matmul_tn, qk_norm_rope, qk_norm_rope_grad, qk_norm_rope_weight_grad, swiglu, swiglu_grad, attention, attention_grad, head_loss, head_loss_trained, add, scale, cast, quantize, dequantize, amax, delayed_amax, observe_amax, roll_amax, accumulate, sum_squares, clip_factor, adamw, adamw_8bit, paged_write, paged_attention, lora_delta, gather_rows, sample };
-inline constexpr int kOpCount = 36;
+enum class Op : int32_t { embed, embed_grad, rms_norm, rms_norm_grad, rms_norm_weight_grad, matmul_nt, bias_grad, matmul_nn, matmul_tn, columns, columns_grad, qk_norm_rope, qk_norm_rope_grad, qk_norm_rope_weight_grad, swiglu, swiglu_grad, geglu, geglu_grad, clamped_glu, clamped_glu_grad, attention, attention_grad, sinks_grad, head_loss, head_loss_trained, add, scale, cast, quantize, dequantize, amax, delayed_amax, observe_amax, roll_amax, accumulate, sum_squares, clip_factor, adamw, adamw_8bit, paged_write, paged_attention, lora_delta, gather_rows, sample };
+inline constexpr int kOpCount = 44;
 
 struct OpInfo {
   const char* name;
   int inputs, outputs, attrs;
-  const char* input_names[7];
+  const char* input_names[8];
   const char* output_names[4];
 };
 
 inline constexpr OpInfo kOps[] = {
-    {"embed", 2, 1, 1, {"table", "ids"}, {"y"}},
-    {"embed_grad", 2, 1, 1, {"dy", "ids"}, {"dtable"}},
-    {"rms_norm", 2, 2, 1, {"x", "weight"}, {"y", "rstd"}},
-    {"rms_norm_grad", 4, 1, 0, {"dy", "x", "weight", "rstd"}, {"dx"}},
+    {"embed", 2, 1, 2, {"table", "ids"}, {"y"}},
+    {"embed_grad", 2, 1, 2, {"dy", "ids"}, {"dtable"}},
+    {"rms_norm", 2, 2, 2, {"x", "weight"}, {"y", "rstd"}},
+    {"rms_norm_grad", 4, 1, 1, {"dy", "x", "weight", "rstd"}, {"dx"}},
     {"rms_norm_weight_grad", 3, 1, 0, {"dy", "x", "rstd"}, {"dweight"}},
-    {"matmul_nt", 7, 1, 3, {"a", "b", "a2", "b2", "addend", "a_amax", "random"}, {"y"}},
+    {"matmul_nt", 8, 1, 3, {"a", "b", "a2", "b2", "addend", "a_amax", "random", "bias"}, {"y"}},
+    {"bias_grad", 1, 1, 0, {"dy"}, {"dbias"}},
     {"matmul_nn", 7, 1, 4, {"a", "b", "a2", "b2", "addend", "a_amax", "random"}, {"y"}},
     {"matmul_tn", 3, 1, 3, {"a", "b", "addend"}, {"y"}},
-    {"qk_norm_rope", 4, 2, 2, {"x", "weight", "positions", "cos_sin"}, {"y", "rstd"}},
-    {"qk_norm_rope_grad", 6, 1, 1, {"dy", "x", "weight", "positions", "cos_sin", "rstd"}, {"dx"}},
+    {"columns", 1, 1, 2, {"x"}, {"y"}},
+    {"columns_grad", 2, 1, 2, {"dy", "addend"}, {"dx"}},
+    {"qk_norm_rope", 4, 2, 3, {"x", "weight", "positions", "cos_sin"}, {"y", "rstd"}},
+    {"qk_norm_rope_grad", 6, 1, 2, {"dy", "x", "weight", "positions", "cos_sin", "rstd"}, {"dx"}},
     {"qk_norm_rope_weight_grad", 5, 1, 1, {"dy", "x", "positions", "cos_sin", "rstd"}, {"dweight"}},
     {"swiglu", 2, 1, 0, {"gate", "up"}, {"y"}},
     {"swiglu_grad", 3, 2, 0, {"dy", "gate", "up"}, {"dgate", "dup"}},
-    {"attention", 4, 2, 3, {"q", "k", "v", "cu_seqlens"}, {"y", "lse"}},
-    {"attention_grad", 7, 3, 3, {"dy", "q", "k", "v", "y", "lse", "cu_seqlens"}, {"dq", "dk", "dv"}},
+    {"geglu", 2, 1, 0, {"gate", "up"}, {"y"}},
+    {"geglu_grad", 3, 2, 0, {"dy", "gate", "up"}, {"dgate", "dup"}},
+    {"clamped_glu", 1, 1, 2, {"x"}, {"y"}},
+    {"clamped_glu_grad", 2, 1, 2, {"dy", "x"}, {"dx"}},
+    {"attention", 5, 2, 4, {"q", "k", "v", "cu_seqlens", "sinks"}, {"y", "lse"}},
+    {"attention_grad", 7, 3, 4, {"dy", "q", "k", "v", "y", "lse", "cu_seqlens"}, {"dq", "dk", "dv"}},
+    {"sinks_grad", 4, 1, 1, {"dy", "y", "lse", "sinks"}, {"dsinks"}},
     {"head_loss", 3, 3, 2, {"x", "weight", "targets"}, {"loss", "losses", "dx"}},
     {"head_loss_trained", 3, 4, 2, {"x", "weight", "targets"}, {"loss", "losses", "dx", "dweight"}},
     {"add", 2, 1, 0, {"a", "b"}, {"y"}},
@@ -60,7 +68,7 @@ inline constexpr OpInfo kOps[] = {
     {"adamw", 6, 3, 4, {"p", "g", "m", "v", "factor", "schedule"}, {"p_next", "m_next", "v_next"}},
     {"adamw_8bit", 6, 3, 4, {"p", "g", "m", "v", "factor", "schedule"}, {"p_next", "m_next", "v_next"}},
     {"paged_write", 5, 2, 2, {"k_cache", "v_cache", "k", "v", "slots"}, {"keys", "values"}},
-    {"paged_attention", 5, 1, 5, {"q", "k", "v", "tables", "spans"}, {"y"}},
+    {"paged_attention", 6, 1, 6, {"q", "k", "v", "tables", "spans", "sinks"}, {"y"}},
     {"lora_delta", 6, 1, 1, {"x", "a", "b", "adapters", "ranks", "addend"}, {"y"}},
     {"gather_rows", 2, 1, 0, {"x", "rows"}, {"y"}},
     {"sample", 6, 4, 1, {"logits", "forced", "choice", "draw", "edits", "edit_by"}, {"token", "logprob", "top_tokens", "top_logprobs"}},
@@ -68,27 +76,42 @@ inline constexpr OpInfo kOps[] = {
 
 struct EmbedAttrs {
   Dtype dtype;
+  float scale;
   static EmbedAttrs read(const double* values) {
     EmbedAttrs a;
     a.dtype = static_cast<Dtype>((int32_t)values[0]);
+    a.scale = static_cast<float>(values[1]);
     return a;
   }
 };
 
 struct EmbedGradAttrs {
   int32_t vocab;
+  float scale;
   static EmbedGradAttrs read(const double* values) {
     EmbedGradAttrs a;
     a.vocab = static_cast<int32_t>(values[0]);
+    a.scale = static_cast<float>(values[1]);
     return a;
   }
 };
 
 struct RmsNormAttrs {
   float eps;
+  float weight_offset;
   static RmsNormAttrs read(const double* values) {
     RmsNormAttrs a;
     a.eps = static_cast<float>(values[0]);
+    a.weight_offset = static_cast<float>(values[1]);
+    return a;
+  }
+};
+
+struct RmsNormGradAttrs {
+  float weight_offset;
+  static RmsNormGradAttrs read(const double* values) {
+    RmsNormGradAttrs a;
+    a.weight_offset = static_cast<float>(values[0]);
     return a;
   }
 };
@@ -134,22 +157,48 @@ struct MatmulTnAttrs {
   }
 };
 
+struct ColumnsAttrs {
+  int32_t from;
+  int32_t count;
+  static ColumnsAttrs read(const double* values) {
+    ColumnsAttrs a;
+    a.from = static_cast<int32_t>(values[0]);
+    a.count = static_cast<int32_t>(values[1]);
+    return a;
+  }
+};
+
+struct ColumnsGradAttrs {
+  int32_t from;
+  int32_t count;
+  static ColumnsGradAttrs read(const double* values) {
+    ColumnsGradAttrs a;
+    a.from = static_cast<int32_t>(values[0]);
+    a.count = static_cast<int32_t>(values[1]);
+    return a;
+  }
+};
+
 struct QkNormRopeAttrs {
   int32_t heads;
   float eps;
+  float weight_offset;
   static QkNormRopeAttrs read(const double* values) {
     QkNormRopeAttrs a;
     a.heads = static_cast<int32_t>(values[0]);
     a.eps = static_cast<float>(values[1]);
+    a.weight_offset = static_cast<float>(values[2]);
     return a;
   }
 };
 
 struct QkNormRopeGradAttrs {
   int32_t heads;
+  float weight_offset;
   static QkNormRopeGradAttrs read(const double* values) {
     QkNormRopeGradAttrs a;
     a.heads = static_cast<int32_t>(values[0]);
+    a.weight_offset = static_cast<float>(values[1]);
     return a;
   }
 };
@@ -163,15 +212,39 @@ struct QkNormRopeWeightGradAttrs {
   }
 };
 
+struct ClampedGluAttrs {
+  float alpha;
+  float limit;
+  static ClampedGluAttrs read(const double* values) {
+    ClampedGluAttrs a;
+    a.alpha = static_cast<float>(values[0]);
+    a.limit = static_cast<float>(values[1]);
+    return a;
+  }
+};
+
+struct ClampedGluGradAttrs {
+  float alpha;
+  float limit;
+  static ClampedGluGradAttrs read(const double* values) {
+    ClampedGluGradAttrs a;
+    a.alpha = static_cast<float>(values[0]);
+    a.limit = static_cast<float>(values[1]);
+    return a;
+  }
+};
+
 struct AttentionAttrs {
   int32_t heads;
   int32_t kv_heads;
   float scale;
+  int32_t window;
   static AttentionAttrs read(const double* values) {
     AttentionAttrs a;
     a.heads = static_cast<int32_t>(values[0]);
     a.kv_heads = static_cast<int32_t>(values[1]);
     a.scale = static_cast<float>(values[2]);
+    a.window = static_cast<int32_t>(values[3]);
     return a;
   }
 };
@@ -180,11 +253,22 @@ struct AttentionGradAttrs {
   int32_t heads;
   int32_t kv_heads;
   float scale;
+  int32_t window;
   static AttentionGradAttrs read(const double* values) {
     AttentionGradAttrs a;
     a.heads = static_cast<int32_t>(values[0]);
     a.kv_heads = static_cast<int32_t>(values[1]);
     a.scale = static_cast<float>(values[2]);
+    a.window = static_cast<int32_t>(values[3]);
+    return a;
+  }
+};
+
+struct SinksGradAttrs {
+  int32_t heads;
+  static SinksGradAttrs read(const double* values) {
+    SinksGradAttrs a;
+    a.heads = static_cast<int32_t>(values[0]);
     return a;
   }
 };
@@ -294,6 +378,7 @@ struct PagedAttentionAttrs {
   float scale;
   int32_t block;
   Dtype dtype;
+  int32_t window;
   static PagedAttentionAttrs read(const double* values) {
     PagedAttentionAttrs a;
     a.heads = static_cast<int32_t>(values[0]);
@@ -301,6 +386,7 @@ struct PagedAttentionAttrs {
     a.scale = static_cast<float>(values[2]);
     a.block = static_cast<int32_t>(values[3]);
     a.dtype = static_cast<Dtype>((int32_t)values[4]);
+    a.window = static_cast<int32_t>(values[5]);
     return a;
   }
 };
@@ -334,12 +420,18 @@ namespace rms_norm_grad_in { enum : int { dy, x, weight, rstd }; }
 namespace rms_norm_grad_out { enum : int { dx }; }
 namespace rms_norm_weight_grad_in { enum : int { dy, x, rstd }; }
 namespace rms_norm_weight_grad_out { enum : int { dweight }; }
-namespace matmul_nt_in { enum : int { a, b, a2, b2, addend, a_amax, random }; }
+namespace matmul_nt_in { enum : int { a, b, a2, b2, addend, a_amax, random, bias }; }
 namespace matmul_nt_out { enum : int { y }; }
+namespace bias_grad_in { enum : int { dy }; }
+namespace bias_grad_out { enum : int { dbias }; }
 namespace matmul_nn_in { enum : int { a, b, a2, b2, addend, a_amax, random }; }
 namespace matmul_nn_out { enum : int { y }; }
 namespace matmul_tn_in { enum : int { a, b, addend }; }
 namespace matmul_tn_out { enum : int { y }; }
+namespace columns_in { enum : int { x }; }
+namespace columns_out { enum : int { y }; }
+namespace columns_grad_in { enum : int { dy, addend }; }
+namespace columns_grad_out { enum : int { dx }; }
 namespace qk_norm_rope_in { enum : int { x, weight, positions, cos_sin }; }
 namespace qk_norm_rope_out { enum : int { y, rstd }; }
 namespace qk_norm_rope_grad_in { enum : int { dy, x, weight, positions, cos_sin, rstd }; }
@@ -350,10 +442,20 @@ namespace swiglu_in { enum : int { gate, up }; }
 namespace swiglu_out { enum : int { y }; }
 namespace swiglu_grad_in { enum : int { dy, gate, up }; }
 namespace swiglu_grad_out { enum : int { dgate, dup }; }
-namespace attention_in { enum : int { q, k, v, cu_seqlens }; }
+namespace geglu_in { enum : int { gate, up }; }
+namespace geglu_out { enum : int { y }; }
+namespace geglu_grad_in { enum : int { dy, gate, up }; }
+namespace geglu_grad_out { enum : int { dgate, dup }; }
+namespace clamped_glu_in { enum : int { x }; }
+namespace clamped_glu_out { enum : int { y }; }
+namespace clamped_glu_grad_in { enum : int { dy, x }; }
+namespace clamped_glu_grad_out { enum : int { dx }; }
+namespace attention_in { enum : int { q, k, v, cu_seqlens, sinks }; }
 namespace attention_out { enum : int { y, lse }; }
 namespace attention_grad_in { enum : int { dy, q, k, v, y, lse, cu_seqlens }; }
 namespace attention_grad_out { enum : int { dq, dk, dv }; }
+namespace sinks_grad_in { enum : int { dy, y, lse, sinks }; }
+namespace sinks_grad_out { enum : int { dsinks }; }
 namespace head_loss_in { enum : int { x, weight, targets }; }
 namespace head_loss_out { enum : int { loss, losses, dx }; }
 namespace head_loss_trained_in { enum : int { x, weight, targets }; }
@@ -388,7 +490,7 @@ namespace adamw_8bit_in { enum : int { p, g, m, v, factor, schedule }; }
 namespace adamw_8bit_out { enum : int { p_next, m_next, v_next }; }
 namespace paged_write_in { enum : int { k_cache, v_cache, k, v, slots }; }
 namespace paged_write_out { enum : int { keys, values }; }
-namespace paged_attention_in { enum : int { q, k, v, tables, spans }; }
+namespace paged_attention_in { enum : int { q, k, v, tables, spans, sinks }; }
 namespace paged_attention_out { enum : int { y }; }
 namespace lora_delta_in { enum : int { x, a, b, adapters, ranks, addend }; }
 namespace lora_delta_out { enum : int { y }; }

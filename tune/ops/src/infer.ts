@@ -5,6 +5,7 @@ import { DTYPES, DTYPE_NAMES, partsOf, type Dtype, type Shape } from './dtypes.t
 import {
   ARITHMETICS,
   LINEAR_ARITHMETICS,
+  attrsOf,
   inputsOf,
   isScaled,
   specOf,
@@ -35,8 +36,14 @@ export function inferOutputs(name: OpName, inputs: InputTypes, attrs: Attrs): Re
     inputsOf(name).map(input => input.name),
     'input',
   )
-  checkNames(name, Object.keys(attrs), Object.keys(spec.attrs), 'attribute')
-  for (const [key, kind] of Object.entries(spec.attrs)) checkAttr(name, key, kind, attrs[key])
+  checkNames(
+    name,
+    Object.keys(attrs),
+    attrsOf(name).map(attr => attr.name),
+    'attribute',
+  )
+  for (const attr of attrsOf(name))
+    checkAttr(name, attr.name, attr.kind, attr.isOptional ? (attrs[attr.name] ?? 0) : attrs[attr.name])
 
   const sizes = new Sizes()
   for (const [letter, attr] of Object.entries(spec.sizes ?? {})) {

@@ -5,7 +5,7 @@
  * An input or output reads `<dtype> (<dims>)`. Dtypes: `float` is f32 or bf16, `weight` is any stored weight,
  * `=x` is the dtype of input x, `@dtype` is named by that attribute. Dims are letters that must agree across
  * one op; `(...)` is any shape, the same wherever it stands; `H*D` is a product whose H an attribute gives. A
- * key that ends in `?` may be left out. Outputs named in `inPlace` are written over that input.
+ * key that ends in `?` may be left out; an attribute left out is 0. Outputs named in `inPlace` are written over that input.
  */
 import type { Dtype } from './dtypes.ts'
 
@@ -42,28 +42,28 @@ const op = <const S extends OpSpec>(spec: S): S => spec
 
 export const OPS = {
   embed: op({
-    doc: 'y[t] = table[ids[t]]',
+    doc: 'y[t] = table[ids[t]], times scale where that is not 0',
     inputs: { table: 'weight (V, C)', ids: 'i32 (T)' },
-    attrs: { dtype: 'dtype' },
+    attrs: { dtype: 'dtype', 'scale?': 'f32' },
     outputs: { y: '@dtype (T, C)' },
   }),
   embed_grad: op({
-    doc: 'dtable[v] = sum of dy[t] over the t with ids[t] = v, in order of t',
+    doc: 'dtable[v] = sum of dy[t] over the t with ids[t] = v, in order of t, times scale where that is not 0',
     inputs: { dy: 'float (T, C)', ids: 'i32 (T)' },
-    attrs: { vocab: 'i32' },
+    attrs: { vocab: 'i32', 'scale?': 'f32' },
     sizes: { V: 'vocab' },
     outputs: { dtable: 'f32 (V, C)' },
   }),
   rms_norm: op({
-    doc: 'y = x · rstd · weight with rstd = 1 / sqrt(mean(x²) + eps) along C, in f32',
+    doc: 'y = x · rstd · (weight_offset + weight) with rstd = 1 / sqrt(mean(x²) + eps) along C, in f32',
     inputs: { x: 'float (T, C)', weight: 'float (C)' },
-    attrs: { eps: 'f32' },
+    attrs: { eps: 'f32', 'weight_offset?': 'f32' },
     outputs: { y: '=x (T, C)', rstd: 'f32 (T)' },
   }),
   rms_norm_grad: op({
-    doc: 'dx = rstd · (dy·weight − x · rstd² · mean(dy·weight·x))',
+    doc: 'dx = rstd · (dy·w − x · rstd² · mean(dy·w·x)) with w = weight_offset + weight',
     inputs: { dy: 'float (T, C)', x: 'float (T, C)', weight: 'float (C)', rstd: 'f32 (T)' },
-    attrs: {},
+    attrs: { 'weight_offset?': 'f32' },
     outputs: { dx: '=x (T, C)' },
   }),
   rms_norm_weight_grad: op({
@@ -73,7 +73,7 @@ export const OPS = {
     outputs: { dweight: 'f32 (C)' },
   }),
   matmul_nt: op({
-    doc: 'y = alpha · (a·bᵀ + a2·b2ᵀ) + addend; sums in f32, one rounding at the end. The second pair is how LoRA enters. fp8_hybrid and nvfp4 round a to nearest by a_amax, the largest |a| that is expected; `random` is for their gradient only',
+    doc: 'y = alpha · (a·bᵀ + a2·b2ᵀ) + bias + addend; sums in f32, one rounding at the end. The second pair is how LoRA enters. fp8_hybrid and nvfp4 round a to nearest by a_amax, the largest |a| that is expected; `random` is for their gradient only',
     inputs: {
       a: 'float (M, K)',
       b: 'weight (N, K)',
@@ -82,9 +82,16 @@ export const OPS = {
       'addend?': 'float (M, N)',
       'a_amax?': 'f32 (1)',
       'random?': 'i32 (3)',
+      'bias?': 'float (N)',
     },
     attrs: { alpha: 'f32', arithmetic: 'linear_arithmetic', dtype: 'dtype' },
     outputs: { y: '@dtype (M, N)' },
+  }),
+  bias_grad: op({
+    doc: 'dbias = sum of dy over its rows, in their order',
+    inputs: { dy: 'float (M, N)' },
+    attrs: {},
+    outputs: { dbias: 'f32 (N)' },
   }),
   matmul_nn: op({
     doc: 'y = alpha · (a·b + a2·b2) + addend; sums in f32, one rounding at the end. fp8_hybrid and nvfp4 round a, a gradient, by a_amax; nvfp4 stochastically where `random` is given: the seed, low word first, and the step; `stream` is the op of the Philox counter, and an element is numbered by rows of a',
@@ -106,10 +113,24 @@ export const OPS = {
     attrs: { alpha: 'f32', arithmetic: 'arithmetic', dtype: 'dtype' },
     outputs: { y: '@dtype (M, N)' },
   }),
+  columns: op({
+    doc: 'y = the `count` columns of x from `from` on',
+    inputs: { x: 'float (T, K)' },
+    attrs: { from: 'i32', count: 'i32' },
+    sizes: { N: 'count' },
+    outputs: { y: '=x (T, N)' },
+  }),
+  columns_grad: op({
+    doc: 'dx has dy in its columns from `from` on and 0 in others, plus addend',
+    inputs: { dy: 'float (T, N)', 'addend?': '=dy (T, K)' },
+    attrs: { from: 'i32', count: 'i32' },
+    sizes: { K: 'count' },
+    outputs: { dx: '=dy (T, K)' },
+  }),
   qk_norm_rope: op({
-    doc: 'each head of x is normalised as in rms_norm (left out without a weight), then its halves (p, q) turn to (p·cos − q·sin, p·sin + q·cos); cos_sin has D/2 cosines, then D/2 sines, for each position',
-    inputs: { x: 'float (T, H*D)', 'weight?': 'float (D)', positions: 'i32 (T)', cos_sin: 'f32 (P, D)' },
-    attrs: { heads: 'i32', eps: 'f32' },
+    doc: 'each head of x is normalised as in rms_norm (left out without a weight), then the halves (p, q) of its first R numbers turn to (p·cos − q·sin, p·sin + q·cos); cos_sin has R/2 cosines, then R/2 sines, for each position',
+    inputs: { x: 'float (T, H*D)', 'weight?': 'float (D)', positions: 'i32 (T)', cos_sin: 'f32 (P, R)' },
+    attrs: { heads: 'i32', eps: 'f32', 'weight_offset?': 'f32' },
     sizes: { H: 'heads' },
     outputs: { y: '=x (T, H*D)', rstd: 'f32 (T, H)' },
   }),
@@ -120,10 +141,10 @@ export const OPS = {
       x: 'float (T, H*D)',
       'weight?': 'float (D)',
       positions: 'i32 (T)',
-      cos_sin: 'f32 (P, D)',
+      cos_sin: 'f32 (P, R)',
       rstd: 'f32 (T, H)',
     },
-    attrs: { heads: 'i32' },
+    attrs: { heads: 'i32', 'weight_offset?': 'f32' },
     sizes: { H: 'heads' },
     outputs: { dx: '=x (T, H*D)' },
   }),
@@ -133,7 +154,7 @@ export const OPS = {
       dy: 'float (T, H*D)',
       x: 'float (T, H*D)',
       positions: 'i32 (T)',
-      cos_sin: 'f32 (P, D)',
+      cos_sin: 'f32 (P, R)',
       rstd: 'f32 (T, H)',
     },
     attrs: { heads: 'i32' },
@@ -152,10 +173,40 @@ export const OPS = {
     attrs: {},
     outputs: { dgate: '=gate (T, F)', dup: '=up (T, F)' },
   }),
+  geglu: op({
+    doc: 'y = gelu(gate) · up with gelu(g) = g · (1 + tanh(√(2/π) · (g + 0.044715·g³))) / 2',
+    inputs: { gate: 'float (T, F)', up: 'float (T, F)' },
+    attrs: {},
+    outputs: { y: '=gate (T, F)' },
+  }),
+  geglu_grad: op({
+    doc: 'dgate = dy·up·gelu′(gate), dup = dy·gelu(gate)',
+    inputs: { dy: 'float (T, F)', gate: 'float (T, F)', up: 'float (T, F)' },
+    attrs: {},
+    outputs: { dgate: '=gate (T, F)', dup: '=up (T, F)' },
+  }),
+  clamped_glu: op({
+    doc: 'x has gates in its even columns and what they let through, up, in its odd ones: y = (1 + u) · g · σ(alpha·g) with g = min(gate, limit), u = min(max(up, −limit), limit)',
+    inputs: { x: 'float (T, 2*F)' },
+    attrs: { alpha: 'f32', limit: 'f32' },
+    outputs: { y: '=x (T, F)' },
+  }),
+  clamped_glu_grad: op({
+    doc: 'dgate = dy·(1 + u)·σ(alpha·g)·(1 + alpha·g·(1 − σ(alpha·g))), dup = dy·g·σ(alpha·g), each 0 where it was clamped; pairs as x has them',
+    inputs: { dy: 'float (T, F)', x: '=dy (T, 2*F)' },
+    attrs: { alpha: 'f32', limit: 'f32' },
+    outputs: { dx: '=x (T, 2*F)' },
+  }),
   attention: op({
-    doc: 'causal attention inside each document [cu_seqlens[i], cu_seqlens[i+1]); query head h reads key head h·G/H; softmax in f32; lse is its log-sum-exp',
-    inputs: { q: 'float (T, H*D)', k: '=q (T, G*D)', v: '=q (T, G*D)', cu_seqlens: 'i32 (S)' },
-    attrs: { heads: 'i32', kv_heads: 'i32', scale: 'f32' },
+    doc: 'causal attention inside each document [cu_seqlens[i], cu_seqlens[i+1]), a query over the `window` keys up to its own where that is not 0; query head h reads key head h·G/H; softmax in f32, with one score more, sinks[h], that has no value; lse is its log-sum-exp',
+    inputs: {
+      q: 'float (T, H*D)',
+      k: '=q (T, G*D)',
+      v: '=q (T, G*D)',
+      cu_seqlens: 'i32 (S)',
+      'sinks?': 'float (H)',
+    },
+    attrs: { heads: 'i32', kv_heads: 'i32', scale: 'f32', 'window?': 'i32' },
     sizes: { H: 'heads', G: 'kv_heads' },
     outputs: { y: '=q (T, H*D)', lse: 'f32 (H, T)' },
   }),
@@ -170,9 +221,21 @@ export const OPS = {
       lse: 'f32 (H, T)',
       cu_seqlens: 'i32 (S)',
     },
-    attrs: { heads: 'i32', kv_heads: 'i32', scale: 'f32' },
+    attrs: { heads: 'i32', kv_heads: 'i32', scale: 'f32', 'window?': 'i32' },
     sizes: { H: 'heads', G: 'kv_heads' },
     outputs: { dq: '=q (T, H*D)', dk: '=k (T, G*D)', dv: '=v (T, G*D)' },
+  }),
+  sinks_grad: op({
+    doc: 'dsinks[h] = −sum over t of exp(sinks[h] − lse[h, t]) · (dy·y of the head)',
+    inputs: {
+      dy: 'float (T, H*D)',
+      y: '=dy (T, H*D)',
+      lse: 'f32 (H, T)',
+      sinks: 'float (H)',
+    },
+    attrs: { heads: 'i32' },
+    sizes: { H: 'heads' },
+    outputs: { dsinks: 'f32 (H)' },
   }),
   head_loss: op({
     doc: 'losses[t] = logsumexp(z) − z[targets[t]] with z = x[t]·weightᵀ, 0 where targets[t] is −100; loss is their sum; dx is the gradient of loss. `chunk` rows of z exist at a time',
@@ -303,15 +366,23 @@ export const OPS = {
     inPlace: { keys: 'k_cache', values: 'v_cache' },
   }),
   paged_attention: op({
-    doc: 'causal attention of new rows over cached keys. spans[s] is (first row, rows, keys cached before them); key j of span s is cache row tables[s][j / block]·block + j mod block, laid out as paged_write does. A row of no span is 0; no row depends on which others are there',
+    doc: 'causal attention of new rows over cached keys, window and sinks as in attention. spans[s] is (first row, rows, keys cached before them); key j of span s is cache row tables[s][j / block]·block + j mod block, laid out as paged_write does. A row of no span is 0; no row depends on which others are there',
     inputs: {
       q: '@dtype (T, H*D)',
       k: '@dtype (P, G*D)',
       v: '@dtype (P, G*D)',
       tables: 'i32 (S, B)',
       spans: 'i32 (S, 3)',
+      'sinks?': 'float (H)',
     },
-    attrs: { heads: 'i32', kv_heads: 'i32', scale: 'f32', block: 'i32', dtype: 'dtype' },
+    attrs: {
+      heads: 'i32',
+      kv_heads: 'i32',
+      scale: 'f32',
+      block: 'i32',
+      dtype: 'dtype',
+      'window?': 'i32',
+    },
     sizes: { H: 'heads', G: 'kv_heads' },
     outputs: { y: '@dtype (T, H*D)' },
   }),
@@ -371,10 +442,13 @@ type AttrValue<K> = K extends 'dtype' | 'storage'
     : K extends 'linear_arithmetic'
       ? LinearArithmetic
       : number
+type AttrsIn<N extends OpName> = (typeof OPS)[N]['attrs']
 export type AttrsOf<N extends OpName> = {
-  [K in keyof (typeof OPS)[N]['attrs']]: AttrValue<(typeof OPS)[N]['attrs'][K]>
+  [K in Required<keyof AttrsIn<N> & string>]: AttrValue<AttrsIn<N>[K & keyof AttrsIn<N>]>
+} & {
+  [K in Optional<keyof AttrsIn<N> & string>]?: number | undefined
 }
-export type Attrs = Readonly<Record<string, number | string>>
+export type Attrs = Readonly<Record<string, number | string | undefined>>
 
 /** Name and optionality of an op's inputs, in the order that native code sees them. */
 export function inputsOf(name: OpName): { name: string; isOptional: boolean; type: string }[] {
@@ -382,6 +456,15 @@ export function inputsOf(name: OpName): { name: string; isOptional: boolean; typ
     name: key.replace(/\?$/, ''),
     isOptional: key.endsWith('?'),
     type,
+  }))
+}
+
+/** Name, kind and optionality of an op's attributes, in the order that native code sees them. */
+export function attrsOf(name: OpName): { name: string; isOptional: boolean; kind: AttrKind }[] {
+  return Object.entries(OPS[name].attrs).map(([key, kind]) => ({
+    name: key.replace(/\?$/, ''),
+    isOptional: key.endsWith('?'),
+    kind,
   }))
 }
 

@@ -45,7 +45,7 @@ type Result = {
 }
 export type Backward = (flow: Flow) => Result
 
-const number = (step: Step, name: string) => Number(step.attrs[name])
+const number = (step: Step, name: string) => Number(step.attrs[name] ?? 0)
 
 const arithmeticOf = (step: Step): LinearArithmetic =>
   LINEAR_ARITHMETICS.find(name => name === step.attrs.arithmetic) ?? 'f32'
@@ -107,9 +107,17 @@ const matmulNt: Backward = flow => {
   if (down) return adapterGrads(flow, down)
   const first = matmulGrads(flow, 'a', 'b')
   const second = flow.step.inputs.a2 ? matmulGrads(flow, 'a2', 'b2') : { summed: {}, parts: {} }
-  const addend = flow.isWanted('addend') ? flow.grad('y') : undefined
-  return { summed: { ...first.summed, ...second.summed }, parts: { ...first.parts, ...second.parts, addend } }
+  return {
+    summed: { ...first.summed, ...second.summed },
+    parts: { ...first.parts, ...second.parts, ...addedGrads(flow) },
+  }
 }
+
+/** Gradients of what a product adds after its sums. */
+const addedGrads = ({ g, grad, isWanted }: Flow) => ({
+  addend: isWanted('addend') ? grad('y') : undefined,
+  bias: isWanted('bias') ? g.bias_grad({ dy: grad('y') }, {}).dbias : undefined,
+})
 
 /**
  * The step z = alpha·x·Aᵀ of a linear y = x·Wᵀ + z·Bᵀ with its adapter, and what it reads, where it is one.
@@ -117,7 +125,16 @@ const matmulNt: Backward = flow => {
 function adapterOf({ step, source, isWanted }: Flow): { x: Tensor; A: Tensor; alpha: number } | undefined {
   const down = source('a2')
   const { a: x, b: A } = down?.inputs ?? {}
-  if (!down || !x || !A || down.op !== 'matmul_nt' || down.inputs.a2 || down.inputs.addend) return undefined
+  if (
+    !down ||
+    !x ||
+    !A ||
+    down.op !== 'matmul_nt' ||
+    down.inputs.a2 ||
+    down.inputs.addend ||
+    down.inputs.bias
+  )
+    return undefined
   const arithmetic = arithmeticOf(step)
   const isAlike = arithmeticOf(down) === (isScaled(arithmetic) ? 'bf16' : arithmetic)
   return isAlike && x === step.inputs.a && number(step, 'alpha') === 1 && isWanted('a2')
@@ -142,16 +159,19 @@ function adapterGrads(flow: Flow, { x, A, alpha }: { x: Tensor; A: Tensor; alpha
   const dB = isWanted('b2') ? g.matmul_tn({ a: dy, b: input('a2') }, plain).y : undefined
   return {
     summed,
-    parts: { ...parts, b2: dB, addend: isWanted('addend') ? dy : undefined },
+    parts: { ...parts, b2: dB, ...addedGrads(flow) },
     others: [[A, () => g.matmul_tn({ a: dz, b: x }, plain).y]],
   }
 }
 
-const rmsNorm: Backward = ({ g, input, output, grad, isWanted }) => {
+const rmsNorm: Backward = ({ g, step, input, output, grad, isWanted }) => {
+  const weight_offset = number(step, 'weight_offset')
   const [dy, x, rstd] = [grad('y'), input('x'), output('rstd')]
   return {
     parts: {
-      x: isWanted('x') ? g.rms_norm_grad({ dy, x, weight: input('weight'), rstd }, {}).dx : undefined,
+      x: isWanted('x')
+        ? g.rms_norm_grad({ dy, x, weight: input('weight'), rstd }, { weight_offset }).dx
+        : undefined,
       weight: isWanted('weight') ? g.rms_norm_weight_grad({ dy, x, rstd }, {}).dweight : undefined,
     },
   }
@@ -167,7 +187,10 @@ const qkNormRope: Backward = ({ g, step, input, output, grad, isWanted }) => {
     input('cos_sin'),
   ]
   const dx = () =>
-    g.qk_norm_rope_grad({ dy, x, weight: step.inputs.weight, positions, cos_sin: cosSin, rstd }, { heads }).dx
+    g.qk_norm_rope_grad(
+      { dy, x, weight: step.inputs.weight, positions, cos_sin: cosSin, rstd },
+      { heads, weight_offset: number(step, 'weight_offset') },
+    ).dx
   const dweight = () =>
     g.qk_norm_rope_weight_grad({ dy, x, positions, cos_sin: cosSin, rstd }, { heads }).dweight
   return {
@@ -175,16 +198,37 @@ const qkNormRope: Backward = ({ g, step, input, output, grad, isWanted }) => {
   }
 }
 
-const swiglu: Backward = ({ g, input, grad }) => {
-  const { dgate, dup } = g.swiglu_grad({ dy: grad('y'), gate: input('gate'), up: input('up') }, {})
-  return { parts: { gate: dgate, up: dup } }
-}
+const glu =
+  (op: 'swiglu_grad' | 'geglu_grad'): Backward =>
+  ({ g, input, grad }) => {
+    const { dgate, dup } = g[op]({ dy: grad('y'), gate: input('gate'), up: input('up') }, {})
+    return { parts: { gate: dgate, up: dup } }
+  }
 
-const attention: Backward = ({ g, step, input, output, grad }) => {
+const clampedGlu: Backward = ({ g, step, input, grad }) => ({
+  parts: {
+    x: g.clamped_glu_grad(
+      { dy: grad('y'), x: input('x') },
+      { alpha: number(step, 'alpha'), limit: number(step, 'limit') },
+    ).dx,
+  },
+})
+
+const columns: Backward = ({ g, step, input, grad, soFar }) => ({
+  summed: {
+    x: g.columns_grad(
+      { dy: grad('y'), addend: soFar('x') },
+      { from: number(step, 'from'), count: input('x').shape[1] ?? 0 },
+    ).dx,
+  },
+})
+
+const attention: Backward = ({ g, step, input, output, grad, isWanted }) => {
   const attrs = {
     heads: number(step, 'heads'),
     kv_heads: number(step, 'kv_heads'),
     scale: number(step, 'scale'),
+    window: number(step, 'window'),
   }
   const saved = {
     q: input('q'),
@@ -194,8 +238,12 @@ const attention: Backward = ({ g, step, input, output, grad }) => {
     lse: output('lse'),
     cu_seqlens: input('cu_seqlens'),
   }
-  const { dq, dk, dv } = g.attention_grad({ dy: grad('y'), ...saved }, attrs)
-  return { parts: { q: dq, k: dk, v: dv } }
+  const dy = grad('y')
+  const { dq, dk, dv } = g.attention_grad({ dy, ...saved }, attrs)
+  // A sink has no value, so what reaches q, k and v knows it by lse alone.
+  const dsinks = () =>
+    g.sinks_grad({ dy, y: saved.y, lse: saved.lse, sinks: input('sinks') }, { heads: attrs.heads }).dsinks
+  return { parts: { q: dq, k: dk, v: dv, sinks: isWanted('sinks') ? dsinks() : undefined } }
 }
 
 /** The loss has its gradients from the forward pass, which made and dropped the logits. */
@@ -220,16 +268,21 @@ const none: Backward = ({ step }) => {
 }
 
 export const BACKWARD: { readonly [N in OpName]: Backward } = {
-  embed: ({ g, input, grad }) => ({
+  embed: ({ g, step, input, grad }) => ({
     parts: {
-      table: g.embed_grad({ dy: grad('y'), ids: input('ids') }, { vocab: input('table').shape[0] ?? 0 })
-        .dtable,
+      table: g.embed_grad(
+        { dy: grad('y'), ids: input('ids') },
+        { vocab: input('table').shape[0] ?? 0, scale: number(step, 'scale') },
+      ).dtable,
     },
   }),
   rms_norm: rmsNorm,
   matmul_nt: matmulNt,
   qk_norm_rope: qkNormRope,
-  swiglu,
+  columns,
+  swiglu: glu('swiglu_grad'),
+  geglu: glu('geglu_grad'),
+  clamped_glu: clampedGlu,
   attention,
   head_loss: flow => lossGrads(flow, flow.lossGrad('loss')),
   head_loss_trained: flow => lossGrads(flow, flow.lossGrad('loss')),
@@ -239,12 +292,17 @@ export const BACKWARD: { readonly [N in OpName]: Backward } = {
   embed_grad: none,
   rms_norm_grad: none,
   rms_norm_weight_grad: none,
+  bias_grad: none,
+  columns_grad: none,
   matmul_nn: none,
   matmul_tn: none,
   qk_norm_rope_grad: none,
   qk_norm_rope_weight_grad: none,
   swiglu_grad: none,
+  geglu_grad: none,
+  clamped_glu_grad: none,
   attention_grad: none,
+  sinks_grad: none,
   quantize: none,
   dequantize: none,
   amax: none,

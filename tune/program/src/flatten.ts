@@ -1,5 +1,5 @@
 /** A program in the flat form that native code reads; tune/native/src/engine.ts describes it. */
-import { DTYPES, DTYPE_NAMES, LINEAR_ARITHMETICS, OP_NAMES, specOf, type Dtype } from '@cairn-tune/ops'
+import { DTYPES, DTYPE_NAMES, LINEAR_ARITHMETICS, OP_NAMES, attrsOf, type Dtype } from '@cairn-tune/ops'
 import { FLAT_VERSION, type FlatProgram } from '@cairn-tune/native'
 import type { Program, Step, Tensor } from './program.ts'
 
@@ -45,7 +45,7 @@ export function flatten(
 }
 
 function attrNumbers({ op, attrs }: Step): number[] {
-  return Object.entries(specOf(op).attrs).map(([name, kind]) => {
+  return attrsOf(op).map(({ name, kind }) => {
     const value = attrs[name]
     if (kind === 'dtype' || kind === 'storage')
       return DTYPES[DTYPE_NAMES.find(dtype => dtype === value) ?? ('f32' satisfies Dtype)].code

@@ -11,7 +11,17 @@ import { planMemory, type Plan } from './plan.ts'
 const keptOps: readonly OpName[] = ['amax', 'delayed_amax', 'observe_amax']
 
 /** Ops that cost little next to the matmuls between them: their outputs are the first to go. */
-const cheapOps: readonly OpName[] = ['rms_norm', 'qk_norm_rope', 'swiglu', 'add', 'cast', 'scale']
+const cheapOps: readonly OpName[] = [
+  'rms_norm',
+  'qk_norm_rope',
+  'swiglu',
+  'geglu',
+  'clamped_glu',
+  'columns',
+  'add',
+  'cast',
+  'scale',
+]
 
 export type Policy = {
   /** Blocks that recompute their cheap ops. */

@@ -1,9 +1,9 @@
 /** Recording: calls of ops become steps, checked as they are recorded; nothing is computed. */
 import {
   OP_NAMES,
+  attrsOf,
   inferOutputs,
   inputsOf,
-  specOf,
   type Attrs,
   type AttrsOf,
   type Dtype,
@@ -64,7 +64,7 @@ export function createRecorder(): Recorder {
       ]),
     )
     const given = Object.fromEntries(inputsOf(op).map(({ name }) => [name, inputs[name]]))
-    const ordered = Object.fromEntries(Object.keys(specOf(op).attrs).map(name => [name, attrs[name] ?? 0]))
+    const ordered = Object.fromEntries(attrsOf(op).map(({ name }) => [name, attrs[name] ?? 0]))
     steps.push({ op, inputs: given, attrs: ordered, outputs, block, phase })
     return outputs
   }

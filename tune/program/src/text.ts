@@ -1,5 +1,5 @@
 /** A program as text: one line a step, for golden tests and for people. */
-import { typeText, type Attrs } from '@cairn-tune/ops'
+import { attrsOf, typeText } from '@cairn-tune/ops'
 import type { Plan } from './plan.ts'
 import type { Program, Step, Tensor } from './program.ts'
 
@@ -36,13 +36,16 @@ function stepText(step: Step, plan: Plan | undefined): string {
   )
   const outputs = Object.values(step.outputs)
   const types = outputs.map(tensor => typeText(tensor) + placeText(tensor, plan))
-  return `${outputs.map(nameOf).join(', ')} = ${step.op}(${inputs.join(', ')})${attrsText(step.attrs)} → ${types.join(', ')}`
+  return `${outputs.map(nameOf).join(', ')} = ${step.op}(${inputs.join(', ')})${attrsText(step)} → ${types.join(', ')}`
 }
 
 const nameOf = (tensor: Tensor) => (tensor.isInput ? (tensor.name ?? '') : `%${tensor.id}`)
 
-function attrsText(attrs: Attrs): string {
-  const entries = Object.entries(attrs)
+/** Attributes that may be left out show where they are not 0. */
+function attrsText({ op, attrs }: Step): string {
+  const entries = attrsOf(op)
+    .map(({ name, isOptional }) => [name, attrs[name], isOptional] as const)
+    .filter(([, value, isOptional]) => !isOptional || value !== 0)
   return entries.length === 0 ? '' : ` {${entries.map(([name, value]) => `${name}: ${value}`).join(', ')}}`
 }
 

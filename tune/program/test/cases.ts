@@ -1,11 +1,10 @@
 /** What every kernel is tried on: odd sizes, each dtype, with and without optional inputs. */
 import type { Attrs, Dtype, OpName } from '@cairn-tune/ops'
 import { noise, runOracle, tensor, type Values } from './one-op.ts'
+import { loras, paged, range, samples } from './serving-cases.ts'
 
 export type Case = { op: OpName; name: string; inputs: Values; attrs: Attrs; dtype: Dtype }
 
-const range = (count: number, value: (i: number) => number) =>
-  Array.from({ length: count }, (_, i) => value(i))
 const floats = ['f32', 'bf16'] as const
 
 function cosSin(positions: number, width: number) {
@@ -56,17 +55,22 @@ function* norms(dtype: Dtype): Generator<Case> {
     }
     yield { op: 'rms_norm_grad', name, inputs: grad, attrs: {}, dtype }
     yield { op: 'rms_norm_weight_grad', name, inputs: without(grad, 'weight'), attrs: {}, dtype }
+    const offset = { weight_offset: 1 }
+    yield { op: 'rms_norm', name: `${name}, 1 + w`, inputs, attrs: { eps: 1e-6, ...offset }, dtype }
+    yield { op: 'rms_norm_grad', name: `${name}, 1 + w`, inputs: grad, attrs: offset, dtype }
   }
 }
 
 function* ropes(dtype: Dtype): Generator<Case> {
-  for (const [heads, width, hasWeight] of [
-    [3, 32, true],
-    [1, 6, true],
-    [2, 10, false],
+  for (const [heads, width, turned, hasWeight] of [
+    [3, 32, 32, true],
+    [1, 6, 6, true],
+    [2, 10, 10, false],
+    [2, 22, 12, true],
+    [2, 10, 4, false],
   ] as const) {
     const rows = 33
-    const name = `${rows}×${heads}·${width}${hasWeight ? '' : ' without weight'}`
+    const name = `${rows}×${heads}·${width}${turned < width ? `, ${turned} turned` : ''}${hasWeight ? '' : ' without weight'}`
     const inputs: Values = {
       x: noise(dtype, [rows, heads * width], 4),
       weight: hasWeight ? noise(dtype, [width], 5) : undefined,
@@ -75,14 +79,29 @@ function* ropes(dtype: Dtype): Generator<Case> {
         [rows],
         range(rows, i => (i * 7) % 40),
       ),
-      cos_sin: cosSin(40, width),
+      cos_sin: cosSin(40, turned),
     }
     yield { op: 'qk_norm_rope', name, inputs, attrs: { heads, eps: 1e-6 }, dtype }
+    if (hasWeight)
+      yield {
+        op: 'qk_norm_rope',
+        name: `${name}, 1 + w`,
+        inputs,
+        attrs: { heads, eps: 1e-6, weight_offset: 1 },
+        dtype,
+      }
     const grad = {
       dy: noise(dtype, [rows, heads * width], 6),
       ...withForward('qk_norm_rope', inputs, { heads, eps: 1e-6 }, ['rstd'], {}, { rstd: [rows, heads] }),
     }
     yield { op: 'qk_norm_rope_grad', name, inputs: grad, attrs: { heads }, dtype }
+    yield {
+      op: 'qk_norm_rope_grad',
+      name: `${name}, 1 + w`,
+      inputs: grad,
+      attrs: { heads, weight_offset: 1 },
+      dtype,
+    }
     if (hasWeight)
       yield { op: 'qk_norm_rope_weight_grad', name, inputs: without(grad, 'weight'), attrs: { heads }, dtype }
   }
@@ -113,6 +132,21 @@ function* matmuls(dtype: Dtype): Generator<Case> {
       attrs,
       dtype,
     }
+    yield {
+      op: 'matmul_nt',
+      name: `${name} with a bias`,
+      inputs: {
+        a: noise(dtype, [m, k], 7),
+        b: noise(dtype, [n, k], 8),
+        a2,
+        b2: roundB2([n, r]),
+        addend,
+        bias: noise(r ? 'f32' : dtype, [n], 12),
+      },
+      attrs,
+      dtype,
+    }
+    yield { op: 'bias_grad', name: `${m}×${n}`, inputs: { dy: noise(dtype, [m, n], 13) }, attrs: {}, dtype }
     yield {
       op: 'matmul_nn',
       name,
@@ -273,20 +307,25 @@ function* scales(dtype: Dtype): Generator<Case> {
 }
 
 function* attentions(dtype: Dtype): Generator<Case> {
-  for (const [ends, heads, kvHeads, width] of [
-    [[0, 33], 2, 1, 16],
-    [[0, 1, 1, 131, 200], 4, 2, 20],
-    [[0, 290], 1, 1, 64],
+  for (const [ends, heads, kvHeads, width, window, hasSinks] of [
+    [[0, 33], 2, 1, 16, 0, false],
+    [[0, 1, 1, 131, 200], 4, 2, 20, 0, false],
+    [[0, 290], 1, 1, 64, 0, false],
+    [[0, 33], 2, 1, 16, 5, false],
+    [[0, 1, 1, 131, 340], 4, 2, 20, 70, true],
+    [[0, 7, 500], 2, 2, 16, 128, false],
+    [[0, 150], 2, 1, 64, 0, true],
   ] as const) {
     const tokens = ends.at(-1) ?? 0
-    const attrs = { heads, kv_heads: kvHeads, scale: width ** -0.5 }
+    const attrs = { heads, kv_heads: kvHeads, scale: width ** -0.5, window }
     const inputs: Values = {
       q: noise(dtype, [tokens, heads * width], 16, 2),
       k: noise(dtype, [tokens, kvHeads * width], 17, 2),
       v: noise(dtype, [tokens, kvHeads * width], 18),
       cu_seqlens: tensor('i32', [ends.length], ends),
+      sinks: hasSinks ? noise(dtype, [heads], 15, 3) : undefined,
     }
-    const name = `${ends.join('|')} ${heads}/${kvHeads}·${width}`
+    const name = `${ends.join('|')} ${heads}/${kvHeads}·${width}${window ? ` window ${window}` : ''}${hasSinks ? ' sinks' : ''}`
     yield { op: 'attention', name, inputs, attrs, dtype }
     const forward = withForward(
       'attention',
@@ -299,10 +338,21 @@ function* attentions(dtype: Dtype): Generator<Case> {
     yield {
       op: 'attention_grad',
       name,
-      inputs: { dy: noise(dtype, [tokens, heads * width], 19), ...forward },
+      inputs: { dy: noise(dtype, [tokens, heads * width], 19), ...without(forward, 'sinks') },
       attrs,
       dtype,
     }
+    if (hasSinks)
+      yield {
+        op: 'sinks_grad',
+        name,
+        inputs: {
+          dy: noise(dtype, [tokens, heads * width], 19),
+          ...without(forward, 'q', 'k', 'v', 'cu_seqlens'),
+        },
+        attrs: { heads },
+        dtype,
+      }
   }
 }
 
@@ -331,6 +381,28 @@ function* elementwise(dtype: Dtype): Generator<Case> {
   const [a, b, c] = [noise(dtype, shape, 22, 4), noise(dtype, shape, 23, 4), noise(dtype, shape, 24)]
   yield { op: 'swiglu', name: 'odd', inputs: { gate: a, up: b }, attrs: {}, dtype }
   yield { op: 'swiglu_grad', name: 'odd', inputs: { dy: c, gate: a, up: b }, attrs: {}, dtype }
+  yield { op: 'geglu', name: 'odd', inputs: { gate: a, up: b }, attrs: {}, dtype }
+  yield { op: 'geglu_grad', name: 'odd', inputs: { dy: c, gate: a, up: b }, attrs: {}, dtype }
+  const pairs = noise(dtype, [17, 2 * 241], 26, 8)
+  const clamp = { alpha: 1.702, limit: 3 }
+  yield { op: 'clamped_glu', name: 'odd', inputs: { x: pairs }, attrs: clamp, dtype }
+  yield { op: 'clamped_glu_grad', name: 'odd', inputs: { dy: c, x: pairs }, attrs: clamp, dtype }
+  for (const [from, count] of [
+    [0, 241],
+    [100, 141],
+    [3, 1],
+  ] as const) {
+    const name = `${from} … ${from + count}`
+    yield { op: 'columns', name, inputs: { x: a }, attrs: { from, count }, dtype }
+    for (const addend of [undefined, a])
+      yield {
+        op: 'columns_grad',
+        name: `${name}${addend ? ' with an addend' : ''}`,
+        inputs: { dy: noise(dtype, [17, count], 27), addend },
+        attrs: { from, count: 241 },
+        dtype,
+      }
+  }
   yield { op: 'add', name: 'odd', inputs: { a, b }, attrs: {}, dtype }
   yield { op: 'scale', name: 'odd', inputs: { x: a, factor: tensor('f32', [1], [0.75]) }, attrs: {}, dtype }
   yield { op: 'cast', name: 'to f32', inputs: { x: a }, attrs: { dtype: 'f32' }, dtype }
@@ -362,6 +434,20 @@ function* elementwise(dtype: Dtype): Generator<Case> {
     attrs: { vocab: 9 },
     dtype,
   }
+  yield {
+    op: 'embed',
+    name: 'scaled',
+    inputs: { table: noise(dtype, [9, 131], 28), ids },
+    attrs: { dtype, scale: 5.65625 },
+    dtype,
+  }
+  yield {
+    op: 'embed_grad',
+    name: 'scaled',
+    inputs: { dy: noise(dtype, [33, 131], 29), ids },
+    attrs: { vocab: 9, scale: 5.65625 },
+    dtype,
+  }
 }
 
 function* optimizer(): Generator<Case> {
@@ -384,127 +470,6 @@ function* optimizer(): Generator<Case> {
   const sums = { sum_squares: tensor('f32', [1], [90]), count: tensor('f32', [1], [3]) }
   yield { op: 'clip_factor', name: 'above the limit', inputs: sums, attrs: { max_norm: 1 }, dtype: 'f32' }
   yield { op: 'clip_factor', name: 'without a limit', inputs: sums, attrs: { max_norm: 0 }, dtype: 'f32' }
-}
-
-/** Rows of a cache out of order, spans with and without keys before them, rows of no span. */
-function* paged(dtype: Dtype): Generator<Case> {
-  const slots = tensor('i32', [6], [3, -1, 0, 9, 1, -1])
-  for (const from of floats) {
-    const inputs = {
-      k_cache: noise(dtype, [48, 38], 34),
-      v_cache: noise(dtype, [48, 38], 44),
-      k: noise(from, [6, 38], 35),
-      v: noise(from, [6, 38], 45),
-      slots: tensor('i32', [6], [35, -1, 0, 9, 1, -1]),
-    }
-    yield {
-      op: 'paged_write',
-      name: `of ${from}`,
-      inputs,
-      attrs: { block: 16, dtype },
-      dtype: from === 'f32' ? dtype : 'bf16',
-    }
-  }
-  yield {
-    op: 'gather_rows',
-    name: 'odd',
-    inputs: { x: noise(dtype, [11, 37], 36), rows: slots },
-    attrs: {},
-    dtype,
-  }
-  const block = 16
-  for (const [spans, heads, kvHeads, width] of [
-    [
-      [
-        [0, 1, 0],
-        [1, 1, 40],
-        [2, 7, 130],
-      ],
-      4,
-      2,
-      32,
-    ],
-    [
-      [
-        [1, 70, 0],
-        [0, 1, 299],
-        [0, 0, 0],
-      ],
-      2,
-      1,
-      20,
-    ],
-    [[[3, 33, 17]], 1, 1, 64],
-  ] as const) {
-    const tokens = spans.reduce((most, [first, rows]) => Math.max(most, first + rows), 0) + 2
-    const blocks = 19
-    const cacheRows = blocks * block * spans.length
-    const inputs = {
-      q: noise(dtype, [tokens, heads * width], 37, 2),
-      k: noise(dtype, [cacheRows, kvHeads * width], 38, 2),
-      v: noise(dtype, [cacheRows, kvHeads * width], 39),
-      tables: tensor(
-        'i32',
-        [spans.length, blocks],
-        range(spans.length * blocks, i => (i * 7) % (blocks * spans.length)),
-      ),
-      spans: tensor('i32', [spans.length, 3], spans.flat()),
-    }
-    yield {
-      op: 'paged_attention',
-      name: `${spans.join('|')} ${heads}/${kvHeads}·${width}`,
-      inputs,
-      attrs: { heads, kv_heads: kvHeads, scale: width ** -0.5, block, dtype },
-      dtype,
-    }
-  }
-}
-
-function* loras(dtype: Dtype): Generator<Case> {
-  for (const [rows, k, n, hasAddend] of [
-    [13, 50, 33, true],
-    [3, 130, 1050, false],
-  ] as const) {
-    const inputs = {
-      x: noise(dtype, [rows, k], 40),
-      a: noise(dtype, [3, 5, k], 41),
-      b: noise(dtype, [3, 5, n], 42),
-      adapters: tensor(
-        'i32',
-        [rows],
-        range(rows, t => ((t * 5) % 4) - 1),
-      ),
-      ranks: tensor('f32', [3, 2], [5, 2, 1, 0.5, 3, 1]),
-      addend: hasAddend ? noise(dtype, [rows, n], 43) : undefined,
-    }
-    yield { op: 'lora_delta', name: `${rows}×${n}×${k}`, inputs, attrs: { arithmetic: dtype }, dtype }
-  }
-}
-
-function* samples(): Generator<Case> {
-  const [rows, vocab] = [7, 1003]
-  const choice = [
-    [0, 1, 0],
-    [0, 1, 0],
-    [1, 1, 0],
-    [0.7, 0.9, 0],
-    [1.5, 1, 0.2],
-    [0.5, 1, 0],
-    [0, 1, 0],
-  ]
-  const inputs = {
-    logits: noise('f32', [rows, vocab], 44, 6),
-    forced: tensor('i32', [rows], [-1, -1, -1, -1, -1, -1, 77]),
-    choice: tensor('f32', [rows, 3], choice.flat()),
-    draw: tensor(
-      'i32',
-      [rows, 4],
-      range(rows * 4, i => (i % 4 === 0 ? (i === 20 ? 5 : 0) : i * 7919)),
-    ),
-    edits: tensor('i32', [4, 2], [1, 3, -1, 0, 2, 9, 1, 500]),
-    edit_by: tensor('f32', [4, 2], [1.5, 100, 1, 0, 1, -100, 2, 0.5]),
-  }
-  for (const top of [1, 21]) yield { op: 'sample', name: `top ${top}`, inputs, attrs: { top }, dtype: 'f32' }
 }
 
 export const CASES: Case[] = [

@@ -50,7 +50,14 @@ export { learningRateAt, type Schedule } from './schedule.ts'
 export { GENERATED, loadDataset, type Dataset, type DatasetOptions } from './data/load-dataset.ts'
 export { tokenizeCached } from './data/token-cache.ts'
 export { mergeAdapter } from './merge.ts'
-export { SHAPES, configJsonOfShape, configOfShape, writeNewModel, type ShapeName } from './new-model.ts'
+export {
+  SHAPES,
+  configJsonOfShape,
+  configOfShape,
+  writeModelOf,
+  writeNewModel,
+  type ShapeName,
+} from './new-model.ts'
 export {
   MATMULS,
   QUANTIZED_RECIPES,

@@ -80,14 +80,22 @@ export const configOfShape = (shape: ShapeName, over?: Readonly<Record<string, u
   parseModelConfig(`shape ${shape}`, configJsonOfShape(shape, over))
 
 /**
- * Writes a model of a shape to a new directory: norms of 1, everything else normal with the configuration's
+ * Writes a model of a shape to a new directory: norms of 1, biases of 0, everything else normal with the configuration's
  * spread, by seed and name.
  */
-export async function writeNewModel(directory: string, shape: ShapeName, seed: number): Promise<void> {
-  const config = configOfShape(shape)
+export const writeNewModel = (directory: string, shape: ShapeName, seed: number): Promise<void> =>
+  writeModelOf(directory, configJsonOfShape(shape), seed)
+
+/** The same for any config.json. */
+export async function writeModelOf(
+  directory: string,
+  keys: Readonly<Record<string, unknown>> & { model_type: FamilyName },
+  seed: number,
+): Promise<void> {
+  const config = parseModelConfig('config.json', keys)
   if (config.vocab_size < BYTE_VOCABULARY)
     throw new Error(
-      `[writeNewModel] ${shape} has ${config.vocab_size} tokens, the byte tokenizer ${BYTE_VOCABULARY}`,
+      `[writeModelOf] the model has ${config.vocab_size} tokens, the byte tokenizer ${BYTE_VOCABULARY}`,
     )
   await makeDirectory(directory, 'new model')
   if ((await readdir(directory)).length > 0)
@@ -96,19 +104,25 @@ export async function writeNewModel(directory: string, shape: ShapeName, seed: n
     name,
     dtype: 'BF16',
     shape: sizes,
-    bytes: () => encodeFloats('BF16', initial(name, sizes, seed, config.initializer_range)),
+    bytes: () => encodeFloats('BF16', initial(name, sizes, seed, config)),
   }))
   await writeCheckpoint(directory, tensors)
   for (const [name, text] of Object.entries({
     ...byteTokenizerFiles(),
-    'config.json': configJsonText(configJsonOfShape(shape)),
+    'config.json': configJsonText(keys),
   }))
     await writeFile(join(directory, name), text)
 }
 
-function initial(name: string, shape: readonly number[], seed: number, spread: number): Float32Array {
+function initial(
+  name: string,
+  shape: readonly number[],
+  seed: number,
+  { initializer_range: spread, weight_offset }: ModelConfig,
+): Float32Array {
   const values = new Float32Array(shape.reduce((product, length) => product * length, 1))
-  if (shape.length === 1) return values.fill(1)
+  // Norms multiply by 1; biases add nothing.
+  if (shape.length === 1) return values.fill(name.endsWith('norm.weight') ? 1 - weight_offset : 0)
   const { next } = createRandom(seed, ...new TextEncoder().encode(name))
   // Box and Muller: two normal numbers of two uniform ones, the first in (0, 1].
   for (let i = 0; i < values.length; i += 2) {

@@ -24,7 +24,9 @@ function overQueries(inputs: Inputs, attrs: Attrs, visit: (one: Visit) => void):
     for (let query = at(ends, document); query < at(ends, document + 1); query++) {
       for (let head = 0; head < heads; head++) {
         const keyHead = Math.floor((head * keyHeads) / heads)
-        const keys = Array.from({ length: query - at(ends, document) + 1 }, (_, i) => at(ends, document) + i)
+        const window = number(attrs, 'window') || Infinity
+        const first = Math.max(at(ends, document), query - window + 1)
+        const keys = Array.from({ length: query - first + 1 }, (_, i) => first + i)
         const scores = keys.map(
           key =>
             number(attrs, 'scale') *
@@ -71,7 +73,7 @@ export const attention: Define = (inputs, attrs) => {
   const y = zeros(tokens * heads * width)
   const lse = zeros(heads * tokens)
   overQueries(inputs, attrs, ({ head, keyHead, query, keys, scores }) => {
-    const total = logSumExp(scores)
+    const total = logSumExp(inputs.sinks ? [...scores, at(inputs.sinks.values, head)] : scores)
     lse[head * tokens + query] = total
     for (const [i, key] of keys.entries()) {
       addScaled(
@@ -113,6 +115,23 @@ export const attentionGrad: Define = (inputs, attrs) => {
     }
   })
   return { dq, dk, dv }
+}
+
+export const sinksGrad: Define = (inputs, attrs) => {
+  const heads = number(attrs, 'heads')
+  const [tokens, columns] = sizes(get(inputs, 'y'))
+  const [dy, y, lse] = [get(inputs, 'dy').values, get(inputs, 'y').values, get(inputs, 'lse').values]
+  return {
+    dsinks: fill(heads, head => {
+      let sum = 0
+      for (let t = 0; t < tokens; t++) {
+        const row = t * columns + (head * columns) / heads
+        const weight = Math.exp(at(get(inputs, 'sinks').values, head) - at(lse, head * tokens + t))
+        sum -= weight * product(dy, row, y, row, columns / heads)
+      }
+      return sum
+    }),
+  }
 }
 
 export const headLoss: Define = inputs => {

@@ -55,15 +55,23 @@ export const DEFINE: { readonly [N in OpName]: Define } = {
   rms_norm_grad: layers.rmsNormGrad,
   rms_norm_weight_grad: layers.rmsNormWeightGrad,
   matmul_nt: layers.matmulNt,
+  bias_grad: layers.biasGrad,
   matmul_nn: layers.matmulNn,
   matmul_tn: layers.matmulTn,
+  columns: layers.columns,
+  columns_grad: layers.columnsGrad,
   qk_norm_rope: layers.qkNormRope,
   qk_norm_rope_grad: layers.qkNormRopeGrad,
   qk_norm_rope_weight_grad: layers.qkNormRopeWeightGrad,
   swiglu: layers.swiglu,
   swiglu_grad: layers.swigluGrad,
+  geglu: layers.geglu,
+  geglu_grad: layers.gegluGrad,
+  clamped_glu: layers.clampedGlu,
+  clamped_glu_grad: layers.clampedGluGrad,
   attention: attention.attention,
   attention_grad: attention.attentionGrad,
+  sinks_grad: attention.sinksGrad,
   head_loss: (inputs, attrs) => {
     const { dweight: _, ...outputs } = attention.headLoss(inputs, attrs)
     return outputs

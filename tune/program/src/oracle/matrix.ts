@@ -25,7 +25,8 @@ export const fill = (count: number, value: (i: number) => number) =>
 /** Number of rows and columns of a matrix. */
 export const sizes = ({ shape }: Matrix): [number, number] => [shape[0] ?? 1, shape[1] ?? 1]
 
-export const number = (attrs: Attrs, name: string) => Number(attrs[name])
+/** An attribute; 0 where it was left out. */
+export const number = (attrs: Attrs, name: string) => Number(attrs[name] ?? 0)
 
 /** a·b with any of them turned; both row-major. */
 export function multiply(a: Matrix, b: Matrix, turned: { a?: boolean; b?: boolean } = {}): Matrix {

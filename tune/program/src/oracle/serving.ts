@@ -43,18 +43,20 @@ export const pagedAttention: Define = (inputs, attrs) => {
       for (let head = 0; head < heads; head++) {
         const from = (first + row) * columns + head * width
         const keyHead = Math.floor((head * keyHeads) / heads) * width
-        const cached = fill(
-          before + row + 1,
-          j => at(tables, s * blocks + Math.floor(j / block)) * block + (j % block),
-        )
+        const unseen = Math.max(0, before + row + 1 - (number(attrs, 'window') || Infinity))
+        const cached = fill(before + row + 1 - unseen, i => {
+          const j = unseen + i
+          return at(tables, s * blocks + Math.floor(j / block)) * block + (j % block)
+        })
         const scores = cached.map(
           key =>
             number(attrs, 'scale') *
             fill(width, i => at(q, from + i) * at(k, place.key(key, keyHead + i))).reduce((a, b) => a + b, 0),
         )
-        const most = scores.reduce((a, b) => Math.max(a, b))
+        const sink = inputs.sinks ? at(inputs.sinks.values, head) : -Infinity
+        const most = scores.reduce((a, b) => Math.max(a, b), sink)
         const weights = scores.map(score => Math.exp(score - most))
-        const total = weights.reduce((a, b) => a + b, 0)
+        const total = weights.reduce((a, b) => a + b, Math.exp(sink - most))
         for (const [j, key] of cached.entries()) {
           for (let i = 0; i < width; i++)
             y[from + i] = at(y, from + i) + (at(weights, j) / total) * at(v, place.value(key, keyHead + i))

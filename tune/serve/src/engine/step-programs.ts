@@ -85,7 +85,7 @@ export function recordForward(model: ModelShape, rows: number, hasAdapters: bool
     )
     return g.paged_attention(
       { q, k: keys, v: values, tables, spans },
-      { ...attentionAttrs(config), block: BLOCK, dtype },
+      { ...attentionAttrs(config, layer), block: BLOCK, dtype },
     ).y
   }
   const hidden = recordHidden(
@@ -104,19 +104,20 @@ function linearOf(
   hasAdapters: boolean,
 ): Linear {
   const attrs = { alpha: 1, arithmetic: dtype, dtype }
-  const plain: Linear = (name, x, n, addend) =>
-    g.matmul_nt({ a: x, b: weights(`${name}.weight`, [n, x.shape[1] ?? 0]), addend }, attrs).y
+  const plain: Linear = (name, x, n, added) =>
+    g.matmul_nt({ a: x, b: weights(`${name}.weight`, [n, x.shape[1] ?? 0]), ...added }, attrs).y
   if (!hasAdapters || !adapters) return plain
   const { slots, maxRank } = adapters
   const ids = g.input('adapters', 'i32', [rows])
   const ranks = g.input(RANKS, 'f32', [slots, 2])
   // What adapters add joins the sums of the base before they are rounded, as it does in training.
-  return (name, x, n, addend) => {
+  return (name, x, n, { bias, addend } = {}) => {
     const [a, b] = [
       g.input(stackName(name, 'a'), dtype, [slots, maxRank, x.shape[1] ?? 0]),
       g.input(stackName(name, 'b'), dtype, [slots, maxRank, n]),
     ]
-    return plain(name, x, n, g.lora_delta({ x, a, b, adapters: ids, ranks, addend }, { arithmetic: dtype }).y)
+    const delta = g.lora_delta({ x, a, b, adapters: ids, ranks, addend }, { arithmetic: dtype }).y
+    return plain(name, x, n, { bias, addend: delta })
   }
 }
 

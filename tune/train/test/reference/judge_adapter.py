@@ -1,5 +1,5 @@
 """
-Loads an adapter of ours in PEFT on a random Qwen3 and compares what PEFT makes of it with the files themselves; then the other way round.
+Loads an adapter of ours in PEFT on a random model and compares what PEFT makes of it with the files themselves; then the other way round.
 Run: python judge_adapter.py DIR (needs transformers, peft; DIR is made by make_adapter.ts, which also reads DIR/peft back).
 """
 import json
@@ -16,7 +16,7 @@ torch.manual_seed(1)
 config = AutoConfig.from_pretrained(directory / "model")
 base = AutoModelForCausalLM.from_config(config).float().eval()
 base.save_pretrained(directory / "base")
-print("config:", config.model_type, config.hidden_size, config.num_hidden_layers, config.head_dim, "tied" if config.tie_word_embeddings else "untied")
+print("config:", config.model_type, config.hidden_size, config.num_hidden_layers, "tied" if config.tie_word_embeddings else "untied")
 ids = torch.arange(24).reshape(2, 12)
 with torch.no_grad():
     before = base(ids).logits
@@ -42,7 +42,7 @@ with torch.no_grad():
     ours, theirs = by_hand(ids).logits, model(ids).logits
 print(f"logits: adapter moves them by {(theirs - before).abs().max():.3f}; PEFT and by hand differ by {(theirs - ours).abs().max():.2e}")
 
-peft = get_peft_model(AutoModelForCausalLM.from_config(config), LoraConfig(r=4, lora_alpha=8, target_modules=["q_proj", "down_proj"], task_type="CAUSAL_LM"))
+peft = get_peft_model(AutoModelForCausalLM.from_config(config), LoraConfig(r=4, lora_alpha=8, target_modules=["o_proj", "down_proj"], task_type="CAUSAL_LM"))
 peft.save_pretrained(directory / "peft")
 print("written by PEFT:", sum("lora_" in name for name in peft.state_dict()), "tensors")
 assert same and len(stored) == len(loaded) and (theirs - ours).abs().max() < 1e-4 * theirs.abs().max()

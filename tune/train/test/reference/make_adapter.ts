@@ -1,33 +1,23 @@
 /**
- * Writes a model's config and an adapter for judge_adapter.py, reads PEFT's, or merges: node make_adapter.ts
- * write|read|merge DIR
+ * Writes the config of a family's golden model and an adapter for judge_adapter.py, reads PEFT's, or merges:
+ * node make_adapter.ts write|read|merge DIR [FAMILY]
  */
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { configJsonText, parseModelConfig, partsOf } from '@cairn-tune/models'
+import { parseModelConfig, partsOf } from '@cairn-tune/models'
 import { readAdapter, writeAdapter } from '@cairn-tune/weights'
 import { initAdapter } from '../../src/adapter-init.ts'
 import { mergeAdapter } from '../../src/merge.ts'
 import { createRandom } from '../../src/random.ts'
 
-const [verb, directory = ''] = process.argv.slice(2)
-const keys = {
-  model_type: 'qwen3' as const,
-  vocab_size: 64,
-  hidden_size: 32,
-  intermediate_size: 48,
-  num_hidden_layers: 2,
-  num_attention_heads: 4,
-  num_key_value_heads: 2,
-  head_dim: 16,
-  tie_word_embeddings: true,
-  rope_theta: 1e6,
-}
+const [verb, directory = '', family = 'qwen3'] = process.argv.slice(2)
+const golden = new URL(`../../../models/test/golden/families/${family}.json`, import.meta.url)
+const { config: keys } = JSON.parse(await readFile(golden, 'utf8')) as { config: Record<string, unknown> }
 const { projections, modules: all } = partsOf(parseModelConfig('config.json', keys))
 
 if (verb === 'write') {
   await mkdir(join(directory, 'model'), { recursive: true })
-  await writeFile(join(directory, 'model', 'config.json'), configJsonText(keys))
+  await writeFile(join(directory, 'model', 'config.json'), JSON.stringify(keys))
   const rank = 4
   const matrices = projections.flatMap(({ name, inputs, outputs }) => [
     { name: `${name}.lora_A.weight`, shape: [rank, inputs] as const },

@@ -1,0 +1,83 @@
+/** Every dense family against transformers and PEFT: hidden states, losses, gradients, and what each flag is worth. */
+import { afterAll, describe, expect, test } from 'vitest'
+import { createEngine } from '@cairn-tune/native'
+import { FAMILY_NAMES, type ModelConfig } from '@cairn-tune/models'
+import { readFamily } from './golden-file.ts'
+import { distance, openGolden, type GoldenModel } from './golden-model.ts'
+
+// Here and not in a hook: on a fresh clone the kernels are compiled first, which takes longer than hooks may.
+const engine = await createEngine({ threads: 2 })
+afterAll(() => engine.close())
+
+const TOLERANCE = 1e-5
+
+async function farthest(
+  { tensors, run }: GoldenModel,
+  hasLora: boolean,
+  config?: ModelConfig,
+): Promise<number> {
+  const prefix = hasLora ? 'lora.' : 'bare.'
+  const outputs = await run(hasLora, config)
+  const expected = [...tensors].filter(([name]) => name.startsWith(prefix))
+  return Math.max(
+    ...expected.map(([name, values]) =>
+      distance(outputs.get(name.slice(prefix.length)) ?? new Float32Array(), values),
+    ),
+  )
+}
+
+/** Turned off, each must be noticed. What a rope is otherwise is a flag of its own. */
+const FLAGS: Record<string, (config: ModelConfig) => ModelConfig> = {
+  attention_scale: config => ({ ...config, attention_scale: config.head_dim ** -0.5 }),
+  embedding_scale: config => ({ ...config, embedding_scale: 0 }),
+  qk_norm: config => ({ ...config, qk_norm: false }),
+  weight_offset: config => ({ ...config, weight_offset: 0 }),
+  activation: config => ({ ...config, activation: 'swiglu' }),
+  window: config => ({ ...config, layers: config.layers.map(layer => ({ ...layer, window: 0 })) }),
+  'a rope by kind of layer': config => ({
+    ...config,
+    layers: config.layers.map(layer => ({ ...layer, rope: 0 })),
+  }),
+  'scaling of ropes': config => ({
+    ...config,
+    ropes: config.ropes.map(rope => ({ ...rope, scaling: undefined })),
+  }),
+  attention_factor: config => ({
+    ...config,
+    ropes: config.ropes.map(rope => ({ ...rope, attention_factor: 1 })),
+  }),
+  'the part of a head that turns': config => ({
+    ...config,
+    ropes: config.ropes.map(rope => ({ ...rope, width: config.head_dim, scaling: undefined })),
+  }),
+  ...Object.fromEntries(
+    ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'].map(name => [
+      `bias of ${name}`,
+      (config: ModelConfig) => ({ ...config, biases: config.biases.filter(bias => bias !== name) }),
+    ]),
+  ),
+}
+
+describe.each(FAMILY_NAMES)('%s', name => {
+  const golden = openGolden(engine, readFamily(name), `families/${name}.safetensors`)
+
+  test('with an adapter: hidden states, losses and all adapter gradients are those of transformers and PEFT', async () => {
+    expect(await farthest(golden, true)).toBeLessThan(TOLERANCE)
+  })
+
+  test('trained in full: hidden states, losses and gradients of norms and biases are those of transformers', async () => {
+    expect(await farthest(golden, false)).toBeLessThan(TOLERANCE)
+  })
+
+  test('its weights are those of the checkpoint, each asked for by its name and shape', () => {
+    expect(golden.missing()).toEqual([])
+  })
+
+  const { config } = golden
+  const flags = Object.entries(FLAGS).filter(
+    ([, turnOff]) => JSON.stringify(turnOff(config)) !== JSON.stringify(config),
+  )
+  test.each(flags)('without %s nothing of it is met', async (_, turnOff) => {
+    expect(await farthest(golden, true, turnOff(config))).toBeGreaterThan(1e3 * TOLERANCE)
+  })
+})

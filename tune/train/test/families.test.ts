@@ -1,0 +1,74 @@
+/** Each family trains in every recipe, in full too, and an adapter merges into its base. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { FAMILY_NAMES, parseModelConfig, partsOf, type FamilyName } from '@cairn-tune/models'
+import { RECIPES, mergeAdapter, readAdapter, writeModelOf } from '@cairn-tune/train'
+import { openCheckpoint } from '@cairn-tune/weights'
+import { createBench, losses, textsOf } from './run.ts'
+
+const bench = await createBench()
+afterAll(bench.remove)
+
+/** config.json of a family's golden model, wide enough for the blocks of every storage. */
+function keysOf(name: FamilyName) {
+  const { config } = JSON.parse(
+    readFileSync(new URL(`../../models/test/golden/families/${name}.json`, import.meta.url), 'utf8'),
+  ) as { config: Record<string, unknown> }
+  const sizes = { hidden_size: 64, intermediate_size: 128, num_attention_heads: 8, vocab_size: 320 }
+  return { ...config, ...sizes, initializer_range: 0.05, model_type: name }
+}
+
+describe.each(FAMILY_NAMES)('%s', name => {
+  const model = join(bench.directory, name)
+  const written = writeModelOf(model, keysOf(name), 1)
+  const { modules, projections } = partsOf(parseModelConfig('config.json', keysOf(name)))
+  const settings = {
+    model,
+    // The same rows in every step.
+    dataset: bench.writeTexts(name, textsOf(40, 2)),
+    max_seq_length: 48,
+    gradient_accumulation_steps: 1,
+    max_steps: 8,
+    learning_rate: 1e-2,
+    threads: 1,
+  }
+
+  test.each(RECIPES)('%s: the loss falls, and every projection has its adapter', async recipe => {
+    await written
+    const run = await bench.run({ ...settings, recipe })
+    expect(losses(run).at(-1)).toBeLessThan(0.97 * (losses(run)[0] ?? NaN))
+    const adapter = await readAdapter(run.output)
+    expect(adapter.lora_target_modules.toSorted()).toEqual(modules.toSorted())
+    expect(adapter.tensors.map(tensor => tensor.name).toSorted()).toEqual(
+      projections.flatMap(one => [`${one.name}.lora_A.weight`, `${one.name}.lora_B.weight`]).toSorted(),
+    )
+  })
+
+  test('trained in full, every weight is written under its name', async () => {
+    await written
+    const run = await bench.run({ ...settings, lora: false })
+    expect(losses(run).at(-1)).toBeLessThan(0.97 * (losses(run)[0] ?? NaN))
+    const names = (path: string) => openCheckpoint(path).then(({ tensors }) => [...tensors.keys()].toSorted())
+    expect(await names(run.output)).toEqual(await names(model))
+  })
+
+  test('an adapter merges into a model of the same names and shapes, with other projections', async () => {
+    await written
+    const run = await bench.run({ ...settings, max_steps: 2 })
+    const output = join(bench.directory, `${name}-merged`)
+    await mergeAdapter({ base: model, adapter: run.output, output })
+    const [base, merged] = [await openCheckpoint(model), await openCheckpoint(output)]
+    const changed = []
+    for (const weight of merged.tensors.keys())
+      if (Buffer.compare(await base.read(weight), await merged.read(weight)) !== 0) changed.push(weight)
+    expect(changed.toSorted()).toEqual(projections.map(one => `${one.name}.weight`).toSorted())
+  })
+
+  test('a module that it does not have is refused by name', async () => {
+    await written
+    await expect(bench.run({ ...settings, lora_target_modules: 'q_proj,c_attn' })).rejects.toThrow(
+      /lora_target_modules: .* is a \w+ model and has no (?:q_proj|c_attn); it has \w+_proj/,
+    )
+  })
+})
