@@ -59,12 +59,12 @@ test('text that is no YAML is refused with its line', () => {
   expect(problemsOf(() => parse('a: 1\na: 2'))[0]).toMatch(/^line 2: not valid YAML: .*unique/)
 })
 
-test('without a model the scripted one answers, and its agent asks before it uses the terminal', () => {
+test('without a model the scripted one answers, and its agent asks before it runs a command or changes a file', () => {
   const { config, demo } = resolve('')
   expect(demo).toBe(true)
   expect(config.agents['assistant']).toMatchObject({
     model: 'demo/scripted',
-    governance: { require_approval: ['terminal'] },
+    governance: { require_approval: ['terminal', 'edit_file'] },
   })
   expect(resolve('models: {providers: {openai: {kind: openai, api_key_env: NOT_YET}}}').demo).toBe(true)
 })

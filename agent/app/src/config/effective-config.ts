@@ -16,9 +16,12 @@ export type EffectiveConfig = {
 export const DEMO_MODEL = 'demo/scripted'
 const DEFAULT_AGENT = 'assistant'
 
-/** The demo asks before it runs a command, so that a first look shows an approval. */
+/**
+ * The demo asks before it runs a command and before it changes a file, so that a first look shows an approval,
+ * where there is a terminal and where there is none.
+ */
 const DEMO_AGENT: ConfigInput = {
-  agents: { [DEFAULT_AGENT]: { model: DEMO_MODEL, governance: { require_approval: ['terminal'] } } },
+  agents: { [DEFAULT_AGENT]: { model: DEMO_MODEL, governance: { require_approval: ['terminal', 'edit_file'] } } },
 }
 
 export function resolveConfig(

@@ -8,6 +8,7 @@ import { readDemoScenario } from './demo-scenario.ts'
 
 const tools = builtinTools({ store: { listArtifacts: () => Promise.resolve([]) } })
 const offered = tools.map(tool => ({ name: tool.name, description: tool.description, parameters: {} }))
+const withoutTerminal = offered.filter(({ name }) => name !== 'terminal')
 const model = await createScripted({ ...readDemoScenario(), pace_ms: 0 })
 afterAll(() => model.close())
 
@@ -21,12 +22,13 @@ async function turn(
   before: ModelMessage[],
   content: string,
   results: Record<string, unknown> = {},
+  offers = offered,
 ): Promise<Play> {
   const messages: ModelMessage[] = [...before, { role: 'user', content }]
   const called: string[] = []
   for (;;) {
     const { message } = await model.call(
-      { model: 'scripted', messages, tools: offered },
+      { model: 'scripted', messages, tools: offers },
       () => undefined,
       AbortSignal.timeout(60_000),
     )
@@ -45,7 +47,8 @@ async function turn(
 
 const GATED = { error: 'policy_blocked_overridable', message: 'needs approval', tool_call_id: 'c' }
 const ANSWERED = { responses: [{ question: 'q', answer: 'Logs do not forget' }] }
-const decision = (verb: string) => `[Decision] A person ${verb} the call of terminal (call_1). …`
+const decision = (verb: string, tool = 'terminal') =>
+  `[Decision] A person ${verb} the call of ${tool} (call_1). …`
 
 test('the tour plans, works on files, shows artifacts, asks, is held at the gate, and ends after the approval with the same call', async () => {
   const tour = await turn([], 'Show me what you can do', { ask_user_question: ANSWERED, terminal: GATED })
@@ -58,7 +61,7 @@ test('the tour plans, works on files, shows artifacts, asks, is held at the gate
     'create_artifact',
     'todo',
     'ask_user_question',
-    'edit_file',
+    'write_file',
     'terminal',
   ])
   expect(tour.text).toContain('needs your approval')
@@ -75,6 +78,46 @@ test('the tour plans, works on files, shows artifacts, asks, is held at the gate
   expect(commands).toHaveLength(2)
   expect(new Set(commands.map(call => call.function.arguments)).size).toBe(1)
   expect(new Set(commands.map(call => call.id)).size).toBe(2)
+})
+
+test('without a terminal the tour is held at the change of a file, and ends after the approval with the same call', async () => {
+  const results = { ask_user_question: ANSWERED, edit_file: GATED }
+  const tour = await turn([], 'Show me what you can do', results, withoutTerminal)
+  expect(tour.called).toEqual([
+    'todo',
+    'write_file',
+    'list_files',
+    'read_file',
+    'create_artifact',
+    'create_artifact',
+    'todo',
+    'ask_user_question',
+    'edit_file',
+  ])
+  expect(tour.text).toContain('needs your approval')
+
+  const done = { edit_file: { path: 'tour/notes.md', replaced: 1 } }
+  const approved = await turn(tour.messages, decision('approved', 'edit_file'), done, withoutTerminal)
+  expect(approved.called).toEqual(['edit_file', 'todo'])
+  expect(approved.text).toContain('the last line of `tour/notes.md`')
+  const edits = approved.messages
+    .flatMap(message => (message.role === 'assistant' ? (message.tool_calls ?? []) : []))
+    .filter(call => call.function.name === 'edit_file')
+  expect(new Set(edits.map(call => call.function.arguments)).size).toBe(1)
+  expect(edits[0]?.function.arguments).toContain('- Logs do not forget')
+})
+
+test('without a terminal an approval is asked for the change of a file', async () => {
+  const first = await turn([], 'approve', { edit_file: GATED }, withoutTerminal)
+  expect(first).toMatchObject({
+    called: ['write_file', 'edit_file'],
+    text: expect.stringContaining('needs your approval') as string,
+  })
+  const done = { edit_file: { path: 'notes/approval-1.md', replaced: 1 } }
+  expect(await turn(first.messages, decision('approved', 'edit_file'), done, withoutTerminal)).toMatchObject({
+    called: ['edit_file'],
+    text: expect.stringContaining('The approval is used up') as string,
+  })
 })
 
 test('a rejection is taken for an answer; a policy without the gate lets the tour end', async () => {
@@ -157,5 +200,7 @@ test('the chart of event types tells the truth', () => {
   const chart = calls.flatMap(call =>
     'arguments' in call && call.arguments['name'] === 'Event types by family' ? [call.arguments['spec']] : [],
   )
-  expect(chart).toMatchObject([{ chart: { labels: [...FAMILIES], datasets: [{ data: counts }] } }])
+  const truth = { chart: { labels: [...FAMILIES], datasets: [{ data: counts }] } }
+  // In the tour with a terminal and in the one without.
+  expect(chart).toMatchObject([truth, truth])
 })
