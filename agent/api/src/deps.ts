@@ -1,6 +1,6 @@
 /** What the service is given by whoever wires it, and what its parts share. */
 import type { LogStore } from '@cairn/log'
-import type { Config } from '@cairn/protocol'
+import type { AnswerOf, Config } from '@cairn/protocol'
 import type { Registry } from 'prom-client'
 import type { Authenticator } from './auth/authenticate.ts'
 import type { SigningKey } from './auth/signing-key.ts'
@@ -31,6 +31,8 @@ export type ApiDeps = {
   version: string
   /** The scripted demo model answers, and the UI says so. */
   demo: boolean
+  /** What commands run in, for those who ask; absent: they run on workers elsewhere. */
+  sandbox?: AnswerOf<'about'>['sandbox']
   /** A worker without an API: probes and metrics only. */
   probesOnly?: boolean
   /** Folder of the built web UI. */

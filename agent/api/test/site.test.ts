@@ -128,7 +128,7 @@ test('metrics count by route and status, and name no session, path or token', as
     expect(text).not.toContain(secret)
 })
 
-test('about names the agents, the demo and what a person is told', async () => {
+test('about names the agents, the demo, what a person is told and what commands run in', async () => {
   await using service = await startService({
     demo: true,
     config: { agents: { coder: { model: 'openai/x' } }, disclosure: { level: 'basic' } },
@@ -141,5 +141,10 @@ test('about names the agents, the demo and what a person is told', async () => {
       { name: 'coder', model: 'openai/x' },
     ],
     disclosure: { level: 'basic', text: 'You are talking to an AI system.' },
+    sandbox: {
+      terminal: 'on_workers',
+      network: null,
+      summary: expect.stringContaining('run on the workers') as string,
+    },
   })
 })

@@ -4,14 +4,17 @@
  */
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { homedir, hostname } from 'node:os'
+import { hostname } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createApi, createLoginLink, createRegistry, loginLinkPath, meterStore } from '@cairn/api'
 import {
   builtinTools,
+  chooseSandbox,
   createModels,
   type Harness,
+  type Sandbox,
+  type Standing,
   startHarness,
   startScriptedProviders,
 } from '@cairn/harness'
@@ -46,6 +49,8 @@ export type Service = {
   url: string
   /** Logs the first admin in, once. */
   loginUrl: string
+  /** What commands run in; null where this process runs none. */
+  sandbox: Standing | null
   log: Logger
   /**
    * Lets running iterations end within `limits.drain_s`, gives leases back, ends streams, closes the store.
@@ -79,6 +84,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const store = meterStore(opened, metrics)
   const admin = await ensureFirstAdmin(store, dataDir)
 
+  // Before anything listens: what is not safe here is not offered, and everyone who asks is told.
+  const sandbox = role === 'api' ? null : await findSandbox(options, log)
+
   // The API listens before the worker begins, so that an address in use stops the start before anything ran.
   let activeTurns = (): number => 0
   const api = await createApi({
@@ -91,6 +99,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     log,
     version: readVersion(),
     demo,
+    ...(sandbox === null ? {} : { sandbox: sandbox.standing }),
     metrics,
     ...(role === 'worker' ? { probesOnly: true } : webRoot(log)),
     harnessStats: () => ({ active_turns: activeTurns() }),
@@ -102,7 +111,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const url = reachableUrl(address)
   if (role !== 'worker') parts.defer(announceServer(dataDir, { url, pid: process.pid }))
 
-  const worker = role === 'api' ? null : await startWorker({ ...options, store, models, secrets, log }, parts)
+  const worker =
+    sandbox === null ? null : await startWorker({ ...options, store, models, secrets, log, sandbox }, parts)
   if (worker !== null) activeTurns = worker.active
 
   const loginUrl = url + loginLinkPath(await createLoginLink(store, admin.id, Date.now()))
@@ -110,6 +120,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   return {
     url,
     loginUrl,
+    sandbox: sandbox?.standing ?? null,
     log,
     async stop() {
       api.announceDrain()
@@ -122,10 +133,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 }
 
 type WorkerDeps = Pick<ServiceOptions, 'config' | 'env' | 'dataDir' | 'configDir'> &
-  Pick<Parameters<typeof startHarness>[0], 'store' | 'models'> & { log: Logger; secrets: readonly string[] }
+  Pick<Parameters<typeof startHarness>[0], 'store' | 'models'> & {
+    log: Logger
+    secrets: readonly string[]
+    sandbox: Sandbox
+  }
 
 async function startWorker(
-  { config, env, dataDir, configDir, store, models, secrets, log }: WorkerDeps,
+  { config, env, dataDir, configDir, store, models, secrets, log, sandbox }: WorkerDeps,
   parts: AsyncDisposableStack,
 ): Promise<Harness> {
   const mcp = startMcpServers({
@@ -135,8 +150,7 @@ async function startWorker(
   })
   parts.defer(() => mcp.stop())
   await mcp.ready
-  // Commands see neither the other sessions' files nor the keys, wherever the data directory lies.
-  const tools = builtinTools({ store, terminal: { hidden: [dataDir, homedir()] } })
+  const tools = builtinTools({ store, sandbox: sandbox.provider })
   const skillsDir = config.skills === undefined ? undefined : resolve(configDir, config.skills)
   if (skillsDir !== undefined) await announceSkills(skillsDir, log)
   const harness = startHarness({
@@ -157,6 +171,14 @@ async function startWorker(
   })
   parts.defer(() => harness.stop())
   return harness
+}
+
+/** A box shows neither the other sessions' files nor the keys, wherever the data directory lies. */
+async function findSandbox({ config, env, dataDir }: ServiceOptions, log: Logger): Promise<Sandbox> {
+  const sandbox = await chooseSandbox({ config: config.sandbox, path: env['PATH'], hidden: [dataDir] })
+  const { terminal, network, summary } = sandbox.standing
+  log[terminal === 'boxed' && network === 'none' ? 'info' : 'warn'](summary, { terminal, network })
+  return sandbox
 }
 
 const readVersion = (): string =>

@@ -185,6 +185,38 @@ export const ExpertConfig = z.strictObject({
 })
 export type ExpertConfig = z.infer<typeof ExpertConfig>
 
+const NO_PROXY =
+  'is not there yet: write none, for no network at all, or open, for the whole network of this machine'
+
+export const SandboxConfig = z
+  .strictObject({
+    terminal: z
+      .enum(['boxed', 'unboxed'])
+      .default('boxed')
+      .describe(
+        'unboxed: commands have the rights of this server; boxed: without a box there is no terminal',
+      ),
+    network: z
+      .enum(['none', 'open'], {
+        error: issue => (issue.input === 'proxy' ? NO_PROXY : 'must be none or open'),
+      })
+      .default('none')
+      .describe('what a command in the box can reach; open: all that this machine can'),
+    memory_mb: z.int().min(64).default(2048).describe('of all processes of a command together'),
+    pids: z.int().min(16).default(512).describe('processes of a command at once'),
+    cpus: z.number().positive().default(2).describe('processors; only where a control group is delegated'),
+    file_mb: z.int().positive().default(1024).describe('one file that a command writes'),
+    open_files: z.int().min(64).default(4096).describe('of one process'),
+    tmp_mb: z.int().positive().default(512).describe('/tmp of a box; it is memory'),
+  })
+  .refine(({ terminal, network }) => terminal === 'boxed' || network === 'open', {
+    path: ['network'],
+    error:
+      'must be open where sandbox.terminal is unboxed, for such a command has the network of this machine',
+  })
+  .describe('what the commands of the terminal run in')
+export type SandboxConfig = z.infer<typeof SandboxConfig>
+
 export const Config = z.strictObject({
   models: z
     .strictObject({
@@ -209,6 +241,7 @@ export const Config = z.strictObject({
     .prefault({}),
   skills: z.string().optional().describe('a directory of skills, one folder with a SKILL.md each'),
   mcp_servers: z.record(name, McpServerConfig).default({}),
+  sandbox: SandboxConfig.prefault({}),
   auth: z
     .strictObject({
       issuer: z.url().optional(),

@@ -477,7 +477,7 @@ export const ROUTES = {
   about: {
     method: 'GET',
     path: '/about',
-    summary: 'Agents, disclosure level and whether the demo model is in use',
+    summary: 'Agents, disclosure level, whether the demo model is in use, and what commands run in',
     access: 'any',
     alias: true,
     status: 200,
@@ -486,6 +486,13 @@ export const ROUTES = {
       agents: z.array(z.object({ name: z.string(), model: z.string() })),
       demo: z.boolean(),
       disclosure: z.object({ level: z.string(), text: z.string().nullable() }),
+      sandbox: z
+        .object({
+          terminal: z.enum(['boxed', 'unboxed', 'not_offered', 'on_workers']),
+          network: z.enum(['none', 'open']).nullable().describe('what a command can reach'),
+          summary: z.string().describe('for people'),
+        })
+        .describe('what the commands of the terminal run in'),
     }),
   },
   createServiceAccount: {

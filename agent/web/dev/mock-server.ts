@@ -212,6 +212,11 @@ function answer(method: string, path: string, query: URLSearchParams, body: Reco
         version: 'dev',
         agents: [{ name: 'assistant', model: 'demo/granite' }],
         demo: true,
+        sandbox: {
+          terminal: 'boxed',
+          network: 'none',
+          summary: 'Commands run in a box (bubblewrap) without a network.',
+        },
         disclosure: {
           level: 'basic',
           text: 'You are talking to an AI system. It can be wrong; check what matters.',

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { signingKeyProblem } from '@cairn/api'
-import { probeSandbox } from '@cairn/harness/tools/sandbox'
+import { chooseSandbox } from '@cairn/harness'
 import { copyLiveStore, type LogStore, openSqliteStore } from '@cairn/log'
-import { asError } from '@cairn/protocol'
+import { asError, type Config } from '@cairn/protocol'
 import { addressing } from '@cairn/workspace'
 import { readConfig } from '../config/read-config.ts'
 import { dataDirOf, findServer } from '../local/data-dir.ts'
@@ -46,7 +46,7 @@ export const doctor = defineCommand({
       checkAddressing(),
       ...(await checkStore(io.env, dataDir, values.logs)),
       await checkServer(dataDir),
-      await checkSandbox(),
+      ...(await checkSandbox(io.env)),
       await checkChromium(io.env),
     ]
     io.out(
@@ -260,20 +260,18 @@ async function checkServer(dataDir: string): Promise<Finding> {
   }
 }
 
-async function checkSandbox(): Promise<Finding> {
-  const check = 'sandbox'
-  const sandbox = await probeSandbox()
-  if (sandbox.kind === 'none')
-    return {
-      check,
-      verdict: 'warn',
-      detail: `${sandbox.reason}; the terminal tool has no box (apt-get install bubblewrap)`,
-    }
-  return {
-    check,
-    verdict: sandbox.cutsNetwork ? 'ok' : 'warn',
-    detail: sandbox.cutsNetwork ? 'bubblewrap' : 'bubblewrap, but it cannot cut off the network here',
+/** What a server started here, with this PATH, would say of itself. */
+async function checkSandbox(env: Environment): Promise<Finding[]> {
+  let config: Config['sandbox']
+  try {
+    config = readConfig(env).config.sandbox
+  } catch {
+    // Said by the check of the configuration.
+    return []
   }
+  const { standing } = await chooseSandbox({ config, path: env['PATH'], claims: false })
+  const isSafe = standing.terminal === 'boxed' && standing.network === 'none'
+  return [{ check: 'sandbox', verdict: isSafe ? 'ok' : 'warn', detail: standing.summary }]
 }
 
 async function checkChromium(env: Environment): Promise<Finding> {

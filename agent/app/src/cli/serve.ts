@@ -95,11 +95,12 @@ function readPort(text: string | undefined): number {
   return port
 }
 
-function announce({ url, loginUrl, log }: Service, demo: boolean, json: boolean, io: Io): void {
+function announce({ url, loginUrl, sandbox, log }: Service, demo: boolean, json: boolean, io: Io): void {
   log.info('listening', { url })
-  if (json) return io.out(`${JSON.stringify({ url, login_url: loginUrl, demo, pid: process.pid })}\n`)
+  if (json)
+    return io.out(`${JSON.stringify({ url, login_url: loginUrl, demo, sandbox, pid: process.pid })}\n`)
   io.out(
-    `\n  Cairn runs on ${url}\n${demo ? '  No model is configured: the scripted demo model answers. Name one in cairn.yaml to talk to a real one.\n' : ''}\n  Log in (works once): ${loginUrl}\n`,
+    `\n  Cairn runs on ${url}\n${demo ? '  No model is configured: the scripted demo model answers. Name one in cairn.yaml to talk to a real one.\n' : ''}${sandbox === null ? '' : `  ${sandbox.summary}\n`}\n  Log in (works once): ${loginUrl}\n`,
   )
 }
 

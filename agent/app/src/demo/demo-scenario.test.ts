@@ -1,12 +1,12 @@
 /** The demo's conversation, played against its scenario with the real tools' schemas. */
 import { EVENTS, familyOf, FAMILIES, type EventType } from '@cairn/protocol'
-import { builtinTools } from '@cairn/harness'
+import { builtinDefinitions } from '@cairn/harness'
 import type { ModelMessage } from '@cairn/harness/llm/provider'
 import { createScripted } from '@cairn/harness/llm/scripted'
 import { afterAll, expect, test } from 'vitest'
 import { readDemoScenario } from './demo-scenario.ts'
 
-const tools = builtinTools({ store: { listArtifacts: () => Promise.resolve([]) } })
+const tools = builtinDefinitions()
 const offered = tools.map(tool => ({ name: tool.name, description: tool.description, parameters: {} }))
 const withoutTerminal = offered.filter(({ name }) => name !== 'terminal')
 const model = await createScripted({ ...readDemoScenario(), pace_ms: 0 })

@@ -1,5 +1,5 @@
 /** Definitions of the tools that trajectories used, from the tools this release has. */
-import { builtinTools } from '@cairn/harness'
+import { builtinDefinitions } from '@cairn/harness'
 import { toolJsonSchema } from '@cairn/harness/tools/parameters'
 import type { DefineTool } from './options.ts'
 
@@ -8,9 +8,7 @@ import type { DefineTool } from './options.ts'
  * not its schema.
  */
 export function createDefineTool(): DefineTool {
-  const known = new Map(
-    builtinTools({ store: { listArtifacts: () => Promise.resolve([]) } }).map(tool => [tool.name, tool]),
-  )
+  const known = new Map(builtinDefinitions().map(tool => [tool.name, tool]))
   return name => {
     const tool = known.get(name)
     return {

@@ -1,6 +1,7 @@
 /** The built-in tools, in the order the model is shown them. */
 import { randomUUID } from 'node:crypto'
 import type { LogStore } from '@cairn/log'
+import type { SandboxProvider } from '../sandbox/box.ts'
 import { askUserQuestionTool } from './ask-user-question.ts'
 import { createArtifactTool } from './create-artifact.ts'
 import { editFileTool } from './edit-file.ts'
@@ -8,7 +9,7 @@ import { listFilesTool } from './list-files.ts'
 import { readFileTool } from './read-file.ts'
 import { requestUserActionTool } from './request-user-action.ts'
 import { searchFilesTool } from './search-files.ts'
-import { type TerminalOptions, terminalTool } from './terminal.ts'
+import { terminalTool } from './terminal.ts'
 import { todoTool } from './todo.ts'
 import type { Tool } from './tool.ts'
 import { type ResolveHost, webFetchTool } from './web-fetch.ts'
@@ -17,23 +18,34 @@ import { writeFileTool } from './write-file.ts'
 export type BuiltinOptions = {
   /** Counts a session's artifacts. */
   store: Pick<LogStore, 'listArtifacts'>
-  terminal?: TerminalOptions
+  /** What commands run in; null: there is no terminal. */
+  sandbox: SandboxProvider | null
   resolveHost?: ResolveHost
   newId?: () => string
 }
 
-export const builtinTools = ({
-  store,
-  terminal,
-  resolveHost,
-  newId = randomUUID,
-}: BuiltinOptions): Tool[] => [
+/** As they are defined, for those who show them and run none. */
+export const builtinDefinitions = (): Tool[] =>
+  builtinTools({
+    store: { listArtifacts: () => Promise.resolve([]) },
+    sandbox: {
+      kind: 'bubblewrap',
+      network: 'none',
+      cutsNetwork: true,
+      caveat: null,
+      open() {
+        throw new Error('[builtinDefinitions] nothing runs here')
+      },
+    },
+  })
+
+export const builtinTools = ({ store, sandbox, resolveHost, newId = randomUUID }: BuiltinOptions): Tool[] => [
   readFileTool,
   writeFileTool,
   editFileTool,
   listFilesTool,
   searchFilesTool(),
-  terminalTool(terminal),
+  ...(sandbox === null ? [] : [terminalTool({ sandbox })]),
   todoTool,
   askUserQuestionTool,
   requestUserActionTool(newId),

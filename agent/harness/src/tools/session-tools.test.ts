@@ -7,7 +7,7 @@ import { askUserQuestionTool } from './ask-user-question.ts'
 import { createArtifactTool } from './create-artifact.ts'
 import { toolJsonSchema } from './parameters.ts'
 import { todoTool } from './todo.ts'
-import { builtinTools } from './catalogue.ts'
+import { builtinDefinitions } from './catalogue.ts'
 
 const artifacts = (known: Partial<ArtifactMeta>[] = []) =>
   createArtifactTool({ listArtifacts: () => Promise.resolve(known as ArtifactMeta[]) }, () => 'a1')
@@ -121,7 +121,7 @@ test('an image must be a file of the workspace, and is kept under its path there
 })
 
 test('the catalogue has the eleven built-in tools, and each shows the model a plain object schema', () => {
-  const tools = builtinTools({ store: { listArtifacts: () => Promise.resolve([]) } })
+  const tools = builtinDefinitions()
   expect(tools.map(tool => tool.name)).toEqual([
     'read_file',
     'write_file',

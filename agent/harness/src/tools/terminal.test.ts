@@ -1,29 +1,31 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { GovernanceConfig } from '@cairn/protocol'
 import { describe, expect, test } from 'vitest'
+import { boxed, HOLDERS, unboxed } from '../../test/sandbox/providers.ts'
 import { makeContext, makeFolder, runParsed } from '../../test/tools/tool-context.ts'
 import { boundedOutput } from './bounded-output.ts'
-import { probeSandbox } from './sandbox.ts'
+import { markHolder } from '../sandbox/marks.ts'
 import { terminalTool } from './terminal.ts'
+import type { Tool } from './tool.ts'
 
-type Result = { exit_code: number | null; output: string; error?: string; sandbox?: string; signal?: string }
-const none = { kind: 'none', reason: 'bubblewrap is not available: switched off in this test' } as const
-const open = terminalTool({ probe: () => Promise.resolve(none), graceMs: 300 })
-const run = async (tool: typeof open, command: string, context = makeContext()): Promise<Result> =>
+type Result = {
+  exit_code: number | null
+  output: string
+  error?: string
+  sandbox?: string
+  signal?: string
+  leftovers?: string
+}
+const box = await boxed()
+const run = async (tool: Tool, command: string, context = makeContext()): Promise<Result> =>
   (await runParsed(tool, { command }, context)).content as Result
 /**
  * Runs a command into its timeout: into a longer one where this machine was too slow for the command to say
  * its first word.
  */
-async function runOut(
-  tool: typeof open,
-  command: string,
-  first: string,
-): Promise<{ result: Result; said: string }> {
+async function runOut(tool: Tool, command: string, first: string): Promise<{ result: Result; said: string }> {
   for (const timeoutMs of [300, 3000, 30_000]) {
     const result = await run(tool, command, makeContext({ timeoutMs }))
     if (result.output.startsWith(first))
@@ -38,17 +40,23 @@ const isRunning = (name: string) => spawnSync('pgrep', ['-f', name]).status === 
 let unique = process.pid * 1000
 const aSleep = () => `sleep 1${(unique += 1)}`
 
-// Every rule that does not need the box holds in it and without it.
-const box = await probeSandbox()
+// Every rule that does not need the box holds in it and without it, whatever holds the command together.
+const holders = await Promise.all(
+  Object.entries(HOLDERS).map(
+    async ([kind, find]) => [`without a box, held by ${kind}`, await find()] as const,
+  ),
+)
 const kinds = [
-  ['without a box', none] as const,
-  ...(box.kind === 'bubblewrap' ? [['in the box', box] as const] : []),
+  ['in the box', box] as const,
+  ...holders.flatMap(([name, holder]) => (holder === null ? [] : [[name, unboxed(holder)] as const])),
 ]
 
-describe.each(kinds)('%s', (_, kind) => {
-  const probe = () => Promise.resolve(kind)
+describe.each(kinds)('%s', (_, sandbox) => {
   /** Kills soon after it asked, and one that waits for what asking does. */
-  const [tool, patient] = [terminalTool({ probe, graceMs: 300 }), terminalTool({ probe, graceMs: 60_000 })]
+  const [tool, patient] = [
+    terminalTool({ sandbox, graceMs: 300 }),
+    terminalTool({ sandbox, graceMs: 60_000 }),
+  ]
 
   test('runs bash in the workspace and reports both streams and the exit code', async () => {
     const context = makeContext()
@@ -129,41 +137,27 @@ describe.each(kinds)('%s', (_, kind) => {
   })
 })
 
-test('says in the result when there is no box, and why', async () => {
-  expect(await run(open, 'true')).toMatchObject({ sandbox: `none (${none.reason})` })
-  expect(await probeSandbox('bwrap-that-is-not-installed')).toEqual({
-    kind: 'none',
-    reason: 'bubblewrap is not available: bwrap is not installed',
+test('says in the result that there is no box, and what may be left behind', async () => {
+  const open = terminalTool({ sandbox: { ...unboxed(markHolder), caveat: 'Some of it may still run.' } })
+  expect(await run(open, 'true')).toMatchObject({
+    sandbox: 'none (unboxed by configuration)',
+    leftovers: 'Some of it may still run.',
   })
-  expect(await probeSandbox('false')).toMatchObject({
-    kind: 'none',
-    reason: expect.stringContaining('bubblewrap is not available: ') as string,
-  })
+  const held = await run(terminalTool({ sandbox: box }), 'true')
+  expect(held).not.toHaveProperty('sandbox')
+  expect(held).not.toHaveProperty('leftovers')
 })
 
 test('a policy that denies the network is not quietly unenforced where there is no box', async () => {
   const egress = GovernanceConfig.parse({ egress: { default: 'deny' } }).egress
+  const open = terminalTool({ sandbox: unboxed(markHolder) })
   await expect(run(open, 'true', makeContext({ egress }))).rejects.toThrow(
     'cannot keep a command off the network',
   )
 })
 
-test('the box is tried once and not before it is needed', async () => {
-  let probes = 0
-  const tool = terminalTool({
-    probe: () => {
-      probes += 1
-      return Promise.resolve(none)
-    },
-  })
-  expect(probes).toBe(0)
-  await Promise.all([run(tool, 'true'), run(tool, 'true')])
-  expect(probes).toBe(1)
-})
-
-// Where bubblewrap does not work these say so by being absent; the report of the run counts them.
-describe.runIf(box.kind === 'bubblewrap')('the box', () => {
-  const boxed = terminalTool({ probe: () => Promise.resolve(box) })
+describe('the box', () => {
+  const inside = terminalTool({ sandbox: box })
 
   test('shows the workspace and nothing else of the machine that is not a system file', async () => {
     const context = makeContext()
@@ -171,18 +165,18 @@ describe.runIf(box.kind === 'bubblewrap')('the box', () => {
     writeFileSync(join(neighbour, 'secret.txt'), 'secret')
     mkdirSync(join(context.workspace, 'sub'))
     const { output } = await run(
-      boxed,
+      inside,
       `ls / /tmp; cat ${neighbour}/secret.txt /etc/shadow ~root/.profile; ls ${process.cwd()}; ps ax | wc -l`,
       context,
     )
     expect(output).not.toMatch(/^secret$|root:|package\.json/m)
     expect(output).toContain('No such file or directory')
-    expect(await run(boxed, 'ls', context)).toMatchObject({ output: 'sub\n' })
+    expect(await run(inside, 'ls', context)).toMatchObject({ output: 'sub\n' })
   })
 
   test('cannot change the system, and its /tmp is its own', async () => {
     const { output } = await run(
-      boxed,
+      inside,
       'touch /usr/x /etc/x; echo mine > /tmp/only-here && cat /tmp/only-here',
     )
     expect(output).toMatch(/Read-only file system|Permission denied/)
@@ -196,7 +190,7 @@ describe.runIf(box.kind === 'bubblewrap')('the box', () => {
     mkdirSync(join(context.workspace, '.cairn/results'), { recursive: true })
     writeFileSync(join(context.workspace, '.cairn/results/a.txt'), 'saved')
     const { output } = await run(
-      boxed,
+      inside,
       'cat .cairn/results/a.txt; echo x > .cairn/results/a.txt; rm -rf .cairn; mv .cairn other; ln -sfn /etc .cairn',
       context,
     )
@@ -210,7 +204,7 @@ describe.runIf(box.kind === 'bubblewrap')('the box', () => {
     const outside = makeFolder('outside')
     writeFileSync(join(outside, 'secret.txt'), 'secret')
     symlinkSync(outside, join(context.workspace, '.cairn'))
-    expect((await run(boxed, 'cat .cairn/secret.txt', context)).output).toContain('No such file')
+    expect((await run(inside, 'cat .cairn/secret.txt', context)).output).toContain('No such file')
   })
 
   test('ends with the service, even when that is killed', async () => {
@@ -218,23 +212,14 @@ describe.runIf(box.kind === 'bubblewrap')('the box', () => {
     const workspace = makeFolder('ws')
     const script = `
       const { terminalTool } = await import(${JSON.stringify(new URL('terminal.ts', import.meta.url).href)})
-      const context = { session_id: 's', tool_call_id: 'c', turn_id: 't', workspace: ${JSON.stringify(workspace)}, signal: new AbortController().signal, timeoutMs: 60000, egress: { default: 'allow', allow: [], deny: [] } }
-      await terminalTool().run({ command: 'touch started; setsid ${sleep} & ${sleep}' }, context)`
+      const { boxed } = await import(${JSON.stringify(new URL('../../test/sandbox/providers.ts', import.meta.url).href)})
+      const context = { session_id: 's', tool_call_id: 'c', turn_id: 't', workspace: ${JSON.stringify(workspace)}, signal: new AbortController().signal, timeoutMs: 60000, egress: { default: 'allow', allow: [], deny: [], internal: [] } }
+      await terminalTool({ sandbox: await boxed() }).run({ command: 'touch started; setsid ${sleep} & ${sleep}' }, context)`
     const service = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' })
     await expect.poll(() => existsSync(join(workspace, 'started'))).toBe(true)
     await expect.poll(() => isRunning(`^${sleep}`)).toBe(true)
     service.kill('SIGKILL')
     await untilNone([`^${sleep}`])
-  })
-
-  test('has no network when the policy denies it by default, and has it otherwise', async () => {
-    const server = createServer((_, response) => response.end('hello from outside'))
-    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-    const command = `exec 3<>/dev/tcp/127.0.0.1/${(server.address() as AddressInfo).port} && printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3 && cat <&3`
-    const denied = GovernanceConfig.parse({ egress: { default: 'deny' } }).egress
-    expect((await run(boxed, command, makeContext({ egress: denied }))).output).toMatch(/refused|unreachable/)
-    expect((await run(boxed, command)).output).toContain('hello from outside')
-    server.close()
   })
 })
 

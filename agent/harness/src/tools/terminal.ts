@@ -1,93 +1,58 @@
 /**
  * terminal: one bash command in the workspace.
  *
- * The command has its own process group and, where bubblewrap works, its own namespaces; when it ends, times
- * out or is aborted, everything it started ends with it. Its environment is made here and holds nothing of
- * the service's.
+ * It runs in a box of its own; when it ends, times out or is aborted, everything it started ends with it. Its
+ * environment is made here and holds nothing of the service's.
  */
-import { spawn } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
+import { finished } from 'node:stream/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { asError } from '@cairn/protocol'
 import { Directory, RESERVED_DIR } from '@cairn/workspace'
 import { z } from 'zod'
+import type { Box, Exit, SandboxProvider } from '../sandbox/box.ts'
+import { COMMAND_PATH } from '../sandbox/program.ts'
 import { boundedOutput } from './bounded-output.ts'
 import { defineTool } from './parameters.ts'
-import { MARK_VARIABLE, killMarked, signalGroup, startOf, terminateMarked } from './process-sweep.ts'
-import { type Sandbox, bubblewrapArguments, probeSandbox } from './sandbox.ts'
 import type { Tool } from './tool.ts'
 
 const MAX_TIMEOUT_S = 600
 /** Between SIGTERM and SIGKILL. */
 const GRACE_MS = 2000
+/** What is left in the pipes when nobody writes to them any more. */
+const REST_MS = 2000
 
-export type TerminalOptions = {
-  /** Decides the box; probed once, on the first command. */
-  probe?: () => Promise<Sandbox>
-  /** Folders that must stay out of sight: the data directory, the home. */
-  hidden?: readonly string[]
-  graceMs?: number
-}
+export type TerminalOptions = { sandbox: SandboxProvider; graceMs?: number }
 
-type Ended = { exitCode: number | null; signal: NodeJS.Signals | null; timedOut: boolean; output: string }
-type Command = {
-  file: string
-  args: readonly string[]
-  cwd: string
-  mark: string
-  timeoutMs: number
-  graceMs: number
-  abort: AbortSignal
-}
+type Ended = Exit & { timedOut: boolean; output: string }
+type Run = { command: string; timeoutMs: number; graceMs: number; abort: AbortSignal }
 
-const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
-
-async function runCommand({ file, args, cwd, mark, timeoutMs, graceMs, abort }: Command): Promise<Ended> {
+async function runCommand(box: Box, { command, timeoutMs, graceMs, abort }: Run): Promise<Ended> {
   abort.throwIfAborted()
   const output = boundedOutput()
-  const child = spawn(file, args, {
-    cwd,
-    env: { PATH, HOME: cwd, LANG: 'C.UTF-8', TERM: 'dumb', [MARK_VARIABLE]: mark },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
-  })
-  child.stdout.on('data', (chunk: Buffer) => output.push(chunk))
-  child.stderr.on('data', (chunk: Buffer) => output.push(chunk))
-  // 'exit' is the command itself; 'close' also waits for whoever inherited its pipes, and those are killed in
-  // between.
-  const exited = new Promise<{ exitCode: number | null; signal: NodeJS.Signals | null }>(
-    (resolve, reject) => {
-      child.once('error', reject)
-      child.once('exit', (exitCode, signal) => resolve({ exitCode, signal }))
-    },
-  )
-  const closed = new Promise<void>(resolve => child.once('close', () => resolve()))
-  const { pid } = child
-  if (pid === undefined) {
-    await exited
-    throw new Error(`the command could not be started: ${file}`)
-  }
-  // Its end is not taken in before this code gives way, so it can still be read.
-  const since = startOf(pid)
+  const running = box.spawn(['bash', '-c', command])
+  const streams = [running.stdout, running.stderr]
+  for (const stream of streams) stream.on('data', (chunk: Buffer) => output.push(chunk))
+  const read = Promise.allSettled(streams.map(stream => finished(stream)))
   let timedOut = false
   let kill: NodeJS.Timeout | undefined
   const timer = setTimeout(() => {
     timedOut = true
-    terminateMarked(mark, pid).catch(() => signalGroup(pid, 'SIGKILL'))
-    kill = setTimeout(() => signalGroup(pid, 'SIGKILL'), graceMs)
+    box.terminate()
+    kill = setTimeout(() => box.kill(), graceMs)
   }, timeoutMs)
-  const killNow = () => signalGroup(pid, 'SIGKILL')
+  const killNow = () => box.kill()
   abort.addEventListener('abort', killNow, { once: true })
   try {
-    const end = await exited
-    signalGroup(pid, 'SIGKILL')
-    await killMarked(mark, since)
-    await closed
+    const exit = await running.exited
+    await box.close()
+    await Promise.race([read, delay(REST_MS, undefined, { ref: false })])
     abort.throwIfAborted()
-    return { ...end, timedOut, output: output.text() }
+    return { ...exit, timedOut, output: output.text() }
   } finally {
     clearTimeout(timer)
     clearTimeout(kill)
     abort.removeEventListener('abort', killNow)
+    for (const stream of streams) stream.destroy()
   }
 }
 
@@ -102,13 +67,8 @@ async function keepPlaceOfResults(workspace: string): Promise<void> {
   }
 }
 
-/** The terminal with its box. */
-export function terminalTool({
-  probe = probeSandbox,
-  hidden = [],
-  graceMs = GRACE_MS,
-}: TerminalOptions = {}): Tool {
-  let probed: Promise<Sandbox> | undefined
+/** The terminal with what its commands run in. */
+export function terminalTool({ sandbox, graceMs = GRACE_MS }: TerminalOptions): Tool {
   return defineTool({
     name: 'terminal',
     description: `Run a bash command in the workspace and wait for it to end. Nothing it starts outlives it, and it gets no input. \`timeout\` is in seconds, at most ${MAX_TIMEOUT_S}.`,
@@ -120,40 +80,28 @@ export function terminalTool({
     idempotent: false,
     keepsTime: true,
     timeoutMs: ({ timeout }) => (timeout === undefined ? undefined : timeout * 1000),
-    async run({ command }, { workspace, tool_call_id, signal, timeoutMs, egress }) {
-      const sandbox = await (probed ??= probe())
-      const network = egress.default === 'allow'
-      if (!network && (sandbox.kind === 'none' || !sandbox.cutsNetwork)) {
-        const why = sandbox.kind === 'none' ? sandbox.reason : 'bubblewrap cannot make a network namespace'
+    async run({ command }, { workspace, signal, timeoutMs, egress }) {
+      const network = egress.default === 'deny' ? 'none' : sandbox.network
+      if (network === 'none' && !sandbox.cutsNetwork)
         throw new Error(
-          `the policy denies network access by default, and this machine cannot keep a command off the network (${why})`,
+          `the policy denies network access by default, and this machine cannot keep a command off the network (${sandbox.kind})`,
         )
-      }
-      const bash = ['bash', '-c', command]
       // There before the first command runs, so that no command can put a link in its place.
       if (sandbox.kind === 'bubblewrap') await keepPlaceOfResults(workspace)
-      const [file, ...args] =
-        sandbox.kind === 'bubblewrap'
-          ? ['bwrap', ...bubblewrapArguments({ workspace, network, hidden }, bash)]
-          : bash
-      const ended = await runCommand({
-        file: file ?? 'bash',
-        args,
-        cwd: workspace,
-        mark: `${tool_call_id}/${randomUUID()}`,
-        timeoutMs,
-        graceMs,
-        abort: signal,
-      })
+      const env = { PATH: COMMAND_PATH, HOME: workspace, LANG: 'C.UTF-8', TERM: 'dumb' }
+      const box = sandbox.open({ workspace, env, network, mayGrowFiles: true })
+      const ended = await runCommand(box, { command, timeoutMs, graceMs, abort: signal }).finally(() =>
+        box.close(),
+      )
+      const problem = ended.timedOut ? `timed out after ${timeoutMs / 1000} s` : ended.overran
       return {
         content: {
-          ...(ended.timedOut
-            ? { error: `Tool execution failed: timed out after ${timeoutMs / 1000} s` }
-            : {}),
+          ...(problem === null ? {} : { error: `Tool execution failed: ${problem}` }),
           exit_code: ended.exitCode,
           ...(ended.signal === null ? {} : { signal: ended.signal }),
           output: ended.output,
-          ...(sandbox.kind === 'none' ? { sandbox: `none (${sandbox.reason})` } : {}),
+          ...(sandbox.kind === 'unboxed' ? { sandbox: 'none (unboxed by configuration)' } : {}),
+          ...(sandbox.caveat === null ? {} : { leftovers: sandbox.caveat }),
         },
       }
     },

@@ -16,7 +16,9 @@ import { systemClock } from '../../src/clock.ts'
 import { openGates } from '../../src/governance/open-gates.ts'
 import { NO_STEPS } from '../../src/tools/call-steps.ts'
 import type { CallToolDeps } from '../../src/tools/call-tool.ts'
+import { markHolder } from '../../src/sandbox/marks.ts'
 import { builtinTools } from '../../src/tools/catalogue.ts'
+import { unboxed } from '../sandbox/providers.ts'
 import type { OpenCall } from '../../src/tools/run-calls.ts'
 import type { Tool, ToolContext, ToolOutcome } from '../../src/tools/tool.ts'
 import { makeFolder } from './tool-context.ts'
@@ -115,7 +117,7 @@ export async function makeBench(): Promise<Bench> {
           ...builtinTools({
             store,
             newId,
-            terminal: { probe: () => Promise.resolve({ kind: 'none', reason: 'not in this test' }) },
+            sandbox: unboxed(markHolder),
           }),
           ...tools,
         ].map(tool => [tool.name, tool]),

@@ -106,7 +106,7 @@ export async function setStage({
       const harness = startHarness({
         store: through,
         models: createModels(settings.models, {}, { demo: server.url }),
-        tools: [...builtinTools({ store, newId }), ...recordingTools(ran), ...tools],
+        tools: [...builtinTools({ store, newId, sandbox: null }), ...recordingTools(ran), ...tools],
         config: settings,
         dataDir: dir,
         workspacesDir: join(dir, 'workspaces'),

@@ -18,12 +18,13 @@ import {
   TextField,
 } from 'react-aria-components'
 import { client, describeError } from '../api.ts'
-import { meQuery } from '../queries.ts'
+import { aboutQuery, meQuery } from '../queries.ts'
 import { forgetLogs } from '../session/use-session-log.ts'
 import { say } from './toasts.tsx'
 
 export function AccountMenu() {
   const { data: me } = useQuery(meQuery)
+  const { data: about } = useQuery(aboutQuery)
   const [isAsking, setAsking] = useState(false)
   const navigate = useNavigate()
   const queries = useQueryClient()
@@ -48,6 +49,7 @@ export function AccountMenu() {
             <br />
             <span className="faint">{me?.email}</span>
           </p>
+          <p className="account-name faint">{about?.sandbox.summary}</p>
           <Menu
             className="menu"
             aria-label="Account"

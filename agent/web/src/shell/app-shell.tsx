@@ -7,6 +7,7 @@ import { SessionList } from '../sessions/session-list.tsx'
 import { NewSession } from '../sessions/new-session.tsx'
 import { AccountMenu } from './account-menu.tsx'
 import { CairnMark, InboxIcon } from './icons.tsx'
+import { SandboxNote } from './sandbox-note.tsx'
 import { ThemeToggle } from './theme.tsx'
 import './app-shell.css'
 
@@ -39,6 +40,7 @@ export function AppShell() {
             <code>cairn.yaml</code> for a real one.
           </p>
         )}
+        <SandboxNote />
       </aside>
       <main className="page" id="page">
         <Outlet />

@@ -2,21 +2,27 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { makeFolder } from '../../test/tools/tool-context.ts'
-import { MARK_VARIABLE, findMarked, startOf } from './process-sweep.ts'
+import { MARK_VARIABLE, findMarked } from './marks.ts'
+import { readStat } from './processes.ts'
 
 /** A folder like /proc. `start` is in ticks; a name may hold brackets and spaces. */
 function makeProc(
-  processes: Record<number, { environment: string; start: number; program?: string }>,
+  processes: Record<
+    number,
+    { environment: string; start: number; program?: string; cwd?: string; parent?: number }
+  >,
 ): string {
   const proc = makeFolder('proc')
-  for (const [pid, { environment, start, program }] of Object.entries(processes)) {
+  for (const [pid, { environment, start, program, cwd, parent = 1 }] of Object.entries(processes)) {
     mkdirSync(join(proc, pid))
     writeFileSync(join(proc, pid, 'environ'), environment)
     writeFileSync(
       join(proc, pid, 'stat'),
-      `${pid} (a) name) S 1 ${pid} ${pid} 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 ${start} 0 0\n`,
+      `${pid} (a) name) S ${parent} ${pid} ${pid} 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 ${start} 0 0\n`,
     )
     if (program !== undefined) symlinkSync(program, join(proc, pid, 'exe'))
+    if (cwd !== undefined) symlinkSync(cwd, join(proc, pid, 'cwd'))
+    writeFileSync(join(proc, pid, 'comm'), 'name\n')
   }
   return proc
 }
@@ -35,15 +41,24 @@ test('what shows no environment is told apart: in the middle of exec, over, too 
   })
   // Listed, and over before anything of it could be read.
   mkdirSync(join(proc, '806'))
-  expect(startOf(801, proc)).toBe(501)
-  expect(await findMarked('call/1', 500, proc)).toEqual({
+  expect(readStat(801, proc)?.start).toBe(501)
+  expect(await findMarked({ mark: 'call/1', workspace: '/ws', since: 500 }, proc)).toEqual({
     marked: [800],
     undecided: [801],
     gone: expect.toSatisfy((gone: number[]) => gone.toSorted().join() === '803,806') as unknown,
   })
 })
 
-test('when a process started is known of one that is there', () => {
-  expect(startOf(process.pid)).toBeGreaterThan(0)
-  expect(startOf(2 ** 30)).toBeUndefined()
+test("an orphan at work in the workspace is found, somebody's shell there is not", async () => {
+  const proc = makeProc({
+    1: { environment: '', start: 0, program: '/sbin/init' },
+    700: { environment: 'PATH=/bin\0', start: 1, program: '/bin/login' },
+    800: { environment: 'A=1\0', start: 501, program: '/bin/sleep', cwd: '/ws/sub', parent: 1 },
+    801: { environment: 'A=1\0', start: 501, program: '/bin/bash', cwd: '/ws', parent: 700 },
+    802: { environment: 'A=1\0', start: 499, program: '/bin/sleep', cwd: '/ws', parent: 1 },
+    803: { environment: 'A=1\0', start: 501, program: '/bin/sleep', cwd: '/wsx', parent: 1 },
+  })
+  expect(await findMarked({ mark: 'call/1', workspace: '/ws', since: 500 }, proc)).toMatchObject({
+    marked: [800],
+  })
 })

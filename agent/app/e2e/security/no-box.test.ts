@@ -1,0 +1,150 @@
+/**
+ * A machine without a box: nothing runs commands unless the configuration says so by name, and everyone who asks
+ * is told what holds.
+ */
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import type { CairnClient } from '@cairn/client'
+import { tally } from '../../../protocol/test/attacks.ts'
+import { expect, test } from 'vitest'
+import { openBrowser, openPage } from '../browser.ts'
+import { cairn, makePlace, type Place, type Server, startServer } from '../server.ts'
+import { endsTurn, isType, newSession, PATIENCE_MS, readLog, runTurn, waitFor } from '../session.ts'
+
+const pathOf = (name: string): string =>
+  execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim()
+
+/** PATH of the service: a folder with nothing but these. */
+function onlyPrograms(place: Place, programs: Readonly<Record<string, string>> = {}): Place {
+  const folder = join(place.dir, 'programs')
+  mkdirSync(folder)
+  for (const [name, target] of Object.entries(programs)) symlinkSync(target, join(folder, name))
+  return { ...place, env: { ...place.env, PATH: folder } }
+}
+
+/** A bwrap that is there and refuses, as one does where namespaces are switched off. */
+function refusingBwrap(place: Place): Place {
+  const changed = onlyPrograms(place)
+  const said = 'bwrap: No permissions to create new namespace'
+  writeFileSync(join(place.dir, 'programs/bwrap'), `#!/bin/sh\necho '${said}' >&2\nexit 1\n`, { mode: 0o755 })
+  return changed
+}
+
+/** Calls the terminal whatever is offered, then says what came of it. */
+const CALLS = {
+  rules: [
+    {
+      when: { user: '^run (.*)$', step: 0 },
+      answer: { tool_calls: [{ name: 'terminal', arguments: { command: '{{user.1}}' } }] },
+    },
+    {
+      when: { user: '^consult$', step: 0 },
+      answer: { tool_calls: [{ name: 'consult_expert', arguments: { expert: 'hand', task: 'touch it' } }] },
+    },
+    {
+      when: { system: 'You are a hand', step: 0 },
+      answer: { tool_calls: [{ name: 'terminal', arguments: { command: 'touch ran' } }] },
+    },
+    { answer: { text: 'That is all.' } },
+  ],
+}
+const AGENTS = {
+  agents: { assistant: { experts: ['hand'] } },
+  experts: { hand: { description: 'd', system: 'You are a hand', tools: ['terminal'] } },
+}
+
+const ranIn = (place: Place, id: string): boolean => existsSync(join(place.dataDir, 'workspaces', id, 'ran'))
+const resultsOf = async (server: Server, id: string, text: string): Promise<string[]> =>
+  (await runTurn(server.client, id, text)).filter(isType('tool.result')).map(({ data }) => data.content)
+const sandboxOf = async (client: CairnClient) => (await client.call('about')).sandbox
+
+test.each([
+  ['bubblewrap is not installed: there is no bwrap in PATH', onlyPrograms],
+  ['No permissions to create new namespace', refusingBwrap],
+])('without a box nothing runs a command, and everyone is told why: %s', async (reason, change) => {
+  const place = change(makePlace({ scenario: CALLS, config: AGENTS }))
+  const server = await startServer(place)
+  const id = await newSession(server.client)
+  const [refused] = await resultsOf(server, id, 'run touch ran')
+  expect(refused).toMatch(/Unknown tool: terminal/)
+  expect(refused).not.toMatch(/There are:.*terminal/)
+  await resultsOf(server, id, 'consult')
+  expect(ranIn(place, id)).toBe(false)
+
+  const told = await sandboxOf(server.client)
+  expect(told).toMatchObject({ terminal: 'not_offered', network: null })
+  expect(told.summary).toContain(reason)
+  expect(told.summary).toContain('sandbox: {terminal: unboxed, network: open}')
+  expect(server.log()).toContain('The terminal is not offered')
+  const doctor = await cairn(place, ['doctor'])
+  expect(doctor.stdout).toMatch(/^! sandbox +The terminal is not offered/m)
+  expect(doctor.stdout).toContain(reason)
+  tally('commands without a box', 2, Number(ranIn(place, id)))
+})
+
+test('the box is found wherever PATH has bwrap', async () => {
+  const place = onlyPrograms(makePlace({ scenario: CALLS }), { bwrap: pathOf('bwrap') })
+  const server = await startServer(place)
+  expect(await sandboxOf(server.client)).toMatchObject({ terminal: 'boxed', network: 'none' })
+  const id = await newSession(server.client)
+  expect(await resultsOf(server, id, 'run touch ran')).toEqual([expect.stringContaining('"exit_code":0')])
+  expect(ranIn(place, id)).toBe(true)
+})
+
+test('the configuration can say by name that commands run without a box, and everyone is told', async () => {
+  const sandbox = { terminal: 'unboxed', network: 'open' }
+  const place = makePlace({ scenario: CALLS, config: { sandbox } })
+  const server = await startServer(place)
+  const id = await newSession(server.client)
+  const [result] = await resultsOf(server, id, 'run touch ran')
+  expect(result).toContain('none (unboxed by configuration)')
+  expect(ranIn(place, id)).toBe(true)
+  expect(await sandboxOf(server.client)).toMatchObject(sandbox)
+  expect(server.log()).toContain('Commands run WITHOUT a box')
+  expect((await cairn(place, ['doctor'])).stdout).toMatch(/^! sandbox +Commands run WITHOUT a box/m)
+
+  const { page } = await openPage(await openBrowser())
+  await page.goto(server.loginUrl)
+  await page.locator('[data-testid="sandbox-notice"]').getByText('No box.').waitFor()
+})
+
+test.each([
+  [{ terminal: 'unboxed' }, 'sandbox.network: must be open where sandbox.terminal is unboxed'],
+  [{ terminal: 'none' }, 'sandbox.terminal: '],
+  [{ network: 'proxy' }, 'sandbox.network: is not there yet: write none'],
+  [{ netwrok: 'open' }, 'unknown key "sandbox.netwrok" (did you mean "network"?)'],
+])('a configuration that does not say it in full is refused: %o', async (sandbox, problem) => {
+  const { code, stderr } = await cairn(makePlace({ config: { sandbox } }), ['serve'])
+  expect(code).not.toBe(0)
+  expect(stderr).toContain(problem)
+})
+
+test(
+  'the tour ends without a box too, over the approval of another tool',
+  async () => {
+    const place = onlyPrograms(makePlace())
+    const server = await startServer(place)
+    const { page, troubles } = await openPage(await openBrowser())
+    const by = (id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
+    await page.goto(server.loginUrl)
+    await by('sandbox-notice').getByText('No terminal.').waitFor()
+    await by('new-session').click()
+    await page.waitForURL('**/sessions/*')
+    const id = /\/sessions\/([^/?]+)/.exec(page.url())?.[1] ?? ''
+    await by('composer').fill('Show me what you can do')
+    await by('composer').press('Enter')
+    await by('question-card', '[data-state="open"]').waitFor()
+    await by('question-choice').first().click()
+    await by('question-submit').click()
+    await by('approval-card', '[data-state="open"]').locator('[data-testid="approve"]').click()
+    await page.getByText('your words are the last line of').waitFor()
+    const asked = (await readLog(server.client, id)).findLast(isType('user.message'))!.id
+    await waitFor(server.client, id, asked, endsTurn)
+    expect(readFileSync(join(place.dataDir, 'workspaces', id, 'tour/notes.md'), 'utf8')).toMatch(
+      /- Logs do not forget\n$/,
+    )
+    expect(troubles).toEqual([])
+  },
+  2 * PATIENCE_MS,
+)

@@ -1,0 +1,198 @@
+/**
+ * Control groups (cgroup v2), where the service's own group is delegated to it: limits that the kernel keeps,
+ * and the one way to end a group at once (cgroup.kill).
+ *
+ *   <home>/                 what was delegated: systemd's unit with Delegate=yes
+ *   <home>/server           the service moves itself there, for a group that has processes cannot limit its parts
+ *   <home>/cairn-<pid>-<n>  one a command
+ */
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, relative } from 'node:path'
+import { promisify } from 'node:util'
+import { asError } from '@cairn/protocol'
+import type { BoxLimits } from './box.ts'
+import type { Held, Holder } from './holder.ts'
+import { identify, signalExactly, signalProcess, until } from './processes.ts'
+
+export type Controller = 'memory' | 'pids' | 'cpu'
+export type CgroupHome = { path: string; controllers: ReadonlySet<Controller> }
+/** One command's group. */
+export type Cgroup = {
+  /** The command line that joins it first and then becomes `argv`. */
+  join(argv: readonly string[]): readonly string[]
+  members(): number[]
+  /** The limit of memory at which the kernel ended it, or null. */
+  outOfMemory(): boolean
+  kill(): void
+  gone(): Promise<void>
+}
+
+const CONTROLLERS: readonly Controller[] = ['memory', 'pids', 'cpu']
+const read = (...path: string[]): string => readFileSync(join(...path), 'utf8').trim()
+
+/** The group of this process as a folder; null without cgroup v2. */
+export function findOwnGroup(mountInfo: string, ownGroups: string): string | null {
+  const own = /^0::(\/.*)$/m.exec(ownGroups)?.[1]
+  const mount = mountInfo
+    .split('\n')
+    .map(line => line.split(' '))
+    .find(fields => fields[fields.indexOf('-') + 1] === 'cgroup2')
+  if (own === undefined || mount === undefined) return null
+  const [, , , root, mountPoint] = mount as [string, string, string, string, string]
+  const inside = relative(root, own)
+  // A group above the part that is mounted here cannot be reached.
+  return inside.startsWith('..') ? null : join(mountPoint, inside)
+}
+
+/** A unit with DelegateSubgroup= has the service one level below what was delegated. */
+const isUnit = (path: string): boolean => /\.(?:service|scope)$/.test(basename(path))
+
+/**
+ * Makes the service's group ready to limit commands. A reason in place of a home: the group belongs to somebody
+ * else, or others are in it.
+ */
+export function claimHome(own: string | null): CgroupHome | { reason: string } {
+  if (own === null) return { reason: 'this machine has no cgroup v2 that the service can see' }
+  try {
+    const path = !isUnit(own) && isUnit(dirname(own)) ? dirname(own) : own
+    const offered = CONTROLLERS.filter(name => read(path, 'cgroup.controllers').split(' ').includes(name))
+    if (offered.length === 0) return { reason: `${path} has no controllers` }
+    if (path === own) moveInto(join(path, 'server'), path)
+    for (const name of offered) writeFileSync(join(path, 'cgroup.subtree_control'), `+${name}`)
+    removeLeftovers(path)
+    return { path, controllers: new Set(offered) }
+  } catch (thrown) {
+    return { reason: `the service's control group is not delegated to it (${asError(thrown).message})` }
+  }
+}
+
+function moveInto(group: string, from: string): void {
+  const others = read(from, 'cgroup.procs')
+    .split('\n')
+    .filter(pid => pid !== String(process.pid))
+  if (others.length > 0) throw new Error(`${others.length} other processes are in ${from}`)
+  mkdirSync(group, { recursive: true })
+  writeFileSync(join(group, 'cgroup.procs'), String(process.pid))
+}
+
+const NAME = /^cairn-(\d+)-(\d+)$/
+
+/** Groups of a service that died: bwrap ended with it, what was unboxed is ended here. */
+function removeLeftovers(home: string): void {
+  for (const name of readdirSync(home)) {
+    const pid = Number(NAME.exec(name)?.[1] ?? process.pid)
+    if (pid === process.pid || identify(pid) !== null) continue
+    killGroup(join(home, name))
+    removeGroup(join(home, name))
+  }
+}
+
+let made = 0
+
+/** `limits` absent: nothing is limited, the group only holds its processes together. */
+export function makeCgroup(home: Pick<CgroupHome, 'path'> & Partial<CgroupHome>, limits?: BoxLimits): Cgroup {
+  const path = join(home.path, `cairn-${process.pid}-${(made += 1)}`)
+  mkdirSync(path)
+  if (limits !== undefined && home.controllers !== undefined) setLimits(path, home.controllers, limits)
+  const kill = (): void => {
+    if (existsSync(path)) killGroup(path)
+  }
+  const isEmpty = (): boolean => !existsSync(path) || /^populated 0$/m.test(read(path, 'cgroup.events'))
+  return {
+    join: argv => ['sh', '-c', 'echo 0 >"$0/cgroup.procs" && exec "$@"', path, ...argv],
+    members: () => (existsSync(path) ? membersOf(path) : []),
+    outOfMemory: () =>
+      existsSync(join(path, 'memory.events')) && !/^oom_kill 0$/m.test(read(path, 'memory.events')),
+    kill,
+    async gone() {
+      await until(() => {
+        kill()
+        return isEmpty()
+      }, `processes of the command are still running in ${path} and could not be ended`)
+      // The dead leave a group a moment after they died.
+      await until(() => removeGroup(path), `the control group ${path} could not be removed`)
+    },
+  }
+}
+
+function setLimits(path: string, controllers: CgroupHome['controllers'], limits: BoxLimits): void {
+  const set = (file: string, value: string | number): void => writeFileSync(join(path, file), String(value))
+  if (controllers.has('memory')) {
+    set('memory.max', limits.memory_mb * 2 ** 20)
+    // All of it or nothing: half a build that goes on is of no use.
+    set('memory.oom.group', 1)
+    if (existsSync(join(path, 'memory.swap.max'))) set('memory.swap.max', 0)
+  }
+  if (controllers.has('pids')) set('pids.max', limits.pids)
+  if (controllers.has('cpu')) set('cpu.max', `${Math.round(limits.cpus * 100_000)} 100000`)
+}
+
+/** Processes of the group and of those that a command made inside of it. */
+function membersOf(path: string): number[] {
+  const own = read(path, 'cgroup.procs').split('\n').filter(Boolean).map(Number)
+  return [...own, ...subgroups(path).flatMap(membersOf)]
+}
+
+const subgroups = (path: string): string[] =>
+  readdirSync(path, { withFileTypes: true })
+    .filter(entry => entry.isDirectory())
+    .map(({ name }) => join(path, name))
+
+function killGroup(path: string): void {
+  // Since Linux 5.14; before, whoever is there is killed, and again until nobody is.
+  if (existsSync(join(path, 'cgroup.kill'))) writeFileSync(join(path, 'cgroup.kill'), '1')
+  else for (const pid of membersOf(path)) signalProcess(pid, 'SIGKILL')
+}
+
+function removeGroup(path: string): boolean {
+  try {
+    if (existsSync(path)) {
+      for (const inner of subgroups(path)) removeGroup(inner)
+      rmdirSync(path)
+    }
+    return true
+  } catch (thrown) {
+    if ((asError(thrown) as NodeJS.ErrnoException).code === 'EBUSY') return false
+    throw thrown
+  }
+}
+
+const run = promisify(execFile)
+
+/** Where commands cannot have a namespace; tried once, for real. `own` is a group that may be divided. */
+export async function findCgroupHolder(own: string | null): Promise<Holder | null> {
+  if (own === null) return null
+  try {
+    const group = makeCgroup({ path: own })
+    const [file, ...args] = group.join(['true']) as [string, ...string[]]
+    await run(file, args, { timeout: 10_000 }).finally(() => group.gone())
+  } catch {
+    // Not ours to divide, or not mounted to be written.
+    return null
+  }
+  return {
+    kind: 'control group',
+    loses: 'one that moves itself out of its control group',
+    countsApart: false,
+    wrap(argv, group) {
+      // A box that is limited has joined its group already.
+      if (group !== null) return { argv, hold: ({ pid }) => heldByCgroup(pid, group) }
+      const made = makeCgroup({ path: own })
+      return { argv: made.join(argv), hold: ({ pid }) => heldByCgroup(pid, made) }
+    },
+  }
+}
+
+function heldByCgroup(leader: number, group: Cgroup): Held {
+  const first = identify(leader)
+  return {
+    members: () => group.members(),
+    kill() {
+      // It may not have joined yet.
+      if (first !== null) signalExactly(first, 'SIGKILL')
+      group.kill()
+    },
+    gone: () => group.gone(),
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * What one command may use. The kernel's limits on a process are set by the shell that then becomes the command,
+ * and nothing below it can raise them.
+ *
+ * They are for each process alone. All processes of a command together are limited by a control group where one
+ * is delegated, and else looked after by the watchdog.
+ */
+import { release } from 'node:os'
+import type { BoxLimits } from './box.ts'
+
+/** Commands yield to the service. */
+const NICENESS = 5
+
+/**
+ * Since 5.14 the kernel counts the processes of each user namespace by itself; before, and without a namespace,
+ * it counts all that the user has anywhere. It never counts those of root.
+ */
+export const countsProcesses = (uid = process.getuid?.() ?? 0, kernel: string = release()): boolean => {
+  const [major = 0, minor = 0] = kernel.split('.').map(part => Number.parseInt(part, 10))
+  return uid !== 0 && (major > 5 || (major === 5 && minor >= 14))
+}
+
+/**
+ * The command line that runs `argv` within its limits. Memory is limited as data (RLIMIT_DATA): address space
+ * would count what is only reserved, and engines of JavaScript, WebAssembly and Java reserve many gigabytes.
+ */
+export function limited(
+  argv: readonly string[],
+  { memory_mb, pids, file_mb, open_files }: BoxLimits,
+  { countsApart, mayGrowFiles }: { countsApart: boolean; mayGrowFiles: boolean },
+): readonly string[] {
+  const limits = {
+    c: 0,
+    d: memory_mb * 1024,
+    f: mayGrowFiles ? file_mb * 1024 : 0,
+    n: open_files,
+    ...(countsApart && countsProcesses() ? { u: pids } : {}),
+  }
+  // What the service itself may not go beyond cannot be raised here, and holds all the same.
+  const set = Object.entries(limits).map(([flag, value]) => `ulimit -${flag} ${value} 2>/dev/null`)
+  return ['bash', '-c', `${set.join('; ')}; exec nice -n ${NICENESS} "$@"`, 'limits', ...argv]
+}

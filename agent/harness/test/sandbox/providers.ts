@@ -1,0 +1,52 @@
+/** What tests run commands in: the box, and each way of holding commands without one. */
+import { type SandboxConfig, SandboxConfig as Schema } from '@cairn/protocol'
+import type { SandboxProvider } from '../../src/sandbox/box.ts'
+import { chooseSandbox } from '../../src/sandbox/choose.ts'
+import { findCgroupHolder } from '../../src/sandbox/cgroup.ts'
+import type { Holder } from '../../src/sandbox/holder.ts'
+import { markHolder } from '../../src/sandbox/marks.ts'
+import { openBox } from '../../src/sandbox/open-box.ts'
+import { findNamespaceHolder } from '../../src/sandbox/pid-namespace.ts'
+import { findSubreaper } from '../../src/sandbox/subreaper.ts'
+import { ownGroup } from '../../src/sandbox/unboxed.ts'
+import { createWatchdog } from '../../src/sandbox/watchdog.ts'
+
+type MakeHolder = (workspace: string) => Holder
+type Settings = Partial<SandboxConfig>
+const path = process.env['PATH']
+
+/** The box as the service has it. A machine without bubblewrap fails here, and says why. */
+export async function boxed(
+  settings: Settings = {},
+  hidden: readonly string[] = [],
+): Promise<SandboxProvider> {
+  const { provider, standing } = await chooseSandbox({
+    config: Schema.parse(settings),
+    path,
+    hidden,
+    claims: false,
+  })
+  if (provider === null) throw new Error(standing.summary)
+  return provider
+}
+
+export function unboxed(holder: Holder | MakeHolder, settings: Settings = {}): SandboxProvider {
+  const limits = Schema.parse(settings)
+  const watchdog = createWatchdog()
+  const holderOf = typeof holder === 'function' ? holder : () => holder
+  return {
+    kind: 'unboxed',
+    network: 'open',
+    cutsNetwork: false,
+    caveat: null,
+    open: spec => openBox(spec, { holder: holderOf(spec.workspace), limits, home: null, watchdog }),
+  }
+}
+
+/** By name, each of those that this machine has; a test that needs one says so. */
+export const HOLDERS: Readonly<Record<Holder['kind'], () => Promise<Holder | MakeHolder | null>>> = {
+  'pid namespace': () => findNamespaceHolder(path),
+  'control group': () => findCgroupHolder(ownGroup()),
+  subreaper: () => findSubreaper(path),
+  marks: () => Promise.resolve(markHolder),
+}

@@ -1,0 +1,108 @@
+/**
+ * What a command leaves running, in eight ways of getting away, after its end and after a stop; in the box and
+ * by every way of holding a command without one.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { rounds, tally } from '../../../protocol/test/attacks.ts'
+import type { SandboxProvider } from '../../src/sandbox/box.ts'
+import { markHolder } from '../../src/sandbox/marks.ts'
+import { allProcesses, readStat } from '../../src/sandbox/processes.ts'
+import { terminalTool } from '../../src/tools/terminal.ts'
+import { boxed, HOLDERS, unboxed } from '../sandbox/providers.ts'
+import { makeContext, runParsed } from '../tools/tool-context.ts'
+
+/** Each starts a sleep that the call does not wait for. */
+type Getaways = Readonly<Record<string, (sleep: string) => string>>
+const GETAWAYS: Getaways = {
+  'in the background': sleep => `${sleep} >/dev/null 2>&1 &`,
+  'deaf to hangups': sleep => `nohup ${sleep} >/dev/null 2>&1 &`,
+  'in a session of its own': sleep => `setsid ${sleep} >/dev/null 2>&1 &`,
+  'orphaned twice': sleep => `(setsid bash -c '${sleep} & disown; wait' >/dev/null 2>&1 &)`,
+  'with an empty environment': sleep => `env -i setsid ${sleep} >/dev/null 2>&1 &`,
+  'with another environment': sleep => `env -i A=1 setsid ${sleep} >/dev/null 2>&1 &`,
+  'with the mark of another call': sleep => `CAIRN_TOOL_CALL=other setsid ${sleep} >/dev/null 2>&1 &`,
+  'by execve without an environment': sleep => `(exec -c setsid ${sleep} >/dev/null 2>&1) &`,
+}
+
+/** Seconds that no other process of the machine sleeps: they are a name. */
+let unique = process.pid * 1000
+const nextName = (): string => `1${(unique += 1)}`
+
+function argumentsOf(pid: number): readonly string[] {
+  try {
+    return 'ZX'.includes(readStat(pid)?.state ?? 'X')
+      ? []
+      : readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+  } catch {
+    // It is over.
+    return []
+  }
+}
+const sleepersOf = (name: string): number[] => allProcesses().filter(pid => argumentsOf(pid).includes(name))
+
+/** All ways at once, in a call that ends by itself or is stopped once all of them run. Says which survived. */
+async function attack(sandbox: SandboxProvider, getaways: Getaways, isStopped: boolean): Promise<string[]> {
+  const ways = Object.entries(getaways).map(([how, start]) => ({ how, name: nextName(), start }))
+  const stop = new AbortController()
+  const context = makeContext({ signal: stop.signal, timeoutMs: 120_000 })
+  const starts = ways.map(({ name, start }) => start(`sleep ${name}`))
+  const command = [...starts, 'until [ -e go ]; do sleep 0.02; done'].join('\n')
+  const call = runParsed(terminalTool({ sandbox, graceMs: 200 }), { command }, context)
+  await expect.poll(() => ways.filter(({ name }) => sleepersOf(name).length === 0)).toEqual([])
+  if (isStopped) stop.abort(new Error('the session was stopped'))
+  else writeFileSync(join(context.workspace, 'go'), '')
+  await (isStopped ? expect(call).rejects.toThrow('the session was stopped') : call)
+  // At once: the end of the call is a promise, not a hope.
+  const survivors = ways
+    .map(way => ({ ...way, left: sleepersOf(way.name) }))
+    .filter(({ left }) => left.length > 0)
+  for (const pid of survivors.flatMap(({ left }) => left)) process.kill(pid, 'SIGKILL')
+  return survivors.map(({ how }) => how)
+}
+
+const holders = await Promise.all(
+  Object.entries(HOLDERS).map(async ([kind, find]) => [kind, await find()] as const),
+)
+const kinds = [
+  ['in the box', await boxed()] as const,
+  ...holders.flatMap(([kind, holder]) =>
+    holder === null ? [] : [[`without a box, held by ${kind}`, unboxed(holder)] as const],
+  ),
+]
+const counted: Record<string, { tried: number; unexpected: number }> = {}
+afterAll(() => {
+  for (const [kind, { tried, unexpected }] of Object.entries(counted))
+    tally(`leftovers ${kind}`, tried, unexpected)
+})
+
+describe.each(kinds)('%s', (kind, sandbox) => {
+  test.each([
+    ['the end of its call', false],
+    ['a stop', true],
+  ])(
+    'nothing that a command starts outlives %s, in whichever of eight ways it gets away',
+    async (_, isStopped) => {
+      for (let round = 0; round < rounds(1, 20); round += 1) {
+        const survivors = await attack(sandbox, GETAWAYS, isStopped)
+        const count = (counted[kind] ??= { tried: 0, unexpected: 0 })
+        count.tried += Object.keys(GETAWAYS).length
+        count.unexpected += survivors.length
+        expect(survivors).toEqual([])
+      }
+    },
+  )
+})
+
+test('every way of holding a command was there to be tried, as it is on a Debian', () => {
+  expect(holders.flatMap(([kind, holder]) => (holder === null ? [] : [kind]))).toEqual(
+    expect.arrayContaining(['pid namespace', 'subreaper', 'marks']),
+  )
+})
+
+test('marks alone lose what also leaves the workspace, which is why they are the last resort', async () => {
+  const elsewhere = { elsewhere: (sleep: string) => `(cd / && env -i setsid ${sleep} >/dev/null 2>&1 &)` }
+  expect(await attack(unboxed(markHolder), elsewhere, false)).toEqual(['elsewhere'])
+  for (const [, sandbox] of kinds.slice(0, -1)) expect(await attack(sandbox, elsewhere, false)).toEqual([])
+})

@@ -1,0 +1,16 @@
+/** What the agent's commands run in, where that is not a box: said to everyone who talks to it. */
+import { useQuery } from '@tanstack/react-query'
+import { aboutQuery } from '../queries.ts'
+
+const HEADS: Readonly<Record<string, string>> = { unboxed: 'No box.', not_offered: 'No terminal.' }
+
+export function SandboxNote() {
+  const { data: about } = useQuery(aboutQuery)
+  const head = HEADS[about?.sandbox.terminal ?? '']
+  if (head === undefined) return null
+  return (
+    <p className="demo-note" data-testid="sandbox-notice">
+      <strong>{head}</strong> {about?.sandbox.summary}
+    </p>
+  )
+}
