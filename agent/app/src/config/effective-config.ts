@@ -21,7 +21,9 @@ const DEFAULT_AGENT = 'assistant'
  * where there is a terminal and where there is none.
  */
 const DEMO_AGENT: ConfigInput = {
-  agents: { [DEFAULT_AGENT]: { model: DEMO_MODEL, governance: { require_approval: ['terminal', 'edit_file'] } } },
+  agents: {
+    [DEFAULT_AGENT]: { model: DEMO_MODEL, governance: { require_approval: ['terminal', 'edit_file'] } },
+  },
 }
 
 export function resolveConfig(
