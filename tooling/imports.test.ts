@@ -169,10 +169,16 @@ const opensByPath: Record<string, string> = {
   'agent/api/src/site/web-ui.ts': 'the built UI',
   'agent/harness/src/llm/scripted-providers.ts': 'scenarios of the configuration',
   'agent/harness/src/review/memory-file.ts': 'memory files in the data directory',
+  'agent/harness/src/sandbox/bubblewrap.ts':
+    'settings of the kernel, and whether there is a folder for bubblewrap to cover, before it runs',
+  'agent/harness/src/sandbox/cgroup.ts': 'control groups',
+  'agent/harness/src/sandbox/marks.ts': 'processes in /proc',
+  'agent/harness/src/sandbox/processes.ts': 'processes in /proc',
+  'agent/harness/src/sandbox/program.ts': 'programs in PATH',
+  'agent/harness/src/sandbox/unboxed.ts': 'the own control group in /proc',
+  'agent/harness/src/sandbox/watchdog.ts': 'processes in /proc',
   'agent/harness/src/skills/catalogue.ts': "the deployment's skills",
   'agent/harness/src/tools/checkpoint.ts': 'the store of checkpoints in the data directory',
-  'agent/harness/src/tools/process-sweep.ts': 'processes in /proc',
-  'agent/harness/src/tools/sandbox.ts': 'whether there is a folder for bubblewrap to cover, before it runs',
   'agent/harness/src/tools/workspace-mask.ts': 'the real name of a workspace, nothing in it',
 }
 
