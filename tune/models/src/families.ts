@@ -47,6 +47,10 @@ const QWEN_KEYS = ['use_sliding_window', 'sliding_window', 'max_window_layers', 
 const QWEN = { vocab_size: 151936, max_position_embeddings: 32768, max_window_layers: 28 } as const
 const SIZES = { hidden_size: 4096, num_hidden_layers: 32, num_attention_heads: 32 } as const
 
+/** SmolLM3's layers turn but for every so many. */
+const turnsSome = (c: ConfigKeys, i: number) =>
+  (c.no_rope_layers?.[i] ?? (i + 1) % (c.no_rope_layer_interval ?? 4)) !== 0
+
 export const FAMILIES = {
   llama: family({
     architecture: 'LlamaForCausalLM',
@@ -140,6 +144,29 @@ export const FAMILIES = {
     }),
     slides: (c, i) => (i + 1) % (c.sliding_window_pattern ?? c._sliding_window_pattern ?? 6) !== 0,
     gguf: { architecture: 'gemma3' },
+  }),
+  smollm3: family({
+    architecture: 'SmolLM3ForCausalLM',
+    keys: [
+      ...(['attention_bias', 'mlp_bias', 'pretraining_tp', 'no_rope_layers'] as const),
+      ...([...QWEN_KEYS, 'no_rope_layer_interval'] as const),
+    ],
+    defaults: {
+      vocab_size: 128256,
+      hidden_size: 2048,
+      intermediate_size: 11008,
+      num_hidden_layers: 36,
+      num_attention_heads: 16,
+      num_key_value_heads: 4,
+      max_position_embeddings: 32768,
+      rope_theta: 2_000_000,
+      tie_word_embeddings: true,
+    },
+    forward: c => ({ biases: biases(c) }),
+    windows: c => c.use_sliding_window,
+    slides: (c, i) => c.use_sliding_window && !turnsSome(c, i),
+    turns: turnsSome,
+    gguf: { architecture: 'smollm3' },
   }),
 } as const satisfies Record<string, Family>
 

@@ -38,6 +38,10 @@ const FLAGS: Record<string, (config: ModelConfig) => ModelConfig> = {
     ...config,
     layers: config.layers.map(layer => ({ ...layer, rope: 0 })),
   }),
+  'layers that do not turn': config => ({
+    ...config,
+    layers: config.layers.map(layer => ({ ...layer, rope: layer.rope ?? 0 })),
+  }),
   'scaling of ropes': config => ({
     ...config,
     ropes: config.ropes.map(rope => ({ ...rope, scaling: undefined })),
