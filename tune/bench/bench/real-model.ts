@@ -3,7 +3,7 @@
  * after LoRA in each recipe, each with its standard error.
  *
  *   node tune/bench/bench/real-model.ts MODEL OUTPUT [--recipes bf16,qbnb] [--problems N] [--questions N]
- *     [--steps N] [--row N] [--learning_rate X] [--threads N]
+ *     [--steps N] [--row N] [--accumulation N] [--learning_rate X] [--threads N]
  *
  * Problems have one or two steps and numbers to 200; training asks as the gsm8k task does. Rows that OUTPUT
  * has already are not measured again.
@@ -25,6 +25,7 @@ const { values, positionals } = parseArgs({
     questions: { type: 'string', default: '100' },
     steps: { type: 'string' },
     row: { type: 'string', default: '128' },
+    accumulation: { type: 'string', default: '4' },
     learning_rate: { type: 'string', default: '2e-4' },
     threads: { type: 'string' },
   },
@@ -114,7 +115,7 @@ async function trainRow(config: DemoConfig, directory: string): Promise<Row> {
       output_dir: join(directory, 'run'),
       overwrite: true,
       per_device_train_batch_size: 2,
-      gradient_accumulation_steps: 4,
+      gradient_accumulation_steps: Number(values.accumulation),
       learning_rate: Number(values.learning_rate),
       warmup_steps: 20,
       weight_decay: 0.001,
