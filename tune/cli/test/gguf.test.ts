@@ -1,13 +1,21 @@
 /** A model exported to GGUF is the model: it serves the same answers and trains the same adapters. */
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { readModelConfig } from '@cairn-tune/models'
 import { loadAddon } from '@cairn-tune/native'
 import { startServer } from '@cairn-tune/serve'
 import { mergeAdapter, readConfig, train, writeNewModel } from '@cairn-tune/train'
-import { loadTokenizer, openMappedCheckpoint } from '@cairn-tune/weights'
+import { copyCompanions } from '@cairn-tune/train/merge'
+import {
+  decodeFloats,
+  encodeFloats,
+  loadTokenizer,
+  openMappedCheckpoint,
+  writeCheckpoint,
+} from '@cairn-tune/weights'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exportRun } from '../src/commands/export.ts'
 
@@ -57,7 +65,7 @@ test('its config, weights and tokenizer are those of the directory', async () =>
   expect(tokenizer.eosTokenId).toBe(expected.eosTokenId)
 })
 
-async function answer(model: string): Promise<unknown> {
+async function answer(model: string, dtype?: 'f32'): Promise<unknown> {
   const server = await startServer({
     model,
     servedModelNames: ['m'],
@@ -65,6 +73,7 @@ async function answer(model: string): Promise<unknown> {
     threads: 1,
     kvCacheBytes: 2 ** 22,
     maxModelLen: 64,
+    ...(dtype && { dtype }),
   })
   try {
     const ask = async (path: string, body: object) => {
@@ -126,4 +135,45 @@ test('what was trained on it merges into it and is exported again; a file in blo
   // Weights that have no file of their own type become bf16.
   await mergeAdapter({ base: at('merged.gguf'), adapter: at('tiny-bf16/adapter'), output: at('again') })
   expect((await openMappedCheckpoint(at('again'))).tensors.get(name)).toMatchObject({ dtype: 'BF16' })
+})
+
+/** A GGUF file's model as a directory of safetensors, in f32. */
+async function writeDirectory(from: string, to: string): Promise<void> {
+  const checkpoint = await openMappedCheckpoint(from)
+  await mkdir(to)
+  await writeCheckpoint(
+    to,
+    [...checkpoint.tensors.values()].map(({ name, dtype, shape }) => ({
+      name,
+      dtype: 'F32',
+      shape,
+      bytes: async () => encodeFloats('F32', decodeFloats(dtype as 'F32', await checkpoint.read(name))),
+    })),
+  )
+  await copyCompanions(from, to)
+}
+
+test.each(['llama', 'qwen2'])(
+  '%s: a file that the gguf package wrote serves what its numbers in a directory do, and comes back from export',
+  async arch => {
+    const golden = fileURLToPath(new URL(`../../weights/test/reference/gguf/${arch}.gguf`, import.meta.url))
+    await writeDirectory(golden, at(arch))
+    const expected = await answer(at(arch), 'f32')
+    expect(await answer(golden, 'f32')).toEqual(expected)
+    await exportTo(`${arch}.gguf`, at(arch))
+    expect(await answer(at(`${arch}.gguf`), 'f32')).toEqual(expected)
+  },
+)
+
+test('layers with a window are refused by name, for llama.cpp has none in that architecture', async () => {
+  const golden = fileURLToPath(new URL('../../weights/test/reference/gguf/llama.gguf', import.meta.url))
+  await writeDirectory(golden, at('windowed'))
+  const path = join(at('windowed'), 'config.json')
+  const json = JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>
+  await writeFile(path, JSON.stringify({ ...json, model_type: 'mistral', sliding_window: 32 }))
+  await expect(exportTo('windowed.gguf', at('windowed'))).rejects.toThrow(
+    'windowed: layers that see 32 tokens cannot be written to a GGUF file of llama, whose layers see all',
+  )
+  await writeFile(path, JSON.stringify({ ...json, model_type: 'mistral', sliding_window: null }))
+  await exportTo('mistral.gguf', at('windowed'))
 })

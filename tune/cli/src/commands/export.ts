@@ -4,6 +4,7 @@ import { FAMILIES, partsOf, readModelConfig } from '@cairn-tune/models'
 import { readAdapter } from '@cairn-tune/train'
 import {
   GGUF_EXPORT_TYPES,
+  UnsupportedError,
   exportGgufAdapter,
   exportGgufModel,
   resolveRepo,
@@ -22,6 +23,11 @@ const exists = (path: string) =>
 async function describe(model: string): Promise<ModelToExport> {
   const config = await readModelConfig(model)
   const { architecture } = FAMILIES[config.model_type].gguf
+  const window = config.layers.find(({ window: keys }) => keys > 0)?.window
+  if (window !== undefined && window < config.max_position_embeddings)
+    throw new UnsupportedError(
+      `${model}: layers that see ${window} tokens cannot be written to a GGUF file of ${architecture}, whose layers see all`,
+    )
   return { model, config, architecture, theta: config.ropes[0]?.theta ?? 0, weights: partsOf(config).weights }
 }
 
