@@ -45,6 +45,8 @@ async function typecheck() {
 
 const lint = (...args) => run('node_modules/oxlint/bin/oxlint', '--deny-warnings', ...args)
 const format = (...args) => run('node_modules/prettier/bin/prettier.cjs', '--log-level', 'warn', ...args, '.')
+/** Exports, types and dependencies that nothing uses (knip.json). */
+const unused = () => run('node_modules/knip/bin/knip.js', '--no-progress', '--no-config-hints')
 const gen = (...args) => run('tooling/gen.ts', ...args)
 
 const commands = {
@@ -65,6 +67,7 @@ const commands = {
       typecheck,
       lint,
       'format --check': () => format('--check'),
+      unused,
       unit: () => run(vitest, 'run', '--project', 'unit'),
       'gen --check': () => gen('--check'),
     }),
@@ -142,6 +145,7 @@ const commands = {
   neon: (...args) => run('tooling/neon/start.ts', ...args),
   typecheck,
   lint,
+  unused,
   /** Formats all code in place; `-- --check` only looks. */
   format: (...args) => (args.includes('--check') ? format(...args) : format('--write', ...args)),
   clean() {

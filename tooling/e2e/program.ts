@@ -12,7 +12,7 @@ const MAIN = {
 }
 
 export type Place = { cwd: string; env?: Record<string, string> }
-export type Ended = { code: number | null; out: string; err: string }
+type Ended = { code: number | null; out: string; err: string }
 
 /**
  * The shell's environment without what configures a Cairn server: a test must not write to the store of

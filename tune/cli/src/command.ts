@@ -30,7 +30,7 @@ export type Command = {
   run: (argv: readonly string[], io: Io) => Promise<ExitCode>
 }
 
-export const SHARED = {
+const SHARED = {
   json: { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
 } as const satisfies ParseArgsOptionsConfig

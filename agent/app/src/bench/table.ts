@@ -34,7 +34,7 @@ export const readingTable = (title: string, readings: readonly Reading[]): strin
   )
 
 /** The first column to the left, the others to the right. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((_, at) => Math.max(...[head, ...rows].map(row => row[at]!.length)))
   const line = (row: readonly string[]): string =>
     `| ${row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!))).join(' | ')} |\n`

@@ -20,7 +20,7 @@ export type Io = {
   signal: AbortSignal
 }
 
-export const SHARED = {
+const SHARED = {
   json: { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
 } as const satisfies ParseArgsOptionsConfig

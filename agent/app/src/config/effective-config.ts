@@ -13,7 +13,7 @@ export type EffectiveConfig = {
   demo: boolean
 }
 
-export const DEMO_MODEL = 'demo/scripted'
+const DEMO_MODEL = 'demo/scripted'
 const DEFAULT_AGENT = 'assistant'
 
 /**

@@ -4,7 +4,7 @@ import { ConfigError } from './config-error.ts'
 import { type EffectiveConfig, resolveConfig } from './effective-config.ts'
 import { parseConfig } from './parse-config.ts'
 
-export const DEFAULT_CONFIG_FILE = './cairn.yaml'
+const DEFAULT_CONFIG_FILE = './cairn.yaml'
 
 /** A file that CAIRN_CONFIG names must be there; the default one may be absent. */
 export function readConfig(

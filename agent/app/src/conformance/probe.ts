@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 
 export type Answer = { status: number; headers: Headers; text: string; json: Record<string, unknown> }
-export type CallOptions = {
+type CallOptions = {
   method?: string
   body?: unknown
   raw?: string
@@ -34,7 +34,7 @@ export type Probe = {
 }
 
 /** The server did otherwise. */
-export class Unmet extends Error {
+class Unmet extends Error {
   override readonly name = 'Unmet'
 }
 /** The check cannot be made with this token. */

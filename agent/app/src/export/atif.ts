@@ -4,8 +4,8 @@
  */
 import type { Trajectory, TrajectoryStep } from '@cairn/state'
 
-export const ATIF_VERSION = 'ATIF-v1.4'
-export type AtifStep = {
+const ATIF_VERSION = 'ATIF-v1.4'
+type AtifStep = {
   step_id: number
   timestamp: string
   source: 'user' | 'agent' | 'system'

@@ -16,7 +16,7 @@ import {
 } from '@cairn/state'
 import type { DefineTool, Selection, ToolDefinition } from './options.ts'
 
-export type Provenance = {
+type Provenance = {
   session_id: string
   event_id: number
   ratings: { rating: string; source: string; score: number | null }[]
@@ -29,7 +29,7 @@ export type DpoExample = {
   tools: ToolDefinition[]
   metadata: { chosen: Provenance; rejected: Provenance }
 }
-export type ChatMessage =
+type ChatMessage =
   | { role: 'user'; content: string }
   | {
       role: 'assistant'

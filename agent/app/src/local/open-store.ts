@@ -64,7 +64,7 @@ export async function openDatabase({ url, address }: Database, options: Opening)
   }
 }
 
-export async function openEmbedded(dataDir: string, options: Opening = {}): Promise<LogStore> {
+async function openEmbedded(dataDir: string, options: Opening = {}): Promise<LogStore> {
   return openSqliteStore({ dir: dataDir, ...(options.redact && { redact: options.redact }) }).catch(
     (error: unknown) => {
       throw error instanceof DirectoryInUse

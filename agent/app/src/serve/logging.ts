@@ -1,7 +1,7 @@
 /** What the operator reads, on stderr: JSON lines, or words on a terminal. Never events, never secrets. */
 import { ConfigError } from '../config/config-error.ts'
 
-export const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
+const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 export type Level = (typeof LEVELS)[number]
 type Spoken = Exclude<Level, 'silent'>
 export type Logger = Record<Spoken, (message: string, fields?: Record<string, unknown>) => void>

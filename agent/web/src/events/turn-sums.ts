@@ -5,7 +5,7 @@
  */
 import { factsOf, type SessionEvent, toolError } from '@cairn/protocol'
 
-export type TurnEnding = 'completed' | 'budget_exhausted' | 'tool_loop' | 'stopped' | 'paused' | 'failed'
+type TurnEnding = 'completed' | 'budget_exhausted' | 'tool_loop' | 'stopped' | 'paused' | 'failed'
 
 export type TurnSums = {
   /** From 1, in log order. */
