@@ -13,7 +13,7 @@ test('a stream begins with retry and a comment, and its headers forbid buffering
   const stream = await openStream(service, `/v1/sessions/${id}/events`)
   await stream.until(({ ids }) => ids().length === 1)
   const [record] = (await service.store.read(id, 0, 1)).map(({ json }) => json)
-  expect(stream.text()).toBe(`retry: 2000\n\n: connected\n\nid: 1\nevent: user.message\ndata: ${record}\n\n`)
+  expect(stream.text()).toBe(`retry: 2000\n: connected\nid: 1\nevent: user.message\ndata: ${record}\n\n`)
   expect(stream.headers).toMatchObject({
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache, no-transform',
@@ -22,11 +22,30 @@ test('a stream begins with retry and a comment, and its headers forbid buffering
   stream.close()
 })
 
+test('every block of a stream carries data, so that no client hands out an event that is none', async () => {
+  await using service = await startService({ tuning: { heartbeatMs: 60, tickMs: 20 } })
+  const id = await service.newSession()
+  for (const path of [`/v1/sessions/${id}/events`, '/v1/inbox/stream']) {
+    const stream = await openStream(service, path)
+    const beats = (): number => stream.text().split(': keep-alive\n').length - 1
+    await stream.until(() => beats() > 1)
+    await service.say(id, 'after a pause')
+    await stream.until(({ text }) => text().includes('data: ') || path.includes('inbox'))
+    const before = beats()
+    await stream.until(() => beats() > before + 1)
+    const drained = stream.text()
+    const blocks = drained.split('\n\n').slice(0, -1)
+    expect(blocks.length, drained).toBeGreaterThan(0)
+    for (const block of blocks) expect(block).toMatch(/^data: ./m)
+    stream.close()
+  }
+})
+
 test('a comment is sent whenever no byte went out for the interval', async () => {
   await using service = await startService({ tuning: { heartbeatMs: 60, tickMs: 20 } })
   const id = await service.newSession()
   const stream = await openStream(service, `/v1/sessions/${id}/events`)
-  await stream.until(({ text }) => text().split(': keep-alive\n\n').length > 3)
+  await stream.until(({ text }) => text().split(': keep-alive\n').length > 3)
   await service.say(id, 'still here')
   await stream.until(({ ids }) => ids().length === 1)
   stream.close()
@@ -47,7 +66,7 @@ test('draining ends every stream with a comment and a complete body, and refuses
   const drained = service.api.drain()
   for (const stream of streams) {
     expect((await stream.ended).clean).toBe(true)
-    expect(stream.text().endsWith(': draining\n\n')).toBe(true)
+    expect(stream.text().endsWith(': draining\n')).toBe(true)
   }
   // A connection on which nothing was asked ends, and a new one is refused.
   await ended
@@ -70,7 +89,7 @@ test('a client of HTTP/1.0 gets the stream without chunks', async () => {
   }
   const [head, ...body] = text.split('\r\n\r\n')
   expect(head).not.toMatch(/transfer-encoding/i)
-  expect(body.join('')).toMatch(/^retry: 2000\n\n: connected\n\nid: 1\nevent: user\.message\ndata: \{/)
+  expect(body.join('')).toMatch(/^retry: 2000\n: connected\nid: 1\nevent: user\.message\ndata: \{/)
 })
 
 test('HEAD and preflight requests find no stream', async () => {

@@ -18,9 +18,10 @@ type Frame = { id: number; event: string; data: { id: number; type: string } }
 const framesOf = (text: string): Frame[] =>
   text
     .split('\n\n')
-    .filter(block => block.startsWith('id: '))
+    .filter(block => block.includes('data: '))
     .map(block => {
-      const [id, event, data, ...rest] = block.split('\n')
+      const lines = block.split('\n').filter(line => !/^(?::|retry:)/.test(line))
+      const [id, event, data, ...rest] = lines
       expect(rest).toEqual([])
       return {
         id: Number(id?.slice(4)),
@@ -162,7 +163,7 @@ test('a draining server tells its readers and ends their streams, and they come 
   expect(await server.stop()).toBe(0)
   const [code] = (await closed) as [number | null]
   expect(code, 'curl sees a clean end').toBe(0)
-  expect(reader.text()).toMatch(/: draining\n\n$/)
+  expect(reader.text()).toMatch(/: draining\n$/)
   const seen = framesOf(reader.text())
 
   const again = await startServer(place)

@@ -344,8 +344,8 @@ function answer(method: string, path: string, query: URLSearchParams, body: Reco
 
 function stream(request: IncomingMessage, response: ServerResponse, log: Log | undefined, cursor: number) {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache, no-transform' })
-  response.write('retry: 2000\n\n: connected\n\n')
-  const beat = setInterval(() => response.write(': beat\n\n'), 10_000)
+  response.write('retry: 2000\n: connected\n')
+  const beat = setInterval(() => response.write(': beat\n'), 10_000)
   const send = (events: SessionEvent[]) =>
     response.write(
       events

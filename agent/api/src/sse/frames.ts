@@ -32,8 +32,10 @@ export function run(from: EventId, events: readonly StoredEvent[]): Run {
   return { ...chunk(text), from, to: events.at(-1)?.id ?? from, events }
 }
 
-export const OPENING = chunk('retry: 2000\n\n: connected\n\n')
-export const KEEP_ALIVE = chunk(': keep-alive\n\n')
-export const DRAINING = chunk(': draining\n\n')
+// What is not an event ends with its line and never with a blank one: a blank line ends a block, and there are
+// clients that hand out every block, data or not. So the opening belongs to the block of the first event.
+export const OPENING = chunk('retry: 2000\n: connected\n')
+export const KEEP_ALIVE = chunk(': keep-alive\n')
+export const DRAINING = chunk(': draining\n')
 /** The end of a chunked body. */
 export const LAST_CHUNK = Buffer.from('0\r\n\r\n')
