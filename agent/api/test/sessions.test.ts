@@ -9,6 +9,19 @@ const post = (service: Service, path: string, body?: unknown) =>
 const types = async (service: Service, id: string) =>
   (await service.store.read(id, 0, 100)).map(({ type }) => type)
 
+test('a /stop answers with the id of its message, as every message does, and the stop comes after it', async () => {
+  await using service = await startService()
+  const id = await service.newSession()
+  await service.say(id, 'go')
+  const { status, json } = await service.call(`/v1/sessions/${id}/messages`, {
+    method: 'POST',
+    body: { content: '/stop' },
+  })
+  const events = await service.store.read(id, 0, 10)
+  expect(events.map(({ type }) => type)).toEqual(['user.message', 'user.message', 'session.stopped'])
+  expect([status, json]).toEqual([202, { event_id: events[1]?.id, session_id: id }])
+})
+
 test('a session has exactly the documented fields', async () => {
   await using service = await startService()
   const { status, json } = await post(service, '/v1/sessions', { title: 'First', channel: 'api' })

@@ -33,22 +33,33 @@ export type AddMessage = {
   principal: Principal | null
 } & Pick<Message, 'attachments' | 'images' | 'metadata' | 'source' | 'request_key'>
 
+/** `message_id` is the event of the message itself, whatever stands before and after it in its commit. */
+export type AddedMessage = Committed & { message_id: EventId }
+
 /** A message of a person, a machine or a channel; it reopens a completed or failed session. */
 export async function addMessage(
   deps: Deps,
   { session_id, principal, ...message }: AddMessage,
-): Promise<Committed> {
+): Promise<AddedMessage> {
   const said = write('user.message', { ...message, ...principalStamp(principal) })
   if (isStop(message.content)) {
     const stopped = await stopBy(deps, session_id, said)
-    if (stopped) return stopped
+    if (stopped) return named(stopped)
   }
-  return commitFor(deps.store, 'add a message to', {
-    session_id,
-    events: [said],
-    expect_status: TAKES_INPUT,
-    reopen: REOPENED,
-  })
+  return named(
+    await commitFor(deps.store, 'add a message to', {
+      session_id,
+      events: [said],
+      expect_status: TAKES_INPUT,
+      reopen: REOPENED,
+    }),
+  )
+}
+
+function named(committed: Committed): AddedMessage {
+  const message = committed.events.find(event => event.type === 'user.message')
+  if (message === undefined) throw new Error('[addMessage] the store acknowledged a commit without its event')
+  return { ...committed, message_id: message.id }
 }
 
 /** The id of the message that came with this key, if one ever landed. */

@@ -18,7 +18,7 @@ export const sendMessage: Handler<'sendMessage'> = async ({ services, principal,
   if (passed instanceof Promise) await passed
   // A request that died may have written its message: then that is the answer.
   const landed = held?.abandoned ? await findRequest(services, params.id, held.requestKey) : null
-  const last_id =
+  const event_id =
     landed ??
     (
       await addMessage(services, {
@@ -27,8 +27,8 @@ export const sendMessage: Handler<'sendMessage'> = async ({ services, principal,
         principal,
         ...(held ? { request_key: held.requestKey } : {}),
       })
-    ).last_id
-  return jsonText(`{"event_id":${last_id},"session_id":${JSON.stringify(params.id)}}`)
+    ).message_id
+  return jsonText(`{"event_id":${event_id},"session_id":${JSON.stringify(params.id)}}`)
 }
 
 export const postEvents: Handler<'postEvents'> = async ({ services, principal, params, body }) => {

@@ -128,7 +128,7 @@ export async function setStage({
           principal: alice,
           ...(metadata ? { metadata } : {}),
         })
-      ).last_id
+      ).message_id
     },
     async session() {
       const row = await store.getSession(session.id)
