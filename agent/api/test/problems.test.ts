@@ -46,6 +46,32 @@ test.each<[string, CallInit, number, string]>([
   if (status === 405) expect(answer.headers.get('allow')).toBe('POST, GET')
 })
 
+test.each([
+  ['an empty text', ''],
+  ['spaces and line ends', ' \n\t\u00a0\u3000'],
+  ['what has no width', '\u200b\u2060\ufeff'],
+])('a message, a goal or a rubric of %s is refused, and leaves nothing behind', async (_, blank) => {
+  const id = await shared.newSession()
+  const goal = { type: 'user.define_outcome', description: 'd', rubric: { type: 'text', content: 'c' } }
+  for (const [route, body, path] of [
+    ['messages', { content: blank }, 'content'],
+    ['events', { events: [{ ...goal, description: blank }] }, 'events.0.description'],
+    [
+      'events',
+      { events: [{ ...goal, rubric: { type: 'text', content: blank } }] },
+      'events.0.rubric.content',
+    ],
+  ] as const) {
+    const { status, json: answer } = await shared.call(`/v1/sessions/${id}/${route}`, {
+      method: 'POST',
+      body,
+    })
+    expect([status, answer.code]).toEqual([422, 'invalid_body'])
+    expect(answer.errors).toEqual([{ path, message: 'must not be blank' }])
+  }
+  expect(await shared.store.read(id, 0, 10)).toEqual([])
+})
+
 test('a body that does not fit says where, for each of its faults', async () => {
   await using service = await startService()
   const id = await service.newSession()

@@ -51,6 +51,8 @@ export const Cursor = z
   .string()
   .regex(/^\d{1,15}$/, 'after must be a non-negative integer')
   .transform(Number)
+/** Text with something to read in it: white space and what has no width is nothing. */
+const said = z.string().regex(/[^\s\u200b-\u200d\u2060]/, 'must not be blank')
 const list = <const T extends readonly [string, ...string[]]>(values: T) =>
   z
     .string()
@@ -123,15 +125,15 @@ export const CreateSession = z.strictObject({
   config: z.record(z.string(), z.unknown()).optional(),
 })
 export const SendMessage = z.strictObject({
-  content: z.string().min(1),
+  content: said,
   attachments: z.array(Attachment).max(10).optional(),
   images: z.array(Image).max(5).optional(),
   metadata: z.looseObject({ skill_override: SkillOverride.optional() }).optional(),
 })
 export const DefineOutcome = z.strictObject({
   type: z.literal('user.define_outcome'),
-  description: z.string().trim().min(1),
-  rubric: Rubric,
+  description: said.trim(),
+  rubric: Rubric.extend({ content: said }),
   max_iterations: z.int().min(1).optional(),
 })
 export const Feedback = z.strictObject({
