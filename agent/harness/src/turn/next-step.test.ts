@@ -159,6 +159,24 @@ test('the last call of the budget has no tools, and its answer ends the turn', (
   })
 })
 
+test('no nudge, continuation or stronger model follows the last call of the budget', () => {
+  const used = [message, request(0), answer(0, '', ['a']), called('a'), result('a')]
+  const over = { do: 'finish', reason: 'budget_exhausted' }
+  for (const can_escalate of [true, false]) {
+    const limits = { max_iterations: 2, can_escalate }
+    expect(after([...used, request(1, { tools_disabled: true }), answer(1, '')], limits)).toEqual(over)
+    expect(
+      after([...used, request(1, { tools_disabled: true }), answer(1, 'so f', [], 'length')], limits),
+    ).toEqual(over)
+    expect(after([message, request(0), answer(0, '')], { ...limits, max_iterations: 1 })).toEqual(over)
+  }
+})
+
+test('an agent without tools ends its turns in order: only the budget says that it is used up', () => {
+  const asked: Line[] = [message, request(0, { tools_disabled: true }), answer(0, 'hi')]
+  expect(after(asked)).toEqual({ do: 'finish', reason: 'completed' })
+})
+
 const cut = (count: number): Line[] => [
   message,
   ...Array.from({ length: count }, (_, i) => [request(i), answer(i, 'part', [], 'length')]).flat(),

@@ -111,6 +111,8 @@ function turnStep(position: Position, limits: TurnLimits): Step {
 /** The last answer had no calls, and nothing came since. */
 function afterAnswer(position: Position, answer: NonNullable<Position['answer']>, limits: TurnLimits): Step {
   const { turn } = position
+  // The last call of the budget is the last, whatever it came to: empty or cut short, nobody asks again.
+  if (isLastCall(answer.iteration_index, limits)) return { do: 'finish', reason: 'budget_exhausted' }
   if (answer.empty) {
     const escalated = turn.escalated_model !== null
     if (turn.empty_answers <= (escalated ? 0 : MAX_NUDGES)) return request(position, limits, ['empty'])
@@ -118,12 +120,18 @@ function afterAnswer(position: Position, answer: NonNullable<Position['answer']>
   }
   if (answer.finish_reason === 'length' && position.cut_answers <= CONTINUATIONS)
     return request(position, limits, ['continue'])
-  return { do: 'finish', reason: answer.forced ? 'budget_exhausted' : 'completed' }
+  return { do: 'finish', reason: 'completed' }
 }
 
-/** The last call of the budget has no tools: it must answer. */
-function request({ turn }: Position, { max_iterations }: TurnLimits, nudges: readonly Nudge[]): Step {
-  const with_tools = turn.next_iteration < max_iterations - 1
+const isLastCall = (iteration: number, { max_iterations }: TurnLimits): boolean =>
+  iteration >= max_iterations - 1
+
+/**
+ * The last call of the budget has no tools: it must answer. What a person says after it gets one more of that
+ * kind, and is never left without an answer.
+ */
+function request({ turn }: Position, limits: TurnLimits, nudges: readonly Nudge[]): Step {
+  const with_tools = !isLastCall(turn.next_iteration, limits)
   return { do: 'request', with_tools, nudges: with_tools ? nudges : [...nudges, 'last_call'] }
 }
 

@@ -30,8 +30,6 @@ export type Answer = {
   finish_reason: string
   /** Neither words nor calls. */
   empty: boolean
-  /** The budget's last call: the model had no tools and had to answer. */
-  forced: boolean
   /** RFC 3339: when its first request was written. */
   started_at: string
 }
@@ -180,7 +178,6 @@ function answered(position: Position, { id, created_at, data }: EventOf<'llm.res
       finish_reason: data.finish_reason,
       empty: data.message.content === '' && !data.message.tool_calls?.length,
       call_ids: (data.message.tool_calls ?? []).map(call => call.id),
-      forced: position.request?.data.tools_disabled === true,
       started_at: position.request?.created_at ?? created_at,
     },
   }

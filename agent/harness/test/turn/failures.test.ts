@@ -163,6 +163,33 @@ test('the last call of the budget has no tools and must answer', async () => {
   expect(stage.server.requests.at(-1)?.body.tools ?? []).toEqual([])
 })
 
+test.each([
+  ['is empty', { empty: true as const }],
+  ['is cut for its length', { text: 'as far as', finish_reason: 'length' }],
+  ['calls tools that it was not offered', call('look', 'more')],
+])(
+  'a budget of three calls is three calls, and the turn says that it is used up, where the last answer %s',
+  async (_, last) => {
+    await using stage = await setStage({
+      scenario: {
+        rules: [
+          { when: { tools_disabled: true }, answer: last },
+          { answer: { tool_calls: [{ name: 'look', arguments: { value: 'x' } }] } },
+        ],
+      },
+      agent: { max_iterations: 3, escalation_model: 'demo/strong' },
+    })
+    const harness = stage.start()
+    await stage.send('go')
+    await stage.until(events => events.some(({ type }) => /^session\.(complete|fail)$/.test(type)))
+    await harness.idle()
+    const events = await stage.events()
+    expect(events.at(-1)).toMatchObject({ type: 'session.complete', data: { reason: 'budget_exhausted' } })
+    expect(events.filter(event => event.type === 'llm.request')).toHaveLength(3)
+    expect(stage.server.requests).toHaveLength(3)
+  },
+)
+
 test('the same call with the same result five times over is a loop', async () => {
   await using stage = await setStage({ scenario: { rules: [{ answer: call('look', 'same') }] } })
   stage.start()
