@@ -1,7 +1,7 @@
 /**
  * Slash commands (contract 6): what each comes to, and the reply, in one commit, so that a crash leaves
- * either nothing or all of it. The reply is an llm.response that names its command, belongs to no turn, and
- * that the model never reads.
+ * either nothing or all of it. The reply is an llm.response that names its command, belongs to no turn, costs
+ * nothing, and that the model never reads.
  */
 import type { EventDraft } from '@cairn/protocol'
 import { actOnGoal, type GoalAction } from '@cairn/sessions'
@@ -13,6 +13,9 @@ import { invokeSkill } from '../skills/invoke.ts'
 import type { TurnContext } from '../turn/context.ts'
 import { contextCompact, llmResponse } from '../turn-events.ts'
 import type { CommandDue } from './capability.ts'
+
+/** In place of a model: the server itself replied, so there is neither a rate nor a model without one. */
+const COMMAND_MODEL = 'cairn/command'
 
 export async function actOnCommand(
   turn: TurnContext,
@@ -58,12 +61,11 @@ async function reply(
     ...before,
     llmResponse({
       message: { role: 'assistant', content },
-      model: setup.model,
+      model: COMMAND_MODEL,
       input_tokens: 0,
       output_tokens: 0,
       reasoning_tokens: 0,
       cache_read_tokens: 0,
-      cost_usd: 0,
       finish_reason: 'command',
       context_window: contextWindowOf(config.models.catalog[setup.model]),
       command_event_id: event_id,

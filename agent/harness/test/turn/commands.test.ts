@@ -32,7 +32,7 @@ test('/help lists commands and skills, asks no model, and the session is at rest
   const events = await rest(stage)
   expect(typesOf(events)).toEqual(['user.message', 'harness.wake', 'llm.response', 'session.complete'])
   expect(replies(events)[0]).toMatch(/\/goal <text>[\s\S]*\/help[\s\S]*\/review: Reviews a change\./)
-  for (const key of EVENTS['llm.response'].keys.filter(key => key !== 'cost_unpriced_model'))
+  for (const key of EVENTS['llm.response'].keys.filter(key => !key.startsWith('cost_')))
     expect(events[2]!.data).toHaveProperty(key)
   expect(stage.server.requests).toEqual([])
   expect((await stage.session()).status).toBe('completed')
@@ -217,6 +217,29 @@ test('the model loads a skill by the tool, which stages its files', async () => 
     staged_at: '.cairn/skills/review',
   })
   expect(typesOf(events)).not.toContain('skill.invoked')
+})
+
+test('a reply to a command is told apart from an answer: no model, no tokens, and neither cost key', async () => {
+  for (const catalog of [{}, { 'demo/model': { input: 1, output: 1 } }]) {
+    await using stage = await setStage({
+      scenario: { rules: [{ answer: say('hi') }] },
+      config: { models: { catalog } },
+    })
+    stage.start()
+    const id = await stage.send('/help')
+    const [reply] = (await rest(stage)).filter(event => event.type === 'llm.response')
+    expect(reply?.data).toEqual({
+      message: { role: 'assistant', content: expect.stringContaining('/help') },
+      model: 'cairn/command',
+      input_tokens: 0,
+      output_tokens: 0,
+      reasoning_tokens: 0,
+      cache_read_tokens: 0,
+      finish_reason: 'command',
+      context_window: expect.any(Number),
+      command_event_id: id,
+    })
+  }
 })
 
 test('a path and an unknown word are plain text for the model', async () => {

@@ -133,10 +133,9 @@ test('a goal set by /goal takes its rubric from the block, replies before it beg
   })
   expect(events[3]!.data).toMatchObject({
     finish_reason: 'command',
-    model: 'demo/model',
+    model: 'cairn/command',
     input_tokens: 0,
     output_tokens: 0,
-    cost_usd: 0,
     command_event_id: commandId,
   })
   expect(events[4]!.data).toMatchObject({ synthetic: 'outcome_kickoff', content: 'ship it' })
