@@ -6,7 +6,7 @@
 import { join } from 'node:path'
 import { type Claim, createHoldBack, type LogStore } from '@cairn/log'
 import { AppError, asError, type Config, GovernanceConfig } from '@cairn/protocol'
-import { makeSessionFolder } from '@cairn/workspace'
+import { makeSessionFolder, sessionFolder } from '@cairn/workspace'
 import { setUpAgent } from './agent.ts'
 import { bindAsks, goesFirst, openCapabilities } from './capabilities.ts'
 import { type Clock, every, systemClock } from './clock.ts'
@@ -158,7 +158,8 @@ export function startHarness(options: HarnessOptions): Harness {
         return
       }
       const skills = await reviews.learned(await readSkillsAnew(report), claim.session)
-      await actOn(claim, lease, sessionLog, { clock, random, report }, async () =>
+      const workspace = sessionFolder(options.workspacesDir, lease.session_id)
+      await actOn(claim, lease, sessionLog, { clock, random, report, workspace }, async () =>
         runTurn(await prepareTurn(claim, lease, sessionLog, skills, report)),
       )
       keepInBackground(reviews.after(sessionLog, skills, report))

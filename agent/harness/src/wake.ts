@@ -13,6 +13,7 @@ import { backoffMs, CRASH_BACKOFF } from './backoff.ts'
 import { ConfigurationError } from './agent.ts'
 import { sleep } from './clock.ts'
 import type { Lease } from './lease.ts'
+import { workspaceMask } from './tools/workspace-mask.ts'
 import type { SessionLog } from './turn/session-log.ts'
 import type { TurnContext } from './turn/context.ts'
 
@@ -35,7 +36,7 @@ export async function actOn(
   claim: Claim,
   lease: Lease,
   log: SessionLog,
-  around: Pick<TurnContext, 'clock' | 'random' | 'report'>,
+  around: Pick<TurnContext, 'clock' | 'random' | 'report' | 'workspace'>,
   run: () => Promise<void>,
 ): Promise<void> {
   const { worker_id } = lease.fence
@@ -59,7 +60,7 @@ export async function actOn(
           return
         continue
       }
-      const crash = describeCrash(error)
+      const crash = describeCrash(error, around.workspace)
       await log.append([write('harness.crash', { worker_id, ...crash })])
       const { crashes } = log.position().turn
       if (isCrashLoop(crashes)) {
@@ -108,8 +109,8 @@ export function isCrashLoop(crashes: readonly string[]): boolean {
   )
 }
 
-const describeCrash = (error: Error): Omit<EventData<'harness.crash'>, 'worker_id'> => ({
+const describeCrash = (error: Error, workspace: string): Omit<EventData<'harness.crash'>, 'worker_id'> => ({
   error_category: error instanceof AppError && error.code === 'storage' ? 'storage_error' : 'internal',
-  error: `${error.name}: ${error.message}`,
+  error: workspaceMask(workspace).mask(`${error.name}: ${error.message}`),
   retryable: true,
 })

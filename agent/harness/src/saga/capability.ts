@@ -1,4 +1,7 @@
-/** Sagas as a row of the capabilities: one runs while the agent works, and ends committed with its turn. */
+/**
+ * Sagas as a row of the capabilities: one is active while the agent works, and ends committed with the turn
+ * that had steps.
+ */
 import type { CallSteps } from '../tools/call-steps.ts'
 import type { Capability } from '../turn/capability.ts'
 import type { TurnContext } from '../turn/context.ts'
@@ -28,8 +31,8 @@ export const sagas: Capability = {
   callSteps: keepSaga,
   onEnd({ log, clock }) {
     const { saga } = log.position()
-    return Promise.resolve({
-      before: saga?.status === null ? [completeSaga(saga, 'committed', clock)] : [],
-    })
+    // One that has nothing to commit yet goes on: it was activated for the session, not for this turn.
+    const ends = saga?.status === null && saga.steps.length > 0
+    return Promise.resolve({ before: ends ? [completeSaga(saga, 'committed', clock)] : [] })
   },
 }

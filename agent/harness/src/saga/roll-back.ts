@@ -113,23 +113,16 @@ export async function rollBack(deps: RollBackDeps): Promise<'done' | 'draining'>
   }
 }
 
-const undoKeys = (step: SagaStep, { saga_id }: Saga, clock: Clock) => ({
-  ...stepKeys(step, saga_id, clock),
-  ...(step.compensation_tool === null ? {} : { compensation_tool: step.compensation_tool }),
-  ...(step.compensation_args === null ? {} : { compensation_args: step.compensation_args }),
-  ...(step.checkpoint_hash === null ? {} : { checkpoint_hash: step.checkpoint_hash }),
-})
-
 const undoFailed = ({ clock }: RollBackDeps, saga: Saga, step: SagaStep, error: string): EventDraft =>
   stepFailed({
-    ...undoKeys(step, saga, clock),
+    ...stepKeys(step, saga.saga_id, clock),
     state: 'compensation_failed',
     error: clip(error, ERROR_CHARS),
   })
 
 async function undo(deps: RollBackDeps, saga: Saga, step: SagaStep): Promise<void> {
   const { log, clock, lease } = deps
-  await log.append([stepBegin({ ...undoKeys(step, saga, clock), state: 'compensating' })])
+  await log.append([stepBegin({ ...stepKeys(step, saga.saga_id, clock), state: 'compensating' })])
   let result: string
   try {
     result = await compensate(deps, step)
@@ -143,7 +136,7 @@ async function undo(deps: RollBackDeps, saga: Saga, step: SagaStep): Promise<voi
   }
   await log.append([
     stepCommitted({
-      ...undoKeys(step, saga, clock),
+      ...stepKeys(step, saga.saga_id, clock),
       state: 'compensated',
       result: clip(result, ERROR_CHARS),
     }),

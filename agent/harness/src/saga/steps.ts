@@ -14,13 +14,16 @@ const EXCERPT_CHARS = 500
 
 const isStep = (tool: Tool): boolean => !tool.readOnly && tool.changesSessionOnly !== true
 
-/** What every event of a step repeats. */
-export const stepKeys = ({ step_id, tool_name, tool_call_id }: SagaStep, saga_id: string, clock: Clock) => ({
+/** What every event of a step repeats: its call, and what undoes it as far as that is known. */
+export const stepKeys = (step: SagaStep, saga_id: string, clock: Clock) => ({
   saga_id,
-  step_id,
-  tool_name,
+  step_id: step.step_id,
+  tool_name: step.tool_name,
   timestamp: clock.now() / 1000,
-  ...(tool_call_id === null ? {} : { tool_call_id }),
+  ...(step.tool_call_id === null ? {} : { tool_call_id: step.tool_call_id }),
+  ...(step.compensation_tool === null ? {} : { compensation_tool: step.compensation_tool }),
+  ...(step.compensation_args === null ? {} : { compensation_args: step.compensation_args }),
+  ...(step.checkpoint_hash === null ? {} : { checkpoint_hash: step.checkpoint_hash }),
 })
 
 export function sagaSteps(

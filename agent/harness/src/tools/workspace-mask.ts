@@ -21,9 +21,18 @@ function mapStrings<T>(value: T, change: (text: string) => string): T {
   return value
 }
 
-/** Both directions for one workspace, under the name it was given and under its real one. */
+/** The name it was given and its real one; of a folder that cannot be looked at, the one that is known. */
+function namesOf(workspace: string): string[] {
+  try {
+    return [workspace, realpathSync(workspace)]
+  } catch {
+    return [workspace]
+  }
+}
+
+/** Both directions for one workspace, under each of its names. */
 export function workspaceMask(workspace: string): WorkspaceMask {
-  const names = [...new Set([workspace, realpathSync(workspace)])]
+  const names = [...new Set(namesOf(workspace))]
     .map(name => name.replace(/[/\\]+$/, ''))
     .toSorted((a, b) => b.length - a.length)
   // The path must end there: /w/ab is not inside /w/a.

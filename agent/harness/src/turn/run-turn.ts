@@ -15,6 +15,7 @@ import { toolResult } from '../tools/events.ts'
 import { toolJsonSchema } from '../tools/parameters.ts'
 import { closeCalls, runCalls } from '../tools/run-calls.ts'
 import { failure } from '../tools/run-tool.ts'
+import { workspaceMask } from '../tools/workspace-mask.ts'
 import { iterationSummary, modelEscalated, turnSummary } from '../turn-events.ts'
 import { callModel } from './call-model.ts'
 import type { Ending } from './capability.ts'
@@ -236,7 +237,8 @@ function describe({ category, message, retryable }: ModelError, retries: number)
   }
 }
 
-const fail = (turn: TurnContext, data: EventData<'session.fail'>): Again => end(turn, [failed(data)])
+const fail = (turn: TurnContext, data: EventData<'session.fail'>): Again =>
+  end(turn, [failed({ ...data, error: workspaceMask(turn.workspace).mask(data.error) })])
 
 async function finish(turn: TurnContext, reason: FinishReason): Again {
   const endings: Ending[] = []

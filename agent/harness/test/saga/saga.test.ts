@@ -3,7 +3,7 @@ import { pauseSession, resumeSession, stopSession } from '@cairn/sessions'
 import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
 import { call, say, typesOf } from '../turn/stage.ts'
-import { HANG, sagaOf, setSagaStage, WORK } from './saga-stage.ts'
+import { HANG, sagaOf, setSagaStage, tool, WORK } from './saga-stage.ts'
 
 const working = {
   rules: [{ when: { user: 'again' }, answer: say('hello again') }, { steps: [...WORK, HANG] }],
@@ -62,6 +62,49 @@ test('a turn that ends in order commits its saga: a step for every call that cha
   expect(await stage.store.check()).toEqual([])
 })
 
+test('a saga is activated once, when the session starts: turns without a step share it, and the turn that has steps commits it', async () => {
+  const { stage } = await setSagaStage({
+    rules: [
+      { when: { user: 'book' }, steps: [{ tool_calls: [tool('book', { value: 'room' })] }, say('booked')] },
+      { answer: say('hello') },
+    ],
+  })
+  await using _ = stage
+  stage.start()
+  for (const [index, text] of ['hi', 'hi again', 'book', 'thanks'].entries()) {
+    await stage.send(text)
+    await stage.next('session.complete', index + 1)
+  }
+  const events = await stage.events()
+  expect(sagaOf(events)).toEqual([
+    'saga.start',
+    'saga.step_begin book executing',
+    'saga.step_committed book committed',
+    'saga.complete',
+    'saga.start',
+  ])
+  expect(typesOf(events).slice(0, 4)).toEqual(['user.message', 'harness.wake', 'saga.start', 'llm.request'])
+  expect(checkHistory(events, { settled: true })).toEqual([])
+  expect(await stage.store.check()).toEqual([])
+})
+
+test('a step names what undoes it from its beginning to its end', async () => {
+  const { stage } = await setSagaStage({ rules: [{ steps: [...WORK, say('done')] }] })
+  await using _ = stage
+  stage.start()
+  await stage.send('go')
+  await stage.next('session.complete')
+  const steps = (await stage.events()).filter(
+    event => event.type === 'saga.step_begin' || event.type === 'saga.step_committed',
+  )
+  expect(steps).toHaveLength(6)
+  for (const { type, data } of steps) {
+    expect(data.tool_call_id, type).toEqual(expect.any(String))
+    if (data.tool_name === 'book') expect(data.compensation_tool, type).toBe('cancel')
+    else expect(data.checkpoint_hash, type).toMatch(/^[0-9a-f]{64}$/)
+  }
+})
+
 test('a pause rolls back in reverse: content is restored, a created file is gone, the declared undo ran', async () => {
   const { stage, booked, file } = await setSagaStage(working)
   await using _ = stage
@@ -105,7 +148,7 @@ test('a pause rolls back in reverse: content is restored, a created file is gone
   await resumeSession(stage.deps, stage.session_id)
   await stage.next('session.complete')
   const all = await stage.events()
-  expect(sagaOf(all).slice(-2)).toEqual(['saga.start', 'saga.complete'])
+  expect(sagaOf(all).slice(-2)).toEqual(['saga.complete', 'saga.start'])
   expect(stage.ran.filter(value => value === 'hang:1')).toHaveLength(1)
   // The model is told before it reads what was said since, and nothing of it is answered for its own sake.
   const told = stage.server.requests.at(-1)?.body.messages.map(message => String(message.content)) ?? []

@@ -60,14 +60,14 @@ test('a session that kills every worker is given up after three recoveries', asy
 })
 
 /** A store that fails writes of one kind: a bug in the runtime, as seen from the turn. */
-function breakingStore(store: LogStore, times: number): LogStore {
+function breakingStore(store: LogStore, times: number, message = 'the runtime has a bug'): LogStore {
   let left = times
   return {
     ...store,
     commit: commit => {
       if (left > 0 && commit.events.some(event => event.type === 'llm.response')) {
         left--
-        return Promise.reject(new Error('the runtime has a bug'))
+        return Promise.reject(new Error(message))
       }
       return store.commit(commit)
     },
@@ -104,4 +104,18 @@ test('the same exception three times over fails the session', async () => {
     attempts: 3,
   })
   expect((await stage.events()).filter(event => event.type === 'harness.crash')).toHaveLength(3)
+})
+
+test('the crashes of a session and the failure they come to say __WORKSPACE__ for its folder', async () => {
+  await using stage = await setStage({ scenario: { rules: [{ answer: say('never lands') }] } })
+  const workspace = join(stage.dir, 'workspaces', stage.session_id)
+  stage.start({ store: breakingStore(stage.store, 99, `ENOENT: no such file, open '${workspace}/a.txt'`) })
+  await stage.send('go')
+  await stage.next('session.fail')
+  const told = (await stage.events()).flatMap(event =>
+    event.type === 'harness.crash' || event.type === 'session.fail' ? [event.data.error] : [],
+  )
+  expect(told).toEqual(
+    Array.from({ length: 4 }, () => "Error: ENOENT: no such file, open '__WORKSPACE__/a.txt'"),
+  )
 })
