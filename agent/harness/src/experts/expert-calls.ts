@@ -9,7 +9,7 @@ import type { Clock } from '../clock.ts'
 import { decideGate, findPattern } from '../governance/decide.ts'
 import { type Call, gate, type GateDeps, parseArguments } from '../tools/call-tool.ts'
 import { fitResult } from '../tools/cut-result.ts'
-import { asFailure, failure, runTool } from '../tools/run-tool.ts'
+import { asFailure, failure, runTool, unknownTool } from '../tools/run-tool.ts'
 import type { Tool, ToolContext } from '../tools/tool.ts'
 import { workspaceMask } from '../tools/workspace-mask.ts'
 
@@ -59,13 +59,12 @@ export async function callForExpert(deps: ExpertCallDeps, call: Call): Promise<E
   }
   const tool = deps.tools.find(({ name }) => name === call.name)
   if (tool === undefined)
-    return refuse({
-      error: `Unknown tool: ${call.name}. There are: ${
-        offeredTo(deps.tools, deps)
-          .map(({ name }) => name)
-          .join(', ') || 'none'
-      }`,
-    })
+    return refuse(
+      unknownTool(
+        call.name,
+        offeredTo(deps.tools, deps).map(({ name }) => name),
+      ),
+    )
   const parsed = parseArguments(call.arguments, tool, unmask)
   if ('problem' in parsed) return refuse(failure(`invalid arguments: ${parsed.problem}`))
   const decision = await gate(

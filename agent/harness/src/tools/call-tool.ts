@@ -21,7 +21,7 @@ import type { CallSteps } from './call-steps.ts'
 import { saveCheckpoint } from './checkpoint.ts'
 import { fitResult } from './cut-result.ts'
 import { toolCall, toolResult } from './events.ts'
-import { asFailure, failure, runTool } from './run-tool.ts'
+import { asFailure, failure, runTool, unknownTool } from './run-tool.ts'
 import type { Tool, ToolOutcome } from './tool.ts'
 import { workspaceMask } from './workspace-mask.ts'
 
@@ -257,9 +257,10 @@ export async function callTool(deps: CallToolDeps, call: Call): Promise<CallOutc
   if (tool === undefined)
     return refuse({
       status: 'failed',
-      content: {
-        error: `Unknown tool: ${name}. There are: ${[...deps.tools.keys()].filter(known => isOffered(known, deps)).join(', ')}`,
-      },
+      content: unknownTool(
+        name,
+        [...deps.tools.keys()].filter(known => isOffered(known, deps)),
+      ),
       events: [],
     })
   if ('problem' in parsed)

@@ -2,6 +2,7 @@
  * Runs a tool within its time and the turn's life. What it throws, what it says and its silence all end here.
  */
 import { asError } from '@cairn/protocol'
+import { clip } from '@cairn/sessions'
 import type { Clock } from '../clock.ts'
 import type { Tool, ToolContext, ToolOutcome } from './tool.ts'
 
@@ -10,6 +11,14 @@ const FAILED = 'Tool execution failed'
 
 /** The content of a failure. */
 export const failure = (message: string): Record<string, unknown> => ({ error: `${FAILED}: ${message}` })
+
+const NAME_CHARS = 100
+
+/** The content for a call of a tool that is not offered under that name. */
+export const unknownTool = (name: string, offered: readonly string[]): Record<string, unknown> =>
+  failure(
+    `there is no tool named ${clip(name, NAME_CHARS)}; there are ${offered.join(', ') || 'none at all'}`,
+  )
 
 /**
  * A tool that reports its failure itself keeps its other keys; its `error` begins as the spec says in any

@@ -131,7 +131,7 @@ test('a tool that nobody knows is refused by name, with the names there are', as
     elapsed_ms: 0,
     content: {
       error: expect.stringMatching(
-        /^Unknown tool: delete_everything\. There are: read_file, write_file/,
+        /^Tool execution failed: there is no tool named delete_everything; there are read_file, write_file/,
       ) as string,
     },
   })
