@@ -39,7 +39,7 @@ function answer(
   status: StoredItem['status'],
   what: string,
   by: Decider | null,
-): string {
+): readonly string[] {
   if (
     item === undefined ||
     !isOpen(item, row, at, status) ||
@@ -52,19 +52,19 @@ function answer(
       item ?? null,
     )
   }
-  return item.id
+  return [item.id]
 }
 
-/**
- * Returns the id of the inbox item it touched, if any. `first` is the id of the first event of the commit.
- */
+const NONE: readonly string[] = []
+
+/** Returns the ids of the inbox items it touched. `first` is the id of the first event of the commit. */
 function changeRow(
   sql: CommitSql,
   row: StoredSession,
   at: number,
   first: number,
   change: EncodedRow,
-): string | null {
+): readonly string[] {
   switch (change.do) {
     case 'inbox.open': {
       const { item } = change
@@ -84,7 +84,7 @@ function changeRow(
         at,
         item.expires_at,
       )
-      return item.id
+      return [item.id]
     }
     case 'inbox.answer':
       return answer(
@@ -108,6 +108,8 @@ function changeRow(
         `the ${change.kind} item of call ${change.tool_call_id}`,
         null,
       )
+    case 'inbox.expire_all':
+      return sql.expireItems.all(change.decision, at, row.key).map(({ id }) => String(id))
     case 'grant.add':
       sql.dropGrants.run(row.key, at)
       sql.addGrant.run(
@@ -120,7 +122,7 @@ function changeRow(
         at,
         change.expires_at,
       )
-      return null
+      return NONE
     case 'grant.consume':
       if (sql.consumeGrant.get(change.id, row.key, change.tool, change.arguments_hash, at) === undefined) {
         throw new Refusing(
@@ -129,7 +131,7 @@ function changeRow(
           row,
         )
       }
-      return null
+      return NONE
     case 'artifact.add': {
       const { artifact } = change
       sql.addArtifact.run(
@@ -142,7 +144,7 @@ function changeRow(
         at,
         change.spec,
       )
-      return null
+      return NONE
     }
   }
 }
@@ -165,7 +167,7 @@ export function applyCommit(sql: CommitSql, sessions: SessionCache, commit: Comm
   let items: string[] | undefined
   for (const change of commit.rows ?? []) {
     const touched = changeRow(sql, row, at, first, change)
-    if (touched !== null) (items ??= []).push(touched)
+    if (touched.length > 0) (items ??= []).push(...touched)
   }
   settle(row, commit)
   if (row.last_id !== before.last_id || commit.set !== undefined) row.updated_at = at

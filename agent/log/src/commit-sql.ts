@@ -25,6 +25,9 @@ export function prepareCommitSql(db: Db) {
     answerItem: db.prepare(
       `UPDATE inbox_items SET status = ?, decision = ?, responded_at = ?, decided_by = ?, decided_by_kind = ? WHERE seq = ? AND status = 'pending' RETURNING seq`,
     ),
+    expireItems: db.prepare(
+      `UPDATE inbox_items SET status = 'expired', decision = ?, responded_at = ? WHERE session_key = ? AND status = 'pending' RETURNING id`,
+    ),
     markRead: db.prepare('UPDATE inbox_items SET read_at = coalesce(read_at, ?) WHERE id = ? RETURNING *'),
     addGrant: db.prepare(
       'INSERT INTO grants (id, session_key, tool, arguments_hash, granted_by, granted_by_kind, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',

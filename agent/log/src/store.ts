@@ -93,6 +93,8 @@ export type RowChange =
    * is none.
    */
   | { do: 'inbox.answer_call'; tool_call_id: string; kind: InboxKind; decision: string }
+  /** Every pending item of the session: nobody can answer them any more. */
+  | { do: 'inbox.expire_all'; decision: string }
   | {
       do: 'grant.add'
       id: string

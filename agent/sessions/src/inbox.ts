@@ -20,7 +20,7 @@ import type { Deps } from './deps.ts'
 import { resumed } from './lifecycle.ts'
 import { syntheticMessage, TAKES_INPUT } from './messages.ts'
 import { proposalOf, SKILL_PROPOSAL } from './proposals.ts'
-import { commitFor } from './refusals.ts'
+import { commitFor, tellAnswered } from './refusals.ts'
 
 const write = writer('inbox')
 type InboxEvent = Extract<EventType, `inbox.${string}`>
@@ -344,8 +344,6 @@ const wrongKind = (item: StoredInboxItem, key: string, kind: InboxKind): AppErro
     `{${key}} answers an item of kind ${kind}; this one is ${item.kind}${item.kind === 'input_required' ? ', answered at its question' : ''}.`,
   )
 const answeredBefore = (item: StoredInboxItem): AppError =>
-  new AppError(
-    'already_answered',
-    `This was answered before${item.decision === null ? '' : `: ${item.decision}`}.`,
-    { extra: { decision: item.decision, item_status: item.status } },
-  )
+  new AppError('already_answered', tellAnswered(item), {
+    extra: { decision: item.decision, item_status: item.status },
+  })

@@ -76,8 +76,8 @@ export async function stopSession(
 }
 
 /**
- * Archives the session and its descendants, children last to be made first to go; archiving twice changes
- * nothing.
+ * Archives the session and its descendants, children last to be made first to go, and lets their inbox items
+ * expire; archiving twice changes nothing.
  */
 export async function archiveSession(deps: Deps, session: SessionRow): Promise<void> {
   for (let cursor: string | null | undefined; cursor !== null;) {
@@ -108,6 +108,8 @@ async function archiveOne({ store }: Deps, seen: SessionRow): Promise<void> {
         revoke_lease: true,
         cursor: 'self',
         set: { status: 'archived' },
+        // What it still asked of people is asked no more.
+        rows: [{ do: 'inbox.expire_all', decision: 'archived' }],
       })
       return
     } catch (thrown) {

@@ -1,6 +1,6 @@
 /** The one place where a guard of the store becomes an error of the API. */
 import { CommitRefused, type Commit, type Committed, type LogStore, type Refusal } from '@cairn/log'
-import { AppError, type ErrorCode } from '@cairn/protocol'
+import { AppError, type ErrorCode, type InboxItem } from '@cairn/protocol'
 
 const CODE: Record<Refusal, ErrorCode> = {
   no_session: 'not_found',
@@ -26,6 +26,10 @@ export async function commitFor(store: LogStore, operation: string, commit: Comm
   }
 }
 
+/** Why an item takes no answer any more. */
+export const tellAnswered = ({ status, decision }: Pick<InboxItem, 'status' | 'decision'>): string =>
+  `This ${status === 'expired' ? 'has expired' : 'was answered before'}${decision === null ? '' : `: ${decision}`}.`
+
 export function refusedAs(operation: string, sessionId: string, refused: CommitRefused): AppError {
   const { refusal, session, item } = refused
   const extra = {
@@ -35,9 +39,7 @@ export function refusedAs(operation: string, sessionId: string, refused: CommitR
   const detail = {
     no_session: `There is no session ${sessionId}.`,
     wrong_status: `Cannot ${operation} a session that is ${session?.status ?? 'in another state'}.`,
-    already_answered: item
-      ? `This was answered before${item.decision === null ? '' : `: ${item.decision}`}.`
-      : 'This was answered before.',
+    already_answered: item ? tellAnswered(item) : 'This was answered before.',
     stale_lease: 'Another worker took over.',
     has_title: 'The session has a title.',
     new_work: 'New work arrived.',

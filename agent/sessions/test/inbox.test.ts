@@ -1,5 +1,7 @@
 import {
   acknowledgeInbox,
+  archiveSession,
+  createSession,
   clip,
   completed,
   GRANT_TTL_MS,
@@ -26,6 +28,15 @@ const gate = (desk: Desk) =>
 const raise = async (desk: Desk, raised: Raised): Promise<string> => {
   await desk.write([raised.event], { rows: [raised.row(0)] })
   return raised.item_id
+}
+
+const action = {
+  title: 'Log in',
+  instructions: 'Log in at the bank.',
+  context: '',
+  action_type: 'browser_login',
+  target: null,
+  reason: '',
 }
 
 test('a gate shows its documented keys and keeps the hash of the arguments to itself', async () => {
@@ -94,6 +105,50 @@ test.each([
     })
   },
 )
+
+test('what a session still asks of people expires when it is archived, in the same commit, and takes no answer', async () => {
+  await using desk = await setUp()
+  const asked = await raise(desk, gate(desk))
+  const done = await raise(
+    desk,
+    raiseTaskComplete(desk.deps, {
+      outcome: 'success',
+      summary: 's',
+      duration_seconds: 1,
+      session_title: null,
+    }),
+  )
+  const answered = await raise(desk, raiseAction(desk.deps, action))
+  await respondInbox(desk.deps, answered, { completed: true }, alice)
+  const other = await createSession(desk.deps, ['assistant'], { principal: alice })
+  const elsewhere = raiseAction(desk.deps, action)
+  await desk.store.commit({ session_id: other.id, events: [elsewhere.event], rows: [elsewhere.row(0)] })
+  const changed: string[] = []
+  const unwatch = desk.store.watchInbox('org', id => changed.push(id))
+
+  await archiveSession(desk.deps, await desk.row())
+  const statusOf = async (id: string) => {
+    const item = await desk.store.getInboxItem(id)
+    return [item?.status, item?.decision]
+  }
+  expect(await Promise.all([asked, done, answered, elsewhere.item_id].map(statusOf))).toEqual([
+    ['expired', 'archived'],
+    ['expired', 'archived'],
+    ['responded', 'completed'],
+    ['pending', null],
+  ])
+  expect(changed.toSorted()).toEqual([asked, done].toSorted())
+  expect(await desk.row()).toMatchObject({ status: 'archived', waiting_on: null })
+  expect((await desk.store.listInbox({ org_id: 'org', status: ['pending'], limit: 10 })).items).toHaveLength(
+    1,
+  )
+  await expect(respondInbox(desk.deps, asked, { decision: 'approve' }, alice)).rejects.toMatchObject({
+    code: 'already_answered',
+    message: 'This has expired: archived.',
+  })
+  expect(await desk.store.findGrant(desk.session.id, 'terminal', 'hash-1')).toBeNull()
+  unwatch()
+})
 
 test('a rejection tells the model and grants nothing', async () => {
   await using desk = await setUp()

@@ -31,6 +31,10 @@ const ANSWER_ITEM = statement(
   'answer_item',
   `UPDATE inbox_items SET status = $1, decision = $2, responded_at = $3, decided_by = $4, decided_by_kind = $5, changed_at = ${CHANGED_NOW} WHERE seq = $6 AND status = 'pending' RETURNING id, changed_at`,
 )
+const EXPIRE_ITEMS = statement(
+  'expire_items',
+  `UPDATE inbox_items SET status = 'expired', decision = $1, responded_at = $2, changed_at = ${CHANGED_NOW} WHERE session_key = $3 AND status = 'pending' RETURNING id, changed_at`,
+)
 const DROP_GRANTS = statement('drop_grants', 'DELETE FROM grants WHERE session_key = $1 AND expires_at <= $2')
 const ADD_GRANT = statement(
   'add_grant',
@@ -45,8 +49,9 @@ const ADD_ARTIFACT = statement(
   'INSERT INTO artifacts (session_key, artifact_id, name, kind, version, size, created_at, spec) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)',
 )
 
-const changedItem = ([row]: Rows): ChangedItem | null =>
-  row === undefined ? null : { id: String(row['id']), at: Number(row['changed_at']) }
+const changedItems = (rows: Rows): ChangedItem[] =>
+  rows.map(row => ({ id: String(row['id']), at: Number(row['changed_at']) }))
+const NONE: readonly ChangedItem[] = []
 
 async function answer(
   ask: Ask,
@@ -57,15 +62,15 @@ async function answer(
   status: StoredItem['status'],
   what: string,
   by: Decider | null,
-): Promise<ChangedItem> {
+): Promise<readonly ChangedItem[]> {
   const item = found as StoredItem | undefined
   const answered =
     item !== undefined && isOpen(item, row, at, status)
-      ? changedItem(
+      ? changedItems(
           await ask(ANSWER_ITEM, [status, decision, at, by?.id ?? null, by?.kind ?? null, item.seq]),
         )
-      : null
-  if (answered === null)
+      : NONE
+  if (answered.length === 0)
     throw new Refusing(
       'already_answered',
       `[commit] ${what} of session ${row.id} is not pending`,
@@ -75,18 +80,18 @@ async function answer(
   return answered
 }
 
-/** `first` is the id of the first event of the commit. */
+/** Returns the inbox items it touched. `first` is the id of the first event of the commit. */
 export async function changeRow(
   ask: Ask,
   row: StoredSession,
   at: number,
   first: number,
   change: EncodedRow,
-): Promise<ChangedItem | null> {
+): Promise<readonly ChangedItem[]> {
   switch (change.do) {
     case 'inbox.open': {
       const { item } = change
-      return changedItem(
+      return changedItems(
         await ask(OPEN_ITEM, [
           item.id,
           row.key,
@@ -127,6 +132,8 @@ export async function changeRow(
         `the ${change.kind} item of call ${change.tool_call_id}`,
         null,
       )
+    case 'inbox.expire_all':
+      return changedItems(await ask(EXPIRE_ITEMS, [change.decision, at, row.key]))
     case 'grant.add':
       await ask(DROP_GRANTS, [row.key, at])
       await ask(ADD_GRANT, [
@@ -139,7 +146,7 @@ export async function changeRow(
         at,
         change.expires_at,
       ])
-      return null
+      return NONE
     case 'grant.consume': {
       const [grant] = await ask(CONSUME_GRANT, [change.id, row.key, change.tool, change.arguments_hash, at])
       if (grant === undefined)
@@ -148,7 +155,7 @@ export async function changeRow(
           `[commit] session ${row.id} has no live grant for this call of ${change.tool}`,
           row,
         )
-      return null
+      return NONE
     }
     case 'artifact.add': {
       const { artifact } = change
@@ -162,7 +169,7 @@ export async function changeRow(
         at,
         change.spec,
       ])
-      return null
+      return NONE
     }
   }
 }

@@ -152,10 +152,7 @@ async function apply(
   const first = row.last_id + 1
   for (const event of commit.events) write(event)
   const items: ChangedItem[] = []
-  for (const change of commit.rows ?? []) {
-    const touched = await changeRow(ask, row, at, first, change)
-    if (touched !== null) items.push(touched)
-  }
+  for (const change of commit.rows ?? []) items.push(...(await changeRow(ask, row, at, first, change)))
   settle(row, commit)
   if (row.last_id !== before.last_id || commit.set !== undefined) row.updated_at = at
   // What a session waits on changes with time too: an item may have expired since the lock was taken.

@@ -157,6 +157,42 @@ export function defineInbox({ open }: Bench): void {
     expect((await store.getInboxItem('i'))?.decision).toBe('expired')
   })
 
+  test('all pending items of a session expire together; answered ones and those of others stay', async () => {
+    const { store, clock } = await open()
+    await store.createSession(newSession('s'))
+    await store.createSession(newSession('t'))
+    await raise(store, 's', { id: 'a' }, { id: 'b', kind: 'input_required' }, { id: 'c' })
+    await raise(store, 't', { id: 'd' })
+    await store.commit(answerItem('c', 'approve'))
+    const told: string[] = []
+    const both = once()
+    const stop = store.watchInbox('org_1', itemId => {
+      told.push(itemId)
+      if (told.length === 2) both.call()
+    })
+    const { session } = await store.commit({
+      session_id: 's',
+      events: [],
+      rows: [{ do: 'inbox.expire_all', decision: 'archived' }],
+      set: { status: 'archived' },
+    })
+    await both.called
+    stop()
+    expect(told.toSorted()).toEqual(['a', 'b'])
+    expect(session).toMatchObject({ status: 'archived', waiting_on: null })
+    const items = await Promise.all(['a', 'b', 'c', 'd'].map(id => store.getInboxItem(id)))
+    expect(items.map(item => [item?.status, item?.decision])).toEqual([
+      ['expired', 'archived'],
+      ['expired', 'archived'],
+      ['responded', 'approve'],
+      ['pending', null],
+    ])
+    expect(items[0]?.responded_at).toBe(new Date(clock.now()).toISOString())
+    await refused(store, answerItem('a', 'approve'), 'already_answered')
+    // Nothing is left to expire, and that is no reason to refuse.
+    await store.commit({ session_id: 's', events: [], rows: [{ do: 'inbox.expire_all', decision: 'x' }] })
+  })
+
   test('a session waits on its question before its action before its approval', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
