@@ -51,7 +51,7 @@ test(
     }
     let { client } = server
     const id = await newSession(client)
-    const done = (): string => readFileSync(join(place.dataDir, 'workspaces', id, 'done.txt'), 'utf8')
+    const done = (): string => readFileSync(join(place.workspaces, id, 'done.txt'), 'utf8')
 
     const asked = await runTurn(client, id, 'run one')
     expect(asked.map(({ type }) => type)).toEqual(

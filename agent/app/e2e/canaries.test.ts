@@ -83,7 +83,7 @@ test(
     const env = { ...place.env, REAL_KEY: configured, LOG_LEVEL: 'debug' }
     const server = await startServer({ ...place, env })
     const id = await newSession(server.client)
-    const workspace = join(place.dataDir, 'workspaces', id)
+    const workspace = join(place.workspaces, id)
     // What lies in the workspace is the user's own; the rest of the data directory is ours.
     await server.client.call('sendMessage', {
       params: { id },
@@ -128,9 +128,7 @@ test(
     expect(await server.stop()).toBe(0)
     outputs['the log of the server to its end'] = server.log()
     const store = filesBelow(place.dataDir).filter(
-      path =>
-        !path.startsWith(join(place.dataDir, 'workspaces')) &&
-        !path.startsWith(join(place.dataDir, 'checkpoints')),
+      path => !path.startsWith(join(place.dataDir, 'checkpoints')),
     )
     for (const path of store)
       outputs[`the file ${path.slice(place.dataDir.length + 1)}`] = readFileSync(path).toString('latin1')

@@ -165,7 +165,7 @@ async function readLog(id: string): Promise<SessionEvent[]> {
 
 async function examine(id: string, session: Watched): Promise<string[]> {
   const log = await readLog(id)
-  const file = join(dataDir, 'workspaces', id, 'executions.txt')
+  const file = join(dir, 'workspaces', id, 'executions.txt')
   const executions = existsSync(file)
     ? readFileSync(file, 'utf8')
         .split('\n')

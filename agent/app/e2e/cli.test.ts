@@ -118,7 +118,7 @@ test('approve lists what waits, and a decision lets the call run', async () => {
     event => event.type === 'tool.result' && event.data.content.includes('exit_code'),
     { signal: AbortSignal.timeout(PATIENCE_MS) },
   )
-  expect(readFileSync(join(place.dataDir, 'workspaces', session, 'done.txt'), 'utf8')).toBe('ran\n')
+  expect(readFileSync(join(place.workspaces, session, 'done.txt'), 'utf8')).toBe('ran\n')
   const twice = await cairn(place, ['approve', '--reject', item, '--json'])
   expect([twice.code, JSON.parse(twice.stderr)]).toEqual([
     1,
@@ -234,6 +234,7 @@ test('a backup taken while the server runs is served as it was, tokens and files
   const { place, server } = await served()
   const id = await newSession(server.client)
   await runTurn(server.client, id, 'echo one')
+  writeFileSync(join(place.workspaces, id, 'kept.txt'), 'from the day of the backup')
   const log = await readLog(server.client, id)
   const copy = join(place.dir, 'copy')
   expect((await cairn(place, ['backup', copy])).code).toBe(0)
@@ -241,6 +242,10 @@ test('a backup taken while the server runs is served as it was, tokens and files
   expect((await cairn(place, ['backup', copy])).code, 'never into another backup').toBe(2)
   await runTurn(server.client, id, 'echo two')
   const restored = await startServer({ ...place, dataDir: copy, env: { ...place.env, CAIRN_DATA: copy } })
+  const query = { path: 'kept.txt' }
+  expect((await restored.client.call('workspaceFile', { params: { id }, query })).content).toContain(
+    'the day',
+  )
   expect((await readLog(restored.client, id)).slice(0, log.length)).toEqual(log)
   await runTurn(restored.client, id, 'echo three')
 })
@@ -254,6 +259,7 @@ test('doctor finds a sound installation sound, and says what is wrong with anoth
   expect(findings.filter(({ verdict }) => verdict === 'fail')).toEqual([])
   expect(findings.find(({ check }) => check === 'server')?.detail).toContain('is ready')
   expect(findings.find(({ check }) => check === 'store')?.detail).toBe('sound')
+  expect(findings.find(({ check }) => check === 'workspaces')?.detail).toBe(place.workspaces)
   expect(findings.find(({ check }) => check === 'logs')?.detail).toMatch(
     /^1 sessions, \d+ events, all sound$/,
   )

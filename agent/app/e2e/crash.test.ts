@@ -127,7 +127,7 @@ test.each(Object.entries(STORES))(
     let unknown = 0
     for (const [id, observation] of observed) {
       const log = await readLog(server.client, id)
-      const file = join(place.dataDir, 'workspaces', id, 'executions.txt')
+      const file = join(place.workspaces, id, 'executions.txt')
       const executions = existsSync(file)
         ? readFileSync(file, 'utf8')
             .split('\n')

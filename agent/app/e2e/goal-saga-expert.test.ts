@@ -143,7 +143,7 @@ test('a goal is worked on to the end with an expert, and a stop rolls a saga bac
   await by(page, 'composer').press('Enter')
   const goal = by(page, 'goal')
   await by(page, 'goal', '[data-status="active"]').waitFor()
-  writeFileSync(join(place.dataDir, 'workspaces', id, 'seen'), '')
+  writeFileSync(join(place.workspaces, id, 'seen'), '')
   await by(page, 'goal', '[data-status="satisfied"]').waitFor()
   expect(await goal.locator('summary').textContent()).toMatch(/2 of 20 · .* tokens · \$0\.\d+/)
   // By keyboard: what is over has folded itself away.
@@ -170,7 +170,7 @@ test('a goal is worked on to the end with an expert, and a stop rolls a saga bac
   await by(page, 'composer').press('Enter')
   await by(page, 'question-card', '[data-state="open"]').waitFor()
   await by(page, 'saga', '[data-status="running"]').waitFor()
-  expect(existsSync(join(place.dataDir, 'workspaces', id, 'renamed.js'))).toBe(true)
+  expect(existsSync(join(place.workspaces, id, 'renamed.js'))).toBe(true)
   await by(page, 'composer').fill('/stop')
   await by(page, 'composer').press('Enter')
   await by(page, 'saga', '[data-status="escalated"]').waitFor()
@@ -178,7 +178,7 @@ test('a goal is worked on to the end with an expert, and a stop rolls a saga bac
     'compensated',
     'compensation_failed',
   ])
-  expect(existsSync(join(place.dataDir, 'workspaces', id, 'renamed.js'))).toBe(false)
+  expect(existsSync(join(place.workspaces, id, 'renamed.js'))).toBe(false)
   await expect
     .poll(async () => (await readLog(server.client, id)).some(isType('saga.compensate')), POLL)
     .toBe(true)

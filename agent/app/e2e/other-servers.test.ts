@@ -60,6 +60,6 @@ test.each([
       cost_unpriced_model: `${name}/some-model`,
     },
   })
-  expect(readFileSync(join(place.dataDir, 'workspaces', id, 'note.txt'), 'utf8')).toBe('Zürich ☂')
+  expect(readFileSync(join(place.workspaces, id, 'note.txt'), 'utf8')).toBe('Zürich ☂')
   expect(JSON.stringify(turn)).not.toContain('a-key-of-the-test')
 })

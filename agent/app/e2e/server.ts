@@ -17,7 +17,7 @@ import { localToken } from '../src/local/local-admin.ts'
 const MAIN = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
 
 /** A place for one test: its data directory and its configuration. */
-export type Place = { dir: string; dataDir: string; env: Record<string, string> }
+export type Place = { dir: string; dataDir: string; workspaces: string; env: Record<string, string> }
 
 /**
  * `scenario` is what the scripted model follows; `config` the rest of cairn.yaml. Without both the demo runs.
@@ -39,7 +39,7 @@ export function makePlace(options: { scenario?: object; config?: object } = {}):
     providers: { test: { kind: 'scripted', scenario: './scenario.yaml' } },
   }
   writeFileSync(join(dir, 'cairn.yaml'), stringify({ ...(scenario ? { models } : {}), ...config }))
-  return { dir, dataDir: join(dir, 'data'), env }
+  return { dir, dataDir: join(dir, 'data'), workspaces: join(dir, 'workspaces'), env }
 }
 
 export type Server = {

@@ -130,7 +130,7 @@ test('record, list, head, title and commands tell one state, in every state', as
   await by(page, 'pause').click()
   await by(page, 'session-state', '[data-state="paused"]').waitFor()
   await expectState(world, held, 'paused')
-  writeFileSync(join(at.dataDir, 'workspaces', held, 'go'), '')
+  writeFileSync(join(at.workspaces, held, 'go'), '')
   await by(page, 'resume').click()
   await by(page, 'session-state', '[data-state="done"]').waitFor()
   await expectState(world, held, 'done')

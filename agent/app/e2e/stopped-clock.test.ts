@@ -95,7 +95,7 @@ test(
     console.log(
       `${MOMENTS.length} workers stopped past their lease, ${recovered.length} taken over, ${log.length} events`,
     )
-    const file = join(place.dataDir, 'workspaces', id, 'done.txt')
+    const file = join(place.workspaces, id, 'done.txt')
     const done = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []
     expect(new Set(done).size, 'no command ran twice').toBe(done.length)
     for (const worker of workers) expect(await worker.stop()).toBe(0)

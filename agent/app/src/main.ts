@@ -36,6 +36,8 @@ export type Role = (typeof ROLES)[number]
 export type ServiceOptions = EffectiveConfig & {
   env: Readonly<Record<string, string | undefined>>
   dataDir: string
+  /** Holds a folder for each session, where its tools work. Apart from the data directory. */
+  workspacesDir: string
   /** Null: the embedded store in the data directory. */
   database: Database | null
   role: Role
@@ -62,7 +64,7 @@ export type Service = {
 const CLOSE_MS = 5_000
 
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { config, demo, env, dataDir, database, role } = options
+  const { config, demo, env, dataDir, workspacesDir, database, role } = options
   await using parts = new AsyncDisposableStack()
 
   const scripted = await startScriptedProviders(config.models, readDemoScenario(), options.configDir)
@@ -78,7 +80,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     message: string,
     fields?: Record<string, unknown>,
   ): void => log[level](message, fields)
-  const opened = await openStore(database, dataDir, { redact, report })
+  const opened = await openStore(database, dataDir, { redact, report, workspacesDir })
   parts.defer(() => opened.close())
   const metrics = createRegistry()
   const store = meterStore(opened, metrics)
@@ -93,7 +95,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     store,
     config,
     dataDir,
-    workspacesDir: join(dataDir, 'workspaces'),
+    workspacesDir,
     now: Date.now,
     newId: randomUUID,
     log,
@@ -132,7 +134,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-type WorkerDeps = Pick<ServiceOptions, 'config' | 'env' | 'dataDir' | 'configDir'> &
+type WorkerDeps = Pick<ServiceOptions, 'config' | 'env' | 'dataDir' | 'workspacesDir' | 'configDir'> &
   Pick<Parameters<typeof startHarness>[0], 'store' | 'models'> & {
     log: Logger
     secrets: readonly string[]
@@ -140,7 +142,7 @@ type WorkerDeps = Pick<ServiceOptions, 'config' | 'env' | 'dataDir' | 'configDir
   }
 
 async function startWorker(
-  { config, env, dataDir, configDir, store, models, secrets, log, sandbox }: WorkerDeps,
+  { config, env, dataDir, workspacesDir, configDir, store, models, secrets, log, sandbox }: WorkerDeps,
   parts: AsyncDisposableStack,
 ): Promise<Harness> {
   const mcp = startMcpServers({
@@ -159,7 +161,7 @@ async function startWorker(
     secrets,
     config,
     dataDir,
-    workspacesDir: join(dataDir, 'workspaces'),
+    workspacesDir,
     ...(skillsDir === undefined ? {} : { skillsDir }),
     workerId: `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`,
     newId: randomUUID,
@@ -173,9 +175,13 @@ async function startWorker(
   return harness
 }
 
-/** A box shows neither the other sessions' files nor the keys, wherever the data directory lies. */
-async function findSandbox({ config, env, dataDir }: ServiceOptions, log: Logger): Promise<Sandbox> {
-  const sandbox = await chooseSandbox({ config: config.sandbox, path: env['PATH'], hidden: [dataDir] })
+/** A box shows neither the other sessions' files nor the keys, wherever the two directories lie. */
+async function findSandbox(
+  { config, env, dataDir, workspacesDir }: ServiceOptions,
+  log: Logger,
+): Promise<Sandbox> {
+  const hidden = [dataDir, workspacesDir]
+  const sandbox = await chooseSandbox({ config: config.sandbox, path: env['PATH'], hidden })
   const { terminal, network, summary } = sandbox.standing
   log[terminal === 'boxed' && network === 'none' ? 'info' : 'warn'](summary, { terminal, network })
   return sandbox

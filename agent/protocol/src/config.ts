@@ -240,6 +240,11 @@ export const Config = z.strictObject({
     .strictObject({ level: z.enum(['none', 'basic', 'enhanced', 'full']).default('none') })
     .prefault({}),
   skills: z.string().optional().describe('a directory of skills, one folder with a SKILL.md each'),
+  workspaces: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('a directory for the workspaces of the sessions, apart from the data directory'),
   mcp_servers: z.record(name, McpServerConfig).default({}),
   sandbox: SandboxConfig.prefault({}),
   auth: z

@@ -26,7 +26,7 @@ import { addressing, descriptorPath, FILE_FLAGS, FOLDER_FLAGS } from './addressi
 import { unlessMissing } from './missing-file.ts'
 import { changed } from './path-problem.ts'
 
-/** Bytes where a name is no UTF-8, which only a removal has to cope with. */
+/** Bytes where a name may be no UTF-8, which removing and copying have to cope with. */
 export type Name = string | Buffer
 export type Entry<N extends Name = string> = { name: N; kind: 'file' | 'folder' | 'link' | 'other' }
 
@@ -138,12 +138,16 @@ export class Directory implements AsyncDisposable {
   }
 
   /** What is there under a name; of a link the link. Null: nothing. */
-  look(name: string): Promise<Stats | null> {
+  look(name: Name): Promise<Stats | null> {
     return this.#act(() => unlessMissing(lstat(this.#at(name))))
   }
 
   readLink(name: string): Promise<string> {
     return this.#act(() => readlink(this.#at(name)))
+  }
+
+  readRawLink(name: Name): Promise<Buffer> {
+    return this.#act(() => readlink(this.#at(name), { encoding: 'buffer' }))
   }
 
   /** Fails with ENOTDIR or ELOOP where the name is a file or a link. */
@@ -155,7 +159,7 @@ export class Directory implements AsyncDisposable {
   }
 
   /** `flags` beside those that keep a link from being followed. */
-  openFile(name: string, flags: number, mode?: number): Promise<FileHandle> {
+  openFile(name: Name, flags: number, mode?: number): Promise<FileHandle> {
     return this.#act(() => open(this.#at(name), flags | FILE_FLAGS, mode))
   }
 

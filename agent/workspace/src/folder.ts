@@ -1,5 +1,5 @@
 /** Folders that `locate` found: opened to be listed, and made. */
-import type { Directory } from './directory.ts'
+import type { Directory, Name } from './directory.ts'
 import type { Located } from './locate.ts'
 import { errorCode } from './path-problem.ts'
 
@@ -10,7 +10,7 @@ export async function openFolder({ folder, name, stats }: Located): Promise<Dire
 }
 
 /** A folder below an open one; null: it is none any more. */
-export async function enterIfThere(folder: Directory, name: string): Promise<Directory | null> {
+export async function enterIfThere(folder: Directory, name: Name): Promise<Directory | null> {
   try {
     return await folder.child(name)
   } catch (thrown) {

@@ -7,6 +7,7 @@
  * Directory  an open folder, and all that is done by name in it                  PathProblem  what to tell the writer of a path
  */
 export { addressing } from './addressing.ts'
+export { copyFolder } from './copy-out.ts'
 export { Directory, type Entry } from './directory.ts'
 export { MAX_FILE_BYTES, openFile, type OpenFile, readText, removeFile, replaceFile } from './file.ts'
 export { enterIfThere, openFolder } from './folder.ts'

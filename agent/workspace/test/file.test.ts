@@ -5,11 +5,13 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   renameSync,
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -29,7 +31,7 @@ function makeWorkspace() {
 }
 
 describe.each(ADDRESSINGS)('by %s', async addressing => {
-  const { locate, openFile, putFolder, readText, removeFile, removeTree, replaceFile } =
+  const { copyFolder, locate, openFile, putFolder, readText, removeFile, removeTree, replaceFile } =
     await loadWith(addressing)
 
   test('a link put in the place of a file after the look is not read through', async () => {
@@ -117,6 +119,29 @@ describe.each(ADDRESSINGS)('by %s', async addressing => {
       writeFileSync(join(put, 'old'), '')
     }
     expect(readdirSync(outside).toSorted()).toEqual(['a.txt', 'secret.txt'])
+  })
+
+  test('a workspace is copied with its modes, times and links, and nothing that is not in it', async () => {
+    const { base, workspace, outside } = makeWorkspace()
+    const copy = join(base, 'copy')
+    chmodSync(join(workspace, 'src/a.txt'), 0o751)
+    utimesSync(join(workspace, 'src/a.txt'), 1000, 2000)
+    utimesSync(join(workspace, 'src'), 1000, 3000)
+    symlinkSync(outside, join(workspace, 'out'))
+    execFileSync('mkfifo', [join(workspace, 'pipe')])
+    const strange = Buffer.from([0xff, 0xfe])
+    writeFileSync(Buffer.concat([Buffer.from(`${workspace}/`), strange]), 'no UTF-8')
+    expect(await copyFolder(workspace, copy)).toBe(1)
+    expect(readdirSync(copy, { encoding: 'buffer' }).map(String).toSorted()).toEqual(
+      ['out', 'src', strange.toString()].toSorted(),
+    )
+    expect(readFileSync(Buffer.concat([Buffer.from(`${copy}/`), strange]), 'utf8')).toBe('no UTF-8')
+    expect(readlinkSync(join(copy, 'out'))).toBe(outside)
+    const { mode, mtimeMs } = statSync(join(copy, 'src/a.txt'))
+    expect([mode & 0o777, mtimeMs, statSync(join(copy, 'src')).mtimeMs]).toEqual([
+      0o751, 2_000_000, 3_000_000,
+    ])
+    expect(await copyFolder(join(base, 'none'), join(base, 'nothing'))).toBe(1)
   })
 
   test('a tree is removed with everything in it, and no link in it is followed', async () => {

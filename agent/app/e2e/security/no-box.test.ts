@@ -54,7 +54,7 @@ const AGENTS = {
   experts: { hand: { description: 'd', system: 'You are a hand', tools: ['terminal'] } },
 }
 
-const ranIn = (place: Place, id: string): boolean => existsSync(join(place.dataDir, 'workspaces', id, 'ran'))
+const ranIn = (place: Place, id: string): boolean => existsSync(join(place.workspaces, id, 'ran'))
 const resultsOf = async (server: Server, id: string, text: string): Promise<string[]> =>
   (await runTurn(server.client, id, text)).filter(isType('tool.result')).map(({ data }) => data.content)
 const sandboxOf = async (client: CairnClient) => (await client.call('about')).sandbox
@@ -141,7 +141,7 @@ test(
     await page.getByText('your words are the last line of').waitFor()
     const asked = (await readLog(server.client, id)).findLast(isType('user.message'))!.id
     await waitFor(server.client, id, asked, endsTurn)
-    expect(readFileSync(join(place.dataDir, 'workspaces', id, 'tour/notes.md'), 'utf8')).toMatch(
+    expect(readFileSync(join(place.workspaces, id, 'tour/notes.md'), 'utf8')).toMatch(
       /- Logs do not forget\n$/,
     )
     expect(troubles).toEqual([])

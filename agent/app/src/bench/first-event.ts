@@ -37,6 +37,7 @@ export async function benchFirstEvent(parent: string = tmpdir()): Promise<Readin
     database: null,
     role: 'all',
     dataDir: join(dir, 'data'),
+    workspacesDir: join(dir, 'workspaces'),
     configDir: dir,
     host: '127.0.0.1',
     port: 0,

@@ -1,22 +1,24 @@
-/** cairn backup: a copy of the data directory, also while the server runs on it. */
+/** cairn backup: a copy of the data directory and of the workspaces, also while the server works on them. */
 import { cpSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { copyLiveStore } from '@cairn/log'
+import { copyFolder } from '@cairn/workspace'
 import { dataDirOf } from '../local/data-dir.ts'
 import { databaseOf } from '../local/open-store.ts'
+import { findWorkspacesDir } from '../local/workspaces-dir.ts'
 import { defineCommand, takePositionals } from './command.ts'
 import { EXIT, NotFoundError, UsageError } from './exit.ts'
 
-/** Beside the store: what signs tokens, whom the commands act as, and the files of the sessions. */
-const BESIDE = ['auth-key.json', 'local-admin.json', 'checkpoints', 'workspaces']
+/** Beside the store: what signs tokens, whom the commands act as, and files of the sessions as they were. */
+const BESIDE = ['auth-key.json', 'local-admin.json', 'checkpoints', 'memory']
 
 export const backup = defineCommand({
   name: 'backup',
-  summary: 'Copy the data directory while the server runs',
+  summary: 'Copy the data directory and the workspaces while the server runs',
   usage: [
     [
       'backup DIRECTORY',
-      'a new or empty one; serve it with CAIRN_DATA=DIRECTORY. It holds the signing key: keep it as safe as the original',
+      'a new or empty one; serve it with CAIRN_DATA=DIRECTORY, the first start moves the workspaces out of it. It holds the signing key: keep it as safe as the original',
     ],
   ],
   options: {},
@@ -26,7 +28,7 @@ export const backup = defineCommand({
     if (database !== null) {
       const { schema } = database.address
       throw new UsageError(
-        `the store is in Postgres, which copies itself: run pg_dump --format=custom --schema=${schema} --file=cairn.dump "$DATABASE_URL" (without schema and pool among its parameters) first, then copy ${BESIDE.join(', ')} of ${dataDirOf(io.env)}`,
+        `the store is in Postgres, which copies itself: run pg_dump --format=custom --schema=${schema} --file=cairn.dump "$DATABASE_URL" (without schema and pool among its parameters) first, then copy ${BESIDE.join(', ')} of ${dataDirOf(io.env)}, and ${findWorkspacesDir(io.env)}`,
       )
     }
     const source = dataDirOf(io.env)
@@ -39,13 +41,25 @@ export const backup = defineCommand({
       throw new NotFoundError(`There is no store in ${source}: set CAIRN_DATA to the data directory.`)
     for (const name of BESIDE) {
       if (existsSync(join(source, name)))
-        cpSync(join(source, name), join(target, name), {
-          recursive: true,
-          preserveTimestamps: true,
-          verbatimSymlinks: true,
-        })
+        cpSync(join(source, name), join(target, name), { recursive: true, preserveTimestamps: true })
     }
-    io.out(values.json ? `${JSON.stringify({ source, target })}\n` : `${target}\n`)
+    const leftOut = await copyWorkspaces([join(source, 'workspaces'), findWorkspacesDir(io.env)], target)
+    if (leftOut > 0)
+      io.note(`${leftOut} entries of workspaces are left out: sockets, pipes, and what went away meanwhile`)
+    io.out(values.json ? `${JSON.stringify({ source, target, left_out: leftOut })}\n` : `${target}\n`)
     return EXIT.ok.code
   },
 })
+
+/** Where a server used to keep them, and where it does: the first start on the copy finds them in the one. */
+async function copyWorkspaces(places: readonly string[], target: string): Promise<number> {
+  let leftOut = 0
+  for (const place of places) {
+    if (!existsSync(place)) continue
+    for (const entry of readdirSync(place, { withFileTypes: true })) {
+      const copy = join(target, 'workspaces', entry.name)
+      if (entry.isDirectory() && !existsSync(copy)) leftOut += await copyFolder(join(place, entry.name), copy)
+    }
+  }
+  return leftOut
+}

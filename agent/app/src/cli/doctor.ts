@@ -8,17 +8,17 @@ import { signingKeyProblem } from '@cairn/api'
 import { chooseSandbox } from '@cairn/harness'
 import { copyLiveStore, type LogStore, openSqliteStore } from '@cairn/log'
 import { asError, type Config } from '@cairn/protocol'
-import { addressing } from '@cairn/workspace'
 import { readConfig } from '../config/read-config.ts'
 import { dataDirOf, findServer } from '../local/data-dir.ts'
 import { ensureFirstAdmin, hasLocalAdmin, localAdminId } from '../local/local-admin.ts'
 import { type Database, databaseOf, openDatabase } from '../local/open-store.ts'
 import { checkLogs } from './check-logs.ts'
+import { checkWorkspaces } from './check-workspaces.ts'
 import { defineCommand, takePositionals } from './command.ts'
 import { EXIT } from './exit.ts'
 
 type Verdict = 'ok' | 'warn' | 'fail'
-type Finding = { check: string; verdict: Verdict; detail: string }
+export type Finding = { check: string; verdict: Verdict; detail: string }
 type Environment = Readonly<Record<string, string | undefined>>
 
 const run = promisify(execFile)
@@ -43,7 +43,7 @@ export const doctor = defineCommand({
       ...(await checkModels(io.env)),
       ...checkDataDir(dataDir),
       ...(await checkKey(dataDir)),
-      checkAddressing(),
+      ...checkWorkspaces(io.env, dataDir),
       ...(await checkStore(io.env, dataDir, values.logs)),
       await checkServer(dataDir),
       ...(await checkSandbox(io.env)),
@@ -121,13 +121,11 @@ function checkDataDir(dataDir: string): Finding[] {
     return [{ check, verdict: 'ok', detail: `${dataDir} is not there yet; the first start makes it` }]
   try {
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
-    if (existsSync(join(dataDir, 'workspaces')))
-      accessSync(join(dataDir, 'workspaces'), constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
     return [{ check, verdict: 'fail', detail: `this user may not use ${dataDir}: ${asError(error).message}` }]
   }
   const findings: Finding[] = []
-  for (const name of ['', 'auth-key.json', 'workspaces']) {
+  for (const name of ['', 'auth-key.json']) {
     const path = join(dataDir, name)
     if (existsSync(path) && (statSync(path).mode & 0o077) !== 0)
       findings.push({ check, verdict: 'warn', detail: `others may read ${path}: chmod go= ${path}` })
@@ -145,17 +143,6 @@ async function checkKey(dataDir: string): Promise<Finding[]> {
   const problem = await signingKeyProblem(dataDir)
   return problem === null ? [] : [{ check: 'signing key', verdict: 'fail', detail: problem }]
 }
-
-/** How files of workspaces are reached while a command may be changing folders into links. */
-const checkAddressing = (): Finding =>
-  addressing === 'descriptor'
-    ? { check: 'workspaces', verdict: 'ok', detail: 'names are looked up in open folders' }
-    : {
-        check: 'workspaces',
-        verdict: 'warn',
-        detail:
-          'there is no /proc/self/fd here: a command that swaps folders for links all the time may lead a file tool astray',
-      }
 
 async function checkStore(env: Environment, dataDir: string, withLogs: boolean): Promise<Finding[]> {
   try {

@@ -6,6 +6,7 @@ const ENVIRONMENT = {
   PORT: '8787',
   HOST: '127.0.0.1',
   CAIRN_DATA: './data',
+  CAIRN_WORKSPACES: './workspaces, beside ./data; beside another CAIRN_DATA its name and -workspaces',
   CAIRN_CONFIG: './cairn.yaml',
   DATABASE_URL:
     'postgres://USER:PASSWORD@HOST/DATABASE?schema=cairn&pool=8 for several processes; else the store is in CAIRN_DATA',

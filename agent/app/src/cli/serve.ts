@@ -1,10 +1,10 @@
 /** cairn serve: the service, until it is told to stop. */
-import { dirname, resolve } from 'node:path'
 import { ConfigError } from '../config/config-error.ts'
-import { readConfig } from '../config/read-config.ts'
+import { configDirOf, readConfig } from '../config/read-config.ts'
 import { maskConfig, showConfig } from '../config/show-config.ts'
 import { DEFAULT_HOST, DEFAULT_PORT, dataDirOf } from '../local/data-dir.ts'
 import { type Database, databaseOf } from '../local/open-store.ts'
+import { workspacesDirOf } from '../local/workspaces-dir.ts'
 import { type Role, ROLES, type Service, startService } from '../main.ts'
 import { createLogger, readLevel } from '../serve/logging.ts'
 import { type Io, defineCommand, takePositionals } from './command.ts'
@@ -37,15 +37,18 @@ export const serve = defineCommand({
     const role = readRole(values.role, database)
     const { config, demo, file } = readConfig(env)
     const dataDir = dataDirOf(env)
+    const configDir = configDirOf(file)
+    const workspacesDir = workspacesDirOf(env, config.workspaces, configDir)
     const pretty = process.stderr.isTTY
     const service = await startService({
       config,
       demo,
       env,
       dataDir,
+      workspacesDir,
       database,
       role,
-      configDir: resolve(file === null ? '.' : dirname(file)),
+      configDir,
       host: env['HOST'] || DEFAULT_HOST,
       port: readPort(env['PORT']),
       createLog: redact =>
@@ -61,12 +64,13 @@ export const serve = defineCommand({
     failLoudly(log)
     if (pretty)
       io.note(
-        `Configuration (${file ?? 'no cairn.yaml, all defaults'}; data in ${dataDir}${database === null ? '' : `, store in ${database.address.shown}`}):\n\n${showConfig(config).replaceAll(/^/gm, '  ').trimEnd()}\n`,
+        `Configuration (${file ?? 'no cairn.yaml, all defaults'}; data in ${dataDir}, workspaces in ${workspacesDir}${database === null ? '' : `, store in ${database.address.shown}`}):\n\n${showConfig(config).replaceAll(/^/gm, '  ').trimEnd()}\n`,
       )
     else
       log.info('configuration', {
         file,
         data: dataDir,
+        workspaces: workspacesDir,
         ...(database !== null && { database: database.address.shown, role }),
         demo,
         config: maskConfig(config),

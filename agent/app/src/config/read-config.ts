@@ -1,15 +1,28 @@
 /** Finds and reads cairn.yaml. */
 import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import type { Config } from '@cairn/protocol'
 import { ConfigError } from './config-error.ts'
 import { type EffectiveConfig, resolveConfig } from './effective-config.ts'
 import { parseConfig } from './parse-config.ts'
 
 const DEFAULT_CONFIG_FILE = './cairn.yaml'
 
-/** A file that CAIRN_CONFIG names must be there; the default one may be absent. */
-export function readConfig(
-  environment: Readonly<Record<string, string | undefined>>,
-): EffectiveConfig & { file: string | null } {
+type Environment = Readonly<Record<string, string | undefined>>
+
+export function readConfig(environment: Environment): EffectiveConfig & { file: string | null } {
+  const { given, file } = readGiven(environment)
+  return { ...resolveConfig(given, file ?? DEFAULT_CONFIG_FILE, environment), file }
+}
+
+/** Relative paths of the configuration start here. */
+export const configDirOf = (file: string | null): string => resolve(file === null ? '.' : dirname(file))
+
+/**
+ * What the file says, without asking whether the service could run with it: a backup needs no key of a model.
+ * A file that CAIRN_CONFIG names must be there; the default one may be absent.
+ */
+export function readGiven(environment: Environment): { given: Config; file: string | null } {
   const named = environment['CAIRN_CONFIG']
   const file = named || DEFAULT_CONFIG_FILE
   let text: string
@@ -17,13 +30,12 @@ export function readConfig(
     text = readFileSync(file, 'utf8')
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
-    if (code === 'ENOENT' && !named)
-      return { ...resolveConfig(parseConfig('', file), file, environment), file: null }
+    if (code === 'ENOENT' && !named) return { given: parseConfig('', file), file: null }
     throw new ConfigError(file, [
       code === 'ENOENT'
         ? 'there is no such file, and CAIRN_CONFIG names it'
         : `cannot be read: ${(error as Error).message}`,
     ])
   }
-  return { ...resolveConfig(parseConfig(text, file), file, environment), file }
+  return { given: parseConfig(text, file), file }
 }

@@ -21,10 +21,13 @@ import {
 import { asError } from '@cairn/protocol'
 import { InUseError, NotFoundError } from '../cli/exit.ts'
 import { ConfigError } from '../config/config-error.ts'
+import { prepareWorkspaces } from './workspaces-dir.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 type Report = (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void
 type Opening = { redact?: (json: string) => string; report?: Report; readOnly?: boolean }
+/** Of a server, which works in the workspaces, too. */
+type Serving = Opening & { workspacesDir?: string }
 
 export type Database = { url: string; address: PostgresAddress }
 
@@ -81,20 +84,15 @@ async function openEmbedded(dataDir: string, options: Opening = {}): Promise<Log
 export async function openStore(
   database: Database | null,
   dataDir: string,
-  options: Opening = {},
+  { workspacesDir, ...options }: Serving = {},
 ): Promise<LogStore> {
-  if (database === null) return openEmbedded(dataDir, options)
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  const store = await openDatabase(database, options)
+  if (database !== null) mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const shared = database === null ? null : await openDatabase(database, options)
+  const store = shared ?? (await openEmbedded(dataDir, options))
   try {
-    await shareSigningKey(dataDir, ours => store.agreeOn('signing_key', ours))
-    const ours = directoryId(dataDir)
-    if ((await store.agreeOn('data_directory', ours)) !== ours) {
-      options.report?.(
-        'warn',
-        `other processes on this database keep their files elsewhere: what tools write in ${dataDir}/workspaces is seen by workers on this directory only. Give all of them one shared CAIRN_DATA, see docs/postgres.md`,
-      )
-    }
+    // The embedded store is this process's by now, and with it the data directory.
+    if (workspacesDir !== undefined) prepareWorkspaces(dataDir, workspacesDir, options.report)
+    if (shared !== null) await agree(shared, dataDir, workspacesDir, options.report)
     return store
   } catch (error) {
     await store.close()
@@ -102,9 +100,30 @@ export async function openStore(
   }
 }
 
+async function agree(
+  store: SharedLogStore,
+  dataDir: string,
+  workspacesDir: string | undefined,
+  report: Report = () => {},
+): Promise<void> {
+  await shareSigningKey(dataDir, ours => store.agreeOn('signing_key', ours))
+  const shared = async (name: string, directory: string): Promise<boolean> => {
+    const ours = directoryId(directory)
+    return (await store.agreeOn(name, ours)) === ours
+  }
+  const warn = (what: string, variable: string): void =>
+    report(
+      'warn',
+      `other processes on this database keep their files elsewhere: ${what} is seen by workers on this directory only. Give all of them one shared ${variable}, see docs/postgres.md`,
+    )
+  if (!(await shared('data_directory', dataDir))) warn(`what lies in ${dataDir}/checkpoints`, 'CAIRN_DATA')
+  if (workspacesDir !== undefined && !(await shared('workspaces_directory', workspacesDir)))
+    warn(`what tools write in ${workspacesDir}`, 'CAIRN_WORKSPACES')
+}
+
 /** Made with the directory, so that processes can tell whether they share it. */
-function directoryId(dataDir: string): string {
-  const file = join(dataDir, 'directory-id')
+function directoryId(directory: string): string {
+  const file = join(directory, 'directory-id')
   const own = `${file}.${randomUUID()}`
   writeFileSync(own, randomUUID(), { mode: 0o600 })
   try {

@@ -2,11 +2,12 @@
  * A command of the agent exchanges folders of the workspace with links to the outside while every tool works
  * on it. Nothing outside may be read, listed, changed or made.
  */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rounds, tally } from '../../../protocol/test/attacks.ts'
 import { startSwapper, SWAPPER_PLACES } from '../../../workspace/test/swapper.ts'
 import { keepTrying, setTrap } from '../../../workspace/test/trap.ts'
+import { copyFolder } from '@cairn/workspace'
 import { expect, test } from 'vitest'
 import { readSkills, stageSkill } from '../../src/skills/catalogue.ts'
 import { restoreCheckpoint, saveCheckpoint } from '../../src/tools/checkpoint.ts'
@@ -20,10 +21,13 @@ import type { Tool } from '../../src/tools/tool.ts'
 import { writeFileTool } from '../../src/tools/write-file.ts'
 import { makeContext, runParsed } from '../tools/tool-context.ts'
 
-const filesBelow = (folder: string): string =>
-  readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter(entry => entry.isFile())
-    .map(entry => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
+/** What stands in the files below a folder, links not followed (which `recursive` of readdir does). */
+const textsBelow = (folder: string): string =>
+  readdirSync(folder, { withFileTypes: true })
+    .map(entry => {
+      const path = join(folder, entry.name)
+      return entry.isDirectory() ? textsBelow(path) : entry.isFile() ? readFileSync(path, 'latin1') : ''
+    })
     .join('\n')
 
 const artifactTool = createArtifactTool({ listArtifacts: () => Promise.resolve([]) }, () => 'id')
@@ -74,11 +78,18 @@ test.each(SWAPPER_PLACES)(
         'checkpoint restore': () => restoreCheckpoint(checkpoints, workspace, kept),
         'cut result': n => fitResult(workspace, `call-${n % 20}`, long),
         'skill staged': () => stageSkill(skill, workspace),
+        backup: async () => {
+          const copy = join(base, 'copy')
+          await copyFolder(workspace, copy)
+          const copied = textsBelow(copy)
+          rmSync(copy, { recursive: true })
+          return copied
+        },
       },
       { ms: rounds(1500, 60_000), tries: rounds(0, 20_000) },
     )
     await swapper.stop()
-    const stolen = trap.leaks(filesBelow(checkpoints)) ? ['a checkpoint holds a canary'] : []
+    const stolen = trap.leaks(textsBelow(checkpoints)) ? ['a checkpoint holds a canary'] : []
     const damage = trap.damage()
     const unexpected = leaks.length + stolen.length + (damage === null ? 0 : 1)
     tally(`tools against a folder swapped for a link, ${where}`, tried, unexpected)

@@ -1,0 +1,51 @@
+/** What cairn doctor says of the directory of the workspaces. */
+import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { asError } from '@cairn/protocol'
+import { addressing } from '@cairn/workspace'
+import { findWorkspacesDir, workspacesDirProblem } from '../local/workspaces-dir.ts'
+import type { Finding } from './doctor.ts'
+
+const check = 'workspaces'
+
+export function checkWorkspaces(
+  env: Readonly<Record<string, string | undefined>>,
+  dataDir: string,
+): Finding[] {
+  const fail = (detail: string): Finding[] => [{ check, verdict: 'fail', detail }]
+  let workspacesDir: string
+  try {
+    workspacesDir = findWorkspacesDir(env)
+  } catch {
+    // Said by the check of the configuration.
+    return []
+  }
+  const problem = workspacesDirProblem(dataDir, workspacesDir)
+  if (problem !== null) return fail(problem)
+  const findings: Finding[] = []
+  const warn = (detail: string): void => void findings.push({ check, verdict: 'warn', detail })
+  const isThere = existsSync(workspacesDir)
+  try {
+    if (isThere) accessSync(workspacesDir, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    return fail(`this user may not use ${workspacesDir}: ${asError(error).message}`)
+  }
+  if (isThere && (statSync(workspacesDir).mode & 0o077) !== 0)
+    warn(`others may read ${workspacesDir}: chmod go= ${workspacesDir}`)
+  const old = join(dataDir, 'workspaces')
+  if (existsSync(old) && readdirSync(old).length > 0)
+    warn(`the next start moves what lies in ${old} to ${workspacesDir}`)
+  if (addressing === 'path')
+    warn(
+      'there is no /proc/self/fd here: a command that swaps folders for links all the time may lead a file tool astray',
+    )
+  return findings.length > 0
+    ? findings
+    : [
+        {
+          check,
+          verdict: 'ok',
+          detail: isThere ? workspacesDir : `${workspacesDir}; the first start makes it`,
+        },
+      ]
+}

@@ -1,0 +1,150 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import {
+  defaultWorkspacesDir,
+  findWorkspacesDir,
+  prepareWorkspaces,
+  workspacesDirOf,
+  workspacesDirProblem,
+} from './workspaces-dir.ts'
+
+function makeFolder(parent = tmpdir()): string {
+  const path = realpathSync(mkdtempSync(join(parent, 'cairn-roots-')))
+  onTestFinished(() => rmSync(path, { recursive: true }))
+  return path
+}
+
+/** A data directory of before, with the workspaces of two sessions in it. */
+function makeOld(): { dir: string; data: string; old: string } {
+  const dir = makeFolder()
+  const data = join(dir, 'data')
+  const old = join(data, 'workspaces')
+  for (const id of ['one', 'two']) {
+    mkdirSync(join(old, id), { recursive: true })
+    writeFileSync(join(old, id, 'note.txt'), id)
+  }
+  return { dir, data, old }
+}
+
+test('CAIRN_WORKSPACES comes before the configuration, which starts at its file, and that before the default', () => {
+  const env = { CAIRN_DATA: '/srv/a' }
+  expect(workspacesDirOf({ ...env, CAIRN_WORKSPACES: '/ws' }, './mine', '/etc/cairn')).toBe('/ws')
+  expect(workspacesDirOf({ ...env, CAIRN_WORKSPACES: '' }, './mine', '/etc/cairn')).toBe('/etc/cairn/mine')
+  expect(workspacesDirOf(env, undefined, '/etc/cairn')).toBe('/srv/a-workspaces')
+  expect(workspacesDirOf({}, undefined, '/etc/cairn')).toBe(join(process.cwd(), 'workspaces'))
+})
+
+test('a command finds it in the configuration without the keys that the service needs', () => {
+  const dir = makeFolder()
+  const file = join(dir, 'cairn.yaml')
+  writeFileSync(
+    file,
+    'workspaces: ./ws\nmodels:\n  default: o/x\n  providers: {o: {kind: openai, api_key_env: NOT_SET_HERE}}\n',
+  )
+  expect(findWorkspacesDir({ CAIRN_CONFIG: file })).toBe(join(dir, 'ws'))
+})
+
+test('no two data directories of a folder have the same default', () => {
+  const names = ['data', 'data2', 'workspaces', 'data-workspaces', 'a']
+  const all = names.flatMap(name => [`/srv/${name}`, defaultWorkspacesDir(`/srv/${name}`)])
+  // But for one that has the very name: it is found to be a server's own, see below.
+  expect(all.length - new Set(all).size).toBe(1)
+  expect(defaultWorkspacesDir('/srv/data')).toBe('/srv/workspaces')
+})
+
+test('the two directories must lie apart, whatever links lead to them', () => {
+  const dir = makeFolder()
+  const data = join(dir, 'data')
+  mkdirSync(data)
+  symlinkSync(data, join(dir, 'alias'))
+  const apart = /must lie apart/
+  for (const workspaces of [data, join(data, 'workspaces'), join(dir, 'alias/deep/er'), dir, dirname(dir)])
+    expect(workspacesDirProblem(data, workspaces), workspaces).toMatch(apart)
+  expect(workspacesDirProblem(data, join(dir, 'data-not'))).toBeNull()
+  expect(workspacesDirProblem(join(dir, 'new'), join(dir, 'newer'))).toBeNull()
+})
+
+test('the data directory of another server is no place for workspaces', () => {
+  const dir = makeFolder()
+  mkdirSync(join(dir, 'workspaces'))
+  writeFileSync(join(dir, 'workspaces/auth-key.json'), '{}')
+  expect(() => prepareWorkspaces(join(dir, 'data'), join(dir, 'workspaces'))).toThrow(
+    /is the data directory of a server \(it has auth-key\.json\): set CAIRN_WORKSPACES to another one/,
+  )
+})
+
+test('what lies in the old place is moved, once, and said', () => {
+  const { dir, data, old } = makeOld()
+  const said: unknown[] = []
+  const prepare = () =>
+    prepareWorkspaces(data, join(dir, 'workspaces'), (...line) => {
+      said.push(line)
+    })
+  prepare()
+  prepare()
+  expect(readFileSync(join(dir, 'workspaces/two/note.txt'), 'utf8')).toBe('two')
+  expect(existsSync(old)).toBe(false)
+  expect(said).toEqual([
+    ['info', 'the workspaces were moved', { from: old, to: join(dir, 'workspaces'), count: 2 }],
+  ])
+  expect(statSync(join(dir, 'workspaces')).mode & 0o077).toBe(0)
+})
+
+test('a move that stopped in the middle goes on', () => {
+  const { dir, data, old } = makeOld()
+  mkdirSync(join(dir, 'workspaces'))
+  mkdirSync(join(dir, 'workspaces/one'))
+  prepareWorkspaces(data, join(dir, 'workspaces'))
+  expect(readdirSync(join(dir, 'workspaces')).toSorted()).toEqual(['one', 'two'])
+  expect(readFileSync(join(dir, 'workspaces/one/note.txt'), 'utf8')).toBe('one')
+  expect(existsSync(old)).toBe(false)
+})
+
+test('where both places have files of a session, none of them is lost and the start says which', () => {
+  const { dir, data, old } = makeOld()
+  mkdirSync(join(dir, 'workspaces/one'), { recursive: true })
+  writeFileSync(join(dir, 'workspaces/one/note.txt'), 'newer')
+  expect(() => prepareWorkspaces(data, join(dir, 'workspaces'))).toThrow(
+    `${join(old, 'one')} cannot be moved to ${join(dir, 'workspaces/one')}, where there is one already`,
+  )
+  expect(readFileSync(join(dir, 'workspaces/one/note.txt'), 'utf8')).toBe('newer')
+  expect(readFileSync(join(old, 'one/note.txt'), 'utf8')).toBe('one')
+})
+
+test('an old place that is a link is not moved, and the start says what to set', () => {
+  const dir = makeFolder()
+  mkdirSync(join(dir, 'data'))
+  mkdirSync(join(dir, 'big-disk'))
+  symlinkSync(join(dir, 'big-disk'), join(dir, 'data/workspaces'))
+  expect(() => prepareWorkspaces(join(dir, 'data'), join(dir, 'workspaces'))).toThrow(
+    `is a link: set CAIRN_WORKSPACES to ${join(dir, 'big-disk')} and remove the link`,
+  )
+})
+
+// A second file system that every Linux has; without one there is nothing to be refused.
+const isOtherDisk = existsSync('/dev/shm') && statSync('/dev/shm').dev !== statSync(tmpdir()).dev
+
+test.each(isOtherDisk ? [['/dev/shm']] : [])(
+  'files on %s are not copied over to another disk: the start says what to do',
+  disk => {
+    const { data, old } = makeOld()
+    const other = join(makeFolder(disk), 'workspaces')
+    expect(() => prepareWorkspaces(data, other)).toThrow(
+      `which is on another disk: stop every server on this data directory and run mv ${old}/* ${other}/`,
+    )
+    expect(readFileSync(join(old, 'one/note.txt'), 'utf8')).toBe('one')
+  },
+)

@@ -1,0 +1,134 @@
+/**
+ * Where the workspaces of the sessions lie: in a directory of their own, apart from the data directory with
+ * its keys and its database. Before they were a part of it; what still lies there is moved at the start.
+ */
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  statSync,
+} from 'node:fs'
+import { basename, dirname, join, resolve, sep } from 'node:path'
+import { asError } from '@cairn/protocol'
+import { ConfigError } from '../config/config-error.ts'
+import { configDirOf, readGiven } from '../config/read-config.ts'
+import { dataDirOf } from './data-dir.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+type Report = (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void
+
+const VARIABLE = 'CAIRN_WORKSPACES'
+/** Of a data directory: where one of them lies, no workspaces do. */
+const OF_A_SERVER = ['auth-key.json', 'cairn.db', 'local-admin.json']
+
+/** Beside the data directory and named after it, so that two servers never share one by chance. */
+export const defaultWorkspacesDir = (dataDir: string): string =>
+  basename(dataDir) === 'data' ? join(dirname(dataDir), 'workspaces') : `${dataDir}-workspaces`
+
+/** `configured` is the key of the configuration, relative to the folder of its file. */
+export function workspacesDirOf(env: Environment, configured: string | undefined, configDir: string): string {
+  if (env[VARIABLE]) return resolve(env[VARIABLE])
+  return configured === undefined ? defaultWorkspacesDir(dataDirOf(env)) : resolve(configDir, configured)
+}
+
+/** As a command finds it that is not the server. */
+export function findWorkspacesDir(env: Environment): string {
+  if (env[VARIABLE]) return resolve(env[VARIABLE])
+  const { given, file } = readGiven(env)
+  return workspacesDirOf(env, given.workspaces, configDirOf(file))
+}
+
+/** What keeps the directory from being used, with what to do; null: nothing. Changes nothing. */
+export function workspacesDirProblem(dataDir: string, workspacesDir: string): string | null {
+  const [data, workspaces] = [realSoFar(dataDir), realSoFar(workspacesDir)]
+  if (isBelow(data, workspaces) || isBelow(workspaces, data))
+    return `the workspaces (${workspacesDir}) and the data directory (${dataDir}) must lie apart, for the keys of the server are in the one and commands of agents work in the other: set ${VARIABLE} to a directory outside it`
+  const foreign = OF_A_SERVER.find(name => lstatSync(join(workspaces, name), { throwIfNoEntry: false }))
+  if (foreign !== undefined)
+    return `${workspacesDir} is the data directory of a server (it has ${foreign}): set ${VARIABLE} to another one`
+  // A data directory on a disk of its own is there to outlive the rest, and would not take the workspaces along.
+  if (workspacesDir === defaultWorkspacesDir(dataDir) && leavesItsDisk(data, workspaces))
+    return `the data directory ${dataDir} is a disk of its own, and ${workspacesDir}, the default, would not be on it: set ${VARIABLE} to where the workspaces shall be kept`
+  return null
+}
+
+const isBelow = (folder: string, path: string): boolean =>
+  path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
+
+/** The real name of a path, as far as it exists. */
+function realSoFar(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch (thrown) {
+    if ((asError(thrown) as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(path) === path) throw thrown
+    return join(realSoFar(dirname(path)), basename(path))
+  }
+}
+
+function deviceOf(path: string): number {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found === undefined ? deviceOf(dirname(path)) : found.dev
+}
+
+const leavesItsDisk = (data: string, workspaces: string): boolean =>
+  deviceOf(data) !== deviceOf(dirname(data)) && deviceOf(workspaces) !== deviceOf(data)
+
+/** Makes the directory and moves into it what lies in the old place. The data directory is this process's. */
+export function prepareWorkspaces(dataDir: string, workspacesDir: string, report: Report = () => {}): void {
+  const problem = workspacesDirProblem(dataDir, workspacesDir)
+  if (problem !== null) throw new ConfigError(VARIABLE, [problem])
+  try {
+    mkdirSync(workspacesDir, { recursive: true, mode: 0o700 })
+  } catch (thrown) {
+    throw new ConfigError(VARIABLE, [
+      `${workspacesDir} cannot be made (${asError(thrown).message}): name a directory that this user may write to`,
+    ])
+  }
+  moveOld(join(dataDir, 'workspaces'), workspacesDir, report)
+}
+
+function moveOld(old: string, workspacesDir: string, report: Report): void {
+  const found = lstatSync(old, { throwIfNoEntry: false })
+  if (found === undefined) return
+  if (found.isSymbolicLink())
+    throw new ConfigError(VARIABLE, [
+      `${old}, where workspaces used to be, is a link: set ${VARIABLE} to ${readlinkSync(old)} and remove the link`,
+    ])
+  const names = readdirSync(old)
+  const moved = names.filter(name => moveOne(join(old, name), join(workspacesDir, name)))
+  removeEmpty(old)
+  if (moved.length > 0)
+    report('info', 'the workspaces were moved', { from: old, to: workspacesDir, count: moved.length })
+}
+
+function removeEmpty(folder: string): void {
+  try {
+    rmdirSync(folder)
+  } catch (thrown) {
+    // Another process that starts on this directory may be moving, too.
+    if (!['ENOENT', 'ENOTEMPTY'].includes((asError(thrown) as NodeJS.ErrnoException).code ?? '')) throw thrown
+  }
+}
+
+function moveOne(from: string, to: string): boolean {
+  try {
+    renameSync(from, to)
+    return true
+  } catch (thrown) {
+    const { code, message } = asError(thrown) as NodeJS.ErrnoException
+    if (code === 'ENOENT') return false
+    if (code === 'EXDEV')
+      throw new ConfigError(VARIABLE, [
+        `${from} cannot be moved to ${to}, which is on another disk: stop every server on this data directory and run mv ${dirname(from)}/* ${dirname(to)}/ (then rmdir ${dirname(from)}), or set ${VARIABLE} to a directory on the disk of the data directory`,
+      ])
+    throw new ConfigError(VARIABLE, [
+      code === 'ENOTEMPTY' || code === 'EEXIST'
+        ? `${from} cannot be moved to ${to}, where there is one already: keep one of the two`
+        : `${from} cannot be moved to ${to} (${message})`,
+    ])
+  }
+}
