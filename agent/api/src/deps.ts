@@ -24,8 +24,10 @@ export type ApiDeps = {
   dataDir: string
   /** Holds a folder for each session, of its id. */
   workspacesDir: string
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds, for dates: somebody may set this clock at any moment. */
   now: () => number
+  /** Milliseconds of a clock that nobody sets, for limits and waits; performance.now() unless a test says. */
+  monotonic?: () => number
   newId: () => string
   log: Log
   version: string

@@ -39,12 +39,18 @@ export type Api = {
 }
 
 export async function createApi(deps: ApiDeps): Promise<Api> {
-  const { store, config, dataDir, now, newId, log } = deps
+  const { store, config, dataDir, now, newId, log, monotonic = () => performance.now() } = deps
   const tuning = { ...TUNING, ...deps.tuning }
   let isLeaving = false
   let isDraining = false
   const key = await loadSigningKey(dataDir)
-  const authenticator = createAuthenticator({ store, key, external: createExternalIssuer(config.auth), now })
+  const authenticator = createAuthenticator({
+    store,
+    key,
+    external: createExternalIssuer(config.auth),
+    now,
+    monotonic,
+  })
   const streams = createStreams({
     store,
     log,
@@ -60,14 +66,18 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
     ...deps,
     key,
     authenticator,
-    throttle: createLoginThrottle(now),
+    throttle: createLoginThrottle(monotonic),
     clientAddress: createClientAddress(config.auth.trusted_proxies),
     door: createSessionDoor(store),
     streams,
     metrics,
     isReady: createReadiness(store, () => isLeaving || isDraining),
   }
-  const dispatch = createDispatch(services, HANDLERS, createRateLimit(config.limits.requests_per_minute, now))
+  const dispatch = createDispatch(
+    services,
+    HANDLERS,
+    createRateLimit(config.limits.requests_per_minute, monotonic),
+  )
   const site = createSite(services)
 
   async function answer(exchange: Exchange): Promise<void> {

@@ -30,8 +30,10 @@ export type Service = AsyncDisposable & {
   /** A fresh token of the administrator, after time has passed. */
   mintAdmin(): Promise<string>
   logged: { level: string; message: string; fields: Record<string, unknown> | undefined }[]
-  /** Moves the clock of the service. */
+  /** Time passes. */
   advance(ms: number): void
+  /** Somebody sets the clock: dates jump, and no time passes. */
+  step(ms: number): void
   now(): number
   call(path: string, init?: CallInit): Promise<Answer>
   /** A second organisation: the service itself never makes one. */
@@ -62,11 +64,13 @@ export async function startService({
   const dir = await mkdtemp(join(tmpdir(), 'cairn-api-'))
   // The clock of the service stands still unless a test moves it.
   const startedAt = Date.now()
-  let offset = 0
-  const now = (): number => startedAt + offset
+  let passed = 0
+  let set = 0
+  const now = (): number => startedAt + passed + set
+  const monotonic = (): number => passed
   const store =
     postgres === undefined
-      ? await openSqliteStore({ dir: join(dir, 'store'), now })
+      ? await openSqliteStore({ dir: join(dir, 'store'), now, monotonic })
       : await openPostgresStore({ url: postgres, now })
   const logged: Service['logged'] = []
   const logAs = (level: string) => (message: string, fields?: Record<string, unknown>) =>
@@ -77,6 +81,7 @@ export async function startService({
     dataDir: dir,
     workspacesDir: join(dir, 'workspaces'),
     now,
+    monotonic,
     newId: randomUUID,
     log: { info: logAs('info'), warn: logAs('warn'), error: logAs('error') },
     version: '0.0.0-test',
@@ -135,7 +140,10 @@ export async function startService({
     call,
     mintAdmin: () => mint(admin.id),
     advance: ms => {
-      offset += ms
+      passed += ms
+    },
+    step: ms => {
+      set += ms
     },
     addOrganisation() {
       const id = randomUUID()

@@ -1,13 +1,16 @@
 /** Time as an argument, so that a test turns it by hand instead of waiting. */
 export type Clock = {
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds, for dates: somebody may set this clock at any moment, back or by years. */
   now(): number
+  /** Milliseconds of a clock that nobody sets, for durations and limits: only differences mean anything. */
+  monotonic(): number
   /** Calls `run` once, `ms` from now, unless the returned function was called before. */
   after(ms: number, run: () => void): () => void
 }
 
 export const systemClock: Clock = {
   now: Date.now,
+  monotonic: () => performance.now(),
   after(ms, run) {
     const timer = setTimeout(run, ms)
     return () => clearTimeout(timer)

@@ -69,7 +69,7 @@ type Run = { lease: Lease; done: Promise<void> }
 export function startHarness(options: HarnessOptions): Harness {
   const { store, config, workerId, log, clock = systemClock, random = Math.random } = options
   const { limits } = config
-  const ttlMs = limits.lease_s * 1000
+  const ttlMs = Math.round(limits.lease_s * 1000)
   const settled = createHoldBack([...options.models.secrets, ...(options.secrets ?? [])])
   const runs = new Map<string, Run>()
   const leases = new Set<Lease>()

@@ -26,9 +26,9 @@ export function keepReturns(deps: {
   const running = new Set<Promise<void>>()
 
   async function giveBack({ session_id, fence }: Lease, report: Log): Promise<void> {
-    const until = clock.now() + ttlMs
+    const until = clock.monotonic() + ttlMs
     let goesOn = true
-    while (goesOn && clock.now() < until) {
+    while (goesOn && clock.monotonic() < until) {
       goesOn = await sleep(clock, everyMs, signal).then(
         () => true,
         () => false,

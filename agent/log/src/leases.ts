@@ -31,7 +31,7 @@ export function claim(sql: CommitSql, sessions: SessionCache, request: Of<'claim
       {
         session: row,
         epoch: row.epoch,
-        abandoned_ms: before.worker_id === null ? null : at - before.lease_at,
+        abandoned_ms: before.worker_id === null ? null : Math.max(0, at - before.lease_at),
       },
     ]
   })

@@ -30,7 +30,7 @@ export function createAccounts(
     createServiceAccount: account => write('createServiceAccount', account),
     async findServiceAccount(tokenSha256) {
       const found = reads.findServiceAccount(tokenSha256)
-      if (found !== null && now() - (found.last_used_at ?? 0) > TOUCH_MS)
+      if (found !== null && Math.abs(now() - (found.last_used_at ?? 0)) > TOUCH_MS)
         await write('touchServiceAccount', found.id)
       return found
     },

@@ -24,8 +24,10 @@ import type { ClaimAnswer, CommitAnswer, CommitRequest, Request } from './writer
 export type SqliteStoreOptions = {
   /** Made if it is not there. One process at a time. */
   dir: string
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds, for dates: somebody may set this clock at any moment. */
   now?: () => number
+  /** Milliseconds of a clock that nobody sets, for leases. */
+  monotonic?: () => number
   /** JSON text to JSON text; by default everything that looks like a secret. See createRedactor. */
   redact?: Redact
   /** Beside a running server: reads, `check` and `backup` work, whatever writes is refused. */
@@ -63,6 +65,12 @@ function refuseWrites(dir: string): WriterClient {
   }
 }
 
+function createLeaseClock(now: () => number, monotonic: () => number): () => number {
+  const date = now()
+  const start = monotonic()
+  return () => date + Math.round(monotonic() - start)
+}
+
 async function checkInThread(path: string): Promise<string[]> {
   const [problems] = (await once(
     new Worker(new URL('./check-thread.ts', import.meta.url), { workerData: path }),
@@ -72,7 +80,16 @@ async function checkInThread(path: string): Promise<string[]> {
 }
 
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogStore> {
-  const { dir, now = Date.now, redact = createRedactor(), readOnly = false } = options
+  const {
+    dir,
+    now = Date.now,
+    monotonic = () => performance.now(),
+    redact = createRedactor(),
+    readOnly = false,
+  } = options
+  // Every lease here is of this process. Their times look like dates, for people who read the table, and go on
+  // from the date of the start whatever is made of the clock meanwhile.
+  const leaseClock = createLeaseClock(now, monotonic)
   if (!readOnly) mkdirSync(dir, { recursive: true, mode: 0o700 })
   const path = join(dir, DATABASE)
   const unlock = readOnly ? () => undefined : lockDirectory(dir)
@@ -173,7 +190,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
       async claim(workerId, limit, ttlMs) {
         const claims = (await ask({
           do: 'claim',
-          at: now(),
+          at: leaseClock(),
           worker_id: workerId,
           limit,
           ttl: ttlMs,
@@ -185,9 +202,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
         }))
       },
       renew: async (workerId, leases, ttlMs) =>
-        (await ask({ do: 'renew', at: now(), worker_id: workerId, leases, ttl: ttlMs })) as string[],
+        (await ask({ do: 'renew', at: leaseClock(), worker_id: workerId, leases, ttl: ttlMs })) as string[],
       release: async (sessionId, fence) =>
-        void (await ask({ do: 'release', at: now(), session_id: sessionId, fence })),
+        void (await ask({ do: 'release', at: leaseClock(), session_id: sessionId, fence })),
       watchWork: nudge => workers.add(WORK, nudge),
 
       probe: async () => void (await ask({ do: 'probe' })),

@@ -32,7 +32,14 @@ export type Authenticator = {
    */
   isStanding(identity: Identity): Promise<boolean>
 }
-type Remembered = { identity: Identity; until: number; expiresAt: number; claims: UserClaims | null }
+type Remembered = {
+  identity: Identity
+  /** Of the monotonic clock: a revocation elsewhere must be seen in time whatever the date says. */
+  until: number
+  /** Epoch milliseconds: a date, as the token has it. */
+  expiresAt: number
+  claims: UserClaims | null
+}
 
 const TRUST_MS = 1_000
 const CAPACITY = 20_000
@@ -42,11 +49,13 @@ export function createAuthenticator({
   key,
   external,
   now,
+  monotonic,
 }: {
   store: LogStore
   key: SigningKey
   external: ExternalIssuer | null
   now: () => number
+  monotonic: () => number
 }): Authenticator {
   const remembered = new Map<string, Remembered>()
 
@@ -55,6 +64,8 @@ export function createAuthenticator({
     remembered.set(token, entry)
     return entry.identity
   }
+
+  const isGood = ({ until, expiresAt }: Remembered): boolean => until > monotonic() && expiresAt > now()
 
   async function userOf(userId: string): Promise<UserRow> {
     const user = await store.accounts.getUser(userId)
@@ -75,7 +86,7 @@ export function createAuthenticator({
         )
       return remember(token, {
         identity: { principal: principalOf(user), by: 'token', loginId: null, renewedCookie: null },
-        until: at + TRUST_MS,
+        until: monotonic() + TRUST_MS,
         expiresAt,
         claims: null,
       })
@@ -86,7 +97,7 @@ export function createAuthenticator({
     const principal = principalOf(await userOf(claims.userId))
     return remember(token, {
       identity: { principal, by: 'token', loginId: claims.loginId, renewedCookie: null },
-      until: at + TRUST_MS,
+      until: monotonic() + TRUST_MS,
       expiresAt: claims.expiresAt,
       claims,
     })
@@ -108,7 +119,7 @@ export function createAuthenticator({
     }
     return remember(token, {
       identity: { principal, by: 'service_account', loginId: null, renewedCookie: null },
-      until: at + TRUST_MS,
+      until: monotonic() + TRUST_MS,
       expiresAt: account.expires_at ?? Infinity,
       claims: null,
     })
@@ -124,7 +135,7 @@ export function createAuthenticator({
     }
     remember(`cookie ${cookie}`, {
       identity,
-      until: now() + TRUST_MS,
+      until: monotonic() + TRUST_MS,
       expiresAt: login.expires_at,
       claims: null,
     })
@@ -137,22 +148,19 @@ export function createAuthenticator({
       if (authorization !== undefined) {
         const token = bearerOf(authorization)
         const entry = remembered.get(token)
-        const at = now()
-        if (entry !== undefined && entry.until > at && entry.expiresAt > at) return entry.identity
+        if (entry !== undefined && isGood(entry)) return entry.identity
         if (token.startsWith(SERVICE_TOKEN_PREFIX)) return identifyService(token)
-        return identifyUser(token, entry !== undefined && entry.expiresAt > at ? entry.claims : null)
+        return identifyUser(token, entry !== undefined && entry.expiresAt > now() ? entry.claims : null)
       }
       const cookie = readCookie(req)
       if (cookie === null || cookie === '')
         throw new AppError('unauthenticated', 'Send a token: Authorization: Bearer ….')
       checkCsrf(req)
       const entry = remembered.get(`cookie ${cookie}`)
-      return entry !== undefined && entry.until > now() && entry.expiresAt > now()
-        ? entry.identity
-        : identifyCookie(cookie)
+      return entry !== undefined && isGood(entry) ? entry.identity : identifyCookie(cookie)
     },
     forget() {
-      for (const entry of remembered.values()) entry.until = 0
+      for (const entry of remembered.values()) entry.until = -Infinity
     },
     async isStanding({ principal, loginId }) {
       if (principal.kind === 'service_account') {

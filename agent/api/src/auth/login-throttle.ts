@@ -18,21 +18,21 @@ export type LoginThrottle = {
 
 const keyOf = (email: string, ip: string): string => `${email.trim().toLowerCase()}\n${ip}`
 
-export function createLoginThrottle(now: () => number): LoginThrottle {
+export function createLoginThrottle(monotonic: () => number): LoginThrottle {
   const entries = new Map<string, { failures: number; last: number }>()
   return {
     waitMs(email, ip) {
       const entry = entries.get(keyOf(email, ip))
       if (entry === undefined || entry.failures < FREE_FAILURES) return 0
       const wait = Math.min(MAX_MS, BASE_MS * 2 ** (entry.failures - FREE_FAILURES))
-      return Math.max(0, entry.last + wait - now())
+      return Math.max(0, entry.last + wait - monotonic())
     },
     failed(email, ip) {
       const key = keyOf(email, ip)
       const entry = entries.get(key)
-      const isFresh = entry !== undefined && now() - entry.last < FORGET_MS
+      const isFresh = entry !== undefined && monotonic() - entry.last < FORGET_MS
       entries.delete(key)
-      entries.set(key, { failures: isFresh ? entry.failures + 1 : 1, last: now() })
+      entries.set(key, { failures: isFresh ? entry.failures + 1 : 1, last: monotonic() })
       if (entries.size > CAPACITY) entries.delete(entries.keys().next().value as string)
     },
     succeeded(email, ip) {

@@ -8,13 +8,14 @@ const CAPACITY = 20_000
 
 export type RateLimit = (who: string) => void
 
-export function createRateLimit(perMinute: number, now: () => number): RateLimit {
+/** `monotonic`: a clock that is set back would otherwise take away what it never gave. */
+export function createRateLimit(perMinute: number, monotonic: () => number): RateLimit {
   const buckets = new Map<string, { tokens: number; at: number }>()
   const perMs = perMinute / 60_000
   const refilled = (bucket: { tokens: number; at: number }, at: number): number =>
     Math.min(perMinute, bucket.tokens + (at - bucket.at) * perMs)
   return who => {
-    const at = now()
+    const at = monotonic()
     let bucket = buckets.get(who)
     if (bucket === undefined) {
       if (buckets.size >= CAPACITY)

@@ -27,18 +27,18 @@ export function watchSilence({
   onHeartbeat,
   onStale,
 }: SilenceOptions): SilenceWatch {
-  let shownAt = clock.now()
+  let shownAt = clock.monotonic()
   let aliveAt = shownAt
   let beatAt = shownAt
   let cancel: (() => void) | undefined
 
   function plan(): void {
     const due = Math.min(beatAt + heartbeatMs, aliveAt + staleMs)
-    cancel = clock.after(Math.max(1, due - clock.now()), check)
+    cancel = clock.after(Math.max(1, due - clock.monotonic()), check)
   }
 
   function check(): void {
-    const now = clock.now()
+    const now = clock.monotonic()
     if (now - aliveAt >= staleMs) {
       onStale(
         new ModelError(
@@ -51,7 +51,7 @@ export function watchSilence({
     }
     if (now - beatAt >= heartbeatMs) {
       beatAt = now
-      onHeartbeat(now - shownAt)
+      onHeartbeat(Math.round(now - shownAt))
     }
     plan()
   }
@@ -59,10 +59,10 @@ export function watchSilence({
   plan()
   return {
     shown() {
-      aliveAt = shownAt = beatAt = clock.now()
+      aliveAt = shownAt = beatAt = clock.monotonic()
     },
     alive() {
-      aliveAt = clock.now()
+      aliveAt = clock.monotonic()
     },
     stop: () => cancel?.(),
   }

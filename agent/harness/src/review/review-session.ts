@@ -55,7 +55,7 @@ export async function reviewSession(deps: ReviewDeps, request: ReviewRequest): P
   const { session } = request
   const wake_id = await begin(deps, request)
   if (wake_id === null) return
-  const startedAt = deps.clock.now()
+  const startedAt = deps.clock.monotonic()
   const { findings, spent, error } = await lookBack(deps, request)
   if (findings.memory !== null)
     await writeMemory(
@@ -65,7 +65,7 @@ export async function reviewSession(deps: ReviewDeps, request: ReviewRequest): P
   const end = raiseReviewEnd(deps, {
     outcome: error === null ? 'success' : 'failed',
     summary: error ?? describe(findings),
-    duration_seconds: Math.max(0, deps.clock.now() - startedAt) / 1000,
+    duration_seconds: Math.round(deps.clock.monotonic() - startedAt) / 1000,
     session_title: session.title,
     review_wake_id: wake_id,
     ...spent,

@@ -321,7 +321,7 @@ export async function runCommitted(
   const { session_id, turn_id, iteration_index, workspace, clock } = deps
   const { tool_call_id, name } = call
   const { mask } = workspaceMask(workspace)
-  const startedAt = clock.now()
+  const startedAt = clock.monotonic()
   const outcome = await runTool(
     tool,
     args,
@@ -333,7 +333,7 @@ export async function runCommitted(
   const failed = asFailure(content)
   const fitted = await fitResult(workspace, tool_call_id, failed ?? content)
   // A refusal is told by 0; whatever ran took some time.
-  const elapsed_ms = Math.max(1, Math.round(clock.now() - startedAt))
+  const elapsed_ms = Math.max(1, Math.round(clock.monotonic() - startedAt))
   await deps.commit(
     [
       ...events,

@@ -110,7 +110,7 @@ async function answerOnce(turn: TurnContext, call: IterationCall): Promise<void>
     ...(setup.temperature === undefined ? {} : { temperature: setup.temperature }),
     ...(setup.max_tokens === undefined ? {} : { max_tokens: setup.max_tokens }),
   }
-  const startedAt = clock.now()
+  const startedAt = clock.monotonic()
   const { answer, firstTokenAt, rest } = await stream(turn, served, place, (onChunk, signal) =>
     served.provider.call(request, onChunk, signal),
   )
@@ -126,8 +126,8 @@ async function answerOnce(turn: TurnContext, call: IterationCall): Promise<void>
       context_window: served.contextWindow,
       ...costOf(answer.usage, served.name, served.rates),
       ...place,
-      latency_ms: clock.now() - startedAt,
-      ...(firstTokenAt === null ? {} : { first_token_ms: firstTokenAt - startedAt }),
+      latency_ms: Math.round(clock.monotonic() - startedAt),
+      ...(firstTokenAt === null ? {} : { first_token_ms: Math.round(firstTokenAt - startedAt) }),
     }),
   ])
 }
@@ -193,7 +193,7 @@ async function stream(
       watch.alive()
       return
     }
-    firstTokenAt ??= clock.now()
+    firstTokenAt ??= clock.monotonic()
     watch.shown()
     deltas.push(chunk.type === 'text' ? 'content' : 'reasoning', chunk.text)
   }

@@ -14,6 +14,7 @@ function writing(emit?: (events: readonly EventDraft[]) => Promise<void>) {
     onFailure: error => failures.push(error),
     clock: {
       now: () => 0,
+      monotonic: () => 0,
       after: (_, run) => {
         timers.add(run)
         return () => void timers.delete(run)

@@ -311,7 +311,11 @@ test('a stop while the expert works ends its call of the model, and the delegati
 test('a worker that dies between the delegation and the result: the outcome is unknown, the delegation is closed, no expert runs twice', async () => {
   const late = { ms: 0 }
   const dir = mkdtempSync(join(tmpdir(), 'cairn-expert-'))
-  const store = await openSqliteStore({ dir, now: () => Date.now() + late.ms })
+  const store = await openSqliteStore({
+    dir,
+    now: () => Date.now() + late.ms,
+    monotonic: () => performance.now() + late.ms,
+  })
   try {
     await using stage = await setStage({ ...staged([{ answer: say('It is flat.') }], agentAsks()), store })
     const dying = dyingStore(store, 0, 'before')

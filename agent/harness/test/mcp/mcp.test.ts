@@ -182,6 +182,7 @@ test('retries wait longer and longer', async () => {
   const due: (() => void)[] = []
   const clock = {
     now: Date.now,
+    monotonic: () => 0,
     after: (ms: number, run: () => void) => {
       waits.push(ms)
       due.push(run)

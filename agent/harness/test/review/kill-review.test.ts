@@ -24,7 +24,7 @@ async function run(death: Death) {
   const late = { ms: 0 }
   const dir = mkdtempSync(join(tmpdir(), 'cairn-kill-'))
   const now = () => Date.now() + late.ms
-  const store = await openSqliteStore({ dir, now })
+  const store = await openSqliteStore({ dir, now, monotonic: now })
   try {
     await using stage = await setStage({ scenario: reviewScenario(), agent: reviewedAgent, store })
     const dying = dyingStore(store, death?.nth ?? Number.POSITIVE_INFINITY, death?.when ?? 'before')

@@ -102,7 +102,11 @@ async function live({
 }: Case): Promise<{ world: string[]; events: SessionEvent[]; problems: string[] }> {
   const late = { ms: 0 }
   const dir = mkdtempSync(join(tmpdir(), 'cairn-saga-'))
-  const store = await openSqliteStore({ dir, now: () => Date.now() + late.ms })
+  const store = await openSqliteStore({
+    dir,
+    now: () => Date.now() + late.ms,
+    monotonic: () => performance.now() + late.ms,
+  })
   const world: string[] = []
   const { tools, undo } = worldTools(world, kind => (kind === 'bare' ? undefined : kind))
   const calls = steps.map((kind, n) => ({ name: `do_${kind}`, arguments: { n } }))

@@ -110,6 +110,9 @@ export type Process = {
   freeze(ms: number): void
 }
 
+/** Its monotonic clock began with the machine, and has nothing to do with the date. */
+const BOOT = Date.UTC(2025, 11, 31)
+
 /** `skewMs` is by how much its clock is wrong. */
 export function createProcess(world: World, name: string, skewMs = 0): Process {
   let isAlive = true
@@ -128,7 +131,7 @@ export function createProcess(world: World, name: string, skewMs = 0): Process {
     name,
     after,
     alive: () => isAlive,
-    clock: { now: () => world.now() + skewMs, after },
+    clock: { now: () => world.now() + skewMs, monotonic: () => world.now() - BOOT, after },
     kill() {
       isAlive = false
       held = []

@@ -74,6 +74,7 @@ test('a tool that does not listen is given up after its time', async () => {
   const timers: { ms: number; run: () => void }[] = []
   const clock = {
     now: () => 1000,
+    monotonic: () => 1000,
     after: (ms: number, run: () => void) => {
       timers.push({ ms, run })
       return () => {}

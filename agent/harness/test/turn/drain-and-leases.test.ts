@@ -59,7 +59,11 @@ test('a turn that does not rest in time is cut, its lease given back, and nothin
 test('a worker whose lease ran out says nothing more when another has taken over', async () => {
   const late = { ms: 0 }
   const dir = mkdtempSync(join(tmpdir(), 'cairn-lease-'))
-  const store = await openSqliteStore({ dir, now: () => Date.now() + late.ms })
+  const store = await openSqliteStore({
+    dir,
+    now: () => Date.now() + late.ms,
+    monotonic: () => performance.now() + late.ms,
+  })
   {
     const firstAnswer = Promise.withResolvers<void>()
     await using stage = await setStage({
@@ -95,7 +99,11 @@ test('a worker whose lease ran out says nothing more when another has taken over
 test('a lease is renewed for as long as the turn runs', async () => {
   const late = { ms: 0 }
   const dir = mkdtempSync(join(tmpdir(), 'cairn-lease-'))
-  const store = await openSqliteStore({ dir, now: () => Date.now() + late.ms })
+  const store = await openSqliteStore({
+    dir,
+    now: () => Date.now() + late.ms,
+    monotonic: () => performance.now() + late.ms,
+  })
   {
     const clock = fakeClock()
     await using stage = await setStage({

@@ -3,16 +3,20 @@ import type { Clock } from '../../src/clock.ts'
 /** A clock that a test turns by hand. Timers run in the order they are due. */
 export type FakeClock = Clock & {
   advance(ms: number): void
+  /** Somebody sets the clock: dates jump, and no time passes. */
+  step(ms: number): void
   /** Resolves once a timer of exactly this length waits. */
   waitsFor(ms: number): Promise<void>
 }
 
 export function fakeClock(start = Date.now()): FakeClock {
   let now = start
+  let set = 0
   const timers = new Set<{ at: number; ms: number; run: () => void }>()
   const expecting = new Set<{ ms: number; resolve: () => void }>()
   return {
-    now: () => now,
+    now: () => now + set,
+    monotonic: () => now,
     after(ms, run) {
       const timer = { at: now + ms, ms, run }
       timers.add(timer)
@@ -33,6 +37,9 @@ export function fakeClock(start = Date.now()): FakeClock {
         next.run()
       }
       now = end
+    },
+    step(ms) {
+      set += ms
     },
     waitsFor(ms) {
       if ([...timers].some(timer => timer.ms === ms)) return Promise.resolve()

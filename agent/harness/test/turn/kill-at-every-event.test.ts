@@ -37,7 +37,11 @@ test('a session that kills every worker is given up after three recoveries', asy
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
   await using stage = await setStage({
     scenario: golden,
-    store: await openSqliteStore({ dir, now: () => Date.now() + late.ms }),
+    store: await openSqliteStore({
+      dir,
+      now: () => Date.now() + late.ms,
+      monotonic: () => performance.now() + late.ms,
+    }),
   })
   await stage.send('go')
   for (let worker = 0; worker < 4; worker++) {

@@ -35,7 +35,7 @@ export type OpenStore = (now: () => number) => Promise<{ store: LogStore; remove
 const embedded: OpenStore = async now => {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-kill-'))
   return {
-    store: await openSqliteStore({ dir, now }),
+    store: await openSqliteStore({ dir, now, monotonic: now }),
     remove: () => rmSync(dir, { recursive: true, force: true }),
   }
 }

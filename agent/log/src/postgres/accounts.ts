@@ -113,7 +113,7 @@ export function createAccounts(db: Database, now: () => number): AccountStore {
     },
     async findServiceAccount(tokenSha256) {
       const found = await one<ServiceAccountRow>(again(SQL.account, [tokenSha256]))
-      if (found !== null && now() - (found.last_used_at ?? 0) > TOUCH_MS)
+      if (found !== null && Math.abs(now() - (found.last_used_at ?? 0)) > TOUCH_MS)
         await again(SQL.touchAccount, [found.id, now()])
       return found
     },

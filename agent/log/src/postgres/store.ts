@@ -11,15 +11,9 @@ import { CommitRefused, type Committed, type LogStore, type NewSession, type Ses
 import { createAccounts } from './accounts.ts'
 import { parsePostgresUrl } from './address.ts'
 import { checkStore } from './check.ts'
-import {
-  closeClient,
-  type Database,
-  openClient,
-  openPool,
-  type Report,
-  type Statement,
-} from './connections.ts'
-import { createLeases } from './leases.ts'
+import { closeClient, openClient, openPool, type Report, type Statement } from './connections.ts'
+import { createDatabaseClock } from './database-clock.ts'
+import { createLeases, DATABASE_NOW } from './leases.ts'
 import { createLiveSessions } from './live-sessions.ts'
 import { migrate } from './migrate.ts'
 import { startNudges } from './nudges.ts'
@@ -77,15 +71,9 @@ const MARK_READ: Statement = {
   text: `UPDATE inbox_items SET read_at = coalesce(read_at, $1), changed_at = ${CHANGED_NOW} WHERE id = $2 RETURNING *`,
 }
 
-/** By how much the database's clock is ahead of ours. */
-async function clockOffset(db: Database): Promise<number> {
-  const asked = Date.now()
-  const [row] = await db.query(
-    { name: 'clock', text: 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now' },
-    [],
-    { repeatable: true },
-  )
-  return Number(row?.['now']) - (asked + Date.now()) / 2
+const CLOCK: Statement = {
+  name: 'clock',
+  text: `SELECT ${DATABASE_NOW} AS now`,
 }
 
 const refuseWrites = (): Promise<never> =>
@@ -112,8 +100,12 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   await using opened = new AsyncDisposableStack()
   const db = openPool(address, report)
   opened.defer(() => db.close())
-  const offset = options.now === undefined ? Math.round(await clockOffset(db)) : 0
-  const now = options.now ?? (() => Date.now() + offset)
+  const now =
+    options.now ??
+    (await createDatabaseClock(
+      async () => Number((await db.query(CLOCK, [], { repeatable: true }))[0]?.['now']),
+      report,
+    ))
   const self = randomUUID()
   const reader = createReader(db)
   const live = createLiveSessions(reader.read, report)
@@ -145,7 +137,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     watchedOrgs.call(orgId, item.id)
     nudges.tell({ i: [orgId, item.id, item.at] })
   }
-  const leases = createLeases(db, now, freed)
+  const leases = createLeases(db, options.now ?? null, freed)
   const writer = readOnly
     ? READING_ONLY
     : createWriter(address, self, {

@@ -29,6 +29,7 @@ export function makeBench(implementation: Implementation): Bench {
       const clock = options.clock ?? makeClock()
       const store = await implementation.open(place, {
         now: clock.now,
+        monotonic: clock.monotonic,
         ...(options.redact && { redact: options.redact }),
       })
       putAway.push(() => store.close())

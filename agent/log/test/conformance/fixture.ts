@@ -13,13 +13,29 @@ export type Implementation = {
   /** One process has a place to itself, or several share it at once. */
   kind: 'exclusive' | 'shared'
   makePlace(): Promise<{ place: string; remove(): Promise<void> }>
-  open(place: string, options: { now: () => number; redact?: (json: string) => string }): Promise<LogStore>
+  open(
+    place: string,
+    options: { now: () => number; monotonic: () => number; redact?: (json: string) => string },
+  ): Promise<LogStore>
 }
 
-export type Clock = { now: () => number; advance(ms: number): void }
+export type Clock = {
+  now: () => number
+  monotonic: () => number
+  /** Time passes. */
+  advance(ms: number): void
+  /** Somebody sets the clock: dates jump, and no time passes. */
+  step(ms: number): void
+}
 export function makeClock(start = Date.UTC(2026, 10, 21, 12)): Clock {
-  let at = start
-  return { now: () => at, advance: ms => void (at += ms) }
+  let passed = 0
+  let set = 0
+  return {
+    now: () => start + passed + set,
+    monotonic: () => passed,
+    advance: ms => void (passed += ms),
+    step: ms => void (set += ms),
+  }
 }
 
 const messages = writer('messages')

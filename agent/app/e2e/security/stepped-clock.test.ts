@@ -1,0 +1,107 @@
+/**
+ * A real server whose clock is set while it works: by minutes, by hours, by years, forth and back. libfaketime
+ * changes what the process sees as the date, and nothing else, as setting the clock of a machine does.
+ */
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createClient } from '@cairn/client'
+import { checkHistory } from '@cairn/state'
+import { expect, test } from 'vitest'
+import { tally } from '../../../protocol/test/attacks.ts'
+import { CLOCK_STEPS_MS } from '../../../protocol/test/clock-steps.ts'
+import { makePlace, startServer } from '../server.ts'
+import { endsTurn, isType, newSession, readLog, say, waitFor } from '../session.ts'
+
+const SCENARIO = {
+  // Some seconds long: the clock is set while it is said.
+  pace_ms: 200,
+  chunk_chars: 5,
+  rules: [
+    {
+      answer: {
+        text: 'I write down what is to be done, and take my time over it.',
+        tool_calls: [{ name: 'list_files', arguments: {} }],
+      },
+      when: { step: 0 },
+    },
+    { answer: { text: 'Done.' } },
+  ],
+}
+/** What a turn may take on a slow machine, far below the smallest step. */
+const MOST_MS = 500_000
+
+/** Debian's package faketime; null where it is not installed. */
+function findFaketime(): string | null {
+  try {
+    const lib = readdirSync('/usr/lib').find(name => name.endsWith('-linux-gnu')) ?? ''
+    const folder = join('/usr/lib', lib, 'faketime')
+    return readdirSync(folder).includes('libfaketimeMT.so.1') ? join(folder, 'libfaketimeMT.so.1') : null
+  } catch {
+    return null
+  }
+}
+
+test('a server whose clock is set by minutes, hours and years, forth and back, locks nobody out and measures right', async () => {
+  const faketime = findFaketime()
+  if (faketime === null)
+    console.warn(
+      'faketime is not installed (apt-get install faketime): the clock of the real server was NOT set. Only the unit tests did it.',
+    )
+  const place = makePlace({
+    scenario: SCENARIO,
+    config: { limits: { requests_per_minute: 600, lease_s: 10 } },
+  })
+  const file = join(place.dir, 'time')
+  const setClock = (ms: number): void => writeFileSync(file, `${ms < 0 ? '-' : '+'}${Math.abs(ms) / 1000}\n`)
+  setClock(0)
+  const server = await startServer({
+    ...place,
+    env: {
+      ...place.env,
+      ...(faketime && {
+        LD_PRELOAD: faketime,
+        FAKETIME_TIMESTAMP_FILE: file,
+        FAKETIME_NO_CACHE: '1',
+        FAKETIME_DONT_FAKE_MONOTONIC: '1',
+      }),
+    },
+  })
+  const { token } = await server.client.call('createServiceAccount', { body: { name: 'reader' } })
+  const client = createClient({ baseUrl: server.url, token, backoff: { baseMs: 50, maxMs: 500 } })
+
+  let asked = 0
+  let refused = 0
+  async function ask(): Promise<void> {
+    for (let n = 0; n < 20; n++) {
+      const { status } = await fetch(`${server.url}/v1/api/auth/me`, {
+        headers: { authorization: `Bearer ${token}` },
+      })
+      asked++
+      if (status !== 200) refused++
+    }
+  }
+
+  for (const step of CLOCK_STEPS_MS) {
+    const id = await newSession(client)
+    const after = await say(client, id, 'plan')
+    await waitFor(client, id, after, isType('llm.delta'))
+    setClock(step)
+    await ask()
+    const first = await waitFor(client, id, after, isType('llm.response'))
+    expect(first.data.latency_ms).toBeGreaterThan(1_000)
+    expect(first.data.latency_ms).toBeLessThan(MOST_MS)
+    setClock(0)
+    const end = await waitFor(client, id, after, endsTurn)
+    expect(end.type).toBe('session.complete')
+    const result = await waitFor(client, id, after, isType('tool.result'))
+    expect(result.data.elapsed_ms).toBeLessThan(MOST_MS)
+    await ask()
+    const log = await readLog(server.client, id)
+    expect(log.filter(isType('harness.recovered'))).toEqual([])
+    expect(checkHistory(log, { settled: true })).toEqual([])
+  }
+  tally('clock of a server set', asked, refused)
+  expect([asked, refused]).toEqual([CLOCK_STEPS_MS.length * 40, 0])
+  expect(server.log()).not.toContain('"level":"error"')
+  expect(await server.stop()).toBe(0)
+})

@@ -1,0 +1,45 @@
+/** Somebody sets the clock in the middle of a turn: durations stay what they were (contract 7). */
+import { expect, test } from 'vitest'
+import { CLOCK_STEPS_MS } from '../../../protocol/test/clock-steps.ts'
+import { callTool } from '../../src/tools/call-tool.ts'
+import { call, makeBench, makeTool } from '../tools/bench.ts'
+import { fakeClock } from './fake-clock.ts'
+import { setStage } from './stage.ts'
+
+test.each(CLOCK_STEPS_MS)(
+  'a tool of two seconds took two seconds when the clock is set by %d ms',
+  async step => {
+    await using bench = await makeBench()
+    const clock = fakeClock()
+    const slow = makeTool('slow', () => {
+      clock.advance(1_500)
+      clock.step(step)
+      clock.advance(500)
+      return { content: { done: true } }
+    })
+    const made = call('slow')
+    await callTool(bench.deps({ clock }, [slow]), made)
+    expect(await bench.resultOf(made)).toMatchObject({ elapsed_ms: 2_000 })
+  },
+)
+
+test.each(CLOCK_STEPS_MS)(
+  'a call of the model is neither stale nor of a wrong length when the clock is set by %d ms',
+  async step => {
+    const clock = fakeClock()
+    await using stage = await setStage({
+      scenario: { rules: [{ answer: { text: 'Well.' } }] },
+      limits: { delta_coalesce_ms: 0 },
+      hold: async () => {
+        clock.advance(1_000)
+        clock.step(step)
+      },
+    })
+    stage.start({ clock })
+    await stage.send('How do you do?')
+    const { data } = await stage.next('llm.response')
+    expect(data.latency_ms).toBe(1_000)
+    await stage.next('session.complete')
+    expect((await stage.events()).map(({ type }) => type)).not.toContain('llm.heartbeat')
+  },
+)

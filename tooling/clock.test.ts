@@ -1,0 +1,39 @@
+/**
+ * Somebody may set the clock at any moment. What waits, limits or measures takes performance.now() or the
+ * monotonic side of a Clock; the date is read in the places below, each for a reason (decision 14).
+ */
+import { expect, test } from 'vitest'
+import { listPackages, readSources } from './workspace.ts'
+
+const DATES: Record<string, string> = {
+  'agent/app/src/cli/serve.ts': 'lines of the log carry a date',
+  'agent/app/src/cli/token.ts': 'a service account expires on a date',
+  'agent/app/src/local/local-admin.ts': 'a token expires on a date',
+  'agent/app/src/main.ts': 'the dates of the service; a login link expires on one',
+  'agent/app/src/bench/first-event.ts': 'the dates of the service it measures',
+  'agent/app/src/bench/files.ts': 'the dates of the service it measures',
+  'agent/client/src/client.ts': 'Retry-After may be a date',
+  'agent/harness/src/clock.ts': 'the side of the clock that gives dates',
+  'agent/harness/src/llm/anthropic.ts': 'Retry-After may be a date',
+  'agent/harness/src/llm/openai.ts': 'Retry-After may be a date',
+  'agent/log/src/postgres/database-clock.ts': 'compared with the monotonic clock, to notice that it jumped',
+  'agent/log/src/sqlite-store.ts': 'events and rows carry dates',
+  'agent/web/src/shell/use-now.ts': 'how long ago something was, for a person',
+}
+
+const stripComments = (text: string) => text.replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, '')
+const readers = listPackages()
+  .flatMap(readSources)
+  .filter(
+    ({ path, text, isTest }) =>
+      !isTest && path.includes('/src/') && /\bDate\.now\b|\bnew Date\(\)/.test(stripComments(text)),
+  )
+  .map(({ path }) => path)
+
+test('the date is read where a date is meant, and nowhere else', () => {
+  expect(readers.filter(path => !(path in DATES))).toEqual([])
+})
+
+test('whatever may read the date still does', () => {
+  expect(Object.keys(DATES).filter(path => !readers.includes(path))).toEqual([])
+})
