@@ -6,7 +6,7 @@ import type { Checkpoint } from '../checkpoint.ts'
 import { InputError, UnsupportedError } from '../errors.ts'
 import type { SafetensorsDtype, TensorEntry } from '../safetensors-header.ts'
 import { turnRows, weightNames, type WeightName } from './architectures.ts'
-import { architectureOf } from './config.ts'
+import { architectureOf, layersOf } from './config.ts'
 import { openGguf, type GgufFile, type GgufTensor } from './gguf-file.ts'
 import { ROPE_DIVISORS } from './rope-scaling.ts'
 import { decodeGguf, type GgufType } from './tensor-types.ts'
@@ -32,7 +32,7 @@ function checkpointOf(file: GgufFile): Checkpoint {
   const { path, metadata } = file
   const row = architectureOf(file)
   const whole = (name: string) => metadata.whole(`${row.name}.${name}`)
-  const layers = metadata.needs(`${row.name}.block_count`, whole('block_count'))
+  const layers = layersOf(file, row)
   const queries = whole('attention.head_count') ?? 0
   const heads = { queries, keys: whole('attention.head_count_kv') ?? queries }
   const byGguf = new Map(weightNames(row, layers).map(names => [names.gguf, names]))

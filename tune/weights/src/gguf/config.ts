@@ -42,6 +42,15 @@ export function architectureOf({ path, metadata }: GgufFile): Architecture {
   return row
 }
 
+/** Layers of a model; no file has fewer tensors, and a damaged count must not make names for billions. */
+export function layersOf({ path, metadata, tensors }: GgufFile, row: Architecture): number {
+  const key = `${row.name}.block_count`
+  const layers = metadata.needs(key, metadata.whole(key))
+  if (layers < 1 || layers > tensors.size)
+    throw new InputError(`${path}: ${key} must be 1 to the number of tensors, ${tensors.size}, got ${layers}`)
+  return layers
+}
+
 /** Exactly the decimal that a file's f32 was made from: 1e-5, not 0.000009999999747378752. */
 function shortest(value: number): number {
   for (let digits = 1; digits < 9; digits++) {
@@ -78,7 +87,7 @@ export async function configOf(file: GgufFile): Promise<Record<string, unknown>>
     vocab_size: embedding.shape[0] ?? 0,
     hidden_size: hidden,
     intermediate_size: whole('feed_forward_length'),
-    num_hidden_layers: whole('block_count'),
+    num_hidden_layers: layersOf(file, row),
     num_attention_heads: heads,
     num_key_value_heads: metadata.whole(key('attention.head_count_kv')) ?? heads,
     head_dim: headDim,

@@ -183,6 +183,11 @@ describe('a file that says something else', () => {
     ],
     ['a missing size', { 'qwen3.block_count': undefined }, 'has no qwen3.block_count'],
     [
+      'more layers than tensors',
+      { 'qwen3.block_count': u32(4_000_000_000) },
+      'qwen3.block_count must be 1 to the number of tensors, 1, got 4000000000',
+    ],
+    [
       'a size that is a text',
       { 'qwen3.embedding_length': text('8') },
       'qwen3.embedding_length must be a whole number, got string 8',
