@@ -19,8 +19,8 @@ const LLAMA_LAYER = {
 export type Architecture = {
   /** general.architecture. */
   name: string
-  /** The model_types that are written as it; the first is what a file is read as. */
-  modelTypes: readonly [string, ...string[]]
+  /** The model_type of config.json that a file is read as; which families are written as it, their rows say. */
+  modelType: string
   /** `architectures` of config.json. */
   className: string
   layer: Readonly<Record<string, string>>
@@ -36,21 +36,21 @@ export type Architecture = {
 export const ARCHITECTURES: readonly Architecture[] = [
   {
     name: 'llama',
-    modelTypes: ['llama', 'mistral'],
+    modelType: 'llama',
     className: 'LlamaForCausalLM',
     layer: LLAMA_LAYER,
     turnsPairs: true,
   },
   {
     name: 'qwen2',
-    modelTypes: ['qwen2'],
+    modelType: 'qwen2',
     className: 'Qwen2ForCausalLM',
     layer: LLAMA_LAYER,
     biased: ['self_attn.q_proj', 'self_attn.k_proj', 'self_attn.v_proj'],
   },
   {
     name: 'qwen3',
-    modelTypes: ['qwen3'],
+    modelType: 'qwen3',
     className: 'Qwen3ForCausalLM',
     layer: { ...LLAMA_LAYER, 'self_attn.q_norm': 'attn_q_norm', 'self_attn.k_norm': 'attn_k_norm' },
   },

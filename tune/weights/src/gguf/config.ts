@@ -83,7 +83,7 @@ export async function configOf(file: GgufFile): Promise<Record<string, unknown>>
   const eps = key('attention.layer_norm_rms_epsilon')
   return {
     architectures: [row.className],
-    model_type: row.modelTypes[0],
+    model_type: row.modelType,
     vocab_size: embedding.shape[0] ?? 0,
     hidden_size: hidden,
     intermediate_size: whole('feed_forward_length'),

@@ -7,11 +7,11 @@ import { GGUF_TYPES, storedBytes, type GgufType } from './tensor-types.ts'
 type Texts = readonly string[]
 /** A value with the kind that readers of its key expect. */
 export type MetadataValue =
-  | { kind: 'uint32' | 'int32' | 'float32'; value: number }
+  | { kind: 'uint32' | 'float32'; value: number }
   | { kind: 'bool'; value: boolean }
   | { kind: 'string'; value: string }
   | { kind: 'strings'; value: Texts }
-  | { kind: 'int32s' | 'float32s'; value: readonly number[] }
+  | { kind: 'int32s'; value: readonly number[] }
 
 export const u32 = (value: number): MetadataValue => ({ kind: 'uint32', value })
 export const f32 = (value: number): MetadataValue => ({ kind: 'float32', value })
@@ -46,8 +46,6 @@ function valueBytes(given: MetadataValue): Uint8Array[] {
   switch (given.kind) {
     case 'uint32':
       return [kind('uint32'), word(given.value)]
-    case 'int32':
-      return [kind('int32'), bytesOf(Int32Array.of(given.value))]
     case 'float32':
       return [kind('float32'), bytesOf(Float32Array.of(given.value))]
     case 'bool':
@@ -58,8 +56,6 @@ function valueBytes(given: MetadataValue): Uint8Array[] {
       return [...list('string', given.value.length), ...given.value.flatMap(textBytes)]
     case 'int32s':
       return [...list('int32', given.value.length), bytesOf(Int32Array.from(given.value))]
-    case 'float32s':
-      return [...list('float32', given.value.length), bytesOf(Float32Array.from(given.value))]
   }
 }
 
