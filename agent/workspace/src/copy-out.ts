@@ -6,14 +6,17 @@ import { enterIfThere } from './folder.ts'
 import { unlessMissing } from './missing-file.ts'
 import { errorCode } from './path-problem.ts'
 
-/** Went away or may not be read; or the copy would have a longer path than the system allows. */
-const LEFT_OUT: readonly string[] = ['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'ENAMETOOLONG']
+/**
+ * Went away or may not be read; or the copy would have a longer path than the system allows. A folder that is
+ * changed while it is listed may name an entry twice: the first one counts.
+ */
+const LEFT_OUT: readonly string[] = ['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'EEXIST', 'ENAMETOOLONG']
 
 const CHUNK = 1024 * 1024
 
 /**
- * Copies a folder with modes and times, links as they are written. `target` is made. What is neither file nor
- * folder nor link, or cannot be read any more, is left out; returns how many entries.
+ * Copies a folder with modes and times, links as they are written. What is neither file nor
+ * folder nor link, or cannot be read any more, is left out; returns how many entries. `target` must be new.
  */
 export async function copyFolder(source: string, target: string): Promise<number> {
   await using folder = await unlessMissing(Directory.open(source))
@@ -21,7 +24,8 @@ export async function copyFolder(source: string, target: string): Promise<number
 }
 
 async function copyInto(folder: Directory, target: Buffer): Promise<number> {
-  await mkdir(target, { recursive: true, mode: 0o700 })
+  // Never into one that is there: it could be a link, copied under the same name a moment ago.
+  await mkdir(target, 0o700)
   let leftOut = 0
   for (const entry of await folder.rawEntries()) {
     const to = Buffer.concat([target, Buffer.from('/'), entry.name])

@@ -144,6 +144,18 @@ describe.each(ADDRESSINGS)('by %s', async addressing => {
     expect(await copyFolder(join(base, 'none'), join(base, 'nothing'))).toBe(1)
   })
 
+  test('a copy is made new: nothing is written through a link that stands in its place', async () => {
+    const { base, workspace, outside } = makeWorkspace()
+    const copy = join(base, 'copy')
+    mkdirSync(copy)
+    symlinkSync(outside, join(copy, 'src'))
+    await expect(copyFolder(workspace, copy)).rejects.toThrow('EEXIST')
+    symlinkSync(outside, join(base, 'copy-link'))
+    await expect(copyFolder(workspace, join(base, 'copy-link'))).rejects.toThrow('EEXIST')
+    expect(readFileSync(join(outside, 'a.txt'), 'utf8')).toBe('secret')
+    expect(readdirSync(outside).toSorted()).toEqual(['a.txt', 'secret.txt'])
+  })
+
   test('a tree is removed with everything in it, and no link in it is followed', async () => {
     const { base, workspace, outside } = makeWorkspace()
     symlinkSync(outside, join(workspace, 'src/link'))

@@ -56,6 +56,7 @@ async function copyWorkspaces(places: readonly string[], target: string): Promis
   let leftOut = 0
   for (const place of places) {
     if (!existsSync(place)) continue
+    mkdirSync(join(target, 'workspaces'), { recursive: true, mode: 0o700 })
     for (const entry of readdirSync(place, { withFileTypes: true })) {
       const copy = join(target, 'workspaces', entry.name)
       if (entry.isDirectory() && !existsSync(copy)) leftOut += await copyFolder(join(place, entry.name), copy)

@@ -78,8 +78,8 @@ test.each(SWAPPER_PLACES)(
         'checkpoint restore': () => restoreCheckpoint(checkpoints, workspace, kept),
         'cut result': n => fitResult(workspace, `call-${n % 20}`, long),
         'skill staged': () => stageSkill(skill, workspace),
-        backup: async () => {
-          const copy = join(base, 'copy')
+        backup: async n => {
+          const copy = join(base, `copy-${n}`)
           await copyFolder(workspace, copy)
           const copied = textsBelow(copy)
           rmSync(copy, { recursive: true })
