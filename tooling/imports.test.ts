@@ -180,6 +180,7 @@ const opensByPath: Record<string, string> = {
   'agent/harness/src/skills/catalogue.ts': "the deployment's skills",
   'agent/harness/src/tools/checkpoint.ts': 'the store of checkpoints in the data directory',
   'agent/harness/src/tools/workspace-mask.ts': 'the real name of a workspace, nothing in it',
+  'agent/harness/src/tools/workspace-quota.ts': 'how much room the disk of a workspace has, nothing in it',
 }
 
 test('a module that opens files by path is listed with what it opens, which is never in a workspace', () => {

@@ -19,6 +19,7 @@ import {
   startScriptedProviders,
 } from '@cairn/harness'
 import { readSkills } from '@cairn/harness/skills/catalogue'
+import { createQuota } from '@cairn/harness/tools/workspace-quota'
 import { startMcpServers } from '@cairn/harness/mcp/servers'
 import { createRedactor } from '@cairn/log'
 import { InUseError } from './cli/exit.ts'
@@ -152,7 +153,7 @@ async function startWorker(
   })
   parts.defer(() => mcp.stop())
   await mcp.ready
-  const tools = builtinTools({ store, sandbox: sandbox.provider })
+  const tools = builtinTools({ store, sandbox: sandbox.provider, quota: createQuota(config.sandbox) })
   const skillsDir = config.skills === undefined ? undefined : resolve(configDir, config.skills)
   if (skillsDir !== undefined) await announceSkills(skillsDir, log)
   const harness = startHarness({

@@ -207,6 +207,8 @@ export const SandboxConfig = z
     cpus: z.number().positive().default(2).describe('processors; only where a control group is delegated'),
     file_mb: z.int().positive().default(1024).describe('one file that a command writes'),
     open_files: z.int().min(64).default(4096).describe('of one process'),
+    workspace_mb: z.int().positive().default(2048).describe('all files of a workspace, on disk'),
+    workspace_files: z.int().positive().default(50_000).describe('files and folders of a workspace'),
     tmp_mb: z.int().positive().default(512).describe('/tmp of a box; it is memory'),
   })
   .refine(({ terminal, network }) => terminal === 'boxed' || network === 'open', {

@@ -13,6 +13,7 @@ import { terminalTool } from './terminal.ts'
 import { todoTool } from './todo.ts'
 import type { Tool } from './tool.ts'
 import { type ResolveHost, webFetchTool } from './web-fetch.ts'
+import { type Quota, withinQuota } from './workspace-quota.ts'
 import { writeFileTool } from './write-file.ts'
 
 export type BuiltinOptions = {
@@ -20,6 +21,8 @@ export type BuiltinOptions = {
   store: Pick<LogStore, 'listArtifacts'>
   /** What commands run in; null: there is no terminal. */
   sandbox: SandboxProvider | null
+  /** How much a workspace may hold; absent: anything. */
+  quota?: Quota
   resolveHost?: ResolveHost
   newId?: () => string
 }
@@ -39,13 +42,18 @@ export const builtinDefinitions = (): Tool[] =>
     },
   })
 
-export const builtinTools = ({ store, sandbox, resolveHost, newId = randomUUID }: BuiltinOptions): Tool[] => [
+export const builtinTools = ({
+  store,
+  sandbox,
+  quota,
+  resolveHost,
+  newId = randomUUID,
+}: BuiltinOptions): Tool[] => [
   readFileTool,
-  writeFileTool,
-  editFileTool,
+  ...[writeFileTool, editFileTool].map(tool => (quota === undefined ? tool : withinQuota(tool, quota))),
   listFilesTool,
   searchFilesTool(),
-  ...(sandbox === null ? [] : [terminalTool({ sandbox })]),
+  ...(sandbox === null ? [] : [terminalTool({ sandbox, ...(quota === undefined ? {} : { quota }) })]),
   todoTool,
   askUserQuestionTool,
   requestUserActionTool(newId),

@@ -11,9 +11,11 @@ import { Directory, RESERVED_DIR } from '@cairn/workspace'
 import { z } from 'zod'
 import type { Box, Exit, SandboxProvider } from '../sandbox/box.ts'
 import { COMMAND_PATH } from '../sandbox/program.ts'
+import type { Watch } from '../sandbox/watchdog.ts'
 import { boundedOutput } from './bounded-output.ts'
 import { defineTool } from './parameters.ts'
 import type { Tool } from './tool.ts'
+import type { Quota } from './workspace-quota.ts'
 
 const MAX_TIMEOUT_S = 600
 /** Between SIGTERM and SIGKILL. */
@@ -21,15 +23,21 @@ const GRACE_MS = 2000
 /** What is left in the pipes when nobody writes to them any more. */
 const REST_MS = 2000
 
-export type TerminalOptions = { sandbox: SandboxProvider; graceMs?: number }
+export type TerminalOptions = { sandbox: SandboxProvider; quota?: Quota; graceMs?: number }
 
 type Ended = Exit & { timedOut: boolean; output: string }
-type Run = { command: string; timeoutMs: number; graceMs: number; abort: AbortSignal }
+type Run = {
+  command: string
+  watch: Watch | undefined
+  timeoutMs: number
+  graceMs: number
+  abort: AbortSignal
+}
 
-async function runCommand(box: Box, { command, timeoutMs, graceMs, abort }: Run): Promise<Ended> {
+async function runCommand(box: Box, { command, watch, timeoutMs, graceMs, abort }: Run): Promise<Ended> {
   abort.throwIfAborted()
   const output = boundedOutput()
-  const running = box.spawn(['bash', '-c', command])
+  const running = box.spawn(['bash', '-c', command], watch)
   const streams = [running.stdout, running.stderr]
   for (const stream of streams) stream.on('data', (chunk: Buffer) => output.push(chunk))
   const read = Promise.allSettled(streams.map(stream => finished(stream)))
@@ -68,7 +76,7 @@ async function keepPlaceOfResults(workspace: string): Promise<void> {
 }
 
 /** The terminal with what its commands run in. */
-export function terminalTool({ sandbox, graceMs = GRACE_MS }: TerminalOptions): Tool {
+export function terminalTool({ sandbox, quota, graceMs = GRACE_MS }: TerminalOptions): Tool {
   return defineTool({
     name: 'terminal',
     description: `Run a bash command in the workspace and wait for it to end. Nothing it starts outlives it, and it gets no input. \`timeout\` is in seconds, at most ${MAX_TIMEOUT_S}.`,
@@ -89,11 +97,23 @@ export function terminalTool({ sandbox, graceMs = GRACE_MS }: TerminalOptions): 
       // There before the first command runs, so that no command can put a link in its place.
       if (sandbox.kind === 'bubblewrap') await keepPlaceOfResults(workspace)
       const env = { PATH: COMMAND_PATH, HOME: workspace, LANG: 'C.UTF-8', TERM: 'dumb' }
-      const box = sandbox.open({ workspace, env, network, mayGrowFiles: true })
-      const ended = await runCommand(box, { command, timeoutMs, graceMs, abort: signal }).finally(() =>
+      const before = await quota?.measure(workspace)
+      const isFull = before !== undefined && quota?.problem(before) !== null
+      const box = sandbox.open({ workspace, env, network, mayGrowFiles: !isFull })
+      const watch = before === undefined ? undefined : await quota?.watch(workspace, before)
+      const ended = await runCommand(box, { command, watch, timeoutMs, graceMs, abort: signal }).finally(() =>
         box.close(),
       )
-      const problem = ended.timedOut ? `timed out after ${timeoutMs / 1000} s` : ended.overran
+      const after = await quota?.measure(workspace)
+      const overFull = after === undefined ? null : (quota?.problem(after) ?? null)
+      // Whoever makes room has not failed, even where it is not enough yet.
+      const hasGrown =
+        before !== undefined &&
+        after !== undefined &&
+        (after.bytes > before.bytes || after.files > before.files)
+      const problem = ended.timedOut
+        ? `timed out after ${timeoutMs / 1000} s`
+        : (ended.overran ?? (hasGrown ? overFull : null))
       return {
         content: {
           ...(problem === null ? {} : { error: `Tool execution failed: ${problem}` }),
@@ -101,6 +121,7 @@ export function terminalTool({ sandbox, graceMs = GRACE_MS }: TerminalOptions): 
           ...(ended.signal === null ? {} : { signal: ended.signal }),
           output: ended.output,
           ...(sandbox.kind === 'unboxed' ? { sandbox: 'none (unboxed by configuration)' } : {}),
+          ...(overFull === null ? {} : { workspace_full: overFull }),
           ...(sandbox.caveat === null ? {} : { leftovers: sandbox.caveat }),
         },
       }

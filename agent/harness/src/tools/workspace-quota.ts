@@ -1,0 +1,140 @@
+/**
+ * How much a workspace may hold. Files are written by tools, which are refused beforehand, and by commands, which
+ * are watched while they run and judged when they are over. Beyond it a command can shorten and remove files, and
+ * write nothing.
+ */
+import { statfs } from 'node:fs/promises'
+import type { Config } from '@cairn/protocol'
+import { Directory, enterIfThere, MAX_FILE_BYTES } from '@cairn/workspace'
+import type { Watch } from '../sandbox/watchdog.ts'
+import type { Tool } from './tool.ts'
+
+export type Usage = { /** On disk. */ bytes: number; /** Folders and links are files, too. */ files: number }
+export type QuotaLimits = Pick<Config['sandbox'], 'workspace_mb' | 'workspace_files'>
+
+export type Quota = {
+  /** What it holds now, counted. */
+  measure(workspace: string): Promise<Usage>
+  /** What is too much, as a sentence; null: nothing. */
+  problem(usage: Usage): string | null
+  /** Throws where so many more bytes do not fit. */
+  mustFit(workspace: string, bytes: number): Promise<void>
+  /** While a command runs that found so much: a reason to end it. */
+  watch(workspace: string, before: Usage): Promise<Watch>
+}
+
+const MB = 2 ** 20
+const KNOWN = 1000
+/** Each level holds a descriptor; what lies deeper makes the workspace over-full. */
+const MAX_DEPTH = 200
+/** Looked at side by side. */
+const BATCH = 64
+
+export function createQuota({ workspace_mb, workspace_files }: QuotaLimits): Quota {
+  /** Never too little as long as tools and commands alone write; counted anew before anything is refused. */
+  const known = new Map<string, Usage>()
+  const remember = (workspace: string, usage: Usage): Usage => {
+    known.delete(workspace)
+    known.set(workspace, usage)
+    const [oldest] = known.keys()
+    if (known.size > KNOWN && oldest !== undefined) known.delete(oldest)
+    return usage
+  }
+  const isOver = ({ bytes, files }: Usage): boolean => bytes > workspace_mb * MB || files > workspace_files
+  const measure = async (workspace: string): Promise<Usage> => remember(workspace, await count(workspace))
+  const problem = (usage: Usage): string | null =>
+    isOver(usage)
+      ? `the workspace is over-full: ${Math.ceil(usage.bytes / MB)} MB of ${workspace_mb}, ${usage.files} files and folders of ${workspace_files}. Remove some: until then nothing more can be written`
+      : null
+
+  return {
+    measure,
+    problem,
+    async mustFit(workspace, bytes) {
+      const grown = ({ bytes: now, files }: Usage): Usage => ({ bytes: now + bytes, files: files + 1 })
+      let usage = known.get(workspace) ?? (await measure(workspace))
+      if (isOver(grown(usage))) usage = await measure(workspace)
+      const found = bytes > 0 ? problem(grown(usage)) : null
+      if (found !== null) throw new Error(found)
+      remember(workspace, grown(usage))
+    },
+    async watch(workspace, before) {
+      const room = { bytes: workspace_mb * MB - before.bytes, files: workspace_files - before.files }
+      const start = await statfs(workspace)
+      return async () => {
+        // What the disk says is quick to ask and counts others' files as well; only then is it counted.
+        const now = await statfs(workspace)
+        const isSuspect =
+          (start.bfree - now.bfree) * now.bsize > room.bytes || start.ffree - now.ffree > room.files
+        if (!isSuspect) return null
+        const usage = await count(workspace)
+        const hasGrown = usage.bytes > before.bytes || usage.files > before.files
+        return hasGrown ? problem(usage) : null
+      }
+    },
+  }
+}
+
+async function count(workspace: string): Promise<Usage> {
+  const usage: Usage = { bytes: 0, files: 0 }
+  /** A file of several names takes its place once. */
+  const seen = new Set<string>()
+
+  async function look(folder: Directory, name: string): Promise<void> {
+    const stats = await folder.look(name)
+    if (stats === null) return
+    usage.files += 1
+    if (stats.nlink > 1 && !stats.isDirectory()) {
+      const id = `${stats.dev}:${stats.ino}`
+      if (seen.has(id)) return
+      seen.add(id)
+    }
+    usage.bytes += stats.blocks * 512
+  }
+
+  async function walk(folder: Directory, depth: number): Promise<void> {
+    if (depth > MAX_DEPTH) {
+      usage.files = Infinity
+      return
+    }
+    const entries = await folder.entries().catch(async (thrown: NodeJS.ErrnoException) => {
+      // Closed by its owner, who could hide behind that.
+      if (thrown.code !== 'EACCES') throw thrown
+      await folder.unlock()
+      return folder.entries()
+    })
+    for (let at = 0; at < entries.length; at += BATCH)
+      await Promise.all(entries.slice(at, at + BATCH).map(({ name }) => look(folder, name)))
+    for (const { name, kind } of entries) {
+      if (kind !== 'folder') continue
+      await using inner = await enterIfThere(folder, name)
+      if (inner !== null) await walk(inner, depth + 1)
+    }
+  }
+
+  await using top = await Directory.open(workspace)
+  await walk(top, 1)
+  return usage
+}
+
+/** By how much a call of it can make the workspace grow at most. */
+const GROWTH: Readonly<Record<string, (args: Record<string, unknown>) => number>> = {
+  write_file: ({ content }) => Buffer.byteLength(String(content)),
+  edit_file({ old_string, new_string, replace_all }) {
+    const more = Buffer.byteLength(String(new_string)) - Buffer.byteLength(String(old_string))
+    return more <= 0 ? 0 : replace_all === true ? MAX_FILE_BYTES : more
+  },
+}
+
+/** A file tool that is refused where the workspace has no room for what it would write. */
+export function withinQuota(tool: Tool, quota: Quota): Tool {
+  const growth = GROWTH[tool.name]
+  if (growth === undefined) throw new Error(`[quota] nobody knows how much ${tool.name} writes`)
+  return {
+    ...tool,
+    async run(args, context) {
+      await quota.mustFit(context.workspace, growth(args))
+      return tool.run(args, context)
+    },
+  }
+}
