@@ -22,6 +22,6 @@ export {
   type MintUserToken,
   type NewServiceAccount,
 } from './auth/issue.ts'
-export { DamagedKeyFile, shareSigningKey, signingKeyProblem } from './auth/signing-key.ts'
+export { DamagedKeyFile, shareSigningKey, signingKeyProblem, signingSecrets } from './auth/signing-key.ts'
 export { hashPassword } from './auth/passwords.ts'
 export { openapiDocument, openapiText, type OpenApi } from './openapi.ts'

@@ -49,13 +49,15 @@ test('a refresh token is worth one use; using it again ends the login', async ()
 test('a wrong secret with the id of a login is refused and ends nothing; one that was good before ends it', async () => {
   await using service = await startService()
   const { json: first } = await logIn(service, { link_token: await link(service) })
-  const [loginId = '', secret = ''] = String(first.refresh_token).split('.')
+  const [prefixed = '', secret = ''] = String(first.refresh_token).split('.')
+  const loginId = prefixed.replace(/^cairn_rt_/, '')
   // The id of the login is in every access token, so whoever sees one can try this.
   const claims = JSON.parse(Buffer.from(first.access_token.split('.')[1], 'base64url').toString())
   expect(claims.sid).toBe(loginId)
   const other = (await logIn(service, { link_token: await link(service) })).json.refresh_token.split('.')[1]
   for (const guess of ['', 'x', 'A'.repeat(43), randomBytes(32).toString('base64url'), other])
-    expect((await refresh(service, `${loginId}.${guess}`)).status).toBe(401)
+    for (const id of [prefixed, loginId]) expect((await refresh(service, `${id}.${guess}`)).status).toBe(401)
+  // Without its prefix, as older releases handed it out, it is good too.
   const { json: second, status } = await refresh(service, `${loginId}.${secret}`)
   expect(status).toBe(200)
   const { json: third } = await refresh(service, second.refresh_token)

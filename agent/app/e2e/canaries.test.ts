@@ -96,6 +96,20 @@ test(
     await runTurn(server.client, id, `never mind ${told}`)
     await server.client.call('renameSession', { params: { id }, body: { title: `About ${told}` } })
 
+    // Our own: the key that signs, and what the API hands out.
+    const signing = (JSON.parse(readFileSync(join(place.dataDir, 'auth-key.json'), 'utf8')) as { d: string })
+      .d
+    const made = await server.client.call('createUser', { body: { email: 'new@example.org', name: 'New' } })
+    const login = await server.client.call('login', { body: { link_token: made.login_token } })
+    const refresh = 'refresh_token' in login ? String(login.refresh_token) : ''
+    const ours = {
+      'the signing key': signing,
+      'a login link': made.login_token,
+      'a refresh token': refresh,
+    }
+    for (const [what, secret] of Object.entries(ours))
+      await runTurn(server.client, id, `${what} is ${secret}, and again: ${JSON.stringify({ d: secret })}`)
+
     const log = await readLog(server.client, id)
     const streamed = (key: 'content' | 'reasoning'): string =>
       log.flatMap(event => (event.type === 'llm.delta' ? [event.data[key] ?? ''] : [])).join('')
@@ -133,9 +147,9 @@ test(
     for (const path of store)
       outputs[`the file ${path.slice(place.dataDir.length + 1)}`] = readFileSync(path).toString('latin1')
 
-    const found = Object.entries(CANARIES).flatMap(([what, canary]) =>
+    const found = Object.entries({ ...CANARIES, ...ours }).flatMap(([what, canary]) =>
       Object.entries(outputs).flatMap(([where, text]) =>
-        text.includes(canary) ? [`${what} is in ${where}`] : [],
+        text.includes(canary) && !where.endsWith('auth-key.json') ? [`${what} is in ${where}`] : [],
       ),
     )
     expect(found).toEqual([])

@@ -7,7 +7,14 @@ import { existsSync, readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createApi, createLoginLink, createRegistry, loginLinkPath, meterStore } from '@cairn/api'
+import {
+  createApi,
+  createLoginLink,
+  createRegistry,
+  loginLinkPath,
+  meterStore,
+  signingSecrets,
+} from '@cairn/api'
 import {
   builtinTools,
   chooseSandbox,
@@ -21,7 +28,7 @@ import {
 import { readSkills } from '@cairn/harness/skills/catalogue'
 import { createQuota } from '@cairn/harness/tools/workspace-quota'
 import { startMcpServers } from '@cairn/harness/mcp/servers'
-import { createRedactor } from '@cairn/log'
+import { createRedactor, type Redact } from '@cairn/log'
 import { InUseError } from './cli/exit.ts'
 import type { EffectiveConfig } from './config/effective-config.ts'
 import { readDemoScenario } from './demo/demo-scenario.ts'
@@ -46,7 +53,7 @@ export type ServiceOptions = EffectiveConfig & {
   configDir: string
   host: string
   port: number
-  createLog: (redact: (json: string) => string) => Logger
+  createLog: (redact: Redact) => Logger
 }
 export type Service = {
   url: string
@@ -73,7 +80,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const models = createModels(config.models, env, scripted.urls)
   parts.defer(() => models.close())
   const secrets = [...models.secrets, ...secretsOfServers(config, env), ...secretsOfDatabase(database)]
-  const redact = createRedactor(secrets)
+  let redactKnown = createRedactor(secrets)
+  const redact: Redact = (json, mode) => redactKnown(json, mode)
   const log = options.createLog(redact)
 
   const report = (
@@ -108,6 +116,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     harnessStats: () => ({ active_turns: activeTurns() }),
   })
   parts.defer(() => api.close())
+  // By now the data directory has its key, made here or shared by whoever is on the database.
+  secrets.push(...(await signingSecrets(dataDir)))
+  redactKnown = createRedactor(secrets)
   const address = await api.listen(options.port, options.host).catch((error: NodeJS.ErrnoException) => {
     throw explainListen(error, options)
   })
@@ -115,7 +126,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   if (role !== 'worker') parts.defer(announceServer(dataDir, { url, pid: process.pid }))
 
   const worker =
-    sandbox === null ? null : await startWorker({ ...options, store, models, secrets, log, sandbox }, parts)
+    sandbox === null
+      ? null
+      : await startWorker({ ...options, store, models, secrets, redact, log, sandbox }, parts)
   if (worker !== null) activeTurns = worker.active
 
   const loginUrl = url + loginLinkPath(await createLoginLink(store, admin.id, Date.now()))
@@ -139,11 +152,24 @@ type WorkerDeps = Pick<ServiceOptions, 'config' | 'env' | 'dataDir' | 'workspace
   Pick<Parameters<typeof startHarness>[0], 'store' | 'models'> & {
     log: Logger
     secrets: readonly string[]
+    redact: Redact
     sandbox: Sandbox
   }
 
 async function startWorker(
-  { config, env, dataDir, workspacesDir, configDir, store, models, secrets, log, sandbox }: WorkerDeps,
+  {
+    config,
+    env,
+    dataDir,
+    workspacesDir,
+    configDir,
+    store,
+    models,
+    secrets,
+    redact,
+    log,
+    sandbox,
+  }: WorkerDeps,
   parts: AsyncDisposableStack,
 ): Promise<Harness> {
   const mcp = startMcpServers({
@@ -160,6 +186,7 @@ async function startWorker(
     store,
     models,
     secrets,
+    redact,
     config,
     dataDir,
     workspacesDir,

@@ -4,7 +4,7 @@
  * many, share one log.
  */
 import { join } from 'node:path'
-import { type Claim, createHoldBack, type LogStore } from '@cairn/log'
+import { type Claim, createHoldBack, createRedactor, type LogStore, type Redact } from '@cairn/log'
 import { AppError, asError, type Config, GovernanceConfig } from '@cairn/protocol'
 import { makeSessionFolder, sessionFolder } from '@cairn/workspace'
 import { setUpAgent } from './agent.ts'
@@ -32,6 +32,8 @@ export type HarnessOptions = {
   models: Models
   /** Values beside those of the models that the store's redactor takes out: none may be written in halves. */
   secrets?: readonly string[]
+  /** The store's redactor: what is shown and kept elsewhere loses the same. By default one for those values. */
+  redact?: Redact
   /** The built-in tools and those of MCP servers. */
   tools: readonly Tool[]
   config: Config
@@ -70,7 +72,9 @@ export function startHarness(options: HarnessOptions): Harness {
   const { store, config, workerId, log, clock = systemClock, random = Math.random } = options
   const { limits } = config
   const ttlMs = Math.round(limits.lease_s * 1000)
-  const settled = createHoldBack([...options.models.secrets, ...(options.secrets ?? [])])
+  const secrets = [...options.models.secrets, ...(options.secrets ?? [])]
+  const settled = createHoldBack(secrets)
+  const redact = options.redact ?? createRedactor(secrets)
   const runs = new Map<string, Run>()
   const leases = new Set<Lease>()
   /** Folds of sessions that were here lately, oldest first: their next turn reads only what is new. */
@@ -81,6 +85,7 @@ export function startHarness(options: HarnessOptions): Harness {
   const reviews = keepReviews({
     store,
     models: options.models,
+    redact,
     dataDir: options.dataDir,
     newId: options.newId,
     clock,

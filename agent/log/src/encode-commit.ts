@@ -2,20 +2,23 @@
  * A commit as it crosses to the writer: every payload encoded once, on the caller's side, and redacted as
  * text.
  */
-import type { EventDraft } from '@cairn/protocol'
+import { type EventDraft, factsOf } from '@cairn/protocol'
 import { effectOf } from './projection.ts'
+import type { Mode } from './redact/in-context.ts'
+import type { Redact } from './redact.ts'
 import type { Commit, RowChange } from './store.ts'
 import type { CommitRequest, EncodedEvent, EncodedRow } from './writer-messages.ts'
 
-export type Redact = (json: string) => string
+export const redactString = (redact: Redact, text: string, mode: Mode = 'text'): string =>
+  JSON.parse(redact(JSON.stringify(text), mode)) as string
 
-export const redactString = (redact: Redact, text: string): string =>
-  JSON.parse(redact(JSON.stringify(text))) as string
+/** Arguments are approved and audited: nothing but the secret itself goes. */
+const modeOf = (type: string): Mode => (factsOf(type).arguments === true ? 'arguments' : 'text')
 
 function encodeEvent(redact: Redact, { type, data }: EventDraft): EncodedEvent {
   const effect = effectOf(type, data as Record<string, unknown>)
   if (effect?.title !== undefined) effect.title = redactString(redact, effect.title)
-  return [type, redact(JSON.stringify(data)), effect]
+  return [type, redact(JSON.stringify(data), modeOf(type)), effect]
 }
 
 function encodeRow(redact: Redact, row: RowChange): EncodedRow {
@@ -27,15 +30,16 @@ function encodeRow(redact: Redact, row: RowChange): EncodedRow {
     }
   if (row.do !== 'inbox.open') return row
   const { item } = row
+  const mode = modeOf(`inbox.${item.kind}`)
   const title = redactString(redact, item.title)
-  const body = item.body === null ? null : redactString(redact, item.body)
+  const body = item.body === null ? null : redactString(redact, item.body, mode)
   return {
     ...row,
     item: {
       ...item,
       title,
       body,
-      payload: redact(JSON.stringify(item.payload)),
+      payload: redact(JSON.stringify(item.payload), mode),
       private: JSON.stringify(item.private ?? {}),
     },
   }

@@ -19,7 +19,28 @@ const SECRETS = [
   `hf_${'aB3'.repeat(12)}`,
   'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U',
   '-----BEGIN RSA PRIVATE KEY-----\nMIIEvQIBADANBgkq\nabc+/=\n-----END RSA PRIVATE KEY-----',
+  '-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: 1\n\nlQVYBGQAAAEIALqZ4\n=abcd\n-----END PGP PRIVATE KEY BLOCK-----',
+  'PuTTY-User-Key-File-3: ssh-rsa\nPrivate-Lines: 1\nAAAAgQCAAAAgQCAAAAgQC\nPrivate-MAC: 00ff00ff',
+  `cairn_rt_0199c1de-7f00-7000-8000-000000000000.${'aB3'.repeat(14)}`,
+  `npm_${'aB3'.repeat(12)}`,
+  `abc8Q~${'aB3_'.repeat(8)}`,
+  `SG.${'aB3'.repeat(7)}.${'aB3'.repeat(14)}`,
+  `https://hooks.slack.com/services/T0AB12/B0AB12/${'aB3'.repeat(8)}`,
   ...KNOWN,
+]
+/** Secrets by what stands before them. */
+const IN_CONTEXT: readonly (readonly [before: string, secret: string, after: string])[] = [
+  ['Authorization: Basic ', 'YWRhOmxvdmVsYWNl', ' x'],
+  ['postgres://ada:', 'l0velace%21', '@db:5432/app'],
+  ['{"kty":"OKP","d":"', `${'aB3'.repeat(14)}c`, '"}'],
+  ['{\\"kty\\":\\"OKP\\",\\"d\\": \\"', `${'aB3'.repeat(14)}c`, '\\"}'],
+  ['DB_PASSWORD=', 'l0velace', '\n'],
+  ["{ password: '", 'l0velace', "' }"],
+  ['passphrase = ', 'l0velace1', ' x'],
+  ['dbPassword: "', 'l0velace', '"'],
+  ['https://x.test/?api_key=', 'aB3'.repeat(8), '&y=1'],
+  ['aws_secret_access_key = ', `${'aB3'.repeat(12)}/+aB`, '\n'],
+  ['{"access_token": "', 'aB3'.repeat(8), '"}'],
 ]
 const redact = createRedactor(KNOWN)
 const settled = createHoldBack(KNOWN)
@@ -62,6 +83,13 @@ test.each(SECRETS)('%s is found however it is cut in two', secret => {
     expect(write([text.slice(0, at), text.slice(at)]).written.join(''), `cut at ${at}`).toBe(whole)
 })
 
+test.each(IN_CONTEXT)('after %s it is found however it is cut in two', (before, secret, after) => {
+  const text = `see ${before}${secret}${after} and so on`
+  expect(redactText(text)).not.toContain(secret)
+  for (let at = 0; at <= text.length; at++)
+    expect(write([text.slice(0, at), text.slice(at)]).written.join(''), `cut at ${at}`).toBe(redactText(text))
+})
+
 test.each(['Bearer ', 'authorization: bearer   '])(
   'what follows %s is found however it is cut in two',
   scheme => {
@@ -76,6 +104,7 @@ test.each(['Bearer ', 'authorization: bearer   '])(
 test('property: in whatever pieces text arrives, nothing is lost and what is taken out is what would be taken out of the whole', () => {
   const word = fc.oneof(
     fc.constantFrom(...SECRETS),
+    fc.constantFrom(...IN_CONTEXT.map(parts => parts.join(''))),
     fc.constantFrom(
       'desk-top',
       'The bearer of this',
@@ -99,7 +128,7 @@ test('property: in whatever pieces text arrives, nothing is lost and what is tak
         const { written, plain } = write(cut(text, sizes))
         expect(plain).toBe(text)
         const shown = written.join('')
-        for (const secret of SECRETS)
+        for (const secret of [...SECRETS, ...IN_CONTEXT.map(([, secret]) => secret)])
           if (!redactText(text).includes(secret)) expect(shown).not.toContain(secret)
       },
     ),

@@ -1,48 +1,18 @@
 /**
- * Secrets that arrive in pieces (contract 2, 11). The redactor sees one event at a time, so whoever
+ * Secrets that arrive in pieces (contract 2.5 and 11.5). The redactor sees one event at a time, so whoever
  * writes a text piece by piece must not part what it would take out: here it learns how much of the text may
  * go, and what could yet become a secret.
  */
-import { encodeInJson, START } from './redact.ts'
+import { CONTEXT_BEGUN } from './redact/in-context.ts'
+import { openBlock } from './redact/key-blocks.ts'
+import { TOKEN_BEGUN } from './redact/prefixed-tokens.ts'
+import { encodeInJson } from './redact.ts'
 
-/**
- * The shapes of redact.ts as far as they can have arrived: the letters a secret begins with, each optional
- * after the one before it, and then its body.
- */
-const BEGINNINGS: readonly (readonly [letters: readonly string[], body: string])[] = [
-  [[...'cairn_sk_'], '[A-Za-z0-9_-]*'],
-  [[...'sk-'], '[A-Za-z0-9_-]*'],
-  [['[rs]', ...'k_', '[lt]', '[ie]', '[vs]', '[et]', '_'], '[A-Za-z0-9]*'],
-  [['g', 'h', '[pousr]', '_'], '[A-Za-z0-9]*'],
-  [[...'github_pat_'], '[A-Za-z0-9_]*'],
-  [[...'glpat-'], '[A-Za-z0-9_-]*'],
-  [['x', 'o', 'x', '[a-z]', '-'], '[A-Za-z0-9-]*'],
-  [['A', '[KS]', 'I', 'A'], '[A-Z0-9]*'],
-  [[...'AIza'], '[A-Za-z0-9_-]*'],
-  [[...'hf_'], '[A-Za-z0-9]*'],
-  [[...'eyJ'], '[A-Za-z0-9_.-]*'],
-]
-const begun = ([letters, body]: (typeof BEGINNINGS)[number]): string =>
-  letters.reduceRight((rest, letter) => `${letter}(?:${rest})?`, body)
-const TOKEN = new RegExp(`${START}(?:${BEGINNINGS.map(begun).join('|')})$`)
-const BEARER = /\bb(?:e(?:a(?:r(?:e(?:r(?:\s+(?:[A-Za-z0-9._~+/-]*=*)?)?)?)?)?)?)?$/i
+const BEGUN: readonly RegExp[] = [TOKEN_BEGUN, ...CONTEXT_BEGUN]
 
-const PEM = '-----BEGIN '
-const PEM_HEAD = /^-----BEGIN [A-Z0-9 ]*(?:PRIVATE KEY-----|-{0,4}$)/
-const PEM_END = /-----END [A-Z0-9 ]*PRIVATE KEY-----/g
-
-/** Where a private key begins that has no end yet, or what may become one. */
-function openKey(text: string): number {
-  let closed = 0
-  for (let at = text.indexOf(PEM); at !== -1; at = text.indexOf(PEM, Math.max(at + 1, closed))) {
-    if (!PEM_HEAD.test(text.slice(at, at + 200))) continue
-    PEM_END.lastIndex = at
-    if (!PEM_END.test(text)) return at
-    closed = PEM_END.lastIndex
-  }
-  // The dashes that end one key begin no other.
-  return closed + beginningOf(PEM, text.slice(closed))
-}
+/** Twice the largest block of a key. No text waits longer, whatever it may become. */
+const MOST_HELD = 65_536
+const MOST_ROUNDS = 16
 
 /** Where the longest end of the text begins that is the beginning of `value`, and not the whole of it. */
 function beginningOf(value: string, text: string): number {
@@ -59,9 +29,8 @@ export function createHoldBack(known: readonly string[] = []): (text: string) =>
   const values = [...new Set(known.flatMap(value => [value, encodeInJson(value)]))]
   const begins = (text: string): number => {
     let end = Math.min(
-      TOKEN.exec(text)?.index ?? text.length,
-      BEARER.exec(text)?.index ?? text.length,
-      openKey(text),
+      openBlock(text),
+      ...BEGUN.map(shape => shape.exec(text)?.index ?? text.length),
       ...values.map(value => beginningOf(value, text)),
     )
     // An escape of a JSON text within the text stays whole: without its backslash the letter would be taken
@@ -69,13 +38,15 @@ export function createHoldBack(known: readonly string[] = []): (text: string) =>
     while (text[end - 1] === '\\') end -= 1
     return end
   }
-  return text => {
-    // What one secret may begin with may be the end of another.
+  return whole => {
+    const passed = Math.max(0, whole.length - MOST_HELD)
+    const text = whole.slice(passed)
+    // What one secret may begin with may be the end of another. A text that only ever begins one waits whole.
     let end = text.length
-    for (let before = -1; before !== end;) {
+    for (let round = 0, before = -1; before !== end; round++) {
       before = end
-      end = begins(text.slice(0, end))
+      end = round < MOST_ROUNDS ? begins(text.slice(0, end)) : 0
     }
-    return end
+    return passed + end
   }
 }

@@ -24,4 +24,4 @@ export { openPostgresStore, type PostgresStoreOptions, type SharedLogStore } fro
 export { tail } from './tail.ts'
 export { applyEffect, type Effect, effectOf, type Projected } from './projection.ts'
 export { createHoldBack } from './hold-back.ts'
-export { createRedactor, REDACTED } from './redact.ts'
+export { createRedactor, REDACTED, type Redact } from './redact.ts'

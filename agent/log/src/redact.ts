@@ -1,37 +1,29 @@
 /**
- * Secrets reach no event (contract 2, 11). One cheap look at the whole JSON text decides whether
+ * Secrets reach no event (contract 2.5 and 11.5). One cheap look at the whole JSON text decides whether
  * anything could be in it; only then are its string literals decoded, redacted as the plain text they mean,
  * and encoded again. So the result is JSON whatever the secret looks like, and a secret after an escaped
  * newline is found like any other.
+ *
+ * What is looked for: the credentials of this deployment (`known`), tokens that vendors give a beginning of
+ * their own (redact/secret-prefixes.ts), blocks of private keys (redact/key-blocks.ts), and what a name or a
+ * scheme in front of it makes a secret (redact/in-context.ts). A secret that was encoded (base64, percent,
+ * reversed, another case) passes: docs/secrets.md.
  */
+import { CONTEXTS, isSecretMember, type Mode } from './redact/in-context.ts'
+import { KEY_BLOCK_WORDS, withoutKeyBlocks, withoutKeyMaterial } from './redact/key-blocks.ts'
+import { escapeRegExp, PREFIXES, TOKEN } from './redact/prefixed-tokens.ts'
+import { createWordFinder, type Word } from './redact/word-finder.ts'
 
 export const REDACTED = '[REDACTED]'
 
+/**
+ * JSON text to JSON text. In `arguments`, which somebody approves and an audit reads, no more is taken out
+ * than the secret itself: every character that a shell could act on stays.
+ */
+export type Redact = (json: string, mode?: Mode) => string
+
 /** Shorter ones would blank ordinary words, and no credential is that short. */
 const SHORTEST_KNOWN = 6
-
-// A secret may follow anything but a character of its own alphabet, or an escape such as \n of a JSON text
-// within the text.
-export const START = String.raw`(?<![A-Za-z0-9_-](?<!\\[nrtbf]))`
-const SHAPES = [
-  String.raw`-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`,
-  `${START}cairn_sk_[A-Za-z0-9_-]{16,}`,
-  `${START}sk-[A-Za-z0-9_-]{16,}`,
-  `${START}[rs]k_(?:live|test)_[A-Za-z0-9]{16,}`,
-  `${START}gh[pousr]_[A-Za-z0-9]{20,}`,
-  `${START}github_pat_[A-Za-z0-9_]{20,}`,
-  `${START}glpat-[A-Za-z0-9_-]{16,}`,
-  `${START}xox[a-z]-[A-Za-z0-9-]{10,}`,
-  `${START}A(?:KI|SI)A[A-Z0-9]{16}(?![A-Za-z0-9])`,
-  `${START}AIza[A-Za-z0-9_-]{35}`,
-  `${START}hf_[A-Za-z0-9]{30,}`,
-  String.raw`${START}eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*`,
-]
-const SECRET = new RegExp(SHAPES.join('|'), 'g')
-// The scheme stays, so that a reader still sees what kind of header it was.
-const BEARER = /\b(bearer\s+)[A-Za-z0-9._~+/-]{12,}=*/gi
-const SUSPECT =
-  /PRIVATE KEY-----|sk-|k_live_|k_test_|cairn_sk_|gh[pousr]_|github_pat_|glpat-|xox[a-z]-|A[KS]IA|AIza|hf_|eyJ|[Bb]earer\s|BEARER\s/
 
 /**
  * An image: nothing but base64, and more of it than any key has. Chance finds every short pattern somewhere
@@ -39,21 +31,43 @@ const SUSPECT =
  */
 const BASE64 = /^[A-Za-z0-9+/\s]{4096,}={0,2}$/
 
-const escapeRegExp = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)
+const KNOWN = 1
+const PREFIXED = 2
+const KEY_BLOCK = 4
+const CONTEXT_BITS = Object.entries(CONTEXTS).map(([, context], at) => [8 << at, context] as const)
+/** A member of the JSON itself is judged by its name, which stands in another literal. */
+const MEMBER = CONTEXT_BITS.reduce(
+  (mask, [bit, { rule }]) =>
+    rule === CONTEXTS.jwk.rule || rule === CONTEXTS.assigned.rule ? mask | bit : mask,
+  0,
+)
+const WORDS: readonly Word[] = [
+  ...PREFIXES.map((word): Word => [word, PREFIXED]),
+  ...KEY_BLOCK_WORDS.map((word): Word => [word, KEY_BLOCK]),
+  ...CONTEXT_BITS.flatMap(([bit, { words }]) => words.map((word): Word => [word, bit])),
+]
+
+/** More than texts need; a credential that is part of the mark itself must not keep it going. */
+const MOST_ROUNDS = 32
+
 /** As a text looks inside a JSON string. */
 export const encodeInJson = (text: string): string => JSON.stringify(text).slice(1, -1)
 
 /**
- * Applies `change` to each string literal of a JSON text. By hand: a regular expression runs out of stack on
- * a megabyte of escapes.
+ * Applies `change` to each string literal of a JSON text, telling it the literal before a colon in front of
+ * it. By hand: a regular expression runs out of stack on a megabyte of escapes.
  */
-function mapLiterals(json: string, change: (literal: string) => string): string {
+function mapLiterals(json: string, change: (literal: string, key: string | null) => string): string {
   let mapped = ''
   let from = 0
+  let before = ''
   for (let open = json.indexOf('"'); open !== -1; open = json.indexOf('"', from)) {
     let close = json.indexOf('"', open + 1)
     while (isEscaped(json, close)) close = json.indexOf('"', close + 1)
-    mapped += json.slice(from, open) + change(json.slice(open, close + 1))
+    const literal = json.slice(open, close + 1)
+    const gap = json.slice(from, open)
+    mapped += gap + change(literal, gap.trim() === ':' ? before : null)
+    before = literal
     from = close + 1
   }
   return mapped + json.slice(from)
@@ -66,31 +80,63 @@ function isEscaped(json: string, at: number): boolean {
   return (at - start) % 2 === 1
 }
 
-/**
- * `known` are credentials of this deployment, removed wherever they stand. Takes JSON text and gives JSON
- * text.
- */
-export function createRedactor(known: readonly string[] = []): (json: string) => string {
+/** Made once: it takes some milliseconds. */
+let findWithoutKnown: ((text: string) => number) | undefined
+
+/** `known` are credentials of this deployment, removed wherever they stand. */
+export function createRedactor(known: readonly string[] = []): Redact {
   const values = [...new Set(known)]
     .filter(value => value.length >= SHORTEST_KNOWN)
     .toSorted((a, b) => b.length - a.length)
   // Each also as it looks inside JSON that is quoted in a string, as tool results are.
   const forms = [...new Set(values.flatMap(value => [value, encodeInJson(value)]))]
   const exact = forms.length === 0 ? null : new RegExp(forms.map(escapeRegExp).join('|'), 'g')
-  const inJson =
-    forms.length === 0 ? null : new RegExp(forms.map(form => escapeRegExp(encodeInJson(form))).join('|'))
+  const find =
+    forms.length === 0
+      ? (findWithoutKnown ??= createWordFinder(WORDS))
+      : createWordFinder([...WORDS, ...forms.map((form): Word => [encodeInJson(form), KNOWN])])
 
-  function redactText(text: string): string {
-    const withoutKnown = exact === null ? text : text.replace(exact, REDACTED)
-    if (BASE64.test(withoutKnown)) return withoutKnown
-    return withoutKnown.replace(SECRET, REDACTED).replace(BEARER, `$1${REDACTED}`)
+  /** What could be in the text; zero for nearly all. */
+  function suspicion(json: string): number {
+    let mask = find(json)
+    for (const [bit, { look }] of CONTEXT_BITS)
+      if ((mask & bit) !== 0 && look !== null && !look.test(json)) mask &= ~bit
+    return mask
   }
 
-  function redactLiteral(literal: string): string {
+  function redactText(text: string, mode: Mode, mask: number): string {
+    let left = exact === null || (mask & KNOWN) === 0 ? text : text.replace(exact, REDACTED)
+    if (BASE64.test(left)) return left
+    if ((mask & PREFIXED) !== 0) left = left.replace(TOKEN, REDACTED)
+    if ((mask & KEY_BLOCK) !== 0)
+      left = mode === 'text' ? withoutKeyBlocks(left, REDACTED) : withoutKeyMaterial(left, REDACTED)
+    for (const [bit, { rule }] of CONTEXT_BITS) if ((mask & bit) !== 0) left = rule(left, REDACTED, mode)
+    return left
+  }
+
+  function redactLiteral(literal: string, key: string | null, mode: Mode, mask: number): string {
+    const isMember = key !== null && (mask & MEMBER) !== 0
+    if (!isMember && find(literal) === 0) return literal
     const text = JSON.parse(literal) as string
-    const redacted = redactText(text)
+    // What is left of a text that was redacted before is no secret.
+    if (isMember && !text.includes(REDACTED) && isSecretMember(JSON.parse(key) as string, text))
+      return JSON.stringify(REDACTED)
+    const redacted = redactText(text, mode, mask)
     return redacted === text ? literal : JSON.stringify(redacted)
   }
 
-  return json => (SUSPECT.test(json) || inJson?.test(json) === true ? mapLiterals(json, redactLiteral) : json)
+  const once = (json: string, mode: Mode): string => {
+    const mask = suspicion(json)
+    return mask === 0 ? json : mapLiterals(json, (literal, key) => redactLiteral(literal, key, mode, mask))
+  }
+
+  return (json, mode = 'text') => {
+    // What stood right behind a secret may be seen to be one when that is gone.
+    let redacted = once(json, mode)
+    for (let round = 1, before = json; redacted !== before && round < MOST_ROUNDS; round++) {
+      before = redacted
+      redacted = once(redacted, mode)
+    }
+    return redacted
+  }
 }

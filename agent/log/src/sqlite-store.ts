@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { isoStamp } from './commit-rules.ts'
 import { lockDirectory } from './data-lock.ts'
-import { encodeCommit, type Redact, redactString } from './encode-commit.ts'
+import { encodeCommit, redactString } from './encode-commit.ts'
 import { type StoredItem, toInboxItem } from './inbox-rows.ts'
 import { createListeners } from './listeners.ts'
 import { createLiveCache } from './live-cache.ts'
@@ -13,7 +13,7 @@ import { copyDatabase, DATABASE } from './live-copy.ts'
 import { readMigrations, refuseNewer, schemaVersion } from './migrate.ts'
 import { createReader } from './reader.ts'
 import { composeRecord } from './record-text.ts'
-import { createRedactor } from './redact.ts'
+import { createRedactor, type Redact } from './redact.ts'
 import { type StoredSession, toSessionRow, unpackSession } from './session-rows.ts'
 import { type Db, openDb } from './sqlite-adapter.ts'
 import { createAccounts } from './sqlite-accounts.ts'
@@ -144,6 +144,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
           at: now(),
           session: {
             ...session,
+            channel: redactString(redact, session.channel),
             title: typeof session.title === 'string' ? redactString(redact, session.title) : null,
           },
           config: redact(JSON.stringify(session.config ?? {})),

@@ -101,6 +101,8 @@ export type EventFacts = {
   alarm?: true
   /** What it says outlives a compaction: the plan, the goal, what waits for a person. */
   carried?: true
+  /** Holds arguments of calls, which people approve and audit: no more is redacted than the secret itself. */
+  arguments?: true
   /** Something went wrong. `exclude`: its session is no example to train on, unless one asks for it. */
   trouble?: 'exclude' | 'note'
 }
@@ -482,6 +484,7 @@ export const EVENTS = {
       },
       usage: true,
       worker: true,
+      arguments: true,
       summary: d =>
         join(
           d.message.content !== '' && quote(d.message.content, 90),
@@ -602,6 +605,7 @@ export const EVENTS = {
     {
       extra: turnOptional,
       worker: true,
+      arguments: true,
       summary: d =>
         `${d.name}(${oneLine(
           Object.entries(d.arguments)
@@ -1015,12 +1019,17 @@ export const EVENTS = {
     { saga: 'begins', summary: d => `saga ${short(d.saga_id)}` },
   ),
   'saga.step_begin': def('saga', 'saga', 'A step of the saga is about to run.', sagaStep, {
+    arguments: true,
     summary: sagaStepText,
   }),
   'saga.step_committed': def('saga', 'saga', 'A step of the saga took effect.', sagaStep, {
+    arguments: true,
     summary: sagaStepText,
   }),
-  'saga.step_failed': def('saga', 'saga', 'A step of the saga failed.', sagaStep, { summary: sagaStepText }),
+  'saga.step_failed': def('saga', 'saga', 'A step of the saga failed.', sagaStep, {
+    arguments: true,
+    summary: sagaStepText,
+  }),
   'saga.compensate': def(
     'saga',
     'saga',
@@ -1327,6 +1336,7 @@ export const EVENTS = {
       asks: 'goes_on',
       worker: true,
       carried: true,
+      arguments: true,
       summary: d =>
         join(
           `${d.tool_name} awaits a decision`,

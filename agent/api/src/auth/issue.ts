@@ -5,6 +5,8 @@ import { loadSigningKey } from './signing-key.ts'
 import { ACCESS_TTL_S, signUserToken } from './user-tokens.ts'
 
 export const SERVICE_TOKEN_PREFIX = 'cairn_sk_'
+/** Tells the token of a login link by its looks, wherever one turns up. */
+const LOGIN_LINK_PREFIX = 'cairn_ll_'
 /** So long a login link waits to be used. */
 export const LOGIN_LINK_TTL_MS = 24 * 60 * 60 * 1000
 
@@ -61,7 +63,7 @@ export async function createLoginLink(
   now: number,
   ttlMs: number = LOGIN_LINK_TTL_MS,
 ): Promise<string> {
-  const token = newSecret()
+  const token = LOGIN_LINK_PREFIX + newSecret()
   await store.accounts.addLoginLink(sha256(token), userId, now + ttlMs)
   return token
 }

@@ -1,8 +1,8 @@
 /**
  * Logins: what stands behind every user token, and what revoking one ends.
  *
- * A refresh token is `<login id>.<secret>`; the store has the hash of the secret that is good now. Using it
- * replaces it. One that was replaced before comes from a thief or is a sign of one, so it ends the login. Ids
+ * A refresh token is `cairn_rt_<login id>.<secret>`; the store has the hash of the secret that is good now.
+ * Using it replaces it. One that was replaced before comes from a thief or is a sign of one, so it ends the login. Ids
  * of logins stand in access tokens: a secret that was never handed out must end nothing, so each carries our
  * mark, and the older ones need not be kept to be known again. The cookie of the web UI has the same form but
  * is not replaced: it never leaves the browser's HttpOnly jar, and two tabs must not race for it.
@@ -16,6 +16,10 @@ import { ACCESS_TTL_S, signUserToken } from './user-tokens.ts'
 export const LOGIN_TTL_MS = 7 * 24 * 60 * 60 * 1000
 /** A cookie login that has less than this left is extended when it is used. */
 const EXTEND_BELOW_MS = 6 * 24 * 60 * 60 * 1000
+
+/** Tells a refresh token by its looks, wherever one turns up (log/src/redact/secret-prefixes.ts). */
+const REFRESH_PREFIX = 'cairn_rt_'
+const refreshToken = (loginId: string, secret: string): string => `${REFRESH_PREFIX}${loginId}.${secret}`
 
 export type LoginDeps = { store: LogStore; key: SigningKey; now: () => number; newId: () => string }
 export type Tokens = { access_token: string; refresh_token: string; token_type: 'bearer'; expires_in: number }
@@ -34,7 +38,7 @@ export async function startLogin(
     refresh_sha256: sha256(secret),
     expires_at: now() + ttlMs,
   })
-  return { loginId: login.id, refresh: `${login.id}.${secret}` }
+  return { loginId: login.id, refresh: refreshToken(login.id, secret) }
 }
 
 export async function issueTokens(
@@ -51,7 +55,9 @@ export async function issueTokens(
   }
 }
 
-function split(refresh: string): { loginId: string; secret: string; hash: string } {
+/** Tokens of older releases have no prefix, and are good until they end. */
+function split(token: string): { loginId: string; secret: string; hash: string } {
+  const refresh = token.startsWith(REFRESH_PREFIX) ? token.slice(REFRESH_PREFIX.length) : token
   const dot = refresh.lastIndexOf('.')
   if (dot <= 0 || refresh.length > 200)
     throw new AppError('unauthenticated', 'The refresh token is not valid.')
@@ -81,7 +87,7 @@ export async function refreshLogin(deps: LoginDeps, refresh: string): Promise<To
       'The refresh token was used before; this login has been ended. Log in again.',
     )
   }
-  return issueTokens(deps, user.id, loginId, `${loginId}.${secret}`)
+  return issueTokens(deps, user.id, loginId, refreshToken(loginId, secret))
 }
 
 /** The login behind a cookie, extended when its end comes near; `extended` asks for a new Max-Age. */

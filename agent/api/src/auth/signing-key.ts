@@ -2,7 +2,7 @@
  * The key that signs user tokens: Ed25519, made on first start in the data directory, readable by its owner
  * only.
  */
-import { chmod, link, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { asError } from '@cairn/protocol'
 import { exportJWK, generateKeyPair, importJWK, type CryptoKey, type JWK } from 'jose'
@@ -75,6 +75,13 @@ export async function shareSigningKey(
   const next = `${file}.${randomUUID()}`
   await writeFile(next, agreed, { mode: 0o600, flag: 'wx' })
   await rename(next, file)
+}
+
+/** The private parts of this directory's keys, of replaced ones too: what must reach no event and no log line. */
+export async function signingSecrets(dataDir: string): Promise<string[]> {
+  const files = (await readdir(dataDir)).filter(name => name.endsWith(FILE))
+  const keys = await Promise.all(files.map(name => readKey(join(dataDir, name))))
+  return keys.flatMap(key => key?.d ?? [])
 }
 
 type PrivateKey = JWK & { d: string }

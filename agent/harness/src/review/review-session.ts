@@ -5,7 +5,7 @@
  * proposals and the end. A death between two of them leaves a wake without an end, and the review is done
  * over: the file then has what it found already, and proposals are only in the last step.
  */
-import { CommitRefused, createRedactor, type LogStore, type SessionRow } from '@cairn/log'
+import { CommitRefused, type LogStore, type Redact, type SessionRow } from '@cairn/log'
 import { asError, type EventDraft, type ReviewConfig } from '@cairn/protocol'
 import {
   clip,
@@ -25,6 +25,7 @@ import { memoryFile, readMemory, writeMemory } from './memory-file.ts'
 export type ReviewDeps = WatchedDeps & {
   store: LogStore
   models: Models
+  redact: Redact
   dataDir: string
   newId: () => string
   /** Skills that there are, by name. */
@@ -60,7 +61,7 @@ export async function reviewSession(deps: ReviewDeps, request: ReviewRequest): P
   if (findings.memory !== null)
     await writeMemory(
       memoryFile(deps.dataDir, session.created_by, session.agent),
-      redacted(deps.models.secrets, findings.memory),
+      redacted(deps.redact, findings.memory),
     )
   const end = raiseReviewEnd(deps, {
     outcome: error === null ? 'success' : 'failed',
@@ -150,8 +151,8 @@ async function lookBack(
 }
 
 /** Secrets reach no file either. */
-const redacted = (secrets: readonly string[], entries: readonly string[]): string[] =>
-  JSON.parse(createRedactor(secrets)(JSON.stringify(entries))) as string[]
+const redacted = (redact: Redact, entries: readonly string[]): string[] =>
+  JSON.parse(redact(JSON.stringify(entries))) as string[]
 
 function describe({ memory, skills }: Findings): string {
   const lines = [

@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto'
 import { asError } from '@cairn/protocol'
 import { Refusing, isoStamp } from '../commit-rules.ts'
-import { encodeCommit, type Redact, redactString } from '../encode-commit.ts'
+import { encodeCommit, redactString } from '../encode-commit.ts'
 import { type StoredItem, toInboxItem } from '../inbox-rows.ts'
 import { createListeners } from '../listeners.ts'
-import { createRedactor } from '../redact.ts'
+import { createRedactor, type Redact } from '../redact.ts'
 import { toSessionRow } from '../session-rows.ts'
 import { CommitRefused, type Committed, type LogStore, type NewSession, type SessionRow } from '../store.ts'
 import { createAccounts } from './accounts.ts'
@@ -166,7 +166,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       session.created_by,
       session.created_by_kind,
       session.agent,
-      session.channel,
+      redactString(redact, session.channel),
       title,
       session.model ?? null,
       session.parent_id ?? null,

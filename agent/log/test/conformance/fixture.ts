@@ -53,14 +53,23 @@ export const answered = (tool_call_id: string): EventDraft =>
   })
 export const thought = (reasoning: string): EventDraft => turn('llm.thinking', { reasoning, ...where })
 export const delta = (content: string): EventDraft => turn('llm.delta', { content, ...where })
-export const called = (tool_call_id: string): EventDraft =>
-  tools('tool.call', { tool_call_id, name: 'read_file', arguments: { path: 'a.txt' } })
+export const called = (tool_call_id: string, args: Record<string, unknown> = { path: 'a.txt' }): EventDraft =>
+  tools('tool.call', { tool_call_id, name: 'read_file', arguments: args })
 export const response = (
   content: string,
   usage: { input?: number; output?: number; cost?: number } = {},
+  call?: { id: string; arguments: string },
 ): EventDraft =>
   turn('llm.response', {
-    message: { role: 'assistant', content },
+    message: {
+      role: 'assistant',
+      content,
+      ...(call && {
+        tool_calls: [
+          { id: call.id, type: 'function', function: { name: 'read_file', arguments: call.arguments } },
+        ],
+      }),
+    },
     model: 'm',
     input_tokens: usage.input ?? 10,
     output_tokens: usage.output ?? 5,

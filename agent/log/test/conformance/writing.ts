@@ -272,9 +272,11 @@ export function defineWriting({ open }: Bench): void {
     expect(session.status).toBe('archived')
   })
 
-  test('text passes the redactor before it is stored: events, title, inbox item and artifact', async () => {
+  test('text passes the redactor before it is stored: events, title, channel, inbox item and artifact', async () => {
     const { store } = await open({ redact: json => json.replaceAll('hunter22', '[gone]') })
-    await store.createSession(newSession('s', { title: 'about hunter22', config: { note: 'hunter22' } }))
+    await store.createSession(
+      newSession('s', { title: 'about hunter22', channel: 'of hunter22', config: { note: 'hunter22' } }),
+    )
     const { session } = await store.commit({
       session_id: 's',
       events: [say('my word is hunter22'), delta('hunter22')],
@@ -309,5 +311,44 @@ export function defineWriting({ open }: Bench): void {
     ])
     expect(stored).not.toContain('hunter22')
     expect(stored.match(/\[gone\]/g)?.length).toBeGreaterThanOrEqual(9)
+    expect((await store.getSession('s'))?.channel).toBe('of [gone]')
+  })
+
+  test('of arguments no more is taken out than the secret itself: in the call, in the answer and in the item that is decided on', async () => {
+    const { store } = await open()
+    await store.createSession(newSession('s'))
+    const command = ': -----BEGIN X PRIVATE KEY-----; touch hidden; echo sk-abcdefghijklmnopqrstuvwx > key'
+    const shown = ': -----BEGIN X PRIVATE KEY-----; touch hidden; echo [REDACTED] > key'
+    await store.commit({
+      session_id: 's',
+      events: [
+        called('c', { command }),
+        response('', {}, { id: 'c', arguments: JSON.stringify({ command }) }),
+      ],
+      rows: [
+        {
+          do: 'inbox.open',
+          event: 0,
+          item: {
+            id: 'gate',
+            kind: 'governance_gate',
+            title: 'Approval needed',
+            body: command,
+            payload: { command },
+            expires_at: null,
+            tool_call_id: 'c',
+          },
+        },
+      ],
+    })
+    const stored = await readAll(store, 's')
+    const data = stored.map(event => (JSON.parse(event.json) as { data: Record<string, unknown> }).data)
+    expect(data[0]).toMatchObject({ arguments: { command: shown } })
+    expect(data[1]).toMatchObject({
+      message: { tool_calls: [{ function: { arguments: JSON.stringify({ command: shown }) } }] },
+    })
+    const item = await store.getInboxItem('gate')
+    expect(item?.payload).toEqual({ command: shown })
+    expect(item?.body).toBe(shown)
   })
 }

@@ -1,0 +1,170 @@
+/**
+ * Secrets that nothing about themselves gives away, by what stands before them: the scheme of a header, the
+ * user in a URL, the member of a JSON Web Key, a name such as `password`. Whatever stands before them stays.
+ *
+ * In the arguments of a call a rule takes out characters of `SAFE` only: none that a shell acts on.
+ */
+export type Mode = 'text' | 'arguments'
+type Rule = (text: string, mark: string, mode: Mode) => string
+
+const SAFE = '[A-Za-z0-9._~%+/=,:^@-]'
+
+// ---- Authorization: Bearer …, Authorization: Basic …
+
+/** Opaque tokens have digits, or are longer than words. */
+const BEARER = /\b(bearer[ \t]+)(?=\S*\d|\S{20})[A-Za-z0-9._~+/-]{12,}=*/gi
+const BASIC = /\b(basic[ \t]+)([A-Za-z0-9+/]{6,}={0,2})(?![A-Za-z0-9+/=])/gi
+/** user:password, as RFC 7617 has it. */
+const isPair = (base64: string): boolean =>
+  /^[\x20-\x7e]*:[\x20-\x7e]+$/.test(Buffer.from(base64, 'base64').toString('latin1'))
+
+const scheme: Rule = (text, mark) =>
+  text
+    .replace(BEARER, `$1${mark}`)
+    .replace(BASIC, (all, word: string, pair: string) => (isPair(pair) ? word + mark : all))
+
+// ---- ://user:password@host
+
+const url = (password: string): RegExp =>
+  new RegExp(String.raw`(:\/\/[^\s/:@"'<>\\]{0,200}:)(${password}{1,300})@`, 'g')
+const URL_PASSWORD: Record<Mode, RegExp> = {
+  text: url(String.raw`[^\s/"'<>\\]`),
+  arguments: url('[A-Za-z0-9._~%+=,^@-]'),
+}
+const PLACEHOLDER = /^(?:pass|password|passwd|secret|\*+|\.+|x+|\$?\{+\w+\}+|\$\w+)$/i
+
+const userinfo: Rule = (text, mark, mode) =>
+  text.replace(URL_PASSWORD[mode], (all, before: string, password: string) =>
+    PLACEHOLDER.test(password) ? all : `${before}${mark}@`,
+  )
+
+// ---- {"kty": …, "d": …}
+
+const MEMBERS = '(?:d|p|q|dp|dq|qi|k)'
+const JWK = new RegExp(
+  String.raw`(\\{0,8}"${MEMBERS}\\{0,8}"\s{0,3}:\s{0,3}\\{0,8}")([A-Za-z0-9_-]{43,})(?=\\{0,8}")`,
+  'g',
+)
+/** Of 32 random bytes or more, as base64url: letters of both cases and a digit. A hash in hex has one case. */
+const isKeyMember = (value: string): boolean =>
+  /^[A-Za-z0-9_-]{43,}$/.test(value) && /[a-z]/.test(value) && /[A-Z]/.test(value) && /\d/.test(value)
+
+const jwk: Rule = (text, mark) =>
+  text.replace(JWK, (all, before: string, value: string) => (isKeyMember(value) ? before + mark : all))
+
+// ---- password=…, "api_key": "…", DB_PASSWORD: …
+
+const PASSWORD = 'pass(?:word|wd|phrase)|pwd'
+/** `page_token` and its like are no secrets, and a reader needs them. */
+const TOKEN_KIND = '(?:access|auth|refresh|bearer|session|secret|id|api|bot|login|link|oauth|deploy|security)'
+const NAME = `${PASSWORD}|secret|(?<![A-Za-z0-9_-])token|(?-i:(?<=[A-Z]_)TOKEN)|${TOKEN_KIND}[_-]?token|(?:api|access|account|private|secret|auth|signing|encryption|shared)[_-]?key`
+const assignment = (value: string): RegExp =>
+  new RegExp(
+    `(${NAME})(\\\\{0,8}["']?\\s{0,3}(?:=>|:=|[:=])\\s{0,3}\\\\{0,8}["'\`]?)(${value}{6,512})(.?)`,
+    'gi',
+  )
+const ASSIGNMENT: Record<Mode, RegExp> = {
+  text: assignment('[^\\s"\'\\\\`<>(){}\\[\\],;&|$]'),
+  arguments: assignment(SAFE),
+}
+export const ASSIGNMENT_BEGINS = new RegExp(`(?:${NAME})\\\\{0,8}["']?\\s{0,3}[:=]`, 'i')
+
+const PASSWORD_NAME = new RegExp(`^(?:${PASSWORD})$`, 'i')
+const isPasswordName = (name: string): boolean => PASSWORD_NAME.test(name)
+const hasLetterAndDigit = (value: string): boolean => /[A-Za-z]/.test(value) && /\d/.test(value)
+/** config.auth2.token, urn:ietf:params:oauth:token-type:x509 */
+const isExpression = (value: string): boolean =>
+  /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$|^(?:urn|https?):/.test(value)
+
+/** Uint8Array, varchar255, sha256, MD5Password */
+const CODE_NAME =
+  /^(?:u?int|float|bigu?int|varchar|char|string|text|utf|sha|md|base|argon|bcrypt|scrypt|pbkdf|aes)\w*$|^\w*pass(?:word|wd|phrase)\w*$/i
+
+/**
+ * Whether what is assigned is a secret rather than code, a placeholder or a word. Without quotes and apart from
+ * its sign it is most likely code, and has to look random.
+ */
+function isSecretValue(name: string, glue: string, value: string, next: string): boolean {
+  if (!hasLetterAndDigit(value) || isExpression(value) || PLACEHOLDER.test(value)) return false
+  if (next === '(' || next === '[' || next === '{' || next === '$' || next === '<') return false
+  const isQuoted = /["'`]$/.test(glue)
+  const isTight = /^\\*["']?[:=]$/.test(glue)
+  const [quotedMin, bareMin] = isPasswordName(name) ? [6, 8] : [16, 20]
+  if (isQuoted || isTight) return value.length >= quotedMin
+  return value.length >= bareMin && (isPasswordName(name) ? !CODE_NAME.test(value) : /\d.*\d/.test(value))
+}
+
+const assigned: Rule = (text, mark, mode) =>
+  text.replace(ASSIGNMENT[mode], (all, name: string, glue: string, value: string, next: string) =>
+    isSecretValue(name, glue, value, next) ? `${name}${glue}${mark}${next}` : all,
+  )
+
+// ---- members of the JSON itself
+
+const SECRET_KEY = new RegExp(`(?:${NAME})$`, 'i')
+const MEMBER_KEY = new RegExp(`^${MEMBERS}$`)
+const COMMON_WORD = /^[a-z]+$|^[A-Z]+$/
+
+/** Whether the value of a member of that name is a secret, whole. */
+export function isSecretMember(key: string, value: string): boolean {
+  if (MEMBER_KEY.test(key)) return isKeyMember(value)
+  const name = SECRET_KEY.exec(key)?.[0]
+  if (name === undefined || /\s/.test(value) || value.length > 512 || PLACEHOLDER.test(value)) return false
+  return isPasswordName(name)
+    ? value.length >= 6 && !COMMON_WORD.test(value)
+    : value.length >= 16 && hasLetterAndDigit(value)
+}
+
+/** What may stand in JSON text before a rule of this file has something to do, as words and where it helps as a look. */
+export const CONTEXTS = {
+  scheme: { words: ['earer ', 'EARER ', 'earer\\t', 'asic ', 'ASIC ', 'asic\\t'], look: null, rule: scheme },
+  url: { words: ['://'], look: /:\/\/[^\s/:@"\\]{0,200}:[^\s/"\\]{1,300}@/, rule: userinfo },
+  jwk: {
+    words: ['d', 'p', 'q', 'dp', 'dq', 'qi', 'k'].flatMap(member => [`"${member}"`, `"${member}\\`]),
+    look: null,
+    rule: jwk,
+  },
+  assigned: {
+    words: [
+      ...['assword', 'asswd', 'assphrase', 'ecret'].flatMap(word => [word, word.toUpperCase()]),
+      'pwd',
+      'Pwd',
+      'PWD',
+      ...['oken', 'OKEN'].flatMap(word => ['"', '\\', "'", '=', ':', ' '].map(end => word + end)),
+      ...['api', 'access', 'account', 'private', 'auth', 'signing', 'encryption', 'shared'].flatMap(kind =>
+        ['key', '_key', '-key', 'Key', '_KEY', 'KEY', '-Key'].flatMap(key =>
+          key === key.toUpperCase() && key !== '-key'
+            ? [kind.toUpperCase() + key]
+            : [kind + key, kind.charAt(0).toUpperCase() + kind.slice(1) + key],
+        ),
+      ),
+    ],
+    look: ASSIGNMENT_BEGINS,
+    rule: assigned,
+  },
+} as const satisfies Record<string, { words: readonly string[]; look: RegExp | null; rule: Rule }>
+
+// ---- the same as far as it has arrived, at the end of a text
+
+const anyCase = (word: string): string =>
+  [...word].reduceRight((rest, letter) => `[${letter}${letter.toUpperCase()}](?:${rest})?`, '')
+const KEY_KINDS = ['api', 'access', 'account', 'private', 'secret', 'auth', 'signing', 'encryption', 'shared']
+const NAME_BEGINS = [
+  ...['password', 'passwd', 'passphrase', 'pwd', 'secret', 'token'].map(anyCase),
+  ...KEY_KINDS.map(anyCase),
+  `(?:${KEY_KINDS.map(kind => `${kind}|${kind.toUpperCase()}|${kind.charAt(0).toUpperCase()}${kind.slice(1)}`).join('|')})[_-]?(?:${anyCase('key')})?`,
+]
+/** Where a word begins, or a word within a name: dbPassword, DB_PASSWORD. */
+const WORD_START = '(?:(?<![A-Za-z0-9])|(?<=[a-z])(?=[A-Z]))'
+
+export const CONTEXT_BEGUN: readonly RegExp[] = [
+  /\bb(?:e(?:a(?:r(?:e(?:r(?:[ \t]+(?:[A-Za-z0-9._~+/-]*=*)?)?)?)?)?)?)?$/i,
+  /\bb(?:a(?:s(?:i(?:c(?:[ \t]+(?:[A-Za-z0-9+/]*=*)?)?)?)?)?)?$/i,
+  /:(?:\/(?:\/[^\s/"'<>\\]{0,500})?)?$/,
+  /\\{0,8}"(?:[dpqk]|d[pq]|qi)?(?:\\{0,8}"\s{0,3}(?::\s{0,3}(?:\\{0,8}(?:"[A-Za-z0-9_-]*)?)?)?|\\{0,8})$/,
+  new RegExp(`${WORD_START}(?:${NAME_BEGINS.join('|')})$`),
+  new RegExp(
+    `(?:${NAME})\\\\{0,8}["']?\\s{0,3}(?:(?:=>|:=|[:=])\\s{0,3}\\\\{0,8}(?:["'\`]?[^\\s"'\\\\\`<>(){}\\[\\],;&|$]{0,512})?)?$`,
+    'i',
+  ),
+]

@@ -1,0 +1,37 @@
+/** The table of prefixes as regular expressions: for tokens that are whole, and for one that is just arriving. */
+import { PREFIX_RULES, type PrefixRule } from './secret-prefixes.ts'
+
+/**
+ * A secret may follow anything but a character of its own alphabet, or an escape such as \n of a JSON text
+ * within the text.
+ */
+export const START = String.raw`(?<![A-Za-z0-9_-](?<!\\[nrtbf]))`
+
+export const escapeRegExp = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`)
+
+const whole = (rule: PrefixRule): string =>
+  `(?:${rule.prefixes.map(escapeRegExp).join('|')})${rule.rest ?? `${rule.body}{${rule.min},}`}`
+const firstOf = (rules: readonly PrefixRule[]): string =>
+  `(?=[${[...new Set(rules.flatMap(rule => rule.prefixes.map(prefix => prefix.charAt(0))))].map(escapeRegExp).join('')}])`
+const inside = PREFIX_RULES.filter(rule => rule.anywhere === true)
+const ahead = PREFIX_RULES.filter(rule => rule.anywhere !== true)
+
+/** A token, whole. The look at its first letter comes first: it is cheap, and nearly always says no. */
+export const TOKEN = new RegExp(
+  `${firstOf(ahead)}${START}(?:${ahead.map(whole).join('|')})|${firstOf(inside)}(?:${inside.map(whole).join('|')})`,
+  'g',
+)
+export const PREFIXES: readonly string[] = PREFIX_RULES.flatMap(rule => rule.prefixes)
+
+/** The letters of a word, each optional after the one before it, and then what may follow the whole word. */
+export const begun = (word: string, then = ''): string =>
+  [...word].reduceRight((rest, letter) => `${escapeRegExp(letter)}(?:${rest})?`, then)
+
+/** Where any place may be a beginning, each is looked at: `times` bounds how far. */
+const beginnings = (rules: readonly PrefixRule[], times: string): string =>
+  rules.flatMap(({ prefixes, body }) => prefixes.map(prefix => begun(prefix, body + times))).join('|')
+
+/** The beginning of a token at the end of a text, as far as it has arrived. */
+export const TOKEN_BEGUN = new RegExp(
+  `(?:${START}(?:${beginnings(ahead, '*')})|(?:${beginnings(inside, '{0,128}')}))$`,
+)

@@ -1,0 +1,313 @@
+/**
+ * Secrets that tell what they are by how they begin: one row a vendor. `source` is where the form is described:
+ * the vendor's own page, or the rule of a scanner that states it (gitleaks, MIT; secretlint, MIT; kingfisher,
+ * Apache-2.0). The redactor, its first look and the hold-back all derive from this table.
+ *
+ * Every character that a rule may take out is one of `[A-Za-z0-9._~+/=-]`: no space, quote or sign that a shell
+ * acts on, so that what is taken out of a command is at most one word of it.
+ */
+export type PrefixRule = {
+  of: string
+  /** Literal beginnings; the rest is at least `min` characters of `body`, or what `rest` says exactly. */
+  prefixes: readonly string[]
+  body: string
+  min: number
+  rest?: string
+  /** The beginning stands within the secret: what comes before it does not matter. */
+  anywhere?: true
+  source: string
+}
+
+const WORD = '[A-Za-z0-9_-]'
+const ALNUM = '[A-Za-z0-9]'
+const HEX = '[0-9a-fA-F]'
+const BASE64 = '[A-Za-z0-9+/=]'
+
+export const PREFIX_RULES: readonly PrefixRule[] = [
+  // Our own: service accounts, refresh tokens, login links.
+  { of: 'Cairn', prefixes: ['cairn_sk_'], body: WORD, min: 16, source: 'agent/api/src/auth/issue.ts' },
+  {
+    of: 'Cairn',
+    prefixes: ['cairn_rt_'],
+    body: '[A-Za-z0-9_.-]',
+    min: 16,
+    source: 'agent/api/src/auth/logins.ts',
+  },
+  { of: 'Cairn', prefixes: ['cairn_ll_'], body: WORD, min: 16, source: 'agent/api/src/auth/issue.ts' },
+
+  // Models.
+  {
+    of: 'OpenAI, Anthropic, OpenRouter and others',
+    prefixes: ['sk-'],
+    body: WORD,
+    min: 16,
+    source: 'gitleaks openai.go, anthropic.go',
+  },
+  { of: 'Groq', prefixes: ['gsk_'], body: ALNUM, min: 40, source: 'secretlint rule-groq' },
+  { of: 'xAI', prefixes: ['xai-'], body: ALNUM, min: 40, source: 'keys as they are issued' },
+  { of: 'Perplexity', prefixes: ['pplx-'], body: ALNUM, min: 40, source: 'gitleaks perplexity.go' },
+  { of: 'Replicate', prefixes: ['r8_'], body: ALNUM, min: 32, source: 'keys as they are issued' },
+  {
+    of: 'Hugging Face',
+    prefixes: ['hf_', 'api_org_'],
+    body: ALNUM,
+    min: 30,
+    source: 'https://huggingface.co/docs/hub/security-tokens',
+  },
+
+  // Code and packages.
+  {
+    of: 'GitHub',
+    prefixes: ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'],
+    body: ALNUM,
+    min: 20,
+    source: 'https://github.blog/2021-04-05-behind-githubs-new-authentication-token-formats/',
+  },
+  {
+    of: 'GitHub',
+    prefixes: ['github_pat_'],
+    body: '[A-Za-z0-9_]',
+    min: 20,
+    source: 'gitleaks github.go',
+  },
+  {
+    of: 'GitLab',
+    prefixes: [
+      'glpat-',
+      'gldt-',
+      'glrt-',
+      'glptt-',
+      'glft-',
+      'glimt-',
+      'glagent-',
+      'gloas-',
+      'glsoat-',
+      'glffct-',
+      'glcbt-',
+    ],
+    body: '[A-Za-z0-9_.-]',
+    min: 16,
+    source: 'https://docs.gitlab.com/security/tokens/#token-prefixes',
+  },
+  {
+    of: 'npm',
+    prefixes: ['npm_'],
+    body: ALNUM,
+    min: 36,
+    source: 'https://github.blog/2021-09-23-announcing-npms-new-access-token-format/',
+  },
+  { of: 'PyPI', prefixes: ['pypi-Ag'], body: WORD, min: 40, source: 'https://pypi.org/help/#apitoken' },
+  { of: 'RubyGems', prefixes: ['rubygems_'], body: HEX, min: 48, source: 'gitleaks rubygems.go' },
+  { of: 'Docker', prefixes: ['dckr_pat_'], body: WORD, min: 20, source: 'secretlint rule-docker' },
+  { of: 'Clojars', prefixes: ['CLOJARS_'], body: ALNUM, min: 60, source: 'gitleaks clojars.go' },
+  { of: 'Artifactory', prefixes: ['AKCp'], body: ALNUM, min: 60, source: 'gitleaks artifactory.go' },
+  { of: 'Sourcegraph', prefixes: ['sgp_'], body: '[0-9a-z_]', min: 40, source: 'gitleaks sourcegraph.go' },
+  { of: 'Postman', prefixes: ['PMAK-'], body: '[0-9a-f-]', min: 50, source: 'gitleaks postman.go' },
+  { of: 'Linear', prefixes: ['lin_api_'], body: ALNUM, min: 40, source: 'gitleaks linear.go' },
+  { of: 'Atlassian', prefixes: ['ATATT3'], body: '[A-Za-z0-9_=-]', min: 60, source: 'gitleaks atlassian.go' },
+
+  // Clouds and hosting.
+  {
+    of: 'AWS key ids',
+    prefixes: ['AKIA', 'ASIA', 'ABIA', 'ACCA'],
+    body: '[A-Z0-9]',
+    min: 16,
+    rest: '[A-Z0-9]{16}(?![A-Za-z0-9])',
+    source: 'https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html',
+  },
+  { of: 'AWS Bedrock', prefixes: ['ABSK'], body: BASE64, min: 100, source: 'gitleaks aws.go' },
+  {
+    of: 'Google',
+    prefixes: ['AIza'],
+    body: WORD,
+    min: 35,
+    source: 'https://cloud.google.com/docs/authentication/api-keys',
+  },
+  {
+    of: 'Google OAuth',
+    prefixes: ['ya29.', 'GOCSPX-', '1//0'],
+    body: WORD,
+    min: 20,
+    source: 'https://developers.google.com/identity/protocols/oauth2',
+  },
+  {
+    of: 'Azure client secrets',
+    prefixes: ['Q~'],
+    body: '[A-Za-z0-9_~.-]',
+    min: 31,
+    anywhere: true,
+    source: 'gitleaks azure.go',
+  },
+  {
+    of: 'DigitalOcean',
+    prefixes: ['dop_v1_', 'doo_v1_', 'dor_v1_'],
+    body: HEX,
+    min: 40,
+    source: 'https://docs.digitalocean.com/reference/api/oauth',
+  },
+  { of: 'Alibaba', prefixes: ['LTAI'], body: ALNUM, min: 20, source: 'gitleaks alibaba.go' },
+  { of: 'Cloudflare', prefixes: ['v1.0-'], body: '[0-9a-f-]', min: 100, source: 'gitleaks cloudflare.go' },
+  { of: 'Heroku', prefixes: ['HRKU-AA'], body: WORD, min: 40, source: 'gitleaks heroku.go' },
+  { of: 'Fly', prefixes: ['fo1_'], body: WORD, min: 40, source: 'gitleaks flyio.go' },
+  { of: 'Fly', prefixes: ['fm1a_', 'fm1r_', 'fm2_'], body: BASE64, min: 100, source: 'gitleaks flyio.go' },
+  {
+    of: 'Supabase',
+    prefixes: ['sbp_', 'sb_secret_'],
+    body: WORD,
+    min: 31,
+    source: 'kingfisher supabase.yml',
+  },
+  { of: 'Databricks', prefixes: ['dapi'], body: '[0-9a-f]', min: 32, source: 'gitleaks databricks.go' },
+  {
+    of: 'PlanetScale',
+    prefixes: ['pscale_tkn_', 'pscale_pw_', 'pscale_oauth_'],
+    body: '[A-Za-z0-9_=.-]',
+    min: 32,
+    source: 'gitleaks planetscale.go',
+  },
+  { of: 'Pulumi', prefixes: ['pul-'], body: '[0-9a-f]', min: 40, source: 'gitleaks pulumi.go' },
+  {
+    of: 'HashiCorp Vault',
+    prefixes: ['hvs.', 'hvb.', 'hvr.'],
+    body: WORD,
+    min: 20,
+    source: 'https://developer.hashicorp.com/vault/docs/concepts/tokens',
+  },
+  {
+    of: 'HashiCorp Terraform',
+    prefixes: ['atlasv1.'],
+    body: '[A-Za-z0-9_=-]',
+    min: 60,
+    anywhere: true,
+    source: 'gitleaks hashicorp.go',
+  },
+  { of: 'Doppler', prefixes: ['dp.pt.', 'dp.st.'], body: ALNUM, min: 40, source: 'gitleaks doppler.go' },
+  {
+    of: 'Tailscale',
+    prefixes: ['tskey-'],
+    body: WORD,
+    min: 20,
+    source: 'https://tailscale.com/kb/1277/key-prefixes',
+  },
+  { of: 'OpenShift', prefixes: ['sha256~'], body: WORD, min: 43, source: 'gitleaks openshift.go' },
+  {
+    of: '1Password',
+    prefixes: ['ops_eyJ'],
+    body: BASE64,
+    min: 100,
+    source: 'gitleaks 1password.go',
+  },
+  {
+    of: 'age',
+    prefixes: ['AGE-SECRET-KEY-1'],
+    body: '[A-Z0-9]',
+    min: 50,
+    source: 'gitleaks age.go',
+  },
+
+  // Payment, mail, messages.
+  {
+    of: 'Stripe',
+    prefixes: ['sk_live_', 'sk_test_', 'rk_live_', 'rk_test_'],
+    body: ALNUM,
+    min: 16,
+    source: 'https://docs.stripe.com/keys',
+  },
+  {
+    of: 'Stripe and Svix webhooks',
+    prefixes: ['whsec_'],
+    body: BASE64,
+    min: 24,
+    source: 'https://docs.stripe.com/webhooks',
+  },
+  { of: 'Square', prefixes: ['sq0atp-', 'sq0csp-'], body: WORD, min: 22, source: 'gitleaks square.go' },
+  {
+    of: 'Shopify',
+    prefixes: ['shpat_', 'shpca_', 'shppa_', 'shpss_'],
+    body: HEX,
+    min: 32,
+    source: 'https://shopify.dev/changelog/length-of-the-shopify-access-token-is-increasing',
+  },
+  { of: 'Flutterwave', prefixes: ['FLWSECK'], body: WORD, min: 20, source: 'gitleaks flutterwave.go' },
+  { of: 'EasyPost', prefixes: ['EZAK', 'EZTK'], body: ALNUM, min: 54, source: 'gitleaks easypost.go' },
+  {
+    of: 'Shippo',
+    prefixes: ['shippo_live_', 'shippo_test_'],
+    body: HEX,
+    min: 40,
+    source: 'gitleaks shippo.go',
+  },
+  {
+    of: 'SendGrid',
+    prefixes: ['SG.'],
+    body: '[A-Za-z0-9_.=-]',
+    min: 60,
+    source: 'https://www.twilio.com/docs/sendgrid/ui/account-and-settings/api-keys',
+  },
+  { of: 'Brevo', prefixes: ['xkeysib-'], body: '[A-Za-z0-9-]', min: 64, source: 'gitleaks sendinblue.go' },
+  {
+    of: 'Slack',
+    prefixes: ['xoxa-', 'xoxb-', 'xoxc-', 'xoxd-', 'xoxe-', 'xoxo-', 'xoxp-', 'xoxr-', 'xoxs-', 'xapp-'],
+    body: '[A-Za-z0-9-]',
+    min: 10,
+    source: 'https://docs.slack.dev/authentication/tokens',
+  },
+  {
+    of: 'Slack webhooks',
+    prefixes: ['hooks.slack.com/services/', 'hooks.slack.com/workflows/', 'hooks.slack.com/triggers/'],
+    body: '[A-Za-z0-9/]',
+    min: 20,
+    anywhere: true,
+    source: 'https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks',
+  },
+  {
+    of: 'Discord webhooks',
+    prefixes: ['discord.com/api/webhooks/', 'discordapp.com/api/webhooks/'],
+    body: '[A-Za-z0-9/_-]',
+    min: 40,
+    anywhere: true,
+    source: 'https://docs.discord.com/developers/resources/webhook',
+  },
+  {
+    of: 'Telegram bots',
+    prefixes: [':AA'],
+    body: WORD,
+    min: 32,
+    anywhere: true,
+    source: 'https://core.telegram.org/bots/api#authorizing-your-bot',
+  },
+
+  // Data, design, observation.
+  { of: 'Notion', prefixes: ['ntn_'], body: ALNUM, min: 40, source: 'gitleaks notion.go' },
+  { of: 'Figma', prefixes: ['figd_'], body: WORD, min: 30, source: 'secretlint rule-figma' },
+  {
+    of: 'Sentry',
+    prefixes: ['sntrys_', 'sntryu_'],
+    body: '[A-Za-z0-9+/=_]',
+    min: 40,
+    source: 'gitleaks sentry.go',
+  },
+  { of: 'Grafana', prefixes: ['glsa_'], body: '[A-Za-z0-9_]', min: 40, source: 'gitleaks grafana.go' },
+  { of: 'Grafana', prefixes: ['glc_'], body: BASE64, min: 32, source: 'gitleaks grafana.go' },
+  { of: 'New Relic', prefixes: ['NRAK-'], body: '[A-Z0-9]', min: 27, source: 'gitleaks newrelic.go' },
+  { of: 'Dynatrace', prefixes: ['dt0c01.'], body: '[A-Za-z0-9.]', min: 80, source: 'gitleaks dynatrace.go' },
+  { of: 'Prefect', prefixes: ['pnu_'], body: ALNUM, min: 36, source: 'gitleaks prefect.go' },
+  { of: 'ReadMe', prefixes: ['rdme_'], body: '[a-z0-9]', min: 70, source: 'gitleaks readme.go' },
+  {
+    of: 'Duffel',
+    prefixes: ['duffel_live_', 'duffel_test_'],
+    body: '[A-Za-z0-9_=-]',
+    min: 40,
+    source: 'gitleaks duffel.go',
+  },
+
+  // Any issuer.
+  {
+    of: 'JSON Web Tokens',
+    prefixes: ['eyJ'],
+    body: '[A-Za-z0-9_.-]',
+    min: 12,
+    rest: String.raw`[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*`,
+    source: 'https://www.rfc-editor.org/rfc/rfc7519',
+  },
+]
