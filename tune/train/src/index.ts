@@ -50,14 +50,8 @@ export { learningRateAt, type Schedule } from './schedule.ts'
 export { GENERATED, loadDataset, type Dataset, type DatasetOptions } from './data/load-dataset.ts'
 export { tokenizeCached } from './data/token-cache.ts'
 export { mergeAdapter } from './merge.ts'
-export {
-  SHAPES,
-  configJsonOfShape,
-  configOfShape,
-  writeModelOf,
-  writeNewModel,
-  type ShapeName,
-} from './new-model.ts'
+export { configJsonOfShape, configOfShape, writeModelOf, writeNewModel } from './new-model.ts'
+export { SHAPES, type ShapeName } from './shapes.ts'
 export {
   MATMULS,
   QUANTIZED_RECIPES,

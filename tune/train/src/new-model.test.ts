@@ -5,7 +5,8 @@ import { partsOf, readModelConfig } from '@cairn-tune/models'
 import { decodeFloats, loadTokenizer, openCheckpoint } from '@cairn-tune/weights'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BYTE_VOCABULARY } from './byte-tokenizer.ts'
-import { SHAPES, configOfShape, writeNewModel, type ShapeName } from './new-model.ts'
+import { configOfShape, writeNewModel } from './new-model.ts'
+import { SHAPES, type ShapeName } from './shapes.ts'
 
 let directory: string
 let model: string
@@ -123,6 +124,15 @@ test('published shapes have the published numbers of parameters', () => {
     'qwen3-1.7b': 1721,
     'qwen3-4b': 4022,
     'qwen3-8b': 8191,
+    'qwen2.5-0.5b': 494,
+    'qwen2.5-7b': 7616,
+    'llama-3.2-1b': 1236,
+    'llama-3.1-8b': 8030,
+    'smollm2-135m': 135,
+    'mistral-7b': 7248,
+    'phi-3-mini': 3821,
+    'gemma-3-1b': 1000,
+    'smollm3-3b': 3075,
   })
   expect(parameters('small')).toBeGreaterThan(3e6)
   expect(parameters('small')).toBeLessThan(6e6)

@@ -20,44 +20,7 @@ import {
 } from '@cairn-tune/weights'
 import { BYTE_VOCABULARY, END_OF_TEXT, END_OF_TURN, byteTokenizerFiles } from './byte-tokenizer.ts'
 import { createRandom } from './random.ts'
-
-const qwen3 = (
-  vocab: number,
-  hidden: number,
-  ffn: number,
-  layers: number,
-  heads: number,
-  kvHeads: number,
-  headDim: number,
-  isTied: boolean,
-) => ({
-  model_type: 'qwen3' as const,
-  vocab_size: vocab,
-  hidden_size: hidden,
-  intermediate_size: ffn,
-  num_hidden_layers: layers,
-  num_attention_heads: heads,
-  num_key_value_heads: kvHeads,
-  head_dim: headDim,
-  tie_word_embeddings: isTied,
-  rms_norm_eps: 1e-6,
-  rope_theta: 1e6,
-  max_position_embeddings: 40960,
-})
-
-const QWEN3_VOCABULARY = 151936
-
-/** Shapes by name, as keys of config.json; the larger ones are those of the published models. */
-export const SHAPES = {
-  tiny: qwen3(320, 64, 192, 2, 4, 2, 32, true),
-  small: qwen3(320, 256, 768, 4, 8, 4, 64, true),
-  'qwen3-0.6b': qwen3(QWEN3_VOCABULARY, 1024, 3072, 28, 16, 8, 128, true),
-  'qwen3-1.7b': qwen3(QWEN3_VOCABULARY, 2048, 6144, 28, 16, 8, 128, true),
-  'qwen3-4b': qwen3(QWEN3_VOCABULARY, 2560, 9728, 36, 32, 8, 128, true),
-  'qwen3-8b': qwen3(QWEN3_VOCABULARY, 4096, 12288, 36, 32, 8, 128, false),
-} as const satisfies Record<string, { model_type: FamilyName }>
-
-export type ShapeName = keyof typeof SHAPES
+import { SHAPES, type ShapeName } from './shapes.ts'
 
 /**
  * config.json of a shape, with other values of some keys. The byte tokenizer is within every vocabulary.
