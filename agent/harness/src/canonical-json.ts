@@ -2,6 +2,7 @@
  * RFC 8785 (JCS): one text for one JSON value, so that equal arguments have equal hashes however they were
  * written.
  */
+import { MAX_DEPTH } from '@cairn/protocol'
 import { createHash } from 'node:crypto'
 
 /**
@@ -25,6 +26,8 @@ function encode(value: unknown, above: readonly object[]): string {
     return JSON.stringify(value)
   }
   if (typeof value !== 'object') throw new TypeError(`[canonicalJson] a ${typeof value} is not JSON`)
+  if (above.length >= MAX_DEPTH)
+    throw new TypeError(`[canonicalJson] the value is nested deeper than ${MAX_DEPTH} levels`)
   if (above.includes(value)) throw new TypeError('[canonicalJson] the value contains itself')
   const path = [...above, value]
   if (Array.isArray(value)) return `[${value.map(item => encode(item, path)).join(',')}]`

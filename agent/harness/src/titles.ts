@@ -92,6 +92,8 @@ async function askForTitle(
   return cleanTitle(message.content) ?? fallbackTitle(question)
 }
 
+const LONGEST_LINE = 1000
+
 /** The first line without quotes and headings; null when nothing is left. */
 export function cleanTitle(text: string): string | null {
   const line =
@@ -99,7 +101,9 @@ export function cleanTitle(text: string): string | null {
       .split('\n')
       .map(part => part.trim())
       .find(part => part !== '') ?? ''
+  // A title is short; the pattern at its end would go over a long line again and again.
   const bare = line
+    .slice(0, LONGEST_LINE)
     .replace(/^#+\s*/, '')
     .replace(/^(?:title:\s*)/i, '')
     .replace(/^["'“”«*]+|["'“”»*.]+$/g, '')

@@ -269,6 +269,11 @@ export const Config = z.strictObject({
       llm_heartbeat_s: z.number().positive().default(15),
       llm_stale_s: z.number().positive().default(180),
       llm_stale_reasoning_s: z.number().positive().default(600),
+      llm_call_s: z
+        .number()
+        .positive()
+        .default(3600)
+        .describe('the longest that one call of a model may take'),
       llm_retries: z.int().min(0).max(10).default(3),
       delta_coalesce_ms: z.number().nonnegative().default(40),
       delta_keep_s: z.number().nonnegative().default(600),

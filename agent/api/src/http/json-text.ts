@@ -1,8 +1,5 @@
 /** What JSON.parse does not tell: where a text stops being JSON, and how deep it nests. */
 
-/** Deeper bodies are refused: JSON.stringify recurses, and a megabyte of brackets would exhaust its stack. */
-export const MAX_DEPTH = 64
-
 /** Greatest nesting of objects and arrays, without regard to validity. */
 export function nestingDepth(text: string): number {
   let depth = 0

@@ -3,10 +3,10 @@
  * says where.
  */
 import { isUtf8 } from 'node:buffer'
-import { AppError } from '@cairn/protocol'
+import { AppError, MAX_DEPTH } from '@cairn/protocol'
 import type { z } from 'zod'
 import type { Exchange } from './exchange.ts'
-import { findJsonError, MAX_DEPTH, nestingDepth } from './json-text.ts'
+import { findJsonError, nestingDepth } from './json-text.ts'
 
 export const MAX_BODY = 1024 * 1024
 /**

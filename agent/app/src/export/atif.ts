@@ -2,6 +2,7 @@
  * A session as an ATIF trajectory (Agent Trajectory Interchange Format, schema ATIF-v1.4): one JSON document
  * a session.
  */
+import { nestsTooDeep } from '@cairn/protocol'
 import type { Trajectory, TrajectoryStep } from '@cairn/state'
 
 const ATIF_VERSION = 'ATIF-v1.4'
@@ -122,6 +123,7 @@ function atifStep(
 function parsed(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text)
+    if (nestsTooDeep(value)) return { unparsed: text }
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : { value }

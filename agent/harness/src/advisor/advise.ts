@@ -124,7 +124,9 @@ function readAdvice(
   maxTokens: number,
 ): { content: string; truncated: boolean } {
   const text = message.content.trim()
+  // Only a short text can be that; the pattern at its end would go over a long one again and again.
   if (
+    text.length < 2 * NOTHING.length &&
     text
       .replace(/[.!"'*\s]+$/, '')
       .replace(/^["'*\s]+/, '')

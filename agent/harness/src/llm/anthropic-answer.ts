@@ -3,6 +3,8 @@
  * signature and all.
  */
 import { z } from 'zod'
+import { argumentsText, shortReason, tokenCount } from './answer-fields.ts'
+import { meterAnswer, type AnswerMeter } from './answer-limits.ts'
 import { callIds } from './call-id.ts'
 import { invalidAnswer, type CallSite } from './model-errors.ts'
 import type { AnswerInProgress } from './openai-answer.ts'
@@ -52,7 +54,7 @@ type Block =
   | { type: 'text'; text: string }
   | { type: 'thinking'; thinking: string; signature: string }
   | { type: 'redacted_thinking'; data: string }
-  | { type: 'tool_use'; id: string; name: string; json: string; given: unknown }
+  | { type: 'tool_use'; id: string; name: string; json: string; given: string }
   | { type: 'other' }
 
 const STOP_REASONS: Record<string, ModelAnswer['finish_reason']> = {
@@ -75,14 +77,15 @@ export function anthropicAnswer(
   let model = request.model
   let stopReason: string | undefined
   let stopped = false
+  const meter = meterAnswer(site)
 
   const count = (usage: z.infer<typeof UsageWire> | null | undefined) => {
     // Totals so far; a message_delta may leave out what message_start has said.
-    counts.input = usage?.input_tokens ?? counts.input
-    counts.output = usage?.output_tokens ?? counts.output
-    counts.read = usage?.cache_read_input_tokens ?? counts.read
-    counts.written = usage?.cache_creation_input_tokens ?? counts.written
-    counts.thought = usage?.output_tokens_details?.thinking_tokens ?? counts.thought
+    counts.input = tokenCount(usage?.input_tokens, counts.input)
+    counts.output = tokenCount(usage?.output_tokens, counts.output)
+    counts.read = tokenCount(usage?.cache_read_input_tokens, counts.read)
+    counts.written = tokenCount(usage?.cache_creation_input_tokens, counts.written)
+    counts.thought = tokenCount(usage?.output_tokens_details?.thinking_tokens, counts.thought)
   }
   const show = (type: 'text' | 'reasoning', text: string) => {
     if (text !== '') onChunk({ type, text })
@@ -104,6 +107,7 @@ export function anthropicAnswer(
         count(event.message.usage)
       } else if (event.type === 'content_block_start') {
         const block = startBlock(event.content_block)
+        meterBlock(meter, block)
         blocks.set(event.index, block)
         if (block.type === 'text') show('text', block.text)
         if (block.type === 'thinking') show('reasoning', block.thinking)
@@ -113,15 +117,20 @@ export function anthropicAnswer(
           throw invalidAnswer(site, `a delta came for content block ${event.index}, which has not begun`)
         const { delta } = event
         if (block.type === 'text' && delta.type === 'text_delta') {
+          meter.add('text', delta.text ?? '')
           block.text += delta.text ?? ''
           show('text', delta.text ?? '')
         } else if (block.type === 'thinking' && delta.type === 'thinking_delta') {
+          meter.add('reasoning', delta.thinking ?? '')
           block.thinking += delta.thinking ?? ''
           show('reasoning', delta.thinking ?? '')
-        } else if (block.type === 'thinking' && delta.type === 'signature_delta')
+        } else if (block.type === 'thinking' && delta.type === 'signature_delta') {
+          meter.add('reasoning details', delta.signature ?? '')
           block.signature += delta.signature ?? ''
-        else if (block.type === 'tool_use' && delta.type === 'input_json_delta')
+        } else if (block.type === 'tool_use' && delta.type === 'input_json_delta') {
+          meter.add('tool calls', delta.partial_json ?? '')
           block.json += delta.partial_json ?? ''
+        }
       } else if (event.type === 'message_delta') {
         stopReason = event.delta.stop_reason ?? stopReason
         count(event.usage)
@@ -137,7 +146,7 @@ export function anthropicAnswer(
       const calls = uses.map((use, at) => ({
         id: nameCall(use.id, at),
         type: 'function' as const,
-        function: { name: use.name, arguments: use.json || JSON.stringify(use.given ?? {}) },
+        function: { name: use.name, arguments: use.json || use.given },
       }))
       const forced =
         request.json_schema && calls.find(call => call.function.name === request.json_schema?.name)
@@ -148,7 +157,7 @@ export function anthropicAnswer(
         ...(calls.length > 0 && !forced ? { tool_calls: calls } : {}),
         ...(kept.length > 0 ? { reasoning_details: kept } : {}),
       }
-      const reason = STOP_REASONS[stopReason ?? 'end_turn'] ?? stopReason ?? 'stop'
+      const reason = STOP_REASONS[stopReason ?? 'end_turn'] ?? shortReason(stopReason ?? 'stop')
       return {
         message,
         model,
@@ -169,6 +178,19 @@ export function anthropicAnswer(
   }
 }
 
+function meterBlock(meter: AnswerMeter, block: Block): void {
+  meter.count('blocks')
+  if (block.type === 'text') meter.add('text', block.text)
+  else if (block.type === 'thinking') {
+    meter.add('reasoning', block.thinking)
+    meter.add('reasoning details', block.signature)
+  } else if (block.type === 'redacted_thinking') meter.add('reasoning details', block.data)
+  else if (block.type === 'tool_use') {
+    meter.count('tool calls')
+    meter.add('tool calls', block.id + block.name + block.given)
+  }
+}
+
 function startBlock(block: Record<string, unknown>): Block {
   const string = (key: string) => (typeof block[key] === 'string' ? block[key] : '')
   switch (block['type']) {
@@ -179,7 +201,13 @@ function startBlock(block: Record<string, unknown>): Block {
     case 'redacted_thinking':
       return { type: 'redacted_thinking', data: string('data') }
     case 'tool_use':
-      return { type: 'tool_use', id: string('id'), name: string('name'), json: '', given: block['input'] }
+      return {
+        type: 'tool_use',
+        id: string('id'),
+        name: string('name'),
+        json: '',
+        given: argumentsText(block['input'] ?? {}),
+      }
     default:
       return { type: 'other' }
   }

@@ -1,4 +1,5 @@
 /** Our request in the words of Anthropic's Messages API. */
+import { nestsTooDeep } from '@cairn/protocol'
 import type { AssistantMessageData, ModelMessage, ModelRequest } from './provider.ts'
 
 export type AnthropicSettings = {
@@ -161,7 +162,10 @@ function assistantBlocks(message: AssistantMessageData): Json[] {
 function parseObject(text: string): Json | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined
+    // Deeper arguments have no text of their own any more: JSON.stringify would not come back from them.
+    return typeof value === 'object' && value !== null && !Array.isArray(value) && !nestsTooDeep(value)
+      ? (value as Json)
+      : undefined
   } catch {
     // The caller has a use for text that is no JSON object.
     return undefined

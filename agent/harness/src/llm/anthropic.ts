@@ -57,7 +57,7 @@ export function createAnthropic(options: AnthropicOptions): ModelProvider {
         maxTokens: request.max_tokens ?? facts.maxOutputTokens ?? DEFAULT_MAX_TOKENS,
         thinking: !facts.reasoning ? 'none' : budgeted.has(request.model) ? 'budget' : 'adaptive',
       }
-      const alive = client.withOptions({ fetch: tapFetch(fetch, () => onChunk({ type: 'alive' })) })
+      const alive = client.withOptions({ fetch: tapFetch(fetch, site, () => onChunk({ type: 'alive' })) })
       const answer = anthropicAnswer(request, site, onChunk)
       try {
         const stream = await alive.messages.create(

@@ -7,6 +7,7 @@ import { backoffMs, MODEL_BACKOFF } from '../backoff.ts'
 import { type Clock, sleep } from '../clock.ts'
 import type { Log } from '../log.ts'
 import { watchSilence } from './silence.ts'
+import { endLongCall } from './longest-call.ts'
 import { type ModelAnswer, ModelError, type ModelRequest } from './provider.ts'
 import type { ResolvedModel } from './registry.ts'
 
@@ -15,7 +16,7 @@ export type WatchedDeps = {
   signal: AbortSignal
   random: () => number
   report: Log
-  limits: Pick<Config['limits'], 'llm_stale_s' | 'llm_stale_reasoning_s' | 'llm_retries'>
+  limits: Pick<Config['limits'], 'llm_stale_s' | 'llm_stale_reasoning_s' | 'llm_call_s' | 'llm_retries'>
 }
 
 /** Rejects with ModelError when no retry mended it, with the signal's reason when it aborts. */
@@ -57,12 +58,14 @@ async function callOnce(
     onHeartbeat: () => {},
     onStale: error => cut.abort(error),
   })
+  const stopClock = endLongCall(clock, limits, error => cut.abort(error))
   try {
     return await served.provider.call(request, () => watch.alive(), AbortSignal.any([signal, cut.signal]))
   } catch (thrown) {
     // The watcher's reason says more than the abort it caused.
     throw cut.signal.aborted ? asError(cut.signal.reason) : thrown
   } finally {
+    stopClock()
     watch.stop()
   }
 }

@@ -9,11 +9,20 @@ export const schemaPrompt = (schema: Record<string, unknown>): string =>
  * none.
  */
 export function jsonWithin(text: string): string {
-  const fenced = /```(?:json)?\s*\n?([\s\S]*?)```/.exec(text)?.[1]
+  const fenced = firstFence(text)
   const braces = text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1)
   return (
     [text, fenced, braces].find(candidate => candidate !== undefined && isJson(candidate))?.trim() ?? text
   )
+}
+
+const FENCE = '```'
+
+/** What the first pair of fences encloses. By hand: a pattern goes over a megabyte of blanks again and again. */
+function firstFence(text: string): string | undefined {
+  const open = text.indexOf(FENCE)
+  const close = open === -1 ? -1 : text.indexOf(FENCE, open + FENCE.length)
+  return close === -1 ? undefined : text.slice(open + FENCE.length, close).replace(/^json/, '')
 }
 
 /** Whether OpenAI's strict mode takes the schema: every object closed, every property required. */

@@ -4,6 +4,7 @@
  * arguments as an object, content as parts, reasoning under three names, usage in four places, `stop` where
  * calls were made.
  */
+import { nestsTooDeep } from '@cairn/protocol'
 import { z } from 'zod'
 import { callIds } from './call-id.ts'
 import { jsonWithin } from './json-answer.ts'
@@ -16,6 +17,8 @@ import {
   type ModelRequest,
   type Usage,
 } from './provider.ts'
+import { argumentsText, shortReason, tokenCount } from './answer-fields.ts'
+import { meterAnswer, type AnswerMeter } from './answer-limits.ts'
 import { invalidAnswer, type CallSite } from './model-errors.ts'
 
 const json = z.record(z.string(), z.unknown())
@@ -86,14 +89,17 @@ export function openAIAnswer(
   const calls: Call[] = []
   const plain = { reasoning_content: '', reasoning: '' }
   const details: Record<string, unknown>[] = []
+  const meter = meterAnswer(site)
 
   const addText = (piece: string) => {
     if (piece === '') return
+    meter.add('text', piece)
     text += piece
     onChunk({ type: 'text', text: piece })
   }
   const addReasoning = (piece: string) => {
     if (piece === '') return
+    meter.add('reasoning', piece)
     reasoning += piece
     onChunk({ type: 'reasoning', text: piece })
   }
@@ -106,7 +112,9 @@ export function openAIAnswer(
       addReasoning(delta[named] ?? '')
     }
     for (const detail of delta.reasoning_details ?? []) {
-      addDetail(details, detail)
+      if (nestsTooDeep(detail)) throw invalidAnswer(site, 'a block of the reasoning is nested too deep')
+      meter.add('reasoning details', JSON.stringify(detail))
+      addDetail(details, detail, meter)
       if (!named) addReasoning(detailText(detail))
     }
     if (typeof delta.content === 'string') addText(delta.content)
@@ -123,7 +131,7 @@ export function openAIAnswer(
       refused = true
       addText(delta.refusal)
     }
-    for (const fragment of delta.tool_calls ?? []) addFragment(calls, fragment)
+    for (const fragment of delta.tool_calls ?? []) addFragment(calls, fragment, meter)
   }
 
   return {
@@ -142,7 +150,7 @@ export function openAIAnswer(
       if (!choice) return
       if (choice.delta) takeDelta(choice.delta)
       if (choice.message) takeDelta(choice.message)
-      if (choice.finish_reason) finishReason = choice.finish_reason
+      if (choice.finish_reason) finishReason = shortReason(choice.finish_reason)
       else if (choice.message) finishReason ??= 'stop'
     },
     finish() {
@@ -208,11 +216,12 @@ function settledReason(reason: string, called: boolean): ModelAnswer['finish_rea
  * Which call a fragment continues: the one of its index, unless a new id shows that the server counts
  * wrongly; without an index the one of its id; without either, the last one, unless a name begins another.
  */
-function addFragment(calls: Call[], fragment: z.infer<typeof Fragment>) {
+function addFragment(calls: Call[], fragment: z.infer<typeof Fragment>, meter: AnswerMeter) {
   const id = fragment.id ?? ''
   const index = fragment.index ?? undefined
   const name = fragment.function?.name ?? ''
-  const args = fragment.function?.arguments ?? ''
+  const args = argumentsText(fragment.function?.arguments ?? '')
+  meter.add('tool calls', id + name + args)
   const candidate =
     index !== undefined
       ? calls.findLast(call => call.index === index)
@@ -223,18 +232,19 @@ function addFragment(calls: Call[], fragment: z.infer<typeof Fragment>) {
           : undefined
   let call = candidate && (id === '' || candidate.id === '' || candidate.id === id) ? candidate : undefined
   if (!call) {
+    meter.count('tool calls')
     call = { index, id, name: '', arguments: '' }
     calls.push(call)
   }
   if (call.id === '') call.id = id
   if (call.name === '') call.name = name
-  call.arguments += typeof args === 'string' ? args : JSON.stringify(args)
+  call.arguments += args
 }
 
 const GROWING = ['text', 'summary'] as const
 
 /** Text and summary blocks arrive in pieces of one index; everything else (encrypted blocks) whole. */
-function addDetail(details: Record<string, unknown>[], piece: Record<string, unknown>) {
+function addDetail(details: Record<string, unknown>[], piece: Record<string, unknown>, meter: AnswerMeter) {
   const last = details.at(-1)
   const key = GROWING.find(
     name => typeof piece[name] === 'string' && (last?.[name] === undefined || typeof last[name] === 'string'),
@@ -246,6 +256,7 @@ function addDetail(details: Record<string, unknown>[], piece: Record<string, unk
     last['index'] === piece['index'] &&
     !last['signature']
   if (!continues) {
+    meter.count('blocks')
     details.push({ ...piece })
     return
   }
@@ -262,16 +273,17 @@ const detailText = (detail: Record<string, unknown>): string => {
 }
 
 function readUsage(wire: z.infer<typeof UsageWire>): Usage {
-  const input = wire.prompt_tokens ?? 0
-  const output = wire.completion_tokens ?? 0
-  const thought = wire.completion_tokens_details?.reasoning_tokens ?? 0
+  const input = tokenCount(wire.prompt_tokens)
+  const output = tokenCount(wire.completion_tokens)
+  const thought = tokenCount(wire.completion_tokens_details?.reasoning_tokens)
   // Some servers leave reasoning out of completion_tokens; the total gives them away.
   const uncounted = wire.total_tokens === input + output + thought ? thought : 0
   return {
     input_tokens: input,
     output_tokens: output + uncounted,
     reasoning_tokens: thought,
-    cache_read_tokens:
-      wire.prompt_tokens_details?.cached_tokens ?? wire.prompt_cache_hit_tokens ?? wire.cached_tokens ?? 0,
+    cache_read_tokens: tokenCount(
+      wire.prompt_tokens_details?.cached_tokens ?? wire.prompt_cache_hit_tokens ?? wire.cached_tokens,
+    ),
   }
 }

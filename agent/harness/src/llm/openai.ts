@@ -64,7 +64,7 @@ export function createOpenAI(options: OpenAIOptions): ModelProvider {
         secrets: options.apiKey ? [options.apiKey] : [],
         now,
       }
-      const alive = client.withOptions({ fetch: tapFetch(fetch, () => onChunk({ type: 'alive' })) })
+      const alive = client.withOptions({ fetch: tapFetch(fetch, site, () => onChunk({ type: 'alive' })) })
       const answer = openAIAnswer(request, site, onChunk)
       try {
         const body = openAIBody(request, dialect) as unknown as OpenAI.ChatCompletionCreateParamsStreaming

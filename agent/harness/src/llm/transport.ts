@@ -4,6 +4,8 @@
  * (contract 7.10).
  */
 import { EnvHttpProxyAgent, fetch as undiciFetch } from 'undici'
+import { MAX_REFUSAL_BYTES, meterStream } from './answer-limits.ts'
+import type { CallSite } from './model-errors.ts'
 
 export type Fetch = typeof globalThis.fetch
 export type Transport = { fetch: Fetch; close(): Promise<void> }
@@ -46,15 +48,25 @@ export function createTransport(proxy: ProxySettings = {}): Transport {
 }
 
 /**
- * Calls `alive` for every piece of a successful answer's body, pings and comments included, before it is
- * parsed.
+ * Counts every piece of an answer's body before it is parsed, pings and comments included, and calls `alive`
+ * for it. A body that does not end ends here, and its connection with it; of a refusal only its beginning is
+ * read.
  */
-export function tapFetch(fetch: Fetch, alive: () => void): Fetch {
+export function tapFetch(fetch: Fetch, site: CallSite, alive: () => void): Fetch {
   return async (input, init) => {
     const response = await fetch(input, init)
-    if (!response.ok || response.body === null) return response
+    if (response.body === null) return response
+    const count = response.ok ? meterStream(site) : null
+    let refusal = 0
     const tap = new TransformStream<Uint8Array, Uint8Array>({
       transform(bytes, controller) {
+        if (count === null) {
+          controller.enqueue(bytes.subarray(0, MAX_REFUSAL_BYTES - refusal))
+          refusal += bytes.length
+          if (refusal >= MAX_REFUSAL_BYTES) controller.terminate()
+          return
+        }
+        count(bytes)
         alive()
         controller.enqueue(bytes)
       },

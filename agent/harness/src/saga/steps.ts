@@ -1,7 +1,7 @@
 /**
  * The steps of a running saga, written into the commits of the calls they stand for (contract 14.8, 10).
  */
-import { asError, type AgentConfig } from '@cairn/protocol'
+import { asError, type AgentConfig, MAX_DEPTH, nestsTooDeep } from '@cairn/protocol'
 import { clip } from '@cairn/sessions'
 import type { SagaState, SagaStep } from '@cairn/state'
 import type { Clock } from '../clock.ts'
@@ -78,12 +78,12 @@ function compensation(
   const declared = undo[tool_name]
   if (compensation_tool === null || declared === undefined) return {}
   try {
-    return {
-      compensation_args: fillUndoArguments(declared.args, {
-        arguments: args,
-        result: typeof result === 'string' ? parse(result) : result,
-      }),
-    }
+    const compensation_args = fillUndoArguments(declared.args, {
+      arguments: args,
+      result: typeof result === 'string' ? parse(result) : result,
+    })
+    if (nestsTooDeep(compensation_args)) throw new Error(`they are nested deeper than ${MAX_DEPTH} levels`)
+    return { compensation_args }
   } catch (thrown) {
     // The step took effect all the same; its undo will fail, and the log says why already now.
     return { error: `the arguments of its undo cannot be filled: ${asError(thrown).message}` }

@@ -8,7 +8,14 @@
  * A commit that is refused (the lease is gone) rejects, and then nothing starts.
  */
 import { CommitRefused, type Grant, type RowChange } from '@cairn/log'
-import { EVENTS, type EventDraft, type GovernanceConfig, asError } from '@cairn/protocol'
+import {
+  EVENTS,
+  type EventDraft,
+  type GovernanceConfig,
+  asError,
+  MAX_DEPTH,
+  nestsTooDeep,
+} from '@cairn/protocol'
 import { clip, raiseGate, raiseQuestion, repeatGate } from '@cairn/sessions'
 import { pathProblem } from '@cairn/workspace'
 import { argumentsHash, canonicalJson } from '../canonical-json.ts'
@@ -86,6 +93,7 @@ function parseObject(text: string): { raw: Record<string, unknown>; problem?: st
   } catch (thrown) {
     return { raw: {}, problem: `they are not JSON (${asError(thrown).message})` }
   }
+  if (nestsTooDeep(value)) return { raw: {}, problem: `they are nested deeper than ${MAX_DEPTH} levels` }
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return { raw: value as Record<string, unknown> }
   return {

@@ -1,7 +1,7 @@
 /**
  * Runs a tool within its time and the turn's life. What it throws, what it says and its silence all end here.
  */
-import { asError } from '@cairn/protocol'
+import { asError, MAX_DEPTH, nestsTooDeep } from '@cairn/protocol'
 import { clip } from '@cairn/sessions'
 import type { Clock } from '../clock.ts'
 import type { Tool, ToolContext, ToolOutcome } from './tool.ts'
@@ -68,7 +68,9 @@ export async function runTool(
   // In a promise chain so that a tool which throws before its first await is caught like any other.
   const running = Promise.resolve().then(() => tool.run(args, { ...context, signal, timeoutMs }))
   try {
-    return await Promise.race([running, gaveUp.promise])
+    const outcome = await Promise.race([running, gaveUp.promise])
+    if (nestsTooDeep(outcome.content)) throw new Error(`its result is nested deeper than ${MAX_DEPTH} levels`)
+    return outcome
   } catch (thrown) {
     limits.signal.throwIfAborted()
     return { content: failure(asError(late.signal.aborted ? late.signal.reason : thrown).message) }

@@ -15,6 +15,7 @@ import {
   type ToolSchema,
 } from '../llm/provider.ts'
 import { costOf } from '../llm/catalog.ts'
+import { endLongCall } from '../llm/longest-call.ts'
 import type { ResolvedModel } from '../llm/registry.ts'
 import type { TurnContext } from './context.ts'
 import { writeDeltas } from './deltas.ts'
@@ -187,6 +188,7 @@ async function stream(
         .catch(fail)
     },
   })
+  const stopClock = endLongCall(clock, limits, fail)
   let firstTokenAt: number | null = null
   const onChunk = (chunk: ModelChunk): void => {
     if (chunk.type === 'alive') {
@@ -204,8 +206,15 @@ async function stream(
     return { answer, firstTokenAt, rest: await deltas.finish() }
   } catch (thrown) {
     // The watcher's or the log's reason says more than the abort it caused.
-    throw cut.signal.aborted ? asError(cut.signal.reason) : thrown
+    const error = cut.signal.aborted ? asError(cut.signal.reason) : thrown
+    // No other attempt will say it again: what came until then stays, to its last letter.
+    if (error instanceof ModelError && !error.retryable && !lease.signal.aborted) {
+      const rest = await deltas.finish()
+      if (rest.length > 0) await log.emit(rest)
+    }
+    throw error
   } finally {
+    stopClock()
     watch.stop()
     await Promise.allSettled([deltas.finish(), beats])
   }

@@ -114,6 +114,8 @@ test.each([
   ['of a wrong type', { path: 7 }, /path: .*string/],
   ['that are missing', '', /path: /],
   ['of which one is unknown', { path: 'a', mode: 'x' }, /mode/],
+  ['that nest 65 levels deep', `{"path": ${'['.repeat(64)}${']'.repeat(64)}}`, /deeper than 64 levels/],
+  ['that nest 200,000 levels deep', `{"path": ${'['.repeat(2e5)}${']'.repeat(2e5)}}`, /deeper than 64/],
   ['that JSON cannot be compared by', String.raw`{"path": "\ud800"}`, /surrogate/],
 ])('arguments %s never reach the tool, and the result says what is wrong', async (_, args, message) => {
   await using bench = await makeBench()

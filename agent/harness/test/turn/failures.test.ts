@@ -259,3 +259,68 @@ test('a message that arrives while a call fails for good is not buried by the fa
   await stage.next('session.complete')
   expect((await stage.events()).map(event => event.type)).not.toContain('session.fail')
 })
+
+test.each([3000, 200_000])(
+  'arguments nested %i deep are a failure of that call: the turn goes on, with no crash',
+  async depth => {
+    const raw_arguments = `{"value":${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}}`
+    await using stage = await setStage({
+      scenario: { rules: [{ steps: [{ tool_calls: [{ name: 'note', raw_arguments }] }, say('as it is')] }] },
+      agent: { saga: { enabled: true } },
+    })
+    stage.start()
+    await stage.send('go')
+    await stage.until(events => events.some(({ type }) => /^session\.(complete|fail)$/.test(type)))
+    const events = await stage.events()
+    expect(events.at(-1)).toMatchObject({ type: 'session.complete', data: { reason: 'completed' } })
+    expect(events.filter(event => event.type === 'harness.crash')).toEqual([])
+    const [result] = events.filter(event => event.type === 'tool.result')
+    expect(result?.data).toMatchObject({
+      elapsed_ms: 0,
+      content: expect.stringMatching(/Tool execution failed: invalid arguments: .*deeper than 64 levels/),
+    })
+    expect(stage.ran).toEqual([])
+  },
+)
+
+test('what a server said before it said too much stays in the log, and it is not asked again', async () => {
+  const text = `${'a line of words\n'.repeat(140_000)}`
+  await using stage = await setStage({
+    scenario: { chunk_chars: 4096, rules: [{ answer: say(text) }] },
+    limits: { llm_retries: 3 },
+  })
+  stage.start()
+  await stage.send('go')
+  expect((await stage.next('session.fail')).data).toMatchObject({
+    reason: 'llm_call_failed',
+    error_category: 'invalid_response',
+    retryable: false,
+    attempts: 1,
+  })
+  const events = await stage.events()
+  const shown = events
+    .flatMap(event => (event.type === 'llm.delta' ? [event.data.content ?? ''] : []))
+    .join('')
+  expect(shown.length).toBeGreaterThan(2_000_000)
+  expect(text.startsWith(shown)).toBe(true)
+  expect(events.filter(event => event.type === 'llm.delta' && event.data.reset)).toEqual([])
+  expect(stage.server.requests).toHaveLength(1)
+})
+
+test('a call that goes on for longer than one may is over, however much alive its server is', async () => {
+  const clock = fakeClock()
+  await using stage = await setStage({
+    scenario: { rules: [{ answer: { hang: true } }] },
+    limits: { llm_call_s: 60, llm_stale_s: 100_000 },
+  })
+  stage.start({ clock })
+  await stage.send('go')
+  await stage.server.requested(1)
+  clock.advance(60_000)
+  expect((await stage.next('session.fail')).data).toMatchObject({
+    error_category: 'timeout',
+    retryable: false,
+    error: expect.stringContaining('limits.llm_call_s'),
+  })
+  await expect(stage.server.requests[0]?.ended).resolves.toBe('left')
+})

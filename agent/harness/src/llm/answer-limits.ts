@@ -1,0 +1,84 @@
+/**
+ * How much of one answer is taken (decision 0015). A model server is not trusted to come to an end: each part of
+ * an answer has a maximum, and so has what is read of the connection, so that a call costs a bounded amount of
+ * memory whatever the server does. A call beyond one of them ends as `invalid_response` and is not made again:
+ * a server that said too much once says it again, and each time it is paid for.
+ */
+import { say, type CallSite } from './model-errors.ts'
+import { ModelError } from './provider.ts'
+
+const MIB = 1024 * 1024
+
+/** Bytes of UTF-8 a part; all calls of an answer together are one part, names and ids included. */
+export const MAX_PART_BYTES = 2 * MIB
+/** What is said, the reasoning that is shown, the provider's own blocks that go back with the next call. */
+export type Part = 'text' | 'reasoning' | 'reasoning details' | 'tool calls'
+export const MAX_CALLS = 256
+/** Content blocks of one answer, and entries of its reasoning details. */
+export const MAX_BLOCKS = 4096
+/**
+ * Of one event of the stream, or of an answer that is one JSON text: a whole answer may come in one piece, with
+ * every letter escaped.
+ */
+export const MAX_EVENT_BYTES = 8 * MIB
+/** Of a whole stream: each token comes in a frame some seventy times its length. */
+export const MAX_STREAM_BYTES = 256 * MIB
+/** Of a refusal; what is beyond says nothing more. */
+export const MAX_REFUSAL_BYTES = 64 * 1024
+
+export const tooMuch = (site: CallSite, what: string): ModelError =>
+  new ModelError('invalid_response', say(site, `${what}; the call was ended and is not made again`), {
+    retryable: false,
+  })
+
+export type AnswerMeter = {
+  /** Counts a piece of the answer before it is kept. */
+  add(part: Part, piece: string): void
+  /** One more call, or one more block. */
+  count(what: 'tool calls' | 'blocks'): void
+}
+
+/** Both throw a ModelError for what is beyond a maximum. */
+export function meterAnswer(site: CallSite): AnswerMeter {
+  const bytes: Record<Part, number> = { text: 0, reasoning: 0, 'reasoning details': 0, 'tool calls': 0 }
+  const counts = { 'tool calls': 0, blocks: 0 }
+  const most = { 'tool calls': MAX_CALLS, blocks: MAX_BLOCKS }
+  return {
+    add(part, piece) {
+      bytes[part] += Buffer.byteLength(piece)
+      if (bytes[part] > MAX_PART_BYTES)
+        throw tooMuch(site, `the answer has more than ${MAX_PART_BYTES / MIB} MiB of ${part}`)
+    },
+    count(what) {
+      counts[what] += 1
+      if (counts[what] > most[what]) throw tooMuch(site, `the answer has more than ${most[what]} ${what}`)
+    },
+  }
+}
+
+const LF = 0x0a
+const CR = 0x0d
+
+/** Counts what is read of a stream; throws for an event, or a whole, that does not end. */
+export function meterStream(site: CallSite): (bytes: Uint8Array) => void {
+  let total = 0
+  let event = 0
+  let last = LF
+  let lineIsEmpty = true
+  return bytes => {
+    total += bytes.length
+    for (let at = 0; at < bytes.length; at++) {
+      const byte = bytes[at] ?? 0
+      event += 1
+      if (byte === CR || (byte === LF && last !== CR)) {
+        if (lineIsEmpty) event = 0
+        lineIsEmpty = true
+      } else if (byte !== LF) lineIsEmpty = false
+      last = byte
+    }
+    if (event > MAX_EVENT_BYTES)
+      throw tooMuch(site, `an event of the answer is longer than ${MAX_EVENT_BYTES / MIB} MiB`)
+    if (total > MAX_STREAM_BYTES)
+      throw tooMuch(site, `the stream of the answer is longer than ${MAX_STREAM_BYTES / MIB} MiB`)
+  }
+}
