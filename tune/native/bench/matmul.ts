@@ -135,7 +135,8 @@ async function measure(
     3,
   ]
   const scaling = isScaled(arithmetic) ? [3, op === 'matmul_nn' && arithmetic === 'nvfp4' ? 4 : -1] : [-1, -1]
-  const inputs = op === 'matmul_tn' ? [0, 1, -1] : [0, 1, -1, -1, -1, ...scaling]
+  const bias = op === 'matmul_nt' ? [-1] : []
+  const inputs = op === 'matmul_tn' ? [0, 1, -1] : [0, 1, -1, -1, -1, ...scaling, ...bias]
   const attrs = [
     1,
     LINEAR_ARITHMETICS.indexOf(arithmetic),

@@ -118,7 +118,7 @@ test('a damaged program is refused', () => {
 test('what a kernel refuses names the op and its tensors', async () => {
   const program = engine.compile({
     code: Int32Array.of(1, 3, 1, 0, 2, 4, 2, 2, 1, 3, 0, 2, 3, 2, EMBED, 0, 1, 2),
-    attrs: Float64Array.of(0),
+    attrs: Float64Array.of(0, 0),
     places: Float64Array.of(-1, -2, -3),
   })
   await expect(

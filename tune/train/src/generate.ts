@@ -7,8 +7,7 @@ import { recipesPage } from './recipes-text.ts'
 
 /** Text of docs/tune/config.md. */
 export function configPage(): string {
-  const cell = (text: string) =>
-    text === '' ? '' : text === 'required' || text === 'all seven' ? text : `\`${text}\``
+  const cell = (text: string) => (text === '' || text === 'required' ? text : `\`${text}\``)
   const values = (text: string) =>
     text
       .split(' | ')
