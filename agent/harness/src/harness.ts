@@ -244,6 +244,7 @@ export function startHarness(options: HarnessOptions): Harness {
       ...makeFolders(lease),
       written: new Map<string, string>(),
       settled,
+      redact,
       worker_id: workerId,
       newId: options.newId,
       random,

@@ -33,6 +33,11 @@ export const ERRORS = {
     title: 'The answer to this Idempotency-Key held a secret that was shown once',
     retryable: false,
   },
+  not_what_was_shown: {
+    status: 409,
+    title: 'The item covers other arguments than those that were shown',
+    retryable: false,
+  },
   body_too_large: { status: 413, title: 'The body is too large', retryable: false },
   unsupported_media_type: { status: 415, title: 'The content type is not supported', retryable: false },
   invalid_body: { status: 422, title: 'The body does not fit the schema', retryable: false },

@@ -603,7 +603,10 @@ export const EVENTS = {
       checkpoint_hash: z.string().optional().describe('file-mutating tools: the workspace as it was before'),
     },
     {
-      extra: turnOptional,
+      extra: {
+        ...turnOptional,
+        redactions: count.optional().describe('so many parts of the arguments are secrets and are not shown'),
+      },
       worker: true,
       arguments: true,
       summary: d =>
@@ -1332,6 +1335,18 @@ export const EVENTS = {
           .describe(
             'the same call was made before and nobody has decided: the item of that call stands for both',
           ),
+        arguments: json
+          .optional()
+          .describe(
+            'the whole effective arguments, as an approval would let them run; a repeated gate has none',
+          ),
+        redactions: count
+          .optional()
+          .describe('so many parts of the arguments are secrets: they run and are not shown'),
+        shown_hash: z
+          .string()
+          .optional()
+          .describe('SHA-256 of the canonical JSON of `arguments`: what a client says that it has shown'),
       },
       asks: 'goes_on',
       worker: true,

@@ -144,7 +144,13 @@ export const Feedback = z.strictObject({
   criteria: z.record(z.string(), z.number()).optional(),
 })
 export const InboxResponse = z.union([
-  z.strictObject({ decision: z.enum(['approve', 'reject']) }),
+  z.strictObject({
+    decision: z.enum(['approve', 'reject']),
+    shown_hash: z
+      .string()
+      .optional()
+      .describe('of a gate: the shown_hash of the arguments that were shown to whoever decides'),
+  }),
   z.strictObject({ completed: z.literal(true) }),
 ])
 

@@ -35,6 +35,7 @@ export type Raised = {
 type Ids = Pick<Deps, 'newId'>
 
 const TITLE_MAX = 120
+const EXCERPT_MAX = 500
 const BODY_MAX = 1000
 /** How long an approval may wait to be used. */
 export const GRANT_TTL_MS = 60 * 60 * 1000
@@ -80,7 +81,7 @@ export const raiseGate = (
   return raise(
     ids,
     'inbox.governance_gate',
-    { ...data, arguments_excerpt: clip(data.arguments_excerpt, 500) },
+    { ...data, arguments_excerpt: clip(data.arguments_excerpt, EXCERPT_MAX) },
     {
       title: `Approval needed: ${data.tool_name}`,
       body: data.arguments_excerpt,
@@ -96,7 +97,7 @@ export const raiseGate = (
 export const repeatGate = (
   gate: EventData<'inbox.governance_gate'> & { repeats_tool_call_id: string },
 ): EventDraft =>
-  write('inbox.governance_gate', { ...gate, arguments_excerpt: clip(gate.arguments_excerpt, 500) })
+  write('inbox.governance_gate', { ...gate, arguments_excerpt: clip(gate.arguments_excerpt, EXCERPT_MAX) })
 
 /** The call whose undecided item covers a call of that tool with those arguments, or null. */
 export async function findOpenGate(
@@ -195,7 +196,8 @@ export async function openCheckIns(
   return items.map(item => item.id)
 }
 
-export type InboxAnswer = { decision: 'approve' | 'reject' } | { completed: true }
+export type InboxAnswer =
+  { decision: 'approve' | 'reject'; shown_hash?: string | undefined } | { completed: true }
 
 /**
  * Decides a gate or completes an action, once: guard, grant and the message that tells the model go into one
@@ -211,6 +213,7 @@ export async function respondInbox(
   const { decision, rows, message } =
     'decision' in answer ? decide(deps, item, answer.decision, principal) : completeAction(item)
   if (item.status !== 'pending') throw answeredBefore(item)
+  if ('decision' in answer) refuseUnseen(item, answer)
   await commitFor(deps.store, 'answer an inbox item of', {
     session_id: item.session_id,
     expect_status: TAKES_INPUT,
@@ -221,6 +224,28 @@ export async function respondInbox(
     ],
   })
   return reread(deps, item.id)
+}
+
+/**
+ * An approval covers the whole arguments. A client that says what it has shown must have shown those; and an
+ * item that cannot show them, one of an older release that kept a part, is not approved.
+ */
+function refuseUnseen(
+  item: StoredInboxItem,
+  { decision, shown_hash }: Extract<InboxAnswer, { decision: string }>,
+): void {
+  if (item.kind !== 'governance_gate') return
+  const gate = item.payload as EventData<'inbox.governance_gate'>
+  if (shown_hash !== undefined && shown_hash !== gate.shown_hash)
+    throw new AppError(
+      'not_what_was_shown',
+      'shown_hash is not that of the arguments which this item covers: read the item again and show its arguments.',
+    )
+  if (decision === 'approve' && gate.arguments === undefined && gate.arguments_excerpt.length >= EXCERPT_MAX)
+    throw new AppError(
+      'wrong_state',
+      'This item was raised by an older release and shows a part of its arguments only: reject it, and the agent asks anew.',
+    )
 }
 
 const deciderOf = ({ kind, id }: Principal): Decider => ({ kind, id })

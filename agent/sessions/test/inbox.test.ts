@@ -16,15 +16,14 @@ import {
 import { expect, test } from 'vitest'
 import { alice, bob, type Desk, judge, setUp, stranger, types } from './desk.ts'
 
-const gate = (desk: Desk) =>
-  raiseGate(desk.deps, {
-    tool_name: 'terminal',
-    tool_call_id: 'c1',
-    arguments_excerpt: '{"command":"rm"}',
-    deny_reason: 'needs approval',
-    policy_id: 'require_approval:terminal',
-    arguments_hash: 'hash-1',
-  })
+const gateData = {
+  tool_name: 'terminal',
+  tool_call_id: 'c1',
+  arguments_excerpt: '{"command":"rm"}',
+  deny_reason: 'needs approval',
+  policy_id: 'require_approval:terminal',
+}
+const gate = (desk: Desk) => raiseGate(desk.deps, { ...gateData, arguments_hash: 'hash-1' })
 const raise = async (desk: Desk, raised: Raised): Promise<string> => {
   await desk.write([raised.event], { rows: [raised.row(0)] })
   return raised.item_id
@@ -148,6 +147,43 @@ test('what a session still asks of people expires when it is archived, in the sa
   })
   expect(await desk.store.findGrant(desk.session.id, 'terminal', 'hash-1')).toBeNull()
   unwatch()
+})
+
+test('an approval that says what was shown must have shown the arguments of the item; without a word it is taken', async () => {
+  await using desk = await setUp()
+  const whole = { arguments: { command: 'rm' }, shown_hash: 'shown-1' }
+  const raiseWhole = () =>
+    raise(desk, raiseGate(desk.deps, { ...gateData, ...whole, arguments_hash: 'hash-1' }))
+  const id = await raiseWhole()
+  for (const decision of ['approve', 'reject'] as const)
+    await expect(
+      respondInbox(desk.deps, id, { decision, shown_hash: 'shown-2' }, alice),
+    ).rejects.toMatchObject({ code: 'not_what_was_shown' })
+  expect(await desk.store.findGrant(desk.session.id, 'terminal', 'hash-1')).toBeNull()
+  expect(
+    await respondInbox(desk.deps, id, { decision: 'approve', shown_hash: 'shown-1' }, alice),
+  ).toMatchObject({
+    decision: 'approve',
+    payload: whole,
+  })
+  const other = await raiseWhole()
+  expect(await respondInbox(desk.deps, other, { decision: 'approve' }, alice)).toMatchObject({
+    decision: 'approve',
+  })
+})
+
+test('an item of an older release that shows a part of its arguments only is not approved, and can be rejected', async () => {
+  await using desk = await setUp()
+  const id = await raise(
+    desk,
+    raiseGate(desk.deps, { ...gateData, arguments_excerpt: 'x'.repeat(900), arguments_hash: 'hash-1' }),
+  )
+  await expect(respondInbox(desk.deps, id, { decision: 'approve' }, alice)).rejects.toMatchObject({
+    code: 'wrong_state',
+  })
+  expect(await respondInbox(desk.deps, id, { decision: 'reject' }, alice)).toMatchObject({
+    decision: 'reject',
+  })
 })
 
 test('a rejection tells the model and grants nothing', async () => {

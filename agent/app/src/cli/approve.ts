@@ -1,9 +1,9 @@
 /** cairn approve: what waits for a decision, and the decision. */
-import type { InboxItem } from '@cairn/protocol'
+import { exactText, type InboxItem } from '@cairn/protocol'
 import { defineCommand, takePositionals } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
 import { EXIT } from './exit.ts'
-import { oneLine } from './terminal-text.ts'
+import { jsonLine, oneLine } from './terminal-text.ts'
 
 export const approve = defineCommand({
   name: 'approve',
@@ -31,22 +31,38 @@ export const approve = defineCommand({
         items.push(...page.items)
         cursor = page.next_cursor
       }
-      io.out(values.json ? `${JSON.stringify(items)}\n` : items.map(line).join(''))
+      io.out(values.json ? jsonLine(items) : items.map(line).join(''))
       if (items.length === 0) io.note('Nothing waits for an approval.')
       return EXIT.ok.code
     }
     const [item_id] = takePositionals(positionals, ['the id of an item'])
+    const asked = await client.call('getInboxItem', { params: { item_id }, signal: io.signal })
+    for (const text of shown(asked)) io.note(text)
+    const hash = asked.payload['shown_hash']
     const item = await client.call('respondInbox', {
       params: { item_id },
-      body: { decision: values.reject ? 'reject' : 'approve' },
+      body: {
+        decision: values.reject ? 'reject' : 'approve',
+        ...(typeof hash === 'string' && { shown_hash: hash }),
+      },
       signal: io.signal,
     })
-    io.out(
-      values.json ? `${JSON.stringify(item)}\n` : `${item.id}  ${values.reject ? 'rejected' : 'approved'}\n`,
-    )
+    io.out(values.json ? jsonLine(item) : `${item.id}  ${values.reject ? 'rejected' : 'approved'}\n`)
     return EXIT.ok.code
   },
 })
+
+/** What a gate covers, whole, and what of it cannot be shown. */
+function shown({ kind, payload }: InboxItem): string[] {
+  if (kind !== 'governance_gate') return []
+  const { tool_name: tool, arguments: args, arguments_excerpt: excerpt, redactions } = payload
+  return [
+    `${oneLine(String(tool), 80)} ${exactText(args === undefined ? String(excerpt) : JSON.stringify(args, null, 2))}`,
+    ...(typeof redactions === 'number' && redactions > 0
+      ? [`${redactions} of its parts look like secrets: they are not shown, and run all the same.`]
+      : []),
+  ]
+}
 
 const line = ({ id, session_id, created_at, payload }: InboxItem): string =>
   `${id}  ${created_at}  session ${session_id}  ${oneLine(String(payload['tool_name'] ?? ''), 40)} ${oneLine(String(payload['arguments_excerpt'] ?? ''), 100)}\n`

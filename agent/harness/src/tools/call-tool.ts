@@ -7,7 +7,7 @@
  *
  * A commit that is refused (the lease is gone) rejects, and then nothing starts.
  */
-import { CommitRefused, type Grant, type RowChange } from '@cairn/log'
+import { CommitRefused, type Grant, REDACTED, type Redact, type RowChange } from '@cairn/log'
 import {
   EVENTS,
   type EventDraft,
@@ -60,6 +60,8 @@ export type CallToolDeps = {
   /** LogStore.findGrant of this session. */
   findGrant(tool: string, argumentsHash: string): Promise<Grant | null>
   gates: OpenGates
+  /** The store's: what is shown of arguments is what is recorded of them. */
+  redact: Redact
 }
 
 export type GateDeps = Pick<
@@ -120,6 +122,22 @@ export function parseArguments(text: string, tool: Tool, unmask: <T>(value: T) =
     return { raw, args: parsed.data, hash: argumentsHash(parsed.data) }
   } catch (thrown) {
     return { raw, problem: asError(thrown).message }
+  }
+}
+
+const marksIn = (json: string): number => json.split(REDACTED).length - 1
+
+/** Arguments as the record has them, and how many parts of them were taken out: what hides says so. */
+function recordedArguments(
+  redact: Redact,
+  args: Record<string, unknown>,
+): { arguments: Record<string, unknown>; redactions?: number } {
+  const json = JSON.stringify(args)
+  const recorded = redact(json, 'arguments')
+  if (recorded === json) return { arguments: args }
+  return {
+    arguments: JSON.parse(recorded) as Record<string, unknown>,
+    redactions: Math.max(1, marksIn(recorded) - marksIn(json)),
   }
 }
 
@@ -204,7 +222,8 @@ function denied(
   const event = policyDenied(name, denial, tool_call_id, deps.clock.now())
   if (!denial.overridable)
     return { status: 'refused', content: { error: `Blocked: ${denial.reason}` }, events: [event] }
-  const arguments_excerpt = clip(canonicalJson(workspaceMask(deps.workspace).mask(args)), EXCERPT_CHARS)
+  const shown = recordedArguments(deps.redact, workspaceMask(deps.workspace).mask(args))
+  const arguments_excerpt = clip(canonicalJson(shown.arguments), EXCERPT_CHARS)
   const about = {
     tool_name: name,
     tool_call_id,
@@ -220,7 +239,8 @@ function denied(
       events: [event, repeatGate({ ...about, repeats_tool_call_id: repeats })],
     }
   }
-  const raised = raiseGate(deps, { ...about, arguments_hash: hash })
+  const shown_hash = argumentsHash(shown.arguments)
+  const raised = raiseGate(deps, { ...about, ...shown, shown_hash, arguments_hash: hash })
   return {
     status: 'gated',
     content: { error: 'policy_blocked_overridable', message: denial.reason, tool_call_id },
@@ -240,7 +260,7 @@ export async function callTool(deps: CallToolDeps, call: Call): Promise<CallOutc
       ? { problem: 'there is no such tool', ...parseObject(call.arguments) }
       : parseArguments(call.arguments, tool, unmask)
   const called = (extra: { checkpoint_hash?: string } = {}) =>
-    toolCall({ tool_call_id, name, arguments: mask(parsed.raw), ...extra, ...place })
+    toolCall({ tool_call_id, name, ...recordedArguments(deps.redact, mask(parsed.raw)), ...extra, ...place })
 
   const refuse = async ({ status, content, events, rows }: Refusal): Promise<CallOutcome> => {
     const text = JSON.stringify(mask(content))

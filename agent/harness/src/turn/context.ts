@@ -1,5 +1,5 @@
 /** Handed down through a turn: everything its steps touch, and nothing they could reach around it. */
-import type { LogStore } from '@cairn/log'
+import type { LogStore, Redact } from '@cairn/log'
 import type { Config } from '@cairn/protocol'
 import type { AgentSetup } from '../agent.ts'
 import type { Clock } from '../clock.ts'
@@ -40,6 +40,8 @@ export type TurnContext = {
    * Up to which index a text that still grows may be written: what follows may be the beginning of a secret.
    */
   settled: (text: string) => number
+  /** What is recorded of a JSON text. */
+  redact: Redact
   worker_id: string
   newId: () => string
   /** In [0, 1); the jitter of retries. */

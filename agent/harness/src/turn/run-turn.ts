@@ -198,6 +198,7 @@ function callDeps(turn: TurnContext, saga: CallSteps = NO_STEPS): CallToolDeps {
     newId: turn.newId,
     commit: (events, rows) => log.append(events, { rows }),
     findGrant: (tool, hash) => store.findGrant(lease.session_id, tool, hash),
+    redact: turn.redact,
     gates: openGates((tool, hash) => findOpenGate(store, log.session(), tool, hash)),
   }
 }

@@ -32,6 +32,8 @@ test('a gated call: tool.call, policy.denied, inbox.governance_gate, tool.result
     arguments_excerpt: '{"content":"x","path":"a.txt"}',
     deny_reason: "tool 'write_file' requires human approval",
     policy_id: 'require_approval:write_file',
+    arguments: write,
+    shown_hash: argumentsHash(write),
   })
   expect((await bench.store.listInbox({ org_id: 'org', limit: 10 })).items).toMatchObject([
     { kind: 'governance_gate', status: 'pending', source_event_id: 4 },

@@ -1,7 +1,7 @@
 /** Calls of tools on the real store, under a real lease: what the tests of callTool stand on. */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Fence, type LogStore, openSqliteStore } from '@cairn/log'
+import { type Fence, type LogStore, createRedactor, openSqliteStore } from '@cairn/log'
 import {
   type EventDraft,
   GovernanceConfig,
@@ -127,6 +127,7 @@ export async function makeBench(): Promise<Bench> {
       newId,
       commit: commit(claim.fence),
       findGrant: (tool, hash) => store.findGrant(session_id, tool, hash),
+      redact: createRedactor(),
       gates: openGates((tool, hash) => findOpenGate(store, { id: session_id, org_id: 'org' }, tool, hash)),
       ...change,
     }),

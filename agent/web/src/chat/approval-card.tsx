@@ -6,6 +6,7 @@ import { ApiError } from '@cairn/client'
 import { client } from '../api.ts'
 import { inboxQuery } from '../queries.ts'
 import type { ItemOf } from './chat-item.ts'
+import { GateArgumentsView, useGateArguments } from './gate-arguments.tsx'
 
 const DECIDED = { approve: 'Approved', reject: 'Rejected' } as const
 
@@ -24,9 +25,13 @@ export const ApprovalCard = memo(function ApprovalCard({
       found.kind === 'governance_gate' &&
       (found.source_event_id === item.event_id || found.payload['tool_call_id'] === item.tool_call_id),
   )
+  const shown = useGateArguments(gate?.payload)
   const decide = useMutation({
     mutationFn: ({ id, decision }: { id: string; decision: 'approve' | 'reject' }) =>
-      client.call('respondInbox', { params: { item_id: id }, body: { decision } }),
+      client.call('respondInbox', {
+        params: { item_id: id },
+        body: { decision, ...(shown.shownHash !== undefined && { shown_hash: shown.shownHash }) },
+      }),
     // Someone else was faster: the list tells what they decided.
     onSettled: () => queries.invalidateQueries({ queryKey: ['inbox'] }),
   })
@@ -49,7 +54,10 @@ export const ApprovalCard = memo(function ApprovalCard({
         {decision !== null ? DECIDED[decision] : isExpired ? 'Expired' : 'Approval needed'}{' '}
         <code>{item.tool_name}</code>
       </h3>
-      <pre className="excerpt">{item.arguments_excerpt}</pre>
+      {gate ? <GateArgumentsView {...shown} /> : <pre className="excerpt">{item.arguments_excerpt}</pre>}
+      {item.decided_by?.kind === 'service_account' && (
+        <p className="muted">Decided by the service account {item.decided_by.id}.</p>
+      )}
       <p className="muted">
         {item.deny_reason} <span className="faint">({item.policy_id})</span>
       </p>
@@ -68,7 +76,7 @@ export const ApprovalCard = memo(function ApprovalCard({
           </Button>
           <Button
             className="button primary"
-            isDisabled={!gate || decide.isPending}
+            isDisabled={!shown.isWhole || decide.isPending}
             onPress={press('approve')}
             data-testid="approve"
           >

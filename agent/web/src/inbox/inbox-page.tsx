@@ -9,6 +9,7 @@ import { formatAgo } from '../format.ts'
 import { type InboxScope, inboxQuery, needsAnswer } from '../queries.ts'
 import { BackIcon, InboxIcon } from '../shell/icons.tsx'
 import { useNow } from '../shell/use-now.ts'
+import { GateArgumentsView, useGateArguments } from '../chat/gate-arguments.tsx'
 import { ProposalButtons, proposedSkill, SkillText } from './proposal.tsx'
 import './inbox.css'
 
@@ -75,7 +76,7 @@ function Item({ item, now }: { item: InboxItem; now: number }) {
   const queries = useQueryClient()
   const refresh = () => queries.invalidateQueries({ queryKey: ['inbox'] })
   const respond = useMutation({
-    mutationFn: (body: { decision: 'approve' | 'reject' } | { completed: true }) =>
+    mutationFn: (body: { decision: 'approve' | 'reject'; shown_hash?: string } | { completed: true }) =>
       client.call('respondInbox', { params: { item_id: item.id }, body }),
     onSettled: refresh,
   })
@@ -89,7 +90,8 @@ function Item({ item, now }: { item: InboxItem; now: number }) {
   })
   const isOpen = item.status === 'pending'
   const skill = proposedSkill(item)
-  const { arguments_excerpt: excerpt, deny_reason: reason } = item.payload
+  const { deny_reason: reason } = item.payload
+  const shown = useGateArguments(item.payload)
   // The body of a gate is its arguments, which are shown below as they are.
   const text = item.kind === 'governance_gate' && typeof reason === 'string' ? reason : item.body
   const isBusy = respond.isPending || acknowledge.isPending
@@ -111,7 +113,7 @@ function Item({ item, now }: { item: InboxItem; now: number }) {
         </time>
       </header>
       {text !== null && text !== '' && <p className="inbox-body">{text}</p>}
-      {typeof excerpt === 'string' && <pre className="excerpt">{excerpt}</pre>}
+      {item.kind === 'governance_gate' && <GateArgumentsView {...shown} />}
       {skill !== null && <SkillText skill={skill} />}
       <footer>
         <Link
@@ -146,8 +148,13 @@ function Item({ item, now }: { item: InboxItem; now: number }) {
               </Button>
               <Button
                 className="button primary"
-                isDisabled={isBusy}
-                onPress={() => respond.mutate({ decision: 'approve' })}
+                isDisabled={isBusy || !shown.isWhole}
+                onPress={() =>
+                  respond.mutate({
+                    decision: 'approve',
+                    ...(shown.shownHash !== undefined && { shown_hash: shown.shownHash }),
+                  })
+                }
                 data-testid="approve"
               >
                 Approve once

@@ -1,0 +1,55 @@
+/** What an approval covers, whole: approving waits until it was shown. */
+import { useState } from 'react'
+import { Button } from 'react-aria-components'
+import type { InboxItem } from '@cairn/protocol'
+import { formatCount, plural } from '../format.ts'
+import { ExactText } from '../shell/exact-text.tsx'
+
+/** So much is shown without asking. */
+const SHORT_CHARS = 600
+const SHORT_LINES = 12
+
+export type GateArguments = {
+  text: string
+  redactions: number
+  /** Of what is shown; absent in items of older releases. */
+  shownHash: string | undefined
+  isWhole: boolean
+  showWhole: () => void
+}
+
+export function useGateArguments(payload: InboxItem['payload'] | undefined): GateArguments {
+  const [isExpanded, setExpanded] = useState(false)
+  const { arguments: args, arguments_excerpt: excerpt, redactions, shown_hash: hash } = payload ?? {}
+  const text = args === undefined ? String(excerpt ?? '') : JSON.stringify(args, null, 2)
+  const isShort = text.length <= SHORT_CHARS && text.split('\n').length <= SHORT_LINES
+  return {
+    text,
+    redactions: typeof redactions === 'number' ? redactions : 0,
+    shownHash: typeof hash === 'string' ? hash : undefined,
+    isWhole: payload !== undefined && (isShort || isExpanded),
+    showWhole: () => setExpanded(true),
+  }
+}
+
+export function GateArgumentsView({ text, redactions, isWhole, showWhole }: GateArguments) {
+  return (
+    <>
+      <pre className="excerpt exact" data-testid="gate-arguments" data-whole={isWhole || undefined}>
+        <ExactText text={isWhole ? text : text.slice(0, SHORT_CHARS)} />
+      </pre>
+      {!isWhole && (
+        <Button className="button" onPress={showWhole} data-testid="show-arguments">
+          Show all {formatCount(text.length)} characters to approve
+        </Button>
+      )}
+      {redactions > 0 && (
+        <p className="redactions" role="note" data-testid="redactions">
+          {plural(redactions, 'part')} of these arguments {redactions === 1 ? 'is' : 'are'} not shown because{' '}
+          {redactions === 1 ? 'it looks like a secret. It runs' : 'they look like secrets. They run'} all the
+          same.
+        </p>
+      )}
+    </>
+  )
+}
