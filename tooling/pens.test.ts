@@ -2,16 +2,15 @@
  * One type, one writer: each producer's pen is taken in exactly one module, and nothing else makes an event.
  */
 import { expect, test } from 'vitest'
-import { PRODUCERS } from '@cairn/protocol'
+import { EVENTS, EVENT_TYPES, isWritten, NOT_BUILT, PRODUCERS } from '@cairn/protocol'
 import { listPackages, readSources } from './workspace.ts'
 
-/** Producers whose rooms are not built yet. A pen that appears takes its name off this list. */
-const NOT_BUILT = ['missions', 'coordination', 'rounds', 'research', 'browser', 'code']
-
 const pens = new Map<string, string[]>()
+const textOf = new Map<string, string>()
 for (const { path, text } of listPackages()
   .flatMap(readSources)
   .filter(source => !source.isTest)) {
+  textOf.set(path, text)
   for (const [, producer] of text.matchAll(/\bwriter\('(\w+)'\)/g))
     pens.set(producer!, [...(pens.get(producer!) ?? []), path])
 }
@@ -29,4 +28,14 @@ test('nobody takes the pen of the reserved types, nor one that no producer has',
       producer => producer === 'none' || !(PRODUCERS as readonly string[]).includes(producer),
     ),
   ).toEqual([])
+})
+
+test('docs and OpenAPI mark exactly the types that nothing writes: the module of a pen names each type it writes', () => {
+  const named = EVENT_TYPES.filter(type =>
+    (pens.get(EVENTS[type].producer) ?? []).some(path =>
+      // As an argument, not within EventData<'…'> or EventDraft<'…'>.
+      new RegExp(`(?<!<)'${type.replaceAll('.', '\\.')}'`).test(textOf.get(path) ?? ''),
+    ),
+  )
+  expect(named).toEqual(EVENT_TYPES.filter(isWritten))
 })

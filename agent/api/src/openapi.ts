@@ -9,6 +9,7 @@ import {
   type ErrorCode,
   type EventType,
   familyOf,
+  isWritten,
   InboxItem,
   Problem,
   type Route,
@@ -127,7 +128,7 @@ function eventSchemas(of: (schema: z.ZodType) => JsonSchema): Record<string, Jso
     records[recordName(type)] = {
       type: 'object',
       title: type,
-      description: `${when} (${familyOf(type)})`,
+      description: `${when} (${familyOf(type)})${isWritten(type) ? '' : ' Nothing in this version produces it.'}`,
       required: ['id', 'session_id', 'type', 'created_at', 'data'],
       properties: {
         id: { type: 'integer', exclusiveMinimum: 0, description: 'the cursor' },

@@ -6,6 +6,8 @@ import {
   type EventType,
   type Family,
   type Note,
+  type Producer,
+  NOT_BUILT,
   isEventType,
 } from './events.ts'
 import { compact } from './event-text.ts'
@@ -24,6 +26,12 @@ export const typesWith = <F extends keyof EventFacts>(fact: F, value?: EventFact
     const stated = EVENTS[type].facts[fact]
     return stated !== undefined && (value === undefined || stated === value)
   })
+
+/** Whether this version writes events of the type. */
+export const isWritten = (type: EventType): boolean => {
+  const { producer, facts } = EVENTS[type] as { producer: Producer; facts: EventFacts }
+  return producer !== 'none' && !NOT_BUILT.includes(producer) && facts.planned !== true
+}
 
 /** The types of a family. */
 export const typesOf = (family: Family): EventType[] =>

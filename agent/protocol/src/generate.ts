@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import { EVENTS, EVENT_TYPES, type EventType, FAMILIES } from './events.ts'
-import { familyOf } from './facts.ts'
+import { familyOf, isWritten } from './facts.ts'
 
 type JsonSchema = {
   type?: string | string[]
@@ -27,6 +27,7 @@ export function eventsPage(): string {
     '',
     `The log of a session holds events of ${EVENT_TYPES.length} types. Names and **documented** keys are a stable contract; *extra* keys may grow or change without notice.`,
     'Every record has `id` (integer, the cursor), `session_id`, `type`, `created_at` and `data`; the tables below describe `data`. A key with `?` may be absent.',
+    `${EVENT_TYPES.filter(type => !isWritten(type)).length} types are declared and nothing in this version produces them; each says so.`,
     '',
     'Texts are recorded as they came, with the escape sequences and invisible characters that a model, a tool or a page put into them. The web UI and the commands draw these (`\\u{1B}`, `\\u{202E}`); a program that prints what it polled or streamed to a terminal must do so itself.',
     '',
@@ -55,7 +56,7 @@ function section(type: EventType): string[] {
     '',
     when,
     '',
-    `Written by \`${producer}\`.${facts.channel ? ' A messaging channel may show it.' : ''}`,
+    `${isWritten(type) ? 'Written by' : '**Nothing produces it yet.** Declared for'} \`${producer}\`.${facts.channel ? ' A messaging channel may show it.' : ''}`,
     '',
   ]
   const schema = z.toJSONSchema(EVENTS[type].read, { unrepresentable: 'any' }) as JsonSchema
