@@ -110,6 +110,12 @@ function changeRow(
       )
     case 'inbox.expire_all':
       return sql.expireItems.all(change.decision, at, row.key).map(({ id }) => String(id))
+    case 'inbox.expire_call': {
+      const item = sql.itemOfCall.get(row.key, change.tool_call_id, change.kind) as StoredItem | undefined
+      if (item === undefined || item.status === 'expired') return []
+      const what = `the ${change.kind} item of call ${change.tool_call_id}`
+      return answer(sql, row, at, item, change.decision, 'expired', what, null)
+    }
     case 'grant.add':
       sql.dropGrants.run(row.key, at)
       sql.addGrant.run(

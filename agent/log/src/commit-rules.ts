@@ -4,7 +4,7 @@
  */
 import { type StoredItem, statusAt } from './inbox-rows.ts'
 import { applyEffect, type Effect } from './projection.ts'
-import { hasWork, type StoredSession } from './session-rows.ts'
+import { hasWork, QUESTION, type StoredSession } from './session-rows.ts'
 import type { Refusal } from './store.ts'
 import type { CommitRequest } from './writer-messages.ts'
 
@@ -63,6 +63,9 @@ export function guard(row: StoredSession, commit: CommitRequest): void {
       `[commit] event ${row.wake_id} of session ${row.id} asks for work beyond ${commit.expect_no_work_after}`,
       row,
     )
+  }
+  if (commit.expect_no_question === true && row.waiting === QUESTION) {
+    throw new Refusing('question_open', `[commit] a question of session ${row.id} waits for its answer`, row)
   }
   if (commit.expect_untitled === true && row.title !== null) {
     throw new Refusing('has_title', `[commit] session ${row.id} has a title already`, row)

@@ -61,6 +61,7 @@ export function encodeCommit(redact: Redact, at: number, commit: Commit): Commit
   if (commit.fence !== undefined) request.fence = commit.fence
   if (commit.expect_status !== undefined) request.expect_status = commit.expect_status
   if (commit.expect_no_work_after !== undefined) request.expect_no_work_after = commit.expect_no_work_after
+  if (commit.expect_no_question === true) request.expect_no_question = true
   if (commit.expect_untitled === true) request.expect_untitled = true
   if (commit.reopen !== undefined) request.reopen = encodeEvent(redact, commit.reopen)
   if (commit.rows !== undefined && commit.rows.length > 0)

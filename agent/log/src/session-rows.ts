@@ -100,6 +100,8 @@ export const waitingSql = (key: string, now: string): string =>
 /** `:now` decides which pending items have expired. */
 export const SELECT_SESSION = `SELECT s.*, (${waitingSql('s.key', ':now')}) AS waiting FROM sessions s`
 
+/** The rank of a question. */
+export const QUESTION = 1
 const WAITING = [null, 'question', 'action', 'approval'] as const
 
 const waitingOn = (row: StoredSession): SessionRow['waiting_on'] => WAITING[row.waiting ?? 0] ?? null

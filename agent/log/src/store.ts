@@ -95,6 +95,11 @@ export type RowChange =
   | { do: 'inbox.answer_call'; tool_call_id: string; kind: InboxKind; decision: string }
   /** Every pending item of the session: nobody can answer them any more. */
   | { do: 'inbox.expire_all'; decision: string }
+  /**
+   * The item of a call is passed over: a pending one expires, one that expired before stays. Refused with
+   * `already_answered` when somebody has responded.
+   */
+  | { do: 'inbox.expire_call'; tool_call_id: string; kind: InboxKind; decision: string }
   | {
       do: 'grant.add'
       id: string
@@ -122,6 +127,11 @@ export type Commit = {
    * bury a late message.
    */
   expect_no_work_after?: EventId
+  /**
+   * Refused with `question_open` while a question of the session waits for its answer: what is typed then may be
+   * the answer.
+   */
+  expect_no_question?: true
   /**
    * Refused with `has_title` when the session has one: a title that was found must not take the place of one
    * that was given.
@@ -159,6 +169,7 @@ export const REFUSALS = [
   'wrong_status',
   'new_work',
   'has_title',
+  'question_open',
   'already_answered',
   'no_grant',
 ] as const

@@ -40,6 +40,7 @@ export type CommitRequest = {
   expect_status?: readonly SessionStatus[]
   expect_no_work_after?: number
   expect_untitled?: true
+  expect_no_question?: true
   reopen?: EncodedEvent
   rows?: EncodedRow[]
   cursor?: number | 'self'

@@ -23,6 +23,7 @@ export const ERRORS = {
   method_not_allowed: { status: 405, title: 'This route does not take that method', retryable: false },
   wrong_state: { status: 409, title: 'Not possible in the current state', retryable: false },
   already_answered: { status: 409, title: 'Already answered', retryable: false },
+  question_open: { status: 409, title: 'A question of the agent waits for its answer', retryable: false },
   idempotency_in_progress: {
     status: 409,
     title: 'A request with this Idempotency-Key is still running',

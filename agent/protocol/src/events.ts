@@ -390,6 +390,12 @@ export const EVENTS = {
         inbox_item_id: id.optional(),
         tool_call_id: id.optional(),
         request_key: id.optional().describe('hash of the Idempotency-Key that the message came with'),
+        passes_over: z
+          .array(id)
+          .optional()
+          .describe(
+            'calls of the questions that waited, and that this message was sent instead of answering',
+          ),
       },
       wakes: true,
       starts_turn: true,
@@ -513,7 +519,11 @@ export const EVENTS = {
     'A user answered an ask_user_question prompt.',
     { tool_call_id: id, responses: z.array(Answer) },
     {
-      extra: { principal_user_id: id.optional(), principal_service_account_id: id.optional() },
+      extra: {
+        principal_user_id: id.optional(),
+        principal_service_account_id: id.optional(),
+        request_key: id.optional().describe('hash of the Idempotency-Key that a typed answer came with'),
+      },
       wakes: true,
       summary: d => d.responses.map(r => `${oneLine(r.question, 60)} → ${oneLine(r.answer, 60)}`).join('; '),
     },

@@ -70,7 +70,7 @@ export const InboxItem = z
     title: z.string(),
     body: z.string().nullable(),
     payload: z.record(z.string(), z.unknown()).describe('the data of the event'),
-    decision: z.string().nullable().describe('approve, reject, completed or answered'),
+    decision: z.string().nullable().describe('approve, reject, completed, answered or passed_over'),
     read_at: timestamp.nullable(),
     created_at: timestamp,
     expires_at: timestamp.nullable(),

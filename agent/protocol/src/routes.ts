@@ -124,11 +124,18 @@ export const CreateSession = z.strictObject({
   channel: z.string().max(64).optional(),
   config: z.record(z.string(), z.unknown()).optional(),
 })
+export const ON_QUESTION = ['answer', 'pass_over', 'refuse'] as const
 export const SendMessage = z.strictObject({
   content: said,
   attachments: z.array(Attachment).max(10).optional(),
   images: z.array(Image).max(5).optional(),
   metadata: z.looseObject({ skill_override: SkillOverride.optional() }).optional(),
+  on_question: z
+    .enum(ON_QUESTION)
+    .optional()
+    .describe(
+      'what the text is while a question of the agent waits. answer (default): its free-text answer, or a 409 where it takes none; pass_over: a new message, and the question expires; refuse: a 409',
+    ),
 })
 export const DefineOutcome = z.strictObject({
   type: z.literal('user.define_outcome'),
@@ -218,7 +225,11 @@ export const ROUTES = {
     creates: true,
     body: SendMessage,
     status: 202,
-    answer: z.object({ event_id: z.int(), session_id: z.string() }),
+    answer: z.object({
+      event_id: z.int(),
+      session_id: z.string(),
+      taken_as: z.enum(['message', 'answer']).describe('answer: of the question that waited'),
+    }),
   },
   streamEvents: {
     method: 'GET',

@@ -10,15 +10,21 @@ import {
   type EventDraft,
   type EventId,
   type EventOf,
+  type EventType,
+  factsOf,
+  type ON_QUESTION,
   type Principal,
+  typesWith,
   writer,
 } from '@cairn/protocol'
-import { parseSlashCommand } from '@cairn/state'
+import { isServerCommand, parseSlashCommand } from '@cairn/state'
 import type { Deps } from './deps.ts'
 import { resumed, stopped } from './lifecycle.ts'
 import { principalStamp } from './principal-stamp.ts'
 import { commitFor, refusedAs } from './refusals.ts'
+import { openQuestions, type OpenQuestion, typedAnswer } from './typed-answer.ts'
 
+export type OnQuestion = (typeof ON_QUESTION)[number]
 const write = writer('messages')
 /** Goes along with every message and is written for few: made once. */
 const REOPENED = resumed('message')
@@ -31,48 +37,97 @@ export type AddMessage = {
   content: string
   /** Null for a message that the server itself makes; those name their `synthetic` kind. */
   principal: Principal | null
+  /** What the text is while a question waits; 'answer' where nobody says. */
+  on_question?: OnQuestion | undefined
 } & Pick<Message, 'attachments' | 'images' | 'metadata' | 'source' | 'request_key'>
 
 /** `message_id` is the event of the message itself, whatever stands before and after it in its commit. */
 export type AddedMessage = Committed & { message_id: EventId }
 
-/** A message of a person, a machine or a channel; it reopens a completed or failed session. */
+/**
+ * A message of a person, a machine or a channel; it reopens a completed or failed session. What is typed while a
+ * question waits is its answer, unless `on_question` says otherwise; a command to the server never is.
+ */
 export async function addMessage(
   deps: Deps,
-  { session_id, principal, ...message }: AddMessage,
+  { session_id, principal, on_question = 'answer', ...message }: AddMessage,
 ): Promise<AddedMessage> {
-  const said = write('user.message', { ...message, ...principalStamp(principal) })
+  const data = { ...message, ...principalStamp(principal) }
+  const said = write('user.message', data)
   if (isStop(message.content)) {
     const stopped = await stopBy(deps, session_id, said)
     if (stopped) return named(stopped)
   }
-  return named(
-    await commitFor(deps.store, 'add a message to', {
-      session_id,
-      events: [said],
-      expect_status: TAKES_INPUT,
-      reopen: REOPENED,
-    }),
-  )
+  const commit = { session_id, events: [said], expect_status: TAKES_INPUT, reopen: REOPENED }
+  if (principal === null || isServerCommand(message.content))
+    return named(await commitFor(deps.store, 'add a message to', commit))
+  for (let tries = 0; ; tries++) {
+    try {
+      return named(await deps.store.commit({ ...commit, expect_no_question: true }))
+    } catch (thrown) {
+      if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'question_open')
+        throw thrown instanceof CommitRefused ? refusedAs('add a message to', session_id, thrown) : thrown
+    }
+    const open = await openQuestions(deps.store, principal, session_id)
+    try {
+      if (on_question === 'pass_over') {
+        const passed = write('user.message', { ...data, passes_over: open.map(one => one.tool_call_id) })
+        return named(await deps.store.commit({ ...commit, events: [passed], rows: open.map(passOver) }))
+      }
+      const answer =
+        on_question === 'refuse' ? 'the message was not to be its answer' : typedAnswer(open, message)
+      if (typeof answer === 'string') throw questionOpen(open, answer)
+      const { request_key } = message
+      return named(
+        await answerQuestion(deps, {
+          session_id,
+          principal,
+          ...answer,
+          ...(request_key ? { request_key } : {}),
+        }),
+      )
+    } catch (thrown) {
+      // Somebody answered in between: look again at what waits now.
+      if (tries >= 3 || !isAnsweredBefore(thrown)) throw thrown
+    }
+  }
 }
 
 function named(committed: Committed): AddedMessage {
-  const message = committed.events.find(event => event.type === 'user.message')
+  const message = committed.events.find(event => factsOf(event.type).wakes)
   if (message === undefined) throw new Error('[addMessage] the store acknowledged a commit without its event')
   return { ...committed, message_id: message.id }
 }
 
-/** The id of the message that came with this key, if one ever landed. */
+const passOver = ({ id }: OpenQuestion): RowChange => ({
+  do: 'inbox.answer',
+  id,
+  decision: 'passed_over',
+  status: 'expired',
+})
+const isAnsweredBefore = (thrown: unknown): boolean =>
+  thrown instanceof CommitRefused
+    ? thrown.refusal === 'already_answered'
+    : thrown instanceof AppError && thrown.code === 'already_answered'
+
+const questionOpen = (open: readonly OpenQuestion[], why: string): AppError =>
+  new AppError(
+    'question_open',
+    `The agent waits for an answer, and this is none: ${why}. Answer at the question, or send it as a new message instead (on_question: "pass_over").`,
+    { extra: { questions: open.map(({ tool_call_id, questions }) => ({ tool_call_id, questions })) } },
+  )
+
+/** The message or typed answer that came with this key, if one ever landed. */
 export async function findRequest(
   { store }: Pick<Deps, 'store'>,
   sessionId: string,
   requestKey: string,
-): Promise<EventId | null> {
+): Promise<{ id: EventId; type: EventType } | null> {
   for (let after: EventId | undefined = 0; after !== undefined;) {
-    const page: StoredEvent[] = await store.read(sessionId, after, REQUESTS_AT_ONCE, ['user.message'])
+    const page: StoredEvent[] = await store.read(sessionId, after, REQUESTS_AT_ONCE, typesWith('wakes'))
     for (const { json } of page) {
       const event = decodeEvent(json)
-      if (event.type === 'user.message' && event.data.request_key === requestKey) return event.id
+      if ('request_key' in event.data && event.data.request_key === requestKey) return event
     }
     after = page.length < REQUESTS_AT_ONCE ? undefined : page.at(-1)?.id
   }
@@ -128,6 +183,8 @@ export type AnswerQuestion = {
   tool_call_id: string
   responses: readonly { question: string; answer: string }[]
   principal: Principal
+  /** Of a typed answer. */
+  request_key?: string
 }
 
 /**
@@ -136,7 +193,7 @@ export type AnswerQuestion = {
  */
 export async function answerQuestion(
   { store }: Deps,
-  { session_id, tool_call_id, responses, principal }: AnswerQuestion,
+  { session_id, tool_call_id, responses, principal, request_key }: AnswerQuestion,
 ): Promise<Committed> {
   const asked = await findQuestion(store, session_id, tool_call_id)
   if (!asked) throw new AppError('not_found', `There is no question ${tool_call_id} in this session.`)
@@ -156,6 +213,7 @@ export async function answerQuestion(
         tool_call_id,
         responses: matchAnswers(asked.data.questions, responses),
         ...principalStamp(principal),
+        ...(request_key ? { request_key } : {}),
       }),
     ],
   })

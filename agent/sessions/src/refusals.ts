@@ -6,6 +6,7 @@ const CODE: Record<Refusal, ErrorCode> = {
   no_session: 'not_found',
   wrong_status: 'wrong_state',
   already_answered: 'already_answered',
+  question_open: 'question_open',
   // A command carries neither fence, nor grant, nor an end of work: these mean a bug of ours.
   stale_lease: 'internal',
   has_title: 'internal',
@@ -42,6 +43,7 @@ export function refusedAs(operation: string, sessionId: string, refused: CommitR
     already_answered: item ? tellAnswered(item) : 'This was answered before.',
     stale_lease: 'Another worker took over.',
     has_title: 'The session has a title.',
+    question_open: 'A question of the agent waits for its answer.',
     new_work: 'New work arrived.',
     no_grant: 'There is no approval for that call.',
   }[refusal]

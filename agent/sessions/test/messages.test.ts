@@ -1,13 +1,15 @@
 import {
+  type AddMessage,
   addMessage,
   answerQuestion,
   archiveSession,
   completed,
   failed,
+  findRequest,
   pauseSession,
   raiseQuestion,
 } from '@cairn/sessions'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { alice, type Desk, robot, setUp, types } from './desk.ts'
 
 const hello = (desk: Desk) =>
@@ -131,4 +133,88 @@ test('bad answers name what is wrong', async () => {
       principal: alice,
     }),
   ).rejects.toMatchObject({ code: 'not_found' })
+})
+
+describe('text typed while a question waits', () => {
+  const asks = async (desk: Desk, call: string, ...questions: object[]) => {
+    const raised = raiseQuestion(desk.deps, { tool_call_id: call, questions: questions as [] })
+    await desk.write([raised.event], { rows: [raised.row(0)] })
+  }
+  const type = (desk: Desk, content: string, more: Partial<AddMessage> = {}) =>
+    addMessage(desk.deps, { session_id: desk.session.id, content, principal: alice, ...more })
+  const colour = { prompt: 'Colour?', choices: [{ label: 'red' }, { label: 'blue' }] }
+  const items = async (desk: Desk) =>
+    (await desk.store.listInbox({ org_id: alice.org_id, limit: 10 })).items.map(item => [
+      item.status,
+      item.decision,
+    ])
+
+  test('is its answer: a choice whatever its case, else words of its own, to every prompt of the call', async () => {
+    await using desk = await setUp()
+    await asks(desk, 'call-1', colour, { prompt: 'Why?' })
+    await type(desk, ' Blue ', { request_key: 'k' })
+    expect(await desk.last()).toMatchObject({
+      type: 'ask_user_question.response',
+      data: {
+        tool_call_id: 'call-1',
+        principal_user_id: 'alice',
+        responses: [
+          { question: 'Colour?', answer: 'blue', is_other: false },
+          { question: 'Why?', answer: 'Blue', is_other: false },
+        ],
+      },
+    })
+    expect(await items(desk)).toEqual([['responded', 'answered']])
+    expect(await findRequest(desk.deps, desk.session.id, 'k')).toMatchObject({
+      type: 'ask_user_question.response',
+    })
+    await type(desk, 'and now this')
+    expect((await desk.last())?.type).toBe('user.message')
+  })
+
+  test('passes the question over when asked to: one message, and the item expires with it', async () => {
+    await using desk = await setUp()
+    await asks(desk, 'call-1', colour)
+    await type(desk, 'something else', { on_question: 'pass_over' })
+    expect(await desk.last()).toMatchObject({
+      type: 'user.message',
+      data: { content: 'something else', passes_over: ['call-1'] },
+    })
+    expect(await items(desk)).toEqual([['expired', 'passed_over']])
+    expect(await desk.row()).toMatchObject({ waiting_on: null, state: 'running' })
+  })
+
+  test('is refused, and nothing is written, where it cannot be the answer', async () => {
+    await using desk = await setUp()
+    await asks(desk, 'call-1', { ...colour, allow_other: false })
+    const before = (await desk.events()).length
+    const refusals: [Promise<unknown>, string][] = [
+      [type(desk, 'green'), 'takes one of: "red", "blue"'],
+      [type(desk, 'red', { on_question: 'refuse' }), 'not to be its answer'],
+      [type(desk, 'red', { images: [] }), 'text alone'],
+    ]
+    for (const [sent, why] of refusals)
+      await expect(sent).rejects.toMatchObject({
+        code: 'question_open',
+        message: expect.stringContaining(why),
+      })
+    await asks(desk, 'call-2', { prompt: 'Why?' })
+    await expect(type(desk, 'red')).rejects.toMatchObject({
+      code: 'question_open',
+      message: expect.stringContaining('2 questions wait'),
+    })
+    expect(await desk.events()).toHaveLength(before + 1)
+    expect(await items(desk)).toEqual([
+      ['pending', null],
+      ['pending', null],
+    ])
+  })
+
+  test('is no answer when it is a command to the server', async () => {
+    await using desk = await setUp()
+    await asks(desk, 'call-1', colour)
+    await type(desk, '/help')
+    expect(await desk.last()).toMatchObject({ type: 'user.message', data: { content: '/help' } })
+    expect(await items(desk)).toEqual([['pending', null]])
+  })
 })

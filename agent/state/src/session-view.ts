@@ -170,6 +170,7 @@ function fold(view: Draft, event: SessionEvent): void {
       view.message_count++
       const { content, attachments = [], images = [], synthetic = null } = event.data
       if (synthetic === 'governance_decision') decide(view, event)
+      for (const call of event.data.passes_over ?? []) passOver(view, call, Infinity)
       view.items.push({ kind: 'user', ...at, content, attachments, images, synthetic })
       return
     }
@@ -210,8 +211,7 @@ function fold(view: Draft, event: SessionEvent): void {
           content,
           elapsed_ms,
         })
-      const asked = find(view, 'question', item => item.tool_call_id === tool_call_id)
-      if (asked && asked.item.responses === null) put(view, asked.index, { ...asked.item, cancelled: true })
+      passOver(view, tool_call_id)
       return
     }
     case 'inbox.input_required': {
@@ -428,6 +428,12 @@ function answerOf(
   }
   view.items.push(item)
   return { item, index: view.items.length - 1 }
+}
+
+/** A question that is over without an answer. */
+function passOver(view: Draft, callId: string, reach?: number): void {
+  const asked = find(view, 'question', item => item.tool_call_id === callId, reach)
+  if (asked && asked.item.responses === null) put(view, asked.index, { ...asked.item, cancelled: true })
 }
 
 function decide(view: Draft, event: EventOf<'user.message'>): void {

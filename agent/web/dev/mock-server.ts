@@ -283,7 +283,7 @@ function answer(method: string, path: string, query: URLSearchParams, body: Reco
     if (session.status !== 'active') append(log, life('session.resume', { source: 'message' }))
     const event_id = append(log, say('user.message', { content: String(body['content']) }))
     after(10, () => play(log, reply(String(body['content']), event_id), true))
-    return { status: 202, body: { event_id, session_id: id } }
+    return { status: 202, body: { event_id, session_id: id, taken_as: 'message' } }
   }
   if (verb === 'stop') {
     clearTimeout(log.pending ?? undefined)

@@ -18,17 +18,19 @@ export const sendMessage: Handler<'sendMessage'> = async ({ services, principal,
   if (passed instanceof Promise) await passed
   // A request that died may have written its message: then that is the answer.
   const landed = held?.abandoned ? await findRequest(services, params.id, held.requestKey) : null
-  const event_id =
-    landed ??
-    (
-      await addMessage(services, {
-        ...body,
-        session_id: params.id,
-        principal,
-        ...(held ? { request_key: held.requestKey } : {}),
-      })
-    ).message_id
-  return jsonText(`{"event_id":${event_id},"session_id":${JSON.stringify(params.id)}}`)
+  const { id, type } = landed ?? (await add())
+  const taken_as = type === 'ask_user_question.response' ? 'answer' : 'message'
+  return jsonText(`{"event_id":${id},"session_id":${JSON.stringify(params.id)},"taken_as":"${taken_as}"}`)
+
+  async function add() {
+    const { events, message_id } = await addMessage(services, {
+      ...body,
+      session_id: params.id,
+      principal,
+      ...(held ? { request_key: held.requestKey } : {}),
+    })
+    return { id: message_id, type: events.find(event => event.id === message_id)?.type }
+  }
 }
 
 export const postEvents: Handler<'postEvents'> = async ({ services, principal, params, body }) => {

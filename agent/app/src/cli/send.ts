@@ -25,6 +25,10 @@ export const send = defineCommand({
   usage: [
     ['send TEXT…', 'in a new session; without TEXT the message is read from stdin'],
     ['send --session ID TEXT…', 'in a session that exists'],
+    [
+      '  --new-message',
+      'while a question waits the text is its answer; with this a message instead, and the question expires',
+    ],
     ['  --agent NAME, --title TEXT', 'of the new session'],
     ['  --no-wait', 'do not wait for the answer'],
     ['  --quiet', 'no notes on tools and questions'],
@@ -36,6 +40,7 @@ export const send = defineCommand({
     session: { type: 'string', short: 's' },
     agent: { type: 'string' },
     title: { type: 'string' },
+    'new-message': { type: 'boolean', default: false },
     'no-wait': { type: 'boolean', default: false },
     quiet: { type: 'boolean', short: 'q', default: false },
   },
@@ -65,11 +70,12 @@ export const send = defineCommand({
         : await client.call('getSession', { params: { id: values.session }, signal })
     const sent = await client.call('sendMessage', {
       params: { id: session.id },
-      body: { content },
+      body: { content, ...(values['new-message'] ? { on_question: 'pass_over' as const } : {}) },
       idempotencyKey: crypto.randomUUID(),
       signal,
     })
     note(`session ${session.id}`)
+    if (sent.taken_as === 'answer') note('answered the question that waited')
     if (values['no-wait'] || session.status === 'paused') {
       if (session.status === 'paused')
         note('the session is paused: the message is kept and runs when it is resumed')

@@ -157,10 +157,10 @@ async function close(turn: TurnContext, calls: Calls, reason: 'turn_ended' | 'qu
       reason === 'question_passed_over'
         ? [
             {
-              do: 'inbox.answer_call',
+              do: 'inbox.expire_call',
               tool_call_id: call.tool_call_id,
               kind: 'input_required',
-              decision: 'answered',
+              decision: 'passed_over',
             } as const,
           ]
         : []

@@ -51,7 +51,12 @@ export function createPeople(world: World, store: LogStore): People {
   }
 
   async function say(session_id: string, content: string): Promise<void> {
-    const { last_id: id } = await addMessage(deps, { session_id, content, principal: alice })
+    const { last_id: id } = await addMessage(deps, {
+      session_id,
+      content,
+      principal: alice,
+      on_question: 'pass_over',
+    })
     // A /stop is followed by its session.stopped in the same commit.
     if (content !== '/stop') told.push({ session_id, id, content })
   }

@@ -1,4 +1,5 @@
 import {
+  addMessage,
   answerQuestion,
   pauseSession,
   respondInbox,
@@ -91,9 +92,16 @@ test('a message instead of an answer closes the question, and the model is told'
   await stage.send('paint it')
   await stage.next('inbox.input_required')
   await harness.idle()
-  await stage.send('never mind')
+  await addMessage(stage.deps, {
+    session_id: stage.session_id,
+    content: 'never mind',
+    principal: alice,
+    on_question: 'pass_over',
+  })
   await stage.next('session.complete')
   const events = await stage.events()
+  const { items } = await stage.store.listInbox({ org_id: 'org', session_id: stage.session_id, limit: 10 })
+  expect(items).toMatchObject([{ status: 'expired', decision: 'passed_over' }])
   expect(results(events).map(result => JSON.parse(result.content))).toEqual([
     expect.objectContaining({ cancelled: true }),
   ])
@@ -105,6 +113,23 @@ test('a message instead of an answer closes the question, and the model is told'
     'user',
   ])
   expect(await stage.session()).toMatchObject({ waiting_on: null })
+})
+
+test('text typed while a question waits is its answer, and the same turn goes on', async () => {
+  await using stage = await setStage({ scenario: asking })
+  const harness = stage.start()
+  await stage.send('paint it')
+  await stage.next('inbox.input_required')
+  await harness.idle()
+  await stage.send('Blue')
+  await stage.next('session.complete')
+  const events = await stage.events()
+  expect(events.filter(event => event.type === 'user.message')).toHaveLength(1)
+  expect(events.find(event => event.type === 'ask_user_question.response')?.data).toMatchObject({
+    responses: [{ question: 'Which colour?', answer: 'blue', is_other: false }],
+    principal_user_id: alice.id,
+  })
+  expect(events.findLast(event => event.type === 'llm.response')?.data.message.content).toBe('blue it is')
 })
 
 test('a question may be answered while the session is paused, and the turn goes on when it is resumed', async () => {

@@ -134,6 +134,13 @@ export async function changeRow(
       )
     case 'inbox.expire_all':
       return changedItems(await ask(EXPIRE_ITEMS, [change.decision, at, row.key]))
+    case 'inbox.expire_call': {
+      const found = await ask(ITEM_OF_CALL, [row.key, change.tool_call_id, change.kind])
+      const item = found[0] as StoredItem | undefined
+      if (item === undefined || item.status === 'expired') return []
+      const what = `the ${change.kind} item of call ${change.tool_call_id}`
+      return answer(ask, row, at, found, change.decision, 'expired', what, null)
+    }
     case 'grant.add':
       await ask(DROP_GRANTS, [row.key, at])
       await ask(ADD_GRANT, [

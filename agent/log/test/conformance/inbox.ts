@@ -193,6 +193,29 @@ export function defineInbox({ open }: Bench): void {
     await store.commit({ session_id: 's', events: [], rows: [{ do: 'inbox.expire_all', decision: 'x' }] })
   })
 
+  test('what is sent while a question waits can be refused, and a question passed over expires once', async () => {
+    const { store } = await open()
+    await store.createSession(newSession('s'))
+    const guarded: Commit = { session_id: 's', events: [say('typed')], expect_no_question: true }
+    const expire = (tool_call_id: string): Commit => ({
+      session_id: 's',
+      events: [],
+      rows: [{ do: 'inbox.expire_call', tool_call_id, kind: 'input_required', decision: 'passed_over' }],
+    })
+    await store.commit(guarded)
+    await raise(store, 's', { id: 'gate' }, { id: 'q', kind: 'input_required', tool_call_id: 'call_1' })
+    await refused(store, guarded, 'question_open')
+    await store.commit(expire('call_1'))
+    await store.commit(expire('call_1'))
+    await store.commit(expire('call_9'))
+    expect(await store.getInboxItem('q')).toMatchObject({ status: 'expired', decision: 'passed_over' })
+    await refused(store, answerCall('call_1'), 'already_answered')
+    await store.commit(guarded)
+    await raise(store, 's', { id: 'r', kind: 'input_required', tool_call_id: 'call_2' })
+    await store.commit(answerCall('call_2'))
+    await refused(store, expire('call_2'), 'already_answered')
+  })
+
   test('a session waits on its question before its action before its approval', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))

@@ -147,6 +147,7 @@ export function ChatTab({ log, session }: { log: SessionLog; session: Session | 
         <Composer
           sessionId={log.id}
           isRunning={isRunning}
+          asks={view.items.some(isOpenQuestion)}
           isArchived={session?.status === 'archived'}
           hint={
             session?.state === 'paused'
@@ -159,6 +160,9 @@ export function ChatTab({ log, session }: { log: SessionLog; session: Session | 
     </div>
   )
 }
+
+const isOpenQuestion = (item: ChatItem): boolean =>
+  item.kind === 'question' && item.responses === null && !item.cancelled
 
 const Item = memo(function Item({
   item,

@@ -6,12 +6,21 @@ import { client } from '../api.ts'
 import { refreshSession } from '../queries.ts'
 import { SendIcon, StopIcon } from '../shell/icons.tsx'
 
-type Props = { sessionId: string; isRunning: boolean; isArchived: boolean; hint: string; onSent: () => void }
+type Props = {
+  sessionId: string
+  isRunning: boolean
+  /** A question of the agent waits: what is typed is its answer. */
+  asks: boolean
+  isArchived: boolean
+  hint: string
+  onSent: () => void
+}
+type Sent = { content: string; on_question: 'answer' | 'pass_over' | 'refuse' }
 
 /** What was typed and not sent, by session; a change of tab must not lose it. */
 const drafts = new Map<string, string>()
 
-export function Composer({ sessionId, isRunning, isArchived, hint, onSent }: Props) {
+export function Composer({ sessionId, isRunning, asks, isArchived, hint, onSent }: Props) {
   const queries = useQueryClient()
   const [text, setText] = useState(() => drafts.get(sessionId) ?? '')
   const field = useRef<HTMLTextAreaElement>(null)
@@ -21,11 +30,12 @@ export function Composer({ sessionId, isRunning, isArchived, hint, onSent }: Pro
   // Repeating a send that may have arrived must not say it twice: one key for one text.
   const attempt = useRef({ text: '', key: '' })
   const send = useMutation({
-    mutationFn: (content: string) => {
-      if (attempt.current.text !== content) attempt.current = { text: content, key: crypto.randomUUID() }
+    mutationFn: (body: Sent) => {
+      const text = `${body.on_question} ${body.content}`
+      if (attempt.current.text !== text) attempt.current = { text, key: crypto.randomUUID() }
       return client.call('sendMessage', {
         params: { id: sessionId },
-        body: { content },
+        body,
         idempotencyKey: attempt.current.key,
       })
     },
@@ -48,15 +58,17 @@ export function Composer({ sessionId, isRunning, isArchived, hint, onSent }: Pro
     if (window.matchMedia('(hover: hover)').matches) field.current?.focus()
   }, [])
 
-  const submit = () => {
+  const submit = (on_question: Sent['on_question']) => {
     const content = text.trim()
-    if (content !== '' && !send.isPending) send.mutate(content)
+    if (content !== '' && !send.isPending) send.mutate({ content, on_question })
   }
+  // Text that was written before a question was seen must not become its answer.
+  const submitAsShown = () => submit(asks ? 'answer' : 'refuse')
   const keyDown = (event: KeyboardEvent) => {
     // An input method uses Enter to choose a word.
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
     event.preventDefault()
-    submit()
+    submitAsShown()
   }
   if (isArchived)
     return (
@@ -71,8 +83,9 @@ export function Composer({ sessionId, isRunning, isArchived, hint, onSent }: Pro
           value={text}
           onChange={event => setText(event.target.value)}
           onKeyDown={keyDown}
-          placeholder={isRunning ? 'Steer the running turn …' : 'Write a message'}
-          aria-label="Message"
+          placeholder={asks ? 'Your answer …' : isRunning ? 'Steer the running turn …' : 'Write a message'}
+          aria-label={asks ? 'Your answer' : 'Message'}
+          data-mode={asks ? 'answer' : 'message'}
           data-testid="composer"
         />
         {isRunning && (
@@ -88,15 +101,29 @@ export function Composer({ sessionId, isRunning, isArchived, hint, onSent }: Pro
         )}
         <Button
           className="button primary square"
-          aria-label="Send"
+          aria-label={asks ? 'Answer' : 'Send'}
           isDisabled={text.trim() === '' || send.isPending}
-          onPress={submit}
+          onPress={submitAsShown}
           data-testid="send"
         >
           <SendIcon />
         </Button>
       </div>
-      <p className="composer-hint faint">{hint}</p>
+      {asks ? (
+        <p className="composer-asked faint">
+          What you write answers the question above.{' '}
+          <Button
+            className="json-link"
+            isDisabled={text.trim() === '' || send.isPending}
+            onPress={() => submit('pass_over')}
+            data-testid="send-instead"
+          >
+            Send as a new message instead
+          </Button>
+        </p>
+      ) : (
+        <p className="composer-hint faint">{hint}</p>
+      )}
     </div>
   )
 }

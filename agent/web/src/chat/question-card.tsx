@@ -23,7 +23,7 @@ export const QuestionCard = memo(function QuestionCard({
       data-state={state}
       data-call={item.tool_call_id}
     >
-      <h3>{state === 'open' ? 'The agent asks' : state === 'answered' ? 'Answered' : 'No longer asked'}</h3>
+      <h3>{state === 'open' ? 'The agent asks' : state === 'answered' ? 'Answered' : 'Passed over'}</h3>
       {item.context !== null && <p className="muted">{item.context}</p>}
       {state === 'open' ? (
         <QuestionForm sessionId={sessionId} item={item} />

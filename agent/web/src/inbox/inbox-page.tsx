@@ -135,7 +135,7 @@ function Item({ item, now }: { item: InboxItem; now: number }) {
           event {item.source_event_id}
         </Link>
         <span className="inbox-buttons">
-          {!isOpen && <span className="muted">{item.decision ?? item.status}</span>}
+          {!isOpen && <span className="muted">{(item.decision ?? item.status).replaceAll('_', ' ')}</span>}
           {isOpen && item.kind === 'governance_gate' && (
             <>
               <Button

@@ -1,0 +1,54 @@
+/**
+ * Text that is typed while a question waits, as its answer (contract 6.8): the one text is the answer to every
+ * prompt of the call. What is a choice in other case is that choice; anything else needs a prompt that allows
+ * it.
+ */
+import type { LogStore } from '@cairn/log'
+import type { EventData, Principal } from '@cairn/protocol'
+
+type Asked = EventData<'inbox.input_required'>
+export type OpenQuestion = { id: string; tool_call_id: string; questions: Asked['questions'] }
+
+/** The questions of a session that wait for an answer, oldest first. */
+export async function openQuestions(
+  store: LogStore,
+  { org_id }: Pick<Principal, 'org_id'>,
+  session_id: string,
+): Promise<OpenQuestion[]> {
+  const { items } = await store.listInbox({
+    org_id,
+    session_id,
+    kind: ['input_required'],
+    status: ['pending'],
+    limit: 100,
+  })
+  return items.toReversed().map(({ id, payload }) => {
+    const { tool_call_id, questions } = payload as Asked
+    return { id, tool_call_id, questions }
+  })
+}
+
+type Typed = { content: string; attachments?: unknown; images?: unknown; metadata?: unknown }
+export type TypedAnswer = { tool_call_id: string; responses: { question: string; answer: string }[] }
+
+/** The answer that the text is, or why it is none. */
+export function typedAnswer(
+  open: readonly OpenQuestion[],
+  { content, attachments, images, metadata }: Typed,
+): TypedAnswer | string {
+  if (attachments !== undefined || images !== undefined || metadata !== undefined)
+    return 'an answer is text alone, without attachments, images or metadata'
+  const [asked] = open
+  if (asked === undefined || open.length > 1)
+    return `${open.length} questions wait, and nothing says which it answers`
+  const text = content.trim()
+  if (text === '') return 'it is blank'
+  const responses: TypedAnswer['responses'] = []
+  for (const { prompt, choices = [], allow_other } of asked.questions) {
+    const choice = choices.find(({ label }) => label.toLowerCase() === text.toLowerCase())
+    if (choice === undefined && choices.length > 0 && allow_other === false)
+      return `${JSON.stringify(prompt)} takes one of: ${choices.map(({ label }) => JSON.stringify(label)).join(', ')}`
+    responses.push({ question: prompt, answer: choice?.label ?? text })
+  }
+  return { tool_call_id: asked.tool_call_id, responses }
+}
