@@ -37,7 +37,8 @@ export const approve = defineCommand({
     }
     const [item_id] = takePositionals(positionals, ['the id of an item'])
     const asked = await client.call('getInboxItem', { params: { item_id }, signal: io.signal })
-    for (const text of shown(asked)) io.note(text)
+    // With --json the answer has the whole item; stderr is for an error then.
+    if (!values.json) for (const text of shown(asked)) io.note(text)
     const hash = asked.payload['shown_hash']
     const item = await client.call('respondInbox', {
       params: { item_id },
