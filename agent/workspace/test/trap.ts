@@ -31,6 +31,8 @@ export type Trap = {
 
 /** The size of a file outside; no file inside has it. */
 const CANARY_BYTES = 98_765
+/** As a number of its own: the digits alone stand in some random id, once in tens of thousands. */
+const SIZE = /\b98765\b/
 const INSIDE = 'needle: harmless\n'
 
 /** `workspace` is where it shall lie below `base`; it may hold files already. */
@@ -73,7 +75,7 @@ export function setTrap(base?: string, workspace?: string): Trap {
     ],
     leaks(answer) {
       const text = typeof answer === 'string' ? answer : JSON.stringify(answer)
-      return text.includes(canary) || text.includes(String(CANARY_BYTES))
+      return text.includes(canary) || SIZE.test(text)
     },
     damage() {
       const now = fingerprint()
