@@ -20,6 +20,7 @@ import {
   chooseSandbox,
   createModels,
   type Harness,
+  removeRetired,
   type Sandbox,
   type Standing,
   startHarness,
@@ -200,6 +201,15 @@ async function startWorker(
     log: (level, message, fields) => log[level](message, fields),
   })
   parts.defer(() => harness.stop())
+  const places = [workspacesDir, join(dataDir, 'checkpoints')]
+  parts.defer(
+    removeRetired({
+      store,
+      places,
+      isHeld: harness.holds,
+      log: (level, message, fields) => log[level](message, fields),
+    }),
+  )
   return harness
 }
 

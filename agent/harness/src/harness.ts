@@ -59,6 +59,8 @@ export type Harness = {
   idle(): Promise<void>
   /** Turns that run right now. */
   active(): number
+  /** Whether something of the session still runs here, though it may be another's by now. */
+  holds(sessionId: string): boolean
 }
 
 /** The slow poll behind the store's nudges: it also finds what dead workers left. */
@@ -346,6 +348,7 @@ export function startHarness(options: HarnessOptions): Harness {
   return {
     idle: quiet,
     active: () => runs.size,
+    holds: sessionId => runs.has(sessionId),
     async stop() {
       state.draining = true
       for (const stop of stops) stop()

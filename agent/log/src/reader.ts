@@ -30,6 +30,9 @@ export function createReader(db: Db) {
   const eventsOf = db.prepare(`${LOG} AND e.type IN (SELECT value FROM json_each(?)) ORDER BY p.id LIMIT ?`)
   const eventAt = db.prepare('SELECT id, type, json FROM events WHERE pos = ?')
   const session = db.prepare(`${SELECT_SESSION} WHERE s.id = :id`)
+  const retired = db.prepare(
+    `SELECT id FROM sessions WHERE id IN (SELECT value FROM json_each(?)) AND status = 'archived' AND worker_id IS NULL AND saga <> 2`,
+  )
   const item = db.prepare('SELECT * FROM inbox_items WHERE id = ?')
   const grant = db.prepare(
     `SELECT id, granted_by, granted_by_kind FROM grants WHERE session_key = ${keyed} AND tool = ? AND arguments_hash = ? AND expires_at > ?
@@ -68,6 +71,9 @@ export function createReader(db: Db) {
       const row = session.get({ id, now }) as StoredSession | undefined
       return row === undefined ? null : toSessionRow(row)
     },
+
+    findRetired: (ids: readonly string[]): string[] =>
+      retired.all(JSON.stringify(ids)).map(({ id }) => String(id)),
 
     listSessions(query: SessionQuery, now: number): { sessions: SessionRow[]; next_cursor: string | null } {
       const where = ['s.org_id = :org_id', 's.key < :before']

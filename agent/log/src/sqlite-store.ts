@@ -208,6 +208,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
         void (await ask({ do: 'release', at: leaseClock(), session_id: sessionId, fence })),
       watchWork: nudge => workers.add(WORK, nudge),
 
+      findRetired: async sessionIds => reader.findRetired(sessionIds),
       probe: async () => void (await ask({ do: 'probe' })),
       async pruneDeltas(before) {
         let total = 0

@@ -279,6 +279,8 @@ export interface LogStore {
   watchWork(nudge: () => void): () => void
 
   // -- upkeep
+  /** Which of these sessions are archived, held by nobody, and owe no rollback: nothing runs in them again. */
+  findRetired(sessionIds: readonly string[]): Promise<string[]>
   /** Resolves when a small write of its own is on disk; rejects as a commit would that the disk refuses. */
   probe(): Promise<void>
   /**

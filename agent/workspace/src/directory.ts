@@ -68,6 +68,11 @@ export class Directory implements AsyncDisposable {
     return new Directory(await openFolder(at, FOLDER_FLAGS), at)
   }
 
+  /** A directory of the operator's, which may be a link to another. */
+  static openPlace(path: string): Promise<Directory> {
+    return Directory.open(`${path}/.`)
+  }
+
   /** For threads that read on by themselves; the descriptor stays this object's. */
   get place(): { fd: number; path: string } {
     return { fd: this.#fd, path: this.#path }

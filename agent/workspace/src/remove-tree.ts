@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { Directory, type Name } from './directory.ts'
+import { unlessMissing } from './missing-file.ts'
 import { errorCode } from './path-problem.ts'
 
 const NO_FOLDER: readonly string[] = ['ENOENT', 'ENOTDIR', 'ELOOP']
@@ -35,8 +36,8 @@ export async function removeEntry(folder: Directory, name: Name): Promise<void> 
 
 /** A folder of its parent by path, as `removeEntry`. */
 export async function removeTree(parent: string, name: string): Promise<void> {
-  await using folder = await Directory.open(parent)
-  await removeEntry(folder, name)
+  await using folder = await unlessMissing(Directory.openPlace(parent))
+  if (folder !== null) await removeEntry(folder, name)
 }
 
 /** Removes a folder of `top` once its files are gone and its folders are `top`'s own. */

@@ -211,6 +211,7 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
         value => (value as { deleted: number }).deleted,
       ),
     probe: never('probe'),
+    findRetired: never('findRetired'),
     check: never('check'),
     backup: never('backup'),
     close: () => Promise.resolve(),

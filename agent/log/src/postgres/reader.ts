@@ -24,6 +24,10 @@ const EVENTS_OF: Statement = {
   text: `SELECT id, type, json FROM events WHERE session_key = ${KEY} AND id > $2 AND type = ANY($4::text[]) ORDER BY id LIMIT $3`,
 }
 const SESSION: Statement = { name: 'session', text: `${SELECT_SESSION} WHERE s.id = $2` }
+const RETIRED: Statement = {
+  name: 'retired',
+  text: `SELECT id FROM sessions WHERE id = ANY($1::text[]) AND status = 'archived' AND worker_id IS NULL AND saga <> 2`,
+}
 const ITEM: Statement = { name: 'item', text: 'SELECT * FROM inbox_items WHERE id = $1' }
 const GRANT: Statement = {
   name: 'grant',
@@ -129,6 +133,9 @@ export function createReader(db: Database) {
       const [row] = await ask(SESSION, [now, id])
       return row === undefined ? null : toSessionRow(toStored(row))
     },
+
+    findRetired: async (ids: readonly string[]): Promise<string[]> =>
+      (await ask(RETIRED, [[...ids]])).map(({ id }) => String(id)),
 
     async listSessions(
       query: SessionQuery,

@@ -231,6 +231,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     release: leases.release,
     watchWork: nudge => workers.add(WORK, nudge),
 
+    findRetired: reader.findRetired,
     probe: async () =>
       readOnly ? refuseWrites() : void (await db.query(PROBE, [PROBES], { repeatable: true })),
     async pruneDeltas(before) {

@@ -82,6 +82,7 @@ export const response = (
   })
 export const resume = (): EventDraft<'session.resume'> => lifecycle('session.resume', { source: 'message' })
 export const pause = (): EventDraft => lifecycle('session.pause', { reason: 'user' })
+export const stopped = (): EventDraft => lifecycle('session.stopped', { reason: 'archived' })
 export const complete = (): EventDraft => lifecycle('session.complete', { reason: 'completed' })
 export const fail = (): EventDraft =>
   lifecycle('session.fail', {

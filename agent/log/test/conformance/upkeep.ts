@@ -1,6 +1,20 @@
 /** Pruning, checking, copying, and what a restart finds. */
 import { expect, test } from 'vitest'
-import { claimOne, complete, delta, ids, newSession, readAll, response, say, thought } from './fixture.ts'
+import type { EventDraft } from '@cairn/protocol'
+import {
+  claimOne,
+  complete,
+  delta,
+  ids,
+  newSession,
+  readAll,
+  response,
+  sagaComplete,
+  sagaStart,
+  say,
+  stopped,
+  thought,
+} from './fixture.ts'
 import type { Bench } from './bench.ts'
 
 export function defineUpkeep({ open }: Bench): void {
@@ -60,6 +74,31 @@ export function defineUpkeep({ open }: Bench): void {
     expect(ids(await store.read('s', 0, 10))).toEqual([1, 4, 5, 6])
     expect(ids(await store.read('s', 4, 10))).toEqual([5, 6])
     stop()
+  })
+
+  test('retired are the archived sessions that nobody holds and that owe no rollback, among those asked about', async () => {
+    const { store } = await open()
+    for (const id of ['live', 'gone', 'gone too', 'owes']) await store.createSession(newSession(id))
+    const archive = (session_id: string, events: EventDraft[] = []) =>
+      store.commit({ session_id, events, revoke_lease: true, cursor: 'self', set: { status: 'archived' } })
+    const { fence } = await claimOne(store, 'held')
+    await archive('gone')
+    await archive('gone too')
+    await store.commit({ session_id: 'owes', events: [say('a'), sagaStart('x')] })
+    await archive('owes', [stopped()])
+    const asked = ['live', 'gone', 'owes', 'held', 'nobody']
+    expect(await store.findRetired(asked)).toEqual(['gone'])
+    expect(await store.findRetired([])).toEqual([])
+    // The archive takes the lease; a rollback that is owed takes one again, until it is done.
+    await archive('held')
+    await store.release('held', fence)
+    expect((await store.findRetired(asked)).toSorted()).toEqual(['gone', 'held'])
+    const [claim] = await store.claim('worker_2', 1, 60_000)
+    expect(claim?.session.id).toBe('owes')
+    await store.commit({ session_id: 'owes', fence: claim!.fence, events: [sagaComplete('x')] })
+    expect((await store.findRetired(asked)).toSorted()).toEqual(['gone', 'held'])
+    await store.release('owes', claim!.fence)
+    expect((await store.findRetired(asked)).toSorted()).toEqual(['gone', 'held', 'owes'])
   })
 
   test('a session in use, with leases, items and pruned deltas, is found healthy', async () => {

@@ -1,0 +1,150 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openSqliteStore } from '@cairn/log'
+import { archiveSession, createSession } from '@cairn/sessions'
+import { expect, onTestFinished, test } from 'vitest'
+import { fakeClock } from '../test/turn/fake-clock.ts'
+import { alice, newId } from '../test/turn/stage.ts'
+import { LET_GO_MS, removeRetired, SWEEP_MS } from './remove-retired.ts'
+
+async function setUp() {
+  const dir = mkdtempSync(join(tmpdir(), 'cairn-retired-'))
+  const store = await openSqliteStore({ dir: join(dir, 'log') })
+  onTestFinished(async () => {
+    await store.close()
+    rmSync(dir, { recursive: true })
+  })
+  const deps = { store, now: Date.now, newId }
+  const places = [join(dir, 'workspaces'), join(dir, 'checkpoints')]
+  const fill = (id: string): void => {
+    for (const place of places) {
+      mkdirSync(join(place, id, 'deep/er'), { recursive: true })
+      writeFileSync(join(place, id, 'deep/er/file'), id)
+    }
+  }
+  const held = new Set<string>()
+  const said: string[] = []
+  const clock = fakeClock()
+  return {
+    dir,
+    store,
+    places,
+    held,
+    said,
+    fill,
+    /** A session with files, one below another where a parent is given. */
+    async session(parent_id?: string): Promise<string> {
+      const session = await createSession(deps, ['assistant'], { principal: alice })
+      if (parent_id !== undefined) {
+        const id = newId()
+        const { org_id, created_by, created_by_kind, agent, channel } = session
+        await store.createSession({ id, org_id, created_by, created_by_kind, agent, channel, parent_id })
+        fill(id)
+        return id
+      }
+      fill(session.id)
+      return session.id
+    },
+    async archive(id: string): Promise<void> {
+      const session = await store.getSession(id)
+      if (session !== null) await archiveSession(deps, session)
+    },
+    start: (findRetired = store.findRetired) =>
+      removeRetired({
+        store: { findRetired },
+        places,
+        clock,
+        isHeld: id => held.has(id),
+        log: (level, message) => said.push(`${level}: ${message}`),
+      }),
+    /** A minute passes, and the sweep of its end is over. */
+    async sweep(): Promise<void> {
+      await clock.waitsFor(SWEEP_MS)
+      clock.advance(SWEEP_MS)
+      await clock.waitsFor(SWEEP_MS)
+    },
+    left: () => places.map(place => readdirSync(place).toSorted()),
+  }
+}
+
+test('workspaces and checkpoints of archived sessions go, their children’s too; those of others stay', async () => {
+  const at = await setUp()
+  const [kept, gone] = [await at.session(), await at.session()]
+  const child = await at.session(gone)
+  const grandchild = await at.session(child)
+  at.fill('of another server')
+  writeFileSync(join(at.places[0]!, 'directory-id'), '')
+  const stop = at.start()
+  await at.archive(gone)
+  await at.sweep()
+  await at.sweep()
+  expect(readdirSync(at.places[0]!)).not.toContain(grandchild)
+  expect(at.left()).toEqual([
+    [kept, 'directory-id', 'of another server'].toSorted(),
+    [kept, 'of another server'].toSorted(),
+  ])
+  expect(at.said).toEqual(Array(3).fill('info: the workspace of an archived session was removed'))
+  await stop()
+})
+
+test('a command that still runs keeps its workspace until it has ended, and others have time to let go', async () => {
+  expect(LET_GO_MS).toBeLessThanOrEqual(SWEEP_MS)
+  const at = await setUp()
+  const id = await at.session()
+  at.held.add(id)
+  await at.archive(id)
+  const stop = at.start()
+  for (let minute = 0; minute < 3; minute += 1) await at.sweep()
+  expect(at.left()).toEqual([[id], [id]])
+  at.held.delete(id)
+  await at.sweep()
+  expect(at.left()).toEqual([[], []])
+  await stop()
+
+  // Not held here: another process may be ending it, so the sweep that finds it archived does not take it yet.
+  const other = await at.session()
+  const again = at.start()
+  await at.sweep()
+  await at.archive(other)
+  await at.sweep()
+  expect(at.left()).toEqual([[other], [other]])
+  await at.sweep()
+  expect(at.left()).toEqual([[], []])
+  await again()
+})
+
+test('what a death left half removed goes after the next start', async () => {
+  const at = await setUp()
+  const id = await at.session()
+  await at.archive(id)
+  rmSync(join(at.places[0]!, id), { recursive: true })
+  rmSync(join(at.places[1]!, id, 'deep/er'), { recursive: true })
+  const stop = at.start()
+  await at.sweep()
+  await at.sweep()
+  expect(at.left()).toEqual([[], []])
+  await stop()
+})
+
+test('a store that does not answer, a place that is not there or is a link of the operator: the next sweep goes on', async () => {
+  const at = await setUp()
+  const id = await at.session()
+  const elsewhere = join(at.dir, 'elsewhere')
+  mkdirSync(join(elsewhere, id), { recursive: true })
+  for (const place of at.places) rmSync(place, { recursive: true })
+  symlinkSync(elsewhere, at.places[0]!)
+  await at.archive(id)
+  let fails = 1
+  const stop = at.start(ids =>
+    fails-- > 0 ? Promise.reject(new Error('not now')) : at.store.findRetired(ids),
+  )
+  await at.sweep()
+  await at.sweep()
+  expect(readdirSync(elsewhere)).toEqual([])
+  expect(at.said).toEqual([
+    'error: removing workspaces of archived sessions failed; it is tried again',
+    'info: the workspace of an archived session was removed',
+  ])
+  await stop()
+})

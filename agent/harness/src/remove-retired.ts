@@ -1,0 +1,103 @@
+/**
+ * Removes the workspaces and checkpoints of archived sessions, those of their children too, which are archived
+ * with them. It asks the log about the folders that are there, so it needs no record of its own: what a death
+ * left behind is found by the next sweep, and on several machines each removes what it holds. Folders of
+ * sessions that the log does not know are somebody else's and stay.
+ */
+import type { LogStore } from '@cairn/log'
+import { asError } from '@cairn/protocol'
+import { Directory, removeTree, unlessMissing } from '@cairn/workspace'
+import { type Clock, every, systemClock } from './clock.ts'
+import type { Log } from './log.ts'
+
+export type RemoveRetired = {
+  store: Pick<LogStore, 'findRetired'>
+  /** Directories with a folder for each session, of its id. */
+  places: readonly string[]
+  /** Whether something of the session still runs in this process. */
+  isHeld: (sessionId: string) => boolean
+  log: Log
+  clock?: Clock
+}
+
+export const SWEEP_MS = 60_000
+/** Another process may still be ending a command of the session, and takes no longer for it. */
+export const LET_GO_MS = 30_000
+const ASKED_AT_ONCE = 500
+
+/** Sweeps now and every minute; returns how to stop, which waits for the folder that is being removed. */
+export function removeRetired({
+  store,
+  places,
+  isHeld,
+  log,
+  clock = systemClock,
+}: RemoveRetired): () => Promise<void> {
+  /** When a session was first found retired; it goes with the first sweep that is late enough. */
+  const seen = new Map<string, number>()
+  const told = new Set<string>()
+  let stopped = false
+  let sweeping: Promise<void> = Promise.resolve()
+
+  async function findRetired(ids: readonly string[]): Promise<string[]> {
+    const found: string[] = []
+    for (let at = 0; at < ids.length; at += ASKED_AT_ONCE)
+      found.push(...(await store.findRetired(ids.slice(at, at + ASKED_AT_ONCE))))
+    return found
+  }
+
+  function isDue(id: string): boolean {
+    const since = seen.get(id) ?? clock.monotonic()
+    seen.set(id, since)
+    return clock.monotonic() - since >= LET_GO_MS && !isHeld(id)
+  }
+
+  async function sweep(): Promise<void> {
+    const there = await Promise.all(places.map(foldersIn))
+    const retired = new Set(await findRetired([...new Set(there.flat())]))
+    for (const id of seen.keys()) if (!retired.has(id)) seen.delete(id)
+    for (const id of retired) {
+      if (stopped) return
+      if (isDue(id)) await remove(id)
+    }
+  }
+
+  /** One that cannot be removed (files of another user, say) keeps no other from going, and is told once. */
+  async function remove(session_id: string): Promise<void> {
+    try {
+      for (const place of places) await removeTree(place, session_id)
+      seen.delete(session_id)
+      log('info', 'the workspace of an archived session was removed', { session_id })
+    } catch (thrown) {
+      if (told.has(session_id)) return
+      told.add(session_id)
+      log('warn', 'the workspace of an archived session cannot be removed; it is tried again every minute', {
+        session_id,
+        error: asError(thrown).message,
+      })
+    }
+  }
+
+  function look(): Promise<void> {
+    sweeping = sweeping.then(sweep).catch((thrown: unknown) =>
+      log('error', 'removing workspaces of archived sessions failed; it is tried again', {
+        error: asError(thrown).message,
+      }),
+    )
+    return sweeping
+  }
+
+  void look()
+  const cancel = every(clock, SWEEP_MS, look)
+  return async () => {
+    stopped = true
+    cancel()
+    await sweeping
+  }
+}
+
+async function foldersIn(place: string): Promise<string[]> {
+  await using directory = await unlessMissing(Directory.openPlace(place))
+  if (directory === null) return []
+  return (await directory.entries()).filter(({ kind }) => kind === 'folder').map(({ name }) => name)
+}
