@@ -31,18 +31,16 @@ test('a call takes path, query and body from its row, and encodes what is put in
   const bodies: string[] = []
   await using server = await serve((_, response, body) => {
     bodies.push(body)
-    response
-      .writeHead(200)
-      .end(
-        JSON.stringify({
-          ...session,
-          next_cursor: null,
-          sessions: [],
-          event_id: 4,
-          session_id: 's1',
-          taken_as: 'message',
-        }),
-      )
+    response.writeHead(200).end(
+      JSON.stringify({
+        ...session,
+        next_cursor: null,
+        sessions: [],
+        event_id: 4,
+        session_id: 's1',
+        taken_as: 'message',
+      }),
+    )
   })
   const { call } = createClient({ baseUrl: `${server.baseUrl}/`, token: 'jwt' })
   await call('sendMessage', { params: { id: 'a/b' }, body: { content: 'hi' }, idempotencyKey: 'k' })

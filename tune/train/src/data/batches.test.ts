@@ -3,7 +3,16 @@ import { fileURLToPath } from 'node:url'
 import { loadTokenizer } from '@cairn-tune/weights'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { IGNORED, START, countSteps, createBatches, padCuSeqlens, type Batch, type BatchOptions, type DataPosition } from './batches.ts'
+import {
+  IGNORED,
+  START,
+  countSteps,
+  createBatches,
+  padCuSeqlens,
+  type Batch,
+  type BatchOptions,
+  type DataPosition,
+} from './batches.ts'
 import { tokenizeExamples, type Document } from './documents.ts'
 import { readExamples, type Example } from './examples.ts'
 import { packRows } from './pack.ts'
@@ -12,30 +21,41 @@ const reference = fileURLToPath(new URL('../../../weights/test/reference/tokeniz
 const tokenizer = await loadTokenizer(reference)
 
 /** Tokens of document d are 1000·d + i + 1, so that each slot tells where it came from. */
-const documentsOf = (lengths: readonly number[]): Document[] => lengths.map((length, d) => ({ tokens: Int32Array.from({ length }, (_, i) => 1000 * d + i + 1), isTrained: Uint8Array.from({ length }, (_, i) => Number(i > 0)) }))
+const documentsOf = (lengths: readonly number[]): Document[] =>
+  lengths.map((length, d) => ({
+    tokens: Int32Array.from({ length }, (_, i) => 1000 * d + i + 1),
+    isTrained: Uint8Array.from({ length }, (_, i) => Number(i > 0)),
+  }))
 
 const lengthsIn = (row: number) => fc.array(fc.integer({ min: 1, max: row }), { minLength: 1, maxLength: 60 })
 const sized = fc.integer({ min: 2, max: 130 }).chain(row => fc.tuple(fc.constant(row), lengthsIn(row)))
 
 test('every document lies whole in exactly one row, and no row is over its length', () => {
-  fc.assert(fc.property(sized, ([rowLength, lengths]) => {
-    const rows = packRows(lengths, rowLength)
-    expect(rows.flat().toSorted((a, b) => a - b)).toEqual(lengths.map((_, i) => i))
-    for (const row of rows) expect(row.reduce((sum, i) => sum + lengths[i]!, 0)).toBeLessThanOrEqual(rowLength)
-  }))
+  fc.assert(
+    fc.property(sized, ([rowLength, lengths]) => {
+      const rows = packRows(lengths, rowLength)
+      expect(rows.flat().toSorted((a, b) => a - b)).toEqual(lengths.map((_, i) => i))
+      for (const row of rows)
+        expect(row.reduce((sum, i) => sum + lengths[i]!, 0)).toBeLessThanOrEqual(rowLength)
+    }),
+  )
 })
 
 test('packs as the definition of best-fit-decreasing says', () => {
-  fc.assert(fc.property(sized, ([rowLength, lengths]) => {
-    const left: number[] = []
-    for (const length of lengths.toSorted((a, b) => b - a)) {
-      const fitting = left.filter(room => room >= length)
-      if (fitting.length === 0) left.push(rowLength - length)
-      else left[left.indexOf(Math.min(...fitting))]! -= length
-    }
-    const rooms = packRows(lengths, rowLength).map(row => rowLength - row.reduce((sum, i) => sum + lengths[i]!, 0))
-    expect(rooms.toSorted((a, b) => a - b)).toEqual(left.toSorted((a, b) => a - b))
-  }))
+  fc.assert(
+    fc.property(sized, ([rowLength, lengths]) => {
+      const left: number[] = []
+      for (const length of lengths.toSorted((a, b) => b - a)) {
+        const fitting = left.filter(room => room >= length)
+        if (fitting.length === 0) left.push(rowLength - length)
+        else left[left.indexOf(Math.min(...fitting))]! -= length
+      }
+      const rooms = packRows(lengths, rowLength).map(
+        row => rowLength - row.reduce((sum, i) => sum + lengths[i]!, 0),
+      )
+      expect(rooms.toSorted((a, b) => a - b)).toEqual(left.toSorted((a, b) => a - b))
+    }),
+  )
 })
 
 test('packs 10000 documents of problem length into rows that are over 98 % full', () => {
@@ -44,8 +64,20 @@ test('packs 10000 documents of problem length into rows that are over 98 % full'
   expect(lengths.reduce((sum, length) => sum + length, 0) / (rows.length * 2048)).toBeGreaterThan(0.98)
 })
 
-const options = (over: Partial<BatchOptions> = {}): BatchOptions => ({ maxSeqLength: 16, batchSize: 2, packing: true, seed: 7, padTokenId: 0, ...over })
-const take = (documents: readonly Document[], over: Partial<BatchOptions>, count: number, from: DataPosition = START): { batches: Batch[]; position: DataPosition } => {
+const options = (over: Partial<BatchOptions> = {}): BatchOptions => ({
+  maxSeqLength: 16,
+  batchSize: 2,
+  packing: true,
+  seed: 7,
+  padTokenId: 0,
+  ...over,
+})
+const take = (
+  documents: readonly Document[],
+  over: Partial<BatchOptions>,
+  count: number,
+  from: DataPosition = START,
+): { batches: Batch[]; position: DataPosition } => {
   const source = createBatches(documents, options(over))
   const batches: Batch[] = []
   let position = from
@@ -58,37 +90,47 @@ const take = (documents: readonly Document[], over: Partial<BatchOptions>, count
 }
 
 test('an epoch has every token exactly once, packed or not', () => {
-  fc.assert(fc.property(lengthsIn(16), fc.boolean(), fc.integer({ min: 0, max: 5 }), (lengths, packing, seed) => {
-    const documents = documentsOf(lengths)
-    const { rowsPerEpoch } = createBatches(documents, options({ packing, seed }))
-    const { batches } = take(documents, { packing, seed, batchSize: 1 }, rowsPerEpoch)
-    const tokens = batches.flatMap(batch => [...batch.tokens].filter(token => token !== 0))
-    expect(tokens.toSorted((a, b) => a - b)).toEqual(documents.flatMap(({ tokens }) => [...tokens]).toSorted((a, b) => a - b))
-    expect(batches.reduce((sum, batch) => sum + batch.realTokens, 0)).toBe(tokens.length)
-    expect(batches.reduce((sum, batch) => sum + batch.trainedTokens, 0)).toBe(lengths.reduce((sum, length) => sum + length - 1, 0))
-  }))
+  fc.assert(
+    fc.property(lengthsIn(16), fc.boolean(), fc.integer({ min: 0, max: 5 }), (lengths, packing, seed) => {
+      const documents = documentsOf(lengths)
+      const { rowsPerEpoch } = createBatches(documents, options({ packing, seed }))
+      const { batches } = take(documents, { packing, seed, batchSize: 1 }, rowsPerEpoch)
+      const tokens = batches.flatMap(batch => [...batch.tokens].filter(token => token !== 0))
+      expect(tokens.toSorted((a, b) => a - b)).toEqual(
+        documents.flatMap(({ tokens }) => [...tokens]).toSorted((a, b) => a - b),
+      )
+      expect(batches.reduce((sum, batch) => sum + batch.realTokens, 0)).toBe(tokens.length)
+      expect(batches.reduce((sum, batch) => sum + batch.trainedTokens, 0)).toBe(
+        lengths.reduce((sum, length) => sum + length - 1, 0),
+      )
+    }),
+  )
 })
 
 test('inside a document positions count up, targets are the next token, and boundaries fence it in', () => {
-  fc.assert(fc.property(lengthsIn(16), lengths => {
-    const documents = documentsOf(lengths)
-    const { batches } = take(documents, {}, 3)
-    for (const { tokens, targets, positions, cuSeqlens } of batches) {
-      expect(cuSeqlens[0]).toBe(0)
-      expect(cuSeqlens.at(-1)).toBe(tokens.length)
-      for (let s = 0; s + 1 < cuSeqlens.length; s++) {
-        const [start, end] = [cuSeqlens[s]!, cuSeqlens[s + 1]!]
-        expect(end).toBeGreaterThan(start)
-        expect(Math.floor(start / 16)).toBe(Math.floor((end - 1) / 16))
-        const own = [...tokens.subarray(start, end)]
-        const isPadding = own[0] === 0
-        const whole = isPadding ? own : [...documents[Math.floor(own[0]! / 1000)]!.tokens]
-        expect(own).toEqual(whole)
-        expect([...positions.subarray(start, end)]).toEqual(own.map((_, i) => i))
-        expect([...targets.subarray(start, end)]).toEqual(own.map((_, i) => (isPadding || i + 1 === own.length ? IGNORED : own[i + 1])))
+  fc.assert(
+    fc.property(lengthsIn(16), lengths => {
+      const documents = documentsOf(lengths)
+      const { batches } = take(documents, {}, 3)
+      for (const { tokens, targets, positions, cuSeqlens } of batches) {
+        expect(cuSeqlens[0]).toBe(0)
+        expect(cuSeqlens.at(-1)).toBe(tokens.length)
+        for (let s = 0; s + 1 < cuSeqlens.length; s++) {
+          const [start, end] = [cuSeqlens[s]!, cuSeqlens[s + 1]!]
+          expect(end).toBeGreaterThan(start)
+          expect(Math.floor(start / 16)).toBe(Math.floor((end - 1) / 16))
+          const own = [...tokens.subarray(start, end)]
+          const isPadding = own[0] === 0
+          const whole = isPadding ? own : [...documents[Math.floor(own[0]! / 1000)]!.tokens]
+          expect(own).toEqual(whole)
+          expect([...positions.subarray(start, end)]).toEqual(own.map((_, i) => i))
+          expect([...targets.subarray(start, end)]).toEqual(
+            own.map((_, i) => (isPadding || i + 1 === own.length ? IGNORED : own[i + 1])),
+          )
+        }
       }
-    }
-  }))
+    }),
+  )
 })
 
 test('the same seed gives the same batches, another seed or epoch another order', () => {
@@ -127,8 +169,18 @@ test('boundaries are padded with empty documents', () => {
   expect(() => padCuSeqlens(batch, 3)).toThrow('4 boundaries do not fit 3')
 })
 
-const tokenizeAll = (examples: readonly Example[], over: Partial<Parameters<typeof tokenizeExamples>[2]> = {}) => tokenizeExamples(examples, tokenizer, { maxSeqLength: 64, trainOn: 'assistant', tooLong: 'truncate', ...over })
-const trainedText = ({ tokens, isTrained }: Document) => tokenizer.decode([...tokens].filter((_, i) => isTrained[i] === 1))
+const tokenizeAll = (
+  examples: readonly Example[],
+  over: Partial<Parameters<typeof tokenizeExamples>[2]> = {},
+) =>
+  tokenizeExamples(examples, tokenizer, {
+    maxSeqLength: 64,
+    trainOn: 'assistant',
+    tooLong: 'truncate',
+    ...over,
+  })
+const trainedText = ({ tokens, isTrained }: Document) =>
+  tokenizer.decode([...tokens].filter((_, i) => isTrained[i] === 1))
 
 test('the loss counts the answer of a question, a completion, and all of a text', () => {
   const { documents } = tokenizeAll([
@@ -136,18 +188,28 @@ test('the loss counts the answer of a question, a completion, and all of a text'
     { kind: 'completion', prompt: '12 - 5 =', completion: ' 7' },
     { kind: 'text', text: 'Ana has 12 apples.' },
   ])
-  expect(documents.map(trainedText)).toEqual(['#### 7<|im_end|>\n', ' 7<|im_end|>', tokenizer.decode([...documents[2]!.tokens].slice(1))])
+  expect(documents.map(trainedText)).toEqual([
+    '#### 7<|im_end|>\n',
+    ' 7<|im_end|>',
+    tokenizer.decode([...documents[2]!.tokens].slice(1)),
+  ])
   expect(tokenizer.decode([...documents[2]!.tokens])).toBe('Ana has 12 apples.<|im_end|>')
 })
 
 test('a base model without a template is asked as the evaluation asks', () => {
-  const { documents } = tokenizeExamples([{ kind: 'question', question: 'How many?', answer: '#### 7' }], { ...tokenizer, chat: undefined }, { maxSeqLength: 64, trainOn: 'assistant', tooLong: 'error' })
+  const { documents } = tokenizeExamples(
+    [{ kind: 'question', question: 'How many?', answer: '#### 7' }],
+    { ...tokenizer, chat: undefined },
+    { maxSeqLength: 64, trainOn: 'assistant', tooLong: 'error' },
+  )
   expect(tokenizer.decode([...documents[0]!.tokens])).toBe('Question: How many?\nAnswer: #### 7<|im_end|>')
   expect(trainedText(documents[0]!)).toBe(' #### 7<|im_end|>')
 })
 
 test('train_on all counts every token but the first, which nothing predicts', () => {
-  const { documents } = tokenizeAll([{ kind: 'completion', prompt: 'ab', completion: 'c' }], { trainOn: 'all' })
+  const { documents } = tokenizeAll([{ kind: 'completion', prompt: 'ab', completion: 'c' }], {
+    trainOn: 'all',
+  })
   expect([...documents[0]!.isTrained]).toEqual([...documents[0]!.tokens].map((_, i) => Number(i > 0)))
 })
 
@@ -157,16 +219,28 @@ test('a document longer than the row is cut and counted, or refused', () => {
   const made = tokenizeAll([long, cutBeforeAnswer, { kind: 'text', text: 'short' }])
   expect(made).toMatchObject({ truncated: 2, dropped: 1 })
   expect(made.documents.map(({ tokens }) => tokens.length <= 64)).toEqual([true, true])
-  expect(() => tokenizeAll([long], { tooLong: 'error' })).toThrow(/example 1 has \d+ tokens, a row has max_seq_length 64; raise max_seq_length, or set too_long: truncate/)
-  expect(() => tokenizeAll([cutBeforeAnswer])).toThrow('none of 1 examples has a token to train on within max_seq_length 64')
+  expect(() => tokenizeAll([long], { tooLong: 'error' })).toThrow(
+    /example 1 has \d+ tokens, a row has max_seq_length 64; raise max_seq_length, or set too_long: truncate/,
+  )
+  expect(() => tokenizeAll([cutBeforeAnswer])).toThrow(
+    'none of 1 examples has a token to train on within max_seq_length 64',
+  )
 })
 
 test('a conversation the template refuses is named', () => {
-  expect(() => tokenizeAll([{ kind: 'chat', messages: [{ role: 'assistant', content: 'a' }], tools: undefined }])).toThrow('example 1: the chat template does not show where message 1 of 1 starts')
+  expect(() =>
+    tokenizeAll([{ kind: 'chat', messages: [{ role: 'assistant', content: 'a' }], tools: undefined }]),
+  ).toThrow('example 1: the chat template does not show where message 1 of 1 starts')
 })
 
 test('an exported conversation with tools becomes one document with every answer trained', async () => {
-  const goldens = JSON.parse(await readFile(`${reference}/goldens.json`, 'utf8')) as { chats: { tools: Record<string, unknown> } }
-  const { documents } = tokenizeAll(readExamples([{ where: 'x', values: goldens.chats.tools }]), { maxSeqLength: 512 })
-  expect(trainedText(documents[0]!)).toBe('<call>{"name": "add", "arguments": {"a": 1, "b": [2, "ă"]}}<|im_end|>\n12 - 5 = 7\n#### 7<|im_end|>\n')
+  const goldens = JSON.parse(await readFile(`${reference}/goldens.json`, 'utf8')) as {
+    chats: { tools: Record<string, unknown> }
+  }
+  const { documents } = tokenizeAll(readExamples([{ where: 'x', values: goldens.chats.tools }]), {
+    maxSeqLength: 512,
+  })
+  expect(trainedText(documents[0]!)).toBe(
+    '<call>{"name": "add", "arguments": {"a": 1, "b": [2, "ă"]}}<|im_end|>\n12 - 5 = 7\n#### 7<|im_end|>\n',
+  )
 })

@@ -27,7 +27,13 @@ export type Batch = {
 export type DataPosition = { epoch: number; row: number }
 export const START: DataPosition = { epoch: 0, row: 0 }
 
-export type BatchOptions = { maxSeqLength: number; batchSize: number; packing: boolean; seed: number; padTokenId: number }
+export type BatchOptions = {
+  maxSeqLength: number
+  batchSize: number
+  packing: boolean
+  seed: number
+  padTokenId: number
+}
 export type BatchSource = {
   rowsPerEpoch: number
   /** No micro-batch has a longer cuSeqlens. Which lengths share a row is the same in every epoch. */
@@ -37,7 +43,8 @@ export type BatchSource = {
 }
 
 /** Steps that see every row of every epoch at least once. */
-export const countSteps = (rowsPerEpoch: number, epochs: number, batchSize: number, accumulation: number) => Math.max(1, Math.ceil((rowsPerEpoch * epochs) / (batchSize * accumulation)))
+export const countSteps = (rowsPerEpoch: number, epochs: number, batchSize: number, accumulation: number) =>
+  Math.max(1, Math.ceil((rowsPerEpoch * epochs) / (batchSize * accumulation)))
 
 /** Rows of documents, as micro-batches. */
 export function createBatches(documents: readonly Document[], options: BatchOptions): BatchSource {
@@ -48,7 +55,10 @@ export function createBatches(documents: readonly Document[], options: BatchOpti
   const fullest = first.map(row => row.length).toSorted((a, b) => b - a)
   // Rows may be fewer than a micro-batch takes: it then has one of them twice. Padding is one document more
   // to a row.
-  const mostBoundaries = Array.from({ length: options.batchSize }, (_, i) => (fullest[i % rowsPerEpoch] ?? 0) + 1).reduce((a, b) => a + b) + 1
+  const mostBoundaries =
+    Array.from({ length: options.batchSize }, (_, i) => (fullest[i % rowsPerEpoch] ?? 0) + 1).reduce(
+      (a, b) => a + b,
+    ) + 1
   let cached: { epoch: number; rows: number[][] } | undefined
   const rowAt = ({ epoch, row }: DataPosition): number[] => {
     if (cached?.epoch !== epoch) cached = { epoch, rows: rowsOf(documents, options, epoch) }
@@ -64,22 +74,41 @@ export function createBatches(documents: readonly Document[], options: BatchOpti
       let next = position
       for (let i = 0; i < options.batchSize; i++) {
         rows.push(rowAt(next))
-        next = next.row + 1 < rowsPerEpoch ? { epoch: next.epoch, row: next.row + 1 } : { epoch: next.epoch + 1, row: 0 }
+        next =
+          next.row + 1 < rowsPerEpoch
+            ? { epoch: next.epoch, row: next.row + 1 }
+            : { epoch: next.epoch + 1, row: 0 }
       }
-      return { batch: fillBatch(rows.map(row => row.flatMap(i => documents[i] ?? [])), options), next }
+      return {
+        batch: fillBatch(
+          rows.map(row => row.flatMap(i => documents[i] ?? [])),
+          options,
+        ),
+        next,
+      }
     },
   }
 }
 
-function rowsOf(documents: readonly Document[], { maxSeqLength, packing, seed }: BatchOptions, epoch: number): number[][] {
+function rowsOf(
+  documents: readonly Document[],
+  { maxSeqLength, packing, seed }: BatchOptions,
+  epoch: number,
+): number[][] {
   const random = createRandom(seed, epoch)
   const order = random.shuffle(documents.map((_, i) => i))
   if (!packing) return order.map(i => [i])
-  const rows = packRows(order.map(i => documents[i]?.tokens.length ?? 0), maxSeqLength)
+  const rows = packRows(
+    order.map(i => documents[i]?.tokens.length ?? 0),
+    maxSeqLength,
+  )
   return random.shuffle(rows).map(row => row.map(i => order[i] ?? 0))
 }
 
-function fillBatch(rows: readonly (readonly Document[])[], { maxSeqLength, padTokenId }: BatchOptions): Batch {
+function fillBatch(
+  rows: readonly (readonly Document[])[],
+  { maxSeqLength, padTokenId }: BatchOptions,
+): Batch {
   const slots = rows.length * maxSeqLength
   const tokens = new Int32Array(slots).fill(padTokenId)
   const targets = new Int32Array(slots).fill(IGNORED)
@@ -102,14 +131,22 @@ function fillBatch(rows: readonly (readonly Document[])[], { maxSeqLength, padTo
     for (let i = start; i < end; i++) positions[i] = i - start
   })
   const trainedTokens = targets.reduce((count, target) => count + Number(target !== IGNORED), 0)
-  return { tokens, targets, positions, cuSeqlens: Int32Array.from([...starts, slots]), trainedTokens, realTokens }
+  return {
+    tokens,
+    targets,
+    positions,
+    cuSeqlens: Int32Array.from([...starts, slots]),
+    trainedTokens,
+    realTokens,
+  }
 }
 
 /**
  * The same boundaries in an array of fixed length, for programs recorded once: the documents added are empty.
  */
 export function padCuSeqlens({ cuSeqlens, tokens }: Batch, length: number): Int32Array {
-  if (cuSeqlens.length > length) throw new Error(`[padCuSeqlens] ${cuSeqlens.length} boundaries do not fit ${length}`)
+  if (cuSeqlens.length > length)
+    throw new Error(`[padCuSeqlens] ${cuSeqlens.length} boundaries do not fit ${length}`)
   const padded = new Int32Array(length).fill(tokens.length)
   padded.set(cuSeqlens)
   return padded

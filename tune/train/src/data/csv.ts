@@ -9,7 +9,10 @@ export function parseCsv(path: string, text: string): Record<string, string>[] {
   const [names, ...rows] = parseRows(path, text.replace(/^\u{feff}/u, ''))
   if (!names) throw new InputError(`${path}: empty; the first line must name the columns`)
   return rows.map(({ fields, line }) => {
-    if (fields.length !== names.fields.length) throw new InputError(`${path}:${line}: has ${fields.length} fields, the first line names ${names.fields.length} columns (${names.fields.join(', ')})`)
+    if (fields.length !== names.fields.length)
+      throw new InputError(
+        `${path}:${line}: has ${fields.length} fields, the first line names ${names.fields.length} columns (${names.fields.join(', ')})`,
+      )
     return Object.fromEntries(names.fields.map((name, i) => [name, fields[i] ?? '']))
   })
 }
@@ -23,7 +26,8 @@ function parseRows(path: string, text: string): { fields: string[]; line: number
   let start = 1
   while (token.lastIndex < text.length || fields.length > 0) {
     const found = token.exec(text)
-    if (!found?.groups) throw new InputError(`${path}:${line}: a quote is not closed, or text follows a closed one`)
+    if (!found?.groups)
+      throw new InputError(`${path}:${line}: a quote is not closed, or text follows a closed one`)
     const { quoted, plain = '', end } = found.groups
     fields.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'))
     line += (found[0].match(/\r\n|\r|\n/g) ?? []).length

@@ -11,20 +11,35 @@ export type Example =
 
 const text = z.string()
 const toolCall = z.looseObject({ function: z.looseObject({ name: z.string(), arguments: z.unknown() }) })
-const message = z.looseObject({
-  role: z.string(),
-  content: z.union([z.string(), z.array(z.unknown())]).nullish(),
-  tool_calls: z.array(toolCall).nullish(),
-}).refine(({ role, content }) => role === 'assistant' || (content !== null && content !== undefined), { path: ['content'], error: 'Invalid input: a message needs content, unless the assistant wrote it' })
-const chat = z.object({ messages: z.array(message).min(1), tools: z.union([z.array(z.unknown()), z.string()]).nullish() })
+const message = z
+  .looseObject({
+    role: z.string(),
+    content: z.union([z.string(), z.array(z.unknown())]).nullish(),
+    tool_calls: z.array(toolCall).nullish(),
+  })
+  .refine(({ role, content }) => role === 'assistant' || (content !== null && content !== undefined), {
+    path: ['content'],
+    error: 'Invalid input: a message needs content, unless the assistant wrote it',
+  })
+const chat = z.object({
+  messages: z.array(message).min(1),
+  tools: z.union([z.array(z.unknown()), z.string()]).nullish(),
+})
 
 /** Shapes of rows, the first whose columns are all there is taken. */
-const shapes: readonly { columns: readonly string[]; read: (values: Record<string, unknown>) => Example }[] = [
-  { columns: ['messages'], read: readChat },
-  { columns: ['prompt', 'completion'], read: values => ({ kind: 'completion', ...z.object({ prompt: text, completion: text }).parse(values) }) },
-  { columns: ['question', 'answer'], read: values => ({ kind: 'question', ...z.object({ question: text, answer: text }).parse(values) }) },
-  { columns: ['text'], read: values => ({ kind: 'text', ...z.object({ text }).parse(values) }) },
-]
+const shapes: readonly { columns: readonly string[]; read: (values: Record<string, unknown>) => Example }[] =
+  [
+    { columns: ['messages'], read: readChat },
+    {
+      columns: ['prompt', 'completion'],
+      read: values => ({ kind: 'completion', ...z.object({ prompt: text, completion: text }).parse(values) }),
+    },
+    {
+      columns: ['question', 'answer'],
+      read: values => ({ kind: 'question', ...z.object({ question: text, answer: text }).parse(values) }),
+    },
+    { columns: ['text'], read: values => ({ kind: 'text', ...z.object({ text }).parse(values) }) },
+  ]
 
 /** Reads rows; every row must have the columns of the first one's shape. */
 export function readExamples(records: readonly DataRecord[]): Example[] {
@@ -33,14 +48,17 @@ export function readExamples(records: readonly DataRecord[]): Example[] {
   const shape = shapes.find(({ columns }) => columns.every(column => column in first.values))
   const expected = shapes.map(({ columns }) => columns.join(' + ')).join(', or ')
   const refuse = ({ where, values }: DataRecord): never => {
-    throw new InputError(`${where}: has the columns ${Object.keys(values).join(', ') || '(none)'}; expected ${shape ? shape.columns.join(' + ') : expected}`)
+    throw new InputError(
+      `${where}: has the columns ${Object.keys(values).join(', ') || '(none)'}; expected ${shape ? shape.columns.join(' + ') : expected}`,
+    )
   }
   return records.map(record => {
     if (!shape || !shape.columns.every(column => column in record.values)) return refuse(record)
     try {
       return shape.read(record.values)
     } catch (cause) {
-      if (cause instanceof z.ZodError) throw new InputError(`${record.where}: ${z.prettifyError(cause)}`, { cause })
+      if (cause instanceof z.ZodError)
+        throw new InputError(`${record.where}: ${z.prettifyError(cause)}`, { cause })
       throw cause
     }
   })
@@ -58,7 +76,13 @@ function readChat(values: Record<string, unknown>): Example {
 
 function readMessage({ tool_calls: calls, ...rest }: z.infer<typeof message>): ChatMessage {
   if (!calls || calls.length === 0) return rest
-  return { ...rest, tool_calls: calls.map(call => ({ ...call, function: { ...call.function, arguments: objectOf(call.function.arguments) } })) }
+  return {
+    ...rest,
+    tool_calls: calls.map(call => ({
+      ...call,
+      function: { ...call.function, arguments: objectOf(call.function.arguments) },
+    })),
+  }
 }
 
 /** The value that a JSON text stands for; anything else as it is. */

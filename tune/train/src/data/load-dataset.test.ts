@@ -31,10 +31,21 @@ test('a name is looked for in the hub’s cache', async () => {
   await mkdir(snapshot, { recursive: true })
   await writeFile(join(snapshot, '..', '..', 'refs', 'main'), 'c'.repeat(40))
   await writeFile(join(snapshot, 'train.jsonl'), '{"question":"q","answer":"#### 1"}')
-  expect(await loadDataset('org/set', { ...options, env: { HF_HUB_CACHE: join(directory, 'hub'), HF_HUB_OFFLINE: '1' } })).toEqual({ source: snapshot, examples: [{ kind: 'question', question: 'q', answer: '#### 1' }] })
-  await expect(loadDataset('org/none', options)).rejects.toThrow('dataset org/none: not whole in the hub cache (looked at /nowhere/datasets--org--none/snapshots)')
-  await expect(loadDataset('problems:fr', options)).rejects.toThrow('data set "problems:fr": generated are problems:en and problems:ro')
-  await expect(loadDataset('gone.jsonl', options)).rejects.toThrow('data set gone.jsonl: no such file or directory')
+  expect(
+    await loadDataset('org/set', {
+      ...options,
+      env: { HF_HUB_CACHE: join(directory, 'hub'), HF_HUB_OFFLINE: '1' },
+    }),
+  ).toEqual({ source: snapshot, examples: [{ kind: 'question', question: 'q', answer: '#### 1' }] })
+  await expect(loadDataset('org/none', options)).rejects.toThrow(
+    'dataset org/none: not whole in the hub cache (looked at /nowhere/datasets--org--none/snapshots)',
+  )
+  await expect(loadDataset('problems:fr', options)).rejects.toThrow(
+    'data set "problems:fr": generated are problems:en and problems:ro',
+  )
+  await expect(loadDataset('gone.jsonl', options)).rejects.toThrow(
+    'data set gone.jsonl: no such file or directory',
+  )
 })
 
 test('generated problems have names of their own', async () => {
@@ -42,13 +53,20 @@ test('generated problems have names of their own', async () => {
   expect(ro.examples).toHaveLength(50)
   expect(ro.examples[0]).toMatchObject({ kind: 'question', answer: expect.stringMatching(/#### \d+$/) })
   expect((await loadDataset('problems:en', { ...options, split: 'test' })).examples).toHaveLength(1319)
-  await expect(loadDataset('problems:en', { ...options, split: 'dev' })).rejects.toThrow('data set problems:en: has the splits train and test, got "dev"')
+  await expect(loadDataset('problems:en', { ...options, split: 'dev' })).rejects.toThrow(
+    'data set problems:en: has the splits train and test, got "dev"',
+  )
 })
 
 test('a tokenised data set is read back as it was made, and made anew when anything differs', async () => {
-  const tokenizer = await loadTokenizer(fileURLToPath(new URL('../../../weights/test/reference/tokenizer', import.meta.url)))
+  const tokenizer = await loadTokenizer(
+    fileURLToPath(new URL('../../../weights/test/reference/tokenizer', import.meta.url)),
+  )
   let encoded = 0
-  const counting: ModelTokenizer = { ...tokenizer, encodeChat: chat => (encoded++, tokenizer.encodeChat(chat)) }
+  const counting: ModelTokenizer = {
+    ...tokenizer,
+    encodeChat: chat => (encoded++, tokenizer.encodeChat(chat)),
+  }
   const cache = join(directory, 'cache')
   const { examples } = await loadDataset('problems:ro', { ...options, samples: 30 })
   const settings = { maxSeqLength: 96, trainOn: 'assistant', tooLong: 'truncate' } as const
@@ -65,24 +83,55 @@ test('a tokenised data set is read back as it was made, and made anew when anyth
 })
 
 test('what cairn export --format sft wrote is read as it is: conversations, calls, results and tools, and every answer is trained', async () => {
-  const { examples } = await loadDataset(fileURLToPath(new URL('../../test/fixtures/sft-export.jsonl', import.meta.url)), options)
+  const { examples } = await loadDataset(
+    fileURLToPath(new URL('../../test/fixtures/sft-export.jsonl', import.meta.url)),
+    options,
+  )
   const chats = examples.flatMap(example => (example.kind === 'chat' ? [example] : []))
-  expect(chats.map(({ messages }) => messages.map(({ role }) => role).join(' '))).toEqual(['user assistant tool tool assistant tool tool assistant', 'user assistant tool assistant', 'user assistant user assistant'])
-  expect(chats.map(({ tools }) => tools?.map(tool => (tool as { function: { name: string } }).function.name))).toEqual([['list_files', 'read_file', 'todo', 'write_file'], ['write_file'], undefined])
-  expect(chats[0]?.tools?.at(-1)).toMatchObject({ type: 'function', function: { parameters: { type: 'object', required: ['path', 'content'] } } })
-  const calls = chats[0]?.messages.flatMap(message => (message['tool_calls'] ?? []) as { function: { name: string; arguments: unknown } }[])
+  expect(chats.map(({ messages }) => messages.map(({ role }) => role).join(' '))).toEqual([
+    'user assistant tool tool assistant tool tool assistant',
+    'user assistant tool assistant',
+    'user assistant user assistant',
+  ])
+  expect(
+    chats.map(({ tools }) => tools?.map(tool => (tool as { function: { name: string } }).function.name)),
+  ).toEqual([['list_files', 'read_file', 'todo', 'write_file'], ['write_file'], undefined])
+  expect(chats[0]?.tools?.at(-1)).toMatchObject({
+    type: 'function',
+    function: { parameters: { type: 'object', required: ['path', 'content'] } },
+  })
+  const calls = chats[0]?.messages.flatMap(
+    message => (message['tool_calls'] ?? []) as { function: { name: string; arguments: unknown } }[],
+  )
   expect(calls?.map(call => call.function)).toEqual([
-    { name: 'write_file', arguments: { path: 'n.txt', content: 'Zürich ☂\n\t<tool_call>{}</tool_call>' } }, { name: 'todo', arguments: { todos: [{ id: 'a', content: 'write', status: 'completed' }] } },
-    { name: 'read_file', arguments: { path: 'nowhere.txt' } }, { name: 'list_files', arguments: '{not json' },
+    { name: 'write_file', arguments: { path: 'n.txt', content: 'Zürich ☂\n\t<tool_call>{}</tool_call>' } },
+    { name: 'todo', arguments: { todos: [{ id: 'a', content: 'write', status: 'completed' }] } },
+    { name: 'read_file', arguments: { path: 'nowhere.txt' } },
+    { name: 'list_files', arguments: '{not json' },
   ])
   const model = join(directory, 'bytes')
   await mkdir(model)
   for (const [name, text] of Object.entries(byteTokenizerFiles())) await writeFile(join(model, name), text)
   const tokenizer = await loadTokenizer(model)
-  const { documents } = tokenizeExamples(examples, tokenizer, { maxSeqLength: 8192, trainOn: 'assistant', tooLong: 'error' })
-  const trained = documents.map(({ tokens, isTrained }) => tokenizer.decode([...tokens].filter((_, i) => isTrained[i] === 1)))
-  expect(trained[1]).toBe('<tool_call>\n{"name": "write_file", "arguments": {"path": "mooring.txt", "content": "berth 7"}}\n</tool_call><|im_end|>\nNoted: berth 7.<|im_end|>\n')
+  const { documents } = tokenizeExamples(examples, tokenizer, {
+    maxSeqLength: 8192,
+    trainOn: 'assistant',
+    tooLong: 'error',
+  })
+  const trained = documents.map(({ tokens, isTrained }) =>
+    tokenizer.decode([...tokens].filter((_, i) => isTrained[i] === 1)),
+  )
+  expect(trained[1]).toBe(
+    '<tool_call>\n{"name": "write_file", "arguments": {"path": "mooring.txt", "content": "berth 7"}}\n</tool_call><|im_end|>\nNoted: berth 7.<|im_end|>\n',
+  )
   expect(trained[2]).toBe('Good day.<|im_end|>\nGood day.<|im_end|>\n')
-  expect(trained[0]?.split('<|im_end|>\n')).toEqual([expect.stringMatching(/^I write and look\.\n<tool_call>/), expect.stringContaining('"arguments": {not json}\n'), 'Written; one file is not there.', ''])
-  expect(tokenizer.decode([...documents[1]!.tokens])).toContain('<|im_start|>tool\n{"path":"mooring.txt","bytes":7,"created":true}<|im_end|>\n')
+  expect(trained[0]?.split('<|im_end|>\n')).toEqual([
+    expect.stringMatching(/^I write and look\.\n<tool_call>/),
+    expect.stringContaining('"arguments": {not json}\n'),
+    'Written; one file is not there.',
+    '',
+  ])
+  expect(tokenizer.decode([...documents[1]!.tokens])).toContain(
+    '<|im_start|>tool\n{"path":"mooring.txt","bytes":7,"created":true}<|im_end|>\n',
+  )
 })

@@ -5,7 +5,11 @@ import { generateProblems, type Language } from '../problems/generate.ts'
 import { readExamples, type Example } from './examples.ts'
 import { readRecords } from './read-records.ts'
 
-export type DatasetOptions = ResolveOptions & { split?: string; /** As many examples as this, repeated from the start where there are fewer. */ samples?: number; seed: number }
+export type DatasetOptions = ResolveOptions & {
+  split?: string
+  /** As many examples as this, repeated from the start where there are fewer. */ samples?: number
+  seed: number
+}
 /** `source` is where the examples came from, for the record of a run. */
 export type Dataset = { examples: Example[]; source: string }
 
@@ -18,18 +22,38 @@ const GENERATED_SIZES = { train: 7473, test: 1319 } as const
 export async function loadDataset(name: string, options: DatasetOptions): Promise<Dataset> {
   const { split = 'train', samples, seed } = options
   const language = Object.hasOwn(GENERATED, name) ? GENERATED[name] : undefined
-  if (language !== undefined) return { examples: generateExamples(name, language, split, samples, seed), source: name }
-  if (name.startsWith('problems:')) throw new InputError(`data set ${JSON.stringify(name)}: generated are ${Object.keys(GENERATED).join(' and ')}`)
-  const isPath = await stat(name).then(() => true, () => false)
+  if (language !== undefined)
+    return { examples: generateExamples(name, language, split, samples, seed), source: name }
+  if (name.startsWith('problems:'))
+    throw new InputError(
+      `data set ${JSON.stringify(name)}: generated are ${Object.keys(GENERATED).join(' and ')}`,
+    )
+  const isPath = await stat(name).then(
+    () => true,
+    () => false,
+  )
   // Only a name can be meant by what does not exist and has no extension.
-  const path = isPath || /\.(?:jsonl|json|csv|parquet)$/.test(name) ? name : await resolveRepo('dataset', name, options)
+  const path =
+    isPath || /\.(?:jsonl|json|csv|parquet)$/.test(name) ? name : await resolveRepo('dataset', name, options)
   const examples = readExamples(await readRecords(path, split))
   return { examples: samples === undefined ? examples : repeatTo(examples, samples), source: path }
 }
 
-function generateExamples(name: string, language: Language, split: string, samples: number | undefined, seed: number): Example[] {
-  if (split !== 'train' && split !== 'test') throw new InputError(`data set ${name}: has the splits train and test, got ${JSON.stringify(split)}`)
-  return generateProblems({ language, split, seed, count: samples ?? GENERATED_SIZES[split] }).map(({ question, answer }) => ({ kind: 'question', question, answer }))
+function generateExamples(
+  name: string,
+  language: Language,
+  split: string,
+  samples: number | undefined,
+  seed: number,
+): Example[] {
+  if (split !== 'train' && split !== 'test')
+    throw new InputError(`data set ${name}: has the splits train and test, got ${JSON.stringify(split)}`)
+  return generateProblems({ language, split, seed, count: samples ?? GENERATED_SIZES[split] }).map(
+    ({ question, answer }) => ({ kind: 'question', question, answer }),
+  )
 }
 
-const repeatTo = (examples: readonly Example[], count: number) => Array.from({ length: count }, (_, i) => examples[i % examples.length]).filter(example => example !== undefined)
+const repeatTo = (examples: readonly Example[], count: number) =>
+  Array.from({ length: count }, (_, i) => examples[i % examples.length]).filter(
+    example => example !== undefined,
+  )

@@ -29,31 +29,76 @@ test.each([
   expect(await read(name, text)).toEqual([question])
 })
 
-test.each(['none', 'snappy', 'gzip', 'zstd', 'brotli'])('reads Parquet with %s compression', async compression => {
-  const path = fileURLToPath(new URL(`../../test/reference/chat-${compression}.parquet`, import.meta.url))
-  const examples = readExamples(await readRecords(path))
-  expect(examples).toHaveLength(3)
-  expect(examples[2]).toEqual({ kind: 'chat', tools: undefined, messages: [{ role: 'user', content: 'Câte mere? 2' }, { role: 'assistant', content: '#### 2' }] })
-})
+test.each(['none', 'snappy', 'gzip', 'zstd', 'brotli'])(
+  'reads Parquet with %s compression',
+  async compression => {
+    const path = fileURLToPath(new URL(`../../test/reference/chat-${compression}.parquet`, import.meta.url))
+    const examples = readExamples(await readRecords(path))
+    expect(examples).toHaveLength(3)
+    expect(examples[2]).toEqual({
+      kind: 'chat',
+      tools: undefined,
+      messages: [
+        { role: 'user', content: 'Câte mere? 2' },
+        { role: 'assistant', content: '#### 2' },
+      ],
+    })
+  },
+)
 
 test('knows four shapes of rows', async () => {
-  expect(await read('b.jsonl', '{"prompt":"p","completion":"c","text":"ignored"}')).toEqual([{ kind: 'completion', prompt: 'p', completion: 'c' }])
+  expect(await read('b.jsonl', '{"prompt":"p","completion":"c","text":"ignored"}')).toEqual([
+    { kind: 'completion', prompt: 'p', completion: 'c' },
+  ])
   expect(await read('c.jsonl', '{"text":"t"}')).toEqual([{ kind: 'text', text: 't' }])
 })
 
 const call = (args: string) => ({ id: 'c1', type: 'function', function: { name: 'add', arguments: args } })
 
 test('reads what cairn export --format sft writes, arguments of calls as objects', async () => {
-  const line = { messages: [{ role: 'user', content: 'Add.' }, { role: 'assistant', content: '', tool_calls: [call('{"a":1}')] }, { role: 'tool', tool_call_id: 'c1', content: '1' }, { role: 'assistant', content: 'Done.' }], tools: [{ type: 'function' }], metadata: { session_id: 's' } }
+  const line = {
+    messages: [
+      { role: 'user', content: 'Add.' },
+      { role: 'assistant', content: '', tool_calls: [call('{"a":1}')] },
+      { role: 'tool', tool_call_id: 'c1', content: '1' },
+      { role: 'assistant', content: 'Done.' },
+    ],
+    tools: [{ type: 'function' }],
+    metadata: { session_id: 's' },
+  }
   const [example] = await read('d.jsonl', JSON.stringify(line))
-  expect(example).toMatchObject({ kind: 'chat', tools: [{ type: 'function' }], messages: [{}, { tool_calls: [{ id: 'c1', function: { name: 'add', arguments: { a: 1 } } }] }, { tool_call_id: 'c1' }, { content: 'Done.' }] })
-  const broken = { ...line, messages: [{ role: 'assistant', content: null, tool_calls: [call('{"a":')] }], tools: '[{"type":"function"}]' }
-  expect((await read('e.jsonl', JSON.stringify(broken)))[0]).toMatchObject({ tools: [{ type: 'function' }], messages: [{ tool_calls: [{ function: { arguments: '{"a":' } }] }] })
+  expect(example).toMatchObject({
+    kind: 'chat',
+    tools: [{ type: 'function' }],
+    messages: [
+      {},
+      { tool_calls: [{ id: 'c1', function: { name: 'add', arguments: { a: 1 } } }] },
+      { tool_call_id: 'c1' },
+      { content: 'Done.' },
+    ],
+  })
+  const broken = {
+    ...line,
+    messages: [{ role: 'assistant', content: null, tool_calls: [call('{"a":')] }],
+    tools: '[{"type":"function"}]',
+  }
+  expect((await read('e.jsonl', JSON.stringify(broken)))[0]).toMatchObject({
+    tools: [{ type: 'function' }],
+    messages: [{ tool_calls: [{ function: { arguments: '{"a":' } }] }],
+  })
 })
 
 test.each([
-  ['f.jsonl', '{"instruction":"a","output":"b"}', /f.jsonl:1: has the columns instruction, output; expected messages, or prompt \+ completion, or question \+ answer, or text/],
-  ['g.jsonl', '{"question":"a","answer":"b"}\n{"question":"a"}', /g.jsonl:2: has the columns question; expected question \+ answer/],
+  [
+    'f.jsonl',
+    '{"instruction":"a","output":"b"}',
+    /f.jsonl:1: has the columns instruction, output; expected messages, or prompt \+ completion, or question \+ answer, or text/,
+  ],
+  [
+    'g.jsonl',
+    '{"question":"a","answer":"b"}\n{"question":"a"}',
+    /g.jsonl:2: has the columns question; expected question \+ answer/,
+  ],
   ['h.jsonl', '{"question":"a","answer":7}', /h.jsonl:1: .*expected string, received number[\s\S]*answer/],
   ['i.jsonl', '{"messages":[]}', /i.jsonl:1: /],
   ['j.jsonl', '{"text":"a"}\n{"text":', /j.jsonl:2: not JSON/],
@@ -78,11 +123,17 @@ test('a directory is read by split', async () => {
   await writeFile(join(inside, 'data', 'test-00000-of-00001.jsonl'), '{"text":"test"}')
   expect((await readRecords(inside)).map(({ values }) => values['text'])).toEqual(['train'])
   expect((await readRecords(inside, 'test')).map(({ values }) => values['text'])).toEqual(['test'])
-  await expect(readRecords(inside, 'eval')).rejects.toThrow('no file of the split "eval"; found data/test-00000-of-00001.jsonl, data/train-00000-of-00001.jsonl, rows.jsonl')
+  await expect(readRecords(inside, 'eval')).rejects.toThrow(
+    'no file of the split "eval"; found data/test-00000-of-00001.jsonl, data/train-00000-of-00001.jsonl, rows.jsonl',
+  )
 })
 
 test('CSV keeps what quotes protect and skips empty lines', () => {
-  expect(parseCsv('x', '\u{feff}a,b\n"1\r\n2","say ""hi"""\n\n,\n"",""')).toEqual([{ a: '1\r\n2', b: 'say "hi"' }, { a: '', b: '' }, { a: '', b: '' }])
+  expect(parseCsv('x', '\u{feff}a,b\n"1\r\n2","say ""hi"""\n\n,\n"",""')).toEqual([
+    { a: '1\r\n2', b: 'say "hi"' },
+    { a: '', b: '' },
+    { a: '', b: '' },
+  ])
   expect(() => parseCsv('x', '')).toThrow('x: empty; the first line must name the columns')
   expect(() => parseCsv('x', 'a\n"1"2')).toThrow('x:2: a quote is not closed, or text follows a closed one')
 })

@@ -14,14 +14,26 @@ type Reader = (path: string) => Promise<DataRecord[]>
 const readers: Record<string, Reader> = {
   '.jsonl': async path => {
     const lines = (await readFile(path, 'utf8')).split('\n')
-    return lines.flatMap((line, i) => (line.trim() === '' ? [] : [{ where: `${path}:${i + 1}`, values: parseObject(`${path}:${i + 1}`, line) }]))
+    return lines.flatMap((line, i) =>
+      line.trim() === ''
+        ? []
+        : [{ where: `${path}:${i + 1}`, values: parseObject(`${path}:${i + 1}`, line) }],
+    )
   },
   '.json': async path => {
     const value = parseJson(path, await readFile(path, 'utf8'))
-    if (!Array.isArray(value)) throw new InputError(`${path}: must be an array of objects; one object a line is .jsonl`)
-    return value.map((row: unknown, i) => ({ where: `${path}: row ${i + 1}`, values: asObject(`${path}: row ${i + 1}`, row) }))
+    if (!Array.isArray(value))
+      throw new InputError(`${path}: must be an array of objects; one object a line is .jsonl`)
+    return value.map((row: unknown, i) => ({
+      where: `${path}: row ${i + 1}`,
+      values: asObject(`${path}: row ${i + 1}`, row),
+    }))
   },
-  '.csv': async path => parseCsv(path, await readFile(path, 'utf8')).map((values, i) => ({ where: `${path}: row ${i + 1}`, values })),
+  '.csv': async path =>
+    parseCsv(path, await readFile(path, 'utf8')).map((values, i) => ({
+      where: `${path}: row ${i + 1}`,
+      values,
+    })),
   '.parquet': readParquet,
 }
 
@@ -46,15 +58,22 @@ async function readFileRecords(path: string): Promise<DataRecord[]> {
   return read(path)
 }
 
-const namesSplit = (name: string, wanted: string) => new RegExp(`(?:^|[-_./])${wanted}(?:[-_./]|$)`).test(name)
+const namesSplit = (name: string, wanted: string) =>
+  new RegExp(`(?:^|[-_./])${wanted}(?:[-_./]|$)`).test(name)
 
 /** Files that name the split; where none names any split, all are of "train". */
 async function filesOfSplit(directory: string, split: string): Promise<string[]> {
-  const names = (await readdir(directory, { recursive: true })).filter(name => DATA_EXTENSIONS.includes(extname(name)) && !basename(name).startsWith('.')).toSorted()
+  const names = (await readdir(directory, { recursive: true }))
+    .filter(name => DATA_EXTENSIONS.includes(extname(name)) && !basename(name).startsWith('.'))
+    .toSorted()
   const own = names.filter(name => namesSplit(name, RegExp.escape(split)))
-  const isUnsplit = split === 'train' && !names.some(name => namesSplit(name, '(?:train|test|validation|valid|eval|dev)'))
+  const isUnsplit =
+    split === 'train' && !names.some(name => namesSplit(name, '(?:train|test|validation|valid|eval|dev)'))
   const chosen = own.length > 0 || !isUnsplit ? own : names
-  if (chosen.length === 0) throw new InputError(`data set ${directory}: no file of the split ${JSON.stringify(split)}; found ${names.length === 0 ? `nothing with ${DATA_EXTENSIONS.join(', ')}` : names.join(', ')}`)
+  if (chosen.length === 0)
+    throw new InputError(
+      `data set ${directory}: no file of the split ${JSON.stringify(split)}; found ${names.length === 0 ? `nothing with ${DATA_EXTENSIONS.join(', ')}` : names.join(', ')}`,
+    )
   return chosen.map(name => join(directory, name))
 }
 
@@ -62,14 +81,17 @@ function parseJson(where: string, text: string): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch (cause) {
-    throw new InputError(`${where}: not JSON (${cause instanceof Error ? cause.message : String(cause)})`, { cause })
+    throw new InputError(`${where}: not JSON (${cause instanceof Error ? cause.message : String(cause)})`, {
+      cause,
+    })
   }
 }
 
 const parseObject = (where: string, line: string) => asObject(where, parseJson(where, line))
 
 function asObject(where: string, value: unknown): Record<string, unknown> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>
   throw new InputError(`${where}: must be an object with columns, got ${JSON.stringify(value)?.slice(0, 80)}`)
 }
 
@@ -83,6 +105,9 @@ async function readParquet(path: string): Promise<DataRecord[]> {
     const rows = await parquetReadObjects({ file: await asyncBufferFromFile(path), compressors })
     return rows.map((values, i) => ({ where: `${path}: row ${i + 1}`, values: { ...values } }))
   } catch (cause) {
-    throw new InputError(`${path}: cannot be read as Parquet (${cause instanceof Error ? cause.message : String(cause)})`, { cause })
+    throw new InputError(
+      `${path}: cannot be read as Parquet (${cause instanceof Error ? cause.message : String(cause)})`,
+      { cause },
+    )
   }
 }

@@ -16,8 +16,16 @@ const VERSION = '1'
  * tokenizeExamples, or what an earlier call with the same examples, tokenizer and options made.
  * `tokenizerFingerprint` stands for the tokenizer's files.
  */
-export async function tokenizeCached(directory: string, examples: readonly Example[], tokenizer: ModelTokenizer, tokenizerFingerprint: string, options: DocumentOptions): Promise<Documents> {
-  const hash = createHash('sha256').update(JSON.stringify([VERSION, tokenizerFingerprint, options.maxSeqLength, options.trainOn, options.tooLong]))
+export async function tokenizeCached(
+  directory: string,
+  examples: readonly Example[],
+  tokenizer: ModelTokenizer,
+  tokenizerFingerprint: string,
+  options: DocumentOptions,
+): Promise<Documents> {
+  const hash = createHash('sha256').update(
+    JSON.stringify([VERSION, tokenizerFingerprint, options.maxSeqLength, options.trainOn, options.tooLong]),
+  )
   for (const example of examples) hash.update(`\n${JSON.stringify(example)}`)
   const path = join(directory, `${hash.digest('hex').slice(0, 32)}.safetensors`)
   if (await exists(path)) return readDocuments(path)
@@ -27,7 +35,11 @@ export async function tokenizeCached(directory: string, examples: readonly Examp
   return made
 }
 
-const exists = (path: string) => stat(path).then(() => true, () => false)
+const exists = (path: string) =>
+  stat(path).then(
+    () => true,
+    () => false,
+  )
 
 async function writeDocuments(path: string, { documents, truncated, dropped }: Documents): Promise<void> {
   const lengths = Int32Array.from(documents, ({ tokens }) => tokens.length)
@@ -41,18 +53,26 @@ async function writeDocuments(path: string, { documents, truncated, dropped }: D
     start += document.tokens.length
   }
   const bytes = (values: Int32Array) => new Uint8Array(values.buffer)
-  await writeSafetensors(path, [
-    { name: 'tokens', dtype: 'I32', shape: [total], bytes: bytes(tokens) },
-    { name: 'is_trained', dtype: 'U8', shape: [total], bytes: isTrained },
-    { name: 'lengths', dtype: 'I32', shape: [lengths.length], bytes: bytes(lengths) },
-  ], { truncated: String(truncated), dropped: String(dropped) })
+  await writeSafetensors(
+    path,
+    [
+      { name: 'tokens', dtype: 'I32', shape: [total], bytes: bytes(tokens) },
+      { name: 'is_trained', dtype: 'U8', shape: [total], bytes: isTrained },
+      { name: 'lengths', dtype: 'I32', shape: [lengths.length], bytes: bytes(lengths) },
+    ],
+    { truncated: String(truncated), dropped: String(dropped) },
+  )
 }
 
 async function readDocuments(path: string): Promise<Documents> {
   const file = await openSafetensors(path)
   try {
     const words = async (name: string) => new Int32Array((await file.read(name)).buffer)
-    const [tokens, lengths, isTrained] = [await words('tokens'), await words('lengths'), await file.read('is_trained')]
+    const [tokens, lengths, isTrained] = [
+      await words('tokens'),
+      await words('lengths'),
+      await file.read('is_trained'),
+    ]
     let start = 0
     const documents = Array.from(lengths, (length): Document => {
       const end = start + length
@@ -60,7 +80,11 @@ async function readDocuments(path: string): Promise<Documents> {
       start = end
       return document
     })
-    return { documents, truncated: Number(file.metadata['truncated']), dropped: Number(file.metadata['dropped']) }
+    return {
+      documents,
+      truncated: Number(file.metadata['truncated']),
+      dropped: Number(file.metadata['dropped']),
+    }
   } finally {
     await file.close()
   }
