@@ -28,7 +28,10 @@ export type Evaluation = {
   /** Goes before the span. */ before: readonly EventDraft[]
 }
 
-/** Null once the verdict is in the log; else the failure that no retry mended, and then nothing counts. */
+/**
+ * Null once the verdict is in the log, or nothing is to be graded any more; else the failure that no retry
+ * mended, and then nothing counts.
+ */
 export async function evaluate(
   turn: TurnContext,
   { response_id, overspent, before }: Evaluation,
@@ -43,9 +46,10 @@ export async function evaluate(
       evaluationOngoing(at),
     ])
   }
-  const goal = activeGoal(turn)
+  const { goal } = log.position()
+  // A stop came between the commit and this look, and took the span with it: nothing is graded any more.
+  if (goal === null || goal.open === null) return null
   const { open, outcome_id } = goal
-  if (open === null) throw new Error('[evaluate] the span that was just opened is not in the fold')
   const ending = { outcome_id, outcome_evaluation_start_id: open.start_id, iteration: open.iteration + 1 }
   if (overspent !== null) {
     await log.append([
