@@ -19,7 +19,7 @@ test('a /stop answers with the id of its message, as every message does, and the
   })
   const events = await service.store.read(id, 0, 10)
   expect(events.map(({ type }) => type)).toEqual(['user.message', 'user.message', 'session.stopped'])
-  expect([status, json]).toEqual([202, { event_id: events[1]?.id, session_id: id }])
+  expect([status, json]).toEqual([202, { event_id: events[1]?.id, session_id: id, taken_as: 'message' }])
 })
 
 test('a session has exactly the documented fields', async () => {

@@ -64,7 +64,6 @@ test('after its turns a session is looked back over: the memory is written, a sk
     ),
   })
   expect(foldSessionView(emptySessionView, events)).toMatchObject({
-    running: false,
     input_tokens: (await stage.session()).input_tokens,
   })
   expect(checkHistory(events, { settled: true })).toEqual([])
