@@ -1,4 +1,4 @@
-/** Sessions that a dead worker left behind (contract 8). The pen of harness.recovered. */
+/** Sessions that a dead worker left behind (contract 8). The writer of harness.recovered. */
 import type { Claim } from '@cairn/log'
 import { writer } from '@cairn/protocol'
 import type { SessionLog } from './turn/session-log.ts'

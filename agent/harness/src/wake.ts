@@ -1,5 +1,5 @@
 /**
- * What a worker does with a session it has claimed (contract 7, 8). The pen of harness.wake and
+ * What a worker does with a session it has claimed (contract 7, 8). The writer of harness.wake and
  * harness.crash.
  *
  * The turn is resumed from the log until it rests. An exception of the runtime is a harness.crash and then a

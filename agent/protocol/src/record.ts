@@ -39,7 +39,7 @@ export type EventDraft<T extends EventType = EventType> = {
 export type Write<P extends Producer> = <T extends WrittenBy<P>>(type: T, data: EventData<T>) => EventDraft<T>
 
 /**
- * The pen of one producer. Each producer's pen is taken in exactly one module; a test reads the sources for
+ * The writer of one producer. Each producer's writer is taken in exactly one module; a test reads the sources for
  * that.
  */
 export function writer<const P extends Exclude<Producer, 'none'>>(producer: P): Write<P> {

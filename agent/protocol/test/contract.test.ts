@@ -41,7 +41,7 @@ test("another producer's type does not compile, and throws where the types were 
   expect(() => messages('session.pause', {})).toThrow(/written by lifecycle/)
 })
 
-test('a reserved type has no pen: neither the producer nor the type compiles', () => {
+test('a reserved type has no writer: neither the producer nor the type compiles', () => {
   // @ts-expect-error nothing produces reserved types
   expect(() => writer('none')('session.start', {})).not.toThrow()
   // @ts-expect-error session.start is reserved

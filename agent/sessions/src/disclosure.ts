@@ -1,5 +1,5 @@
 /**
- * Evidence that a person knew they speak with an AI. The pen of disclosure.confirmed; disclosure.presented
+ * Evidence that a person knew they speak with an AI. The writer of disclosure.confirmed; disclosure.presented
  * comes with the channels.
  */
 import { type EventId, type Principal, writer } from '@cairn/protocol'

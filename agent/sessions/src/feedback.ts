@@ -1,5 +1,5 @@
 /**
- * Ratings of answers (contract 14.9). The pen of user.feedback, expert.endorse and
+ * Ratings of answers (contract 14.9). The writer of user.feedback, expert.endorse and
  * expert.override.
  */
 import {

@@ -1,5 +1,5 @@
 /**
- * Goals of a session (contract 14.10, 10). The pen of user.define_outcome, outcome.defined,
+ * Goals of a session (contract 14.10, 10). The writer of user.define_outcome, outcome.defined,
  * outcome.paused and outcome.cleared: the API defines, the worker acts on `/goal` with the drafts made here.
  * One goal at a time.
  */

@@ -1,5 +1,5 @@
 /**
- * What the agent raises to a human, and what the human answers (contract 14.11, 4, 7, 10). The pen of the
+ * What the agent raises to a human, and what the human answers (contract 14.11, 4, 7, 10). The writer of the
  * five inbox.* events. Each `raise…` gives the event and the row that goes into the same commit.
  */
 import type { Decider, RowChange, SessionRow } from '@cairn/log'

@@ -1,5 +1,5 @@
 /**
- * Session states (contract 6). The pen of session.pause, resume, complete, fail and stopped.
+ * Session states (contract 6). The writer of session.pause, resume, complete, fail and stopped.
  *
  * Pause, stop and archive take the lease from whoever holds it in the same commit as their event: whatever
  * the running turn tries to write afterwards, a tool.call above all, is refused by the store. That is why

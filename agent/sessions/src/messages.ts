@@ -1,5 +1,5 @@
 /**
- * What people say: messages and answers to questions (contract 4, 6). The pen of user.message and
+ * What people say: messages and answers to questions (contract 4, 6). The writer of user.message and
  * ask_user_question.response.
  */
 import { CommitRefused, type Committed, type RowChange, type StoredEvent } from '@cairn/log'

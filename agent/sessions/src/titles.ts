@@ -1,4 +1,4 @@
-/** Titles of sessions, given by a person or found by the harness. The pen of session.title_updated. */
+/** Titles of sessions, given by a person or found by the harness. The writer of session.title_updated. */
 import type { Commit, SessionRow } from '@cairn/log'
 import { writer } from '@cairn/protocol'
 import type { Deps } from './deps.ts'

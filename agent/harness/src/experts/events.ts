@@ -1,4 +1,4 @@
-/** The events of experts; the one place that holds the experts pen (contract 14.9). */
+/** The events of experts; the one place that holds the experts writer (contract 14.9). */
 import { type EventData, type EventDraft, writer } from '@cairn/protocol'
 
 const write = writer('experts')

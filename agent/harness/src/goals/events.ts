@@ -1,4 +1,4 @@
-/** The events of the evaluator; the one place that holds its pen. */
+/** The events of the evaluator; the one place that holds its writer. */
 import { type EventData, type EventDraft, writer } from '@cairn/protocol'
 
 const write = writer('evaluator')

@@ -1,5 +1,5 @@
 /**
- * The events of the gate; the one place that holds the governance pen. Timestamps are Unix seconds, as the
+ * The events of the gate; the one place that holds the governance writer. Timestamps are Unix seconds, as the
  * spec has them.
  */
 import type { Grant } from '@cairn/log'

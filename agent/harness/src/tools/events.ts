@@ -1,4 +1,4 @@
-/** The events of tools; the one place that holds the tools pen. */
+/** The events of tools; the one place that holds the tools writer. */
 import { type EventData, type EventDraft, writer } from '@cairn/protocol'
 
 const write = writer('tools')

@@ -1,38 +1,38 @@
 /**
- * One type, one writer: each producer's pen is taken in exactly one module, and nothing else makes an event.
+ * One type, one writer: each producer's writer is taken in exactly one module, and nothing else makes an event.
  */
 import { expect, test } from 'vitest'
 import { EVENTS, EVENT_TYPES, isWritten, NOT_BUILT, PRODUCERS } from '@cairn/protocol'
 import { listPackages, readSources } from './workspace.ts'
 
-const pens = new Map<string, string[]>()
+const writers = new Map<string, string[]>()
 const textOf = new Map<string, string>()
 for (const { path, text } of listPackages()
   .flatMap(readSources)
   .filter(source => !source.isTest)) {
   textOf.set(path, text)
   for (const [, producer] of text.matchAll(/\bwriter\('(\w+)'\)/g))
-    pens.set(producer!, [...(pens.get(producer!) ?? []), path])
+    writers.set(producer!, [...(writers.get(producer!) ?? []), path])
 }
 
 test.each(PRODUCERS.filter(producer => producer !== 'none'))(
-  'the pen of %s is taken in exactly one module, or its room is not built',
+  'the writer of %s is taken in exactly one module, or its module is not built',
   producer => {
-    expect(pens.get(producer) ?? []).toHaveLength(NOT_BUILT.includes(producer) ? 0 : 1)
+    expect(writers.get(producer) ?? []).toHaveLength(NOT_BUILT.includes(producer) ? 0 : 1)
   },
 )
 
-test('nobody takes the pen of the reserved types, nor one that no producer has', () => {
+test('nobody takes the writer of the reserved types, nor one that no producer has', () => {
   expect(
-    [...pens.keys()].filter(
+    [...writers.keys()].filter(
       producer => producer === 'none' || !(PRODUCERS as readonly string[]).includes(producer),
     ),
   ).toEqual([])
 })
 
-test('docs and OpenAPI mark exactly the types that nothing writes: the module of a pen names each type it writes', () => {
+test('docs and OpenAPI mark exactly the types that nothing writes: the module of a writer names each type it writes', () => {
   const named = EVENT_TYPES.filter(type =>
-    (pens.get(EVENTS[type].producer) ?? []).some(path =>
+    (writers.get(EVENTS[type].producer) ?? []).some(path =>
       // As an argument, not within EventData<'…'> or EventDraft<'…'>.
       new RegExp(`(?<!<)'${type.replaceAll('.', '\\.')}'`).test(textOf.get(path) ?? ''),
     ),
