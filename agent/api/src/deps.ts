@@ -8,7 +8,7 @@ import type { LoginThrottle } from './auth/login-throttle.ts'
 import type { ClientAddress } from './http/client-address.ts'
 import type { Readiness } from './site/readiness.ts'
 import type { Metrics } from './site/metrics.ts'
-import type { SessionDoor } from './session-door.ts'
+import type { SessionGuard } from './session-guard.ts'
 import type { Streams } from './sse/streams.ts'
 
 export type Log = Record<
@@ -76,7 +76,7 @@ export type Services = Omit<ApiDeps, 'metrics' | 'tuning'> & {
   authenticator: Authenticator
   throttle: LoginThrottle
   clientAddress: ClientAddress
-  door: SessionDoor
+  guard: SessionGuard
   streams: Streams
   metrics: Metrics
   isReady: Readiness

@@ -6,7 +6,7 @@
  * hub       all readers of one session here
  * login     what stands behind a user's tokens
  * handler   a function from a checked call to an answer, one a route
- * door      the one check of who may see a session
+ * guard     the one check of who may see a session
  * run       consecutive events as bytes, shared by their readers
  * problem   an error as RFC 9457 shows it
  */

@@ -16,7 +16,7 @@ import { answerProblem } from './http/problem.ts'
 import { createRateLimit } from './http/rate-limit.ts'
 import { discardBody } from './http/read-body.ts'
 import { HANDLERS } from './routes/index.ts'
-import { createSessionDoor } from './session-door.ts'
+import { createSessionGuard } from './session-guard.ts'
 import { createReadiness } from './site/readiness.ts'
 import { createMetrics, createRegistry } from './site/metrics.ts'
 import { createSite } from './site/site.ts'
@@ -68,7 +68,7 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
     authenticator,
     throttle: createLoginThrottle(monotonic),
     clientAddress: createClientAddress(config.auth.trusted_proxies),
-    door: createSessionDoor(store),
+    guard: createSessionGuard(store),
     streams,
     metrics,
     isReady: createReadiness(store, () => isLeaving || isDraining),

@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { startService, type Service } from './service.ts'
 
-/** A body that fits each route, so that it is the door that refuses and not the schema. */
+/** A body that fits each route, so that it is the guard that refuses and not the schema. */
 const BODIES: Partial<Record<RouteName, unknown>> = {
   renameSession: { title: 'Mine now' },
   sendMessage: { content: 'hello' },

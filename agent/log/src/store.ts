@@ -1,5 +1,5 @@
 /**
- * What a durable log is, for every implementation (SQLite here, Postgres next). One door in: `commit`.
+ * What a durable log is, for every implementation (SQLite here, Postgres next). `commit` is the only way to write.
  *
  * A commit is all or nothing: guards, events and rows of one session in one transaction. It resolves only
  * when it is on disk (fsync), and only then do readers see it. Ids are taken from the session's row inside

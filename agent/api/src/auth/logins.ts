@@ -2,10 +2,11 @@
  * Logins: what stands behind every user token, and what revoking one ends.
  *
  * A refresh token is `cairn_rt_<login id>.<secret>`; the store has the hash of the secret that is good now.
- * Using it replaces it. One that was replaced before comes from a thief or is a sign of one, so it ends the login. Ids
- * of logins stand in access tokens: a secret that was never handed out must end nothing, so each carries our
- * mark, and the older ones need not be kept to be known again. The cookie of the web UI has the same form but
- * is not replaced: it never leaves the browser's HttpOnly jar, and two tabs must not race for it.
+ * Using it replaces it. One that was replaced before comes from a thief or is a sign of one, so it ends the
+ * login. Ids of logins stand in access tokens: a secret that was never handed out must end nothing, so each
+ * carries our mark, and the older ones need not be kept to be known again. The cookie of the web UI has the
+ * same form but is not replaced: it never leaves the browser's HttpOnly jar, and two tabs must not race for
+ * it.
  */
 import type { LogStore, LoginRow } from '@cairn/log'
 import { AppError } from '@cairn/protocol'

@@ -77,7 +77,9 @@ export async function shareSigningKey(
   await rename(next, file)
 }
 
-/** The private parts of this directory's keys, of replaced ones too: what must reach no event and no log line. */
+/**
+ * The private parts of this directory's keys, of replaced ones too: what must reach no event and no log line.
+ */
 export async function signingSecrets(dataDir: string): Promise<string[]> {
   const files = (await readdir(dataDir)).filter(name => name.endsWith(FILE))
   const keys = await Promise.all(files.map(name => readKey(join(dataDir, name))))

@@ -1,7 +1,7 @@
 /**
- * The connections of the server and the requests under way on each. Node's own closeIdleConnections passes over a
- * connection that never sent a request, and over one whose last answer ends after it looked: each would hold a
- * drain up until its time is over.
+ * The connections of the server and the requests under way on each. Node's own closeIdleConnections passes
+ * over a connection that never sent a request, and over one whose last answer ends after it looked: each
+ * would hold a drain up until its time is over.
  */
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'

@@ -5,12 +5,12 @@ import type { Handler } from '../handler.ts'
  * Artifacts of a session; their event carries metadata only, the body is fetched here (contract 4.9).
  */
 export const listArtifacts: Handler<'listArtifacts'> = async ({ services, principal, params }) => {
-  await services.door.check(principal, params.id)
+  await services.guard.check(principal, params.id)
   return { artifacts: await services.store.listArtifacts(params.id) }
 }
 
 export const getArtifact: Handler<'getArtifact'> = async ({ services, principal, params }) => {
-  await services.door.check(principal, params.id)
+  await services.guard.check(principal, params.id)
   const found = await services.store.getArtifact(params.id, params.artifact_id)
   if (found === null)
     throw new AppError(

@@ -21,7 +21,7 @@ export const streamEvents: Handler<'streamEvents'> = async ({
   const given = typeof header === 'string' && header !== '' ? header : '0'
   if (query.after === undefined && !CURSOR.test(given))
     throw new AppError('invalid_cursor', 'The Last-Event-ID header must be a non-negative integer.')
-  await services.door.check(principal, params.id)
+  await services.guard.check(principal, params.id)
   services.streams.openSession(exchange, identity, params.id, query.after ?? Number(given))
   return undefined as never
 }
@@ -32,7 +32,7 @@ const READ_AT_ONCE = 250
 
 /** The page is put together from the stored records as they are. `last_id` is the cursor of the next page. */
 export const pollEvents: Handler<'pollEvents'> = async ({ services, principal, params, query }) => {
-  await services.door.check(principal, params.id)
+  await services.guard.check(principal, params.id)
   const limit = Math.min(Math.max(query.limit ?? 100, 1), 1000)
   let cursor: EventId = query.after ?? 0
   let count = 0

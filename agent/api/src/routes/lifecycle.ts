@@ -13,11 +13,11 @@ import { shownSession } from './session-view.ts'
 
 type Change = 'pauseSession' | 'resumeSession' | 'retrySession' | 'stopSession'
 
-/** All four check the same door and answer the session as it is then. */
+/** All four pass the same guard and answer the session as it is then. */
 const changing =
   (change: (deps: Deps, sessionId: string) => Promise<SessionRow>) =>
   async ({ services, principal, params }: Call<Change>): Promise<Session> => {
-    await services.door.check(principal, params.id)
+    await services.guard.check(principal, params.id)
     return shownSession(await change(services, params.id))
   }
 

@@ -14,7 +14,7 @@ import {
 import { type Handler, jsonText } from '../handler.ts'
 
 export const sendMessage: Handler<'sendMessage'> = async ({ services, principal, params, body, held }) => {
-  const passed = services.door.check(principal, params.id)
+  const passed = services.guard.check(principal, params.id)
   if (passed instanceof Promise) await passed
   // A request that died may have written its message: then that is the answer.
   const landed = held?.abandoned ? await findRequest(services, params.id, held.requestKey) : null
@@ -34,12 +34,12 @@ export const sendMessage: Handler<'sendMessage'> = async ({ services, principal,
 }
 
 export const postEvents: Handler<'postEvents'> = async ({ services, principal, params, body }) => {
-  await services.door.check(principal, params.id)
+  await services.guard.check(principal, params.id)
   return { events: await defineOutcomes(services, params.id, body.events) }
 }
 
 export const answerQuestion: Handler<'answerQuestion'> = async ({ services, principal, params, body }) => {
-  await services.door.check(principal, params.id)
+  await services.guard.check(principal, params.id)
   const { events } = await answer(services, {
     session_id: params.id,
     tool_call_id: params.tool_call_id,
@@ -53,14 +53,14 @@ export const answerQuestion: Handler<'answerQuestion'> = async ({ services, prin
 }
 
 export const giveFeedback: Handler<'giveFeedback'> = async ({ services, principal, params, body }) => {
-  await services.door.check(principal, params.id)
+  await services.guard.check(principal, params.id)
   if (!/^[1-9]\d{0,14}$/.test(params.event_id))
     throw new AppError('not_found', `There is no event ${params.event_id.slice(0, 40)} in this session.`)
   return rate(services, { ...body, session_id: params.id, event_id: Number(params.event_id), principal })
 }
 
 export const confirmDisclosure: Handler<'confirmDisclosure'> = async ({ services, principal, params }) => {
-  await services.door.check(principal, params.id)
+  await services.guard.check(principal, params.id)
   await confirm(services, params.id, services.config.disclosure.level, principal)
   return undefined
 }

@@ -34,15 +34,15 @@ export const listSessions: Handler<'listSessions'> = async ({ services, principa
 }
 
 export const getSession: Handler<'getSession'> = async ({ services, principal, params }) =>
-  shownSession(await services.door.load(principal, params.id))
+  shownSession(await services.guard.load(principal, params.id))
 
 export const renameSession: Handler<'renameSession'> = async ({ services, principal, params, body }) => {
-  await services.door.check(principal, params.id)
+  await services.guard.check(principal, params.id)
   return shownSession(await rename(services, params.id, body.title))
 }
 
 export const archiveSession: Handler<'archiveSession'> = async ({ services, principal, params }) => {
-  await archive(services, await services.door.load(principal, params.id))
+  await archive(services, await services.guard.load(principal, params.id))
   return undefined
 }
 
@@ -66,13 +66,13 @@ async function childrenOf({ store }: Services, parent: SessionRow): Promise<Sess
 }
 
 export const sessionChildren: Handler<'sessionChildren'> = async ({ services, principal, params }) => {
-  const session = await services.door.load(principal, params.id)
+  const session = await services.guard.load(principal, params.id)
   const children = await childrenOf(services, session)
   return { children: children.filter(child => mayAccess(principal, child)).map(child => shownNode(child, 1)) }
 }
 
 export const sessionTree: Handler<'sessionTree'> = async ({ services, principal, params }) => {
-  let root = await services.door.load(principal, params.id)
+  let root = await services.guard.load(principal, params.id)
   // Up to the root, as far as this principal may see.
   for (let steps = 0; root.parent_id !== null && steps < 100; steps++) {
     const parent = await services.store.getSession(root.parent_id)

@@ -1,6 +1,6 @@
 /**
- * Files of a session's workspace, read only. The agent writes there, at this very moment too, so nothing in it
- * is to be trusted: every access goes through `@cairn/workspace`.
+ * Files of a session's workspace, read only. The agent writes there, at this very moment too, so nothing in
+ * it is to be trusted: every access goes through `@cairn/workspace`.
  */
 import { extname } from 'node:path'
 import { AppError } from '@cairn/protocol'
@@ -31,7 +31,7 @@ type Shown = { path: string; kind: 'file' | 'dir'; size?: number }
 type Tree = { entries: Shown[]; truncated: boolean }
 
 export const workspaceTree: Handler<'workspaceTree'> = async ({ services, principal, params }) => {
-  await services.door.check(principal, params.id)
+  await services.guard.check(principal, params.id)
   const tree: Tree = { entries: [], truncated: false }
   // A workspace that nobody has written to is not there at all.
   await using root = await unlessMissing(Directory.open(rootOf(services, params.id)))
@@ -71,7 +71,7 @@ async function describe(folder: Directory, { name, kind }: Entry, prefix: string
 }
 
 export const workspaceFile: Handler<'workspaceFile'> = async ({ services, principal, params, query }) => {
-  await services.door.check(principal, params.id)
+  await services.guard.check(principal, params.id)
   const absent = () =>
     new AppError(
       'not_found',

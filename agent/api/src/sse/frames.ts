@@ -32,8 +32,8 @@ export function run(from: EventId, events: readonly StoredEvent[]): Run {
   return { ...chunk(text), from, to: events.at(-1)?.id ?? from, events }
 }
 
-// What is not an event ends with its line and never with a blank one: a blank line ends a block, and there are
-// clients that hand out every block, data or not. So the opening belongs to the block of the first event.
+// What is not an event ends with its line and never with a blank one: a blank line ends a block, and there
+// are clients that hand out every block, data or not. So the opening belongs to the block of the first event.
 export const OPENING = chunk('retry: 2000\n: connected\n')
 export const KEEP_ALIVE = chunk(': keep-alive\n')
 export const DRAINING = chunk(': draining\n')

@@ -1,5 +1,5 @@
 /** Gates that wait for a decision: a call that is made again meanwhile opens no second item. */
-import { takingTurns } from '../taking-turns.ts'
+import { createMutex } from '../mutex.ts'
 
 export type OpenGates = {
   /** The call whose undecided item covers this one, or null. */
@@ -8,4 +8,4 @@ export type OpenGates = {
   inTurn<T>(run: () => Promise<T>): Promise<T>
 }
 
-export const openGates = (find: OpenGates['find']): OpenGates => ({ find, inTurn: takingTurns() })
+export const openGates = (find: OpenGates['find']): OpenGates => ({ find, inTurn: createMutex() })

@@ -7,7 +7,7 @@ import { asError, type Config, type ReviewConfig } from '@cairn/protocol'
 import { setUpAgent } from '../agent.ts'
 import type { Log } from '../log.ts'
 import type { SkillCatalogue } from '../skills/catalogue.ts'
-import { takingTurns } from '../taking-turns.ts'
+import { createMutex } from '../mutex.ts'
 import type { Capability } from '../turn/capability.ts'
 import type { SessionLog } from '../turn/session-log.ts'
 import { reviewWake } from '../wake.ts'
@@ -30,7 +30,7 @@ export type ReviewsDeps = Omit<ReviewDeps, 'skills' | 'report'> & { config: Conf
 export function keepReviews(deps: ReviewsDeps): Reviews {
   const { config, store, dataDir, workerId, signal } = deps
   // One at a time: several sessions may have one memory to write.
-  const inTurn = takingTurns()
+  const inTurn = createMutex()
   const settingsOf = (session: SessionRow): ReviewConfig | undefined => config.agents[session.agent]?.review
 
   return {

@@ -1,5 +1,6 @@
 /**
- * The one door to sessions and inbox items: who may not see one is told that it does not exist (contract 4).
+ * The one check in front of sessions and inbox items: who may not see one is told that it does not exist
+ * (contract 4).
  *
  * Owner and organisation of a session never change, so they are remembered; the streaming, polling and
  * appending of a busy session ask the store nothing to know whose it is.
@@ -12,13 +13,13 @@ const CAPACITY = 50_000
 /** Names of sessions are chosen here; whatever is longer was never one. */
 const MAX_ID = 128
 
-export type SessionDoor = {
+export type SessionGuard = {
   /** Passes or throws not_found. */
   check(principal: Principal, sessionId: string): undefined | Promise<undefined>
   load(principal: Principal, sessionId: string): Promise<SessionRow>
 }
 
-export function createSessionDoor(store: LogStore): SessionDoor {
+export function createSessionGuard(store: LogStore): SessionGuard {
   const owners = new Map<string, Owned>()
 
   async function find(principal: Principal, sessionId: string): Promise<SessionRow> {

@@ -2,7 +2,7 @@
  * Runs what it is given one after the other, in the order given. What one rejects with is its caller's and
  * stops no other.
  */
-export function takingTurns(): <T>(run: () => Promise<T>) => Promise<T> {
+export function createMutex(): <T>(run: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
   return run => {
     const mine = last.then(run)
