@@ -1,0 +1,140 @@
+/**
+ * An html artifact reaches nobody (docs/decisions/0015): no packet by WebRTC, in its own frame or in one that it
+ * makes, and no request by anything else. A real Chromium, the server's own frame and policy, and sentinels for UDP
+ * and HTTP on this machine.
+ */
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { tally } from '../../../protocol/test/attacks.ts'
+import { openBrowser, openPage } from '../browser.ts'
+import { makePlace, startServer } from '../server.ts'
+
+/** How long a STUN request takes to leave, many times over: the control says so. */
+const SETTLE_MS = 700
+
+async function sentinels() {
+  const udp = createSocket('udp4')
+  const http = createServer((request, response) => {
+    seen.requests.push(request.url ?? '')
+    response.end()
+  })
+  const seen = { packets: 0, requests: [] as string[] }
+  udp.on('message', () => (seen.packets += 1))
+  udp.bind(0, '127.0.0.1')
+  http.listen(0, '127.0.0.1')
+  await Promise.all([once(udp, 'listening'), once(http, 'listening')])
+  onTestFinished(() => {
+    udp.close()
+    http.closeAllConnections()
+    http.close()
+  })
+  return {
+    seen,
+    stun: `stun:127.0.0.1:${udp.address().port}`,
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
+  }
+}
+
+const quoted = (html: string): string => html.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
+
+function probes(stun: string, url: string): Record<string, string> {
+  const dial = `var R=window.RTCPeerConnection||window.webkitRTCPeerConnection;var p=new R({iceServers:[{urls:'${stun}'}]});p.createDataChannel('x');p.createOffer().then(o=>p.setLocalDescription(o));window.kept=p`
+  const page = `<script>${dial}</script>`
+  const frame = `<iframe srcdoc="${quoted(page)}"></iframe>`
+  const text = (value: string) => JSON.stringify(value).replaceAll('</', String.raw`<\/`)
+  const script = (body: string) => `<script>${body}</script>`
+  const append = 'document.documentElement.append(f)'
+  return {
+    'WebRTC of the frame': page,
+    'WebRTC by the prototype of the window': script(
+      `var R=Object.getPrototypeOf(window).RTCPeerConnection;${dial}`,
+    ),
+    'a srcdoc frame of the document': frame,
+    'a srcdoc frame and a busy script behind it': `${frame}${script('var t=Date.now();while(Date.now()-t<500);')}`,
+    'a srcdoc frame made by a script': script(
+      `var f=document.createElement('iframe');f.srcdoc=${text(page)};${append}`,
+    ),
+    'fifty srcdoc frames': script(
+      `for(let i=0;i<50;i++){var f=document.createElement('iframe');f.srcdoc=${text(page)};${append}}`,
+    ),
+    'a frame by innerHTML': script(`document.body.innerHTML=${text(frame)}`),
+    'a javascript: frame': `<iframe src="javascript:${quoted(dial)}"></iframe>`,
+    'a javascript: frame made by a script': script(
+      `var f=document.createElement('iframe');f.src='javascript:'+encodeURIComponent(${text(dial)});${append}`,
+    ),
+    'a frame in a closed shadow tree': `<div id="a"></div>${script(`a.attachShadow({mode:'closed'}).innerHTML=${text(frame)}`)}`,
+    'a frame in a shadow tree of the parser': `<div><template shadowrootmode="closed">${frame}</template></div>`,
+    'a frame after the prototypes were changed': script(
+      `MutationObserver.prototype.observe=Element.prototype.remove=Element.prototype.matches=function(){};var f=document.createElement('iframe');f.srcdoc=${text(page)};${append}`,
+    ),
+    'a document written anew': script(
+      `setTimeout(()=>{document.open();document.write(${text(frame)});document.close()})`,
+    ),
+    'a frame of a blob': script(
+      `var f=document.createElement('iframe');f.src=URL.createObjectURL(new Blob([${text(page)}],{type:'text/html'}));${append}`,
+    ),
+    'an object with a page in it': `<object data="data:text/html,${quoted(encodeURIComponent(page))}"></object>`,
+    'going to a page of data': script(`location.href='data:text/html,'+encodeURIComponent(${text(page)})`),
+    'fetch, socket, beacon, event source': script(
+      `fetch('${url}/a').catch(()=>0);navigator.sendBeacon('${url}/b');try{new WebSocket('${url}/c')}catch{};new EventSource('${url}/d')`,
+    ),
+    'links that fetch ahead': `<link rel="prefetch" href="${url}/e"><link rel="modulepreload" href="${url}/f"><link rel="preconnect" href="${url}"><link rel="stylesheet" href="${url}/g">`,
+    'speculation rules': `<script type="speculationrules">{"prefetch":[{"source":"list","urls":["${url}/h"]}]}</script>`,
+    'images, fonts and imports': `<img src="${url}/i"><style>@import '${url}/j';body{background:url(${url}/k)}@font-face{font-family:x;src:url(${url}/l)}*{font-family:x}</style>`,
+    'a worker': script(`try{new Worker(URL.createObjectURL(new Blob(["fetch('${url}/m')"])))}catch{}`),
+    'going elsewhere': script(`location.href='${url}/n'`),
+    'a form': `<form id="q" action="${url}/o"></form>${script('q.submit()')}`,
+    'a window of its own': script(`open('${url}/p')`),
+  }
+}
+
+test('an html artifact reaches nobody: no STUN packet and no request, in its frame or in any that it makes', async () => {
+  const server = await startServer(makePlace())
+  const { seen, stun, url } = await sentinels()
+  const { page } = await openPage(await openBrowser())
+  const show = async (html: string): Promise<void> => {
+    await page.goto(`${server.url}/`)
+    // As the page of a session does it.
+    await page.evaluate(`new Promise(shown => {
+      const frame = document.createElement('iframe')
+      frame.setAttribute('sandbox', 'allow-scripts')
+      frame.onload = () => {
+        frame.onload = null
+        frame.contentWindow.postMessage(${JSON.stringify(html)}, '*')
+        shown()
+      }
+      frame.src = '/artifact-frame.html'
+      document.body.append(frame)
+    })`)
+    await page.waitForTimeout(SETTLE_MS)
+  }
+
+  // The sentinels hear: outside the frame the same lines arrive.
+  const tried = probes(stun, url)
+  await page.goto(`${url}/control`)
+  await page.setContent(tried['a srcdoc frame of the document'] ?? '')
+  await expect.poll(() => seen.packets).toBeGreaterThan(0)
+  await expect.poll(() => seen.requests).toContain('/control')
+
+  const escaped: string[] = []
+  for (const [name, html] of Object.entries(tried)) {
+    // What an earlier page still sent counts for nobody.
+    await page.goto('about:blank')
+    Object.assign(seen, { packets: 0, requests: [] })
+    await show(html)
+    if (seen.packets > 0 || seen.requests.length > 0)
+      escaped.push(`${name}: ${seen.packets} ${seen.requests.join(' ')}`)
+  }
+  tally('html artifacts', Object.keys(tried).length, escaped.length)
+  expect(escaped).toEqual([])
+
+  // And it is still a page: its markup, scripts, handlers and shadow trees work.
+  await show(
+    `<p id="p">no</p><button id="b" onclick="p.textContent='yes'">b</button><div id="s"></div><script>s.attachShadow({mode:'open'}).innerHTML='<i>i</i>';b.click();document.title=p.textContent+s.shadowRoot.textContent</script>`,
+  )
+  const frame = page.frames().find(one => one.url().endsWith('/artifact-frame.html'))
+  await expect.poll(() => frame?.title()).toBe('yesi')
+})
