@@ -1,8 +1,8 @@
 /** search_files: lines of workspace files that match a regular expression. */
-import { Worker } from 'node:worker_threads'
 import { locate, openFolder } from '@cairn/workspace'
 import type { Place } from '@cairn/workspace/files-below'
 import { z } from 'zod'
+import { runInThread } from './in-thread.ts'
 import { defineTool } from './parameters.ts'
 
 export type SearchJob = {
@@ -31,30 +31,17 @@ async function runSearch(
   signal: AbortSignal,
 ): Promise<{ matches: string[]; ending: Ending }> {
   const matches: string[] = []
-  const worker = new Worker(new URL('./search-worker.ts', import.meta.url), {
-    workerData: job,
-    env: {},
-    resourceLimits: { maxOldGenerationSizeMb: 256 },
+  let ending: Ending = 'too slow'
+  const script = new URL('./search-worker.ts', import.meta.url)
+  await runInThread<SearchFound>(script, job, { timeLimitMs, signal }, message => {
+    if (message.kind === 'done') {
+      ending = message
+      return true
+    }
+    for (const { line, text } of message.found) matches.push(`${message.file}:${line}: ${text}`)
+    return false
   })
-  const { promise, resolve, reject } = Promise.withResolvers<Ending>()
-  const timer = setTimeout(() => resolve('too slow'), timeLimitMs)
-  const abort = () => reject(signal.reason as Error)
-  signal.addEventListener('abort', abort, { once: true })
-  if (signal.aborted) abort()
-  worker.on('message', (message: SearchFound) => {
-    if (message.kind === 'matches')
-      for (const { line, text } of message.found) matches.push(`${message.file}:${line}: ${text}`)
-    else resolve(message)
-  })
-  worker.on('error', reject)
-  worker.on('exit', () => reject(new Error('the search ended without an answer')))
-  try {
-    return { ending: await promise, matches }
-  } finally {
-    clearTimeout(timer)
-    signal.removeEventListener('abort', abort)
-    await worker.terminate()
-  }
+  return { ending, matches }
 }
 
 /** The tool with its time limit, which tests shorten. */

@@ -11,8 +11,8 @@ import { asError } from '@cairn/protocol'
 import { Agent, type Response, fetch } from 'undici'
 import { z } from 'zod'
 import { hostOf, mayReach, urlProblem } from '../governance/egress.ts'
-import { htmlToText } from './html-text.ts'
 import { defineTool } from './parameters.ts'
+import { readablePage } from './readable-page.ts'
 import { rootCause } from './root-cause.ts'
 import type { Tool } from './tool.ts'
 
@@ -149,7 +149,9 @@ export const webFetchTool = (resolveHost: ResolveHost = resolveBySystem): Tool =
         const body = decode(bytes, contentType)
         const isHtml =
           /html/.test(contentType) || (contentType === '' && /^\s*<(?:!doctype|html)/i.test(body))
-        const { title, text } = isHtml ? htmlToText(body, final) : { title: '', text: body }
+        const { title, text } = isHtml
+          ? await readablePage({ html: body, base: final }, signal)
+          : { title: '', text: body }
         return {
           content: {
             url: final,

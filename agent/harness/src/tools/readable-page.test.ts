@@ -1,0 +1,34 @@
+import { setImmediate } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { htmlToText } from './html-text.ts'
+import { readablePage } from './readable-page.ts'
+
+const BASE = 'https://example.org/'
+const link = (at: number) => `<li><a href="/page/${at}?x=1&amp;y=2">Page number ${at}</a></li>`
+const html = `<title>Links</title><ul>${Array.from({ length: 80_000 }, (_, at) => link(at)).join('')}</ul>`
+
+test('five megabytes of links are made readable off the event loop, as they would be on it', async () => {
+  expect(html.length).toBeGreaterThan(4_500_000)
+  const working = new AbortController()
+  let turns = 0
+  const looking = (async () => {
+    for (; !working.signal.aborted; turns++) await setImmediate()
+  })()
+  const page = await readablePage({ html, base: BASE }, working.signal)
+  working.abort()
+  await looking
+  // On the event loop it would be one turn, or two.
+  expect(turns).toBeGreaterThan(100)
+  expect(page).toEqual(htmlToText(html, BASE))
+})
+
+test('a page that takes too long is given up, and says so; a stop ends it with the reason of the stop', async () => {
+  const never = new AbortController().signal
+  await expect(readablePage({ html, base: BASE }, never, 1)).rejects.toThrow(
+    'making the page readable took longer than 0.001 s: fetch a smaller one',
+  )
+  const stopped = new AbortController()
+  const page = readablePage({ html, base: BASE }, stopped.signal)
+  stopped.abort(new Error('stopped'))
+  await expect(page).rejects.toThrow('stopped')
+})

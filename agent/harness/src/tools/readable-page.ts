@@ -1,0 +1,27 @@
+/** A page as text, off the event loop where it is large: five megabytes of links take more than a second. */
+import { htmlToText } from './html-text.ts'
+import { runInThread } from './in-thread.ts'
+
+export type HtmlJob = { html: string; base: string }
+export type ReadablePage = { title: string; text: string }
+
+/** Characters below which starting a thread takes longer than the work. */
+const SMALL = 64 * 1024
+const TIME_LIMIT_MS = 10_000
+
+export async function readablePage(
+  job: HtmlJob,
+  signal: AbortSignal,
+  timeLimitMs = TIME_LIMIT_MS,
+): Promise<ReadablePage> {
+  if (job.html.length < SMALL) return htmlToText(job.html, job.base)
+  let page: ReadablePage | undefined
+  const script = new URL('./html-worker.ts', import.meta.url)
+  await runInThread<ReadablePage>(script, job, { timeLimitMs, signal }, made => {
+    page = made
+    return true
+  })
+  if (page === undefined)
+    throw new Error(`making the page readable took longer than ${timeLimitMs / 1000} s: fetch a smaller one`)
+  return page
+}
