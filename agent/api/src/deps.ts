@@ -4,6 +4,7 @@ import type { AnswerOf, Config } from '@cairn/protocol'
 import type { Registry } from 'prom-client'
 import type { Authenticator } from './auth/authenticate.ts'
 import type { SigningKey } from './auth/signing-key.ts'
+import type { HashQueue } from './auth/hash-queue.ts'
 import type { LoginThrottle } from './auth/login-throttle.ts'
 import type { ClientAddress } from './http/client-address.ts'
 import type { Readiness } from './site/readiness.ts'
@@ -75,6 +76,7 @@ export type Services = Omit<ApiDeps, 'metrics' | 'tuning'> & {
   key: SigningKey
   authenticator: Authenticator
   throttle: LoginThrottle
+  hashQueue: HashQueue
   clientAddress: ClientAddress
   guard: SessionGuard
   streams: Streams

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { AppError } from '@cairn/protocol'
 import { createAuthenticator } from './auth/authenticate.ts'
 import { createExternalIssuer } from './auth/external-issuer.ts'
+import { createHashQueue } from './auth/hash-queue.ts'
 import { createLoginThrottle } from './auth/login-throttle.ts'
 import { createClientAddress } from './http/client-address.ts'
 import { loadSigningKey } from './auth/signing-key.ts'
@@ -67,7 +68,12 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
     key,
     authenticator,
     throttle: createLoginThrottle(monotonic),
-    clientAddress: createClientAddress(config.auth.trusted_proxies),
+    hashQueue: createHashQueue(),
+    clientAddress: createClientAddress(config.auth.trusted_proxies, address =>
+      log.warn(
+        `requests from ${address} carry X-Forwarded-For, and auth.trusted_proxies does not name it: if it is a proxy of yours, name it there, for until then everybody behind it is one address`,
+      ),
+    ),
     guard: createSessionGuard(store),
     streams,
     metrics,

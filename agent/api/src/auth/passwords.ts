@@ -1,10 +1,11 @@
-/** Passwords as scrypt hashes that carry their own parameters: `scrypt$N$r$p$salt$hash`, base64url. */
+/**
+ * Passwords as scrypt hashes that carry their own parameters: `scrypt$N$r$p$salt$hash`, base64url. Each takes
+ * 32 MiB and a thread of the pool that file access shares: requests wait for theirs in a queue (hash-queue.ts).
+ */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 
 const COST = { N: 2 ** 15, r: 8, p: 1 }
 const LENGTH = 32
-/** So many hashes at a time: each takes 32 MiB and a thread of the pool that file access shares. */
-const AT_ONCE = 2
 
 const derive = (password: string, salt: Buffer, { N, r, p }: typeof COST): Promise<Buffer> =>
   new Promise((resolve, reject) => {
@@ -13,22 +14,9 @@ const derive = (password: string, salt: Buffer, { N, r, p }: typeof COST): Promi
     )
   })
 
-let running = 0
-const waiting: (() => void)[] = []
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (running >= AT_ONCE) await new Promise<void>(resolve => waiting.push(resolve))
-  running++
-  try {
-    return await work()
-  } finally {
-    running--
-    waiting.shift()?.()
-  }
-}
-
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16)
-  const hash = await inTurn(() => derive(password, salt, COST))
+  const hash = await derive(password, salt, COST)
   return ['scrypt', COST.N, COST.r, COST.p, salt.toString('base64url'), hash.toString('base64url')].join('$')
 }
 
@@ -38,9 +26,11 @@ export async function checkPassword(password: string, stored: string | null): Pr
   if (scheme !== 'scrypt' || salt === undefined || hash === undefined)
     throw new Error('[password] the stored hash has an unknown form')
   const expected = Buffer.from(hash, 'base64url')
-  const got = await inTurn(() =>
-    derive(password, Buffer.from(salt, 'base64url'), { N: Number(N), r: Number(r), p: Number(p) }),
-  )
+  const got = await derive(password, Buffer.from(salt, 'base64url'), {
+    N: Number(N),
+    r: Number(r),
+    p: Number(p),
+  })
   return got.length === expected.length && timingSafeEqual(got, expected) && stored !== null
 }
 

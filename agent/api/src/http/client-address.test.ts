@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
-import { createClientAddress } from './client-address.ts'
+import { createClientAddress, networkOf } from './client-address.ts'
 
 const from = (remoteAddress: string, forwarded?: string) =>
   ({
@@ -28,4 +28,29 @@ test('a trusted proxy is believed, and what was written before it only as far as
 
 test.each(['localhost', '10.0.0.0/x', '', '300.1.1.1'])('the entry %j is refused by name', entry => {
   expect(() => createClientAddress([entry])).toThrow(`"${entry}" is no address`)
+})
+
+test('a proxy that was forgotten is told once', () => {
+  const told: string[] = []
+  const addressOf = createClientAddress(['10.0.0.0/8'], address => told.push(address))
+  addressOf(from('10.0.0.1', '198.51.100.1'))
+  addressOf(from('172.16.0.1'))
+  expect(told).toEqual([])
+  addressOf(from('172.16.0.1', '198.51.100.1'))
+  addressOf(from('172.16.0.2', '198.51.100.1'))
+  expect(told).toEqual(['172.16.0.1'])
+})
+
+test.each([
+  ['203.0.113.9', '203.0.113.9'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:db8:1:2::7', '2001:db8:1:2::/64'],
+  ['2001:0db8:0001:0002::7', '2001:db8:1:2::/64'],
+  ['2001:db8::7', '2001:db8:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['::', '0:0:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['64:ff9b::203.0.113.9', '64:ff9b:0:0::/64'],
+])('%s belongs to %s', (address, network) => {
+  expect(networkOf(address)).toBe(network)
 })

@@ -13,8 +13,29 @@ const family = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv
 
 export type ClientAddress = (req: Pick<IncomingMessage, 'headers' | 'socket'>) => string
 
-/** `trusted` are addresses and networks in CIDR notation. */
-export function createClientAddress(trusted: readonly string[]): ClientAddress {
+/**
+ * What one person or one attacker has: an IPv4 address, or a network of IPv6, in which everybody has 2^64
+ * addresses to choose from.
+ */
+export function networkOf(address: string): string {
+  if (isIP(address) !== 6) return address
+  const [head = '', tail] = address.replace(/%.*$/, '').split('::')
+  const groups = (text: string): string[] => (text === '' ? [] : text.split(':'))
+  const end = groups(tail ?? '')
+  const zeros = Array.from({ length: Math.max(0, 8 - groups(head).length - end.length) }, () => '0')
+  const first = [...groups(head), ...zeros, ...end].slice(0, 4)
+  return `${first.map(group => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
+}
+
+/**
+ * `trusted` are addresses and networks in CIDR notation. `onStranger` is told, once, of a socket that names
+ * others and is not among them: a proxy that was forgotten, or a caller who tries.
+ */
+export function createClientAddress(
+  trusted: readonly string[],
+  onStranger: (address: string) => void = () => undefined,
+): ClientAddress {
+  let isTold = false
   const proxies = new BlockList()
   for (const entry of trusted) {
     const [address = '', bits] = entry.split('/')
@@ -28,6 +49,10 @@ export function createClientAddress(trusted: readonly string[]): ClientAddress {
   const isProxy = (address: string): boolean => isIP(address) !== 0 && proxies.check(address, family(address))
   return ({ headers, socket }) => {
     let address = plain(socket.remoteAddress ?? '')
+    if (!isTold && headers['x-forwarded-for'] !== undefined && !isProxy(address)) {
+      isTold = true
+      onStranger(address)
+    }
     // From the nearest outwards: each hop is believed as far as the one that names it is ours.
     const hops = String(headers['x-forwarded-for'] ?? '')
       .split(',')

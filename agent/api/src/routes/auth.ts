@@ -7,6 +7,7 @@ import { checkPassword, hashPassword } from '../auth/passwords.ts'
 import { sha256 } from '../auth/secrets.ts'
 import type { Services } from '../deps.ts'
 import type { Handler } from '../handler.ts'
+import { networkOf } from '../http/client-address.ts'
 import { tooManyRequests } from '../http/problem.ts'
 
 export const login: Handler<'login'> = async ({ services, body, exchange }) => {
@@ -14,7 +15,7 @@ export const login: Handler<'login'> = async ({ services, body, exchange }) => {
   const user =
     'link_token' in body
       ? await byLink(services, body.link_token)
-      : await byPassword(services, body.email, body.password, ip)
+      : await byPassword(services, body, { ip, isGone: () => exchange.res.destroyed })
   const { loginId, refresh } = await startLogin(services, user.id)
   if (body.cookie === true) {
     exchange.cookies.push(cookieLine(exchange.req, refresh))
@@ -24,18 +25,22 @@ export const login: Handler<'login'> = async ({ services, body, exchange }) => {
 }
 
 async function byPassword(
-  { store, throttle }: Services,
-  email: string,
-  password: string,
-  ip: string,
+  { store, throttle, hashQueue }: Services,
+  { email, password }: { email: string; password: string },
+  { ip, isGone }: { ip: string; isGone: () => boolean },
 ): Promise<UserRow> {
   const waitMs = throttle.waitMs(email, ip)
   if (waitMs > 0) throw tooManyRequests('Too many failed logins; wait before the next one.', waitMs / 1000)
-  // Counted before the slow check: of many tries at once only the first few get one.
+  const ticket = { address: networkOf(ip), isKnown: throttle.isKnown(email, ip), isGone }
   throttle.failed(email, ip)
   const user =
     email.length > 320 || password.length > 1000 ? null : await store.accounts.findUserByEmail(email)
-  const isRight = await checkPassword(password.slice(0, 1000), user?.password_hash ?? null)
+  const isRight = await hashQueue
+    .run(ticket, () => checkPassword(password.slice(0, 1000), user?.password_hash ?? null))
+    .catch((error: unknown) => {
+      throttle.takeBack(email, ip)
+      throw error
+    })
   if (user === null || !isRight || user.disabled_at !== null)
     throw new AppError('unauthenticated', 'The e-mail or the password is wrong.')
   throttle.succeeded(email, ip)
@@ -80,7 +85,11 @@ export const logout: Handler<'logout'> = async ({ services, identity, exchange }
  */
 export const setPassword: Handler<'setPassword'> = async ({ services, principal, identity, body }) => {
   const { accounts } = services.store
-  await accounts.setPassword(principal.id, await hashPassword(body.password))
+  // A place of their own: they are logged in already.
+  const hash = await services.hashQueue.run({ address: principal.id, isKnown: true }, () =>
+    hashPassword(body.password),
+  )
+  await accounts.setPassword(principal.id, hash)
   await accounts.revokeLogins(principal.id, services.now(), identity.loginId)
   services.authenticator.forget()
   await services.streams.checkStanding()

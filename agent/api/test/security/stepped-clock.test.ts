@@ -40,7 +40,7 @@ test.each(CLOCK_STEPS_MS)('nobody is locked out when the clock is set by %d ms',
   expect(answers).toEqual(answers.map(() => 200))
 
   // A stream that was open goes on: with its heartbeat and with what is written.
-  const beats = () => stream.text().split(': keep-alive\n\n').length
+  const beats = () => stream.text().split(': keep-alive').length
   const before = beats()
   await stream.until(() => beats() > before)
   service.advance(60_000)
