@@ -66,8 +66,8 @@ export function createHashQueue({ atOnce, perAddress, inAll }: QueueLimits = LIM
   let waiting = 0
 
   function startNext(): void {
-    while (running < atOnce) {
-      const next = known.next() ?? strangers.next()
+    for (;;) {
+      const next = running < atOnce ? (known.next() ?? strangers.next()) : undefined
       if (next === undefined) return
       waiting--
       if (next.isGone()) next.refuse()
