@@ -57,7 +57,7 @@ async function lift(from: Directory, name: Name, top: Directory): Promise<void> 
 }
 
 const drop = async (folder: Directory, name: Name): Promise<void> =>
-  void (await asOwner(folder, () => folder.unlink(name)).catch(unless([...NOT_NOW, 'EPERM'])))
+  void (await asOwner(folder, () => folder.unlink(name)).catch(unless(NOT_NOW)))
 
 /** An agent may have taken every right to its folder from everybody, the service included. */
 async function asOwner<T>(folder: Directory, act: () => Promise<T>): Promise<T> {

@@ -61,7 +61,8 @@ const succeeds = (file: string, args: readonly string[]): boolean => {
   }
 }
 
-function buildSwapper(folder: string): { language: Swapper['language']; command: string[] } {
+/** The program in the folder, or what else this machine can run; its arguments are pairs of names. */
+export function buildSwapper(folder: string): { language: Swapper['language']; command: string[] } {
   const [source, program] = [join(folder, 'swap.c'), join(folder, 'swap')]
   writeFileSync(source, IN_C)
   if (succeeds('cc', ['-O2', '-o', program, source])) return { language: 'C', command: [program] }
