@@ -67,8 +67,8 @@ test.each([
   const server = await startServer(place)
   const id = await newSession(server.client)
   const [refused] = await resultsOf(server, id, 'run touch ran')
-  expect(refused).toMatch(/Unknown tool: terminal/)
-  expect(refused).not.toMatch(/There are:.*terminal/)
+  expect(refused).toMatch(/there is no tool named terminal/)
+  expect(refused).not.toMatch(/there are .*terminal/)
   await resultsOf(server, id, 'consult')
   expect(ranIn(place, id)).toBe(false)
 
