@@ -159,12 +159,12 @@ const cases: [what: string, run: () => ReturnType<typeof run>, code: number, say
     'an architecture that is not read',
     () =>
       train({
-        model: changed('llama', 'config.json', file =>
-          writeFileSync(file, readFileSync(file, 'utf8').replace('"qwen3"', '"llama"')),
+        model: changed('falcon', 'config.json', file =>
+          writeFileSync(file, readFileSync(file, 'utf8').replace('"qwen3"', '"falcon"')),
         ),
       }),
     4,
-    /model_type "llama" is not supported; supported: qwen3/,
+    /model_type "falcon" /,
   ],
   ['a data set that is not there', () => train({ dataset: path('none.jsonl') }), 2, /none\.jsonl/],
   [
