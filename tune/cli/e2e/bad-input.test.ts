@@ -164,7 +164,7 @@ const cases: [what: string, run: () => ReturnType<typeof run>, code: number, say
         ),
       }),
     4,
-    /model_type "falcon" /,
+    /model_type "falcon" is not supported; supported: .*qwen3/,
   ],
   ['a data set that is not there', () => train({ dataset: path('none.jsonl') }), 2, /none\.jsonl/],
   [
