@@ -5,6 +5,9 @@ import { expect, test } from 'vitest'
 import { startService } from './service.ts'
 import { openStream } from './stream.ts'
 
+/** What a stream begins with. */
+const OPENING = 'retry: 2000\n: connected\n'
+
 test('a thousand connections cut anywhere give together exactly the log that poll gives', async () => {
   await using service = await startService()
   const id = await service.newSession()
@@ -39,7 +42,7 @@ test('a thousand connections cut anywhere give together exactly the log that pol
     await stream.until(({ text }) =>
       isLast
         ? cursor === total || text().includes(`id: ${total}\n`)
-        : text().length >= Math.min(cut, 26) &&
+        : text().length >= Math.min(cut, OPENING.length) &&
           (text().length >= cut || cursor >= appended - 5 || text().includes(`id: ${appended}\n`)),
     )
     const frames = stream.frames()
