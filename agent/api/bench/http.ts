@@ -36,7 +36,7 @@ export async function benchHttp({
   const store = await openSqliteStore({ dir: join(dir, 'store') })
   const api = await createApi({
     store,
-    config: Config.parse({ limits: { requests_per_minute: 1_000_000_000 } }),
+    config: Config.parse({ limits: { requests_per_minute: 1_000_000_000, streams_per_principal: 100_000 } }),
     dataDir: dir,
     workspacesDir: join(dir, 'workspaces'),
     now: Date.now,

@@ -56,6 +56,7 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
     store,
     log,
     tuning,
+    perPrincipal: config.limits.streams_per_principal,
     isStanding: authenticator.isStanding,
     onDelivered: events => metrics.delivered(events),
   })

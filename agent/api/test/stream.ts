@@ -66,17 +66,25 @@ export function openStream(
       response.on('error', () => {})
       response.on('data', (piece: Buffer) => {
         pieces.push(piece)
-        const seen = rest + piece.toString('latin1')
-        const whole = seen.lastIndexOf('\n\n') + 2
-        if (whole >= 2) {
-          for (const found of seen.slice(0, whole).matchAll(/(?:^|\n)id: (\d+)\n/g)) lastId = Number(found[1])
-          rest = seen.slice(whole)
-        } else rest = seen
+        // Line by line, and of a long one only its beginning: a record may have megabytes.
+        const text = piece.toString('latin1')
+        for (let from = 0; from < text.length;) {
+          const end = text.indexOf('\n', from)
+          const to = end < 0 ? text.length : end
+          if (line.length < 100) line += text.slice(from, Math.min(to, from + 100))
+          from = to + 1
+          if (end < 0) break
+          if (line.startsWith('id: ')) openId = Number(line.slice(4))
+          else if (line === '' && openId > 0) lastId = openId
+          line = ''
+        }
         for (const look of waiting) look()
       })
       const text = (): string => Buffer.concat(pieces).toString()
       let lastId = 0
-      let rest = ''
+      /** The line and the id of the block that are not whole yet. */
+      let line = ''
+      let openId = 0
       const stream: Stream = {
         status: response.statusCode ?? 0,
         headers: response.headers,

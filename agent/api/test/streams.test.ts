@@ -74,6 +74,38 @@ test('draining ends every stream with a comment and a complete body, and refuses
   await expect(once(connect(service.port, '127.0.0.1'), 'connect')).rejects.toThrow('ECONNREFUSED')
 })
 
+test('a principal has so many streams open and no more, and a closed one makes room', async () => {
+  await using service = await startService({ config: { limits: { streams_per_principal: 3 } } })
+  const machine = await service.addServiceAccount()
+  const id = await service.newSession(machine.token, '/v1/api/sessions')
+  const path = `/v1/api/sessions/${id}/events`
+  const open = (token: string, at = path) => openStream(service, at, { token })
+  const mine = [
+    await open(machine.token),
+    await open(machine.token),
+    await open(machine.token, '/v1/api/inbox/stream'),
+  ]
+  const refused = await service.call(path, { token: machine.token })
+  expect([refused.status, refused.json.code, refused.headers.get('retry-after')]).toEqual([
+    429,
+    'too_many_streams',
+    '5',
+  ])
+  expect(refused.json.detail).toContain('limits.streams_per_principal')
+  // Others have their own.
+  const other = await open(service.adminToken)
+  expect(other.status).toBe(200)
+  mine[0]?.close()
+  await expect
+    .poll(async () => {
+      const stream = await open(machine.token)
+      stream.close()
+      return stream.status
+    })
+    .toBe(200)
+  for (const stream of [...mine, other]) stream.close()
+})
+
 test('a client of HTTP/1.0 gets the stream without chunks', async () => {
   await using service = await startService()
   const id = await service.newSession()

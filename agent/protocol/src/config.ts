@@ -281,6 +281,11 @@ export const Config = z.strictObject({
       tool_timeout_s: z.number().positive().default(180),
       concurrent_turns: z.int().positive().default(50),
       requests_per_minute: z.int().positive().default(6000),
+      streams_per_principal: z
+        .int()
+        .positive()
+        .default(1000)
+        .describe('event streams that one user or service account has open at a time, in one process'),
       drain_s: z.number().nonnegative().default(20),
       compact_at: z
         .number()

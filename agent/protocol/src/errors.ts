@@ -49,6 +49,7 @@ export const ERRORS = {
   },
   unknown_agent: { status: 422, title: 'No agent has that name', retryable: false },
   wrong_target: { status: 422, title: 'The target cannot take that', retryable: false },
+  too_many_streams: { status: 429, title: 'Too many open streams', retryable: true },
   rate_limited: { status: 429, title: 'Too many requests', retryable: true },
   internal: { status: 500, title: 'Something went wrong on the server', retryable: true },
   storage: { status: 503, title: 'The store did not take the write', retryable: true },

@@ -18,7 +18,7 @@ const { dir, place } = JSON.parse(process.argv[2] ?? '{}') as Start
 const store = place === null ? await openSqliteStore({ dir }) : await openPostgresStore({ url: place })
 const api = await createApi({
   store,
-  config: Config.parse({ limits: { requests_per_minute: 1_000_000_000 } }),
+  config: Config.parse({ limits: { requests_per_minute: 1_000_000_000, streams_per_principal: 100_000 } }),
   dataDir: dir,
   workspacesDir: join(dir, 'workspaces'),
   now: Date.now,

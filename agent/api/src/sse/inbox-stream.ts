@@ -8,7 +8,6 @@ import type { Identity } from '../auth/authenticate.ts'
 import type { Services } from '../deps.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { chunk } from './frames.ts'
-import { MAX_UNSENT } from './session-hub.ts'
 
 const SNAPSHOT = 200
 
@@ -30,15 +29,15 @@ export async function streamInboxChanges(
       const item = await store.getInboxItem(itemId)
       if (item === null || !mayAccess(principal, item)) continue
       connection.write(chunk(`event: item\ndata: ${JSON.stringify(shownItem(item))}\n\n`))
-      // The next connection starts with a snapshot, so nothing is lost with this one.
-      if (connection.unsent() > MAX_UNSENT) connection.destroy()
+      // The others wait until this one is taken, and are then sent as they are by then.
+      if (!connection.hasRoom()) return
     }
   }
   async function flush(): Promise<void> {
     if (isSending) return
     isSending = true
     try {
-      while (changed.size > 0) await sendChanged()
+      while (changed.size > 0 && connection.hasRoom()) await sendChanged()
     } catch (thrown) {
       log.error('reading the inbox for a stream failed', {
         request_id: exchange.id,
@@ -67,5 +66,6 @@ export async function streamInboxChanges(
     stop()
   }
   isSending = false
+  connection.onRoom = () => void flush()
   await flush()
 }

@@ -14,6 +14,7 @@ function fakeConnection(): Connection & { ids: number[]; setRoom(has: boolean): 
     lastWriteAt: 0,
     lastProgressAt: 0,
     look: () => {},
+    lookAtPeer: () => 0,
     onRoom: () => {},
     onClose: () => {},
     write({ bytes, bodyStart, bodyEnd }: { bytes: Buffer; bodyStart: number; bodyEnd: number }) {

@@ -7,12 +7,15 @@ import { AppError, type EventId } from '@cairn/protocol'
 import type { Identity } from '../auth/authenticate.ts'
 import type { Log, Tuning } from '../deps.ts'
 import type { Exchange } from '../http/exchange.ts'
+import { errorWithHeaders } from '../http/problem.ts'
 import { type Connection, takeConnection } from './connection.ts'
 import { DRAINING, KEEP_ALIVE } from './frames.ts'
+import { readSendQueues } from './send-queues.ts'
 import { createSessionHub, MAX_UNSENT, type SessionHub } from './session-hub.ts'
 
 /** A stream that has something unsent and took nothing for so long is dead, however little it is. */
 const DEAD_MS = 30_000
+const COME_BACK_S = 5
 /** How often the credentials behind open streams are looked at, for revocations by other processes. */
 const STANDING_MS = 15_000
 
@@ -32,24 +35,46 @@ type StreamsDeps = {
   store: LogStore
   log: Log
   tuning: Tuning
+  /** Open streams that one principal may have. */
+  perPrincipal: number
   isStanding: (identity: Identity) => Promise<boolean>
   onDelivered: (events: number) => void
 }
 
-export function createStreams({ store, log, tuning, isStanding, onDelivered }: StreamsDeps): Streams {
+export function createStreams(deps: StreamsDeps): Streams {
+  const { store, log, tuning, perPrincipal, isStanding, onDelivered } = deps
   const hubs = new Map<string, SessionHub>()
   const all = new Set<Open>()
+  /** How many of them each principal has. */
+  const counts = new Map<string, number>()
   let isDraining = false
 
   function start(exchange: Exchange, identity: Identity): Open {
     if (isDraining) throw new AppError('draining', 'The server is shutting down.')
+    const { id } = identity.principal
+    const count = counts.get(id) ?? 0
+    if (count >= perPrincipal)
+      throw errorWithHeaders(
+        'too_many_streams',
+        `You have ${count} streams open, and may have ${perPrincipal} (limits.streams_per_principal): close one first.`,
+        { 'retry-after': String(COME_BACK_S) },
+      )
     const open: Open = {
       connection: takeConnection(exchange),
       identity,
       lacks: () => open.connection.unsent(),
     }
     all.add(open)
+    counts.set(id, count + 1)
     return open
+  }
+
+  function remove(open: Open): void {
+    if (!all.delete(open)) return
+    const { id } = open.identity.principal
+    const left = (counts.get(id) ?? 1) - 1
+    if (left > 0) counts.set(id, left)
+    else counts.delete(id)
   }
 
   function hubOf(sessionId: string): SessionHub {
@@ -65,18 +90,35 @@ export function createStreams({ store, log, tuning, isStanding, onDelivered }: S
     return hub
   }
 
+  /** So long this one may take nothing. */
+  const patienceOf = ({ connection, lacks }: Open): number =>
+    lacks() > MAX_UNSENT ? tuning.stallMs : connection.unsent() > 0 ? DEAD_MS : Infinity
+
   function tick(): void {
     const at = performance.now()
-    for (const { connection, lacks } of all) {
+    const quiet: Open[] = []
+    for (const open of all) {
+      const { connection } = open
       connection.look(at)
       if (at - connection.lastWriteAt >= tuning.heartbeatMs && connection.unsent() === 0)
         connection.write(KEEP_ALIVE)
-      const quietMs = at - connection.lastProgressAt
-      if (
-        (quietMs >= tuning.stallMs && lacks() > MAX_UNSENT) ||
-        (quietMs >= DEAD_MS && connection.unsent() > 0)
+      // From half of the time on, so that there are two looks to compare.
+      if (at - connection.lastProgressAt >= patienceOf(open) / 2) quiet.push(open)
+    }
+    if (quiet.length > 0)
+      cutStalled(quiet).catch((error: unknown) =>
+        log.warn('could not look after readers that take nothing', { error: String(error) }),
       )
-        connection.destroy()
+  }
+
+  /** The socket has taken nothing; whoever has acknowledged nothing either is gone, or as good as that. */
+  async function cutStalled(quiet: readonly Open[]): Promise<void> {
+    const queues = await readSendQueues()
+    const at = performance.now()
+    for (const open of quiet) {
+      const { connection } = open
+      const quietMs = Math.min(connection.lookAtPeer(queues, at), at - connection.lastProgressAt)
+      if (quietMs >= patienceOf(open)) connection.destroy()
     }
   }
 
@@ -106,14 +148,14 @@ export function createStreams({ store, log, tuning, isStanding, onDelivered }: S
       const reader = hub.join(open.connection, after)
       open.lacks = () => hub.lacks(reader)
       open.connection.onClose = () => {
-        all.delete(open)
+        remove(open)
         hub.leave(reader)
       }
     },
     open(exchange, identity, onClose) {
       const open = start(exchange, identity)
       open.connection.onClose = () => {
-        all.delete(open)
+        remove(open)
         onClose()
       }
       return open.connection
