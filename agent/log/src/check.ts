@@ -6,6 +6,7 @@ import { parsePositions } from './positions.ts'
 import { applyEffect, effectOf, type Projected } from './projection.ts'
 import type { StoredSession } from './session-rows.ts'
 import type { Db } from './sqlite-adapter.ts'
+import type { LostIds } from './store.ts'
 import type { EventType } from '@cairn/protocol'
 
 export type LoggedRow = { id: number; type: EventType; json: string }
@@ -43,7 +44,17 @@ function checkRecord(sessionId: string, row: LoggedRow, problem: Problem): Recor
  * Whether a log is whole and its session's row the fold of it. Only superseded llm.delta rows ever leave a
  * log, so whatever is missing is counted as pruned and has a response after it.
  */
-export function checkLog(session: StoredSession, rows: Iterable<LoggedRow>, problem: Problem): void {
+export function checkLog(
+  session: StoredSession,
+  rows: Iterable<LoggedRow>,
+  problem: Problem,
+  lost: readonly LostIds[] = [],
+): void {
+  /** Ids between two records that a loss took, and the one that it left out after them. */
+  const lostBetween = (after: number, before: number): number =>
+    lost
+      .filter(({ after_id, last_id }) => after_id >= after && last_id < before)
+      .reduce((sum, { after_id, last_id }) => sum + last_id + 1 - after_id, 0)
   const fold: Projected = {
     status: 'active',
     title: null,
@@ -60,8 +71,9 @@ export function checkLog(session: StoredSession, rows: Iterable<LoggedRow>, prob
   let missing = 0
   let uncovered: number | null = null
   for (const row of rows) {
-    if (row.id !== last + 1) {
-      missing += row.id - last - 1
+    const gap = row.id === last + 1 ? 0 : row.id - last - 1 - lostBetween(last, row.id)
+    if (gap !== 0) {
+      missing += gap
       uncovered ??= last + 1
     }
     last = row.id
@@ -72,7 +84,8 @@ export function checkLog(session: StoredSession, rows: Iterable<LoggedRow>, prob
     const effect = effectOf(row.type, data)
     if (effect !== null) applyEffect(fold, row.id, effect)
   }
-  if (last !== session.last_id) problem(`its last event is ${last}, its row says ${session.last_id}`)
+  if (last + lostBetween(last, Infinity) !== session.last_id)
+    problem(`its last event is ${last}, its row says ${session.last_id}`)
   if (missing !== session.pruned) problem(`${missing} events are missing, ${session.pruned} were pruned`)
   if (uncovered !== null) problem(`event ${uncovered} is missing, and no llm.response follows it`)
   for (const column of FOLDED)
@@ -95,6 +108,7 @@ export function checkStore(db: Db): string[] {
     'SELECT e.id, e.type, e.json FROM event_positions p JOIN events e ON e.pos = p.pos AND e.session_key = p.session_key AND e.id = p.id WHERE p.session_key = ? ORDER BY p.id',
   )
   const eventAt = db.prepare('SELECT id, type, json FROM events WHERE pos = ? AND session_key = ?')
+  const lostIds = db.prepare('SELECT after_id, last_id FROM lost_ids WHERE session_key = ?')
   let found = 0
   function* logOf(session: StoredSession): Iterable<LoggedRow> {
     for (const row of settled.iterate(session.key) as Iterable<unknown> as Iterable<LoggedRow>) {
@@ -111,7 +125,12 @@ export function checkStore(db: Db): string[] {
   for (const session of db
     .prepare('SELECT * FROM sessions ORDER BY key')
     .iterate() as Iterable<unknown> as Iterable<StoredSession>) {
-    checkLog(session, logOf(session), what => problems.push(`session ${session.id}: ${what}`))
+    checkLog(
+      session,
+      logOf(session),
+      what => problems.push(`session ${session.id}: ${what}`),
+      lostIds.all(session.key) as LostIds[],
+    )
   }
   const { count } = db.prepare('SELECT count(*) AS count FROM events').get() as { count: number }
   if (count !== found) problems.push(`${count - found} events are in no log`)

@@ -11,6 +11,9 @@
  */
 export * from './store.ts'
 export { DirectoryInUse } from './data-lock.ts'
+export { DamagedStore } from './refuse-damaged.ts'
+export { describeLoss, type Loss, type PastLoss } from './losses.ts'
+export { readLosses } from './read-losses.ts'
 export { copyLiveStore } from './live-copy.ts'
 export { openSqliteStore, type SqliteStoreOptions } from './sqlite-store.ts'
 export {

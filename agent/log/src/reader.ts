@@ -12,7 +12,7 @@ import {
 import { parsePositions } from './positions.ts'
 import { SELECT_SESSION, type StoredSession, toSessionRow } from './session-rows.ts'
 import type { Db, SqlValue, Statement } from './sqlite-adapter.ts'
-import type { Grant, InboxQuery, LogStore, SessionQuery, SessionRow, StoredEvent } from './store.ts'
+import type { Grant, InboxQuery, LogStore, LostIds, SessionQuery, SessionRow, StoredEvent } from './store.ts'
 
 export function createReader(db: Db) {
   const statements = new Map<string, Statement>()
@@ -45,7 +45,19 @@ export function createReader(db: Db) {
     `SELECT artifact_id, name, kind, version, size, created_at, spec FROM artifacts WHERE session_key = ${keyed} AND artifact_id = ?`,
   )
 
+  const lost = db.prepare(
+    'SELECT after_id, last_id FROM lost_ids WHERE session_key = (SELECT key FROM sessions WHERE id = :id) AND after_id < :cursor AND last_id >= :cursor',
+  )
+  // Losses are found at a start, and nearly no store has one.
+  const hasLosses = db.prepare('SELECT 1 FROM lost_ids LIMIT 1').get() !== undefined
+
   return {
+    lostAt(sessionId: string, cursor: EventId): LostIds | null {
+      if (!hasLosses) return null
+      const found = lost.get({ id: sessionId, cursor }) as LostIds | undefined
+      return found === undefined ? null : { ...found }
+    },
+
     read(sessionId: string, after: EventId, limit: number, types?: readonly EventType[]): StoredEvent[] {
       const found = head.get(sessionId) as Pick<StoredSession, 'key' | 'last_id' | 'recent'> | undefined
       if (found === undefined || after >= found.last_id) return []

@@ -32,5 +32,8 @@ const primaryCode = (error: unknown): number | null =>
 
 export const isBusy = (error: unknown): boolean => primaryCode(error) === BUSY
 
+/** The file is no database, or not a whole one. */
+export const isDamage = (error: unknown): boolean => [11, 26].includes(primaryCode(error) ?? -1)
+
 /** The disk or the file failed, as against a statement that was wrong. */
 export const isStorageFailure = (error: unknown): boolean => STORAGE_CODES.has(primaryCode(error) ?? -1)

@@ -30,6 +30,8 @@ export type SqliteStoreOptions = {
   monotonic?: () => number
   /** JSON text to JSON text; by default everything that looks like a secret. See createRedactor. */
   redact?: Redact
+  /** Told what a person should know: records that are missing, a mark that cannot be written. */
+  report?: (level: 'warn' | 'error', message: string) => void
   /** Beside a running server: reads, `check` and `backup` work, whatever writes is refused. */
   readOnly?: boolean
 }
@@ -85,6 +87,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
     now = Date.now,
     monotonic = () => performance.now(),
     redact = createRedactor(),
+    report = () => undefined,
     readOnly = false,
   } = options
   // Every lease here is of this process. Their times look like dates, for people who read the table, and go on
@@ -131,7 +134,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
   }
 
   try {
-    const writer = readOnly ? refuseWrites(dir) : await startWriter({ path, now: now() }, landed)
+    const writer = readOnly
+      ? refuseWrites(dir)
+      : await startWriter({ dir, path, now: now() }, { landed, report })
     const { ask } = writer
     const db = openForReading(path)
     const reader = createReader(db)
@@ -178,6 +183,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
         live.open(sessionId)
         return readers.add(sessionId, nudge)
       },
+      lostAt: async (sessionId, cursor) => reader.lostAt(sessionId, cursor),
       getSession: async id => reader.getSession(id, now()),
       listSessions: async query => reader.listSessions(query, now()),
       getInboxItem: async id => reader.getInboxItem(id, now()),

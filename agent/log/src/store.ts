@@ -53,6 +53,9 @@ export type NewSession = {
 /** `json` is the whole record on one line, exactly as it is stored, polled and streamed. */
 export type StoredEvent = { id: EventId; type: EventType; json: string }
 
+/** Ids that lost records may have had (losses.ts); none of them is given again. */
+export type LostIds = { after_id: EventId; last_id: EventId }
+
 /** The right of one worker to act for one session, until a newer epoch exists. */
 export type Fence = { worker_id: string; epoch: number }
 
@@ -237,6 +240,11 @@ export interface LogStore {
   // -- reading
   /** Events after the cursor, in order, at most `limit`; with `types` only those. */
   read(sessionId: string, after: EventId, limit: number, types?: readonly EventType[]): Promise<StoredEvent[]>
+  /**
+   * The ids that the log has lost around a cursor: above `after_id`, up to `last_id`, the cursor among them.
+   * Null for a cursor that names what is there, or what is yet to come.
+   */
+  lostAt(sessionId: string, cursor: EventId): Promise<LostIds | null>
   /**
    * Called (coalesced) whenever the session's log grew; returns how to stop. May also be called for nothing.
    */

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -14,6 +14,13 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true })
 })
 
+const quiet = { landed: () => undefined, report: () => undefined }
+function makeFile(): string {
+  const path = join(dir, 'log.db')
+  closeSync(openSync(path, 'a'))
+  return path
+}
+
 test('the writer has at most two messages unanswered; what is asked for meanwhile goes in one', async () => {
   /** Requests posted so far, at the end of each message. */
   const ends: number[] = []
@@ -26,8 +33,8 @@ test('the writer has at most two messages unanswered; what is asked for meanwhil
     post.call(this, text, [])
   })
   const writer = await startWriter(
-    { path: join(dir, 'log.db'), now: 0 },
-    request => void ('item' in request && landed.push(request.item)),
+    { dir, path: makeFile(), now: 0 },
+    { landed: request => void ('item' in request && landed.push(request.item)), report: () => undefined },
   )
   const asked: Promise<unknown>[] = []
   for (let turn = 0; turn < 200; turn++) {
@@ -43,7 +50,7 @@ test('the writer has at most two messages unanswered; what is asked for meanwhil
 })
 
 test('a request that is no JSON fails alone', async () => {
-  const writer = await startWriter({ path: join(dir, 'log.db'), now: 0 }, () => undefined)
+  const writer = await startWriter({ dir, path: makeFile(), now: 0 }, quiet)
   const good = writer.ask({ do: 'markRead', at: 1, item: 'none' })
   await expect(writer.ask({ do: 'account', at: 1, method: 'getUser', args: [1n] })).rejects.toThrow('BigInt')
   expect(await good).toBeNull()

@@ -1,6 +1,7 @@
 /** The store's end of the writer thread: gathers requests, posts them together, and gives each its answer. */
 import { Worker } from 'node:worker_threads'
 import { AppError } from '@cairn/protocol'
+import { DamagedStore } from './refuse-damaged.ts'
 import { toInboxItem } from './inbox-rows.ts'
 import { toSessionRow } from './session-rows.ts'
 import { CommitRefused } from './store.ts'
@@ -35,10 +36,15 @@ export type WriterClient = {
   close(): Promise<void>
 }
 
-/** `landed` sees every answered request before its promise settles, in commit order. */
+export type WriterListeners = {
+  /** Sees every answered request before its promise settles, in commit order. */
+  landed: (request: Request, value: unknown) => void
+  report: (level: 'warn' | 'error', message: string) => void
+}
+
 export async function startWriter(
   start: WriterStart,
-  landed: (request: Request, value: unknown) => void,
+  { landed, report }: WriterListeners,
 ): Promise<WriterClient> {
   const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: start })
   let sent: Waiting[] = []
@@ -78,9 +84,16 @@ export async function startWriter(
 
   await new Promise<void>((resolve, reject) => {
     worker.once('error', reject)
-    worker.once('message', () => {
-      worker.off('error', reject)
-      resolve()
+    worker.on('message', function begin(message: FromWriter) {
+      if (message === 'ready') {
+        worker.off('error', reject)
+        worker.off('message', begin)
+        resolve()
+      } else if (typeof message === 'object' && 'damaged' in message)
+        reject(new DamagedStore(message.damaged))
+    })
+    worker.on('message', (message: FromWriter) => {
+      if (typeof message === 'object' && 'notice' in message) report(message.notice, message.message)
     })
   })
   worker.on('error', cause =>
@@ -88,7 +101,7 @@ export async function startWriter(
   )
   worker.on('exit', () => fail(new Error('[log writer] the store is closed')))
   worker.on('message', (message: FromWriter) => {
-    if (message === 'ready') return
+    if (message === 'ready' || typeof message === 'object') return
     const answers = readAnswers(message)
     const settled = sent.slice(0, answers.length)
     sent = sent.slice(answers.length)

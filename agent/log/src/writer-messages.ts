@@ -91,8 +91,10 @@ export type Answer =
   /** `storage`: the disk failed, as against a request that was wrong. */
   | [how: 'failed', message: string, storage: boolean]
 
-/** `ready`, then the answers of one batch at a time. */
-export type FromWriter = 'ready' | AnswersText
+/** Something for the log of the service. */
+export type Notice = { notice: 'warn' | 'error'; message: string }
+/** `ready` or `damaged`, with notices before; then the answers of one batch at a time. */
+export type FromWriter = 'ready' | { damaged: string } | Notice | AnswersText
 declare const answers: unique symbol
 export type AnswersText = string & { readonly [answers]: true }
 export const writeAnswers = (batch: readonly Answer[]): AnswersText => JSON.stringify(batch) as AnswersText
@@ -104,4 +106,8 @@ export const writeRequest = (request: Request): string => JSON.stringify(request
 export const joinRequests = (texts: readonly string[]): RequestsText => `[${texts.join(',')}]` as RequestsText
 export const readRequests = (text: RequestsText): Request[] => JSON.parse(text) as Request[]
 
-export type WriterStart = { path: string; now: number }
+export type WriterStart = {
+  dir: string
+  path: string
+  /** Epoch milliseconds. */ now: number
+}

@@ -4,11 +4,13 @@
  */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { createBatchWriter, type Transactional } from './batch-writer.ts'
-import { migrate, readMigrations } from './migrate.ts'
-import { openDb } from './sqlite-adapter.ts'
-import { configureWriter } from './writer-connection.ts'
+import { keepMark } from './keep-mark.ts'
+import { openWriter } from './open-writer.ts'
+import { DamagedStore } from './refuse-damaged.ts'
+import type { Db } from './sqlite-adapter.ts'
 import {
   type FromWriter,
+  type Notice,
   readRequests,
   type RequestsText,
   writeAnswers,
@@ -25,32 +27,46 @@ if (parentPort === null) throw new Error('[writer-thread] must be started as a w
 const port = parentPort
 const start = workerData as WriterStart
 const send = (message: FromWriter): void => port.postMessage(message)
+const tell = (notice: Notice['notice'], message: string): void => send({ notice, message })
 
-const db = openDb(start.path)
-configureWriter(db)
-migrate(db, readMigrations(), start.now)
-// This process has the store to itself, so every lease in it belongs to a process that is gone. The holder's
-// name stays: it did not give the lease back, and the next claim says so.
-db.exec('UPDATE sessions SET lease_until = 0 WHERE worker_id IS NOT NULL')
-const runBatch = createBatchWriter(db)
+function serve(db: Db): void {
+  // This process has the store to itself, so every lease in it belongs to a process that is gone. The holder's
+  // name stays: it did not give the lease back, and the next claim says so.
+  db.exec('UPDATE sessions SET lease_until = 0 WHERE worker_id IS NOT NULL')
+  const runBatch = createBatchWriter(db)
+  const mark = keepMark(db, start, tell)
 
-function close(): void {
-  // Tidy, not needed: a reader beside us, a backup say, may keep it from finishing and is not waited for.
-  db.exec('PRAGMA busy_timeout = 100; PRAGMA wal_checkpoint(TRUNCATE)')
-  db.close()
-  send(writeAnswers([['done', null]]))
-  port.close()
+  function close(): void {
+    // Tidy, not needed: a reader beside us, a backup say, may keep it from finishing and is not waited for.
+    db.exec('PRAGMA busy_timeout = 100; PRAGMA wal_checkpoint(TRUNCATE)')
+    mark.close()
+    db.close()
+    send(writeAnswers([['done', null]]))
+    port.close()
+  }
+
+  port.on('message', (first: RequestsText) => {
+    const requests = readRequests(first)
+    for (let more = receiveMessageOnPort(port); more !== undefined; more = receiveMessageOnPort(port))
+      requests.push(...readRequests(more.message as RequestsText))
+    const transactional = requests.filter((request): request is Transactional => request.do !== 'close')
+    for (let from = 0; from < transactional.length; from += MAX_BATCH) {
+      const batch = transactional.slice(from, from + MAX_BATCH)
+      const answers = runBatch(batch)
+      send(writeAnswers(answers))
+      // Nobody waits for it: killed between the two, the mark is behind by this batch.
+      mark.note(batch, answers)
+    }
+    // The store sends nothing after it, so it is the last of its batch.
+    if (transactional.length < requests.length) close()
+  })
+  send('ready')
 }
 
-port.on('message', (first: RequestsText) => {
-  const requests = readRequests(first)
-  for (let more = receiveMessageOnPort(port); more !== undefined; more = receiveMessageOnPort(port))
-    requests.push(...readRequests(more.message as RequestsText))
-  const transactional = requests.filter((request): request is Transactional => request.do !== 'close')
-  for (let from = 0; from < transactional.length; from += MAX_BATCH) {
-    send(writeAnswers(runBatch(transactional.slice(from, from + MAX_BATCH))))
-  }
-  // The store sends nothing after it, so it is the last of its batch.
-  if (transactional.length < requests.length) close()
-})
-send('ready')
+try {
+  serve(openWriter(start, tell))
+} catch (error) {
+  if (!(error instanceof DamagedStore)) throw error
+  send({ damaged: error.message })
+  port.close()
+}

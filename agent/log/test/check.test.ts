@@ -22,7 +22,8 @@ async function problemsAfter(damage: string): Promise<string[]> {
     const db = openDb(join(dir, 'cairn.db'))
     db.exec(damage)
     db.close()
-    const again = await openSqliteStore({ dir })
+    // For reading: a start would tell of what is missing and go on above it.
+    const again = await openSqliteStore({ dir, readOnly: true })
     const problems = await again.check()
     await again.close()
     return problems

@@ -39,6 +39,11 @@ export const ERRORS = {
     title: 'The item covers other arguments than those that were shown',
     retryable: false,
   },
+  cursor_lost: {
+    status: 410,
+    title: 'The cursor names an event that the log has lost',
+    retryable: false,
+  },
   body_too_large: { status: 413, title: 'The body is too large', retryable: false },
   unsupported_media_type: { status: 415, title: 'The content type is not supported', retryable: false },
   invalid_body: { status: 422, title: 'The body does not fit the schema', retryable: false },

@@ -1,7 +1,19 @@
 /** Reading a log: the live stream and the poll (contract 3). */
 import type { StoredEvent } from '@cairn/log'
 import { AppError, type EventId } from '@cairn/protocol'
+import type { Services } from '../deps.ts'
 import { type Handler, jsonText } from '../handler.ts'
+
+/** Whoever saw a record that is gone must not wait for what comes after it as if nothing had happened. */
+async function checkCursor({ store }: Services, sessionId: string, cursor: EventId): Promise<void> {
+  const lost = cursor > 0 ? await store.lostAt(sessionId, cursor) : null
+  if (lost === null) return
+  throw new AppError(
+    'cursor_lost',
+    `Event ${cursor} of this session is lost: the server's disk was damaged, and nothing is left of what followed event ${lost.after_id}. Forget what you have after it, and read on with after=${lost.after_id}.`,
+    { extra: { last_id: lost.after_id } },
+  )
+}
 
 const CURSOR = /^\d{1,15}$/
 
@@ -22,7 +34,9 @@ export const streamEvents: Handler<'streamEvents'> = async ({
   if (query.after === undefined && !CURSOR.test(given))
     throw new AppError('invalid_cursor', 'The Last-Event-ID header must be a non-negative integer.')
   await services.guard.check(principal, params.id)
-  services.streams.openSession(exchange, identity, params.id, query.after ?? Number(given))
+  const cursor = query.after ?? Number(given)
+  await checkCursor(services, params.id, cursor)
+  services.streams.openSession(exchange, identity, params.id, cursor)
   return undefined as never
 }
 
@@ -35,6 +49,7 @@ export const pollEvents: Handler<'pollEvents'> = async ({ services, principal, p
   await services.guard.check(principal, params.id)
   const limit = Math.min(Math.max(query.limit ?? 100, 1), 1000)
   let cursor: EventId = query.after ?? 0
+  await checkCursor(services, params.id, cursor)
   let count = 0
   let text = ''
   let hasMore = false

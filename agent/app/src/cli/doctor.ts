@@ -13,6 +13,7 @@ import { dataDirOf, findServer } from '../local/data-dir.ts'
 import { ensureFirstAdmin, hasLocalAdmin, localAdminId } from '../local/local-admin.ts'
 import { type Database, databaseOf, openDatabase } from '../local/open-store.ts'
 import { checkLogs } from './check-logs.ts'
+import { checkLosses } from './check-losses.ts'
 import { checkWorkspaces } from './check-workspaces.ts'
 import { defineCommand, takePositionals } from './command.ts'
 import { EXIT } from './exit.ts'
@@ -194,10 +195,12 @@ async function checkEmbedded(dataDir: string, withLogs: boolean): Promise<Findin
   const check = 'store'
   const copy = mkdtempSync(join(tmpdir(), 'cairn-doctor-'))
   try {
+    // Before the copy, which has no mark beside it.
+    const losses = checkLosses(dataDir).map(finding => ({ check, ...finding }))
     if (!(await copyLiveStore(dataDir, copy))) return [{ check, verdict: 'ok', detail: 'none yet' }]
     const store = await openSqliteStore({ dir: copy })
     try {
-      const found = await judgeStore(store, '')
+      const found = [...losses, ...(await judgeStore(store, ''))]
       return withLogs
         ? [...found, await judgeLogs(store, (await ensureFirstAdmin(store, copy)).org_id)]
         : found

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { DamagedKeyFile } from '@cairn/api'
 import { ApiError, ConnectionError } from '@cairn/client'
-import { DirectoryInUse } from '@cairn/log'
+import { DamagedStore, DirectoryInUse } from '@cairn/log'
 import { ConfigError } from '../config/config-error.ts'
 import { nearest } from '../config/nearest.ts'
 import { approve } from './approve.ts'
@@ -60,6 +60,7 @@ const CODES: readonly [kind: new (...args: never[]) => Error, code: ExitCode][] 
   [InUseError, EXIT.inUse.code],
   [DirectoryInUse, EXIT.inUse.code],
   [DamagedKeyFile, EXIT.failure.code],
+  [DamagedStore, EXIT.failure.code],
 ]
 
 function codeOf(error: unknown): ExitCode {

@@ -68,16 +68,18 @@ export async function openDatabase({ url, address }: Database, options: Opening)
 }
 
 async function openEmbedded(dataDir: string, options: Opening = {}): Promise<LogStore> {
-  return openSqliteStore({ dir: dataDir, ...(options.redact && { redact: options.redact }) }).catch(
-    (error: unknown) => {
-      throw error instanceof DirectoryInUse
-        ? new InUseError(
-            `The data directory ${dataDir} is in use by process ${error.holder}: stop that one, or set CAIRN_DATA to another directory.`,
-            { cause: error },
-          )
-        : error
-    },
-  )
+  return openSqliteStore({
+    dir: dataDir,
+    ...(options.redact && { redact: options.redact }),
+    ...(options.report && { report: options.report }),
+  }).catch((error: unknown) => {
+    throw error instanceof DirectoryInUse
+      ? new InUseError(
+          `The data directory ${dataDir} is in use by process ${error.holder}: stop that one, or set CAIRN_DATA to another directory.`,
+          { cause: error },
+        )
+      : error
+  })
 }
 
 /** The store of a server or of a command that stands in for one; made ready for whoever comes first. */

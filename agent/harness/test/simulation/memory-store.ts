@@ -210,6 +210,7 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
         () => ({ do: 'prune', before, after_key: 0 }),
         value => (value as { deleted: number }).deleted,
       ),
+    lostAt: never('lostAt'),
     probe: never('probe'),
     findRetired: never('findRetired'),
     check: never('check'),

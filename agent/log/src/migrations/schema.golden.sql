@@ -83,6 +83,20 @@ CREATE TABLE logins (
   revoked_at INTEGER
 ) STRICT;
 
+CREATE TABLE losses (
+  found_at INTEGER NOT NULL,
+  records INTEGER NOT NULL,
+  since INTEGER,                       -- of the newest record that was left; null: none was
+  until INTEGER NOT NULL               -- of the newest record that was known
+) STRICT;
+
+CREATE TABLE lost_ids (
+  session_key INTEGER NOT NULL,
+  after_id INTEGER NOT NULL,
+  last_id INTEGER NOT NULL,
+  PRIMARY KEY (session_key, after_id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE organisations (
   id TEXT PRIMARY KEY,
   name TEXT NOT NULL,
@@ -139,6 +153,10 @@ CREATE TABLE sessions (
 , saga INTEGER NOT NULL DEFAULT 0, asked_id INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE TABLE sqlite_sequence(name,seq);
+
+CREATE TABLE store_identity (
+  id TEXT PRIMARY KEY
+) STRICT;
 
 CREATE TABLE users (
   id TEXT PRIMARY KEY,

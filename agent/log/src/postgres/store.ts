@@ -213,6 +213,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 
     read: live.read,
     watch: live.watch,
+    // The database looks after its own log: it stops where that is damaged, and says so.
+    lostAt: () => Promise.resolve(null),
     getSession: id => reader.getSession(id, now()),
     listSessions: query => reader.listSessions(query, now()),
     getInboxItem: id => reader.getInboxItem(id, now()),

@@ -1,0 +1,23 @@
+/** What a data directory has lost of its log, as findings of `cairn doctor`. */
+import { describeLoss, readLosses } from '@cairn/log'
+
+type Finding = { verdict: 'warn' | 'fail'; detail: string }
+
+/** Throws DamagedStore. */
+export function checkLosses(dataDir: string): Finding[] {
+  const { missing, past } = readLosses(dataDir)
+  return [
+    ...(missing === null
+      ? []
+      : [
+          {
+            verdict: 'fail' as const,
+            detail: `${describeLoss(missing)}. If there is a better copy of cairn.db and cairn.db-wal, put it back before the next start: that one goes on without them`,
+          },
+        ]),
+    ...past.map(loss => ({
+      verdict: 'warn' as const,
+      detail: `found at the start of ${new Date(loss.found_at).toISOString()}: ${describeLoss(loss)}`,
+    })),
+  ]
+}

@@ -1,0 +1,86 @@
+/**
+ * Opens a database for writing, after a look at it: a damaged one is refused, one that has lost records is
+ * told of, and nothing that could still be saved is written over.
+ */
+import { copyFileSync, statSync } from 'node:fs'
+import { describeLoss, findLoss, hasLossTables, type Loss, recordLoss, storeId } from './losses.ts'
+import { migrate, readMigrations, schemaVersion } from './migrate.ts'
+import { checkHeader, refuseDamaged } from './refuse-damaged.ts'
+import { type Db, openDb } from './sqlite-adapter.ts'
+import { MARK, readMark, setMarkAside } from './store-mark.ts'
+import { configureWriter } from './writer-connection.ts'
+import type { Notice, WriterStart } from './writer-messages.ts'
+
+type Tell = (level: Notice['notice'], message: string) => void
+
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+
+/** Nothing is left of what the mark knows of. */
+function tellGone({ dir, path, now }: WriterStart, mark: ReturnType<typeof readMark>, tell: Tell): void {
+  if (mark === null || mark === 'unreadable' || mark.records === 0) return
+  setMarkAside(dir, now)
+  tell(
+    'error',
+    `${path} was gone or empty, and a new store begins: ${MARK} beside it knew ${mark.records} records, the newest of ${new Date(mark.at).toISOString()}. If nobody meant that, stop here and put the database back from a copy.`,
+  )
+}
+
+/** What the file lacks of what its mark knows. Changes nothing but a mark that is of another store. */
+function inspect(start: WriterStart, tell: Tell): Loss | null {
+  const { dir, path, now } = start
+  checkHeader(path)
+  const mark = readMark(dir)
+  if (sizeOf(path) === 0) {
+    tellGone(start, mark, tell)
+    return null
+  }
+  const db = openDb(path, { readOnly: true })
+  try {
+    refuseDamaged(db, path)
+    if (mark === null) return null
+    if (mark === 'unreadable') {
+      tell(
+        'warn',
+        `${MARK} in ${dir} cannot be read and is made anew: a loss of records before this start would go unnoticed.`,
+      )
+      return null
+    }
+    // Everything of a young store stands in its log: without that the file is a database with nothing in it.
+    if (schemaVersion(db) === 0) {
+      tellGone(start, mark, tell)
+      return null
+    }
+    if (!hasLossTables(db) || mark.store !== storeId(db)) {
+      setMarkAside(dir, now)
+      tell(
+        'warn',
+        `${MARK} in ${dir} is of another store than ${path}, and is put aside: whether records are missing cannot be said.`,
+      )
+      return null
+    }
+    return findLoss(db, mark)
+  } finally {
+    db.close()
+  }
+}
+
+/** Throws DamagedStore. */
+export function openWriter(start: WriterStart, tell: Tell): Db {
+  const { path, now } = start
+  const loss = inspect(start, tell)
+  const log = `${path}-wal`
+  const kept = `${log}.kept-${now}`
+  const keeps = loss !== null && sizeOf(log) > 0
+  if (keeps) copyFileSync(log, kept)
+  const db = openDb(path)
+  configureWriter(db)
+  migrate(db, readMigrations(), now)
+  if (loss !== null) {
+    recordLoss(db, loss, now)
+    tell(
+      'error',
+      `${describeLoss(loss)}. ${keeps ? `What was left of the log is kept as ${kept}. ` : ''}Ids of every session go on above those that the missing records may have had, and readers that hold one of them are told. What was written beside them in that time (logins, revocations, approvals) may be missing too.`,
+    )
+  }
+  return db
+}

@@ -1,0 +1,340 @@
+/**
+ * Files of the embedded store that were damaged while nobody looked (contract 2.2, 11.2). What is missing is
+ * told with how much and since when, no id is given again, a reader of what is lost is known, and a database
+ * that is full of garbage is refused as it lies.
+ */
+import { createHash } from 'node:crypto'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DamagedStore, type LogStore, openSqliteStore, readLosses } from '@cairn/log'
+import { readMark } from '@cairn/log/store-mark'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { rounds, tally } from '../../../protocol/test/attacks.ts'
+import { ids, makeClock, newSession, readAll, thought, upTo } from '../conformance/fixture.ts'
+
+const COMMITS = 45
+/** Many small files are made and read; memory will do where there is a file system in it. */
+const root = mkdtempSync(join(tmpdir(), 'cairn-damage-'))
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+const clock = makeClock()
+
+/** As `kill -9` leaves it: what was acknowledged stands in the log, and the mark knows of it. */
+const killed = join(root, 'killed')
+/** The same, as it was after every commit. */
+const moments: string[] = []
+let texts: string[] = []
+beforeAll(async () => {
+  const live = join(root, 'live')
+  const store = await openSqliteStore({ dir: live, now: clock.now, monotonic: clock.monotonic })
+  await store.createSession(newSession('s'))
+  await store.createSession(newSession('quiet'))
+  await store.commit({ session_id: 'quiet', events: [thought('first')] })
+  for (let n = 0; n < COMMITS; n++) {
+    clock.advance(1000)
+    await store.commit({ session_id: 's', events: [thought(`${n} ${'x'.repeat(n * 10)}`)] })
+    const moment = join(root, `moment-${n}`)
+    cpSync(live, moment, { recursive: true })
+    moments.push(moment)
+  }
+  texts = (await readAll(store, 's')).map(({ json }) => json)
+  // It is written as the last commit is acknowledged, and may come a moment later.
+  await vi.waitFor(() => expect(readMark(live)).toMatchObject({ records: COMMITS + 1 }), { timeout: 60_000 })
+  cpSync(live, killed, { recursive: true })
+  await store.close()
+})
+
+/** Noise that is the same in every run. */
+function noise(seed: string, length: number): Buffer {
+  const blocks: Buffer[] = []
+  for (let n = 0; n * 32 < length; n++) blocks.push(createHash('sha256').update(`${seed} ${n}`).digest())
+  return Buffer.concat(blocks).subarray(0, length)
+}
+
+let copies = 0
+function copyOf(from: string): { dir: string; db: string; wal: string; mark: string } {
+  const dir = join(root, `copy-${(copies += 1)}`)
+  cpSync(from, dir, { recursive: true })
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+  return {
+    dir,
+    db: join(dir, 'cairn.db'),
+    wal: join(dir, 'cairn.db-wal'),
+    mark: join(dir, 'cairn.mark'),
+  }
+}
+async function open(dir: string): Promise<{ store: LogStore; told: string[] }> {
+  const told: string[] = []
+  const store = await openSqliteStore({
+    dir,
+    now: clock.now,
+    monotonic: clock.monotonic,
+    report: (level, message) => told.push(`${level}: ${message}`),
+  })
+  return { store, told }
+}
+
+/** What must hold of a store that is opened on damaged files, whatever is left in them. */
+async function judge(dir: string): Promise<string[]> {
+  const problems: string[] = []
+  const wrong = (is: boolean, what: string): void => void (is && problems.push(what))
+  const { store, told } = await open(dir)
+  try {
+    const left = await readAll(store, 's')
+    const quiet = await readAll(store, 'quiet')
+    const missing = COMMITS + 1 - left.length - quiet.length
+    wrong(
+      left.some(({ json }, at) => json !== texts[at]),
+      'what is left is not a beginning',
+    )
+    const gone = (await store.getSession('s')) === null
+    if (gone) {
+      wrong(!told[0]?.includes('a new store begins'), `told: ${told[0]}`)
+      return problems
+    }
+    if (missing === 0) wrong(told.length > 0, `told of a loss that is none: ${told.join()}`)
+    else {
+      wrong(told.length !== 1, `told ${told.length} times`)
+      wrong(
+        !told[0]?.startsWith(`error: ${missing} records that had been acknowledged are missing`),
+        `told: ${told[0]}`,
+      )
+    }
+    const last = (await store.getSession('s'))?.last_event_id ?? 0
+    wrong(missing > 0 && last <= COMMITS, 'ids go on among the lost ones')
+    for (const cursor of [left.length, last, COMMITS + 1000])
+      wrong((await store.lostAt('s', cursor)) !== null, `cursor ${cursor} counts as lost`)
+    for (const cursor of missing > 0 ? upTo(COMMITS).slice(left.length) : [])
+      wrong(
+        (await store.lostAt('s', cursor))?.after_id !== left.length,
+        `cursor ${cursor} is not known as lost`,
+      )
+    const { last_id } = await store.commit({ session_id: 's', events: [thought('on'), thought('and on')] })
+    wrong(last_id !== last + 2, `the next ids are up to ${last_id}, after ${last}`)
+    wrong(
+      ids(await store.read('s', last, 10)).join() !== `${last + 1},${last + 2}`,
+      'what is new is not read',
+    )
+    wrong((await readAll(store, 's')).length !== left.length + 2, 'reading over the gap')
+    problems.push(...(await store.check()))
+  } finally {
+    await store.close()
+  }
+  // Told once, and not at every start.
+  const again = await open(dir)
+  wrong(again.told.length > 0, `told again: ${again.told.join()}`)
+  problems.push(...(await again.store.check()))
+  await again.store.close()
+  return problems
+}
+
+test('a store that was killed after any commit has lost nothing, and nothing is told', async () => {
+  for (const [n, moment] of moments.entries()) {
+    const { dir } = copyOf(moment)
+    const { store, told } = await open(dir)
+    expect([told, ids(await readAll(store, 's'))]).toEqual([[], upTo(n + 1)])
+    await store.close()
+  }
+  tally('damaged store', moments.length, 0)
+})
+
+test('a log cut in half is told with how much is missing and since when, and is kept', async () => {
+  const { dir, wal } = copyOf(killed)
+  truncateSync(wal, Math.floor(readFileSync(wal).length / 2))
+  const damaged = readFileSync(wal)
+  expect(readLosses(dir).missing).toMatchObject({ until: clock.now() })
+  const { store, told } = await open(dir)
+  const left = (await readAll(store, 's')).length
+  await store.close()
+  expect(left).toBeGreaterThan(0)
+  expect(left).toBeLessThan(COMMITS)
+  const newest = (JSON.parse(texts[left - 1] ?? '') as { created_at: string }).created_at
+  expect(told).toEqual([
+    expect.stringContaining(
+      `error: ${COMMITS - left} records that had been acknowledged are missing: the newest that is left is of ${newest}, the newest that is known of ${new Date(clock.now()).toISOString()}.`,
+    ),
+  ])
+  const kept = readdirSync(dir).find(name => name.startsWith('cairn.db-wal.kept-')) ?? ''
+  expect(readFileSync(join(dir, kept)).equals(damaged)).toBe(true)
+  expect(told[0]).toContain(kept)
+  expect(readLosses(dir)).toMatchObject({ missing: null, past: [{ records: COMMITS - left }] })
+})
+
+test('wherever a log is cut, lost or changed in a bit, what is missing is told and no id is given twice', async () => {
+  const size = readFileSync(join(killed, 'cairn.db-wal')).length
+  const count = rounds(25, 400)
+  const cuts = fc.sample(fc.integer({ min: 0, max: size - 1 }), { numRuns: count, seed: 5 })
+  const bits = fc.sample(fc.integer({ min: 32 * 8, max: size * 8 - 1 }), { numRuns: count, seed: 6 })
+  const attacks: [what: string, damage: (wal: string) => void][] = [
+    ['lost', wal => rmSync(wal)],
+    ...cuts.map((cut): [string, (wal: string) => void] => [`cut at ${cut}`, wal => truncateSync(wal, cut)]),
+    ...bits.map((bit): [string, (wal: string) => void] => [
+      `bit ${bit}`,
+      wal => {
+        const bytes = readFileSync(wal)
+        bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+        writeFileSync(wal, bytes)
+      },
+    ]),
+  ]
+  const problems: string[] = []
+  for (const [what, damage] of attacks) {
+    const { dir, wal, db } = copyOf(killed)
+    damage(wal)
+    const found = await judge(dir).catch((error: unknown) =>
+      // Without its log the file may be no whole database.
+      error instanceof DamagedStore && error.message.includes(db) ? [] : [String(error)],
+    )
+    problems.push(...found.map(problem => `${what}: ${problem}`))
+    rmSync(dir, { recursive: true, force: true })
+  }
+  tally('damaged store', attacks.length, problems.length)
+  expect(problems).toEqual([])
+})
+
+test('an older copy that was put in place of the database is told as a loss', async () => {
+  const { dir, db, wal } = copyOf(killed)
+  for (const [name, path] of Object.entries({ 'cairn.db': db, 'cairn.db-wal': wal }))
+    cpSync(join(moments[9] ?? '', name), path)
+  rmSync(join(dir, 'cairn.db-shm'), { force: true })
+  expect(await judge(dir)).toEqual([])
+})
+
+test('a second loss is told as a second one, and readers of either are known', async () => {
+  const { dir, wal } = copyOf(killed)
+  truncateSync(wal, Math.floor(readFileSync(wal).length / 2))
+  const first = await open(dir)
+  const left = (await readAll(first.store, 's')).length
+  const from = (await first.store.getSession('s'))?.last_event_id ?? 0
+  cpSync(dir, join(root, 'before-second'), { recursive: true })
+  await first.store.commit({ session_id: 's', events: [thought('a'), thought('b')] })
+  await first.store.close()
+  const mark = readFileSync(join(dir, 'cairn.mark'))
+  const second = copyOf(join(root, 'before-second'))
+  writeFileSync(second.mark, mark)
+  const { store, told } = await open(second.dir)
+  expect(told).toEqual([expect.stringContaining('error: 2 records')])
+  expect(await store.lostAt('s', left + 1)).toEqual({ after_id: left, last_id: left + COMMITS - left })
+  expect(await store.lostAt('s', from + 1)).toEqual({ after_id: from, last_id: from + 2 })
+  expect((await store.commit({ session_id: 's', events: [thought('c')] })).last_id).toBeGreaterThan(from + 2)
+  expect(await store.check()).toEqual([])
+  expect(readLosses(second.dir).past).toHaveLength(2)
+  await store.close()
+})
+
+test('a mark that cannot be read, or of another store, is told and made anew', async () => {
+  const { dir, mark } = copyOf(killed)
+  writeFileSync(mark, 'garbage')
+  const unreadable = await open(dir)
+  await unreadable.store.close()
+  expect(unreadable.told).toEqual([expect.stringContaining('cannot be read and is made anew')])
+  writeFileSync(mark, JSON.stringify({ store: 'another', records: 7, at: 0 }))
+  const foreign = await open(dir)
+  await foreign.store.close()
+  expect(foreign.told).toEqual([expect.stringContaining('is of another store')])
+  const sound = await open(dir)
+  await sound.store.close()
+  expect(sound.told).toEqual([])
+})
+
+test('a database that is gone is told, and a new store begins', async () => {
+  const { dir, db, wal } = copyOf(killed)
+  for (const file of [db, wal, join(dir, 'cairn.db-shm')]) rmSync(file, { force: true })
+  const { store, told } = await open(dir)
+  expect(told).toEqual([
+    expect.stringContaining(
+      `was gone or empty, and a new store begins: cairn.mark beside it knew ${COMMITS + 1} records`,
+    ),
+  ])
+  await store.createSession(newSession('s'))
+  expect((await store.commit({ session_id: 's', events: [thought('anew')] })).last_id).toBe(1)
+  await store.close()
+})
+
+test('a mark that cannot be written is told once, and the store works', async () => {
+  const { dir, mark } = copyOf(killed)
+  rmSync(mark)
+  mkdirSync(mark)
+  const { store, told } = await open(dir)
+  for (let n = 0; n < 3; n++) await store.commit({ session_id: 's', events: [thought('on')] })
+  await store.close()
+  expect(told).toEqual([
+    expect.stringContaining('cannot be read and is made anew'),
+    expect.stringContaining('the mark of the store cannot be written'),
+  ])
+})
+
+/** Garbage in the database itself, with everything in it. */
+const settled = join(root, 'settled')
+beforeAll(async () => {
+  cpSync(killed, settled, { recursive: true })
+  await (await open(settled)).store.close()
+})
+
+const whole: [what: string, bytes: (sound: Buffer) => Buffer][] = [
+  ['text', () => Buffer.from('this is no database\n'.repeat(500))],
+  ['zeroes', sound => Buffer.alloc(sound.length)],
+  ['noise', sound => noise('whole', sound.length)],
+  ['its first half', sound => sound.subarray(0, sound.length / 2)],
+  ['its first page', sound => sound.subarray(0, 2048)],
+  [
+    'a header and noise',
+    sound => Buffer.concat([sound.subarray(0, 100), noise('behind', sound.length - 100)]),
+  ],
+]
+test.each(whole)(
+  'a database that holds %s is refused with a sentence, and left as it is',
+  async (_what, bytes) => {
+    const { dir, db } = copyOf(settled)
+    const garbage = bytes(readFileSync(db))
+    writeFileSync(db, garbage)
+    const failed = open(dir)
+    await expect(failed).rejects.toThrow(DamagedStore)
+    await expect(failed).rejects.toThrow(`The database ${db} is damaged: `)
+    await expect(failed).rejects.toThrow('Put it back from a copy')
+    expect(readFileSync(db).equals(garbage)).toBe(true)
+    expect(() => readLosses(dir)).toThrow(DamagedStore)
+    tally('damaged store', 1, 0)
+  },
+)
+
+test('garbage in any page is refused at the start, or harms nothing', async () => {
+  const sound = readFileSync(join(settled, 'cairn.db'))
+  const page = sound.readUInt16BE(16)
+  const pages = fc.sample(fc.integer({ min: 0, max: sound.length / page - 1 }), {
+    numRuns: rounds(40, 400),
+    seed: 7,
+  })
+  let refused = 0
+  const problems: string[] = []
+  for (const nth of pages) {
+    const { dir, db } = copyOf(settled)
+    const bytes = Buffer.from(sound)
+    noise(`page ${nth}`, page).copy(bytes, nth * page)
+    writeFileSync(db, bytes)
+    try {
+      const { store } = await open(dir)
+      const found = (await readAll(store, 's')).map(({ json }) => json)
+      if (found.join() !== texts.join()) problems.push(`page ${nth}: other records`)
+      problems.push(...(await store.check()).map(problem => `page ${nth}: ${problem}`))
+      await store.close()
+    } catch (error) {
+      if (error instanceof DamagedStore) refused++
+      else problems.push(`page ${nth}: ${String(error)}`)
+    }
+    rmSync(dir, { recursive: true, force: true })
+  }
+  tally('damaged store', pages.length, problems.length)
+  expect(problems).toEqual([])
+  expect(refused).toBeGreaterThan(pages.length / 2)
+})
