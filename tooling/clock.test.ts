@@ -11,6 +11,7 @@ const DATES: Record<string, string> = {
   'agent/app/src/local/local-admin.ts': 'a token expires on a date',
   'agent/app/src/main.ts': 'the dates of the service; a login link expires on one',
   'agent/app/src/bench/first-event.ts': 'the dates of the service it measures',
+  'agent/app/src/bench/swarm/service.ts': 'the dates of the service it measures',
   'agent/app/src/bench/files.ts': 'the dates of the service it measures',
   'agent/client/src/client.ts': 'Retry-After may be a date',
   'agent/harness/src/clock.ts': 'the side of the clock that gives dates',

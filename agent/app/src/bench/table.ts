@@ -1,4 +1,5 @@
 /** Figures as Markdown tables that also read well in a terminal. */
+import type { SwarmRow } from './swarm.ts'
 
 export type Figure = {
   what: string
@@ -32,6 +33,32 @@ export const readingTable = (title: string, readings: readonly Reading[]): strin
       unit,
     ]),
   )
+
+export const swarmTable = (rows: readonly SwarmRow[]): string =>
+  table(
+    [
+      'turns at once',
+      'all done, s',
+      'first token p50 / p99, ms',
+      'token p50 / p99, ms',
+      'gap p99, ms',
+      'CPU ms a turn',
+      'peak RSS, MB',
+      'lost, repeated',
+    ],
+    rows.map(row => [
+      number.format(row.turns),
+      row.all_done_s.toFixed(1),
+      row.first_token_ms.map(whole).join(' / '),
+      row.token_ms.map(whole).join(' / '),
+      whole(row.gap_p99_ms),
+      row.cpu_ms_a_turn.toFixed(1),
+      whole(row.peak_rss_mb),
+      `${row.lost}, ${row.repeated}`,
+    ]),
+  )
+
+const whole = (value: number): string => number.format(Math.round(value))
 
 /** The first column to the left, the others to the right. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

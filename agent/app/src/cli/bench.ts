@@ -6,22 +6,29 @@ import { benchAppend } from '@cairn/log/bench/append'
 import { benchFiles } from '../bench/files.ts'
 import { benchFirstEvent } from '../bench/first-event.ts'
 import { describeMachine, machineLine } from '../bench/machine.ts'
-import { figureTable, readingTable } from '../bench/table.ts'
+import { benchSwarm, SWARM_LEVELS } from '../bench/swarm.ts'
+import { figureTable, readingTable, swarmTable } from '../bench/table.ts'
 import { defineCommand, takePositionals } from './command.ts'
 import { EXIT, UsageError } from './exit.ts'
 
-const PARTS = ['log', 'http', 'turn', 'files']
+const PARTS = ['log', 'http', 'turn', 'files', 'swarm']
 
 export const bench = defineCommand({
   name: 'bench',
   summary: 'Measure the service on this machine',
   usage: [
-    ['bench', 'the disk, the log, the service over HTTP, whole turns, the file tools; leaves nothing behind'],
+    ['bench', 'the disk, the log, the service over HTTP, whole turns, the file tools, many turns at once'],
     ['  --dir DIRECTORY', 'measure the log on the disk of this directory instead of the temporary one'],
-    ['  --only log|http|turn|files', 'one of the four'],
+    ['  --only log|http|turn|files|swarm', 'one of the five'],
+    ['  --turns 20,300', 'how many turns at once, level by level; default 20,100,300,600'],
     ['  --out FILE', 'also write the table to a new file'],
   ],
-  options: { dir: { type: 'string' }, only: { type: 'string' }, out: { type: 'string', short: 'o' } },
+  options: {
+    dir: { type: 'string' },
+    only: { type: 'string' },
+    turns: { type: 'string', default: SWARM_LEVELS.join(',') },
+    out: { type: 'string', short: 'o' },
+  },
   async run({ values, positionals }, io) {
     takePositionals(positionals, [])
     const machine = describeMachine()
@@ -29,21 +36,31 @@ export const bench = defineCommand({
     const { only } = values
     if (only !== undefined && !PARTS.includes(only))
       throw new UsageError(`--only must be one of ${PARTS.join(', ')}, got "${only}"`)
+    const levels = readLevels(values.turns)
     const wants = (part: string): boolean => only === undefined || only === part
-    io.note('Measuring, about a minute; the machine should be quiet ...')
+    io.note('Measuring, two to three minutes; the machine should be quiet ...')
     const log = wants('log') ? await benchAppend(directory) : []
     const http = wants('http') ? await benchHttp() : []
     const turn = wants('turn') ? await benchFirstEvent(directory) : []
     const files = wants('files') ? await benchFiles(directory) : []
+    const swarm = wants('swarm') ? await benchSwarm(directory, levels) : []
     const tables = [
       ...(log.length > 0 ? [figureTable(log)] : []),
       ...(http.length > 0 ? [readingTable('over HTTP', http)] : []),
       ...(turn.length > 0 ? [readingTable('a turn', turn)] : []),
       ...(files.length > 0 ? [readingTable('files of a workspace', files)] : []),
+      ...(swarm.length > 0 ? [swarmTable(swarm)] : []),
     ]
     const text = `${machineLine(machine)}\nDirectory of the log: ${directory}\n\n${tables.join('\n')}`
-    io.out(values.json ? `${JSON.stringify({ machine, directory, log, http, turn, files })}\n` : text)
+    io.out(values.json ? `${JSON.stringify({ machine, directory, log, http, turn, files, swarm })}\n` : text)
     if (values.out !== undefined) writeFileSync(values.out, text, { flag: 'wx' })
     return EXIT.ok.code
   },
 })
+
+function readLevels(text: string): number[] {
+  const levels = text.split(',').map(Number)
+  if (!levels.every(level => Number.isInteger(level) && level > 0 && level <= 5000))
+    throw new UsageError(`--turns must be numbers from 1 to 5000 with commas between them, got "${text}"`)
+  return levels
+}
