@@ -40,6 +40,11 @@ test('the turn imports no capability', () => {
   expect(arrows.filter(({ from, to }) => folderOf(from) === 'turn' && isCapability(to))).toEqual([])
 })
 
+test('the worker around the turn names no capability either: it has the table', () => {
+  const table = `${HARNESS}capabilities.ts`
+  expect(arrows.filter(({ from, to }) => !isCapability(from) && isCapability(to) && to !== table)).toEqual([])
+})
+
 test('a capability takes types of the turn, and nothing else', () => {
   expect(
     arrows.filter(({ from, to, isType }) => isCapability(from) && folderOf(to) === 'turn' && !isType),

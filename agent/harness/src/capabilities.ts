@@ -2,50 +2,44 @@
  * The capabilities of the agent, in the order in which the turn asks them. A new one is a folder of its own, its
  * events, a row of CAPABILITY_FOLDS in @cairn/state for what it keeps of the log, and a row here.
  */
-import type { Config } from '@cairn/protocol'
 import { advisor } from './advisor/capability.ts'
 import { announcements } from './announcements/capability.ts'
-import type { Clock } from './clock.ts'
 import { commandCapabilities } from './commands/capability.ts'
 import { compaction } from './compaction/capability.ts'
 import { experts } from './experts/capability.ts'
 import { goalContinuation, goalGrading } from './goals/capability.ts'
-import type { Models } from './llm/registry.ts'
-import type { Log } from './log.ts'
+import { keepReviews } from './review/capability.ts'
 import { sagas } from './saga/capability.ts'
 import { skills } from './skills/capability.ts'
-import type { SkillCatalogue } from './skills/catalogue.ts'
-import type { AskSettings, Capability } from './turn/capability.ts'
+import { readSkillsAnew } from './skills/catalogue.ts'
+import { titles } from './titles.ts'
+import type { AskSettings, Capability, Claimed } from './turn/capability.ts'
 import type { Asking } from './turn/next-step.ts'
 import type { Position } from './turn/position.ts'
+import type { Worker } from './worker.ts'
 
-export type CapabilityDeps = {
-  config: Config
-  models: Models
-  clock: Clock
-  random: () => number
-  report: Log
-  /** The skills of the deployment and those that the user accepted. */
-  catalogue: SkillCatalogue
-  /** What the service keeps across sessions: the memory of a user, titles. */
-  lasting: readonly Capability[]
-}
-
-export function openCapabilities(deps: CapabilityDeps): readonly Capability[] {
-  const { commands, waiting_commands } = commandCapabilities(deps.catalogue)
-  return [
-    ...deps.lasting,
-    skills(deps.catalogue),
-    experts(deps),
-    commands,
-    advisor,
-    goalGrading,
-    waiting_commands,
-    goalContinuation,
-    compaction,
-    sagas,
-    announcements,
-  ]
+/** Made once for a worker; asked again for each session that it claims. */
+export function keepCapabilities(worker: Worker): (claimed: Claimed) => Promise<readonly Capability[]> {
+  const reviews = keepReviews(worker)
+  return async claimed => {
+    const { session, report } = claimed
+    const catalogue = await reviews.learned(await readSkillsAnew(worker.skillsDir, report), session)
+    const { commands, waiting_commands } = commandCapabilities(catalogue)
+    return [
+      reviews.capability(claimed, catalogue),
+      titles(worker, report),
+      skills(catalogue),
+      experts({ ...worker, report }),
+      commands,
+      advisor,
+      goalGrading,
+      waiting_commands,
+      goalContinuation,
+      compaction,
+      sagas(worker),
+      announcements,
+    ]
+  }
 }
 
 /** The table with the settings of one turn bound, as `nextStep` takes it. */

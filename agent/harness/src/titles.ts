@@ -8,18 +8,17 @@ import { clip, titleCommit } from '@cairn/sessions'
 import type { Log } from './log.ts'
 import type { Models } from './llm/registry.ts'
 import type { Capability } from './turn/capability.ts'
+import type { Worker } from './worker.ts'
 
 const FALLBACK_LENGTH = 60
 const TITLE_LENGTH = 80
 const TIMEOUT_MS = 30_000
 
-export type TitleRequest = { session_id: string; model: string; question: string; answer: string }
+type TitleRequest = { session_id: string; model: string; question: string; answer: string }
 
 /** Titles as a row of the capabilities: asked for beside the turn, once, when a session without one has an answer. */
-export function titleCapability(
-  find: (request: TitleRequest, signal: AbortSignal) => Promise<void>,
-  around: { signal: AbortSignal; keep: (running: Promise<void>) => void; report: Log },
-): Capability {
+export function titles(worker: Worker, report: Log): Capability {
+  const { store, models, shutdown: signal, keepInBackground } = worker
   let asked = false
   return {
     name: 'titles',
@@ -30,17 +29,16 @@ export function titleCapability(
       if (asked || log.session().title !== null || !question || !answer) return
       asked = true
       const request = { session_id: log.session().id, model: setup.title_model, question, answer }
-      around.keep(
-        find(request, around.signal).catch((thrown: unknown) => {
-          if (!around.signal.aborted)
-            around.report('warn', 'the title did not land', { error: asError(thrown).message })
+      keepInBackground(
+        findTitle({ store, models, report }, request, signal).catch((thrown: unknown) => {
+          if (!signal.aborted) report('warn', 'the title did not land', { error: asError(thrown).message })
         }),
       )
     },
   }
 }
 
-export async function findTitle(
+async function findTitle(
   { store, models, report }: { store: LogStore; models: Models; report: Log },
   request: TitleRequest,
   signal: AbortSignal,

@@ -1,12 +1,14 @@
 /**
  * Sagas as a row of the capabilities: one is active while the agent works, and ends committed with the turn
- * that had steps.
+ * that had steps. One that was cut is rolled back at the next claim, before anything else.
  */
+import { GovernanceConfig } from '@cairn/protocol'
 import type { CallSteps } from '../tools/call-steps.ts'
-import type { Capability } from '../turn/capability.ts'
+import type { Capability, Claimed } from '../turn/capability.ts'
 import type { TurnContext } from '../turn/context.ts'
+import type { Worker } from '../worker.ts'
 import { sagaStart } from './events.ts'
-import { completeSaga } from './roll-back.ts'
+import { completeSaga, owesRollBack, rollBack, type RollBackDeps } from './roll-back.ts'
 import { sagaSteps } from './steps.ts'
 
 /** The steps of the running saga; where none runs, one begins in the commit of what comes next. */
@@ -22,8 +24,27 @@ function keepSaga({ log, setup, clock, newId }: TurnContext): CallSteps | null {
   return sagaSteps(saga_id, undo, { clock, newId, saga: () => log.position().saga })
 }
 
-export const sagas: Capability = {
+/** It needs the tools and the folders, not the agent. */
+const prepareRollBack = (
+  { clock, tools, config, shutdown }: Worker,
+  { session, lease, log, makeFolders }: Claimed,
+): RollBackDeps => ({
+  log,
+  lease,
+  clock,
+  tools,
+  policy: config.agents[session.agent]?.governance ?? GovernanceConfig.parse({}),
+  timeoutMs: config.limits.tool_timeout_s * 1000,
+  ...makeFolders(),
+  draining: () => shutdown.aborted,
+})
+
+export const sagas = (worker: Worker): Capability => ({
   name: 'sagas',
+  atClaim: {
+    isDue: ({ saga }) => owesRollBack(saga),
+    act: claimed => rollBack(prepareRollBack(worker, claimed)),
+  },
   beforeRequest(turn) {
     keepSaga(turn)
     return Promise.resolve()
@@ -35,4 +56,4 @@ export const sagas: Capability = {
     const ends = saga?.status === null && saga.steps.length > 0
     return Promise.resolve({ before: ends ? [completeSaga(saga, 'committed', clock)] : [] })
   },
-}
+})

@@ -6,6 +6,7 @@ import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { asError } from '@cairn/protocol'
 import { putFolder, RESERVED_DIR } from '@cairn/workspace'
+import type { Log } from '../log.ts'
 import { type SkillFile, parseSkillFile } from './skill-file.ts'
 
 export type Skill = SkillFile & {
@@ -16,6 +17,19 @@ export type Skill = SkillFile & {
 export type SkillCatalogue = { skills: ReadonlyMap<string, Skill>; problems: readonly string[] }
 
 export const NO_SKILLS: SkillCatalogue = { skills: new Map(), problems: [] }
+
+/** Read for every claim: skills may be added and mended while the service runs. */
+export async function readSkillsAnew(root: string | undefined, report: Log): Promise<SkillCatalogue> {
+  if (root === undefined) return NO_SKILLS
+  try {
+    return await readSkills(root)
+  } catch (thrown) {
+    report('warn', 'the skills cannot be read; the turn goes on without them', {
+      error: asError(thrown).message,
+    })
+    return NO_SKILLS
+  }
+}
 
 export async function readSkills(root: string): Promise<SkillCatalogue> {
   const skills = new Map<string, Skill>()

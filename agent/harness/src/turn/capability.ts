@@ -9,16 +9,42 @@
  *   at_rest         nothing asks for an answer: whether something must still be brought to an end
  *   before_request  the model would be called next
  *   at_end          the turn would end
+ *
+ * The worker asks it around the turn: `atClaim` before there is one, `afterTurn` when the session rests again.
  */
-import type { RowChange } from '@cairn/log'
+import type { RowChange, SessionRow } from '@cairn/log'
 import type { EventDraft, EventId } from '@cairn/protocol'
 import type { AgentSetup } from '../agent.ts'
+import type { Lease } from '../lease.ts'
 import type { ModelError } from '../llm/provider.ts'
+import type { Log } from '../log.ts'
 import type { CallSteps } from '../tools/call-steps.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { TurnContext } from './context.ts'
 import type { FinishReason } from './next-step.ts'
 import type { Position } from './position.ts'
+import type { SessionLog } from './session-log.ts'
+
+/** Absolute paths of the session's workspace, and of the store of its checkpoints. */
+export type Folders = { workspace: string; checkpoints: string }
+
+/** A session as a worker has it around a turn. */
+export type Claimed = {
+  /** As it was claimed; the log has it as it is now. */
+  session: SessionRow
+  lease: Lease
+  log: SessionLog
+  report: Log
+  makeFolders(): Folders
+}
+
+/** Work that goes before everything else in a claimed session. It must come to an end whatever happens. */
+export type ClaimWork = {
+  /** Pure. */
+  isDue(position: Position): boolean
+  /** Ends with the lease given back, or with `draining`: then another worker goes on. */
+  act(claimed: Claimed): Promise<'done' | 'draining'>
+}
 
 /** What a capability wants, decided from the position alone: pure, with its settings bound. */
 export type Asks<D> = {
@@ -54,6 +80,8 @@ export type Capability<D = unknown> = {
   readonly name: string
   /** A draining worker leaves what is due here to the next one. */
   readonly handsOver?: boolean
+  /** What is owed before the claimed session does anything else; the agent need not be configured any more. */
+  readonly atClaim?: ClaimWork
   asks?(settings: AskSettings): Asks<D>
   /** Does what was due; `before` goes into its first commit. */
   act?(turn: TurnContext, due: D, before: readonly EventDraft[]): Promise<Outcome>
@@ -70,4 +98,6 @@ export type Capability<D = unknown> = {
   setUp?(setup: AgentSetup): Promise<AgentSetup>
   /** Tools beside those the service has; `given` is what stands before it in the table. */
   tools?(setup: AgentSetup, given: readonly Tool[]): readonly Tool[]
+  /** What goes on beside the session once its turn is over; null: nothing. Never rejects. */
+  afterTurn?(claimed: Claimed): Promise<void> | null
 }

@@ -1,0 +1,91 @@
+/**
+ * What a worker does with one session that it has claimed (contract 8): what a capability owes first, then the
+ * turn, then what follows it. The lease goes back when the worker shuts down; after an exception it is kept.
+ */
+import type { Claim } from '@cairn/log'
+import { AppError, asError } from '@cairn/protocol'
+import { sessionFolder } from '@cairn/workspace'
+import type { KeptFolds } from './kept-folds.ts'
+import { Draining, type Lease, LeaseLost } from './lease.ts'
+import type { LeaseReturns } from './lease-returns.ts'
+import { watchLease } from './lease-watch.ts'
+import type { Log } from './log.ts'
+import { makeFolders, prepareTurn } from './prepare-turn.ts'
+import { recover } from './sweeper.ts'
+import type { Capability, Claimed } from './turn/capability.ts'
+import { runTurn } from './turn/run-turn.ts'
+import { openSessionLog, type SessionLog } from './turn/session-log.ts'
+import { actOn } from './wake.ts'
+import type { Worker } from './worker.ts'
+
+export type ClaimDeps = {
+  worker: Worker
+  folds: KeptFolds
+  returns: LeaseReturns
+  /** The table of this claim. */
+  openCapabilities: (claimed: Claimed) => Promise<readonly Capability[]>
+}
+
+/** Never rejects: whatever goes wrong is reported, and is the next worker's. */
+export async function actOnClaim(deps: ClaimDeps, claim: Claim, lease: Lease): Promise<void> {
+  const { worker, folds } = deps
+  const report: Log = (level, message, fields) =>
+    worker.log(level, message, { session_id: lease.session_id, ...fields })
+  const unwatch = watchLease(worker.store, lease, report)
+  let log: SessionLog | undefined
+  try {
+    log = await openSessionLog(worker.store, claim, lease, folds.get(lease.session_id))
+    await goOn(deps, claim, { session: claim.session, lease, log, report })
+  } catch (thrown) {
+    explain(deps, lease, report, thrown)
+  } finally {
+    unwatch()
+    if (log !== undefined) folds.keep(lease.session_id, log.position())
+    if (lease.signal.reason instanceof Draining) await giveBack(worker, lease, report)
+  }
+}
+
+async function goOn(
+  { worker, openCapabilities }: ClaimDeps,
+  claim: Claim,
+  base: Omit<Claimed, 'makeFolders'>,
+): Promise<void> {
+  const { lease, log, report } = base
+  const claimed: Claimed = { ...base, makeFolders: () => makeFolders(worker, lease.session_id) }
+  const capabilities = await openCapabilities(claimed)
+  const owing = capabilities.find(({ atClaim }) => atClaim?.isDue(log.position()))?.atClaim
+  // What is owed is never given up: it must be brought to an end, however often a worker died over it.
+  if (!(await recover(log, claim, owing === undefined))) return
+  if (owing !== undefined) {
+    if ((await owing.act(claimed)) === 'draining') await worker.store.release(lease.session_id, lease.fence)
+    return
+  }
+  const { clock, random, workspacesDir } = worker
+  const workspace = sessionFolder(workspacesDir, lease.session_id)
+  await actOn(claim, lease, log, { clock, random, report, workspace }, async () =>
+    runTurn(await prepareTurn(worker, claimed, capabilities)),
+  )
+  for (const { afterTurn } of capabilities) {
+    const running = afterTurn?.(claimed) ?? null
+    if (running !== null) worker.keepInBackground(running)
+  }
+}
+
+function explain({ returns }: ClaimDeps, lease: Lease, report: Log, thrown: unknown): void {
+  const { reason } = lease.signal
+  if (thrown instanceof LeaseLost || reason instanceof LeaseLost)
+    report('info', 'gave the session up', { why: asError(reason ?? thrown).message })
+  else if (!(reason instanceof Draining)) {
+    report('error', 'the session was left behind', { error: asError(thrown).stack })
+    // After any other exception the lease is kept: until it has run out nobody runs into the same one again.
+    if (thrown instanceof AppError && thrown.code === 'storage') returns.add(lease, report)
+  }
+}
+
+/** A store that does not answer now must not end the process: the lease runs out by itself. */
+const giveBack = ({ store }: Worker, lease: Lease, report: Log): Promise<void> =>
+  store
+    .release(lease.session_id, lease.fence)
+    .catch((thrown: unknown) =>
+      report('warn', 'giving the lease back failed', { error: asError(thrown).message }),
+    )

@@ -1,0 +1,25 @@
+/**
+ * A state as one field, moved only along a table: a move that the table does not list is a bug, and thrown.
+ * Whoever has one lists the states and what they mean in its head comment.
+ */
+export type CheckedState<S extends string> = {
+  current(): S
+  is(...states: readonly S[]): boolean
+  to(next: S): void
+}
+
+export function checkedState<S extends string>(
+  what: string,
+  initial: NoInfer<S>,
+  moves: Readonly<Record<S, readonly S[]>>,
+): CheckedState<S> {
+  let state: S = initial
+  return {
+    current: () => state,
+    is: (...states) => states.includes(state),
+    to(next) {
+      if (!moves[state].includes(next)) throw new Error(`[${what}] cannot go from ${state} to ${next}`)
+      state = next
+    },
+  }
+}

@@ -1,0 +1,51 @@
+/** Leases while they are held: renewed, and ended as soon as the session is another's. */
+import type { LogStore } from '@cairn/log'
+import { asError } from '@cairn/protocol'
+import { type Lease, LeaseLost } from './lease.ts'
+import type { Log } from './log.ts'
+
+/** Renews what is held; a lease that another worker has meanwhile ends. */
+export async function renewLeases(
+  store: Pick<LogStore, 'renew'>,
+  workerId: string,
+  held: readonly Lease[],
+  ttlMs: number,
+): Promise<void> {
+  if (held.length === 0) return
+  const lost = await store.renew(
+    workerId,
+    held.map(({ session_id, fence }) => ({ session_id, epoch: fence.epoch })),
+    ttlMs,
+  )
+  for (const lease of held)
+    if (lost.includes(lease.session_id)) lease.end(new LeaseLost('the lease went to another worker'))
+}
+
+/**
+ * Ends the lease's signal as soon as the session belongs to someone else: a pause and a stop take the lease
+ * in their own commit. Returns how to stop watching.
+ */
+export function watchLease(store: LogStore, lease: Lease, report: Log): () => void {
+  let looking = false
+  let again = false
+  async function look(): Promise<void> {
+    again = true
+    if (looking) return
+    looking = true
+    try {
+      while (again && !lease.signal.aborted) {
+        again = false
+        const session = await store.getSession(lease.session_id)
+        const held = session?.lease
+        if (held?.epoch !== lease.fence.epoch || held.worker_id !== lease.fence.worker_id)
+          lease.end(new LeaseLost(`the session is ${session?.status ?? 'gone'} and no longer held here`))
+      }
+    } catch (thrown) {
+      // The next nudge or the renewal looks again, and the fence guards every write meanwhile.
+      report('warn', 'looking after the lease failed', { error: asError(thrown).message })
+    } finally {
+      looking = false
+    }
+  }
+  return store.watch(lease.session_id, () => void look())
+}

@@ -1,0 +1,48 @@
+/** What a turn is handed: the agent as its capabilities set it up, its tools and its folders. */
+import { join } from 'node:path'
+import { makeSessionFolder } from '@cairn/workspace'
+import { setUpAgent } from './agent.ts'
+import { bindAsks, goesFirst } from './capabilities.ts'
+import type { Capability, Claimed, Folders } from './turn/capability.ts'
+import type { TurnContext } from './turn/context.ts'
+import type { Worker } from './worker.ts'
+
+export async function prepareTurn(
+  worker: Worker,
+  { session, lease, log, report, makeFolders: folders }: Claimed,
+  capabilities: readonly Capability[],
+): Promise<TurnContext> {
+  const { store, models, config, clock, random, newId, redact, settled, shutdown } = worker
+  let setup = setUpAgent(config, session)
+  for (const capability of capabilities) setup = (await capability.setUp?.(setup)) ?? setup
+  let tools = worker.tools
+  for (const capability of capabilities) tools = [...tools, ...(capability.tools?.(setup, tools) ?? [])]
+  const turn = {
+    store,
+    log,
+    lease,
+    clock,
+    config,
+    limits: config.limits,
+    setup,
+    models,
+    capabilities,
+    tools,
+    ...folders(),
+    written: new Map<string, string>(),
+    settled,
+    redact,
+    worker_id: worker.id,
+    newId,
+    random,
+    draining: () => shutdown.aborted,
+    report,
+  }
+  const asking = bindAsks(capabilities, turn)
+  return { ...turn, asking, goesFirst: goesFirst(asking) }
+}
+
+export const makeFolders = ({ workspacesDir, dataDir }: Worker, sessionId: string): Folders => ({
+  workspace: makeSessionFolder(workspacesDir, sessionId),
+  checkpoints: makeSessionFolder(join(dataDir, 'checkpoints'), sessionId),
+})

@@ -1,0 +1,96 @@
+/**
+ * The review as a row of the capabilities: what was learned goes into a turn, and after enough of them the session
+ * is looked back over.
+ */
+import type { SessionRow } from '@cairn/log'
+import { asError, type ReviewConfig } from '@cairn/protocol'
+import { type AgentSetup, setUpAgent } from '../agent.ts'
+import type { Log } from '../log.ts'
+import type { SkillCatalogue } from '../skills/catalogue.ts'
+import { createMutex } from '../mutex.ts'
+import type { Capability, Claimed } from '../turn/capability.ts'
+import { reviewWake } from '../wake.ts'
+import type { Worker } from '../worker.ts'
+import { reviewDue } from './due.ts'
+import { withLearnedSkills } from './learned-skills.ts'
+import { describeMemory, memoryFile, readMemory } from './memory-file.ts'
+import { reviewSession } from './review-session.ts'
+
+export type Reviews = {
+  /** The skills of the deployment with those that the user accepted. */
+  learned(skills: SkillCatalogue, session: SessionRow): Promise<SkillCatalogue>
+  /** The row; `skills` are those there are. */
+  capability(claimed: Claimed, skills: SkillCatalogue): Capability
+}
+
+/** Made once for a worker: several sessions may have one memory to write, so they are reviewed one at a time. */
+export function keepReviews(worker: Worker): Reviews {
+  const { config, store } = worker
+  const oneAtATime = createMutex()
+  const settingsOf = (session: SessionRow): ReviewConfig | undefined => config.agents[session.agent]?.review
+  return {
+    learned: async (skills, session) =>
+      settingsOf(session)?.skills === true ? withLearnedSkills(skills, store, session) : skills,
+    capability: ({ session, report }, { skills }) => ({
+      name: 'review',
+      setUp: setup => remember(worker, session, setup, report),
+      afterTurn(claimed) {
+        const settings = settingsOf(claimed.log.session())
+        return settings === undefined ? null : lookBack(worker, claimed, settings, skills, oneAtATime)
+      },
+    }),
+  }
+}
+
+/** The agent with what it remembers of the user in its system prompt. */
+async function remember(
+  { dataDir }: Worker,
+  session: SessionRow,
+  setup: AgentSetup,
+  report: Log,
+): Promise<AgentSetup> {
+  if (!setup.agent.review.memory) return setup
+  const entries = await readMemory(memoryFile(dataDir, session.created_by, session.agent)).catch(
+    (thrown: unknown) => {
+      report('warn', 'the memory cannot be read; the turn goes on without it', {
+        error: asError(thrown).message,
+      })
+      return []
+    },
+  )
+  const memory = describeMemory(entries)
+  return memory === null ? setup : { ...setup, system: `${setup.system}\n\n${memory}` }
+}
+
+/** Looks back if it is time to; null when it is not. Never rejects. */
+function lookBack(
+  worker: Worker,
+  { log, report }: Claimed,
+  settings: ReviewConfig,
+  skills: ReadonlyMap<string, unknown>,
+  oneAtATime: ReturnType<typeof createMutex>,
+): Promise<void> | null {
+  const { review, conversation, last_id } = log.position()
+  const session = log.session()
+  if (
+    session.status !== 'completed' ||
+    session.parent_id !== null ||
+    !reviewDue(review, settings, worker.clock.now())
+  )
+    return null
+  const { config, id: worker_id, shutdown: signal } = worker
+  const { memory: review_memory, skills: review_skills } = settings
+  const wake = reviewWake({ worker_id, review_memory, review_skills })
+  return oneAtATime(async () => {
+    signal.throwIfAborted()
+    const model = settings.model ?? setUpAgent(config, session).title_model
+    await reviewSession(
+      { ...worker, limits: config.limits, signal, report, skills: new Set(skills.keys()) },
+      { session, conversation, last_id, settings, model, wake },
+    )
+  }).catch((thrown: unknown) => {
+    // A drain leaves it to be done over.
+    if (!signal.aborted)
+      report('warn', 'the review did not come to an end', { error: asError(thrown).message })
+  })
+}

@@ -1,0 +1,46 @@
+/** The sessions that one worker runs right now. */
+import type { Claim } from '@cairn/log'
+import { holdLease, type Lease } from './lease.ts'
+
+export type Runs = {
+  /** `onEnd` is called when it has ended, however it did. */
+  begin(claim: Claim, onEnd: () => void): void
+  count(): number
+  holds(sessionId: string): boolean
+  /** The latest of each session: one that is being let go of is not ours any more. */
+  latestLeases(): Lease[]
+  /** Those that are being let go of too. */
+  leases(): Iterable<Lease>
+  /** Each ends with its run, and never rejects. */
+  ends(): Promise<void>[]
+}
+
+type Run = { lease: Lease; done: Promise<void> }
+
+export function createRuns(act: (claim: Claim, lease: Lease) => Promise<void>): Runs {
+  const runs = new Map<string, Run>()
+  const leases = new Set<Lease>()
+  return {
+    begin(claim, onEnd) {
+      const { id } = claim.session
+      const lease = holdLease(id, claim.fence)
+      leases.add(lease)
+      // A turn that was just paused may still be letting go of its tools; the next one waits, for both have
+      // the same workspace.
+      const before = runs.get(id)?.done ?? Promise.resolve()
+      const done = before
+        .then(() => act(claim, lease))
+        .finally(() => {
+          leases.delete(lease)
+          if (runs.get(id)?.lease === lease) runs.delete(id)
+          onEnd()
+        })
+      runs.set(id, { lease, done })
+    },
+    count: () => runs.size,
+    holds: sessionId => runs.has(sessionId),
+    latestLeases: () => [...runs.values()].map(run => run.lease).filter(lease => !lease.signal.aborted),
+    leases: () => leases,
+    ends: () => [...runs.values()].map(run => run.done),
+  }
+}

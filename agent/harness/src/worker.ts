@@ -1,0 +1,34 @@
+/** What one worker acts with. It is made once and handed to everything the worker starts. */
+import type { LogStore, Redact } from '@cairn/log'
+import type { Config } from '@cairn/protocol'
+import type { Clock } from './clock.ts'
+import type { Models } from './llm/registry.ts'
+import type { Log } from './log.ts'
+import type { Tool } from './tools/tool.ts'
+
+export type Worker = {
+  id: string
+  store: LogStore
+  models: Models
+  /** The built-in tools and those of MCP servers. */
+  tools: readonly Tool[]
+  config: Config
+  dataDir: string
+  workspacesDir: string
+  skillsDir: string | undefined
+  clock: Clock
+  /** In [0, 1); the jitter of retries. */
+  random: () => number
+  newId: () => string
+  log: Log
+  /** What is recorded of a JSON text. */
+  redact: Redact
+  /**
+   * Up to which index a text that still grows may be written: what follows may be the beginning of a secret.
+   */
+  settled: (text: string) => number
+  /** Aborts when the worker is told to stop: what runs beside the turns ends with it. */
+  shutdown: AbortSignal
+  /** What goes on beside the turns; a shutdown and `idle` wait for it. */
+  keepInBackground(running: Promise<void>): void
+}
