@@ -1,0 +1,142 @@
+/**
+ * How long a source file and a function may be. A list below is either a reason why something is clearest long, or
+ * homework: a gate fails on an entry that is long no more, so the homework only shrinks.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { functionsOf } from './functions.ts'
+import { listPaths, root } from './workspace.ts'
+
+const MAX_FILE_LINES = 250
+const MAX_FUNCTION_LINES = 80
+
+/** Flat tables and lists: clearest in one piece. */
+const longTables: Record<string, string> = {
+  'agent/protocol/src/events.ts': 'the table of event types',
+  'agent/protocol/src/routes.ts': 'the table of routes',
+  'agent/protocol/src/config.ts': 'the keys of cairn.yaml, each with its meaning',
+  'agent/log/src/redact/secret-prefixes.ts': 'the list of prefixes of known secrets',
+  'tune/ops/src/ops.ts': 'the table of ops',
+}
+
+/** Still too long. Of Tune's none may be added. */
+const filesToSplit = new Set<string>([
+  'agent/api/src/openapi.ts',
+  'agent/app/src/cli/doctor.ts',
+  'agent/app/src/conformance/http-checks.ts',
+  'agent/app/src/conformance/log-checks.ts',
+  'agent/app/src/main.ts',
+  'agent/harness/src/llm/openai-answer.ts',
+  'agent/harness/src/mcp/connection.ts',
+  'agent/harness/src/tools/call-tool.ts',
+  'agent/harness/src/tools/html-text.ts',
+  'agent/harness/src/turn/run-turn.ts',
+  'agent/log/src/postgres/store.ts',
+  'agent/log/src/store.ts',
+  'agent/sessions/src/inbox.ts',
+  'agent/sessions/src/messages.ts',
+  'agent/state/src/session-view.ts',
+  'agent/web/src/chat/chat-tab.tsx',
+  'agent/web/src/events/events-tab.tsx',
+  'tune/ops/src/codecs/blocks.ts',
+  'tune/program/src/backward.ts',
+  'tune/program/src/oracle/layers.ts',
+  'tune/train/src/problems/four-steps.ts',
+  'tune/train/src/problems/three-steps.ts',
+  'tune/train/src/train.ts',
+])
+
+/** `path#function`, with the reason why it is clearest in one piece. */
+const longFunctions: Record<string, string> = {
+  'agent/log/src/apply-commit.ts#changeRow': 'a switch with a case for each kind of row',
+  'agent/log/src/postgres/row-changes.ts#changeRow': 'a switch with a case for each kind of row',
+  'agent/log/src/reader.ts#createReader': 'a list of queries, a method each',
+  'agent/log/src/postgres/reader.ts#createReader': 'a list of queries, a method each',
+  'agent/log/src/account-queries.ts#accountWrites': 'a list of queries, a method each',
+  'agent/log/src/postgres/accounts.ts#createAccounts': 'a list of queries, a method each',
+  'agent/state/src/session-view.ts#fold': 'a switch with a case for each event type that changes the view',
+}
+
+/** Still too long. */
+const functionsToSplit = new Set<string>([
+  'agent/api/src/auth/authenticate.ts#createAuthenticator',
+  'agent/api/src/server.ts#createApi',
+  'agent/api/src/sse/connection.ts#overSocket',
+  'agent/api/src/sse/session-hub.ts#createSessionHub',
+  'agent/api/src/sse/streams.ts#createStreams',
+  'agent/app/src/conformance/probe.ts#createProbe',
+  'agent/harness/src/experts/consult-expert.ts#expertTools',
+  'agent/harness/src/llm/anthropic-answer.ts#anthropicAnswer',
+  'agent/harness/src/llm/openai-answer.ts#openAIAnswer',
+  'agent/harness/src/llm/registry.ts#createModels',
+  'agent/harness/src/llm/scripted-server.ts#answer',
+  'agent/harness/src/llm/scripted-server.ts#startScriptedServer',
+  'agent/harness/src/mcp/connection.ts#connectMcpServer',
+  'agent/harness/src/tools/html-text.ts#htmlToText',
+  'agent/harness/src/turn/deltas.ts#writeDeltas',
+  'agent/harness/src/turn/session-log.ts#openSessionLog',
+  'agent/log/src/batch-writer.ts#createBatchWriter',
+  'agent/log/src/postgres/live-sessions.ts#createLiveSessions',
+  'agent/log/src/postgres/nudges.ts#startNudges',
+  'agent/log/src/postgres/store.ts#openPostgresStore',
+  'agent/log/src/postgres/writer.ts#createWriter',
+  'agent/log/src/sqlite-store.ts#openSqliteStore',
+  'agent/log/src/writer-client.ts#startWriter',
+  'agent/state/src/history-goals.ts#check',
+  'agent/state/src/history-goals.ts#goalRules',
+  'agent/state/src/history-sagas.ts#sagaRules',
+  'agent/state/src/history.ts#checkHistory',
+  'agent/state/src/trajectory.ts#foldTrajectory',
+  'agent/state/src/turn.ts#move',
+  'agent/web/src/chat/chat-tab.tsx#ChatTab',
+  'agent/web/src/chat/composer.tsx#Composer',
+  'agent/web/src/chat/expert-card.tsx#ExpertCard',
+  'agent/web/src/chat/question-card.tsx#QuestionForm',
+  'agent/web/src/events/event-facts.tsx#EventFacts',
+  'agent/web/src/events/event-grid.tsx#EventGrid',
+  'agent/web/src/events/event-index.ts#createEventIndex',
+  'agent/web/src/events/events-tab.tsx#EventsTab',
+  'agent/web/src/events/json-view.tsx#JsonView',
+  'agent/web/src/inbox/inbox-page.tsx#Item',
+  'agent/web/src/session/session-log.ts#createSessionLog',
+])
+
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+const sources = [...listPaths('agent'), ...listPaths('tune')].filter(
+  path => /^(?:agent|tune)\/[^/]+\/src\/.*\.tsx?$/.test(path) && !/\.test\.tsx?$/.test(path),
+)
+
+const longFiles = sources.filter(path => read(path).trimEnd().split('\n').length > MAX_FILE_LINES)
+const tooLong = sources
+  .filter(path => path.startsWith('agent/'))
+  .flatMap(path =>
+    functionsOf(path, read(path))
+      .filter(({ lines }) => lines > MAX_FUNCTION_LINES)
+      .map(({ name }) => `${path}#${name}`),
+  )
+
+describe.each([
+  ['file', MAX_FILE_LINES, longFiles, longTables, filesToSplit],
+  ['function of agent/', MAX_FUNCTION_LINES, tooLong, longFunctions, functionsToSplit],
+] as const)('a source %s has at most %i lines', (_what, _most, long, reasons, homework) => {
+  test('or a reason, or stands on the list of those to split', () => {
+    expect(long.filter(name => !Object.hasOwn(reasons, name) && !homework.has(name))).toEqual([])
+  })
+
+  test('and the lists name none that is short', () => {
+    expect([...Object.keys(reasons), ...homework].filter(name => !long.includes(name))).toEqual([])
+  })
+})
+
+test('functions are found with the names they have', () => {
+  const text = `export function declared() {\n}
+const arrow = () => 1
+const table = { method() {\n\n}, row: function () {} }`
+  expect(functionsOf('x.ts', text)).toEqual([
+    { name: 'declared', lines: 2 },
+    { name: 'arrow', lines: 1 },
+    { name: 'method', lines: 3 },
+    { name: 'row', lines: 1 },
+  ])
+})
