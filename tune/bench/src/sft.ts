@@ -2,7 +2,7 @@
  * The benchmark's run (contract T5): the spec's fixed configuration, a real adapter, metrics,
  * result.json and one row.
  */
-import { mkdir, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -18,7 +18,13 @@ import {
   type TrainConfig,
   type TrainResult,
 } from '@cairn-tune/train'
-import { InputError, UnsupportedError, resolveRepo, writeTextAtomically } from '@cairn-tune/weights'
+import {
+  InputError,
+  UnsupportedError,
+  makeDirectory,
+  resolveRepo,
+  writeTextAtomically,
+} from '@cairn-tune/weights'
 import { RESULT_FILE, SAMPLES, resultSchema, type BenchmarkResult } from './result.ts'
 
 /** The spec's table; nothing here can be chosen. */
@@ -70,7 +76,7 @@ export async function benchmarkSft(options: SftOptions): Promise<SftOutcome> {
   const startedAt = new Date().toISOString()
   const write = async (outcome: BenchmarkResult['outcome'], run?: TrainResult): Promise<SftOutcome> => {
     const result = resultSchema.parse(describe({ config, startedAt, outcome, run }))
-    await mkdir(directory, { recursive: true })
+    await makeDirectory(directory, 'output_dir')
     await writeTextAtomically(join(directory, RESULT_FILE), `${JSON.stringify(result, null, 2)}\n`)
     return { status: 'measured', directory, result }
   }

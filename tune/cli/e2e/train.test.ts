@@ -74,6 +74,26 @@ test('a run killed at any step and gone on with ends in the bits of one that nev
   expect(numbers(inTwo)).toEqual(numbers(atOnce))
 })
 
+test('a second run in the same directory is refused with the holder named; a holder that was killed holds nothing', async () => {
+  const output = newOutput('shared')
+  const first = start(train(output))
+  await first.says(out => stepsSaid(out) >= 1)
+  const second = await run(train(output, '--overwrite', '--seed', '7'))
+  expect(second).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(
+      new RegExp(
+        `output_dir .*${output}: process ${first.child.pid} on .*, since .*Z, is writing to it; wait`,
+      ),
+    ),
+  })
+  first.child.kill('SIGKILL')
+  expect((await first.ended).code).toBe(null)
+  const third = await run(train(output, '--overwrite', '--max-steps', '2'))
+  expect(third).toMatchObject({ code: 0 })
+  expect(lines(readFileSync(`${path(output)}/metrics.jsonl`, 'utf8'))).toHaveLength(2)
+})
+
 test('Ctrl-C saves a checkpoint and exits 130', async () => {
   const stopped = newOutput('stopped')
   const running = start(train(stopped))
@@ -95,6 +115,7 @@ test('the benchmark writes its adapter and result, and prints a row that says it
   expect(done.out).toMatch(/^\S+ {2}QoNF4 \(bf16\) {2}[\d.]+k tokens\/s .*SHORT run, 2 threads\)\n$/)
   const directory = `${env.OUTPUT_DIR}/benchmark_sft_qbnb`
   expect(readdirSync(directory).toSorted()).toEqual([
+    '.run.lock',
     'adapter',
     'checkpoints',
     'loss.png',

@@ -1,7 +1,7 @@
 /** Exit codes (contract T4), and which of them an error means. */
 import { AskError } from '@cairn-tune/bench'
 import { DivergedError, OutOfMemoryError } from '@cairn-tune/train'
-import { InputError, UnsupportedError } from '@cairn-tune/weights'
+import { InputError, UnsupportedError, WriteError } from '@cairn-tune/weights'
 
 export const EXIT = {
   ok: { code: 0, means: 'done' },
@@ -29,6 +29,7 @@ const CODES: readonly [kind: new (...args: never[]) => Error, code: ExitCode][] 
   [UnsupportedError, EXIT.unsupported.code],
   [DivergedError, EXIT.failure.code],
   [AskError, EXIT.failure.code],
+  [WriteError, EXIT.failure.code],
 ]
 
 export type Failure = { code: ExitCode; message: string }

@@ -5,13 +5,14 @@
  * What is random is a function of the seed and of the position (epoch, row, step), so those numbers are the
  * state of every generator.
  */
-import { mkdir, readFile, readdir, rename, rm } from 'node:fs/promises'
+import { readFile, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { forgetPages, type DeviceBuffer, type Engine } from '@cairn-tune/native'
 import { byteLength } from '@cairn-tune/ops'
 import {
   InputError,
   checkTensor,
+  makeDirectories,
   openMapped,
   openSafetensors,
   writeSafetensors,
@@ -94,7 +95,7 @@ export async function writeCheckpointState(
   const folder = join(outputDir, FOLDER)
   const temporary = join(folder, `.${nameOf(state.step)}.part`)
   await rm(temporary, { recursive: true, force: true })
-  await mkdir(temporary, { recursive: true })
+  await makeDirectories(temporary)
   await writeSafetensors(
     join(temporary, TENSORS),
     tensors.map(tensor => ({ name: tensor.name, ...storedAs(tensor), bytes: () => read(tensor.name) })),

@@ -2,17 +2,20 @@
  * What a run leaves in output_dir beside checkpoints: run.json, metrics.jsonl, the loss chart, and the
  * adapter or model (contract T4).
  */
-import { appendFile, mkdir, readFile, readdir, rm } from 'node:fs/promises'
+import { appendFile, readFile, readdir, rm, stat } from 'node:fs/promises'
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { floatsOf } from '@cairn-tune/ops'
 import {
   InputError,
   encodeFloats,
+  makeDirectories,
+  makeDirectory,
   writeAdapter,
   writeAtomically,
   writeAll,
   writeCheckpoint,
+  withPath,
   writeTextAtomically,
   type AdapterTensor,
 } from '@cairn-tune/weights'
@@ -61,12 +64,21 @@ export async function checkOutput({ output_dir: directory, resume, overwrite }: 
   )
 }
 
+/** Whether output_dir is there, so that it can be locked before anything is read. */
+export const isMade = (directory: string): Promise<boolean> =>
+  stat(directory).then(
+    found => found.isDirectory(),
+    () => false,
+  )
+
+/** Makes output_dir, for a run that is known to start. */
+export const makeOutput = (directory: string): Promise<void> => makeDirectory(directory, 'output_dir')
+
 /**
- * Makes output_dir and removes an earlier run that is not gone on with. Called when the new one is known to
- * start.
+ * Removes an earlier run that is not gone on with. Called when the new one is known to start, with the lock on
+ * output_dir.
  */
 export async function clearOutput({ output_dir: directory, resume }: TrainConfig): Promise<void> {
-  await mkdir(directory, { recursive: true })
   if (resume) return
   for (const name of await earlierRun(directory)) await rm(join(directory, name), { recursive: true })
 }
@@ -95,8 +107,12 @@ export async function cutMetrics(directory: string, lastStep: number): Promise<v
   )
 }
 
-export const appendMetrics = (directory: string, metrics: StepMetrics) =>
-  appendFile(join(directory, METRICS), `${JSON.stringify(metrics)}\n`)
+export async function appendMetrics(directory: string, metrics: StepMetrics): Promise<void> {
+  const path = join(directory, METRICS)
+  await appendFile(path, `${JSON.stringify(metrics)}\n`).catch((error: unknown) => {
+    throw withPath(path, error)
+  })
+}
 
 /** loss.svg and loss.png of all steps of the run. */
 export async function writeLossChart(directory: string, title: string): Promise<void> {
@@ -151,7 +167,7 @@ async function writeModel(
   values: (name: string) => Promise<Float32Array>,
   from: string,
 ): Promise<string> {
-  await mkdir(path, { recursive: true })
+  await makeDirectories(path)
   await writeCheckpoint(
     path,
     trained.map(({ name, shape }) => ({

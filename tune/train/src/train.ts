@@ -4,11 +4,12 @@ import { version as nodeVersion } from 'node:process'
 import { partsOf } from '@cairn-tune/models'
 import type { DeviceBuffer } from '@cairn-tune/native'
 import { floatsOf } from '@cairn-tune/ops'
-import { createF32Loader, loadBase } from '@cairn-tune/weights'
+import { WriteError, createF32Loader, loadBase } from '@cairn-tune/weights'
 import {
   checkGoesOn,
   decisiveSettings,
   findCheckpoint,
+  listCheckpoints,
   openCheckpointTensors,
   writeCheckpointState,
   type CheckpointState,
@@ -18,6 +19,7 @@ import { START, countSteps, type Batch, type BatchSource, type DataPosition } fr
 import { fillAdapterMatrix } from './adapter-init.ts'
 import { bytesText } from './memory-budget.ts'
 import { memoryText } from './estimate.ts'
+import { lockOutput } from './output-lock.ts'
 import type { StepMetrics, TrainOptions, TrainResult } from './metrics.ts'
 import { prepareRun, type PreparedRun } from './prepare-run.ts'
 import {
@@ -26,6 +28,8 @@ import {
   clearOutput,
   cutMetrics,
   hardwareText,
+  isMade,
+  makeOutput,
   writeLossChart,
   writeRunFile,
   writeTrained,
@@ -41,6 +45,8 @@ import { createStepper, readState, type Stepper } from './stepper.ts'
  */
 export async function train(config: TrainConfig, options: TrainOptions = {}): Promise<TrainResult> {
   const { signal, onNote = () => undefined } = options
+  const directory = config.output_dir
+  using held = (await isMade(directory)) ? lockOutput(directory) : undefined
   await checkOutput(config)
   await using run = await prepareRun(config, { signal, threads: options.threads, onNote })
   const { memory, recomputed } = run.planned
@@ -58,6 +64,38 @@ export async function train(config: TrainConfig, options: TrainOptions = {}): Pr
   const found = config.resume ? await findCheckpoint(config.output_dir) : undefined
   if (found) checkGoesOn(found, identity, config.output_dir)
   const stepper = await startStepper(run, config, found, options)
+  await makeOutput(directory)
+  using _late = held ? undefined : lockOutput(directory)
+  // Another run may have begun there, and ended, while this one read its data.
+  if (!held) await checkOutput(config)
+  try {
+    return await runToEnd({ config, run, stepper, totalSteps, found, identity, options })
+  } catch (error) {
+    throw error instanceof WriteError ? await withLastStep(error, directory) : error
+  }
+}
+
+/** A full disk with what is left of the run: the newest checkpoint is whole. */
+async function withLastStep({ path, cause }: WriteError, directory: string): Promise<WriteError> {
+  const step = (await listCheckpoints(directory)).at(-1)
+  const advice =
+    step === undefined
+      ? 'no checkpoint was saved yet'
+      : `what was learned up to step ${step} is saved: make room, and --resume goes on from it`
+  return new WriteError(path, cause, advice)
+}
+
+/** The part of a run that writes. */
+async function runToEnd({
+  config,
+  run,
+  stepper,
+  totalSteps,
+  found,
+  identity,
+  options,
+}: Omit<Steps, 'from'> & { found: CheckpointState | undefined }): Promise<TrainResult> {
+  const { onNote = () => undefined } = options
   await clearOutput(config)
   await cutMetrics(config.output_dir, found?.step ?? 0)
   const record = describeRun(run, config, totalSteps, found)
@@ -102,7 +140,7 @@ export async function train(config: TrainConfig, options: TrainOptions = {}): Pr
     steps: outcome.step,
     metrics: outcome.metrics,
     opSeconds,
-    memory,
+    memory: run.planned.memory,
     peakRssBytes,
     hardware: hardwareText(run.engine.threads, run.engine.isa),
     threads: run.engine.threads,

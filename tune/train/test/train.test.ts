@@ -15,6 +15,7 @@ test('a run learns, and leaves an adapter, metrics, a record of itself and a cha
   const result = await bench.run({ ...settings, output_dir: config.output_dir })
   expect(losses(result).at(-1)).toBeLessThan(0.9 * (losses(result)[0] ?? 0))
   expect(readdirSync(config.output_dir).toSorted()).toEqual([
+    '.run.lock',
     'adapter',
     'checkpoints',
     'loss.png',

@@ -3,6 +3,7 @@ import { open, rename, rm } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { randomUUID } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
+import { withPath } from './fs-errors.ts'
 
 /**
  * Writes beside the path, syncs, then renames over it; on any error the path is as it was and nothing is left
@@ -24,7 +25,7 @@ export async function writeAtomically(
     await rename(temporary, path)
   } catch (error) {
     await rm(temporary, { force: true })
-    throw error
+    throw withPath(path, error)
   }
 }
 

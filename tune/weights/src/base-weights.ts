@@ -9,7 +9,8 @@ import { createRecorder, prepare, type Prepared } from '@cairn-tune/program'
 import { openCheckpoint, type Checkpoint } from './checkpoint.ts'
 import { InputError, UnsupportedError } from './errors.ts'
 import { openMapped } from './mapped-file.ts'
-import { layoutOf, readWeight } from './quantized.ts'
+import { findNotFinite } from './float-values.ts'
+import { layoutOf, readWeight, type StoredWeight } from './quantized.ts'
 import { byteLengthOf } from './safetensors-header.ts'
 
 /** A weight under the checkpoint's name, as the engine is to have it. */
@@ -127,10 +128,31 @@ async function loadOne(
     return engine.adopt(stored.buffer)
   }
   if (stored.dtype === dtype && !target && !copies) return engine.adopt(stored.buffer)
+  if (isQuantised(dtype)) refuseNotFinite(checkpoint.pathOf(name), name, shape, stored)
   const converted = await convert(stored.buffer, stored.dtype, dtype, shape, target)
   // The file's own pages: what was decoded lies elsewhere.
   await forgetPages(await checkpoint.readStored(name))
   return converted
+}
+
+const isQuantised = (dtype: Dtype) => !FLOATS.includes(dtype) && dtype !== 'bf16_vnni'
+
+/**
+ * A quantiser would make a number of what is none: blocks around a NaN come out plausible, and nothing after
+ * them could tell. In bf16 and f32 it reaches the loss, which stops a run.
+ */
+function refuseNotFinite(
+  path: string,
+  name: string,
+  shape: Shape,
+  { dtype, buffer }: Pick<StoredWeight, 'dtype' | 'buffer'>,
+): void {
+  const at = findNotFinite(dtype === 'bf16' ? 'BF16' : 'F32', buffer)
+  if (at === undefined) return
+  const columns = shape.at(-1) ?? 1
+  throw new InputError(
+    `${path}: tensor ${JSON.stringify(name)} holds a number that is not finite, in row ${Math.floor(at / columns)}, column ${at % columns}; the file is damaged, or was saved by a run that diverged`,
+  )
 }
 
 type Convert = (

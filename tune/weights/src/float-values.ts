@@ -60,6 +60,28 @@ export function decodeFloats(dtype: FloatDtype, stored: Uint8Array): Float32Arra
   }
 }
 
+/** Exponents of all ones are infinities and NaN. Two numbers a word: weights are many. */
+function findInWords(stored: Uint8Array, exponents: readonly number[]): number | undefined {
+  const bytes = aligned(stored, 4)
+  const words = new Uint32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.byteLength / 4))
+  const [low = 0, high = low] = exponents
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i] ?? 0
+    if ((word & low) === low || (word & high) === high) return i
+  }
+  return undefined
+}
+
+/** Where the first number lies that is not finite; undefined where all are. */
+export function findNotFinite(dtype: FloatDtype, stored: Uint8Array): number | undefined {
+  if (dtype === 'F32') return findInWords(stored, [0x7f80_0000])
+  // Of bf16 the words tell the pair; an odd last number is in none.
+  const pairs = Math.floor(stored.byteLength / 4)
+  const from = dtype === 'BF16' ? 2 * (findInWords(stored, [0x7f80, 0x7f80_0000]) ?? pairs) : 0
+  const at = decodeFloats(dtype, stored.subarray(2 * from)).findIndex(value => !Number.isFinite(value))
+  return at < 0 ? undefined : from + at
+}
+
 /** f32 as the bytes of a tensor. */
 export function encodeFloats(dtype: 'F32' | 'BF16' | 'F16', values: Float32Array): Uint8Array {
   if (dtype === 'F32') return new Uint8Array(values.buffer, values.byteOffset, values.byteLength)

@@ -1,22 +1,84 @@
-import { mkdir } from 'node:fs/promises'
+import { mkdir, stat } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import { InputError } from './errors.ts'
+
+const codeOf = (error: unknown): string | undefined =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 
 /** Whether an error of the file system says that the path does not exist. */
 export function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
+  return ['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')
+}
+
+/** What a person can mend by choosing another path. */
+const MENDABLE: Readonly<Record<string, string>> = {
+  EEXIST: 'is a file or below one, and must be a directory or not be there yet',
+  ENOTDIR: 'is a file or below one, and must be a directory or not be there yet',
+  ENOENT: 'cannot be made there; the system keeps no directories in that place',
+  EACCES: 'cannot be made: no permission to write there',
+  EPERM: 'cannot be made: no permission to write there',
+  EROFS: 'cannot be made: what holds it can only be read',
+  ENAMETOOLONG: 'cannot be made: the name is too long',
+}
+
+/** Makes a directory that a person named, unless it is there; `what` names it in the message. */
+export async function makeDirectory(path: string, what: string): Promise<void> {
+  await makeDirectories(path).catch((cause: unknown) => {
+    const why = MENDABLE[codeOf(cause) ?? '']
+    if (why === undefined) throw cause
+    throw new InputError(`${what} ${path}: ${why}`, { cause })
+  })
 }
 
 /**
- * Makes a directory that a person named, unless it is there; `what` names it in the message where a file is
- * in the way.
+ * Makes a directory and those above it. Node's own recursive mkdir never returns where the system says ENOENT
+ * below a directory that is there, as it does in /proc.
  */
-export async function makeDirectory(path: string, what: string): Promise<void> {
-  await mkdir(path, { recursive: true }).catch((cause: unknown) => {
-    if (cause instanceof Error && 'code' in cause && (cause.code === 'EEXIST' || cause.code === 'ENOTDIR'))
-      throw new InputError(
-        `${what} ${path}: is a file or below one, and must be a directory or not be there yet`,
-        { cause },
-      )
-    throw cause
-  })
+export async function makeDirectories(path: string): Promise<void> {
+  const full = resolve(path)
+  try {
+    await makeOne(full)
+  } catch (error) {
+    const parent = dirname(full)
+    if (codeOf(error) !== 'ENOENT' || parent === full || (await isThere(parent))) throw error
+    await makeDirectories(parent)
+    await makeOne(full)
+  }
 }
+
+async function makeOne(path: string): Promise<void> {
+  try {
+    await mkdir(path)
+  } catch (error) {
+    const isMade = codeOf(error) === 'EEXIST' && (await stat(path)).isDirectory()
+    if (!isMade) throw error
+  }
+}
+
+const isThere = (path: string) =>
+  stat(path).then(
+    () => true,
+    (error: unknown) => {
+      if (isMissing(error)) return false
+      throw error
+    },
+  )
+
+/** A path could not be written, and nothing about the request would change that: the disk is full, or fails. */
+export class WriteError extends Error {
+  override readonly name = 'WriteError'
+  readonly path: string
+
+  /** `advice` says what is left, and how to go on. */
+  constructor(path: string, cause: unknown, advice?: string) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    super(`${path}: cannot be written (${why})${advice === undefined ? '' : `; ${advice}`}`, { cause })
+    this.path = path
+  }
+}
+
+const STORAGE = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EROFS'])
+
+/** An error of writing with the path in it, which the system's own words leave out; others as they are. */
+export const withPath = (path: string, error: unknown): unknown =>
+  STORAGE.has(codeOf(error) ?? '') ? new WriteError(path, error) : error

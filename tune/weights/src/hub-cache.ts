@@ -2,11 +2,11 @@
  * The Hugging Face hub's cache, as huggingface_hub lays it out: blobs by hash, snapshots of links to them,
  * refs from names to commits.
  */
-import { mkdir, readFile, readdir, stat, symlink, rm } from 'node:fs/promises'
+import { readFile, readdir, stat, symlink, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { writeTextAtomically } from './atomic-file.ts'
-import { isMissing } from './fs-errors.ts'
+import { isMissing, makeDirectories } from './fs-errors.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 export type RepoType = 'model' | 'dataset'
@@ -71,7 +71,7 @@ export async function listSnapshot(path: string): Promise<string[]> {
 /** Makes a snapshot's file a link to its blob, replacing a broken one. */
 export async function linkBlob(snapshot: string, name: string, blob: string): Promise<void> {
   const link = join(snapshot, name)
-  await mkdir(dirname(link), { recursive: true })
+  await makeDirectories(dirname(link))
   await rm(link, { force: true })
   await symlink(relative(dirname(link), blob), link)
 }
@@ -80,6 +80,6 @@ export async function linkBlob(snapshot: string, name: string, blob: string): Pr
 export async function writeRef(folder: string, revision: string, commit: string): Promise<void> {
   if (revision === commit) return
   const path = join(folder, 'refs', revision)
-  await mkdir(dirname(path), { recursive: true })
+  await makeDirectories(dirname(path))
   await writeTextAtomically(path, commit)
 }

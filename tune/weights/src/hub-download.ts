@@ -4,11 +4,11 @@
  */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { open, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeAll } from './atomic-file.ts'
 import { InputError } from './errors.ts'
-import { isMissing } from './fs-errors.ts'
+import { isMissing, makeDirectories } from './fs-errors.ts'
 import { HubUnreachable, ask, type Hub, type RemoteFile } from './hub-api.ts'
 import { isFile } from './hub-cache.ts'
 
@@ -46,7 +46,7 @@ export async function downloadBlob(
 ): Promise<string> {
   const blob = join(folder, 'blobs', file.etag)
   if (await isFile(blob)) return blob
-  await mkdir(join(folder, 'blobs'), { recursive: true })
+  await makeDirectories(join(folder, 'blobs'))
   const partial = `${blob}.incomplete`
   await withRetry(
     retry,

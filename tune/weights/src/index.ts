@@ -18,8 +18,8 @@ export { openMapped } from './mapped-file.ts'
 export { MODEL_TEXTS, TOKENIZER_TEXTS, readModelText, type ModelText } from './model-texts.ts'
 export { openCheckpoint, type Checkpoint } from './checkpoint.ts'
 export { InputError, UnsupportedError } from './errors.ts'
-export { makeDirectory } from './fs-errors.ts'
-export { FLOAT_DTYPES, decodeFloats, encodeFloats, type FloatDtype } from './float-values.ts'
+export { WriteError, makeDirectories, makeDirectory, withPath } from './fs-errors.ts'
+export { FLOAT_DTYPES, decodeFloats, encodeFloats, findNotFinite, type FloatDtype } from './float-values.ts'
 export { checkTensor, openSafetensors, type Safetensors } from './safetensors.ts'
 export {
   SAFETENSORS_BITS,

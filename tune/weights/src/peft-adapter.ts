@@ -1,6 +1,5 @@
 /** Adapters in PEFT's layout: adapter_model.safetensors and adapter_config.json. */
 import { closeSync, fstatSync, openSync, read, readFileSync, readSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -8,7 +7,7 @@ import { z } from 'zod'
 import { writeTextAtomically } from './atomic-file.ts'
 import type { ByteSource } from './byte-source.ts'
 import { InputError, UnsupportedError } from './errors.ts'
-import { isMissing } from './fs-errors.ts'
+import { isMissing, makeDirectories } from './fs-errors.ts'
 import { FLOAT_DTYPES, decodeFloats, encodeFloats, type FloatDtype } from './float-values.ts'
 import { writeSafetensors } from './safetensors-writer.ts'
 import { checkTensor, openSafetensors } from './safetensors.ts'
@@ -44,7 +43,7 @@ export async function writeAdapter(
   tensors: readonly AdapterTensor[],
   dtype: 'F32' | 'BF16' = 'F32',
 ): Promise<void> {
-  await mkdir(directory, { recursive: true })
+  await makeDirectories(directory)
   const stored = tensors.map(({ name, shape, values }) => ({
     name: PREFIX + name,
     dtype,

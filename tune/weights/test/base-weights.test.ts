@@ -10,6 +10,7 @@ import { createEngine } from '@cairn-tune/native'
 import { dequantize, quantize, type Dtype } from '@cairn-tune/ops'
 import {
   encodeFloats,
+  findNotFinite,
   loadBase,
   openMappedCheckpoint,
   writeCheckpoint,
@@ -83,3 +84,38 @@ test('a weight of another shape, or none, is named', async () => {
   )
   await expect(load('none', 'bf16')).rejects.toThrow(/has no tensor "none"/)
 })
+
+test.each(['BF16', 'F16', 'F32'] as const)(
+  'a number that is not finite is found wherever it lies, in %s',
+  dtype => {
+    for (const count of [1, 2, 7, 8, 33]) {
+      const sound = Float32Array.from({ length: count }, (_, i) => (i % 2 === 0 ? -65_504 : 6e-5))
+      expect(findNotFinite(dtype, encodeFloats(dtype, sound))).toBeUndefined()
+      for (let at = 0; at < count; at++) {
+        for (const value of [NaN, Infinity, -Infinity]) {
+          const bytes = encodeFloats(dtype, sound.with(at, value))
+          // A file's tensors may begin at any byte.
+          const shifted = new Uint8Array(bytes.byteLength + 1)
+          shifted.set(bytes, 1)
+          expect(findNotFinite(dtype, shifted.subarray(1))).toBe(at)
+        }
+      }
+    }
+  },
+)
+
+test.each(['fp8_tiles', 'fp8_tensor', 'nvfp4', 'mxfp4', 'nf4'] as const)(
+  'a weight with a NaN is refused by name before %s makes a number of it',
+  async dtype => {
+    const bad = mkdtempSync(join(directory, 'bad-'))
+    await writeCheckpoint(bad, [
+      { name: 'w', dtype: 'BF16', shape, bytes: encodeFloats('BF16', values.with(3 * 64 + 5, NaN)) },
+    ])
+    const damaged = await openMappedCheckpoint(bad)
+    await expect(loadBase(engine, damaged, [{ name: 'w', dtype, shape }])).rejects.toThrow(
+      /tensor "w" holds a number that is not finite, in row 3, column 5; the file is damaged/,
+    )
+    expect((await loadBase(engine, damaged, [{ name: 'w', dtype: 'bf16', shape }])).has('w')).toBe(true)
+    await damaged.close()
+  },
+)

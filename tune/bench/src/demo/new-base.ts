@@ -2,11 +2,11 @@
  * The demonstration's base before its training: a Qwen3 of the plan's size, with a tokenizer of its own and
  * no chat template.
  */
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { configJsonText, parseModelConfig, partsOf } from '@cairn-tune/models'
 import { createRandom } from '@cairn-tune/train'
-import { encodeFloats, writeCheckpoint, type TensorToWrite } from '@cairn-tune/weights'
+import { encodeFloats, makeDirectory, writeCheckpoint, type TensorToWrite } from '@cairn-tune/weights'
 import type { BasePlan } from './plan.ts'
 import { END_OF_TEXT } from './train-tokenizer.ts'
 
@@ -42,7 +42,7 @@ export async function writeNewBase(
   plan: BasePlan,
   tokenizer: Record<string, string>,
 ): Promise<void> {
-  await mkdir(directory, { recursive: true })
+  await makeDirectory(directory, 'output_dir')
   const tensors = weightsOf(plan).map(({ name, shape }): TensorToWrite => ({
     name,
     dtype: 'BF16',

@@ -3,10 +3,10 @@
  * it was interrupted.
  */
 import { createHash } from 'node:crypto'
-import { mkdir, rm, stat } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { configSchema, train, type StepMetrics } from '@cairn-tune/train'
-import { writeTextAtomically } from '@cairn-tune/weights'
+import { makeDirectory, writeTextAtomically } from '@cairn-tune/weights'
 import { adapterRows, baseRows, type Row } from './data.ts'
 import { writeNewBase } from './new-base.ts'
 import { baseTrainConfig, type DemoPlan } from './plan.ts'
@@ -39,7 +39,7 @@ export async function prepareBase({
   const model = join(directory, 'run', 'model')
   const finished = join(directory, 'finished')
   if (await exists(finished)) return model
-  await mkdir(directory, { recursive: true })
+  await makeDirectory(directory, 'output_dir')
   const [untrained, dataset] = [join(directory, 'untrained'), join(directory, 'train.jsonl')]
   if (!(await exists(join(untrained, 'config.json')))) {
     await rm(untrained, { recursive: true, force: true })

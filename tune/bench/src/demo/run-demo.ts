@@ -6,11 +6,11 @@
  * Adapters of quantised recipes are scored on the base they were trained on and on the plain one. What was
  * measured is kept in the output directory: the same call goes on after an interruption.
  */
-import { mkdir, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { configSchema, train, type StepMetrics } from '@cairn-tune/train'
 import { RECIPE_TABLE } from '@cairn-tune/train/recipes'
-import { writeTextAtomically } from '@cairn-tune/weights'
+import { makeDirectory, writeTextAtomically } from '@cairn-tune/weights'
 import { evaluate, type EvalProgress } from '../eval/evaluate.ts'
 import type { Score } from '../eval/gsm8k.ts'
 import { adapterRows, testQuestions } from './data.ts'
@@ -42,7 +42,7 @@ const LANGUAGES = { romanian: 'ro', english: 'en' } as const
 
 export async function runDemo(options: DemoOptions): Promise<DemoOutcome> {
   const { plan, configs, seeds, outputDir, fresh, signal, threads, onProgress } = options
-  await mkdir(outputDir, { recursive: true })
+  await makeDirectory(outputDir, 'output_dir')
   const startedAt = new Date().toISOString()
   const base = await prepareBase({
     plan,

@@ -1,11 +1,11 @@
 /** The baseline's cells: the PyTorch script, on the same problems and threads, one process a run. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { generateProblems } from '@cairn-tune/train'
-import { InputError, writeTextAtomically } from '@cairn-tune/weights'
+import { InputError, makeDirectory, writeTextAtomically } from '@cairn-tune/weights'
 import { RESULT_FILE } from '../result.ts'
 import { readResult } from './read-results.ts'
 import { ROWS_TO_STDERR, flagsOf, isMeasuredWith, type RunSettings } from './run-settings.ts'
@@ -65,7 +65,7 @@ export async function runBaseline({
   onNote,
 }: BaselineOptions): Promise<void> {
   const dataset = join(outputDir, 'problems_ro.jsonl')
-  await mkdir(outputDir, { recursive: true })
+  await makeDirectory(outputDir, 'output_dir')
   await writeTextAtomically(
     dataset,
     generateProblems({ language: 'ro', split: 'train', seed: SEED, count: PROBLEMS })

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -16,6 +16,7 @@ import {
   type DemoConfig,
   type DemoProgress,
 } from '@cairn-tune/bench'
+import { makeDirectory } from '@cairn-tune/weights'
 import { defineCommand, wholeNumber } from '../command.ts'
 import { showAnswers } from '../answers-progress.ts'
 import { EXIT, UsageError } from '../exit.ts'
@@ -87,7 +88,7 @@ export const demo = defineCommand({
         threads: wholeNumber('threads', values.threads, 1),
         onProgress,
       })
-      await mkdir(values.output_dir, { recursive: true })
+      await makeDirectory(values.output_dir, 'output_dir')
       const markdown = demoTables(outcome).map(markdownOf).join('\n')
       await writeFile(join(values.output_dir, 'report.html'), demoReport(outcome))
       await writeFile(join(values.output_dir, 'accuracy.md'), markdown)

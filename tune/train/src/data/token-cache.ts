@@ -3,9 +3,9 @@
  * hash of everything that decides its content.
  */
 import { createHash } from 'node:crypto'
-import { mkdir, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openSafetensors, writeSafetensors, type ModelTokenizer } from '@cairn-tune/weights'
+import { makeDirectories, openSafetensors, writeSafetensors, type ModelTokenizer } from '@cairn-tune/weights'
 import { tokenizeExamples, type Document, type DocumentOptions, type Documents } from './documents.ts'
 import type { Example } from './examples.ts'
 
@@ -30,7 +30,7 @@ export async function tokenizeCached(
   const path = join(directory, `${hash.digest('hex').slice(0, 32)}.safetensors`)
   if (await exists(path)) return readDocuments(path)
   const made = tokenizeExamples(examples, tokenizer, options)
-  await mkdir(directory, { recursive: true })
+  await makeDirectories(directory)
   await writeDocuments(path, made)
   return made
 }

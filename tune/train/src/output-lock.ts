@@ -1,0 +1,61 @@
+/**
+ * One run at a time in an output_dir (contract T4.7). The lock is the system's own, held on a small file that
+ * stays there: it ends with the process, however that ends, so nothing has to be cleaned up after a kill and
+ * no process id is trusted.
+ */
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { InputError } from '@cairn-tune/weights'
+import { z } from 'zod'
+
+export const LOCK_FILE = '.run.lock'
+
+/** SQLite's codes for a file that another connection has locked. */
+const BUSY = new Set([5, 6])
+const sqliteError = z.looseObject({ errcode: z.int(), message: z.string() })
+const holderRow = z.object({ pid: z.int(), host: z.string(), since: z.string() })
+
+/** Takes an output_dir, which must be there, until it is disposed of; refused with the holder's name. */
+export function lockOutput(directory: string): Disposable {
+  const refuse = (why: string, cause: unknown): never => {
+    throw new InputError(`output_dir ${directory}: ${why}`, { cause })
+  }
+  let file: DatabaseSync | undefined
+  try {
+    file = new DatabaseSync(join(directory, LOCK_FILE), { timeout: 0 })
+    // Who holds it must be read by others at once, and need not outlive a power cut.
+    file.exec('PRAGMA synchronous = OFF')
+    file.exec('BEGIN IMMEDIATE')
+    file.exec('CREATE TABLE IF NOT EXISTS holder (pid INTEGER, host TEXT, since TEXT)')
+    file.exec('DELETE FROM holder')
+    file.prepare('INSERT INTO holder VALUES (?, ?, ?)').run(process.pid, hostname(), new Date().toISOString())
+    file.exec('COMMIT')
+    file.exec('BEGIN IMMEDIATE')
+  } catch (error) {
+    const known = sqliteError.safeParse(error)
+    const holder = known.success && BUSY.has(known.data.errcode) && file ? holderOf(file) : undefined
+    file?.close()
+    if (!known.success) throw error
+    if (holder !== undefined)
+      return refuse(`${holder} is writing to it; wait for that run, or take another output_dir`, error)
+    return refuse(`cannot be locked against other runs (${known.data.message})`, error)
+  }
+  const held = file
+  return { [Symbol.dispose]: () => held.close() }
+}
+
+/** `process 4711 on somewhere, since 2026-01-02T03:04:05.678Z`. */
+function holderOf(file: DatabaseSync): string {
+  let row: unknown
+  try {
+    row = file.prepare('SELECT * FROM holder').get()
+  } catch (error) {
+    // Its holder has only just begun, and there is no table yet, or nobody may read it at this moment.
+    if (!sqliteError.safeParse(error).success) throw error
+  }
+  const holder = holderRow.safeParse(row)
+  return holder.success
+    ? `process ${holder.data.pid} on ${holder.data.host}, since ${holder.data.since},`
+    : 'another process'
+}

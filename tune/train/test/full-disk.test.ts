@@ -1,0 +1,34 @@
+/** What a run says and leaves when the disk is full. /dev/full is a file that always is. */
+import { readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { createBench, losses, textsOf } from './run.ts'
+
+const bench = await createBench()
+afterAll(bench.remove)
+const settings = {
+  dataset: bench.writeTexts('texts', textsOf(32, 8)),
+  gradient_accumulation_steps: 1,
+  max_steps: 6,
+  threads: 1,
+  save_steps: 2,
+}
+
+test('a full disk is named with the path and the last step that is saved, from which the run goes on', async () => {
+  const output_dir = join(bench.directory, 'full')
+  const metrics = join(output_dir, 'metrics.jsonl')
+  const fill = ({ step }: { step: number }) => {
+    if (step !== 3) return
+    rmSync(metrics)
+    symlinkSync('/dev/full', metrics)
+  }
+  await expect(bench.run({ ...settings, output_dir }, { onStep: fill })).rejects.toThrow(
+    /full\/metrics\.jsonl: cannot be written \(ENOSPC: .*\); what was learned up to step 4 is saved: make room, and --resume goes on from it/,
+  )
+  rmSync(metrics)
+  const resumed = await bench.run({ ...settings, output_dir, resume: true })
+  const whole = await bench.run(settings)
+  expect(losses(resumed)).toEqual(losses(whole).slice(4))
+  const weights = (path: string) => readFileSync(join(path, 'adapter_model.safetensors'))
+  expect(weights(resumed.output).equals(weights(whole.output))).toBe(true)
+})
