@@ -4,13 +4,14 @@
  * next batch starts clean.
  */
 import { type AccountWrites, accountWrites } from './account-queries.ts'
-import { applyCommit } from './apply-commit.ts'
+import { applyCommit, insertSession } from './apply-commit.ts'
 import { Refusing } from './commit-rules.ts'
-import { prepareCommitSql } from './commit-sql.ts'
+import { type CommitSql, prepareCommitSql } from './commit-sql.ts'
+import { claimTimers } from './change-link.ts'
 import { claim, release, renew } from './leases.ts'
 import { preparePrune } from './prune.ts'
-import { createSessionCache } from './session-cache.ts'
-import { packSession } from './session-rows.ts'
+import { createSessionCache, type SessionCache } from './session-cache.ts'
+import { packSession, type StoredSession } from './session-rows.ts'
 import { type Db, isStorageFailure } from './sqlite-adapter.ts'
 import type { Answer, CommitAnswer, Request } from './writer-messages.ts'
 
@@ -29,6 +30,16 @@ function probe(db: Db): null {
   return null
 }
 
+function create(
+  sql: CommitSql,
+  sessions: SessionCache,
+  { at, session, config }: Extract<Request, { do: 'create' }>,
+): StoredSession {
+  if (sessions.load(session.id, at) !== null)
+    throw new Error(`[createSession] session ${session.id} exists already`)
+  return insertSession(sql, sessions, at, { session, config })
+}
+
 /**
  * `db` must be the only connection that writes. The answers come in the order of the requests, after they are
  * on disk.
@@ -43,28 +54,6 @@ export function createBatchWriter(db: Db): (requests: readonly Transactional[]) 
   const savepoint = db.prepare('SAVEPOINT request')
   const keep = db.prepare('RELEASE request')
 
-  function create({ session, config, at }: Extract<Request, { do: 'create' }>): unknown {
-    if (sessions.load(session.id, at) !== null)
-      throw new Error(`[createSession] session ${session.id} exists already`)
-    sql.insertSession.run(
-      session.id,
-      session.org_id,
-      session.created_by,
-      session.created_by_kind,
-      session.agent,
-      session.channel,
-      session.title ?? null,
-      session.model ?? null,
-      session.parent_id ?? null,
-      config,
-      at,
-      at,
-    )
-    const row = sessions.load(session.id, at)
-    if (row === null) throw new Error(`[createSession] session ${session.id} was written and cannot be read`)
-    return row
-  }
-
   function perform(request: Transactional): unknown {
     switch (request.do) {
       case 'commit': {
@@ -72,7 +61,7 @@ export function createBatchWriter(db: Db): (requests: readonly Transactional[]) 
         return { ...applied, session: packSession(applied.session) } satisfies CommitAnswer
       }
       case 'create':
-        return create(request)
+        return create(sql, sessions, request)
       case 'markRead':
         return sql.markRead.get(request.at, request.item) ?? null
       case 'claim':
@@ -85,6 +74,8 @@ export function createBatchWriter(db: Db): (requests: readonly Transactional[]) 
         return prune(sessions, request.before, request.after_key)
       case 'probe':
         return probe(db)
+      case 'claimTimers':
+        return claimTimers(sql.links, request)
       case 'account': {
         const method = accounts[request.method as keyof AccountWrites] as (
           at: number,

@@ -2,11 +2,12 @@
  * What a commit may do and what it does to its session's row, whatever stores it: the part of a commit that
  * asks nothing of a database.
  */
+import type { SessionStatus } from '@cairn/protocol'
 import { type StoredItem, statusAt } from './inbox-rows.ts'
 import { applyEffect, type Effect } from './projection.ts'
 import { hasWork, QUESTION, type StoredSession } from './session-rows.ts'
 import type { Refusal } from './store.ts'
-import type { CommitRequest } from './writer-messages.ts'
+import type { CommitRequest, EncodedPart } from './writer-messages.ts'
 
 /**
  * A guard said no. Not an Error: it is an expected outcome, and its stack would cost more than the commit.
@@ -40,6 +41,20 @@ export function isoStamp(at: number): string {
   return stamp
 }
 
+/** What one part of a commit says of its session: the commit's own, or one of `also`. */
+export type Part = CommitRequest | EncodedPart
+
+/** Asked for every part of a commit: none of the guards of a worker stands in the parts of other sessions. */
+export function guardPart(row: StoredSession, { expect_status }: Part): void {
+  if (expect_status !== undefined && !expect_status.includes(row.status)) {
+    throw new Refusing(
+      'wrong_status',
+      `[commit] session ${row.id} is ${row.status}; expected ${expect_status.join(' or ')}`,
+      row,
+    )
+  }
+}
+
 export function guard(row: StoredSession, commit: CommitRequest): void {
   const { fence } = commit
   if (fence !== undefined && (row.worker_id !== fence.worker_id || row.epoch !== fence.epoch)) {
@@ -50,13 +65,7 @@ export function guard(row: StoredSession, commit: CommitRequest): void {
       row,
     )
   }
-  if (commit.expect_status !== undefined && !commit.expect_status.includes(row.status)) {
-    throw new Refusing(
-      'wrong_status',
-      `[commit] session ${row.id} is ${row.status}; expected ${commit.expect_status.join(' or ')}`,
-      row,
-    )
-  }
+  guardPart(row, commit)
   if (commit.expect_no_work_after !== undefined && row.wake_id > commit.expect_no_work_after) {
     throw new Refusing(
       'new_work',
@@ -82,18 +91,19 @@ export function nextEvent(row: StoredSession, at: number, effect: Effect | null)
   return id
 }
 
-export const reopens = (row: StoredSession, commit: CommitRequest): boolean =>
-  commit.reopen !== undefined && (row.status === 'completed' || row.status === 'failed')
+const REOPENED: readonly SessionStatus[] = ['completed', 'failed']
+export const reopens = (row: StoredSession, { reopen, reopen_from = REOPENED }: Part): boolean =>
+  reopen !== undefined && reopen_from.includes(row.status)
 
 /** After the last event: what the commit says of the row itself. */
-export function settle(row: StoredSession, commit: CommitRequest): void {
+export function settle(row: StoredSession, commit: Part): void {
   if (commit.set?.status !== undefined) row.status = commit.set.status
   if (commit.set?.title !== undefined) row.title = commit.set.title
   if (commit.set?.model !== undefined) row.model = commit.set.model
   if (commit.cursor !== undefined)
     row.cursor = commit.cursor === 'self' ? row.last_id : Math.max(row.cursor, commit.cursor)
   if (commit.revoke_lease === true) row.epoch += 1
-  if (commit.revoke_lease === true || commit.release_lease === true) {
+  if (commit.revoke_lease === true || ('release_lease' in commit && commit.release_lease === true)) {
     row.worker_id = null
     row.lease_until = 0
   }

@@ -1,4 +1,5 @@
 /** The statements of a commit, prepared once for the writer's connection. */
+import { prepareLinkSql } from './link-sql.ts'
 import type { Db } from './sqlite-adapter.ts'
 import { SELECT_SESSION, waitingSql } from './session-rows.ts'
 
@@ -45,6 +46,7 @@ export function prepareCommitSql(db: Db) {
     claimable:
       db.prepare(`SELECT id FROM sessions INDEXED BY sessions_with_work WHERE status = 'active' AND wake_id > cursor AND (worker_id IS NULL OR lease_until <= ?)
       ORDER BY wake_at LIMIT ?`),
+    links: prepareLinkSql(db),
   }
 }
 export type CommitSql = ReturnType<typeof prepareCommitSql>

@@ -6,8 +6,8 @@ import { type EventDraft, factsOf } from '@cairn/protocol'
 import { effectOf } from './projection.ts'
 import type { Mode } from './redact/in-context.ts'
 import type { Redact } from './redact.ts'
-import type { Commit, RowChange } from './store.ts'
-import type { CommitRequest, EncodedEvent, EncodedRow } from './writer-messages.ts'
+import type { Commit, LinkedCommit, NewSession, RowChange } from './store.ts'
+import type { CommitRequest, EncodedEvent, EncodedPart, EncodedRow } from './writer-messages.ts'
 
 export const redactString = (redact: Redact, text: string, mode: Mode = 'text'): string =>
   JSON.parse(redact(JSON.stringify(text), mode)) as string
@@ -45,13 +45,50 @@ function encodeRow(redact: Redact, row: RowChange): EncodedRow {
   }
 }
 
+function encodePart(redact: Redact, part: LinkedCommit): EncodedPart {
+  checkInboxRows(part)
+  const { create } = part
+  return {
+    session_id: part.session_id,
+    events: part.events.map(event => encodeEvent(redact, event)),
+    ...(create === undefined ? {} : { create: encodeSession(redact, { ...create, id: part.session_id }) }),
+    ...(part.expect_status === undefined ? {} : { expect_status: part.expect_status }),
+    ...(part.reopen === undefined ? {} : { reopen: encodeEvent(redact, part.reopen) }),
+    ...(part.reopen_from === undefined ? {} : { reopen_from: part.reopen_from }),
+    ...(part.rows === undefined ? {} : { rows: part.rows.map(row => encodeRow(redact, row)) }),
+    ...(part.cursor === undefined ? {} : { cursor: part.cursor }),
+    ...(part.revoke_lease === true ? { revoke_lease: true } : {}),
+    ...(part.set === undefined ? {} : { set: encodeSettings(redact, part.set) }),
+  }
+}
+
+/** A new session as it crosses to the writer. */
+export const encodeSession = (
+  redact: Redact,
+  session: NewSession,
+): { session: NewSession; config: string } => ({
+  session: {
+    ...session,
+    channel: redactString(redact, session.channel),
+    title: typeof session.title === 'string' ? redactString(redact, session.title) : null,
+  },
+  config: redact(JSON.stringify(session.config ?? {})),
+})
+
+const encodeSettings = (redact: Redact, set: NonNullable<Commit['set']>): NonNullable<Commit['set']> =>
+  set.title === undefined ? set : { ...set, title: redactString(redact, set.title) }
+
+function checkInboxRows({ rows = [], events }: Pick<Commit, 'rows' | 'events'>): void {
+  for (const row of rows) {
+    if (row.do === 'inbox.open' && events[row.event] === undefined)
+      throw new Error(`[commit] inbox.open names event ${row.event}; the commit has ${events.length}`)
+  }
+}
+
 export function encodeCommit(redact: Redact, at: number, commit: Commit): CommitRequest {
   if (commit.release_lease === true && commit.fence === undefined)
     throw new Error('[commit] release_lease needs the fence whose lease it gives back')
-  for (const row of commit.rows ?? []) {
-    if (row.do === 'inbox.open' && commit.events[row.event] === undefined)
-      throw new Error(`[commit] inbox.open names event ${row.event}; the commit has ${commit.events.length}`)
-  }
+  checkInboxRows(commit)
   const request: CommitRequest = {
     do: 'commit',
     at,
@@ -64,15 +101,17 @@ export function encodeCommit(redact: Redact, at: number, commit: Commit): Commit
   if (commit.expect_no_question === true) request.expect_no_question = true
   if (commit.expect_untitled === true) request.expect_untitled = true
   if (commit.reopen !== undefined) request.reopen = encodeEvent(redact, commit.reopen)
+  if (commit.reopen_from !== undefined) request.reopen_from = commit.reopen_from
   if (commit.rows !== undefined && commit.rows.length > 0)
     request.rows = commit.rows.map(row => encodeRow(redact, row))
   if (commit.cursor !== undefined) request.cursor = commit.cursor
   if (commit.revoke_lease === true) request.revoke_lease = true
   if (commit.release_lease === true) request.release_lease = true
-  if (commit.set !== undefined)
-    request.set =
-      commit.set.title === undefined
-        ? commit.set
-        : { ...commit.set, title: redactString(redact, commit.set.title) }
+  if (commit.set !== undefined) request.set = encodeSettings(redact, commit.set)
+  if (commit.also !== undefined && commit.also.length > 0) {
+    const named = new Set([commit.session_id, ...commit.also.map(part => part.session_id)])
+    if (named.size <= commit.also.length) throw new Error('[commit] a session is named twice in one commit')
+    request.also = commit.also.map(part => encodePart(redact, part))
+  }
   return request
 }

@@ -4,12 +4,14 @@
  * store   where logs live: events, sessions, inbox, grants, artifacts, accounts
  * cursor  the id of the last event a reader has seen
  * fence   a worker's right to act for a session, until a newer epoch exists
+ * link    what ties a child session to its parent
  * effect  what an event does to its session's row
  * commit  guards, events and rows, all or nothing
  * tail    history from a cursor, then live
  * nudge   "look again"; carries nothing
  */
 export * from './store.ts'
+export * from './links.ts'
 export { DirectoryInUse } from './data-lock.ts'
 export { DamagedStore } from './refuse-damaged.ts'
 export { describeLoss, type Loss, type PastLoss } from './losses.ts'

@@ -34,7 +34,10 @@ export function keepMark(
       for (const [nth, request] of batch.entries()) {
         const [how, value] = answers[nth] as Answer
         if (request.do !== 'commit' || how !== 'done') continue
-        added += request.events.length + ((value as CommitAnswer).reopened ? 1 : 0)
+        const { reopened, also = [] } = value as CommitAnswer
+        added += request.events.length + (reopened ? 1 : 0)
+        for (const [part, { events }] of (request.also ?? []).entries())
+          added += events.length + (also[part]?.reopened === true ? 1 : 0)
         at = request.at
       }
       if (added === 0) return

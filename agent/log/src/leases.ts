@@ -1,5 +1,6 @@
 /** Leases inside the writer's transaction: who may act for a session, and until when (contract 8). */
 import type { CommitSql } from './commit-sql.ts'
+import type { StoredLink } from './links.ts'
 import type { SessionCache } from './session-cache.ts'
 import { hasWork } from './session-rows.ts'
 import type { ClaimAnswer, Request } from './writer-messages.ts'
@@ -32,6 +33,7 @@ export function claim(sql: CommitSql, sessions: SessionCache, request: Of<'claim
         session: row,
         epoch: row.epoch,
         abandoned_ms: before.worker_id === null ? null : Math.max(0, at - before.lease_at),
+        link: row.parent_id === null ? null : ((sql.links.link.get(id) ?? null) as StoredLink | null),
       },
     ]
   })

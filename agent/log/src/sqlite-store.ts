@@ -3,10 +3,11 @@ import { once } from 'node:events'
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { isoStamp } from './commit-rules.ts'
+import { isoStamp, type Part } from './commit-rules.ts'
 import { lockDirectory } from './data-lock.ts'
-import { encodeCommit, redactString } from './encode-commit.ts'
+import { encodeCommit, encodeSession } from './encode-commit.ts'
 import { type StoredItem, toInboxItem } from './inbox-rows.ts'
+import { toLink } from './links.ts'
 import { createListeners } from './listeners.ts'
 import { createLiveCache } from './live-cache.ts'
 import { copyDatabase, DATABASE } from './live-copy.ts'
@@ -17,9 +18,10 @@ import { createRedactor, type Redact } from './redact.ts'
 import { type StoredSession, toSessionRow, unpackSession } from './session-rows.ts'
 import { type Db, openDb } from './sqlite-adapter.ts'
 import { createAccounts } from './sqlite-accounts.ts'
+import { createCoordination } from './sqlite-coordination.ts'
 import type { Committed, LogStore, SessionRow } from './store.ts'
 import { startWriter, type WriterClient } from './writer-client.ts'
-import type { ClaimAnswer, CommitAnswer, CommitRequest, Request } from './writer-messages.ts'
+import type { ClaimAnswer, CommitAnswer, CommitRequest, PartAnswer, Request } from './writer-messages.ts'
 
 export type SqliteStoreOptions = {
   /** Made if it is not there. One process at a time. */
@@ -104,11 +106,11 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
   const workers = createListeners<[]>()
   const WORK = 'work'
 
-  function committed(request: CommitRequest, answer: CommitAnswer): void {
-    const { session_id } = request
+  function grown(at: number, part: Part, answer: PartAnswer, orgId: () => string): void {
+    const { session_id } = part
     if (live.has(session_id)) {
       const events =
-        answer.reopened && request.reopen !== undefined ? [request.reopen, ...request.events] : request.events
+        answer.reopened && part.reopen !== undefined ? [part.reopen, ...part.events] : part.events
       const session = JSON.stringify(session_id)
       let id = answer.last - events.length
       live.append(
@@ -116,13 +118,21 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
         events.map(([type, data]) => ({
           id: (id += 1),
           type,
-          json: composeRecord(id, session, type, isoStamp(request.at), data),
+          json: composeRecord(id, session, type, isoStamp(at), data),
         })),
       )
     }
-    if (request.events.length > 0) readers.call(session_id)
+    if (part.events.length > 0) readers.call(session_id)
     if (answer.work) workers.call(WORK)
-    for (const item of answer.items ?? []) inbox.call(unpackSession(answer.session).org_id, item)
+    for (const item of answer.items ?? []) inbox.call(orgId(), item)
+  }
+
+  function committed(request: CommitRequest, answer: CommitAnswer): void {
+    grown(request.at, request, answer, () => unpackSession(answer.session).org_id)
+    for (const [at, part] of (request.also ?? []).entries()) {
+      const own = answer.also?.[at]
+      if (own !== undefined) grown(request.at, part, own, () => own.org_id)
+    }
   }
 
   function landed(request: Request, value: unknown): void {
@@ -144,16 +154,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
 
     return {
       async createSession(session) {
-        const request = {
-          do: 'create',
-          at: now(),
-          session: {
-            ...session,
-            channel: redactString(redact, session.channel),
-            title: typeof session.title === 'string' ? redactString(redact, session.title) : null,
-          },
-          config: redact(JSON.stringify(session.config ?? {})),
-        } as const
+        const request = { do: 'create', at: now(), ...encodeSession(redact, session) } as const
         return toSessionRow((await ask(request)) as StoredSession)
       },
       async commit(commit): Promise<Committed> {
@@ -202,10 +203,11 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
           limit,
           ttl: ttlMs,
         })) as ClaimAnswer
-        return claims.map(({ session, epoch, abandoned_ms }) => ({
+        return claims.map(({ session, epoch, abandoned_ms, link }) => ({
           session: toSessionRow(session),
           fence: { worker_id: workerId, epoch },
           abandoned_s: abandoned_ms === null ? null : abandoned_ms / 1000,
+          link: link === null ? null : toLink(link),
         }))
       },
       renew: async (workerId, leases, ttlMs) =>
@@ -238,6 +240,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
         return closing
       },
       accounts: createAccounts(db, now, ask),
+      coordination: createCoordination(db, now, ask),
     }
   } catch (error) {
     unlock()

@@ -18,6 +18,7 @@ import type {
   Session,
   SessionStatus,
 } from '@cairn/protocol'
+import type { CoordinationStore, Link, LinkChange } from './links.ts'
 
 /** The stored session: what the API shows and what only the server needs. Times are epoch milliseconds. */
 export type SessionRow = Omit<Session, 'created_at' | 'updated_at'> & {
@@ -117,6 +118,7 @@ export type RowChange =
    */
   | { do: 'grant.consume'; id: string; tool: string; arguments_hash: string }
   | { do: 'artifact.add'; artifact: Omit<ArtifactMeta, 'session_id' | 'created_at'>; spec: ArtifactSpec }
+  | LinkChange
 
 export type Commit = {
   session_id: string
@@ -145,6 +147,8 @@ export type Commit = {
    * reopens.
    */
   reopen?: EventDraft<'session.resume'>
+  /** The states that `reopen` is for, where they are not completed and failed. */
+  reopen_from?: readonly SessionStatus[]
   rows?: readonly RowChange[]
   /**
    * The worker's progress: everything up to this id is dealt with. 'self': up to the last event of this
@@ -159,6 +163,22 @@ export type Commit = {
   /** Gives the lease of `fence` back with this commit. */
   release_lease?: boolean
   set?: { status?: SessionStatus; title?: string; model?: string }
+  /**
+   * What the same transaction does to other sessions, after the commit's own part and in this order; a refusal of
+   * any part undoes all of them. A session is named once in a commit. What follows from a link is written so: a
+   * child's end and its outcome on the parent, a stop of a whole tree.
+   */
+  also?: readonly LinkedCommit[]
+}
+/** The part of a commit that is another session's: it holds no lease there, its guards are what the rows check. */
+export type LinkedCommit = Pick<
+  Commit,
+  'session_id' | 'events' | 'rows' | 'expect_status' | 'reopen' | 'reopen_from' | 'revoke_lease' | 'set'
+> & {
+  /** Makes the session; refused with `exists` when there is one of that id. */
+  create?: Omit<NewSession, 'id'>
+  /** Everything up to its last event counts as dealt with. */
+  cursor?: 'self'
 }
 export type Committed = {
   events: readonly { id: EventId; type: EventType; created_at: string }[]
@@ -175,6 +195,12 @@ export const REFUSALS = [
   'question_open',
   'already_answered',
   'no_grant',
+  'exists',
+  'already_settled',
+  'too_many_open',
+  'too_many_children',
+  'tree_moved',
+  'timer_gone',
 ] as const
 export type Refusal = (typeof REFUSALS)[number]
 /** A guard said no; nothing of the commit was written. */
@@ -204,6 +230,8 @@ export type Claim = {
    * The former holder died with the lease in hand, this many seconds ago; null when it was released in order.
    */
   abandoned_s: number | null
+  /** What ties the session to its parent; null for a root. It stays open while this claim's fence holds. */
+  link: Link | null
 }
 
 export type SessionQuery = {
@@ -302,6 +330,7 @@ export interface LogStore {
   backup(target: string): Promise<void>
   close(): Promise<void>
   readonly accounts: AccountStore
+  readonly coordination: CoordinationStore
 }
 
 export type UserRow = {

@@ -8,6 +8,7 @@ import type { ArtifactMeta, EventType, InboxKind, SessionStatus } from '@cairn/p
 import type { Effect } from './projection.ts'
 import type { PackedSession, StoredSession } from './session-rows.ts'
 import type { StoredItem } from './inbox-rows.ts'
+import type { StoredLink } from './links.ts'
 import type { Fence, NewSession, Refusal, RowChange } from './store.ts'
 
 /** An event on its way: type, data as JSON (redacted), and what it does to the session's row. */
@@ -31,6 +32,15 @@ export type EncodedRow =
     }
   | { do: 'artifact.add'; artifact: Omit<ArtifactMeta, 'session_id' | 'created_at'>; spec: string }
 
+/** What a commit does to another session. */
+export type EncodedPart = Pick<
+  CommitRequest,
+  'session_id' | 'events' | 'expect_status' | 'reopen' | 'reopen_from' | 'rows' | 'revoke_lease' | 'set'
+> & {
+  create?: { session: NewSession; config: string }
+  cursor?: 'self'
+}
+
 export type CommitRequest = {
   do: 'commit'
   at: number
@@ -42,11 +52,13 @@ export type CommitRequest = {
   expect_untitled?: true
   expect_no_question?: true
   reopen?: EncodedEvent
+  reopen_from?: readonly SessionStatus[]
   rows?: EncodedRow[]
   cursor?: number | 'self'
   revoke_lease?: boolean
   release_lease?: boolean
   set?: { status?: SessionStatus; title?: string; model?: string }
+  also?: EncodedPart[]
 }
 
 export type Request =
@@ -64,20 +76,30 @@ export type Request =
   | { do: 'release'; at: number; session_id: string; fence: Fence }
   | { do: 'prune'; before: number; after_key: number }
   | { do: 'probe' }
+  | { do: 'claimTimers'; at: number; by: string; limit: number; ttl: number }
   | { do: 'account'; at: number; method: string; args: unknown[] }
   | { do: 'close' }
 
-export type CommitAnswer = {
+export type PartAnswer = {
   /** Id of the last event written, which is the session's. */
   last: number
   reopened: boolean
-  session: PackedSession
   /** Inbox items that appeared or changed. */
   items?: string[]
   /** The session may have become claimable. */
   work: boolean
 }
-export type ClaimAnswer = { session: StoredSession; epoch: number; abandoned_ms: number | null }[]
+export type CommitAnswer = PartAnswer & {
+  session: PackedSession
+  /** Of the parts of other sessions, in their order. */
+  also?: (PartAnswer & { org_id: string })[]
+}
+export type ClaimAnswer = {
+  session: StoredSession
+  epoch: number
+  abandoned_ms: number | null
+  link: StoredLink | null
+}[]
 export type Refused = {
   refusal: Refusal
   detail: string

@@ -5,6 +5,7 @@ import { makeBench } from './conformance/bench.ts'
 import type { Implementation } from './conformance/fixture.ts'
 import { defineInbox } from './conformance/inbox.ts'
 import { defineLeases } from './conformance/leases.ts'
+import { defineLinking } from './conformance/linking.ts'
 import { defineReading } from './conformance/reading.ts'
 import { defineSearching } from './conformance/searching.ts'
 import { defineSharing } from './conformance/sharing.ts'
@@ -17,6 +18,7 @@ export function defineLogConformance(name: string, implementation: Implementatio
     const bench = makeBench(implementation)
     describe('writing', () => defineWriting(bench))
     describe('reading', () => defineReading(bench))
+    describe('linking', () => defineLinking(bench))
     describe('leases', () => defineLeases(bench))
     describe('inbox', () => defineInbox(bench))
     describe('searching', () => defineSearching(bench))

@@ -12,6 +12,13 @@ const CODE: Record<Refusal, ErrorCode> = {
   has_title: 'internal',
   new_work: 'internal',
   no_grant: 'internal',
+  // So do these where nobody met them on the way: whoever writes over several sessions composes anew.
+  exists: 'internal',
+  already_settled: 'internal',
+  too_many_open: 'internal',
+  too_many_children: 'internal',
+  tree_moved: 'internal',
+  timer_gone: 'internal',
 }
 
 /**
@@ -46,6 +53,12 @@ export function refusedAs(operation: string, sessionId: string, refused: CommitR
     question_open: 'A question of the agent waits for its answer.',
     new_work: 'New work arrived.',
     no_grant: 'There is no approval for that call.',
+    exists: 'There is a session of that id.',
+    already_settled: 'The child has ended.',
+    too_many_open: 'The session has as many open children as it may have.',
+    too_many_children: 'The tree was given as many children as it may have.',
+    tree_moved: 'The sessions below have changed meanwhile.',
+    timer_gone: 'Somebody else acted on the timer.',
   }[refusal]
   return new AppError(CODE[refusal], detail, { cause: refused, extra })
 }

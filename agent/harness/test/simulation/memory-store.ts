@@ -11,6 +11,8 @@ import { toInboxItem } from '@cairn/log/inbox-rows'
 import { migrate, readMigrations } from '@cairn/log/migrate'
 import { createReader, type Reader } from '@cairn/log/reader'
 import { type StoredSession, toSessionRow, unpackSession } from '@cairn/log/session-rows'
+import { type CoordinationReader, createCoordinationReader } from '@cairn/log/sqlite-coordination'
+import { type StoredTimer, toLink, toTimer } from '@cairn/log/links'
 import { type Db, openDb } from '@cairn/log/sqlite-adapter'
 import type { Answer, ClaimAnswer, CommitAnswer, Request } from '@cairn/log/writer-messages'
 import type { Process, World } from './world.ts'
@@ -21,6 +23,7 @@ const redact = createRedactor()
 /** What really is on disk, and who wants to hear of it. */
 export type Truth = {
   reader: Reader
+  coordination: CoordinationReader
   perform(request: Transactional): Answer
   sessions(): StoredSession[]
   onCommit(hear: (sessionId: string, work: boolean) => void): void
@@ -35,12 +38,19 @@ export function createTruth(now: () => number): Truth {
   const listeners: ((sessionId: string, work: boolean) => void)[] = []
   return {
     reader: createReader(db),
+    coordination: createCoordinationReader(db),
     perform(request) {
       const [answer] = run([request])
       if (answer === undefined) throw new Error('[simulation] a request without an answer')
       if (answer[0] !== 'done') return answer
-      if (request.do === 'commit')
-        for (const hear of listeners) hear(request.session_id, (answer[1] as CommitAnswer).work)
+      if (request.do === 'commit') {
+        const { work, also = [] } = answer[1] as CommitAnswer
+        const parts = [
+          { id: request.session_id, work },
+          ...also.map((part, at) => ({ id: request.also?.[at]?.session_id ?? '', work: part.work })),
+        ]
+        for (const hear of listeners) for (const part of parts) hear(part.id, part.work)
+      }
       if (request.do === 'release' && answer[1] === true) for (const hear of listeners) hear('', true)
       return answer
     },
@@ -185,10 +195,11 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
       write(
         () => ({ do: 'claim', at: world.now(), worker_id: workerId, limit, ttl }),
         value =>
-          (value as ClaimAnswer).map(({ session, epoch, abandoned_ms }) => ({
+          (value as ClaimAnswer).map(({ session, epoch, abandoned_ms, link }) => ({
             session: toSessionRow(session),
             fence: { worker_id: workerId, epoch },
             abandoned_s: abandoned_ms === null ? null : abandoned_ms / 1000,
+            link: link === null ? null : toLink(link),
           })),
       ),
     renew: (workerId, leases, ttl) =>
@@ -216,6 +227,16 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
     check: never('check'),
     backup: never('backup'),
     close: () => Promise.resolve(),
+    coordination: {
+      link: id => read(() => truth.coordination.link(id)),
+      children: (id, query) => read(() => truth.coordination.children(id, query)),
+      tree: id => read(() => truth.coordination.tree(id)),
+      claimTimers: (by, limit, ttl) =>
+        write(
+          () => ({ do: 'claimTimers', at: world.now(), by, limit, ttl }),
+          value => (value as StoredTimer[]).map(toTimer),
+        ),
+    },
     get accounts() {
       return never('accounts')()
     },

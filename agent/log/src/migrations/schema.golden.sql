@@ -68,6 +68,23 @@ CREATE TABLE inbox_items (
   responded_at INTEGER
 , decided_by TEXT, decided_by_kind TEXT) STRICT;
 
+CREATE TABLE links (
+  child_id TEXT PRIMARY KEY,
+  parent_id TEXT NOT NULL,
+  root_id TEXT NOT NULL,
+  depth INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  tool_call_id TEXT,                   -- the call of the parent that made it
+  status TEXT NOT NULL,                -- open, complete, failed
+  cause TEXT,                          -- why it failed
+  paused_by_parent INTEGER NOT NULL DEFAULT 0,
+  input_tokens INTEGER NOT NULL DEFAULT 0, -- of the child and all below it, as its outcome says; 0 while open
+  output_tokens INTEGER NOT NULL DEFAULT 0,
+  cost_usd REAL NOT NULL DEFAULT 0,
+  opened_at INTEGER NOT NULL,
+  settled_at INTEGER
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE login_links (
   sha256 TEXT PRIMARY KEY,
   user_id TEXT NOT NULL REFERENCES users (id),
@@ -158,6 +175,21 @@ CREATE TABLE store_identity (
   id TEXT PRIMARY KEY
 ) STRICT;
 
+CREATE TABLE timers (
+  id TEXT PRIMARY KEY,
+  kind TEXT NOT NULL,
+  session_id TEXT NOT NULL,
+  due_at INTEGER NOT NULL,
+  data TEXT NOT NULL,                  -- JSON
+  claimed_by TEXT,
+  claimed_until INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE trees (
+  root_id TEXT PRIMARY KEY,
+  version INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE users (
   id TEXT PRIMARY KEY,
   org_id TEXT NOT NULL REFERENCES organisations (id),
@@ -181,6 +213,10 @@ CREATE INDEX inbox_by_session ON inbox_items (session_id, seq);
 
 CREATE INDEX inbox_pending ON inbox_items (session_key) WHERE status = 'pending';
 
+CREATE INDEX links_by_parent ON links (parent_id, opened_at);
+
+CREATE INDEX links_by_root ON links (root_id, opened_at);
+
 CREATE INDEX logins_by_user ON logins (user_id);
 
 CREATE INDEX service_accounts_by_org ON service_accounts (org_id);
@@ -198,5 +234,7 @@ CREATE INDEX sessions_to_roll_back ON sessions (key) WHERE saga = 2;
 CREATE INDEX sessions_with_deltas ON sessions (key) WHERE delta_low > 0;
 
 CREATE INDEX sessions_with_work ON sessions (wake_at) WHERE status = 'active' AND wake_id > cursor;
+
+CREATE INDEX timers_by_due ON timers (due_at);
 
 CREATE INDEX users_by_org ON users (org_id);

@@ -4,7 +4,9 @@
  */
 import { hasWork, toSessionRow } from '../session-rows.ts'
 import type { Claim, Fence } from '../store.ts'
+import type { Link } from '../links.ts'
 import type { Database, Rows, Statement } from './connections.ts'
+import { readLinks } from './coordination.ts'
 import { toStored } from './session-sql.ts'
 import { waitingSql } from '../session-rows.ts'
 
@@ -48,7 +50,7 @@ const RELEASE: Statement = {
 }
 
 export function createLeases(db: Database, now: (() => number) | null, freed: () => void) {
-  const toClaim = (row: Rows[number], workerId: string): Claim => {
+  const toClaim = (row: Rows[number], workerId: string, links: ReadonlyMap<string, Link>): Claim => {
     const session = toStored(row)
     return {
       session: toSessionRow(session),
@@ -58,6 +60,7 @@ export function createLeases(db: Database, now: (() => number) | null, freed: ()
         row['former'] === null
           ? null
           : Math.max(0, Number(row['lease_at']) - Number(row['former_at'])) / 1000,
+      link: links.get(session.id) ?? null,
     }
   }
   return {
@@ -73,7 +76,9 @@ export function createLeases(db: Database, now: (() => number) | null, freed: ()
       const rolledBack = await take(CLAIM_ROLL_BACK, limit)
       const rows = [...rolledBack, ...(await take(CLAIM_WORK, limit - rolledBack.length))]
       const more = rows.length < limit && (await db.query(CLAIMABLE, [at], { repeatable: true })).length > 0
-      return { claims: rows.map(row => toClaim(row, workerId)), more }
+      const children = rows.filter(row => row['parent_id'] !== null).map(row => String(row['id']))
+      const links = await readLinks(db, children)
+      return { claims: rows.map(row => toClaim(row, workerId, links)), more }
     },
 
     async renew(

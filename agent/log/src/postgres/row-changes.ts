@@ -7,6 +7,7 @@ import type { StoredItem } from '../inbox-rows.ts'
 import type { StoredSession } from '../session-rows.ts'
 import type { Decider } from '../store.ts'
 import type { EncodedRow } from '../writer-messages.ts'
+import { changeLink } from './change-link.ts'
 import type { Rows, Statement, Value } from './connections.ts'
 
 export type Ask = (statement: Statement, values: readonly Value[]) => Promise<Rows>
@@ -178,5 +179,8 @@ export async function changeRow(
       ])
       return NONE
     }
+    default:
+      await changeLink(ask, row, at, change)
+      return NONE
   }
 }

@@ -1,12 +1,36 @@
 /** The row of a session in SQL: how it is locked, read and written back. */
 import { waitingSql, type StoredSession } from '../session-rows.ts'
-import type { Rows, Statement } from './connections.ts'
+import type { NewSession } from '../store.ts'
+import type { Rows, Statement, Value } from './connections.ts'
 
 /** In the order of their keys, so that two processes never wait for each other. */
 export const LOCK_SESSIONS: Statement = {
   name: 'lock_sessions',
   text: 'SELECT * FROM sessions WHERE id = ANY($1::text[]) ORDER BY key FOR UPDATE',
 }
+
+/** Nothing where there is one of that id. */
+export const CREATE_SESSION: Statement = {
+  name: 'create_session',
+  text: `INSERT INTO sessions (id, org_id, created_by, created_by_kind, agent, channel, status, title, model, parent_id, config, created_at, updated_at)
+  VALUES ($1, $2, $3, $4, $5, $6, 'active', $7, $8, $9, $10, $11, $11) ON CONFLICT (id) DO NOTHING RETURNING *`,
+}
+export const createSessionValues = (
+  { session, config }: { session: NewSession; config: string },
+  at: number,
+): Value[] => [
+  session.id,
+  session.org_id,
+  session.created_by,
+  session.created_by_kind,
+  session.agent,
+  session.channel,
+  session.title ?? null,
+  session.model ?? null,
+  session.parent_id ?? null,
+  config,
+  at,
+]
 
 /**
  * A statement of its own, after the lock: one that waits for a lock sees every other table as it was before.

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { asError } from '@cairn/protocol'
 import { Refusing, isoStamp } from '../commit-rules.ts'
-import { encodeCommit, redactString } from '../encode-commit.ts'
+import { encodeCommit, encodeSession } from '../encode-commit.ts'
 import { type StoredItem, toInboxItem } from '../inbox-rows.ts'
 import { createListeners } from '../listeners.ts'
 import { createRedactor, type Redact } from '../redact.ts'
@@ -12,6 +12,7 @@ import { createAccounts } from './accounts.ts'
 import { parsePostgresUrl } from './address.ts'
 import { checkStore } from './check.ts'
 import { closeClient, openClient, openPool, type Report, type Statement } from './connections.ts'
+import { claimTimers, createCoordinationReader } from './coordination.ts'
 import { createDatabaseClock } from './database-clock.ts'
 import { createLeases, DATABASE_NOW } from './leases.ts'
 import { createLiveSessions } from './live-sessions.ts'
@@ -20,7 +21,7 @@ import { startNudges } from './nudges.ts'
 import { pruneDeltas } from './prune.ts'
 import { createReader } from './reader.ts'
 import { CHANGED_NOW, type ChangedItem } from './row-changes.ts'
-import { toStored } from './session-sql.ts'
+import { CREATE_SESSION, createSessionValues, toStored } from './session-sql.ts'
 import { createWriter, type Writer } from './writer.ts'
 
 export type PostgresStoreOptions = {
@@ -55,11 +56,6 @@ const AGREE: Statement = {
   text: 'INSERT INTO agreements (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING',
 }
 const AGREED: Statement = { name: 'agreed', text: 'SELECT value FROM agreements WHERE name = $1' }
-const CREATE: Statement = {
-  name: 'create_session',
-  text: `INSERT INTO sessions (id, org_id, created_by, created_by_kind, agent, channel, status, title, model, parent_id, config, created_at, updated_at)
-  VALUES ($1, $2, $3, $4, $5, $6, 'active', $7, $8, $9, $10, $11, $11) ON CONFLICT (id) DO NOTHING RETURNING *`,
-}
 const PROBE: Statement = {
   name: 'probe',
   text: 'INSERT INTO writers (id, batch) VALUES ($1, 0) ON CONFLICT (id) DO UPDATE SET seen_at = now()',
@@ -143,14 +139,16 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     : createWriter(address, self, {
         report,
         patienceMs,
-        landed: ({ session_id }, { events, items, session, work }) => {
-          const last = events.at(-1)
-          if (events[0] !== undefined && last !== undefined) {
-            live.committed(session_id, events)
-            nudges.tell({ s: [session_id, events[0].id, last.id] })
+        landed: (_, done) => {
+          for (const { events, items, session, work } of [done, ...done.also]) {
+            const last = events.at(-1)
+            if (events[0] !== undefined && last !== undefined) {
+              live.committed(session.id, events)
+              nudges.tell({ s: [session.id, events[0].id, last.id] })
+            }
+            if (work) freed()
+            for (const item of items) itemChanged(session.org_id, item)
           }
-          if (work) freed()
-          for (const item of items) itemChanged(session.org_id, item)
         },
       })
   opened.defer(() => writer.close())
@@ -158,22 +156,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   let closing: Promise<void> | null = null
 
   async function createSession(session: NewSession): Promise<SessionRow> {
-    const at = now()
-    const title = typeof session.title === 'string' ? redactString(redact, session.title) : null
-    const values = [
-      session.id,
-      session.org_id,
-      session.created_by,
-      session.created_by_kind,
-      session.agent,
-      redactString(redact, session.channel),
-      title,
-      session.model ?? null,
-      session.parent_id ?? null,
-      redact(JSON.stringify(session.config ?? {})),
-      at,
-    ]
-    const [row] = await db.query(CREATE, values)
+    const [row] = await db.query(CREATE_SESSION, createSessionValues(encodeSession(redact, session), now()))
     if (row === undefined) throw new Error(`[createSession] session ${session.id} exists already`)
     return toSessionRow(toStored(row))
   }
@@ -260,6 +243,11 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       return closing
     },
     accounts: createAccounts(db, now),
+    coordination: {
+      ...createCoordinationReader(db),
+      claimTimers: (by, limit, ttlMs) =>
+        readOnly ? refuseWrites() : claimTimers(db, now(), by, limit, ttlMs),
+    },
     async agreeOn(name, ours) {
       await db.query(AGREE, [name, ours], { repeatable: true })
       const [agreed] = await db.query(AGREED, [name], { repeatable: true })

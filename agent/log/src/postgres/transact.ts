@@ -3,16 +3,28 @@
  * every session, decide here, write everything and COMMIT. A commit that is refused undoes itself alone.
  */
 import type { Client } from 'pg'
-import type { Applied } from '../apply-commit.ts'
-import { bringsWork, guard, isoStamp, nextEvent, Refusing, reopens, settle } from '../commit-rules.ts'
+import {
+  bringsWork,
+  guard,
+  guardPart,
+  isoStamp,
+  nextEvent,
+  type Part,
+  Refusing,
+  reopens,
+  settle,
+} from '../commit-rules.ts'
 import { composeRecord } from '../record-text.ts'
 import type { StoredSession } from '../session-rows.ts'
-import type { StoredEvent } from '../store.ts'
+import type { NewSession, StoredEvent } from '../store.ts'
 import type { CommitRequest, EncodedEvent } from '../writer-messages.ts'
+import { LOCK_TREES, rootOf } from './change-link.ts'
 import { bound, type Rows, type Statement, type Value } from './connections.ts'
 import { isLost } from './failures.ts'
 import { type ChangedItem, changeRow } from './row-changes.ts'
 import {
+  CREATE_SESSION,
+  createSessionValues,
   LOCK_SESSIONS,
   type Moved,
   type NewEvents,
@@ -24,7 +36,15 @@ import {
   writeBatchValues,
 } from './session-sql.ts'
 
-export type Done = Omit<Applied, 'items'> & { events: StoredEvent[]; items: ChangedItem[] }
+export type DonePart = {
+  last: number
+  reopened: boolean
+  session: StoredSession
+  work: boolean
+  events: StoredEvent[]
+  items: ChangedItem[]
+}
+export type Done = DonePart & { also: DonePart[] }
 export type Outcome = { done: Done } | { refused: Refusing } | { failed: unknown }
 
 /** COMMIT was sent and no answer came: it happened or it did not. */
@@ -55,7 +75,8 @@ export async function transact(
 ): Promise<Outcome[]> {
   const ask = async (statement: Statement, values: readonly Value[]): Promise<Rows> =>
     ((await client.query(bound(statement, values))) as { rows: Rows }).rows
-  const ids = [...new Set(requests.map(request => request.session_id))]
+  const ids = [...new Set(requests.flatMap(namedSessions))]
+  const trees = [...new Set(requests.flatMap(namedTrees))]
   let sent = false
   const outcomes: Outcome[] = []
   try {
@@ -70,9 +91,11 @@ export async function transact(
     const sessions = new Map(
       locked.map(toStored).map(row => [row.id, { ...row, waiting: waiting.get(row.key) ?? null }]),
     )
+    // Behind the sessions and in an order of their own, so that two processes never wait for each other.
+    if (trees.length > 0) await ask(LOCK_TREES, [trees])
     const before = new Map(sessions)
     const events = noEvents()
-    for (const request of requests) outcomes.push(await decide(ask, sessions, events, request))
+    for (const request of requests) outcomes.push(await decide(ask, { sessions, before, events }, request))
     const moved: Moved[] = [...sessions.values()].flatMap(row => {
       const was = before.get(row.id)
       return was === undefined || was === row ? [] : [{ before: was, row }]
@@ -98,21 +121,29 @@ const KEEP = 'RELEASE SAVEPOINT request'
 const UNDO = 'ROLLBACK TO SAVEPOINT request'
 const bare = (text: string): Statement => ({ name: text, text })
 
+const namedSessions = ({ session_id, also = [] }: CommitRequest): string[] => [
+  session_id,
+  ...also.map(part => part.session_id),
+]
+const namedTrees = ({ rows = [], also = [] }: CommitRequest): string[] =>
+  [...rows, ...also.flatMap(part => part.rows ?? [])].flatMap(rootOf)
+
+/** The sessions of a batch as the commits before have left them, and what they were when the lock was taken. */
+type Batch = { sessions: Map<string, StoredSession>; before: Map<string, StoredSession>; events: NewEvents }
+type AskBatch = (statement: Statement, values: readonly Value[]) => Promise<Rows>
+
 /**
  * A commit that touches other tables undoes them by a savepoint; one that does not has written nothing yet.
  */
-async function decide(
-  ask: (statement: Statement, values: readonly Value[]) => Promise<Rows>,
-  sessions: Map<string, StoredSession>,
-  events: NewEvents,
-  request: CommitRequest,
-): Promise<Outcome> {
+async function decide(ask: AskBatch, batch: Batch, request: CommitRequest): Promise<Outcome> {
+  const { events } = batch
   const written = events.ids.length
-  const nested = request.rows !== undefined && request.rows.length > 0
+  const nested = request.also !== undefined || (request.rows !== undefined && request.rows.length > 0)
   try {
     if (nested) await ask(bare(SAVEPOINT), [])
-    const done = await apply(ask, sessions, events, request)
+    const done = await apply(ask, batch, request)
     if (nested) await ask(bare(KEEP), [])
+    for (const { session } of [done, ...done.also]) batch.sessions.set(session.id, session)
     return { done }
   } catch (error) {
     if (isLost(error)) throw error
@@ -123,17 +154,50 @@ async function decide(
   }
 }
 
-async function apply(
-  ask: (statement: Statement, values: readonly Value[]) => Promise<Rows>,
-  sessions: Map<string, StoredSession>,
-  events: NewEvents,
-  commit: CommitRequest,
-): Promise<Done> {
+async function apply(ask: AskBatch, batch: Batch, commit: CommitRequest): Promise<Done> {
   const { at } = commit
-  const before = sessions.get(commit.session_id)
-  if (before === undefined)
-    throw new Refusing('no_session', `[commit] there is no session ${commit.session_id}`, null)
-  guard(before, commit)
+  const found = (id: string): StoredSession => {
+    const row = batch.sessions.get(id)
+    if (row === undefined) throw new Refusing('no_session', `[commit] there is no session ${id}`, null)
+    return row
+  }
+  const own = found(commit.session_id)
+  guard(own, commit)
+  const done = await applyPart(ask, batch.events, own, at, commit)
+  const also: DonePart[] = []
+  const created: StoredSession[] = []
+  for (const part of commit.also ?? []) {
+    const before =
+      part.create === undefined ? found(part.session_id) : await create(ask, batch, at, part.create)
+    if (part.create !== undefined) created.push(before)
+    guardPart(before, part)
+    also.push(await applyPart(ask, batch.events, before, at, part))
+  }
+  // Written already, and written back with what their first events made of them.
+  for (const row of created) batch.before.set(row.id, row)
+  return { ...done, also }
+}
+
+async function create(
+  ask: AskBatch,
+  { sessions }: Batch,
+  at: number,
+  given: { session: NewSession; config: string },
+): Promise<StoredSession> {
+  const [row] = await ask(CREATE_SESSION, createSessionValues(given, at))
+  if (row !== undefined) return toStored(row)
+  const { id } = given.session
+  throw new Refusing('exists', `[commit] session ${id} exists already`, sessions.get(id) ?? null)
+}
+
+/** One part of a commit; `before` is not touched. */
+async function applyPart(
+  ask: AskBatch,
+  events: NewEvents,
+  before: StoredSession,
+  at: number,
+  part: Part,
+): Promise<DonePart> {
   const row = { ...before }
   const session = JSON.stringify(row.id)
   const stored: StoredEvent[] = []
@@ -147,17 +211,16 @@ async function apply(
     events.records.push(json)
     stored.push({ id, type, json })
   }
-  const reopened = reopens(row, commit)
-  if (reopened && commit.reopen !== undefined) write(commit.reopen)
+  const reopened = reopens(row, part)
+  if (reopened && part.reopen !== undefined) write(part.reopen)
   const first = row.last_id + 1
-  for (const event of commit.events) write(event)
+  for (const event of part.events) write(event)
   const items: ChangedItem[] = []
-  for (const change of commit.rows ?? []) items.push(...(await changeRow(ask, row, at, first, change)))
-  settle(row, commit)
-  if (row.last_id !== before.last_id || commit.set !== undefined) row.updated_at = at
+  for (const change of part.rows ?? []) items.push(...(await changeRow(ask, row, at, first, change)))
+  settle(row, part)
+  if (row.last_id !== before.last_id || part.set !== undefined) row.updated_at = at
   // What a session waits on changes with time too: an item may have expired since the lock was taken.
   if (items.length > 0)
     row.waiting = ((await ask(WAITING, [row.key, at]))[0]?.['waiting'] ?? null) as number | null
-  sessions.set(row.id, row)
   return { last: row.last_id, reopened, session: row, work: bringsWork(before, row), events: stored, items }
 }

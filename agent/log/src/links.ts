@@ -1,0 +1,137 @@
+/**
+ * Links, trees and timers: what ties child sessions to their parents, and what a log cannot do by itself.
+ *
+ *   link   a child and its parent, open until its outcome is written: once, in the commit that ends the child
+ *   tree   a root and all below it; its version grows with every spawn and every outcome
+ *   timer  something that is due at a time; whoever claims it acts once, in the commit that fires it
+ *
+ * The rows change in the commits of sessions (store.ts), so a link and the events that tell of it never differ.
+ */
+
+export type LinkKind = 'worker' | 'delegation'
+/** Why a child did not come back with a result. `parent`: its parent stopped, ended or was archived. */
+export const LINK_CAUSES = [
+  'empty',
+  'budget',
+  'tool_loop',
+  'error',
+  'cancelled',
+  'timeout',
+  'parent',
+  'archived',
+] as const
+export type LinkCause = (typeof LINK_CAUSES)[number]
+
+export type NewLink = {
+  child_id: string
+  parent_id: string
+  root_id: string
+  /** 1 for a child of a root. */
+  depth: number
+  kind: LinkKind
+  /** The call of the parent that made the child. */
+  tool_call_id: string | null
+}
+export type Link = NewLink & {
+  status: 'open' | 'complete' | 'failed'
+  cause: LinkCause | null
+  paused_by_parent: boolean
+  /** Of the child and all below it, as its outcome says; 0 while it is open. */
+  input_tokens: number
+  output_tokens: number
+  cost_usd: number
+  /** Epoch milliseconds. */
+  opened_at: number
+  settled_at: number | null
+}
+export type LinkOutcome = { child_id: string; status: 'complete' | 'failed' } & Pick<
+  Link,
+  'root_id' | 'cause' | 'input_tokens' | 'output_tokens' | 'cost_usd'
+>
+
+export type TimerKind = 'delegation' | 'stale'
+/** The right to fire a timer, until `until`. */
+export type TimerClaim = { by: string; until: number }
+export type Timer = {
+  id: string
+  kind: TimerKind
+  session_id: string
+  due_at: number
+  data: Record<string, unknown>
+  claim: TimerClaim
+}
+
+export type LinkChange =
+  /**
+   * Guards and change: refused with `too_many_open` when the parent has `max_open` open children, with
+   * `too_many_children` when the tree was given `max_total` in 24 hours.
+   */
+  | { do: 'link.open'; link: NewLink; max_open: number; max_total: number }
+  /** Guard and change: refused with `already_settled` unless the link is open. */
+  | ({ do: 'link.settle' } & LinkOutcome)
+  | { do: 'link.mark'; child_id: string; paused_by_parent: boolean }
+  /** Guard: refused with `tree_moved` unless that is its version; 0 for a tree that has no link yet. */
+  | { do: 'tree.expect'; root_id: string; version: number }
+  /** Due so long after the commit; takes the place of the timer of that id. */
+  | {
+      do: 'timer.set'
+      id: string
+      kind: TimerKind
+      session_id: string
+      after_ms: number
+      data: Record<string, unknown>
+    }
+  /** Guard and change: refused with `timer_gone` unless the claim is the timer's. */
+  | { do: 'timer.fire'; id: string; claim: TimerClaim }
+  /** Nothing happens where there is none. */
+  | { do: 'timer.drop'; id: string }
+
+export const DAY_MS = 24 * 3600 * 1000
+
+/** Reads of links, and the claims of timers. */
+export interface CoordinationStore {
+  /** The link of a child; null for a root. */
+  link(childId: string): Promise<Link | null>
+  /** Of one parent, oldest first, at most `limit`. */
+  children(parentId: string, query?: { open?: true; limit?: number }): Promise<Link[]>
+  /** The open links of a tree and its version, of one moment. */
+  tree(rootId: string): Promise<{ version: number; open: Link[] }>
+  /** Takes timers that are due for `ttlMs`; another claims them when that time has passed without a `timer.fire`. */
+  claimTimers(by: string, limit: number, ttlMs: number): Promise<Timer[]>
+}
+
+// ---- as the stores hold them
+// -----------------------------------------------------------------------------------------
+
+export type StoredLink = Omit<Link, 'paused_by_parent'> & { paused_by_parent: number }
+export const toLink = (row: StoredLink): Link => ({
+  child_id: row.child_id,
+  parent_id: row.parent_id,
+  root_id: row.root_id,
+  depth: row.depth,
+  kind: row.kind,
+  tool_call_id: row.tool_call_id,
+  status: row.status,
+  cause: row.cause,
+  paused_by_parent: row.paused_by_parent === 1,
+  input_tokens: row.input_tokens,
+  output_tokens: row.output_tokens,
+  cost_usd: row.cost_usd,
+  opened_at: row.opened_at,
+  settled_at: row.settled_at,
+})
+
+export type StoredTimer = {
+  id: string
+  kind: TimerKind
+  session_id: string
+  due_at: number
+  data: string
+  claimed_by: string
+  claimed_until: number
+}
+export const toTimer = ({ claimed_by, claimed_until, data, ...row }: StoredTimer): Timer => ({
+  ...row,
+  data: JSON.parse(data) as Record<string, unknown>,
+  claim: { by: claimed_by, until: claimed_until },
+})

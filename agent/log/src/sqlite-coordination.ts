@@ -1,0 +1,54 @@
+/** Links, trees and timers on the embedded store: read here, timers claimed by the writer. */
+import type { Db } from './sqlite-adapter.ts'
+import { type CoordinationStore, type StoredLink, type StoredTimer, toLink, toTimer } from './links.ts'
+import type { Request } from './writer-messages.ts'
+
+const MOST = 1000
+
+export type CoordinationReader = {
+  [K in Exclude<keyof CoordinationStore, 'claimTimers'>]: (
+    ...args: Parameters<CoordinationStore[K]>
+  ) => Awaited<ReturnType<CoordinationStore[K]>>
+}
+
+export function createCoordinationReader(db: Db): CoordinationReader {
+  const link = db.prepare('SELECT * FROM links WHERE child_id = ?')
+  const children = db.prepare(
+    `SELECT * FROM links WHERE parent_id = ? AND (? = 0 OR status = 'open') ORDER BY opened_at, child_id LIMIT ?`,
+  )
+  /** One statement, so that version and links are of one moment. */
+  const tree = db.prepare(
+    `SELECT t.version, l.* FROM trees t LEFT JOIN links l ON l.root_id = t.root_id AND l.status = 'open' WHERE t.root_id = ? ORDER BY l.depth, l.opened_at, l.child_id`,
+  )
+  return {
+    link(childId) {
+      const row = link.get(childId) as StoredLink | undefined
+      return row === undefined ? null : toLink(row)
+    },
+    children: (parentId, { open, limit = MOST } = {}) =>
+      (children.all(parentId, open === true ? 1 : 0, limit) as StoredLink[]).map(toLink),
+    tree(rootId) {
+      const rows = tree.all(rootId) as (StoredLink & { version: number; child_id: string | null })[]
+      return {
+        version: rows[0]?.version ?? 0,
+        open: rows.flatMap(row => (row.child_id === null ? [] : [toLink(row)])),
+      }
+    },
+  }
+}
+
+/** `ask` hands a request to the writer. */
+export function createCoordination(
+  db: Db,
+  now: () => number,
+  ask: (request: Request) => Promise<unknown>,
+): CoordinationStore {
+  const reader = createCoordinationReader(db)
+  return {
+    link: async childId => reader.link(childId),
+    children: async (parentId, query) => reader.children(parentId, query),
+    tree: async rootId => reader.tree(rootId),
+    claimTimers: async (by, limit, ttl) =>
+      ((await ask({ do: 'claimTimers', at: now(), by, limit, ttl })) as StoredTimer[]).map(toTimer),
+  }
+}

@@ -1,0 +1,374 @@
+/** Commits that span sessions, links between them, and timers. */
+import { expect, test } from 'vitest'
+import { CommitRefused, type LinkedCommit, type LogStore, type NewLink, type RowChange } from '@cairn/log'
+import type { Bench } from './bench.ts'
+import {
+  claimOne,
+  complete,
+  ids,
+  newSession,
+  once,
+  pause,
+  readAll,
+  refused,
+  resume,
+  say,
+  statusOf,
+  thought,
+} from './fixture.ts'
+
+const linkOf = (child_id: string, parent_id: string, more: Partial<NewLink> = {}): NewLink => ({
+  child_id,
+  parent_id,
+  root_id: 'root',
+  depth: 1,
+  kind: 'worker',
+  tool_call_id: 'call_1',
+  ...more,
+})
+const open = (child: string, parent: string, limits = { max_open: 8, max_total: 50 }): RowChange => ({
+  do: 'link.open',
+  link: linkOf(child, parent),
+  ...limits,
+})
+const settle = (child_id: string): RowChange => ({
+  do: 'link.settle',
+  child_id,
+  root_id: 'root',
+  status: 'complete',
+  cause: null,
+  input_tokens: 10,
+  output_tokens: 5,
+  cost_usd: 0.25,
+})
+const { id: _, ...CHILD } = newSession('any', { parent_id: 'root' })
+const created = (session_id: string): LinkedCommit => ({ session_id, create: CHILD, events: [say('begin')] })
+
+async function spawn(store: LogStore, child: string): Promise<void> {
+  await store.commit({
+    session_id: 'root',
+    events: [thought(`spawns ${child}`)],
+    rows: [open(child, 'root')],
+    also: [created(child)],
+  })
+}
+
+export function defineLinking({ open: openStore }: Bench): void {
+  async function openRoot() {
+    const opened = await openStore()
+    await opened.store.createSession(newSession('root'))
+    return opened
+  }
+
+  test('a commit makes a child with its first message, and both logs have their part', async () => {
+    const { store } = await openRoot()
+    const { session } = await store.commit({
+      session_id: 'root',
+      events: [thought('spawns')],
+      rows: [open('child', 'root')],
+      also: [created('child')],
+    })
+    expect(session).toMatchObject({ id: 'root', last_event_id: 1 })
+    expect(ids(await readAll(store, 'root'))).toEqual([1])
+    expect(await store.getSession('child')).toMatchObject({
+      parent_id: 'root',
+      last_event_id: 1,
+      message_count: 1,
+    })
+    expect(
+      (await store.listSessions({ org_id: 'org_1', parent_id: 'root', limit: 10 })).sessions,
+    ).toHaveLength(1)
+    expect(await store.check()).toEqual([])
+  })
+
+  test('the new child is claimed with its link, and its end settles that link on the parent in one commit', async () => {
+    const { store, clock } = await openRoot()
+    await spawn(store, 'child')
+    const [claim] = await store.claim('w', 10, 60_000)
+    expect(claim).toMatchObject({
+      session: { id: 'child' },
+      link: { ...linkOf('child', 'root'), status: 'open', settled_at: null, cause: null },
+    })
+    await store.commit({
+      session_id: 'child',
+      ...(claim === undefined ? {} : { fence: claim.fence }),
+      events: [complete()],
+      cursor: 'self',
+      release_lease: true,
+      rows: [settle('child')],
+      also: [{ session_id: 'root', events: [say('the outcome')] }],
+    })
+    expect(await store.coordination.link('child')).toMatchObject({
+      status: 'complete',
+      input_tokens: 10,
+      cost_usd: 0.25,
+      settled_at: clock.now(),
+    })
+    expect(await statusOf(store, 'child')).toBe('completed')
+    expect(await store.claim('w', 10, 60_000)).toMatchObject([{ session: { id: 'root' }, link: null }])
+    expect(await store.check()).toEqual([])
+  })
+
+  test('a refusal of any part undoes all of them, and what is said of their sessions afterwards is as before', async () => {
+    const { store } = await openRoot()
+    await store.createSession(newSession('other'))
+    await spawn(store, 'child')
+    const before = await Promise.all(['root', 'child', 'other'].map(id => store.getSession(id)))
+    const { session } = await refused(
+      store,
+      {
+        session_id: 'root',
+        events: [thought('x')],
+        rows: [open('second', 'root')],
+        also: [
+          created('second'),
+          { session_id: 'other', events: [pause()], revoke_lease: true },
+          { session_id: 'child', events: [say('more')], expect_status: ['paused'] },
+        ],
+      },
+      'wrong_status',
+    )
+    expect(session?.id).toBe('child')
+    expect(await Promise.all(['root', 'child', 'other'].map(id => store.getSession(id)))).toEqual(before)
+    expect(await store.getSession('second')).toBeNull()
+    expect(await store.coordination.link('second')).toBeNull()
+    // The same session again, and the log goes on without a gap.
+    await spawn(store, 'second')
+    for (const [id, last] of [
+      ['root', 2],
+      ['child', 1],
+      ['second', 1],
+    ] as const)
+      expect(ids(await readAll(store, id)).at(-1)).toBe(last)
+    await store.commit({ session_id: 'other', events: [thought('still active')], expect_status: ['active'] })
+    expect(await store.check()).toEqual([])
+  })
+
+  test('the guards of a commit stand before all its parts: a stale lease writes nothing anywhere', async () => {
+    const { store } = await openStore()
+    const { fence } = await claimOne(store, 'root')
+    await store.commit({ session_id: 'root', events: [], revoke_lease: true })
+    await refused(
+      store,
+      {
+        session_id: 'root',
+        fence,
+        events: [thought('late')],
+        rows: [open('child', 'root')],
+        also: [created('child')],
+      },
+      'stale_lease',
+    )
+    expect(await store.getSession('child')).toBeNull()
+  })
+
+  test('a session that is there already is not made again, and one that is not there takes no part', async () => {
+    const { store } = await openRoot()
+    await spawn(store, 'child')
+    const again = await refused(store, { session_id: 'root', events: [], also: [created('child')] }, 'exists')
+    expect(again.session?.id).toBe('child')
+    await refused(
+      store,
+      { session_id: 'root', events: [thought('x')], also: [{ session_id: 'nobody', events: [say('x')] }] },
+      'no_session',
+    )
+    expect((await store.getSession('root'))?.last_event_id).toBe(1)
+    await expect(
+      store.commit({
+        session_id: 'root',
+        events: [],
+        also: [
+          { session_id: 'child', events: [say('a')] },
+          { session_id: 'child', events: [say('b')] },
+        ],
+      }),
+    ).rejects.toThrow('named twice')
+  })
+
+  test('one of two outcomes of a child is written, whoever else ends it', async () => {
+    const { store } = await openRoot()
+    await spawn(store, 'child')
+    const end = (text: string) =>
+      store.commit({
+        session_id: 'child',
+        events: [thought(text)],
+        rows: [settle('child')],
+        also: [{ session_id: 'root', events: [say(text)] }],
+      })
+    const ends = await Promise.allSettled([end('one'), end('two')])
+    expect(ends.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+    const lost = ends.find(each => each.status === 'rejected')
+    expect(lost?.reason).toMatchObject({ refusal: 'already_settled' } satisfies Partial<CommitRefused>)
+    expect(await readAll(store, 'root')).toHaveLength(2)
+  })
+
+  test('a parent is reopened from the states that are named, its resume before what is told, and left as it is in others', async () => {
+    const { store } = await openRoot()
+    await spawn(store, 'one')
+    await spawn(store, 'two')
+    const tell = (child: string) =>
+      store.commit({
+        session_id: child,
+        events: [thought('done')],
+        rows: [settle(child)],
+        also: [{ session_id: 'root', events: [say(child)], reopen: resume(), reopen_from: ['completed'] }],
+      })
+    await store.commit({ session_id: 'root', events: [complete()] })
+    await tell('one')
+    expect((await readAll(store, 'root')).slice(-2).map(({ type }) => type)).toEqual([
+      'session.resume',
+      'user.message',
+    ])
+    expect(await statusOf(store, 'root')).toBe('active')
+    await store.commit({ session_id: 'root', events: [pause()] })
+    await tell('two')
+    expect(await statusOf(store, 'root')).toBe('paused')
+    expect((await readAll(store, 'root')).slice(-2).map(({ type }) => type)).toEqual([
+      'session.pause',
+      'user.message',
+    ])
+    expect(await store.check()).toEqual([])
+  })
+
+  test('a stop over several sessions takes all their leases', async () => {
+    const { store } = await openRoot()
+    for (const child of ['one', 'two']) await spawn(store, child)
+    const claims = await store.claim('w', 10, 60_000)
+    await store.commit({
+      session_id: 'root',
+      events: [thought('stop')],
+      also: claims.map(({ session }) => ({
+        session_id: session.id,
+        events: [complete()],
+        revoke_lease: true,
+        cursor: 'self',
+      })),
+    })
+    expect(claims).toHaveLength(2)
+    for (const { session, fence } of claims)
+      await refused(store, { session_id: session.id, fence, events: [thought('late')] }, 'stale_lease')
+    expect(await store.claim('w', 10, 60_000)).toEqual([])
+  })
+
+  test('a parent has so many open children and a tree so many in a day, and no more', async () => {
+    const { store, clock } = await openRoot()
+    const make = (child: string, limits: { max_open: number; max_total: number }) => ({
+      session_id: 'root',
+      events: [],
+      rows: [open(child, 'root', limits)],
+      also: [created(child)],
+    })
+    await store.commit(make('one', { max_open: 2, max_total: 3 }))
+    await store.commit(make('two', { max_open: 2, max_total: 3 }))
+    await refused(store, make('three', { max_open: 2, max_total: 3 }), 'too_many_open')
+    await store.commit({ session_id: 'one', events: [], rows: [settle('one')] })
+    await store.commit(make('three', { max_open: 2, max_total: 3 }))
+    await store.commit({ session_id: 'two', events: [], rows: [settle('two')] })
+    await refused(store, make('four', { max_open: 2, max_total: 3 }), 'too_many_children')
+    clock.advance(24 * 3600 * 1000 + 1)
+    await store.commit(make('four', { max_open: 2, max_total: 3 }))
+    expect(new Set((await store.coordination.children('root')).map(({ child_id }) => child_id))).toEqual(
+      new Set(['one', 'two', 'three', 'four']),
+    )
+    expect((await store.coordination.children('root', { open: true })).map(each => each.child_id)).toEqual([
+      'three',
+      'four',
+    ])
+  })
+
+  test('who decided over a tree that has moved since is refused', async () => {
+    const { store } = await openRoot()
+    expect(await store.coordination.tree('root')).toEqual({ version: 0, open: [] })
+    await spawn(store, 'child')
+    const seen = await store.coordination.tree('root')
+    expect(seen.open.map(({ child_id }) => child_id)).toEqual(['child'])
+    const act = (text: string) => ({
+      session_id: 'root',
+      events: [thought(text)],
+      rows: [{ do: 'tree.expect', root_id: 'root', version: seen.version } as const],
+    })
+    await store.commit(act('as it was'))
+    await store.commit({ session_id: 'child', events: [], rows: [settle('child')] })
+    await refused(store, act('as it is no more'), 'tree_moved')
+    const now = await store.coordination.tree('root')
+    expect(now.open).toEqual([])
+    expect(now.version).toBeGreaterThan(seen.version)
+  })
+
+  test('a pause of a child by its parent is marked, and the mark taken off', async () => {
+    const { store } = await openRoot()
+    await spawn(store, 'child')
+    const mark = async (paused_by_parent: boolean) => {
+      await store.commit({
+        session_id: 'root',
+        events: [],
+        rows: [{ do: 'link.mark', child_id: 'child', paused_by_parent }],
+      })
+      return (await store.coordination.link('child'))?.paused_by_parent
+    }
+    expect([await mark(true), await mark(false)]).toEqual([true, false])
+  })
+
+  test('a timer is claimed when it is due, by one at a time, and acts once', async () => {
+    const { store, clock } = await openRoot()
+    const set = (id: string, after_ms: number): RowChange => ({
+      do: 'timer.set',
+      id,
+      kind: 'delegation',
+      session_id: 'root',
+      after_ms,
+      data: { of: id },
+    })
+    await store.commit({
+      session_id: 'root',
+      events: [],
+      rows: [set('soon', 1000), set('later', 5000), set('dropped', 1000)],
+    })
+    await store.commit({
+      session_id: 'root',
+      events: [],
+      rows: [
+        { do: 'timer.drop', id: 'dropped' },
+        { do: 'timer.drop', id: 'never there' },
+      ],
+    })
+    const claim = () => store.coordination.claimTimers('p1', 10, 30_000)
+    expect(await claim()).toEqual([])
+    clock.advance(1000)
+    const [first, ...more] = await claim()
+    expect(more).toEqual([])
+    expect(first).toMatchObject({ id: 'soon', kind: 'delegation', session_id: 'root', data: { of: 'soon' } })
+    expect(await claim()).toEqual([])
+    // Whoever claimed it died; the claim runs out and another has it.
+    clock.advance(30_000)
+    const again = (await claim()).find(({ id }) => id === 'soon')
+    if (first === undefined || again === undefined) throw new Error('the timer was not claimed')
+    const fire = ({ id, claim: held }: typeof first) => ({
+      session_id: 'root',
+      events: [thought('fired')],
+      rows: [{ do: 'timer.fire', id, claim: held } as const],
+    })
+    await refused(store, fire(first), 'timer_gone')
+    await store.commit(fire(again))
+    await refused(store, fire(again), 'timer_gone')
+    // Set again under the same id, it is nobody's.
+    await store.commit({ session_id: 'root', events: [], rows: [set('later', 0)] })
+    expect((await claim()).map(({ id }) => id)).toEqual(['later'])
+  })
+
+  test('whoever watches one of the sessions hears of its part', async () => {
+    const { store } = await openRoot()
+    await spawn(store, 'child')
+    const heard = once()
+    const work = once()
+    store.watch('root', heard.call)
+    store.watchWork(work.call)
+    await store.commit({
+      session_id: 'child',
+      events: [thought('done')],
+      also: [{ session_id: 'root', events: [say('the outcome')] }],
+    })
+    await Promise.all([heard.called, work.called])
+    expect(ids(await store.read('root', 0, 10))).toEqual([1, 2])
+  })
+}
