@@ -1,7 +1,8 @@
 /**
  * Loss of every recipe after the same steps on the same data: a table and charts.
  *
- *   node tune/bench/bench/losses.ts <model directory> <data set> <output directory> [steps] [threads] [learning rate]
+ *   node tune/bench/bench/losses.ts <model directory> <data set> <output directory> [steps] [threads]
+ * [learning rate]
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

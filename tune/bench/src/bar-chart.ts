@@ -30,14 +30,16 @@ const escapeXml = (text: string) => text.replace(/[&<>"]/g, sign => `&#${sign.ch
 
 type Text = { x: number; y: number; content: string; anchor?: 'start' | 'middle' | 'end'; size?: number }
 const textOf = ({ x, y, content, anchor = 'start', size = 14 }: Text) =>
-  `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" text-anchor="${anchor}" font-size="${size}">${escapeXml(content)}</text>`
+  `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" text-anchor="${anchor}" ` +
+  `font-size="${size}">${escapeXml(content)}</text>`
 
 const LABEL = 11
 /** Pixels of a text, nearly: letters of this font are about so wide. */
 const wide = (content: string, size: number) => content.length * size * 0.62
 /** From below upwards. */
 const standing = (content: string, x: number, y: number) =>
-  `<text transform="translate(${x.toFixed(1)} ${y.toFixed(1)}) rotate(-90)" font-size="${LABEL}">${escapeXml(content)}</text>`
+  `<text transform="translate(${x.toFixed(1)} ${y.toFixed(1)}) rotate(-90)" ` +
+  `font-size="${LABEL}">${escapeXml(content)}</text>`
 
 /** A round number that is not below any value. */
 function roundUp(highest: number): number {
@@ -69,7 +71,10 @@ export function barChart(groups: readonly BarGroup[], { title, series, format }:
     .map(share => share * top)
     .map(
       value =>
-        `<line x1="${plot.left}" x2="${width - plot.right}" y1="${y(value).toFixed(1)}" y2="${y(value).toFixed(1)}" stroke="#ddd"/>${textOf({ x: plot.left - 8, y: y(value) + 5, content: format(value), anchor: 'end' })}`,
+        `<line x1="${plot.left}" x2="${width - plot.right}" y1="${y(value).toFixed(1)}" ` +
+        `y2="${y(value).toFixed(1)}" ` +
+        'stroke="#ddd"/>' +
+        textOf({ x: plot.left - 8, y: y(value) + 5, content: format(value), anchor: 'end' }),
     )
   const bars = groups.flatMap(({ name, bars: own }, group) => {
     const left = plot.left + group * groupWidth
@@ -81,7 +86,11 @@ export function barChart(groups: readonly BarGroup[], { title, series, format }:
           : textOf({ x: x + barWidth * 0.45, y: at - 5, content, anchor: 'middle', size: LABEL })
       if (bar === undefined) return ''
       if (typeof bar === 'string') return label(bar, y(0))
-      return `<rect x="${x.toFixed(1)}" y="${y(bar).toFixed(1)}" width="${(barWidth * 0.9).toFixed(1)}" height="${(y(0) - y(bar)).toFixed(1)}" fill="${COLOURS[i % COLOURS.length]}"/>${label(format(bar), y(bar))}`
+      return (
+        `<rect x="${x.toFixed(1)}" y="${y(bar).toFixed(1)}" width="${(barWidth * 0.9).toFixed(1)}" ` +
+        `height="${(y(0) - y(bar)).toFixed(1)}" ` +
+        `fill="${COLOURS[i % COLOURS.length]}"/>${label(format(bar), y(bar))}`
+      )
     })
     return [
       ...drawn,
@@ -99,13 +108,15 @@ export function barChart(groups: readonly BarGroup[], { title, series, format }:
       at: at + 17 + wide(name, 12) + 18,
       drawn: [
         ...drawn,
-        `<rect x="${at.toFixed(1)}" y="48" width="12" height="12" fill="${COLOURS[i % COLOURS.length]}"/>${textOf({ x: at + 17, y: 59, content: name, size: 12 })}`,
+        `<rect x="${at.toFixed(1)}" y="48" width="12" height="12" ` +
+          `fill="${COLOURS[i % COLOURS.length]}"/>${textOf({ x: at + 17, y: 59, content: name, size: 12 })}`,
       ],
     }),
     { at: plot.left, drawn: [] },
   ).drawn
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="DejaVu Sans" fill="#222">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ` +
+      `${height}" font-family="DejaVu Sans" fill="#222">`,
     `<rect width="${width}" height="${height}" fill="#fff"/>`,
     textOf({ x: plot.left, y: 32, content: title, size: 18 }),
     ...grid,

@@ -1,5 +1,6 @@
 /**
- * What a run is worth: accuracy over HTTP, throughput tables, and the demonstration that makes its own model and data.
+ * What a run is worth: accuracy over HTTP, throughput tables, and the demonstration that makes its own model
+ * and data.
  *
  * cell        one model in one recipe
  * generation  one reply of an evaluation, kept for audit

@@ -210,10 +210,15 @@ export function resultRow({
     ['first', config['skip_quant_first_layers']],
     ['last', config['skip_quant_last_layers']],
   ].flatMap(([which, count]) => (Number(count ?? 0) > 0 ? `${String(which)} ${String(count)}` : []))
-  const name = `${model}  ${column} (${matmul}${skipped.length > 0 ? `; layers in bf16: ${skipped.join(', ')}` : ''})`
+  const name =
+    `${model}  ${column} ` +
+    `(${matmul}${skipped.length > 0 ? `; layers in bf16: ${skipped.join(', ')}` : ''})`
   const where = `${dataset}, ${samples} samples${isShort ? ', SHORT run' : ''}, ${threads} threads`
   if (outcome.status === 'oom')
-    return `${name}  OOM  needs ${bytesText(outcome.needed_bytes)} of ${bytesText(outcome.budget_bytes)}; ${where}`
+    return (
+      `${name}  OOM  needs ${bytesText(outcome.needed_bytes)} of ` +
+      `${bytesText(outcome.budget_bytes)}; ${where}`
+    )
   if (outcome.status === 'unsupported') return `${name}  -  ${outcome.message}`
   const {
     tokens_per_second: tps,
@@ -225,5 +230,9 @@ export function resultRow({
     peak_rss_bytes: peak,
   } = outcome
   const thousands = (rate: number) => `${(rate / 1000).toFixed(rate < 10_000 ? 3 : 1)}k`
-  return `${name}  ${thousands(tps)} tokens/s  (p50 ${thousands(p50)}, without padding ${thousands(real)}, trained ${thousands(trained)}; ${steps} steps, loss ${loss.toFixed(4)}, peak ${bytesText(peak)}; ${where})`
+  return (
+    `${name}  ${thousands(tps)} tokens/s  (p50 ${thousands(p50)}, without padding ` +
+    `${thousands(real)}, trained ${thousands(trained)}; ${steps} steps, loss ${loss.toFixed(4)}, peak ` +
+    `${bytesText(peak)}; ${where})`
+  )
 }

@@ -72,7 +72,7 @@ const run = async (more: Partial<DemoOptions> & Pick<DemoOptions, 'startServer'>
   }
 }
 
-test('each adapter is trained, loaded, asked in both languages and unloaded; quantised ones on both bases; the base is trained once', async () => {
+test('each adapter is trained, loaded, asked in both languages, unloaded; one base serves all', async () => {
   const first = recording()
   const { outcome, steps } = await run({ startServer: first.startServer })
   expect(outcome.scored.map(({ config, base }) => `${config} on ${base}`)).toEqual([
@@ -107,7 +107,7 @@ test('each adapter is trained, loaded, asked in both languages and unloaded; qua
   expect(second.outcome.scored).toEqual(outcome.scored.slice(0, 1))
 })
 
-test('an interrupted table is gone on with: rows that are there are not measured again, the missing one is', async () => {
+test('an interrupted table continues: only the row that is missing is measured', async () => {
   const outputDir = join(directory, 'kept')
   const { outcome } = await run({
     startServer: recording().startServer,

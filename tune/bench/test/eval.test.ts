@@ -151,7 +151,8 @@ test('a server that does not know the model is not asked again', async () => {
   })
   await expect(evaluate({ ...at(server.url), concurrency: 1 })).rejects.toThrow(
     new InputError(
-      `POST ${server.url}/v1/completions: 404 The model \`adapter\` does not exist. GET ${server.url}/v1/models lists what is served.`,
+      `POST ${server.url}/v1/completions: 404 The model \`adapter\` does not exist. GET ` +
+        `${server.url}/v1/models lists what is served.`,
     ),
   )
   expect(server.asked).toHaveLength(1)

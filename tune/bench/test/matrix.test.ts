@@ -39,16 +39,24 @@ appendFileSync(process.env.COUNT, [model, recipe, ...flags].join(' ') + '\\n')
 if (recipe === 'fp8') process.kill(process.pid, 'SIGKILL')
 if (model.includes('absent')) process.exit(2)
 const isBaseline = ['nf4', 'fp32'].includes(recipe)
-const directory = process.env.OUTPUT_DIR + '/' + (isBaseline ? 'baseline_pytorch_' : 'benchmark_sft_') + recipe
+const folder = isBaseline ? 'baseline_pytorch_' : 'benchmark_sft_'
+const directory = process.env.OUTPUT_DIR + '/' + folder + recipe
 mkdirSync(directory, { recursive: true })
 const rate = { bf16: 10540, fp4: 3014, nf4: 1004, fp32: 500 }[recipe]
 const outcome = rate === undefined
   ? { status: 'oom', needed_bytes: 2, budget_bytes: 1, message: 'too large' }
-  : { status: 'ok', steps: 1, seconds: 1, tokens_per_second: rate, tokens_per_second_p50: rate, real_tokens_per_second: rate, trained_tokens_per_second: rate, first_loss: 1, last_loss: 1, peak_rss_bytes: 1, estimated_bytes: 1 }
+  : {
+      status: 'ok', steps: 1, seconds: 1,
+      tokens_per_second: rate, tokens_per_second_p50: rate,
+      real_tokens_per_second: rate, trained_tokens_per_second: rate,
+      first_loss: 1, last_loss: 1, peak_rss_bytes: 1, estimated_bytes: 1,
+    }
 const config = { max_steps: flag('--max-steps'), threads: flag('--threads') }
 writeFileSync(directory + '/result.json', JSON.stringify({
-  schema: 1, program: isBaseline ? 'pytorch-peft' : 'cairn-tune', program_version: '1', model, recipe, matmul: 'bf16', dataset: 'problems:ro', samples: flag('--samples') ?? 10000, is_short: flags.length > 0,
-  started_at: new Date().toISOString(), hardware: rate === undefined ? 'a machine' : 'a machine with avx2', threads: 1, config, outcome,
+  schema: 1, program: isBaseline ? 'pytorch-peft' : 'cairn-tune', program_version: '1',
+  model, recipe, matmul: 'bf16', dataset: 'problems:ro',
+  samples: flag('--samples') ?? 10000, is_short: flags.length > 0, started_at: new Date().toISOString(),
+  hardware: rate === undefined ? 'a machine' : 'a machine with avx2', threads: 1, config, outcome,
 }))
 process.exit(rate === undefined ? 3 : 0)
 `
@@ -82,7 +90,7 @@ async function measure(
   return { failed, cells }
 }
 
-test('each model in each recipe is run once, and two models of one short name do not share a folder', async () => {
+test('each model in each recipe runs once; two models of one short name have two folders', async () => {
   const { failed } = await measure({ samples: 60 })
   expect(failed).toBe(0)
   expect(runs()).toEqual(
@@ -155,7 +163,7 @@ test('the baseline runs on problems of ours, and what it has measured is kept to
   expect(notes.filter(line => line.includes('measured before'))).toHaveLength(2)
 })
 
-test('what is written: both tables, setup, JSON that reads back, and a chart with a bar for each figure', async () => {
+test('what is written: both tables, setup, JSON that reads back, a chart with all figures', async () => {
   await measure({ samples: 60 })
   await runBaseline({
     python: process.execPath,
@@ -177,7 +185,8 @@ test('what is written: both tables, setup, JSON that reads back, and a chart wit
   })
   expect(markdown).toBe(await readFile(join(outputDir, 'matrix.md'), 'utf8'))
   expect(markdown).toContain(
-    '- Machine: a machine with avx2\n- Data: problems:ro, 60 samples\n- Programs: cairn-tune (1); pytorch-peft (1)\n',
+    '- Machine: a machine with avx2\n- Data: problems:ro, 60 samples\n- Programs: cairn-tune (1); ' +
+      'pytorch-peft (1)\n',
   )
   for (const model of models) {
     expect(markdown).toContain(`| ${model} | 1.00k | TODO | 10.5k | TODO | TODO | TODO | TODO | OOM |`)

@@ -250,7 +250,7 @@ const cases: [what: string, run: () => ReturnType<typeof run>, code: number, say
     'more made-up problems than there are',
     () => run(['data', 'generate', '--max-number', '20', '--min-steps', '3']),
     2,
-    /has no more than \d+ problems of the train half with numbers to 20; ask for fewer, or allow larger numbers/,
+    /no more than \d+ problems of the train half with numbers to 20; ask for fewer, or allow larger numbers/,
   ],
   [
     'an output directory that is a file',

@@ -63,7 +63,11 @@ export function stepLine(
 ): string {
   const filled = Math.round((BAR * step) / total)
   const rate = speed >= 1000 ? `${(speed / 1000).toFixed(1)}k` : speed.toFixed(0)
-  return `[${'█'.repeat(filled)}${'·'.repeat(BAR - filled)}] step ${step}/${total}  loss ${loss.toFixed(4)}  norm ${norm.toFixed(2)}  ${rate} tokens/s  eta ${durationText((total - step) * stepSeconds)}  ${bytesText(rss)}`
+  return (
+    `[${'█'.repeat(filled)}${'·'.repeat(BAR - filled)}] step ${step}/${total}  loss ` +
+    `${loss.toFixed(4)}  norm ${norm.toFixed(2)}  ${rate} tokens/s  eta ` +
+    `${durationText((total - step) * stepSeconds)}  ${bytesText(rss)}`
+  )
 }
 
 /** `45s`, `3m12s`, `2h05m`. */

@@ -38,5 +38,8 @@ export function configHelp(): string {
     `--${key.replaceAll('_', '-')}`,
     `${meaning} ${values}${value === '' ? '' : value === 'required' ? '; required' : `; ${value}`}`,
   ])
-  return `Keys of the configuration, in YAML with underscores, as flags with either (docs/tune/config.md):\n\n${table(rows)}`
+  return (
+    'Keys of the configuration, in YAML with underscores, as flags with either ' +
+    `(docs/tune/config.md):\n\n${table(rows)}`
+  )
 }

@@ -115,7 +115,7 @@ test.each(['bf16', 'qbnb'])('%s: it trains the same adapter, to the last bit', a
   expect(Buffer.compare(await run(at('tiny.gguf')), await run(at('tiny')))).toBe(0)
 })
 
-test('what was trained on it merges into it and is exported again; a file in blocks of Q8_0 trains and serves', async () => {
+test('an adapter of it merges and is exported again; a file of Q8_0 trains and serves', async () => {
   await mergeAdapter({ base: at('tiny.gguf'), adapter: at('tiny.gguf-bf16/adapter'), output: at('merged') })
   await mergeAdapter({ base: at('tiny'), adapter: at('tiny-bf16/adapter'), output: at('expected') })
   const [own, expected] = [
@@ -154,7 +154,8 @@ async function writeDirectory(from: string, to: string): Promise<void> {
 }
 
 test.each(['llama', 'qwen2'])(
-  '%s: a file that the gguf package wrote serves what its numbers in a directory do, and comes back from export',
+  '%s: a file that the gguf package wrote serves what its numbers in a directory do, and comes back ' +
+    'from export',
   async arch => {
     const golden = fileURLToPath(new URL(`../../weights/test/reference/gguf/${arch}.gguf`, import.meta.url))
     await writeDirectory(golden, at(arch))

@@ -38,13 +38,15 @@ export function parseModelConfig(path: string, json: Readonly<Record<string, unk
   const found = familyOf(json['model_type'])
   if (!found)
     throw new UnsupportedError(
-      `${path}: model_type ${JSON.stringify(json['model_type'])} is not supported; supported: ${FAMILY_NAMES.join(', ')}`,
+      `${path}: model_type ${JSON.stringify(json['model_type'])} is not supported; supported: ` +
+        `${FAMILY_NAMES.join(', ')}`,
     )
   const [name, family] = found
   const unknown = unknownKey(json, family.keys)
   if (unknown !== undefined)
     throw new UnsupportedError(
-      `${path}: ${unknown} ${JSON.stringify(json[unknown])} is not supported: nothing here knows what it changes in a ${name} model; remove the key if it changes nothing`,
+      `${path}: ${unknown} ${JSON.stringify(json[unknown])} is not supported: nothing here knows what ` +
+        `it changes in a ${name} model; remove the key if it changes nothing`,
     )
   const parsed = configKeys.safeParse({ ...family.defaults, ...json })
   if (!parsed.success) throw new InputError(`${path}: ${z.prettifyError(parsed.error)}`)
@@ -88,7 +90,8 @@ function configOf(path: string, name: FamilyName, family: Family, c: ConfigKeys)
   const headDim = c.head_dim ?? c.hidden_size / c.num_attention_heads
   if (c.num_attention_heads % kvHeads !== 0)
     throw new InputError(
-      `${path}: num_attention_heads ${c.num_attention_heads} must be a multiple of num_key_value_heads ${kvHeads}`,
+      `${path}: num_attention_heads ${c.num_attention_heads} must be a multiple of num_key_value_heads ` +
+        `${kvHeads}`,
     )
   if (!Number.isInteger(headDim) || headDim % 2 !== 0)
     throw new InputError(`${path}: head_dim must be even, got ${headDim}`)
@@ -125,7 +128,7 @@ function configOf(path: string, name: FamilyName, family: Family, c: ConfigKeys)
 /** Rotations and windows, layer by layer; layers of one kind turn alike. */
 function layersOf(
   path: string,
-  { slides, windows, turns }: Family,
+  { slides, windows, rotates }: Family,
   c: ConfigKeys,
   headDim: number,
 ): Pick<ModelConfig, 'ropes' | 'layers'> {
@@ -150,7 +153,7 @@ function layersOf(
   return {
     ropes: [...ropes.values()],
     layers: kinds.map((kind, i) => ({
-      rope: (turns?.(c, i) ?? true) ? places.indexOf(texts.get(kind) ?? '') : undefined,
+      rope: (rotates?.(c, i) ?? true) ? places.indexOf(texts.get(kind) ?? '') : undefined,
       window: kind === 'sliding_attention' ? window : 0,
     })),
   }
@@ -161,5 +164,7 @@ function layersOf(
  * keys are left out.
  */
 export function configJsonText(keys: Readonly<Record<string, unknown>> & { model_type: FamilyName }): string {
-  return `${JSON.stringify({ architectures: [FAMILIES[keys.model_type].architecture], ...keys, torch_dtype: 'bfloat16', use_cache: true }, null, 2)}\n`
+  const { architecture } = FAMILIES[keys.model_type]
+  const json = { architectures: [architecture], ...keys, torch_dtype: 'bfloat16', use_cache: true }
+  return `${JSON.stringify(json, null, 2)}\n`
 }

@@ -78,7 +78,7 @@ const special = {
   rope_interleaved: z.boolean().default(false),
   /** How older libraries cut matrices apart; the same numbers. */
   pretraining_tp: z.int().nullish(),
-  /** 1 where a layer turns, 0 where it does not. */
+  /** 1 where a layer rotates, 0 where it does not. */
   no_rope_layers: z.array(z.union([z.literal(0), z.literal(1)])).nullish(),
   no_rope_layer_interval: size.nullish(),
   full_attn_mod: z.number().nullish(),

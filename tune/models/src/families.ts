@@ -25,8 +25,8 @@ export type Family = {
   windows?: (keys: ConfigKeys) => boolean
   /** Whether layer i sees a window of `sliding_window` keys, where `layer_types` does not say so. */
   slides?: (keys: ConfigKeys, i: number) => boolean
-  /** Whether layer i turns queries and keys by position; every layer does unless given. */
-  turns?: (keys: ConfigKeys, i: number) => boolean
+  /** Whether layer i rotates queries and keys by position; every layer does unless given. */
+  rotates?: (keys: ConfigKeys, i: number) => boolean
   gguf: GgufNames
 }
 
@@ -48,7 +48,7 @@ const QWEN = { vocab_size: 151936, max_position_embeddings: 32768, max_window_la
 const SIZES = { hidden_size: 4096, num_hidden_layers: 32, num_attention_heads: 32 } as const
 
 /** SmolLM3's layers turn but for every so many. */
-const turnsSome = (c: ConfigKeys, i: number) =>
+const rotatesSome = (c: ConfigKeys, i: number) =>
   (c.no_rope_layers?.[i] ?? (i + 1) % (c.no_rope_layer_interval ?? 4)) !== 0
 
 export const FAMILIES = {
@@ -164,8 +164,8 @@ export const FAMILIES = {
     },
     forward: c => ({ biases: biases(c) }),
     windows: c => c.use_sliding_window,
-    slides: (c, i) => c.use_sliding_window && !turnsSome(c, i),
-    turns: turnsSome,
+    slides: (c, i) => c.use_sliding_window && !rotatesSome(c, i),
+    rotates: rotatesSome,
     gguf: { architecture: 'smollm3' },
   }),
 } as const satisfies Record<string, Family>

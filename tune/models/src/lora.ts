@@ -1,6 +1,6 @@
 /**
  * Linears with low-rank adapters: y = x·Wᵀ + (alpha / rank)·(x·Aᵀ)·Bᵀ. The adapter joins the sums of the base
- * matmul, so it costs no pass of its own.
+ * matmul, so it costs no matmul of its own.
  */
 import { isScaled, type Arithmetic, type LinearArithmetic, type Shape } from '@cairn-tune/ops'
 import type { Recorder, Tensor } from '@cairn-tune/program'

@@ -21,7 +21,7 @@ export type Rope = {
 }
 
 export type Layer = {
-  /** Which of the model's ropes turns its queries and keys; undefined where nothing does. */
+  /** Which of the model's ropes rotates its queries and keys; undefined where nothing does. */
   rope: number | undefined
   /** Keys that a query sees, its own among them; 0 is all of its document up to its own. */
   window: number

@@ -47,7 +47,7 @@ test('weights, caches and head are those that a forward pass reads', () => {
   expect(partsOf({ ...tiny, tie_word_embeddings: true }).weights).toHaveLength(2 * 11 + 2)
 })
 
-test('a weight is a projection’s where a recipe may store it, and norms, embeddings and head are none', () => {
+test('a weight is a projection’s where a recipe may store it; norms, embeddings, head are none', () => {
   expect(projectionLayer(tiny, 'model.layers.1.mlp.down_proj.weight')).toBe(1)
   for (const name of ['model.layers.1.self_attn.q_norm.weight', 'lm_head.weight', 'model.norm.weight'])
     expect(projectionLayer(tiny, name)).toBeUndefined()

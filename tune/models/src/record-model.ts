@@ -36,7 +36,7 @@ export type Model = {
 /** Rows of logits that exist at a time in the loss. */
 const lossChunk = 512
 
-/** What a layer's turned queries and keys and its values become: (T, H·D), (T, G·D), (T, G·D) → (T, H·D). */
+/** What a layer's rotated queries and keys and its values become: (T, H·D), (T, G·D), (T, G·D) → (T, H·D). */
 export type Attend = (layer: number, q: Tensor, k: Tensor, v: Tensor) => Tensor
 
 /** Attributes that attention has in a layer. */
@@ -145,7 +145,7 @@ function recordAttention(
     weight_offset,
   } = config
   const cosSin = ropes[config.layers[l]?.rope ?? -1]
-  const turned = (name: string, t: Tensor, heads: number) => {
+  const rotated = (name: string, t: Tensor, heads: number) => {
     if (!cosSin) return t
     const weight = config.qk_norm ? weights(`${part(`self_attn.${name}`)}.weight`, [D]) : undefined
     return g.qk_norm_rope({ x: t, weight, positions, cos_sin: cosSin }, { heads, eps, weight_offset }).y
@@ -157,8 +157,8 @@ function recordAttention(
       ? g.columns({ x: fused }, { from: from * D, count: heads * D }).y
       : linear(`self_attn.${name}`, x, heads * D)
 
-  const q = turned('q_norm', project('q_proj', H, 0), H) // (T, H·D)
-  const k = turned('k_norm', project('k_proj', G, H), G) // (T, G·D)
+  const q = rotated('q_norm', project('q_proj', H, 0), H) // (T, H·D)
+  const k = rotated('k_norm', project('k_proj', G, H), G) // (T, G·D)
   const v = project('v_proj', G, H + G)
   return linear('self_attn.o_proj', attend(l, q, k, v), C, { addend })
 }

@@ -31,7 +31,7 @@ export function ropeOf(place: Place, c: ConfigKeys, kind: LayerKind): Rope {
       (keys.partial_rotary_factor ?? shared?.partial_rotary_factor ?? c.partial_rotary_factor ?? 1),
   )
   if (width % 2 !== 0 || width === 0)
-    throw new InputError(`${place.path}: the part of a head that turns must be even, got ${width}`)
+    throw new InputError(`${place.path}: the part of a head that rotates must be even, got ${width}`)
   const scaling = scalingOf(place.path, c, keys, width)
   return {
     theta: keys.rope_theta ?? (isLocal ? local : (shared?.rope_theta ?? c.rope_theta)),
@@ -82,7 +82,8 @@ function scalingOf(path: string, c: ConfigKeys, keys: RopeKeys, width: number): 
       return { type: 'longrope', short: factors('short_factor'), long: factors('long_factor'), original }
     default:
       throw new UnsupportedError(
-        `${path}: rope_type ${JSON.stringify(type)} is not supported; default, linear, llama3, yarn and longrope are`,
+        `${path}: rope_type ${JSON.stringify(type)} is not supported; default, linear, llama3, yarn and ` +
+          'longrope are',
       )
   }
 }

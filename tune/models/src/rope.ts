@@ -2,7 +2,7 @@
 import type { Recorder, Tensor } from '@cairn-tune/program'
 import type { ModelConfig, Rope, RopeScaling } from './model-config.ts'
 
-/** What a position turns each pair by: theta^(−2i/width), stretched as the rope's scaling says. */
+/** What a position rotates each pair by: theta^(−2i/width), stretched as the rope's scaling says. */
 function frequenciesOf({ theta, width, scaling }: Rope, positions: number): Float64Array {
   const plain = Float64Array.from({ length: width / 2 }, (_, i) => theta ** ((-2 * i) / width))
   switch (scaling?.type) {
@@ -38,7 +38,7 @@ function yarnRamp(
   { fast, slow, original, truncates }: Extract<RopeScaling, { type: 'yarn' }>,
   i: number,
 ): number {
-  /** The pair that turns so often over the original length. */
+  /** The pair that rotates so often over the original length. */
   const pairOf = (turns: number) =>
     (width * Math.log(original / (turns * 2 * Math.PI))) / (2 * Math.log(theta))
   const [first, last] = [pairOf(fast), pairOf(slow)]

@@ -173,7 +173,7 @@ test('the loss is near that of bf16 on the same weights, and rounding is not for
   }
 })
 
-test('gradients of nvfp4 are rounded by the step: another step, other bits; the same step, the same', async () => {
+test('gradients of nvfp4 are rounded by the step: another step, other bits', async () => {
   const { program } = record('nvfp4', 'nvfp4')
   const [one, same, other] = [
     await run(engine, program, 1),

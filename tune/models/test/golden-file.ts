@@ -21,7 +21,9 @@ export const golden: Golden = {
   config: parseModelConfig('qwen3.json', { model_type: 'qwen3', ...qwen3.config }),
 }
 
-/** A golden model of a family, as reference/make_families.py wrote it; `keys` are those of its config.json. */
+/**
+ * A golden model of a family, as reference/make_families.py wrote it; `keys` are those of its config.json.
+ */
 export function readFamily(name: string): Golden & { keys: Record<string, unknown> } {
   const all = JSON.parse(file(`families/${name}.json`).toString()) as Omit<Golden, 'config'> & {
     config: Record<string, unknown>

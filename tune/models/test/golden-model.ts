@@ -26,9 +26,15 @@ import { readTensors, type Golden } from './golden-file.ts'
 export type GoldenModel = {
   config: ModelConfig
   tensors: Map<string, Float32Array>
-  /** Outputs by name in f32: `hidden`, `losses`, `<trained tensor>.grad`. Another config is tried on the same weights. */
+  /**
+   * Outputs by name in f32: `hidden`, `losses`, `<trained tensor>.grad`. Another config is tried on the same
+   * weights.
+   */
   run: (hasLora: boolean, config?: ModelConfig) => Promise<Map<string, Float32Array>>
-  /** Weights that the forward pass asks for and the file does not have, or of another size; and the other way round. */
+  /**
+   * Weights that the forward pass asks for and the file does not have, or of another size; and the other way
+   * round.
+   */
   missing: () => string[]
 }
 

@@ -115,7 +115,7 @@ test('every weight, adapter and gradient of the golden file is asked for', () =>
   )
 })
 
-test('with an adapter: hidden states, losses and all adapter gradients equal those of transformers and PEFT', async () => {
+test('with an adapter: hidden states, losses, gradients equal those of transformers and PEFT', async () => {
   const outputs = await run(record({ dtype: 'f32', hasLora: true }))
   expect(compare(outputs, 'lora.', 1e-5)).toBe(2 * 7 * 2 + 2)
   expect(outputs.get('loss')![0]).toBeCloseTo(
@@ -124,7 +124,7 @@ test('with an adapter: hidden states, losses and all adapter gradients equal tho
   )
 })
 
-test('trained in full: hidden states, losses and the gradient of every weight equal those of transformers', async () => {
+test('trained in full: hidden states, losses and every gradient equal those of transformers', async () => {
   const outputs = await run(record({ dtype: 'f32', hasLora: false }))
   expect(compare(outputs, 'bare.', 1e-5)).toBe(2 * 11 + 2 + 2)
 })

@@ -162,13 +162,15 @@ console.log(
   `${engine.isa}, ${threads} thread${threads === 1 ? '' : 's'}, ${T} rows, ${repeats} repeats; GF/s`,
 )
 console.log(
-  '| matmul | M × N × K | weights | peak | best | of peak | median | of peak |\n|---|---|---|---|---|---|---|---|',
+  '| matmul | M × N × K | weights | peak | best | of peak | median | of peak ' +
+    '|\n|---|---|---|---|---|---|---|---|',
 )
 for (const row of rows) {
   const peak = (threads * engine.peakFlops(row.arithmetic === 'f32' ? 'f32' : 'bf16')) / 1e9
   const { best, median } = await measure(engine, row)
   const share = (rate: number) => (rate / peak).toFixed(2)
   console.log(
-    `| ${row.name} | ${row.m} × ${row.n} × ${row.k} | ${row.stored} | ${peak.toFixed(0)} | ${best.toFixed(0)} | ${share(best)} | ${median.toFixed(0)} | ${share(median)} |`,
+    `| ${row.name} | ${row.m} × ${row.n} × ${row.k} | ${row.stored} | ${peak.toFixed(0)} | ` +
+      `${best.toFixed(0)} | ${share(best)} | ${median.toFixed(0)} | ${share(median)} |`,
   )
 }

@@ -49,7 +49,8 @@ napi_value isas(napi_env env, napi_callback_info) {
   napi_value list;
   check(env, napi_create_array(env, &list));
   uint32_t i = 0;
-  for (const Isa& isa : supported_isas()) check(env, napi_set_element(env, list, i++, make_string(env, isa.name)));
+  for (const Isa& isa : supported_isas())
+    check(env, napi_set_element(env, list, i++, make_string(env, isa.name)));
   return list;
 }
 
@@ -65,8 +66,11 @@ napi_value allocate(napi_env env, napi_callback_info info) {
     throw std::runtime_error("the system has no " + std::to_string(bytes) + " bytes to give");
   }
   napi_value buffer;
-  auto release = [](napi_env, void* owned, void* size) { free_aligned(owned, reinterpret_cast<size_t>(size)); };
-  check(env, napi_create_external_arraybuffer(env, data, bytes, release, reinterpret_cast<void*>(bytes), &buffer));
+  auto release = [](napi_env, void* owned, void* size) {
+    free_aligned(owned, reinterpret_cast<size_t>(size));
+  };
+  check(env,
+      napi_create_external_arraybuffer(env, data, bytes, release, reinterpret_cast<void*>(bytes), &buffer));
   return buffer;
 }
 
@@ -74,7 +78,8 @@ napi_value create_engine(napi_env env, napi_callback_info info) {
   Args<2> args(env, info);
   int threads = int(number_of(env, args.value[0]));
   std::string name = string_of(env, args.value[1]);
-  if (threads < 1 || threads > 1024) throw std::runtime_error("an engine has 1 to 1024 threads, got " + std::to_string(threads));
+  if (threads < 1 || threads > 1024)
+    throw std::runtime_error("an engine has 1 to 1024 threads, got " + std::to_string(threads));
   for (const Isa& isa : supported_isas()) {
     if (name != isa.name) continue;
     auto engine = std::make_shared<Engine>(threads, isa);
@@ -92,28 +97,31 @@ napi_value close_engine(napi_env env, napi_callback_info info) {
   return make_undefined(env);
 }
 
-napi_value workspace_bytes(napi_env env, napi_callback_info info) {
+napi_value scratch_bytes(napi_env env, napi_callback_info info) {
   Args<1> args(env, info);
-  return make_number(env, double(engine_of(env, args.value[0]).workspace_bytes()));
+  return make_number(env, double(engine_of(env, args.value[0]).scratch_bytes()));
 }
 
-napi_value workspace_bound_of(napi_env env, napi_callback_info info) {
+napi_value scratch_bound_of(napi_env env, napi_callback_info info) {
   Args<2> args(env, info);
   const Engine& engine = engine_of(env, args.value[0]);
-  return make_number(env, double(workspace_bound(*external_of<ProgramHandle>(env, args.value[1]).program, engine.isa().rooms, engine.threads())));
+  return make_number(env, double(scratch_bound(*external_of<ProgramHandle>(env, args.value[1]).program,
+                              engine.isa().scratch, engine.threads())));
 }
 
 napi_value peak(napi_env env, napi_callback_info info) {
   Args<2> args(env, info);
   const Isa& isa = engine_of(env, args.value[0]).isa();
-  return make_number(env, isa.peak(string_of(env, args.value[1]) == "bf16" ? Arithmetic::bf16 : Arithmetic::f32));
+  return make_number(
+      env, isa.peak(string_of(env, args.value[1]) == "bf16" ? Arithmetic::bf16 : Arithmetic::f32));
 }
 
 napi_value compile(napi_env env, napi_callback_info info) {
   Args<3> args(env, info);
   auto code = span_of<int32_t>(env, args.value[0]);
   auto attrs = span_of<double>(env, args.value[1]), places = span_of<double>(env, args.value[2]);
-  auto program = std::make_shared<const Program>(read_program(code.data, code.count, attrs.data, attrs.count, places.data, places.count));
+  auto program = std::make_shared<const Program>(
+      read_program(code.data, code.count, attrs.data, attrs.count, places.data, places.count));
   return make_external(env, new ProgramHandle{program});
 }
 
@@ -170,11 +178,13 @@ napi_value run(napi_env env, napi_callback_info info) {
   run.bound = external_of<BoundHandle>(env, args.value[1]).bound;
   run.cancel = std::make_shared<std::atomic<bool>>(false);
   napi_threadsafe_function callback;
-  check(env, napi_create_threadsafe_function(env, args.value[2], nullptr, make_string(env, "cairn run"), 0, 1, nullptr, nullptr, nullptr, complete, &callback));
+  check(env, napi_create_threadsafe_function(env, args.value[2], nullptr, make_string(env, "cairn run"), 0, 1,
+                 nullptr, nullptr, nullptr, complete, &callback));
   run.done = [callback](RunResult result) {
     auto completion = std::make_unique<Completion>(Completion{callback, std::move(result)});
     // Refused only while the environment closes.
-    if (napi_call_threadsafe_function(callback, completion.get(), napi_tsfn_blocking) == napi_ok) completion.release();
+    if (napi_call_threadsafe_function(callback, completion.get(), napi_tsfn_blocking) == napi_ok)
+      completion.release();
   };
   napi_value cancel = make_external(env, new CancelHandle{run.cancel});
   engine_of(env, args.value[0]).enqueue(std::move(run));
@@ -189,17 +199,19 @@ napi_value cancel(napi_env env, napi_callback_info info) {
 
 napi_value initialise(napi_env env, napi_value exports) {
   auto* environment = new Environment;
-  napi_set_instance_data(env, environment, [](napi_env, void* data, void*) { delete static_cast<Environment*>(data); }, nullptr);
+  napi_set_instance_data(
+      env, environment, [](napi_env, void* data, void*) { delete static_cast<Environment*>(data); }, nullptr);
   // Threads stop before the environment goes; instance data is freed later, when none may run any more.
-  napi_add_env_cleanup_hook(env, [](void* data) { static_cast<Environment*>(data)->engines.clear(); }, environment);
+  napi_add_env_cleanup_hook(
+      env, [](void* data) { static_cast<Environment*>(data)->engines.clear(); }, environment);
   try {
     export_function<isas>(env, exports, "isas");
     export_function<processors>(env, exports, "processors");
     export_function<allocate>(env, exports, "allocate");
     export_function<create_engine>(env, exports, "createEngine");
     export_function<close_engine>(env, exports, "closeEngine");
-    export_function<workspace_bytes>(env, exports, "workspaceBytes");
-    export_function<workspace_bound_of>(env, exports, "workspaceBound");
+    export_function<scratch_bytes>(env, exports, "scratchBytes");
+    export_function<scratch_bound_of>(env, exports, "scratchBound");
     export_function<peak>(env, exports, "peak");
     export_function<compile>(env, exports, "compile");
     export_function<bind>(env, exports, "bind");

@@ -2,7 +2,8 @@
 
 namespace cairn::binding {
 
-Engine::Engine(int threads, Isa isa) : isa_(isa), pool_(threads), workspace_(threads), walker_([this] { walk(); }) {}
+Engine::Engine(int threads, Isa isa)
+    : isa_(isa), pool_(threads), scratch_(threads), walker_([this] { walk(); }) {}
 
 Engine::~Engine() {
   std::deque<Run> dropped;
@@ -41,7 +42,7 @@ void Engine::walk() {
       waiting_.pop_front();
       running_ = run.cancel;
     }
-    run.done(run_program(*run.bound, isa_.kernels, pool_, workspace_, *run.cancel));
+    run.done(run_program(*run.bound, isa_.kernels, pool_, scratch_, *run.cancel));
   }
 }
 

@@ -1,4 +1,4 @@
-// An engine: the pool, its workspace and the one thread that walks programs, apart from Node's event loop.
+// An engine: the pool, its scratch and the one thread that walks programs, apart from Node's event loop.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -25,7 +25,7 @@ class Engine {
     std::function<void(RunResult)> done;
   };
   void enqueue(Run run);
-  size_t workspace_bytes() const { return workspace_.bytes(); }
+  size_t scratch_bytes() const { return scratch_.bytes(); }
   int threads() const { return pool_.size(); }
   const Isa& isa() const { return isa_; }
 
@@ -34,7 +34,7 @@ class Engine {
 
   Isa isa_;
   Pool pool_;
-  Workspace workspace_;
+  Scratch scratch_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Run> waiting_;

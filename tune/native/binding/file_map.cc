@@ -1,4 +1,5 @@
-// Files as memory: a weight is read from where the system keeps the file, without a copy, and its pages can be given back one tensor at a time.
+// Files as memory: a weight is read from where the system keeps the file, without a copy, and its pages can
+// be given back one tensor at a time.
 #include "file_map.h"
 
 #include <cerrno>
@@ -15,7 +16,9 @@ namespace cairn::binding {
 
 namespace {
 
-[[noreturn]] void fail(const std::string& path, const char* what) { throw std::runtime_error(path + ": " + what + ": " + std::strerror(errno)); }
+[[noreturn]] void fail(const std::string& path, const char* what) {
+  throw std::runtime_error(path + ": " + what + ": " + std::strerror(errno));
+}
 
 // mapFile(path): private pages, so that a write from JavaScript changes a copy and never the file.
 napi_value map_file(napi_env env, napi_callback_info info) {
@@ -40,7 +43,8 @@ napi_value map_file(napi_env env, napi_callback_info info) {
   }
   auto release = [](napi_env, void* mapped, void* size) { munmap(mapped, reinterpret_cast<size_t>(size)); };
   napi_value buffer;
-  check(env, napi_create_external_arraybuffer(env, data, bytes, release, reinterpret_cast<void*>(bytes), &buffer));
+  check(env,
+      napi_create_external_arraybuffer(env, data, bytes, release, reinterpret_cast<void*>(bytes), &buffer));
   return buffer;
 }
 

@@ -1,4 +1,5 @@
-// Thin helpers over the C Node-API: every call checked, every C++ exception turned into a JavaScript error in one place.
+// Thin helpers over the C Node-API: every call checked, every C++ exception turned into a JavaScript error in
+// one place.
 #pragma once
 #include <node_api.h>
 
@@ -28,7 +29,8 @@ struct Args {
   Args(napi_env env, napi_callback_info info) {
     size_t count = N;
     check(env, napi_get_cb_info(env, info, &count, value, nullptr, nullptr));
-    if (count < N) throw std::runtime_error("expects " + std::to_string(N) + " arguments, got " + std::to_string(count));
+    if (count < N)
+      throw std::runtime_error("expects " + std::to_string(N) + " arguments, got " + std::to_string(count));
   }
 };
 
@@ -54,7 +56,8 @@ inline Span<char> bytes_of(napi_env env, napi_value value) {
 template <class T>
 Span<T> span_of(napi_env env, napi_value value) {
   auto bytes = bytes_of(env, value);
-  if (bytes.count % sizeof(T) != 0) throw std::runtime_error("expects a typed array of " + std::to_string(sizeof(T)) + "-byte elements");
+  if (bytes.count % sizeof(T) != 0)
+    throw std::runtime_error("expects a typed array of " + std::to_string(sizeof(T)) + "-byte elements");
   return {reinterpret_cast<T*>(bytes.data), bytes.count / sizeof(T)};
 }
 
@@ -93,7 +96,9 @@ inline napi_value make_undefined(napi_env env) {
 template <class T>
 napi_value make_external(napi_env env, T* data) {
   napi_value value;
-  check(env, napi_create_external(env, data, [](napi_env, void* owned, void*) { delete static_cast<T*>(owned); }, nullptr, &value));
+  check(env,
+      napi_create_external(
+          env, data, [](napi_env, void* owned, void*) { delete static_cast<T*>(owned); }, nullptr, &value));
   return value;
 }
 

@@ -1,4 +1,5 @@
-// The scalar codecs and Philox, for tests and small tables. Whole weights go through the quantize and dequantize ops.
+// The scalar codecs and Philox, for tests and small tables. Whole weights go through the quantize and
+// dequantize ops.
 #include "scalars.h"
 
 #include "codecs.h"
@@ -31,7 +32,9 @@ int encode_one(const std::string& format, float value) {
 }
 
 void check_lengths(size_t codes, size_t values) {
-  if (codes != values) throw std::runtime_error("expects as many codes as values, got " + std::to_string(codes) + " and " + std::to_string(values));
+  if (codes != values)
+    throw std::runtime_error(
+        "expects as many codes as values, got " + std::to_string(codes) + " and " + std::to_string(values));
 }
 
 napi_value decode(napi_env env, napi_callback_info info) {
@@ -74,16 +77,21 @@ napi_value encode_stochastic(napi_env env, napi_callback_info info) {
   check_lengths(codes.count, values.count);
   check_lengths(codes.count, uniforms.count);
   auto* minifloat = minifloat_named(format);
-  if (!minifloat) throw std::runtime_error("stochastic rounding is there for e4m3, e5m2 and e2m1, not for " + format);
-  for (size_t i = 0; i < values.count; i++) codes.data[i] = uint8_t(encode_minifloat(*minifloat, values.data[i], uniforms.data[i]));
+  if (!minifloat)
+    throw std::runtime_error("stochastic rounding is there for e4m3, e5m2 and e2m1, not for " + format);
+  for (size_t i = 0; i < values.count; i++)
+    codes.data[i] = uint8_t(encode_minifloat(*minifloat, values.data[i], uniforms.data[i]));
   return make_undefined(env);
 }
 
 napi_value philox_words(napi_env env, napi_callback_info info) {
   Args<3> args(env, info);
-  auto counter = span_of<uint32_t>(env, args.value[0]), key = span_of<uint32_t>(env, args.value[1]), out = span_of<uint32_t>(env, args.value[2]);
-  if (counter.count != 4 || key.count != 2 || out.count != 4) throw std::runtime_error("philox takes a counter of 4 words, a key of 2 and room for 4");
-  Words4 words = philox({{counter.data[0], counter.data[1], counter.data[2], counter.data[3]}}, key.data[0], key.data[1]);
+  auto counter = span_of<uint32_t>(env, args.value[0]), key = span_of<uint32_t>(env, args.value[1]),
+       out = span_of<uint32_t>(env, args.value[2]);
+  if (counter.count != 4 || key.count != 2 || out.count != 4)
+    throw std::runtime_error("philox takes a counter of 4 words, a key of 2 and an output of 4");
+  Words4 words = philox(
+      {{counter.data[0], counter.data[1], counter.data[2], counter.data[3]}}, key.data[0], key.data[1]);
   std::memcpy(out.data, words.word, sizeof words.word);
   return make_undefined(env);
 }

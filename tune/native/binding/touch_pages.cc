@@ -1,4 +1,5 @@
-// Memory that the system gives by the page when it is first touched, touched ahead of those who would wait for it.
+// Memory that the system gives by the page when it is first touched, touched ahead of those who would wait
+// for it.
 #include "touch_pages.h"
 
 #include <memory>
@@ -43,7 +44,8 @@ napi_value touch_pages(napi_env env, napi_callback_info info) {
   touching->bytes = bytes_of(env, args.value[0]);
   check(env, napi_create_reference(env, args.value[0], 1, &touching->view));
   check(env, napi_create_reference(env, args.value[1], 1, &touching->callback));
-  check(env, napi_create_async_work(env, nullptr, make_string(env, "cairn touch"), touch, touched, touching.get(), &touching->work));
+  check(env, napi_create_async_work(env, nullptr, make_string(env, "cairn touch"), touch, touched,
+                 touching.get(), &touching->work));
   check(env, napi_queue_async_work(env, touching->work));
   touching.release();
   return make_undefined(env);
@@ -51,6 +53,8 @@ napi_value touch_pages(napi_env env, napi_callback_info info) {
 
 }  // namespace
 
-void export_touch_pages(napi_env env, napi_value exports) { export_function<touch_pages>(env, exports, "touchPages"); }
+void export_touch_pages(napi_env env, napi_value exports) {
+  export_function<touch_pages>(env, exports, "touchPages");
+}
 
 }  // namespace cairn::binding

@@ -1,5 +1,5 @@
-// Scalar codecs, bit for bit those of tune/ops/src/codecs. Everything here has internal linkage: kernels include it under several instruction
-// sets, and the linker must never swap one's copy for another's.
+// Scalar codecs, bit for bit those of tune/ops/src/codecs. Everything here has internal linkage: kernels
+// include it under several instruction sets, and the linker must never swap one's copy for another's.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -31,7 +31,8 @@ inline uint16_t encode_bf16(float value) {
   return uint16_t((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
-// Codes of one sign are ordered like their numbers, so a carry out of the mantissa lands on the next exponent.
+// Codes of one sign are ordered like their numbers, so a carry out of the mantissa lands on the next
+// exponent.
 struct Minifloat {
   int mantissa_bits, bias, sign_bit, max_code, nan_code, inf_code;
 };
@@ -49,7 +50,8 @@ inline float decode_minifloat(const Minifloat& format, int code) {
   int exponent = magnitude >> format.mantissa_bits;
   int mantissa = magnitude & ((1 << format.mantissa_bits) - 1);
   if (exponent == 0) return sign * float(mantissa) * power_of_two(1 - format.bias - format.mantissa_bits);
-  return sign * float(mantissa + (1 << format.mantissa_bits)) * power_of_two(exponent - format.bias - format.mantissa_bits);
+  return sign * float(mantissa + (1 << format.mantissa_bits)) *
+         power_of_two(exponent - format.bias - format.mantissa_bits);
 }
 
 // `uniform` in [0, 1) rounds stochastically; a negative one rounds to nearest, ties to even.
@@ -65,7 +67,8 @@ inline int encode_minifloat(const Minifloat& format, float value, float uniform 
   int whole = int(rung);
   float rest = rung - float(whole);
   bool up = uniform < 0 ? rest > 0.5f || (rest == 0.5f && (whole & 1)) : uniform < rest;
-  int code = (exponent + format.bias) * (1 << format.mantissa_bits) + whole + up - (1 << format.mantissa_bits);
+  int code =
+      (exponent + format.bias) * (1 << format.mantissa_bits) + whole + up - (1 << format.mantissa_bits);
   return sign | (code < format.max_code ? code : format.max_code);
 }
 
@@ -85,9 +88,10 @@ inline int encode_e8m0(float value) {
 
 constexpr float kE2m1Table[16] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6};
 
-constexpr float kNf4Table[16] = {
-    -1.0f, -0.6961928009986877f, -0.5250730514526367f, -0.39491748809814453f, -0.28444138169288635f, -0.18477343022823334f, -0.09105003625154495f, 0.0f,
-    0.07958029955625534f, 0.16093020141124725f, 0.24611230194568634f, 0.33791524171829224f, 0.44070982933044434f, 0.5626170039176941f, 0.7229568362236023f, 1.0f};
+constexpr float kNf4Table[16] = {-1.0f, -0.6961928009986877f, -0.5250730514526367f, -0.39491748809814453f,
+    -0.28444138169288635f, -0.18477343022823334f, -0.09105003625154495f, 0.0f, 0.07958029955625534f,
+    0.16093020141124725f, 0.24611230194568634f, 0.33791524171829224f, 0.44070982933044434f,
+    0.5626170039176941f, 0.7229568362236023f, 1.0f};
 
 // Index of the nearest entry of an ascending table; halfway between two it is the lower.
 inline int encode_nearest(const float* table, int size, float value) {

@@ -10,7 +10,7 @@ namespace cairn {
 struct Isa {
   const char* name;
   const Kernel* kernels;
-  const RoomsOf* rooms;
+  const ScratchOf* scratch;
   // Arithmetic in a loop that never leaves the registers, in FLOP/s: the ceiling that benchmarks divide by.
   double (*peak)(Arithmetic arithmetic);
 };

@@ -20,9 +20,15 @@ inline Layout layout_of(Dtype dtype, int64_t count, int64_t rows, int64_t column
   int64_t sizes[5] = {0, 0, 0, 0, 0};
   switch (dtype) {
     case Dtype::f32:
-    case Dtype::i32: sizes[0] = count * 4; break;
-    case Dtype::bf16: sizes[0] = count * 2; break;
-    case Dtype::bf16_vnni: sizes[0] = align_up(rows, kVnniRows) * columns * 2; break;
+    case Dtype::i32:
+      sizes[0] = count * 4;
+      break;
+    case Dtype::bf16:
+      sizes[0] = count * 2;
+      break;
+    case Dtype::bf16_vnni:
+      sizes[0] = align_up(rows, kVnniRows) * columns * 2;
+      break;
     case Dtype::fp8_tiles:
       sizes[0] = count;
       sizes[1] = divide_up(rows, kFp8Tile) * divide_up(columns, kFp8Tile) * 4;

@@ -21,7 +21,8 @@ size_t round_up(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 #if defined(__linux__)
 bool is_large(size_t bytes) { return bytes >= 2 * kHugePage; }
 
-// Whole huge pages: a little more is mapped, and what lies before and behind the first aligned address is given back.
+// Whole huge pages: a little more is mapped, and what lies before and behind the first aligned address is
+// given back.
 void* map_large(size_t bytes) {
   const size_t size = round_up(bytes, kHugePage);
   void* mapped = mmap(nullptr, size + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -67,7 +68,7 @@ void free_aligned(void* data, size_t bytes) {
   std::free(data);
 }
 
-void* Scratch::get(size_t bytes) {
+void* GrowingBuffer::get(size_t bytes) {
   if (bytes > size_) {
     free_aligned(data_, size_);
     data_ = nullptr;

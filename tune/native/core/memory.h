@@ -1,10 +1,11 @@
-// Memory that starts at a cache line; large blocks come from the system by the page, on huge pages where it has them.
+// Memory that starts at a cache line; large blocks come from the system by the page, on huge pages where it
+// has them.
 #pragma once
 #include <cstddef>
 
 namespace cairn {
 
-// Zeroed. Pages of a large block take room only once they are touched. Throws std::bad_alloc.
+// Zeroed. Pages of a large block take memory only once they are touched. Throws std::bad_alloc.
 void* allocate_aligned(size_t bytes);
 // What a block of that many bytes takes, in whole cache lines or pages.
 size_t allocated_bytes(size_t bytes);
@@ -12,12 +13,12 @@ size_t allocated_bytes(size_t bytes);
 void free_aligned(void* data, size_t bytes);
 
 // A buffer that only grows, for what an op needs beside its tensors.
-class Scratch {
+class GrowingBuffer {
  public:
-  Scratch() = default;
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() { free_aligned(data_, size_); }
+  GrowingBuffer() = default;
+  GrowingBuffer(const GrowingBuffer&) = delete;
+  GrowingBuffer& operator=(const GrowingBuffer&) = delete;
+  ~GrowingBuffer() { free_aligned(data_, size_); }
 
   void* get(size_t bytes);
   size_t size() const { return size_; }

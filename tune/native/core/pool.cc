@@ -16,7 +16,8 @@ int processor_count() {
 }
 
 namespace {
-// A worker that has nothing to do looks this often before it sleeps: about 50 µs, longer than the gap between two ops.
+// A worker that has nothing to do looks this often before it sleeps: about 50 µs, longer than the gap between
+// two ops.
 constexpr int kSpins = 2000;
 
 void relax() {
@@ -58,8 +59,9 @@ void Pool::run(int64_t count, Task task, void* context) {
   }
   wake_.notify_all();
   take_tasks(0);
-  // A worker counts itself in before it looks whether there is work, and here the door is shut before they are counted: whoever is not in by now takes
-  // nothing, and none that sleeps or waits for a processor is waited for.
+  // A worker counts itself in before it looks whether there is work, and here the door is shut before they
+  // are counted: whoever is not in by now takes nothing, and none that sleeps or waits for a processor is
+  // waited for.
   is_open_.store(false);
   for (int spins = 0; busy_.load() > 0; spins++) {
     if (spins < kSpins) relax();
@@ -74,7 +76,8 @@ void Pool::take_tasks(int thread) {
 void Pool::work(int thread) {
   uint64_t seen = 0;
   while (true) {
-    for (int spins = 0; spins < kSpins && generation_.load(std::memory_order_acquire) == seen; spins++) relax();
+    for (int spins = 0; spins < kSpins && generation_.load(std::memory_order_acquire) == seen; spins++)
+      relax();
     if (generation_.load(std::memory_order_acquire) == seen) {
       std::unique_lock lock(mutex_);
       wake_.wait(lock, [&] { return generation_.load() != seen; });

@@ -18,13 +18,15 @@ class Pool {
 
   // The caller of run() is one of the threads.
   explicit Pool(int threads);
-  // Stops and joins the threads. A condition variable must not die under a waiter, so this runs before the process ends.
+  // Stops and joins the threads. A condition variable must not die under a waiter, so this runs before the
+  // process ends.
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
   int size() const { return int(workers_.size()) + 1; }
-  // Calls task(context, i, thread) for every i below count, each once, on any thread; returns when all are done.
+  // Calls task(context, i, thread) for every i below count, each once, on any thread; returns when all are
+  // done.
   void run(int64_t count, Task task, void* context);
 
  private:

@@ -7,8 +7,10 @@
 
 namespace cairn {
 
-void* shared_room(Workspace* workspace, int slot, size_t bytes) { return workspace->shared(slot, bytes); }
-void* thread_room(Workspace* workspace, int thread, int slot, size_t bytes) { return workspace->local(thread, slot, bytes); }
+void* shared_scratch(Scratch* scratch, int slot, size_t bytes) { return scratch->shared(slot, bytes); }
+void* thread_scratch(Scratch* scratch, int thread, int slot, size_t bytes) {
+  return scratch->local(thread, slot, bytes);
+}
 int thread_count(const Pool* pool) { return pool->size(); }
 void run_tasks(Pool* pool, int64_t count, Pool::Task task, void* context) { pool->run(count, task, context); }
 
@@ -29,7 +31,8 @@ struct Reader {
 
   int32_t next_below(int32_t limit, const char* what) {
     int32_t word = next();
-    if (word < 0 || word >= limit) throw std::runtime_error(std::string("no ") + what + " has the number " + std::to_string(word));
+    if (word < 0 || word >= limit)
+      throw std::runtime_error(std::string("no ") + what + " has the number " + std::to_string(word));
     return word;
   }
 };
@@ -58,27 +61,34 @@ std::string type_text(const Tensor& tensor) {
   return text + ")";
 }
 
-// `[rms_norm] what; x: bf16 (7, 64), weight: f32 (64)`: the one place where a C++ exception gets the step's name and shapes.
+// `[rms_norm] what; x: bf16 (7, 64), weight: f32 (64)`: the one place where a C++ exception gets the step's
+// name and shapes.
 std::string describe(const Step& step, const Program& program, const std::string& what) {
   const OpInfo& info = kOps[int(step.op)];
   std::string text = std::string("[") + info.name + "] " + what + ";";
   for (int i = 0; i < info.inputs; i++) {
-    if (step.in[i] >= 0) text += (i ? std::string(", ") : std::string(" ")) + info.input_names[i] + ": " + type_text(program.tensors[size_t(step.in[i])]);
+    if (step.in[i] >= 0)
+      text += (i ? std::string(", ") : std::string(" ")) + info.input_names[i] + ": " +
+              type_text(program.tensors[size_t(step.in[i])]);
   }
   return text;
 }
 
 }  // namespace
 
-Program read_program(const int32_t* code, size_t words, const double* attrs, size_t attr_count, const double* places, size_t place_count) {
+Program read_program(const int32_t* code, size_t words, const double* attrs, size_t attr_count,
+    const double* places, size_t place_count) {
   Reader reader{code, words};
-  if (reader.next() != kVersion) throw std::runtime_error("the program was written for another version of the engine");
+  if (reader.next() != kVersion)
+    throw std::runtime_error("the program was written for another version of the engine");
   Program program;
   int32_t tensors = reader.next(), steps = reader.next();
-  if (tensors < 0 || steps < 0 || place_count != size_t(tensors)) throw std::runtime_error("the program must have one place for each tensor");
+  if (tensors < 0 || steps < 0 || place_count != size_t(tensors))
+    throw std::runtime_error("the program must have one place for each tensor");
   for (int32_t i = 0; i < tensors; i++) {
     program.tensors.push_back(read_tensor(reader));
-    Placement place{places[i] < 0, int64_t(places[i] < 0 ? -places[i] - 1 : places[i]), tensor_bytes(program.tensors.back())};
+    Placement place{places[i] < 0, int64_t(places[i] < 0 ? -places[i] - 1 : places[i]),
+        tensor_bytes(program.tensors.back())};
     if (place.is_bound) program.bindings = std::max(program.bindings, int(place.offset) + 1);
     else program.arena_bytes = std::max(program.arena_bytes, place.offset + place.bytes);
     program.placements.push_back(place);
@@ -90,14 +100,17 @@ Program read_program(const int32_t* code, size_t words, const double* attrs, siz
     const OpInfo& info = kOps[int(step.op)];
     for (int j = 0; j < info.inputs; j++) {
       step.in[j] = reader.next();
-      if (step.in[j] < -1 || step.in[j] >= tensors) throw std::runtime_error("a step reads a tensor that does not exist");
+      if (step.in[j] < -1 || step.in[j] >= tensors)
+        throw std::runtime_error("a step reads a tensor that does not exist");
     }
     for (int j = 0; j < info.outputs; j++) step.out[j] = reader.next_below(tensors, "tensor");
     step.attrs = attr;
     attr += info.attrs;
     program.steps.push_back(step);
   }
-  if (size_t(attr) != attr_count) throw std::runtime_error("the steps take " + std::to_string(attr) + " attributes, got " + std::to_string(attr_count));
+  if (size_t(attr) != attr_count)
+    throw std::runtime_error(
+        "the steps take " + std::to_string(attr) + " attributes, got " + std::to_string(attr_count));
   program.attrs.assign(attrs, attrs + attr_count);
   return program;
 }
@@ -106,16 +119,20 @@ void check_bindings(const Bound& bound) {
   const auto& [shared, arena, bindings] = bound;
   const Program& program = *shared;
   if (arena.bytes < program.arena_bytes) {
-    throw std::runtime_error("the arena must have " + std::to_string(program.arena_bytes) + " bytes, got " + std::to_string(arena.bytes));
+    throw std::runtime_error("the arena must have " + std::to_string(program.arena_bytes) + " bytes, got " +
+                             std::to_string(arena.bytes));
   }
   if (int(bindings.size()) < program.bindings) {
-    throw std::runtime_error("the program takes " + std::to_string(program.bindings) + " buffers, got " + std::to_string(bindings.size()));
+    throw std::runtime_error("the program takes " + std::to_string(program.bindings) + " buffers, got " +
+                             std::to_string(bindings.size()));
   }
   for (size_t i = 0; i < program.tensors.size(); i++) {
     const Placement& place = program.placements[i];
     if (place.is_bound && bindings[size_t(place.offset)].bytes < place.bytes) {
-      throw std::runtime_error("buffer " + std::to_string(place.offset) + " is " + type_text(program.tensors[i]) + " and must have " + std::to_string(place.bytes) +
-                               " bytes, got " + std::to_string(bindings[size_t(place.offset)].bytes));
+      throw std::runtime_error("buffer " + std::to_string(place.offset) + " is " +
+                               type_text(program.tensors[i]) + " and must have " +
+                               std::to_string(place.bytes) + " bytes, got " +
+                               std::to_string(bindings[size_t(place.offset)].bytes));
     }
   }
 }
@@ -134,17 +151,19 @@ Call call_of(const Program& program, const Step& step, const std::vector<Tensor>
 
 }  // namespace
 
-size_t workspace_bound(const Program& program, const RoomsOf* rooms_of, int threads) {
-  Rooms rooms{threads};
+size_t scratch_bound(const Program& program, const ScratchOf* scratch_of, int threads) {
+  ScratchSizes sizes{threads};
   for (const Step& step : program.steps) {
-    if (rooms_of[int(step.op)]) rooms_of[int(step.op)](call_of(program, step, program.tensors), rooms);
+    if (scratch_of[int(step.op)]) scratch_of[int(step.op)](call_of(program, step, program.tensors), sizes);
   }
   size_t sum = 0;
-  for (int slot = 0; slot < kRoomSlots; slot++) sum += allocated_bytes(rooms.shared[slot]) + size_t(threads) * allocated_bytes(rooms.own[slot]);
+  for (int slot = 0; slot < kScratchSlots; slot++)
+    sum += allocated_bytes(sizes.shared[slot]) + size_t(threads) * allocated_bytes(sizes.own[slot]);
   return sum;
 }
 
-RunResult run_program(const Bound& bound, const Kernel* kernels, Pool& pool, Workspace& workspace, const std::atomic<bool>& cancel) {
+RunResult run_program(const Bound& bound, const Kernel* kernels, Pool& pool, Scratch& scratch,
+    const std::atomic<bool>& cancel) {
   const auto& [shared, arena, bindings] = bound;
   const Program& program = *shared;
   using Clock = std::chrono::steady_clock;
@@ -161,7 +180,7 @@ RunResult run_program(const Bound& bound, const Kernel* kernels, Pool& pool, Wor
     }
     Call call = call_of(program, step, tensors);
     call.pool = &pool;
-    call.workspace = &workspace;
+    call.scratch = &scratch;
     auto start = Clock::now();
     try {
       if (!kernels[int(step.op)]) throw std::runtime_error("has no kernel on this backend");

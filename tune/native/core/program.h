@@ -8,7 +8,7 @@
 
 #include "call.h"
 #include "pool.h"
-#include "workspace.h"
+#include "scratch.h"
 
 namespace cairn {
 
@@ -35,8 +35,10 @@ struct Program {
   int bindings = 0;
 };
 
-// Reads the flat form that tune/program writes (tune/native/src/engine.ts describes it). Throws std::runtime_error on anything out of place.
-Program read_program(const int32_t* code, size_t words, const double* attrs, size_t attr_count, const double* places, size_t place_count);
+// Reads the flat form that tune/program writes (tune/native/src/engine.ts describes it). Throws
+// std::runtime_error on anything out of place.
+Program read_program(const int32_t* code, size_t words, const double* attrs, size_t attr_count,
+    const double* places, size_t place_count);
 
 struct Buffer {
   char* data;
@@ -60,10 +62,11 @@ struct RunResult {
   std::vector<double> spent = std::vector<double>(kOpCount, 0.0);
 };
 
-// Bytes that a workspace has at most after a run of the program on `threads` threads.
-size_t workspace_bound(const Program& program, const RoomsOf* rooms_of, int threads);
+// Bytes that the scratch has at most after a run of the program on `threads` threads.
+size_t scratch_bound(const Program& program, const ScratchOf* scratch_of, int threads);
 
 // Walks the steps; looks at `cancel` between two of them.
-RunResult run_program(const Bound& bound, const Kernel* kernels, Pool& pool, Workspace& workspace, const std::atomic<bool>& cancel);
+RunResult run_program(
+    const Bound& bound, const Kernel* kernels, Pool& pool, Scratch& scratch, const std::atomic<bool>& cancel);
 
 }  // namespace cairn

@@ -13,25 +13,29 @@ inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 // body(index, thread) for every index below count, on the threads of the call.
 template <class Body>
 inline void parallel(const Call& call, int64_t count, Body body) {
-  run_tasks(call.pool, count, [](void* context, int64_t index, int thread) { (*static_cast<Body*>(context))(index, thread); }, &body);
+  run_tasks(
+      call.pool, count,
+      [](void* context, int64_t index, int thread) { (*static_cast<Body*>(context))(index, thread); }, &body);
 }
 
-// body(first, last, thread) for spans of `size` below `count`. Spans do not depend on the number of threads, so neither does any result.
+// body(first, last, thread) for spans of `size` below `count`. Spans do not depend on the number of threads,
+// so neither does any result.
 template <class Body>
 inline void parallel_spans(const Call& call, int64_t count, int64_t size, Body body) {
-  parallel(call, ceil_div(count, size), [&](int64_t i, int thread) { body(i * size, min64(count, (i + 1) * size), thread); });
+  parallel(call, ceil_div(count, size),
+      [&](int64_t i, int thread) { body(i * size, min64(count, (i + 1) * size), thread); });
 }
 
 inline size_t element_size(Dtype dtype) { return dtype == Dtype::bf16 ? 2 : 4; }
 
-// n floats of a float tensor from element `at`: in place where they are f32, else widened into `room`.
-inline const float* read_row(const Tensor& t, int64_t at, int64_t n, float* room) {
+// n floats of a float tensor from element `at`: in place where they are f32, else widened into `scratch`.
+inline const float* read_row(const Tensor& t, int64_t at, int64_t n, float* scratch) {
   if (t.dtype == Dtype::f32) return reinterpret_cast<const float*>(t.data) + at;
   const bf16* from = reinterpret_cast<const bf16*>(t.data) + at;
   int64_t i = 0;
-  for (; i + VL <= n; i += VL) store(room + i, load(from + i));
-  for (; i < n; i++) room[i] = decode_bf16(from[i].bits);
-  return room;
+  for (; i + VL <= n; i += VL) store(scratch + i, load(from + i));
+  for (; i < n; i++) scratch[i] = decode_bf16(from[i].bits);
+  return scratch;
 }
 
 inline void write_row(const Tensor& t, int64_t at, int64_t n, const float* values) {
@@ -46,8 +50,11 @@ inline void write_row(const Tensor& t, int64_t at, int64_t n, const float* value
   for (; i < n; i++) to[i].bits = encode_bf16(values[i]);
 }
 
-// Where a kernel may put the row it computes: the tensor itself where that is f32, else `room`, to be given to write_row.
-inline float* row_room(const Tensor& t, int64_t at, float* room) { return t.dtype == Dtype::f32 ? reinterpret_cast<float*>(t.data) + at : room; }
+// Where a kernel may put the row it computes: the tensor itself where that is f32, else `scratch`, to be
+// given to write_row.
+inline float* row_scratch(const Tensor& t, int64_t at, float* scratch) {
+  return t.dtype == Dtype::f32 ? reinterpret_cast<float*>(t.data) + at : scratch;
+}
 
 inline float dot(const float* a, const float* b, int64_t n) {
   vf s0{}, s1{}, s2{}, s3{};
@@ -99,19 +106,21 @@ inline float max_abs(const T* values, int64_t n) {
 inline float* floats_of(const Tensor& t) { return reinterpret_cast<float*>(t.data); }
 inline const int32_t* ints_of(const Tensor& t) { return reinterpret_cast<const int32_t*>(t.data); }
 
-// Slots of thread_room that rows are widened into.
-inline float* row_slot(const Call& call, int thread, int slot, int64_t n) { return static_cast<float*>(thread_room(call.workspace, thread, slot, size_t(n) * 4)); }
+// Slots of thread_scratch that rows are widened into.
+inline float* row_slot(const Call& call, int thread, int slot, int64_t n) {
+  return static_cast<float*>(thread_scratch(call.scratch, thread, slot, size_t(n) * 4));
+}
 
-inline void add_row_slots(Rooms& rooms, int slots, int64_t n) {
-  for (int slot = 0; slot < slots; slot++) rooms.add_own(slot, size_t(n) * 4);
+inline void add_row_slots(ScratchSizes& sizes, int slots, int64_t n) {
+  for (int slot = 0; slot < slots; slot++) sizes.add_own(slot, size_t(n) * 4);
 }
 
 // The numbers that a norm multiplies by: offset + weight.
-inline const float* read_weight(const Tensor& weight, int64_t n, float offset, float* room) {
-  const float* w = read_row(weight, 0, n, room);
+inline const float* read_weight(const Tensor& weight, int64_t n, float offset, float* scratch) {
+  const float* w = read_row(weight, 0, n, scratch);
   if (offset == 0) return w;
-  for (int64_t i = 0; i < n; i++) room[i] = offset + w[i];
-  return room;
+  for (int64_t i = 0; i < n; i++) scratch[i] = offset + w[i];
+  return scratch;
 }
 
 constexpr int64_t kRowsPerTask = 16;

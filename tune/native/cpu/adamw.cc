@@ -1,4 +1,5 @@
-// The optimizer: norm of all gradients, the clip factor, and AdamW in one pass over parameters and their two moments.
+// The optimizer: norm of all gradients, the clip factor, and AdamW in one pass over parameters and their two
+// moments.
 #include <cmath>
 
 #include "access.h"
@@ -12,7 +13,7 @@ namespace cairn::CAIRN_ISA {
 void sum_squares(Call& call) {
   const Tensor& x = *call.in[sum_squares_in::x];
   const int64_t spans = ceil_div(x.count, kElementsPerTask);
-  float* partial = static_cast<float*>(shared_room(call.workspace, 0, size_t(spans + 1) * 4));
+  float* partial = static_cast<float*>(shared_scratch(call.scratch, 0, size_t(spans + 1) * 4));
   parallel_spans(call, x.count, kElementsPerTask, [&](int64_t first, int64_t last, int thread) {
     const float* values = read_row(x, first, last - first, row_slot(call, thread, 0, kElementsPerTask));
     partial[first / kElementsPerTask] = dot(values, values, last - first);
@@ -22,13 +23,14 @@ void sum_squares(Call& call) {
   floats_of(*call.out[sum_squares_out::y])[0] = float(sum);
 }
 
-void sum_squares_rooms(const Call& call, Rooms& rooms) {
-  rooms.add_shared(0, size_t(ceil_div(call.in[sum_squares_in::x]->count, kElementsPerTask) + 1) * 4);
-  add_row_slots(rooms, 1, kElementsPerTask);
+void sum_squares_scratch(const Call& call, ScratchSizes& sizes) {
+  sizes.add_shared(0, size_t(ceil_div(call.in[sum_squares_in::x]->count, kElementsPerTask) + 1) * 4);
+  add_row_slots(sizes, 1, kElementsPerTask);
 }
 
 void clip_factor(Call& call) {
-  const double sum = double(floats_of(*call.in[clip_factor_in::sum_squares])[0]), count = double(floats_of(*call.in[clip_factor_in::count])[0]);
+  const double sum = double(floats_of(*call.in[clip_factor_in::sum_squares])[0]),
+               count = double(floats_of(*call.in[clip_factor_in::count])[0]);
   const double limit = double(ClipFactorAttrs::read(call.attrs).max_norm);
   const double norm = ::sqrt(sum) / count;
   const double clip = limit > 0 && norm > limit ? limit / norm : 1.0;
@@ -44,10 +46,18 @@ struct Update {
 
   template <class Attrs>
   Update(const Attrs& a, const Tensor& factor, const Tensor& schedule)
-      : beta1(a.beta1), beta2(a.beta2), eps(a.eps), keep(1.0f - floats_of(schedule)[0] * a.weight_decay), rate(floats_of(schedule)[0]), factor(floats_of(factor)[0]),
-        correct1(correction(a.beta1, floats_of(schedule)[1])), correct2(correction(a.beta2, floats_of(schedule)[1])) {}
+      : beta1(a.beta1),
+        beta2(a.beta2),
+        eps(a.eps),
+        keep(1.0f - floats_of(schedule)[0] * a.weight_decay),
+        rate(floats_of(schedule)[0]),
+        factor(floats_of(factor)[0]),
+        correct1(correction(a.beta1, floats_of(schedule)[1])),
+        correct2(correction(a.beta2, floats_of(schedule)[1])) {}
 
-  static float correction(float beta, float step) { return float(1.0 / (1.0 - ::pow(double(beta), double(step)))); }
+  static float correction(float beta, float step) {
+    return float(1.0 / (1.0 - ::pow(double(beta), double(step))));
+  }
 
   float operator()(float p, float grad, float& m, float& v) const {
     const float x = factor * grad;
@@ -61,7 +71,9 @@ struct Update {
 struct State {
   uint8_t* codes;
   float* scales;
-  explicit State(const Tensor& t) : codes(reinterpret_cast<uint8_t*>(t.data)), scales(reinterpret_cast<float*>(t.data + layout_of(t.dtype, t.count, 1, t.count).offset[1])) {}
+  explicit State(const Tensor& t)
+      : codes(reinterpret_cast<uint8_t*>(t.data)),
+        scales(reinterpret_cast<float*>(t.data + layout_of(t.dtype, t.count, 1, t.count).offset[1])) {}
 
   void read(const float* map, int64_t first, int64_t n, float* to) const {
     for (int64_t i = 0; i < n; i++) to[i] = map[codes[first + i]] * scales[first / kDynamicBlock];
@@ -69,7 +81,8 @@ struct State {
   void write(const float* map, int64_t first, int64_t n, const float* from) const {
     const float most = max_abs(from, n);
     scales[first / kDynamicBlock] = most;
-    for (int64_t i = 0; i < n; i++) codes[first + i] = uint8_t(encode_nearest(map, 256, most == 0 ? 0 : from[i] / most));
+    for (int64_t i = 0; i < n; i++)
+      codes[first + i] = uint8_t(encode_nearest(map, 256, most == 0 ? 0 : from[i] / most));
   }
 };
 
@@ -77,8 +90,10 @@ struct State {
 
 void adamw(Call& call) {
   const Tensor& g = *call.in[adamw_in::g];
-  float *p = floats_of(*call.out[adamw_out::p_next]), *m = floats_of(*call.out[adamw_out::m_next]), *v = floats_of(*call.out[adamw_out::v_next]);
-  const float *p0 = floats_of(*call.in[adamw_in::p]), *m0 = floats_of(*call.in[adamw_in::m]), *v0 = floats_of(*call.in[adamw_in::v]);
+  float *p = floats_of(*call.out[adamw_out::p_next]), *m = floats_of(*call.out[adamw_out::m_next]),
+        *v = floats_of(*call.out[adamw_out::v_next]);
+  const float *p0 = floats_of(*call.in[adamw_in::p]), *m0 = floats_of(*call.in[adamw_in::m]),
+              *v0 = floats_of(*call.in[adamw_in::v]);
   const Update update(AdamwAttrs::read(call.attrs), *call.in[adamw_in::factor], *call.in[adamw_in::schedule]);
   parallel_spans(call, g.count, kElementsPerTask, [&](int64_t first, int64_t last, int thread) {
     const float* grad = read_row(g, first, last - first, row_slot(call, thread, 0, kElementsPerTask)) - first;
@@ -91,25 +106,27 @@ void adamw(Call& call) {
   });
 }
 
-void adamw_rooms(const Call&, Rooms& rooms) { add_row_slots(rooms, 1, kElementsPerTask); }
+void adamw_scratch(const Call&, ScratchSizes& sizes) { add_row_slots(sizes, 1, kElementsPerTask); }
 
 void adamw_8bit(Call& call) {
   const Tensor& g = *call.in[adamw_8bit_in::g];
   float* p = floats_of(*call.out[adamw_8bit_out::p_next]);
   // In place: what is read is what is written over.
   const State m(*call.out[adamw_8bit_out::m_next]), v(*call.out[adamw_8bit_out::v_next]);
-  const Update update(Adamw8bitAttrs::read(call.attrs), *call.in[adamw_8bit_in::factor], *call.in[adamw_8bit_in::schedule]);
+  const Update update(
+      Adamw8bitAttrs::read(call.attrs), *call.in[adamw_8bit_in::factor], *call.in[adamw_8bit_in::schedule]);
   float m_map[256], v_map[256];
   dynamic_map(true, m_map);
   dynamic_map(false, v_map);
   parallel_spans(call, g.count, kDynamicBlock, [&](int64_t first, int64_t last, int) {
-    float room[kDynamicBlock], m_room[kDynamicBlock], v_room[kDynamicBlock];
-    const float* grad = read_row(g, first, last - first, room);
-    m.read(m_map, first, last - first, m_room);
-    v.read(v_map, first, last - first, v_room);
-    for (int64_t i = 0; i < last - first; i++) p[first + i] = update(p[first + i], grad[i], m_room[i], v_room[i]);
-    m.write(m_map, first, last - first, m_room);
-    v.write(v_map, first, last - first, v_room);
+    float scratch[kDynamicBlock], m_scratch[kDynamicBlock], v_scratch[kDynamicBlock];
+    const float* grad = read_row(g, first, last - first, scratch);
+    m.read(m_map, first, last - first, m_scratch);
+    v.read(v_map, first, last - first, v_scratch);
+    for (int64_t i = 0; i < last - first; i++)
+      p[first + i] = update(p[first + i], grad[i], m_scratch[i], v_scratch[i]);
+    m.write(m_map, first, last - first, m_scratch);
+    v.write(v_map, first, last - first, v_scratch);
   });
 }
 

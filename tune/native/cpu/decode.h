@@ -1,4 +1,5 @@
-// Stored weights → floats, a stretch of one row at a time: what packing calls, so that no decoded matrix ever lies in memory.
+// Stored weights → floats, a stretch of one row at a time: what packing calls, so that no decoded matrix ever
+// lies in memory.
 #pragma once
 #include "access.h"
 #include "layout.h"
@@ -28,9 +29,12 @@ inline Stored stored_of(const Tensor& t) {
 }
 
 // A plain matrix inside a larger buffer.
-inline Stored plain(const void* data, Dtype dtype, int64_t columns) { return {dtype, columns, {static_cast<const char*>(data)}}; }
+inline Stored plain(const void* data, Dtype dtype, int64_t columns) {
+  return {dtype, columns, {static_cast<const char*>(data)}};
+}
 
-// E4M3 codes to floats: the fields shift into place; subnormals lack the hidden bit, which a subtraction takes back.
+// E4M3 codes to floats: the fields shift into place; subnormals lack the hidden bit, which a subtraction
+// takes back.
 inline vf decode_e4m3(vu code) {
   const vu magnitude = code & 0x7f, sign = (code & 0x80) << 24;
   const vf normal = (vf)((magnitude << 20) + (120u << 23));
@@ -42,7 +46,8 @@ inline vf decode_e4m3(vu code) {
 
 inline float decode_e4m3_one(uint8_t code) { return decode_e4m3(vu{} + code)[0]; }
 
-// Sixteen codes of 4 bits from eight bytes, through a table of sixteen floats, times one scale. `high_first` says which nibble comes first.
+// Sixteen codes of 4 bits from eight bytes, through a table of sixteen floats, times one scale. `high_first`
+// says which nibble comes first.
 template <bool high_first>
 inline void decode_nibbles(const uint8_t* bytes, const float* table, float block, float tensor, float* out) {
 #if defined(__AVX2__)
@@ -55,9 +60,11 @@ inline void decode_nibbles(const uint8_t* bytes, const float* table, float block
 #else
   for (int at = 0; at < 16; at += 8) {
     const __m256i index = _mm256_cvtepu8_epi32(at ? _mm_srli_si128(codes, 8) : codes);
-    const __m256 first = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), index), second = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 8), index);
+    const __m256 first = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), index),
+                 second = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 8), index);
     // Bit 3 of the code, moved to the sign, says which half of the table.
-    store(out + at, (vf)_mm256_blendv_ps(first, second, _mm256_castsi256_ps(_mm256_slli_epi32(index, 28))) * block * tensor);
+    store(out + at, (vf)_mm256_blendv_ps(first, second, _mm256_castsi256_ps(_mm256_slli_epi32(index, 28))) *
+                        block * tensor);
   }
 #endif
 #else
@@ -70,7 +77,8 @@ inline void decode_nibbles(const uint8_t* bytes, const float* table, float block
 
 // The words of a row of a bf16_vnni matrix, each kVnniRows after the other.
 inline const uint32_t* vnni_row(const Stored& s, int64_t row) {
-  return reinterpret_cast<const uint32_t*>(s.part[0]) + row / kVnniRows * kVnniRows * (s.columns / 2) + row % kVnniRows;
+  return reinterpret_cast<const uint32_t*>(s.part[0]) + row / kVnniRows * kVnniRows * (s.columns / 2) +
+         row % kVnniRows;
 }
 
 // The f32 scale that a dtype has for the whole tensor, or 1.
@@ -81,12 +89,15 @@ inline float tensor_scale_of(const Stored& s) {
   return scale;
 }
 
-// Elements [from, to) of a row. 4-bit dtypes decode whole sixteens: `from` and `to` are multiples of 16 there.
+// Elements [from, to) of a row. 4-bit dtypes decode whole sixteens: `from` and `to` are multiples of 16
+// there.
 inline void decode_floats(const Stored& s, int64_t row, int64_t from, int64_t to, float* out) {
   const int64_t at = row * s.columns + from, n = to - from;
   const uint8_t* codes = reinterpret_cast<const uint8_t*>(s.part[0]);
   switch (s.dtype) {
-    case Dtype::f32: std::memcpy(out, s.part[0] + at * 4, size_t(n) * 4); return;
+    case Dtype::f32:
+      std::memcpy(out, s.part[0] + at * 4, size_t(n) * 4);
+      return;
     case Dtype::bf16: {
       const bf16* in = reinterpret_cast<const bf16*>(s.part[0]) + at;
       int64_t i = 0;
@@ -103,11 +114,13 @@ inline void decode_floats(const Stored& s, int64_t row, int64_t from, int64_t to
       return;
     }
     case Dtype::fp8_tiles: {
-      const float* scales = reinterpret_cast<const float*>(s.part[1]) + row / kFp8Tile * ceil_div(s.columns, kFp8Tile);
+      const float* scales =
+          reinterpret_cast<const float*>(s.part[1]) + row / kFp8Tile * ceil_div(s.columns, kFp8Tile);
       for (int64_t i = 0; i < n;) {
         const int64_t tile = (from + i) / kFp8Tile, end = min64(n, (tile + 1) * kFp8Tile - from);
         const vf scale = splat(scales[tile]);
-        for (; i + VL <= end; i += VL) store(out + i, decode_e4m3(__builtin_convertvector(load_as<vb>(codes + at + i), vu)) * scale);
+        for (; i + VL <= end; i += VL)
+          store(out + i, decode_e4m3(__builtin_convertvector(load_as<vb>(codes + at + i), vu)) * scale);
         for (; i < end; i++) out[i] = decode_e4m3_one(codes[at + i]) * scale[0];
       }
       return;
@@ -115,40 +128,50 @@ inline void decode_floats(const Stored& s, int64_t row, int64_t from, int64_t to
     case Dtype::fp8_tensor: {
       const vf scale = splat(s.without_tensor_scale ? 1.0f : tensor_scale_of(s));
       int64_t i = 0;
-      for (; i + VL <= n; i += VL) store(out + i, decode_e4m3(__builtin_convertvector(load_as<vb>(codes + at + i), vu)) * scale);
+      for (; i + VL <= n; i += VL)
+        store(out + i, decode_e4m3(__builtin_convertvector(load_as<vb>(codes + at + i), vu)) * scale);
       for (; i < n; i++) out[i] = decode_e4m3_one(codes[at + i]) * scale[0];
       return;
     }
     case Dtype::nvfp4: {
       const uint8_t* scales = reinterpret_cast<const uint8_t*>(s.part[1]);
       const float tensor = s.without_tensor_scale ? 1.0f : tensor_scale_of(s);
-      for (int64_t i = 0; i < n; i += 16) decode_nibbles<false>(codes + (at + i) / 2, kE2m1Table, decode_e4m3_one(scales[(at + i) / kNvfp4Block]), tensor, out + i);
+      for (int64_t i = 0; i < n; i += 16)
+        decode_nibbles<false>(codes + (at + i) / 2, kE2m1Table,
+            decode_e4m3_one(scales[(at + i) / kNvfp4Block]), tensor, out + i);
       return;
     }
     case Dtype::mxfp4: {
       const uint8_t* scales = reinterpret_cast<const uint8_t*>(s.part[1]);
-      for (int64_t i = 0; i < n; i += 16) decode_nibbles<false>(codes + (at + i) / 2, kE2m1Table, decode_e8m0(scales[(at + i) / kMxfp4Block]), 1.0f, out + i);
+      for (int64_t i = 0; i < n; i += 16)
+        decode_nibbles<false>(
+            codes + (at + i) / 2, kE2m1Table, decode_e8m0(scales[(at + i) / kMxfp4Block]), 1.0f, out + i);
       return;
     }
     case Dtype::nf4: {
       const uint8_t* scale_codes = reinterpret_cast<const uint8_t*>(s.part[1]);
-      const float *groups = reinterpret_cast<const float*>(s.part[2]), *map = reinterpret_cast<const float*>(s.part[4]);
+      const float *groups = reinterpret_cast<const float*>(s.part[2]),
+                  *map = reinterpret_cast<const float*>(s.part[4]);
       float offset;
       std::memcpy(&offset, s.part[3], 4);
       for (int64_t i = 0; i < n; i += 16) {
         const int64_t block = (at + i) / kNf4Block;
-        decode_nibbles<true>(codes + (at + i) / 2, kNf4Table, map[scale_codes[block]] * groups[block / kNf4Group] + offset, 1.0f, out + i);
+        decode_nibbles<true>(codes + (at + i) / 2, kNf4Table,
+            map[scale_codes[block]] * groups[block / kNf4Group] + offset, 1.0f, out + i);
       }
       return;
     }
     case Dtype::dynamic8:
     case Dtype::dynamic8_unsigned:
-    case Dtype::i32: return;
+    case Dtype::i32:
+      return;
   }
 }
 
 // Whether a row's stretch must start and end at a multiple of 16.
-inline bool is_nibbles(Dtype dtype) { return dtype == Dtype::nvfp4 || dtype == Dtype::mxfp4 || dtype == Dtype::nf4; }
+inline bool is_nibbles(Dtype dtype) {
+  return dtype == Dtype::nvfp4 || dtype == Dtype::mxfp4 || dtype == Dtype::nf4;
+}
 
 }  // namespace
 }  // namespace cairn

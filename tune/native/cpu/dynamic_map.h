@@ -5,7 +5,8 @@
 namespace cairn {
 namespace {
 
-// Seven decades, the one ending in 1 with 64 values of each sign (128 of one), each below with half as many; then zero and one; ascending.
+// Seven decades, the one ending in 1 with 64 values of each sign (128 of one), each below with half as many;
+// then zero and one; ascending.
 inline void dynamic_map(bool is_signed, float* map) {
   constexpr float sizes[7] = {1e-6f, 1e-5f, 1e-4f, 1e-3f, 1e-2f, 0.1f, 1};
   int count = 0;
@@ -20,7 +21,10 @@ inline void dynamic_map(bool is_signed, float* map) {
     const int steps = is_signed ? 1 << decade : 2 << decade;
     const float step = (1.0f - 0.1f) / float(steps);
     // Bounds of the steps, counted from the nearer end and rounded once.
-    auto bound = [&](int i) { return i < (steps + 1) / 2 ? float(double(0.1f) + double(step) * i) : float(1.0 - double(step) * (steps - i)); };
+    auto bound = [&](int i) {
+      return i < (steps + 1) / 2 ? float(double(0.1f) + double(step) * i)
+                                 : float(1.0 - double(step) * (steps - i));
+    };
     for (int i = 0; i < steps; i++) {
       const float value = (bound(i) + bound(i + 1)) / 2.0f * sizes[decade];
       insert(value);

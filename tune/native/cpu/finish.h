@@ -17,7 +17,9 @@ inline void put_sums(bf16* to, vf value) {
   else store(to, value);
 }
 template <bool pairs>
-inline void put_sums(float* to, vf value) { store(to, value); }
+inline void put_sums(float* to, vf value) {
+  store(to, value);
+}
 
 template <bool pairs, class Y, class A>
 inline void finish_typed(float alpha, const float* sums, const A* addend, Y* y, int64_t n) {
@@ -29,15 +31,16 @@ inline void finish_typed(float alpha, const float* sums, const A* addend, Y* y, 
   for (; i < n; i++) put_one(y + i, addend ? alpha * sums[i] + one(addend + i) : alpha * sums[i]);
 }
 
-// room = alpha · sums + bias from column `column` on.
-inline const float* add_bias(const Gemm& g, int64_t column, int64_t n, const float* sums, float* room) {
-  float bias_room[NR];
-  const float* bias = read_row(*g.bias, column, n, bias_room);
-  for (int64_t i = 0; i < n; i++) room[i] = g.alpha * sums[i] + bias[i];
-  return room;
+// scratch = alpha · sums + bias from column `column` on.
+inline const float* add_bias(const Gemm& g, int64_t column, int64_t n, const float* sums, float* scratch) {
+  float bias_scratch[NR];
+  const float* bias = read_row(*g.bias, column, n, bias_scratch);
+  for (int64_t i = 0; i < n; i++) scratch[i] = g.alpha * sums[i] + bias[i];
+  return scratch;
 }
 
-// y[at, at + n) = alpha · sums + bias + addend[at, at + n), within a row of the result; at most NR numbers where there is a bias.
+// y[at, at + n) = alpha · sums + bias + addend[at, at + n), within a row of the result; at most NR numbers
+// where there is a bias.
 inline void finish_row(const Gemm& g, bool pairs, int64_t at, int64_t n, const float* sums) {
   float biased[NR];
   const float alpha = g.bias ? 1 : g.alpha;

@@ -1,10 +1,12 @@
 // y = alpha · Σ a·b + addend, for any operands that packing can read.
 //
-// Loops, outermost first: rows in blocks (so that packed a has a bounded size), k in passes, columns in blocks. Rows of a that are words as they lie
-// are read where they lie; others are packed once a block. Then, block of columns by block, b is packed panel by panel and tasks run over it. A task
-// keeps a chunk of a's rows in the second-level cache. It takes one panel of b after the other and of that one block of k after the other, which stays in
-// the first-level cache while all rows of the chunk pass by; their f32 sums wait beside it. Each sum is one chain over k, and blocks, chunks and panels
-// depend on the shape alone, so the number of threads changes no bit.
+// Loops, outermost first: rows in blocks (so that packed a has a bounded size), k in slices, columns in
+// blocks. Rows of a that are words already are read in place; others are packed once a block. Then, block of
+// columns by block, b is packed panel by panel and tasks run over it. A task keeps a chunk of a's rows in the
+// second-level cache. It takes one panel of b after the other and of that one block of k after the other,
+// which stays in the first-level cache while all rows of the chunk run past; their f32 sums wait beside it.
+// Each sum is one chain over k, and blocks, chunks and panels depend on the shape alone, so the number of
+// threads changes no bit.
 #include "gemm.h"
 
 #include "finish.h"
@@ -13,10 +15,12 @@ namespace cairn::CAIRN_ISA {
 
 namespace {
 
-// Words of k in a block: a panel of 48 columns is then 24 KiB and stays in the nearest cache while a chunk of a's rows passes by.
+// Words of k in a block: a panel of 48 columns is then 24 KiB and stays in the nearest cache while a chunk of
+// a's rows runs past.
 constexpr int64_t kBlockWords = 128;
-constexpr int64_t kPassWords = 2048;
-// Rows of a chunk: as many as may pass by a block of b before its next one is fetched, while their sums still lie near.
+constexpr int64_t kSliceWords = 2048;
+// Rows of a chunk: as many as may run past a block of b before its next one is fetched, while their sums are
+// still in a near cache.
 constexpr int64_t kChunkRows = 192;
 constexpr int64_t kBlockRows = 2048;
 // Panels of b that are packed at a time.
@@ -28,59 +32,67 @@ struct WordSpan {
   int64_t count() const { return last - first + tail; }
 };
 
-// Whether the rows of a are words as they lie in memory.
-inline bool lies_in_words(const Pair& pair) {
+// Whether the rows of a are words in memory already.
+inline bool is_words(const Pair& pair) {
   const Stored& s = pair.a.stored;
-  return pair.a.k_in_row && s.dtype == Dtype::bf16 && s.rounding.format == Rounding::none && pair.k % 2 == 0 && s.columns % 2 == 0;
+  return pair.a.k_in_row && s.dtype == Dtype::bf16 && s.rounding.format == Rounding::none &&
+         pair.k % 2 == 0 && s.columns % 2 == 0;
 }
 
 // Sizes that the loops follow.
 struct Loops {
   Words words;
-  // `tail` words of the second pair come after everything where the first pair's sums are scaled before, or where a lies in two places; else they are
-  // part of the run of `head` words.
-  int64_t head, tail, passes, panels;
-  // a is read where it lies, or else packed by each task for itself: where no other block of panels wants it, it then never leaves the near caches.
-  bool a_lies, packs_in_task;
+  // `tail` words of the second pair come after everything where the first pair's sums are scaled before, or
+  // where a is in two places; else they are part of the run of `head` words.
+  int64_t head, tail, slices, panels;
+  // a is read in place, or else packed by each task for itself: where no other block of panels wants it, it
+  // then never leaves the near caches.
+  bool a_in_place, packs_in_task;
 
   explicit Loops(const Gemm& g) : words(words_for(g.arithmetic)), panels(ceil_div(g.n, NR)) {
     const int64_t first = word_count(words, g.pair[0].k), second = word_count(words, g.pair[1].k);
-    a_lies = words == Words::pairs && g.m % MR == 0 && lies_in_words(g.pair[0]) && (second == 0 || lies_in_words(g.pair[1]));
-    packs_in_task = !a_lies && panels <= kBlockPanels;
-    head = g.is_scaled || a_lies ? first : first + second;
-    tail = g.is_scaled || a_lies ? second : 0;
-    passes = max64(1, ceil_div(head, kPassWords));
+    a_in_place =
+        words == Words::pairs && g.m % MR == 0 && is_words(g.pair[0]) && (second == 0 || is_words(g.pair[1]));
+    packs_in_task = !a_in_place && panels <= kBlockPanels;
+    head = g.is_scaled || a_in_place ? first : first + second;
+    tail = g.is_scaled || a_in_place ? second : 0;
+    slices = max64(1, ceil_div(head, kSliceWords));
   }
 
-  // Passes begin at whole blocks of every stored dtype. The last one has the tail.
-  WordSpan pass(int64_t i) const {
-    const int64_t first = head * i / passes / 64 * 64;
-    return i + 1 < passes ? WordSpan{first, head * (i + 1) / passes / 64 * 64, 0} : WordSpan{first, head, tail};
+  // Slices begin at whole blocks of every stored dtype. The last one has the tail.
+  WordSpan slice(int64_t i) const {
+    const int64_t first = head * i / slices / 64 * 64;
+    return i + 1 < slices ? WordSpan{first, head * (i + 1) / slices / 64 * 64, 0}
+                          : WordSpan{first, head, tail};
   }
   int64_t most_words() const {
     int64_t most = 0;
-    for (int64_t i = 0; i < passes; i++) most = max64(most, pass(i).count());
+    for (int64_t i = 0; i < slices; i++) most = max64(most, slice(i).count());
     return most;
   }
   static int64_t blocks(int64_t count) { return max64(1, (count + kBlockWords / 2) / kBlockWords); }
 };
 
 template <int width>
-inline void pack_span(Words words, const Gemm& g, bool is_a, int64_t row0, int64_t rows, WordSpan span, uint32_t* panels, int64_t stride) {
+inline void pack_span(Words words, const Gemm& g, bool is_a, int64_t row0, int64_t rows, WordSpan span,
+    uint32_t* panels, int64_t stride) {
   const int64_t per = words == Words::pairs ? 2 : 1;
   int64_t start = 0;
   for (const Pair& pair : g.pair) {
-    const int64_t count = word_count(words, pair.k), from = max64(span.first, start), to = min64(span.last + span.tail, start + count);
+    const int64_t count = word_count(words, pair.k), from = max64(span.first, start),
+                  to = min64(span.last + span.tail, start + count);
     if (from < to) {
       const int64_t k0 = (from - start) * per;
-      pack<width>(words, is_a ? pair.a : pair.b, row0, rows, k0, min64(pair.k, (to - start) * per) - k0, panels + (from - span.first) * width, stride);
+      pack<width>(words, is_a ? pair.a : pair.b, row0, rows, k0, min64(pair.k, (to - start) * per) - k0,
+          panels + (from - span.first) * width, stride);
     }
     start += count;
   }
 }
 
 // The last panel of b may be narrower; it is packed at its own width.
-inline void pack_b(Words words, const Gemm& g, int64_t column, int64_t columns, int nv, WordSpan span, uint32_t* panel) {
+inline void pack_b(
+    Words words, const Gemm& g, int64_t column, int64_t columns, int nv, WordSpan span, uint32_t* panel) {
   if (nv == 3) pack_span<3 * VL>(words, g, false, column, columns, span, panel, 0);
   else if (nv == 2) pack_span<2 * VL>(words, g, false, column, columns, span, panel, 0);
   else pack_span<VL>(words, g, false, column, columns, span, panel, 0);
@@ -95,20 +107,23 @@ inline void prefetch_rows(const Gemm& g, int64_t row0, int64_t rows, int64_t col
   }
 }
 
-// One task: rows [first, last) of a block against panels [panel0, panel1), for all k of a pass.
+// One task: rows [first, last) of a block against panels [panel0, panel1), for all k of a slice.
 struct Region {
   int64_t m0, first, last, panel0, panel1;
   WordSpan span;
-  const uint32_t *a, *b;  // packed: a starts at row `first` and is null where it is read as it lies, b starts at panel0
-  float* sums;            // of panel0, a panel `sums_stride` apart; null where one tile does
+  const uint32_t *a,
+      *b;       // packed: a starts at row `first` and is null where it is read in place, b starts at panel0
+  float* sums;  // of panel0, a panel `sums_stride` apart; null where one tile does
   int64_t sums_stride;
   bool is_first, is_last;
 };
 
-// Words `from`, from + n of MR rows of a, read where they lie.
-inline void run_lying(const Pair& pair, int64_t row, int64_t from, int nv, int64_t n, const uint32_t* b, float* sums, bool add) {
+// Words `from`, from + n of MR rows of a, read in place.
+inline void run_in_place(const Pair& pair, int64_t row, int64_t from, int nv, int64_t n, const uint32_t* b,
+    float* sums, bool add) {
   const int64_t lda = pair.a.stored.columns / 2;
-  run_micro_lying(nv, n, reinterpret_cast<const uint32_t*>(pair.a.stored.part[0]) + row * lda + from, lda, b, nv * VL, sums, NR, add);
+  run_micro_in_place(nv, n, reinterpret_cast<const uint32_t*>(pair.a.stored.part[0]) + row * lda + from, lda,
+      b, nv * VL, sums, NR, add);
 }
 
 inline void multiply_region(const Gemm& g, bool pairs, const Region& r, float* tile) {
@@ -121,25 +136,33 @@ inline void multiply_region(const Gemm& g, bool pairs, const Region& r, float* t
     for (int64_t block = 0; block < blocks; block++) {
       const int64_t from = head * block / blocks, to = head * (block + 1) / blocks;
       const bool is_end = r.is_last && block + 1 == blocks;
-      // What comes next of b moves nearer while this block is worked on, a share of it with each run of the micro-kernel.
+      // What comes next of b moves nearer while this block is worked on, a share of it with each run of the
+      // micro-kernel.
       const uint32_t* next = b + to * width;
-      const int64_t share = block + 1 < blocks || panel + 1 < r.panel1 ? (to - from) * width * MR / (r.last - r.first) : 0;
+      const int64_t share =
+          block + 1 < blocks || panel + 1 < r.panel1 ? (to - from) * width * MR / (r.last - r.first) : 0;
       for (int64_t i = r.first; i < r.last; i += MR, next += share) {
         float* strip = sums + (i - r.first) * NR;
         const int64_t rows = min64(MR, r.last - i);
         for (int64_t ahead = 0; ahead < share; ahead += 16) __builtin_prefetch(next + ahead, 0, 2);
         if (is_end) prefetch_rows(g, r.m0 + i, rows, column);
         const bool add = block > 0 || !r.is_first;
-        if (r.a) run_micro(pairs, nv, to - from, r.a + (i - r.first) * count + from * MR, b + from * width, width, strip, NR, add);
-        else run_lying(g.pair[0], r.m0 + i, r.span.first + from, nv, to - from, b + from * width, strip, add);
+        if (r.a)
+          run_micro(pairs, nv, to - from, r.a + (i - r.first) * count + from * MR, b + from * width, width,
+              strip, NR, add);
+        else
+          run_in_place(g.pair[0], r.m0 + i, r.span.first + from, nv, to - from, b + from * width, strip, add);
         if (!is_end) continue;
         if (g.is_scaled)
           for (int64_t j = 0; j < MR * NR; j += VL) store(strip + j, load(strip + j) * g.scale);
         if (r.span.tail > 0) {
-          if (r.a) run_micro(pairs, nv, r.span.tail, r.a + (i - r.first) * count + head * MR, b + head * width, width, strip, NR, true);
-          else run_lying(g.pair[1], r.m0 + i, 0, nv, r.span.tail, b + head * width, strip, true);
+          if (r.a)
+            run_micro(pairs, nv, r.span.tail, r.a + (i - r.first) * count + head * MR, b + head * width,
+                width, strip, NR, true);
+          else run_in_place(g.pair[1], r.m0 + i, 0, nv, r.span.tail, b + head * width, strip, true);
         }
-        for (int64_t row = 0; row < rows; row++) finish_row(g, pairs, (r.m0 + i + row) * g.n + column, columns, strip + row * NR);
+        for (int64_t row = 0; row < rows; row++)
+          finish_row(g, pairs, (r.m0 + i + row) * g.n + column, columns, strip + row * NR);
       }
     }
   }
@@ -149,49 +172,62 @@ inline void multiply_region(const Gemm& g, bool pairs, const Region& r, float* t
 constexpr int64_t kTileFloats = kChunkRows * NR;
 
 // Groups of the `width` panels that are packed, one a task: enough that every thread is busy to the end.
-inline int64_t groups_of(int64_t width, int64_t chunks, int threads) { return min64(width, max64(1, ceil_div(4 * threads, chunks))); }
+inline int64_t groups_of(int64_t width, int64_t chunks, int threads) {
+  return min64(width, max64(1, ceil_div(4 * threads, chunks)));
+}
 
-// Rows of a chunk where there are `rows`. Chunks are of about one size and, where there are several, an even number: two threads are done together.
+// Rows of a chunk where there are `rows`. Chunks are of about one size and, where there are several, an even
+// number: two threads are done together.
 inline int64_t chunk_rows_of(int64_t rows) {
   const int64_t least = ceil_div(rows, kChunkRows), chunks = least > 1 ? (least + 1) / 2 * 2 : 1;
   return ceil_div(ceil_div(rows, chunks), MR) * MR;
 }
 
-inline size_t kept_bytes(int64_t rows, int64_t panels) { return size_t(ceil_div(rows, MR) * MR * panels * NR) * 4; }
+inline size_t kept_bytes(int64_t rows, int64_t panels) {
+  return size_t(ceil_div(rows, MR) * MR * panels * NR) * 4;
+}
 inline size_t a_bytes(int64_t rows, int64_t words) { return size_t(padded_rows(rows) * max64(words, 1)) * 4; }
-inline size_t b_bytes(int64_t panels, int64_t words) { return size_t(min64(panels, kBlockPanels) * NR * max64(words, 1)) * 4; }
+inline size_t b_bytes(int64_t panels, int64_t words) {
+  return size_t(min64(panels, kBlockPanels) * NR * max64(words, 1)) * 4;
+}
 
 }  // namespace
 
-void gemm_rooms(const Gemm& g, Rooms& rooms) {
+void gemm_scratch(const Gemm& g, ScratchSizes& sizes) {
   const Loops loops(g);
   const int64_t rows = min64(kBlockRows, g.m);
   if (rows == 0 || loops.panels == 0) return;
-  if (loops.passes > 1) rooms.add_shared(kGemmSums, kept_bytes(rows, loops.panels));
-  if (loops.packs_in_task) rooms.add_own(kGemmA, a_bytes(min64(rows, kChunkRows), loops.most_words()));
-  else if (!loops.a_lies) rooms.add_shared(kGemmA, a_bytes(rows, loops.most_words()));
-  rooms.add_shared(kGemmB, b_bytes(loops.panels, loops.most_words()));
-  rooms.add_own(kGemmTile, size_t(kTileFloats) * 4);
+  if (loops.slices > 1) sizes.add_shared(kGemmSums, kept_bytes(rows, loops.panels));
+  if (loops.packs_in_task) sizes.add_own(kGemmA, a_bytes(min64(rows, kChunkRows), loops.most_words()));
+  else if (!loops.a_in_place) sizes.add_shared(kGemmA, a_bytes(rows, loops.most_words()));
+  sizes.add_shared(kGemmB, b_bytes(loops.panels, loops.most_words()));
+  sizes.add_own(kGemmTile, size_t(kTileFloats) * 4);
 }
 
 void gemm(const Call& call, const Gemm& g) {
   const Loops loops(g);
   const Words words = loops.words;
-  const int64_t passes = loops.passes, panels = loops.panels;
+  const int64_t slices = loops.slices, panels = loops.panels;
   const bool pairs = words == Words::pairs;
 
   for (int64_t m0 = 0; m0 < g.m; m0 += kBlockRows) {
-    const int64_t rows = min64(kBlockRows, g.m - m0), chunk_rows = chunk_rows_of(rows), chunks = ceil_div(rows, chunk_rows), sum_rows = ceil_div(rows, MR) * MR;
-    // Sums of all columns outlive a pass only where there are several.
-    float* kept = passes > 1 ? static_cast<float*>(shared_room(call.workspace, kGemmSums, kept_bytes(rows, panels))) : nullptr;
-    for (int64_t pass = 0; pass < passes; pass++) {
-      const WordSpan span = loops.pass(pass);
+    const int64_t rows = min64(kBlockRows, g.m - m0), chunk_rows = chunk_rows_of(rows),
+                  chunks = ceil_div(rows, chunk_rows), sum_rows = ceil_div(rows, MR) * MR;
+    // Sums of all columns outlive a slice only where there are several.
+    float* kept = slices > 1
+                      ? static_cast<float*>(shared_scratch(call.scratch, kGemmSums, kept_bytes(rows, panels)))
+                      : nullptr;
+    for (int64_t slice = 0; slice < slices; slice++) {
+      const WordSpan span = loops.slice(slice);
       const int64_t count = span.count();
-      uint32_t* a = loops.a_lies || loops.packs_in_task ? nullptr : static_cast<uint32_t*>(shared_room(call.workspace, kGemmA, a_bytes(rows, count)));
-      uint32_t* b = static_cast<uint32_t*>(shared_room(call.workspace, kGemmB, b_bytes(panels, count)));
-      if (a) parallel_spans(call, rows, 64, [&](int64_t first, int64_t last, int) {
-        pack_span<MR>(words, g, true, m0 + first, last - first, span, a + first * count, count * MR);
-      });
+      uint32_t* a = loops.a_in_place || loops.packs_in_task
+                        ? nullptr
+                        : static_cast<uint32_t*>(shared_scratch(call.scratch, kGemmA, a_bytes(rows, count)));
+      uint32_t* b = static_cast<uint32_t*>(shared_scratch(call.scratch, kGemmB, b_bytes(panels, count)));
+      if (a)
+        parallel_spans(call, rows, 64, [&](int64_t first, int64_t last, int) {
+          pack_span<MR>(words, g, true, m0 + first, last - first, span, a + first * count, count * MR);
+        });
       for (int64_t panel0 = 0; panel0 < panels; panel0 += kBlockPanels) {
         const int64_t panel1 = min64(panels, panel0 + kBlockPanels), width = panel1 - panel0;
         parallel(call, width, [&](int64_t i, int) {
@@ -200,12 +236,19 @@ void gemm(const Call& call, const Gemm& g) {
         });
         const int64_t groups = groups_of(width, chunks, thread_count(call.pool));
         parallel(call, chunks * groups, [&](int64_t task, int thread) {
-          const int64_t chunk = task / groups, group = task % groups, from = width * group / groups, to = width * (group + 1) / groups;
-          float* tile = static_cast<float*>(thread_room(call.workspace, thread, kGemmTile, size_t(kTileFloats) * 4));
-          Region r{m0, chunk * chunk_rows, min64(rows, (chunk + 1) * chunk_rows), panel0 + from, panel0 + to, span, a ? a + chunk * chunk_rows * count : nullptr, b + from * NR * count, nullptr, 0, pass == 0, pass + 1 == passes};
-          if (kept) r.sums = kept + ((panel0 + from) * sum_rows + chunk * chunk_rows) * NR, r.sums_stride = sum_rows * NR;
+          const int64_t chunk = task / groups, group = task % groups, from = width * group / groups,
+                        to = width * (group + 1) / groups;
+          float* tile =
+              static_cast<float*>(thread_scratch(call.scratch, thread, kGemmTile, size_t(kTileFloats) * 4));
+          Region r{m0, chunk * chunk_rows, min64(rows, (chunk + 1) * chunk_rows), panel0 + from, panel0 + to,
+              span, a ? a + chunk * chunk_rows * count : nullptr, b + from * NR * count, nullptr, 0,
+              slice == 0, slice + 1 == slices};
+          if (kept)
+            r.sums = kept + ((panel0 + from) * sum_rows + chunk * chunk_rows) * NR,
+            r.sums_stride = sum_rows * NR;
           if (loops.packs_in_task) {
-            uint32_t* own = static_cast<uint32_t*>(thread_room(call.workspace, thread, kGemmA, a_bytes(min64(rows, kChunkRows), count)));
+            uint32_t* own = static_cast<uint32_t*>(
+                thread_scratch(call.scratch, thread, kGemmA, a_bytes(min64(rows, kChunkRows), count)));
             pack_span<MR>(words, g, true, m0 + r.first, r.last - r.first, span, own, count * MR);
             r.a = own;
           }

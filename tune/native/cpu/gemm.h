@@ -24,22 +24,23 @@ struct Gemm {
   Arithmetic arithmetic;
   const Tensor* addend;
   Tensor y;
-  // What the first pair's sums are multiplied by before the second pair joins them: the tensor scales of rounded operands.
+  // What the first pair's sums are multiplied by before the second pair joins them: the tensor scales of
+  // rounded operands.
   bool is_scaled = false;
   float scale = 1;
   // Added to each row of the result, where it is there.
   const Tensor* bias = nullptr;
-  // Whether y and addend lie the other way round, (n, m); only for products of few rows.
-  bool is_turned = false;
+  // Whether y and addend are transposed, (n, m); only for products of few rows.
+  bool is_transposed = false;
 };
 
-// Slots of the workspace that gemm uses; what calls it takes others.
+// Slots of the scratch that gemm uses; what calls it takes others.
 enum : int { kGemmA = 5, kGemmB = 6, kGemmSums = 7, kGemmTile = 7 };
 
 namespace CAIRN_ISA {
 void gemm(const Call& call, const Gemm& g);
 // What it will ask for; looks at sizes and arithmetic only.
-void gemm_rooms(const Gemm& g, Rooms& rooms);
-}
+void gemm_scratch(const Gemm& g, ScratchSizes& sizes);
+}  // namespace CAIRN_ISA
 
 }  // namespace cairn

@@ -1,4 +1,5 @@
-// Head and cross-entropy in one op: logits exist for `chunk` tokens at a time, turn into their own gradient in place, and are multiplied back.
+// Head and cross-entropy in one op: logits exist for `chunk` tokens at a time, turn into their own gradient
+// in place, and are multiplied back.
 #include <stdexcept>
 
 #include "gemm.h"
@@ -32,13 +33,13 @@ inline void over_row(T* z, int64_t n, Body body) {
   int64_t i = 0;
   for (; i + VL <= n; i += VL) body(load(z + i), z + i, int(VL));
   if (i < n) {
-    T room[VL];
+    T scratch[VL];
     for (int lane = 0; lane < VL; lane++) {
-      if (i + lane < n) room[lane] = z[i + lane];
-      else if constexpr (sizeof(T) == 2) room[lane].bits = 0xff80;
-      else room[lane] = -__builtin_inff();
+      if (i + lane < n) scratch[lane] = z[i + lane];
+      else if constexpr (sizeof(T) == 2) scratch[lane].bits = 0xff80;
+      else scratch[lane] = -__builtin_inff();
     }
-    body(load(room), z + i, int(n - i));
+    body(load(scratch), z + i, int(n - i));
   }
 }
 
@@ -49,9 +50,9 @@ inline void put(float* to, vf value) { store(to, value); }
 template <class T>
 inline void store_live(T* to, vf value, int live) {
   if (live == VL) return put(to, value);
-  T room[VL];
-  put(room, value);
-  std::memcpy(to, room, size_t(live) * sizeof(T));
+  T scratch[VL];
+  put(scratch, value);
+  std::memcpy(to, scratch, size_t(live) * sizeof(T));
 }
 
 // One row of logits: returns its loss and leaves softmax - onehot.
@@ -68,53 +69,72 @@ float loss_and_gradient(T* z, int64_t n, int32_t target) {
   vf lanes{};
   over_row(z, n, [&](vf v, T*, int) { lanes += exp2<false>((v - most) * kLog2E); });
   const float sum = sum_lanes(lanes), inverse = 1.0f / sum;
-  over_row(z, n, [&](vf v, T* to, int live) { store_live(to, exp2<sizeof(T) == 2>((v - most) * kLog2E) * inverse, live); });
+  over_row(z, n, [&](vf v, T* to, int live) {
+    store_live(to, exp2<sizeof(T) == 2>((v - most) * kLog2E) * inverse, live);
+  });
   const float p = __builtin_expf(wanted - most) * inverse - 1.0f;
   if constexpr (sizeof(T) == 2) z[target].bits = encode_bf16(p);
   else z[target] = p;
   return __builtin_logf(sum) + (most - wanted);
 }
 
-inline Dtype logits_dtype(Arithmetic arithmetic) { return arithmetic == Arithmetic::bf16 ? Dtype::bf16 : Dtype::f32; }
-inline size_t logits_bytes(int64_t rows, int64_t vocab, Arithmetic arithmetic) { return size_t(rows * vocab) * element_size(logits_dtype(arithmetic)); }
+inline Dtype logits_dtype(Arithmetic arithmetic) {
+  return arithmetic == Arithmetic::bf16 ? Dtype::bf16 : Dtype::f32;
+}
+inline size_t logits_bytes(int64_t rows, int64_t vocab, Arithmetic arithmetic) {
+  return size_t(rows * vocab) * element_size(logits_dtype(arithmetic));
+}
 
-// The first chunk is the longest; the last may have rows that gemm must pack where it reads those of the first as they lie.
-void count_rooms(Rooms& rooms, const Tensor& x, const Tensor& weight, Arithmetic arithmetic, int64_t chunk, bool trains) {
+// The first chunk is the longest; the last may have rows that gemm must pack where it reads those of the
+// first in place.
+void count_scratch(ScratchSizes& sizes, const Tensor& x, const Tensor& weight, Arithmetic arithmetic,
+    int64_t chunk, bool trains) {
   const int64_t longest = min64(chunk, x.dims[0]), columns = x.dims[1], vocab = weight.dims[0];
-  const Operand of_x{plain(nullptr, x.dtype, columns), true}, of_logits{plain(nullptr, logits_dtype(arithmetic), vocab), true};
-  rooms.add_shared(0, logits_bytes(longest, vocab, arithmetic));
+  const Operand of_x{plain(nullptr, x.dtype, columns), true},
+      of_logits{plain(nullptr, logits_dtype(arithmetic), vocab), true};
+  sizes.add_shared(0, logits_bytes(longest, vocab, arithmetic));
   const int64_t chunks[] = {longest, x.dims[0] - max64(0, x.dims[0] - 1) / max64(1, chunk) * chunk};
   for (const int64_t rows : chunks) {
-    gemm_rooms({rows, vocab, {{of_x, {}, columns}, {}}, 1.0f, arithmetic, nullptr, {}}, rooms);
-    gemm_rooms({rows, columns, {{of_logits, {}, vocab}, {}}, 1.0f, arithmetic, nullptr, {}}, rooms);
-    if (trains) gemm_rooms({vocab, columns, {{{}, {}, rows}, {}}, 1.0f, arithmetic, nullptr, {}}, rooms);
+    gemm_scratch({rows, vocab, {{of_x, {}, columns}, {}}, 1.0f, arithmetic, nullptr, {}}, sizes);
+    gemm_scratch({rows, columns, {{of_logits, {}, vocab}, {}}, 1.0f, arithmetic, nullptr, {}}, sizes);
+    if (trains) gemm_scratch({vocab, columns, {{{}, {}, rows}, {}}, 1.0f, arithmetic, nullptr, {}}, sizes);
   }
 }
 
-void run(Call& call, const Tensor& x, const Tensor& weight, const Tensor& targets, Arithmetic arithmetic, int64_t chunk, const Tensor* dweight) {
+void run(Call& call, const Tensor& x, const Tensor& weight, const Tensor& targets, Arithmetic arithmetic,
+    int64_t chunk, const Tensor* dweight) {
   const Tensor &losses = *call.out[head_loss_out::losses], &dx = *call.out[head_loss_out::dx];
   const int64_t tokens = x.dims[0], columns = x.dims[1], vocab = weight.dims[0];
   const int32_t* target = ints_of(targets);
   if (chunk < 1) throw std::runtime_error("chunk must be at least 1");
   for (int64_t t = 0; t < tokens; t++)
-    if (target[t] != kIgnored && (target[t] < 0 || target[t] >= vocab)) throw std::runtime_error("a target lies outside the vocabulary");
+    if (target[t] != kIgnored && (target[t] < 0 || target[t] >= vocab))
+      throw std::runtime_error("a target lies outside the vocabulary");
 
   const Dtype dtype = logits_dtype(arithmetic);
   Tensor logits{dtype, 2, {min64(chunk, tokens), vocab, 0, 0}, 0, nullptr};
-  logits.data = static_cast<char*>(shared_room(call.workspace, 0, logits_bytes(logits.dims[0], vocab, arithmetic)));
+  logits.data =
+      static_cast<char*>(shared_scratch(call.scratch, 0, logits_bytes(logits.dims[0], vocab, arithmetic)));
   for (int64_t first = 0; first < tokens; first += chunk) {
     const int64_t rows = min64(chunk, tokens - first);
-    const Stored z = plain(logits.data, dtype, vocab), rows_of_x = plain(x.data + first * columns * int64_t(element_size(x.dtype)), x.dtype, columns);
-    gemm(call, {rows, vocab, {{{rows_of_x, true}, {stored_of(weight), true}, columns}, {}}, 1.0f, arithmetic, nullptr, logits});
+    const Stored z = plain(logits.data, dtype, vocab),
+                 rows_of_x =
+                     plain(x.data + first * columns * int64_t(element_size(x.dtype)), x.dtype, columns);
+    gemm(call, {rows, vocab, {{{rows_of_x, true}, {stored_of(weight), true}, columns}, {}}, 1.0f, arithmetic,
+                   nullptr, logits});
     parallel(call, rows, [&](int64_t i, int) {
       char* row = logits.data + i * vocab * int64_t(element_size(dtype));
-      floats_of(losses)[first + i] = dtype == Dtype::bf16 ? loss_and_gradient(reinterpret_cast<bf16*>(row), vocab, target[first + i])
-                                                          : loss_and_gradient(reinterpret_cast<float*>(row), vocab, target[first + i]);
+      floats_of(losses)[first + i] =
+          dtype == Dtype::bf16 ? loss_and_gradient(reinterpret_cast<bf16*>(row), vocab, target[first + i])
+                               : loss_and_gradient(reinterpret_cast<float*>(row), vocab, target[first + i]);
     });
     Tensor dx_rows = dx;
     dx_rows.data += first * columns * int64_t(element_size(dx.dtype));
-    gemm(call, {rows, columns, {{{z, true}, {stored_of(weight), false}, vocab}, {}}, 1.0f, arithmetic, nullptr, dx_rows});
-    if (dweight) gemm(call, {vocab, columns, {{{z, false}, {rows_of_x, false}, rows}, {}}, 1.0f, arithmetic, first > 0 ? dweight : nullptr, *dweight});
+    gemm(call, {rows, columns, {{{z, true}, {stored_of(weight), false}, vocab}, {}}, 1.0f, arithmetic,
+                   nullptr, dx_rows});
+    if (dweight)
+      gemm(call, {vocab, columns, {{{z, false}, {rows_of_x, false}, rows}, {}}, 1.0f, arithmetic,
+                     first > 0 ? dweight : nullptr, *dweight});
   }
   double sum = 0;
   for (int64_t t = 0; t < tokens; t++) sum += double(floats_of(losses)[t]);
@@ -125,23 +145,27 @@ void run(Call& call, const Tensor& x, const Tensor& weight, const Tensor& target
 
 void head_loss(Call& call) {
   const auto attrs = HeadLossAttrs::read(call.attrs);
-  run(call, *call.in[head_loss_in::x], *call.in[head_loss_in::weight], *call.in[head_loss_in::targets], attrs.arithmetic, attrs.chunk, nullptr);
+  run(call, *call.in[head_loss_in::x], *call.in[head_loss_in::weight], *call.in[head_loss_in::targets],
+      attrs.arithmetic, attrs.chunk, nullptr);
 }
 
 void head_loss_trained(Call& call) {
   const auto attrs = HeadLossTrainedAttrs::read(call.attrs);
-  run(call, *call.in[head_loss_trained_in::x], *call.in[head_loss_trained_in::weight], *call.in[head_loss_trained_in::targets], attrs.arithmetic, attrs.chunk,
+  run(call, *call.in[head_loss_trained_in::x], *call.in[head_loss_trained_in::weight],
+      *call.in[head_loss_trained_in::targets], attrs.arithmetic, attrs.chunk,
       call.out[head_loss_trained_out::dweight]);
 }
 
-void head_loss_rooms(const Call& call, Rooms& rooms) {
+void head_loss_scratch(const Call& call, ScratchSizes& sizes) {
   const auto attrs = HeadLossAttrs::read(call.attrs);
-  count_rooms(rooms, *call.in[head_loss_in::x], *call.in[head_loss_in::weight], attrs.arithmetic, attrs.chunk, false);
+  count_scratch(
+      sizes, *call.in[head_loss_in::x], *call.in[head_loss_in::weight], attrs.arithmetic, attrs.chunk, false);
 }
 
-void head_loss_trained_rooms(const Call& call, Rooms& rooms) {
+void head_loss_trained_scratch(const Call& call, ScratchSizes& sizes) {
   const auto attrs = HeadLossTrainedAttrs::read(call.attrs);
-  count_rooms(rooms, *call.in[head_loss_trained_in::x], *call.in[head_loss_trained_in::weight], attrs.arithmetic, attrs.chunk, true);
+  count_scratch(sizes, *call.in[head_loss_trained_in::x], *call.in[head_loss_trained_in::weight],
+      attrs.arithmetic, attrs.chunk, true);
 }
 
 }  // namespace cairn::CAIRN_ISA

@@ -1,7 +1,8 @@
 // What adapters add to a linear, for rows that belong to different ones.
 //
-// Rows are sorted by adapter, so that a run of rows of one adapter reads its matrices once. Both products keep one chain of sums for each number of the
-// result, in order of k and of r: a row's bits do not depend on the rows beside it.
+// Rows are sorted by adapter, so that a run of rows of one adapter reads its matrices once. Both products
+// keep one chain of sums for each number of the result, in order of k and of r: a row's bits do not depend on
+// the rows beside it.
 #include <stdexcept>
 
 #include "access.h"
@@ -11,8 +12,8 @@ namespace cairn::CAIRN_ISA {
 
 namespace {
 
-constexpr int64_t kRun = 4;        // rows worked on together
-constexpr int64_t kColumns = 1024; // columns of a task
+constexpr int64_t kRun = 4;         // rows worked on together
+constexpr int64_t kColumns = 1024;  // columns of a task
 
 struct Run {
   int32_t adapter, count;
@@ -42,7 +43,8 @@ inline void shrink(const float* const* x, const E* a, int64_t k, float* z) {
 
 // out[j][0 … n) = z[j]·b, rows of b `stride` apart.
 template <int count, class E>
-inline void expand(const float* const* z, int64_t rank, const E* b, int64_t stride, int64_t n, float* const* out) {
+inline void expand(
+    const float* const* z, int64_t rank, const E* b, int64_t stride, int64_t n, float* const* out) {
   int64_t i = 0;
   for (; i + VL <= n; i += VL) {
     vf sum[count] = {};
@@ -63,18 +65,19 @@ inline void expand(const float* const* z, int64_t rank, const E* b, int64_t stri
 
 template <class E>
 void run_delta(Call& call, const Run* runs, int64_t run_count) {
-  const Tensor &x = *call.in[lora_delta_in::x], &a = *call.in[lora_delta_in::a], &b = *call.in[lora_delta_in::b], &y = *call.out[lora_delta_out::y];
+  const Tensor &x = *call.in[lora_delta_in::x], &a = *call.in[lora_delta_in::a],
+               &b = *call.in[lora_delta_in::b], &y = *call.out[lora_delta_out::y];
   const Tensor* addend = call.in[lora_delta_in::addend];
   const float* ranks = floats_of(*call.in[lora_delta_in::ranks]);
   const bool rounds = LoraDeltaAttrs::read(call.attrs).arithmetic == Arithmetic::bf16;
   const int64_t k = x.dims[1], most = a.dims[1], n = b.dims[2];
-  float* z = static_cast<float*>(shared_room(call.workspace, 1, size_t(x.dims[0] * most) * 4));
+  float* z = static_cast<float*>(shared_scratch(call.scratch, 1, size_t(x.dims[0] * most) * 4));
   parallel(call, run_count, [&](int64_t i, int thread) {
     const Run& run = runs[i];
     if (run.adapter < 0) return;
     const float* rows[kRun];
-    float* room = row_slot(call, thread, 0, k * kRun);
-    for (int j = 0; j < run.count; j++) rows[j] = read_row(x, run.rows[j] * k, k, room + j * k);
+    float* scratch = row_slot(call, thread, 0, k * kRun);
+    for (int j = 0; j < run.count; j++) rows[j] = read_row(x, run.rows[j] * k, k, scratch + j * k);
     const int64_t rank = int64_t(ranks[run.adapter * 2]);
     const float scale = ranks[run.adapter * 2 + 1];
     for (int64_t r = 0; r < rank; r++) {
@@ -84,7 +87,8 @@ void run_delta(Call& call, const Run* runs, int64_t run_count) {
       else if (run.count == 3) shrink<3>(rows, row, k, sums);
       else if (run.count == 2) shrink<2>(rows, row, k, sums);
       else shrink<1>(rows, row, k, sums);
-      for (int j = 0; j < run.count; j++) z[run.rows[j] * most + r] = rounds ? decode_bf16(encode_bf16(scale * sums[j])) : scale * sums[j];
+      for (int j = 0; j < run.count; j++)
+        z[run.rows[j] * most + r] = rounds ? decode_bf16(encode_bf16(scale * sums[j])) : scale * sums[j];
     }
   });
   const int64_t chunks = ceil_div(n, kColumns);
@@ -93,7 +97,8 @@ void run_delta(Call& call, const Run* runs, int64_t run_count) {
     const int64_t first = task % chunks * kColumns, columns = min64(kColumns, n - first);
     float* out[kRun];
     const float* zs[kRun];
-    for (int j = 0; j < run.count; j++) out[j] = floats_of(y) + run.rows[j] * n + first, zs[j] = z + run.rows[j] * most;
+    for (int j = 0; j < run.count; j++)
+      out[j] = floats_of(y) + run.rows[j] * n + first, zs[j] = z + run.rows[j] * most;
     if (run.adapter < 0) {
       for (int j = 0; j < run.count; j++) std::memset(out[j], 0, size_t(columns) * 4);
     } else {
@@ -105,30 +110,35 @@ void run_delta(Call& call, const Run* runs, int64_t run_count) {
       else expand<1>(zs, rank, from, n, columns, out);
     }
     if (!addend) return;
-    float* room = row_slot(call, thread, 0, kColumns);
+    float* scratch = row_slot(call, thread, 0, kColumns);
     for (int j = 0; j < run.count; j++) {
-      const float* more = read_row(*addend, run.rows[j] * n + first, columns, room);
+      const float* more = read_row(*addend, run.rows[j] * n + first, columns, scratch);
       for (int64_t i = 0; i < columns; i++) out[j][i] += more[i];
     }
   });
 }
 
-size_t run_bytes(int64_t rows, int64_t adapters) { return size_t(rows + 1) * sizeof(Run) + size_t(adapters + 1) * 4; }
+size_t run_bytes(int64_t rows, int64_t adapters) {
+  return size_t(rows + 1) * sizeof(Run) + size_t(adapters + 1) * 4;
+}
 
 }  // namespace
 
 void lora_delta(Call& call) {
-  const Tensor &a = *call.in[lora_delta_in::a], &b = *call.in[lora_delta_in::b], &adapters = *call.in[lora_delta_in::adapters];
+  const Tensor &a = *call.in[lora_delta_in::a], &b = *call.in[lora_delta_in::b],
+               &adapters = *call.in[lora_delta_in::adapters];
   const float* ranks = floats_of(*call.in[lora_delta_in::ranks]);
   const int32_t* adapter = ints_of(adapters);
   const int64_t rows = adapters.count, count = a.dims[0];
   if (a.dtype != b.dtype) throw std::runtime_error("a and b must be stored alike");
   for (int64_t t = 0; t < rows; t++) {
-    if (adapter[t] < -1 || adapter[t] >= count) throw std::runtime_error("a row names an adapter that is not there");
-    if (adapter[t] >= 0 && !(ranks[adapter[t] * 2] >= 0 && ranks[adapter[t] * 2] <= float(a.dims[1]))) throw std::runtime_error("an adapter's rank lies outside its room");
+    if (adapter[t] < -1 || adapter[t] >= count)
+      throw std::runtime_error("a row names an adapter that is not there");
+    if (adapter[t] >= 0 && !(ranks[adapter[t] * 2] >= 0 && ranks[adapter[t] * 2] <= float(a.dims[1])))
+      throw std::runtime_error("an adapter's rank lies outside its slot");
   }
   // Runs of each adapter fill up as rows come by; one that is full is closed.
-  Run* runs = static_cast<Run*>(shared_room(call.workspace, 0, run_bytes(rows, count)));
+  Run* runs = static_cast<Run*>(shared_scratch(call.scratch, 0, run_bytes(rows, count)));
   int32_t* open = reinterpret_cast<int32_t*>(runs + rows + 1);
   for (int64_t l = 0; l <= count; l++) open[l] = -1;
   int32_t used = 0;
@@ -141,11 +151,11 @@ void lora_delta(Call& call) {
   else run_delta<float>(call, runs, used);
 }
 
-void lora_delta_rooms(const Call& call, Rooms& rooms) {
+void lora_delta_scratch(const Call& call, ScratchSizes& sizes) {
   const Tensor &x = *call.in[lora_delta_in::x], &a = *call.in[lora_delta_in::a];
-  rooms.add_shared(0, run_bytes(x.dims[0], a.dims[0]));
-  rooms.add_shared(1, size_t(x.dims[0] * a.dims[1]) * 4);
-  add_row_slots(rooms, 1, max64(x.dims[1] * kRun, kColumns));
+  sizes.add_shared(0, run_bytes(x.dims[0], a.dims[0]));
+  sizes.add_shared(1, size_t(x.dims[0] * a.dims[1]) * 4);
+  add_row_slots(sizes, 1, max64(x.dims[1] * kRun, kColumns));
 }
 
 }  // namespace cairn::CAIRN_ISA

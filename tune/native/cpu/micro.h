@@ -1,6 +1,7 @@
 // The micro-kernel: a tile of MR rows and up to three vectors of columns, kept in registers while k runs.
 //
-// One step reads one word of each row of a, spreads it, and multiplies it with a row of b: 24 multiply-adds for 11 loads with 32 registers.
+// One step reads one word of each row of a, spreads it, and multiplies it with a row of b: 24 multiply-adds
+// for 11 loads with 32 registers.
 #pragma once
 #include "pack.h"
 
@@ -18,15 +19,17 @@ constexpr int NR = kVectors * VL;
 template <bool pairs>
 inline vf multiply_add(vf sum, uint32_t a, vu b) {
 #if defined(__AVX512BF16__)
-  if constexpr (pairs) return (vf)_mm512_dpbf16_ps((__m512)sum, (__m512bh)_mm512_set1_epi32(int(a)), (__m512bh)b);
+  if constexpr (pairs)
+    return (vf)_mm512_dpbf16_ps((__m512)sum, (__m512bh)_mm512_set1_epi32(int(a)), (__m512bh)b);
 #endif
   return fma(splat(float_of(a)), (vf)b, sum);
 }
 
-// c (MR, nv·VL) = or += a·bᵀ over n words; rows of c are ldc floats apart, words of b `stride` apart. a is packed, or read where it lies: MR rows,
-// `lda` words apart.
+// c (MR, nv·VL) = or += a·bᵀ over n words; rows of c are ldc floats apart, words of b `stride` apart. a is
+// packed, or read in place: MR rows, `lda` words apart.
 template <bool pairs, int nv, bool lies>
-[[gnu::noinline]] void micro(int64_t n, const uint32_t* __restrict a, int64_t lda, const uint32_t* __restrict b, int64_t stride, float* __restrict c, int64_t ldc, bool add) {
+[[gnu::noinline]] void micro(int64_t n, const uint32_t* __restrict a, int64_t lda,
+    const uint32_t* __restrict b, int64_t stride, float* __restrict c, int64_t ldc, bool add) {
   vf sum[MR][nv];
 #pragma GCC unroll 8
   for (int i = 0; i < MR; i++)
@@ -42,7 +45,8 @@ template <bool pairs, int nv, bool lies>
 #pragma GCC unroll 8
     for (int i = 0; i < MR; i++)
 #pragma GCC unroll 3
-      for (int j = 0; j < nv; j++) sum[i][j] = multiply_add<pairs>(sum[i][j], lies ? from[i][k] : a[k * MR + i], row[j]);
+      for (int j = 0; j < nv; j++)
+        sum[i][j] = multiply_add<pairs>(sum[i][j], lies ? from[i][k] : a[k * MR + i], row[j]);
   }
 #pragma GCC unroll 8
   for (int i = 0; i < MR; i++)
@@ -50,7 +54,8 @@ template <bool pairs, int nv, bool lies>
     for (int j = 0; j < nv; j++) store(c + i * ldc + j * VL, sum[i][j]);
 }
 
-inline void run_micro(bool pairs, int nv, int64_t n, const uint32_t* a, const uint32_t* b, int64_t stride, float* c, int64_t ldc, bool add) {
+inline void run_micro(bool pairs, int nv, int64_t n, const uint32_t* a, const uint32_t* b, int64_t stride,
+    float* c, int64_t ldc, bool add) {
   if (pairs && kHasBf16Dot) {
     if (nv == 3) return micro<kHasBf16Dot, 3, false>(n, a, 0, b, stride, c, ldc, add);
     if (nv == 2) return micro<kHasBf16Dot, 2, false>(n, a, 0, b, stride, c, ldc, add);
@@ -61,8 +66,9 @@ inline void run_micro(bool pairs, int nv, int64_t n, const uint32_t* a, const ui
   return micro<false, 1, false>(n, a, 0, b, stride, c, ldc, add);
 }
 
-// The same with words of a read where they lie, which only pairs of bf16 do.
-inline void run_micro_lying(int nv, int64_t n, const uint32_t* a, int64_t lda, const uint32_t* b, int64_t stride, float* c, int64_t ldc, bool add) {
+// The same with words of a in place, which only pairs of bf16 do.
+inline void run_micro_in_place(int nv, int64_t n, const uint32_t* a, int64_t lda, const uint32_t* b,
+    int64_t stride, float* c, int64_t ldc, bool add) {
   if (nv == 3) return micro<kHasBf16Dot, 3, true>(n, a, lda, b, stride, c, ldc, add);
   if (nv == 2) return micro<kHasBf16Dot, 2, true>(n, a, lda, b, stride, c, ldc, add);
   return micro<kHasBf16Dot, 1, true>(n, a, lda, b, stride, c, ldc, add);

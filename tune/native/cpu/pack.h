@@ -1,7 +1,8 @@
 // Packing: operands of a matmul are laid out in the order in which the micro-kernel reads them.
 //
-// An operand is a matrix of `rows` (of the output: M or N) by k. A panel holds `width` rows; its words lie k by k, and the rows of one k lie
-// side by side. A word is one f32, or, for the dot instruction of bf16, a pair of bf16 with consecutive k. Rows and k beyond the end are zero.
+// An operand is a matrix of `rows` (of the output: M or N) by k. A panel holds `width` rows; its words lie k
+// by k, and the rows of one k lie side by side. A word is one f32, or, for the dot instruction of bf16, a
+// pair of bf16 with consecutive k. Rows and k beyond the end are zero.
 #pragma once
 #include "gemm.h"
 
@@ -38,24 +39,27 @@ inline void row_words(const Stored& s, int64_t row, int64_t k0, int64_t valid, i
     return;
   }
   if (words == Words::pairs && s.dtype == Dtype::bf16 && valid % VL == 0 && valid == n * 2) {
-    // A number's way to its grid needs no room where no block has to be seen whole.
+    // A number's way to its grid needs no scratch where no block has to be seen whole.
     const bf16* in = reinterpret_cast<const bf16*>(s.part[0]) + row * s.columns + k0;
     bf16* to = reinterpret_cast<bf16*>(out);
     if (s.rounding.format == Rounding::e4m3) {
-      for (int64_t i = 0; i < valid; i += VL) store_normal(to + i, round_e4m3(load(in + i) * s.rounding.encode));
+      for (int64_t i = 0; i < valid; i += VL)
+        store_normal(to + i, round_e4m3(load(in + i) * s.rounding.encode));
       return;
     }
     if (s.rounding.format == Rounding::e5m2) {
-      for (int64_t i = 0; i < valid; i += VL) store_normal(to + i, round_e5m2(load(in + i) * s.rounding.encode));
+      for (int64_t i = 0; i < valid; i += VL)
+        store_normal(to + i, round_e5m2(load(in + i) * s.rounding.encode));
       return;
     }
   }
-  alignas(64) float room[kDecodeSpan * 2 + 32];
-  const int64_t from = is_nibbles(s.dtype) ? k0 / 16 * 16 : k0, to = is_nibbles(s.dtype) ? min64(s.columns, ceil_div(k0 + valid, 16) * 16) : k0 + valid;
-  decode_floats(s, row, from, to, room);
-  if (is_rounded) round_values(s.rounding, row * s.columns + from, to - from, room);
-  const float* in = room + (k0 - from);
-  for (int64_t i = valid; i < n * per; i++) room[k0 - from + i] = 0;
+  alignas(64) float scratch[kDecodeSpan * 2 + 32];
+  const int64_t from = is_nibbles(s.dtype) ? k0 / 16 * 16 : k0,
+                to = is_nibbles(s.dtype) ? min64(s.columns, ceil_div(k0 + valid, 16) * 16) : k0 + valid;
+  decode_floats(s, row, from, to, scratch);
+  if (is_rounded) round_values(s.rounding, row * s.columns + from, to - from, scratch);
+  const float* in = scratch + (k0 - from);
+  for (int64_t i = valid; i < n * per; i++) scratch[k0 - from + i] = 0;
   int64_t i = 0;
   if (words == Words::pairs) {
     bf16* to16 = reinterpret_cast<bf16*>(out);
@@ -63,14 +67,16 @@ inline void row_words(const Stored& s, int64_t row, int64_t k0, int64_t valid, i
     for (; i < n * 2; i++) to16[i].bits = encode_bf16(in[i]);
   } else {
     float* to32 = reinterpret_cast<float*>(out);
-    for (; i + VL <= n; i += VL) store(to32 + i, words == Words::rounded ? round_bf16(load(in + i)) : load(in + i));
+    for (; i + VL <= n; i += VL)
+      store(to32 + i, words == Words::rounded ? round_bf16(load(in + i)) : load(in + i));
     for (; i < n; i++) to32[i] = words == Words::rounded ? decode_bf16(encode_bf16(in[i])) : in[i];
   }
 }
 
-// Rows that lie turned already, VL of them side by side.
+// Rows that are interleaved already, VL of them side by side.
 template <Words words, int width>
-inline void pack_vnni(const Stored& s, int64_t row0, int64_t rows, int64_t k0, int64_t k, uint32_t* panels, int64_t panel_stride) {
+inline void pack_vnni(const Stored& s, int64_t row0, int64_t rows, int64_t k0, int64_t k, uint32_t* panels,
+    int64_t panel_stride) {
   constexpr int chunk = VL < width ? VL : width;
   for (int64_t group = 0; group < rows; group += VL) {
     const uint32_t* from = vnni_row(s, row0 + group) + k0 / 2 * kVnniRows;
@@ -78,7 +84,8 @@ inline void pack_vnni(const Stored& s, int64_t row0, int64_t rows, int64_t k0, i
 #pragma GCC unroll 4
       for (int lane = 0; lane < VL; lane += chunk) {
         const int64_t row = group + lane;
-        std::memcpy(panels + row / width * panel_stride + at * width + row % width, reinterpret_cast<const uint32_t*>(&v) + lane, chunk * 4);
+        std::memcpy(panels + row / width * panel_stride + at * width + row % width,
+            reinterpret_cast<const uint32_t*>(&v) + lane, chunk * 4);
       }
     };
     for (int64_t i = 0; i < k; i += 2, from += kVnniRows) {
@@ -93,13 +100,14 @@ inline void pack_vnni(const Stored& s, int64_t row0, int64_t rows, int64_t k0, i
   }
 }
 
-// Rows lie along k in memory: blocks of VL rows are turned in registers.
+// Rows lie along k in memory: blocks of VL rows are transposed in registers.
 template <Words words, int width>
-inline void pack_along(const Stored& s, int64_t row0, int64_t rows, int64_t k0, int64_t k, uint32_t* panels, int64_t panel_stride) {
+inline void pack_along(const Stored& s, int64_t row0, int64_t rows, int64_t k0, int64_t k, uint32_t* panels,
+    int64_t panel_stride) {
   constexpr int per = words == Words::pairs ? 2 : 1;
   constexpr int chunk = VL < width ? VL : width;
   const int64_t n = word_count(words, k);
-  alignas(64) uint32_t room[VL][kDecodeSpan + 16];
+  alignas(64) uint32_t scratch[VL][kDecodeSpan + 16];
   const bool lies = words == Words::pairs && s.dtype == Dtype::bf16 && s.rounding.format == Rounding::none;
   // VL rows of words, of which `live` count, to their places from word `at` on.
   auto place = [&](vu* r, int64_t group, int64_t at, int64_t live) {
@@ -113,12 +121,13 @@ inline void pack_along(const Stored& s, int64_t row0, int64_t rows, int64_t k0, 
       }
     }
   };
-  if (s.dtype == Dtype::bf16_vnni && s.rounding.format == Rounding::none && words != Words::f32 && row0 % VL == 0 && k0 % 2 == 0) {
+  if (s.dtype == Dtype::bf16_vnni && s.rounding.format == Rounding::none && words != Words::f32 &&
+      row0 % VL == 0 && k0 % 2 == 0) {
     pack_vnni<words, width>(s, row0, rows, k0, k, panels, panel_stride);
     return;
   }
   for (int64_t group = 0; group < ceil_div(rows, VL) * VL; group += VL) {
-    // Whole squares of words are read where they lie.
+    // Whole squares of words are read in place.
     const int64_t whole = lies && group + VL <= rows ? k / per / VL * VL : 0;
     const char* from = s.part[0] + ((row0 + group) * s.columns + k0) * 2;
     for (int64_t word = 0; word < whole; word += VL) {
@@ -127,14 +136,15 @@ inline void pack_along(const Stored& s, int64_t row0, int64_t rows, int64_t k0, 
       place(r, group, word, VL);
     }
     for (int64_t at = whole; at < n; at += kDecodeSpan) {
-      const int64_t span = min64(kDecodeSpan, n - at), valid = min64(span * per, k - at * per), padded = ceil_div(span, VL) * VL;
+      const int64_t span = min64(kDecodeSpan, n - at), valid = min64(span * per, k - at * per),
+                    padded = ceil_div(span, VL) * VL;
       for (int i = 0; i < VL; i++) {
-        if (group + i < rows) row_words<words>(s, row0 + group + i, k0 + at * per, valid, padded, room[i]);
-        else std::memset(room[i], 0, size_t(padded) * 4);
+        if (group + i < rows) row_words<words>(s, row0 + group + i, k0 + at * per, valid, padded, scratch[i]);
+        else std::memset(scratch[i], 0, size_t(padded) * 4);
       }
       for (int64_t word = 0; word < span; word += VL) {
         vu r[VL];
-        for (int i = 0; i < VL; i++) r[i] = load_as<vu>(room[i] + word);
+        for (int i = 0; i < VL; i++) r[i] = load_as<vu>(scratch[i] + word);
         place(r, group, at + word, min64(VL, span - word));
       }
     }
@@ -165,7 +175,9 @@ inline void write_across(int64_t n, uint32_t* panel, int64_t panel_stride, Read 
       if constexpr (width >= VL) {
         store_as(panel + i, v);
       } else {
-        for (int lane = 0; lane < VL; lane += width) std::memcpy(panel + lane / width * panel_stride, reinterpret_cast<const uint32_t*>(&v) + lane, width * 4);
+        for (int lane = 0; lane < VL; lane += width)
+          std::memcpy(
+              panel + lane / width * panel_stride, reinterpret_cast<const uint32_t*>(&v) + lane, width * 4);
       }
     }
   }
@@ -173,40 +185,47 @@ inline void write_across(int64_t n, uint32_t* panel, int64_t panel_stride, Read 
 
 // k runs down the stored rows: words of one k lie side by side already.
 template <Words words, int width>
-inline void pack_across(const Stored& s, int64_t row0, int64_t rows, int64_t k0, int64_t k, uint32_t* panels, int64_t panel_stride) {
+inline void pack_across(const Stored& s, int64_t row0, int64_t rows, int64_t k0, int64_t k, uint32_t* panels,
+    int64_t panel_stride) {
   constexpr int step = width < VL ? VL : width;
   constexpr int per = words == Words::pairs ? 2 : 1;
   const int64_t n = word_count(words, k);
   for (int64_t r = 0; r < rows; r += step) {
     const int64_t live = min64(step, rows - r), column = row0 + r;
     uint32_t* panel = panels + r / width * panel_stride;
-    // Whole words of whole vectors are read where they lie.
+    // Whole words of whole vectors are read in place.
     const int64_t whole = live == step && (s.dtype == Dtype::bf16 || s.dtype == Dtype::f32) ? k / per : 0;
     if (s.dtype == Dtype::bf16) {
       const bf16* from = reinterpret_cast<const bf16*>(s.part[0]) + k0 * s.columns + column;
-      write_across<words, width, step>(whole, panel, panel_stride, [&](int64_t at, int i) { return side_by_side<words>(from + at * s.columns + i); });
+      write_across<words, width, step>(whole, panel, panel_stride,
+          [&](int64_t at, int i) { return side_by_side<words>(from + at * s.columns + i); });
     } else {
       const float* from = reinterpret_cast<const float*>(s.part[0]) + k0 * s.columns + column;
-      write_across<words, width, step>(whole, panel, panel_stride, [&](int64_t at, int i) { return side_by_side<words>(from + at * s.columns + i); });
+      write_across<words, width, step>(whole, panel, panel_stride,
+          [&](int64_t at, int i) { return side_by_side<words>(from + at * s.columns + i); });
     }
-    alignas(64) float room[per][step + 32];
+    alignas(64) float scratch[per][step + 32];
     for (int64_t word = whole; word < n; word++) {
       const float* first[per];
       for (int half = 0; half < per; half++) {
         const int64_t at = word * per + half, from = is_nibbles(s.dtype) ? column / 16 * 16 : column;
-        const int64_t to = is_nibbles(s.dtype) ? min64(s.columns, ceil_div(column + live, 16) * 16) : column + live;
-        first[half] = room[half] + (column - from);
-        if (at < k) decode_floats(s, k0 + at, from, to, room[half]);
-        for (int64_t i = at < k ? live : 0; i < step; i++) room[half][column - from + i] = 0;
+        const int64_t to =
+            is_nibbles(s.dtype) ? min64(s.columns, ceil_div(column + live, 16) * 16) : column + live;
+        first[half] = scratch[half] + (column - from);
+        if (at < k) decode_floats(s, k0 + at, from, to, scratch[half]);
+        for (int64_t i = at < k ? live : 0; i < step; i++) scratch[half][column - from + i] = 0;
       }
-      write_across<words, width, step>(1, panel + word * width, panel_stride, [&](int64_t half, int i) { return side_by_side<words>(first[half] + i); });
+      write_across<words, width, step>(1, panel + word * width, panel_stride,
+          [&](int64_t half, int i) { return side_by_side<words>(first[half] + i); });
     }
   }
 }
 
-// Packs k0 … k0+k of `rows` rows from row0 into panels of `width` rows, `panel_stride` words apart. Writes ceil(rows / VL) · VL rows at least.
+// Packs k0 … k0+k of `rows` rows from row0 into panels of `width` rows, `panel_stride` words apart. Writes
+// ceil(rows / VL) · VL rows at least.
 template <int width>
-inline void pack(Words words, const Operand& o, int64_t row0, int64_t rows, int64_t k0, int64_t k, uint32_t* panels, int64_t panel_stride) {
+inline void pack(Words words, const Operand& o, int64_t row0, int64_t rows, int64_t k0, int64_t k,
+    uint32_t* panels, int64_t panel_stride) {
   if (words == Words::pairs) {
     if constexpr (kHasBf16Dot) {
       if (o.k_in_row) pack_along<Words::pairs, width>(o.stored, row0, rows, k0, k, panels, panel_stride);

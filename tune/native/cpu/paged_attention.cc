@@ -1,13 +1,15 @@
 // Attention of new rows over keys and values that lie in a cache, block by block.
 //
-// A task takes one key head and a tile of rows of one span, with all query heads that read that key head as rows of one left operand: a decoding
-// sequence reads its keys once for the whole group. Keys come in tiles counted from the first key of the span, whatever the rows, and a key that a row
-// does not see adds an exact zero. So a row's bits depend on its own query and keys alone, not on the chunk or the batch it came in. Few queries, as
-// those of a decoding sequence, read keys and values where they lie (paged_lying.h); for many both are packed first (paged_cache.h).
+// A task takes one key head and a tile of rows of one span, with all query heads that read that key head as
+// rows of one left operand: a decoding sequence reads its keys once for the whole group. Keys come in tiles
+// counted from the first key of the span, whatever the rows, and a key that a row does not see adds an exact
+// zero. So a row's bits depend on its own query and keys alone, not on the chunk or the batch it came in. Few
+// queries, as those of a decoding sequence, read keys and values in place (paged_in_place.h); for many both
+// are packed first (paged_cache.h).
 #include <stdexcept>
 
 #include "kernels.h"
-#include "paged_lying.h"
+#include "paged_in_place.h"
 
 namespace cairn::CAIRN_ISA {
 
@@ -18,15 +20,18 @@ Span span_of(const Pages& p, const Tensor& spans, const Tensor& tables, int64_t 
   return {n[0], n[1], n[2], ints_of(tables) + s * p.blocks};
 }
 
-// The pieces that attend and attend_few cut out of their thread's room.
-size_t room_bytes(const Pages& p) {
-  const int64_t packed = padded_rows(kQueries) * (p.width_words + p.key_words) + BC * p.width_words + p.key_words * p.padded;
+// The pieces that attend and attend_few cut out of their thread's scratch.
+size_t scratch_bytes(const Pages& p) {
+  const int64_t packed =
+      padded_rows(kQueries) * (p.width_words + p.key_words) + BC * p.width_words + p.key_words * p.padded;
   const int64_t few = kFewQueries * (p.kv_heads * (p.padded + 2) + BC + BC / 2 + p.width);
   return size_t(max64(packed + kQueries * (BC + p.padded + p.width) + VL, few)) * 4;
 }
 
-// Scores of one row become weights: those of keys outside [unseen, seen) are zero. What was summed before shrinks to the new largest score.
-inline void weigh(const Pages& p, float* z, int64_t unseen, int64_t seen, int64_t count, float& most, float& total, float* sums) {
+// Scores of one row become weights: those of keys outside [unseen, seen) are zero. What was summed before
+// shrinks to the new largest score.
+inline void weigh(const Pages& p, float* z, int64_t unseen, int64_t seen, int64_t count, float& most,
+    float& total, float* sums) {
   for (int64_t c = seen; c < ceil_div(count, VL) * VL; c++) z[c] = -__builtin_inff();
   for (int64_t c = 0; c < unseen; c++) z[c] = -__builtin_inff();
   if (seen <= unseen) {
@@ -44,7 +49,8 @@ inline void weigh(const Pages& p, float* z, int64_t unseen, int64_t seen, int64_
     }
     most = next;
     total = total * shrink + sum_lanes(sum);
-    if (shrink != 1.0f) for (int64_t c = 0; c < p.padded; c += VL) store(sums + c, load(sums + c) * shrink);
+    if (shrink != 1.0f)
+      for (int64_t c = 0; c < p.padded; c += VL) store(sums + c, load(sums + c) * shrink);
   }
   for (int64_t c = ceil_div(seen, VL) * VL; c < ceil_div(count, VL) * VL; c++) z[c] = 0;
 }
@@ -54,26 +60,40 @@ struct Rows {
   Span span;
   int64_t row0, rows, keys;
 
-  Rows(const Pages& p, const Span& span, int64_t row0) : span(span), row0(row0), rows(min64(p.rows_per_tile(), span.rows - row0)), keys(span.before + row0 + rows) {}
+  Rows(const Pages& p, const Span& span, int64_t row0)
+      : span(span),
+        row0(row0),
+        rows(min64(p.rows_per_tile(), span.rows - row0)),
+        keys(span.before + row0 + rows) {}
   int64_t queries(const Pages& p) const { return rows * p.group; }
   // Where query i of a key head starts in q and y.
-  int64_t place(const Pages& p, int64_t kv, int64_t i) const { return ((span.first + row0 + i / p.group) * p.heads + kv * p.group + i % p.group) * p.width; }
+  int64_t place(const Pages& p, int64_t kv, int64_t i) const {
+    return ((span.first + row0 + i / p.group) * p.heads + kv * p.group + i % p.group) * p.width;
+  }
   // How many of the `count` keys from key0 on query i sees.
-  int64_t seen(const Pages& p, int64_t i, int64_t key0, int64_t count) const { return max64(0, min64(count, span.before + row0 + i / p.group - key0 + 1)); }
+  int64_t seen(const Pages& p, int64_t i, int64_t key0, int64_t count) const {
+    return max64(0, min64(count, span.before + row0 + i / p.group - key0 + 1));
+  }
   // How many of those lie before its window.
-  int64_t unseen(const Pages& p, int64_t i, int64_t key0, int64_t count) const { return p.window ? max64(0, min64(count, span.before + row0 + i / p.group - p.window + 1 - key0)) : 0; }
+  int64_t unseen(const Pages& p, int64_t i, int64_t key0, int64_t count) const {
+    return p.window ? max64(0, min64(count, span.before + row0 + i / p.group - p.window + 1 - key0)) : 0;
+  }
   // The first tile of keys that any query sees.
-  int64_t first_key(const Pages& p) const { return p.window ? max64(0, span.before + row0 - p.window + 1) / BC * BC : 0; }
+  int64_t first_key(const Pages& p) const {
+    return p.window ? max64(0, span.before + row0 - p.window + 1) / BC * BC : 0;
+  }
 };
 
-// Largest score and sum of weights of query i of a key head before its first key: those of a sink, a score that has no value.
+// Largest score and sum of weights of query i of a key head before its first key: those of a sink, a score
+// that has no value.
 inline void start_row(const Pages& p, const Tensor* sinks, int64_t kv, int64_t i, float& most, float& total) {
-  float room[1];
-  most = sinks ? read_row(*sinks, kv * p.group + i % p.group, 1, room)[0] : -__builtin_inff();
+  float scratch[1];
+  most = sinks ? read_row(*sinks, kv * p.group + i % p.group, 1, scratch)[0] : -__builtin_inff();
   total = sinks ? 1 : 0;
 }
 
-inline void finish(const Pages& p, const Tensor& y, const Rows& rows, int64_t kv, const float* total, float* sums) {
+inline void finish(
+    const Pages& p, const Tensor& y, const Rows& rows, int64_t kv, const float* total, float* sums) {
   for (int64_t i = 0; i < rows.queries(p); i++) {
     float* out = sums + i * p.padded;
     for (int64_t c = 0; c < p.width; c++) out[c] /= total[i];
@@ -81,24 +101,28 @@ inline void finish(const Pages& p, const Tensor& y, const Rows& rows, int64_t kv
   }
 }
 
-// A query as words of the arithmetic: where it lies, or widened into `room`.
-inline const uint32_t* query_words(const Pages& p, const Tensor& q, int64_t at, float* room) {
-  if (p.words != Words::rounded) return reinterpret_cast<const uint32_t*>(q.data + at * element_size(q.dtype));
-  return reinterpret_cast<const uint32_t*>(read_row(q, at, p.width, room));
+// A query as words of the arithmetic: in place, or widened into `scratch`.
+inline const uint32_t* query_words(const Pages& p, const Tensor& q, int64_t at, float* scratch) {
+  if (p.words != Words::rounded)
+    return reinterpret_cast<const uint32_t*>(q.data + at * element_size(q.dtype));
+  return reinterpret_cast<const uint32_t*>(read_row(q, at, p.width, scratch));
 }
 
-// Few queries of `heads` key heads from `first` on: all heads of a tile of keys before the next, as they lie side by side. `next` is what this thread
-// takes after this, as far as one can know.
-void attend_few(const Pages& p, const Call& call, const Rows& rows, const Rows& next, int64_t first, int64_t heads, int thread) {
-  const Tensor &q = *call.in[paged_attention_in::q], &k = *call.in[paged_attention_in::k], &v = *call.in[paged_attention_in::v];
+// Few queries of `heads` key heads from `first` on: all heads of a tile of keys before the next, as they are
+// side by side. `next` is what this thread takes after this, as far as one can know.
+void attend_few(const Pages& p, const Call& call, const Rows& rows, const Rows& next, int64_t first,
+    int64_t heads, int thread) {
+  const Tensor &q = *call.in[paged_attention_in::q], &k = *call.in[paged_attention_in::k],
+               &v = *call.in[paged_attention_in::v];
   const int64_t queries = rows.queries(p), states = heads * kFewQueries;
-  float* sums = static_cast<float*>(thread_room(call.workspace, thread, 0, room_bytes(p)));
+  float* sums = static_cast<float*>(thread_scratch(call.scratch, thread, 0, scratch_bytes(p)));
   float *most = sums + states * p.padded, *total = most + states, *grid = total + states;
   uint32_t* weights = reinterpret_cast<uint32_t*>(grid + kFewQueries * BC);
-  float* room = reinterpret_cast<float*>(weights + kFewQueries * BC / 2);
+  float* scratch = reinterpret_cast<float*>(weights + kFewQueries * BC / 2);
   const Tensor* sinks = call.in[paged_attention_in::sinks];
   for (int64_t head = 0; head < heads; head++)
-    for (int64_t i = 0; i < kFewQueries; i++) start_row(p, sinks, first + head, i, most[head * kFewQueries + i], total[head * kFewQueries + i]);
+    for (int64_t i = 0; i < kFewQueries; i++)
+      start_row(p, sinks, first + head, i, most[head * kFewQueries + i], total[head * kFewQueries + i]);
   std::memset(sums, 0, size_t(states * p.padded) * 4);
   Ahead ahead{p, k, v, rows.span.table, first, heads};
   ahead.aim(rows.first_key(p), min64(rows.first_key(p) + BC, rows.keys), 1);
@@ -113,32 +137,41 @@ void attend_few(const Pages& p, const Call& call, const Rows& rows, const Rows& 
     }
     for (int64_t head = 0; head < heads; head++) {
       const uint32_t* few[kFewQueries];
-      for (int64_t i = 0; i < queries; i++) few[i] = query_words(p, q, rows.place(p, first + head, i), room + i * p.width);
+      for (int64_t i = 0; i < queries; i++)
+        few[i] = query_words(p, q, rows.place(p, first + head, i), scratch + i * p.width);
       const int64_t state = head * kFewQueries;
-      score_lying(p, k, rows.span.table, first + head, key0, count, ahead, few, queries, grid);
-      for (int64_t i = 0; i < queries; i++) weigh(p, grid + i * BC, rows.unseen(p, i, key0, count), rows.seen(p, i, key0, count), count, most[state + i], total[state + i], sums + (state + i) * p.padded);
-      sum_lying(p, v, rows.span.table, first + head, key0, count, ahead, grid, queries, weights, sums + state * p.padded);
+      score_in_place(p, k, rows.span.table, first + head, key0, count, ahead, few, queries, grid);
+      for (int64_t i = 0; i < queries; i++)
+        weigh(p, grid + i * BC, rows.unseen(p, i, key0, count), rows.seen(p, i, key0, count), count,
+            most[state + i], total[state + i], sums + (state + i) * p.padded);
+      sum_in_place(p, v, rows.span.table, first + head, key0, count, ahead, grid, queries, weights,
+          sums + state * p.padded);
     }
   }
-  for (int64_t head = 0; head < heads; head++) finish(p, *call.out[paged_attention_out::y], rows, first + head, total + head * kFewQueries, sums + head * kFewQueries * p.padded);
+  for (int64_t head = 0; head < heads; head++)
+    finish(p, *call.out[paged_attention_out::y], rows, first + head, total + head * kFewQueries,
+        sums + head * kFewQueries * p.padded);
 }
 
 // Any number of queries of one key head.
 void attend(const Pages& p, const Call& call, const Rows& rows, int64_t kv, int thread) {
-  const Tensor &q = *call.in[paged_attention_in::q];
+  const Tensor& q = *call.in[paged_attention_in::q];
   const int64_t queries = rows.queries(p);
-  const int64_t left_size = padded_rows(kQueries) * p.width_words, key_size = BC * p.width_words, value_size = p.key_words * p.padded, weight_size = padded_rows(kQueries) * p.key_words;
-  uint32_t* left = static_cast<uint32_t*>(thread_room(call.workspace, thread, 0, room_bytes(p)));
+  const int64_t left_size = padded_rows(kQueries) * p.width_words, key_size = BC * p.width_words,
+                value_size = p.key_words * p.padded, weight_size = padded_rows(kQueries) * p.key_words;
+  uint32_t* left = static_cast<uint32_t*>(thread_scratch(call.scratch, thread, 0, scratch_bytes(p)));
   uint32_t *keys = left + left_size, *values = keys + key_size, *weights = values + value_size;
-  float *grid = reinterpret_cast<float*>(weights + weight_size), *sums = grid + kQueries * BC, *room = sums + kQueries * p.padded;
+  float *grid = reinterpret_cast<float*>(weights + weight_size), *sums = grid + kQueries * BC,
+        *scratch = sums + kQueries * p.padded;
   float most[kQueries], total[kQueries];
 
   for (int64_t i = 0; i < queries; i++) {
-    const float* in = read_row(q, rows.place(p, kv, i), p.width, room + i * p.width);
-    if (in != room + i * p.width) std::memcpy(room + i * p.width, in, size_t(p.width) * 4);
+    const float* in = read_row(q, rows.place(p, kv, i), p.width, scratch + i * p.width);
+    if (in != scratch + i * p.width) std::memcpy(scratch + i * p.width, in, size_t(p.width) * 4);
     start_row(p, call.in[paged_attention_in::sinks], kv, i, most[i], total[i]);
   }
-  pack<MR>(p.words, {plain(room, Dtype::f32, p.width), true}, 0, queries, 0, p.width, left, p.width_words * MR);
+  pack<MR>(
+      p.words, {plain(scratch, Dtype::f32, p.width), true}, 0, queries, 0, p.width, left, p.width_words * MR);
   std::memset(sums, 0, size_t(kQueries * p.padded) * 4);
 
   const Tensor &k = *call.in[paged_attention_in::k], &v = *call.in[paged_attention_in::v];
@@ -148,13 +181,18 @@ void attend(const Pages& p, const Call& call, const Rows& rows, int64_t kv, int 
     pack_values(p, v, kv, rows.span.table, key0, count, values);
     for (int64_t panel = 0; panel * NR < count; panel++)
       for (int64_t i = 0; i < queries; i += MR)
-        run_micro(p.pairs(), int(ceil_div(min64(NR, count - panel * NR), VL)), p.width_words, left + i * p.width_words, keys + panel * NR * p.width_words, NR, grid + i * BC + panel * NR, BC, false);
-    for (int64_t i = 0; i < queries; i++) weigh(p, grid + i * BC, rows.unseen(p, i, key0, count), rows.seen(p, i, key0, count), count, most[i], total[i], sums + i * p.padded);
+        run_micro(p.pairs(), int(ceil_div(min64(NR, count - panel * NR), VL)), p.width_words,
+            left + i * p.width_words, keys + panel * NR * p.width_words, NR, grid + i * BC + panel * NR, BC,
+            false);
+    for (int64_t i = 0; i < queries; i++)
+      weigh(p, grid + i * BC, rows.unseen(p, i, key0, count), rows.seen(p, i, key0, count), count, most[i],
+          total[i], sums + i * p.padded);
     pack<MR>(p.words, {plain(grid, Dtype::f32, BC), true}, 0, queries, 0, count, weights, n * MR);
     for (int64_t i = 0; i < queries; i += MR)
       for (int64_t column = 0; column < p.width; column += NR) {
         const int64_t nv = min64(kVectors, ceil_div(p.width - column, VL));
-        run_micro(p.pairs(), int(nv), n, weights + i * n, values + column * n, nv * VL, sums + i * p.padded + column, p.padded, true);
+        run_micro(p.pairs(), int(nv), n, weights + i * n, values + column * n, nv * VL,
+            sums + i * p.padded + column, p.padded, true);
       }
   }
   finish(p, *call.out[paged_attention_out::y], rows, kv, total, sums);
@@ -170,31 +208,38 @@ struct Tile {
 }  // namespace
 
 void paged_attention(Call& call) {
-  const Tensor &q = *call.in[paged_attention_in::q], &k = *call.in[paged_attention_in::k], &tables = *call.in[paged_attention_in::tables], &spans = *call.in[paged_attention_in::spans];
+  const Tensor &q = *call.in[paged_attention_in::q], &k = *call.in[paged_attention_in::k],
+               &tables = *call.in[paged_attention_in::tables], &spans = *call.in[paged_attention_in::spans];
   const Tensor& y = *call.out[paged_attention_out::y];
   const Pages p(q, k, tables, PagedAttentionAttrs::read(call.attrs));
   int64_t tiles = 0;
   for (int64_t s = 0; s < spans.dims[0]; s++) {
     const Span span = span_of(p, spans, tables, s);
     if (span.rows <= 0) continue;
-    if (span.first < 0 || span.before < 0 || span.first + span.rows > q.dims[0]) throw std::runtime_error("a span lies outside the rows");
+    if (span.first < 0 || span.before < 0 || span.first + span.rows > q.dims[0])
+      throw std::runtime_error("a span lies outside the rows");
     const int64_t used = ceil_div(span.before + span.rows, p.block);
     if (used > p.blocks) throw std::runtime_error("a span has more keys than its table");
     for (int64_t i = 0; i < used; i++)
-      if (span.table[i] < 0 || (span.table[i] + int64_t(1)) * p.block > k.dims[0]) throw std::runtime_error("a table names a block outside the cache");
+      if (span.table[i] < 0 || (span.table[i] + int64_t(1)) * p.block > k.dims[0])
+        throw std::runtime_error("a table names a block outside the cache");
     tiles += ceil_div(span.rows, p.rows_per_tile());
   }
-  Tile* list = static_cast<Tile*>(shared_room(call.workspace, 0, size_t(tiles + 1) * sizeof(Tile)));
+  Tile* list = static_cast<Tile*>(shared_scratch(call.scratch, 0, size_t(tiles + 1) * sizeof(Tile)));
   int64_t at = 0;
   for (int64_t s = 0; s < spans.dims[0]; s++)
-    for (int64_t row = 0, rows = span_of(p, spans, tables, s).rows; row < rows; row += p.rows_per_tile()) list[at++] = {int32_t(s), int32_t(row)};
+    for (int64_t row = 0, rows = span_of(p, spans, tables, s).rows; row < rows; row += p.rows_per_tile())
+      list[at++] = {int32_t(s), int32_t(row)};
   std::memset(y.data, 0, size_t(y.count) * element_size(y.dtype));
   // A task takes all heads of a tile where there are tiles enough for all threads.
-  const int64_t heads = tiles >= kTilesPerThread * thread_count(call.pool) ? p.kv_heads : 1, parts = p.kv_heads / heads;
+  const int64_t heads = tiles >= kTilesPerThread * thread_count(call.pool) ? p.kv_heads : 1,
+                parts = p.kv_heads / heads;
   const bool lies = can_lie(p);
   // The last tiles see the most keys; they go first.
   parallel(call, tiles * parts, [&](int64_t task, int thread) {
-    const auto rows_of = [&](int64_t tile) { return Rows(p, span_of(p, spans, tables, list[tile].span), list[tile].row); };
+    const auto rows_of = [&](int64_t tile) {
+      return Rows(p, span_of(p, spans, tables, list[tile].span), list[tile].row);
+    };
     const int64_t tile = tiles - 1 - task / parts;
     const Rows part = rows_of(tile);
     const int64_t first = task % parts * heads;
@@ -206,12 +251,13 @@ void paged_attention(Call& call) {
   });
 }
 
-void paged_attention_rooms(const Call& call, Rooms& rooms) {
+void paged_attention_scratch(const Call& call, ScratchSizes& sizes) {
   const Tensor& q = *call.in[paged_attention_in::q];
-  const Pages p(q, *call.in[paged_attention_in::k], *call.in[paged_attention_in::tables], PagedAttentionAttrs::read(call.attrs));
+  const Pages p(q, *call.in[paged_attention_in::k], *call.in[paged_attention_in::tables],
+      PagedAttentionAttrs::read(call.attrs));
   // Spans share no row, so there is at most a tile for each.
-  rooms.add_shared(0, size_t(q.dims[0] + 1) * sizeof(Tile));
-  rooms.add_own(0, room_bytes(p));
+  sizes.add_shared(0, size_t(q.dims[0] + 1) * sizeof(Tile));
+  sizes.add_own(0, scratch_bytes(p));
 }
 
 }  // namespace cairn::CAIRN_ISA

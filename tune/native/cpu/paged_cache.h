@@ -1,7 +1,8 @@
-// How keys and values lie in a cache, and what attention over it needs to know.
+// How keys and values are laid out in a cache, and what attention over it needs to know.
 //
-// A word of a cache is two bf16 or one f32. A block of keys has one word of all its rows side by side; a block of values has a word of every column side
-// by side, and a word pairs two rows. So both products of attention read whole vectors as they lie, and nothing is turned.
+// A word of a cache is two bf16 or one f32. A block of keys has one word of all its rows side by side; a
+// block of values has a word of every column side by side, and a word pairs two rows. So both products of
+// attention read whole vectors in place, and nothing is transposed.
 #pragma once
 #include <stdexcept>
 
@@ -10,8 +11,8 @@
 namespace cairn {
 namespace {
 
-constexpr int64_t BC = 2 * NR;        // keys in a tile
-constexpr int64_t kQueries = 64;      // rows of the left operand
+constexpr int64_t BC = 2 * NR;    // keys in a tile
+constexpr int64_t kQueries = 64;  // rows of the left operand
 constexpr int64_t kSpanNumbers = 3;
 
 // Numbers in a word of a cache.
@@ -19,7 +20,8 @@ inline int64_t numbers_a_word(Dtype dtype) { return dtype == Dtype::bf16 ? 2 : 1
 
 // Why a cache of `rows` rows of `columns` numbers cannot lie in blocks of `block` rows.
 inline void check_cache(Dtype dtype, int64_t rows, int64_t columns, int64_t block) {
-  if (block < 1 || block % 16 || rows % block) throw std::runtime_error("a cache must be whole blocks, and a block whole sixteens of rows");
+  if (block < 1 || block % 16 || rows % block)
+    throw std::runtime_error("a cache must be whole blocks, and a block whole sixteens of rows");
   if (columns % numbers_a_word(dtype)) throw std::runtime_error("a row of a cache must be whole words");
 }
 
@@ -32,9 +34,22 @@ struct Pages {
   int64_t width_words, key_words, per, head_words, columns, block_words;
 
   Pages(const Tensor& q, const Tensor& k, const Tensor& tables, const PagedAttentionAttrs& a)
-      : heads(a.heads), kv_heads(a.kv_heads), group(a.heads / a.kv_heads), width(q.dims[1] / a.heads), padded(ceil_div(width, VL) * VL), block(a.block), blocks(tables.dims[1]), scale(a.scale), window(a.window),
-        words(words_for(q.dtype == Dtype::bf16 ? Arithmetic::bf16 : Arithmetic::f32)), width_words(word_count(words, width)), key_words(word_count(words, BC)), per(numbers_a_word(q.dtype)),
-        head_words(width / per), columns(kv_heads * width), block_words(block * columns / per) {
+      : heads(a.heads),
+        kv_heads(a.kv_heads),
+        group(a.heads / a.kv_heads),
+        width(q.dims[1] / a.heads),
+        padded(ceil_div(width, VL) * VL),
+        block(a.block),
+        blocks(tables.dims[1]),
+        scale(a.scale),
+        window(a.window),
+        words(words_for(q.dtype == Dtype::bf16 ? Arithmetic::bf16 : Arithmetic::f32)),
+        width_words(word_count(words, width)),
+        key_words(word_count(words, BC)),
+        per(numbers_a_word(q.dtype)),
+        head_words(width / per),
+        columns(kv_heads * width),
+        block_words(block * columns / per) {
     if (heads % kv_heads) throw std::runtime_error("heads must be a multiple of kv_heads");
     if (group > kQueries) throw std::runtime_error("more than 64 query heads read one key head");
     if (width % per) throw std::runtime_error("a head must be whole words");
@@ -49,14 +64,20 @@ struct Span {
   const int32_t* table;
 };
 
-// The first word of a head for a key of a span; the next is `block` words on, that of the next key in its block one.
-inline const uint32_t* key_at(const Pages& p, const Tensor& k, const int32_t* table, int64_t key, int64_t head) {
-  return reinterpret_cast<const uint32_t*>(k.data) + table[key / p.block] * p.block_words + head * p.head_words * p.block + key % p.block;
+// The first word of a head for a key of a span; the next is `block` words on, that of the next key in its
+// block one.
+inline const uint32_t* key_at(
+    const Pages& p, const Tensor& k, const int32_t* table, int64_t key, int64_t head) {
+  return reinterpret_cast<const uint32_t*>(k.data) + table[key / p.block] * p.block_words +
+         head * p.head_words * p.block + key % p.block;
 }
 
-// The first word of a head for a value, and the one after it where words are pairs; that of the next words is `columns` on.
-inline const uint32_t* value_at(const Pages& p, const Tensor& v, const int32_t* table, int64_t key, int64_t head) {
-  return reinterpret_cast<const uint32_t*>(v.data) + table[key / p.block] * p.block_words + key % p.block / p.per * p.columns + head * p.width;
+// The first word of a head for a value, and the one after it where words are pairs; that of the next words is
+// `columns` on.
+inline const uint32_t* value_at(
+    const Pages& p, const Tensor& v, const int32_t* table, int64_t key, int64_t head) {
+  return reinterpret_cast<const uint32_t*>(v.data) + table[key / p.block] * p.block_words +
+         key % p.block / p.per * p.columns + head * p.width;
 }
 
 // The two numbers of words of bf16, each as f32.
@@ -72,7 +93,8 @@ inline vu load_some(const uint32_t* from, int64_t n) {
 }
 
 // Keys [key0, key0 + keys) of a head as the right operand, k along the head: panels of NR keys.
-inline void pack_keys(const Pages& p, const Tensor& k, int64_t head, const int32_t* table, int64_t key0, int64_t keys, uint32_t* to) {
+inline void pack_keys(const Pages& p, const Tensor& k, int64_t head, const int32_t* table, int64_t key0,
+    int64_t keys, uint32_t* to) {
   for (int64_t i = 0; i < keys; i += VL) {
     const uint32_t* from = key_at(p, k, table, key0 + i, head);
     uint32_t* out = to + i / NR * NR * p.width_words + i % NR;
@@ -89,7 +111,8 @@ inline void pack_keys(const Pages& p, const Tensor& k, int64_t head, const int32
 }
 
 // Values as the right operand, k down the keys.
-inline void pack_values(const Pages& p, const Tensor& v, int64_t head, const int32_t* table, int64_t key0, int64_t keys, uint32_t* to) {
+inline void pack_values(const Pages& p, const Tensor& v, int64_t head, const int32_t* table, int64_t key0,
+    int64_t keys, uint32_t* to) {
   const int64_t n = word_count(p.words, keys);
   for (int64_t column = 0; column < p.width; column += NR) {
     const int64_t nv = ceil_div(min64(NR, p.width - column), VL);

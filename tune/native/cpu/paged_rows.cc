@@ -7,23 +7,25 @@
 namespace cairn::CAIRN_ISA {
 
 void paged_write(Call& call) {
-  const Tensor &k = *call.in[paged_write_in::k], &v = *call.in[paged_write_in::v], &slots = *call.in[paged_write_in::slots], &keys = *call.out[paged_write_out::keys];
+  const Tensor &k = *call.in[paged_write_in::k], &v = *call.in[paged_write_in::v],
+               &slots = *call.in[paged_write_in::slots], &keys = *call.out[paged_write_out::keys];
   const Tensor& values = *call.out[paged_write_out::values];
-  const int64_t width = k.dims[1], block = PagedWriteAttrs::read(call.attrs).block, per = numbers_a_word(keys.dtype), words = width / per;
+  const int64_t width = k.dims[1], block = PagedWriteAttrs::read(call.attrs).block,
+                per = numbers_a_word(keys.dtype), words = width / per;
   check_cache(keys.dtype, keys.dims[0], width, block);
   const int32_t* slot = ints_of(slots);
   for (int64_t t = 0; t < slots.count; t++)
     if (slot[t] < -1 || slot[t] >= keys.dims[0]) throw std::runtime_error("a slot lies outside the cache");
   parallel_spans(call, slots.count, kRowsPerTask, [&](int64_t first, int64_t last, int thread) {
-    char* room = reinterpret_cast<char*>(row_slot(call, thread, 0, width));
+    char* scratch = reinterpret_cast<char*>(row_slot(call, thread, 0, width));
     float* wide = row_slot(call, thread, 1, width);
     // Row t as the cache has numbers.
     const auto row_of = [&](const Tensor& x, int64_t t) -> const char* {
       if (x.dtype == keys.dtype) return x.data + t * width * int64_t(element_size(x.dtype));
       Tensor row = keys;
-      row.data = room;
+      row.data = scratch;
       write_row(row, 0, width, read_row(x, t * width, width, wide));
-      return room;
+      return scratch;
     };
     for (int64_t t = first; t < last; t++) {
       if (slot[t] < 0) continue;
@@ -45,7 +47,8 @@ void paged_write(Call& call) {
 }
 
 void gather_rows(Call& call) {
-  const Tensor &x = *call.in[gather_rows_in::x], &rows = *call.in[gather_rows_in::rows], &y = *call.out[gather_rows_out::y];
+  const Tensor &x = *call.in[gather_rows_in::x], &rows = *call.in[gather_rows_in::rows],
+               &y = *call.out[gather_rows_out::y];
   const size_t bytes = size_t(x.dims[1]) * element_size(x.dtype);
   const int32_t* row = ints_of(rows);
   for (int64_t i = 0; i < rows.count; i++)
@@ -58,6 +61,8 @@ void gather_rows(Call& call) {
   });
 }
 
-void paged_write_rooms(const Call& call, Rooms& rooms) { add_row_slots(rooms, 2, call.in[paged_write_in::k]->dims[1]); }
+void paged_write_scratch(const Call& call, ScratchSizes& sizes) {
+  add_row_slots(sizes, 2, call.in[paged_write_in::k]->dims[1]);
+}
 
 }  // namespace cairn::CAIRN_ISA

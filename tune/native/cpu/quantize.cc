@@ -1,4 +1,5 @@
-// Blocks of a stored dtype from floats, and back. The rules are those of tune/ops/src/codecs/blocks.ts, rounding by rounding.
+// Blocks of a stored dtype from floats, and back. The rules are those of tune/ops/src/codecs/blocks.ts,
+// rounding by rounding.
 #include "decode.h"
 #include "dynamic_map.h"
 #include "kernels.h"
@@ -28,14 +29,16 @@ void bf16_vnni(Call& call, const Tensor& x, const Tensor& y) {
   const Stored stored = stored_of(y);
   // A task writes a whole group of rows, those that fill the last one too.
   parallel_spans(call, rows, kVnniRows, [&](int64_t first, int64_t last, int thread) {
-    char* room = reinterpret_cast<char*>(row_slot(call, thread, 0, kVnniRows * words));
+    char* scratch = reinterpret_cast<char*>(row_slot(call, thread, 0, kVnniRows * words));
     float* wide = row_slot(call, thread, 1, columns);
     const char* from[kVnniRows];
     for (int64_t i = 0; i < kVnniRows; i++) {
-      char* own = room + i * columns * 2;
+      char* own = scratch + i * columns * 2;
       from[i] = x.dtype == Dtype::bf16 && first + i < last ? x.data + (first + i) * columns * 2 : own;
       if (first + i >= last) std::memset(own, 0, size_t(columns) * 2);
-      else if (x.dtype != Dtype::bf16) write_row({Dtype::bf16, 1, {columns}, columns, own}, 0, columns, read_row(x, (first + i) * columns, columns, wide));
+      else if (x.dtype != Dtype::bf16)
+        write_row({Dtype::bf16, 1, {columns}, columns, own}, 0, columns,
+            read_row(x, (first + i) * columns, columns, wide));
     }
     uint32_t* to = const_cast<uint32_t*>(vnni_row(stored, first));
     int64_t word = 0;
@@ -48,7 +51,8 @@ void bf16_vnni(Call& call, const Tensor& x, const Tensor& y) {
       }
     }
     for (; word < words; word++)
-      for (int64_t row = 0; row < kVnniRows; row++) std::memcpy(to + word * kVnniRows + row, from[row] + word * 4, 4);
+      for (int64_t row = 0; row < kVnniRows; row++)
+        std::memcpy(to + word * kVnniRows + row, from[row] + word * 4, 4);
   });
 }
 
@@ -56,19 +60,20 @@ void fp8_tiles(Call& call, const Tensor& x, const Tensor& y) {
   const Writable w = writable_of(y);
   const int64_t rows = x.dims[0], columns = x.dims[1], across = ceil_div(columns, kFp8Tile);
   parallel_spans(call, rows, kFp8Tile, [&](int64_t first, int64_t last, int thread) {
-    float* room = row_slot(call, thread, 0, kFp8Tile);
+    float* scratch = row_slot(call, thread, 0, kFp8Tile);
     for (int64_t tile = 0; tile < across; tile++) {
       const int64_t from = tile * kFp8Tile, n = min64(kFp8Tile, columns - from);
       float most = 0;
       for (int64_t i = first; i < last; i++) {
-        const float size = max_abs(read_row(x, i * columns + from, n, room), n);
+        const float size = max_abs(read_row(x, i * columns + from, n, scratch), n);
         most = size > most ? size : most;
       }
       reinterpret_cast<float*>(w.part[1])[first / kFp8Tile * across + tile] = most / kE4m3Max;
       const float inverse = kE4m3Max / (most > 1e-10f ? most : 1e-10f);
       for (int64_t i = first; i < last; i++) {
-        const float* values = read_row(x, i * columns + from, n, room);
-        for (int64_t j = 0; j < n; j++) w.codes[i * columns + from + j] = uint8_t(encode_minifloat(kE4m3, values[j] * inverse));
+        const float* values = read_row(x, i * columns + from, n, scratch);
+        for (int64_t j = 0; j < n; j++)
+          w.codes[i * columns + from + j] = uint8_t(encode_minifloat(kE4m3, values[j] * inverse));
       }
     }
   });
@@ -77,20 +82,23 @@ void fp8_tiles(Call& call, const Tensor& x, const Tensor& y) {
 // Largest |x| of fixed spans: a maximum is the same in any order.
 float max_abs_of(Call& call, const Tensor& x) {
   const int64_t spans = ceil_div(x.count, kElementsPerTask);
-  float* partial = static_cast<float*>(shared_room(call.workspace, 0, size_t(spans + 1) * 4));
+  float* partial = static_cast<float*>(shared_scratch(call.scratch, 0, size_t(spans + 1) * 4));
   parallel_spans(call, x.count, kElementsPerTask, [&](int64_t first, int64_t last, int thread) {
-    partial[first / kElementsPerTask] = max_abs(read_row(x, first, last - first, row_slot(call, thread, 0, kElementsPerTask)), last - first);
+    partial[first / kElementsPerTask] =
+        max_abs(read_row(x, first, last - first, row_slot(call, thread, 0, kElementsPerTask)), last - first);
   });
   return max_abs(partial, spans);
 }
 
 void fp8_tensor(Call& call, const Tensor& x, const Tensor& y) {
   const Writable w = writable_of(y);
-  const float most = max_abs_of(call, x), scale = most / kE4m3Max, inverse = kE4m3Max / (most > 1e-10f ? most : 1e-10f);
+  const float most = max_abs_of(call, x), scale = most / kE4m3Max,
+              inverse = kE4m3Max / (most > 1e-10f ? most : 1e-10f);
   std::memcpy(w.part[1], &scale, 4);
   parallel_spans(call, x.count, kElementsPerTask, [&](int64_t first, int64_t last, int thread) {
     const float* values = read_row(x, first, last - first, row_slot(call, thread, 0, kElementsPerTask));
-    for (int64_t i = 0; i < last - first; i++) w.codes[first + i] = uint8_t(encode_minifloat(kE4m3, values[i] * inverse));
+    for (int64_t i = 0; i < last - first; i++)
+      w.codes[first + i] = uint8_t(encode_minifloat(kE4m3, values[i] * inverse));
   });
 }
 
@@ -120,7 +128,8 @@ void nvfp4(Call& call, const Tensor& x, const Tensor& y) {
       const int code = encode_minifloat(kE4m3, wanted > kE4m3Min ? wanted : kE4m3Min);
       w.scales[(first + i) / kNvfp4Block] = uint8_t(code);
       const float factor = encode / decode_minifloat(kE4m3, code);
-      put_nibbles<false>(values + i, kNvfp4Block, w.codes + (first + i) / 2, [factor](float v) { return encode_minifloat(kE2m1, v * factor); });
+      put_nibbles<false>(values + i, kNvfp4Block, w.codes + (first + i) / 2,
+          [factor](float v) { return encode_minifloat(kE2m1, v * factor); });
     }
   });
 }
@@ -133,7 +142,8 @@ void mxfp4(Call& call, const Tensor& x, const Tensor& y) {
       const int code = encode_e8m0(max_abs(values + i, kMxfp4Block) / 4);
       w.scales[(first + i) / kMxfp4Block] = uint8_t(code);
       const float scale = decode_e8m0(code);
-      put_nibbles<false>(values + i, kMxfp4Block, w.codes + (first + i) / 2, [scale](float v) { return encode_minifloat(kE2m1, v / scale); });
+      put_nibbles<false>(values + i, kMxfp4Block, w.codes + (first + i) / 2,
+          [scale](float v) { return encode_minifloat(kE2m1, v / scale); });
     }
   });
 }
@@ -142,13 +152,14 @@ void nf4(Call& call, const Tensor& x, const Tensor& y) {
   const Writable w = writable_of(y);
   const int64_t blocks = x.count / kNf4Block;
   float *map = reinterpret_cast<float*>(w.part[4]), *group_scales = reinterpret_cast<float*>(w.part[2]);
-  float* scales = static_cast<float*>(shared_room(call.workspace, 0, size_t(blocks + 1) * 4));
+  float* scales = static_cast<float*>(shared_scratch(call.scratch, 0, size_t(blocks + 1) * 4));
   parallel_spans(call, x.count, kElementsPerTask, [&](int64_t first, int64_t last, int thread) {
     const float* values = read_row(x, first, last - first, row_slot(call, thread, 0, kElementsPerTask));
     for (int64_t i = 0; i < last - first; i += kNf4Block) {
       const float scale = max_abs(values + i, kNf4Block);
       scales[(first + i) / kNf4Block] = scale;
-      put_nibbles<true>(values + i, kNf4Block, w.codes + (first + i) / 2, [scale](float v) { return encode_nearest(kNf4Table, 16, scale == 0 ? 0 : v / scale); });
+      put_nibbles<true>(values + i, kNf4Block, w.codes + (first + i) / 2,
+          [scale](float v) { return encode_nearest(kNf4Table, 16, scale == 0 ? 0 : v / scale); });
     }
   });
   double sum = 0;
@@ -160,7 +171,8 @@ void nf4(Call& call, const Tensor& x, const Tensor& y) {
     for (int64_t i = first; i < last; i++) scales[i] -= offset;
     const float most = max_abs(scales + first, last - first);
     group_scales[first / kNf4Group] = most;
-    for (int64_t i = first; i < last; i++) w.scales[i] = uint8_t(encode_nearest(map, 256, most == 0 ? 0 : scales[i] / most));
+    for (int64_t i = first; i < last; i++)
+      w.scales[i] = uint8_t(encode_nearest(map, 256, most == 0 ? 0 : scales[i] / most));
   });
 }
 
@@ -169,36 +181,48 @@ void nf4(Call& call, const Tensor& x, const Tensor& y) {
 void quantize(Call& call) {
   const Tensor &x = *call.in[quantize_in::x], &y = *call.out[quantize_out::y];
   switch (y.dtype) {
-    case Dtype::bf16_vnni: return bf16_vnni(call, x, y);
-    case Dtype::fp8_tiles: return fp8_tiles(call, x, y);
-    case Dtype::fp8_tensor: return fp8_tensor(call, x, y);
-    case Dtype::nvfp4: return nvfp4(call, x, y);
-    case Dtype::mxfp4: return mxfp4(call, x, y);
-    case Dtype::nf4: return nf4(call, x, y);
-    default: return cast(call);
+    case Dtype::bf16_vnni:
+      return bf16_vnni(call, x, y);
+    case Dtype::fp8_tiles:
+      return fp8_tiles(call, x, y);
+    case Dtype::fp8_tensor:
+      return fp8_tensor(call, x, y);
+    case Dtype::nvfp4:
+      return nvfp4(call, x, y);
+    case Dtype::mxfp4:
+      return mxfp4(call, x, y);
+    case Dtype::nf4:
+      return nf4(call, x, y);
+    default:
+      return cast(call);
   }
 }
 
-void quantize_rooms(const Call& call, Rooms& rooms) {
+void quantize_scratch(const Call& call, ScratchSizes& sizes) {
   const Tensor &x = *call.in[quantize_in::x], &y = *call.out[quantize_out::y];
-  if (y.dtype == Dtype::bf16_vnni) add_row_slots(rooms, 2, kVnniRows / 2 * x.dims[1]);
-  if (y.dtype == Dtype::fp8_tiles) add_row_slots(rooms, 1, kFp8Tile);
-  if (y.dtype == Dtype::nvfp4 || y.dtype == Dtype::fp8_tensor) rooms.add_shared(0, size_t(ceil_div(x.count, kElementsPerTask) + 1) * 4);
-  if (y.dtype == Dtype::nf4) rooms.add_shared(0, size_t(x.count / kNf4Block + 1) * 4);
-  if (y.dtype != Dtype::f32 && y.dtype != Dtype::bf16 && y.dtype != Dtype::bf16_vnni && y.dtype != Dtype::fp8_tiles) add_row_slots(rooms, 1, kElementsPerTask);
+  if (y.dtype == Dtype::bf16_vnni) add_row_slots(sizes, 2, kVnniRows / 2 * x.dims[1]);
+  if (y.dtype == Dtype::fp8_tiles) add_row_slots(sizes, 1, kFp8Tile);
+  if (y.dtype == Dtype::nvfp4 || y.dtype == Dtype::fp8_tensor)
+    sizes.add_shared(0, size_t(ceil_div(x.count, kElementsPerTask) + 1) * 4);
+  if (y.dtype == Dtype::nf4) sizes.add_shared(0, size_t(x.count / kNf4Block + 1) * 4);
+  if (y.dtype != Dtype::f32 && y.dtype != Dtype::bf16 && y.dtype != Dtype::bf16_vnni &&
+      y.dtype != Dtype::fp8_tiles)
+    add_row_slots(sizes, 1, kElementsPerTask);
 }
 
-void dequantize_rooms(const Call& call, Rooms& rooms) { add_row_slots(rooms, 1, call.in[dequantize_in::x]->dims[1]); }
+void dequantize_scratch(const Call& call, ScratchSizes& sizes) {
+  add_row_slots(sizes, 1, call.in[dequantize_in::x]->dims[1]);
+}
 
 void dequantize(Call& call) {
   const Tensor &x = *call.in[dequantize_in::x], &y = *call.out[dequantize_out::y];
   const Stored stored = stored_of(x);
   const int64_t columns = x.dims[1];
   parallel_spans(call, x.dims[0], kRowsPerTask, [&](int64_t first, int64_t last, int thread) {
-    float* room = row_slot(call, thread, 0, columns);
+    float* scratch = row_slot(call, thread, 0, columns);
     for (int64_t row = first; row < last; row++) {
-      decode_floats(stored, row, 0, columns, room);
-      write_row(y, row * columns, columns, room);
+      decode_floats(stored, row, 0, columns, scratch);
+      write_row(y, row * columns, columns, scratch);
     }
   });
 }

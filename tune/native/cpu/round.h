@@ -1,7 +1,9 @@
-// Rounding of a matmul's left operand to the grid of a small format, a stretch of one row at a time: what packing calls before it makes bf16 words.
+// Rounding of a matmul's left operand to the grid of a small format, a stretch of one row at a time: what
+// packing calls before it makes bf16 words.
 //
-// Numbers are scaled, rounded and left on the grid: E4M3 and E5M2 have at most 4 significant bits, E2M1 times its E4M3 block scale 6, so bf16 holds
-// every one of them and their products are exact in f32. The scale of the whole tensor is taken back from the f32 sums.
+// Numbers are scaled, rounded and left on the grid: E4M3 and E5M2 have at most 4 significant bits, E2M1 times
+// its E4M3 block scale 6, so bf16 holds every one of them and their products are exact in f32. The scale of
+// the whole tensor is taken back from the f32 sums.
 #pragma once
 #include "philox.h"
 #include "access.h"
@@ -26,7 +28,8 @@ inline vf with_sign(vf size, vf of) {
 #endif
 }
 
-// To nearest, ties to even, saturating: `mantissa` bits kept of numbers from 2^least on, below that multiples of 2^(least - mantissa).
+// To nearest, ties to even, saturating: `mantissa` bits kept of numbers from 2^least on, below that multiples
+// of 2^(least - mantissa).
 template <int mantissa, int least>
 inline vf round_nearest(vf v, float most) {
   constexpr int drop = 23 - mantissa;
@@ -57,10 +60,12 @@ inline vf round_e2m1_stochastic(vf v, vf uniform) {
 inline void multiply_wide(vu a, uint32_t b, vu& low, vu& high) {
   low = a * b;
 #if defined(__AVX512F__)
-  const __m512i factor = _mm512_set1_epi32(int(b)), even = _mm512_mul_epu32((__m512i)a, factor), odd = _mm512_mul_epu32(_mm512_srli_epi64((__m512i)a, 32), factor);
+  const __m512i factor = _mm512_set1_epi32(int(b)), even = _mm512_mul_epu32((__m512i)a, factor),
+                odd = _mm512_mul_epu32(_mm512_srli_epi64((__m512i)a, 32), factor);
   high = (vu)_mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
 #elif defined(__AVX2__)
-  const __m256i factor = _mm256_set1_epi32(int(b)), even = _mm256_mul_epu32((__m256i)a, factor), odd = _mm256_mul_epu32(_mm256_srli_epi64((__m256i)a, 32), factor);
+  const __m256i factor = _mm256_set1_epi32(int(b)), even = _mm256_mul_epu32((__m256i)a, factor),
+                odd = _mm256_mul_epu32(_mm256_srli_epi64((__m256i)a, 32), factor);
   high = (vu)_mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
 #else
   for (int i = 0; i < VL; i++) high[i] = uint32_t((uint64_t(a[i]) * b) >> 32);
@@ -79,11 +84,14 @@ inline void interleave(vu& a, vu& b) {
   b = second;
 }
 
-// Numbers in [0, 1) of the elements from 4 · group on, 4 · VL of them: as `uniform` in tune/ops/src/codecs/philox.ts.
+// Numbers in [0, 1) of the elements from 4 · group on, 4 · VL of them: as `uniform` in
+// tune/ops/src/codecs/philox.ts.
 inline void uniforms(const Rounding& r, int64_t group, float* out) {
   vu lane;
   for (int i = 0; i < VL; i++) lane[i] = uint32_t(i);
-  vu c0 = lane + uint32_t(group), c1 = (vu{} + uint32_t(uint64_t(group) >> 32)) + ((vu)(c0 < uint32_t(group)) & 1), c2 = vu{} + r.stream, c3 = vu{} + r.step;
+  vu c0 = lane + uint32_t(group),
+     c1 = (vu{} + uint32_t(uint64_t(group) >> 32)) + ((vu)(c0 < uint32_t(group)) & 1), c2 = vu{} + r.stream,
+     c3 = vu{} + r.step;
   uint32_t key0 = r.seed[0], key1 = r.seed[1];
   for (int round = 0; round < 10; round++) {
     vu low0, high0, low2, high2;
@@ -98,11 +106,13 @@ inline void uniforms(const Rounding& r, int64_t group, float* out) {
   }
   interleave(c0, c2);
   interleave(c1, c3);
-  // c0: words 0 and 2 of the first groups in turn, c1: words 1 and 3; once more, and the words of a group lie side by side.
+  // c0: words 0 and 2 of the first groups in turn, c1: words 1 and 3; once more, and the words of a group lie
+  // side by side.
   interleave(c0, c1);
   interleave(c2, c3);
   const vu parts[4] = {c0, c1, c2, c3};
-  for (int i = 0; i < 4; i++) store(out + i * VL, __builtin_convertvector((vi)(parts[i] >> 8), vf) * power_of_two(-24));
+  for (int i = 0; i < 4; i++)
+    store(out + i * VL, __builtin_convertvector((vi)(parts[i] >> 8), vf) * power_of_two(-24));
 }
 
 template <class Round>
@@ -112,14 +122,16 @@ inline void round_span(float* values, int64_t n, float encode, Round round) {
   for (; i < n; i++) values[i] = round(splat(values[i] * encode))[0];
 }
 
-// What numbers of a block are multiplied by before they are rounded, and after: from the largest magnitude of each block, a lane a block.
+// What numbers of a block are multiplied by before they are rounded, and after: from the largest magnitude of
+// each block, a lane a block.
 inline void nvfp4_scales(const Rounding& r, vf most, vf& factor, vf& scale) {
   const vf wanted = most / 6.0f * r.encode, least = splat(0.001953125f);
   scale = round_e4m3(wanted > least ? wanted : least);
   factor = r.encode / scale;
 }
 
-// VL whole blocks at a time, the first being that of element `first`: their magnitudes are found side by side.
+// VL whole blocks at a time, the first being that of element `first`: their magnitudes are found side by
+// side.
 template <bool stochastic>
 inline int64_t round_nvfp4_blocks(const Rounding& r, int64_t first, int64_t n, float* values) {
   constexpr int64_t kBatch = kNvfp4Block * VL;
@@ -156,12 +168,12 @@ inline int64_t round_nvfp4_blocks(const Rounding& r, int64_t first, int64_t n, f
 template <bool stochastic>
 inline void round_nvfp4(const Rounding& r, int64_t first, int64_t n, float* values) {
   constexpr int64_t kGroups = 4 * VL;
-  alignas(64) float room[kGroups];
-  int64_t drawn = 0, drawn_to = 0;  // elements of the tensor whose numbers are in the room
+  alignas(64) float scratch[kGroups];
+  int64_t drawn = 0, drawn_to = 0;  // elements of the tensor whose numbers are in the scratch
   auto draw = [&](int64_t element) {
     drawn = element / 4 * 4;
     drawn_to = drawn + kGroups;
-    uniforms(r, drawn / 4, room);
+    uniforms(r, drawn / 4, scratch);
   };
   for (int64_t i = round_nvfp4_blocks<stochastic>(r, first, n, values); i < n; i += kNvfp4Block) {
     const int64_t live = min64(kNvfp4Block, n - i);
@@ -176,11 +188,11 @@ inline void round_nvfp4(const Rounding& r, int64_t first, int64_t n, float* valu
       const int64_t from = first + i;
       if (from % 4 == 0) {
         if (from + 16 > drawn_to) draw(from);
-        std::memcpy(uniform, room + (from - drawn), sizeof uniform);
+        std::memcpy(uniform, scratch + (from - drawn), sizeof uniform);
       } else {
         for (int64_t j = 0; j < 16; j++) {
           if (from + j >= drawn_to) draw(from + j);
-          uniform[j] = room[from + j - drawn];
+          uniform[j] = scratch[from + j - drawn];
         }
       }
     }
@@ -195,11 +207,16 @@ inline void round_nvfp4(const Rounding& r, int64_t first, int64_t n, float* valu
 // Rounds elements of one row in place; `first` is the number of the first of them in the tensor.
 inline void round_values(const Rounding& r, int64_t first, int64_t n, float* values) {
   switch (r.format) {
-    case Rounding::e4m3: return round_span(values, n, r.encode, round_e4m3);
-    case Rounding::e5m2: return round_span(values, n, r.encode, round_e5m2);
-    case Rounding::nvfp4: return round_nvfp4<false>(r, first, n, values);
-    case Rounding::nvfp4_stochastic: return round_nvfp4<true>(r, first, n, values);
-    case Rounding::none: return;
+    case Rounding::e4m3:
+      return round_span(values, n, r.encode, round_e4m3);
+    case Rounding::e5m2:
+      return round_span(values, n, r.encode, round_e5m2);
+    case Rounding::nvfp4:
+      return round_nvfp4<false>(r, first, n, values);
+    case Rounding::nvfp4_stochastic:
+      return round_nvfp4<true>(r, first, n, values);
+    case Rounding::none:
+      return;
   }
 }
 

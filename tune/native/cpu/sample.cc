@@ -1,6 +1,7 @@
 // The next token of each row of logits, and the log-probabilities that callers ask for.
 //
-// Which tokens are kept is a floor under their probabilities, found by halving the range of floats: a pass of compares for each bit, and no sort.
+// Which tokens are kept is a floor under their probabilities, found by halving the range of floats: a pass of
+// compares for each bit, and no sort.
 #include <stdexcept>
 
 #include "access.h"
@@ -49,7 +50,8 @@ inline void list_top(const float* values, int64_t n, int64_t k, int32_t* tokens,
   for (int64_t i = 0; i < n; i++) {
     if (held == k && !(values[i] > best[k - 1])) continue;
     int64_t place = held < k ? held++ : k - 1;
-    for (; place > 0 && values[i] > best[place - 1]; place--) best[place] = best[place - 1], tokens[place] = tokens[place - 1];
+    for (; place > 0 && values[i] > best[place - 1]; place--)
+      best[place] = best[place - 1], tokens[place] = tokens[place - 1];
     best[place] = values[i];
     tokens[place] = int32_t(i);
   }
@@ -93,7 +95,8 @@ inline float highest_floor(const float* p, int64_t n, Enough enough) {
   return float_of(low);
 }
 
-inline int64_t draw(const float* logits, int64_t n, float temperature, float top_p, float min_p, int64_t top_k, float uniform, float* p) {
+inline int64_t draw(const float* logits, int64_t n, float temperature, float top_p, float min_p,
+    int64_t top_k, float uniform, float* p) {
   const float most = largest(logits, n);
   int64_t i = 0;
   for (; i + VL <= n; i += VL) store(p + i, exp((load(logits + i) - most) / temperature));
@@ -125,43 +128,54 @@ inline int64_t draw(const float* logits, int64_t n, float temperature, float top
 
 void sample(Call& call) {
   const Tensor &logits = *call.in[sample_in::logits], &edits = *call.in[sample_in::edits];
-  const int32_t *forced = ints_of(*call.in[sample_in::forced]), *words = ints_of(*call.in[sample_in::draw]), *edit = ints_of(edits);
+  const int32_t *forced = ints_of(*call.in[sample_in::forced]), *words = ints_of(*call.in[sample_in::draw]),
+                *edit = ints_of(edits);
   const float *choice = floats_of(*call.in[sample_in::choice]), *by = floats_of(*call.in[sample_in::edit_by]);
-  const int64_t rows = logits.dims[0], n = logits.dims[1], top = SampleAttrs::read(call.attrs).top, edit_count = edits.dims[0];
-  int32_t *tokens = reinterpret_cast<int32_t*>(call.out[sample_out::token]->data), *top_tokens = reinterpret_cast<int32_t*>(call.out[sample_out::top_tokens]->data);
-  float *logprobs = floats_of(*call.out[sample_out::logprob]), *top_logprobs = floats_of(*call.out[sample_out::top_logprobs]);
+  const int64_t rows = logits.dims[0], n = logits.dims[1], top = SampleAttrs::read(call.attrs).top,
+                edit_count = edits.dims[0];
+  int32_t *tokens = reinterpret_cast<int32_t*>(call.out[sample_out::token]->data),
+          *top_tokens = reinterpret_cast<int32_t*>(call.out[sample_out::top_tokens]->data);
+  float *logprobs = floats_of(*call.out[sample_out::logprob]),
+        *top_logprobs = floats_of(*call.out[sample_out::top_logprobs]);
   if (top < 1 || top > n) throw std::runtime_error("top must be from 1 to the size of the vocabulary");
   for (int64_t i = 0; i < rows; i++)
-    if (forced[i] < -1 || forced[i] >= n) throw std::runtime_error("a forced token lies outside the vocabulary");
+    if (forced[i] < -1 || forced[i] >= n)
+      throw std::runtime_error("a forced token lies outside the vocabulary");
   for (int64_t e = 0; e < edit_count; e++)
-    if (edit[e * 2] >= 0 && (edit[e * 2 + 1] < 0 || edit[e * 2 + 1] >= n)) throw std::runtime_error("an edited token lies outside the vocabulary");
+    if (edit[e * 2] >= 0 && (edit[e * 2 + 1] < 0 || edit[e * 2 + 1] >= n))
+      throw std::runtime_error("an edited token lies outside the vocabulary");
   parallel(call, rows, [&](int64_t row, int thread) {
     const float* raw = floats_of(logits) + row * n;
     const double total = log_sum_exp(raw, n);
     list_top(raw, n, top, top_tokens + row * top, top_logprobs + row * top);
-    for (int64_t i = 0; i < top; i++) top_logprobs[row * top + i] = float(double(top_logprobs[row * top + i]) - total);
+    for (int64_t i = 0; i < top; i++)
+      top_logprobs[row * top + i] = float(double(top_logprobs[row * top + i]) - total);
     int64_t token = forced[row];
     if (token < 0) {
-      float* room = static_cast<float*>(thread_room(call.workspace, thread, 0, size_t(2 * n) * 4));
+      float* scratch = static_cast<float*>(thread_scratch(call.scratch, thread, 0, size_t(2 * n) * 4));
       const float* changed = raw;
       for (int64_t e = 0; e < edit_count; e++) {
         if (edit[e * 2] != row) continue;
-        if (changed == raw) std::memcpy(room, raw, size_t(n) * 4);
-        changed = room;
-        float& logit = room[edit[e * 2 + 1]];
+        if (changed == raw) std::memcpy(scratch, raw, size_t(n) * 4);
+        changed = scratch;
+        float& logit = scratch[edit[e * 2 + 1]];
         logit = (logit > 0 ? logit / by[e * 2] : logit * by[e * 2]) + by[e * 2 + 1];
       }
       const float temperature = choice[row * 3];
       const int32_t* w = words + row * 4;
       const Words4 random = philox({{uint32_t(w[3]), 0, 0, 0}}, uint32_t(w[1]), uint32_t(w[2]));
       const float uniform = float(random.word[0] >> 8) * 5.9604644775390625e-8f;
-      token = temperature > 0 ? draw(changed, n, temperature, choice[row * 3 + 1], choice[row * 3 + 2], w[0], uniform, room + n) : argmax(changed, n);
+      token = temperature > 0 ? draw(changed, n, temperature, choice[row * 3 + 1], choice[row * 3 + 2], w[0],
+                                    uniform, scratch + n)
+                              : argmax(changed, n);
     }
     tokens[row] = int32_t(token);
     logprobs[row] = float(double(raw[token]) - total);
   });
 }
 
-void sample_rooms(const Call& call, Rooms& rooms) { rooms.add_own(0, size_t(2 * call.in[sample_in::logits]->dims[1]) * 4); }
+void sample_scratch(const Call& call, ScratchSizes& sizes) {
+  sizes.add_own(0, size_t(2 * call.in[sample_in::logits]->dims[1]) * 4);
+}
 
 }  // namespace cairn::CAIRN_ISA

@@ -1,4 +1,5 @@
-// Vectors of the instruction set at hand: VL floats, in the compiler's own vector types, so that one source serves every machine.
+// Vectors of the instruction set at hand: VL floats, in the compiler's own vector types, so that one source
+// serves every machine.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -158,7 +159,8 @@ inline vf exp(vf x) {
   p = fma(p, r, splat(5.0000001201e-1f));
   p = fma(p, r * r, r + 1.0f);
 #if defined(__AVX512F__)
-  return (vf)_mm512_maskz_scalef_ps(_mm512_cmp_ps_mask((__m512)x, (__m512)splat(-87.0f), _CMP_NLT_UQ), (__m512)p, (__m512)n);
+  return (vf)_mm512_maskz_scalef_ps(
+      _mm512_cmp_ps_mask((__m512)x, (__m512)splat(-87.0f), _CMP_NLT_UQ), (__m512)p, (__m512)n);
 #endif
   vi exponent = __builtin_convertvector(n, vi) << 23;
   vf result = (vf)((vi)p + exponent);
@@ -167,8 +169,8 @@ inline vf exp(vf x) {
 
 constexpr float kLog2E = 1.44269504088896341f, kLn2 = 0.693147180559945309f;
 
-// 2 to the x; 0 below -126, where results would leave the normal numbers. Off by 2.7e-6 of it at most where `coarse`, which is nothing beside the rounding
-// to bf16 that follows, else by 1e-7.
+// 2 to the x; 0 below -126, where results would leave the normal numbers. Off by 2.7e-6 of it at most where
+// `coarse`, which is nothing beside the rounding to bf16 that follows, else by 1e-7.
 template <bool coarse>
 inline vf exp2(vf x) {
 #if defined(__AVX512F__)
@@ -197,7 +199,8 @@ inline vf exp2(vf x) {
   }
 #if defined(__AVX512F__)
   // What is not a number below stays one; minus infinity, whose remainder is none, is 0.
-  return (vf)_mm512_maskz_scalef_ps(_mm512_cmp_ps_mask((__m512)x, (__m512)splat(-126.0f), _CMP_NLT_UQ), (__m512)p, (__m512)n);
+  return (vf)_mm512_maskz_scalef_ps(
+      _mm512_cmp_ps_mask((__m512)x, (__m512)splat(-126.0f), _CMP_NLT_UQ), (__m512)p, (__m512)n);
 #else
   const vi exponent = __builtin_convertvector(n, vi) << 23;
   const vf result = (vf)((vi)p + exponent);
@@ -222,7 +225,7 @@ inline void transpose_stage(vu* r) {
   if constexpr (d > 1) transpose_stage<d / 2>(r);
 }
 
-// Turns VL rows of VL words into VL columns.
+// Transposes VL rows of VL words into VL columns.
 inline void transpose(vu* r) { transpose_stage<VL / 2>(r); }
 
 }  // namespace

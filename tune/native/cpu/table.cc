@@ -5,7 +5,7 @@ namespace cairn::CAIRN_ISA {
 
 extern const Kernel* const kTable;
 const Kernel* const kTable = kKernels;
-extern const RoomsOf* const kRoomsTable;
-const RoomsOf* const kRoomsTable = kRooms;
+extern const ScratchOf* const kScratchTable;
+const ScratchOf* const kScratchTable = kScratchOf;
 
 }  // namespace cairn::CAIRN_ISA

@@ -50,53 +50,141 @@ namespace cairn::CAIRN_ISA {
 [[gnu::weak]] void gather_rows(Call& call);
 [[gnu::weak]] void sample(Call& call);
 
-// Of a kernel that works in rooms: how large they get.
-[[gnu::weak]] void embed_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void embed_grad_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void rms_norm_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void rms_norm_grad_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void rms_norm_weight_grad_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void matmul_nt_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void bias_grad_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void matmul_nn_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void matmul_tn_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void columns_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void columns_grad_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void qk_norm_rope_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void qk_norm_rope_grad_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void qk_norm_rope_weight_grad_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void swiglu_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void swiglu_grad_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void geglu_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void geglu_grad_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void clamped_glu_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void clamped_glu_grad_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void attention_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void attention_grad_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void sinks_grad_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void head_loss_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void head_loss_trained_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void add_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void scale_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void cast_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void quantize_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void dequantize_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void amax_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void delayed_amax_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void observe_amax_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void roll_amax_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void accumulate_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void sum_squares_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void clip_factor_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void adamw_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void adamw_8bit_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void paged_write_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void paged_attention_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void lora_delta_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void gather_rows_rooms(const Call& call, Rooms& rooms);
-[[gnu::weak]] void sample_rooms(const Call& call, Rooms& rooms);
+// Of a kernel that needs scratch memory: how much.
+[[gnu::weak]] void embed_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void embed_grad_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void rms_norm_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void rms_norm_grad_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void rms_norm_weight_grad_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void matmul_nt_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void bias_grad_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void matmul_nn_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void matmul_tn_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void columns_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void columns_grad_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void qk_norm_rope_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void qk_norm_rope_grad_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void qk_norm_rope_weight_grad_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void swiglu_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void swiglu_grad_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void geglu_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void geglu_grad_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void clamped_glu_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void clamped_glu_grad_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void attention_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void attention_grad_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void sinks_grad_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void head_loss_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void head_loss_trained_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void add_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void scale_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void cast_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void quantize_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void dequantize_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void amax_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void delayed_amax_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void observe_amax_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void roll_amax_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void accumulate_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void sum_squares_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void clip_factor_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void adamw_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void adamw_8bit_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void paged_write_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void paged_attention_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void lora_delta_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void gather_rows_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void sample_scratch(const Call& call, ScratchSizes& sizes);
 
-inline const Kernel kKernels[] = {embed, embed_grad, rms_norm, rms_norm_grad, rms_norm_weight_grad, matmul_nt, bias_grad, matmul_nn, matmul_tn, columns, columns_grad, qk_norm_rope, qk_norm_rope_grad, qk_norm_rope_weight_grad, swiglu, swiglu_grad, geglu, geglu_grad, clamped_glu, clamped_glu_grad, attention, attention_grad, sinks_grad, head_loss, head_loss_trained, add, scale, cast, quantize, dequantize, amax, delayed_amax, observe_amax, roll_amax, accumulate, sum_squares, clip_factor, adamw, adamw_8bit, paged_write, paged_attention, lora_delta, gather_rows, sample};
-inline const RoomsOf kRooms[] = {embed_rooms, embed_grad_rooms, rms_norm_rooms, rms_norm_grad_rooms, rms_norm_weight_grad_rooms, matmul_nt_rooms, bias_grad_rooms, matmul_nn_rooms, matmul_tn_rooms, columns_rooms, columns_grad_rooms, qk_norm_rope_rooms, qk_norm_rope_grad_rooms, qk_norm_rope_weight_grad_rooms, swiglu_rooms, swiglu_grad_rooms, geglu_rooms, geglu_grad_rooms, clamped_glu_rooms, clamped_glu_grad_rooms, attention_rooms, attention_grad_rooms, sinks_grad_rooms, head_loss_rooms, head_loss_trained_rooms, add_rooms, scale_rooms, cast_rooms, quantize_rooms, dequantize_rooms, amax_rooms, delayed_amax_rooms, observe_amax_rooms, roll_amax_rooms, accumulate_rooms, sum_squares_rooms, clip_factor_rooms, adamw_rooms, adamw_8bit_rooms, paged_write_rooms, paged_attention_rooms, lora_delta_rooms, gather_rows_rooms, sample_rooms};
+inline const Kernel kKernels[] = {
+    embed,
+    embed_grad,
+    rms_norm,
+    rms_norm_grad,
+    rms_norm_weight_grad,
+    matmul_nt,
+    bias_grad,
+    matmul_nn,
+    matmul_tn,
+    columns,
+    columns_grad,
+    qk_norm_rope,
+    qk_norm_rope_grad,
+    qk_norm_rope_weight_grad,
+    swiglu,
+    swiglu_grad,
+    geglu,
+    geglu_grad,
+    clamped_glu,
+    clamped_glu_grad,
+    attention,
+    attention_grad,
+    sinks_grad,
+    head_loss,
+    head_loss_trained,
+    add,
+    scale,
+    cast,
+    quantize,
+    dequantize,
+    amax,
+    delayed_amax,
+    observe_amax,
+    roll_amax,
+    accumulate,
+    sum_squares,
+    clip_factor,
+    adamw,
+    adamw_8bit,
+    paged_write,
+    paged_attention,
+    lora_delta,
+    gather_rows,
+    sample};
+inline const ScratchOf kScratchOf[] = {
+    embed_scratch,
+    embed_grad_scratch,
+    rms_norm_scratch,
+    rms_norm_grad_scratch,
+    rms_norm_weight_grad_scratch,
+    matmul_nt_scratch,
+    bias_grad_scratch,
+    matmul_nn_scratch,
+    matmul_tn_scratch,
+    columns_scratch,
+    columns_grad_scratch,
+    qk_norm_rope_scratch,
+    qk_norm_rope_grad_scratch,
+    qk_norm_rope_weight_grad_scratch,
+    swiglu_scratch,
+    swiglu_grad_scratch,
+    geglu_scratch,
+    geglu_grad_scratch,
+    clamped_glu_scratch,
+    clamped_glu_grad_scratch,
+    attention_scratch,
+    attention_grad_scratch,
+    sinks_grad_scratch,
+    head_loss_scratch,
+    head_loss_trained_scratch,
+    add_scratch,
+    scale_scratch,
+    cast_scratch,
+    quantize_scratch,
+    dequantize_scratch,
+    amax_scratch,
+    delayed_amax_scratch,
+    observe_amax_scratch,
+    roll_amax_scratch,
+    accumulate_scratch,
+    sum_squares_scratch,
+    clip_factor_scratch,
+    adamw_scratch,
+    adamw_8bit_scratch,
+    paged_write_scratch,
+    paged_attention_scratch,
+    lora_delta_scratch,
+    gather_rows_scratch,
+    sample_scratch};
 
 }  // namespace cairn::CAIRN_ISA

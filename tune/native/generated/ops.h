@@ -4,8 +4,30 @@
 
 namespace cairn {
 
-enum class Dtype : int32_t { f32 = 0, bf16 = 1, i32 = 2, fp8_tiles = 3, nvfp4 = 4, mxfp4 = 5, nf4 = 6, fp8_tensor = 7, dynamic8 = 8, dynamic8_unsigned = 9, bf16_vnni = 10 };
-inline constexpr const char* kDtypeNames[] = {"f32", "bf16", "i32", "fp8_tiles", "nvfp4", "mxfp4", "nf4", "fp8_tensor", "dynamic8", "dynamic8_unsigned", "bf16_vnni"};
+enum class Dtype : int32_t {
+    f32 = 0,
+    bf16 = 1,
+    i32 = 2,
+    fp8_tiles = 3,
+    nvfp4 = 4,
+    mxfp4 = 5,
+    nf4 = 6,
+    fp8_tensor = 7,
+    dynamic8 = 8,
+    dynamic8_unsigned = 9,
+    bf16_vnni = 10};
+inline constexpr const char* kDtypeNames[] = {
+    "f32",
+    "bf16",
+    "i32",
+    "fp8_tiles",
+    "nvfp4",
+    "mxfp4",
+    "nf4",
+    "fp8_tensor",
+    "dynamic8",
+    "dynamic8_unsigned",
+    "bf16_vnni"};
 enum class Arithmetic : int32_t { f32, bf16, fp8_hybrid, nvfp4 };
 
 inline constexpr int64_t kFp8Tile = 128;
@@ -17,7 +39,51 @@ inline constexpr int64_t kVnniRows = 16;
 inline constexpr int64_t kDynamicBlock = 256;
 inline constexpr int64_t kPartAlignment = 64;
 
-enum class Op : int32_t { embed, embed_grad, rms_norm, rms_norm_grad, rms_norm_weight_grad, matmul_nt, bias_grad, matmul_nn, matmul_tn, columns, columns_grad, qk_norm_rope, qk_norm_rope_grad, qk_norm_rope_weight_grad, swiglu, swiglu_grad, geglu, geglu_grad, clamped_glu, clamped_glu_grad, attention, attention_grad, sinks_grad, head_loss, head_loss_trained, add, scale, cast, quantize, dequantize, amax, delayed_amax, observe_amax, roll_amax, accumulate, sum_squares, clip_factor, adamw, adamw_8bit, paged_write, paged_attention, lora_delta, gather_rows, sample };
+enum class Op : int32_t {
+    embed,
+    embed_grad,
+    rms_norm,
+    rms_norm_grad,
+    rms_norm_weight_grad,
+    matmul_nt,
+    bias_grad,
+    matmul_nn,
+    matmul_tn,
+    columns,
+    columns_grad,
+    qk_norm_rope,
+    qk_norm_rope_grad,
+    qk_norm_rope_weight_grad,
+    swiglu,
+    swiglu_grad,
+    geglu,
+    geglu_grad,
+    clamped_glu,
+    clamped_glu_grad,
+    attention,
+    attention_grad,
+    sinks_grad,
+    head_loss,
+    head_loss_trained,
+    add,
+    scale,
+    cast,
+    quantize,
+    dequantize,
+    amax,
+    delayed_amax,
+    observe_amax,
+    roll_amax,
+    accumulate,
+    sum_squares,
+    clip_factor,
+    adamw,
+    adamw_8bit,
+    paged_write,
+    paged_attention,
+    lora_delta,
+    gather_rows,
+    sample};
 inline constexpr int kOpCount = 44;
 
 struct OpInfo {

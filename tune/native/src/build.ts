@@ -129,7 +129,8 @@ async function compile(
       .concat(`-I${join(headers, 'include')}`)
     const units = listUnits(isas, work)
     log(
-      `Building the kernels with ${compiler.version}: ${units.length} files for ${isas.map(({ name }) => name).join(', ')}`,
+      `Building the kernels with ${compiler.version}: ${units.length} files for ` +
+        `${isas.map(({ name }) => name).join(', ')}`,
     )
     const queue = [...units]
     const worker = async () => {

@@ -21,6 +21,7 @@ export function findCompiler(candidates: string[]): Compiler {
   }
   const hint = installHints[process.platform] ?? 'Install g++ or clang++.'
   throw new Error(
-    `The training kernels need a C++20 compiler such as g++, and none of these runs: ${candidates.join(', ')}. ${hint}`,
+    'The training kernels need a C++20 compiler such as g++, and none of these runs: ' +
+      `${candidates.join(', ')}. ${hint}`,
   )
 }

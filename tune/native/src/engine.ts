@@ -51,7 +51,7 @@ export type Engine = {
   clear(buffer: DeviceBuffer, from?: number, to?: number): void
   /**
    * Has the system give the pages of the bytes [from, to) of a buffer now, beside what runs: the first touch
-   * of a page can take as long as a pass of a model.
+   * of a page can take as long as a step of a model.
    */
   touch(buffer: DeviceBuffer, from: number, to: number): Promise<void>
   /** Readies a program for runs on the same memory. */
@@ -64,12 +64,12 @@ export type Engine = {
     options?: RunOptions,
   ): Promise<RunReport>
   /** Bytes that kernels keep beside the tensors, so far. */
-  workspaceBytes(): number
+  scratchBytes(): number
   /**
    * Bytes that they keep at most once a program has run, before it runs: a function of its shapes, the
    * threads and the instruction set.
    */
-  workspaceBound(program: Executable): number
+  scratchBound(program: Executable): number
   peakFlops(arithmetic: Arithmetic): number
   /** Stops the threads. A run in flight is cancelled. */
   close(): void
@@ -128,7 +128,8 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
             reject(
               signal?.reason ??
                 new Error(
-                  `The engine was closed during a run with an arena of ${arena.byteLength} bytes and ${bindings.length} buffers.`,
+                  `The engine was closed during a run with an arena of ${arena.byteLength} bytes and ` +
+                    `${bindings.length} buffers.`,
                 ),
             )
           } else {
@@ -163,8 +164,8 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
       new Promise(resolve => addon.touchPages(memoryOf(buffer).subarray(from, to), resolve)),
     bind,
     run: async (program, arena, bindings, options) => await bind(program, arena, bindings)(options),
-    workspaceBytes: () => addon.workspaceBytes(engine),
-    workspaceBound: program => addon.workspaceBound(engine, program),
+    scratchBytes: () => addon.scratchBytes(engine),
+    scratchBound: program => addon.scratchBound(engine, program),
     peakFlops: arithmetic => addon.peak(engine, arithmetic),
     close,
     [Symbol.dispose]: close,

@@ -28,9 +28,9 @@ export type Addon = {
   createEngine(threads: number, isa: string): Handle<'engine'>
   closeEngine(engine: Handle<'engine'>): void
   /** Bytes that an engine's kernels keep beside the tensors. */
-  workspaceBytes(engine: Handle<'engine'>): number
+  scratchBytes(engine: Handle<'engine'>): number
   /** Bytes that they keep at most after runs of a program. */
-  workspaceBound(engine: Handle<'engine'>, program: Handle<'program'>): number
+  scratchBound(engine: Handle<'engine'>, program: Handle<'program'>): number
   /** FLOP/s of one thread in a loop that never leaves the registers. */
   peak(engine: Handle<'engine'>, arithmetic: string): number
   compile(code: Int32Array, attrs: Float64Array, places: Float64Array): Handle<'program'>

@@ -32,7 +32,7 @@ test('CXX names the compiler where it is set', () => {
   expect(compilerCandidates({})).toEqual(['c++', 'g++', 'clang++'])
 })
 
-test('a failed compilation shows what the compiler said and leaves nothing behind that looks finished', async () => {
+test('a failed compilation shows what the compiler said and leaves nothing finished behind', async () => {
   const compiler = fakeCompiler('echo "kernel.cc:1: no such thing" >&2; exit 3')
   await expect(buildAddon({ cacheDir: join(folder, 'cache'), compiler })).rejects.toThrow(
     /failed with status 3:[\s\S]*kernel\.cc:1: no such thing/,

@@ -171,9 +171,11 @@ test('a process that never closes its engine still ends, even in the middle of a
     const { createEngine } = await import(${JSON.stringify(index)})
     const engine = await createEngine({ threads: 3 })
     const steps = 20000
-    const code = Int32Array.of(1, 2, steps, 0, 1, 1048576, 0, 1, 1048576, ...Array.from({ length: steps }, () => [${ADD}, 0, 0, 1]).flat())
+    const adds = Array.from({ length: steps }, () => [${ADD}, 0, 0, 1]).flat()
+    const code = Int32Array.of(1, 2, steps, 0, 1, 1048576, 0, 1, 1048576, ...adds)
     const program = engine.compile({ code, attrs: new Float64Array(), places: Float64Array.of(-1, -2) })
-    engine.run(program, engine.allocate(0), [engine.allocate(4194304), engine.allocate(4194304)]).catch(() => undefined)
+    const buffers = [engine.allocate(4194304), engine.allocate(4194304)]
+    engine.run(program, engine.allocate(0), buffers).catch(() => undefined)
     console.log('ends')
     process.exit(0)`
   expect(

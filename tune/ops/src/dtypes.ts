@@ -10,7 +10,7 @@ export const MXFP4_BLOCK = 32
 export const NF4_BLOCK = 64
 /** Block scales of NF4 that share one second-level scale. */
 export const NF4_GROUP = 256
-/** Rows of a bf16_vnni matrix that lie side by side. */
+/** Rows of a bf16_vnni matrix that are interleaved. */
 export const VNNI_ROWS = 16
 /** Elements of an 8-bit optimizer state that share one scale. */
 export const DYNAMIC_BLOCK = 256
@@ -43,7 +43,9 @@ const refuseUnlessBlocks = (block: number) => (shape: Shape) =>
 
 const state = (code: number, sign: string): DtypeSpec => ({
   code,
-  doc: `codes of the ${sign} dynamic map of 8 bits, one f32 scale for ${DYNAMIC_BLOCK} in order; for optimizer states, not for weights`,
+  doc:
+    `codes of the ${sign} dynamic map of 8 bits, one f32 scale for ${DYNAMIC_BLOCK} in order; for ` +
+    'optimizer states, not for weights',
   parts: shape => [
     ['codes', countElements(shape)],
     ['scales', Math.ceil(countElements(shape) / DYNAMIC_BLOCK) * 4],
@@ -65,7 +67,9 @@ export const DTYPES = {
   },
   nvfp4: {
     code: 4,
-    doc: `E2M1 codes, two a byte, low nibble first; an E4M3 scale for ${NVFP4_BLOCK} of a row; one f32 scale a tensor`,
+    doc:
+      `E2M1 codes, two a byte, low nibble first; an E4M3 scale for ${NVFP4_BLOCK} of a row; one f32 ` +
+      'scale a tensor',
     refuse: refuseUnlessBlocks(NVFP4_BLOCK),
     parts: shape => [
       ['codes', (rows(shape) * columns(shape)) / 2],
@@ -84,7 +88,9 @@ export const DTYPES = {
   },
   nf4: {
     code: 6,
-    doc: `NF4 codes, two a byte, high nibble first; scales of ${NF4_BLOCK} elements are themselves 8-bit codes in groups of ${NF4_GROUP}`,
+    doc:
+      `NF4 codes, two a byte, high nibble first; scales of ${NF4_BLOCK} elements are themselves ` +
+      `8-bit codes in groups of ${NF4_GROUP}`,
     refuse: refuseUnlessBlocks(NF4_BLOCK),
     parts: shape => {
       const blocks = (rows(shape) * columns(shape)) / NF4_BLOCK
@@ -110,7 +116,10 @@ export const DTYPES = {
   dynamic8_unsigned: state(9, 'unsigned'),
   bf16_vnni: {
     code: 10,
-    doc: `bf16 in the order in which dot instructions read it: with number k of row r of K at (⌊r / ${VNNI_ROWS}⌋·K/2 + ⌊k / 2⌋)·${2 * VNNI_ROWS} + (r mod ${VNNI_ROWS})·2 + k mod 2; rows that fill the last ${VNNI_ROWS} are 0`,
+    doc:
+      'bf16 in the order in which dot instructions read it: with number k of row r of K at (⌊r / ' +
+      `${VNNI_ROWS}⌋·K/2 + ⌊k / 2⌋)·${2 * VNNI_ROWS} + (r mod ${VNNI_ROWS})·2 + k mod 2; rows that fill ` +
+      `the last ${VNNI_ROWS} are 0`,
     refuse: shape =>
       shape.length === 2 && columns(shape) % 2 === 0 ? undefined : 'needs two dimensions, the second even',
     parts: shape => [['values', alignUp(rows(shape), VNNI_ROWS) * columns(shape) * 2]],

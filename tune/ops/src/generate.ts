@@ -36,7 +36,8 @@ function attrsStruct(name: OpName): string[] {
   if (attrs.length === 0) return []
   const reads = attrs.map(
     ({ name: key, kind }, i) =>
-      `    a.${key} = static_cast<${cppType[kind]}>(${kind === 'f32' || kind === 'i32' ? '' : '(int32_t)'}values[${i}]);`,
+      `    a.${key} = static_cast<${cppType[kind]}>(` +
+      `${kind === 'f32' || kind === 'i32' ? '' : '(int32_t)'}values[${i}]);`,
   )
   return [
     `struct ${pascal(name)}Attrs {`,
@@ -60,10 +61,12 @@ export function opsHeader(): string {
     '',
     'namespace cairn {',
     '',
-    `enum class Dtype : int32_t { ${Object.entries(DTYPES)
+    `enum class Dtype : int32_t {\n    ${Object.entries(DTYPES)
       .map(([name, { code }]) => `${name} = ${code}`)
-      .join(', ')} };`,
-    `inline constexpr const char* kDtypeNames[] = ${strings(Object.keys(DTYPES))};`,
+      .join(',\n    ')}};`,
+    `inline constexpr const char* kDtypeNames[] = {\n    ${Object.keys(DTYPES)
+      .map(name => `"${name}"`)
+      .join(',\n    ')}};`,
     `enum class Arithmetic : int32_t { ${LINEAR_ARITHMETICS.join(', ')} };`,
     '',
     `inline constexpr int64_t kFp8Tile = ${FP8_TILE};`,
@@ -75,7 +78,7 @@ export function opsHeader(): string {
     `inline constexpr int64_t kDynamicBlock = ${DYNAMIC_BLOCK};`,
     `inline constexpr int64_t kPartAlignment = ${PART_ALIGNMENT};`,
     '',
-    `enum class Op : int32_t { ${OP_NAMES.join(', ')} };`,
+    `enum class Op : int32_t {\n    ${OP_NAMES.join(',\n    ')}};`,
     `inline constexpr int kOpCount = ${OP_NAMES.length};`,
     '',
     'struct OpInfo {',
@@ -88,7 +91,10 @@ export function opsHeader(): string {
     'inline constexpr OpInfo kOps[] = {',
     ...OP_NAMES.map(name => {
       const names = inputsOf(name).map(input => input.name)
-      return `    {"${name}", ${names.length}, ${outputs(name).length}, ${Object.keys(specOf(name).attrs).length}, ${strings(names)}, ${strings(outputs(name))}},`
+      return (
+        `    {"${name}", ${names.length}, ${outputs(name).length}, ` +
+        `${Object.keys(specOf(name).attrs).length}, ${strings(names)}, ${strings(outputs(name))}},`
+      )
     }),
     '};',
     '',
@@ -121,11 +127,12 @@ export function kernelsHeader(): string {
     '// Weak: an op that this backend has no kernel for is a null entry, which the executor refuses by name.',
     ...OP_NAMES.map(name => `[[gnu::weak]] void ${name}(Call& call);`),
     '',
-    '// Of a kernel that works in rooms: how large they get.',
-    ...OP_NAMES.map(name => `[[gnu::weak]] void ${name}_rooms(const Call& call, Rooms& rooms);`),
+    '// Of a kernel that needs scratch memory: how much.',
+    ...OP_NAMES.map(name => `[[gnu::weak]] void ${name}_scratch(const Call& call, ScratchSizes& sizes);`),
     '',
-    `inline const Kernel kKernels[] = {${OP_NAMES.join(', ')}};`,
-    `inline const RoomsOf kRooms[] = {${OP_NAMES.map(name => `${name}_rooms`).join(', ')}};`,
+    `inline const Kernel kKernels[] = {\n    ${OP_NAMES.join(',\n    ')}};`,
+    `inline const ScratchOf kScratchOf[] = {`,
+    OP_NAMES.map(name => `    ${name}_scratch`).join(',\n') + '};',
     '',
     '}  // namespace cairn::CAIRN_ISA',
     '',
@@ -139,7 +146,9 @@ export function opsPage(): string {
     '',
     `<!-- ${marker} -->`,
     '',
-    `A program is a list of these ${OP_NAMES.length} ops. \`float\` is f32 or bf16, \`weight\` any stored weight, \`=x\` the dtype of input x, \`@dtype\` the one named by the attribute. Capital letters are sizes that must agree.`,
+    `A program is a list of these ${OP_NAMES.length} ops. \`float\` is f32 or bf16, \`weight\` any ` +
+      `stored weight, \`=x\` the dtype of input x, \`@dtype\` the one named by the attribute. Capital ` +
+      'letters are sizes that must agree.',
     '',
   ]
   for (const name of OP_NAMES) {

@@ -5,7 +5,8 @@
  * An input or output reads `<dtype> (<dims>)`. Dtypes: `float` is f32 or bf16, `weight` is any stored weight,
  * `=x` is the dtype of input x, `@dtype` is named by that attribute. Dims are letters that must agree across
  * one op; `(...)` is any shape, the same wherever it stands; `H*D` is a product whose H an attribute gives. A
- * key that ends in `?` may be left out; an attribute left out is 0. Outputs named in `inPlace` are written over that input.
+ * key that ends in `?` may be left out; an attribute left out is 0. Outputs named in `inPlace` are written
+ * over that input.
  */
 import type { Dtype } from './dtypes.ts'
 
@@ -48,7 +49,9 @@ export const OPS = {
     outputs: { y: '@dtype (T, C)' },
   }),
   embed_grad: op({
-    doc: 'dtable[v] = sum of dy[t] over the t with ids[t] = v, in order of t, times scale where that is not 0',
+    doc:
+      'dtable[v] = sum of dy[t] over the t with ids[t] = v, in order of t, times scale where that ' +
+      'is not 0',
     inputs: { dy: 'float (T, C)', ids: 'i32 (T)' },
     attrs: { vocab: 'i32', 'scale?': 'f32' },
     sizes: { V: 'vocab' },
@@ -73,7 +76,10 @@ export const OPS = {
     outputs: { dweight: 'f32 (C)' },
   }),
   matmul_nt: op({
-    doc: 'y = alpha · (a·bᵀ + a2·b2ᵀ) + bias + addend; sums in f32, one rounding at the end. The second pair is how LoRA enters. fp8_hybrid and nvfp4 round a to nearest by a_amax, the largest |a| that is expected; `random` is for their gradient only',
+    doc:
+      'y = alpha · (a·bᵀ + a2·b2ᵀ) + bias + addend; sums in f32, one rounding at the end. The second ' +
+      'pair is how LoRA enters. fp8_hybrid and nvfp4 round a to nearest by a_amax, the largest |a| that ' +
+      'is expected; `random` is for their gradient only',
     inputs: {
       a: 'float (M, K)',
       b: 'weight (N, K)',
@@ -94,7 +100,11 @@ export const OPS = {
     outputs: { dbias: 'f32 (N)' },
   }),
   matmul_nn: op({
-    doc: 'y = alpha · (a·b + a2·b2) + addend; sums in f32, one rounding at the end. fp8_hybrid and nvfp4 round a, a gradient, by a_amax; nvfp4 stochastically where `random` is given: the seed, low word first, and the step; `stream` is the op of the Philox counter, and an element is numbered by rows of a',
+    doc:
+      'y = alpha · (a·b + a2·b2) + addend; sums in f32, one rounding at the end. fp8_hybrid and ' +
+      'nvfp4 round a, a gradient, by a_amax; nvfp4 stochastically where `random` is given: the seed, ' +
+      'low word first, and the step; `stream` is the op of the Philox counter, and an element is ' +
+      'numbered by rows of a',
     inputs: {
       a: 'float (M, K)',
       b: 'weight (K, N)',
@@ -128,14 +138,17 @@ export const OPS = {
     outputs: { dx: '=dy (T, K)' },
   }),
   qk_norm_rope: op({
-    doc: 'each head of x is normalised as in rms_norm (left out without a weight), then the halves (p, q) of its first R numbers turn to (p·cos − q·sin, p·sin + q·cos); cos_sin has R/2 cosines, then R/2 sines, for each position',
+    doc:
+      'each head of x is normalised as in rms_norm (left out without a weight), then the halves (p, ' +
+      'q) of its first R numbers turn to (p·cos − q·sin, p·sin + q·cos); cos_sin has R/2 cosines, then ' +
+      'R/2 sines, for each position',
     inputs: { x: 'float (T, H*D)', 'weight?': 'float (D)', positions: 'i32 (T)', cos_sin: 'f32 (P, R)' },
     attrs: { heads: 'i32', eps: 'f32', 'weight_offset?': 'f32' },
     sizes: { H: 'heads' },
     outputs: { y: '=x (T, H*D)', rstd: 'f32 (T, H)' },
   }),
   qk_norm_rope_grad: op({
-    doc: 'the rotation turned back, then as rms_norm_grad for each head',
+    doc: 'the rotation undone, then as rms_norm_grad for each head',
     inputs: {
       dy: 'float (T, H*D)',
       x: 'float (T, H*D)',
@@ -186,19 +199,26 @@ export const OPS = {
     outputs: { dgate: '=gate (T, F)', dup: '=up (T, F)' },
   }),
   clamped_glu: op({
-    doc: 'x has gates in its even columns and what they let through, up, in its odd ones: y = (1 + u) · g · σ(alpha·g) with g = min(gate, limit), u = min(max(up, −limit), limit)',
+    doc:
+      'x has gates in its even columns and what they let through, up, in its odd ones: y = (1 + u) · ' +
+      'g · σ(alpha·g) with g = min(gate, limit), u = min(max(up, −limit), limit)',
     inputs: { x: 'float (T, 2*F)' },
     attrs: { alpha: 'f32', limit: 'f32' },
     outputs: { y: '=x (T, F)' },
   }),
   clamped_glu_grad: op({
-    doc: 'dgate = dy·(1 + u)·σ(alpha·g)·(1 + alpha·g·(1 − σ(alpha·g))), dup = dy·g·σ(alpha·g), each 0 where it was clamped; pairs as x has them',
+    doc:
+      'dgate = dy·(1 + u)·σ(alpha·g)·(1 + alpha·g·(1 − σ(alpha·g))), dup = dy·g·σ(alpha·g), each 0 ' +
+      'where it was clamped; pairs as x has them',
     inputs: { dy: 'float (T, F)', x: '=dy (T, 2*F)' },
     attrs: { alpha: 'f32', limit: 'f32' },
     outputs: { dx: '=x (T, 2*F)' },
   }),
   attention: op({
-    doc: 'causal attention inside each document [cu_seqlens[i], cu_seqlens[i+1]), a query over the `window` keys up to its own where that is not 0; query head h reads key head h·G/H; softmax in f32, with one score more, sinks[h], that has no value; lse is its log-sum-exp',
+    doc:
+      'causal attention inside each document [cu_seqlens[i], cu_seqlens[i+1]), a query over the ' +
+      '`window` keys up to its own where that is not 0; query head h reads key head h·G/H; softmax in ' +
+      'f32, with one score more, sinks[h], that has no value; lse is its log-sum-exp',
     inputs: {
       q: 'float (T, H*D)',
       k: '=q (T, G*D)',
@@ -238,7 +258,9 @@ export const OPS = {
     outputs: { dsinks: 'f32 (H)' },
   }),
   head_loss: op({
-    doc: 'losses[t] = logsumexp(z) − z[targets[t]] with z = x[t]·weightᵀ, 0 where targets[t] is −100; loss is their sum; dx is the gradient of loss. `chunk` rows of z exist at a time',
+    doc:
+      'losses[t] = logsumexp(z) − z[targets[t]] with z = x[t]·weightᵀ, 0 where targets[t] is −100; ' +
+      'loss is their sum; dx is the gradient of loss. `chunk` rows of z exist at a time',
     inputs: { x: 'float (T, C)', weight: 'float (V, C)', targets: 'i32 (T)' },
     attrs: { arithmetic: 'arithmetic', chunk: 'i32' },
     outputs: { loss: 'f32 (1)', losses: 'f32 (T)', dx: '=x (T, C)' },
@@ -286,7 +308,9 @@ export const OPS = {
     outputs: { y: 'f32 (1)' },
   }),
   delayed_amax: op({
-    doc: 'y = the largest of history after its first number, which belongs to the step at hand; amax itself where those are all 0, as in the first step',
+    doc:
+      'y = the largest of history after its first number, which belongs to the step at hand; amax ' +
+      'itself where those are all 0, as in the first step',
     inputs: { history: 'f32 (S)', amax: 'f32 (1)' },
     attrs: {},
     outputs: { y: 'f32 (1)' },
@@ -299,7 +323,9 @@ export const OPS = {
     inPlace: { y: 'history' },
   }),
   roll_amax: op({
-    doc: 'history moves on by one, its last number is dropped and its first becomes 0, in place; a first number that is not finite counts as 0',
+    doc:
+      'history moves on by one, its last number is dropped and its first becomes 0, in place; a ' +
+      'first number that is not finite counts as 0',
     inputs: { history: 'f32 (S)' },
     attrs: {},
     outputs: { y: 'f32 (S)' },
@@ -319,13 +345,17 @@ export const OPS = {
     outputs: { y: 'f32 (1)' },
   }),
   clip_factor: op({
-    doc: 'norm = sqrt(sum_squares) / count; factor = min(1, max_norm / norm) / count; max_norm 0 clips nothing',
+    doc:
+      'norm = sqrt(sum_squares) / count; factor = min(1, max_norm / norm) / count; max_norm 0 clips ' +
+      'nothing',
     inputs: { sum_squares: 'f32 (1)', count: 'f32 (1)' },
     attrs: { max_norm: 'f32' },
     outputs: { factor: 'f32 (1)', norm: 'f32 (1)' },
   }),
   adamw: op({
-    doc: 'AdamW with decoupled weight decay on factor·g, in place; schedule is (learning rate, step counted from 1)',
+    doc:
+      'AdamW with decoupled weight decay on factor·g, in place; schedule is (learning rate, step ' +
+      'counted from 1)',
     inputs: {
       p: 'f32 (...)',
       g: 'float (...)',
@@ -339,7 +369,9 @@ export const OPS = {
     inPlace: { p_next: 'p', m_next: 'm', v_next: 'v' },
   }),
   adamw_8bit: op({
-    doc: 'adamw with its two moments stored in 8 bits: decoded, moved on and used in f32, then stored again by the largest of each block',
+    doc:
+      'adamw with its two moments stored in 8 bits: decoded, moved on and used in f32, then stored ' +
+      'again by the largest of each block',
     inputs: {
       p: 'f32 (...)',
       g: 'float (...)',
@@ -353,7 +385,10 @@ export const OPS = {
     inPlace: { p_next: 'p', m_next: 'm', v_next: 'v' },
   }),
   paged_write: op({
-    doc: 'row slots[t] of the caches becomes row t of k and v; a slot of −1 writes nothing; in place. With c numbers in 4 bytes, number i of row j of a block stands at (⌊i / c⌋·block + j)·c + i mod c among keys, at (⌊j / c⌋·W + i)·c + j mod c among values',
+    doc:
+      'row slots[t] of the caches becomes row t of k and v; a slot of −1 writes nothing; in place. ' +
+      'With c numbers in 4 bytes, number i of row j of a block stands at (⌊i / c⌋·block + j)·c + i mod ' +
+      'c among keys, at (⌊j / c⌋·W + i)·c + j mod c among values',
     inputs: {
       k_cache: '@dtype (P, W)',
       v_cache: '@dtype (P, W)',
@@ -366,7 +401,11 @@ export const OPS = {
     inPlace: { keys: 'k_cache', values: 'v_cache' },
   }),
   paged_attention: op({
-    doc: 'causal attention of new rows over cached keys, window and sinks as in attention. spans[s] is (first row, rows, keys cached before them); key j of span s is cache row tables[s][j / block]·block + j mod block, laid out as paged_write does. A row of no span is 0; no row depends on which others are there',
+    doc:
+      'causal attention of new rows over cached keys, window and sinks as in attention. spans[s] is ' +
+      '(first row, rows, keys cached before them); key j of span s is cache row tables[s][j / ' +
+      'block]·block + j mod block, laid out as paged_write does. A row of no span is 0; no row depends ' +
+      'on which others are there',
     inputs: {
       q: '@dtype (T, H*D)',
       k: '@dtype (P, G*D)',
@@ -387,7 +426,9 @@ export const OPS = {
     outputs: { y: '@dtype (T, H*D)' },
   }),
   lora_delta: op({
-    doc: 'y[t] = z·b[l] + addend[t] with z = scale·(x[t]·a[l]ᵀ) for the adapter l = adapters[t], whose (rank, scale) is in ranks; −1 is none. z is rounded to the arithmetic, y is not',
+    doc:
+      'y[t] = z·b[l] + addend[t] with z = scale·(x[t]·a[l]ᵀ) for the adapter l = adapters[t], whose ' +
+      '(rank, scale) is in ranks; −1 is none. z is rounded to the arithmetic, y is not',
     inputs: {
       x: 'float (T, K)',
       a: 'float (L, R, K)',
@@ -406,7 +447,12 @@ export const OPS = {
     outputs: { y: '=x (M, C)' },
   }),
   sample: op({
-    doc: 'token[i] = forced[i], or where that is −1 one drawn from logits[i] after its edits: choice[i] is (temperature, top_p, min_p), temperature 0 takes the largest; draw[i] is (top_k or 0, two words of a seed, a counter). An edit (row, token) divides a positive logit by its first number, multiplies one that is not by it, and adds its second; a row of −1 is no edit. logprob and the `top` most likely tokens are of the logits as they came',
+    doc:
+      'token[i] = forced[i], or where that is −1 one drawn from logits[i] after its edits: choice[i] ' +
+      'is (temperature, top_p, min_p), temperature 0 takes the largest; draw[i] is (top_k or 0, two ' +
+      'words of a seed, a counter). An edit (row, token) divides a positive logit by its first number, ' +
+      'multiplies one that is not by it, and adds its second; a row of −1 is no edit. logprob and the ' +
+      '`top` most likely tokens are of the logits as they came',
     inputs: {
       logits: 'f32 (M, V)',
       forced: 'i32 (M)',

@@ -21,7 +21,7 @@ export type Prepared = {
   /** Bytes of one of those buffers. */
   bytesOf(binding: string): number
   /** Bytes that kernels work in beside arena and buffers, at most: what a plan's bytes do not count. */
-  readonly workspaceBytes: number
+  readonly scratchBytes: number
   /** Looks buffers up once, for runs that are lent the same ones each time. */
   bind(buffers: Buffers): BoundRun
   run(buffers: Buffers, options?: RunOptions): Promise<RunReport>
@@ -31,8 +31,8 @@ export type Prepared = {
  * Bytes that an engine's kernels need at most to run a program, beside its arena and buffers; nothing is
  * allocated for it.
  */
-export function workspaceBytes(engine: Engine, program: Program, plan: Plan = planMemory(program)): number {
-  return engine.workspaceBound(engine.compile(flatten(program, plan.placements)))
+export function scratchBytes(engine: Engine, program: Program, plan: Plan = planMemory(program)): number {
+  return engine.scratchBound(engine.compile(flatten(program, plan.placements)))
 }
 
 /** Readies a program for runs. The arena is allocated here and reused by each run. */
@@ -65,7 +65,7 @@ export function prepare(engine: Engine, program: Program, plan: Plan = planMemor
   return {
     plan,
     bind,
-    workspaceBytes: engine.workspaceBound(executable),
+    scratchBytes: engine.scratchBound(executable),
     bindings: flat.bindings,
     bytesOf(binding) {
       const tensor = types.get(binding)

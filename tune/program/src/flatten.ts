@@ -14,7 +14,7 @@ export function flatten(
   const bindings: string[] = []
   const places = program.tensors.map(tensor => {
     const place = placements.get(tensor)
-    // A tensor that no step touches needs no room; offset 0 with nothing reading it is as good as any.
+    // A tensor that no step touches needs no memory; offset 0 with nothing reading it is as good as any.
     if (!place) return 0
     if ('offset' in place) return place.offset
     if (!bindings.includes(place.binding)) bindings.push(place.binding)

@@ -1,6 +1,6 @@
 /**
  * The memory plan: every tensor of a program that nobody lends gets an offset in one arena, and those that
- * never live together share room.
+ * never live together share memory.
  */
 import { PART_ALIGNMENT, alignUp, byteLength, specOf } from '@cairn-tune/ops'
 import type { Placement } from './flatten.ts'
@@ -12,7 +12,7 @@ export type Plan = {
   arenaBytes: number
 }
 
-/** Steps between which a tensor's room is taken, both included. */
+/** Steps between which a tensor's memory is taken, both included. */
 type Life = { tensor: Tensor; bytes: number; from: number; to: number }
 
 /** Name of the buffer that an output of a program is written to. */
@@ -39,7 +39,7 @@ export function planMemory(program: Program): Plan {
   return { placements, arenaBytes }
 }
 
-/** The tensor whose room an op's in-place output takes over, through any number of steps. */
+/** The tensor whose memory an op's in-place output takes over, through any number of steps. */
 function findRoots(program: Program): (tensor: Tensor) => Tensor {
   const roots = new Map<Tensor, Tensor>()
   const rootOf = (tensor: Tensor) => roots.get(tensor) ?? tensor

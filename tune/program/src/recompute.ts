@@ -7,7 +7,7 @@ import type { OpName } from '@cairn-tune/ops'
 import { inputTensors, outputTensors, type Program, type Step, type Tensor } from './program.ts'
 import { planMemory, type Plan } from './plan.ts'
 
-/** Ops whose outputs are a number that cost a whole pass: never made again. */
+/** Ops whose outputs are a number that cost reading everything: never made again. */
 const keptOps: readonly OpName[] = ['amax', 'delayed_amax', 'observe_amax']
 
 /** Ops that cost little next to the matmuls between them: their outputs are the first to go. */

@@ -36,7 +36,10 @@ function stepText(step: Step, plan: Plan | undefined): string {
   )
   const outputs = Object.values(step.outputs)
   const types = outputs.map(tensor => typeText(tensor) + placeText(tensor, plan))
-  return `${outputs.map(nameOf).join(', ')} = ${step.op}(${inputs.join(', ')})${attrsText(step)} → ${types.join(', ')}`
+  return (
+    `${outputs.map(nameOf).join(', ')} = ${step.op}(${inputs.join(', ')})${attrsText(step)} → ` +
+    `${types.join(', ')}`
+  )
 }
 
 const nameOf = (tensor: Tensor) => (tensor.isInput ? (tensor.name ?? '') : `%${tensor.id}`)

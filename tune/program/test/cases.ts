@@ -62,7 +62,7 @@ function* norms(dtype: Dtype): Generator<Case> {
 }
 
 function* ropes(dtype: Dtype): Generator<Case> {
-  for (const [heads, width, turned, hasWeight] of [
+  for (const [heads, width, rotated, hasWeight] of [
     [3, 32, 32, true],
     [1, 6, 6, true],
     [2, 10, 10, false],
@@ -70,7 +70,8 @@ function* ropes(dtype: Dtype): Generator<Case> {
     [2, 10, 4, false],
   ] as const) {
     const rows = 33
-    const name = `${rows}×${heads}·${width}${turned < width ? `, ${turned} turned` : ''}${hasWeight ? '' : ' without weight'}`
+    const part = rotated < width ? `, ${rotated} rotated` : ''
+    const name = `${rows}×${heads}·${width}${part}${hasWeight ? '' : ' without weight'}`
     const inputs: Values = {
       x: noise(dtype, [rows, heads * width], 4),
       weight: hasWeight ? noise(dtype, [width], 5) : undefined,
@@ -79,7 +80,7 @@ function* ropes(dtype: Dtype): Generator<Case> {
         [rows],
         range(rows, i => (i * 7) % 40),
       ),
-      cos_sin: cosSin(40, turned),
+      cos_sin: cosSin(40, rotated),
     }
     yield { op: 'qk_norm_rope', name, inputs, attrs: { heads, eps: 1e-6 }, dtype }
     if (hasWeight)
@@ -109,7 +110,7 @@ function* ropes(dtype: Dtype): Generator<Case> {
 
 function* matmuls(dtype: Dtype): Generator<Case> {
   const attrs = { alpha: 0.5, arithmetic: dtype, dtype }
-  // Whole strips of eight rows and even k are read where they lie; 600 is several blocks of k, 4200 several
+  // Whole strips of eight rows and even k are read in place; 600 is several blocks of k, 4200 several
   // passes.
   for (const [m, n, k, r] of [
     [31, 33, 7, 0],
@@ -186,10 +187,10 @@ function* storedMatmuls(): Generator<Case> {
 }
 
 /**
- * Weights that lie as dot instructions read them: several blocks of rows, stretches of k and panels, and
+ * Weights interleaved as dot instructions read them: several blocks of rows, stretches of k and panels, and
  * rests of all.
  */
-function* turnedMatmuls(): Generator<Case> {
+function* transposedMatmuls(): Generator<Case> {
   const attrs = { alpha: 0.5, arithmetic: 'bf16', dtype: 'bf16' }
   for (const [m, n, k] of [
     [300, 97, 194],
@@ -325,7 +326,9 @@ function* attentions(dtype: Dtype): Generator<Case> {
       cu_seqlens: tensor('i32', [ends.length], ends),
       sinks: hasSinks ? noise(dtype, [heads], 15, 3) : undefined,
     }
-    const name = `${ends.join('|')} ${heads}/${kvHeads}·${width}${window ? ` window ${window}` : ''}${hasSinks ? ' sinks' : ''}`
+    const name =
+      `${ends.join('|')} ` +
+      `${heads}/${kvHeads}·${width}${window ? ` window ${window}` : ''}${hasSinks ? ' sinks' : ''}`
     yield { op: 'attention', name, inputs, attrs, dtype }
     const forward = withForward(
       'attention',
@@ -485,7 +488,7 @@ export const CASES: Case[] = [
     ...scales(dtype),
   ]),
   ...storedMatmuls(),
-  ...turnedMatmuls(),
+  ...transposedMatmuls(),
   ...roundedMatmuls(),
   ...optimizer(),
   ...samples(),

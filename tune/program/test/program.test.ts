@@ -119,7 +119,7 @@ test('recomputing cheap ops or whole blocks changes no bit', async () => {
   }
 })
 
-test('a budget is met by recomputing no more than needed, and one that cannot be met says what would do', () => {
+test('a budget is met by recomputing no more than needed; if none is met, the error says what is', () => {
   const free = planMemory(program).arenaBytes
   const easy = planWithin(program, free)
   expect(easy.fits && easy.policy.cheap.size + easy.policy.whole.size).toBe(0)

@@ -17,8 +17,8 @@ const size = 256
 const all = Float64Array.from({ length: size * size }, (_, code) =>
   Number.isFinite(decodeBf16(code)) ? decodeBf16(code) : 0,
 )
-// In order of codes a block of 16 has one sign and exponent; turned, each has numbers of every size.
-const turned = all.map((_, i) => all[(i % size) * size + Math.floor(i / size)] ?? 0)
+// In order of codes a block of 16 has one sign and exponent; transposed, each has numbers of every size.
+const transposed = all.map((_, i) => all[(i % size) * size + Math.floor(i / size)] ?? 0)
 const identity = tensor(
   'bf16',
   [size, size],
@@ -67,7 +67,7 @@ describe.each(engines)('%s', (_, engine) => {
 
   test.each([
     ['in order', all],
-    ['turned', turned],
+    ['transposed', transposed],
   ] as const)('nvfp4: blocks of 16 %s', async (__, values) => {
     const bounded = values.map(value => Math.max(-64, Math.min(64, value)))
     expect(await rounded(engine, bounded, 64, { arithmetic: 'nvfp4' }, 'matmul_nt')).toEqual(

@@ -62,7 +62,8 @@ describe.each(isas)('%s', isa => {
     ['bf16', 4, 4, 40],
     ['f32', 4, 2, 64],
   ] as [Dtype, number, number, number][])(
-    'a row attends to a cache in %s alike alone and in a chunk (%i heads, %i of keys, of %i); what the cache holds beyond is never read',
+    'a row attends to a cache in %s alike alone and in a chunk (%i heads, %i of keys, of %i); what the ' +
+      'cache holds beyond is never read',
     async (dtype, heads, kvHeads, width) => {
       const [block, blocks, tokens] = [16, 14, 213]
       const attrs = { heads, kv_heads: kvHeads, scale: width ** -0.5, block, dtype }

@@ -78,7 +78,9 @@ export function* paged(dtype: Dtype): Generator<Case> {
     ] as const)
       yield {
         op: 'paged_attention',
-        name: `${spans.join('|')} ${heads}/${kvHeads}·${width}${window ? ` window ${window}` : ''}${hasSinks ? ' sinks' : ''}`,
+        name:
+          `${spans.join('|')} ` +
+          `${heads}/${kvHeads}·${width}${window ? ` window ${window}` : ''}${hasSinks ? ' sinks' : ''}`,
         inputs: { ...inputs, sinks: hasSinks ? noise(dtype, [heads], 49, 3) : undefined },
         attrs: { heads, kv_heads: kvHeads, scale: width ** -0.5, block, dtype, window },
         dtype,

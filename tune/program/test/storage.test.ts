@@ -48,7 +48,7 @@ test('a bf16 input is quantised as its numbers', async () => {
 
 // A product with a constant has a sum that needs no oracle: column sums.
 test.each([
-  ['k longer than a pass', 3, 50_000, 5],
+  ['k longer than one block of words', 3, 50_000, 5],
   ['more rows than a block', 4103, 40, 3],
 ] as const)('matmul with %s', async (_, m, k, n) => {
   const a = noise('bf16', [m, k], 42)

@@ -112,7 +112,7 @@ export async function measureAdapters(
       ignore_eos: true,
     })
   const done = new AbortController()
-  // Their first answers differ in length, so that later ones do not end all in one pass.
+  // Their first answers differ in length, so that later ones do not end all in one step.
   const running = Array.from({ length: RUNNING }, async (_, i) => {
     await complete('base', (ANSWER * (i + 1)) / RUNNING)
     while (!done.signal.aborted) await complete('base', ANSWER)
@@ -128,7 +128,7 @@ export async function measureAdapters(
     times.total.push(loading + first)
     times.loading.push(loading)
   }
-  // By themselves, so that they take nothing from the share of newcomers' passes that the adapters have.
+  // By themselves, so that they take nothing of the time for new requests' steps that the adapters have.
   for (let i = 0; i < rounds; i++) times.base.push(await time(() => complete('base', 1)))
   done.abort()
   await Promise.all(running)

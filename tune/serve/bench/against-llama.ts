@@ -1,6 +1,6 @@
 /**
  * The server's engine beside llama.cpp: same weights in bf16, same threads, same prompts, as many tokens,
- * greedy, both warm, by turns in one run; medians of the rounds and of their ratios. Arguments: MODEL GGUF
+ * greedy, both warm, alternately in one run; medians of the rounds and of their ratios. Arguments: MODEL GGUF
  * DIRECTORY, the last with node-llama-cpp in its node_modules; --threads N, --prompt N, --answer N,
  * --sequences 1,8,50, --rounds N, --flash (llama.cpp's flash attention), --json.
  */
@@ -114,7 +114,9 @@ if (values.json) {
     decodeCpu: 'decode, tok a CPU second',
   }
   console.log(
-    `${threads} threads, prompts of ${values.prompt}, answers of ${answerLength}, ${rounds} rounds; first tokens alike: ${agreed} of ${counts.reduce((a, b) => a + b, 0)}\n\n| sequences | | here | llama.cpp | ratio |\n|---|---|---|---|---|`,
+    `${threads} threads, prompts of ${values.prompt}, answers of ${answerLength}, ${rounds} rounds; ` +
+      `first tokens alike: ${agreed} of ${counts.reduce((a, b) => a + b, 0)}\n\n| sequences | | here | ` +
+      `llama.cpp | ratio |\n|---|---|---|---|---|`,
   )
   for (const { sequences, kind, ours = NaN, theirs = NaN, ratio } of rows)
     console.log(

@@ -88,11 +88,14 @@ if (values.json) {
   )
 } else {
   console.log(
-    `${positionals[0] ?? 'small'}, prompts of ${promptLength}, answers of ${answerLength} tokens\n\n| sequences | prefill tok/s | decode tok/s | prefill tok a CPU second | decode tok a CPU second |\n|---|---|---|---|---|`,
+    `${positionals[0] ?? 'small'}, prompts of ${promptLength}, answers of ${answerLength} tokens\n\n| ` +
+      'sequences | prefill tok/s | decode tok/s | prefill tok a CPU second | decode tok a CPU second ' +
+      `|\n|---|---|---|---|---|`,
   )
   for (const { sequences, prefill, decode, prefillCpu, decodeCpu } of rows)
     console.log(
-      `| ${sequences} | ${prefill.toFixed(0)} | ${decode.toFixed(1)} | ${prefillCpu.toFixed(0)} | ${decodeCpu.toFixed(1)} |`,
+      `| ${sequences} | ${prefill.toFixed(0)} | ${decode.toFixed(1)} | ${prefillCpu.toFixed(0)} | ` +
+        `${decodeCpu.toFixed(1)} |`,
     )
   const measured = adapter
     ? ([

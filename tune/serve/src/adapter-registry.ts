@@ -45,7 +45,8 @@ export function createAdapterRegistry(model: ServedModel): AdapterRegistry {
       const entry = await model.generator.load(name, path, adapter)
       if (!entry)
         throw badRequest(
-          `Loading lora ${name} failed: all ${model.stacks.slots} places are taken (${[...loaded.keys()].join(', ')}); unload one, or start the server with more --max-loras.`,
+          `Loading lora ${name} failed: all ${model.stacks.slots} places are taken ` +
+            `(${[...loaded.keys()].join(', ')}); unload one, or start the server with more --max-loras.`,
         )
       loaded.set(name, entry)
     } finally {

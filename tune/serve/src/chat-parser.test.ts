@@ -24,7 +24,8 @@ const sizes = [1, 2, 3, 7, 1000]
 
 test.each(sizes)('thoughts, answer and calls are told apart, in pieces of %i characters', size => {
   const text =
-    '<think>\nhm, 2 < 3\n</think>\n\nI ask.\n<tool_call>\n{"name": "find", "arguments": {"q": "a } \\" {", "n": [1, {"x": 2}]}}\n</tool_call>\n<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>'
+    '<think>\nhm, 2 < 3\n</think>\n\nI ask.\n<tool_call>\n{"name": "find", "arguments": {"q": "a } \\" ' +
+    '{", "n": [1, {"x": 2}]}}\n</tool_call>\n<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>'
   expect(read(text, size)).toEqual([
     { kind: 'reasoning', text: 'hm, 2 < 3\n' },
     { kind: 'content', text: 'I ask.' },

@@ -3,7 +3,9 @@ import { expect, test } from 'vitest'
 import { renderChat } from './chat-prompt.ts'
 
 const TEMPLATE =
-  '{% for m in messages %}[{{ m.role }}:{{ m.content }}{% for c in m.tool_calls or [] %}({{ c.function.name }} {{ c.function.arguments | tojson }}){% endfor %}]{% endfor %}{% if add_generation_prompt %}[assistant:{% endif %}'
+  '{% for m in messages %}[{{ m.role }}:{{ m.content }}{% for c in m.tool_calls or [] %}({{ ' +
+  'c.function.name }} {{ c.function.arguments | tojson }}){% endfor %}]{% endfor %}{% if ' +
+  'add_generation_prompt %}[assistant:{% endif %}'
 /** Ids are characters, so that a prompt is read as what it says. */
 const tokenizer = {
   chat: compileChatTemplate(TEMPLATE, {}),
@@ -20,7 +22,7 @@ const shown = (args: string) =>
     }).ids,
   )
 
-test('arguments of earlier calls reach the template as the object they are, and as their text where they are no JSON', () => {
+test('arguments of earlier calls reach the template as an object, or as text if they are no JSON', () => {
   expect(shown('{"a":1}')).toBe('[assistant:(f {"a": 1})][tool:r][assistant:')
   expect(shown('')).toBe('[assistant:(f {})][tool:r][assistant:')
   expect(shown('{not json')).toBe('[assistant:(f "{not json")][tool:r][assistant:')

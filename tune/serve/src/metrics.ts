@@ -22,7 +22,7 @@ export function metricsText({ model, adapters }: Pick<App, 'model' | 'adapters'>
   })
   const metrics: Metric[] = [
     one('requests_running', 'gauge', 'Sequences that are computed.', scheduler.running.length),
-    one('requests_waiting', 'gauge', 'Sequences that wait for room.', scheduler.waiting.length),
+    one('requests_waiting', 'gauge', 'Sequences that wait for cache blocks.', scheduler.waiting.length),
     one(
       'kv_cache_usage_ratio',
       'gauge',
@@ -38,11 +38,11 @@ export function metricsText({ model, adapters }: Pick<App, 'model' | 'adapters'>
       counts.cachedTokens,
     ),
     one('generation_tokens_total', 'counter', 'Tokens generated.', counts.generatedTokens),
-    one('passes_total', 'counter', 'Forward passes.', counts.passes),
+    one('passes_total', 'counter', 'Forward passes.', counts.steps),
     one(
       'preemptions_total',
       'counter',
-      'Sequences that gave up their room for older ones.',
+      'Sequences that gave up their blocks for older ones.',
       scheduler.preemptions,
     ),
     {

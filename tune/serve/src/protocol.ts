@@ -1,5 +1,5 @@
 /**
- * Bodies of the routes. Requests take what they know by the OpenAI API and vLLM, and let other keys pass, as
+ * Bodies of the routes. Requests take what they know by the OpenAI API and vLLM, and ignore other keys, as
  * both do.
  */
 import { z } from 'zod'

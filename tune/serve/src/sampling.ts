@@ -41,7 +41,8 @@ export function checkRequest(
   const { response_format: format, stream, stream_options } = request
   if (format && format.type !== 'text')
     throw badRequest(
-      `response_format of type ${JSON.stringify(format.type)} is not supported: answers are held to no schema or grammar. Ask for the form in the prompt, or offer a tool.`,
+      `response_format of type ${JSON.stringify(format.type)} is not supported: answers are held to no ` +
+        'schema or grammar. Ask for the form in the prompt, or offer a tool.',
       'response_format',
     )
   const form = FORMS.find(name => request[name] !== undefined && request[name] !== null)
@@ -60,14 +61,21 @@ export function toSampling(
   { model, promptLength, maxTokens, logprobs, promptLogprobs, choice }: SamplingContext,
 ): Sampling {
   const { defaults, maxModelLen, vocabSize } = model
-  const room = maxModelLen - promptLength
-  const asked = maxTokens ?? room
+  const remaining = maxModelLen - promptLength
+  const asked = maxTokens ?? remaining
   if (promptLength === 0) throw badRequest('The prompt has no tokens.', 'prompt')
-  if (asked > room || (asked > 0 && room < 1) || room < 0 || (maxTokens === undefined && room < 1)) {
+  if (
+    asked > remaining ||
+    (asked > 0 && remaining < 1) ||
+    remaining < 0 ||
+    (maxTokens === undefined && remaining < 1)
+  ) {
     const answer =
       maxTokens === undefined ? 'and at least 1 for the completion' : `and ${asked} in the completion`
     throw badRequest(
-      `This model's maximum context length is ${maxModelLen} tokens. However, you requested ${promptLength + Math.max(asked, 1)} tokens (${promptLength} in the messages, ${answer}). Please reduce the length of the messages or completion.`,
+      `This model's maximum context length is ${maxModelLen} tokens. However, you requested ` +
+        `${promptLength + Math.max(asked, 1)} tokens (${promptLength} in the messages, ${answer}). ` +
+        'Please reduce the length of the messages or completion.',
     )
   }
   if (logprobs !== undefined && logprobs > MOST_LOGPROBS)

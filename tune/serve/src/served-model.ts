@@ -82,7 +82,8 @@ function countBlocks(bytes: number, perBlock: number, maxModelLen: number): numb
   const blocks = Math.floor(bytes / perBlock)
   if (blocks < least)
     throw new InputError(
-      `a cache of ${bytes} bytes holds ${blocks * BLOCK} tokens, and one sequence of ${maxModelLen} needs ${least * perBlock} bytes; give it more memory or lower the model length`,
+      `a cache of ${bytes} bytes holds ${blocks * BLOCK} tokens, and one sequence of ${maxModelLen} ` +
+        `needs ${least * perBlock} bytes; give it more memory or lower the model length`,
     )
   return blocks
 }
@@ -121,7 +122,8 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
   const maxModelLen = options.maxModelLen ?? config.max_position_embeddings
   if (maxModelLen > config.max_position_embeddings)
     throw new InputError(
-      `max-model-len ${maxModelLen} is beyond the ${config.max_position_embeddings} positions of ${directory}`,
+      `max-model-len ${maxModelLen} is beyond the ${config.max_position_embeddings} positions of ` +
+        `${directory}`,
     )
   const dtype: Arithmetic =
     options.dtype === 'f32' || options.dtype === 'bf16' ? options.dtype : isF32(checkpoint) ? 'f32' : 'bf16'
@@ -129,7 +131,8 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
   const { skipQuantFirstLayers: first = 0, skipQuantLastLayers: last = 0 } = options
   if (first + last > config.num_hidden_layers)
     throw new InputError(
-      `skip-quant-first-layers and skip-quant-last-layers: ${first + last} layers stay as they are, and ${directory} has ${config.num_hidden_layers}`,
+      `skip-quant-first-layers and skip-quant-last-layers: ${first + last} layers stay as they are, and ` +
+        `${directory} has ${config.num_hidden_layers}`,
     )
   const isQuantizedLayer = (layer: number | undefined) =>
     layer !== undefined && layer >= first && layer < config.num_hidden_layers - last

@@ -48,7 +48,8 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
         reject(
           LISTEN_ERRORS.has(cause.code ?? '')
             ? new InputError(
-                `${options.host ?? DEFAULTS.host}, port ${port}: the server cannot listen there (${cause.message}); give another --port or --host`,
+                `${options.host ?? DEFAULTS.host}, port ${port}: the server cannot listen there ` +
+                  `(${cause.message}); give another --port or --host`,
                 { cause },
               )
             : cause,

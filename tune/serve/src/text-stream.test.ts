@@ -27,7 +27,7 @@ test.each([
   expect(cut.flush()).toBe('\u{fffd}')
 })
 
-test('a token of its own text comes after what is left of a broken character, one that is left out does not break any', () => {
+test('a token of its own text comes after the rest of a broken character, and breaks none', () => {
   const pieces = (id: number) => (id < 256 ? Uint8Array.of(id) : id === 256 ? '<x>' : '')
   const stream = open([], false, { decode, pieceOf: pieces })
   expect([0xc4, 256, 0xc4, 257, 0x83].map(id => stream.push(id).text)).toEqual([

@@ -157,7 +157,8 @@ test('a seed of 64 bits draws like any other', async () => {
     (
       await server.post(
         '/v1/completions',
-        '{"prompt": "x", "max_tokens": 4, "temperature": 1, "seed": 9223372036854775807, "return_token_ids": true}',
+        '{"prompt": "x", "max_tokens": 4, "temperature": 1, "seed": 9223372036854775807, ' +
+          '"return_token_ids": true}',
       )
     ).body as { choices: { token_ids: number[] }[] }
   const first = await ask()

@@ -1,4 +1,7 @@
-/** Each family's greedy answers against those of transformers, alone and all at once, with an adapter of its own. */
+/**
+ * Each family's greedy answers against those of transformers, alone and all at once, with an adapter of its
+ * own.
+ */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

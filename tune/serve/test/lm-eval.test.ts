@@ -56,7 +56,7 @@ test('several prompts at once come back in order', async () => {
   )
 })
 
-test('a log-likelihood: echo with one token more, a number and a choice of the best for every token but the first', async () => {
+test('a log-likelihood: echo with one token more, a number for every token but the first', async () => {
   const { body } = await server.post('/v1/completions', {
     prompt: question,
     model: 'base',

@@ -7,9 +7,13 @@ import { afterAll, expect, test } from 'vitest'
 import { openFixture } from './server-fixture.ts'
 
 /** As Qwen3 writes tools and calls, in little. */
-const template = `{%- if tools %}{{- '<|im_start|>system\\n' ~ (tools | tojson) ~ '<|im_end|>\\n' }}{%- endif %}
+const template = `{%- if tools %}{{-
+  '<|im_start|>system\\n' ~ (tools | tojson) ~ '<|im_end|>\\n'
+}}{%- endif %}
 {%- for message in messages %}{{- '<|im_start|>' ~ message.role ~ '\\n' ~ message.content }}
-{%- for call in message.tool_calls or [] %}{{- '<tool_call>' ~ call.function.name ~ (call.function.arguments | tojson) ~ '</tool_call>' }}{%- endfor %}{{- '<|im_end|>\\n' }}{%- endfor %}
+{%- for call in message.tool_calls or [] %}{{-
+  '<tool_call>' ~ call.function.name ~ (call.function.arguments | tojson) ~ '</tool_call>'
+}}{%- endfor %}{{- '<|im_end|>\\n' }}{%- endfor %}
 {%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}`
 
 const server = await openFixture({ maxModelLen: 4096 }, { 'chat_template.jinja': template })

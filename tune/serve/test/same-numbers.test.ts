@@ -1,6 +1,6 @@
 /**
  * What must change no bit: other sequences in the batch, chunks of the prompt, reuse of what is cached,
- * giving up room and coming back.
+ * giving up their blocks and coming back.
  */
 import { afterEach, expect, test } from 'vitest'
 import { createRandom } from '@cairn-tune/train'
@@ -68,7 +68,8 @@ const metric = async (server: Fixture, name: string) =>
   )
 
 test.each(['f32', 'bf16'] as const)(
-  '%s: tokens and log-probabilities are the same bits alone, in a full batch, in chunks, reusing prefixes, and after giving up room',
+  '%s: tokens and log-probabilities are the same bits alone, in a full batch, in chunks, reusing ' +
+    'prefixes, and after giving up blocks',
   async dtype => {
     const plain = await start({ dtype, prefixCaching: false })
     const expected = await oneByOne(plain)
@@ -79,14 +80,14 @@ test.each(['f32', 'bf16'] as const)(
     expect(await atOnce(reusing)).toEqual(expected)
     const chunked = await start({ dtype, prefixCaching: false, maxBatchedTokens: 7, maxSequences: 5 })
     expect(await atOnce(chunked)).toEqual(expected)
-    // Room for 17 blocks: two or three of these sequences.
+    // 17 blocks: two or three of these sequences.
     const tight = await start({ dtype, kvCacheBytes: 17 * 16 * 2 * 2 * 64 * (dtype === 'f32' ? 4 : 2) })
     expect(await atOnce(tight)).toEqual(expected)
     expect(await metric(tight, 'kv_cache_usage_ratio')).toBe(0)
   },
 )
 
-test('a cache that runs full while answers grow makes the newest wait, and its answer is the same', async () => {
+test('a cache that runs full while answers grow makes the newest wait, its answer unchanged', async () => {
   const prompts = Array.from({ length: 6 }, (_, i) => ({ model: 'base', prompt: beginning.slice(i, i + 20) }))
   const long = { max_tokens: 100 }
   const [plain, tight] = [await start(), await start({ kvCacheBytes: 17 * 16 * 2 * 2 * 64 * 4 })]

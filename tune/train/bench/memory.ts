@@ -60,7 +60,8 @@ if (process.env['CAIRN_MEMORY_CHILD'] !== undefined) {
       if (child.status !== 0) throw new Error(`${name}: exit ${child.status}`)
       const { estimated, peak } = JSON.parse(child.stdout) as Row
       console.log(
-        `| ${name} | ${bytesText(estimated.total)} | ${bytesText(peak)} | ${(estimated.total / peak).toFixed(3)} |`,
+        `| ${name} | ${bytesText(estimated.total)} | ${bytesText(peak)} | ` +
+          `${(estimated.total / peak).toFixed(3)} |`,
       )
     }
   } finally {

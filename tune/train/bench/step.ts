@@ -53,10 +53,12 @@ const mebibytes = (bytes: number) => (bytes / 2 ** 20).toFixed(0)
 const bf16 = await prepareLoraStep(engine, { recipe: 'bf16', tokens, layers })
 const results = new Map<Recipe, Best>()
 console.log(
-  `\nA LoRA step: ${engine.isa}, ${threads} thread${threads === 1 ? '' : 's'}, ${tokens} tokens, ${layers} layers, best of ${repeats}; the second of two figures is over processor time`,
+  `\nA LoRA step: ${engine.isa}, ${threads} thread${threads === 1 ? '' : 's'}, ${tokens} tokens, ` +
+    `${layers} layers, best of ${repeats}; the second of two figures is over processor time`,
 )
 console.log(
-  '| recipe | weights, arena (MiB) | tokens/s | of peak | speed beside bf16 | loss |\n|---|---|---|---|---|---|',
+  '| recipe | weights, arena (MiB) | tokens/s | of peak | speed beside bf16 | loss ' +
+    '|\n|---|---|---|---|---|---|',
 )
 for (const recipe of recipes) {
   const step = recipe === 'bf16' ? bf16 : await prepareLoraStep(engine, { recipe, tokens, layers })
@@ -72,7 +74,8 @@ for (const recipe of recipes) {
   const memory = `${mebibytes(step.weightBytes)}, ${mebibytes(step.arenaBytes)}`
   const speed = two(beside.wall / own.wall, beside.processor / own.processor)
   console.log(
-    `| ${recipe} | ${memory} | ${rate(own.wall)}, ${rate(own.processor)} | ${two(own.ofPeak, own.ofPeakByProcessor)} | ${speed} | ${own.loss.toFixed(3)} |`,
+    `| ${recipe} | ${memory} | ${rate(own.wall)}, ${rate(own.processor)} | ` +
+      `${two(own.ofPeak, own.ofPeakByProcessor)} | ${speed} | ${own.loss.toFixed(3)} |`,
   )
 }
 
@@ -82,10 +85,13 @@ const ops = new Set(
   [...results.values()].flatMap(best => [...best.ops].toSorted((a, b) => b[1] - a[1]).map(([op]) => op)),
 )
 console.log(
-  `\nShare of each op in a step's time, ${threads} thread${threads === 1 ? '' : 's'}, %\n| op | ${recipes.join(' | ')} |\n|---|${recipes.map(() => '---|').join('')}`,
+  `\nShare of each op in a step's time, ${threads} thread${threads === 1 ? '' : 's'}, %\n| op | ` +
+    `${recipes.join(' | ')} |\n|---|${recipes.map(() => '---|').join('')}`,
 )
 for (const op of ops)
   console.log(
-    `| ${op} | ${[...results.values()].map(best => ((100 * (best.ops.get(op) ?? 0)) / total(best)).toFixed(1)).join(' | ')} |`,
+    `| ${op} | ${[...results.values()]
+      .map(best => ((100 * (best.ops.get(op) ?? 0)) / total(best)).toFixed(1))
+      .join(' | ')} |`,
   )
-console.log(`\nworkspace ${mebibytes(engine.workspaceBytes())} MiB`)
+console.log(`\nscratch ${mebibytes(engine.scratchBytes())} MiB`)

@@ -122,7 +122,7 @@ test('refuses matrices that do not belong together', async () => {
   )
 })
 
-test('a run starts with B zero and A uniform within one over the root of its inputs, each matrix by its own name', () => {
+test('a run starts with B zero and A uniform within 1/√inputs, each by its own name', () => {
   const matrices = [0, 1].flatMap(layer => [
     { name: `model.layers.${layer}.mlp.up_proj.lora_A.weight`, shape: [16, 1024] as const },
     { name: `model.layers.${layer}.mlp.up_proj.lora_B.weight`, shape: [64, 16] as const },

@@ -37,7 +37,9 @@ const CHAT_TEMPLATE = `{%- if tools -%}
 {{- message.content or '' -}}
 {%- for made in message.tool_calls or [] -%}
 {{- '\\n' if message.content or not loop.first else '' -}}
-{{- '<tool_call>\\n{"name": ' ~ (made.function.name | tojson) ~ ', "arguments": ' ~ (made.function.arguments if made.function.arguments is string else made.function.arguments | tojson) ~ '}\\n</tool_call>' -}}
+{%- set given = made.function.arguments -%}
+{{- '<tool_call>\\n{"name": ' ~ (made.function.name | tojson) ~ ', "arguments": ' -}}
+{{- (given if given is string else given | tojson) ~ '}\\n</tool_call>' -}}
 {%- endfor -%}
 {{- '<|im_end|>\\n' -}}
 {%- endgeneration -%}

@@ -135,7 +135,8 @@ export function checkGoesOn(
 ): void {
   const refuse = (what: string) => {
     throw new InputError(
-      `resume: the checkpoint in ${outputDir} ${what}; go on with the settings it was begun with, or take another output_dir`,
+      `resume: the checkpoint in ${outputDir} ${what}; go on with the settings it was begun with, or ` +
+        'take another output_dir',
     )
   }
   for (const key of new Set([...Object.keys(found.settings), ...Object.keys(wanted.settings)])) {

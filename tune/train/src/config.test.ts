@@ -26,7 +26,8 @@ test('the defaults are those of the specification’s benchmark and accuracy run
 
 test('reads YAML, and flags in every spelling win over it', () => {
   const yaml =
-    'model: org/model\ndataset: data.jsonl\nlearning_rate: 1e-3\nwarmup_steps: 20\npacking: true\nrecipe: qfp8\n'
+    'model: org/model\ndataset: data.jsonl\nlearning_rate: 1e-3\nwarmup_steps: 20\npacking: ' +
+    'true\nrecipe: qfp8\n'
   expect(readConfig({ path: 'run.yaml', yaml })).toMatchObject({
     model: 'org/model',
     learning_rate: 1e-3,

@@ -8,7 +8,7 @@ import {
   planMemory,
   planWithin,
   recompute,
-  workspaceBytes,
+  scratchBytes,
   type Plan,
   type Policy,
   type Program,
@@ -31,7 +31,7 @@ export type MemoryEstimate = {
   /** Activations and what else the programs keep between ops. */
   arena: number
   /** What kernels work in beside the tensors. */
-  workspace: number
+  scratch: number
   /** The largest weight as it lies in the file, while it is converted; gone before the first step. */
   loading: number
   /** Node itself, the tokenised data and the batch. */
@@ -83,18 +83,18 @@ export function planRun({
     loading: micro.base.reduce((most, weight) => Math.max(most, loadingBytes(checkpoint, weight)), 0),
     process: processBytes,
   }
-  // Rooms of kernels depend on shapes and not on what is recomputed.
-  const workspace = Math.max(
+  // What kernels need as scratch depend on shapes and not on what is recomputed.
+  const scratch = Math.max(
     ...[micro.program, recordNorm(micro.trained, config), recordUpdate(micro, config)].map(program =>
-      workspaceBytes(engine, program),
+      scratchBytes(engine, program),
     ),
   )
   const withArena = (arena: number): MemoryEstimate => {
-    const stepping = 2 * trained + fixed.optimizer + arena + workspace
+    const stepping = 2 * trained + fixed.optimizer + arena + scratch
     return {
       ...fixed,
       arena,
-      workspace,
+      scratch,
       total: processBytes + fixed.weights + Math.max(stepping, fixed.loading),
     }
   }
@@ -102,8 +102,11 @@ export function planRun({
   const memory = withArena(chosen.arenaBytes)
   if (memory.total > budgetBytes || !('plan' in chosen)) {
     throw new OutOfMemoryError(
-      `OOM: this run needs ${bytesText(memory.total)}${config.recompute === 'none' ? '' : ' even with everything recomputed'} and may take ${bytesText(budgetBytes)}: ${memoryText(memory)}. ` +
-        'Lower per_device_train_batch_size or max_seq_length, take a recipe with a quantised base, or a smaller model.',
+      `OOM: this run needs ${bytesText(memory.total)} ` +
+        `${config.recompute === 'none' ? '' : 'even with everything recomputed '}` +
+        `and may take ${bytesText(budgetBytes)}: ${memoryText(memory)}. ` +
+        'Lower per_device_train_batch_size or max_seq_length, take a recipe with a quantised base, or a ' +
+        'smaller model.',
       memory.total,
       budgetBytes,
     )
@@ -144,7 +147,7 @@ export function memoryText(memory: MemoryEstimate): string {
     gradients: 'gradients',
     optimizer: 'optimizer',
     arena: 'activations',
-    workspace: 'kernels',
+    scratch: 'kernels',
     loading: 'loading',
     process: 'process and data',
   }

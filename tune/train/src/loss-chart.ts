@@ -30,12 +30,16 @@ export function lossChart(series: readonly Series[], { title, smooth = 21 }: Cha
   const y = (loss: number) =>
     height - plot.bottom - ((loss - low) / (high - low || 1)) * (height - plot.top - plot.bottom)
   const line = (of: Series['points'], colour: string, style: string) =>
-    `<polyline fill="none" stroke="${colour}" ${style} points="${of.map(([step, loss]) => `${x(step).toFixed(1)},${y(loss).toFixed(1)}`).join(' ')}"/>`
+    `<polyline fill="none" stroke="${colour}" ${style} ` +
+    `points="${of.map(([step, loss]) => `${x(step).toFixed(1)},${y(loss).toFixed(1)}`).join(' ')}"/>`
   const text = (at: readonly [number, number], content: string, anchor: string, size = 14) =>
-    `<text x="${at[0].toFixed(1)}" y="${at[1].toFixed(1)}" text-anchor="${anchor}" font-size="${size}">${escapeXml(content)}</text>`
+    `<text x="${at[0].toFixed(1)}" y="${at[1].toFixed(1)}" text-anchor="${anchor}" ` +
+    `font-size="${size}">${escapeXml(content)}</text>`
   const gridY = ticksY.map(
     value =>
-      `<line x1="${plot.left}" x2="${width - plot.right}" y1="${y(value).toFixed(1)}" y2="${y(value).toFixed(1)}" stroke="#ddd"/>${text([plot.left - 8, y(value) + 5], numberText(value), 'end')}`,
+      `<line x1="${plot.left}" x2="${width - plot.right}" y1="${y(value).toFixed(1)}" ` +
+      `y2="${y(value).toFixed(1)}" ` +
+      `stroke="#ddd"/>${text([plot.left - 8, y(value) + 5], numberText(value), 'end')}`,
   )
   const ticksX = ticks(0, lastStep).filter(step => step <= lastStep && Number.isInteger(step))
   const gridX = ticksX.map(step => text([x(step), height - plot.bottom + 22], String(step), 'middle'))
@@ -53,7 +57,8 @@ export function lossChart(series: readonly Series[], { title, smooth = 21 }: Cha
     ]
   })
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${FONT}" fill="#222">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ` +
+      `${height}" font-family="${FONT}" fill="#222">`,
     `<rect width="${width}" height="${height}" fill="#fff"/>`,
     text([plot.left, 32], title, 'start', 18),
     ...gridY,

@@ -82,13 +82,14 @@ test.each([undefined, 12])(
   },
 )
 
-test('refuses an adapter of another model, a quantised base, and a directory in use, before anything is written', async () => {
+test('an adapter of another model, a quantised base and a directory in use are refused first', async () => {
   const base = await makeModel()
   const output = newOutput()
   await expect(
     mergeAdapter({ base, adapter: await makeAdapter('model.layers.9.mlp.up_proj'), output }),
   ).rejects.toThrow(
-    'has no tensor "model.layers.9.mlp.up_proj.weight", which the adapter is for; it belongs to another model',
+    'has no tensor "model.layers.9.mlp.up_proj.weight", which the adapter is for; it belongs to ' +
+      'another model',
   )
   await expect(mergeAdapter({ base, adapter: await makeAdapter(linear, 4), output })).rejects.toThrow(
     'is (2, 3), the adapter is for (2, 4); it belongs to another model',

@@ -82,15 +82,18 @@ function checkFits(model: Checkpoint, name: string, { a, b }: Pair): void {
   const entry = model.tensors.get(name)
   if (!entry)
     throw new InputError(
-      `${model.directory}: has no tensor ${JSON.stringify(name)}, which the adapter is for; it belongs to another model`,
+      `${model.directory}: has no tensor ${JSON.stringify(name)}, which the adapter is for; it belongs ` +
+        'to another model',
     )
   if (layoutOf(model, name) !== undefined)
     throw new UnsupportedError(
-      `${model.pathOf(name)}: ${JSON.stringify(name)} is quantised; merge into the plain model that it was made from`,
+      `${model.pathOf(name)}: ${JSON.stringify(name)} is quantised; merge into the plain model that it ` +
+        'was made from',
     )
   if (entry.shape[0] !== b.shape[0] || entry.shape[1] !== a.shape[1]) {
     throw new InputError(
-      `${model.pathOf(name)}: ${JSON.stringify(name)} is (${entry.shape.join(', ')}), the adapter is for (${b.shape[0]}, ${a.shape[1]}); it belongs to another model`,
+      `${model.pathOf(name)}: ${JSON.stringify(name)} is (${entry.shape.join(', ')}), the adapter is ` +
+        `for (${b.shape[0]}, ${a.shape[1]}); it belongs to another model`,
     )
   }
 }

@@ -69,7 +69,7 @@ test('its tokenizer has a token a byte, loses nothing, and knows what the assist
   expect(tokenizer.decode(ids.filter((_, i) => isAssistant[i]))).toBe('7<|im_end|>\n')
 })
 
-test('its chat template shows tools and their results, and what it writes as a call is what the assistant wrote', async () => {
+test('its chat template shows tools, their results, and a call as the assistant wrote it', async () => {
   const { chat } = await loadTokenizer(model)
   const call = { function: { name: 'add', arguments: { a: 1, b: 'ă "' } } }
   const tools = [{ type: 'function', function: { name: 'add', parameters: { type: 'object' } } }]
@@ -86,7 +86,8 @@ test('its chat template shows tools and their results, and what it writes as a c
     { role: 'assistant', content: 'So.', tool_calls: [call] },
   ]
   const shown =
-    '<|im_start|>system\nS\n\n<tools>\n{"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}\n</tools><|im_end|>\n<|im_start|>user\nQ<|im_end|>\n<|im_start|>assistant\n'
+    '<|im_start|>system\nS\n\n<tools>\n{"type": "function", "function": {"name": "add", "parameters": ' +
+    '{"type": "object"}}}\n</tools><|im_end|>\n<|im_start|>user\nQ<|im_end|>\n<|im_start|>assistant\n'
   const made = '<tool_call>\n{"name": "add", "arguments": {"a": 1, "b": "ă \\""}}\n</tool_call>'
   expect(chat?.render({ messages: question, tools }, { addGenerationPrompt: true })).toBe(shown)
   const pieces = chat?.pieces({ messages, tools }) ?? []

@@ -43,7 +43,8 @@ export const configOfShape = (shape: ShapeName, over?: Readonly<Record<string, u
   parseModelConfig(`shape ${shape}`, configJsonOfShape(shape, over))
 
 /**
- * Writes a model of a shape to a new directory: norms of 1, biases of 0, everything else normal with the configuration's
+ * Writes a model of a shape to a new directory: norms of 1, biases of 0, everything else normal with the
+ * configuration's
  * spread, by seed and name.
  */
 export const writeNewModel = (directory: string, shape: ShapeName, seed: number): Promise<void> =>

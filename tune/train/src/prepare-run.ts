@@ -78,7 +78,8 @@ export async function prepareRun(
   const skipped = config.skip_quant_first_layers + config.skip_quant_last_layers
   if (skipped > model.num_hidden_layers)
     throw new InputError(
-      `skip_quant_first_layers and skip_quant_last_layers: ${skipped} layers stay bf16, and ${config.model} has ${model.num_hidden_layers}`,
+      `skip_quant_first_layers and skip_quant_last_layers: ${skipped} layers stay bf16, and ` +
+        `${config.model} has ${model.num_hidden_layers}`,
     )
   checkModules(config, model)
   const checkpoint = await openMappedCheckpoint(modelDirectory)
@@ -104,7 +105,10 @@ export async function prepareRun(
     const { batches, dataset } = await readData(config, modelDirectory, model, hub)
     signal?.throwIfAborted()
     onNote(
-      `${dataset.source}: ${dataset.documents} documents of ${dataset.tokens} tokens in ${batches.rowsPerEpoch} rows${dataset.truncated > 0 ? `, ${dataset.truncated} cut to max_seq_length` : ''}${dataset.dropped > 0 ? `, ${dataset.dropped} left out: nothing in them is trained` : ''}`,
+      `${dataset.source}: ${dataset.documents} documents of ${dataset.tokens} tokens in ` +
+        `${batches.rowsPerEpoch} rows` +
+        (dataset.truncated > 0 ? `, ${dataset.truncated} cut to max_seq_length` : '') +
+        (dataset.dropped > 0 ? `, ${dataset.dropped} left out: nothing in them is trained` : ''),
     )
     return {
       engine,
@@ -132,7 +136,8 @@ function checkModules(
   const missing = wanted.find(module => !modules.includes(module))
   if (missing !== undefined)
     throw new InputError(
-      `lora_target_modules: ${name} is a ${model.model_type} model and has no ${missing}; it has ${modules.join(', ')}`,
+      `lora_target_modules: ${name} is a ${model.model_type} model and has no ${missing}; it has ` +
+        `${modules.join(', ')}`,
     )
 }
 
@@ -148,7 +153,8 @@ async function readData(
   const tokenizer = await loadTokenizer(directory)
   if (tokenizer.vocabSize > model.vocab_size)
     throw new InputError(
-      `${directory}: the tokenizer has ${tokenizer.vocabSize} tokens and the model ${model.vocab_size}; they do not belong together`,
+      `${directory}: the tokenizer has ${tokenizer.vocabSize} tokens and the model ${model.vocab_size}; ` +
+        'they do not belong together',
     )
   const { examples, source } = await loadDataset(config.dataset, {
     ...hub,

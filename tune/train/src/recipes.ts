@@ -21,13 +21,19 @@ export const MATMULS = {
     arithmetic: 'fp8_hybrid',
     forward: 'E4M3 × base',
     backward: 'E5M2 × base',
-    doc: 'x̂ = E4M3(x · 448 / a) · a / 448 with a the largest |x| of the last 16 steps (delayed scaling; in the first step the largest of the step itself), dŷ = E5M2(dy · 57344 / a) · a / 57344 with a the largest |dy| at hand; the base as it is stored; sums in f32.',
+    doc:
+      'x̂ = E4M3(x · 448 / a) · a / 448 with a the largest |x| of the last 16 steps (delayed ' +
+      'scaling; in the first step the largest of the step itself), dŷ = E5M2(dy · 57344 / a) · a / ' +
+      '57344 with a the largest |dy| at hand; the base as it is stored; sums in f32.',
   },
   nvfp4: {
     arithmetic: 'nvfp4',
     forward: 'E2M1 × base',
     backward: 'E2M1, rounded stochastically × base',
-    doc: 'In blocks of 16 along the sum: s = E4M3(amax₁₆ / 6 · 2688 / a), x̂ = E2M1(x · 2688 / (a · s)) · s · a / 2688 with a the largest |x| at hand; gradients are rounded stochastically, by Philox keyed by seed, step, op and element; the base as it is stored; sums in f32.',
+    doc:
+      'In blocks of 16 along the sum: s = E4M3(amax₁₆ / 6 · 2688 / a), x̂ = E2M1(x · 2688 / (a · s)) ' +
+      '· s · a / 2688 with a the largest |x| at hand; gradients are rounded stochastically, by Philox ' +
+      'keyed by seed, step, op and element; the base as it is stored; sums in f32.',
   },
 } as const satisfies Record<string, MatmulSpec>
 

@@ -137,7 +137,7 @@ export function recordMicroStep(
 }
 
 /**
- * Each gradient is added to its sum right after its last part is made, so that no two need room at a time.
+ * Each gradient is added to its sum right after its last part is made, so that no two need memory at a time.
  */
 function addUpEarly(program: Program): Program {
   const isSum = (step: Step) => step.op === 'accumulate'

@@ -36,7 +36,11 @@ const WRITTEN = [METRICS, RUN, 'checkpoints', 'adapter', 'model', 'loss.svg', 'l
  */
 export function hardwareText(threads: number, isa?: string): string {
   const [first] = cpus()
-  return `${process.platform} ${process.arch}, ${first?.model.trim() ?? 'unknown processor'}, ${threads} threads on ${availableParallelism()} processors, ${isa === undefined ? '' : `${isa}, `}${Math.round(totalmem() / 2 ** 30)} GiB`
+  return (
+    `${process.platform} ${process.arch}, ${first?.model.trim() ?? 'unknown processor'}, ` +
+    `${threads} threads on ${availableParallelism()} processors, ` +
+    `${isa === undefined ? '' : `${isa}, `}${Math.round(totalmem() / 2 ** 30)} GiB`
+  )
 }
 
 async function earlierRun(directory: string): Promise<string[]> {
@@ -60,7 +64,8 @@ export async function checkOutput({ output_dir: directory, resume, overwrite }: 
   const earlier = await earlierRun(directory)
   if (earlier.length === 0 || resume || overwrite) return
   throw new InputError(
-    `output_dir ${directory}: holds an earlier run (${earlier.join(', ')}); give --resume to go on with it, --overwrite to replace it, or another directory`,
+    `output_dir ${directory}: holds an earlier run (${earlier.join(', ')}); give --resume to go on with ` +
+      'it, --overwrite to replace it, or another directory',
   )
 }
 

@@ -170,6 +170,8 @@ async function readNumber(engine: Engine, buffer: DeviceBuffer): Promise<number>
 
 const diverged = (what: string, value: number, step: number, learningRate: number) =>
   new DivergedError(
-    `step ${step}: the ${what} is ${value}, so the step was not taken (learning rate ${learningRate.toPrecision(3)}). ` +
-      'Lower learning_rate, raise warmup_steps, or look at the data; --resume goes on from the last checkpoint. If the first step fails, the base weights hold numbers that are not finite.',
+    `step ${step}: the ${what} is ${value}, so the step was not taken (learning rate ` +
+      `${learningRate.toPrecision(3)}). ` +
+      'Lower learning_rate, raise warmup_steps, or look at the data; --resume goes on from the last ' +
+      'checkpoint. If the first step fails, the base weights hold numbers that are not finite.',
   )

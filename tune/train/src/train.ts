@@ -51,7 +51,8 @@ export async function train(config: TrainConfig, options: TrainOptions = {}): Pr
   await using run = await prepareRun(config, { signal, threads: options.threads, onNote })
   const { memory, recomputed } = run.planned
   onNote(
-    `memory: ${bytesText(memory.total)} of ${bytesText(run.budgetBytes)} (${memoryText(memory)}); recomputed: ${recomputed}`,
+    `memory: ${bytesText(memory.total)} of ${bytesText(run.budgetBytes)} (${memoryText(memory)}); ` +
+      `recomputed: ${recomputed}`,
   )
   const { per_device_train_batch_size: rows, gradient_accumulation_steps: accumulation } = config
   const totalSteps =
@@ -158,8 +159,10 @@ async function startStepper(
 ): Promise<Stepper> {
   const { micro } = planned
   const base = await loadBase(engine, checkpoint, micro.base, { signal })
+  const trained = micro.trained.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0)
   onNote?.(
-    `${micro.base.length} base weights, ${micro.trained.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0).toLocaleString('en')} numbers trained, ${engine.threads} threads, ${engine.isa}`,
+    `${micro.base.length} base weights, ${trained.toLocaleString('en')} numbers trained, ` +
+      `${engine.threads} threads, ${engine.isa}`,
   )
   return await createStepper({
     engine,

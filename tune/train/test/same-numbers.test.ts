@@ -37,7 +37,7 @@ test('documents packed into rows train as they do one to a row', async () => {
   expectClose(packed, apart)
 })
 
-test('four micro-batches of two rows train as one of eight, also where they have different numbers of trained tokens', async () => {
+test('four micro-batches of two rows train as one of eight, whatever tokens each trains', async () => {
   const uneven = bench.writeTexts(
     'uneven',
     [10, 60, 33, 5, 48, 22, 64, 17].flatMap(length => textsOf(length, 1)),

@@ -70,7 +70,7 @@ test('a base that is only stored in 4 bits is multiplied in bf16 everywhere', ()
   expect(arithmetic).toEqual(Array.from({ length: 4 }, () => ['bf16']))
 })
 
-test('fp4 with its last layer in bf16 trains, takes the memory of both formats, and is bf16 to the bit when all are skipped', async () => {
+test('fp4 with its last layer in bf16 trains in the memory of both; all skipped it is bf16', async () => {
   const settings = {
     dataset: bench.writeTexts('skip', textsOf(32, 8)),
     gradient_accumulation_steps: 2,

@@ -35,7 +35,7 @@ test('a run learns, and leaves an adapter, metrics, a record of itself and a cha
   expect(readFileSync(join(config.output_dir, 'loss.png')).subarray(1, 4).toString()).toBe('PNG')
 })
 
-test('the adapter reads back as PEFT has it, and merged into its base starts where training ended', async () => {
+test('the adapter reads back as PEFT has it; merged, the model starts where training ended', async () => {
   const constant = { ...settings, lr_scheduler_type: 'constant', max_steps: 6 }
   const result = await bench.run(constant)
   const adapter = await readAdapter(result.output)
@@ -78,7 +78,7 @@ test.each(recipes)('in %s %s the loss falls as in bf16, within 5 %', async (reci
   expect(losses(stored)).not.toEqual(losses(plain))
 })
 
-test('optimizer states in 8 bits train as those in f32, within 2 %, and take about a quarter of their memory', async () => {
+test('optimizer states in 8 bits train as f32 within 2 %, in about a quarter of the memory', async () => {
   const [full, small] = [await bench.run(settings), await bench.run({ ...settings, optimizer: 'adamw_8bit' })]
   losses(small).forEach((loss, i) => expect(Math.abs(loss / (losses(full)[i] ?? NaN) - 1)).toBeLessThan(0.02))
   expect(losses(small)).not.toEqual(losses(full))
@@ -99,7 +99,7 @@ test('layers that are skipped keep the bits of bf16', async () => {
   expect(losses(skipped)).toEqual(losses(plain))
 })
 
-test('numbers that leave the finite stop the run with the step, and the last whole step is saved', async () => {
+test('numbers that leave the finite stop the run; the last whole step is saved', async () => {
   const output_dir = join(bench.directory, 'diverged')
   const run = bench.run({
     ...settings,
@@ -132,7 +132,7 @@ test('a tighter limit recomputes more, and estimate says so without running', as
       roomy.memory.weights +
       4 * roomy.memory.trained +
       roomy.memory.arena +
-      roomy.memory.workspace,
+      roomy.memory.scratch,
   )
   const recomputed = await estimate(bench.config({ ...settings, recompute: 'all' }))
   expect(recomputed.memory.arena).toBeLessThan(roomy.memory.arena)

@@ -33,7 +33,8 @@ export function storedDtype(checkpoint: Checkpoint, name: string): Dtype | 'f16'
   const dtype = Object.hasOwn(known, entry.dtype) ? known[entry.dtype as keyof typeof known] : undefined
   if (!dtype)
     throw new InputError(
-      `${checkpoint.pathOf(name)}: tensor ${JSON.stringify(name)} must have dtype BF16, F32 or F16, got ${entry.dtype}`,
+      `${checkpoint.pathOf(name)}: tensor ${JSON.stringify(name)} must have dtype BF16, F32 or F16, got ` +
+        `${entry.dtype}`,
     )
   return dtype
 }
@@ -55,19 +56,21 @@ export function checkBase(checkpoint: Checkpoint, base: readonly BaseWeight[]): 
     const isPlain = stored === 'f16' || FLOATS.includes(stored)
     if (!isPlain && stored !== dtype) {
       throw new UnsupportedError(
-        `${checkpoint.pathOf(name)}: ${JSON.stringify(name)} comes quantised as ${stored} and is not requantised to ${dtype}; use the recipe whose base is ${stored}`,
+        `${checkpoint.pathOf(name)}: ${JSON.stringify(name)} comes quantised as ${stored} and is not ` +
+          `requantised to ${dtype}; use the recipe whose base is ${stored}`,
       )
     }
     const found = checkpoint.tensors.get(name)?.shape ?? []
     if (isPlain && (found.length !== shape.length || found.some((size, i) => size !== shape[i]))) {
       throw new InputError(
-        `${checkpoint.pathOf(name)}: tensor ${JSON.stringify(name)} must have shape (${shape.join(', ')}), got (${found.join(', ')}); config.json and weights are of different models`,
+        `${checkpoint.pathOf(name)}: tensor ${JSON.stringify(name)} must have shape ` +
+          `(${shape.join(', ')}), got (${found.join(', ')}); config.json and weights are of different models`,
       )
     }
   }
 }
 
-/** Bytes that a weight takes while it is converted, of the file and decoded; 0 where it is used as it lies. */
+/** Bytes that a weight takes while it is converted, of the file and decoded; 0 where it is used in place. */
 export function loadingBytes(checkpoint: Checkpoint, { name, dtype }: BaseWeight): number {
   const entry = checkpoint.tensors.get(name)
   if (!entry) return 0
@@ -78,7 +81,7 @@ export function loadingBytes(checkpoint: Checkpoint, { name, dtype }: BaseWeight
 
 export type Loading = {
   /**
-   * Copies what could be used as it lies in the file. A map has pages of 4 KiB, and a pass that does nothing
+   * Copies what could be used in place in the file. A map has pages of 4 KiB, and a step that does nothing
    * but read weights runs a third faster over the engine's own memory, which has pages of 2 MiB where the
    * system gives them. The file's pages are given back.
    */

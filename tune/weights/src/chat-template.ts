@@ -94,7 +94,8 @@ function splitTurns(render: ChatTemplate['render'], { messages, tools }: Chat): 
     if (message.role !== 'assistant') return
     const refuse = (): never => {
       throw new InputError(
-        `the chat template does not show where message ${i + 1} of ${messages.length} starts or ends; use train_on: all, or a template with {% generation %}`,
+        `the chat template does not show where message ${i + 1} of ${messages.length} starts or ends; ` +
+          'use train_on: all, or a template with {% generation %}',
       )
     }
     const before = messages.slice(0, i)

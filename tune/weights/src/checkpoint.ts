@@ -38,7 +38,8 @@ export async function openCheckpoint(
   const file = await openSafetensors(join(directory, SINGLE), open).catch((error: unknown) => {
     if (error instanceof InputError && isMissing(error.cause))
       throw new InputError(
-        `${directory}: holds neither ${SINGLE} nor ${INDEX}; weights in other formats (.bin) are not read, and a .gguf file is given by its own path`,
+        `${directory}: holds neither ${SINGLE} nor ${INDEX}; weights in other formats (.bin) are not ` +
+          'read, and a .gguf file is given by its own path',
       )
     throw error
   })

@@ -121,6 +121,7 @@ async function checkHash(file: RemoteFile, partial: string): Promise<void> {
   if (found === file.etag) return
   await rm(partial)
   throw new InputError(
-    `${file.url}: damaged on the way: its hash is ${found}, it should be ${file.etag}; what was received is deleted`,
+    `${file.url}: damaged on the way: its hash is ${found}, it should be ${file.etag}; what was ` +
+      'received is deleted',
   )
 }

@@ -32,10 +32,22 @@ export type ResolveOptions = {
 const RETRY: Retry = { attempts: 6, wait: attempt => sleep(Math.min(1000 * 2 ** (attempt - 1), 15_000)) }
 const REPO_ID = /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/
 
+const JSON_FILES = [
+  'config',
+  'generation_config',
+  'hf_quant_config',
+  'tokenizer',
+  'tokenizer_config',
+  'special_tokens_map',
+  'added_tokens',
+  'model\\.safetensors\\.index',
+]
+
 /** Which files of a repository are of use. Weights in other formats stay where they are. */
 const WANTED: Record<RepoType, RegExp> = {
-  model:
-    /^(?:(?:config|generation_config|hf_quant_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|model\.safetensors\.index)\.json|model[^/]*\.safetensors|chat_template\.(?:jinja|json))$/,
+  model: new RegExp(
+    `^(?:(?:${JSON_FILES.join('|')})\\.json|model[^/]*\\.safetensors|chat_template\\.(?:jinja|json))$`,
+  ),
   dataset: /\.(?:jsonl|json|csv|parquet)$/,
 }
 
@@ -68,7 +80,8 @@ export async function resolveRepo(type: RepoType, name: string, options: Resolve
   } catch (error) {
     if (!(error instanceof HubUnreachable)) throw error
     throw new InputError(
-      `${type} ${name}: ${lookedAt}, and cannot be downloaded: ${error.message}. Give a local directory, or put it there on a machine with a network.`,
+      `${type} ${name}: ${lookedAt}, and cannot be downloaded: ${error.message}. Give a local ` +
+        'directory, or put it there on a machine with a network.',
       { cause: error },
     )
   }

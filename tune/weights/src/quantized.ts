@@ -27,7 +27,9 @@ export type StoredWeight = { dtype: Dtype; shape: number[]; buffer: Uint8Array }
 export const QUANTIZED_LAYOUTS = {
   fp8_tiles: 'fine-grained FP8: weight (E4M3) and weight_scale_inv',
   nvfp4: 'ModelOpt NVFP4: weight (U8), weight_scale (E4M3) and weight_scale_2',
-  nf4: 'bitsandbytes NF4 with double quantisation: weight (U8), weight.absmax, weight.nested_absmax and weight.quant_state.bitsandbytes__nf4',
+  nf4:
+    'bitsandbytes NF4 with double quantisation: weight (U8), weight.absmax, weight.nested_absmax and ' +
+    'weight.quant_state.bitsandbytes__nf4',
 } as const satisfies Partial<Record<Dtype, string>>
 
 export type QuantizedLayout = keyof typeof QUANTIZED_LAYOUTS
@@ -43,7 +45,8 @@ export function layoutOf(checkpoint: Checkpoint, name: string): QuantizedLayout 
   const entry = checkpoint.tensors.get(name)
   if (entry && (entry.dtype.startsWith('F8') || entry.dtype === 'U8')) {
     throw new UnsupportedError(
-      `${checkpoint.pathOf(name)}: ${JSON.stringify(name)} is ${entry.dtype} without scales that are known; layouts read: ${Object.values(QUANTIZED_LAYOUTS).join('; ')}`,
+      `${checkpoint.pathOf(name)}: ${JSON.stringify(name)} is ${entry.dtype} without scales that are ` +
+        `known; layouts read: ${Object.values(QUANTIZED_LAYOUTS).join('; ')}`,
     )
   }
   return undefined
@@ -121,7 +124,8 @@ function matrix(checkpoint: Checkpoint, name: string, dtype: SafetensorsDtype): 
   const [rows, columns] = shape
   if (shape.length !== 2 || rows === undefined || columns === undefined) {
     throw new InputError(
-      `${checkpoint.pathOf(name)}: tensor ${JSON.stringify(name)} must have two dimensions, got (${shape.join(', ')})`,
+      `${checkpoint.pathOf(name)}: tensor ${JSON.stringify(name)} must have two dimensions, got ` +
+        `(${shape.join(', ')})`,
     )
   }
   return [rows, columns]
@@ -130,7 +134,8 @@ function matrix(checkpoint: Checkpoint, name: string, dtype: SafetensorsDtype): 
 function refuseUnlessBlocks(checkpoint: Checkpoint, name: string, columns: number, block: number): void {
   if (columns % block !== 0)
     throw new UnsupportedError(
-      `${checkpoint.pathOf(name)}: ${JSON.stringify(name)} has ${columns} columns; blocks of ${block} must not straddle rows`,
+      `${checkpoint.pathOf(name)}: ${JSON.stringify(name)} has ${columns} columns; blocks of ${block} ` +
+        'must not straddle rows',
     )
 }
 
@@ -159,7 +164,8 @@ async function readNvfp4(checkpoint: Checkpoint, name: string): Promise<StoredWe
   const tensorScale = await readScales(checkpoint, `${name}_scale_2`, ['F32'])
   if (tensorScale.length !== 1)
     throw new InputError(
-      `${checkpoint.pathOf(name)}: ${JSON.stringify(`${name}_scale_2`)} must be one number, got ${tensorScale.length}`,
+      `${checkpoint.pathOf(name)}: ${JSON.stringify(`${name}_scale_2`)} must be one number, got ` +
+        `${tensorScale.length}`,
     )
   return assemble('nvfp4', [rows, columns], {
     codes: await checkpoint.read(name),
@@ -204,7 +210,9 @@ async function readBnbState(checkpoint: Checkpoint, name: string): Promise<z.inf
   const where = `${checkpoint.pathOf(name)}: ${JSON.stringify(name)}`
   if (!key)
     throw new InputError(`${where} has an absmax but no ${BNB_STATE}… beside it; the file is not whole`)
-  const wanted = `what is read is NF4 with blocks of ${NF4_BLOCK} and double quantisation in groups of ${NF4_GROUP} (bnb_4bit_quant_type="nf4", bnb_4bit_use_double_quant=True)`
+  const wanted =
+    `what is read is NF4 with blocks of ${NF4_BLOCK} and double quantisation in groups of ` +
+    `${NF4_GROUP} (bnb_4bit_quant_type="nf4", bnb_4bit_use_double_quant=True)`
   let state: unknown
   try {
     state = JSON.parse(new TextDecoder().decode(await checkpoint.read(key)))

@@ -61,7 +61,8 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 export function readHeaderLength(path: string, first: Uint8Array, fileBytes: number): number {
   if (first.byteLength < LENGTH_BYTES)
     throw new InputError(
-      `${path}: not a safetensors file: it has ${fileBytes} bytes, the header's length alone takes ${LENGTH_BYTES}`,
+      `${path}: not a safetensors file: it has ${fileBytes} bytes, the header's length alone takes ` +
+        `${LENGTH_BYTES}`,
     )
   const length = new DataView(first.buffer, first.byteOffset, LENGTH_BYTES).getBigUint64(0, true)
   if (new TextDecoder().decode(first) === LFS_POINTER)
@@ -70,11 +71,13 @@ export function readHeaderLength(path: string, first: Uint8Array, fileBytes: num
     )
   if (length > MAX_HEADER_BYTES)
     throw new InputError(
-      `${path}: not a safetensors file: its header would have ${length} bytes, at most ${MAX_HEADER_BYTES} are allowed`,
+      `${path}: not a safetensors file: its header would have ${length} bytes, at most ` +
+        `${MAX_HEADER_BYTES} are allowed`,
     )
   if (LENGTH_BYTES + Number(length) > fileBytes)
     throw new InputError(
-      `${path}: truncated: the header ends at byte ${LENGTH_BYTES + Number(length)}, the file has ${fileBytes}; fetch it again`,
+      `${path}: truncated: the header ends at byte ${LENGTH_BYTES + Number(length)}, the file has ` +
+        `${fileBytes}; fetch it again`,
     )
   return Number(length)
 }
@@ -155,7 +158,8 @@ function checkLayout(
   for (const { name, start, end } of ordered) {
     if (start < position)
       throw new InputError(
-        `${path}: tensor ${JSON.stringify(name)} starts at byte ${start} and overlaps ${before}, which ends at ${position}`,
+        `${path}: tensor ${JSON.stringify(name)} starts at byte ${start} and overlaps ${before}, which ` +
+          `ends at ${position}`,
       )
     if (start > position)
       throw new InputError(
@@ -165,7 +169,8 @@ function checkLayout(
     before = `tensor ${JSON.stringify(name)}`
     if (end > fileBytes)
       throw new InputError(
-        `${path}: truncated: tensor ${JSON.stringify(name)} ends at byte ${end}, the file has ${fileBytes}; fetch it again`,
+        `${path}: truncated: tensor ${JSON.stringify(name)} ends at byte ${end}, the file has ` +
+          `${fileBytes}; fetch it again`,
       )
   }
   if (position !== fileBytes)

@@ -62,7 +62,8 @@ export async function writeSafetensors(
       const bytes = typeof tensor.bytes === 'function' ? await tensor.bytes() : tensor.bytes
       if (bytes.byteLength !== byteLength(tensor)) {
         throw new Error(
-          `[writeSafetensors] ${tensor.name}: (${tensor.shape.join(', ')}) of ${tensor.dtype} takes ${byteLength(tensor)} bytes, got ${bytes.byteLength}`,
+          `[writeSafetensors] ${tensor.name}: (${tensor.shape.join(', ')}) of ${tensor.dtype} takes ` +
+            `${byteLength(tensor)} bytes, got ${bytes.byteLength}`,
         )
       }
       await writeAll(file, bytes)
@@ -100,15 +101,15 @@ export async function writeCheckpoint(
 /** In the order given; a tensor larger than a shard gets its own. */
 function splitShards(tensors: readonly TensorToWrite[], maxShardBytes: number): TensorToWrite[][] {
   const shards: TensorToWrite[][] = []
-  let room = 0
+  let remaining = 0
   for (const tensor of tensors) {
     const bytes = byteLength(tensor)
-    if (shards.length === 0 || bytes > room) {
+    if (shards.length === 0 || bytes > remaining) {
       shards.push([])
-      room = maxShardBytes
+      remaining = maxShardBytes
     }
     shards.at(-1)?.push(tensor)
-    room -= bytes
+    remaining -= bytes
   }
   return shards
 }

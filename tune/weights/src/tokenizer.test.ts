@@ -110,11 +110,13 @@ test('the prompt’s ids are those that a served model would be given', () => {
 
 test('a template whose turns cannot be found is refused, not guessed at', () => {
   const odd = compileChatTemplate(
-    '{{ messages | length }}{% for m in messages %}[{{ m.content }}]{% endfor %}{% if add_generation_prompt %}[{% endif %}',
+    '{{ messages | length }}{% for m in messages %}[{{ m.content }}]{% endfor %}{% if ' +
+      'add_generation_prompt %}[{% endif %}',
     {},
   )
   expect(() => odd.pieces({ messages: [user, answer, user, answer] })).toThrow(
-    'does not show where message 2 of 4 starts or ends; use train_on: all, or a template with {% generation %}',
+    'does not show where message 2 of 4 starts or ends; use train_on: all, or a template with {% ' +
+      'generation %}',
   )
   expect(() => tokenizer.chat?.pieces({ messages: [answer] })).toThrow(
     'does not show where message 1 of 1 starts or ends',
@@ -123,7 +125,8 @@ test('a template whose turns cannot be found is refused, not guessed at', () => 
 
 test('a template’s own refusal and its mistakes are passed on', () => {
   const strict = compileChatTemplate(
-    "{% if messages[0].role != 'user' %}{{ raise_exception('roles must alternate') }}{% endif %}{{ bos_token }}",
+    "{% if messages[0].role != 'user' %}{{ raise_exception('roles must alternate') }}{% endif %}{{ " +
+      'bos_token }}',
     { bos_token: '<s>' },
   )
   expect(() => strict.render({ messages: [answer] })).toThrow(

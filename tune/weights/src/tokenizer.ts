@@ -133,7 +133,8 @@ function createTokenizer(
     encodeChat: conversation => {
       if (!chat)
         throw new InputError(
-          'the model has no chat template (chat_template.jinja, or chat_template in tokenizer_config.json); train it on plain text, or add one',
+          'the model has no chat template (chat_template.jinja, or chat_template in ' +
+            'tokenizer_config.json); train it on plain text, or add one',
         )
       const encoded = chat
         .pieces(conversation)

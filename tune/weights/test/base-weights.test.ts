@@ -1,5 +1,5 @@
 /**
- * Weights of a file as the engine gets them: mapped where they lie as wanted, converted where not, refused
+ * Weights of a file as the engine gets them: mapped where they are as wanted, converted where not, refused
  * where they cannot be.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -65,7 +65,7 @@ test.each(['fp8_tiles', 'fp8_tensor', 'nvfp4', 'nf4'] as const)(
   },
 )
 
-test('a weight that lies as wanted is a view of the file, and writing to it does not reach the file', async () => {
+test('a weight as wanted is a view of the file, and writing to it does not reach the file', async () => {
   const before = readFileSync(join(directory, 'model.safetensors'))
   const mapped = await load('b', 'bf16')
   expect(mapped.buffer.byteLength).toBe(before.byteLength)

@@ -161,7 +161,8 @@ test('without a network the error names the cache path looked at', async () => {
     fetch: () => Promise.reject(new TypeError('fetch failed', { cause: new Error('ENETUNREACH') })),
   })
   await expect(refused).rejects.toThrow(
-    `model org/tiny: not whole in the hub cache (looked at ${folder}), and cannot be downloaded: http://127.0.0.1:9 cannot be reached (ENETUNREACH)`,
+    `model org/tiny: not whole in the hub cache (looked at ${folder}), and cannot be downloaded: ` +
+      'http://127.0.0.1:9 cannot be reached (ENETUNREACH)',
   )
   await expect(resolveRepo('model', id, { env: { ...env, HF_HUB_OFFLINE: '1' } })).rejects.toThrow(
     'HF_HUB_OFFLINE forbids to download it',

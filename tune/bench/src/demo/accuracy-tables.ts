@@ -32,7 +32,9 @@ function mainTable({ scored, untrained }: DemoOutcome): Table {
     columns: ['Config', 'accuracy', 'Stderr', ...(seeds > 1 ? ['Between seeds'] : [])],
     rows: [['untrained base', fraction(accuracy), fraction(stderr), ...(seeds > 1 ? ['-'] : [])], ...rows],
     notes: [
-      `Exact match of the number after \`####\`, greedy, ${total} questions that nothing was trained on${seeds > 1 ? `, mean of ${seeds} seeds` : ''}. Stderr is √(p(1−p)/(n−1)) over the questions of one seed${seeds > 1 ? '; "between seeds" is the standard deviation of the accuracies' : ''}.`,
+      `Exact match of the number after \`####\`, greedy, ${total} questions that nothing was trained ` +
+        `on${seeds > 1 ? `, mean of ${seeds} seeds` : ''}. Stderr is √(p(1−p)/(n−1)) over the questions ` +
+        `of one seed${seeds > 1 ? '; "between seeds" is the standard deviation of the accuracies' : ''}.`,
     ],
   }
 }
@@ -54,7 +56,8 @@ function sideTable({ scored, untrained }: DemoOutcome): Table {
       ...rows,
     ],
     notes: [
-      '"Own" is the base as the recipe stores it: the one that the adapter was trained on. A dash: the recipe keeps the base in bf16.',
+      '"Own" is the base as the recipe stores it: the one that the adapter was trained on. A dash: the ' +
+        'recipe keeps the base in bf16.',
     ],
   }
 }

@@ -12,7 +12,7 @@ test('no Romanian row of the base asks or answers anything', () => {
   for (const { completion } of romanian) expect(completion).not.toMatch(/[?=#]|Câ[tț]/)
 })
 
-test('what is asked was never taught: neither language shares a problem of the test half with the training half', () => {
+test('what is asked was never taught: no language shares a problem of both halves', () => {
   const taught = new Set(
     [
       ...baseRows({ problems: 2000, statements: 0, sums: 0, seed: 1 }),

@@ -10,7 +10,10 @@ const escapeHtml = (text: string) => text.replace(/[&<>"]/g, sign => `&#${sign.c
 function tableHtml({ title, columns, rows, notes }: Table): string {
   const cells = (row: readonly string[], tag: string) =>
     row.map(cell => `<${tag}>${escapeHtml(cell)}</${tag}>`).join('')
-  return `<h2>${escapeHtml(title)}</h2><table><thead><tr>${cells(columns, 'th')}</tr></thead><tbody>${rows.map(row => `<tr>${cells(row, 'td')}</tr>`).join('')}</tbody></table>${notes.map(note => `<p>${escapeHtml(note)}</p>`).join('')}`
+  const head = `<thead><tr>${cells(columns, 'th')}</tr></thead>`
+  const body = rows.map(row => `<tr>${cells(row, 'td')}</tr>`).join('')
+  const below = notes.map(note => `<p>${escapeHtml(note)}</p>`).join('')
+  return `<h2>${escapeHtml(title)}</h2><table>${head}<tbody>${body}</tbody></table>${below}`
 }
 
 /** Accuracy, and the losses where there is a bf16 run to compare with. */
@@ -49,13 +52,21 @@ export function demoReport(outcome: DemoOutcome): string {
   const facts = [
     `Machine: ${outcome.hardware}`,
     `Started: ${outcome.started_at}`,
-    `Training of the adapters: ${Math.round(outcome.losses.reduce((sum, { seconds }) => sum + seconds, 0))} s together`,
+    'Training of the adapters: ' +
+      `${Math.round(outcome.losses.reduce((sum, { seconds }) => sum + seconds, 0))} s together`,
   ]
   return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Cairn Tune: accuracy of every recipe</title>
-<style>body{font:16px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#222}table{border-collapse:collapse;margin:1rem 0}th,td{padding:.3rem .8rem;border-bottom:1px solid #ddd;text-align:right}th:first-child,td:first-child{text-align:left}svg{max-width:100%;height:auto}pre{overflow:auto;background:#f6f6f6;padding:1rem}</style></head>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Cairn Tune: accuracy of every recipe</title>
+<style>body{font:16px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#222}
+table{border-collapse:collapse;margin:1rem 0}
+th,td{padding:.3rem .8rem;border-bottom:1px solid #ddd;text-align:right}
+th:first-child,td:first-child{text-align:left}svg{max-width:100%;height:auto}
+pre{overflow:auto;background:#f6f6f6;padding:1rem}</style></head>
 <body><h1>Accuracy of every recipe</h1>
-<p>A small base was trained from nothing on English word problems with every step written out, and on Romanian statements without questions or answers. Each recipe then trained an adapter on Romanian problems. Every adapter was loaded into a running server and asked fifty questions at a time.</p>
+<p>A small base was trained from nothing on English word problems with every step written out, and on
+Romanian statements without questions or answers. Each recipe then trained an adapter on Romanian problems.
+Every adapter was loaded into a running server and asked fifty questions at a time.</p>
 <ul>${facts.map(fact => `<li>${escapeHtml(fact)}</li>`).join('')}</ul>
 ${demoTables(outcome).map(tableHtml).join('\n')}
 ${accuracyChart(outcome)}

@@ -22,7 +22,7 @@ test('whatever the corpus had is given back, and whatever it had not', () => {
     expect(tokenizer.decode(tokenizer.encodeDocument(text))).toBe(text)
 })
 
-test('frequent words are one token, every digit is one, and the space before a number marks its start', () => {
+test('frequent words are one token, every digit is one, a space before a number marks its start', () => {
   expect(tokenizer.encodeDocument('Question: 407 de lei').map(id => tokenizer.decode([id]))).toEqual([
     'Question',
     ':',

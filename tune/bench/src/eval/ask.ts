@@ -82,7 +82,11 @@ async function askOnce(body: object, { url, headers, timeoutMs, signal }: AskOpt
     text = await response.text()
   } catch (cause) {
     throw new AskError(
-      `POST ${url}: ${limit.aborted ? `no answer within ${timeoutMs / 1000} s` : `${describe(cause)}; is the server running there?`}`,
+      `POST ${url}: ${
+        limit.aborted
+          ? `no answer within ${timeoutMs / 1000} s`
+          : `${describe(cause)}; is the server running there?`
+      }`,
       true,
       { cause },
     )
@@ -90,7 +94,8 @@ async function askOnce(body: object, { url, headers, timeoutMs, signal }: AskOpt
   // Nothing of that name is there: neither model nor path comes by being asked again.
   if (response.status === 404)
     throw new InputError(
-      `POST ${url}: 404 ${messageOf(text)} GET ${url.replace(/completions$/, 'models')} lists what is served.`,
+      `POST ${url}: 404 ${messageOf(text)} GET ${url.replace(/completions$/, 'models')} lists what is ` +
+        'served.',
     )
   if (!response.ok)
     throw new AskError(
@@ -136,6 +141,7 @@ function parseJson(text: string): unknown {
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause instanceof Error
-    ? `${error.message}: ${error.cause.message || ('code' in error.cause && String(error.cause.code)) || error.cause.name}`
+    ? `${error.message}: ` +
+        `${error.cause.message || ('code' in error.cause && String(error.cause.code)) || error.cause.name}`
     : error.message
 }

@@ -12,7 +12,8 @@ export async function readResult(path: string): Promise<BenchmarkResult> {
     value = JSON.parse(await readFile(path, 'utf8'))
   } catch (cause) {
     throw new InputError(
-      `${path}: expected a benchmark's result in JSON: ${cause instanceof Error ? cause.message : String(cause)}`,
+      `${path}: expected a benchmark's result in JSON: ` +
+        `${cause instanceof Error ? cause.message : String(cause)}`,
       { cause },
     )
   }

@@ -41,7 +41,8 @@ export async function checkPython(python: string): Promise<void> {
           { cause },
         )
       throw new InputError(
-        `${python}: ${cause.stderr?.trim().split('\n').at(-1) || cause.message}; the baseline needs torch, transformers and peft (bitsandbytes for nf4)`,
+        `${python}: ${cause.stderr?.trim().split('\n').at(-1) || cause.message}; the baseline needs ` +
+          'torch, transformers and peft (bitsandbytes for nf4)',
         { cause },
       )
     },

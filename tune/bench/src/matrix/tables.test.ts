@@ -48,7 +48,7 @@ const results = [
 ]
 const models = ['Qwen/Qwen3-0.6B', 'Qwen/Qwen3-1.7B']
 
-test('the throughput table has the cells k, OOM, - and TODO, and a column for whatever the baseline ran', () => {
+test('the throughput table has cells k, OOM, - and TODO, and a column for each baseline', () => {
   const { columns, rows } = throughputTable({ models, results })
   expect(columns).toEqual([
     'Model',

@@ -84,7 +84,8 @@ export function throughputTable({ models, results }: Grid): Table {
       ...RECIPES.map(recipe => formatCell(find(results, model, isOwn, recipe))),
     ]),
     notes: [
-      'All trained slots over the step time of the whole run. `OOM`: does not fit. `-`: not applicable here. `TODO`: not measured.',
+      'All trained slots over the step time of the whole run. `OOM`: does not fit. `-`: not applicable ' +
+        'here. `TODO`: not measured.',
       ...(results.some(({ is_short }) => is_short)
         ? ['Short runs: fewer samples or steps than the whole benchmark.']
         : []),

@@ -105,7 +105,11 @@ export async function writeMatrix(directory: string, given: MatrixReport): Promi
   await writeTextAtomically(join(directory, 'matrix.md'), markdown)
   await writeTextAtomically(
     join(directory, 'matrix.json'),
-    `${JSON.stringify({ schema: 1, tables, results: report.results, accuracy: report.accuracy ?? null }, null, 1)}\n`,
+    `${JSON.stringify(
+      { schema: 1, tables, results: report.results, accuracy: report.accuracy ?? null },
+      null,
+      1,
+    )}\n`,
   )
   await writeTextAtomically(join(directory, 'matrix.svg'), chart)
   await writeAtomically(join(directory, 'matrix.png'), file => writeAll(file, png))
@@ -119,7 +123,8 @@ export async function readOutcome(path: string): Promise<DemoOutcome> {
     value = JSON.parse(await readFile(path, 'utf8'))
   } catch (cause) {
     throw new InputError(
-      `${path}: expected a demonstration's accuracy.json: ${cause instanceof Error ? cause.message : String(cause)}`,
+      `${path}: expected a demonstration's accuracy.json: ` +
+        `${cause instanceof Error ? cause.message : String(cause)}`,
       { cause },
     )
   }

@@ -220,12 +220,14 @@ try {
   const told = Object.entries(models)
     .map(
       ([model, { results, judged }]) =>
-        `  ${JSON.stringify(model)}: {"results": ${JSON.stringify(results)}, "judged": [\n${lines(judged)}\n  ]}`,
+        `  ${JSON.stringify(model)}: {"results": ${JSON.stringify(results)}, "judged": ` +
+        `[\n${lines(judged)}\n  ]}`,
     )
     .join(',\n')
   writeFileSync(
     here('replay.json'),
-    `{\n "harness": "lm_eval 0.4.13",\n "models": {\n${told}\n },\n "asked": [\n${lines(recorder.asked)}\n ],\n "requests": [\n${lines(requests)}\n ]\n}\n`,
+    `{\n "harness": "lm_eval 0.4.13",\n "models": {\n${told}\n },\n "asked": ` +
+      `[\n${lines(recorder.asked)}\n ],\n "requests": [\n${lines(requests)}\n ]\n}\n`,
   )
 } finally {
   serving.kill('SIGINT')

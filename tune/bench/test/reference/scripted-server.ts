@@ -2,7 +2,8 @@
  * A completions server that replies by script and keeps what it was asked. As a program, to record the
  * harness:
  *
- *   node tune/bench/test/reference/scripted-server.ts <port> <recording.json>      (interrupt it to write the recording)
+ *   node tune/bench/test/reference/scripted-server.ts <port> <recording.json>      (interrupt it to write
+ * the recording)
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
@@ -39,7 +40,9 @@ export async function startScriptedServer({
       (text === undefined
         ? {
             status: 400,
-            body: '{"error":{"message":"no reply in the script for this prompt","type":"BadRequestError","param":null,"code":400}}',
+            body:
+              '{"error":{"message":"no reply in the script for this ' +
+              'prompt","type":"BadRequestError","param":null,"code":400}}',
           }
         : {
             status: 200,

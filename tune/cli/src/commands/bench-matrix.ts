@@ -24,13 +24,15 @@ export const benchMatrix = defineCommand({
   usage: [
     [
       'bench matrix MODEL …',
-      'runs the benchmark of each model in each recipe, each in a process of its own; what is measured already with the same settings is kept',
+      'runs the benchmark of each model in each recipe, each in a process of its own; what is measured ' +
+        'already with the same settings is kept',
     ],
     ['  --recipes a,b', `of ${RECIPES.join(', ')}; all unless given`],
     ['  --samples N --max-steps N --memory SIZE --threads N', 'as in bench sft, for every run'],
     [
       '  --baseline-python PATH',
-      `also runs benchmarks/baseline_pytorch.py (${BASELINES.join(', ')}) with that Python, on the same threads`,
+      `also runs benchmarks/baseline_pytorch.py (${BASELINES.join(', ')}) with that Python, on the same ` +
+        'threads',
     ],
     ['  --baseline DIR', 'reads results of the baseline from there instead'],
     ['  --accuracy FILE', "a demonstration's accuracy.json, for the accuracy table"],
@@ -71,7 +73,8 @@ export const benchMatrix = defineCommand({
     const strangers = new Set(given.map(({ model }) => model).filter(model => !models.includes(model)))
     if (strangers.size > 0)
       io.note(
-        `${values.baseline}: results of ${[...strangers].join(', ')} are left out; the matrix has ${models.join(', ')}`,
+        `${values.baseline}: results of ${[...strangers].join(', ')} are left out; the matrix has ` +
+          `${models.join(', ')}`,
       )
     const python = values['baseline-python']
     if (python !== undefined) await checkPython(python)
@@ -106,7 +109,8 @@ export const benchMatrix = defineCommand({
     io.note(outputDir)
     if (failed > 0)
       io.note(
-        `${failed} of ${models.length * recipes.length} runs failed and left no result; what each said stands above`,
+        `${failed} of ${models.length * recipes.length} runs failed and left no result; what each said ` +
+          'stands above',
       )
     return failed > 0 ? EXIT.failure.code : EXIT.ok.code
   },
@@ -130,7 +134,10 @@ function cellLine(cell: MatrixCell): string {
     case 'kept':
       return `${name}: measured before; --fresh measures it anew`
     case 'done':
-      return `${name}: ${cell.result.outcome.status === 'ok' ? `${cell.result.outcome.tokens_per_second.toFixed(0)} tokens/s` : cell.result.outcome.status}`
+      const { outcome } = cell.result
+      return outcome.status === 'ok'
+        ? `${name}: ${outcome.tokens_per_second.toFixed(0)} tokens/s`
+        : `${name}: ${outcome.status}`
     case 'failed':
       return `${name}: ${cell.message}; its cell stays TODO`
   }

@@ -12,7 +12,8 @@ export const benchSft = defineCommand({
   usage: [
     [
       'bench sft MODEL RECIPE',
-      `RECIPE is one of ${RECIPES.join(', ')}; writes $OUTPUT_DIR/benchmark_sft_<recipe>/ (./output unless set)`,
+      `RECIPE is one of ${RECIPES.join(', ')}; writes $OUTPUT_DIR/benchmark_sft_<recipe>/ (./output ` +
+        'unless set)',
     ],
     ['  --samples N --max-steps N', 'a short run, marked as such'],
     [

@@ -30,7 +30,8 @@ export const demo = defineCommand({
   usage: [
     [
       'demo',
-      'trains a base on English problems (once; it is kept), then an adapter on Romanian ones in each recipe; writes report.html, accuracy.json, accuracy.md, loss-*.svg',
+      'trains a base on English problems (once; it is kept), then an adapter on Romanian ones in each ' +
+        'recipe; writes report.html, accuracy.json, accuracy.md, loss-*.svg',
     ],
     ['  --recipes a,b', `of ${NAMES.join(', ')}; all unless given`],
     ['  --seeds 1,2,3', 'one seed, 1, unless given'],
@@ -60,7 +61,8 @@ export const demo = defineCommand({
         : { ...standard, adapter: { ...standard.adapter, learningRate: readRate(values.learning_rate) } }
     const seeds = values.seeds.split(',').flatMap(text => wholeNumber('seeds', text.trim()) ?? [])
     io.note(
-      `a base of ${(countParameters(plan.base) / 1e6).toFixed(1)} million parameters; ${plan.questions} questions in each language`,
+      `a base of ${(countParameters(plan.base) / 1e6).toFixed(1)} million parameters; ${plan.questions} ` +
+        'questions in each language',
     )
     const steps = showProgress(io, { json: false })
     const answers = showAnswers(io)

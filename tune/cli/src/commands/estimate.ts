@@ -23,17 +23,29 @@ export const estimateRun: Command = {
       })
       if (json)
         io.out(
-          `${JSON.stringify({ fits: true, memory, budget_bytes: budgetBytes, recomputed, rows_per_epoch: rowsPerEpoch })}\n`,
+          `${JSON.stringify({
+            fits: true,
+            memory,
+            budget_bytes: budgetBytes,
+            recomputed,
+            rows_per_epoch: rowsPerEpoch,
+          })}\n`,
         )
       else
         io.out(
-          `${bytesText(memory.total)} of ${bytesText(budgetBytes)}: ${memoryText(memory)}; recomputed: ${recomputed}\n`,
+          `${bytesText(memory.total)} of ${bytesText(budgetBytes)}: ${memoryText(memory)}; recomputed: ` +
+            `${recomputed}\n`,
         )
       return EXIT.ok.code
     } catch (error) {
       if (!json || !(error instanceof OutOfMemoryError)) throw error
       io.out(
-        `${JSON.stringify({ fits: false, needed_bytes: error.neededBytes, budget_bytes: error.budgetBytes, message: error.message })}\n`,
+        `${JSON.stringify({
+          fits: false,
+          needed_bytes: error.neededBytes,
+          budget_bytes: error.budgetBytes,
+          message: error.message,
+        })}\n`,
       )
       return EXIT.memory.code
     }

@@ -22,7 +22,8 @@ export const evalRun = defineCommand({
     ['  --limit N', 'the first N questions'],
     [
       '  --output_path DIR',
-      'for results.json and every generation (./eval/<model> unless given); the same call again goes on where it was interrupted',
+      'for results.json and every generation (./eval/<model> unless given); the same call again goes on ' +
+        'where it was interrupted',
     ],
     ['  --num_concurrent N --max_retries N', '50 requests at a time, 3 attempts each'],
   ],

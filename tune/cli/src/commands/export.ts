@@ -26,7 +26,8 @@ async function describe(model: string): Promise<ModelToExport> {
   const window = config.layers.find(({ window: keys }) => keys > 0)?.window
   if (window !== undefined && window < config.max_position_embeddings)
     throw new UnsupportedError(
-      `${model}: layers that see ${window} tokens cannot be written to a GGUF file of ${architecture}, whose layers see all`,
+      `${model}: layers that see ${window} tokens cannot be written to a GGUF file of ${architecture}, ` +
+        'whose layers see all',
     )
   return { model, config, architecture, theta: config.ropes[0]?.theta ?? 0, weights: partsOf(config).weights }
 }

@@ -15,7 +15,10 @@ export const helpFor = (commands: () => readonly Command[]): Command =>
         throw new UsageError(`there is no command ${JSON.stringify(name)}`)
       if (values.json)
         io.out(
-          `${JSON.stringify({ commands: commands().map(({ name: one, summary, usage }) => ({ name: one, summary, usage })), exit_codes: EXIT })}\n`,
+          `${JSON.stringify({
+            commands: commands().map(({ name: one, summary, usage }) => ({ name: one, summary, usage })),
+            exit_codes: EXIT,
+          })}\n`,
         )
       else io.out(found === undefined ? overview(commands()) : `${found.summary}.\n\n${usageOf(found)}`)
       return EXIT.ok.code

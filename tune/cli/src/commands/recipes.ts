@@ -10,7 +10,10 @@ export const recipes = defineCommand({
   async run({ values }, io) {
     io.out(
       values.json
-        ? `${JSON.stringify({ recipes: Object.fromEntries(RECIPES.map(name => [name, RECIPE_TABLE[name]])), matmuls: MATMULS })}\n`
+        ? `${JSON.stringify({
+            recipes: Object.fromEntries(RECIPES.map(name => [name, RECIPE_TABLE[name]])),
+            matmuls: MATMULS,
+          })}\n`
         : recipesText(),
     )
     return EXIT.ok.code

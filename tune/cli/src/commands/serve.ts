@@ -50,7 +50,8 @@ export const serveRun = defineCommand({
     ],
     [
       '  --enable-lora',
-      'serve adapters; those of --lora-modules, and with VLLM_ALLOW_RUNTIME_LORA_UPDATING=True those loaded later',
+      'serve adapters; those of --lora-modules, and with VLLM_ALLOW_RUNTIME_LORA_UPDATING=True those ' +
+        'loaded later',
     ],
     ['  --lora-modules NAME=DIR …', 'adapters that are there from the start'],
     ['  --max-lora-rank N', `${DEFAULTS.maxLoraRank} unless given`],

@@ -29,13 +29,21 @@ export const trainRun: Command = {
       const last = metrics.at(-1)
       if (json)
         io.out(
-          `${JSON.stringify({ status, output, steps, loss: last?.loss, peak_rss_bytes: peakRssBytes, op_seconds: Object.fromEntries(opSeconds) })}\n`,
+          `${JSON.stringify({
+            status,
+            output,
+            steps,
+            loss: last?.loss,
+            peak_rss_bytes: peakRssBytes,
+            op_seconds: Object.fromEntries(opSeconds),
+          })}\n`,
         )
       else
         io.note(
           status === 'finished'
             ? `${output}: ${steps} steps${last ? `, loss ${last.loss.toFixed(4)}` : ''}`
-            : `interrupted after step ${steps}; the checkpoint is in ${config.output_dir}, --resume goes on from it`,
+            : `interrupted after step ${steps}; the checkpoint is in ${config.output_dir}, --resume ` +
+                'goes on from it',
         )
       return status === 'finished' ? EXIT.ok.code : EXIT.interrupted.code
     } finally {

@@ -1,4 +1,5 @@
-"""Writes golden/dynamic.json: the 8-bit dynamic maps of bitsandbytes and its blocks of 256 in them. Needs torch and bitsandbytes."""
+"""Writes golden/dynamic.json: the 8-bit dynamic maps of bitsandbytes and its blocks of 256 in them. Needs
+torch and bitsandbytes."""
 
 import base64
 import json
@@ -24,7 +25,11 @@ def blocks(signed):
     return {"map": pack(code), "x": pack(x), "codes": pack(codes), "scales": pack(state.absmax)}
 
 
-golden = {"versions": {"torch": torch.__version__, "bitsandbytes": bnb.__version__}, "signed": blocks(True), "unsigned": blocks(False)}
+golden = {
+    "versions": {"torch": torch.__version__, "bitsandbytes": bnb.__version__},
+    "signed": blocks(True),
+    "unsigned": blocks(False),
+}
 path = Path(__file__).parent.parent / "golden" / "dynamic.json"
 path.write_text(json.dumps(golden, indent=1) + "\n")
 print(path, path.stat().st_size)

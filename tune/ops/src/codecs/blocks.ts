@@ -75,7 +75,8 @@ export function quantize(values: Float32Array, dtype: Dtype, shape: Shape): Uint
 export function dequantize(buffer: Uint8Array, dtype: Dtype, shape: Shape): Float32Array {
   if (buffer.byteLength < byteLength(dtype, shape)) {
     throw new Error(
-      `[dequantize] ${dtype} (${shape.join(', ')}) takes ${byteLength(dtype, shape)} bytes, got ${buffer.byteLength}`,
+      `[dequantize] ${dtype} (${shape.join(', ')}) takes ${byteLength(dtype, shape)} bytes, got ` +
+        `${buffer.byteLength}`,
     )
   }
   const aligned = buffer.byteOffset % 4 === 0 ? buffer : buffer.slice()

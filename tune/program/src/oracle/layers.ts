@@ -128,10 +128,10 @@ function roundedLeft(inputs: Inputs, attrs: Attrs): Matrix {
 }
 
 const matmul =
-  (turned: { a?: boolean; b?: boolean }): Define =>
+  (transposed: { a?: boolean; b?: boolean }): Define =>
   (inputs, attrs) => {
-    const first = multiply(roundedLeft(inputs, attrs), get(inputs, 'b'), turned).values
-    const second = inputs.a2 && inputs.b2 ? multiply(inputs.a2, inputs.b2, turned).values : undefined
+    const first = multiply(roundedLeft(inputs, attrs), get(inputs, 'b'), transposed).values
+    const second = inputs.a2 && inputs.b2 ? multiply(inputs.a2, inputs.b2, transposed).values : undefined
     return {
       y: fill(
         first.length,
@@ -179,17 +179,17 @@ export const columnsGrad: Define = (inputs, attrs) => {
   }
 }
 
-/** Turns each head of x by its position; `direction` −1 turns back. */
+/** Rotates each head of x by its position; `direction` −1 rotates back. */
 function rotate(inputs: Inputs, x: Matrix, heads: number, direction: number): Float64Array {
   const [, columns] = sizes(x)
   const width = columns / heads
   const { values: table } = get(inputs, 'cos_sin')
-  const [, turned] = sizes(get(inputs, 'cos_sin'))
-  const half = turned / 2
+  const [, rotated] = sizes(get(inputs, 'cos_sin'))
+  const half = rotated / 2
   return fill(x.values.length, i => {
-    const row = at(get(inputs, 'positions').values, Math.floor(i / columns)) * turned
+    const row = at(get(inputs, 'positions').values, Math.floor(i / columns)) * rotated
     const lane = i % width
-    if (lane >= turned) return at(x.values, i)
+    if (lane >= rotated) return at(x.values, i)
     const cosine = at(table, row + (lane % half))
     const sine = direction * at(table, row + half + (lane % half))
     return lane < half

@@ -28,20 +28,20 @@ export const sizes = ({ shape }: Matrix): [number, number] => [shape[0] ?? 1, sh
 /** An attribute; 0 where it was left out. */
 export const number = (attrs: Attrs, name: string) => Number(attrs[name] ?? 0)
 
-/** a·b with any of them turned; both row-major. */
-export function multiply(a: Matrix, b: Matrix, turned: { a?: boolean; b?: boolean } = {}): Matrix {
+/** a·b with any of them transposed; both row-major. */
+export function multiply(a: Matrix, b: Matrix, transposed: { a?: boolean; b?: boolean } = {}): Matrix {
   const [aRows, aColumns] = sizes(a)
   const [bRows, bColumns] = sizes(b)
-  const [m, k] = turned.a ? [aColumns, aRows] : [aRows, aColumns]
-  const n = turned.b ? bRows : bColumns
+  const [m, k] = transposed.a ? [aColumns, aRows] : [aRows, aColumns]
+  const n = transposed.b ? bRows : bColumns
   const values = zeros(m * n)
   for (let i = 0; i < m; i++) {
     for (let j = 0; j < n; j++) {
       let sum = 0
       for (let l = 0; l < k; l++)
         sum +=
-          at(a.values, turned.a ? l * aColumns + i : i * aColumns + l) *
-          at(b.values, turned.b ? j * bColumns + l : l * bColumns + j)
+          at(a.values, transposed.a ? l * aColumns + i : i * aColumns + l) *
+          at(b.values, transposed.b ? j * bColumns + l : l * bColumns + j)
       values[i * n + j] = sum
     }
   }

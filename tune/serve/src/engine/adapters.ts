@@ -57,10 +57,16 @@ export function misfitOf(
     const [, linear = '', side] = /^(.+)\.lora_([AB])\.weight$/.exec(name) ?? []
     const target = known.get(linear)
     if (!target)
-      return `${name} changes a linear that the base model does not have; adapters of ${modulesOf(targets).join(', ')} are served.`
+      return (
+        `${name} changes a linear that the base model does not have; adapters of ` +
+        `${modulesOf(targets).join(', ')} are served.`
+      )
     const wanted = side === 'A' ? [adapter.lora_rank, target.inputs] : [target.outputs, adapter.lora_rank]
     if (shape[0] !== wanted[0] || shape[1] !== wanted[1])
-      return `${name} is (${shape.join(', ')}) where the base model needs (${wanted.join(', ')}); it was trained on another base.`
+      return (
+        `${name} is (${shape.join(', ')}) where the base model needs (${wanted.join(', ')}); it ` +
+        'was trained on another base.'
+      )
   }
   return undefined
 }
@@ -116,14 +122,14 @@ export function createAdapterStacks(
         continue
       }
       engine.write(a, codesOf(down), atA)
-      // B turned: a row of the stack is what one number of the middle adds to all outputs.
+      // B transposed: a row of the stack is what one number of the middle adds to all outputs.
       const codes = codesOf(up)
       engine.write(
         b,
         memory => {
-          const turned = view(memory)
+          const transposed = view(memory)
           for (let n = 0; n < outputs; n++)
-            for (let r = 0; r < rank; r++) turned[r * outputs + n] = codes[n * rank + r] ?? 0
+            for (let r = 0; r < rank; r++) transposed[r * outputs + n] = codes[n * rank + r] ?? 0
         },
         atB,
       )

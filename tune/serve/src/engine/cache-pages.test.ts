@@ -30,7 +30,7 @@ function setUp() {
   return { pages, touched, settle }
 }
 
-test('two pages of every layer are ready before anything runs, and two more than what is used where less than one is left', async () => {
+test('two pages of every layer are ready before anything runs, and two more when one runs out', async () => {
   const { pages, touched, settle } = setUp()
   await settle()
   expect(touched).toEqual([64, 64, 64, 64])
@@ -42,7 +42,7 @@ test('two pages of every layer are ready before anything runs, and two more than
   expect(touched).toEqual([100, 100, 100, 100])
 })
 
-test('what is asked for while pages are touched is touched after them, and nothing beyond the cache', async () => {
+test('what is asked for while pages are touched comes after them, nothing beyond the cache', async () => {
   const { pages, touched, settle } = setUp()
   pages.reach(20)
   pages.reach(50)

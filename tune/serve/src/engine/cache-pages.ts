@@ -1,6 +1,6 @@
 /**
  * Pages of the cache, made real before sequences reach them. The system gives memory when it is first
- * touched, by huge pages and for every layer in the same pass: left to the kernels, that pass waits tens of
+ * touched, by huge pages and for every layer in the same step: left to the kernels, that step waits tens of
  * milliseconds. What is never reached takes no memory.
  */
 import type { DeviceBuffer, Engine } from '@cairn-tune/native'

@@ -1,11 +1,11 @@
 /**
- * The loop that keeps the engine busy: plan, run, tell. One pass is in flight at a time; sequences and
- * adapters that come or go meanwhile take effect between two passes.
+ * The loop that keeps the engine busy: plan, run, notify. One step is in flight at a time; sequences and
+ * adapters that come or go meanwhile take effect between two steps.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { StoredAdapter } from '@cairn-tune/weights'
 import type { AdapterStacks, LoadedAdapter } from './adapters.ts'
-import { createHurry } from './hurry.ts'
+import { createPrefillFirst } from './prefill-first.ts'
 import type { KvBlocks } from './kv-blocks.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { EndReason, Listener, Sampling, Sequence } from './sequence.ts'
@@ -23,7 +23,7 @@ export type GeneratorCounts = {
   promptTokens: number
   cachedTokens: number
   generatedTokens: number
-  passes: number
+  steps: number
   ended: Record<EndReason, number>
 }
 
@@ -35,7 +35,7 @@ export type Generator = {
   /** Ends what uses an adapter and frees its slot. */
   unload(adapter: LoadedAdapter): Promise<void>
   readonly counts: GeneratorCounts
-  /** Ends every sequence and resolves when no pass is in flight. */
+  /** Ends every sequence and resolves when no step is in flight. */
   close(): Promise<void>
 }
 
@@ -51,15 +51,15 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
     promptTokens: 0,
     cachedTokens: 0,
     generatedTokens: 0,
-    passes: 0,
+    steps: 0,
     ended: { stop: 0, length: 0, abort: 0 },
   }
   let running: Promise<void> | undefined
   let isClosed = false
-  const hurry = createHurry()
+  const prefillFirst = createPrefillFirst()
   let nextAdapter = 0
-  /** What listeners have still to hear of the last pass, in order. */
-  let untold: (() => void)[] = []
+  /** What listeners are still to be sent of the last step, in order. */
+  let unsent: (() => void)[] = []
 
   function end(sequence: Sequence, reason: EndReason, extra: { token?: number; error?: Error } = {}): void {
     if (sequence.isEnded) return
@@ -68,14 +68,14 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
     sequence.listener.onEnd({ reason, ...extra, cachedTokens: sequence.cachedTokens ?? 0 })
   }
 
-  /** Sequences that ended while a pass was in flight keep their blocks until it is over. */
+  /** Sequences that ended while a step was in flight keep their blocks until it is over. */
   function sweep(): void {
     for (const sequence of [...scheduler.running, ...scheduler.waiting])
       if (sequence.isEnded || sequence.isComplete) scheduler.remove(sequence)
   }
 
   /**
-   * Records a token, which is all that the next pass needs; what the listener makes of it is done while that
+   * Records a token, which is all that the next step needs; what the listener makes of it is done while that
    * runs.
    */
   function take(sequence: Sequence, report: Parameters<Listener['onToken']>[0]): void {
@@ -86,7 +86,7 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
     const generated = sequence.ids.length - promptLength
     const isEndToken = generated > sampling.minTokens && sampling.endTokens.includes(token)
     sequence.isComplete = isEndToken || generated >= sampling.maxTokens
-    untold.push(() => {
+    unsent.push(() => {
       if (sequence.isEnded) return
       if (isEndToken) end(sequence, 'stop', { token })
       else if (listener.onToken(report)) end(sequence, 'stop')
@@ -94,32 +94,32 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
     })
   }
 
-  function tell(): void {
-    const news = untold
-    untold = []
+  function notify(): void {
+    const news = unsent
+    unsent = []
     for (const one of news) one()
   }
 
-  async function runPasses(): Promise<void> {
+  async function runSteps(): Promise<void> {
     for (;;) {
       sweep()
       const plan = scheduler.plan()
-      const shares = hurry.choose(plan)
+      const chunks = prefillFirst.choose(plan)
       const start = performance.now()
       stepper.reach(blocks.reached)
-      const pass = shares.length > 0 ? stepper.run(shares) : undefined
-      const hadNews = untold.length > 0
-      tell()
-      if (!pass) {
-        // Who was told may have asked for more.
+      const step = chunks.length > 0 ? stepper.run(chunks) : undefined
+      const hadNews = unsent.length > 0
+      notify()
+      if (!step) {
+        // A listener may have asked for more.
         if (hadNews) continue
         return
       }
-      const results = await pass
-      counts.passes++
-      const isAlone = shares !== plan
-      hurry.record(shares, isAlone, performance.now() - start)
-      for (const share of shares) scheduler.advance(share)
+      const results = await step
+      counts.steps++
+      const isAlone = chunks !== plan
+      prefillFirst.record(chunks, isAlone, performance.now() - start)
+      for (const chunk of chunks) scheduler.advance(chunk)
       for (const { sequence, prompt, next } of results) {
         if (sequence.isEnded) continue
         sequence.prompt.push(...prompt)
@@ -128,30 +128,30 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
           counts.promptTokens += sequence.promptLength
           counts.cachedTokens += sequence.cachedTokens ?? 0
           if (sequence.sampling.promptLogprobs)
-            untold.push(() => sequence.listener.onPrompt?.(sequence.prompt))
+            unsent.push(() => sequence.listener.onPrompt?.(sequence.prompt))
         }
         if (sequence.sampling.maxTokens > 0) {
           take(sequence, next)
           continue
         }
         sequence.isComplete = true
-        untold.push(() => end(sequence, 'length'))
+        unsent.push(() => end(sequence, 'length'))
       }
       if (!isAlone) continue
-      // Those who were let through first are answered first, before the pass of all others takes the
+      // Requests whose prompts went first are answered first, before the step of all others takes the
       // processors.
-      tell()
+      notify()
       await setImmediate()
     }
   }
 
   function wake(): void {
     if (running || isClosed) return
-    running = runPasses()
+    running = runSteps()
       .catch(async (error: unknown) => {
         await stepper.idle()
-        tell()
-        // A pass that fails leaves the cache in an unknown state for its sequences; nothing of them may be
+        notify()
+        // A step that fails leaves the cache in an unknown state for its sequences; nothing of them may be
         // reused.
         const cause = error instanceof Error ? error : new Error(String(error))
         for (const sequence of [...scheduler.running, ...scheduler.waiting])
@@ -200,7 +200,7 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
           })
       }
       blocks.forget(adapter.id)
-      // The pass in flight may still read the slot.
+      // The step in flight may still read the slot.
       await stepper.idle()
       stacks?.free(adapter.slot)
     },

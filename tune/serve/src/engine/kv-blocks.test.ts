@@ -18,7 +18,7 @@ test('a full block is found by the same tokens after the same prefix, and by not
   ]).toEqual([undefined, undefined, undefined])
 })
 
-test('blocks that nobody reads serve reuse until room is needed, the last of a sequence leaving first', () => {
+test('unused blocks serve reuse until one is needed, the last of a sequence leaving first', () => {
   const blocks = createKvBlocks(3)
   const root = blocks.root(-1)
   const [a, b] = [blocks.take()!, blocks.take()!]

@@ -1,6 +1,6 @@
 /**
  * Which rows the next forward pass has. Sequences that generate have one row each; what is left of the rows
- * goes to prompts, oldest first, in chunks. A sequence is admitted when the cache has room for its whole
+ * goes to prompts, oldest first, in chunks. A sequence is admitted when the cache has blocks for its whole
  * prompt. When the cache runs full, the newest sequence gives up its blocks and waits; it is computed again
  * later, from what is still cached of it.
  */
@@ -9,18 +9,18 @@ import type { Sequence } from './sequence.ts'
 
 export type Limits = { maxRows: number; maxSequences: number; reusesPrefixes: boolean }
 
-/** Rows of one sequence in a pass: `count` tokens after those that are computed. */
-export type Share = { sequence: Sequence; count: number }
+/** Rows of one sequence in a step: `count` tokens after those that are computed. */
+export type Chunk = { sequence: Sequence; count: number }
 
 export type Scheduler = {
   readonly running: readonly Sequence[]
   readonly waiting: readonly Sequence[]
   readonly preemptions: number
   add(sequence: Sequence): void
-  /** The next pass; empty where nothing can run. */
-  plan(): Share[]
-  /** Records that a share was computed and offers full blocks to others. */
-  advance(share: Share): void
+  /** The next step; empty where nothing can run. */
+  plan(): Chunk[]
+  /** Records that a chunk was computed and offers full blocks to others. */
+  advance(chunk: Chunk): void
   /** Takes a sequence out, wherever it is. */
   remove(sequence: Sequence): void
 }
@@ -89,7 +89,9 @@ export function createScheduler(
     sequence.computed = sequence.blocks.length * BLOCK
   }
 
-  /** Moves the oldest that waits to the running ones; undefined where none waits or there is no room yet. */
+  /**
+   * Moves the oldest that waits to the running ones; undefined where none waits or too few blocks are free.
+   */
   function admit(): Sequence | undefined {
     const next = waiting[0]
     if (!next || running.length >= maxSequences) return undefined
@@ -106,8 +108,8 @@ export function createScheduler(
     return next
   }
 
-  function plan(): Share[] {
-    const shares = new Map<Sequence, number>()
+  function plan(): Chunk[] {
+    const chunks = new Map<Sequence, number>()
     let rows = maxRows
     /** Gives a sequence its rows; how many those are. */
     const schedule = (sequence: Sequence): number => {
@@ -117,7 +119,7 @@ export function createScheduler(
         preempt(sequence)
         return 0
       }
-      shares.set(sequence, count)
+      chunks.set(sequence, count)
       return count
     }
     const [generating, prompting] = [
@@ -129,11 +131,11 @@ export function createScheduler(
       const admitted = admit()
       if (!admitted) break
       rows -= schedule(admitted)
-      // Where the newcomer found no room after all, neither will the next.
+      // Where the new request found no blocks after all, neither will the next.
       if (!running.includes(admitted)) break
     }
-    // A share planned early may belong to a sequence that was preempted later.
-    return [...shares]
+    // A chunk planned early may belong to a sequence that was preempted later.
+    return [...chunks]
       .filter(([sequence]) => running.includes(sequence))
       .map(([sequence, count]) => ({ sequence, count }))
   }

@@ -41,8 +41,8 @@ export type ModelShape = {
  * Sizes that programs are recorded for; a batch takes the next one up, and its rows beyond the batch are of
  * no span.
  */
-const FEW_ROWS = Array.from({ length: 64 }, (_, i) => i + 1).filter(rows => rows <= 16 || rows % 2 === 0)
-export const ROW_SIZES: readonly number[] = [...FEW_ROWS, 96, 128, 192, 256, 384, 512, 768, 1024, 2048]
+const SMALL_SIZES = Array.from({ length: 64 }, (_, i) => i + 1).filter(rows => rows <= 16 || rows % 2 === 0)
+export const ROW_SIZES: readonly number[] = [...SMALL_SIZES, 96, 128, 192, 256, 384, 512, 768, 1024, 2048]
 export const HEAD_ROWS = 64
 const EDIT_SIZES = [1, 64, 1024, 16_384, 262_144, 4_194_304] as const
 /** Most likely tokens that a caller may ask for, and the one more that a reply names. */

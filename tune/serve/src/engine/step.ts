@@ -1,5 +1,5 @@
 /**
- * One pass over the rows of a plan: lays them out for the programs, runs them, and hands back what each
+ * One step over the rows of a plan: lays them out for the programs, runs them, and hands back what each
  * sequence gets.
  */
 import type { BoundRun, DeviceBuffer, Engine } from '@cairn-tune/native'
@@ -10,19 +10,19 @@ import { createCachePages } from './cache-pages.ts'
 import { BLOCK } from './kv-blocks.ts'
 import type { AdapterStacks } from './adapters.ts'
 import { createSampler, type HeadRow } from './sampler.ts'
-import type { Share } from './scheduler.ts'
+import type { Chunk } from './scheduler.ts'
 import type { Sequence, TokenReport } from './sequence.ts'
 import { HEAD_ROWS, cacheName, createStepPrograms, type ModelShape } from './step-programs.ts'
 
 export type StepResult = { sequence: Sequence; prompt: TokenReport[]; next: TokenReport | undefined }
 
 export type Stepper = {
-  /** Readies the cache for passes that use blocks below this number, beside what runs. */
+  /** Readies the cache for steps that use blocks below this number, beside what runs. */
   reach(blocks: number): void
   /** Resolves when the cache is ready as far as was asked for. */
   settled(): Promise<void>
-  run(shares: readonly Share[]): Promise<StepResult[]>
-  /** Resolves when the pass in flight is over. */
+  run(chunks: readonly Chunk[]): Promise<StepResult[]>
+  /** Resolves when the step in flight is over. */
   idle(): Promise<void>
   /** Bytes of the cache. */
   readonly cacheBytes: number
@@ -53,7 +53,7 @@ export function createStepper(
   const inputs = Object.fromEntries(
     Object.entries(ints).map(([name, values]) => [name, engine.allocate(values.byteLength)] as const),
   )
-  /** Hands over what a pass of `size` rows of so many sequences reads. */
+  /** Hands over what a step of `size` rows of so many sequences reads. */
   function upload(size: number, sequences: number): void {
     const rows = { ids: size, positions: size, slots: size, adapters: size }
     const used: Record<keyof typeof ints, number> = {
@@ -101,7 +101,7 @@ export function createStepper(
   }
 
   /** Fills the inputs of the forward pass; gives the rows whose hidden states become tokens. */
-  function layOut(shares: readonly Share[], size: number): HeadRow[] {
+  function layOut(chunks: readonly Chunk[], size: number): HeadRow[] {
     const wanted: HeadRow[] = []
     ints.ids.fill(0, 0, size)
     ints.positions.fill(0, 0, size)
@@ -109,7 +109,7 @@ export function createStepper(
     ints.adapters.fill(-1, 0, size)
     ints.spans.fill(0)
     let row = 0
-    for (const [s, { sequence, count }] of shares.entries()) {
+    for (const [s, { sequence, count }] of chunks.entries()) {
       const { computed, blocks, ids, sampling, promptLength } = sequence
       ints.tables.set(blocks, s * tableWidth)
       ints.spans.set([row, count, computed], s * 3)
@@ -129,17 +129,17 @@ export function createStepper(
           wanted.push({ sequence, row, forced: ids[position + 1] ?? 0 })
       }
     }
-    upload(size, shares.length)
+    upload(size, chunks.length)
     return wanted
   }
 
-  async function runPass(shares: readonly Share[]): Promise<StepResult[]> {
-    const rows = shares.reduce((sum, { count }) => sum + count, 0)
+  async function runStep(chunks: readonly Chunk[]): Promise<StepResult[]> {
+    const rows = chunks.reduce((sum, { count }) => sum + count, 0)
     const { size, run } = forward(
       rows,
-      stacks !== undefined && shares.some(({ sequence }) => sequence.adapter),
+      stacks !== undefined && chunks.some(({ sequence }) => sequence.adapter),
     )
-    const wanted = layOut(shares, size)
+    const wanted = layOut(chunks, size)
     const parts = Array.from({ length: Math.ceil(wanted.length / HEAD_ROWS) }, (_, i) =>
       wanted.slice(i * HEAD_ROWS, (i + 1) * HEAD_ROWS),
     )
@@ -150,7 +150,7 @@ export function createStepper(
     await layers
     const reports = (await Promise.all(heads)).flat()
     const results = new Map(
-      shares.map(({ sequence }) => [sequence, { sequence, prompt: [], next: undefined } as StepResult]),
+      chunks.map(({ sequence }) => [sequence, { sequence, prompt: [], next: undefined } as StepResult]),
     )
     for (const [i, row] of wanted.entries()) {
       const [result, report] = [results.get(row.sequence), reports[i]]
@@ -161,16 +161,16 @@ export function createStepper(
     return [...results.values()]
   }
 
-  let pass: Promise<unknown> = Promise.resolve()
+  let running: Promise<unknown> = Promise.resolve()
   return {
     reach: pages.reach,
     settled: pages.settled,
-    run(shares) {
-      const results = runPass(shares)
-      pass = results.catch(() => undefined)
+    run(chunks) {
+      const results = runStep(chunks)
+      running = results.catch(() => undefined)
       return results
     },
-    idle: async () => void (await pass),
+    idle: async () => void (await running),
     cacheBytes: blockBytes(model) * model.blocks,
   }
 }

@@ -176,7 +176,8 @@ export async function handle(app: App, request: IncomingMessage, response: Serve
     const known = toApiError(error)
     if (known.status >= 500)
       app.log(
-        `${request.method} ${request.url}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+        `${request.method} ${request.url}: ` +
+          `${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
       )
     if (response.headersSent) response.destroy()
     else sendJson(response, known.status, errorBody(known))

@@ -1,6 +1,8 @@
 /**
- * llama.cpp beside `serve` on exported files: node judge_gguf.ts INSTALL [MODEL [ADAPTER]], where INSTALL is a
- * directory with node-llama-cpp in its node_modules (npm install --ignore-scripts node-llama-cpp; its packages
+ * llama.cpp beside `serve` on exported files: node judge_gguf.ts INSTALL [MODEL [ADAPTER]], where INSTALL is
+ * a
+ * directory with node-llama-cpp in its node_modules (npm install --ignore-scripts node-llama-cpp; its
+ * packages
  * bring llama.cpp built). Without MODEL a random one and two adapters for it are made. The model is written
  * anew in f32, exported, merged with the adapter and exported, and the adapter is exported; of each file
  * llama.cpp continues the prompts greedily, and `serve` in f32 does the same. A MODEL is asked twenty texts,
@@ -144,7 +146,8 @@ function compare(name: string, a: Answers, b: Answers): void {
   const whole = a.filter(({ tokens }, i) => tokens.join() === b[i]?.tokens.join()).length
   const worst = Math.max(...a.map(({ logprob }, i) => Math.abs(logprob - (b[i]?.logprob ?? NaN))))
   console.log(
-    `${name}: ${whole} of ${a.length} continuations of ${TOKENS} tokens alike; first log-probabilities apart by at most ${worst.toExponential(1)}`,
+    `${name}: ${whole} of ${a.length} continuations of ${TOKENS} tokens alike; first log-probabilities ` +
+      `apart by at most ${worst.toExponential(1)}`,
   )
   for (const [i, { tokens }] of a.entries()) {
     const other = b[i]?.tokens ?? []

@@ -1,4 +1,6 @@
-"""Greedy answers of transformers and PEFT in float32 to 200 prompts, base and adapters: python make_greedy.py DIR > greedy.json (DIR is made by write_models.ts)."""
+"""Greedy answers of transformers and PEFT in float32 to 200 prompts, base and adapters: python make_greedy.py
+DIR > greedy.json (DIR is made by write_models.ts)."""
+
 import json, random, sys
 
 import torch
@@ -9,11 +11,16 @@ TOKENS = 16
 directory = sys.argv[1]
 torch.set_num_threads(1)
 random.seed(7)
-prompts = [[random.randrange(3, 259) for _ in range(random.choice([1, 2, 3, 7, 15, 16, 17, 31, 40]))] for _ in range(200)]
+prompts = [
+    [random.randrange(3, 259) for _ in range(random.choice([1, 2, 3, 7, 15, 16, 17, 31, 40]))]
+    for _ in range(200)
+]
 
 
 def load():
-    return AutoModelForCausalLM.from_pretrained(f"{directory}/base", torch_dtype=torch.float32, attn_implementation="eager").eval()
+    return AutoModelForCausalLM.from_pretrained(
+        f"{directory}/base", torch_dtype=torch.float32, attn_implementation="eager"
+    ).eval()
 
 
 @torch.no_grad()

@@ -46,14 +46,14 @@ test('packs as the definition of best-fit-decreasing says', () => {
     fc.property(sized, ([rowLength, lengths]) => {
       const left: number[] = []
       for (const length of lengths.toSorted((a, b) => b - a)) {
-        const fitting = left.filter(room => room >= length)
+        const fitting = left.filter(space => space >= length)
         if (fitting.length === 0) left.push(rowLength - length)
         else left[left.indexOf(Math.min(...fitting))]! -= length
       }
-      const rooms = packRows(lengths, rowLength).map(
+      const spaces = packRows(lengths, rowLength).map(
         row => rowLength - row.reduce((sum, i) => sum + lengths[i]!, 0),
       )
-      expect(rooms.toSorted((a, b) => a - b)).toEqual(left.toSorted((a, b) => a - b))
+      expect(spaces.toSorted((a, b) => a - b)).toEqual(left.toSorted((a, b) => a - b))
     }),
   )
 })

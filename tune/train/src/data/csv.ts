@@ -11,7 +11,8 @@ export function parseCsv(path: string, text: string): Record<string, string>[] {
   return rows.map(({ fields, line }) => {
     if (fields.length !== names.fields.length)
       throw new InputError(
-        `${path}:${line}: has ${fields.length} fields, the first line names ${names.fields.length} columns (${names.fields.join(', ')})`,
+        `${path}:${line}: has ${fields.length} fields, the first line names ${names.fields.length} ` +
+          `columns (${names.fields.join(', ')})`,
       )
     return Object.fromEntries(names.fields.map((name, i) => [name, fields[i] ?? '']))
   })

@@ -30,7 +30,8 @@ export function tokenizeExamples(
     if (ids.length > maxSeqLength) {
       if (tooLong === 'error')
         throw new InputError(
-          `example ${i + 1} has ${ids.length} tokens, a row has max_seq_length ${maxSeqLength}; raise max_seq_length, or set too_long: truncate`,
+          `example ${i + 1} has ${ids.length} tokens, a row has max_seq_length ${maxSeqLength}; raise ` +
+            'max_seq_length, or set too_long: truncate',
         )
       truncated++
     }
@@ -43,7 +44,10 @@ export function tokenizeExamples(
   })
   if (documents.length === 0)
     throw new InputError(
-      `none of ${examples.length} examples has a token to train on within max_seq_length ${maxSeqLength}; ${trainOn === 'all' ? 'raise max_seq_length' : 'raise max_seq_length, or set train_on: all where nothing is the assistant’s'}`,
+      `none of ${examples.length} examples has a token to train on within max_seq_length ` +
+        `${maxSeqLength}; ` +
+        'raise max_seq_length' +
+        (trainOn === 'all' ? '' : ', or set train_on: all where nothing is the assistant’s'),
     )
   return { documents, truncated, dropped }
 }

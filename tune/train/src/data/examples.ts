@@ -49,7 +49,8 @@ export function readExamples(records: readonly DataRecord[]): Example[] {
   const expected = shapes.map(({ columns }) => columns.join(' + ')).join(', or ')
   const refuse = ({ where, values }: DataRecord): never => {
     throw new InputError(
-      `${where}: has the columns ${Object.keys(values).join(', ') || '(none)'}; expected ${shape ? shape.columns.join(' + ') : expected}`,
+      `${where}: has the columns ${Object.keys(values).join(', ') || '(none)'}; expected ` +
+        `${shape ? shape.columns.join(' + ') : expected}`,
     )
   }
   return records.map(record => {

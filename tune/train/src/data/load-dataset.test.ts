@@ -82,7 +82,7 @@ test('a tokenised data set is read back as it was made, and made anew when anyth
   expect((await readdir(cache)).every(name => /^[0-9a-f]{32}\.safetensors$/.test(name))).toBe(true)
 })
 
-test('what cairn export --format sft wrote is read as it is: conversations, calls, results and tools, and every answer is trained', async () => {
+test('what cairn export --format sft wrote is read as it is, and every answer is trained', async () => {
   const { examples } = await loadDataset(
     fileURLToPath(new URL('../../test/fixtures/sft-export.jsonl', import.meta.url)),
     options,
@@ -122,7 +122,8 @@ test('what cairn export --format sft wrote is read as it is: conversations, call
     tokenizer.decode([...tokens].filter((_, i) => isTrained[i] === 1)),
   )
   expect(trained[1]).toBe(
-    '<tool_call>\n{"name": "write_file", "arguments": {"path": "mooring.txt", "content": "berth 7"}}\n</tool_call><|im_end|>\nNoted: berth 7.<|im_end|>\n',
+    '<tool_call>\n{"name": "write_file", "arguments": {"path": "mooring.txt", "content": "berth ' +
+      '7"}}\n</tool_call><|im_end|>\nNoted: berth 7.<|im_end|>\n',
   )
   expect(trained[2]).toBe('Good day.<|im_end|>\nGood day.<|im_end|>\n')
   expect(trained[0]?.split('<|im_end|>\n')).toEqual([

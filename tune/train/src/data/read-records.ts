@@ -72,7 +72,8 @@ async function filesOfSplit(directory: string, split: string): Promise<string[]>
   const chosen = own.length > 0 || !isUnsplit ? own : names
   if (chosen.length === 0)
     throw new InputError(
-      `data set ${directory}: no file of the split ${JSON.stringify(split)}; found ${names.length === 0 ? `nothing with ${DATA_EXTENSIONS.join(', ')}` : names.join(', ')}`,
+      `data set ${directory}: no file of the split ${JSON.stringify(split)}; found ` +
+        `${names.length === 0 ? `nothing with ${DATA_EXTENSIONS.join(', ')}` : names.join(', ')}`,
     )
   return chosen.map(name => join(directory, name))
 }

@@ -46,8 +46,12 @@ export const FOUR_STEPS: readonly Template[] = [
         counted(10, 150, BOOK),
       ]
       return {
-        en: `A library has ${a.en} with ${b.en} each and ${c.en} with ${d.en} each. ${e.en} are lent out. ${howMany(BOOK).en} stay in the library?`,
-        ro: `O bibliotecă are ${a.ro} cu câte ${b.ro} și ${c.ro} cu câte ${d.ro}. Se împrumută ${e.ro}. ${howMany(BOOK).ro} rămân în bibliotecă?`,
+        en:
+          `A library has ${a.en} with ${b.en} each and ${c.en} with ${d.en} each. ${e.en} are lent ` +
+          `out. ${howMany(BOOK).en} stay in the library?`,
+        ro:
+          `O bibliotecă are ${a.ro} cu câte ${b.ro} și ${c.ro} cu câte ${d.ro}. Se împrumută ${e.ro}. ` +
+          `${howMany(BOOK).ro} rămân în bibliotecă?`,
         steps: [
           step(FIRST, a.n, '*', b.n, BOOK),
           step(SECOND, c.n, '*', d.n, BOOK),
@@ -63,8 +67,13 @@ export const FOUR_STEPS: readonly Template[] = [
       const [a, b, c] = [counted(30, 250, KILOMETER), counted(5, 90, KILOMETER), counted(5, 90, KILOMETER)]
       const [second, third] = [a.n + b.n, a.n + b.n - c.n]
       return {
-        en: `${who.name} drives ${a.en} on Monday, ${b.en} more on Tuesday than on Monday, and ${c.en} fewer on Wednesday than on Tuesday. ${howMany(KILOMETER).en} does ${who.name} drive in the three days?`,
-        ro: `${who.name} conduce luni ${a.ro}, marți cu ${b.ro} mai mult decât luni, iar miercuri cu ${c.ro} mai puțin decât marți. ${howMany(KILOMETER).ro} conduce ${who.name} în cele trei zile?`,
+        en:
+          `${who.name} drives ${a.en} on Monday, ${b.en} more on Tuesday than on Monday, and ${c.en} ` +
+          `fewer on Wednesday than on Tuesday. ${howMany(KILOMETER).en} does ${who.name} drive in the ` +
+          'three days?',
+        ro:
+          `${who.name} conduce luni ${a.ro}, marți cu ${b.ro} mai mult decât luni, iar miercuri cu ` +
+          `${c.ro} mai puțin decât marți. ${howMany(KILOMETER).ro} conduce ${who.name} în cele trei zile?`,
         steps: [
           step({ en: 'Tuesday', ro: 'Marți' }, a.n, '+', b.n, KILOMETER),
           step({ en: 'Wednesday', ro: 'Miercuri' }, second, '-', c.n, KILOMETER),
@@ -87,8 +96,13 @@ export const FOUR_STEPS: readonly Template[] = [
       const all = a.n * b.n + c.n * d.n
       const gift = { en: ['gift', 'gifts'], ro: ['cadou', 'cadouri'], gender: 'n' } as const
       return {
-        en: `For a party ${who.name} buys ${a.en} of ${b.en} and ${c.en} of ${d.en}. All of these gifts are shared equally among ${e.en}. ${howMany(gift).en} does each friend get?`,
-        ro: `Pentru o petrecere ${who.name} cumpără ${a.ro} a câte ${b.ro} și ${c.ro} a câte ${d.ro}. Toate aceste cadouri se împart în mod egal la ${e.ro}. ${howMany(gift).ro} primește fiecare prieten?`,
+        en:
+          `For a party ${who.name} buys ${a.en} of ${b.en} and ${c.en} of ${d.en}. All of these gifts ` +
+          `are shared equally among ${e.en}. ${howMany(gift).en} does each friend get?`,
+        ro:
+          `Pentru o petrecere ${who.name} cumpără ${a.ro} a câte ${b.ro} și ${c.ro} a câte ${d.ro}. ` +
+          `Toate aceste cadouri se împart în mod egal la ${e.ro}. ${howMany(gift).ro} primește fiecare ` +
+          'prieten?',
         steps: [
           step(FIRST, a.n, '*', b.n, thing),
           step(SECOND, c.n, '*', d.n, good),
@@ -110,8 +124,12 @@ export const FOUR_STEPS: readonly Template[] = [
       ]
       const weekly = a.n * b.n - c.n
       return {
-        en: `${who.name} earns ${a.en} a day, works ${b.en} a week and spends ${c.en} a week. After ${d.en} ${who.name} also gets a bonus of ${e.en}. ${howMany(MONEY).en} does ${who.name} have?`,
-        ro: `${who.name} câștigă ${a.ro} pe zi, lucrează ${b.ro} pe săptămână și cheltuiește ${c.ro} pe săptămână. După ${d.ro} primește și un premiu de ${e.ro}. ${howMany(MONEY).ro} are ${who.name}?`,
+        en:
+          `${who.name} earns ${a.en} a day, works ${b.en} a week and spends ${c.en} a week. After ` +
+          `${d.en} ${who.name} also gets a bonus of ${e.en}. ${howMany(MONEY).en} does ${who.name} have?`,
+        ro:
+          `${who.name} câștigă ${a.ro} pe zi, lucrează ${b.ro} pe săptămână și cheltuiește ${c.ro} pe ` +
+          `săptămână. După ${d.ro} primește și un premiu de ${e.ro}. ${howMany(MONEY).ro} are ${who.name}?`,
         steps: [
           step(EARNED, a.n, '*', b.n, MONEY),
           step(LEFT, a.n * b.n, '-', c.n, MONEY),
@@ -133,8 +151,12 @@ export const FOUR_STEPS: readonly Template[] = [
       ]
       const trees = a.n * b.n - c.n
       return {
-        en: `An orchard has ${a.en} with ${b.en} each. ${c.en} bear no fruit, and each of the others gives ${d.en}. The farmer sells ${e.en}. ${howMany(KILOGRAM).en} are left?`,
-        ro: `O livadă are ${a.ro} cu câte ${b.ro}. Nu rodesc ${c.ro}, iar fiecare dintre ceilalți dă ${d.ro} de fructe. Fermierul vinde ${e.ro}. ${howMany(KILOGRAM).ro} rămân?`,
+        en:
+          `An orchard has ${a.en} with ${b.en} each. ${c.en} bear no fruit, and each of the others ` +
+          `gives ${d.en}. The farmer sells ${e.en}. ${howMany(KILOGRAM).en} are left?`,
+        ro:
+          `O livadă are ${a.ro} cu câte ${b.ro}. Nu rodesc ${c.ro}, iar fiecare dintre ceilalți dă ` +
+          `${d.ro} de fructe. Fermierul vinde ${e.ro}. ${howMany(KILOGRAM).ro} rămân?`,
         steps: [
           step(TOTAL, a.n, '*', b.n, TREE),
           step(LEFT, a.n * b.n, '-', c.n, TREE),
@@ -156,8 +178,12 @@ export const FOUR_STEPS: readonly Template[] = [
       ]
       const full = a.n + b.n * c.n
       return {
-        en: `A tank holds ${a.en} of water. ${who.name} pours in ${b.en} of ${c.en} and later takes out ${d.en} of ${e.en}. ${howMany(LITER).en} are in the tank now?`,
-        ro: `Într-un rezervor sunt ${a.ro} de apă. ${who.name} toarnă ${b.ro} a câte ${c.ro}, iar mai târziu scoate ${d.ro} a câte ${e.ro}. ${howMany(LITER).ro} sunt acum în rezervor?`,
+        en:
+          `A tank holds ${a.en} of water. ${who.name} pours in ${b.en} of ${c.en} and later takes out ` +
+          `${d.en} of ${e.en}. ${howMany(LITER).en} are in the tank now?`,
+        ro:
+          `Într-un rezervor sunt ${a.ro} de apă. ${who.name} toarnă ${b.ro} a câte ${c.ro}, iar mai ` +
+          `târziu scoate ${d.ro} a câte ${e.ro}. ${howMany(LITER).ro} sunt acum în rezervor?`,
         steps: [
           step(FIRST, b.n, '*', c.n, LITER),
           step(TOTAL, a.n, '+', b.n * c.n, LITER),
@@ -179,8 +205,12 @@ export const FOUR_STEPS: readonly Template[] = [
       ]
       const left = a.n * b.n - c.n
       return {
-        en: `${who.name} has ${a.en} of ${b.en}, loses ${c.en} and shares the rest equally among ${d.en}. One of them already had ${e.en}. ${howMany(CARD).en} does this friend have now?`,
-        ro: `${who.name} are ${a.ro} a câte ${b.ro}, pierde ${c.ro}, iar restul le împarte în mod egal la ${d.ro}. Unul dintre ei avea deja ${e.ro}. ${howMany(CARD).ro} are acum acest prieten?`,
+        en:
+          `${who.name} has ${a.en} of ${b.en}, loses ${c.en} and shares the rest equally among ` +
+          `${d.en}. One of them already had ${e.en}. ${howMany(CARD).en} does this friend have now?`,
+        ro:
+          `${who.name} are ${a.ro} a câte ${b.ro}, pierde ${c.ro}, iar restul le împarte în mod egal ` +
+          `la ${d.ro}. Unul dintre ei avea deja ${e.ro}. ${howMany(CARD).ro} are acum acest prieten?`,
         steps: [
           step(TOTAL, a.n, '*', b.n, CARD),
           step(LEFT, a.n * b.n, '-', c.n, CARD),
@@ -202,8 +232,13 @@ export const FOUR_STEPS: readonly Template[] = [
       ]
       const bottles = a.n * b.n * c.n
       return {
-        en: `${a.en} of ${b.en} play in a cup, and each player gets ${c.en} of water. Bottles come in packs of ${d.en}. The organisers also want ${e.en} in reserve. ${howMany(PACK).en} do they buy?`,
-        ro: `La o cupă joacă ${a.ro} a câte ${b.ro}, iar fiecare jucător primește ${c.ro} de apă. Sticlele se vând în pachete a câte ${d.ro}. Organizatorii mai vor ${e.ro} de rezervă. ${howMany(PACK).ro} cumpără?`,
+        en:
+          `${a.en} of ${b.en} play in a cup, and each player gets ${c.en} of water. Bottles come in ` +
+          `packs of ${d.en}. The organisers also want ${e.en} in reserve. ${howMany(PACK).en} do they buy?`,
+        ro:
+          `La o cupă joacă ${a.ro} a câte ${b.ro}, iar fiecare jucător primește ${c.ro} de apă. ` +
+          `Sticlele se vând în pachete a câte ${d.ro}. Organizatorii mai vor ${e.ro} de rezervă. ` +
+          `${howMany(PACK).ro} cumpără?`,
         steps: [
           step(FIRST, a.n, '*', b.n, PLAYER),
           step(TOTAL, a.n * b.n, '*', c.n, BOTTLE),
@@ -224,8 +259,12 @@ export const FOUR_STEPS: readonly Template[] = [
       ]
       const [first, second] = [a.n * c.n, b.n * c.n]
       return {
-        en: `${who.name} saves ${a.en} a week and ${other.name} saves ${b.en} a week, both for ${c.en}. Together they buy a bicycle for ${d.en}. ${howMany(MONEY).en} are left?`,
-        ro: `${who.name} economisește ${a.ro} pe săptămână, iar ${other.name} ${b.ro} pe săptămână, fiecare timp de ${c.ro}. Cumpără împreună o bicicletă de ${d.ro}. ${howMany(MONEY).ro} le rămân?`,
+        en:
+          `${who.name} saves ${a.en} a week and ${other.name} saves ${b.en} a week, both for ${c.en}. ` +
+          `Together they buy a bicycle for ${d.en}. ${howMany(MONEY).en} are left?`,
+        ro:
+          `${who.name} economisește ${a.ro} pe săptămână, iar ${other.name} ${b.ro} pe săptămână, ` +
+          `fiecare timp de ${c.ro}. Cumpără împreună o bicicletă de ${d.ro}. ${howMany(MONEY).ro} le rămân?`,
         steps: [
           step(of(who), a.n, '*', c.n, MONEY),
           step(of(other), b.n, '*', c.n, MONEY),
@@ -247,8 +286,12 @@ export const FOUR_STEPS: readonly Template[] = [
       ]
       const [earned, spent] = [a.n * b.n, c.n * d.n]
       return {
-        en: `${who.name} comes to the market with ${e.en}, sells ${a.en} at ${b.en} each and buys ${c.en} at ${d.en} each. ${howMany(MONEY).en} does ${who.name} have in the end?`,
-        ro: `${who.name} vine la piață cu ${e.ro}, vinde ${a.ro}, cu ${b.ro} bucata, și cumpără ${c.ro}, cu ${d.ro} bucata. ${howMany(MONEY).ro} are ${who.name} la sfârșit?`,
+        en:
+          `${who.name} comes to the market with ${e.en}, sells ${a.en} at ${b.en} each and buys ` +
+          `${c.en} at ${d.en} each. ${howMany(MONEY).en} does ${who.name} have in the end?`,
+        ro:
+          `${who.name} vine la piață cu ${e.ro}, vinde ${a.ro}, cu ${b.ro} bucata, și cumpără ` +
+          `${c.ro}, cu ${d.ro} bucata. ${howMany(MONEY).ro} are ${who.name} la sfârșit?`,
         steps: [
           step(EARNED, a.n, '*', b.n, MONEY),
           step(SPENT, c.n, '*', d.n, MONEY),

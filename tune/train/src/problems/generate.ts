@@ -91,7 +91,11 @@ function drawNew(
     return write(template, draft, language)
   }
   throw new RangeError(
-    `the template ${template.id} has no more than ${seen.size} problems of the ${split} half${maxNumber < MAX_NUMBER ? ` with numbers to ${maxNumber}; ask for fewer, or allow larger numbers` : '; ask for fewer'}`,
+    `the template ${template.id} has no more than ${seen.size} problems of the ${split} ` +
+      'half' +
+      (maxNumber < MAX_NUMBER
+        ? ` with numbers to ${maxNumber}; ask for fewer, or allow larger numbers`
+        : '; ask for fewer'),
   )
 }
 
@@ -125,7 +129,8 @@ function write({ id }: Template, draft: Draft, language: Language): Problem {
   const countIn = language === 'en' ? countEn : countRo
   const lines = draft.steps.map(
     step =>
-      `${step.label[language]}: ${step.left} ${step.operator} ${step.right} = ${countIn(resultOf(step) ?? NaN, step.unit)}`,
+      `${step.label[language]}: ${step.left} ${step.operator} ${step.right} = ` +
+      `${countIn(resultOf(step) ?? NaN, step.unit)}`,
   )
   const last = draft.steps.at(-1)
   const result = last && resultOf(last)

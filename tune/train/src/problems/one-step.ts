@@ -22,8 +22,12 @@ export const ONE_STEP: readonly Template[] = [
     draw: ({ who, other, thing, counted }) => {
       const [a, b] = [counted(12, 180, thing), counted(5, 90, thing)]
       return {
-        en: `${who.name} has ${a.en}. ${other.name} gives ${who.name} ${b.en} more. ${howMany(thing).en} does ${who.name} have now?`,
-        ro: `${who.name} are ${a.ro}. ${other.name} îi mai dă ${b.ro}. ${howMany(thing).ro} are ${who.name} acum?`,
+        en:
+          `${who.name} has ${a.en}. ${other.name} gives ${who.name} ${b.en} more. ` +
+          `${howMany(thing).en} does ${who.name} have now?`,
+        ro:
+          `${who.name} are ${a.ro}. ${other.name} îi mai dă ${b.ro}. ${howMany(thing).ro} are ` +
+          `${who.name} acum?`,
         steps: [step(NOW, a.n, '+', b.n, thing)],
       }
     },
@@ -34,8 +38,12 @@ export const ONE_STEP: readonly Template[] = [
       const a = counted(30, 200, thing)
       const b = counted(5, a.n - 5, thing)
       return {
-        en: `${who.name} has ${a.en} and gives ${b.en} to ${other.name}. ${howMany(thing).en} does ${who.name} have left?`,
-        ro: `${who.name} are ${a.ro} și îi dă ${other.dative} ${b.ro}. ${howMany(thing).ro} mai are ${who.name}?`,
+        en:
+          `${who.name} has ${a.en} and gives ${b.en} to ${other.name}. ${howMany(thing).en} does ` +
+          `${who.name} have left?`,
+        ro:
+          `${who.name} are ${a.ro} și îi dă ${other.dative} ${b.ro}. ${howMany(thing).ro} mai are ` +
+          `${who.name}?`,
         steps: [step(LEFT, a.n, '-', b.n, thing)],
       }
     },
@@ -45,8 +53,12 @@ export const ONE_STEP: readonly Template[] = [
     draw: ({ thing, counted }) => {
       const [a, b] = [counted(3, 30, BOX), counted(4, 30, thing)]
       return {
-        en: `There are ${a.en} in a shop, and each box holds ${b.en}. ${howMany(thing).en} are there in total?`,
-        ro: `Într-un magazin sunt ${a.ro}, iar în fiecare cutie sunt ${b.ro}. ${howMany(thing).ro} sunt în total?`,
+        en:
+          `There are ${a.en} in a shop, and each box holds ${b.en}. ${howMany(thing).en} are there in ` +
+          'total?',
+        ro:
+          `Într-un magazin sunt ${a.ro}, iar în fiecare cutie sunt ${b.ro}. ${howMany(thing).ro} sunt ` +
+          'în total?',
         steps: [step(TOTAL, a.n, '*', b.n, thing)],
       }
     },
@@ -58,7 +70,9 @@ export const ONE_STEP: readonly Template[] = [
       const a = count(b.n * between(3, 30), thing)
       return {
         en: `${who.name} shares ${a.en} equally among ${b.en}. ${howMany(thing).en} does each friend get?`,
-        ro: `${who.name} împarte ${a.ro} în mod egal la ${b.ro}. ${howMany(thing).ro} primește fiecare prieten?`,
+        ro:
+          `${who.name} împarte ${a.ro} în mod egal la ${b.ro}. ${howMany(thing).ro} primește fiecare ` +
+          'prieten?',
         steps: [step(EACH, a.n, '/', b.n, thing)],
       }
     },
@@ -91,8 +105,12 @@ export const ONE_STEP: readonly Template[] = [
     draw: ({ counted }) => {
       const [a, b] = [counted(40, 400, KILOMETER), counted(40, 400, KILOMETER)]
       return {
-        en: `A train travels ${a.en} before noon and ${b.en} after noon. ${howMany(KILOMETER).en} does it travel in total?`,
-        ro: `Un tren parcurge ${a.ro} înainte de prânz și ${b.ro} după prânz. ${howMany(KILOMETER).ro} parcurge în total?`,
+        en:
+          `A train travels ${a.en} before noon and ${b.en} after noon. ${howMany(KILOMETER).en} does ` +
+          'it travel in total?',
+        ro:
+          `Un tren parcurge ${a.ro} înainte de prânz și ${b.ro} după prânz. ${howMany(KILOMETER).ro} ` +
+          'parcurge în total?',
         steps: [step(TOTAL, a.n, '+', b.n, KILOMETER)],
       }
     },
@@ -103,8 +121,12 @@ export const ONE_STEP: readonly Template[] = [
       const a = counted(25, 200, thing)
       const b = counted(3, a.n - 5, thing)
       return {
-        en: `${who.name} collected ${a.en}. ${other.name} collected ${b.en} fewer than ${who.name}. ${howMany(thing).en} did ${other.name} collect?`,
-        ro: `${who.name} a strâns ${a.ro}. ${other.name} a strâns cu ${b.ro} mai puțin decât ${who.name}. ${howMany(thing).ro} a strâns ${other.name}?`,
+        en:
+          `${who.name} collected ${a.en}. ${other.name} collected ${b.en} fewer than ${who.name}. ` +
+          `${howMany(thing).en} did ${other.name} collect?`,
+        ro:
+          `${who.name} a strâns ${a.ro}. ${other.name} a strâns cu ${b.ro} mai puțin decât ` +
+          `${who.name}. ${howMany(thing).ro} a strâns ${other.name}?`,
         steps: [step(of(other), a.n, '-', b.n, thing)],
       }
     },
@@ -114,8 +136,12 @@ export const ONE_STEP: readonly Template[] = [
     draw: ({ who, other, thing, counted }) => {
       const [a, b] = [counted(6, 120, thing), counted(2, 9, TIMES)]
       return {
-        en: `${who.name} has ${a.en}. ${other.name} has ${b.en} as many. ${howMany(thing).en} does ${other.name} have?`,
-        ro: `${who.name} are ${a.ro}. ${other.name} are de ${b.ro} ${moreRo(thing)} decât ${who.name}. ${howMany(thing).ro} are ${other.name}?`,
+        en:
+          `${who.name} has ${a.en}. ${other.name} has ${b.en} as many. ${howMany(thing).en} does ` +
+          `${other.name} have?`,
+        ro:
+          `${who.name} are ${a.ro}. ${other.name} are de ${b.ro} ${moreRo(thing)} decât ${who.name}. ` +
+          `${howMany(thing).ro} are ${other.name}?`,
         steps: [step(of(other), a.n, '*', b.n, thing)],
       }
     },
@@ -137,8 +163,12 @@ export const ONE_STEP: readonly Template[] = [
       const b = counted(3, 25, thing)
       const a = count(b.n * between(3, 30), thing)
       return {
-        en: `${who.name} packs ${a.en} into bags, with ${b.en} in each bag. ${howMany(BAG).en} does ${who.name} fill?`,
-        ro: `${who.name} pune ${a.ro} în pungi, câte ${b.ro} în fiecare pungă. ${howMany(BAG).ro} umple ${who.name}?`,
+        en:
+          `${who.name} packs ${a.en} into bags, with ${b.en} in each bag. ${howMany(BAG).en} does ` +
+          `${who.name} fill?`,
+        ro:
+          `${who.name} pune ${a.ro} în pungi, câte ${b.ro} în fiecare pungă. ${howMany(BAG).ro} umple ` +
+          `${who.name}?`,
         steps: [step(FILLED, a.n, '/', b.n, BAG)],
       }
     },
@@ -149,8 +179,12 @@ export const ONE_STEP: readonly Template[] = [
       const a = counted(60, 500, PASSENGER)
       const b = counted(8, a.n - 10, PASSENGER)
       return {
-        en: `There are ${a.en} on a train. At the first stop ${b.en} get off. ${howMany(PASSENGER).en} stay on the train?`,
-        ro: `Într-un tren sunt ${a.ro}. La prima stație coboară ${b.ro}. ${howMany(PASSENGER).ro} rămân în tren?`,
+        en:
+          `There are ${a.en} on a train. At the first stop ${b.en} get off. ${howMany(PASSENGER).en} ` +
+          'stay on the train?',
+        ro:
+          `Într-un tren sunt ${a.ro}. La prima stație coboară ${b.ro}. ${howMany(PASSENGER).ro} rămân ` +
+          'în tren?',
         steps: [step(LEFT, a.n, '-', b.n, PASSENGER)],
       }
     },

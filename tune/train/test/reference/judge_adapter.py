@@ -1,7 +1,10 @@
 """
-Loads an adapter of ours in PEFT on a random model and compares what PEFT makes of it with the files themselves; then the other way round.
-Run: python judge_adapter.py DIR (needs transformers, peft; DIR is made by make_adapter.ts, which also reads DIR/peft back).
+Loads an adapter of ours in PEFT on a random model and compares what PEFT makes of it with the files
+themselves; then the other way round.
+Run: python judge_adapter.py DIR (needs transformers, peft; DIR is made by make_adapter.ts, which also reads
+DIR/peft back).
 """
+
 import json
 import sys
 from pathlib import Path
@@ -16,7 +19,13 @@ torch.manual_seed(1)
 config = AutoConfig.from_pretrained(directory / "model")
 base = AutoModelForCausalLM.from_config(config).float().eval()
 base.save_pretrained(directory / "base")
-print("config:", config.model_type, config.hidden_size, config.num_hidden_layers, "tied" if config.tie_word_embeddings else "untied")
+print(
+    "config:",
+    config.model_type,
+    config.hidden_size,
+    config.num_hidden_layers,
+    "tied" if config.tie_word_embeddings else "untied",
+)
 ids = torch.arange(24).reshape(2, 12)
 with torch.no_grad():
     before = base(ids).logits
@@ -25,7 +34,8 @@ stored = load_file(directory / "adapter" / "adapter_model.safetensors")
 settings = json.loads((directory / "adapter" / "adapter_config.json").read_text())
 scale = settings["lora_alpha"] / settings["r"]
 
-# The same model with the products added to its weights by hand, in double precision, is what the adapter should mean.
+# The same model with the products added to its weights by hand, in double precision, is what the adapter
+# should mean.
 state = {name: tensor.clone() for name, tensor in base.state_dict().items()}
 by_hand = AutoModelForCausalLM.from_config(config).float().eval()
 for name in [name for name in stored if name.endswith("lora_A.weight")]:
@@ -36,13 +46,21 @@ by_hand.load_state_dict(state)
 
 model = PeftModel.from_pretrained(base, directory / "adapter").eval()
 loaded = {name: tensor for name, tensor in model.state_dict().items() if "lora_" in name}
-same = all(torch.equal(loaded[name.replace(".weight", ".default.weight")], tensor) for name, tensor in stored.items())
+same = all(
+    torch.equal(loaded[name.replace(".weight", ".default.weight")], tensor) for name, tensor in stored.items()
+)
 print("tensors:", len(stored), "loaded:", len(loaded), "bit for bit:", same and len(stored) == len(loaded))
 with torch.no_grad():
     ours, theirs = by_hand(ids).logits, model(ids).logits
-print(f"logits: adapter moves them by {(theirs - before).abs().max():.3f}; PEFT and by hand differ by {(theirs - ours).abs().max():.2e}")
+print(
+    f"logits: adapter moves them by {(theirs - before).abs().max():.3f}; PEFT and by hand differ by "
+    f"{(theirs - ours).abs().max():.2e}"
+)
 
-peft = get_peft_model(AutoModelForCausalLM.from_config(config), LoraConfig(r=4, lora_alpha=8, target_modules=["o_proj", "down_proj"], task_type="CAUSAL_LM"))
+peft = get_peft_model(
+    AutoModelForCausalLM.from_config(config),
+    LoraConfig(r=4, lora_alpha=8, target_modules=["o_proj", "down_proj"], task_type="CAUSAL_LM"),
+)
 peft.save_pretrained(directory / "peft")
 print("written by PEFT:", sum("lora_" in name for name in peft.state_dict()), "tensors")
 assert same and len(stored) == len(loaded) and (theirs - ours).abs().max() < 1e-4 * theirs.abs().max()

@@ -1,8 +1,10 @@
-"""Judges an adapter that we trained: PEFT loads it, its loss is the one our engine reported, and the merged directory is a model that transformers loads.
+"""Judges an adapter that we trained: PEFT loads it, its loss is the one our engine reported, and the merged
+directory is a model that transformers loads.
 
-    node tune/train/test/reference/make_trained.ts DIRECTORY
-    python judge_trained.py DIRECTORY
+node tune/train/test/reference/make_trained.ts DIRECTORY
+python judge_trained.py DIRECTORY
 """
+
 import json
 import os
 import sys
@@ -41,13 +43,23 @@ def run(model):
 ours = json.load(open(path("loss.json")))
 base, base_loss, count = run(load("model"))
 adapted, adapted_loss, _ = run(PeftModel.from_pretrained(load("model"), path("run/adapter")))
-merged_model, report = AutoModelForCausalLM.from_pretrained(path("merged"), torch_dtype=torch.float32, output_loading_info=True)
+merged_model, report = AutoModelForCausalLM.from_pretrained(
+    path("merged"), torch_dtype=torch.float32, output_loading_info=True
+)
 merged, merged_loss, _ = run(merged_model.eval())
 distance = lambda a, b: ((a - b).norm() / b.norm()).item()
 print(f"tokens: {count}, ours {ours['tokens']}")
-print(f"loss before: {base_loss:.6f}, ours {ours['first']:.6f}, apart {abs(base_loss / ours['first'] - 1):.1e}")
-print(f"loss after: PEFT {adapted_loss:.6f}, ours {ours['last']:.6f}, apart {abs(adapted_loss / ours['last'] - 1):.1e}")
-print(f"logits: the adapter moves them by {distance(adapted, base):.3f} of their length; merged (bf16) and PEFT differ by {distance(merged, adapted):.1e}; merged loss {merged_loss:.6f}")
+print(
+    f"loss before: {base_loss:.6f}, ours {ours['first']:.6f}, apart {abs(base_loss / ours['first'] - 1):.1e}"
+)
+print(
+    f"loss after: PEFT {adapted_loss:.6f}, ours {ours['last']:.6f}, apart "
+    f"{abs(adapted_loss / ours['last'] - 1):.1e}"
+)
+print(
+    f"logits: the adapter moves them by {distance(adapted, base):.3f} of their length; merged (bf16) "
+    f"and PEFT differ by {distance(merged, adapted):.1e}; merged loss {merged_loss:.6f}"
+)
 print("merged:", {key: len(value) for key, value in report.items()})
 assert count == ours["tokens"]
 assert abs(base_loss / ours["first"] - 1) < 1e-5 and abs(adapted_loss / ours["last"] - 1) < 1e-5

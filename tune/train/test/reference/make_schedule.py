@@ -1,4 +1,6 @@
-"""Writes learning rates of transformers' get_scheduler. Run: python make_schedule.py (needs transformers, torch; made with 4.57.6)."""
+"""Writes learning rates of transformers' get_scheduler. Run: python make_schedule.py (needs transformers,
+torch; made with 4.57.6)."""
+
 import json
 from pathlib import Path
 
@@ -16,5 +18,7 @@ for ours, theirs in {"linear": "linear", "cosine": "cosine", "constant": "consta
             rates.append(scheduler.get_last_lr()[0])
             optimizer.step()
             scheduler.step()
-        cases.append({"lr_scheduler_type": ours, "warmup_steps": warmup, "total_steps": steps, "rates": rates})
+        cases.append(
+            {"lr_scheduler_type": ours, "warmup_steps": warmup, "total_steps": steps, "rates": rates}
+        )
 (here / "schedule.json").write_text(json.dumps(cases) + "\n")

@@ -19,7 +19,9 @@ const LLAMA_LAYER = {
 export type Architecture = {
   /** general.architecture. */
   name: string
-  /** The model_type of config.json that a file is read as; which families are written as it, their rows say. */
+  /**
+   * The model_type of config.json that a file is read as; which families are written as it, their rows say.
+   */
   modelType: string
   /** `architectures` of config.json. */
   className: string
@@ -27,10 +29,10 @@ export type Architecture = {
   /** Linears of a layer that have a bias. */
   biased?: readonly string[]
   /**
-   * Rows of q and k lie as pairs that are turned together, one beside the other, where config.json's world has
+   * Rows of q and k are pairs that rotate together, one beside the other, where config.json's world has
    * all first ones of a head before all second ones.
    */
-  turnsPairs?: boolean
+  permutesPairs?: boolean
 }
 
 export const ARCHITECTURES: readonly Architecture[] = [
@@ -39,7 +41,7 @@ export const ARCHITECTURES: readonly Architecture[] = [
     modelType: 'llama',
     className: 'LlamaForCausalLM',
     layer: LLAMA_LAYER,
-    turnsPairs: true,
+    permutesPairs: true,
   },
   {
     name: 'qwen2',
@@ -64,8 +66,10 @@ const OUTSIDE_LAYERS = {
   'lm_head.weight': 'output.weight',
 } as const
 
-/** A weight in both worlds; `turned` says whose heads its rows belong to where they are turned as pairs. */
-export type WeightName = { name: string; gguf: string; turned?: 'queries' | 'keys' }
+/**
+ * A weight in both worlds; `permuted` says whose heads its rows belong to where they are permuted to pairs.
+ */
+export type WeightName = { name: string; gguf: string; permuted?: 'queries' | 'keys' }
 
 /** Every weight that a model of so many layers may have, outside ones first. */
 export function weightNames(row: Architecture, layers: number): WeightName[] {
@@ -78,36 +82,36 @@ export function weightNames(row: Architecture, layers: number): WeightName[] {
     parts.map(([part, gguf]) => ({
       name: `model.layers.${l}.${part}`,
       gguf: `blk.${l}.${gguf}`,
-      ...turnedOf(row, part),
+      ...permutedOf(row, part),
     })),
   )
   return [...outside, ...inside.flat()]
 }
 
-function turnedOf(row: Architecture, part: string): Pick<WeightName, 'turned'> {
-  if (!row.turnsPairs) return {}
-  if (part.startsWith('self_attn.q_proj')) return { turned: 'queries' }
-  return part.startsWith('self_attn.k_proj') ? { turned: 'keys' } : {}
+function permutedOf(row: Architecture, part: string): Pick<WeightName, 'permuted'> {
+  if (!row.permutesPairs) return {}
+  if (part.startsWith('self_attn.q_proj')) return { permuted: 'queries' }
+  return part.startsWith('self_attn.k_proj') ? { permuted: 'keys' } : {}
 }
 
 /**
  * Rows of so many heads from pairs side by side to halves (`toHalves`) or back: row 2i + s of a head is row
  * s · D/2 + i of it. Bytes of a row stay together.
  */
-export function turnRows(bytes: Uint8Array, rows: number, heads: number, toHalves: boolean): Uint8Array {
+export function permuteRows(bytes: Uint8Array, rows: number, heads: number, toHalves: boolean): Uint8Array {
   const half = rows / heads / 2
   const size = bytes.byteLength / rows
   if (!Number.isInteger(half) || !Number.isInteger(size))
-    throw new Error(`[turnRows] ${rows} rows of ${bytes.byteLength} bytes are no pairs of ${heads} heads`)
-  const turned = new Uint8Array(bytes.byteLength)
+    throw new Error(`[permuteRows] ${rows} rows of ${bytes.byteLength} bytes are no pairs of ${heads} heads`)
+  const permuted = new Uint8Array(bytes.byteLength)
   for (let row = 0; row < rows; row++) {
     const head = Math.floor(row / (2 * half))
     const within = row % (2 * half)
     const [side, i] = [Math.floor(within / half), within % half]
-    // `row` counts halves; `paired` is where the same row lies among pairs.
+    // `row` counts halves; `paired` is where the same row is among pairs.
     const paired = head * 2 * half + 2 * i + side
     const [from, to] = toHalves ? [paired, row] : [row, paired]
-    turned.set(bytes.subarray(from * size, (from + 1) * size), to * size)
+    permuted.set(bytes.subarray(from * size, (from + 1) * size), to * size)
   }
-  return turned
+  return permuted
 }

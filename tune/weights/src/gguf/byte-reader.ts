@@ -20,7 +20,8 @@ export function createByteReader(path: string, bytes: Uint8Array) {
   function take(count: number): number {
     if (count > bytes.byteLength - position)
       fail(
-        `reaches to byte ${position + count}, and the file ends at ${bytes.byteLength}; it is cut off or damaged, fetch it again`,
+        `reaches to byte ${position + count}, and the file ends at ${bytes.byteLength}; it is cut off ` +
+          'or damaged, fetch it again',
       )
     position += count
     return position - count
@@ -58,7 +59,8 @@ export function createByteReader(path: string, bytes: Uint8Array) {
       const left = bytes.byteLength - position
       if (value * least > left)
         fail(
-          `${what} ${value} cannot be: each takes at least ${least} bytes, and the file has ${left} more; it is cut off or damaged`,
+          `${what} ${value} cannot be: each takes at least ${least} bytes, and the file has ${left} ` +
+            'more; it is cut off or damaged',
         )
       return value
     },

@@ -1,21 +1,25 @@
 /**
- * The weights of a GGUF file under the names of config.json's world. What is stored in blocks is decoded when it
+ * The weights of a GGUF file under the names of config.json's world. What is stored in blocks is decoded
+ * when it
  * is read; rows that lie as pairs are put back into halves.
  */
 import type { Checkpoint } from '../checkpoint.ts'
 import { InputError, UnsupportedError } from '../errors.ts'
 import type { SafetensorsDtype, TensorEntry } from '../safetensors-header.ts'
-import { turnRows, weightNames, type WeightName } from './architectures.ts'
+import { permuteRows, weightNames, type WeightName } from './architectures.ts'
 import { architectureOf, layersOf } from './config.ts'
 import { openGguf, type GgufFile, type GgufTensor } from './gguf-file.ts'
 import { ROPE_DIVISORS } from './rope-scaling.ts'
 import { decodeGguf, type GgufType } from './tensor-types.ts'
 
-/** Types that are used as they lie. */
+/** Types that are used in place. */
 const PLAIN = ['F32', 'BF16', 'F16'] as const satisfies readonly (GgufType & SafetensorsDtype)[]
 const plainOf = (type: GgufType) => PLAIN.find(plain => plain === type)
 
-/** Opens a file and finds a name for every tensor; one without is refused, for it may change what the model says. */
+/**
+ * Opens a file and finds a name for every tensor; one without is refused, for it may change what the model
+ * says.
+ */
 export async function openGgufCheckpoint(path: string): Promise<Checkpoint> {
   const file = await openGguf(path)
   try {
@@ -42,7 +46,8 @@ function checkpointOf(file: GgufFile): Checkpoint {
     const names = byGguf.get(tensor.name)
     if (!names)
       throw new UnsupportedError(
-        `${path}: tensor ${JSON.stringify(tensor.name)} is none of a ${row.name} model of ${layers} layers, as it is read here`,
+        `${path}: tensor ${JSON.stringify(tensor.name)} is none of a ${row.name} model of ${layers} ` +
+          'layers, as it is read here',
       )
     weights.set(names.name, { tensor, heads: headsOf(path, tensor, names, heads) })
   }
@@ -52,9 +57,9 @@ function checkpointOf(file: GgufFile): Checkpoint {
     return weight
   }
   const read = async (name: string) => {
-    const { tensor, heads: turned } = weightOf(name)
+    const { tensor, heads: permuted } = weightOf(name)
     const stored = await file.read(tensor)
-    const bytes = turned === undefined ? stored : turnRows(stored, tensor.shape[0] ?? 0, turned, true)
+    const bytes = permuted === undefined ? stored : permuteRows(stored, tensor.shape[0] ?? 0, permuted, true)
     if (plainOf(tensor.type)) return bytes
     const { buffer, byteOffset, byteLength } = decodeGguf(tensor.type, bytes)
     return new Uint8Array(buffer, byteOffset, byteLength)
@@ -74,18 +79,19 @@ function checkpointOf(file: GgufFile): Checkpoint {
   }
 }
 
-/** Heads whose rows are to be turned. */
+/** Heads whose rows are to be permuted. */
 function headsOf(
   path: string,
   { name, shape }: GgufTensor,
-  { turned }: WeightName,
+  { permuted }: WeightName,
   heads: { queries: number; keys: number },
 ): number | undefined {
-  if (!turned) return undefined
+  if (!permuted) return undefined
   const rows = shape[0] ?? 0
-  if (heads[turned] > 0 && rows % (2 * heads[turned]) === 0) return heads[turned]
+  if (heads[permuted] > 0 && rows % (2 * heads[permuted]) === 0) return heads[permuted]
   throw new InputError(
-    `${path}: tensor ${JSON.stringify(name)} has ${rows} rows, which are not pairs of ${heads[turned]} heads`,
+    `${path}: tensor ${JSON.stringify(name)} has ${rows} rows, which are not pairs of ` +
+      `${heads[permuted]} heads`,
   )
 }
 

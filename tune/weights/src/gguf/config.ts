@@ -30,7 +30,8 @@ export function architectureOf({ path, metadata }: GgufFile): Architecture {
   const row = ARCHITECTURES.find(known => known.name === name)
   if (!row)
     throw new UnsupportedError(
-      `${path}: general.architecture ${JSON.stringify(name)} is not supported; supported: ${ARCHITECTURE_NAMES.join(', ')}`,
+      `${path}: general.architecture ${JSON.stringify(name)} is not supported; supported: ` +
+        `${ARCHITECTURE_NAMES.join(', ')}`,
     )
   for (const key of metadata.keys()) {
     if (!key.startsWith(`${name}.`) || KEYS.includes(key.slice(name.length + 1))) continue

@@ -49,7 +49,7 @@ const same = async (a: GgufFile, b: GgufFile, name: string) =>
   expect(Buffer.compare(await a.read(a.tensors.get(name)!), await b.read(b.tensors.get(name)!)), name).toBe(0)
 
 describe('a model written again', () => {
-  test('llama: pairs, blocks, divisors of positions and tokenizer are those of the file it was read from', async () => {
+  test('llama: pairs, blocks, divisors of positions, tokenizer are those of its file', async () => {
     const output = newFile()
     const { notes } = await exportGgufModel(await describeGolden('llama'), output, 'q8_0')
     expect(notes).toEqual([])
@@ -113,7 +113,7 @@ describe('a model written again', () => {
   })
 })
 
-test('an adapter: names, turned rows of B, and an alpha that divided by the rank is its scale', async () => {
+test('an adapter: names, permuted rows of B, and alpha that is scale times rank', async () => {
   const given = await describeGolden('llama')
   const adapter = join(directory, 'adapter')
   const linear = 'model.layers.0.self_attn.k_proj'
@@ -152,7 +152,8 @@ test('an adapter: names, turned rows of B, and an alpha that divided by the rank
 
   await writeAdapter(adapter, config, [a, { ...b, shape: [8, 2], values: b.values.subarray(16) }])
   await expect(exportGgufAdapter(given, adapter, newFile())).rejects.toThrow(
-    `"${linear}.lora_B.weight" is (8, 2), and ${given.model} needs (16, 2); the adapter belongs to another model`,
+    `"${linear}.lora_B.weight" is (8, 2), and ${given.model} needs (16, 2); the adapter belongs to ` +
+      'another model',
   )
   const other = [a, b].map(tensor => ({ ...tensor, name: tensor.name.replace('layers.0', 'layers.7') }))
   await writeAdapter(adapter, config, other)
@@ -212,7 +213,7 @@ describe('what a file could not say is refused by name', () => {
     [
       'a split that has no name',
       { tokenizer: json => ({ ...json, pre_tokenizer: split }) },
-      /no name in GGUF is known for how its pre_tokenizer splits a text: \[\{"type":"Split","pattern":\{"Regex":"\\\\d\+"\}/,
+      /is known for how its pre_tokenizer splits a text: \[\{"type":"Split","pattern":\{"Regex":"\\\\d\+"\}/,
     ],
     ['no split', { tokenizer: json => ({ ...json, pre_tokenizer: null }) }, 'splits a text: []'],
     [

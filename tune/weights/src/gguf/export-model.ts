@@ -12,7 +12,13 @@ import { readModelText } from '../model-texts.ts'
 import { readAdapter } from '../peft-adapter.ts'
 import { layoutOf, readWeight } from '../quantized.ts'
 import { readTokenizerTexts } from '../tokenizer.ts'
-import { ARCHITECTURES, ARCHITECTURE_NAMES, turnRows, weightNames, type WeightName } from './architectures.ts'
+import {
+  ARCHITECTURES,
+  ARCHITECTURE_NAMES,
+  permuteRows,
+  weightNames,
+  type WeightName,
+} from './architectures.ts'
 import { configMetadata, llama3RopeOf, type ConfigToWrite } from './config-metadata.ts'
 import { ROPE_DIVISORS, ropeDivisors } from './rope-scaling.ts'
 import { GGUF_TYPES, encodeGguf, type WrittenType } from './tensor-types.ts'
@@ -43,17 +49,18 @@ function namesOf({ architecture, config, model }: Pick<ModelToExport, 'architect
   const row = ARCHITECTURES.find(({ name }) => name === architecture)
   if (!row)
     throw new UnsupportedError(
-      `${model}: a ${config.model_type} model cannot be written to a GGUF file yet; architectures written: ${ARCHITECTURE_NAMES.join(', ')}`,
+      `${model}: a ${config.model_type} model cannot be written to a GGUF file yet; architectures ` +
+        `written: ${ARCHITECTURE_NAMES.join(', ')}`,
     )
   const names: Names = new Map(weightNames(row, config.num_hidden_layers).map(one => [one.name, one]))
   return { row, names }
 }
 
-/** Heads that a weight's rows belong to where they are turned. */
-const headsOf = (config: ConfigToWrite, { turned }: WeightName) =>
-  turned && (turned === 'queries' ? config.num_attention_heads : config.num_key_value_heads)
+/** Heads that a weight's rows belong to where they are permuted. */
+const headsOf = (config: ConfigToWrite, { permuted }: WeightName) =>
+  permuted && (permuted === 'queries' ? config.num_attention_heads : config.num_key_value_heads)
 
-/** Writes a model; weights are read, turned and written one at a time. */
+/** Writes a model; weights are read, permuted and written one at a time. */
 export async function exportGgufModel(
   given: ModelToExport,
   output: string,
@@ -80,7 +87,7 @@ export async function exportGgufModel(
         shape,
         bytes: async () => {
           const bytes = encode(checkpoint.pathOf(name), name, kind, await valuesOf(checkpoint, name))
-          return heads === undefined ? bytes : turnRows(bytes, shape[0] ?? 0, heads, false)
+          return heads === undefined ? bytes : permuteRows(bytes, shape[0] ?? 0, heads, false)
         },
       }
     })
@@ -160,7 +167,8 @@ const LARGEST_F16 = 65504
 function encode(path: string, name: string, type: WrittenType, values: Float32Array): Uint8Array {
   if ((type === 'F16' || type === 'Q8_0') && values.some(value => Math.abs(value) > LARGEST_F16))
     throw new InputError(
-      `${path}: tensor ${JSON.stringify(name)} has numbers beyond ${LARGEST_F16}, the largest of ${type === 'F16' ? 'f16' : "Q8_0's scales"}; write bf16`,
+      `${path}: tensor ${JSON.stringify(name)} has numbers beyond ${LARGEST_F16}, the largest of ` +
+        `${type === 'F16' ? 'f16' : "Q8_0's scales"}; write bf16`,
     )
   return encodeGguf(type, values)
 }
@@ -195,12 +203,14 @@ export async function exportGgufAdapter(
     const named = names.get(weight)
     if (!base || !named)
       throw new InputError(
-        `${directory}: ${JSON.stringify(name)} is for no weight of ${model}; the adapter belongs to another model`,
+        `${directory}: ${JSON.stringify(name)} is for no weight of ${model}; the adapter belongs to ` +
+          'another model',
       )
     const wanted = side === 'A' ? [rank, base[1] ?? 0] : [base[0] ?? 0, rank]
     if (wanted.some((size, i) => size !== shape[i]))
       throw new InputError(
-        `${directory}: ${JSON.stringify(name)} is (${shape.join(', ')}), and ${model} needs (${wanted.join(', ')}); the adapter belongs to another model`,
+        `${directory}: ${JSON.stringify(name)} is (${shape.join(', ')}), and ${model} needs ` +
+          `(${wanted.join(', ')}); the adapter belongs to another model`,
       )
     const bytes = encodeGguf('F32', values)
     const heads = side === 'B' ? headsOf(config, named) : undefined
@@ -208,7 +218,7 @@ export async function exportGgufAdapter(
       name: `${named.gguf}.lora_${side === 'A' ? 'a' : 'b'}`,
       type: 'F32',
       shape,
-      bytes: heads === undefined ? bytes : turnRows(bytes, shape[0], heads, false),
+      bytes: heads === undefined ? bytes : permuteRows(bytes, shape[0], heads, false),
     }
   })
   const metadata = {

@@ -9,7 +9,9 @@ import { createByteReader, type ByteReader } from './byte-reader.ts'
 import { createMetadata, readValue, type GgufValue, type Metadata } from './metadata.ts'
 import { GGUF_TYPES, GGUF_TYPE_NAMES, storedBytes, typeOfId, type GgufType } from './tensor-types.ts'
 
-/** `shape` has rows first, as everywhere here; a file has them last. Positions count from the file's start. */
+/**
+ * `shape` has rows first, as everywhere here; a file has them last. Positions count from the file's start.
+ */
 export type GgufTensor = { name: string; type: GgufType; shape: number[]; start: number; end: number }
 
 export type GgufFile = {
@@ -25,7 +27,10 @@ export const MAGIC = 'GGUF'
 export const VERSION = 3
 export const DEFAULT_ALIGNMENT = 32
 const MOST_DIMENSIONS = 4
-/** A key has its length, its type and a byte; an entry of the table its name's length, dimensions, type, offset. */
+/**
+ * A key has its length, its type and a byte; an entry of the table its name's length, dimensions, type,
+ * offset.
+ */
 const LEAST_KEY_BYTES = 13
 const LEAST_ENTRY_BYTES = 24
 
@@ -113,7 +118,8 @@ function readEntry(r: ByteReader, alignment: number): GgufTensor {
   const found = typeOfId(id)
   if ('unread' in found)
     throw new UnsupportedError(
-      `${r.path}: tensor ${JSON.stringify(name)} has type ${found.unread}; types read: ${GGUF_TYPE_NAMES.join(', ')}`,
+      `${r.path}: tensor ${JSON.stringify(name)} has type ${found.unread}; types read: ` +
+        `${GGUF_TYPE_NAMES.join(', ')}`,
     )
   const { type } = found
   const { block } = GGUF_TYPES[type]
@@ -136,11 +142,13 @@ function checkLayout(path: string, tensors: readonly GgufTensor[], fileBytes: nu
     const name = JSON.stringify(tensor.name)
     if (tensor.end > fileBytes)
       throw new InputError(
-        `${path}: truncated: tensor ${name} ends at byte ${tensor.end}, the file has ${fileBytes}; fetch it again`,
+        `${path}: truncated: tensor ${name} ends at byte ${tensor.end}, the file has ${fileBytes}; ` +
+          'fetch it again',
       )
     if (before && tensor.start < before.end)
       throw new InputError(
-        `${path}: tensor ${name} starts at byte ${tensor.start} and overlaps ${JSON.stringify(before.name)}, which ends at ${before.end}`,
+        `${path}: tensor ${name} starts at byte ${tensor.start} and overlaps ` +
+          `${JSON.stringify(before.name)}, which ends at ${before.end}`,
       )
     before = tensor
   }

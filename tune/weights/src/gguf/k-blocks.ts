@@ -1,13 +1,16 @@
 /**
  * Blocks of 256 elements with scales for parts of them. As with the small blocks every step before the
- * rounding to f32 is exact in a double: f16 × 6 bits × 6 bits take 23, Q6_K's products 25 and are rounded once,
+ * rounding to f32 is exact in a double: f16 × 6 bits × 6 bits take 23, Q6_K's products 25 and are rounded
+ * once,
  * as llama.cpp rounds them.
  */
 import { halfAt } from './half.ts'
 
 const at8 = (bytes: Uint8Array, i: number) => bytes[i] ?? 0
 
-/** Scale and minimum s of eight, 6 bits each in 12 bytes: the last four have their high bits with the first. */
+/**
+ * Scale and minimum s of eight, 6 bits each in 12 bytes: the last four have their high bits with the first.
+ */
 const scaleOf = (b: Uint8Array, at: number, s: number) =>
   s < 4 ? at8(b, at + s) & 63 : (at8(b, at + s + 4) & 15) | ((at8(b, at + s - 4) >> 6) << 4)
 const minimumOf = (b: Uint8Array, at: number, s: number) =>

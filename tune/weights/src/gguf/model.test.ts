@@ -256,7 +256,7 @@ describe('a file that says something else', () => {
     await expect(readAll(path)).rejects.toThrow(`${path}: `)
   })
 
-  test('a tensor that the architecture has not is refused by name, and so are divisors of positions', async () => {
+  test('a tensor that the architecture lacks is refused by name, so are divisors of positions', async () => {
     const row = { type: 'F32', shape: [2], bytes: new Uint8Array(8) }
     await expect(readAll(await write({}, [{ ...row, name: 'blk.0.attn_q.bias' }]))).rejects.toThrow(
       'tensor "blk.0.attn_q.bias" is none of a qwen3 model of 1 layers',

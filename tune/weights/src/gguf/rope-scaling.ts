@@ -19,7 +19,9 @@ export type Llama3Rope = {
 /** What every published model of the family has; the factor is 8 or 32. */
 const PUBLISHED = { low_freq_factor: 1, high_freq_factor: 4, original_max_position_embeddings: 8192 }
 
-/** Each frequency is divided by its number: slow ones by the factor, fast ones by 1, in between by a blend. */
+/**
+ * Each frequency is divided by its number: slow ones by the factor, fast ones by 1, in between by a blend.
+ */
 export function ropeDivisors(rope: Llama3Rope, width: number, theta: number): Float32Array {
   const { factor, low_freq_factor: low, high_freq_factor: high, original_max_position_embeddings: L } = rope
   return Float32Array.from({ length: width / 2 }, (_, i) => {
@@ -48,6 +50,7 @@ export async function ropeScalingOf(
   const isSame = (value: number, i: number) => Math.abs(value / (found[i] ?? 0) - 1) <= TOLERANCE
   if (rope.factor >= 1 && found.length === wanted.length && wanted.every(isSame)) return rope
   throw new UnsupportedError(
-    `${file.path}: tensor ${JSON.stringify(ROPE_DIVISORS)} scales positions in a way that is not known; known is Llama 3's, with low_freq_factor 1, high_freq_factor 4 and 8192 original positions`,
+    `${file.path}: tensor ${JSON.stringify(ROPE_DIVISORS)} scales positions in a way that is not known; ` +
+      `known is Llama 3's, with low_freq_factor 1, high_freq_factor 4 and 8192 original positions`,
   )
 }

@@ -72,7 +72,9 @@ export function decodeMxfp4(bytes: Uint8Array, at: number, y: Float32Array, to: 
   }
 }
 
-/** llama.cpp's quantize_row_q8_0_ref: the scale is divided by before it is rounded to f16; halves away from 0. */
+/**
+ * llama.cpp's quantize_row_q8_0_ref: the scale is divided by before it is rounded to f16; halves away from 0.
+ */
 export function encodeQ8_0(values: Float32Array): Uint8Array {
   const count = values.length / 32
   if (!Number.isInteger(count))

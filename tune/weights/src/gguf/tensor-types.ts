@@ -1,5 +1,6 @@
 /**
- * How GGUF stores numbers: in blocks along a row, each with scales of its own. Decoded here are the types that
+ * How GGUF stores numbers: in blocks along a row, each with scales of its own. Decoded here are the types
+ * that
  * people have; the others are known by name, so that a file with one is refused by it.
  */
 import { decodeFloats, encodeFloats } from '../float-values.ts'

@@ -47,7 +47,8 @@ export function vocabularyOf(
   const split = splitLike(pre_tokenizer, model.ignore_merges)
   if (!split)
     throw new UnsupportedError(
-      `${path}: no name in GGUF is known for how its pre_tokenizer splits a text${model.ignore_merges ? ' with ignore_merges' : ''}: ${JSON.stringify(stepsOf(pre_tokenizer))}`,
+      `${path}: no name in GGUF is known for how its pre_tokenizer splits a ` +
+        `text${model.ignore_merges ? ' with ignore_merges' : ''}: ${JSON.stringify(stepsOf(pre_tokenizer))}`,
     )
   const tokens: Vocabulary['tokens'] = Array.from({ length: size }, (_, id) => ({
     text: `[PAD${id}]`,
@@ -85,7 +86,8 @@ export function vocabularyOf(
 function addsStart(path: string, processor: unknown, start: string | undefined): boolean {
   const refuse = (): never => {
     throw new UnsupportedError(
-      `${path}: a GGUF file cannot say what its post_processor puts around a text: ${JSON.stringify(processor)}`,
+      `${path}: a GGUF file cannot say what its post_processor puts around a text: ` +
+        `${JSON.stringify(processor)}`,
     )
   }
   if (processor === undefined || processor === null) return false

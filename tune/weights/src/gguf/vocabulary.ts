@@ -43,7 +43,8 @@ export function readVocabulary(path: string, metadata: Metadata): Vocabulary {
   const split = splitNamed(pre)
   if (!split)
     throw new UnsupportedError(
-      `${path}: ${KEY}.pre ${JSON.stringify(pre)} is not a known way to split texts; known: ${SPLIT_NAMES.join(', ')}`,
+      `${path}: ${KEY}.pre ${JSON.stringify(pre)} is not a known way to split texts; known: ` +
+        `${SPLIT_NAMES.join(', ')}`,
     )
   const texts = metadata.needs(`${KEY}.tokens`, metadata.texts(`${KEY}.tokens`))
   const types = metadata.numbers(`${KEY}.token_type`)
@@ -82,7 +83,8 @@ function typeOf(path: string, id: number, number: number): TokenType {
   const type = typeNames.get(number)
   if (!type)
     throw new InputError(
-      `${path}: ${KEY}.token_type of token ${id} is ${number}; known are ${Object.values(TOKEN_TYPES).join(', ')}`,
+      `${path}: ${KEY}.token_type of token ${id} is ${number}; known are ` +
+        `${Object.values(TOKEN_TYPES).join(', ')}`,
     )
   if (type === 'byte')
     throw new UnsupportedError(

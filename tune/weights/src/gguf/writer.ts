@@ -19,7 +19,10 @@ export const bool = (value: boolean): MetadataValue => ({ kind: 'bool', value })
 export const text = (value: string): MetadataValue => ({ kind: 'string', value })
 export const texts = (value: Texts): MetadataValue => ({ kind: 'strings', value })
 
-/** `shape` has rows first; `bytes` may be a function, so that a model larger than memory is written tensor by tensor. */
+/**
+ * `shape` has rows first; `bytes` may be a function, so that a model larger than memory is written tensor by
+ * tensor.
+ */
 export type GgufTensorToWrite = {
   name: string
   type: GgufType
@@ -94,7 +97,8 @@ export async function writeGguf(path: string, file: GgufToWrite): Promise<void> 
       const wanted = storedBytes(type, elements(shape))
       if (bytes.byteLength !== wanted)
         throw new Error(
-          `[writeGguf] ${name}: (${shape.join(', ')}) of ${type} takes ${wanted} bytes, got ${bytes.byteLength}`,
+          `[writeGguf] ${name}: (${shape.join(', ')}) of ${type} takes ${wanted} bytes, got ` +
+            `${bytes.byteLength}`,
         )
       await writeAll(handle, bytes)
       await writeAll(handle, new Uint8Array(padding(wanted)))

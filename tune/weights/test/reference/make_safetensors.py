@@ -1,4 +1,6 @@
-"""Writes the safetensors golden with the format's own library. Run: python make_safetensors.py (needs safetensors, numpy)."""
+"""Writes the safetensors golden with the format's own library. Run: python make_safetensors.py (needs
+safetensors, numpy)."""
+
 import json
 from pathlib import Path
 

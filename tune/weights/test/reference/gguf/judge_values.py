@@ -1,7 +1,9 @@
 """
-Reads GGUF files with the gguf package and holds its numbers against those that write_values.ts wrote: python judge_values.py FILE.gguf VALUES.safetensors …
+Reads GGUF files with the gguf package and holds its numbers against those that write_values.ts wrote: python
+judge_values.py FILE.gguf VALUES.safetensors …
 (needs gguf, numpy, safetensors; run with gguf 0.19.0).
 """
+
 import sys
 from collections import Counter
 
@@ -19,4 +21,8 @@ for path, own in zip(sys.argv[1::2], sys.argv[2::2]):
         assert expected.shape == found.shape, (tensor.name, expected.shape, found.shape)
         alike += numpy.array_equal(expected.view(numpy.uint32), found.view(numpy.uint32))
         kinds[tensor.tensor_type.name] += 1
-    print(f"{path.rsplit('/', 1)[-1]}: {alike} of {len(values)} tensors alike in every bit; {dict(kinds)}; {len(reader.fields)} keys, {reader.fields['general.type'].contents()} of {reader.fields['general.architecture'].contents()}")
+    print(
+        f"{path.rsplit('/', 1)[-1]}: {alike} of {len(values)} tensors alike in every bit; "
+        f"{dict(kinds)}; {len(reader.fields)} keys, {reader.fields['general.type'].contents()} of "
+        f"{reader.fields['general.architecture'].contents()}"
+    )

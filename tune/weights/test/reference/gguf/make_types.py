@@ -1,7 +1,9 @@
 """
-Writes blocks of every type that is read here, with the numbers that the gguf package says they mean, in one GGUF file.
+Writes blocks of every type that is read here, with the numbers that the gguf package says they mean, in one
+GGUF file.
 Run: python make_types.py (made with gguf 0.19.0 and numpy 2.4.6).
 """
+
 from pathlib import Path
 
 import gguf
@@ -9,12 +11,21 @@ import numpy
 
 TYPES = ["F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q4_K", "Q5_K", "Q6_K", "MXFP4"]
 # Bytes of a block at which an f16 begins.
-HALVES = {"Q8_0": [0], "Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208]}
+HALVES = {
+    "Q8_0": [0],
+    "Q4_0": [0],
+    "Q4_1": [0, 2],
+    "Q5_0": [0],
+    "Q5_1": [0, 2],
+    "Q4_K": [0, 2],
+    "Q5_K": [0, 2],
+    "Q6_K": [208],
+}
 random = numpy.random.default_rng(31)
 
 
 def halves(count: int) -> numpy.ndarray:
-    """Every size that is finite; where there is room zeros, the smallest and the largest number."""
+    """Every size that is finite; where values are left zeros, the smallest and the largest number."""
     codes = random.integers(0, 1 << 16, count, dtype=numpy.uint16)
     if count > 4:
         codes[:4] = [0x0000, 0x8000, 0x0001, 0x7BFF]
@@ -43,7 +54,8 @@ writer = gguf.GGUFWriter(Path(__file__).with_name("types.gguf"), "types")
 for name in TYPES:
     kind = gguf.GGMLQuantizationType[name]
     block, _ = gguf.GGML_QUANT_SIZES[kind]
-    # Rows of one block, of an odd number of blocks, and a single row; plain numbers have rows of no round length.
+    # Rows of one block, of an odd number of blocks, and a single row; plain numbers have rows of no round
+    # length.
     for rows, columns in [(1, block), (5, block), (3, 3 * block)] if block > 1 else [(1, 7), (3, 5), (2, 33)]:
         raw = stored(kind, rows, columns)
         writer.add_tensor(f"{name}.{rows}x{columns}", raw, raw_shape=raw.shape, raw_dtype=kind)

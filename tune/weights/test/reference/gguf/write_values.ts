@@ -1,4 +1,7 @@
-/** Every tensor of a GGUF file as this package decodes it, for judge_values.py: node write_values.ts FILE.gguf OUT.safetensors */
+/**
+ * Every tensor of a GGUF file as this package decodes it, for judge_values.py: node write_values.ts
+ * FILE.gguf OUT.safetensors
+ */
 import { writeSafetensors } from '@cairn-tune/weights'
 import { openGguf } from '@cairn-tune/weights/gguf/gguf-file'
 import { decodeGguf, encodeGguf } from '@cairn-tune/weights/gguf/tensor-types'

@@ -1,17 +1,20 @@
-// y = alpha · x·wᵀ + addend for few rows of x, as in decoding: all the time goes into reading the weights, so they are read once, in order, and never written.
+// y = alpha · x·wᵀ + addend for few rows of x, as in decoding: all the time goes into reading the weights, so
+// they are read once, in order, and never written.
 //
-// Weights that lie turned (bf16_vnni) are multiplied from where they lie, for any number of rows: a stretch of a panel comes into the nearest cache with
-// the first rows that pass by.
+// Interleaved weights (bf16_vnni) are multiplied in place, for any number of rows: a stretch of a panel comes
+// into the nearest cache with the first rows that pass by.
 //
-// Columns of others are rows of the weights, and many rows a few kilobytes apart are more than a processor foresees: what comes next is asked for here, in order of
-// memory, while what came before is worked on. With very few rows a vector of columns is turned in registers and multiplied there. With more, a panel of
-// columns is packed a short stretch of k at a time into the nearest cache, and all rows pass by. There is one section of work for all threads where gemm
-// needs two for every 24 panels. Each number of the result is the same chain of sums over k as in gemm, so its bits are the same for any number of rows
-// on either side of the borders between the three.
-#include "few_rows.h"
+// Columns of others are rows of the weights, and many rows a few kilobytes apart are more than a processor
+// foresees: what comes next is asked for here, in order of memory, while what came before is worked on. With
+// very few rows a vector of columns is transposed in registers and multiplied there. With more, a panel of
+// columns is packed a short stretch of k at a time into the nearest cache, and all rows pass by. There is one
+// section of work for all threads where gemm needs two for every 24 panels. Each number of the result is the
+// same chain of sums over k as in gemm, so its bits are the same for any number of rows on either side of the
+// borders between the three.
+#include "gemm_stream_nt.h"
 
 #include "finish.h"
-#include "turned.h"
+#include "transposed.h"
 
 namespace cairn::CAIRN_ISA {
 
@@ -19,8 +22,8 @@ namespace {
 
 // Words of k in a stretch: a panel of 48 columns is then 24 KiB.
 constexpr int64_t kStretch = 128;
-// Rows whose sums stay in registers beside a vector of columns that is turned there.
-constexpr int64_t kTurnedRows = 8;
+// Rows whose sums stay in registers beside a vector of columns that is transposed there.
+constexpr int64_t kTransposedRows = 8;
 // Panels of a task at most, and tasks for each thread where there are enough panels.
 constexpr int64_t kTaskPanels = 8;
 constexpr int64_t kTasksPerThread = 4;
@@ -38,18 +41,24 @@ struct Left {
 };
 
 inline int64_t padded_words(const Gemm& g) { return ceil_div(max64(words_of(g), 1), VL) * VL; }
-// Whether the rows of a are words as they lie in memory.
-inline bool lies(const Gemm& g) {
+// Whether the rows of a are words in place.
+inline bool in_place(const Gemm& g) {
   const Stored& s = g.pair[0].a.stored;
-  return words_for(g.arithmetic) == Words::pairs && s.dtype == Dtype::bf16 && s.rounding.format == Rounding::none && g.pair[0].k % 2 == 0 && s.columns % 2 == 0;
+  return words_for(g.arithmetic) == Words::pairs && s.dtype == Dtype::bf16 &&
+         s.rounding.format == Rounding::none && g.pair[0].k % 2 == 0 && s.columns % 2 == 0;
 }
-// Whether words of b can be turned as they lie.
-inline bool has_pairs(const Gemm& g) { return words_for(g.arithmetic) == Words::pairs && g.pair[0].b.stored.dtype == Dtype::bf16; }
+// Whether words of b can be transposed in registers.
+inline bool has_pairs(const Gemm& g) {
+  return words_for(g.arithmetic) == Words::pairs && g.pair[0].b.stored.dtype == Dtype::bf16;
+}
 
-// Whether words of b lie turned already.
-inline bool has_vnni(const Gemm& g) { return kHasBf16Dot && words_for(g.arithmetic) == Words::pairs && g.pair[0].b.stored.dtype == Dtype::bf16_vnni; }
+// Whether words of b are interleaved already.
+inline bool has_vnni(const Gemm& g) {
+  return kHasBf16Dot && words_for(g.arithmetic) == Words::pairs &&
+         g.pair[0].b.stored.dtype == Dtype::bf16_vnni;
+}
 
-inline size_t a_bytes(const Gemm& g) { return lies(g) ? 0 : size_t(g.m * padded_words(g)) * 4; }
+inline size_t a_bytes(const Gemm& g) { return in_place(g) ? 0 : size_t(g.m * padded_words(g)) * 4; }
 inline size_t own_bytes(const Gemm& g) { return size_t(NR * (kStretch + min64(g.m, kRowBlock))) * 4; }
 
 inline int64_t strips_of(int64_t rows) { return ceil_div(rows, int64_t(MR)); }
@@ -62,7 +71,8 @@ inline int64_t row_bytes(const Stored& s) {
   return is_nibbles(s.dtype) ? s.columns / 2 : s.columns;
 }
 
-// Brings the rows of b that come next nearer, a few lines with each step of the work before them: more at once would only wait for one another.
+// Brings the rows of b that come next nearer, a few lines with each step of the work before them: more at
+// once would only wait for one another.
 struct Ahead {
   const char *at, *end;
   int64_t lines;
@@ -85,7 +95,8 @@ struct Panel {
 
 // c (R, nv·VL) = or += a·bᵀ over n words of rows of a.
 template <bool pairs, int nv, int R>
-[[gnu::noinline]] void strip(int64_t n, const uint32_t* __restrict a, int64_t lda, const Panel& b, float* __restrict c, bool add, Ahead& next) {
+[[gnu::noinline]] void strip(int64_t n, const uint32_t* __restrict a, int64_t lda, const Panel& b,
+    float* __restrict c, bool add, Ahead& next) {
   Ahead ahead = next;
   const uint32_t* at[nv];
   for (int j = 0; j < nv; j++) at[j] = b.words + j * b.group;
@@ -113,51 +124,61 @@ template <bool pairs, int nv, int R>
 }
 
 template <bool pairs, int nv, int R = MR>
-inline void run_strip(int64_t rows, int64_t n, const uint32_t* a, int64_t lda, const Panel& b, float* c, bool add, Ahead& ahead) {
-  if constexpr (R > 1) if (rows < R) return run_strip<pairs, nv, R - 1>(rows, n, a, lda, b, c, add, ahead);
+inline void run_strip(int64_t rows, int64_t n, const uint32_t* a, int64_t lda, const Panel& b, float* c,
+    bool add, Ahead& ahead) {
+  if constexpr (R > 1)
+    if (rows < R) return run_strip<pairs, nv, R - 1>(rows, n, a, lda, b, c, add, ahead);
   strip<pairs, nv, R>(n, a, lda, b, c, add, ahead);
 }
 
-// Rows [row0, row0 + rows) past one stretch of a panel, in strips as even as they come: no strip has rows that are not there.
+// Rows [row0, row0 + rows) past one stretch of a panel, in strips as even as they come: no strip has rows
+// that are not there.
 template <bool pairs, int nv>
-void pass_by(const Left& a, int64_t row0, int64_t rows, int64_t from, int64_t n, const Panel& b, Ahead& ahead, float* sums) {
+void pass_by(const Left& a, int64_t row0, int64_t rows, int64_t from, int64_t n, const Panel& b, Ahead& ahead,
+    float* sums) {
   const int64_t strips = strips_of(rows);
   for (int64_t s = 0; s < strips; s++) {
     const int64_t first = rows * s / strips, last = rows * (s + 1) / strips;
-    run_strip<pairs, nv>(last - first, n, a.row(row0 + first) + from, a.stride, b, sums + first * NR, from > 0, ahead);
+    run_strip<pairs, nv>(
+        last - first, n, a.row(row0 + first) + from, a.stride, b, sums + first * NR, from > 0, ahead);
   }
 }
 
-inline void finish(const Gemm& g, const float* sums, int64_t row0, int64_t rows, int64_t column, int64_t columns) {
-  for (int64_t i = 0; i < rows; i++) finish_row(g, words_for(g.arithmetic) == Words::pairs, (row0 + i) * g.n + column, columns, sums + i * NR);
+inline void finish(
+    const Gemm& g, const float* sums, int64_t row0, int64_t rows, int64_t column, int64_t columns) {
+  for (int64_t i = 0; i < rows; i++)
+    finish_row(g, words_for(g.arithmetic) == Words::pairs, (row0 + i) * g.n + column, columns, sums + i * NR);
 }
 
 // One panel of columns through the nearest cache, stretch by stretch.
 template <int nv>
-void multiply_panel(const Gemm& g, const Left& a, int64_t row0, int64_t rows, int64_t column, int64_t columns, Ahead ahead, uint32_t* b, float* sums) {
+void multiply_panel(const Gemm& g, const Left& a, int64_t row0, int64_t rows, int64_t column, int64_t columns,
+    Ahead ahead, uint32_t* b, float* sums) {
   const Words words = words_for(g.arithmetic);
   const int64_t per = words == Words::pairs ? 2 : 1, k = g.pair[0].k, count = words_of(g);
   for (int64_t from = 0; from < max64(count, 1); from += kStretch) {
     const int64_t n = min64(kStretch, count - from), k0 = from * per;
     Panel panel{b, nv * VL, VL};
-    if (has_vnni(g)) panel = {vnni_row(g.pair[0].b.stored, column) + from * kVnniRows, kVnniRows, count * kVnniRows};
-    else if (has_pairs(g)) turn_panel<nv>(g, column, columns, from, n, b);
+    if (has_vnni(g))
+      panel = {vnni_row(g.pair[0].b.stored, column) + from * kVnniRows, kVnniRows, count * kVnniRows};
+    else if (has_pairs(g)) transpose_panel<nv>(g, column, columns, from, n, b);
     else pack<nv * VL>(words, g.pair[0].b, column, columns, k0, min64(k - k0, n * per), b, 0);
     if (words == Words::pairs) pass_by<kHasBf16Dot, nv>(a, row0, rows, from, n, panel, ahead, sums);
     else pass_by<false, nv>(a, row0, rows, from, n, panel, ahead, sums);
   }
 }
 
-// VL columns whose turned words are multiplied in registers.
+// VL columns whose transposed words are multiplied in registers.
 template <int R>
-void multiply_turned(const Gemm& g, const Left& a, int64_t column, int64_t columns, Ahead ahead, float* sums) {
+void multiply_transposed(
+    const Gemm& g, const Left& a, int64_t column, int64_t columns, Ahead ahead, float* sums) {
   const Columns group(g, column, columns);
   const int64_t count = words_of(g), whole = group.whole(count);
   vf sum[R] = {};
   vu r[VL];
   int64_t word = 0;
   for (; word < whole; word += VL) {
-    group.turn(word, r);
+    group.load_transposed(word, r);
     ahead.step();
 #pragma GCC unroll 16
     for (int w = 0; w < VL; w++)
@@ -165,17 +186,19 @@ void multiply_turned(const Gemm& g, const Left& a, int64_t column, int64_t colum
       for (int i = 0; i < R; i++) sum[i] = multiply_add<kHasBf16Dot>(sum[i], a.row(i)[word + w], r[w]);
   }
   if (word < count) {
-    group.turn_rest(word, r);
+    group.transpose_rest(word, r);
     for (int64_t w = 0; w < count - word; w++)
       for (int i = 0; i < R; i++) sum[i] = multiply_add<kHasBf16Dot>(sum[i], a.row(i)[word + w], r[w]);
   }
   for (int i = 0; i < R; i++) store(sums + i * NR, sum[i]);
 }
 
-template <int R = kTurnedRows>
-inline void run_turned(const Gemm& g, const Left& a, int64_t column, int64_t columns, Ahead ahead, float* sums) {
-  if constexpr (R > 1) if (g.m < R) return run_turned<R - 1>(g, a, column, columns, ahead, sums);
-  multiply_turned<R>(g, a, column, columns, ahead, sums);
+template <int R = kTransposedRows>
+inline void run_transposed(
+    const Gemm& g, const Left& a, int64_t column, int64_t columns, Ahead ahead, float* sums) {
+  if constexpr (R > 1)
+    if (g.m < R) return run_transposed<R - 1>(g, a, column, columns, ahead, sums);
+  multiply_transposed<R>(g, a, column, columns, ahead, sums);
 }
 
 template <Words words>
@@ -190,10 +213,10 @@ inline void row_to_words(const Stored& s, int64_t row, int64_t k, uint32_t* to) 
 
 Left left_of(const Call& call, const Gemm& g) {
   const Stored& s = g.pair[0].a.stored;
-  if (lies(g)) return {reinterpret_cast<const uint32_t*>(s.part[0]), s.columns / 2};
+  if (in_place(g)) return {reinterpret_cast<const uint32_t*>(s.part[0]), s.columns / 2};
   const Words words = words_for(g.arithmetic);
   const int64_t stride = padded_words(g);
-  uint32_t* to = static_cast<uint32_t*>(shared_room(call.workspace, kGemmA, a_bytes(g)));
+  uint32_t* to = static_cast<uint32_t*>(shared_scratch(call.scratch, kGemmA, a_bytes(g)));
   for (int64_t i = 0; i < g.m; i++) {
     if (words == Words::pairs) row_to_words<Words::pairs>(s, i, g.pair[0].k, to + i * stride);
     else if (words == Words::rounded) row_to_words<Words::rounded>(s, i, g.pair[0].k, to + i * stride);
@@ -204,31 +227,37 @@ Left left_of(const Call& call, const Gemm& g) {
 
 }  // namespace
 
-bool has_few_rows(const Gemm& g) { return (g.m <= kFewRows || (has_vnni(g) && lies(g))) && g.pair[1].k == 0 && !g.is_scaled && !g.is_turned && g.pair[0].a.k_in_row && g.pair[0].b.k_in_row; }
-
-void few_rows_rooms(const Gemm& g, Rooms& rooms) {
-  if (g.m == 0 || g.n == 0) return;
-  if (!lies(g)) rooms.add_shared(kGemmA, a_bytes(g));
-  rooms.add_own(kGemmTile, own_bytes(g));
+bool streams_nt(const Gemm& g) {
+  return (g.m <= kStreamNtRows || (has_vnni(g) && in_place(g))) && g.pair[1].k == 0 && !g.is_scaled &&
+         !g.is_transposed && g.pair[0].a.k_in_row && g.pair[0].b.k_in_row;
 }
 
-void few_rows(const Call& call, const Gemm& g) {
+void gemm_stream_nt_scratch(const Gemm& g, ScratchSizes& sizes) {
+  if (g.m == 0 || g.n == 0) return;
+  if (!in_place(g)) sizes.add_shared(kGemmA, a_bytes(g));
+  sizes.add_own(kGemmTile, own_bytes(g));
+}
+
+void gemm_stream_nt(const Call& call, const Gemm& g) {
   if (g.m == 0 || g.n == 0) return;
   const Left a = left_of(call, g);
   const Stored& stored = g.pair[0].b.stored;
-  const bool turned = g.m <= kTurnedRows && has_pairs(g);
-  const int64_t unit = turned ? VL : NR, panels = ceil_div(g.n, NR);
-  const int64_t per_task = max64(1, min64(kTaskPanels, panels / (kTasksPerThread * thread_count(call.pool)))) * NR;
+  const bool transposed = g.m <= kTransposedRows && has_pairs(g);
+  const int64_t unit = transposed ? VL : NR, panels = ceil_div(g.n, NR);
+  const int64_t per_task =
+      max64(1, min64(kTaskPanels, panels / (kTasksPerThread * thread_count(call.pool)))) * NR;
   parallel(call, ceil_div(g.n, per_task), [&](int64_t task, int thread) {
-    uint32_t* b = static_cast<uint32_t*>(thread_room(call.workspace, thread, kGemmTile, own_bytes(g)));
+    uint32_t* b = static_cast<uint32_t*>(thread_scratch(call.scratch, thread, kGemmTile, own_bytes(g)));
     float* sums = reinterpret_cast<float*>(b + NR * kStretch);
     const int64_t end = min64(g.n, (task + 1) * per_task);
     for (int64_t row0 = 0; row0 < g.m; row0 += kRowBlock) {
-      const int64_t rows = min64(kRowBlock, g.m - row0), steps = turned ? ceil_div(words_of(g), VL) : ceil_div(words_of(g), kStepWords) * strips_of(rows);
+      const int64_t rows = min64(kRowBlock, g.m - row0),
+                    steps = transposed ? ceil_div(words_of(g), VL)
+                                       : ceil_div(words_of(g), kStepWords) * strips_of(rows);
       for (int64_t column = task * per_task; column < end; column += unit) {
         const int64_t columns = min64(unit, end - column), next = column + columns;
         const Ahead ahead(stored, next, min64(unit, end - next), steps);
-        if (turned) run_turned(g, a, column, columns, ahead, sums);
+        if (transposed) run_transposed(g, a, column, columns, ahead, sums);
         else if (columns > 2 * VL) multiply_panel<3>(g, a, row0, rows, column, columns, ahead, b, sums);
         else if (columns > VL) multiply_panel<2>(g, a, row0, rows, column, columns, ahead, b, sums);
         else multiply_panel<1>(g, a, row0, rows, column, columns, ahead, b, sums);

@@ -1,4 +1,5 @@
-// The two products of attention for few queries, over keys and values where they lie. Every sum is the chain that the micro-kernel makes of packed ones.
+// The two products of attention for few queries, over keys and values in place. Every sum is the chain that
+// the micro-kernel makes of packed ones.
 #pragma once
 #include "paged_cache.h"
 
@@ -14,14 +15,16 @@ constexpr Words kBf16Words = kHasBf16Dot ? Words::pairs : Words::rounded;
 // Heads that are no whole vectors are packed.
 inline bool can_lie(const Pages& p) { return p.width % VL == 0; }
 
-// sum + the numbers of words b, times those of a at `word`, which lie as the arithmetic has them.
+// sum + the numbers of words b, times those of a at `word`, in the form that the arithmetic has them.
 template <Words words>
 inline vf multiply_words(vf sum, const uint32_t* a, int64_t word, vu b) {
-  if constexpr (words == Words::rounded) return multiply_add<false>(multiply_add<false>(sum, a[2 * word], first_of(b)), a[2 * word + 1], second_of(b));
+  if constexpr (words == Words::rounded)
+    return multiply_add<false>(
+        multiply_add<false>(sum, a[2 * word], first_of(b)), a[2 * word + 1], second_of(b));
   else return multiply_add<words == Words::pairs>(sum, a[word], b);
 }
 
-// Brings the keys and values of some heads nearer, a few lines with each step of the work on those before them.
+// Prefetches the keys and values of some heads, a few lines with each step of the work on those before them.
 struct Ahead {
   const Pages& p;
   const Tensor &keys, &values;
@@ -29,7 +32,8 @@ struct Ahead {
   int64_t first, heads, key = 0, end = 0, lines = 0, rows_left = 0, row_left = 0;
   const char *k = nullptr, *v = nullptr;
 
-  // Lines of one row of a block of values, which are the heads' share of it; a block of keys has as many for each of those rows.
+  // Lines of one row of a block of values, which are the heads' share of it; a block of keys has as many for
+  // each of those rows.
   int64_t row_lines() const { return ceil_div(heads * p.width, 16); }
   int64_t rows_of_block() const { return p.block / p.per; }
 
@@ -50,7 +54,8 @@ struct Ahead {
 
  private:
   void start_block() {
-    k = reinterpret_cast<const char*>(key_at(p, keys, table, key, first)), v = reinterpret_cast<const char*>(value_at(p, values, table, key, first));
+    k = reinterpret_cast<const char*>(key_at(p, keys, table, key, first)),
+    v = reinterpret_cast<const char*>(value_at(p, values, table, key, first));
     rows_left = rows_of_block(), row_left = row_lines();
   }
   void next_row() {
@@ -63,7 +68,10 @@ struct Ahead {
 };
 
 template <int R>
-constexpr int kGroups = R > 4 ? kSums / 8 : R > 2 ? kSums / 5 : R > 1 ? (kSums > 8 ? 6 : 3) : 6;
+constexpr int kGroups = R > 4   ? kSums / 8
+                        : R > 2 ? kSums / 5
+                        : R > 1 ? (kSums > 8 ? 6 : 3)
+                                : 6;
 template <int R>
 constexpr int kColumns = kSums / R > 8 ? 8 : kSums / R;
 
@@ -72,12 +80,14 @@ inline int64_t steps_of(const Pages& p, int64_t keys) { return p.head_words + ce
 
 // Some groups of VL keys side by side.
 template <Words words, int R, int groups = kGroups<R>>
-void score_few(const Pages& p, const Tensor& k, const int32_t* table, int64_t head, int64_t key0, int64_t keys, Ahead& ahead, const uint32_t* const* q, float* grid) {
+void score_few(const Pages& p, const Tensor& k, const int32_t* table, int64_t head, int64_t key0,
+    int64_t keys, Ahead& ahead, const uint32_t* const* q, float* grid) {
   static_assert(BC % (groups * VL) == 0);
   for (int64_t i = 0; i < keys; i += groups * VL) {
     const uint32_t* at[groups];
     // Groups beyond the last repeat it; their columns of the grid are nobody's.
-    for (int64_t g = 0; g < groups; g++) at[g] = key_at(p, k, table, key0 + min64(i + g * VL, (keys - 1) / VL * VL), head);
+    for (int64_t g = 0; g < groups; g++)
+      at[g] = key_at(p, k, table, key0 + min64(i + g * VL, (keys - 1) / VL * VL), head);
     vf sum[R][groups] = {};
     for (int64_t word = 0; word < p.head_words; word++) {
       ahead.step();
@@ -95,7 +105,8 @@ void score_few(const Pages& p, const Tensor& k, const int32_t* table, int64_t he
 
 // nv vectors of the head; `weights` has words of `stride` to a query.
 template <Words words, int R, int nv>
-void sum_few(const Pages& p, const Tensor& v, const int32_t* table, int64_t head, int64_t key0, int64_t keys, Ahead& ahead, const uint32_t* weights, int64_t stride, int64_t column, float* sums) {
+void sum_few(const Pages& p, const Tensor& v, const int32_t* table, int64_t head, int64_t key0, int64_t keys,
+    Ahead& ahead, const uint32_t* weights, int64_t stride, int64_t column, float* sums) {
   vf sum[R][nv];
   for (int i = 0; i < R; i++)
     for (int j = 0; j < nv; j++) sum[i][j] = load(sums + i * p.padded + column + j * VL);
@@ -110,7 +121,8 @@ void sum_few(const Pages& p, const Tensor& v, const int32_t* table, int64_t head
       for (int j = 0; j < nv; j++) {
         const vu b = load_as<vu>(at + j * VL) & there;
 #pragma GCC unroll 8
-        for (int i = 0; i < R; i++) sum[i][j] = multiply_words<words>(sum[i][j], weights + i * stride, key / p.per, b);
+        for (int i = 0; i < R; i++)
+          sum[i][j] = multiply_words<words>(sum[i][j], weights + i * stride, key / p.per, b);
       }
     }
   }
@@ -118,11 +130,14 @@ void sum_few(const Pages& p, const Tensor& v, const int32_t* table, int64_t head
     for (int j = 0; j < nv; j++) store(sums + i * p.padded + column + j * VL, sum[i][j]);
 }
 
-// As many vectors at a time as leave room for their sums.
+// As many vectors at a time as leave registers for their sums.
 template <Words words, int R, int nv = kColumns<R>>
-void sum_all(const Pages& p, const Tensor& v, const int32_t* table, int64_t head, int64_t key0, int64_t keys, Ahead& ahead, const uint32_t* weights, int64_t stride, float* sums, int64_t column = 0) {
-  for (; column + nv * VL <= p.width; column += nv * VL) sum_few<words, R, nv>(p, v, table, head, key0, keys, ahead, weights, stride, column, sums);
-  if constexpr (nv > 1) sum_all<words, R, nv / 2>(p, v, table, head, key0, keys, ahead, weights, stride, sums, column);
+void sum_all(const Pages& p, const Tensor& v, const int32_t* table, int64_t head, int64_t key0, int64_t keys,
+    Ahead& ahead, const uint32_t* weights, int64_t stride, float* sums, int64_t column = 0) {
+  for (; column + nv * VL <= p.width; column += nv * VL)
+    sum_few<words, R, nv>(p, v, table, head, key0, keys, ahead, weights, stride, column, sums);
+  if constexpr (nv > 1)
+    sum_all<words, R, nv / 2>(p, v, table, head, key0, keys, ahead, weights, stride, sums, column);
 }
 
 template <int n>
@@ -148,23 +163,30 @@ inline void with_queries(Words words, int64_t queries, Body body) {
 }
 
 // grid (queries, BC) = queries times keys.
-inline void score_lying(const Pages& p, const Tensor& k, const int32_t* table, int64_t head, int64_t key0, int64_t keys, Ahead& ahead, const uint32_t* const* q, int64_t queries, float* grid) {
+inline void score_in_place(const Pages& p, const Tensor& k, const int32_t* table, int64_t head, int64_t key0,
+    int64_t keys, Ahead& ahead, const uint32_t* const* q, int64_t queries, float* grid) {
   // Queries beyond the last repeat it; their rows of the grid are nobody's.
   const uint32_t* all[kFewQueries];
   for (int64_t i = 0; i < kFewQueries; i++) all[i] = q[min64(i, queries - 1)];
-  with_queries(p.words, queries, [&](auto kind, auto R) { score_few<kind.words, R.value>(p, k, table, head, key0, keys, ahead, all, grid); });
+  with_queries(p.words, queries, [&](auto kind, auto R) {
+    score_few<kind.words, R.value>(p, k, table, head, key0, keys, ahead, all, grid);
+  });
 }
 
-// sums (queries, padded) += weights in grid, rounded to the arithmetic, times values. Rounded weights that are no pairs replace those in the grid.
-inline void sum_lying(const Pages& p, const Tensor& v, const int32_t* table, int64_t head, int64_t key0, int64_t keys, Ahead& ahead, float* grid, int64_t queries, uint32_t* room, float* sums) {
+// sums (queries, padded) += weights in grid, rounded to the arithmetic, times values. Rounded weights that
+// are no pairs replace those in the grid.
+inline void sum_in_place(const Pages& p, const Tensor& v, const int32_t* table, int64_t head, int64_t key0,
+    int64_t keys, Ahead& ahead, float* grid, int64_t queries, uint32_t* scratch, float* sums) {
   const int64_t padded = ceil_div(keys, VL) * VL, stride = p.pairs() ? padded / 2 : BC;
-  uint32_t* weights = p.pairs() ? room : reinterpret_cast<uint32_t*>(grid);
+  uint32_t* weights = p.pairs() ? scratch : reinterpret_cast<uint32_t*>(grid);
   for (int64_t i = 0; i < queries && p.words != Words::f32; i++)
     for (int64_t c = 0; c < keys; c += VL) {
       if (p.pairs()) store(reinterpret_cast<bf16*>(weights + i * stride) + c, load(grid + i * BC + c));
       else store(grid + i * BC + c, round_bf16(load(grid + i * BC + c)));
     }
-  with_queries(p.words, queries, [&](auto kind, auto R) { sum_all<kind.words, R.value>(p, v, table, head, key0, keys, ahead, weights, stride, sums); });
+  with_queries(p.words, queries, [&](auto kind, auto R) {
+    sum_all<kind.words, R.value>(p, v, table, head, key0, keys, ahead, weights, stride, sums);
+  });
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
-/** The bound on the workspace: what an estimate counts before anything runs is what kernels then ask for. */
+/** The bound on the scratch: what an estimate counts before anything runs is what kernels then ask for. */
 import { expect, test } from 'vitest'
 import { createEngine, loadAddon } from '@cairn-tune/native'
-import { createRecorder, prepare, workspaceBytes } from '@cairn-tune/program'
+import { createRecorder, prepare, scratchBytes } from '@cairn-tune/program'
 import { CASES } from './cases.ts'
 import { runNative } from './one-op.ts'
 import { recordToy } from './toy.ts'
@@ -33,9 +33,9 @@ test('on one thread every op takes the bytes that were foretold', async () => {
         value && g.input(name, value.dtype, value.shape),
       ]),
     )
-    const foretold = workspaceBytes(engine, g.finish(g.step(one.op, given, one.attrs)))
+    const foretold = scratchBytes(engine, g.finish(g.step(one.op, given, one.attrs)))
     await runNative(engine, one.op, one.inputs, one.attrs)
-    const taken = engine.workspaceBytes()
+    const taken = engine.scratchBytes()
     expect(taken, `${one.op} ${one.name}`).toBeLessThanOrEqual(foretold)
     if (!needsData.includes(one.op)) expect(foretold, `${one.op} ${one.dtype} ${one.name}`).toBe(taken)
   }
@@ -45,6 +45,6 @@ test('more threads ask for more, and a prepared program knows it too', async () 
   const { program } = recordToy('f32')
   using alone = await createEngine({ threads: 1 })
   using several = await createEngine({ threads: 4 })
-  expect(workspaceBytes(several, program)).toBeGreaterThan(workspaceBytes(alone, program))
-  expect(prepare(alone, program).workspaceBytes).toBe(workspaceBytes(alone, program))
+  expect(scratchBytes(several, program)).toBeGreaterThan(scratchBytes(alone, program))
+  expect(prepare(alone, program).scratchBytes).toBe(scratchBytes(alone, program))
 })

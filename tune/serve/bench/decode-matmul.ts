@@ -45,7 +45,8 @@ for (const rows of [1, 4, 8, 16, 32, 50, 64, 65]) {
   const [seconds, used] = [(performance.now() - start) / 1000, process.cpuUsage(cpu)]
   const bytes = 5 * count * byteLength(storage, [n, k])
   console.log(
-    `| ${rows} | ${(bytes / seconds / 1e9).toFixed(2)} | ${(bytes / (used.user + used.system) / 1e3).toFixed(2)} |`,
+    `| ${rows} | ${(bytes / seconds / 1e9).toFixed(2)} | ` +
+      `${(bytes / (used.user + used.system) / 1e3).toFixed(2)} |`,
   )
 }
 engine.close()

@@ -1,4 +1,5 @@
-// Columns of bf16 weights as the words that the bf16 dot instruction takes, turned in registers from where their rows lie.
+// Columns of bf16 weights as the words that the bf16 dot instruction takes, transposed in registers as their
+// rows are read.
 #pragma once
 #include "micro.h"
 
@@ -7,7 +8,8 @@ namespace {
 
 inline int64_t words_of(const Gemm& g) { return word_count(words_for(g.arithmetic), g.pair[0].k); }
 
-// VL columns of bf16, read where they lie and turned VL words of k at a time. The columns beyond the last repeat it; nobody reads what they give.
+// VL columns of bf16, read in place and transposed VL words of k at a time. The columns beyond the last
+// repeat it; nobody reads what they give.
 struct Columns {
   const char* at[VL];
   int64_t bytes;
@@ -18,21 +20,22 @@ struct Columns {
   }
   // Words that are whole vectors in every column.
   int64_t whole(int64_t count) const { return min64(count, bytes / 4) / VL * VL; }
-  void turn(int64_t word, vu* r) const {
+  void load_transposed(int64_t word, vu* r) const {
 #pragma GCC unroll 16
     for (int i = 0; i < VL; i++) r[i] = load_as<vu>(at[i] + word * 4);
     transpose(r);
   }
   // The last words, with zeros after them.
-  void turn_rest(int64_t word, vu* r) const {
+  void transpose_rest(int64_t word, vu* r) const {
     for (int i = 0; i < VL; i++) r[i] = vu{}, std::memcpy(&r[i], at[i] + word * 4, size_t(bytes - word * 4));
     transpose(r);
   }
 };
 
-// `n` words of a panel from `from` on, turned.
+// `n` words of a panel from `from` on, transposed.
 template <int nv>
-inline void turn_panel(const Gemm& g, int64_t column, int64_t columns, int64_t from, int64_t n, uint32_t* b) {
+inline void transpose_panel(
+    const Gemm& g, int64_t column, int64_t columns, int64_t from, int64_t n, uint32_t* b) {
   for (int64_t j = 0; j < nv; j++) {
     const Columns group(g, column + j * VL, columns - j * VL);
     const int64_t whole = min64(group.whole(words_of(g)), from + n);
@@ -40,12 +43,12 @@ inline void turn_panel(const Gemm& g, int64_t column, int64_t columns, int64_t f
     int64_t word = from;
     vu r[VL];
     for (; word < whole; word += VL) {
-      group.turn(word, r);
+      group.load_transposed(word, r);
 #pragma GCC unroll 16
       for (int w = 0; w < VL; w++, to += nv * VL) store_as(to, r[w]);
     }
     if (word == from + n) continue;
-    group.turn_rest(word, r);
+    group.transpose_rest(word, r);
     for (int64_t w = 0; w < from + n - word; w++, to += nv * VL) store_as(to, r[w]);
   }
 }

@@ -1,0 +1,67 @@
+/**
+ * Prefill first: a step for new requests alone, which lowers their time to first token. A request without a
+ * token waits for the running step and then for its own, which takes as long as the rows of everybody else
+ * together. A few rows alone are done in a fraction of that. They cost another reading of the weights, so
+ * such
+ * steps get a part of the engine's time and no more; what is computed is the same either way.
+ */
+import type { Chunk } from './scheduler.ts'
+
+/** Prompts of more rows than this are long enough to fill a step. */
+const MOST_ROWS = 64
+/** Of the engine's time. */
+const TIME_SHARE = 0.1
+/** Milliseconds that can be saved up while no request comes. */
+const MOST_CREDIT = 100
+/** How many times shorter than a step of all it must be. */
+const LEAST_GAIN = 2
+/**
+ * How much a typical length moves towards each new one: one long step, as the first that records its program,
+ * says little.
+ */
+const SMOOTHING = 0.1
+
+export type PrefillFirst = {
+  /** The part of a plan that runs now: all of it, or the new requests'. */
+  choose(plan: readonly Chunk[]): readonly Chunk[]
+  /** Learns how long a step took, of a plan that `choose` gave. */
+  record(run: readonly Chunk[], isAlone: boolean, milliseconds: number): void
+}
+
+const move = (typical: number, seen: number) =>
+  typical === 0 ? seen : (1 - SMOOTHING) * typical + SMOOTHING * seen
+const isNew = ({ sequence }: Chunk) => sequence.ids.length === sequence.promptLength
+const isLast = ({ sequence, count }: Chunk) => sequence.computed + count === sequence.ids.length
+
+export function createPrefillFirst(): PrefillFirst {
+  // Typical lengths; a step alone is thought short until one was seen, and again after a while.
+  let [all, alone] = [0, 0]
+  let credit = MOST_CREDIT
+
+  return {
+    choose(plan) {
+      const fresh = plan.filter(isNew)
+      const rows = fresh.reduce((sum, { count }) => sum + count, 0)
+      if (
+        fresh.length === 0 ||
+        fresh.length === plan.length ||
+        rows > MOST_ROWS ||
+        !fresh.every(isLast) ||
+        credit <= 0
+      )
+        return plan
+      if (alone * LEAST_GAIN <= all) return fresh
+      alone *= 1 - SMOOTHING
+      return plan
+    },
+    record(run, isAlone, milliseconds) {
+      if (isAlone) {
+        alone = move(alone, milliseconds)
+        credit -= milliseconds
+        return
+      }
+      if (!run.some(isNew)) all = move(all, milliseconds)
+      credit = Math.min(MOST_CREDIT, credit + TIME_SHARE * milliseconds)
+    },
+  }
+}
