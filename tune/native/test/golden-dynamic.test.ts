@@ -18,8 +18,7 @@ test.each([
   ['signed', 'dynamic8'],
   ['unsigned', 'dynamic8_unsigned'],
 ] as const)(
-  'the %s map is that of bitsandbytes to the last bit; scales are too, and codes are never farther off ' +
-    'than theirs',
+  'the %s map is that of bitsandbytes to the last bit, its scales too, and no code is farther off',
   (sign, dtype) => {
     const { map, x, codes, scales } = golden[sign]
     const table = dynamicMap(sign === 'signed')
