@@ -35,10 +35,10 @@ export function watchLease(store: LogStore, lease: Lease, report: Log): () => vo
     try {
       while (again && !lease.signal.aborted) {
         again = false
-        const session = await store.getSession(lease.session_id)
-        const held = session?.lease
+        const found = await store.leaseOf(lease.session_id)
+        const held = found?.lease
         if (held?.epoch !== lease.fence.epoch || held.worker_id !== lease.fence.worker_id)
-          lease.end(new LeaseLost(`the session is ${session?.status ?? 'gone'} and no longer held here`))
+          lease.end(new LeaseLost(`the session is ${found?.status ?? 'gone'} and no longer held here`))
       }
     } catch (thrown) {
       // The next nudge or the renewal looks again, and the fence guards every write meanwhile.

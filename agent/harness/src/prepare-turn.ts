@@ -13,6 +13,9 @@ export async function prepareTurn(
   capabilities: readonly Capability[],
 ): Promise<TurnContext> {
   const { store, models, config, clock, random, newId, redact, settled, shutdown } = worker
+  const made = folders()
+  // Awaited further down; a failure on the way there must not leave it unheard.
+  made.catch(() => undefined)
   let setup = setUpAgent(config, session)
   for (const capability of capabilities) setup = (await capability.setUp?.(setup)) ?? setup
   let tools = worker.tools
@@ -28,7 +31,7 @@ export async function prepareTurn(
     models,
     capabilities,
     tools,
-    ...folders(),
+    ...(await made),
     written: new Map<string, string>(),
     settled,
     redact,
@@ -42,7 +45,10 @@ export async function prepareTurn(
   return { ...turn, asking, goesFirst: goesFirst(asking) }
 }
 
-export const makeFolders = ({ workspacesDir, dataDir }: Worker, sessionId: string): Folders => ({
-  workspace: makeSessionFolder(workspacesDir, sessionId),
-  checkpoints: makeSessionFolder(join(dataDir, 'checkpoints'), sessionId),
-})
+export async function makeFolders({ workspacesDir, dataDir }: Worker, sessionId: string): Promise<Folders> {
+  const [workspace, checkpoints] = await Promise.all([
+    makeSessionFolder(workspacesDir, sessionId),
+    makeSessionFolder(join(dataDir, 'checkpoints'), sessionId),
+  ])
+  return { workspace, checkpoints }
+}

@@ -10,7 +10,7 @@ import {
   toArtifactMeta,
 } from './listing.ts'
 import { parsePositions } from './positions.ts'
-import { SELECT_SESSION, type StoredSession, toSessionRow } from './session-rows.ts'
+import { leaseOf, SELECT_SESSION, type StoredSession, toSessionRow } from './session-rows.ts'
 import type { Db, SqlValue, Statement } from './sqlite-adapter.ts'
 import type { Grant, InboxQuery, LogStore, LostIds, SessionQuery, SessionRow, StoredEvent } from './store.ts'
 
@@ -30,6 +30,7 @@ export function createReader(db: Db) {
   const eventsOf = db.prepare(`${LOG} AND e.type IN (SELECT value FROM json_each(?)) ORDER BY p.id LIMIT ?`)
   const eventAt = db.prepare('SELECT id, type, json FROM events WHERE pos = ?')
   const session = db.prepare(`${SELECT_SESSION} WHERE s.id = :id`)
+  const holder = db.prepare('SELECT status, worker_id, epoch, lease_until FROM sessions WHERE id = ?')
   const retired = db.prepare(
     `SELECT id FROM sessions WHERE id IN (SELECT value FROM json_each(?)) AND status = 'archived' AND worker_id IS NULL AND saga <> 2`,
   )
@@ -82,6 +83,12 @@ export function createReader(db: Db) {
     getSession(id: string, now: number): SessionRow | null {
       const row = session.get({ id, now }) as StoredSession | undefined
       return row === undefined ? null : toSessionRow(row)
+    },
+
+    leaseOf(id: string): Pick<SessionRow, 'status' | 'lease'> | null {
+      const row = holder.get(id) as
+        Pick<StoredSession, 'status' | 'worker_id' | 'epoch' | 'lease_until'> | undefined
+      return row === undefined ? null : { status: row.status, lease: leaseOf(row) }
     },
 
     findRetired: (ids: readonly string[]): string[] =>

@@ -106,6 +106,11 @@ const WAITING = [null, 'question', 'action', 'approval'] as const
 
 const waitingOn = (row: StoredSession): SessionRow['waiting_on'] => WAITING[row.waiting ?? 0] ?? null
 
+export const leaseOf = (
+  row: Pick<StoredSession, 'worker_id' | 'epoch' | 'lease_until'>,
+): SessionRow['lease'] =>
+  row.worker_id === null ? null : { worker_id: row.worker_id, epoch: row.epoch, until: row.lease_until }
+
 export const toSessionRow = (row: StoredSession): SessionRow => ({
   id: row.id,
   agent: row.agent,
@@ -136,8 +141,7 @@ export const toSessionRow = (row: StoredSession): SessionRow => ({
   updated_at: row.updated_at,
   cursor: row.cursor,
   wake_id: row.wake_id,
-  lease:
-    row.worker_id === null ? null : { worker_id: row.worker_id, epoch: row.epoch, until: row.lease_until },
+  lease: leaseOf(row),
 })
 
 /** A saga that must be rolled back is work whatever the status. */

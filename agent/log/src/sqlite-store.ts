@@ -214,6 +214,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
         (await ask({ do: 'renew', at: leaseClock(), worker_id: workerId, leases, ttl: ttlMs })) as string[],
       release: async (sessionId, fence) =>
         void (await ask({ do: 'release', at: leaseClock(), session_id: sessionId, fence })),
+      leaseOf: async sessionId => reader.leaseOf(sessionId),
       watchWork: nudge => workers.add(WORK, nudge),
 
       findRetired: async sessionIds => reader.findRetired(sessionIds),

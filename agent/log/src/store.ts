@@ -311,6 +311,8 @@ export interface LogStore {
     ttlMs: number,
   ): Promise<string[]>
   release(sessionId: string, fence: Fence): Promise<void>
+  /** Who holds a session, and what has become of it: asked after every commit to one that is held, so cheap. */
+  leaseOf(sessionId: string): Promise<Pick<SessionRow, 'status' | 'lease'> | null>
   /** Called whenever some session may have work. May also be called for nothing. */
   watchWork(nudge: () => void): () => void
 

@@ -1,10 +1,12 @@
 /** Anthropic's Messages API over its official SDK. */
 import Anthropic, { APIConnectionError, APIError } from '@anthropic-ai/sdk'
+import { meterStream } from './answer-limits.ts'
 import { anthropicAnswer } from './anthropic-answer.ts'
 import { anthropicBody, type AnthropicSettings } from './anthropic-request.ts'
+import { readEvents } from './event-stream.ts'
 import { fromConnection, fromServer, invalidAnswer, say, type CallSite } from './model-errors.ts'
 import { ModelError, type ModelProvider } from './provider.ts'
-import { createTransport, NO_TIMEOUT_MS, tapFetch, type Fetch, type ProxySettings } from './transport.ts'
+import { createTransport, type Fetch, limitRefusals, NO_TIMEOUT_MS, type ProxySettings } from './transport.ts'
 
 export type AnthropicOptions = {
   /** As the operator calls it; for messages. */
@@ -37,7 +39,7 @@ export function createAnthropic(options: AnthropicOptions): ModelProvider {
     maxRetries: 0,
     timeout: NO_TIMEOUT_MS,
     logLevel: 'off',
-    fetch,
+    fetch: limitRefusals(fetch),
     ...(options.apiKey === undefined ? { defaultHeaders: { authorization: null } } : {}),
   })
   /** Models of an older generation, which refused adaptive thinking and take a budget. */
@@ -57,16 +59,20 @@ export function createAnthropic(options: AnthropicOptions): ModelProvider {
         maxTokens: request.max_tokens ?? facts.maxOutputTokens ?? DEFAULT_MAX_TOKENS,
         thinking: !facts.reasoning ? 'none' : budgeted.has(request.model) ? 'budget' : 'adaptive',
       }
-      const alive = client.withOptions({ fetch: tapFetch(fetch, site, () => onChunk({ type: 'alive' })) })
+      const count = meterStream(site)
+      const onBytes = (bytes: Uint8Array): void => {
+        count(bytes)
+        onChunk({ type: 'alive' })
+      }
       const answer = anthropicAnswer(request, site, onChunk)
       try {
-        const stream = await alive.messages.create(
-          anthropicBody(request, settings) as unknown as Anthropic.MessageCreateParamsStreaming,
-          { signal },
-        )
-        for await (const event of stream) answer.take(event)
-        // The SDK ends an aborted stream quietly; that must not look like a short answer.
-        signal.throwIfAborted()
+        const body = anthropicBody(request, settings) as unknown as Anthropic.MessageCreateParamsStreaming
+        const response = await client.messages.create(body, { signal }).asResponse()
+        await readEvents(response.body, onBytes, ({ event, data }) => {
+          if (event === 'error') throw streamError(data, response.headers)
+          if (event !== undefined && event !== 'ping') answer.take(JSON.parse(data))
+          return false
+        })
         return answer.finish()
       } catch (thrown) {
         signal.throwIfAborted()
@@ -112,6 +118,18 @@ function meaningOf(thrown: unknown, site: CallSite): unknown {
   // What fetch throws when the connection breaks within the body.
   if (thrown instanceof TypeError && thrown.cause instanceof Error) return fromConnection(thrown, site)
   return thrown
+}
+
+/** The server failed in the middle of a stream. */
+function streamError(data: string, headers: Headers): APIError {
+  let body: unknown
+  try {
+    body = JSON.parse(data)
+  } catch {
+    body = data
+  }
+  const { type } = ((body as { error?: unknown } | null)?.error ?? {}) as { type?: Anthropic.ErrorType }
+  return new APIError(undefined, body as object, undefined, headers, type)
 }
 
 /** The body is `{type: "error", error: {type, message}}`. */

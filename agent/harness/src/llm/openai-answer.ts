@@ -19,6 +19,7 @@ import {
 } from './provider.ts'
 import { argumentsText, shortReason, tokenCount } from './answer-fields.ts'
 import { meterAnswer, type AnswerMeter } from './answer-limits.ts'
+import { plainChunk } from './plain-chunk.ts'
 import { invalidAnswer, type CallSite } from './model-errors.ts'
 
 const json = z.record(z.string(), z.unknown())
@@ -136,6 +137,11 @@ export function openAIAnswer(
 
   return {
     take(raw) {
+      const piece = plainChunk(raw)
+      if (piece !== null) {
+        if (piece.model) model = piece.model
+        return addText(piece.text)
+      }
       const parsed = Chunk.safeParse(raw)
       if (!parsed.success)
         throw invalidAnswer(

@@ -3,6 +3,8 @@
  * model.
  */
 import OpenAI, { APIConnectionError, APIError } from 'openai'
+import { meterStream } from './answer-limits.ts'
+import { readEvents, readWhole } from './event-stream.ts'
 import {
   fromConnection,
   fromServer,
@@ -14,7 +16,7 @@ import {
 import { openAIAnswer } from './openai-answer.ts'
 import { openAIBody, type OpenAIDialect } from './openai-request.ts'
 import { ModelError, type ModelProvider } from './provider.ts'
-import { createTransport, NO_TIMEOUT_MS, tapFetch, type Fetch, type ProxySettings } from './transport.ts'
+import { createTransport, type Fetch, limitRefusals, NO_TIMEOUT_MS, type ProxySettings } from './transport.ts'
 
 export type OpenAIOptions = {
   /** As the operator calls it; for messages. */
@@ -46,7 +48,7 @@ export function createOpenAI(options: OpenAIOptions): ModelProvider {
     maxRetries: 0,
     timeout: NO_TIMEOUT_MS,
     logLevel: 'off',
-    fetch,
+    fetch: limitRefusals(fetch),
     // Null and not absent: the SDK would read these from the process environment.
     adminAPIKey: null,
     organization: null,
@@ -64,13 +66,15 @@ export function createOpenAI(options: OpenAIOptions): ModelProvider {
         secrets: options.apiKey ? [options.apiKey] : [],
         now,
       }
-      const alive = client.withOptions({ fetch: tapFetch(fetch, site, () => onChunk({ type: 'alive' })) })
+      const count = meterStream(site)
+      const onBytes = (bytes: Uint8Array): void => {
+        count(bytes)
+        onChunk({ type: 'alive' })
+      }
       const answer = openAIAnswer(request, site, onChunk)
       try {
         const body = openAIBody(request, dialect) as unknown as OpenAI.ChatCompletionCreateParamsStreaming
-        const { data: stream, response } = await alive.chat.completions
-          .create(body, { signal })
-          .withResponse()
+        const response = await client.chat.completions.create(body, { signal }).asResponse()
         const type = response.headers.get('content-type') ?? ''
         if (type.includes('text/html'))
           throw new ModelError(
@@ -83,10 +87,15 @@ export function createOpenAI(options: OpenAIOptions): ModelProvider {
           )
         // A server that does not stream answers with the whole completion.
         if (type.includes('application/json'))
-          answer.take(wholeCompletion(await response.json(), site, response.headers))
-        else for await (const chunk of stream) answer.take(chunk)
-        // The SDK ends an aborted stream quietly; that must not look like a short answer.
-        signal.throwIfAborted()
+          answer.take(
+            wholeCompletion(JSON.parse(await readWhole(response.body, onBytes)), site, response.headers),
+          )
+        else
+          await readEvents(response.body, onBytes, ({ event, data }) => {
+            if (data === '[DONE]') return true
+            answer.take(chunkOf(event, JSON.parse(data), response.headers))
+            return false
+          })
         return answer.finish()
       } catch (thrown) {
         signal.throwIfAborted()
@@ -95,6 +104,13 @@ export function createOpenAI(options: OpenAIOptions): ModelProvider {
     },
     ...(transport ? { close: transport.close } : {}),
   }
+}
+
+/** A server may fail in the middle of a stream, and says so in place of a chunk. */
+function chunkOf(event: string | undefined, data: unknown, headers: Headers): unknown {
+  const error = typeof data === 'object' && data !== null && 'error' in data ? data.error : undefined
+  if (event === 'error' || error) throw new APIError(undefined, (error ?? data) as object, undefined, headers)
+  return data
 }
 
 function wholeCompletion(body: unknown, site: CallSite, headers: Headers): unknown {

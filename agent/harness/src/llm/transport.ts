@@ -4,8 +4,7 @@
  * (contract 7.10).
  */
 import { EnvHttpProxyAgent, fetch as undiciFetch } from 'undici'
-import { MAX_REFUSAL_BYTES, meterStream } from './answer-limits.ts'
-import type { CallSite } from './model-errors.ts'
+import { MAX_REFUSAL_BYTES } from './answer-limits.ts'
 
 export type Fetch = typeof globalThis.fetch
 export type Transport = { fetch: Fetch; close(): Promise<void> }
@@ -47,31 +46,20 @@ export function createTransport(proxy: ProxySettings = {}): Transport {
   }
 }
 
-/**
- * Counts every piece of an answer's body before it is parsed, pings and comments included, and calls `alive`
- * for it. A body that does not end ends here, and its connection with it; of a refusal only its beginning is
- * read.
- */
-export function tapFetch(fetch: Fetch, site: CallSite, alive: () => void): Fetch {
+/** Of a refusal only its beginning is read. */
+export function limitRefusals(fetch: Fetch): Fetch {
   return async (input, init) => {
     const response = await fetch(input, init)
-    if (response.body === null) return response
-    const count = response.ok ? meterStream(site) : null
-    let refusal = 0
-    const tap = new TransformStream<Uint8Array, Uint8Array>({
+    if (response.ok || response.body === null) return response
+    let taken = 0
+    const limit = new TransformStream<Uint8Array, Uint8Array>({
       transform(bytes, controller) {
-        if (count === null) {
-          controller.enqueue(bytes.subarray(0, MAX_REFUSAL_BYTES - refusal))
-          refusal += bytes.length
-          if (refusal >= MAX_REFUSAL_BYTES) controller.terminate()
-          return
-        }
-        count(bytes)
-        alive()
-        controller.enqueue(bytes)
+        controller.enqueue(bytes.subarray(0, MAX_REFUSAL_BYTES - taken))
+        taken += bytes.length
+        if (taken >= MAX_REFUSAL_BYTES) controller.terminate()
       },
     })
-    return new Response(response.body.pipeThrough(tap), {
+    return new Response(response.body.pipeThrough(limit), {
       status: response.status,
       headers: response.headers,
     })

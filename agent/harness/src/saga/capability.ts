@@ -25,17 +25,17 @@ function keepSaga({ log, setup, clock, newId }: TurnContext): CallSteps | null {
 }
 
 /** It needs the tools and the folders, not the agent. */
-const prepareRollBack = (
+const prepareRollBack = async (
   { clock, tools, config, shutdown }: Worker,
   { session, lease, log, makeFolders }: Claimed,
-): RollBackDeps => ({
+): Promise<RollBackDeps> => ({
   log,
   lease,
   clock,
   tools,
   policy: config.agents[session.agent]?.governance ?? GovernanceConfig.parse({}),
   timeoutMs: config.limits.tool_timeout_s * 1000,
-  ...makeFolders(),
+  ...(await makeFolders()),
   draining: () => shutdown.aborted,
 })
 
@@ -43,7 +43,7 @@ export const sagas = (worker: Worker): Capability => ({
   name: 'sagas',
   atClaim: {
     isDue: ({ saga }) => owesRollBack(saga),
-    act: claimed => rollBack(prepareRollBack(worker, claimed)),
+    act: async claimed => rollBack(await prepareRollBack(worker, claimed)),
   },
   beforeRequest(turn) {
     keepSaga(turn)

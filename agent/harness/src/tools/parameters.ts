@@ -28,8 +28,15 @@ export function defineTool<S extends z.ZodObject>(tool: Described<S>): Tool {
   }
 }
 
+/** By schema: made once, for every turn shows the same tools and it takes milliseconds for all of them. */
+const shown = new WeakMap<object, Readonly<Record<string, unknown>>>()
+
 /** The JSON Schema the model is shown. */
-export function toolJsonSchema(tool: Tool): Record<string, unknown> {
-  const { $schema: _, ...schema } = tool.jsonSchema ?? z.toJSONSchema(tool.parameters, { io: 'input' })
+export function toolJsonSchema({ jsonSchema, parameters }: Tool): Readonly<Record<string, unknown>> {
+  const given = jsonSchema ?? parameters
+  const known = shown.get(given)
+  if (known !== undefined) return known
+  const { $schema: _, ...schema } = jsonSchema ?? z.toJSONSchema(parameters, { io: 'input' })
+  shown.set(given, schema)
   return schema
 }

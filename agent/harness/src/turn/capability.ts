@@ -35,7 +35,7 @@ export type Claimed = {
   lease: Lease
   log: SessionLog
   report: Log
-  makeFolders(): Folders
+  makeFolders(): Promise<Folders>
 }
 
 /** Work that goes before everything else in a claimed session. It must come to an end whatever happens. */

@@ -212,6 +212,7 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
         () => ({ do: 'release', at: world.now(), session_id: sessionId, fence }),
         () => undefined,
       ),
+    leaseOf: id => read(reader => reader.leaseOf(id)),
     watchWork(nudge) {
       workers.add(nudge)
       return () => void workers.delete(nudge)

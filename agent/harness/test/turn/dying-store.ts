@@ -35,6 +35,7 @@ export function dyingStore(
       claim: alive(store.claim),
       renew: alive(store.renew),
       release: alive(store.release),
+      leaseOf: alive(store.leaseOf),
       findGrant: alive(store.findGrant),
       listArtifacts: alive(store.listArtifacts),
       commit: alive(async commit => {

@@ -214,6 +214,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     },
     renew: leases.renew,
     release: leases.release,
+    leaseOf: id => reader.getSession(id, now()),
     watchWork: nudge => workers.add(WORK, nudge),
 
     findRetired: reader.findRetired,

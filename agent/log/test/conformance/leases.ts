@@ -67,6 +67,16 @@ export function defineLeases({ open, kind }: Bench): void {
     await store.commit({ session_id: 's', fence: claim.fence, events: [thought('mine')] })
   })
 
+  test('who holds a session is told, with what has become of it', async () => {
+    const { store } = await open()
+    const { session, fence } = await claimOne(store, 's', 'w1', 60_000)
+    expect(await store.leaseOf('s')).toMatchObject({ status: 'active', lease: session.lease })
+    await store.commit({ session_id: 's', events: [pause()], revoke_lease: true })
+    expect(await store.leaseOf('s')).toMatchObject({ status: 'paused', lease: null })
+    expect(session.lease?.epoch).toBe(fence.epoch)
+    expect(await store.leaseOf('nobody')).toBeNull()
+  })
+
   test('a lease that ran out goes to the next worker, and everything the former one commits is refused', async () => {
     const { store, clock } = await open()
     const first = await claimOne(store, 's', 'w1', 60_000)
