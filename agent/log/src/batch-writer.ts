@@ -12,6 +12,7 @@ import { claim, release, renew } from './leases.ts'
 import { preparePrune } from './prune.ts'
 import { createSessionCache, type SessionCache } from './session-cache.ts'
 import { packSession, type StoredSession } from './session-rows.ts'
+import { prepareSaveSnapshot } from './snapshots.ts'
 import { type Db, isStorageFailure } from './sqlite-adapter.ts'
 import type { Answer, CommitAnswer, Request } from './writer-messages.ts'
 
@@ -48,6 +49,7 @@ export function createBatchWriter(db: Db): (requests: readonly Transactional[]) 
   const sql = prepareCommitSql(db)
   const sessions = createSessionCache(sql)
   const prune = preparePrune(db)
+  const saveSnapshot = prepareSaveSnapshot(db)
   const accounts = accountWrites(db)
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
@@ -72,6 +74,8 @@ export function createBatchWriter(db: Db): (requests: readonly Transactional[]) 
         return release(sessions, request)
       case 'prune':
         return prune(sessions, request.before, request.after_key)
+      case 'snapshot':
+        return saveSnapshot(sessions, request.at, request.session_id, request.snapshot)
       case 'probe':
         return probe(db)
       case 'claimTimers':

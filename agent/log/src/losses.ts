@@ -64,6 +64,8 @@ export function recordLoss(db: Db, { records, since, until }: Loss, now: number)
     ).run(records)
     // One more: what the row says of itself is no lost id, and whoever follows from there is not told of a loss.
     db.prepare(`UPDATE sessions SET last_id = last_id + ? + 1, recent = ''`).run(records)
+    // What they were folded from may be gone.
+    db.exec('DELETE FROM snapshots')
     db.prepare('INSERT INTO losses (found_at, records, since, until) VALUES (?, ?, ?, ?)').run(
       now,
       records,

@@ -11,8 +11,18 @@ import {
 } from './listing.ts'
 import { parsePositions } from './positions.ts'
 import { leaseOf, SELECT_SESSION, type StoredSession, toSessionRow } from './session-rows.ts'
+import { checked, findPosition, POSITION_OF, type StoredSnapshot } from './snapshots.ts'
 import type { Db, SqlValue, Statement } from './sqlite-adapter.ts'
-import type { Grant, InboxQuery, LogStore, LostIds, SessionQuery, SessionRow, StoredEvent } from './store.ts'
+import type {
+  Grant,
+  InboxQuery,
+  LogStore,
+  LostIds,
+  SessionQuery,
+  SessionRow,
+  Snapshot,
+  StoredEvent,
+} from './store.ts'
 
 export function createReader(db: Db) {
   const statements = new Map<string, Statement>()
@@ -29,6 +39,10 @@ export function createReader(db: Db) {
   const events = db.prepare(`${LOG} ORDER BY p.id LIMIT ?`)
   const eventsOf = db.prepare(`${LOG} AND e.type IN (SELECT value FROM json_each(?)) ORDER BY p.id LIMIT ?`)
   const eventAt = db.prepare('SELECT id, type, json FROM events WHERE pos = ?')
+  const snapshot = db.prepare(
+    `SELECT last_id, digest, body FROM snapshots WHERE session_key = ${keyed} AND version = ?`,
+  )
+  const positionOf = db.prepare(POSITION_OF)
   const session = db.prepare(`${SELECT_SESSION} WHERE s.id = :id`)
   const holder = db.prepare('SELECT status, worker_id, epoch, lease_until FROM sessions WHERE id = ?')
   const retired = db.prepare(
@@ -78,6 +92,16 @@ export function createReader(db: Db) {
         if (event !== undefined && (types === undefined || types.includes(event.type))) page.push(event)
       }
       return page
+    },
+
+    readSnapshot(sessionId: string, version: string): Snapshot | null {
+      const stored = snapshot.get(sessionId, version) as StoredSnapshot | undefined
+      const row =
+        stored && (head.get(sessionId) as Pick<StoredSession, 'key' | 'last_id' | 'recent'> | undefined)
+      if (stored === undefined || row === undefined) return null
+      const pos = findPosition(positionOf, row, stored.last_id)
+      const record = pos === null ? undefined : (eventAt.get(pos) as StoredEvent | undefined)
+      return checked(version, stored, record?.json)
     },
 
     getSession(id: string, now: number): SessionRow | null {

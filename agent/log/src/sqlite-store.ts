@@ -184,6 +184,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
         live.open(sessionId)
         return readers.add(sessionId, nudge)
       },
+      saveSnapshot: async (session_id, snapshot) =>
+        (await ask({ do: 'snapshot', at: now(), session_id, snapshot })) as boolean,
+      readSnapshot: async (sessionId, version) => reader.readSnapshot(sessionId, version),
       lostAt: async (sessionId, cursor) => reader.lostAt(sessionId, cursor),
       getSession: async id => reader.getSession(id, now()),
       listSessions: async query => reader.listSessions(query, now()),

@@ -57,6 +57,12 @@ export type StoredEvent = { id: EventId; type: EventType; json: string }
 /** Ids that lost records may have had (losses.ts); none of them is given again. */
 export type LostIds = { after_id: EventId; last_id: EventId }
 
+/**
+ * What a fold has made of a log up to event `last_id`, as text. `version` is of the code that folds: another one
+ * cannot read it.
+ */
+export type Snapshot = { version: string; last_id: EventId; body: string }
+
 /** The right of one worker to act for one session, until a newer epoch exists. */
 export type Fence = { worker_id: string; epoch: number }
 
@@ -273,6 +279,16 @@ export interface LogStore {
    * Null for a cursor that names what is there, or what is yet to come.
    */
   lostAt(sessionId: string, cursor: EventId): Promise<LostIds | null>
+  /**
+   * Keeps this beside the log, in place of the one before. False, and nothing is kept, where the log has no event
+   * `last_id`: a snapshot is never ahead of it.
+   */
+  saveSnapshot(sessionId: string, snapshot: Snapshot): Promise<boolean>
+  /**
+   * What was last saved for that version; null where nothing was, and where it, or the record it ends with, is
+   * not what it was then. It is no part of the log and may be missing at any time.
+   */
+  readSnapshot(sessionId: string, version: string): Promise<Snapshot | null>
   /**
    * Called (coalesced) whenever the session's log grew; returns how to stop. May also be called for nothing.
    */

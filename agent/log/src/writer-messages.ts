@@ -9,7 +9,7 @@ import type { Effect } from './projection.ts'
 import type { PackedSession, StoredSession } from './session-rows.ts'
 import type { StoredItem } from './inbox-rows.ts'
 import type { StoredLink } from './links.ts'
-import type { Fence, NewSession, Refusal, RowChange } from './store.ts'
+import type { Fence, NewSession, Refusal, RowChange, Snapshot } from './store.ts'
 
 /** An event on its way: type, data as JSON (redacted), and what it does to the session's row. */
 export type EncodedEvent = [type: EventType, data: string, effect: Effect | null]
@@ -75,6 +75,7 @@ export type Request =
     }
   | { do: 'release'; at: number; session_id: string; fence: Fence }
   | { do: 'prune'; before: number; after_key: number }
+  | { do: 'snapshot'; at: number; session_id: string; snapshot: Snapshot }
   | { do: 'probe' }
   | { do: 'claimTimers'; at: number; by: string; limit: number; ttl: number }
   | { do: 'account'; at: number; method: string; args: unknown[] }

@@ -10,6 +10,7 @@ import { defineReading } from './conformance/reading.ts'
 import { defineSearching } from './conformance/searching.ts'
 import { defineSharing } from './conformance/sharing.ts'
 import { defineUpkeep } from './conformance/upkeep.ts'
+import { defineSnapshots } from './conformance/snapshots.ts'
 import { defineState } from './conformance/state.ts'
 import { defineWriting } from './conformance/writing.ts'
 
@@ -23,6 +24,7 @@ export function defineLogConformance(name: string, implementation: Implementatio
     describe('inbox', () => defineInbox(bench))
     describe('searching', () => defineSearching(bench))
     describe('state', () => defineState(bench))
+    describe('snapshots', () => defineSnapshots(bench))
     describe('upkeep', () => defineUpkeep(bench))
     describe('accounts', () => defineAccounts(bench))
     if (implementation.kind === 'shared') describe('sharing', () => defineSharing(bench))

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openSqliteStore } from '@cairn/log'
+import { openDb } from '@cairn/log/sqlite-adapter'
 import { defineLogConformance } from './conformance.ts'
 
 defineLogConformance('the embedded store', {
@@ -12,4 +13,9 @@ defineLogConformance('the embedded store', {
     return { place, remove: () => rm(place, { recursive: true, force: true }) }
   },
   open: (place, options) => openSqliteStore({ dir: place, ...options }),
+  sql(place, text) {
+    const db = openDb(join(place, 'cairn.db'))
+    db.exec(text)
+    db.close()
+  },
 })

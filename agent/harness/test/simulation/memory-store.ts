@@ -178,6 +178,12 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
     markRead: never('markRead'),
     read: (sessionId, after, limit, types): Promise<StoredEvent[]> =>
       read(reader => reader.read(sessionId, after, limit, types)),
+    saveSnapshot: (session_id, snapshot) =>
+      write(
+        () => ({ do: 'snapshot', at: world.now(), session_id, snapshot }),
+        value => value as boolean,
+      ),
+    readSnapshot: (sessionId, version) => read(reader => reader.readSnapshot(sessionId, version)),
     watch(sessionId, nudge) {
       const found = readers.get(sessionId) ?? new Set()
       readers.set(sessionId, found.add(nudge))

@@ -169,6 +169,14 @@ CREATE TABLE sessions (
   pruned INTEGER NOT NULL DEFAULT 0    -- llm.delta rows deleted so far
 , saga INTEGER NOT NULL DEFAULT 0, asked_id INTEGER NOT NULL DEFAULT 0) STRICT;
 
+CREATE TABLE snapshots (
+  session_key INTEGER PRIMARY KEY,
+  version TEXT NOT NULL,               -- of the code that folds
+  last_id INTEGER NOT NULL,
+  digest TEXT NOT NULL,                -- SHA-256 over the version, the record last_id and the body
+  body TEXT NOT NULL                   -- JSON
+) STRICT;
+
 CREATE TABLE sqlite_sequence(name,seq);
 
 CREATE TABLE store_identity (

@@ -22,6 +22,7 @@ import { pruneDeltas } from './prune.ts'
 import { createReader } from './reader.ts'
 import { CHANGED_NOW, type ChangedItem } from './row-changes.ts'
 import { CREATE_SESSION, createSessionValues, toStored } from './session-sql.ts'
+import { readSnapshot, saveSnapshot } from './snapshots.ts'
 import { createWriter, type Writer } from './writer.ts'
 
 export type PostgresStoreOptions = {
@@ -196,6 +197,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 
     read: live.read,
     watch: live.watch,
+    saveSnapshot: (sessionId, snapshot) =>
+      readOnly ? refuseWrites() : saveSnapshot(db, sessionId, snapshot),
+    readSnapshot: (sessionId, version) => readSnapshot(db, sessionId, version),
     // The database looks after its own log: it stops where that is damaged, and says so.
     lostAt: () => Promise.resolve(null),
     getSession: id => reader.getSession(id, now()),

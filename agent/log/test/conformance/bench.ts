@@ -8,6 +8,7 @@ import { type Clock, type Implementation, makeClock } from './fixture.ts'
 type Opened = { store: LogStore; clock: Clock; place: string }
 export type Bench = {
   kind: Implementation['kind']
+  sql: Implementation['sql']
   /** A store of its own; with `place`, the store that lives there. */
   open(options?: { place?: string; clock?: Clock; redact?: (json: string) => string }): Promise<Opened>
 }
@@ -19,6 +20,7 @@ export function makeBench(implementation: Implementation): Bench {
   })
   return {
     kind: implementation.kind,
+    sql: implementation.sql,
     async open(options = {}) {
       let place = options.place
       if (place === undefined) {

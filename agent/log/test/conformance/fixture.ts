@@ -17,6 +17,8 @@ export type Implementation = {
     place: string,
     options: { now: () => number; monotonic: () => number; redact?: (json: string) => string },
   ): Promise<LogStore>
+  /** Changes the store behind its back, as a disk or a restore does. */
+  sql(place: string, text: string): Promise<void> | void
 }
 
 export type Clock = {

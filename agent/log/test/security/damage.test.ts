@@ -232,6 +232,21 @@ test('a second loss is told as a second one, and readers of either are known', a
   await store.close()
 })
 
+test('a loss takes the snapshots with it: what they were folded from may be gone', async () => {
+  const { dir } = copyOf(killed)
+  const { store } = await open(dir)
+  await store.saveSnapshot('quiet', { version: 'v', last_id: 1, body: '{}' })
+  expect(await store.readSnapshot('quiet', 'v')).not.toBeNull()
+  const before = copyOf(dir)
+  await store.commit({ session_id: 's', events: [thought('a'), thought('b')] })
+  await store.close()
+  writeFileSync(before.mark, readFileSync(join(dir, 'cairn.mark')))
+  const { store: after, told } = await open(before.dir)
+  expect(told).toEqual([expect.stringContaining('error: 2 records')])
+  expect(await after.readSnapshot('quiet', 'v')).toBeNull()
+  await after.close()
+})
+
 test('a mark that cannot be read, or of another store, is told and made anew', async () => {
   const { dir, mark } = copyOf(killed)
   writeFileSync(mark, 'garbage')

@@ -1,0 +1,95 @@
+/** Snapshots of a fold: kept beside the log, never ahead of it, and given back only as they were saved. */
+import { expect, test } from 'vitest'
+import type { Snapshot } from '@cairn/log'
+import type { Bench } from './bench.ts'
+import { delta, ids, newSession, readAll, response, say, thought } from './fixture.ts'
+
+const upToEvent = (last_id: number, body = `{"to":${last_id}}`, version = 'v1'): Snapshot => ({
+  version,
+  last_id,
+  body,
+})
+
+export function defineSnapshots({ open, sql }: Bench): void {
+  /** A session of so many events, some of them still in its row and some not. */
+  async function sessionOf(events: number) {
+    const opened = await open()
+    await opened.store.createSession(newSession('s'))
+    for (let n = 0; n < events; n += 1)
+      await opened.store.commit({ session_id: 's', events: [thought(`thought ${n}`)] })
+    return opened
+  }
+
+  test('a snapshot is found again as it was saved, by whoever opens the store next, and takes the place of the one before', async () => {
+    const { store, clock, place } = await sessionOf(100)
+    expect(await store.readSnapshot('s', 'v1')).toBeNull()
+    for (const last_id of [3, 60, 100, 99]) {
+      const snapshot = upToEvent(last_id, JSON.stringify({ said: '“ü” \0 \ud800 \\u0000 👍', last_id }))
+      expect(await store.saveSnapshot('s', snapshot)).toBe(true)
+      expect(await store.readSnapshot('s', 'v1')).toEqual(snapshot)
+    }
+    await store.commit({ session_id: 's', events: [thought('more')] })
+    const saved = await store.readSnapshot('s', 'v1')
+    expect(saved?.last_id).toBe(99)
+    await store.close()
+    const { store: again } = await open({ place, clock })
+    expect(await again.readSnapshot('s', 'v1')).toEqual(saved)
+    expect(await again.check()).toEqual([])
+  })
+
+  test('a snapshot is for the version that saved it, and for its own session', async () => {
+    const { store } = await sessionOf(5)
+    await store.createSession(newSession('t'))
+    await store.commit({ session_id: 't', events: [say('a')] })
+    await store.saveSnapshot('s', upToEvent(4))
+    expect(await store.readSnapshot('s', 'v2')).toBeNull()
+    expect(await store.readSnapshot('t', 'v1')).toBeNull()
+    expect(await store.readSnapshot('nobody', 'v1')).toBeNull()
+    await store.saveSnapshot('s', upToEvent(2, '{}', 'v2'))
+    expect(await store.readSnapshot('s', 'v1')).toBeNull()
+    expect((await store.readSnapshot('s', 'v2'))?.last_id).toBe(2)
+  })
+
+  test('a snapshot that is ahead of the log, or of no session, is not kept', async () => {
+    const { store } = await sessionOf(40)
+    await store.saveSnapshot('s', upToEvent(7))
+    for (const last_id of [41, 1_000_000, 0, -1])
+      expect(await store.saveSnapshot('s', upToEvent(last_id)), String(last_id)).toBe(false)
+    expect(await store.saveSnapshot('nobody', upToEvent(1))).toBe(false)
+    expect((await store.readSnapshot('s', 'v1'))?.last_id).toBe(7)
+    expect(ids(await readAll(store, 's'))).toHaveLength(40)
+  })
+
+  test('a snapshot outlives the pruning of what it has folded', async () => {
+    const { store, clock } = await open()
+    await store.createSession(newSession('s'))
+    await store.commit({ session_id: 's', events: [say('a'), delta('b'), delta('c'), response('bc')] })
+    await store.saveSnapshot('s', upToEvent(4))
+    expect(await store.pruneDeltas(clock.now() + 1)).toBe(2)
+    expect((await store.readSnapshot('s', 'v1'))?.last_id).toBe(4)
+  })
+
+  test.for([
+    ['its text', `UPDATE snapshots SET body = replace(body, '9', '8')`],
+    ['its end', 'UPDATE snapshots SET last_id = last_id - 1'],
+    ['its version', `UPDATE snapshots SET version = 'v1' WHERE version = 'v0'`],
+    [
+      'the record it ends with',
+      `UPDATE events SET json = replace(json, 'thought 89', 'thought 98') WHERE id = 90`,
+    ],
+  ])('a snapshot is not given out once %s has changed, and the next one is', async ([, damage]) => {
+    const { store, place } = await sessionOf(100)
+    await store.saveSnapshot('s', upToEvent(90, undefined, damage.includes('v0') ? 'v0' : 'v1'))
+    await sql(place, damage)
+    expect(await store.readSnapshot('s', 'v1')).toBeNull()
+    expect(await store.saveSnapshot('s', upToEvent(80))).toBe(true)
+    expect((await store.readSnapshot('s', 'v1'))?.last_id).toBe(80)
+  })
+
+  test('a snapshot that a restored log does not reach is not given out', async () => {
+    const { store, place } = await sessionOf(60)
+    await store.saveSnapshot('s', upToEvent(50))
+    await sql(place, 'UPDATE snapshots SET last_id = 100')
+    expect(await store.readSnapshot('s', 'v1')).toBeNull()
+  })
+}
