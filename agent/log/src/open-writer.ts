@@ -15,7 +15,7 @@ type Tell = (level: Notice['notice'], message: string) => void
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
 
-/** Nothing is left of what the mark knows of. */
+/** Nothing is left of what the mark knows of: no record without a session, and sessions stay. */
 function tellGone({ dir, path, now }: WriterStart, mark: ReturnType<typeof readMark>, tell: Tell): void {
   if (mark === null || mark === 'unreadable' || mark.records === 0) return
   setMarkAside(dir, now)
@@ -24,6 +24,9 @@ function tellGone({ dir, path, now }: WriterStart, mark: ReturnType<typeof readM
     `${path} was gone or empty, and a new store begins: ${MARK} beside it knew ${mark.records} records, the newest of ${new Date(mark.at).toISOString()}. If nobody meant that, stop here and put the database back from a copy.`,
   )
 }
+
+const hasSessions = (db: Db): boolean =>
+  schemaVersion(db) > 0 && db.prepare('SELECT 1 FROM sessions LIMIT 1').get() !== undefined
 
 /** What the file lacks of what its mark knows. Changes nothing but a mark that is of another store. */
 function inspect(start: WriterStart, tell: Tell): Loss | null {
@@ -45,8 +48,9 @@ function inspect(start: WriterStart, tell: Tell): Loss | null {
       )
       return null
     }
-    // Everything of a young store stands in its log: without that the file is a database with nothing in it.
-    if (schemaVersion(db) === 0) {
+    // Everything of a young store stands in its log: without that the file is a database with nothing in it, or
+    // with some of its tables.
+    if (!hasSessions(db)) {
       tellGone(start, mark, tell)
       return null
     }
