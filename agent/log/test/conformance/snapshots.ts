@@ -70,21 +70,24 @@ export function defineSnapshots({ open, sql }: Bench): void {
   })
 
   test.for([
-    ['its text', `UPDATE snapshots SET body = replace(body, '9', '8')`],
-    ['its end', 'UPDATE snapshots SET last_id = last_id - 1'],
-    ['its version', `UPDATE snapshots SET version = 'v1' WHERE version = 'v0'`],
-    [
-      'the record it ends with',
-      `UPDATE events SET json = replace(json, 'thought 89', 'thought 98') WHERE id = 90`,
-    ],
-  ])('a snapshot is not given out once %s has changed, and the next one is', async ([, damage]) => {
-    const { store, place } = await sessionOf(100)
-    await store.saveSnapshot('s', upToEvent(90, undefined, damage.includes('v0') ? 'v0' : 'v1'))
-    await sql(place, damage)
-    expect(await store.readSnapshot('s', 'v1')).toBeNull()
-    expect(await store.saveSnapshot('s', upToEvent(80))).toBe(true)
-    expect((await store.readSnapshot('s', 'v1'))?.last_id).toBe(80)
-  })
+    { what: 'its text', damage: `UPDATE snapshots SET body = replace(body, '9', '8')` },
+    { what: 'its end', damage: 'UPDATE snapshots SET last_id = last_id - 1' },
+    { what: 'its version', version: 'v0', damage: `UPDATE snapshots SET version = 'v1'` },
+    {
+      what: 'the record it ends with',
+      damage: `UPDATE events SET json = replace(json, 'thought 89', 'thought 98') WHERE id = 90`,
+    },
+  ])(
+    'a snapshot is not given out once $what has changed, and the next one is',
+    async ({ version, damage }) => {
+      const { store, place } = await sessionOf(100)
+      await store.saveSnapshot('s', upToEvent(90, undefined, version))
+      await sql(place, damage)
+      expect(await store.readSnapshot('s', 'v1')).toBeNull()
+      expect(await store.saveSnapshot('s', upToEvent(80))).toBe(true)
+      expect((await store.readSnapshot('s', 'v1'))?.last_id).toBe(80)
+    },
+  )
 
   test('a snapshot that a restored log does not reach is not given out', async () => {
     const { store, place } = await sessionOf(60)
