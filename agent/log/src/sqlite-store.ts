@@ -1,6 +1,6 @@
 /** The embedded store (contract 9): one SQLite file, written by a worker thread, read from here. */
 import { once } from 'node:events'
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { isoStamp, type Part } from './commit-rules.ts'
@@ -11,12 +11,11 @@ import { toLink } from './links.ts'
 import { createListeners } from './listeners.ts'
 import { createLiveCache } from './live-cache.ts'
 import { copyDatabase, DATABASE } from './live-copy.ts'
-import { readMigrations, refuseNewer, schemaVersion } from './migrate.ts'
+import { openForReading } from './open-reader.ts'
 import { createReader } from './reader.ts'
 import { composeRecord } from './record-text.ts'
 import { createRedactor, type Redact } from './redact.ts'
 import { type StoredSession, toSessionRow, unpackSession } from './session-rows.ts'
-import { type Db, openDb } from './sqlite-adapter.ts'
 import { createAccounts } from './sqlite-accounts.ts'
 import { createCoordination } from './sqlite-coordination.ts'
 import type { Committed, LogStore, SessionRow } from './store.ts'
@@ -36,24 +35,6 @@ export type SqliteStoreOptions = {
   report?: (level: 'warn' | 'error', message: string) => void
   /** Beside a running server: reads, `check` and `backup` work, whatever writes is refused. */
   readOnly?: boolean
-}
-
-/** Refuses a database that this code does not know, and says which way round. */
-function openForReading(path: string): Db {
-  if (!existsSync(path))
-    throw new Error(
-      `[openSqliteStore] there is no store at ${path}: start the server once, or name the right data directory`,
-    )
-  const db = openDb(path, { readOnly: true })
-  const migrations = readMigrations()
-  refuseNewer(db, migrations)
-  const found = schemaVersion(db)
-  const known = migrations.at(-1)?.version ?? 0
-  if (found < known)
-    throw new Error(
-      `[openSqliteStore] ${path} has schema version ${found}, this program needs ${known}: start the server once to upgrade it`,
-    )
-  return db
 }
 
 /** SQLite gives its files beside the database the same mode, so this one decides for all. */
