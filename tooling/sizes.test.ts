@@ -75,7 +75,6 @@ const functionsToSplit = new Set<string>([
   'agent/harness/src/mcp/connection.ts#connectMcpServer',
   'agent/harness/src/tools/html-text.ts#htmlToText',
   'agent/harness/src/turn/deltas.ts#writeDeltas',
-  'agent/harness/src/turn/session-log.ts#openSessionLog',
   'agent/log/src/postgres/live-sessions.ts#createLiveSessions',
   'agent/log/src/postgres/nudges.ts#startNudges',
   'agent/log/src/postgres/store.ts#openPostgresStore',

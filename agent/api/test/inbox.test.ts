@@ -28,7 +28,7 @@ const done = () =>
   raiseTaskComplete(ids, { outcome: 'ok', summary: 's', duration_seconds: 1, session_title: null })
 
 async function raise(service: Service, sessionId: string, raised: Raised): Promise<string> {
-  await service.store.commit({ session_id: sessionId, events: [raised.event], rows: [raised.row(0)] })
+  await service.store.commit({ session_id: sessionId, events: [raised.draft] })
   return raised.item_id
 }
 const respond = (service: Service, item: string, body: unknown) =>

@@ -27,11 +27,11 @@ async function withItem(service: Service): Promise<{ id: string; item: string }>
   const { token } = await service.addUser()
   const id = await service.newSession(token)
   await service.say(id, 'hello', token)
-  const { event, row, item_id } = raiseAction(
+  const { draft, item_id } = raiseAction(
     { newId: randomUUID },
     { title: 't', instructions: 'i', context: 'c', action_type: 'other', target: null, reason: 'r' },
   )
-  await service.store.commit({ session_id: id, events: [event], rows: [row(0)] })
+  await service.store.commit({ session_id: id, events: [draft] })
   return { id, item: item_id }
 }
 const pathOf = (route: Route, { id, item }: { id: string; item: string }, prefix: string): string =>

@@ -6,7 +6,7 @@ import { type EventDraft, factsOf } from '@cairn/protocol'
 import { effectOf } from './projection.ts'
 import type { Mode } from './redact/in-context.ts'
 import type { Redact } from './redact.ts'
-import type { Commit, LinkedCommit, NewSession, RowChange } from './store.ts'
+import type { Commit, Draft, EventRow, LinkedCommit, NewSession } from './store.ts'
 import type { CommitRequest, EncodedEvent, EncodedPart, EncodedRow } from './writer-messages.ts'
 
 export const redactString = (redact: Redact, text: string, mode: Mode = 'text'): string =>
@@ -21,7 +21,8 @@ function encodeEvent(redact: Redact, { type, data }: EventDraft): EncodedEvent {
   return [type, redact(JSON.stringify(data), modeOf(type)), effect]
 }
 
-function encodeRow(redact: Redact, row: RowChange): EncodedRow {
+/** `event` is the index of the event that brings the row. */
+function encodeRow(redact: Redact, row: EventRow, event: number): EncodedRow {
   if (row.do === 'artifact.add')
     return {
       ...row,
@@ -34,7 +35,8 @@ function encodeRow(redact: Redact, row: RowChange): EncodedRow {
   const title = redactString(redact, item.title)
   const body = item.body === null ? null : redactString(redact, item.body, mode)
   return {
-    ...row,
+    do: 'inbox.open',
+    event,
     item: {
       ...item,
       title,
@@ -46,8 +48,8 @@ function encodeRow(redact: Redact, row: RowChange): EncodedRow {
 }
 
 function encodePart(redact: Redact, part: LinkedCommit): EncodedPart {
-  checkInboxRows(part)
   const { create } = part
+  const rows = encodeRows(redact, part)
   return {
     session_id: part.session_id,
     events: part.events.map(event => encodeEvent(redact, event)),
@@ -55,7 +57,7 @@ function encodePart(redact: Redact, part: LinkedCommit): EncodedPart {
     ...(part.expect_status === undefined ? {} : { expect_status: part.expect_status }),
     ...(part.reopen === undefined ? {} : { reopen: encodeEvent(redact, part.reopen) }),
     ...(part.reopen_from === undefined ? {} : { reopen_from: part.reopen_from }),
-    ...(part.rows === undefined ? {} : { rows: part.rows.map(row => encodeRow(redact, row)) }),
+    ...(rows.length === 0 ? {} : { rows }),
     ...(part.cursor === undefined ? {} : { cursor: part.cursor }),
     ...(part.revoke_lease === true ? { revoke_lease: true } : {}),
     ...(part.set === undefined ? {} : { set: encodeSettings(redact, part.set) }),
@@ -78,17 +80,14 @@ export const encodeSession = (
 const encodeSettings = (redact: Redact, set: NonNullable<Commit['set']>): NonNullable<Commit['set']> =>
   set.title === undefined ? set : { ...set, title: redactString(redact, set.title) }
 
-function checkInboxRows({ rows = [], events }: Pick<Commit, 'rows' | 'events'>): void {
-  for (const row of rows) {
-    if (row.do === 'inbox.open' && events[row.event] === undefined)
-      throw new Error(`[commit] inbox.open names event ${row.event}; the commit has ${events.length}`)
-  }
-}
+const encodeRows = (redact: Redact, { rows = [], events }: Pick<Commit, 'rows' | 'events'>): EncodedRow[] => [
+  ...rows.map(row => encodeRow(redact, row, 0)),
+  ...events.flatMap((event: Draft, index) => (event.rows ?? []).map(row => encodeRow(redact, row, index))),
+]
 
 export function encodeCommit(redact: Redact, at: number, commit: Commit): CommitRequest {
   if (commit.release_lease === true && commit.fence === undefined)
     throw new Error('[commit] release_lease needs the fence whose lease it gives back')
-  checkInboxRows(commit)
   const request: CommitRequest = {
     do: 'commit',
     at,
@@ -102,8 +101,8 @@ export function encodeCommit(redact: Redact, at: number, commit: Commit): Commit
   if (commit.expect_untitled === true) request.expect_untitled = true
   if (commit.reopen !== undefined) request.reopen = encodeEvent(redact, commit.reopen)
   if (commit.reopen_from !== undefined) request.reopen_from = commit.reopen_from
-  if (commit.rows !== undefined && commit.rows.length > 0)
-    request.rows = commit.rows.map(row => encodeRow(redact, row))
+  const rows = encodeRows(redact, commit)
+  if (rows.length > 0) request.rows = rows
   if (commit.cursor !== undefined) request.cursor = commit.cursor
   if (commit.revoke_lease === true) request.revoke_lease = true
   if (commit.release_lease === true) request.release_lease = true

@@ -71,25 +71,19 @@ export type Decider = Pick<Principal, 'kind' | 'id'>
 /** `granted_by` is null where it was not recorded: grants of older releases. */
 export type Grant = { id: string; granted_by: Decider | null }
 
+export type NewInboxItem = {
+  id: string
+  kind: InboxKind
+  title: string
+  body: string | null
+  payload: Record<string, unknown>
+  expires_at: number | null
+  tool_call_id: string | null
+  /** Kept beside the item and never shown: the hash of a gated call's arguments. */
+  private?: Record<string, string>
+}
+
 export type RowChange =
-  /** Opens an inbox item for the event at `event` (index into `events`). */
-  | {
-      do: 'inbox.open'
-      event: number
-      item: {
-        id: string
-        kind: InboxKind
-        title: string
-        body: string | null
-        payload: Record<string, unknown>
-        expires_at: number | null
-        tool_call_id: string | null
-        /** Kept beside the item and never shown: the hash of a gated call's arguments. */ private?: Record<
-          string,
-          string
-        >
-      }
-    }
   /** Guard and change: refused with `already_answered` unless the item is pending. */
   | {
       do: 'inbox.answer'
@@ -126,9 +120,20 @@ export type RowChange =
   | { do: 'artifact.add'; artifact: Omit<ArtifactMeta, 'session_id' | 'created_at'>; spec: ArtifactSpec }
   | LinkChange
 
+/** What an event brings into its commit; an inbox item is opened for the event that carries it. */
+export type EventRow = { do: 'inbox.open'; item: NewInboxItem } | RowChange
+
+/** An event to be written, with its own rows: whoever puts it into a commit need not know them. */
+export type Draft<T extends EventType = EventType> = EventDraft<T> & { readonly rows?: readonly EventRow[] }
+
+export const withRows = <T extends EventType>(event: EventDraft<T>, ...rows: EventRow[]): Draft<T> => ({
+  ...event,
+  rows,
+})
+
 export type Commit = {
   session_id: string
-  events: readonly EventDraft[]
+  events: readonly Draft[]
   /** Worker commits only: refused with `stale_lease` unless this lease is the live one. */
   fence?: Fence
   /** Refused with `wrong_status` unless the session is in one of these. */
@@ -155,6 +160,7 @@ export type Commit = {
   reopen?: EventDraft<'session.resume'>
   /** The states that `reopen` is for, where they are not completed and failed. */
   reopen_from?: readonly SessionStatus[]
+  /** Rows of no single event. They are changed first, then those of the events, in their order. */
   rows?: readonly RowChange[]
   /**
    * The worker's progress: everything up to this id is dealt with. 'self': up to the last event of this

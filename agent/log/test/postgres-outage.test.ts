@@ -3,7 +3,7 @@
  * in twice, nothing is guessed.
  */
 import { AppError } from '@cairn/protocol'
-import { openPostgresStore } from '@cairn/log'
+import { openPostgresStore, withRows } from '@cairn/log'
 import { readMigrations } from '@cairn/log/postgres/migrate'
 import { expect, onTestFinished, test } from 'vitest'
 import { ids, newSession, once, readAll, thought, upTo } from './conformance/fixture.ts'
@@ -160,11 +160,9 @@ test('a commit that a listening process was never told of is found by the slow p
   await runSql(at, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'`)
   await there.commit({
     session_id: 's',
-    events: [thought('x')],
-    rows: [
-      {
+    events: [
+      withRows(thought('x'), {
         do: 'inbox.open',
-        event: 0,
         item: {
           id: 'i',
           kind: 'task_complete',
@@ -174,7 +172,7 @@ test('a commit that a listening process was never told of is found by the slow p
           expires_at: null,
           tool_call_id: null,
         },
-      },
+      }),
     ],
   })
   await Promise.all([grown.called, raised.called])

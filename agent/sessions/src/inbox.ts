@@ -1,8 +1,8 @@
 /**
  * What the agent raises to a human, and what the human answers (contract 14.11, 4, 7, 10). The writer of the
- * five inbox.* events. Each `raise…` gives the event and the row that goes into the same commit.
+ * five inbox.* events. Each `raise…` gives a draft that brings the row of its item.
  */
-import type { Decider, RowChange, SessionRow } from '@cairn/log'
+import { type Decider, type Draft, type SessionRow, withRows } from '@cairn/log'
 import {
   AppError,
   type EventData,
@@ -25,12 +25,7 @@ import { commitFor, tellAnswered } from './refusals.ts'
 const write = writer('inbox')
 type InboxEvent = Extract<EventType, `inbox.${string}`>
 
-export type Raised = {
-  event: EventDraft<InboxEvent>
-  /** The row of the item, given the index of `event` within its commit. */
-  row: (event: number) => RowChange
-  item_id: string
-}
+export type Raised = { draft: Draft<InboxEvent>; item_id: string }
 /** Where the item's id comes from. */
 type Ids = Pick<Deps, 'newId'>
 
@@ -66,7 +61,7 @@ function raise<T extends InboxEvent>(
     tool_call_id: shown.tool_call_id ?? null,
     ...(shown.private ? { private: shown.private } : {}),
   }
-  return { event: write(type, data), row: event => ({ do: 'inbox.open', event, item }), item_id: id }
+  return { draft: withRows(write(type, data), { do: 'inbox.open', item }), item_id: id }
 }
 
 /**
@@ -168,12 +163,14 @@ export const raiseSkillProposal = (ids: Ids, proposal: SkillProposal): Raised =>
     { title: `Proposed skill: ${proposal.name}`, body: proposal.description },
   )
 
-/** The end of a background review; its item only where there is news. */
-export const raiseReviewEnd = (
-  ids: Ids,
-  data: EventData<'inbox.task_complete'> & { review_wake_id: number },
-): Raised =>
+type ReviewEnd = EventData<'inbox.task_complete'> & { review_wake_id: number }
+
+/** The end of a background review that has news: it is put into the inbox. */
+export const raiseReviewEnd = (ids: Ids, data: ReviewEnd): Raised =>
   raise(ids, 'inbox.task_complete', data, { title: 'Looked back over the session', body: data.summary })
+
+/** The end of one without: it is in the log. */
+export const recordReviewEnd = (data: ReviewEnd): EventDraft => write('inbox.task_complete', data)
 
 export const raiseProgress = (ids: Ids, data: EventData<'inbox.progress_checkin'>): Raised =>
   raise(ids, 'inbox.progress_checkin', data, {
@@ -210,7 +207,7 @@ export async function respondInbox(
   principal: Principal,
 ): Promise<InboxItem> {
   const item = await findInboxItem(deps.store, principal, itemId)
-  const { decision, rows, message } =
+  const { decision, message } =
     'decision' in answer ? decide(deps, item, answer.decision, principal) : completeAction(item)
   if (item.status !== 'pending') throw answeredBefore(item)
   if ('decision' in answer) refuseUnseen(item, answer)
@@ -220,7 +217,6 @@ export async function respondInbox(
     ...(message === null ? { events: [] } : { reopen: resumed('inbox'), events: [message] }),
     rows: [
       { do: 'inbox.answer', id: item.id, decision, status: 'responded', decided_by: deciderOf(principal) },
-      ...rows,
     ],
   })
   return reread(deps, item.id)
@@ -252,8 +248,8 @@ const deciderOf = ({ kind, id }: Principal): Decider => ({ kind, id })
 
 type Decided = {
   decision: string
-  rows: RowChange[]
-  /** Null: the agent is told nothing, and nothing wakes. */ message: EventDraft<'user.message'> | null
+  /** Null: the agent is told nothing, and nothing wakes. */
+  message: Draft<'user.message'> | null
 }
 
 const decide = (
@@ -262,9 +258,7 @@ const decide = (
   decision: 'approve' | 'reject',
   principal: Principal,
 ): Decided =>
-  proposalOf(item) === null
-    ? decideGate(deps, item, decision, principal)
-    : { decision, rows: [], message: null }
+  proposalOf(item) === null ? decideGate(deps, item, decision, principal) : { decision, message: null }
 
 function decideGate(
   { newId, now }: Deps,
@@ -283,7 +277,6 @@ function decideGate(
   if (decision === 'reject') {
     return {
       decision,
-      rows: [],
       message: syntheticMessage(
         'governance_decision',
         `[Decision] ${who} rejected the call of ${tool} (${tool_call_id}). Do not repeat it; go on without it or say what is missing.`,
@@ -294,24 +287,20 @@ function decideGate(
   const arguments_hash = item.private['arguments_hash']
   if (arguments_hash === undefined)
     throw new Error(`[respondInbox] gate ${item.id} was raised without the hash of its arguments`)
-  return {
-    decision,
-    rows: [
-      {
-        do: 'grant.add',
-        id: newId(),
-        tool,
-        arguments_hash,
-        granted_by: deciderOf(principal),
-        expires_at: now() + GRANT_TTL_MS,
-      },
-    ],
-    message: syntheticMessage(
-      'governance_decision',
-      `[Decision] ${who} approved the call of ${tool} (${tool_call_id}). Make that call again with exactly the same arguments: the approval covers it once, within the hour.`,
-      about,
-    ),
-  }
+  const message = syntheticMessage(
+    'governance_decision',
+    `[Decision] ${who} approved the call of ${tool} (${tool_call_id}). Make that call again with exactly the same arguments: the approval covers it once, within the hour.`,
+    about,
+  )
+  const grant = {
+    do: 'grant.add',
+    id: newId(),
+    tool,
+    arguments_hash,
+    granted_by: deciderOf(principal),
+    expires_at: now() + GRANT_TTL_MS,
+  } as const
+  return { decision, message: withRows(message, grant) }
 }
 
 function completeAction(item: StoredInboxItem): Decided {
@@ -324,7 +313,6 @@ function completeAction(item: StoredInboxItem): Decided {
   const { title } = item.payload as EventData<'inbox.action_required'>
   return {
     decision: 'completed',
-    rows: [],
     message: syntheticMessage('action_completed', `[Done] The user says that this is done: ${title}`, {
       inbox_item_id: item.id,
     }),

@@ -45,6 +45,7 @@ export {
   repeatGate,
   respondInbox,
   type InboxAnswer,
+  recordReviewEnd,
   type Raised,
 } from './inbox.ts'
 export {

@@ -25,7 +25,7 @@ const gateData = {
 }
 const gate = (desk: Desk) => raiseGate(desk.deps, { ...gateData, arguments_hash: 'hash-1' })
 const raise = async (desk: Desk, raised: Raised): Promise<string> => {
-  await desk.write([raised.event], { rows: [raised.row(0)] })
+  await desk.write([raised.draft])
   return raised.item_id
 }
 
@@ -121,7 +121,7 @@ test('what a session still asks of people expires when it is archived, in the sa
   await respondInbox(desk.deps, answered, { completed: true }, alice)
   const other = await createSession(desk.deps, ['assistant'], { principal: alice })
   const elsewhere = raiseAction(desk.deps, action)
-  await desk.store.commit({ session_id: other.id, events: [elsewhere.event], rows: [elsewhere.row(0)] })
+  await desk.store.commit({ session_id: other.id, events: [elsewhere.draft] })
   const changed: string[] = []
   const unwatch = desk.store.watchInbox('org', id => changed.push(id))
 

@@ -64,7 +64,7 @@ async function ask(desk: Desk): Promise<void> {
       { prompt: 'Why?' },
     ],
   })
-  await desk.write([raised.event], { rows: [raised.row(0)] })
+  await desk.write([raised.draft])
 }
 const answer = (desk: Desk, ...responses: { question: string; answer: string }[]) =>
   answerQuestion(desk.deps, {
@@ -138,7 +138,7 @@ test('bad answers name what is wrong', async () => {
 describe('text typed while a question waits', () => {
   const asks = async (desk: Desk, call: string, ...questions: object[]) => {
     const raised = raiseQuestion(desk.deps, { tool_call_id: call, questions: questions as [] })
-    await desk.write([raised.event], { rows: [raised.row(0)] })
+    await desk.write([raised.draft])
   }
   const type = (desk: Desk, content: string, more: Partial<AddMessage> = {}) =>
     addMessage(desk.deps, { session_id: desk.session.id, content, principal: alice, ...more })

@@ -182,13 +182,13 @@ const ATTEMPTS: Record<string, () => Promise<void>> = {
       ).toBeGreaterThanOrEqual(400)
   },
   'of many decisions at once, one counts and all others are told it': async () => {
-    const { event, row, item_id } = raiseAction(
+    const { draft, item_id } = raiseAction(
       { newId: randomUUID },
       { title: 't', instructions: 'i', context: 'c', action_type: 'other', target: null, reason: 'r' },
     )
     const id = await service.newSession()
     await service.say(id, 'wait')
-    await service.store.commit({ session_id: id, events: [event], rows: [row(0)] })
+    await service.store.commit({ session_id: id, events: [draft] })
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => post(`/v1/inbox/${item_id}/respond`, { completed: true })),
     )

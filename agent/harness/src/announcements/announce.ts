@@ -2,11 +2,12 @@
  * What an agent tells of itself: how long work goes (inbox.progress_checkin), and that it is over
  * (inbox.task_complete). docs/inbox.md.
  */
-import { CommitRefused, type RowChange } from '@cairn/log'
-import type { AgentConfig, EventDraft } from '@cairn/protocol'
+import { CommitRefused, type Draft, type RowChange } from '@cairn/log'
+import type { AgentConfig } from '@cairn/protocol'
 import { clip, openCheckIns, raiseProgress, raiseTaskComplete } from '@cairn/sessions'
 import type { Progress } from '@cairn/state'
 import { recapTurn } from '../recap.ts'
+import type { Ending } from '../turn/capability.ts'
 import type { TurnContext } from '../turn/context.ts'
 import type { FinishReason } from '../turn/next-step.ts'
 
@@ -31,7 +32,7 @@ export function checkInDue(
  * A commit of its own, when it is due: the event, its item, and the end of the item before it, which is old
  * news.
  */
-export async function checkIn(turn: TurnContext, before: readonly EventDraft[]): Promise<void> {
+export async function checkIn(turn: TurnContext, before: readonly Draft[]): Promise<void> {
   const { log, setup, clock } = turn
   const { progress } = log.position()
   if (
@@ -47,9 +48,7 @@ export async function checkIn(turn: TurnContext, before: readonly EventDraft[]):
     elapsed_seconds: elapsed(progress.started_at, clock.now()),
   })
   try {
-    await log.append([...before, raised.event], {
-      rows: [raised.row(before.length), ...(await endCheckIns(turn))],
-    })
+    await log.append([...before, raised.draft], { rows: await endCheckIns(turn) })
   } catch (thrown) {
     // The item before it was acknowledged in this moment: the next iteration tells.
     if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'already_answered') throw thrown
@@ -77,18 +76,15 @@ function describeProgress({ log }: TurnContext): string {
   )
 }
 
-export type Announcement = { events: EventDraft[]; rows: (at: number) => RowChange[] }
-
 /** Goes behind the session.complete of work that took long; nothing for what was short. */
-export async function announceEnd(turn: TurnContext, reason: FinishReason): Promise<Announcement> {
+export async function announceEnd(turn: TurnContext, reason: FinishReason): Promise<Ending> {
   const { log, setup, clock } = turn
   const { progress, goal, conversation, turn: at } = log.position()
   const session = log.session()
-  if (progress.started_at === null || session.parent_id !== null) return { events: [], rows: () => [] }
+  if (progress.started_at === null || session.parent_id !== null) return {}
   const stale = progress.told > 0 ? await endCheckIns(turn) : []
   const duration_seconds = elapsed(progress.started_at, clock.now())
-  if (duration_seconds * 1000 < setup.agent.inbox.task_complete_minutes * MINUTE)
-    return { events: [], rows: () => stale }
+  if (duration_seconds * 1000 < setup.agent.inbox.task_complete_minutes * MINUTE) return { rows: stale }
   const answer =
     conversation.entries.findLast(entry => entry.message.role === 'assistant')?.message.content.trim() ?? ''
   const result = goal !== null && goal.verdicts.length > 0 && goal.status !== 'active' ? goal.status : reason
@@ -98,7 +94,7 @@ export async function announceEnd(turn: TurnContext, reason: FinishReason): Prom
     duration_seconds,
     session_title: session.title,
   })
-  return { events: [raised.event], rows: index => [raised.row(index), ...stale] }
+  return { after: [raised.draft], rows: stale }
 }
 
 const endCheckIns = async ({ store, log }: TurnContext): Promise<RowChange[]> =>

@@ -5,8 +5,5 @@ import { announceEnd, checkIn } from './announce.ts'
 export const announcements: Capability = {
   name: 'announcements',
   beforeRequest: checkIn,
-  async onEnd(turn, reason) {
-    const { events, rows } = await announceEnd(turn, reason)
-    return { after: events, rows }
-  },
+  onEnd: announceEnd,
 }

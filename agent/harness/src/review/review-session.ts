@@ -12,7 +12,7 @@ import {
   listProposals,
   raiseReviewEnd,
   raiseSkillProposal,
-  type Raised,
+  recordReviewEnd,
   TAKES_INPUT,
 } from '@cairn/sessions'
 import type { Conversation } from '@cairn/state'
@@ -63,22 +63,21 @@ export async function reviewSession(deps: ReviewDeps, request: ReviewRequest): P
       memoryFile(deps.dataDir, session.created_by, session.agent),
       redacted(deps.redact, findings.memory),
     )
-  const end = raiseReviewEnd(deps, {
+  const end = {
     outcome: error === null ? 'success' : 'failed',
     summary: error ?? describe(findings),
     duration_seconds: Math.round(deps.clock.monotonic() - startedAt) / 1000,
     session_title: session.title,
     review_wake_id: wake_id,
     ...spent,
-  })
-  // Only news is put into the inbox; that a review found nothing is in the log.
-  const raised: Raised[] = [...findings.skills.map(skill => raiseSkillProposal(deps, skill)), end]
-  const shown = raised.filter(one => one !== end || findings.memory !== null)
+  } as const
   await deps.store.commit({
     session_id: session.id,
     expect_status: TAKES_INPUT,
-    events: raised.map(one => one.event),
-    rows: shown.map(one => one.row(raised.indexOf(one))),
+    events: [
+      ...findings.skills.map(skill => raiseSkillProposal(deps, skill).draft),
+      findings.memory === null ? recordReviewEnd(end) : raiseReviewEnd(deps, end).draft,
+    ],
   })
   deps.report('info', 'looked back over the session', {
     remembered: findings.memory !== null,

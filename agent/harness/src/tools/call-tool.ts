@@ -7,15 +7,8 @@
  *
  * A commit that is refused (the lease is gone) rejects, and then nothing starts.
  */
-import { CommitRefused, type Grant, REDACTED, type Redact, type RowChange } from '@cairn/log'
-import {
-  EVENTS,
-  type EventDraft,
-  type GovernanceConfig,
-  asError,
-  MAX_DEPTH,
-  nestsTooDeep,
-} from '@cairn/protocol'
+import { CommitRefused, type Draft, type Grant, REDACTED, type Redact, withRows } from '@cairn/log'
+import { EVENTS, type GovernanceConfig, asError, MAX_DEPTH, nestsTooDeep } from '@cairn/protocol'
 import { clip, raiseGate, raiseQuestion, repeatGate } from '@cairn/sessions'
 import { pathProblem } from '@cairn/workspace'
 import { argumentsHash, canonicalJson } from '../canonical-json.ts'
@@ -56,7 +49,7 @@ export type CallToolDeps = {
   clock: Clock
   newId: () => string
   /** Already fenced by the caller; rejects when the lease is gone. */
-  commit(events: readonly EventDraft[], rows: readonly RowChange[]): Promise<unknown>
+  commit(events: readonly Draft[]): Promise<unknown>
   /** LogStore.findGrant of this session. */
   findGrant(tool: string, argumentsHash: string): Promise<Grant | null>
   gates: OpenGates
@@ -199,15 +192,11 @@ export async function gate(
   return granted.allow ? { ...granted, grant } : granted
 }
 
-/**
- * Why a call did not reach its tool: what the model reads, what is written before the result, and the row of
- * a gate.
- */
+/** Why a call did not reach its tool: what the model reads, and what is written before the result. */
 type Refusal = {
   status: 'failed' | 'refused' | 'gated'
   content: Record<string, unknown>
-  events: readonly EventDraft[]
-  rows?: (base: number) => readonly RowChange[]
+  events: readonly Draft[]
 }
 
 function denied(
@@ -244,8 +233,7 @@ function denied(
   return {
     status: 'gated',
     content: { error: 'policy_blocked_overridable', message: denial.reason, tool_call_id },
-    events: [event, raised.event],
-    rows: base => [raised.row(base + 1)],
+    events: [event, raised.draft],
   }
 }
 
@@ -262,12 +250,10 @@ export async function callTool(deps: CallToolDeps, call: Call): Promise<CallOutc
   const called = (extra: { checkpoint_hash?: string } = {}) =>
     toolCall({ tool_call_id, name, ...recordedArguments(deps.redact, mask(parsed.raw)), ...extra, ...place })
 
-  const refuse = async ({ status, content, events, rows }: Refusal): Promise<CallOutcome> => {
+  const refuse = async ({ status, content, events }: Refusal): Promise<CallOutcome> => {
     const text = JSON.stringify(mask(content))
-    await deps.commit(
-      [called(), ...events, toolResult({ tool_call_id, name, content: text, elapsed_ms: 0, ...place })],
-      rows?.(1) ?? [],
-    )
+    const result = toolResult({ tool_call_id, name, content: text, elapsed_ms: 0, ...place })
+    await deps.commit([called(), ...events, result])
     return { tool_call_id, name, status, content: text }
   }
 
@@ -309,15 +295,15 @@ export async function callTool(deps: CallToolDeps, call: Call): Promise<CallOutc
     ...(grant === undefined ? [] : [policyAllowedGrant(name, tool_call_id, grant.granted_by)]),
   ]
   try {
-    await deps.commit(
-      [
-        called(checkpoint),
-        ...deps.saga.begin(tool, { tool_call_id, arguments: mask(parsed.raw), ...checkpoint }),
-        ...passes,
-        ...(tool.begins?.(mask(args), tool_call_id) ?? []),
-      ],
-      grant === undefined ? [] : [{ do: 'grant.consume', id: grant.id, tool: name, arguments_hash: hash }],
-    )
+    const call = called(checkpoint)
+    await deps.commit([
+      grant === undefined
+        ? call
+        : withRows(call, { do: 'grant.consume', id: grant.id, tool: name, arguments_hash: hash }),
+      ...deps.saga.begin(tool, { tool_call_id, arguments: mask(parsed.raw), ...checkpoint }),
+      ...passes,
+      ...(tool.begins?.(mask(args), tool_call_id) ?? []),
+    ])
   } catch (thrown) {
     // Another call spent the approval, or it ran out, since the gate looked: this one asks anew.
     if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'no_grant') throw thrown
@@ -357,38 +343,35 @@ export async function runCommitted(
     { clock, signal: deps.signal, defaultTimeoutMs: deps.timeoutMs },
   )
   if (outcome.suspend) return suspend(deps, call, mask(outcome))
-  const { content, events = [], rows = [] } = mask(outcome)
+  const { content, events = [] } = mask(outcome)
   const failed = asFailure(content)
   const fitted = await fitResult(workspace, tool_call_id, failed ?? content)
   // A refusal is told by 0; whatever ran took some time.
   const elapsed_ms = Math.max(1, Math.round(clock.monotonic() - startedAt))
-  await deps.commit(
-    [
-      ...events,
-      toolResult({ tool_call_id, name, ...fitted, elapsed_ms, turn_id, iteration_index }),
-      ...deps.saga.end(tool_call_id, {
-        arguments: mask(args),
-        content: fitted.content,
-        result: content,
-        failed: failed !== null,
-      }),
-    ],
-    rows,
-  )
+  await deps.commit([
+    ...events,
+    toolResult({ tool_call_id, name, ...fitted, elapsed_ms, turn_id, iteration_index }),
+    ...deps.saga.end(tool_call_id, {
+      arguments: mask(args),
+      content: fitted.content,
+      result: content,
+      failed: failed !== null,
+    }),
+  ])
   return { tool_call_id, name, status: failed === null ? 'ok' : 'failed', content: fitted.content }
 }
 
 async function suspend(
   deps: CallToolDeps,
   { tool_call_id, name }: Call,
-  { content, events = [], rows = [] }: ToolOutcome,
+  { content, events = [] }: ToolOutcome,
 ): Promise<CallOutcome> {
   const data = EVENTS['inbox.input_required'].write.parse({
     ...(typeof content === 'string' ? {} : content),
     tool_call_id,
   })
   const raised = raiseQuestion(deps, data)
-  await deps.commit([...events, raised.event], [...rows, raised.row(events.length)])
+  await deps.commit([...events, raised.draft])
   return { tool_call_id, name, status: 'suspended', content: null }
 }
 

@@ -1,5 +1,5 @@
 /** create_artifact: something to show in the chat: a document, table, chart, page, drawing or picture. */
-import type { LogStore } from '@cairn/log'
+import { type LogStore, withRows } from '@cairn/log'
 import { ArtifactSpec } from '@cairn/protocol'
 import { locate } from '@cairn/workspace'
 import { z } from 'zod'
@@ -47,10 +47,10 @@ export const createArtifactTool = (store: Pick<LogStore, 'listArtifacts'>, newId
             .map(artifact => artifact.version),
         )
       const artifact = { artifact_id: newId(), name, kind: spec.kind, version, size }
+      const created = artifactCreated({ ...artifact, tool_call_id, originating_session_id: session_id })
       return {
         content: { ...artifact },
-        events: [artifactCreated({ ...artifact, tool_call_id, originating_session_id: session_id })],
-        rows: [{ do: 'artifact.add', artifact, spec }],
+        events: [withRows(created, { do: 'artifact.add', artifact, spec })],
       }
     },
   })

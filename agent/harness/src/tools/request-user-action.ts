@@ -32,8 +32,7 @@ export const requestUserActionTool = (newId: () => string): Tool =>
           title: asked.title,
           message: 'You are told when the user says that it is done.',
         },
-        events: [raised.event],
-        rows: [raised.row(0)],
+        events: [raised.draft],
       })
     },
   })

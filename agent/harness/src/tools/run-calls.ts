@@ -111,21 +111,18 @@ async function writeResult(
   before: readonly EventDraft[] = [],
 ): Promise<CallOutcome> {
   const content = JSON.stringify(body)
-  await deps.commit(
-    [
-      ...before,
-      toolResult({
-        tool_call_id,
-        name,
-        content,
-        elapsed_ms,
-        turn_id: deps.turn_id,
-        iteration_index: deps.iteration_index,
-      }),
-      ...deps.saga.end(tool_call_id, { arguments: {}, content, result: body, failed: true }),
-    ],
-    [],
-  )
+  await deps.commit([
+    ...before,
+    toolResult({
+      tool_call_id,
+      name,
+      content,
+      elapsed_ms,
+      turn_id: deps.turn_id,
+      iteration_index: deps.iteration_index,
+    }),
+    ...deps.saga.end(tool_call_id, { arguments: {}, content, result: body, failed: true }),
+  ])
   return { tool_call_id, name, status: 'failed', content }
 }
 

@@ -62,9 +62,12 @@ test('create_artifact gives the event its metadata and the row its body', async 
   }
   expect(outcome.content).toEqual(artifact)
   expect(outcome.events).toEqual([
-    { type: 'artifact.created', data: { ...artifact, tool_call_id: 'call_1', originating_session_id: 's1' } },
+    {
+      type: 'artifact.created',
+      data: { ...artifact, tool_call_id: 'call_1', originating_session_id: 's1' },
+      rows: [{ do: 'artifact.add', artifact, spec }],
+    },
   ])
-  expect(outcome.rows).toEqual([{ do: 'artifact.add', artifact, spec }])
 })
 
 test('the same name and kind again is the next version', async () => {
@@ -106,12 +109,12 @@ test('create_artifact keeps its limits: 500 KB, 200 a session, a name of 120 cha
 test('an image must be a file of the workspace, and is kept under its path there', async () => {
   const context = makeContext()
   writeFileSync(join(context.workspace, 'plot.png'), 'png')
-  const { rows } = await runParsed(
+  const { events } = await runParsed(
     artifacts(),
     { name: 'Plot', spec: { kind: 'image', path: join(context.workspace, 'plot.png') } },
     context,
   )
-  expect(rows).toMatchObject([{ spec: { path: 'plot.png' } }])
+  expect(events).toMatchObject([{ rows: [{ spec: { path: 'plot.png' } }] }])
   await expect(
     runParsed(artifacts(), { name: 'Plot', spec: { kind: 'image', path: '../plot.png' } }, context),
   ).rejects.toThrow('outside the workspace')

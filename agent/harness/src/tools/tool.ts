@@ -3,7 +3,7 @@
  */
 import type { z } from 'zod'
 import type { EventDraft, GovernanceConfig } from '@cairn/protocol'
-import type { RowChange } from '@cairn/log'
+import type { Draft } from '@cairn/log'
 
 /** Handed to a running tool. Everything it may touch is here: no globals, no process environment. */
 export type ToolContext = {
@@ -20,9 +20,8 @@ export type ToolContext = {
 export type ToolOutcome = {
   /** What the model reads; an object is encoded as JSON. An `error` key marks a failure. */
   content: string | Record<string, unknown>
-  /** Events and rows written in the same commit as the `tool.result`, before it: a plan, an artifact. */
-  events?: readonly EventDraft[]
-  rows?: readonly RowChange[]
+  /** Events written in the same commit as the `tool.result`, before it: a plan, an artifact with its row. */
+  events?: readonly Draft[]
   /**
    * The turn ends here without a result; the answer's event (same tool_call_id) becomes the result and wakes
    * the session.

@@ -12,8 +12,8 @@
  *
  * The worker asks it around the turn: `atClaim` before there is one, `afterTurn` when the session rests again.
  */
-import type { RowChange, SessionRow } from '@cairn/log'
-import type { EventDraft, EventId } from '@cairn/protocol'
+import type { Draft, RowChange, SessionRow } from '@cairn/log'
+import type { EventId } from '@cairn/protocol'
 import type { AgentSetup } from '../agent.ts'
 import type { Lease } from '../lease.ts'
 import type { ModelError } from '../llm/provider.ts'
@@ -58,10 +58,9 @@ export type Asks<D> = {
 
 /** What a capability adds to the last commit of a turn: before the turn's own events, and behind them. */
 export type Ending = {
-  before?: readonly EventDraft[]
-  after?: readonly EventDraft[]
-  /** `at` is the index in the commit of the first of `after`. */
-  rows?: (at: number) => readonly RowChange[]
+  before?: readonly Draft[]
+  after?: readonly Draft[]
+  rows?: readonly RowChange[]
 }
 
 /** What a capability binds into what it asks; nothing of it says where the session stands. */
@@ -73,7 +72,7 @@ export type Outcome =
   /** The session fails, to be tried again if the error can be. */
   | { next: 'fail'; error: ModelError; message: string }
   /** This turn is summed up and over; the events end it, and `cursor` is what it has dealt with. */
-  | { next: 'end_turn'; events: readonly EventDraft[]; cursor: EventId }
+  | { next: 'end_turn'; events: readonly Draft[]; cursor: EventId }
 
 /** `D` is what is due, as data; it is decided in `asks` and done in `act`. */
 export type Capability<D = unknown> = {
@@ -84,9 +83,9 @@ export type Capability<D = unknown> = {
   readonly atClaim?: ClaimWork
   asks?(settings: AskSettings): Asks<D>
   /** Does what was due; `before` goes into its first commit. */
-  act?(turn: TurnContext, due: D, before: readonly EventDraft[]): Promise<Outcome>
+  act?(turn: TurnContext, due: D, before: readonly Draft[]): Promise<Outcome>
   /** Before each call of the model; `before` as in `act`. */
-  beforeRequest?(turn: TurnContext, before: readonly EventDraft[]): Promise<void>
+  beforeRequest?(turn: TurnContext, before: readonly Draft[]): Promise<void>
   /** What accompanies the calls of one answer into their commits. */
   callSteps?(turn: TurnContext): CallSteps | null
   /** The server refused the request as too long: true when it is shorter now. */

@@ -2,7 +2,7 @@
  * The turn as a loop: fold the log, ask `nextStep`, do it (contract 7). Returns when the session rests,
  * waits for a human, is over, or must wait for another worker.
  */
-import { CommitRefused, REDACTED } from '@cairn/log'
+import { CommitRefused, type Draft, REDACTED } from '@cairn/log'
 import type { EventData, EventDraft } from '@cairn/protocol'
 import { completed, failed, findOpenGate } from '@cairn/sessions'
 import { isOffered } from '../governance/decide.ts'
@@ -127,19 +127,16 @@ async function run(turn: TurnContext, calls: Calls): Again {
         'not started: a secret in its arguments is not kept, and was lost with the worker that had it; make the call again',
       ),
     )
-    await deps.commit(
-      [
-        toolResult({
-          tool_call_id,
-          name,
-          content,
-          elapsed_ms: 0,
-          turn_id: deps.turn_id,
-          iteration_index: deps.iteration_index,
-        }),
-      ],
-      [],
-    )
+    await deps.commit([
+      toolResult({
+        tool_call_id,
+        name,
+        content,
+        elapsed_ms: 0,
+        turn_id: deps.turn_id,
+        iteration_index: deps.iteration_index,
+      }),
+    ])
   }
   await runCalls(
     deps,
@@ -166,7 +163,7 @@ async function close(turn: TurnContext, calls: Calls, reason: 'turn_ended' | 'qu
         : []
     try {
       await closeCalls(
-        { ...deps, commit: (events, rows) => deps.commit(events, [...rows, ...answered]) },
+        { ...deps, commit: events => turn.log.append(events, { rows: answered }) },
         [call],
         reason,
       )
@@ -196,7 +193,7 @@ function callDeps(turn: TurnContext, saga: CallSteps = NO_STEPS): CallToolDeps {
     signal: lease.signal,
     clock: turn.clock,
     newId: turn.newId,
-    commit: (events, rows) => log.append(events, { rows }),
+    commit: events => log.append(events),
     findGrant: (tool, hash) => store.findGrant(lease.session_id, tool, hash),
     redact: turn.redact,
     gates: openGates((tool, hash) => findOpenGate(store, log.session(), tool, hash)),
@@ -244,18 +241,14 @@ const fail = (turn: TurnContext, data: EventData<'session.fail'>): Again =>
 async function finish(turn: TurnContext, reason: FinishReason): Again {
   const endings: Ending[] = []
   for (const { onEnd } of turn.capabilities) if (onEnd) endings.push(await onEnd(turn, reason))
-  const events: EventDraft[] = [
+  const events: Draft[] = [
     ...summarize(turn),
     ...endings.flatMap(ending => ending.before ?? []),
     ...sumUp(turn),
     completed(reason, turn.worker_id),
+    ...endings.flatMap(ending => ending.after ?? []),
   ]
-  const rows = endings.flatMap(ending => {
-    const at = events.length
-    events.push(...(ending.after ?? []))
-    return ending.rows?.(at) ?? []
-  })
-  return settle(turn, events, { cursor: 'self', rows })
+  return settle(turn, events, { cursor: 'self', rows: endings.flatMap(ending => ending.rows ?? []) })
 }
 
 function sumUp(turn: TurnContext): EventDraft[] {
@@ -278,7 +271,7 @@ function sumUp(turn: TurnContext): EventDraft[] {
  * The last commit of a turn: its end, the cursor and the lease in one. A message that came meanwhile undoes
  * it, and the turn goes on.
  */
-const end = (turn: TurnContext, events: readonly EventDraft[]): Again =>
+const end = (turn: TurnContext, events: readonly Draft[]): Again =>
   settle(turn, [...summarize(turn), ...events], { cursor: 'self' })
 
 /**
@@ -286,7 +279,7 @@ const end = (turn: TurnContext, events: readonly EventDraft[]): Again =>
  */
 const suspend = (turn: TurnContext): Again => settle(turn, [], { cursor: turn.log.position().last_id })
 
-async function settle(turn: TurnContext, events: readonly EventDraft[], append: Append): Again {
+async function settle(turn: TurnContext, events: readonly Draft[], append: Append): Again {
   const { log } = turn
   try {
     await log.append(events, { ...append, expect_no_work_after: log.position().last_id, release_lease: true })

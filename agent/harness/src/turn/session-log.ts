@@ -7,6 +7,7 @@ import {
   type Claim,
   type Commit,
   type Committed,
+  type Draft,
   type LogStore,
   type SessionRow,
 } from '@cairn/log'
@@ -30,7 +31,7 @@ export type SessionLog = {
    * Commits under the lease, then folds. Rejects with LeaseLost once the lease is gone, with CommitRefused
    * for the other guards.
    */
-  append(events: readonly EventDraft[], append?: Append): Promise<Committed>
+  append(events: readonly Draft[], append?: Append): Promise<Committed>
   /** As `append` for what the fold leaves aside (chunks, heartbeats): commits and reads nothing back. */
   emit(events: readonly EventDraft[]): Promise<void>
 }
@@ -67,7 +68,7 @@ export async function openSessionLog(
     }
   }
 
-  async function commit(events: readonly EventDraft[], { rows, ...append }: Append = {}): Promise<Committed> {
+  async function commit(events: readonly Draft[], append: Append = {}): Promise<Committed> {
     lease.signal.throwIfAborted()
     const first = prefix
     prefix = []
@@ -77,13 +78,6 @@ export async function openSessionLog(
         fence: lease.fence,
         ...append,
         events: [...first, ...events],
-        ...(rows
-          ? {
-              rows: rows.map(row =>
-                row.do === 'inbox.open' ? { ...row, event: row.event + first.length } : row,
-              ),
-            }
-          : {}),
       })
       session = committed.session
       return committed

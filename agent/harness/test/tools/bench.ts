@@ -1,15 +1,8 @@
 /** Calls of tools on the real store, under a real lease: what the tests of callTool stand on. */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Fence, type LogStore, createRedactor, openSqliteStore } from '@cairn/log'
-import {
-  type EventDraft,
-  GovernanceConfig,
-  type Principal,
-  type SessionEvent,
-  decodeEvent,
-} from '@cairn/protocol'
-import type { RowChange } from '@cairn/log'
+import { type Draft, type Fence, type LogStore, createRedactor, openSqliteStore } from '@cairn/log'
+import { GovernanceConfig, type Principal, type SessionEvent, decodeEvent } from '@cairn/protocol'
 import { addMessage, createSession, findOpenGate, respondInbox } from '@cairn/sessions'
 import { z } from 'zod'
 import { systemClock } from '../../src/clock.ts'
@@ -92,8 +85,8 @@ export async function makeBench(): Promise<Bench> {
   if (claim === undefined) throw new Error('the session could not be claimed')
   const workspace = makeFolder('ws')
   const commits: string[][] = []
-  const commit = (fence: Fence) => async (events: readonly EventDraft[], rows: readonly RowChange[]) => {
-    await store.commit({ session_id, events, rows, fence })
+  const commit = (fence: Fence) => async (events: readonly Draft[]) => {
+    await store.commit({ session_id, events, fence })
     commits.push(events.map(event => event.type))
   }
   const bench: Bench = {

@@ -153,10 +153,10 @@ test('when one of a group cannot be recorded, the others are told to stop and no
     later = true
     return { content: '' }
   })
-  const refuseResults: typeof deps.commit = (events, rows) =>
+  const refuseResults: typeof deps.commit = events =>
     events.some(event => event.type === 'tool.result')
       ? Promise.reject(new CommitRefused('stale_lease', 'the lease is gone'))
-      : deps.commit(events, rows)
+      : deps.commit(events)
   const all = bench.deps({ commit: refuseResults }, [waits, finishes, after])
   await expect(runCalls(all, [call('waits'), call('finishes'), call('after')])).rejects.toThrow(
     'the lease is gone',

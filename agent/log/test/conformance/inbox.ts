@@ -1,13 +1,20 @@
 /** What the agent raised to a human, the grants that come of it, and artifacts. */
 import { expect, test } from 'vitest'
-import type { Commit, Decider, LogStore, RowChange } from '@cairn/log'
+import {
+  type Commit,
+  type Decider,
+  type EventRow,
+  type LogStore,
+  type NewInboxItem,
+  type RowChange,
+  withRows,
+} from '@cairn/log'
 import { newSession, once, refused, say } from './fixture.ts'
 import type { Bench } from './bench.ts'
 
-type Item = Extract<RowChange, { do: 'inbox.open' }>['item']
-const openItem = (item: Partial<Item> & { id: string }): RowChange => ({
+type Item = NewInboxItem
+const openItem = (item: Partial<Item> & { id: string }): EventRow => ({
   do: 'inbox.open',
-  event: 0,
   item: {
     kind: 'governance_gate',
     title: 'Run terminal?',
@@ -39,7 +46,7 @@ const addArtifact = (artifact_id: string): RowChange => ({
   spec: { kind: 'markdown', content: `# ${artifact_id}` },
 })
 const raise = (store: LogStore, session_id: string, ...items: (Partial<Item> & { id: string })[]) =>
-  store.commit({ session_id, events: [say('raise')], rows: items.map(openItem) })
+  store.commit({ session_id, events: [withRows(say('raise'), ...items.map(openItem))] })
 
 export function defineInbox({ open }: Bench): void {
   test('an item opened with its event names it, keeps its payload, and keeps what is private out of listings', async () => {
@@ -75,6 +82,27 @@ export function defineInbox({ open }: Bench): void {
     })
     expect((await store.listInbox({ org_id: 'org_1', limit: 10 })).items).toEqual([item])
     expect(await store.getInboxItem('other')).toBeNull()
+  })
+
+  test('an item names the event that brings it, wherever that stands in its commit', async () => {
+    const { store } = await open()
+    await store.createSession(newSession('s'))
+    await store.commit({
+      session_id: 's',
+      events: [
+        say('one'),
+        withRows(say('two'), openItem({ id: 'of two' })),
+        say('three'),
+        withRows(say('four'), addArtifact('a'), openItem({ id: 'of four' }), openItem({ id: 'too' })),
+      ],
+      rows: [{ do: 'inbox.expire_all', decision: 'old' }],
+    })
+    const { items } = await store.listInbox({ org_id: 'org_1', limit: 10 })
+    expect(items.map(item => [item.id, item.source_event_id, item.status]).toSorted()).toEqual([
+      ['of four', 4, 'pending'],
+      ['of two', 2, 'pending'],
+      ['too', 4, 'pending'],
+    ])
   })
 
   test('an item is answered once, and the second answer is shown the first', async () => {

@@ -3,7 +3,7 @@
  * way.
  */
 import { expect, test } from 'vitest'
-import { type LogStore, tail } from '@cairn/log'
+import { type LogStore, tail, withRows } from '@cairn/log'
 import { claimOne, ids, newSession, once, readAll, response, say, thought, upTo } from './fixture.ts'
 import type { Bench } from './bench.ts'
 
@@ -98,11 +98,9 @@ export function defineSharing({ open }: Bench): void {
     })
     await here.commit({
       session_id: 's',
-      events: [say('go')],
-      rows: [
-        {
+      events: [
+        withRows(say('go'), {
           do: 'inbox.open',
-          event: 0,
           item: {
             id: 'i',
             kind: 'task_complete',
@@ -112,7 +110,7 @@ export function defineSharing({ open }: Bench): void {
             expires_at: null,
             tool_call_id: null,
           },
-        },
+        }),
       ],
     })
     await Promise.all([work.called, grown.called, raised.called])
@@ -149,11 +147,9 @@ export function defineSharing({ open }: Bench): void {
     await stores[0].createSession(newSession('s'))
     await stores[0].commit({
       session_id: 's',
-      events: [say('x')],
-      rows: [
-        {
+      events: [
+        withRows(say('x'), {
           do: 'inbox.open',
-          event: 0,
           item: {
             id: 'i',
             kind: 'governance_gate',
@@ -163,7 +159,9 @@ export function defineSharing({ open }: Bench): void {
             expires_at: null,
             tool_call_id: null,
           },
-        },
+        }),
+      ],
+      rows: [
         {
           do: 'grant.add',
           id: 'g',

@@ -3,7 +3,7 @@
  * what an account of the walk says that shares nothing with the code.
  */
 import { type EventDraft, SESSION_STATES, SESSION_STATUSES, type SessionState, writer } from '@cairn/protocol'
-import type { Claim, Commit, LogStore, RowChange } from '@cairn/log'
+import { type Claim, type Commit, type LogStore, type RowChange, withRows } from '@cairn/log'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Bench } from './bench.ts'
@@ -132,12 +132,16 @@ function take(step: Step, account: Account, id: string, session_id: string): Com
       open.push({ id, kind: step, passed: false })
       const event = ASKS[step](id)
       const payload = event.data as Record<string, unknown>
-      const row: RowChange = {
-        do: 'inbox.open',
-        event: 0,
-        item: { id, kind: KINDS[step], title: 'x', body: null, payload, expires_at: null, tool_call_id: id },
+      const item = {
+        id,
+        kind: KINDS[step],
+        title: 'x',
+        body: null,
+        payload,
+        expires_at: null,
+        tool_call_id: id,
       }
-      return at([event], { fence: claim.fence, rows: [row] })
+      return at([withRows(event, { do: 'inbox.open', item })], { fence: claim.fence })
     }
     case 'answer': {
       if (status === 'archived') return null

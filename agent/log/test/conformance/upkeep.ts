@@ -1,5 +1,6 @@
 /** Pruning, checking, copying, and what a restart finds. */
 import { expect, test } from 'vitest'
+import { withRows } from '@cairn/log'
 import type { EventDraft } from '@cairn/protocol'
 import {
   claimOne,
@@ -112,11 +113,9 @@ export function defineUpkeep({ open }: Bench): void {
       })
     await store.commit({
       session_id: 's',
-      events: [say('x')],
-      rows: [
-        {
+      events: [
+        withRows(say('x'), {
           do: 'inbox.open',
-          event: 0,
           item: {
             id: 'i',
             kind: 'task_complete',
@@ -126,7 +125,7 @@ export function defineUpkeep({ open }: Bench): void {
             expires_at: null,
             tool_call_id: null,
           },
-        },
+        }),
       ],
     })
     await store.pruneDeltas(clock.now() + 1)

@@ -1,6 +1,6 @@
 /** Commits: order, ids, guards, and what they leave when they are refused. */
 import { expect, test } from 'vitest'
-import { CommitRefused } from '@cairn/log'
+import { CommitRefused, withRows } from '@cairn/log'
 import {
   called,
   claimOne,
@@ -193,11 +193,9 @@ export function defineWriting({ open }: Bench): void {
     const again = await store.commit({
       session_id: 's',
       reopen: resume(),
-      events: [say('second')],
-      rows: [
-        {
+      events: [
+        withRows(say('second'), {
           do: 'inbox.open',
-          event: 0,
           item: {
             id: 'item',
             kind: 'task_complete',
@@ -207,7 +205,7 @@ export function defineWriting({ open }: Bench): void {
             expires_at: null,
             tool_call_id: null,
           },
-        },
+        }),
       ],
     })
     expect(again.events).toMatchObject([{ id: 4, type: 'user.message' }])
@@ -279,12 +277,9 @@ export function defineWriting({ open }: Bench): void {
     )
     const { session } = await store.commit({
       session_id: 's',
-      events: [say('my word is hunter22'), delta('hunter22')],
-      set: { title: 'still hunter22' },
-      rows: [
-        {
+      events: [
+        withRows(say('my word is hunter22'), {
           do: 'inbox.open',
-          event: 0,
           item: {
             id: 'i',
             kind: 'task_complete',
@@ -294,7 +289,11 @@ export function defineWriting({ open }: Bench): void {
             expires_at: null,
             tool_call_id: null,
           },
-        },
+        }),
+        delta('hunter22'),
+      ],
+      set: { title: 'still hunter22' },
+      rows: [
         {
           do: 'artifact.add',
           artifact: { artifact_id: 'a', name: 'hunter22', kind: 'markdown', version: 1, size: 8 },
@@ -322,13 +321,8 @@ export function defineWriting({ open }: Bench): void {
     await store.commit({
       session_id: 's',
       events: [
-        called('c', { command }),
-        response('', {}, { id: 'c', arguments: JSON.stringify({ command }) }),
-      ],
-      rows: [
-        {
+        withRows(called('c', { command }), {
           do: 'inbox.open',
-          event: 0,
           item: {
             id: 'gate',
             kind: 'governance_gate',
@@ -338,7 +332,8 @@ export function defineWriting({ open }: Bench): void {
             expires_at: null,
             tool_call_id: 'c',
           },
-        },
+        }),
+        response('', {}, { id: 'c', arguments: JSON.stringify({ command }) }),
       ],
     })
     const stored = await readAll(store, 's')
