@@ -51,6 +51,8 @@ export type CheckpointState = {
 const FREE: readonly (keyof TrainConfig)[] = [
   'model',
   'dataset',
+  'dataset_columns',
+  'bad_rows',
   'output_dir',
   'save_steps',
   'save_total_limit',

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { readConfig } from './config.ts'
+import { CONFIG_KEYS, readConfig } from './config.ts'
 import { generated } from './generate.ts'
 import { nearestKey } from './nearest-key.ts'
-import { learningRateAt, type Schedule } from './schedule.ts'
+import { ALIASES, ELSEWHERE } from './peer-names.ts'
+import { learningRateAt, warmupSteps, type Schedule } from './schedule.ts'
 
 const needed = ['--model', 'm', '--dataset', 'd']
 
@@ -91,6 +92,21 @@ test.each([
     { flags: [...needed, '--lora_dropout', '0.1'] },
     '--lora_dropout: only 0 is supported, got 0.1',
   ],
+  [
+    'a warm-up of a schedule that has none',
+    { flags: [...needed, '--lr_scheduler_type', 'constant', '--warmup_steps', '3'] },
+    'lr_scheduler_type: constant has no warm-up; constant_with_warmup has one',
+  ],
+  [
+    'a thing said twice',
+    { yaml: 'model: m\ndataset: d\nlr: 1e-3\nlearning_rate: 1e-4' },
+    'run.yaml: "learning_rate" and another key both say learning_rate; give one of them',
+  ],
+  [
+    'a key of other trainers that has no counterpart',
+    { flags: [...needed, '--logging_steps', '10'] },
+    'flags: there is no "logging_steps" here: every step is logged, in metrics.jsonl',
+  ],
   ['a list', { yaml: '- a' }, 'run.yaml: must have keys and values'],
   ['broken YAML', { yaml: 'a: [' }, 'run.yaml: not YAML'],
   ['a word without a key', { flags: ['train'] }, '"train": expected --key value'],
@@ -111,6 +127,29 @@ test.each([
   ],
 ])('refuses %s, saying where and what would be right', (_, given, message) => {
   expect(() => readConfig({ path: 'run.yaml', ...given })).toThrow(message)
+})
+
+test('names and numbers that people bring from other trainers are understood', () => {
+  const yaml = 'base_model: m\ndataset_name: d\nlr: 2e-4\nlora_r: 8\nepochs: 2\noptim: adamw_torch\n'
+  const flags = ['--memory', '2GiB', '--max-length', '512', '--learning-rate', '2E-4']
+  const more = ['--lr_scheduler', 'constant_with_warmup', '--warmup_ratio', '0.1']
+  expect(readConfig({ yaml, flags: [...flags, ...more] })).toMatchObject({
+    model: 'm',
+    dataset: 'd',
+    learning_rate: 0.0002,
+    lora_rank: 8,
+    num_train_epochs: 2,
+    optimizer: 'adamw',
+    memory_limit: '2GiB',
+    max_seq_length: 512,
+    lr_scheduler_type: 'constant_with_warmup',
+  })
+  expect(warmupSteps({ warmup_steps: 0, warmup_ratio: 0.1 }, 101)).toBe(11)
+  for (const [theirs, ours] of Object.entries(ALIASES)) {
+    expect(CONFIG_KEYS).toContain(ours)
+    expect(CONFIG_KEYS).not.toContain(theirs)
+  }
+  expect(Object.keys(ELSEWHERE).filter(key => CONFIG_KEYS.includes(key))).toEqual([])
 })
 
 test('nearest keys', () => {

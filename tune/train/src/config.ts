@@ -6,6 +6,7 @@ import { InputError } from '@cairn-tune/weights'
 import { parse as parseYaml } from 'yaml'
 import { z } from 'zod'
 import { nearestKey } from './nearest-key.ts'
+import { ALIASES, ELSEWHERE, VALUE_ALIASES } from './peer-names.ts'
 import { QUANTIZED_RECIPES, RECIPES } from './recipes.ts'
 
 const count = z.int().positive()
@@ -22,6 +23,14 @@ export const configSchema = z.strictObject({
     .describe(
       'As many rows as this: the first ones, repeated where there are fewer. All rows where it is left out.',
     ),
+  dataset_columns: z
+    .array(z.string().regex(/^[^=]+=[^=]+$/, 'a pair such as question=problem'))
+    .default([])
+    .describe('Names that columns have in the data, as question=problem,answer=solution.'),
+  bad_rows: z
+    .enum(['skip', 'error'])
+    .default('skip')
+    .describe('Rows that cannot be read or shown by the template: left out and counted, or an error.'),
   output_dir: z
     .string()
     .min(1)
@@ -70,9 +79,10 @@ export const configSchema = z.strictObject({
 
   learning_rate: z.number().positive().default(2e-4).describe('The highest rate of the schedule.'),
   lr_scheduler_type: z
-    .enum(['linear', 'cosine', 'constant'])
+    .enum(['linear', 'cosine', 'constant', 'constant_with_warmup'])
     .default('linear')
-    .describe('How the rate falls after the warm-up.'),
+    .describe('How the rate falls after the warm-up, which constant has none of.'),
+  warmup_ratio: fraction.default(0).describe('The same as a share of all steps, rounded up.'),
   warmup_steps: z.int().nonnegative().default(0).describe('Steps over which the rate rises from 0.'),
   optimizer: z.enum(['adamw', 'adamw_8bit']).default('adamw').describe('States in fp32, or in 8 bits.'),
   weight_decay: z.number().nonnegative().default(0).describe('Decoupled weight decay.'),
@@ -109,9 +119,6 @@ export const configSchema = z.strictObject({
 export type TrainConfig = z.infer<typeof configSchema>
 export const CONFIG_KEYS = Object.keys(configSchema.shape)
 
-/** Shorter names that a flag or a key may have. */
-const ALIASES: Record<string, string> = { memory: 'memory_limit', samples: 'dataset_samples' }
-
 /** A flag may be typed with dashes: --max-seq-length. */
 function canonical(key: string): string {
   const name = key.replaceAll('-', '_')
@@ -130,10 +137,10 @@ export function readConfig({
 }): TrainConfig {
   const settings = new Map<string, { value: unknown; from: string }>()
   for (const [key, value] of Object.entries(yaml === undefined ? {} : parseYamlObject(path, yaml)))
-    settings.set(known(key, path), { value, from: path })
+    setOnce(settings, known(key, path), key, { value, from: path })
   for (const [key, value] of parseFlags(flags)) settings.set(key, { value, from: `--${key}` })
   const parsed = configSchema.safeParse(
-    Object.fromEntries([...settings].map(([key, { value }]) => [key, value])),
+    Object.fromEntries([...settings].map(([key, { value }]) => [key, ownValue(key, value)])),
   )
   if (!parsed.success) {
     const lines = parsed.error.issues.map(issue => {
@@ -150,9 +157,31 @@ export function readConfig({
   return parsed.data
 }
 
+/** A file may say a thing under one of its names. */
+function setOnce<T>(
+  settings: Map<string, T>,
+  name: string,
+  key: string,
+  setting: T & { from: string },
+): void {
+  if (settings.has(name))
+    throw new InputError(
+      `${setting.from}: ${JSON.stringify(key)} and another key both say ${name}; give one of them`,
+    )
+  settings.set(name, setting)
+}
+
+/** A value under the name it has here. */
+function ownValue(key: string, value: unknown): unknown {
+  const names = Object.hasOwn(VALUE_ALIASES, key) ? VALUE_ALIASES[key as keyof TrainConfig] : undefined
+  return typeof value === 'string' && names && Object.hasOwn(names, value) ? names[value] : value
+}
+
 function known(key: string, where: string): string {
   const name = canonical(key)
   if (CONFIG_KEYS.includes(name)) return name
+  if (Object.hasOwn(ELSEWHERE, name))
+    throw new InputError(`${where}: there is no ${JSON.stringify(key)} here: ${ELSEWHERE[name]}`)
   const near = nearestKey(name, CONFIG_KEYS)
   throw new InputError(
     `${where}: unknown key ${JSON.stringify(key)}; ` +
@@ -191,9 +220,12 @@ function parseFlags(flags: readonly string[]): [string, unknown][] {
   return found
 }
 
+/** Keys whose flags are lists with commas. */
+const LISTS = new Set(['lora_target_modules', 'dataset_columns'])
+
 function parseFlagValue(key: string, text: string): unknown {
   if (textKeys.includes(key)) return text
-  if (key === 'lora_target_modules') return text.split(',').map(name => name.trim())
+  if (LISTS.has(key)) return text.split(',').map(name => name.trim())
   const value: unknown = parseYaml(text)
   return typeof value === 'object' ? text : value
 }
@@ -210,6 +242,10 @@ function checkTogether(config: TrainConfig): void {
     throw new InputError(
       `lora: false trains the weights themselves, which recipe ${recipe} keeps frozen; use recipe: bf16`,
     )
+  if (config.lr_scheduler_type === 'constant' && (config.warmup_steps > 0 || config.warmup_ratio > 0))
+    throw new InputError('lr_scheduler_type: constant has no warm-up; constant_with_warmup has one')
+  if (config.warmup_steps > 0 && config.warmup_ratio > 0)
+    throw new InputError('warmup_steps and warmup_ratio: give one of them')
   if (config.overwrite && config.resume)
     throw new InputError(
       'overwrite and resume: one puts an earlier run aside, the other goes on with it; give one of them',

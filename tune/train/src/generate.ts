@@ -24,7 +24,9 @@ export function configPage(): string {
     '',
     'In a YAML file, or as flags: `--lora_rank 8`, `--lora-rank=8`, `--packing false`. A flag wins over ' +
       'the file. An unknown key is an error that names the nearest known one. `--memory` and ' +
-      '`--samples` are short for `memory_limit` and `dataset_samples`.',
+      '`--samples` are short for `memory_limit` and `dataset_samples`; names of other trainers, such as ' +
+      '`lr`, `lora_r`, `model_name_or_path` and `optim: adamw_torch`, are understood, and those that have ' +
+      'no counterpart are refused with the reason (`tune/train/src/peer-names.ts`).',
     '',
     '| key | values | default | meaning |',
     '|---|---|---|---|',

@@ -43,6 +43,8 @@ export type TrainResult = {
   model: string
   /** Where the examples came from. */
   dataset: string
+  /** Rows of the data that could not be learned from; run.json says which and why. */
+  skippedRows: number
   /**
    * `<output_dir>/adapter`; with `lora: false` the model of its own at `<output_dir>/model`; empty where the
    * run was interrupted.

@@ -21,6 +21,7 @@ import type { TrainConfig } from './config.ts'
 import { createBatches, type BatchSource } from './data/batches.ts'
 import { tokenizeExamples, type Documents } from './data/documents.ts'
 import { loadDataset } from './data/load-dataset.ts'
+import { checkSkipped, skipText, summarise, type SkipSummary } from './data/skips.ts'
 import { tokenizeCached } from './data/token-cache.ts'
 import { planRun, type Planned } from './estimate.ts'
 import { memoryBudget } from './memory-budget.ts'
@@ -44,6 +45,7 @@ export type PreparedRun = {
     truncated: number
     dropped: number
     tokens: number
+    /** Rows of the data that are not learned from. */ skipped: SkipSummary
     /** Hash of what the model is taught, in order. */ hash: string
   }
   planned: Planned
@@ -110,6 +112,7 @@ export async function prepareRun(
         (dataset.truncated > 0 ? `, ${dataset.truncated} cut to max_seq_length` : '') +
         (dataset.dropped > 0 ? `, ${dataset.dropped} left out: nothing in them is trained` : ''),
     )
+    if (dataset.skipped.rows > 0) onNote(skipText(dataset.skipped))
     return {
       engine,
       checkpoint,
@@ -156,10 +159,12 @@ async function readData(
       `${directory}: the tokenizer has ${tokenizer.vocabSize} tokens and the model ${model.vocab_size}; ` +
         'they do not belong together',
     )
-  const { examples, source } = await loadDataset(config.dataset, {
+  const { examples, source, skipped, placeOf } = await loadDataset(config.dataset, {
     ...hub,
     split: config.dataset_split,
     seed,
+    columns: config.dataset_columns,
+    badRows: config.bad_rows,
     ...(config.dataset_samples === undefined ? {} : { samples: config.dataset_samples }),
   })
   if (examples.length === 0) throw new InputError(`dataset ${config.dataset}: has no rows`)
@@ -174,7 +179,9 @@ async function readData(
           await fingerprint(directory),
           options,
         )
-  const { documents, truncated, dropped } = tokenized
+  const { documents, truncated, dropped, refused } = tokenized
+  const allSkipped = [...skipped, ...refused.map(({ index, reason }) => ({ where: placeOf(index), reason }))]
+  checkSkipped(allSkipped, documents.length, config.bad_rows)
   const batches = createBatches(documents, {
     maxSeqLength,
     packing,
@@ -192,6 +199,7 @@ async function readData(
       truncated,
       dropped,
       tokens,
+      skipped: summarise(allSkipped),
       hash: hashOf(tokenized),
     },
   }

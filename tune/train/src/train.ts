@@ -34,7 +34,7 @@ import {
   writeRunFile,
   writeTrained,
 } from './run-files.ts'
-import { learningRateAt } from './schedule.ts'
+import { learningRateAt, warmupSteps } from './schedule.ts'
 import { isBookkeeping, stateTensors, type StateTensor } from './record-step.ts'
 import { createStepper, readState, type Stepper } from './stepper.ts'
 
@@ -137,6 +137,7 @@ async function runToEnd({
     config,
     model: run.modelDirectory,
     dataset: run.dataset.source,
+    skippedRows: run.dataset.skipped.rows,
     output,
     steps: outcome.step,
     metrics: outcome.metrics,
@@ -233,7 +234,11 @@ async function runSteps({
   while (step < totalSteps) {
     const started = performance.now()
     const window = createWindow(run.batches, position, accumulation)
-    const learningRate = learningRateAt(step, { ...config, totalSteps })
+    const learningRate = learningRateAt(step, {
+      ...config,
+      warmup_steps: warmupSteps(config, totalSteps),
+      totalSteps,
+    })
     try {
       signal?.throwIfAborted()
       const { loss, gradNorm, slots, realTokens, trainedTokens } = await stepper.step(window.batches(), {

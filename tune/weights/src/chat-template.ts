@@ -10,7 +10,12 @@ import { Template } from '@huggingface/jinja'
 import { InputError } from './errors.ts'
 
 export type ChatMessage = { role: string; content?: unknown; [key: string]: unknown }
-export type Chat = { messages: readonly ChatMessage[]; tools?: readonly unknown[] | undefined }
+export type Chat = {
+  messages: readonly ChatMessage[]
+  tools?: readonly unknown[] | undefined
+  /** Messages of the assistant, by index, that are shown and not trained on. */
+  untrained?: readonly number[] | undefined
+}
 export type RenderOptions = { addGenerationPrompt?: boolean; variables?: Record<string, unknown> }
 
 /**
@@ -81,10 +86,20 @@ function splitMarked(text: string, chat: Chat): ChatPiece[] {
     text: piece.replaceAll(/[\u{fdd0}\u{fdd1}]/gu, ''),
     isAssistant: piece.startsWith(OPEN),
   }))
+  const turns = chat.messages.flatMap(({ role }, i) => (role === 'assistant' ? [i] : []))
+  const untrained = new Set(chat.untrained)
+  const written = pieces.filter(({ isAssistant }) => isAssistant)
+  if (turns.some(i => untrained.has(i))) {
+    if (written.length !== turns.length)
+      throw new InputError(
+        `the chat template marks ${written.length} texts of ${turns.length} messages of the assistant, so one of them cannot be left untrained`,
+      )
+    for (const [i, piece] of written.entries()) piece.isAssistant = !untrained.has(turns[i] ?? -1)
+  }
   return pieces.filter(piece => piece.text !== '')
 }
 
-function splitTurns(render: ChatTemplate['render'], { messages, tools }: Chat): ChatPiece[] {
+function splitTurns(render: ChatTemplate['render'], { messages, tools, untrained = [] }: Chat): ChatPiece[] {
   const upTo = (...some: readonly ChatMessage[]) =>
     some.length === 0 ? '' : render({ messages: some, tools })
   const text = upTo(...messages)
@@ -107,7 +122,7 @@ function splitTurns(render: ChatTemplate['render'], { messages, tools }: Chat): 
     if (end === undefined || end < start) return refuse()
     pieces.push(
       { text: text.slice(position, start), isAssistant: false },
-      { text: text.slice(start, end), isAssistant: true },
+      { text: text.slice(start, end), isAssistant: !untrained.includes(i) },
     )
     position = end
   })

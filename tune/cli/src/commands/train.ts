@@ -20,7 +20,7 @@ export const trainRun: Command = {
     const { config, json } = await readConfigArgs(argv)
     const progress = showProgress(io, { json })
     try {
-      const { status, output, steps, peakRssBytes, metrics, opSeconds } = await train(config, {
+      const { status, output, steps, skippedRows, peakRssBytes, metrics, opSeconds } = await train(config, {
         signal: io.signal,
         onNote: progress.note,
         onStep: progress.step,
@@ -29,6 +29,7 @@ export const trainRun: Command = {
       const last = metrics.at(-1)
       if (json)
         io.out(
+<<<<<<< HEAD
           `${JSON.stringify({
             status,
             output,
@@ -37,13 +38,21 @@ export const trainRun: Command = {
             peak_rss_bytes: peakRssBytes,
             op_seconds: Object.fromEntries(opSeconds),
           })}\n`,
+=======
+          `${JSON.stringify({ status, output, steps, loss: last?.loss, skipped_rows: skippedRows, peak_rss_bytes: peakRssBytes, op_seconds: Object.fromEntries(opSeconds) })}\n`,
+>>>>>>> d0da91f (train: rows that cannot be used are skipped and named; more formats of data)
         )
       else
         io.note(
           status === 'finished'
+<<<<<<< HEAD
             ? `${output}: ${steps} steps${last ? `, loss ${last.loss.toFixed(4)}` : ''}`
             : `interrupted after step ${steps}; the checkpoint is in ${config.output_dir}, --resume ` +
                 'goes on from it',
+=======
+            ? `${output}: ${steps} steps${last ? `, loss ${last.loss.toFixed(4)}` : ''}${skippedRows > 0 ? `; ${skippedRows} rows of the data were left out, run.json says why` : ''}`
+            : `interrupted after step ${steps}; the checkpoint is in ${config.output_dir}, --resume goes on from it`,
+>>>>>>> d0da91f (train: rows that cannot be used are skipped and named; more formats of data)
         )
       return status === 'finished' ? EXIT.ok.code : EXIT.interrupted.code
     } finally {

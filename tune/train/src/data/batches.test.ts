@@ -227,17 +227,25 @@ test('a document longer than the row is cut and counted, or refused', () => {
   )
 })
 
-test('a conversation the template refuses is named', () => {
-  expect(() =>
-    tokenizeAll([{ kind: 'chat', messages: [{ role: 'assistant', content: 'a' }], tools: undefined }]),
-  ).toThrow('example 1: the chat template does not show where message 1 of 1 starts')
+test('a conversation that the template cannot show is told apart, and the others are taken', () => {
+  const { documents, refused } = tokenizeAll([
+    { kind: 'chat', messages: [{ role: 'assistant', content: 'a' }], tools: undefined },
+    { kind: 'text', text: 'b' },
+  ])
+  expect(documents).toHaveLength(1)
+  expect(refused).toEqual([
+    {
+      index: 0,
+      reason: expect.stringContaining('the chat template does not show where message 1 of 1 starts'),
+    },
+  ])
 })
 
 test('an exported conversation with tools becomes one document with every answer trained', async () => {
   const goldens = JSON.parse(await readFile(`${reference}/goldens.json`, 'utf8')) as {
     chats: { tools: Record<string, unknown> }
   }
-  const { documents } = tokenizeAll(readExamples([{ where: 'x', values: goldens.chats.tools }]), {
+  const { documents } = tokenizeAll(readExamples([{ where: 'x', values: goldens.chats.tools }]).examples, {
     maxSeqLength: 512,
   })
   expect(trainedText(documents[0]!)).toBe(

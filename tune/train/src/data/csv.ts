@@ -4,17 +4,21 @@
  */
 import { InputError } from '@cairn-tune/weights'
 
+/** A row, or why it is none. */
+export type CsvRow = { where: string; values: Record<string, string> } | { where: string; reason: string }
+
 /** Rows of a CSV text as objects; `path` is for messages. */
-export function parseCsv(path: string, text: string): Record<string, string>[] {
+export function parseCsv(path: string, text: string): CsvRow[] {
   const [names, ...rows] = parseRows(path, text.replace(/^\u{feff}/u, ''))
   if (!names) throw new InputError(`${path}: empty; the first line must name the columns`)
   return rows.map(({ fields, line }) => {
-    if (fields.length !== names.fields.length)
-      throw new InputError(
-        `${path}:${line}: has ${fields.length} fields, the first line names ${names.fields.length} ` +
-          `columns (${names.fields.join(', ')})`,
-      )
-    return Object.fromEntries(names.fields.map((name, i) => [name, fields[i] ?? '']))
+    const where = `${path}:${line}`
+    return fields.length === names.fields.length
+      ? { where, values: Object.fromEntries(names.fields.map((name, at) => [name, fields[at] ?? ''])) }
+      : {
+          where,
+          reason: `has ${fields.length} fields, the first line names ${names.fields.length} columns (${names.fields.join(', ')})`,
+        }
   })
 }
 

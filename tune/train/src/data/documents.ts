@@ -1,5 +1,5 @@
 /** From examples to tokens, and which of them the loss counts. */
-import { InputError, type ModelTokenizer } from '@cairn-tune/weights'
+import { InputError, type Chat, type ChatMessage, type ModelTokenizer } from '@cairn-tune/weights'
 import type { Example } from './examples.ts'
 
 /** `isTrained[i]` says that token i is to be predicted from those before it. */
@@ -12,11 +12,16 @@ export type Documents = {
   documents: Document[]
   truncated: number
   /** Without a token to predict: empty, or cut before their answer. */ dropped: number
+  /** Examples, by their index, that the model's template cannot show. */
+  refused: { index: number; reason: string }[]
 }
 
 type Tokenized = { ids: number[]; isTrained: boolean[] }
 
-/** Tokenises examples in order. A document is never longer than a row. */
+/**
+ * Tokenises examples in order. A document is never longer than a row; an example that the template cannot show
+ * is told apart.
+ */
 export function tokenizeExamples(
   examples: readonly Example[],
   tokenizer: ModelTokenizer,
@@ -25,8 +30,14 @@ export function tokenizeExamples(
   const documents: Document[] = []
   let truncated = 0
   let dropped = 0
+  const refused: Documents['refused'] = []
   examples.forEach((example, i) => {
-    const { ids, isTrained } = tokenize(example, tokenizer, i)
+    const tokenized = tryTokenize(example, tokenizer)
+    if ('reason' in tokenized) {
+      refused.push({ index: i, ...tokenized })
+      return
+    }
+    const { ids, isTrained } = tokenized
     if (ids.length > maxSeqLength) {
       if (tooLong === 'error')
         throw new InputError(
@@ -42,31 +53,40 @@ export function tokenizeExamples(
     if (mask.includes(1)) documents.push({ tokens, isTrained: mask })
     else dropped++
   })
-  if (documents.length === 0)
+  if (documents.length === 0 && refused.length < examples.length)
     throw new InputError(
       `none of ${examples.length} examples has a token to train on within max_seq_length ` +
         `${maxSeqLength}; ` +
         'raise max_seq_length' +
         (trainOn === 'all' ? '' : ', or set train_on: all where nothing is the assistant’s'),
     )
-  return { documents, truncated, dropped }
+  return { documents, truncated, dropped, refused }
 }
 
-function tokenize(example: Example, tokenizer: ModelTokenizer, index: number): Tokenized {
+function tryTokenize(example: Example, tokenizer: ModelTokenizer): Tokenized | { reason: string } {
+  try {
+    return tokenize(example, tokenizer)
+  } catch (error) {
+    if (error instanceof InputError) return { reason: error.message }
+    throw error
+  }
+}
+
+function tokenize(example: Example, tokenizer: ModelTokenizer): Tokenized {
   const end = tokenizer.eosTokenId === undefined ? [] : [tokenizer.eosTokenId]
   switch (example.kind) {
     case 'chat':
-      return tokenizeChat(example.messages, example.tools, tokenizer, index)
+      return tokenizeChat(example, tokenizer)
     case 'question':
       return tokenizer.chat
         ? tokenizeChat(
-            [
-              { role: 'user', content: example.question },
-              { role: 'assistant', content: example.answer },
-            ],
-            undefined,
+            {
+              messages: [
+                { role: 'user', content: example.question },
+                { role: 'assistant', content: example.answer },
+              ],
+            },
             tokenizer,
-            index,
           )
         : prompted(tokenizer.encodeDocument(questionPrompt(example.question)), [
             ...tokenizer.encode(` ${example.answer}`),
@@ -77,6 +97,13 @@ function tokenize(example: Example, tokenizer: ModelTokenizer, index: number): T
         ...tokenizer.encode(example.completion),
         ...end,
       ])
+    case 'instruction':
+      return tokenizer.chat
+        ? tokenizeChat({ messages: instructionTurns(example) }, tokenizer)
+        : prompted(tokenizer.encodeDocument(instructionPrompt(example)), [
+            ...tokenizer.encode(example.output),
+            ...end,
+          ])
     case 'text': {
       const ids = tokenizer.encodeDocument(example.text)
       return prompted([], ids.at(-1) === end[0] ? ids : [...ids, ...end])
@@ -87,19 +114,39 @@ function tokenize(example: Example, tokenizer: ModelTokenizer, index: number): T
 /** How a model without a chat template is asked; it is what the gsm8k task of lm-evaluation-harness sends. */
 export const questionPrompt = (question: string) => `Question: ${question}\nAnswer:`
 
-function tokenizeChat(
-  messages: Extract<Example, { kind: 'chat' }>['messages'],
-  tools: unknown[] | undefined,
-  tokenizer: ModelTokenizer,
-  index: number,
-): Tokenized {
-  try {
-    const { ids, isAssistant } = tokenizer.encodeChat({ messages, tools })
-    return { ids, isTrained: isAssistant }
-  } catch (cause) {
-    if (cause instanceof InputError) throw new InputError(`example ${index + 1}: ${cause.message}`, { cause })
-    throw cause
-  }
+type Instruction = Extract<Example, { kind: 'instruction' }>
+
+/** What the person of an instruction asks: the input stands below it, where there is one. */
+const asked = ({ instruction, input }: Instruction) =>
+  input === '' ? instruction : `${instruction}\n\n${input}`
+
+const instructionTurns = (example: Instruction): ChatMessage[] => [
+  ...(example.system === '' ? [] : [{ role: 'system', content: example.system }]),
+  ...example.history.flatMap(([question, answer]) => [
+    { role: 'user', content: question },
+    { role: 'assistant', content: answer },
+  ]),
+  { role: 'user', content: asked(example) },
+  { role: 'assistant', content: example.output },
+]
+
+/** For a model without a chat template: the words of Alpaca, which such data is made for. */
+function instructionPrompt({ instruction, input, system, history }: Instruction): string {
+  if (system !== '' || history.length > 0)
+    throw new InputError('system and history need a chat template, which the model has not')
+  const [task, paired] = [
+    'Below is an instruction that describes a task',
+    ', paired with an input that provides further context',
+  ]
+  const end = 'Write a response that appropriately completes the request.'
+  return input === ''
+    ? `${task}. ${end}\n\n### Instruction:\n${instruction}\n\n### Response:\n`
+    : `${task}${paired}. ${end}\n\n### Instruction:\n${instruction}\n\n### Input:\n${input}\n\n### Response:\n`
+}
+
+function tokenizeChat(chat: Chat, tokenizer: ModelTokenizer): Tokenized {
+  const { ids, isAssistant } = tokenizer.encodeChat(chat)
+  return { ids, isTrained: isAssistant }
 }
 
 const prompted = (prompt: number[], answer: number[]): Tokenized => ({

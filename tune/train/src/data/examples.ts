@@ -1,98 +1,171 @@
 /** What a row teaches, by the columns it has. */
-import { InputError, type ChatMessage } from '@cairn-tune/weights'
+import { InputError } from '@cairn-tune/weights'
 import { z } from 'zod'
+import { readConversation, type Conversation } from './conversations.ts'
 import type { DataRecord } from './read-records.ts'
+import type { Skipped } from './skips.ts'
 
 export type Example =
-  | { kind: 'chat'; messages: ChatMessage[]; tools: unknown[] | undefined }
+  | ({ kind: 'chat' } & Conversation)
   | { kind: 'completion'; prompt: string; completion: string }
   | { kind: 'question'; question: string; answer: string }
+  | {
+      kind: 'instruction'
+      instruction: string
+      input: string
+      output: string
+      system: string
+      history: [string, string][]
+    }
   | { kind: 'text'; text: string }
 
-const text = z.string()
-const toolCall = z.looseObject({ function: z.looseObject({ name: z.string(), arguments: z.unknown() }) })
-const message = z
-  .looseObject({
-    role: z.string(),
-    content: z.union([z.string(), z.array(z.unknown())]).nullish(),
-    tool_calls: z.array(toolCall).nullish(),
-  })
-  .refine(({ role, content }) => role === 'assistant' || (content !== null && content !== undefined), {
-    path: ['content'],
-    error: 'Invalid input: a message needs content, unless the assistant wrote it',
-  })
-const chat = z.object({
-  messages: z.array(message).min(1),
-  tools: z.union([z.array(z.unknown()), z.string()]).nullish(),
+type Values = Record<string, unknown>
+
+/** `columns` must all be there; `more` are read where they are. */
+type Shape = { columns: readonly string[]; more?: readonly string[]; read: (values: Values) => Example }
+
+const text = z
+  .string()
+  .refine(value => value.isWellFormed(), 'a text has half of a surrogate pair, which is no character')
+const maybe = text.nullish().transform(value => value ?? '')
+const texts = <const K extends string>(...names: readonly K[]) =>
+  z.object(Object.fromEntries(names.map(name => [name, text])) as Record<K, typeof text>)
+const instruction = texts('instruction', 'output').extend({
+  input: maybe,
+  system: maybe,
+  history: z
+    .array(z.tuple([text, text]))
+    .nullish()
+    .transform(turns => turns ?? []),
 })
 
-/** Shapes of rows, the first whose columns are all there is taken. */
-const shapes: readonly { columns: readonly string[]; read: (values: Record<string, unknown>) => Example }[] =
-  [
-    { columns: ['messages'], read: readChat },
-    {
-      columns: ['prompt', 'completion'],
-      read: values => ({ kind: 'completion', ...z.object({ prompt: text, completion: text }).parse(values) }),
-    },
-    {
-      columns: ['question', 'answer'],
-      read: values => ({ kind: 'question', ...z.object({ question: text, answer: text }).parse(values) }),
-    },
-    { columns: ['text'], read: values => ({ kind: 'text', ...z.object({ text }).parse(values) }) },
-  ]
+/** The first whose columns are all there is taken. */
+const SHAPES: readonly Shape[] = [
+  {
+    columns: ['messages'],
+    more: ['tools'],
+    read: ({ messages, tools }) => ({ kind: 'chat', ...readConversation(messages, tools) }),
+  },
+  { columns: ['conversations'], more: ['system', 'tools'], read: readShareGpt },
+  { columns: ['prompt', 'completion'], more: ['tools'], read: readCompletion },
+  {
+    columns: ['question', 'answer'],
+    read: values => ({ kind: 'question', ...texts('question', 'answer').parse(values) }),
+  },
+  {
+    columns: ['instruction', 'output'],
+    more: ['input', 'system', 'history'],
+    read: values => ({ kind: 'instruction', ...instruction.parse(values) }),
+  },
+  { columns: ['text'], read: values => ({ kind: 'text', ...texts('text').parse(values) }) },
+]
 
-/** Reads rows; every row must have the columns of the first one's shape. */
-export function readExamples(records: readonly DataRecord[]): Example[] {
-  const first = records[0]
-  if (!first) return []
-  const shape = shapes.find(({ columns }) => columns.every(column => column in first.values))
-  const expected = shapes.map(({ columns }) => columns.join(' + ')).join(', or ')
-  const refuse = ({ where, values }: DataRecord): never => {
-    throw new InputError(
-      `${where}: has the columns ${Object.keys(values).join(', ') || '(none)'}; expected ` +
-        `${shape ? shape.columns.join(' + ') : expected}`,
-    )
-  }
-  return records.map(record => {
-    if (!shape || !shape.columns.every(column => column in record.values)) return refuse(record)
-    try {
-      return shape.read(record.values)
-    } catch (cause) {
-      if (cause instanceof z.ZodError)
-        throw new InputError(`${record.where}: ${z.prettifyError(cause)}`, { cause })
-      throw cause
+const EXPECTED = SHAPES.map(({ columns }) => columns.join(' + ')).join(', or ')
+
+/** `ours=theirs`, for data whose columns have other names. */
+export type ColumnMap = readonly string[]
+
+export type Examples = { examples: Example[]; places: string[]; skipped: Skipped[] }
+
+/** Reads rows by the shape of the first that has one. What cannot be read as an example is told apart. */
+export function readExamples(records: readonly DataRecord[], columns: ColumnMap = []): Examples {
+  const names = readColumnMap(columns, records)
+  const renamed = records.map(({ where, values }) => ({ where, values: rename(values, names) }))
+  const fitting = SHAPES.filter(shape =>
+    [...names.keys()].every(name => [...shape.columns, ...(shape.more ?? [])].includes(name)),
+  )
+  const shape = fitting.find(one => renamed.some(({ values }) => hasAll(one, values)))
+  const found: Examples = { examples: [], places: [], skipped: [] }
+  for (const { where, values } of renamed) {
+    const example = readOne(shape, values)
+    if ('reason' in example) found.skipped.push({ where, ...example })
+    else {
+      found.examples.push(example)
+      found.places.push(where)
     }
-  })
-}
-
-/**
- * Templates expect a call's arguments as an object; the wire has them as JSON text. A Parquet column may hold
- * all tools as JSON text.
- */
-function readChat(values: Record<string, unknown>): Example {
-  const { messages, tools } = chat.parse(values)
-  const list = typeof tools === 'string' ? z.array(z.unknown()).parse(objectOf(tools)) : (tools ?? [])
-  return { kind: 'chat', messages: messages.map(readMessage), tools: list.length > 0 ? list : undefined }
-}
-
-function readMessage({ tool_calls: calls, ...rest }: z.infer<typeof message>): ChatMessage {
-  if (!calls || calls.length === 0) return rest
-  return {
-    ...rest,
-    tool_calls: calls.map(call => ({
-      ...call,
-      function: { ...call.function, arguments: objectOf(call.function.arguments) },
-    })),
   }
+  return found
 }
 
-/** The value that a JSON text stands for; anything else as it is. */
-function objectOf(value: unknown): unknown {
-  if (typeof value !== 'string') return value
+const hasAll = ({ columns }: Shape, values: Values) => columns.every(column => column in values)
+
+function readOne(shape: Shape | undefined, values: Values): Example | { reason: string } {
+  if (!shape || !hasAll(shape, values)) return { reason: strangerText(shape, values) }
   try {
-    return JSON.parse(value) as unknown
-  } catch {
-    // A model may have written arguments that are no JSON; the template shows them as they are.
-    return value
+    return shape.read(values)
+  } catch (error) {
+    if (error instanceof z.ZodError) return { reason: issueText(error) }
+    if (error instanceof InputError) return { reason: error.message }
+    throw error
   }
 }
+
+/** The first thing that is wrong, and where in the row. */
+function issueText({ issues: [issue] }: z.ZodError): string {
+  if (!issue) return 'is not as expected'
+  const where = issue.path.map(String).join('.')
+  return where === '' ? issue.message : `${where}: ${issue.message}`
+}
+
+function strangerText(shape: Shape | undefined, values: Values): string {
+  const names = Object.keys(values)
+  const has = `has the columns ${names.join(', ') || '(none)'}`
+  if (!shape && names.includes('chosen') && names.includes('rejected'))
+    return `${has}; training on pairs of preference is not there yet`
+  return shape
+    ? `${has}; expected ${shape.columns.join(' + ')}`
+    : `${has}; expected ${EXPECTED}; dataset_columns maps other names`
+}
+
+function readShareGpt({ conversations, system, tools }: Values): Example {
+  const read = readConversation(conversations, tools)
+  const start = maybe.parse(system)
+  if (start === '') return { kind: 'chat', ...read }
+  if (read.messages[0]?.role === 'system')
+    throw new InputError('has a column system and a conversation that begins with another one')
+  return {
+    kind: 'chat',
+    ...read,
+    messages: [{ role: 'system', content: start }, ...read.messages],
+    ...(read.untrained ? { untrained: read.untrained.map(i => i + 1) } : {}),
+  }
+}
+
+/** Two texts end to end; or two lists of messages, of which the completion's are learned. */
+function readCompletion({ prompt, completion, tools }: Values): Example {
+  if (!Array.isArray(prompt) && !Array.isArray(completion))
+    return { kind: 'completion', ...texts('prompt', 'completion').parse({ prompt, completion }) }
+  if (!Array.isArray(prompt) || !Array.isArray(completion))
+    throw new InputError('prompt and completion must both be texts, or both lists of messages')
+  const read = readConversation([...prompt, ...completion], tools)
+  const untrained = new Set([...prompt.keys(), ...(read.untrained ?? [])])
+  return { kind: 'chat', ...read, untrained: [...untrained] }
+}
+
+function readColumnMap(columns: ColumnMap, records: readonly DataRecord[]): Map<string, string> {
+  const known = [...new Set(SHAPES.flatMap(shape => [...shape.columns, ...(shape.more ?? [])]))]
+  const names = new Map<string, string>()
+  for (const pair of columns) {
+    const [ours = '', theirs = ''] = pair.split('=').map(name => name.trim())
+    if (!known.includes(ours))
+      throw new InputError(
+        `dataset_columns: ${JSON.stringify(ours)} is no column of an example; there are ${known.join(', ')}`,
+      )
+    if (!records.some(({ values }) => theirs in values))
+      throw new InputError(
+        `dataset_columns: no row has the column ${JSON.stringify(theirs)}; the first has ${Object.keys(records[0]?.values ?? {}).join(', ')}`,
+      )
+    names.set(ours, theirs)
+  }
+  return names
+}
+
+const rename = (values: Values, names: ReadonlyMap<string, string>): Values =>
+  names.size === 0
+    ? values
+    : {
+        ...values,
+        ...Object.fromEntries(
+          [...names].flatMap(([ours, theirs]) => (theirs in values ? [[ours, values[theirs]]] : [])),
+        ),
+      }

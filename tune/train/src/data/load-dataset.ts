@@ -2,16 +2,28 @@
 import { stat } from 'node:fs/promises'
 import { InputError, resolveRepo, type ResolveOptions } from '@cairn-tune/weights'
 import { generateProblems, type Language } from '../problems/generate.ts'
-import { readExamples, type Example } from './examples.ts'
+import { readExamples, type ColumnMap, type Example } from './examples.ts'
 import { readRecords } from './read-records.ts'
+import { checkSkipped, type BadRows, type Skipped } from './skips.ts'
 
 export type DatasetOptions = ResolveOptions & {
   split?: string
   /** As many examples as this, repeated from the start where there are fewer. */ samples?: number
   seed: number
+  /** What stands for columns that have other names. */
+  columns?: ColumnMap
+  /** An error unless it says otherwise. */
+  badRows?: BadRows
 }
-/** `source` is where the examples came from, for the record of a run. */
-export type Dataset = { examples: Example[]; source: string }
+export type Dataset = {
+  examples: Example[]
+  /** Where the examples came from, for the record of a run. */
+  source: string
+  /** Rows that could not be read as examples. */
+  skipped: Skipped[]
+  /** Names the row of an example. */
+  placeOf: (index: number) => string
+}
 
 /** Made-up problems take part under these names. */
 export const GENERATED: Record<string, Language> = { 'problems:en': 'en', 'problems:ro': 'ro' }
@@ -23,7 +35,12 @@ export async function loadDataset(name: string, options: DatasetOptions): Promis
   const { split = 'train', samples, seed } = options
   const language = Object.hasOwn(GENERATED, name) ? GENERATED[name] : undefined
   if (language !== undefined)
-    return { examples: generateExamples(name, language, split, samples, seed), source: name }
+    return {
+      examples: generateExamples(name, language, split, samples, seed),
+      source: name,
+      skipped: [],
+      placeOf: index => `${name}: problem ${index + 1}`,
+    }
   if (name.startsWith('problems:'))
     throw new InputError(
       `data set ${JSON.stringify(name)}: generated are ${Object.keys(GENERATED).join(' and ')}`,
@@ -35,8 +52,16 @@ export async function loadDataset(name: string, options: DatasetOptions): Promis
   // Only a name can be meant by what does not exist and has no extension.
   const path =
     isPath || /\.(?:jsonl|json|csv|parquet)$/.test(name) ? name : await resolveRepo('dataset', name, options)
-  const examples = readExamples(await readRecords(path, split))
-  return { examples: samples === undefined ? examples : repeatTo(examples, samples), source: path }
+  const { records, skipped: unread } = await readRecords(path, split)
+  const { examples, places, skipped: unfit } = readExamples(records, options.columns)
+  const skipped = [...unread, ...unfit]
+  checkSkipped(skipped, examples.length, options.badRows ?? 'error')
+  return {
+    examples: samples === undefined ? examples : repeatTo(examples, samples),
+    source: path,
+    skipped,
+    placeOf: index => places[index % places.length] ?? path,
+  }
 }
 
 function generateExamples(

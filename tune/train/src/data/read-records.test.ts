@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseCsv } from './csv.ts'
 import { readExamples } from './examples.ts'
 import { readRecords } from './read-records.ts'
+import { checkSkipped } from './skips.ts'
 
 let directory: string
 beforeAll(async () => {
@@ -18,7 +19,13 @@ async function write(name: string, text: string): Promise<string> {
   await writeFile(path, text)
   return path
 }
-const read = async (name: string, text: string) => readExamples(await readRecords(await write(name, text)))
+async function readPath(path: string) {
+  const { records, skipped: unread } = await readRecords(path)
+  const { examples, skipped: unfit } = readExamples(records)
+  checkSkipped([...unread, ...unfit], examples.length, 'error')
+  return examples
+}
+const read = async (name: string, text: string) => readPath(await write(name, text))
 const question = { kind: 'question', question: 'Câte?', answer: '1, 2\n"trei"' }
 
 test.each([
@@ -33,7 +40,7 @@ test.each(['none', 'snappy', 'gzip', 'zstd', 'brotli'])(
   'reads Parquet with %s compression',
   async compression => {
     const path = fileURLToPath(new URL(`../../test/reference/chat-${compression}.parquet`, import.meta.url))
-    const examples = readExamples(await readRecords(path))
+    const examples = await readPath(path)
     expect(examples).toHaveLength(3)
     expect(examples[2]).toEqual({
       kind: 'chat',
@@ -91,15 +98,15 @@ test('reads what cairn export --format sft writes, arguments of calls as objects
 test.each([
   [
     'f.jsonl',
-    '{"instruction":"a","output":"b"}',
-    /columns instruction, output; expected messages, or prompt \+ completion, or question \+ answer, or text/,
+    '{"instruct":"a","output":"b"}',
+    /f.jsonl:1: has the columns instruct, output; expected messages, or conversations, or prompt \+ completion, or question \+ answer, or instruction \+ output, or text; dataset_columns maps other names/,
   ],
   [
     'g.jsonl',
     '{"question":"a","answer":"b"}\n{"question":"a"}',
     /g.jsonl:2: has the columns question; expected question \+ answer/,
   ],
-  ['h.jsonl', '{"question":"a","answer":7}', /h.jsonl:1: .*expected string, received number[\s\S]*answer/],
+  ['h.jsonl', '{"question":"a","answer":7}', /h.jsonl:1: answer: .*expected string, received number/],
   ['i.jsonl', '{"messages":[]}', /i.jsonl:1: /],
   ['j.jsonl', '{"text":"a"}\n{"text":', /j.jsonl:2: not JSON/],
   ['k.jsonl', '"a"', /k.jsonl:1: must be an object with columns, got "a"/],
@@ -118,22 +125,23 @@ test('a directory is read by split', async () => {
   await expect(readRecords(inside)).rejects.toThrow('set: no such file or directory')
   await mkdir(join(inside, 'data'), { recursive: true })
   await writeFile(join(inside, 'rows.jsonl'), '{"text":"all"}')
-  expect((await readRecords(inside)).map(({ values }) => values['text'])).toEqual(['all'])
+  const texts = async (split?: string) =>
+    (await readRecords(inside, split)).records.map(({ values }) => values['text'])
+  expect(await texts()).toEqual(['all'])
   await writeFile(join(inside, 'data', 'train-00000-of-00001.jsonl'), '{"text":"train"}')
   await writeFile(join(inside, 'data', 'test-00000-of-00001.jsonl'), '{"text":"test"}')
-  expect((await readRecords(inside)).map(({ values }) => values['text'])).toEqual(['train'])
-  expect((await readRecords(inside, 'test')).map(({ values }) => values['text'])).toEqual(['test'])
+  expect(await texts()).toEqual(['train'])
+  expect(await texts('test')).toEqual(['test'])
   await expect(readRecords(inside, 'eval')).rejects.toThrow(
-    'no file of the split "eval"; found data/test-00000-of-00001.jsonl, ' +
-      'data/train-00000-of-00001.jsonl, rows.jsonl',
+    'no file of the split "eval"; found data/test-00000-of-00001.jsonl, data/train-00000-of-00001.jsonl, rows.jsonl',
   )
 })
 
 test('CSV keeps what quotes protect and skips empty lines', () => {
   expect(parseCsv('x', '\u{feff}a,b\n"1\r\n2","say ""hi"""\n\n,\n"",""')).toEqual([
-    { a: '1\r\n2', b: 'say "hi"' },
-    { a: '', b: '' },
-    { a: '', b: '' },
+    { where: 'x:2', values: { a: '1\r\n2', b: 'say "hi"' } },
+    { where: 'x:5', values: { a: '', b: '' } },
+    { where: 'x:6', values: { a: '', b: '' } },
   ])
   expect(() => parseCsv('x', '')).toThrow('x: empty; the first line must name the columns')
   expect(() => parseCsv('x', 'a\n"1"2')).toThrow('x:2: a quote is not closed, or text follows a closed one')
@@ -141,5 +149,5 @@ test('CSV keeps what quotes protect and skips empty lines', () => {
 
 test('a file may have more rows than a call may have arguments', async () => {
   const path = await write('many.jsonl', '{"text":"a"}\n'.repeat(200_000))
-  expect(await readRecords(path)).toHaveLength(200_000)
+  expect((await readRecords(path)).records).toHaveLength(200_000)
 })

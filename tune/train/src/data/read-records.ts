@@ -5,54 +5,42 @@ import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { InputError } from '@cairn-tune/weights'
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet'
 import { parseCsv } from './csv.ts'
+import type { Skipped } from './skips.ts'
 
 /** `where` names the row for messages: file and line, or file and row. */
 export type DataRecord = { where: string; values: Record<string, unknown> }
 
-type Reader = (path: string) => Promise<DataRecord[]>
+export type Records = { records: DataRecord[]; skipped: Skipped[] }
+
+type Row = DataRecord | Skipped
+type Reader = (path: string) => Promise<Row[]>
 
 const readers: Record<string, Reader> = {
-  '.jsonl': async path => {
-    const lines = (await readFile(path, 'utf8')).split('\n')
-    return lines.flatMap((line, i) =>
-      line.trim() === ''
-        ? []
-        : [{ where: `${path}:${i + 1}`, values: parseObject(`${path}:${i + 1}`, line) }],
-    )
-  },
-  '.json': async path => {
-    const value = parseJson(path, await readFile(path, 'utf8'))
-    if (!Array.isArray(value))
-      throw new InputError(`${path}: must be an array of objects; one object a line is .jsonl`)
-    return value.map((row: unknown, i) => ({
-      where: `${path}: row ${i + 1}`,
-      values: asObject(`${path}: row ${i + 1}`, row),
-    }))
-  },
-  '.csv': async path =>
-    parseCsv(path, await readFile(path, 'utf8')).map((values, i) => ({
-      where: `${path}: row ${i + 1}`,
-      values,
-    })),
+  '.jsonl': async path => readLines(path, await readBytes(path)),
+  '.json': readJson,
+  '.csv': async path => parseCsv(path, decode(path, await readBytes(path))),
   '.parquet': readParquet,
 }
 
 export const DATA_EXTENSIONS = Object.keys(readers)
 
-/** Rows of a file, or of the files of one split in a directory. */
-export async function readRecords(path: string, split = 'train'): Promise<DataRecord[]> {
+/** Rows of a file, or of the files of one split in a directory. A row that cannot be read is told apart. */
+export async function readRecords(path: string, split = 'train'): Promise<Records> {
   const found = await stat(path).catch((cause: unknown) => {
     throw new InputError(`data set ${path}: no such file or directory`, { cause })
   })
   const files = found.isDirectory() ? await filesOfSplit(path, split) : [path]
-  const parts: DataRecord[][] = []
+  const parts: Row[][] = []
   for (const file of files) parts.push(await readFileRecords(file))
   const rows = parts.flat()
   if (rows.length === 0) throw new InputError(`data set ${path}: has no rows`)
-  return rows
+  return {
+    records: rows.filter(row => 'values' in row),
+    skipped: rows.filter(row => 'reason' in row),
+  }
 }
 
-async function readFileRecords(path: string): Promise<DataRecord[]> {
+async function readFileRecords(path: string): Promise<Row[]> {
   const read = readers[extname(path)]
   if (!read) throw new InputError(`data set ${path}: unknown format; known: ${DATA_EXTENSIONS.join(', ')}`)
   return read(path)
@@ -78,25 +66,86 @@ async function filesOfSplit(directory: string, split: string): Promise<string[]>
   return chosen.map(name => join(directory, name))
 }
 
-function parseJson(where: string, text: string): unknown {
+async function readBytes(path: string): Promise<Buffer> {
+  const bytes = await readFile(path)
+  const [first, second] = bytes
+  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff))
+    throw new InputError(`${path}: is UTF-16; save it as UTF-8`)
+  return bytes
+}
+
+/** Strictly: a character that is broken would be learned as another one. A byte order mark is no text. */
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
-    return JSON.parse(text) as unknown
-  } catch (cause) {
-    throw new InputError(`${where}: not JSON (${cause instanceof Error ? cause.message : String(cause)})`, {
-      cause,
-    })
+    return utf8.decode(bytes)
+  } catch (error) {
+    if (error instanceof TypeError) return undefined
+    throw error
   }
 }
 
-const parseObject = (where: string, line: string) => asObject(where, parseJson(where, line))
-
-function asObject(where: string, value: unknown): Record<string, unknown> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as Record<string, unknown>
-  throw new InputError(`${where}: must be an object with columns, got ${JSON.stringify(value)?.slice(0, 80)}`)
+function decode(path: string, bytes: Uint8Array): string {
+  const text = decodeUtf8(bytes)
+  if (text === undefined) throw new InputError(`${path}: is not UTF-8; save it so`)
+  return text
 }
 
-async function readParquet(path: string): Promise<DataRecord[]> {
+/** Line by line, of text or, where one of them is no text, of bytes. */
+function readLines(path: string, bytes: Buffer): Row[] {
+  const lines = decodeUtf8(bytes)?.split('\n') ?? splitBytes(bytes).map(decodeUtf8)
+  return lines.flatMap((line, i): Row[] => {
+    const where = `${path}:${i + 1}`
+    if (line === undefined) return [{ where, reason: 'is not UTF-8' }]
+    return line.trim() === '' ? [] : [rowOf(where, parseJson(line))]
+  })
+}
+
+function splitBytes(bytes: Buffer): Buffer[] {
+  const lines: Buffer[] = []
+  let start = 0
+  for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, start)) {
+    lines.push(bytes.subarray(start, end))
+    start = end + 1
+  }
+  return [...lines, bytes.subarray(start)]
+}
+
+/** An array of objects; also lines of objects, which many files of this name are. */
+async function readJson(path: string): Promise<Row[]> {
+  const bytes = await readBytes(path)
+  const text = decode(path, bytes)
+  const whole = parseJson(text)
+  if ('error' in whole) {
+    const lines = text.split('\n').filter(line => line.trim() !== '')
+    if (lines.length > 1 && 'value' in parseJson(lines[0] ?? '')) return readLines(path, bytes)
+    throw new InputError(`${path}: not JSON (${whole.error})`)
+  }
+  if (!Array.isArray(whole.value))
+    throw new InputError(`${path}: must be an array of objects; one object a line is .jsonl`)
+  return whole.value.map((value: unknown, i) => rowOf(`${path}: row ${i + 1}`, { value }))
+}
+
+type Parsed = { value: unknown } | { error: string }
+
+function parseJson(text: string): Parsed {
+  try {
+    return { value: JSON.parse(text) }
+  } catch (error) {
+    return { error: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+function rowOf(where: string, parsed: Parsed): Row {
+  if ('error' in parsed) return { where, reason: `not JSON (${parsed.error})` }
+  const { value } = parsed
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? { where, values: value as Record<string, unknown> }
+    : { where, reason: `must be an object with columns, got ${JSON.stringify(value)?.slice(0, 80)}` }
+}
+
+async function readParquet(path: string): Promise<Row[]> {
   const compressors = {
     GZIP: (input: Uint8Array) => new Uint8Array(gunzipSync(input)),
     BROTLI: (input: Uint8Array) => new Uint8Array(brotliDecompressSync(input)),

@@ -10,7 +10,7 @@ import { tokenizeExamples, type Document, type DocumentOptions, type Documents }
 import type { Example } from './examples.ts'
 
 /** Raise when the same input would be tokenised differently. */
-const VERSION = '1'
+const VERSION = '2'
 
 /**
  * tokenizeExamples, or what an earlier call with the same examples, tokenizer and options made.
@@ -41,7 +41,10 @@ const exists = (path: string) =>
     () => false,
   )
 
-async function writeDocuments(path: string, { documents, truncated, dropped }: Documents): Promise<void> {
+async function writeDocuments(
+  path: string,
+  { documents, truncated, dropped, refused }: Documents,
+): Promise<void> {
   const lengths = Int32Array.from(documents, ({ tokens }) => tokens.length)
   const total = lengths.reduce((sum, length) => sum + length, 0)
   const tokens = new Int32Array(total)
@@ -60,7 +63,7 @@ async function writeDocuments(path: string, { documents, truncated, dropped }: D
       { name: 'is_trained', dtype: 'U8', shape: [total], bytes: isTrained },
       { name: 'lengths', dtype: 'I32', shape: [lengths.length], bytes: bytes(lengths) },
     ],
-    { truncated: String(truncated), dropped: String(dropped) },
+    { truncated: String(truncated), dropped: String(dropped), refused: JSON.stringify(refused) },
   )
 }
 
@@ -84,6 +87,7 @@ async function readDocuments(path: string): Promise<Documents> {
       documents,
       truncated: Number(file.metadata['truncated']),
       dropped: Number(file.metadata['dropped']),
+      refused: JSON.parse(file.metadata['refused'] ?? '[]') as Documents['refused'],
     }
   } finally {
     await file.close()

@@ -1,0 +1,74 @@
+/**
+ * What people bring from other trainers: other names for the same key or value, and keys that have no
+ * counterpart here, each with the reason.
+ */
+import type { TrainConfig } from './config.ts'
+
+type Key = keyof TrainConfig
+
+/** Other names of a key, of transformers, TRL, PEFT, axolotl and Unsloth, and shorter ones. */
+export const ALIASES: Readonly<Record<string, Key>> = {
+  memory: 'memory_limit',
+  samples: 'dataset_samples',
+  base_model: 'model',
+  model_name: 'model',
+  model_name_or_path: 'model',
+  dataset_name: 'dataset',
+  dataset_train_split: 'dataset_split',
+  lr: 'learning_rate',
+  lr_scheduler: 'lr_scheduler_type',
+  optim: 'optimizer',
+  r: 'lora_rank',
+  lora_r: 'lora_rank',
+  target_modules: 'lora_target_modules',
+  max_length: 'max_seq_length',
+  sequence_len: 'max_seq_length',
+  sample_packing: 'packing',
+  micro_batch_size: 'per_device_train_batch_size',
+  gradient_accumulation: 'gradient_accumulation_steps',
+  epochs: 'num_train_epochs',
+  num_epochs: 'num_train_epochs',
+  max_norm: 'max_grad_norm',
+  resume_from_checkpoint: 'resume',
+}
+
+/** Other names of a value. */
+export const VALUE_ALIASES: Readonly<Partial<Record<Key, Readonly<Record<string, string>>>>> = {
+  optimizer: {
+    adamw_torch: 'adamw',
+    adamw_torch_fused: 'adamw',
+    adamw_hf: 'adamw',
+    adamw_bnb_8bit: 'adamw_8bit',
+    paged_adamw_8bit: 'adamw_8bit',
+  },
+}
+
+const ALONE = 'a run is one process on one machine'
+const PRECISION = 'recipe and compute_dtype say in which formats a run computes'
+
+/** Keys of others that are not there, and why. */
+export const ELSEWHERE: Readonly<Record<string, string>> = {
+  bf16: PRECISION,
+  fp16: PRECISION,
+  dtype: PRECISION,
+  torch_dtype: PRECISION,
+  load_in_4bit: 'recipe: qbnb stores the base in NF4, qfp4 in NVFP4',
+  load_in_8bit: 'recipe: qfp8 stores the base in 8 bits',
+  gradient_checkpointing:
+    'recompute: all computes every activation again, none keeps them, auto fits memory_limit',
+  logging_steps: 'every step is logged, in metrics.jsonl',
+  logging_dir: 'what a run writes is in output_dir',
+  save_strategy: 'save_steps says how often a checkpoint is saved',
+  remove_unused_columns: 'columns that are not read are left alone',
+  completion_only_loss: 'train_on: assistant counts the completion alone, all counts everything',
+  assistant_only_loss: 'train_on: assistant counts the answers alone, all counts everything',
+  train_on_inputs: 'train_on: assistant counts the answers alone, all counts everything',
+  chat_template: "the model's own template is used; change chat_template.jinja in its directory",
+  neftune_noise_alpha: 'noise on embeddings is not there',
+  modules_to_save: 'an adapter is on projections alone; lora: false trains every weight',
+  bias: 'an adapter trains no biases',
+  deepspeed: ALONE,
+  fsdp: ALONE,
+  push_to_hub: 'nothing is uploaded',
+  hub_model_id: 'nothing is uploaded',
+}
