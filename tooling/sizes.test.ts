@@ -44,7 +44,6 @@ const filesToSplit = new Set<string>([
   'tune/program/src/oracle/layers.ts',
   'tune/train/src/problems/four-steps.ts',
   'tune/train/src/problems/three-steps.ts',
-  'tune/train/src/train.ts',
 ])
 
 /** `path#function`, with the reason why it is clearest in one piece. */

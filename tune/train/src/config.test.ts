@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { CONFIG_KEYS, readConfig } from './config.ts'
+import { CONFIG_KEYS } from './config.ts'
 import { generated } from './generate.ts'
 import { nearestKey } from './nearest-key.ts'
 import { ALIASES, ELSEWHERE } from './peer-names.ts'
+import { readConfig } from './read-config.ts'
 import { learningRateAt, warmupSteps, type Schedule } from './schedule.ts'
 
 const needed = ['--model', 'm', '--dataset', 'd']

@@ -45,7 +45,8 @@ export {
   type AdapterTensor,
 } from '@cairn-tune/weights'
 export { initAdapter } from './adapter-init.ts'
-export { CONFIG_KEYS, configSchema, readConfig, type TrainConfig } from './config.ts'
+export { CONFIG_KEYS, configSchema, type TrainConfig } from './config.ts'
+export { readConfig } from './read-config.ts'
 export { learningRateAt, type Schedule } from './schedule.ts'
 export { GENERATED, loadDataset, type Dataset, type DatasetOptions } from './data/load-dataset.ts'
 export { tokenizeCached } from './data/token-cache.ts'

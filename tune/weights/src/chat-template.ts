@@ -8,6 +8,7 @@
  */
 import { Template } from '@huggingface/jinja'
 import { InputError } from './errors.ts'
+import { PYTHON_FUNCTIONS, markNumbers, pythonStrips, writeNumbers } from './python-templates.ts'
 
 export type ChatMessage = { role: string; content?: unknown; [key: string]: unknown }
 export type Chat = {
@@ -16,7 +17,12 @@ export type Chat = {
   /** Messages of the assistant, by index, that are shown and not trained on. */
   untrained?: readonly number[] | undefined
 }
-export type RenderOptions = { addGenerationPrompt?: boolean; variables?: Record<string, unknown> }
+export type RenderOptions = {
+  addGenerationPrompt?: boolean
+  /** Leaves the last message open, to be gone on with. */
+  continueFinalMessage?: boolean
+  variables?: Record<string, unknown>
+}
 
 /**
  * A rendered conversation in pieces; those of the assistant are what is trained on. Joined they are the whole
@@ -44,7 +50,9 @@ export function compileChatTemplate(source: string, globals: Record<string, unkn
         `{{${left === '-' ? '-' : ''} '${end === undefined ? open : close}' ${right === '-' ? '-' : ''}}}`,
     )
     try {
-      return new Template(text)
+      const template = new Template(text)
+      pythonStrips(template.parsed)
+      return template
     } catch (cause) {
       throw new InputError(`the chat template cannot be read: ${messageOf(cause)}`, { cause })
     }
@@ -55,18 +63,23 @@ export function compileChatTemplate(source: string, globals: Record<string, unkn
   const renderWith = (
     template: Template,
     chat: Chat,
-    { addGenerationPrompt = false, variables = {} }: RenderOptions,
+    { addGenerationPrompt = false, continueFinalMessage = false, variables = {} }: RenderOptions,
   ) => {
+    const messages = continueFinalMessage ? tagLast(chat.messages) : chat.messages
+    const marked = markNumbers({ messages, tools: chat.tools ?? null, ...variables }) as object
     try {
-      return template.render({
-        ...globals,
-        messages: chat.messages,
-        tools: chat.tools ?? null,
-        documents: null,
-        add_generation_prompt: addGenerationPrompt,
-        ...variables,
-      })
+      const text = writeNumbers(
+        template.render({
+          ...globals,
+          documents: null,
+          add_generation_prompt: addGenerationPrompt,
+          ...PYTHON_FUNCTIONS,
+          ...marked,
+        }),
+      )
+      return continueFinalMessage ? cutAtTag(text, chat.messages) : text
     } catch (cause) {
+      if (cause instanceof InputError) throw cause
       throw new InputError(`the chat template refuses the conversation: ${messageOf(cause)}`, { cause })
     }
   }
@@ -75,6 +88,30 @@ export function compileChatTemplate(source: string, globals: Record<string, unkn
     render,
     pieces: chat => (marked ? splitMarked(renderWith(marked, chat, {}), chat) : splitTurns(render, chat)),
   }
+}
+
+const TAG = 'CONTINUE_FINAL_MESSAGE_TAG '
+
+const lastText = (messages: readonly ChatMessage[]): string => {
+  const text = messages.at(-1)?.content
+  if (typeof text === 'string') return text
+  throw new InputError('continue_final_message needs a last message with content to go on with')
+}
+
+const tagLast = (messages: readonly ChatMessage[]): ChatMessage[] =>
+  messages.map((message, i) =>
+    i === messages.length - 1 ? { ...message, content: lastText(messages) + TAG } : message,
+  )
+
+/** As transformers does it: up to the tag, and without the white space that the template has trimmed there. */
+function cutAtTag(text: string, messages: readonly ChatMessage[]): string {
+  const at = text.lastIndexOf(TAG.trim())
+  if (at < 0 || !text.includes(lastText(messages).trim()))
+    throw new InputError(
+      'continue_final_message: the last message is not in what the chat template makes of the conversation, ' +
+        'which takes it apart or leaves it out',
+    )
+  return text.startsWith(TAG, at) ? text.slice(0, at) : text.slice(0, at).trimEnd()
 }
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))

@@ -47,6 +47,7 @@ export {
 export { hubCacheRoot, type Environment, type RepoType } from './hub-cache.ts'
 export { type Progress } from './hub-download.ts'
 export { resolveRepo, type ResolveOptions } from './hub.ts'
+export { ExactNumber, parseExact, pythonNumber } from './exact-json.ts'
 export {
   compileChatTemplate,
   type Chat,

@@ -2,7 +2,7 @@
  * Conversations as files have them, as the messages that chat templates take: OpenAI's `role` and `content`,
  * ShareGPT's `from` and `value`, content in parts, calls whose arguments are JSON text.
  */
-import { InputError, type ChatMessage } from '@cairn-tune/weights'
+import { InputError, parseExact, type ChatMessage } from '@cairn-tune/weights'
 import { z } from 'zod'
 
 export type Conversation = {
@@ -41,7 +41,10 @@ const toolList = z.union([z.array(z.unknown()), z.string()]).nullish()
 
 /** Reads a list of messages. Throws InputError or ZodError with the reason why it is none. */
 export function readConversation(values: unknown, tools?: unknown): Conversation {
-  const list = z.array(z.unknown(), { error: 'expected a list of messages' }).min(1).parse(values)
+  const list = z
+    .array(z.unknown(), { error: 'expected a list of messages' })
+    .min(1, 'the list of messages is empty')
+    .parse(values)
   const untrained: number[] = []
   const messages = list.map((value, i) => {
     const { weight, ...message } = readMessage(value)
@@ -113,7 +116,7 @@ function readTools(tools: unknown): unknown[] | undefined {
 function objectOf(value: unknown): unknown {
   if (typeof value !== 'string') return value
   try {
-    return JSON.parse(value) as unknown
+    return parseExact(value)
   } catch {
     // A model may have written arguments that are no JSON; the template shows them as they are.
     return value

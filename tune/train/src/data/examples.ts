@@ -74,7 +74,7 @@ export function readExamples(records: readonly DataRecord[], columns: ColumnMap 
   const fitting = SHAPES.filter(shape =>
     [...names.keys()].every(name => [...shape.columns, ...(shape.more ?? [])].includes(name)),
   )
-  const shape = fitting.find(one => renamed.some(({ values }) => hasAll(one, values)))
+  const shape = firstShape(renamed, fitting)
   const found: Examples = { examples: [], places: [], skipped: [] }
   for (const { where, values } of renamed) {
     const example = readOne(shape, values)
@@ -85,6 +85,15 @@ export function readExamples(records: readonly DataRecord[], columns: ColumnMap 
     }
   }
   return found
+}
+
+/** The shape of the first row that has one. */
+function firstShape(records: readonly DataRecord[], shapes: readonly Shape[]): Shape | undefined {
+  for (const { values } of records) {
+    const shape = shapes.find(one => hasAll(one, values))
+    if (shape) return shape
+  }
+  return undefined
 }
 
 const hasAll = ({ columns }: Shape, values: Values) => columns.every(column => column in values)

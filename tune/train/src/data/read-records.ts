@@ -2,7 +2,7 @@
 import { readFile, readdir, stat } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
-import { InputError } from '@cairn-tune/weights'
+import { InputError, parseExact } from '@cairn-tune/weights'
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet'
 import { parseCsv } from './csv.ts'
 import type { Skipped } from './skips.ts'
@@ -131,7 +131,7 @@ type Parsed = { value: unknown } | { error: string }
 
 function parseJson(text: string): Parsed {
   try {
-    return { value: JSON.parse(text) }
+    return { value: parseExact(text) }
   } catch (error) {
     return { error: error instanceof Error ? error.message : String(error) }
   }

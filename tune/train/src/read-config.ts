@@ -1,0 +1,139 @@
+/** A configuration from a YAML text and flags: names, values, and what single keys cannot say. */
+import { InputError } from '@cairn-tune/weights'
+import { parse as parseYaml } from 'yaml'
+import { CONFIG_KEYS, configSchema, type TrainConfig } from './config.ts'
+import { nearestKey } from './nearest-key.ts'
+import { ALIASES, ELSEWHERE, VALUE_ALIASES } from './peer-names.ts'
+import { QUANTIZED_RECIPES } from './recipes.ts'
+
+/** A flag may be typed with dashes: --max-seq-length. */
+function canonical(key: string): string {
+  const name = key.replaceAll('-', '_')
+  return Object.hasOwn(ALIASES, name) ? (ALIASES[name] ?? name) : name
+}
+
+/** Reads a YAML text and flags (`--key value`, `--key=value`, `--flag`); flags win. */
+export function readConfig({
+  path = 'config',
+  yaml,
+  flags = [],
+}: {
+  path?: string
+  yaml?: string
+  flags?: readonly string[]
+}): TrainConfig {
+  const settings = new Map<string, { value: unknown; from: string }>()
+  for (const [key, value] of Object.entries(yaml === undefined ? {} : parseYamlObject(path, yaml)))
+    setOnce(settings, known(key, path), key, { value, from: path })
+  for (const [key, value] of parseFlags(flags)) settings.set(key, { value, from: `--${key}` })
+  const parsed = configSchema.safeParse(
+    Object.fromEntries([...settings].map(([key, { value }]) => [key, ownValue(key, value)])),
+  )
+  if (!parsed.success) {
+    const lines = parsed.error.issues.map(issue => {
+      const key = String(issue.path[0] ?? '')
+      const where = settings.get(key)?.from
+      return where === undefined
+        ? `${key} is required`
+        : `${where === path ? `${path}: ${key}` : where}: ${issue.message}, got ${JSON.stringify(settings.get(key)?.value)}`
+    })
+    throw new InputError(lines.join('\n'))
+  }
+  checkTogether(parsed.data)
+  return parsed.data
+}
+
+/** A file may say a thing under one of its names. */
+function setOnce<T>(
+  settings: Map<string, T>,
+  name: string,
+  key: string,
+  setting: T & { from: string },
+): void {
+  if (settings.has(name))
+    throw new InputError(
+      `${setting.from}: ${JSON.stringify(key)} and another key both say ${name}; give one of them`,
+    )
+  settings.set(name, setting)
+}
+
+/** A value under the name it has here. */
+function ownValue(key: string, value: unknown): unknown {
+  const names = Object.hasOwn(VALUE_ALIASES, key) ? VALUE_ALIASES[key as keyof TrainConfig] : undefined
+  return typeof value === 'string' && names && Object.hasOwn(names, value) ? names[value] : value
+}
+
+function known(key: string, where: string): string {
+  const name = canonical(key)
+  if (CONFIG_KEYS.includes(name)) return name
+  if (Object.hasOwn(ELSEWHERE, name))
+    throw new InputError(`${where}: there is no ${JSON.stringify(key)} here: ${ELSEWHERE[name]}`)
+  const near = nearestKey(name, CONFIG_KEYS)
+  throw new InputError(
+    `${where}: unknown key ${JSON.stringify(key)}; ${near === undefined ? `known: ${CONFIG_KEYS.join(', ')}` : `did you mean ${near}?`}`,
+  )
+}
+
+function parseYamlObject(path: string, text: string): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = parseYaml(text)
+  } catch (cause) {
+    throw new InputError(`${path}: not YAML: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    })
+  }
+  if (value === null || value === undefined) return {}
+  if (typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>
+  throw new InputError(`${path}: must have keys and values, got ${JSON.stringify(value)}`)
+}
+
+/** Keys whose values are taken as they are typed, so that `--model 7` is the name "7". */
+const textKeys = ['model', 'dataset', 'dataset_split', 'output_dir', 'memory_limit']
+
+function parseFlags(flags: readonly string[]): [string, unknown][] {
+  const found: [string, unknown][] = []
+  for (let i = 0; i < flags.length; i++) {
+    const [, typed, equals] = /^--([^=]+)(?:=(.*))?$/s.exec(flags[i] ?? '') ?? []
+    if (typed === undefined) throw new InputError(`${JSON.stringify(flags[i])}: expected --key value`)
+    const key = known(typed, 'flags')
+    const next = flags[i + 1]
+    const text = equals ?? (next !== undefined && !next.startsWith('--') ? next : undefined)
+    if (equals === undefined && text !== undefined) i++
+    found.push([key, text === undefined ? true : parseFlagValue(key, text)])
+  }
+  return found
+}
+
+/** Keys whose flags are lists with commas. */
+const LISTS = new Set(['lora_target_modules', 'dataset_columns'])
+
+function parseFlagValue(key: string, text: string): unknown {
+  if (textKeys.includes(key)) return text
+  if (LISTS.has(key)) return text.split(',').map(name => name.trim())
+  const value: unknown = parseYaml(text)
+  return typeof value === 'object' ? text : value
+}
+
+/** What single keys cannot say. */
+function checkTogether(config: TrainConfig): void {
+  const { recipe, matmul, lora, adam_beta1: beta1, adam_beta2: beta2 } = config
+  const isQuantized = QUANTIZED_RECIPES.includes(recipe)
+  if (matmul !== undefined && !isQuantized)
+    throw new InputError(
+      `matmul: only ${QUANTIZED_RECIPES.join(', ')} choose it; recipe ${recipe} has its own`,
+    )
+  if (!lora && recipe !== 'bf16')
+    throw new InputError(
+      `lora: false trains the weights themselves, which recipe ${recipe} keeps frozen; use recipe: bf16`,
+    )
+  if (config.lr_scheduler_type === 'constant' && (config.warmup_steps > 0 || config.warmup_ratio > 0))
+    throw new InputError('lr_scheduler_type: constant has no warm-up; constant_with_warmup has one')
+  if (config.warmup_steps > 0 && config.warmup_ratio > 0)
+    throw new InputError('warmup_steps and warmup_ratio: give one of them')
+  if (config.overwrite && config.resume)
+    throw new InputError(
+      'overwrite and resume: one puts an earlier run aside, the other goes on with it; give one of them',
+    )
+  if (beta1 === 1 || beta2 === 1) throw new InputError('adam_beta1 and adam_beta2 must be below 1')
+}

@@ -1,0 +1,113 @@
+/** The steps of a run, one after the other, with their metrics and checkpoints. */
+import { writeCheckpointState, type CheckpointState } from './checkpoint.ts'
+import type { TrainConfig } from './config.ts'
+import type { Batch, BatchSource, DataPosition } from './data/batches.ts'
+import type { StepMetrics, TrainOptions, TrainResult } from './metrics.ts'
+import type { PreparedRun } from './prepare-run.ts'
+import { stateTensors } from './record-step.ts'
+import { appendMetrics } from './run-files.ts'
+import { learningRateAt, warmupSteps } from './schedule.ts'
+import { readState, type Stepper } from './stepper.ts'
+
+export type Steps = {
+  config: TrainConfig
+  run: PreparedRun
+  stepper: Stepper
+  totalSteps: number
+  from: { step: number; position: DataPosition }
+  identity: Omit<CheckpointState, 'step' | 'position'>
+  options: TrainOptions
+}
+
+export type Outcome = { status: TrainResult['status']; step: number; metrics: StepMetrics[] }
+
+/** Runs the steps that are left; what is written meanwhile are metrics and checkpoints. */
+export async function runSteps({
+  config,
+  run,
+  stepper,
+  totalSteps,
+  from,
+  identity,
+  options: { signal, onStep },
+}: Steps): Promise<Outcome> {
+  const { gradient_accumulation_steps: accumulation, save_steps: saveEvery, output_dir: directory } = config
+  const metrics: StepMetrics[] = []
+  let { step, position } = from
+  let saved = from.step
+  const save = async () => {
+    if (saved === step) return
+    await writeCheckpointState(
+      directory,
+      { step, position, ...identity },
+      name => readState(run.engine, stepper.state, name),
+      stateTensors(run.planned.micro, config),
+      config.save_total_limit,
+    )
+    saved = step
+  }
+  while (step < totalSteps) {
+    const started = performance.now()
+    const window = createWindow(run.batches, position, accumulation)
+    const learningRate = learningRateAt(step, {
+      ...config,
+      warmup_steps: warmupSteps(config, totalSteps),
+      totalSteps,
+    })
+    try {
+      signal?.throwIfAborted()
+      const { loss, gradNorm, slots, realTokens, trainedTokens } = await stepper.step(window.batches(), {
+        number: step + 1,
+        learningRate,
+        signal,
+      })
+      position = window.end()
+      step++
+      const seconds = (performance.now() - started) / 1000
+      const done: StepMetrics = {
+        step,
+        total_steps: totalSteps,
+        epoch: position.epoch + position.row / run.batches.rowsPerEpoch,
+        loss,
+        grad_norm: gradNorm,
+        learning_rate: learningRate,
+        seconds,
+        slots,
+        real_tokens: realTokens,
+        trained_tokens: trainedTokens,
+        tokens_per_second: slots / seconds,
+        rss_bytes: process.memoryUsage.rss(),
+      }
+      metrics.push(done)
+      await appendMetrics(directory, done)
+      onStep?.(done)
+    } catch (error) {
+      // A step that was cut short or went astray changed nothing: what is saved is the last whole one.
+      await save()
+      if (signal?.aborted && step > 0) return { status: 'interrupted', step, metrics }
+      throw error
+    }
+    if (saveEvery > 0 && step % saveEvery === 0) await save()
+  }
+  await save()
+  return { status: 'finished', step, metrics }
+}
+
+/** The micro-batches of a step, made one at a time, and the position after them. */
+function createWindow(
+  source: BatchSource,
+  start: DataPosition,
+  count: number,
+): { batches: () => Generator<Batch>; end: () => DataPosition } {
+  let position = start
+  return {
+    *batches() {
+      for (let i = 0; i < count; i++) {
+        const { batch, next } = source.batchAt(position)
+        position = next
+        yield batch
+      }
+    },
+    end: () => position,
+  }
+}
