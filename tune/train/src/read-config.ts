@@ -35,7 +35,8 @@ export function readConfig({
       const where = settings.get(key)?.from
       return where === undefined
         ? `${key} is required`
-        : `${where === path ? `${path}: ${key}` : where}: ${issue.message}, got ${JSON.stringify(settings.get(key)?.value)}`
+        : `${where === path ? `${path}: ${key}` : where}: ${issue.message}, got ` +
+            `${JSON.stringify(settings.get(key)?.value)}`
     })
     throw new InputError(lines.join('\n'))
   }
@@ -70,7 +71,8 @@ function known(key: string, where: string): string {
     throw new InputError(`${where}: there is no ${JSON.stringify(key)} here: ${ELSEWHERE[name]}`)
   const near = nearestKey(name, CONFIG_KEYS)
   throw new InputError(
-    `${where}: unknown key ${JSON.stringify(key)}; ${near === undefined ? `known: ${CONFIG_KEYS.join(', ')}` : `did you mean ${near}?`}`,
+    `${where}: unknown key ${JSON.stringify(key)}; ` +
+      `${near === undefined ? `known: ${CONFIG_KEYS.join(', ')}` : `did you mean ${near}?`}`,
   )
 }
 

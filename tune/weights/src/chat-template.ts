@@ -129,7 +129,8 @@ function splitMarked(text: string, chat: Chat): ChatPiece[] {
   if (turns.some(i => untrained.has(i))) {
     if (written.length !== turns.length)
       throw new InputError(
-        `the chat template marks ${written.length} texts of ${turns.length} messages of the assistant, so one of them cannot be left untrained`,
+        `the chat template marks ${written.length} texts of ${turns.length} messages of the assistant, ` +
+          'so one of them cannot be left untrained',
       )
     for (const [i, piece] of written.entries()) piece.isAssistant = !untrained.has(turns[i] ?? -1)
   }

@@ -27,32 +27,26 @@ export const trainRun: Command = {
       })
       progress.end()
       const last = metrics.at(-1)
+      const leftOut =
+        skippedRows > 0 ? `; ${skippedRows} rows of the data were left out, run.json says why` : ''
       if (json)
         io.out(
-<<<<<<< HEAD
           `${JSON.stringify({
             status,
             output,
             steps,
             loss: last?.loss,
+            skipped_rows: skippedRows,
             peak_rss_bytes: peakRssBytes,
             op_seconds: Object.fromEntries(opSeconds),
           })}\n`,
-=======
-          `${JSON.stringify({ status, output, steps, loss: last?.loss, skipped_rows: skippedRows, peak_rss_bytes: peakRssBytes, op_seconds: Object.fromEntries(opSeconds) })}\n`,
->>>>>>> d0da91f (train: rows that cannot be used are skipped and named; more formats of data)
         )
       else
         io.note(
           status === 'finished'
-<<<<<<< HEAD
-            ? `${output}: ${steps} steps${last ? `, loss ${last.loss.toFixed(4)}` : ''}`
+            ? `${output}: ${steps} steps${last ? `, loss ${last.loss.toFixed(4)}` : ''}${leftOut}`
             : `interrupted after step ${steps}; the checkpoint is in ${config.output_dir}, --resume ` +
                 'goes on from it',
-=======
-            ? `${output}: ${steps} steps${last ? `, loss ${last.loss.toFixed(4)}` : ''}${skippedRows > 0 ? `; ${skippedRows} rows of the data were left out, run.json says why` : ''}`
-            : `interrupted after step ${steps}; the checkpoint is in ${config.output_dir}, --resume goes on from it`,
->>>>>>> d0da91f (train: rows that cannot be used are skipped and named; more formats of data)
         )
       return status === 'finished' ? EXIT.ok.code : EXIT.interrupted.code
     } finally {

@@ -17,7 +17,9 @@ export function parseCsv(path: string, text: string): CsvRow[] {
       ? { where, values: Object.fromEntries(names.fields.map((name, at) => [name, fields[at] ?? ''])) }
       : {
           where,
-          reason: `has ${fields.length} fields, the first line names ${names.fields.length} columns (${names.fields.join(', ')})`,
+          reason:
+            `has ${fields.length} fields, the first line names ${names.fields.length} columns ` +
+            `(${names.fields.join(', ')})`,
         }
   })
 }

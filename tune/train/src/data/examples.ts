@@ -162,7 +162,8 @@ function readColumnMap(columns: ColumnMap, records: readonly DataRecord[]): Map<
       )
     if (!records.some(({ values }) => theirs in values))
       throw new InputError(
-        `dataset_columns: no row has the column ${JSON.stringify(theirs)}; the first has ${Object.keys(records[0]?.values ?? {}).join(', ')}`,
+        `dataset_columns: no row has the column ${JSON.stringify(theirs)}; ` +
+          `the first has ${Object.keys(records[0]?.values ?? {}).join(', ')}`,
       )
     names.set(ours, theirs)
   }

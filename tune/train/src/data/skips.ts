@@ -46,6 +46,7 @@ export function checkSkipped(skipped: readonly Skipped[], left: number, badRows:
   const all =
     rows === 1 ? '' : left === 0 ? `; none of ${rows} rows can be used` : `; so are ${rows - 1} more rows`
   throw new InputError(
-    `${first.where}: ${first.reason}${all}${left > 0 ? '; bad_rows: skip leaves them out' : ''}${others.join('')}`,
+    `${first.where}: ${first.reason}${all}` +
+      `${left > 0 ? '; bad_rows: skip leaves them out' : ''}${others.join('')}`,
   )
 }
