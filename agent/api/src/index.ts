@@ -24,4 +24,5 @@ export {
 } from './auth/issue.ts'
 export { DamagedKeyFile, shareSigningKey, signingKeyProblem, signingSecrets } from './auth/signing-key.ts'
 export { hashPassword } from './auth/passwords.ts'
-export { openapiDocument, openapiText, type OpenApi } from './openapi.ts'
+export { openapiDocument, openapiText } from './openapi.ts'
+export type { OpenApi } from './openapi-document.ts'

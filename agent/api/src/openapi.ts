@@ -6,7 +6,6 @@ import {
   ERRORS,
   EVENT_TYPES,
   EVENTS,
-  type ErrorCode,
   type EventType,
   familyOf,
   isWritten,
@@ -18,71 +17,8 @@ import {
   Session,
 } from '@cairn/protocol'
 import { z } from 'zod'
-
-export type JsonSchema = {
-  $ref?: string
-  $defs?: Record<string, JsonSchema>
-  $schema?: string
-  type?: string | string[]
-  properties?: Record<string, JsonSchema>
-  required?: string[]
-  items?: JsonSchema
-  anyOf?: JsonSchema[]
-  oneOf?: JsonSchema[]
-  allOf?: JsonSchema[]
-  enum?: unknown[]
-  const?: unknown
-  description?: string
-  title?: string
-  additionalProperties?: JsonSchema | boolean
-  propertyNames?: JsonSchema
-  minimum?: number
-  maximum?: number
-  format?: string
-  pattern?: string
-  default?: unknown
-  exclusiveMinimum?: number
-  minLength?: number
-  maxLength?: number
-  minItems?: number
-  maxItems?: number
-  discriminator?: { propertyName: string; mapping: Record<string, string> }
-}
-export type Parameter = {
-  name: string
-  in: 'path' | 'query' | 'header'
-  required: boolean
-  description?: string
-  schema: JsonSchema
-}
-type Content = Record<string, { schema: JsonSchema }>
-export type Response = {
-  description: string
-  content?: Content
-  headers?: Record<string, { description: string; schema: JsonSchema }>
-}
-export type Operation = {
-  operationId: string
-  summary: string
-  description: string
-  tags: string[]
-  security: Record<string, string[]>[]
-  parameters?: Parameter[]
-  requestBody?: { required: true; content: Content }
-  responses: Record<string, Response | { $ref: string }>
-}
-export type OpenApi = {
-  openapi: '3.1.0'
-  info: { title: string; version: string; description: string; license: { name: string; identifier: string } }
-  servers: { url: string; description: string }[]
-  tags: { name: string }[]
-  paths: Record<string, Record<string, Operation>>
-  components: {
-    schemas: Record<string, JsonSchema>
-    responses: Record<string, Response>
-    securitySchemes: Record<string, Record<string, string>>
-  }
-}
+import type { JsonSchema, OpenApi, Operation, Parameter, Response } from './openapi-document.ts'
+import { errorsOf } from './route-errors.ts'
 
 const REF = '#/components/schemas/'
 
@@ -164,32 +100,6 @@ const SECURITY: Record<Route['access'], (viaApi: boolean) => Record<string, stri
       : [{ userToken: [] }, { cookie: [] }],
   user: () => [{ userToken: [] }, { cookie: [] }],
   admin: () => [{ userToken: [] }, { cookie: [] }],
-}
-
-/** Which errors a route may answer, beside those that every route may. */
-export function errorsOf(name: RouteName): ErrorCode[] {
-  const route: Route = ROUTES[name]
-  const codes: ErrorCode[] = ['bad_request', 'rate_limited', 'internal']
-  if (route.access !== 'public') codes.push('unauthenticated', 'token_expired')
-  if (name === 'pollEvents') codes.push('user_token_required')
-  if (route.access !== 'public') codes.push('service_account_route')
-  if (route.access === 'admin') codes.push('forbidden')
-  if (route.path.includes('{')) codes.push('not_found')
-  if (route.path.includes('/events') && route.method === 'GET') codes.push('invalid_cursor')
-  if (route.body) codes.push('invalid_body', 'body_too_large', 'unsupported_media_type')
-  if (route.creates) codes.push('idempotency_mismatch', 'idempotency_in_progress')
-  if (route.method !== 'GET' && route.path.includes('{id}')) codes.push('wrong_state')
-  if (name === 'answerQuestion' || name === 'respondInbox' || name === 'ackInboxItem')
-    codes.push('already_answered')
-  if (
-    name === 'giveFeedback' ||
-    name === 'respondInbox' ||
-    name === 'ackInboxItem' ||
-    name === 'workspaceFile'
-  )
-    codes.push('wrong_target')
-  if (name === 'createSession') codes.push('unknown_agent')
-  return codes
 }
 
 /** What belongs together, by the first word of the path. */

@@ -39,8 +39,46 @@ export type Api = {
   close(): Promise<void>
 }
 
+type HandlerDeps = Pick<ApiDeps, 'probesOnly' | 'newId' | 'log'> & {
+  metrics: Services['metrics']
+  dispatch: (exchange: Exchange) => Promise<void>
+  site: (exchange: Exchange) => Promise<void>
+  begin: (res: ServerResponse) => void
+}
+
+/** Answers one request, whatever it is; what goes wrong is a problem document. */
+function createHandler({ probesOnly, newId, log, metrics, dispatch, site, begin }: HandlerDeps) {
+  async function answer(exchange: Exchange): Promise<void> {
+    try {
+      checkFraming(exchange.req)
+      if (exchange.path.startsWith('/v1/')) {
+        if (probesOnly === true) throw new AppError('not_found', 'This process is a worker and has no API.')
+        await dispatch(exchange)
+      } else await site(exchange)
+      metrics.request(exchange.route, exchange.res.statusCode, performance.now() - exchange.startedAt)
+    } catch (thrown) {
+      discardBody(exchange)
+      const { status } = answerProblem(exchange, thrown, log)
+      metrics.request(exchange.route, status, performance.now() - exchange.startedAt)
+    }
+  }
+  return (expectsContinue: boolean) =>
+    (req: IncomingMessage, res: ServerResponse): void => {
+      begin(res)
+      const exchange = openExchange(req, res, newId, expectsContinue)
+      answer(exchange).catch((error: unknown) => {
+        log.error('answering failed', { request_id: exchange.id, error: String(error) })
+        res.destroy()
+      })
+    }
+}
+
+const tellUnknownProxy = (address: string): string =>
+  `requests from ${address} carry X-Forwarded-For, and auth.trusted_proxies does not name it: if it is a proxy ` +
+  'of yours, name it there, for until then everybody behind it is one address'
+
 export async function createApi(deps: ApiDeps): Promise<Api> {
-  const { store, config, dataDir, now, newId, log, monotonic = () => performance.now() } = deps
+  const { store, config, dataDir, now, log, monotonic = () => performance.now() } = deps
   const tuning = { ...TUNING, ...deps.tuning }
   let isLeaving = false
   let isDraining = false
@@ -60,10 +98,8 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
     isStanding: authenticator.isStanding,
     onDelivered: events => metrics.delivered(events),
   })
-  const metrics = createMetrics(deps.metrics ?? createRegistry(), {
-    streams: streams.count,
-    harness: deps.harnessStats,
-  })
+  const counted = { streams: streams.count, harness: deps.harnessStats }
+  const metrics = createMetrics(deps.metrics ?? createRegistry(), counted)
   const services: Services = {
     ...deps,
     key,
@@ -71,9 +107,7 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
     throttle: createLoginThrottle(monotonic),
     hashQueue: createHashQueue(),
     clientAddress: createClientAddress(config.auth.trusted_proxies, address =>
-      log.warn(
-        `requests from ${address} carry X-Forwarded-For, and auth.trusted_proxies does not name it: if it is a proxy of yours, name it there, for until then everybody behind it is one address`,
-      ),
+      log.warn(tellUnknownProxy(address)),
     ),
     guard: createSessionGuard(store),
     streams,
@@ -87,42 +121,15 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
   )
   const site = createSite(services)
 
-  async function answer(exchange: Exchange): Promise<void> {
-    try {
-      checkFraming(exchange.req)
-      if (exchange.path.startsWith('/v1/')) {
-        if (deps.probesOnly === true)
-          throw new AppError('not_found', 'This process is a worker and has no API.')
-        await dispatch(exchange)
-      } else await site(exchange)
-      metrics.request(exchange.route, exchange.res.statusCode, performance.now() - exchange.startedAt)
-    } catch (thrown) {
-      discardBody(exchange)
-      const { status } = answerProblem(exchange, thrown, log)
-      metrics.request(exchange.route, status, performance.now() - exchange.startedAt)
-    }
-  }
-  const handle =
-    (expectsContinue: boolean) =>
-    (req: IncomingMessage, res: ServerResponse): void => {
-      connections.begin(res)
-      const exchange = openExchange(req, res, newId, expectsContinue)
-      answer(exchange).catch((error: unknown) => {
-        log.error('answering failed', { request_id: exchange.id, error: String(error) })
-        res.destroy()
-      })
-    }
-
-  const server = createServer(
-    {
-      keepAliveTimeout: 75_000,
-      headersTimeout: tuning.headersMs,
-      requestTimeout: tuning.requestMs,
-      connectionsCheckingInterval: tuning.lookMs,
-    },
-    handle(false),
-  )
+  const server = createServer({
+    keepAliveTimeout: 75_000,
+    headersTimeout: tuning.headersMs,
+    requestTimeout: tuning.requestMs,
+    connectionsCheckingInterval: tuning.lookMs,
+  })
   const connections = watchConnections(server)
+  const handle = createHandler({ ...deps, metrics, dispatch, site, begin: connections.begin })
+  server.on('request', handle(false))
   // Of an answer that nobody takes; a stream has rules of its own.
   server.setTimeout(tuning.idleMs)
   server.on('checkContinue', handle(true))
@@ -131,14 +138,7 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
   return {
     server,
     handler: handle(false),
-    listen: (port, host) =>
-      new Promise((resolve, reject) => {
-        server.once('error', reject)
-        server.listen(port, host, 1024, () => {
-          server.off('error', reject)
-          resolve(server.address() as AddressInfo)
-        })
-      }),
+    listen: (port, host) => listen(server, port, host),
     announceDrain: () => {
       isLeaving = true
     },
@@ -148,15 +148,24 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
       connections.endIdle()
       return closeServer(server)
     },
-    async close() {
+    close: () => {
       isDraining = true
       streams.close()
       const closed = closeServer(server)
       server.closeAllConnections()
-      await closed
+      return closed
     },
   }
 }
+
+const listen = (server: Server, port: number, host: string): Promise<AddressInfo> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, 1024, () => {
+      server.off('error', reject)
+      resolve(server.address() as AddressInfo)
+    })
+  })
 
 const closeServer = (server: Server): Promise<void> =>
   new Promise((resolve, reject) => {

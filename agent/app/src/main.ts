@@ -4,8 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { hostname } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
   createApi,
@@ -16,27 +15,21 @@ import {
   signingSecrets,
 } from '@cairn/api'
 import {
-  builtinTools,
   chooseSandbox,
   createModels,
-  type Harness,
-  removeRetired,
   type Sandbox,
   type Standing,
-  startHarness,
   startScriptedProviders,
 } from '@cairn/harness'
-import { readSkills } from '@cairn/harness/skills/catalogue'
-import { createQuota } from '@cairn/harness/tools/workspace-quota'
-import { startMcpServers } from '@cairn/harness/mcp/servers'
 import { createRedactor, type Redact } from '@cairn/log'
-import { InUseError } from './cli/exit.ts'
 import type { EffectiveConfig } from './config/effective-config.ts'
 import { readDemoScenario } from './demo/demo-scenario.ts'
 import { announceServer, reachableUrl } from './local/data-dir.ts'
 import { ensureFirstAdmin } from './local/local-admin.ts'
 import { type Database, openStore, secretsOfDatabase } from './local/open-store.ts'
+import { explainListen } from './serve/explain-listen.ts'
 import type { Logger } from './serve/logging.ts'
+import { startWorker } from './serve/start-worker.ts'
 
 /** What a process on a shared database does: answer requests, run turns, or both. */
 export const ROLES = ['all', 'api', 'worker'] as const
@@ -149,70 +142,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-type WorkerDeps = Pick<ServiceOptions, 'config' | 'env' | 'dataDir' | 'workspacesDir' | 'configDir'> &
-  Pick<Parameters<typeof startHarness>[0], 'store' | 'models'> & {
-    log: Logger
-    secrets: readonly string[]
-    redact: Redact
-    sandbox: Sandbox
-  }
-
-async function startWorker(
-  {
-    config,
-    env,
-    dataDir,
-    workspacesDir,
-    configDir,
-    store,
-    models,
-    secrets,
-    redact,
-    log,
-    sandbox,
-  }: WorkerDeps,
-  parts: AsyncDisposableStack,
-): Promise<Harness> {
-  const mcp = startMcpServers({
-    servers: config.mcp_servers,
-    env,
-    log: (level, message, fields) => log[level](message, fields),
-  })
-  parts.defer(() => mcp.stop())
-  await mcp.ready
-  const tools = builtinTools({ store, sandbox: sandbox.provider, quota: createQuota(config.sandbox) })
-  const skillsDir = config.skills === undefined ? undefined : resolve(configDir, config.skills)
-  if (skillsDir !== undefined) await announceSkills(skillsDir, log)
-  const harness = startHarness({
-    store,
-    models,
-    secrets,
-    redact,
-    config,
-    dataDir,
-    workspacesDir,
-    ...(skillsDir === undefined ? {} : { skillsDir }),
-    workerId: `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`,
-    newId: randomUUID,
-    // Read anew for every turn: servers come and go.
-    get tools() {
-      return [...tools, ...mcp.tools()]
-    },
-    log: (level, message, fields) => log[level](message, fields),
-  })
-  parts.defer(() => harness.stop())
-  const places = [workspacesDir, join(dataDir, 'checkpoints')]
-  parts.defer(
-    removeRetired({
-      store,
-      places,
-      isHeld: harness.holds,
-      log: (level, message, fields) => log[level](message, fields),
-    }),
-  )
-  return harness
-}
-
 /** A box shows neither the other sessions' files nor the keys, wherever the two directories lie. */
 async function findSandbox(
   { config, env, dataDir, workspacesDir }: ServiceOptions,
@@ -239,45 +168,10 @@ function secretsOfServers({ mcp_servers }: EffectiveConfig['config'], env: Servi
   return names.flatMap(name => env[name] ?? [])
 }
 
-/**
- * A directory that is not there is a mistake of the configuration; a skill that cannot be read is left out
- * and said so.
- */
-async function announceSkills(dir: string, log: Logger): Promise<void> {
-  try {
-    const { skills, problems } = await readSkills(dir)
-    for (const problem of problems) log.warn(problem)
-    log.info(`skills: ${[...skills.keys()].join(', ') || 'none'}`)
-  } catch (error) {
-    throw new Error(
-      `The directory of skills, ${dir}, cannot be read: make it, or take \`skills\` out of the configuration.`,
-      { cause: error },
-    )
-  }
-}
-
 /** The built UI; without it the service runs, for programs. */
 function webRoot(log: Logger): { webRoot?: string } {
   const root = join(dirname(fileURLToPath(import.meta.resolve('@cairn/web/package.json'))), 'dist')
   if (existsSync(join(root, 'index.html'))) return { webRoot: root }
   log.warn('the web UI is not built: run npm run build:web')
   return {}
-}
-
-function explainListen(error: NodeJS.ErrnoException, { host, port }: ServiceOptions): Error {
-  if (error.code === 'EADDRINUSE')
-    return new InUseError(
-      `Port ${port} of ${host} is in use by another process: stop that one, or set PORT to another port.`,
-      { cause: error },
-    )
-  if (error.code === 'EACCES')
-    return new InUseError(`This user may not listen on port ${port}: set PORT to one above 1023.`, {
-      cause: error,
-    })
-  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
-    return new InUseError(
-      `There is no address ${host} on this machine: set HOST to 127.0.0.1, or to 0.0.0.0 for every address.`,
-      { cause: error },
-    )
-  return error
 }

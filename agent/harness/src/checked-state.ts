@@ -8,6 +8,16 @@ export type CheckedState<S extends string> = {
   to(next: S): void
 }
 
+/** Throws where the table does not list the move. */
+export function checkMove<S extends string>(
+  what: string,
+  moves: Readonly<Record<S, readonly S[]>>,
+  from: S,
+  to: NoInfer<S>,
+): void {
+  if (!moves[from].includes(to)) throw new Error(`[${what}] cannot go from ${from} to ${to}`)
+}
+
 export function checkedState<S extends string>(
   what: string,
   initial: NoInfer<S>,
@@ -18,7 +28,7 @@ export function checkedState<S extends string>(
     current: () => state,
     is: (...states) => states.includes(state),
     to(next) {
-      if (!moves[state].includes(next)) throw new Error(`[${what}] cannot go from ${state} to ${next}`)
+      checkMove(what, moves, state, next)
       state = next
     },
   }

@@ -3,7 +3,8 @@
  */
 import { createHash } from 'node:crypto'
 import { ERRORS, EVENT_TYPES, EVENTS, FAMILIES, familyOf } from '@cairn/protocol'
-import { type JsonSchema, openapiDocument, type Operation, type Parameter, recordName } from '../openapi.ts'
+import { openapiDocument, recordName } from '../openapi.ts'
+import type { JsonSchema, Operation, Parameter } from '../openapi-document.ts'
 import { escapeHtml, prose } from './html.ts'
 
 const STYLE = `

@@ -4,7 +4,7 @@
  */
 import type { Question, SessionEvent } from '@cairn/protocol'
 import type { z } from 'zod'
-import { EXIT, type ExitCode } from './exit.ts'
+import { EXIT, type ExitCode } from '../exit.ts'
 import { oneLine } from './terminal-text.ts'
 
 export type Printed = {

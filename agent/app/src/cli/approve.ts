@@ -2,7 +2,7 @@
 import { exactText, type InboxItem } from '@cairn/protocol'
 import { defineCommand, takePositionals } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
-import { EXIT } from './exit.ts'
+import { EXIT } from '../exit.ts'
 import { jsonLine, oneLine } from './terminal-text.ts'
 
 export const approve = defineCommand({

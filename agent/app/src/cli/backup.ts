@@ -7,7 +7,7 @@ import { dataDirOf } from '../local/data-dir.ts'
 import { databaseOf } from '../local/open-store.ts'
 import { findWorkspacesDir } from '../local/workspaces-dir.ts'
 import { defineCommand, takePositionals } from './command.ts'
-import { EXIT, NotFoundError, UsageError } from './exit.ts'
+import { EXIT, NotFoundError, UsageError } from '../exit.ts'
 
 /** Beside the store: what signs tokens, whom the commands act as, and files of the sessions as they were. */
 const BESIDE = ['auth-key.json', 'local-admin.json', 'checkpoints', 'memory']

@@ -9,7 +9,7 @@ import { describeMachine, machineLine } from '../bench/machine.ts'
 import { benchSwarm, SWARM_LEVELS } from '../bench/swarm.ts'
 import { figureTable, readingTable, swarmTable } from '../bench/table.ts'
 import { defineCommand, takePositionals } from './command.ts'
-import { EXIT, UsageError } from './exit.ts'
+import { EXIT, UsageError } from '../exit.ts'
 
 const PARTS = ['log', 'http', 'turn', 'files', 'swarm']
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { asError } from '@cairn/protocol'
 import { addressing } from '@cairn/workspace'
 import { findWorkspacesDir, workspacesDirProblem } from '../local/workspaces-dir.ts'
-import type { Finding } from './doctor.ts'
+import type { Finding } from './finding.ts'
 
 const check = 'workspaces'
 

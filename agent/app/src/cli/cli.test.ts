@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createAnswerText } from './answer-text.ts'
 import { type Io, defineCommand, takePositionals } from './command.ts'
 import { eventLine } from './event-line.ts'
-import { EXIT, UsageError } from './exit.ts'
+import { EXIT, UsageError } from '../exit.ts'
 import { outageNotes } from './outage.ts'
 import { jsonLine, oneLine, printable } from './terminal-text.ts'
 

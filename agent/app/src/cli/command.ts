@@ -1,6 +1,6 @@
 /** What a command is: options as node:util parses them, and a function from them to an exit code. */
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
-import { type ExitCode, UsageError } from './exit.ts'
+import { type ExitCode, UsageError } from '../exit.ts'
 
 /** The world of a command. Data goes to `out`, everything meant for a person to `note`. */
 export type Io = {

@@ -5,7 +5,7 @@ import { LOG_CHECKS } from '../conformance/log-checks.ts'
 import { createProbe, NotChecked } from '../conformance/probe.ts'
 import { defineCommand } from './command.ts'
 import { CONNECT_OPTIONS, connectWith } from './connect.ts'
-import { EXIT, UsageError } from './exit.ts'
+import { EXIT, UsageError } from '../exit.ts'
 
 type Verdict = { check: string; verdict: 'ok' | 'fail' | 'skipped'; detail: string; ms: number }
 const MARK = { ok: '✓', fail: '✗', skipped: '-' } as const

@@ -3,7 +3,7 @@ import { type CairnClient, createClient } from '@cairn/client'
 import { DEFAULT_HOST, DEFAULT_PORT, dataDirOf, findServer } from '../local/data-dir.ts'
 import { hasLocalAdmin, localToken } from '../local/local-admin.ts'
 import type { Io } from './command.ts'
-import { NotFoundError } from './exit.ts'
+import { NotFoundError } from '../exit.ts'
 
 /** `--url` of every command that talks to a server. */
 export const CONNECT_OPTIONS = { url: { type: 'string' } } as const

@@ -1,25 +1,19 @@
 /** cairn doctor: looks at everything the service stands on, and says what to do about what is wrong. */
 import { execFile } from 'node:child_process'
-import { accessSync, constants, existsSync, mkdtempSync, rmSync, statSync, statfsSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { accessSync, constants, existsSync, statSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { signingKeyProblem } from '@cairn/api'
 import { chooseSandbox } from '@cairn/harness'
-import { copyLiveStore, type LogStore, openSqliteStore } from '@cairn/log'
 import { asError, type Config } from '@cairn/protocol'
 import { readConfig } from '../config/read-config.ts'
 import { dataDirOf, findServer } from '../local/data-dir.ts'
-import { ensureFirstAdmin, hasLocalAdmin, localAdminId } from '../local/local-admin.ts'
-import { type Database, databaseOf, openDatabase } from '../local/open-store.ts'
-import { checkLogs } from './check-logs.ts'
-import { checkLosses } from './check-losses.ts'
+import { checkStore } from './check-store.ts'
 import { checkWorkspaces } from './check-workspaces.ts'
 import { defineCommand, takePositionals } from './command.ts'
-import { EXIT } from './exit.ts'
+import { EXIT } from '../exit.ts'
+import type { Finding } from './finding.ts'
 
-type Verdict = 'ok' | 'warn' | 'fail'
-export type Finding = { check: string; verdict: Verdict; detail: string }
 type Environment = Readonly<Record<string, string | undefined>>
 
 const run = promisify(execFile)
@@ -144,91 +138,6 @@ async function checkKey(dataDir: string): Promise<Finding[]> {
   const problem = await signingKeyProblem(dataDir)
   return problem === null ? [] : [{ check: 'signing key', verdict: 'fail', detail: problem }]
 }
-
-async function checkStore(env: Environment, dataDir: string, withLogs: boolean): Promise<Finding[]> {
-  try {
-    const database = databaseOf(env)
-    return database === null
-      ? await checkEmbedded(dataDir, withLogs)
-      : await checkDatabase(database, dataDir, withLogs)
-  } catch (error) {
-    return [{ check: 'store', verdict: 'fail', detail: asError(error).message }]
-  }
-}
-
-/** Where it is: the database serves readers beside its writers, and this one changes nothing. */
-async function checkDatabase(database: Database, dataDir: string, withLogs: boolean): Promise<Finding[]> {
-  const { shown } = database.address
-  const store = await openDatabase(database, { readOnly: true })
-  try {
-    const found = await judgeStore(store, shown)
-    if (!withLogs) return found
-    const admin = hasLocalAdmin(dataDir) ? await store.accounts.getUser(localAdminId(dataDir)) : null
-    if (admin === null)
-      return [
-        ...found,
-        {
-          check: 'logs',
-          verdict: 'warn',
-          detail: `not read: ${dataDir} belongs to no server of this database`,
-        },
-      ]
-    return [...found, await judgeLogs(store, admin.org_id)]
-  } finally {
-    await store.close()
-  }
-}
-
-async function judgeStore(store: LogStore, where: string): Promise<Finding[]> {
-  const problems = await store.check()
-  return [
-    {
-      check: 'store',
-      verdict: problems.length > 0 ? 'fail' : 'ok',
-      detail: problems.length > 0 ? summed(problems) : `sound${where === '' ? '' : ` (${where})`}`,
-    },
-  ]
-}
-
-/** On a copy: the server holds the store, and a check must not change what it looks at. */
-async function checkEmbedded(dataDir: string, withLogs: boolean): Promise<Finding[]> {
-  const check = 'store'
-  const copy = mkdtempSync(join(tmpdir(), 'cairn-doctor-'))
-  try {
-    // Before the copy, which has no mark beside it.
-    const losses = checkLosses(dataDir).map(finding => ({ check, ...finding }))
-    if (!(await copyLiveStore(dataDir, copy))) return [{ check, verdict: 'ok', detail: 'none yet' }]
-    const store = await openSqliteStore({ dir: copy })
-    try {
-      const found = [...losses, ...(await judgeStore(store, ''))]
-      return withLogs
-        ? [...found, await judgeLogs(store, (await ensureFirstAdmin(store, copy)).org_id)]
-        : found
-    } finally {
-      await store.close()
-    }
-  } catch (error) {
-    return [{ check, verdict: 'fail', detail: `cannot be read: ${asError(error).message}` }]
-  } finally {
-    rmSync(copy, { recursive: true, force: true })
-  }
-}
-
-async function judgeLogs(store: LogStore, orgId: string): Promise<Finding> {
-  const { sessions, events, problems } = await checkLogs(store, orgId)
-  return {
-    check: 'logs',
-    verdict: problems.length > 0 ? 'fail' : 'ok',
-    detail: problems.length > 0 ? summed(problems) : `${sessions} sessions, ${events} events, all sound`,
-  }
-}
-
-const SHOWN = 5
-const summed = (problems: readonly string[]): string =>
-  [
-    ...problems.slice(0, SHOWN),
-    ...(problems.length > SHOWN ? [`and ${problems.length - SHOWN} more`] : []),
-  ].join('; ')
 
 async function checkServer(dataDir: string): Promise<Finding> {
   const check = 'server'

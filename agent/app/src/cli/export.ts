@@ -8,7 +8,7 @@ import { DEFAULT_EXCLUDED, EXPORT_FORMATS, type ExportFormat, type Selection } f
 import { type LoggedSession, trainingLines } from '../export/training-lines.ts'
 import { type Io, defineCommand } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
-import { EXIT, UsageError } from './exit.ts'
+import { EXIT, UsageError } from '../exit.ts'
 import { readLog } from './read-log.ts'
 
 const SOURCES = ['any', 'user', 'judge'] as const

@@ -1,6 +1,6 @@
 /** cairn help: every command, the environment, the exit codes. */
 import { type Command, defineCommand, usageOf } from './command.ts'
-import { EXIT, UsageError } from './exit.ts'
+import { EXIT, UsageError } from '../exit.ts'
 
 const ENVIRONMENT = {
   PORT: '8787',

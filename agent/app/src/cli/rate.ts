@@ -1,7 +1,7 @@
 /** cairn rate: a person's judgement of an answer, by which training data is selected (docs/feedback.md). */
 import { defineCommand, takePositionals } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
-import { EXIT, NotFoundError, UsageError } from './exit.ts'
+import { EXIT, NotFoundError, UsageError } from '../exit.ts'
 import { readLog } from './read-log.ts'
 
 export const rate = defineCommand({

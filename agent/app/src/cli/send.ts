@@ -1,6 +1,6 @@
 /** cairn send: a message to a new or running session, and the answer as it is written. */
 import type { SessionState } from '@cairn/protocol'
-import { EXIT, UsageError } from './exit.ts'
+import { EXIT, UsageError } from '../exit.ts'
 import { type Ending, createAnswerText } from './answer-text.ts'
 import { defineCommand } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'

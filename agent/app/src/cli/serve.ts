@@ -8,7 +8,7 @@ import { workspacesDirOf } from '../local/workspaces-dir.ts'
 import { type Role, ROLES, type Service, startService } from '../main.ts'
 import { createLogger, readLevel } from '../serve/logging.ts'
 import { type Io, defineCommand, takePositionals } from './command.ts'
-import { EXIT, type ExitCode, UsageError } from './exit.ts'
+import { EXIT, type ExitCode, UsageError } from '../exit.ts'
 
 /** A process whose work is done but that something keeps alive is ended by hand, and says what it was. */
 const LINGER_MS = 2_000

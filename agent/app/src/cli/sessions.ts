@@ -2,7 +2,7 @@
 import type { Session } from '@cairn/protocol'
 import { defineCommand } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
-import { EXIT, UsageError } from './exit.ts'
+import { EXIT, UsageError } from '../exit.ts'
 import { jsonLine, oneLine } from './terminal-text.ts'
 
 export const sessions = defineCommand({

@@ -2,7 +2,7 @@
 import { defineCommand, takePositionals } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
 import { eventLine } from './event-line.ts'
-import { EXIT, UsageError } from './exit.ts'
+import { EXIT, UsageError } from '../exit.ts'
 import { outageNotes } from './outage.ts'
 import { jsonLine } from './terminal-text.ts'
 

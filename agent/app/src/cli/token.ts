@@ -7,7 +7,7 @@ import { ensureFirstAdmin, hasLocalAdmin, localToken } from '../local/local-admi
 import { databaseOf, openStore } from '../local/open-store.ts'
 import { type Io, defineCommand, takePositionals } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
-import { EXIT, UsageError } from './exit.ts'
+import { EXIT, UsageError } from '../exit.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 

@@ -19,7 +19,7 @@ import {
   UnsafeServer,
 } from '@cairn/log'
 import { asError } from '@cairn/protocol'
-import { InUseError, NotFoundError } from '../cli/exit.ts'
+import { InUseError, NotFoundError } from '../exit.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { prepareWorkspaces } from './workspaces-dir.ts'
 

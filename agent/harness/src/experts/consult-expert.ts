@@ -22,16 +22,7 @@ export function expertTools(deps: ExpertToolDeps): Tool[] {
     config,
     setup: { agent, model },
   } = deps
-  const experts = new Map(
-    agent.experts.map(name => {
-      const expert = config.experts[name]
-      if (!expert)
-        throw new ConfigurationError(
-          `The agent lists the expert ${name}, and the configuration has none of that name; it has ${Object.keys(config.experts).join(', ') || 'none'}.`,
-        )
-      return [name, expert] as const
-    }),
-  )
+  const experts = listExperts(deps)
   if (experts.size === 0) return []
 
   const rules = { policy: agent.governance, agentTools: agent.tools }
@@ -101,6 +92,19 @@ export function expertTools(deps: ExpertToolDeps): Tool[] {
     }),
   ]
 }
+
+/** Throws where the agent lists one that is not configured. */
+const listExperts = ({ config, setup: { agent } }: ExpertToolDeps): Map<string, ExpertConfig> =>
+  new Map(
+    agent.experts.map(name => {
+      const expert = config.experts[name]
+      if (!expert)
+        throw new ConfigurationError(
+          `The agent lists the expert ${name}, and the configuration has none of that name; it has ${Object.keys(config.experts).join(', ') || 'none'}.`,
+        )
+      return [name, expert] as const
+    }),
+  )
 
 const Parameters = z.strictObject({
   expert: z.string().min(1).describe('name of the expert'),

@@ -6,49 +6,10 @@ import { z } from 'zod'
 import { argumentsText, shortReason, tokenCount } from './answer-fields.ts'
 import { meterAnswer, type AnswerMeter } from './answer-limits.ts'
 import { callIds } from './call-id.ts'
+import { type BlockDelta, Event, KNOWN, type UsageWire } from './anthropic-wire.ts'
 import { invalidAnswer, type CallSite } from './model-errors.ts'
 import type { AnswerInProgress } from './openai-answer.ts'
 import type { AssistantMessageData, ModelAnswer, ModelChunk, ModelRequest } from './provider.ts'
-
-const tokens = z.number().nullish()
-const UsageWire = z.looseObject({
-  input_tokens: tokens,
-  output_tokens: tokens,
-  cache_creation_input_tokens: tokens,
-  cache_read_input_tokens: tokens,
-  output_tokens_details: z.looseObject({ thinking_tokens: tokens }).nullish(),
-})
-const index = z.number()
-const Event = z.union([
-  z.looseObject({
-    type: z.literal('message_start'),
-    message: z.looseObject({ model: z.string().nullish(), usage: UsageWire.nullish() }),
-  }),
-  z.looseObject({
-    type: z.literal('content_block_start'),
-    index,
-    content_block: z.looseObject({ type: z.string() }),
-  }),
-  z.looseObject({
-    type: z.literal('content_block_delta'),
-    index,
-    delta: z.looseObject({
-      type: z.string(),
-      text: z.string().optional(),
-      thinking: z.string().optional(),
-      signature: z.string().optional(),
-      partial_json: z.string().optional(),
-    }),
-  }),
-  z.looseObject({ type: z.literal('content_block_stop'), index }),
-  z.looseObject({
-    type: z.literal('message_delta'),
-    delta: z.looseObject({ stop_reason: z.string().nullish() }),
-    usage: UsageWire.nullish(),
-  }),
-  z.looseObject({ type: z.literal('message_stop') }),
-])
-const KNOWN = new Set<unknown>(Event.options.map(option => option.shape.type.value))
 
 type Block =
   | { type: 'text'; text: string }
@@ -67,30 +28,36 @@ const STOP_REASONS: Record<string, ModelAnswer['finish_reason']> = {
   refusal: 'content_filter',
 }
 
+/** What has come of the answer so far. */
+type Gathered = {
+  blocks: Map<number, Block>
+  counts: { input: number; output: number; read: number; written: number; thought: number }
+  model: string
+  stopReason: string | undefined
+  stopped: boolean
+}
+
+type Where = { site: CallSite; meter: AnswerMeter; show: (type: 'text' | 'reasoning', text: string) => void }
+
 export function anthropicAnswer(
   request: ModelRequest,
   site: CallSite,
   onChunk: (chunk: ModelChunk) => void,
 ): AnswerInProgress {
-  const blocks = new Map<number, Block>()
-  const counts = { input: 0, output: 0, read: 0, written: 0, thought: 0 }
-  let model = request.model
-  let stopReason: string | undefined
-  let stopped = false
-  const meter = meterAnswer(site)
-
-  const count = (usage: z.infer<typeof UsageWire> | null | undefined) => {
-    // Totals so far; a message_delta may leave out what message_start has said.
-    counts.input = tokenCount(usage?.input_tokens, counts.input)
-    counts.output = tokenCount(usage?.output_tokens, counts.output)
-    counts.read = tokenCount(usage?.cache_read_input_tokens, counts.read)
-    counts.written = tokenCount(usage?.cache_creation_input_tokens, counts.written)
-    counts.thought = tokenCount(usage?.output_tokens_details?.thinking_tokens, counts.thought)
+  const gathered: Gathered = {
+    blocks: new Map(),
+    counts: { input: 0, output: 0, read: 0, written: 0, thought: 0 },
+    model: request.model,
+    stopReason: undefined,
+    stopped: false,
   }
-  const show = (type: 'text' | 'reasoning', text: string) => {
-    if (text !== '') onChunk({ type, text })
+  const where: Where = {
+    site,
+    meter: meterAnswer(site),
+    show: (type, text) => {
+      if (text !== '') onChunk({ type, text })
+    },
   }
-
   return {
     take(raw) {
       // New kinds of event may appear without notice; they are not ours to understand.
@@ -101,80 +68,107 @@ export function anthropicAnswer(
           site,
           `an event of the answer does not fit the protocol: ${z.prettifyError(parsed.error)}`,
         )
-      const event = parsed.data
-      if (event.type === 'message_start') {
-        model = event.message.model ?? model
-        count(event.message.usage)
-      } else if (event.type === 'content_block_start') {
-        const block = startBlock(event.content_block)
-        meterBlock(meter, block)
-        blocks.set(event.index, block)
-        if (block.type === 'text') show('text', block.text)
-        if (block.type === 'thinking') show('reasoning', block.thinking)
-      } else if (event.type === 'content_block_delta') {
-        const block = blocks.get(event.index)
-        if (!block)
-          throw invalidAnswer(site, `a delta came for content block ${event.index}, which has not begun`)
-        const { delta } = event
-        if (block.type === 'text' && delta.type === 'text_delta') {
-          meter.add('text', delta.text ?? '')
-          block.text += delta.text ?? ''
-          show('text', delta.text ?? '')
-        } else if (block.type === 'thinking' && delta.type === 'thinking_delta') {
-          meter.add('reasoning', delta.thinking ?? '')
-          block.thinking += delta.thinking ?? ''
-          show('reasoning', delta.thinking ?? '')
-        } else if (block.type === 'thinking' && delta.type === 'signature_delta') {
-          meter.add('reasoning details', delta.signature ?? '')
-          block.signature += delta.signature ?? ''
-        } else if (block.type === 'tool_use' && delta.type === 'input_json_delta') {
-          meter.add('tool calls', delta.partial_json ?? '')
-          block.json += delta.partial_json ?? ''
-        }
-      } else if (event.type === 'message_delta') {
-        stopReason = event.delta.stop_reason ?? stopReason
-        count(event.usage)
-      } else if (event.type === 'message_stop') stopped = true
+      takeEvent(gathered, parsed.data, where)
     },
-    finish() {
-      if (!stopped)
-        throw invalidAnswer(site, 'the answer ended before the model had finished (no message_stop came)')
-      const ordered = [...blocks].toSorted(([a], [b]) => a - b).map(([, block]) => block)
-      const text = ordered.map(block => (block.type === 'text' ? block.text : '')).join('')
-      const nameCall = callIds(request.messages)
-      const uses = ordered.filter(block => block.type === 'tool_use')
-      const calls = uses.map((use, at) => ({
-        id: nameCall(use.id, at),
-        type: 'function' as const,
-        function: { name: use.name, arguments: use.json || use.given },
-      }))
-      const forced =
-        request.json_schema && calls.find(call => call.function.name === request.json_schema?.name)
-      const kept = keptThinking(ordered)
-      const message: AssistantMessageData = {
-        role: 'assistant',
-        content: forced ? forced.function.arguments : text,
-        ...(calls.length > 0 && !forced ? { tool_calls: calls } : {}),
-        ...(kept.length > 0 ? { reasoning_details: kept } : {}),
-      }
-      const reason = STOP_REASONS[stopReason ?? 'end_turn'] ?? shortReason(stopReason ?? 'stop')
-      return {
-        message,
-        model,
-        reasoning: ordered
-          .map(block => (block.type === 'thinking' ? block.thinking : ''))
-          .filter(Boolean)
-          .join('\n\n'),
-        usage: {
-          input_tokens: counts.input + counts.read + counts.written,
-          output_tokens: counts.output,
-          reasoning_tokens: counts.thought,
-          cache_read_tokens: counts.read,
-          ...(counts.written > 0 ? { cache_write_tokens: counts.written } : {}),
-        },
-        finish_reason: forced && reason === 'tool_calls' ? 'stop' : reason,
-      }
+    finish: () => finish(gathered, request, site),
+  }
+}
+
+function takeEvent(gathered: Gathered, event: z.infer<typeof Event>, where: Where): void {
+  switch (event.type) {
+    case 'message_start':
+      gathered.model = event.message.model ?? gathered.model
+      return count(gathered, event.message.usage)
+    case 'content_block_start': {
+      const block = startBlock(event.content_block)
+      meterBlock(where.meter, block)
+      gathered.blocks.set(event.index, block)
+      if (block.type === 'text') where.show('text', block.text)
+      if (block.type === 'thinking') where.show('reasoning', block.thinking)
+      return
+    }
+    case 'content_block_delta': {
+      const block = gathered.blocks.get(event.index)
+      if (block) return growBlock(block, event.delta, where)
+      throw invalidAnswer(where.site, `a delta came for content block ${event.index}, which has not begun`)
+    }
+    case 'message_delta':
+      gathered.stopReason = event.delta.stop_reason ?? gathered.stopReason
+      return count(gathered, event.usage)
+    case 'message_stop':
+      gathered.stopped = true
+      return
+    case 'content_block_stop':
+  }
+}
+
+/** Totals so far; a message_delta may leave out what message_start has said. */
+function count({ counts }: Gathered, usage: z.infer<typeof UsageWire> | null | undefined): void {
+  counts.input = tokenCount(usage?.input_tokens, counts.input)
+  counts.output = tokenCount(usage?.output_tokens, counts.output)
+  counts.read = tokenCount(usage?.cache_read_input_tokens, counts.read)
+  counts.written = tokenCount(usage?.cache_creation_input_tokens, counts.written)
+  counts.thought = tokenCount(usage?.output_tokens_details?.thinking_tokens, counts.thought)
+}
+
+function growBlock(block: Block, delta: z.infer<typeof BlockDelta>, { meter, show }: Where): void {
+  if (block.type === 'text' && delta.type === 'text_delta') {
+    meter.add('text', delta.text ?? '')
+    block.text += delta.text ?? ''
+    show('text', delta.text ?? '')
+  } else if (block.type === 'thinking' && delta.type === 'thinking_delta') {
+    meter.add('reasoning', delta.thinking ?? '')
+    block.thinking += delta.thinking ?? ''
+    show('reasoning', delta.thinking ?? '')
+  } else if (block.type === 'thinking' && delta.type === 'signature_delta') {
+    meter.add('reasoning details', delta.signature ?? '')
+    block.signature += delta.signature ?? ''
+  } else if (block.type === 'tool_use' && delta.type === 'input_json_delta') {
+    meter.add('tool calls', delta.partial_json ?? '')
+    block.json += delta.partial_json ?? ''
+  }
+}
+
+function finish(
+  { blocks, counts, model, stopReason, stopped }: Gathered,
+  request: ModelRequest,
+  site: CallSite,
+): ModelAnswer {
+  if (!stopped)
+    throw invalidAnswer(site, 'the answer ended before the model had finished (no message_stop came)')
+  const ordered = [...blocks].toSorted(([a], [b]) => a - b).map(([, block]) => block)
+  const text = ordered.map(block => (block.type === 'text' ? block.text : '')).join('')
+  const nameCall = callIds(request.messages)
+  const uses = ordered.filter(block => block.type === 'tool_use')
+  const calls = uses.map((use, at) => ({
+    id: nameCall(use.id, at),
+    type: 'function' as const,
+    function: { name: use.name, arguments: use.json || use.given },
+  }))
+  const forced = request.json_schema && calls.find(call => call.function.name === request.json_schema?.name)
+  const kept = keptThinking(ordered)
+  const message: AssistantMessageData = {
+    role: 'assistant',
+    content: forced ? forced.function.arguments : text,
+    ...(calls.length > 0 && !forced ? { tool_calls: calls } : {}),
+    ...(kept.length > 0 ? { reasoning_details: kept } : {}),
+  }
+  const reason = STOP_REASONS[stopReason ?? 'end_turn'] ?? shortReason(stopReason ?? 'stop')
+  return {
+    message,
+    model,
+    reasoning: ordered
+      .map(block => (block.type === 'thinking' ? block.thinking : ''))
+      .filter(Boolean)
+      .join('\n\n'),
+    usage: {
+      input_tokens: counts.input + counts.read + counts.written,
+      output_tokens: counts.output,
+      reasoning_tokens: counts.thought,
+      cache_read_tokens: counts.read,
+      ...(counts.written > 0 ? { cache_write_tokens: counts.written } : {}),
     },
+    finish_reason: forced && reason === 'tool_calls' ? 'stop' : reason,
   }
 }
 

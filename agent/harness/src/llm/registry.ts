@@ -62,41 +62,9 @@ export function createModels(
       )
     const existing = made.get(name)
     if (existing) return existing
-    const provider = make(name, config)
+    const provider = makeProvider(name, config, { models, env, scriptedUrls })
     made.set(name, provider)
     return provider
-  }
-
-  const make = (name: string, config: ProviderConfig): ModelProvider => {
-    if (config.kind === 'scripted') {
-      const url = scriptedUrls[name]
-      if (url === undefined)
-        throw misconfigured(`the scripted model server of provider "${name}" is not running`)
-      return createOpenAI({ name, baseUrl: url })
-    }
-    const variable = keyName(config)
-    const key = variable === undefined ? undefined : env[variable]
-    if (variable !== undefined && !key)
-      throw misconfigured(
-        `provider "${name}" needs its API key in the environment variable ${variable}, which is ${key === '' ? 'empty' : 'not set'}`,
-      )
-    const common = {
-      name,
-      baseUrl: config.base_url,
-      proxy: proxySettings(env),
-      ...(key ? { apiKey: key } : {}),
-    }
-    if (config.kind === 'openai') return createOpenAI({ ...common, headers: config.headers })
-    return createAnthropic({
-      ...common,
-      modelFacts: model => {
-        const rates = models.catalog[`${name}/${model}`]
-        return {
-          reasoning: rates?.reasoning ?? false,
-          ...(rates?.max_output_tokens === undefined ? {} : { maxOutputTokens: rates.max_output_tokens }),
-        }
-      },
-    })
   }
 
   return {
@@ -123,6 +91,48 @@ export function createModels(
       await Promise.all([...made.values()].map(provider => provider.close?.()))
     },
   }
+}
+
+type ProviderDeps = {
+  models: Config['models']
+  env: Env
+  scriptedUrls: Readonly<Record<string, string>>
+}
+
+function makeProvider(
+  name: string,
+  config: ProviderConfig,
+  { models, env, scriptedUrls }: ProviderDeps,
+): ModelProvider {
+  if (config.kind === 'scripted') {
+    const url = scriptedUrls[name]
+    if (url === undefined)
+      throw misconfigured(`the scripted model server of provider "${name}" is not running`)
+    return createOpenAI({ name, baseUrl: url })
+  }
+  const variable = keyName(config)
+  const key = variable === undefined ? undefined : env[variable]
+  if (variable !== undefined && !key)
+    throw misconfigured(
+      `provider "${name}" needs its API key in the environment variable ${variable}, which is ${key === '' ? 'empty' : 'not set'}`,
+    )
+  const common = {
+    name,
+    baseUrl: config.base_url,
+    proxy: proxySettings(env),
+    ...(key ? { apiKey: key } : {}),
+  }
+  if (config.kind === 'openai') return createOpenAI({ ...common, headers: config.headers })
+  return createAnthropic({
+    ...common,
+    modelFacts: model => {
+      const rates = models.catalog[`${name}/${model}`]
+      return {
+        reasoning: rates?.reasoning ?? false,
+        ...(rates?.max_output_tokens === undefined ? {} : { maxOutputTokens: rates.max_output_tokens }),
+      }
+    },
+  })
 }
 
 /**

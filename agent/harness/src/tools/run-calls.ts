@@ -1,15 +1,11 @@
 /** The calls of one answer in their order, and those that a turn or a worker left behind. */
 import { REDACTED } from '@cairn/log'
 import type { EventDraft } from '@cairn/protocol'
-import {
-  type Call,
-  type CallOutcome,
-  type CallToolDeps,
-  callTool,
-  reparse,
-  runCommitted,
-  stillAllowed,
-} from './call-tool.ts'
+import { reparse } from './arguments.ts'
+import type { Call, CallOutcome, CallToolDeps } from './call.ts'
+import { callTool } from './call-tool.ts'
+import { stillAllowed } from './gate.ts'
+import { runCommitted } from './run-committed.ts'
 import { toolResult } from './events.ts'
 import { failure } from './run-tool.ts'
 

@@ -1,0 +1,92 @@
+/** The worker of a service with what it stands on: MCP servers, tools, skills. `parts` ends them in the opposite order. */
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { join, resolve } from 'node:path'
+import { builtinTools, type Harness, removeRetired, type Sandbox, startHarness } from '@cairn/harness'
+import { startMcpServers } from '@cairn/harness/mcp/servers'
+import { readSkills } from '@cairn/harness/skills/catalogue'
+import { createQuota } from '@cairn/harness/tools/workspace-quota'
+import type { Redact } from '@cairn/log'
+import type { ServiceOptions } from '../main.ts'
+import type { Logger } from './logging.ts'
+
+type WorkerDeps = Pick<ServiceOptions, 'config' | 'env' | 'dataDir' | 'workspacesDir' | 'configDir'> &
+  Pick<Parameters<typeof startHarness>[0], 'store' | 'models'> & {
+    log: Logger
+    secrets: readonly string[]
+    redact: Redact
+    sandbox: Sandbox
+  }
+
+export async function startWorker(
+  {
+    config,
+    env,
+    dataDir,
+    workspacesDir,
+    configDir,
+    store,
+    models,
+    secrets,
+    redact,
+    log,
+    sandbox,
+  }: WorkerDeps,
+  parts: AsyncDisposableStack,
+): Promise<Harness> {
+  const mcp = startMcpServers({
+    servers: config.mcp_servers,
+    env,
+    log: (level, message, fields) => log[level](message, fields),
+  })
+  parts.defer(() => mcp.stop())
+  await mcp.ready
+  const tools = builtinTools({ store, sandbox: sandbox.provider, quota: createQuota(config.sandbox) })
+  const skillsDir = config.skills === undefined ? undefined : resolve(configDir, config.skills)
+  if (skillsDir !== undefined) await announceSkills(skillsDir, log)
+  const harness = startHarness({
+    store,
+    models,
+    secrets,
+    redact,
+    config,
+    dataDir,
+    workspacesDir,
+    ...(skillsDir === undefined ? {} : { skillsDir }),
+    workerId: `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`,
+    newId: randomUUID,
+    // Read anew for every turn: servers come and go.
+    get tools() {
+      return [...tools, ...mcp.tools()]
+    },
+    log: (level, message, fields) => log[level](message, fields),
+  })
+  parts.defer(() => harness.stop())
+  const places = [workspacesDir, join(dataDir, 'checkpoints')]
+  parts.defer(
+    removeRetired({
+      store,
+      places,
+      isHeld: harness.holds,
+      log: (level, message, fields) => log[level](message, fields),
+    }),
+  )
+  return harness
+}
+
+/**
+ * A directory that is not there is a mistake of the configuration; a skill that cannot be read is left out
+ * and said so.
+ */
+async function announceSkills(dir: string, log: Logger): Promise<void> {
+  try {
+    const { skills, problems } = await readSkills(dir)
+    for (const problem of problems) log.warn(problem)
+    log.info(`skills: ${[...skills.keys()].join(', ') || 'none'}`)
+  } catch (error) {
+    throw new Error(
+      `The directory of skills, ${dir}, cannot be read: make it, or take \`skills\` out of the configuration.`,
+      { cause: error },
+    )
+  }
+}

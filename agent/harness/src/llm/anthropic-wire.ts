@@ -1,0 +1,44 @@
+/** Events of Anthropic's message stream as the server sends them. */
+import { z } from 'zod'
+
+const tokens = z.number().nullish()
+export const UsageWire = z.looseObject({
+  input_tokens: tokens,
+  output_tokens: tokens,
+  cache_creation_input_tokens: tokens,
+  cache_read_input_tokens: tokens,
+  output_tokens_details: z.looseObject({ thinking_tokens: tokens }).nullish(),
+})
+const index = z.number()
+export const BlockDelta = z.looseObject({
+  type: z.string(),
+  text: z.string().optional(),
+  thinking: z.string().optional(),
+  signature: z.string().optional(),
+  partial_json: z.string().optional(),
+})
+export const Event = z.union([
+  z.looseObject({
+    type: z.literal('message_start'),
+    message: z.looseObject({ model: z.string().nullish(), usage: UsageWire.nullish() }),
+  }),
+  z.looseObject({
+    type: z.literal('content_block_start'),
+    index,
+    content_block: z.looseObject({ type: z.string() }),
+  }),
+  z.looseObject({
+    type: z.literal('content_block_delta'),
+    index,
+    delta: BlockDelta,
+  }),
+  z.looseObject({ type: z.literal('content_block_stop'), index }),
+  z.looseObject({
+    type: z.literal('message_delta'),
+    delta: z.looseObject({ stop_reason: z.string().nullish() }),
+    usage: UsageWire.nullish(),
+  }),
+  z.looseObject({ type: z.literal('message_stop') }),
+])
+/** Types of event that are understood; new ones may appear without notice. */
+export const KNOWN = new Set<unknown>(Event.options.map(option => option.shape.type.value))

@@ -1,0 +1,71 @@
+/** Pieces of calls and of reasoning blocks, put to what they continue. */
+import type { z } from 'zod'
+import { argumentsText } from './answer-fields.ts'
+import type { AnswerMeter } from './answer-limits.ts'
+import type { Fragment } from './openai-wire.ts'
+
+export type Call = { index: number | undefined; id: string; name: string; arguments: string }
+
+/**
+ * Which call a fragment continues: the one of its index, unless a new id shows that the server counts
+ * wrongly; without an index the one of its id; without either, the last one, unless a name begins another.
+ */
+export function addFragment(calls: Call[], fragment: z.infer<typeof Fragment>, meter: AnswerMeter): void {
+  const id = fragment.id ?? ''
+  const index = fragment.index ?? undefined
+  const name = fragment.function?.name ?? ''
+  const args = argumentsText(fragment.function?.arguments ?? '')
+  meter.add('tool calls', id + name + args)
+  const candidate =
+    index !== undefined
+      ? calls.findLast(call => call.index === index)
+      : id !== ''
+        ? calls.find(call => call.id === id)
+        : name === ''
+          ? calls.at(-1)
+          : undefined
+  let call = candidate && (id === '' || candidate.id === '' || candidate.id === id) ? candidate : undefined
+  if (!call) {
+    meter.count('tool calls')
+    call = { index, id, name: '', arguments: '' }
+    calls.push(call)
+  }
+  if (call.id === '') call.id = id
+  if (call.name === '') call.name = name
+  call.arguments += args
+}
+
+const GROWING = ['text', 'summary'] as const
+
+/** Text and summary blocks arrive in pieces of one index; everything else (encrypted blocks) whole. */
+export function addDetail(
+  details: Record<string, unknown>[],
+  piece: Record<string, unknown>,
+  meter: AnswerMeter,
+): void {
+  const last = details.at(-1)
+  const key = GROWING.find(
+    name => typeof piece[name] === 'string' && (last?.[name] === undefined || typeof last[name] === 'string'),
+  )
+  const continues =
+    last !== undefined &&
+    key !== undefined &&
+    last['type'] === piece['type'] &&
+    last['index'] === piece['index'] &&
+    !last['signature']
+  if (!continues) {
+    meter.count('blocks')
+    details.push({ ...piece })
+    return
+  }
+  const text = `${String(last[key] ?? '')}${String(piece[key])}`
+  const given = Object.fromEntries(
+    Object.entries(piece).filter(([, value]) => value !== null && value !== undefined),
+  )
+  Object.assign(last, given, { [key]: text })
+}
+
+export const detailText = (detail: Record<string, unknown>): string => {
+  const key = GROWING.find(name => typeof detail[name] === 'string')
+  return key ? String(detail[key]) : ''
+}

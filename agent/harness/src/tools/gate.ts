@@ -1,0 +1,79 @@
+/** The gate that every call passes, those of an expert too: policy, containment, egress, and approvals. */
+import type { Grant } from '@cairn/log'
+import type { GovernanceConfig } from '@cairn/protocol'
+import { pathProblem } from '@cairn/workspace'
+import { type GateDecision, type GateInput, decideGate } from '../governance/decide.ts'
+import { urlProblem } from '../governance/egress.ts'
+import { textsOf } from './arguments.ts'
+import type { CallToolDeps } from './call.ts'
+import type { Tool } from './tool.ts'
+
+export type GateDeps = Pick<
+  CallToolDeps,
+  'policy' | 'agentTools' | 'sessionAllowList' | 'workspace' | 'findGrant'
+>
+
+async function findPathProblem(
+  tool: Tool,
+  args: Record<string, unknown>,
+  workspace: string,
+): Promise<string | null> {
+  for (const path of textsOf(args, tool.paths)) {
+    const problem = await pathProblem(workspace, path, tool.mutatesFiles ? 'write' : 'read')
+    if (problem !== null) return problem
+  }
+  return null
+}
+
+function findUrlProblem(
+  tool: Tool,
+  args: Record<string, unknown>,
+  egress: GovernanceConfig['egress'],
+): string | null {
+  return (
+    textsOf(args, tool.urls)
+      .map(url => urlProblem(url, egress))
+      .find(problem => problem !== null) ?? null
+  )
+}
+
+/** A decision, and where an approval let the call pass, the grant that it spends. */
+export type Gated = GateDecision & { grant?: Grant }
+
+/** Stands for the grant that a call has spent already, or that its approval was worth. */
+export const SPENT: Grant = { id: '', granted_by: null }
+
+export async function gate(
+  deps: GateDeps,
+  tool: Tool,
+  args: Record<string, unknown>,
+  hash: string,
+): Promise<Gated> {
+  const { policy, agentTools, sessionAllowList } = deps
+  const input: GateInput = {
+    policy,
+    agentTools,
+    sessionAllowList,
+    tool: tool.name,
+    hasGrant: false,
+    pathProblem: await findPathProblem(tool, args, deps.workspace),
+    urlProblem: findUrlProblem(tool, args, policy.egress),
+  }
+  const decision = decideGate(input)
+  // The store is asked only where an approval is what is missing.
+  const grant = !decision.allow && decision.overridable ? await deps.findGrant(tool.name, hash) : null
+  if (grant === null) return decision
+  const granted = decideGate({ ...input, hasGrant: true })
+  return granted.allow ? { ...granted, grant } : granted
+}
+
+/**
+ * Whether a call that was let through once would be let through now, the approval it spent counted as given.
+ */
+export async function stillAllowed(
+  deps: GateDeps,
+  tool: Tool,
+  args: Record<string, unknown>,
+): Promise<boolean> {
+  return (await gate({ ...deps, findGrant: () => Promise.resolve(SPENT) }, tool, args, '')).allow
+}

@@ -1,0 +1,102 @@
+/** Calls that do not reach their tool: the call, why, and its result in one commit. Nothing ran. */
+import type { Draft } from '@cairn/log'
+import type { EventDraft } from '@cairn/protocol'
+import { clip, raiseGate, repeatGate } from '@cairn/sessions'
+import { argumentsHash, canonicalJson } from '../canonical-json.ts'
+import type { GateDecision } from '../governance/decide.ts'
+import { policyDenied } from '../governance/events.ts'
+import { type Accepted, recordedArguments } from './arguments.ts'
+import type { Call, CallOutcome, CallToolDeps } from './call.ts'
+import { toolCall, toolResult } from './events.ts'
+import { workspaceMask } from './workspace-mask.ts'
+
+const EXCERPT_CHARS = 500
+
+type Denial = Extract<GateDecision, { allow: false }>
+
+/** Why a call did not reach its tool: what the model reads, and what is written before the result. */
+export type Refusal = {
+  status: 'failed' | 'refused' | 'gated'
+  content: Record<string, unknown>
+  events: readonly Draft[]
+}
+
+/** `repeats` is the call whose approval nobody has decided on yet, and which this one would repeat. */
+function denied(
+  deps: CallToolDeps,
+  { tool_call_id, name }: Call,
+  { args, hash }: Accepted,
+  denial: Denial,
+  repeats: string | null,
+): Refusal {
+  const event = policyDenied(name, denial, tool_call_id, deps.clock.now())
+  if (!denial.overridable)
+    return { status: 'refused', content: { error: `Blocked: ${denial.reason}` }, events: [event] }
+  const shown = recordedArguments(deps.redact, workspaceMask(deps.workspace).mask(args))
+  const arguments_excerpt = clip(canonicalJson(shown.arguments), EXCERPT_CHARS)
+  const about = {
+    tool_name: name,
+    tool_call_id,
+    arguments_excerpt,
+    deny_reason: denial.reason,
+    policy_id: denial.policy_id,
+  }
+  if (repeats !== null) {
+    const message = `${denial.reason}; this call was made before (${repeats}) and nobody has decided on it yet: do not repeat it, you are told when somebody has`
+    return {
+      status: 'gated',
+      content: { error: 'policy_blocked_overridable', message, tool_call_id },
+      events: [event, repeatGate({ ...about, repeats_tool_call_id: repeats })],
+    }
+  }
+  const shown_hash = argumentsHash(shown.arguments)
+  const raised = raiseGate(deps, { ...about, ...shown, shown_hash, arguments_hash: hash })
+  return {
+    status: 'gated',
+    content: { error: 'policy_blocked_overridable', message: denial.reason, tool_call_id },
+    events: [event, raised.draft],
+  }
+}
+
+/** The tool.call as it is recorded: the workspace's path masked, secrets taken out. */
+export const recordCall = (
+  { redact, workspace, turn_id, iteration_index }: CallToolDeps,
+  { tool_call_id, name }: Call,
+  raw: Record<string, unknown>,
+  extra: { checkpoint_hash?: string } = {},
+): EventDraft =>
+  toolCall({
+    tool_call_id,
+    name,
+    ...recordedArguments(redact, workspaceMask(workspace).mask(raw)),
+    ...extra,
+    turn_id,
+    iteration_index,
+  })
+
+export async function refuseCall(
+  deps: CallToolDeps,
+  call: Call,
+  raw: Record<string, unknown>,
+  { status, content, events }: Refusal,
+): Promise<CallOutcome> {
+  const { tool_call_id, name } = call
+  const { turn_id, iteration_index } = deps
+  const text = JSON.stringify(workspaceMask(deps.workspace).mask(content))
+  const result = toolResult({ tool_call_id, name, content: text, elapsed_ms: 0, turn_id, iteration_index })
+  await deps.commit([recordCall(deps, call, raw), ...events, result])
+  return { tool_call_id, name, status, content: text }
+}
+
+/** One at a time: two calls alike must not both be the first that asks for an approval. */
+export function denyCall(
+  deps: CallToolDeps,
+  call: Call,
+  accepted: Accepted,
+  denial: Denial,
+): Promise<CallOutcome> {
+  const refuse = (repeats: string | null): Promise<CallOutcome> =>
+    refuseCall(deps, call, accepted.raw, denied(deps, call, accepted, denial, repeats))
+  if (!denial.overridable) return refuse(null)
+  return deps.gates.inTurn(async () => refuse(await deps.gates.find(call.name, accepted.hash)))
+}

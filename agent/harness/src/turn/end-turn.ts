@@ -1,0 +1,79 @@
+/**
+ * The ends of a turn: each is one commit with its events, the cursor and the lease. `true` means that there is more
+ * to do after all, because something came meanwhile.
+ */
+import { CommitRefused, type Draft } from '@cairn/log'
+import type { EventData } from '@cairn/protocol'
+import { completed, failed } from '@cairn/sessions'
+import type { ModelError } from '../llm/provider.ts'
+import { workspaceMask } from '../tools/workspace-mask.ts'
+import type { Ending } from './capability.ts'
+import type { TurnContext } from './context.ts'
+import type { FinishReason } from './next-step.ts'
+import type { Append } from './session-log.ts'
+import { sumUp, summarize } from './summaries.ts'
+
+type Again = Promise<boolean>
+
+/** What a failed call of the model is to the session. */
+export function describeFailure(
+  { category, message, retryable }: ModelError,
+  retries: number,
+): EventData<'session.fail'> {
+  return {
+    reason: retryable ? 'max_retries_exhausted' : 'llm_call_failed',
+    error_category: category,
+    error: message,
+    retryable,
+    attempts: retryable ? retries + 1 : 1,
+  }
+}
+
+export const fail = (turn: TurnContext, data: EventData<'session.fail'>): Again =>
+  end(turn, [failed({ ...data, error: workspaceMask(turn.workspace).mask(data.error) })])
+
+export async function finish(turn: TurnContext, reason: FinishReason): Again {
+  const endings: Ending[] = []
+  for (const { onEnd } of turn.capabilities) if (onEnd) endings.push(await onEnd(turn, reason))
+  const events: Draft[] = [
+    ...summarize(turn),
+    ...endings.flatMap(ending => ending.before ?? []),
+    ...sumUp(turn),
+    completed(reason, turn.worker_id),
+    ...endings.flatMap(ending => ending.after ?? []),
+  ]
+  return settle(turn, events, { cursor: 'self', rows: endings.flatMap(ending => ending.rows ?? []) })
+}
+
+/**
+ * The last commit of a turn: its end, the cursor and the lease in one. A message that came meanwhile undoes
+ * it, and the turn goes on.
+ */
+const end = (turn: TurnContext, events: readonly Draft[]): Again =>
+  settle(turn, [...summarize(turn), ...events], { cursor: 'self' })
+
+/**
+ * Nothing to do until an event asks for work: the lease goes back with everything seen marked as dealt with.
+ */
+export const suspend = (turn: TurnContext): Again => settle(turn, [], { cursor: turn.log.position().last_id })
+
+export async function settle(turn: TurnContext, events: readonly Draft[], append: Append): Again {
+  const { log } = turn
+  try {
+    await log.append(events, { ...append, expect_no_work_after: log.position().last_id, release_lease: true })
+    return false
+  } catch (thrown) {
+    // A check-in that this would have ended was acknowledged in between: look again.
+    if (
+      thrown instanceof CommitRefused &&
+      (thrown.refusal === 'new_work' || thrown.refusal === 'already_answered')
+    )
+      return true
+    throw thrown
+  }
+}
+
+export async function giveBack({ store, lease }: TurnContext): Again {
+  await store.release(lease.session_id, lease.fence)
+  return false
+}

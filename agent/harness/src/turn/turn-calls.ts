@@ -1,0 +1,108 @@
+/** The calls of a turn, with what the turn has to give to them. */
+import { CommitRefused, REDACTED } from '@cairn/log'
+import { findOpenGate } from '@cairn/sessions'
+import { openGates } from '../governance/open-gates.ts'
+import { type CallSteps, NO_STEPS } from '../tools/call-steps.ts'
+import type { CallToolDeps } from '../tools/call.ts'
+import { toolResult } from '../tools/events.ts'
+import { type CloseReason, closeCalls, runCalls } from '../tools/run-calls.ts'
+import { failure } from '../tools/run-tool.ts'
+import type { TurnContext } from './context.ts'
+import type { Step } from './next-step.ts'
+
+type Again = Promise<boolean>
+type Calls = Extract<Step, { do: 'run' }>['calls']
+
+/** Runs the calls of one answer. */
+export async function runAnswer(turn: TurnContext, calls: Calls): Again {
+  const deps = callDeps(turn, stepsOf(turn))
+  const isLost = (call: Calls[number]): boolean =>
+    call.state === 'asked' && !turn.written.has(call.tool_call_id) && call.arguments.includes(REDACTED)
+  for (const { tool_call_id, name } of calls.filter(isLost)) {
+    const content = JSON.stringify(
+      failure(
+        'not started: a secret in its arguments is not kept, and was lost with the worker that had it; make the call again',
+      ),
+    )
+    await deps.commit([
+      toolResult({
+        tool_call_id,
+        name,
+        content,
+        elapsed_ms: 0,
+        turn_id: deps.turn_id,
+        iteration_index: deps.iteration_index,
+      }),
+    ])
+  }
+  await runCalls(
+    deps,
+    calls
+      .filter(call => !isLost(call))
+      .map(call => ({ ...call, arguments: turn.written.get(call.tool_call_id) ?? call.arguments })),
+  )
+  return true
+}
+
+/** Closes calls that are left behind: the turn ended, or the question was passed over. */
+export async function close(turn: TurnContext, calls: Calls, reason: CloseReason): Again {
+  const deps = callDeps(turn)
+  for (const call of calls) {
+    const answered =
+      reason === 'question_passed_over'
+        ? [
+            {
+              do: 'inbox.expire_call',
+              tool_call_id: call.tool_call_id,
+              kind: 'input_required',
+              decision: 'passed_over',
+            } as const,
+          ]
+        : []
+    try {
+      await closeCalls(
+        { ...deps, commit: events => turn.log.append(events, { rows: answered }) },
+        [call],
+        reason,
+      )
+    } catch (thrown) {
+      // The answer came after all, between the look and the commit; the fold has it next time round.
+      if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'already_answered') throw thrown
+    }
+  }
+  return true
+}
+
+function callDeps(turn: TurnContext, saga: CallSteps = NO_STEPS): CallToolDeps {
+  const { log, lease, setup, store, config } = turn
+  const { turn: at, answer } = log.position()
+  return {
+    session_id: lease.session_id,
+    turn_id: answer?.turn_id ?? at.turn_id ?? turn.newId(),
+    iteration_index: answer?.iteration_index ?? 0,
+    workspace: turn.workspace,
+    checkpoints: turn.checkpoints,
+    tools: new Map(turn.tools.map(tool => [tool.name, tool])),
+    policy: setup.agent.governance,
+    agentTools: setup.agent.tools,
+    logAllowed: config.governance.log_allowed,
+    saga,
+    timeoutMs: turn.limits.tool_timeout_s * 1000,
+    signal: lease.signal,
+    clock: turn.clock,
+    newId: turn.newId,
+    commit: events => log.append(events),
+    findGrant: (tool, hash) => store.findGrant(lease.session_id, tool, hash),
+    redact: turn.redact,
+    gates: openGates((tool, hash) => findOpenGate(store, log.session(), tool, hash)),
+  }
+}
+
+/** The first capability that writes beside calls; there is at most one. */
+function stepsOf(turn: TurnContext): CallSteps {
+  for (const { callSteps } of turn.capabilities) {
+    const steps = callSteps?.(turn) ?? null
+    if (steps !== null) return steps
+  }
+  return NO_STEPS
+}
