@@ -8,6 +8,7 @@ import {
   listPackages,
   listPaths,
   packageOf,
+  readBeside,
   readImports,
   readSources,
   readSourcesOf,
@@ -69,7 +70,7 @@ const pure = ['protocol', 'state']
 const browserSafe = [...pure, 'client', 'web']
 const testOnly = ['vitest', 'fast-check', 'playwright-core', '@copilotkit/aimock', 'react', 'react-dom']
 
-type Manifest = { dependencies?: Record<string, string> }
+type Manifest = { dependencies?: Record<string, string>; exports?: Record<string, string> }
 
 function readDependencies(pkg: string, house: House = 'agent'): string[] {
   const manifest = JSON.parse(readFileSync(join(root, house, pkg, 'package.json'), 'utf8')) as Manifest
@@ -82,6 +83,16 @@ function workspaceName(specifier: string, house: House = 'agent'): string | unde
   if (scope === houses[house].scope) return name
   return scope === '@cairn' || scope === '@cairn-tune' ? packageOf(specifier) : undefined
 }
+/** What a package names in its manifest beside its index is for tests and benches where it begins so. */
+const NOT_PUBLIC = /^(?:internal|test|bench)\//
+/** `cairn bench` is a command, and its code stands with the commands. */
+const isBench = (path: string): boolean => /^agent\/app\/src\/(?:bench\/|cli\/bench\.ts)/.test(path)
+
+function namedBy(house: House, pkg: string): string[] {
+  const manifest = JSON.parse(readFileSync(join(root, house, pkg, 'package.json'), 'utf8')) as Manifest
+  return Object.keys(manifest.exports ?? {})
+}
+
 const isRelative = (specifier: string) => specifier.startsWith('.') || specifier.startsWith('/')
 
 describe.each(rooms)('%s/%s', (house, pkg) => {
@@ -116,6 +127,21 @@ describe.each(rooms)('%s/%s', (house, pkg) => {
     expect(describeAll(wrong)).toEqual([])
   })
 
+  test('asks other packages for what they name as public', () => {
+    const wrong = imports.filter(({ specifier, file }) => {
+      const [scope, name, ...parts] = specifier.split('/')
+      if (scope !== houses[house].scope || name === undefined) return false
+      const isPublic =
+        parts.length === 0 || isBench(file.path) || file.isTest || !NOT_PUBLIC.test(parts.join('/'))
+      return !isPublic || !namedBy(house, name).includes(['.', ...parts].join('/'))
+    })
+    expect(describeAll(wrong)).toEqual([])
+  })
+
+  test('names its public modules, each of them', () => {
+    expect(namedBy(house, pkg).filter(name => name.includes('*'))).toEqual([])
+  })
+
   test('keeps relative imports inside its src folder', () => {
     const wrong = imports.filter(
       ({ specifier, file }) =>
@@ -126,12 +152,15 @@ describe.each(rooms)('%s/%s', (house, pkg) => {
     expect(describeAll(wrong)).toEqual([])
   })
 
-  test('keeps relative imports of tests inside the package', () => {
-    const wrong = imports.filter(
-      ({ specifier, file }) =>
-        isRelative(specifier) && !resolveRelative(file.path, specifier).startsWith(`${house}/${pkg}/`),
+  test('keeps relative imports of tests and benches inside the package', () => {
+    const others = readBeside(house, pkg)
+    const wrong = [...sources, ...others].flatMap(file =>
+      readImports(file)
+        .filter(({ specifier }) => isRelative(specifier))
+        .filter(({ specifier }) => !resolveRelative(file.path, specifier).startsWith(`${house}/${pkg}/`))
+        .map(({ specifier }) => `${file.path} imports ${specifier}`),
     )
-    expect(describeAll(wrong)).toEqual([])
+    expect(wrong).toEqual([])
   })
 
   test('has no import cycle', () => {

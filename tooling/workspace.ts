@@ -45,6 +45,13 @@ export function readSourcesOf(house: House, pkg: string): SourceFile[] {
     }))
 }
 
+/** The TypeScript files of a package outside its src folder: tests, benches. */
+export function readBeside(house: House, pkg: string): Pick<SourceFile, 'path' | 'text'>[] {
+  return listPaths(`${house}/${pkg}`)
+    .filter(path => /\.tsx?$/.test(path) && !path.startsWith(`${house}/${pkg}/src/`))
+    .map(path => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+}
+
 /** Every import, re-export and dynamic import with a literal specifier. `isType` ones vanish at run time. */
 export function readImports({ path, text }: Pick<SourceFile, 'path' | 'text'>): Import[] {
   const { module, errors } = parseSync(path, text)

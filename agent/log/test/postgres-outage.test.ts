@@ -4,7 +4,7 @@
  */
 import { AppError } from '@cairn/protocol'
 import { openPostgresStore, withRows } from '@cairn/log'
-import { readMigrations } from '@cairn/log/postgres/migrate'
+import { readMigrations } from '../src/postgres/migrate.ts'
 import { expect, onTestFinished, test } from 'vitest'
 import { ids, newSession, once, readAll, thought, upTo } from './conformance/fixture.ts'
 import { startCuttingProxy } from './cutting-proxy.ts'

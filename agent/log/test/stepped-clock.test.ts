@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openSqliteStore } from '@cairn/log'
 import { expect, onTestFinished, test } from 'vitest'
-import { CLOCK_STEPS_MS } from '../../protocol/test/clock-steps.ts'
+import { CLOCK_STEPS_MS } from '@cairn/protocol/test/clock-steps'
 import { claimOne, makeClock, thought } from './conformance/fixture.ts'
 
 const LEASE_MS = 60_000

@@ -5,7 +5,7 @@
  */
 import { connect } from 'node:net'
 import { afterAll, expect, test } from 'vitest'
-import { tally } from '../../../protocol/test/attacks.ts'
+import { tally } from '@cairn/protocol/test/attacks'
 import { startService } from '../service.ts'
 
 const service = await startService()

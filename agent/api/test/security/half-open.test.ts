@@ -5,7 +5,7 @@
 import { connect, type Socket } from 'node:net'
 import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
-import { rounds, tally } from '../../../protocol/test/attacks.ts'
+import { rounds, tally } from '@cairn/protocol/test/attacks'
 import { type Service, startService } from '../service.ts'
 
 const EACH = rounds(50, 400)

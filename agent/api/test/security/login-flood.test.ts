@@ -4,7 +4,7 @@
  * slowed as well as trying many with one. Counted in hashes, which is what they cost, and not in time.
  */
 import { expect, test } from 'vitest'
-import { rounds, tally } from '../../../protocol/test/attacks.ts'
+import { rounds, tally } from '@cairn/protocol/test/attacks'
 import { hashPassword } from '../../src/index.ts'
 import { type Answer, type Service, startService } from '../service.ts'
 

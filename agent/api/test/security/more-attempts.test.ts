@@ -8,7 +8,7 @@ import { createConnection } from 'node:net'
 import { join } from 'node:path'
 import { raiseAction } from '@cairn/sessions'
 import { afterAll, expect, test } from 'vitest'
-import { tally } from '../../../protocol/test/attacks.ts'
+import { tally } from '@cairn/protocol/test/attacks'
 import { type Answer, type CallInit, startService } from '../service.ts'
 
 const service = await startService()

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makePostgresPlace, querySql } from '@cairn/log/test/postgres-place'
 import { expect, test } from 'vitest'
-import { tally } from '../../../protocol/test/attacks.ts'
+import { tally } from '@cairn/protocol/test/attacks'
 import { type Service, startService } from '../service.ts'
 
 type Stored = { service: Service; /** All that the store holds, as text. */ read(): Promise<string> }

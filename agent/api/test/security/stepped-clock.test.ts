@@ -3,8 +3,8 @@
  * battery, a snapshot that was woken. Nobody is locked out, and no limit is lifted (contract 4.4).
  */
 import { expect, test } from 'vitest'
-import { CLOCK_STEPS_MS } from '../../../protocol/test/clock-steps.ts'
-import { tally } from '../../../protocol/test/attacks.ts'
+import { CLOCK_STEPS_MS } from '@cairn/protocol/test/clock-steps'
+import { tally } from '@cairn/protocol/test/attacks'
 import { hashPassword } from '../../src/index.ts'
 import { startService, type Service } from '../service.ts'
 import { openStream } from '../stream.ts'

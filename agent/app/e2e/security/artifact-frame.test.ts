@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { tally } from '../../../protocol/test/attacks.ts'
+import { tally } from '@cairn/protocol/test/attacks'
 import { openBrowser, openPage } from '../browser.ts'
 import { makePlace, startServer } from '../server.ts'
 

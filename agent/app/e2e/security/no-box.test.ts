@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import type { CairnClient } from '@cairn/client'
-import { tally } from '../../../protocol/test/attacks.ts'
+import { tally } from '@cairn/protocol/test/attacks'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage } from '../browser.ts'
 import { cairn, makePlace, type Place, type Server, startServer } from '../server.ts'

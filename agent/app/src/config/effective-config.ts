@@ -2,7 +2,7 @@
  * From what the file says to what the service runs with: the demo model where no model is named, and every
  * name checked.
  */
-import { isInternalHost } from '@cairn/harness/governance/egress'
+import { isInternalHost } from '@cairn/harness/egress'
 import { Config, type ConfigInput } from '@cairn/protocol'
 import { ConfigError } from './config-error.ts'
 import { nearest } from './nearest.ts'

@@ -1,8 +1,8 @@
 /** The demo's conversation, played against its scenario with the real tools' schemas. */
 import { EVENTS, familyOf, FAMILIES, type EventType } from '@cairn/protocol'
 import { builtinDefinitions } from '@cairn/harness'
-import type { ModelMessage } from '@cairn/harness/llm/provider'
-import { createScripted } from '@cairn/harness/llm/scripted'
+import type { ModelMessage } from '@cairn/harness/internal/provider'
+import { createScripted } from '@cairn/harness/internal/scripted'
 import { afterAll, expect, test } from 'vitest'
 import { readDemoScenario } from './demo-scenario.ts'
 

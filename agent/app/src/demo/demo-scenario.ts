@@ -1,6 +1,6 @@
 /** What the demo model says; it answers where no model is configured (contract 12). */
 import { readFileSync } from 'node:fs'
-import { readScenario, type Scenario } from '@cairn/harness/llm/scenario'
+import { readScenario, type Scenario } from '@cairn/harness/scenario'
 
 const FILE = new URL('scenario.yaml', import.meta.url)
 

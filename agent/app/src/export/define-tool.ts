@@ -1,6 +1,5 @@
 /** Definitions of the tools that trajectories used, from the tools this release has. */
-import { builtinDefinitions } from '@cairn/harness'
-import { toolJsonSchema } from '@cairn/harness/tools/parameters'
+import { builtinDefinitions, toolJsonSchema } from '@cairn/harness'
 import type { DefineTool } from './options.ts'
 
 /**

@@ -2,10 +2,16 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
-import { builtinTools, type Harness, removeRetired, type Sandbox, startHarness } from '@cairn/harness'
-import { startMcpServers } from '@cairn/harness/mcp/servers'
-import { readSkills } from '@cairn/harness/skills/catalogue'
-import { createQuota } from '@cairn/harness/tools/workspace-quota'
+import {
+  builtinTools,
+  createQuota,
+  type Harness,
+  readSkills,
+  removeRetired,
+  type Sandbox,
+  startHarness,
+  startMcpServers,
+} from '@cairn/harness'
 import type { Redact } from '@cairn/log'
 import type { ServiceOptions } from '../main.ts'
 import type { Logger } from './logging.ts'

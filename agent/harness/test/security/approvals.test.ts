@@ -2,7 +2,7 @@
 import { REDACTED } from '@cairn/log'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { rounds, tally } from '../../../protocol/test/attacks.ts'
+import { rounds, tally } from '@cairn/protocol/test/attacks'
 import { callTool } from '../../src/tools/call-tool.ts'
 import { call, makeBench, makeTool, newId, policyOf } from '../tools/bench.ts'
 

@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { rounds, tally } from '../../../protocol/test/attacks.ts'
+import { rounds, tally } from '@cairn/protocol/test/attacks'
 import type { SandboxProvider } from '../../src/sandbox/box.ts'
 import { markHolder } from '../../src/sandbox/marks.ts'
 import { allProcesses, readStat } from '../../src/sandbox/processes.ts'

@@ -5,7 +5,7 @@
 import { addMessage, createSession } from '@cairn/sessions'
 import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
-import { rounds, tally } from '../../../protocol/test/attacks.ts'
+import { rounds, tally } from '@cairn/protocol/test/attacks'
 import { alice, readLog, say, setStage } from '../turn/stage.ts'
 import { type Protocol, startHostileServer, WAYS } from './hostile-model-server.ts'
 

@@ -4,9 +4,9 @@
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { rounds, tally } from '../../../protocol/test/attacks.ts'
-import { startSwapper, SWAPPER_PLACES } from '../../../workspace/test/swapper.ts'
-import { keepTrying, setTrap } from '../../../workspace/test/trap.ts'
+import { rounds, tally } from '@cairn/protocol/test/attacks'
+import { startSwapper, SWAPPER_PLACES } from '@cairn/workspace/test/swapper'
+import { keepTrying, setTrap } from '@cairn/workspace/test/trap'
 import { copyFolder } from '@cairn/workspace'
 import { expect, test } from 'vitest'
 import { readSkills, stageSkill } from '../../src/skills/catalogue.ts'

@@ -1,6 +1,6 @@
 /** Somebody sets the clock in the middle of a turn: durations stay what they were (contract 7). */
 import { expect, test } from 'vitest'
-import { CLOCK_STEPS_MS } from '../../../protocol/test/clock-steps.ts'
+import { CLOCK_STEPS_MS } from '@cairn/protocol/test/clock-steps'
 import { callTool } from '../../src/tools/call-tool.ts'
 import { call, makeBench, makeTool } from '../tools/bench.ts'
 import { fakeClock } from './fake-clock.ts'

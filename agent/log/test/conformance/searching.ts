@@ -1,6 +1,6 @@
 /** Finding sessions by words of their title, their agent or their id. */
 import type { LogStore } from '@cairn/log'
-import { SEARCHED_AT_ONCE } from '@cairn/log/listing'
+import { SEARCHED_AT_ONCE } from '../../src/listing.ts'
 import { expect, test } from 'vitest'
 import type { Bench } from './bench.ts'
 import { newSession } from './fixture.ts'

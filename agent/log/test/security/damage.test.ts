@@ -17,10 +17,10 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DamagedStore, type LogStore, openSqliteStore, readLosses } from '@cairn/log'
-import { readMark } from '@cairn/log/store-mark'
+import { readMark } from '../../src/store-mark.ts'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { rounds, tally } from '../../../protocol/test/attacks.ts'
+import { rounds, tally } from '@cairn/protocol/test/attacks'
 import { ids, makeClock, newSession, readAll, thought, upTo } from '../conformance/fixture.ts'
 
 const COMMITS = 45

@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { createRedactor, REDACTED } from '@cairn/log'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { rounds, tally } from '../../../protocol/test/attacks.ts'
+import { rounds, tally } from '@cairn/protocol/test/attacks'
 
 const KNOWN = ['Known-Secret-9f2c61', 'another known one']
 const redact = createRedactor(KNOWN)

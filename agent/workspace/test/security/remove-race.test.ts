@@ -5,7 +5,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { rounds, tally } from '../../../protocol/test/attacks.ts'
+import { rounds, tally } from '@cairn/protocol/test/attacks'
 import { removeTree } from '../../src/index.ts'
 import { startSwapper, SWAPPER_PLACES } from '../swapper.ts'
 import { keepTrying, setTrap } from '../trap.ts'
