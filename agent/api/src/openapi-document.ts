@@ -36,7 +36,7 @@ export type Parameter = {
   description?: string
   schema: JsonSchema
 }
-export type Content = Record<string, { schema: JsonSchema }>
+type Content = Record<string, { schema: JsonSchema }>
 export type Response = {
   description: string
   content?: Content

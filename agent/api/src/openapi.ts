@@ -103,7 +103,7 @@ const SECURITY: Record<Route['access'], (viaApi: boolean) => Record<string, stri
 }
 
 /** What belongs together, by the first word of the path. */
-export const tagOf = ({ path }: Route): string => path.split('/')[1] ?? ''
+const tagOf = ({ path }: Route): string => path.split('/')[1] ?? ''
 
 function operation(name: RouteName, viaApi: boolean, of: (schema: z.ZodType) => JsonSchema): Operation {
   const route: Route = ROUTES[name]

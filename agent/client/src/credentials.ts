@@ -1,7 +1,7 @@
 /** Who asks: a bearer token or a cookie, and how to get a fresh one when the server refuses it. */
 import { ConnectionError } from './failure.ts'
 
-export type TokenSource = string | ((context: { refused: boolean }) => Promise<string>)
+type TokenSource = string | ((context: { refused: boolean }) => Promise<string>)
 export type Credentials = {
   /** A bearer token, or where to get one; `refused` is true when the last one was not accepted. */
   token?: TokenSource | undefined

@@ -84,7 +84,7 @@ function readProblem(text: string): ProblemDocument | null {
 }
 
 /** Retry-After is seconds or a date (RFC 9110, 10.2.3). */
-export function retryAfterMs(header: string | null, now: number): number | null {
+function retryAfterMs(header: string | null, now: number): number | null {
   if (header === null) return null
   if (/^\d+$/.test(header.trim())) return Number(header) * 1000
   const date = Date.parse(header)

@@ -6,7 +6,7 @@ import { giveUp } from './wake.ts'
 
 const write = writer('sweeper')
 /** A session that was recovered so often without moving forward kills its workers; it is not tried again. */
-export const MAX_RECOVERIES = 3
+const MAX_RECOVERIES = 3
 
 /**
  * Documents the gap a dead worker left, before anything else happens, so that the count survives the next

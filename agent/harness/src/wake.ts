@@ -102,7 +102,7 @@ export async function giveUp(
   }
 }
 
-export function isCrashLoop(crashes: readonly string[]): boolean {
+function isCrashLoop(crashes: readonly string[]): boolean {
   const tail = crashes.slice(-SAME_CRASHES)
   return (
     crashes.length >= MAX_CRASHES || (tail.length === SAME_CRASHES && tail.every(error => error === tail[0]))

@@ -35,7 +35,7 @@ export const SEARCHED_AT_ONCE = 10_000
 export type Searched = { key: number; id: string; agent: string; title: string | null }
 
 /** Whether title, agent and id together hold every word, whatever their case; the same on every store. */
-export function holdsWords(text: string): (row: Omit<Searched, 'key'>) => boolean {
+function holdsWords(text: string): (row: Omit<Searched, 'key'>) => boolean {
   const plain = (given: string): string => given.normalize('NFKC').toLowerCase()
   const words = plain(text)
     .split(/\s+/)

@@ -15,7 +15,7 @@ import type { Snapshot } from './store.ts'
 export type StoredSnapshot = { last_id: number; digest: string; body: string }
 
 /** `record` is the stored text of event `last_id`. */
-export const digestOf = ({ version, last_id, body }: Snapshot, record: string): string =>
+const digestOf = ({ version, last_id, body }: Snapshot, record: string): string =>
   createHash('sha256').update(`${version}\n${last_id}\n${record}\n${body}`).digest('hex')
 
 /** The snapshot, if it still is what was saved for this very record. */

@@ -51,7 +51,7 @@ export async function giveFeedback(
 }
 
 /** The rating's event: which one depends on the target and, for an expert, on the thumb. */
-export function rate(
+function rate(
   target: SessionEvent,
   { rating, reason, rationale, score, criteria, principal }: GiveFeedback,
 ): EventDraft<RatingType> {

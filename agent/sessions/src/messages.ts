@@ -24,7 +24,7 @@ import { principalStamp } from './principal-stamp.ts'
 import { commitFor, refusedAs } from './refusals.ts'
 import { openQuestions, type OpenQuestion, typedAnswer } from './typed-answer.ts'
 
-export type OnQuestion = (typeof ON_QUESTION)[number]
+type OnQuestion = (typeof ON_QUESTION)[number]
 const write = writer('messages')
 /** Goes along with every message and is written for few: made once. */
 const REOPENED = resumed('message')
@@ -236,7 +236,7 @@ async function findQuestion(store: Deps['store'], sessionId: string, callId: str
 }
 
 /** Each answer with `is_other`, which only the question's own choices can tell. */
-export function matchAnswers(
+function matchAnswers(
   questions: Asked['data']['questions'],
   responses: AnswerQuestion['responses'],
 ): { question: string; answer: string; is_other: boolean }[] {

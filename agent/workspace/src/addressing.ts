@@ -14,7 +14,7 @@ export type Addressing = 'descriptor' | 'path'
 export const descriptorPath = (fd: number): string => `/proc/self/fd/${fd}`
 
 /** Tries it once, for real: /proc may be missing, or show somebody else's. */
-export function probeAddressing(): Addressing {
+function probeAddressing(): Addressing {
   if (process.platform !== 'linux') return 'path'
   const fd = openSync('/', constants.O_RDONLY | constants.O_DIRECTORY)
   try {

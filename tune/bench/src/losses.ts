@@ -11,7 +11,7 @@ import type { Table } from './matrix/tables.ts'
 export type LossRun = { config: string; losses: readonly number[] }
 
 /** How far a recipe's loss may end above bf16's. */
-export const LOSS_LIMITS: Record<DemoConfig['recipe'], number> = {
+const LOSS_LIMITS: Record<DemoConfig['recipe'], number> = {
   bf16: 0,
   fp8: 0.01,
   fp4: 0.05,

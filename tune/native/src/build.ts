@@ -43,7 +43,7 @@ type Unit = { source: string; object: string; flags: readonly string[] }
 export type BuildOptions = { cacheDir?: string; compiler?: Compiler; log?: (line: string) => void }
 
 /** Where built addons are kept. */
-export function defaultCacheDir(env: NodeJS.ProcessEnv = process.env): string {
+function defaultCacheDir(env: NodeJS.ProcessEnv = process.env): string {
   return join(env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'cairn-tune')
 }
 

@@ -26,7 +26,7 @@ export type Send = (chunk: object) => void
 
 type Prompt = { ids: readonly number[]; text: () => string }
 
-export function readPrompts(
+function readPrompts(
   model: Pick<ServedModel, 'tokenizer' | 'vocabSize'>,
   prompt: CompletionRequest['prompt'],
 ): Prompt[] {

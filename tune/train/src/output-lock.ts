@@ -9,7 +9,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { InputError } from '@cairn-tune/weights'
 import { z } from 'zod'
 
-export const LOCK_FILE = '.run.lock'
+const LOCK_FILE = '.run.lock'
 
 /** SQLite's codes for a file that another connection has locked. */
 const BUSY = new Set([5, 6])

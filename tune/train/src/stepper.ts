@@ -47,7 +47,7 @@ export type Stepper = {
   opSeconds: ReadonlyMap<OpName, number>
 }
 
-export type StepOutcome = {
+type StepOutcome = {
   loss: number
   gradNorm: number
   realTokens: number

@@ -21,7 +21,7 @@ export const openMappedCheckpoint = (directory: string): Promise<Checkpoint> =>
   openCheckpoint(directory, openMapped)
 
 /** How a weight lies in the file: a dtype of the engine, or F16, which no engine dtype is. */
-export function storedDtype(checkpoint: Checkpoint, name: string): Dtype | 'f16' {
+function storedDtype(checkpoint: Checkpoint, name: string): Dtype | 'f16' {
   const layout = layoutOf(checkpoint, name)
   if (layout) return layout
   const entry = checkpoint.tensors.get(name)

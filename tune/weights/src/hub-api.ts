@@ -25,7 +25,7 @@ const escapePath = (path: string) => path.split('/').map(encodeURIComponent).joi
 const base = ({ endpoint }: Hub, { type, id }: Repo) =>
   `${endpoint}/${type === 'dataset' ? 'datasets/' : ''}${id}`
 
-export function headersOf({ token }: Hub): Record<string, string> {
+function headersOf({ token }: Hub): Record<string, string> {
   return { 'user-agent': 'cairn-tune', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) }
 }
 

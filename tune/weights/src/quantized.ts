@@ -70,7 +70,7 @@ export async function readWeight(checkpoint: Checkpoint, name: string): Promise<
 }
 
 /** Reads a weight of one of the layouts; codes and scales are those of the file, bit for bit. */
-export const readQuantized = (
+const readQuantized = (
   checkpoint: Checkpoint,
   name: string,
   layout: QuantizedLayout,

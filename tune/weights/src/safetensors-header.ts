@@ -45,7 +45,7 @@ export type SafetensorsHeader = { metadata: Record<string, string>; tensors: Map
 
 export const LENGTH_BYTES = 8
 /** As the format's own library has it. */
-export const MAX_HEADER_BYTES = 100_000_000
+const MAX_HEADER_BYTES = 100_000_000
 
 /**
  * What stands in a clone where the file was not fetched begins so, in as many bytes as a header's length has.

@@ -8,7 +8,7 @@ import type { Tokenizer } from '@huggingface/tokenizers'
  * Bytes, of which a character may need those of several tokens; or text of its own, which is empty where the
  * token is left out.
  */
-export type TokenPiece = Uint8Array | string
+type TokenPiece = Uint8Array | string
 
 export type PieceOf = (id: number, options?: { skipSpecialTokens?: boolean }) => TokenPiece
 

@@ -155,7 +155,7 @@ function bearerOf(header: string): string {
   return header.slice(7).trim()
 }
 
-export const principalOf = (user: UserRow): Principal => ({
+const principalOf = (user: UserRow): Principal => ({
   kind: 'user',
   id: user.id,
   org_id: user.org_id,

@@ -4,7 +4,7 @@ import { AppError } from '@cairn/protocol'
 import { LOGIN_TTL_MS } from './logins.ts'
 
 export const COOKIE = 'cairn_session'
-export const CSRF_HEADER = 'x-cairn-csrf'
+const CSRF_HEADER = 'x-cairn-csrf'
 
 export function readCookie(req: IncomingMessage): string | null {
   const header = req.headers.cookie

@@ -12,7 +12,7 @@ import { refusedToken } from './user-tokens.ts'
  */
 const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA']
 
-export type ExternalClaims = { email: string; expiresAt: number }
+type ExternalClaims = { email: string; expiresAt: number }
 export type ExternalIssuer = {
   /** Whether the token says it is from this issuer; nothing is checked yet. */
   claims(token: string): boolean

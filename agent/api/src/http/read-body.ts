@@ -8,7 +8,7 @@ import type { z } from 'zod'
 import type { Exchange } from './exchange.ts'
 import { findJsonError, nestingDepth } from './json-text.ts'
 
-export const MAX_BODY = 1024 * 1024
+const MAX_BODY = 1024 * 1024
 /**
  * So much of a refused body is read and thrown away, for the connection to stay usable; beyond it the
  * connection ends.

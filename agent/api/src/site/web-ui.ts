@@ -20,7 +20,7 @@ const TYPES: Record<string, string> = {
 }
 const CSP =
   "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; frame-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; connect-src 'self'"
-export const PAGE_HEADERS = {
+const PAGE_HEADERS = {
   'content-security-policy': CSP,
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',

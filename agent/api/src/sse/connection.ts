@@ -34,7 +34,7 @@ export type Connection = {
 }
 
 /** A socket holding more than this is not written to; its reader keeps a cursor instead of a queue. */
-export const LOW_WATER = 256 * 1024
+const LOW_WATER = 256 * 1024
 const SLICE = 64 * 1024
 
 /** Sends the headers and takes the socket over: from here on nothing of node:http writes to it. */

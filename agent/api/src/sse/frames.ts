@@ -13,8 +13,7 @@ export type Chunk = { bytes: Buffer; bodyStart: number; bodyEnd: number }
 /** Events after `from` up to `to`, in order. */
 export type Run = Chunk & { from: EventId; to: EventId; events: readonly StoredEvent[] }
 
-export const frame = ({ id, type, json }: StoredEvent): string =>
-  `id: ${id}\nevent: ${type}\ndata: ${json}\n\n`
+const frame = ({ id, type, json }: StoredEvent): string => `id: ${id}\nevent: ${type}\ndata: ${json}\n\n`
 
 export function chunk(text: string): Chunk {
   const size = Buffer.byteLength(text)

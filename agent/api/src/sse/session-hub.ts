@@ -22,7 +22,7 @@ const RUN_BYTES = 64 * 1024
 /** A reader lacking more than this that takes nothing is cut off. */
 export const MAX_UNSENT = 1024 * 1024
 
-export type Reader = {
+type Reader = {
   connection: Connection
   cursor: EventId
   isLive: boolean

@@ -13,7 +13,7 @@ export type AdvicePosition = {
 }
 
 /** So many failed calls in a row, over two iterations at least, are no accident. */
-export const FAILURES = 3
+const FAILURES = 3
 
 /**
  * The advice to ask for before the next request (`finishing` false) or before the end of the turn; null for

@@ -16,7 +16,7 @@ const SUMMARY_CHARS = 1000
 const SHOWN_CALLS = 8
 
 /** Whether to tell how things stand before the next call of the model. */
-export function checkInDue(
+function checkInDue(
   { started_at, since_at, iterations, told }: Progress,
   { checkin_minutes, checkin_iterations }: AgentConfig['inbox'],
   now: number,

@@ -17,7 +17,7 @@ export type CommandDue = {
 }
 
 /** Commands and invocations that nobody acted on yet, oldest first. */
-export function pendingCommands(
+function pendingCommands(
   { commands, turn, last_id }: Position,
   isSkill: (name: string) => boolean,
 ): CommandDue[] {

@@ -16,8 +16,8 @@ export type Conclusion = {
 type Spent = Goal['spent']
 
 /** So many unreadable verdicts in a row pause the goal; so many without progress block it. */
-export const PARSE_FAILURES = 3
-export const STUCK = 3
+const PARSE_FAILURES = 3
+const STUCK = 3
 
 export const Verdict = z.strictObject({
   result: z

@@ -12,10 +12,10 @@ const MIB = 1024 * 1024
 /** Bytes of UTF-8 a part; all calls of an answer together are one part, names and ids included. */
 export const MAX_PART_BYTES = 2 * MIB
 /** What is said, the reasoning that is shown, the provider's own blocks that go back with the next call. */
-export type Part = 'text' | 'reasoning' | 'reasoning details' | 'tool calls'
+type Part = 'text' | 'reasoning' | 'reasoning details' | 'tool calls'
 export const MAX_CALLS = 256
 /** Content blocks of one answer, and entries of its reasoning details. */
-export const MAX_BLOCKS = 4096
+const MAX_BLOCKS = 4096
 /**
  * Of one event of the stream, or of an answer that is one JSON text: a whole answer may come in one piece, with
  * every letter escaped.
@@ -26,7 +26,7 @@ export const MAX_STREAM_BYTES = 256 * MIB
 /** Of a refusal; what is beyond says nothing more. */
 export const MAX_REFUSAL_BYTES = 64 * 1024
 
-export const tooMuch = (site: CallSite, what: string): ModelError =>
+const tooMuch = (site: CallSite, what: string): ModelError =>
   new ModelError('invalid_response', say(site, `${what}; the call was ended and is not made again`), {
     retryable: false,
   })

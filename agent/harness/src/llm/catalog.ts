@@ -5,7 +5,7 @@ import type { Usage } from './provider.ts'
 export type Cost = { cost_usd: number } | { cost_unpriced_model: string }
 
 /** Assumed of a model that the catalogue does not know. */
-export const DEFAULT_CONTEXT_WINDOW = 128_000
+const DEFAULT_CONTEXT_WINDOW = 128_000
 
 const MILLION = 1_000_000
 

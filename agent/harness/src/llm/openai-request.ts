@@ -17,7 +17,7 @@ type Json = Record<string, unknown>
  * They go back under the same names, to that model only; another server may refuse fields it does not know.
  */
 export const REASONING_FORMAT = 'openai-compatible'
-export type KeptReasoning = {
+type KeptReasoning = {
   format: typeof REASONING_FORMAT
   model: string
   reasoning_content?: string

@@ -37,7 +37,7 @@ export const ChatRequest = z.looseObject({
 })
 export type ChatRequest = z.infer<typeof ChatRequest>
 
-export type PastCall = { name: string; arguments: string; result: string | undefined }
+type PastCall = { name: string; arguments: string; result: string | undefined }
 /** What the rules may ask about a conversation. */
 export type Facts = {
   model: string

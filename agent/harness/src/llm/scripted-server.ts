@@ -7,8 +7,6 @@ import { once } from 'node:events'
 import { parseScenario, type ScenarioInput, type ScenarioRule } from './scenario.ts'
 import { answer, type RecordedRequest } from './scripted-answer.ts'
 
-export type { RecordedRequest } from './scripted-answer.ts'
-
 export type ScriptedServer = {
   /** Base URL for an OpenAI client. */
   url: string

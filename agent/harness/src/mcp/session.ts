@@ -9,7 +9,7 @@ import type { McpServerConfig } from '@cairn/protocol'
 import { rootCause } from '../tools/root-cause.ts'
 import { type Environment, type Opened, openTransport } from './transport.ts'
 
-export const REQUEST_TIMEOUT_MS = 10_000
+const REQUEST_TIMEOUT_MS = 10_000
 const MAX_TOOLS = 500
 
 export type McpSession = Opened & { client: Client }

@@ -55,7 +55,7 @@ const READ_ONLY = [
 ]
 
 /** What an installed bwrap can do; older ones know less. */
-export type Features = {
+type Features = {
   /** Keeps what is in the box from making namespaces, and so from most of the kernel that needs them. */
   locksNamespaces: boolean
   /** Bounds memory that is used as a disk. */
@@ -73,13 +73,7 @@ const isBelow = (folder: string, path: string) => path.startsWith(folder + '/')
 const SHM_MB = 64
 
 /** The arguments of bwrap, before the command. */
-export function bubblewrapArguments({
-  workspace,
-  network,
-  features,
-  tmp_mb,
-  hidden = [],
-}: BoxView): string[] {
+function bubblewrapArguments({ workspace, network, features, tmp_mb, hidden = [] }: BoxView): string[] {
   const saved = join(workspace, RESERVED_DIR)
   // Never through a link: bwrap would follow it out here and show what it leads to.
   const hasSaved = lstatSync(saved, { throwIfNoEntry: false })?.isDirectory() === true

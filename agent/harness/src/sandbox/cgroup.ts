@@ -15,7 +15,7 @@ import type { BoxLimits } from './box.ts'
 import type { Held, Holder } from './holder.ts'
 import { identify, signalExactly, signalProcess, until } from './processes.ts'
 
-export type Controller = 'memory' | 'pids' | 'cpu'
+type Controller = 'memory' | 'pids' | 'cpu'
 export type CgroupHome = { path: string; controllers: ReadonlySet<Controller> }
 /** One command's group. */
 export type Cgroup = {

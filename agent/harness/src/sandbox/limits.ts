@@ -15,7 +15,7 @@ const NICENESS = 5
  * Since 5.14 the kernel counts the processes of each user namespace by itself; before, and without a namespace,
  * it counts all that the user has anywhere. It never counts those of root.
  */
-export const countsProcesses = (uid = process.getuid?.() ?? 0, kernel: string = release()): boolean => {
+const countsProcesses = (uid = process.getuid?.() ?? 0, kernel: string = release()): boolean => {
   const [major = 0, minor = 0] = kernel.split('.').map(part => Number.parseInt(part, 10))
   return uid !== 0 && (major > 5 || (major === 5 && minor >= 14))
 }

@@ -4,7 +4,7 @@
 import type { EventDraft } from '@cairn/protocol'
 import type { Tool } from './tool.ts'
 
-export type BegunCall = {
+type BegunCall = {
   tool_call_id: string
   /** Masked, as in the tool.call. */ arguments: Record<string, unknown>
   checkpoint_hash?: string | undefined

@@ -7,8 +7,8 @@ import { artifactCreated } from './events.ts'
 import { defineTool } from './parameters.ts'
 import type { Tool } from './tool.ts'
 
-export const MAX_ARTIFACT_BYTES = 500 * 1024
-export const MAX_ARTIFACTS = 200
+const MAX_ARTIFACT_BYTES = 500 * 1024
+const MAX_ARTIFACTS = 200
 
 /** The picture's path, relative to the workspace, once it is sure that it names a file there. */
 async function imagePath(workspace: string, given: string): Promise<string> {

@@ -4,7 +4,7 @@ import { asError } from '@cairn/protocol'
 import { locate, replaceFile, RESERVED_DIR } from '@cairn/workspace'
 
 export const MAX_RESULT_BYTES = 50 * 1024
-export const MAX_RESULT_LINES = 2000
+const MAX_RESULT_LINES = 2000
 
 export type FittedResult = { content: string; truncated?: true; full_result_path?: string }
 
@@ -39,7 +39,7 @@ function takeEnd(text: string, bytes: number, lines: number): string {
 }
 
 /** Both ends of a text with a note between them of what is missing and where it is. */
-export function cutText(text: string, bytes: number, lines: number, where: string): string {
+function cutText(text: string, bytes: number, lines: number, where: string): string {
   if (fits(text, bytes, lines)) return text
   const start = takeStart(text, Math.floor(bytes * 0.6), Math.floor(lines * 0.6))
   const end = takeEnd(text, Math.floor(bytes * 0.35), Math.floor(lines * 0.35))

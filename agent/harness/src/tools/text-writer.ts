@@ -1,5 +1,4 @@
 /** Text under construction: spaces and line ends are remembered, and written only when text follows. */
-export type TextWriter = ReturnType<typeof textWriter>
 
 export function textWriter() {
   const parts: string[] = []

@@ -9,7 +9,7 @@ import { Directory, enterIfThere, MAX_FILE_BYTES } from '@cairn/workspace'
 import type { Watch } from '../sandbox/watchdog.ts'
 import type { Tool } from './tool.ts'
 
-export type Usage = { /** On disk. */ bytes: number; /** Folders and links are files, too. */ files: number }
+type Usage = { /** On disk. */ bytes: number; /** Folders and links are files, too. */ files: number }
 export type QuotaLimits = Pick<Config['sandbox'], 'workspace_mb' | 'workspace_files'>
 
 export type Quota = {

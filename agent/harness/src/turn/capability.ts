@@ -39,7 +39,7 @@ export type Claimed = {
 }
 
 /** Work that goes before everything else in a claimed session. It must come to an end whatever happens. */
-export type ClaimWork = {
+type ClaimWork = {
   /** Pure. */
   isDue(position: Position): boolean
   /** Ends with the lease given back, or with `draining`: then another worker goes on. */
@@ -67,7 +67,7 @@ export type Ending = {
 export type AskSettings = Pick<TurnContext, 'setup' | 'clock' | 'models' | 'tools' | 'limits'>
 
 /** What comes of acting: the turn looks again, or does what is asked of it here. */
-export type Outcome =
+type Outcome =
   | { next: 'look' }
   /** The session fails, to be tried again if the error can be. */
   | { next: 'fail'; error: ModelError; message: string }

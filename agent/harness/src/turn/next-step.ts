@@ -39,7 +39,7 @@ export type TurnLimits = { max_iterations: number; can_escalate: boolean }
 export type Asking = { readonly name: string; readonly asks: Asks<unknown> }
 
 /** Nudges before a silent model is given up or swapped. */
-export const MAX_NUDGES = 2
+const MAX_NUDGES = 2
 /** How often an answer that was cut for its length is continued. */
 export const CONTINUATIONS = 3
 /** The same call with the same result, so often in a row, is a loop. */
@@ -149,7 +149,7 @@ function asksForTurn({ conversation: { entries, deferred }, ended, rolled_back_i
 const askedAt = ({ questions }: Position, callId: string): number =>
   questions.find(question => question.tool_call_id === callId)?.asked_at ?? Number.POSITIVE_INFINITY
 
-export function isLooping({ turn }: Position): boolean {
+function isLooping({ turn }: Position): boolean {
   const tail = turn.calls.slice(-LOOP_LENGTH)
   const [first] = tail
   return (

@@ -20,7 +20,7 @@ import {
 import type { EventId, EventOf, SessionEvent } from '@cairn/protocol'
 
 /** The last answer of the running turn. */
-export type Answer = {
+type Answer = {
   id: EventId
   /** The llm.request it answers: what is older the model has seen. */
   request_id: EventId

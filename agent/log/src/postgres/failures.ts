@@ -34,7 +34,7 @@ export const isCollision = (error: unknown): boolean => ['40001', '40P01'].inclu
  * The disk is full, the server is out of connections, broken, or takes reads only; a time limit. The request
  * was not wrong.
  */
-export const isStorageFailure = (error: unknown): boolean =>
+const isStorageFailure = (error: unknown): boolean =>
   /^(?:53|58|XX|25006|57014|55P03)/.test(stateOf(error) ?? '')
 
 export const isDuplicate = (error: unknown): boolean => stateOf(error) === '23505'

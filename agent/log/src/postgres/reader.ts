@@ -217,4 +217,3 @@ export function createReader(db: Database) {
     },
   }
 }
-export type Reader = ReturnType<typeof createReader>

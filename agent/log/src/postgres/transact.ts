@@ -36,7 +36,7 @@ import {
   writeBatchValues,
 } from './session-sql.ts'
 
-export type DonePart = {
+type DonePart = {
   last: number
   reopened: boolean
   session: StoredSession

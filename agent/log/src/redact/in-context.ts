@@ -67,7 +67,7 @@ const ASSIGNMENT: Record<Mode, RegExp> = {
   text: assignment('[^\\s"\'\\\\`<>(){}\\[\\],;&|$]'),
   arguments: assignment(SAFE),
 }
-export const ASSIGNMENT_BEGINS = new RegExp(`(?:${NAME})\\\\{0,8}["']?\\s{0,3}[:=]`, 'i')
+const ASSIGNMENT_BEGINS = new RegExp(`(?:${NAME})\\\\{0,8}["']?\\s{0,3}[:=]`, 'i')
 
 const PASSWORD_NAME = new RegExp(`^(?:${PASSWORD})$`, 'i')
 const isPasswordName = (name: string): boolean => PASSWORD_NAME.test(name)

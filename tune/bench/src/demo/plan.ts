@@ -35,7 +35,7 @@ export type BasePlan = {
   seed: number
 }
 
-export type AdapterPlan = { problems: number; epochs: number; learningRate: number; maxSeqLength: number }
+type AdapterPlan = { problems: number; epochs: number; learningRate: number; maxSeqLength: number }
 
 export type DemoPlan = { base: BasePlan; adapter: AdapterPlan; questions: number }
 

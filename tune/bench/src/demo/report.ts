@@ -25,7 +25,7 @@ export const demoTables = (outcome: DemoOutcome): Table[] => {
   ]
 }
 
-export function accuracyChart({ scored, untrained }: DemoOutcome): string {
+function accuracyChart({ scored, untrained }: DemoOutcome): string {
   const own = [
     ...Map.groupBy(
       scored.filter(({ base }) => base === 'own'),

@@ -46,7 +46,7 @@ export class AskError extends Error {
 const isRetryableStatus = (status: number) => status >= 500 || status === 408 || status === 429
 
 /** Before the second attempt 1 s, then 1, 2, 4 … up to 10 s, as the harness waits. */
-export const waitMsAfter = (attempt: number) => Math.min(10_000, Math.max(1000, 500 * 2 ** (attempt - 1)))
+const waitMsAfter = (attempt: number) => Math.min(10_000, Math.max(1000, 500 * 2 ** (attempt - 1)))
 
 const pause = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
   sleep(ms, undefined, signal ? { signal } : {})

@@ -4,7 +4,7 @@
  */
 import { questionPrompt } from '@cairn-tune/train'
 
-export const GSM8K_STOP = ['Question:', '</s>', '<|im_end|>'] as const
+const GSM8K_STOP = ['Question:', '</s>', '<|im_end|>'] as const
 
 /**
  * What a completions server is sent, as the harness's `local-completions` with several requests at a time
@@ -18,7 +18,6 @@ export const gsm8kRequest = (model: string, question: string) => ({
   stop: [...GSM8K_STOP],
   seed: 1234,
 })
-export type Gsm8kRequest = ReturnType<typeof gsm8kRequest>
 
 export const FILTERS = ['strict-match', 'flexible-extract'] as const
 export type FilterName = (typeof FILTERS)[number]

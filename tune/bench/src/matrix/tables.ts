@@ -17,7 +17,7 @@ export type Table = {
 }
 
 /** Who the speed-ups are measured against, and what of it is the reference. */
-export const BASELINE_RECIPE = 'nf4'
+const BASELINE_RECIPE = 'nf4'
 export const OWN_PROGRAM = 'cairn-tune'
 
 const NOT_APPLICABLE = '-'
@@ -129,7 +129,7 @@ export function markdownOf({ title, columns, rows, notes }: Table): string {
 }
 
 /** The last part of a path or of a name on the hub. */
-export const shortName = (model: string) => model.replace(/\/+$/, '').split('/').at(-1) ?? model
+const shortName = (model: string) => model.replace(/\/+$/, '').split('/').at(-1) ?? model
 
 /** What a row or a folder calls a model: its short name, or the whole one where another has the same. */
 export const nameAmong = (models: readonly string[], model: string) =>

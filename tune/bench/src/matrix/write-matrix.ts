@@ -33,7 +33,7 @@ export type MatrixReport = {
   /** Of a demonstration, where there was one. */ accuracy?: DemoOutcome | undefined
 }
 
-export const tablesOf = ({ models, results, accuracy }: MatrixReport): Table[] => [
+const tablesOf = ({ models, results, accuracy }: MatrixReport): Table[] => [
   throughputTable({ models, results }),
   speedupTable({ models, results }),
   ...(accuracy ? accuracyTables(accuracy) : []),
@@ -57,7 +57,7 @@ function setup(results: readonly BenchmarkResult[]): string {
   ].join('\n')
 }
 
-export function matrixChart({ models, results }: MatrixReport): string {
+function matrixChart({ models, results }: MatrixReport): string {
   const found = (recipe: string, isOwn: boolean) => (model: string) =>
     results.findLast(
       result =>

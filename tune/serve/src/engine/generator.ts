@@ -11,7 +11,7 @@ import type { Scheduler } from './scheduler.ts'
 import type { EndReason, Listener, Sampling, Sequence } from './sequence.ts'
 import type { Stepper } from './step.ts'
 
-export type GeneratorRequest = {
+type GeneratorRequest = {
   ids: readonly number[]
   adapter: LoadedAdapter | undefined
   sampling: Sampling
@@ -19,7 +19,7 @@ export type GeneratorRequest = {
   signal: AbortSignal
 }
 
-export type GeneratorCounts = {
+type GeneratorCounts = {
   promptTokens: number
   cachedTokens: number
   generatedTokens: number

@@ -64,10 +64,7 @@ export type Sequence = {
 }
 
 /** Generated tokens and how often each came. */
-export function countGenerated({
-  ids,
-  promptLength,
-}: Pick<Sequence, 'ids' | 'promptLength'>): Map<number, number> {
+function countGenerated({ ids, promptLength }: Pick<Sequence, 'ids' | 'promptLength'>): Map<number, number> {
   const counts = new Map<number, number>()
   for (let i = promptLength; i < ids.length; i++) counts.set(ids[i] ?? 0, (counts.get(ids[i] ?? 0) ?? 0) + 1)
   return counts

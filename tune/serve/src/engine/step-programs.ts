@@ -42,13 +42,13 @@ export type ModelShape = {
  * no span.
  */
 const SMALL_SIZES = Array.from({ length: 64 }, (_, i) => i + 1).filter(rows => rows <= 16 || rows % 2 === 0)
-export const ROW_SIZES: readonly number[] = [...SMALL_SIZES, 96, 128, 192, 256, 384, 512, 768, 1024, 2048]
+const ROW_SIZES: readonly number[] = [...SMALL_SIZES, 96, 128, 192, 256, 384, 512, 768, 1024, 2048]
 export const HEAD_ROWS = 64
 const EDIT_SIZES = [1, 64, 1024, 16_384, 262_144, 4_194_304] as const
 /** Most likely tokens that a caller may ask for, and the one more that a reply names. */
 export const MOST_LOGPROBS = 20
 
-export const roundUp = (sizes: readonly number[], wanted: number): number =>
+const roundUp = (sizes: readonly number[], wanted: number): number =>
   sizes.find(size => size >= wanted) ?? wanted
 
 export const cacheName = (layer: number, side: 'k' | 'v') => `cache.${layer}.${side}`
@@ -66,7 +66,7 @@ function createWeights(g: Recorder, storage: ModelShape['storage']) {
  * Rows of many sequences through all layers; writes their keys and values to the cache, and hidden states to
  * `out:hidden`.
  */
-export function recordForward(model: ModelShape, rows: number, hasAdapters: boolean): Program {
+function recordForward(model: ModelShape, rows: number, hasAdapters: boolean): Program {
   const { config, dtype, maxModelLen, maxSequences, blocks } = model
   const g = createRecorder()
   const weights = createWeights(g, model.storage)
@@ -122,7 +122,7 @@ function linearOf(
 }
 
 /** Some rows of the hidden states to tokens, drawn or forced, with their log-probabilities. */
-export function recordHead(
+function recordHead(
   { config, dtype, maxRows, storage }: ModelShape,
   rows: number,
   edits: number,

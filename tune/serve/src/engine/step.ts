@@ -14,7 +14,7 @@ import type { Chunk } from './scheduler.ts'
 import type { Sequence, TokenReport } from './sequence.ts'
 import { HEAD_ROWS, cacheName, createStepPrograms, type ModelShape } from './step-programs.ts'
 
-export type StepResult = { sequence: Sequence; prompt: TokenReport[]; next: TokenReport | undefined }
+type StepResult = { sequence: Sequence; prompt: TokenReport[]; next: TokenReport | undefined }
 
 export type Stepper = {
   /** Readies the cache for steps that use blocks below this number, beside what runs. */

@@ -3,7 +3,7 @@ import { InputError } from '../errors.ts'
 import { createByteReader, type ByteReader } from './byte-reader.ts'
 
 type Scalar = number | bigint | boolean | string
-export type GgufArray = { kind: string; length: number; read: () => Scalar[] }
+type GgufArray = { kind: string; length: number; read: () => Scalar[] }
 export type GgufValue = { kind: string; value: Scalar } | GgufArray
 
 type Kind = { name: string; bytes: number; read: (r: ByteReader) => Scalar }

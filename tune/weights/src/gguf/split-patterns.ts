@@ -5,7 +5,7 @@
  */
 
 /** One step of tokenizer.json's pre_tokenizer, without keys that change nothing. */
-export type SplitStep =
+type SplitStep =
   | { type: 'Split'; pattern: { Regex: string }; behavior: 'Isolated' | 'Removed'; invert: boolean }
   | { type: 'Digits'; individual_digits: boolean }
   | { type: 'ByteLevel'; add_prefix_space: boolean; use_regex: boolean }
@@ -38,7 +38,7 @@ const SIGNS_O200K = String.raw`| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|
 const WORDS_O200K = (ending: string) =>
   String.raw`[^\r\n\p{L}\p{N}]?${UPPER}*${LOWER}+${ending}|[^\r\n\p{L}\p{N}]?${UPPER}+${LOWER}*${ending}`
 
-export const SPLITS: readonly SplitRow[] = [
+const SPLITS: readonly SplitRow[] = [
   { names: ['gpt-2', 'phi-2', 'olmo', 'mpt'], steps: [bytes(true)] },
   {
     names: ['smollm', 'starcoder', 'refact', 'codeshell'],

@@ -8,7 +8,7 @@ import { SPLIT_NAMES, splitNamed, type SplitRow } from './split-patterns.ts'
 
 /** What a token is for, by its number in a file. */
 export const TOKEN_TYPES = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 } as const
-export type TokenType = keyof typeof TOKEN_TYPES
+type TokenType = keyof typeof TOKEN_TYPES
 const typeNames = new Map<number, TokenType>(
   Object.entries(TOKEN_TYPES).map(([name, id]) => [id, name as TokenType]),
 )
