@@ -14,7 +14,7 @@ import {
   readSourcesOf,
   resolveRelative,
   root,
-  type House,
+  type Product,
 } from './workspace.ts'
 
 // A package may import the ones it lists here, and no other.
@@ -56,13 +56,13 @@ const tuneArrows: Record<string, readonly string[]> = {
   cli: ['ops', 'native', 'program', 'models', 'weights', 'train', 'serve', 'bench', 'tooling'],
 }
 
-// No import leads from one house to the other: each only knows its own scope.
-const houses = {
+// No import leads from one product to the other: each only knows its own scope.
+const products = {
   agent: { scope: '@cairn', arrows: agentArrows },
   tune: { scope: '@cairn-tune', arrows: tuneArrows },
 }
-const rooms = (['agent', 'tune'] as const).flatMap(house =>
-  listPackages(house).map(pkg => [house, pkg] as const),
+const packages = (['agent', 'tune'] as const).flatMap(product =>
+  listPackages(product).map(pkg => [product, pkg] as const),
 )
 
 // These run in a browser as well as in the server.
@@ -72,15 +72,15 @@ const testOnly = ['vitest', 'fast-check', 'playwright-core', '@copilotkit/aimock
 
 type Manifest = { dependencies?: Record<string, string>; exports?: Record<string, string> }
 
-function readDependencies(pkg: string, house: House = 'agent'): string[] {
-  const manifest = JSON.parse(readFileSync(join(root, house, pkg, 'package.json'), 'utf8')) as Manifest
+function readDependencies(pkg: string, product: Product = 'agent'): string[] {
+  const manifest = JSON.parse(readFileSync(join(root, product, pkg, 'package.json'), 'utf8')) as Manifest
   return Object.keys(manifest.dependencies ?? {})
 }
 
-function workspaceName(specifier: string, house: House = 'agent'): string | undefined {
+function workspaceName(specifier: string, product: Product = 'agent'): string | undefined {
   const [scope, name] = specifier.split('/')
-  if (packageOf(specifier) === '@cairn/tooling') return 'tooling' // The one thing both houses share.
-  if (scope === houses[house].scope) return name
+  if (packageOf(specifier) === '@cairn/tooling') return 'tooling' // The one thing both products share.
+  if (scope === products[product].scope) return name
   return scope === '@cairn' || scope === '@cairn-tune' ? packageOf(specifier) : undefined
 }
 /** What a package names in its manifest beside its index is for tests and benches where it begins so. */
@@ -88,36 +88,36 @@ const NOT_PUBLIC = /^(?:internal|test|bench)\//
 /** `cairn bench` is a command, and its code stands with the commands. */
 const isBench = (path: string): boolean => /^agent\/app\/src\/(?:bench\/|cli\/bench\.ts)/.test(path)
 
-function namedBy(house: House, pkg: string): string[] {
-  const manifest = JSON.parse(readFileSync(join(root, house, pkg, 'package.json'), 'utf8')) as Manifest
+function namedBy(product: Product, pkg: string): string[] {
+  const manifest = JSON.parse(readFileSync(join(root, product, pkg, 'package.json'), 'utf8')) as Manifest
   return Object.keys(manifest.exports ?? {})
 }
 
 const isRelative = (specifier: string) => specifier.startsWith('.') || specifier.startsWith('/')
 
-describe.each(rooms)('%s/%s', (house, pkg) => {
-  const { arrows } = houses[house]
-  const sources = readSourcesOf(house, pkg)
+describe.each(packages)('%s/%s', (product, pkg) => {
+  const { arrows } = products[product]
+  const sources = readSourcesOf(product, pkg)
   const imports = sources.flatMap(file => readImports(file).map(found => ({ ...found, file })))
   const describeAll = (found: typeof imports) =>
     found.map(({ file, specifier }) => `${file.path} imports ${specifier}`)
 
   test('is named in the arrows, and its manifest asks for no other package', () => {
     expect(Object.keys(arrows)).toContain(pkg)
-    const asked = readDependencies(pkg, house).flatMap(name => workspaceName(name, house) ?? [])
+    const asked = readDependencies(pkg, product).flatMap(name => workspaceName(name, product) ?? [])
     expect(asked.filter(name => !arrows[pkg]?.includes(name))).toEqual([])
   })
 
   test('imports only the packages its arrow allows', () => {
     const wrong = imports.filter(({ specifier }) => {
-      const name = workspaceName(specifier, house)
+      const name = workspaceName(specifier, product)
       return name !== undefined && !arrows[pkg]?.includes(name)
     })
     expect(describeAll(wrong)).toEqual([])
   })
 
   test('imports only what its manifest declares', () => {
-    const declared = readDependencies(pkg, house)
+    const declared = readDependencies(pkg, product)
     const wrong = imports.filter(({ specifier, file }) => {
       if (isRelative(specifier) || isBuiltin(specifier)) return false
       return (
@@ -130,34 +130,34 @@ describe.each(rooms)('%s/%s', (house, pkg) => {
   test('asks other packages for what they name as public', () => {
     const wrong = imports.filter(({ specifier, file }) => {
       const [scope, name, ...parts] = specifier.split('/')
-      if (scope !== houses[house].scope || name === undefined) return false
+      if (scope !== products[product].scope || name === undefined) return false
       const isPublic =
         parts.length === 0 || isBench(file.path) || file.isTest || !NOT_PUBLIC.test(parts.join('/'))
-      return !isPublic || !namedBy(house, name).includes(['.', ...parts].join('/'))
+      return !isPublic || !namedBy(product, name).includes(['.', ...parts].join('/'))
     })
     expect(describeAll(wrong)).toEqual([])
   })
 
   test('names its public modules, each of them', () => {
-    expect(namedBy(house, pkg).filter(name => name.includes('*'))).toEqual([])
+    expect(namedBy(product, pkg).filter(name => name.includes('*'))).toEqual([])
   })
 
   test('keeps relative imports inside its src folder', () => {
     const wrong = imports.filter(
       ({ specifier, file }) =>
         isRelative(specifier) &&
-        !resolveRelative(file.path, specifier).startsWith(`${house}/${pkg}/src/`) &&
+        !resolveRelative(file.path, specifier).startsWith(`${product}/${pkg}/src/`) &&
         !file.isTest,
     )
     expect(describeAll(wrong)).toEqual([])
   })
 
   test('keeps relative imports of tests and benches inside the package', () => {
-    const others = readBeside(house, pkg)
+    const others = readBeside(product, pkg)
     const wrong = [...sources, ...others].flatMap(file =>
       readImports(file)
         .filter(({ specifier }) => isRelative(specifier))
-        .filter(({ specifier }) => !resolveRelative(file.path, specifier).startsWith(`${house}/${pkg}/`))
+        .filter(({ specifier }) => !resolveRelative(file.path, specifier).startsWith(`${product}/${pkg}/`))
         .map(({ specifier }) => `${file.path} imports ${specifier}`),
     )
     expect(wrong).toEqual([])
@@ -210,7 +210,7 @@ const opensByPath: Record<string, string> = {
   'agent/harness/src/skills/catalogue.ts': "the deployment's skills",
   'agent/harness/src/tools/checkpoint.ts': 'the store of checkpoints in the data directory',
   'agent/harness/src/tools/workspace-mask.ts': 'the real name of a workspace, nothing in it',
-  'agent/harness/src/tools/workspace-quota.ts': 'how much room the disk of a workspace has, nothing in it',
+  'agent/harness/src/tools/workspace-quota.ts': 'how much space the disk of a workspace has, nothing in it',
 }
 
 test('a module that opens files by path is listed with what it opens, which is never in a workspace', () => {

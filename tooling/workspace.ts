@@ -23,19 +23,21 @@ export function listPaths(folder: string): string[] {
 }
 
 /** The two products, which share tooling and no code. */
-export type House = 'agent' | 'tune'
+export type Product = 'agent' | 'tune'
 
-/** Names of the packages under one house. */
-export function listPackages(house: House = 'agent'): string[] {
-  return readdirSync(join(root, house)).filter(name => existsSync(join(root, house, name, 'package.json')))
+/** Names of the packages under one product. */
+export function listPackages(product: Product = 'agent'): string[] {
+  return readdirSync(join(root, product)).filter(name =>
+    existsSync(join(root, product, name, 'package.json')),
+  )
 }
 
 /** The TypeScript files of the src folder of one package of agent/. */
 export const readSources = (pkg: string): SourceFile[] => readSourcesOf('agent', pkg)
 
 /** The TypeScript files of one package's src folder. */
-export function readSourcesOf(house: House, pkg: string): SourceFile[] {
-  return listPaths(`${house}/${pkg}/src`)
+export function readSourcesOf(product: Product, pkg: string): SourceFile[] {
+  return listPaths(`${product}/${pkg}/src`)
     .filter(path => /\.tsx?$/.test(path))
     .map(path => ({
       path,
@@ -46,9 +48,9 @@ export function readSourcesOf(house: House, pkg: string): SourceFile[] {
 }
 
 /** The TypeScript files of a package outside its src folder: tests, benches. */
-export function readBeside(house: House, pkg: string): Pick<SourceFile, 'path' | 'text'>[] {
-  return listPaths(`${house}/${pkg}`)
-    .filter(path => /\.tsx?$/.test(path) && !path.startsWith(`${house}/${pkg}/src/`))
+export function readBeside(product: Product, pkg: string): Pick<SourceFile, 'path' | 'text'>[] {
+  return listPaths(`${product}/${pkg}`)
+    .filter(path => /\.tsx?$/.test(path) && !path.startsWith(`${product}/${pkg}/src/`))
     .map(path => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 }
 

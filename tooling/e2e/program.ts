@@ -1,6 +1,6 @@
 /**
  * Both products as a person starts them: processes with arguments, an environment and output. Nothing of
- * either house is imported.
+ * either product is imported.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'

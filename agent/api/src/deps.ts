@@ -12,7 +12,7 @@ import type { Metrics } from './site/metrics.ts'
 import type { SessionGuard } from './session-guard.ts'
 import type { Streams } from './sse/streams.ts'
 
-export type Log = Record<
+export type Logger = Record<
   'info' | 'warn' | 'error',
   (message: string, fields?: Record<string, unknown>) => void
 >
@@ -30,7 +30,7 @@ export type ApiDeps = {
   /** Milliseconds of a clock that nobody sets, for limits and waits; performance.now() unless a test says. */
   monotonic?: () => number
   newId: () => string
-  log: Log
+  log: Logger
   version: string
   /** The scripted demo model answers, and the UI says so. */
   demo: boolean

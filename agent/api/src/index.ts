@@ -11,7 +11,7 @@
  * problem   an error as RFC 9457 shows it
  */
 export { createApi, type Api } from './server.ts'
-export type { ApiDeps, HarnessStats, Log, Tuning } from './deps.ts'
+export type { ApiDeps, HarnessStats, Logger, Tuning } from './deps.ts'
 export { createRegistry, meterStore } from './site/metrics.ts'
 export {
   createLoginLink,

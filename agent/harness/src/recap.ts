@@ -3,8 +3,7 @@
  * so a recap costs nothing, says the same after a crash, and never holds up a turn.
  */
 import type { TurnState } from '@cairn/state'
-import { clip } from '@cairn/sessions'
-import type { EventData } from '@cairn/protocol'
+import { clip, type EventData } from '@cairn/protocol'
 
 export type RecapCall = {
   name: string

@@ -2,7 +2,7 @@
 import type { Claim } from '@cairn/log'
 import { writer } from '@cairn/protocol'
 import type { SessionLog } from './turn/session-log.ts'
-import { giveUp } from './wake.ts'
+import { failSession } from './wake.ts'
 
 const write = writer('sweeper')
 /** A session that was recovered so often without moving forward kills its workers; it is not tried again. */
@@ -18,7 +18,7 @@ export async function recover(log: SessionLog, claim: Claim, mayGiveUp = true): 
   const { worker_id } = claim.fence
   const { recoveries } = log.position().turn
   if (mayGiveUp && recoveries >= MAX_RECOVERIES) {
-    const given = await giveUp(log, 'recovery_loop', {
+    const given = await failSession(log, 'recovery_loop', {
       error_category: 'recovery_loop',
       attempts: recoveries,
       retryable: false,

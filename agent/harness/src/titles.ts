@@ -3,8 +3,8 @@
  * part of a turn's record, so it needs no lease; a session that got one in the meantime keeps it.
  */
 import { CommitRefused, type LogStore } from '@cairn/log'
-import { asError } from '@cairn/protocol'
-import { clip, titleCommit } from '@cairn/sessions'
+import { asError, clip } from '@cairn/protocol'
+import { titleCommit } from '@cairn/sessions'
 import type { Log } from './log.ts'
 import type { Models } from './llm/registry.ts'
 import type { Capability } from './turn/capability.ts'

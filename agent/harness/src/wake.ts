@@ -51,7 +51,7 @@ export async function actOn(
       around.report('error', 'the turn crashed', { error: error.stack ?? error.message })
       if (error instanceof ConfigurationError) {
         if (
-          await giveUp(log, 'configuration', {
+          await failSession(log, 'configuration', {
             error_category: 'configuration',
             error: error.message,
             retryable: true,
@@ -65,7 +65,7 @@ export async function actOn(
       const { crashes } = log.position().turn
       if (isCrashLoop(crashes)) {
         if (
-          await giveUp(log, 'crash_loop_detected', {
+          await failSession(log, 'crash_loop_detected', {
             ...crash,
             error_category: 'crash_loop',
             retryable: false,
@@ -83,7 +83,7 @@ export async function actOn(
 /**
  * Fails the session; false when a message came that the failure must not bury: it deserves a try of its own.
  */
-export async function giveUp(
+export async function failSession(
   log: SessionLog,
   reason: string,
   failure: Omit<EventData<'session.fail'>, 'reason'>,

@@ -5,6 +5,7 @@
 import { type Decider, type Draft, type SessionRow, withRows } from '@cairn/log'
 import {
   AppError,
+  clip,
   type EventData,
   type EventDraft,
   type EventType,
@@ -34,14 +35,6 @@ const EXCERPT_MAX = 500
 const BODY_MAX = 1000
 /** How long an approval may wait to be used. */
 export const GRANT_TTL_MS = 60 * 60 * 1000
-
-/** Text cut to at most `max` UTF-16 units, never inside a surrogate pair. */
-export function clip(text: string, max: number): string {
-  if (text.length <= max) return text
-  const end = max - 1
-  const code = text.charCodeAt(end - 1)
-  return `${text.slice(0, code >= 0xd800 && code <= 0xdbff ? end - 1 : end)}…`
-}
 
 function raise<T extends InboxEvent>(
   { newId }: Ids,

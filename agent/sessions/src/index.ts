@@ -30,7 +30,6 @@ export {
 } from './goals.ts'
 export {
   acknowledgeInbox,
-  clip,
   findOpenGate,
   GRANT_TTL_MS,
   openCheckIns,

@@ -1,8 +1,7 @@
 /** Titles of sessions, given by a person or found by the harness. The writer of session.title_updated. */
 import type { Commit, SessionRow } from '@cairn/log'
-import { writer } from '@cairn/protocol'
+import { clip, writer } from '@cairn/protocol'
 import type { Deps } from './deps.ts'
-import { clip } from './inbox.ts'
 import { commitFor } from './refusals.ts'
 
 const write = writer('titles')

@@ -1,8 +1,8 @@
+import { clip } from '@cairn/protocol'
 import {
   acknowledgeInbox,
   archiveSession,
   createSession,
-  clip,
   completed,
   GRANT_TTL_MS,
   raiseAction,

@@ -28,18 +28,18 @@ const life = writer('lifecycle')
 const feedback = writer('feedback')
 const titles = writer('titles')
 
-type Log = {
+type MockLog = {
   session: Session
   events: SessionEvent[]
   readers: Set<(events: SessionEvent[]) => void>
   pending: ReturnType<typeof setTimeout> | null
 }
-const logs = new Map<string, Log>()
+const logs = new Map<string, MockLog>()
 const items: InboxItem[] = []
 const inboxReaders = new Set<ServerResponse>()
 let clock = Date.parse('2026-11-21T08:00:00Z')
 
-function makeLog(id: string, title: string | null, status: Session['status'] = 'active'): Log {
+function makeLog(id: string, title: string | null, status: Session['status'] = 'active'): MockLog {
   const at = new Date().toISOString()
   const session: Session = {
     id,
@@ -69,12 +69,12 @@ function makeLog(id: string, title: string | null, status: Session['status'] = '
     created_at: at,
     updated_at: at,
   }
-  const log: Log = { session, events: [], readers: new Set(), pending: null }
+  const log: MockLog = { session, events: [], readers: new Set(), pending: null }
   logs.set(id, log)
   return log
 }
 
-function append(log: Log, { type, data }: EventDraft, at = Date.now()): number {
+function append(log: MockLog, { type, data }: EventDraft, at = Date.now()): number {
   const { session } = log
   const event = {
     id: ++session.last_event_id,
@@ -124,7 +124,7 @@ function raise(event: SessionEvent, kind: InboxItem['kind'], title: string, body
 }
 
 /** At once, on a clock of its own; or as it would happen. */
-function play(log: Log, steps: Iterable<Step>, live: boolean) {
+function play(log: MockLog, steps: Iterable<Step>, live: boolean) {
   if (!live) {
     for (const { draft, afterMs } of steps) append(log, draft, (clock += afterMs))
     return
@@ -342,7 +342,12 @@ function answer(method: string, path: string, query: URLSearchParams, body: Reco
   return method === 'DELETE' ? { status: 204 } : { body: session }
 }
 
-function stream(request: IncomingMessage, response: ServerResponse, log: Log | undefined, cursor: number) {
+function stream(
+  request: IncomingMessage,
+  response: ServerResponse,
+  log: MockLog | undefined,
+  cursor: number,
+) {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache, no-transform' })
   response.write('retry: 2000\n: connected\n')
   const beat = setInterval(() => response.write(': beat\n'), 10_000)

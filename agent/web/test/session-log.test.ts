@@ -2,7 +2,7 @@ import type { StreamState } from '@cairn/client'
 import type { SessionEvent } from '@cairn/protocol'
 import { expect, test } from 'vitest'
 import { NO_FILTER } from '../src/events/filter.ts'
-import { type ReadEvents, createSessionLog } from '../src/session/session-log.ts'
+import { type ReadEvents, followSession } from '../src/session/followed-session.ts'
 import { eventAt } from './sample-data.ts'
 
 /** Frames drawn by hand, and a clock that moves a millisecond a look. */
@@ -40,7 +40,7 @@ const reading =
 
 test('batches of one frame become one revision with rows and chat alike', async () => {
   const clock = frames()
-  const session = createSessionLog('s', reading([log(3), log(5).slice(3)]), clock)
+  const session = followSession('s', reading([log(3), log(5).slice(3)]), clock)
   let told = 0
   session.subscribe(() => {
     told += 1
@@ -58,7 +58,7 @@ test('batches of one frame become one revision with rows and chat alike', async 
 
 test('a burst is spread over frames, and nothing of it is lost', async () => {
   const clock = frames()
-  const session = createSessionLog('s', reading([log(40_000)]), clock)
+  const session = followSession('s', reading([log(40_000)]), clock)
   session.follow()
   await settle()
   let drawn = 0
@@ -74,7 +74,7 @@ test('a burst is spread over frames, and nothing of it is lost', async () => {
 test('following again resumes at the last event received, drawn or not', async () => {
   const clock = frames()
   const asked: number[] = []
-  const session = createSessionLog('s', reading([log(7)], asked), clock)
+  const session = followSession('s', reading([log(7)], asked), clock)
   session.follow()
   await settle()
   session.follow()
@@ -86,7 +86,7 @@ test('following again resumes at the last event received, drawn or not', async (
 
 test('a filter is applied at once to a short log', async () => {
   const clock = frames()
-  const session = createSessionLog('s', reading([log(20)]), clock)
+  const session = followSession('s', reading([log(20)]), clock)
   session.follow()
   await settle()
   clock.draw()
@@ -96,7 +96,7 @@ test('a filter is applied at once to a short log', async () => {
 
 test('a stream that ends for good is a failure with its reason', async () => {
   const refused = new Error('no such session')
-  const session = createSessionLog(
+  const session = followSession(
     's',
     (_id, { onState }) => {
       onState('connecting' satisfies StreamState)

@@ -4,7 +4,7 @@
  */
 import { CommitRefused } from '@cairn/log'
 import { AppError, asError, ERRORS, type ErrorCode } from '@cairn/protocol'
-import type { Log } from '../deps.ts'
+import type { Logger } from '../deps.ts'
 import { type Exchange, send } from './exchange.ts'
 
 /** Headers that come with an error: Retry-After, Allow. They travel beside the document, not in it. */
@@ -40,7 +40,7 @@ function coerce(thrown: unknown): AppError | null {
 export type Answered = { status: number; code: ErrorCode }
 
 /** Answers with a problem and logs what is our fault, with the request id. */
-export function answerProblem(exchange: Exchange, thrown: unknown, log: Log): Answered {
+export function answerProblem(exchange: Exchange, thrown: unknown, log: Logger): Answered {
   const known = coerce(thrown)
   const code = known?.code ?? 'internal'
   const { status, title } = ERRORS[code]

@@ -11,7 +11,7 @@
  */
 import type { LogStore, StoredEvent } from '@cairn/log'
 import { asError, type EventId } from '@cairn/protocol'
-import type { Log } from '../deps.ts'
+import type { Logger } from '../deps.ts'
 import type { Connection } from './connection.ts'
 import { type Run, run } from './frames.ts'
 
@@ -39,7 +39,7 @@ export type SessionHub = {
   /** Bytes that a reader lacks although the log has them, as far as the hub knows. */
   lacks(reader: Reader): number
 }
-type HubDeps = { store: LogStore; log: Log; onDelivered: (events: number) => void; onEmpty: () => void }
+type HubDeps = { store: LogStore; log: Logger; onDelivered: (events: number) => void; onEmpty: () => void }
 
 export function createSessionHub(
   sessionId: string,

@@ -5,7 +5,7 @@
 import type { LogStore } from '@cairn/log'
 import { AppError, type EventId } from '@cairn/protocol'
 import type { Identity } from '../auth/authenticate.ts'
-import type { Log, Tuning } from '../deps.ts'
+import type { Logger, Tuning } from '../deps.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { errorWithHeaders } from '../http/problem.ts'
 import { type Connection, takeConnection } from './connection.ts'
@@ -33,7 +33,7 @@ export type Streams = {
 }
 type StreamsDeps = {
   store: LogStore
-  log: Log
+  log: Logger
   tuning: Tuning
   /** Open streams that one principal may have. */
   perPrincipal: number

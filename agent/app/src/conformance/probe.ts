@@ -34,8 +34,8 @@ export type Probe = {
 }
 
 /** The server did otherwise. */
-class Unmet extends Error {
-  override readonly name = 'Unmet'
+class ExpectationFailed extends Error {
+  override readonly name = 'ExpectationFailed'
 }
 /** The check cannot be made with this token. */
 export class NotChecked extends Error {
@@ -48,10 +48,10 @@ const brief = (value: unknown): string => {
 }
 export function expectEqual(what: string, got: unknown, wanted: unknown): void {
   if (!isDeepStrictEqual(got, wanted))
-    throw new Unmet(`${what}: expected ${brief(wanted)}, got ${brief(got)}`)
+    throw new ExpectationFailed(`${what}: expected ${brief(wanted)}, got ${brief(got)}`)
 }
 export function expectTrue(what: string, met: boolean): void {
-  if (!met) throw new Unmet(what)
+  if (!met) throw new ExpectationFailed(what)
 }
 /** An RFC 9457 problem with this status and code. */
 export function expectProblem(what: string, answer: Answer, status: number, code: string): void {

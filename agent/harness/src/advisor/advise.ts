@@ -4,9 +4,8 @@
  * point was used up. Whatever goes wrong is an advisor.failure and nothing else: the turn goes on without
  * advice.
  */
-import { type AdvisorConfig, asError, type EventDraft } from '@cairn/protocol'
-import { clip } from '@cairn/sessions'
-import { transcribe } from '../goals/transcript.ts'
+import { type AdvisorConfig, asError, type EventDraft, clip } from '@cairn/protocol'
+import { quoteConversation } from '../goals/transcript.ts'
 import { callWatched } from '../llm/call-watched.ts'
 import { costOf } from '../llm/catalog.ts'
 import type { ModelAnswer } from '../llm/provider.ts'
@@ -111,7 +110,7 @@ async function ask(turn: TurnContext, advisor: AdvisorConfig, about: About): Pro
 }
 
 function describeWork({ log, setup }: TurnContext, served: ResolvedModel, category: AdviceCategory): string {
-  const transcript = transcribe(
+  const transcript = quoteConversation(
     log.position().conversation,
     Math.min(MAX_TRANSCRIPT_CHARS, served.contextWindow),
   )

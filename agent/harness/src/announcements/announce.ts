@@ -3,8 +3,8 @@
  * (inbox.task_complete). docs/inbox.md.
  */
 import { CommitRefused, type Draft, type RowChange } from '@cairn/log'
-import type { AgentConfig } from '@cairn/protocol'
-import { clip, openCheckIns, raiseProgress, raiseTaskComplete } from '@cairn/sessions'
+import { clip, type AgentConfig } from '@cairn/protocol'
+import { openCheckIns, raiseProgress, raiseTaskComplete } from '@cairn/sessions'
 import type { Progress } from '@cairn/state'
 import { recapTurn } from '../recap.ts'
 import type { Ending } from '../turn/capability.ts'

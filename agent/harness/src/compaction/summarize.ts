@@ -2,8 +2,7 @@
  * Asks the summary model for a digest of the older part of a conversation. Never fails: without an answer the
  * part is cut down by rule.
  */
-import { asError } from '@cairn/protocol'
-import { clip } from '@cairn/sessions'
+import { asError, clip } from '@cairn/protocol'
 import type { ConversationEntry } from '@cairn/state'
 import { callWatched, type WatchedDeps } from '../llm/call-watched.ts'
 import { type Cost, costOf } from '../llm/catalog.ts'

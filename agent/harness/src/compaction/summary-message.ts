@@ -2,7 +2,7 @@
  * The message that stands for the older part of a conversation: its summary, and beside it what must survive
  * word for word.
  */
-import { clip } from '@cairn/sessions'
+import { clip } from '@cairn/protocol'
 import type { ConversationEntry, ConversationMessage } from '@cairn/state'
 import type { CarriedState } from './carried.ts'
 

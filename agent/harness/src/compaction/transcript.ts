@@ -1,5 +1,5 @@
 /** The older part of a conversation as one text for the model that sums it up, within a bound. Pure. */
-import { clip } from '@cairn/sessions'
+import { clip } from '@cairn/protocol'
 import type { ConversationEntry, ConversationMessage } from '@cairn/state'
 import { isSummary, textOfSummary } from './summary-message.ts'
 

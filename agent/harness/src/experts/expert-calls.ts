@@ -3,8 +3,7 @@
  * disk before they run: an expert gets tools that only read, and of the others those that its configuration
  * names in full.
  */
-import { asError } from '@cairn/protocol'
-import { clip } from '@cairn/sessions'
+import { asError, clip } from '@cairn/protocol'
 import type { Clock } from '../clock.ts'
 import { decideGate, findPattern } from '../governance/decide.ts'
 import { parseArguments } from '../tools/arguments.ts'

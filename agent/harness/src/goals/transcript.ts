@@ -1,10 +1,10 @@
 /** What the evaluator is shown of the work: the end of the conversation, within a bound. Pure. */
-import { clip } from '@cairn/sessions'
+import { clip } from '@cairn/protocol'
 import type { Conversation, ConversationMessage } from '@cairn/state'
 
 const PART_CHARS = 4000
 
-export function transcribe({ entries }: Conversation, maxChars: number): string {
+export function quoteConversation({ entries }: Conversation, maxChars: number): string {
   const parts: string[] = []
   let room = maxChars
   for (const { message } of entries.toReversed()) {

@@ -1,6 +1,5 @@
 /** Single fields of an answer, made fit for an event whatever a server put there. */
-import { MAX_DEPTH, nestsTooDeep } from '@cairn/protocol'
-import { clip } from '@cairn/sessions'
+import { MAX_DEPTH, nestsTooDeep, clip } from '@cairn/protocol'
 
 const REASON_CHARS = 64
 

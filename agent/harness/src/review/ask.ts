@@ -1,6 +1,5 @@
 /** What the reviewing model is asked, and what of its answer counts. Pure. */
-import type { ReviewConfig, SkillProposal } from '@cairn/protocol'
-import { clip } from '@cairn/sessions'
+import { clip, type ReviewConfig, type SkillProposal } from '@cairn/protocol'
 import { type Conversation, type ConversationMessage, SLASH_COMMANDS } from '@cairn/state'
 import { z } from 'zod'
 import { jsonWithin } from '../llm/json-answer.ts'
@@ -42,7 +41,7 @@ export function composeReview(
       ? [`The list as it is:\n${known.map(entry => `- ${entry}`).join('\n') || '(empty)'}`]
       : ['memory is not asked for: answer with an empty list.']),
     ...(skills ? [] : ['skills are not asked for: answer with an empty list.']),
-    `The session:\n${transcribe(conversation, Math.min(MAX_TRANSCRIPT_CHARS, served.contextWindow))}`,
+    `The session:\n${quoteSession(conversation, Math.min(MAX_TRANSCRIPT_CHARS, served.contextWindow))}`,
   ]
   return {
     model: served.model,
@@ -57,7 +56,7 @@ export function composeReview(
 }
 
 /** The end of the session. Results of tools are left out: what stands in them was said by others. */
-function transcribe({ entries }: Conversation, maxChars: number): string {
+function quoteSession({ entries }: Conversation, maxChars: number): string {
   const parts: string[] = []
   let room = maxChars
   for (const { message } of entries.toReversed()) {

@@ -5,7 +5,7 @@
  */
 import { mkdir, open, readFile, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { clip } from '@cairn/sessions'
+import { clip } from '@cairn/protocol'
 import { unlessMissing } from '@cairn/workspace'
 
 export const MAX_ENTRIES = 50

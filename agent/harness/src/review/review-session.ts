@@ -6,9 +6,8 @@
  * over: the file then has what it found already, and proposals are only in the last step.
  */
 import { CommitRefused, type LogStore, type Redact, type SessionRow } from '@cairn/log'
-import { asError, type EventDraft, type ReviewConfig } from '@cairn/protocol'
+import { asError, type EventDraft, type ReviewConfig, clip } from '@cairn/protocol'
 import {
-  clip,
   listProposals,
   raiseReviewEnd,
   raiseSkillProposal,

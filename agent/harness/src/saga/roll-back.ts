@@ -4,8 +4,7 @@
  * never starts it again. What fails is listed, and the unwinding goes on.
  */
 import { REDACTED } from '@cairn/log'
-import { asError, type EventDraft, type GovernanceConfig } from '@cairn/protocol'
-import { clip } from '@cairn/sessions'
+import { asError, type EventDraft, type GovernanceConfig, clip } from '@cairn/protocol'
 import { nextUnwinding, type Saga, type SagaState, type SagaStep } from '@cairn/state'
 import type { Clock } from '../clock.ts'
 import type { Lease } from '../lease.ts'

@@ -1,8 +1,7 @@
 /**
  * The steps of a running saga, written into the commits of the calls they stand for (contract 14.8, 10).
  */
-import { asError, type AgentConfig, MAX_DEPTH, nestsTooDeep } from '@cairn/protocol'
-import { clip } from '@cairn/sessions'
+import { asError, type AgentConfig, MAX_DEPTH, nestsTooDeep, clip } from '@cairn/protocol'
 import type { SagaState, SagaStep } from '@cairn/state'
 import type { Clock } from '../clock.ts'
 import type { CallSteps, EndedCall } from '../tools/call-steps.ts'

@@ -1,7 +1,7 @@
 /** Calls that do not reach their tool: the call, why, and its result in one commit. Nothing ran. */
 import type { Draft } from '@cairn/log'
-import type { EventDraft } from '@cairn/protocol'
-import { clip, raiseGate, repeatGate } from '@cairn/sessions'
+import { clip, type EventDraft } from '@cairn/protocol'
+import { raiseGate, repeatGate } from '@cairn/sessions'
 import { argumentsHash, canonicalJson } from '../canonical-json.ts'
 import type { GateDecision } from '../governance/decide.ts'
 import { policyDenied } from '../governance/events.ts'

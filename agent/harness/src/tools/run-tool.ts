@@ -1,8 +1,7 @@
 /**
  * Runs a tool within its time and the turn's life. What it throws, what it says and its silence all end here.
  */
-import { asError, MAX_DEPTH, nestsTooDeep } from '@cairn/protocol'
-import { clip } from '@cairn/sessions'
+import { asError, MAX_DEPTH, nestsTooDeep, clip } from '@cairn/protocol'
 import type { Clock } from '../clock.ts'
 import type { Tool, ToolContext, ToolOutcome } from './tool.ts'
 
@@ -59,16 +58,16 @@ export async function runTool(
         late.abort(new Error(`timed out after ${timeoutMs / 1000} s`)),
       )
     : nothing
-  const gaveUp = Promise.withResolvers<never>()
+  const stoppedWaiting = Promise.withResolvers<never>()
   let stopGrace = nothing
-  const giveUp = () => {
-    stopGrace = clock.after(letGoMs, () => gaveUp.reject(signal.reason as Error))
+  const stopWaiting = () => {
+    stopGrace = clock.after(letGoMs, () => stoppedWaiting.reject(signal.reason as Error))
   }
-  signal.addEventListener('abort', giveUp, { once: true })
+  signal.addEventListener('abort', stopWaiting, { once: true })
   // In a promise chain so that a tool which throws before its first await is caught like any other.
   const running = Promise.resolve().then(() => tool.run(args, { ...context, signal, timeoutMs }))
   try {
-    const outcome = await Promise.race([running, gaveUp.promise])
+    const outcome = await Promise.race([running, stoppedWaiting.promise])
     if (nestsTooDeep(outcome.content)) throw new Error(`its result is nested deeper than ${MAX_DEPTH} levels`)
     return outcome
   } catch (thrown) {
@@ -77,7 +76,7 @@ export async function runTool(
   } finally {
     stopClock()
     stopGrace()
-    signal.removeEventListener('abort', giveUp)
+    signal.removeEventListener('abort', stopWaiting)
     // Whatever a tool that was given up still says is nobody's result; unheard, it would end the process.
     running.catch(nothing)
   }

@@ -11,7 +11,7 @@ import type { ChatItem, ExpertRun } from '@cairn/state'
 import { client } from '../api.ts'
 import { formatCount } from '../format.ts'
 import { refreshSession } from '../queries.ts'
-import type { SessionLog } from '../session/session-log.ts'
+import type { FollowedSession } from '../session/followed-session.ts'
 import { isInTurn } from '../sessions/session-state.tsx'
 import { TailIcon } from '../shell/icons.tsx'
 import { ActionCards } from './action-cards.tsx'
@@ -35,7 +35,7 @@ import './chat.css'
 const PAGE = 80
 const NEAR_END = 60
 
-export function ChatTab({ log, session }: { log: SessionLog; session: Session | undefined }) {
+export function ChatTab({ log, session }: { log: FollowedSession; session: Session | undefined }) {
   const { view } = log
   const [pages, setPages] = useState(1)
   const [isAtEnd, setAtEnd] = useState(true)

@@ -4,7 +4,7 @@ import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { Button } from 'react-aria-components'
 import type { Session, SessionEvent } from '@cairn/protocol'
 import { formatCount, plural } from '../format.ts'
-import type { SessionLog } from '../session/session-log.ts'
+import type { FollowedSession } from '../session/followed-session.ts'
 import { stateWord } from '../sessions/session-state.tsx'
 import { AlertIcon, TailIcon } from '../shell/icons.tsx'
 import { say, sayError } from '../shell/toasts.tsx'
@@ -26,7 +26,7 @@ function copy(event: SessionEvent) {
     .then(() => say(`Event ${event.id} copied.`), sayError)
 }
 
-export function EventsTab({ log, session }: { log: SessionLog; session: Session | undefined }) {
+export function EventsTab({ log, session }: { log: FollowedSession; session: Session | undefined }) {
   const { index } = log
   const { id: wantedId } = useSearch({ strict: false })
   const navigate = useNavigate()
@@ -231,7 +231,7 @@ function StatusLine({
   from,
   onAlarm,
 }: {
-  log: SessionLog
+  log: FollowedSession
   session: Session | undefined
   from: number
   onAlarm: (id: number) => void

@@ -1,7 +1,7 @@
 /** Whether the page still hears the log. */
 import { Button } from 'react-aria-components'
 import { describeError } from '../api.ts'
-import type { Connection, SessionLog } from './session-log.ts'
+import type { Connection, FollowedSession } from './followed-session.ts'
 
 const WORDS: Record<Connection, string> = {
   connecting: 'Connecting',
@@ -12,7 +12,7 @@ const WORDS: Record<Connection, string> = {
   failed: 'Disconnected',
 }
 
-export function ConnectionBadge({ log }: { log: SessionLog }) {
+export function ConnectionBadge({ log }: { log: FollowedSession }) {
   const { connection } = log
   return (
     <>

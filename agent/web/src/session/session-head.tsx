@@ -9,9 +9,9 @@ import { refreshSession } from '../queries.ts'
 import { SessionActions } from '../sessions/session-actions.tsx'
 import { StateDot, isInTurn, stateWord } from '../sessions/session-state.tsx'
 import { ConnectionBadge } from './connection-badge.tsx'
-import type { SessionLog } from './session-log.ts'
+import type { FollowedSession } from './followed-session.ts'
 
-export function SessionHead({ log, session }: { log: SessionLog; session: Session | undefined }) {
+export function SessionHead({ log, session }: { log: FollowedSession; session: Session | undefined }) {
   const { view } = log
   const title = view.title ?? session?.title
   const input = view.input_tokens || session?.input_tokens || 0

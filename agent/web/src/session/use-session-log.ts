@@ -3,17 +3,17 @@
  */
 import { useEffect, useMemo, useSyncExternalStore } from 'react'
 import { client } from '../api.ts'
-import { type SessionLog, createSessionLog } from './session-log.ts'
+import { type FollowedSession, followSession } from './followed-session.ts'
 
 const KEPT = 4
 /** A hidden page gives its connection back after this long; browsers allow only six to one server. */
 const HIDDEN_MS = 20_000
-const logs = new Map<string, SessionLog>()
+const logs = new Map<string, FollowedSession>()
 
-function logOf(id: string): SessionLog {
+function logOf(id: string): FollowedSession {
   const log =
     logs.get(id) ??
-    createSessionLog(id, (session, options) => client.events(session, options), {
+    followSession(id, (session, options) => client.events(session, options), {
       request: callback => {
         requestAnimationFrame(callback)
       },
@@ -31,7 +31,7 @@ function logOf(id: string): SessionLog {
 /** Forgets every log: another person may log in here. */
 export const forgetLogs = (): void => logs.clear()
 
-export function useSessionLog(id: string): SessionLog {
+export function useSessionLog(id: string): FollowedSession {
   const log = useMemo(() => logOf(id), [id])
   useEffect(() => followWhileVisible(() => log.follow()), [log])
   useSyncExternalStore(log.subscribe, () => log.revision)

@@ -11,7 +11,7 @@ import { type EventFilter } from '../events/filter.ts'
 import { type EventIndex, createEventIndex } from '../events/event-index.ts'
 
 export type Connection = StreamState | 'failed'
-export type SessionLog = {
+export type FollowedSession = {
   readonly id: string
   readonly index: EventIndex
   readonly view: SessionView
@@ -35,7 +35,7 @@ export type Frames = { request: (callback: () => void) => void; now: () => numbe
 const BUDGET_MS = 7
 const CHUNK = 1500
 
-export function createSessionLog(id: string, read: ReadEvents, frames: Frames): SessionLog {
+export function followSession(id: string, read: ReadEvents, frames: Frames): FollowedSession {
   const index = createEventIndex()
   const listeners = new Set<() => void>()
   const pending: SessionEvent[][] = []
