@@ -6,6 +6,7 @@ import { generated as fromApi } from '@cairn/api/generate'
 import { generated as fromProtocol } from '@cairn/protocol/generate'
 import { generated as fromOps } from '@cairn-tune/ops/generate'
 import { generated as fromTraining } from '@cairn-tune/train/generate'
+import { foldVersionModule } from './fold-version.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const isCheck = process.argv.includes('--check')
@@ -16,6 +17,7 @@ for (const [path, text] of Object.entries({
   ...(await fromApi()),
   ...(await fromOps()),
   ...(await fromTraining()),
+  'agent/state/src/fold-version.ts': await foldVersionModule(),
 })) {
   const file = join(root, path)
   if (existsSync(file) && readFileSync(file, 'utf8') === text) continue

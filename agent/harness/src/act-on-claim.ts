@@ -14,7 +14,7 @@ import { makeFolders, prepareTurn } from './prepare-turn.ts'
 import { recover } from './sweeper.ts'
 import type { Capability, Claimed } from './turn/capability.ts'
 import { runTurn } from './turn/run-turn.ts'
-import { openSessionLog, type SessionLog } from './turn/session-log.ts'
+import { openSessionLog } from './turn/session-log.ts'
 import { actOn } from './wake.ts'
 import type { Worker } from './worker.ts'
 
@@ -32,15 +32,19 @@ export async function actOnClaim(deps: ClaimDeps, claim: Claim, lease: Lease): P
   const report: Log = (level, message, fields) =>
     worker.log(level, message, { session_id: lease.session_id, ...fields })
   const unwatch = watchLease(worker.store, lease, report)
-  let log: SessionLog | undefined
+  let keepFold = (): void => undefined
   try {
-    log = await openSessionLog(worker.store, claim, lease, folds.get(lease.session_id))
+    const fold = await folds.begin(claim.session, report)
+    const log = await openSessionLog(worker.store, claim, lease, fold.position, position =>
+      folds.moved(fold, position, lease, report),
+    )
+    keepFold = () => folds.keep(lease.session_id, Object.assign(fold, { position: log.position() }))
     await goOn(deps, claim, { session: claim.session, lease, log, report })
   } catch (thrown) {
     explain(deps, lease, report, thrown)
   } finally {
     unwatch()
-    if (log !== undefined) folds.keep(lease.session_id, log.position())
+    keepFold()
     if (lease.signal.reason instanceof Draining) await giveBack(worker, lease, report)
   }
 }

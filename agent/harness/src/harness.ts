@@ -40,6 +40,8 @@ export type HarnessOptions = {
   log: Log
   clock?: Clock
   random?: () => number
+  /** So many ids of a session's log apart its snapshots are at least; tests want them often. */
+  snapshotEvery?: number
 }
 export type Harness = {
   /**
@@ -68,7 +70,12 @@ export function startHarness(options: HarnessOptions): Harness {
   const background = new Set<Promise<void>>()
   const worker = describeWorker(options, shutdown.signal, background)
   const returns = keepReturns({ store, clock, everyMs: POLL_MS, ttlMs, signal: shutdown.signal })
-  const deps = { worker, folds: keepFolds(KEPT_FOLDS), returns, openCapabilities: keepCapabilities(worker) }
+  const deps = {
+    worker,
+    folds: keepFolds(worker, KEPT_FOLDS, options.snapshotEvery),
+    returns,
+    openCapabilities: keepCapabilities(worker),
+  }
   const runs = createRuns((claim, lease) => actOnClaim(deps, claim, lease))
   const places = limits.concurrent_turns
   const claims = createClaims({ store, workerId, places, ttlMs, log: options.log, runs })

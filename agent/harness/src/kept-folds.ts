@@ -1,18 +1,84 @@
-/** Folds of sessions that were here lately, oldest first: their next turn reads only what is new. */
-import type { Position } from './turn/position.ts'
+/**
+ * Where the fold of a session's log begins at a wake: what this worker folded lately, else the snapshot beside
+ * the log, else the log's start. A fold that has gone on far enough is kept as a snapshot in its turn, beside the
+ * work: off its way, and only by a worker that is neither draining nor fenced off. A snapshot is made of what was
+ * read from the log, so it is never ahead of it; that one is missing, or late, costs reading and nothing else.
+ */
+import type { SessionRow, Snapshot } from '@cairn/log'
+import { asError, type EventId } from '@cairn/protocol'
+import { FOLD_VERSION, readSnapshot, writeSnapshot } from '@cairn/state'
+import type { Lease } from './lease.ts'
+import type { Log } from './log.ts'
+import { type Position, startPosition } from './turn/position.ts'
+import type { Worker } from './worker.ts'
 
+export type Fold = {
+  position: Position
+  /** Where its last snapshot ends, or was tried. */
+  saved: EventId
+  /** So many ids later the next one is due. */
+  every: number
+}
 export type KeptFolds = {
-  get(sessionId: string): Position | undefined
-  keep(sessionId: string, position: Position): void
+  begin(session: SessionRow, report: Log): Promise<Fold>
+  /** The fold has moved on to this position. */
+  moved(fold: Fold, position: Position, lease: Lease, report: Log): void
+  keep(sessionId: string, fold: Fold): void
 }
 
-export function keepFolds(most: number): KeptFolds {
-  const kept = new Map<string, Position>()
+/** Reading so many events takes some milliseconds. */
+export const SNAPSHOT_EVERY = 1000
+/**
+ * A longer snapshot comes less often: events have some hundred characters each, so what is written for snapshots
+ * stays below what is written for the log.
+ */
+const CHARS_AN_EVENT = 500
+/** What is longer (pictures, mostly) waits for the next compaction. */
+const LONGEST = 8 * 1024 * 1024
+
+export function keepFolds(
+  worker: Pick<Worker, 'store' | 'shutdown' | 'keepInBackground' | 'clock'>,
+  most: number,
+  every: number = SNAPSHOT_EVERY,
+): KeptFolds {
+  const { store, shutdown } = worker
+  const kept = new Map<string, Fold>()
+  const dueAfter = (chars: number): number => Math.max(every, Math.ceil(chars / CHARS_AN_EVENT))
+
+  async function load({ id, last_event_id }: SessionRow, report: Log): Promise<Fold> {
+    const start: Fold = { position: startPosition, saved: 0, every }
+    const found: Snapshot | null = last_event_id < every ? null : await store.readSnapshot(id, FOLD_VERSION)
+    if (found === null) return start
+    const position = readSnapshot<Position>(found)
+    if (position !== null) return { position, saved: position.last_id, every: dueAfter(found.body.length) }
+    report('warn', 'the snapshot of the session cannot be read; its log is read instead')
+    return start
+  }
+
+  async function save(fold: Fold, position: Position, lease: Lease): Promise<void> {
+    // The step that was just written goes on first.
+    await new Promise<void>(resolve => worker.clock.after(0, resolve))
+    if (lease.signal.aborted || shutdown.aborted) return
+    const body = writeSnapshot<Position>(position)
+    fold.every = dueAfter(body.length)
+    if (body.length > LONGEST) return
+    await store.saveSnapshot(lease.session_id, { version: FOLD_VERSION, last_id: position.last_id, body })
+  }
+
   return {
-    get: sessionId => kept.get(sessionId),
-    keep(sessionId, position) {
+    begin: async (session, report) => kept.get(session.id) ?? (await load(session, report)),
+    moved(fold, position, lease, report) {
+      if (position.last_id - fold.saved < fold.every || lease.signal.aborted || shutdown.aborted) return
+      fold.saved = position.last_id
+      worker.keepInBackground(
+        save(fold, position, lease).catch((thrown: unknown) =>
+          report('warn', 'keeping a snapshot of the session failed', { error: asError(thrown).message }),
+        ),
+      )
+    },
+    keep(sessionId, fold) {
       kept.delete(sessionId)
-      kept.set(sessionId, position)
+      kept.set(sessionId, fold)
       const [oldest] = kept.keys()
       if (kept.size > most && oldest !== undefined) kept.delete(oldest)
     },

@@ -109,8 +109,6 @@ export type EventFacts = {
   aftermath?: true
   /** A crash, a recovery or a failure: marked in the EVENTS tab. */
   alarm?: true
-  /** What it says outlives a compaction: the plan, the goal, what waits for a person. */
-  carried?: true
   /** Holds arguments of calls, which people approve and audit: no more is redacted than the secret itself. */
   arguments?: true
   /** Its producer is built, and does not write it yet. */
@@ -400,7 +398,6 @@ export const EVENTS = {
       wakes: true,
       starts_turn: true,
       aftermath: true,
-      carried: true,
       summary: d =>
         join(
           d.synthetic && `[${d.synthetic}]`,
@@ -696,7 +693,6 @@ export const EVENTS = {
     },
     {
       worker: true,
-      carried: true,
       summary: d => {
         const current = d.todos.find(t => t.status === 'in_progress')
         return join(
@@ -1178,11 +1174,10 @@ export const EVENTS = {
       ...goal,
       processed_at: z.string(),
     },
-    { aftermath: true, carried: true, summary: goalText },
+    { aftermath: true, summary: goalText },
   ),
   'outcome.defined': def('goals', 'goals', 'A goal was saved by /goal.', goal, {
     worker: true,
-    carried: true,
     summary: goalText,
   }),
   'span.outcome_evaluation_start': def(
@@ -1196,7 +1191,6 @@ export const EVENTS = {
     },
     {
       worker: true,
-      carried: true,
       summary: d => join(`iteration ${d.iteration}`, `of event ${d.response_event_id}`),
     },
   ),
@@ -1232,7 +1226,6 @@ export const EVENTS = {
       },
       usage: true,
       worker: true,
-      carried: true,
       summary: d =>
         join(
           `iteration ${d.iteration}`,
@@ -1252,7 +1245,7 @@ export const EVENTS = {
       iteration: count,
       status_event_id: eventId.nullable(),
     },
-    { worker: true, carried: true, summary: d => `iteration ${d.iteration}` },
+    { worker: true, summary: d => `iteration ${d.iteration}` },
   ),
   'outcome.paused': def(
     'goals',
@@ -1262,7 +1255,7 @@ export const EVENTS = {
       outcome_id: id,
       reason: z.literal('user-paused'),
     },
-    { worker: true, carried: true, summary: d => d.reason },
+    { worker: true, summary: d => d.reason },
   ),
   'outcome.cleared': def(
     'goals',
@@ -1273,7 +1266,6 @@ export const EVENTS = {
     },
     {
       worker: true,
-      carried: true,
       summary: d => (d.outcome_id === null ? 'nothing was active' : `goal ${short(d.outcome_id)}`),
     },
   ),
@@ -1312,7 +1304,6 @@ export const EVENTS = {
         ),
       },
       asks: 'waits',
-      carried: true,
       summary: d => join(d.title, d.action_type, d.target, oneLine(d.instructions, 100)),
     },
   ),
@@ -1372,7 +1363,6 @@ export const EVENTS = {
       },
       asks: 'goes_on',
       worker: true,
-      carried: true,
       arguments: true,
       summary: d =>
         join(

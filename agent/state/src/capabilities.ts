@@ -12,10 +12,19 @@ import { foldCommands, noCommands } from './pending-commands.ts'
 import { foldProgress, noProgress } from './progress.ts'
 import { foldReview, noReview } from './review.ts'
 import { foldSaga, type SagaState } from './saga.ts'
+import { foldWaiting, nothingWaiting } from './waiting.ts'
 
-/** A pure fold: what it begins with, and what an event makes of it. */
-type Fold<S> = { empty: S; fold: (state: S, event: SessionEvent) => S }
-const row = <S>(empty: S, fold: (state: S, event: SessionEvent) => S): Fold<S> => ({ empty, fold })
+/**
+ * A pure fold: what it begins with, what an event makes of it, and what of it a worker still needs when the
+ * conversation is compacted. A state that grows with the session must name less there: a worker's position is
+ * bounded by what happened since the last compaction. The page keeps all.
+ */
+type Fold<S> = { empty: S; fold: (state: S, event: SessionEvent) => S; needed: (state: S) => S }
+const row = <S>(
+  empty: S,
+  fold: (state: S, event: SessionEvent) => S,
+  needed: (state: S) => S = state => state,
+): Fold<S> => ({ empty, fold, needed })
 
 export const CAPABILITY_FOLDS = {
   commands: row(noCommands, foldCommands),
@@ -25,9 +34,10 @@ export const CAPABILITY_FOLDS = {
   compacted: row<CompactReason | null>(null, foldCompacted),
   /** The running saga, or the last one. */
   saga: row<SagaState>(null, foldSaga),
-  experts: row<readonly ExpertRun[]>([], foldExperts),
+  experts: row<readonly ExpertRun[]>([], foldExperts, runs => runs.filter(run => run.status === 'working')),
   progress: row(noProgress, foldProgress),
   review: row(noReview, foldReview),
+  waiting: row(nothingWaiting, foldWaiting),
 }
 type Folds = typeof CAPABILITY_FOLDS
 export type CapabilityName = keyof Folds
@@ -57,3 +67,10 @@ const foldOne = <K extends CapabilityName>(
   before: CapabilityStates,
   event: SessionEvent,
 ): CapabilityStates[K] => FOLDS[name].fold(before[name], event)
+
+/** What a worker keeps of the states once the conversation was compacted. */
+export const neededCapabilities = (states: CapabilityStates): CapabilityStates =>
+  Object.fromEntries(NAMES.map(name => [name, needOne(name, states)])) as CapabilityStates
+
+const needOne = <K extends CapabilityName>(name: K, states: CapabilityStates): CapabilityStates[K] =>
+  FOLDS[name].needed(states[name])

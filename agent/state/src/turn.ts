@@ -6,7 +6,7 @@
  * session.fail, session.stopped, or the continuation of a goal. A pause interrupts it: after the resume it
  * goes on under the same turn_id.
  */
-import { factsOf, type SessionEvent } from '@cairn/protocol'
+import { factsOf, type SessionEvent, toolError } from '@cairn/protocol'
 import { addUsage, NO_USAGE, type Usage, usageOf } from './usage.ts'
 import { append, changeLast, type Owned } from './owned.ts'
 
@@ -125,7 +125,7 @@ function move(owned: Owned, turn: TurnState, event: SessionEvent): TurnState {
         ),
       }
     case 'context.compact':
-      return { ...turn, compactions: turn.compactions + 1 }
+      return { ...turn, compactions: turn.compactions + 1, calls: withoutOldTexts(turn.calls) }
     case 'session.model_escalated':
       return { ...turn, escalated_model: event.data.model, empty_answers: 0 }
     case 'harness.recovered':
@@ -146,6 +146,34 @@ function move(owned: Owned, turn: TurnState, event: SessionEvent): TurnState {
       return turn
   }
 }
+
+/** More than the loop detector compares and one answer calls. */
+const WHOLE_CALLS = 32
+const LONGEST_ARGUMENT = 4096
+
+/**
+ * A turn may go on through many compactions, and its calls with it: of the older ones stays what a recap tells
+ * (what was called, on what, and whether it failed), and not what was written or read.
+ */
+function withoutOldTexts(calls: TurnState['calls']): TurnState['calls'] {
+  const old = calls.length - WHOLE_CALLS
+  return old <= 0 ? calls : [...calls.slice(0, old).map(withoutTexts), ...calls.slice(old)]
+}
+
+const withoutTexts = (call: TurnState['calls'][number]): TurnState['calls'][number] => ({
+  ...call,
+  arguments: call.arguments.length <= LONGEST_ARGUMENT ? call.arguments : shortened(call.arguments),
+  content: toolError(call.content) === null ? '' : '{"error":""}',
+})
+
+const shortened = (text: string): string =>
+  JSON.stringify(
+    Object.fromEntries(
+      Object.entries(JSON.parse(text) as Record<string, unknown>).flatMap(([key, value]) =>
+        typeof value === 'string' ? [[key, value.slice(0, LONGEST_ARGUMENT)]] : [],
+      ),
+    ),
+  )
 
 const moved = { recoveries: 0, crashes: [] } as const
 

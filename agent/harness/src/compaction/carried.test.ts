@@ -1,6 +1,7 @@
 import type { SessionEvent } from '@cairn/protocol'
 import { expect, test } from 'vitest'
-import { carriedState, foldCarried, nothingCarried } from './carried.ts'
+import { capabilityChanges, type CapabilityStates, emptyCapabilities } from '@cairn/state'
+import { carriedState } from './carried.ts'
 
 type Line = [type: string, data: Record<string, unknown>]
 const after = (...lines: readonly Line[]) =>
@@ -16,7 +17,10 @@ const after = (...lines: readonly Line[]) =>
             data,
           }) as unknown as SessionEvent,
       )
-      .reduce(foldCarried, nothingCarried),
+      .reduce<CapabilityStates>(
+        (states, event) => ({ ...states, ...capabilityChanges(states, event) }),
+        emptyCapabilities,
+      ),
   )
 
 const goal: Line = [
@@ -84,4 +88,11 @@ test('an action is open until the user says that it is done', () => {
       { content: '[Done] The user says that this is done: Log in', synthetic: 'action_completed' },
     ]).waiting,
   ).toEqual([])
+})
+
+test('of what nobody ever decides on the newest hundred are kept', () => {
+  const { waiting } = after(...Array.from({ length: 150 }, (_, at) => gate(`call-${at}`)))
+  expect(waiting).toHaveLength(100)
+  expect(waiting[0]).toContain('(call-50)')
+  expect(waiting.at(-1)).toContain('(call-149)')
 })

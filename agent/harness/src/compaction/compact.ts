@@ -3,21 +3,19 @@
  * nothing at all. The events of the older part stay in the log; only what the model is sent begins with the
  * summary.
  */
-import { decodeEvent, type EventDraft } from '@cairn/protocol'
+import type { EventDraft } from '@cairn/protocol'
 import type { CompactReason } from '@cairn/state'
 import { ModelError } from '../llm/provider.ts'
 import type { AskSettings } from '../turn/capability.ts'
 import type { TurnContext } from '../turn/context.ts'
 import { contextCompact } from '../turn-events.ts'
 import { toolJsonSchema } from '../tools/parameters.ts'
-import { carriedState, CARRIED_TYPES, foldCarried, nothingCarried } from './carried.ts'
+import { carriedState } from './carried.ts'
 import type { Cut } from './cut.ts'
 import { cutAfterOverflow, cutDue, cutNow, type Window } from './due.ts'
 import { tokensOfText } from './size.ts'
 import { summarize } from './summarize.ts'
 import { summaryMessage } from './summary-message.ts'
-
-const PAGE = 1000
 
 /**
  * The window that a turn has with a model; null for one that cannot be resolved, which the call of it will
@@ -90,7 +88,7 @@ export async function compactNow(turn: TurnContext): Promise<Compacted | null> {
 
 async function composeCompaction(turn: TurnContext, cut: Cut, reason: CompactReason): Promise<EventDraft> {
   const { setup, models, clock, lease, limits, random, report } = turn
-  const state = carriedState(await readCarried(turn))
+  const state = carriedState(turn.log.position())
   const { digest, spent } = await summarize(
     { models, clock, signal: lease.signal, random, limits, report },
     setup.agent.summary_model ?? setup.model,
@@ -106,16 +104,4 @@ async function composeCompaction(turn: TurnContext, cut: Cut, reason: CompactRea
     ...(digest.kind === 'shortened' ? { truncated: true } : {}),
     ...spent,
   })
-}
-
-async function readCarried({ store, lease }: TurnContext) {
-  let carried = nothingCarried
-  for (let after = 0; ;) {
-    const events = await store.read(lease.session_id, after, PAGE, CARRIED_TYPES)
-    for (const { id, json } of events) {
-      carried = foldCarried(carried, decodeEvent(json))
-      after = id
-    }
-    if (events.length < PAGE) return carried
-  }
 }

@@ -2,6 +2,7 @@
  * Everything a worker must know to go on with a session, as one fold of its log. `next-step.ts` decides from
  * it, so a worker that takes over after a crash stands exactly where the dead one stood.
  */
+import type { StoredEvent } from '@cairn/log'
 import {
   capabilityChanges,
   type CapabilityStates,
@@ -13,11 +14,12 @@ import {
   foldMeasured,
   foldTurnInto,
   isServerCommand,
+  neededCapabilities,
   type Measured,
   type Owned,
   type TurnState,
 } from '@cairn/state'
-import type { EventId, EventOf, SessionEvent } from '@cairn/protocol'
+import { decodeEvent, type EventId, type EventOf, type SessionEvent } from '@cairn/protocol'
 
 /** The last answer of the running turn. */
 type Answer = {
@@ -90,6 +92,16 @@ export function foldPositions(before: Position, events: Iterable<SessionEvent>):
   return position
 }
 
+/**
+ * As foldPositions, of records as they are stored. What is at or before `last_id` is passed over: calls that run
+ * side by side catch up side by side, and each event is folded by whoever read it first.
+ */
+export const foldRecords = (before: Position, records: readonly StoredEvent[]): Position =>
+  foldPositions(
+    before,
+    records.filter(({ id }) => id > before.last_id).map(({ json }) => decodeEvent(json)),
+  )
+
 function foldInto(owned: Owned, before: Position, event: SessionEvent): Position {
   const had = before.conversation.entries.length
   const conversation = foldConversationInto(owned, before.conversation, event)
@@ -107,6 +119,9 @@ function foldInto(owned: Owned, before: Position, event: SessionEvent): Position
     // A proposal is decided on whenever its user likes.
     case 'inbox.action_required':
       return event.data.proposal === undefined ? { ...position, action_id: event.id } : position
+    // What only the page shows of the time before is the log's to keep.
+    case 'context.compact':
+      return { ...position, ...neededCapabilities(position) }
     case 'saga.compensate':
       return { ...position, rolled_back_id: event.id }
     case 'llm.request':

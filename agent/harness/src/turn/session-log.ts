@@ -11,9 +11,9 @@ import {
   type LogStore,
   type SessionRow,
 } from '@cairn/log'
-import { decodeEvent, EVENT_TYPES, type EventDraft } from '@cairn/protocol'
+import { EVENT_TYPES, type EventDraft } from '@cairn/protocol'
 import { type Lease, LeaseLost } from '../lease.ts'
-import { foldPositions, type Position, startPosition } from './position.ts'
+import { foldRecords, type Position, startPosition } from './position.ts'
 
 export type Append = Pick<Commit, 'rows' | 'cursor' | 'release_lease' | 'expect_no_work_after' | 'set'>
 export type SessionLog = {
@@ -41,14 +41,15 @@ const FOLDED = EVENT_TYPES.filter(type => type !== 'llm.delta' && type !== 'llm.
 const PAGE = 1000
 
 /**
- * `known` is what an earlier turn on this worker had folded: a log only grows, so the fold goes on from
- * there.
+ * `known` is what was folded before: a log only grows, so the fold goes on from there. `onGrown` is told of the
+ * position after each append.
  */
 export async function openSessionLog(
   store: LogStore,
   claim: Claim,
   lease: Lease,
   known: Position = startPosition,
+  onGrown: (position: Position) => void = () => undefined,
 ): Promise<SessionLog> {
   let session = claim.session
   let position = known
@@ -57,11 +58,7 @@ export async function openSessionLog(
   async function catchUp(): Promise<void> {
     for (;;) {
       const events = await store.read(session.id, position.last_id, PAGE, FOLDED)
-      // Calls that run side by side catch up side by side: each event is folded by whoever read it first.
-      position = foldPositions(
-        position,
-        events.filter(({ id }) => id > position.last_id).map(({ json }) => decodeEvent(json)),
-      )
+      position = foldRecords(position, events)
       if (events.length < PAGE) return
       // A long log is folded in portions: leases are renewed and readers served in between.
       await setImmediate()
@@ -111,6 +108,7 @@ export async function openSessionLog(
     async append(events, append) {
       const committed = await commit(events, append)
       await catchUp()
+      onGrown(position)
       return committed
     },
     async emit(events) {

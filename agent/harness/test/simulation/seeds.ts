@@ -19,6 +19,7 @@ const RARE = [
   'kills',
   'freezes',
   'drains',
+  'snapshots',
   'recoveries',
   'crashes',
   'unknown',

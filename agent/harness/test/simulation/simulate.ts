@@ -5,8 +5,10 @@
  */
 import { join } from 'node:path'
 import { Config, decodeEvent, type SessionEvent } from '@cairn/protocol'
-import { checkHistory } from '@cairn/state'
+import type { LogStore } from '@cairn/log'
+import { checkHistory, writeSnapshot } from '@cairn/state'
 import { startHarness } from '../../src/harness.ts'
+import { foldRecords, type Position, startPosition } from '../../src/turn/position.ts'
 import { alice } from '../turn/stage.ts'
 import { createModel, createTools, type Mood, noEffects } from './actors.ts'
 import { connectStore, createTruth, type Faults, type Truth } from './memory-store.ts'
@@ -33,6 +35,8 @@ const SETTINGS = {
   drain_s: 3,
   concurrent_turns: 4,
 }
+/** Often, so that most wakes of a worker that is new to a session begin with one. */
+const SNAPSHOT_EVERY = 9
 /** The trouble lasts this long, in milliseconds of the simulation. */
 const TROUBLE_MS = 60_000
 /** So long after it everything must have come to rest: leases run out, stale calls time out, retries wait. */
@@ -87,7 +91,21 @@ async function play(
   })
   const effects = noEffects()
   const problems: string[] = []
-  const counts = { kills: 0, freezes: 0, drains: 0 }
+  const counts = { kills: 0, freezes: 0, drains: 0, snapshots: 0 }
+  /** Whatever snapshot a worker begins with is what the log says up to there. */
+  const judged = (store: LogStore): LogStore => {
+    const read = store.readSnapshot
+    store.readSnapshot = async (id, version) => {
+      const found = await read(id, version)
+      if (found === null) return null
+      counts.snapshots += 1
+      const records = truth.reader.read(id, 0, 100_000).filter(event => event.id <= found.last_id)
+      if (writeSnapshot<Position>(foldRecords(startPosition, records)) !== found.body)
+        problems.push(`${id}: the snapshot up to ${found.last_id} is not what its log says`)
+      return found
+    }
+    return store
+  }
 
   // ---- the people
   // -----------------------------------------------------------------------------------------------------
@@ -130,7 +148,7 @@ async function play(
   function startWorker(): void {
     const process = createProcess(world, `worker-${world.newId()}`, world.between(-3000, 3000))
     const harness = startHarness({
-      store: connectStore(world, truth, process, faults),
+      store: judged(connectStore(world, truth, process, faults)),
       models: createModel(world, process, mood),
       tools: createTools(world, process, effects, isOnDisk),
       config,
@@ -140,6 +158,7 @@ async function play(
       newId: world.newId,
       clock: process.clock,
       random: world.random,
+      snapshotEvery: SNAPSHOT_EVERY,
       log(level, message, fields) {
         const text = `${message} ${JSON.stringify(fields ?? {})}`
         if (level === 'error' && !isInjected(text)) problems.push(`${process.name}: ${text}`)

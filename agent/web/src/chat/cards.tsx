@@ -34,6 +34,8 @@ const CARDS: { readonly [K in CapabilityName]: Card<CapabilityStates[K]> | null 
   experts: null,
   progress: null,
   review: null,
+  // The inbox shows it.
+  waiting: null,
 }
 const NAMES = Object.keys(CARDS) as CapabilityName[]
 

@@ -1,0 +1,47 @@
+/**
+ * What waits for a person while the turn goes on, as a fold of the log: gates and actions. Open questions are
+ * not here: their call has no result yet.
+ */
+import type { SessionEvent } from '@cairn/protocol'
+
+/** `line` is how the model is told of it. */
+export type Waiting = { readonly key: string; readonly line: string }
+
+export const nothingWaiting: readonly Waiting[] = []
+/** Of what nobody ever decides on, the newest are kept. */
+const MOST = 100
+
+const ACTION = 'action:'
+
+export function foldWaiting(waiting: readonly Waiting[], event: SessionEvent): readonly Waiting[] {
+  switch (event.type) {
+    case 'inbox.governance_gate': {
+      const { tool_name, tool_call_id, arguments_excerpt, deny_reason, repeats_tool_call_id } = event.data
+      if (repeats_tool_call_id !== undefined) return waiting
+      return opened(
+        waiting,
+        tool_call_id,
+        `approval of the call of ${tool_name} (${tool_call_id}) with ${arguments_excerpt}: ${deny_reason}. Nobody has decided yet; you are told when somebody has.`,
+      )
+    }
+    case 'inbox.action_required': {
+      const { title, instructions } = event.data
+      return opened(waiting, `${ACTION}${title}`, `an action: ${title}. ${instructions}`)
+    }
+    case 'user.message': {
+      const { synthetic, tool_call_id, content } = event.data
+      if (synthetic === 'governance_decision' && tool_call_id !== undefined)
+        return waiting.filter(({ key }) => key !== tool_call_id)
+      return synthetic === 'action_completed'
+        ? waiting.filter(({ key }) => !(key.startsWith(ACTION) && content.endsWith(key.slice(ACTION.length))))
+        : waiting
+    }
+    default:
+      return waiting
+  }
+}
+
+const opened = (waiting: readonly Waiting[], key: string, line: string): readonly Waiting[] => [
+  ...waiting.slice(1 - MOST),
+  { key, line },
+]
