@@ -12,7 +12,7 @@ import type { Log } from './log.ts'
 import { type Position, startPosition } from './turn/position.ts'
 import type { Worker } from './worker.ts'
 
-export type Fold = {
+type Fold = {
   position: Position
   /** Where its last snapshot ends, or was tried. */
   saved: EventId
@@ -27,7 +27,7 @@ export type KeptFolds = {
 }
 
 /** Reading so many events takes some milliseconds. */
-export const SNAPSHOT_EVERY = 1000
+const SNAPSHOT_EVERY = 1000
 /**
  * A longer snapshot comes less often: events have some hundred characters each, so what is written for snapshots
  * stays below what is written for the log.
