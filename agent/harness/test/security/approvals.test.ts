@@ -46,6 +46,7 @@ test('property: what a grant runs is exactly what its item could show, or the it
   const deps = () => bench.deps({ policy: policyOf({ require_approval: ['act'] }), checkpoints: null }, [act])
   const tries = rounds(60, 2000)
   let hidden = 0
+  let seen = 0
   await fc.assert(
     fc.asyncProperty(
       text.filter(each => each.isWellFormed()),
@@ -67,7 +68,9 @@ test('property: what a grant runs is exactly what its item could show, or the it
           JSON.stringify(ran[0]).replaceAll(bench.workspace, '__WORKSPACE__'),
         ) as typeof args
         // The call that ran is in the log as the item had it.
-        const logged = (await bench.events()).findLast(event => event.type === 'tool.call')?.data
+        const written = await bench.events(seen)
+        seen = written.at(-1)?.id ?? seen
+        const logged = written.findLast(event => event.type === 'tool.call')?.data
         const fits =
           redactions === 0
             ? JSON.stringify(shown) === JSON.stringify(effective)

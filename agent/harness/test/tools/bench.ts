@@ -62,8 +62,8 @@ export type Bench = {
   /** One entry a commit: the types it wrote. */
   commits: string[][]
   deps(change?: Partial<CallToolDeps>, tools?: readonly Tool[]): CallToolDeps
-  /** The session's events, the message that began it left out. */
-  events(): Promise<SessionEvent[]>
+  /** The session's events after an id (the first 1,000), the message that began it left out. */
+  events(after?: number): Promise<SessionEvent[]>
   /** The content of the result of a call, parsed; null when it has none. */
   resultOf(call: {
     tool_call_id: string
@@ -124,8 +124,8 @@ export async function makeBench(): Promise<Bench> {
       gates: openGates((tool, hash) => findOpenGate(store, { id: session_id, org_id: 'org' }, tool, hash)),
       ...change,
     }),
-    async events() {
-      return (await store.read(session_id, 0, 1000))
+    async events(after = 0) {
+      return (await store.read(session_id, after, 1000))
         .map(event => decodeEvent(event.json))
         .filter(event => event.type !== 'user.message' || event.data.synthetic !== undefined)
     },
