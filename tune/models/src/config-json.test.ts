@@ -53,7 +53,7 @@ test('reads the shape of a 0.6B model', () => {
     eos_token_ids: [151645],
     pad_token_id: undefined,
     ropes: [{ theta: 1e6, width: 128, scaling: undefined, attention_factor: 1 }],
-    layers: Array.from({ length: 28 }, () => ({ rope: 0, window: 0 })),
+    layers: Array.from({ length: 28 }, () => ({ rope: 0, window: 0, has_experts: false })),
     attention_scale: 128 ** -0.5,
     embedding_scale: 0,
     qk_norm: true,
@@ -62,6 +62,7 @@ test('reads the shape of a 0.6B model', () => {
     is_fused: false,
     activation: 'swiglu',
     biases: [],
+    experts: undefined,
     quantization: undefined,
   })
 })

@@ -95,6 +95,14 @@ function configOf(path: string, name: FamilyName, family: Family, c: ConfigKeys)
     )
   if (!Number.isInteger(headDim) || headDim % 2 !== 0)
     throw new InputError(`${path}: head_dim must be even, got ${headDim}`)
+  if (
+    c.num_experts_per_tok !== undefined &&
+    c.num_experts_per_tok > (c.num_experts ?? c.num_local_experts ?? 0)
+  )
+    throw new InputError(
+      `${path}: num_experts_per_tok ${c.num_experts_per_tok} is more than the ` +
+        `${c.num_experts ?? c.num_local_experts ?? 0} experts there are`,
+    )
   return {
     model_type: name,
     vocab_size: c.vocab_size,
@@ -120,6 +128,7 @@ function configOf(path: string, name: FamilyName, family: Family, c: ConfigKeys)
     is_fused: false,
     activation: 'swiglu',
     biases: [],
+    experts: undefined,
     ...family.forward?.(c),
     quantization: undefined,
   }
@@ -128,7 +137,7 @@ function configOf(path: string, name: FamilyName, family: Family, c: ConfigKeys)
 /** Rotations and windows, layer by layer; layers of one kind turn alike. */
 function layersOf(
   path: string,
-  { slides, windows, rotates }: Family,
+  { slides, windows, rotates, sparse }: Family,
   c: ConfigKeys,
   headDim: number,
 ): Pick<ModelConfig, 'ropes' | 'layers'> {
@@ -155,6 +164,7 @@ function layersOf(
     layers: kinds.map((kind, i) => ({
       rope: (rotates?.(c, i) ?? true) ? places.indexOf(texts.get(kind) ?? '') : undefined,
       window: kind === 'sliding_attention' ? window : 0,
+      has_experts: sparse?.(c, i) ?? false,
     })),
   }
 }

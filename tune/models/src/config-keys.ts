@@ -81,6 +81,16 @@ const special = {
   /** 1 where a layer rotates, 0 where it does not. */
   no_rope_layers: z.array(z.union([z.literal(0), z.literal(1)])).nullish(),
   no_rope_layer_interval: size.nullish(),
+  /** How many experts there are: the newer name and the older one. */
+  num_local_experts: size.optional(),
+  num_experts: size.optional(),
+  num_experts_per_tok: size.optional(),
+  moe_intermediate_size: size.optional(),
+  norm_topk_prob: z.boolean().default(false),
+  decoder_sparse_step: size.default(1),
+  mlp_only_layers: z.array(z.int().nonnegative()).nullish(),
+  output_router_logits: z.boolean().default(false),
+  router_aux_loss_coef: z.number().nonnegative().default(0),
   full_attn_mod: z.number().nullish(),
   interpolate_factor: z.number().nullish(),
 }

@@ -27,6 +27,8 @@ export type Family = {
   slides?: (keys: ConfigKeys, i: number) => boolean
   /** Whether layer i rotates queries and keys by position; every layer does unless given. */
   rotates?: (keys: ConfigKeys, i: number) => boolean
+  /** Whether layer i has experts; none has unless given. */
+  sparse?: (keys: ConfigKeys, i: number) => boolean
   gguf: GgufNames
 }
 
@@ -46,6 +48,9 @@ const QWEN_WINDOWS = {
 const QWEN_KEYS = ['use_sliding_window', 'sliding_window', 'max_window_layers', 'layer_types'] as const
 const QWEN = { vocab_size: 151936, max_position_embeddings: 32768, max_window_layers: 28 } as const
 const SIZES = { hidden_size: 4096, num_hidden_layers: 32, num_attention_heads: 32 } as const
+
+/** transformers says 128 where a file is silent, which no published one is. */
+const expertCount = (c: ConfigKeys) => c.num_experts ?? c.num_local_experts ?? 128
 
 /** SmolLM3's layers turn but for every so many. */
 const rotatesSome = (c: ConfigKeys, i: number) =>
@@ -88,6 +93,38 @@ export const FAMILIES = {
     forward: c => ({ qk_norm: true, biases: biases(c) }),
     ...QWEN_WINDOWS,
     gguf: { architecture: 'qwen3' },
+  }),
+  qwen3_moe: family({
+    architecture: 'Qwen3MoeForCausalLM',
+    keys: [
+      ...QWEN_KEYS,
+      ...(['attention_bias', 'num_experts', 'num_local_experts', 'num_experts_per_tok'] as const),
+      ...(['moe_intermediate_size', 'norm_topk_prob', 'decoder_sparse_step', 'mlp_only_layers'] as const),
+      ...(['output_router_logits', 'router_aux_loss_coef'] as const),
+    ],
+    defaults: {
+      ...QWEN,
+      hidden_size: 2048,
+      intermediate_size: 6144,
+      num_hidden_layers: 24,
+      num_attention_heads: 32,
+      num_key_value_heads: 4,
+      num_experts_per_tok: 8,
+      moe_intermediate_size: 768,
+    },
+    forward: c => ({
+      qk_norm: true,
+      biases: biases(c),
+      experts: {
+        count: expertCount(c),
+        top: c.num_experts_per_tok ?? 0,
+        size: c.moe_intermediate_size ?? 0,
+        over_all: !c.norm_topk_prob,
+      },
+    }),
+    ...QWEN_WINDOWS,
+    sparse: (c, i) => !c.mlp_only_layers?.includes(i) && (i + 1) % c.decoder_sparse_step === 0,
+    gguf: { architecture: 'qwen3moe' },
   }),
   phi3: family({
     architecture: 'Phi3ForCausalLM',

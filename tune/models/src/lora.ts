@@ -2,14 +2,32 @@
  * Linears with low-rank adapters: y = x·Wᵀ + (alpha / rank)·(x·Aᵀ)·Bᵀ. The adapter joins the sums of the base
  * matmul, so it costs no matmul of its own.
  */
-import { isScaled, type Arithmetic, type LinearArithmetic, type Shape } from '@cairn-tune/ops'
+import {
+  isScaled,
+  type Arithmetic,
+  type AttrsOf,
+  type InputsOf,
+  type LinearArithmetic,
+  type Shape,
+} from '@cairn-tune/ops'
 import type { Recorder, Tensor } from '@cairn-tune/program'
+import { isFeedForward } from '@cairn-tune/weights'
 
 /** Records a weight of the base model as an input, in whatever dtype it is stored. */
 export type Weights = (name: string, shape: Shape) => Tensor
 
-/** What a linear adds to its product: its own bias, and the rows that it is added to. */
-export type Added = { bias?: Tensor | undefined; addend?: Tensor | undefined }
+/** Rows that are in order of experts: where those of each end, and the token of each (op expert_order). */
+export type ExpertRows = { ends: Tensor; tokens: Tensor }
+
+/**
+ * What a linear adds to its product: its own bias, and the rows that it is added to. With `experts` it has a
+ * matrix for each, (E, n, columns of x), and a bias of (E, n).
+ */
+export type Added = {
+  bias?: Tensor | undefined
+  addend?: Tensor | undefined
+  experts?: ExpertRows | undefined
+}
 
 /** Records y = x·Wᵀ and what is added to it for the weight `<name>.weight` of (n, columns of x). */
 export type Linear = (name: string, x: Tensor, n: number, added?: Added) => Tensor
@@ -17,6 +35,8 @@ export type Linear = (name: string, x: Tensor, n: number, added?: Added) => Tens
 export type LoraConfig = {
   lora_rank: number
   lora_alpha: number
+  /** Of feed-forward linears in a model with experts, where it is another; alpha / rank is the same. */
+  lora_expert_rank?: number | undefined
   /** Last part of the names of the linears that get an adapter, as `q_proj`; all where it is left out. */
   lora_target_modules?: readonly string[] | undefined
 }
@@ -35,6 +55,12 @@ export type BaseRounding = {
 const isTarget = ({ lora_target_modules: modules }: LoraConfig, name: string): boolean =>
   modules === undefined || modules.includes(name.split('.').at(-1) ?? '')
 
+/** The product of a linear: of all rows with one matrix, or of those of each expert with its own. */
+export const matmulOf =
+  (g: Recorder, experts: ExpertRows | undefined) =>
+  (inputs: InputsOf<'matmul_nt', Tensor>, attrs: AttrsOf<'matmul_nt'>): Tensor =>
+    experts ? g.expert_matmul_nt({ ...inputs, ends: experts.ends }, attrs).y : g.matmul_nt(inputs, attrs).y
+
 /** Numbers of a history of largest magnitudes: that of the step at hand, then those of the steps before. */
 export const AMAX_HISTORY = 1 + 16
 
@@ -50,7 +76,7 @@ export type LoraLinear = {
   linear: Linear
   /**
    * Adapter matrices recorded so far, in order: `<linear>.lora_A.weight` (rank, in) and
-   * `<linear>.lora_B.weight` (out, rank), in f32.
+   * `<linear>.lora_B.weight` (out, rank), in f32; of experts with their number before that.
    */
   readonly adapters: readonly Tensor[]
   /**
@@ -99,14 +125,17 @@ export function createLinear({ g, dtype, weights, lora, rounding }: Options): Lo
     const scaling = isScaled(arithmetic)
       ? { a_amax: scaleOf(name, x, arithmetic), random: rounding?.random }
       : {}
-    const pair = { a: x, b: weights(`${name}.weight`, [n, k]), ...added, ...scaling }
-    if (!lora || !isTarget(lora, name)) return g.matmul_nt(pair, attrs).y
-    const r = lora.lora_rank
-    const z = g.matmul_nt(
-      { a: x, b: adapter(`${name}.lora_A.weight`, [r, k]) },
-      { ...plain, alpha: lora.lora_alpha / r },
-    ).y // (T, r)
-    return g.matmul_nt({ ...pair, a2: z, b2: adapter(`${name}.lora_B.weight`, [n, r]) }, attrs).y
+    const { experts, ...sums } = added
+    const multiply = matmulOf(g, experts)
+    const count = experts ? experts.ends.shape : []
+    const pair = { a: x, b: weights(`${name}.weight`, [...count, n, k]), ...sums, ...scaling }
+    if (!lora || !isTarget(lora, name)) return multiply(pair, attrs)
+    const r = (isFeedForward(name) ? lora.lora_expert_rank : undefined) ?? lora.lora_rank
+    const z = multiply(
+      { a: x, b: adapter(`${name}.lora_A.weight`, [...count, r, k]) },
+      { ...plain, alpha: lora.lora_alpha / lora.lora_rank },
+    ) // (T, r)
+    return multiply({ ...pair, a2: z, b2: adapter(`${name}.lora_B.weight`, [...count, n, r]) }, attrs)
   }
   return { linear, adapters, amaxHistories }
 }

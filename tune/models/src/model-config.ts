@@ -20,7 +20,20 @@ export type Rope = {
   attention_factor: number
 }
 
+/** The experts of layers that have some. */
+export type ExpertsConfig = {
+  count: number
+  /** Experts that a token goes to. */
+  top: number
+  /** Feed-forward size of one. */
+  size: number
+  /** Weights are parts of the softmax over all experts, not over those chosen. */
+  over_all: boolean
+}
+
 export type Layer = {
+  /** Its feed-forward part is the model's experts. */
+  has_experts: boolean
   /** Which of the model's ropes rotates its queries and keys; undefined where nothing does. */
   rope: number | undefined
   /** Keys that a query sees, its own among them; 0 is all of its document up to its own. */
@@ -43,6 +56,8 @@ export type Forward = {
   is_fused: boolean
   /** How gates let ups through. */
   activation: 'swiglu' | 'geglu'
+  /** Experts of the layers that `has_experts`. */
+  experts: ExpertsConfig | undefined
   /** Projections that add a bias, by the last parts of their names. */
   biases: readonly string[]
 }

@@ -1,16 +1,26 @@
 /** What a model is made of, read from one recording of its forward pass: nobody lists it a second time. */
 import type { Shape } from '@cairn-tune/ops'
 import { createRecorder, type Recorder, type Tensor } from '@cairn-tune/program'
-import type { Added } from './lora.ts'
+import { matmulOf, type Added } from './lora.ts'
 import type { ModelConfig } from './model-config.ts'
 import { headName, headOf, recordHidden } from './record-model.ts'
 import { ropeInputs } from './rope.ts'
 
 /** A projection of a layer: what recipes store and multiply in their way, and what adapters change. */
-export type Projection = { name: string; layer: number; inputs: number; outputs: number }
+export type Projection = {
+  name: string
+  layer: number
+  inputs: number
+  outputs: number
+  /** How many matrices it has, where it is of experts. */
+  experts: number | undefined
+}
 
 export type ModelParts = {
-  /** Every weight, in the order in which a forward pass first reads them. */
+  /**
+   * Every weight, in the order in which a forward pass first reads them; those of experts as one of three
+   * dimensions (`matricesOf` of `@cairn-tune/weights` names what a checkpoint has of them).
+   */
   weights: readonly { name: string; shape: Shape }[]
   projections: readonly Projection[]
   /** By the name of the weight, which is the projection's with `.weight` behind it. */
@@ -57,8 +67,10 @@ function recordParts(config: ModelConfig): ModelParts {
   const plain = { alpha: 1, arithmetic: 'f32', dtype: 'f32' } as const
   const linear = (name: string, x: Tensor, n: number, added: Added = {}) => {
     const k = x.shape[1] ?? 0
-    projections.push({ name, layer, inputs: k, outputs: n })
-    return g.matmul_nt({ a: x, b: weights(`${name}.weight`, [n, k]), ...added }, plain).y
+    const { experts, ...sums } = added
+    const count = experts ? experts.ends.shape : []
+    projections.push({ name, layer, inputs: k, outputs: n, experts: count[0] })
+    return matmulOf(g, experts)({ a: x, b: weights(`${name}.weight`, [...count, n, k]), ...sums }, plain)
   }
   const model = { g: counted, config, dtype: 'f32', weights, linear } as const
   const rows = {

@@ -10,6 +10,7 @@ import { decodeBf16, encodeBf16, type Arithmetic } from '@cairn-tune/ops'
 import type { Recorder, Tensor } from '@cairn-tune/program'
 import type { Linear, Weights } from './lora.ts'
 import type { ModelConfig } from './model-config.ts'
+import { recordExperts } from './record-experts.ts'
 
 /** What every row of a forward pass comes with. */
 export type Rows = {
@@ -100,20 +101,26 @@ function normOf({ g, config, weights }: Model): (name: string, x: Tensor) => Ten
 }
 
 /** What records parts of a layer, by the names that they have in it. */
-type Layer = Model & { l: number; norm: (name: string, x: Tensor) => Tensor; part: (name: string) => string }
+export type LayerParts = Model & {
+  l: number
+  norm: (name: string, x: Tensor) => Tensor
+  part: (name: string) => string
+}
 
-function layerOf(model: Model, l: number): Layer {
+function layerOf(model: Model, l: number): LayerParts {
   const part = (name: string) => `model.layers.${l}.${name}`
   const norm = normOf(model)
   const linear: Linear = (name, x, n, added) => {
     const isBiased = model.config.biases.includes(name.split('.').at(-1) ?? '')
-    const bias = isBiased ? model.weights(`${part(name)}.bias`, [n]) : undefined
+    const { count } = (added?.experts && model.config.experts) ?? { count: undefined }
+    const size = count === undefined ? [n] : [count, n]
+    const bias = isBiased ? model.weights(`${part(name)}.bias`, size) : undefined
     return model.linear(part(name), x, n, { ...added, bias })
   }
   return { ...model, l, part, linear, norm: (name, x) => norm(part(name), x) }
 }
 
-function recordLayer(layer: Layer, x: Tensor, rows: Rows, attend: Attend): Tensor {
+function recordLayer(layer: LayerParts, x: Tensor, rows: Rows, attend: Attend): Tensor {
   const { g, config, norm } = layer
   if (config.norms === 'around') {
     const a = norm(
@@ -130,7 +137,7 @@ function recordLayer(layer: Layer, x: Tensor, rows: Rows, attend: Attend): Tenso
 
 /** Attention of normed rows, added to `addend` where it is given. */
 function recordAttention(
-  { g, config, weights, linear, l, part }: Layer,
+  { g, config, weights, linear, l, part }: LayerParts,
   x: Tensor,
   { positions, ropes }: Rows,
   attend: Attend,
@@ -164,7 +171,9 @@ function recordAttention(
 }
 
 /** The feed-forward part of normed rows, added to `addend` where it is given. */
-function recordMlp({ g, config, linear }: Layer, x: Tensor, addend?: Tensor): Tensor {
+function recordMlp(layer: LayerParts, x: Tensor, addend?: Tensor): Tensor {
+  const { g, config, linear, l } = layer
+  if (config.experts && config.layers[l]?.has_experts) return recordExperts(layer, config.experts, x, addend)
   const { hidden_size: C, intermediate_size: F } = config
   const fused = config.is_fused ? linear('mlp.gate_up_proj', x, 2 * F) : undefined
   const project = (name: string, from: number) =>

@@ -57,6 +57,14 @@ const FLAGS: Record<string, (config: ModelConfig) => ModelConfig> = {
     ...config,
     ropes: config.ropes.map(rope => ({ ...rope, width: config.head_dim, scaling: undefined })),
   }),
+  'weights of experts over those chosen': config => ({
+    ...config,
+    ...(config.experts && { experts: { ...config.experts, over_all: !config.experts.over_all } }),
+  }),
+  'as many experts of a token': config => ({
+    ...config,
+    ...(config.experts && { experts: { ...config.experts, top: config.experts.top - 1 } }),
+  }),
   ...Object.fromEntries(
     ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'].map(name => [
       `bias of ${name}`,

@@ -12,7 +12,7 @@ class Pool;
 class Scratch;
 
 constexpr int kMaxRank = 4;
-constexpr int kMaxInputs = 8;
+constexpr int kMaxInputs = 10;
 constexpr int kMaxOutputs = 4;
 
 struct Tensor {

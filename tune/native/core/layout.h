@@ -69,5 +69,17 @@ inline Layout layout_of(Dtype dtype, int64_t count, int64_t rows, int64_t column
   return layout;
 }
 
+// Whether a tensor of three dimensions is matrices in a row, each with parts of its own.
+inline bool is_stack(Dtype dtype, int rank) {
+  return rank == 3 && dtype != Dtype::f32 && dtype != Dtype::bf16 && dtype != Dtype::i32 &&
+         dtype != Dtype::dynamic8 && dtype != Dtype::dynamic8_unsigned;
+}
+
+// Bytes from one matrix of a stack to the next.
+inline int64_t matrix_stride(Dtype dtype, int64_t rows, int64_t columns) {
+  const int64_t bytes = layout_of(dtype, rows * columns, rows, columns).bytes;
+  return is_stack(dtype, 3) ? align_up(bytes, kPartAlignment) : bytes;
+}
+
 }  // namespace
 }  // namespace cairn

@@ -39,6 +39,8 @@ struct Reader {
 
 int64_t tensor_bytes(const Tensor& tensor) {
   int64_t rows = tensor.rank > 0 ? tensor.dims[0] : 1, columns = tensor.rank > 1 ? tensor.dims[1] : 1;
+  if (is_stack(tensor.dtype, tensor.rank))
+    return rows * matrix_stride(tensor.dtype, tensor.dims[1], tensor.dims[2]);
   return layout_of(tensor.dtype, tensor.count, rows, columns).bytes;
 }
 

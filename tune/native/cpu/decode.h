@@ -28,6 +28,20 @@ inline Stored stored_of(const Tensor& t) {
   return s;
 }
 
+// Matrix `index` of a tensor (matrices, rows, columns).
+inline Tensor matrix_of(const Tensor& t, int64_t index) {
+  Tensor m{t.dtype, 2, {t.dims[1], t.dims[2]}, t.dims[1] * t.dims[2], t.data};
+  if (t.data) m.data += index * matrix_stride(t.dtype, t.dims[1], t.dims[2]);
+  return m;
+}
+
+// Rows [first, first + count) of a matrix of floats.
+inline Tensor rows_of(const Tensor& t, int64_t first, int64_t count) {
+  Tensor m{t.dtype, 2, {count, t.dims[1]}, count * t.dims[1], t.data};
+  if (t.data) m.data += size_t(first * t.dims[1]) * element_size(t.dtype);
+  return m;
+}
+
 // A plain matrix inside a larger buffer.
 inline Stored plain(const void* data, Dtype dtype, int64_t columns) {
   return {dtype, columns, {static_cast<const char*>(data)}};

@@ -1,41 +1,13 @@
 // The three matmuls of a linear layer: forward, towards the input, towards the weight.
 #include "gemm_stream_nt.h"
 #include "gemm.h"
-#include "kernels.h"
 #include "gemm_stream_packed.h"
+#include "kernels.h"
+#include "linear_rounding.h"
 
 namespace cairn::CAIRN_ISA {
 
 namespace {
-
-// How fp8_hybrid and nvfp4 round a: an activation to E4M3, a gradient to E5M2, either to blocks of E2M1.
-Rounding rounding_of(Arithmetic arithmetic, bool is_gradient, const Tensor* a_amax) {
-  Rounding r;
-  // Sizes are asked for before there is data.
-  const float amax = a_amax && a_amax->data ? floats_of(*a_amax)[0] : 0;
-  const float most = arithmetic == Arithmetic::nvfp4 ? 448.0f * 6.0f
-                     : is_gradient                   ? 57344.0f
-                                                     : 448.0f,
-              least = arithmetic == Arithmetic::nvfp4 ? 1e-30f : 1e-10f;
-  r.format = arithmetic == Arithmetic::nvfp4 ? Rounding::nvfp4
-             : is_gradient                   ? Rounding::e5m2
-                                             : Rounding::e4m3;
-  r.encode = most / (amax > least ? amax : least);
-  r.decode = arithmetic == Arithmetic::nvfp4 ? (amax > least ? amax : least) / most : 1.0f / r.encode;
-  return r;
-}
-
-void scale_first(Gemm& g, Rounding rounding) {
-  Stored &a = g.pair[0].a.stored, &b = g.pair[0].b.stored;
-  a.rounding = rounding;
-  b.without_tensor_scale = true;
-  g.is_scaled = true;
-  g.scale = rounding.decode * (b.part[0] ? tensor_scale_of(b) : 1.0f);
-}
-
-bool is_scaled(Arithmetic arithmetic) {
-  return arithmetic == Arithmetic::fp8_hybrid || arithmetic == Arithmetic::nvfp4;
-}
 
 template <class Attrs>
 Gemm make(const Call& call, int64_t m, int64_t n, Pair first, Pair second, const Tensor* addend) {
@@ -64,15 +36,8 @@ Gemm gemm_nn(const Call& call) {
   Gemm g = make<MatmulNnAttrs>(call, a.dims[0], b.dims[1],
       {{stored_of(a), true}, {stored_of(b), false}, a.dims[1]}, second, call.in[matmul_nn_in::addend]);
   if (is_scaled(g.arithmetic)) {
-    Rounding r = rounding_of(g.arithmetic, true, call.in[matmul_nn_in::a_amax]);
-    const Tensor* random = call.in[matmul_nn_in::random];
-    if (r.format == Rounding::nvfp4 && random) {
-      r.format = Rounding::nvfp4_stochastic;
-      r.stream = uint32_t(MatmulNnAttrs::read(call.attrs).stream);
-      if (random->data)
-        r.seed[0] = uint32_t(ints_of(*random)[0]), r.seed[1] = uint32_t(ints_of(*random)[1]),
-        r.step = uint32_t(ints_of(*random)[2]);
-    }
+    const Rounding r = gradient_rounding(g.arithmetic, call.in[matmul_nn_in::a_amax],
+        call.in[matmul_nn_in::random], MatmulNnAttrs::read(call.attrs).stream);
     scale_first(g, r);
   }
   return g;

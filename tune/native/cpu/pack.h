@@ -57,7 +57,7 @@ inline void row_words(const Stored& s, int64_t row, int64_t k0, int64_t valid, i
   const int64_t from = is_nibbles(s.dtype) ? k0 / 16 * 16 : k0,
                 to = is_nibbles(s.dtype) ? min64(s.columns, ceil_div(k0 + valid, 16) * 16) : k0 + valid;
   decode_floats(s, row, from, to, scratch);
-  if (is_rounded) round_values(s.rounding, row * s.columns + from, to - from, scratch);
+  if (is_rounded) round_values(s.rounding, s.rounding.first + row * s.columns + from, to - from, scratch);
   const float* in = scratch + (k0 - from);
   for (int64_t i = valid; i < n * per; i++) scratch[k0 - from + i] = 0;
   int64_t i = 0;

@@ -15,6 +15,8 @@ struct Rounding {
   // What numbers are multiplied by before they are rounded, and what undoes it.
   float encode = 1, decode = 1;
   uint32_t seed[2] = {0, 0}, step = 0, stream = 0;
+  // Number of the matrix's first element where it is rows of a larger one.
+  int64_t first = 0;
 };
 
 namespace {

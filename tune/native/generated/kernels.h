@@ -28,6 +28,19 @@ namespace cairn::CAIRN_ISA {
 [[gnu::weak]] void attention(Call& call);
 [[gnu::weak]] void attention_grad(Call& call);
 [[gnu::weak]] void sinks_grad(Call& call);
+[[gnu::weak]] void route(Call& call);
+[[gnu::weak]] void route_grad(Call& call);
+[[gnu::weak]] void expert_order(Call& call);
+[[gnu::weak]] void expert_rows(Call& call);
+[[gnu::weak]] void expert_adapters(Call& call);
+[[gnu::weak]] void combine(Call& call);
+[[gnu::weak]] void combine_grad(Call& call);
+[[gnu::weak]] void expert_matmul_nt(Call& call);
+[[gnu::weak]] void expert_matmul_nn(Call& call);
+[[gnu::weak]] void expert_matmul_tn(Call& call);
+[[gnu::weak]] void balance_sums(Call& call);
+[[gnu::weak]] void balance_sums_grad(Call& call);
+[[gnu::weak]] void balance_loss(Call& call);
 [[gnu::weak]] void head_loss(Call& call);
 [[gnu::weak]] void head_loss_trained(Call& call);
 [[gnu::weak]] void add(Call& call);
@@ -74,6 +87,19 @@ namespace cairn::CAIRN_ISA {
 [[gnu::weak]] void attention_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void attention_grad_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void sinks_grad_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void route_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void route_grad_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void expert_order_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void expert_rows_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void expert_adapters_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void combine_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void combine_grad_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void expert_matmul_nt_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void expert_matmul_nn_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void expert_matmul_tn_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void balance_sums_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void balance_sums_grad_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void balance_loss_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void head_loss_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void head_loss_trained_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void add_scratch(const Call& call, ScratchSizes& sizes);
@@ -120,6 +146,19 @@ inline const Kernel kKernels[] = {
     attention,
     attention_grad,
     sinks_grad,
+    route,
+    route_grad,
+    expert_order,
+    expert_rows,
+    expert_adapters,
+    combine,
+    combine_grad,
+    expert_matmul_nt,
+    expert_matmul_nn,
+    expert_matmul_tn,
+    balance_sums,
+    balance_sums_grad,
+    balance_loss,
     head_loss,
     head_loss_trained,
     add,
@@ -165,6 +204,19 @@ inline const ScratchOf kScratchOf[] = {
     attention_scratch,
     attention_grad_scratch,
     sinks_grad_scratch,
+    route_scratch,
+    route_grad_scratch,
+    expert_order_scratch,
+    expert_rows_scratch,
+    expert_adapters_scratch,
+    combine_scratch,
+    combine_grad_scratch,
+    expert_matmul_nt_scratch,
+    expert_matmul_nn_scratch,
+    expert_matmul_tn_scratch,
+    balance_sums_scratch,
+    balance_sums_grad_scratch,
+    balance_loss_scratch,
     head_loss_scratch,
     head_loss_trained_scratch,
     add_scratch,

@@ -63,6 +63,19 @@ enum class Op : int32_t {
     attention,
     attention_grad,
     sinks_grad,
+    route,
+    route_grad,
+    expert_order,
+    expert_rows,
+    expert_adapters,
+    combine,
+    combine_grad,
+    expert_matmul_nt,
+    expert_matmul_nn,
+    expert_matmul_tn,
+    balance_sums,
+    balance_sums_grad,
+    balance_loss,
     head_loss,
     head_loss_trained,
     add,
@@ -84,12 +97,12 @@ enum class Op : int32_t {
     lora_delta,
     gather_rows,
     sample};
-inline constexpr int kOpCount = 44;
+inline constexpr int kOpCount = 57;
 
 struct OpInfo {
   const char* name;
   int inputs, outputs, attrs;
-  const char* input_names[8];
+  const char* input_names[9];
   const char* output_names[4];
 };
 
@@ -117,6 +130,19 @@ inline constexpr OpInfo kOps[] = {
     {"attention", 5, 2, 4, {"q", "k", "v", "cu_seqlens", "sinks"}, {"y", "lse"}},
     {"attention_grad", 7, 3, 4, {"dy", "q", "k", "v", "y", "lse", "cu_seqlens"}, {"dq", "dk", "dv"}},
     {"sinks_grad", 4, 1, 1, {"dy", "y", "lse", "sinks"}, {"dsinks"}},
+    {"route", 1, 2, 2, {"logits"}, {"weights", "ids"}},
+    {"route_grad", 4, 1, 1, {"dweights", "weights", "ids", "logits"}, {"dlogits"}},
+    {"expert_order", 1, 3, 1, {"ids"}, {"ends", "tokens", "places"}},
+    {"expert_rows", 3, 1, 0, {"x", "places", "tokens"}, {"y"}},
+    {"expert_adapters", 3, 1, 1, {"adapters", "tokens", "ends"}, {"y"}},
+    {"combine", 4, 1, 1, {"places", "z", "weights", "addend"}, {"y"}},
+    {"combine_grad", 4, 2, 0, {"dy", "places", "z", "weights"}, {"dz", "dweights"}},
+    {"expert_matmul_nt", 9, 1, 3, {"a", "b", "ends", "a2", "b2", "addend", "a_amax", "random", "bias"}, {"y"}},
+    {"expert_matmul_nn", 8, 1, 4, {"a", "b", "ends", "a2", "b2", "addend", "a_amax", "random"}, {"y"}},
+    {"expert_matmul_tn", 3, 1, 3, {"a", "b", "ends"}, {"y"}},
+    {"balance_sums", 3, 1, 0, {"logits", "ids", "counted"}, {"sums"}},
+    {"balance_sums_grad", 3, 1, 0, {"dsums", "logits", "counted"}, {"dlogits"}},
+    {"balance_loss", 2, 2, 2, {"sums", "times"}, {"loss", "dsums"}},
     {"head_loss", 3, 3, 2, {"x", "weight", "targets"}, {"loss", "losses", "dx"}},
     {"head_loss_trained", 3, 4, 2, {"x", "weight", "targets"}, {"loss", "losses", "dx", "dweight"}},
     {"add", 2, 1, 0, {"a", "b"}, {"y"}},
@@ -339,6 +365,105 @@ struct SinksGradAttrs {
   }
 };
 
+struct RouteAttrs {
+  int32_t top;
+  int32_t over_all;
+  static RouteAttrs read(const double* values) {
+    RouteAttrs a;
+    a.top = static_cast<int32_t>(values[0]);
+    a.over_all = static_cast<int32_t>(values[1]);
+    return a;
+  }
+};
+
+struct RouteGradAttrs {
+  int32_t over_all;
+  static RouteGradAttrs read(const double* values) {
+    RouteGradAttrs a;
+    a.over_all = static_cast<int32_t>(values[0]);
+    return a;
+  }
+};
+
+struct ExpertOrderAttrs {
+  int32_t experts;
+  static ExpertOrderAttrs read(const double* values) {
+    ExpertOrderAttrs a;
+    a.experts = static_cast<int32_t>(values[0]);
+    return a;
+  }
+};
+
+struct ExpertAdaptersAttrs {
+  int32_t slots;
+  static ExpertAdaptersAttrs read(const double* values) {
+    ExpertAdaptersAttrs a;
+    a.slots = static_cast<int32_t>(values[0]);
+    return a;
+  }
+};
+
+struct CombineAttrs {
+  Dtype dtype;
+  static CombineAttrs read(const double* values) {
+    CombineAttrs a;
+    a.dtype = static_cast<Dtype>((int32_t)values[0]);
+    return a;
+  }
+};
+
+struct ExpertMatmulNtAttrs {
+  float alpha;
+  Arithmetic arithmetic;
+  Dtype dtype;
+  static ExpertMatmulNtAttrs read(const double* values) {
+    ExpertMatmulNtAttrs a;
+    a.alpha = static_cast<float>(values[0]);
+    a.arithmetic = static_cast<Arithmetic>((int32_t)values[1]);
+    a.dtype = static_cast<Dtype>((int32_t)values[2]);
+    return a;
+  }
+};
+
+struct ExpertMatmulNnAttrs {
+  float alpha;
+  Arithmetic arithmetic;
+  int32_t stream;
+  Dtype dtype;
+  static ExpertMatmulNnAttrs read(const double* values) {
+    ExpertMatmulNnAttrs a;
+    a.alpha = static_cast<float>(values[0]);
+    a.arithmetic = static_cast<Arithmetic>((int32_t)values[1]);
+    a.stream = static_cast<int32_t>(values[2]);
+    a.dtype = static_cast<Dtype>((int32_t)values[3]);
+    return a;
+  }
+};
+
+struct ExpertMatmulTnAttrs {
+  float alpha;
+  Arithmetic arithmetic;
+  Dtype dtype;
+  static ExpertMatmulTnAttrs read(const double* values) {
+    ExpertMatmulTnAttrs a;
+    a.alpha = static_cast<float>(values[0]);
+    a.arithmetic = static_cast<Arithmetic>((int32_t)values[1]);
+    a.dtype = static_cast<Dtype>((int32_t)values[2]);
+    return a;
+  }
+};
+
+struct BalanceLossAttrs {
+  int32_t top;
+  float coefficient;
+  static BalanceLossAttrs read(const double* values) {
+    BalanceLossAttrs a;
+    a.top = static_cast<int32_t>(values[0]);
+    a.coefficient = static_cast<float>(values[1]);
+    return a;
+  }
+};
+
 struct HeadLossAttrs {
   Arithmetic arithmetic;
   int32_t chunk;
@@ -522,6 +647,32 @@ namespace attention_grad_in { enum : int { dy, q, k, v, y, lse, cu_seqlens }; }
 namespace attention_grad_out { enum : int { dq, dk, dv }; }
 namespace sinks_grad_in { enum : int { dy, y, lse, sinks }; }
 namespace sinks_grad_out { enum : int { dsinks }; }
+namespace route_in { enum : int { logits }; }
+namespace route_out { enum : int { weights, ids }; }
+namespace route_grad_in { enum : int { dweights, weights, ids, logits }; }
+namespace route_grad_out { enum : int { dlogits }; }
+namespace expert_order_in { enum : int { ids }; }
+namespace expert_order_out { enum : int { ends, tokens, places }; }
+namespace expert_rows_in { enum : int { x, places, tokens }; }
+namespace expert_rows_out { enum : int { y }; }
+namespace expert_adapters_in { enum : int { adapters, tokens, ends }; }
+namespace expert_adapters_out { enum : int { y }; }
+namespace combine_in { enum : int { places, z, weights, addend }; }
+namespace combine_out { enum : int { y }; }
+namespace combine_grad_in { enum : int { dy, places, z, weights }; }
+namespace combine_grad_out { enum : int { dz, dweights }; }
+namespace expert_matmul_nt_in { enum : int { a, b, ends, a2, b2, addend, a_amax, random, bias }; }
+namespace expert_matmul_nt_out { enum : int { y }; }
+namespace expert_matmul_nn_in { enum : int { a, b, ends, a2, b2, addend, a_amax, random }; }
+namespace expert_matmul_nn_out { enum : int { y }; }
+namespace expert_matmul_tn_in { enum : int { a, b, ends }; }
+namespace expert_matmul_tn_out { enum : int { y }; }
+namespace balance_sums_in { enum : int { logits, ids, counted }; }
+namespace balance_sums_out { enum : int { sums }; }
+namespace balance_sums_grad_in { enum : int { dsums, logits, counted }; }
+namespace balance_sums_grad_out { enum : int { dlogits }; }
+namespace balance_loss_in { enum : int { sums, times }; }
+namespace balance_loss_out { enum : int { loss, dsums }; }
 namespace head_loss_in { enum : int { x, weight, targets }; }
 namespace head_loss_out { enum : int { loss, losses, dx }; }
 namespace head_loss_trained_in { enum : int { x, weight, targets }; }

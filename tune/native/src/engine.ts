@@ -47,6 +47,8 @@ export type Engine = {
    * next one does.
    */
   read(buffer: DeviceBuffer, from?: number, to?: number): Promise<Uint8Array>
+  /** The bytes [from, to) of a buffer as one of their own, in the same memory. */
+  part(buffer: DeviceBuffer, from: number, to: number): DeviceBuffer
   /** Zeroes the bytes [from, to) of a buffer, all of it unless given. */
   clear(buffer: DeviceBuffer, from?: number, to?: number): void
   /**
@@ -159,6 +161,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
       else memory.set(bytesOf(source))
     },
     read: async (buffer, from, to) => memoryOf(buffer).subarray(from, to),
+    part: (buffer, from, to) => bufferOf(memoryOf(buffer).subarray(from, to)),
     clear: (buffer, from, to) => void memoryOf(buffer).fill(0, from, to),
     touch: (buffer, from, to) =>
       new Promise(resolve => addon.touchPages(memoryOf(buffer).subarray(from, to), resolve)),

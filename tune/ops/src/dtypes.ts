@@ -138,9 +138,20 @@ export function countElements(shape: Shape): number {
   return shape.reduce((product, size) => product * size, 1)
 }
 
-/** Where the parts of a tensor's buffer lie, in order. */
+/** Whether a tensor is several matrices of a dtype that stores a matrix in parts: whole layouts in a row. */
+export const isStack = (dtype: Dtype, shape: Shape) => shape.length === 3 && 'refuse' in DTYPES[dtype]
+
+/** Bytes from one matrix (the last two dimensions) to the next in a tensor of three dimensions. */
+export function matrixStride(dtype: Dtype, shape: Shape): number {
+  const bytes = byteLength(dtype, shape.slice(1))
+  return isStack(dtype, shape) ? alignUp(bytes, PART_ALIGNMENT) : bytes
+}
+
+/** Where the parts of a tensor's buffer are, in order. */
 export function partsOf(dtype: Dtype, shape: Shape): Part[] {
   const spec: DtypeSpec = DTYPES[dtype]
+  if (isStack(dtype, shape))
+    return [{ name: 'matrices', offset: 0, bytes: (shape[0] ?? 0) * matrixStride(dtype, shape) }]
   const refused = spec.refuse?.(shape)
   if (refused !== undefined) throw new Error(`[${dtype}] ${refused}, got (${shape.join(', ')})`)
   let offset = 0

@@ -2,167 +2,11 @@
  * How gradients flow through each op, as more ops. A table over all op names: an op without an answer does
  * not compile.
  */
-import { FLOATS, LINEAR_ARITHMETICS, isScaled, type LinearArithmetic, type OpName } from '@cairn-tune/ops'
-import type { Step, Tensor } from './program.ts'
-import type { Recorder } from './record.ts'
-
-/** The gradient of a loss by itself, where nothing needs to be multiplied. */
-export const ONE = 'one'
-export type Gradient = Tensor | typeof ONE
-
-export type Flow = {
-  g: Recorder
-  step: Step
-  /** An input of the step by name. */
-  input: (name: string) => Tensor
-  /** An output of the step by name: what the forward pass saved. */
-  output: (name: string) => Tensor
-  /** Gradient of an output; only asked of outputs that have one. */
-  grad: (name: string) => Tensor
-  /** The same for a loss, which may be differentiated by itself. */
-  lossGrad: (name: string) => Gradient
-  isWanted: (input: string) => boolean
-  /**
-   * What has been summed for an input so far. An op that can add it in its own epilogue hands back the whole
-   * sum under `summed`.
-   */
-  soFar: (input: string) => Tensor | undefined
-  /**
-   * The step that made an input, where this step alone reads it and nobody asks for its gradient: an op may
-   * then answer for both.
-   */
-  source: (input: string) => Step | undefined
-}
-
-/**
- * Gradients of a step's inputs: parts of their sums, or whole sums. `others` are parts of sums of tensors
- * that the step does not read itself, recorded where they are wanted.
- */
-type Result = {
-  parts?: Record<string, Tensor | undefined>
-  summed?: Record<string, Tensor | undefined>
-  others?: readonly (readonly [Tensor, () => Tensor])[]
-}
-export type Backward = (flow: Flow) => Result
-
-const number = (step: Step, name: string) => Number(step.attrs[name] ?? 0)
-
-const arithmeticOf = (step: Step): LinearArithmetic =>
-  LINEAR_ARITHMETICS.find(name => name === step.attrs.arithmetic) ?? 'f32'
-
-/**
- * A matmul's gradients are matmuls; they add what an activation has so far in their epilogue. Weights get f32
- * gradients. Where the forward pass rounded a to a small format, the gradient is rounded to one too, by its
- * own largest magnitude (current scaling).
- */
-function matmulGrads(
-  flow: Flow,
-  a: string,
-  b: string,
-  second: { a2?: Tensor; b2?: Tensor } = {},
-): Required<Pick<Result, 'parts' | 'summed'>> {
-  const { g, step, input, grad, isWanted, soFar } = flow
-  const chosen = arithmeticOf(step)
-  const isRounded = a === 'a' && isScaled(chosen)
-  const arithmetic = chosen === 'f32' ? 'f32' : 'bf16'
-  const alpha = number(step, 'alpha')
-  const dy = grad('y')
-  const { dtype } = input(a)
-  if (isWanted(a) && dtype !== 'f32' && dtype !== 'bf16')
-    throw new Error(`[${step.op}] ${a} is ${dtype} and has no gradient`)
-  if (isWanted(b) && !FLOATS.includes(input(b).dtype))
-    throw new Error(`[${step.op}] ${b} is stored as ${input(b).dtype}, which cannot be trained`)
-  if (isWanted(b) && isRounded)
-    throw new Error(`[${step.op}] ${b} is multiplied in ${chosen}, which is for frozen weights`)
-  // Every use of the random numbers of a step has its own stream: its place in the program as it was
-  // recorded.
-  const toInput = () =>
-    g.matmul_nn(
-      {
-        a: dy,
-        b: input(b),
-        ...second,
-        addend: soFar(a),
-        ...(isRounded ? { a_amax: g.amax({ x: dy }, {}).y, random: step.inputs.random } : {}),
-      },
-      {
-        alpha,
-        arithmetic: isRounded ? chosen : arithmetic,
-        stream: isRounded ? g.steps.length : 0,
-        dtype: dtype === 'bf16' ? 'bf16' : 'f32',
-      },
-    ).y
-  return {
-    summed: { [a]: isWanted(a) ? toInput() : undefined },
-    parts: {
-      [b]: isWanted(b)
-        ? g.matmul_tn({ a: dy, b: input(a) }, { alpha, arithmetic, dtype: 'f32' }).y
-        : undefined,
-    },
-  }
-}
-
-const matmulNt: Backward = flow => {
-  const down = adapterOf(flow)
-  if (down) return adapterGrads(flow, down)
-  const first = matmulGrads(flow, 'a', 'b')
-  const second = flow.step.inputs.a2 ? matmulGrads(flow, 'a2', 'b2') : { summed: {}, parts: {} }
-  return {
-    summed: { ...first.summed, ...second.summed },
-    parts: { ...first.parts, ...second.parts, ...addedGrads(flow) },
-  }
-}
-
-/** Gradients of what a product adds after its sums. */
-const addedGrads = ({ g, grad, isWanted }: Flow) => ({
-  addend: isWanted('addend') ? grad('y') : undefined,
-  bias: isWanted('bias') ? g.bias_grad({ dy: grad('y') }, {}).dbias : undefined,
-})
-
-/**
- * The step z = alpha·x·Aᵀ of a linear y = x·Wᵀ + z·Bᵀ with its adapter, and what it reads, where it is one.
- */
-function adapterOf({ step, source, isWanted }: Flow): { x: Tensor; A: Tensor; alpha: number } | undefined {
-  const down = source('a2')
-  const { a: x, b: A } = down?.inputs ?? {}
-  if (
-    !down ||
-    !x ||
-    !A ||
-    down.op !== 'matmul_nt' ||
-    down.inputs.a2 ||
-    down.inputs.addend ||
-    down.inputs.bias
-  )
-    return undefined
-  const arithmetic = arithmeticOf(step)
-  const isAlike = arithmeticOf(down) === (isScaled(arithmetic) ? 'bf16' : arithmetic)
-  return isAlike && x === step.inputs.a && number(step, 'alpha') === 1 && isWanted('a2')
-    ? { x, A, alpha: number(down, 'alpha') }
-    : undefined
-}
-
-/**
- * The adapter's way back to x joins the sums of the linear's own: dx = dy·W + dz·A with dz = alpha·dy·B,
- * which is the gradient of x·Aᵀ.
- */
-function adapterGrads(flow: Flow, { x, A, alpha }: { x: Tensor; A: Tensor; alpha: number }): Result {
-  const { g, step, input, grad, isWanted } = flow
-  const arithmetic = arithmeticOf(step) === 'f32' ? 'f32' : 'bf16'
-  const dy = grad('y')
-  const dz = g.matmul_nn(
-    { a: dy, b: input('b2') },
-    { alpha, arithmetic, stream: 0, dtype: input('a2').dtype === 'bf16' ? 'bf16' : 'f32' },
-  ).y
-  const { summed, parts } = matmulGrads(flow, 'a', 'b', { a2: dz, b2: A })
-  const plain = { alpha: 1, arithmetic, dtype: 'f32' } as const
-  const dB = isWanted('b2') ? g.matmul_tn({ a: dy, b: input('a2') }, plain).y : undefined
-  return {
-    summed,
-    parts: { ...parts, b2: dB, ...addedGrads(flow) },
-    others: [[A, () => g.matmul_tn({ a: dz, b: x }, plain).y]],
-  }
-}
+import type { OpName } from '@cairn-tune/ops'
+import { balanceLoss, balanceSums, combine, expertRows, route } from './expert-grads.ts'
+import { ONE, number, type Backward, type Flow, type Gradient, type Result } from './flow.ts'
+import { expertMatmulNt, matmulNt } from './matmul-grads.ts'
+import type { Tensor } from './program.ts'
 
 const rmsNorm: Backward = ({ g, step, input, output, grad, isWanted }) => {
   const weight_offset = number(step, 'weight_offset')
@@ -284,6 +128,12 @@ export const BACKWARD: { readonly [N in OpName]: Backward } = {
   geglu: glu('geglu_grad'),
   clamped_glu: clampedGlu,
   attention,
+  route,
+  expert_rows: expertRows,
+  combine,
+  expert_matmul_nt: expertMatmulNt,
+  balance_sums: balanceSums,
+  balance_loss: balanceLoss,
   head_loss: flow => lossGrads(flow, flow.lossGrad('loss')),
   head_loss_trained: flow => lossGrads(flow, flow.lossGrad('loss')),
   add: ({ grad }) => ({ parts: { a: grad('y'), b: grad('y') } }),
@@ -303,6 +153,13 @@ export const BACKWARD: { readonly [N in OpName]: Backward } = {
   clamped_glu_grad: none,
   attention_grad: none,
   sinks_grad: none,
+  route_grad: none,
+  expert_order: none,
+  expert_adapters: none,
+  combine_grad: none,
+  expert_matmul_nn: none,
+  expert_matmul_tn: none,
+  balance_sums_grad: none,
   quantize: none,
   dequantize: none,
   amax: none,

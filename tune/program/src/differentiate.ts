@@ -1,5 +1,6 @@
 /** Reverse-mode differentiation: walks the recorded steps backwards and records the gradient ops of each. */
-import { BACKWARD, ONE, type Flow, type Gradient } from './backward.ts'
+import { BACKWARD } from './backward.ts'
+import { ONE, type Flow, type Gradient } from './flow.ts'
 import { inputTensors, outputTensors, type Step, type Tensor } from './program.ts'
 import type { Recorder } from './record.ts'
 

@@ -5,7 +5,7 @@
  * block    a span of steps that may be recomputed       arena    the memory of all tensors that nobody lends
  * plan     offsets in the arena, found before a run     oracle   the same program in float64
  */
-export { ONE, type Gradient } from './backward.ts'
+export { ONE, type Gradient } from './flow.ts'
 export * from './differentiate.ts'
 export * from './execute.ts'
 export * from './flatten.ts'

@@ -18,6 +18,8 @@ const cheapOps: readonly OpName[] = [
   'geglu',
   'clamped_glu',
   'columns',
+  'expert_rows',
+  'combine',
   'add',
   'cast',
   'scale',

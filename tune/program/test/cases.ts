@@ -1,5 +1,6 @@
 /** What every kernel is tried on: odd sizes, each dtype, with and without optional inputs. */
 import type { Attrs, Dtype, OpName } from '@cairn-tune/ops'
+import { expertMatmuls, roundedExperts, routes, storedExperts } from './expert-cases.ts'
 import { noise, runOracle, tensor, type Values } from './one-op.ts'
 import { loras, paged, range, samples } from './serving-cases.ts'
 
@@ -486,10 +487,14 @@ export const CASES: Case[] = [
     ...paged(dtype),
     ...loras(dtype),
     ...scales(dtype),
+    ...routes(dtype),
+    ...expertMatmuls(dtype),
   ]),
   ...storedMatmuls(),
   ...transposedMatmuls(),
   ...roundedMatmuls(),
+  ...storedExperts(),
+  ...roundedExperts(),
   ...optimizer(),
   ...samples(),
 ]

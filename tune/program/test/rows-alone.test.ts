@@ -56,6 +56,37 @@ describe.each(isas)('%s', isa => {
   )
 
   test.each([
+    ['bf16', 'bf16'],
+    ['bf16', 'bf16_vnni'],
+    ['bf16', 'nvfp4'],
+    ['f32', 'f32'],
+  ] as [Dtype, Dtype][])(
+    'a row of %s with its expert in %s is the same alone and among any others',
+    async (dtype, stored) => {
+      const [n, k, rows] = [52, 320, 600]
+      const attrs = { alpha: 1, arithmetic: dtype, dtype }
+      const [a, b] = [noise(dtype, [rows, k], 1), noise(stored, [3, n, k], 2)]
+      const ends = (...counts: number[]) => tensor('i32', [3], counts)
+      const { y: all } = await runNative(
+        engineOf(isa),
+        'expert_matmul_nt',
+        { a, b, ends: ends(5, 5, rows) },
+        attrs,
+      )
+      for (const row of [5, 6, 260, 599]) {
+        const one: Value = { ...a, shape: [1, k], bytes: rowsOf(a, row, 1) }
+        const { y } = await runNative(
+          engineOf(isa),
+          'expert_matmul_nt',
+          { a: one, b, ends: ends(0, 0, 1) },
+          attrs,
+        )
+        expect(Buffer.compare(y!.bytes, rowsOf(all!, row, 1)), `row ${row}`).toBe(0)
+      }
+    },
+  )
+
+  test.each([
     ['bf16', 4, 2, 64],
     ['bf16', 2, 2, 96],
     ['bf16', 6, 1, 32],

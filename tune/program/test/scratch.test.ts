@@ -20,6 +20,9 @@ const needsData = [
   'paged_write',
   'gather_rows',
   'lora_delta',
+  'expert_matmul_nt',
+  'expert_matmul_nn',
+  'expert_matmul_tn',
   'sample',
 ]
 

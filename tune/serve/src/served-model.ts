@@ -7,6 +7,7 @@ import type { Arithmetic, Dtype } from '@cairn-tune/ops'
 import {
   InputError,
   layoutOf,
+  storedName,
   loadBase,
   loadTokenizer,
   openMappedCheckpoint,
@@ -158,7 +159,8 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
     // products read them.
     storage: name => {
       const wanted =
-        layoutOf(checkpoint, name) ?? (isQuantizedLayer(projectionLayer(config, name)) ? projections : dtype)
+        layoutOf(checkpoint, storedName(checkpoint, name)) ??
+        (isQuantizedLayer(projectionLayer(config, name)) ? projections : dtype)
       return wanted === 'bf16' && isMultiplied(config, name) ? 'bf16_vnni' : wanted
     },
     blocks: blockCount,

@@ -13,7 +13,14 @@ import { startServer, type RunningServer } from '@cairn-tune/serve'
 import type { Completion } from '@cairn-tune/serve/protocol'
 import { createRandom, mergeAdapter, writeAdapter } from '@cairn-tune/train'
 import { byteTokenizerFiles } from '@cairn-tune/train/byte-tokenizer'
-import { decodeFloats, encodeFloats, openSafetensors, writeCheckpoint } from '@cairn-tune/weights'
+import {
+  decodeFloats,
+  encodeFloats,
+  linearsOf,
+  matricesOf,
+  openSafetensors,
+  writeCheckpoint,
+} from '@cairn-tune/weights'
 
 const directory = mkdtempSync(join(tmpdir(), 'cairn-families-'))
 afterAll(() => rmSync(directory, { recursive: true }))
@@ -31,12 +38,19 @@ async function writeGolden(name: string, model: string): Promise<void> {
   await mkdir(model)
   await writeCheckpoint(
     model,
-    weights.map(({ name: weight, shape }) => ({
-      name: weight,
-      dtype: 'F32',
-      shape,
-      bytes: async () => encodeFloats('F32', decodeFloats('BF16', await file.read(weight))),
-    })),
+    weights.flatMap(weight => {
+      const matrices = matricesOf(weight)
+      return matrices.map(({ name: matrix, shape }, e) => ({
+        name: matrix,
+        dtype: 'F32' as const,
+        shape,
+        bytes: async () => {
+          const values = decodeFloats('BF16', await file.read(weight.name))
+          const size = values.length / matrices.length
+          return encodeFloats('F32', values.subarray(e * size, (e + 1) * size))
+        },
+      }))
+    }),
   )
   const files = { ...byteTokenizerFiles(), 'config.json': JSON.stringify(config) }
   for (const [path, text] of Object.entries(files)) await writeFile(join(model, path), text)
@@ -52,10 +66,12 @@ async function writeRandomAdapter(path: string, config: Record<string, unknown>)
   await writeAdapter(
     path,
     { baseModel: '', lora_rank: 3, lora_alpha: 3, lora_dropout: 0, lora_target_modules: modules },
-    projections.flatMap(({ name, inputs, outputs }) => [
-      { name: `${name}.lora_A.weight`, ...matrix(3, inputs) },
-      { name: `${name}.lora_B.weight`, ...matrix(outputs, 3) },
-    ]),
+    projections.flatMap(projection =>
+      linearsOf(projection).flatMap(name => [
+        { name: `${name}.lora_A.weight`, ...matrix(3, projection.inputs) },
+        { name: `${name}.lora_B.weight`, ...matrix(projection.outputs, 3) },
+      ]),
+    ),
   )
 }
 

@@ -91,7 +91,7 @@ test.each([
   ['trained biases', { bias: 'all' }],
   ['whole modules', { modules_to_save: ['lm_head'] }],
   ['ranks by layer', { rank_pattern: { q_proj: 8 } }],
-  ['alphas by layer', { alpha_pattern: { q_proj: 8 } }],
+  ['alphas by layer', { alpha_pattern: { q_proj: 16 } }],
 ])('refuses %s, naming the key', async (_, over) => {
   await expect(readAdapter(await written(json => ({ ...json, ...over })))).rejects.toThrow(
     Object.keys(over)[0],

@@ -47,6 +47,12 @@ export const configSchema = z.strictObject({
 
   lora: z.boolean().default(true).describe('Train an adapter; false trains every weight.'),
   lora_rank: count.max(64).default(16).describe('Rank of the adapter.'),
+  lora_expert_rank: count
+    .max(64)
+    .optional()
+    .describe(
+      'Rank of the adapters of feed-forward projections in a model with experts; lora_rank unless given.',
+    ),
   lora_alpha: z.number().positive().default(32).describe('The adapter counts alpha / rank times.'),
   lora_dropout: z.literal(0, 'only 0 is supported').default(0).describe('Dropout before the adapter.'),
   lora_target_modules: z

@@ -3,6 +3,7 @@
  */
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { partsOf, readModelConfig } from '@cairn-tune/models'
 import {
   InputError,
   MODEL_TEXTS,
@@ -10,6 +11,7 @@ import {
   decodeFloats,
   encodeFloats,
   layoutOf,
+  missingExperts,
   makeDirectory,
   openCheckpoint,
   readAdapter,
@@ -41,6 +43,7 @@ export async function mergeAdapter({
   try {
     const pairs = pairUp(found)
     for (const [name, pair] of pairs) checkFits(model, name, pair)
+    await checkExperts(base, adapter, found)
     await makeDirectory(output, 'output')
     if ((await readdir(output)).length > 0)
       throw new InputError(`${output}: is not empty; a merged model is written to a new directory`)
@@ -64,6 +67,14 @@ export async function copyCompanions(from: string, to: string): Promise<void> {
     const text = name === 'hf_quant_config.json' ? undefined : await readModelText(from, name)
     if (text !== undefined) await writeFile(join(to, name), text)
   }
+}
+
+/** Refuses an adapter of fewer experts than the base has; of more is one that the base has no tensor for. */
+async function checkExperts(base: string, adapter: string, { tensors }: Adapter): Promise<void> {
+  const names = tensors.map(({ name }) => name)
+  if (!names.some(name => name.includes('.experts.'))) return
+  const missing = missingExperts(names, partsOf(await readModelConfig(base)).projections)
+  if (missing !== undefined) throw new InputError(`${adapter}: ${missing}`)
 }
 
 /** By the name of the base's weight. */

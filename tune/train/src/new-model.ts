@@ -15,6 +15,7 @@ import {
   InputError,
   encodeFloats,
   makeDirectory,
+  matricesOf,
   writeCheckpoint,
   type TensorToWrite,
 } from '@cairn-tune/weights'
@@ -64,12 +65,14 @@ export async function writeModelOf(
   await makeDirectory(directory, 'new model')
   if ((await readdir(directory)).length > 0)
     throw new InputError(`${directory}: is not empty; a new model is written to a new directory`)
-  const tensors = partsOf(config).weights.map(({ name, shape: sizes }): TensorToWrite => ({
-    name,
-    dtype: 'BF16',
-    shape: sizes,
-    bytes: () => encodeFloats('BF16', initial(name, sizes, seed, config)),
-  }))
+  const tensors = partsOf(config)
+    .weights.flatMap(matricesOf)
+    .map(({ name, shape: sizes }): TensorToWrite => ({
+      name,
+      dtype: 'BF16',
+      shape: sizes,
+      bytes: () => encodeFloats('BF16', initial(name, sizes, seed, config)),
+    }))
   await writeCheckpoint(directory, tensors)
   for (const [name, text] of Object.entries({
     ...byteTokenizerFiles(),

@@ -132,9 +132,11 @@ export async function prepareRun(
 
 /** Refuses an adapter on a linear that the model does not have. */
 function checkModules(
-  { lora_target_modules: wanted = [], model: name }: TrainConfig,
+  { lora_target_modules: wanted = [], lora_expert_rank, model: name }: TrainConfig,
   model: ModelConfig,
 ): void {
+  if (lora_expert_rank !== undefined && !model.experts)
+    throw new InputError(`lora_expert_rank: ${name} is a ${model.model_type} model and has no experts`)
   const { modules } = partsOf(model)
   const missing = wanted.find(module => !modules.includes(module))
   if (missing !== undefined)

@@ -11,6 +11,7 @@ import {
   encodeFloats,
   makeDirectories,
   makeDirectory,
+  matricesOf,
   writeAdapter,
   writeAtomically,
   writeAll,
@@ -149,14 +150,24 @@ export async function writeTrained({
   const values = async (name: string) => floatsOf(await read(name))
   if (!config.lora) return await writeModel(join(config.output_dir, 'model'), trained, values, modelDirectory)
   const tensors: AdapterTensor[] = []
-  for (const { name, shape } of trained)
-    tensors.push({ name, shape: [shape[0] ?? 0, shape[1] ?? 0], values: await values(name) })
+  for (const tensor of trained) {
+    const all = await values(tensor.name)
+    const matrices = matricesOf(tensor)
+    const size = all.length / matrices.length
+    for (const [e, { name, shape }] of matrices.entries())
+      tensors.push({
+        name,
+        shape: [shape[0] ?? 0, shape[1] ?? 0],
+        values: all.subarray(e * size, (e + 1) * size),
+      })
+  }
   const path = join(config.output_dir, 'adapter')
   await writeAdapter(
     path,
     {
       baseModel: config.model,
       lora_rank: config.lora_rank,
+      lora_expert_rank: config.lora_expert_rank,
       lora_alpha: config.lora_alpha,
       lora_dropout: config.lora_dropout,
       lora_target_modules: modules,
@@ -175,12 +186,19 @@ async function writeModel(
   await makeDirectories(path)
   await writeCheckpoint(
     path,
-    trained.map(({ name, shape }) => ({
-      name,
-      dtype: 'BF16',
-      shape,
-      bytes: async () => encodeFloats('BF16', await values(name)),
-    })),
+    trained.flatMap(tensor => {
+      const matrices = matricesOf(tensor)
+      return matrices.map(({ name, shape }, e) => ({
+        name,
+        dtype: 'BF16' as const,
+        shape,
+        bytes: async () => {
+          const all = await values(tensor.name)
+          const size = all.length / matrices.length
+          return encodeFloats('BF16', all.subarray(e * size, (e + 1) * size))
+        },
+      }))
+    }),
   )
   await copyCompanions(from, path)
   return path

@@ -15,7 +15,7 @@ import {
 } from './checkpoint.ts'
 import type { TrainConfig } from './config.ts'
 import { START, countSteps } from './data/batches.ts'
-import { fillAdapterMatrix } from './adapter-init.ts'
+import { fillAdapter } from './adapter-init.ts'
 import { bytesText } from './memory-budget.ts'
 import { memoryText } from './estimate.ts'
 import { lockOutput } from './output-lock.ts'
@@ -187,8 +187,7 @@ function fillAnew(
   const load = createF32Loader(engine, checkpoint)
   return async ({ name, shape }, buffer) => {
     if (isBookkeeping(name)) return
-    const matrix = { name, shape: [shape[0] ?? 0, shape[1] ?? 0] } as const
-    if (lora) engine.write(buffer, memory => fillAdapterMatrix(seed, matrix, floatsOf(memory)))
+    if (lora) engine.write(buffer, memory => fillAdapter(seed, { name, shape }, floatsOf(memory)))
     else await load({ name, shape }, buffer)
   }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { FAMILY_NAMES, parseModelConfig, partsOf, type FamilyName } from '@cairn-tune/models'
 import { RECIPES, mergeAdapter, readAdapter, writeModelOf } from '@cairn-tune/train'
-import { openCheckpoint } from '@cairn-tune/weights'
+import { linearsOf, openCheckpoint } from '@cairn-tune/weights'
 import { createBench, losses, textsOf } from './run.ts'
 
 const bench = await createBench()
@@ -16,13 +16,15 @@ function keysOf(name: FamilyName) {
     readFileSync(new URL(`../../models/test/golden/families/${name}.json`, import.meta.url), 'utf8'),
   ) as { config: Record<string, unknown> }
   const sizes = { hidden_size: 64, intermediate_size: 128, num_attention_heads: 8, vocab_size: 320 }
-  return { ...config, ...sizes, initializer_range: 0.05, model_type: name }
+  const experts = 'moe_intermediate_size' in config ? { moe_intermediate_size: 64 } : {}
+  return { ...config, ...sizes, ...experts, initializer_range: 0.05, model_type: name }
 }
 
 describe.each(FAMILY_NAMES)('%s', name => {
   const model = join(bench.directory, name)
   const written = writeModelOf(model, keysOf(name), 1)
   const { modules, projections } = partsOf(parseModelConfig('config.json', keysOf(name)))
+  const linears = projections.flatMap(linearsOf)
   const settings = {
     model,
     // The same rows in every step.
@@ -41,7 +43,7 @@ describe.each(FAMILY_NAMES)('%s', name => {
     const adapter = await readAdapter(run.output)
     expect(adapter.lora_target_modules.toSorted()).toEqual(modules.toSorted())
     expect(adapter.tensors.map(tensor => tensor.name).toSorted()).toEqual(
-      projections.flatMap(one => [`${one.name}.lora_A.weight`, `${one.name}.lora_B.weight`]).toSorted(),
+      linears.flatMap(one => [`${one}.lora_A.weight`, `${one}.lora_B.weight`]).toSorted(),
     )
   })
 
@@ -62,7 +64,7 @@ describe.each(FAMILY_NAMES)('%s', name => {
     const changed = []
     for (const weight of merged.tensors.keys())
       if (Buffer.compare(await base.read(weight), await merged.read(weight)) !== 0) changed.push(weight)
-    expect(changed.toSorted()).toEqual(projections.map(one => `${one.name}.weight`).toSorted())
+    expect(changed.toSorted()).toEqual(linears.map(one => `${one}.weight`).toSorted())
   })
 
   test('a module that it does not have is refused by name', async () => {

@@ -4,10 +4,11 @@
  */
 import type { DeviceBuffer, Engine } from '@cairn-tune/native'
 import { forgetPages } from '@cairn-tune/native'
-import { FLOATS, byteLength, typeText, type Dtype, type Shape } from '@cairn-tune/ops'
+import { FLOATS, byteLength, matrixStride, typeText, type Dtype, type Shape } from '@cairn-tune/ops'
 import { createRecorder, prepare, type Prepared } from '@cairn-tune/program'
 import { openCheckpoint, type Checkpoint } from './checkpoint.ts'
 import { InputError, UnsupportedError } from './errors.ts'
+import { matricesOf, storedName } from './experts.ts'
 import { openMapped } from './mapped-file.ts'
 import { findNotFinite } from './float-values.ts'
 import { layoutOf, readWeight, type StoredWeight } from './quantized.ts'
@@ -20,8 +21,9 @@ export type BaseWeight = { name: string; dtype: Dtype; shape: Shape }
 export const openMappedCheckpoint = (directory: string): Promise<Checkpoint> =>
   openCheckpoint(directory, openMapped)
 
-/** How a weight lies in the file: a dtype of the engine, or F16, which no engine dtype is. */
-function storedDtype(checkpoint: Checkpoint, name: string): Dtype | 'f16' {
+/** How a weight, or its first matrix, is stored: a dtype of the engine, or F16, which no engine dtype is. */
+function storedDtype(checkpoint: Checkpoint, weight: string): Dtype | 'f16' {
+  const name = storedName(checkpoint, weight)
   const layout = layoutOf(checkpoint, name)
   if (layout) return layout
   const entry = checkpoint.tensors.get(name)
@@ -45,13 +47,13 @@ function storedDtype(checkpoint: Checkpoint, name: string): Dtype | 'f16' {
  */
 export function plainDtype(checkpoint: Checkpoint, name: string): Dtype {
   const stored = storedDtype(checkpoint, name)
-  if (checkpoint.tensors.get(name)?.decodedFrom !== undefined) return 'bf16'
+  if (checkpoint.tensors.get(storedName(checkpoint, name))?.decodedFrom !== undefined) return 'bf16'
   return stored === 'f16' ? 'f32' : stored
 }
 
 /** Throws unless every weight is there, of its shape, and can be stored as asked. Reads headers only. */
 export function checkBase(checkpoint: Checkpoint, base: readonly BaseWeight[]): void {
-  for (const { name, dtype, shape } of base) {
+  for (const { name, dtype, shape } of base.flatMap(matricesOf)) {
     const stored = storedDtype(checkpoint, name)
     const isPlain = stored === 'f16' || FLOATS.includes(stored)
     if (!isPlain && stored !== dtype) {
@@ -72,7 +74,7 @@ export function checkBase(checkpoint: Checkpoint, base: readonly BaseWeight[]): 
 
 /** Bytes that a weight takes while it is converted, of the file and decoded; 0 where it is used in place. */
 export function loadingBytes(checkpoint: Checkpoint, { name, dtype }: BaseWeight): number {
-  const entry = checkpoint.tensors.get(name)
+  const entry = checkpoint.tensors.get(storedName(checkpoint, name))
   if (!entry) return 0
   const stored = entry.end - entry.start
   if (entry.decodedFrom !== undefined) return stored + byteLengthOf(entry.dtype, entry.shape)
@@ -102,7 +104,7 @@ export async function loadBase(
   const buffers = new Map<string, DeviceBuffer>()
   for (const weight of base) {
     signal?.throwIfAborted()
-    buffers.set(weight.name, await loadOne(checkpoint, weight, { engine, convert, copies }))
+    buffers.set(weight.name, await loadWhole(checkpoint, weight, { engine, convert, copies }))
     onProgress?.(buffers.size, base.length)
   }
   return buffers
@@ -114,6 +116,21 @@ type Way = {
   copies?: boolean
   /** Where the weight is to lie, if not where it comes to. */
   target?: DeviceBuffer
+}
+
+/** A weight of one matrix or of one for each expert, whose files have them one by one. */
+async function loadWhole(checkpoint: Checkpoint, weight: BaseWeight, way: Way): Promise<DeviceBuffer> {
+  const matrices = matricesOf(weight)
+  if (weight.shape.length !== 3) return await loadOne(checkpoint, weight, way)
+  const { engine } = way
+  const target = way.target ?? engine.allocate(byteLength(weight.dtype, weight.shape))
+  const stride = matrixStride(weight.dtype, weight.shape)
+  for (const [e, matrix] of matrices.entries()) {
+    const bytes = byteLength(matrix.dtype, matrix.shape)
+    const part = engine.part(target, e * stride, e * stride + bytes)
+    await loadOne(checkpoint, matrix, { ...way, target: part })
+  }
+  return target
 }
 
 async function loadOne(
@@ -128,7 +145,9 @@ async function loadOne(
       throw new InputError(
         `${checkpoint.pathOf(name)}: tensor ${JSON.stringify(name)} must be ${wanted}, got ${got}`,
       )
-    return engine.adopt(stored.buffer)
+    if (!target) return engine.adopt(stored.buffer)
+    engine.write(target, stored.buffer)
+    return target
   }
   if (stored.dtype === dtype && !target && !copies) return engine.adopt(stored.buffer)
   if (isQuantised(dtype)) refuseNotFinite(checkpoint.pathOf(name), name, shape, stored)
@@ -196,5 +215,5 @@ export function createF32Loader(
 ): (weight: { name: string; shape: Shape }, target: DeviceBuffer) => Promise<void> {
   const convert = createConverter(engine)
   return async ({ name, shape }, target) =>
-    void (await loadOne(checkpoint, { name, dtype: 'f32', shape }, { engine, convert, target }))
+    void (await loadWhole(checkpoint, { name, dtype: 'f32', shape }, { engine, convert, target }))
 }

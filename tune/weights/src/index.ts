@@ -17,6 +17,7 @@ export {
 export { openMapped } from './mapped-file.ts'
 export { MODEL_TEXTS, TOKENIZER_TEXTS, readModelText, type ModelText } from './model-texts.ts'
 export { openCheckpoint, type Checkpoint } from './checkpoint.ts'
+export { linearsOf, matricesOf, missingExperts, storedName } from './experts.ts'
 export { InputError, UnsupportedError } from './errors.ts'
 export { WriteError, makeDirectories, makeDirectory, withPath } from './fs-errors.ts'
 export { FLOAT_DTYPES, decodeFloats, encodeFloats, findNotFinite, type FloatDtype } from './float-values.ts'
@@ -46,6 +47,7 @@ export {
 } from './gguf/export-model.ts'
 export { hubCacheRoot, type Environment, type RepoType } from './hub-cache.ts'
 export { type Progress } from './hub-download.ts'
+export { isFeedForward } from './rank-pattern.ts'
 export { resolveRepo, type ResolveOptions } from './hub.ts'
 export { ExactNumber, parseExact, pythonNumber } from './exact-json.ts'
 export {

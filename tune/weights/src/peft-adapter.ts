@@ -9,6 +9,7 @@ import type { ByteSource } from './byte-source.ts'
 import { InputError, UnsupportedError } from './errors.ts'
 import { isMissing, makeDirectories } from './fs-errors.ts'
 import { FLOAT_DTYPES, decodeFloats, encodeFloats, type FloatDtype } from './float-values.ts'
+import { rankKeys, ranksOf } from './rank-pattern.ts'
 import { writeSafetensors } from './safetensors-writer.ts'
 import { checkTensor, openSafetensors } from './safetensors.ts'
 
@@ -19,7 +20,10 @@ import { checkTensor, openSafetensors } from './safetensors.ts'
 export type AdapterTensor = { name: string; shape: readonly [number, number]; values: Float32Array }
 export type AdapterConfig = {
   baseModel: string
+  /** Of the whole adapter where read: the largest. */
   lora_rank: number
+  /** Of feed-forward projections, where it is another; alpha / rank is the same. */
+  lora_expert_rank?: number | undefined
   lora_alpha: number
   lora_dropout: number
   lora_target_modules: readonly string[]
@@ -52,7 +56,6 @@ export async function writeAdapter(
   }))
   await writeSafetensors(join(directory, WEIGHTS), stored)
   const json = {
-    alpha_pattern: {},
     auto_mapping: null,
     base_model_name_or_path: config.baseModel,
     bias: 'none',
@@ -61,12 +64,10 @@ export async function writeAdapter(
     init_lora_weights: true,
     layers_pattern: null,
     layers_to_transform: null,
-    lora_alpha: config.lora_alpha,
     lora_dropout: config.lora_dropout,
     modules_to_save: null,
     peft_type: 'LORA',
-    r: config.lora_rank,
-    rank_pattern: {},
+    ...rankKeys(config.lora_rank, config.lora_expert_rank, config.lora_alpha, config.lora_target_modules),
     revision: null,
     target_modules: config.lora_target_modules,
     task_type: 'CAUSAL_LM',
@@ -76,9 +77,7 @@ export async function writeAdapter(
   await writeTextAtomically(join(directory, CONFIG), `${JSON.stringify(json, null, 2)}\n`)
 }
 
-const empty = z
-  .union([z.record(z.string(), z.unknown()).refine(value => Object.keys(value).length === 0), z.null()])
-  .optional()
+const pattern = z.record(z.string(), z.number().positive()).nullish()
 const off = z.literal([false, null]).optional()
 
 /**
@@ -97,8 +96,8 @@ const configSchema = z.looseObject({
   fan_in_fan_out: off,
   lora_bias: off,
   modules_to_save: z.union([z.array(z.string()).max(0), z.null()]).optional(),
-  rank_pattern: empty,
-  alpha_pattern: empty,
+  rank_pattern: pattern,
+  alpha_pattern: pattern,
   layer_replication: z.null().optional(),
 })
 
@@ -169,6 +168,7 @@ export async function readStoredAdapter(directory: string): Promise<StoredAdapte
   const config = readAdapterConfig(join(directory, CONFIG))
   const path = join(directory, WEIGHTS)
   const file = await openSafetensors(path, openWhole)
+  const rankOf = ranksOf(join(directory, CONFIG), config)
   const tensors: StoredTensor[] = []
   for (const [stored, entry] of file.tensors) {
     const match = /^base_model\.model\.(.+\.lora_([AB])\.weight)$/.exec(stored)
@@ -179,9 +179,10 @@ export async function readStoredAdapter(directory: string): Promise<StoredAdapte
     checkTensor(path, entry, FLOAT_DTYPES)
     const [rows = 0, columns = 0] = entry.shape
     const rank = match[2] === 'A' ? rows : columns
-    if (entry.shape.length !== 2 || rank !== config.r)
+    const wanted = rankOf(match[1].replace(/\.lora_[AB]\.weight$/, ''))
+    if (entry.shape.length !== 2 || rank !== wanted)
       throw new InputError(
-        `${path}: ${JSON.stringify(stored)} is (${entry.shape.join(', ')}), its rank should be ${config.r}`,
+        `${path}: ${JSON.stringify(stored)} is (${entry.shape.join(', ')}), its rank should be ${wanted}`,
       )
     const other = stored.replace(/lora_[AB]\.weight$/, `lora_${match[2] === 'A' ? 'B' : 'A'}.weight`)
     if (!file.tensors.has(other))
@@ -197,7 +198,7 @@ export async function readStoredAdapter(directory: string): Promise<StoredAdapte
   const modules = new Set(tensors.flatMap(({ name }) => name.split('.').at(-3) ?? []))
   return {
     baseModel: config.base_model_name_or_path ?? '',
-    lora_rank: config.r,
+    lora_rank: Math.max(...tensors.map(({ name, shape }) => shape[name.endsWith('lora_A.weight') ? 0 : 1])),
     lora_alpha: config.lora_alpha,
     lora_dropout: config.lora_dropout,
     lora_target_modules: [...modules],

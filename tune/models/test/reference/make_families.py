@@ -114,6 +114,16 @@ FAMILIES = {
         SPLIT,
     ),
 }
+# Layer 0 is dense.
+MOE = dict(
+    head_dim=16,
+    num_experts=6,
+    num_experts_per_tok=2,
+    moe_intermediate_size=24,
+    mlp_only_layers=[0],
+    rope_parameters=dict(rope_type="default", rope_theta=1000.0),
+)
+FAMILIES["qwen3_moe"] = (transformers.Qwen3MoeConfig, dict(**MOE, norm_topk_prob=True), SPLIT)
 CLASSES = {"gemma3_text": transformers.Gemma3ForCausalLM}
 LENGTHS, PROMPTS = [19, 11], [4, 2]
 
@@ -154,6 +164,114 @@ def greedy(model, prompt, count):
     return tokens[len(prompt) :]
 
 
+def parts_of_experts(model):
+    """A model's fused matrices of experts by the names of a checkpoint, with the expert's number left out:
+    (parameter, its first row, its rows)."""
+    parts = {}
+    for key, p in model.named_parameters():
+        if key.endswith("experts.gate_up_proj"):
+            half = p.shape[1] // 2
+            for i, part in enumerate(["gate_proj", "up_proj"]):
+                parts[key.replace("gate_up_proj", part)] = (key, i * half, half)
+        elif key.endswith("experts.down_proj"):
+            parts[key] = (key, 0, p.shape[1])
+    return parts
+
+
+def run_adapted(model, ids, adapters, scale):
+    """As `run`, with scale * B @ A added to each weight that has an adapter: what PEFT's layers compute, and
+    for experts' matrices what it makes of an adapter of each."""
+    weights = dict(model.named_parameters())
+    experts = parts_of_experts(model)
+    changed = dict(weights)
+    for name in {key.rsplit(".lora_", 1)[0] for key in adapters}:
+        delta = scale * adapters[f"{name}.lora_B.weight"] @ adapters[f"{name}.lora_A.weight"]
+        if name in experts:
+            key, first, count = experts[name]
+            pad = (0, 0, first, weights[key].shape[1] - first - count)
+            changed[key] = changed[key] + torch.nn.functional.pad(delta, pad)
+        else:
+            changed[f"{name}.weight"] = weights[f"{name}.weight"] + delta
+
+    def call(**inputs):
+        return torch.func.functional_call(model, changed, kwargs=inputs)
+
+    call.zero_grad = model.zero_grad
+    return run(call, ids)
+
+
+def make_moe(name):
+    kind, keys, modules = FAMILIES[name]
+    torch.manual_seed(7)
+    model = transformers.AutoModelForCausalLM.from_config(
+        kind(**{**SIZES, **keys, "attn_implementation": "eager", "experts_implementation": "eager"})
+    )
+    model = model.float().eval()
+    fill(model)
+    with tempfile.TemporaryDirectory() as directory:
+        model.save_pretrained(directory)
+        config_json = json.loads((Path(directory) / "config.json").read_text())
+    experts = parts_of_experts(model)
+
+    def named(values):
+        """Of each parameter, by the names and shapes that our programs have."""
+        fused = {key for key, _, _ in experts.values()}
+        found = {key: value for key, value in values.items() if key not in fused}
+        for part, (key, first, count) in experts.items():
+            found[f"{part}.weight"] = values[key][:, first : first + count].clone()
+        return found
+
+    tensors = {
+        key: p.bfloat16() for key, p in named({k: p.detach() for k, p in model.named_parameters()}).items()
+    }
+    ids = torch.randint(3, 272, (sum(LENGTHS),))
+    hidden, losses, targets = run(model, ids)
+    grads = named({key: p.grad for key, p in model.named_parameters()})
+    wanted = {key: g for key, g in grads.items() if g.dim() == 1 or ".experts." in key or "mlp.gate." in key}
+    tensors |= {f"bare.{key}.grad": g.clone() for key, g in wanted.items()}
+    tensors |= {"bare.hidden": hidden.detach(), "bare.losses": losses.detach()}
+    prompts = [torch.randint(3, 259, (length,)).tolist() for length in (1, 5, 12, 21)]
+    answers = [greedy(model, prompt, 16) for prompt in prompts]
+    shapes = {
+        key.removesuffix(".weight"): t.shape for key, t in tensors.items() if key.endswith("proj.weight")
+    }
+    adapters = {}
+    for key, shape in shapes.items():
+        rank = 2 if ".mlp." in key else 4
+        count = list(shape[:-2])
+        adapters[f"{key}.lora_A.weight"] = (0.1 * torch.randn(*count, rank, shape[-1])).requires_grad_()
+        adapters[f"{key}.lora_B.weight"] = (0.1 * torch.randn(*count, shape[-2], rank)).requires_grad_()
+    hidden, losses, _ = run_adapted(model, ids, adapters, 2.0)
+    for key, p in adapters.items():
+        tensors |= {key: p.detach().clone(), f"lora.{key}.grad": p.grad.clone()}
+    tensors |= {"lora.hidden": hidden.detach(), "lora.losses": losses.detach()}
+    lora = {"lora_rank": 4, "lora_alpha": 8, "lora_expert_rank": 2}
+    write(name, tensors, config_json, lora, ids, targets, prompts, answers)
+    print(name, sum(losses).item())
+
+
+def write(name, tensors, config_json, lora, ids, targets, prompts, answers):
+    golden = Path(__file__).parent.parent / "golden" / "families"
+    save_file({key: t.contiguous() for key, t in tensors.items()}, golden / f"{name}.safetensors")
+    versions = {
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "peft": peft.__version__,
+    }
+    text = json.dumps(
+        {
+            "versions": versions,
+            "config": config_json,
+            "lora": lora,
+            "ids": ids.tolist(),
+            "targets": targets.tolist(),
+            "lengths": LENGTHS,
+            "greedy": {"prompts": prompts, "answers": answers},
+        }
+    )
+    (golden / f"{name}.json").write_text(text + "\n")
+
+
 def make(name):
     kind, keys, modules = FAMILIES[name]
     torch.manual_seed(7)
@@ -188,28 +306,9 @@ def make(name):
             short = key.removeprefix("base_model.model.").replace(".default", "")
             tensors |= {short: p.detach().clone(), f"lora.{short}.grad": p.grad.clone()}
     tensors |= {"lora.hidden": hidden.detach(), "lora.losses": losses.detach()}
-    golden = Path(__file__).parent.parent / "golden" / "families"
-    save_file({key: t.contiguous() for key, t in tensors.items()}, golden / f"{name}.safetensors")
-    (golden / f"{name}.json").write_text(
-        json.dumps(
-            {
-                "versions": {
-                    "torch": torch.__version__,
-                    "transformers": transformers.__version__,
-                    "peft": peft.__version__,
-                },
-                "config": config_json,
-                "lora": {"lora_rank": 4, "lora_alpha": 8},
-                "ids": ids.tolist(),
-                "targets": targets.tolist(),
-                "lengths": LENGTHS,
-                "greedy": {"prompts": prompts, "answers": answers},
-            }
-        )
-        + "\n"
-    )
-    print(name, sum(losses).item(), (golden / f"{name}.safetensors").stat().st_size)
+    write(name, tensors, config_json, {"lora_rank": 4, "lora_alpha": 8}, ids, targets, prompts, answers)
+    print(name, sum(losses).item())
 
 
 for family in sys.argv[1:] or FAMILIES:
-    make(family)
+    (make_moe if "moe" in family else make)(family)

@@ -12,6 +12,8 @@ import {
   VNNI_ROWS,
   byteLength,
   countElements,
+  isStack,
+  matrixStride,
   partsOf,
   type Dtype,
   type Shape,
@@ -60,13 +62,23 @@ function getNibble(bytes: Uint8Array, index: number, first: 'low' | 'high'): num
   return (index % 2 === 0) === (first === 'low') ? byte & 15 : byte >> 4
 }
 
-/** Bytes of a matrix in a dtype. */
+/** Of a stack: the shape of one matrix, its numbers, and bytes from one to the next. */
+const stackOf = (dtype: Dtype, shape: Shape) =>
+  [shape.slice(1), countElements(shape.slice(1)), matrixStride(dtype, shape)] as const
+
+/** Bytes of a matrix, or of a stack of them, in a dtype. */
 export function quantize(values: Float32Array, dtype: Dtype, shape: Shape): Uint8Array {
   if (values.length !== countElements(shape))
     throw new Error(
       `[quantize] (${shape.join(', ')}) has ${countElements(shape)} values, got ${values.length}`,
     )
   const buffer = new Uint8Array(byteLength(dtype, shape))
+  if (isStack(dtype, shape)) {
+    const [matrix, size, stride] = stackOf(dtype, shape)
+    for (let i = 0; i * size < values.length; i++)
+      buffer.set(quantize(values.subarray(i * size, (i + 1) * size), dtype, matrix), i * stride)
+    return buffer
+  }
   quantizers[dtype](values, partViews(buffer, dtype, shape), shape)
   return buffer
 }
@@ -78,6 +90,13 @@ export function dequantize(buffer: Uint8Array, dtype: Dtype, shape: Shape): Floa
       `[dequantize] ${dtype} (${shape.join(', ')}) takes ${byteLength(dtype, shape)} bytes, got ` +
         `${buffer.byteLength}`,
     )
+  }
+  if (isStack(dtype, shape)) {
+    const [matrix, size, stride] = stackOf(dtype, shape)
+    const values = new Float32Array(countElements(shape))
+    for (let i = 0; i * size < values.length; i++)
+      values.set(dequantize(buffer.subarray(i * stride), dtype, matrix), i * size)
+    return values
   }
   const aligned = buffer.byteOffset % 4 === 0 ? buffer : buffer.slice()
   return Float32Array.from(

@@ -1,6 +1,7 @@
 /** The meaning of every op, as a table: an op without one does not compile. */
 import type { OpName } from '@cairn-tune/ops'
 import * as attention from './attention.ts'
+import * as experts from './experts.ts'
 import * as layers from './layers.ts'
 import * as serving from './serving.ts'
 import { at, fill, get, number, type Define } from './matrix.ts'
@@ -72,6 +73,19 @@ export const DEFINE: { readonly [N in OpName]: Define } = {
   attention: attention.attention,
   attention_grad: attention.attentionGrad,
   sinks_grad: attention.sinksGrad,
+  route: experts.route,
+  route_grad: experts.routeGrad,
+  expert_order: experts.expertOrder,
+  expert_rows: experts.expertRows,
+  expert_adapters: experts.expertAdapters,
+  combine: experts.combine,
+  combine_grad: experts.combineGrad,
+  expert_matmul_nt: experts.expertMatmulNt,
+  expert_matmul_nn: experts.expertMatmulNn,
+  expert_matmul_tn: experts.expertMatmulTn,
+  balance_sums: experts.balanceSums,
+  balance_sums_grad: experts.balanceSumsGrad,
+  balance_loss: experts.balanceLoss,
   head_loss: (inputs, attrs) => {
     const { dweight: _, ...outputs } = attention.headLoss(inputs, attrs)
     return outputs

@@ -6,8 +6,10 @@ import type { Engine } from '@cairn-tune/native'
 import {
   attentionAttrs,
   headOf,
+  matmulOf,
   recordHidden,
   ropeInputs,
+  type ExpertRows,
   type Linear,
   type ModelConfig,
 } from '@cairn-tune/models'
@@ -20,7 +22,7 @@ import {
   type Recorder,
   type Tensor,
 } from '@cairn-tune/program'
-import { RANKS, stackName } from './adapters.ts'
+import { EXPERT_RANKS, RANKS, stackName } from './adapters.ts'
 import { BLOCK } from './kv-blocks.ts'
 
 export type ModelShape = {
@@ -104,20 +106,34 @@ function linearOf(
   hasAdapters: boolean,
 ): Linear {
   const attrs = { alpha: 1, arithmetic: dtype, dtype }
-  const plain: Linear = (name, x, n, added) =>
-    g.matmul_nt({ a: x, b: weights(`${name}.weight`, [n, x.shape[1] ?? 0]), ...added }, attrs).y
+  const plain: Linear = (name, x, n, { experts, ...added } = {}) => {
+    const count = experts ? experts.ends.shape : []
+    const b = weights(`${name}.weight`, [...count, n, x.shape[1] ?? 0])
+    return matmulOf(g, experts)({ a: x, b, ...added }, attrs)
+  }
   if (!hasAdapters || !adapters) return plain
   const { slots, maxRank } = adapters
   const ids = g.input('adapters', 'i32', [rows])
   const ranks = g.input(RANKS, 'f32', [slots, 2])
+  const known = new Map<Tensor, Tensor>()
+  let expertRanks: Tensor | undefined
+  /** Which pairs of an expert's stacks its rows read. */
+  function pairsOf({ ends, tokens }: ExpertRows): { adapters: Tensor; ranks: Tensor } {
+    const pairs = known.get(ends) ?? g.expert_adapters({ adapters: ids, tokens, ends }, { slots }).y
+    known.set(ends, pairs)
+    expertRanks ??= g.input(EXPERT_RANKS, 'f32', [(ends.shape[0] ?? 0) * slots, 2])
+    return { adapters: pairs, ranks: expertRanks }
+  }
   // What adapters add joins the sums of the base before they are rounded, as it does in training.
-  return (name, x, n, { bias, addend } = {}) => {
+  return (name, x, n, { bias, addend, experts } = {}) => {
+    const count = (experts?.ends.shape[0] ?? 1) * slots
     const [a, b] = [
-      g.input(stackName(name, 'a'), dtype, [slots, maxRank, x.shape[1] ?? 0]),
-      g.input(stackName(name, 'b'), dtype, [slots, maxRank, n]),
+      g.input(stackName(name, 'a'), dtype, [count, maxRank, x.shape[1] ?? 0]),
+      g.input(stackName(name, 'b'), dtype, [count, maxRank, n]),
     ]
-    const delta = g.lora_delta({ x, a, b, adapters: ids, ranks, addend }, { arithmetic: dtype }).y
-    return plain(name, x, n, { bias, addend: delta })
+    const which = experts ? pairsOf(experts) : { adapters: ids, ranks }
+    const delta = g.lora_delta({ x, a, b, ...which, addend }, { arithmetic: dtype }).y
+    return plain(name, x, n, { bias, addend: delta, experts })
   }
 }
 

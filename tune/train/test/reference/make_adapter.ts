@@ -5,24 +5,30 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseModelConfig, partsOf } from '@cairn-tune/models'
-import { readAdapter, writeAdapter } from '@cairn-tune/weights'
+import { isFeedForward, linearsOf, readAdapter, writeAdapter } from '@cairn-tune/weights'
 import { initAdapter } from '../../src/adapter-init.ts'
 import { mergeAdapter } from '../../src/merge.ts'
 import { createRandom } from '../../src/random.ts'
 
 const [verb, directory = '', family = 'qwen3'] = process.argv.slice(2)
 const golden = new URL(`../../../models/test/golden/families/${family}.json`, import.meta.url)
-const { config: keys } = JSON.parse(await readFile(golden, 'utf8')) as { config: Record<string, unknown> }
+const { config } = JSON.parse(await readFile(golden, 'utf8')) as { config: Record<string, unknown> }
+// PEFT 0.21.2 takes adapters of experts, or of the dense layers of a model that has both, but not both.
+const keys = { ...config, ...('mlp_only_layers' in config && { mlp_only_layers: [] }) }
 const { projections, modules: all } = partsOf(parseModelConfig('config.json', keys))
 
 if (verb === 'write') {
   await mkdir(join(directory, 'model'), { recursive: true })
   await writeFile(join(directory, 'model', 'config.json'), JSON.stringify(keys))
   const rank = 4
-  const matrices = projections.flatMap(({ name, inputs, outputs }) => [
-    { name: `${name}.lora_A.weight`, shape: [rank, inputs] as const },
-    { name: `${name}.lora_B.weight`, shape: [outputs, rank] as const },
-  ])
+  const expertRank = projections.some(({ experts }) => experts !== undefined) ? 2 : undefined
+  const matrices = projections.flatMap(projection => {
+    const own = (isFeedForward(projection.name) ? expertRank : undefined) ?? rank
+    return linearsOf(projection).flatMap(name => [
+      { name: `${name}.lora_A.weight`, shape: [own, projection.inputs] as const },
+      { name: `${name}.lora_B.weight`, shape: [projection.outputs, own] as const },
+    ])
+  })
   const random = createRandom(3)
   const tensors = initAdapter(1, matrices).map(tensor =>
     tensor.name.includes('lora_B')
@@ -34,6 +40,7 @@ if (verb === 'write') {
     {
       baseModel: 'tiny',
       lora_rank: rank,
+      lora_expert_rank: expertRank,
       lora_alpha: 8,
       lora_dropout: 0,
       lora_target_modules: all,

@@ -1,0 +1,211 @@
+/** Meaning of the ops of a mixture of experts, in float64. */
+import type { Attrs } from '@cairn-tune/ops'
+import { matmulNn, matmulNt, matmulTn } from './layers.ts'
+import { at, fill, get, number, sizes, zeros, type Define, type Inputs, type Matrix } from './matrix.ts'
+
+/** softmax of the numbers at some indices of a row, by those. */
+function softmaxOf(values: Float64Array, indices: readonly number[]): Map<number, number> {
+  const most = Math.max(...indices.map(i => at(values, i)))
+  const powers = indices.map(i => Math.exp(at(values, i) - most))
+  const sum = powers.reduce((a, b) => a + b, 0)
+  return new Map(indices.map((i, place) => [i, (powers[place] ?? 0) / sum]))
+}
+
+const rowOf = (matrix: Matrix, row: number) => {
+  const [, columns] = sizes(matrix)
+  return matrix.values.subarray(row * columns, (row + 1) * columns)
+}
+const count = (n: number) => Array.from({ length: n }, (_, i) => i)
+
+export const route: Define = (inputs, attrs) => {
+  const logits = get(inputs, 'logits')
+  const [rows, experts] = sizes(logits)
+  const top = number(attrs, 'top')
+  const [weights, ids] = [zeros(rows * top), zeros(rows * top)]
+  for (let t = 0; t < rows; t++) {
+    const row = rowOf(logits, t)
+    const chosen = count(experts)
+      .toSorted((a, b) => at(row, b) - at(row, a) || a - b)
+      .slice(0, top)
+    const shares = softmaxOf(row, number(attrs, 'over_all') === 0 ? chosen : count(experts))
+    for (const [j, e] of chosen.entries()) {
+      weights[t * top + j] = shares.get(e) ?? 0
+      ids[t * top + j] = e
+    }
+  }
+  return { weights, ids }
+}
+
+export const routeGrad: Define = (inputs, attrs) => {
+  const logits = get(inputs, 'logits')
+  const [rows, experts] = sizes(logits)
+  const dlogits = zeros(rows * experts)
+  for (let t = 0; t < rows; t++) {
+    const [ids, w, dw] = ['ids', 'weights', 'dweights'].map(name => rowOf(get(inputs, name), t))
+    if (!ids || !w || !dw) continue
+    const pull = w.reduce((sum, weight, j) => sum + weight * at(dw, j), 0)
+    const shares = softmaxOf(rowOf(logits, t), number(attrs, 'over_all') === 0 ? [...ids] : count(experts))
+    for (const [e, share] of shares) {
+      const j = ids.indexOf(e)
+      dlogits[t * experts + e] = share * ((j < 0 ? 0 : at(dw, j)) - pull)
+    }
+  }
+  return { dlogits }
+}
+
+export const expertOrder: Define = (inputs, attrs) => {
+  const ids = get(inputs, 'ids')
+  const [, top] = sizes(ids)
+  const order = count(ids.values.length).toSorted((a, b) => at(ids.values, a) - at(ids.values, b) || a - b)
+  const places = zeros(order.length)
+  for (const [place, choice] of order.entries()) places[choice] = place
+  return {
+    ends: fill(number(attrs, 'experts'), e => ids.values.filter(id => id <= e).length),
+    tokens: fill(order.length, place => Math.floor((order[place] ?? 0) / top)),
+    places,
+  }
+}
+
+export const expertRows: Define = inputs => {
+  const [x, tokens] = [get(inputs, 'x'), get(inputs, 'tokens').values]
+  const [, columns] = sizes(x)
+  return {
+    y: fill(tokens.length * columns, i =>
+      at(x.values, at(tokens, Math.floor(i / columns)) * columns + (i % columns)),
+    ),
+  }
+}
+
+export const expertAdapters: Define = (inputs, attrs) => {
+  const [adapters, tokens, ends] = ['adapters', 'tokens', 'ends'].map(name => get(inputs, name).values)
+  return {
+    y: fill(tokens?.length ?? 0, place => {
+      const adapter = at(adapters ?? zeros(0), at(tokens ?? zeros(0), place))
+      const expert = (ends ?? zeros(0)).findIndex(end => end > place)
+      return adapter < 0 ? -1 : expert * number(attrs, 'slots') + adapter
+    }),
+  }
+}
+
+export const combine: Define = inputs => {
+  const [z, places] = [get(inputs, 'z'), get(inputs, 'places')]
+  const [[, columns], [rows, top]] = [sizes(z), sizes(places)]
+  return {
+    y: fill(rows * columns, i => {
+      const t = Math.floor(i / columns)
+      let sum = inputs.addend ? at(inputs.addend.values, i) : 0
+      for (let j = 0; j < top; j++)
+        sum +=
+          (inputs.weights ? at(inputs.weights.values, t * top + j) : 1) *
+          at(z.values, at(places.values, t * top + j) * columns + (i % columns))
+      return sum
+    }),
+  }
+}
+
+export const combineGrad: Define = inputs => {
+  const [dy, z, places, weights] = [
+    get(inputs, 'dy'),
+    get(inputs, 'z'),
+    get(inputs, 'places').values,
+    get(inputs, 'weights'),
+  ]
+  const [, columns] = sizes(z)
+  const [, top] = sizes(weights)
+  const dz = zeros(z.values.length)
+  for (const [choice, place] of places.entries())
+    for (let i = 0; i < columns; i++)
+      dz[place * columns + i] =
+        at(weights.values, choice) * at(dy.values, Math.floor(choice / top) * columns + i)
+  return {
+    dz,
+    dweights: fill(places.length, choice => {
+      const [from, row] = [rowOf(dy, Math.floor(choice / top)), rowOf(z, at(places, choice))]
+      return from.reduce((sum, d, i) => sum + d * at(row, i), 0)
+    }),
+  }
+}
+
+/** Rows [first, end) of a matrix; undefined stays so. */
+const rowsOf = (matrix: Matrix | undefined, first: number, end: number): Matrix | undefined => {
+  if (!matrix) return undefined
+  const [, columns] = sizes(matrix)
+  return { shape: [end - first, columns], values: matrix.values.subarray(first * columns, end * columns) }
+}
+/** Matrix e of several, or row e of a matrix. */
+const partOf = (stack: Matrix | undefined, e: number): Matrix | undefined => {
+  if (!stack) return undefined
+  const [, ...shape] = stack.shape
+  const size = shape.reduce((product, n) => product * n, 1)
+  return { shape, values: stack.values.subarray(e * size, (e + 1) * size) }
+}
+
+/** A matmul for the rows of each expert, one after the other. */
+const byExpert =
+  (matmul: Define, stacked: readonly string[]): Define =>
+  (inputs, attrs) => {
+    const ends = get(inputs, 'ends').values
+    const parts = [...ends].map((end, e) => {
+      const first = e === 0 ? 0 : at(ends, e - 1)
+      const own: Inputs = Object.fromEntries(
+        Object.entries(inputs).map(([name, value]) => [
+          name,
+          name === 'a_amax' || name === 'random' || name === 'ends'
+            ? value
+            : stacked.includes(name)
+              ? partOf(value, e)
+              : rowsOf(value, first, end),
+        ]),
+      )
+      return [...(matmul(own, attrs).y ?? [])]
+    })
+    return { y: Float64Array.from(parts.flat()) }
+  }
+export const expertMatmulNt = byExpert(matmulNt, ['b', 'b2', 'bias'])
+export const expertMatmulNn = byExpert(matmulNn, ['b', 'b2'])
+export const expertMatmulTn = byExpert(matmulTn, [])
+
+export const balanceSums: Define = inputs => {
+  const [logits, ids] = [get(inputs, 'logits'), get(inputs, 'ids')]
+  const [rows, experts] = sizes(logits)
+  const sums = zeros(2 * experts)
+  const add = (i: number, value: number) => void (sums[i] = at(sums, i) + value)
+  for (let t = 0; t < rows; t++) {
+    if (inputs.counted && at(inputs.counted.values, t) === 0) continue
+    for (const e of rowOf(ids, t)) add(e, 1)
+    for (const [e, p] of softmaxOf(rowOf(logits, t), count(experts))) add(experts + e, p)
+  }
+  return { sums }
+}
+
+export const balanceSumsGrad: Define = inputs => {
+  const [logits, dsums] = [get(inputs, 'logits'), get(inputs, 'dsums').values]
+  const [rows, experts] = sizes(logits)
+  const dlogits = zeros(rows * experts)
+  for (let t = 0; t < rows; t++) {
+    if (inputs.counted && at(inputs.counted.values, t) === 0) continue
+    const shares = softmaxOf(rowOf(logits, t), count(experts))
+    let pull = 0
+    for (const [e, p] of shares) pull += p * at(dsums, experts + e)
+    for (const [e, p] of shares) dlogits[t * experts + e] = p * (at(dsums, experts + e) - pull)
+  }
+  return { dlogits }
+}
+
+const balanceFactor = (inputs: Inputs, attrs: Attrs): [sums: Float64Array, experts: number, by: number] => {
+  const sums = get(inputs, 'sums')
+  const [, experts] = sizes(sums)
+  const rows = rowOf(sums, 0).reduce((sum, choices) => sum + choices, 0) / number(attrs, 'top')
+  const times = inputs.times ? at(inputs.times.values, 0) : 1
+  return [sums.values, experts, rows > 0 ? (number(attrs, 'coefficient') * times * experts) / rows ** 2 : 0]
+}
+
+export const balanceLoss: Define = (inputs, attrs) => {
+  const [sums, experts, by] = balanceFactor(inputs, attrs)
+  return {
+    loss: Float64Array.of(
+      by * count(experts).reduce((sum, e) => sum + at(sums, e) * at(sums, experts + e), 0),
+    ),
+    dsums: fill(2 * experts, i => (i < experts ? 0 : by * at(sums, i - experts))),
+  }
+}

@@ -1,0 +1,92 @@
+/** Adapters of experts: ranks of their own, all experts or none, and what a base with others says to them. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { FAMILIES } from '@cairn-tune/models'
+import { mergeAdapter, readAdapter, writeModelOf, writeNewModel } from '@cairn-tune/train'
+import { createBench, losses, textsOf } from './run.ts'
+
+const bench = await createBench()
+afterAll(bench.remove)
+
+const keysOf = (over: Readonly<Record<string, unknown>> = {}) => ({
+  ...FAMILIES.qwen3_moe.defaults,
+  model_type: 'qwen3_moe' as const,
+  vocab_size: 320,
+  hidden_size: 64,
+  intermediate_size: 64,
+  num_hidden_layers: 2,
+  num_attention_heads: 4,
+  num_key_value_heads: 2,
+  num_experts: 4,
+  num_experts_per_tok: 2,
+  moe_intermediate_size: 32,
+  norm_topk_prob: true,
+  initializer_range: 0.05,
+  ...over,
+})
+const [model, smaller, larger] = ['four', 'three', 'five'].map(name => join(bench.directory, name)) as [
+  string,
+  string,
+  string,
+]
+await writeModelOf(model, keysOf(), 1)
+await writeModelOf(smaller, keysOf({ num_experts: 3 }), 1)
+await writeModelOf(larger, keysOf({ num_experts: 5 }), 1)
+const settings = {
+  model,
+  dataset: bench.writeTexts('experts', textsOf(40, 2)),
+  max_seq_length: 48,
+  gradient_accumulation_steps: 1,
+  max_steps: 4,
+  learning_rate: 1e-2,
+  lora_rank: 8,
+  lora_alpha: 16,
+  threads: 1,
+}
+
+test('experts get adapters of lora_expert_rank, and the file says so in patterns that PEFT takes', async () => {
+  const run = await bench.run({ ...settings, lora_expert_rank: 2, lora_target_modules: 'q_proj,up_proj' })
+  const adapter = await readAdapter(run.output)
+  const ranks = new Map(
+    adapter.tensors
+      .filter(({ name }) => name.endsWith('lora_A.weight'))
+      .map(({ name, shape }) => [name, shape[0]]),
+  )
+  expect(ranks.get('model.layers.1.self_attn.q_proj.lora_A.weight')).toBe(8)
+  expect(ranks.get('model.layers.1.mlp.experts.3.up_proj.lora_A.weight')).toBe(2)
+  expect(ranks.size).toBe(2 + 2 * 4)
+  expect(adapter.scale).toBe(2)
+  const config = JSON.parse(readFileSync(join(run.output, 'adapter_config.json'), 'utf8')) as object
+  expect(config).toMatchObject({
+    r: 2,
+    lora_alpha: 4,
+    rank_pattern: { q_proj: 8 },
+    alpha_pattern: { q_proj: 16 },
+  })
+})
+
+test.each(['f32', 'bf16'] as const)('in %s, threads and recomputation change no bit', async compute_dtype => {
+  const whole = await bench.run({ ...settings, compute_dtype })
+  const again = await bench.run({ ...settings, compute_dtype, threads: 2, recompute: 'all' })
+  expect(losses(again)).toEqual(losses(whole))
+})
+
+test('lora_expert_rank is refused where a model has no experts', async () => {
+  const dense = join(bench.directory, 'dense')
+  await writeNewModel(dense, 'tiny', 1)
+  await expect(bench.run({ ...settings, model: dense, lora_expert_rank: 2 })).rejects.toThrow(
+    /lora_expert_rank: .* is a qwen3 model and has no experts/,
+  )
+})
+
+test('an adapter of another count of experts is refused by name', async () => {
+  const run = await bench.run(settings)
+  const output = join(bench.directory, 'merged')
+  await expect(mergeAdapter({ base: smaller, adapter: run.output, output })).rejects.toThrow(
+    /has no tensor "model\.layers\.\d\.mlp\.experts\.3\.\w+_proj\.weight", which the adapter is for/,
+  )
+  await expect(mergeAdapter({ base: larger, adapter: run.output, output })).rejects.toThrow(
+    'the adapter has model.layers.0.mlp.experts.gate_proj for 4 experts and the model has 5',
+  )
+})

@@ -1,0 +1,47 @@
+/**
+ * Weights of experts: a program has them as one tensor of three dimensions, a checkpoint and an adapter as a
+ * matrix for each, `….experts.3.gate_proj.weight` being matrix 3 of `….experts.gate_proj.weight`.
+ */
+import type { Shape } from '@cairn-tune/ops'
+import type { Checkpoint } from './checkpoint.ts'
+
+/** The name of one expert's matrix. */
+export const expertName = (name: string, expert: number): string =>
+  name.replace('.experts.', `.experts.${expert}.`)
+
+/** The name that a checkpoint has of a weight, or of its first matrix where there is one for each expert. */
+export const storedName = (checkpoint: Checkpoint, name: string): string =>
+  checkpoint.tensors.has(name) ? name : expertName(name, 0)
+
+/** The linears of a projection as a checkpoint and an adapter name them: one, or one for each expert. */
+export const linearsOf = ({ name, experts }: { name: string; experts?: number | undefined }): string[] =>
+  experts === undefined ? [name] : Array.from({ length: experts }, (_, e) => expertName(name, e))
+
+/** The matrices of a tensor of experts, in order; any other tensor by itself. */
+export function matricesOf<T extends { name: string; shape: Shape }>(tensor: T): T[] {
+  const [count = 0, ...matrix] = tensor.shape
+  if (tensor.shape.length !== 3) return [tensor]
+  return Array.from({ length: count }, (_, e) => ({
+    ...tensor,
+    name: expertName(tensor.name, e),
+    shape: matrix,
+  }))
+}
+
+/** Why an adapter that has matrices of experts belongs to a model with another number of them. */
+export function missingExperts(
+  names: readonly string[],
+  projections: readonly { name: string; experts?: number | undefined }[],
+): string | undefined {
+  const given = new Set(names.map(name => name.replace(/\.lora_[AB]\.weight$/, '')))
+  for (const { name, experts } of projections) {
+    if (experts === undefined) continue
+    const missing = linearsOf({ name, experts }).filter(one => !given.has(one))
+    if (missing.length > 0 && missing.length < experts)
+      return (
+        `the adapter has ${name} for ${experts - missing.length} experts and the model has ${experts}; ` +
+        'it was trained on another base'
+      )
+  }
+  return undefined
+}
