@@ -32,7 +32,6 @@ const filesToSplit = new Set<string>([
   'agent/web/src/chat/chat-tab.tsx',
   'agent/web/src/events/events-tab.tsx',
   'tune/ops/src/codecs/blocks.ts',
-  'tune/program/src/backward.ts',
   'tune/program/src/oracle/layers.ts',
   'tune/train/src/problems/four-steps.ts',
   'tune/train/src/problems/three-steps.ts',
