@@ -6,8 +6,7 @@ import type { Shape } from '@cairn-tune/ops'
 import type { Checkpoint } from './checkpoint.ts'
 
 /** The name of one expert's matrix. */
-const expertName = (name: string, expert: number): string =>
-  name.replace('.experts.', `.experts.${expert}.`)
+const expertName = (name: string, expert: number): string => name.replace('.experts.', `.experts.${expert}.`)
 
 /** The name that a checkpoint has of a weight, or of its first matrix where there is one for each expert. */
 export const storedName = (checkpoint: Checkpoint, name: string): string =>
