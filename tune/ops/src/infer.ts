@@ -9,10 +9,10 @@ import {
   inputsOf,
   isScaled,
   specOf,
-  type AttrKind,
   type Attrs,
   type OpName,
 } from './ops.ts'
+import type { AttrKind } from './op-spec.ts'
 
 export type TensorType = { dtype: Dtype; shape: Shape }
 export type InputTypes = Readonly<Record<string, TensorType | undefined>>

@@ -9,6 +9,8 @@
  * over that input.
  */
 import type { Dtype } from './dtypes.ts'
+import { EXPERT_OPS } from './expert-ops.ts'
+import { op, type AttrKind, type OpSpec } from './op-spec.ts'
 
 /** Number formats in which a matmul multiplies; it always adds in f32. */
 export const ARITHMETICS = ['f32', 'bf16'] as const
@@ -25,21 +27,6 @@ export type LinearArithmetic = (typeof LINEAR_ARITHMETICS)[number]
 /** Whether an arithmetic rounds `a` by a scale of the whole tensor. */
 export const isScaled = (arithmetic: LinearArithmetic): boolean =>
   !ARITHMETICS.some(plain => plain === arithmetic)
-
-/** `dtype` is f32 or bf16, `storage` any dtype that a weight is stored in. */
-export type AttrKind = 'f32' | 'i32' | 'dtype' | 'storage' | 'arithmetic' | 'linear_arithmetic'
-
-export type OpSpec = {
-  doc: string
-  inputs: Readonly<Record<string, string>>
-  attrs: Readonly<Record<string, AttrKind>>
-  /** Letters of dims that attributes give. */
-  sizes?: Readonly<Record<string, string>>
-  outputs: Readonly<Record<string, string>>
-  inPlace?: Readonly<Record<string, string>>
-}
-
-const op = <const S extends OpSpec>(spec: S): S => spec
 
 export const OPS = {
   embed: op({
@@ -257,132 +244,7 @@ export const OPS = {
     sizes: { H: 'heads' },
     outputs: { dsinks: 'f32 (H)' },
   }),
-  route: op({
-    doc:
-      'ids are the `top` largest logits of each row, largest first, ties to the lower id; weights are ' +
-      'the softmax of those alone, or where over_all is not 0 their parts of the softmax of all',
-    inputs: { logits: 'float (T, E)' },
-    attrs: { top: 'i32', 'over_all?': 'i32' },
-    sizes: { K: 'top' },
-    outputs: { weights: 'f32 (T, K)', ids: 'i32 (T, K)' },
-  }),
-  route_grad: op({
-    doc: 'the gradient of route through its weights; which experts are chosen has none',
-    inputs: {
-      dweights: 'f32 (T, K)',
-      weights: 'f32 (T, K)',
-      ids: 'i32 (T, K)',
-      logits: 'float (T, E)',
-    },
-    attrs: { 'over_all?': 'i32' },
-    outputs: { dlogits: '=logits (T, E)' },
-  }),
-  expert_order: op({
-    doc:
-      'the choices (t, j) sorted by expert, those of one expert in order of t: places[t, j] is where a ' +
-      'choice comes, tokens[place] its t, ends[e] the end of the places of expert e',
-    inputs: { ids: 'i32 (T, K)' },
-    attrs: { experts: 'i32' },
-    sizes: { E: 'experts' },
-    outputs: { ends: 'i32 (E)', tokens: 'i32 (T*K)', places: 'i32 (T, K)' },
-  }),
-  expert_rows: op({
-    doc: 'y[place] = x[tokens[place]]; places are for its gradient',
-    inputs: { x: 'float (T, C)', places: 'i32 (T, K)', tokens: 'i32 (T*K)' },
-    attrs: {},
-    outputs: { y: '=x (T*K, C)' },
-  }),
-  expert_adapters: op({
-    doc:
-      'y[place] = e·slots + adapters[tokens[place]] for the expert e of a place, −1 where that token ' +
-      'has no adapter: which matrices lora_delta reads for a row of an expert',
-    inputs: { adapters: 'i32 (T)', tokens: 'i32 (T*K)', ends: 'i32 (E)' },
-    attrs: { slots: 'i32' },
-    outputs: { y: 'i32 (T*K)' },
-  }),
-  combine: op({
-    doc: 'y[t] = sum over j of weights[t, j] (1 without) · z[places[t, j]], in order of j, + addend[t]',
-    inputs: {
-      places: 'i32 (T, K)',
-      z: 'float (T*K, C)',
-      'weights?': 'f32 (T, K)',
-      'addend?': 'float (T, C)',
-    },
-    attrs: { dtype: 'dtype' },
-    outputs: { y: '@dtype (T, C)' },
-  }),
-  combine_grad: op({
-    doc: 'dz[places[t, j]] = weights[t, j] · dy[t]; dweights[t, j] = dy[t] · z[places[t, j]]',
-    inputs: {
-      dy: 'float (T, C)',
-      places: 'i32 (T, K)',
-      z: 'float (T*K, C)',
-      weights: 'f32 (T, K)',
-    },
-    attrs: {},
-    outputs: { dz: '=z (T*K, C)', dweights: 'f32 (T, K)' },
-  }),
-  expert_matmul_nt: op({
-    doc:
-      'matmul_nt for each expert e: rows [ends[e − 1], ends[e]) of a, a2, addend and y with the matrices ' +
-      'b[e], b2[e] and bias[e]',
-    inputs: {
-      a: 'float (P, K)',
-      b: 'weight (E, N, K)',
-      ends: 'i32 (E)',
-      'a2?': 'float (P, R)',
-      'b2?': 'float (E, N, R)',
-      'addend?': 'float (P, N)',
-      'a_amax?': 'f32 (1)',
-      'random?': 'i32 (3)',
-      'bias?': 'float (E, N)',
-    },
-    attrs: { alpha: 'f32', arithmetic: 'linear_arithmetic', dtype: 'dtype' },
-    outputs: { y: '@dtype (P, N)' },
-  }),
-  expert_matmul_nn: op({
-    doc: 'matmul_nn for each expert, by rows as expert_matmul_nt; elements are numbered by rows of a',
-    inputs: {
-      a: 'float (P, K)',
-      b: 'weight (E, K, N)',
-      ends: 'i32 (E)',
-      'a2?': 'float (P, R)',
-      'b2?': 'float (E, R, N)',
-      'addend?': 'float (P, N)',
-      'a_amax?': 'f32 (1)',
-      'random?': 'i32 (3)',
-    },
-    attrs: { alpha: 'f32', arithmetic: 'linear_arithmetic', stream: 'i32', dtype: 'dtype' },
-    outputs: { y: '@dtype (P, N)' },
-  }),
-  expert_matmul_tn: op({
-    doc: 'y[e] = alpha · aᵀ·b over the rows of expert e; 0 for an expert without rows',
-    inputs: { a: 'float (P, M)', b: 'float (P, N)', ends: 'i32 (E)' },
-    attrs: { alpha: 'f32', arithmetic: 'arithmetic', dtype: 'dtype' },
-    outputs: { y: '@dtype (E, M, N)' },
-  }),
-  balance_sums: op({
-    doc:
-      'sums[0, e] = how many choices are e, sums[1, e] = sum of the softmax of logits at e, over the ' +
-      'rows t with counted[t] ≠ 0',
-    inputs: { logits: 'float (T, E)', ids: 'i32 (T, K)', 'counted?': 'i32 (T)' },
-    attrs: {},
-    outputs: { sums: 'f32 (2, E)' },
-  }),
-  balance_sums_grad: op({
-    doc: 'p·(dsums[1] − p·dsums[1]) for the softmax p of each row that counts, 0 for others',
-    inputs: { dsums: 'f32 (2, E)', logits: 'float (T, E)', 'counted?': 'i32 (T)' },
-    attrs: {},
-    outputs: { dlogits: '=logits (T, E)' },
-  }),
-  balance_loss: op({
-    doc:
-      'loss = coefficient · times · E · sum over e of sums[0, e]·sums[1, e] / rows² with rows = ' +
-      'sum of sums[0] / top; dsums is its gradient, which sums[0] has none of',
-    inputs: { sums: 'f32 (2, E)', 'times?': 'f32 (1)' },
-    attrs: { top: 'i32', coefficient: 'f32' },
-    outputs: { loss: 'f32 (1)', dsums: 'f32 (2, E)' },
-  }),
+  ...EXPERT_OPS,
   head_loss: op({
     doc:
       'losses[t] = logsumexp(z) − z[targets[t]] with z = x[t]·weightᵀ, 0 where targets[t] is −100; ' +

@@ -1,0 +1,17 @@
+/** What the table of ops says of one; ops.ts has the notation. */
+
+/** `dtype` is f32 or bf16, `storage` any dtype that a weight is stored in. */
+export type AttrKind = 'f32' | 'i32' | 'dtype' | 'storage' | 'arithmetic' | 'linear_arithmetic'
+
+export type OpSpec = {
+  doc: string
+  inputs: Readonly<Record<string, string>>
+  attrs: Readonly<Record<string, AttrKind>>
+  /** Letters of dims that attributes give. */
+  sizes?: Readonly<Record<string, string>>
+  outputs: Readonly<Record<string, string>>
+  inPlace?: Readonly<Record<string, string>>
+}
+
+/** Keeps the literal types of a spec. */
+export const op = <const S extends OpSpec>(spec: S): S => spec
