@@ -22,7 +22,7 @@ export type History = Observed & {
 
 /** Every broken promise as a sentence. */
 export const judge = (history: History): string[] => [
-  ...checkHistory(history.log, { settled: true }),
+  ...checkHistory(history.log, { settled: true, current: true }),
   ...checkIds(history),
   ...checkAcknowledged(history),
   ...checkSeen(history),

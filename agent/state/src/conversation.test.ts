@@ -72,23 +72,45 @@ test('every call of a response gets its result before anything else is said', ()
   expect(roles(foldConversation(half, result('c2')))).toEqual(['user', 'assistant', 'tool', 'tool', 'user'])
 })
 
-test('the answer to a question becomes the result of its call', () => {
-  const asked = fold(
+const responses = [{ question: 'Which?', answer: 'this' }]
+const asked = () =>
+  fold(
     user('a'),
     answer('', [{ id: 'q', name: 'ask_user_question' }]),
     call('q', 'ask_user_question'),
     event('inbox.input_required', { tool_call_id: 'q', questions: [{ prompt: 'Which?' }] }),
   )
-  expect(asked.open).toMatchObject([{ tool_call_id: 'q', state: 'waiting' }])
-  const answered = foldConversation(
-    asked,
-    event('ask_user_question.response', {
-      tool_call_id: 'q',
-      responses: [{ question: 'Which?', answer: 'this' }],
-    }),
-  )
-  expect(answered.entries.at(-1)?.message).toMatchObject({ role: 'tool', tool_call_id: 'q' })
-  expect(texts(answered).at(-1)).toContain('"answer":"this"')
+const reply = () => event('ask_user_question.response', { tool_call_id: 'q', responses })
+const request = () => event('llm.request', { model: 'm', turn_id: 't', iteration_index: 1 })
+
+test('a question that was answered is open until its tool.result, which the model reads, once', () => {
+  expect(asked().open).toMatchObject([{ tool_call_id: 'q', state: 'waiting' }])
+  const answered = [reply(), user('and hurry')].reduce(foldConversation, asked())
+  expect(answered.open).toMatchObject([{ tool_call_id: 'q', state: 'answered', answered: { responses } }])
+  expect(roles(answered)).toEqual(['user', 'assistant'])
+  const concluded = [result('q', 'as it was written down'), request()].reduce(foldConversation, answered)
+  expect(concluded.open).toEqual([])
+  expect(texts(concluded)).toEqual(['a', '', 'as it was written down', 'and hurry'])
+  expect(concluded.entries[2]).toMatchObject({
+    event_id: answered.open[0]?.answered?.event_id,
+    message: { role: 'tool', tool_call_id: 'q' },
+  })
+})
+
+test('in logs of older releases, which wrote no such tool.result, the answer itself is what the model reads', () => {
+  const old = [reply(), user('and hurry'), request()].reduce(foldConversation, asked())
+  expect(old.open).toEqual([])
+  expect(texts(old)).toEqual(['a', '', JSON.stringify({ responses }), 'and hurry'])
+  expect(foldConversation(old, result('q', 'too late')).entries).toEqual(old.entries)
+})
+
+test('a second answer to a question changes nothing', () => {
+  const answered = foldConversation(asked(), reply())
+  const again = event('ask_user_question.response', {
+    tool_call_id: 'q',
+    responses: [{ question: 'Which?', answer: 'another' }],
+  })
+  expect(foldConversation(answered, again)).toEqual(answered)
 })
 
 test('a second result of the same call changes nothing', () => {

@@ -7,6 +7,7 @@
  * from the summary.
  */
 import { type AssistantMessage, type EventId, noteOf, type SessionEvent } from '@cairn/protocol'
+import { answerText, callsOf, changeCall, type OpenCall } from './open-calls.ts'
 import { append, type Owned } from './owned.ts'
 import { isServerCommand } from './slash-command.ts'
 
@@ -21,21 +22,6 @@ export type ConversationMessage =
  * One message and the event it comes from; entries of one conversation are in the order the model reads them.
  */
 export type ConversationEntry = { event_id: EventId; message: ConversationMessage }
-
-/** A tool call of the last response that has no result yet. */
-export type OpenCall = {
-  tool_call_id: string
-  name: string
-  /** JSON text, as the model wrote it. */
-  arguments: string
-  /**
-   * `asked`: only in the response; `called`: a tool.call is on disk; `waiting`: a question was put to the
-   * user.
-   */
-  state: 'asked' | 'called' | 'waiting'
-  /** Id of the tool.call, once there is one. */
-  call_event_id: EventId | null
-}
 
 export type Conversation = {
   readonly entries: readonly ConversationEntry[]
@@ -79,7 +65,7 @@ export function foldConversationInto(
         ? conversation
         : replaceText(conversation, event.data.user_message_id, event.data.expanded)
     case 'llm.request':
-      return { ...admit(owned, conversation), answering: true }
+      return { ...admit(owned, closeAnswered(owned, conversation)), answering: true }
     case 'llm.response': {
       // The reply of a slash command is for the user; the model never said it.
       if (event.data.finish_reason === 'command') return conversation
@@ -87,34 +73,28 @@ export function foldConversationInto(
       // An answer that is empty in every way is no message: the servers refuse one.
       if (message.content === '' && !message.tool_calls?.length)
         return admit(owned, { ...conversation, answering: false })
-      const open = (message.tool_calls ?? []).map((call): OpenCall => ({
-        tool_call_id: call.id,
-        name: call.function.name,
-        arguments: call.function.arguments,
-        state: 'asked',
-        call_event_id: null,
-      }))
       return admit(owned, {
         ...conversation,
         answering: false,
         entries: append(conversation.entries, [{ event_id: event.id, message }], owned),
-        open: [...conversation.open, ...open],
+        open: [...conversation.open, ...callsOf(message)],
       })
     }
     case 'tool.call':
-      return mark(conversation, event.data.tool_call_id, { state: 'called', call_event_id: event.id })
+      return mark(conversation, event.data.tool_call_id, {
+        state: 'called',
+        call_event_id: event.id,
+        called_at: event.created_at,
+      })
     case 'inbox.input_required':
       return mark(conversation, event.data.tool_call_id, { state: 'waiting' })
     case 'tool.result':
       return close(owned, conversation, event.id, event.data.tool_call_id, event.data.content)
     case 'ask_user_question.response':
-      return close(
-        owned,
-        conversation,
-        event.id,
-        event.data.tool_call_id,
-        JSON.stringify({ responses: event.data.responses }),
-      )
+      return mark(conversation, event.data.tool_call_id, {
+        state: 'answered',
+        answered: { event_id: event.id, at: event.created_at, responses: event.data.responses },
+      })
     case 'saga.compensate':
       return event.data.told === undefined
         ? conversation
@@ -139,14 +119,14 @@ function compact(
   through: EventId,
   summary: readonly ConversationMessage[],
 ): Conversation {
-  const callsOf = (entry: ConversationEntry): string[] =>
+  const madeBy = (entry: ConversationEntry): string[] =>
     entry.message.role === 'assistant' ? (entry.message.tool_calls ?? []).map(call => call.id) : []
   const open = new Set(conversation.open.map(call => call.tool_call_id))
-  const owner = conversation.entries.findIndex(entry => callsOf(entry).some(call => open.has(call)))
+  const owner = conversation.entries.findIndex(entry => madeBy(entry).some(call => open.has(call)))
   const kept = conversation.entries.filter(
     (entry, index) => entry.event_id > through || (owner !== -1 && index >= owner),
   )
-  const calls = new Set(kept.flatMap(callsOf))
+  const calls = new Set(kept.flatMap(madeBy))
   const paired = kept.filter(({ message }) => message.role !== 'tool' || calls.has(message.tool_call_id))
   return {
     ...conversation,
@@ -204,14 +184,15 @@ function replaceText(conversation: Conversation, eventId: EventId, content: stri
   }
 }
 
-function mark(conversation: Conversation, callId: string, change: Partial<OpenCall>): Conversation {
-  return {
-    ...conversation,
-    open: conversation.open.map(call => (call.tool_call_id === callId ? { ...call, ...change } : call)),
-  }
-}
+const mark = (conversation: Conversation, callId: string, change: Partial<OpenCall>): Conversation => ({
+  ...conversation,
+  open: changeCall(conversation.open, callId, change),
+})
 
-/** The first result counts; one for a call that is not open changes nothing. */
+/**
+ * The first result counts; one for a call that is not open changes nothing. What a person answered came when they
+ * answered, whenever it is written down as a result.
+ */
 function close(
   owned: Owned,
   conversation: Conversation,
@@ -219,12 +200,26 @@ function close(
   callId: string,
   content: string,
 ): Conversation {
-  if (!conversation.open.some(call => call.tool_call_id === callId)) return conversation
+  const closed = conversation.open.find(call => call.tool_call_id === callId)
+  if (closed === undefined) return conversation
   const open = conversation.open.filter(call => call.tool_call_id !== callId)
+  const event_id = closed.answered?.event_id ?? eventId
   const entries = append(
     conversation.entries,
-    [{ event_id: eventId, message: { role: 'tool', tool_call_id: callId, content } }],
+    [{ event_id, message: { role: 'tool', tool_call_id: callId, content } }],
     owned,
   )
   return admit(owned, { ...conversation, entries, open })
+}
+
+/**
+ * Older releases wrote no tool.result for a question that was answered: in their logs the model is called next,
+ * and the answer is the result.
+ */
+function closeAnswered(owned: Owned, conversation: Conversation): Conversation {
+  let closed = conversation
+  for (const { tool_call_id, answered } of conversation.open)
+    if (answered !== null)
+      closed = close(owned, closed, answered.event_id, tool_call_id, answerText(answered.responses))
+  return closed
 }

@@ -139,10 +139,53 @@ test('a question may stay open at the end of a settled log', () => {
     ['inbox.input_required', { tool_call_id: 'c', questions: [{ prompt: 'p' }] }] as Line,
   ]
   expect(checkHistory(log(asked), { settled: true })).toEqual([])
+})
+
+describe('a question that was answered', () => {
   const answer: Line = ['ask_user_question.response', { tool_call_id: 'c', responses: [] }]
-  expect(checkHistory(log([...asked, answer, answer]))).toEqual([
-    expect.stringContaining('had its result before'),
-  ])
+  const written: Line = [
+    'tool.result',
+    { tool_call_id: 'c', name: 'note', content: '{"responses":[]}', elapsed_ms: 5 },
+  ]
+  const cancelled: Line = [
+    'tool.result',
+    { tool_call_id: 'c', name: 'note', content: '{"cancelled":true}', elapsed_ms: 5 },
+  ]
+  const asked: Line[] = [
+    ...sound.slice(0, INDEX.call + 1),
+    ['inbox.input_required', { tool_call_id: 'c', questions: [{ prompt: 'p' }] }],
+  ]
+  const rest = sound.slice(INDEX.summary)
+  const check = (...lines: Line[]) => checkHistory(log([...asked, ...lines]), { current: true })
+
+  test('has one tool.result before its iteration is summed up and the model is called again', () => {
+    expect(check(answer, written, ...rest)).toEqual([])
+    expect(check(answer, ...rest)).toEqual([expect.stringContaining('c was answered and has no tool.result')])
+  })
+
+  test('had none in logs of older releases, which are sound', () => {
+    expect(checkHistory(log([...asked, answer, ...rest]), { settled: true })).toEqual([])
+  })
+
+  test('just before a stop has its result when somebody looks, and nothing else is due', () => {
+    const looked: Line[] = [
+      ['session.stopped', { reason: 'user' }],
+      ['session.pause', {}],
+      ['session.resume', {}],
+    ]
+    const events = log([...asked, answer, ...looked, wake, written])
+    expect(checkHistory(events, { settled: true, current: true })).toEqual([])
+  })
+
+  test.each<[what: string, lines: Line[], says: string]>([
+    ['is answered twice', [answer, answer], 'had its result before'],
+    ['is answered when its call is over', [cancelled, answer], 'had its result before'],
+    ['gets two results', [answer, written, written], 'had its result before'],
+    ['gets a result after the model was called again', [answer, ...rest, written], 'had its result before'],
+    ['gets another result than the answer', [answer, cancelled], 'not what was answered'],
+  ])('is found where it %s', (_, lines, says) => {
+    expect(checkHistory(log([...asked, ...lines])).join('\n')).toContain(says)
+  })
 })
 
 describe('names what is wrong when', () => {

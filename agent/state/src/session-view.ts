@@ -17,6 +17,7 @@ import {
   type Todo,
   toolError,
 } from '@cairn/protocol'
+import { answerText } from './open-calls.ts'
 import { capabilityChanges, type CapabilityStates, emptyCapabilities } from './capabilities.ts'
 import { addUsage, usageOf } from './usage.ts'
 
@@ -234,8 +235,7 @@ function fold(view: Draft, event: SessionEvent): void {
       const asked = find(view, 'question', item => item.tool_call_id === tool_call_id, Infinity)
       if (asked) put(view, asked.index, { ...asked.item, responses })
       const known = find(view, 'tool', item => item.tool_call_id === tool_call_id, Infinity)
-      if (known)
-        put(view, known.index, { ...known.item, status: 'done', content: JSON.stringify({ responses }) })
+      if (known) put(view, known.index, { ...known.item, status: 'done', content: answerText(responses) })
       return
     }
     case 'inbox.governance_gate': {

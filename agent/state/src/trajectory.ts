@@ -10,6 +10,7 @@ import {
   emptyConversation,
   foldConversationInto,
 } from './conversation.ts'
+import { answerText } from './open-calls.ts'
 import type { Owned } from './owned.ts'
 
 export type Rating = {
@@ -64,6 +65,8 @@ export function foldTrajectory(sessionId: string, events: Iterable<SessionEvent>
   const marks: Record<string, number> = {}
   let conversation: Conversation = emptyConversation
   const owned: Owned = new WeakSet()
+  /** Answers to questions that have no tool.result yet; older releases gave them none. */
+  const answers = new Map<string, ToolStep>()
   let reasoning: { turn_id: string; iteration: number; text: string } | null = null
   let last_id = 0
   for (const event of events) {
@@ -79,24 +82,27 @@ export function foldTrajectory(sessionId: string, events: Iterable<SessionEvent>
           synthetic: event.data.synthetic ?? null,
         })
         break
-      case 'tool.result':
-        steps.push({
-          kind: 'tool',
-          ...at,
-          tool_call_id: event.data.tool_call_id,
-          content: event.data.content,
-          elapsed_ms: event.data.elapsed_ms,
-        })
+      case 'tool.result': {
+        const { tool_call_id, content, elapsed_ms } = event.data
+        const answer = answers.get(tool_call_id)
+        if (answer === undefined) steps.push({ kind: 'tool', ...at, tool_call_id, content, elapsed_ms })
+        else Object.assign(answer, { content, elapsed_ms })
+        answers.delete(tool_call_id)
         break
-      case 'ask_user_question.response':
-        steps.push({
+      }
+      case 'ask_user_question.response': {
+        const { tool_call_id, responses } = event.data
+        const step: { kind: 'tool' } & ToolStep = {
           kind: 'tool',
           ...at,
-          tool_call_id: event.data.tool_call_id,
-          content: JSON.stringify({ responses: event.data.responses }),
+          tool_call_id,
+          content: answerText(responses),
           elapsed_ms: 0,
-        })
+        }
+        steps.push(step)
+        answers.set(tool_call_id, step)
         break
+      }
       case 'llm.thinking':
         reasoning = {
           turn_id: event.data.turn_id,

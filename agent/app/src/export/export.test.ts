@@ -109,6 +109,33 @@ test('results of calls made side by side stand in the order of the calls, whiche
   ).toEqual(['first', 'second'])
 })
 
+test('the answer to a question is one result, as its tool.result has it or as older releases left it', () => {
+  const responses = [{ question: 'Which?', answer: 'this' }]
+  const asked: Entry[] = [
+    user('ask me'),
+    answer('', ['q']),
+    ['tool.call', { tool_call_id: 'q', name: 'ask_user_question', arguments: {} }],
+    ['inbox.input_required', { tool_call_id: 'q', questions: [{ prompt: 'Which?' }] }],
+    ['ask_user_question.response', { tool_call_id: 'q', responses }],
+  ]
+  const rest: Entry[] = [['llm.request', { model: 'm', turn_id: 't', iteration_index: 1 }], answer('Well.')]
+  const stepsOf = (...entries: Entry[]) =>
+    session('s', ...entries).steps.filter(step => step.kind === 'tool' || step.kind === 'response')
+  const now = stepsOf(...asked, result('q', 'as written'), ...rest)
+  expect(now).toMatchObject([
+    { kind: 'response' },
+    { kind: 'tool', event_id: 5, tool_call_id: 'q', content: 'as written', elapsed_ms: 4 },
+    { kind: 'response', prefix: [{}, {}, { role: 'tool', content: 'as written' }] },
+  ])
+  const before = stepsOf(...asked, ...rest)
+  const content = JSON.stringify({ responses })
+  expect(before).toMatchObject([
+    { kind: 'response' },
+    { kind: 'tool', event_id: 5, tool_call_id: 'q', content },
+    { kind: 'response', prefix: [{}, {}, { role: 'tool', content }] },
+  ])
+})
+
 test('an unrated session, and one with a bad or disputed answer on the way, teach nothing', () => {
   expect(sftExample(session('s', user('q'), answer('a')), DEFAULT_SELECTION, define)).toBeNull()
   expect(

@@ -18,7 +18,17 @@ const at = (tokens: number, changes: Partial<CompactPosition> = {}): CompactPosi
 })
 const waiting = {
   ...at(900).conversation,
-  open: [{ tool_call_id: 'a', name: 'look', arguments: '{}', state: 'asked' as const, call_event_id: null }],
+  open: [
+    {
+      tool_call_id: 'a',
+      name: 'look',
+      arguments: '{}',
+      state: 'asked' as const,
+      call_event_id: null,
+      called_at: null,
+      answered: null,
+    },
+  ],
 }
 
 test('a conversation is compacted from the threshold on', () => {

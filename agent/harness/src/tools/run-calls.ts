@@ -10,7 +10,7 @@ import { toolResult } from './events.ts'
 import { failure } from './run-tool.ts'
 
 /** Where a call stands; `OpenCall` of @cairn/state says the same. */
-export type OpenCall = Call & { state: 'asked' | 'called' | 'waiting' }
+export type OpenCall = Call & { state: 'asked' | 'called' | 'waiting' | 'answered' }
 
 /** Neighbours that only read run together; everything else runs alone, in its place. */
 export function groupCalls<C extends Call>(calls: readonly C[], isReadOnly: (call: C) => boolean): C[][] {

@@ -44,6 +44,7 @@ const result = (id: string, content = 'r'): Line => [
   { tool_call_id: id, name: 'look', content, elapsed_ms: 1 },
 ]
 const asked = (id: string): Line => ['inbox.input_required', { tool_call_id: id, questions: [] }]
+const responded = (id: string): Line => ['ask_user_question.response', { tool_call_id: id, responses: [] }]
 const complete: Line = ['session.complete', { reason: 'completed' }]
 const stopped: Line = ['session.stopped', { reason: 'user' }]
 const failed: Line = ['session.fail', { reason: 'r' }]
@@ -107,9 +108,6 @@ test('a question waits; a message of a person passes it over, one of the server 
     do: 'wait',
   })
   expect(after([...waiting, message])).toEqual({ do: 'unask', calls: ['q'] })
-  expect(after([...waiting, ['ask_user_question.response', { tool_call_id: 'q', responses: [] }]])).toEqual(
-    plain,
-  )
   expect(after([message, request(0), answer(0, '', ['q']), called('q'), message, asked('q')])).toEqual({
     do: 'wait',
   })
@@ -118,10 +116,26 @@ test('a question waits; a message of a person passes it over, one of the server 
 test('a question outlives a stop: its answer begins a turn', () => {
   const waiting = [message, request(0), answer(0, '', ['q']), called('q'), asked('q'), stopped]
   expect(after(waiting)).toEqual({ do: 'rest' })
-  expect(after([...waiting, ['ask_user_question.response', { tool_call_id: 'q', responses: [] }]])).toEqual(
-    plain,
-  )
+  expect(after([...waiting, responded('q')])).toEqual({ do: 'conclude', calls: ['q'] })
+  expect(after([...waiting, responded('q'), result('q')])).toEqual(plain)
   expect(after([...waiting, message])).toEqual({ do: 'unask', calls: ['q'] })
+})
+
+test('a question that was answered gets its result before anything else, each by itself', () => {
+  const both: Line[] = [message, request(0), answer(0, '', ['p', 'q']), called('p'), asked('p')]
+  both.push(called('q'), asked('q'), responded('q'))
+  expect(after(both)).toEqual({ do: 'conclude', calls: ['q'] })
+  expect(after([...both, ['user.message', { content: '/clear' }]])).toEqual({ do: 'conclude', calls: ['q'] })
+  expect(after([...both, result('q')])).toEqual({ do: 'wait' })
+  expect(after([...both, result('q'), responded('p')])).toEqual({ do: 'conclude', calls: ['p'] })
+  expect(after([...both, result('q'), responded('p'), result('p')])).toEqual(plain)
+  // Older releases called the model without it.
+  const old = [...both, result('p'), request(1)]
+  expect(after(old)).toEqual(plain)
+  expect(after([...old, answer(1, 'then so')])).toEqual({ do: 'finish', reason: 'completed' })
+  // Answered just before a stop: the result is written down, and nothing begins.
+  expect(after([...both, stopped])).toEqual({ do: 'conclude', calls: ['q'] })
+  expect(after([...both, stopped, result('q')])).toEqual({ do: 'rest' })
 })
 
 test('a stop is the end: nothing of the stopped turn asks for more, even after a pause and resume', () => {

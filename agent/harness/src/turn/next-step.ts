@@ -6,6 +6,7 @@
  *   leave       calls left open by a turn that ended: they are closed, never started
  *   run         calls of the last answer without a result
  *   unask       a question that the user answered by a message instead
+ *   conclude    questions that were answered: their calls get the result that every call has
  *   wait        a question or an action is with the user: give the lease back
  *   request     call the model; `nudges` say what it is told beside the conversation
  *   escalate    swap to the stronger model
@@ -29,6 +30,7 @@ export type Step =
   | { do: 'leave'; calls: readonly OpenCall[] }
   | { do: 'run'; calls: readonly OpenCall[] }
   | { do: 'unask'; calls: readonly OpenCall[] }
+  | { do: 'conclude'; calls: readonly OpenCall[] }
   | { do: 'request'; with_tools: boolean; nudges: readonly Nudge[] }
   | { do: 'finish'; reason: FinishReason }
   | { do: 'capability'; name: string; due: unknown }
@@ -58,6 +60,9 @@ export function nextStep(position: Position, limits: TurnLimits, table: readonly
     return reason ? { do: 'finish', reason } : null
   }
 
+  // Before all else: a command that clears the conversation takes the call and its result together.
+  const answered = position.conversation.open.filter(call => call.state === 'answered')
+  if (answered.length > 0) return { do: 'conclude', calls: answered }
   const first = wanted(asks => asks.first?.(position))
   if (first) return first
   const step = turnStep(position, limits)

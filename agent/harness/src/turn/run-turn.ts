@@ -11,7 +11,7 @@ import type { TurnContext } from './context.ts'
 import { describeFailure, fail, finish, giveBack, settle, suspend } from './end-turn.ts'
 import { nextStep, type Step, type TurnLimits } from './next-step.ts'
 import { summarize, sumUp } from './summaries.ts'
-import { close, runAnswer } from './turn-calls.ts'
+import { close, conclude, runAnswer } from './turn-calls.ts'
 
 /** `true`: ask again what is next. */
 type Again = Promise<boolean>
@@ -41,6 +41,8 @@ async function act(turn: TurnContext, step: Step): Again {
       return close(turn, step.calls, 'turn_ended')
     case 'unask':
       return close(turn, step.calls, 'question_passed_over')
+    case 'conclude':
+      return conclude(turn, step.calls)
     case 'request':
       return request(turn, step)
     case 'escalate':

@@ -2,6 +2,7 @@
 import { CommitRefused, REDACTED } from '@cairn/log'
 import { findOpenGate } from '@cairn/sessions'
 import { openGates } from '../governance/open-gates.ts'
+import { answeredResult } from '../tools/answered-result.ts'
 import { type CallSteps, NO_STEPS } from '../tools/call-steps.ts'
 import type { CallToolDeps } from '../tools/call.ts'
 import { toolResult } from '../tools/events.ts'
@@ -70,6 +71,15 @@ export async function close(turn: TurnContext, calls: Calls, reason: CloseReason
       if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'already_answered') throw thrown
     }
   }
+  return true
+}
+
+/** Writes the results of questions that were answered. */
+export async function conclude({ log, workspace }: TurnContext, calls: Calls): Again {
+  const { answer } = log.position()
+  // Of the turn that asked, unless that was stopped before the answer came.
+  const at = answer === null ? {} : { turn_id: answer.turn_id, iteration_index: answer.iteration_index }
+  for (const call of calls) await log.append([await answeredResult(workspace, call, at)])
   return true
 }
 

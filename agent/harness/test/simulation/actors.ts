@@ -109,10 +109,21 @@ function planAnswer(world: World, mood: Mood, request: ModelRequest): Plan {
   ])()
 }
 
-export function createModel(world: World, process: Process, mood: Mood): Models {
+/** What a model server would refuse: a call without its result, or with two. */
+function checkResults({ messages }: ModelRequest, { problems }: Effects): void {
+  const results = messages.flatMap(message => (message.role === 'tool' ? [message.tool_call_id] : []))
+  const calls = messages.flatMap(message =>
+    message.role === 'assistant' ? (message.tool_calls ?? []).map(call => call.id) : [],
+  )
+  if (calls.toSorted().join() !== results.toSorted().join())
+    problems.push(`the model was sent the calls ${calls.join()} with the results ${results.join()}`)
+}
+
+export function createModel(world: World, process: Process, mood: Mood, effects: Effects): Models {
   const provider: ModelProvider = {
     call: (request, onChunk, signal) =>
       new Promise((resolve, reject) => {
+        checkResults(request, effects)
         if (signal.aborted) return reject(signal.reason as Error)
         signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
         const plan = planAnswer(world, mood, request)

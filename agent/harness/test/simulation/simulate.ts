@@ -149,7 +149,7 @@ async function play(
     const process = createProcess(world, `worker-${world.newId()}`, world.between(-3000, 3000))
     const harness = startHarness({
       store: judged(connectStore(world, truth, process, faults)),
-      models: createModel(world, process, mood),
+      models: createModel(world, process, mood, effects),
       tools: createTools(world, process, effects, isOnDisk),
       config,
       dataDir,
@@ -246,7 +246,7 @@ async function play(
   const events = new Map([...logs].map(([id, lines]) => [id, lines.map(decodeEvent)]))
   for (const [id, log] of events) {
     problems.push(
-      ...checkHistory(log, { settled: true }).map(problem => `${id}: ${problem}`),
+      ...checkHistory(log, { settled: true, current: true }).map(problem => `${id}: ${problem}`),
       ...checkCrashes(log).map(problem => `${id}: ${problem}`),
     )
     const stored = new Set(logs.get(id))

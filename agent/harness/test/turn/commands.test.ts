@@ -16,7 +16,7 @@ async function rest(stage: Stage, ends = 1): Promise<SessionEvent[]> {
   const events = await stage.until(
     log => log.filter(event => event.type === 'session.complete').length >= ends,
   )
-  expect(checkHistory(events, { settled: true })).toEqual([])
+  expect(checkHistory(events, { settled: true, current: true })).toEqual([])
   return events
 }
 /** The messages of the nth request that the model saw. */
@@ -110,7 +110,7 @@ test('a command while a question waits is no answer to it', async () => {
   await stage.until(log => replies(log).length === 1)
   await harness.idle()
   const events = await stage.events()
-  expect(checkHistory(events, { settled: true })).toEqual([])
+  expect(checkHistory(events, { settled: true, current: true })).toEqual([])
   expect(events.some(event => event.type === 'tool.result')).toBe(false)
   expect((await stage.session()).waiting_on).toBe('question')
 })

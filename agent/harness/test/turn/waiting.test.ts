@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import {
   addMessage,
   answerQuestion,
@@ -8,6 +10,7 @@ import {
   syntheticMessage,
 } from '@cairn/sessions'
 import { AppError, type SessionEvent } from '@cairn/protocol'
+import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
 import { alice, call, say, setStage, type Stage, typesOf } from './stage.ts'
 
@@ -64,6 +67,7 @@ test('a question holds no worker, survives a restart, and its answer is the resu
     'inbox.input_required',
     'ask_user_question.response',
     'harness.wake',
+    'tool.result',
     'iteration.summary',
     'llm.request',
     'llm.response',
@@ -75,6 +79,21 @@ test('a question holds no worker, survives a restart, and its answer is the resu
     responses: [{ answer: 'blue', is_other: false }],
     principal_user_id: alice.id,
   })
+  const { turn_id } = (await stage.next('llm.request')).data
+  expect(results(events)).toEqual([
+    {
+      tool_call_id: asked.data.tool_call_id,
+      name: 'ask_user_question',
+      content: JSON.stringify({
+        responses: [{ question: 'Which colour?', answer: 'blue', is_other: false }],
+      }),
+      elapsed_ms: expect.any(Number),
+      turn_id,
+      iteration_index: 0,
+    },
+  ])
+  expect(results(events)[0]?.elapsed_ms).toBeGreaterThan(0)
+  expect(checkHistory(events, { settled: true, current: true })).toEqual([])
   expect(await stage.session()).toMatchObject({ waiting_on: null, status: 'completed' })
   await expect(
     answerQuestion(stage.deps, {
@@ -84,6 +103,72 @@ test('a question holds no worker, survives a restart, and its answer is the resu
       principal: alice,
     }),
   ).rejects.toMatchObject({ code: 'already_answered' })
+})
+
+test('an answer longer than a result may be is cut as every result is, and the model reads what is recorded', async () => {
+  await using stage = await setStage({
+    scenario: { rules: [{ when: { result: 'colours' }, answer: say('noted') }, ...asking.rules] },
+  })
+  const harness = stage.start()
+  await stage.send('paint it')
+  await stage.next('inbox.input_required')
+  await harness.idle()
+  await stage.send(`as in ${'a very long list of colours, '.repeat(4000)}`)
+  await stage.next('session.complete')
+  const [result] = results(await stage.events())
+  expect(result).toMatchObject({ truncated: true, content: expect.stringContaining('bytes cut') })
+  expect(stage.server.requests.at(-1)?.body.messages.filter(({ role }) => role === 'tool')).toEqual([
+    expect.objectContaining({ tool_call_id: result?.tool_call_id, content: result?.content }),
+  ])
+  const whole = join(stage.dir, 'workspaces', stage.session_id, result?.full_result_path ?? '')
+  expect(readFileSync(whole, 'utf8').length).toBeGreaterThan(100_000)
+})
+
+test('two questions of one answer: each has its result once it is answered, and the model goes on after both', async () => {
+  const two = { tool_calls: [question, question] }
+  await using stage = await setStage({
+    scenario: { rules: [{ when: { result: 'blue' }, answer: say('blue it is') }, { answer: two }] },
+  })
+  await onFreshWorker(stage, async () => {
+    await stage.send('paint it')
+    await stage.next('inbox.input_required', 2)
+  })
+  const asked = (await stage.events()).filter(event => event.type === 'inbox.input_required')
+  for (const [index, answer] of ['red', 'blue'].entries()) {
+    await onFreshWorker(stage, async () => {
+      await answerQuestion(stage.deps, {
+        session_id: stage.session_id,
+        tool_call_id: asked[1 - index]?.data.tool_call_id ?? '',
+        responses: [{ question: 'Which colour?', answer }],
+        principal: alice,
+      })
+      await stage.next('tool.result', index + 1)
+    })
+  }
+  await onFreshWorker(stage, () => stage.next('session.complete'))
+  const events = await stage.events()
+  expect(results(events).map(({ tool_call_id }) => tool_call_id)).toEqual(
+    asked.map(({ data }) => data.tool_call_id).toReversed(),
+  )
+  expect(checkHistory(events, { settled: true, current: true })).toEqual([])
+})
+
+test('an answer that came just before a stop has its result, and nothing begins', async () => {
+  await using stage = await setStage({ scenario: asking })
+  await onFreshWorker(stage, async () => {
+    await stage.send('paint it')
+    await stage.next('inbox.input_required')
+  })
+  await stage.send('blue')
+  await stopSession(stage.deps, stage.session_id)
+  await onFreshWorker(stage, async () => {
+    await stage.send('/help')
+    await stage.next('session.complete')
+  })
+  const events = await stage.events()
+  expect(events.filter(event => event.type === 'llm.request')).toHaveLength(1)
+  expect(results(events).map(({ content }) => content)).toEqual([expect.stringContaining('blue')])
+  expect(checkHistory(events, { settled: true, current: true })).toEqual([])
 })
 
 test('a message instead of an answer closes the question, and the model is told', async () => {
