@@ -83,7 +83,7 @@ export function changeRow(
         change.decision,
         'responded',
         `the ${change.kind} item of call ${change.tool_call_id}`,
-        null,
+        change.decided_by ?? null,
       )
     case 'inbox.expire_all':
       return sql.expireItems.all(change.decision, at, row.key).map(({ id }) => String(id))

@@ -96,7 +96,13 @@ export type RowChange =
    * As inbox.answer, found by the pending item of that tool call; refused with `already_answered` when there
    * is none.
    */
-  | { do: 'inbox.answer_call'; tool_call_id: string; kind: InboxKind; decision: string }
+  | {
+      do: 'inbox.answer_call'
+      tool_call_id: string
+      kind: InboxKind
+      decision: string
+      decided_by?: Decider
+    }
   /** Every pending item of the session: nobody can answer them any more. */
   | { do: 'inbox.expire_all'; decision: string }
   /**

@@ -2,7 +2,7 @@
  * What the agent raises to a human, and what the human answers (contract 14.11, 4, 7, 10). The writer of the
  * five inbox.* events. Each `raise…` gives a draft that brings the row of its item.
  */
-import { type Decider, type Draft, type SessionRow, withRows } from '@cairn/log'
+import { type Draft, type SessionRow, withRows } from '@cairn/log'
 import {
   AppError,
   clip,
@@ -20,6 +20,7 @@ import { findInboxItem, shownItem, type StoredInboxItem } from './access.ts'
 import type { Deps } from './deps.ts'
 import { resumed } from './lifecycle.ts'
 import { syntheticMessage, TAKES_INPUT } from './messages.ts'
+import { deciderOf } from './principal-stamp.ts'
 import { proposalOf, SKILL_PROPOSAL } from './proposals.ts'
 import { commitFor, tellAnswered } from './refusals.ts'
 
@@ -237,8 +238,6 @@ function refuseUnseen(
     )
 }
 
-const deciderOf = ({ kind, id }: Principal): Decider => ({ kind, id })
-
 type Decided = {
   decision: string
   /** Null: the agent is told nothing, and nothing wakes. */
@@ -327,7 +326,15 @@ export async function acknowledgeInbox(deps: Deps, itemId: string, principal: Pr
   await commitFor(deps.store, 'acknowledge an inbox item of', {
     session_id: item.session_id,
     events: [],
-    rows: [{ do: 'inbox.answer', id: item.id, decision: 'acknowledged', status: 'acknowledged' }],
+    rows: [
+      {
+        do: 'inbox.answer',
+        id: item.id,
+        decision: 'acknowledged',
+        status: 'acknowledged',
+        decided_by: deciderOf(principal),
+      },
+    ],
   })
   return reread(deps, item.id)
 }

@@ -20,7 +20,7 @@ import {
 import { isServerCommand, parseSlashCommand } from '@cairn/state'
 import type { Deps } from './deps.ts'
 import { resumed, stopped } from './lifecycle.ts'
-import { principalStamp } from './principal-stamp.ts'
+import { deciderOf, principalStamp } from './principal-stamp.ts'
 import { commitFor, refusedAs } from './refusals.ts'
 import { openQuestions, type OpenQuestion, typedAnswer } from './typed-answer.ts'
 
@@ -72,7 +72,9 @@ export async function addMessage(
     try {
       if (on_question === 'pass_over') {
         const passed = write('user.message', { ...data, passes_over: open.map(one => one.tool_call_id) })
-        return named(await deps.store.commit({ ...commit, events: [passed], rows: open.map(passOver) }))
+        return named(
+          await deps.store.commit({ ...commit, events: [passed], rows: open.map(passOver(principal)) }),
+        )
       }
       const answer =
         on_question === 'refuse' ? 'the message was not to be its answer' : typedAnswer(open, message)
@@ -99,12 +101,15 @@ function named(committed: Committed): AddedMessage {
   return { ...committed, message_id: message.id }
 }
 
-const passOver = ({ id }: OpenQuestion): RowChange => ({
-  do: 'inbox.answer',
-  id,
-  decision: 'passed_over',
-  status: 'expired',
-})
+const passOver =
+  (principal: Principal) =>
+  ({ id }: OpenQuestion): RowChange => ({
+    do: 'inbox.answer',
+    id,
+    decision: 'passed_over',
+    status: 'expired',
+    decided_by: deciderOf(principal),
+  })
 const isAnsweredBefore = (thrown: unknown): boolean =>
   thrown instanceof CommitRefused
     ? thrown.refusal === 'already_answered'
@@ -202,6 +207,7 @@ export async function answerQuestion(
     tool_call_id,
     kind: 'input_required',
     decision: 'answered',
+    decided_by: deciderOf(principal),
   }
   return commitFor(store, 'answer a question of', {
     session_id,

@@ -1,3 +1,4 @@
+import type { Decider } from '@cairn/log'
 import type { Principal } from '@cairn/protocol'
 
 /** The stamp of who acted, under the documented keys (contract 5). */
@@ -10,3 +11,6 @@ export function principalStamp(principal: Principal | null): {
     ? { principal_user_id: principal.id }
     : { principal_service_account_id: principal.id }
 }
+
+/** Who decided on an item, as its row keeps it. */
+export const deciderOf = ({ kind, id }: Principal): Decider => ({ kind, id })

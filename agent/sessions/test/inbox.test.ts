@@ -279,7 +279,10 @@ test('the answer must fit the kind of the item', async () => {
     code: 'wrong_target',
   })
   await expect(acknowledgeInbox(desk.deps, asked, alice)).rejects.toMatchObject({ code: 'wrong_target' })
-  expect(await acknowledgeInbox(desk.deps, informed, alice)).toMatchObject({ status: 'acknowledged' })
+  expect(await acknowledgeInbox(desk.deps, informed, alice)).toMatchObject({
+    status: 'acknowledged',
+    decided_by_user_id: 'alice',
+  })
   await expect(acknowledgeInbox(desk.deps, informed, alice)).rejects.toMatchObject({
     code: 'already_answered',
   })

@@ -147,6 +147,7 @@ describe('text typed while a question waits', () => {
     (await desk.store.listInbox({ org_id: alice.org_id, limit: 10 })).items.map(item => [
       item.status,
       item.decision,
+      item.decided_by_user_id,
     ])
 
   test('is its answer: a choice whatever its case, else words of its own, to every prompt of the call', async () => {
@@ -164,7 +165,7 @@ describe('text typed while a question waits', () => {
         ],
       },
     })
-    expect(await items(desk)).toEqual([['responded', 'answered']])
+    expect(await items(desk)).toEqual([['responded', 'answered', 'alice']])
     expect(await findRequest(desk.deps, desk.session.id, 'k')).toMatchObject({
       type: 'ask_user_question.response',
     })
@@ -180,7 +181,7 @@ describe('text typed while a question waits', () => {
       type: 'user.message',
       data: { content: 'something else', passes_over: ['call-1'] },
     })
-    expect(await items(desk)).toEqual([['expired', 'passed_over']])
+    expect(await items(desk)).toEqual([['expired', 'passed_over', 'alice']])
     expect(await desk.row()).toMatchObject({ waiting_on: null, state: 'running' })
   })
 
@@ -205,8 +206,8 @@ describe('text typed while a question waits', () => {
     })
     expect(await desk.events()).toHaveLength(before + 1)
     expect(await items(desk)).toEqual([
-      ['pending', null],
-      ['pending', null],
+      ['pending', null, undefined],
+      ['pending', null, undefined],
     ])
   })
 
@@ -215,6 +216,6 @@ describe('text typed while a question waits', () => {
     await asks(desk, 'call-1', colour)
     await type(desk, '/help')
     expect(await desk.last()).toMatchObject({ type: 'user.message', data: { content: '/help' } })
-    expect(await items(desk)).toEqual([['pending', null]])
+    expect(await items(desk)).toEqual([['pending', null, undefined]])
   })
 })

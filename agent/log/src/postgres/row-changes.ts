@@ -131,7 +131,7 @@ export async function changeRow(
         change.decision,
         'responded',
         `the ${change.kind} item of call ${change.tool_call_id}`,
-        null,
+        change.decided_by ?? null,
       )
     case 'inbox.expire_all':
       return changedItems(await ask(EXPIRE_ITEMS, [change.decision, at, row.key]))

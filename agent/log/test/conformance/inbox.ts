@@ -30,10 +30,18 @@ const answerItem = (id: string, decision: string, decided_by?: Decider): Commit 
   events: [],
   rows: [{ do: 'inbox.answer', id, decision, status: 'responded', ...(decided_by && { decided_by }) }],
 })
-const answerCall = (tool_call_id: string): Commit => ({
+const answerCall = (tool_call_id: string, decided_by?: Decider): Commit => ({
   session_id: 's',
   events: [],
-  rows: [{ do: 'inbox.answer_call', tool_call_id, kind: 'input_required', decision: 'answered' }],
+  rows: [
+    {
+      do: 'inbox.answer_call',
+      tool_call_id,
+      kind: 'input_required',
+      decision: 'answered',
+      ...(decided_by && { decided_by }),
+    },
+  ],
 })
 const consume = (session_id: string, id: string, tool: string, arguments_hash: string): Commit => ({
   session_id,
@@ -145,8 +153,12 @@ export function defineInbox({ open }: Bench): void {
       { id: 'q', kind: 'input_required', tool_call_id: 'call_1' },
       { id: 'r', kind: 'input_required', tool_call_id: 'call_2' },
     )
-    await store.commit(answerCall('call_2'))
-    expect(await store.getInboxItem('r')).toMatchObject({ status: 'responded', decision: 'answered' })
+    await store.commit(answerCall('call_2', { kind: 'service_account', id: 'judge' }))
+    expect(await store.getInboxItem('r')).toMatchObject({
+      status: 'responded',
+      decision: 'answered',
+      decided_by_service_account_id: 'judge',
+    })
     expect((await store.getInboxItem('q'))?.status).toBe('pending')
     await refused(store, answerCall('call_2'), 'already_answered')
     expect((await refused(store, answerCall('call_9'), 'already_answered')).item).toBeNull()

@@ -1,7 +1,7 @@
 /** What the agent asks somebody to do elsewhere (a login, a second factor), and skills that it proposes. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Button } from 'react-aria-components'
-import type { InboxItem } from '@cairn/protocol'
+import { type InboxItem, visibleText } from '@cairn/protocol'
 import { client } from '../api.ts'
 import { ProposalButtons, proposedSkill, SkillText } from '../inbox/proposal.tsx'
 import { inboxQuery } from '../queries.ts'
@@ -27,8 +27,8 @@ function ActionCard({ item }: { item: InboxItem }) {
       aria-label={skill === null ? 'Action needed' : 'Proposed skill'}
       data-testid="action-card"
     >
-      <h3>{item.title}</h3>
-      {item.body !== null && <p>{item.body}</p>}
+      <h3>{visibleText(item.title)}</h3>
+      {item.body !== null && <p>{visibleText(item.body)}</p>}
       {skill !== null && <SkillText skill={skill} />}
       <div className="actions">
         {skill === null ? (

@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { memo } from 'react'
 import { Button } from 'react-aria-components'
 import { ApiError } from '@cairn/client'
+import { visibleText } from '@cairn/protocol'
 import { client } from '../api.ts'
 import { inboxQuery } from '../queries.ts'
 import type { ItemOf } from './chat-item.ts'
@@ -52,15 +53,14 @@ export const ApprovalCard = memo(function ApprovalCard({
     >
       <h3>
         {decision !== null ? DECIDED[decision] : isExpired ? 'Expired' : 'Approval needed'}{' '}
-        <code>{item.tool_name}</code>
+        <code>{visibleText(item.tool_name)}</code>
       </h3>
-      {gate ? <GateArgumentsView {...shown} /> : <pre className="excerpt">{item.arguments_excerpt}</pre>}
-      {item.decided_by?.kind === 'service_account' && (
-        <p className="muted">Decided by the service account {item.decided_by.id}.</p>
+      {gate ? (
+        <GateArgumentsView {...shown} />
+      ) : (
+        <pre className="excerpt">{visibleText(item.arguments_excerpt)}</pre>
       )}
-      <p className="muted">
-        {item.deny_reason} <span className="faint">({item.policy_id})</span>
-      </p>
+      <Why item={item} />
       {state === 'open' && (
         <div className="actions">
           {decide.error instanceof ApiError && decide.error.code === 'already_answered' && (
@@ -87,3 +87,14 @@ export const ApprovalCard = memo(function ApprovalCard({
     </section>
   )
 })
+
+const Why = ({ item }: { item: ItemOf<'approval'> }) => (
+  <>
+    {item.decided_by?.kind === 'service_account' && (
+      <p className="muted">Decided by the service account {item.decided_by.id}.</p>
+    )}
+    <p className="muted">
+      {visibleText(item.deny_reason)} <span className="faint">({visibleText(item.policy_id)})</span>
+    </p>
+  </>
+)

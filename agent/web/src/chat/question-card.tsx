@@ -2,7 +2,9 @@
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, memo, useState } from 'react'
 import { Button, Input, Label, Radio, RadioGroup, TextField } from 'react-aria-components'
+import { visibleText } from '@cairn/protocol'
 import { client } from '../api.ts'
+import { ExactText } from '../shell/exact-text.tsx'
 import type { ItemOf } from './chat-item.ts'
 
 const OTHER = 'other'
@@ -24,17 +26,19 @@ export const QuestionCard = memo(function QuestionCard({
       data-call={item.tool_call_id}
     >
       <h3>{state === 'open' ? 'The agent asks' : state === 'answered' ? 'Answered' : 'Passed over'}</h3>
-      {item.context !== null && <p className="muted">{item.context}</p>}
+      {item.context !== null && <p className="muted">{visibleText(item.context)}</p>}
       {state === 'open' ? (
         <QuestionForm sessionId={sessionId} item={item} />
       ) : (
         <dl className="answers">
           {item.questions.map(question => (
             <div key={question.prompt}>
-              <dt>{question.prompt}</dt>
+              <dt>{visibleText(question.prompt)}</dt>
               <dd>
-                {item.responses?.find(response => response.question === question.prompt)?.answer ??
-                  'without an answer'}
+                {visibleText(
+                  item.responses?.find(response => response.question === question.prompt)?.answer ??
+                    'without an answer',
+                )}
               </dd>
             </div>
           ))}
@@ -78,7 +82,7 @@ function QuestionForm({ sessionId, item }: { sessionId: string; item: ItemOf<'qu
         if (choices.length === 0)
           return (
             <TextField key={question.prompt} className="field" value={written[i] ?? ''} onChange={write}>
-              <Label>{question.prompt}</Label>
+              <Label>{visibleText(question.prompt)}</Label>
               {field}
             </TextField>
           )
@@ -89,12 +93,14 @@ function QuestionForm({ sessionId, item }: { sessionId: string; item: ItemOf<'qu
               value={chosen[i] ?? null}
               onChange={value => setChosen({ ...chosen, [i]: value })}
             >
-              <Label>{question.prompt}</Label>
+              <Label>{visibleText(question.prompt)}</Label>
               {choices.map((choice, c) => (
                 <Radio key={choice.label} value={String(c)} className="choice" data-testid="question-choice">
-                  <span className="choice-label">{choice.label}</span>
+                  <span className="choice-label">
+                    <ExactText text={choice.label} />
+                  </span>
                   {choice.description !== undefined && (
-                    <span className="choice-about">{choice.description}</span>
+                    <span className="choice-about">{visibleText(choice.description)}</span>
                   )}
                 </Radio>
               ))}

@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Button, ToggleButton, ToggleButtonGroup } from 'react-aria-components'
-import type { InboxItem, InboxKind } from '@cairn/protocol'
+import { type InboxItem, type InboxKind, visibleText } from '@cairn/protocol'
 import { client, describeError } from '../api.ts'
 import { formatAgo } from '../format.ts'
 import { type InboxScope, inboxQuery, needsAnswer } from '../queries.ts'
@@ -11,6 +11,7 @@ import { BackIcon, InboxIcon } from '../shell/icons.tsx'
 import { useNow } from '../shell/use-now.ts'
 import { GateArgumentsView, useGateArguments } from '../chat/gate-arguments.tsx'
 import { ProposalButtons, proposedSkill, SkillText } from './proposal.tsx'
+import { Outcome } from './outcome.tsx'
 import './inbox.css'
 
 const KINDS: Record<InboxKind, string> = {
@@ -107,12 +108,12 @@ function Item({ item, now }: { item: InboxItem; now: number }) {
         <span className={`badge${needsAnswer(item) ? ' waiting' : ''}`}>
           {skill === null ? KINDS[item.kind] : 'Proposal'}
         </span>
-        <h2>{item.title}</h2>
+        <h2>{visibleText(item.title)}</h2>
         <time className="faint" dateTime={item.created_at}>
           {formatAgo(item.created_at, now)}
         </time>
       </header>
-      {text !== null && text !== '' && <p className="inbox-body">{text}</p>}
+      {text !== null && text !== '' && <p className="inbox-body">{visibleText(text)}</p>}
       {item.kind === 'governance_gate' && <GateArgumentsView {...shown} />}
       {skill !== null && <SkillText skill={skill} />}
       <footer>
@@ -135,7 +136,7 @@ function Item({ item, now }: { item: InboxItem; now: number }) {
           event {item.source_event_id}
         </Link>
         <span className="inbox-buttons">
-          {!isOpen && <span className="muted">{(item.decision ?? item.status).replaceAll('_', ' ')}</span>}
+          {!isOpen && <Outcome item={item} />}
           {isOpen && item.kind === 'governance_gate' && (
             <>
               <Button

@@ -1,0 +1,30 @@
+/** What became of an item, and by whom: the word of a machine does not pass for that of a person. */
+import { useQuery } from '@tanstack/react-query'
+import type { InboxItem } from '@cairn/protocol'
+import { meQuery } from '../queries.ts'
+
+const DECIDED: Record<string, string> = {
+  approve: 'approved',
+  reject: 'rejected',
+  passed_over: 'passed over',
+}
+
+export function Outcome({ item }: { item: InboxItem }) {
+  const { data: me } = useQuery(meQuery)
+  const word = item.decision ?? item.status
+  const { decided_by_user_id: user, decided_by_service_account_id: machine } = item
+  return (
+    <span className="muted" data-testid="inbox-outcome">
+      {DECIDED[word] ?? word}
+      {user !== undefined && (user === me?.id ? ' by you' : <Named kind="the person" id={user} />)}
+      {machine !== undefined && <Named kind="the service account" id={machine} />}
+    </span>
+  )
+}
+
+const Named = ({ kind, id }: { kind: string; id: string }) => (
+  <>
+    {` by ${kind} `}
+    <code>{id}</code>
+  </>
+)
