@@ -1,75 +1,87 @@
 /**
- * Titles that the harness finds for sessions without one, beside the turn and never in its way. A title is no
- * part of a turn's record, so it needs no lease; a session that got one in the meantime keeps it.
+ * Titles that the harness finds for sessions without one (contract 7.13): the beginning of the first message at
+ * once, and what a model makes of the exchange when the turn is over, so that no call for a title stands in the
+ * way of a turn. A title is no part of a turn's record, so it needs no lease; one that was given stays.
  */
 import { CommitRefused, type LogStore } from '@cairn/log'
 import { asError, clip } from '@cairn/protocol'
 import { titleCommit } from '@cairn/sessions'
+import { setUpAgent } from './agent.ts'
 import type { Log } from './log.ts'
 import type { Models } from './llm/registry.ts'
 import type { Capability } from './turn/capability.ts'
+import type { SessionLog } from './turn/session-log.ts'
 import type { Worker } from './worker.ts'
 
 const FALLBACK_LENGTH = 60
 const TITLE_LENGTH = 80
 const TIMEOUT_MS = 30_000
 
-type TitleRequest = { session_id: string; model: string; question: string; answer: string }
+type Exchange = { question: string; answer: string }
 
-/** Titles as a row of the capabilities: asked for beside the turn, once, when a session without one has an answer. */
 export function titles(worker: Worker, report: Log): Capability {
-  const { store, models, shutdown: signal, keepInBackground } = worker
-  let asked = false
+  const { store, config, models, shutdown, keepInBackground } = worker
+  let named = false
+  const reported = (work: Promise<void>): Promise<void> =>
+    work.catch((thrown: unknown) => {
+      if (!shutdown.aborted) report('warn', 'the title did not land', { error: asError(thrown).message })
+    })
   return {
     name: 'titles',
-    onAnswer({ log, setup }) {
-      const { last_user_text: question, conversation } = log.position()
-      const answer = conversation.entries.findLast(entry => entry.message.role === 'assistant')?.message
-        .content
-      if (asked || log.session().title !== null || !question || !answer) return
-      asked = true
-      const request = { session_id: log.session().id, model: setup.title_model, question, answer }
-      keepInBackground(
-        findTitle({ store, models, report }, request, signal).catch((thrown: unknown) => {
-          if (!signal.aborted) report('warn', 'the title did not land', { error: asError(thrown).message })
-        }),
-      )
+    beforeRequest({ log }) {
+      const { last_user_text: question } = log.position()
+      const { id, title } = log.session()
+      if (!named && title === null && question) {
+        named = true
+        keepInBackground(reported(name(store, id, fallbackTitle(question), null)))
+      }
+      return Promise.resolve()
+    },
+    afterTurn({ log }) {
+      const standing = log.position().provisional_title
+      const exchange = exchangeOf(log)
+      if (standing === null || exchange === null) return null
+      const find = async (): Promise<void> => {
+        const model = setUpAgent(config, log.session()).title_model
+        const signal = AbortSignal.any([shutdown, AbortSignal.timeout(TIMEOUT_MS)])
+        const title = await askForTitle(models, model, exchange, signal)
+        shutdown.throwIfAborted()
+        if (title !== null) await name(store, log.session().id, title, standing)
+      }
+      return reported(find())
     },
   }
 }
 
-async function findTitle(
-  { store, models, report }: { store: LogStore; models: Models; report: Log },
-  request: TitleRequest,
-  signal: AbortSignal,
+function exchangeOf(log: SessionLog): Exchange | null {
+  const { last_user_text: question, conversation } = log.position()
+  const last = conversation.entries.findLast(entry => entry.message.role === 'assistant')
+  const answer = last?.message.content
+  return question && answer ? { question, answer } : null
+}
+
+/** `standing` is the title that may be replaced; null: the session has none yet, and this one is provisional. */
+async function name(
+  store: LogStore,
+  sessionId: string,
+  title: string,
+  standing: string | null,
 ): Promise<void> {
-  const title = await askForTitle(
-    models,
-    request,
-    AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
-  ).catch((thrown: unknown) => {
-    signal.throwIfAborted()
-    report('warn', 'no title from the model, taking the message', {
-      session_id: request.session_id,
-      error: asError(thrown).message,
-    })
-    return fallbackTitle(request.question)
-  })
-  const session = await store.getSession(request.session_id)
-  if (session === null || session.title !== null || session.status === 'archived' || signal.aborted) return
   try {
-    await store.commit({ ...titleCommit(request.session_id, title), expect_untitled: true })
+    await store.commit({ ...titleCommit(sessionId, title, standing === null), expect_title: standing })
   } catch (thrown) {
-    // Somebody named the session in the meantime: theirs it is.
-    if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'has_title') throw thrown
+    // Somebody named the session in the meantime, or put it away: that is how it stays.
+    const refusal = thrown instanceof CommitRefused ? thrown.refusal : null
+    if (refusal !== 'has_title' && refusal !== 'wrong_status') throw thrown
   }
 }
 
 async function askForTitle(
   models: Models,
-  { model, question, answer }: TitleRequest,
+  model: string,
+  { question, answer }: Exchange,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<string | null> {
   const served = models.resolve(model)
   const { message } = await served.provider.call(
     {
@@ -87,7 +99,7 @@ async function askForTitle(
     () => {},
     signal,
   )
-  return cleanTitle(message.content) ?? fallbackTitle(question)
+  return cleanTitle(message.content)
 }
 
 const LONGEST_LINE = 1000

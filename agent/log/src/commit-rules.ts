@@ -76,8 +76,8 @@ export function guard(row: StoredSession, commit: CommitRequest): void {
   if (commit.expect_no_question === true && row.waiting === QUESTION) {
     throw new Refusing('question_open', `[commit] a question of session ${row.id} waits for its answer`, row)
   }
-  if (commit.expect_untitled === true && row.title !== null) {
-    throw new Refusing('has_title', `[commit] session ${row.id} has a title already`, row)
+  if (commit.expect_title !== undefined && row.title !== commit.expect_title) {
+    throw new Refusing('has_title', `[commit] session ${row.id} has another title by now`, row)
   }
 }
 

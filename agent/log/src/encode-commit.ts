@@ -98,7 +98,7 @@ export function encodeCommit(redact: Redact, at: number, commit: Commit): Commit
   if (commit.expect_status !== undefined) request.expect_status = commit.expect_status
   if (commit.expect_no_work_after !== undefined) request.expect_no_work_after = commit.expect_no_work_after
   if (commit.expect_no_question === true) request.expect_no_question = true
-  if (commit.expect_untitled === true) request.expect_untitled = true
+  if (commit.expect_title !== undefined) request.expect_title = commit.expect_title
   if (commit.reopen !== undefined) request.reopen = encodeEvent(redact, commit.reopen)
   if (commit.reopen_from !== undefined) request.reopen_from = commit.reopen_from
   const rows = encodeRows(redact, commit)
@@ -106,6 +106,7 @@ export function encodeCommit(redact: Redact, at: number, commit: Commit): Commit
   if (commit.cursor !== undefined) request.cursor = commit.cursor
   if (commit.revoke_lease === true) request.revoke_lease = true
   if (commit.release_lease === true) request.release_lease = true
+  if (commit.can_wait === true) request.can_wait = true
   if (commit.set !== undefined) request.set = encodeSettings(redact, commit.set)
   if (commit.also !== undefined && commit.also.length > 0) {
     const named = new Set([commit.session_id, ...commit.also.map(part => part.session_id)])

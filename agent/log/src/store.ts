@@ -155,10 +155,10 @@ export type Commit = {
    */
   expect_no_question?: true
   /**
-   * Refused with `has_title` when the session has one: a title that was found must not take the place of one
-   * that was given.
+   * Refused with `has_title` unless this is the session's title; null: it must have none. A title that was found
+   * must not take the place of one that was given.
    */
-  expect_untitled?: true
+  expect_title?: string | null
   /**
    * Written before `events` if the session is completed or failed: the `session.resume` of a message that
    * reopens.
@@ -178,6 +178,11 @@ export type Commit = {
    * pause, stop, archive.
    */
   revoke_lease?: boolean
+  /**
+   * Goes on with an answer that streams already: what begins or goes on with work may be written before it, though
+   * not for long (waiting-lines.ts). Commits of one session that must stay in order are awaited one by one.
+   */
+  can_wait?: true
   /** Gives the lease of `fence` back with this commit. */
   release_lease?: boolean
   set?: { status?: SessionStatus; title?: string; model?: string }

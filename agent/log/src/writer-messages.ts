@@ -49,7 +49,7 @@ export type CommitRequest = {
   fence?: Fence
   expect_status?: readonly SessionStatus[]
   expect_no_work_after?: number
-  expect_untitled?: true
+  expect_title?: string | null
   expect_no_question?: true
   reopen?: EncodedEvent
   reopen_from?: readonly SessionStatus[]
@@ -57,6 +57,7 @@ export type CommitRequest = {
   cursor?: number | 'self'
   revoke_lease?: boolean
   release_lease?: boolean
+  can_wait?: true
   set?: { status?: SessionStatus; title?: string; model?: string }
   also?: EncodedPart[]
 }

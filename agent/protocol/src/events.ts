@@ -1566,7 +1566,12 @@ export const EVENTS = {
     'lifecycle',
     'The title changed.',
     {},
-    { extra: { title: z.string() }, aftermath: true, summary: d => quote(d.title) },
+    {
+      // Provisional: the beginning of the first message, until a model has found a title.
+      extra: { title: z.string(), provisional: z.boolean().optional() },
+      aftermath: true,
+      summary: d => quote(d.title),
+    },
   ),
   'harness.crash': def(
     'wake',

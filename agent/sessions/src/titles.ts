@@ -7,12 +7,15 @@ import { commitFor } from './refusals.ts'
 const write = writer('titles')
 const TITLE_MAX = 256
 
-/** The commit that gives a session its title, for renaming and for the harness alike. */
-export function titleCommit(sessionId: string, text: string): Commit {
+/**
+ * The commit that gives a session its title, for renaming and for the harness alike. A provisional one stands in
+ * until a model has found another.
+ */
+export function titleCommit(sessionId: string, text: string, provisional = false): Commit {
   const title = clip(text, TITLE_MAX)
   return {
     session_id: sessionId,
-    events: [write('session.title_updated', { title })],
+    events: [write('session.title_updated', { title, ...(provisional ? { provisional } : {}) })],
     expect_status: ['active', 'paused', 'completed', 'failed'],
   }
 }

@@ -10,6 +10,7 @@ import { foldGoal, type GoalState } from './goal.ts'
 import { foldGrading, noGrading } from './grading.ts'
 import { foldCommands, noCommands } from './pending-commands.ts'
 import { foldProgress, noProgress } from './progress.ts'
+import { foldProvisionalTitle } from './provisional-title.ts'
 import { foldReview, noReview } from './review.ts'
 import { foldSaga, type SagaState } from './saga.ts'
 import { foldWaiting, nothingWaiting } from './waiting.ts'
@@ -38,6 +39,7 @@ export const CAPABILITY_FOLDS = {
   progress: row(noProgress, foldProgress),
   review: row(noReview, foldReview),
   waiting: row(nothingWaiting, foldWaiting),
+  provisional_title: row<string | null>(null, foldProvisionalTitle),
 }
 type Folds = typeof CAPABILITY_FOLDS
 export type CapabilityName = keyof Folds

@@ -167,7 +167,7 @@ test('a message that arrives while the last answer streams is answered in the sa
   expect(events.at(-1)?.id).toBe(end.id)
 })
 
-test('a title is found beside the turn when the session has none', async () => {
+test('a title is found when the session has none', async () => {
   await using stage = await setStage({
     scenario: {
       rules: [

@@ -26,11 +26,15 @@ async function converse(naming: ScenarioInput['rules'][number], title?: string) 
   }
 }
 
-test('a session without a title gets one from its first exchange, once, as an event of its own', async () => {
+test('a session without a title gets one from its first message at once, and one from a model after the turn', async () => {
   const { events, session, problems } = await converse({ when: NAMES, answer: say('"Border and hedge."') })
   expect(events.flatMap(event => (event.type === 'session.title_updated' ? [event.data] : []))).toEqual([
+    { title: 'Where is the border?', provisional: true },
     { title: 'Border and hedge' },
   ])
+  const types = typesOf(events).filter(type => !type.startsWith('llm.delta'))
+  expect(types.indexOf('session.title_updated')).toBeLessThan(types.indexOf('llm.response'))
+  expect(types.lastIndexOf('session.title_updated')).toBeGreaterThan(types.indexOf('session.complete'))
   expect(session?.title).toBe('Border and hedge')
   expect(checkHistory(events, { settled: true })).toEqual([])
   expect(problems).toEqual([])
@@ -43,10 +47,32 @@ test('a model that finds no title costs nothing but the title: the message takes
   })
   expect(session).toMatchObject({ title: 'Where is the border?', status: 'completed' })
   expect(typesOf(events)).not.toContain('session.fail')
+  expect(typesOf(events).filter(type => type === 'session.title_updated')).toHaveLength(1)
 })
 
 test('a title that was given is left alone', async () => {
   const { events, session } = await converse({ when: NAMES, answer: say('Another') }, 'Mine')
   expect(session?.title).toBe('Mine')
   expect(typesOf(events)).not.toContain('session.title_updated')
+})
+
+test('a title that a worker did not live to find is found after the next turn', async () => {
+  await using stage = await setStage({
+    scenario: {
+      rules: [{ when: NAMES, answer: say('Border and hedge') }, { answer: say('Under the hedge.') }],
+    },
+    // The second request is for the title, and its worker stops before the answer comes.
+    hold: nth => (nth === 2 ? new Promise(() => undefined) : undefined),
+  })
+  const { id } = await createSession(stage.deps, ['assistant'], { principal: alice })
+  const titleOf = async () => (await stage.store.getSession(id))?.title
+  const first = stage.start()
+  await addMessage(stage.deps, { session_id: id, content: 'Where is the border?', principal: alice })
+  await stage.server.requested(2)
+  await first.stop()
+  expect(await titleOf()).toBe('Where is the border?')
+  const second = stage.start()
+  await addMessage(stage.deps, { session_id: id, content: 'And now?', principal: alice })
+  await expect.poll(titleOf).toBe('Border and hedge')
+  await second.idle()
 })

@@ -175,13 +175,14 @@ export function defineWriting({ open }: Bench): void {
   test('a title that was found does not replace one that was given', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
-    await store.commit({ session_id: 's', events: [], expect_untitled: true, set: { title: 'found' } })
-    await refused(
-      store,
-      { session_id: 's', events: [], expect_untitled: true, set: { title: 'found later' } },
-      'has_title',
-    )
+    const name = (title: string, expect_title: string | null) =>
+      ({ session_id: 's', events: [], expect_title, set: { title } }) as const
+    await store.commit(name('found', null))
+    await refused(store, name('found later', null), 'has_title')
     expect((await store.getSession('s'))?.title).toBe('found')
+    await store.commit(name('found better', 'found'))
+    await refused(store, name('found too late', 'found'), 'has_title')
+    expect((await store.getSession('s'))?.title).toBe('found better')
   })
 
   test('reopen comes first when the session has ended, and not at all when it has not', async () => {

@@ -36,6 +36,7 @@ const CARDS: { readonly [K in CapabilityName]: Card<CapabilityStates[K]> | null 
   review: null,
   // The inbox shows it.
   waiting: null,
+  provisional_title: null,
 }
 const NAMES = Object.keys(CARDS) as CapabilityName[]
 
