@@ -5,6 +5,7 @@ import { DamagedStore } from './refuse-damaged.ts'
 import { toInboxItem } from './inbox-rows.ts'
 import { toSessionRow } from './session-rows.ts'
 import { CommitRefused } from './store.ts'
+import { createWaitingLines } from './waiting-lines.ts'
 import {
   type Answer,
   type FromWriter,
@@ -29,6 +30,8 @@ type Waiting = {
  * the writer would not come to it any sooner.
  */
 const MAX_AHEAD = 2
+/** Requests of one message, a transaction of the writer: what comes later may still go before the rest. */
+const MAX_MESSAGE = 256
 
 export type WriterClient = {
   /** Resolves when the transaction of the request is on disk. */
@@ -51,15 +54,17 @@ export async function startWriter(
   /** How many requests each message had that is not answered in full. */
   const ahead: number[] = []
   let isPosting = false
-  let gathered: Waiting[] = []
+  const gathered = createWaitingLines<Waiting>()
+  /** Goes behind everything else. */
+  let last: Waiting | null = null
   let broken: Error | null = null
   let closing: Promise<void> | null = null
 
   function fail(error: Error): void {
     broken ??= error
-    const waiting = [...sent, ...gathered]
+    const waiting = [...sent, ...gathered.empty(), ...(last === null ? [] : [last])]
     sent = []
-    gathered = []
+    last = null
     for (const { reject } of waiting) reject(broken)
   }
 
@@ -119,7 +124,7 @@ export async function startWriter(
       left -= taken
       if ((ahead[0] -= taken) === 0) ahead.shift()
     }
-    if (gathered.length > 0) schedule()
+    if (gathered.size() > 0 || last !== null) schedule()
   }
 
   /** One message for all that one turn of the event loop asks for. */
@@ -131,11 +136,16 @@ export async function startWriter(
 
   function post(): void {
     isPosting = false
-    if (broken !== null || gathered.length === 0) return
-    worker.postMessage(joinRequests(gathered.map(({ text }) => text)), [])
-    ahead.push(gathered.length)
-    sent = sent.concat(gathered)
-    gathered = []
+    const next = gathered.take(MAX_MESSAGE)
+    if (last !== null && gathered.size() === 0) {
+      next.push(last)
+      last = null
+    }
+    if (broken !== null || next.length === 0) return
+    worker.postMessage(joinRequests(next.map(({ text }) => text)), [])
+    ahead.push(next.length)
+    sent = sent.concat(next)
+    if (gathered.size() > 0) schedule()
   }
 
   function ask(request: Request): Promise<unknown> {
@@ -146,7 +156,9 @@ export async function startWriter(
 
   function enqueue(request: Request): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      gathered.push({ request, text: writeRequest(request), resolve, reject })
+      const waiting = { request, text: writeRequest(request), resolve, reject }
+      if (request.do === 'close') last = waiting
+      else gathered.push(waiting, request.do === 'commit' && request.can_wait === true)
       schedule()
     })
   }

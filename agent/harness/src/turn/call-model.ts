@@ -184,7 +184,9 @@ async function stream(
     onStale: fail,
     onHeartbeat: silentMs => {
       beats = beats
-        .then(() => log.emit([llmHeartbeat({ silent_for_seconds: silentMs / 1000, ...place })]))
+        .then(() =>
+          log.emit([llmHeartbeat({ silent_for_seconds: silentMs / 1000, ...place })], { can_wait: true }),
+        )
         .catch(fail)
     },
   })

@@ -6,6 +6,7 @@ import { writeDeltas } from './deltas.ts'
 function writing(emit?: (events: readonly EventDraft[]) => Promise<void>) {
   const timers = new Set<() => void>()
   const commits: unknown[][] = []
+  const waits: (true | undefined)[] = []
   const failures: unknown[] = []
   const deltas = writeDeltas({
     place: { turn_id: 't', iteration_index: 0 },
@@ -20,7 +21,8 @@ function writing(emit?: (events: readonly EventDraft[]) => Promise<void>) {
         return () => void timers.delete(run)
       },
     },
-    emit: async events => {
+    emit: async (events, append) => {
+      waits.push(append?.can_wait)
       commits.push(
         events.map(event => {
           const { turn_id: _turn, iteration_index: _index, ...rest } = event.data as Record<string, unknown>
@@ -36,24 +38,39 @@ function writing(emit?: (events: readonly EventDraft[]) => Promise<void>) {
     for (const run of due) run()
     await new Promise(resolve => setImmediate(resolve))
   }
-  return { deltas, commits, failures, tick, timers }
+  return { deltas, commits, waits, failures, tick, timers }
 }
+
+test('the first chunk of an answer is written at once, and no other commit may go before it', async () => {
+  const { deltas, commits, waits, tick } = writing()
+  deltas.push('content', 'It')
+  expect([commits, waits]).toEqual([[[{ content: 'It' }]], [undefined]])
+  expect(deltas.shown()).toBe(true)
+  await tick()
+  deltas.push('content', ' is')
+  expect(commits).toHaveLength(1)
+  await tick()
+  expect([commits[1], waits[1]]).toEqual([[{ content: ' is' }], true])
+})
 
 test('chunks of one interval become one event, words and reasoning apart and in their order', async () => {
   const { deltas, commits, tick } = writing()
+  deltas.push('reasoning', 'Well. ')
+  await tick()
   for (const text of ['Let ', 'me ', 'see']) deltas.push('reasoning', text)
   for (const text of ['It', ' is']) deltas.push('content', text)
-  expect(commits).toEqual([])
+  expect(commits).toHaveLength(1)
   await tick()
-  expect(commits).toEqual([[{ reasoning: 'Let me see' }, { content: 'It is' }]])
-  expect(deltas.shown()).toBe(true)
+  expect(commits[1]).toEqual([{ reasoning: 'Let me see' }, { content: 'It is' }])
 })
 
 test('a kilobyte does not wait for the interval', async () => {
-  const { deltas, commits } = writing()
+  const { deltas, commits, tick } = writing()
+  deltas.push('content', 'first')
+  await tick()
   deltas.push('content', 'x'.repeat(1024))
+  expect(commits).toHaveLength(2)
   await deltas.finish()
-  expect(commits).toHaveLength(1)
 })
 
 test('while one commit is under way the next one grows, and there are never two', async () => {
@@ -79,13 +96,14 @@ test('while one commit is under way the next one grows, and there are never two'
 
 test('the end hands over what is left for the commit of the response, and takes no more', async () => {
   const { deltas, commits, timers } = writing()
+  deltas.push('content', 'head')
   deltas.push('content', 'tail')
   expect((await deltas.finish()).map(draft => draft.data)).toEqual([
     { content: 'tail', turn_id: 't', iteration_index: 0 },
   ])
   deltas.push('content', 'late')
   expect(await deltas.finish()).toEqual([])
-  expect(commits).toEqual([])
+  expect(commits).toEqual([[{ content: 'head' }]])
   expect(timers.size).toBe(0)
 })
 

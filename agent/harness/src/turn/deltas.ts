@@ -1,6 +1,7 @@
 /**
  * Coalesces the chunks of an answer into llm.delta events (contract 2): one commit every
- * `delta_coalesce_ms` or 1 KiB, and never two at once, so a slow disk makes bigger chunks and not a queue.
+ * `delta_coalesce_ms` or 1 KiB, and never two at once, so a slow disk makes bigger chunks and not a queue. The
+ * first waits for nothing, for somebody looks at an empty answer; the others may wait for what begins a turn.
  * What may be the beginning of a secret waits for what follows it: the redactor sees one chunk at a time and
  * would know neither half.
  */
@@ -28,7 +29,7 @@ export type DeltaOptions = {
   coalesceMs: number
   clock: Clock
   /** See createHoldBack. */ settled: (text: string) => number
-  emit: (events: readonly EventDraft[]) => Promise<void>
+  emit: (events: readonly EventDraft[], append?: { can_wait: true }) => Promise<void>
   onFailure: (error: unknown) => void
 }
 
@@ -74,8 +75,7 @@ export function writeDeltas({
     const drafts = take()
     if (drafts.length === 0) return
     busy = true
-    shown = true
-    writing = emit(drafts)
+    writing = (shown ? emit(drafts, { can_wait: true }) : emit(drafts))
       .catch((error: unknown) => {
         failure = { error }
         onFailure(error)
@@ -85,6 +85,7 @@ export function writeDeltas({
         if (size >= FLUSH_BYTES) flush()
         else schedule()
       })
+    shown = true
   }
 
   function schedule(): void {
@@ -102,8 +103,8 @@ export function writeDeltas({
       if (last?.kind === kind) last.text += text
       else pieces.push({ kind, text })
       size += text.length
-      if (size >= FLUSH_BYTES) flush()
-      else schedule()
+      if (!shown || size >= FLUSH_BYTES) flush()
+      schedule()
     },
     shown: () => shown,
     async finish() {

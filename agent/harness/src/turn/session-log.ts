@@ -15,7 +15,10 @@ import { EVENT_TYPES, type EventDraft } from '@cairn/protocol'
 import { type Lease, LeaseLost } from '../lease.ts'
 import { foldRecords, type Position, startPosition } from './position.ts'
 
-export type Append = Pick<Commit, 'rows' | 'cursor' | 'release_lease' | 'expect_no_work_after' | 'set'>
+export type Append = Pick<
+  Commit,
+  'rows' | 'cursor' | 'release_lease' | 'expect_no_work_after' | 'set' | 'can_wait'
+>
 export type SessionLog = {
   /** The session as the last read or commit left it. */
   session(): SessionRow
@@ -33,7 +36,7 @@ export type SessionLog = {
    */
   append(events: readonly Draft[], append?: Append): Promise<Committed>
   /** As `append` for what the fold leaves aside (chunks, heartbeats): commits and reads nothing back. */
-  emit(events: readonly EventDraft[]): Promise<void>
+  emit(events: readonly EventDraft[], append?: Pick<Append, 'can_wait'>): Promise<void>
 }
 
 /** Chunks and heartbeats mean nothing to the fold, and there are very many of them. */
@@ -111,8 +114,8 @@ export async function openSessionLog(
       onGrown(position)
       return committed
     },
-    async emit(events) {
-      await commit(events)
+    async emit(events, append) {
+      await commit(events, append)
     },
   }
 }

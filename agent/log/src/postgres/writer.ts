@@ -13,6 +13,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { AppError, asError } from '@cairn/protocol'
 import type { Client } from 'pg'
+import { createWaitingLines } from '../waiting-lines.ts'
 import type { CommitRequest } from '../writer-messages.ts'
 import type { PostgresAddress } from './address.ts'
 import { bound, closeClient, openClient, type Report, type Statement } from './connections.ts'
@@ -63,7 +64,7 @@ export function createWriter(
   writerId: string,
   { landed, report, patienceMs }: WriterOptions,
 ): Writer {
-  const waiting: Waiting[] = []
+  const waiting = createWaitingLines<Waiting>()
   let client: Client | null = null
   let batch = 0
   let running: Promise<void> | null = null
@@ -181,14 +182,14 @@ export function createWriter(
   }
 
   async function pump(): Promise<void> {
-    while (waiting.length > 0) await run(waiting.splice(0, MAX_BATCH))
+    while (waiting.size() > 0) await run(waiting.take(MAX_BATCH))
     running = null
   }
 
   return {
     commit(request) {
       if (closing) return Promise.reject(new Error('[commit] the store is closed'))
-      if (waiting.length >= MAX_WAITING)
+      if (waiting.size() >= MAX_WAITING)
         return Promise.reject(
           new AppError(
             'storage',
@@ -196,7 +197,8 @@ export function createWriter(
           ),
         )
       return new Promise((resolve, reject) => {
-        waiting.push({ request, asked: performance.now(), resolve, reject })
+        const asked = performance.now()
+        waiting.push({ request, asked, resolve, reject }, request.can_wait === true)
         // Whatever this turn of the event loop asks for goes together.
         running ??= new Promise<void>(resolve => setImmediate(resolve)).then(pump)
       })

@@ -1,0 +1,57 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createWaitingLines } from './waiting-lines.ts'
+
+test('what begins work overtakes the chunks that wait, in order', () => {
+  const lines = createWaitingLines<string>()
+  for (const chunk of ['c1', 'c2', 'c3']) lines.push(chunk, true)
+  for (const commit of ['a', 'b']) lines.push(commit, false)
+  expect(lines.take(4)).toEqual(['a', 'b', 'c1', 'c2'])
+  expect(lines.take(4)).toEqual(['c3'])
+  expect(lines.size()).toBe(0)
+})
+
+test('a chunk waits for at most so many batches as the chunks before it fill, whatever keeps coming', () => {
+  const lines = createWaitingLines<number>()
+  for (let chunk = 0; chunk < 100; chunk++) lines.push(chunk, true)
+  const seen: number[] = []
+  for (let batch = 1; seen.length < 100; batch++) {
+    // More work than a batch holds, before each one.
+    for (let work = 0; work < 64; work++) lines.push(-1, false)
+    const taken = lines.take(40)
+    expect(taken).toHaveLength(40)
+    seen.push(...taken.filter(item => item >= 0))
+    expect(seen).toHaveLength(batch * 10)
+  }
+  expect(seen).toEqual(Array.from({ length: 100 }, (_, chunk) => chunk))
+})
+
+test('property: everything is taken once, each line in its order, and no batch is larger than it may be', () => {
+  const step = fc.oneof(
+    fc.record({ canWait: fc.boolean() }),
+    fc.record({ most: fc.integer({ min: 1, max: 9 }) }),
+  )
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), steps => {
+      const lines = createWaitingLines<{ canWait: boolean; number: number }>()
+      const taken: { canWait: boolean; number: number }[] = []
+      let number = 0
+      for (const act of steps) {
+        if ('canWait' in act) lines.push({ canWait: act.canWait, number: number++ }, act.canWait)
+        else {
+          const batch = lines.take(act.most)
+          expect(batch.length).toBeLessThanOrEqual(act.most)
+          taken.push(...batch)
+        }
+      }
+      taken.push(...lines.take(steps.length + 1))
+      expect(lines.size()).toBe(0)
+      for (const canWait of [true, false]) {
+        const numbers = taken.filter(item => item.canWait === canWait).map(item => item.number)
+        expect(numbers).toEqual(numbers.toSorted((a, b) => a - b))
+      }
+      expect(taken).toHaveLength(number)
+    }),
+    { numRuns: 500 },
+  )
+})
