@@ -7,8 +7,7 @@
  *   stopped   no session is claimed any more   (from any of them; the running turns go on)
  */
 import type { LogStore } from '@cairn/log'
-import { asError } from '@cairn/protocol'
-import { checkedState } from './checked-state.ts'
+import { asError, checkedState } from '@cairn/protocol'
 import type { Log } from './log.ts'
 import type { Runs } from './runs.ts'
 

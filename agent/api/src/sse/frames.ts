@@ -38,3 +38,24 @@ export const KEEP_ALIVE = chunk(': keep-alive\n')
 export const DRAINING = chunk(': draining\n')
 /** The end of a chunked body. */
 export const LAST_CHUNK = Buffer.from('0\r\n\r\n')
+
+/** Events a read; what they weigh is bounded by RUN_BYTES. */
+export const PAGE = 256
+/** Characters a write; one larger event is a write of its own. */
+const RUN_BYTES = 64 * 1024
+
+/** Cuts a page into runs of bearable size, each one write. */
+export function* runsOf(from: EventId, events: readonly StoredEvent[]): Generator<Run> {
+  let start = 0
+  let size = 0
+  let after = from
+  for (const [index, event] of events.entries()) {
+    size += event.json.length + event.type.length + 32
+    if (size < RUN_BYTES && index < events.length - 1) continue
+    const part = run(after, events.slice(start, index + 1))
+    after = part.to
+    start = index + 1
+    size = 0
+    yield part
+  }
+}

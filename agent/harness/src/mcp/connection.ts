@@ -11,9 +11,8 @@
  */
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { type McpServerConfig, asError } from '@cairn/protocol'
+import { type McpServerConfig, asError, checkMove } from '@cairn/protocol'
 import { backoffMs } from '../backoff.ts'
-import { checkMove } from '../checked-state.ts'
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import { rootCause } from '../tools/root-cause.ts'

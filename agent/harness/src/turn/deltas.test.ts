@@ -96,14 +96,14 @@ test('while one commit is under way the next one grows, and there are never two'
 
 test('the end hands over what is left for the commit of the response, and takes no more', async () => {
   const { deltas, commits, timers } = writing()
-  deltas.push('content', 'head')
+  deltas.push('content', 'head, ')
   deltas.push('content', 'tail')
   expect((await deltas.finish()).map(draft => draft.data)).toEqual([
     { content: 'tail', turn_id: 't', iteration_index: 0 },
   ])
   deltas.push('content', 'late')
   expect(await deltas.finish()).toEqual([])
-  expect(commits).toEqual([[{ content: 'head' }]])
+  expect(commits).toEqual([[{ content: 'head, ' }]])
   expect(timers.size).toBe(0)
 })
 
