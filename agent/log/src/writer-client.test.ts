@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { startWriter } from './writer-client.ts'
+import type { Request } from './writer-messages.ts'
 
 let dir: string
 beforeEach(() => {
@@ -55,4 +56,25 @@ test('a request that is no JSON fails alone', async () => {
   await expect(writer.ask({ do: 'account', at: 1, method: 'getUser', args: [1n] })).rejects.toThrow('BigInt')
   expect(await good).toBeNull()
   await writer.close()
+})
+
+test('what can wait is written behind what was asked for later, in batches of 256, and the end behind everything', async () => {
+  const posted: string[][] = []
+  const post = Worker.prototype.postMessage
+  vi.spyOn(Worker.prototype, 'postMessage').mockImplementation(function (this: Worker, text: unknown) {
+    posted.push((JSON.parse(text as string) as { do: string }[]).map(request => request.do))
+    post.call(this, text, [])
+  })
+  const writer = await startWriter({ dir, path: makeFile(), now: 0 }, quiet)
+  const chunk: Request = { do: 'commit', at: 1, session_id: 'none', events: [], can_wait: true }
+  const chunks = Array.from({ length: 300 }, () => writer.ask(chunk).catch(() => 'refused'))
+  const marks = Array.from({ length: 10 }, () => writer.ask({ do: 'markRead', at: 1, item: 'none' }))
+  const closed = writer.close()
+  expect(await Promise.all(chunks)).toEqual(chunks.map(() => 'refused'))
+  await Promise.all([...marks, closed])
+  const some = (what: string, count: number): string[] => Array.from({ length: count }, () => what)
+  expect(posted).toEqual([
+    [...some('markRead', 10), ...some('commit', 246)],
+    [...some('commit', 54), 'close'],
+  ])
 })
