@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { generated as fromApi } from '@cairn/api/generate'
 import { generated as fromProtocol } from '@cairn/protocol/generate'
 import { generated as fromOps } from '@cairn-tune/ops/generate'
+import { generated as fromServing } from '@cairn-tune/serve/generate'
 import { generated as fromTraining } from '@cairn-tune/train/generate'
 import { foldVersionModule } from './fold-version.ts'
 
@@ -17,6 +18,7 @@ for (const [path, text] of Object.entries({
   ...(await fromApi()),
   ...(await fromOps()),
   ...(await fromTraining()),
+  ...(await fromServing()),
   'agent/state/src/fold-version.ts': await foldVersionModule(),
 })) {
   const file = join(root, path)

@@ -3,6 +3,7 @@
  * code. One file each, in commands/.
  */
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
+import { nearestKey } from '@cairn-tune/train'
 import { type ExitCode, UsageError } from './exit.ts'
 
 /** The world of a command. Data goes to `out`, everything meant for a person to `note`. */
@@ -56,9 +57,18 @@ function parse<O extends ParseArgsOptionsConfig>(argv: readonly string[], option
     }) as Args<O>
   } catch (error) {
     if (error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS'))
-      throw new UsageError(error.message, { cause: error })
+      throw new UsageError(parseErrorText(error, Object.keys({ ...options, ...SHARED })), { cause: error })
     throw error
   }
+}
+
+/** Node's words for an unknown option speak of positionals; ours name the nearest one there is. */
+function parseErrorText({ message }: Error, known: readonly string[]): string {
+  const [, option] = /^Unknown option '(?:--|-)([^'=]+)/.exec(message) ?? []
+  if (option === undefined) return message
+  const near = nearestKey(option, known)
+  const advice = near === undefined ? '--help lists those there are' : `did you mean --${near}?`
+  return `there is no option --${option}; ${advice}`
 }
 
 /** The usage of a command, a form a line. */

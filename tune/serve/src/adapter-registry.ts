@@ -37,17 +37,17 @@ export function createAdapterRegistry(model: ServedModel): AdapterRegistry {
     if (loaded.has(name) || loading.has(name))
       throw invalid(`The lora adapter '${name}' has already been loaded.`)
     if (model.names.includes(name)) throw invalid(`'${name}' is the name of the base model.`)
+    if (loaded.size + loading.size >= model.maxAdapters)
+      throw badRequest(
+        `Loading lora ${name} failed: ${model.maxAdapters} adapters are in memory ` +
+          `(${[...loaded.keys()].join(', ')}); unload one, or start the server with more --max-cpu-loras.`,
+      )
     loading.add(name)
     try {
       const adapter = await read(name, path)
       const misfit = misfitOf(adapter, model.targets, model.stacks.maxRank)
       if (misfit) throw badRequest(`Loading lora ${name} failed: ${misfit}`)
       const entry = await model.generator.load(name, path, adapter)
-      if (!entry)
-        throw badRequest(
-          `Loading lora ${name} failed: all ${model.stacks.slots} places are taken ` +
-            `(${[...loaded.keys()].join(', ')}); unload one, or start the server with more --max-loras.`,
-        )
       loaded.set(name, entry)
     } finally {
       loading.delete(name)

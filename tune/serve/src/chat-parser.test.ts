@@ -62,3 +62,20 @@ test.each(sizes)('what only looks like a call or a tag stays text, in pieces of 
   ).toEqual([{ kind: 'content', text: 'x <tool_call>{"name": "f", "arguments": {}}</tool_call>' }])
   expect(read('cut <tool_call>{"na', size)).toEqual([{ kind: 'content', text: 'cut <tool_call>{"na' }])
 })
+
+test.each(sizes)('white space at the start of an answer is the answer’s, in pieces of %i', size => {
+  const plain = { startsInReasoning: false, hasTools: true }
+  expect(read('  \n def f():', size, plain)).toEqual([{ kind: 'content', text: '  \n def f():' }])
+  // Newlines after a thought are the template's.
+  expect(read('<think>\nhm\n</think>\n\n  code', size, plain).at(-1)).toEqual({
+    kind: 'content',
+    text: '  code',
+  })
+  expect(read(' \n<tool_call>{"name": "f", "arguments": {}}</tool_call>\n', size, plain)).toEqual([
+    { kind: 'call', index: 0, name: 'f' },
+    { kind: 'arguments', index: 0, text: '{}' },
+  ])
+  expect(read('\n and on', size, { ...plain, isContinued: true } as typeof plain)).toEqual([
+    { kind: 'content', text: '\n and on' },
+  ])
+})

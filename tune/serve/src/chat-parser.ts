@@ -13,7 +13,12 @@ export type ChatEvent =
 
 export type ChatParser = { push(text: string): ChatEvent[]; flush(): ChatEvent[] }
 
-export type ChatParserOptions = { startsInReasoning: boolean; hasTools: boolean }
+export type ChatParserOptions = {
+  startsInReasoning: boolean
+  hasTools: boolean
+  /** Whether the answer goes on with a text, so that its white space is part of it. */
+  isContinued?: boolean
+}
 
 const TAGS = { think: '<think>', thinkEnd: '</think>', call: '<tool_call>', callEnd: '</tool_call>' } as const
 const HEADER = /^\s*\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*")\s*,\s*"(?:arguments|parameters)"\s*:\s*(?=\{)/
@@ -51,11 +56,15 @@ function createObjectEnd(): (char: string) => boolean {
 
 type State = 'reasoning' | 'content' | 'call' | 'arguments' | 'after call'
 
-export function createChatParser({ startsInReasoning, hasTools }: ChatParserOptions): ChatParser {
+export function createChatParser({
+  startsInReasoning,
+  hasTools,
+  isContinued = false,
+}: ChatParserOptions): ChatParser {
   let state: State = startsInReasoning ? 'reasoning' : 'content'
   let buffer = ''
   let calls = 0
-  let hasContent = false
+  let hasContent = isContinued && !startsInReasoning
   let hasThought = startsInReasoning
   let hasThoughtText = false
   // White space before a call, which is text again where the call is none.
@@ -102,8 +111,10 @@ export function createChatParser({ startsInReasoning, hasTools }: ChatParserOpti
         return true
       }
       case 'content': {
-        // White space waits: before a call or a thought it is no part of the answer.
-        if (!hasContent) buffer = buffer.trimStart()
+        // White space waits: before a call or a thought it is no part of the answer. Newlines after a thought
+        // are the template's, and what stands between calls is nothing.
+        if (!hasContent && calls > 0) buffer = buffer.trimStart()
+        else if (!hasContent && hasThought) buffer = buffer.replace(/^\n+/, '')
         const tags = [...(hasContent || hasThought ? [] : [TAGS.think]), ...(hasTools ? [TAGS.call] : [])]
         const { text, tag } = until(tags)
         const end = text.trimEnd()
@@ -160,7 +171,7 @@ export function createChatParser({ startsInReasoning, hasTools }: ChatParserOpti
   /** A call whose keys come in another order, or no call at all. */
   function readWhole(body: string, end: string, events: ChatEvent[]): void {
     const call = wholeCall.safeParse(parseJson(body))
-    if (!call.success) return sayContent(`${hasContent ? space : ''}${TAGS.call}${body}${end}`, events)
+    if (!call.success) return sayContent(`${space}${TAGS.call}${body}${end}`, events)
     const values = call.data.arguments ?? call.data.parameters ?? {}
     events.push(
       { kind: 'call', index: calls, name: call.data.name },
@@ -180,7 +191,7 @@ export function createChatParser({ startsInReasoning, hasTools }: ChatParserOpti
     flush() {
       const events: ChatEvent[] = []
       if (state === 'reasoning' && buffer !== '') events.push({ kind: 'reasoning', text: buffer })
-      else if (state === 'content') sayContent(hasContent ? buffer : buffer.trimStart(), events)
+      else if (state === 'content') sayContent(calls > 0 && !hasContent ? buffer.trim() : buffer, events)
       else if (state === 'call') readWhole(buffer, '', events)
       buffer = ''
       return events

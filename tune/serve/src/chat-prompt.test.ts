@@ -10,11 +10,11 @@ const TEMPLATE =
 const tokenizer = {
   chat: compileChatTemplate(TEMPLATE, {}),
   encode: (text: string) => Array.from(text, sign => sign.codePointAt(0) ?? 0),
+  encodeDocument: (text: string) => Array.from(`^${text}`, sign => sign.codePointAt(0) ?? 0),
 }
 const shown = (args: string) =>
   String.fromCodePoint(
     ...renderChat(tokenizer, {
-      model: 'm',
       messages: [
         { role: 'assistant', content: null, tool_calls: [{ function: { name: 'f', arguments: args } }] },
         { role: 'tool', content: 'r' },

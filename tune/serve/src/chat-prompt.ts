@@ -1,6 +1,6 @@
 /** A conversation as the prompt that the model's own template makes of it. */
 import type { ChatMessage, ModelTokenizer } from '@cairn-tune/weights'
-import { InputError } from '@cairn-tune/weights'
+import { InputError, parseExact } from '@cairn-tune/weights'
 import { badRequest } from './errors.ts'
 import type { ChatRequest, RequestMessage } from './protocol.ts'
 
@@ -11,6 +11,8 @@ export type ChatPrompt = {
    */
   prefix: string
   startsInReasoning: boolean
+  /** Whether the answer goes on with a text that is there. */
+  isContinued: boolean
   hasTools: boolean
 }
 
@@ -32,7 +34,7 @@ function textOf(content: RequestMessage['content']): string | null {
 function parseArguments(text: string): unknown {
   if (text.trim() === '') return {}
   try {
-    return JSON.parse(text) as unknown
+    return parseExact(text)
   } catch {
     return text // not JSON: the text itself
   }
@@ -53,7 +55,7 @@ const toMessage = ({ content, tool_calls: calls, ...rest }: RequestMessage): Cha
 })
 
 /** The start of the call that `tool_choice` insists on. */
-function forcedStart({ tool_choice: choice, tools }: ChatRequest): string {
+function forcedStart({ tool_choice: choice, tools }: PromptRequest): string {
   if (choice === 'required') return '<tool_call>\n'
   if (typeof choice !== 'object' || choice === null) return ''
   const { name } = choice.function
@@ -62,24 +64,63 @@ function forcedStart({ tool_choice: choice, tools }: ChatRequest): string {
   return `<tool_call>\n{"name": ${JSON.stringify(name)}, "arguments": `
 }
 
+/** Whether what comes next is a thought: one was just begun, or the message that goes on has not ended it. */
+const isInThought = (text: string, goesOn: boolean): boolean =>
+  goesOn ? text.lastIndexOf('<think>') > text.lastIndexOf('</think>') : /<think>\s*$/.test(text)
+
+/** Keys of a request that make its prompt. */
+export type PromptRequest = Pick<
+  ChatRequest,
+  | 'messages'
+  | 'tools'
+  | 'tool_choice'
+  | 'chat_template_kwargs'
+  | 'add_generation_prompt'
+  | 'continue_final_message'
+  | 'add_special_tokens'
+>
+
+/** Whether the last message goes on, or an answer begins; throws where both are asked for. */
+function isContinued({ continue_final_message: goesOn, ...request }: PromptRequest): boolean {
+  if (!goesOn) return false
+  // The default of both is a new answer, so that has to be said.
+  if (request.add_generation_prompt !== false)
+    throw badRequest(
+      'Cannot set both `continue_final_message` and `add_generation_prompt` to True; send ' +
+        'add_generation_prompt: false with it.',
+      'continue_final_message',
+    )
+  if (request.messages.at(-1)?.tool_calls?.length)
+    throw badRequest('a message with calls cannot go on', 'continue_final_message')
+  return true
+}
+
 export function renderChat(
-  tokenizer: Pick<ModelTokenizer, 'chat' | 'encode'>,
-  request: ChatRequest,
+  tokenizer: Pick<ModelTokenizer, 'chat' | 'encode' | 'encodeDocument'>,
+  request: PromptRequest,
 ): ChatPrompt {
   if (!tokenizer.chat) throw badRequest('The model has no chat template; use /v1/completions.')
   const hasTools = (request.tools?.length ?? 0) > 0 && request.tool_choice !== 'none'
   if (!hasTools && request.tool_choice && request.tool_choice !== 'none' && request.tool_choice !== 'auto')
     throw badRequest('tool_choice needs tools', 'tool_choice')
   try {
+    const goesOn = isContinued(request)
     const prefix = hasTools ? forcedStart(request) : ''
+    if (goesOn && prefix !== '')
+      throw badRequest('tool_choice begins a call, and the last message cannot go on with it', 'tool_choice')
     const text = tokenizer.chat.render(
       { messages: request.messages.map(toMessage), ...(hasTools ? { tools: request.tools ?? [] } : {}) },
-      { addGenerationPrompt: true, variables: request.chat_template_kwargs ?? {} },
+      {
+        addGenerationPrompt: !goesOn && request.add_generation_prompt !== false,
+        continueFinalMessage: goesOn,
+        variables: request.chat_template_kwargs ?? {},
+      },
     )
     return {
-      ids: tokenizer.encode(text + prefix),
+      ids: (request.add_special_tokens ? tokenizer.encodeDocument : tokenizer.encode)(text + prefix),
       prefix,
-      startsInReasoning: prefix === '' && /<think>\s*$/.test(text),
+      startsInReasoning: prefix === '' && isInThought(text, goesOn),
+      isContinued: goesOn,
       hasTools,
     }
   } catch (error) {

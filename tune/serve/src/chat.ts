@@ -20,20 +20,24 @@ import type {
   TokenLogprob,
   ToolCall,
 } from './protocol.ts'
-import { checkRequest, stopsOf, toSampling } from './sampling.ts'
+import { checkRequest, stopsOf, toSampling, tokenName, truncatePrompt } from './sampling.ts'
 import type { ServedModel } from './served-model.ts'
 import { createStreamUsage, usageOf } from './usage.ts'
 
-const tokenLogprob = (tokenizer: ServedModel['tokenizer'], token: number, logprob: number): TokenLogprob => {
-  const text = tokenizer.decode([token])
-  return { token: text, logprob, bytes: [...Buffer.from(text)] }
-}
-
-function listLogprobs(tokenizer: ServedModel['tokenizer'], reports: readonly TokenReport[]): ChatLogprobs {
+function listLogprobs(
+  { tokenizer }: Pick<ServedModel, 'tokenizer'>,
+  nameOf: (token: number) => string,
+  reports: readonly TokenReport[],
+): ChatLogprobs {
+  const one = (token: number, logprob: number): TokenLogprob => ({
+    token: nameOf(token),
+    logprob,
+    bytes: [...Buffer.from(tokenizer.decode([token]))],
+  })
   return {
     content: reports.map(({ token, logprob, top }) => ({
-      ...tokenLogprob(tokenizer, token, logprob),
-      top_logprobs: top.map(([id, value]) => tokenLogprob(tokenizer, id, value)),
+      ...one(token, logprob),
+      top_logprobs: top.map(([id, value]) => one(id, value)),
     })),
   }
 }
@@ -90,8 +94,9 @@ export async function chat(
   { id, created, name, adapter, signal }: ReplyContext,
   send: Send,
 ): Promise<ChatCompletion> {
-  checkRequest(request)
-  const prompt = renderChat(model.tokenizer, request)
+  checkRequest('/v1/chat/completions', request)
+  const rendered = renderChat(model.tokenizer, request)
+  const prompt = { ...rendered, ids: truncatePrompt(rendered.ids, request, model) }
   const logprobs = request.logprobs ? (request.top_logprobs ?? 0) : undefined
   if (!request.logprobs && request.top_logprobs)
     throw badRequest('top_logprobs needs logprobs to be true', 'top_logprobs')
@@ -117,9 +122,10 @@ export async function chat(
     choices: [{ index, delta, logprobs: null, finish_reason: null, stop_reason: null, ...end }],
   })
   const usage = createStreamUsage(request, prompt.ids.length)
+  const promptIds = request.return_token_ids ? { prompt_token_ids: prompt.ids } : {}
   const tell = (...given: Parameters<typeof chunk>) => send({ ...chunk(...given), ...usage.now() })
   const list = (reports: readonly TokenReport[]) =>
-    logprobs === undefined ? null : listLogprobs(model.tokenizer, reports)
+    logprobs === undefined ? null : listLogprobs(model, tokenName(model, request), reports)
 
   const run = async (
     sampling: (typeof samplings)[number],
@@ -128,15 +134,25 @@ export async function chat(
     const parser = createChatParser(prompt)
     const message = createMessage()
     let untold: TokenReport[] = []
+    let named = 0
+    /** Ids that were not told yet, where they are asked for. */
+    const idsOf = (ids: readonly number[]) => {
+      named += ids.length
+      return request.return_token_ids ? { token_ids: [...ids] } : {}
+    }
     const say = (events: readonly ChatEvent[]) => {
       for (const event of events) {
         const delta = message.add(event)
         if (!request.stream) continue
-        tell(index, delta, { logprobs: untold.length > 0 ? list(untold) : null })
+        tell(index, delta, {
+          logprobs: untold.length > 0 ? list(untold) : null,
+          ...idsOf(untold.map(({ token }) => token)),
+        })
         untold = []
       }
     }
-    if (request.stream) tell(index, { role: 'assistant', content: '' })
+    if (request.stream)
+      send({ ...chunk(index, { role: 'assistant', content: '' }), ...usage.now(), ...promptIds })
     say(parser.push(prompt.prefix))
     const result = await generateChoice(model, {
       ids: prompt.ids,
@@ -155,10 +171,18 @@ export async function chat(
     say(parser.flush())
     const end = { finish_reason: message.finish(result.finish), stop_reason: result.stopReason }
     usage.count(index, result.tokens)
-    if (request.stream) tell(index, {}, { ...end, logprobs: untold.length > 0 ? list(untold) : null })
+    const rest = idsOf(result.ids.slice(named))
+    if (request.stream)
+      tell(index, {}, { ...end, logprobs: untold.length > 0 ? list(untold) : null, ...rest })
     return {
       ...result,
-      choice: { index, message: message.message(), logprobs: list(result.reports), ...end },
+      choice: {
+        index,
+        message: message.message(),
+        logprobs: list(result.reports),
+        ...end,
+        ...(request.return_token_ids ? { token_ids: [...result.ids] } : {}),
+      },
     }
   }
   const results = await Promise.all(samplings.map(run))
@@ -171,5 +195,6 @@ export async function chat(
     model: name,
     choices: results.map(({ choice }) => choice),
     usage: total,
+    ...promptIds,
   }
 }

@@ -7,7 +7,7 @@ import type { TokenReport } from './engine/sequence.ts'
 import { generateChoice, type ChoiceResult } from './choice.ts'
 import { badRequest } from './errors.ts'
 import type { Completion, CompletionChoice, CompletionLogprobs, CompletionRequest } from './protocol.ts'
-import { checkRequest, stopsOf, toSampling } from './sampling.ts'
+import { checkRequest, stopsOf, toSampling, tokenName, truncatePrompt } from './sampling.ts'
 import { createStreamUsage, usageOf } from './usage.ts'
 import type { ServedModel } from './served-model.ts'
 
@@ -27,39 +27,48 @@ export type Send = (chunk: object) => void
 type Prompt = { ids: readonly number[]; text: () => string }
 
 function readPrompts(
-  model: Pick<ServedModel, 'tokenizer' | 'vocabSize'>,
-  prompt: CompletionRequest['prompt'],
+  model: Pick<ServedModel, 'maxModelLen' | 'tokenizer' | 'vocabSize'>,
+  request: Pick<CompletionRequest, 'prompt' | 'add_special_tokens' | 'truncate_prompt_tokens'>,
 ): Prompt[] {
   const { tokenizer, vocabSize } = model
+  const { prompt, add_special_tokens: adds } = request
+  const encode = adds === false ? tokenizer.encode : tokenizer.encodeDocument
+  const cut = (ids: readonly number[], text: string | undefined): Prompt => {
+    const left = truncatePrompt(ids, request, model)
+    return {
+      ids: left,
+      text: () => (text !== undefined && left.length === ids.length ? text : tokenizer.decode(left)),
+    }
+  }
   const isList = Array.isArray(prompt) && typeof prompt[0] !== 'number'
   return (isList ? (prompt as (string | number[])[]) : [prompt as string | number[]]).map(one => {
-    if (typeof one === 'string') return { ids: tokenizer.encodeDocument(one), text: () => one }
+    if (typeof one === 'string') return cut(encode(one), one)
     const stranger = one.find(id => id >= vocabSize)
     if (stranger !== undefined)
       throw badRequest(
         `Token id ${stranger} is out of vocabulary: the model has ${vocabSize} tokens.`,
         'prompt',
       )
-    return { ids: one, text: () => tokenizer.decode(one) }
+    return cut(one, undefined)
   })
 }
 
 /** Log-probabilities as the legacy format lists them. Among tokens of one text the likeliest counts. */
 function listLogprobs(
-  tokenizer: ServedModel['tokenizer'],
+  nameOf: (token: number) => string,
   tokens: readonly { token: number; report: TokenReport | undefined }[],
   offset: number,
 ): CompletionLogprobs {
   const lists: CompletionLogprobs = { text_offset: [], token_logprobs: [], tokens: [], top_logprobs: [] }
   let at = offset
   for (const { token, report } of tokens) {
-    const text = tokenizer.decode([token])
+    const text = nameOf(token)
     lists.text_offset.push(at)
     lists.tokens.push(text)
     lists.token_logprobs.push(report ? report.logprob : null)
     const best: Record<string, number> = {}
     for (const [id, logprob] of report ? [...report.top, [report.token, report.logprob] as const] : []) {
-      const name = tokenizer.decode([id])
+      const name = nameOf(id)
       best[name] = Math.max(best[name] ?? -Infinity, logprob)
     }
     lists.top_logprobs.push(report ? best : null)
@@ -80,11 +89,8 @@ export async function complete(
   context: ReplyContext,
   send: Send,
 ): Promise<Completion> {
-  checkRequest(request)
-  if (request.suffix) throw badRequest('suffix is not currently supported', 'suffix')
-  if (request.best_of !== null && request.best_of !== undefined && request.best_of !== (request.n ?? 1))
-    throw badRequest('best_of other than n is not supported', 'best_of')
-  const prompts = readPrompts(model, request.prompt)
+  checkRequest('/v1/completions', request)
+  const prompts = readPrompts(model, request)
   const n = request.n ?? 1
   const echo = request.echo ?? false
   const logprobs = request.logprobs ?? undefined
@@ -126,6 +132,14 @@ export async function complete(
     // With log-probabilities of the prompt it comes with them, else before the first text, or at an end
     // without any.
     let isEchoed = !echo
+    let named = 0
+    /** Ids of tokens that were not told yet, and of the prompt with the first of them. */
+    const idsOf = (ids: readonly number[]) => {
+      if (!request.return_token_ids) return {}
+      const isFirst = named === 0
+      named += ids.length
+      return { token_ids: [...ids], ...(isFirst ? { prompt_token_ids: prompt.ids } : {}) }
+    }
     const part = (text: string, logprobsOf: CompletionLogprobs | null): CompletionChoice => ({
       index,
       text,
@@ -138,7 +152,7 @@ export async function complete(
       isEchoed = true
     }
     const lists = (tokens: Parameters<typeof listLogprobs>[1], from: number) =>
-      logprobs === undefined ? null : listLogprobs(model.tokenizer, tokens, from)
+      logprobs === undefined ? null : listLogprobs(tokenName(model, request), tokens, from)
     const result = await generateChoice(model, {
       ids: prompt.ids,
       adapter,
@@ -153,7 +167,8 @@ export async function complete(
             onDelta: ({ text, reports, tokens }) => {
               usage.count(index, tokens)
               tellPrompt(null)
-              tell(part(text, lists(answerList(reports), offset)))
+              const told = idsOf(reports.map(({ token }) => token))
+              tell({ ...part(text, lists(answerList(reports), offset)), ...told })
               offset += text.length
             },
           }
@@ -163,14 +178,14 @@ export async function complete(
     usage.count(index, result.tokens)
     if (request.stream) {
       tellPrompt(null)
-      tell({ ...part('', null), ...end })
+      tell({ ...part('', null), ...end, ...idsOf(result.ids.slice(named)) })
     }
     const tokens = [
       ...(echo ? promptList(prompt.ids, result.promptReports) : []),
       ...answerList(result.reports),
     ]
-    const named = request.return_token_ids ? { token_ids: [...result.ids], prompt_token_ids: prompt.ids } : {}
-    return { ...result, choice: { ...part(start + result.text, lists(tokens, 0)), ...end, ...named } }
+    const whole = request.stream ? {} : idsOf(result.ids)
+    return { ...result, choice: { ...part(start + result.text, lists(tokens, 0)), ...end, ...whole } }
   }
   const results = await Promise.all(choices.map(run))
   const total = usageOf(promptTokens, results, n)

@@ -9,4 +9,5 @@
  * listener  what is told of a sequence's tokens
  */
 export { DEFAULTS, QUANTIZATIONS, type Quantization, type ServeOptions } from './serve-options.ts'
+export { readModules, readOrigins } from './flag-values.ts'
 export { startServer, type RunningServer } from './start-server.ts'

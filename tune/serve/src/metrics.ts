@@ -1,34 +1,30 @@
-/** /metrics, in Prometheus' text format. */
+/** /metrics, in Prometheus' text format: our own names, and those of vLLM for its dashboards. */
+import type { Histogram } from './engine/latencies.ts'
 import type { App } from './http/routes.ts'
 
 type Metric = {
   name: string
-  type: 'gauge' | 'counter'
+  type: 'gauge' | 'counter' | 'histogram'
   help: string
   values: readonly (readonly [labels: string, value: number])[]
 }
 
-export function metricsText({ model, adapters }: Pick<App, 'model' | 'adapters'>): string {
-  const {
-    scheduler,
-    blocks,
-    generator: { counts },
-  } = model
-  const one = (name: string, type: Metric['type'], help: string, value: number): Metric => ({
-    name,
-    type,
-    help,
-    values: [['', value]],
-  })
-  const metrics: Metric[] = [
+type Measured = Pick<App, 'model' | 'adapters'>
+
+const one = (name: string, type: Metric['type'], help: string, value: number): Metric => ({
+  name,
+  type,
+  help,
+  values: [['', value]],
+})
+
+function ownMetrics({ model, adapters }: Measured): Metric[] {
+  const { scheduler, blocks, generator } = model
+  const { counts } = generator
+  return [
     one('requests_running', 'gauge', 'Sequences that are computed.', scheduler.running.length),
     one('requests_waiting', 'gauge', 'Sequences that wait for cache blocks.', scheduler.waiting.length),
-    one(
-      'kv_cache_usage_ratio',
-      'gauge',
-      'Share of the cache that sequences read.',
-      1 - blocks.available() / blocks.total,
-    ),
+    one('kv_cache_usage_ratio', 'gauge', 'Share of the cache that sequences read.', usedShare(blocks)),
     one('adapters_loaded', 'gauge', 'Adapters that can be asked for.', adapters.list().length),
     one('prompt_tokens_total', 'counter', 'Tokens of prompts.', counts.promptTokens),
     one(
@@ -52,13 +48,68 @@ export function metricsText({ model, adapters }: Pick<App, 'model' | 'adapters'>
       values: Object.entries(counts.ended).map(([reason, value]) => [`{reason="${reason}"}`, value] as const),
     },
   ]
-  return (
-    metrics
-      .flatMap(({ name, type, help, values }) => [
-        `# HELP cairn_tune_${name} ${help}`,
-        `# TYPE cairn_tune_${name} ${type}`,
-        ...values.map(([labels, value]) => `cairn_tune_${name}${labels} ${value}`),
-      ])
-      .join('\n') + '\n'
-  )
 }
+
+const usedShare = (blocks: Measured['model']['blocks']) => 1 - blocks.available() / blocks.total
+
+function vllmMetrics({ model }: Measured): Metric[] {
+  const { scheduler, blocks, generator, names } = model
+  const { counts, latencies } = generator
+  const label = `model_name=${JSON.stringify(names[0] ?? '')}`
+  const labelled = (name: string, type: Metric['type'], help: string, value: number): Metric => ({
+    name,
+    type,
+    help,
+    values: [[`{${label}}`, value]],
+  })
+  const histogram = (name: string, help: string, measured: Histogram): Metric => ({
+    name,
+    type: 'histogram',
+    help,
+    values: histogramValues(measured, label),
+  })
+  return [
+    labelled('num_requests_running', 'gauge', 'Requests that are computed.', scheduler.running.length),
+    labelled('num_requests_waiting', 'gauge', 'Requests that wait.', scheduler.waiting.length),
+    labelled('kv_cache_usage_perc', 'gauge', 'Share of the cache in use; 1 is all.', usedShare(blocks)),
+    labelled('num_preemptions_total', 'counter', 'Requests put back.', scheduler.preemptions),
+    labelled('prompt_tokens_total', 'counter', 'Tokens of prompts.', counts.promptTokens),
+    labelled('generation_tokens_total', 'counter', 'Tokens generated.', counts.generatedTokens),
+    labelled('prefix_cache_queries_total', 'counter', 'Tokens looked for in the cache.', counts.promptTokens),
+    labelled('prefix_cache_hits_total', 'counter', 'Tokens found in the cache.', counts.cachedTokens),
+    {
+      name: 'request_success_total',
+      type: 'counter',
+      help: 'Requests that ended, by their reason.',
+      values: Object.entries(counts.ended).map(
+        ([reason, value]) => [`{finished_reason="${reason}",${label}}`, value] as const,
+      ),
+    },
+    histogram('time_to_first_token_seconds', 'Time to the first token.', latencies.firstToken),
+    histogram('inter_token_latency_seconds', 'Time between two tokens.', latencies.nextToken),
+    histogram('e2e_request_latency_seconds', 'Time of a whole request.', latencies.request),
+  ]
+}
+
+/** Each bucket counts what lies below its bound, so the last one counts all. */
+function histogramValues({ bounds, counts, sum }: Histogram, label: string): Metric['values'] {
+  let below = 0
+  const buckets = counts.map((count, i): [string, number] => {
+    below += count
+    return [`_bucket{le="${bounds[i] ?? '+Inf'}",${label}}`, below]
+  })
+  return [...buckets, [`_sum{${label}}`, sum], [`_count{${label}}`, below]]
+}
+
+const textOf =
+  (prefix: string) =>
+  ({ name, type, help, values }: Metric): string[] => [
+    `# HELP ${prefix}${name} ${help}`,
+    `# TYPE ${prefix}${name} ${type}`,
+    ...values.map(([labels, value]) => `${prefix}${name}${labels} ${value}`),
+  ]
+
+export const metricsText = (app: Measured): string =>
+  [...ownMetrics(app).flatMap(textOf('cairn_tune_')), ...vllmMetrics(app).flatMap(textOf('vllm:'))].join(
+    '\n',
+  ) + '\n'

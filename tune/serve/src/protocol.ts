@@ -34,7 +34,11 @@ const sampling = {
   /** Adds the ids of prompt and answer to each choice. */
   return_token_ids: flag,
   stream_options: z.looseObject({ include_usage: flag, continuous_usage_stats: flag }).nullish(),
-  response_format: z.looseObject({ type: z.string() }).nullish(),
+  allowed_token_ids: ids.nullish(),
+  bad_words: z.array(z.string().min(1)).nullish(),
+  truncate_prompt_tokens: z.int().min(-1).nullish(),
+  add_special_tokens: flag,
+  return_tokens_as_token_ids: flag,
 }
 
 export const completionRequest = z.looseObject({
@@ -47,8 +51,6 @@ export const completionRequest = z.looseObject({
   max_tokens: z.int().nonnegative().nullish(),
   logprobs: z.int().nonnegative().nullish(),
   echo: flag,
-  best_of: z.int().nullish(),
-  suffix: z.string().nullish(),
 })
 
 const contentPart = z.looseObject({ type: z.string(), text: z.string().optional() })
@@ -90,7 +92,24 @@ export const chatRequest = z.looseObject({
     '"none", "auto", "required", or {"type": "function", "function": {"name": …}}',
   ).nullish(),
   chat_template_kwargs: z.record(z.string(), z.unknown()).nullish(),
-  reasoning_effort: z.string().nullish(),
+  add_generation_prompt: flag,
+  continue_final_message: flag,
+})
+
+export const tokenizeRequest = z.looseObject({
+  model: z.string().nullish(),
+  prompt: z.string().nullish(),
+  messages: z.array(message).min(1).nullish(),
+  tools: z.array(tool).nullish(),
+  add_special_tokens: flag,
+  add_generation_prompt: flag,
+  continue_final_message: flag,
+  chat_template_kwargs: z.record(z.string(), z.unknown()).nullish(),
+  return_token_strs: flag,
+})
+export const detokenizeRequest = z.looseObject({
+  model: z.string().nullish(),
+  tokens: z.array(z.int().nonnegative()),
 })
 
 export const loadAdapterRequest = z.looseObject({
@@ -102,6 +121,7 @@ export const unloadAdapterRequest = z.looseObject({ lora_name: z.string().nullis
 export type SamplingRequest = z.infer<z.ZodObject<typeof sampling>>
 export type CompletionRequest = z.infer<typeof completionRequest>
 export type ChatRequest = z.infer<typeof chatRequest>
+export type TokenizeRequest = z.infer<typeof tokenizeRequest>
 export type RequestMessage = z.infer<typeof message>
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls'
@@ -167,16 +187,18 @@ export type ChatCompletion = {
   object: 'chat.completion'
   created: number
   model: string
-  choices: ({ index: number; message: ChatMessageReply } & ChatEnd)[]
+  choices: ({ index: number; message: ChatMessageReply; token_ids?: number[] } & ChatEnd)[]
   usage: Usage
+  prompt_token_ids?: readonly number[]
 }
 export type ChatChunk = {
   id: string
   object: 'chat.completion.chunk'
   created: number
   model: string
-  choices: ({ index: number; delta: ChatDelta } & ChatEnd)[]
+  choices: ({ index: number; delta: ChatDelta; token_ids?: number[] } & ChatEnd)[]
   usage?: Usage | null
+  prompt_token_ids?: readonly number[]
 }
 
 export type ModelCard = {

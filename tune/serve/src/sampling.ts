@@ -1,13 +1,14 @@
 /** From what a request says about sampling to what the engine does. */
 import { randomBytes } from 'node:crypto'
+import { forbid, type Edit, type Sampling } from './engine/sequence.ts'
 import { badRequest } from './errors.ts'
+import { checkParameters } from './parameters/check.ts'
 import type { SamplingRequest } from './protocol.ts'
-import type { Sampling } from './engine/sequence.ts'
 import { MOST_LOGPROBS } from './engine/step-programs.ts'
 import type { ServedModel } from './served-model.ts'
 
 export type SamplingContext = {
-  model: Pick<ServedModel, 'defaults' | 'endTokens' | 'maxModelLen' | 'vocabSize'>
+  model: Pick<ServedModel, 'defaults' | 'endTokens' | 'maxModelLen' | 'tokenizer' | 'vocabSize'>
   promptLength: number
   /** Tokens asked for; what is left of the model's length where nothing is said. */
   maxTokens: number | undefined
@@ -25,30 +26,64 @@ function seedWords(seed: number | null | undefined, choice: number): readonly [n
   return [bytes.readUInt32LE(0), bytes.readUInt32LE(4)]
 }
 
-/** What would hold an answer to a form; leaving it unread would give whoever asks for JSON some prose. */
-const FORMS = [
-  'structured_outputs',
-  'guided_json',
-  'guided_regex',
-  'guided_choice',
-  'guided_grammar',
-] as const
-
 /** Throws for what no request may ask of this server. */
-export function checkRequest(
-  request: SamplingRequest & Partial<Record<(typeof FORMS)[number], unknown>>,
-): void {
-  const { response_format: format, stream, stream_options } = request
-  if (format && format.type !== 'text')
-    throw badRequest(
-      `response_format of type ${JSON.stringify(format.type)} is not supported: answers are held to no ` +
-        'schema or grammar. Ask for the form in the prompt, or offer a tool.',
-      'response_format',
-    )
-  const form = FORMS.find(name => request[name] !== undefined && request[name] !== null)
-  if (form) throw badRequest(`${form} is not supported: answers are held to no schema or grammar.`, form)
+export function checkRequest(route: string, request: SamplingRequest & Record<string, unknown>): void {
+  checkParameters(route, request)
+  const { stream, stream_options } = request
   if (stream_options && !stream)
     throw badRequest('Stream options can only be defined when `stream=True`.', 'stream_options')
+  if (stream_options?.['include_obfuscation'] === true)
+    throw badRequest(
+      'stream_options.include_obfuscation is not supported: chunks are as long as they are.',
+      'stream_options',
+    )
+}
+
+/** The prompt, or the end of it that `truncate_prompt_tokens` leaves. */
+export function truncatePrompt(
+  ids: readonly number[],
+  { truncate_prompt_tokens: most }: Pick<SamplingRequest, 'truncate_prompt_tokens'>,
+  model: Pick<ServedModel, 'maxModelLen'>,
+): readonly number[] {
+  if (most === null || most === undefined) return ids
+  if (most === 0)
+    throw badRequest('truncate_prompt_tokens must be -1 or at least 1', 'truncate_prompt_tokens')
+  return ids.slice(-(most === -1 ? model.maxModelLen - 1 : most))
+}
+
+/** How a token is named beside its log-probability. */
+export const tokenName = (
+  { tokenizer }: Pick<ServedModel, 'tokenizer'>,
+  { return_tokens_as_token_ids: asIds }: Pick<SamplingRequest, 'return_tokens_as_token_ids'>,
+): ((token: number) => string) => (asIds ? token => `token_id:${token}` : token => tokenizer.decode([token]))
+
+function forbiddenBy(allowed: readonly number[] | null | undefined, vocabSize: number): Edit[] {
+  if (!allowed) return []
+  const stranger = allowed.find(token => token >= vocabSize)
+  if (stranger !== undefined)
+    throw badRequest(
+      `allowed_token_ids names token ${stranger}; the vocabulary has ${vocabSize}`,
+      'allowed_token_ids',
+    )
+  const open = new Set(allowed)
+  return Array.from({ length: vocabSize }, (_, token) => token)
+    .filter(token => !open.has(token))
+    .map(forbid)
+}
+
+/**
+ * Tokens of each text, at the start of an answer and after a space, where that is another token: as vLLM finds
+ * them.
+ */
+function badWordsOf(
+  words: readonly string[] | null | undefined,
+  encode: ServedModel['tokenizer']['encode'],
+): readonly number[][] {
+  return (words ?? []).flatMap(word => {
+    const [plain, spaced] = [encode(word.trimStart()), encode(` ${word.trimStart()}`)]
+    const isOther = spaced[0] !== plain[0] && spaced.length === plain.length
+    return [plain, ...(isOther ? [spaced] : [])].filter(ids => ids.length > 0)
+  })
 }
 
 export function stopsOf({ stop }: Pick<SamplingRequest, 'stop'>): string[] {
@@ -100,6 +135,8 @@ export function toSampling(
     frequencyPenalty: request.frequency_penalty ?? 0,
     repetitionPenalty: request.repetition_penalty ?? defaults.repetition_penalty,
     logitBias: bias,
+    forbidden: forbiddenBy(request.allowed_token_ids, vocabSize),
+    badWords: badWordsOf(request.bad_words, model.tokenizer.encode),
     logprobs,
     promptLogprobs,
   }

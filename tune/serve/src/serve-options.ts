@@ -22,8 +22,16 @@ export type ServeOptions = {
   maxModelLen?: number
   enableLora?: boolean
   maxLoraRank?: number
-  /** Adapters that can be loaded at the same time. */
+  /** Adapters that sequences can use at the same time. */
   maxLoras?: number
+  /** Adapters that are kept in memory; the ones used last have the slots. */
+  maxCpuLoras?: number
+  /** A chat template in place of the model's: its text. */
+  chatTemplate?: string
+  /** Any of them is asked of every client. */
+  apiKeys?: readonly string[]
+  /** Origins whose pages a browser lets read answers; `*` is any. */
+  allowedOrigins?: readonly string[]
   /** Name → directory of adapters that are there from the start. */
   loraModules?: Readonly<Record<string, string>>
   /** Threads that compute; the cores the process may use. */

@@ -46,6 +46,8 @@ export type ServedModel = {
   readonly defaults: SamplingDefaults
   readonly targets: readonly Target[]
   readonly stacks: AdapterStacks | undefined
+  /** Adapters that are kept in memory, with a slot or without. */
+  readonly maxAdapters: number
   readonly generator: Generator
   readonly scheduler: Scheduler
   readonly blocks: KvBlocks
@@ -69,6 +71,9 @@ async function readGenerationConfig(directory: string): Promise<z.infer<typeof g
   if (!parsed.success) throw new InputError(`${path}: ${z.prettifyError(parsed.error)}`)
   return parsed.data
 }
+
+/** Adapters in memory for each slot, where nothing is said. */
+const MORE_ADAPTERS = 8
 
 /** Of an engine. */
 const MOST_THREADS = 1024
@@ -110,13 +115,16 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
   const directory = await resolveRepo('model', options.model, { env: options.env ?? process.env })
   const [config, tokenizer, generation] = await Promise.all([
     readModelConfig(directory),
-    loadTokenizer(directory),
+    loadTokenizer(directory, options.chatTemplate),
     readGenerationConfig(directory),
   ])
   if (tokenizer.vocabSize > config.vocab_size)
     throw new InputError(
       `${directory}: the tokenizer has ${tokenizer.vocabSize} tokens, the model ${config.vocab_size}`,
     )
+  const { maxLoras = DEFAULTS.maxLoras, maxCpuLoras = maxLoras } = options
+  if (maxCpuLoras < maxLoras)
+    throw new InputError(`max-cpu-loras ${maxCpuLoras} must be at least max-loras, which is ${maxLoras}`)
   if (options.threads !== undefined && options.threads > MOST_THREADS)
     throw new InputError(`threads must be 1 to ${MOST_THREADS}, got ${options.threads}`)
   const checkpoint = await openMappedCheckpoint(directory)
@@ -206,6 +214,7 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
       },
       targets,
       stacks,
+      maxAdapters: options.maxCpuLoras ?? MORE_ADAPTERS * (options.maxLoras ?? DEFAULTS.maxLoras),
       generator,
       scheduler,
       blocks,

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { InputError } from '@cairn-tune/weights'
 import { createAdapterRegistry } from './adapter-registry.ts'
 import { ApiError } from './errors.ts'
+import { createGate } from './http/gate.ts'
 import { handle, type App } from './http/routes.ts'
 import { DEFAULTS, type ServeOptions } from './serve-options.ts'
 import { loadServedModel } from './served-model.ts'
@@ -28,6 +29,12 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
       model,
       adapters: createAdapterRegistry(model),
       started: Math.floor(Date.now() / 1000),
+      gate: createGate({
+        apiKeys: [...(options.apiKeys ?? []), ...[env['VLLM_API_KEY'] ?? []].flat()].filter(
+          key => key !== '',
+        ),
+        allowedOrigins: options.allowedOrigins ?? [],
+      }),
       allowsUpdating: /^(?:true|1)$/i.test(env['VLLM_ALLOW_RUNTIME_LORA_UPDATING'] ?? ''),
       log,
     }

@@ -11,7 +11,7 @@ import type { Completion, ModelCard } from '@cairn-tune/serve/protocol'
 import { openFixture } from './server-fixture.ts'
 import { ADAPTERS, writeRandomAdapter } from './random-model.ts'
 
-const server = await openFixture({ maxLoras: 3 })
+const server = await openFixture({ maxLoras: 3, maxCpuLoras: 3 })
 afterAll(() => server.close())
 
 const load = (lora_name?: string, lora_path?: string) =>
@@ -63,7 +63,11 @@ test('an adapter is loaded and unloaded in the words of vLLM, and listed meanwhi
   })
   expect(await load('one more', join(server.directory, 'wide'))).toMatchObject({
     status: 400,
-    body: { error: { message: expect.stringContaining('all 3 places are taken') } },
+    body: {
+      error: {
+        message: expect.stringContaining('3 adapters are in memory (wide, narrow, again); unload one'),
+      },
+    },
   })
   expect(await unload('again')).toEqual({
     status: 200,

@@ -8,7 +8,7 @@ import { writeTextAtomically } from './atomic-file.ts'
 import type { ByteSource } from './byte-source.ts'
 import { InputError, UnsupportedError } from './errors.ts'
 import { isMissing, makeDirectories } from './fs-errors.ts'
-import { FLOAT_DTYPES, decodeFloats, encodeFloats, type FloatDtype } from './float-values.ts'
+import { FLOAT_DTYPES, decodeFloats, encodeFloats, findNotFinite, type FloatDtype } from './float-values.ts'
 import { rankKeys, ranksOf } from './rank-pattern.ts'
 import { writeSafetensors } from './safetensors-writer.ts'
 import { checkTensor, openSafetensors } from './safetensors.ts'
@@ -145,7 +145,7 @@ function openWeights(path: string): number {
   }
 }
 
-/** Numbers that are decoded before others get a turn: about a millisecond's work. */
+/** Numbers that are decoded or checked before others get a turn: about a millisecond's work. */
 const NUMBERS_AT_ONCE = 500_000
 
 /** Reads an adapter of ours or of PEFT; every A must have its B, of the rank that the configuration names. */
@@ -170,6 +170,7 @@ export async function readStoredAdapter(directory: string): Promise<StoredAdapte
   const file = await openSafetensors(path, openWhole)
   const rankOf = ranksOf(join(directory, CONFIG), config)
   const tensors: StoredTensor[] = []
+  let checked = 0
   for (const [stored, entry] of file.tensors) {
     const match = /^base_model\.model\.(.+\.lora_([AB])\.weight)$/.exec(stored)
     if (!match?.[1])
@@ -187,12 +188,17 @@ export async function readStoredAdapter(directory: string): Promise<StoredAdapte
     const other = stored.replace(/lora_[AB]\.weight$/, `lora_${match[2] === 'A' ? 'B' : 'A'}.weight`)
     if (!file.tensors.has(other))
       throw new InputError(`${path}: ${JSON.stringify(stored)} has no ${JSON.stringify(other)}`)
-    tensors.push({
-      name: match[1],
-      shape: [rows, columns],
-      dtype: entry.dtype as FloatDtype,
-      bytes: await file.read(stored),
-    })
+    const dtype = entry.dtype as FloatDtype
+    const bytes = await file.read(stored)
+    if (findNotFinite(dtype, bytes) !== undefined)
+      throw new InputError(
+        `${path}: ${JSON.stringify(stored)} holds a number that is not finite; the run that wrote it diverged`,
+      )
+    tensors.push({ name: match[1], shape: [rows, columns], dtype, bytes })
+    checked += rows * columns
+    if (checked < NUMBERS_AT_ONCE) continue
+    checked = 0
+    await setImmediate()
   }
   if (tensors.length === 0) throw new InputError(`${path}: has no tensors`)
   const modules = new Set(tensors.flatMap(({ name }) => name.split('.').at(-3) ?? []))

@@ -67,11 +67,11 @@ export async function readTokenizerTexts(directory: string): Promise<TokenizerTe
   return { path, json, config: config.data, template }
 }
 
-/** The tokenizer of a model directory or GGUF file. */
-export async function loadTokenizer(directory: string): Promise<ModelTokenizer> {
+/** The tokenizer of a model directory or GGUF file; `chatTemplate` stands for its own where it is given. */
+export async function loadTokenizer(directory: string, chatTemplate?: string): Promise<ModelTokenizer> {
   const { path, json, config, template } = await readTokenizerTexts(directory)
   try {
-    return createTokenizer(json, config, template)
+    return createTokenizer(json, config, chatTemplate ?? template)
   } catch (cause) {
     if (cause instanceof InputError) throw new InputError(`${directory}: ${cause.message}`, { cause })
     throw new InputError(

@@ -1,6 +1,15 @@
+import { readFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
-import { DEFAULTS, QUANTIZATIONS, startServer, type Quantization } from '@cairn-tune/serve'
+import {
+  DEFAULTS,
+  QUANTIZATIONS,
+  readModules,
+  readOrigins,
+  startServer,
+  type Quantization,
+} from '@cairn-tune/serve'
 import { parseBytes } from '@cairn-tune/train'
+import { InputError } from '@cairn-tune/weights'
 import { defineCommand, wholeNumber } from '../command.ts'
 import { EXIT, UsageError } from '../exit.ts'
 
@@ -18,18 +27,13 @@ function readChoice<const T extends string>(
   return found
 }
 
-/** `name=directory`, each adapter once. */
-function readModules(given: readonly string[]): Record<string, string> {
-  const modules: Record<string, string> = {}
-  for (const text of given) {
-    const [, name, path] = /^([^=]+)=(.+)$/.exec(text) ?? []
-    if (name === undefined || path === undefined)
-      throw new UsageError(`--lora-modules takes NAME=DIR, got ${JSON.stringify(text)}`)
-    if (Object.hasOwn(modules, name))
-      throw new UsageError(`--lora-modules names ${JSON.stringify(name)} twice`)
-    modules[name] = path
-  }
-  return modules
+/** A file, or the template itself, which no file is named like. */
+async function readTemplate(given: string | undefined): Promise<string | undefined> {
+  if (given === undefined || given.includes('{{') || given.includes('{%')) return given
+  return await readFile(given, 'utf8').catch((cause: unknown) => {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new InputError(`--chat-template ${given}: cannot be read: ${why}`, { cause })
+  })
 }
 
 /** Leaves out what was not given. */
@@ -53,9 +57,19 @@ export const serveRun = defineCommand({
       'serve adapters; those of --lora-modules, and with VLLM_ALLOW_RUNTIME_LORA_UPDATING=True those ' +
         'loaded later',
     ],
-    ['  --lora-modules NAME=DIR …', 'adapters that are there from the start'],
+    ['  --lora-modules NAME=DIR …', 'adapters that are there from the start; also {"name": …, "path": …}'],
     ['  --max-lora-rank N', `${DEFAULTS.maxLoraRank} unless given`],
-    ['  --max-loras N', `adapters at the same time; ${DEFAULTS.maxLoras} unless given`],
+    ['  --max-loras N', `adapters that answer at the same time; ${DEFAULTS.maxLoras} unless given`],
+    [
+      '  --max-cpu-loras N',
+      'adapters in memory, of which the last used have a place; 8 × --max-loras unless given',
+    ],
+    ['  --chat-template FILE', 'a template in place of the model’s; also its text'],
+    ['  --api-key KEY …', 'one of them must come with every request; VLLM_API_KEY is one too'],
+    [
+      '  --allowed-origins ORIGINS',
+      'whose pages may read answers in a browser: *, a list with commas or in JSON',
+    ],
     ['  --max-num-seqs N', `sequences computed at the same time; ${DEFAULTS.maxSequences} unless given`],
     ['  --max-num-batched-tokens N', `rows of a forward pass; ${DEFAULTS.maxBatchedTokens} unless given`],
     [
@@ -83,6 +97,10 @@ export const serveRun = defineCommand({
     'lora-modules': { type: 'string', multiple: true },
     'max-lora-rank': { type: 'string' },
     'max-loras': { type: 'string' },
+    'max-cpu-loras': { type: 'string' },
+    'chat-template': { type: 'string' },
+    'api-key': { type: 'string', multiple: true },
+    'allowed-origins': { type: 'string' },
     'max-num-seqs': { type: 'string' },
     'max-num-batched-tokens': { type: 'string' },
     'kv-cache-memory': { type: 'string' },
@@ -97,7 +115,7 @@ export const serveRun = defineCommand({
   async run({ values, positionals }, io) {
     const [model, ...more] = positionals
     if (model === undefined) throw new UsageError('expected MODEL, a directory or a name on the hub')
-    const stranger = more.find(text => !text.includes('='))
+    const stranger = more.find(text => !text.includes('=') && !text.startsWith('{'))
     if (stranger !== undefined) throw new UsageError(`unexpected argument ${JSON.stringify(stranger)}`)
     // As vLLM's flag does, one --lora-modules may be followed by several.
     const loraModules = readModules([...(values['lora-modules'] ?? []), ...more])
@@ -111,6 +129,7 @@ export const serveRun = defineCommand({
         | 'max-model-len'
         | 'max-lora-rank'
         | 'max-loras'
+        | 'max-cpu-loras'
         | 'max-num-seqs'
         | 'max-num-batched-tokens'
         | 'threads',
@@ -129,6 +148,10 @@ export const serveRun = defineCommand({
         maxModelLen: number('max-model-len'),
         maxLoraRank: number('max-lora-rank'),
         maxLoras: number('max-loras'),
+        maxCpuLoras: number('max-cpu-loras'),
+        chatTemplate: await readTemplate(values['chat-template']),
+        apiKeys: values['api-key'],
+        allowedOrigins: readOrigins(values['allowed-origins']),
         maxSequences: number('max-num-seqs'),
         maxBatchedTokens: number('max-num-batched-tokens'),
         threads: number('threads'),

@@ -20,8 +20,10 @@ export type Target = { name: string; inputs: number; outputs: number; experts?: 
 export type LoadedAdapter = {
   readonly id: number
   readonly name: string
-  readonly slot: number
+  /** Where its matrices lie, while it has a place there. */
+  slot: number | undefined
   readonly path: string
+  readonly stored: StoredAdapter
   readonly rank: number
 }
 

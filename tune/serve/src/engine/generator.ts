@@ -4,7 +4,9 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import type { StoredAdapter } from '@cairn-tune/weights'
+import { createAdapterSlots, loadedOf } from './adapter-slots.ts'
 import type { AdapterStacks, LoadedAdapter } from './adapters.ts'
+import { createLatencies, type Latencies } from './latencies.ts'
 import { createPrefillFirst } from './prefill-first.ts'
 import type { KvBlocks } from './kv-blocks.ts'
 import type { Scheduler } from './scheduler.ts'
@@ -30,11 +32,12 @@ type GeneratorCounts = {
 export type Generator = {
   /** Starts a sequence; its listener hears how it goes on. */
   submit(request: GeneratorRequest): void
-  /** Puts an adapter where programs read it, or gives undefined where all slots are taken. */
-  load(name: string, path: string, adapter: StoredAdapter): Promise<LoadedAdapter | undefined>
+  /** Makes an adapter one that sequences can use. */
+  load(name: string, path: string, adapter: StoredAdapter): Promise<LoadedAdapter>
   /** Ends what uses an adapter and frees its slot. */
   unload(adapter: LoadedAdapter): Promise<void>
   readonly counts: GeneratorCounts
+  readonly latencies: Latencies
   /** Ends every sequence and resolves when no step is in flight. */
   close(): Promise<void>
 }
@@ -58,6 +61,11 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
   let isClosed = false
   const prefillFirst = createPrefillFirst()
   let nextAdapter = 0
+  const latencies = createLatencies()
+  const slots = stacks && createAdapterSlots(stacks, stepper.idle)
+  /** Sequences whose adapter has no slot yet. */
+  const unplaced = new Set<Sequence>()
+  const all = () => [...scheduler.running, ...scheduler.waiting, ...unplaced]
   /** What listeners are still to be sent of the last step, in order. */
   let unsent: (() => void)[] = []
 
@@ -65,6 +73,9 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
     if (sequence.isEnded) return
     sequence.isEnded = true
     counts.ended[reason]++
+    sequence.clock.end()
+    const wasPlaced = !unplaced.delete(sequence)
+    if (sequence.adapter && wasPlaced) slots?.release(sequence.adapter)
     sequence.listener.onEnd({ reason, ...extra, cachedTokens: sequence.cachedTokens ?? 0 })
   }
 
@@ -82,6 +93,7 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
     const { sampling, listener, promptLength } = sequence
     const { token } = report
     counts.generatedTokens++
+    sequence.clock.token()
     sequence.ids.push(token)
     const generated = sequence.ids.length - promptLength
     const isEndToken = generated > sampling.minTokens && sampling.endTokens.includes(token)
@@ -164,8 +176,28 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
       })
   }
 
+  /** Hands a sequence to the scheduler, as soon as its adapter has a slot. */
+  function start(sequence: Sequence): void {
+    const { adapter } = sequence
+    const placed = adapter && slots?.hold(adapter)
+    const add = () => {
+      // It ended while it waited: nothing of it is to run.
+      if (!unplaced.delete(sequence)) {
+        if (adapter) slots?.release(adapter)
+        return
+      }
+      scheduler.add(sequence)
+      wake()
+    }
+    if (!placed) return add()
+    placed.then(add, (error: unknown) =>
+      end(sequence, 'abort', { error: error instanceof Error ? error : new Error(String(error)) }),
+    )
+  }
+
   return {
     counts,
+    latencies,
     submit({ ids, adapter, sampling, listener, signal }) {
       const sequence: Sequence = {
         promptLength: ids.length,
@@ -180,33 +212,33 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
         prompt: [],
         isComplete: false,
         isEnded: false,
+        clock: latencies.begin(),
       }
+      unplaced.add(sequence)
       if (isClosed) return end(sequence, 'abort', { error: new EndedError('the server is shutting down') })
       if (signal.aborted) return end(sequence, 'abort')
       const onAbort = () => end(sequence, 'abort')
       signal.addEventListener('abort', onAbort, { once: true })
-      scheduler.add(sequence)
-      wake()
+      start(sequence)
     },
     async load(name, path, adapter) {
-      const slot = await stacks?.put(adapter)
-      return slot === undefined ? undefined : { id: nextAdapter++, name, slot, path, rank: adapter.lora_rank }
+      const loaded = loadedOf(nextAdapter++, name, path, adapter)
+      await slots?.place(loaded)
+      return loaded
     },
     async unload(adapter) {
-      for (const sequence of [...scheduler.running, ...scheduler.waiting]) {
+      for (const sequence of all()) {
         if (sequence.adapter === adapter)
           end(sequence, 'abort', {
             error: new EndedError(`The lora adapter '${adapter.name}' was unloaded while it was generating.`),
           })
       }
       blocks.forget(adapter.id)
-      // The step in flight may still read the slot.
-      await stepper.idle()
-      stacks?.free(adapter.slot)
+      await slots?.drop(adapter)
     },
     async close() {
       isClosed = true
-      for (const sequence of [...scheduler.running, ...scheduler.waiting])
+      for (const sequence of all())
         end(sequence, 'abort', { error: new EndedError('the server is shutting down') })
       await running
     },

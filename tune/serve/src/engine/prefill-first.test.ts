@@ -16,6 +16,8 @@ const sampling: Sampling = {
   frequencyPenalty: 0,
   repetitionPenalty: 1,
   logitBias: new Map(),
+  forbidden: [],
+  badWords: [],
   logprobs: undefined,
   promptLogprobs: false,
 }
@@ -42,6 +44,7 @@ const chunk = (
     prompt: [],
     isComplete: false,
     isEnded: false,
+    clock: { token: () => undefined, end: () => undefined },
   },
 })
 const generating = () => chunk(5, { computed: 5, generated: 1 })

@@ -3,6 +3,7 @@
  */
 import type { LoadedAdapter } from './adapters.ts'
 import type { PrefixId } from './kv-blocks.ts'
+import type { Latencies } from './latencies.ts'
 
 export type Sampling = {
   temperature: number
@@ -19,6 +20,10 @@ export type Sampling = {
   frequencyPenalty: number
   repetitionPenalty: number
   logitBias: ReadonlyMap<number, number>
+  /** Tokens that are never drawn, as the edits that see to it. */
+  forbidden: readonly Edit[]
+  /** Runs of tokens of which the last is not drawn after the others. */
+  badWords: readonly (readonly number[])[]
   /** Most likely tokens to report beside each one; undefined reports no log-probabilities. */
   logprobs: number | undefined
   /** Whether log-probabilities of the prompt are wanted too. */
@@ -61,6 +66,7 @@ export type Sequence = {
   isComplete: boolean
   /** Whether its listener was told how it ended. */
   isEnded: boolean
+  readonly clock: ReturnType<Latencies['begin']>
 }
 
 /** Generated tokens and how often each came. */
@@ -72,22 +78,24 @@ function countGenerated({ ids, promptLength }: Pick<Sequence, 'ids' | 'promptLen
 
 export type Edit = { token: number; factor: number; add: number }
 
+export const forbid = (token: number): Edit => ({ token, factor: 1, add: NEVER })
+
 /** Far enough below every logit that the token is never drawn, and still finite. */
 const NEVER = -1e30
-const NO_EDITS: readonly Edit[] = []
-
 /** What penalties, biases and a least length change about a sequence's next logits. */
 export function editsOf(sequence: Sequence): readonly Edit[] {
   const { sampling, ids, promptLength } = sequence
   const { repetitionPenalty, presencePenalty, frequencyPenalty, logitBias, minTokens } = sampling
+  const { forbidden, badWords } = sampling
   if (
     repetitionPenalty === 1 &&
     presencePenalty === 0 &&
     frequencyPenalty === 0 &&
     logitBias.size === 0 &&
-    minTokens === 0
+    minTokens === 0 &&
+    badWords.length === 0
   )
-    return NO_EDITS
+    return forbidden
   const edits = new Map<number, Edit>()
   const change = (token: number, factor: number, add: number) => {
     const known = edits.get(token)
@@ -100,5 +108,15 @@ export function editsOf(sequence: Sequence): readonly Edit[] {
   }
   for (const [token, bias] of logitBias) change(token, 1, bias)
   if (ids.length - promptLength < minTokens) for (const token of sampling.endTokens) change(token, 1, NEVER)
-  return [...edits.values()]
+  for (const word of badWords) {
+    const [last] = word.slice(-1)
+    if (last !== undefined && endsWith(ids, promptLength, word)) change(last, 1, NEVER)
+  }
+  return [...edits.values(), ...forbidden]
+}
+
+/** Whether what was generated ends with all of a word but its last token. */
+function endsWith(ids: readonly number[], promptLength: number, word: readonly number[]): boolean {
+  const start = ids.length - (word.length - 1)
+  return start >= promptLength && word.slice(0, -1).every((token, i) => ids[start + i] === token)
 }

@@ -33,6 +33,12 @@ export function blockBytes({ config, dtype }: Pick<ModelShape, 'config' | 'dtype
   return partsOf(config).caches.reduce((sum, width) => sum + 2 * byteLength(dtype, [BLOCK, width]), 0)
 }
 
+/** −1 for the base. */
+function slotOf({ adapter }: Sequence): number {
+  if (adapter && adapter.slot === undefined) throw new Error(`adapter ${adapter.name} runs without a slot`)
+  return adapter?.slot ?? -1
+}
+
 export function createStepper(
   engine: Engine,
   model: ModelShape,
@@ -111,6 +117,7 @@ export function createStepper(
     let row = 0
     for (const [s, { sequence, count }] of chunks.entries()) {
       const { computed, blocks, ids, sampling, promptLength } = sequence
+      const slot = slotOf(sequence)
       ints.tables.set(blocks, s * tableWidth)
       ints.spans.set([row, count, computed], s * 3)
       for (let i = 0; i < count; i++, row++) {
@@ -118,7 +125,7 @@ export function createStepper(
         ints.ids[row] = ids[position] ?? 0
         ints.positions[row] = position
         ints.slots[row] = (blocks[Math.floor(position / BLOCK)] ?? 0) * BLOCK + (position % BLOCK)
-        ints.adapters[row] = sequence.adapter?.slot ?? -1
+        ints.adapters[row] = slot
         const isLast = position + 1 === ids.length
         if (isLast) wanted.push({ sequence, row, forced: -1 })
         else if (

@@ -1,5 +1,6 @@
 /** Bodies in and out. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { parseExact } from '@cairn-tune/weights'
 import { z } from 'zod'
 import { ApiError, badRequest } from '../errors.ts'
 
@@ -7,15 +8,24 @@ import { ApiError, badRequest } from '../errors.ts'
 const MAX_BODY_BYTES = 64 * 2 ** 20
 
 async function readText(request: IncomingMessage): Promise<string> {
+  const tooLong = () =>
+    new ApiError(413, 'BadRequestError', `The body has more than ${MAX_BODY_BYTES} bytes.`)
+  // What is announced too long is not waited for.
+  if (Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLong()
   const parts: Buffer[] = []
   let bytes = 0
   for await (const part of request as AsyncIterable<Buffer>) {
     bytes += part.byteLength
-    if (bytes > MAX_BODY_BYTES)
-      throw new ApiError(413, 'BadRequestError', `The body has more than ${MAX_BODY_BYTES} bytes.`)
+    if (bytes > MAX_BODY_BYTES) throw tooLong()
     parts.push(part)
   }
   return Buffer.concat(parts).toString('utf8')
+}
+
+/** Numbers of tools are shown to the model as they were written; all others are numbers. */
+function withExactTools(body: unknown, text: string): unknown {
+  if (typeof body !== 'object' || body === null || !('tools' in body)) return body
+  return { ...body, tools: (parseExact(text) as { tools: unknown }).tools }
 }
 
 /** Reads and checks a body. */
@@ -26,7 +36,7 @@ export async function readBody<S extends z.ZodType>(
   const text = await readText(request)
   let json: unknown
   try {
-    json = JSON.parse(text)
+    json = withExactTools(JSON.parse(text), text)
   } catch (cause) {
     throw badRequest(`The body is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`)
   }

@@ -10,20 +10,29 @@ import { metricsText } from '../metrics.ts'
 import {
   chatRequest,
   completionRequest,
+  detokenizeRequest,
   loadAdapterRequest,
+  tokenizeRequest,
   unloadAdapterRequest,
   type ModelCard,
 } from '../protocol.ts'
 import type { ServedModel } from '../served-model.ts'
+import { checkParameters } from '../parameters/check.ts'
+import { detokenize, tokenize } from '../tokenize.ts'
+import type { Gate } from './gate.ts'
 import { readBody, sendJson, sendText } from './json.ts'
 
 export type App = {
   model: ServedModel
   adapters: AdapterRegistry
   started: number
+  gate: Gate
   allowsUpdating: boolean
   log: (line: string) => void
 }
+
+/** Of the package; it is a tree's version until there are releases. */
+const VERSION = '0.0.0'
 
 type Handler = (app: App, request: IncomingMessage, response: ServerResponse) => Promise<void> | void
 
@@ -106,7 +115,9 @@ function listModels({ model, adapters, started }: App): ModelCard[] {
 }
 
 const handleLoad: Handler = async ({ adapters, log }, request, response) => {
-  const { lora_name: name, lora_path: path } = await readBody(request, loadAdapterRequest)
+  const body = await readBody(request, loadAdapterRequest)
+  checkParameters('/v1/load_lora_adapter', body)
+  const { lora_name: name, lora_path: path } = body
   if (!name || !path)
     throw new ApiError(400, 'InvalidUserInput', "Both 'lora_name' and 'lora_path' must be provided.")
   await adapters.load(name, path)
@@ -115,7 +126,9 @@ const handleLoad: Handler = async ({ adapters, log }, request, response) => {
 }
 
 const handleUnload: Handler = async ({ adapters, log }, request, response) => {
-  const { lora_name: name } = await readBody(request, unloadAdapterRequest)
+  const body = await readBody(request, unloadAdapterRequest)
+  checkParameters('/v1/unload_lora_adapter', body)
+  const { lora_name: name } = body
   if (!name)
     throw new ApiError(400, 'InvalidUserInput', "'lora_name' needs to be provided to unload a LoRA adapter.")
   await adapters.unload(name)
@@ -123,7 +136,26 @@ const handleUnload: Handler = async ({ adapters, log }, request, response) => {
   sendText(response, 200, `Success: LoRA adapter '${name}' removed successfully.`)
 }
 
+const handleTokenize: Handler = async (app, request, response) => {
+  const body = await readBody(request, tokenizeRequest)
+  findModel(app, body.model)
+  sendJson(response, 200, tokenize(app.model, body))
+}
+
+const handleDetokenize: Handler = async (app, request, response) => {
+  const body = await readBody(request, detokenizeRequest)
+  findModel(app, body.model)
+  sendJson(response, 200, detokenize(app.model, body))
+}
+
+const handlePing: Handler = (_, __, response) => sendText(response, 200, '')
+
 const routes: Readonly<Record<string, Handler>> = {
+  'GET /ping': handlePing,
+  'POST /ping': handlePing,
+  'GET /version': (_, __, response) => sendJson(response, 200, { version: VERSION }),
+  'POST /tokenize': handleTokenize,
+  'POST /detokenize': handleDetokenize,
   'GET /health': (_, __, response) => sendText(response, 200, ''),
   'GET /v1/models': (app, _, response) => sendJson(response, 200, { object: 'list', data: listModels(app) }),
   'GET /metrics': (app, _, response) =>
@@ -136,8 +168,7 @@ const routes: Readonly<Record<string, Handler>> = {
 /** Not there unless the environment allows it. */
 const gated = new Set(['POST /v1/load_lora_adapter', 'POST /v1/unload_lora_adapter'])
 
-function findRoute(app: App, request: IncomingMessage): Handler {
-  const { pathname } = new URL(request.url ?? '/', 'http://localhost')
+function findRoute(app: App, request: IncomingMessage, pathname: string): Handler {
   const key = `${request.method} ${pathname}`
   const card = /^GET \/v1\/models\/(.+)$/.exec(key)
   if (card?.[1]) {
@@ -170,7 +201,9 @@ function toApiError(error: unknown): ApiError {
 /** Answers one request; never rejects. */
 export async function handle(app: App, request: IncomingMessage, response: ServerResponse): Promise<void> {
   try {
-    await findRoute(app, request)(app, request, response)
+    const { pathname } = new URL(request.url ?? '/', 'http://localhost')
+    if (app.gate.check(request, response, pathname)) return
+    await findRoute(app, request, pathname)(app, request, response)
   } catch (error) {
     if (error instanceof ClientGone || response.destroyed) return
     const known = toApiError(error)
@@ -179,6 +212,8 @@ export async function handle(app: App, request: IncomingMessage, response: Serve
         `${request.method} ${request.url}: ` +
           `${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
       )
+    // The rest of a body that nobody reads must not keep the connection.
+    if (known.status === 413) response.shouldKeepAlive = false
     if (response.headersSent) response.destroy()
     else sendJson(response, known.status, errorBody(known))
   }

@@ -1,0 +1,125 @@
+/**
+ * More adapters than slots: those that sequences use have one, the others wait in memory, and the one that was
+ * used longest ago gives up its slot. Who waits for a slot is served in order, also before newer requests of
+ * adapters that have one, so that none waits for ever.
+ */
+import type { StoredAdapter } from '@cairn-tune/weights'
+import type { AdapterStacks, LoadedAdapter } from './adapters.ts'
+
+export type AdapterSlots = {
+  /** Gives a loaded adapter a slot where one is free. */
+  place(adapter: LoadedAdapter): Promise<void>
+  /** One more user of an adapter, which has a slot from now on; a promise where that takes a while. */
+  hold(adapter: LoadedAdapter): Promise<void> | undefined
+  /** One user less. */
+  release(adapter: LoadedAdapter): void
+  /** Takes an adapter out, which has no users. */
+  drop(adapter: LoadedAdapter): Promise<void>
+}
+
+type Waiter = { adapter: LoadedAdapter; resolve: () => void; reject: (error: unknown) => void }
+
+export function createAdapterSlots(
+  stacks: Pick<AdapterStacks, 'put' | 'free'>,
+  /** Resolves when the step in flight, which may still read a slot, is over. */
+  idle: () => Promise<void>,
+): AdapterSlots {
+  /** The one used longest ago first. */
+  const users = new Map<LoadedAdapter, number>()
+  const dropped = new WeakSet<LoadedAdapter>()
+  const queue: Waiter[] = []
+  let isServing = false
+
+  function use(adapter: LoadedAdapter): void {
+    const count = users.get(adapter) ?? 0
+    users.delete(adapter)
+    users.set(adapter, count + 1)
+  }
+
+  /** Writes an adapter to a free slot; false where there is none. */
+  async function put(adapter: LoadedAdapter): Promise<boolean> {
+    const slot = await stacks.put(adapter.stored)
+    if (slot === undefined) return false
+    if (dropped.has(adapter)) stacks.free(slot)
+    else {
+      adapter.slot = slot
+      users.set(adapter, users.get(adapter) ?? 0)
+    }
+    return true
+  }
+
+  async function takeOut(adapter: LoadedAdapter): Promise<void> {
+    const { slot } = adapter
+    adapter.slot = undefined
+    users.delete(adapter)
+    await idle()
+    if (slot !== undefined) stacks.free(slot)
+  }
+
+  /** Frees the slot of an adapter without users; false where every one has some. */
+  async function makeRoom(): Promise<boolean> {
+    const [unused] = [...users].find(([, count]) => count === 0) ?? []
+    if (!unused) return false
+    await takeOut(unused)
+    return true
+  }
+
+  /** Serves who waits, until there is no slot to be had. */
+  async function serve(): Promise<void> {
+    isServing = true
+    try {
+      for (let next = queue[0]; next; next = queue[0]) {
+        const { adapter } = next
+        if (adapter.slot === undefined && !dropped.has(adapter) && !(await put(adapter))) {
+          if (await makeRoom()) continue
+          return
+        }
+        queue.shift()
+        if (!dropped.has(adapter)) use(adapter)
+        next.resolve()
+      }
+    } catch (error) {
+      for (const { reject } of queue.splice(0)) reject(error)
+    } finally {
+      isServing = false
+    }
+  }
+
+  function wake(): void {
+    if (!isServing) void serve()
+  }
+
+  return {
+    place: async adapter => void (await put(adapter)),
+    hold(adapter) {
+      if (adapter.slot !== undefined && queue.length === 0) {
+        use(adapter)
+        return undefined
+      }
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      queue.push({ adapter, resolve, reject })
+      wake()
+      return promise
+    },
+    release(adapter) {
+      const count = users.get(adapter)
+      if (count !== undefined) users.set(adapter, count - 1)
+      if (queue.length > 0) wake()
+    },
+    async drop(adapter) {
+      dropped.add(adapter)
+      await takeOut(adapter)
+      if (queue.length > 0) wake()
+    },
+  }
+}
+
+/** An adapter that is loaded, and has no slot yet. */
+export const loadedOf = (id: number, name: string, path: string, stored: StoredAdapter): LoadedAdapter => ({
+  id,
+  name,
+  path,
+  stored,
+  rank: stored.lora_rank,
+  slot: undefined,
+})

@@ -1,0 +1,52 @@
+/** Values of vLLM's flags that have more than one form. */
+import { InputError } from '@cairn-tune/weights'
+import { z } from 'zod'
+
+/** `name=directory`, each adapter once. */
+export function readModules(given: readonly string[]): Record<string, string> {
+  const modules: Record<string, string> = {}
+  for (const text of given) {
+    const { name, path } = text.startsWith('{') ? readModule(text) : splitModule(text)
+    if (Object.hasOwn(modules, name))
+      throw new InputError(`--lora-modules names ${JSON.stringify(name)} twice`)
+    modules[name] = path
+  }
+  return modules
+}
+
+function splitModule(text: string): { name: string; path: string } {
+  const [, name, path] = /^([^=]+)=(.+)$/.exec(text) ?? []
+  if (name !== undefined && path !== undefined) return { name, path }
+  throw new InputError(`--lora-modules takes NAME=DIR or {"name": …, "path": …}, got ${JSON.stringify(text)}`)
+}
+
+const moduleSchema = z.strictObject({
+  name: z.string().min(1),
+  path: z.string().min(1),
+  base_model_name: z.string().nullish(),
+})
+
+/** vLLM's other form. The base is the one that is served. */
+function readModule(text: string): { name: string; path: string } {
+  const parsed = moduleSchema.safeParse(parseJson('lora-modules', text))
+  if (parsed.success) return parsed.data
+  throw new InputError(`--lora-modules ${text}: ${z.prettifyError(parsed.error)}`)
+}
+
+function parseJson(option: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new InputError(`--${option} ${text}: not JSON (${why})`, { cause })
+  }
+}
+
+/** `*`, origins with commas, or vLLM's list in JSON. */
+export function readOrigins(text: string | undefined): string[] | undefined {
+  if (text === undefined) return undefined
+  if (!text.startsWith('[')) return text.split(',').map(origin => origin.trim())
+  const parsed = z.array(z.string()).safeParse(parseJson('allowed-origins', text))
+  if (parsed.success) return parsed.data
+  throw new InputError(`--allowed-origins ${text}: ${z.prettifyError(parsed.error)}`)
+}

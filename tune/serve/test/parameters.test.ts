@@ -1,0 +1,241 @@
+/** Every key that clients document is done or refused, as the table says; what is done has its effect. */
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { loadTokenizer } from '@cairn-tune/weights'
+import { afterAll, expect, test } from 'vitest'
+import { PARAMETERS } from '../src/parameters/tables.ts'
+import { openFixture } from './server-fixture.ts'
+
+const server = await openFixture()
+const tokenizer = await loadTokenizer(`${server.directory}/base`)
+afterAll(() => server.close())
+
+type Choice = {
+  text: string
+  token_ids: number[]
+  prompt_token_ids: number[]
+  message: { content: string }
+  logprobs: { tokens: string[]; content: { token: string }[] }
+}
+type Reply = { choices: Choice[]; prompt_token_ids: number[]; error: { message: string; param: string } }
+const ask = async (path: string, body: object): Promise<{ status: number; body: Reply }> =>
+  await server.post(path, body)
+
+const messages = [{ role: 'user', content: 'Salut!' }]
+const tool = { type: 'function', function: { name: 'find', parameters: { type: 'object' } } }
+/** A request that is right, to which each key is added. */
+const sound: Record<string, object> = {
+  '/v1/completions': { prompt: 'Ana', max_tokens: 2, temperature: 0 },
+  '/v1/chat/completions': { messages, max_tokens: 2, temperature: 0 },
+  '/v1/load_lora_adapter': { lora_name: 'nobody', lora_path: '/nowhere' },
+  '/v1/unload_lora_adapter': { lora_name: 'nobody' },
+  '/tokenize': { prompt: 'Ana' },
+  '/detokenize': { tokens: [1, 2] },
+}
+/** What a key is sent with; `true` where nothing stands here. */
+const samples: Record<string, unknown> = {
+  model: 'base',
+  stream_options: { include_usage: true },
+  n: 2,
+  seed: 7,
+  stop: ['x'],
+  temperature: 0.5,
+  top_p: 0.5,
+  frequency_penalty: 0.5,
+  presence_penalty: 0.5,
+  logit_bias: { 5: 1 },
+  user: 'somebody',
+  top_k: 3,
+  min_p: 0.1,
+  repetition_penalty: 1.1,
+  stop_token_ids: [7],
+  min_tokens: 1,
+  allowed_token_ids: [5],
+  bad_words: ['x'],
+  truncate_prompt_tokens: 2,
+  response_format: { type: 'json_object' },
+  best_of: 3,
+  length_penalty: 2,
+  spaces_between_special_tokens: false,
+  priority: 1,
+  prompt: 'Ana',
+  max_tokens: 3,
+  max_completion_tokens: 3,
+  messages,
+  top_logprobs: 2,
+  tools: [tool],
+  tool_choice: 'none',
+  parallel_tool_calls: false,
+  chat_template_kwargs: { enable_thinking: false },
+  add_generation_prompt: false,
+  add_special_tokens: false,
+  include_reasoning: false,
+  metadata: { a: 'b' },
+  service_tier: 'auto',
+  modalities: ['text', 'audio'],
+  lora_name: 'nobody',
+  lora_path: '/nowhere',
+  tokens: [1],
+}
+/** Keys that need others beside them. */
+const beside: Record<string, object> = {
+  stream_options: { stream: true },
+  top_logprobs: { logprobs: true },
+  continue_final_message: {
+    messages: [...messages, { role: 'assistant', content: 'Bu' }],
+    add_generation_prompt: false,
+    prompt: null,
+  },
+  tool_choice: { tools: [tool] },
+  messages: { prompt: null },
+  tools: { messages, prompt: null },
+}
+const sampleOf = (route: string, key: string): unknown =>
+  key === 'logprobs' && route === '/v1/completions' ? 2 : (samples[key] ?? true)
+
+const rows = Object.entries(PARAMETERS).flatMap(([route, table]) =>
+  Object.entries(table).map(([key, row]) => [route, key, row] as const),
+)
+
+test.each(rows)('%s: %s is done, or refused by its name with the reason', async (route, key, row) => {
+  const { prompt: _, ...others } = { prompt: undefined, ...beside[key] }
+  const extra = route === '/tokenize' ? { ...beside[key] } : others
+  const { status, body } = await ask(route, { ...sound[route], ...extra, [key]: sampleOf(route, key) })
+  if ('refused' in row) {
+    expect([status, body.error.param]).toEqual([400, key])
+    expect(body.error.message).toContain(row.refused)
+    for (const free of [null, ...(row.but ?? []).filter(value => value !== 'n')])
+      expect((await ask(route, { ...sound[route], [key]: free })).body.error?.param, key).not.toBe(key)
+  } else if (route.includes('adapter')) expect(status).toBe(404)
+  else expect([status, body]).toEqual([200, expect.anything()])
+})
+
+test.each(Object.keys(PARAMETERS))('%s refuses a key that nothing knows', async route => {
+  const { status, body } = await ask(route, { ...sound[route], temprature: 1 })
+  expect([status, body.error.param]).toEqual([400, 'temprature'])
+})
+
+const openai = fileURLToPath(import.meta.resolve('openai'))
+
+test.each([
+  ['/v1/completions', 'resources/completions.d.ts', 'CompletionCreateParamsBase'],
+  ['/v1/chat/completions', 'resources/chat/completions/completions.d.ts', 'ChatCompletionCreateParamsBase'],
+])('the table of %s has every key that the client of OpenAI documents', (route, file, name) => {
+  const text = readFileSync(new URL(file, `file://${openai}`), 'utf8')
+  const start = text.indexOf(`interface ${name} {`)
+  const body = text.slice(start, text.indexOf('\n}', start))
+  const keys = [...body.matchAll(/^ {4}'?(\w+)'?\??:/gm)].map(([, key = '']) => key)
+  expect(keys.length).toBeGreaterThan(15)
+  expect(keys.filter(key => !Object.hasOwn(PARAMETERS[route] ?? {}, key))).toEqual([])
+})
+
+/** As vLLM 0.11 documents its sampling and extra parameters. */
+const VLLM = {
+  '/v1/completions':
+    'use_beam_search top_k min_p repetition_penalty length_penalty stop_token_ids include_stop_str_in_output ' +
+    'ignore_eos min_tokens skip_special_tokens spaces_between_special_tokens truncate_prompt_tokens ' +
+    'allowed_token_ids prompt_logprobs prompt_embeds add_special_tokens response_format structured_outputs ' +
+    'guided_json guided_regex guided_choice guided_grammar guided_decoding_backend guided_whitespace_pattern ' +
+    'structural_tag priority request_id logits_processors return_tokens_as_token_ids return_token_ids cache_salt ' +
+    'kv_transfer_params vllm_xargs',
+  '/v1/chat/completions':
+    'use_beam_search top_k min_p repetition_penalty length_penalty stop_token_ids include_stop_str_in_output ' +
+    'ignore_eos min_tokens skip_special_tokens spaces_between_special_tokens truncate_prompt_tokens ' +
+    'prompt_logprobs allowed_token_ids bad_words echo add_generation_prompt continue_final_message ' +
+    'add_special_tokens documents chat_template chat_template_kwargs mm_processor_kwargs structured_outputs ' +
+    'guided_json guided_regex guided_choice guided_grammar structural_tag guided_decoding_backend ' +
+    'guided_whitespace_pattern priority request_id logits_processors return_tokens_as_token_ids ' +
+    'return_token_ids cache_salt kv_transfer_params vllm_xargs include_reasoning',
+  '/v1/load_lora_adapter': 'lora_name lora_path load_inplace',
+  '/v1/unload_lora_adapter': 'lora_name lora_int_id',
+}
+
+test.each(Object.entries(VLLM))('the table of %s has every key that vLLM documents', (route, keys) => {
+  expect(keys.split(' ').filter(key => !Object.hasOwn(PARAMETERS[route] ?? {}, key))).toEqual([])
+})
+
+const complete = async (body: object) =>
+  (await ask('/v1/completions', { prompt: 'Ana are', max_tokens: 8, temperature: 0, ...body })).body
+    .choices[0]!
+const chat = async (body: object) =>
+  (await ask('/v1/chat/completions', { messages, max_tokens: 8, temperature: 0, ignore_eos: true, ...body }))
+    .body
+
+test('only allowed tokens are drawn, and bad words are not', async () => {
+  const allowed = [70, 80, 90]
+  for (const temperature of [0, 1]) {
+    const { token_ids: ids } = await complete({
+      allowed_token_ids: allowed,
+      temperature,
+      ignore_eos: true,
+      return_token_ids: true,
+    })
+    expect(ids).toHaveLength(8)
+    expect(ids.filter(id => !allowed.includes(id))).toEqual([])
+  }
+  // A byte is a token: letters alone, so that text can be compared.
+  const letters = Array.from('abcdefghijklmnopqrstuvwxyz', letter => tokenizer.encode(letter)[0] ?? 0)
+  const free = await complete({ allowed_token_ids: letters })
+  const word = free.text.slice(2, 4)
+  const held = await complete({ allowed_token_ids: letters, bad_words: [word] })
+  expect(held.text.slice(0, 3)).toBe(free.text.slice(0, 3))
+  expect(held.text).not.toContain(word)
+})
+
+test('a prompt is cut to its last tokens, and token ids are told, streamed or not', async () => {
+  const { prompt_token_ids: ids } = await complete({ truncate_prompt_tokens: 3, return_token_ids: true })
+  expect(tokenizer.decode(ids)).toBe('are')
+  const whole = await chat({ return_token_ids: true })
+  expect(whole.choices[0]?.token_ids).toHaveLength(8)
+  expect(tokenizer.decode(whole.prompt_token_ids)).toContain('Salut!')
+  for (const [path, extra] of [
+    ['/v1/chat/completions', { messages }],
+    ['/v1/completions', { prompt: 'Ana are' }],
+  ] as const) {
+    const asked = { ...extra, max_tokens: 8, temperature: 0, return_token_ids: true, ignore_eos: true }
+    const { body } = await server.post(path, { ...asked, stream: true })
+    const events = String(body)
+      .split('\n\n')
+      .filter(line => line.startsWith('data: {'))
+      .map(line => JSON.parse(line.slice(6)) as Reply)
+    const alone = (await ask(path, asked)).body
+    expect(events.flatMap(({ choices }) => choices[0]?.token_ids ?? [])).toEqual(alone.choices[0]?.token_ids)
+    const prompts = events.flatMap(
+      event => event.prompt_token_ids ?? event.choices[0]?.prompt_token_ids ?? [],
+    )
+    expect(prompts).toEqual(alone.prompt_token_ids ?? alone.choices[0]?.prompt_token_ids)
+  }
+})
+
+test('tokens of log-probabilities are named by their ids where that is asked for', async () => {
+  const { logprobs, token_ids: ids } = await complete({
+    logprobs: 1,
+    ignore_eos: true,
+    return_token_ids: true,
+    return_tokens_as_token_ids: true,
+  })
+  expect(logprobs.tokens).toEqual(ids.map(id => `token_id:${id}`))
+  const { choices } = await chat({ logprobs: true, return_token_ids: true, return_tokens_as_token_ids: true })
+  expect(choices[0]?.logprobs.content.map(({ token }) => token)).toEqual(
+    choices[0]?.token_ids.map(id => `token_id:${id}`),
+  )
+})
+
+test('a last message goes on where it ends; without a header the conversation is as it is', async () => {
+  const open = [...messages, { role: 'assistant', content: 'Bună' }]
+  const text = async (body: object) =>
+    tokenizer.decode((await chat({ return_token_ids: true, ...body })).prompt_token_ids)
+  const goesOn = await text({ messages: open, continue_final_message: true, add_generation_prompt: false })
+  expect(goesOn).toMatch(/Salut!<\|im_end\|>\n<\|im_start\|>assistant\nBună$/)
+  expect(await text({ messages: open, add_generation_prompt: false })).toBe(`${goesOn}<|im_end|>\n`)
+  expect(await text({ messages: open })).toBe(`${goesOn}<|im_end|>\n<|im_start|>assistant\n`)
+  const both = await chat({ messages: open, continue_final_message: true })
+  expect(both.error.message).toContain('Cannot set both `continue_final_message` and `add_generation_prompt`')
+})
+
+test('numbers of tools reach the template as they were written', async () => {
+  const body = `{"messages": ${JSON.stringify(messages)}, "max_tokens": 1, "return_token_ids": true, "tools":
+    [{"type": "function", "function": {"name": "f", "parameters": {"minimum": 1.0, "multipleOf": 1e-07}}}]}`
+  const { body: reply } = (await server.post('/v1/chat/completions', body)) as { body: Reply }
+  expect(tokenizer.decode(reply.prompt_token_ids)).toContain('{"minimum": 1.0, "multipleOf": 1e-07}')
+})
