@@ -53,10 +53,13 @@ export async function buildAddon(options: BuildOptions = {}): Promise<string> {
   const cacheDir = options.cacheDir ?? defaultCacheDir()
   const isas = isasOf(process.arch)
   const addon = join(cacheDir, buildKey(compiler, isas), 'cairn_tune.node')
+  let polls = 0
   while (!markUsed(addon)) {
     mkdirSync(dirname(addon), { recursive: true })
     const unlock = takeLock(`${addon}.lock`)
     if (!unlock) {
+      // The first time the lock may be one that a dead process left.
+      if (++polls === 2) options.log?.('another process is compiling the kernels; waiting until it is done')
       await delay(lockPollMs)
       continue
     }

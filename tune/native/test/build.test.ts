@@ -44,15 +44,18 @@ test('a failed compilation shows what the compiler said and leaves nothing finis
   ).toEqual([])
 })
 
-test('of two builders at once one compiles, and later calls find the result', async () => {
-  const compiler = fakeCompiler(writesItsOutput)
+test('of two builders at once one compiles, the other says that it waits, and later calls find the result', async () => {
+  const compiler = fakeCompiler(`sleep 0.1; ${writesItsOutput}`)
   await buildAddon({ cacheDir: join(folder, 'alone'), compiler })
   const alone = runsOf(compiler)
   const cacheDir = join(folder, 'shared')
+  const said: string[] = []
+  const log = (line: string) => said.push(line)
   const [first, second] = await Promise.all([
-    buildAddon({ cacheDir, compiler }),
-    buildAddon({ cacheDir, compiler }),
+    buildAddon({ cacheDir, compiler, log }),
+    buildAddon({ cacheDir, compiler, log }),
   ])
+  expect(said.filter(line => line.startsWith('another process is compiling'))).toHaveLength(1)
   expect(second).toBe(first)
   expect(await buildAddon({ cacheDir, compiler })).toBe(first)
   expect(runsOf(compiler)).toBe(2 * alone)

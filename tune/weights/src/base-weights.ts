@@ -173,7 +173,9 @@ function refuseNotFinite(
   if (at === undefined) return
   const columns = shape.at(-1) ?? 1
   throw new InputError(
-    `${path}: tensor ${JSON.stringify(name)} holds a number that is not finite, in row ${Math.floor(at / columns)}, column ${at % columns}; the file is damaged, or was saved by a run that diverged`,
+    `${path}: tensor ${JSON.stringify(name)} holds a number that is not finite, ` +
+      `in row ${Math.floor(at / columns)}, column ${at % columns}; ` +
+      'the file is damaged, or was saved by a run that diverged',
   )
 }
 

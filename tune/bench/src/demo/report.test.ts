@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { accuracyTables } from './accuracy-tables.ts'
 import type { DemoOutcome, Scored } from './outcome.ts'
+import { FULL, QUICK } from './plan.ts'
 import { demoReport, demoTables } from './report.ts'
 
 const score = (correct: number) => ({
@@ -84,4 +85,13 @@ test('the report is one file: it loads nothing, and nothing of the data becomes 
   expect(html).toContain('a &#60;machine&#62;')
   // All together, one a configuration, and the bars.
   expect(html.match(/<svg /g)).toHaveLength(4)
+})
+
+test('a report of smaller sizes says on top that they teach nothing', () => {
+  const quick = demoReport({ ...outcome, plan: { ...QUICK } })
+  expect(quick).toContain(
+    '<strong>These sizes teach nothing.</strong> The base was trained for 60 steps of 8000',
+  )
+  expect(quick.indexOf('teach nothing')).toBeLessThan(quick.indexOf('<h2>'))
+  expect(demoReport({ ...outcome, plan: { ...FULL } })).not.toContain('teach nothing')
 })

@@ -1,9 +1,11 @@
 /** A demonstration as one HTML file that needs nothing beside it. */
+import { z } from 'zod'
 import { barChart } from '../bar-chart.ts'
 import { lossCharts, lossTable, lossesOf } from '../losses.ts'
 import { type Table } from '../matrix/tables.ts'
 import { accuracyTables } from './accuracy-tables.ts'
 import type { DemoOutcome } from './outcome.ts'
+import { FULL } from './plan.ts'
 
 const escapeHtml = (text: string) => text.replace(/[&<>"]/g, sign => `&#${sign.charCodeAt(0)};`)
 
@@ -47,6 +49,19 @@ function accuracyChart({ scored, untrained }: DemoOutcome): string {
   })
 }
 
+const sizes = z.object({ base: z.object({ steps: z.number() }) })
+
+/** Smaller than the full demonstration, the base has learned nothing that an adapter could build on. */
+function quickNote({ plan }: DemoOutcome): string {
+  const parsed = sizes.safeParse(plan)
+  if (!parsed.success || parsed.data.base.steps >= FULL.base.steps) return ''
+  return (
+    '<p><strong>These sizes teach nothing.</strong> ' +
+    `The base was trained for ${parsed.data.base.steps} steps of ${FULL.base.steps}, so accuracies are near ` +
+    'zero whatever the recipe: this report shows that every part works, and compares nothing.</p>'
+  )
+}
+
 export function demoReport(outcome: DemoOutcome): string {
   const charts = lossCharts(lossesOf(outcome))
   const facts = [
@@ -64,6 +79,7 @@ th,td{padding:.3rem .8rem;border-bottom:1px solid #ddd;text-align:right}
 th:first-child,td:first-child{text-align:left}svg{max-width:100%;height:auto}
 pre{overflow:auto;background:#f6f6f6;padding:1rem}</style></head>
 <body><h1>Accuracy of every recipe</h1>
+${quickNote(outcome)}
 <p>A small base was trained from nothing on English word problems with every step written out, and on
 Romanian statements without questions or answers. Each recipe then trained an adapter on Romanian problems.
 Every adapter was loaded into a running server and asked fifty questions at a time.</p>
