@@ -16,7 +16,7 @@ const FORM = 'answers are held to no schema or grammar. Ask for the form in the 
 const NO_EFFECT = 'taken; it changes no answer'
 
 /** Keys of both generating routes. */
-export const SHARED: ParameterTable = {
+const SHARED: ParameterTable = {
   model: { done: 'the base by one of its names, or an adapter; the base where it is left out' },
   stream: { done: 'events as they come' },
   stream_options: { done: '`include_usage`, `continuous_usage_stats`; `include_obfuscation` only as false' },
@@ -74,7 +74,7 @@ export const SHARED: ParameterTable = {
   return_sampling_mask: { refused: 'it is not there', but: [false] },
 }
 
-export const COMPLETION_PARAMETERS: ParameterTable = {
+const COMPLETION_PARAMETERS: ParameterTable = {
   ...SHARED,
   prompt: { done: 'a text, texts, token ids or lists of them' },
   max_tokens: { done: '16 where it is left out; 0 with echo' },
@@ -85,7 +85,7 @@ export const COMPLETION_PARAMETERS: ParameterTable = {
   prompt_embeds: { refused: 'prompts are text or tokens' },
 }
 
-export const CHAT_PARAMETERS: ParameterTable = {
+const CHAT_PARAMETERS: ParameterTable = {
   ...SHARED,
   messages: { done: 'the conversation, by the template of the model; content in text parts' },
   max_tokens: { done: 'what the model has room for where it is left out' },
@@ -125,7 +125,7 @@ export const CHAT_PARAMETERS: ParameterTable = {
   verbosity: { refused: 'the template has no levels of it; say so in a message' },
 }
 
-export const LOAD_PARAMETERS: ParameterTable = {
+const LOAD_PARAMETERS: ParameterTable = {
   lora_name: { done: 'what requests call the adapter' },
   lora_path: { done: 'its directory on the server' },
   load_inplace: { refused: 'unload the adapter first, so that nobody is answered by two', but: [false] },
@@ -133,12 +133,12 @@ export const LOAD_PARAMETERS: ParameterTable = {
   base_model_name: { refused: 'the server has one base' },
 }
 
-export const UNLOAD_PARAMETERS: ParameterTable = {
+const UNLOAD_PARAMETERS: ParameterTable = {
   lora_name: { done: 'the adapter' },
   lora_int_id: { refused: 'adapters go by their names' },
 }
 
-export const TOKENIZE_PARAMETERS: ParameterTable = {
+const TOKENIZE_PARAMETERS: ParameterTable = {
   model: { done: 'the base or an adapter, whose tokens are the same' },
   prompt: { done: 'a text' },
   messages: { done: 'a conversation, by the template of the model' },
@@ -152,7 +152,7 @@ export const TOKENIZE_PARAMETERS: ParameterTable = {
   mm_processor_kwargs: { refused: 'this model reads text' },
 }
 
-export const DETOKENIZE_PARAMETERS: ParameterTable = {
+const DETOKENIZE_PARAMETERS: ParameterTable = {
   model: { done: 'the base or an adapter, whose tokens are the same' },
   tokens: { done: 'ids of tokens' },
 }
