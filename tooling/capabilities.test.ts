@@ -12,6 +12,7 @@ const CAPABILITIES = [
   'announcements',
   'commands',
   'compaction',
+  'coordination',
   'experts',
   'goals',
   'review',

@@ -4,6 +4,7 @@
  */
 import type { Claim } from '@cairn/log'
 import { AppError, asError } from '@cairn/protocol'
+import { commitEnd, workspaceOf } from '@cairn/sessions'
 import { sessionFolder } from '@cairn/workspace'
 import type { KeptFolds } from './kept-folds.ts'
 import { Draining, type Lease, LeaseLost } from './lease.ts'
@@ -14,7 +15,7 @@ import { makeFolders, prepareTurn } from './prepare-turn.ts'
 import { recover } from './sweeper.ts'
 import type { Capability, Claimed } from './turn/capability.ts'
 import { runTurn } from './turn/run-turn.ts'
-import { openSessionLog } from './turn/session-log.ts'
+import { type LogHooks, openSessionLog } from './turn/session-log.ts'
 import { actOn } from './wake.ts'
 import type { Worker } from './worker.ts'
 
@@ -35,11 +36,12 @@ export async function actOnClaim(deps: ClaimDeps, claim: Claim, lease: Lease): P
   let keepFold = (): void => undefined
   try {
     const fold = await folds.begin(claim.session, report)
-    const log = await openSessionLog(worker.store, claim, lease, fold.position, position =>
-      folds.moved(fold, position, lease, report),
-    )
+    const log = await openSessionLog(worker.store, claim, lease, fold.position, {
+      onGrown: position => folds.moved(fold, position, lease, report),
+      ...endOf(worker, claim),
+    })
     keepFold = () => folds.keep(lease.session_id, Object.assign(fold, { position: log.position() }))
-    await goOn(deps, claim, { session: claim.session, lease, log, report })
+    await goOn(deps, claim, { session: claim.session, link: claim.link, lease, log, report })
   } catch (thrown) {
     explain(deps, lease, report, thrown)
   } finally {
@@ -49,13 +51,21 @@ export async function actOnClaim(deps: ClaimDeps, claim: Claim, lease: Lease): P
   }
 }
 
+/** How the end of a child is committed; a root's is a commit like any other. */
+function endOf({ store, clock, newId }: Worker, { link }: Claim): Pick<LogHooks, 'commitEnd'> {
+  if (link?.status !== 'open') return {}
+  return {
+    commitEnd: (session, commit) => commitEnd({ store, now: clock.now, newId }, session, link, commit),
+  }
+}
+
 async function goOn(
   { worker, openCapabilities }: ClaimDeps,
   claim: Claim,
   base: Omit<Claimed, 'makeFolders'>,
 ): Promise<void> {
   const { lease, log, report } = base
-  const claimed: Claimed = { ...base, makeFolders: () => makeFolders(worker, lease.session_id) }
+  const claimed: Claimed = { ...base, makeFolders: () => makeFolders(worker, claim.session) }
   const capabilities = await openCapabilities(claimed)
   const owing = capabilities.find(({ atClaim }) => atClaim?.isDue(log.position()))?.atClaim
   // What is owed is never given up: it must be brought to an end, however often a worker died over it.
@@ -65,7 +75,7 @@ async function goOn(
     return
   }
   const { clock, random, workspacesDir } = worker
-  const workspace = sessionFolder(workspacesDir, lease.session_id)
+  const workspace = sessionFolder(workspacesDir, workspaceOf(claim.session))
   await actOn(claim, lease, log, { clock, random, report, workspace }, async () =>
     runTurn(await prepareTurn(worker, claimed, capabilities)),
   )

@@ -1,7 +1,8 @@
 /** Who acts in a session: its agent of the configuration, narrowed by what the session says for itself. */
-import { AgentConfig, type Config } from '@cairn/protocol'
-import { DEFAULT_AGENT, SessionConfig } from '@cairn/sessions'
+import { AgentConfig, type Config, GovernanceConfig } from '@cairn/protocol'
+import { childConfig, DEFAULT_AGENT, StoredSessionConfig } from '@cairn/sessions'
 import type { SessionRow } from '@cairn/log'
+import { narrowAgent } from './governance/narrow.ts'
 
 export type AgentSetup = {
   agent: AgentConfig
@@ -26,14 +27,46 @@ export const agentNames = (config: Config): string[] => [
   ...new Set([DEFAULT_AGENT, ...Object.keys(config.agents)]),
 ]
 
-export function setUpAgent(config: Config, session: Pick<SessionRow, 'agent' | 'config'>): AgentSetup {
-  const agent =
-    config.agents[session.agent] ?? (session.agent === DEFAULT_AGENT ? AgentConfig.parse({}) : null)
+function agentNamed(config: Config, name: string): AgentConfig {
+  const agent = config.agents[name] ?? (name === DEFAULT_AGENT ? AgentConfig.parse({}) : null)
   if (agent === null)
     throw new ConfigurationError(
-      `The configuration has no agent named ${session.agent}; it has ${agentNames(config).join(', ')}.`,
+      `The configuration has no agent named ${name}; it has ${agentNames(config).join(', ')}.`,
     )
-  const parsed = SessionConfig.safeParse(session.config)
+  return agent
+}
+
+const ASKING = ['ask_user_question', 'request_user_action']
+
+/** The agent of a session with the rights it has there: a child never has more than any of those above it. */
+export function agentOf(config: Config, session: Pick<SessionRow, 'agent' | 'config'>): AgentConfig {
+  const own = agentNamed(config, session.agent)
+  const child = childConfig(session)
+  if (child === null) return own
+  const above = child.ancestors.map(name => agentNamed(config, name))
+  const narrowed = above.reduce((agent, each) => narrowAgent(agent, each), own)
+  const mayAsk = above.every(agent => agent.workers.may_ask)
+  const { governance } = narrowed
+  const denied_tools = mayAsk ? governance.denied_tools : [...governance.denied_tools, ...ASKING]
+  const asked = { ...narrowed, governance: { ...governance, denied_tools } }
+  return child.tools === undefined
+    ? asked
+    : narrowAgent(asked, { tools: child.tools, governance: asked.governance })
+}
+
+/** The rules of a session for work that goes on although its agent is no longer configured. */
+export function policyOf(config: Config, session: Pick<SessionRow, 'agent' | 'config'>): GovernanceConfig {
+  try {
+    return agentOf(config, session).governance
+  } catch (thrown) {
+    if (!(thrown instanceof ConfigurationError)) throw thrown
+    return GovernanceConfig.parse({})
+  }
+}
+
+export function setUpAgent(config: Config, session: Pick<SessionRow, 'agent' | 'config'>): AgentSetup {
+  const agent = agentOf(config, session)
+  const parsed = StoredSessionConfig.safeParse(session.config)
   if (!parsed.success)
     throw new ConfigurationError(
       `The settings of this session do not fit: ${parsed.error.issues.map(issue => `${issue.path.join('.')}: ${issue.message}`).join('; ')}.`,

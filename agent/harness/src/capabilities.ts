@@ -6,6 +6,7 @@ import { advisor } from './advisor/capability.ts'
 import { announcements } from './announcements/capability.ts'
 import { commandCapabilities } from './commands/capability.ts'
 import { compaction } from './compaction/capability.ts'
+import { workers } from './coordination/capability.ts'
 import { experts } from './experts/capability.ts'
 import { goalContinuation, goalGrading } from './goals/capability.ts'
 import { keepReviews } from './review/capability.ts'
@@ -31,6 +32,7 @@ export function keepCapabilities(worker: Worker): (claimed: Claimed) => Promise<
       skills(catalogue),
       experts({ ...worker, report }),
       commands,
+      workers(worker, claimed),
       advisor,
       goalGrading,
       waiting_commands,

@@ -1,5 +1,7 @@
 /** What a turn is handed: the agent as its capabilities set it up, its tools and its folders. */
 import { join } from 'node:path'
+import type { SessionRow } from '@cairn/log'
+import { workspaceOf } from '@cairn/sessions'
 import { makeSessionFolder } from '@cairn/workspace'
 import { setUpAgent } from './agent.ts'
 import { bindAsks, goesFirst } from './capabilities.ts'
@@ -45,10 +47,10 @@ export async function prepareTurn(
   return { ...turn, asking, goesFirst: goesFirst(asking) }
 }
 
-export async function makeFolders({ workspacesDir, dataDir }: Worker, sessionId: string): Promise<Folders> {
+export async function makeFolders({ workspacesDir, dataDir }: Worker, session: SessionRow): Promise<Folders> {
   const [workspace, checkpoints] = await Promise.all([
-    makeSessionFolder(workspacesDir, sessionId),
-    makeSessionFolder(join(dataDir, 'checkpoints'), sessionId),
+    makeSessionFolder(workspacesDir, workspaceOf(session)),
+    makeSessionFolder(join(dataDir, 'checkpoints'), session.id),
   ])
   return { workspace, checkpoints }
 }

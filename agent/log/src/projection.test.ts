@@ -56,6 +56,12 @@ test('a running saga is to be rolled back once a pause, a stop or a failure cuts
   expect(after(['saga.start', {}], ['session.complete', {}]).saga).toBe(1)
 })
 
+test('what its own stop did to a worker is no work for a session; any other outcome is', () => {
+  expect(effectOf('worker.failed', { cause: 'parent' })).toBeNull()
+  expect(effectOf('worker.failed', { cause: 'error' })).toEqual({ wakes: true })
+  expect(effectOf('worker.complete', {})).toEqual({ wakes: true })
+})
+
 test('usage counts once: every event with usage of its own, and not the summary that adds them up', () => {
   const usage = { input_tokens: 10, output_tokens: 1, cost_usd: 0.5 }
   const counted = [
@@ -77,7 +83,10 @@ test('usage counts once: every event with usage of its own, and not the summary 
   const carriers = EVENT_TYPES.filter(type =>
     [...EVENTS[type].keys, ...EVENTS[type].extra].includes('input_tokens'),
   )
-  expect(carriers.toSorted()).toEqual([...counted, 'turn.summary'].toSorted())
+  // An outcome says what the worker's own session has counted.
+  expect(carriers.toSorted()).toEqual(
+    [...counted, 'turn.summary', 'worker.complete', 'worker.failed'].toSorted(),
+  )
 })
 
 test('an event with unpriced or missing usage adds nothing and breaks nothing', () => {

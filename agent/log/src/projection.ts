@@ -31,7 +31,8 @@ export function effectOf(type: EventType, data: Readonly<Record<string, unknown>
   const { status, saga, wakes, asks, usage } = factsOf(type)
   if (status !== undefined) effect.status = status
   if (saga !== undefined) effect.saga = saga
-  if (wakes) effect.wakes = true
+  // What a session's own stop or end did to its children is no news to it.
+  if (wakes && data['cause'] !== 'parent') effect.wakes = true
   // A proposal is decided on whenever its user likes.
   if (asks === 'waits' && data['proposal'] === undefined) effect.asks = true
   if (type === 'user.message') effect.messages = 1

@@ -143,7 +143,31 @@ export const AgentInboxConfig = z
   .describe('when an agent tells of itself')
 export type AgentInboxConfig = z.infer<typeof AgentInboxConfig>
 
+export const WorkersConfig = z
+  .strictObject({
+    enabled: z.boolean().default(true),
+    agents: z
+      .array(z.string())
+      .default(['self'])
+      .describe('agents that a worker may be; self: the same as its parent'),
+    models: z
+      .array(modelName)
+      .default([])
+      .describe('models that a worker may be given beside that of its agent'),
+    max_depth: z.int().min(1).max(8).default(2).describe('1: workers have no workers of their own'),
+    max_open: z.int().min(1).max(64).default(8).describe('workers of one session at a time'),
+    max_total: z.int().min(1).max(1000).default(50).describe('workers of a whole tree within 24 hours'),
+    max_iterations: z.int().min(1).max(1000).default(30).describe('of one worker'),
+    may_ask: z.boolean().default(true).describe('whether a worker may ask the user'),
+  })
+  .describe('sessions that the agent makes to work for it')
+export type WorkersConfig = z.infer<typeof WorkersConfig>
+
 export const AgentConfig = z.strictObject({
+  description: z
+    .string()
+    .optional()
+    .describe('what it is good for: told to agents that may have it as a worker'),
   model: modelName.optional(),
   escalation_model: modelName.optional(),
   summary_model: modelName.optional(),
@@ -172,6 +196,7 @@ export const AgentConfig = z.strictObject({
   advisor: AdvisorConfig.prefault({}),
   review: ReviewConfig.prefault({}),
   inbox: AgentInboxConfig.prefault({}),
+  workers: WorkersConfig.prefault({}),
   governance: GovernanceConfig.prefault({}),
 })
 export type AgentConfig = z.infer<typeof AgentConfig>

@@ -56,14 +56,7 @@ export const PRODUCERS = [
 export type Producer = (typeof PRODUCERS)[number]
 
 /** Producers that are declared and not built yet: nothing writes their types. A gate reads the sources for that. */
-export const NOT_BUILT: readonly Producer[] = [
-  'missions',
-  'coordination',
-  'rounds',
-  'research',
-  'browser',
-  'code',
-]
+export const NOT_BUILT: readonly Producer[] = ['missions', 'rounds', 'research', 'browser', 'code']
 
 /** Families group the types for people: colours and filters of the EVENTS tab, sections of docs/events.md. */
 export const FAMILIES = [
@@ -111,6 +104,8 @@ export type EventFacts = {
   alarm?: true
   /** Holds arguments of calls, which people approve and audit: no more is redacted than the secret itself. */
   arguments?: true
+  /** What a worker leaves to its parent is read from it. */
+  reported?: true
   /** Its producer is built, and does not write it yet. */
   planned?: true
   /** Something went wrong. `exclude`: its session is no example to train on, unless one asks for it. */
@@ -309,6 +304,32 @@ export const EVALUATION_RESULTS = [
 ] as const
 export const ARTIFACT_KINDS = ['markdown', 'table', 'chart', 'html', 'svg', 'image'] as const
 
+/** Why a child did not come back with a result. `parent`: its parent stopped, ended or was archived. */
+export const WORKER_CAUSES = [
+  'empty',
+  'budget',
+  'tool_loop',
+  'error',
+  'cancelled',
+  'timeout',
+  'parent',
+  'archived',
+] as const
+/** What both outcomes of a child say: what it and all below it used, and what it left. */
+const outcome = {
+  duration_seconds: seconds,
+  iterations: count,
+  input_tokens: count,
+  output_tokens: count,
+  cost_usd: z.number().nonnegative(),
+  files_written: z.array(z.string()),
+  artifacts: z
+    .array(z.strictObject({ artifact_id: id, name: z.string(), kind: z.enum(ARTIFACT_KINDS) }))
+    .optional()
+    .describe('they are fetched from the child'),
+  tool_call_id: id.optional().describe('the call that made the child'),
+}
+
 /** Where in the turn an event belongs: one turn_id per user turn, iterations counted from 0 within it. */
 const turn = { turn_id: id, iteration_index: count }
 const turnOptional = { turn_id: id.optional(), iteration_index: count.optional() }
@@ -500,6 +521,7 @@ export const EVENTS = {
       usage: true,
       worker: true,
       arguments: true,
+      reported: true,
       summary: d =>
         join(
           d.message.content !== '' && quote(d.message.content, 90),
@@ -628,6 +650,7 @@ export const EVENTS = {
       },
       worker: true,
       arguments: true,
+      reported: true,
       summary: d =>
         `${d.name}(${oneLine(
           Object.entries(d.arguments)
@@ -650,6 +673,7 @@ export const EVENTS = {
     {
       extra: { ...turnOptional, truncated: z.boolean().optional(), full_result_path: z.string().optional() },
       worker: true,
+      reported: true,
       summary: d =>
         join(
           `${d.name} ${d.elapsed_ms === 0 ? 'refused' : formatDuration(d.elapsed_ms)}`,
@@ -711,7 +735,16 @@ export const EVENTS = {
     'A child session was created.',
     {},
     {
-      extra: { worker_id: id, goal: z.string(), task_id: id.optional() },
+      extra: {
+        worker_id: id,
+        goal: z.string().describe('cut to 500 characters'),
+        task_id: id.optional(),
+        kind: z.enum(['worker', 'delegation']),
+        agent: z.string(),
+        depth: count.describe('1 for a child of a root'),
+        model: z.string().optional(),
+        tool_call_id: id.optional().describe('the call that made it'),
+      },
       summary: d => join(`child ${short(d.worker_id)}`, quote(d.goal)),
     },
   ),
@@ -721,10 +754,17 @@ export const EVENTS = {
     'A child session finished normally.',
     {},
     {
-      extra: { worker_id: id, result: z.string(), task_id: id.optional(), metadata: json.optional() },
+      extra: {
+        worker_id: id,
+        result: z.string().describe('cut to 10,000 characters'),
+        task_id: id.optional(),
+        metadata: json.optional(),
+        truncated: z.boolean().optional().describe('the rest is in the log of the child'),
+        ...outcome,
+      },
       wakes: true,
       says: d => [`Worker ${d.worker_id} finished${ofTask(d.task_id)}`, d.result],
-      summary: d => join(`child ${short(d.worker_id)}`, quote(d.result)),
+      summary: d => join(`child ${short(d.worker_id)}`, quote(d.result), secondsText(d.duration_seconds)),
     },
   ),
   'worker.failed': def(
@@ -733,10 +773,23 @@ export const EVENTS = {
     'A child session errored or exhausted its iteration budget.',
     {},
     {
-      extra: { worker_id: id, error: z.string(), task_id: id.optional() },
+      extra: {
+        worker_id: id,
+        error: z.string(),
+        task_id: id.optional(),
+        cause: z.enum(WORKER_CAUSES),
+        partial_result: z.string().optional().describe('the last thing it said'),
+        ...outcome,
+      },
       wakes: true,
-      says: d => [`Worker ${d.worker_id} failed${ofTask(d.task_id)}`, d.error],
-      summary: d => join(`child ${short(d.worker_id)}`, quote(d.error)),
+      says: d =>
+        d.cause === 'parent'
+          ? null
+          : [
+              `Worker ${d.worker_id} failed${ofTask(d.task_id)}`,
+              d.partial_result === undefined ? d.error : `${d.error}\nThe last it said:\n${d.partial_result}`,
+            ],
+      summary: d => join(`child ${short(d.worker_id)}`, d.cause, quote(d.error)),
     },
   ),
   'delegation.start': def(
@@ -745,8 +798,11 @@ export const EVENTS = {
     'delegate_task began waiting for a child.',
     {},
     {
+      planned: true,
       extra: {
         child_session_id: id,
+        tool_call_id: id,
+        timeout_seconds: seconds,
         goal: z.string(),
         role: z.enum(['leaf', 'orchestrator']),
         depth: count,
@@ -762,8 +818,10 @@ export const EVENTS = {
     'A delegated child came back.',
     {},
     {
+      planned: true,
       extra: {
         child_session_id: id,
+        tool_call_id: id,
         goal: z.string(),
         duration_seconds: seconds,
         tool_call_count: count,
@@ -786,7 +844,14 @@ export const EVENTS = {
     'A delegated child failed.',
     {},
     {
-      extra: { child_session_id: id, goal: z.string(), reason: z.string(), duration_seconds: seconds },
+      planned: true,
+      extra: {
+        child_session_id: id,
+        tool_call_id: id,
+        goal: z.string(),
+        reason: z.string(),
+        duration_seconds: seconds,
+      },
       summary: d => join(short(d.child_session_id), quote(d.reason), secondsText(d.duration_seconds)),
     },
   ),
@@ -796,8 +861,10 @@ export const EVENTS = {
     'A delegated child has been idle too long; at most once per idle spell.',
     {},
     {
+      planned: true,
       extra: {
         child_session_id: id,
+        tool_call_id: id,
         idle_seconds: seconds,
         in_tool: z.boolean(),
         threshold_seconds: seconds,
@@ -812,6 +879,7 @@ export const EVENTS = {
     'A task paused itself.',
     {},
     {
+      planned: true,
       extra: { task_id: id, worker_id: id.optional(), reason: z.string() },
       wakes: true,
       says: d => [`Task ${d.task_id} is blocked`, d.reason],
@@ -824,6 +892,7 @@ export const EVENTS = {
     'A task exhausted its retry budget.',
     {},
     {
+      planned: true,
       extra: { task_id: id, attempt_count: count, error: z.string().optional() },
       wakes: true,
       says: d => [`Task ${d.task_id} failed after ${d.attempt_count} attempts`, d.error ?? ''],
@@ -837,6 +906,7 @@ export const EVENTS = {
     'A note passed admission on the session of its writer.',
     {},
     {
+      planned: true,
       extra: {
         group_id: id,
         notes: z.array(
@@ -852,6 +922,7 @@ export const EVENTS = {
     'A board snapshot or delta entered the conversation of a reader.',
     {},
     {
+      planned: true,
       extra: {
         group_id: id,
         kind: z.enum(['snapshot', 'delta']),
@@ -1663,6 +1734,7 @@ export const EVENTS = {
     {},
     {
       channel: true,
+      planned: true,
       extra: {
         run_session_id: id,
         scheduled_session_id: id,

@@ -17,6 +17,29 @@ export const SessionConfig = z.strictObject({
 })
 export type SessionConfig = z.infer<typeof SessionConfig>
 
+/** What a child is told of itself; no request may say it. */
+export const ChildConfig = z.strictObject({
+  role: z.enum(['leaf', 'orchestrator']),
+  /** The agents of its ancestors, the root first: none of them allows it more than itself. */
+  ancestors: z.array(z.string()),
+  /** A narrower list of tools. */
+  tools: z.array(z.string()).optional(),
+  /** The session whose workspace it works in. */
+  workspace: z.string(),
+})
+export type ChildConfig = z.infer<typeof ChildConfig>
+export const StoredSessionConfig = SessionConfig.extend({ child: ChildConfig.optional() })
+
+/** Of a child; null for a root. */
+export function childConfig({ config }: Pick<SessionRow, 'config'>): ChildConfig | null {
+  const parsed = ChildConfig.safeParse(config['child'])
+  return parsed.success ? parsed.data : null
+}
+
+/** The session whose workspace this one works in. */
+export const workspaceOf = (session: Pick<SessionRow, 'id' | 'config'>): string =>
+  childConfig(session)?.workspace ?? session.id
+
 export type CreateSession = {
   /** Absent: the default agent. */
   agent?: string | undefined

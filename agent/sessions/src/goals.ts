@@ -17,7 +17,7 @@ import {
 } from '@cairn/protocol'
 import { foldGoal, type Goal, type GoalCommand, type GoalState } from '@cairn/state'
 import type { Deps } from './deps.ts'
-import { resumed } from './lifecycle.ts'
+import { resumed } from './lifecycle-events.ts'
 import { syntheticMessage, TAKES_INPUT } from './messages.ts'
 import { refusedAs } from './refusals.ts'
 

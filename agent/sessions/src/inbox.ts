@@ -18,7 +18,7 @@ import {
 } from '@cairn/protocol'
 import { findInboxItem, shownItem, type StoredInboxItem } from './access.ts'
 import type { Deps } from './deps.ts'
-import { resumed } from './lifecycle.ts'
+import { resumed } from './lifecycle-events.ts'
 import { syntheticMessage, TAKES_INPUT } from './messages.ts'
 import { deciderOf } from './principal-stamp.ts'
 import { proposalOf, SKILL_PROPOSAL } from './proposals.ts'

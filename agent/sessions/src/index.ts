@@ -15,7 +15,16 @@ export {
   type Owned,
   type StoredInboxItem,
 } from './access.ts'
-export { createSession, DEFAULT_AGENT, SessionConfig, type CreateSession } from './create.ts'
+export {
+  type ChildConfig,
+  childConfig,
+  createSession,
+  DEFAULT_AGENT,
+  SessionConfig,
+  StoredSessionConfig,
+  type CreateSession,
+  workspaceOf,
+} from './create.ts'
 export { confirmDisclosure } from './disclosure.ts'
 export { giveFeedback, type GiveFeedback } from './feedback.ts'
 export {
@@ -47,16 +56,14 @@ export {
   recordReviewEnd,
   type Raised,
 } from './inbox.ts'
-export {
-  archiveSession,
-  completed,
-  failed,
-  pauseSession,
-  resumed,
-  resumeSession,
-  retrySession,
-  stopSession,
-} from './lifecycle.ts'
+export { archiveSession, pauseSession, resumeSession, retrySession, stopSession } from './lifecycle.ts'
+export { completed, failed, resumed } from './lifecycle-events.ts'
+export { ACCEPTED, COMPLETE_TOOL, isAccepted } from './child-report.ts'
+export { commitEnd, endsChild } from './end-of-turn.ts'
+export { endOf, type EndOfChild } from './cascade.ts'
+export { reportOf } from './child-report.ts'
+export { workerSpawned } from './coordination.ts'
+export { cutAt } from './cut-text.ts'
 export {
   addMessage,
   answerQuestion,

@@ -1,54 +1,68 @@
 /**
- * Session states (contract 6). The writer of session.pause, resume, complete, fail and stopped.
+ * Session states (contract 6): pause, resume, retry, stop and archive, each over the session and its open
+ * descendants in one commit.
  *
  * Pause, stop and archive take the lease from whoever holds it in the same commit as their event: whatever
  * the running turn tries to write afterwards, a tool.call above all, is refused by the store. That is why
  * "nothing more starts" needs no cooperation of the worker; its watcher only makes the stop quick.
  */
-import type { SessionRow } from '@cairn/log'
-import { CommitRefused } from '@cairn/log'
-import { type EventData, type EventDraft, writer } from '@cairn/protocol'
+import type { Commit, SessionRow } from '@cairn/log'
+import { AppError, type EventDraft } from '@cairn/protocol'
+import {
+  type Around,
+  archiveBelow,
+  commitOverTree,
+  endOwn,
+  pauseBelow,
+  resumeBelow,
+  stopBelow,
+} from './cascade.ts'
 import type { Deps } from './deps.ts'
-import { commitFor, refusedAs } from './refusals.ts'
+import { completed, paused, resumed, stopped } from './lifecycle-events.ts'
+import { commitFor } from './refusals.ts'
 
-const write = writer('lifecycle')
-
-/** Draft of the resume that a message, an answer or a goal puts before itself when it reopens a session. */
-export const resumed = (source: string): EventDraft<'session.resume'> => write('session.resume', { source })
-/** Draft that ends a turn; the worker commits it with its cursor and gives the lease back. */
-export const completed = (
-  reason: EventData<'session.complete'>['reason'],
-  workerId: string,
-): EventDraft<'session.complete'> => write('session.complete', { reason, worker_id: workerId })
-/** Draft that fails the session: out of retries, a crash loop, a recovery loop. */
-export const failed = (data: EventData<'session.fail'>): EventDraft<'session.fail'> =>
-  write('session.fail', data)
-
-/** Draft of the end of an aborted turn; who commits it takes the lease in the same commit. */
-export const stopped = (reason: string): EventDraft<'session.stopped'> => write('session.stopped', { reason })
-
-export async function pauseSession(
-  { store }: Deps,
+async function overTree(
+  deps: Deps,
+  operation: string,
   sessionId: string,
-  reason = 'paused by user',
+  compose: (around: Around) => Promise<Commit>,
 ): Promise<SessionRow> {
-  const { session } = await commitFor(store, 'pause', {
+  const committed = await commitOverTree(deps, operation, sessionId, compose)
+  if (committed === null) throw new Error(`[${operation}] nothing was composed`)
+  return committed.session
+}
+
+export const pauseSession = (deps: Deps, sessionId: string, reason = 'paused by user'): Promise<SessionRow> =>
+  overTree(deps, 'pause', sessionId, async around => ({
     session_id: sessionId,
-    events: [write('session.pause', { reason })],
+    events: [paused(reason)],
     expect_status: ['active'],
     revoke_lease: true,
-  })
-  return session
-}
+    also: await pauseBelow(deps, around),
+  }))
 
-export async function resumeSession({ store }: Deps, sessionId: string): Promise<SessionRow> {
-  const { session } = await commitFor(store, 'resume', {
-    session_id: sessionId,
-    events: [resumed('user')],
-    expect_status: ['paused'],
+export const resumeSession = (deps: Deps, sessionId: string): Promise<SessionRow> =>
+  overTree(deps, 'resume', sessionId, async around => {
+    const { link } = around
+    const isPaused = link !== null && (await deps.store.getSession(link.parent_id))?.status === 'paused'
+    if (isPaused && link.status === 'open')
+      throw new AppError(
+        'wrong_state',
+        'The session above is paused: resume that one, and this goes on too.',
+        {
+          extra: { parent_id: link.parent_id },
+        },
+      )
+    return {
+      session_id: sessionId,
+      events: [resumed('user')],
+      expect_status: ['paused'],
+      ...(link?.paused_by_parent === true
+        ? { rows: [{ do: 'link.mark', child_id: sessionId, paused_by_parent: false }] }
+        : {}),
+      also: await resumeBelow(deps, around),
+    }
   })
-  return session
-}
 
 export async function retrySession({ store }: Deps, sessionId: string): Promise<SessionRow> {
   const { session } = await commitFor(store, 'retry', {
@@ -59,63 +73,82 @@ export async function retrySession({ store }: Deps, sessionId: string): Promise<
   return session
 }
 
-/** Aborts the running turn and leaves the session active; everything up to here counts as dealt with. */
-export async function stopSession(
-  { store }: Deps,
-  sessionId: string,
-  reason = 'stopped by user',
-): Promise<SessionRow> {
-  const { session } = await commitFor(store, 'stop', {
-    session_id: sessionId,
-    events: [stopped(reason)],
-    expect_status: ['active'],
+/**
+ * Aborts the running turn and those of all below; everything up to here counts as dealt with. A root stays
+ * active; a child has ended, and its parent is told. Of a root at rest only the open descendants are stopped.
+ */
+export const stopSession = (deps: Deps, sessionId: string, reason = 'stopped by user'): Promise<SessionRow> =>
+  overTree(deps, 'stop', sessionId, around => stopCommit(deps, around, reason))
+
+/** `said` goes first: the message that asked for the stop; it reopens a session at rest. */
+export async function stopCommit(
+  deps: Deps,
+  around: Around,
+  reason: string,
+  said?: EventDraft,
+): Promise<Commit> {
+  const { session, link, below } = around
+  const { told, parts } = await stopBelow(deps, around, reason)
+  const isChild = link?.status === 'open'
+  const atRest = session.status === 'completed' || session.status === 'failed'
+  // Only the open descendants: there is no turn to abort.
+  const onlyBelow = atRest && said === undefined && below.length > 0
+  const own = await endOwn(deps, around, {
+    as: 'failed',
+    cause: 'cancelled',
+    error: `The worker was stopped: ${reason}.`,
+  })
+  return {
+    session_id: session.id,
+    events: [
+      ...(said === undefined ? [] : [said]),
+      ...told,
+      ...(onlyBelow ? [] : [stopped(reason)]),
+      ...(isChild ? [completed('stopped')] : []),
+    ],
+    ...(said !== undefined && atRest ? { reopen: resumed('message') } : {}),
+    expect_status:
+      onlyBelow || (said !== undefined && atRest)
+        ? [session.status]
+        : isChild
+          ? ['active', 'paused']
+          : ['active'],
     revoke_lease: true,
     cursor: 'self',
-  })
-  return session
+    rows: [...own.rows, ...(isChild ? [{ do: 'inbox.expire_all', decision: 'stopped' } as const] : [])],
+    also: [...parts, ...own.also],
+  }
 }
 
 /**
- * Archives the session and its descendants, children last to be made first to go, and lets their inbox items
- * expire; archiving twice changes nothing.
+ * Archives the session and its descendants and lets their inbox items expire; archiving twice changes nothing. A
+ * running turn sees session.stopped; a session at rest is archived without an event.
  */
-export async function archiveSession(deps: Deps, session: SessionRow): Promise<void> {
-  for (let cursor: string | null | undefined; cursor !== null;) {
-    const page = await deps.store.listSessions({
-      org_id: session.org_id,
-      parent_id: session.id,
-      limit: 100,
-      ...(cursor === undefined ? {} : { cursor }),
+export async function archiveSession(deps: Deps, { id }: SessionRow): Promise<void> {
+  await commitOverTree(deps, 'archive', id, async around => {
+    const { session, link } = around
+    if (session.status === 'archived') return null
+    const { told, parts } = await archiveBelow(deps, around)
+    const isChild = link?.status === 'open'
+    const own = await endOwn(deps, around, {
+      as: 'failed',
+      cause: 'archived',
+      error: 'The worker was archived.',
     })
-    for (const child of page.sessions) await archiveSession(deps, child)
-    cursor = page.next_cursor
-  }
-  await archiveOne(deps, session)
-}
-
-/**
- * A running turn sees session.stopped; a session at rest is archived without an event. Tried again when its
- * state moved in between.
- */
-async function archiveOne({ store }: Deps, seen: SessionRow): Promise<void> {
-  for (let session: SessionRow | null = seen; session !== null && session.status !== 'archived';) {
-    const events: EventDraft[] = session.status === 'active' ? [stopped('archived')] : []
-    try {
-      await store.commit({
-        session_id: session.id,
-        events,
-        expect_status: [session.status],
-        revoke_lease: true,
-        cursor: 'self',
-        set: { status: 'archived' },
-        // What it still asked of people is asked no more.
-        rows: [{ do: 'inbox.expire_all', decision: 'archived' }],
-      })
-      return
-    } catch (thrown) {
-      if (!(thrown instanceof CommitRefused)) throw thrown
-      if (thrown.refusal !== 'wrong_status') throw refusedAs('archive', session.id, thrown)
-      session = thrown.session
+    return {
+      session_id: id,
+      events: [
+        ...told,
+        ...(session.status === 'active' || isChild ? [stopped('archived')] : []),
+        ...(isChild ? [completed('stopped')] : []),
+      ],
+      expect_status: [session.status],
+      revoke_lease: true,
+      cursor: 'self',
+      set: { status: 'archived' },
+      // What it still asked of people is asked no more.
+      rows: [...own.rows, { do: 'inbox.expire_all', decision: 'archived' }],
+      also: [...parts, ...own.also],
     }
-  }
+  })
 }

@@ -19,7 +19,9 @@ import {
 } from '@cairn/protocol'
 import { isServerCommand, parseSlashCommand } from '@cairn/state'
 import type { Deps } from './deps.ts'
-import { resumed, stopped } from './lifecycle.ts'
+import { commitOverTree } from './cascade.ts'
+import { stopCommit } from './lifecycle.ts'
+import { resumed } from './lifecycle-events.ts'
 import { deciderOf, principalStamp } from './principal-stamp.ts'
 import { commitFor, refusedAs } from './refusals.ts'
 import { openQuestions, type OpenQuestion, typedAnswer } from './typed-answer.ts'
@@ -143,28 +145,23 @@ const REQUESTS_AT_ONCE = 500
 const isStop = (content: string): boolean => parseSlashCommand(content, () => false)?.command === 'stop'
 
 /**
- * A `/stop` while a turn runs, is due or waits aborts it in the commit of the message itself; null when there
- * is nothing to stop.
+ * A `/stop` while a turn runs, is due or waits, or while children are open, aborts all that in the commit of the
+ * message itself; null when there is nothing to stop.
  */
-async function stopBy({ store }: Deps, session_id: string, said: EventDraft): Promise<Committed | null> {
-  const session = await store.getSession(session_id)
-  if (
-    session?.status !== 'active' ||
-    (session.lease === null && session.waiting_on === null && session.wake_id <= session.cursor)
-  )
-    return null
+async function stopBy(deps: Deps, sessionId: string, said: EventDraft): Promise<Committed | null> {
   try {
-    return await store.commit({
-      session_id,
-      events: [said, stopped('user')],
-      expect_status: ['active'],
-      revoke_lease: true,
-      cursor: 'self',
+    return await commitOverTree(deps, 'stop', sessionId, async around => {
+      const { session, below } = around
+      const runs =
+        session.status === 'active' &&
+        (session.lease !== null || session.waiting_on !== null || session.wake_id > session.cursor)
+      const isOver = session.status === 'paused' || session.status === 'archived'
+      return runs || (below.length > 0 && !isOver) ? stopCommit(deps, around, 'user', said) : null
     })
   } catch (thrown) {
     // The turn ended in between; the message is answered like any other.
-    if (thrown instanceof CommitRefused && thrown.refusal === 'wrong_status') return null
-    throw thrown instanceof CommitRefused ? refusedAs('stop', session_id, thrown) : thrown
+    if (thrown instanceof AppError && thrown.code === 'wrong_state') return null
+    throw thrown
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import type { SessionEvent } from '@cairn/protocol'
 import { foldAdvice, noAdvice } from './advice.ts'
+import { foldChildren, noChildren } from './children.ts'
 import { type CompactReason, foldCompacted } from './compacted.ts'
 import { type ExpertRun, foldExperts } from './experts.ts'
 import { foldGoal, type GoalState } from './goal.ts'
@@ -40,6 +41,7 @@ export const CAPABILITY_FOLDS = {
   review: row(noReview, foldReview),
   waiting: row(nothingWaiting, foldWaiting),
   provisional_title: row<string | null>(null, foldProvisionalTitle),
+  children: row(noChildren, foldChildren),
 }
 type Folds = typeof CAPABILITY_FOLDS
 export type CapabilityName = keyof Folds

@@ -6,7 +6,8 @@
  * servers demand. And nothing is lost: what a compaction replaced is still in the log, only the fold starts
  * from the summary.
  */
-import { type AssistantMessage, type EventId, noteOf, type SessionEvent } from '@cairn/protocol'
+import { type AssistantMessage, type EventId, type EventOf, noteOf, type SessionEvent } from '@cairn/protocol'
+import { WAIT_TOOL } from './children.ts'
 import { answerText, callsOf, changeCall, type OpenCall } from './open-calls.ts'
 import { append, type Owned } from './owned.ts'
 import { isServerCommand } from './slash-command.ts'
@@ -81,11 +82,11 @@ export function foldConversationInto(
       })
     }
     case 'tool.call':
-      return mark(conversation, event.data.tool_call_id, {
-        state: 'called',
-        call_event_id: event.id,
-        called_at: event.created_at,
-      })
+      return call(conversation, event)
+    case 'worker.complete':
+    case 'worker.failed':
+      return waitsFor(conversation, event.data.tool_call_id) ? conversation : note(owned, conversation, event)
+    case 'delegation.start':
     case 'inbox.input_required':
       return mark(conversation, event.data.tool_call_id, { state: 'waiting' })
     case 'tool.result':
@@ -188,6 +189,17 @@ const mark = (conversation: Conversation, callId: string, change: Partial<OpenCa
   ...conversation,
   open: changeCall(conversation.open, callId, change),
 })
+
+const call = (conversation: Conversation, { id, created_at, data }: EventOf<'tool.call'>): Conversation =>
+  mark(conversation, data.tool_call_id, {
+    state: data.name === WAIT_TOOL ? 'waiting' : 'called',
+    call_event_id: id,
+    called_at: created_at,
+  })
+
+/** What a call waits for is told in its result. */
+const waitsFor = ({ open }: Conversation, callId: string | undefined): boolean =>
+  callId !== undefined && open.some(call => call.tool_call_id === callId && call.state === 'waiting')
 
 /**
  * The first result counts; one for a call that is not open changes nothing. What a person answered came when they

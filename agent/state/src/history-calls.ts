@@ -112,8 +112,10 @@ export function callRules(current: boolean): CallRules {
         if ('reason' in event.data && --approvals < 0)
           yield 'more calls were let through by approval than were approved'
         return
-      case 'llm.request':
       case 'session.complete':
+        // The stop of a worker ends it as it is, with calls open.
+        return event.data.reason === 'stopped' ? undefined : yield* goOn(calls, event, current)
+      case 'llm.request':
         return yield* goOn(calls, event, current)
       case 'iteration.summary':
         return yield* goOn(calls, event, current, event.data.tool_call_ids)

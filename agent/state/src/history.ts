@@ -6,6 +6,7 @@
 import { type EventId, factsOf, fitsContract, type SessionEvent } from '@cairn/protocol'
 import { adviceRules } from './history-advice.ts'
 import { callRules } from './history-calls.ts'
+import { childRules, endsWorker } from './history-children.ts'
 import { commandRules } from './history-commands.ts'
 import { goalRules } from './history-goals.ts'
 import { sagaRules } from './history-sagas.ts'
@@ -54,6 +55,7 @@ export function checkHistory(
   const checkAdvice = adviceRules()
   const sagas = sagaRules()
   const calls = callRules(current)
+  const children = childRules()
 
   for (const event of events) {
     const expected: EventId = before === null ? 1 : before.id + 1
@@ -81,6 +83,7 @@ export function checkHistory(
     for (const what of checkAdvice(event)) wrong(event, what)
     for (const what of sagas.check(event)) wrong(event, what)
     for (const what of calls.check(event)) wrong(event, what)
+    for (const what of children.check(event)) wrong(event, what)
 
     switch (event.type) {
       case 'harness.wake':
@@ -112,7 +115,8 @@ export function checkHistory(
       case 'session.stopped':
       case 'session.complete':
       case 'session.fail':
-        if (status !== 'active') wrong(event, `while the session was ${status}`)
+        if (status !== 'active' && !(status === 'paused' && endsWorker(event)))
+          wrong(event, `while the session was ${status}`)
         if (event.type === 'session.stopped' || event.type === 'session.complete') due = false
         if (event.type !== 'session.pause') inTurn = false
         if (event.type !== 'session.stopped')
@@ -169,7 +173,7 @@ export function checkHistory(
   if (before !== null && settled) {
     for (const what of sagas.atEnd()) wrong(before, what)
     if (before.type === 'turn.summary') wrong(before, 'the log ends on it')
-    const waits = calls.waits() || waitsForAction
+    const waits = calls.waits() || waitsForAction || children.mayRest()
     if (awake && due && status === 'active' && !waits) wrong(before, 'the log ends within a turn')
   }
   return found

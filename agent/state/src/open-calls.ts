@@ -9,7 +9,7 @@ export type OpenCall = {
   arguments: string
   /**
    * `asked`: only in the response; `called`: a tool.call is on disk; `waiting`: a question was put to the
-   * user; `answered`: they answered it, and the tool.result is still to be written.
+   * user, or children are to end; `answered`: they answered it, and the tool.result is still to be written.
    */
   state: 'asked' | 'called' | 'waiting' | 'answered'
   /** The tool.call, once there is one. */

@@ -2,7 +2,7 @@
  * Sagas as a row of the capabilities: one is active while the agent works, and ends committed with the turn
  * that had steps. One that was cut is rolled back at the next claim, before anything else.
  */
-import { GovernanceConfig } from '@cairn/protocol'
+import { policyOf } from '../agent.ts'
 import type { CallSteps } from '../tools/call-steps.ts'
 import type { Capability, Claimed } from '../turn/capability.ts'
 import type { TurnContext } from '../turn/context.ts'
@@ -33,7 +33,7 @@ const prepareRollBack = async (
   lease,
   clock,
   tools,
-  policy: config.agents[session.agent]?.governance ?? GovernanceConfig.parse({}),
+  policy: policyOf(config, session),
   timeoutMs: config.limits.tool_timeout_s * 1000,
   ...(await makeFolders()),
   draining: () => shutdown.aborted,

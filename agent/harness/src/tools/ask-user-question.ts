@@ -28,5 +28,8 @@ export const askUserQuestionTool = defineTool({
   // waiting.
   idempotent: true,
   run: ({ questions, context }) =>
-    Promise.resolve({ content: { questions, ...(context === undefined ? {} : { context }) }, suspend: true }),
+    Promise.resolve({
+      content: { questions, ...(context === undefined ? {} : { context }) },
+      suspend: 'person',
+    }),
 })

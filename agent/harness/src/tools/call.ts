@@ -4,7 +4,7 @@ import type { GovernanceConfig } from '@cairn/protocol'
 import type { Clock } from '../clock.ts'
 import type { OpenGates } from '../governance/open-gates.ts'
 import type { CallSteps } from './call-steps.ts'
-import type { Tool } from './tool.ts'
+import type { Linked, Tool } from './tool.ts'
 
 /** A call as the model made it; an OpenCall of the conversation is one. */
 export type Call = { tool_call_id: string; name: string; /** JSON text. */ arguments: string }
@@ -30,7 +30,7 @@ export type CallToolDeps = {
   clock: Clock
   newId: () => string
   /** Already fenced by the caller; rejects when the lease is gone. */
-  commit(events: readonly Draft[]): Promise<unknown>
+  commit(events: readonly Draft[], linked?: Linked): Promise<unknown>
   /** LogStore.findGrant of this session. */
   findGrant(tool: string, argumentsHash: string): Promise<Grant | null>
   gates: OpenGates

@@ -1,4 +1,5 @@
 /** Runs a tool whose tool.call is on disk, and writes what came of it: a result, or a question in its place. */
+import { CommitRefused } from '@cairn/log'
 import { EVENTS } from '@cairn/protocol'
 import { raiseQuestion } from '@cairn/sessions'
 import type { Call, CallOutcome, CallToolDeps } from './call.ts'
@@ -14,9 +15,8 @@ export async function runCommitted(
   call: Call,
   args: Record<string, unknown>,
 ): Promise<CallOutcome> {
-  const { session_id, turn_id, iteration_index, workspace, clock } = deps
-  const { tool_call_id, name } = call
-  const { mask } = workspaceMask(workspace)
+  const { session_id, turn_id, workspace, clock } = deps
+  const { tool_call_id } = call
   const startedAt = clock.monotonic()
   const outcome = await runTool(
     tool,
@@ -24,22 +24,55 @@ export async function runCommitted(
     { session_id, tool_call_id, turn_id, workspace, egress: deps.policy.egress },
     { clock, signal: deps.signal, defaultTimeoutMs: deps.timeoutMs },
   )
-  if (outcome.suspend) return suspend(deps, call, mask(outcome))
-  const { content, events = [] } = mask(outcome)
+  return land(deps, { call, args, startedAt }, outcome)
+}
+
+type Ran = { call: Call; args: Record<string, unknown>; startedAt: number }
+
+/** Writes what came of a tool, or what it does instead where that is refused. */
+async function land(deps: CallToolDeps, ran: Ran, outcome: ToolOutcome): Promise<CallOutcome> {
+  try {
+    return await write(deps, ran, outcome)
+  } catch (thrown) {
+    const other = thrown instanceof CommitRefused ? await outcome.refused?.(thrown) : null
+    if (other) return land(deps, ran, other)
+    throw thrown
+  }
+}
+
+async function write(
+  deps: CallToolDeps,
+  { call, args, startedAt }: Ran,
+  outcome: ToolOutcome,
+): Promise<CallOutcome> {
+  const { turn_id, iteration_index, workspace, clock } = deps
+  const { tool_call_id, name } = call
+  const { mask } = workspaceMask(workspace)
+  const { refused: _, suspend: waitsFor, ...told } = outcome
+  if (waitsFor === 'person') return suspend(deps, call, mask(told))
+  const { content, events = [], linked } = mask(told)
+  if (waitsFor === 'children') {
+    // A call that waits for children that were there already has nothing to write.
+    if (events.length > 0) await deps.commit(events, linked)
+    return { tool_call_id, name, status: 'suspended', content: null }
+  }
   const failed = asFailure(content)
   const fitted = await fitResult(workspace, tool_call_id, failed ?? content)
   // A refusal is told by 0; whatever ran took some time.
   const elapsed_ms = Math.max(1, Math.round(clock.monotonic() - startedAt))
-  await deps.commit([
-    ...events,
-    toolResult({ tool_call_id, name, ...fitted, elapsed_ms, turn_id, iteration_index }),
-    ...deps.saga.end(tool_call_id, {
-      arguments: mask(args),
-      content: fitted.content,
-      result: content,
-      failed: failed !== null,
-    }),
-  ])
+  await deps.commit(
+    [
+      ...events,
+      toolResult({ tool_call_id, name, ...fitted, elapsed_ms, turn_id, iteration_index }),
+      ...deps.saga.end(tool_call_id, {
+        arguments: mask(args),
+        content: fitted.content,
+        result: content,
+        failed: failed !== null,
+      }),
+    ],
+    linked,
+  )
   return { tool_call_id, name, status: failed === null ? 'ok' : 'failed', content: fitted.content }
 }
 

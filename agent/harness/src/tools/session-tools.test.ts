@@ -40,7 +40,7 @@ test('ask_user_question suspends with its questions, one to five of them', async
   ]
   expect(await runParsed(askUserQuestionTool, { questions, context: 'why' }, makeContext())).toEqual({
     content: { questions, context: 'why' },
-    suspend: true,
+    suspend: 'person',
   })
   expect(askUserQuestionTool.parameters.safeParse({ questions: [] }).success).toBe(false)
   expect(

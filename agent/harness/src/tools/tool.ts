@@ -3,7 +3,7 @@
  */
 import type { z } from 'zod'
 import type { EventDraft, GovernanceConfig } from '@cairn/protocol'
-import type { Draft } from '@cairn/log'
+import type { Commit, CommitRefused, Draft } from '@cairn/log'
 
 /** Handed to a running tool. Everything it may touch is here: no globals, no process environment. */
 export type ToolContext = {
@@ -22,12 +22,18 @@ export type ToolOutcome = {
   content: string | Record<string, unknown>
   /** Events written in the same commit as the `tool.result`, before it: a plan, an artifact with its row. */
   events?: readonly Draft[]
+  /** Rows that belong to no single event, and what the same commit does to other sessions. */
+  linked?: Linked
+  /** What to do instead where that commit is refused; null: nothing is known to help. */
+  refused?(refusal: CommitRefused): Promise<ToolOutcome | null>
   /**
-   * The turn ends here without a result; the answer's event (same tool_call_id) becomes the result and wakes
-   * the session.
+   * `person`: the turn ends here without a result; the answer's event (same tool_call_id) becomes the result and
+   * wakes the session. `children`: the call waits for children, and what comes of them is its result.
    */
-  suspend?: true
+  suspend?: 'person' | 'children'
 }
+/** Of a commit that spans sessions: it makes a child, tells one something, stops one. */
+export type Linked = Pick<Commit, 'rows' | 'also'>
 
 export type Tool = {
   name: string

@@ -12,7 +12,7 @@
  *
  * The worker asks it around the turn: `atClaim` before there is one, `afterTurn` when the session rests again.
  */
-import type { Draft, RowChange, SessionRow } from '@cairn/log'
+import type { Draft, Link, RowChange, SessionRow } from '@cairn/log'
 import type { EventId } from '@cairn/protocol'
 import type { AgentSetup } from '../agent.ts'
 import type { Lease } from '../lease.ts'
@@ -32,6 +32,8 @@ export type Folders = { workspace: string; checkpoints: string }
 export type Claimed = {
   /** As it was claimed; the log has it as it is now. */
   session: SessionRow
+  /** What ties it to its parent; null for a root. */
+  link: Link | null
   lease: Lease
   log: SessionLog
   report: Log
@@ -69,6 +71,8 @@ export type AskSettings = Pick<TurnContext, 'setup' | 'clock' | 'models' | 'tool
 /** What comes of acting: the turn looks again, or does what is asked of it here. */
 type Outcome =
   | { next: 'look' }
+  /** Nothing can be done before something else happens: the lease goes back, and the turn goes on at the next claim. */
+  | { next: 'wait' }
   /** The session fails, to be tried again if the error can be. */
   | { next: 'fail'; error: ModelError; message: string }
   /** This turn is summed up and over; the events end it, and `cursor` is what it has dealt with. */

@@ -70,6 +70,8 @@ function capabilityOf({ capabilities }: TurnContext, name: string): TurnContext[
 async function actFor(turn: TurnContext, { name, due }: Extract<Step, { do: 'capability' }>): Again {
   const outcome = await capabilityOf(turn, name).act?.(turn, due, summarize(turn))
   switch (outcome?.next) {
+    case 'wait':
+      return suspend(turn)
     case 'fail':
       return fail(turn, {
         ...describeFailure(outcome.error, turn.limits.llm_retries),

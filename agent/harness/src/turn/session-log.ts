@@ -12,13 +12,20 @@ import {
   type SessionRow,
 } from '@cairn/log'
 import { EVENT_TYPES, type EventDraft } from '@cairn/protocol'
+import { endsChild } from '@cairn/sessions'
 import { type Lease, LeaseLost } from '../lease.ts'
 import { foldRecords, type Position, startPosition } from './position.ts'
 
 export type Append = Pick<
   Commit,
-  'rows' | 'cursor' | 'release_lease' | 'expect_no_work_after' | 'set' | 'can_wait'
+  'rows' | 'cursor' | 'release_lease' | 'expect_no_work_after' | 'set' | 'can_wait' | 'also'
 >
+export type LogHooks = {
+  /** Told of the position after each append. */
+  onGrown?: (position: Position) => void
+  /** Commits what ends the session, and with it what that means for others. */
+  commitEnd?: (session: SessionRow, commit: Commit) => Promise<Committed>
+}
 export type SessionLog = {
   /** The session as the last read or commit left it. */
   session(): SessionRow
@@ -44,15 +51,14 @@ const FOLDED = EVENT_TYPES.filter(type => type !== 'llm.delta' && type !== 'llm.
 const PAGE = 1000
 
 /**
- * `known` is what was folded before: a log only grows, so the fold goes on from there. `onGrown` is told of the
- * position after each append.
+ * `known` is what was folded before: a log only grows, so the fold goes on from there.
  */
 export async function openSessionLog(
   store: LogStore,
   claim: Claim,
   lease: Lease,
   known: Position = startPosition,
-  onGrown: (position: Position) => void = () => undefined,
+  { onGrown, commitEnd }: LogHooks = {},
 ): Promise<SessionLog> {
   let session = claim.session
   let position = known
@@ -73,12 +79,10 @@ export async function openSessionLog(
     const first = prefix
     prefix = []
     try {
-      const committed = await store.commit({
-        session_id: session.id,
-        fence: lease.fence,
-        ...append,
-        events: [...first, ...events],
-      })
+      const whole = { session_id: session.id, fence: lease.fence, ...append, events: [...first, ...events] }
+      const committed = await (commitEnd !== undefined && endsChild(events)
+        ? commitEnd(session, whole)
+        : store.commit(whole))
       session = committed.session
       return committed
     } catch (thrown) {
@@ -111,7 +115,7 @@ export async function openSessionLog(
     async append(events, append) {
       const committed = await commit(events, append)
       await catchUp()
-      onGrown(position)
+      onGrown?.(position)
       return committed
     },
     async emit(events, append) {

@@ -101,7 +101,7 @@ function callDeps(turn: TurnContext, saga: CallSteps = NO_STEPS): CallToolDeps {
     signal: lease.signal,
     clock: turn.clock,
     newId: turn.newId,
-    commit: events => log.append(events),
+    commit: (events, linked) => log.append(events, linked),
     findGrant: (tool, hash) => store.findGrant(lease.session_id, tool, hash),
     redact: turn.redact,
     gates: openGates((tool, hash) => findOpenGate(store, log.session(), tool, hash)),

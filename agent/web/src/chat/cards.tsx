@@ -37,6 +37,8 @@ const CARDS: { readonly [K in CapabilityName]: Card<CapabilityStates[K]> | null 
   // The inbox shows it.
   waiting: null,
   provisional_title: null,
+  // Their outcomes stand among the messages.
+  children: null,
 }
 const NAMES = Object.keys(CARDS) as CapabilityName[]
 

@@ -1,0 +1,109 @@
+/**
+ * Workers as a row of the capabilities: the tools that make, watch and steer them, and what their outcomes mean for
+ * the turn. A parent that waits is waiting in the fold of its log: its lease is given back, and an outcome wakes it.
+ */
+import { isOver, type Wait } from '@cairn/state'
+import { agentOf } from '../agent.ts'
+import { toolResult } from '../tools/events.ts'
+import type { Tool } from '../tools/tool.ts'
+import type { Capability, Claimed } from '../turn/capability.ts'
+import type { TurnContext } from '../turn/context.ts'
+import type { Position } from '../turn/position.ts'
+import type { Worker } from '../worker.ts'
+import { listWorkersTool, readWorkerResultTool } from './look-at-workers.ts'
+import { type Place, placeOf } from './place.ts'
+import { spawnWorkerTool } from './spawn-worker.ts'
+import { sendWorkerMessageTool, stopWorkerTool } from './steer-workers.ts'
+import { waitForWorkersTool, waitOver } from './wait-for-workers.ts'
+import { hasCompleted, workerCompleteTool } from './worker-complete.ts'
+
+type Due = { do: 'join'; wait: Wait } | { do: 'detach'; wait: Wait } | { do: 'wait' }
+
+export function workers(worker: Worker, claimed: Claimed): Capability<Due> {
+  const place = (): Place => placeOf(worker, claimed, agentOf(worker.config, claimed.session))
+  const isChild = claimed.link?.status === 'open'
+  return {
+    name: 'workers',
+    asks: () => ({
+      first: findWait,
+      isOver: position => (isChild && hasCompleted(position) ? 'completed' : null),
+      // Their outcomes reopen a root that has ended; a worker, and a session with a goal, waits for them.
+      at_end: ({ children, goal }) =>
+        children.open.length > 0 && (isChild || goal?.status === 'active') ? { do: 'wait' } : null,
+    }),
+    async act(turn, due) {
+      if (due.do === 'wait') return { next: 'wait' }
+      await closeWait(
+        turn,
+        due.wait,
+        due.do === 'join' ? await waitOver(place(), due.wait) : detached(due.wait),
+      )
+      return { next: 'look' }
+    },
+    setUp: setup => Promise.resolve(isChild ? { ...setup, agent: withComplete(setup.agent) } : setup),
+    tools: () => toolsOf(place()),
+  }
+}
+
+/** A call that waited long enough: its children have ended, or its user has said something. */
+function findWait({ children, conversation, spoken_id }: Position): Due | null {
+  for (const wait of children.waits) {
+    const call = conversation.open.find(each => each.tool_call_id === wait.tool_call_id)
+    if (call?.state !== 'waiting') continue
+    if (isOver(children, wait)) return { do: 'join', wait }
+    if (spoken_id > wait.since) return { do: 'detach', wait }
+  }
+  return null
+}
+
+const detached = ({ ids }: Wait): Record<string, unknown> => ({
+  status: 'running',
+  workers: [...ids],
+  note: 'The user said something. The workers go on; you are told of their results when they end.',
+})
+
+/** The result of a call that waited, from the log alone: whoever takes over writes the same. */
+async function closeWait(turn: TurnContext, wait: Wait, content: Record<string, unknown>): Promise<void> {
+  const { answer, turn: at, conversation } = turn.log.position()
+  const call = conversation.open.find(each => each.tool_call_id === wait.tool_call_id)
+  await turn.log.append([
+    toolResult({
+      tool_call_id: wait.tool_call_id,
+      name: call?.name ?? '',
+      content: JSON.stringify(content),
+      elapsed_ms: Math.max(1, turn.clock.now() - Date.parse(wait.at)),
+      turn_id: answer?.turn_id ?? at.turn_id ?? turn.newId(),
+      iteration_index: answer?.iteration_index ?? 0,
+    }),
+  ])
+}
+
+/** No allow-list takes from a worker the tool that ends its work. */
+function withComplete<A extends { tools?: string[] | undefined; governance: { allowed_tools: string[] } }>(
+  agent: A,
+): A {
+  const { governance, tools } = agent
+  const allowed = governance.allowed_tools
+  return {
+    ...agent,
+    ...(tools === undefined ? {} : { tools: [...tools, 'worker_complete'] }),
+    governance: {
+      ...governance,
+      allowed_tools: allowed.length === 0 ? allowed : [...allowed, 'worker_complete'],
+    },
+  }
+}
+
+const toolsOf = (place: Place): Tool[] => [
+  ...(place.maySpawn
+    ? [
+        spawnWorkerTool(place),
+        waitForWorkersTool(place),
+        listWorkersTool(place),
+        readWorkerResultTool(place),
+        sendWorkerMessageTool(place),
+        stopWorkerTool(place),
+      ]
+    : []),
+  ...(place.isChild ? [workerCompleteTool(place)] : []),
+]

@@ -1,0 +1,11 @@
+/** The id of a child follows from the call that makes it, so that a second try finds what the first one made. */
+import { createHash } from 'node:crypto'
+
+export function childId(parentId: string, toolCallId: string, index: number): string {
+  const bytes = createHash('sha1').update(`${parentId}\n${toolCallId}\n${index}`).digest().subarray(0, 16)
+  // As a UUID of version 5: a name's hash.
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x50
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80
+  const hex = bytes.toString('hex')
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+}

@@ -1,0 +1,40 @@
+/** spawn_worker: a session of its own that works on a goal while this one goes on. */
+import { z } from 'zod'
+import { defineTool } from '../tools/parameters.ts'
+import type { Tool } from '../tools/tool.ts'
+import type { Place } from './place.ts'
+import { allowedAgents, ChildParameters, composeSpawn, refusedSpawn, spawnProblem } from './spawn.ts'
+
+export const spawnWorkerTool = (place: Place): Tool =>
+  defineTool({
+    name: 'spawn_worker',
+    description: `Start a worker: an agent in a session of its own that works on one goal beside you, in the same workspace. You are told of its result when it ends, and may go on meanwhile, wait with wait_for_workers, or end your turn. Use it for work that can be done apart from yours; each worker pays for a context of its own. Its result is a claim: check what matters.${describeAgents(place)}`,
+    parameters: z.strictObject(ChildParameters),
+    readOnly: false,
+    changesSessionOnly: true,
+    // The worker comes to be in the commit of the result, under an id that follows from the call.
+    idempotent: true,
+    run(wish, { tool_call_id }) {
+      const problem = spawnProblem(place, [wish])
+      if (problem !== null) return Promise.resolve({ content: { error: problem } })
+      const { ids, events, ...linked } = composeSpawn(place, tool_call_id, 'worker', [wish])
+      return Promise.resolve({
+        content: { worker_id: ids[0], status: 'queued' },
+        events,
+        linked,
+        refused: refusal => {
+          const error = refusedSpawn(place, refusal)
+          return Promise.resolve(error === null ? null : { content: { error } })
+        },
+      })
+    },
+  })
+
+/** The agents that a worker may be, where there is a choice. */
+export function describeAgents(place: Place): string {
+  const names = allowedAgents(place)
+  if (names.length <= 1) return ''
+  const { agents } = place.worker.config
+  const lines = names.map(name => `- ${name}: ${agents[name]?.description ?? 'no description'}`)
+  return `\nAgents:\n${lines.join('\n')}`
+}

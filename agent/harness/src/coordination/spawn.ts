@@ -1,0 +1,174 @@
+/** One commit that makes children: their sessions with a first message each, their links, and what the parent's log says. */
+import type { CommitRefused, LinkedCommit, LinkKind, RowChange } from '@cairn/log'
+import type { EventDraft } from '@cairn/protocol'
+import { childConfig, cutAt, syntheticMessage, workerSpawned, workspaceOf } from '@cairn/sessions'
+import { z } from 'zod'
+import { agentNames } from '../agent.ts'
+import { childId } from './child-id.ts'
+import type { Place } from './place.ts'
+
+/** What the model says of one child. */
+export const ChildParameters = {
+  goal: z.string().trim().min(1).max(20_000).describe('what the worker is to reach, and how one can tell'),
+  context: z.string().max(50_000).optional().describe('what it must know; it has not read this conversation'),
+  agent: z.string().optional().describe('the agent that works; absent: the same as you'),
+  model: z.string().optional().describe('<provider>/<model>; absent: that of the agent'),
+  role: z
+    .enum(['leaf', 'orchestrator'])
+    .optional()
+    .describe('an orchestrator may have workers of its own; absent: leaf'),
+  tools: z.array(z.string()).optional().describe('narrows the tools that it has'),
+  max_iterations: z.int().min(1).optional().describe('at most that many calls of its model'),
+}
+export type ChildWish = z.output<z.ZodObject<typeof ChildParameters>>
+
+export type Spawned = {
+  ids: string[]
+  events: EventDraft[]
+  rows: RowChange[]
+  also: LinkedCommit[]
+}
+
+const TITLE_CHARS = 80
+
+/** Why these children cannot be made, or null. */
+export function spawnProblem(place: Place, wishes: readonly ChildWish[]): string | null {
+  const seen = new Set<string>()
+  for (const wish of wishes) {
+    const problem = wishProblem(place, wish) ?? equalGoal(place, wish)
+    if (problem !== null) return problem
+    if (seen.has(goalKey(place, wish))) return `two of the goals are the same: ${quote(wish.goal)}`
+    seen.add(goalKey(place, wish))
+  }
+  return null
+}
+
+function wishProblem(place: Place, { agent, model, role, max_iterations }: ChildWish): string | null {
+  const { limits, depth, session, worker } = place
+  const agents = allowedAgents(place)
+  const named = agent ?? session.agent
+  if (!agents.includes(named))
+    return agentNames(worker.config).includes(named)
+      ? `agent ${quote(named)} may not be a worker of this one; these may: ${agents.join(', ') || 'none'}`
+      : `there is no agent named ${quote(named)}; these may be workers: ${agents.join(', ') || 'none'}`
+  if (model !== undefined && !limits.models.includes(model))
+    return `model ${quote(model)} may not be given to a worker; ${limits.models.length === 0 ? 'leave it out' : `these may: ${limits.models.join(', ')}`}`
+  if (role === 'orchestrator' && depth + 1 >= limits.max_depth)
+    return `an orchestrator at depth ${depth + 1} could have no workers: the limit is a depth of ${limits.max_depth}; make it a leaf`
+  if (max_iterations !== undefined && max_iterations > limits.max_iterations)
+    return `max_iterations may be ${limits.max_iterations} at most`
+  return null
+}
+
+export const allowedAgents = ({ limits, session }: Place): string[] => [
+  ...new Set(limits.agents.map(name => (name === 'self' ? session.agent : name))),
+]
+
+const quote = (text: string): string => JSON.stringify(cutAt(text, 100))
+const normal = (goal: string): string => goal.normalize('NFC').toLowerCase().replaceAll(/\s+/g, ' ').trim()
+const goalKey = ({ session }: Place, { goal, agent }: ChildWish): string =>
+  `${agent ?? session.agent}\n${normal(goal)}`
+
+/** The same work twice at the same time is a mistake of the model's. */
+function equalGoal(place: Place, wish: ChildWish): string | null {
+  const { open } = place.claimed.log.position().children
+  const same = open.find(
+    child =>
+      child.agent === (wish.agent ?? place.session.agent) &&
+      // Of a goal its beginning is recorded.
+      (normal(child.goal) === normal(wish.goal) ||
+        (child.goal.length >= 500 && wish.goal.startsWith(child.goal))),
+  )
+  return same === undefined ? null : `worker ${same.worker_id} has that goal and is at work on it already`
+}
+
+export function composeSpawn(
+  place: Place,
+  toolCallId: string,
+  kind: LinkKind,
+  wishes: readonly ChildWish[],
+): Spawned {
+  const ids = wishes.map((_, index) => childId(place.session.id, toolCallId, index))
+  const spawned: Spawned = { ids, events: [], rows: [], also: [] }
+  for (const [index, wish] of wishes.entries()) {
+    const id = ids[index] ?? ''
+    spawned.events.push(
+      workerSpawned({
+        worker_id: id,
+        goal: wish.goal,
+        kind,
+        agent: wish.agent ?? place.session.agent,
+        depth: place.depth + 1,
+        tool_call_id: toolCallId,
+        ...(wish.model === undefined ? {} : { model: wish.model }),
+      }),
+    )
+    spawned.rows.push({
+      do: 'link.open',
+      link: {
+        child_id: id,
+        parent_id: place.session.id,
+        root_id: place.root_id,
+        depth: place.depth + 1,
+        kind,
+        tool_call_id: toolCallId,
+      },
+      max_open: place.limits.max_open,
+      max_total: place.limits.max_total,
+    })
+    spawned.also.push(newChild(place, id, wish))
+  }
+  return spawned
+}
+
+function newChild(place: Place, session_id: string, wish: ChildWish): LinkedCommit {
+  const { session, limits } = place
+  const { org_id, created_by, created_by_kind } = session
+  const config = {
+    ...(wish.model === undefined ? {} : { model: wish.model }),
+    max_iterations: Math.min(wish.max_iterations ?? limits.max_iterations, limits.max_iterations),
+    child: {
+      role: wish.role ?? 'leaf',
+      ancestors: [...(childConfig(session)?.ancestors ?? []), session.agent],
+      workspace: workspaceOf(session),
+      ...(wish.tools === undefined ? {} : { tools: wish.tools }),
+    },
+  }
+  return {
+    session_id,
+    create: {
+      org_id,
+      created_by,
+      created_by_kind,
+      agent: wish.agent ?? session.agent,
+      channel: 'worker',
+      title: cutAt(wish.goal.replaceAll(/\s+/g, ' '), TITLE_CHARS),
+      parent_id: session.id,
+      config,
+      ...(wish.model === undefined ? {} : { model: wish.model }),
+    },
+    events: [syntheticMessage('worker_goal', firstMessage(wish))],
+  }
+}
+
+const firstMessage = ({ goal, context }: ChildWish): string =>
+  [
+    'You work for another agent. It gave you this goal and reads nothing of you but your result.',
+    `Goal:\n${goal}`,
+    ...(context === undefined || context.trim() === '' ? [] : [`What you should know:\n${context}`]),
+    'When you are done, call worker_complete once, with a summary that holds everything the other agent needs: what you found, what you made and where it is. If you cannot reach the goal, say so there, and why.',
+  ].join('\n\n')
+
+/** Why the commit of a spawn was refused, as the model reads it; null: that is nobody's limit. */
+export function refusedSpawn({ limits }: Place, { refusal }: CommitRefused): string | null {
+  switch (refusal) {
+    case 'too_many_open':
+      return `this session would have more than ${limits.max_open} workers at a time: wait for some with wait_for_workers, or stop one`
+    case 'too_many_children':
+      return `this tree of sessions would have been given more than ${limits.max_total} workers within 24 hours: do the rest yourself`
+    case 'exists':
+      return 'this very call made its workers before: list_workers shows them'
+    default:
+      return null
+  }
+}

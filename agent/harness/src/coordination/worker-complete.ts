@@ -1,0 +1,46 @@
+/** worker_complete: how a worker says what came of its work. It ends the turn without another call of the model. */
+import { ACCEPTED, COMPLETE_TOOL, isAccepted } from '@cairn/sessions'
+import { z } from 'zod'
+import { defineTool } from '../tools/parameters.ts'
+import type { Tool } from '../tools/tool.ts'
+import type { Position } from '../turn/position.ts'
+import type { Place } from './place.ts'
+
+export const workerCompleteTool = (place: Place): Tool =>
+  defineTool({
+    name: COMPLETE_TOOL,
+    description:
+      'Say that your work is done. The summary is all that the agent you work for will read: put everything in it that it needs. Call it last and once.',
+    parameters: z.strictObject({
+      summary: z.string().trim().min(1).max(100_000),
+      metadata: z
+        .record(z.string(), z.unknown())
+        .optional()
+        .describe('facts for a program, at most 4 KB of JSON'),
+    }),
+    readOnly: false,
+    changesSessionOnly: true,
+    idempotent: true,
+    run({ metadata }) {
+      const { open } = place.claimed.log.position().children
+      if (open.length > 0)
+        return Promise.resolve({
+          content: {
+            error: `${open.length} of your own workers are still at work (${open.map(({ worker_id }) => worker_id).join(', ')}): wait for them with wait_for_workers, or stop them`,
+          },
+        })
+      const size = metadata === undefined ? 0 : JSON.stringify(metadata).length
+      return Promise.resolve(
+        size > 4096
+          ? { content: { error: `the metadata has ${size} characters of JSON; at most 4096 are kept` } }
+          : { content: { ...ACCEPTED } },
+      )
+    },
+  })
+
+/** The last thing in the conversation is that the result was taken: nothing was said since. */
+export function hasCompleted({ conversation, turn }: Position): boolean {
+  const last = (conversation.deferred.at(-1) ?? conversation.entries.at(-1))?.message
+  if (last?.role !== 'tool' || !isAccepted(last.content)) return false
+  return turn.calls.some(call => call.tool_call_id === last.tool_call_id && call.name === COMPLETE_TOOL)
+}

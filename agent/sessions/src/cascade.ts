@@ -1,0 +1,216 @@
+/**
+ * Commits over a session and its open descendants, all or nothing (contract 6.8): they are read, a commit is
+ * composed for all of them, and it is composed anew where the tree has moved in between.
+ */
+import {
+  type Commit,
+  type Committed,
+  CommitRefused,
+  type Link,
+  type LinkedCommit,
+  type RowChange,
+  type SessionRow,
+} from '@cairn/log'
+import { AppError, type EventDraft } from '@cairn/protocol'
+import { type ChildEnding, outcomeOf, tellParent } from './child-end.ts'
+import type { Deps } from './deps.ts'
+import { completed, paused, resumed, stopped } from './lifecycle-events.ts'
+import { refusedAs } from './refusals.ts'
+
+/** A session as it was read, with what ties it to its parent and the open links below it, deepest first. */
+export type Around = { session: SessionRow; link: Link | null; below: readonly Link[] }
+/** What is to be told to the session itself, and the parts of others. */
+export type Below = { told: EventDraft[]; parts: LinkedCommit[] }
+
+const TRIES = 10
+
+/**
+ * `compose` is asked again as long as others change the tree between its look and its commit; null: there is
+ * nothing to do.
+ */
+export async function commitOverTree(
+  deps: Deps,
+  operation: string,
+  sessionId: string,
+  compose: (around: Around) => Promise<Commit | null>,
+): Promise<Committed | null> {
+  for (let tries = 1; ; tries++) {
+    const { around, expect } = await lookAround(deps, sessionId)
+    const commit = await compose(around)
+    if (commit === null) return null
+    try {
+      return await deps.store.commit({ ...commit, rows: [expect, ...(commit.rows ?? [])] })
+    } catch (thrown) {
+      if (!(thrown instanceof CommitRefused)) throw thrown
+      if (tries >= TRIES || !isMoved(thrown, around)) throw refusedAs(operation, sessionId, thrown)
+    }
+  }
+}
+
+/** Whether another look may lead to another commit. */
+function isMoved({ refusal, session }: CommitRefused, around: Around): boolean {
+  if (refusal !== 'wrong_status') return refusal === 'tree_moved' || refusal === 'already_settled'
+  return session !== null && (session.id !== around.session.id || session.status !== around.session.status)
+}
+
+export async function lookAround(
+  { store }: Deps,
+  sessionId: string,
+): Promise<{ around: Around; expect: RowChange }> {
+  const session = await store.getSession(sessionId)
+  if (session === null) throw new AppError('not_found', `There is no session ${sessionId}.`)
+  const link = session.parent_id === null ? null : await store.coordination.link(sessionId)
+  const root_id = link?.root_id ?? sessionId
+  const { version, open } = await store.coordination.tree(root_id)
+  return {
+    around: { session, link, below: openBelow(open, sessionId) },
+    expect: { do: 'tree.expect', root_id, version },
+  }
+}
+
+/** Deepest first. */
+function openBelow(open: readonly Link[], top: string): Link[] {
+  const under = new Set([top])
+  const found: Link[] = []
+  for (const link of open.toSorted((a, b) => a.depth - b.depth)) {
+    if (!under.has(link.parent_id)) continue
+    under.add(link.child_id)
+    found.unshift(link)
+  }
+  return found
+}
+
+/** The session's own outcome, where it is a child that has not ended: rows for its commit, and its parent's part. */
+export async function endOwn(
+  { store, now }: Deps,
+  { session, link }: Around,
+  ending: ChildEnding,
+): Promise<{ rows: RowChange[]; also: LinkedCommit[] }> {
+  if (link?.status !== 'open') return { rows: [], also: [] }
+  const outcome = await outcomeOf(store, session, link, ending, now())
+  return { rows: outcome.rows, also: [tellParent(link, outcome)] }
+}
+
+async function rowsOf({ store }: Deps, links: readonly Link[]): Promise<Map<string, SessionRow>> {
+  const rows = await Promise.all(links.map(({ child_id }) => store.getSession(child_id)))
+  return new Map(rows.flatMap(row => (row === null ? [] : [[row.id, row]])))
+}
+
+/** Ends the open descendants: each tells its parent, and nobody is woken by it. */
+export async function stopBelow(
+  deps: Deps,
+  { session, below }: Pick<Around, 'session' | 'below'>,
+  reason: string,
+  set?: Commit['set'],
+): Promise<Below> {
+  const rows = await rowsOf(deps, below)
+  const told = new Map<string, EventDraft[]>()
+  const parts: LinkedCommit[] = []
+  for (const link of below) {
+    const child = rows.get(link.child_id)
+    if (child === undefined) continue
+    const error = `The session above was ${reason}.`
+    const outcome = await outcomeOf(
+      deps.store,
+      child,
+      link,
+      { as: 'failed', cause: 'parent', error },
+      deps.now(),
+    )
+    told.set(link.parent_id, [...(told.get(link.parent_id) ?? []), ...outcome.told])
+    parts.push({
+      session_id: child.id,
+      events: [...(told.get(child.id) ?? []), stopped('parent'), completed('stopped')],
+      revoke_lease: true,
+      cursor: 'self',
+      rows: [...outcome.rows, { do: 'inbox.expire_all', decision: 'stopped' }],
+      ...(set === undefined ? {} : { set }),
+    })
+  }
+  return { told: told.get(session.id) ?? [], parts }
+}
+
+/** Rows of the commit that ends a child from above, what it tells the parent, and the parts below and of the child. */
+export type EndOfChild = { rows: RowChange[]; told: EventDraft[]; parts: LinkedCommit[] }
+
+/** The end of a child and of all below it, composed for a commit of its parent; null where it has ended. */
+export async function endOf(
+  deps: Deps,
+  childId: string,
+  ending: Extract<ChildEnding, { as: 'failed' }>,
+  reason: string,
+): Promise<EndOfChild | null> {
+  const { around, expect } = await lookAround(deps, childId)
+  const { session, link } = around
+  if (link?.status !== 'open') return null
+  const { told, parts } = await stopBelow(deps, around, reason)
+  const outcome = await outcomeOf(deps.store, session, link, ending, deps.now())
+  const own: LinkedCommit = {
+    session_id: childId,
+    events: [...told, stopped(reason), completed('stopped')],
+    revoke_lease: true,
+    cursor: 'self',
+    rows: [...outcome.rows, { do: 'inbox.expire_all', decision: 'stopped' }],
+  }
+  return { rows: [expect], told: outcome.told, parts: [...parts, own] }
+}
+
+export async function pauseBelow(deps: Deps, { below }: Around): Promise<LinkedCommit[]> {
+  const rows = await rowsOf(deps, below)
+  return below
+    .filter(({ child_id }) => rows.get(child_id)?.status === 'active')
+    .map(({ child_id }) => ({
+      session_id: child_id,
+      events: [paused('parent_paused')],
+      expect_status: ['active'],
+      revoke_lease: true,
+      rows: [{ do: 'link.mark', child_id, paused_by_parent: true }],
+    }))
+}
+
+/** Those that a pause from above had paused go on; what was paused by itself stays so. */
+export async function resumeBelow(deps: Deps, { below }: Around): Promise<LinkedCommit[]> {
+  const marked = below.filter(link => link.paused_by_parent)
+  const rows = await rowsOf(deps, marked)
+  return marked
+    .filter(({ child_id }) => rows.get(child_id)?.status === 'paused')
+    .map(({ child_id }) => ({
+      session_id: child_id,
+      events: [resumed('parent')],
+      expect_status: ['paused'],
+      rows: [{ do: 'link.mark', child_id, paused_by_parent: false }],
+    }))
+}
+
+/** All descendants, those too that ended long ago. */
+export async function archiveBelow(deps: Deps, around: Around): Promise<Below> {
+  const stop = await stopBelow(deps, around, 'archived', { status: 'archived' })
+  const ended = new Set(stop.parts.map(part => part.session_id))
+  const rest = (await descendantsOf(deps, around.session)).filter(({ id }) => !ended.has(id))
+  const parts = rest.map(({ id, status }): LinkedCommit => ({
+    session_id: id,
+    events: status === 'active' ? [stopped('archived')] : [],
+    expect_status: [status],
+    revoke_lease: true,
+    cursor: 'self',
+    set: { status: 'archived' },
+    rows: [{ do: 'inbox.expire_all', decision: 'archived' }],
+  }))
+  return { told: stop.told, parts: [...stop.parts, ...parts] }
+}
+
+async function descendantsOf({ store }: Pick<Deps, 'store'>, parent: SessionRow): Promise<SessionRow[]> {
+  const found: SessionRow[] = []
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const page = await store.listSessions({
+      org_id: parent.org_id,
+      parent_id: parent.id,
+      limit: 100,
+      ...(cursor === undefined ? {} : { cursor }),
+    })
+    found.push(...page.sessions)
+    cursor = page.next_cursor
+  }
+  const below = await Promise.all(found.map(child => descendantsOf({ store }, child)))
+  return [...found, ...below.flat()]
+}

@@ -1,0 +1,105 @@
+/** What a child leaves to its parent, read from the child's log: its result, what it used, what it wrote. */
+import type { Link, LogStore, SessionRow } from '@cairn/log'
+import { decodeEvent, type EventData, type SessionEvent, typesWith } from '@cairn/protocol'
+
+/** The tool with which a child says what came of its work. */
+export const COMPLETE_TOOL = 'worker_complete'
+
+export type ChildReport = {
+  /** Of worker_complete, else the last answer; empty: there is neither. */
+  result: string
+  metadata?: Record<string, unknown>
+  iterations: number
+  duration_seconds: number
+  /** Of the child and all that ended below it. */
+  input_tokens: number
+  output_tokens: number
+  cost_usd: number
+  files_written: string[]
+  artifacts: NonNullable<EventData<'worker.complete'>['artifacts']>
+}
+
+const READ = typesWith('reported')
+const PAGE = 500
+const WRITES = new Set(['write_file', 'edit_file'])
+const MAX_FILES = 200
+const MAX_ARTIFACTS = 20
+const MAX_METADATA = 4096
+
+export async function reportOf(
+  store: LogStore,
+  child: SessionRow,
+  link: Link,
+  now: number,
+): Promise<ChildReport> {
+  const fold = startFold()
+  for (let after = 0; ;) {
+    const page = await store.read(child.id, after, PAGE, READ)
+    for (const { json } of page) look(fold, decodeEvent(json))
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE) break
+    after = last.id
+  }
+  const below = await store.coordination.children(child.id)
+  const sum = (of: (link: Link) => number): number => below.reduce((total, each) => total + of(each), 0)
+  const { completed, answer, iterations, files } = fold
+  return {
+    result: completed?.summary ?? answer,
+    ...(completed?.metadata === undefined ? {} : { metadata: completed.metadata }),
+    iterations,
+    duration_seconds: Math.max(0, now - link.opened_at) / 1000,
+    input_tokens: child.input_tokens + sum(each => each.input_tokens),
+    output_tokens: child.output_tokens + sum(each => each.output_tokens),
+    cost_usd: Number((child.cost_usd + sum(each => each.cost_usd)).toFixed(10)),
+    files_written: [...files].slice(0, MAX_FILES),
+    artifacts: (await store.listArtifacts(child.id))
+      .slice(-MAX_ARTIFACTS)
+      .map(({ artifact_id, name, kind }) => ({ artifact_id, name, kind })),
+  }
+}
+
+type Completed = { summary: string; metadata?: Record<string, unknown> }
+type Fold = {
+  answer: string
+  iterations: number
+  files: Set<string>
+  /** Calls of worker_complete without their result yet. */
+  claimed: Map<string, Completed>
+  completed: Completed | null
+}
+const startFold = (): Fold => ({
+  answer: '',
+  iterations: 0,
+  files: new Set(),
+  claimed: new Map(),
+  completed: null,
+})
+
+function look(fold: Fold, event: SessionEvent): void {
+  if (event.type === 'llm.response') {
+    if (event.data.turn_id === undefined) return
+    fold.iterations += 1
+    const text = event.data.message.content.trim()
+    if (text !== '') fold.answer = text
+  } else if (event.type === 'tool.call') {
+    const { name, arguments: given, tool_call_id } = event.data
+    if (WRITES.has(name) && typeof given['path'] === 'string') fold.files.add(given['path'])
+    if (name === COMPLETE_TOOL && typeof given['summary'] === 'string')
+      fold.claimed.set(tool_call_id, { summary: given['summary'], ...metadataOf(given['metadata']) })
+  } else if (event.type === 'tool.result') {
+    const claimed = fold.claimed.get(event.data.tool_call_id)
+    if (claimed !== undefined && isAccepted(event.data.content)) fold.completed = claimed
+  }
+}
+
+/** The result of a call of worker_complete that was taken. */
+export const ACCEPTED = { status: 'complete' } as const
+export const isAccepted = (content: string): boolean => content === JSON.stringify(ACCEPTED)
+
+const metadataOf = (given: unknown): { metadata?: Record<string, unknown> } =>
+  typeof given === 'object' &&
+  given !== null &&
+  !Array.isArray(given) &&
+  JSON.stringify(given).length <= MAX_METADATA
+    ? { metadata: given as Record<string, unknown> }
+    : {}

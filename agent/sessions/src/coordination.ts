@@ -1,0 +1,25 @@
+/** The events of child sessions; the one place that holds the coordination writer (contract 14.4). */
+import { type EventData, type EventDraft, writer } from '@cairn/protocol'
+import { cutAt } from './cut-text.ts'
+
+const write = writer('coordination')
+
+/** What the events show of a goal, a result, an error. */
+const GOAL_CHARS = 500
+const RESULT_CHARS = 10_000
+const ERROR_CHARS = 2000
+
+export const workerSpawned = (data: EventData<'worker.spawned'>): EventDraft =>
+  write('worker.spawned', { ...data, goal: cutAt(data.goal, GOAL_CHARS) })
+
+export const workerComplete = (data: EventData<'worker.complete'>): EventDraft => {
+  const result = cutAt(data.result, RESULT_CHARS)
+  return write('worker.complete', { ...data, result, ...(result === data.result ? {} : { truncated: true }) })
+}
+
+export const workerFailed = ({ partial_result, ...data }: EventData<'worker.failed'>): EventDraft =>
+  write('worker.failed', {
+    ...data,
+    error: cutAt(data.error, ERROR_CHARS),
+    ...(partial_result === undefined ? {} : { partial_result: cutAt(partial_result, ERROR_CHARS) }),
+  })

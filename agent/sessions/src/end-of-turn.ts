@@ -1,0 +1,58 @@
+/**
+ * A child that ends by itself: its worker commits the end through here, so that no path can forget the outcome.
+ */
+import { type Commit, type Committed, CommitRefused, type Link, type SessionRow } from '@cairn/log'
+import type { EventData, EventDraft } from '@cairn/protocol'
+import { lookAround, stopBelow } from './cascade.ts'
+import { type ChildEnding, outcomeOf, tellParent } from './child-end.ts'
+import type { Deps } from './deps.ts'
+
+const TRIES = 10
+
+/** Whether a commit of these events is the end of a child. */
+export const endsChild = (events: readonly EventDraft[]): boolean => endingOf(events) !== null
+
+const REASONS = {
+  budget_exhausted: { cause: 'budget', error: 'The worker used up its iterations.' },
+  tool_loop: { cause: 'tool_loop', error: 'The worker repeated the same call over and over.' },
+  stopped: { cause: 'cancelled', error: 'The worker was stopped.' },
+} as const
+
+function endingOf(events: readonly EventDraft[]): ChildEnding | null {
+  for (const { type, data } of events) {
+    if (type === 'session.fail')
+      return { as: 'failed', cause: 'error', error: (data as EventData<'session.fail'>).error }
+    if (type === 'session.complete') {
+      const { reason } = data as EventData<'session.complete'>
+      return reason === 'completed' ? { as: 'completed' } : { as: 'failed', ...REASONS[reason] }
+    }
+  }
+  return null
+}
+
+/** Commits the end of a child: its outcome on its parent, and the end of what is still open below it. */
+export async function commitEnd(
+  deps: Deps,
+  session: SessionRow,
+  link: Link,
+  commit: Commit,
+): Promise<Committed> {
+  const ending = endingOf(commit.events)
+  if (ending === null) throw new Error('[commitEnd] the commit has no end of a session')
+  for (let tries = 1; ; tries++) {
+    const { around, expect } = await lookAround(deps, session.id)
+    const { told, parts } = await stopBelow(deps, around, 'ended')
+    const outcome = await outcomeOf(deps.store, session, link, ending, deps.now())
+    try {
+      return await deps.store.commit({
+        ...commit,
+        events: [...told, ...commit.events],
+        rows: [...(parts.length > 0 ? [expect] : []), ...(commit.rows ?? []), ...outcome.rows],
+        also: [...parts, tellParent(link, outcome)],
+      })
+    } catch (thrown) {
+      if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'tree_moved' || tries >= TRIES)
+        throw thrown
+    }
+  }
+}

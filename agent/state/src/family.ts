@@ -1,0 +1,78 @@
+/**
+ * What the logs of a tree must say together, whoever wrote them and however often their writers died (contract 14.4):
+ * an independent reading, sharing nothing with the code that writes. `checkHistory` judges each log by itself.
+ */
+import type { SessionEvent } from '@cairn/protocol'
+
+type Spawn = { parent: string; depth: number; at: number }
+
+/** Violations, each a sentence that names the session; `logs` has a root and all below it, the root first. */
+export function checkFamily(logs: ReadonlyMap<string, readonly SessionEvent[]>): string[] {
+  const found: string[] = []
+  const spawns = new Map<string, Spawn>()
+  const outcomes = new Map<string, { parent: string; event: SessionEvent }[]>()
+  for (const [parent, log] of logs) {
+    for (const event of log) {
+      if (event.type === 'worker.spawned') {
+        const { worker_id, depth } = event.data
+        if (spawns.has(worker_id)) found.push(`${parent}: worker ${worker_id} was spawned twice`)
+        if (!logs.has(worker_id)) found.push(`${parent}: worker ${worker_id} has no log`)
+        spawns.set(worker_id, { parent, depth, at: event.id })
+      }
+      if (event.type === 'worker.complete' || event.type === 'worker.failed') {
+        const { worker_id } = event.data
+        outcomes.set(worker_id, [...(outcomes.get(worker_id) ?? []), { parent, event }])
+      }
+    }
+  }
+  const [root] = logs.keys()
+  for (const [id, log] of logs) {
+    if (id === root) continue
+    const spawn = spawns.get(id)
+    if (spawn === undefined) found.push(`${id}: nobody spawned it`)
+    else found.push(...checkChild(id, log, spawn, spawns, outcomes.get(id) ?? []))
+  }
+  for (const id of outcomes.keys())
+    if (!spawns.has(id)) found.push(`${id}: it has an outcome, and nobody spawned it`)
+  return found
+}
+
+function checkChild(
+  id: string,
+  log: readonly SessionEvent[],
+  spawn: Spawn,
+  spawns: ReadonlyMap<string, Spawn>,
+  outcomes: readonly { parent: string; event: SessionEvent }[],
+): string[] {
+  const found: string[] = []
+  const above = spawns.get(spawn.parent)?.depth ?? 0
+  if (spawn.depth !== above + 1) found.push(`${id}: its depth is ${spawn.depth}, that of its parent ${above}`)
+  if (outcomes.length > 1) found.push(`${id}: it has ${outcomes.length} outcomes`)
+  for (const { parent, event } of outcomes) {
+    if (parent !== spawn.parent)
+      found.push(`${id}: ${spawn.parent} spawned it, and its outcome is in the log of ${parent}`)
+    else if (event.id < spawn.at) found.push(`${id}: its outcome comes before it was spawned`)
+  }
+  // The first end is told; what a settled worker is asked afterwards is between it and its user.
+  const end = log.find(event => event.type === 'session.complete' || event.type === 'session.fail')
+  const [outcome] = outcomes
+  if (end !== undefined && outcome === undefined)
+    found.push(`${id}: it has ended, and its parent was not told`)
+  if (end === undefined && outcome !== undefined)
+    found.push(`${id}: its parent was told of an end it does not have`)
+  if (end !== undefined && outcome !== undefined) found.push(...checkOutcome(id, end, outcome.event))
+  return found
+}
+
+/** What is told must be how it ended, of one transaction. */
+function checkOutcome(id: string, end: SessionEvent, outcome: SessionEvent): string[] {
+  const found: string[] = []
+  if (end.created_at !== outcome.created_at)
+    found.push(`${id}: it ended at ${end.created_at}, its parent was told at ${outcome.created_at}`)
+  const succeeded = end.type === 'session.complete' && end.data.reason === 'completed'
+  if (outcome.type === 'worker.complete' && !succeeded)
+    found.push(`${id}: it is told as complete and ended with ${end.type}`)
+  if (outcome.type === 'worker.failed' && succeeded && outcome.data.cause !== 'empty')
+    found.push(`${id}: it is told as failed (${outcome.data.cause}) and ended completed`)
+  return found
+}

@@ -1,0 +1,73 @@
+/**
+ * Children of a session (contract 14.4): each outcome belongs to a spawn, and there is one. Rules over one log; what
+ * the logs of a tree must say together is in `family.ts`. Part of `checkHistory`.
+ */
+import type { SessionEvent } from '@cairn/protocol'
+import { WAIT_TOOL } from './children.ts'
+
+export type ChildRules = {
+  /** Feeds on a log in order; returns what is wrong with the event. */
+  check(event: SessionEvent): string[]
+  /** A turn may rest on a call that waits for children, and a worker on its own workers. */
+  mayRest(): boolean
+}
+
+export function childRules(): ChildRules {
+  const spawned = new Set<string>()
+  const settled = new Set<string>()
+  const waiting = new Set<string>()
+  /** A stop of a paused worker is followed by its end. */
+  let paused = false
+  let stoppedWhilePaused = false
+
+  function settle(id: string): string[] {
+    const found = [
+      ...(spawned.has(id) ? [] : [`worker ${id} was not spawned before it`]),
+      ...(settled.has(id) ? [`worker ${id} had its outcome before`] : []),
+    ]
+    settled.add(id)
+    return found
+  }
+
+  function checkOne(event: SessionEvent): string[] {
+    switch (event.type) {
+      case 'worker.spawned': {
+        const { worker_id } = event.data
+        const again = spawned.has(worker_id)
+        spawned.add(worker_id)
+        return again ? [`worker ${worker_id} was spawned before`] : []
+      }
+      case 'worker.complete':
+      case 'worker.failed':
+        return settle(event.data.worker_id)
+      case 'tool.call':
+        if (event.data.name === WAIT_TOOL) waiting.add(event.data.tool_call_id)
+        return []
+      case 'delegation.start':
+        waiting.add(event.data.tool_call_id)
+        return []
+      case 'tool.result':
+        waiting.delete(event.data.tool_call_id)
+        return []
+      default:
+        return []
+    }
+  }
+
+  return {
+    check(event) {
+      const found = checkOne(event)
+      if (stoppedWhilePaused && event.type !== 'session.complete')
+        found.push('a stop while the session was paused is followed by its end')
+      stoppedWhilePaused = paused && event.type === 'session.stopped'
+      if (event.type === 'session.pause') paused = true
+      else if (event.type === 'session.resume' || event.type === 'session.complete') paused = false
+      return found
+    },
+    mayRest: () => waiting.size > 0 || settled.size < spawned.size,
+  }
+}
+
+/** The stop of a worker ends it as it is, paused and with calls open. */
+export const endsWorker = (event: SessionEvent): boolean =>
+  event.type === 'session.stopped' || (event.type === 'session.complete' && event.data.reason === 'stopped')
