@@ -53,7 +53,6 @@ const functionsToSplit = new Set<string>([
   'agent/api/src/sse/connection.ts#overSocket',
   'agent/api/src/sse/streams.ts#createStreams',
   'agent/app/src/conformance/probe.ts#createProbe',
-  'agent/harness/src/turn/deltas.ts#writeDeltas',
   'agent/log/src/postgres/live-sessions.ts#createLiveSessions',
   'agent/log/src/postgres/nudges.ts#startNudges',
   'agent/log/src/postgres/store.ts#openPostgresStore',

@@ -128,7 +128,7 @@ function describeWorker(
     random,
     skillsDir,
     redact: options.redact ?? createRedactor(secrets),
-    settled: createHoldBack(secrets),
+    holdBack: createHoldBack(secrets),
     shutdown,
     keepInBackground(running) {
       const task = running.finally(() => background.delete(task))

@@ -14,7 +14,7 @@ export async function prepareTurn(
   { session, lease, log, report, makeFolders: folders }: Claimed,
   capabilities: readonly Capability[],
 ): Promise<TurnContext> {
-  const { store, models, config, clock, random, newId, redact, settled, shutdown } = worker
+  const { store, models, config, clock, random, newId, redact, holdBack, shutdown } = worker
   const made = folders()
   // Awaited further down; a failure on the way there must not leave it unheard.
   made.catch(() => undefined)
@@ -35,7 +35,7 @@ export async function prepareTurn(
     tools,
     ...(await made),
     written: new Map<string, string>(),
-    settled,
+    holdBack,
     redact,
     worker_id: worker.id,
     newId,

@@ -1,5 +1,5 @@
 /** What one worker acts with. It is made once and handed to everything the worker starts. */
-import type { LogStore, Redact } from '@cairn/log'
+import type { HeldText, LogStore, Redact } from '@cairn/log'
 import type { Config } from '@cairn/protocol'
 import type { Clock } from './clock.ts'
 import type { Models } from './llm/registry.ts'
@@ -23,10 +23,8 @@ export type Worker = {
   log: Log
   /** What is recorded of a JSON text. */
   redact: Redact
-  /**
-   * Up to which index a text that still grows may be written: what follows may be the beginning of a secret.
-   */
-  settled: (text: string) => number
+  /** For a text that still grows: what may be written of it, and is not the beginning of a secret. */
+  holdBack: () => HeldText
   /** Aborts when the worker is told to stop: what runs beside the turns ends with it. */
   shutdown: AbortSignal
   /** What goes on beside the turns; a shutdown and `idle` wait for it. */

@@ -1,14 +1,27 @@
 /**
  * Secrets that arrive in pieces (contract 2.5 and 11.5). The redactor sees one event at a time, so whoever
- * writes a text piece by piece must not part what it would take out: here it learns how much of the text may
- * go, and what could yet become a secret.
+ * writes a text piece by piece must not part what it would take out: here the text waits as long as its end
+ * could yet become a secret.
+ *
+ * Each piece is looked at once, with a bounded part of what came before it. What may grow without a bound (a
+ * token, a block of a key) is carried over as positions (redact/runs.ts), so that a text which only ever begins
+ * secrets costs what any other of its length costs.
  */
-import { CONTEXT_BEGUN } from './redact/in-context.ts'
-import { openBlock } from './redact/key-blocks.ts'
-import { TOKEN_BEGUN } from './redact/prefixed-tokens.ts'
+import { CONTEXT_BEGUN, CONTEXT_RUNS, LONGEST_BEGUN } from './redact/in-context.ts'
+import { createKeyBlocks, KEY_BLOCK_BEGUN } from './redact/key-blocks.ts'
+import { TOKEN_BEGUN, TOKEN_RUNS } from './redact/prefixed-tokens.ts'
+import { createRun, type RunRule } from './redact/runs.ts'
 import { encodeInJson } from './redact.ts'
 
-const BEGUN: readonly RegExp[] = [TOKEN_BEGUN, ...CONTEXT_BEGUN]
+const BEGUN = [[TOKEN_BEGUN, ''] as const, [KEY_BLOCK_BEGUN, ''] as const, ...CONTEXT_BEGUN].map(
+  ([source, flags]) => new RegExp(source, `g${flags}`),
+)
+/**
+ * An escape of a JSON text within the text stays whole: without its backslash the letter would be taken for one
+ * of the secret after it.
+ */
+const BACKSLASHES: RunRule = { head: String.raw`\\`, body: String.raw`\\`, longest: 1 }
+const RUNS: readonly RunRule[] = [...TOKEN_RUNS, ...CONTEXT_RUNS, BACKSLASHES]
 
 /** Twice the largest block of a key. No text waits longer, whatever it may become. */
 const MOST_HELD = 65_536
@@ -21,32 +34,60 @@ function beginningOf(value: string, text: string): number {
   return text.length
 }
 
-/**
- * Up to which index a text may be written: from there on it may be the beginning of a secret. `known` as for
- * `createRedactor`.
- */
-export function createHoldBack(known: readonly string[] = []): (text: string) => number {
+/** One text on its way. */
+export type HeldText = {
+  /** Takes what arrived, and hands out what may be written. */
+  push(piece: string): string
+  /** What is left when nothing more arrives. */
+  rest(): string
+}
+
+/** `known` as for `createRedactor`. */
+export function createHoldBack(known: readonly string[] = []): () => HeldText {
   const values = [...new Set(known.flatMap(value => [value, encodeInJson(value)]))]
-  const begins = (text: string): number => {
-    let end = Math.min(
-      openBlock(text),
-      ...BEGUN.map(shape => shape.exec(text)?.index ?? text.length),
-      ...values.map(value => beginningOf(value, text)),
-    )
-    // An escape of a JSON text within the text stays whole: without its backslash the letter would be taken
-    // for one of the secret after it.
-    while (text[end - 1] === '\\') end -= 1
-    return end
-  }
-  return whole => {
-    const passed = Math.max(0, whole.length - MOST_HELD)
-    const text = whole.slice(passed)
-    // What one secret may begin with may be the end of another. A text that only ever begins one waits whole.
-    let end = text.length
-    for (let round = 0, before = -1; before !== end; round++) {
-      before = end
-      end = round < MOST_ROUNDS ? begins(text.slice(0, end)) : 0
+  return () => {
+    const growing = [createKeyBlocks(), ...RUNS.map(createRun)]
+    let held = ''
+    /** What was handed out, in characters: where `held` begins. Positions count from there on, and from 0. */
+    let base = 0
+
+    /** Where, at the latest, a text that ends at `at` is to be cut. */
+    function begins(at: number, floor: number): number {
+      const text = held.slice(0, at - base)
+      const from = Math.max(floor - base, text.length - LONGEST_BEGUN)
+      const begun = BEGUN.map(shape => {
+        shape.lastIndex = from
+        return shape.exec(text)?.index ?? text.length
+      })
+      const end = text.slice(floor - base)
+      const starts = values.map(value => beginningOf(value, end) + floor - base)
+      return Math.min(base + Math.min(...begun, ...starts), ...growing.map(one => one.begins(at, floor)))
     }
-    return passed + end
+
+    function take(until: number): string {
+      const taken = held.slice(0, until - base)
+      held = held.slice(until - base)
+      base = until
+      for (const one of growing) one.forget(until)
+      return taken
+    }
+
+    return {
+      push(piece) {
+        const from = base + held.length
+        held += piece
+        for (const one of growing) one.grow(held, base, from)
+        const whole = from + piece.length
+        const floor = Math.max(base, whole - MOST_HELD)
+        // What one secret may begin with may be the end of another. A text that only ever begins one waits whole.
+        let end = whole
+        for (let round = 0, before = -1; before !== end; round++) {
+          before = end
+          end = round < MOST_ROUNDS ? begins(end, floor) : floor
+        }
+        return take(end)
+      },
+      rest: () => take(base + held.length),
+    }
   }
 }

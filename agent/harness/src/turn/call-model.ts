@@ -171,7 +171,7 @@ async function stream(
     place,
     coalesceMs: limits.delta_coalesce_ms,
     clock,
-    settled: turn.settled,
+    holdBack: turn.holdBack,
     emit: log.emit,
     onFailure: fail,
   })

@@ -1,5 +1,5 @@
 /** Handed down through a turn: everything its steps touch, and nothing they could reach around it. */
-import type { LogStore, Redact } from '@cairn/log'
+import type { HeldText, LogStore, Redact } from '@cairn/log'
 import type { Config } from '@cairn/protocol'
 import type { AgentSetup } from '../agent.ts'
 import type { Clock } from '../clock.ts'
@@ -36,10 +36,8 @@ export type TurnContext = {
    * worker, as it should be.
    */
   written: Map<string, string>
-  /**
-   * Up to which index a text that still grows may be written: what follows may be the beginning of a secret.
-   */
-  settled: (text: string) => number
+  /** For a text that still grows: what may be written of it, and is not the beginning of a secret. */
+  holdBack: () => HeldText
   /** What is recorded of a JSON text. */
   redact: Redact
   worker_id: string

@@ -5,6 +5,7 @@
  * What may be the beginning of a secret waits for what follows it: the redactor sees one chunk at a time and
  * would know neither half.
  */
+import type { HeldText } from '@cairn/log'
 import type { EventDraft } from '@cairn/protocol'
 import type { Clock } from '../clock.ts'
 import { llmDelta } from '../turn-events.ts'
@@ -28,7 +29,7 @@ export type DeltaOptions = {
   place: Place
   coalesceMs: number
   clock: Clock
-  /** See createHoldBack. */ settled: (text: string) => number
+  /** See createHoldBack. */ holdBack: () => HeldText
   emit: (events: readonly EventDraft[], append?: { can_wait: true }) => Promise<void>
   onFailure: (error: unknown) => void
 }
@@ -37,13 +38,13 @@ export function writeDeltas({
   place,
   coalesceMs,
   clock,
-  settled,
+  holdBack,
   emit,
   onFailure,
 }: DeltaOptions): DeltaWriter {
   let pieces: Piece[] = []
   /** The end of what each kind has said so far, held back. */
-  const held = { content: '', reasoning: '' }
+  const held = { content: holdBack(), reasoning: holdBack() }
   let size = 0
   let cancelTimer: (() => void) | null = null
   let writing: Promise<void> = Promise.resolve()
@@ -56,13 +57,9 @@ export function writeDeltas({
   function take(): EventDraft[] {
     cancelTimer?.()
     cancelTimer = null
-    const ready = pieces.map(({ kind, text }) => {
-      const whole = held[kind] + text
-      const end = finished ? whole.length : settled(whole)
-      held[kind] = whole.slice(end)
-      return { kind, text: whole.slice(0, end) }
-    })
-    if (finished) for (const kind of ['reasoning', 'content'] as const) ready.push({ kind, text: held[kind] })
+    const ready = pieces.map(({ kind, text }) => ({ kind, text: held[kind].push(text) }))
+    if (finished)
+      for (const kind of ['reasoning', 'content'] as const) ready.push({ kind, text: held[kind].rest() })
     pieces = []
     size = 0
     return ready

@@ -4,6 +4,9 @@
  *
  * In the arguments of a call a rule takes out characters of `SAFE` only: none that a shell acts on.
  */
+import { begun } from './prefixed-tokens.ts'
+import type { RunRule } from './runs.ts'
+
 export type Mode = 'text' | 'arguments'
 type Rule = (text: string, mark: string, mode: Mode) => string
 
@@ -157,14 +160,29 @@ const NAME_BEGINS = [
 /** Where a word begins, or a word within a name: dbPassword, DB_PASSWORD. */
 const WORD_START = '(?:(?<![A-Za-z0-9])|(?<=[a-z])(?=[A-Z]))'
 
-export const CONTEXT_BEGUN: readonly RegExp[] = [
-  /\bb(?:e(?:a(?:r(?:e(?:r(?:[ \t]+(?:[A-Za-z0-9._~+/-]*=*)?)?)?)?)?)?)?$/i,
-  /\bb(?:a(?:s(?:i(?:c(?:[ \t]+(?:[A-Za-z0-9+/]*=*)?)?)?)?)?)?$/i,
-  /:(?:\/(?:\/[^\s/"'<>\\]{0,500})?)?$/,
-  /\\{0,8}"(?:[dpqk]|d[pq]|qi)?(?:\\{0,8}"\s{0,3}(?::\s{0,3}(?:\\{0,8}(?:"[A-Za-z0-9_-]*)?)?)?|\\{0,8})$/,
-  new RegExp(`${WORD_START}(?:${NAME_BEGINS.join('|')})$`),
-  new RegExp(
+/** At the end of a text, what may yet become a secret, none longer than `LONGEST_BEGUN`. */
+export const CONTEXT_BEGUN: readonly (readonly [source: string, flags: string])[] = [
+  [String.raw`\b(?:${begun('bearer')}|${begun('basic')})$`, 'i'],
+  [String.raw`:(?:\/(?:\/[^\s/"'<>\\]{0,500})?)?$`, ''],
+  [String.raw`\\{0,8}"(?:[dpqk]|d[pq]|qi)?(?:\\{0,8}"\s{0,3}(?::\s{0,3}(?:\\{0,8}"?)?)?|\\{0,8})$`, ''],
+  [`${WORD_START}(?:${NAME_BEGINS.join('|')})$`, ''],
+  [
     `(?:${NAME})\\\\{0,8}["']?\\s{0,3}(?:(?:=>|:=|[:=])\\s{0,3}\\\\{0,8}(?:["'\`]?[^\\s"'\\\\\`<>(){}\\[\\],;&|$]{0,512})?)?$`,
     'i',
-  ),
+  ],
+]
+export const LONGEST_BEGUN = 640
+
+const schemeRuns = (word: string, first: string, body: string): RunRule[] => [
+  { head: String.raw`\b${word}[ \t]`, body: String.raw`[ \t]`, flags: 'i', longest: word.length + 1 },
+  { head: String.raw`(?<=\b${word}[ \t]+)${first}`, body, flags: 'i', longest: 1 },
+]
+export const CONTEXT_RUNS: readonly RunRule[] = [
+  ...schemeRuns('bearer', '[A-Za-z0-9._~+/-]', '[A-Za-z0-9._~+/=-]'),
+  ...schemeRuns('basic', '[A-Za-z0-9+/]', '[A-Za-z0-9+/=]'),
+  {
+    head: String.raw`\\{0,8}"${MEMBERS}\\{0,8}"\s{0,3}:\s{0,3}\\{0,8}"`,
+    body: '[A-Za-z0-9_-]',
+    longest: 36,
+  },
 ]

@@ -6,6 +6,7 @@
  * only runs of key material go, and every other character stays for whoever approves or audits the call.
  */
 import { begun, START } from './prefixed-tokens.ts'
+import type { Stretches } from './runs.ts'
 
 const LABEL = '[A-Z0-9 ]{0,60}PRIVATE KEY(?: BLOCK)?'
 const HEAD = new RegExp(`-{4,5} ?BEGIN ${LABEL} ?-{4,5}|PuTTY-User-Key-File-\\d`, 'g')
@@ -97,18 +98,51 @@ export const withoutKeyBlocks = (text: string, mark: string): string =>
 export const withoutKeyMaterial = (text: string, mark: string): string =>
   replaceBlocks(text, ({ start, end }) => text.slice(start, end).replace(ARGUMENT_RUN, mark))
 
-const HEAD_BEGUN = new RegExp(
-  `-{1,5}(?: ?${begun('BEGIN', '(?: [A-Z0-9 ]{0,80}-{0,4})?')})?$|${START}${begun('PuTTY-User-Key-File-')}$`,
-)
+/** The beginning of a marker, at the end of a text. */
+export const KEY_BLOCK_BEGUN = `-{1,5}(?: ?${begun('BEGIN', '(?: [A-Z0-9 ]{0,80}-{0,4})?')})?$|${START}${begun('PuTTY-User-Key-File-')}$`
 
-/** Where a block begins that has no end yet, or what may become the first marker of one. */
-export function openBlock(text: string): number {
-  let closed = 0
-  for (const block of blocksOf(text)) {
-    // An end that is the end of the text may have a dash or a digit more.
-    const isOpen = !block.closed || block.end === text.length
-    if (isOpen && text.length - block.start < MAX_BLOCK) return block.start
-    closed = block.end
+const MARKER = `(?<head>${HEAD.source})|-{4,5} ?END ${LABEL} ?-{4,5}|Private-MAC: ?[0-9a-fA-F]`
+const LONGEST_MARKER = 110
+/** What a marker at the end of a text may have more of: a dash, digits. */
+const MARKER_GOES_ON = '[-0-9a-fA-F]*'
+
+/** The blocks of a text that arrives in pieces: each marker is looked for in what is new. */
+export function createKeyBlocks(): Stretches {
+  const markerAt = new RegExp(MARKER, 'g')
+  const moreAt = new RegExp(MARKER_GOES_ON, 'y')
+  let blocks: { start: number; body: number; end: number | null }[] = []
+  /** Behind the last marker. */
+  let covered = 0
+  return {
+    grow(text, base, from) {
+      const last = blocks.at(-1)
+      if (last?.end === from) {
+        moreAt.lastIndex = from - base
+        moreAt.exec(text)
+        covered = last.end = base + moreAt.lastIndex
+      }
+      markerAt.lastIndex = Math.max(0, covered - base, from - base - LONGEST_MARKER)
+      for (let found = markerAt.exec(text); found !== null; found = markerAt.exec(text)) {
+        const start = base + found.index
+        covered = base + markerAt.lastIndex
+        const open = blocks.at(-1)
+        if (found.groups?.['head'] !== undefined) blocks.push({ start, body: covered, end: null })
+        // One that was not closed before the next began is closed by nothing.
+        else if (open?.end === null && start - open.body < MAX_BLOCK) {
+          moreAt.lastIndex = markerAt.lastIndex
+          moreAt.exec(text)
+          covered = open.end = base + moreAt.lastIndex
+          markerAt.lastIndex = moreAt.lastIndex
+        }
+      }
+    },
+    begins(at, floor) {
+      const least = Math.max(floor, at - MAX_BLOCK + 1)
+      const open = blocks.find(({ start, end }) => start >= least && (end === null || end >= at))
+      return Math.min(at, open?.start ?? at)
+    },
+    forget(at) {
+      blocks = blocks.filter(({ start, end }) => (end === null ? start + MAX_BLOCK : end) > at)
+    },
   }
-  return closed + (HEAD_BEGUN.exec(text.slice(closed))?.index ?? text.length - closed)
 }

@@ -1,4 +1,5 @@
 /** The table of prefixes as regular expressions: for tokens that are whole, and for one that is just arriving. */
+import type { RunRule } from './runs.ts'
 import { PREFIX_RULES, type PrefixRule } from './secret-prefixes.ts'
 
 /**
@@ -27,11 +28,22 @@ export const PREFIXES: readonly string[] = PREFIX_RULES.flatMap(rule => rule.pre
 export const begun = (word: string, then = ''): string =>
   [...word].reduceRight((rest, letter) => `${escapeRegExp(letter)}(?:${rest})?`, then)
 
-/** Where any place may be a beginning, each is looked at: `times` bounds how far. */
-const beginnings = (rules: readonly PrefixRule[], times: string): string =>
-  rules.flatMap(({ prefixes, body }) => prefixes.map(prefix => begun(prefix, body + times))).join('|')
+const begunPrefix = (rules: readonly PrefixRule[]): string =>
+  rules.flatMap(({ prefixes }) => prefixes.map(prefix => begun(prefix))).join('|')
 
-/** The beginning of a token at the end of a text, as far as it has arrived. */
-export const TOKEN_BEGUN = new RegExp(
-  `(?:${START}(?:${beginnings(ahead, '*')})|(?:${beginnings(inside, '{0,128}')}))$`,
-)
+/** The beginning of a token's own beginning, at the end of a text. */
+export const TOKEN_BEGUN = `(?:${START}(?:${begunPrefix(ahead)})|(?:${begunPrefix(inside)}))$`
+
+/** Tokens whose own beginning is whole, by the alphabet of what follows. */
+export const TOKEN_RUNS: readonly RunRule[] = [...runsOf(ahead, START), ...runsOf(inside, '')]
+
+function runsOf(rules: readonly PrefixRule[], before: string): RunRule[] {
+  return [...Map.groupBy(rules, ({ body }) => body)].map(([body, alike]) => {
+    const prefixes = alike.flatMap(rule => rule.prefixes)
+    return {
+      head: `${firstOf(alike)}${before}(?:${prefixes.map(escapeRegExp).join('|')})`,
+      body,
+      longest: Math.max(...prefixes.map(prefix => prefix.length)),
+    }
+  })
+}
