@@ -74,7 +74,7 @@ test('draining ends every stream with a comment and a complete body, and refuses
   await expect(once(connect(service.port, '127.0.0.1'), 'connect')).rejects.toThrow('ECONNREFUSED')
 })
 
-test('a principal has so many streams open and no more, and a closed one makes room', async () => {
+test('a principal has so many streams open and no more, and closing one lets another open', async () => {
   await using service = await startService({ config: { limits: { streams_per_principal: 3 } } })
   const machine = await service.addServiceAccount()
   const id = await service.newSession(machine.token, '/v1/api/sessions')

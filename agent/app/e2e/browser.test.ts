@@ -182,7 +182,7 @@ test('a page that is open when the server is killed goes on without a reload, an
   await by(page, 'event-detail').getByText('harness.recovered').first().waitFor()
 })
 
-test('a login link works once, and a stranger is shown the door', async () => {
+test('a login link works once, and a stranger is sent away', async () => {
   const server = await startServer(makePlace())
   const browser = await openBrowser()
   const { page } = await openPage(browser)

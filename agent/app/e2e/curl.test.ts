@@ -126,7 +126,7 @@ test('Last-Event-ID is the cursor where after is absent, and after wins', async 
   expect(firstIds).toEqual(['4', '1'])
 })
 
-test('a service account reads the stream below /v1/api, and neither polls nor comes in by the other door', async () => {
+test('a service account reads the stream below /v1/api, and neither polls nor reads outside /v1/api', async () => {
   const place = makePlace({ scenario: { rules: [{ answer: { text: 'Fine.' } }] } })
   const { client, url } = await startServer(place)
   const made = await cairn(place, ['token', 'service-account', 'reader', '--scope', 'org', '--json'])

@@ -1,5 +1,5 @@
 /**
- * A disk that is full: the server says so, goes on answering, and takes up its work when there is room again.
+ * A disk that is full: the server says so, goes on answering, and takes up its work when there is space again.
  */
 import { execFileSync } from 'node:child_process'
 import { statSync } from 'node:fs'
@@ -22,7 +22,7 @@ const SCENARIO = {
 const limitFiles = (pid: number, bytes: number | 'unlimited'): void =>
   void execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:`])
 
-test('a full disk is a 503 to writers; readers are served, nothing acknowledged is lost, and with room again everything goes on', async () => {
+test('a full disk is a 503 to writers; readers are served, nothing acknowledged is lost, and with space again everything continues', async () => {
   const place = makePlace({ scenario: SCENARIO })
   const server = await startServer(place)
   const id = await newSession(server.client)

@@ -1,6 +1,6 @@
 /**
  * Leases of turns that ended because the store failed (contract 8): they are given back as soon as it
- * answers again, so that a disk with room or a database that is back is all a session waits for, and not the
+ * answers again, so that a disk with space or a database that is back is all a session waits for, and not the
  * rest of its lease.
  */
 import type { LogStore } from '@cairn/log'

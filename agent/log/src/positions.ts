@@ -1,7 +1,7 @@
 /**
  * Where the events of a session are in the table of all events. The newest positions stand in the session's
  * own row, which every commit writes anyway; once there are some dozens they move to event_positions
- * together, onto one page instead of one page each. Their ids need no room: they are the last ones of the
+ * together, onto one page instead of one page each. Their ids need no space: they are the last ones of the
  * session, without a gap.
  */
 

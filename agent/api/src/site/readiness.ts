@@ -10,7 +10,7 @@ export type Readiness = () => Promise<void>
 
 /**
  * A disk that is full refuses writes and serves reads: only a write tells. It is tried anew each time, so the
- * answer is yes again as soon as there is room.
+ * answer is yes again as soon as there is space.
  */
 export function createReadiness(
   store: Pick<LogStore, 'listSessions' | 'probe'>,

@@ -86,7 +86,7 @@ function readRole(text: string, database: Database | null): Role {
   if (role === undefined) throw new UsageError(`--role must be ${ROLES.join(', ')}, got "${text}"`)
   if (role !== 'all' && database === null)
     throw new UsageError(
-      `--role ${role} needs DATABASE_URL: the embedded store has room for one process, which does everything`,
+      `--role ${role} needs DATABASE_URL: the embedded store serves one process, which does everything`,
     )
   return role
 }

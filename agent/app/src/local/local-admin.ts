@@ -1,7 +1,7 @@
 /**
  * The commands act as the first admin, by right of reading the data directory: the server writes down who
  * that is, and whoever can also read the signing key beside it makes short-lived tokens. So they work while
- * the server holds the store, and nothing that opens a door by itself is written down.
+ * the server holds the store, and nothing that alone would grant access is written down.
  */
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'

@@ -32,9 +32,9 @@ export function findWindow({ models, setup, tools, limits }: AskSettings): (mode
   return model => {
     const found = known.get(model)
     if (found !== undefined) return found
-    const room = measure(model)
-    known.set(model, room)
-    return room
+    const space = measure(model)
+    known.set(model, space)
+    return space
   }
 
   function measure(model: string): Window | null {

@@ -64,10 +64,10 @@ export function shorten(older: readonly ConversationEntry[]): Digest {
     .filter(({ message }) => message.role === 'user' && !isSummary(message))
     .map(({ message }) => `- ${clip(message.content.replaceAll(/\s+/g, ' '), SHORTENED_MESSAGE_CHARS)}`)
   const kept: string[] = []
-  let room = SHORTENED_CHARS
+  let left = SHORTENED_CHARS
   for (const line of said.toReversed()) {
-    room -= line.length
-    if (room < 0) break
+    left -= line.length
+    if (left < 0) break
     kept.unshift(line)
   }
   const note = `${older.length} older messages were left out here, because no summary of them could be made. Read files or ask again where you need what they said.`

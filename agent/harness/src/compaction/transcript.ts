@@ -14,12 +14,12 @@ export function transcribe(entries: readonly ConversationEntry[], maxChars: numb
   if (whole <= maxChars) return blocks.join('\n\n')
   // The beginning says what it is all about, the end where things stand; the middle gives way.
   const first = clip(blocks[0] ?? '', Math.floor(maxChars / 3))
-  const room = maxChars - first.length - 100
+  const limit = maxChars - first.length - 100
   const kept: string[] = []
   let used = 0
   for (const block of blocks.slice(1).toReversed()) {
-    if (used + block.length + 2 > room) {
-      if (kept.length === 0) kept.push(clip(block, Math.max(1, room)))
+    if (used + block.length + 2 > limit) {
+      if (kept.length === 0) kept.push(clip(block, Math.max(1, limit)))
       break
     }
     used += block.length + 2

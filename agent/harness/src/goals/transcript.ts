@@ -6,15 +6,15 @@ const PART_CHARS = 4000
 
 export function quoteConversation({ entries }: Conversation, maxChars: number): string {
   const parts: string[] = []
-  let room = maxChars
+  let left = maxChars
   for (const { message } of entries.toReversed()) {
     const part = show(message)
-    if (part.length > room && parts.length > 0) {
+    if (part.length > left && parts.length > 0) {
       parts.push('[what came before is left out]')
       break
     }
-    parts.push(part.slice(0, room))
-    room -= part.length
+    parts.push(part.slice(0, left))
+    left -= part.length
   }
   return parts.toReversed().join('\n\n')
 }

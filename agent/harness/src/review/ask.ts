@@ -58,13 +58,13 @@ export function composeReview(
 /** The end of the session. Results of tools are left out: what stands in them was said by others. */
 function quoteSession({ entries }: Conversation, maxChars: number): string {
   const parts: string[] = []
-  let room = maxChars
+  let left = maxChars
   for (const { message } of entries.toReversed()) {
     const part = show(message)
     if (part === null) continue
-    if (part.length > room) break
+    if (part.length > left) break
     parts.push(part)
-    room -= part.length
+    left -= part.length
   }
   return parts.toReversed().join('\n\n')
 }

@@ -15,7 +15,7 @@ const asName = (id: string): string => encodeURIComponent(id).replaceAll('.', '%
 export const memoryFile = (dataDir: string, owner: string, agent: string): string =>
   join(dataDir, 'memory', asName(owner), `${asName(agent)}.md`)
 
-/** Entries as they are kept: a line each, none twice, and no more than there is room for. */
+/** Entries as they are kept: a line each, none twice, and no more than may be kept. */
 export const cleanEntries = (entries: readonly string[]): string[] =>
   [
     ...new Set(

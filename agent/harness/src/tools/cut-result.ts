@@ -61,7 +61,7 @@ function cutContent(content: string | Record<string, unknown>, where: string): s
   if (typeof content === 'string') return cutText(content, MAX_RESULT_BYTES, MAX_RESULT_LINES, where)
   const key = longestMember(content)
   if (key !== undefined) {
-    // JSON writes some characters with several bytes, so the room is narrowed until the whole fits.
+    // JSON writes some characters with several bytes, so the limit is lowered until the whole fits.
     for (let bytes = MAX_RESULT_BYTES - 1024; bytes > 1024; bytes = Math.floor(bytes * 0.7)) {
       const cut = JSON.stringify({
         ...content,

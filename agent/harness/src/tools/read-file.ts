@@ -6,7 +6,7 @@ import { defineTool } from './parameters.ts'
 const MAX_LINES = 2000
 const MAX_LINE_CHARS = 2000
 /**
- * Room of one answer; less than a result may have, so that a long file is read on by lines instead of being
+ * Size of one answer; less than a result may have, so that a long file is read on by lines instead of being
  * cut in its middle.
  */
 const MAX_ANSWER_BYTES = 40 * 1024

@@ -106,7 +106,7 @@ export function terminalTool({ sandbox, quota, graceMs = GRACE_MS }: TerminalOpt
       )
       const after = await quota?.measure(workspace)
       const overFull = after === undefined ? null : (quota?.problem(after) ?? null)
-      // Whoever makes room has not failed, even where it is not enough yet.
+      // Who frees space has not failed, even where it is not enough yet.
       const hasGrown =
         before !== undefined &&
         after !== undefined &&

@@ -59,13 +59,13 @@ export function createQuota({ workspace_mb, workspace_files }: QuotaLimits): Quo
       remember(workspace, grown(usage))
     },
     async watch(workspace, before) {
-      const room = { bytes: workspace_mb * MB - before.bytes, files: workspace_files - before.files }
+      const left = { bytes: workspace_mb * MB - before.bytes, files: workspace_files - before.files }
       const start = await statfs(workspace)
       return async () => {
         // What the disk says is quick to ask and counts others' files as well; only then is it counted.
         const now = await statfs(workspace)
         const isSuspect =
-          (start.bfree - now.bfree) * now.bsize > room.bytes || start.ffree - now.ffree > room.files
+          (start.bfree - now.bfree) * now.bsize > left.bytes || start.ffree - now.ffree > left.files
         if (!isSuspect) return null
         const usage = await count(workspace)
         const hasGrown = usage.bytes > before.bytes || usage.files > before.files
@@ -126,7 +126,7 @@ const GROWTH: Readonly<Record<string, (args: Record<string, unknown>) => number>
   },
 }
 
-/** A file tool that is refused where the workspace has no room for what it would write. */
+/** A file tool that is refused where the workspace has no space for what it would write. */
 export function withinQuota(tool: Tool, quota: Quota): Tool {
   const growth = GROWTH[tool.name]
   if (growth === undefined) throw new Error(`[quota] nobody knows how much ${tool.name} writes`)

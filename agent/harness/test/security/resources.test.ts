@@ -102,7 +102,7 @@ describe('the quota of a workspace', async () => {
     }
   }
 
-  test('a command that goes over it has an error, and nothing is written until there is room again', async () => {
+  test('a command that goes over it has an error, and nothing is written until there is space again', async () => {
     const { run, write, edit, path } = make()
     const over = await run('head -c 6000000 /dev/urandom > big')
     expect(over.error).toMatch(/^Tool execution failed: the workspace is over-full: \d+ MB of 4/)

@@ -67,10 +67,10 @@ export function createLeases(db: Database, now: (() => number) | null, freed: ()
     /** `more`: there was work left that another transaction held at that moment. */
     async claim(workerId: string, limit: number, ttlMs: number): Promise<{ claims: Claim[]; more: boolean }> {
       const at = now?.() ?? null
-      const take = async (statement: Statement, room: number): Promise<Rows> =>
-        room <= 0
+      const take = async (statement: Statement, places: number): Promise<Rows> =>
+        places <= 0
           ? []
-          : (await db.query(statement, [workerId, at, ttlMs, room])).toSorted(
+          : (await db.query(statement, [workerId, at, ttlMs, places])).toSorted(
               (a, b) => Number(a['wake_at']) - Number(b['wake_at']),
             )
       const rolledBack = await take(CLAIM_ROLL_BACK, limit)

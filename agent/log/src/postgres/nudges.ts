@@ -28,7 +28,7 @@ const BACKOFF_MS = { first: 50, most: 2_000 }
  */
 const LOOK_BACK_MS = 10_000
 
-/** On the wire: short keys, for the room is short. */
+/** On the wire: short keys, for space is short. */
 type Word =
   | { s: [session: string, from: number, to: number] }
   | { i: [org: string, item: string, at: number] }

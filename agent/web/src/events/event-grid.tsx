@@ -64,11 +64,11 @@ export function EventGrid({
     useFlushSync: false,
   })
   useEffect(() => virtualizer.measure(), [virtualizer, rowHeight])
-  // The chips above appear with the first events and take room; the tail must stay in sight.
-  const room = virtualizer.scrollRect?.height ?? 0
+  // The chips above appear with the first events and take space; the tail must stay in sight.
+  const height = virtualizer.scrollRect?.height ?? 0
   useLayoutEffect(() => {
     if (isFollowing && scroller.current) scroller.current.scrollTop = scroller.current.scrollHeight
-  }, [isFollowing, rows.length, rowHeight, room])
+  }, [isFollowing, rows.length, rowHeight, height])
 
   useImperativeHandle(
     handle,
