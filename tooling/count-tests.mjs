@@ -41,7 +41,8 @@ for (const file of report.testResults) {
 for (const told of [...unsteady, ...failed]) console.log(told)
 if (unsteady.length > 0)
   console.log(
-    `${unsteady.length} unsteady: failed once and passed when tried again. Each is a defect to mend (docs/testing.md).`,
+    `${unsteady.length} unsteady: failed once and passed when tried again. Each is a defect to mend ` +
+      '(docs/testing.md).',
   )
 console.log(`${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped`)
 // No test at all is a run that broke, never a success.

@@ -1,6 +1,6 @@
 /**
- * What holds for an event type is stated once, on its row in agent/protocol/src/events.ts. A list of type names
- * elsewhere drifts when a type is added, and no compiler says so: this gate does.
+ * What holds for an event type is stated once, on its row in agent/protocol/src/events.ts. A list of type
+ * names elsewhere drifts when a type is added, and no compiler says so: this gate does.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

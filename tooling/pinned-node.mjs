@@ -19,7 +19,8 @@ export function pinnedNode() {
   const path = fileURLToPath(new URL(`../node_modules/${platform}/bin/${binary}`, import.meta.url))
   if (existsSync(path)) return path
   throw new Error(
-    `Cairn needs Node ${wantedMajor} or newer. This is ${process.version}, and npm installed no ${platform}: run npm ci, or install Node ${wantedMajor}.`,
+    `Cairn needs Node ${wantedMajor} or newer. This is ${process.version}, and npm installed no ` +
+      `${platform}: run npm ci, or install Node ${wantedMajor}.`,
   )
 }
 

@@ -1,6 +1,6 @@
 /**
- * How long a source file and a function may be. A list below is either a reason why something is clearest long, or
- * homework: a gate fails on an entry that is long no more, so the homework only shrinks.
+ * How long a source file and a function may be. A list below is either a reason why something is clearest
+ * long, or homework: a gate fails on an entry that is long no more, so the homework only shrinks.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,6 @@
 /**
- * One type, one writer: each producer's writer is taken in exactly one module, and nothing else makes an event.
+ * One type, one writer: each producer's writer is taken in exactly one module, and nothing else makes an
+ * event.
  */
 import { expect, test } from 'vitest'
 import { EVENTS, EVENT_TYPES, isWritten, NOT_BUILT, PRODUCERS } from '@cairn/protocol'

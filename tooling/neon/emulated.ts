@@ -33,12 +33,14 @@ for (const path of named.length > 0 ? named : [cases, ...others]) {
     if (outcome.failure === undefined) return
     failures.push(outcome)
     console.log(
-      `failed: ${path} > ${outcome.name}\n    ${outcome.failure instanceof Error ? outcome.failure.message : String(outcome.failure)}`,
+      `failed: ${path} > ${outcome.name}\n    ` +
+        `${outcome.failure instanceof Error ? outcome.failure.message : String(outcome.failure)}`,
     )
   })
   const passed = outcomes.filter(({ failure }) => failure === undefined).length
   console.log(
-    `${path}: ${passed} of ${outcomes.length} tests passed, ${Math.round((performance.now() - start) / 1000)} s`,
+    `${path}: ${passed} of ${outcomes.length} tests passed, ` +
+      `${Math.round((performance.now() - start) / 1000)} s`,
   )
   if (path === cases) tried = outcomes
 }

@@ -29,7 +29,8 @@ function checkTools(): void {
     missing.map(([, name]) => name).join(' '),
   ]
   throw new Error(
-    `The NEON kernels are tried under emulation, which needs ${commands} on the PATH. On Debian and Ubuntu: apt-get install ${install}.`,
+    `The NEON kernels are tried under emulation, which needs ${commands} on the PATH. On Debian and ` +
+      `Ubuntu: apt-get install ${install}.`,
   )
 }
 
@@ -41,7 +42,8 @@ function findSysroot(): string {
   // A compiler that has none prints the bare name.
   if (!library.includes('/'))
     throw new Error(
-      `${compiler} has no C library for ARM (libc.so.6). On Debian and Ubuntu: apt-get install libc6-dev-arm64-cross.`,
+      `${compiler} has no C library for ARM (libc.so.6). On Debian and Ubuntu: apt-get install ` +
+        'libc6-dev-arm64-cross.',
     )
   return dirname(dirname(realpathSync(library)))
 }

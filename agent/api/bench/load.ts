@@ -47,7 +47,11 @@ const tell = (report: Report): void => void process.send?.(report)
 
 function messageRequest(token: string, session: string, content: string): string {
   const body = JSON.stringify({ content })
-  return `POST /v1/sessions/${session}/messages HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+  return (
+    `POST /v1/sessions/${session}/messages HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ` +
+    `${token}\r\ncontent-type: application/json\r\ncontent-length: ` +
+    `${Buffer.byteLength(body)}\r\n\r\n${body}`
+  )
 }
 
 async function append({
@@ -105,7 +109,8 @@ function openReader(
     let isOpen = false
     socket.on('connect', () =>
       socket.write(
-        `GET /v1/sessions/${session}/events?after=${after} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${token}\r\n\r\n`,
+        `GET /v1/sessions/${session}/events?after=${after} HTTP/1.1\r\nhost: bench\r\nauthorization: ` +
+          `Bearer ${token}\r\n\r\n`,
       ),
     )
     socket.on('data', data => {

@@ -57,6 +57,8 @@ function tidy<T>(value: T): T {
 /** Name of the component of one event type. */
 export const recordName = (type: EventType): string => `event.${type}`
 
+const UNWRITTEN = ' Nothing in this version produces it.'
+
 function eventSchemas(of: (schema: z.ZodType) => JsonSchema): Record<string, JsonSchema> {
   const records: Record<string, JsonSchema> = {}
   for (const type of EVENT_TYPES) {
@@ -64,7 +66,7 @@ function eventSchemas(of: (schema: z.ZodType) => JsonSchema): Record<string, Jso
     records[recordName(type)] = {
       type: 'object',
       title: type,
-      description: `${when} (${familyOf(type)})${isWritten(type) ? '' : ' Nothing in this version produces it.'}`,
+      description: `${when} (${familyOf(type)})${isWritten(type) ? '' : UNWRITTEN}`,
       required: ['id', 'session_id', 'type', 'created_at', 'data'],
       properties: {
         id: { type: 'integer', exclusiveMinimum: 0, description: 'the cursor' },
@@ -152,7 +154,9 @@ function operation(name: RouteName, viaApi: boolean, of: (schema: z.ZodType) => 
     summary: route.summary,
     tags: [tagOf(route)],
     security: SECURITY[route.access](viaApi),
-    description: `${ACCESS[route.access]} Unknown query parameters are ignored.${route.creates ? ' Honours Idempotency-Key.' : ''}`,
+    description:
+      `${ACCESS[route.access]} Unknown query parameters are ` +
+      `ignored.${route.creates ? ' Honours Idempotency-Key.' : ''}`,
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(route.body
       ? { requestBody: { required: true, content: { 'application/json': { schema: of(route.body) } } } }
@@ -206,7 +210,8 @@ export function openapiDocument(): OpenApi {
       version: '1',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       description:
-        'Agent sessions as logs of typed events: write messages, follow the log from a cursor, decide what needs a human.',
+        'Agent sessions as logs of typed events: write messages, follow the log from a cursor, decide ' +
+        'what needs a human.',
     },
     servers: [{ url: '/', description: 'this server' }],
     tags: [...new Set(Object.values(ROUTES).map(tagOf))].map(name => ({ name })),

@@ -74,7 +74,8 @@ function createHandler({ probesOnly, newId, log, metrics, dispatch, site, begin 
 }
 
 const tellUnknownProxy = (address: string): string =>
-  `requests from ${address} carry X-Forwarded-For, and auth.trusted_proxies does not name it: if it is a proxy ` +
+  `requests from ${address} carry X-Forwarded-For, and auth.trusted_proxies does not name it: if it is ` +
+  'a proxy ' +
   'of yours, name it there, for until then everybody behind it is one address'
 
 export async function createApi(deps: ApiDeps): Promise<Api> {

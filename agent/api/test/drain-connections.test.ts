@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
-import { startService } from './service.ts'
+import { type Service, startService } from './service.ts'
 import { openStream } from './stream.ts'
 
 const REQUEST = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
@@ -17,6 +17,11 @@ async function openConnection(port: number, asks: boolean): Promise<Socket> {
   }
   return socket
 }
+
+const countConnections = (service: Service): Promise<number> =>
+  new Promise((resolve, reject) =>
+    service.api.server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+  )
 
 test('kept-alive and never used connections are ended by a drain, at once', async () => {
   await using service = await startService()
@@ -35,7 +40,8 @@ test('a connection whose stream the drain ended is ended with it, though the cli
   const stream = await openStream(service, `/v1/sessions/${id}/events`)
   await stream.until(({ text }) => text().includes(': connected'))
   await service.api.drain()
-  await stream.until(({ text }) => text().includes(': draining'))
+  await expect.poll(() => stream.text(), { message: 'the end of the stream' }).toContain(': draining')
+  await expect.poll(() => countConnections(service), { message: 'open connections' }).toBe(0)
   stream.close()
 })
 

@@ -173,7 +173,8 @@ test('a message of two mebibytes is refused at once, and the connection serves o
   const socket = connect(service.port, '127.0.0.1')
   const size = 2 * 1024 * 1024
   socket.write(
-    `POST /v1/sessions/${id}/messages HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${service.adminToken}\r\ncontent-type: application/json\r\ncontent-length: ${size}\r\n\r\n`,
+    `POST /v1/sessions/${id}/messages HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ` +
+      `${service.adminToken}\r\ncontent-type: application/json\r\ncontent-length: ${size}\r\n\r\n`,
   )
   // Not a byte of the body has been sent yet.
   const [answer] = (await once(socket, 'data')) as [Buffer]
@@ -192,7 +193,8 @@ test('a body without a length is counted while it comes', async () => {
   const socket = connect(service.port, '127.0.0.1')
   socket.on('error', () => {})
   socket.write(
-    `POST /v1/sessions/${id}/messages HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${service.adminToken}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`,
+    `POST /v1/sessions/${id}/messages HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ` +
+      `${service.adminToken}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`,
   )
   const piece = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(0x10000, 0x20), Buffer.from('\r\n')])
   const answered = once(socket, 'data') as Promise<[Buffer]>
@@ -217,7 +219,9 @@ test('a body of exactly one mebibyte is taken, with Expect: 100-continue too', a
   ).toBe(202)
   const socket = connect(service.port, '127.0.0.1')
   const head = (length: number) =>
-    `POST /v1/sessions/${id}/messages HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${service.adminToken}\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: ${length}\r\n\r\n`
+    `POST /v1/sessions/${id}/messages HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ` +
+    `${service.adminToken}\r\ncontent-type: application/json\r\nexpect: ` +
+    `100-continue\r\ncontent-length: ${length}\r\n\r\n`
   socket.write(head(15))
   expect(String(((await once(socket, 'data')) as [Buffer])[0])).toBe('HTTP/1.1 100 Continue\r\n\r\n')
   socket.write('{"content":"x"}')

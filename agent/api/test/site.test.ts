@@ -22,7 +22,8 @@ test('the UI is served for every address that it routes itself, its assets for e
     const { status, text, headers } = await service.call(path, { token: null })
     expect([path, status, text]).toEqual([path, 200, '<!doctype html><title>UI</title>'])
     expect(headers.get('content-security-policy')).toContain(
-      "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; frame-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; connect-src 'self'",
+      "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; frame-src " +
+        "'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; connect-src 'self'",
     )
     expect([
       headers.get('x-content-type-options'),

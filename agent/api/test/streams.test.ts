@@ -45,9 +45,10 @@ test('a comment is sent whenever no byte went out for the interval', async () =>
   await using service = await startService({ tuning: { heartbeatMs: 60, tickMs: 20 } })
   const id = await service.newSession()
   const stream = await openStream(service, `/v1/sessions/${id}/events`)
-  await stream.until(({ text }) => text().split(': keep-alive\n').length > 3)
+  const comments = (): number => stream.text().split(': keep-alive\n').length - 1
+  await expect.poll(comments, { message: 'comments while nothing happens' }).toBeGreaterThan(2)
   await service.say(id, 'still here')
-  await stream.until(({ ids }) => ids().length === 1)
+  await expect.poll(stream.ids, { message: 'the event behind them' }).toEqual([1])
   stream.close()
 })
 

@@ -45,11 +45,14 @@ const WATCH_ANSWERS = `
     last = length
   }).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true })`
 /** Remembers the id of every row that is ever drawn. */
-const REMEMBER_ROWS = `
-  globalThis.drawn = new Set()
-  const look = () => { for (const row of document.querySelectorAll('[data-event-id]')) drawn.add(Number(row.dataset.eventId)) }
-  look()
-  new MutationObserver(look).observe(document.body, { subtree: true, childList: true, attributes: true })`
+const REMEMBER_ROWS =
+  '\n' +
+  '  globalThis.drawn = new Set()\n' +
+  "  const look = () => { for (const row of document.querySelectorAll('[data-event-id]')) " +
+  'drawn.add(Number(row.dataset.eventId)) }\n' +
+  '  look()\n' +
+  '  new MutationObserver(look).observe(document.body, { subtree: true, childList: true, attributes: ' +
+  'true })'
 
 test('the tour: log in, watch the answer stream, answer, approve, and find every event of it', async () => {
   const server = await startServer(makePlace())
@@ -188,8 +191,9 @@ test('a login link works once, and a stranger is sent away', async () => {
   const { page } = await openPage(browser)
   await startSession(page, server.loginUrl)
   const stranger = await openPage(await openBrowser())
+  const sees = (name: string): Promise<boolean> => by(stranger.page, name).isVisible()
   await stranger.page.goto(server.loginUrl)
-  await by(stranger.page, 'login-error').waitFor()
+  await expect.poll(() => sees('login-error'), { message: 'the link is used up' }).toBe(true)
   await stranger.page.goto(`${server.url}/inbox`)
-  await by(stranger.page, 'login-form').waitFor()
+  await expect.poll(() => sees('login-form'), { message: 'the inbox wants a login' }).toBe(true)
 })

@@ -22,7 +22,8 @@ const ARGS = [
 export async function openBrowser(): Promise<Browser> {
   if (!existsSync(CHROMIUM))
     throw new Error(
-      `There is no Chromium at ${CHROMIUM}. Install it (apt-get install chromium), or name another with CHROMIUM=/path/to/chromium.`,
+      `There is no Chromium at ${CHROMIUM}. Install it (apt-get install chromium), or name another ` +
+        'with CHROMIUM=/path/to/chromium.',
     )
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS, timeout: PATIENCE_MS })
   onTestFinished(() => browser.close())

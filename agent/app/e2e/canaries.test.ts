@@ -161,7 +161,8 @@ test(
     expect(readFileSync(join(workspace, 'made.txt'), 'utf8')).toContain(filed)
     expect(store.some(path => path.endsWith('.db') && statSync(path).size > 10_000)).toBe(true)
     console.log(
-      `${Object.keys(CANARIES).length} canaries looked for in ${Object.keys(outputs).length} outputs and files`,
+      `${Object.keys(CANARIES).length} canaries looked for in ${Object.keys(outputs).length} outputs ` +
+        'and files',
     )
   },
 )

@@ -59,7 +59,8 @@ const dataDir = join(dir, 'data')
 writeFileSync(join(dir, 'scenario.yaml'), stringify(SCENARIO))
 writeFileSync(join(dir, 'cairn.yaml'), stringify(CONFIG))
 console.log(
-  `CHAOS_SEED=${SEED}: ${MINUTES} minutes, a kill every ${KILL_EVERY_MS / 1000} s, ${SESSIONS_AT_ONCE} sessions at once; ${dir}`,
+  `CHAOS_SEED=${SEED}: ${MINUTES} minutes, a kill every ${KILL_EVERY_MS / 1000} s, ${SESSIONS_AT_ONCE} ` +
+    `sessions at once; ${dir}`,
 )
 const fleet = await startFleet(dir, {
   DATABASE_URL: database.place,

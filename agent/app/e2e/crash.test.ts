@@ -150,7 +150,8 @@ test.each(Object.entries(STORES))(
       0,
     )
     console.log(
-      `${name}: ${ROUNDS} kills, ${acknowledged} messages acknowledged, ${recovered} recoveries, ${unknown} calls of unknown outcome`,
+      `${name}: ${ROUNDS} kills, ${acknowledged} messages acknowledged, ${recovered} recoveries, ` +
+        `${unknown} calls of unknown outcome`,
     )
     expect(problems, `CRASH_SEED=${SEED}`).toEqual([])
     expect(acknowledged).toBeGreaterThan(0)

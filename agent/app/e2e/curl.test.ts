@@ -31,14 +31,16 @@ const framesOf = (text: string): Frame[] =>
     })
 
 /** What curl -i -N does, for machines without it. */
-const NO_CURL = `
-const [url, token] = process.argv.slice(1)
-require('node:http').get(url, { headers: { authorization: 'Bearer ' + token } }, response => {
-  process.stdout.write('HTTP/1.1 ' + response.statusCode + ' ' + response.statusMessage + '\\r\\n')
-  for (const [name, value] of Object.entries(response.headers)) process.stdout.write(name + ': ' + value + '\\r\\n')
-  process.stdout.write('\\r\\n')
-  response.pipe(process.stdout)
-})`
+const NO_CURL =
+  '\n' +
+  'const [url, token] = process.argv.slice(1)\n' +
+  "require('node:http').get(url, { headers: { authorization: 'Bearer ' + token } }, response => {\n" +
+  `  process.stdout.write('HTTP/1.1 ' + response.statusCode + ' ' + response.statusMessage + '\\r\\n')\n` +
+  "  for (const [name, value] of Object.entries(response.headers)) process.stdout.write(name + ': ' + " +
+  `value + '\\r\\n')\n` +
+  `  process.stdout.write('\\r\\n')\n` +
+  '  response.pipe(process.stdout)\n' +
+  '})'
 const curl = (url: string, token: string): readonly [string, string[]] =>
   spawnSync('curl', ['--version']).status === 0
     ? ['curl', ['-sSN', '-i', '-H', `authorization: Bearer ${token}`, url]]

@@ -1,5 +1,6 @@
 /**
- * A disk that is full: the server says so, goes on answering, and takes up its work when there is space again.
+ * A disk that is full: the server says so, goes on answering, and takes up its work when there is space
+ * again.
  */
 import { execFileSync } from 'node:child_process'
 import { statSync } from 'node:fs'

@@ -66,7 +66,8 @@ test(
       if (status === 'completed' && caught.every(({ last }) => last === last_event_id)) break
       if (Date.now() > deadline)
         throw new Error(
-          `after ${PATIENCE_MS / 1000} s the session is ${status} at ${last_event_id}; readers are at ${caught.map(({ last }) => last).join(', ')}`,
+          `after ${PATIENCE_MS / 1000} s the session is ${status} at ${last_event_id}; readers are at ` +
+            `${caught.map(({ last }) => last).join(', ')}`,
         )
       await new Promise(resolve => setTimeout(resolve, 50))
     }
@@ -141,7 +142,8 @@ test(
     while (costs.length < MEASUREMENTS && !costs.some(cost => cost < bound)) {
       const withReaders = await flood(MUTE)
       console.log(
-        `${MUTE} readers took none of the ${(FLOOD * FLOOD_BYTES) / 1e6} MB each was due: the server grew by ${Math.round(withReaders / 1e6)} MB, without them by ${Math.round(alone / 1e6)} MB`,
+        `${MUTE} readers took none of the ${(FLOOD * FLOOD_BYTES) / 1e6} MB each was due: the server ` +
+          `grew by ${Math.round(withReaders / 1e6)} MB, without them by ${Math.round(alone / 1e6)} MB`,
       )
       costs.push(withReaders - Math.max(0, alone))
     }

@@ -93,7 +93,8 @@ test(
     expect(log.map(event => event.id)).toEqual(log.map((_, at) => at + 1))
     const recovered = log.filter(isType('harness.recovered'))
     console.log(
-      `${MOMENTS.length} workers stopped past their lease, ${recovered.length} taken over, ${log.length} events`,
+      `${MOMENTS.length} workers stopped past their lease, ${recovered.length} taken over, ` +
+        `${log.length} events`,
     )
     const file = join(place.workspaces, id, 'done.txt')
     const done = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []

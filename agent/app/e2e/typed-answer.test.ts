@@ -1,4 +1,7 @@
-/** Text typed while the agent asks, in the page and on the command line: it answers, unless one says otherwise. */
+/**
+ * Text typed while the agent asks, in the page and on the command line: it answers, unless one says
+ * otherwise.
+ */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openBrowser, openPage } from './browser.ts'

@@ -58,7 +58,8 @@ function readEvent(frame: Frame, sessionId: string): SessionEvent {
   const event = decodeEvent(frame.data)
   if (String(event.id) !== frame.id || event.session_id !== sessionId) {
     throw new Error(
-      `[events] frame ${frame.id ?? 'without id'} of session ${sessionId} holds event ${event.id} of session ${event.session_id}`,
+      `[events] frame ${frame.id ?? 'without id'} of session ${sessionId} holds event ${event.id} of ` +
+        `session ${event.session_id}`,
     )
   }
   return event

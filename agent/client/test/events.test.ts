@@ -263,7 +263,8 @@ test('the inbox stream gives the whole list, then what changes, on every connect
   await using server = await serve((_, response) => {
     openStream(response)
     response.write(
-      `event: snapshot\ndata: {"items":[]}\n\nevent: later\ndata: ?\n\nevent: item\ndata: {"id":"i${++connections}"}\n\n`,
+      `event: snapshot\ndata: {"items":[]}\n\nevent: later\ndata: ?\n\nevent: item\ndata: ` +
+        `{"id":"i${++connections}"}\n\n`,
     )
     response.end()
   })

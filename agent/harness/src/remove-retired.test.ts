@@ -102,7 +102,8 @@ test('a command that still runs keeps its workspace until it has ended, and othe
   expect(at.left()).toEqual([[], []])
   await stop()
 
-  // Not held here: another process may be ending it, so the sweep that finds it archived does not take it yet.
+  // Not held here: another process may be ending it, so the sweep that finds it archived does not take it
+  // yet.
   const other = await at.session()
   const again = at.start()
   await at.sweep()

@@ -1,8 +1,8 @@
 /**
- * Removes the workspaces and checkpoints of archived sessions, those of their children too, which are archived
- * with them. It asks the log about the folders that are there, so it needs no record of its own: what a death
- * left behind is found by the next sweep, and on several machines each removes what it holds. Folders of
- * sessions that the log does not know are somebody else's and stay.
+ * Removes the workspaces and checkpoints of archived sessions, those of their children too, which are
+ * archived with them. It asks the log about the folders that are there, so it needs no record of its own:
+ * what a death left behind is found by the next sweep, and on several machines each removes what it holds.
+ * Folders of sessions that the log does not know are somebody else's and stay.
  */
 import type { LogStore } from '@cairn/log'
 import { asError } from '@cairn/protocol'

@@ -35,12 +35,14 @@ export function accountWrites(db: Db) {
   )
   const addOrg = db.prepare('INSERT INTO organisations (id, name, created_at) VALUES (?, ?, ?)')
   const addUser = db.prepare(
-    'INSERT INTO users (id, org_id, email, name, admin, password_hash, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    'INSERT INTO users (id, org_id, email, name, admin, password_hash, created_at) VALUES (?, ?, ?, ?, ' +
+      '?, ?, ?)',
   )
   const password = db.prepare('UPDATE users SET password_hash = ? WHERE id = ?')
   const disable = db.prepare('UPDATE users SET disabled_at = ? WHERE id = ? AND disabled_at IS NULL')
   const addAccount = db.prepare(
-    'INSERT INTO service_accounts (id, org_id, name, scope, token_sha256, token_prefix, created_by, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    'INSERT INTO service_accounts (id, org_id, name, scope, token_sha256, token_prefix, created_by, ' +
+      'created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
   )
   const revokeAccount = db.prepare(
     'UPDATE service_accounts SET revoked_at = ? WHERE org_id = ? AND id = ? AND revoked_at IS NULL',
@@ -50,7 +52,8 @@ export function accountWrites(db: Db) {
     'INSERT INTO logins (id, user_id, refresh_sha256, created_at, expires_at) VALUES (?, ?, ?, ?, ?)',
   )
   const rotate = db.prepare(
-    'UPDATE logins SET refresh_sha256 = ?, expires_at = ? WHERE id = ? AND refresh_sha256 = ? AND revoked_at IS NULL',
+    'UPDATE logins SET refresh_sha256 = ?, expires_at = ? WHERE id = ? AND refresh_sha256 = ? AND ' +
+      'revoked_at IS NULL',
   )
   const revoke = db.prepare('UPDATE logins SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL')
   const revokeAll = db.prepare(

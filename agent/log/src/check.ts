@@ -102,10 +102,12 @@ export function checkStore(db: Db): string[] {
       problems.push(`the database file is damaged: ${String(row['integrity_check'])}`)
   for (const row of db.prepare('PRAGMA foreign_key_check').all())
     problems.push(
-      `row ${String(row['rowid'])} of ${String(row['table'])} names a row of ${String(row['parent'])} that is not there`,
+      `row ${String(row['rowid'])} of ${String(row['table'])} names a row of ${String(row['parent'])} ` +
+        'that is not there',
     )
   const settled = db.prepare(
-    'SELECT e.id, e.type, e.json FROM event_positions p JOIN events e ON e.pos = p.pos AND e.session_key = p.session_key AND e.id = p.id WHERE p.session_key = ? ORDER BY p.id',
+    'SELECT e.id, e.type, e.json FROM event_positions p JOIN events e ON e.pos = p.pos AND ' +
+      'e.session_key = p.session_key AND e.id = p.id WHERE p.session_key = ? ORDER BY p.id',
   )
   const eventAt = db.prepare('SELECT id, type, json FROM events WHERE pos = ? AND session_key = ?')
   const lostIds = db.prepare('SELECT after_id, last_id FROM lost_ids WHERE session_key = ?')
@@ -136,11 +138,13 @@ export function checkStore(db: Db): string[] {
   if (count !== found) problems.push(`${count - found} events are in no log`)
   for (const row of db
     .prepare(
-      'SELECT i.id, i.source_event_id FROM inbox_items i JOIN sessions s ON s.key = i.session_key WHERE i.source_event_id NOT BETWEEN 1 AND s.last_id',
+      'SELECT i.id, i.source_event_id FROM inbox_items i JOIN sessions s ON s.key = i.session_key ' +
+        'WHERE i.source_event_id NOT BETWEEN 1 AND s.last_id',
     )
     .all()) {
     problems.push(
-      `inbox item ${String(row['id'])} names event ${String(row['source_event_id'])}, which its session does not have`,
+      `inbox item ${String(row['id'])} names event ${String(row['source_event_id'])}, which its ` +
+        'session does not have',
     )
   }
   db.exec('COMMIT')

@@ -6,46 +6,62 @@ import { SELECT_SESSION, waitingSql } from './session-rows.ts'
 export function prepareCommitSql(db: Db) {
   return {
     session: db.prepare(`${SELECT_SESSION} WHERE s.id = :id`),
-    updateSession:
-      db.prepare(`UPDATE sessions SET status = ?, title = ?, model = ?, updated_at = ?, last_id = ?, message_count = ?, tool_call_count = ?,
-      input_tokens = ?, output_tokens = ?, cost_usd = ?, cursor = ?, wake_id = ?, wake_at = ?, asked_id = ?, worker_id = ?, epoch = ?, lease_until = ?, lease_at = ?,
-      recent = ?, delta_low = ?, pruned = ?, saga = ? WHERE key = ?`),
-    insertSession:
-      db.prepare(`INSERT INTO sessions (id, org_id, created_by, created_by_kind, agent, channel, status, title, model, parent_id, config, created_at, updated_at)
-      VALUES (?, ?, ?, ?, ?, ?, 'active', ?, ?, ?, ?, ?, ?)`),
+    updateSession: db.prepare(
+      'UPDATE sessions SET status = ?, title = ?, model = ?, updated_at = ?, last_id = ?, ' +
+        'message_count = ?, tool_call_count = ?,\n' +
+        '      input_tokens = ?, output_tokens = ?, cost_usd = ?, cursor = ?, wake_id = ?, wake_at = ?, ' +
+        'asked_id = ?, worker_id = ?, epoch = ?, lease_until = ?, lease_at = ?,\n' +
+        '      recent = ?, delta_low = ?, pruned = ?, saga = ? WHERE key = ?',
+    ),
+    insertSession: db.prepare(
+      'INSERT INTO sessions (id, org_id, created_by, created_by_kind, agent, channel, status, title, ' +
+        'model, parent_id, config, created_at, updated_at)\n' +
+        "      VALUES (?, ?, ?, ?, ?, ?, 'active', ?, ?, ?, ?, ?, ?)",
+    ),
     insertPosition: db.prepare('INSERT INTO event_positions (session_key, id, pos) VALUES (?, ?, ?)'),
     insertEvent: db.prepare('INSERT INTO events (session_key, id, at, type, json) VALUES (?, ?, ?, ?, ?)'),
     waiting: db.prepare(`SELECT (${waitingSql(':key', ':now')}) AS rank`),
-    openItem:
-      db.prepare(`INSERT INTO inbox_items (id, session_key, session_id, org_id, created_by, source_event_id, kind, status, title, body, payload, private, tool_call_id, created_at, expires_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?)`),
+    openItem: db.prepare(
+      'INSERT INTO inbox_items (id, session_key, session_id, org_id, created_by, source_event_id, ' +
+        'kind, status, title, body, payload, private, tool_call_id, created_at, expires_at)\n' +
+        "      VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?)",
+    ),
     item: db.prepare('SELECT * FROM inbox_items WHERE id = ?'),
     itemOfCall: db.prepare(
-      `SELECT * FROM inbox_items WHERE session_key = ? AND tool_call_id = ? AND kind = ? ORDER BY status = 'pending' DESC, seq DESC LIMIT 1`,
+      'SELECT * FROM inbox_items WHERE session_key = ? AND tool_call_id = ? AND kind = ? ORDER BY ' +
+        "status = 'pending' DESC, seq DESC LIMIT 1",
     ),
     answerItem: db.prepare(
-      `UPDATE inbox_items SET status = ?, decision = ?, responded_at = ?, decided_by = ?, decided_by_kind = ? WHERE seq = ? AND status = 'pending' RETURNING seq`,
+      'UPDATE inbox_items SET status = ?, decision = ?, responded_at = ?, decided_by = ?, ' +
+        "decided_by_kind = ? WHERE seq = ? AND status = 'pending' RETURNING seq",
     ),
     expireItems: db.prepare(
-      `UPDATE inbox_items SET status = 'expired', decision = ?, responded_at = ? WHERE session_key = ? AND status = 'pending' RETURNING id`,
+      "UPDATE inbox_items SET status = 'expired', decision = ?, responded_at = ? WHERE session_key = ? " +
+        "AND status = 'pending' RETURNING id",
     ),
     markRead: db.prepare('UPDATE inbox_items SET read_at = coalesce(read_at, ?) WHERE id = ? RETURNING *'),
     addGrant: db.prepare(
-      'INSERT INTO grants (id, session_key, tool, arguments_hash, granted_by, granted_by_kind, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+      'INSERT INTO grants (id, session_key, tool, arguments_hash, granted_by, granted_by_kind, ' +
+        'created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
     ),
     consumeGrant: db.prepare(
-      `DELETE FROM grants WHERE id = ? AND session_key = ? AND tool = ? AND arguments_hash = ? AND expires_at > ? RETURNING id`,
+      'DELETE FROM grants WHERE id = ? AND session_key = ? AND tool = ? AND arguments_hash = ? AND ' +
+        'expires_at > ? RETURNING id',
     ),
     dropGrants: db.prepare('DELETE FROM grants WHERE session_key = ? AND expires_at <= ?'),
     addArtifact: db.prepare(
-      'INSERT INTO artifacts (session_key, artifact_id, name, kind, version, size, created_at, spec) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+      'INSERT INTO artifacts (session_key, artifact_id, name, kind, version, size, created_at, spec) ' +
+        'VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
     ),
     toRollBack: db.prepare(
-      `SELECT id FROM sessions INDEXED BY sessions_to_roll_back WHERE saga = 2 AND (worker_id IS NULL OR lease_until <= ?) LIMIT ?`,
+      'SELECT id FROM sessions INDEXED BY sessions_to_roll_back WHERE saga = 2 AND (worker_id IS NULL ' +
+        'OR lease_until <= ?) LIMIT ?',
     ),
-    claimable:
-      db.prepare(`SELECT id FROM sessions INDEXED BY sessions_with_work WHERE status = 'active' AND wake_id > cursor AND (worker_id IS NULL OR lease_until <= ?)
-      ORDER BY wake_at LIMIT ?`),
+    claimable: db.prepare(
+      "SELECT id FROM sessions INDEXED BY sessions_with_work WHERE status = 'active' AND wake_id > " +
+        'cursor AND (worker_id IS NULL OR lease_until <= ?)\n' +
+        '      ORDER BY wake_at LIMIT ?',
+    ),
     links: prepareLinkSql(db),
   }
 }

@@ -13,7 +13,8 @@ export class DirectoryInUse extends Error {
   readonly holder: string
   constructor(dir: string, holder: string, cause: unknown) {
     super(
-      `[openSqliteStore] ${dir} is in use by process ${holder}: stop it first, or give this one another data directory`,
+      `[openSqliteStore] ${dir} is in use by process ${holder}: stop it first, or give this one ` +
+        'another data directory',
       { cause },
     )
     this.holder = holder

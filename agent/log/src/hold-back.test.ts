@@ -19,7 +19,8 @@ const SECRETS = [
   `hf_${'aB3'.repeat(12)}`,
   'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U',
   '-----BEGIN RSA PRIVATE KEY-----\nMIIEvQIBADANBgkq\nabc+/=\n-----END RSA PRIVATE KEY-----',
-  '-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: 1\n\nlQVYBGQAAAEIALqZ4\n=abcd\n-----END PGP PRIVATE KEY BLOCK-----',
+  '-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: 1\n\nlQVYBGQAAAEIALqZ4\n=abcd\n-----END PGP PRIVATE ' +
+    'KEY BLOCK-----',
   'PuTTY-User-Key-File-3: ssh-rsa\nPrivate-Lines: 1\nAAAAgQCAAAAgQCAAAAgQC\nPrivate-MAC: 00ff00ff',
   `cairn_rt_0199c1de-7f00-7000-8000-000000000000.${'aB3'.repeat(14)}`,
   `npm_${'aB3'.repeat(12)}`,

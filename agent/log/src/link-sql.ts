@@ -7,15 +7,18 @@ export function prepareLinkSql(db: Db) {
     countOpen: db.prepare(`SELECT count(*) AS count FROM links WHERE parent_id = ? AND status = 'open'`),
     countSince: db.prepare('SELECT count(*) AS count FROM links WHERE root_id = ? AND opened_at > ?'),
     openLink: db.prepare(
-      `INSERT INTO links (child_id, parent_id, root_id, depth, kind, tool_call_id, status, opened_at) VALUES (?, ?, ?, ?, ?, ?, 'open', ?)`,
+      'INSERT INTO links (child_id, parent_id, root_id, depth, kind, tool_call_id, status, opened_at) ' +
+        "VALUES (?, ?, ?, ?, ?, ?, 'open', ?)",
     ),
     settleLink: db.prepare(
-      `UPDATE links SET status = ?, cause = ?, input_tokens = ?, output_tokens = ?, cost_usd = ?, settled_at = ? WHERE child_id = ? AND status = 'open' RETURNING child_id`,
+      'UPDATE links SET status = ?, cause = ?, input_tokens = ?, output_tokens = ?, cost_usd = ?, ' +
+        "settled_at = ? WHERE child_id = ? AND status = 'open' RETURNING child_id",
     ),
     markLink: db.prepare('UPDATE links SET paused_by_parent = ? WHERE child_id = ?'),
     version: db.prepare('SELECT version FROM trees WHERE root_id = ?'),
     moveTree: db.prepare(
-      'INSERT INTO trees (root_id, version) VALUES (?, 1) ON CONFLICT (root_id) DO UPDATE SET version = version + 1',
+      'INSERT INTO trees (root_id, version) VALUES (?, 1) ON CONFLICT (root_id) DO UPDATE SET version ' +
+        '= version + 1',
     ),
     setTimer: db.prepare(
       'INSERT OR REPLACE INTO timers (id, kind, session_id, due_at, data) VALUES (?, ?, ?, ?, ?)',
@@ -25,8 +28,9 @@ export function prepareLinkSql(db: Db) {
     ),
     dropTimer: db.prepare('DELETE FROM timers WHERE id = ?'),
     claimTimers: db.prepare(
-      `UPDATE timers SET claimed_by = :by, claimed_until = :until WHERE id IN (
-        SELECT id FROM timers WHERE due_at <= :now AND claimed_until <= :now ORDER BY due_at LIMIT :limit) RETURNING *`,
+      'UPDATE timers SET claimed_by = :by, claimed_until = :until WHERE id IN (\n' +
+        '        SELECT id FROM timers WHERE due_at <= :now AND claimed_until <= :now ORDER BY due_at ' +
+        'LIMIT :limit) RETURNING *',
     ),
   }
 }

@@ -5,7 +5,8 @@
  *   tree   a root and all below it; its version grows with every spawn and every outcome
  *   timer  something that is due at a time; whoever claims it acts once, in the commit that fires it
  *
- * The rows change in the commits of sessions (store.ts), so a link and the events that tell of it never differ.
+ * The rows change in the commits of sessions (store.ts), so a link and the events that tell of it never
+ * differ.
  */
 
 export type LinkKind = 'worker' | 'delegation'
@@ -96,7 +97,10 @@ export interface CoordinationStore {
   children(parentId: string, query?: { open?: true; limit?: number }): Promise<Link[]>
   /** The open links of a tree and its version, of one moment. */
   tree(rootId: string): Promise<{ version: number; open: Link[] }>
-  /** Takes timers that are due for `ttlMs`; another claims them when that time has passed without a `timer.fire`. */
+  /**
+   * Takes timers that are due for `ttlMs`; another claims them when that time has passed without a
+   * `timer.fire`.
+   */
   claimTimers(by: string, limit: number, ttlMs: number): Promise<Timer[]>
 }
 

@@ -27,8 +27,8 @@ export function page<R, T>(
 }
 
 /**
- * So many sessions one page of a search looks through at most: a page may be short, or empty, and still name the
- * next.
+ * So many sessions one page of a search looks through at most: a page may be short, or empty, and still name
+ * the next.
  */
 export const SEARCHED_AT_ONCE = 10_000
 

@@ -62,7 +62,8 @@ export function recordLoss(db: Db, { records, since, until }: Loss, now: number)
     db.prepare(
       'INSERT INTO lost_ids (session_key, after_id, last_id) SELECT key, last_id, last_id + ? FROM sessions',
     ).run(records)
-    // One more: what the row says of itself is no lost id, and whoever follows from there is not told of a loss.
+    // One more: what the row says of itself is no lost id, and whoever follows from there is not told of a
+    // loss.
     db.prepare(`UPDATE sessions SET last_id = last_id + ? + 1, recent = ''`).run(records)
     // What they were folded from may be gone.
     db.exec('DELETE FROM snapshots')
@@ -89,4 +90,7 @@ const date = (at: number): string => new Date(at).toISOString()
 
 /** For people, without what follows from it. */
 export const describeLoss = ({ records, since, until }: Loss): string =>
-  `${records} records that had been acknowledged are missing: ${since === null ? 'none is left' : `the newest that is left is of ${date(since)}`}, the newest that is known of ${date(until)}. The write-ahead log was damaged, or an older copy was put in its place`
+  `${records} records that had been acknowledged are missing: ` +
+  `${since === null ? 'none is left' : `the newest that is left is of ${date(since)}`}, the newest ` +
+  `that is known of ${date(until)}. The write-ahead log was damaged, or an older copy was put in its ` +
+  'place'

@@ -51,7 +51,8 @@ test('secrets that an older release kept with an Idempotency-Key are gone after 
   const db = openDb(':memory:')
   migrate(db, readMigrations().slice(0, 2), 0)
   const keep = db.prepare(
-    'INSERT INTO idempotent_answers (principal_id, key, body_sha256, status, body, created_at) VALUES (?, ?, ?, ?, ?, ?)',
+    'INSERT INTO idempotent_answers (principal_id, key, body_sha256, status, body, created_at) VALUES ' +
+      '(?, ?, ?, ?, ?, ?)',
   )
   keep.run('p', 'account', 'h', 201, '{"id":"a","token":"cairn_sk_AbC"}', 1)
   keep.run('p', 'user', 'h', 201, '{"id":"u","login_token":"xyz"}', 1)
@@ -87,11 +88,14 @@ test('a store of before the derived state knows after the migration what each se
   )
   for (const id of ['asked', 'acted', 'proposed', 'quiet'])
     db.exec(
-      `INSERT INTO sessions (id, org_id, created_by, created_by_kind, agent, channel, status, config, created_at, updated_at) VALUES ('${id}', 'o', 'u', 'user', 'a', 'web', 'active', '{}', 0, 0)`,
+      'INSERT INTO sessions (id, org_id, created_by, created_by_kind, agent, channel, status, config, ' +
+        `created_at, updated_at) VALUES ('${id}', 'o', 'u', 'user', 'a', 'web', 'active', '{}', 0, 0)`,
     )
   const raise = (session: string, event: number, kind: string, payload = '{}'): void =>
     db.exec(
-      `INSERT INTO inbox_items (id, session_key, session_id, org_id, created_by, source_event_id, kind, status, title, payload, private, tool_call_id, created_at) VALUES ('${session}-${event}', 1, '${session}', 'o', 'u', ${event}, '${kind}', 'pending', 't', '${payload}', '{}', 'call', 0)`,
+      'INSERT INTO inbox_items (id, session_key, session_id, org_id, created_by, source_event_id, ' +
+        `kind, status, title, payload, private, tool_call_id, created_at) VALUES ('${session}-${event}', ` +
+        `1, '${session}', 'o', 'u', ${event}, '${kind}', 'pending', 't', '${payload}', '{}', 'call', 0)`,
     )
   raise('asked', 6, 'input_required')
   raise('asked', 9, 'governance_gate')

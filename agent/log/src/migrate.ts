@@ -37,14 +37,16 @@ export function refuseNewer(db: Db, migrations: readonly Migration[]): void {
   const known = migrations.at(-1)?.version ?? 0
   if (found > known)
     throw new Error(
-      `[migrate] the store has schema version ${found}, this program knows up to ${known}: start the newer program, or restore a backup from before the upgrade`,
+      `[migrate] the store has schema version ${found}, this program knows up to ${known}: start the ` +
+        'newer program, or restore a backup from before the upgrade',
     )
 }
 
 export function migrate(db: Db, migrations: readonly Migration[], now: number): void {
   refuseNewer(db, migrations)
   db.exec(
-    'CREATE TABLE IF NOT EXISTS schema_migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT',
+    'CREATE TABLE IF NOT EXISTS schema_migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, ' +
+      'applied_at INTEGER NOT NULL) STRICT',
   )
   const found = schemaVersion(db)
   for (const migration of migrations.filter(each => each.version > found)) {

@@ -7,7 +7,8 @@ import { type Db, openDb } from './sqlite-adapter.ts'
 export function openForReading(path: string): Db {
   if (!existsSync(path))
     throw new Error(
-      `[openSqliteStore] there is no store at ${path}: start the server once, or name the right data directory`,
+      `[openSqliteStore] there is no store at ${path}: start the server once, or name the right data ` +
+        'directory',
     )
   const db = openDb(path, { readOnly: true })
   const migrations = readMigrations()
@@ -16,7 +17,8 @@ export function openForReading(path: string): Db {
   const known = migrations.at(-1)?.version ?? 0
   if (found < known)
     throw new Error(
-      `[openSqliteStore] ${path} has schema version ${found}, this program needs ${known}: start the server once to upgrade it`,
+      `[openSqliteStore] ${path} has schema version ${found}, this program needs ${known}: start the ` +
+        'server once to upgrade it',
     )
   return db
 }

@@ -21,7 +21,9 @@ function tellGone({ dir, path, now }: WriterStart, mark: ReturnType<typeof readM
   setMarkAside(dir, now)
   tell(
     'error',
-    `${path} was gone or empty, and a new store begins: ${MARK} beside it knew ${mark.records} records, the newest of ${new Date(mark.at).toISOString()}. If nobody meant that, stop here and put the database back from a copy.`,
+    `${path} was gone or empty, and a new store begins: ${MARK} beside it knew ${mark.records} ` +
+      `records, the newest of ${new Date(mark.at).toISOString()}. If nobody meant that, stop here and ` +
+      'put the database back from a copy.',
   )
 }
 
@@ -44,12 +46,13 @@ function inspect(start: WriterStart, tell: Tell): Loss | null {
     if (mark === 'unreadable') {
       tell(
         'warn',
-        `${MARK} in ${dir} cannot be read and is made anew: a loss of records before this start would go unnoticed.`,
+        `${MARK} in ${dir} cannot be read and is made anew: a loss of records before this start would ` +
+          'go unnoticed.',
       )
       return null
     }
-    // Everything of a young store stands in its log: without that the file is a database with nothing in it, or
-    // with some of its tables.
+    // Everything of a young store stands in its log: without that the file is a database with nothing in it,
+    // or with some of its tables.
     if (!hasSessions(db)) {
       tellGone(start, mark, tell)
       return null
@@ -58,7 +61,8 @@ function inspect(start: WriterStart, tell: Tell): Loss | null {
       setMarkAside(dir, now)
       tell(
         'warn',
-        `${MARK} in ${dir} is of another store than ${path}, and is put aside: whether records are missing cannot be said.`,
+        `${MARK} in ${dir} is of another store than ${path}, and is put aside: whether records are ` +
+          'missing cannot be said.',
       )
       return null
     }
@@ -83,7 +87,10 @@ export function openWriter(start: WriterStart, tell: Tell): Db {
     recordLoss(db, loss, now)
     tell(
       'error',
-      `${describeLoss(loss)}. ${keeps ? `What was left of the log is kept as ${kept}. ` : ''}Ids of every session go on above those that the missing records may have had, and readers that hold one of them are told. What was written beside them in that time (logins, revocations, approvals) may be missing too.`,
+      `${describeLoss(loss)}. ${keeps ? `What was left of the log is kept as ${kept}. ` : ''}Ids of ` +
+        'every session go on above those that the missing records may have had, and readers that hold ' +
+        'one of them are told. What was written beside them in that time (logins, revocations, ' +
+        'approvals) may be missing too.',
     )
   }
   return db

@@ -18,7 +18,8 @@ export type PruneStep = (
  */
 export function preparePrune(db: Db): PruneStep {
   const next = db.prepare(
-    'SELECT key, id FROM sessions INDEXED BY sessions_with_deltas WHERE delta_low > 0 AND key > ? ORDER BY key LIMIT 1',
+    'SELECT key, id FROM sessions INDEXED BY sessions_with_deltas WHERE delta_low > 0 AND key > ? ' +
+      'ORDER BY key LIMIT 1',
   )
   const LOG = 'event_positions p JOIN events e ON e.pos = p.pos WHERE p.session_key = ?'
   const response = db.prepare(

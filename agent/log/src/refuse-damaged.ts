@@ -1,6 +1,6 @@
 /**
- * Looks at a database file before anything is written to it: whoever starts on garbage serves errors, and what
- * could have been saved is written over.
+ * Looks at a database file before anything is written to it: whoever starts on garbage serves errors, and
+ * what could have been saved is written over.
  */
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { type Db, isDamage } from './sqlite-adapter.ts'
@@ -18,7 +18,9 @@ const MAGIC = 'SQLite format 3\0'
 
 const refuse = (path: string, what: string, cause?: unknown): DamagedStore =>
   new DamagedStore(
-    `The database ${path} is damaged: ${what}. Nothing was changed. Put it back from a copy (cairn backup makes them); or save what can be read: sqlite3 ${path} .recover | sqlite3 saved.db, and put that in its place.`,
+    `The database ${path} is damaged: ${what}. Nothing was changed. Put it back from a copy (cairn ` +
+      `backup makes them); or save what can be read: sqlite3 ${path} .recover | sqlite3 saved.db, and ` +
+      'put that in its place.',
     { cause },
   )
 

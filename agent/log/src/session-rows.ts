@@ -88,14 +88,17 @@ export const unpackSession = (values: PackedSession): StoredSession =>
   ({ ...Object.fromEntries(CROSSING.map((name, at) => [name, values[at]])), recent: '' }) as StoredSession
 
 /**
- * Rank of the kinds that ask a human for something; the lowest pending one is what the session waits on. Nothing
- * waits for a proposal, which is an action with that key: in JSON a name between bare quotes is a key's and
- * never part of a text.
+ * Rank of the kinds that ask a human for something; the lowest pending one is what the session waits on.
+ * Nothing waits for a proposal, which is an action with that key: in JSON a name between bare quotes is a
+ * key's and never part of a text.
  */
-const RANK = `CASE WHEN kind = 'input_required' THEN 1 WHEN kind = 'action_required' AND payload NOT LIKE '%"proposal":%' THEN 2 WHEN kind = 'governance_gate' THEN 3 END`
+const RANK =
+  "CASE WHEN kind = 'input_required' THEN 1 WHEN kind = 'action_required' AND payload NOT LIKE " +
+  `'%"proposal":%' THEN 2 WHEN kind = 'governance_gate' THEN 3 END`
 /** Takes the session's key and the time as `:key` and `:now`, or as the given expressions. */
 export const waitingSql = (key: string, now: string): string =>
-  `SELECT min(${RANK}) FROM inbox_items WHERE session_key = ${key} AND status = 'pending' AND (expires_at IS NULL OR expires_at > ${now})`
+  `SELECT min(${RANK}) FROM inbox_items WHERE session_key = ${key} AND status = 'pending' AND ` +
+  `(expires_at IS NULL OR expires_at > ${now})`
 
 /** `:now` decides which pending items have expired. */
 export const SELECT_SESSION = `SELECT s.*, (${waitingSql('s.key', ':now')}) AS waiting FROM sessions s`

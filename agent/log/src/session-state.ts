@@ -4,15 +4,16 @@
  *
  *   archived, paused, failed   as the status says, whatever else is open
  *   a question is open         needs_answer: nothing goes on without the answer
- *   an action is open          needs_action, while nothing asked for work since; said since, the turn goes on without it
+ *   an action is open          needs_action, while nothing asked for work since; said since, the turn goes on
+ *                              without it
  *   work                       running: a turn is due, at work, or being rolled back
  *   an approval is open        needs_approval: a gate suspends nothing, so it shows once the turn is over
  *   completed                  done
  *   else                       idle: never used, or stopped
  *
  * Whether a worker holds the lease is no input of its own. Work is `wake_id > cursor`, and the cursor reaches
- * wake_id in the very commit that gives the lease back, so a worker at work has work. A lease alone would flicker:
- * between a message and its claim, and while a session that is done is looked back over.
+ * wake_id in the very commit that gives the lease back, so a worker at work has work. A lease alone would
+ * flicker: between a message and its claim, and while a session that is done is looked back over.
  */
 import type { Session, SessionState, SessionStatus } from '@cairn/protocol'
 

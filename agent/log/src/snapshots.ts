@@ -1,10 +1,10 @@
 /**
- * Snapshots of a fold in the embedded store (decision 19). One a session, beside its log and no part of it: it
- * may go at any moment, and the log is folded instead.
+ * Snapshots of a fold in the embedded store (decision 19). One a session, beside its log and no part of it:
+ * it may go at any moment, and the log is folded instead.
  *
- * Each carries a digest over its version, its text and the record it ends with. So what the disk has changed is
- * not given out, and neither is what was folded from another log under the same id: one that was restored, or
- * lost its end.
+ * Each carries a digest over its version, its text and the record it ends with. So what the disk has changed
+ * is not given out, and neither is what was folded from another log under the same id: one that was restored,
+ * or lost its end.
  */
 import { createHash } from 'node:crypto'
 import { parsePositions } from './positions.ts'
@@ -29,8 +29,8 @@ export function checked(
 }
 
 /**
- * Where the record of an event is; null where the log has none of that id. `row` and `event_positions` must be
- * of one moment.
+ * Where the record of an event is; null where the log has none of that id. `row` and `event_positions` must
+ * be of one moment.
  */
 export function findPosition(
   positionOf: Statement,

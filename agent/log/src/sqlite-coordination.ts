@@ -14,11 +14,13 @@ export type CoordinationReader = {
 export function createCoordinationReader(db: Db): CoordinationReader {
   const link = db.prepare('SELECT * FROM links WHERE child_id = ?')
   const children = db.prepare(
-    `SELECT * FROM links WHERE parent_id = ? AND (? = 0 OR status = 'open') ORDER BY opened_at, child_id LIMIT ?`,
+    "SELECT * FROM links WHERE parent_id = ? AND (? = 0 OR status = 'open') ORDER BY opened_at, " +
+      'child_id LIMIT ?',
   )
   /** One statement, so that version and links are of one moment. */
   const tree = db.prepare(
-    `SELECT t.version, l.* FROM trees t LEFT JOIN links l ON l.root_id = t.root_id AND l.status = 'open' WHERE t.root_id = ? ORDER BY l.depth, l.opened_at, l.child_id`,
+    'SELECT t.version, l.* FROM trees t LEFT JOIN links l ON l.root_id = t.root_id AND l.status = ' +
+      "'open' WHERE t.root_id = ? ORDER BY l.depth, l.opened_at, l.child_id",
   )
   return {
     link(childId) {

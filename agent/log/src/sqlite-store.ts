@@ -73,8 +73,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
     report = () => undefined,
     readOnly = false,
   } = options
-  // Every lease here is of this process. Their times look like dates, for people who read the table, and go on
-  // from the date of the start whatever is made of the clock meanwhile.
+  // Every lease here is of this process. Their times look like dates, for people who read the table, and go
+  // on from the date of the start whatever is made of the clock meanwhile.
   const leaseClock = createLeaseClock(now, monotonic)
   if (!readOnly) mkdirSync(dir, { recursive: true, mode: 0o700 })
   const path = join(dir, DATABASE)

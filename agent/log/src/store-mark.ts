@@ -1,11 +1,11 @@
 /**
- * How far a store had come, in a file beside its database (decision 14). SQLite ends a damaged write-ahead log
- * at the first frame that does not fit and says nothing: what follows is gone, and its ids would be given
+ * How far a store had come, in a file beside its database (decision 14). SQLite ends a damaged write-ahead
+ * log at the first frame that does not fit and says nothing: what follows is gone, and its ids would be given
  * again. The mark says how many records there were.
  *
  * It is written as each batch is acknowledged, without a sync of its own: a process that is killed leaves it
- * exact, or behind by the batch of that moment. Every few seconds and at the end it is synced, so that after a
- * power cut it may lag by that much. It is never ahead of what was on disk.
+ * exact, or behind by the batch of that moment. Every few seconds and at the end it is synced, so that after
+ * a power cut it may lag by that much. It is never ahead of what was on disk.
  */
 import { closeSync, fdatasyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'

@@ -25,7 +25,8 @@ export function configureWriter(db: Db): void {
   const { journal_mode } = db.prepare('PRAGMA journal_mode').get() as { journal_mode: string }
   if (synchronous !== 2 || journal_mode !== 'wal') {
     throw new Error(
-      `[openSqliteStore] the database must run with journal_mode wal and synchronous 2 (FULL); it says ${journal_mode} and ${synchronous}: is the data directory on a network file system?`,
+      '[openSqliteStore] the database must run with journal_mode wal and synchronous 2 (FULL); it says ' +
+        `${journal_mode} and ${synchronous}: is the data directory on a network file system?`,
     )
   }
 }

@@ -30,8 +30,8 @@ const send = (message: FromWriter): void => port.postMessage(message)
 const tell = (notice: Notice['notice'], message: string): void => send({ notice, message })
 
 function serve(db: Db): void {
-  // This process has the store to itself, so every lease in it belongs to a process that is gone. The holder's
-  // name stays: it did not give the lease back, and the next claim says so.
+  // This process has the store to itself, so every lease in it belongs to a process that is gone. The
+  // holder's name stays: it did not give the lease back, and the next claim says so.
   db.exec('UPDATE sessions SET lease_until = 0 WHERE worker_id IS NOT NULL')
   const runBatch = createBatchWriter(db)
   const mark = keepMark(db, start, tell)

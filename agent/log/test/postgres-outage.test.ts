@@ -6,7 +6,7 @@ import { AppError } from '@cairn/protocol'
 import { openPostgresStore, withRows } from '@cairn/log'
 import { readMigrations } from '../src/postgres/migrate.ts'
 import { expect, onTestFinished, test } from 'vitest'
-import { ids, newSession, once, readAll, thought, upTo } from './conformance/fixture.ts'
+import { expectTold, ids, newSession, once, readAll, thought, upTo } from './conformance/fixture.ts'
 import { startCuttingProxy } from './cutting-proxy.ts'
 import { makePostgresPlace, makePrivatePostgres, querySql, runSql } from './postgres-place.ts'
 
@@ -175,7 +175,9 @@ test('a commit that a listening process was never told of is found by the slow p
       }),
     ],
   })
-  await Promise.all([grown.called, raised.called])
+  await expectTold('a reader of the session', grown)
+  await expectTold('a reader of the inbox', raised)
+  expect(await here.read('s', 0, 10)).toHaveLength(1)
 })
 
 test('a database that cannot keep what it acknowledges is refused by name', async () => {

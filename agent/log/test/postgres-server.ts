@@ -129,7 +129,9 @@ export async function startPostgres(dir: string): Promise<PostgresServer> {
   const binaries = packaged(dir, account) ?? installed()
   if (binaries === null) {
     throw new Error(
-      "[postgres] the tests need a Postgres and found none: set TEST_DATABASE_URL (or DATABASE_URL) to one they may make schemas in, or install Debian's postgresql, or reinstall with optional dependencies (npm install --include=optional)",
+      '[postgres] the tests need a Postgres and found none: set TEST_DATABASE_URL (or DATABASE_URL) to ' +
+        "one they may make schemas in, or install Debian's postgresql, or reinstall with optional " +
+        'dependencies (npm install --include=optional)',
     )
   }
   const data = join(dir, 'data')

@@ -52,7 +52,8 @@ function parseTrace(trace: string): Call[] {
 test('no commit is acknowledged before a sync of the log has ended that began after its last write', async () => {
   if (!canTrace()) {
     console.warn(
-      'strace is missing or forbidden here: the order of write, sync and acknowledgement was NOT seen. Only the settings that it follows from are checked.',
+      'strace is missing or forbidden here: the order of write, sync and acknowledgement was NOT seen. ' +
+        'Only the settings that it follows from are checked.',
     )
     const db = openDb(join(dir, 'settings.db'))
     configureWriter(db)

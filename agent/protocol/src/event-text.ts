@@ -1,6 +1,6 @@
 /**
- * How amounts, times and payloads read in one line: the words of the contract's summaries, for the page and the
- * terminal alike. Pure.
+ * How amounts, times and payloads read in one line: the words of the contract's summaries, for the page and
+ * the terminal alike. Pure.
  */
 import { visibleText } from './visible-text.ts'
 

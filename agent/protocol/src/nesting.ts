@@ -1,12 +1,15 @@
 /**
- * How deep a value of a stranger may nest. JSON.parse takes any depth; what walks a value afterwards, JSON.stringify
- * above all, recurses and would exhaust the stack. So depth is looked at once, where the value enters.
+ * How deep a value of a stranger may nest. JSON.parse takes any depth; what walks a value afterwards,
+ * JSON.stringify above all, recurses and would exhaust the stack. So depth is looked at once, where the value
+ * enters.
  */
 
 /** As deep as the body of a request may be (contract 4.4). */
 export const MAX_DEPTH = 64
 
-/** Whether objects and arrays lie in each other more than MAX_DEPTH times. Level by level, without recursion. */
+/**
+ * Whether objects and arrays lie in each other more than MAX_DEPTH times. Level by level, without recursion.
+ */
 export function nestsTooDeep(value: unknown): boolean {
   let level = [value].filter(isNested)
   for (let depth = 0; level.length > 0; depth++) {

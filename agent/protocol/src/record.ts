@@ -39,8 +39,8 @@ export type EventDraft<T extends EventType = EventType> = {
 export type Write<P extends Producer> = <T extends WrittenBy<P>>(type: T, data: EventData<T>) => EventDraft<T>
 
 /**
- * The writer of one producer. Each producer's writer is taken in exactly one module; a test reads the sources for
- * that.
+ * The writer of one producer. Each producer's writer is taken in exactly one module; a test reads the sources
+ * for that.
  */
 export function writer<const P extends Exclude<Producer, 'none'>>(producer: P): Write<P> {
   return (type, data) => {
@@ -51,7 +51,8 @@ export function writer<const P extends Exclude<Producer, 'none'>>(producer: P): 
     if (!parsed.success) {
       const issue = parsed.error.issues[0]
       throw new Error(
-        `[writer] ${type}: ${issue?.path.join('.') || 'payload'}: ${issue?.message ?? 'does not fit its contract'}`,
+        `[writer] ${type}: ${issue?.path.join('.') || 'payload'}: ` +
+          `${issue?.message ?? 'does not fit its contract'}`,
       )
     }
     return { type, data } as EventDraft<typeof type>

@@ -30,7 +30,8 @@ export const Session = z
     channel: z.string(),
     status: SessionStatus,
     state: SessionState.describe(
-      'idle: nothing to do yet, or stopped; running: a turn is due or at work; needs_…: it waits for a person; done: the last turn is over',
+      'idle: nothing to do yet, or stopped; running: a turn is due or at work; needs_…: it waits for a ' +
+        'person; done: the last turn is over',
     ),
     waiting_on: z
       .enum(['question', 'approval', 'action'])

@@ -134,7 +134,8 @@ export const SendMessage = z.strictObject({
     .enum(ON_QUESTION)
     .optional()
     .describe(
-      'what the text is while a question of the agent waits. answer (default): its free-text answer, or a 409 where it takes none; pass_over: a new message, and the question expires; refuse: a 409',
+      'what the text is while a question of the agent waits. answer (default): its free-text answer, ' +
+        'or a 409 where it takes none; pass_over: a new message, and the question expires; refuse: a 409',
     ),
 })
 export const DefineOutcome = z.strictObject({
@@ -187,7 +188,8 @@ export const ROUTES = {
         .max(200)
         .optional()
         .describe(
-          'words that title, agent and id together hold, whatever their case; a page may be short, or empty, and have a next one',
+          'words that title, agent and id together hold, whatever their case; a page may be short, or ' +
+            'empty, and have a next one',
         ),
     }),
     status: 200,
@@ -460,7 +462,8 @@ export const ROUTES = {
     method: 'POST',
     path: '/auth/refresh',
     summary:
-      'New access token; the refresh token is rotated. Without one in the body the cookie login is extended and no token is answered',
+      'New access token; the refresh token is rotated. Without one in the body the cookie login is ' +
+      'extended and no token is answered',
     access: 'public',
     alias: false,
     body: z.strictObject({ refresh_token: z.string().optional() }),

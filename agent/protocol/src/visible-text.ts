@@ -5,8 +5,8 @@
  *
  * Drawn are the Unicode categories Cc (controls, line feed and tab aside), Cf (bidirectional controls,
  * zero-width characters, tags), Cs (half of a surrogate pair), Co, Cn, Zl and Zp, whatever is ignorable by
- * default (variation selectors, fillers) and the blank braille pattern. What makes an emoji one is left alone:
- * the selector right after a pictograph, the joiner between two.
+ * default (variation selectors, fillers) and the blank braille pattern. What makes an emoji one is left
+ * alone: the selector right after a pictograph, the joiner between two.
  */
 const EMOJI_PART = String.raw`(?<=\p{Extended_Pictographic})[\uFE0E\uFE0F]|(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F])\u200D(?=\p{Extended_Pictographic})`
 const UNSEEN = String.raw`(?![\n\t]|${EMOJI_PART})[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]`

@@ -1,7 +1,7 @@
 /**
- * Text that is typed while a question waits, as its answer (contract 6.8): the one text is the answer to every
- * prompt of the call. What is a choice in other case is that choice; anything else needs a prompt that allows
- * it.
+ * Text that is typed while a question waits, as its answer (contract 6.8): the one text is the answer to
+ * every prompt of the call. What is a choice in other case is that choice; anything else needs a prompt that
+ * allows it.
  */
 import type { LogStore } from '@cairn/log'
 import type { EventData, Principal } from '@cairn/protocol'
@@ -47,7 +47,10 @@ export function typedAnswer(
   for (const { prompt, choices = [], allow_other } of asked.questions) {
     const choice = choices.find(({ label }) => label.toLowerCase() === text.toLowerCase())
     if (choice === undefined && choices.length > 0 && allow_other === false)
-      return `${JSON.stringify(prompt)} takes one of: ${choices.map(({ label }) => JSON.stringify(label)).join(', ')}`
+      return (
+        `${JSON.stringify(prompt)} takes one of: ` +
+        `${choices.map(({ label }) => JSON.stringify(label)).join(', ')}`
+      )
     responses.push({ question: prompt, answer: choice?.label ?? text })
   }
   return { tool_call_id: asked.tool_call_id, responses }

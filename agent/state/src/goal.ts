@@ -3,9 +3,9 @@
  * time.
  *
  *   none ─ user.define_outcome | outcome.defined ─▶ active
- *   active ─ span.outcome_evaluation_end ─▶ active (needs_revision) | satisfied | blocked | failed | max_iterations_reached | paused
- *   active ─ outcome.paused ─▶ paused ─ a user.message with synthetic "outcome_resumed" ─▶ active
- *   any ─ outcome.cleared ─▶ none
+ *   active ─ span.outcome_evaluation_end ─▶ active (needs_revision) | satisfied | blocked | failed |
+ *   max_iterations_reached | paused active ─ outcome.paused ─▶ paused ─ a user.message with synthetic
+ *   "outcome_resumed" ─▶ active any ─ outcome.cleared ─▶ none
  *
  * A resume has no event of its own in the contract; the message that restarts the work carries it.
  */

@@ -1,6 +1,6 @@
 /**
- * Messages that begin with a slash and wait to be acted on, as a fold of the log: a command, a skill, or plain
- * text, as the skills of the day say.
+ * Messages that begin with a slash and wait to be acted on, as a fold of the log: a command, a skill, or
+ * plain text, as the skills of the day say.
  */
 import type { EventData, EventId, SessionEvent } from '@cairn/protocol'
 

@@ -86,7 +86,8 @@ async function run() {
     results.push({ what: 'jumps over the whole log', ...(await measure(page, 'jumps', 300)) })
     await page.getByTestId('follow-tail').click()
     await page.evaluate(
-      `fetch('/v1/sessions/big/messages', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ content: '${'a longer message '.repeat(40)}' }) })`,
+      "fetch('/v1/sessions/big/messages', { method: 'POST', headers: { 'content-type': " +
+        `'application/json' }, body: JSON.stringify({ content: '${'a longer message '.repeat(40)}' }) })`,
     )
     results.push({ what: 'following a streamed answer', ...(await measure(page, 'still', 180)) })
     const filterStarted = performance.now()
@@ -109,7 +110,8 @@ async function run() {
     if (options.json) console.log(JSON.stringify(report))
     else {
       console.log(
-        `${report.shown}; first paint to last event ${loadMs} ms; text filter ${filterMs} ms (${report.filtered}); heap ${heapMb} MB`,
+        `${report.shown}; first paint to last event ${loadMs} ms; text filter ${filterMs} ms ` +
+          `(${report.filtered}); heap ${heapMb} MB`,
       )
       console.table(Object.fromEntries(results.map(({ what, ...figures }) => [what, figures])))
     }

@@ -188,11 +188,18 @@ const ARTIFACTS: Record<string, unknown> = {
   },
   a3: {
     kind: 'svg',
-    svg: '<svg xmlns="http://www.w3.org/2000/svg" width="420" height="80"><g fill="none" stroke="#357" stroke-width="2"><rect x="2" y="20" width="90" height="40" rx="6"/><rect x="162" y="20" width="90" height="40" rx="6"/><rect x="322" y="20" width="90" height="40" rx="6"/><path d="M92 40h70M252 40h70"/></g><script>parent.document.title="broken"</script></svg>',
+    svg:
+      '<svg xmlns="http://www.w3.org/2000/svg" width="420" height="80"><g fill="none" stroke="#357" ' +
+      'stroke-width="2"><rect x="2" y="20" width="90" height="40" rx="6"/><rect x="162" y="20" ' +
+      'width="90" height="40" rx="6"/><rect x="322" y="20" width="90" height="40" rx="6"/><path d="M92 ' +
+      '40h70M252 40h70"/></g><script>parent.document.title="broken"</script></svg>',
   },
   a4: {
     kind: 'html',
-    html: '<style>body{font:15px system-ui;margin:24px}</style><h2>Nightly export</h2><p id="x">Waiting for the script</p><script>document.getElementById("x").textContent="Scripts run here, apart from the page: "+(self.origin)</script>',
+    html:
+      '<style>body{font:15px system-ui;margin:24px}</style><h2>Nightly export</h2><p id="x">Waiting for ' +
+      'the script</p><script>document.getElementById("x").textContent="Scripts run here, apart from the ' +
+      'page: "+(self.origin)</script>',
   },
 }
 
@@ -380,9 +387,11 @@ const TYPES: Record<string, string> = {
   '.svg': 'image/svg+xml',
 }
 const POLICY =
-  "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; frame-src 'self'; connect-src 'self'; base-uri 'none'; object-src 'none'; frame-ancestors 'none'"
+  "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; frame-src " +
+  "'self'; connect-src 'self'; base-uri 'none'; object-src 'none'; frame-ancestors 'none'"
 const FRAME_POLICY =
-  "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; sandbox allow-scripts"
+  "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; " +
+  'sandbox allow-scripts'
 
 createServer((request, response) => {
   const url = new URL(request.url ?? '/', 'http://localhost')

@@ -102,7 +102,8 @@ export function* tour(sessionId: string): Generator<Step> {
     0,
     say('user.message', {
       content:
-        'The nightly export lost its last page and the log says nothing useful. Find out why, fix it, and show me the timings before and after.',
+        'The nightly export lost its last page and the log says nothing useful. Find out why, fix it, ' +
+        'and show me the timings before and after.',
       principal_user_id: 'user-1',
     }),
   )
@@ -115,13 +116,16 @@ export function* tour(sessionId: string): Generator<Step> {
       call('c1', 'read_file', { path: 'src/range.ts' }),
       call('c2', 'search_files', { pattern: 'parseRange\\(' }),
     ],
-    'The export works in pages. A lost last page smells like an off-by-one in the range, or an empty end that is read as zero. I should read the range parser, then look for its callers before I change anything.',
+    'The export works in pages. A lost last page smells like an off-by-one in the range, or an empty ' +
+      'end that is read as zero. I should read the range parser, then look for its callers before I ' +
+      'change anything.',
   )
   yield* toolRun(
     'c1',
     'read_file',
     { path: '__WORKSPACE__/src/range.ts' },
-    'export function parseRange(text: string) {\n  const [start, end] = text.split("-")\n  return { start: Number(start), end: Number(end) }\n}\n',
+    'export function parseRange(text: string) {\n  const [start, end] = text.split("-")\n  return { ' +
+      'start: Number(start), end: Number(end) }\n}\n',
     12,
   )
   yield* toolRun(
@@ -317,7 +321,8 @@ export function* reply(text: string, number: number): Generator<Step> {
   yield step(20, wake('harness.wake', { worker_id: 'worker-91bc', cursor: 0 }))
   yield* answer(
     { turn_id: `turn-reply-${number}`, iteration_index: 0 },
-    `You said “${text}”. This is the development server: it repeats, it does not think. ${'It streams a few more words so that there is something to see. '.repeat(4)}`,
+    `You said “${text}”. This is the development server: it repeats, it does not think. ` +
+      `${'It streams a few more words so that there is something to see. '.repeat(4)}`,
     [],
     'A short thought.',
   )
@@ -361,7 +366,8 @@ export function* long(count: number): Generator<Step> {
         : []),
       ...answer(
         { ...first, iteration_index: 1 },
-        `Region ${n % 17} is ${n % 9} percent above plan. ${'The difference comes from two large orders at the end of the month. '.repeat(3)}`,
+        `Region ${n % 17} is ${n % 9} percent above plan. ` +
+          `${'The difference comes from two large orders at the end of the month. '.repeat(3)}`,
       ),
       step(4, life('session.complete', { reason: 'completed' })),
       step(900, life('session.resume', { source: 'message' })),

@@ -56,7 +56,9 @@ export const sessionQuery = (id: string) =>
   })
 
 type Listed = InfiniteData<{ sessions: Session[]; next_cursor: string | null }>
-/** What was just read of a session, by itself or in a list, is what everything shows that knows nothing newer. */
+/**
+ * What was just read of a session, by itself or in a list, is what everything shows that knows nothing newer.
+ */
 export function noteSession(queries: QueryClient, session: Session): void {
   const newer = (known: Session): Session =>
     known.id === session.id && known.last_event_id <= session.last_event_id ? session : known

@@ -65,7 +65,8 @@ export async function readText(located: Located): Promise<string> {
   const { size } = file.stats
   if (size > MAX_FILE_BYTES)
     throw new PathProblem(
-      `'${shown}' has ${size} bytes, more than the ${MAX_FILE_BYTES} that are read whole; use search_files, or the terminal for a part of it`,
+      `'${shown}' has ${size} bytes, more than the ${MAX_FILE_BYTES} that are read whole; use ` +
+        'search_files, or the terminal for a part of it',
     )
   const bytes = await file.read(MAX_FILE_BYTES)
   if (bytes.subarray(0, 8192).includes(0))

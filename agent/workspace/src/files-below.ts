@@ -55,8 +55,8 @@ export function readFileIn(place: Place, name: string, most: number): Buffer | n
 export type FoundFile = { /** Relative to where it began. */ path: string; folder: Place; name: string }
 
 /**
- * Files of a folder before those of its folders, each by name. Folders in `closed` are not entered; `leaveOut`
- * hears of one that went away, may not be read, or lies too deep.
+ * Files of a folder before those of its folders, each by name. Folders in `closed` are not entered;
+ * `leaveOut` hears of one that went away, may not be read, or lies too deep.
  */
 export function* filesBelow(
   folder: Place,

@@ -4,7 +4,8 @@
  * by the system.
  *
  * locate     what a path leads to, links inside the workspace walked by hand     Located   that, held open
- * Directory  an open folder, and all that is done by name in it                  PathProblem  what to tell the writer of a path
+ * Directory  an open folder, and all that is done by name in it                  PathProblem  what to tell
+ * the writer of a path
  */
 export { addressing } from './addressing.ts'
 export { copyFolder } from './copy-out.ts'

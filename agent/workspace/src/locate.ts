@@ -45,7 +45,9 @@ const isBelow = (root: string, path: string): boolean =>
   path === root || path.startsWith(root.endsWith(sep) ? root : root + sep)
 const namesOf = (path: string): string[] => path.split(sep).filter(name => name !== '' && name !== '.')
 
-/** The names of a path below the workspace, under the name it was given or its real one; null: it is outside. */
+/**
+ * The names of a path below the workspace, under the name it was given or its real one; null: it is outside.
+ */
 async function namesBelow(workspace: string, path: string): Promise<string[] | null> {
   const [given, wanted] = [resolve(workspace), resolve(path)]
   for (const root of [given, ...(isBelow(given, wanted) ? [] : [await realpath(workspace)])])
@@ -219,8 +221,8 @@ const OF_THE_PATH: Readonly<Record<string, string>> = {
 }
 
 /**
- * Finds what a path leads to, and holds it. Throws a PathProblem for what the writer of the path did; anything
- * else (the workspace is missing, the disk fails) as it came.
+ * Finds what a path leads to, and holds it. Throws a PathProblem for what the writer of the path did;
+ * anything else (the workspace is missing, the disk fails) as it came.
  */
 export async function locate(workspace: string, given: string, intent: PathIntent): Promise<Located> {
   try {

@@ -58,7 +58,10 @@ export function setTrap(base?: string, workspace?: string): Trap {
     readdirSync(outside, { recursive: true, withFileTypes: true })
       .map(entry => {
         const path = join(entry.parentPath, entry.name)
-        return `${path} ${entry.isFile() ? createHash('sha256').update(readFileSync(path)).digest('hex') : ''}`
+        return (
+          `${path} ` +
+          `${entry.isFile() ? createHash('sha256').update(readFileSync(path)).digest('hex') : ''}`
+        )
       })
       .toSorted()
       .join('\n')

@@ -44,8 +44,14 @@ export function report(
     probe =>
       `${whole.format(probe.per_second)}/s (p50 ${ms(probe.p50_ms ?? 0)}, p99 ${ms(probe.p99_ms ?? 0)} ms)`,
   )
-  let text = `\`${command}\`, ${new Date().toISOString().slice(0, 10)}: ${all.length} × ${all[0]?.model.trim() ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform} ${release()} ${process.arch}, Node ${process.version}.\n`
-  text += `Median of ${rounds} rounds, each going round everybody in turn, ${seconds} s a measurement; load of the machine ${load.map(value => value.toFixed(1)).join(', ')}. A write of 600 bytes and fdatasync, before each round: ${syncs.join('; ')}.\n\n`
+  let text =
+    `\`${command}\`, ${new Date().toISOString().slice(0, 10)}: ${all.length} × ` +
+    `${all[0]?.model.trim() ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform} ` +
+    `${release()} ${process.arch}, Node ${process.version}.\n`
+  text +=
+    `Median of ${rounds} rounds, each going round everybody in turn, ${seconds} s a measurement; load of ` +
+    `the machine ${load.map(value => value.toFixed(1)).join(', ')}. A write of 600 bytes and fdatasync, ` +
+    `before each round: ${syncs.join('; ')}.\n\n`
   text += row([
     '',
     'acknowledged means',
@@ -62,7 +68,8 @@ export function report(
     const delivered =
       deliver === null
         ? '–'
-        : `${ms(deliver.p50_ms)} / ${ms(deliver.p99_ms)}${deliver.missing > 0 ? `, ${whole.format(deliver.missing)} never came` : ''}`
+        : `${ms(deliver.p50_ms)} / ` +
+          `${ms(deliver.p99_ms)}${deliver.missing > 0 ? `, ${whole.format(deliver.missing)} never came` : ''}`
     text += row([
       `${peer.name} (${version})`,
       peer.acknowledged,
@@ -76,8 +83,12 @@ export function report(
   }
   const missing = lines.filter(({ version }) => version === null)
   if (missing.length > 0)
-    text += `\nNot installed, so not measured:\n\n${missing.map(({ peer }) => `- ${peer.name}: ${peer.install}\n`).join('')}`
-  text += `\n–: makes no sense there, or took longer than a minute and a half.\n\nWhere the cores went, µs of CPU:\n\n`
+    text +=
+      `\nNot installed, so not ` +
+      `measured:\n\n${missing.map(({ peer }) => `- ${peer.name}: ${peer.install}\n`).join('')}`
+  text +=
+    `\n–: makes no sense there, or took longer than a minute and a half.\n\nWhere the cores went, µs of ` +
+    `CPU:\n\n`
   text += row([
     '',
     `an append, ${clients} clients: server`,

@@ -20,7 +20,10 @@ export function readCookie(req: IncomingMessage): string | null {
 export function cookieLine(req: IncomingMessage, value: string | null): string {
   const isSecure = 'encrypted' in req.socket || req.headers['x-forwarded-proto'] === 'https'
   const age = value === null ? 0 : Math.floor(LOGIN_TTL_MS / 1000)
-  return `${COOKIE}=${value ?? ''}; Path=/; Max-Age=${age}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`
+  return (
+    `${COOKIE}=${value ?? ''}; Path=/; Max-Age=${age}; HttpOnly; ` +
+    `SameSite=Strict${isSecure ? '; Secure' : ''}`
+  )
 }
 
 /**

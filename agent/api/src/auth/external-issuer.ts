@@ -23,7 +23,8 @@ export function createExternalIssuer({ issuer, audience, jwks_url }: Config['aut
   if (issuer === undefined) return null
   if (audience === undefined)
     throw new Error(
-      '[auth] auth.issuer needs auth.audience: without it a token meant for another service would be accepted',
+      '[auth] auth.issuer needs auth.audience: without it a token meant for another service would be ' +
+        'accepted',
     )
   let keys: Promise<JWTVerifyGetKey> | null = null
   const findKeys = (): Promise<JWTVerifyGetKey> => {

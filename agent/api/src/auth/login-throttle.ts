@@ -3,8 +3,8 @@
  * twice as long, up to a quarter of an hour. Of any e-mail from one address: a budget of failures that fills
  * up slowly, so that trying one password with many e-mails is slowed as well.
  *
- * Many people may share an address, behind a proxy that the configuration does not name above all: whoever has
- * logged in from it before is not held up by the failures of the others.
+ * Many people may share an address, behind a proxy that the configuration does not name above all: whoever
+ * has logged in from it before is not held up by the failures of the others.
  */
 import { networkOf } from '../http/client-address.ts'
 

@@ -1,6 +1,7 @@
 /**
  * Passwords as scrypt hashes that carry their own parameters: `scrypt$N$r$p$salt$hash`, base64url. Each takes
- * 32 MiB and a thread of the pool that file access shares: requests wait for theirs in a queue (hash-queue.ts).
+ * 32 MiB and a thread of the pool that file access shares: requests wait for theirs in a queue
+ * (hash-queue.ts).
  */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 

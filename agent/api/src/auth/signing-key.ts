@@ -20,7 +20,8 @@ export class DamagedKeyFile extends Error {
   override readonly name = 'DamagedKeyFile'
   constructor(file: string, what: string, cause?: unknown) {
     super(
-      `${file} holds no signing key: ${what}. Put it back from a copy; or move it away, and the next start makes a new key: then everybody logs in again, and service accounts keep their tokens.`,
+      `${file} holds no signing key: ${what}. Put it back from a copy; or move it away, and the next ` +
+        'start makes a new key: then everybody logs in again, and service accounts keep their tokens.',
       { cause },
     )
   }

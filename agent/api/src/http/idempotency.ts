@@ -57,7 +57,8 @@ export async function beginIdempotent(
   if (shownOnce.length > 0)
     throw new AppError(
       'shown_once',
-      `The first request with this Idempotency-Key was answered, and only that answer had ${shownOnce.join(', ')}. If it was lost, revoke what was made and ask again with a new key.`,
+      'The first request with this Idempotency-Key was answered, and only that answer had ' +
+        `${shownOnce.join(', ')}. If it was lost, revoke what was made and ask again with a new key.`,
       { extra: { created: JSON.parse(before.body ?? '{}') as unknown } },
     )
   sendJson(exchange, before.status, before.body ?? '', { 'idempotency-replayed': 'true' })

@@ -50,7 +50,8 @@ export function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): v
     request_id: 'none',
   })
   socket.write(
-    `HTTP/1.1 ${status} ${reason}\r\nconnection: close\r\ncontent-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    `HTTP/1.1 ${status} ${reason}\r\nconnection: close\r\ncontent-type: ` +
+      `application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   )
   // `end` alone would wait for the other side to close its half, for ever if that is what it is here for.
   socket.destroySoon()

@@ -70,7 +70,8 @@ export function checkContentType({ req }: Exchange): void {
   if (type === undefined || !/^\s*application\/json\s*(?:;|$)/i.test(type)) {
     throw new AppError(
       'unsupported_media_type',
-      `The body must be application/json, not ${type === undefined ? 'without a content type' : JSON.stringify(type.slice(0, 80))}.`,
+      'The body must be application/json, not ' +
+        `${type === undefined ? 'without a content type' : JSON.stringify(type.slice(0, 80))}.`,
     )
   }
 }

@@ -9,7 +9,10 @@ const DISCLOSURE: Record<Level, string | null> = {
   basic: 'You are talking to an AI system.',
   enhanced:
     'You are talking to an AI system. It can make mistakes; check what matters before you rely on it.',
-  full: 'You are talking to an AI system. It can make mistakes; check what matters before you rely on it. Everything said and done in a session is recorded in its event log, which the operator of this service can read.',
+  full:
+    'You are talking to an AI system. It can make mistakes; check what matters before you rely on it. ' +
+    'Everything said and done in a session is recorded in its event log, which the operator of this ' +
+    'service can read.',
 }
 
 const ON_WORKERS = {

@@ -10,7 +10,9 @@ async function checkCursor({ store }: Services, sessionId: string, cursor: Event
   if (lost === null) return
   throw new AppError(
     'cursor_lost',
-    `Event ${cursor} of this session is lost: the server's disk was damaged, and nothing is left of what followed event ${lost.after_id}. Forget what you have after it, and read on with after=${lost.after_id}.`,
+    `Event ${cursor} of this session is lost: the server's disk was damaged, and nothing is left of ` +
+      `what followed event ${lost.after_id}. Forget what you have after it, and read on with ` +
+      `after=${lost.after_id}.`,
     { extra: { last_id: lost.after_id } },
   )
 }

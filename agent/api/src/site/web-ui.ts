@@ -19,7 +19,8 @@ const TYPES: Record<string, string> = {
   '.map': 'application/json',
 }
 const CSP =
-  "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; frame-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; connect-src 'self'"
+  "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; frame-src " +
+  "'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; connect-src 'self'"
 const PAGE_HEADERS = {
   'content-security-policy': CSP,
   'referrer-policy': 'no-referrer',
@@ -33,9 +34,14 @@ const PAGE_HEADERS = {
  */
 const FRAME_PATH = '/artifact-frame.html'
 const FRAME_CSP =
-  "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; media-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts"
+  "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; " +
+  "font-src data:; media-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; " +
+  'sandbox allow-scripts'
 
-const NOT_BUILT = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Cairn Agent</title><h1>The web UI is not built</h1><p>Run <code>npm run build:web</code> and reload. The API works without it: see <a href="/docs">the reference</a>.</p></html>`
+const NOT_BUILT =
+  '<!doctype html><html lang="en"><meta charset="utf-8"><title>Cairn Agent</title><h1>The web UI is not ' +
+  'built</h1><p>Run <code>npm run build:web</code> and reload. The API works without it: see <a ' +
+  'href="/docs">the reference</a>.</p></html>'
 
 export function createWebUi(webRoot: string | undefined): (exchange: Exchange) => Promise<void> {
   const root = webRoot === undefined ? null : resolve(webRoot)

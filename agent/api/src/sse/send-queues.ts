@@ -41,7 +41,10 @@ export function parseSendQueues(text: string): SendQueues {
 const hex = (value: number, digits: number): string => value.toString(16).toUpperCase().padStart(digits, '0')
 const port = (value: number): string => hex(value, 4)
 
-/** As the table has it: words of 32 bits in the order of the machine, which is little-endian everywhere we run. */
+/**
+ * As the table has it: words of 32 bits in the order of the machine, which is little-endian everywhere we
+ * run.
+ */
 function address(text: string): string {
   const bytes = isIPv4(text) ? text.split('.').map(Number) : bytesOfIPv6(text)
   let words = ''

@@ -56,7 +56,8 @@ export function createStreams(deps: StreamsDeps): Streams {
     if (count >= perPrincipal)
       throw errorWithHeaders(
         'too_many_streams',
-        `You have ${count} streams open, and may have ${perPrincipal} (limits.streams_per_principal): close one first.`,
+        `You have ${count} streams open, and may have ${perPrincipal} (limits.streams_per_principal): ` +
+          'close one first.',
         { 'retry-after': String(COME_BACK_S) },
       )
     const open: Open = {

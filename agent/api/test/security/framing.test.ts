@@ -1,7 +1,7 @@
 /**
  * Bytes that two readers of HTTP may take for different requests: what a proxy in front of us would let
- * through as one and we would answer as two, or as another (RFC 9112). Each is refused, and nothing that hides
- * behind it is answered (contract 4.4).
+ * through as one and we would answer as two, or as another (RFC 9112). Each is refused, and nothing that
+ * hides behind it is answered (contract 4.4).
  */
 import { connect } from 'node:net'
 import { afterAll, expect, test } from 'vitest'

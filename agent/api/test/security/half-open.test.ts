@@ -16,12 +16,14 @@ const BEGINNINGS: Record<string, (token: string) => string> = {
   'nothing at all': () => '',
   'half of their headers': () => 'GET /healthz HTTP/1.1\r\nHost: x\r\nX-Half: ',
   'half of their body': () =>
-    'POST /v1/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"email":',
+    'POST /v1/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ' +
+    '100\r\n\r\n{"email":',
   'no HTTP': () => 'hello there\r\n\r\n',
   'headers that are too long': () =>
     `GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(40_000)}\r\n\r\n`,
   'a body that is refused by its length': () =>
-    'POST /v1/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2000000000\r\n\r\n{',
+    'POST /v1/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ' +
+    '2000000000\r\n\r\n{',
   'a whole request that closes': () => 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
   [UNREAD]: token =>
     `GET /openapi.json HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`.repeat(40),
@@ -46,7 +48,8 @@ test.each(Object.entries(BEGINNINGS))(
   'clients that send %s and keep their half open hold no descriptor for long',
   async (what, beginning) => {
     await using service = await startService({
-      // A connection without traffic ends after a while in any case; only answers that nobody reads need that.
+      // A connection without traffic ends after a while in any case; only answers that nobody reads need
+      // that.
       tuning: { headersMs: 300, requestMs: 600, lookMs: 50, idleMs: what === UNREAD ? 500 : 3_600_000 },
     })
     const text = beginning(service.adminToken)

@@ -1,6 +1,6 @@
 /**
- * Attempts that came to mind after the known ones were closed: other methods, odd paths, other people's keys and
- * ids, bodies that reach for prototypes, files that want to be pages. Each says what is promised instead.
+ * Attempts that came to mind after the known ones were closed: other methods, odd paths, other people's keys
+ * and ids, bodies that reach for prototypes, files that want to be pages. Each says what is promised instead.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'

@@ -1,7 +1,7 @@
 /**
- * An html artifact reaches nobody (docs/decisions/0015): no packet by WebRTC, in its own frame or in one that it
- * makes, and no request by anything else. A real Chromium, the server's own frame and policy, and sentinels for UDP
- * and HTTP on this machine.
+ * An html artifact reaches nobody (docs/decisions/0015): no packet by WebRTC, in its own frame or in one that
+ * it makes, and no request by anything else. A real Chromium, the server's own frame and policy, and
+ * sentinels for UDP and HTTP on this machine.
  */
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'

@@ -1,6 +1,6 @@
 /**
- * A machine without a box: nothing runs commands unless the configuration says so by name, and everyone who asks
- * is told what holds.
+ * A machine without a box: nothing runs commands unless the configuration says so by name, and everyone who
+ * asks is told what holds.
  */
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { execFileSync } from 'node:child_process'

@@ -1,6 +1,7 @@
 /**
- * A real server whose clock is set while it works: by minutes, by hours, by years, forth and back. libfaketime
- * changes what the process sees as the date, and nothing else, as setting the clock of a machine does.
+ * A real server whose clock is set while it works: by minutes, by hours, by years, forth and back.
+ * libfaketime changes what the process sees as the date, and nothing else, as setting the clock of a machine
+ * does.
  */
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -45,7 +46,8 @@ test('a server whose clock is set by minutes, hours and years, forth and back, l
   const faketime = findFaketime()
   if (faketime === null)
     console.warn(
-      'faketime is not installed (apt-get install faketime): the clock of the real server was NOT set. Only the unit tests did it.',
+      'faketime is not installed (apt-get install faketime): the clock of the real server was NOT set. ' +
+        'Only the unit tests did it.',
     )
   const place = makePlace({
     scenario: SCENARIO,

@@ -1,6 +1,7 @@
 /**
- * Many sessions that each start a turn within one second: the model that streams, the service, and those who ask
- * and read, in a process each. What it takes is counted until the service is quiet again, titles included.
+ * Many sessions that each start a turn within one second: the model that streams, the service, and those who
+ * ask and read, in a process each. What it takes is counted until the service is quiet again, titles
+ * included.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -28,7 +29,9 @@ export type SwarmRow = {
 const TOO_LONG_MS = 180_000
 const LOOK_MS = 100
 
-/** One after the other on one service, as it would live: the first level pays for what is loaded and compiled. */
+/**
+ * One after the other on one service, as it would live: the first level pays for what is loaded and compiled.
+ */
 export async function benchSwarm(directory: string, levels: readonly number[]): Promise<SwarmRow[]> {
   const dir = await mkdtemp(join(directory, 'cairn-bench-'))
   const [model, service, load] = ['model', 'service', 'load'].map(start) as [Part, Part, Part]

@@ -64,7 +64,9 @@ const whole = (value: number): string => number.format(Math.round(value))
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((_, at) => Math.max(...[head, ...rows].map(row => row[at]!.length)))
   const line = (row: readonly string[]): string =>
-    `| ${row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!))).join(' | ')} |\n`
+    '| ' +
+    `${row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!))).join(' | ')} ` +
+    `|\n`
   const rule = `|${widths.map((width, at) => (at === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|\n`
   return line(head) + rule + rows.map(line).join('')
 }

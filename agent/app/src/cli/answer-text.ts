@@ -51,7 +51,9 @@ export function createAnswerText(): { take: (event: SessionEvent) => Printed; an
           return { note: `· ${event.data.name} ${oneLine(JSON.stringify(event.data.arguments), 100)}` }
         case 'inbox.governance_gate':
           return {
-            note: `? ${event.data.tool_name} needs an approval: ${oneLine(event.data.arguments_excerpt, 100)} (cairn approve)`,
+            note:
+              `? ${event.data.tool_name} needs an approval: ` +
+              `${oneLine(event.data.arguments_excerpt, 100)} (cairn approve)`,
           }
         case 'inbox.input_required':
           return {

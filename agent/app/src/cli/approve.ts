@@ -58,7 +58,8 @@ function shown({ kind, payload }: InboxItem): string[] {
   if (kind !== 'governance_gate') return []
   const { tool_name: tool, arguments: args, arguments_excerpt: excerpt, redactions } = payload
   return [
-    `${oneLine(String(tool), 80)} ${exactText(args === undefined ? String(excerpt) : JSON.stringify(args, null, 2))}`,
+    `${oneLine(String(tool), 80)} ` +
+      `${exactText(args === undefined ? String(excerpt) : JSON.stringify(args, null, 2))}`,
     ...(typeof redactions === 'number' && redactions > 0
       ? [`${redactions} of its parts look like secrets: they are not shown, and run all the same.`]
       : []),
@@ -66,4 +67,5 @@ function shown({ kind, payload }: InboxItem): string[] {
 }
 
 const line = ({ id, session_id, created_at, payload }: InboxItem): string =>
-  `${id}  ${created_at}  session ${session_id}  ${oneLine(String(payload['tool_name'] ?? ''), 40)} ${oneLine(String(payload['arguments_excerpt'] ?? ''), 100)}\n`
+  `${id}  ${created_at}  session ${session_id}  ${oneLine(String(payload['tool_name'] ?? ''), 40)} ` +
+  `${oneLine(String(payload['arguments_excerpt'] ?? ''), 100)}\n`

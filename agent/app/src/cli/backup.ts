@@ -18,7 +18,8 @@ export const backup = defineCommand({
   usage: [
     [
       'backup DIRECTORY',
-      'a new or empty one; serve it with CAIRN_DATA=DIRECTORY, the first start moves the workspaces out of it. It holds the signing key: keep it as safe as the original',
+      'a new or empty one; serve it with CAIRN_DATA=DIRECTORY, the first start moves the workspaces ' +
+        'out of it. It holds the signing key: keep it as safe as the original',
     ],
   ],
   options: {},
@@ -28,7 +29,9 @@ export const backup = defineCommand({
     if (database !== null) {
       const { schema } = database.address
       throw new UsageError(
-        `the store is in Postgres, which copies itself: run pg_dump --format=custom --schema=${schema} --file=cairn.dump "$DATABASE_URL" (without schema and pool among its parameters) first, then copy ${BESIDE.join(', ')} of ${dataDirOf(io.env)}, and ${findWorkspacesDir(io.env)}`,
+        `the store is in Postgres, which copies itself: run pg_dump --format=custom --schema=${schema} ` +
+          '--file=cairn.dump "$DATABASE_URL" (without schema and pool among its parameters) first, then ' +
+          `copy ${BESIDE.join(', ')} of ${dataDirOf(io.env)}, and ${findWorkspacesDir(io.env)}`,
       )
     }
     const source = dataDirOf(io.env)

@@ -12,7 +12,9 @@ export function checkLosses(dataDir: string): Finding[] {
       : [
           {
             verdict: 'fail' as const,
-            detail: `${describeLoss(missing)}. If there is a better copy of cairn.db and cairn.db-wal, put it back before the next start: that one goes on without them`,
+            detail:
+              `${describeLoss(missing)}. If there is a better copy of cairn.db and cairn.db-wal, put it ` +
+              'back before the next start: that one goes on without them',
           },
         ]),
     ...past.map(loss => ({

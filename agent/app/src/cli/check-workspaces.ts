@@ -37,7 +37,8 @@ export function checkWorkspaces(
     warn(`the next start moves what lies in ${old} to ${workspacesDir}`)
   if (addressing === 'path')
     warn(
-      'there is no /proc/self/fd here: a command that swaps folders for links all the time may lead a file tool astray',
+      'there is no /proc/self/fd here: a command that swaps folders for links all the time may lead a ' +
+        'file tool astray',
     )
   return findings.length > 0
     ? findings

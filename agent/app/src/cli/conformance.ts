@@ -55,7 +55,8 @@ export const conformance = defineCommand({
       verdicts.push({ check: name, ...judged, ms: Math.round(performance.now() - startedAt) })
       if (!values.json)
         io.out(
-          `${MARK[judged.verdict]} ${name}${judged.verdict === 'ok' ? ` (${judged.detail})` : `\n    ${judged.detail}`}\n`,
+          `${MARK[judged.verdict]} ` +
+            `${name}${judged.verdict === 'ok' ? ` (${judged.detail})` : `\n    ${judged.detail}`}\n`,
         )
     }
     const failed = verdicts.filter(({ verdict }) => verdict === 'fail').length

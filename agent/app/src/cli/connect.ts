@@ -27,7 +27,8 @@ export function connectWith(
   if (given) return { client: createClient({ baseUrl, token: given }), baseUrl, token: () => given }
   if (!hasLocalAdmin(dataDir)) {
     throw new NotFoundError(
-      `There is no token for ${baseUrl}: set CAIRN_TOKEN, or point CAIRN_DATA at the data directory of the server (${dataDir} has never been served).`,
+      `There is no token for ${baseUrl}: set CAIRN_TOKEN, or point CAIRN_DATA at the data directory of ` +
+        `the server (${dataDir} has never been served).`,
     )
   }
   const token = (): Promise<string> => localToken(dataDir)

@@ -71,7 +71,9 @@ function checkConfig(env: Environment): Finding[] {
       {
         check: 'configuration',
         verdict: 'ok',
-        detail: `${file ?? 'no cairn.yaml, all defaults'}; ${demo ? 'demo model' : 'models configured'}; agents: ${agents}`,
+        detail:
+          `${file ?? 'no cairn.yaml, all defaults'}; ${demo ? 'demo model' : 'models configured'}; ` +
+          `agents: ${agents}`,
       },
     ]
   } catch (error) {
@@ -103,7 +105,9 @@ async function checkModels(env: Environment): Promise<Finding[]> {
         return {
           check,
           verdict: 'fail',
-          detail: `${base_url} does not answer: ${cause instanceof Error ? cause.message : asError(error).message}`,
+          detail:
+            `${base_url} does not answer: ` +
+            `${cause instanceof Error ? cause.message : asError(error).message}`,
         }
       }
     }),

@@ -7,5 +7,8 @@ const BRIEF_MAX = 120
 /** Id, time, type and the contract's line; an event that does not fit its contract shows its data. */
 export function eventLine(event: SessionEvent): string {
   const text = summarize(event)
-  return `${String(event.id).padStart(5)}  ${event.created_at.slice(11, 23)}  ${event.type.padEnd(24)} ${oneLine(text === '{}' ? '' : text, BRIEF_MAX)}`.trimEnd()
+  return (
+    `${String(event.id).padStart(5)}  ${event.created_at.slice(11, 23)}  ${event.type.padEnd(24)} ` +
+    `${oneLine(text === '{}' ? '' : text, BRIEF_MAX)}`
+  ).trimEnd()
 }

@@ -9,7 +9,8 @@ const ENVIRONMENT = {
   CAIRN_WORKSPACES: './workspaces, beside ./data; beside another CAIRN_DATA its name and -workspaces',
   CAIRN_CONFIG: './cairn.yaml',
   DATABASE_URL:
-    'postgres://USER:PASSWORD@HOST/DATABASE?schema=cairn&pool=8 for several processes; else the store is in CAIRN_DATA',
+    'postgres://USER:PASSWORD@HOST/DATABASE?schema=cairn&pool=8 for several processes; else the store ' +
+    'is in CAIRN_DATA',
   DATABASE_SCHEMA: 'cairn',
   LOG_LEVEL: 'info (debug, info, warn, error, silent)',
   CAIRN_URL: 'server that commands talk to; else the one on the data directory',
@@ -39,12 +40,14 @@ const table = (rows: readonly (readonly [string, string])[]): string => {
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}\n`).join('')
 }
 
-const overview = (commands: readonly Command[]): string => `usage: cairn COMMAND [OPTION…]
-
-${table(commands.map(({ name, summary }) => [name, summary]))}
-Every command takes --json and --help, those that talk to a server --url. Data goes to stdout, everything else to stderr.
-
-Environment and defaults
-${table(Object.entries(ENVIRONMENT))}
-Exit codes
-${table(Object.values(EXIT).map(({ code, means }) => [String(code), means]))}`
+const overview = (commands: readonly Command[]): string =>
+  'usage: cairn COMMAND [OPTION…]\n' +
+  '\n' +
+  `${table(commands.map(({ name, summary }) => [name, summary]))}\n` +
+  'Every command takes --json and --help, those that talk to a server --url. Data goes to stdout, ' +
+  'everything else to stderr.\n' +
+  '\n' +
+  'Environment and defaults\n' +
+  `${table(Object.entries(ENVIRONMENT))}\n` +
+  'Exit codes\n' +
+  `${table(Object.values(EXIT).map(({ code, means }) => [String(code), means]))}`

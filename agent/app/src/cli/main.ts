@@ -48,7 +48,8 @@ async function run(argv: string[], io: Io): Promise<ExitCode> {
     commands.map(known => known.name),
   )
   throw new UsageError(
-    `there is no command "${name}"; ${meant === undefined ? 'cairn help lists them' : `did you mean "${meant}"?`}`,
+    `there is no command "${name}"; ` +
+      `${meant === undefined ? 'cairn help lists them' : `did you mean "${meant}"?`}`,
   )
 }
 

@@ -46,4 +46,5 @@ export const sessions = defineCommand({
 })
 
 const line = ({ id, state, updated_at, agent, title }: Session): string =>
-  `${id}  ${state.padEnd(14)}  ${updated_at.slice(0, 16).replace('T', ' ')}  ${oneLine(agent, 20)}  ${oneLine(title ?? '(untitled)', 80)}\n`
+  `${id}  ${state.padEnd(14)}  ${updated_at.slice(0, 16).replace('T', ' ')}  ${oneLine(agent, 20)}  ` +
+  `${oneLine(title ?? '(untitled)', 80)}\n`

@@ -77,9 +77,11 @@ test('a configured model is used by every agent that names none, without an appr
 
 test('names that lead nowhere are mistakes: providers, experts, variables', () => {
   const text =
-    'models: {default: opnai/m, providers: {openai: {kind: openai, api_key_env: THE_KEY}}}\nagents: {a: {experts: [sql], model: openai/m}}\nexperts: {sq1: {description: d, system: s}}'
+    'models: {default: opnai/m, providers: {openai: {kind: openai, api_key_env: THE_KEY}}}\nagents: ' +
+    '{a: {experts: [sql], model: openai/m}}\nexperts: {sq1: {description: d, system: s}}'
   expect(problemsOf(() => resolve(text))).toEqual([
-    'models.default: "opnai/m" asks for the provider "opnai", which models.providers does not have (did you mean "openai"?)',
+    'models.default: "opnai/m" asks for the provider "opnai", which models.providers does not have ' +
+      '(did you mean "openai"?)',
     'agents.a.experts: there is no expert "sql" (did you mean "sq1"?)',
     'models.providers.openai.api_key_env: the environment variable THE_KEY is not set',
   ])
@@ -94,12 +96,14 @@ test('an internal address on the allow list is a mistake that names the list it 
   expect(agent('allow: [localhost, example.org, 10.0.0.1, "[::1]"]')).toEqual(
     ['localhost', '10.0.0.1', '[::1]'].map(
       host =>
-        `agents.a.governance.egress.allow: "${host}" is an internal address; allow opens names only, write it under egress.internal`,
+        `agents.a.governance.egress.allow: "${host}" is an internal address; allow opens names only, ` +
+        'write it under egress.internal',
     ),
   )
   expect(agent('internal: [localhost, 10.0.0.1, wiki.corp]')).toEqual([])
   expect(agent('internal: ["*.corp"]')).toEqual([
-    'line 1: agents.a.governance.egress.internal.0: must be a host name or an address in full, without a wildcard, got "*.corp"',
+    'line 1: agents.a.governance.egress.internal.0: must be a host name or an address in full, without ' +
+      'a wildcard, got "*.corp"',
   ])
 })
 
@@ -119,9 +123,13 @@ test('a file that CAIRN_CONFIG names must exist; the default one need not', () =
 
 test('what is shown holds no secret', () => {
   const secret = 's3cret'
-  const { config } = resolve(`
-models: {default: o/m, providers: {o: {kind: openai, base_url: "https://me:${secret}@host/v1?key=${secret}", headers: {authorization: Bearer ${secret}}}}}
-mcp_servers: {m: {command: run, args: ["--api-key=${secret}", "--verbose"]}, n: {url: "https://host/mcp?token=${secret}"}}`)
+  const { config } = resolve(
+    '\n' +
+      'models: {default: o/m, providers: {o: {kind: openai, base_url: ' +
+      `"https://me:${secret}@host/v1?key=${secret}", headers: {authorization: Bearer ${secret}}}}}\n` +
+      `mcp_servers: {m: {command: run, args: ["--api-key=${secret}", "--verbose"]}, n: {url: ` +
+      `"https://host/mcp?token=${secret}"}}`,
+  )
   const shown = showConfig(config)
   expect(shown).not.toContain(secret)
   expect(shown).toContain('--verbose')

@@ -17,8 +17,8 @@ const DEMO_MODEL = 'demo/scripted'
 const DEFAULT_AGENT = 'assistant'
 
 /**
- * The demo asks before it runs a command and before it changes a file, so that a first look shows an approval,
- * where there is a terminal and where there is none.
+ * The demo asks before it runs a command and before it changes a file, so that a first look shows an
+ * approval, where there is a terminal and where there is none.
  */
 const DEMO_AGENT: ConfigInput = {
   agents: {
@@ -94,7 +94,8 @@ function checkNames(config: Config): string[] {
   for (const [path, model] of modelsOf(config)) {
     if (model === undefined || providers.includes(providerOf(model))) continue
     problems.push(
-      `${path}: "${model}" asks for the provider "${providerOf(model)}", which models.providers does not have${hint(providerOf(model), providers)}`,
+      `${path}: "${model}" asks for the provider "${providerOf(model)}", which models.providers does ` +
+        `not have${hint(providerOf(model), providers)}`,
     )
   }
   for (const [name, agent] of Object.entries(config.agents)) {
@@ -103,7 +104,8 @@ function checkNames(config: Config): string[] {
     for (const expert of agent.experts) {
       if (!Object.hasOwn(config.experts, expert))
         problems.push(
-          `agents.${name}.experts: there is no expert "${expert}"${hint(expert, Object.keys(config.experts))}`,
+          `agents.${name}.experts: there is no expert ` +
+            `"${expert}"${hint(expert, Object.keys(config.experts))}`,
         )
     }
   }
@@ -117,7 +119,8 @@ function checkEgress(config: Config): string[] {
       .filter(isInternalHost)
       .map(
         host =>
-          `agents.${name}.governance.egress.allow: "${host}" is an internal address; allow opens names only, write it under egress.internal`,
+          `agents.${name}.governance.egress.allow: "${host}" is an internal address; allow opens names ` +
+          'only, write it under egress.internal',
       ),
   )
 }

@@ -68,7 +68,10 @@ function sentence(issue: Issue, root: unknown): string {
     root,
   )
   const shown = got === undefined ? 'nothing' : got === null ? 'nothing' : JSON.stringify(got)
-  return `${issue.message.replace(/^Invalid input: /, '').replace(/, received .*$/, '')}, got ${shown.length > 60 ? `${shown.slice(0, 57)}...` : shown}`
+  return (
+    `${issue.message.replace(/^Invalid input: /, '').replace(/, received .*$/, '')}, got ` +
+    `${shown.length > 60 ? `${shown.slice(0, 57)}...` : shown}`
+  )
 }
 
 /** Line of the value at a path, or of a key in the map there. */

@@ -181,7 +181,9 @@ export const HTTP_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: 'a service account streams its own sessions below /v1/api, polls nothing, and ends when it is revoked',
+    name:
+      'a service account streams its own sessions below /v1/api, polls nothing, and ends when it is ' +
+      'revoked',
     async run(probe) {
       const made = await post(probe, '/v1/admin/service-accounts', {
         name: `conformance ${randomUUID().slice(0, 8)}`,

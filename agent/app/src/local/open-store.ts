@@ -60,7 +60,8 @@ export async function openDatabase({ url, address }: Database, options: Opening)
     // Named by the driver or the server (28: who one is, 3D: no such database); anything else may be ours.
     if (code !== undefined && /^(?:E[A-Z]+|28...|3D...|57P..|53300)$/.test(code))
       throw new NotFoundError(
-        `The database ${address.shown} cannot be used: ${message || code}. Is it running, and is DATABASE_URL right?`,
+        `The database ${address.shown} cannot be used: ${message || code}. Is it running, and is ` +
+          'DATABASE_URL right?',
         { cause: error },
       )
     throw error
@@ -75,7 +76,8 @@ async function openEmbedded(dataDir: string, options: Opening = {}): Promise<Log
   }).catch((error: unknown) => {
     throw error instanceof DirectoryInUse
       ? new InUseError(
-          `The data directory ${dataDir} is in use by process ${error.holder}: stop that one, or set CAIRN_DATA to another directory.`,
+          `The data directory ${dataDir} is in use by process ${error.holder}: stop that one, or set ` +
+            'CAIRN_DATA to another directory.',
           { cause: error },
         )
       : error
@@ -116,7 +118,8 @@ async function agree(
   const warn = (what: string, variable: string): void =>
     report(
       'warn',
-      `other processes on this database keep their files elsewhere: ${what} is seen by workers on this directory only. Give all of them one shared ${variable}, see docs/postgres.md`,
+      `other processes on this database keep their files elsewhere: ${what} is seen by workers on this ` +
+        `directory only. Give all of them one shared ${variable}, see docs/postgres.md`,
     )
   if (!(await shared('data_directory', dataDir))) warn(`what lies in ${dataDir}/checkpoints`, 'CAIRN_DATA')
   if (workspacesDir !== undefined && !(await shared('workspaces_directory', workspacesDir)))

@@ -52,7 +52,8 @@ test('a command finds it in the configuration without the keys that the service 
   const file = join(dir, 'cairn.yaml')
   writeFileSync(
     file,
-    'workspaces: ./ws\nmodels:\n  default: o/x\n  providers: {o: {kind: openai, api_key_env: NOT_SET_HERE}}\n',
+    'workspaces: ./ws\nmodels:\n  default: o/x\n  providers: {o: {kind: openai, api_key_env: ' +
+      'NOT_SET_HERE}}\n',
   )
   expect(findWorkspacesDir({ CAIRN_CONFIG: file })).toBe(join(dir, 'ws'))
 })

@@ -46,13 +46,24 @@ export function findWorkspacesDir(env: Environment): string {
 export function workspacesDirProblem(dataDir: string, workspacesDir: string): string | null {
   const [data, workspaces] = [realSoFar(dataDir), realSoFar(workspacesDir)]
   if (isBelow(data, workspaces) || isBelow(workspaces, data))
-    return `the workspaces (${workspacesDir}) and the data directory (${dataDir}) must lie apart, for the keys of the server are in the one and commands of agents work in the other: set ${VARIABLE} to a directory outside it`
+    return (
+      `the workspaces (${workspacesDir}) and the data directory (${dataDir}) must lie apart, for the ` +
+      `keys of the server are in the one and commands of agents work in the other: set ${VARIABLE} to a ` +
+      'directory outside it'
+    )
   const foreign = OF_A_SERVER.find(name => lstatSync(join(workspaces, name), { throwIfNoEntry: false }))
   if (foreign !== undefined)
-    return `${workspacesDir} is the data directory of a server (it has ${foreign}): set ${VARIABLE} to another one`
-  // A data directory on a disk of its own is there to outlive the rest, and would not take the workspaces along.
+    return (
+      `${workspacesDir} is the data directory of a server (it has ${foreign}): set ${VARIABLE} to ` +
+      'another one'
+    )
+  // A data directory on a disk of its own is there to outlive the rest, and would not take the workspaces
+  // along.
   if (workspacesDir === defaultWorkspacesDir(dataDir) && leavesItsDisk(data, workspaces))
-    return `the data directory ${dataDir} is a disk of its own, and ${workspacesDir}, the default, would not be on it: set ${VARIABLE} to where the workspaces shall be kept`
+    return (
+      `the data directory ${dataDir} is a disk of its own, and ${workspacesDir}, the default, would not ` +
+      `be on it: set ${VARIABLE} to where the workspaces shall be kept`
+    )
   return null
 }
 
@@ -85,7 +96,8 @@ export function prepareWorkspaces(dataDir: string, workspacesDir: string, report
     mkdirSync(workspacesDir, { recursive: true, mode: 0o700 })
   } catch (thrown) {
     throw new ConfigError(VARIABLE, [
-      `${workspacesDir} cannot be made (${asError(thrown).message}): name a directory that this user may write to`,
+      `${workspacesDir} cannot be made (${asError(thrown).message}): name a directory that this user ` +
+        'may write to',
     ])
   }
   moveOld(join(dataDir, 'workspaces'), workspacesDir, report)
@@ -96,7 +108,8 @@ function moveOld(old: string, workspacesDir: string, report: Report): void {
   if (found === undefined) return
   if (found.isSymbolicLink())
     throw new ConfigError(VARIABLE, [
-      `${old}, where workspaces used to be, is a link: set ${VARIABLE} to ${readlinkSync(old)} and remove the link`,
+      `${old}, where workspaces used to be, is a link: set ${VARIABLE} to ${readlinkSync(old)} and ` +
+        'remove the link',
     ])
   const names = readdirSync(old)
   const moved = names.filter(name => moveOne(join(old, name), join(workspacesDir, name)))
@@ -123,7 +136,9 @@ function moveOne(from: string, to: string): boolean {
     if (code === 'ENOENT') return false
     if (code === 'EXDEV')
       throw new ConfigError(VARIABLE, [
-        `${from} cannot be moved to ${to}, which is on another disk: stop every server on this data directory and run mv ${dirname(from)}/* ${dirname(to)}/ (then rmdir ${dirname(from)}), or set ${VARIABLE} to a directory on the disk of the data directory`,
+        `${from} cannot be moved to ${to}, which is on another disk: stop every server on this data ` +
+          `directory and run mv ${dirname(from)}/* ${dirname(to)}/ (then rmdir ${dirname(from)}), or set ` +
+          `${VARIABLE} to a directory on the disk of the data directory`,
       ])
     throw new ConfigError(VARIABLE, [
       code === 'ENOTEMPTY' || code === 'EEXIST'

@@ -1,4 +1,7 @@
-/** The worker of a service with what it stands on: MCP servers, tools, skills. `parts` ends them in the opposite order. */
+/**
+ * The worker of a service with what it stands on: MCP servers, tools, skills. `parts` ends them in the
+ * opposite order.
+ */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -91,7 +94,8 @@ async function announceSkills(dir: string, log: Logger): Promise<void> {
     log.info(`skills: ${[...skills.keys()].join(', ') || 'none'}`)
   } catch (error) {
     throw new Error(
-      `The directory of skills, ${dir}, cannot be read: make it, or take \`skills\` out of the configuration.`,
+      `The directory of skills, ${dir}, cannot be read: make it, or take \`skills\` out of the ` +
+        'configuration.',
       { cause: error },
     )
   }

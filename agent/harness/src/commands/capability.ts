@@ -1,6 +1,6 @@
 /**
- * Slash commands and skills as rows of the capabilities. What clears or compresses the conversation waits for the
- * end of the turn, behind its grading: a call and its result are never parted.
+ * Slash commands and skills as rows of the capabilities. What clears or compresses the conversation waits for
+ * the end of the turn, behind its grading: a call and its result are never parted.
  */
 import type { EventId } from '@cairn/protocol'
 import { parseSlashCommand, type SlashCommand, type SlashMessage } from '@cairn/state'

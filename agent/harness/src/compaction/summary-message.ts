@@ -70,7 +70,9 @@ export function shorten(older: readonly ConversationEntry[]): Digest {
     if (left < 0) break
     kept.unshift(line)
   }
-  const note = `${older.length} older messages were left out here, because no summary of them could be made. Read files or ask again where you need what they said.`
+  const note =
+    `${older.length} older messages were left out here, because no summary of them could be made. Read ` +
+    'files or ask again where you need what they said.'
   return {
     kind: 'shortened',
     text: [
@@ -78,7 +80,8 @@ export function shorten(older: readonly ConversationEntry[]): Digest {
       ...(summary ? [clip(textOfSummary(summary.message.content), SHORTENED_SUMMARY_CHARS)] : []),
       ...(kept.length > 0
         ? [
-            `Messages among them, the oldest first${kept.length < said.length ? ` (${said.length - kept.length} older ones left out)` : ''}:\n${kept.join('\n')}`,
+            'Messages among them, the oldest ' +
+              `first${kept.length < said.length ? ` (${said.length - kept.length} older ones left out)` : ''}:\n${kept.join('\n')}`,
           ]
         : []),
     ].join('\n\n'),

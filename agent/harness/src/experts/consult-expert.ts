@@ -50,7 +50,10 @@ export function expertTools(deps: ExpertToolDeps): Tool[] {
   return [
     defineTool({
       name: 'consult_expert',
-      description: `Give one task to an expert, who works on it alone and answers once. The expert knows nothing of this conversation: say all it needs. Experts:\n${[...experts].map(([name, { description }]) => `- ${name}: ${description}`).join('\n')}`,
+      description:
+        'Give one task to an expert, who works on it alone and answers once. The expert knows nothing of ' +
+        'this conversation: say all it needs. ' +
+        `Experts:\n${[...experts].map(([name, { description }]) => `- ${name}: ${description}`).join('\n')}`,
       parameters: Parameters,
       readOnly: false,
       idempotent: false,
@@ -100,7 +103,8 @@ const listExperts = ({ config, setup: { agent } }: ExpertToolDeps): Map<string, 
       const expert = config.experts[name]
       if (!expert)
         throw new ConfigurationError(
-          `The agent lists the expert ${name}, and the configuration has none of that name; it has ${Object.keys(config.experts).join(', ') || 'none'}.`,
+          `The agent lists the expert ${name}, and the configuration has none of that name; it has ` +
+            `${Object.keys(config.experts).join(', ') || 'none'}.`,
         )
       return [name, expert] as const
     }),

@@ -54,7 +54,9 @@ export async function runExpert(
   const messages: ModelMessage[] = [
     {
       role: 'system',
-      content: `${expert.system}\n\nYou are consulted once and have at most ${expert.max_iterations} steps. Your last message is your answer; whoever asked sees nothing else.`,
+      content:
+        `${expert.system}\n\nYou are consulted once and have at most ${expert.max_iterations} steps. ` +
+        'Your last message is your answer; whoever asked sees nothing else.',
     },
     {
       role: 'user',

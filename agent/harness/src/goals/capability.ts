@@ -1,6 +1,6 @@
 /**
- * Goals as two rows of the capabilities: a turn that is about to end is graded, and a verdict that asks for more
- * begins the next turn. What clears the conversation stands between them.
+ * Goals as two rows of the capabilities: a turn that is about to end is graded, and a verdict that asks for
+ * more begins the next turn. What clears the conversation stands between them.
  */
 import type { EventId } from '@cairn/protocol'
 import { continuation } from '@cairn/sessions'
@@ -59,7 +59,9 @@ export const goalGrading: Capability<Due> = {
   },
 }
 
-/** The next round is a turn of its own: the lease goes back, and the message that begins it wakes the session. */
+/**
+ * The next round is a turn of its own: the lease goes back, and the message that begins it wakes the session.
+ */
 export const goalContinuation: Capability<{ verdict_id: EventId }> = {
   name: 'goal_continuation',
   asks: () => ({

@@ -23,7 +23,8 @@ export const Verdict = z.strictObject({
   result: z
     .enum(['satisfied', 'needs_revision', 'blocked', 'failed'])
     .describe(
-      'satisfied: every point of the rubric is met. needs_revision: more work can meet it. blocked: only somebody else can remove what is in the way. failed: it cannot be reached.',
+      'satisfied: every point of the rubric is met. needs_revision: more work can meet it. blocked: ' +
+        'only somebody else can remove what is in the way. failed: it cannot be reached.',
     ),
   explanation: z.string().describe('why, point by point of the rubric, in a few sentences'),
   feedback: z.string().describe('for needs_revision: what exactly the agent must do next; else empty'),

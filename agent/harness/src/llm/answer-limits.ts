@@ -1,8 +1,8 @@
 /**
- * How much of one answer is taken (decision 0015). A model server is not trusted to come to an end: each part of
- * an answer has a maximum, and so has what is read of the connection, so that a call costs a bounded amount of
- * memory whatever the server does. A call beyond one of them ends as `invalid_response` and is not made again:
- * a server that said too much once says it again, and each time it is paid for.
+ * How much of one answer is taken (decision 0015). A model server is not trusted to come to an end: each part
+ * of an answer has a maximum, and so has what is read of the connection, so that a call costs a bounded
+ * amount of memory whatever the server does. A call beyond one of them ends as `invalid_response` and is not
+ * made again: a server that said too much once says it again, and each time it is paid for.
  */
 import { say, type CallSite } from './model-errors.ts'
 import { ModelError } from './provider.ts'
@@ -17,8 +17,8 @@ export const MAX_CALLS = 256
 /** Content blocks of one answer, and entries of its reasoning details. */
 const MAX_BLOCKS = 4096
 /**
- * Of one event of the stream, or of an answer that is one JSON text: a whole answer may come in one piece, with
- * every letter escaped.
+ * Of one event of the stream, or of an answer that is one JSON text: a whole answer may come in one piece,
+ * with every letter escaped.
  */
 export const MAX_EVENT_BYTES = 8 * MIB
 /** Of a whole stream: each token comes in a frame some seventy times its length. */

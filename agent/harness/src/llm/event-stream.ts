@@ -1,6 +1,6 @@
 /**
- * The body of an answer: Server-Sent Events, or one text. The SDKs' own readers hand each event through half a
- * dozen generators and a stream for the tap, which was a third of what a turn cost.
+ * The body of an answer: Server-Sent Events, or one text. The SDKs' own readers hand each event through half
+ * a dozen generators and a stream for the tap, which was a third of what a turn cost.
  */
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 

@@ -2,7 +2,8 @@
 
 /** The words; appended to the system prompt. */
 export const schemaPrompt = (schema: Record<string, unknown>): string =>
-  `Answer with one JSON value that fits this JSON Schema, and nothing else: no prose, no code fence.\n${JSON.stringify(schema)}`
+  'Answer with one JSON value that fits this JSON Schema, and nothing else: no prose, no code ' +
+  `fence.\n${JSON.stringify(schema)}`
 
 /**
  * The JSON text within an answer: itself, a fenced block, or the outermost braces. Unchanged when there is
@@ -18,7 +19,9 @@ export function jsonWithin(text: string): string {
 
 const FENCE = '```'
 
-/** What the first pair of fences encloses. By hand: a pattern goes over a megabyte of blanks again and again. */
+/**
+ * What the first pair of fences encloses. By hand: a pattern goes over a megabyte of blanks again and again.
+ */
 function firstFence(text: string): string | undefined {
   const open = text.indexOf(FENCE)
   const close = open === -1 ? -1 : text.indexOf(FENCE, open + FENCE.length)

@@ -1,4 +1,6 @@
-/** A server that sends signs of life for ever is not silent: a call has an end all the same (decision 0015). */
+/**
+ * A server that sends signs of life for ever is not silent: a call has an end all the same (decision 0015).
+ */
 import type { Config } from '@cairn/protocol'
 import type { Clock } from '../clock.ts'
 import { ModelError } from './provider.ts'

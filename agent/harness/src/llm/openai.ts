@@ -81,7 +81,8 @@ export function createOpenAI(options: OpenAIOptions): ModelProvider {
             'configuration',
             say(
               site,
-              `${options.baseUrl} answered with a web page; expected an OpenAI-compatible API (check base_url)`,
+              `${options.baseUrl} answered with a web page; expected an OpenAI-compatible API (check ` +
+                'base_url)',
             ),
             { retryable: false },
           )
@@ -172,7 +173,8 @@ function learn(dialect: OpenAIDialect, error: unknown, site: CallSite): unknown 
     'provider_error',
     say(
       site,
-      `the server does not take ${refused === 'streamOptions' ? 'stream_options' : 'response_format'}; the next call goes without it`,
+      `the server does not take ${refused === 'streamOptions' ? 'stream_options' : 'response_format'}; ` +
+        'the next call goes without it',
     ),
     { retryable: true, cause: error },
   )

@@ -1,6 +1,7 @@
 /**
- * Nearly every chunk of an OpenAI stream is one piece of text and nothing else. Those are told by hand, for they
- * come by the thousand and the whole schema takes ten times as long; everything else goes through the schema.
+ * Nearly every chunk of an OpenAI stream is one piece of text and nothing else. Those are told by hand, for
+ * they come by the thousand and the whole schema takes ten times as long; everything else goes through the
+ * schema.
  */
 export type PlainChunk = { model: string | undefined; text: string }
 

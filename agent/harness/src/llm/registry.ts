@@ -58,7 +58,8 @@ export function createModels(
     const config = models.providers[name]
     if (!config)
       throw misconfigured(
-        `no model provider is called "${name}"; known are ${known.length > 0 ? known.join(', ') : 'none (models.providers is empty)'}`,
+        `no model provider is called "${name}"; known are ` +
+          `${known.length > 0 ? known.join(', ') : 'none (models.providers is empty)'}`,
       )
     const existing = made.get(name)
     if (existing) return existing
@@ -114,7 +115,8 @@ function makeProvider(
   const key = variable === undefined ? undefined : env[variable]
   if (variable !== undefined && !key)
     throw misconfigured(
-      `provider "${name}" needs its API key in the environment variable ${variable}, which is ${key === '' ? 'empty' : 'not set'}`,
+      `provider "${name}" needs its API key in the environment variable ${variable}, which is ` +
+        `${key === '' ? 'empty' : 'not set'}`,
     )
   const common = {
     name,

@@ -154,7 +154,11 @@ function wasCalled(wanted: ScenarioRule['when']['called'], { calls }: Facts): bo
 
 /** One sentence on the conversation, for whoever has to add the missing rule. */
 export const describeFacts = (facts: Facts): string =>
-  `user message ${facts.turn} ${JSON.stringify(facts.user.slice(0, 120))}, step ${facts.step}, ends with ${facts.results.length === 0 ? 'no tool result' : `results of ${facts.results.map(result => result.name).join(', ')}`}, ${facts.tools.length} tools offered${facts.schema === undefined ? '' : `, schema ${JSON.stringify(facts.schema)}`}`
+  `user message ${facts.turn} ${JSON.stringify(facts.user.slice(0, 120))}, step ${facts.step}, ends ` +
+  'with ' +
+  `${facts.results.length === 0 ? 'no tool result' : `results of ${facts.results.map(result => result.name).join(', ')}`}, ` +
+  `${facts.tools.length} tools ` +
+  `offered${facts.schema === undefined ? '' : `, schema ${JSON.stringify(facts.schema)}`}`
 
 /** The same conversation gives the same ids, and a longer one others. */
 export const scriptedCallId = (request: ChatRequest, index: number): string =>

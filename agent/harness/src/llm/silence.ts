@@ -43,7 +43,8 @@ export function watchSilence({
       onStale(
         new ModelError(
           'timeout',
-          `[model call] the server has been silent for ${Math.round((now - aliveAt) / 1000)} s; the limit is ${Math.round(staleMs / 1000)} s`,
+          `[model call] the server has been silent for ${Math.round((now - aliveAt) / 1000)} s; the ` +
+            `limit is ${Math.round(staleMs / 1000)} s`,
           { retryable: true },
         ),
       )

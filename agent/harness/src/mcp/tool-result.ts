@@ -19,7 +19,8 @@ function blockText(block: Block): string {
     case 'resource':
       return 'text' in block.resource
         ? block.resource.text
-        : `[resource: ${block.resource.uri}, ${block.resource.mimeType ?? 'unknown type'}, ${sizeOf(block.resource.blob)} bytes, not shown]`
+        : `[resource: ${block.resource.uri}, ${block.resource.mimeType ?? 'unknown type'}, ` +
+            `${sizeOf(block.resource.blob)} bytes, not shown]`
     default:
       return `[content of a kind that is not known here: ${JSON.stringify(block).slice(0, 200)}]`
   }

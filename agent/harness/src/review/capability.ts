@@ -1,6 +1,6 @@
 /**
- * The review as a row of the capabilities: what was learned goes into a turn, and after enough of them the session
- * is looked back over.
+ * The review as a row of the capabilities: what was learned goes into a turn, and after enough of them the
+ * session is looked back over.
  */
 import type { SessionRow } from '@cairn/log'
 import { asError, type ReviewConfig } from '@cairn/protocol'
@@ -23,7 +23,9 @@ export type Reviews = {
   capability(claimed: Claimed, skills: SkillCatalogue): Capability
 }
 
-/** Made once for a worker: several sessions may have one memory to write, so they are reviewed one at a time. */
+/**
+ * Made once for a worker: several sessions may have one memory to write, so they are reviewed one at a time.
+ */
 export function keepReviews(worker: Worker): Reviews {
   const { config, store } = worker
   const oneAtATime = createMutex()

@@ -1,7 +1,7 @@
 /**
  * The box: bubblewrap with its own user, process, IPC, network and mount namespaces. What is in it sees the
- * system's programs read-only, its workspace, and a private /tmp; no home, no data directory, no secrets of the
- * service or the machine.
+ * system's programs read-only, its workspace, and a private /tmp; no home, no data directory, no secrets of
+ * the service or the machine.
  */
 import { execFile } from 'node:child_process'
 import { existsSync, lstatSync, readFileSync } from 'node:fs'
@@ -114,8 +114,8 @@ function bubblewrapArguments({ workspace, network, features, tmp_mb, hidden = []
     workspace,
     workspace,
     ...(hasSaved ? ['--ro-bind', saved, saved] : []),
-    // Of a service that runs as root, what is in the box owns the settings of the kernel, one of which names a
-    // program that the kernel starts outside of every box.
+    // Of a service that runs as root, what is in the box owns the settings of the kernel, one of which names
+    // a program that the kernel starts outside of every box.
     '--remount-ro',
     '/proc',
     // What holds the mounts together is memory as well: nobody writes there.
@@ -147,8 +147,8 @@ export function bubblewrapHolder({ program }: Bubblewrap, view: BoxView): Holder
 }
 
 /**
- * bwrap tells the number of the namespace's first process before the command begins. The other end of the pipe
- * is bwrap's alone, so it closes when bwrap is over.
+ * bwrap tells the number of the namespace's first process before the command begins. The other end of the
+ * pipe is bwrap's alone, so it closes when bwrap is over.
  */
 function readReport(leader: Leader): { init: () => number | undefined; complete: Promise<void> } {
   let text = ''

@@ -3,7 +3,8 @@
  * and the one way to end a group at once (cgroup.kill).
  *
  *   <home>/                 what was delegated: systemd's unit with Delegate=yes
- *   <home>/server           the service moves itself there, for a group that has processes cannot limit its parts
+ *   <home>/server           the service moves itself there, for a group that has processes cannot limit its
+ *                           parts
  *   <home>/cairn-<pid>-<n>  one a command
  */
 import { execFile } from 'node:child_process'
@@ -49,8 +50,8 @@ export function findOwnGroup(mountInfo: string, ownGroups: string): string | nul
 const isUnit = (path: string): boolean => /\.(?:service|scope)$/.test(basename(path))
 
 /**
- * Makes the service's group ready to limit commands. A reason in place of a home: the group belongs to somebody
- * else, or others are in it.
+ * Makes the service's group ready to limit commands. A reason in place of a home: the group belongs to
+ * somebody else, or others are in it.
  */
 export function claimHome(own: string | null): CgroupHome | { reason: string } {
   if (own === null) return { reason: 'this machine has no cgroup v2 that the service can see' }

@@ -1,6 +1,6 @@
 /**
- * What commands run in, decided once, when a worker starts: in a box; without one, where the configuration says
- * so by name; or not at all. And one sentence about it, for everyone who asks.
+ * What commands run in, decided once, when a worker starts: in a box; without one, where the configuration
+ * says so by name; or not at all. And one sentence about it, for everyone who asks.
  */
 import { homedir } from 'node:os'
 import type { Config } from '@cairn/protocol'
@@ -32,7 +32,8 @@ export type SandboxOptions = {
 }
 
 const INSTEAD =
-  'Install bubblewrap, or write `sandbox: {terminal: unboxed, network: open}` into the configuration to give commands the rights of this server.'
+  'Install bubblewrap, or write `sandbox: {terminal: unboxed, network: open}` into the configuration ' +
+  'to give commands the rights of this server.'
 
 export async function chooseSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { config, path } = options
@@ -69,7 +70,10 @@ function chooseBox(found: Bubblewrap, { config, hidden = [], claims = true }: Sa
     standing: {
       terminal: 'boxed',
       network,
-      summary: `Commands run in a box (bubblewrap) ${network === 'none' ? 'without a network' : 'with the network of this machine, as sandbox.network: open says'}. ${describeLimits(home)}`,
+      summary:
+        'Commands run in a box (bubblewrap) ' +
+        `${network === 'none' ? 'without a network' : 'with the network of this machine, as sandbox.network: open says'}. ` +
+        `${describeLimits(home)}`,
     },
   }
 }
@@ -79,7 +83,9 @@ async function chooseUnboxed({ config, path, claims = true }: SandboxOptions): P
   const findHeld = await findHolder(path, home?.path ?? ownGroup())
   const { kind, loses } = findHeld('/')
   const parts = { limits: config, home, watchdog: createWatchdog() }
-  const ends = `What a command starts is ended with it (by ${DESCRIBED[kind]})${loses === null ? '' : `, except ${loses}`}.`
+  const ends =
+    'What a command starts is ended with it (by ' +
+    `${DESCRIBED[kind]})${loses === null ? '' : `, except ${loses}`}.`
   return {
     provider: {
       kind: 'unboxed',
@@ -91,7 +97,9 @@ async function chooseUnboxed({ config, path, claims = true }: SandboxOptions): P
     standing: {
       terminal: 'unboxed',
       network: 'open',
-      summary: `Commands run WITHOUT a box, with the rights and the network of this server, because the configuration says sandbox.terminal: unboxed. ${ends}`,
+      summary:
+        'Commands run WITHOUT a box, with the rights and the network of this server, because the ' +
+        `configuration says sandbox.terminal: unboxed. ${ends}`,
     },
   }
 }

@@ -17,7 +17,10 @@ export type Holder = {
   loses: string | null
   /** Its processes have a user namespace of their own, in which the kernel counts them. */
   countsApart: boolean
-  /** The command line that runs `argv` held, in `group` if there is one; and what its environment needs beside. */
+  /**
+   * The command line that runs `argv` held, in `group` if there is one; and what its environment needs
+   * beside.
+   */
   wrap(
     argv: readonly string[],
     group: Cgroup | null,

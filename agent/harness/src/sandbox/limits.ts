@@ -1,9 +1,9 @@
 /**
- * What one command may use. The kernel's limits on a process are set by the shell that then becomes the command,
- * and nothing below it can raise them.
+ * What one command may use. The kernel's limits on a process are set by the shell that then becomes the
+ * command, and nothing below it can raise them.
  *
- * They are for each process alone. All processes of a command together are limited by a control group where one
- * is delegated, and else looked after by the watchdog.
+ * They are for each process alone. All processes of a command together are limited by a control group where
+ * one is delegated, and else looked after by the watchdog.
  */
 import { release } from 'node:os'
 import type { BoxLimits } from './box.ts'
@@ -12,8 +12,8 @@ import type { BoxLimits } from './box.ts'
 const NICENESS = 5
 
 /**
- * Since 5.14 the kernel counts the processes of each user namespace by itself; before, and without a namespace,
- * it counts all that the user has anywhere. It never counts those of root.
+ * Since 5.14 the kernel counts the processes of each user namespace by itself; before, and without a
+ * namespace, it counts all that the user has anywhere. It never counts those of root.
  */
 const countsProcesses = (uid = process.getuid?.() ?? 0, kernel: string = release()): boolean => {
   const [major = 0, minor = 0] = kernel.split('.').map(part => Number.parseInt(part, 10))

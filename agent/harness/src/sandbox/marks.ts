@@ -74,7 +74,9 @@ function isOrphan(pid: number, proc: string): boolean {
   }
 }
 
-/** Kills what is found until a pass finds nothing. A process that forks faster than a few passes is reported. */
+/**
+ * Kills what is found until a pass finds nothing. A process that forks faster than a few passes is reported.
+ */
 async function killMarked(wanted: Wanted): Promise<void> {
   // Together some ten seconds: on a busy machine a killed process may wait that long for its turn to die.
   const PASSES = 60

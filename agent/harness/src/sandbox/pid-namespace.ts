@@ -1,9 +1,10 @@
 /**
- * A PID namespace: when its first process (init) is killed, the kernel kills all others of it, and lets init go
- * only when they are gone. Whatever a process does to itself (a session of its own, an emptied environment, a
- * double fork), it stays in its namespace.
+ * A PID namespace: when its first process (init) is killed, the kernel kills all others of it, and lets init
+ * go only when they are gone. Whatever a process does to itself (a session of its own, an emptied
+ * environment, a double fork), it stays in its namespace.
  *
- * Without bubblewrap it is made by unshare(1). Unlike in a box, everything else of the machine stays as it is.
+ * Without bubblewrap it is made by unshare(1). Unlike in a box, everything else of the machine stays as it
+ * is.
  */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'

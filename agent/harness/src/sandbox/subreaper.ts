@@ -1,7 +1,7 @@
 /**
- * A small parent that adopts every orphan below it (PR_SET_CHILD_SUBREAPER), in Perl, for Node has no prctl(2)
- * and this must run without a compiler. All processes of a command stay its descendants, whatever they do to
- * themselves; only one that kills this parent gets away.
+ * A small parent that adopts every orphan below it (PR_SET_CHILD_SUBREAPER), in Perl, for Node has no
+ * prctl(2) and this must run without a compiler. All processes of a command stay its descendants, whatever
+ * they do to themselves; only one that kills this parent gets away.
  */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
@@ -30,8 +30,8 @@ const PRCTL: Readonly<Record<string, number>> = {
 }
 
 /**
- * Ends with its command, on SIGTERM, and with the service (PR_SET_PDEATHSIG is 1); in each case it first kills
- * its children until it has none, and those of the killed become its own.
+ * Ends with its command, on SIGTERM, and with the service (PR_SET_PDEATHSIG is 1); in each case it first
+ * kills its children until it has none, and those of the killed become its own.
  */
 const PARENT = `
 use strict;

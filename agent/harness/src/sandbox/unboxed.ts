@@ -1,6 +1,6 @@
 /**
- * No box, because the configuration says so by name: a command has the rights of the service. What it starts is
- * still ended with it, by the surest holder that this machine has.
+ * No box, because the configuration says so by name: a command has the rights of the service. What it starts
+ * is still ended with it, by the surest holder that this machine has.
  */
 import { readFileSync } from 'node:fs'
 import { findCgroupHolder, findOwnGroup } from './cgroup.ts'

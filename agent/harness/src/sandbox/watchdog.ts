@@ -1,6 +1,7 @@
 /**
  * Looks after running commands, where the kernel has no limit for what all their processes use together, and
- * after whatever else a caller wants watched. One loop for all of them, which takes a tenth of the time at most.
+ * after whatever else a caller wants watched. One loop for all of them, which takes a tenth of the time at
+ * most.
  */
 import { readFileSync } from 'node:fs'
 import type { BoxLimits } from './box.ts'
@@ -24,7 +25,8 @@ export function createWatchdog(everyMs = EVERY_MS): Watchdog {
   async function lookAround(): Promise<void> {
     const began = performance.now()
     for (const entry of watched) {
-      // A look that fails sees nothing: the command may be over, and its end is not for the watchdog to judge.
+      // A look that fails sees nothing: the command may be over, and its end is not for the watchdog to
+      // judge.
       const reason = await Promise.resolve()
         .then(entry.watch)
         .catch(() => null)
@@ -55,8 +57,8 @@ export const watchUsage =
     const members = held.members(pids)
     if (members.length > pids) return `the command had more than ${pids} processes at once, and was ended`
     const most = memory_mb * 2 ** 20
-    // Pages that are shared count for each of their processes in the first figure, which is quick to read, and
-    // once in the second.
+    // Pages that are shared count for each of their processes in the first figure, which is quick to read,
+    // and once in the second.
     if (sum(members, residentBytes) <= most || sum(members, ownBytes) <= most) return null
     return `the command used more than ${memory_mb} MB of memory, and was ended`
   }

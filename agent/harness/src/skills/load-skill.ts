@@ -10,7 +10,8 @@ export const loadSkillTool = ({ skills }: SkillCatalogue): Tool =>
   defineTool({
     name: LOAD_SKILL,
     description:
-      'Read the instructions of a skill. Its supporting files are put into the workspace, at the path that comes back with it.',
+      'Read the instructions of a skill. Its supporting files are put into the workspace, at the path ' +
+      'that comes back with it.',
     parameters: z.strictObject({ name: z.string().describe('one of the skills you were told of') }),
     // Staging writes files, always the same: never two at a time, and again without harm.
     readOnly: false,

@@ -31,7 +31,8 @@ export function parseSkillFile(text: string, directory: string): SkillFile {
     yaml = parse(match[1]!)
   } catch (cause) {
     throw new Error(
-      `the frontmatter of SKILL.md is no YAML: ${cause instanceof Error ? cause.message.split('\n')[0] : String(cause)}`,
+      'the frontmatter of SKILL.md is no YAML: ' +
+        `${cause instanceof Error ? cause.message.split('\n')[0] : String(cause)}`,
       { cause },
     )
   }
@@ -39,7 +40,8 @@ export function parseSkillFile(text: string, directory: string): SkillFile {
   if (!frontmatter.success) {
     const [issue] = frontmatter.error.issues
     throw new Error(
-      `the frontmatter of SKILL.md: ${issue?.path.join('.') || 'the whole'}: ${issue?.message ?? 'does not fit'}`,
+      `the frontmatter of SKILL.md: ${issue?.path.join('.') || 'the whole'}: ` +
+        `${issue?.message ?? 'does not fit'}`,
     )
   }
   const { name, description } = frontmatter.data

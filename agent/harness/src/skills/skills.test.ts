@@ -6,7 +6,8 @@ import { describeSkills, readSkills, stageSkill } from './catalogue.ts'
 import { expandSkill, parseSkillFile } from './skill-file.ts'
 
 const REVIEW =
-  '---\nname: review\ndescription: Reviews a change.\nlicense: MIT\ncustom: kept\n---\nLook at $ARGUMENTS closely.\n'
+  '---\nname: review\ndescription: Reviews a change.\nlicense: MIT\ncustom: kept\n---\nLook at ' +
+  '$ARGUMENTS closely.\n'
 let root: string
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'skills-'))

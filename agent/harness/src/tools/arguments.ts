@@ -24,7 +24,9 @@ export function parseObject(text: string): { raw: Record<string, unknown>; probl
     return { raw: value as Record<string, unknown> }
   return {
     raw: {},
-    problem: `they must be a JSON object, not ${Array.isArray(value) ? 'an array' : value === null ? 'null' : `a ${typeof value}`}`,
+    problem:
+      'they must be a JSON object, not ' +
+      `${Array.isArray(value) ? 'an array' : value === null ? 'null' : `a ${typeof value}`}`,
   }
 }
 

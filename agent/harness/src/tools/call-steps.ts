@@ -1,5 +1,6 @@
 /**
- * What a capability writes into the commits of a call: as it begins, and as it ends. A saga writes its steps so.
+ * What a capability writes into the commits of a call: as it begins, and as it ends. A saga writes its steps
+ * so.
  */
 import type { EventDraft } from '@cairn/protocol'
 import type { Tool } from './tool.ts'

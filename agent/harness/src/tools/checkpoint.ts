@@ -46,7 +46,8 @@ async function keep(folder: string, found: Located): Promise<Manifest[string]> {
   const { size, mode } = file.stats
   if (size > MAX_FILE_BYTES)
     throw new Error(
-      `'${found.shown}' has ${size} bytes; files of more than ${MAX_FILE_BYTES} are changed by the terminal only`,
+      `'${found.shown}' has ${size} bytes; files of more than ${MAX_FILE_BYTES} are changed by the ` +
+        'terminal only',
     )
   return { sha256: await put(folder, await file.read(MAX_FILE_BYTES)), mode: mode & 0o777 }
 }

@@ -43,7 +43,10 @@ function cutText(text: string, bytes: number, lines: number, where: string): str
   if (fits(text, bytes, lines)) return text
   const start = takeStart(text, Math.floor(bytes * 0.6), Math.floor(lines * 0.6))
   const end = takeEnd(text, Math.floor(bytes * 0.35), Math.floor(lines * 0.35))
-  return `${start}\n[… ${Buffer.byteLength(text) - Buffer.byteLength(start) - Buffer.byteLength(end)} of ${Buffer.byteLength(text)} bytes cut; ${where} …]\n${end}`
+  return (
+    `${start}\n[… ${Buffer.byteLength(text) - Buffer.byteLength(start) - Buffer.byteLength(end)} of ` +
+    `${Buffer.byteLength(text)} bytes cut; ${where} …]\n${end}`
+  )
 }
 
 /**

@@ -6,7 +6,8 @@ import { defineTool } from './parameters.ts'
 export const editFileTool = defineTool({
   name: 'edit_file',
   description:
-    'Replace `old_string` by `new_string` in a file of the workspace. `old_string` must occur exactly once, whitespace included, unless `replace_all` is true.',
+    'Replace `old_string` by `new_string` in a file of the workspace. `old_string` must occur exactly ' +
+    'once, whitespace included, unless `replace_all` is true.',
   parameters: z.strictObject({
     path: z.string().min(1).describe('relative to the workspace'),
     old_string: z.string().min(1),
@@ -31,7 +32,8 @@ export const editFileTool = defineTool({
       )
     if (found > 1 && !replace_all)
       throw new Error(
-        `old_string occurs ${found} times in '${shown}'; add surrounding lines to make it unique, or set replace_all`,
+        `old_string occurs ${found} times in '${shown}'; add surrounding lines to make it unique, or ` +
+          'set replace_all',
       )
     await replaceFile(at, pieces.join(new_string))
     return { content: { path: shown, replaced: found } }

@@ -1,6 +1,6 @@
 /**
- * Work that may take long, in a thread of its own: the event loop goes on, and only ending the thread stops what
- * does not end by itself.
+ * Work that may take long, in a thread of its own: the event loop goes on, and only ending the thread stops
+ * what does not end by itself.
  */
 import { Worker } from 'node:worker_threads'
 
@@ -9,8 +9,8 @@ const MEMORY_MB = 256
 export type ThreadLimits = { timeLimitMs: number; signal: AbortSignal }
 
 /**
- * Runs `script` with `job` as its workerData and hands what it posts to `take`, until that returns true for the
- * last of it, or the time is up. Rejects with the reason of the signal, and with what the thread throws.
+ * Runs `script` with `job` as its workerData and hands what it posts to `take`, until that returns true for
+ * the last of it, or the time is up. Rejects with the reason of the signal, and with what the thread throws.
  */
 export async function runInThread<M>(
   script: URL,

@@ -26,7 +26,9 @@ async function openBelow(top: Directory, names: readonly string[]): Promise<Dire
 
 export const listFilesTool = defineTool({
   name: 'list_files',
-  description: `List a folder of the workspace and what is below it, nearest first, at most ${MAX_ENTRIES} entries. Folders end with "/"; ${[...CLOSED].join(', ')} are not opened.`,
+  description:
+    `List a folder of the workspace and what is below it, nearest first, at most ${MAX_ENTRIES} entries. ` +
+    `Folders end with "/"; ${[...CLOSED].join(', ')} are not opened.`,
   parameters: z.strictObject({
     path: z.string().min(1).optional().describe('relative to the workspace; default: the workspace itself'),
   }),

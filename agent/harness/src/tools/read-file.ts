@@ -27,7 +27,9 @@ const shorten = (line: string) =>
 
 export const readFileTool = defineTool({
   name: 'read_file',
-  description: `Read a text file of the workspace. Returns at most ${MAX_LINES} lines and about ${MAX_ANSWER_BYTES / 1024} KB from line \`offset\` (1 is the first); read on with a larger offset.`,
+  description:
+    `Read a text file of the workspace. Returns at most ${MAX_LINES} lines and about ` +
+    `${MAX_ANSWER_BYTES / 1024} KB from line \`offset\` (1 is the first); read on with a larger offset.`,
   parameters: z.strictObject({
     path: z.string().min(1).describe('relative to the workspace'),
     offset: z.int().min(1).optional().describe('first line, counted from 1'),

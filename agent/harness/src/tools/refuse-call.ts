@@ -42,7 +42,9 @@ function denied(
     policy_id: denial.policy_id,
   }
   if (repeats !== null) {
-    const message = `${denial.reason}; this call was made before (${repeats}) and nobody has decided on it yet: do not repeat it, you are told when somebody has`
+    const message =
+      `${denial.reason}; this call was made before (${repeats}) and nobody has decided on it yet: do not ` +
+      'repeat it, you are told when somebody has'
     return {
       status: 'gated',
       content: { error: 'policy_blocked_overridable', message, tool_call_id },

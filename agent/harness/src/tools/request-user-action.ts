@@ -11,7 +11,9 @@ export const requestUserActionTool = (newId: () => string): Tool =>
   defineTool({
     name: 'request_user_action',
     description:
-      'Ask the user to do something outside that you cannot do yourself: a browser login, a multi-factor step, a signature. The turn waits until they say that it is done. For a question use ask_user_question.',
+      'Ask the user to do something outside that you cannot do yourself: a browser login, a ' +
+      'multi-factor step, a signature. The turn waits until they say that it is done. For a question ' +
+      'use ask_user_question.',
     parameters: z.strictObject({
       title: z.string().min(1).max(120),
       instructions: z.string().min(1).max(1000).describe('what exactly to do, step by step'),

@@ -1,4 +1,6 @@
-/** Runs a tool whose tool.call is on disk, and writes what came of it: a result, or a question in its place. */
+/**
+ * Runs a tool whose tool.call is on disk, and writes what came of it: a result, or a question in its place.
+ */
 import { CommitRefused } from '@cairn/log'
 import { EVENTS } from '@cairn/protocol'
 import { raiseQuestion } from '@cairn/sessions'

@@ -48,7 +48,10 @@ async function runSearch(
 export const searchFilesTool = (timeLimitMs = TIME_LIMIT_MS) =>
   defineTool({
     name: 'search_files',
-    description: `Find lines that match a regular expression (JavaScript syntax, case-sensitive) in the files of the workspace. At most ${MAX_MATCHES} matches; binary and very large files are left out, and so are .git and node_modules.`,
+    description:
+      'Find lines that match a regular expression (JavaScript syntax, case-sensitive) in the files of ' +
+      `the workspace. At most ${MAX_MATCHES} matches; binary and very large files are left out, and so ` +
+      'are .git and node_modules.',
     parameters: z.strictObject({
       pattern: z.string().min(1).max(1000),
       path: z.string().min(1).optional().describe('a folder or a file; default: the workspace'),
@@ -68,7 +71,8 @@ export const searchFilesTool = (timeLimitMs = TIME_LIMIT_MS) =>
         RegExp(pattern, 'u')
       } catch (thrown) {
         throw new Error(
-          `the pattern is not a valid regular expression: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+          'the pattern is not a valid regular expression: ' +
+            `${thrown instanceof Error ? thrown.message : String(thrown)}`,
           { cause: thrown },
         )
       }
@@ -88,7 +92,8 @@ export const searchFilesTool = (timeLimitMs = TIME_LIMIT_MS) =>
       const { matches, ending } = await runSearch(job, timeLimitMs, signal)
       if (ending === 'too slow' && matches.length === 0)
         throw new Error(
-          `the search took longer than ${timeLimitMs / 1000} s; the pattern may backtrack without end, or there is too much to search: make it simpler or name a path`,
+          `the search took longer than ${timeLimitMs / 1000} s; the pattern may backtrack without end, ` +
+            'or there is too much to search: make it simpler or name a path',
         )
       const prefix = isFolder && shown !== '.' ? `${shown}/` : ''
       return {

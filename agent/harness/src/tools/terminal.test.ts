@@ -113,7 +113,9 @@ describe.each(kinds)('%s', (_, sandbox) => {
 
   test('leaves no process behind: not in the background, not detached, not in another process group', async () => {
     const sleeps = [aSleep(), aSleep(), aSleep(), aSleep()] as const
-    const command = `${sleeps[0]} & nohup ${sleeps[1]} >/dev/null 2>&1 & setsid ${sleeps[2]} & (setsid bash -c '${sleeps[3]} & disown; wait' >/dev/null 2>&1 &) ; echo started`
+    const command =
+      `${sleeps[0]} & nohup ${sleeps[1]} >/dev/null 2>&1 & setsid ${sleeps[2]} & (setsid bash -c ` +
+      `'${sleeps[3]} & disown; wait' >/dev/null 2>&1 &) ; echo started`
     // Its end is that of the command: the sleeps are of years.
     expect(await run(tool, command)).toMatchObject({ exit_code: 0, output: 'started\n' })
     await untilNone(sleeps)
@@ -191,7 +193,8 @@ describe('the box', () => {
     writeFileSync(join(context.workspace, '.cairn/results/a.txt'), 'saved')
     const { output } = await run(
       inside,
-      'cat .cairn/results/a.txt; echo x > .cairn/results/a.txt; rm -rf .cairn; mv .cairn other; ln -sfn /etc .cairn',
+      'cat .cairn/results/a.txt; echo x > .cairn/results/a.txt; rm -rf .cairn; mv .cairn other; ln ' +
+        '-sfn /etc .cairn',
       context,
     )
     expect(output).toMatch(/^saved/)
@@ -210,11 +213,17 @@ describe('the box', () => {
   test('ends with the service, even when that is killed', async () => {
     const sleep = aSleep()
     const workspace = makeFolder('ws')
-    const script = `
-      const { terminalTool } = await import(${JSON.stringify(new URL('terminal.ts', import.meta.url).href)})
-      const { boxed } = await import(${JSON.stringify(new URL('../../test/sandbox/providers.ts', import.meta.url).href)})
-      const context = { session_id: 's', tool_call_id: 'c', turn_id: 't', workspace: ${JSON.stringify(workspace)}, signal: new AbortController().signal, timeoutMs: 60000, egress: { default: 'allow', allow: [], deny: [], internal: [] } }
-      await terminalTool({ sandbox: await boxed() }).run({ command: 'touch started; setsid ${sleep} & ${sleep}' }, context)`
+    const script =
+      '\n' +
+      '      const { terminalTool } = await ' +
+      `import(${JSON.stringify(new URL('terminal.ts', import.meta.url).href)})\n` +
+      '      const { boxed } = await ' +
+      `import(${JSON.stringify(new URL('../../test/sandbox/providers.ts', import.meta.url).href)})\n` +
+      "      const context = { session_id: 's', tool_call_id: 'c', turn_id: 't', workspace: " +
+      `${JSON.stringify(workspace)}, signal: new AbortController().signal, timeoutMs: 60000, egress: { ` +
+      "default: 'allow', allow: [], deny: [], internal: [] } }\n" +
+      "      await terminalTool({ sandbox: await boxed() }).run({ command: 'touch started; setsid " +
+      `${sleep} & ${sleep}' }, context)`
     const service = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' })
     await expect.poll(() => existsSync(join(workspace, 'started'))).toBe(true)
     await expect.poll(() => isRunning(`^${sleep}`)).toBe(true)

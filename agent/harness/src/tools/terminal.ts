@@ -79,7 +79,9 @@ async function keepPlaceOfResults(workspace: string): Promise<void> {
 export function terminalTool({ sandbox, quota, graceMs = GRACE_MS }: TerminalOptions): Tool {
   return defineTool({
     name: 'terminal',
-    description: `Run a bash command in the workspace and wait for it to end. Nothing it starts outlives it, and it gets no input. \`timeout\` is in seconds, at most ${MAX_TIMEOUT_S}.`,
+    description:
+      'Run a bash command in the workspace and wait for it to end. Nothing it starts outlives it, and it ' +
+      `gets no input. \`timeout\` is in seconds, at most ${MAX_TIMEOUT_S}.`,
     parameters: z.strictObject({
       command: z.string().min(1).max(100_000),
       timeout: z.number().positive().max(MAX_TIMEOUT_S).optional().describe('seconds'),
@@ -92,7 +94,8 @@ export function terminalTool({ sandbox, quota, graceMs = GRACE_MS }: TerminalOpt
       const network = egress.default === 'deny' ? 'none' : sandbox.network
       if (network === 'none' && !sandbox.cutsNetwork)
         throw new Error(
-          `the policy denies network access by default, and this machine cannot keep a command off the network (${sandbox.kind})`,
+          'the policy denies network access by default, and this machine cannot keep a command off the ' +
+            `network (${sandbox.kind})`,
         )
       // There before the first command runs, so that no command can put a link in its place.
       if (sandbox.kind === 'bubblewrap') await keepPlaceOfResults(workspace)

@@ -9,7 +9,8 @@ const MAX_TODOS = 100
 export const todoTool = defineTool({
   name: 'todo',
   description:
-    'Write your plan: the whole list each time, in order. Keep exactly one item in_progress while you work, and mark items completed as soon as they are.',
+    'Write your plan: the whole list each time, in order. Keep exactly one item in_progress while you ' +
+    'work, and mark items completed as soon as they are.',
   parameters: z.strictObject({ todos: z.array(Todo).max(MAX_TODOS) }),
   readOnly: false,
   changesSessionOnly: true,

@@ -130,7 +130,9 @@ async function follow(
 export const webFetchTool = (resolveHost: ResolveHost = resolveBySystem): Tool =>
   defineTool({
     name: 'web_fetch',
-    description: `Fetch an http or https address with GET and return its text; HTML is made readable. \`max_chars\` bounds the text (default ${DEFAULT_CHARS}).`,
+    description:
+      `Fetch an http or https address with GET and return its text; HTML is made readable. \`max_chars\` ` +
+      `bounds the text (default ${DEFAULT_CHARS}).`,
     parameters: z.strictObject({
       url: z.string().min(1).max(8000),
       max_chars: z.int().min(100).max(MAX_CHARS).optional(),

@@ -1,7 +1,7 @@
 /**
- * How much a workspace may hold. Files are written by tools, which are refused beforehand, and by commands, which
- * are watched while they run and judged when they are over. Beyond it a command can shorten and remove files, and
- * write nothing.
+ * How much a workspace may hold. Files are written by tools, which are refused beforehand, and by commands,
+ * which are watched while they run and judged when they are over. Beyond it a command can shorten and remove
+ * files, and write nothing.
  */
 import { statfs } from 'node:fs/promises'
 import type { Config } from '@cairn/protocol'
@@ -44,7 +44,9 @@ export function createQuota({ workspace_mb, workspace_files }: QuotaLimits): Quo
   const measure = async (workspace: string): Promise<Usage> => remember(workspace, await count(workspace))
   const problem = (usage: Usage): string | null =>
     isOver(usage)
-      ? `the workspace is over-full: ${Math.ceil(usage.bytes / MB)} MB of ${workspace_mb}, ${usage.files} files and folders of ${workspace_files}. Remove some: until then nothing more can be written`
+      ? `the workspace is over-full: ${Math.ceil(usage.bytes / MB)} MB of ${workspace_mb}, ` +
+        `${usage.files} files and folders of ${workspace_files}. Remove some: until then nothing more ` +
+        'can be written'
       : null
 
   return {

@@ -1,6 +1,6 @@
 /**
- * The ends of a turn: each is one commit with its events, the cursor and the lease. `true` means that there is more
- * to do after all, because something came meanwhile.
+ * The ends of a turn: each is one commit with its events, the cursor and the lease. `true` means that there
+ * is more to do after all, because something came meanwhile.
  */
 import { CommitRefused, type Draft } from '@cairn/log'
 import type { EventData } from '@cairn/protocol'

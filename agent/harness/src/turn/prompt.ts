@@ -6,9 +6,11 @@ import type { Nudge } from './next-step.ts'
 const SAID: Record<Nudge, string> = {
   empty: 'Your last answer was empty. Answer the user now, or call a tool.',
   continue:
-    'Your answer was cut off by its length limit. Continue exactly where it stopped, without repeating anything.',
+    'Your answer was cut off by its length limit. Continue exactly where it stopped, without repeating ' +
+    'anything.',
   last_call:
-    'This is your last step in this turn and no tools are left. Answer now with what you have, and say what is unfinished.',
+    'This is your last step in this turn and no tools are left. Answer now with what you have, and say ' +
+    'what is unfinished.',
 }
 
 /** Prods are ephemeral: they follow from the log, so the next worker says the same. */

@@ -1,7 +1,7 @@
 /**
  * The golden log of a family is that of the newest version that wrote another one than those before it.
- * `UPDATE_GOLDEN=1` writes what differs into the folder of this version; logs of earlier versions stay as they
- * are, for the folds that must read them.
+ * `UPDATE_GOLDEN=1` writes what differs into the folder of this version; logs of earlier versions stay as
+ * they are, for the folds that must read them.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { SessionEvent } from '@cairn/protocol'

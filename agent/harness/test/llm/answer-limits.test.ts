@@ -152,7 +152,8 @@ test('an answer of just the maximum is an answer', async () => {
   for (const [connect, stream] of [
     [
       openai,
-      `${delta({ content: body })}data: ${JSON.stringify({ choices: [{ delta: {}, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`,
+      `${delta({ content: body })}data: ` +
+        `${JSON.stringify({ choices: [{ delta: {}, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`,
     ],
     [anthropic, `${start}${block(0, { type: 'text', text: body })}${event({ type: 'message_stop' })}`],
   ] as const) {

@@ -261,7 +261,8 @@ test.each([
   ],
   [
     'a delta of a block that never began',
-    'event: content_block_delta\ndata: {"type":"content_block_delta","index":3,"delta":{"type":"text_delta","text":"x"}}\n\n',
+    'event: content_block_delta\ndata: ' +
+      '{"type":"content_block_delta","index":3,"delta":{"type":"text_delta","text":"x"}}\n\n',
   ],
 ])('%s is an invalid answer that may be retried', async (_, body) => {
   expect(

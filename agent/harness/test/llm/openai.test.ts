@@ -244,7 +244,8 @@ test.each<[string, string, Partial<Exclude<Outcome, { answer: unknown }>>]>([
   ['nothing at all', '', { category: 'invalid_response', retryable: true }],
   [
     'a tool call without a name',
-    'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]},"finish_reason":"tool_calls"}]}\n\n',
+    'data: ' +
+      '{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]},"finish_reason":"tool_calls"}]}\n\n',
     { category: 'invalid_response', retryable: true },
   ],
 ])('%s is a failure of a known kind', async (what, body, expected) => {

@@ -173,7 +173,8 @@ test('no rule that fits is an error that describes the conversation', async () =
     category: 'provider_error',
     retryable: false,
     message: expect.stringContaining(
-      'no rule of scenario "mine" fits: user message 1 "hello", step 0, ends with no tool result, 0 tools offered',
+      'no rule of scenario "mine" fits: user message 1 "hello", step 0, ends with no tool result, 0 ' +
+        'tools offered',
     ) as string,
   })
 })

@@ -33,7 +33,8 @@ function pieces(protocol: Protocol): Pick<Wire, 'text' | 'reasoning' | 'call' | 
       call: (id, name, args, index) =>
         delta({ tool_calls: [{ index, id, function: { name, arguments: args } }] }),
       end: (reason = 'stop', usage) =>
-        `${sse({ choices: [{ index: 0, delta: {}, finish_reason: reason }], ...(usage ? { usage } : {}) })}data: [DONE]\n\n`,
+        `${sse({ choices: [{ index: 0, delta: {}, finish_reason: reason }], ...(usage ? { usage } : {}) })}data: ` +
+        `[DONE]\n\n`,
     }
   }
   let index = 0

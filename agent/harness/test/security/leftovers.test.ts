@@ -1,6 +1,6 @@
 /**
- * What a command leaves running, in eight ways of getting away, after its end and after a stop; in the box and
- * by every way of holding a command without one.
+ * What a command leaves running, in eight ways of getting away, after its end and after a stop; in the box
+ * and by every way of holding a command without one.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -42,7 +42,9 @@ function argumentsOf(pid: number): readonly string[] {
 }
 const sleepersOf = (name: string): number[] => allProcesses().filter(pid => argumentsOf(pid).includes(name))
 
-/** All ways at once, in a call that ends by itself or is stopped once all of them run. Says which survived. */
+/**
+ * All ways at once, in a call that ends by itself or is stopped once all of them run. Says which survived.
+ */
 async function attack(sandbox: SandboxProvider, getaways: Getaways, isStopped: boolean): Promise<string[]> {
   const ways = Object.entries(getaways).map(([how, start]) => ({ how, name: nextName(), start }))
   const stop = new AbortController()

@@ -1,6 +1,6 @@
 /**
- * Model servers that misbehave in every way we know (docs/decisions/0015): each turn ends, no runtime crashes, and
- * what is taken of a server is bounded.
+ * Model servers that misbehave in every way we know (docs/decisions/0015): each turn ends, no runtime
+ * crashes, and what is taken of a server is bounded.
  */
 import { addMessage, createSession } from '@cairn/sessions'
 import { checkHistory } from '@cairn/state'

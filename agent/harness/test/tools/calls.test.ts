@@ -260,7 +260,8 @@ test.each([
     elapsed_ms: 1,
     content: {
       error:
-        'Tool execution failed: outcome unknown: the worker stopped while this tool was running; it may or may not have taken effect',
+        'Tool execution failed: outcome unknown: the worker stopped while this tool was running; it ' +
+        'may or may not have taken effect',
       outcome: 'unknown',
     },
   })

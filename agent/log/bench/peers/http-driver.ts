@@ -37,7 +37,10 @@ export function httpDriver({ port, headers, post, field, get, head, getPort = po
         port,
         text => {
           const body = JSON.stringify(field === null ? text : { [field]: text })
-          return `POST ${post[stream % post.length]} HTTP/1.1\r\nhost: bench\r\n${lines}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+          return (
+            `POST ${post[stream % post.length]} HTTP/1.1\r\nhost: bench\r\n${lines}content-type: ` +
+            `application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+          )
         },
         data => {
           if (data.toString('latin1', 0, 9) === 'HTTP/1.1 ' && !STATUS.test(data.toString('latin1', 9, 12)))

@@ -18,7 +18,8 @@ export const nats: Peer = {
   appends: true,
   delivers: true,
   install:
-    "go install github.com/nats-io/nats-server/v2@latest, and the program in PATH (or NATS_SERVER); Debian's 2.9 cannot sync before it acknowledges",
+    'go install github.com/nats-io/nats-server/v2@latest, and the program in PATH (or NATS_SERVER); ' +
+    "Debian's 2.9 cannot sync before it acknowledges",
   async start(dir) {
     const program = process.env['NATS_SERVER'] ?? 'nats-server'
     const version = /v(\d[\d.]*)/.exec(versionOf(program, '--version') ?? '')?.[1]
@@ -27,7 +28,8 @@ export const nats: Peer = {
     const file = join(dir, 'nats.conf')
     writeFileSync(
       file,
-      `listen: "127.0.0.1:${port}"\njetstream { store_dir: "${dir}"${canSync(version) ? ', sync_interval: always' : ''} }\n`,
+      `listen: "127.0.0.1:${port}"\njetstream { store_dir: ` +
+        `"${dir}"${canSync(version) ? ', sync_interval: always' : ''} }\n`,
     )
     const { pid, stop } = await startServer(program, ['-c', file], port)
     await createNatsStream(port)

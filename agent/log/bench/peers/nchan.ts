@@ -21,18 +21,20 @@ export const nchan: Peer = {
       .join(' ')
     writeFileSync(
       file,
-      `load_module ${MODULE};
-${process.getuid?.() === 0 ? 'user root;' : ''} worker_processes 1; daemon off; pid ${dir}/nginx.pid; error_log ${dir}/error.log;
-events { worker_connections 4096; }
-http {
-  access_log off; ${temporary} keepalive_requests 1000000; tcp_nodelay on; nchan_message_buffer_length 200;
-  server {
-    listen 127.0.0.1:${port};
-    location = /pub { nchan_publisher; nchan_channel_id bench; }
-    location = /sub { nchan_subscriber eventsource; nchan_channel_id bench; nchan_subscriber_first_message newest; }
-  }
-}
-`,
+      `load_module ${MODULE};\n` +
+        `${process.getuid?.() === 0 ? 'user root;' : ''} worker_processes 1; daemon off; pid ` +
+        `${dir}/nginx.pid; error_log ${dir}/error.log;\n` +
+        'events { worker_connections 4096; }\n' +
+        'http {\n' +
+        `  access_log off; ${temporary} keepalive_requests 1000000; tcp_nodelay on; ` +
+        'nchan_message_buffer_length 200;\n' +
+        '  server {\n' +
+        `    listen 127.0.0.1:${port};\n` +
+        '    location = /pub { nchan_publisher; nchan_channel_id bench; }\n' +
+        '    location = /sub { nchan_subscriber eventsource; nchan_channel_id bench; ' +
+        'nchan_subscriber_first_message newest; }\n' +
+        '  }\n' +
+        '}\n',
     )
     const { pid, stop } = await startServer('nginx', ['-e', `${dir}/error.log`, '-c', file, '-p', dir], port)
     return {

@@ -12,10 +12,14 @@ import { httpDriver } from './http-driver.ts'
 export type PostgresSpec = { kind: 'postgres'; url: string; schema: string; fanOutPort: number }
 
 export const CHANNEL = 'naive'
-const INSERT = `WITH head AS (UPDATE naive_heads SET head = head + 1 WHERE session = $1 RETURNING head), written AS (INSERT INTO naive SELECT $1, head, $2 FROM head RETURNING id)
-  SELECT id, pg_notify('${CHANNEL}', $1::text || ' ' || $2) FROM written`
-export const TABLES = `CREATE TABLE naive (session INT, id BIGINT, json TEXT, PRIMARY KEY (session, id)); CREATE TABLE naive_heads (session INT PRIMARY KEY, head BIGINT);
-  INSERT INTO naive_heads SELECT n, 0 FROM generate_series(0, 63) n`
+const INSERT =
+  'WITH head AS (UPDATE naive_heads SET head = head + 1 WHERE session = $1 RETURNING head), written AS ' +
+  '(INSERT INTO naive SELECT $1, head, $2 FROM head RETURNING id)\n' +
+  `  SELECT id, pg_notify('${CHANNEL}', $1::text || ' ' || $2) FROM written`
+export const TABLES =
+  'CREATE TABLE naive (session INT, id BIGINT, json TEXT, PRIMARY KEY (session, id)); CREATE TABLE ' +
+  'naive_heads (session INT PRIMARY KEY, head BIGINT);\n' +
+  '  INSERT INTO naive_heads SELECT n, 0 FROM generate_series(0, 63) n'
 
 export async function connectPostgres({
   url,

@@ -17,24 +17,28 @@ const SQL = S({
   firstAdmin: 'SELECT * FROM users WHERE admin AND disabled_at IS NULL ORDER BY created_at, id LIMIT 1',
   addOrg: 'INSERT INTO organisations (id, name, created_at) VALUES ($1, $2, $3)',
   addUser:
-    'INSERT INTO users (id, org_id, email, name, admin, password_hash, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)',
+    'INSERT INTO users (id, org_id, email, name, admin, password_hash, created_at) VALUES ($1, $2, $3, ' +
+    '$4, $5, $6, $7)',
   user: 'SELECT * FROM users WHERE id = $1',
   userByEmail: 'SELECT * FROM users WHERE lower(email) = lower($1)',
   users: 'SELECT * FROM users WHERE org_id = $1 ORDER BY created_at, id',
   password: 'UPDATE users SET password_hash = $2 WHERE id = $1',
   disable: 'UPDATE users SET disabled_at = $2 WHERE id = $1 AND disabled_at IS NULL RETURNING id',
   addAccount:
-    'INSERT INTO service_accounts (id, org_id, name, scope, token_sha256, token_prefix, created_by, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)',
+    'INSERT INTO service_accounts (id, org_id, name, scope, token_sha256, token_prefix, created_by, ' +
+    'created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)',
   account: 'SELECT * FROM service_accounts WHERE token_sha256 = $1',
   accounts: 'SELECT * FROM service_accounts WHERE org_id = $1 ORDER BY created_at, id',
   touchAccount: 'UPDATE service_accounts SET last_used_at = $2 WHERE id = $1',
   revokeAccount:
-    'UPDATE service_accounts SET revoked_at = $3 WHERE org_id = $1 AND id = $2 AND revoked_at IS NULL RETURNING id',
+    'UPDATE service_accounts SET revoked_at = $3 WHERE org_id = $1 AND id = $2 AND revoked_at IS NULL ' +
+    'RETURNING id',
   addLogin:
     'INSERT INTO logins (id, user_id, refresh_sha256, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)',
   login: 'SELECT * FROM logins WHERE id = $1',
   rotate:
-    'UPDATE logins SET refresh_sha256 = $3, expires_at = $4 WHERE id = $1 AND refresh_sha256 = $2 AND revoked_at IS NULL RETURNING id',
+    'UPDATE logins SET refresh_sha256 = $3, expires_at = $4 WHERE id = $1 AND refresh_sha256 = $2 AND ' +
+    'revoked_at IS NULL RETURNING id',
   revoke: 'UPDATE logins SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL',
   revokeAll:
     'UPDATE logins SET revoked_at = $2 WHERE user_id = $1 AND id IS DISTINCT FROM $3 AND revoked_at IS NULL',
@@ -43,10 +47,13 @@ const SQL = S({
   addLink: 'INSERT INTO login_links (sha256, user_id, expires_at) VALUES ($1, $2, $3)',
   useLink: 'DELETE FROM login_links WHERE sha256 = $1 RETURNING user_id, expires_at',
   dropAnswers: 'DELETE FROM idempotent_answers WHERE created_at <= $1',
-  hold: 'INSERT INTO idempotent_answers (principal_id, key, body_sha256, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING key',
+  hold:
+    'INSERT INTO idempotent_answers (principal_id, key, body_sha256, created_at) VALUES ($1, $2, $3, $4) ' +
+    'ON CONFLICT DO NOTHING RETURNING key',
   answer: 'SELECT body_sha256, status, body FROM idempotent_answers WHERE principal_id = $1 AND key = $2',
   retake:
-    'UPDATE idempotent_answers SET created_at = $4 WHERE principal_id = $1 AND key = $2 AND body_sha256 = $3 AND status IS NULL AND created_at <= $5 RETURNING key',
+    'UPDATE idempotent_answers SET created_at = $4 WHERE principal_id = $1 AND key = $2 AND ' +
+    'body_sha256 = $3 AND status IS NULL AND created_at <= $5 RETURNING key',
   finish: 'UPDATE idempotent_answers SET status = $3, body = $4 WHERE principal_id = $1 AND key = $2',
   drop: 'DELETE FROM idempotent_answers WHERE principal_id = $1 AND key = $2 AND status IS NULL',
 })

@@ -29,7 +29,8 @@ function parse(text: string): URL {
     return new URL(text)
   } catch {
     throw new InvalidDatabaseUrl(
-      'expected postgres://USER:PASSWORD@HOST:PORT/DATABASE, got something that is no URL (percent-encode what is special in the password)',
+      'expected postgres://USER:PASSWORD@HOST:PORT/DATABASE, got something that is no URL ' +
+        '(percent-encode what is special in the password)',
     )
   }
 }
@@ -38,7 +39,8 @@ export function parsePostgresUrl(text: string, schema: string = DEFAULT_SCHEMA):
   const url = parse(text)
   if (!isPostgresUrl(text))
     throw new InvalidDatabaseUrl(
-      `expected a URL that starts with postgres://, got ${url.protocol}//…: other databases are not supported; without it the embedded store runs`,
+      `expected a URL that starts with postgres://, got ${url.protocol}//…: other databases are not ` +
+        'supported; without it the embedded store runs',
     )
   const take = (name: string): string | null => {
     const value = url.searchParams.get(name)
@@ -48,7 +50,8 @@ export function parsePostgresUrl(text: string, schema: string = DEFAULT_SCHEMA):
   const named = take('schema') ?? schema
   if (!SCHEMA.test(named) || named.startsWith('pg_'))
     throw new InvalidDatabaseUrl(
-      `expected a schema of lower-case letters, digits and _ (at most 50, not beginning with pg_), got "${named}"`,
+      'expected a schema of lower-case letters, digits and _ (at most 50, not beginning with pg_), got ' +
+        `"${named}"`,
     )
   const pool = Number(take('pool') ?? DEFAULT_POOL)
   if (!Number.isInteger(pool) || pool < 1 || pool > 1000)

@@ -1,4 +1,6 @@
-/** What a commit changes of links, trees and timers on Postgres, under the locks of its sessions and trees. */
+/**
+ * What a commit changes of links, trees and timers on Postgres, under the locks of its sessions and trees.
+ */
 import { linkRefusals } from '../change-link.ts'
 import { DAY_MS, type LinkChange } from '../links.ts'
 import type { StoredSession } from '../session-rows.ts'
@@ -22,22 +24,26 @@ const COUNT_SINCE = statement(
 )
 const OPEN_LINK = statement(
   'open_link',
-  `INSERT INTO links (child_id, parent_id, root_id, depth, kind, tool_call_id, status, opened_at) VALUES ($1, $2, $3, $4, $5, $6, 'open', $7)`,
+  'INSERT INTO links (child_id, parent_id, root_id, depth, kind, tool_call_id, status, opened_at) ' +
+    "VALUES ($1, $2, $3, $4, $5, $6, 'open', $7)",
 )
 const SETTLE_LINK = statement(
   'settle_link',
-  `UPDATE links SET status = $1, cause = $2, input_tokens = $3, output_tokens = $4, cost_usd = $5, settled_at = $6 WHERE child_id = $7 AND status = 'open' RETURNING child_id`,
+  'UPDATE links SET status = $1, cause = $2, input_tokens = $3, output_tokens = $4, cost_usd = $5, ' +
+    "settled_at = $6 WHERE child_id = $7 AND status = 'open' RETURNING child_id",
 )
 const MARK_LINK = statement('mark_link', 'UPDATE links SET paused_by_parent = $1 WHERE child_id = $2')
 const VERSION = statement('tree_version', 'SELECT version FROM trees WHERE root_id = $1')
 const MOVE_TREE = statement(
   'move_tree',
-  'INSERT INTO trees (root_id, version) VALUES ($1, 1) ON CONFLICT (root_id) DO UPDATE SET version = trees.version + 1',
+  'INSERT INTO trees (root_id, version) VALUES ($1, 1) ON CONFLICT (root_id) DO UPDATE SET version = ' +
+    'trees.version + 1',
 )
 const SET_TIMER = statement(
   'set_timer',
-  `INSERT INTO timers (id, kind, session_id, due_at, data) VALUES ($1, $2, $3, $4, $5)
-  ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, session_id = excluded.session_id, due_at = excluded.due_at, data = excluded.data, claimed_by = NULL, claimed_until = 0`,
+  'INSERT INTO timers (id, kind, session_id, due_at, data) VALUES ($1, $2, $3, $4, $5)\n' +
+    '  ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, session_id = excluded.session_id, due_at = ' +
+    'excluded.due_at, data = excluded.data, claimed_by = NULL, claimed_until = 0',
 )
 const FIRE_TIMER = statement(
   'fire_timer',

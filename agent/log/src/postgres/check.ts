@@ -16,15 +16,21 @@ const SESSIONS: Statement = {
 }
 const EVENTS: Statement = {
   name: 'check_events',
-  text: `SELECT id, type, json FROM events WHERE session_key = $1 AND id > $2 ORDER BY id LIMIT ${EVENTS_PAGE}`,
+  text:
+    'SELECT id, type, json FROM events WHERE session_key = $1 AND id > $2 ORDER BY id LIMIT ' +
+    `${EVENTS_PAGE}`,
 }
 const ORPHANS: Statement = {
   name: 'check_orphans',
-  text: 'SELECT count(*) AS count FROM events e WHERE NOT EXISTS (SELECT FROM sessions s WHERE s.key = e.session_key)',
+  text:
+    'SELECT count(*) AS count FROM events e WHERE NOT EXISTS (SELECT FROM sessions s WHERE s.key = ' +
+    'e.session_key)',
 }
 const ITEMS: Statement = {
   name: 'check_items',
-  text: 'SELECT i.id, i.source_event_id FROM inbox_items i JOIN sessions s ON s.key = i.session_key WHERE i.source_event_id NOT BETWEEN 1 AND s.last_id',
+  text:
+    'SELECT i.id, i.source_event_id FROM inbox_items i JOIN sessions s ON s.key = i.session_key WHERE ' +
+    'i.source_event_id NOT BETWEEN 1 AND s.last_id',
 }
 
 export function checkStore(db: Database): Promise<string[]> {
@@ -51,7 +57,8 @@ export function checkStore(db: Database): Promise<string[]> {
       if (Number(orphans?.['count']) > 0) problems.push(`${String(orphans?.['count'])} events are in no log`)
       for (const row of await ask(ITEMS))
         problems.push(
-          `inbox item ${String(row['id'])} names event ${String(row['source_event_id'])}, which its session does not have`,
+          `inbox item ${String(row['id'])} names event ${String(row['source_event_id'])}, which its ` +
+            'session does not have',
         )
       return problems
       // One snapshot, whatever is written meanwhile.

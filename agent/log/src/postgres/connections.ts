@@ -51,8 +51,11 @@ const baseConfig = ({ url, schema, options }: PostgresAddress): ClientConfig => 
   keepAlive: true,
   application_name: 'cairn',
   types: getTypeParser,
-  options:
-    `${options} -c search_path=${schema} -c idle_in_transaction_session_timeout=${IDLE_IN_TRANSACTION_MS} -c client_min_messages=warning -c synchronous_commit=on`.trim(),
+  options: (
+    `${options} -c search_path=${schema} -c ` +
+    `idle_in_transaction_session_timeout=${IDLE_IN_TRANSACTION_MS} -c client_min_messages=warning -c ` +
+    'synchronous_commit=on'
+  ).trim(),
 })
 
 /** The server cannot keep what it acknowledges. */
@@ -66,14 +69,16 @@ export class UnsafeServer extends Error {
  */
 async function refuseUnsafe(client: Client, shown: string): Promise<void> {
   const { rows } = await client.query<{ fsync: string; sync: string; pages: string; standby: boolean }>(
-    `SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS sync, current_setting('full_page_writes') AS pages, pg_is_in_recovery() AS standby`,
+    "SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS sync, " +
+      "current_setting('full_page_writes') AS pages, pg_is_in_recovery() AS standby",
   )
   const found = rows[0]
   if (found?.standby === true)
     throw new UnsafeServer(`${shown} is a standby and takes no writes: name the primary`)
   if (found?.fsync !== 'on')
     throw new UnsafeServer(
-      `${shown} runs with fsync = off, so a power cut takes what was acknowledged: set fsync = on in postgresql.conf and restart it`,
+      `${shown} runs with fsync = off, so a power cut takes what was acknowledged: set fsync = on in ` +
+        'postgresql.conf and restart it',
     )
   if (found.pages !== 'on')
     throw new UnsafeServer(
@@ -81,7 +86,8 @@ async function refuseUnsafe(client: Client, shown: string): Promise<void> {
     )
   if (found.sync === 'off')
     throw new UnsafeServer(
-      `${shown} answers synchronous_commit = off although this connection asked for on: a pooler in between must pass startup options on`,
+      `${shown} answers synchronous_commit = off although this connection asked for on: a pooler in ` +
+        'between must pass startup options on',
     )
 }
 

@@ -14,17 +14,23 @@ const MOST = 1000
 const LINKS: Statement = { name: 'links', text: 'SELECT * FROM links WHERE child_id = ANY($1::text[])' }
 const CHILDREN: Statement = {
   name: 'links_of_parent',
-  text: `SELECT * FROM links WHERE parent_id = $1 AND (NOT $2::boolean OR status = 'open') ORDER BY opened_at, child_id LIMIT $3`,
+  text:
+    "SELECT * FROM links WHERE parent_id = $1 AND (NOT $2::boolean OR status = 'open') ORDER BY " +
+    'opened_at, child_id LIMIT $3',
 }
 /** One statement, so that version and links are of one moment. */
 const TREE: Statement = {
   name: 'tree',
-  text: `SELECT t.version, l.* FROM trees t LEFT JOIN links l ON l.root_id = t.root_id AND l.status = 'open' WHERE t.root_id = $1 ORDER BY l.depth, l.opened_at, l.child_id`,
+  text:
+    "SELECT t.version, l.* FROM trees t LEFT JOIN links l ON l.root_id = t.root_id AND l.status = 'open' " +
+    'WHERE t.root_id = $1 ORDER BY l.depth, l.opened_at, l.child_id',
 }
 const CLAIM_TIMERS: Statement = {
   name: 'claim_timers',
-  text: `UPDATE timers SET claimed_by = $1, claimed_until = $2 WHERE id IN (
-    SELECT id FROM timers WHERE due_at <= $3 AND claimed_until <= $3 ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED) RETURNING *`,
+  text:
+    'UPDATE timers SET claimed_by = $1, claimed_until = $2 WHERE id IN (\n' +
+    '    SELECT id FROM timers WHERE due_at <= $3 AND claimed_until <= $3 ORDER BY due_at LIMIT $4 FOR ' +
+    'UPDATE SKIP LOCKED) RETURNING *',
 }
 
 const toLinks = (rows: Rows): Link[] => rows.map(row => toLink(row as unknown as StoredLink))

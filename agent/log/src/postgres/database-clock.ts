@@ -1,8 +1,8 @@
 /**
  * Dates as the database has them, which all processes share, without asking it for each: measured at the
  * start and carried on by the monotonic clock, so that setting the clock of this machine changes nothing. It
- * is measured anew every few minutes, for clocks drift apart, and at once when the machine's clock has jumped,
- * for it may have slept.
+ * is measured anew every few minutes, for clocks drift apart, and at once when the machine's clock has
+ * jumped, for it may have slept.
  */
 import type { Report } from './connections.ts'
 import { asError } from '@cairn/protocol'

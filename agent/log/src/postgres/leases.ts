@@ -25,10 +25,13 @@ const free = (now: string): string => `(worker_id IS NULL OR lease_until <= ${no
  */
 const claimStatement = (name: string, where: string, order: string): Statement => ({
   name,
-  text: `WITH clock AS (SELECT ${at('$2')} AS now),
-    found AS (SELECT key, worker_id AS former, lease_at AS former_at FROM sessions WHERE ${where} AND ${free('(SELECT now FROM clock)')} ORDER BY ${order} LIMIT $4 FOR UPDATE SKIP LOCKED)
-    UPDATE sessions s SET worker_id = $1, epoch = s.epoch + 1, lease_until = clock.now + $3, lease_at = clock.now FROM found, clock WHERE s.key = found.key
-    RETURNING s.*, found.former, found.former_at, (${waitingSql('s.key', 'clock.now')}) AS waiting`,
+  text:
+    `WITH clock AS (SELECT ${at('$2')} AS now),\n` +
+    `    found AS (SELECT key, worker_id AS former, lease_at AS former_at FROM sessions WHERE ${where} ` +
+    `AND ${free('(SELECT now FROM clock)')} ORDER BY ${order} LIMIT $4 FOR UPDATE SKIP LOCKED)\n` +
+    '    UPDATE sessions s SET worker_id = $1, epoch = s.epoch + 1, lease_until = clock.now + $3, ' +
+    'lease_at = clock.now FROM found, clock WHERE s.key = found.key\n' +
+    `    RETURNING s.*, found.former, found.former_at, (${waitingSql('s.key', 'clock.now')}) AS waiting`,
 })
 const HAS_WORK = `status = 'active' AND wake_id > cursor`
 const CLAIM_ROLL_BACK = claimStatement('claim_roll_back', 'saga = 2', 'key')
@@ -40,13 +43,18 @@ const CLAIMABLE: Statement = {
 /** In the order of the keys, as every other that locks several. */
 const RENEW: Statement = {
   name: 'renew',
-  text: `WITH held AS (
-    SELECT s.key FROM sessions s JOIN unnest($2::text[], $3::bigint[]) AS l (id, epoch) ON s.id = l.id AND s.epoch = l.epoch WHERE s.worker_id = $1 ORDER BY s.key FOR UPDATE OF s)
-  UPDATE sessions s SET lease_until = ${at('$5')} + $4, lease_at = ${at('$5')} FROM held WHERE s.key = held.key RETURNING s.id`,
+  text:
+    'WITH held AS (\n' +
+    '    SELECT s.key FROM sessions s JOIN unnest($2::text[], $3::bigint[]) AS l (id, epoch) ON s.id = ' +
+    'l.id AND s.epoch = l.epoch WHERE s.worker_id = $1 ORDER BY s.key FOR UPDATE OF s)\n' +
+    `  UPDATE sessions s SET lease_until = ${at('$5')} + $4, lease_at = ${at('$5')} FROM held WHERE ` +
+    's.key = held.key RETURNING s.id',
 }
 const RELEASE: Statement = {
   name: 'release',
-  text: `UPDATE sessions SET worker_id = NULL, lease_until = 0 WHERE id = $1 AND worker_id = $2 AND epoch = $3 RETURNING *`,
+  text:
+    'UPDATE sessions SET worker_id = NULL, lease_until = 0 WHERE id = $1 AND worker_id = $2 AND epoch = ' +
+    '$3 RETURNING *',
 }
 
 export function createLeases(db: Database, now: (() => number) | null, freed: () => void) {

@@ -41,7 +41,8 @@ async function schemaVersion(client: Connection, schema: string): Promise<number
 function refuseNewer(found: number, known: number): void {
   if (found > known)
     throw new Error(
-      `[migrate] the store has schema version ${found}, this program knows up to ${known}: start the newer program, or restore a dump from before the upgrade`,
+      `[migrate] the store has schema version ${found}, this program knows up to ${known}: start the ` +
+        'newer program, or restore a dump from before the upgrade',
     )
 }
 
@@ -56,12 +57,14 @@ export async function migrate(
     const found = await schemaVersion(client, schema)
     if (found === null || found === 0)
       throw new Error(
-        `[migrate] there is no store in the schema ${schema}: start the server once, or name the right schema`,
+        `[migrate] there is no store in the schema ${schema}: start the server once, or name the right ` +
+          'schema',
       )
     refuseNewer(found, known)
     if (found < known)
       throw new Error(
-        `[migrate] the schema ${schema} has version ${found}, this program needs ${known}: start the server once to upgrade it`,
+        `[migrate] the schema ${schema} has version ${found}, this program needs ${known}: start the ` +
+          'server once to upgrade it',
       )
     return
   }
@@ -71,7 +74,8 @@ export async function migrate(
     if ((await schemaVersion(client, schema)) === null)
       await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
     await client.query(
-      'CREATE TABLE IF NOT EXISTS schema_migrations (version BIGINT PRIMARY KEY, name TEXT NOT NULL, applied_at TIMESTAMPTZ NOT NULL DEFAULT now())',
+      'CREATE TABLE IF NOT EXISTS schema_migrations (version BIGINT PRIMARY KEY, name TEXT NOT NULL, ' +
+        'applied_at TIMESTAMPTZ NOT NULL DEFAULT now())',
     )
     const found = (await schemaVersion(client, schema)) ?? 0
     refuseNewer(found, known)

@@ -55,7 +55,9 @@ const HEADS: Statement = {
 }
 const ITEMS: Statement = {
   name: 'changed_items',
-  text: 'SELECT id, org_id, changed_at FROM inbox_items WHERE changed_at > $1 AND org_id = ANY($2::text[]) ORDER BY changed_at',
+  text:
+    'SELECT id, org_id, changed_at FROM inbox_items WHERE changed_at > $1 AND org_id = ANY($2::text[]) ' +
+    'ORDER BY changed_at',
 }
 const CLOCK: Statement = {
   name: 'clock',

@@ -21,26 +21,36 @@ const EVENTS: Statement = {
 }
 const EVENTS_OF: Statement = {
   name: 'events_of',
-  text: `SELECT id, type, json FROM events WHERE session_key = ${KEY} AND id > $2 AND type = ANY($4::text[]) ORDER BY id LIMIT $3`,
+  text:
+    `SELECT id, type, json FROM events WHERE session_key = ${KEY} AND id > $2 AND type = ANY($4::text[]) ` +
+    'ORDER BY id LIMIT $3',
 }
 const SESSION: Statement = { name: 'session', text: `${SELECT_SESSION} WHERE s.id = $2` }
 const RETIRED: Statement = {
   name: 'retired',
-  text: `SELECT id FROM sessions WHERE id = ANY($1::text[]) AND status = 'archived' AND worker_id IS NULL AND saga <> 2`,
+  text:
+    "SELECT id FROM sessions WHERE id = ANY($1::text[]) AND status = 'archived' AND worker_id IS NULL " +
+    'AND saga <> 2',
 }
 const ITEM: Statement = { name: 'item', text: 'SELECT * FROM inbox_items WHERE id = $1' }
 const GRANT: Statement = {
   name: 'grant',
-  text: `SELECT id, granted_by, granted_by_kind FROM grants WHERE session_key = ${KEY} AND tool = $2 AND arguments_hash = $3 AND expires_at > $4
-  ORDER BY expires_at LIMIT 1`,
+  text:
+    `SELECT id, granted_by, granted_by_kind FROM grants WHERE session_key = ${KEY} AND tool = $2 AND ` +
+    'arguments_hash = $3 AND expires_at > $4\n' +
+    '  ORDER BY expires_at LIMIT 1',
 }
 const ARTIFACTS: Statement = {
   name: 'artifacts',
-  text: `SELECT artifact_id, name, kind, version, size, created_at FROM artifacts WHERE session_key = ${KEY} ORDER BY created_at, seq`,
+  text:
+    `SELECT artifact_id, name, kind, version, size, created_at FROM artifacts WHERE session_key = ${KEY} ` +
+    'ORDER BY created_at, seq',
 }
 const ARTIFACT: Statement = {
   name: 'artifact',
-  text: `SELECT artifact_id, name, kind, version, size, created_at, spec FROM artifacts WHERE session_key = ${KEY} AND artifact_id = $2`,
+  text:
+    'SELECT artifact_id, name, kind, version, size, created_at, spec FROM artifacts WHERE session_key = ' +
+    `${KEY} AND artifact_id = $2`,
 }
 const SEARCH_CHUNK = 1000
 const FOUND: Statement = {

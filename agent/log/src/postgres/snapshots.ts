@@ -7,11 +7,14 @@ import type { Database, Statement } from './connections.ts'
 /** The digest of snapshots.ts, made where the record is. */
 const SAVE: Statement = {
   name: 'save_snapshot',
-  text: `INSERT INTO snapshots (session_key, version, last_id, digest, body)
-  SELECT s.key, $2, e.id, encode(sha256(convert_to($2::text || E'\\n' || e.id || E'\\n' || e.json || E'\\n' || $4::text, 'UTF8')), 'hex'), $4
-  FROM sessions s JOIN events e ON e.session_key = s.key AND e.id = $3 WHERE s.id = $1
-  ON CONFLICT (session_key) DO UPDATE
-  SET version = excluded.version, last_id = excluded.last_id, digest = excluded.digest, body = excluded.body RETURNING session_key`,
+  text:
+    'INSERT INTO snapshots (session_key, version, last_id, digest, body)\n' +
+    `  SELECT s.key, $2, e.id, encode(sha256(convert_to($2::text || E'\\n' || e.id || E'\\n' || e.json ` +
+    `|| E'\\n' || $4::text, 'UTF8')), 'hex'), $4\n` +
+    '  FROM sessions s JOIN events e ON e.session_key = s.key AND e.id = $3 WHERE s.id = $1\n' +
+    '  ON CONFLICT (session_key) DO UPDATE\n' +
+    '  SET version = excluded.version, last_id = excluded.last_id, digest = excluded.digest, body = ' +
+    'excluded.body RETURNING session_key',
 }
 const FIND: Statement = {
   name: 'find_snapshot',

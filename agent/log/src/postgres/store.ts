@@ -65,7 +65,9 @@ const PROBE: Statement = {
 const PROBES = 'probes'
 const MARK_READ: Statement = {
   name: 'mark_read',
-  text: `UPDATE inbox_items SET read_at = coalesce(read_at, $1), changed_at = ${CHANGED_NOW} WHERE id = $2 RETURNING *`,
+  text:
+    `UPDATE inbox_items SET read_at = coalesce(read_at, $1), changed_at = ${CHANGED_NOW} WHERE id = $2 ` +
+    'RETURNING *',
 }
 
 const CLOCK: Statement = {
@@ -236,7 +238,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     backup: () =>
       Promise.reject(
         new Error(
-          `[backup] the store is in Postgres (${address.shown}), which copies itself: pg_dump --format=custom --schema=${address.schema} --file=cairn.dump DATABASE_URL`,
+          `[backup] the store is in Postgres (${address.shown}), which copies itself: pg_dump ` +
+            `--format=custom --schema=${address.schema} --file=cairn.dump DATABASE_URL`,
         ),
       ),
     close() {

@@ -64,7 +64,9 @@ export class FateUnknown extends Error {
  */
 const NUMBER_BATCH: Statement = {
   name: 'number_batch',
-  text: 'INSERT INTO writers (id, batch) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET batch = excluded.batch, seen_at = now()',
+  text:
+    'INSERT INTO writers (id, batch) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET batch = ' +
+    'excluded.batch, seen_at = now()',
 }
 
 export async function transact(
@@ -128,7 +130,9 @@ const namedSessions = ({ session_id, also = [] }: CommitRequest): string[] => [
 const namedTrees = ({ rows = [], also = [] }: CommitRequest): string[] =>
   [...rows, ...also.flatMap(part => part.rows ?? [])].flatMap(rootOf)
 
-/** The sessions of a batch as the commits before have left them, and what they were when the lock was taken. */
+/**
+ * The sessions of a batch as the commits before have left them, and what they were when the lock was taken.
+ */
 type Batch = { sessions: Map<string, StoredSession>; before: Map<string, StoredSession>; events: NewEvents }
 type AskBatch = (statement: Statement, values: readonly Value[]) => Promise<Rows>
 

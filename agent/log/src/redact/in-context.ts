@@ -48,7 +48,9 @@ const JWK = new RegExp(
   String.raw`(\\{0,8}"${MEMBERS}\\{0,8}"\s{0,3}:\s{0,3}\\{0,8}")([A-Za-z0-9_-]{43,})(?=\\{0,8}")`,
   'g',
 )
-/** Of 32 random bytes or more, as base64url: letters of both cases and a digit. A hash in hex has one case. */
+/**
+ * Of 32 random bytes or more, as base64url: letters of both cases and a digit. A hash in hex has one case.
+ */
 const isKeyMember = (value: string): boolean =>
   /^[A-Za-z0-9_-]{43,}$/.test(value) && /[a-z]/.test(value) && /[A-Z]/.test(value) && /\d/.test(value)
 
@@ -84,8 +86,8 @@ const CODE_NAME =
   /^(?:u?int|float|bigu?int|varchar|char|string|text|utf|sha|md|base|argon|bcrypt|scrypt|pbkdf|aes)\w*$|^\w*pass(?:word|wd|phrase)\w*$/i
 
 /**
- * Whether what is assigned is a secret rather than code, a placeholder or a word. Without quotes and apart from
- * its sign it is most likely code, and has to look random.
+ * Whether what is assigned is a secret rather than code, a placeholder or a word. Without quotes and apart
+ * from its sign it is most likely code, and has to look random.
  */
 function isSecretValue(name: string, glue: string, value: string, next: string): boolean {
   if (!hasLetterAndDigit(value) || isExpression(value) || PLACEHOLDER.test(value)) return false
@@ -118,7 +120,10 @@ export function isSecretMember(key: string, value: string): boolean {
     : value.length >= 16 && hasLetterAndDigit(value)
 }
 
-/** What may stand in JSON text before a rule of this file has something to do, as words and where it helps as a look. */
+/**
+ * What may stand in JSON text before a rule of this file has something to do, as words and where it helps as
+ * a look.
+ */
 export const CONTEXTS = {
   scheme: { words: ['earer ', 'EARER ', 'earer\\t', 'asic ', 'ASIC ', 'asic\\t'], look: null, rule: scheme },
   url: { words: ['://'], look: /:\/\/[^\s/:@"\\]{0,200}:[^\s/"\\]{1,300}@/, rule: userinfo },

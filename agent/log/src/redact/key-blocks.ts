@@ -1,9 +1,10 @@
 /**
  * Private keys as blocks of text: PEM and its relatives (PKCS, OpenSSH, SSH2, PGP), and PuTTY's own.
  *
- * In ordinary text a block goes from its first marker to its last; one that was cut off goes as far as lines of
- * key material follow. In the arguments of a call, text between markers may be anything, a command too: there
- * only runs of key material go, and every other character stays for whoever approves or audits the call.
+ * In ordinary text a block goes from its first marker to its last; one that was cut off goes as far as lines
+ * of key material follow. In the arguments of a call, text between markers may be anything, a command too:
+ * there only runs of key material go, and every other character stays for whoever approves or audits the
+ * call.
  */
 import { begun, START } from './prefixed-tokens.ts'
 import type { Stretches } from './runs.ts'

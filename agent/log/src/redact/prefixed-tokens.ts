@@ -1,4 +1,6 @@
-/** The table of prefixes as regular expressions: for tokens that are whole, and for one that is just arriving. */
+/**
+ * The table of prefixes as regular expressions: for tokens that are whole, and for one that is just arriving.
+ */
 import type { RunRule } from './runs.ts'
 import { PREFIX_RULES, type PrefixRule } from './secret-prefixes.ts'
 

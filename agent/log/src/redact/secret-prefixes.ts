@@ -1,10 +1,10 @@
 /**
- * Secrets that tell what they are by how they begin: one row a vendor. `source` is where the form is described:
- * the vendor's own page, or the rule of a scanner that states it (gitleaks, MIT; secretlint, MIT; kingfisher,
- * Apache-2.0). The redactor, its first look and the hold-back all derive from this table.
+ * Secrets that tell what they are by how they begin: one row a vendor. `source` is where the form is
+ * described: the vendor's own page, or the rule of a scanner that states it (gitleaks, MIT; secretlint, MIT;
+ * kingfisher, Apache-2.0). The redactor, its first look and the hold-back all derive from this table.
  *
- * Every character that a rule may take out is one of `[A-Za-z0-9._~+/=-]`: no space, quote or sign that a shell
- * acts on, so that what is taken out of a command is at most one word of it.
+ * Every character that a rule may take out is one of `[A-Za-z0-9._~+/=-]`: no space, quote or sign that a
+ * shell acts on, so that what is taken out of a command is at most one word of it.
  */
 export type PrefixRule = {
   of: string

@@ -32,8 +32,8 @@ export function createWordFinder(words: readonly Word[]): (text: string) => numb
     node.mask |= mask
   }
 
-  // Where a node leads with each character; breadth first, so that the node that one falls back to has its row
-  // before the one needs it.
+  // Where a node leads with each character; breadth first, so that the node that one falls back to has its
+  // row before the one needs it.
   const rows = new Int32Array(nodes.length * COLUMNS)
   const queue: [node: Node, fallback: Node][] = [[root, root]]
   for (const [node, fallback] of queue) {

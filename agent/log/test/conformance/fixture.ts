@@ -147,7 +147,16 @@ export const statusOf = async (store: LogStore, id: string): Promise<SessionStat
   (await store.getSession(id))?.status
 
 /** Resolves at the first call of the returned `call`. */
-export function once(): { call: () => void; called: Promise<void> } {
+export function once(): { call: () => void; called: Promise<void>; calls: () => number } {
   const { promise, resolve } = Promise.withResolvers<void>()
-  return { call: resolve, called: promise }
+  let calls = 0
+  const call = (): void => {
+    calls += 1
+    resolve()
+  }
+  return { call, called: promise, calls: () => calls }
 }
+
+/** Waits for the call; the failure says who was not told. */
+export const expectTold = (who: string, { calls }: { calls: () => number }): Promise<void> =>
+  expect.poll(calls, { message: `${who} is told` }).toBeGreaterThan(0)

@@ -4,6 +4,7 @@ import {
   answered,
   claimOne,
   complete,
+  expectTold,
   newSession,
   once,
   pause,
@@ -202,21 +203,23 @@ export function defineLeases({ open, kind }: Bench): void {
   test('workers are nudged by new work, by a lease given back with work left, and by a resume', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
-    for (const act of [
-      () => store.commit({ session_id: 's', events: [say('go')] }),
-      async () => {
-        const [claim] = await store.claim('w', 1, 60_000)
-        if (claim) await store.release('s', claim.fence)
+    const acts: Record<string, () => Promise<unknown>> = {
+      'new work': () => store.commit({ session_id: 's', events: [say('go')] }),
+      'a lease given back': async () => {
+        const claims = await store.claim('w', 1, 60_000)
+        expect(claims).toHaveLength(1)
+        for (const { fence } of claims) await store.release('s', fence)
       },
-      async () => {
+      'a resume': async () => {
         await store.commit({ session_id: 's', events: [pause()] })
         await store.commit({ session_id: 's', events: [resume()] })
       },
-    ]) {
+    }
+    for (const [what, act] of Object.entries(acts)) {
       const nudge = once()
       const stop = store.watchWork(nudge.call)
       await act()
-      await nudge.called
+      await expectTold(`a worker, of ${what},`, nudge)
       stop()
     }
   })

@@ -1,6 +1,6 @@
 /**
- * The derived state of a session (contract 4.10): the same whoever asks, after every step of whatever walk, and
- * what an account of the walk says that shares nothing with the code.
+ * The derived state of a session (contract 4.10): the same whoever asks, after every step of whatever walk,
+ * and what an account of the walk says that shares nothing with the code.
  */
 import { type EventDraft, SESSION_STATES, SESSION_STATUSES, type SessionState, writer } from '@cairn/protocol'
 import { type Claim, type Commit, type LogStore, type RowChange, withRows } from '@cairn/log'

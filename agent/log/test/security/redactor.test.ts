@@ -39,11 +39,13 @@ const FORMS: Record<string, readonly [text: string, secret: string]> = {
     random(64),
   ],
   'an SSH2 private key': [
-    `---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nComment: "a"\n${base64Lines(3)}\n---- END SSH2 ENCRYPTED PRIVATE KEY ----`,
+    `---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nComment: "a"\n${base64Lines(3)}\n---- END SSH2 ` +
+      'ENCRYPTED PRIVATE KEY ----',
     random(64),
   ],
   'a PuTTY key': [
-    `PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nComment: me\nPublic-Lines: 1\n${random(60)}\nPrivate-Lines: 1\n${random(48)}\nPrivate-MAC: ${hex(64)}\n`,
+    `PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nComment: me\nPublic-Lines: ` +
+      `1\n${random(60)}\nPrivate-Lines: 1\n${random(48)}\nPrivate-MAC: ${hex(64)}\n`,
     random(48),
   ],
   'a numbered key that was cut off': [

@@ -148,7 +148,8 @@ export function EventsTab({ log, session }: { log: FollowedSession; session: Ses
     const listen = (event: globalThis.KeyboardEvent) => {
       const target = event.target as HTMLElement
       const isElsewhere = target.closest(
-        'input, textarea, select, [contenteditable], [role="dialog"], [role="menu"], [role="listbox"], [role="tree"]',
+        'input, textarea, select, [contenteditable], [role="dialog"], [role="menu"], [role="listbox"], ' +
+          '[role="tree"]',
       )
       if (!event.defaultPrevented && !isElsewhere)
         obeyNow.current(event, target.closest('a, button, summary, [tabindex]') ? 'control' : 'page')

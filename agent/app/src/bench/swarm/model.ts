@@ -1,7 +1,7 @@
 /**
- * The model of the swarm, in a process of its own: a server of OpenAI's protocol that streams `TOKENS` tokens at
- * 50 a second. A token is its number and when it was written, so that whoever reads it knows how old it is and
- * whether one is missing.
+ * The model of the swarm, in a process of its own: a server of OpenAI's protocol that streams `TOKENS` tokens
+ * at 50 a second. A token is its number and when it was written, so that whoever reads it knows how old it is
+ * and whether one is missing.
  */
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -34,7 +34,8 @@ function stream(response: ServerResponse, pieces: number, piece: (index: number)
       return void setTimeout(next, Math.max(1, startedAt + index * EVERY_MS - performance.now()))
     const usage = { prompt_tokens: 20, completion_tokens: pieces, total_tokens: 20 + pieces }
     response.end(
-      `${chunk({ delta: {}, finish_reason: 'stop' })}data: ${JSON.stringify({ id: 'swarm', choices: [], usage })}\n\ndata: [DONE]\n\n`,
+      `${chunk({ delta: {}, finish_reason: 'stop' })}data: ` +
+        `${JSON.stringify({ id: 'swarm', choices: [], usage })}\n\ndata: [DONE]\n\n`,
     )
     answered++
   }
