@@ -60,13 +60,15 @@ export async function openSessionLog(
   known: Position = startPosition,
   { onGrown, commitEnd }: LogHooks = {},
 ): Promise<SessionLog> {
-  let session = claim.session
+  const { id } = claim.session
+  /** Its session is made when somebody asks for it, which after a chunk nobody does. */
+  let latest: Pick<Committed, 'session'> = claim
   let position = known
   let prefix: readonly EventDraft[] = []
 
   async function catchUp(): Promise<void> {
     for (;;) {
-      const events = await store.read(session.id, position.last_id, PAGE, FOLDED)
+      const events = await store.read(id, position.last_id, PAGE, FOLDED)
       position = foldRecords(position, events)
       if (events.length < PAGE) return
       // A long log is folded in portions: leases are renewed and readers served in between.
@@ -79,11 +81,11 @@ export async function openSessionLog(
     const first = prefix
     prefix = []
     try {
-      const whole = { session_id: session.id, fence: lease.fence, ...append, events: [...first, ...events] }
+      const whole = { session_id: id, fence: lease.fence, ...append, events: [...first, ...events] }
       const committed = await (commitEnd !== undefined && endsChild(events)
-        ? commitEnd(session, whole)
+        ? commitEnd(latest.session, whole)
         : store.commit(whole))
-      session = committed.session
+      latest = committed
       return committed
     } catch (thrown) {
       // A guard refused it: nothing landed. Else nobody knows: a second wake says nothing wrong, and whoever
@@ -106,7 +108,7 @@ export async function openSessionLog(
 
   await catchUp()
   return {
-    session: () => session,
+    session: () => latest.session,
     position: () => position,
     startWith(event) {
       prefix = [...prefix, event]
