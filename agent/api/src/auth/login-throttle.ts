@@ -6,7 +6,7 @@
  * Many people may share an address, behind a proxy that the configuration does not name above all: whoever
  * has logged in from it before is not held up by the failures of the others.
  */
-import { networkOf } from '../http/client-address.ts'
+import { networkOf } from '../client-address.ts'
 
 const FREE_FAILURES = 5
 const BASE_MS = 2_000

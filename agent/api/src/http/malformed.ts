@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError } from '@cairn/protocol'
-import { errorWithHeaders } from './problem.ts'
+import { errorWithHeaders } from '../error-headers.ts'
 
 /**
  * Throws for what the parser lets through. Two Host headers (RFC 9112, 3.2): a proxy in front may have judged

@@ -5,23 +5,8 @@
 import { CommitRefused } from '@cairn/log'
 import { AppError, asError, ERRORS, type ErrorCode } from '@cairn/protocol'
 import type { Logger } from '../deps.ts'
+import { HEADERS } from '../error-headers.ts'
 import { type Exchange, send } from './exchange.ts'
-
-/** Headers that come with an error: Retry-After, Allow. They travel beside the document, not in it. */
-const HEADERS = Symbol('headers')
-
-/** An AppError with headers of its answer. */
-export function errorWithHeaders(
-  code: ErrorCode,
-  detail: string,
-  headers: Record<string, string>,
-  extra: Record<string, unknown> = {},
-): AppError {
-  return new AppError(code, detail, { extra: { ...extra, [HEADERS]: headers } })
-}
-
-export const tooManyRequests = (detail: string, retryAfterS: number): AppError =>
-  errorWithHeaders('rate_limited', detail, { 'retry-after': String(Math.max(1, Math.ceil(retryAfterS))) })
 
 /** A guard of the store that no command has put into words. */
 const REFUSED: Partial<Record<CommitRefused['refusal'], ErrorCode>> = {

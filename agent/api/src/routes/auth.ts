@@ -7,8 +7,8 @@ import { checkPassword, hashPassword } from '../auth/passwords.ts'
 import { sha256 } from '../auth/secrets.ts'
 import type { Services } from '../deps.ts'
 import type { Handler } from '../handler.ts'
-import { networkOf } from '../http/client-address.ts'
-import { tooManyRequests } from '../http/problem.ts'
+import { networkOf } from '../client-address.ts'
+import { tooManyRequests } from '../error-headers.ts'
 
 export const login: Handler<'login'> = async ({ services, body, exchange }) => {
   const ip = services.clientAddress(exchange.req)

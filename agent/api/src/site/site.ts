@@ -2,7 +2,7 @@
 import { AppError } from '@cairn/protocol'
 import type { Services } from '../deps.ts'
 import { type Exchange, send, sendJson } from '../http/exchange.ts'
-import { errorWithHeaders } from '../http/problem.ts'
+import { errorWithHeaders } from '../error-headers.ts'
 import { openapiText } from '../openapi.ts'
 import { sendUnchanging } from './compressed.ts'
 import { DOCS_CSP, docsPage } from './docs-page.ts'

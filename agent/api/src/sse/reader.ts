@@ -3,7 +3,7 @@
  *
  *   history   reads for itself from its cursor on      nothing more in the log → live
  *   live      gets what the hub reads for all          its socket is full → behind
- *   behind    waits for room, then reads for itself    nothing more in the log → live
+ *   behind    waits for space, then reads for itself   nothing more in the log → live
  *   gone      left, was cut off, or the server drains  (from any of them)
  */
 import { checkedState, type CheckedState, type EventId } from '@cairn/protocol'
@@ -46,7 +46,7 @@ export async function catchUp(
     if (state.current() === 'gone') return false
     if (events.length === 0) return true
     for (const history of runsOf(reader.cursor, events)) {
-      if (!connection.hasRoom()) await room(connection)
+      if (!connection.hasRoom()) await drained(connection)
       if (state.current() === 'gone') return false
       reader.cursor = history.to
       onDelivered(history.events.length)
@@ -56,7 +56,7 @@ export async function catchUp(
 }
 
 /** Resolves when the socket can be written to again, or is closed. */
-export const room = (connection: Connection): Promise<void> =>
+export const drained = (connection: Connection): Promise<void> =>
   new Promise(resolve => {
     connection.onRoom = () => {
       connection.onRoom = () => {}

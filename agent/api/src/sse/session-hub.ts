@@ -5,7 +5,7 @@
 import { asError, type EventId } from '@cairn/protocol'
 import type { Connection } from './connection.ts'
 import { type FollowDeps, followLog } from './follow-log.ts'
-import { catchUp, openReader, type Reader, room } from './reader.ts'
+import { catchUp, drained, openReader, type Reader } from './reader.ts'
 
 /** A reader lacking more than this that takes nothing is cut off. */
 export const MAX_UNSENT = 1024 * 1024
@@ -23,7 +23,7 @@ export function createSessionHub(sessionId: string, deps: FollowDeps & { onEmpty
   const readers = new Set<Reader>()
   const follower = followLog(sessionId, deps, readers, reader => {
     reader.state.to('behind')
-    void room(reader.connection).then(() => readAlone(reader))
+    void drained(reader.connection).then(() => readAlone(reader))
   })
 
   /** Until the log has no more; from then on the hub reads for it. */

@@ -1,0 +1,34 @@
+/**
+ * The folders of a package import each other one way, as packages do. A file beside the folders stands for
+ * itself: the one that wires imports them all, and a small one may be imported by all.
+ */
+import { expect, test } from 'vitest'
+import { findCycle } from './cycles.ts'
+import { listPackages, readImports, readSources, resolveRelative } from './workspace.ts'
+
+/** Homework: folders that import each other in a circle. One that does no more leaves the list. */
+const toUntie = new Set(['web'])
+
+function graphOf(pkg: string): Map<string, string[]> {
+  const src = `agent/${pkg}/src/`
+  const nodeOf = (path: string): string => {
+    const inner = path.slice(src.length)
+    return inner.includes('/') ? inner.slice(0, inner.indexOf('/')) : inner
+  }
+  const graph = new Map<string, string[]>()
+  for (const file of readSources(pkg).filter(({ isTest }) => !isTest)) {
+    const from = nodeOf(file.path)
+    const to = readImports(file)
+      .filter(({ specifier, isType }) => specifier.startsWith('.') && !isType)
+      .map(({ specifier }) => nodeOf(resolveRelative(file.path, specifier)))
+      .filter(node => node !== from)
+    graph.set(from, [...(graph.get(from) ?? []), ...to])
+  }
+  return graph
+}
+
+test.each(listPackages())('the folders of agent/%s have no circle', pkg => {
+  const circle = findCycle(graphOf(pkg))?.join(' → ')
+  if (toUntie.has(pkg)) expect(circle, `${pkg} is untied: take it off the list`).toBeDefined()
+  else expect(circle).toBeUndefined()
+})
