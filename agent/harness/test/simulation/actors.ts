@@ -87,6 +87,7 @@ function planAnswer(world: World, mood: Mood, request: ModelRequest): Plan {
         [mood.calm ? 0 : 1, () => call('slow', { value: world.newId() })],
         [2, () => call('guarded', { value: 'the same' })],
         [mood.calm ? 0 : 1, () => call('ask_user_question', { questions: [{ prompt: 'Which one?' }] })],
+        ...familyCalls(world, mood, request, call),
       ])(),
     ),
   })
@@ -107,6 +108,37 @@ function planAnswer(world: World, mood: Mood, request: ModelRequest): Plan {
     [0.3, () => fault('context_overflow', false)],
     [0.4, () => ({ ...plan, text: 'I be', hang: true })],
   ])()
+}
+
+type Choice = readonly [number, () => ToolCalls[number]]
+
+/** What the model does with workers, where it may have any: the ids are those it was told. */
+function familyCalls(
+  world: World,
+  mood: Mood,
+  { tools, messages }: ModelRequest,
+  call: (name: string, args: object) => ToolCalls[number],
+): Choice[] {
+  const told = [...JSON.stringify(messages).matchAll(/worker_id\\?\\?\\?":\\?\\?\\?"([0-9a-f-]{36})/g)].map(
+    found => found[1] ?? '',
+  )
+  const some = (): string => told[world.between(0, told.length - 1)] ?? 'nobody'
+  const spawned = (): object => ({
+    goal: `reach ${world.newId()}`,
+    ...(world.chance(0.4) ? { role: 'orchestrator' } : {}),
+  })
+  const all: readonly (readonly [string, number, () => object])[] = [
+    ['spawn_worker', mood.calm ? 0 : 6, spawned],
+    ['wait_for_workers', 4, () => (world.chance(0.5) ? {} : { ids: [some()] })],
+    ['stop_worker', 1, () => ({ worker_id: some(), reason: 'enough' })],
+    ['send_worker_message', 1, () => ({ worker_id: some(), message: `more ${world.newId()}` })],
+    ['list_workers', 1, () => ({})],
+    ['read_worker_result', 1, () => ({ worker_id: some() })],
+    ['worker_complete', 3, () => ({ summary: `reached ${world.newId()}` })],
+  ]
+  return all
+    .filter(([name]) => tools.some(tool => tool.name === name))
+    .map(([name, weight, args]) => [weight, () => call(name, args())] as const)
 }
 
 /** What a model server would refuse: a call without its result, or with two. */

@@ -33,6 +33,11 @@ const RARE = [
   'rollbacks',
   'heartbeats',
   'compactions',
+  'spawns',
+  'results',
+  'cascades',
+  'stopped_workers',
+  'reopened',
 ]
 
 /** So long many seeds may take on a machine that is busy with other things. */

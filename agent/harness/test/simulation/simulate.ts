@@ -6,7 +6,7 @@
 import { join } from 'node:path'
 import { Config, decodeEvent, type SessionEvent } from '@cairn/protocol'
 import type { LogStore } from '@cairn/log'
-import { checkHistory, writeSnapshot } from '@cairn/state'
+import { checkFamily, checkHistory, writeSnapshot } from '@cairn/state'
 import { startHarness } from '../../src/harness.ts'
 import { foldRecords, type Position, startPosition } from '../../src/turn/position.ts'
 import { alice } from '../turn/stage.ts'
@@ -82,6 +82,7 @@ async function play(
         max_iterations: world.between(3, 12),
         ...(world.chance(0.3) ? { escalation_model: 'sim/stronger' } : {}),
         governance: { require_approval: ['guarded'] },
+        workers: { enabled: world.chance(0.5), max_open: 3, max_total: 10, max_iterations: 6 },
         saga: {
           enabled: world.chance(0.4),
           undo: { note: { tool: 'take_back', args: { value: '{{arguments.value}}' } } },
@@ -134,6 +135,13 @@ async function play(
     for (let left = world.between(2, 9); left > 0; left--)
       world.after(world.between(0, TROUBLE_MS), () => void people.act(id))
   }
+  // Now and then somebody looks into a worker, and says something there.
+  for (let left = world.between(0, 4); left > 0; left--)
+    world.after(world.between(0, TROUBLE_MS), () => {
+      const workers = truth.sessions().filter(row => row.parent_id !== null)
+      const worker = workers[world.between(0, Math.max(0, workers.length - 1))]
+      if (worker !== undefined) void people.act(worker.id)
+    })
 
   // ---- the workers
   // ----------------------------------------------------------------------------------------------------
@@ -235,14 +243,16 @@ async function play(
         `not at rest: ${JSON.stringify(truth.sessions().map(({ id, status, wake_id, cursor, worker_id, lease_until, saga }) => ({ id, status, wake_id, cursor, worker_id, lease_until, saga })))}`,
       )
     if (round > 0) break
-    for (const id of sessions) void people.settle(id)
+    for (const { id } of truth.sessions()) void people.settle(id)
     await world.run(() => people.waiting() === 0, PATIENCE_MS)
   }
 
   // ---- the verdict
   // ----------------------------------------------------------------------------------------------------
 
-  const logs = new Map(sessions.map(id => [id, truth.reader.read(id, 0, 1_000_000).map(({ json }) => json)]))
+  const logs = new Map(
+    truth.sessions().map(({ id }) => [id, truth.reader.read(id, 0, 1_000_000).map(({ json }) => json)]),
+  )
   const events = new Map([...logs].map(([id, lines]) => [id, lines.map(decodeEvent)]))
   for (const [id, log] of events) {
     problems.push(
@@ -258,6 +268,7 @@ async function play(
     if (seen.some((event, at) => event <= (seen[at - 1] ?? 0)))
       problems.push(`${id}: a reader was shown events out of order`)
   }
+  for (const root of sessions) problems.push(...checkFamily(familyOf(truth, root, events)))
   for (const { session_id, id, content } of people.told) {
     const said = events.get(session_id)?.find(event => event.id === id)
     if (said?.type !== 'user.message' || said.data.content !== content)
@@ -273,6 +284,19 @@ async function play(
     problems,
     counts: { ...counts, ...countEvents(all) },
   }
+}
+
+/** The logs of a session and of all below it. */
+function familyOf(
+  truth: Truth,
+  root: string,
+  events: ReadonlyMap<string, SessionEvent[]>,
+): Map<string, SessionEvent[]> {
+  const family = new Map<string, SessionEvent[]>([[root, events.get(root) ?? []]])
+  // Parents are made before their children.
+  for (const { id, parent_id } of truth.sessions())
+    if (parent_id !== null && family.has(parent_id)) family.set(id, events.get(id) ?? [])
+  return family
 }
 
 /** An exception of the runtime that no injected fault explains is a bug. */
@@ -320,5 +344,11 @@ function countEvents(events: readonly SessionEvent[]): Record<string, number> {
     rollbacks: of(({ type }) => type === 'saga.complete'),
     heartbeats: of(({ type }) => type === 'llm.heartbeat'),
     compactions: of(({ type }) => type === 'context.compact'),
+    spawns: of(({ type }) => type === 'worker.spawned'),
+    results: of(({ type }) => type === 'worker.complete'),
+    cascades: of(event => event.type === 'worker.failed' && event.data.cause === 'parent'),
+    stopped_workers: of(event => event.type === 'worker.failed' && event.data.cause === 'cancelled'),
+    resumed_by_parent: of(event => event.type === 'session.resume' && event.data.source === 'parent'),
+    reopened: of(event => event.type === 'session.resume' && event.data.source === 'worker'),
   }
 }
