@@ -7,6 +7,7 @@ import { announcements } from './announcements/capability.ts'
 import { commandCapabilities } from './commands/capability.ts'
 import { compaction } from './compaction/capability.ts'
 import { workers } from './coordination/capability.ts'
+import { fireTimers } from './coordination/timers.ts'
 import { experts } from './experts/capability.ts'
 import { goalContinuation, goalGrading } from './goals/capability.ts'
 import { keepReviews } from './review/capability.ts'
@@ -43,6 +44,11 @@ export function keepCapabilities(worker: Worker): (claimed: Claimed) => Promise<
     ]
   }
 }
+
+/** What a worker does again and again for its capabilities, beside any session. */
+export const upkeepOf = (worker: Worker): readonly { what: string; run: () => Promise<void> }[] => [
+  { what: 'firing timers', run: () => fireTimers(worker) },
+]
 
 /** The table with the settings of one turn bound, as `nextStep` takes it. */
 export const bindAsks = (table: readonly Capability[], settings: AskSettings): Asking[] =>

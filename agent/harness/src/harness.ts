@@ -6,7 +6,7 @@
 import { createHoldBack, createRedactor, type LogStore, type Redact } from '@cairn/log'
 import { asError, type Config } from '@cairn/protocol'
 import { actOnClaim } from './act-on-claim.ts'
-import { keepCapabilities } from './capabilities.ts'
+import { keepCapabilities, upkeepOf } from './capabilities.ts'
 import { createClaims } from './claims.ts'
 import { type Clock, every, systemClock } from './clock.ts'
 import { keepFolds } from './kept-folds.ts'
@@ -85,6 +85,7 @@ export function startHarness(options: HarnessOptions): Harness {
     store.watchWork(claims.look),
     every(clock, POLL_MS, claims.look),
     every(clock, ttlMs / 3, upkeep.renew),
+    ...upkeep.ofCapabilities.map(run => every(clock, POLL_MS, run)),
     ...(limits.delta_keep_s === 0 ? [] : [every(clock, PRUNE_EVERY_MS, upkeep.prune)]),
   ]
   claims.look()
@@ -138,7 +139,8 @@ function describeWorker(
 }
 
 /** What is done again and again; what fails is done again the next time. */
-function tasksOf({ store, config, clock, log }: Worker, renewHeld: () => Promise<void>) {
+function tasksOf(worker: Worker, renewHeld: () => Promise<void>) {
+  const { store, config, clock, log } = worker
   const guarded = (what: string, run: () => Promise<unknown>) => async (): Promise<void> => {
     try {
       await run()
@@ -149,6 +151,7 @@ function tasksOf({ store, config, clock, log }: Worker, renewHeld: () => Promise
   const keptMs = config.limits.delta_keep_s * 1000
   return {
     renew: guarded('renewing leases', renewHeld),
+    ofCapabilities: upkeepOf(worker).map(({ what, run }) => guarded(what, run)),
     prune: guarded('pruning deltas', () => store.pruneDeltas(clock.now() - keptMs)),
   }
 }

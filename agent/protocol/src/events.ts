@@ -798,7 +798,6 @@ export const EVENTS = {
     'delegate_task began waiting for a child.',
     {},
     {
-      planned: true,
       extra: {
         child_session_id: id,
         tool_call_id: id,
@@ -818,7 +817,6 @@ export const EVENTS = {
     'A delegated child came back.',
     {},
     {
-      planned: true,
       extra: {
         child_session_id: id,
         tool_call_id: id,
@@ -844,7 +842,6 @@ export const EVENTS = {
     'A delegated child failed.',
     {},
     {
-      planned: true,
       extra: {
         child_session_id: id,
         tool_call_id: id,

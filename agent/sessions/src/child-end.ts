@@ -5,7 +5,7 @@
 import type { Link, LinkCause, LinkedCommit, LogStore, RowChange, SessionRow } from '@cairn/log'
 import type { EventData, EventDraft } from '@cairn/protocol'
 import { type ChildReport, reportOf } from './child-report.ts'
-import { workerComplete, workerFailed } from './coordination.ts'
+import { delegationComplete, delegationFailed, workerComplete, workerFailed } from './coordination.ts'
 import { resumed } from './lifecycle-events.ts'
 
 /** How a child ended: with a result if it has one, or without, and why. */
@@ -57,9 +57,25 @@ export async function outcomeOf(
         })
   return {
     rows: [settle],
-    told: [outcome],
+    told: [...delegated(child, link, report, failure?.cause ?? null), outcome],
     wakes: failure?.cause !== 'parent',
   }
+}
+
+/** What a call of delegate_task shows of the child beside its outcome. */
+function delegated(
+  { id, title }: SessionRow,
+  { kind, tool_call_id }: Link,
+  { duration_seconds, trace, files_written, files_read }: ChildReport,
+  cause: LinkCause | null,
+): EventDraft[] {
+  if (kind !== 'delegation' || tool_call_id === null) return []
+  const about = { child_session_id: id, tool_call_id, goal: title ?? '', duration_seconds }
+  return [
+    cause === null
+      ? delegationComplete({ ...about, tool_call_count: trace.length, trace, files_written, files_read })
+      : delegationFailed({ ...about, reason: cause }),
+  ]
 }
 
 const numbersOf = (

@@ -16,6 +16,9 @@ export type ChildReport = {
   output_tokens: number
   cost_usd: number
   files_written: string[]
+  files_read: string[]
+  /** The calls of its tools, in order. */
+  trace: { name: string; ok: boolean; tool_call_id: string }[]
   artifacts: NonNullable<EventData<'worker.complete'>['artifacts']>
 }
 
@@ -52,6 +55,8 @@ export async function reportOf(
     output_tokens: child.output_tokens + sum(each => each.output_tokens),
     cost_usd: Number((child.cost_usd + sum(each => each.cost_usd)).toFixed(10)),
     files_written: [...files].slice(0, MAX_FILES),
+    files_read: [...fold.read].slice(0, MAX_FILES),
+    trace: [...fold.trace.values()],
     artifacts: (await store.listArtifacts(child.id))
       .slice(-MAX_ARTIFACTS)
       .map(({ artifact_id, name, kind }) => ({ artifact_id, name, kind })),
@@ -63,6 +68,8 @@ type Fold = {
   answer: string
   iterations: number
   files: Set<string>
+  read: Set<string>
+  trace: Map<string, { name: string; ok: boolean; tool_call_id: string }>
   /** Calls of worker_complete without their result yet. */
   claimed: Map<string, Completed>
   completed: Completed | null
@@ -71,6 +78,8 @@ const startFold = (): Fold => ({
   answer: '',
   iterations: 0,
   files: new Set(),
+  read: new Set(),
+  trace: new Map(),
   claimed: new Map(),
   completed: null,
 })
@@ -83,12 +92,17 @@ function look(fold: Fold, event: SessionEvent): void {
     if (text !== '') fold.answer = text
   } else if (event.type === 'tool.call') {
     const { name, arguments: given, tool_call_id } = event.data
+    fold.trace.set(tool_call_id, { name, ok: false, tool_call_id })
+    if (name === 'read_file' && typeof given['path'] === 'string') fold.read.add(given['path'])
     if (WRITES.has(name) && typeof given['path'] === 'string') fold.files.add(given['path'])
     if (name === COMPLETE_TOOL && typeof given['summary'] === 'string')
       fold.claimed.set(tool_call_id, { summary: given['summary'], ...metadataOf(given['metadata']) })
   } else if (event.type === 'tool.result') {
-    const claimed = fold.claimed.get(event.data.tool_call_id)
-    if (claimed !== undefined && isAccepted(event.data.content)) fold.completed = claimed
+    const { tool_call_id, content } = event.data
+    const made = fold.trace.get(tool_call_id)
+    if (made !== undefined) made.ok = !content.startsWith('{"error"')
+    const claimed = fold.claimed.get(tool_call_id)
+    if (claimed !== undefined && isAccepted(content)) fold.completed = claimed
   }
 }
 

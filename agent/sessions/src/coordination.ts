@@ -23,3 +23,12 @@ export const workerFailed = ({ partial_result, ...data }: EventData<'worker.fail
     error: cutAt(data.error, ERROR_CHARS),
     ...(partial_result === undefined ? {} : { partial_result: cutAt(partial_result, ERROR_CHARS) }),
   })
+
+const TRACE_CALLS = 200
+
+export const delegationStart = (data: EventData<'delegation.start'>): EventDraft =>
+  write('delegation.start', { ...data, goal: cutAt(data.goal, GOAL_CHARS) })
+export const delegationComplete = (data: EventData<'delegation.complete'>): EventDraft =>
+  write('delegation.complete', { ...data, trace: data.trace.slice(0, TRACE_CALLS) })
+export const delegationFailed = (data: EventData<'delegation.failed'>): EventDraft =>
+  write('delegation.failed', data)

@@ -62,7 +62,8 @@ export { ACCEPTED, COMPLETE_TOOL, isAccepted } from './child-report.ts'
 export { commitEnd, endsChild } from './end-of-turn.ts'
 export { endOf, type EndOfChild } from './cascade.ts'
 export { reportOf } from './child-report.ts'
-export { workerSpawned } from './coordination.ts'
+export { delegationStart, workerSpawned } from './coordination.ts'
+export { delegationTimer, dropDelegationTimer, fireDelegation } from './delegation.ts'
 export { cutAt } from './cut-text.ts'
 export {
   addMessage,

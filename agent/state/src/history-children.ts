@@ -16,6 +16,8 @@ export function childRules(): ChildRules {
   const spawned = new Set<string>()
   const settled = new Set<string>()
   const waiting = new Set<string>()
+  /** Children of delegations, until their end is told. */
+  const delegated = new Set<string>()
   /** A stop of a paused worker is followed by its end. */
   let paused = false
   let stoppedWhilePaused = false
@@ -26,6 +28,7 @@ export function childRules(): ChildRules {
       ...(settled.has(id) ? [`worker ${id} had its outcome before`] : []),
     ]
     settled.add(id)
+    if (delegated.has(id)) found.push(`the delegation of ${id} has no end before its outcome`)
     return found
   }
 
@@ -45,7 +48,13 @@ export function childRules(): ChildRules {
         return []
       case 'delegation.start':
         waiting.add(event.data.tool_call_id)
+        delegated.add(event.data.child_session_id)
         return []
+      case 'delegation.complete':
+      case 'delegation.failed':
+        return delegated.delete(event.data.child_session_id)
+          ? []
+          : [`the delegation of ${event.data.child_session_id} did not begin before it, or has ended`]
       case 'tool.result':
         waiting.delete(event.data.tool_call_id)
         return []

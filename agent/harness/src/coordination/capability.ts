@@ -3,6 +3,7 @@
  * the turn. A parent that waits is waiting in the fold of its log: its lease is given back, and an outcome wakes it.
  */
 import { isOver, type Wait } from '@cairn/state'
+import { dropDelegationTimer } from '@cairn/sessions'
 import { agentOf } from '../agent.ts'
 import { toolResult } from '../tools/events.ts'
 import type { Tool } from '../tools/tool.ts'
@@ -10,6 +11,8 @@ import type { Capability, Claimed } from '../turn/capability.ts'
 import type { TurnContext } from '../turn/context.ts'
 import type { Position } from '../turn/position.ts'
 import type { Worker } from '../worker.ts'
+import { delegateTaskTool } from './delegate-task.ts'
+import { elapsedOf, joined } from './join.ts'
 import { listWorkersTool, readWorkerResultTool } from './look-at-workers.ts'
 import { type Place, placeOf } from './place.ts'
 import { spawnWorkerTool } from './spawn-worker.ts'
@@ -22,6 +25,8 @@ type Due = { do: 'join'; wait: Wait } | { do: 'detach'; wait: Wait } | { do: 'wa
 export function workers(worker: Worker, claimed: Claimed): Capability<Due> {
   const place = (): Place => placeOf(worker, claimed, agentOf(worker.config, claimed.session))
   const isChild = claimed.link?.status === 'open'
+  const over = (wait: Wait): Promise<Record<string, unknown>> =>
+    wait.joins ? Promise.resolve(joined(wait)) : waitOver(place(), wait)
   return {
     name: 'workers',
     asks: () => ({
@@ -33,11 +38,7 @@ export function workers(worker: Worker, claimed: Claimed): Capability<Due> {
     }),
     async act(turn, due) {
       if (due.do === 'wait') return { next: 'wait' }
-      await closeWait(
-        turn,
-        due.wait,
-        due.do === 'join' ? await waitOver(place(), due.wait) : detached(due.wait),
-      )
+      await closeWait(turn, due.wait, due.do === 'join' ? await over(due.wait) : detached(due.wait))
       return { next: 'look' }
     },
     setUp: setup => Promise.resolve(isChild ? { ...setup, agent: withComplete(setup.agent) } : setup),
@@ -66,16 +67,19 @@ const detached = ({ ids }: Wait): Record<string, unknown> => ({
 async function closeWait(turn: TurnContext, wait: Wait, content: Record<string, unknown>): Promise<void> {
   const { answer, turn: at, conversation } = turn.log.position()
   const call = conversation.open.find(each => each.tool_call_id === wait.tool_call_id)
-  await turn.log.append([
-    toolResult({
-      tool_call_id: wait.tool_call_id,
-      name: call?.name ?? '',
-      content: JSON.stringify(content),
-      elapsed_ms: Math.max(1, turn.clock.now() - Date.parse(wait.at)),
-      turn_id: answer?.turn_id ?? at.turn_id ?? turn.newId(),
-      iteration_index: answer?.iteration_index ?? 0,
-    }),
-  ])
+  await turn.log.append(
+    [
+      toolResult({
+        tool_call_id: wait.tool_call_id,
+        name: call?.name ?? '',
+        content: JSON.stringify(content),
+        elapsed_ms: elapsedOf(wait, turn.clock.now()),
+        turn_id: answer?.turn_id ?? at.turn_id ?? turn.newId(),
+        iteration_index: answer?.iteration_index ?? 0,
+      }),
+    ],
+    wait.joins ? { rows: [dropDelegationTimer(turn.log.session().id, wait.tool_call_id)] } : {},
+  )
 }
 
 /** No allow-list takes from a worker the tool that ends its work. */
@@ -98,6 +102,7 @@ const toolsOf = (place: Place): Tool[] => [
   ...(place.maySpawn
     ? [
         spawnWorkerTool(place),
+        delegateTaskTool(place),
         waitForWorkersTool(place),
         listWorkersTool(place),
         readWorkerResultTool(place),

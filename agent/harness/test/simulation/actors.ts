@@ -129,6 +129,7 @@ function familyCalls(
   })
   const all: readonly (readonly [string, number, () => object])[] = [
     ['spawn_worker', mood.calm ? 0 : 6, spawned],
+    ['delegate_task', mood.calm ? 0 : 3, () => ({ ...spawned(), timeout_s: world.between(2, 40) })],
     ['wait_for_workers', 4, () => (world.chance(0.5) ? {} : { ids: [some()] })],
     ['stop_worker', 1, () => ({ worker_id: some(), reason: 'enough' })],
     ['send_worker_message', 1, () => ({ worker_id: some(), message: `more ${world.newId()}` })],

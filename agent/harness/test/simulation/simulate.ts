@@ -348,6 +348,8 @@ function countEvents(events: readonly SessionEvent[]): Record<string, number> {
     results: of(({ type }) => type === 'worker.complete'),
     cascades: of(event => event.type === 'worker.failed' && event.data.cause === 'parent'),
     stopped_workers: of(event => event.type === 'worker.failed' && event.data.cause === 'cancelled'),
+    delegations: of(({ type }) => type === 'delegation.start'),
+    timeouts: of(event => event.type === 'worker.failed' && event.data.cause === 'timeout'),
     resumed_by_parent: of(event => event.type === 'session.resume' && event.data.source === 'parent'),
     reopened: of(event => event.type === 'session.resume' && event.data.source === 'worker'),
   }

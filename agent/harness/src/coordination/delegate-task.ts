@@ -1,0 +1,83 @@
+/** delegate_task: workers whose results are the result of the call. The turn rests meanwhile, for a time. */
+import { delegationStart, delegationTimer } from '@cairn/sessions'
+import { z } from 'zod'
+import { defineTool } from '../tools/parameters.ts'
+import type { Tool, ToolOutcome } from '../tools/tool.ts'
+import type { Place } from './place.ts'
+import { ChildParameters, type ChildWish, composeSpawn, refusedSpawn, spawnProblem } from './spawn.ts'
+import { describeAgents } from './spawn-worker.ts'
+
+const MAX_GOALS = 8
+const { goal, context, agent, model, role } = ChildParameters
+
+export const delegateTaskTool = (place: Place): Tool =>
+  defineTool({
+    name: 'delegate_task',
+    description: [
+      `Give one goal, or up to ${MAX_GOALS} at once, to workers.`,
+      'Their results are the result of this call.',
+      'Use it where you cannot go on without them; spawn_worker where you can.',
+      'Each worker pays for a context of its own. A result is a claim: check what matters.',
+      describeAgents(place),
+    ].join(' '),
+    parameters: z.strictObject({
+      goal: goal.optional(),
+      goals: z
+        .array(z.strictObject({ goal, context, agent, model, role }))
+        .min(1)
+        .max(MAX_GOALS)
+        .optional()
+        .describe('in place of goal: several, worked on side by side'),
+      context: context.describe('what all of them must know'),
+      timeout_s: z.int().min(1).max(3600).default(900).describe('then those that are not done are stopped'),
+    }),
+    readOnly: false,
+    changesSessionOnly: true,
+    // The workers come to be in one commit, under ids that follow from the call.
+    idempotent: true,
+    run: (args, { tool_call_id }) => Promise.resolve(delegate(place, tool_call_id, args)),
+  })
+
+type Args = {
+  goal?: string | undefined
+  goals?: readonly Pick<ChildWish, 'goal' | 'context' | 'agent' | 'model' | 'role'>[] | undefined
+  context?: string | undefined
+  timeout_s: number
+}
+
+function delegate(place: Place, toolCallId: string, args: Args): ToolOutcome {
+  if ((args.goal === undefined) === (args.goals === undefined))
+    return { content: { error: 'give either goal or goals' } }
+  const wishes: ChildWish[] = (args.goals ?? [{ goal: args.goal ?? '' }]).map(wish => ({
+    ...wish,
+    context: [args.context, wish.context].filter(text => text !== undefined).join('\n\n'),
+  }))
+  const problem = spawnProblem(place, wishes)
+  if (problem !== null) return { content: { error: problem } }
+  const { ids, events, rows, also } = composeSpawn(place, toolCallId, 'delegation', wishes)
+  const starts = wishes.map((wish, at) =>
+    delegationStart({
+      child_session_id: ids[at] ?? '',
+      tool_call_id: toolCallId,
+      timeout_seconds: args.timeout_s,
+      goal: wish.goal,
+      role: wish.role ?? 'leaf',
+      depth: place.depth + 1,
+      agent_type: wish.agent ?? null,
+      model: wish.model ?? null,
+    }),
+  )
+  return {
+    content: '',
+    events: [...events, ...starts],
+    linked: {
+      rows: [...rows, delegationTimer(place.session.id, toolCallId, args.timeout_s * 1000)],
+      also,
+    },
+    suspend: 'children',
+    refused: refusal => {
+      const error = refusedSpawn(place, refusal)
+      return Promise.resolve(error === null ? null : { content: { error } })
+    },
+  }
+}

@@ -1,0 +1,110 @@
+/** Delegations: the results are the result of the call, they have a time, and a message of the user ends the waiting. */
+import { checkFamily, checkHistory } from '@cairn/state'
+import { stopSession } from '@cairn/sessions'
+import { expect, test } from 'vitest'
+import { call, say, setStage, type Stage, typesOf } from '../turn/stage.ts'
+import { familyLogs, finishWork, goal } from './family-stage.ts'
+
+const delegate = (args: Record<string, unknown>) => ({
+  tool_calls: [{ name: 'delegate_task', arguments: args }],
+})
+const ended = (events: readonly { type: string }[]): boolean => events.at(-1)?.type === 'session.complete'
+async function resultOf(stage: Stage): Promise<Record<string, unknown>> {
+  const logs = await familyLogs(stage.store, stage.session_id)
+  for (const [id, log] of logs) expect([id, checkHistory(log, { settled: true })]).toEqual([id, []])
+  expect(checkFamily(logs)).toEqual([])
+  const results = (logs.get(stage.session_id) ?? []).flatMap(event =>
+    event.type === 'tool.result' && event.data.name === 'delegate_task' ? [event.data.content] : [],
+  )
+  expect(results).toHaveLength(1)
+  return JSON.parse(results[0] ?? '') as Record<string, unknown>
+}
+
+test('two goals are worked on side by side, and their results in order are the result of the call', async () => {
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        {
+          when: goal('slow'),
+          steps: [call('note', 'slowly'), call('look', 'here'), finishWork('It took long.')],
+        },
+        { when: goal('quick'), answer: say('It was quick.') },
+        {
+          steps: [
+            delegate({ goals: [{ goal: 'slow work' }, { goal: 'quick work' }] }),
+            say('Both are done.'),
+          ],
+        },
+      ],
+    },
+  })
+  stage.start()
+  await stage.send('go')
+  await stage.until(ended)
+  expect(await resultOf(stage)).toMatchObject({
+    workers: [
+      { status: 'complete', result: 'It took long.' },
+      { status: 'complete', result: 'It was quick.' },
+    ],
+  })
+  const types = typesOf(await stage.events())
+  expect(types.filter(type => type.startsWith('delegation.'))).toEqual([
+    'delegation.start',
+    'delegation.start',
+    'delegation.complete',
+    'delegation.complete',
+  ])
+  // What the call waits for is in its result, and no message of its own: the model is called twice.
+  expect(types.filter(type => type === 'llm.response')).toHaveLength(2)
+  expect(await stage.store.coordination.claimTimers('nobody', 10, 1000)).toEqual([])
+})
+
+test('a delegation that takes longer than its time is stopped, and says so', async () => {
+  await using stage = await setStage({
+    limits: { drain_s: 0 },
+    scenario: {
+      rules: [
+        { when: goal('hold'), steps: [call('hang', 'on')] },
+        { when: goal('quick'), answer: say('It was quick.') },
+        {
+          steps: [
+            delegate({ goals: [{ goal: 'hold on' }, { goal: 'quick work' }], timeout_s: 1 }),
+            say('One was late.'),
+          ],
+        },
+      ],
+    },
+  })
+  stage.start()
+  await stage.send('go')
+  await stage.until(ended)
+  expect(await resultOf(stage)).toMatchObject({
+    workers: [{ status: 'failed', cause: 'timeout' }, { status: 'complete' }],
+  })
+})
+
+test('a message of the user detaches a delegation: it goes on, and is told of like any worker', async () => {
+  await using stage = await setStage({
+    limits: { drain_s: 0 },
+    scenario: {
+      rules: [
+        { when: goal('hold'), steps: [call('hang', 'on')] },
+        { when: { user: 'how is it' }, answer: say('Still at work.') },
+        { steps: [delegate({ goal: 'hold on' })] },
+      ],
+    },
+  })
+  const harness = stage.start()
+  await stage.send('go')
+  await expect.poll(() => stage.ran).toContain('hang:on')
+  await expect.poll(harness.active).toBe(1)
+  await stage.send('how is it going?')
+  await stage.until(ended)
+  expect(await stage.store.coordination.children(stage.session_id, { open: true })).toHaveLength(1)
+  await stopSession(stage.deps, stage.session_id)
+  expect(await resultOf(stage)).toMatchObject({ status: 'running' })
+  expect(typesOf(await stage.events()).filter(type => type.startsWith('delegation.'))).toEqual([
+    'delegation.start',
+    'delegation.failed',
+  ])
+})

@@ -1,0 +1,72 @@
+/** The time of a delegation: workers that are not done by then are stopped, in the commit that fires the timer. */
+import { type Commit, CommitRefused, type RowChange, type Timer } from '@cairn/log'
+import { endOf } from './cascade.ts'
+import type { Deps } from './deps.ts'
+import { resumed } from './lifecycle-events.ts'
+
+const idOf = (sessionId: string, toolCallId: string): string => `delegation:${sessionId}:${toolCallId}`
+
+export const delegationTimer = (
+  session_id: string,
+  tool_call_id: string,
+  after_ms: number,
+): Extract<RowChange, { do: 'timer.set' }> => ({
+  do: 'timer.set',
+  id: idOf(session_id, tool_call_id),
+  kind: 'delegation',
+  session_id,
+  after_ms,
+  data: { tool_call_id },
+})
+export const dropDelegationTimer = (sessionId: string, toolCallId: string): RowChange => ({
+  do: 'timer.drop',
+  id: idOf(sessionId, toolCallId),
+})
+
+const TRIES = 10
+/** So soon it is looked again at a worker that waits for a person: that time is not the worker's. */
+const LOOK_AGAIN_MS = 30_000
+const WAITS = new Set(['needs_answer', 'needs_action', 'paused'])
+
+/** Composed anew as long as the tree changes; whoever fired the timer before has done it. */
+export async function fireDelegation(deps: Deps, timer: Timer): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    const commit = await composeTimeout(deps, timer)
+    try {
+      await deps.store.commit({ session_id: timer.session_id, ...commit })
+      return
+    } catch (thrown) {
+      if (!(thrown instanceof CommitRefused)) throw thrown
+      if (thrown.refusal === 'timer_gone') return
+      const moved = thrown.refusal === 'tree_moved' || thrown.refusal === 'already_settled'
+      if (!moved || tries >= TRIES) throw thrown
+    }
+  }
+}
+
+async function composeTimeout(
+  deps: Deps,
+  { id, claim, session_id, data }: Timer,
+): Promise<Omit<Commit, 'session_id'>> {
+  const { store } = deps
+  const fire: RowChange = { do: 'timer.fire', id, claim }
+  const toolCallId = String(data['tool_call_id'])
+  const open = (await store.coordination.children(session_id, { open: true })).filter(
+    link => link.tool_call_id === toolCallId,
+  )
+  const rows = await Promise.all(open.map(link => store.getSession(link.child_id)))
+  if (rows.some(row => row !== null && WAITS.has(row.state)))
+    return { events: [], rows: [fire, delegationTimer(session_id, toolCallId, LOOK_AGAIN_MS)] }
+  const ends = []
+  for (const { child_id } of open) {
+    const error = 'The worker was stopped: the time of the delegation was up.'
+    const end = await endOf(deps, child_id, { as: 'failed', cause: 'timeout', error }, 'timeout')
+    if (end !== null) ends.push(end)
+  }
+  return {
+    events: ends.flatMap(end => end.told),
+    rows: [fire, ...ends.flatMap(end => end.rows)],
+    also: ends.flatMap(end => end.parts),
+    ...(ends.length > 0 ? { reopen: resumed('worker'), reopen_from: ['completed'] } : {}),
+  }
+}
