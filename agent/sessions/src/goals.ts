@@ -15,7 +15,15 @@ import {
   typesOf,
   writer,
 } from '@cairn/protocol'
-import { foldGoal, type Goal, type GoalCommand, type GoalState } from '@cairn/state'
+import {
+  FOLD_VERSION,
+  foldGoal,
+  type Folded,
+  type Goal,
+  type GoalCommand,
+  type GoalState,
+  readSnapshot,
+} from '@cairn/state'
 import type { Deps } from './deps.ts'
 import { resumed } from './lifecycle-events.ts'
 import { syntheticMessage, TAKES_INPUT } from './messages.ts'
@@ -104,10 +112,12 @@ const GOAL_EVENTS: EventType[] = [...typesOf('goals'), 'user.message']
 
 async function readGoal(store: LogStore, sessionId: string): Promise<{ goal: GoalState; last_id: EventId }> {
   const page = 500
-  let goal: GoalState = null
+  const snapshot = await store.readSnapshot(sessionId, FOLD_VERSION)
+  const known = snapshot === null ? null : readSnapshot<Folded>(snapshot)
+  let goal: GoalState = known?.goal ?? null
   // Read first: whatever asks for work after this look is noticed by the commit.
   const last_id = (await store.getSession(sessionId))?.last_event_id ?? 0
-  for (let after = 0; ;) {
+  for (let after = known?.last_id ?? 0; ;) {
     const events = await store.read(sessionId, after, page, GOAL_EVENTS)
     for (const { json } of events) goal = foldGoal(goal, decodeEvent(json))
     const last = events.at(-1)

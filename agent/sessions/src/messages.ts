@@ -9,7 +9,6 @@ import {
   type EventData,
   type EventDraft,
   type EventId,
-  type EventOf,
   type EventType,
   factsOf,
   type ON_QUESTION,
@@ -197,7 +196,7 @@ export async function answerQuestion(
   { store }: Deps,
   { session_id, tool_call_id, responses, principal, request_key }: AnswerQuestion,
 ): Promise<Committed> {
-  const asked = await findQuestion(store, session_id, tool_call_id)
+  const asked = await findQuestion(store, principal.org_id, session_id, tool_call_id)
   if (!asked) throw new AppError('not_found', `There is no question ${tool_call_id} in this session.`)
   const answer: RowChange = {
     do: 'inbox.answer_call',
@@ -214,7 +213,7 @@ export async function answerQuestion(
     events: [
       write('ask_user_question.response', {
         tool_call_id,
-        responses: matchAnswers(asked.data.questions, responses),
+        responses: matchAnswers(asked.questions, responses),
         ...principalStamp(principal),
         ...(request_key ? { request_key } : {}),
       }),
@@ -222,25 +221,35 @@ export async function answerQuestion(
   })
 }
 
-type Asked = EventOf<'inbox.input_required'>
+type Asked = EventData<'inbox.input_required'>
 
-async function findQuestion(store: Deps['store'], sessionId: string, callId: string): Promise<Asked | null> {
-  const page = 500
-  for (let after = 0; ;) {
-    const events = await store.read(sessionId, after, page, ['inbox.input_required'])
-    for (const { json } of events) {
-      const event = decodeEvent(json)
-      if (event.type === 'inbox.input_required' && event.data.tool_call_id === callId) return event
+/** From the inbox, newest first: it holds the few questions of a log, and not the log. */
+async function findQuestion(
+  store: Deps['store'],
+  org_id: string,
+  session_id: string,
+  callId: string,
+): Promise<Asked | null> {
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const page = await store.listInbox({
+      org_id,
+      session_id,
+      kind: ['input_required'],
+      limit: 100,
+      ...(cursor === undefined ? {} : { cursor }),
+    })
+    for (const { payload } of page.items) {
+      const asked = payload as Asked
+      if (asked.tool_call_id === callId) return asked
     }
-    const last = events.at(-1)
-    if (!last || events.length < page) return null
-    after = last.id
+    cursor = page.next_cursor
   }
+  return null
 }
 
 /** Each answer with `is_other`, which only the question's own choices can tell. */
 function matchAnswers(
-  questions: Asked['data']['questions'],
+  questions: Asked['questions'],
   responses: AnswerQuestion['responses'],
 ): { question: string; answer: string; is_other: boolean }[] {
   const seen = new Set<string>()

@@ -8,7 +8,8 @@ import {
   mayAccess,
   visibleTo,
 } from '@cairn/sessions'
-import { expect, test } from 'vitest'
+import { emptyCapabilities, FOLD_VERSION, type Folded, foldGoal, writeSnapshot } from '@cairn/state'
+import { expect, test, vi } from 'vitest'
 import { admin, alice, bob, foreign, judge, robot, setUp, START, stranger, types } from './desk.ts'
 
 const response = foreign('llm.response', {
@@ -170,4 +171,21 @@ test('people see their own sessions, an admin and an org token those of the orga
   await expect(findSession(desk.store, bob, desk.session.id)).rejects.toMatchObject({ code: 'not_found' })
   expect(visibleTo(alice)).toEqual({ org_id: 'org', created_by: 'alice' })
   expect(visibleTo(admin)).toEqual({ org_id: 'org' })
+})
+
+test('whether a goal is under way is known from the snapshot of the session and what came since', async () => {
+  await using desk = await setUp()
+  const define = (description: string) =>
+    defineOutcomes(desk.deps, desk.session.id, [{ description, rubric: { type: 'text', content: 'r' } }])
+  await define('first')
+  const events = await desk.events()
+  const last_id = events.at(-1)?.id ?? 0
+  const goal = events.reduce(foldGoal, null)
+  const body = writeSnapshot<Folded>({ ...emptyCapabilities, goal, last_id })
+  await desk.store.saveSnapshot(desk.session.id, { version: FOLD_VERSION, last_id, body })
+  const read = vi.spyOn(desk.store, 'read')
+  await expect(define('second')).rejects.toThrow('"first"')
+  expect(read.mock.calls.map(([, after]) => after)).toEqual([last_id])
+  await desk.write([foreign('outcome.cleared', { outcome_id: goal?.outcome_id })])
+  await expect(define('second')).resolves.toHaveLength(1)
 })

@@ -1,4 +1,5 @@
 /** Figures as Markdown tables that also read well in a terminal. */
+import type { LifeRow } from '@cairn/harness/bench/life'
 import type { SwarmRow } from './swarm.ts'
 
 export type Figure = {
@@ -55,6 +56,19 @@ export const swarmTable = (rows: readonly SwarmRow[]): string =>
       row.cpu_ms_a_turn.toFixed(1),
       whole(row.peak_rss_mb),
       `${row.lost}, ${row.repeated}`,
+    ]),
+  )
+
+export const lifeTable = (rows: readonly LifeRow[]): string =>
+  table(
+    ['events', 'began with', 'first wake, ms', 'more memory, MB', 'a turn after it, p50 ms', 'snapshot, KB'],
+    rows.map(row => [
+      number.format(row.events),
+      row.began === 'log' ? 'the whole log' : 'its snapshot, if it has one',
+      row.wake_ms.toFixed(1),
+      row.more_mb.toFixed(1),
+      row.turn_p50_ms.toFixed(1),
+      whole(row.snapshot / 1000),
     ]),
   )
 

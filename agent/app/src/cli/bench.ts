@@ -2,24 +2,28 @@
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { benchHttp } from '@cairn/api/bench/http'
+import { benchLife } from '@cairn/harness/bench/life'
 import { benchAppend } from '@cairn/log/bench/append'
 import { benchFiles } from '../bench/files.ts'
 import { benchFirstEvent } from '../bench/first-event.ts'
 import { describeMachine, machineLine } from '../bench/machine.ts'
 import { benchSwarm, SWARM_LEVELS } from '../bench/swarm.ts'
-import { figureTable, readingTable, swarmTable } from '../bench/table.ts'
+import { figureTable, lifeTable, readingTable, swarmTable } from '../bench/table.ts'
 import { defineCommand, takePositionals } from './command.ts'
 import { EXIT, UsageError } from '../exit.ts'
 
-const PARTS = ['log', 'http', 'turn', 'files', 'swarm']
+const PARTS = ['log', 'http', 'turn', 'files', 'swarm', 'life']
 
 export const bench = defineCommand({
   name: 'bench',
   summary: 'Measure the service on this machine',
   usage: [
-    ['bench', 'the disk, the log, the service over HTTP, whole turns, the file tools, many turns at once'],
+    [
+      'bench',
+      'the disk, the log, the service over HTTP, whole turns, the file tools, many turns at once, long lives',
+    ],
     ['  --dir DIRECTORY', 'measure the log on the disk of this directory instead of the temporary one'],
-    ['  --only log|http|turn|files|swarm', 'one of the five'],
+    ['  --only log|http|turn|files|swarm|life', 'one of the six'],
     ['  --turns 20,300', 'how many turns at once, level by level; default 20,100,300,600'],
     ['  --out FILE', 'also write the table to a new file'],
   ],
@@ -44,15 +48,19 @@ export const bench = defineCommand({
     const turn = wants('turn') ? await benchFirstEvent(directory) : []
     const files = wants('files') ? await benchFiles(directory) : []
     const swarm = wants('swarm') ? await benchSwarm(directory, levels) : []
+    const life = wants('life') ? await benchLife(directory) : []
     const tables = [
       ...(log.length > 0 ? [figureTable(log)] : []),
       ...(http.length > 0 ? [readingTable('over HTTP', http)] : []),
       ...(turn.length > 0 ? [readingTable('a turn', turn)] : []),
       ...(files.length > 0 ? [readingTable('files of a workspace', files)] : []),
       ...(swarm.length > 0 ? [swarmTable(swarm)] : []),
+      ...(life.length > 0 ? [lifeTable(life)] : []),
     ]
     const text = `${machineLine(machine)}\nDirectory of the log: ${directory}\n\n${tables.join('\n')}`
-    io.out(values.json ? `${JSON.stringify({ machine, directory, log, http, turn, files, swarm })}\n` : text)
+    io.out(
+      values.json ? `${JSON.stringify({ machine, directory, log, http, turn, files, swarm, life })}\n` : text,
+    )
     if (values.out !== undefined) writeFileSync(values.out, text, { flag: 'wx' })
     return EXIT.ok.code
   },
