@@ -1,6 +1,6 @@
 /**
- * A service that was started anew, in a process of its own: it serves another session first, so that nothing has
- * to be loaded or compiled, and then wakes the session that was lived long. The model answers at once.
+ * A service that was started anew, in a process of its own: it serves another session first, so that nothing
+ * has to be loaded or compiled, and then wakes the session that was lived long. The model answers at once.
  */
 import { join } from 'node:path'
 import { Config, type EventType } from '@cairn/protocol'

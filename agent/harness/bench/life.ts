@@ -1,7 +1,7 @@
 /**
- * Sessions of a thousand, a hundred thousand and a million events: what the first wake after a restart takes, and
- * a turn. First of a session that nobody kept a snapshot of, whose log is read from its start, then after one
- * more restart from the snapshot that this left.
+ * Sessions of a thousand, a hundred thousand and a million events: what the first wake after a restart takes,
+ * and a turn. First of a session that nobody kept a snapshot of, whose log is read from its start, then after
+ * one more restart from the snapshot that this left.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'

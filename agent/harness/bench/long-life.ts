@@ -1,6 +1,6 @@
 /**
- * A session that was used for long, as its log: turns of two answers and a call, streamed in chunks, compacted
- * now and then; here and there an approval that nobody gives, a consulted expert and a plan.
+ * A session that was used for long, as its log: turns of two answers and a call, streamed in chunks and
+ * compacted now and then; here and there an approval that nobody gives, and a consulted expert.
  */
 import type { LogStore } from '@cairn/log'
 import { type EventData, type EventDraft, writer } from '@cairn/protocol'

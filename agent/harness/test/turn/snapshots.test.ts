@@ -1,6 +1,6 @@
 /**
- * Snapshots of a worker's fold: whatever they are made of, going on from one reaches where the whole log leads;
- * and what a wake reads is what came since.
+ * Snapshots of a worker's fold: whatever they are made of, going on from one reaches where the whole log
+ * leads.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { decodeEvent, type SessionEvent } from '@cairn/protocol'
