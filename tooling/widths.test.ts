@@ -65,7 +65,6 @@ const agentToDo: string[] = [
   'agent/harness/src/turn/turn-calls.ts',
   'agent/harness/test/security/box.test.ts',
   'agent/harness/test/security/hostile-model-server.ts',
-  'agent/harness/test/turn/snapshots.test.ts',
   'agent/log/src/commit-rules.ts',
   'agent/log/src/hold-back.ts',
   'agent/log/src/postgres/row-changes.ts',
