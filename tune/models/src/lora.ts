@@ -35,6 +35,8 @@ export type Linear = (name: string, x: Tensor, n: number, added?: Added) => Tens
 export type LoraConfig = {
   lora_rank: number
   lora_alpha: number
+  /** Counts alpha / √rank times in place of alpha / rank. */
+  use_rslora?: boolean
   /** Of feed-forward linears in a model with experts, where it is another; alpha / rank is the same. */
   lora_expert_rank?: number | undefined
   /** Last part of the names of the linears that get an adapter, as `q_proj`; all where it is left out. */
@@ -50,6 +52,8 @@ export type BaseRounding = {
    * stochastically by it, to nearest without.
    */
   random?: Tensor
+  /** Whether a micro-step leaves its magnitudes in the histories; true where it is left out. */
+  observes?: boolean
 }
 
 const isTarget = ({ lora_target_modules: modules }: LoraConfig, name: string): boolean =>
@@ -113,7 +117,7 @@ export function createLinear({ g, dtype, weights, lora, rounding }: Options): Lo
     const history = g.input(`amax:${name}`, 'f32', [AMAX_HISTORY])
     amaxHistories.push(history)
     const { y } = g.delayed_amax({ history, amax }, {})
-    g.observe_amax({ history, amax }, {})
+    if (rounding?.observes !== false) g.observe_amax({ history, amax }, {})
     return y
   }
 
@@ -133,7 +137,7 @@ export function createLinear({ g, dtype, weights, lora, rounding }: Options): Lo
     const r = (isFeedForward(name) ? lora.lora_expert_rank : undefined) ?? lora.lora_rank
     const z = multiply(
       { a: x, b: adapter(`${name}.lora_A.weight`, [...count, r, k]) },
-      { ...plain, alpha: lora.lora_alpha / lora.lora_rank },
+      { ...plain, alpha: lora.lora_alpha / (lora.use_rslora ? Math.sqrt(lora.lora_rank) : lora.lora_rank) },
     ) // (T, r)
     return multiply({ ...pair, a2: z, b2: adapter(`${name}.lora_B.weight`, [...count, n, r]) }, attrs)
   }

@@ -3,7 +3,9 @@
  * Kaiming-uniform with a = √5, as PEFT draws it.
  */
 import type { Shape } from '@cairn-tune/ops'
-import { matricesOf, type AdapterTensor } from '@cairn-tune/weights'
+import { InputError, matricesOf, readAdapter, type AdapterTensor } from '@cairn-tune/weights'
+import type { TrainConfig } from './config.ts'
+import type { Trained } from './record-step.ts'
 import { createRandom } from './random.ts'
 
 /** A uniform in ±1/√in: √(6 / ((1 + a²)·in)) with a² = 5. */
@@ -46,4 +48,48 @@ export function initAdapter(seed: number, matrices: readonly Matrix[]): AdapterT
     fillAdapterMatrix(seed, { name, shape }, values)
     return { name, shape, values }
   })
+}
+
+/** The matrices of `init_adapter` by their names; throws where they are not those that the run trains. */
+export async function readInitialAdapter(
+  config: TrainConfig,
+  trained: readonly Trained[],
+): Promise<ReadonlyMap<string, Float32Array> | undefined> {
+  const { init_adapter: path, lora_rank: rank, lora_alpha: alpha, use_rslora: isRootScaled } = config
+  if (path === undefined) return undefined
+  const adapter = await readAdapter(path)
+  const refuse = (why: string): never => {
+    throw new InputError(`init_adapter ${path}: ${why}`)
+  }
+  if (adapter.lora_rank !== rank || adapter.lora_alpha !== alpha)
+    refuse(
+      `has rank ${adapter.lora_rank} and alpha ${adapter.lora_alpha}, and the run ${rank} and ${alpha}; ` +
+        `set lora_rank: ${adapter.lora_rank} and lora_alpha: ${adapter.lora_alpha}`,
+    )
+  if ((adapter.use_rslora ?? false) !== isRootScaled) refuse(`set use_rslora: ${String(adapter.use_rslora)}`)
+  const given = new Map(adapter.tensors.map(tensor => [tensor.name, tensor]))
+  const valuesOf = (tensor: Trained): Float32Array => {
+    const parts = matricesOf(tensor).map(({ name, shape }) => {
+      const found = given.get(name)
+      given.delete(name)
+      if (!found)
+        return refuse(
+          `has no ${name}; it changes ${adapter.lora_target_modules.join(',')} (lora_target_modules)`,
+        )
+      if (found.shape.some((size, i) => size !== shape[i]))
+        return refuse(`${name} is (${found.shape.join(', ')}), and the run needs (${shape.join(', ')})`)
+      return found.values
+    })
+    const all = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0))
+    let at = 0
+    for (const part of parts) {
+      all.set(part, at)
+      at += part.length
+    }
+    return all
+  }
+  const values = new Map(trained.map(tensor => [tensor.name, valuesOf(tensor)]))
+  const [stranger] = given.keys()
+  if (stranger !== undefined) refuse(`has ${stranger}, which the run does not train; see lora_target_modules`)
+  return values
 }

@@ -21,7 +21,7 @@ import {
 import { z } from 'zod'
 import type { TrainConfig } from './config.ts'
 import type { DataPosition } from './data/batches.ts'
-import type { StateTensor } from './record-step.ts'
+import type { StateTensor } from './record-update.ts'
 
 const FOLDER = 'checkpoints'
 const STATE = 'state.json'
@@ -53,6 +53,12 @@ const FREE: readonly (keyof TrainConfig)[] = [
   'dataset',
   'dataset_columns',
   'bad_rows',
+  'eval_dataset',
+  'eval_steps',
+  'early_stopping_patience',
+  'load_best_model_at_end',
+  'report_to',
+  'init_adapter',
   'output_dir',
   'save_steps',
   'save_total_limit',
@@ -143,6 +149,8 @@ export function checkGoesOn(
   }
   for (const key of new Set([...Object.keys(found.settings), ...Object.keys(wanted.settings)])) {
     const [was, is] = [JSON.stringify(found.settings[key]), JSON.stringify(wanted.settings[key])]
+    // More steps, or fewer that are still to come: the schedule is then that of the new number.
+    if (key === 'total_steps' && Number(is) >= found.step) continue
     if (was !== is) refuse(`was made with ${key} ${was}, not ${is}`)
   }
   if (found.model !== wanted.model) refuse('is of another base model')

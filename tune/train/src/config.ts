@@ -23,6 +23,18 @@ export const configSchema = z.strictObject({
     .array(z.string().regex(/^[^=]+=[^=]+$/, 'a pair such as question=problem'))
     .default([])
     .describe('Names that columns have in the data, as question=problem,answer=solution.'),
+  eval_dataset: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Data that is evaluated and not trained on: a file, directory or name, as dataset.'),
+  eval_split: z
+    .number()
+    .positive()
+    .optional()
+    .describe(
+      'Documents of dataset that are evaluated and not trained on: their number, or below 1 their share.',
+    ),
   bad_rows: z
     .enum(['skip', 'error'])
     .default('skip')
@@ -54,6 +66,12 @@ export const configSchema = z.strictObject({
       'Rank of the adapters of feed-forward projections in a model with experts; lora_rank unless given.',
     ),
   lora_alpha: z.number().positive().default(32).describe('The adapter counts alpha / rank times.'),
+  use_rslora: z.boolean().default(false).describe('The adapter counts alpha / √rank times.'),
+  init_adapter: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Adapter that training starts from, in place of a new one.'),
   lora_dropout: z.literal(0, 'only 0 is supported').default(0).describe('Dropout before the adapter.'),
   lora_target_modules: z
     .array(z.string().min(1))
@@ -95,6 +113,24 @@ export const configSchema = z.strictObject({
 
   seed: z.int().nonnegative().default(42).describe('Order of data, initial adapter, stochastic rounding.'),
   save_steps: z.int().nonnegative().default(0).describe('Steps between checkpoints; 0 is one at the end.'),
+  eval_steps: z
+    .int()
+    .nonnegative()
+    .default(0)
+    .describe('Steps between evaluations; 0 is one at the end. The best so far is kept in output_dir/best.'),
+  early_stopping_patience: z
+    .int()
+    .nonnegative()
+    .default(0)
+    .describe('Evaluations without a better loss after which the run ends; 0 is never.'),
+  load_best_model_at_end: z
+    .boolean()
+    .default(false)
+    .describe('The run leaves what was best in evaluation, not what was last.'),
+  report_to: z
+    .enum(['none', 'tensorboard'])
+    .default('none')
+    .describe('Event files of TensorBoard in output_dir/runs, beside metrics.jsonl.'),
   save_total_limit: count.default(2).describe('Checkpoints that are kept.'),
   overwrite: z
     .boolean()

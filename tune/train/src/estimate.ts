@@ -18,7 +18,8 @@ import { loadingBytes, plainDtype, type Checkpoint } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
 import { OutOfMemoryError } from './errors.ts'
 import { bytesText } from './memory-budget.ts'
-import { momentsOf, recordMicroStep, recordNorm, recordUpdate, type MicroStep } from './record-step.ts'
+import { recordEvaluation, recordMicroStep, type MicroStep } from './record-step.ts'
+import { momentsOf, recordNorm, recordUpdate } from './record-update.ts'
 
 /** All in bytes. */
 export type MemoryEstimate = {
@@ -45,6 +46,8 @@ export type Planned = {
   program: Program
   plan: Plan
   memory: MemoryEstimate
+  /** The loss alone, where the run evaluates. */
+  evaluation: { program: Program; plan: Plan } | undefined
   /** Blocks that are recomputed, in words. */ recomputed: string
 }
 
@@ -71,7 +74,9 @@ export function planRun({
   budgetBytes,
   processBytes,
 }: PlanOptions): Planned {
-  const micro = recordMicroStep(model, config, boundaries, name => plainDtype(checkpoint, name))
+  const stored = (name: string) => plainDtype(checkpoint, name)
+  const micro = recordMicroStep(model, config, boundaries, stored)
+  const evaluation = planEvaluation(config, () => recordEvaluation(model, config, boundaries, stored))
   const trained = micro.trained.reduce((sum, { shape }) => sum + countElements(shape) * 4, 0)
   const fixed = {
     weights: micro.base.reduce((sum, { dtype, shape }) => sum + byteLength(dtype, shape), 0),
@@ -85,11 +90,15 @@ export function planRun({
   }
   // What kernels need as scratch depend on shapes and not on what is recomputed.
   const scratch = Math.max(
-    ...[micro.program, recordNorm(micro.trained, config), recordUpdate(micro, config)].map(program =>
-      scratchBytes(engine, program),
-    ),
+    ...[
+      micro.program,
+      recordNorm(micro.trained, config),
+      recordUpdate(micro, config),
+      ...(evaluation ? [evaluation.program] : []),
+    ].map(program => scratchBytes(engine, program)),
   )
-  const withArena = (arena: number): MemoryEstimate => {
+  const withArena = (ofSteps: number): MemoryEstimate => {
+    const arena = ofSteps + (evaluation?.plan.arenaBytes ?? 0)
     const stepping = 2 * trained + fixed.optimizer + arena + scratch
     return {
       ...fixed,
@@ -111,7 +120,18 @@ export function planRun({
       budgetBytes,
     )
   }
-  return { micro, program: chosen.program, plan: chosen.plan, memory, recomputed: policyText(chosen.policy) }
+  const { program, plan, policy } = chosen
+  return { micro, program, plan, memory, evaluation, recomputed: policyText(policy) }
+}
+
+/** Undefined where there is nothing to evaluate. */
+function planEvaluation(
+  { eval_dataset: dataset, eval_split: split }: TrainConfig,
+  record: () => Program,
+): Planned['evaluation'] {
+  if (dataset === undefined && split === undefined) return undefined
+  const program = record()
+  return { program, plan: planMemory(program) }
 }
 
 type Chosen = { arenaBytes: number; program: Program; plan: Plan; policy: Policy }

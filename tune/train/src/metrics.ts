@@ -28,6 +28,17 @@ export type StepMetrics = {
   rss_bytes: number
 }
 
+/** The loss on data that is not trained on, after a step. */
+export type Evaluation = {
+  step: number
+  /** Mean over the tokens that the loss counts. */
+  loss: number
+  tokens: number
+  seconds: number
+  /** Whether none before was better. */
+  is_best: boolean
+}
+
 export type TrainOptions = {
   signal?: AbortSignal
   onStep?: (metrics: StepMetrics) => void
@@ -53,6 +64,8 @@ export type TrainResult = {
   steps: number
   /** Steps of this call, without those before a resume. */
   metrics: readonly StepMetrics[]
+  /** Of the whole run. */
+  evaluations: readonly Evaluation[]
   /** Seconds of those steps, by op, largest first. */
   opSeconds: readonly (readonly [op: string, seconds: number])[]
   memory: MemoryEstimate

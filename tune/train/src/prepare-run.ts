@@ -2,29 +2,21 @@
  * From a configuration to a run that can start: model and data read and checked, memory planned. `estimate`
  * stops here.
  */
-import { createHash } from 'node:crypto'
-import { homedir } from 'node:os'
-import { join } from 'node:path'
 import { partsOf, readModelConfig, type ModelConfig } from '@cairn-tune/models'
 import { createEngine, type Engine } from '@cairn-tune/native'
 import {
   InputError,
-  TOKENIZER_TEXTS,
   checkBase,
-  loadTokenizer,
   openMappedCheckpoint,
-  readModelText,
   resolveRepo,
   type Checkpoint,
 } from '@cairn-tune/weights'
 import type { TrainConfig } from './config.ts'
-import { createBatches, type BatchSource } from './data/batches.ts'
-import { tokenizeExamples, type Documents } from './data/documents.ts'
-import { loadDataset } from './data/load-dataset.ts'
-import { checkSkipped, skipText, summarise, type SkipSummary } from './data/skips.ts'
-import { tokenizeCached } from './data/token-cache.ts'
+import type { Batch, BatchSource } from './data/batches.ts'
+import { skipText } from './data/skips.ts'
 import { planRun, type Planned } from './estimate.ts'
 import { memoryBudget } from './memory-budget.ts'
+import { readData, type DataRecord, type Hub } from './read-data.ts'
 
 export type PrepareOptions = {
   signal?: AbortSignal | undefined
@@ -38,16 +30,9 @@ export type PreparedRun = {
   model: ModelConfig
   modelDirectory: string
   batches: BatchSource
-  dataset: {
-    source: string
-    examples: number
-    documents: number
-    truncated: number
-    dropped: number
-    tokens: number
-    /** Rows of the data that are not learned from. */ skipped: SkipSummary
-    /** Hash of what the model is taught, in order. */ hash: string
-  }
+  /** Micro-batches that are evaluated and not trained on. */
+  evaluation: readonly Batch[]
+  dataset: DataRecord
   planned: Planned
   budgetBytes: number
   [Symbol.asyncDispose](): Promise<void>
@@ -60,9 +45,6 @@ const ASSUMED_LENGTH = 128
  * What Node itself grows by between the plan and the end of a run: code, young objects, the chart's library.
  */
 const NODE_GROWTH = 24 * 2 ** 20
-
-/** Fewer examples are tokenised anew in less time than a person notices. */
-const WORTH_KEEPING = 1000
 
 /** Reads everything but the weights themselves. What cannot fit is refused before the data is read. */
 export async function prepareRun(
@@ -104,7 +86,12 @@ export async function prepareRun(
         processBytes: process.memoryUsage.rss() + NODE_GROWTH,
       })
     checkBase(checkpoint, plan(rows * (Math.ceil(length / ASSUMED_LENGTH) + 1) + 1).micro.base)
-    const { batches, dataset } = await readData(config, modelDirectory, model, hub)
+    const { batches, evaluation, mostBoundaries, dataset } = await readData(
+      config,
+      modelDirectory,
+      model,
+      hub,
+    )
     signal?.throwIfAborted()
     onNote(
       `${dataset.source}: ${dataset.documents} documents of ${dataset.tokens} tokens in ` +
@@ -119,8 +106,9 @@ export async function prepareRun(
       model,
       modelDirectory,
       batches,
+      evaluation,
       dataset,
-      planned: plan(batches.mostBoundaries),
+      planned: plan(mostBoundaries),
       budgetBytes,
       [Symbol.asyncDispose]: close,
     }
@@ -144,90 +132,6 @@ function checkModules(
       `lora_target_modules: ${name} is a ${model.model_type} model and has no ${missing}; it has ` +
         `${modules.join(', ')}`,
     )
-}
-
-type Hub = Parameters<typeof resolveRepo>[2]
-
-async function readData(
-  config: TrainConfig,
-  directory: string,
-  model: ModelConfig,
-  hub: Hub,
-): Promise<Pick<PreparedRun, 'batches' | 'dataset'>> {
-  const { max_seq_length: maxSeqLength, train_on: trainOn, too_long: tooLong, packing, seed } = config
-  const tokenizer = await loadTokenizer(directory)
-  if (tokenizer.vocabSize > model.vocab_size)
-    throw new InputError(
-      `${directory}: the tokenizer has ${tokenizer.vocabSize} tokens and the model ${model.vocab_size}; ` +
-        'they do not belong together',
-    )
-  const { examples, source, skipped, placeOf } = await loadDataset(config.dataset, {
-    ...hub,
-    split: config.dataset_split,
-    seed,
-    columns: config.dataset_columns,
-    badRows: config.bad_rows,
-    ...(config.dataset_samples === undefined ? {} : { samples: config.dataset_samples }),
-  })
-  if (examples.length === 0) throw new InputError(`dataset ${config.dataset}: has no rows`)
-  const options = { maxSeqLength, trainOn, tooLong }
-  const tokenized =
-    examples.length < WORTH_KEEPING
-      ? tokenizeExamples(examples, tokenizer, options)
-      : await tokenizeCached(
-          join(cacheRoot(), 'tokens'),
-          examples,
-          tokenizer,
-          await fingerprint(directory),
-          options,
-        )
-  const { documents, truncated, dropped, refused } = tokenized
-  const allSkipped = [...skipped, ...refused.map(({ index, reason }) => ({ where: placeOf(index), reason }))]
-  checkSkipped(allSkipped, documents.length, config.bad_rows)
-  const batches = createBatches(documents, {
-    maxSeqLength,
-    packing,
-    seed,
-    batchSize: config.per_device_train_batch_size,
-    padTokenId: tokenizer.padTokenId ?? tokenizer.eosTokenId ?? 0,
-  })
-  const tokens = documents.reduce((sum, { tokens: own }) => sum + own.length, 0)
-  return {
-    batches,
-    dataset: {
-      source,
-      examples: examples.length,
-      documents: documents.length,
-      truncated,
-      dropped,
-      tokens,
-      skipped: summarise(allSkipped),
-      hash: hashOf(tokenized),
-    },
-  }
-}
-
-const cacheRoot = (env: NodeJS.ProcessEnv = process.env) =>
-  join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'cairn-tune')
-
-/** Everything that decides which ids a text has. */
-async function fingerprint(directory: string): Promise<string> {
-  const hash = createHash('sha256')
-  for (const name of TOKENIZER_TEXTS) {
-    const text = await readModelText(directory, name)
-    hash.update(`${name} ${text?.length ?? -1}\n`).update(text ?? '')
-  }
-  return hash.digest('hex')
-}
-
-function hashOf({ documents }: Documents): string {
-  const hash = createHash('sha256')
-  for (const { tokens, isTrained } of documents)
-    hash
-      .update(`${tokens.length} `)
-      .update(new Uint8Array(tokens.buffer, tokens.byteOffset, tokens.byteLength))
-      .update(isTrained)
-  return hash.digest('hex')
 }
 
 /** A line for each tenth of a file. */

@@ -91,7 +91,15 @@ function parseYamlObject(path: string, text: string): Record<string, unknown> {
 }
 
 /** Keys whose values are taken as they are typed, so that `--model 7` is the name "7". */
-const textKeys = ['model', 'dataset', 'dataset_split', 'output_dir', 'memory_limit']
+const textKeys = [
+  'model',
+  'dataset',
+  'dataset_split',
+  'output_dir',
+  'memory_limit',
+  'eval_dataset',
+  'init_adapter',
+]
 
 function parseFlags(flags: readonly string[]): [string, unknown][] {
   const found: [string, unknown][] = []
@@ -133,6 +141,24 @@ function checkTogether(config: TrainConfig): void {
     throw new InputError('lr_scheduler_type: constant has no warm-up; constant_with_warmup has one')
   if (config.warmup_steps > 0 && config.warmup_ratio > 0)
     throw new InputError('warmup_steps and warmup_ratio: give one of them')
+  const evaluates = config.eval_dataset !== undefined || config.eval_split !== undefined
+  if (config.eval_dataset !== undefined && config.eval_split !== undefined)
+    throw new InputError('eval_dataset and eval_split: give one of them')
+  const needing = [
+    config.eval_steps > 0 ? ['eval_steps'] : [],
+    config.early_stopping_patience > 0 ? ['early_stopping_patience'] : [],
+    config.load_best_model_at_end ? ['load_best_model_at_end'] : [],
+  ].flat()
+  if (!evaluates && needing[0] !== undefined)
+    throw new InputError(`${needing[0]}: needs data to evaluate; give eval_dataset or eval_split`)
+  if (config.early_stopping_patience > 0 && config.eval_steps === 0)
+    throw new InputError('early_stopping_patience: needs eval_steps, or there is one evaluation, at the end')
+  if (config.use_rslora && config.lora_expert_rank !== undefined)
+    throw new InputError(
+      'use_rslora and lora_expert_rank: which root counts is not settled; give one of them',
+    )
+  if (config.init_adapter !== undefined && !lora)
+    throw new InputError('init_adapter: lora: false trains no adapter; merge it into the model first')
   if (config.overwrite && config.resume)
     throw new InputError(
       'overwrite and resume: one puts an earlier run aside, the other goes on with it; give one of them',

@@ -70,9 +70,10 @@ export function arithmeticOf({ recipe, matmul, compute_dtype }: TrainConfig): Li
 export const RANDOM = 'random'
 
 /** How the base's projections round under a recipe. */
-function roundingOf(g: Recorder, config: TrainConfig, model: ModelConfig): BaseRounding {
+function roundingOf(g: Recorder, config: TrainConfig, model: ModelConfig, observes: boolean): BaseRounding {
   const arithmetic = arithmeticOf(config)
   return {
+    observes,
     arithmeticOf: linear =>
       isCovered(projectionLayer(model, `${linear}.weight`), config, model)
         ? arithmetic
@@ -81,19 +82,23 @@ function roundingOf(g: Recorder, config: TrainConfig, model: ModelConfig): BaseR
   }
 }
 
-/**
- * Records a micro-batch of documents with at most so many boundaries. `plainDtype` says how a weight that no
- * recipe quantises is stored.
- */
-export function recordMicroStep(
+type LossOptions = {
+  boundaries: number
+  /** How a weight that no recipe quantises is stored. */
+  plainDtype: (name: string) => Dtype
+  /** Whether it is one of a step, which is trained on. */
+  trains: boolean
+}
+
+/** Records the loss of a micro-batch. */
+function recordLoss(
+  g: Recorder,
   model: ModelConfig,
   config: TrainConfig,
-  boundaries: number,
-  plainDtype: (name: string) => Dtype,
-): MicroStep {
+  { boundaries, plainDtype, trains }: LossOptions,
+) {
   const { per_device_train_batch_size: rows, max_seq_length: length, compute_dtype: dtype } = config
   const slots = rows * length
-  const g = createRecorder()
   const weightsByName = new Map<string, Tensor>()
   const weights = (name: string, shape: Shape) => {
     const tensor =
@@ -106,12 +111,12 @@ export function recordMicroStep(
     g,
     dtype,
     weights,
-    rounding: roundingOf(g, config, model),
+    rounding: roundingOf(g, config, model, trains),
     ...(config.lora ? { lora: config } : {}),
   })
   const integers = (name: string, count: number) => g.input(name, 'i32', [count])
   const { loss } = recordModel(
-    { g, config: model, dtype, weights, linear, trainsHead: !config.lora },
+    { g, config: model, dtype, weights, linear, trainsHead: trains && !config.lora },
     {
       ids: integers('ids', slots),
       positions: integers('positions', slots),
@@ -120,6 +125,34 @@ export function recordMicroStep(
       ropes: ropeInputs(g, model, length),
     },
   )
+  return { loss, slots, weightsByName, adapters, amaxHistories }
+}
+
+/**
+ * The loss of documents that are not trained on. Magnitudes are read and not observed, so that an evaluation
+ * changes nothing of the run.
+ */
+export function recordEvaluation(
+  model: ModelConfig,
+  config: TrainConfig,
+  boundaries: number,
+  plainDtype: (name: string) => Dtype,
+): Program {
+  const g = createRecorder()
+  const { loss } = recordLoss(g, model, config, { boundaries, plainDtype, trains: false })
+  return g.finish({ loss })
+}
+
+/** Records a micro-batch of documents with at most so many boundaries. */
+export function recordMicroStep(
+  model: ModelConfig,
+  config: TrainConfig,
+  boundaries: number,
+  plainDtype: (name: string) => Dtype,
+): MicroStep {
+  const g = createRecorder()
+  const recorded = recordLoss(g, model, config, { boundaries, plainDtype, trains: true })
+  const { loss, slots, weightsByName, adapters, amaxHistories } = recorded
   const trained = config.lora ? [...adapters] : [...weightsByName.values()]
   const grads = differentiate(g, new Map([[loss, ONE]]), trained)
   for (const [tensor, x] of grads)
@@ -146,82 +179,4 @@ function addUpEarly(program: Program): Program {
     .filter(step => !isSum(step))
     .flatMap(step => [step, ...Object.values(step.outputs).flatMap(output => sums.get(output) ?? [])])
   return { ...program, steps }
-}
-
-/** The norm of the mean gradient: outputs `norm`, and `factor`, which the update multiplies by. */
-export function recordNorm(trained: readonly Trained[], config: TrainConfig): Program {
-  const g = createRecorder()
-  const squares = trained.map(
-    ({ name, shape }) => g.sum_squares({ x: g.input(gradientOf(name), 'f32', shape) }, {}).y,
-  )
-  const sum = squares.reduce((a, b) => g.add({ a, b }, {}).y)
-  const { factor, norm } = g.clip_factor(
-    { sum_squares: sum, count: g.input('count', 'f32', [1]) },
-    { max_norm: config.max_grad_norm },
-  )
-  return g.finish({ factor, norm })
-}
-
-/** Norms of a model trained in full do not decay, as everywhere; both matrices of an adapter do. */
-const decayOf = ({ shape }: Trained, config: TrainConfig) => (shape.length > 1 ? config.weight_decay : 0)
-
-/** A tensor that steps change and checkpoints keep. */
-export type StateTensor = { name: string; dtype: Dtype; shape: Shape }
-
-/** How an optimizer stores the mean and the mean square of a gradient. */
-const MOMENTS = { adamw: ['f32', 'f32'], adamw_8bit: ['dynamic8', 'dynamic8_unsigned'] } as const satisfies {
-  [O in TrainConfig['optimizer']]: readonly [m: Dtype, v: Dtype]
-}
-
-/** The optimizer's states of a tensor. */
-export function momentsOf(
-  { name, shape }: Trained,
-  { optimizer }: TrainConfig,
-): [m: StateTensor, v: StateTensor] {
-  const [m, v] = MOMENTS[optimizer]
-  return [
-    { name: `m:${name}`, dtype: m, shape },
-    { name: `v:${name}`, dtype: v, shape },
-  ]
-}
-
-/** Everything that a step changes: what is trained, its moments, and histories. */
-export const stateTensors = (
-  { trained, histories }: Pick<MicroStep, 'trained' | 'histories'>,
-  config: TrainConfig,
-): StateTensor[] => [
-  ...trained.flatMap(tensor => [{ ...tensor, dtype: 'f32' as const }, ...momentsOf(tensor, config)]),
-  ...histories.map(tensor => ({ ...tensor, dtype: 'f32' as const })),
-]
-
-/** Whether a tensor of the state is neither weight nor adapter: such start from zero. */
-export const isBookkeeping = (name: string) => /^(?:[mv]|amax):/.test(name)
-
-/** AdamW over everything trained, in place; histories move on by a step. */
-export function recordUpdate(
-  { trained, histories }: Pick<MicroStep, 'trained' | 'histories'>,
-  config: TrainConfig,
-): Program {
-  const { adam_beta1: beta1, adam_beta2: beta2, adam_epsilon: eps } = config
-  const g = createRecorder()
-  const factor = g.input('factor', 'f32', [1])
-  const schedule = g.input('schedule', 'f32', [2])
-  for (const tensor of trained) {
-    const { name, shape } = tensor
-    const [p, grad] = [g.input(name, 'f32', shape), g.input(gradientOf(name), 'f32', shape)]
-    const [m, v] = momentsOf(tensor, config)
-    g[config.optimizer](
-      {
-        p,
-        g: grad,
-        m: g.input(m.name, m.dtype, shape),
-        v: g.input(v.name, v.dtype, shape),
-        factor,
-        schedule,
-      },
-      { beta1, beta2, eps, weight_decay: decayOf(tensor, config) },
-    )
-  }
-  for (const { name, shape } of histories) g.roll_amax({ history: g.input(name, 'f32', shape) }, {})
-  return g.finish({})
 }

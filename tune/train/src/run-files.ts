@@ -29,7 +29,18 @@ import type { Trained } from './record-step.ts'
 const METRICS = 'metrics.jsonl'
 const RUN = 'run.json'
 /** Everything a run writes; nothing else in the directory is ever removed. */
-const WRITTEN = [METRICS, RUN, 'checkpoints', 'adapter', 'model', 'loss.svg', 'loss.png']
+const WRITTEN = [
+  METRICS,
+  RUN,
+  'eval.jsonl',
+  'checkpoints',
+  'adapter',
+  'model',
+  'best',
+  'runs',
+  'loss.svg',
+  'loss.png',
+]
 
 /**
  * `linux x64, <processor>, 2 threads on 4 processors, avx2, 24 GiB`. `isa` is not known before an engine
@@ -135,6 +146,8 @@ export type Trainable = {
   /** The bytes of what was trained, by name. */
   read: (name: string) => Promise<Uint8Array>
   modelDirectory: string
+  /** Where it goes. */
+  path: string
   /** Linears that have an adapter, by the last part of their names. */
   modules: readonly string[]
 }
@@ -145,10 +158,11 @@ export async function writeTrained({
   trained,
   read,
   modelDirectory,
+  path,
   modules,
 }: Trainable): Promise<string> {
   const values = async (name: string) => floatsOf(await read(name))
-  if (!config.lora) return await writeModel(join(config.output_dir, 'model'), trained, values, modelDirectory)
+  if (!config.lora) return await writeModel(path, trained, values, modelDirectory)
   const tensors: AdapterTensor[] = []
   for (const tensor of trained) {
     const all = await values(tensor.name)
@@ -161,7 +175,6 @@ export async function writeTrained({
         values: all.subarray(e * size, (e + 1) * size),
       })
   }
-  const path = join(config.output_dir, 'adapter')
   await writeAdapter(
     path,
     {
@@ -170,6 +183,7 @@ export async function writeTrained({
       lora_expert_rank: config.lora_expert_rank,
       lora_alpha: config.lora_alpha,
       lora_dropout: config.lora_dropout,
+      use_rslora: config.use_rslora,
       lora_target_modules: modules,
     },
     tensors,

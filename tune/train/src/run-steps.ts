@@ -1,13 +1,15 @@
 /** The steps of a run, one after the other, with their metrics and checkpoints. */
 import { writeCheckpointState, type CheckpointState } from './checkpoint.ts'
 import type { TrainConfig } from './config.ts'
+import type { Evaluator } from './evaluate-run.ts'
 import type { Batch, BatchSource, DataPosition } from './data/batches.ts'
 import type { StepMetrics, TrainOptions, TrainResult } from './metrics.ts'
 import type { PreparedRun } from './prepare-run.ts'
-import { stateTensors } from './record-step.ts'
+import { stateTensors } from './record-update.ts'
 import { appendMetrics } from './run-files.ts'
 import { learningRateAt, warmupSteps } from './schedule.ts'
 import { readState, type Stepper } from './stepper.ts'
+import { openEventFile } from './tensorboard.ts'
 
 export type Steps = {
   config: TrainConfig
@@ -16,6 +18,8 @@ export type Steps = {
   totalSteps: number
   from: { step: number; position: DataPosition }
   identity: Omit<CheckpointState, 'step' | 'position'>
+  /** Undefined where nothing is evaluated. */
+  evaluator: Evaluator | undefined
   options: TrainOptions
 }
 
@@ -29,7 +33,8 @@ export async function runSteps({
   totalSteps,
   from,
   identity,
-  options: { signal, onStep },
+  evaluator,
+  options: { signal, onStep, onNote },
 }: Steps): Promise<Outcome> {
   const { gradient_accumulation_steps: accumulation, save_steps: saveEvery, output_dir: directory } = config
   const metrics: StepMetrics[] = []
@@ -46,7 +51,18 @@ export async function runSteps({
     )
     saved = step
   }
-  while (step < totalSteps) {
+  const events = config.report_to === 'tensorboard' ? await openEventFile(directory, from.step) : undefined
+  const evaluate = async (one: Evaluator) => {
+    const { loss, tokens, is_best: isBest } = await one.evaluate(step)
+    onNote?.(
+      `step ${step}: loss ${loss.toFixed(4)} over ${tokens} tokens of evaluation${isBest ? ', the best' : ''}`,
+    )
+    await events?.write(step, { 'eval/loss': loss })
+  }
+  // One that was cut short by the end of the process that the run was begun in.
+  const isOpen = evaluator?.isDue(from.step, totalSteps) && evaluator.all.at(-1)?.step !== from.step
+  if (evaluator && from.step > 0 && isOpen) await evaluate(evaluator)
+  while (step < totalSteps && !evaluator?.isOver()) {
     const started = performance.now()
     const window = createWindow(run.batches, position, accumulation)
     const learningRate = learningRateAt(step, {
@@ -80,7 +96,15 @@ export async function runSteps({
       }
       metrics.push(done)
       await appendMetrics(directory, done)
+      await events?.write(step, {
+        'train/loss': loss,
+        'train/grad_norm': gradNorm,
+        'train/learning_rate': learningRate,
+        'train/epoch': done.epoch,
+        'train/tokens_per_second': done.tokens_per_second,
+      })
       onStep?.(done)
+      if (evaluator?.isDue(step, totalSteps)) await evaluate(evaluator)
     } catch (error) {
       // A step that was cut short or went astray changed nothing: what is saved is the last whole one.
       await save()

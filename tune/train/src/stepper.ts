@@ -17,15 +17,8 @@ import {
 import type { TrainConfig } from './config.ts'
 import { padCuSeqlens, type Batch } from './data/batches.ts'
 import { DivergedError } from './errors.ts'
-import {
-  RANDOM,
-  gradientOf,
-  recordNorm,
-  recordUpdate,
-  stateTensors,
-  type MicroStep,
-  type StateTensor,
-} from './record-step.ts'
+import { RANDOM, gradientOf, type MicroStep } from './record-step.ts'
+import { recordNorm, recordUpdate, stateTensors, type StateTensor } from './record-update.ts'
 
 /**
  * What a step changes: the trained tensors by their names, the optimizer's states as `m:<name>` and
@@ -43,6 +36,8 @@ export type Stepper = {
     window: Iterable<Batch>,
     options: { number: number; learningRate: number; signal?: AbortSignal | undefined },
   ): Promise<StepOutcome>
+  /** The mean loss over batches, by what is trained so far; nothing of the state changes. */
+  evaluate(batches: Iterable<Batch>, signal?: AbortSignal): Promise<{ loss: number; tokens: number }>
   /** Seconds by op of all steps so far. */
   opSeconds: ReadonlyMap<OpName, number>
 }
@@ -61,7 +56,7 @@ export type StepperOptions = {
   model: ModelConfig
   micro: MicroStep
   /** The plan that fits, for the program that it is of. */
-  planned: { program: Program; plan: Plan }
+  planned: { program: Program; plan: Plan; evaluation: { program: Program; plan: Plan } | undefined }
   /** The frozen weights by name. */
   base: ReadonlyMap<string, DeviceBuffer>
   /** Writes what training starts from into one tensor or state; all are zero before. */
@@ -92,6 +87,8 @@ export async function createStepper({
     prepare(engine, recordNorm(micro.trained, config)),
     prepare(engine, recordUpdate(micro, config)),
   ]
+  const evaluation =
+    planned.evaluation && prepare(engine, planned.evaluation.program, planned.evaluation.plan)
   const floats = (count: number) => engine.allocate(count * 4)
   const [loss, factor, length, count] = [floats(1), floats(1), floats(1), floats(1)]
   const [schedule, random] = [floats(2), engine.allocate(12)]
@@ -115,6 +112,30 @@ export async function createStepper({
     for (const [op, spent] of seconds) opSeconds.set(op, (opSeconds.get(op) ?? 0) + spent)
   }
 
+  function writeBatch(batch: Batch): void {
+    const { tokens: ids, targets, positions } = batch
+    for (const [name, values] of Object.entries({ ids, targets, positions })) {
+      const buffer = rows[name]
+      if (buffer) engine.write(buffer, values)
+    }
+    engine.write(cuSeqlens, padCuSeqlens(batch, micro.boundaries))
+  }
+
+  async function evaluate(
+    batches: Iterable<Batch>,
+    signal?: AbortSignal,
+  ): Promise<{ loss: number; tokens: number }> {
+    if (!evaluation) throw new Error('[evaluate] nothing was planned to be evaluated')
+    let [sum, tokens] = [0, 0]
+    for (const batch of batches) {
+      writeBatch(batch)
+      await run(evaluation, { [outputBinding('loss')]: loss }, signal)
+      sum += await readNumber(engine, loss)
+      tokens += batch.trainedTokens
+    }
+    return { loss: sum / tokens, tokens }
+  }
+
   async function step(
     window: Iterable<Batch>,
     { number, learningRate, signal }: Parameters<Stepper['step']>[1],
@@ -128,18 +149,13 @@ export async function createStepper({
     const outcome: StepOutcome = { loss: 0, gradNorm: 0, realTokens: 0, trainedTokens: 0, slots: 0 }
     let index = (number - 1) * config.gradient_accumulation_steps
     for (const batch of window) {
-      const { tokens: ids, targets, positions } = batch
-      for (const [name, values] of Object.entries({ ids, targets, positions })) {
-        const buffer = rows[name]
-        if (buffer) engine.write(buffer, values)
-      }
-      engine.write(cuSeqlens, padCuSeqlens(batch, micro.boundaries))
+      writeBatch(batch)
       engine.write(random, Int32Array.of(config.seed | 0, Math.floor(config.seed / 2 ** 32) | 0, index++))
       await run(forward, { [outputBinding('loss')]: loss }, signal)
       outcome.loss += await readNumber(engine, loss)
       outcome.realTokens += batch.realTokens
       outcome.trainedTokens += batch.trainedTokens
-      outcome.slots += ids.length
+      outcome.slots += batch.tokens.length
     }
     outcome.loss /= outcome.trainedTokens
     if (!Number.isFinite(outcome.loss)) throw diverged('loss', outcome.loss, number, learningRate)
@@ -153,7 +169,7 @@ export async function createStepper({
     await run(update, { factor, schedule })
     return outcome
   }
-  return { state, step, opSeconds }
+  return { state, step, evaluate, opSeconds }
 }
 
 /** The bytes of a tensor of the state; they hold until the next step. */

@@ -1,21 +1,21 @@
 /** A training run from a configuration to an adapter (contract T4). */
 import { createHash } from 'node:crypto'
+import { cp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { version as nodeVersion } from 'node:process'
 import { partsOf } from '@cairn-tune/models'
-import type { DeviceBuffer } from '@cairn-tune/native'
-import { floatsOf } from '@cairn-tune/ops'
-import { WriteError, createF32Loader, loadBase } from '@cairn-tune/weights'
+import { WriteError } from '@cairn-tune/weights'
 import {
   checkGoesOn,
   decisiveSettings,
   findCheckpoint,
   listCheckpoints,
-  openCheckpointTensors,
   type CheckpointState,
 } from './checkpoint.ts'
 import type { TrainConfig } from './config.ts'
 import { START, countSteps } from './data/batches.ts'
-import { fillAdapter } from './adapter-init.ts'
+import { readInitialAdapter } from './adapter-init.ts'
+import { createEvaluator } from './evaluate-run.ts'
 import { bytesText } from './memory-budget.ts'
 import { memoryText } from './estimate.ts'
 import { lockOutput } from './output-lock.ts'
@@ -33,8 +33,8 @@ import {
   writeTrained,
 } from './run-files.ts'
 import { runSteps, type Steps } from './run-steps.ts'
-import { isBookkeeping, type StateTensor } from './record-step.ts'
-import { createStepper, readState, type Stepper } from './stepper.ts'
+import { startStepper } from './start-stepper.ts'
+import { readState } from './stepper.ts'
 
 /**
  * Trains and writes everything of the run to `output_dir`. An abort between or within steps saves a
@@ -62,7 +62,14 @@ export async function train(config: TrainConfig, options: TrainOptions = {}): Pr
   }
   const found = config.resume ? await findCheckpoint(config.output_dir) : undefined
   if (found) checkGoesOn(found, identity, config.output_dir)
-  const stepper = await startStepper(run, config, found, options)
+  const wasFor = Number(found?.settings['total_steps'] ?? totalSteps)
+  if (wasFor !== totalSteps)
+    onNote(
+      `going on to ${totalSteps} steps in place of ${wasFor}; ` +
+        `the schedule is that of ${totalSteps} from here on`,
+    )
+  const initial = found ? undefined : await readInitialAdapter(config, run.planned.micro.trained)
+  const stepper = await startStepper(run, config, { found, initial }, options)
   await makeOutput(directory)
   using _late = held ? undefined : lockOutput(directory)
   // Another run may have begun there, and ended, while this one read its data.
@@ -93,7 +100,7 @@ async function runToEnd({
   found,
   identity,
   options,
-}: Omit<Steps, 'from'> & { found: CheckpointState | undefined }): Promise<TrainResult> {
+}: Omit<Steps, 'from' | 'evaluator'> & { found: CheckpointState | undefined }): Promise<TrainResult> {
   const { onNote = () => undefined } = options
   await clearOutput(config)
   await cutMetrics(config.output_dir, found?.step ?? 0)
@@ -101,6 +108,25 @@ async function runToEnd({
   await writeRunFile(config.output_dir, record)
   if (found) onNote(`going on after step ${found.step} of ${totalSteps}`)
 
+  const writeTo = (path: string) =>
+    writeTrained({
+      config,
+      path,
+      trained: run.planned.micro.trained,
+      read: name => readState(run.engine, stepper.state, name),
+      modelDirectory: run.modelDirectory,
+      modules: config.lora_target_modules ?? partsOf(run.model).modules,
+    })
+  const best = join(config.output_dir, 'best')
+  const evaluator =
+    run.evaluation.length > 0
+      ? await createEvaluator({
+          config,
+          measure: () => stepper.evaluate(run.evaluation, options.signal),
+          keep: async () => void (await writeTo(best)),
+          lastStep: found?.step ?? 0,
+        })
+      : undefined
   const outcome = await runSteps({
     config,
     run,
@@ -108,24 +134,22 @@ async function runToEnd({
     totalSteps,
     from: found ?? { step: 0, position: START },
     identity,
+    evaluator,
     options,
   })
   const output =
-    outcome.status === 'finished'
-      ? await writeTrained({
-          config,
-          trained: run.planned.micro.trained,
-          read: name => readState(run.engine, stepper.state, name),
-          modelDirectory: run.modelDirectory,
-          modules: config.lora_target_modules ?? partsOf(run.model).modules,
-        })
-      : ''
+    outcome.status === 'finished' ? join(config.output_dir, config.lora ? 'adapter' : 'model') : ''
+  if (output !== '' && config.load_best_model_at_end && evaluator?.best) {
+    await rm(output, { recursive: true, force: true })
+    await cp(best, output, { recursive: true })
+  } else if (output !== '') await writeTo(output)
   await writeLossChart(config.output_dir, `${config.model}, ${config.recipe}`)
   const peakRssBytes = process.resourceUsage().maxRSS * 1024
   await writeRunFile(config.output_dir, {
     ...record,
     status: outcome.status,
     steps: outcome.step,
+    ...(evaluator?.best ? { best: evaluator.best } : {}),
     peak_rss_bytes: peakRssBytes,
     finished_at: new Date().toISOString(),
   })
@@ -139,56 +163,12 @@ async function runToEnd({
     output,
     steps: outcome.step,
     metrics: outcome.metrics,
+    evaluations: evaluator?.all ?? [],
     opSeconds,
     memory: run.planned.memory,
     peakRssBytes,
     hardware: hardwareText(run.engine.threads, run.engine.isa),
     threads: run.engine.threads,
-  }
-}
-
-/**
- * Loads the frozen weights, and what training starts from: a checkpoint, the model itself, or a new adapter.
- */
-async function startStepper(
-  { engine, checkpoint, model, planned }: PreparedRun,
-  config: TrainConfig,
-  found: CheckpointState | undefined,
-  { signal, onNote }: TrainOptions,
-): Promise<Stepper> {
-  const { micro } = planned
-  const base = await loadBase(engine, checkpoint, micro.base, { signal })
-  const trained = micro.trained.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0)
-  onNote?.(
-    `${micro.base.length} base weights, ${trained.toLocaleString('en')} numbers trained, ` +
-      `${engine.threads} threads, ${engine.isa}`,
-  )
-  return await createStepper({
-    engine,
-    config,
-    model,
-    micro,
-    planned,
-    base,
-    fill: found
-      ? await openCheckpointTensors(engine, config.output_dir, found.step)
-      : fillAnew({ engine, checkpoint }, config),
-  })
-}
-
-/**
- * What a new run starts from: a new adapter, or the model's own weights. The optimizer's states, which are no
- * weights, start from zero.
- */
-function fillAnew(
-  { engine, checkpoint }: Pick<PreparedRun, 'engine' | 'checkpoint'>,
-  { lora, seed }: TrainConfig,
-): (tensor: StateTensor, buffer: DeviceBuffer) => Promise<void> {
-  const load = createF32Loader(engine, checkpoint)
-  return async ({ name, shape }, buffer) => {
-    if (isBookkeeping(name)) return
-    if (lora) engine.write(buffer, memory => fillAdapter(seed, { name, shape }, floatsOf(memory)))
-    else await load({ name, shape }, buffer)
   }
 }
 

@@ -27,6 +27,8 @@ export type AdapterConfig = {
   lora_alpha: number
   lora_dropout: number
   lora_target_modules: readonly string[]
+  /** Whether it counts alpha / √rank times in place of alpha / rank. */
+  use_rslora?: boolean
 }
 export type Adapter = AdapterConfig & {
   /** What B·A·x is multiplied by. */ scale: number
@@ -72,7 +74,7 @@ export async function writeAdapter(
     target_modules: config.lora_target_modules,
     task_type: 'CAUSAL_LM',
     use_dora: false,
-    use_rslora: false,
+    use_rslora: config.use_rslora ?? false,
   }
   await writeTextAtomically(join(directory, CONFIG), `${JSON.stringify(json, null, 2)}\n`)
 }
@@ -208,6 +210,7 @@ export async function readStoredAdapter(directory: string): Promise<StoredAdapte
     lora_alpha: config.lora_alpha,
     lora_dropout: config.lora_dropout,
     lora_target_modules: [...modules],
+    use_rslora: config.use_rslora,
     scale: config.lora_alpha / (config.use_rslora ? Math.sqrt(config.r) : config.r),
     tensors,
   }

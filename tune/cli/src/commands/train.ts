@@ -20,13 +20,15 @@ export const trainRun: Command = {
     const { config, json } = await readConfigArgs(argv)
     const progress = showProgress(io, { json })
     try {
-      const { status, output, steps, skippedRows, peakRssBytes, metrics, opSeconds } = await train(config, {
-        signal: io.signal,
-        onNote: progress.note,
-        onStep: progress.step,
-      })
+      const { status, output, steps, skippedRows, peakRssBytes, metrics, evaluations, opSeconds } =
+        await train(config, {
+          signal: io.signal,
+          onNote: progress.note,
+          onStep: progress.step,
+        })
       progress.end()
       const last = metrics.at(-1)
+      const best = evaluations.findLast(({ is_best: isBest }) => isBest)
       const leftOut =
         skippedRows > 0 ? `; ${skippedRows} rows of the data were left out, run.json says why` : ''
       if (json)
@@ -37,6 +39,7 @@ export const trainRun: Command = {
             steps,
             loss: last?.loss,
             skipped_rows: skippedRows,
+            ...(best ? { eval_loss: best.loss, best_step: best.step } : {}),
             peak_rss_bytes: peakRssBytes,
             op_seconds: Object.fromEntries(opSeconds),
           })}\n`,

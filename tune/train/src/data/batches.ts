@@ -105,7 +105,8 @@ function rowsOf(
   return random.shuffle(rows).map(row => row.map(i => order[i] ?? 0))
 }
 
-function fillBatch(
+/** Rows of documents as a micro-batch; a row without any is padding. */
+export function fillBatch(
   rows: readonly (readonly Document[])[],
   { maxSeqLength, padTokenId }: BatchOptions,
 ): Batch {

@@ -1,0 +1,43 @@
+/** Documents that are kept from training and looked at between steps, as micro-batches. */
+import { createRandom } from '../random.ts'
+import { fillBatch, type Batch, type BatchOptions } from './batches.ts'
+import type { Document } from './documents.ts'
+import { packRows } from './pack.ts'
+
+/**
+ * Takes documents out of a set: as many as `split` says, or where it is below 1 that share of them. Which ones
+ * is a function of the seed.
+ */
+export function splitDocuments(
+  documents: readonly Document[],
+  split: number,
+  seed: number,
+): { training: Document[]; evaluation: Document[] } {
+  const count = split < 1 ? Math.max(1, Math.round(documents.length * split)) : Math.round(split)
+  const kept = new Set(
+    createRandom(seed, ...new TextEncoder().encode('evaluation'))
+      .shuffle(documents.map((_, i) => i))
+      .slice(0, count),
+  )
+  return {
+    training: documents.filter((_, i) => !kept.has(i)),
+    evaluation: documents.filter((_, i) => kept.has(i)),
+  }
+}
+
+/** Every document once; the last micro-batch is filled up with rows of padding. */
+export function evaluationBatches(documents: readonly Document[], options: BatchOptions): Batch[] {
+  const { batchSize, maxSeqLength, packing } = options
+  const rows = packing
+    ? packRows(
+        documents.map(({ tokens }) => tokens.length),
+        maxSeqLength,
+      ).map(row => row.flatMap(i => documents[i] ?? []))
+    : documents.map(document => [document])
+  return Array.from({ length: Math.ceil(rows.length / batchSize) }, (_, b) =>
+    fillBatch(
+      Array.from({ length: batchSize }, (__, i) => rows[b * batchSize + i] ?? []),
+      options,
+    ),
+  )
+}

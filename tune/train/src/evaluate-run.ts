@@ -1,0 +1,81 @@
+/**
+ * Evaluations between steps: the loss on documents that are not trained on, what was best so far, and
+ * whether going on is still worth it. What is known of earlier ones is in eval.jsonl, so a run that goes on
+ * decides as one that never stopped.
+ */
+import { appendFile, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { withPath, writeTextAtomically } from '@cairn-tune/weights'
+import type { TrainConfig } from './config.ts'
+import type { Evaluation } from './metrics.ts'
+
+const EVALUATIONS = 'eval.jsonl'
+
+export type Evaluator = {
+  readonly all: readonly Evaluation[]
+  readonly best: Evaluation | undefined
+  /** Whether the last evaluations have not improved for as long as the configuration waits. */
+  isOver(): boolean
+  /** Whether the step that was just done is one after which to evaluate. */
+  isDue(step: number, totalSteps: number): boolean
+  evaluate(step: number): Promise<Evaluation>
+}
+
+export type EvaluatorOptions = {
+  config: TrainConfig
+  /** The loss, and over how many tokens. */
+  measure: () => Promise<{ loss: number; tokens: number }>
+  /** Keeps what is trained as it is now, the best so far. */
+  keep: () => Promise<void>
+  /** Steps after this one are done again. */
+  lastStep: number
+}
+
+/** Reads evaluations of a run; a killed one may have left half a line. */
+async function readEvaluations(path: string): Promise<Evaluation[]> {
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return ''
+    throw error
+  })
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map(line => JSON.parse(line) as Evaluation)
+}
+
+export async function createEvaluator({
+  config,
+  measure,
+  keep,
+  lastStep,
+}: EvaluatorOptions): Promise<Evaluator> {
+  const path = join(config.output_dir, EVALUATIONS)
+  const all = (await readEvaluations(path)).filter(({ step }) => step <= lastStep)
+  await writeTextAtomically(path, all.map(one => `${JSON.stringify(one)}\n`).join(''))
+  const best = () => all.filter(({ is_best: isBest }) => isBest).at(-1)
+  const { early_stopping_patience: patience, eval_steps: every } = config
+  return {
+    all,
+    get best() {
+      return best()
+    },
+    isOver() {
+      const found = best()
+      return patience > 0 && found !== undefined && all.length - 1 - all.indexOf(found) >= patience
+    },
+    isDue: (step, totalSteps) => step === totalSteps || (every > 0 && step % every === 0),
+    async evaluate(step) {
+      const started = performance.now()
+      const { loss, tokens } = await measure()
+      const seconds = (performance.now() - started) / 1000
+      const isBest = loss < (best()?.loss ?? Infinity)
+      const evaluation: Evaluation = { step, loss, tokens, seconds, is_best: isBest }
+      if (isBest) await keep()
+      all.push(evaluation)
+      await appendFile(path, `${JSON.stringify(evaluation)}\n`).catch((error: unknown) => {
+        throw withPath(path, error)
+      })
+      return evaluation
+    },
+  }
+}

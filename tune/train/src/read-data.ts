@@ -1,0 +1,165 @@
+/** Data of a run: what is trained on, and what is evaluated between steps, as tokens in micro-batches. */
+import { createHash } from 'node:crypto'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import type { ModelConfig } from '@cairn-tune/models'
+import {
+  InputError,
+  TOKENIZER_TEXTS,
+  loadTokenizer,
+  readModelText,
+  type ModelTokenizer,
+  type resolveRepo,
+} from '@cairn-tune/weights'
+import type { TrainConfig } from './config.ts'
+import { createBatches, type Batch, type BatchSource } from './data/batches.ts'
+import { tokenizeExamples, type Documents } from './data/documents.ts'
+import { evaluationBatches, splitDocuments } from './data/evaluation-batches.ts'
+import { loadDataset, type DatasetOptions } from './data/load-dataset.ts'
+import { checkSkipped, summarise, type SkipSummary } from './data/skips.ts'
+import { tokenizeCached } from './data/token-cache.ts'
+
+export type Hub = Parameters<typeof resolveRepo>[2]
+
+export type DataRecord = {
+  source: string
+  examples: number
+  documents: number
+  truncated: number
+  dropped: number
+  tokens: number
+  /** Rows of the data that are not learned from. */
+  skipped: SkipSummary
+  /** Documents that are evaluated and not trained on. */
+  evaluated: number
+  /** Hash of what the model is taught, in order. */
+  hash: string
+}
+
+export type RunData = {
+  batches: BatchSource
+  /** Of the evaluation, in order; empty where there is none. */
+  evaluation: readonly Batch[]
+  /** No micro-batch has more of them. */
+  mostBoundaries: number
+  dataset: DataRecord
+}
+
+/** Fewer examples are tokenised anew in less time than a person notices. */
+const WORTH_KEEPING = 1000
+
+type Source = { config: TrainConfig; directory: string; tokenizer: ModelTokenizer; hub: Hub }
+
+export async function readData(
+  config: TrainConfig,
+  directory: string,
+  model: ModelConfig,
+  hub: Hub,
+): Promise<RunData> {
+  const tokenizer = await loadTokenizer(directory)
+  if (tokenizer.vocabSize > model.vocab_size)
+    throw new InputError(
+      `${directory}: the tokenizer has ${tokenizer.vocabSize} tokens and the model ${model.vocab_size}; ` +
+        'they do not belong together',
+    )
+  const source = { config, directory, tokenizer, hub }
+  const read = await readDocuments(config.dataset, source, {
+    split: config.dataset_split,
+    ...(config.dataset_samples === undefined ? {} : { samples: config.dataset_samples }),
+  })
+  const { training, evaluation } = await partDocuments(read.documents, source)
+  const options = {
+    maxSeqLength: config.max_seq_length,
+    packing: config.packing,
+    seed: config.seed,
+    batchSize: config.per_device_train_batch_size,
+    padTokenId: tokenizer.padTokenId ?? tokenizer.eosTokenId ?? 0,
+  }
+  const batches = createBatches(training, options)
+  const evaluated = evaluationBatches(evaluation, options)
+  return {
+    batches,
+    evaluation: evaluated,
+    mostBoundaries: Math.max(batches.mostBoundaries, ...evaluated.map(({ cuSeqlens }) => cuSeqlens.length)),
+    dataset: {
+      ...read.record,
+      documents: training.length,
+      tokens: training.reduce((sum, { tokens }) => sum + tokens.length, 0),
+      evaluated: evaluation.length,
+      hash: hashOf(training),
+    },
+  }
+}
+
+type Split = Pick<DatasetOptions, 'split' | 'samples'>
+
+async function readDocuments(name: string, { config, directory, tokenizer, hub }: Source, split: Split) {
+  const { max_seq_length: maxSeqLength, train_on: trainOn, too_long: tooLong, seed } = config
+  const { examples, source, skipped, placeOf } = await loadDataset(name, {
+    ...hub,
+    ...split,
+    seed,
+    columns: config.dataset_columns,
+    badRows: config.bad_rows,
+  })
+  if (examples.length === 0) throw new InputError(`dataset ${name}: has no rows`)
+  const options = { maxSeqLength, trainOn, tooLong }
+  const { documents, truncated, dropped, refused } =
+    examples.length < WORTH_KEEPING
+      ? tokenizeExamples(examples, tokenizer, options)
+      : await tokenizeCached(
+          join(cacheRoot(), 'tokens'),
+          examples,
+          tokenizer,
+          await fingerprint(directory),
+          options,
+        )
+  const allSkipped = [...skipped, ...refused.map(({ index, reason }) => ({ where: placeOf(index), reason }))]
+  checkSkipped(allSkipped, documents.length, config.bad_rows)
+  const record = { source, examples: examples.length, truncated, dropped, skipped: summarise(allSkipped) }
+  return { documents, record }
+}
+
+/** What is trained on, and what is kept from it. */
+async function partDocuments(
+  documents: Documents['documents'],
+  source: Source,
+): Promise<{ training: Documents['documents']; evaluation: Documents['documents'] }> {
+  const { eval_dataset: name, eval_split: split, seed } = source.config
+  if (name !== undefined) {
+    // Generated problems have a half that is never taught.
+    const read = await readDocuments(name, source, {
+      split: name.startsWith('problems:') ? 'test' : 'validation',
+    })
+    return { training: documents, evaluation: read.documents }
+  }
+  if (split === undefined) return { training: documents, evaluation: [] }
+  const parts = splitDocuments(documents, split, seed)
+  if (parts.training.length > 0) return parts
+  throw new InputError(
+    `eval_split ${split}: takes all ${documents.length} documents, and none is left to train on`,
+  )
+}
+
+const cacheRoot = (env: NodeJS.ProcessEnv = process.env) =>
+  join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'cairn-tune')
+
+/** Everything that decides which ids a text has. */
+async function fingerprint(directory: string): Promise<string> {
+  const hash = createHash('sha256')
+  for (const name of TOKENIZER_TEXTS) {
+    const text = await readModelText(directory, name)
+    hash.update(`${name} ${text?.length ?? -1}\n`).update(text ?? '')
+  }
+  return hash.digest('hex')
+}
+
+function hashOf(documents: Documents['documents']): string {
+  const hash = createHash('sha256')
+  for (const { tokens, isTrained } of documents)
+    hash
+      .update(`${tokens.length} `)
+      .update(new Uint8Array(tokens.buffer, tokens.byteOffset, tokens.byteLength))
+      .update(isTrained)
+  return hash.digest('hex')
+}

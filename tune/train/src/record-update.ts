@@ -1,0 +1,83 @@
+/** The programs after the micro-batches of a step: the norm of the gradients, and the update. */
+import type { Dtype, Shape } from '@cairn-tune/ops'
+import { createRecorder, type Program } from '@cairn-tune/program'
+import type { TrainConfig } from './config.ts'
+import { gradientOf, type MicroStep, type Trained } from './record-step.ts'
+
+/** The norm of the mean gradient: outputs `norm`, and `factor`, which the update multiplies by. */
+export function recordNorm(trained: readonly Trained[], config: TrainConfig): Program {
+  const g = createRecorder()
+  const squares = trained.map(
+    ({ name, shape }) => g.sum_squares({ x: g.input(gradientOf(name), 'f32', shape) }, {}).y,
+  )
+  const sum = squares.reduce((a, b) => g.add({ a, b }, {}).y)
+  const { factor, norm } = g.clip_factor(
+    { sum_squares: sum, count: g.input('count', 'f32', [1]) },
+    { max_norm: config.max_grad_norm },
+  )
+  return g.finish({ factor, norm })
+}
+
+/** Norms of a model trained in full do not decay, as everywhere; both matrices of an adapter do. */
+const decayOf = ({ shape }: Trained, config: TrainConfig) => (shape.length > 1 ? config.weight_decay : 0)
+
+/** A tensor that steps change and checkpoints keep. */
+export type StateTensor = { name: string; dtype: Dtype; shape: Shape }
+
+/** How an optimizer stores the mean and the mean square of a gradient. */
+const MOMENTS = { adamw: ['f32', 'f32'], adamw_8bit: ['dynamic8', 'dynamic8_unsigned'] } as const satisfies {
+  [O in TrainConfig['optimizer']]: readonly [m: Dtype, v: Dtype]
+}
+
+/** The optimizer's states of a tensor. */
+export function momentsOf(
+  { name, shape }: Trained,
+  { optimizer }: TrainConfig,
+): [m: StateTensor, v: StateTensor] {
+  const [m, v] = MOMENTS[optimizer]
+  return [
+    { name: `m:${name}`, dtype: m, shape },
+    { name: `v:${name}`, dtype: v, shape },
+  ]
+}
+
+/** Everything that a step changes: what is trained, its moments, and histories. */
+export const stateTensors = (
+  { trained, histories }: Pick<MicroStep, 'trained' | 'histories'>,
+  config: TrainConfig,
+): StateTensor[] => [
+  ...trained.flatMap(tensor => [{ ...tensor, dtype: 'f32' as const }, ...momentsOf(tensor, config)]),
+  ...histories.map(tensor => ({ ...tensor, dtype: 'f32' as const })),
+]
+
+/** Whether a tensor of the state is neither weight nor adapter: such start from zero. */
+export const isBookkeeping = (name: string) => /^(?:[mv]|amax):/.test(name)
+
+/** AdamW over everything trained, in place; histories move on by a step. */
+export function recordUpdate(
+  { trained, histories }: Pick<MicroStep, 'trained' | 'histories'>,
+  config: TrainConfig,
+): Program {
+  const { adam_beta1: beta1, adam_beta2: beta2, adam_epsilon: eps } = config
+  const g = createRecorder()
+  const factor = g.input('factor', 'f32', [1])
+  const schedule = g.input('schedule', 'f32', [2])
+  for (const tensor of trained) {
+    const { name, shape } = tensor
+    const [p, grad] = [g.input(name, 'f32', shape), g.input(gradientOf(name), 'f32', shape)]
+    const [m, v] = momentsOf(tensor, config)
+    g[config.optimizer](
+      {
+        p,
+        g: grad,
+        m: g.input(m.name, m.dtype, shape),
+        v: g.input(v.name, v.dtype, shape),
+        factor,
+        schedule,
+      },
+      { beta1, beta2, eps, weight_decay: decayOf(tensor, config) },
+    )
+  }
+  for (const { name, shape } of histories) g.roll_amax({ history: g.input(name, 'f32', shape) }, {})
+  return g.finish({})
+}

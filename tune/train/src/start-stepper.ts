@@ -1,0 +1,65 @@
+/** The weights of a run and what its training starts from. */
+import type { DeviceBuffer } from '@cairn-tune/native'
+import { floatsOf } from '@cairn-tune/ops'
+import { createF32Loader, loadBase } from '@cairn-tune/weights'
+import { fillAdapter } from './adapter-init.ts'
+import { openCheckpointTensors, type CheckpointState } from './checkpoint.ts'
+import type { TrainConfig } from './config.ts'
+import type { TrainOptions } from './metrics.ts'
+import type { PreparedRun } from './prepare-run.ts'
+import { isBookkeeping, type StateTensor } from './record-update.ts'
+import { createStepper, type Stepper } from './stepper.ts'
+
+export type Start = {
+  found: CheckpointState | undefined
+  /** Values of an adapter that is trained on. */
+  initial: ReadonlyMap<string, Float32Array> | undefined
+}
+
+/**
+ * Loads the frozen weights, and what training starts from: a checkpoint, the model itself, or a new adapter.
+ */
+export async function startStepper(
+  { engine, checkpoint, model, planned }: PreparedRun,
+  config: TrainConfig,
+  { found, initial }: Start,
+  { signal, onNote }: TrainOptions,
+): Promise<Stepper> {
+  const { micro } = planned
+  const base = await loadBase(engine, checkpoint, micro.base, { signal })
+  const trained = micro.trained.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0)
+  onNote?.(
+    `${micro.base.length} base weights, ${trained.toLocaleString('en')} numbers trained, ` +
+      `${engine.threads} threads, ${engine.isa}`,
+  )
+  return await createStepper({
+    engine,
+    config,
+    model,
+    micro,
+    planned,
+    base,
+    fill: found
+      ? await openCheckpointTensors(engine, config.output_dir, found.step)
+      : fillAnew({ engine, checkpoint }, config, initial),
+  })
+}
+
+/**
+ * What a new run starts from: a new adapter, or the model's own weights. The optimizer's states, which are no
+ * weights, start from zero.
+ */
+function fillAnew(
+  { engine, checkpoint }: Pick<PreparedRun, 'engine' | 'checkpoint'>,
+  { lora, seed }: TrainConfig,
+  initial: Start['initial'],
+): (tensor: StateTensor, buffer: DeviceBuffer) => Promise<void> {
+  const load = createF32Loader(engine, checkpoint)
+  return async ({ name, shape }, buffer) => {
+    if (isBookkeeping(name)) return
+    const given = initial?.get(name)
+    if (given) engine.write(buffer, given)
+    else if (lora) engine.write(buffer, memory => fillAdapter(seed, { name, shape }, floatsOf(memory)))
+    else await load({ name, shape }, buffer)
+  }
+}

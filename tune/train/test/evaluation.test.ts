@@ -1,0 +1,164 @@
+/** Evaluations between steps, what they decide, and runs that begin or go on from what is there. */
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { createBench, losses, textsOf } from './run.ts'
+
+const bench = await createBench()
+afterAll(bench.remove)
+const dataset = bench.writeTexts('texts', textsOf(32, 8))
+const other = bench.writeTexts('other', textsOf(24, 5))
+/** A step sees every document once, so its loss is that of the whole set before its update. */
+const settings = {
+  dataset,
+  gradient_accumulation_steps: 2,
+  max_steps: 5,
+  threads: 1,
+  learning_rate: 0.01,
+  lr_scheduler_type: 'constant',
+}
+/** A rate that changes no number. */
+const still = { ...settings, learning_rate: 1e-30 }
+const adapterOf = (path: string) => readFileSync(join(path, 'adapter_model.safetensors'))
+const jsonLines = (path: string) =>
+  readFileSync(path, 'utf8')
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line) as { step: number })
+
+test.each(['bf16', 'fp8', 'qbnb'])(
+  'an evaluation is the loss that the next step begins with (%s)',
+  async recipe => {
+    const run = await bench.run({
+      ...settings,
+      recipe,
+      compute_dtype: 'f32',
+      eval_dataset: dataset,
+      eval_steps: 1,
+    })
+    expect(run.evaluations.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5])
+    expect(run.evaluations.map(({ tokens }) => tokens)).toEqual(Array(5).fill(run.metrics[0]?.trained_tokens))
+    // Documents lie in other rows; with fp8 activations are scaled by what was seen so far.
+    const apart = recipe === 'fp8' ? 0.02 : 1e-4
+    for (const [i, { loss }] of run.evaluations.slice(0, 4).entries())
+      expect(Math.abs(loss / (losses(run)[i + 1] ?? NaN) - 1)).toBeLessThan(apart)
+    expect(jsonLines(join(run.config.output_dir, 'eval.jsonl'))).toEqual(run.evaluations)
+  },
+)
+
+test.each(['bf16', 'fp8', 'fp4'])('evaluating changes no bit of a run (%s)', async recipe => {
+  const [plain, evaluated] = [
+    await bench.run({ ...settings, recipe }),
+    await bench.run({ ...settings, recipe, eval_dataset: other, eval_steps: 2 }),
+  ]
+  expect(losses(evaluated)).toEqual(losses(plain))
+  expect(adapterOf(evaluated.output).equals(adapterOf(plain.output))).toBe(true)
+  expect(evaluated.evaluations.map(({ step }) => step)).toEqual([2, 4, 5])
+})
+
+test('documents that are split off are not trained on, and which they are is the seed’s', async () => {
+  const record = (path: string) =>
+    (JSON.parse(readFileSync(join(path, 'run.json'), 'utf8')) as { dataset: Record<string, unknown> }).dataset
+  const [one, again, share] = [
+    await bench.run({ ...settings, max_steps: 1, eval_split: 2 }),
+    await bench.run({ ...settings, max_steps: 1, eval_split: 2 }),
+    await bench.run({ ...settings, max_steps: 1, eval_split: 0.25, seed: 7 }),
+  ]
+  expect(record(one.config.output_dir)).toMatchObject({ documents: 6, evaluated: 2, examples: 8 })
+  expect(record(share.config.output_dir)).toMatchObject({ documents: 6, evaluated: 2 })
+  expect(record(again.config.output_dir)['hash']).toBe(record(one.config.output_dir)['hash'])
+  expect(record(share.config.output_dir)['hash']).not.toBe(record(one.config.output_dir)['hash'])
+  await expect(bench.run({ ...settings, eval_split: 8 })).rejects.toThrow(
+    'eval_split 8: takes all 8 documents, and none is left to train on',
+  )
+})
+
+test('a run that gets no better ends after the patience it has', async () => {
+  const notes: string[] = []
+  const run = await bench.run(
+    { ...still, max_steps: 20, eval_dataset: other, eval_steps: 1, early_stopping_patience: 2 },
+    { onNote: line => notes.push(line) },
+  )
+  expect(run).toMatchObject({ status: 'finished', steps: 3 })
+  expect(run.evaluations.map(({ is_best: isBest }) => isBest)).toEqual([true, false, false])
+  expect(notes.find(line => line.startsWith('step 1: loss '))).toMatch(/tokens of evaluation, the best$/)
+})
+
+test('what was best is kept, is what the run leaves where that is asked for, and can be gone on from', async () => {
+  // Signs that the training texts have none of: the more is learned of those, the less likely are these.
+  const far = bench.writeTexts('far', ['@#$%^&*()!'.repeat(3), '~`|<>?[]{}'.repeat(3)])
+  const wild = { ...settings, learning_rate: 0.05, max_steps: 6, eval_dataset: far, eval_steps: 1 }
+  const run = await bench.run({ ...wild, load_best_model_at_end: true })
+  const best = run.evaluations.findLast(({ is_best: isBest }) => isBest)
+  expect(best?.loss).toBe(Math.min(...run.evaluations.map(({ loss }) => loss)))
+  expect(best?.step).toBeLessThan(6)
+  expect(adapterOf(run.output).equals(adapterOf(join(run.config.output_dir, 'best')))).toBe(true)
+  const from = await bench.run({ ...still, max_steps: 1, eval_dataset: far, init_adapter: run.output })
+  expect(from.evaluations[0]?.loss).toBe(best?.loss)
+})
+
+test.each([
+  ['in a step', 3],
+  ['in an evaluation', 4],
+])('a run that is interrupted %s and gone on with evaluates as one that never stopped', async (_, last) => {
+  const evaluated = { ...settings, max_steps: 6, eval_dataset: other, eval_steps: 2, save_steps: 3 }
+  const whole = await bench.run(evaluated)
+  const output_dir = join(bench.directory, `stopped-${last}`)
+  const stop = new AbortController()
+  await bench.run(
+    { ...evaluated, output_dir },
+    { signal: stop.signal, onStep: ({ step }) => step === last && stop.abort() },
+  )
+  const resumed = await bench.run({ ...evaluated, output_dir, resume: true })
+  const strip = (run: typeof whole) => run.evaluations.map(one => ({ ...one, seconds: 0 }))
+  expect(strip(resumed)).toEqual(strip(whole))
+})
+
+test('training starts from an adapter, and an adapter that does not fit is refused with what would', async () => {
+  const whole = await bench.run({ ...settings, max_steps: 4 })
+  const first = await bench.run({ ...settings, max_steps: 3 })
+  const second = await bench.run({ ...settings, max_steps: 1, init_adapter: first.output })
+  expect(losses(second)[0]).toBe(losses(whole)[3])
+  const from = (more: object) => bench.run({ ...settings, init_adapter: first.output, ...more })
+  await expect(from({ lora_rank: 8 })).rejects.toThrow(
+    /has rank 16 and alpha 32, and the run 8 and 32; set lora_rank: 16 and lora_alpha: 32/,
+  )
+  await expect(from({ lora_target_modules: 'q_proj' })).rejects.toThrow(/which the run does not train/)
+  await expect(from({ use_rslora: true })).rejects.toThrow('set use_rslora: false')
+  await expect(from({ init_adapter: '/nowhere' })).rejects.toThrow(/nowhere.*cannot be read/)
+})
+
+test('a run goes on to more steps than it was begun for, and says so', async () => {
+  const output_dir = join(bench.directory, 'longer')
+  await bench.run({ ...settings, max_steps: 3, output_dir })
+  const notes: string[] = []
+  const more = await bench.run(
+    { ...settings, max_steps: 5, output_dir, resume: true },
+    { onNote: line => notes.push(line) },
+  )
+  const whole = await bench.run(settings)
+  expect(losses(more)).toEqual(losses(whole).slice(3))
+  expect(adapterOf(more.output).equals(adapterOf(whole.output))).toBe(true)
+  expect(notes).toContain('going on to 5 steps in place of 3; the schedule is that of 5 from here on')
+  await expect(bench.run({ ...settings, max_steps: 2, output_dir, resume: true })).rejects.toThrow(
+    'was made with total_steps 5, not 2',
+  )
+})
+
+test('rank-stabilised adapters count alpha over the root of the rank, and say so to PEFT', async () => {
+  const [stable, plain] = [
+    await bench.run({ ...settings, use_rslora: true, lora_alpha: 32 }),
+    await bench.run({ ...settings, lora_alpha: 128 }),
+  ]
+  expect(losses(stable)).toEqual(losses(plain))
+  const config = JSON.parse(readFileSync(join(stable.output, 'adapter_config.json'), 'utf8')) as object
+  expect(config).toMatchObject({ use_rslora: true, r: 16, lora_alpha: 32 })
+})
+
+test('event files of TensorBoard are written where they are asked for', async () => {
+  const run = await bench.run({ ...settings, report_to: 'tensorboard', eval_dataset: other })
+  const [name = ''] = readdirSync(join(run.config.output_dir, 'runs'))
+  const text = readFileSync(join(run.config.output_dir, 'runs', name), 'latin1')
+  expect(text.split('train/loss')).toHaveLength(1 + 5)
+  expect(text).toContain('eval/loss')
+})
