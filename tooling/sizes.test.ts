@@ -62,7 +62,6 @@ const functionsToSplit = new Set<string>([
   'agent/state/src/history-goals.ts#check',
   'agent/state/src/history-goals.ts#goalRules',
   'agent/state/src/history-sagas.ts#sagaRules',
-  'agent/state/src/history.ts#checkHistory',
   'agent/state/src/trajectory.ts#foldTrajectory',
   'agent/state/src/turn.ts#move',
   'agent/web/src/chat/chat-tab.tsx#ChatTab',

@@ -1,7 +1,7 @@
 /** Accounts in SQL, without promises: reads run on the main thread's connection, writes on the writer's. */
 import { IDEMPOTENCY_HOLD_MS, IDEMPOTENCY_MS } from './account-times.ts'
 import type { Db } from './sqlite-adapter.ts'
-import type { AccountStore, LoginRow, ServiceAccountRow, UserRow } from './store.ts'
+import type { AccountStore, LoginRow, ServiceAccountRow, UserRow } from './account-store.ts'
 
 type Begun = Awaited<ReturnType<AccountStore['beginIdempotent']>>
 type StoredUser = Omit<UserRow, 'admin'> & { admin: number }

@@ -11,6 +11,7 @@
  * nudge   "look again"; carries nothing
  */
 export * from './store.ts'
+export * from './account-store.ts'
 export * from './links.ts'
 export { DirectoryInUse } from './data-lock.ts'
 export { DamagedStore } from './refuse-damaged.ts'

@@ -2,7 +2,7 @@
 import { accountReads, type AccountWrites } from './account-queries.ts'
 import { TOUCH_MS } from './account-times.ts'
 import type { Db } from './sqlite-adapter.ts'
-import type { AccountStore } from './store.ts'
+import type { AccountStore } from './account-store.ts'
 import type { Request } from './writer-messages.ts'
 
 type Tail<T extends unknown[]> = T extends [unknown, ...infer Rest] ? Rest : never

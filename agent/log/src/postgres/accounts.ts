@@ -3,7 +3,7 @@
  * lock among them.
  */
 import { IDEMPOTENCY_HOLD_MS, IDEMPOTENCY_MS, TOUCH_MS } from '../account-times.ts'
-import type { AccountStore, LoginRow, ServiceAccountRow, UserRow } from '../store.ts'
+import type { AccountStore, LoginRow, ServiceAccountRow, UserRow } from '../account-store.ts'
 import type { Database, Rows, Statement, Value } from './connections.ts'
 import { isDuplicate } from './failures.ts'
 
