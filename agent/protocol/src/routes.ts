@@ -318,6 +318,7 @@ export const ROUTES = {
     path: '/sessions/{id}/questions/{tool_call_id}/respond',
     summary: 'Answer an ask_user_question prompt',
     ...onSession,
+    creates: true,
     body: z.strictObject({
       responses: z
         .array(Answer.omit({ is_other: true }))
