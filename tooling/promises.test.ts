@@ -9,16 +9,22 @@ import { root } from './workspace.ts'
 
 type Proof = { promise: string; file: string; name: string }
 
-/** Rows read `| promise | clause | file: test name |`. */
-function readProofs(page: string): Proof[] {
+/** Rows read `| promise | clause | file: test name |`; `before` so many columns stand in front of them. */
+function readProofs(page: string, before = 0): Proof[] {
   return page.split('\n').flatMap(line => {
-    const [, promise, , proof] = line.split('|').map(cell => cell.trim())
+    const [promise, , proof] = line
+      .split('|')
+      .slice(1 + before)
+      .map(cell => cell.trim())
     const [, file, name] = /^`([^`]+\.test\.tsx?)`: (.+)$/.exec(proof ?? '') ?? []
     return promise && file && name ? [{ promise, file, name }] : []
   })
 }
 
 const page = readFileSync(join(root, 'docs/promises.md'), 'utf8')
+const threats = readFileSync(join(root, 'docs/security.md'), 'utf8')
+/** Rows read `| part | what was attacked | what holds now | file: test name |`. */
+const attacks = readProofs(threats, 1)
 const proofs = readProofs(page)
 
 test('every row of the page names a proof', () => {
@@ -27,7 +33,14 @@ test('every row of the page names a proof', () => {
   expect(rows.length).toBeGreaterThan(20)
 })
 
-test.each(proofs)('$promise', ({ file, name }) => {
+test('the threat model names a test for each of its ten parts', () => {
+  const rows = threats.split('\n').filter(line => readProofs(line, 1).length > 0)
+  const parts = new Set(rows.map(row => row.split('|')[1]?.trim()))
+  parts.delete('–')
+  expect([...parts]).toEqual(Array.from({ length: 10 }, (_, at) => `${at + 1}`))
+})
+
+test.each([...proofs, ...attacks])('$promise: $name', ({ file, name }) => {
   expect(existsSync(join(root, file)), `${file} does not exist`).toBe(true)
   // Apostrophes may be escaped in the source of a test's name.
   expect(readFileSync(join(root, file), 'utf8').replaceAll("\\'", "'")).toContain(name)

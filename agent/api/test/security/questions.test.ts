@@ -1,6 +1,6 @@
 /**
- * Attempts on questions of an agent: answers of others, twice, at once with what ends the question, in place of
- * an approval, with secrets, and with what does not show.
+ * Attempts on questions of an agent: answers of others, twice, at once with what ends the question, in place
+ * of an approval, with secrets, and with what does not show.
  */
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'

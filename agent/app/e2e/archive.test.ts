@@ -1,0 +1,53 @@
+/** What is left of a session that was archived: its events, and nothing on the disk of its workspace. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { makePlace, startServer } from './server.ts'
+import { newSession, PATIENCE_MS, readLog, runTurn } from './session.ts'
+
+const scenario = {
+  rules: [
+    {
+      steps: [
+        { tool_calls: [{ name: 'write_file', arguments: { path: 'notes.md', content: 'kept' } }] },
+        { text: 'Written.' },
+      ],
+    },
+  ],
+}
+
+test(
+  'the folder of an archived session goes, its events stay, and a restart in between changes nothing',
+  { timeout: 4 * PATIENCE_MS },
+  async () => {
+    const place = makePlace({ scenario })
+    let server = await startServer(place)
+    const [gone, kept] = [await newSession(server.client), await newSession(server.client)]
+    for (const id of [gone, kept]) await runTurn(server.client, id, 'write it down')
+    const folder = (id: string): string => join(place.workspaces, id)
+    const checkpoints = (): boolean =>
+      readdirSync(place.dataDir, { recursive: true }).some(path => String(path).endsWith(gone))
+    expect(readFileSync(join(folder(gone), 'notes.md'), 'utf8')).toBe('kept')
+    expect(checkpoints()).toBe(true)
+
+    await server.client.call('archiveSession', { params: { id: gone } })
+    const events = await readLog(server.client, gone)
+    expect(existsSync(folder(gone))).toBe(true)
+    await server.kill()
+    server = await startServer(place)
+    expect(await readLog(server.client, gone)).toEqual(events)
+
+    // A sweep finds it archived, and one half a minute later or more removes it.
+    await expect.poll(() => existsSync(folder(gone)), { timeout: 2 * PATIENCE_MS, interval: 500 }).toBe(false)
+    await expect.poll(checkpoints, { timeout: PATIENCE_MS }).toBe(false)
+    expect(await readLog(server.client, gone)).toEqual(events)
+    expect(readFileSync(join(folder(kept), 'notes.md'), 'utf8')).toBe('kept')
+
+    await server.stop()
+    server = await startServer(place)
+    expect(await readLog(server.client, gone)).toEqual(events)
+    expect(existsSync(folder(gone))).toBe(false)
+    expect(readFileSync(join(folder(kept), 'notes.md'), 'utf8')).toBe('kept')
+    expect((await server.client.call('getSession', { params: { id: gone } })).status).toBe('archived')
+  },
+)
