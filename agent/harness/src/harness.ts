@@ -5,6 +5,7 @@
  */
 import { createHoldBack, createRedactor, type LogStore, type Redact } from '@cairn/log'
 import { asError, type Config } from '@cairn/protocol'
+import { makeSessionFolder } from '@cairn/workspace'
 import { actOnClaim } from './act-on-claim.ts'
 import { keepCapabilities, upkeepOf } from './capabilities.ts'
 import { createClaims } from './claims.ts'
@@ -38,6 +39,8 @@ export type HarnessOptions = {
   workerId: string
   newId: () => string
   log: Log
+  /** `Worker.makeFolder`; by default on the disk, off the event loop. */
+  makeFolder?: Worker['makeFolder']
   clock?: Clock
   random?: () => number
   /** So many ids of a session's log apart its snapshots are at least; tests want them often. */
@@ -128,6 +131,7 @@ function describeWorker(
     clock,
     random,
     skillsDir,
+    makeFolder: options.makeFolder ?? makeSessionFolder,
     redact: options.redact ?? createRedactor(secrets),
     holdBack: createHoldBack(secrets),
     shutdown,

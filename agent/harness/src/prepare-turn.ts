@@ -2,7 +2,6 @@
 import { join } from 'node:path'
 import type { SessionRow } from '@cairn/log'
 import { workspaceOf } from '@cairn/sessions'
-import { makeSessionFolder } from '@cairn/workspace'
 import { setUpAgent } from './agent.ts'
 import { bindAsks, goesFirst } from './capabilities.ts'
 import type { Capability, Claimed, Folders } from './turn/capability.ts'
@@ -47,10 +46,13 @@ export async function prepareTurn(
   return { ...turn, asking, goesFirst: goesFirst(asking) }
 }
 
-export async function makeFolders({ workspacesDir, dataDir }: Worker, session: SessionRow): Promise<Folders> {
+export async function makeFolders(
+  { workspacesDir, dataDir, makeFolder }: Worker,
+  session: SessionRow,
+): Promise<Folders> {
   const [workspace, checkpoints] = await Promise.all([
-    makeSessionFolder(workspacesDir, workspaceOf(session)),
-    makeSessionFolder(join(dataDir, 'checkpoints'), session.id),
+    makeFolder(workspacesDir, workspaceOf(session)),
+    makeFolder(join(dataDir, 'checkpoints'), session.id),
   ])
   return { workspace, checkpoints }
 }

@@ -16,6 +16,8 @@ export type Worker = {
   dataDir: string
   workspacesDir: string
   skillsDir: string | undefined
+  /** Makes the folder of a session below `root`, where there is none; returns its path. */
+  makeFolder: (root: string, sessionId: string) => Promise<string>
   clock: Clock
   /** In [0, 1); the jitter of retries. */
   random: () => number

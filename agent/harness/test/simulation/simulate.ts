@@ -3,10 +3,12 @@
  * who interfere, and then peace. Afterwards every session must have come to its end, and the logs, the
  * effects and what people and readers were told must agree.
  */
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Config, decodeEvent, type SessionEvent } from '@cairn/protocol'
 import type { LogStore } from '@cairn/log'
 import { checkFamily, checkHistory, writeSnapshot } from '@cairn/state'
+import { sessionFolder } from '@cairn/workspace'
 import { startHarness } from '../../src/harness.ts'
 import { foldRecords, type Position, startPosition } from '../../src/turn/position.ts'
 import { alice } from '../turn/stage.ts'
@@ -162,6 +164,12 @@ async function play(
       config,
       dataDir,
       workspacesDir: join(dataDir, 'workspaces'),
+      // What is left to the thread pool comes when it likes, and the same seed would be another history.
+      makeFolder(root, sessionId) {
+        const path = sessionFolder(root, sessionId)
+        mkdirSync(path, { recursive: true })
+        return Promise.resolve(path)
+      },
       workerId: process.name,
       newId: world.newId,
       clock: process.clock,
