@@ -107,17 +107,7 @@ const agentToDo: string[] = [
 ]
 
 /** As above, of Tune. */
-const tuneToDo: string[] = [
-  'tune/bench/src/demo/report.ts',
-  'tune/serve/src/engine/adapter-slots.ts',
-  'tune/serve/src/generate.ts',
-  'tune/serve/src/parameters/tables.ts',
-  'tune/serve/src/sampling.ts',
-  'tune/serve/test/parameters.test.ts',
-  'tune/train/src/run-files.ts',
-  'tune/weights/src/chat-template.ts',
-  'tune/weights/src/peft-adapter.ts',
-]
+const tuneToDo: string[] = []
 
 const wide = ['agent', 'tooling', 'tune', 'benchmarks']
   .flatMap(listPaths)

@@ -78,6 +78,8 @@ test('a second run in the same directory is refused with the holder named; a hol
   const output = newOutput('shared')
   const first = start(train(output))
   await first.says(out => stepsSaid(out) >= 1)
+  // It stands still, so that it is at work for as long as the second one takes to start.
+  first.child.kill('SIGSTOP')
   const second = await run(train(output, '--overwrite', '--seed', '7'))
   expect(second).toMatchObject({
     code: 2,

@@ -72,8 +72,8 @@ function forbiddenBy(allowed: readonly number[] | null | undefined, vocabSize: n
 }
 
 /**
- * Tokens of each text, at the start of an answer and after a space, where that is another token: as vLLM finds
- * them.
+ * Tokens of each text, at the start of an answer and after a space, where that is another token: as vLLM
+ * finds them.
  */
 function badWordsOf(
   words: readonly string[] | null | undefined,

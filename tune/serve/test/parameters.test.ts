@@ -132,20 +132,23 @@ test.each([
 /** As vLLM 0.11 documents its sampling and extra parameters. */
 const VLLM = {
   '/v1/completions':
-    'use_beam_search top_k min_p repetition_penalty length_penalty stop_token_ids include_stop_str_in_output ' +
-    'ignore_eos min_tokens skip_special_tokens spaces_between_special_tokens truncate_prompt_tokens ' +
-    'allowed_token_ids prompt_logprobs prompt_embeds add_special_tokens response_format structured_outputs ' +
-    'guided_json guided_regex guided_choice guided_grammar guided_decoding_backend guided_whitespace_pattern ' +
-    'structural_tag priority request_id logits_processors return_tokens_as_token_ids return_token_ids cache_salt ' +
-    'kv_transfer_params vllm_xargs',
+    'use_beam_search top_k min_p repetition_penalty length_penalty stop_token_ids ' +
+    'include_stop_str_in_output ignore_eos min_tokens skip_special_tokens ' +
+    'spaces_between_special_tokens truncate_prompt_tokens allowed_token_ids prompt_logprobs ' +
+    'prompt_embeds add_special_tokens response_format structured_outputs guided_json ' +
+    'guided_regex guided_choice guided_grammar guided_decoding_backend ' +
+    'guided_whitespace_pattern structural_tag priority request_id logits_processors ' +
+    'return_tokens_as_token_ids return_token_ids cache_salt kv_transfer_params vllm_xargs',
   '/v1/chat/completions':
-    'use_beam_search top_k min_p repetition_penalty length_penalty stop_token_ids include_stop_str_in_output ' +
-    'ignore_eos min_tokens skip_special_tokens spaces_between_special_tokens truncate_prompt_tokens ' +
-    'prompt_logprobs allowed_token_ids bad_words echo add_generation_prompt continue_final_message ' +
-    'add_special_tokens documents chat_template chat_template_kwargs mm_processor_kwargs structured_outputs ' +
-    'guided_json guided_regex guided_choice guided_grammar structural_tag guided_decoding_backend ' +
-    'guided_whitespace_pattern priority request_id logits_processors return_tokens_as_token_ids ' +
-    'return_token_ids cache_salt kv_transfer_params vllm_xargs include_reasoning',
+    'use_beam_search top_k min_p repetition_penalty length_penalty stop_token_ids ' +
+    'include_stop_str_in_output ignore_eos min_tokens skip_special_tokens ' +
+    'spaces_between_special_tokens truncate_prompt_tokens prompt_logprobs allowed_token_ids ' +
+    'bad_words echo add_generation_prompt continue_final_message add_special_tokens documents ' +
+    'chat_template chat_template_kwargs mm_processor_kwargs structured_outputs guided_json ' +
+    'guided_regex guided_choice guided_grammar structural_tag guided_decoding_backend ' +
+    'guided_whitespace_pattern priority request_id logits_processors ' +
+    'return_tokens_as_token_ids return_token_ids cache_salt kv_transfer_params vllm_xargs ' +
+    'include_reasoning',
   '/v1/load_lora_adapter': 'lora_name lora_path load_inplace',
   '/v1/unload_lora_adapter': 'lora_name lora_int_id',
 }

@@ -92,8 +92,8 @@ export const isMade = (directory: string): Promise<boolean> =>
 export const makeOutput = (directory: string): Promise<void> => makeDirectory(directory, 'output_dir')
 
 /**
- * Removes an earlier run that is not gone on with. Called when the new one is known to start, with the lock on
- * output_dir.
+ * Removes an earlier run that is not gone on with. Called when the new one is known to start, with the lock
+ * on output_dir.
  */
 export async function clearOutput({ output_dir: directory, resume }: TrainConfig): Promise<void> {
   if (resume) return

@@ -103,13 +103,13 @@ const tagLast = (messages: readonly ChatMessage[]): ChatMessage[] =>
     i === messages.length - 1 ? { ...message, content: lastText(messages) + TAG } : message,
   )
 
-/** As transformers does it: up to the tag, and without the white space that the template has trimmed there. */
+/** As transformers does it: up to the tag, without the white space that the template has trimmed there. */
 function cutAtTag(text: string, messages: readonly ChatMessage[]): string {
   const at = text.lastIndexOf(TAG.trim())
   if (at < 0 || !text.includes(lastText(messages).trim()))
     throw new InputError(
-      'continue_final_message: the last message is not in what the chat template makes of the conversation, ' +
-        'which takes it apart or leaves it out',
+      'continue_final_message: the last message is not in what the chat template makes of the ' +
+        'conversation, which takes it apart or leaves it out',
     )
   return text.startsWith(TAG, at) ? text.slice(0, at) : text.slice(0, at).trimEnd()
 }

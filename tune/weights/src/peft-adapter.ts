@@ -194,7 +194,8 @@ export async function readStoredAdapter(directory: string): Promise<StoredAdapte
     const bytes = await file.read(stored)
     if (findNotFinite(dtype, bytes) !== undefined)
       throw new InputError(
-        `${path}: ${JSON.stringify(stored)} holds a number that is not finite; the run that wrote it diverged`,
+        `${path}: ${JSON.stringify(stored)} holds a number that is not finite; ` +
+          'the run that wrote it diverged',
       )
     tensors.push({ name: match[1], shape: [rows, columns], dtype, bytes })
     checked += rows * columns

@@ -57,8 +57,9 @@ function quickNote({ plan }: DemoOutcome): string {
   if (!parsed.success || parsed.data.base.steps >= FULL.base.steps) return ''
   return (
     '<p><strong>These sizes teach nothing.</strong> ' +
-    `The base was trained for ${parsed.data.base.steps} steps of ${FULL.base.steps}, so accuracies are near ` +
-    'zero whatever the recipe: this report shows that every part works, and compares nothing.</p>'
+    `The base was trained for ${parsed.data.base.steps} steps of ${FULL.base.steps}, ` +
+    'so accuracies are near zero whatever the recipe: ' +
+    'this report shows that every part works, and compares nothing.</p>'
   )
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a key of a request is here. Every key that the clients of OpenAI and vLLM document has a row: it is done,
- * or refused with the reason, so that nobody gets an answer to another question than was asked.
+ * What a key of a request is here. Every key that the clients of OpenAI and vLLM document has a row: it is
+ * done, or refused with the reason, so that nobody gets an answer to another question than was asked.
  */
 export type Parameter =
   | { done: string }
