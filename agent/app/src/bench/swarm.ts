@@ -19,6 +19,8 @@ export type SwarmRow = {
   first_token_ms: [p50: number, p99: number]
   token_ms: [p50: number, p99: number]
   gap_p99_ms: number
+  /** Events that the answer came in: on a machine that cannot keep up they are fewer, and cost less. */
+  chunks_a_turn: number
   cpu_ms_a_turn: number
   peak_rss_mb: number
   lost: number
@@ -74,6 +76,7 @@ function sumUp(turns: number, report: LoadReport, before: ServiceUsage, after: S
     first_token_ms: [first(0.5), first(0.99)],
     token_ms: [token(0.5), token(0.99)],
     gap_p99_ms: gap(0.99),
+    chunks_a_turn: (report.first_token.length + report.gap.length) / turns,
     cpu_ms_a_turn: (after.cpu_ms - before.cpu_ms) / turns,
     peak_rss_mb: after.peak_rss_mb,
     lost: report.lost,
