@@ -15,6 +15,7 @@ import {
   sessionFolder,
   unlessMissing,
 } from '@cairn/workspace'
+import { workspaceOf } from '@cairn/sessions'
 import type { Services } from '../deps.ts'
 import type { Handler } from '../handler.ts'
 
@@ -24,8 +25,11 @@ const MAX_TEXT = 500_000
 const MAX_IMAGE = 10 * 1024 * 1024
 const IMAGES = new Set(['.png', '.jpg', '.jpeg', '.gif', '.webp'])
 
-const rootOf = ({ workspacesDir }: Services, sessionId: string): string =>
-  sessionFolder(workspacesDir, sessionId)
+/** A worker has that of the session it works for. */
+async function rootOf({ store, workspacesDir }: Services, sessionId: string): Promise<string> {
+  const session = await store.getSession(sessionId)
+  return sessionFolder(workspacesDir, session === null ? sessionId : workspaceOf(session))
+}
 
 type Shown = { path: string; kind: 'file' | 'dir'; size?: number }
 type Tree = { entries: Shown[]; truncated: boolean }
@@ -34,7 +38,7 @@ export const workspaceTree: Handler<'workspaceTree'> = async ({ services, princi
   await services.guard.check(principal, params.id)
   const tree: Tree = { entries: [], truncated: false }
   // A workspace that nobody has written to is not there at all.
-  await using root = await unlessMissing(Directory.open(rootOf(services, params.id)))
+  await using root = await unlessMissing(Directory.open(await rootOf(services, params.id)))
   if (root !== null) await walk(tree, root, '', 1)
   return tree
 }
@@ -78,7 +82,7 @@ export const workspaceFile: Handler<'workspaceFile'> = async ({ services, princi
       `There is no file ${JSON.stringify(query.path.slice(0, 200))} in the workspace.`,
     )
   try {
-    await using found = await unlessMissing(locate(rootOf(services, params.id), query.path, 'read'))
+    await using found = await unlessMissing(locate(await rootOf(services, params.id), query.path, 'read'))
     if (found === null) throw absent()
     await using file = await openFile(found)
     return await read(file, found.shown)
