@@ -1,7 +1,7 @@
 /**
- * The turn is handed its capabilities as a table and knows none by name; a capability takes types of the turn and
- * nothing else. So a new capability is a folder and a row, and opens neither the turn nor another capability's
- * wiring.
+ * The turn is handed its capabilities as a table and knows none by name; a capability takes types of the turn
+ * and nothing else. So a new capability is a folder and a row, and opens neither the turn nor another
+ * capability's wiring.
  */
 import { expect, test } from 'vitest'
 import { readImports, readSources, resolveRelative, type SourceFile } from './workspace.ts'

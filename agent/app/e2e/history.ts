@@ -42,7 +42,10 @@ function* checkAcknowledged({ acknowledged, log }: History): Generator<string> {
   for (const { id, content } of acknowledged) {
     const event = log[id - 1]
     if (event?.type !== 'user.message' || event.data.content !== content)
-      yield `the acknowledged message ${id} "${content}" is ${event === undefined ? 'gone' : `now ${JSON.stringify(event)}`}`
+      yield (
+        `the acknowledged message ${id} "${content}" is ` +
+        `${event === undefined ? 'gone' : `now ${JSON.stringify(event)}`}`
+      )
   }
 }
 

@@ -1,6 +1,7 @@
 /**
- * What a worker does with one session that it has claimed (contract 8): what a capability owes first, then the
- * turn, then what follows it. The lease goes back when the worker shuts down; after an exception it is kept.
+ * What a worker does with one session that it has claimed (contract 8): what a capability owes first, then
+ * the turn, then what follows it. The lease goes back when the worker shuts down; after an exception it is
+ * kept.
  */
 import type { Claim } from '@cairn/log'
 import { AppError, asError } from '@cairn/protocol'

@@ -69,7 +69,8 @@ export function setUpAgent(config: Config, session: Pick<SessionRow, 'agent' | '
   const parsed = StoredSessionConfig.safeParse(session.config)
   if (!parsed.success)
     throw new ConfigurationError(
-      `The settings of this session do not fit: ${parsed.error.issues.map(issue => `${issue.path.join('.')}: ${issue.message}`).join('; ')}.`,
+      'The settings of this session do not fit: ' +
+        `${parsed.error.issues.map(issue => `${issue.path.join('.')}: ${issue.message}`).join('; ')}.`,
     )
   const own = parsed.data
   const model = own.model ?? agent.model ?? config.models.default

@@ -1,6 +1,6 @@
 /**
- * The capabilities of the agent, in the order in which the turn asks them. A new one is a folder of its own, its
- * events, a row of CAPABILITY_FOLDS in @cairn/state for what it keeps of the log, and a row here.
+ * The capabilities of the agent, in the order in which the turn asks them. A new one is a folder of its own,
+ * its events, a row of CAPABILITY_FOLDS in @cairn/state for what it keeps of the log, and a row here.
  */
 import { advisor } from './advisor/capability.ts'
 import { announcements } from './announcements/capability.ts'

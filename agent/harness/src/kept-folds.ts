@@ -1,8 +1,9 @@
 /**
- * Where the fold of a session's log begins at a wake: what this worker folded lately, else the snapshot beside
- * the log, else the log's start. A fold that has gone on far enough is kept as a snapshot in its turn, beside the
- * work: off its way, and only by a worker that is neither draining nor fenced off. A snapshot is made of what was
- * read from the log, so it is never ahead of it; that one is missing, or late, costs reading and nothing else.
+ * Where the fold of a session's log begins at a wake: what this worker folded lately, else the snapshot
+ * beside the log, else the log's start. A fold that has gone on far enough is kept as a snapshot in its turn,
+ * beside the work: off its way, and only by a worker that is neither draining nor fenced off. A snapshot is
+ * made of what was read from the log, so it is never ahead of it; that one is missing, or late, costs reading
+ * and nothing else.
  */
 import type { SessionRow, Snapshot } from '@cairn/log'
 import { asError, type EventId } from '@cairn/protocol'
@@ -29,8 +30,8 @@ export type KeptFolds = {
 /** Reading so many events takes some milliseconds. */
 const SNAPSHOT_EVERY = 1000
 /**
- * A longer snapshot comes less often: events have some hundred characters each, so what is written for snapshots
- * stays below what is written for the log.
+ * A longer snapshot comes less often: events have some hundred characters each, so what is written for
+ * snapshots stays below what is written for the log.
  */
 const CHARS_AN_EVENT = 500
 /** What is longer (pictures, mostly) waits for the next compaction. */

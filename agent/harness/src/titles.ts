@@ -1,7 +1,8 @@
 /**
- * Titles that the harness finds for sessions without one (contract 7.13): the beginning of the first message at
- * once, and what a model makes of the exchange when the turn is over, so that no call for a title stands in the
- * way of a turn. A title is no part of a turn's record, so it needs no lease; one that was given stays.
+ * Titles that the harness finds for sessions without one (contract 7.13): the beginning of the first message
+ * at once, and what a model makes of the exchange when the turn is over, so that no call for a title stands
+ * in the way of a turn. A title is no part of a turn's record, so it needs no lease; one that was given
+ * stays.
  */
 import { CommitRefused, type LogStore } from '@cairn/log'
 import { asError, clip } from '@cairn/protocol'
@@ -60,7 +61,9 @@ function exchangeOf(log: SessionLog): Exchange | null {
   return question && answer ? { question, answer } : null
 }
 
-/** `standing` is the title that may be replaced; null: the session has none yet, and this one is provisional. */
+/**
+ * `standing` is the title that may be replaced; null: the session has none yet, and this one is provisional.
+ */
 async function name(
   store: LogStore,
   sessionId: string,
@@ -91,7 +94,8 @@ async function askForTitle(
         {
           role: 'system',
           content:
-            'You name conversations. Reply with a title of at most six words, in the language of the conversation: no quotes, no full stop.',
+            'You name conversations. Reply with a title of at most six words, in the language of the ' +
+            'conversation: no quotes, no full stop.',
         },
         { role: 'user', content: `${clip(question, 2000)}\n\n---\n\n${clip(answer, 1000)}` },
       ],

@@ -61,7 +61,8 @@ export function guard(row: StoredSession, commit: CommitRequest): void {
     const holder = row.worker_id === null ? 'nobody' : `worker ${row.worker_id}`
     throw new Refusing(
       'stale_lease',
-      `[commit] worker ${fence.worker_id} acts with epoch ${fence.epoch}; session ${row.id} is held by ${holder} with epoch ${row.epoch}`,
+      `[commit] worker ${fence.worker_id} acts with epoch ${fence.epoch}; session ${row.id} is held by ` +
+        `${holder} with epoch ${row.epoch}`,
       row,
     )
   }
@@ -69,7 +70,8 @@ export function guard(row: StoredSession, commit: CommitRequest): void {
   if (commit.expect_no_work_after !== undefined && row.wake_id > commit.expect_no_work_after) {
     throw new Refusing(
       'new_work',
-      `[commit] event ${row.wake_id} of session ${row.id} asks for work beyond ${commit.expect_no_work_after}`,
+      `[commit] event ${row.wake_id} of session ${row.id} asks for work beyond ` +
+        `${commit.expect_no_work_after}`,
       row,
     )
   }

@@ -4,8 +4,8 @@
  * could yet become a secret.
  *
  * Each piece is looked at once, with a bounded part of what came before it. What may grow without a bound (a
- * token, a block of a key) is carried over as positions (redact/runs.ts), so that a text which only ever begins
- * secrets costs what any other of its length costs.
+ * token, a block of a key) is carried over as positions (redact/runs.ts), so that a text which only ever
+ * begins secrets costs what any other of its length costs.
  */
 import { CONTEXT_BEGUN, CONTEXT_RUNS, LONGEST_BEGUN } from './redact/in-context.ts'
 import { createKeyBlocks, KEY_BLOCK_BEGUN } from './redact/key-blocks.ts'
@@ -17,8 +17,8 @@ const BEGUN = [[TOKEN_BEGUN, ''] as const, [KEY_BLOCK_BEGUN, ''] as const, ...CO
   ([source, flags]) => new RegExp(source, `g${flags}`),
 )
 /**
- * An escape of a JSON text within the text stays whole: without its backslash the letter would be taken for one
- * of the secret after it.
+ * An escape of a JSON text within the text stays whole: without its backslash the letter would be taken for
+ * one of the secret after it.
  */
 const BACKSLASHES: RunRule = { head: String.raw`\\`, body: String.raw`\\`, longest: 1 }
 const RUNS: readonly RunRule[] = [...TOKEN_RUNS, ...CONTEXT_RUNS, BACKSLASHES]
@@ -79,7 +79,8 @@ export function createHoldBack(known: readonly string[] = []): () => HeldText {
         for (const one of growing) one.grow(held, base, from)
         const whole = from + piece.length
         const floor = Math.max(base, whole - MOST_HELD)
-        // What one secret may begin with may be the end of another. A text that only ever begins one waits whole.
+        // What one secret may begin with may be the end of another. A text that only ever begins one waits
+        // whole.
         let end = whole
         for (let round = 0, before = -1; before !== end; round++) {
           before = end

@@ -1,5 +1,6 @@
 /**
- * What a durable log is, for every implementation (SQLite here, Postgres next). `commit` is the only way to write.
+ * What a durable log is, for every implementation (SQLite here, Postgres next). `commit` is the only way to
+ * write.
  *
  * A commit is all or nothing: guards, events and rows of one session in one transaction. It resolves only
  * when it is on disk (fsync), and only then do readers see it. Ids are taken from the session's row inside
@@ -59,8 +60,8 @@ export type StoredEvent = { id: EventId; type: EventType; json: string }
 export type LostIds = { after_id: EventId; last_id: EventId }
 
 /**
- * What a fold has made of a log up to event `last_id`, as text. `version` is of the code that folds: another one
- * cannot read it.
+ * What a fold has made of a log up to event `last_id`, as text. `version` is of the code that folds: another
+ * one cannot read it.
  */
 export type Snapshot = { version: string; last_id: EventId; body: string }
 
@@ -151,13 +152,13 @@ export type Commit = {
    */
   expect_no_work_after?: EventId
   /**
-   * Refused with `question_open` while a question of the session waits for its answer: what is typed then may be
-   * the answer.
+   * Refused with `question_open` while a question of the session waits for its answer: what is typed then may
+   * be the answer.
    */
   expect_no_question?: true
   /**
-   * Refused with `has_title` unless this is the session's title; null: it must have none. A title that was found
-   * must not take the place of one that was given.
+   * Refused with `has_title` unless this is the session's title; null: it must have none. A title that was
+   * found must not take the place of one that was given.
    */
   expect_title?: string | null
   /**
@@ -180,21 +181,25 @@ export type Commit = {
    */
   revoke_lease?: boolean
   /**
-   * Goes on with an answer that streams already: what begins or goes on with work may be written before it, though
-   * not for long (waiting-lines.ts). Commits of one session that must stay in order are awaited one by one.
+   * Goes on with an answer that streams already: what begins or goes on with work may be written before it,
+   * though not for long (waiting-lines.ts). Commits of one session that must stay in order are awaited one by
+   * one.
    */
   can_wait?: true
   /** Gives the lease of `fence` back with this commit. */
   release_lease?: boolean
   set?: { status?: SessionStatus; title?: string; model?: string }
   /**
-   * What the same transaction does to other sessions, after the commit's own part and in this order; a refusal of
-   * any part undoes all of them. A session is named once in a commit. What follows from a link is written so: a
-   * child's end and its outcome on the parent, a stop of a whole tree.
+   * What the same transaction does to other sessions, after the commit's own part and in this order; a
+   * refusal of any part undoes all of them. A session is named once in a commit. What follows from a link is
+   * written so: a child's end and its outcome on the parent, a stop of a whole tree.
    */
   also?: readonly LinkedCommit[]
 }
-/** The part of a commit that is another session's: it holds no lease there, its guards are what the rows check. */
+/**
+ * The part of a commit that is another session's: it holds no lease there, its guards are what the rows
+ * check.
+ */
 export type LinkedCommit = Pick<
   Commit,
   'session_id' | 'events' | 'rows' | 'expect_status' | 'reopen' | 'reopen_from' | 'revoke_lease' | 'set'
@@ -298,13 +303,13 @@ export interface LogStore {
    */
   lostAt(sessionId: string, cursor: EventId): Promise<LostIds | null>
   /**
-   * Keeps this beside the log, in place of the one before. False, and nothing is kept, where the log has no event
-   * `last_id`: a snapshot is never ahead of it.
+   * Keeps this beside the log, in place of the one before. False, and nothing is kept, where the log has no
+   * event `last_id`: a snapshot is never ahead of it.
    */
   saveSnapshot(sessionId: string, snapshot: Snapshot): Promise<boolean>
   /**
-   * What was last saved for that version; null where nothing was, and where it, or the record it ends with, is
-   * not what it was then. It is no part of the log and may be missing at any time.
+   * What was last saved for that version; null where nothing was, and where it, or the record it ends with,
+   * is not what it was then. It is no part of the log and may be missing at any time.
    */
   readSnapshot(sessionId: string, version: string): Promise<Snapshot | null>
   /**
@@ -345,13 +350,17 @@ export interface LogStore {
     ttlMs: number,
   ): Promise<string[]>
   release(sessionId: string, fence: Fence): Promise<void>
-  /** Who holds a session, and what has become of it: asked after every commit to one that is held, so cheap. */
+  /**
+   * Who holds a session, and what has become of it: asked after every commit to one that is held, so cheap.
+   */
   leaseOf(sessionId: string): Promise<Pick<SessionRow, 'status' | 'lease'> | null>
   /** Called whenever some session may have work. May also be called for nothing. */
   watchWork(nudge: () => void): () => void
 
   // -- upkeep
-  /** Which of these sessions are archived, held by nobody, and owe no rollback: nothing runs in them again. */
+  /**
+   * Which of these sessions are archived, held by nobody, and owe no rollback: nothing runs in them again.
+   */
   findRetired(sessionIds: readonly string[]): Promise<string[]>
   /** Resolves when a small write of its own is on disk; rejects as a commit would that the disk refuses. */
   probe(): Promise<void>

@@ -1,7 +1,8 @@
 /**
- * What waits for the writer, in two lines. Commits that begin or go on with work go first; chunks of answers that
- * stream already (`Commit.can_wait`) follow, and a quarter of each batch is theirs, so that they never stand
- * still. Each line is in order; a turn never has a commit in one while it waits for another in the other.
+ * What waits for the writer, in two lines. Commits that begin or go on with work go first; chunks of answers
+ * that stream already (`Commit.can_wait`) follow, and a quarter of each batch is theirs, so that they never
+ * stand still. Each line is in order; a turn never has a commit in one while it waits for another in the
+ * other.
  */
 export type WaitingLines<T> = {
   push(item: T, canWait: boolean): void

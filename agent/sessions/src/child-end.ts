@@ -1,6 +1,6 @@
 /**
- * The end of a child, in both logs (contract 14.4): whoever ends a child commits what this composes, so that its
- * outcome stands in its parent's log exactly once, from the very transaction of its end.
+ * The end of a child, in both logs (contract 14.4): whoever ends a child commits what this composes, so that
+ * its outcome stands in its parent's log exactly once, from the very transaction of its end.
  */
 import type { Link, LinkCause, LinkedCommit, LogStore, RowChange, SessionRow } from '@cairn/log'
 import type { EventData, EventDraft } from '@cairn/protocol'

@@ -61,7 +61,8 @@ export async function createSession(
   if (!agents.includes(agent))
     throw new AppError(
       'unknown_agent',
-      `No agent is named ${JSON.stringify(agent)}; there ${agents.length === 1 ? 'is' : 'are'} ${agents.join(', ') || 'none'}.`,
+      `No agent is named ${JSON.stringify(agent)}; there ${agents.length === 1 ? 'is' : 'are'} ` +
+        `${agents.join(', ') || 'none'}.`,
     )
   const parsed = SessionConfig.safeParse(config)
   if (!parsed.success) {

@@ -1,5 +1,6 @@
 /**
- * A child that ends by itself: its worker commits the end through here, so that no path can forget the outcome.
+ * A child that ends by itself: its worker commits the end through here, so that no path can forget the
+ * outcome.
  */
 import { type Commit, type Committed, CommitRefused, type Link, type SessionRow } from '@cairn/log'
 import type { EventData, EventDraft } from '@cairn/protocol'

@@ -64,7 +64,8 @@ export async function defineOutcomes(
     if (isUnderWay(goal))
       throw new AppError(
         'wrong_state',
-        `The session has a goal that is ${goal.status}: ${JSON.stringify(goal.description)}. Remove it with /goal clear first.`,
+        `The session has a goal that is ${goal.status}: ${JSON.stringify(goal.description)}. Remove it ` +
+          'with /goal clear first.',
       )
     try {
       return await commitGoals(deps, sessionId, goals, last_id)
@@ -155,7 +156,8 @@ export function actOnGoal(
     case 'define': {
       if (isUnderWay(goal))
         return says(
-          `There is a goal already, ${goal.status}: ${goal.description}\nRemove it with /goal clear, then set the new one.`,
+          `There is a goal already, ${goal.status}: ${goal.description}\nRemove it with /goal clear, ` +
+            'then set the new one.',
         )
       const defined = describe(
         command.description,
@@ -165,7 +167,9 @@ export function actOnGoal(
       return {
         before: [write('outcome.defined', defined)],
         after: [kickoff(defined, carried)],
-        reply: `Goal set. It is graded after every turn, at most ${defined.max_iterations} times.\nRubric: ${defined.rubric.content}`,
+        reply:
+          `Goal set. It is graded after every turn, at most ${defined.max_iterations} times.\nRubric: ` +
+          `${defined.rubric.content}`,
       }
     }
     case 'status':
@@ -211,7 +215,8 @@ export const continuation = (goal: Goal): EventDraft<'user.message'> =>
   syntheticMessage(
     'outcome_continuation',
     [
-      `The goal is not reached yet (evaluation ${goal.iteration} of at most ${goal.max_iterations}): ${goal.description}`,
+      `The goal is not reached yet (evaluation ${goal.iteration} of at most ${goal.max_iterations}): ` +
+        `${goal.description}`,
       ...lastFeedback(goal),
       'Go on with it.',
     ].join('\n\n'),

@@ -229,12 +229,14 @@ function refuseUnseen(
   if (shown_hash !== undefined && shown_hash !== gate.shown_hash)
     throw new AppError(
       'not_what_was_shown',
-      'shown_hash is not that of the arguments which this item covers: read the item again and show its arguments.',
+      'shown_hash is not that of the arguments which this item covers: read the item again and show ' +
+        'its arguments.',
     )
   if (decision === 'approve' && gate.arguments === undefined && gate.arguments_excerpt.length >= EXCERPT_MAX)
     throw new AppError(
       'wrong_state',
-      'This item was raised by an older release and shows a part of its arguments only: reject it, and the agent asks anew.',
+      'This item was raised by an older release and shows a part of its arguments only: reject it, and ' +
+        'the agent asks anew.',
     )
 }
 
@@ -271,7 +273,8 @@ function decideGate(
       decision,
       message: syntheticMessage(
         'governance_decision',
-        `[Decision] ${who} rejected the call of ${tool} (${tool_call_id}). Do not repeat it; go on without it or say what is missing.`,
+        `[Decision] ${who} rejected the call of ${tool} (${tool_call_id}). Do not repeat it; go on ` +
+          'without it or say what is missing.',
         about,
       ),
     }
@@ -281,7 +284,8 @@ function decideGate(
     throw new Error(`[respondInbox] gate ${item.id} was raised without the hash of its arguments`)
   const message = syntheticMessage(
     'governance_decision',
-    `[Decision] ${who} approved the call of ${tool} (${tool_call_id}). Make that call again with exactly the same arguments: the approval covers it once, within the hour.`,
+    `[Decision] ${who} approved the call of ${tool} (${tool_call_id}). Make that call again with ` +
+      'exactly the same arguments: the approval covers it once, within the hour.',
     about,
   )
   const grant = {
@@ -354,7 +358,8 @@ async function reread({ store }: Deps, itemId: string): Promise<InboxItem> {
 const wrongKind = (item: StoredInboxItem, key: string, kind: InboxKind): AppError =>
   new AppError(
     'wrong_target',
-    `{${key}} answers an item of kind ${kind}; this one is ${item.kind}${item.kind === 'input_required' ? ', answered at its question' : ''}.`,
+    `{${key}} answers an item of kind ${kind}; this one is ` +
+      `${item.kind}${item.kind === 'input_required' ? ', answered at its question' : ''}.`,
   )
 const answeredBefore = (item: StoredInboxItem): AppError =>
   new AppError('already_answered', tellAnswered(item), {

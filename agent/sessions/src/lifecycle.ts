@@ -121,8 +121,8 @@ export async function stopCommit(
 }
 
 /**
- * Archives the session and its descendants and lets their inbox items expire; archiving twice changes nothing. A
- * running turn sees session.stopped; a session at rest is archived without an event.
+ * Archives the session and its descendants and lets their inbox items expire; archiving twice changes
+ * nothing. A running turn sees session.stopped; a session at rest is archived without an event.
  */
 export async function archiveSession(deps: Deps, { id }: SessionRow): Promise<void> {
   await commitOverTree(deps, 'archive', id, async around => {

@@ -46,8 +46,9 @@ export type AddMessage = {
 export type AddedMessage = Committed & { message_id: EventId }
 
 /**
- * A message of a person, a machine or a channel; it reopens a completed or failed session. What is typed while a
- * question waits is its answer, unless `on_question` says otherwise; a command to the server never is.
+ * A message of a person, a machine or a channel; it reopens a completed or failed session. What is typed
+ * while a question waits is its answer, unless `on_question` says otherwise; a command to the server never
+ * is.
  */
 export async function addMessage(
   deps: Deps,
@@ -119,7 +120,8 @@ const isAnsweredBefore = (thrown: unknown): boolean =>
 const questionOpen = (open: readonly OpenQuestion[], why: string): AppError =>
   new AppError(
     'question_open',
-    `The agent waits for an answer, and this is none: ${why}. Answer at the question, or send it as a new message instead (on_question: "pass_over").`,
+    `The agent waits for an answer, and this is none: ${why}. Answer at the question, or send it as a ` +
+      'new message instead (on_question: "pass_over").',
     { extra: { questions: open.map(({ tool_call_id, questions }) => ({ tool_call_id, questions })) } },
   )
 
@@ -144,8 +146,8 @@ const REQUESTS_AT_ONCE = 500
 const isStop = (content: string): boolean => parseSlashCommand(content, () => false)?.command === 'stop'
 
 /**
- * A `/stop` while a turn runs, is due or waits, or while children are open, aborts all that in the commit of the
- * message itself; null when there is nothing to stop.
+ * A `/stop` while a turn runs, is due or waits, or while children are open, aborts all that in the commit of
+ * the message itself; null when there is nothing to stop.
  */
 async function stopBy(deps: Deps, sessionId: string, said: EventDraft): Promise<Committed | null> {
   try {

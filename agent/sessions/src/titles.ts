@@ -8,8 +8,8 @@ const write = writer('titles')
 const TITLE_MAX = 256
 
 /**
- * The commit that gives a session its title, for renaming and for the harness alike. A provisional one stands in
- * until a model has found another.
+ * The commit that gives a session its title, for renaming and for the harness alike. A provisional one stands
+ * in until a model has found another.
  */
 export function titleCommit(sessionId: string, text: string, provisional = false): Commit {
   const title = clip(text, TITLE_MAX)

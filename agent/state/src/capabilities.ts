@@ -1,6 +1,6 @@
 /**
- * What each capability of the agent keeps of the log, a row each. The worker's position and the page's view are
- * made of these keys, and so is the page's table of cards: a new capability is one more row here.
+ * What each capability of the agent keeps of the log, a row each. The worker's position and the page's view
+ * are made of these keys, and so is the page's table of cards: a new capability is one more row here.
  */
 import type { SessionEvent } from '@cairn/protocol'
 import { foldAdvice, noAdvice } from './advice.ts'

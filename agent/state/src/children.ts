@@ -1,7 +1,7 @@
 /**
- * The children of a session that matter to its next step, as a fold of its log: those that are open, and the calls
- * that wait for some of them. A child that ended, and that no call waits for, is not kept: the conversation has its
- * outcome, and the store its link.
+ * The children of a session that matter to its next step, as a fold of its log: those that are open, and the
+ * calls that wait for some of them. A child that ended, and that no call waits for, is not kept: the
+ * conversation has its outcome, and the store its link.
  */
 import type { EventId, EventOf, SessionEvent } from '@cairn/protocol'
 

@@ -202,8 +202,8 @@ const waitsFor = ({ open }: Conversation, callId: string | undefined): boolean =
   callId !== undefined && open.some(call => call.tool_call_id === callId && call.state === 'waiting')
 
 /**
- * The first result counts; one for a call that is not open changes nothing. What a person answered came when they
- * answered, whenever it is written down as a result.
+ * The first result counts; one for a call that is not open changes nothing. What a person answered came when
+ * they answered, whenever it is written down as a result.
  */
 function close(
   owned: Owned,
@@ -225,8 +225,8 @@ function close(
 }
 
 /**
- * Older releases wrote no tool.result for a question that was answered: in their logs the model is called next,
- * and the answer is the result.
+ * Older releases wrote no tool.result for a question that was answered: in their logs the model is called
+ * next, and the answer is the result.
  */
 function closeAnswered(owned: Owned, conversation: Conversation): Conversation {
   let closed = conversation

@@ -1,6 +1,7 @@
 /**
- * What the logs of a tree must say together, whoever wrote them and however often their writers died (contract 14.4):
- * an independent reading, sharing nothing with the code that writes. `checkHistory` judges each log by itself.
+ * What the logs of a tree must say together, whoever wrote them and however often their writers died
+ * (contract 14.4): an independent reading, sharing nothing with the code that writes. `checkHistory` judges
+ * each log by itself.
  */
 import type { SessionEvent } from '@cairn/protocol'
 

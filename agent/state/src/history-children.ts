@@ -1,6 +1,6 @@
 /**
- * Children of a session (contract 14.4): each outcome belongs to a spawn, and there is one. Rules over one log; what
- * the logs of a tree must say together is in `family.ts`. Part of `checkHistory`.
+ * Children of a session (contract 14.4): each outcome belongs to a spawn, and there is one. Rules over one
+ * log; what the logs of a tree must say together is in `family.ts`. Part of `checkHistory`.
  */
 import type { SessionEvent } from '@cairn/protocol'
 import { WAIT_TOOL } from './children.ts'

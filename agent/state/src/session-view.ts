@@ -153,8 +153,8 @@ export function foldSessionView(view: SessionView, events: readonly SessionEvent
 }
 
 /**
- * Whether an event may move the session's derived state, which the server's record tells: it asks for work, asks
- * something of a person, or begins or ends something. Decisions of people are messages.
+ * Whether an event may move the session's derived state, which the server's record tells: it asks for work,
+ * asks something of a person, or begins or ends something. Decisions of people are messages.
  */
 function changesState(type: EventType): boolean {
   const { wakes, asks, status, saga } = factsOf(type)
@@ -288,7 +288,8 @@ function fold(view: Draft, event: SessionEvent): void {
         'info',
         event.data.strategy === 'clear'
           ? 'Conversation cleared.'
-          : `Context compacted: ${event.data.original_message_count} messages became ${event.data.compressed_message_count}.`,
+          : `Context compacted: ${event.data.original_message_count} messages became ` +
+              `${event.data.compressed_message_count}.`,
       )
       return
     case 'saga.compensate': {
@@ -298,7 +299,8 @@ function fold(view: Draft, event: SessionEvent): void {
         view,
         event,
         failed > 0 ? 'error' : 'warning',
-        `Rolled back: ${undone} ${undone === 1 ? 'step' : 'steps'} undone${failed > 0 ? `, ${failed} could not be: somebody has to look` : ''}.`,
+        `Rolled back: ${undone} ${undone === 1 ? 'step' : 'steps'} ` +
+          `undone${failed > 0 ? `, ${failed} could not be: somebody has to look` : ''}.`,
       )
     }
     case 'session.pause':

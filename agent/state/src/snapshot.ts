@@ -1,7 +1,7 @@
 /**
- * A snapshot of a worker's fold as text (decision 19): what is kept beside a log, so that a wake reads what came
- * since and not all of it. It is read only by the code that wrote it, which FOLD_VERSION tells, and the store
- * gives it out only as it was saved; so what is read here has the shape that was written.
+ * A snapshot of a worker's fold as text (decision 19): what is kept beside a log, so that a wake reads what
+ * came since and not all of it. It is read only by the code that wrote it, which FOLD_VERSION tells, and the
+ * store gives it out only as it was saved; so what is read here has the shape that was written.
  */
 import type { EventId } from '@cairn/protocol'
 import type { CapabilityStates } from './capabilities.ts'

@@ -152,8 +152,8 @@ const WHOLE_CALLS = 32
 const LONGEST_ARGUMENT = 4096
 
 /**
- * A turn may go on through many compactions, and its calls with it: of the older ones stays what a recap tells
- * (what was called, on what, and whether it failed), and not what was written or read.
+ * A turn may go on through many compactions, and its calls with it: of the older ones stays what a recap
+ * tells (what was called, on what, and whether it failed), and not what was written or read.
  */
 function withoutOldTexts(calls: TurnState['calls']): TurnState['calls'] {
   const old = calls.length - WHOLE_CALLS

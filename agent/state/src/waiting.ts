@@ -21,7 +21,8 @@ export function foldWaiting(waiting: readonly Waiting[], event: SessionEvent): r
       return opened(
         waiting,
         tool_call_id,
-        `approval of the call of ${tool_name} (${tool_call_id}) with ${arguments_excerpt}: ${deny_reason}. Nobody has decided yet; you are told when somebody has.`,
+        `approval of the call of ${tool_name} (${tool_call_id}) with ${arguments_excerpt}: ` +
+          `${deny_reason}. Nobody has decided yet; you are told when somebody has.`,
       )
     }
     case 'inbox.action_required': {

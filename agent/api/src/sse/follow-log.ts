@@ -27,7 +27,9 @@ export function followLog(
   let head: EventId = Number.MAX_SAFE_INTEGER
   let stopWatching: (() => void) | null = null
   let isReading = false
-  /** The log may have grown since it was last read. While nobody is live it stays so, for whoever comes next. */
+  /**
+   * The log may have grown since it was last read. While nobody is live it stays so, for whoever comes next.
+   */
   let isNudged = false
 
   async function readOn(): Promise<void> {
@@ -89,8 +91,8 @@ function isFollowed(readers: ReadonlySet<Reader>): boolean {
 }
 
 /**
- * Writes to each live reader what it lacks: all of it for nearly everyone, a part for those who have read ahead.
- * Returns how many events went out.
+ * Writes to each live reader what it lacks: all of it for nearly everyone, a part for those who have read
+ * ahead. Returns how many events went out.
  */
 function fanOut(readers: ReadonlySet<Reader>, news: Run, onFull: (reader: Reader) => void): number {
   let part = news

@@ -1,6 +1,6 @@
 /**
- * All readers of one session's log in this process. The hub follows the log once for all who are live: one read,
- * one encoding, one write a reader, whatever has been committed meanwhile.
+ * All readers of one session's log in this process. The hub follows the log once for all who are live: one
+ * read, one encoding, one write a reader, whatever has been committed meanwhile.
  */
 import { asError, type EventId } from '@cairn/protocol'
 import type { Connection } from './connection.ts'

@@ -1,6 +1,6 @@
 /**
- * What a compaction must not lose, taken from the folds of the log and not from the conversation: the plan, the
- * goal, what waits for a person.
+ * What a compaction must not lose, taken from the folds of the log and not from the conversation: the plan,
+ * the goal, what waits for a person.
  */
 import type { Todo } from '@cairn/protocol'
 import type { CapabilityStates, Goal } from '@cairn/state'

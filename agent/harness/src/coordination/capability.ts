@@ -1,6 +1,7 @@
 /**
- * Workers as a row of the capabilities: the tools that make, watch and steer them, and what their outcomes mean for
- * the turn. A parent that waits is waiting in the fold of its log: its lease is given back, and an outcome wakes it.
+ * Workers as a row of the capabilities: the tools that make, watch and steer them, and what their outcomes
+ * mean for the turn. A parent that waits is waiting in the fold of its log: its lease is given back, and an
+ * outcome wakes it.
  */
 import { isOver, type Wait } from '@cairn/state'
 import { dropDelegationTimer } from '@cairn/sessions'

@@ -11,7 +11,9 @@ export async function ownWorker(
   // Those of others do not exist here.
   return link === null || link.parent_id !== session.id
     ? {
-        error: `this session has no worker ${JSON.stringify(cutAt(workerId, 100))}; list_workers shows those there are`,
+        error:
+          `this session has no worker ${JSON.stringify(cutAt(workerId, 100))}; list_workers shows those ` +
+          'there are',
       }
     : { link }
 }

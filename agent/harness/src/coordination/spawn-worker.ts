@@ -8,7 +8,12 @@ import { allowedAgents, ChildParameters, composeSpawn, refusedSpawn, spawnProble
 export const spawnWorkerTool = (place: Place): Tool =>
   defineTool({
     name: 'spawn_worker',
-    description: `Start a worker: an agent in a session of its own that works on one goal beside you, in the same workspace. You are told of its result when it ends, and may go on meanwhile, wait with wait_for_workers, or end your turn. Use it for work that can be done apart from yours; each worker pays for a context of its own. Its result is a claim: check what matters.${describeAgents(place)}`,
+    description:
+      'Start a worker: an agent in a session of its own that works on one goal beside you, in the same ' +
+      'workspace. You are told of its result when it ends, and may go on meanwhile, wait with ' +
+      'wait_for_workers, or end your turn. Use it for work that can be done apart from yours; each ' +
+      'worker pays for a context of its own. Its result is a claim: check what ' +
+      `matters.${describeAgents(place)}`,
     parameters: z.strictObject(ChildParameters),
     readOnly: false,
     changesSessionOnly: true,

@@ -1,4 +1,7 @@
-/** One commit that makes children: their sessions with a first message each, their links, and what the parent's log says. */
+/**
+ * One commit that makes children: their sessions with a first message each, their links, and what the
+ * parent's log says.
+ */
 import type { CommitRefused, LinkedCommit, LinkKind, RowChange } from '@cairn/log'
 import type { EventDraft } from '@cairn/protocol'
 import { childConfig, cutAt, syntheticMessage, workerSpawned, workspaceOf } from '@cairn/sessions'
@@ -52,9 +55,15 @@ function wishProblem(place: Place, { agent, model, role, max_iterations }: Child
       ? `agent ${quote(named)} may not be a worker of this one; these may: ${agents.join(', ') || 'none'}`
       : `there is no agent named ${quote(named)}; these may be workers: ${agents.join(', ') || 'none'}`
   if (model !== undefined && !limits.models.includes(model))
-    return `model ${quote(model)} may not be given to a worker; ${limits.models.length === 0 ? 'leave it out' : `these may: ${limits.models.join(', ')}`}`
+    return (
+      `model ${quote(model)} may not be given to a worker; ` +
+      `${limits.models.length === 0 ? 'leave it out' : `these may: ${limits.models.join(', ')}`}`
+    )
   if (role === 'orchestrator' && depth + 1 >= limits.max_depth)
-    return `an orchestrator at depth ${depth + 1} could have no workers: the limit is a depth of ${limits.max_depth}; make it a leaf`
+    return (
+      `an orchestrator at depth ${depth + 1} could have no workers: the limit is a depth of ` +
+      `${limits.max_depth}; make it a leaf`
+    )
   if (max_iterations !== undefined && max_iterations > limits.max_iterations)
     return `max_iterations may be ${limits.max_iterations} at most`
   return null
@@ -156,16 +165,24 @@ const firstMessage = ({ goal, context }: ChildWish): string =>
     'You work for another agent. It gave you this goal and reads nothing of you but your result.',
     `Goal:\n${goal}`,
     ...(context === undefined || context.trim() === '' ? [] : [`What you should know:\n${context}`]),
-    'When you are done, call worker_complete once, with a summary that holds everything the other agent needs: what you found, what you made and where it is. If you cannot reach the goal, say so there, and why.',
+    'When you are done, call worker_complete once, with a summary that holds everything the other ' +
+      'agent needs: what you found, what you made and where it is. If you cannot reach the goal, say so ' +
+      'there, and why.',
   ].join('\n\n')
 
 /** Why the commit of a spawn was refused, as the model reads it; null: that is nobody's limit. */
 export function refusedSpawn({ limits }: Place, { refusal }: CommitRefused): string | null {
   switch (refusal) {
     case 'too_many_open':
-      return `this session would have more than ${limits.max_open} workers at a time: wait for some with wait_for_workers, or stop one`
+      return (
+        `this session would have more than ${limits.max_open} workers at a time: wait for some with ` +
+        'wait_for_workers, or stop one'
+      )
     case 'too_many_children':
-      return `this tree of sessions would have been given more than ${limits.max_total} workers within 24 hours: do the rest yourself`
+      return (
+        `this tree of sessions would have been given more than ${limits.max_total} workers within 24 ` +
+        'hours: do the rest yourself'
+      )
     case 'exists':
       return 'this very call made its workers before: list_workers shows them'
     default:

@@ -10,7 +10,8 @@ export const waitForWorkersTool = (place: Place): Tool =>
   defineTool({
     name: WAIT_TOOL,
     description:
-      'Wait until workers have ended. Their results come as messages of their own. A message of the user ends the waiting, and the workers go on.',
+      'Wait until workers have ended. Their results come as messages of their own. A message of the ' +
+      'user ends the waiting, and the workers go on.',
     parameters: z.strictObject({
       ids: z.array(z.string()).max(64).optional().describe('worker ids; absent: all that are at work'),
     }),

@@ -1,4 +1,7 @@
-/** worker_complete: how a worker says what came of its work. It ends the turn without another call of the model. */
+/**
+ * worker_complete: how a worker says what came of its work. It ends the turn without another call of the
+ * model.
+ */
 import { ACCEPTED, COMPLETE_TOOL, isAccepted } from '@cairn/sessions'
 import { z } from 'zod'
 import { defineTool } from '../tools/parameters.ts'
@@ -10,7 +13,8 @@ export const workerCompleteTool = (place: Place): Tool =>
   defineTool({
     name: COMPLETE_TOOL,
     description:
-      'Say that your work is done. The summary is all that the agent you work for will read: put everything in it that it needs. Call it last and once.',
+      'Say that your work is done. The summary is all that the agent you work for will read: put ' +
+      'everything in it that it needs. Call it last and once.',
     parameters: z.strictObject({
       summary: z.string().trim().min(1).max(100_000),
       metadata: z
@@ -26,7 +30,10 @@ export const workerCompleteTool = (place: Place): Tool =>
       if (open.length > 0)
         return Promise.resolve({
           content: {
-            error: `${open.length} of your own workers are still at work (${open.map(({ worker_id }) => worker_id).join(', ')}): wait for them with wait_for_workers, or stop them`,
+            error:
+              `${open.length} of your own workers are still at work ` +
+              `(${open.map(({ worker_id }) => worker_id).join(', ')}): wait for them with ` +
+              'wait_for_workers, or stop them',
           },
         })
       const size = metadata === undefined ? 0 : JSON.stringify(metadata).length

@@ -1,6 +1,7 @@
 /**
- * An agent as a worker of others: what it may do is what it and every agent above it may do (contract 10). Lists that
- * allow are intersected, lists that forbid or ask for approval united, and egress is the stricter of the two.
+ * An agent as a worker of others: what it may do is what it and every agent above it may do (contract 10).
+ * Lists that allow are intersected, lists that forbid or ask for approval united, and egress is the stricter
+ * of the two.
  */
 import type { AgentConfig, GovernanceConfig } from '@cairn/protocol'
 

@@ -1,12 +1,12 @@
 /**
  * The one way a tool call runs (contract 13.1, 14.6, 7, 10).
  *
- *   refused    one commit, and nothing ran: tool.call, policy.denied, [inbox.governance_gate], tool.result with
- *              elapsed_ms 0
+ *   refused    one commit, and nothing ran: tool.call, policy.denied, [inbox.governance_gate], tool.result
+ *              with elapsed_ms 0
  *   allowed    one commit, on disk before the tool starts: tool.call, [policy.allowed], [what the tool begins
  *              with]; then it runs; then its events and tool.result
- *   suspended  as allowed, but a question (inbox.input_required) in place of the result: the answer's event is
- *              the result
+ *   suspended  as allowed, but a question (inbox.input_required) in place of the result: the answer's event
+ *              is the result
  *
  * A commit that is refused (the lease is gone) rejects, and then nothing starts.
  */

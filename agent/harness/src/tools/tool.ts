@@ -27,8 +27,8 @@ export type ToolOutcome = {
   /** What to do instead where that commit is refused; null: nothing is known to help. */
   refused?(refusal: CommitRefused): Promise<ToolOutcome | null>
   /**
-   * `person`: the turn ends here without a result; the answer's event (same tool_call_id) becomes the result and
-   * wakes the session. `children`: the call waits for children, and what comes of them is its result.
+   * `person`: the turn ends here without a result; the answer's event (same tool_call_id) becomes the result
+   * and wakes the session. `children`: the call waits for children, and what comes of them is its result.
    */
   suspend?: 'person' | 'children'
 }

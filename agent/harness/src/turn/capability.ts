@@ -2,15 +2,16 @@
  * A capability of the agent as the turn sees it. The turn is handed an ordered table of them
  * (`../capabilities.ts`) and knows none by name; a capability takes nothing of the turn but types.
  *
- * What it keeps of the log is a row of CAPABILITY_FOLDS in @cairn/state. Here is what it does with it. The turn
- * asks the table, in order, at these moments; the first that wants something gets it:
+ * What it keeps of the log is a row of CAPABILITY_FOLDS in @cairn/state. Here is what it does with it. The
+ * turn asks the table, in order, at these moments; the first that wants something gets it:
  *
  *   first           before anything else is looked at
  *   at_rest         nothing asks for an answer: whether something must still be brought to an end
  *   before_request  the model would be called next
  *   at_end          the turn would end
  *
- * The worker asks it around the turn: `atClaim` before there is one, `afterTurn` when the session rests again.
+ * The worker asks it around the turn: `atClaim` before there is one, `afterTurn` when the session rests
+ * again.
  */
 import type { Draft, Link, RowChange, SessionRow } from '@cairn/log'
 import type { EventId } from '@cairn/protocol'
@@ -71,7 +72,10 @@ export type AskSettings = Pick<TurnContext, 'setup' | 'clock' | 'models' | 'tool
 /** What comes of acting: the turn looks again, or does what is asked of it here. */
 type Outcome =
   | { next: 'look' }
-  /** Nothing can be done before something else happens: the lease goes back, and the turn goes on at the next claim. */
+  /**
+   * Nothing can be done before something else happens: the lease goes back, and the turn goes on at the next
+   * claim.
+   */
   | { next: 'wait' }
   /** The session fails, to be tried again if the error can be. */
   | { next: 'fail'; error: ModelError; message: string }
@@ -83,7 +87,9 @@ export type Capability<D = unknown> = {
   readonly name: string
   /** A draining worker leaves what is due here to the next one. */
   readonly handsOver?: boolean
-  /** What is owed before the claimed session does anything else; the agent need not be configured any more. */
+  /**
+   * What is owed before the claimed session does anything else; the agent need not be configured any more.
+   */
   readonly atClaim?: ClaimWork
   asks?(settings: AskSettings): Asks<D>
   /** Does what was due; `before` goes into its first commit. */

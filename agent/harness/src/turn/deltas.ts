@@ -1,9 +1,9 @@
 /**
  * Coalesces the chunks of an answer into llm.delta events (contract 2): one commit every
- * `delta_coalesce_ms` or 1 KiB, and never two at once, so a slow disk makes bigger chunks and not a queue. The
- * first waits for nothing, for somebody looks at an empty answer; the others may wait for what begins a turn.
- * What may be the beginning of a secret waits for what follows it: the redactor sees one chunk at a time and
- * would know neither half.
+ * `delta_coalesce_ms` or 1 KiB, and never two at once, so a slow disk makes bigger chunks and not a queue.
+ * The first waits for nothing, for somebody looks at an empty answer; the others may wait for what begins a
+ * turn. What may be the beginning of a secret waits for what follows it: the redactor sees one chunk at a
+ * time and would know neither half.
  */
 import type { HeldText } from '@cairn/log'
 import type { EventDraft } from '@cairn/protocol'

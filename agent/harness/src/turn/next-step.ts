@@ -1,6 +1,7 @@
 /**
  * What a worker does next, decided from the position alone (contract 7). The turn is a loop of: fold the log,
- * ask here, do it. No step remembers anything outside the log, which is why a turn survives being cut anywhere.
+ * ask here, do it. No step remembers anything outside the log, which is why a turn survives being cut
+ * anywhere.
  *
  *   rest        nothing asks for an answer
  *   leave       calls left open by a turn that ended: they are closed, never started

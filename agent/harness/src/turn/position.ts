@@ -93,8 +93,8 @@ export function foldPositions(before: Position, events: Iterable<SessionEvent>):
 }
 
 /**
- * As foldPositions, of records as they are stored. What is at or before `last_id` is passed over: calls that run
- * side by side catch up side by side, and each event is folded by whoever read it first.
+ * As foldPositions, of records as they are stored. What is at or before `last_id` is passed over: calls that
+ * run side by side catch up side by side, and each event is folded by whoever read it first.
  */
 export const foldRecords = (before: Position, records: readonly StoredEvent[]): Position =>
   foldPositions(

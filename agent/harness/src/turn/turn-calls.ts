@@ -22,7 +22,8 @@ export async function runAnswer(turn: TurnContext, calls: Calls): Again {
   for (const { tool_call_id, name } of calls.filter(isLost)) {
     const content = JSON.stringify(
       failure(
-        'not started: a secret in its arguments is not kept, and was lost with the worker that had it; make the call again',
+        'not started: a secret in its arguments is not kept, and was lost with the worker that had it; ' +
+          'make the call again',
       ),
     )
     await deps.commit([

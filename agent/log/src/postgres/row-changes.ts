@@ -20,34 +20,43 @@ export const CHANGED_NOW = `(extract(epoch FROM clock_timestamp()) * 1000)::bigi
 
 const OPEN_ITEM = statement(
   'open_item',
-  `INSERT INTO inbox_items (id, session_key, session_id, org_id, created_by, source_event_id, kind, status, title, body, payload, private, tool_call_id, created_at, expires_at, changed_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, $9, $10, $11, $12, $13, $14, ${CHANGED_NOW}) RETURNING id, changed_at`,
+  'INSERT INTO inbox_items (id, session_key, session_id, org_id, created_by, source_event_id, kind, ' +
+    'status, title, body, payload, private, tool_call_id, created_at, expires_at, changed_at)\n' +
+    `  VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, $9, $10, $11, $12, $13, $14, ${CHANGED_NOW}) ` +
+    'RETURNING id, changed_at',
 )
 const ITEM = statement('item_to_answer', 'SELECT * FROM inbox_items WHERE id = $1')
 const ITEM_OF_CALL = statement(
   'item_of_call',
-  `SELECT * FROM inbox_items WHERE session_key = $1 AND tool_call_id = $2 AND kind = $3 ORDER BY status = 'pending' DESC, seq DESC LIMIT 1`,
+  'SELECT * FROM inbox_items WHERE session_key = $1 AND tool_call_id = $2 AND kind = $3 ORDER BY ' +
+    "status = 'pending' DESC, seq DESC LIMIT 1",
 )
 const ANSWER_ITEM = statement(
   'answer_item',
-  `UPDATE inbox_items SET status = $1, decision = $2, responded_at = $3, decided_by = $4, decided_by_kind = $5, changed_at = ${CHANGED_NOW} WHERE seq = $6 AND status = 'pending' RETURNING id, changed_at`,
+  'UPDATE inbox_items SET status = $1, decision = $2, responded_at = $3, decided_by = $4, ' +
+    `decided_by_kind = $5, changed_at = ${CHANGED_NOW} WHERE seq = $6 AND status = 'pending' RETURNING ` +
+    'id, changed_at',
 )
 const EXPIRE_ITEMS = statement(
   'expire_items',
-  `UPDATE inbox_items SET status = 'expired', decision = $1, responded_at = $2, changed_at = ${CHANGED_NOW} WHERE session_key = $3 AND status = 'pending' RETURNING id, changed_at`,
+  "UPDATE inbox_items SET status = 'expired', decision = $1, responded_at = $2, changed_at = " +
+    `${CHANGED_NOW} WHERE session_key = $3 AND status = 'pending' RETURNING id, changed_at`,
 )
 const DROP_GRANTS = statement('drop_grants', 'DELETE FROM grants WHERE session_key = $1 AND expires_at <= $2')
 const ADD_GRANT = statement(
   'add_grant',
-  'INSERT INTO grants (id, session_key, tool, arguments_hash, granted_by, granted_by_kind, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)',
+  'INSERT INTO grants (id, session_key, tool, arguments_hash, granted_by, granted_by_kind, created_at, ' +
+    'expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)',
 )
 const CONSUME_GRANT = statement(
   'consume_grant',
-  'DELETE FROM grants WHERE id = $1 AND session_key = $2 AND tool = $3 AND arguments_hash = $4 AND expires_at > $5 RETURNING id',
+  'DELETE FROM grants WHERE id = $1 AND session_key = $2 AND tool = $3 AND arguments_hash = $4 AND ' +
+    'expires_at > $5 RETURNING id',
 )
 const ADD_ARTIFACT = statement(
   'add_artifact',
-  'INSERT INTO artifacts (session_key, artifact_id, name, kind, version, size, created_at, spec) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)',
+  'INSERT INTO artifacts (session_key, artifact_id, name, kind, version, size, created_at, spec) ' +
+    'VALUES ($1, $2, $3, $4, $5, $6, $7, $8)',
 )
 
 const changedItems = (rows: Rows): ChangedItem[] =>

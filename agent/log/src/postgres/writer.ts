@@ -3,9 +3,11 @@
  * outlives the server.
  *
  *   connected      batches run, one at a time
- *   out            nothing was written: the batch waits for a new connection and is tried again, until its callers' patience ends
- *   in doubt       COMMIT was sent and not answered: on the next connection the number of the last batch tells. The callers wait for
- *                  that however long it takes, for an answer either way would be a guess
+ *   out            nothing was written: the batch waits for a new connection and is tried again, until its
+ *                  callers' patience ends
+ *   in doubt       COMMIT was sent and not answered: on the next connection the number of the last batch
+ *                  tells. The callers wait for that however long it takes, for an answer either way would be
+ *                  a guess
  *
  * So every commit is answered by what is true: once if it is there, tried again only when it certainly is
  * not.

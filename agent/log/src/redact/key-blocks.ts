@@ -100,7 +100,9 @@ export const withoutKeyMaterial = (text: string, mark: string): string =>
   replaceBlocks(text, ({ start, end }) => text.slice(start, end).replace(ARGUMENT_RUN, mark))
 
 /** The beginning of a marker, at the end of a text. */
-export const KEY_BLOCK_BEGUN = `-{1,5}(?: ?${begun('BEGIN', '(?: [A-Z0-9 ]{0,80}-{0,4})?')})?$|${START}${begun('PuTTY-User-Key-File-')}$`
+export const KEY_BLOCK_BEGUN =
+  '-{1,5}(?: ' +
+  `?${begun('BEGIN', '(?: [A-Z0-9 ]{0,80}-{0,4})?')})?$|${START}${begun('PuTTY-User-Key-File-')}$`
 
 const MARKER = `(?<head>${HEAD.source})|-{4,5} ?END ${LABEL} ?-{4,5}|Private-MAC: ?[0-9a-fA-F]`
 const LONGEST_MARKER = 110

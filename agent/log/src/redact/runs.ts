@@ -1,7 +1,7 @@
 /**
- * Secrets without a fixed length, as they arrive: a beginning, and behind it as many characters of one alphabet
- * as come. What is new is looked at once; all that is carried over is where each began and how far it went.
- * Positions count from the beginning of the whole text, of which `base` characters are gone.
+ * Secrets without a fixed length, as they arrive: a beginning, and behind it as many characters of one
+ * alphabet as come. What is new is looked at once; all that is carried over is where each began and how far
+ * it went. Positions count from the beginning of the whole text, of which `base` characters are gone.
  */
 
 /** `head` and `body` are sources of regular expressions, `body` of one character. */
