@@ -56,6 +56,7 @@ test('reads the shape of a 0.6B model', () => {
     layers: Array.from({ length: 28 }, () => ({ rope: 0, window: 0, has_experts: false })),
     attention_scale: 128 ** -0.5,
     embedding_scale: 0,
+    sinks: false,
     qk_norm: true,
     weight_offset: 0,
     norms: 'before',

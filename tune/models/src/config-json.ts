@@ -48,7 +48,9 @@ export function parseModelConfig(path: string, json: Readonly<Record<string, unk
       `${path}: ${unknown} ${JSON.stringify(json[unknown])} is not supported: nothing here knows what ` +
         `it changes in a ${name} model; remove the key if it changes nothing`,
     )
-  const parsed = configKeys.safeParse({ ...family.defaults, ...json })
+  // What a file says in the newer key is not mixed with what a family takes where nothing is said.
+  const older = json['rope_parameters'] ? { rope_scaling: undefined } : {}
+  const parsed = configKeys.safeParse({ ...family.defaults, ...older, ...json })
   if (!parsed.success) throw new InputError(`${path}: ${z.prettifyError(parsed.error)}`)
   const config = configOf(path, name, family, parsed.data)
   refuseUnsupported(path, config, parsed.data)
@@ -122,6 +124,7 @@ function configOf(path: string, name: FamilyName, family: Family, c: ConfigKeys)
     ...layersOf(path, family, c, headDim),
     attention_scale: headDim ** -0.5,
     embedding_scale: 0,
+    sinks: false,
     qk_norm: false,
     weight_offset: 0,
     norms: 'before',

@@ -81,6 +81,12 @@ const special = {
   /** 1 where a layer rotates, 0 where it does not. */
   no_rope_layers: z.array(z.union([z.literal(0), z.literal(1)])).nullish(),
   no_rope_layer_interval: size.nullish(),
+  /** An older name of num_experts_per_tok. */
+  experts_per_token: size.optional(),
+  /** What the scaling of positions says too. */
+  initial_context_length: size.optional(),
+  swiglu_alpha: positive.default(1.702),
+  swiglu_limit: positive.default(7),
   /** How many experts there are: the newer name and the older one. */
   num_local_experts: size.optional(),
   num_experts: size.optional(),

@@ -29,6 +29,12 @@ export type ExpertsConfig = {
   size: number
   /** Weights are parts of the softmax over all experts, not over those chosen. */
   over_all: boolean
+  /** Name of the router in a layer. */
+  router: string
+  /** The router and the projections of experts add a bias. */
+  is_biased: boolean
+  /** Gates and ups are rows of one matrix in turn, and limited before they meet; undefined is SwiGLU of two. */
+  clamp: { alpha: number; limit: number } | undefined
 }
 
 export type Layer = {
@@ -46,6 +52,8 @@ export type Forward = {
   attention_scale: number
   /** What embeddings are multiplied by, rounded to the dtype of activations; 0 is nothing. */
   embedding_scale: number
+  /** A head's softmax has one score more, a weight of the layer, that has no value. */
+  sinks: boolean
   /** Queries and keys are normalised by head before they turn. */
   qk_norm: boolean
   /** Norms multiply by this plus their weight. */

@@ -3,22 +3,44 @@
  * of experts, E experts, C hidden, F feed-forward of one expert.
  */
 import type { Tensor } from '@cairn-tune/program'
+import type { ExpertRows } from './lora.ts'
 import type { ExpertsConfig } from './model-config.ts'
 import type { LayerParts } from './record-model.ts'
 
 /** What the experts make of normed rows, added to `addend`. */
 export function recordExperts(layer: LayerParts, config: ExpertsConfig, x: Tensor, addend?: Tensor): Tensor {
-  const { g, dtype, weights, linear, part } = layer
+  const { g, dtype, weights, part } = layer
   const { hidden_size: C } = layer.config
-  const { count, top, size: F } = config
-  const router = weights(`${part('mlp.gate')}.weight`, [count, C])
-  const logits = g.matmul_nt({ a: x, b: router }, { alpha: 1, arithmetic: dtype, dtype: 'f32' }).y // (T, E)
+  const { count, top, is_biased } = config
+  const router = part(config.router)
+  const logits = g.matmul_nt(
+    {
+      a: x,
+      b: weights(`${router}.weight`, [count, C]),
+      bias: is_biased ? weights(`${router}.bias`, [count]) : undefined,
+    },
+    { alpha: 1, arithmetic: dtype, dtype: 'f32' },
+  ).y // (T, E)
   const { weights: shares, ids } = g.route({ logits }, { top, over_all: config.over_all ? 1 : 0 })
   const { ends, tokens, places } = g.expert_order({ ids }, { experts: count })
-  const experts = { ends, tokens }
   const rows = g.expert_rows({ x, tokens, places }, {}).y // (P, C)
-  const gate = linear('mlp.experts.gate_proj', rows, F, { experts })
-  const up = linear('mlp.experts.up_proj', rows, F, { experts })
-  const z = linear('mlp.experts.down_proj', g.swiglu({ gate, up }, {}).y, C, { experts }) // (P, C)
+  const z = recordExpertRows(layer, config, rows, { ends, tokens }) // (P, C)
   return g.combine({ z, places, weights: shares, addend }, { dtype }).y
+}
+
+/** What each expert makes of its rows. */
+function recordExpertRows(
+  { g, config, linear, weights, part }: LayerParts,
+  { count, size: F, clamp, is_biased }: ExpertsConfig,
+  rows: Tensor,
+  experts: ExpertRows,
+): Tensor {
+  const project = (name: string, x: Tensor, n: number) => {
+    const bias = is_biased ? weights(part(`mlp.experts.${name}_bias`), [count, n]) : undefined
+    return linear(`mlp.experts.${name}`, x, n, { experts, bias })
+  }
+  const h = clamp
+    ? g.clamped_glu({ x: project('gate_up_proj', rows, 2 * F) }, clamp).y
+    : g.swiglu({ gate: project('gate_proj', rows, F), up: project('up_proj', rows, F) }, {}).y // (P, F)
+  return project('down_proj', h, config.hidden_size)
 }

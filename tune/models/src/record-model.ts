@@ -38,7 +38,7 @@ export type Model = {
 const lossChunk = 512
 
 /** What a layer's rotated queries and keys and its values become: (T, H·D), (T, G·D), (T, G·D) → (T, H·D). */
-export type Attend = (layer: number, q: Tensor, k: Tensor, v: Tensor) => Tensor
+export type Attend = (layer: number, q: Tensor, k: Tensor, v: Tensor, sinks?: Tensor) => Tensor
 
 /** Attributes that attention has in a layer. */
 export const attentionAttrs = (config: ModelConfig, layer: number) => ({
@@ -60,8 +60,8 @@ export function recordModel(
   const hidden = recordHidden(
     model,
     batch,
-    (layer, q, k, v) =>
-      g.attention({ q, k, v, cu_seqlens: batch.cuSeqlens }, attentionAttrs(config, layer)).y,
+    (layer, q, k, v, sinks) =>
+      g.attention({ q, k, v, cu_seqlens: batch.cuSeqlens, sinks }, attentionAttrs(config, layer)).y,
   )
   const head = headOf(model)
   const loss = model.trainsHead ? g.head_loss_trained : g.head_loss
@@ -112,9 +112,7 @@ function layerOf(model: Model, l: number): LayerParts {
   const norm = normOf(model)
   const linear: Linear = (name, x, n, added) => {
     const isBiased = model.config.biases.includes(name.split('.').at(-1) ?? '')
-    const { count } = (added?.experts && model.config.experts) ?? { count: undefined }
-    const size = count === undefined ? [n] : [count, n]
-    const bias = isBiased ? model.weights(`${part(name)}.bias`, size) : undefined
+    const bias = isBiased ? model.weights(`${part(name)}.bias`, [n]) : added?.bias
     return model.linear(part(name), x, n, { ...added, bias })
   }
   return { ...model, l, part, linear, norm: (name, x) => norm(part(name), x) }
@@ -167,7 +165,8 @@ function recordAttention(
   const q = rotated('q_norm', project('q_proj', H, 0), H) // (T, H·D)
   const k = rotated('k_norm', project('k_proj', G, H), G) // (T, G·D)
   const v = project('v_proj', G, H + G)
-  return linear('self_attn.o_proj', attend(l, q, k, v), C, { addend })
+  const sinks = config.sinks ? weights(part('self_attn.sinks'), [H]) : undefined
+  return linear('self_attn.o_proj', attend(l, q, k, v, sinks), C, { addend })
 }
 
 /** The feed-forward part of normed rows, added to `addend` where it is given. */

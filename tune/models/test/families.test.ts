@@ -61,6 +61,17 @@ const FLAGS: Record<string, (config: ModelConfig) => ModelConfig> = {
     ...config,
     ...(config.experts && { experts: { ...config.experts, over_all: !config.experts.over_all } }),
   }),
+  sinks: config => ({ ...config, sinks: false }),
+  'limits of gates and ups': config => ({
+    ...config,
+    ...(config.experts?.clamp && {
+      experts: { ...config.experts, clamp: { ...config.experts.clamp, limit: 100 } },
+    }),
+  }),
+  'biases of experts': config => ({
+    ...config,
+    ...(config.experts && { experts: { ...config.experts, is_biased: false } }),
+  }),
   'as many experts of a token': config => ({
     ...config,
     ...(config.experts && { experts: { ...config.experts, top: config.experts.top - 1 } }),

@@ -138,4 +138,23 @@ void expert_matmul_tn_scratch(const Call& call, ScratchSizes& sizes) {
       {ExpertMatmulTnAttrs::read(call.attrs).arithmetic, w.left().dims[1], w.a.dims[0], 0}, experts, sizes);
 }
 
+void expert_bias_grad(Call& call) {
+  const Tensor& dy = *call.in[expert_bias_grad_in::dy];
+  const Spans spans(*call.in[expert_bias_grad_in::ends], dy.dims[0]);
+  float* dbias = floats_of(*call.out[expert_bias_grad_out::dbias]);
+  const int64_t columns = dy.dims[1];
+  parallel(call, spans.count, [&](int64_t e, int thread) {
+    float *scratch = row_slot(call, thread, 0, columns), *sums = dbias + e * columns;
+    std::memset(sums, 0, size_t(columns) * 4);
+    for (int64_t row = spans.first(e); row < spans.first(e) + spans.length(e); row++) {
+      const float* values = read_row(dy, row * columns, columns, scratch);
+      for (int64_t i = 0; i < columns; i++) sums[i] += values[i];
+    }
+  });
+}
+
+void expert_bias_grad_scratch(const Call& call, ScratchSizes& sizes) {
+  add_row_slots(sizes, 1, call.in[expert_bias_grad_in::dy]->dims[1]);
+}
+
 }  // namespace cairn::CAIRN_ISA

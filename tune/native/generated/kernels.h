@@ -38,6 +38,7 @@ namespace cairn::CAIRN_ISA {
 [[gnu::weak]] void expert_matmul_nt(Call& call);
 [[gnu::weak]] void expert_matmul_nn(Call& call);
 [[gnu::weak]] void expert_matmul_tn(Call& call);
+[[gnu::weak]] void expert_bias_grad(Call& call);
 [[gnu::weak]] void balance_sums(Call& call);
 [[gnu::weak]] void balance_sums_grad(Call& call);
 [[gnu::weak]] void balance_loss(Call& call);
@@ -97,6 +98,7 @@ namespace cairn::CAIRN_ISA {
 [[gnu::weak]] void expert_matmul_nt_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void expert_matmul_nn_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void expert_matmul_tn_scratch(const Call& call, ScratchSizes& sizes);
+[[gnu::weak]] void expert_bias_grad_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void balance_sums_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void balance_sums_grad_scratch(const Call& call, ScratchSizes& sizes);
 [[gnu::weak]] void balance_loss_scratch(const Call& call, ScratchSizes& sizes);
@@ -156,6 +158,7 @@ inline const Kernel kKernels[] = {
     expert_matmul_nt,
     expert_matmul_nn,
     expert_matmul_tn,
+    expert_bias_grad,
     balance_sums,
     balance_sums_grad,
     balance_loss,
@@ -214,6 +217,7 @@ inline const ScratchOf kScratchOf[] = {
     expert_matmul_nt_scratch,
     expert_matmul_nn_scratch,
     expert_matmul_tn_scratch,
+    expert_bias_grad_scratch,
     balance_sums_scratch,
     balance_sums_grad_scratch,
     balance_loss_scratch,

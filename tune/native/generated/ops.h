@@ -73,6 +73,7 @@ enum class Op : int32_t {
     expert_matmul_nt,
     expert_matmul_nn,
     expert_matmul_tn,
+    expert_bias_grad,
     balance_sums,
     balance_sums_grad,
     balance_loss,
@@ -97,7 +98,7 @@ enum class Op : int32_t {
     lora_delta,
     gather_rows,
     sample};
-inline constexpr int kOpCount = 57;
+inline constexpr int kOpCount = 58;
 
 struct OpInfo {
   const char* name;
@@ -140,6 +141,7 @@ inline constexpr OpInfo kOps[] = {
     {"expert_matmul_nt", 9, 1, 3, {"a", "b", "ends", "a2", "b2", "addend", "a_amax", "random", "bias"}, {"y"}},
     {"expert_matmul_nn", 8, 1, 4, {"a", "b", "ends", "a2", "b2", "addend", "a_amax", "random"}, {"y"}},
     {"expert_matmul_tn", 3, 1, 3, {"a", "b", "ends"}, {"y"}},
+    {"expert_bias_grad", 2, 1, 0, {"dy", "ends"}, {"dbias"}},
     {"balance_sums", 3, 1, 0, {"logits", "ids", "counted"}, {"sums"}},
     {"balance_sums_grad", 3, 1, 0, {"dsums", "logits", "counted"}, {"dlogits"}},
     {"balance_loss", 2, 2, 2, {"sums", "times"}, {"loss", "dsums"}},
@@ -667,6 +669,8 @@ namespace expert_matmul_nn_in { enum : int { a, b, ends, a2, b2, addend, a_amax,
 namespace expert_matmul_nn_out { enum : int { y }; }
 namespace expert_matmul_tn_in { enum : int { a, b, ends }; }
 namespace expert_matmul_tn_out { enum : int { y }; }
+namespace expert_bias_grad_in { enum : int { dy, ends }; }
+namespace expert_bias_grad_out { enum : int { dbias }; }
 namespace balance_sums_in { enum : int { logits, ids, counted }; }
 namespace balance_sums_out { enum : int { sums }; }
 namespace balance_sums_grad_in { enum : int { dsums, logits, counted }; }

@@ -109,6 +109,12 @@ export const EXPERT_OPS = {
     attrs: { alpha: 'f32', arithmetic: 'arithmetic', dtype: 'dtype' },
     outputs: { y: '@dtype (E, M, N)' },
   }),
+  expert_bias_grad: op({
+    doc: 'dbias[e] = sum of dy over the rows of expert e, in their order',
+    inputs: { dy: 'float (P, N)', ends: 'i32 (E)' },
+    attrs: {},
+    outputs: { dbias: 'f32 (E, N)' },
+  }),
   balance_sums: op({
     doc:
       'sums[0, e] = how many choices are e, sums[1, e] = sum of the softmax of logits at e, over the ' +

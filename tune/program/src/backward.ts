@@ -159,6 +159,7 @@ export const BACKWARD: { readonly [N in OpName]: Backward } = {
   combine_grad: none,
   expert_matmul_nn: none,
   expert_matmul_tn: none,
+  expert_bias_grad: none,
   balance_sums_grad: none,
   quantize: none,
   dequantize: none,

@@ -95,9 +95,7 @@ export const expertMatmulNt: Backward = flow => {
   return linearGrads(flow, {
     nn: (inputs, attrs) => flow.g.expert_matmul_nn({ ...inputs, ends }, attrs).y,
     tn: (inputs, attrs) => flow.g.expert_matmul_tn({ ...inputs, ends }, attrs).y,
-    bias: () => {
-      throw new Error('[expert_matmul_nt] the biases of experts are frozen')
-    },
+    bias: dy => flow.g.expert_bias_grad({ dy, ends }, {}).dbias,
   })
 }
 

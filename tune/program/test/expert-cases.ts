@@ -156,6 +156,13 @@ export function* expertMatmuls(dtype: Dtype): Generator<Case> {
         attrs: { ...attrs, stream: 0 },
         dtype,
       }
+      yield {
+        op: 'expert_bias_grad',
+        name,
+        inputs: { dy: noise(dtype, [rows, n], 118), ends },
+        attrs: {},
+        dtype,
+      }
       for (const [m, wide] of [
         [k, n],
         [n, k],

@@ -91,6 +91,10 @@ function pairUp({ tensors }: Adapter): Map<string, Pair> {
 
 function checkFits(model: Checkpoint, name: string, { a, b }: Pair): void {
   const entry = model.tensors.get(name)
+  if (!entry && layoutOf(model, name.replace(/\.experts\.\d+\./, '.experts.')) !== undefined)
+    throw new UnsupportedError(
+      `${model.directory}: the experts that the adapter is for are quantised; a server takes the adapter as it is`,
+    )
   if (!entry)
     throw new InputError(
       `${model.directory}: has no tensor ${JSON.stringify(name)}, which the adapter is for; it belongs ` +

@@ -134,6 +134,8 @@ test('published shapes have the published numbers of parameters', () => {
     'phi-3-mini': 3821,
     'gemma-3-1b': 1000,
     'smollm3-3b': 3075,
+    'qwen3-30b-a3b': 30532,
+    'gpt-oss-20b': 20915,
   })
   expect(parameters('small')).toBeGreaterThan(3e6)
   expect(parameters('small')).toBeLessThan(6e6)

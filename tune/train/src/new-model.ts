@@ -4,6 +4,7 @@
  */
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { quantize } from '@cairn-tune/ops'
 import {
   configJsonText,
   parseModelConfig,
@@ -16,12 +17,13 @@ import {
   encodeFloats,
   makeDirectory,
   matricesOf,
+  mxfp4Tensors,
   writeCheckpoint,
   type TensorToWrite,
 } from '@cairn-tune/weights'
 import { BYTE_VOCABULARY, END_OF_TEXT, END_OF_TURN, byteTokenizerFiles } from './byte-tokenizer.ts'
 import { createRandom } from './random.ts'
-import { SHAPES, type ShapeName } from './shapes.ts'
+import { SHAPES, cutTo, type ShapeName } from './shapes.ts'
 
 /**
  * config.json of a shape, with other values of some keys. The byte tokenizer is within every vocabulary.
@@ -48,8 +50,13 @@ export const configOfShape = (shape: ShapeName, over?: Readonly<Record<string, u
  * configuration's
  * spread, by seed and name.
  */
-export const writeNewModel = (directory: string, shape: ShapeName, seed: number): Promise<void> =>
-  writeModelOf(directory, configJsonOfShape(shape), seed)
+export const writeNewModel = (
+  directory: string,
+  shape: ShapeName,
+  seed: number,
+  layers?: number,
+): Promise<void> =>
+  writeModelOf(directory, configJsonOfShape(shape, layers === undefined ? {} : cutTo(shape, layers)), seed)
 
 /** The same for any config.json. */
 export async function writeModelOf(
@@ -65,14 +72,16 @@ export async function writeModelOf(
   await makeDirectory(directory, 'new model')
   if ((await readdir(directory)).length > 0)
     throw new InputError(`${directory}: is not empty; a new model is written to a new directory`)
-  const tensors = partsOf(config)
-    .weights.flatMap(matricesOf)
-    .map(({ name, shape: sizes }): TensorToWrite => ({
-      name,
-      dtype: 'BF16',
-      shape: sizes,
-      bytes: () => encodeFloats('BF16', initial(name, sizes, seed, config)),
-    }))
+  const tensors = partsOf(config).weights.flatMap(weight =>
+    config.quantization === 'mxfp4' && weight.shape.length === 3
+      ? mxfp4Of(weight, initial(weight.name, weight.shape, seed, config))
+      : matricesOf(weight).map(({ name, shape: sizes }): TensorToWrite => ({
+          name,
+          dtype: 'BF16',
+          shape: sizes,
+          bytes: () => encodeFloats('BF16', initial(name, sizes, seed, config)),
+        })),
+  )
   await writeCheckpoint(directory, tensors)
   for (const [name, text] of Object.entries({
     ...byteTokenizerFiles(),
@@ -80,6 +89,16 @@ export async function writeModelOf(
   }))
     await writeFile(join(directory, name), text)
 }
+
+const mxfp4Of = (
+  { name, shape }: { name: string; shape: readonly number[] },
+  values: Float32Array,
+): TensorToWrite[] =>
+  mxfp4Tensors(name, shape, quantize(values, 'mxfp4', shape)).map(({ bytes, ...tensor }) => ({
+    ...tensor,
+    dtype: 'U8',
+    bytes: () => bytes,
+  }))
 
 function initial(
   name: string,

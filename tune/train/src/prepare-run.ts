@@ -65,6 +65,7 @@ export async function prepareRun(
       `skip_quant_first_layers and skip_quant_last_layers: ${skipped} layers stay bf16, and ` +
         `${config.model} has ${model.num_hidden_layers}`,
     )
+  checkRecipe(config, model)
   checkModules(config, model)
   const checkpoint = await openMappedCheckpoint(modelDirectory)
   const count = threads ?? config.threads
@@ -116,6 +117,16 @@ export async function prepareRun(
     await close()
     throw error
   }
+}
+
+/** Refuses what a base in MXFP4 cannot be: trained in full, or stored as another recipe stores it. */
+function checkRecipe({ recipe, lora, model: name }: TrainConfig, { quantization }: ModelConfig): void {
+  if (quantization !== 'mxfp4') return
+  if (!lora) throw new InputError(`lora: ${name} comes in MXFP4, which cannot be trained in full`)
+  if (recipe !== 'qfp8' && recipe !== 'qfp4')
+    throw new InputError(
+      `recipe ${recipe}: ${name} comes in MXFP4 and stays so; qfp8 and qfp4 train adapters on it`,
+    )
 }
 
 /** Refuses an adapter on a linear that the model does not have. */

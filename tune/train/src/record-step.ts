@@ -7,6 +7,7 @@
 import type { Dtype, LinearArithmetic, Shape } from '@cairn-tune/ops'
 import {
   createLinear,
+  partsOf,
   projectionLayer,
   recordModel,
   ropeInputs,
@@ -51,6 +52,9 @@ export const gradientOf = (name: string) => `grad:${name}`
  */
 export function storageOf(name: string, config: TrainConfig, model: ModelConfig): Dtype | undefined {
   const { storage } = RECIPE_TABLE[config.recipe]
+  // A base that comes in MXFP4 stays as it is: its experts in that, all else plain.
+  if (model.quantization === 'mxfp4')
+    return partsOf(model).projectionOf.get(name)?.experts === undefined ? undefined : 'mxfp4'
   return storage !== 'bf16' && isCovered(projectionLayer(model, name), config, model) ? storage : undefined
 }
 

@@ -88,6 +88,24 @@ export const SHAPES = {
     max_position_embeddings: 32768,
     sliding_window: null,
   },
+  'qwen3-30b-a3b': {
+    ...qwen3(false, QWEN, 2048, 6144, 48, 32, 4, 128),
+    model_type: 'qwen3_moe',
+    num_experts: 128,
+    num_experts_per_tok: 8,
+    moe_intermediate_size: 768,
+    norm_topk_prob: true,
+  },
+  'gpt-oss-20b': {
+    model_type: 'gpt_oss',
+    ...sizes([201088, 2880, 2880, 24, 64, 8, 64]),
+    num_local_experts: 32,
+    num_experts_per_tok: 4,
+    sliding_window: 128,
+    rope_theta: 150_000,
+    max_position_embeddings: 131072,
+    quantization_config: { quant_method: 'mxfp4' },
+  },
   'phi-3-mini': {
     model_type: 'phi3',
     ...sizes([32064, 3072, 8192, 32, 32, 32, 96]),
@@ -119,3 +137,13 @@ export const SHAPES = {
 } as const satisfies Record<string, Readonly<Record<string, unknown>> & { model_type: FamilyName }>
 
 export type ShapeName = keyof typeof SHAPES
+
+/**
+ * Keys that cut a shape to its first layers, with a vocabulary as much smaller, so that the parts of a step
+ * keep their shares of its time.
+ */
+export function cutTo(shape: ShapeName, layers: number): Record<string, number> {
+  const { vocab_size, num_hidden_layers } = SHAPES[shape]
+  const vocabulary = Math.ceil((vocab_size * layers) / num_hidden_layers / 128) * 128
+  return { num_hidden_layers: layers, vocab_size: Math.max(512, vocabulary) }
+}

@@ -17,7 +17,8 @@ function keysOf(name: FamilyName) {
   ) as { config: Record<string, unknown> }
   const sizes = { hidden_size: 64, intermediate_size: 128, num_attention_heads: 8, vocab_size: 320 }
   const experts = 'moe_intermediate_size' in config ? { moe_intermediate_size: 64 } : {}
-  return { ...config, ...sizes, ...experts, initializer_range: 0.05, model_type: name }
+  const stored = name === 'gpt_oss' ? { quantization_config: { quant_method: 'mxfp4' } } : {}
+  return { ...config, ...sizes, ...experts, ...stored, initializer_range: 0.05, model_type: name }
 }
 
 describe.each(FAMILY_NAMES)('%s', name => {
@@ -25,8 +26,10 @@ describe.each(FAMILY_NAMES)('%s', name => {
   const written = writeModelOf(model, keysOf(name), 1)
   const { modules, projections } = partsOf(parseModelConfig('config.json', keysOf(name)))
   const linears = projections.flatMap(linearsOf)
+  const isMxfp4 = name === 'gpt_oss'
   const settings = {
     model,
+    ...(isMxfp4 && { recipe: 'qfp4' }),
     // The same rows in every step.
     dataset: bench.writeTexts(name, textsOf(40, 2)),
     max_seq_length: 48,
@@ -36,19 +39,24 @@ describe.each(FAMILY_NAMES)('%s', name => {
     threads: 1,
   }
 
-  test.each(RECIPES)('%s: the loss falls, and every projection has its adapter', async recipe => {
-    await written
-    const run = await bench.run({ ...settings, recipe })
-    expect(losses(run).at(-1)).toBeLessThan(0.97 * (losses(run)[0] ?? NaN))
-    const adapter = await readAdapter(run.output)
-    expect(adapter.lora_target_modules.toSorted()).toEqual(modules.toSorted())
-    expect(adapter.tensors.map(tensor => tensor.name).toSorted()).toEqual(
-      linears.flatMap(one => [`${one}.lora_A.weight`, `${one}.lora_B.weight`]).toSorted(),
-    )
-  })
+  test.each(isMxfp4 ? (['qfp8', 'qfp4'] as const) : RECIPES)(
+    '%s: the loss falls, and every projection has its adapter',
+    async recipe => {
+      await written
+      const run = await bench.run({ ...settings, recipe })
+      expect(losses(run).at(-1)).toBeLessThan(0.97 * (losses(run)[0] ?? NaN))
+      const adapter = await readAdapter(run.output)
+      expect(adapter.lora_target_modules.toSorted()).toEqual(modules.toSorted())
+      expect(adapter.tensors.map(tensor => tensor.name).toSorted()).toEqual(
+        linears.flatMap(one => [`${one}.lora_A.weight`, `${one}.lora_B.weight`]).toSorted(),
+      )
+    },
+  )
 
   test('trained in full, every weight is written under its name', async () => {
     await written
+    if (isMxfp4)
+      return await expect(bench.run({ ...settings, recipe: 'bf16', lora: false })).rejects.toThrow(/in full/)
     const run = await bench.run({ ...settings, lora: false })
     expect(losses(run).at(-1)).toBeLessThan(0.97 * (losses(run)[0] ?? NaN))
     const names = (path: string) => openCheckpoint(path).then(({ tensors }) => [...tensors.keys()].toSorted())
@@ -57,6 +65,7 @@ describe.each(FAMILY_NAMES)('%s', name => {
 
   test('an adapter merges into a model of the same names and shapes, with other projections', async () => {
     await written
+    if (isMxfp4) return await expectUnmerged()
     const run = await bench.run({ ...settings, max_steps: 2 })
     const output = join(bench.directory, `${name}-merged`)
     await mergeAdapter({ base: model, adapter: run.output, output })
@@ -66,6 +75,13 @@ describe.each(FAMILY_NAMES)('%s', name => {
       if (Buffer.compare(await base.read(weight), await merged.read(weight)) !== 0) changed.push(weight)
     expect(changed.toSorted()).toEqual(linears.map(one => `${one}.weight`).toSorted())
   })
+
+  async function expectUnmerged() {
+    const { output: adapter } = await bench.run({ ...settings, max_steps: 2 })
+    const output = join(bench.directory, `${name}-merged`)
+    await expect(mergeAdapter({ base: model, adapter, output })).rejects.toThrow(/are quantised; a server/)
+    await expect(bench.run({ ...settings, recipe: 'fp8' })).rejects.toThrow(/comes in MXFP4 and stays so/)
+  }
 
   test('a module that it does not have is refused by name', async () => {
     await written

@@ -11,6 +11,7 @@ import { InputError, UnsupportedError } from './errors.ts'
 import { matricesOf, storedName } from './experts.ts'
 import { openMapped } from './mapped-file.ts'
 import { findNotFinite } from './float-values.ts'
+import { mxfp4Names } from './mxfp4-experts.ts'
 import { layoutOf, readWeight, type StoredWeight } from './quantized.ts'
 import { byteLengthOf } from './safetensors-header.ts'
 
@@ -27,6 +28,12 @@ function storedDtype(checkpoint: Checkpoint, weight: string): Dtype | 'f16' {
   const layout = layoutOf(checkpoint, name)
   if (layout) return layout
   const entry = checkpoint.tensors.get(name)
+  const transposed = weight.replace(/\.weight$/, '')
+  if (!entry && checkpoint.tensors.has(transposed))
+    throw new UnsupportedError(
+      `${checkpoint.pathOf(transposed)}: ${JSON.stringify(transposed)} is not in MXFP4; experts of gpt-oss are ` +
+        'read as they are distributed, in MXFP4',
+    )
   if (!entry)
     throw new InputError(
       `${checkpoint.directory}: has no tensor ${JSON.stringify(name)}, which its config.json asks for`,
@@ -51,9 +58,13 @@ export function plainDtype(checkpoint: Checkpoint, name: string): Dtype {
   return stored === 'f16' ? 'f32' : stored
 }
 
+/** What a checkpoint has of a weight: all of it, or a matrix for each expert. */
+const storedMatrices = (checkpoint: Checkpoint, weight: BaseWeight): BaseWeight[] =>
+  layoutOf(checkpoint, weight.name) ? [weight] : matricesOf(weight)
+
 /** Throws unless every weight is there, of its shape, and can be stored as asked. Reads headers only. */
 export function checkBase(checkpoint: Checkpoint, base: readonly BaseWeight[]): void {
-  for (const { name, dtype, shape } of base.flatMap(matricesOf)) {
+  for (const { name, dtype, shape } of base.flatMap(weight => storedMatrices(checkpoint, weight))) {
     const stored = storedDtype(checkpoint, name)
     const isPlain = stored === 'f16' || FLOATS.includes(stored)
     if (!isPlain && stored !== dtype) {
@@ -120,8 +131,8 @@ type Way = {
 
 /** A weight of one matrix or of one for each expert, whose files have them one by one. */
 async function loadWhole(checkpoint: Checkpoint, weight: BaseWeight, way: Way): Promise<DeviceBuffer> {
-  const matrices = matricesOf(weight)
-  if (weight.shape.length !== 3) return await loadOne(checkpoint, weight, way)
+  const matrices = storedMatrices(checkpoint, weight)
+  if (matrices.length === 1 && matrices[0] === weight) return await loadOne(checkpoint, weight, way)
   const { engine } = way
   const target = way.target ?? engine.allocate(byteLength(weight.dtype, weight.shape))
   const stride = matrixStride(weight.dtype, weight.shape)
@@ -139,6 +150,9 @@ async function loadOne(
   { engine, convert, copies = false, target }: Way,
 ): Promise<DeviceBuffer> {
   const stored = await readWeight(checkpoint, name)
+  if (stored.dtype === 'mxfp4')
+    for (const copied of Object.values(mxfp4Names(name)))
+      await forgetPages(await checkpoint.readStored(copied))
   if (!FLOATS.includes(stored.dtype)) {
     const [got, wanted] = [typeText(stored), typeText({ dtype, shape })]
     if (got !== wanted)

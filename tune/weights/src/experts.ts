@@ -4,13 +4,14 @@
  */
 import type { Shape } from '@cairn-tune/ops'
 import type { Checkpoint } from './checkpoint.ts'
+import { mxfp4Names } from './mxfp4-experts.ts'
 
 /** The name of one expert's matrix. */
 const expertName = (name: string, expert: number): string => name.replace('.experts.', `.experts.${expert}.`)
 
 /** The name that a checkpoint has of a weight, or of its first matrix where there is one for each expert. */
 export const storedName = (checkpoint: Checkpoint, name: string): string =>
-  checkpoint.tensors.has(name) ? name : expertName(name, 0)
+  checkpoint.tensors.has(name) || checkpoint.tensors.has(mxfp4Names(name).blocks) ? name : expertName(name, 0)
 
 /** The linears of a projection as a checkpoint and an adapter name them: one, or one for each expert. */
 export const linearsOf = ({ name, experts }: { name: string; experts?: number | undefined }): string[] =>

@@ -24,6 +24,7 @@ const kinds: readonly (readonly [z.ZodType, QuantizedLayout])[] = [
   [modelOpt, 'nvfp4'],
   [modelOptFile, 'nvfp4'],
   [bnb, 'nf4'],
+  [z.looseObject({ quant_method: z.literal('mxfp4') }), 'mxfp4'],
 ]
 
 /** The layout announced, undefined where there is no quantization_config; any other is refused. */
@@ -35,7 +36,7 @@ export function detectQuantization(path: string, config: unknown): QuantizedLayo
   throw new UnsupportedError(
     `${path}: quantization_config ${shown.length > 300 ? `${shown.slice(0, 300)}…` : shown} is not ` +
       `supported; layouts read: fine-grained FP8 with weight_block_size [${FP8_TILE}, ${FP8_TILE}], ` +
-      'ModelOpt NVFP4, bitsandbytes NF4 with bnb_4bit_use_double_quant ' +
+      'ModelOpt NVFP4, bitsandbytes NF4 with bnb_4bit_use_double_quant, MXFP4 of gpt-oss ' +
       `(${Object.keys(QUANTIZED_LAYOUTS).join(', ')})`,
   )
 }

@@ -1,5 +1,5 @@
 /**
- * Weights that come quantised: three layouts of others, read into the buffers of this project's dtypes
+ * Weights that come quantised: four layouts of others, read into the buffers of this project's dtypes
  * without a change to any code or scale.
  */
 import {
@@ -17,6 +17,7 @@ import { z } from 'zod'
 import type { Checkpoint } from './checkpoint.ts'
 import { InputError, UnsupportedError } from './errors.ts'
 import { decodeFloats, type FloatDtype } from './float-values.ts'
+import { mxfp4Names, readMxfp4 } from './mxfp4-experts.ts'
 import { checkTensor } from './safetensors.ts'
 import type { SafetensorsDtype, TensorEntry } from './safetensors-header.ts'
 
@@ -30,6 +31,7 @@ export const QUANTIZED_LAYOUTS = {
   nf4:
     'bitsandbytes NF4 with double quantisation: weight (U8), weight.absmax, weight.nested_absmax and ' +
     'weight.quant_state.bitsandbytes__nf4',
+  mxfp4: 'MXFP4 of gpt-oss: experts’ …_blocks (U8) and …_scales (U8)',
 } as const satisfies Partial<Record<Dtype, string>>
 
 export type QuantizedLayout = keyof typeof QUANTIZED_LAYOUTS
@@ -41,6 +43,7 @@ export function layoutOf(checkpoint: Checkpoint, name: string): QuantizedLayout 
   const has = (suffix: string) => checkpoint.tensors.has(name + suffix)
   if (has('_scale_inv')) return 'fp8_tiles'
   if (has('_scale_2')) return 'nvfp4'
+  if (checkpoint.tensors.has(mxfp4Names(name).blocks)) return 'mxfp4'
   if (has('.absmax') || has('.quant_map')) return 'nf4'
   const entry = checkpoint.tensors.get(name)
   if (entry && (entry.dtype.startsWith('F8') || entry.dtype === 'U8')) {
@@ -80,6 +83,7 @@ const readers: Record<QuantizedLayout, (checkpoint: Checkpoint, name: string) =>
   fp8_tiles: readFp8,
   nvfp4: readNvfp4,
   nf4: readNf4,
+  mxfp4: readMxfp4,
 }
 
 const bytesOf = (values: Float32Array) => new Uint8Array(values.buffer, values.byteOffset, values.byteLength)

@@ -10,7 +10,7 @@ export type RankKeys = {
 }
 
 /** Projections that the feed-forward part of a layer has; experts have each of them many times. */
-const FEED_FORWARD = ['gate_proj', 'up_proj', 'down_proj']
+const FEED_FORWARD = ['gate_proj', 'up_proj', 'gate_up_proj', 'down_proj']
 
 /** Whether a linear is of the feed-forward part of a layer, of experts or not. */
 export const isFeedForward = (linear: string): boolean => linear.includes('.mlp.')

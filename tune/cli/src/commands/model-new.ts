@@ -10,14 +10,23 @@ export const modelNew = defineCommand({
   usage: [
     ['model new DIR', 'a directory that transformers loads as well'],
     [`  --shape ${names.join('|')}`, 'tiny unless given'],
+    ['  --layers N', 'its first layers only, with a vocabulary as much smaller; all unless given'],
     ['  --seed N', '1 unless given'],
   ],
-  options: { shape: { type: 'string', default: 'tiny' }, seed: { type: 'string' } },
-  async run({ values: { shape, seed, json }, positionals }, io) {
+  options: {
+    shape: { type: 'string', default: 'tiny' },
+    seed: { type: 'string' },
+    layers: { type: 'string' },
+  },
+  async run({ values: { shape, seed, layers, json }, positionals }, io) {
     const [directory] = takePositionals(positionals, ['DIR'])
     const name = names.find(known => known === shape)
     if (!name) throw new UsageError(`--shape must be ${names.join(', ')}, got ${JSON.stringify(shape)}`)
-    await writeNewModel(directory, name, wholeNumber('seed', seed) ?? 1)
+    const most = SHAPES[name].num_hidden_layers
+    const kept = wholeNumber('layers', layers)
+    if (kept !== undefined && (kept < 1 || kept > most))
+      throw new UsageError(`--layers must be 1 to ${most} of ${name}, got ${kept}`)
+    await writeNewModel(directory, name, wholeNumber('seed', seed) ?? 1, kept)
     io.out(json ? `${JSON.stringify({ directory, shape: name })}\n` : `${directory}\n`)
     return EXIT.ok.code
   },

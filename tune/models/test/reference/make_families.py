@@ -124,6 +124,25 @@ MOE = dict(
     rope_parameters=dict(rope_type="default", rope_theta=1000.0),
 )
 FAMILIES["qwen3_moe"] = (transformers.Qwen3MoeConfig, dict(**MOE, norm_topk_prob=True), SPLIT)
+FAMILIES["gpt_oss"] = (
+    transformers.GptOssConfig,
+    dict(
+        head_dim=16,
+        num_local_experts=6,
+        num_experts_per_tok=2,
+        intermediate_size=32,
+        swiglu_limit=0.4,
+        sliding_window=6,
+        rope_parameters=dict(
+            rope_type="yarn",
+            rope_theta=1000.0,
+            factor=4.0,
+            truncate=False,
+            original_max_position_embeddings=16,
+        ),
+    ),
+    SPLIT,
+)
 CLASSES = {"gemma3_text": transformers.Gemma3ForCausalLM}
 LENGTHS, PROMPTS = [19, 11], [4, 2]
 
@@ -164,12 +183,23 @@ def greedy(model, prompt, count):
     return tokens[len(prompt) :]
 
 
+def to_mxfp4(t):
+    """Numbers that MXFP4 holds exactly, nearest those of t along its last dimension."""
+    grid = torch.tensor([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])
+    blocks = t.reshape(*t.shape[:-1], -1, 32)
+    scale = torch.exp2(torch.floor(torch.log2(blocks.abs().amax(-1, keepdim=True))) - 2)
+    nearest = (blocks.abs()[..., None] / scale[..., None] - grid).abs().argmin(-1)
+    return (blocks.sign() * grid[nearest] * scale).reshape(t.shape)
+
+
 def parts_of_experts(model):
     """A model's fused matrices of experts by the names of a checkpoint, with the expert's number left out:
     (parameter, its first row, its rows)."""
     parts = {}
     for key, p in model.named_parameters():
-        if key.endswith("experts.gate_up_proj"):
+        if model.config.model_type == "gpt_oss" and p.dim() == 3:
+            parts[key] = (key, 0, p.shape[2])
+        elif key.endswith("experts.gate_up_proj"):
             half = p.shape[1] // 2
             for i, part in enumerate(["gate_proj", "up_proj"]):
                 parts[key.replace("gate_up_proj", part)] = (key, i * half, half)
@@ -183,11 +213,15 @@ def run_adapted(model, ids, adapters, scale):
     for experts' matrices what it makes of an adapter of each."""
     weights = dict(model.named_parameters())
     experts = parts_of_experts(model)
+    is_transposed = model.config.model_type == "gpt_oss"
     changed = dict(weights)
     for name in {key.rsplit(".lora_", 1)[0] for key in adapters}:
         delta = scale * adapters[f"{name}.lora_B.weight"] @ adapters[f"{name}.lora_A.weight"]
         if name in experts:
             key, first, count = experts[name]
+            if is_transposed:
+                changed[key] = changed[key] + delta.transpose(1, 2)
+                continue
             pad = (0, 0, first, weights[key].shape[1] - first - count)
             changed[key] = changed[key] + torch.nn.functional.pad(delta, pad)
         else:
@@ -208,6 +242,12 @@ def make_moe(name):
     )
     model = model.float().eval()
     fill(model)
+    is_transposed = name == "gpt_oss"
+    if is_transposed:
+        with torch.no_grad():
+            for key, p in model.named_parameters():
+                if p.dim() == 3:
+                    p.copy_(to_mxfp4(p.transpose(1, 2)).transpose(1, 2))
     with tempfile.TemporaryDirectory() as directory:
         model.save_pretrained(directory)
         config_json = json.loads((Path(directory) / "config.json").read_text())
@@ -218,7 +258,8 @@ def make_moe(name):
         fused = {key for key, _, _ in experts.values()}
         found = {key: value for key, value in values.items() if key not in fused}
         for part, (key, first, count) in experts.items():
-            found[f"{part}.weight"] = values[key][:, first : first + count].clone()
+            value = values[key].transpose(1, 2) if is_transposed else values[key]
+            found[f"{part}.weight"] = value[:, first : first + count].clone()
         return found
 
     tensors = {
@@ -227,7 +268,11 @@ def make_moe(name):
     ids = torch.randint(3, 272, (sum(LENGTHS),))
     hidden, losses, targets = run(model, ids)
     grads = named({key: p.grad for key, p in model.named_parameters()})
-    wanted = {key: g for key, g in grads.items() if g.dim() == 1 or ".experts." in key or "mlp.gate." in key}
+    wanted = {
+        key: g
+        for key, g in grads.items()
+        if g.dim() == 1 or ".experts." in key or "mlp.gate." in key or "mlp.router." in key
+    }
     tensors |= {f"bare.{key}.grad": g.clone() for key, g in wanted.items()}
     tensors |= {"bare.hidden": hidden.detach(), "bare.losses": losses.detach()}
     prompts = [torch.randint(3, 259, (length,)).tolist() for length in (1, 5, 12, 21)]
@@ -311,4 +356,4 @@ def make(name):
 
 
 for family in sys.argv[1:] or FAMILIES:
-    (make_moe if "moe" in family else make)(family)
+    (make_moe if "moe" in family or family == "gpt_oss" else make)(family)

@@ -83,6 +83,7 @@ export const DEFINE: { readonly [N in OpName]: Define } = {
   expert_matmul_nt: experts.expertMatmulNt,
   expert_matmul_nn: experts.expertMatmulNn,
   expert_matmul_tn: experts.expertMatmulTn,
+  expert_bias_grad: experts.expertBiasGrad,
   balance_sums: experts.balanceSums,
   balance_sums_grad: experts.balanceSumsGrad,
   balance_loss: experts.balanceLoss,

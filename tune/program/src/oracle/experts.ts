@@ -165,6 +165,20 @@ export const expertMatmulNt = byExpert(matmulNt, ['b', 'b2', 'bias'])
 export const expertMatmulNn = byExpert(matmulNn, ['b', 'b2'])
 export const expertMatmulTn = byExpert(matmulTn, [])
 
+export const expertBiasGrad: Define = inputs => {
+  const [dy, ends] = [get(inputs, 'dy'), get(inputs, 'ends').values]
+  const [, columns] = sizes(dy)
+  return {
+    dbias: fill(ends.length * columns, i => {
+      const e = Math.floor(i / columns)
+      let sum = 0
+      for (let row = e === 0 ? 0 : at(ends, e - 1); row < at(ends, e); row++)
+        sum += at(dy.values, row * columns + (i % columns))
+      return sum
+    }),
+  }
+}
+
 export const balanceSums: Define = inputs => {
   const [logits, ids] = [get(inputs, 'logits'), get(inputs, 'ids')]
   const [rows, experts] = sizes(logits)

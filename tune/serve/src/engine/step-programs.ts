@@ -78,7 +78,7 @@ function recordForward(model: ModelShape, rows: number, hasAdapters: boolean): P
     ints('tables', maxSequences, Math.ceil(maxModelLen / BLOCK)),
     ints('spans', maxSequences, 3),
   ]
-  const attend = (layer: number, q: Tensor, k: Tensor, v: Tensor) => {
+  const attend = (layer: number, q: Tensor, k: Tensor, v: Tensor, sinks?: Tensor) => {
     const cache = (side: 'k' | 'v') =>
       g.input(cacheName(layer, side), dtype, [blocks * BLOCK, k.shape[1] ?? 0])
     const { keys, values } = g.paged_write(
@@ -86,7 +86,7 @@ function recordForward(model: ModelShape, rows: number, hasAdapters: boolean): P
       { block: BLOCK, dtype },
     )
     return g.paged_attention(
-      { q, k: keys, v: values, tables, spans },
+      { q, k: keys, v: values, tables, spans, sinks },
       { ...attentionAttrs(config, layer), block: BLOCK, dtype },
     ).y
   }

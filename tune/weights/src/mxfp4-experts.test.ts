@@ -1,0 +1,54 @@
+/** Experts of gpt-oss as files have them: bits are copied, and what is not whole is refused by name. */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { dequantize, quantize } from '@cairn-tune/ops'
+import { layoutOf, openCheckpoint, readWeight, writeCheckpoint } from '@cairn-tune/weights'
+import { mxfp4Tensors } from './mxfp4-experts.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'cairn-mxfp4-'))
+afterAll(() => rmSync(directory, { recursive: true }))
+
+const name = 'model.layers.0.mlp.experts.down_proj.weight'
+const shape = [3, 5, 64]
+const values = Float32Array.from({ length: 3 * 5 * 64 }, (_, i) => Math.sin(i) * 2 ** (i % 7))
+const buffer = quantize(values, 'mxfp4', shape)
+
+async function write(
+  folder: string,
+  change: (tensor: { shape: number[]; bytes: Uint8Array }, i: number) => object,
+): Promise<void> {
+  mkdirSync(join(directory, folder))
+  const tensors = mxfp4Tensors(name, shape, buffer).map((tensor, i) => {
+    const { bytes, ...rest } = { ...tensor, ...change(tensor, i) }
+    return { ...rest, dtype: 'U8' as const, bytes: () => bytes }
+  })
+  await writeCheckpoint(join(directory, folder), tensors)
+}
+
+test('blocks and scales of all experts are read into one stack, and mean what they meant', async () => {
+  await write('whole', () => ({}))
+  const checkpoint = await openCheckpoint(join(directory, 'whole'))
+  expect([...checkpoint.tensors.keys()].toSorted()).toEqual([
+    'model.layers.0.mlp.experts.down_proj_blocks',
+    'model.layers.0.mlp.experts.down_proj_scales',
+  ])
+  expect(layoutOf(checkpoint, name)).toBe('mxfp4')
+  const read = await readWeight(checkpoint, name)
+  expect(read.shape).toEqual(shape)
+  expect(Buffer.compare(read.buffer, buffer)).toBe(0)
+  expect(dequantize(read.buffer, 'mxfp4', shape)).toEqual(dequantize(buffer, 'mxfp4', shape))
+  await checkpoint.close()
+})
+
+test('scales of other experts are refused by name', async () => {
+  await write('fewer', ({ bytes, shape: whole }, i) =>
+    i === 0 ? {} : { shape: [2, ...whole.slice(1)], bytes: bytes.subarray(0, (bytes.byteLength / 3) * 2) },
+  )
+  const checkpoint = await openCheckpoint(join(directory, 'fewer'))
+  await expect(readWeight(checkpoint, name)).rejects.toThrow(
+    /"model\.layers\.0\.mlp\.experts\.down_proj_blocks" must be .*, got \(3, 5, 2, 16\) and \(2, 5, 2\)/,
+  )
+  await checkpoint.close()
+})
