@@ -18,6 +18,7 @@ const longTables: Record<string, string> = {
   'agent/protocol/src/config.ts': 'the keys of cairn.yaml, each with its meaning',
   'agent/log/src/redact/secret-prefixes.ts': 'the list of prefixes of known secrets',
   'tune/ops/src/ops.ts': 'the table of ops',
+  'tune/models/src/families.ts': 'the table of model families',
 }
 
 /** Still too long. Of Tune's none may be added. */

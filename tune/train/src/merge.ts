@@ -93,7 +93,8 @@ function checkFits(model: Checkpoint, name: string, { a, b }: Pair): void {
   const entry = model.tensors.get(name)
   if (!entry && layoutOf(model, name.replace(/\.experts\.\d+\./, '.experts.')) !== undefined)
     throw new UnsupportedError(
-      `${model.directory}: the experts that the adapter is for are quantised; a server takes the adapter as it is`,
+      `${model.directory}: the experts that the adapter is for are quantised; a server takes the adapter ` +
+        'as it is',
     )
   if (!entry)
     throw new InputError(

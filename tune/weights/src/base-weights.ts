@@ -31,8 +31,8 @@ function storedDtype(checkpoint: Checkpoint, weight: string): Dtype | 'f16' {
   const transposed = weight.replace(/\.weight$/, '')
   if (!entry && checkpoint.tensors.has(transposed))
     throw new UnsupportedError(
-      `${checkpoint.pathOf(transposed)}: ${JSON.stringify(transposed)} is not in MXFP4; experts of gpt-oss are ` +
-        'read as they are distributed, in MXFP4',
+      `${checkpoint.pathOf(transposed)}: ${JSON.stringify(transposed)} is not in MXFP4; experts of gpt-oss ` +
+        'are read as they are distributed, in MXFP4',
     )
   if (!entry)
     throw new InputError(
