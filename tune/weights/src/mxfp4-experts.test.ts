@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { dequantize, quantize } from '@cairn-tune/ops'
-import { layoutOf, openCheckpoint, readWeight, writeCheckpoint } from '@cairn-tune/weights'
+import { openCheckpoint } from './checkpoint.ts'
 import { mxfp4Tensors } from './mxfp4-experts.ts'
+import { layoutOf, readWeight } from './quantized.ts'
+import { writeCheckpoint } from './safetensors-writer.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'cairn-mxfp4-'))
 afterAll(() => rmSync(directory, { recursive: true }))
