@@ -1,8 +1,10 @@
 /**
  * Slash commands (contract 6): what each comes to, and the reply, in one commit, so that a crash leaves
- * either nothing or all of it. The reply is an llm.response that names its command, belongs to no turn, costs
- * nothing, and that the model never reads.
+ * either nothing or all of it. Where the commit is refused, the command is still due and is acted on anew.
+ * The reply is an llm.response that names its command, belongs to no turn, costs nothing, and that the model
+ * never reads.
  */
+import { CommitRefused } from '@cairn/log'
 import type { EventDraft } from '@cairn/protocol'
 import { actOnGoal, type GoalAction } from '@cairn/sessions'
 import { SLASH_COMMANDS, type SlashMessage } from '@cairn/state'
@@ -11,6 +13,7 @@ import { contextWindowOf } from '../llm/catalog.ts'
 import type { SkillCatalogue } from '../skills/catalogue.ts'
 import { invokeSkill } from '../skills/invoke.ts'
 import type { TurnContext } from '../turn/context.ts'
+import type { Append } from '../turn/session-log.ts'
 import { contextCompact, llmResponse } from '../turn-events.ts'
 import type { CommandDue } from './capability.ts'
 
@@ -35,7 +38,10 @@ export async function actOnCommand(
         ...(message.attachments ? { attachments: message.attachments } : {}),
         ...(message.images ? { images: message.images } : {}),
       }
-      return reply(turn, message, actOnGoal(log.position().goal, command, newId, carried))
+      const { goal, last_id } = log.position()
+      // A goal may be set over the API at any moment: what was decided without it is not written.
+      const action = actOnGoal(goal, command, newId, carried)
+      return reply(turn, message, action, { expect_no_work_after: last_id })
     }
     case 'clear':
       return reply(turn, message, {
@@ -56,22 +62,25 @@ async function reply(
   { log, setup, config }: TurnContext,
   { event_id }: SlashMessage,
   { before, reply: content, after }: GoalAction,
+  guard: Pick<Append, 'expect_no_work_after'> = {},
 ): Promise<void> {
-  await log.append([
-    ...before,
-    llmResponse({
-      message: { role: 'assistant', content },
-      model: COMMAND_MODEL,
-      input_tokens: 0,
-      output_tokens: 0,
-      reasoning_tokens: 0,
-      cache_read_tokens: 0,
-      finish_reason: 'command',
-      context_window: contextWindowOf(config.models.catalog[setup.model]),
-      command_event_id: event_id,
-    }),
-    ...after,
-  ])
+  const response = llmResponse({
+    message: { role: 'assistant', content },
+    model: COMMAND_MODEL,
+    input_tokens: 0,
+    output_tokens: 0,
+    reasoning_tokens: 0,
+    cache_read_tokens: 0,
+    finish_reason: 'command',
+    context_window: contextWindowOf(config.models.catalog[setup.model]),
+    command_event_id: event_id,
+  })
+  try {
+    await log.append([...before, response, ...after], guard)
+  } catch (thrown) {
+    if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'new_work') throw thrown
+    await log.catchUp()
+  }
 }
 
 function clear({ log }: TurnContext, through: number): EventDraft {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { EVENTS, type SessionEvent } from '@cairn/protocol'
+import { defineOutcomes } from '@cairn/sessions'
 import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
 import { SKILLS_DIR, skillScenario } from './goal-scenario.ts'
@@ -55,6 +56,32 @@ test('/clear takes away what was said before it, and what is said after it is an
   await rest(stage, 3)
   expect(heard(stage, -1)).not.toContain('Ada')
   expect(heard(stage, -1)).toContain('who am I?')
+})
+
+test('a goal that is set while /goal clear is acted on is what it clears', async () => {
+  await using stage = await setStage({ scenario: { rules: [{ answer: say('never') }] } })
+  let isSet = false
+  stage.start({
+    store: {
+      ...stage.store,
+      commit: async commit => {
+        if (!isSet && commit.events.some(event => event.type === 'outcome.cleared')) {
+          isSet = true
+          await defineOutcomes(stage.deps, stage.session_id, [
+            { description: 'a poem', rubric: { type: 'text', content: 'it rhymes' } },
+          ])
+        }
+        return stage.store.commit(commit)
+      },
+    },
+  })
+  await stage.send('/goal clear')
+  const events = await rest(stage)
+  const set = events.find(event => event.type === 'user.define_outcome')
+  expect(events.filter(event => event.type === 'outcome.cleared').map(event => event.data)).toEqual([
+    { outcome_id: set?.data.outcome_id },
+  ])
+  expect(replies(events)).toEqual(['The goal is removed.'])
 })
 
 test('/clear during a turn waits for its end: no call is parted from its result', async () => {
