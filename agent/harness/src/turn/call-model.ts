@@ -7,6 +7,7 @@ import { CommitRefused } from '@cairn/log'
 import { asError, type EventDraft } from '@cairn/protocol'
 import { backoffMs, MODEL_BACKOFF } from '../backoff.ts'
 import { sleep } from '../clock.ts'
+import { LeaseLost } from '../lease.ts'
 import {
   type ModelAnswer,
   type ModelChunk,
@@ -100,8 +101,20 @@ const hasDeltas = async ({ store, log, lease }: TurnContext): Promise<boolean> =
 
 type Place = { turn_id: string; iteration_index: number }
 
+/**
+ * Whoever was stopped between its llm.request and reading it back may find that another worker has answered
+ * it: the lease is gone, and nobody told it yet. What it would send has calls without results.
+ */
+function stillOurs({ log, lease }: TurnContext): void {
+  const { answering, open } = log.position().conversation
+  if (answering && open.length === 0) return
+  lease.end(new LeaseLost('another worker has answered the llm.request of this one'))
+  lease.signal.throwIfAborted()
+}
+
 async function answerOnce(turn: TurnContext, call: IterationCall): Promise<void> {
   const { log, clock, setup } = turn
+  stillOurs(turn)
   const place = { turn_id: call.turn_id, iteration_index: call.iteration_index }
   const served = turn.models.resolve(call.model)
   const request: ModelRequest = {

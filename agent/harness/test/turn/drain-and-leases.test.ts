@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openSqliteStore } from '@cairn/log'
 import { addMessage, createSession, stopSession } from '@cairn/sessions'
+import type { EventData } from '@cairn/protocol'
 import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
+import { llmResponse } from '../../src/turn-events.ts'
 import { fakeClock } from './fake-clock.ts'
 import { alice, call, readLog, say, setStage } from './stage.ts'
 
@@ -54,6 +56,42 @@ test('a turn that does not rest in time is cut, its lease given back, and nothin
   await stage.next('session.complete')
   expect((await stage.events()).map(event => event.type)).not.toContain('harness.recovered')
   expect(checkHistory(await stage.events(), { settled: true })).toEqual([])
+})
+
+test('a worker that finds its llm.request answered by another asks no model', async () => {
+  await using stage = await setStage({ scenario: { rules: [{ answer: say('asked after all') }] } })
+  const first = stage.start({
+    store: {
+      ...stage.store,
+      async commit(commit) {
+        const committed = await stage.store.commit(commit)
+        const request = commit.events.find(event => event.type === 'llm.request')
+        if (request === undefined) return committed
+        // The worker stood still right behind its commit, and its successor was faster.
+        const { turn_id, iteration_index, model } = request.data as EventData<'llm.request'>
+        const called = { id: 'c1', type: 'function' as const, function: { name: 'note', arguments: '{}' } }
+        const answer = llmResponse({
+          message: { role: 'assistant', content: '', tool_calls: [called] },
+          model,
+          turn_id,
+          iteration_index,
+          finish_reason: 'tool_calls',
+          context_window: 1000,
+          input_tokens: 1,
+          output_tokens: 1,
+          reasoning_tokens: 0,
+          cache_read_tokens: 0,
+        })
+        await stage.store.commit({ session_id: stage.session_id, fence: commit.fence!, events: [answer] })
+        return committed
+      },
+    },
+  })
+  await stage.send('go')
+  await stage.next('llm.response')
+  await first.idle()
+  expect(stage.server.requests).toEqual([])
+  expect(stage.ran).toEqual([])
 })
 
 test('a worker whose lease ran out says nothing more when another has taken over', async () => {
