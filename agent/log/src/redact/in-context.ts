@@ -180,7 +180,8 @@ export const LONGEST_BEGUN = 640
 
 const schemeRuns = (word: string, first: string, body: string): RunRule[] => [
   { head: String.raw`\b${word}[ \t]`, body: String.raw`[ \t]`, flags: 'i', longest: word.length + 1 },
-  { head: String.raw`(?<=\b${word}[ \t]+)${first}`, body, flags: 'i', longest: 1 },
+  // The character first: a look behind from each of many blanks would read all blanks before it.
+  { head: String.raw`${first}(?<=\b${word}[ \t]+.)`, body, flags: 'i', longest: 1 },
 ]
 export const CONTEXT_RUNS: readonly RunRule[] = [
   ...schemeRuns('bearer', '[A-Za-z0-9._~+/-]', '[A-Za-z0-9._~+/=-]'),
