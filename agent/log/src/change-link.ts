@@ -35,9 +35,8 @@ export function changeLink(sql: LinkSql, row: StoredSession, at: number, change:
         throw linkRefusals.tooManyOpen(row, link.parent_id, max_open)
       if (Number(sql.countSince.get(link.root_id, at - DAY_MS)?.['count']) >= max_total)
         throw linkRefusals.tooManyChildren(row, link.root_id, max_total)
-      const { child_id, parent_id, root_id, depth, kind, tool_call_id } = link
-      sql.openLink.run(child_id, parent_id, root_id, depth, kind, tool_call_id, at)
-      sql.moveTree.run(root_id)
+      sql.openLink.run({ ...link, at })
+      sql.moveTree.run(link.root_id)
       return
     }
     case 'link.settle': {

@@ -1,5 +1,6 @@
 /** What a commit changes beside events and its session's row, inside the writer's transaction. */
 import { changeLink } from './change-link.ts'
+import { changeTask } from './change-task.ts'
 import { isOpen, Refusing } from './commit-rules.ts'
 import type { CommitSql } from './commit-sql.ts'
 import type { StoredItem } from './inbox-rows.ts'
@@ -129,6 +130,10 @@ export function changeRow(
       )
       return NONE
     }
+    case 'task.add':
+    case 'task.move':
+      changeTask(sql.links, row, at, change)
+      return NONE
     default:
       changeLink(sql.links, row, at, change)
       return NONE

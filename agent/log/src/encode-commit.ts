@@ -12,6 +12,8 @@ import type { CommitRequest, EncodedEvent, EncodedPart, EncodedRow } from './wri
 export const redactString = (redact: Redact, text: string, mode: Mode = 'text'): string =>
   JSON.parse(redact(JSON.stringify(text), mode)) as string
 
+const redactJson = <T>(redact: Redact, value: T): T => JSON.parse(redact(JSON.stringify(value), 'text')) as T
+
 /** Arguments are approved and audited: nothing but the secret itself goes. */
 const modeOf = (type: string): Mode => (factsOf(type).arguments === true ? 'arguments' : 'text')
 
@@ -29,6 +31,9 @@ function encodeRow(redact: Redact, row: EventRow, event: number): EncodedRow {
       artifact: { ...row.artifact, name: redactString(redact, row.artifact.name) },
       spec: redact(JSON.stringify(row.spec)),
     }
+  if (row.do === 'task.add') return { ...row, task: redactJson(redact, row.task) }
+  if (row.do === 'task.move' && row.state !== undefined)
+    return { ...row, state: redactJson(redact, row.state) }
   if (row.do !== 'inbox.open') return row
   const { item } = row
   const mode = modeOf(`inbox.${item.kind}`)

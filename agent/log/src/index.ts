@@ -5,6 +5,7 @@
  * cursor  the id of the last event a reader has seen
  * fence   a worker's right to act for a session, until a newer epoch exists
  * link    what ties a child session to its parent
+ * task    work of a session with an order among it; its attempts are child sessions
  * effect  what an event does to its session's row
  * commit  guards, events and rows, all or nothing
  * tail    history from a cursor, then live
@@ -13,6 +14,16 @@
 export * from './store.ts'
 export * from './account-store.ts'
 export * from './links.ts'
+export {
+  type FailedAttempt,
+  isTaskOver,
+  type NewTask,
+  type Task,
+  type TaskChange,
+  TASK_STATUSES,
+  type TaskState,
+  type TaskStatus,
+} from './tasks.ts'
 export { DirectoryInUse } from './data-lock.ts'
 export { DamagedStore } from './refuse-damaged.ts'
 export { describeLoss, type Loss, type PastLoss } from './losses.ts'

@@ -7,8 +7,9 @@ export function prepareLinkSql(db: Db) {
     countOpen: db.prepare(`SELECT count(*) AS count FROM links WHERE parent_id = ? AND status = 'open'`),
     countSince: db.prepare('SELECT count(*) AS count FROM links WHERE root_id = ? AND opened_at > ?'),
     openLink: db.prepare(
-      'INSERT INTO links (child_id, parent_id, root_id, depth, kind, tool_call_id, status, opened_at) ' +
-        "VALUES (?, ?, ?, ?, ?, ?, 'open', ?)",
+      'INSERT INTO links (child_id, parent_id, root_id, depth, kind, tool_call_id, task_id, attempt, ' +
+        'status, opened_at) VALUES (:child_id, :parent_id, :root_id, :depth, :kind, :tool_call_id, ' +
+        ":task_id, :attempt, 'open', :at)",
     ),
     settleLink: db.prepare(
       'UPDATE links SET status = ?, cause = ?, input_tokens = ?, output_tokens = ?, cost_usd = ?, ' +
@@ -19,6 +20,17 @@ export function prepareLinkSql(db: Db) {
     moveTree: db.prepare(
       'INSERT INTO trees (root_id, version) VALUES (?, 1) ON CONFLICT (root_id) DO UPDATE SET version ' +
         '= version + 1',
+    ),
+    task: db.prepare('SELECT * FROM tasks WHERE task_id = ?'),
+    addTask: db.prepare(
+      'INSERT INTO tasks (task_id, owner_id, root_id, goal, plan, after, max_attempts, status, ' +
+        'attempt_count, state, created_at, started_at, ended_at) VALUES (:task_id, :owner_id, :root_id, ' +
+        ':goal, :plan, :after, :max_attempts, :status, :attempt_count, :state, :created_at, :started_at, ' +
+        ':ended_at)',
+    ),
+    moveTask: db.prepare(
+      'UPDATE tasks SET status = :status, attempt_count = :attempt_count, state = :state, ' +
+        'started_at = :started_at, ended_at = :ended_at WHERE task_id = :task_id',
     ),
     setTimer: db.prepare(
       'INSERT OR REPLACE INTO timers (id, kind, session_id, due_at, data) VALUES (?, ?, ?, ?, ?)',

@@ -9,7 +9,9 @@
  * differ.
  */
 
-export type LinkKind = 'worker' | 'delegation'
+import type { Task } from './tasks.ts'
+
+export type LinkKind = 'worker' | 'delegation' | 'task'
 /** Why a child did not come back with a result. `parent`: its parent stopped, ended or was archived. */
 export const LINK_CAUSES = [
   'empty',
@@ -32,6 +34,9 @@ export type NewLink = {
   kind: LinkKind
   /** The call of the parent that made the child. */
   tool_call_id: string | null
+  /** Of an attempt at a task: which task, and the number of the attempt, from 1. */
+  task_id: string | null
+  attempt: number | null
 }
 export type Link = NewLink & {
   status: 'open' | 'complete' | 'failed'
@@ -97,6 +102,11 @@ export interface CoordinationStore {
   children(parentId: string, query?: { open?: true; limit?: number }): Promise<Link[]>
   /** The open links of a tree and its version, of one moment. */
   tree(rootId: string): Promise<{ version: number; open: Link[] }>
+  task(taskId: string): Promise<Task | null>
+  /** Of one session, oldest first. */
+  tasks(ownerId: string): Promise<Task[]>
+  /** How many children a tree was given since then (epoch milliseconds). */
+  spawnedSince(rootId: string, since: number): Promise<number>
   /**
    * Takes timers that are due for `ttlMs`; another claims them when that time has passed without a
    * `timer.fire`.
@@ -115,6 +125,8 @@ export const toLink = (row: StoredLink): Link => ({
   depth: row.depth,
   kind: row.kind,
   tool_call_id: row.tool_call_id,
+  task_id: row.task_id,
+  attempt: row.attempt,
   status: row.status,
   cause: row.cause,
   paused_by_parent: row.paused_by_parent === 1,

@@ -1,6 +1,7 @@
 /** Links, trees and timers on the embedded store: read here, timers claimed by the writer. */
 import type { Db } from './sqlite-adapter.ts'
 import { type CoordinationStore, type StoredLink, type StoredTimer, toLink, toTimer } from './links.ts'
+import { type StoredTask, toTask } from './tasks.ts'
 import type { Request } from './writer-messages.ts'
 
 const MOST = 1000
@@ -22,6 +23,9 @@ export function createCoordinationReader(db: Db): CoordinationReader {
     'SELECT t.version, l.* FROM trees t LEFT JOIN links l ON l.root_id = t.root_id AND l.status = ' +
       "'open' WHERE t.root_id = ? ORDER BY l.depth, l.opened_at, l.child_id",
   )
+  const task = db.prepare('SELECT * FROM tasks WHERE task_id = ?')
+  const tasks = db.prepare('SELECT * FROM tasks WHERE owner_id = ? ORDER BY created_at, task_id')
+  const since = db.prepare('SELECT count(*) AS count FROM links WHERE root_id = ? AND opened_at > ?')
   return {
     link(childId) {
       const row = link.get(childId) as StoredLink | undefined
@@ -29,6 +33,12 @@ export function createCoordinationReader(db: Db): CoordinationReader {
     },
     children: (parentId, { open, limit = MOST } = {}) =>
       (children.all(parentId, open === true ? 1 : 0, limit) as StoredLink[]).map(toLink),
+    task(taskId) {
+      const row = task.get(taskId) as StoredTask | undefined
+      return row === undefined ? null : toTask(row)
+    },
+    tasks: ownerId => (tasks.all(ownerId) as StoredTask[]).map(toTask),
+    spawnedSince: (rootId, from) => Number(since.get(rootId, from)?.['count']),
     tree(rootId) {
       const rows = tree.all(rootId) as (StoredLink & { version: number; child_id: string | null })[]
       return {
@@ -50,6 +60,9 @@ export function createCoordination(
     link: async childId => reader.link(childId),
     children: async (parentId, query) => reader.children(parentId, query),
     tree: async rootId => reader.tree(rootId),
+    task: async taskId => reader.task(taskId),
+    tasks: async ownerId => reader.tasks(ownerId),
+    spawnedSince: async (rootId, from) => reader.spawnedSince(rootId, from),
     claimTimers: async (by, limit, ttl) =>
       ((await ask({ do: 'claimTimers', at: now(), by, limit, ttl })) as StoredTimer[]).map(toTimer),
   }

@@ -21,6 +21,7 @@ import type {
 } from '@cairn/protocol'
 import type { AccountStore } from './account-store.ts'
 import type { CoordinationStore, Link, LinkChange } from './links.ts'
+import type { TaskChange } from './tasks.ts'
 
 /** The stored session: what the API shows and what only the server needs. Times are epoch milliseconds. */
 export type SessionRow = Omit<Session, 'created_at' | 'updated_at'> & {
@@ -127,6 +128,7 @@ export type RowChange =
   | { do: 'grant.consume'; id: string; tool: string; arguments_hash: string }
   | { do: 'artifact.add'; artifact: Omit<ArtifactMeta, 'session_id' | 'created_at'>; spec: ArtifactSpec }
   | LinkChange
+  | TaskChange
 
 /** What an event brings into its commit; an inbox item is opened for the event that carries it. */
 export type EventRow = { do: 'inbox.open'; item: NewInboxItem } | RowChange
@@ -230,6 +232,7 @@ export const REFUSALS = [
   'too_many_children',
   'tree_moved',
   'timer_gone',
+  'task_moved',
 ] as const
 export type Refusal = (typeof REFUSALS)[number]
 /** A guard said no; nothing of the commit was written. */

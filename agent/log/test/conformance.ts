@@ -12,6 +12,7 @@ import { defineSharing } from './conformance/sharing.ts'
 import { defineUpkeep } from './conformance/upkeep.ts'
 import { defineSnapshots } from './conformance/snapshots.ts'
 import { defineState } from './conformance/state.ts'
+import { defineTasks } from './conformance/tasks.ts'
 import { defineWriting } from './conformance/writing.ts'
 
 export function defineLogConformance(name: string, implementation: Implementation): void {
@@ -20,6 +21,7 @@ export function defineLogConformance(name: string, implementation: Implementatio
     describe('writing', () => defineWriting(bench))
     describe('reading', () => defineReading(bench))
     describe('linking', () => defineLinking(bench))
+    describe('tasks', () => defineTasks(bench))
     describe('leases', () => defineLeases(bench))
     describe('inbox', () => defineInbox(bench))
     describe('searching', () => defineSearching(bench))

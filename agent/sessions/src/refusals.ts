@@ -19,6 +19,7 @@ const CODE: Record<Refusal, ErrorCode> = {
   too_many_children: 'internal',
   tree_moved: 'internal',
   timer_gone: 'internal',
+  task_moved: 'wrong_state',
 }
 
 /**
@@ -60,6 +61,7 @@ export function refusedAs(operation: string, sessionId: string, refused: CommitR
     too_many_children: 'The tree was given as many children as it may have.',
     tree_moved: 'The sessions below have changed meanwhile.',
     timer_gone: 'Somebody else acted on the timer.',
+    task_moved: 'The task has gone on meanwhile.',
   }[refusal]
   return new AppError(CODE[refusal], detail, { cause: refused, extra })
 }

@@ -9,7 +9,7 @@ export type Child = {
   readonly worker_id: string
   readonly goal: string
   readonly agent: string
-  readonly kind: 'worker' | 'delegation'
+  readonly kind: 'worker' | 'delegation' | 'task'
 }
 export type Outcome =
   | ({ readonly status: 'complete' } & Pick<EventOf<'worker.complete'>['data'], 'result' | 'truncated'>)

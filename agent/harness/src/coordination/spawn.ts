@@ -4,7 +4,7 @@
  */
 import type { CommitRefused, LinkedCommit, LinkKind, RowChange } from '@cairn/log'
 import type { EventDraft } from '@cairn/protocol'
-import { childConfig, cutAt, syntheticMessage, workerSpawned, workspaceOf } from '@cairn/sessions'
+import { type ChildPlan, cutAt, goalMessage, openChild } from '@cairn/sessions'
 import { z } from 'zod'
 import { agentNames } from '../agent.ts'
 import { childId } from './child-id.ts'
@@ -31,8 +31,6 @@ export type Spawned = {
   rows: RowChange[]
   also: LinkedCommit[]
 }
-
-const TITLE_CHARS = 80
 
 /** Why these children cannot be made, or null. */
 export function spawnProblem(place: Place, wishes: readonly ChildWish[]): string | null {
@@ -94,81 +92,43 @@ function equalGoal(place: Place, wish: ChildWish): string | null {
 export function composeSpawn(
   place: Place,
   toolCallId: string,
-  kind: LinkKind,
+  kind: Exclude<LinkKind, 'task'>,
   wishes: readonly ChildWish[],
 ): Spawned {
   const ids = wishes.map((_, index) => childId(place.session.id, toolCallId, index))
   const spawned: Spawned = { ids, events: [], rows: [], also: [] }
   for (const [index, wish] of wishes.entries()) {
-    const id = ids[index] ?? ''
-    spawned.events.push(
-      workerSpawned({
-        worker_id: id,
-        goal: wish.goal,
-        kind,
-        agent: wish.agent ?? place.session.agent,
-        depth: place.depth + 1,
-        tool_call_id: toolCallId,
-        ...(wish.model === undefined ? {} : { model: wish.model }),
-      }),
-    )
-    spawned.rows.push({
-      do: 'link.open',
-      link: {
-        child_id: id,
-        parent_id: place.session.id,
+    const { event, row, part } = openChild(
+      place.session,
+      {
+        child_id: ids[index] ?? '',
         root_id: place.root_id,
         depth: place.depth + 1,
         kind,
         tool_call_id: toolCallId,
+        task_id: null,
+        attempt: null,
       },
-      max_open: place.limits.max_open,
-      max_total: place.limits.max_total,
-    })
-    spawned.also.push(newChild(place, id, wish))
+      planOf(place, wish),
+      goalMessage(wish.goal, wish.context),
+    )
+    spawned.events.push(event)
+    spawned.rows.push(row)
+    spawned.also.push(part)
   }
   return spawned
 }
 
-function newChild(place: Place, session_id: string, wish: ChildWish): LinkedCommit {
-  const { session, limits } = place
-  const { org_id, created_by, created_by_kind } = session
-  const config = {
-    ...(wish.model === undefined ? {} : { model: wish.model }),
-    max_iterations: Math.min(wish.max_iterations ?? limits.max_iterations, limits.max_iterations),
-    child: {
-      role: wish.role ?? 'leaf',
-      ancestors: [...(childConfig(session)?.ancestors ?? []), session.agent],
-      workspace: workspaceOf(session),
-      ...(wish.tools === undefined ? {} : { tools: wish.tools }),
-    },
-  }
-  return {
-    session_id,
-    create: {
-      org_id,
-      created_by,
-      created_by_kind,
-      agent: wish.agent ?? session.agent,
-      channel: 'worker',
-      title: cutAt(wish.goal.replaceAll(/\s+/g, ' '), TITLE_CHARS),
-      parent_id: session.id,
-      config,
-      ...(wish.model === undefined ? {} : { model: wish.model }),
-    },
-    events: [syntheticMessage('worker_goal', firstMessage(wish))],
-  }
-}
-
-const firstMessage = ({ goal, context }: ChildWish): string =>
-  [
-    'You work for another agent. It gave you this goal and reads nothing of you but your result.',
-    `Goal:\n${goal}`,
-    ...(context === undefined || context.trim() === '' ? [] : [`What you should know:\n${context}`]),
-    'When you are done, call worker_complete once, with a summary that holds everything the other ' +
-      'agent needs: what you found, what you made and where it is. If you cannot reach the goal, say so ' +
-      'there, and why.',
-  ].join('\n\n')
+const planOf = ({ session, limits }: Place, wish: Omit<ChildWish, 'context'>): ChildPlan => ({
+  goal: wish.goal,
+  agent: wish.agent ?? session.agent,
+  model: wish.model,
+  role: wish.role ?? 'leaf',
+  tools: wish.tools,
+  max_iterations: Math.min(wish.max_iterations ?? limits.max_iterations, limits.max_iterations),
+  max_open: limits.max_open,
+  max_total: limits.max_total,
+})
 
 /** Why the commit of a spawn was refused, as the model reads it; null: that is nobody's limit. */
 export function refusedSpawn({ limits }: Place, { refusal }: CommitRefused): string | null {

@@ -238,6 +238,9 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
       link: id => read(() => truth.coordination.link(id)),
       children: (id, query) => read(() => truth.coordination.children(id, query)),
       tree: id => read(() => truth.coordination.tree(id)),
+      task: id => read(() => truth.coordination.task(id)),
+      tasks: id => read(() => truth.coordination.tasks(id)),
+      spawnedSince: (id, since) => read(() => truth.coordination.spawnedSince(id, since)),
       claimTimers: (by, limit, ttl) =>
         write(
           () => ({ do: 'claimTimers', at: world.now(), by, limit, ttl }),

@@ -83,7 +83,7 @@ CREATE TABLE links (
   cost_usd REAL NOT NULL DEFAULT 0,
   opened_at INTEGER NOT NULL,
   settled_at INTEGER
-) STRICT, WITHOUT ROWID;
+, task_id TEXT, attempt INTEGER) STRICT, WITHOUT ROWID;
 
 CREATE TABLE login_links (
   sha256 TEXT PRIMARY KEY,
@@ -183,6 +183,22 @@ CREATE TABLE store_identity (
   id TEXT PRIMARY KEY
 ) STRICT;
 
+CREATE TABLE tasks (
+  task_id TEXT PRIMARY KEY,
+  owner_id TEXT NOT NULL,              -- the session that made it
+  root_id TEXT NOT NULL,
+  goal TEXT NOT NULL,
+  plan TEXT NOT NULL,                  -- JSON: what whoever begins an attempt reads
+  after TEXT NOT NULL,                 -- JSON: ids of tasks of the same owner
+  max_attempts INTEGER NOT NULL,
+  status TEXT NOT NULL,                -- todo, running, blocked, done, failed, cancelled
+  attempt_count INTEGER NOT NULL,
+  state TEXT NOT NULL,                 -- JSON: what came of it so far
+  created_at INTEGER NOT NULL,
+  started_at INTEGER,
+  ended_at INTEGER
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE timers (
   id TEXT PRIMARY KEY,
   kind TEXT NOT NULL,
@@ -242,6 +258,8 @@ CREATE INDEX sessions_to_roll_back ON sessions (key) WHERE saga = 2;
 CREATE INDEX sessions_with_deltas ON sessions (key) WHERE delta_low > 0;
 
 CREATE INDEX sessions_with_work ON sessions (wake_at) WHERE status = 'active' AND wake_id > cursor;
+
+CREATE INDEX tasks_by_owner ON tasks (owner_id, created_at);
 
 CREATE INDEX timers_by_due ON timers (due_at);
 

@@ -24,8 +24,8 @@ const COUNT_SINCE = statement(
 )
 const OPEN_LINK = statement(
   'open_link',
-  'INSERT INTO links (child_id, parent_id, root_id, depth, kind, tool_call_id, status, opened_at) ' +
-    "VALUES ($1, $2, $3, $4, $5, $6, 'open', $7)",
+  'INSERT INTO links (child_id, parent_id, root_id, depth, kind, tool_call_id, task_id, attempt, status, ' +
+    "opened_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9)",
 )
 const SETTLE_LINK = statement(
   'settle_link',
@@ -34,7 +34,7 @@ const SETTLE_LINK = statement(
 )
 const MARK_LINK = statement('mark_link', 'UPDATE links SET paused_by_parent = $1 WHERE child_id = $2')
 const VERSION = statement('tree_version', 'SELECT version FROM trees WHERE root_id = $1')
-const MOVE_TREE = statement(
+export const MOVE_TREE = statement(
   'move_tree',
   'INSERT INTO trees (root_id, version) VALUES ($1, 1) ON CONFLICT (root_id) DO UPDATE SET version = ' +
     'trees.version + 1',
@@ -56,6 +56,9 @@ export function rootOf(change: EncodedRow): string[] {
   switch (change.do) {
     case 'link.open':
       return [change.link.root_id]
+    case 'task.add':
+      return [change.task.root_id]
+    case 'task.move':
     case 'link.settle':
     case 'tree.expect':
       return [change.root_id]
@@ -80,8 +83,8 @@ export async function changeLink(
       const [since] = await ask(COUNT_SINCE, [link.root_id, at - DAY_MS])
       if (Number(since?.['count']) >= max_total)
         throw linkRefusals.tooManyChildren(row, link.root_id, max_total)
-      const { child_id, parent_id, root_id, depth, kind, tool_call_id } = link
-      await ask(OPEN_LINK, [child_id, parent_id, root_id, depth, kind, tool_call_id, at])
+      const { child_id, parent_id, root_id, depth, kind, tool_call_id, task_id, attempt } = link
+      await ask(OPEN_LINK, [child_id, parent_id, root_id, depth, kind, tool_call_id, task_id, attempt, at])
       return
     }
     case 'link.settle': {

@@ -8,6 +8,7 @@ import {
   toLink,
   toTimer,
 } from '../links.ts'
+import { type StoredTask, toTask } from '../tasks.ts'
 import type { Database, Rows, Statement } from './connections.ts'
 
 const MOST = 1000
@@ -24,6 +25,15 @@ const TREE: Statement = {
   text:
     "SELECT t.version, l.* FROM trees t LEFT JOIN links l ON l.root_id = t.root_id AND l.status = 'open' " +
     'WHERE t.root_id = $1 ORDER BY l.depth, l.opened_at, l.child_id',
+}
+const TASK: Statement = { name: 'task', text: 'SELECT * FROM tasks WHERE task_id = $1' }
+const TASKS: Statement = {
+  name: 'tasks_of_owner',
+  text: 'SELECT * FROM tasks WHERE owner_id = $1 ORDER BY created_at, task_id',
+}
+const SPAWNED_SINCE: Statement = {
+  name: 'links_since',
+  text: 'SELECT count(*) AS count FROM links WHERE root_id = $1 AND opened_at > $2',
 }
 const CLAIM_TIMERS: Statement = {
   name: 'claim_timers',
@@ -46,6 +56,16 @@ export const createCoordinationReader = (db: Database): Omit<CoordinationStore, 
   link: async childId => (await readLinks(db, [childId])).get(childId) ?? null,
   children: async (parentId, { open = false, limit = MOST } = {}) =>
     toLinks(await db.query(CHILDREN, [parentId, open, limit], { repeatable: true })),
+  async task(taskId) {
+    const [row] = await db.query(TASK, [taskId], { repeatable: true })
+    return row === undefined ? null : toTask(row as unknown as StoredTask)
+  },
+  tasks: async ownerId =>
+    (await db.query(TASKS, [ownerId], { repeatable: true })).map(row => toTask(row as unknown as StoredTask)),
+  async spawnedSince(rootId, from) {
+    const [row] = await db.query(SPAWNED_SINCE, [rootId, from], { repeatable: true })
+    return Number(row?.['count'])
+  },
   async tree(rootId) {
     const rows = await db.query(TREE, [rootId], { repeatable: true })
     return {

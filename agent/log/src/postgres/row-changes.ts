@@ -8,6 +8,7 @@ import type { StoredSession } from '../session-rows.ts'
 import type { Decider } from '../store.ts'
 import type { EncodedRow } from '../writer-messages.ts'
 import { changeLink } from './change-link.ts'
+import { changeTask } from './change-task.ts'
 import type { Rows, Statement, Value } from './connections.ts'
 
 export type Ask = (statement: Statement, values: readonly Value[]) => Promise<Rows>
@@ -188,6 +189,10 @@ export async function changeRow(
       ])
       return NONE
     }
+    case 'task.add':
+    case 'task.move':
+      await changeTask(ask, row, at, change)
+      return NONE
     default:
       await changeLink(ask, row, at, change)
       return NONE

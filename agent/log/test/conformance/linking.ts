@@ -24,6 +24,8 @@ const linkOf = (child_id: string, parent_id: string, more: Partial<NewLink> = {}
   depth: 1,
   kind: 'worker',
   tool_call_id: 'call_1',
+  task_id: null,
+  attempt: null,
   ...more,
 })
 const open = (child: string, parent: string, limits = { max_open: 8, max_total: 50 }): RowChange => ({

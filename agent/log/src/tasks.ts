@@ -1,0 +1,109 @@
+/**
+ * Tasks: work of a session with an order among it. Each attempt at a task is a child session; the row says
+ * how the task itself stands, and moves in the commits that its attempts begin and end in.
+ */
+import type { Principal } from '@cairn/protocol'
+
+export const TASK_STATUSES = ['todo', 'running', 'blocked', 'done', 'failed', 'cancelled'] as const
+export type TaskStatus = (typeof TASK_STATUSES)[number]
+
+/** An attempt that came to nothing, as the next one is told of it. */
+export type FailedAttempt = { worker_id: string; error: string; partial_result?: string }
+
+/** What came of a task so far; each is absent until there is something to say. */
+export type TaskState = {
+  /** The child of the running attempt, and of the last one once the task is over. */
+  worker_id?: string
+  failed?: readonly FailedAttempt[]
+  result?: string
+  metadata?: Record<string, unknown>
+  /** Why it failed or was cancelled. */
+  error?: string
+  blocked_reason?: string
+  /** The call of its worker that waits for the answer. */
+  block_call_id?: string
+  /** Who answered the last block, or cancelled the task; null: the session that owns it. */
+  decided_by?: Pick<Principal, 'kind' | 'id'> | null
+}
+export type NewTask = {
+  task_id: string
+  owner_id: string
+  root_id: string
+  goal: string
+  /** What whoever begins an attempt reads; the store looks at none of it. */
+  plan: Record<string, unknown>
+  /** Tasks of the same owner that must be done first. */
+  after: readonly string[]
+  max_attempts: number
+  status: 'todo' | 'running'
+  attempt_count: number
+  state: TaskState
+}
+export type Task = Omit<NewTask, 'status'> & {
+  status: TaskStatus
+  /** Epoch milliseconds. */
+  created_at: number
+  started_at: number | null
+  ended_at: number | null
+}
+
+export type TaskChange =
+  /** Refused with `exists` when there is one of that id. */
+  | { do: 'task.add'; task: NewTask }
+  /** Guard and change: refused with `task_moved` unless the task is in one of these. `state` adds to what there is. */
+  | {
+      do: 'task.move'
+      task_id: string
+      root_id: string
+      from: readonly TaskStatus[]
+      to: TaskStatus
+      attempt_count?: number
+      state?: TaskState
+    }
+
+const OVER: readonly TaskStatus[] = ['done', 'failed', 'cancelled']
+export const isTaskOver = ({ status }: Pick<Task, 'status'>): boolean => OVER.includes(status)
+
+// ---- as the stores hold them
+// -----------------------------------------------------------------------------------------
+
+export type StoredTask = Omit<Task, 'plan' | 'after' | 'state'> & {
+  plan: string
+  after: string
+  state: string
+}
+
+export const toTask = (row: StoredTask): Task => ({
+  ...row,
+  plan: JSON.parse(row.plan) as Record<string, unknown>,
+  after: JSON.parse(row.after) as string[],
+  state: JSON.parse(row.state) as TaskState,
+})
+
+export const storedTask = (task: NewTask, at: number): StoredTask => ({
+  ...task,
+  plan: JSON.stringify(task.plan),
+  after: JSON.stringify(task.after),
+  state: JSON.stringify(task.state),
+  created_at: at,
+  started_at: task.status === 'running' ? at : null,
+  ended_at: null,
+})
+
+type Moved = Pick<StoredTask, 'status' | 'attempt_count' | 'state' | 'started_at' | 'ended_at'>
+
+/** What a move makes of a task; null: it is in none of the states that the move is from. */
+export function movedTask(
+  row: StoredTask,
+  { from, to, attempt_count, state }: Extract<TaskChange, { do: 'task.move' }>,
+  at: number,
+): Moved | null {
+  if (!from.includes(row.status)) return null
+  return {
+    status: to,
+    attempt_count: attempt_count ?? row.attempt_count,
+    state: JSON.stringify({ ...(JSON.parse(row.state) as TaskState), ...state }),
+    started_at: row.started_at ?? (to === 'running' ? at : null),
+    ended_at: OVER.includes(to) ? at : null,
+  }
+}

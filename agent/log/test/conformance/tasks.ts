@@ -1,0 +1,171 @@
+/** Tasks: rows that move in the commits of their attempts. */
+import { expect, test } from 'vitest'
+import type { LogStore, NewTask, RowChange, TaskChange } from '@cairn/log'
+import type { Bench } from './bench.ts'
+import { newSession, readAll, refused, thought } from './fixture.ts'
+
+const task = (task_id: string, more: Partial<NewTask> = {}): NewTask => ({
+  task_id,
+  owner_id: 'root',
+  root_id: 'root',
+  goal: `reach ${task_id}`,
+  plan: { agent: 'assistant' },
+  after: [],
+  max_attempts: 3,
+  status: 'todo',
+  attempt_count: 0,
+  state: {},
+  ...more,
+})
+const add = (task_id: string, more?: Partial<NewTask>): RowChange => ({
+  do: 'task.add',
+  task: task(task_id, more),
+})
+type Move = Extract<TaskChange, { do: 'task.move' }>
+const move = (task_id: string, from: Move['from'], to: Move['to'], more: Partial<Move> = {}): RowChange => ({
+  do: 'task.move',
+  task_id,
+  root_id: 'root',
+  from,
+  to,
+  ...more,
+})
+
+export function defineTasks({ open }: Bench): void {
+  async function openRoot() {
+    const opened = await open()
+    await opened.store.createSession(newSession('root'))
+    return opened
+  }
+  const act = (store: LogStore, ...rows: RowChange[]) =>
+    store.commit({ session_id: 'root', events: [thought('acts')], rows })
+
+  test('a task is there with what it was given, and keeps what each move adds', async () => {
+    const { store, clock } = await openRoot()
+    const begun = clock.now()
+    await act(store, add('first', { status: 'running', attempt_count: 1, state: { worker_id: 'w1' } }))
+    clock.advance(1000)
+    await act(store, add('second', { after: ['first'] }))
+    expect(await store.coordination.tasks('root')).toEqual([
+      {
+        ...task('first', { status: 'running', attempt_count: 1, state: { worker_id: 'w1' } }),
+        created_at: begun,
+        started_at: begun,
+        ended_at: null,
+      },
+      { ...task('second', { after: ['first'] }), created_at: begun + 1000, started_at: null, ended_at: null },
+    ])
+    const failed = [{ worker_id: 'w1', error: 'no' }]
+    await act(
+      store,
+      move('first', ['running'], 'running', { attempt_count: 2, state: { worker_id: 'w2', failed } }),
+    )
+    clock.advance(1000)
+    await act(store, move('first', ['running'], 'done', { state: { result: 'there it is' } }))
+    await act(store, move('second', ['todo'], 'running', { attempt_count: 1 }))
+    expect(await store.coordination.task('first')).toMatchObject({
+      status: 'done',
+      attempt_count: 2,
+      state: { worker_id: 'w2', failed, result: 'there it is' },
+      started_at: begun,
+      ended_at: begun + 2000,
+    })
+    expect(await store.coordination.task('second')).toMatchObject({
+      started_at: begun + 2000,
+      ended_at: null,
+    })
+    expect(await store.coordination.task('none')).toBeNull()
+    expect(await store.coordination.tasks('other')).toEqual([])
+    expect(await store.check()).toEqual([])
+  })
+
+  test('of two moves from one state the first is made, and the other writes nothing', async () => {
+    const { store } = await openRoot()
+    await act(store, add('one', { status: 'running', attempt_count: 1 }))
+    const moves = await Promise.allSettled([
+      act(store, move('one', ['running'], 'done')),
+      act(store, move('one', ['running'], 'cancelled')),
+    ])
+    expect(moves.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
+    expect(moves[1]).toMatchObject({ reason: { refusal: 'task_moved' } })
+    expect((await store.coordination.task('one'))?.status).toBe('done')
+    expect(await readAll(store, 'root')).toHaveLength(2)
+    await refused(
+      store,
+      { session_id: 'root', events: [], rows: [move('none', ['todo'], 'running')] },
+      'task_moved',
+    )
+  })
+
+  test('a task is added once, and a refused commit adds none', async () => {
+    const { store } = await openRoot()
+    await act(store, add('one'))
+    await refused(store, { session_id: 'root', events: [], rows: [add('one')] }, 'exists')
+    await refused(
+      store,
+      { session_id: 'root', events: [], rows: [add('two'), move('one', ['running'], 'done')] },
+      'task_moved',
+    )
+    expect((await store.coordination.tasks('root')).map(({ task_id }) => task_id)).toEqual(['one'])
+  })
+
+  test('who decided over the tasks of a tree is refused when one was added or moved since', async () => {
+    const { store } = await openRoot()
+    await act(store, add('one'))
+    for (const change of [add('two'), move('one', ['todo'], 'cancelled')]) {
+      const { version } = await store.coordination.tree('root')
+      await act(store, change)
+      await refused(
+        store,
+        { session_id: 'root', events: [], rows: [{ do: 'tree.expect', root_id: 'root', version }] },
+        'tree_moved',
+      )
+    }
+  })
+
+  test('a secret in a goal, in a plan or in a result is in no row', async () => {
+    const { store } = await openRoot()
+    const secret = `sk-ant-api03-${'a1B2'.repeat(8)}`
+    await act(store, add('one', { goal: `use ${secret}`, plan: { context: secret } }))
+    await act(store, move('one', ['todo'], 'done', { state: { result: `it was ${secret}` } }))
+    const found = await store.coordination.task('one')
+    expect(JSON.stringify(found)).not.toContain(secret)
+    expect(found?.goal).toContain('[REDACTED]')
+    expect(found?.state.result).toContain('[REDACTED]')
+  })
+
+  test('the children that a tree was given are counted from a moment on', async () => {
+    const { store, clock } = await openRoot()
+    const { id: _, ...child } = newSession('any', { parent_id: 'root' })
+    const spawn = (child_id: string) =>
+      store.commit({
+        session_id: 'root',
+        events: [],
+        rows: [
+          {
+            do: 'link.open',
+            link: {
+              child_id,
+              parent_id: 'root',
+              root_id: 'root',
+              depth: 1,
+              kind: 'task',
+              tool_call_id: 'call_1',
+              task_id: 'one',
+              attempt: 1,
+            },
+            max_open: 8,
+            max_total: 50,
+          },
+        ],
+        also: [{ session_id: child_id, create: child, events: [] }],
+      })
+    await spawn('a')
+    clock.advance(1000)
+    await spawn('b')
+    expect(await store.coordination.link('b')).toMatchObject({ kind: 'task', task_id: 'one', attempt: 1 })
+    expect(await store.coordination.spawnedSince('root', clock.now() - 1000)).toBe(1)
+    expect(await store.coordination.spawnedSince('root', clock.now() - 1001)).toBe(2)
+    expect(await store.coordination.spawnedSince('other', 0)).toBe(0)
+  })
+}

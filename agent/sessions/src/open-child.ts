@@ -1,0 +1,94 @@
+/** A child as it comes to be: its session with a first message, its link, and what its parent's log says of it. */
+import type { LinkedCommit, NewLink, RowChange, SessionRow } from '@cairn/log'
+import type { EventDraft } from '@cairn/protocol'
+import { workerSpawned } from './coordination.ts'
+import { childConfig, workspaceOf } from './create.ts'
+import { cutAt } from './cut-text.ts'
+import { syntheticMessage } from './messages.ts'
+
+/** What a child is to be, decided when it was asked for. It is kept as JSON for children that come later. */
+export type ChildPlan = {
+  goal: string
+  agent: string
+  model?: string | undefined
+  role: 'leaf' | 'orchestrator'
+  tools?: readonly string[] | undefined
+  max_iterations: number
+  /** Limits of the parent, and of its tree. */
+  max_open: number
+  max_total: number
+}
+export type OpenedChild = { event: EventDraft; row: RowChange; part: LinkedCommit }
+
+const TITLE_CHARS = 80
+
+/** `message` is the first that the child reads. */
+export function openChild(
+  parent: SessionRow,
+  link: Omit<NewLink, 'parent_id'>,
+  plan: ChildPlan,
+  message: string,
+): OpenedChild {
+  const { child_id, depth, kind, tool_call_id, task_id, attempt } = link
+  const { goal, agent, model, max_open, max_total } = plan
+  return {
+    event: workerSpawned({
+      worker_id: child_id,
+      goal,
+      kind,
+      agent,
+      depth,
+      ...(tool_call_id === null ? {} : { tool_call_id }),
+      ...(task_id === null ? {} : { task_id }),
+      ...(attempt === null ? {} : { attempt }),
+      ...(model === undefined ? {} : { model }),
+    }),
+    row: { do: 'link.open', link: { ...link, parent_id: parent.id }, max_open, max_total },
+    part: {
+      session_id: child_id,
+      create: sessionOf(parent, plan),
+      events: [syntheticMessage('worker_goal', message)],
+    },
+  }
+}
+
+function sessionOf(parent: SessionRow, plan: ChildPlan): NonNullable<LinkedCommit['create']> {
+  const { org_id, created_by, created_by_kind } = parent
+  const { goal, agent, model, role, tools, max_iterations } = plan
+  return {
+    org_id,
+    created_by,
+    created_by_kind,
+    agent,
+    channel: 'worker',
+    title: cutAt(goal.replaceAll(/\s+/g, ' '), TITLE_CHARS),
+    parent_id: parent.id,
+    config: {
+      ...(model === undefined ? {} : { model }),
+      max_iterations,
+      child: {
+        role,
+        ancestors: [...(childConfig(parent)?.ancestors ?? []), parent.agent],
+        workspace: workspaceOf(parent),
+        ...(tools === undefined ? {} : { tools }),
+      },
+    },
+    ...(model === undefined ? {} : { model }),
+  }
+}
+
+/** What a child reads first; `more` stands between what it should know and how it ends. */
+export const goalMessage = (
+  goal: string,
+  context: string | undefined,
+  more: readonly string[] = [],
+): string =>
+  [
+    'You work for another agent. It gave you this goal and reads nothing of you but your result.',
+    `Goal:\n${goal}`,
+    ...(context === undefined || context.trim() === '' ? [] : [`What you should know:\n${context}`]),
+    ...more,
+    'When you are done, call worker_complete once, with a summary that holds everything the other ' +
+      'agent needs: what you found, what you made and where it is. If you cannot reach the goal, say so ' +
+      'there, and why.',
+  ].join('\n\n')
