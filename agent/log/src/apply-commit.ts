@@ -19,7 +19,7 @@ import { addPosition } from './positions.ts'
 import { composeRecord } from './record-text.ts'
 import type { SessionCache } from './session-cache.ts'
 import type { StoredSession } from './session-rows.ts'
-import type { NewSession } from './store.ts'
+import type { NewSession } from './session.ts'
 import type { CommitAnswer, CommitRequest, EncodedEvent, PartAnswer } from './writer-messages.ts'
 
 function writeEvent(

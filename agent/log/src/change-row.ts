@@ -5,7 +5,7 @@ import { isOpen, Refusing } from './commit-rules.ts'
 import type { CommitSql } from './commit-sql.ts'
 import type { StoredItem } from './inbox-rows.ts'
 import type { StoredSession } from './session-rows.ts'
-import type { Decider } from './store.ts'
+import type { Decider } from './commit.ts'
 import type { EncodedRow } from './writer-messages.ts'
 
 function answer(

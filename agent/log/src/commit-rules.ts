@@ -6,7 +6,7 @@ import type { SessionStatus } from '@cairn/protocol'
 import { type StoredItem, statusAt } from './inbox-rows.ts'
 import { applyEffect, type Effect } from './projection.ts'
 import { hasWork, QUESTION, type StoredSession } from './session-rows.ts'
-import type { Refusal } from './store.ts'
+import type { Refusal } from './refusals.ts'
 import type { CommitRequest, EncodedPart } from './writer-messages.ts'
 
 /**

@@ -6,7 +6,8 @@ import { type EventDraft, factsOf } from '@cairn/protocol'
 import { effectOf } from './projection.ts'
 import type { Mode } from './redact/in-context.ts'
 import type { Redact } from './redact.ts'
-import type { Commit, Draft, EventRow, LinkedCommit, NewSession } from './store.ts'
+import type { Commit, Draft, EventRow, LinkedCommit } from './commit.ts'
+import type { NewSession } from './session.ts'
 import type { CommitRequest, EncodedEvent, EncodedPart, EncodedRow } from './writer-messages.ts'
 
 export const redactString = (redact: Redact, text: string, mode: Mode = 'text'): string =>

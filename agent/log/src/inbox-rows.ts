@@ -1,6 +1,6 @@
 /** The rows of inbox items and grants as the stores hold them, and as the interface hands them out. */
 import { deciderKeys, type InboxItem } from '@cairn/protocol'
-import type { Decider, Grant } from './store.ts'
+import type { Decider, Grant } from './commit.ts'
 
 export type StoredItem = {
   seq: number

@@ -12,6 +12,9 @@
  * nudge   "look again"; carries nothing
  */
 export * from './store.ts'
+export * from './commit.ts'
+export * from './refusals.ts'
+export * from './session.ts'
 export * from './account-store.ts'
 export * from './links.ts'
 export {

@@ -5,7 +5,7 @@
  *   tree   a root and all below it; its version grows with every spawn and every outcome
  *   timer  something that is due at a time; whoever claims it acts once, in the commit that fires it
  *
- * The rows change in the commits of sessions (store.ts), so a link and the events that tell of it never
+ * The rows change in the commits of sessions (commit.ts), so a link and the events that tell of it never
  * differ.
  */
 

@@ -13,16 +13,9 @@ import { parsePositions } from './positions.ts'
 import { leaseOf, SELECT_SESSION, type StoredSession, toSessionRow } from './session-rows.ts'
 import { checked, findPosition, POSITION_OF, type StoredSnapshot } from './snapshots.ts'
 import type { Db, SqlValue, Statement } from './sqlite-adapter.ts'
-import type {
-  Grant,
-  InboxQuery,
-  LogStore,
-  LostIds,
-  SessionQuery,
-  SessionRow,
-  Snapshot,
-  StoredEvent,
-} from './store.ts'
+import type { Grant } from './commit.ts'
+import type { InboxQuery, LogStore, LostIds, SessionQuery, Snapshot, StoredEvent } from './store.ts'
+import type { SessionRow } from './session.ts'
 
 export function createReader(db: Db) {
   const statements = new Map<string, Statement>()

@@ -2,7 +2,7 @@
 import type { SessionStatus } from '@cairn/protocol'
 import type { Projected } from './projection.ts'
 import { sessionState } from './session-state.ts'
-import type { SessionRow } from './store.ts'
+import type { SessionRow } from './session.ts'
 
 export type StoredSession = {
   key: number

@@ -3,24 +3,18 @@ import { once } from 'node:events'
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { isoStamp, type Part } from './commit-rules.ts'
 import { lockDirectory } from './data-lock.ts'
-import { encodeCommit, encodeSession } from './encode-commit.ts'
-import { type StoredItem, toInboxItem } from './inbox-rows.ts'
-import { toLink } from './links.ts'
-import { createListeners } from './listeners.ts'
-import { createLiveCache } from './live-cache.ts'
 import { copyDatabase, DATABASE } from './live-copy.ts'
 import { openForReading } from './open-reader.ts'
 import { createReader } from './reader.ts'
-import { composeRecord } from './record-text.ts'
 import { createRedactor, type Redact } from './redact.ts'
-import { type StoredSession, toSessionRow, unpackSession } from './session-rows.ts'
 import { createAccounts } from './sqlite-accounts.ts'
 import { createCoordination } from './sqlite-coordination.ts'
-import type { Committed, LogStore, SessionRow } from './store.ts'
+import { createReads } from './sqlite-reads.ts'
+import { createWatchers } from './sqlite-watchers.ts'
+import { createLeases, createWrites } from './sqlite-writes.ts'
+import type { LogStore } from './store.ts'
 import { startWriter, type WriterClient } from './writer-client.ts'
-import type { ClaimAnswer, CommitAnswer, CommitRequest, PartAnswer, Request } from './writer-messages.ts'
 
 export type SqliteStoreOptions = {
   /** Made if it is not there. One process at a time. */
@@ -81,140 +75,22 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<LogS
   const unlock = readOnly ? () => undefined : lockDirectory(dir)
   if (!readOnly) keepPrivate(path)
 
-  const live = createLiveCache()
-  const readers = createListeners<[]>(live.drop)
-  const inbox = createListeners<[itemId: string]>()
-  const workers = createListeners<[]>()
-  const WORK = 'work'
-
-  function grown(at: number, part: Part, answer: PartAnswer, orgId: () => string): void {
-    const { session_id } = part
-    if (live.has(session_id)) {
-      const events =
-        answer.reopened && part.reopen !== undefined ? [part.reopen, ...part.events] : part.events
-      const session = JSON.stringify(session_id)
-      let id = answer.last - events.length
-      live.append(
-        session_id,
-        events.map(([type, data]) => ({
-          id: (id += 1),
-          type,
-          json: composeRecord(id, session, type, isoStamp(at), data),
-        })),
-      )
-    }
-    if (part.events.length > 0) readers.call(session_id)
-    if (answer.work) workers.call(WORK)
-    for (const item of answer.items ?? []) inbox.call(orgId(), item)
-  }
-
-  function committed(request: CommitRequest, answer: CommitAnswer): void {
-    grown(request.at, request, answer, () => unpackSession(answer.session).org_id)
-    for (const [at, part] of (request.also ?? []).entries()) {
-      const own = answer.also?.[at]
-      if (own !== undefined) grown(request.at, part, own, () => own.org_id)
-    }
-  }
-
-  function landed(request: Request, value: unknown): void {
-    if (request.do === 'commit') committed(request, value as CommitAnswer)
-    else if (request.do === 'release' && value === true) workers.call(WORK)
-    else if (request.do === 'prune' && (value as { deleted: number }).deleted > 0) live.clear()
-    else if (request.do === 'markRead' && value !== null)
-      inbox.call((value as StoredItem).org_id, request.item)
-  }
-
   try {
+    const watchers = createWatchers()
     const writer = readOnly
       ? refuseWrites(dir)
-      : await startWriter({ dir, path, now: now() }, { landed, report })
+      : await startWriter({ dir, path, now: now() }, { landed: watchers.landed, report })
     const { ask } = writer
     const db = openForReading(path)
-    const reader = createReader(db)
     let closing: Promise<void> | null = null
 
     return {
-      async createSession(session) {
-        const request = { do: 'create', at: now(), ...encodeSession(redact, session) } as const
-        return toSessionRow((await ask(request)) as StoredSession)
-      },
-      async commit(commit): Promise<Committed> {
-        const request = encodeCommit(redact, now(), commit)
-        const answer = (await ask(request)) as CommitAnswer
-        const first = answer.last - request.events.length + 1
-        const created_at = isoStamp(request.at)
-        let session: SessionRow | undefined
-        return {
-          events: commit.events.map(({ type }, at) => ({ id: first + at, type, created_at })),
-          last_id: answer.last,
-          // Most callers never look at it, and it is dearer than the rest of the answer.
-          get session() {
-            return (session ??= toSessionRow(unpackSession(answer.session)))
-          },
-        }
-      },
-      async markRead(item) {
-        const at = now()
-        const row = (await ask({ do: 'markRead', at, item })) as StoredItem | null
-        return row === null ? null : toInboxItem(row, at)
-      },
-
-      read: async (sessionId, after, limit, types) =>
-        live.read(sessionId, after, limit, types) ?? reader.read(sessionId, after, limit, types),
-      watch(sessionId, nudge) {
-        live.open(sessionId)
-        return readers.add(sessionId, nudge)
-      },
-      saveSnapshot: async (session_id, snapshot) =>
-        (await ask({ do: 'snapshot', at: now(), session_id, snapshot })) as boolean,
-      readSnapshot: async (sessionId, version) => reader.readSnapshot(sessionId, version),
-      lostAt: async (sessionId, cursor) => reader.lostAt(sessionId, cursor),
-      getSession: async id => reader.getSession(id, now()),
-      listSessions: async query => reader.listSessions(query, now()),
-      getInboxItem: async id => reader.getInboxItem(id, now()),
-      listInbox: async query => reader.listInbox(query, now()),
-      watchInbox: (orgId, nudge) => inbox.add(orgId, nudge),
-      findGrant: async (sessionId, tool, argumentsHash) =>
-        reader.findGrant(sessionId, tool, argumentsHash, now()),
-      listArtifacts: async sessionId => reader.listArtifacts(sessionId),
-      getArtifact: async (sessionId, artifactId) => reader.getArtifact(sessionId, artifactId),
-
-      async claim(workerId, limit, ttlMs) {
-        const claims = (await ask({
-          do: 'claim',
-          at: leaseClock(),
-          worker_id: workerId,
-          limit,
-          ttl: ttlMs,
-        })) as ClaimAnswer
-        return claims.map(({ session, epoch, abandoned_ms, link }) => ({
-          session: toSessionRow(session),
-          fence: { worker_id: workerId, epoch },
-          abandoned_s: abandoned_ms === null ? null : abandoned_ms / 1000,
-          link: link === null ? null : toLink(link),
-        }))
-      },
-      renew: async (workerId, leases, ttlMs) =>
-        (await ask({ do: 'renew', at: leaseClock(), worker_id: workerId, leases, ttl: ttlMs })) as string[],
-      release: async (sessionId, fence) =>
-        void (await ask({ do: 'release', at: leaseClock(), session_id: sessionId, fence })),
-      leaseOf: async sessionId => reader.leaseOf(sessionId),
-      watchWork: nudge => workers.add(WORK, nudge),
-
-      findRetired: async sessionIds => reader.findRetired(sessionIds),
-      probe: async () => void (await ask({ do: 'probe' })),
-      async pruneDeltas(before) {
-        let total = 0
-        for (let key: number | null = 0; key !== null;) {
-          const step = (await ask({ do: 'prune', before, after_key: key })) as {
-            deleted: number
-            key: number | null
-          }
-          total += step.deleted
-          key = step.key
-        }
-        return total
-      },
+      ...createWrites(ask, redact, now),
+      ...createReads(createReader(db), watchers, now),
+      ...createLeases(ask, leaseClock),
+      watch: watchers.watch,
+      watchInbox: watchers.watchInbox,
+      watchWork: watchers.watchWork,
       check: () => checkInThread(path),
       backup: target => copyDatabase(path, target),
       close() {

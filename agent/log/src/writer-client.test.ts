@@ -78,3 +78,12 @@ test('what can wait is written behind what was asked for later, in batches of 25
     [...some('commit', 54), 'close'],
   ])
 })
+
+test('a writer whose thread is gone refuses what comes, and closes', async () => {
+  const posts = vi.spyOn(Worker.prototype, 'postMessage')
+  const writer = await startWriter({ dir, path: makeFile(), now: 0 }, quiet)
+  await writer.ask({ do: 'markRead', at: 1, item: 'none' })
+  await (posts.mock.contexts[0] as Worker).terminate()
+  await expect(writer.ask({ do: 'markRead', at: 1, item: 'none' })).rejects.toThrow('the store is closed')
+  await writer.close()
+})

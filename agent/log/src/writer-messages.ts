@@ -9,7 +9,10 @@ import type { Effect } from './projection.ts'
 import type { PackedSession, StoredSession } from './session-rows.ts'
 import type { StoredItem } from './inbox-rows.ts'
 import type { StoredLink } from './links.ts'
-import type { Fence, NewSession, Refusal, RowChange, Snapshot } from './store.ts'
+import type { RowChange } from './commit.ts'
+import type { Refusal } from './refusals.ts'
+import type { Snapshot } from './store.ts'
+import type { Fence, NewSession } from './session.ts'
 
 /** An event on its way: type, data as JSON (redacted), and what it does to the session's row. */
 export type EncodedEvent = [type: EventType, data: string, effect: Effect | null]

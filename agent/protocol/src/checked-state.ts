@@ -11,7 +11,7 @@ export type CheckedState<S extends string> = {
 /** Throws where the table does not list the move. */
 export function checkMove<S extends string>(
   what: string,
-  moves: Readonly<Record<S, readonly S[]>>,
+  moves: Readonly<Record<S, readonly NoInfer<S>[]>>,
   from: S,
   to: NoInfer<S>,
 ): void {
@@ -21,7 +21,7 @@ export function checkMove<S extends string>(
 export function checkedState<S extends string>(
   what: string,
   initial: NoInfer<S>,
-  moves: Readonly<Record<S, readonly S[]>>,
+  moves: Readonly<Record<S, readonly NoInfer<S>[]>>,
 ): CheckedState<S> {
   let state: S = initial
   return {

@@ -3,7 +3,7 @@
  * own.
  */
 import { hasWork, toSessionRow } from '../session-rows.ts'
-import type { Claim, Fence } from '../store.ts'
+import type { Claim, Fence } from '../session.ts'
 import type { Link } from '../links.ts'
 import type { Database, Rows, Statement } from './connections.ts'
 import { readLinks } from './coordination.ts'

@@ -6,9 +6,9 @@
  */
 import { asError, type EventId, type EventType } from '@cairn/protocol'
 import { createListeners } from '../listeners.ts'
-import { createLiveCache } from '../live-cache.ts'
 import type { StoredEvent } from '../store.ts'
 import type { Report } from './connections.ts'
+import { createNewestEvents } from './newest-events.ts'
 
 const PAGE = 512
 
@@ -32,30 +32,14 @@ type ReadEvents = (
 ) => Promise<StoredEvent[]>
 
 export function createLiveSessions(readEvents: ReadEvents, report: Report): LiveSessions {
-  const live = createLiveCache()
-  /** The last event known of a watched session: what is in memory ends with it. */
-  const heads = new Map<string, EventId>()
+  const newest = createNewestEvents()
+  /** The last event that was heard of, where it is not here yet. */
   const wanted = new Map<string, EventId>()
   const filling = new Set<string>()
   const readers = createListeners<[]>(sessionId => {
-    live.drop(sessionId)
-    heads.delete(sessionId)
+    newest.drop(sessionId)
     wanted.delete(sessionId)
   })
-
-  function take(sessionId: string, events: StoredEvent[]): void {
-    const first = events[0]
-    const last = events.at(-1)
-    if (first === undefined || last === undefined) return
-    // Memory holds ids without a gap; where pruning left one, it begins anew behind it.
-    const isWhole = last.id - first.id + 1 === events.length
-    if (!isWhole || (heads.has(sessionId) && heads.get(sessionId) !== first.id - 1)) {
-      live.drop(sessionId)
-      live.open(sessionId)
-    }
-    if (isWhole) live.append(sessionId, events)
-    heads.set(sessionId, last.id)
-  }
 
   /** Reads on until everything that was heard of is here. */
   async function fill(sessionId: string, after: EventId): Promise<void> {
@@ -65,10 +49,9 @@ export function createLiveSessions(readEvents: ReadEvents, report: Report): Live
       for (let from = after; readers.has(sessionId) && from < (wanted.get(sessionId) ?? 0);) {
         const events = await readEvents(sessionId, from, PAGE)
         if (!readers.has(sessionId)) return
-        take(sessionId, events)
-        // Nothing where something was: it has been pruned since.
+        newest.take(sessionId, events)
         from = events.at(-1)?.id ?? wanted.get(sessionId) ?? from
-        heads.set(sessionId, from)
+        newest.passOver(sessionId, from)
         readers.call(sessionId)
       }
     } catch (error) {
@@ -83,7 +66,7 @@ export function createLiveSessions(readEvents: ReadEvents, report: Report): Live
 
   function grew(sessionId: string, from: EventId, to: EventId): void {
     if (!readers.has(sessionId)) return
-    const head = heads.get(sessionId)
+    const head = newest.head(sessionId)
     if (head !== undefined && to <= head) return
     wanted.set(sessionId, Math.max(to, wanted.get(sessionId) ?? 0))
     void fill(sessionId, head ?? from - 1)
@@ -91,11 +74,11 @@ export function createLiveSessions(readEvents: ReadEvents, report: Report): Live
 
   return {
     watch(sessionId, nudge) {
-      live.open(sessionId)
+      newest.open(sessionId)
       return readers.add(sessionId, nudge)
     },
     async read(sessionId, after, limit, types) {
-      const cached = live.read(sessionId, after, limit, types)
+      const cached = newest.read(sessionId, after, limit, types)
       // An end of the log is asked for again: another process may have written, and its word may still be on
       // the way.
       return cached !== null && cached.length > 0 ? cached : readEvents(sessionId, after, limit, types)
@@ -104,17 +87,14 @@ export function createLiveSessions(readEvents: ReadEvents, report: Report): Live
       const first = events[0]
       const last = events.at(-1)
       if (first === undefined || last === undefined || !readers.has(sessionId)) return
-      const head = heads.get(sessionId)
+      const head = newest.head(sessionId)
       if (head === undefined || (head === first.id - 1 && !filling.has(sessionId))) {
-        take(sessionId, events)
+        newest.take(sessionId, events)
         readers.call(sessionId)
       } else grew(sessionId, first.id, last.id)
     },
     grew,
-    pruned() {
-      live.clear()
-      heads.clear()
-    },
+    pruned: newest.clear,
     watched: () => readers.subjects(),
   }
 }

@@ -10,7 +10,9 @@ import {
   toArtifactMeta,
 } from '../listing.ts'
 import { toSessionRow } from '../session-rows.ts'
-import type { Grant, InboxQuery, LogStore, SessionQuery, SessionRow, StoredEvent } from '../store.ts'
+import type { Grant } from '../commit.ts'
+import type { InboxQuery, LogStore, SessionQuery, StoredEvent } from '../store.ts'
+import type { SessionRow } from '../session.ts'
 import type { Database, Rows, Statement, Value } from './connections.ts'
 import { SELECT_SESSION, toStored } from './session-sql.ts'
 
@@ -227,3 +229,5 @@ export function createReader(db: Database) {
     },
   }
 }
+
+export type Reader = ReturnType<typeof createReader>

@@ -5,7 +5,7 @@
 import { isOpen, Refusing } from '../commit-rules.ts'
 import type { StoredItem } from '../inbox-rows.ts'
 import type { StoredSession } from '../session-rows.ts'
-import type { Decider } from '../store.ts'
+import type { Decider } from '../commit.ts'
 import type { EncodedRow } from '../writer-messages.ts'
 import { changeLink } from './change-link.ts'
 import { changeTask } from './change-task.ts'

@@ -1,6 +1,6 @@
 /** The row of a session in SQL: how it is locked, read and written back. */
 import { waitingSql, type StoredSession } from '../session-rows.ts'
-import type { NewSession } from '../store.ts'
+import type { NewSession } from '../session.ts'
 import type { Rows, Statement, Value } from './connections.ts'
 
 /** In the order of their keys, so that two processes never wait for each other. */

@@ -1,0 +1,147 @@
+/**
+ * Batches of commits, each tried until it is answered by what is true: once if it is there, tried again only
+ * when it certainly is not.
+ *
+ *   connected      batches run, one at a time
+ *   out            nothing was written: the batch waits for a new connection and is tried again, until its
+ *                  callers' patience ends
+ *   in doubt       COMMIT was sent and not answered: on the next connection the number of the last batch
+ *                  tells. The callers wait for that however long it takes, for an answer either way would be
+ *                  a guess
+ */
+import { AppError, asError } from '@cairn/protocol'
+import type { CommitRequest } from '../writer-messages.ts'
+import { bound, type Report, type Statement } from './connections.ts'
+import { asStoreFailure, isCollision, isLost } from './failures.ts'
+import { type Done, FateUnknown, type Outcome, transact } from './transact.ts'
+import type { WriterConnection } from './writer-connection.ts'
+
+export type Waiting = {
+  request: CommitRequest
+  /** performance.now() when the caller asked. */
+  asked: number
+  resolve: (done: Done) => void
+  reject: (error: unknown) => void
+}
+
+const MAX_COLLISIONS = 5
+const LAST_BATCH: Statement = {
+  name: 'last_batch',
+  text: 'SELECT batch FROM writers WHERE id = $1 FOR UPDATE',
+}
+
+const notWritten = (): AppError =>
+  new AppError('storage', '[commit] the database cannot be reached; nothing was written')
+const neverTold = (): AppError =>
+  new AppError(
+    'storage',
+    '[commit] the store was closed before the database said whether the commit came through',
+  )
+
+const rejectAll = (requests: readonly Waiting[], error: unknown): void =>
+  requests.forEach(({ reject }) => reject(error))
+
+export type BatchOptions = {
+  /** Of this process, in the table of writers. */
+  writerId: string
+  connection: WriterConnection
+  /** Sees every commit before its promise settles, in the order of this process. */
+  landed: (request: CommitRequest, done: Done) => void
+  report: Report
+  /** So long a commit waits for a server that cannot be reached. */
+  patienceMs: number
+}
+
+/** Resolves when every request has its answer. */
+export type RunBatch = (requests: readonly Waiting[]) => Promise<void>
+
+export function createBatches({ writerId, connection, landed, report, patienceMs }: BatchOptions): RunBatch {
+  let batch = 0
+  const isLate = ({ asked }: Waiting): boolean => performance.now() - asked >= patienceMs
+
+  /** Whether the batch of that number is on the server. Null when the store closes before anyone can say. */
+  async function isCommitted(number: number): Promise<boolean | null> {
+    while (!connection.hasGivenUp()) {
+      const client = await connection.get(() => false)
+      if (client === null) return null
+      try {
+        // Waits until the old transaction is over, should the server still hold it.
+        const { rows } = (await client.query(bound(LAST_BATCH, [writerId]))) as { rows: { batch: number }[] }
+        return (rows[0]?.batch ?? 0) >= number
+      } catch (error) {
+        connection.lose(client)
+        report('warn', 'whether a batch was committed is not known yet', { error: asError(error).message })
+      }
+    }
+    return null
+  }
+
+  /** True when the requests have their answers; false when nothing of the batch was written. */
+  async function settleDoubt(
+    number: number,
+    requests: readonly Waiting[],
+    doubt: FateUnknown,
+  ): Promise<boolean> {
+    const committed = await isCommitted(number)
+    if (committed === null) {
+      rejectAll(requests, neverTold())
+      return true
+    }
+    report(
+      'info',
+      committed
+        ? 'the batch in doubt was committed'
+        : 'the batch in doubt was not committed and is tried again',
+    )
+    if (committed) answer(requests, doubt.outcomes, landed)
+    return committed
+  }
+
+  async function run(given: readonly Waiting[]): Promise<void> {
+    let requests = given
+    for (let collisions = 0; requests.length > 0;) {
+      const waiting = requests
+      const client = await connection.get(() => waiting.every(isLate))
+      if (client === null) return rejectAll(requests, notWritten())
+      const number = (batch += 1)
+      try {
+        const asked = requests.map(({ request }) => request)
+        return answer(requests, await transact(client, writerId, number, asked), landed)
+      } catch (error) {
+        if (error instanceof FateUnknown) {
+          connection.lose(client)
+          if (await settleDoubt(number, requests, error)) return
+        } else if (isLost(error)) connection.lose(client)
+        else if (isCollision(error) && collisions < MAX_COLLISIONS) collisions += 1
+        else if (requests.length === 1) return rejectAll(requests, asStoreFailure('commit', error))
+        else {
+          // One of them is at fault, and the others need not pay for it.
+          for (const one of requests) await run([one])
+          return
+        }
+      }
+      const late = connection.isOut() ? requests.filter(isLate) : []
+      rejectAll(late, notWritten())
+      requests = requests.filter(each => !late.includes(each))
+    }
+  }
+
+  return run
+}
+
+function answer(
+  requests: readonly Waiting[],
+  outcomes: readonly Outcome[],
+  landed: BatchOptions['landed'],
+): void {
+  for (const [at, { request, resolve, reject }] of requests.entries()) {
+    const outcome = outcomes[at]
+    if (outcome === undefined) reject(new Error('[commit] fewer answers than commits'))
+    else if ('refused' in outcome) reject(outcome.refused)
+    else if ('failed' in outcome) reject(asStoreFailure('commit', outcome.failed))
+    else {
+      landed(request, outcome.done)
+      resolve(outcome.done)
+    }
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * The newest events of the sessions that are watched, in memory and without a gap: where one would be,
+ * memory begins anew behind it.
+ */
+import type { EventId, EventType } from '@cairn/protocol'
+import { createLiveCache } from '../live-cache.ts'
+import type { StoredEvent } from '../store.ts'
+
+export type NewestEvents = {
+  /** From now on the session's events are kept. */
+  open(sessionId: string): void
+  drop(sessionId: string): void
+  clear(): void
+  /** The last event known of the session, with which memory ends; undefined when none is known. */
+  head(sessionId: string): EventId | undefined
+  take(sessionId: string, events: StoredEvent[]): void
+  /** Up to here there is nothing more: what was there has been pruned. */
+  passOver(sessionId: string, to: EventId): void
+  /** Null when the page reaches further back than what is kept. */
+  read(sessionId: string, after: EventId, limit: number, types?: readonly EventType[]): StoredEvent[] | null
+}
+
+export function createNewestEvents(): NewestEvents {
+  const live = createLiveCache()
+  const heads = new Map<string, EventId>()
+  return {
+    open: live.open,
+    drop(sessionId) {
+      live.drop(sessionId)
+      heads.delete(sessionId)
+    },
+    clear() {
+      live.clear()
+      heads.clear()
+    },
+    head: sessionId => heads.get(sessionId),
+    take(sessionId, events) {
+      const first = events[0]
+      const last = events.at(-1)
+      if (first === undefined || last === undefined) return
+      // Pruning leaves gaps.
+      const isWhole = last.id - first.id + 1 === events.length
+      if (!isWhole || (heads.has(sessionId) && heads.get(sessionId) !== first.id - 1)) {
+        live.drop(sessionId)
+        live.open(sessionId)
+      }
+      if (isWhole) live.append(sessionId, events)
+      heads.set(sessionId, last.id)
+    },
+    passOver: (sessionId, to) => void heads.set(sessionId, to),
+    read: live.read,
+  }
+}

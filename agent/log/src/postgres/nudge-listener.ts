@@ -1,0 +1,162 @@
+/**
+ * The connection that listens to the other processes, and the slow poll on it, so that a word that was lost
+ * costs a second and nothing else. A connection that was lost is opened again, later after each failure.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { asError } from '@cairn/protocol'
+import type { Client } from 'pg'
+import type { PostgresAddress } from './address.ts'
+import { bound, closeClient, openClient, type Report, type Rows, type Statement } from './connections.ts'
+import { readWords, type Word } from './nudge-words.ts'
+import type { ChangedItem } from './row-changes.ts'
+
+const BACKOFF_MS = { first: 50, most: 2_000 }
+/**
+ * A transaction may have taken its time between the change and its commit; who looks by time looks back so
+ * far.
+ */
+const LOOK_BACK_MS = 10_000
+
+type Heard = {
+  grew(sessionId: string, from: number, to: number): void
+  itemChanged(orgId: string, item: ChangedItem): void
+  work(): void
+  pruned(): void
+}
+type Watched = { sessions: string[]; orgs: string[] }
+
+const HEADS: Statement = {
+  name: 'heads',
+  text: 'SELECT id, last_id FROM sessions WHERE id = ANY($1::text[])',
+}
+const ITEMS: Statement = {
+  name: 'changed_items',
+  text:
+    'SELECT id, org_id, changed_at FROM inbox_items WHERE changed_at > $1 AND org_id = ANY($2::text[]) ' +
+    'ORDER BY changed_at',
+}
+const CLOCK: Statement = {
+  name: 'clock',
+  text: 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now',
+}
+
+export type ListenerOptions = { watched: () => Watched; heard: Heard; pollMs: number; report: Report }
+export type Listener = { close(): Promise<void> }
+
+/** Resolves when it listens: what another process does from then on is not missed. */
+export async function startListening(
+  address: PostgresAddress,
+  channel: string,
+  self: string,
+  { watched, heard, pollMs, report }: ListenerOptions,
+): Promise<Listener> {
+  const stop = new AbortController()
+  const poll = createPoll(watched, heard)
+  /** Null while none is open. */
+  let client: Client | null = null
+
+  async function listen(): Promise<Client> {
+    const opened = await openListening(address, channel, lose, payload => {
+      for (const word of readWords(self, payload)) tell(word, heard)
+    })
+    if (!stop.signal.aborted) return opened
+    closeClient(opened)
+    throw stop.signal.reason
+  }
+
+  function lose(lost: Client): void {
+    if (client !== lost) return
+    client = null
+    closeClient(lost)
+    if (!stop.signal.aborted) report('warn', 'the connection that listens was lost; polling until it is back')
+  }
+
+  /** One that hangs is found by its own poll. */
+  async function pollOn(polled: Client): Promise<void> {
+    try {
+      await poll(polled)
+    } catch (error) {
+      lose(polled)
+      throw error
+    }
+  }
+
+  async function keepListening(): Promise<void> {
+    for (let wait = BACKOFF_MS.first; !stop.signal.aborted;) {
+      try {
+        if (client === null) {
+          client = await listen()
+          wait = BACKOFF_MS.first
+          // What was said meanwhile was not heard.
+          heard.work()
+        }
+        await pollOn(client)
+        await delay(pollMs, undefined, { signal: stop.signal, ref: false })
+      } catch (error) {
+        if (stop.signal.aborted) return
+        report('warn', 'listening to the other processes failed; trying again', {
+          error: asError(error).message,
+        })
+        await delay(wait, undefined, { ref: false })
+        wait = Math.min(wait * 2, BACKOFF_MS.most)
+      }
+    }
+  }
+
+  client = await listen()
+  const listening = keepListening()
+  return {
+    async close() {
+      stop.abort()
+      const last = client
+      client = null
+      if (last !== null) closeClient(last)
+      await listening
+    },
+  }
+}
+
+async function openListening(
+  address: PostgresAddress,
+  channel: string,
+  lose: (lost: Client) => void,
+  hear: (payload: string) => void,
+): Promise<Client> {
+  const client = await openClient(address, 'plain', lose)
+  client.on('notification', ({ payload }) => {
+    if (payload !== undefined) hear(payload)
+  })
+  try {
+    await client.query(`LISTEN "${channel}"`)
+    return client
+  } catch (error) {
+    closeClient(client)
+    throw error
+  }
+}
+
+function tell(word: Word, heard: Heard): void {
+  if ('s' in word) heard.grew(...word.s)
+  else if ('i' in word) heard.itemChanged(word.i[0], { id: word.i[1], at: word.i[2] })
+  else if ('w' in word) heard.work()
+  else heard.pruned()
+}
+
+/** Asks for what the watched sessions and organisations have come to, and tells it. */
+function createPoll(watched: () => Watched, heard: Heard): (client: Client) => Promise<void> {
+  /** By the server's clock; null until the first look. */
+  let lookedAt: number | null = null
+  return async client => {
+    const { sessions, orgs } = watched()
+    const ask = async (statement: Statement, values: Parameters<typeof bound>[1]): Promise<Rows> =>
+      ((await client.query(bound(statement, values))) as { rows: Rows }).rows
+    const [clock] = await ask(CLOCK, [])
+    if (sessions.length > 0)
+      for (const row of await ask(HEADS, [sessions]))
+        heard.grew(String(row['id']), Number(row['last_id']), Number(row['last_id']))
+    if (orgs.length > 0 && lookedAt !== null)
+      for (const row of await ask(ITEMS, [lookedAt - LOOK_BACK_MS, orgs]))
+        heard.itemChanged(String(row['org_id']), { id: String(row['id']), at: Number(row['changed_at']) })
+    lookedAt = Number(clock?.['now'])
+  }
+}

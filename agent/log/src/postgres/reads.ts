@@ -1,0 +1,37 @@
+/** What is read from the store on Postgres. */
+import type { LogStore } from '../store.ts'
+import type { Database } from './connections.ts'
+import type { Reader } from './reader.ts'
+import { readSnapshot } from './snapshots.ts'
+
+export const createReads = (
+  db: Database,
+  reader: Reader,
+  now: () => number,
+): Pick<
+  LogStore,
+  | 'readSnapshot'
+  | 'lostAt'
+  | 'getSession'
+  | 'listSessions'
+  | 'getInboxItem'
+  | 'listInbox'
+  | 'findGrant'
+  | 'listArtifacts'
+  | 'getArtifact'
+  | 'leaseOf'
+  | 'findRetired'
+> => ({
+  readSnapshot: (sessionId, version) => readSnapshot(db, sessionId, version),
+  // The database looks after its own log: it stops where that is damaged, and says so.
+  lostAt: () => Promise.resolve(null),
+  getSession: id => reader.getSession(id, now()),
+  listSessions: query => reader.listSessions(query, now()),
+  getInboxItem: id => reader.getInboxItem(id, now()),
+  listInbox: query => reader.listInbox(query, now()),
+  findGrant: (sessionId, tool, argumentsHash) => reader.findGrant(sessionId, tool, argumentsHash, now()),
+  listArtifacts: reader.listArtifacts,
+  getArtifact: reader.getArtifact,
+  leaseOf: id => reader.getSession(id, now()),
+  findRetired: reader.findRetired,
+})

@@ -1,0 +1,107 @@
+/** Who watches the store in this process, told of what this process writes and of what others say. */
+import { createListeners } from '../listeners.ts'
+import type { LogStore } from '../store.ts'
+import type { PostgresAddress } from './address.ts'
+import type { Database, Report } from './connections.ts'
+import { createLiveSessions, type LiveSessions } from './live-sessions.ts'
+import { startNudges } from './nudges.ts'
+import type { ChangedItem } from './row-changes.ts'
+import type { Done } from './transact.ts'
+
+/** So soon work is looked for again that a transaction held for a moment. */
+const LOOK_AGAIN_MS = 50
+const WORK = 'work'
+
+export type Watchers = Pick<LogStore, 'read' | 'watch' | 'watchInbox' | 'watchWork'> & {
+  /** Written here, as the rest of this type is: sessions grew, items changed, work may have appeared. */
+  landed(done: Done): void
+  itemChanged(orgId: string, item: ChangedItem): void
+  freed(): void
+  pruned(): void
+  /** Work was left that another transaction held at that moment. */
+  lookAgain(): void
+  close(): Promise<void>
+}
+
+export type WatcherOptions = {
+  db: Database
+  /** The name of this process among the others. */
+  self: string
+  readEvents: LiveSessions['read']
+  pollMs: number
+  report: Report
+}
+
+export async function startWatchers(
+  address: PostgresAddress,
+  { db, self, readEvents, pollMs, report }: WatcherOptions,
+): Promise<Watchers> {
+  const live = createLiveSessions(readEvents, report)
+  const orgs = createListeners<[itemId: string]>()
+  const workers = createListeners<[]>()
+  const told = createTold()
+  const { tell, close } = await startNudges(address, db, self, {
+    pollMs,
+    report,
+    watched: () => ({ sessions: live.watched(), orgs: orgs.subjects() }),
+    heard: {
+      grew: live.grew,
+      pruned: live.pruned,
+      work: () => workers.call(WORK),
+      itemChanged(orgId, item) {
+        if (told.isNew(item)) orgs.call(orgId, item.id)
+      },
+    },
+  })
+
+  function freed(): void {
+    workers.call(WORK)
+    tell({ w: 1 })
+  }
+  function itemChanged(orgId: string, item: ChangedItem): void {
+    told.isNew(item)
+    orgs.call(orgId, item.id)
+    tell({ i: [orgId, item.id, item.at] })
+  }
+  return {
+    read: live.read,
+    watch: live.watch,
+    watchInbox: (orgId, nudge) => orgs.add(orgId, nudge),
+    watchWork: nudge => workers.add(WORK, nudge),
+    landed(done) {
+      for (const { events, items, session, work } of [done, ...done.also]) {
+        const last = events.at(-1)
+        if (events[0] !== undefined && last !== undefined) {
+          live.committed(session.id, events)
+          tell({ s: [session.id, events[0].id, last.id] })
+        }
+        if (work) freed()
+        for (const item of items) itemChanged(session.org_id, item)
+      }
+    },
+    itemChanged,
+    freed,
+    pruned() {
+      live.pruned()
+      tell({ p: 1 })
+    },
+    lookAgain: () => void setTimeout(() => workers.call(WORK), LOOK_AGAIN_MS).unref(),
+    close,
+  }
+}
+
+/** Which changes of inbox items have been told here: a notification and the poll both bring the same one. */
+function createTold() {
+  const MOST = 10_000
+  const last = new Map<string, number>()
+  return {
+    isNew({ id, at }: ChangedItem): boolean {
+      if ((last.get(id) ?? -1) >= at) return false
+      last.delete(id)
+      last.set(id, at)
+      const [oldest] = last.keys()
+      if (last.size > MOST && oldest !== undefined) last.delete(oldest)
+      return true
+    },
+  }
+}

@@ -1,0 +1,41 @@
+/** Why a commit was refused: one of these guards said no. */
+import type { InboxItem } from '@cairn/protocol'
+import type { SessionRow } from './session.ts'
+
+export const REFUSALS = [
+  'no_session',
+  'stale_lease',
+  'wrong_status',
+  'new_work',
+  'has_title',
+  'question_open',
+  'already_answered',
+  'no_grant',
+  'exists',
+  'already_settled',
+  'too_many_open',
+  'too_many_children',
+  'tree_moved',
+  'timer_gone',
+  'task_moved',
+] as const
+export type Refusal = (typeof REFUSALS)[number]
+/** A guard said no; nothing of the commit was written. */
+export class CommitRefused extends Error {
+  override readonly name = 'CommitRefused'
+  readonly refusal: Refusal
+  /** The session as it is, where there is one; for `already_answered` the item too. */
+  readonly session: SessionRow | null
+  readonly item: InboxItem | null
+  constructor(
+    refusal: Refusal,
+    detail: string,
+    session: SessionRow | null = null,
+    item: InboxItem | null = null,
+  ) {
+    super(detail)
+    this.refusal = refusal
+    this.session = session
+    this.item = item
+  }
+}

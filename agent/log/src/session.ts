@@ -1,0 +1,48 @@
+/** A session as a store keeps it, and who may act for it. */
+import type { EventId, Session } from '@cairn/protocol'
+import type { Link } from './links.ts'
+
+/** The stored session: what the API shows and what only the server needs. Times are epoch milliseconds. */
+export type SessionRow = Omit<Session, 'created_at' | 'updated_at'> & {
+  org_id: string
+  /** Kind of the principal that `created_by` names. */
+  created_by_kind: 'user' | 'service_account'
+  /** Per-session settings given at creation; the harness validates what it reads. */
+  config: Record<string, unknown>
+  created_at: number
+  updated_at: number
+  /** Id of the last event a worker has fully dealt with. */
+  cursor: EventId
+  /**
+   * Id of the last event that asks for work (`wakes` in the contract). Work is `wake_id > cursor` while
+   * active.
+   */
+  wake_id: EventId
+  lease: { worker_id: string; epoch: number; until: number } | null
+}
+export type NewSession = {
+  id: string
+  org_id: string
+  created_by: string
+  created_by_kind: 'user' | 'service_account'
+  agent: string
+  channel: string
+  title?: string | null
+  model?: string | null
+  parent_id?: string | null
+  config?: Record<string, unknown>
+}
+
+/** The right of one worker to act for one session, until a newer epoch exists. */
+export type Fence = { worker_id: string; epoch: number }
+
+export type Claim = {
+  session: SessionRow
+  fence: Fence
+  /**
+   * The former holder died with the lease in hand, this many seconds ago; null when it was released in order.
+   */
+  abandoned_s: number | null
+  /** What ties the session to its parent; null for a root. It stays open while this claim's fence holds. */
+  link: Link | null
+}

@@ -1,0 +1,39 @@
+/** What is read from the embedded store, on this thread. */
+import type { Reader } from './reader.ts'
+import type { LogStore } from './store.ts'
+import type { Watchers } from './sqlite-watchers.ts'
+
+export const createReads = (
+  reader: Reader,
+  { read }: Pick<Watchers, 'read'>,
+  now: () => number,
+): Pick<
+  LogStore,
+  | 'read'
+  | 'readSnapshot'
+  | 'lostAt'
+  | 'getSession'
+  | 'listSessions'
+  | 'getInboxItem'
+  | 'listInbox'
+  | 'findGrant'
+  | 'listArtifacts'
+  | 'getArtifact'
+  | 'leaseOf'
+  | 'findRetired'
+> => ({
+  read: async (sessionId, after, limit, types) =>
+    read(sessionId, after, limit, types) ?? reader.read(sessionId, after, limit, types),
+  readSnapshot: async (sessionId, version) => reader.readSnapshot(sessionId, version),
+  lostAt: async (sessionId, cursor) => reader.lostAt(sessionId, cursor),
+  getSession: async id => reader.getSession(id, now()),
+  listSessions: async query => reader.listSessions(query, now()),
+  getInboxItem: async id => reader.getInboxItem(id, now()),
+  listInbox: async query => reader.listInbox(query, now()),
+  findGrant: async (sessionId, tool, argumentsHash) =>
+    reader.findGrant(sessionId, tool, argumentsHash, now()),
+  listArtifacts: async sessionId => reader.listArtifacts(sessionId),
+  getArtifact: async (sessionId, artifactId) => reader.getArtifact(sessionId, artifactId),
+  leaseOf: async sessionId => reader.leaseOf(sessionId),
+  findRetired: async sessionIds => reader.findRetired(sessionIds),
+})

@@ -1,0 +1,72 @@
+/** Who watches the embedded store, and what an answer of its writer tells them. */
+import type { EventId, EventType } from '@cairn/protocol'
+import { isoStamp, type Part } from './commit-rules.ts'
+import type { StoredItem } from './inbox-rows.ts'
+import { createListeners } from './listeners.ts'
+import { createLiveCache } from './live-cache.ts'
+import { composeRecord } from './record-text.ts'
+import { unpackSession } from './session-rows.ts'
+import type { LogStore, StoredEvent } from './store.ts'
+import type { CommitAnswer, CommitRequest, PartAnswer, Request } from './writer-messages.ts'
+
+export type Watchers = Pick<LogStore, 'watch' | 'watchInbox' | 'watchWork'> & {
+  /** Sees every answered request, in commit order. */
+  landed(request: Request, value: unknown): void
+  /** Newest events from memory; null where the page is not in it. */
+  read(sessionId: string, after: EventId, limit: number, types?: readonly EventType[]): StoredEvent[] | null
+}
+
+const WORK = 'work'
+
+export function createWatchers(): Watchers {
+  const live = createLiveCache()
+  const readers = createListeners<[]>(live.drop)
+  const inbox = createListeners<[itemId: string]>()
+  const workers = createListeners<[]>()
+
+  function keep(at: number, { session_id, reopen, events }: Part, { reopened, last }: PartAnswer): void {
+    const all = reopened && reopen !== undefined ? [reopen, ...events] : events
+    const session = JSON.stringify(session_id)
+    const first = last - all.length + 1
+    live.append(
+      session_id,
+      all.map(([type, data], index) => ({
+        id: first + index,
+        type,
+        json: composeRecord(first + index, session, type, isoStamp(at), data),
+      })),
+    )
+  }
+
+  function grown(at: number, part: Part, answer: PartAnswer, orgId: () => string): void {
+    if (live.has(part.session_id)) keep(at, part, answer)
+    if (part.events.length > 0) readers.call(part.session_id)
+    if (answer.work) workers.call(WORK)
+    for (const item of answer.items ?? []) inbox.call(orgId(), item)
+  }
+
+  function committed(request: CommitRequest, answer: CommitAnswer): void {
+    grown(request.at, request, answer, () => unpackSession(answer.session).org_id)
+    for (const [at, part] of (request.also ?? []).entries()) {
+      const own = answer.also?.[at]
+      if (own !== undefined) grown(request.at, part, own, () => own.org_id)
+    }
+  }
+
+  return {
+    landed(request, value) {
+      if (request.do === 'commit') committed(request, value as CommitAnswer)
+      else if (request.do === 'release' && value === true) workers.call(WORK)
+      else if (request.do === 'prune' && (value as { deleted: number }).deleted > 0) live.clear()
+      else if (request.do === 'markRead' && value !== null)
+        inbox.call((value as StoredItem).org_id, request.item)
+    },
+    read: live.read,
+    watch(sessionId, nudge) {
+      live.open(sessionId)
+      return readers.add(sessionId, nudge)
+    },
+    watchInbox: (orgId, nudge) => inbox.add(orgId, nudge),
+    watchWork: nudge => workers.add(WORK, nudge),
+  }
+}

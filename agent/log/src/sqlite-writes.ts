@@ -1,0 +1,82 @@
+/** What is written to the embedded store: requests to its writer, and their answers as callers know them. */
+import { isoStamp } from './commit-rules.ts'
+import { encodeCommit, encodeSession } from './encode-commit.ts'
+import { type StoredItem, toInboxItem } from './inbox-rows.ts'
+import { toLink } from './links.ts'
+import type { Redact } from './redact.ts'
+import type { SessionRow } from './session.ts'
+import { type StoredSession, toSessionRow, unpackSession } from './session-rows.ts'
+import type { LogStore } from './store.ts'
+import type { WriterClient } from './writer-client.ts'
+import type { ClaimAnswer, CommitAnswer } from './writer-messages.ts'
+
+export function createWrites(
+  ask: WriterClient['ask'],
+  redact: Redact,
+  now: () => number,
+): Pick<LogStore, 'createSession' | 'commit' | 'markRead' | 'saveSnapshot' | 'probe' | 'pruneDeltas'> {
+  return {
+    async createSession(session) {
+      const request = { do: 'create', at: now(), ...encodeSession(redact, session) } as const
+      return toSessionRow((await ask(request)) as StoredSession)
+    },
+    async commit(commit) {
+      const request = encodeCommit(redact, now(), commit)
+      const answer = (await ask(request)) as CommitAnswer
+      const first = answer.last - request.events.length + 1
+      const created_at = isoStamp(request.at)
+      let session: SessionRow | undefined
+      return {
+        events: commit.events.map(({ type }, at) => ({ id: first + at, type, created_at })),
+        last_id: answer.last,
+        // Most callers never look at it, and it is dearer than the rest of the answer.
+        get session() {
+          return (session ??= toSessionRow(unpackSession(answer.session)))
+        },
+      }
+    },
+    async markRead(item) {
+      const at = now()
+      const row = (await ask({ do: 'markRead', at, item })) as StoredItem | null
+      return row === null ? null : toInboxItem(row, at)
+    },
+    saveSnapshot: async (session_id, snapshot) =>
+      (await ask({ do: 'snapshot', at: now(), session_id, snapshot })) as boolean,
+    probe: async () => void (await ask({ do: 'probe' })),
+    async pruneDeltas(before) {
+      let total = 0
+      for (let key: number | null = 0; key !== null;) {
+        const step = (await ask({ do: 'prune', before, after_key: key })) as {
+          deleted: number
+          key: number | null
+        }
+        total += step.deleted
+        key = step.key
+      }
+      return total
+    },
+  }
+}
+
+/** `clock`: milliseconds that nobody sets. */
+export function createLeases(
+  ask: WriterClient['ask'],
+  clock: () => number,
+): Pick<LogStore, 'claim' | 'renew' | 'release'> {
+  return {
+    async claim(workerId, limit, ttlMs) {
+      const request = { do: 'claim', at: clock(), worker_id: workerId, limit, ttl: ttlMs } as const
+      const claims = (await ask(request)) as ClaimAnswer
+      return claims.map(({ session, epoch, abandoned_ms, link }) => ({
+        session: toSessionRow(session),
+        fence: { worker_id: workerId, epoch },
+        abandoned_s: abandoned_ms === null ? null : abandoned_ms / 1000,
+        link: link === null ? null : toLink(link),
+      }))
+    },
+    renew: async (workerId, leases, ttlMs) =>
+      (await ask({ do: 'renew', at: clock(), worker_id: workerId, leases, ttl: ttlMs })) as string[],
+    release: async (sessionId, fence) =>
+      void (await ask({ do: 'release', at: clock(), session_id: sessionId, fence })),
+  }
+}
