@@ -1,4 +1,5 @@
 /** The statements of a commit, prepared once for the writer's connection. */
+import { ROOT_SQL } from './inbox-rows.ts'
 import { prepareLinkSql } from './link-sql.ts'
 import type { Db } from './sqlite-adapter.ts'
 import { SELECT_SESSION, waitingSql } from './session-rows.ts'
@@ -26,10 +27,10 @@ export function prepareCommitSql(db: Db) {
         'kind, status, title, body, payload, private, tool_call_id, created_at, expires_at)\n' +
         "      VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?)",
     ),
-    item: db.prepare('SELECT * FROM inbox_items WHERE id = ?'),
+    item: db.prepare(`SELECT *, ${ROOT_SQL} FROM inbox_items WHERE id = ?`),
     itemOfCall: db.prepare(
-      'SELECT * FROM inbox_items WHERE session_key = ? AND tool_call_id = ? AND kind = ? ORDER BY ' +
-        "status = 'pending' DESC, seq DESC LIMIT 1",
+      `SELECT *, ${ROOT_SQL} FROM inbox_items WHERE session_key = ? AND tool_call_id = ? AND kind = ? ` +
+        "ORDER BY status = 'pending' DESC, seq DESC LIMIT 1",
     ),
     answerItem: db.prepare(
       'UPDATE inbox_items SET status = ?, decision = ?, responded_at = ?, decided_by = ?, ' +
@@ -39,7 +40,9 @@ export function prepareCommitSql(db: Db) {
       "UPDATE inbox_items SET status = 'expired', decision = ?, responded_at = ? WHERE session_key = ? " +
         "AND status = 'pending' RETURNING id",
     ),
-    markRead: db.prepare('UPDATE inbox_items SET read_at = coalesce(read_at, ?) WHERE id = ? RETURNING *'),
+    markRead: db.prepare(
+      `UPDATE inbox_items SET read_at = coalesce(read_at, ?) WHERE id = ? RETURNING *, ${ROOT_SQL}`,
+    ),
     addGrant: db.prepare(
       'INSERT INTO grants (id, session_key, tool, arguments_hash, granted_by, granted_by_kind, ' +
         'created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',

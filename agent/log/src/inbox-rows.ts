@@ -7,6 +7,8 @@ export type StoredItem = {
   id: string
   session_key: number
   session_id: string
+  /** Not a column: ROOT_SQL. */
+  root_session_id: string
   org_id: string
   created_by: string
   source_event_id: number
@@ -25,6 +27,11 @@ export type StoredItem = {
   decided_by: string | null
   decided_by_kind: Decider['kind'] | null
 }
+
+/** A column of items beside their own: the top of the parents of the session that raised one. */
+export const ROOT_SQL =
+  'coalesce((SELECT l.root_id FROM links l WHERE l.child_id = inbox_items.session_id), ' +
+  'inbox_items.session_id) AS root_session_id'
 
 export type StoredGrant = { id: string; granted_by: string; granted_by_kind: Decider['kind'] | null }
 
@@ -48,6 +55,7 @@ export const STATUS_SQL = `CASE WHEN status = 'pending' AND expires_at <= :now T
 export const toInboxItem = (row: StoredItem, now: number): InboxItem => ({
   id: row.id,
   session_id: row.session_id,
+  root_session_id: row.root_session_id,
   source_event_id: row.source_event_id,
   kind: row.kind,
   status: statusAt(row, now),

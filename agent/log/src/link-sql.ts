@@ -1,6 +1,11 @@
 /** The statements of links, trees and timers, prepared once for the writer's connection. */
 import type { Db } from './sqlite-adapter.ts'
 
+/** The ids of all below a session, as a table `below`; both stores speak it. */
+export const belowSql = (id: string): string =>
+  `WITH RECURSIVE below(id) AS (SELECT child_id FROM links WHERE parent_id = ${id} UNION\n` +
+  '  SELECT l.child_id FROM links l JOIN below b ON l.parent_id = b.id)'
+
 export function prepareLinkSql(db: Db) {
   return {
     link: db.prepare('SELECT * FROM links WHERE child_id = ?'),

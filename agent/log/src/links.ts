@@ -8,10 +8,11 @@
  * The rows change in the commits of sessions (commit.ts), so a link and the events that tell of it never
  * differ.
  */
+import { AppError, type Session, type WorkerKind, type WorkerView } from '@cairn/protocol'
 
 import type { Task } from './tasks.ts'
 
-export type LinkKind = 'worker' | 'delegation' | 'task'
+export type LinkKind = WorkerKind
 /** Why a child did not come back with a result. `parent`: its parent stopped, ended or was archived. */
 export const LINK_CAUSES = [
   'empty',
@@ -39,7 +40,7 @@ export type NewLink = {
   attempt: number | null
 }
 export type Link = NewLink & {
-  status: 'open' | 'complete' | 'failed'
+  status: WorkerView['status']
   cause: LinkCause | null
   paused_by_parent: boolean
   /** Of the child and all below it, as its outcome says; 0 while it is open. */
@@ -94,12 +95,20 @@ export type LinkChange =
 
 export const DAY_MS = 24 * 3600 * 1000
 
+/** Where a session stands in its tree. */
+export type Family = Pick<Session, 'root_id' | 'depth' | 'open_children' | 'children_cost_usd'>
+export type BelowQuery = { status?: readonly Link['status'][]; limit: number; cursor?: string }
+
 /** Reads of links, and the claims of timers. */
 export interface CoordinationStore {
   /** The link of a child; null for a root. */
   link(childId: string): Promise<Link | null>
   /** Of one parent, oldest first, at most `limit`. */
   children(parentId: string, query?: { open?: true; limit?: number }): Promise<Link[]>
+  /** All below a session, newest first; `cursor` continues a listing. */
+  below(sessionId: string, query: BelowQuery): Promise<{ links: Link[]; next_cursor: string | null }>
+  /** In the order of the ids; a session without links is the root of itself. */
+  families(sessionIds: readonly string[]): Promise<Family[]>
   /** The open links of a tree and its version, of one moment. */
   tree(rootId: string): Promise<{ version: number; open: Link[] }>
   task(taskId: string): Promise<Task | null>
@@ -151,3 +160,39 @@ export const toTimer = ({ claimed_by, claimed_until, data, ...row }: StoredTimer
   data: JSON.parse(data) as Record<string, unknown>,
   claim: { by: claimed_by, until: claimed_until },
 })
+
+export type StoredFamily = Family & { id: string }
+export const toFamilies = (rows: readonly StoredFamily[], ids: readonly string[]): Family[] => {
+  const found = new Map(rows.map(row => [row.id, row]))
+  return ids.map(id => {
+    const row = found.get(id)
+    if (row === undefined) throw new Error(`[families] nothing was read of session ${id}`)
+    const { root_id, depth, open_children, children_cost_usd } = row
+    return { root_id, depth, open_children, children_cost_usd: Number(children_cost_usd.toFixed(10)) }
+  })
+}
+
+/** Where a listing of links goes on: before that one, newest first. */
+export type LinkPlace = { opened_at: number; child_id: string }
+export function parseLinkCursor(cursor: string | undefined): LinkPlace {
+  if (cursor === undefined) return { opened_at: Number.MAX_SAFE_INTEGER, child_id: '' }
+  const [, at, child_id] = /^([0-9a-z]{1,11})\.([\w-]{1,128})$/.exec(cursor) ?? []
+  if (at === undefined || child_id === undefined)
+    throw new AppError(
+      'invalid_cursor',
+      `cursor ${JSON.stringify(cursor)} is not one that a listing gave out`,
+    )
+  return { opened_at: Number.parseInt(at, 36), child_id }
+}
+/** `rows` hold one more than the limit when there is a next page. */
+export function linkPage(
+  rows: readonly StoredLink[],
+  limit: number,
+): { links: Link[]; next_cursor: string | null } {
+  const last = rows[limit - 1]
+  return {
+    links: rows.slice(0, limit).map(toLink),
+    next_cursor:
+      rows.length > limit && last !== undefined ? `${last.opened_at.toString(36)}.${last.child_id}` : null,
+  }
+}

@@ -1,6 +1,14 @@
 /** Reads, on the main thread's own connection: short, and blind to what is not committed yet. */
 import type { ArtifactMeta, ArtifactSpec, EventId, EventType, InboxItem } from '@cairn/protocol'
-import { STATUS_SQL, type StoredGrant, type StoredItem, toGrant, toInboxItem } from './inbox-rows.ts'
+import {
+  ROOT_SQL,
+  STATUS_SQL,
+  type StoredGrant,
+  type StoredItem,
+  toGrant,
+  toInboxItem,
+} from './inbox-rows.ts'
+import { belowSql } from './link-sql.ts'
 import {
   createSearch,
   page,
@@ -38,12 +46,13 @@ export function createReader(db: Db) {
   )
   const positionOf = db.prepare(POSITION_OF)
   const session = db.prepare(`${SELECT_SESSION} WHERE s.id = :id`)
+  const sessionsById = db.prepare(`${SELECT_SESSION} WHERE s.id IN (SELECT value FROM json_each(:ids))`)
   const holder = db.prepare('SELECT status, worker_id, epoch, lease_until FROM sessions WHERE id = ?')
   const retired = db.prepare(
     "SELECT id FROM sessions WHERE id IN (SELECT value FROM json_each(?)) AND status = 'archived' AND " +
       'worker_id IS NULL AND saga <> 2',
   )
-  const item = db.prepare('SELECT * FROM inbox_items WHERE id = ?')
+  const item = db.prepare(`SELECT *, ${ROOT_SQL} FROM inbox_items WHERE id = ?`)
   const grant = db.prepare(
     `SELECT id, granted_by, granted_by_kind FROM grants WHERE session_key = ${keyed} AND tool = ? AND ` +
       'arguments_hash = ? AND expires_at > ?\n' +
@@ -107,6 +116,9 @@ export function createReader(db: Db) {
       const row = session.get({ id, now }) as StoredSession | undefined
       return row === undefined ? null : toSessionRow(row)
     },
+
+    getSessions: (ids: readonly string[], now: number): SessionRow[] =>
+      (sessionsById.all({ ids: JSON.stringify(ids), now }) as StoredSession[]).map(toSessionRow),
 
     leaseOf(id: string): Pick<SessionRow, 'status' | 'lease'> | null {
       const row = holder.get(id) as
@@ -183,7 +195,11 @@ export function createReader(db: Db) {
         values['created_by'] = query.created_by
       }
       if (query.session_id !== undefined) {
-        where.push('session_id = :session_id')
+        where.push(
+          query.descendants === true
+            ? `session_id IN (${belowSql(':session_id')} SELECT id FROM below UNION SELECT :session_id)`
+            : 'session_id = :session_id',
+        )
         values['session_id'] = query.session_id
       }
       if (query.kind !== undefined) {
@@ -196,7 +212,7 @@ export function createReader(db: Db) {
         values['now'] = now
       }
       const rows = prepared(
-        `SELECT * FROM inbox_items WHERE ${where.join(' AND ')} ORDER BY seq DESC LIMIT :limit`,
+        `SELECT *, ${ROOT_SQL} FROM inbox_items WHERE ${where.join(' AND ')} ORDER BY seq DESC LIMIT :limit`,
       ).all(values) as StoredItem[]
       const { found, next_cursor } = page(
         rows,

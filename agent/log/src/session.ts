@@ -1,9 +1,9 @@
 /** A session as a store keeps it, and who may act for it. */
 import type { EventId, Session } from '@cairn/protocol'
-import type { Link } from './links.ts'
+import type { Family, Link } from './links.ts'
 
 /** The stored session: what the API shows and what only the server needs. Times are epoch milliseconds. */
-export type SessionRow = Omit<Session, 'created_at' | 'updated_at'> & {
+export type SessionRow = Omit<Session, 'created_at' | 'updated_at' | keyof Family> & {
   org_id: string
   /** Kind of the principal that `created_by` names. */
   created_by_kind: 'user' | 'service_account'

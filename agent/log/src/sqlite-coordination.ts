@@ -1,7 +1,18 @@
 /** Links, trees and timers on the embedded store: read here, timers claimed by the writer. */
 import type { Db } from './sqlite-adapter.ts'
-import { type CoordinationStore, type StoredLink, type StoredTimer, toLink, toTimer } from './links.ts'
 import { type StoredTask, toTask } from './tasks.ts'
+import {
+  type CoordinationStore,
+  linkPage,
+  parseLinkCursor,
+  type StoredFamily,
+  type StoredLink,
+  type StoredTimer,
+  toFamilies,
+  toLink,
+  toTimer,
+} from './links.ts'
+import { belowSql } from './link-sql.ts'
 import type { Request } from './writer-messages.ts'
 
 const MOST = 1000
@@ -26,7 +37,35 @@ export function createCoordinationReader(db: Db): CoordinationReader {
   const task = db.prepare('SELECT * FROM tasks WHERE task_id = ?')
   const tasks = db.prepare('SELECT * FROM tasks WHERE owner_id = ? ORDER BY created_at, task_id')
   const since = db.prepare('SELECT count(*) AS count FROM links WHERE root_id = ? AND opened_at > ?')
+  const BELOW =
+    '(:status IS NULL OR l.status IN (SELECT value FROM json_each(:status))) AND (l.opened_at, ' +
+    'l.child_id) < (:at, :child) ORDER BY l.opened_at DESC, l.child_id DESC LIMIT :limit'
+  const belowRoot = db.prepare(`SELECT l.* FROM links l WHERE l.root_id = :id AND ${BELOW}`)
+  const below = db.prepare(
+    `${belowSql(':id')} SELECT l.* FROM below b JOIN links l ON l.child_id = b.id WHERE ${BELOW}`,
+  )
+  const families = db.prepare(
+    'SELECT w.value AS id, coalesce(l.root_id, w.value) AS root_id, coalesce(l.depth, 0) AS depth,\n' +
+      "  (SELECT count(*) FROM links c WHERE c.parent_id = w.value AND c.status = 'open') AS " +
+      'open_children,\n' +
+      '  (SELECT coalesce(sum(c.cost_usd), 0.0) FROM links c WHERE c.parent_id = w.value) AS ' +
+      'children_cost_usd\n' +
+      'FROM json_each(?) w LEFT JOIN links l ON l.child_id = w.value',
+  )
   return {
+    below(sessionId, { status, limit, cursor }) {
+      const { opened_at, child_id } = parseLinkCursor(cursor)
+      const isRoot = link.get(sessionId) === undefined
+      const rows = (isRoot ? belowRoot : below).all({
+        id: sessionId,
+        status: status === undefined ? null : JSON.stringify(status),
+        at: opened_at,
+        child: child_id,
+        limit: limit + 1,
+      }) as StoredLink[]
+      return linkPage(rows, limit)
+    },
+    families: ids => toFamilies(families.all(JSON.stringify(ids)) as StoredFamily[], ids),
     link(childId) {
       const row = link.get(childId) as StoredLink | undefined
       return row === undefined ? null : toLink(row)
@@ -58,6 +97,8 @@ export function createCoordination(
   const reader = createCoordinationReader(db)
   return {
     link: async childId => reader.link(childId),
+    below: async (sessionId, query) => reader.below(sessionId, query),
+    families: async ids => reader.families(ids),
     children: async (parentId, query) => reader.children(parentId, query),
     tree: async rootId => reader.tree(rootId),
     task: async taskId => reader.task(taskId),

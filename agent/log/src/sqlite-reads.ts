@@ -13,6 +13,8 @@ export const createReads = (
   | 'readSnapshot'
   | 'lostAt'
   | 'getSession'
+  | 'getSessions'
+  | 'lastEvents'
   | 'listSessions'
   | 'getInboxItem'
   | 'listInbox'
@@ -27,6 +29,14 @@ export const createReads = (
   readSnapshot: async (sessionId, version) => reader.readSnapshot(sessionId, version),
   lostAt: async (sessionId, cursor) => reader.lostAt(sessionId, cursor),
   getSession: async id => reader.getSession(id, now()),
+  getSessions: async ids => reader.getSessions(ids, now()),
+  async lastEvents(ids) {
+    const last = reader.getSessions(ids, now()).map(({ id, last_event_id }) => {
+      const [event] = reader.read(id, last_event_id - 1, 1)
+      return event === undefined ? [] : ([[id, event]] as const)
+    })
+    return new Map(last.flat())
+  },
   listSessions: async query => reader.listSessions(query, now()),
   getInboxItem: async id => reader.getInboxItem(id, now()),
   listInbox: async query => reader.listInbox(query, now()),

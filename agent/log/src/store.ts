@@ -47,6 +47,8 @@ export type InboxQuery = {
   org_id: string
   created_by?: string
   session_id?: string
+  /** With `session_id`: what all below it have raised too. */
+  descendants?: true
   status?: readonly InboxItem['status'][]
   kind?: readonly InboxKind[]
   limit: number
@@ -87,6 +89,10 @@ export interface LogStore {
    */
   watch(sessionId: string, nudge: () => void): () => void
   getSession(sessionId: string): Promise<SessionRow | null>
+  /** Those of these ids that there are, in any order. */
+  getSessions(ids: readonly string[]): Promise<SessionRow[]>
+  /** The last event of each of these sessions that has one. */
+  lastEvents(sessionIds: readonly string[]): Promise<Map<string, StoredEvent>>
   /**
    * Newest first; `cursor` continues a listing. Archived ones only when asked for. With `text` a page may be
    * short, or empty, and still have a next one.

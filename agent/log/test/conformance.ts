@@ -3,6 +3,7 @@ import { describe } from 'vitest'
 import { defineAccounts } from './conformance/accounts.ts'
 import { makeBench } from './conformance/bench.ts'
 import type { Implementation } from './conformance/fixture.ts'
+import { defineFamilies } from './conformance/families.ts'
 import { defineInbox } from './conformance/inbox.ts'
 import { defineLeases } from './conformance/leases.ts'
 import { defineLinking } from './conformance/linking.ts'
@@ -22,6 +23,7 @@ export function defineLogConformance(name: string, implementation: Implementatio
     describe('reading', () => defineReading(bench))
     describe('linking', () => defineLinking(bench))
     describe('tasks', () => defineTasks(bench))
+    describe('families', () => defineFamilies(bench))
     describe('leases', () => defineLeases(bench))
     describe('inbox', () => defineInbox(bench))
     describe('searching', () => defineSearching(bench))

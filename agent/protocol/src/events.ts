@@ -304,6 +304,9 @@ export const EVALUATION_RESULTS = [
 ] as const
 export const ARTIFACT_KINDS = ['markdown', 'table', 'chart', 'html', 'svg', 'image'] as const
 
+/** How a session came to have a child: by a call that goes on at once, by one that waits for it, as an attempt at a task. */
+export const WORKER_KINDS = ['worker', 'delegation', 'task'] as const
+export type WorkerKind = (typeof WORKER_KINDS)[number]
 /** Why a child did not come back with a result. `parent`: its parent stopped, ended or was archived. */
 export const WORKER_CAUSES = [
   'empty',
@@ -739,7 +742,7 @@ export const EVENTS = {
         worker_id: id,
         goal: z.string().describe('cut to 500 characters'),
         task_id: id.optional(),
-        kind: z.enum(['worker', 'delegation', 'task']),
+        kind: z.enum(WORKER_KINDS),
         agent: z.string(),
         depth: count.describe('1 for a child of a root'),
         model: z.string().optional(),

@@ -1,6 +1,6 @@
 /** What the API answers besides events: sessions, inbox items, artifacts. Wire names are the stored names. */
 import { z } from 'zod'
-import { ARTIFACT_KINDS, DECIDED_BY } from './events.ts'
+import { ARTIFACT_KINDS, DECIDED_BY, WORKER_CAUSES, WORKER_KINDS } from './events.ts'
 
 const timestamp = z.string().describe('RFC 3339, UTC')
 const count = z.int().nonnegative()
@@ -40,6 +40,12 @@ export const Session = z
     title: z.string().nullable(),
     model: z.string().nullable(),
     parent_id: z.string().nullable(),
+    root_id: z.string().describe('the top of its parents; its own id where it has none'),
+    depth: count.describe('0 for a session without a parent, 1 for a child of such a one'),
+    open_children: count.describe('direct children whose outcome is still to come'),
+    children_cost_usd: z
+      .number()
+      .describe('of the children that have ended and all below them; no part of cost_usd'),
     last_event_id: count,
     message_count: count,
     tool_call_count: count,
@@ -65,6 +71,9 @@ export const InboxItem = z
   .object({
     id: z.string(),
     session_id: z.string(),
+    root_session_id: z
+      .string()
+      .describe('the top of the parents of the session that raised it: session_id where a worker did not'),
     source_event_id: count,
     kind: z.enum(INBOX_KINDS),
     status: z.enum(INBOX_STATUSES),
@@ -81,6 +90,32 @@ export const InboxItem = z
   .meta({ id: 'InboxItem' })
 export type InboxItem = z.infer<typeof InboxItem>
 export type InboxKind = InboxItem['kind']
+
+/** Whether a child's outcome is in its parent's log, and which. */
+export const WORKER_STATUSES = ['open', 'complete', 'failed'] as const
+export const WorkerView = z
+  .object({
+    worker_id: z.string().describe('the id of its session'),
+    parent_id: z.string(),
+    depth: count.describe('1 for a child of a session without a parent'),
+    kind: z.enum(WORKER_KINDS),
+    task_id: z.string().nullable(),
+    attempt: z.int().positive().nullable().describe('at its task'),
+    agent: z.string(),
+    goal: z.string().nullable().describe('the title of its session: its goal, cut, unless it was renamed'),
+    status: z.enum(WORKER_STATUSES).describe('open until its outcome is in the log of its parent'),
+    cause: z.enum(WORKER_CAUSES).nullable().describe('why it failed'),
+    state: SessionState.describe('of its session'),
+    waiting_on: Session.shape.waiting_on,
+    usage: z
+      .object({ input_tokens: count, output_tokens: count, cost_usd: z.number() })
+      .describe('of its own session: what its own workers used stands in their rows'),
+    last_event: z.object({ id: count, type: z.string(), at: timestamp }).nullable(),
+    started_at: timestamp.describe('when it was made'),
+    ended_at: timestamp.nullable(),
+  })
+  .meta({ id: 'Worker' })
+export type WorkerView = z.infer<typeof WorkerView>
 
 export const ArtifactMeta = z
   .object({

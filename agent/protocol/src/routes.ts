@@ -14,6 +14,8 @@ import {
   PrincipalView,
   Session,
   SESSION_STATUSES,
+  WORKER_STATUSES,
+  WorkerView,
 } from './resources.ts'
 
 /**
@@ -183,6 +185,11 @@ export const ROUTES = {
     query: z.object({
       ...page,
       status: list(SESSION_STATUSES).optional(),
+      parent_id: z
+        .string()
+        .max(128)
+        .optional()
+        .describe('only the children of that session; none: only those without a parent'),
       text: z
         .string()
         .max(200)
@@ -352,6 +359,15 @@ export const ROUTES = {
     status: 200,
     answer: z.object({ children: z.array(SessionNode) }),
   },
+  sessionWorkers: {
+    method: 'GET',
+    path: '/sessions/{id}/workers',
+    summary: 'All workers below this session, newest first',
+    ...onSession,
+    query: z.object({ ...page, status: list(WORKER_STATUSES).optional() }),
+    status: 200,
+    answer: z.object({ workers: z.array(WorkerView), next_cursor: z.string().nullable() }),
+  },
   listArtifacts: {
     method: 'GET',
     path: '/sessions/{id}/artifacts',
@@ -401,6 +417,10 @@ export const ROUTES = {
       status: list(INBOX_STATUSES).optional(),
       kind: list(INBOX_KINDS).optional(),
       session_id: z.string().optional(),
+      descendants: z
+        .enum(['true', 'false'])
+        .optional()
+        .describe('true, beside session_id: what all workers below that session have raised too'),
     }),
     status: 200,
     answer: z.object({ items: z.array(InboxItem), next_cursor: z.string().nullable() }),

@@ -3,13 +3,13 @@
  * calls that wait for some of them. A child that ended, and that no call waits for, is not kept: the
  * conversation has its outcome, and the store its link.
  */
-import type { EventId, EventOf, SessionEvent } from '@cairn/protocol'
+import type { EventId, EventOf, SessionEvent, WorkerKind } from '@cairn/protocol'
 
 export type Child = {
   readonly worker_id: string
   readonly goal: string
   readonly agent: string
-  readonly kind: 'worker' | 'delegation' | 'task'
+  readonly kind: WorkerKind
 }
 export type Outcome =
   | ({ readonly status: 'complete' } & Pick<EventOf<'worker.complete'>['data'], 'result' | 'truncated'>)

@@ -190,6 +190,8 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
       return () => void found.delete(nudge)
     },
     getSession: id => read((reader, now) => reader.getSession(id, now)),
+    getSessions: never('getSessions'),
+    lastEvents: never('lastEvents'),
     listSessions: query => read((reader, now) => reader.listSessions(query, now)),
     getInboxItem: id => read((reader, now) => reader.getInboxItem(id, now)),
     listInbox: query => read((reader, now) => reader.listInbox(query, now)),
@@ -241,6 +243,8 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
       task: id => read(() => truth.coordination.task(id)),
       tasks: id => read(() => truth.coordination.tasks(id)),
       spawnedSince: (id, since) => read(() => truth.coordination.spawnedSince(id, since)),
+      below: never('below'),
+      families: never('families'),
       claimTimers: (by, limit, ttl) =>
         write(
           () => ({ do: 'claimTimers', at: world.now(), by, limit, ttl }),

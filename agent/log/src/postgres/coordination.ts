@@ -2,13 +2,18 @@
 import {
   type CoordinationStore,
   type Link,
+  linkPage,
+  parseLinkCursor,
+  type StoredFamily,
   type StoredLink,
   type StoredTimer,
   type Timer,
+  toFamilies,
   toLink,
   toTimer,
 } from '../links.ts'
 import { type StoredTask, toTask } from '../tasks.ts'
+import { belowSql } from '../link-sql.ts'
 import type { Database, Rows, Statement } from './connections.ts'
 
 const MOST = 1000
@@ -34,6 +39,25 @@ const TASKS: Statement = {
 const SPAWNED_SINCE: Statement = {
   name: 'links_since',
   text: 'SELECT count(*) AS count FROM links WHERE root_id = $1 AND opened_at > $2',
+}
+const PLACED =
+  '($2::text[] IS NULL OR l.status = ANY($2::text[])) AND (l.opened_at, l.child_id) < ($3::bigint, ' +
+  '$4::text) ORDER BY l.opened_at DESC, l.child_id DESC LIMIT $5'
+const BELOW_ROOT: Statement = {
+  name: 'links_below_root',
+  text: `SELECT l.* FROM links l WHERE l.root_id = $1 AND ${PLACED}`,
+}
+const BELOW: Statement = {
+  name: 'links_below',
+  text: `${belowSql('$1')} SELECT l.* FROM below b JOIN links l ON l.child_id = b.id WHERE ${PLACED}`,
+}
+const FAMILIES: Statement = {
+  name: 'families',
+  text:
+    'SELECT w.id, coalesce(l.root_id, w.id) AS root_id, coalesce(l.depth, 0) AS depth,\n' +
+    "  (SELECT count(*) FROM links c WHERE c.parent_id = w.id AND c.status = 'open') AS open_children,\n" +
+    '  (SELECT coalesce(sum(c.cost_usd), 0) FROM links c WHERE c.parent_id = w.id) AS children_cost_usd\n' +
+    'FROM unnest($1::text[]) AS w (id) LEFT JOIN links l ON l.child_id = w.id',
 }
 const CLAIM_TIMERS: Statement = {
   name: 'claim_timers',
@@ -66,6 +90,21 @@ export const createCoordinationReader = (db: Database): Omit<CoordinationStore, 
     const [row] = await db.query(SPAWNED_SINCE, [rootId, from], { repeatable: true })
     return Number(row?.['count'])
   },
+  async below(sessionId, { status, limit, cursor }) {
+    const { opened_at, child_id } = parseLinkCursor(cursor)
+    const isRoot = !(await readLinks(db, [sessionId])).has(sessionId)
+    const rows = await db.query(
+      isRoot ? BELOW_ROOT : BELOW,
+      [sessionId, status === undefined ? null : [...status], opened_at, child_id, limit + 1],
+      { repeatable: true },
+    )
+    return linkPage(rows as unknown as StoredLink[], limit)
+  },
+  families: async ids =>
+    toFamilies(
+      (await db.query(FAMILIES, [[...ids]], { repeatable: true })) as unknown as StoredFamily[],
+      ids,
+    ),
   async tree(rootId) {
     const rows = await db.query(TREE, [rootId], { repeatable: true })
     return {

@@ -1,6 +1,7 @@
 /** Reads on Postgres: short statements on the pool, blind to what is not committed yet. */
 import type { ArtifactMeta, ArtifactSpec, EventId, EventType, InboxItem } from '@cairn/protocol'
-import { type StoredGrant, type StoredItem, toGrant, toInboxItem } from '../inbox-rows.ts'
+import { ROOT_SQL, type StoredGrant, type StoredItem, toGrant, toInboxItem } from '../inbox-rows.ts'
+import { belowSql } from '../link-sql.ts'
 import {
   createSearch,
   page,
@@ -28,13 +29,20 @@ const EVENTS_OF: Statement = {
     'ORDER BY id LIMIT $3',
 }
 const SESSION: Statement = { name: 'session', text: `${SELECT_SESSION} WHERE s.id = $2` }
+const SESSIONS: Statement = { name: 'sessions_by_id', text: `${SELECT_SESSION} WHERE s.id = ANY($2::text[])` }
+const LAST_EVENTS: Statement = {
+  name: 'last_events',
+  text:
+    'SELECT s.id AS session_id, e.id, e.type, e.json FROM sessions s JOIN events e ON e.session_key = ' +
+    's.key AND e.id = s.last_id WHERE s.id = ANY($1::text[])',
+}
 const RETIRED: Statement = {
   name: 'retired',
   text:
     "SELECT id FROM sessions WHERE id = ANY($1::text[]) AND status = 'archived' AND worker_id IS NULL " +
     'AND saga <> 2',
 }
-const ITEM: Statement = { name: 'item', text: 'SELECT * FROM inbox_items WHERE id = $1' }
+const ITEM: Statement = { name: 'item', text: `SELECT *, ${ROOT_SQL} FROM inbox_items WHERE id = $1` }
 const GRANT: Statement = {
   name: 'grant',
   text:
@@ -146,6 +154,16 @@ export function createReader(db: Database) {
       return row === undefined ? null : toSessionRow(toStored(row))
     },
 
+    getSessions: async (ids: readonly string[], now: number): Promise<SessionRow[]> =>
+      (await ask(SESSIONS, [now, [...ids]])).map(row => toSessionRow(toStored(row))),
+
+    lastEvents: async (ids: readonly string[]): Promise<Map<string, StoredEvent>> =>
+      new Map(
+        ((await ask(LAST_EVENTS, [[...ids]])) as unknown as (StoredEvent & { session_id: string })[]).map(
+          ({ session_id, ...event }) => [session_id, event],
+        ),
+      ),
+
     findRetired: async (ids: readonly string[]): Promise<string[]> =>
       (await ask(RETIRED, [[...ids]])).map(({ id }) => String(id)),
 
@@ -183,7 +201,12 @@ export function createReader(db: Database) {
       add(query.org_id, org => `org_id = ${org}`)
       add(parseCursor(query.cursor), before => `seq < ${before}`)
       if (query.created_by !== undefined) add(query.created_by, creator => `created_by = ${creator}`)
-      if (query.session_id !== undefined) add(query.session_id, session => `session_id = ${session}`)
+      if (query.session_id !== undefined)
+        add(query.session_id, session =>
+          query.descendants === true
+            ? `session_id IN (${belowSql(session)} SELECT id FROM below UNION SELECT ${session})`
+            : `session_id = ${session}`,
+        )
       if (query.kind !== undefined) add([...query.kind], kind => `kind = ANY(${kind}::text[])`)
       if (query.status !== undefined) {
         values.push(now)
@@ -191,7 +214,9 @@ export function createReader(db: Database) {
         add([...query.status], status => `${STATUS_SQL(at)} = ANY(${status}::text[])`)
       }
       const rows = await ask(
-        listing(`SELECT * FROM inbox_items WHERE ${where.join(' AND ')} ORDER BY seq DESC LIMIT $1`),
+        listing(
+          `SELECT *, ${ROOT_SQL} FROM inbox_items WHERE ${where.join(' AND ')} ORDER BY seq DESC LIMIT $1`,
+        ),
         values,
       )
       const { found, next_cursor } = page(

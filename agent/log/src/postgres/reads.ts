@@ -13,6 +13,8 @@ export const createReads = (
   | 'readSnapshot'
   | 'lostAt'
   | 'getSession'
+  | 'getSessions'
+  | 'lastEvents'
   | 'listSessions'
   | 'getInboxItem'
   | 'listInbox'
@@ -26,6 +28,8 @@ export const createReads = (
   // The database looks after its own log: it stops where that is damaged, and says so.
   lostAt: () => Promise.resolve(null),
   getSession: id => reader.getSession(id, now()),
+  getSessions: ids => reader.getSessions(ids, now()),
+  lastEvents: reader.lastEvents,
   listSessions: query => reader.listSessions(query, now()),
   getInboxItem: id => reader.getInboxItem(id, now()),
   listInbox: query => reader.listInbox(query, now()),

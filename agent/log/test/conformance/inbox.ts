@@ -70,6 +70,7 @@ export function defineInbox({ open }: Bench): void {
     const item = {
       id: 'i',
       session_id: 's',
+      root_session_id: 's',
       source_event_id: 1,
       kind: 'governance_gate',
       status: 'pending',
