@@ -59,6 +59,10 @@ function makeLog(id: string, title: string | null, status: Session['status'] = '
     title,
     model: 'demo/granite',
     parent_id: null,
+    root_id: id,
+    depth: 0,
+    open_children: 0,
+    children_cost_usd: 0,
     last_event_id: 0,
     message_count: 0,
     tool_call_count: 0,
@@ -108,6 +112,7 @@ function raise(event: SessionEvent, kind: InboxItem['kind'], title: string, body
   items.unshift({
     id: `item-${items.length + 1}`,
     session_id: event.session_id,
+    root_session_id: event.session_id,
     source_event_id: event.id,
     kind,
     status: 'pending',

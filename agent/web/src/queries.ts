@@ -34,6 +34,8 @@ export const sessionsQuery = (scope: SessionScope, text: string) =>
         query: {
           limit: SESSIONS_PAGE,
           status: SCOPES[scope],
+          // Workers stand on the page of their root.
+          parent_id: 'none',
           text: text === '' ? undefined : text,
           cursor: pageParam ?? undefined,
         },
@@ -53,6 +55,14 @@ export const sessionQuery = (id: string) =>
     queryFn: ({ signal }) => client.call('getSession', { params: { id }, signal }),
     // A turn with nothing to do comes to rest without an event.
     refetchInterval: ({ state }) => (state.data?.state === 'running' ? 4000 : 15_000),
+  })
+
+/** What a session is called, where nothing else of it is shown. */
+export const sessionTitleQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['session-title', id],
+    queryFn: async ({ signal }) => (await client.call('getSession', { params: { id }, signal })).title,
+    staleTime: 60_000,
   })
 
 type Listed = InfiniteData<{ sessions: Session[]; next_cursor: string | null }>

@@ -12,15 +12,22 @@ import type { Handler } from '../handler.ts'
 import { streamInboxChanges } from '../sse/inbox-stream.ts'
 import { pageLimit } from './page-limit.ts'
 
-export const listInbox: Handler<'listInbox'> = async ({ services, principal, query }) =>
-  services.store.listInbox({
+export const listInbox: Handler<'listInbox'> = async ({ services, principal, query }) => {
+  if (query.descendants === 'true' && query.session_id === undefined)
+    throw new AppError(
+      'bad_request',
+      'descendants=true asks for what a session and its workers have raised: name it with session_id.',
+    )
+  return services.store.listInbox({
     ...visibleTo(principal),
     limit: pageLimit(query.limit),
     ...(query.cursor === undefined ? {} : { cursor: query.cursor }),
     ...(query.session_id === undefined ? {} : { session_id: query.session_id }),
+    ...(query.descendants === 'true' ? { descendants: true } : {}),
     ...(query.status === undefined ? {} : { status: query.status }),
     ...(query.kind === undefined ? {} : { kind: query.kind }),
   })
+}
 
 export const streamInbox: Handler<'streamInbox'> = async ({ services, identity, exchange }) => {
   await streamInboxChanges(services, exchange, identity)

@@ -23,6 +23,7 @@ import {
   sessionChildren,
   sessionTree,
 } from './sessions.ts'
+import { sessionWorkers } from './workers.ts'
 import { workspaceFile, workspaceTree } from './workspace.ts'
 
 /** A handler for every route of the contract. */
@@ -45,6 +46,7 @@ export const HANDLERS: Handlers = {
   confirmDisclosure,
   sessionTree,
   sessionChildren,
+  sessionWorkers,
   listArtifacts,
   getArtifact,
   workspaceTree,

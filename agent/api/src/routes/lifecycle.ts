@@ -18,7 +18,7 @@ const changing =
   (change: (deps: Deps, sessionId: string) => Promise<SessionRow>) =>
   async ({ services, principal, params }: Call<Change>): Promise<Session> => {
     await services.guard.check(principal, params.id)
-    return shownSession(await change(services, params.id))
+    return shownSession(services, await change(services, params.id))
   }
 
 export const pauseSession: Handler<'pauseSession'> = changing(pause)

@@ -1,12 +1,12 @@
 /** Stored rows as the API shows them. */
-import type { ServiceAccountRow, SessionRow, UserRow } from '@cairn/log'
+import type { Family, LogStore, ServiceAccountRow, SessionRow, UserRow } from '@cairn/log'
 import type { AnswerOf, Session } from '@cairn/protocol'
 
 const iso = (at: number): string => new Date(at).toISOString()
 const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at))
 
 /** Key by key: what is not named here stays inside. */
-export const shownSession = (row: SessionRow): Session => ({
+const shown = (row: SessionRow, family: Family): Session => ({
   id: row.id,
   agent: row.agent,
   channel: row.channel,
@@ -16,6 +16,10 @@ export const shownSession = (row: SessionRow): Session => ({
   title: row.title,
   model: row.model,
   parent_id: row.parent_id,
+  root_id: family.root_id,
+  depth: family.depth,
+  open_children: family.open_children,
+  children_cost_usd: family.children_cost_usd,
   last_event_id: row.last_event_id,
   message_count: row.message_count,
   tool_call_count: row.tool_call_count,
@@ -26,6 +30,17 @@ export const shownSession = (row: SessionRow): Session => ({
   created_at: iso(row.created_at),
   updated_at: iso(row.updated_at),
 })
+
+type Store = { store: LogStore }
+/** With where they stand in their trees, which is asked of the store for all of them at once. */
+export async function shownSessions({ store }: Store, rows: readonly SessionRow[]): Promise<Session[]> {
+  const families = await store.coordination.families(rows.map(row => row.id))
+  return rows.map((row, at) => shown(row, families[at] as Family))
+}
+export async function shownSession(services: Store, row: SessionRow): Promise<Session> {
+  const [session] = await shownSessions(services, [row])
+  return session as Session
+}
 
 export type SessionNode = AnswerOf<'sessionTree'>['nodes'][number]
 export const shownNode = (row: SessionRow, depth: number): SessionNode => ({

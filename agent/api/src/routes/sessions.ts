@@ -12,7 +12,7 @@ import {
 import type { Services } from '../deps.ts'
 import type { Handler } from '../handler.ts'
 import { pageLimit } from './page-limit.ts'
-import { shownNode, shownSession, type SessionNode } from './session-view.ts'
+import { shownNode, shownSession, shownSessions, type SessionNode } from './session-view.ts'
 
 /** The agents that there are: those of the configuration, and the default one in any case. */
 export const agentNames = ({ config }: Services): string[] => [
@@ -20,7 +20,7 @@ export const agentNames = ({ config }: Services): string[] => [
 ]
 
 export const createSession: Handler<'createSession'> = async ({ services, principal, body }) =>
-  shownSession(await create(services, agentNames(services), { ...body, principal }))
+  shownSession(services, await create(services, agentNames(services), { ...body, principal }))
 
 export const listSessions: Handler<'listSessions'> = async ({ services, principal, query }) => {
   const { sessions, next_cursor } = await services.store.listSessions({
@@ -28,17 +28,20 @@ export const listSessions: Handler<'listSessions'> = async ({ services, principa
     limit: pageLimit(query.limit),
     ...(query.cursor === undefined ? {} : { cursor: query.cursor }),
     ...(query.status === undefined ? {} : { status: query.status }),
+    ...(query.parent_id === undefined
+      ? {}
+      : { parent_id: query.parent_id === 'none' ? null : query.parent_id }),
     ...(query.text === undefined || query.text.trim() === '' ? {} : { text: query.text }),
   })
-  return { sessions: sessions.map(shownSession), next_cursor }
+  return { sessions: await shownSessions(services, sessions), next_cursor }
 }
 
 export const getSession: Handler<'getSession'> = async ({ services, principal, params }) =>
-  shownSession(await services.guard.load(principal, params.id))
+  shownSession(services, await services.guard.load(principal, params.id))
 
 export const renameSession: Handler<'renameSession'> = async ({ services, principal, params, body }) => {
   await services.guard.check(principal, params.id)
-  return shownSession(await rename(services, params.id, body.title))
+  return shownSession(services, await rename(services, params.id, body.title))
 }
 
 export const archiveSession: Handler<'archiveSession'> = async ({ services, principal, params }) => {

@@ -11,6 +11,7 @@ import { BackIcon, InboxIcon } from '../shell/icons.tsx'
 import { useNow } from '../shell/use-now.ts'
 import { GateArgumentsView, useGateArguments } from '../chat/gate-arguments.tsx'
 import { ProposalButtons, proposedSkill, SkillText } from './proposal.tsx'
+import { FromWorker } from './from-worker.tsx'
 import { Outcome } from './outcome.tsx'
 import './inbox.css'
 
@@ -113,6 +114,7 @@ function Item({ item, now }: { item: InboxItem; now: number }) {
           {formatAgo(item.created_at, now)}
         </time>
       </header>
+      {item.root_session_id !== item.session_id && <FromWorker item={item} />}
       {text !== null && text !== '' && <p className="inbox-body">{visibleText(text)}</p>}
       {item.kind === 'governance_gate' && <GateArgumentsView {...shown} />}
       {skill !== null && <SkillText skill={skill} />}

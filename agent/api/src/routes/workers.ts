@@ -1,0 +1,50 @@
+/** The workers below a session: how each stands, for whoever looks after them. */
+import type { Link, SessionRow, StoredEvent } from '@cairn/log'
+import { decodeEvent, type WorkerView } from '@cairn/protocol'
+import { mayAccess } from '@cairn/sessions'
+import type { Handler } from '../handler.ts'
+import { pageLimit } from './page-limit.ts'
+
+export const sessionWorkers: Handler<'sessionWorkers'> = async ({ services, principal, params, query }) => {
+  const { store, guard } = services
+  await guard.check(principal, params.id)
+  const { links, next_cursor } = await store.coordination.below(params.id, {
+    limit: pageLimit(query.limit),
+    ...(query.cursor === undefined ? {} : { cursor: query.cursor }),
+    ...(query.status === undefined ? {} : { status: query.status }),
+  })
+  const ids = links.map(link => link.child_id)
+  const [rows, last] = await Promise.all([store.getSessions(ids), store.lastEvents(ids)])
+  const sessions = new Map(rows.map(row => [row.id, row]))
+  const workers = links.flatMap(link => {
+    const session = sessions.get(link.child_id)
+    return session === undefined || !mayAccess(principal, session)
+      ? []
+      : [shownWorker(link, session, last.get(session.id))]
+  })
+  return { workers, next_cursor }
+}
+
+const iso = (at: number): string => new Date(at).toISOString()
+
+const shownWorker = (link: Link, session: SessionRow, last: StoredEvent | undefined): WorkerView => ({
+  worker_id: link.child_id,
+  parent_id: link.parent_id,
+  depth: link.depth,
+  kind: link.kind,
+  agent: session.agent,
+  goal: session.title,
+  status: link.status,
+  cause: link.cause,
+  state: session.state,
+  waiting_on: session.waiting_on,
+  usage: {
+    input_tokens: session.input_tokens,
+    output_tokens: session.output_tokens,
+    cost_usd: session.cost_usd,
+  },
+  last_event:
+    last === undefined ? null : { id: last.id, type: last.type, at: decodeEvent(last.json).created_at },
+  started_at: iso(link.opened_at),
+  ended_at: link.settled_at === null ? null : iso(link.settled_at),
+})

@@ -1,0 +1,132 @@
+/** Contract 4 and 14.4: the workers below a session, and where a session stands in its tree. */
+import { randomUUID } from 'node:crypto'
+import { writer } from '@cairn/protocol'
+import { raiseGate, syntheticMessage } from '@cairn/sessions'
+import { expect, test } from 'vitest'
+import { type Service, startService } from './service.ts'
+
+const coordination = writer('coordination')
+
+/** A child of that session, as the harness makes one. */
+async function spawn(service: Service, parent_id: string, goal: string): Promise<string> {
+  const child_id = randomUUID()
+  const parent = await service.store.getSession(parent_id)
+  const link = await service.store.coordination.link(parent_id)
+  if (parent === null) throw new Error(`there is no session ${parent_id}`)
+  const { org_id, created_by, created_by_kind, agent } = parent
+  const depth = (link?.depth ?? 0) + 1
+  service.advance(10)
+  await service.store.commit({
+    session_id: parent_id,
+    events: [coordination('worker.spawned', { worker_id: child_id, goal, kind: 'worker', agent, depth })],
+    rows: [
+      {
+        do: 'link.open',
+        link: {
+          child_id,
+          parent_id,
+          root_id: link?.root_id ?? parent_id,
+          depth,
+          kind: 'worker',
+          tool_call_id: null,
+        },
+        max_open: 8,
+        max_total: 50,
+      },
+    ],
+    also: [
+      {
+        session_id: child_id,
+        create: { org_id, created_by, created_by_kind, agent, channel: 'worker', title: goal, parent_id },
+        events: [syntheticMessage('worker_goal', goal)],
+      },
+    ],
+  })
+  return child_id
+}
+const gate = () =>
+  raiseGate(
+    { newId: randomUUID },
+    {
+      tool_name: 'terminal',
+      tool_call_id: randomUUID(),
+      arguments_excerpt: '{}',
+      deny_reason: 'asks',
+      policy_id: 'require_approval',
+      arguments_hash: 'h',
+    },
+  )
+
+test('the workers below a session are listed with how each stands, a page at a time', async () => {
+  await using service = await startService()
+  const root = await service.newSession()
+  const lead = await spawn(service, root, 'lead the others')
+  const below = await spawn(service, lead, 'count the eggs')
+  const { json } = await service.call(`/v1/sessions/${root}/workers`)
+  expect(json.next_cursor).toBeNull()
+  expect(json.workers.map((worker: { worker_id: string }) => worker.worker_id)).toEqual([below, lead])
+  expect(json.workers[0]).toEqual({
+    worker_id: below,
+    parent_id: lead,
+    depth: 2,
+    kind: 'worker',
+    agent: 'assistant',
+    goal: 'count the eggs',
+    status: 'open',
+    cause: null,
+    state: 'running',
+    waiting_on: null,
+    usage: { input_tokens: 0, output_tokens: 0, cost_usd: 0 },
+    last_event: { id: 1, type: 'user.message', at: new Date(service.now()).toISOString() },
+    started_at: new Date(service.now()).toISOString(),
+    ended_at: null,
+  })
+  const first = await service.call(`/v1/sessions/${root}/workers?limit=1`)
+  const second = await service.call(`/v1/sessions/${root}/workers?limit=1&cursor=${first.json.next_cursor}`)
+  expect([first, second].map(page => page.json.workers[0].worker_id)).toEqual([below, lead])
+  expect(second.json.next_cursor).toBeNull()
+  expect((await service.call(`/v1/sessions/${root}/workers?cursor=1`)).json.code).toBe('invalid_cursor')
+  expect((await service.call(`/v1/sessions/${root}/workers?status=gone`)).status).toBe(400)
+  expect((await service.call(`/v1/sessions/${root}/workers?status=complete,failed`)).json.workers).toEqual([])
+})
+
+test('a session says where it stands in its tree, and the list can be of roots or of one parent', async () => {
+  await using service = await startService()
+  const root = await service.newSession()
+  const child = await spawn(service, root, 'count the eggs')
+  expect((await service.call(`/v1/sessions/${root}`)).json).toMatchObject({
+    root_id: root,
+    depth: 0,
+    open_children: 1,
+    children_cost_usd: 0,
+  })
+  expect((await service.call(`/v1/sessions/${child}`)).json).toMatchObject({ root_id: root, depth: 1 })
+  const listed = async (query: string): Promise<string[]> =>
+    (await service.call(`/v1/sessions${query}`)).json.sessions.map(({ id }: { id: string }) => id)
+  expect(await listed('')).toEqual([child, root])
+  expect(await listed('?parent_id=none')).toEqual([root])
+  expect(await listed(`?parent_id=${root}`)).toEqual([child])
+  const { token } = await service.addUser()
+  const foreign = await service.call(`/v1/sessions?parent_id=${root}`, { token })
+  expect(foreign.json.sessions).toEqual([])
+})
+
+test('an approval of a worker is listed for its root, and names it', async () => {
+  await using service = await startService()
+  const root = await service.newSession()
+  const child = await spawn(service, root, 'count the eggs')
+  await service.store.commit({ session_id: child, events: [gate().draft] })
+  const listed = async (query: string) => (await service.call(`/v1/inbox${query}`)).json.items
+  expect(await listed(`?session_id=${root}`)).toEqual([])
+  expect(await listed(`?session_id=${root}&descendants=false`)).toEqual([])
+  expect(await listed(`?session_id=${root}&descendants=true`)).toMatchObject([
+    { session_id: child, root_session_id: root },
+  ])
+  const alone = await service.call('/v1/inbox?descendants=true')
+  expect([alone.status, alone.json.code]).toEqual([400, 'bad_request'])
+  expect(alone.json.detail).toContain('session_id')
+  expect((await service.call('/v1/inbox?session_id=x&descendants=yes')).status).toBe(400)
+  const { token } = await service.addUser()
+  const foreign = await service.call(`/v1/inbox?session_id=${root}&descendants=true`, { token })
+  expect(foreign.json.items).toEqual([])
+})
