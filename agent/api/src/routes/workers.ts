@@ -32,6 +32,8 @@ const shownWorker = (link: Link, session: SessionRow, last: StoredEvent | undefi
   parent_id: link.parent_id,
   depth: link.depth,
   kind: link.kind,
+  task_id: link.task_id,
+  attempt: link.attempt,
   agent: session.agent,
   goal: session.title,
   status: link.status,

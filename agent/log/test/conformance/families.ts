@@ -8,7 +8,14 @@ const LIMITS = { max_open: 8, max_total: 50 }
 type Child = Pick<NewLink, 'child_id' | 'parent_id' | 'depth'>
 const open = (child: Child): RowChange => ({
   do: 'link.open',
-  link: { root_id: 'root', kind: 'worker', tool_call_id: null, ...child },
+  link: {
+    root_id: 'root',
+    kind: 'worker',
+    tool_call_id: null,
+    task_id: null,
+    attempt: null,
+    ...child,
+  },
   ...LIMITS,
 })
 const made = ({ child_id, parent_id }: Child): LinkedCommit => {
