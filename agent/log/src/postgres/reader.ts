@@ -1,7 +1,6 @@
 /** Reads on Postgres: short statements on the pool, blind to what is not committed yet. */
-import type { ArtifactMeta, ArtifactSpec, EventId, EventType, InboxItem } from '@cairn/protocol'
-import { ROOT_SQL, type StoredGrant, type StoredItem, toGrant, toInboxItem } from '../inbox-rows.ts'
-import { belowSql } from '../link-sql.ts'
+import type { ArtifactMeta, ArtifactSpec, EventId, EventType } from '@cairn/protocol'
+import { type StoredGrant, toGrant } from '../inbox-rows.ts'
 import {
   createSearch,
   page,
@@ -12,9 +11,11 @@ import {
 } from '../listing.ts'
 import { toSessionRow } from '../session-rows.ts'
 import type { Grant } from '../commit.ts'
-import type { InboxQuery, LogStore, SessionQuery, StoredEvent } from '../store.ts'
+import type { SessionQuery, StoredEvent } from '../store.ts'
 import type { SessionRow } from '../session.ts'
 import type { Database, Rows, Statement, Value } from './connections.ts'
+import { createInboxReader } from './inbox-reader.ts'
+import { conditions, createListings } from './listings.ts'
 import { SELECT_SESSION, toStored } from './session-sql.ts'
 
 const KEY = '(SELECT key FROM sessions WHERE id = $1)'
@@ -42,7 +43,6 @@ const RETIRED: Statement = {
     "SELECT id FROM sessions WHERE id = ANY($1::text[]) AND status = 'archived' AND worker_id IS NULL " +
     'AND saga <> 2',
 }
-const ITEM: Statement = { name: 'item', text: `SELECT *, ${ROOT_SQL} FROM inbox_items WHERE id = $1` }
 const GRANT: Statement = {
   name: 'grant',
   text:
@@ -67,22 +67,6 @@ const FOUND: Statement = {
   name: 'found_sessions',
   text: `${SELECT_SESSION} WHERE s.key = ANY($2::bigint[]) ORDER BY s.key DESC`,
 }
-/** A pending item past its time counts as expired, without anybody having to write that. */
-const STATUS_SQL = (now: string): string =>
-  `CASE WHEN status = 'pending' AND expires_at <= ${now} THEN 'expired' ELSE status END`
-
-/** Conditions of a listing with their values, numbered as they come. */
-function conditions(values: Value[]) {
-  const where: string[] = []
-  return {
-    where,
-    add(value: Value, condition: (parameter: string) => string): void {
-      values.push(value)
-      where.push(condition(`$${values.length}`))
-    },
-  }
-}
-
 function sessionsOf(query: SessionQuery, before: number, values: Value[]): string {
   const { where, add } = conditions(values)
   add(query.org_id, org => `s.org_id = ${org}`)
@@ -98,15 +82,7 @@ function sessionsOf(query: SessionQuery, before: number, values: Value[]): strin
 export function createReader(db: Database) {
   const ask = (statement: Statement, values: readonly Value[]): Promise<Rows> =>
     db.query(statement, values, { repeatable: true })
-  /** Listings have few shapes; each is prepared once, under a name of its own. */
-  const shapes = new Map<string, string>()
-  const listing = (text: string): Statement => {
-    const name = shapes.get(text) ?? `listing_${shapes.size}`
-    shapes.set(text, name)
-    return { name, text }
-  }
-  const toItem = (row: Rows[number], now: number): InboxItem => toInboxItem(row as unknown as StoredItem, now)
-
+  const listing = createListings()
   /** Looks through all that the query leaves, some at a time; what fits is then read whole. */
   async function searchSessions(
     query: SessionQuery,
@@ -136,6 +112,7 @@ export function createReader(db: Database) {
   }
 
   return {
+    ...createInboxReader(ask, listing),
     async read(
       sessionId: string,
       after: EventId,
@@ -178,54 +155,6 @@ export function createReader(db: Database) {
       const rows = await ask(listing(`${SELECT_SESSION} WHERE ${where} ORDER BY s.key DESC LIMIT $2`), values)
       const { found, next_cursor } = page(rows.map(toStored), query.limit, row => row.key, toSessionRow)
       return { sessions: found, next_cursor }
-    },
-
-    async getInboxItem(id: string, now: number): Promise<Awaited<ReturnType<LogStore['getInboxItem']>>> {
-      const [row] = (await ask(ITEM, [id])) as unknown as StoredItem[]
-      return row === undefined
-        ? null
-        : {
-            ...toInboxItem(row, now),
-            org_id: row.org_id,
-            created_by: row.created_by,
-            private: JSON.parse(row.private) as Record<string, string>,
-          }
-    },
-
-    async listInbox(
-      query: InboxQuery,
-      now: number,
-    ): Promise<{ items: InboxItem[]; next_cursor: string | null }> {
-      const values: Value[] = [query.limit + 1]
-      const { where, add } = conditions(values)
-      add(query.org_id, org => `org_id = ${org}`)
-      add(parseCursor(query.cursor), before => `seq < ${before}`)
-      if (query.created_by !== undefined) add(query.created_by, creator => `created_by = ${creator}`)
-      if (query.session_id !== undefined)
-        add(query.session_id, session =>
-          query.descendants === true
-            ? `session_id IN (${belowSql(session)} SELECT id FROM below UNION SELECT ${session})`
-            : `session_id = ${session}`,
-        )
-      if (query.kind !== undefined) add([...query.kind], kind => `kind = ANY(${kind}::text[])`)
-      if (query.status !== undefined) {
-        values.push(now)
-        const at = `$${values.length}`
-        add([...query.status], status => `${STATUS_SQL(at)} = ANY(${status}::text[])`)
-      }
-      const rows = await ask(
-        listing(
-          `SELECT *, ${ROOT_SQL} FROM inbox_items WHERE ${where.join(' AND ')} ORDER BY seq DESC LIMIT $1`,
-        ),
-        values,
-      )
-      const { found, next_cursor } = page(
-        rows,
-        query.limit,
-        row => Number(row['seq']),
-        row => toItem(row, now),
-      )
-      return { items: found, next_cursor }
     },
 
     async findGrant(
