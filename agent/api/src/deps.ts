@@ -58,7 +58,7 @@ export type Tuning = {
   requestMs: number
   /** How often connections are looked through for both. */
   lookMs: number
-  /** A connection whose answer is not taken, or that waits in the middle of a request, ends after so long. */
+  /** A connection whose answer is not taken ends after so long; a stream has rules of its own. */
   idleMs: number
 }
 export const TUNING: Tuning = {

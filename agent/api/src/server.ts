@@ -40,6 +40,7 @@ export type Api = {
 }
 
 type HandlerDeps = Pick<ApiDeps, 'probesOnly' | 'newId' | 'log'> & {
+  untakenMs: number
   metrics: Services['metrics']
   dispatch: (exchange: Exchange) => Promise<void>
   site: (exchange: Exchange) => Promise<void>
@@ -47,7 +48,7 @@ type HandlerDeps = Pick<ApiDeps, 'probesOnly' | 'newId' | 'log'> & {
 }
 
 /** Answers one request, whatever it is; what goes wrong is a problem document. */
-function createHandler({ probesOnly, newId, log, metrics, dispatch, site, begin }: HandlerDeps) {
+function createHandler({ probesOnly, newId, log, untakenMs, metrics, dispatch, site, begin }: HandlerDeps) {
   async function answer(exchange: Exchange): Promise<void> {
     try {
       checkFraming(exchange.req)
@@ -65,7 +66,7 @@ function createHandler({ probesOnly, newId, log, metrics, dispatch, site, begin 
   return (expectsContinue: boolean) =>
     (req: IncomingMessage, res: ServerResponse): void => {
       begin(res)
-      const exchange = openExchange(req, res, newId, expectsContinue)
+      const exchange = openExchange(req, res, newId, { expectsContinue, untakenMs })
       answer(exchange).catch((error: unknown) => {
         log.error('answering failed', { request_id: exchange.id, error: String(error) })
         res.destroy()
@@ -129,10 +130,9 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
     connectionsCheckingInterval: tuning.lookMs,
   })
   const connections = watchConnections(server)
-  const handle = createHandler({ ...deps, metrics, dispatch, site, begin: connections.begin })
+  const { begin } = connections
+  const handle = createHandler({ ...deps, untakenMs: tuning.idleMs, metrics, dispatch, site, begin })
   server.on('request', handle(false))
-  // Of an answer that nobody takes; a stream has rules of its own.
-  server.setTimeout(tuning.idleMs)
   server.on('checkContinue', handle(true))
   server.on('clientError', refuseMalformed)
 

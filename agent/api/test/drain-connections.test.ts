@@ -5,6 +5,9 @@ import { expect, test } from 'vitest'
 import { type Service, startService } from './service.ts'
 import { openStream } from './stream.ts'
 
+/** Far below the 75 s after which a kept-alive connection ends by itself. */
+const SOON_MS = 20_000
+const end = (socket: Socket) => once(socket, 'end', { signal: AbortSignal.timeout(SOON_MS) })
 const REQUEST = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
 
 /** A connection, after its answer if it asks at all. */
@@ -26,7 +29,7 @@ const countConnections = (service: Service): Promise<number> =>
 test('kept-alive and never used connections are ended by a drain, at once', async () => {
   await using service = await startService()
   const sockets = [await openConnection(service.port, true), await openConnection(service.port, false)]
-  const ends = sockets.map(socket => once(socket.resume(), 'end'))
+  const ends = sockets.map(socket => end(socket.resume()))
   // The server knows the last connection before it is told to drain.
   await service.call('/healthz')
   await service.api.drain()
@@ -53,7 +56,7 @@ test('what is asked when the drain begins is answered', async () => {
   const drained = service.api.drain()
   let text = ''
   socket.on('data', chunk => (text += String(chunk)))
-  const ended = once(socket, 'end')
+  const ended = end(socket)
   socket.write('abc')
   await ended
   expect(text).toContain('200 OK')

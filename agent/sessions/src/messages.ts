@@ -42,8 +42,14 @@ export type AddMessage = {
   on_question?: OnQuestion | undefined
 } & Pick<Message, 'attachments' | 'images' | 'metadata' | 'source' | 'request_key'>
 
-/** `message_id` is the event of the message itself, whatever stands before and after it in its commit. */
-export type AddedMessage = Committed & { message_id: EventId }
+/**
+ * `message_id` is the event of the message itself, whatever stands before and after it in its commit. The
+ * session's row is left out: the store makes it only for who asks, and the sender of a message does not.
+ */
+export type AddedMessage = Pick<Committed, 'events' | 'last_id'> & {
+  message_id: EventId
+  type: EventType
+}
 
 /**
  * A message of a person, a machine or a channel; it reopens a completed or failed session. What is typed
@@ -97,10 +103,10 @@ export async function addMessage(
   }
 }
 
-function named(committed: Committed): AddedMessage {
-  const message = committed.events.find(event => factsOf(event.type).wakes)
+function named({ events, last_id }: Committed): AddedMessage {
+  const message = events.find(event => factsOf(event.type).wakes)
   if (message === undefined) throw new Error('[addMessage] the store acknowledged a commit without its event')
-  return { ...committed, message_id: message.id }
+  return { events, last_id, message_id: message.id, type: message.type }
 }
 
 const passOver =

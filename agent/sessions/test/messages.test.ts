@@ -17,9 +17,9 @@ const hello = (desk: Desk) =>
 
 test('a message carries who sent it, and asks for work', async () => {
   await using desk = await setUp()
-  const { last_id, session } = await hello(desk)
+  const { last_id } = await hello(desk)
   expect((await desk.last())?.data).toEqual({ content: 'hello', principal_user_id: 'alice' })
-  expect(session).toMatchObject({ status: 'active', wake_id: last_id, cursor: 0, message_count: 1 })
+  expect(await desk.row()).toMatchObject({ status: 'active', wake_id: last_id, cursor: 0, message_count: 1 })
   await addMessage(desk.deps, { session_id: desk.session.id, content: 'beep', principal: robot })
   expect((await desk.last())?.data).toEqual({ content: 'beep', principal_service_account_id: 'robot' })
 })

@@ -32,6 +32,7 @@ const BARE = ['clear', 'compress', 'stop', 'help'] as const
 const RUBRIC = /^[ \t]*(?:rubric|criteria):[ \t]*/im
 
 export function parseSlashCommand(text: string, isSkill: (name: string) => boolean): SlashCommand | null {
+  if (!text.startsWith('/')) return null
   const match = /^\/([A-Za-z][\w-]*)(?:\s+([\s\S]*))?$/.exec(text.trimEnd())
   if (!match) return null
   const name = match[1]!.toLowerCase()

@@ -2,6 +2,7 @@
  * One request and the answer to it; the only place that writes status lines and headers of ordinary answers.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 
 export type Exchange = {
   readonly req: IncomingMessage
@@ -20,6 +21,8 @@ export type Exchange = {
   cookies: string[]
   /** The caller waits for "100 Continue" before it sends the body. */
   readonly expectsContinue: boolean
+  /** A connection that takes nothing of its answer for so long ends. */
+  readonly untakenMs: number
 }
 
 const PLAIN_ID = /^[A-Za-z0-9._:-]{1,64}$/
@@ -28,7 +31,7 @@ export function openExchange(
   req: IncomingMessage,
   res: ServerResponse,
   newId: () => string,
-  expectsContinue: boolean,
+  { expectsContinue, untakenMs }: Pick<Exchange, 'expectsContinue' | 'untakenMs'>,
 ): Exchange {
   const url = req.url ?? '/'
   const mark = url.indexOf('?')
@@ -44,6 +47,7 @@ export function openExchange(
     startedAt: performance.now(),
     cookies: [],
     expectsContinue,
+    untakenMs,
   }
 }
 
@@ -67,6 +71,17 @@ export function send(
   for (const name in headers) all[name] = headers[name] as string
   res.writeHead(status, all)
   res.end(exchange.method === 'HEAD' || isEmpty ? undefined : body)
+  limitUntaken(exchange)
+}
+
+/**
+ * Nearly every answer is with the kernel by now and needs no timer. The time ends with the answer: from then
+ * on that of a connection that is kept alive holds. An answer behind others of its connection (pipelining)
+ * gets its socket when those are gone.
+ */
+function limitUntaken({ res, untakenMs }: Exchange): void {
+  if (res.socket === null) res.once('socket', (socket: Socket) => socket.setTimeout(untakenMs))
+  else if (res.socket.writableLength > 0) res.socket.setTimeout(untakenMs)
 }
 
 const UNSTORED: HeaderList = { 'cache-control': 'no-store' }

@@ -6,13 +6,21 @@ export function nestingDepth(text: string): number {
   let deepest = 0
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
-    if (code === 0x22) {
-      // To the end of the string: the next quote that no backslash escapes.
-      for (i++; i < text.length && text.charCodeAt(i) !== 0x22; i++) if (text.charCodeAt(i) === 0x5c) i++
-    } else if (code === 0x5b || code === 0x7b) deepest = Math.max(deepest, ++depth)
+    if (code === 0x22) i = endOfString(text, i)
+    else if (code === 0x5b || code === 0x7b) deepest = Math.max(deepest, ++depth)
     else if (code === 0x5d || code === 0x7d) depth--
   }
   return deepest
+}
+
+/** Of the next quote that no backslash escapes; the length of the text where there is none. */
+function endOfString(text: string, open: number): number {
+  for (let close = text.indexOf('"', open + 1); close !== -1; close = text.indexOf('"', close + 1)) {
+    let start = close
+    while (text.charCodeAt(start - 1) === 0x5c) start--
+    if ((close - start) % 2 === 0) return close
+  }
+  return text.length
 }
 
 const TOKEN =

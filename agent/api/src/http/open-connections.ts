@@ -1,5 +1,5 @@
 /**
- * The connections of the server and the requests under way on each. Node's own closeIdleConnections passes
+ * The connections of the server and the request under way on each. Node's own closeIdleConnections passes
  * over a connection that never sent a request, and over one whose last answer ends after it looked: each
  * would hold a drain up until its time is over.
  */
@@ -14,31 +14,28 @@ export type OpenConnections = {
 }
 
 export function watchConnections(server: Server): OpenConnections {
-  const underWay = new Map<Socket, number>()
+  /** The last answer of each connection, null before the first: answers of one end in their order. */
+  const last = new Map<Socket, ServerResponse | null>()
   let isEnding = false
-  const endIfIdle = (socket: Socket): void => {
-    if (isEnding && underWay.get(socket) === 0) socket.destroySoon()
+  function endWhenIdle(socket: Socket): void {
+    const res = last.get(socket)
+    if (res === undefined) return
+    if (res === null || res.closed) socket.destroySoon()
+    else res.once('close', () => endWhenIdle(socket))
   }
   server.on('connection', socket => {
-    underWay.set(socket, 0)
-    socket.once('close', () => underWay.delete(socket))
-    endIfIdle(socket)
+    last.set(socket, null)
+    socket.once('close', () => last.delete(socket))
+    if (isEnding) endWhenIdle(socket)
   })
   return {
     begin(res) {
-      const { socket } = res
-      if (socket === null) return
-      underWay.set(socket, (underWay.get(socket) ?? 0) + 1)
-      res.once('close', () => {
-        const before = underWay.get(socket)
-        if (before === undefined) return
-        underWay.set(socket, before - 1)
-        endIfIdle(socket)
-      })
+      const { socket } = res.req
+      if (last.has(socket)) last.set(socket, res)
     },
     endIdle() {
       isEnding = true
-      for (const socket of underWay.keys()) endIfIdle(socket)
+      for (const socket of last.keys()) endWhenIdle(socket)
     },
   }
 }

@@ -61,7 +61,8 @@ export function findRoute(method: string, path: string): Found {
   const leaf = node.leaves.get(method)
   if (leaf === undefined) return { allow: [...node.leaves.keys()] }
   const params: Record<string, string> = {}
-  for (const [index, key] of leaf.keys.entries()) params[key] = decodeSegment(values[index] as string)
+  for (let at = 0; at < values.length; at++)
+    params[leaf.keys[at] as string] = decodeSegment(values[at] as string)
   return { match: { name: leaf.name, route: leaf.route, params, viaApi } }
 }
 

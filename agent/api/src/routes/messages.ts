@@ -23,13 +23,13 @@ export const sendMessage: Handler<'sendMessage'> = async ({ services, principal,
   return jsonText(`{"event_id":${id},"session_id":${JSON.stringify(params.id)},"taken_as":"${taken_as}"}`)
 
   async function add() {
-    const { events, message_id } = await addMessage(services, {
+    const { message_id, type } = await addMessage(services, {
       ...body,
       session_id: params.id,
       principal,
       ...(held ? { request_key: held.requestKey } : {}),
     })
-    return { id: message_id, type: events.find(event => event.id === message_id)?.type }
+    return { id: message_id, type }
   }
 }
 
