@@ -9,14 +9,18 @@ import { root } from './workspace.ts'
 
 type Proof = { promise: string; file: string; name: string }
 
-/** Rows read `| promise | clause | file: test name |`; `before` so many columns stand in front of them. */
+/**
+ * Rows read `| promise | clause | file: test name |`; `before` so many columns stand in front of them. A case
+ * of the log's conformance suite is a proof too: both stores run it.
+ */
 function readProofs(page: string, before = 0): Proof[] {
   return page.split('\n').flatMap(line => {
     const [promise, , proof] = line
       .split('|')
       .slice(1 + before)
       .map(cell => cell.trim())
-    const [, file, name] = /^`([^`]+\.test\.tsx?)`: (.+)$/.exec(proof ?? '') ?? []
+    const [, file, name] =
+      /^`([^`]+(?:\.test\.tsx?|\/conformance\/[a-z-]+\.ts))`: (.+)$/.exec(proof ?? '') ?? []
     return promise && file && name ? [{ promise, file, name }] : []
   })
 }

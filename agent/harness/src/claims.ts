@@ -7,7 +7,7 @@
  *   stopped   no session is claimed any more   (from any of them; the running turns go on)
  */
 import type { LogStore } from '@cairn/log'
-import { asError, checkedState } from '@cairn/protocol'
+import { asError, checkedState, type Config } from '@cairn/protocol'
 import type { Log } from './log.ts'
 import type { Runs } from './runs.ts'
 
@@ -22,13 +22,15 @@ export type Claims = {
 export function createClaims(deps: {
   store: Pick<LogStore, 'claim'>
   workerId: string
-  /** Turns side by side. */
-  places: number
+  limits: Pick<Config['limits'], 'concurrent_turns' | 'tree_parallel' | 'principal_turns' | 'child_share'>
   ttlMs: number
   log: Log
   runs: Runs
 }): Claims {
-  const { store, workerId, places, ttlMs, log, runs } = deps
+  const { store, workerId, limits, ttlMs, log, runs } = deps
+  const { concurrent_turns: places, tree_parallel, principal_turns } = limits
+  /** Children never take all places, so that a person's turn need not wait for one of them; one they always have. */
+  const placesOfChildren = Math.max(1, Math.floor(places * limits.child_share))
   const state = checkedState('claims', 'idle', {
     idle: ['looking', 'stopped'],
     looking: ['again', 'idle', 'stopped'],
@@ -59,7 +61,11 @@ export function createClaims(deps: {
     const free = places - runs.count()
     if (free <= 0) return false
     try {
-      const claimed = await store.claim(workerId, free, ttlMs)
+      const claimed = await store.claim(workerId, free, ttlMs, {
+        tree_parallel,
+        principal_turns,
+        children: Math.max(0, placesOfChildren - runs.countChildren()),
+      })
       for (const claim of claimed) runs.begin(claim, look)
       return claimed.length === free
     } catch (thrown) {

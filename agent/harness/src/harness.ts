@@ -80,8 +80,7 @@ export function startHarness(options: HarnessOptions): Harness {
     openCapabilities: keepCapabilities(worker),
   }
   const runs = createRuns((claim, lease) => actOnClaim(deps, claim, lease))
-  const places = limits.concurrent_turns
-  const claims = createClaims({ store, workerId, places, ttlMs, log: options.log, runs })
+  const claims = createClaims({ store, workerId, limits, ttlMs, log: options.log, runs })
   const upkeep = tasksOf(worker, () => renewLeases(store, workerId, runs.latestLeases(), ttlMs))
 
   const stops = [

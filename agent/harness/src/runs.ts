@@ -6,6 +6,8 @@ export type Runs = {
   /** `onEnd` is called when it has ended, however it did. */
   begin(claim: Claim, onEnd: () => void): void
   count(): number
+  /** Those of children. */
+  countChildren(): number
   holds(sessionId: string): boolean
   /** The latest of each session: one that is being let go of is not ours any more. */
   latestLeases(): Lease[]
@@ -15,14 +17,14 @@ export type Runs = {
   ends(): Promise<void>[]
 }
 
-type Run = { lease: Lease; done: Promise<void> }
+type Run = { lease: Lease; isChild: boolean; done: Promise<void> }
 
 export function createRuns(act: (claim: Claim, lease: Lease) => Promise<void>): Runs {
   const runs = new Map<string, Run>()
   const leases = new Set<Lease>()
   return {
     begin(claim, onEnd) {
-      const { id } = claim.session
+      const { id, parent_id } = claim.session
       const lease = holdLease(id, claim.fence)
       leases.add(lease)
       // A turn that was just paused may still be letting go of its tools; the next one waits, for both have
@@ -35,9 +37,10 @@ export function createRuns(act: (claim: Claim, lease: Lease) => Promise<void>): 
           if (runs.get(id)?.lease === lease) runs.delete(id)
           onEnd()
         })
-      runs.set(id, { lease, done })
+      runs.set(id, { lease, isChild: parent_id !== null, done })
     },
     count: () => runs.size,
+    countChildren: () => [...runs.values()].filter(run => run.isChild).length,
     holds: sessionId => runs.has(sessionId),
     latestLeases: () => [...runs.values()].map(run => run.lease).filter(lease => !lease.signal.aborted),
     leases: () => leases,

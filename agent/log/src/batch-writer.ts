@@ -51,6 +51,7 @@ export function createBatchWriter(db: Db): (requests: readonly Transactional[]) 
   const prune = preparePrune(db)
   const saveSnapshot = prepareSaveSnapshot(db)
   const accounts = accountWrites(db)
+  const principals = { after: '' }
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
   const savepoint = db.prepare('SAVEPOINT request')
@@ -67,7 +68,7 @@ export function createBatchWriter(db: Db): (requests: readonly Transactional[]) 
       case 'markRead':
         return sql.markRead.get(request.at, request.item) ?? null
       case 'claim':
-        return claim(sql, sessions, request)
+        return claim(sql, sessions, request, principals)
       case 'renew':
         return renew(sessions, request)
       case 'release':

@@ -1,5 +1,6 @@
 /** The statements of a commit, prepared once for the writer's connection. */
 import { ROOT_SQL } from './inbox-rows.ts'
+import { prepareClaimSql } from './claim-sql.ts'
 import { prepareLinkSql } from './link-sql.ts'
 import type { Db } from './sqlite-adapter.ts'
 import { SELECT_SESSION, waitingSql } from './session-rows.ts'
@@ -56,15 +57,7 @@ export function prepareCommitSql(db: Db) {
       'INSERT INTO artifacts (session_key, artifact_id, name, kind, version, size, created_at, spec) ' +
         'VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
     ),
-    toRollBack: db.prepare(
-      'SELECT id FROM sessions INDEXED BY sessions_to_roll_back WHERE saga = 2 AND (worker_id IS NULL ' +
-        'OR lease_until <= ?) LIMIT ?',
-    ),
-    claimable: db.prepare(
-      "SELECT id FROM sessions INDEXED BY sessions_with_work WHERE status = 'active' AND wake_id > " +
-        'cursor AND (worker_id IS NULL OR lease_until <= ?)\n' +
-        '      ORDER BY wake_at LIMIT ?',
-    ),
+    claims: prepareClaimSql(db),
     links: prepareLinkSql(db),
   }
 }

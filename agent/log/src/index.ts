@@ -27,6 +27,7 @@ export {
   type TaskState,
   type TaskStatus,
 } from './tasks.ts'
+export type { ClaimRules } from './fair-claims.ts'
 export { DirectoryInUse } from './data-lock.ts'
 export { DamagedStore } from './refuse-damaged.ts'
 export { describeLoss, type Loss, type PastLoss } from './losses.ts'

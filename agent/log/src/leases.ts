@@ -1,5 +1,16 @@
 /** Leases inside the writer's transaction: who may act for a session, and until when (contract 8). */
+import type { ClaimSql } from './claim-sql.ts'
 import type { CommitSql } from './commit-sql.ts'
+import {
+  chooseFairly,
+  type ClaimRules,
+  countBy,
+  isLimited,
+  MOST_PRINCIPALS,
+  NO_RULES,
+  type RunningTurn,
+  type WaitingTurn,
+} from './fair-claims.ts'
 import type { StoredLink } from './links.ts'
 import type { SessionCache } from './session-cache.ts'
 import { hasWork } from './session-rows.ts'
@@ -8,15 +19,19 @@ import type { ClaimAnswer, Request } from './writer-messages.ts'
 type Of<K extends Request['do']> = Extract<Request, { do: K }>
 
 /**
- * Sagas to be rolled back, then the oldest work first. Every claim has a new epoch, so whatever the former
- * holder still commits is refused.
+ * Sagas to be rolled back, then work in the order of fair-claims.ts. Every claim has a new epoch, so whatever
+ * the former holder still commits is refused. `principals`: where the last look at them ended.
  */
-export function claim(sql: CommitSql, sessions: SessionCache, request: Of<'claim'>): ClaimAnswer {
-  const { at } = request
-  const found = [...sql.toRollBack.all(at, request.limit), ...sql.claimable.all(at, request.limit)].map(
-    ({ id }) => String(id),
-  )
-  return [...new Set(found)].slice(0, request.limit).flatMap(id => {
+export function claim(
+  sql: CommitSql,
+  sessions: SessionCache,
+  request: Of<'claim'>,
+  principals: { after: string },
+): ClaimAnswer {
+  const { at, limit, rules = NO_RULES } = request
+  const toRollBack = sql.claims.toRollBack.all(at, limit).map(({ id }) => String(id))
+  const chosen = choose(sql.claims, at, limit - toRollBack.length, new Set(toRollBack), rules, principals)
+  return [...toRollBack, ...chosen].flatMap(id => {
     const before = sessions.load(id, at)
     if (before === null) return []
     const row = {
@@ -37,6 +52,81 @@ export function claim(sql: CommitSql, sessions: SessionCache, request: Of<'claim
       },
     ]
   })
+}
+
+/** Where all that wait are taken nobody need be counted. */
+function choose(
+  sql: ClaimSql,
+  at: number,
+  places: number,
+  taken: ReadonlySet<string>,
+  rules: ClaimRules,
+  principals: { after: string },
+): string[] {
+  if (places <= 0) return []
+  const orphaned = (sql.orphaned.all(at) as WaitingTurn[]).filter(each => !taken.has(each.id))
+  const first = sql.queued.all(places + 1) as WaitingTurn[]
+  const few = [...orphaned, ...first]
+  if (few.length <= places && !isLimited(few, rules)) return chooseFairly(few, [], places, rules).map(toId)
+  const running = sql.running.all(at) as RunningTurn[]
+  const queued = first.length <= places ? first : lookByPrincipal(sql, places, running, rules, principals)
+  return chooseFairly([...orphaned, ...queued], running, places, rules).map(toId)
+}
+const toId = ({ id }: WaitingTurn): string => id
+
+/** Of each principal as many as it can be given: its roots, and of its children those whose trees have room. */
+function lookByPrincipal(
+  sql: ClaimSql,
+  places: number,
+  running: readonly RunningTurn[],
+  rules: ClaimRules,
+  principals: { after: string },
+): WaitingTurn[] {
+  const found: WaitingTurn[] = []
+  const trees = countBy(running, each => each.root_id)
+  for (const principal of nextPrincipals(sql, principals)) {
+    found.push(...(sql.queuedRoots.all(principal, places) as WaitingTurn[]))
+    if (rules.children !== 0)
+      found.push(...childrenWithRoom(sql, principal, places, trees, rules.tree_parallel))
+  }
+  return found
+}
+
+function childrenWithRoom(
+  sql: ClaimSql,
+  principal: string,
+  places: number,
+  trees: Map<string, number>,
+  treeParallel: number | null,
+): WaitingTurn[] {
+  const found: WaitingTurn[] = []
+  for (const row of sql.queuedChildren.iterate(principal)) {
+    const turn = row as WaitingTurn
+    const root = turn.root_id ?? ''
+    const inTree = trees.get(root) ?? 0
+    if (treeParallel !== null && inTree >= treeParallel) continue
+    trees.set(root, inTree + 1)
+    found.push(turn)
+    if (found.length >= places) break
+  }
+  return found
+}
+
+/** All that wait, or the next so many of them, in a round over all. */
+function nextPrincipals(sql: ClaimSql, principals: { after: string }): string[] {
+  const found: string[] = []
+  const look = (after: string, upTo: string | null): void => {
+    for (let last = after; found.length < MOST_PRINCIPALS;) {
+      const next = sql.nextPrincipal.get(last)?.['created_by']
+      if (next === undefined || (upTo !== null && String(next) > upTo)) return
+      last = String(next)
+      found.push(last)
+    }
+  }
+  look(principals.after, null)
+  if (principals.after !== '') look('', principals.after)
+  principals.after = found.length < MOST_PRINCIPALS ? '' : (found.at(-1) ?? '')
+  return found
 }
 
 export function renew(sessions: SessionCache, request: Of<'renew'>): string[] {

@@ -64,9 +64,9 @@ export function createLeases(
   clock: () => number,
 ): Pick<LogStore, 'claim' | 'renew' | 'release'> {
   return {
-    async claim(workerId, limit, ttlMs) {
-      const request = { do: 'claim', at: clock(), worker_id: workerId, limit, ttl: ttlMs } as const
-      const claims = (await ask(request)) as ClaimAnswer
+    async claim(workerId, limit, ttlMs, rules) {
+      const wanted = { worker_id: workerId, limit, ttl: ttlMs, ...(rules === undefined ? {} : { rules }) }
+      const claims = (await ask({ do: 'claim', at: clock(), ...wanted })) as ClaimAnswer
       return claims.map(({ session, epoch, abandoned_ms, link }) => ({
         session: toSessionRow(session),
         fence: { worker_id: workerId, epoch },

@@ -18,6 +18,7 @@ import type {
 } from '@cairn/protocol'
 import type { AccountStore } from './account-store.ts'
 import type { Commit, Committed, Grant } from './commit.ts'
+import type { ClaimRules } from './fair-claims.ts'
 import type { CoordinationStore } from './links.ts'
 import type { Claim, Fence, NewSession, SessionRow } from './session.ts'
 
@@ -116,9 +117,9 @@ export interface LogStore {
   // -- leases and work
   /**
    * Takes leases on sessions without a live one: those whose saga must be rolled back, whatever their status,
-   * then those that have work, oldest work first.
+   * then those that have work, in the order of fair-claims.ts. Without rules only the number limits it.
    */
-  claim(workerId: string, limit: number, ttlMs: number): Promise<Claim[]>
+  claim(workerId: string, limit: number, ttlMs: number, rules?: ClaimRules): Promise<Claim[]>
   /** Renews; returns the session ids whose lease is no longer this worker's. */
   renew(
     workerId: string,

@@ -5,6 +5,7 @@
  * costs, on either side.
  */
 import type { ArtifactMeta, EventType, InboxKind, SessionStatus } from '@cairn/protocol'
+import type { ClaimRules } from './fair-claims.ts'
 import type { Effect } from './projection.ts'
 import type { PackedSession, StoredSession } from './session-rows.ts'
 import type { StoredItem } from './inbox-rows.ts'
@@ -69,7 +70,7 @@ export type Request =
   | CommitRequest
   | { do: 'create'; at: number; session: NewSession; config: string }
   | { do: 'markRead'; at: number; item: string }
-  | { do: 'claim'; at: number; worker_id: string; limit: number; ttl: number }
+  | { do: 'claim'; at: number; worker_id: string; limit: number; ttl: number; rules?: ClaimRules }
   | {
       do: 'renew'
       at: number

@@ -2,6 +2,7 @@
 import { describe } from 'vitest'
 import { defineAccounts } from './conformance/accounts.ts'
 import { makeBench } from './conformance/bench.ts'
+import { defineFairness } from './conformance/fairness.ts'
 import type { Implementation } from './conformance/fixture.ts'
 import { defineFamilies } from './conformance/families.ts'
 import { defineInbox } from './conformance/inbox.ts'
@@ -25,6 +26,7 @@ export function defineLogConformance(name: string, implementation: Implementatio
     describe('tasks', () => defineTasks(bench))
     describe('families', () => defineFamilies(bench))
     describe('leases', () => defineLeases(bench))
+    describe('fairness', () => defineFairness(bench))
     describe('inbox', () => defineInbox(bench))
     describe('searching', () => defineSearching(bench))
     describe('state', () => defineState(bench))

@@ -305,6 +305,23 @@ export const Config = z.strictObject({
       lease_s: z.number().positive().default(60),
       tool_timeout_s: z.number().positive().default(180),
       concurrent_turns: z.int().positive().default(50),
+      tree_parallel: z
+        .int()
+        .positive()
+        .default(8)
+        .describe('workers of one tree of sessions that run at a time; the others wait their turn'),
+      principal_turns: z
+        .int()
+        .positive()
+        .nullable()
+        .default(null)
+        .describe('turns of one user or service account that run at a time; null: no limit'),
+      child_share: z
+        .number()
+        .positive()
+        .max(1)
+        .default(0.75)
+        .describe('part of the places of a process that workers may take, at least one place'),
       requests_per_minute: z.int().positive().default(6000),
       streams_per_principal: z
         .int()

@@ -199,9 +199,16 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
     findGrant: (sessionId, tool, hash) => read((reader, now) => reader.findGrant(sessionId, tool, hash, now)),
     listArtifacts: sessionId => read(reader => reader.listArtifacts(sessionId)),
     getArtifact: (sessionId, artifactId) => read(reader => reader.getArtifact(sessionId, artifactId)),
-    claim: (workerId, limit, ttl) =>
+    claim: (workerId, limit, ttl, rules) =>
       write(
-        () => ({ do: 'claim', at: world.now(), worker_id: workerId, limit, ttl }),
+        () => ({
+          do: 'claim',
+          at: world.now(),
+          worker_id: workerId,
+          limit,
+          ttl,
+          ...(rules === undefined ? {} : { rules }),
+        }),
         value =>
           (value as ClaimAnswer).map(({ session, epoch, abandoned_ms, link }) => ({
             session: toSessionRow(session),

@@ -253,11 +253,12 @@ CREATE INDEX sessions_by_parent ON sessions (parent_id, key) WHERE parent_id IS 
 
 CREATE INDEX sessions_leased ON sessions (key) WHERE worker_id IS NOT NULL;
 
+CREATE INDEX sessions_queued ON sessions (created_by, (parent_id IS NOT NULL), wake_at)
+  WHERE status = 'active' AND wake_id > cursor AND worker_id IS NULL;
+
 CREATE INDEX sessions_to_roll_back ON sessions (key) WHERE saga = 2;
 
 CREATE INDEX sessions_with_deltas ON sessions (key) WHERE delta_low > 0;
-
-CREATE INDEX sessions_with_work ON sessions (wake_at) WHERE status = 'active' AND wake_id > cursor;
 
 CREATE INDEX tasks_by_owner ON tasks (owner_id, created_at);
 

@@ -16,7 +16,8 @@ import {
 } from './connections.ts'
 import { createCoordinationReader } from './coordination.ts'
 import { createDatabaseClock } from './database-clock.ts'
-import { createLeases, DATABASE_NOW } from './leases.ts'
+import { DATABASE_NOW } from './database-now.ts'
+import { createLeases } from './leases.ts'
 import { migrate } from './migrate.ts'
 import { createReader } from './reader.ts'
 import { createReads } from './reads.ts'
@@ -109,8 +110,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     watch: watchers.watch,
     watchInbox: watchers.watchInbox,
     watchWork: watchers.watchWork,
-    async claim(workerId, limit, ttlMs) {
-      const { claims, more } = await leases.claim(workerId, limit, ttlMs)
+    async claim(workerId, limit, ttlMs, rules) {
+      const { claims, more } = await leases.claim(workerId, limit, ttlMs, rules)
       if (more) watchers.lookAgain()
       return claims
     },

@@ -1,0 +1,46 @@
+import type { Claim, ClaimRules } from '@cairn/log'
+import { Config } from '@cairn/protocol'
+import { expect, test } from 'vitest'
+import { createClaims } from './claims.ts'
+import { createRuns } from './runs.ts'
+
+/** A claim as far as a run looks at it. */
+const claimOf = (id: string, parent_id: string | null): Claim => ({
+  session: { id, parent_id } as Claim['session'],
+  fence: { worker_id: 'w', epoch: 1 },
+  abandoned_s: null,
+  link: null,
+})
+
+test('a worker asks for as many children as their share of its places leaves, and for one at least', async () => {
+  const asked: [number, ClaimRules | undefined][] = []
+  const queue = [[claimOf('child', 'root'), claimOf('root', null)], [], []]
+  const forever = Promise.withResolvers<void>()
+  const start = (limits: Partial<Config['limits']>) =>
+    createClaims({
+      store: {
+        claim(_, limit, __, rules) {
+          asked.push([limit, rules])
+          return Promise.resolve(queue.shift() ?? [])
+        },
+      },
+      workerId: 'w',
+      limits: { ...Config.parse({}).limits, ...limits },
+      ttlMs: 1000,
+      log: () => undefined,
+      runs: createRuns(() => forever.promise),
+    })
+  const claims = start({ concurrent_turns: 8, child_share: 0.5, tree_parallel: 3, principal_turns: 5 })
+  claims.look()
+  await claims.looking()
+  claims.look()
+  await claims.looking()
+  expect(asked).toEqual([
+    [8, { tree_parallel: 3, principal_turns: 5, children: 4 }],
+    [6, { tree_parallel: 3, principal_turns: 5, children: 3 }],
+  ])
+  const small = start({ concurrent_turns: 1, child_share: 0.5 })
+  small.look()
+  await small.looking()
+  expect(asked[2]).toEqual([1, { tree_parallel: 8, principal_turns: null, children: 1 }])
+})

@@ -1,0 +1,39 @@
+/** What a claim looks for, prepared once for the writer's connection. */
+import type { Db } from './sqlite-adapter.ts'
+
+/** A session with work that nobody holds; the index sessions_queued has these and no others. */
+export const QUEUED = `s.status = 'active' AND s.wake_id > s.cursor AND s.worker_id IS NULL`
+/**
+ * A child that was made without a link is in the tree of its parent. Asked for each child, for a plan that
+ * joins may read all links.
+ */
+export const TURN =
+  's.id, s.created_by, s.wake_at, CASE WHEN s.parent_id IS NULL THEN NULL ELSE coalesce((SELECT ' +
+  'l.root_id FROM links l WHERE l.child_id = s.id), s.parent_id) END AS root_id'
+
+const LEASED = 'sessions s INDEXED BY sessions_leased WHERE s.worker_id IS NOT NULL'
+
+export function prepareClaimSql(db: Db) {
+  const queued = `SELECT ${TURN} FROM sessions s INDEXED BY sessions_queued WHERE ${QUEUED}`
+  const ofPrincipal = (isChild: 0 | 1): string =>
+    `${queued} AND s.created_by = ? AND (s.parent_id IS NOT NULL) = ${isChild} ORDER BY s.wake_at`
+  return {
+    toRollBack: db.prepare(
+      'SELECT id FROM sessions INDEXED BY sessions_to_roll_back WHERE saga = 2 AND (worker_id IS NULL ' +
+        'OR lease_until <= ?) LIMIT ?',
+    ),
+    running: db.prepare(`SELECT ${TURN} FROM ${LEASED} AND s.lease_until > ?`),
+    /** Work whose holder died. */
+    orphaned: db.prepare(
+      `SELECT ${TURN} FROM ${LEASED} AND s.lease_until <= ? AND s.status = 'active' AND s.wake_id > s.cursor`,
+    ),
+    queued: db.prepare(`${queued} LIMIT ?`),
+    nextPrincipal: db.prepare(
+      `SELECT s.created_by FROM sessions s INDEXED BY sessions_queued WHERE ${QUEUED} AND s.created_by ` +
+        '> ? ORDER BY s.created_by LIMIT 1',
+    ),
+    queuedRoots: db.prepare(`${ofPrincipal(0)} LIMIT ?`),
+    queuedChildren: db.prepare(ofPrincipal(1)),
+  }
+}
+export type ClaimSql = ReturnType<typeof prepareClaimSql>

@@ -1,0 +1,112 @@
+/**
+ * Who is next among the sessions that wait for a worker, the same on every store: a principal with fewer
+ * turns running before one with more, of one principal roots before children, then what has waited longest
+ * (contract 8.7).
+ */
+
+/** A session whose turn runs, as far as the order of the others depends on it. */
+export type RunningTurn = {
+  /** Of the principal in whose name it runs. */
+  created_by: string
+  /** The top of its tree; null for a root. */
+  root_id: string | null
+}
+/** A session with work that nobody holds. */
+export type WaitingTurn = RunningTurn & { id: string; wake_at: number }
+
+/** What one claim may take beside its number; null: no limit. */
+export type ClaimRules = {
+  /** Children of one tree that run at a time; the others wait. */
+  tree_parallel: number | null
+  /** Turns of one principal that run at a time. */
+  principal_turns: number | null
+  /** Children that this claim takes at most. */
+  children: number | null
+}
+export const NO_RULES: ClaimRules = { tree_parallel: null, principal_turns: null, children: null }
+
+/**
+ * Of more principals that wait at once so many are looked at, and the others by the claims that follow: a
+ * claim costs a bounded time, however many wait.
+ */
+export const MOST_PRINCIPALS = 256
+
+/** Whether a limit beside their number may keep some of them waiting. */
+export const isLimited = (waiting: readonly WaitingTurn[], rules: ClaimRules): boolean =>
+  rules.principal_turns !== null ||
+  ((rules.tree_parallel !== null || rules.children !== null) && waiting.some(each => each.root_id !== null))
+
+const least = (limit: number | null): number => limit ?? Number.POSITIVE_INFINITY
+const olderFirst = (a: WaitingTurn, b: WaitingTurn): number =>
+  a.wake_at - b.wake_at || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
+
+type Line = { running: number; roots: WaitingTurn[]; children: WaitingTurn[] }
+
+/** At most `limit`, in the order in which they are to begin. */
+export function chooseFairly(
+  waiting: readonly WaitingTurn[],
+  running: readonly RunningTurn[],
+  limit: number,
+  rules: ClaimRules,
+): WaitingTurn[] {
+  const trees = countBy(running, each => each.root_id)
+  const lines = linesOf(waiting, running)
+  const chosen: WaitingTurn[] = []
+  let childrenLeft = least(rules.children)
+  const mayBegin = ({ root_id }: WaitingTurn): boolean =>
+    root_id === null || (childrenLeft > 0 && (trees.get(root_id) ?? 0) < least(rules.tree_parallel))
+
+  while (chosen.length < limit) {
+    let best: { line: Line; turn: WaitingTurn } | null = null
+    for (const line of lines.values()) {
+      if (line.running >= least(rules.principal_turns)) continue
+      const turn = line.roots[0] ?? line.children.find(mayBegin)
+      if (turn !== undefined && (best === null || isBefore(line, turn, best))) best = { line, turn }
+    }
+    if (best === null) break
+    const { line, turn } = best
+    chosen.push(turn)
+    line.running += 1
+    if (turn.root_id === null) line.roots.shift()
+    else {
+      line.children.splice(line.children.indexOf(turn), 1)
+      trees.set(turn.root_id, (trees.get(turn.root_id) ?? 0) + 1)
+      childrenLeft -= 1
+    }
+  }
+  return chosen
+}
+
+function isBefore(line: Line, turn: WaitingTurn, best: { line: Line; turn: WaitingTurn }): boolean {
+  if (line.running !== best.line.running) return line.running < best.line.running
+  const isRoot = turn.root_id === null
+  return isRoot === (best.turn.root_id === null) ? olderFirst(turn, best.turn) < 0 : isRoot
+}
+
+function linesOf(waiting: readonly WaitingTurn[], running: readonly RunningTurn[]): Map<string, Line> {
+  const counts = countBy(running, each => each.created_by)
+  const lines = new Map<string, Line>()
+  for (const turn of waiting.toSorted(olderFirst)) {
+    const line = lines.get(turn.created_by) ?? {
+      running: counts.get(turn.created_by) ?? 0,
+      roots: [],
+      children: [],
+    }
+    lines.set(turn.created_by, line)
+    ;(turn.root_id === null ? line.roots : line.children).push(turn)
+  }
+  return lines
+}
+
+/** How many there are of each; null is not counted. */
+export function countBy(
+  turns: readonly RunningTurn[],
+  of: (turn: RunningTurn) => string | null,
+): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const turn of turns) {
+    const key = of(turn)
+    if (key !== null) counts.set(key, (counts.get(key) ?? 0) + 1)
+  }
+  return counts
+}

@@ -1,0 +1,125 @@
+/** What a claim on Postgres sees: what waits, and, where it matters, what runs. */
+import { QUEUED, TURN } from '../claim-sql.ts'
+import {
+  chooseFairly,
+  type ClaimRules,
+  countBy,
+  isLimited,
+  MOST_PRINCIPALS,
+  type RunningTurn,
+  type WaitingTurn,
+} from '../fair-claims.ts'
+import type { Database, Rows, Statement, Value } from './connections.ts'
+import { at } from './database-now.ts'
+
+export type Ask = (statement: Statement, values: readonly Value[]) => Promise<Rows>
+
+export const HAS_WORK = `s.status = 'active' AND s.wake_id > s.cursor`
+export const isFree = (now: string): string => `(s.worker_id IS NULL OR s.lease_until <= ${now})`
+
+const LOOK: Statement = {
+  name: 'look_for_work',
+  text:
+    `WITH clock AS MATERIALIZED (SELECT ${at('$1')} AS now)\n` +
+    `(SELECT ${TURN}, 'rolls_back' AS how FROM clock, sessions s WHERE s.saga = 2 AND ` +
+    `${isFree('clock.now')} ORDER BY s.key LIMIT $2)\n` +
+    `UNION ALL (SELECT ${TURN}, 'orphaned' AS how FROM clock, sessions s WHERE s.worker_id IS NOT NULL ` +
+    `AND s.lease_until <= clock.now AND ${HAS_WORK})\n` +
+    // In the order of the index, so that no plan reads the table.
+    `UNION ALL (SELECT ${TURN}, 'queued' AS how FROM sessions s WHERE ${QUEUED} ` +
+    'ORDER BY s.created_by, (s.parent_id IS NOT NULL), s.wake_at LIMIT $3)',
+}
+const RUNNING: Statement = {
+  name: 'running_turns',
+  text: `SELECT ${TURN} FROM sessions s WHERE s.worker_id IS NOT NULL AND s.lease_until > ${at('$1')}`,
+}
+/** One principal after the other by a jump over the index; of each its roots, and its children with room. */
+const LOOK_BY_PRINCIPAL: Statement = {
+  name: 'look_by_principal',
+  text:
+    'WITH RECURSIVE principals AS (\n' +
+    `    (SELECT s.created_by, 1 AS nth FROM sessions s WHERE ${QUEUED} AND s.created_by > $1 ORDER BY ` +
+    's.created_by LIMIT 1)\n' +
+    `  UNION ALL SELECT (SELECT s.created_by FROM sessions s WHERE ${QUEUED} AND s.created_by > ` +
+    'p.created_by ORDER BY s.created_by LIMIT 1), p.nth + 1 FROM principals p WHERE p.created_by IS NOT ' +
+    'NULL AND p.nth < $3)\n' +
+    'SELECT p.created_by AS principal, p.nth, w.* FROM principals p LEFT JOIN LATERAL (\n' +
+    `    (SELECT ${TURN} FROM sessions s WHERE ${QUEUED} AND s.created_by = p.created_by AND ` +
+    '(s.parent_id IS NOT NULL) = false ORDER BY s.wake_at LIMIT $2)\n' +
+    `    UNION ALL (SELECT ${TURN} FROM sessions s WHERE ${QUEUED} AND s.created_by = ` +
+    'p.created_by AND (s.parent_id IS NOT NULL) = true AND NOT coalesce((SELECT l.root_id FROM ' +
+    'links l WHERE ' +
+    'l.child_id = s.id), s.parent_id) = ' +
+    'ANY($4::text[]) ORDER BY s.wake_at LIMIT $5)) w ON true WHERE p.created_by IS NOT NULL',
+}
+/**
+ * So many more are looked at than are taken: where others claim at the same moment, what they take is passed
+ * over.
+ */
+const spareFor = (limit: number): number => limit + 16
+/** For the test of their plans. */
+export const CLAIM_LOOKS = { LOOK, RUNNING, LOOK_BY_PRINCIPAL }
+
+export type Wanted = { workerId: string; limit: number; ttlMs: number; at: number | null; rules: ClaimRules }
+export type Look = {
+  toRollBack: string[]
+  chosen: WaitingTurn[]
+  /** More were queued than were looked at. */
+  cut: boolean
+}
+
+export const readRunning = async (ask: Ask, now: number | null): Promise<RunningTurn[]> =>
+  (await ask(RUNNING, [now])).map(toTurn)
+
+export function createLook(db: Database): (wanted: Wanted) => Promise<Look> {
+  /** Where the last look at the principals ended. */
+  let lastPrincipal = ''
+
+  async function look({ limit, at: now, rules }: Wanted): Promise<Look> {
+    const most = limit + spareFor(limit)
+    const rows = await db.query(LOOK, [now, limit, most], { repeatable: true })
+    const of = (how: string): WaitingTurn[] => rows.filter(row => row['how'] === how).map(toTurn)
+    const toRollBack = of('rolls_back').map(each => each.id)
+    const orphaned = of('orphaned').filter(each => !toRollBack.includes(each.id))
+    const queued = of('queued')
+    const cut = queued.length >= most
+    const places = most - toRollBack.length
+    const few = [...orphaned, ...queued]
+    // Where all that wait are taken nobody need be counted.
+    if (few.length <= limit - toRollBack.length && !isLimited(few, rules))
+      return { toRollBack, chosen: chooseFairly(few, [], places, rules), cut }
+    const running = await readRunning(db.query, now)
+    const waiting = cut ? [...orphaned, ...(await lookByPrincipal(most, running, rules))] : few
+    return { toRollBack, chosen: chooseFairly(waiting, running, places, rules), cut }
+  }
+
+  async function lookByPrincipal(
+    places: number,
+    running: readonly RunningTurn[],
+    { tree_parallel, children }: ClaimRules,
+  ): Promise<WaitingTurn[]> {
+    const trees = countBy(running, each => each.root_id)
+    const full = [...trees].filter(([, count]) => tree_parallel !== null && count >= tree_parallel)
+    const ask = (after: string): Promise<Rows> =>
+      db.query(
+        LOOK_BY_PRINCIPAL,
+        [after, places, MOST_PRINCIPALS, full.map(([root]) => root), children === 0 ? 0 : places],
+        { repeatable: true },
+      )
+    const found = await ask(lastPrincipal)
+    const rows = found.length > 0 || lastPrincipal === '' ? found : await ask('')
+    // The round is at its end, or everybody is in it: the next one begins anew.
+    const last = rows.find(row => row['nth'] === MOST_PRINCIPALS)
+    lastPrincipal = last === undefined ? '' : String(last['principal'])
+    return rows.filter(row => row['id'] !== null).map(toTurn)
+  }
+
+  return look
+}
+
+const toTurn = (row: Rows[number]): WaitingTurn => ({
+  id: String(row['id']),
+  created_by: String(row['created_by']),
+  wake_at: Number(row['wake_at']),
+  root_id: row['root_id'] === null ? null : String(row['root_id']),
+})

@@ -1,0 +1,64 @@
+/** A claim reads what waits and what runs, and never the table of sessions, on both stores. */
+import { openPostgresStore } from '@cairn/log'
+import { prepareClaimSql } from '../src/claim-sql.ts'
+import { migrate, readMigrations } from '../src/migrate.ts'
+import { TAKE } from '../src/postgres/claim.ts'
+import { CLAIM_LOOKS } from '../src/postgres/claim-looks.ts'
+import { openDb } from '../src/sqlite-adapter.ts'
+import { Client } from 'pg'
+import { expect, test } from 'vitest'
+import { makePostgresPlace } from './postgres-place.ts'
+
+const COLUMNS =
+  'id, org_id, created_by, created_by_kind, agent, channel, status, config, created_at, updated_at'
+/** Of 20,000 sessions some hundred wait, and fifty run. */
+const VALUES =
+  `'s' || n, 'org', 'user' || (n % 40), 'user', 'a', 'web', 'active', '{}', 0, 0, ` +
+  'n % 90, n % 90 - 1 + (n % 91) / 90'
+
+test('Postgres plans no scan over the sessions for any statement of a claim', async () => {
+  const { place, schema, remove } = await makePostgresPlace()
+  const store = await openPostgresStore({ url: place })
+  const client = new Client({ connectionString: place, options: `-c search_path=${schema}` })
+  await client.connect()
+  try {
+    await client.query(
+      `INSERT INTO sessions (${COLUMNS}, cursor, wake_id) SELECT ${VALUES} FROM generate_series(1, 20000) n`,
+    )
+    await client.query(`UPDATE sessions SET worker_id = 'w', lease_until = 1e15 WHERE key % 400 = 0`)
+    const statements = { ...CLAIM_LOOKS, TAKE }
+    const values: Record<keyof typeof statements, unknown[]> = {
+      LOOK: [null, 50, 116],
+      RUNNING: [null],
+      LOOK_BY_PRINCIPAL: ['', 10, 256, [], 10],
+      TAKE: ['w', null, 1000, ['s1', 's2'], 1],
+    }
+    await client.query('ANALYZE sessions')
+    for (const [name, { text }] of Object.entries(statements)) {
+      const { rows } = await client.query<{ 'QUERY PLAN': string }>(
+        `EXPLAIN ${text}`,
+        values[name as keyof typeof statements],
+      )
+      const plan = rows.map(row => row['QUERY PLAN']).join('\n')
+      expect(plan, name).not.toMatch(/Seq Scan on (sessions|links)/)
+    }
+  } finally {
+    await client.end()
+    await store.close()
+    await remove()
+  }
+})
+
+test('SQLite reads what a claim asks for from its indexes, in their order', () => {
+  const db = openDb(':memory:')
+  migrate(db, readMigrations(), 0)
+  for (const [name, statement] of Object.entries(prepareClaimSql(db))) {
+    const plan = db
+      .prepare(`EXPLAIN QUERY PLAN ${statement.sourceSQL}`)
+      .all()
+      .map(row => String(row['detail']))
+      .join('\n')
+    expect(plan, name).toMatch(/USING (COVERING )?INDEX sessions_(queued|leased|to_roll_back)/)
+    expect(plan, name).not.toContain('TEMP B-TREE')
+  }
+})
