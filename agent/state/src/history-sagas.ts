@@ -20,63 +20,11 @@ const BEFORE: Readonly<Record<string, string | null>> = {
 /** Feeds on a log in order; returns what is wrong with each event. */
 export function sagaRules(): {
   check(event: SessionEvent): string[]
-  /** What is wrong with a log that ends here. */ atEnd(): string[]
+  /** What is wrong with a log that ends here. */
+  atEnd(): string[]
 } {
   let running: Running | null = null
   const seen = new Set<string>()
-
-  function step(saga: Running, { type, data: { step_id, state } }: StepEvent): string[] {
-    const due = BEFORE[`${type} ${state}`]
-    if (due === undefined) return [`a ${type} does not put a step into the state ${state}`]
-    const found: string[] = []
-    const now = saga.steps.get(step_id) ?? null
-    if (now !== due) found.push(`step ${step_id} is ${now ?? 'new'} where ${due ?? 'new'} is due`)
-    if (state === 'executing' && saga.owed) found.push('a step begins although a rollback is owed')
-    if (state === 'compensating') {
-      if (!saga.owed) found.push('a step is undone although nothing fired a rollback')
-      const later = [...saga.steps]
-        .slice([...saga.steps.keys()].indexOf(step_id) + 1)
-        .filter(([, other]) => other === 'committed' || other === 'compensating')
-      if (later.length > 0)
-        found.push(`step ${step_id} is undone before ${later.map(([id]) => id).join(', ')}`)
-    }
-    saga.steps.set(step_id, state)
-    return found
-  }
-
-  const inState = (saga: Running, state: string): string[] =>
-    [...saga.steps].flatMap(([id, at]) => (at === state ? [id] : [])).toReversed()
-
-  function compensate(saga: Running, { data }: EventOf<'saga.compensate'>): string[] {
-    const found: string[] = []
-    if (!saga.owed) found.push('nothing fired a rollback')
-    if (saga.steps.size === 0) found.push('no step was begun: there is nothing to compensate')
-    if (saga.failed !== null) found.push('the rollback was reported before')
-    const failed = data.failed_steps ?? []
-    if (data.failed_steps?.length === 0) found.push('failed_steps is there and empty')
-    if (inState(saga, 'committed').length + inState(saga, 'compensating').length > 0)
-      found.push('steps are neither undone nor listed')
-    if (inState(saga, 'compensated').join() !== data.steps_rolled_back.join())
-      found.push('steps_rolled_back is not what was undone, latest first')
-    if (inState(saga, 'compensation_failed').join() !== failed.join())
-      found.push('failed_steps is not what could not be undone, latest first')
-    saga.failed = failed.length
-    return found
-  }
-
-  function complete(saga: Running, { data: { status } }: EventOf<'saga.complete'>): string[] {
-    const isEmpty = saga.steps.size === 0
-    const due =
-      saga.owed && isEmpty
-        ? 'compensated'
-        : saga.failed === null
-          ? 'committed'
-          : saga.failed > 0
-            ? 'escalated'
-            : 'compensated'
-    if (saga.owed && saga.failed === null && !isEmpty) return ['the saga ends although a rollback is owed']
-    return status === due ? [] : [`the saga ends ${status} where ${due} is due`]
-  }
 
   function check(event: SessionEvent): string[] {
     switch (event.type) {
@@ -119,4 +67,56 @@ export function sagaRules(): {
     check,
     atEnd: () => (running?.owed ? [`saga ${running.saga_id} must be rolled back, and was not`] : []),
   }
+}
+
+function step(saga: Running, { type, data: { step_id, state } }: StepEvent): string[] {
+  const due = BEFORE[`${type} ${state}`]
+  if (due === undefined) return [`a ${type} does not put a step into the state ${state}`]
+  const found: string[] = []
+  const now = saga.steps.get(step_id) ?? null
+  if (now !== due) found.push(`step ${step_id} is ${now ?? 'new'} where ${due ?? 'new'} is due`)
+  if (state === 'executing' && saga.owed) found.push('a step begins although a rollback is owed')
+  if (state === 'compensating') {
+    if (!saga.owed) found.push('a step is undone although nothing fired a rollback')
+    const later = [...saga.steps]
+      .slice([...saga.steps.keys()].indexOf(step_id) + 1)
+      .filter(([, other]) => other === 'committed' || other === 'compensating')
+    if (later.length > 0) found.push(`step ${step_id} is undone before ${later.map(([id]) => id).join(', ')}`)
+  }
+  saga.steps.set(step_id, state)
+  return found
+}
+
+const inState = (saga: Running, state: string): string[] =>
+  [...saga.steps].flatMap(([id, at]) => (at === state ? [id] : [])).toReversed()
+
+function compensate(saga: Running, { data }: EventOf<'saga.compensate'>): string[] {
+  const found: string[] = []
+  if (!saga.owed) found.push('nothing fired a rollback')
+  if (saga.steps.size === 0) found.push('no step was begun: there is nothing to compensate')
+  if (saga.failed !== null) found.push('the rollback was reported before')
+  const failed = data.failed_steps ?? []
+  if (data.failed_steps?.length === 0) found.push('failed_steps is there and empty')
+  if (inState(saga, 'committed').length + inState(saga, 'compensating').length > 0)
+    found.push('steps are neither undone nor listed')
+  if (inState(saga, 'compensated').join() !== data.steps_rolled_back.join())
+    found.push('steps_rolled_back is not what was undone, latest first')
+  if (inState(saga, 'compensation_failed').join() !== failed.join())
+    found.push('failed_steps is not what could not be undone, latest first')
+  saga.failed = failed.length
+  return found
+}
+
+function complete(saga: Running, { data: { status } }: EventOf<'saga.complete'>): string[] {
+  const isEmpty = saga.steps.size === 0
+  const due =
+    saga.owed && isEmpty
+      ? 'compensated'
+      : saga.failed === null
+        ? 'committed'
+        : saga.failed > 0
+          ? 'escalated'
+          : 'compensated'
+  if (saga.owed && saga.failed === null && !isEmpty) return ['the saga ends although a rollback is owed']
+  return status === due ? [] : [`the saga ends ${status} where ${due} is due`]
 }

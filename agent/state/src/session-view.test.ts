@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { EventType, ReadData, SessionEvent } from '@cairn/protocol'
-import { type ChatItem, type SessionView, emptySessionView, foldSessionView } from './session-view.ts'
+import type { ChatItem } from './chat-item.ts'
+import { type SessionView, emptySessionView, foldSessionView } from './session-view.ts'
 
 type Entry = { [T in EventType]: [T, ReadData<T>] }[EventType]
 const log = (...entries: Entry[]): SessionEvent[] =>

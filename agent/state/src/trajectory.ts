@@ -3,7 +3,7 @@
  * marks that keep a session out of a data set. Pure and in log order, so the same log always gives the same
  * trajectory.
  */
-import { type EventId, factsOf, type SessionEvent } from '@cairn/protocol'
+import { type EventId, type EventOf, factsOf, type SessionEvent } from '@cairn/protocol'
 import {
   type Conversation,
   type ConversationMessage,
@@ -59,110 +59,125 @@ export type Trajectory = {
   readonly last_id: EventId
 }
 
+/** What is gathered while a log is read. */
+type Reading = {
+  steps: TrajectoryStep[]
+  ratings: Map<string, Rating>
+  /** Answers to questions that have no tool.result yet; older releases gave them none. */
+  answers: Map<string, ToolStep>
+  reasoning: EventOf<'llm.thinking'>['data'] | null
+}
+
 export function foldTrajectory(sessionId: string, events: Iterable<SessionEvent>): Trajectory {
-  const steps: TrajectoryStep[] = []
-  const ratings = new Map<string, Rating>()
+  const reading: Reading = { steps: [], ratings: new Map(), answers: new Map(), reasoning: null }
   const marks: Record<string, number> = {}
   let conversation: Conversation = emptyConversation
   const owned: Owned = new WeakSet()
-  /** Answers to questions that have no tool.result yet; older releases gave them none. */
-  const answers = new Map<string, ToolStep>()
-  let reasoning: { turn_id: string; iteration: number; text: string } | null = null
   let last_id = 0
   for (const event of events) {
     last_id = event.id
     if (factsOf(event.type).trouble) marks[event.type] = (marks[event.type] ?? 0) + 1
-    const at = { event_id: event.id, created_at: event.created_at }
-    switch (event.type) {
-      case 'user.message':
-        steps.push({
-          kind: 'user',
-          ...at,
-          content: event.data.content,
-          synthetic: event.data.synthetic ?? null,
-        })
-        break
-      case 'tool.result': {
-        const { tool_call_id, content, elapsed_ms } = event.data
-        const answer = answers.get(tool_call_id)
-        if (answer === undefined) steps.push({ kind: 'tool', ...at, tool_call_id, content, elapsed_ms })
-        else Object.assign(answer, { content, elapsed_ms })
-        answers.delete(tool_call_id)
-        break
-      }
-      case 'ask_user_question.response': {
-        const { tool_call_id, responses } = event.data
-        const step: { kind: 'tool' } & ToolStep = {
-          kind: 'tool',
-          ...at,
-          tool_call_id,
-          content: answerText(responses),
-          elapsed_ms: 0,
-        }
-        steps.push(step)
-        answers.set(tool_call_id, step)
-        break
-      }
-      case 'llm.thinking':
-        reasoning = {
-          turn_id: event.data.turn_id,
-          iteration: event.data.iteration_index,
-          text: event.data.reasoning,
-        }
-        break
-      case 'llm.response': {
-        const { data } = event
-        if (data.finish_reason === 'command') break
-        const own =
-          reasoning !== null &&
-          reasoning.turn_id === data.turn_id &&
-          reasoning.iteration === data.iteration_index
-            ? reasoning.text
-            : null
-        steps.push({
-          kind: 'response',
-          ...at,
-          turn_id: data.turn_id ?? null,
-          model: data.model,
-          reasoning: own,
-          finish_reason: data.finish_reason,
-          input_tokens: data.input_tokens,
-          output_tokens: data.output_tokens,
-          cache_read_tokens: data.cache_read_tokens,
-          cost_usd: data.cost_usd ?? null,
-          prefix: conversation.entries.map(entry => entry.message),
-          message: data.message,
-        })
-        break
-      }
-      case 'user.feedback':
-      case 'expert.endorse':
-      case 'expert.override': {
-        const { data } = event
-        const principal = data.rated_by_user_id ?? data.rated_by_service_account_id ?? ''
-        ratings.set(`${data.target_event_id} ${principal}`, {
-          target_event_id: data.target_event_id,
-          rating: data.rating,
-          source: data.source,
-          principal,
-          reason: data.reason ?? null,
-          rationale: data.rationale ?? null,
-          score: data.score ?? null,
-          criteria: data.criteria ?? null,
-        })
-        break
-      }
-      default:
-    }
+    read(reading, event, conversation)
     conversation = foldConversationInto(owned, conversation, event)
   }
-  const sorted = [...ratings.values()].toSorted(
-    (a, b) =>
-      a.target_event_id - b.target_event_id ||
-      (a.principal < b.principal ? -1 : a.principal > b.principal ? 1 : 0),
-  )
-  return { session_id: sessionId, steps, ratings: sorted, marks, last_id }
+  const ratings = [...reading.ratings.values()].toSorted(byTargetAndPrincipal)
+  return { session_id: sessionId, steps: reading.steps, ratings, marks, last_id }
 }
+
+/** `conversation` is the one before the event. */
+function read(reading: Reading, event: SessionEvent, conversation: Conversation): void {
+  const { steps, ratings } = reading
+  switch (event.type) {
+    case 'user.message': {
+      const { content, synthetic = null } = event.data
+      steps.push({ kind: 'user', ...placeOf(event), content, synthetic })
+      return
+    }
+    case 'tool.result':
+      return readResult(reading, event)
+    case 'ask_user_question.response':
+      return readAnswer(reading, event)
+    case 'llm.thinking':
+      reading.reasoning = event.data
+      return
+    case 'llm.response':
+      if (event.data.finish_reason !== 'command')
+        steps.push(responseStep(event, reading.reasoning, conversation))
+      return
+    case 'user.feedback':
+    case 'expert.endorse':
+    case 'expert.override': {
+      const rating = ratingOf(event.data)
+      ratings.set(`${rating.target_event_id} ${rating.principal}`, rating)
+      return
+    }
+    default:
+  }
+}
+
+const placeOf = ({ id, created_at }: SessionEvent): { event_id: EventId; created_at: string } => ({
+  event_id: id,
+  created_at,
+})
+
+function readResult({ steps, answers }: Reading, event: EventOf<'tool.result'>): void {
+  const { tool_call_id, content, elapsed_ms } = event.data
+  const answer = answers.get(tool_call_id)
+  if (answer === undefined) steps.push({ kind: 'tool', ...placeOf(event), tool_call_id, content, elapsed_ms })
+  else Object.assign(answer, { content, elapsed_ms })
+  answers.delete(tool_call_id)
+}
+
+function readAnswer({ steps, answers }: Reading, event: EventOf<'ask_user_question.response'>): void {
+  const { tool_call_id, responses } = event.data
+  const step: { kind: 'tool' } & ToolStep = {
+    kind: 'tool',
+    ...placeOf(event),
+    tool_call_id,
+    content: answerText(responses),
+    elapsed_ms: 0,
+  }
+  steps.push(step)
+  answers.set(tool_call_id, step)
+}
+
+function responseStep(
+  event: EventOf<'llm.response'>,
+  reasoning: Reading['reasoning'],
+  conversation: Conversation,
+): { kind: 'response' } & ResponseStep {
+  const { data } = event
+  const isOwn = reasoning?.turn_id === data.turn_id && reasoning?.iteration_index === data.iteration_index
+  return {
+    kind: 'response',
+    ...placeOf(event),
+    turn_id: data.turn_id ?? null,
+    model: data.model,
+    reasoning: reasoning !== null && isOwn ? reasoning.reasoning : null,
+    finish_reason: data.finish_reason,
+    input_tokens: data.input_tokens,
+    output_tokens: data.output_tokens,
+    cache_read_tokens: data.cache_read_tokens,
+    cost_usd: data.cost_usd ?? null,
+    prefix: conversation.entries.map(entry => entry.message),
+    message: data.message,
+  }
+}
+
+const ratingOf = (data: EventOf<'user.feedback' | 'expert.endorse' | 'expert.override'>['data']): Rating => ({
+  target_event_id: data.target_event_id,
+  rating: data.rating,
+  source: data.source,
+  principal: data.rated_by_user_id ?? data.rated_by_service_account_id ?? '',
+  reason: data.reason ?? null,
+  rationale: data.rationale ?? null,
+  score: data.score ?? null,
+  criteria: data.criteria ?? null,
+})
+
+const byTargetAndPrincipal = (a: Rating, b: Rating): number =>
+  a.target_event_id - b.target_event_id ||
+  (a.principal < b.principal ? -1 : a.principal > b.principal ? 1 : 0)
 
 /** What the raters think of an event as a whole: `mixed` when they disagree, null when nobody rated it. */
 export function verdictOf(

@@ -6,7 +6,7 @@
  * session.fail, session.stopped, or the continuation of a goal. A pause interrupts it: after the resume it
  * goes on under the same turn_id.
  */
-import { factsOf, type SessionEvent, toolError } from '@cairn/protocol'
+import { type EventOf, factsOf, type SessionEvent, toolError } from '@cairn/protocol'
 import { addUsage, NO_USAGE, type Usage, usageOf } from './usage.ts'
 import { append, changeLast, type Owned } from './owned.ts'
 
@@ -64,66 +64,30 @@ export function foldTurnInto(owned: Owned, turn: TurnState, event: SessionEvent)
 function move(owned: Owned, turn: TurnState, event: SessionEvent): TurnState {
   switch (event.type) {
     case 'user.message':
+      return { ...turn, started_at: turn.started_at ?? event.created_at, ...moved }
+    case 'llm.request': {
+      const { turn_id, iteration_index } = event.data
+      return { ...turn, turn_id, next_iteration: iteration_index, requested: true }
+    }
+    case 'llm.response':
+      return event.data.turn_id === undefined ? turn : { ...turn, ...answered(turn, event), ...moved }
+    case 'tool.call': {
+      const { name, arguments: args } = event.data
       return {
         ...turn,
-        started_at: turn.started_at ?? event.created_at,
-        ...moved,
-      }
-    case 'llm.request':
-      return {
-        ...turn,
-        turn_id: event.data.turn_id,
-        next_iteration: event.data.iteration_index,
-        requested: true,
-      }
-    case 'llm.response': {
-      if (event.data.turn_id === undefined) return turn
-      const empty = event.data.message.content === '' && !event.data.message.tool_calls?.length
-      return {
-        ...turn,
-        requested: false,
-        next_iteration: (event.data.iteration_index ?? turn.next_iteration) + 1,
-        empty_answers: empty ? turn.empty_answers + 1 : 0,
-        ...moved,
+        calls: append(turn.calls, [toCall(event)], owned),
+        files: fileOf(name, args, turn.files),
       }
     }
-    case 'tool.call':
-      return {
-        ...turn,
-        calls: append(
-          turn.calls,
-          [
-            {
-              tool_call_id: event.data.tool_call_id,
-              name: event.data.name,
-              arguments: JSON.stringify(event.data.arguments),
-              content: '',
-            },
-          ],
-          owned,
-        ),
-        files: fileOf(event.data.name, event.data.arguments, turn.files),
-      }
-    case 'tool.result':
-      return {
-        ...turn,
-        calls: changeLast(
-          turn.calls,
-          call => call.tool_call_id === event.data.tool_call_id,
-          call => ({ ...call, content: event.data.content }),
-          owned,
-        ),
-        ...moved,
-      }
-    case 'artifact.created':
-      return {
-        ...turn,
-        artifacts: append(
-          turn.artifacts,
-          [{ artifact_id: event.data.artifact_id, name: event.data.name }],
-          owned,
-        ),
-      }
+    case 'tool.result': {
+      const { tool_call_id, content } = event.data
+      const isOf = (call: Call): boolean => call.tool_call_id === tool_call_id
+      return { ...turn, calls: changeLast(turn.calls, isOf, call => ({ ...call, content }), owned), ...moved }
+    }
+    case 'artifact.created': {
+      const { artifact_id, name } = event.data
+      return { ...turn, artifacts: append(turn.artifacts, [{ artifact_id, name }], owned) }
+    }
     case 'context.compact':
       return { ...turn, compactions: turn.compactions + 1, calls: withoutOldTexts(turn.calls) }
     case 'session.model_escalated':
@@ -147,6 +111,27 @@ function move(owned: Owned, turn: TurnState, event: SessionEvent): TurnState {
   }
 }
 
+type Call = TurnState['calls'][number]
+
+const toCall = ({ data: { tool_call_id, name, arguments: args } }: EventOf<'tool.call'>): Call => ({
+  tool_call_id,
+  name,
+  arguments: JSON.stringify(args),
+  content: '',
+})
+
+function answered(
+  turn: TurnState,
+  { data: { message, iteration_index } }: EventOf<'llm.response'>,
+): Pick<TurnState, 'requested' | 'next_iteration' | 'empty_answers'> {
+  const isEmpty = message.content === '' && !message.tool_calls?.length
+  return {
+    requested: false,
+    next_iteration: (iteration_index ?? turn.next_iteration) + 1,
+    empty_answers: isEmpty ? turn.empty_answers + 1 : 0,
+  }
+}
+
 /** More than the loop detector compares and one answer calls. */
 const WHOLE_CALLS = 32
 const LONGEST_ARGUMENT = 4096
@@ -160,7 +145,7 @@ function withoutOldTexts(calls: TurnState['calls']): TurnState['calls'] {
   return old <= 0 ? calls : [...calls.slice(0, old).map(withoutTexts), ...calls.slice(old)]
 }
 
-const withoutTexts = (call: TurnState['calls'][number]): TurnState['calls'][number] => ({
+const withoutTexts = (call: Call): Call => ({
   ...call,
   arguments: call.arguments.length <= LONGEST_ARGUMENT ? call.arguments : shortened(call.arguments),
   content: toolError(call.content) === null ? '' : '{"error":""}',

@@ -1,0 +1,212 @@
+/** The chat of a session, event by event. The list is the caller's own and changed in place. */
+import { type EventId, type EventOf, type SessionEvent, toolError } from '@cairn/protocol'
+import { type ChatItem, findItem, type ItemOf, placeOf } from './chat-item.ts'
+import { noticeOf } from './notices.ts'
+import { answerText } from './open-calls.ts'
+
+export function foldItem(items: ChatItem[], event: SessionEvent): void {
+  switch (event.type) {
+    case 'user.message':
+      return said(items, event)
+    case 'llm.delta':
+      return streamed(items, event)
+    case 'llm.thinking': {
+      const answer = answerOf(items, event)
+      items[answer.index] = { ...answer.item, reasoning: event.data.reasoning }
+      return
+    }
+    case 'llm.response':
+      return responded(items, event)
+    case 'tool.call':
+      return called(items, event)
+    case 'tool.result':
+      return returned(items, event)
+    case 'inbox.input_required':
+      return asked(items, event)
+    case 'ask_user_question.response':
+      return answered(items, event)
+    case 'inbox.governance_gate':
+      return gated(items, event)
+    case 'artifact.created': {
+      const { artifact_id, name, kind } = event.data
+      items.push({ kind: 'artifact', ...placeOf(event), artifact_id, name, artifact_kind: kind })
+      return
+    }
+    case 'user.feedback': {
+      const { target_event_id, source, rating } = event.data
+      const rated = findItem(items, 'answer', item => item.event_id === target_event_id, Infinity)
+      if (rated && source === 'user') items[rated.index] = { ...rated.item, rating }
+      return
+    }
+    case 'session.pause':
+    case 'session.complete':
+    case 'session.fail':
+    case 'session.stopped':
+    case 'harness.crash':
+      endStreams(items)
+  }
+  const notice = noticeOf(event)
+  if (notice !== null) items.push(notice)
+}
+
+function said(items: ChatItem[], event: EventOf<'user.message'>): void {
+  const { content, attachments = [], images = [], synthetic = null, passes_over = [] } = event.data
+  if (synthetic === 'governance_decision') decide(items, event)
+  for (const call of passes_over) passOver(items, call, Infinity)
+  items.push({ kind: 'user', ...placeOf(event), content, attachments, images, synthetic })
+}
+
+function streamed(items: ChatItem[], event: EventOf<'llm.delta'>): void {
+  const { item, index } = answerOf(items, event)
+  const { reset, content = '', reasoning = '' } = event.data
+  items[index] = reset
+    ? { ...item, content: '', reasoning: '' }
+    : { ...item, content: item.content + content, reasoning: item.reasoning + reasoning }
+}
+
+function responded(items: ChatItem[], event: EventOf<'llm.response'>): void {
+  const { message, model, input_tokens, output_tokens, cost_usd = null, finish_reason } = event.data
+  const { item, index } = answerOf(items, event)
+  items[index] = {
+    ...item,
+    ...placeOf(event),
+    content: message.content,
+    streaming: false,
+    model,
+    input_tokens,
+    output_tokens,
+    cost_usd,
+    finish_reason,
+  }
+  for (const { id, function: call } of message.tool_calls ?? [])
+    if (findTool(items, id) === null)
+      items.push(toolItem(event, { tool_call_id: id, name: call.name, arguments: call.arguments }, 'asked'))
+}
+
+const findTool = (items: readonly ChatItem[], callId: string, reach?: number) =>
+  findItem(items, 'tool', item => item.tool_call_id === callId, reach)
+
+const toolItem = (
+  event: { id: EventId; created_at: string },
+  call: Pick<ItemOf<'tool'>, 'tool_call_id' | 'name' | 'arguments'>,
+  status: ItemOf<'tool'>['status'],
+): ItemOf<'tool'> => ({ kind: 'tool', ...placeOf(event), ...call, status, content: null, elapsed_ms: null })
+
+function called(items: ChatItem[], event: EventOf<'tool.call'>): void {
+  const { tool_call_id, name, arguments: args } = event.data
+  const known = findTool(items, tool_call_id)
+  items[known?.index ?? items.length] = toolItem(event, { tool_call_id, name, arguments: args }, 'running')
+}
+
+function returned(items: ChatItem[], event: EventOf<'tool.result'>): void {
+  const { tool_call_id, content, elapsed_ms } = event.data
+  const known = findTool(items, tool_call_id)
+  if (known) {
+    const failed = elapsed_ms === 0 ? 'refused' : 'failed'
+    const status = toolError(content) !== null ? failed : 'done'
+    items[known.index] = { ...known.item, status, content, elapsed_ms }
+  }
+  passOver(items, tool_call_id)
+}
+
+function asked(items: ChatItem[], event: EventOf<'inbox.input_required'>): void {
+  const { tool_call_id, questions, context = null } = event.data
+  const known = findTool(items, tool_call_id)
+  if (known) items[known.index] = { ...known.item, status: 'waiting' }
+  items.push({
+    kind: 'question',
+    ...placeOf(event),
+    tool_call_id,
+    questions,
+    context,
+    responses: null,
+    cancelled: false,
+  })
+}
+
+function answered(items: ChatItem[], event: EventOf<'ask_user_question.response'>): void {
+  const { tool_call_id, responses } = event.data
+  const question = findItem(items, 'question', item => item.tool_call_id === tool_call_id, Infinity)
+  if (question) items[question.index] = { ...question.item, responses }
+  const known = findTool(items, tool_call_id, Infinity)
+  if (known) items[known.index] = { ...known.item, status: 'done', content: answerText(responses) }
+}
+
+/** A question that is over without an answer. */
+function passOver(items: ChatItem[], callId: string, reach?: number): void {
+  const question = findItem(items, 'question', item => item.tool_call_id === callId, reach)
+  if (question && question.item.responses === null)
+    items[question.index] = { ...question.item, cancelled: true }
+}
+
+function gated(items: ChatItem[], event: EventOf<'inbox.governance_gate'>): void {
+  const { tool_name, tool_call_id, arguments_excerpt, deny_reason, policy_id, repeats_tool_call_id } =
+    event.data
+  // The card of the call that it repeats is the one to answer.
+  if (repeats_tool_call_id !== undefined) return
+  items.push({
+    kind: 'approval',
+    ...placeOf(event),
+    tool_call_id,
+    tool_name,
+    arguments_excerpt,
+    deny_reason,
+    policy_id,
+    decision: null,
+    decided_by: null,
+  })
+}
+
+function decide(items: ChatItem[], event: EventOf<'user.message'>): void {
+  const { tool_call_id, metadata } = event.data
+  const decision = metadata?.['decision']
+  if (decision !== 'approve' && decision !== 'reject') return
+  const gate = findItem(items, 'approval', item => item.tool_call_id === tool_call_id, Infinity)
+  if (gate) items[gate.index] = { ...gate.item, decision, decided_by: decider(metadata) }
+}
+
+function decider(metadata: Record<string, unknown> = {}): ItemOf<'approval'>['decided_by'] {
+  const { decided_by_user_id: user, decided_by_service_account_id: machine } = metadata
+  if (typeof user === 'string') return { kind: 'user', id: user }
+  return typeof machine === 'string' ? { kind: 'service_account', id: machine } : null
+}
+
+/** The answer item that the event's iteration streams into, made if it is not there yet. */
+function answerOf(
+  items: ChatItem[],
+  event: { created_at: string; data: { turn_id?: string | undefined; iteration_index?: number | undefined } },
+): { item: ItemOf<'answer'>; index: number } {
+  const { turn_id = '', iteration_index: iteration = 0 } = event.data
+  const known = findItem(
+    items,
+    'answer',
+    item => item.streaming && item.turn_id === turn_id && item.iteration === iteration,
+  )
+  if (known) return known
+  const item: ItemOf<'answer'> = {
+    kind: 'answer',
+    event_id: 0,
+    created_at: event.created_at,
+    turn_id,
+    iteration,
+    content: '',
+    reasoning: '',
+    streaming: true,
+    model: null,
+    input_tokens: 0,
+    output_tokens: 0,
+    cost_usd: null,
+    finish_reason: null,
+    rating: null,
+  }
+  return { item, index: items.push(item) - 1 }
+}
+
+/** The turn is over: nothing streams any more. */
+function endStreams(items: ChatItem[]): void {
+  for (let index = items.length - 1; index >= 0; index--) {
+    const item = items[index]
+    if (item?.kind === 'user' && item.synthetic === null) break
+    if (item?.kind === 'answer' && item.streaming) items[index] = { ...item, streaming: false }
+  }
+}

@@ -1,0 +1,106 @@
+/** What stands in a chat, item by item. */
+import type { Answer, Attachment, EventId, EventType, Image, Principal, Question } from '@cairn/protocol'
+
+export type ToolStatus = 'asked' | 'running' | 'waiting' | 'done' | 'failed' | 'refused'
+
+export type ChatItem =
+  | {
+      kind: 'user'
+      event_id: EventId
+      created_at: string
+      content: string
+      attachments: readonly Attachment[]
+      images: readonly Image[]
+      synthetic: string | null
+    }
+  | {
+      kind: 'answer'
+      /** 0 while it streams. */
+      event_id: EventId
+      created_at: string
+      turn_id: string
+      iteration: number
+      content: string
+      reasoning: string
+      streaming: boolean
+      model: string | null
+      input_tokens: number
+      output_tokens: number
+      cost_usd: number | null
+      finish_reason: string | null
+      rating: 'up' | 'down' | null
+    }
+  | {
+      kind: 'tool'
+      event_id: EventId
+      created_at: string
+      tool_call_id: string
+      name: string
+      arguments: Record<string, unknown> | string
+      status: ToolStatus
+      content: string | null
+      elapsed_ms: number | null
+    }
+  | {
+      kind: 'question'
+      event_id: EventId
+      created_at: string
+      tool_call_id: string
+      questions: readonly Question[]
+      context: string | null
+      responses: readonly Answer[] | null
+      cancelled: boolean
+    }
+  | {
+      kind: 'approval'
+      event_id: EventId
+      created_at: string
+      tool_call_id: string
+      tool_name: string
+      arguments_excerpt: string
+      deny_reason: string
+      policy_id: string
+      decision: 'approve' | 'reject' | null
+      /** Who decided, where the log says so. */
+      decided_by: Pick<Principal, 'kind' | 'id'> | null
+    }
+  | {
+      kind: 'artifact'
+      event_id: EventId
+      created_at: string
+      artifact_id: string
+      name: string
+      artifact_kind: string
+    }
+  | {
+      kind: 'notice'
+      event_id: EventId
+      created_at: string
+      type: EventType
+      level: 'info' | 'warning' | 'error'
+      text: string
+    }
+export type ItemOf<K extends ChatItem['kind']> = Extract<ChatItem, { kind: K }>
+
+/**
+ * The latest item of a kind that fits, looked for from the end, where it nearly always is. A search that may
+ * well miss reaches back a bounded way only: else every new item would cost the length of the log.
+ */
+export function findItem<K extends ChatItem['kind']>(
+  items: readonly ChatItem[],
+  kind: K,
+  fits: (item: ItemOf<K>) => boolean,
+  reach = 500,
+): { item: ItemOf<K>; index: number } | null {
+  for (let index = items.length - 1; index >= Math.max(0, items.length - reach); index--) {
+    const item = items[index]
+    if (item?.kind === kind && fits(item as ItemOf<K>)) return { item: item as ItemOf<K>, index }
+  }
+  return null
+}
+
+/** Where and when an item began. */
+export const placeOf = ({ id, created_at }: { id: EventId; created_at: string }) => ({
+  event_id: id,
+  created_at,
+})

@@ -1,0 +1,62 @@
+/** Lines of the chat that stand for one event each: what happened to the session, and to its turn. */
+import type { EventOf, SessionEvent } from '@cairn/protocol'
+import { type ItemOf, placeOf } from './chat-item.ts'
+
+type Line = Pick<ItemOf<'notice'>, 'level' | 'text'>
+
+const info = (text: string): Line => ({ level: 'info', text })
+const warning = (text: string): Line => ({ level: 'warning', text })
+const error = (text: string): Line => ({ level: 'error', text })
+
+const COMPLETE = {
+  budget_exhausted: 'The iteration budget was used up.',
+  tool_loop: 'Ended: the same call kept giving the same result.',
+  stopped: 'Stopped.',
+} as const
+
+/** The notice of an event; null where it has none. */
+export function noticeOf(event: SessionEvent): ItemOf<'notice'> | null {
+  const line = lineOf(event)
+  return line === null ? null : { kind: 'notice', ...placeOf(event), type: event.type, ...line }
+}
+
+function lineOf(event: SessionEvent): Line | null {
+  switch (event.type) {
+    case 'advisor.result':
+      return event.data.content === '' ? null : info(`Advice from ${event.data.model}: ${event.data.content}`)
+    case 'context.compact':
+      return compacted(event.data)
+    case 'saga.compensate':
+      return rolledBack(event.data)
+    case 'session.pause':
+      return info('Paused.')
+    case 'session.complete':
+      return event.data.reason === 'completed' ? null : warning(COMPLETE[event.data.reason])
+    case 'session.fail':
+      return error(event.data.error)
+    case 'session.stopped':
+      return info('Stopped.')
+    case 'session.model_escalated':
+      return warning(`Switched to ${event.data.model}: ${event.data.reason}.`)
+    case 'harness.crash':
+      return error(`The runtime failed: ${event.data.error}`)
+    case 'harness.recovered':
+      return warning(`Recovered after ${Math.round(event.data.stale_seconds)} s without a worker.`)
+    default:
+      return null
+  }
+}
+
+function compacted(data: EventOf<'context.compact'>['data']): Line {
+  if (data.strategy === 'clear') return info('Conversation cleared.')
+  const { original_message_count: before, compressed_message_count: after } = data
+  return info(`Context compacted: ${before} messages became ${after}.`)
+}
+
+function rolledBack({ steps_rolled_back, failed_steps = [] }: EventOf<'saga.compensate'>['data']): Line {
+  const undone = steps_rolled_back.length
+  const text = `Rolled back: ${undone} ${undone === 1 ? 'step' : 'steps'} undone`
+  return failed_steps.length > 0
+    ? error(`${text}, ${failed_steps.length} could not be: somebody has to look.`)
+    : warning(`${text}.`)
+}
