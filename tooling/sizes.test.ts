@@ -25,8 +25,6 @@ const longTables: Record<string, string> = {
 const filesToSplit = new Set<string>([
   'agent/app/src/conformance/http-checks.ts',
   'agent/app/src/conformance/log-checks.ts',
-  'agent/sessions/src/inbox.ts',
-  'agent/sessions/src/messages.ts',
   'agent/web/src/chat/chat-tab.tsx',
   'agent/web/src/events/events-tab.tsx',
   'tune/ops/src/codecs/blocks.ts',

@@ -1,6 +1,5 @@
 /** The events of child sessions; the one place that holds the coordination writer (contract 14.4). */
-import { type EventData, type EventDraft, writer } from '@cairn/protocol'
-import { cutAt } from './cut-text.ts'
+import { cutAt, type EventData, type EventDraft, writer } from '@cairn/protocol'
 
 const write = writer('coordination')
 

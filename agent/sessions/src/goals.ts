@@ -26,7 +26,7 @@ import {
 } from '@cairn/state'
 import type { Deps } from './deps.ts'
 import { resumed } from './lifecycle-events.ts'
-import { syntheticMessage, TAKES_INPUT } from './messages.ts'
+import { syntheticMessage, TAKES_INPUT } from './message-events.ts'
 import { refusedAs } from './refusals.ts'
 
 const write = writer('goals')

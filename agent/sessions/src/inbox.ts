@@ -1,191 +1,27 @@
 /**
- * What the agent raises to a human, and what the human answers (contract 14.11, 4, 7, 10). The writer of the
- * five inbox.* events. Each `raise…` gives a draft that brings the row of its item.
+ * What a human answers (contract 7, 10): decisions, actions that are done, and what is only taken note of.
+ * What is raised is in raise.ts.
  */
-import { type Draft, type SessionRow, withRows } from '@cairn/log'
+import { type Draft, withRows } from '@cairn/log'
 import {
   AppError,
-  clip,
   type EventData,
-  type EventDraft,
-  type EventType,
   type InboxItem,
   type InboxKind,
   type Principal,
-  type SkillProposal,
   deciderKeys,
-  writer,
 } from '@cairn/protocol'
 import { findInboxItem, shownItem, type StoredInboxItem } from './access.ts'
 import type { Deps } from './deps.ts'
 import { resumed } from './lifecycle-events.ts'
-import { syntheticMessage, TAKES_INPUT } from './messages.ts'
+import { syntheticMessage, TAKES_INPUT } from './message-events.ts'
 import { deciderOf } from './principal-stamp.ts'
-import { proposalOf, SKILL_PROPOSAL } from './proposals.ts'
+import { proposalOf } from './proposals.ts'
+import { EXCERPT_MAX } from './raise.ts'
 import { commitFor, tellAnswered } from './refusals.ts'
 
-const write = writer('inbox')
-type InboxEvent = Extract<EventType, `inbox.${string}`>
-
-export type Raised = { draft: Draft<InboxEvent>; item_id: string }
-/** Where the item's id comes from. */
-type Ids = Pick<Deps, 'newId'>
-
-const TITLE_MAX = 120
-const EXCERPT_MAX = 500
-const BODY_MAX = 1000
 /** How long an approval may wait to be used. */
 export const GRANT_TTL_MS = 60 * 60 * 1000
-
-function raise<T extends InboxEvent>(
-  { newId }: Ids,
-  type: T,
-  data: EventData<T>,
-  shown: { title: string; body: string | null; tool_call_id?: string; private?: Record<string, string> },
-): Raised {
-  const id = newId()
-  const item = {
-    id,
-    kind: type.slice('inbox.'.length) as InboxKind,
-    title: clip(shown.title, TITLE_MAX),
-    body: shown.body === null ? null : clip(shown.body, BODY_MAX),
-    // Items do not expire: a question or a gate waits for its human, however long that takes.
-    payload: data as Record<string, unknown>,
-    expires_at: null,
-    tool_call_id: shown.tool_call_id ?? null,
-    ...(shown.private ? { private: shown.private } : {}),
-  }
-  return { draft: withRows(write(type, data), { do: 'inbox.open', item }), item_id: id }
-}
-
-/**
- * An overridable denial. `arguments_hash` is what an approval will cover: effective arguments, before any
- * masking; it is kept out of sight.
- */
-export const raiseGate = (
-  ids: Ids,
-  gate: EventData<'inbox.governance_gate'> & { arguments_hash: string },
-): Raised => {
-  const { arguments_hash, ...data } = gate
-  return raise(
-    ids,
-    'inbox.governance_gate',
-    { ...data, arguments_excerpt: clip(data.arguments_excerpt, EXCERPT_MAX) },
-    {
-      title: `Approval needed: ${data.tool_name}`,
-      body: data.arguments_excerpt,
-      tool_call_id: data.tool_call_id,
-      private: { arguments_hash },
-    },
-  )
-}
-
-/**
- * The same call made again before anybody decided: told once more in the log, with no second item to answer.
- */
-export const repeatGate = (
-  gate: EventData<'inbox.governance_gate'> & { repeats_tool_call_id: string },
-): EventDraft =>
-  write('inbox.governance_gate', { ...gate, arguments_excerpt: clip(gate.arguments_excerpt, EXCERPT_MAX) })
-
-/** The call whose undecided item covers a call of that tool with those arguments, or null. */
-export async function findOpenGate(
-  store: Deps['store'],
-  { id, org_id }: Pick<SessionRow, 'id' | 'org_id'>,
-  tool: string,
-  arguments_hash: string,
-): Promise<string | null> {
-  for (let cursor: string | null | undefined; cursor !== null;) {
-    const page = await store.listInbox({
-      org_id,
-      session_id: id,
-      kind: ['governance_gate'],
-      status: ['pending'],
-      limit: 100,
-      ...(cursor === undefined ? {} : { cursor }),
-    })
-    for (const { id: item, payload } of page.items) {
-      const gate = payload as EventData<'inbox.governance_gate'>
-      // The hash is kept out of what is listed.
-      if (
-        gate.tool_name === tool &&
-        (await store.getInboxItem(item))?.private['arguments_hash'] === arguments_hash
-      )
-        return gate.tool_call_id
-    }
-    cursor = page.next_cursor
-  }
-  return null
-}
-
-/** An ask_user_question prompt; answered through messages.ts. */
-export const raiseQuestion = (ids: Ids, data: EventData<'inbox.input_required'>): Raised =>
-  raise(ids, 'inbox.input_required', data, {
-    title: data.questions[0]?.prompt ?? 'Question',
-    body: data.context ?? null,
-    tool_call_id: data.tool_call_id,
-  })
-
-/** Something that only a human can do outside. */
-export const raiseAction = (ids: Ids, data: EventData<'inbox.action_required'>): Raised =>
-  raise(ids, 'inbox.action_required', data, {
-    title: data.title,
-    body: data.instructions,
-    ...(data.tool_call_id === undefined ? {} : { tool_call_id: data.tool_call_id }),
-  })
-
-export const raiseTaskComplete = (ids: Ids, data: EventData<'inbox.task_complete'>): Raised =>
-  raise(ids, 'inbox.task_complete', data, {
-    title: data.session_title ?? 'Task complete',
-    body: data.summary,
-  })
-
-/** A skill that the user accepts or rejects. Nothing waits for it. */
-export const raiseSkillProposal = (ids: Ids, proposal: SkillProposal): Raised =>
-  raise(
-    ids,
-    'inbox.action_required',
-    {
-      title: `Proposed skill: ${proposal.name}`,
-      instructions: proposal.description,
-      context: 'Accepted, it is offered to your agents and runs as a slash command.',
-      action_type: SKILL_PROPOSAL,
-      target: proposal.name,
-      reason: 'A look back over the session found a procedure worth keeping.',
-      proposal,
-    },
-    { title: `Proposed skill: ${proposal.name}`, body: proposal.description },
-  )
-
-type ReviewEnd = EventData<'inbox.task_complete'> & { review_wake_id: number }
-
-/** The end of a background review that has news: it is put into the inbox. */
-export const raiseReviewEnd = (ids: Ids, data: ReviewEnd): Raised =>
-  raise(ids, 'inbox.task_complete', data, { title: 'Looked back over the session', body: data.summary })
-
-/** The end of one without: it is in the log. */
-export const recordReviewEnd = (data: ReviewEnd): EventDraft => write('inbox.task_complete', data)
-
-export const raiseProgress = (ids: Ids, data: EventData<'inbox.progress_checkin'>): Raised =>
-  raise(ids, 'inbox.progress_checkin', data, {
-    title: `Progress: ${data.iterations} iterations, ${Math.round(data.elapsed_seconds / 60)} min`,
-    body: data.progress_summary,
-  })
-
-/** Check-ins of a session that nobody has acknowledged; the next one makes them old news. */
-export async function openCheckIns(
-  store: Deps['store'],
-  { id, org_id }: Pick<SessionRow, 'id' | 'org_id'>,
-): Promise<string[]> {
-  const { items } = await store.listInbox({
-    org_id,
-    session_id: id,
-    kind: ['progress_checkin'],
-    status: ['pending'],
-    limit: 100,
-  })
-  return items.map(item => item.id)
-}
 
 export type InboxAnswer =
   { decision: 'approve' | 'reject'; shown_hash?: string | undefined } | { completed: true }

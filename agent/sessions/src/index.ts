@@ -37,11 +37,9 @@ export {
   type GoalAction,
   type GoalInput,
 } from './goals.ts'
+export { acknowledgeInbox, GRANT_TTL_MS, readInbox, respondInbox, type InboxAnswer } from './inbox.ts'
+export { findOpenGate, openCheckIns } from './open-items.ts'
 export {
-  acknowledgeInbox,
-  findOpenGate,
-  GRANT_TTL_MS,
-  openCheckIns,
   raiseAction,
   raiseGate,
   raiseProgress,
@@ -49,13 +47,10 @@ export {
   raiseReviewEnd,
   raiseSkillProposal,
   raiseTaskComplete,
-  readInbox,
-  repeatGate,
-  respondInbox,
-  type InboxAnswer,
   recordReviewEnd,
+  repeatGate,
   type Raised,
-} from './inbox.ts'
+} from './raise.ts'
 export { archiveSession, pauseSession, resumeSession, retrySession, stopSession } from './lifecycle.ts'
 export { completed, failed, resumed } from './lifecycle-events.ts'
 export { ACCEPTED, COMPLETE_TOOL, isAccepted } from './child-report.ts'
@@ -65,16 +60,9 @@ export { reportOf } from './child-report.ts'
 export { type ChildPlan, goalMessage, openChild } from './open-child.ts'
 export { delegationStart } from './coordination.ts'
 export { delegationTimer, dropDelegationTimer, fireDelegation } from './delegation.ts'
-export { cutAt } from './cut-text.ts'
-export {
-  addMessage,
-  answerQuestion,
-  findRequest,
-  syntheticMessage,
-  TAKES_INPUT,
-  type AddMessage,
-  type AnswerQuestion,
-} from './messages.ts'
+export { answerQuestion, type AnswerQuestion } from './answers.ts'
+export { syntheticMessage, TAKES_INPUT } from './message-events.ts'
+export { addMessage, findRequest, type AddMessage } from './messages.ts'
 export { listProposals, proposalOf, SKILL_PROPOSAL, type Proposed } from './proposals.ts'
 export { commitFor, refusedAs } from './refusals.ts'
 export { renameSession, titleCommit } from './titles.ts'

@@ -1,6 +1,5 @@
 /**
- * What people say: messages and answers to questions (contract 4, 6). The writer of user.message and
- * ask_user_question.response.
+ * What people say (contract 4, 6): messages, which may be commands or the answer to a question that waits.
  */
 import { CommitRefused, type Committed, type RowChange, type StoredEvent } from '@cairn/log'
 import {
@@ -14,23 +13,21 @@ import {
   type ON_QUESTION,
   type Principal,
   typesWith,
-  writer,
 } from '@cairn/protocol'
 import { isServerCommand, parseSlashCommand } from '@cairn/state'
-import type { Deps } from './deps.ts'
+import { answerQuestion } from './answers.ts'
 import { commitOverTree } from './cascade.ts'
+import type { Deps } from './deps.ts'
 import { stopCommit } from './lifecycle.ts'
 import { resumed } from './lifecycle-events.ts'
+import { TAKES_INPUT, userMessage } from './message-events.ts'
 import { deciderOf, principalStamp } from './principal-stamp.ts'
 import { commitFor, refusedAs } from './refusals.ts'
 import { openQuestions, type OpenQuestion, typedAnswer } from './typed-answer.ts'
 
 type OnQuestion = (typeof ON_QUESTION)[number]
-const write = writer('messages')
 /** Goes along with every message and is written for few: made once. */
 const REOPENED = resumed('message')
-/** A paused session takes messages and runs them when resumed. */
-export const TAKES_INPUT = ['active', 'paused', 'completed', 'failed'] as const
 
 type Message = EventData<'user.message'>
 export type AddMessage = {
@@ -61,7 +58,7 @@ export async function addMessage(
   { session_id, principal, on_question = 'answer', ...message }: AddMessage,
 ): Promise<AddedMessage> {
   const data = { ...message, ...principalStamp(principal) }
-  const said = write('user.message', data)
+  const said = userMessage(data)
   if (isStop(message.content)) {
     const stopped = await stopBy(deps, session_id, said)
     if (stopped) return named(stopped)
@@ -79,7 +76,7 @@ export async function addMessage(
     const open = await openQuestions(deps.store, principal, session_id)
     try {
       if (on_question === 'pass_over') {
-        const passed = write('user.message', { ...data, passes_over: open.map(one => one.tool_call_id) })
+        const passed = userMessage({ ...data, passes_over: open.map(one => one.tool_call_id) })
         return named(
           await deps.store.commit({ ...commit, events: [passed], rows: open.map(passOver(principal)) }),
         )
@@ -171,119 +168,3 @@ async function stopBy(deps: Deps, sessionId: string, said: EventDraft): Promise<
     throw thrown
   }
 }
-
-/**
- * Draft of a message that the server makes: a goal's kickoff, a decision of a human. It carries `synthetic`
- * and no principal.
- */
-export function syntheticMessage(
-  synthetic: string,
-  content: string,
-  about: Pick<
-    Message,
-    'outcome_id' | 'inbox_item_id' | 'tool_call_id' | 'metadata' | 'attachments' | 'images'
-  > = {},
-): EventDraft<'user.message'> {
-  return write('user.message', { content, synthetic, ...about })
-}
-
-export type AnswerQuestion = {
-  session_id: string
-  tool_call_id: string
-  responses: readonly { question: string; answer: string }[]
-  principal: Principal
-  /** Of a typed answer. */
-  request_key?: string
-}
-
-/**
- * Answers an ask_user_question prompt: once. The answer becomes the result of that call and wakes the
- * suspended turn.
- */
-export async function answerQuestion(
-  { store }: Deps,
-  { session_id, tool_call_id, responses, principal, request_key }: AnswerQuestion,
-): Promise<Committed> {
-  const asked = await findQuestion(store, principal.org_id, session_id, tool_call_id)
-  if (!asked) throw new AppError('not_found', `There is no question ${tool_call_id} in this session.`)
-  const answer: RowChange = {
-    do: 'inbox.answer_call',
-    tool_call_id,
-    kind: 'input_required',
-    decision: 'answered',
-    decided_by: deciderOf(principal),
-  }
-  return commitFor(store, 'answer a question of', {
-    session_id,
-    expect_status: TAKES_INPUT,
-    reopen: resumed('answer'),
-    rows: [answer],
-    events: [
-      write('ask_user_question.response', {
-        tool_call_id,
-        responses: matchAnswers(asked.questions, responses),
-        ...principalStamp(principal),
-        ...(request_key ? { request_key } : {}),
-      }),
-    ],
-  })
-}
-
-type Asked = EventData<'inbox.input_required'>
-
-/** From the inbox, newest first: it holds the few questions of a log, and not the log. */
-async function findQuestion(
-  store: Deps['store'],
-  org_id: string,
-  session_id: string,
-  callId: string,
-): Promise<Asked | null> {
-  for (let cursor: string | null | undefined; cursor !== null;) {
-    const page = await store.listInbox({
-      org_id,
-      session_id,
-      kind: ['input_required'],
-      limit: 100,
-      ...(cursor === undefined ? {} : { cursor }),
-    })
-    for (const { payload } of page.items) {
-      const asked = payload as Asked
-      if (asked.tool_call_id === callId) return asked
-    }
-    cursor = page.next_cursor
-  }
-  return null
-}
-
-/** Each answer with `is_other`, which only the question's own choices can tell. */
-function matchAnswers(
-  questions: Asked['questions'],
-  responses: AnswerQuestion['responses'],
-): { question: string; answer: string; is_other: boolean }[] {
-  const seen = new Set<string>()
-  return responses.map(({ question, answer }, index) => {
-    const asked = questions.find(q => q.prompt === question)
-    if (!asked)
-      throw invalid(
-        index,
-        'question',
-        `was not asked; the questions are: ${questions.map(q => JSON.stringify(q.prompt)).join(', ')}`,
-      )
-    if (seen.has(question)) throw invalid(index, 'question', 'is answered twice')
-    seen.add(question)
-    const choices = asked.choices ?? []
-    const is_other = choices.length > 0 && !choices.some(choice => choice.label === answer)
-    if (is_other && asked.allow_other === false)
-      throw invalid(
-        index,
-        'answer',
-        `must be one of: ${choices.map(choice => JSON.stringify(choice.label)).join(', ')}`,
-      )
-    return { question, answer, is_other }
-  })
-}
-
-const invalid = (index: number, key: string, message: string): AppError =>
-  new AppError('invalid_body', `responses.${index}.${key} ${message}.`, {
-    extra: { errors: [{ path: `responses.${index}.${key}`, message }] },
-  })

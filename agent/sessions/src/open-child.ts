@@ -1,10 +1,9 @@
 /** A child as it comes to be: its session with a first message, its link, and what its parent's log says of it. */
 import type { LinkedCommit, NewLink, RowChange, SessionRow } from '@cairn/log'
-import type { EventDraft } from '@cairn/protocol'
+import { cutAt, type EventDraft } from '@cairn/protocol'
 import { workerSpawned } from './coordination.ts'
 import { childConfig, workspaceOf } from './create.ts'
-import { cutAt } from './cut-text.ts'
-import { syntheticMessage } from './messages.ts'
+import { syntheticMessage } from './message-events.ts'
 
 /** What a child is to be, decided when it was asked for. It is kept as JSON for children that come later. */
 export type ChildPlan = {

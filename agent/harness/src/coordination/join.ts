@@ -1,5 +1,5 @@
 /** The result of a call that waited for its workers, from the log alone: whoever takes over writes the same. */
-import { cutAt } from '@cairn/sessions'
+import { cutAt } from '@cairn/protocol'
 import type { Wait } from '@cairn/state'
 
 /** Of all results together; each has its share, and read_worker_result shows the rest. */

@@ -1,6 +1,7 @@
 /** list_workers and read_worker_result: what the workers of a session do, and what came of them. */
 import type { Link } from '@cairn/log'
-import { cutAt, reportOf } from '@cairn/sessions'
+import { cutAt } from '@cairn/protocol'
+import { reportOf } from '@cairn/sessions'
 import { z } from 'zod'
 import { defineTool } from '../tools/parameters.ts'
 import type { Tool } from '../tools/tool.ts'

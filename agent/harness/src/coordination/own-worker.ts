@@ -1,6 +1,6 @@
 /** A worker that the model named, if it is one of this session's. */
 import type { Link } from '@cairn/log'
-import { cutAt } from '@cairn/sessions'
+import { cutAt } from '@cairn/protocol'
 import type { Place } from './place.ts'
 
 export async function ownWorker(

@@ -3,8 +3,8 @@
  * parent's log says.
  */
 import type { CommitRefused, LinkedCommit, LinkKind, RowChange } from '@cairn/log'
-import type { EventDraft } from '@cairn/protocol'
-import { type ChildPlan, cutAt, goalMessage, openChild } from '@cairn/sessions'
+import { cutAt, type EventDraft } from '@cairn/protocol'
+import { type ChildPlan, goalMessage, openChild } from '@cairn/sessions'
 import { z } from 'zod'
 import { agentNames } from '../agent.ts'
 import { childId } from './child-id.ts'

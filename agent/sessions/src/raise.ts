@@ -1,0 +1,131 @@
+/**
+ * What the agent raises to a human (contract 14.11, 4): the drafts of the five inbox.* events, each with the
+ * row of its item. The writer of them.
+ */
+import { type Draft, withRows } from '@cairn/log'
+import {
+  clip,
+  type EventData,
+  type EventDraft,
+  type EventType,
+  type InboxKind,
+  type SkillProposal,
+  writer,
+} from '@cairn/protocol'
+import type { Deps } from './deps.ts'
+import { SKILL_PROPOSAL } from './proposals.ts'
+
+const write = writer('inbox')
+type InboxEvent = Extract<EventType, `inbox.${string}`>
+
+export type Raised = { draft: Draft<InboxEvent>; item_id: string }
+/** Where the item's id comes from. */
+type Ids = Pick<Deps, 'newId'>
+
+const TITLE_MAX = 120
+export const EXCERPT_MAX = 500
+const BODY_MAX = 1000
+function raise<T extends InboxEvent>(
+  { newId }: Ids,
+  type: T,
+  data: EventData<T>,
+  shown: { title: string; body: string | null; tool_call_id?: string; private?: Record<string, string> },
+): Raised {
+  const id = newId()
+  const item = {
+    id,
+    kind: type.slice('inbox.'.length) as InboxKind,
+    title: clip(shown.title, TITLE_MAX),
+    body: shown.body === null ? null : clip(shown.body, BODY_MAX),
+    // Items do not expire: a question or a gate waits for its human, however long that takes.
+    payload: data as Record<string, unknown>,
+    expires_at: null,
+    tool_call_id: shown.tool_call_id ?? null,
+    ...(shown.private ? { private: shown.private } : {}),
+  }
+  return { draft: withRows(write(type, data), { do: 'inbox.open', item }), item_id: id }
+}
+
+/**
+ * An overridable denial. `arguments_hash` is what an approval will cover: effective arguments, before any
+ * masking; it is kept out of sight.
+ */
+export const raiseGate = (
+  ids: Ids,
+  gate: EventData<'inbox.governance_gate'> & { arguments_hash: string },
+): Raised => {
+  const { arguments_hash, ...data } = gate
+  return raise(
+    ids,
+    'inbox.governance_gate',
+    { ...data, arguments_excerpt: clip(data.arguments_excerpt, EXCERPT_MAX) },
+    {
+      title: `Approval needed: ${data.tool_name}`,
+      body: data.arguments_excerpt,
+      tool_call_id: data.tool_call_id,
+      private: { arguments_hash },
+    },
+  )
+}
+
+/**
+ * The same call made again before anybody decided: told once more in the log, with no second item to answer.
+ */
+export const repeatGate = (
+  gate: EventData<'inbox.governance_gate'> & { repeats_tool_call_id: string },
+): EventDraft =>
+  write('inbox.governance_gate', { ...gate, arguments_excerpt: clip(gate.arguments_excerpt, EXCERPT_MAX) })
+
+/** An ask_user_question prompt; answered through answers.ts. */
+export const raiseQuestion = (ids: Ids, data: EventData<'inbox.input_required'>): Raised =>
+  raise(ids, 'inbox.input_required', data, {
+    title: data.questions[0]?.prompt ?? 'Question',
+    body: data.context ?? null,
+    tool_call_id: data.tool_call_id,
+  })
+
+/** Something that only a human can do outside. */
+export const raiseAction = (ids: Ids, data: EventData<'inbox.action_required'>): Raised =>
+  raise(ids, 'inbox.action_required', data, {
+    title: data.title,
+    body: data.instructions,
+    ...(data.tool_call_id === undefined ? {} : { tool_call_id: data.tool_call_id }),
+  })
+
+export const raiseTaskComplete = (ids: Ids, data: EventData<'inbox.task_complete'>): Raised =>
+  raise(ids, 'inbox.task_complete', data, {
+    title: data.session_title ?? 'Task complete',
+    body: data.summary,
+  })
+
+/** A skill that the user accepts or rejects. Nothing waits for it. */
+export const raiseSkillProposal = (ids: Ids, proposal: SkillProposal): Raised =>
+  raise(
+    ids,
+    'inbox.action_required',
+    {
+      title: `Proposed skill: ${proposal.name}`,
+      instructions: proposal.description,
+      context: 'Accepted, it is offered to your agents and runs as a slash command.',
+      action_type: SKILL_PROPOSAL,
+      target: proposal.name,
+      reason: 'A look back over the session found a procedure worth keeping.',
+      proposal,
+    },
+    { title: `Proposed skill: ${proposal.name}`, body: proposal.description },
+  )
+
+type ReviewEnd = EventData<'inbox.task_complete'> & { review_wake_id: number }
+
+/** The end of a background review that has news: it is put into the inbox. */
+export const raiseReviewEnd = (ids: Ids, data: ReviewEnd): Raised =>
+  raise(ids, 'inbox.task_complete', data, { title: 'Looked back over the session', body: data.summary })
+
+/** The end of one without: it is in the log. */
+export const recordReviewEnd = (data: ReviewEnd): EventDraft => write('inbox.task_complete', data)
+
+export const raiseProgress = (ids: Ids, data: EventData<'inbox.progress_checkin'>): Raised =>
+  raise(ids, 'inbox.progress_checkin', data, {
+    title: `Progress: ${data.iterations} iterations, ${Math.round(data.elapsed_seconds / 60)} min`,
+    body: data.progress_summary,
+  })
