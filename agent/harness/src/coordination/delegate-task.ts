@@ -10,6 +10,18 @@ import { describeAgents } from './spawn-worker.ts'
 const MAX_GOALS = 8
 const { goal, context, agent, model, role } = ChildParameters
 
+const Parameters = z.strictObject({
+  goal: goal.optional(),
+  goals: z
+    .array(z.strictObject({ goal, context, agent, model, role }))
+    .min(1)
+    .max(MAX_GOALS)
+    .optional()
+    .describe('in place of goal: several, worked on side by side'),
+  context: context.describe('what all of them must know'),
+  timeout_s: z.int().min(1).max(3600).default(900).describe('then those that are not done are stopped'),
+})
+
 export const delegateTaskTool = (place: Place): Tool =>
   defineTool({
     name: 'delegate_task',
@@ -20,17 +32,7 @@ export const delegateTaskTool = (place: Place): Tool =>
       'Each worker pays for a context of its own. A result is a claim: check what matters.',
       describeAgents(place),
     ].join(' '),
-    parameters: z.strictObject({
-      goal: goal.optional(),
-      goals: z
-        .array(z.strictObject({ goal, context, agent, model, role }))
-        .min(1)
-        .max(MAX_GOALS)
-        .optional()
-        .describe('in place of goal: several, worked on side by side'),
-      context: context.describe('what all of them must know'),
-      timeout_s: z.int().min(1).max(3600).default(900).describe('then those that are not done are stopped'),
-    }),
+    parameters: Parameters,
     readOnly: false,
     changesSessionOnly: true,
     // The workers come to be in one commit, under ids that follow from the call.

@@ -11,11 +11,13 @@ import type { Place } from './place.ts'
 const SHOWN = 50
 const PAGE_CHARS = 10_000
 
+const ListParameters = z.strictObject({})
+
 export const listWorkersTool = (place: Place): Tool =>
   defineTool({
     name: 'list_workers',
     description: 'The workers of this session: what each is to reach, and how it stands.',
-    parameters: z.strictObject({}),
+    parameters: ListParameters,
     readOnly: true,
     idempotent: true,
     async run() {
@@ -37,14 +39,16 @@ async function describe({ worker }: Place, link: Link): Promise<Record<string, u
   }
 }
 
+const ReadParameters = z.strictObject({
+  worker_id: z.string(),
+  offset: z.int().min(0).default(0).describe('where to go on: the next_offset of the call before'),
+})
+
 export const readWorkerResultTool = (place: Place): Tool =>
   defineTool({
     name: 'read_worker_result',
     description: 'The result of a worker that has ended, in full, a part at a time.',
-    parameters: z.strictObject({
-      worker_id: z.string(),
-      offset: z.int().min(0).default(0).describe('where to go on: the next_offset of the call before'),
-    }),
+    parameters: ReadParameters,
     readOnly: true,
     idempotent: true,
     async run({ worker_id, offset }) {

@@ -5,6 +5,8 @@ import type { Tool } from '../tools/tool.ts'
 import type { Place } from './place.ts'
 import { allowedAgents, ChildParameters, composeSpawn, refusedSpawn, spawnProblem } from './spawn.ts'
 
+const Parameters = z.strictObject(ChildParameters)
+
 export const spawnWorkerTool = (place: Place): Tool =>
   defineTool({
     name: 'spawn_worker',
@@ -14,7 +16,7 @@ export const spawnWorkerTool = (place: Place): Tool =>
       'wait_for_workers, or end your turn. Use it for work that can be done apart from yours; each ' +
       'worker pays for a context of its own. Its result is a claim: check what ' +
       `matters.${describeAgents(place)}`,
-    parameters: z.strictObject(ChildParameters),
+    parameters: Parameters,
     readOnly: false,
     changesSessionOnly: true,
     // The worker comes to be in the commit of the result, under an id that follows from the call.

@@ -10,11 +10,16 @@ const ended = (worker_id: string): ToolOutcome => ({
   content: { error: `worker ${worker_id} has ended; read_worker_result shows what came of it` },
 })
 
+const MessageParameters = z.strictObject({
+  worker_id: z.string(),
+  message: z.string().trim().min(1).max(20_000),
+})
+
 export const sendWorkerMessageTool = (place: Place): Tool =>
   defineTool({
     name: 'send_worker_message',
     description: 'Tell a worker that is at work something more: it reads it before its next step.',
-    parameters: z.strictObject({ worker_id: z.string(), message: z.string().trim().min(1).max(20_000) }),
+    parameters: MessageParameters,
     readOnly: false,
     changesSessionOnly: true,
     idempotent: true,
@@ -38,12 +43,14 @@ export const sendWorkerMessageTool = (place: Place): Tool =>
     },
   })
 
+const StopParameters = z.strictObject({ worker_id: z.string(), reason: z.string().trim().min(1).max(500) })
+
 export const stopWorkerTool = (place: Place): Tool =>
   defineTool({
     name: 'stop_worker',
     description:
       'Stop a worker, and all that work for it. What it has said so far is told as its partial result.',
-    parameters: z.strictObject({ worker_id: z.string(), reason: z.string().trim().min(1).max(500) }),
+    parameters: StopParameters,
     readOnly: false,
     changesSessionOnly: true,
     idempotent: true,

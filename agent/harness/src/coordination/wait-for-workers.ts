@@ -6,15 +6,17 @@ import type { Tool } from '../tools/tool.ts'
 import { ownWorker } from './own-worker.ts'
 import type { Place } from './place.ts'
 
+const Parameters = z.strictObject({
+  ids: z.array(z.string()).max(64).optional().describe('worker ids; absent: all that are at work'),
+})
+
 export const waitForWorkersTool = (place: Place): Tool =>
   defineTool({
     name: WAIT_TOOL,
     description:
       'Wait until workers have ended. Their results come as messages of their own. A message of the ' +
       'user ends the waiting, and the workers go on.',
-    parameters: z.strictObject({
-      ids: z.array(z.string()).max(64).optional().describe('worker ids; absent: all that are at work'),
-    }),
+    parameters: Parameters,
     readOnly: false,
     changesSessionOnly: true,
     idempotent: true,

@@ -9,19 +9,21 @@ import type { Tool } from '../tools/tool.ts'
 import type { Position } from '../turn/position.ts'
 import type { Place } from './place.ts'
 
+const Parameters = z.strictObject({
+  summary: z.string().trim().min(1).max(100_000),
+  metadata: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe('facts for a program, at most 4 KB of JSON'),
+})
+
 export const workerCompleteTool = (place: Place): Tool =>
   defineTool({
     name: COMPLETE_TOOL,
     description:
       'Say that your work is done. The summary is all that the agent you work for will read: put ' +
       'everything in it that it needs. Call it last and once.',
-    parameters: z.strictObject({
-      summary: z.string().trim().min(1).max(100_000),
-      metadata: z
-        .record(z.string(), z.unknown())
-        .optional()
-        .describe('facts for a program, at most 4 KB of JSON'),
-    }),
+    parameters: Parameters,
     readOnly: false,
     changesSessionOnly: true,
     idempotent: true,

@@ -6,13 +6,15 @@ import { type SkillCatalogue, stageSkill } from './catalogue.ts'
 
 export const LOAD_SKILL = 'load_skill'
 
+const Parameters = z.strictObject({ name: z.string().describe('one of the skills you were told of') })
+
 export const loadSkillTool = ({ skills }: SkillCatalogue): Tool =>
   defineTool({
     name: LOAD_SKILL,
     description:
       'Read the instructions of a skill. Its supporting files are put into the workspace, at the path ' +
       'that comes back with it.',
-    parameters: z.strictObject({ name: z.string().describe('one of the skills you were told of') }),
+    parameters: Parameters,
     // Staging writes files, always the same: never two at a time, and again without harm.
     readOnly: false,
     changesSessionOnly: true,

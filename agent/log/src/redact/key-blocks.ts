@@ -108,11 +108,12 @@ const MARKER = `(?<head>${HEAD.source})|-{4,5} ?END ${LABEL} ?-{4,5}|Private-MAC
 const LONGEST_MARKER = 110
 /** What a marker at the end of a text may have more of: a dash, digits. */
 const MARKER_GOES_ON = '[-0-9a-fA-F]*'
+// Compiled once, for every text: both are told where to begin before each use.
+const markerAt = new RegExp(MARKER, 'g')
+const moreAt = new RegExp(MARKER_GOES_ON, 'y')
 
 /** The blocks of a text that arrives in pieces: each marker is looked for in what is new. */
 export function createKeyBlocks(): Stretches {
-  const markerAt = new RegExp(MARKER, 'g')
-  const moreAt = new RegExp(MARKER_GOES_ON, 'y')
   let blocks: { start: number; body: number; end: number | null }[] = []
   /** Behind the last marker. */
   let covered = 0

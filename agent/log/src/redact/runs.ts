@@ -24,9 +24,20 @@ export type Stretches = {
   forget(at: number): void
 }
 
-export function createRun({ head, body, flags = '', longest }: RunRule): Stretches {
-  const headAt = new RegExp(head, `g${flags}`)
-  const bodyAt = new RegExp(`${body}*`, `y${flags}`)
+/** The patterns are compiled once, for every text: nothing but its runs belongs to a text. */
+export function compileRun({ head, body, flags = '', longest }: RunRule): () => Stretches {
+  const rule = {
+    headAt: new RegExp(head, `g${flags}`),
+    bodyAt: new RegExp(`${body}*`, `y${flags}`),
+    longest,
+  }
+  return () => createRun(rule)
+}
+
+/** Both patterns are told where to begin before each use. */
+type CompiledRule = { headAt: RegExp; bodyAt: RegExp; longest: number }
+
+function createRun({ headAt, bodyAt, longest }: CompiledRule): Stretches {
   /** Starts and ends grow alike: what begins within a run and ends with it is no run of its own. */
   let runs: Stretch[] = []
 

@@ -1,0 +1,31 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineTool, toolJsonSchema } from './parameters.ts'
+
+const Parameters = z.strictObject({ path: z.string().describe('which file') })
+const make = () =>
+  defineTool({
+    name: 'look',
+    description: 'Looks.',
+    parameters: Parameters,
+    readOnly: true,
+    idempotent: true,
+    run: ({ path }) => Promise.resolve({ content: path }),
+  })
+
+test('tools that are made for each turn show one and the same JSON Schema', () => {
+  expect(toolJsonSchema(make())).toMatchObject({ properties: { path: { description: 'which file' } } })
+  expect(toolJsonSchema(make())).toBe(toolJsonSchema(make()))
+})
+
+test('a capability makes the schemas of its tools once, not for each turn', () => {
+  const src = join(import.meta.dirname, '..')
+  const sources = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(path => path.endsWith('.ts'))
+  // The tools of a worker and of an MCP server are made once, with their schemas.
+  const perTurn = sources.filter(path => !/^(?:tools|mcp)\//.test(path) && !path.endsWith('.test.ts'))
+  expect(perTurn.length).toBeGreaterThan(50)
+  const inline = perTurn.filter(path => /\bparameters: z\./.test(readFileSync(join(src, path), 'utf8')))
+  expect(inline).toEqual([])
+})
