@@ -3,6 +3,7 @@ import { type EventId, type EventOf, type SessionEvent, toolError } from '@cairn
 import { type ChatItem, findItem, type ItemOf, placeOf } from './chat-item.ts'
 import { noticeOf } from './notices.ts'
 import { answerText } from './open-calls.ts'
+import { foldWorkers } from './worker-items.ts'
 
 export function foldItem(items: ChatItem[], event: SessionEvent): void {
   switch (event.type) {
@@ -45,6 +46,7 @@ export function foldItem(items: ChatItem[], event: SessionEvent): void {
     case 'harness.crash':
       endStreams(items)
   }
+  foldWorkers(items, event)
   const notice = noticeOf(event)
   if (notice !== null) items.push(notice)
 }

@@ -1,5 +1,6 @@
 /** What stands in a chat, item by item. */
 import type { Answer, Attachment, EventId, EventType, Image, Principal, Question } from '@cairn/protocol'
+import type { TaskItem, WorkerItem } from './worker-item.ts'
 
 export type ToolStatus = 'asked' | 'running' | 'waiting' | 'done' | 'failed' | 'refused'
 
@@ -80,6 +81,8 @@ export type ChatItem =
       level: 'info' | 'warning' | 'error'
       text: string
     }
+  | WorkerItem
+  | TaskItem
 export type ItemOf<K extends ChatItem['kind']> = Extract<ChatItem, { kind: K }>
 
 /**

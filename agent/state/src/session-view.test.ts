@@ -223,3 +223,56 @@ test('the reply to a command is no answer of the model: it leaves the context me
   })
   expect(only(view, 'answer').map(item => item.finish_reason)).toEqual(['stop', 'command'])
 })
+
+test('a worker is a card where it was made, and says there what came of it', () => {
+  const numbers = {
+    duration_seconds: 4,
+    iterations: 2,
+    input_tokens: 10,
+    output_tokens: 5,
+    cost_usd: 0.1,
+    files_written: ['a.md'],
+  }
+  const spawned = (worker_id: string, kind: 'worker' | 'delegation' | 'task') =>
+    ['worker.spawned', { worker_id, goal: `be ${worker_id}`, kind, agent: 'assistant', depth: 1 }] as const
+  const view = fold(
+    [...spawned('w', 'worker')],
+    [...spawned('d', 'delegation')],
+    [...spawned('gone', 'worker')],
+    [
+      'delegation.start',
+      {
+        child_session_id: 'd',
+        tool_call_id: 'c',
+        timeout_seconds: 900,
+        goal: 'be d',
+        role: 'leaf',
+        depth: 1,
+        agent_type: null,
+        model: null,
+      },
+    ],
+    ['user.message', { content: 'meanwhile' }],
+    ['worker.complete', { worker_id: 'd', result: 'done', ...numbers }],
+    ['worker.failed', { worker_id: 'w', error: 'no', cause: 'error', partial_result: 'half', ...numbers }],
+    ['worker.failed', { worker_id: 'gone', error: 'stopped', cause: 'parent', ...numbers }],
+    ['task.blocked', { task_id: 't', worker_id: 'w', reason: 'which colour?' }],
+    ['task.failed', { task_id: 't', attempt_count: 3, error: 'no' }],
+  )
+  // One that was waited for, or that ended with its parent, is told of by its card alone.
+  expect(kinds(view)).toEqual(['worker', 'worker', 'worker', 'user', 'notice', 'task', 'task'])
+  expect(only(view, 'worker')).toMatchObject([
+    {
+      worker_id: 'w',
+      status: 'failed',
+      outcome: { text: 'no', partial: 'half', cause: 'error', tokens: 15 },
+    },
+    { worker_id: 'd', status: 'complete', timeout_seconds: 900, outcome: { text: 'done', cause: null } },
+    { worker_id: 'gone', status: 'failed', outcome: { cause: 'parent' } },
+  ])
+  expect(only(view, 'notice')).toMatchObject([{ level: 'warning', text: 'Worker failed: be w' }])
+  expect(only(view, 'task')).toMatchObject([
+    { status: 'blocked', text: 'which colour?', worker_id: 'w' },
+    { status: 'failed', text: 'no', attempts: 3 },
+  ])
+})

@@ -73,6 +73,7 @@ const events = createRoute({
     return Number.isInteger(id) && id > 0 ? { id } : {}
   },
 })
+const workers = createRoute({ getParentRoute: () => session, path: '/workers' })
 const inbox = createRoute({
   getParentRoute: () => shell,
   path: '/inbox',
@@ -81,7 +82,7 @@ const inbox = createRoute({
 
 const tree = root.addChildren([
   login,
-  shell.addChildren([home, sessions, session.addChildren([chat, events]), inbox]),
+  shell.addChildren([home, sessions, session.addChildren([chat, workers, events]), inbox]),
 ])
 
 export const makeRouter = (queries: QueryClient) =>

@@ -2,6 +2,7 @@
 import type { ReactNode } from 'react'
 import type { Session } from '@cairn/protocol'
 import type { CapabilityName, CapabilityStates, SessionView } from '@cairn/state'
+import { ChildrenCard } from './children-card.tsx'
 import { GoalCard } from './goal-card.tsx'
 import { SagaCard } from './saga-card.tsx'
 
@@ -37,8 +38,9 @@ const CARDS: { readonly [K in CapabilityName]: Card<CapabilityStates[K]> | null 
   // The inbox shows it.
   waiting: null,
   provisional_title: null,
-  // Their outcomes stand among the messages.
-  children: null,
+  // What came of each stands among the messages.
+  children: (children, { sessionId }) =>
+    children.open.length > 0 && <ChildrenCard sessionId={sessionId} state={children} />,
 }
 const NAMES = Object.keys(CARDS) as CapabilityName[]
 

@@ -29,6 +29,7 @@ import { PlanPanel } from './plan-panel.tsx'
 import { QuestionCard } from './question-card.tsx'
 import { ToolCard } from './tool-card.tsx'
 import { UserItem } from './user-item.tsx'
+import { TaskItem, WorkerItem } from './worker-item.tsx'
 import './chat.css'
 
 /** A long chat is drawn from its end; more on demand. */
@@ -201,6 +202,10 @@ const Item = memo(function Item({
       return <ArtifactItem sessionId={sessionId} item={item} />
     case 'notice':
       return <NoticeItem item={item} onEvent={onEvent} />
+    case 'worker':
+      return <WorkerItem item={item} />
+    case 'task':
+      return <TaskItem item={item} onEvent={onEvent} />
   }
 })
 

@@ -1,5 +1,6 @@
 /** What happened to the session itself: a crash, a recovery, a stop. */
 import { memo } from 'react'
+import { ExactText } from '../shell/exact-text.tsx'
 import { AlertIcon } from '../shell/icons.tsx'
 import type { ItemOf } from './chat-item.ts'
 
@@ -19,7 +20,9 @@ export const NoticeItem = memo(function NoticeItem({
       role={item.level === 'error' ? 'alert' : undefined}
     >
       {item.level !== 'info' && <AlertIcon />}
-      <span>{item.text}</span>
+      <span>
+        <ExactText text={item.text} />
+      </span>
       <button type="button" className="json-link" onClick={() => onEvent(item.event_id)}>
         event {item.event_id}
       </button>

@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { Button } from 'react-aria-components'
 import type { Session } from '@cairn/protocol'
 import { client } from '../api.ts'
-import { formatCount, formatSpent, formatTokens } from '../format.ts'
+import { formatCost, formatCount, formatSpent, formatTokens } from '../format.ts'
 import { refreshSession } from '../queries.ts'
 import { SessionActions } from '../sessions/session-actions.tsx'
 import { StateDot, isInTurn, stateWord } from '../sessions/session-state.tsx'
@@ -56,6 +56,9 @@ export function SessionHead({ log, session }: { log: FollowedSession; session: S
         >
           {formatSpent(view.cost_usd, view.unpriced_models.length > 0)}
         </span>
+        {session !== undefined && session.children_cost_usd > 0 && (
+          <span className="wide">{formatCost(session.children_cost_usd)} by workers</span>
+        )}
         {view.context_window > 0 && <ContextGauge used={view.context_tokens} window={view.context_window} />}
         <PauseButton session={session} />
       </div>

@@ -13,6 +13,7 @@ import { useSessionLog } from './use-session-log.ts'
 import './session.css'
 
 const EventsTab = lazy(async () => ({ default: (await import('../events/events-tab.tsx')).EventsTab }))
+const WorkersTab = lazy(async () => ({ default: (await import('../workers/workers-tab.tsx')).WorkersTab }))
 
 export function SessionPage() {
   const { sessionId } = useParams({ from: '/shell/sessions/$sessionId' })
@@ -52,7 +53,7 @@ function OpenSession({ id }: { id: string }) {
       </div>
     )
   }
-  const open: View = /\/events\/?$/.test(path) ? 'events' : 'chat'
+  const open: View = /\/events\/?$/.test(path) ? 'events' : /\/workers\/?$/.test(path) ? 'workers' : 'chat'
   return (
     <div className="session">
       <header className="session-head">
@@ -60,14 +61,23 @@ function OpenSession({ id }: { id: string }) {
           <BackIcon />
         </Link>
         <SessionHead log={log} session={session} />
-        <SessionTabs id={id} view={open} events={log.index.events.length} />
+        <SessionTabs
+          id={id}
+          view={open}
+          events={log.index.events.length}
+          hasWorkers={log.index.countByType.has('worker.spawned')}
+        />
       </header>
       <div {...panelProps(open)}>
         {open === 'chat' ? (
           <ChatTab log={log} session={session} />
         ) : (
           <Suspense fallback={<p className="empty">Loading …</p>}>
-            <EventsTab log={log} session={session} />
+            {open === 'workers' ? (
+              <WorkersTab log={log} session={session} />
+            ) : (
+              <EventsTab log={log} session={session} />
+            )}
           </Suspense>
         )}
       </div>

@@ -1,5 +1,5 @@
 /**
- * The two views of a session as tabs that are links.
+ * The views of a session as tabs that are links.
  *
  * Not the tabs of the component set: their panel watches every change below it and asks each time what can be
  * focused, which forces a layout a frame while the EVENTS grid scrolls.
@@ -8,7 +8,7 @@ import { Link } from '@tanstack/react-router'
 import type { KeyboardEvent } from 'react'
 import { formatCount } from '../format.ts'
 
-export type View = 'chat' | 'events'
+export type View = 'chat' | 'workers' | 'events'
 export const panelProps = (view: View) =>
   ({
     id: `panel-${view}`,
@@ -17,17 +17,27 @@ export const panelProps = (view: View) =>
     className: 'tab-panel',
   }) as const
 
-/** Arrow keys go to the other tab and choose it. */
-function moveToOther(event: KeyboardEvent<HTMLElement>) {
+/** Arrow keys go to the next tab, round the end, and choose it. */
+function moveToNext(event: KeyboardEvent<HTMLElement>) {
   if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return
   event.preventDefault()
-  const other = (event.currentTarget.nextElementSibling ??
-    event.currentTarget.previousElementSibling) as HTMLElement | null
-  other?.focus()
-  other?.click()
+  const tabs = [...(event.currentTarget.parentElement?.children ?? [])] as HTMLElement[]
+  const next = tabs.at(
+    (tabs.indexOf(event.currentTarget) + (event.key === 'ArrowRight' ? 1 : -1)) % tabs.length,
+  )
+  next?.focus()
+  next?.click()
 }
 
-export function SessionTabs({ id, view, events }: { id: string; view: View; events: number }) {
+type Props = {
+  id: string
+  view: View
+  events: number
+  /** Whether it has made any: else there is no tab for them. */
+  hasWorkers: boolean
+}
+
+export function SessionTabs({ id, view, events, hasWorkers }: Props) {
   const tab = (of: View) =>
     ({
       id: `tab-${of}`,
@@ -38,13 +48,18 @@ export function SessionTabs({ id, view, events }: { id: string; view: View; even
       tabIndex: view === of ? 0 : -1,
       params: { sessionId: id },
       className: 'tab',
-      onKeyDown: moveToOther,
+      onKeyDown: moveToNext,
     }) as const
   return (
     <div className="tabs" role="tablist" aria-label="Views of the session">
       <Link to="/sessions/$sessionId" {...tab('chat')}>
         Chat
       </Link>
+      {(hasWorkers || view === 'workers') && (
+        <Link to="/sessions/$sessionId/workers" {...tab('workers')}>
+          Workers
+        </Link>
+      )}
       <Link to="/sessions/$sessionId/events" {...tab('events')}>
         EVENTS <span className="tab-count numeric">{formatCount(events)}</span>
       </Link>

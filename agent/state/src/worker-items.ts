@@ -1,0 +1,112 @@
+/**
+ * The workers of a session among the items of its chat: a card each, made where the worker was, which says
+ * what came of it; and what was told of tasks. For reading: what a session waits for is in children.ts.
+ */
+import type { EventOf, SessionEvent } from '@cairn/protocol'
+import { type ChatItem, findItem, placeOf } from './chat-item.ts'
+import type { WorkerItem, WorkerOutcome } from './worker-item.ts'
+
+export function foldWorkers(items: ChatItem[], event: SessionEvent): void {
+  switch (event.type) {
+    case 'worker.spawned': {
+      const { worker_id, goal, agent, kind, task_id = null } = event.data
+      items.push({
+        kind: 'worker',
+        ...placeOf(event),
+        worker_id,
+        goal,
+        agent,
+        role: kind,
+        task_id,
+        attempt: event.data.attempt ?? null,
+        timeout_seconds: null,
+        status: 'open',
+        idle_seconds: null,
+        outcome: null,
+      })
+      return
+    }
+    case 'delegation.start': {
+      const { child_session_id: child, timeout_seconds } = event.data
+      return change(items, child, { timeout_seconds })
+    }
+    case 'delegation.stale': {
+      const { child_session_id: child, idle_seconds } = event.data
+      return change(items, child, { idle_seconds })
+    }
+    case 'worker.complete':
+    case 'worker.failed':
+      return settle(items, event)
+    case 'task.blocked': {
+      const { task_id, worker_id = null, reason } = event.data
+      items.push({
+        kind: 'task',
+        ...placeOf(event),
+        task_id,
+        status: 'blocked',
+        text: reason,
+        worker_id,
+        attempts: null,
+      })
+      return
+    }
+    case 'task.failed': {
+      const { task_id, attempt_count, error = '' } = event.data
+      items.push({
+        kind: 'task',
+        ...placeOf(event),
+        task_id,
+        status: 'failed',
+        text: error,
+        worker_id: null,
+        attempts: attempt_count,
+      })
+      return
+    }
+    default:
+      return
+  }
+}
+
+/** Its card may be far up by now: that it ended is said where it ended, unless a call waited for it. */
+function settle(items: ChatItem[], event: EventOf<'worker.complete'> | EventOf<'worker.failed'>): void {
+  const { worker_id } = event.data
+  const item = findWorker(items, worker_id)?.item ?? null
+  if (item === null) return
+  const isComplete = event.type === 'worker.complete'
+  change(items, worker_id, { status: isComplete ? 'complete' : 'failed', outcome: outcomeOf(event) })
+  if (item.role === 'delegation' || (!isComplete && event.data.cause === 'parent')) return
+  items.push({
+    kind: 'notice',
+    ...placeOf(event),
+    type: event.type,
+    level: isComplete ? 'info' : 'warning',
+    text: `Worker ${isComplete ? 'finished' : 'failed'}: ${item.goal}`,
+  })
+}
+
+const findWorker = (items: readonly ChatItem[], id: string) =>
+  findItem(items, 'worker', item => item.worker_id === id, Infinity)
+
+function change(items: ChatItem[], id: string, changes: Partial<WorkerItem>): void {
+  const known = findWorker(items, id)
+  if (known) items[known.index] = { ...known.item, ...changes }
+}
+
+function outcomeOf(event: EventOf<'worker.complete'> | EventOf<'worker.failed'>): WorkerOutcome {
+  const { duration_seconds, iterations, input_tokens, output_tokens, cost_usd, files_written } = event.data
+  const numbers = {
+    event_id: event.id,
+    duration_seconds,
+    iterations,
+    tokens: input_tokens + output_tokens,
+    cost_usd,
+    files_written,
+  }
+  if (event.type === 'worker.complete') {
+    const { result, truncated = false } = event.data
+    return { ...numbers, text: result, partial: null, truncated, cause: null }
+  }
+  const { error, partial_result = null, cause } = event.data
+  return { ...numbers, text: error, partial: partial_result, truncated: false, cause }
+}

@@ -1,0 +1,166 @@
+/**
+ * A worker where it was made: what it is to reach, how it stands, what came of it. All of it is a model's
+ * words about what it read: it is drawn as text, with nothing hidden in it.
+ */
+import { Link } from '@tanstack/react-router'
+import { memo, useState } from 'react'
+import { visibleText } from '@cairn/protocol'
+import type { TaskItem as Task, WorkerItem as Worker } from '@cairn/state'
+import { formatCost, formatDuration, formatTokens, oneLine, plural } from '../format.ts'
+import { ExactText } from '../shell/exact-text.tsx'
+import { AlertIcon, ChevronIcon } from '../shell/icons.tsx'
+import { useNow } from '../shell/use-now.ts'
+import { causeWord } from '../workers/worker-words.ts'
+import './worker-item.css'
+
+const STATUS = { open: 'running', complete: 'done', failed: 'failed' } as const
+
+export const WorkerItem = memo(function WorkerItem({ item }: { item: Worker }) {
+  const [isOpen, setOpen] = useState(false)
+  const { outcome } = item
+  return (
+    <details
+      className="tool worker"
+      data-testid="worker-card"
+      data-worker-id={item.worker_id}
+      data-status={item.status}
+      open={isOpen}
+      onToggle={event => setOpen(event.currentTarget.open)}
+    >
+      <summary>
+        <ChevronIcon />
+        <strong>{titleOf(item)}</strong>
+        <span className="worker-goal truncate">{oneLine(visibleText(item.goal), 140)}</span>
+        <span className="tool-status" data-status={STATUS[item.status]}>
+          {outcome === null ? (
+            <>
+              at work
+              <Elapsed since={item.created_at} />
+            </>
+          ) : outcome.cause === null ? (
+            'done'
+          ) : (
+            causeWord(outcome.cause)
+          )}
+        </span>
+        {outcome !== null && outcome.cause !== null && (
+          <span className="tool-error truncate">{oneLine(visibleText(outcome.text), 200)}</span>
+        )}
+      </summary>
+      {isOpen && <WorkerBody item={item} />}
+      <footer className="worker-foot">
+        <Link
+          className="json-link"
+          to="/sessions/$sessionId"
+          params={{ sessionId: item.worker_id }}
+          data-testid="worker-link"
+        >
+          Open its session
+        </Link>
+        <span className="faint numeric">{sumsOf(item)}</span>
+      </footer>
+    </details>
+  )
+})
+
+const titleOf = ({ role, attempt }: Worker): string =>
+  role === 'delegation'
+    ? 'Delegation'
+    : role === 'task'
+      ? `Task${(attempt ?? 1) > 1 ? `, attempt ${attempt}` : ''}`
+      : 'Worker'
+
+function sumsOf({ agent, outcome, timeout_seconds, idle_seconds }: Worker): string {
+  const facts = [agent]
+  if (outcome === null) {
+    if (timeout_seconds !== null) facts.push(`waited for, ${formatDuration(timeout_seconds * 1000)} at most`)
+    if (idle_seconds !== null) facts.push(`was idle for ${formatDuration(idle_seconds * 1000)}`)
+  } else {
+    facts.push(
+      formatDuration(outcome.duration_seconds * 1000),
+      plural(outcome.iterations, 'step'),
+      `${formatTokens(outcome.tokens)} tokens`,
+      formatCost(outcome.cost_usd),
+    )
+  }
+  return facts.join(' · ')
+}
+
+function WorkerBody({ item: { goal, outcome } }: { item: Worker }) {
+  return (
+    <div className="tool-body">
+      <h4>Goal</h4>
+      <Said text={goal} />
+      {outcome !== null && (
+        <>
+          <h4>{outcome.cause === null ? 'Result' : 'What went wrong'}</h4>
+          <Said text={outcome.text} />
+          {outcome.truncated && <p className="faint">The rest is in its session.</p>}
+          {outcome.partial !== null && (
+            <>
+              <h4>The last it said</h4>
+              <Said text={outcome.partial} />
+            </>
+          )}
+          {outcome.files_written.length > 0 && (
+            <>
+              <h4>Files it wrote</h4>
+              <ul className="worker-files">
+                {outcome.files_written.map(path => (
+                  <li key={path}>
+                    <code>{visibleText(path)}</code>
+                  </li>
+                ))}
+              </ul>
+            </>
+          )}
+        </>
+      )}
+    </div>
+  )
+}
+
+const Said = ({ text }: { text: string }) => (
+  <p className="worker-said">
+    <ExactText text={text} />
+  </p>
+)
+
+function Elapsed({ since }: { since: string }) {
+  const ms = useNow(1000) - Date.parse(since)
+  return ms > 1500 ? <> · {formatDuration(Math.floor(ms / 1000) * 1000)}</> : null
+}
+
+/** What was told of a task: that it waits for an answer, or that it is given up. */
+export const TaskItem = memo(function TaskItem({
+  item,
+  onEvent,
+}: {
+  item: Task
+  onEvent: (id: number) => void
+}) {
+  return (
+    <div
+      className="notice task-notice"
+      data-testid="task-notice"
+      data-level={item.status === 'failed' ? 'error' : 'warning'}
+      role={item.status === 'failed' ? 'alert' : undefined}
+    >
+      <AlertIcon />
+      <span>
+        {item.status === 'blocked'
+          ? 'A task is blocked: '
+          : `A task failed${item.attempts === null ? '' : ` after ${plural(item.attempts, 'attempt')}`}: `}
+        <ExactText text={item.text} />
+      </span>
+      {item.worker_id !== null && (
+        <Link className="json-link" to="/sessions/$sessionId" params={{ sessionId: item.worker_id }}>
+          its worker
+        </Link>
+      )}
+      <button type="button" className="json-link" onClick={() => onEvent(item.event_id)}>
+        event {item.event_id}
+      </button>
+    </div>
+  )
+})

@@ -1,0 +1,27 @@
+/** How a worker stands, in words. */
+import type { WorkerView } from '@cairn/protocol'
+import { stateWord } from '../sessions/session-state.tsx'
+
+type Cause = NonNullable<WorkerView['cause']>
+const CAUSES: Record<Cause, string> = {
+  empty: 'ended with nothing',
+  budget: 'budget used up',
+  tool_loop: 'went in circles',
+  error: 'failed',
+  cancelled: 'stopped',
+  timeout: 'timed out',
+  parent: 'ended with its parent',
+  archived: 'archived',
+}
+export const causeWord = (cause: Cause): string => CAUSES[cause]
+
+/** As a session's dot: what has ended is done or failed, whatever its session has become since. */
+export const shownState = ({ status, state }: WorkerView): WorkerView['state'] =>
+  status === 'open' ? state : status === 'complete' ? 'done' : 'failed'
+
+export function workerWord(worker: WorkerView): string {
+  if (worker.cause !== null) return causeWord(worker.cause)
+  // At rest and not at its end: what it waits for are workers of its own.
+  if (worker.status === 'open' && worker.state === 'idle') return 'Waits for workers'
+  return stateWord({ state: shownState(worker), status: 'active' })
+}

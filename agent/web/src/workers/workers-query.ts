@@ -1,0 +1,22 @@
+/** The workers below a session, read again every few seconds while somebody looks. */
+import { infiniteQueryOptions } from '@tanstack/react-query'
+import { client } from '../api.ts'
+
+const EVERY_MS = 3000
+const PAGE = 200
+
+export const workersQuery = (sessionId: string) =>
+  infiniteQueryOptions({
+    queryKey: ['workers', sessionId],
+    queryFn: ({ pageParam, signal }) =>
+      client.call('sessionWorkers', {
+        params: { id: sessionId },
+        query: { limit: PAGE, cursor: pageParam ?? undefined },
+        signal,
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: page => page.next_cursor,
+    // A page that is hidden asks nothing.
+    refetchInterval: EVERY_MS,
+    select: data => data.pages.flatMap(page => page.workers),
+  })

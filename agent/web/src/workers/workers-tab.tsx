@@ -1,0 +1,177 @@
+/** All workers below a session as a tree in a table: what each is at, what it costs, and a way to end it. */
+import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { type KeyboardEvent, useEffect } from 'react'
+import { Button } from 'react-aria-components'
+import { type Session, visibleText, type WorkerView } from '@cairn/protocol'
+import { noChildren } from '@cairn/state'
+import { client, describeError } from '../api.ts'
+import { familyOfAny } from '../events/filter.ts'
+import { formatAgo, formatCost, formatCount, formatTokens } from '../format.ts'
+import { refreshSession } from '../queries.ts'
+import type { FollowedSession } from '../session/followed-session.ts'
+import { NeedsBadge, StateDot } from '../sessions/session-state.tsx'
+import { StopIcon } from '../shell/icons.tsx'
+import { useNow } from '../shell/use-now.ts'
+import { type TreeRow, treeRows } from './worker-tree.ts'
+import { shownState, workerWord } from './worker-words.ts'
+import { workersQuery } from './workers-query.ts'
+import './workers.css'
+
+export function WorkersTab({ log, session }: { log: FollowedSession; session: Session | undefined }) {
+  const query = useInfiniteQuery(workersQuery(log.id))
+  const { data: workers, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = query
+  const now = useNow(1000)
+  // Spawns and outcomes stand in this log: they show at once.
+  const { children } = log.view
+  useEffect(() => {
+    if (children !== noChildren) void refetch()
+  }, [children, refetch])
+  const rows = treeRows(workers ?? [])
+  return (
+    <div className="workers">
+      {error && (
+        <p className="inline-error" role="alert">
+          {describeError(error)}
+        </p>
+      )}
+      {rows.length > 0 && <WorkersTable rows={rows} now={now} rootId={session?.root_id ?? log.id} />}
+      {workers?.length === 0 && (
+        <div className="empty" data-testid="no-workers">
+          <h2>No workers</h2>
+          <p>An agent may give work to others; each of them would be a session of its own, shown here.</p>
+        </div>
+      )}
+      {hasNextPage && (
+        <Button
+          className="button quiet"
+          isDisabled={isFetchingNextPage}
+          onPress={() => {
+            void fetchNextPage()
+          }}
+        >
+          {isFetchingNextPage ? 'Loading …' : 'Older workers'}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+function WorkersTable({ rows, now, rootId }: { rows: readonly TreeRow[]; now: number; rootId: string }) {
+  return (
+    <div className="workers-scroll">
+      <table className="workers-table" data-testid="workers-table">
+        <caption className="visually-hidden">
+          Workers below this session, each under the one it works for
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">Goal</th>
+            <th scope="col">Agent</th>
+            <th scope="col">State</th>
+            <th scope="col">Last event</th>
+            <th scope="col" className="number">
+              Tokens
+            </th>
+            <th scope="col" className="number">
+              Cost
+            </th>
+            <th scope="col">
+              <span className="visually-hidden">Stop</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(row => (
+            <WorkerRow key={row.worker.worker_id} {...row} now={now} rootId={rootId} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function WorkerRow({ worker, level, now, rootId }: TreeRow & { now: number; rootId: string }) {
+  const { usage, last_event: last } = worker
+  const goal = visibleText(worker.goal ?? 'Untitled')
+  const tokens = usage.input_tokens + usage.output_tokens
+  return (
+    <tr
+      data-testid="worker-row"
+      data-worker-id={worker.worker_id}
+      data-status={worker.status}
+      data-level={Math.min(level, 4)}
+    >
+      <th scope="row" className="worker-cell">
+        {level > 1 && <span className="visually-hidden">level {level}: </span>}
+        <StateDot session={{ state: shownState(worker), status: 'active' }} />
+        <Link
+          className="worker-link truncate"
+          to="/sessions/$sessionId"
+          params={{ sessionId: worker.worker_id }}
+          title={goal}
+          onKeyDown={moveFocus}
+        >
+          {goal}
+        </Link>
+      </th>
+      <td className="worker-agent">{worker.agent}</td>
+      <td className="worker-state">
+        {worker.state.startsWith('needs_') ? <NeedsBadge session={worker} /> : workerWord(worker)}
+      </td>
+      <td className="worker-last">
+        {last !== null && (
+          <>
+            <code data-family={familyOfAny(last.type)}>{last.type}</code>{' '}
+            <time className="faint" dateTime={last.at}>
+              {formatAgo(last.at, now)}
+            </time>
+          </>
+        )}
+      </td>
+      <td
+        className="number worker-tokens"
+        title={`${formatCount(usage.input_tokens)} tokens in, ${formatCount(usage.output_tokens)} out`}
+      >
+        {formatTokens(tokens)}
+        <span className="worker-unit"> tokens</span>
+      </td>
+      <td className="number worker-cost">{formatCost(usage.cost_usd)}</td>
+      <td className="worker-stop">
+        {worker.status === 'open' && <StopButton worker={worker} goal={goal} rootId={rootId} />}
+      </td>
+    </tr>
+  )
+}
+
+function StopButton({ worker, goal, rootId }: { worker: WorkerView; goal: string; rootId: string }) {
+  const queries = useQueryClient()
+  const stop = useMutation({
+    mutationFn: () => client.call('stopSession', { params: { id: worker.worker_id } }),
+    onSettled: () =>
+      Promise.all([
+        queries.invalidateQueries({ queryKey: ['workers'] }),
+        refreshSession(queries, worker.worker_id),
+        refreshSession(queries, rootId),
+      ]),
+  })
+  return (
+    <Button
+      className="button quiet small square"
+      aria-label={`Stop the worker: ${goal}`}
+      isDisabled={stop.isPending}
+      onPress={() => stop.mutate()}
+      data-testid="stop-worker"
+    >
+      <StopIcon />
+    </Button>
+  )
+}
+
+/** Arrow keys go from row to row, with the links staying links. */
+function moveFocus(event: KeyboardEvent<HTMLElement>) {
+  if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
+  const links = [...document.querySelectorAll<HTMLElement>('.worker-link')]
+  event.preventDefault()
+  links[links.indexOf(event.currentTarget) + (event.key === 'ArrowDown' ? 1 : -1)]?.focus()
+}
