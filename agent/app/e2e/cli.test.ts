@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { SessionEvent } from '@cairn/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { type Place, type Server, cairn, makePlace, start, startServer } from './server.ts'
-import { PATIENCE_MS, newSession, readLog, runTurn } from './session.ts'
+import { PATIENCE_MS, newSession, readLog, runTurn, say } from './session.ts'
 
 const SCENARIO = {
   pace_ms: 5,
@@ -26,6 +26,36 @@ const SCENARIO = {
             arguments: {
               questions: [{ prompt: 'Which one?', choices: [{ label: 'left' }, { label: 'right' }] }],
             },
+          },
+        ],
+      },
+    },
+    {
+      when: { user: '^share it out$', step: 0 },
+      answer: {
+        tool_calls: [
+          { name: 'spawn_worker', arguments: { goal: 'do it \u001B[31mnow' } },
+          { name: 'spawn_worker', arguments: { goal: 'lead it', role: 'orchestrator' } },
+          { name: 'wait_for_workers', arguments: {} },
+        ],
+      },
+    },
+    {
+      when: { user: 'Goal:\\s+lead', step: 0 },
+      answer: {
+        tool_calls: [
+          { name: 'spawn_worker', arguments: { goal: 'ask somebody' } },
+          { name: 'wait_for_workers', arguments: {} },
+        ],
+      },
+    },
+    {
+      when: { user: 'Goal:\\s+ask', step: 0 },
+      answer: {
+        tool_calls: [
+          {
+            name: 'ask_user_question',
+            arguments: { questions: [{ prompt: 'Which?', choices: [{ label: 'a' }, { label: 'b' }] }] },
           },
         ],
       },
@@ -102,6 +132,32 @@ test('sessions lists ids, states and titles, and finds the old ones by their wor
   const all = JSON.parse((await cairn(place, ['sessions', '--limit', '500', '--json'])).stdout) as unknown[]
   expect(all).toHaveLength(27)
   expect((await cairn(place, ['sessions', '--limit', 'x'])).code).toBe(2)
+})
+
+test('workers lists all below a session as a tree, and writes nothing of theirs that a terminal would obey', async () => {
+  const { place, server } = await served()
+  const { client } = server
+  const id = await newSession(client)
+  await say(client, id, 'share it out')
+  const workers = async () => (await client.call('sessionWorkers', { params: { id } })).workers
+  await expect
+    .poll(async () => (await workers()).map(worker => worker.state).toSorted(), { timeout: PATIENCE_MS })
+    .toEqual(['done', 'idle', 'needs_answer'])
+  const idOf = new Map((await workers()).map(worker => [worker.goal?.split(' ')[0], worker.worker_id]))
+  const listed = await cairn(place, ['workers', id])
+  expect([listed.code, listed.stderr]).toEqual([0, ''])
+  const lines = listed.stdout.trimEnd().split('\n')
+  const at = (goal: string): number => lines.findIndex(line => line.startsWith(`${idOf.get(goal)}  `))
+  expect(lines).toHaveLength(3)
+  expect(lines[at('do')]).toMatch(/ {2}done .* session\.complete .* do it \\u\{1B\}\[31mnow$/)
+  expect(lines[at('lead')]).toMatch(/ {2}idle .*\S {2}lead it$/)
+  expect(lines[at('lead') + 1]).toMatch(/ {2}needs_answer .*\S {4}ask somebody$/)
+  expect(at('ask')).toBe(at('lead') + 1)
+  expect(JSON.parse((await cairn(place, ['workers', id, '--open', '--json'])).stdout)).toHaveLength(2)
+  const none = await cairn(place, ['workers', idOf.get('ask') ?? ''])
+  expect([none.code, none.stdout, none.stderr]).toEqual([0, '', 'The session has no workers.\n'])
+  expect((await cairn(place, ['workers'])).code).toBe(2)
+  expect((await cairn(place, ['workers', 'nothing'])).code).toBe(3)
 })
 
 test('approve lists what waits, and a decision lets the call run', async () => {
@@ -282,6 +338,7 @@ test('help names every command, the environment and the exit codes; a wrong word
     'serve',
     'send',
     'sessions',
+    'workers',
     'tail',
     'approve',
     'rate',

@@ -21,11 +21,13 @@ import { sessions } from './sessions.ts'
 import { tail } from './tail.ts'
 import { printable } from './terminal-text.ts'
 import { token } from './token.ts'
+import { workers } from './workers.ts'
 
 const commands: Command[] = [
   serve,
   send,
   sessions,
+  workers,
   tail,
   approve,
   rate,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { WorkerView } from '@cairn/protocol'
-import { treeRows } from '../src/workers/worker-tree.ts'
+import { treeRows } from '@cairn/client'
 
 const worker = (worker_id: string, parent_id: string, second: number): WorkerView => ({
   worker_id,

@@ -1,0 +1,49 @@
+/** cairn workers: the workers below a session, each under the one it works for. */
+import { type TreeRow, treeRows } from '@cairn/client'
+import { formatCost, formatTokens, type WorkerView } from '@cairn/protocol'
+import { EXIT } from '../exit.ts'
+import { defineCommand, takePositionals } from './command.ts'
+import { CONNECT_OPTIONS, connect } from './connect.ts'
+import { jsonLine, oneLine } from './terminal-text.ts'
+
+export const workers = defineCommand({
+  name: 'workers',
+  summary: 'List the workers below a session: id, state, last event, tokens, cost, goal',
+  usage: [
+    ['workers SESSION', 'all of them, each under the one it works for'],
+    ['  --open', 'those whose outcome is still to come'],
+    ['  --json', 'the records, as an array, newest first'],
+  ],
+  options: { ...CONNECT_OPTIONS, open: { type: 'boolean', default: false } },
+  async run({ values, positionals }, io) {
+    const [id] = takePositionals(positionals, ['the id of a session'])
+    const { client } = connect(values, io)
+    const found: WorkerView[] = []
+    for (let cursor: string | null | undefined; cursor !== null;) {
+      const page = await client.call('sessionWorkers', {
+        params: { id },
+        query: { limit: 200, status: values.open ? 'open' : undefined, cursor },
+        signal: io.signal,
+      })
+      found.push(...page.workers)
+      cursor = page.next_cursor
+    }
+    io.out(values.json ? jsonLine(found) : treeRows(found).map(line).join(''))
+    if (found.length === 0) io.note(values.open ? 'No worker is at work.' : 'The session has no workers.')
+    return EXIT.ok.code
+  },
+})
+
+/** Of one that has ended, how; of an open one, what it does or waits for. */
+const wordOf = ({ status, state, cause }: WorkerView): string =>
+  status === 'open' ? state : (cause ?? 'done')
+
+function line({ worker, level }: TreeRow): string {
+  const { worker_id, usage, last_event: last, goal } = worker
+  return (
+    `${worker_id}  ${wordOf(worker).padEnd(14)}  ${(last?.type ?? '').padEnd(20)}  ` +
+    `${formatTokens(usage.input_tokens + usage.output_tokens).padStart(6)}  ` +
+    `${formatCost(usage.cost_usd).padStart(8)}  ` +
+    `${'  '.repeat(level - 1)}${oneLine(goal ?? '(untitled)', 80)}\n`
+  )
+}
