@@ -1,11 +1,16 @@
 /**
  * The raw socket of one stream, after its headers. It counts what is unsent and when the peer last took
- * something; who writes decides what to do about it. What is large is handed to the socket in slices: of a
- * write the socket says only that all of it is gone, which for a record of megabytes may take a minute.
+ * something; who writes decides what to do about it.
+ *
+ *   open     takes what is written
+ *   ending   takes nothing more; what was written before goes out
+ *   over     ended in order, or closed by either side
  */
 import type { Socket } from 'node:net'
+import { checkedState } from '@cairn/protocol'
 import type { Exchange } from '../http/exchange.ts'
 import { type Chunk, LAST_CHUNK, OPENING } from './frames.ts'
+import { createOutgoing } from './outgoing.ts'
 import type { SendQueues } from './send-queues.ts'
 
 export type Connection = {
@@ -33,10 +38,6 @@ export type Connection = {
   onClose: () => void
 }
 
-/** A socket holding more than this is not written to; its reader keeps a cursor instead of a queue. */
-const LOW_WATER = 256 * 1024
-const SLICE = 64 * 1024
-
 /** Sends the headers and takes the socket over: from here on nothing of node:http writes to it. */
 export function takeConnection(exchange: Exchange): Connection {
   const { req, res } = exchange
@@ -58,34 +59,16 @@ export function takeConnection(exchange: Exchange): Connection {
 function overSocket(socket: Socket, isChunked: boolean): Connection {
   socket.setTimeout(0)
   socket.setNoDelay(true)
-  let isOver = false
-  /** `end` was called and waits for what is to be written before. */
-  let isEnding = false
-  /** What the socket was not given yet: at most one large write and what small ones came after it. */
-  const rest: Buffer[] = []
-  let restLength = 0
-  let given = 0
-  let taken = 0
-  /** The most that the peer was seen to have acknowledged, and when. */
-  let acknowledged = -1
-  let acknowledgedAt = 0
+  const state = checkedState('connection', 'open', { open: ['ending', 'over'], ending: ['over'], over: [] })
+  const outgoing = createOutgoing(socket)
+  const peer = watchPeer(outgoing.gone)
 
-  function give(part: Buffer): void {
-    given += part.length
-    socket.write(part)
-  }
-  function giveRest(): void {
-    while (rest[0] !== undefined && socket.writableLength < LOW_WATER) {
-      const slice = rest[0].subarray(0, SLICE)
-      if (slice.length === rest[0].length) rest.shift()
-      else rest[0] = rest[0].subarray(SLICE)
-      restLength -= slice.length
-      give(slice)
-    }
-    if (isEnding && restLength === 0) finish()
+  function flush(): void {
+    outgoing.flush()
+    if (state.current() === 'ending' && outgoing.waiting() === 0) finish()
   }
   function finish(): void {
-    isOver = true
+    state.to('over')
     if (isChunked) socket.write(LAST_CHUNK)
     // A client that has read all of it and does not close must not hold up a server that drains.
     socket.destroySoon()
@@ -97,50 +80,61 @@ function overSocket(socket: Socket, isChunked: boolean): Connection {
     onRoom: () => {},
     onClose: () => {},
     write({ bytes, bodyStart, bodyEnd }) {
-      if (isOver || isEnding) return false
+      if (state.current() !== 'open') return false
       const at = performance.now()
       if (connection.unsent() === 0) connection.lastProgressAt = at
       connection.lastWriteAt = at
-      const part = isChunked ? bytes : bytes.subarray(bodyStart, bodyEnd)
-      if (restLength === 0 && part.length <= LOW_WATER) give(part)
-      else {
-        rest.push(part)
-        restLength += part.length
-        giveRest()
-      }
+      outgoing.add(isChunked ? bytes : bytes.subarray(bodyStart, bodyEnd))
       return connection.hasRoom()
     },
     look(at) {
-      const now = given - socket.writableLength
-      if (now > taken) connection.lastProgressAt = at
-      taken = now
+      if (peer.look()) connection.lastProgressAt = at
     },
-    lookAtPeer(queues, at) {
-      const seen = taken - (queues(socket) ?? taken)
+    lookAtPeer: (queues, at) => peer.quietFor(queues(socket), at),
+    hasRoom: () => state.current() !== 'over' && outgoing.hasRoom(),
+    unsent: () => socket.writableLength + outgoing.waiting(),
+    end(last) {
+      if (state.current() !== 'open') return
+      if (last !== undefined) connection.write(last)
+      state.to('ending')
+      flush()
+    },
+    destroy: () => socket.destroy(),
+  }
+  socket.on('drain', () => {
+    flush()
+    if (connection.hasRoom()) connection.onRoom()
+  })
+  socket.on('close', () => {
+    if (state.current() !== 'over') state.to('over')
+    connection.onClose()
+  })
+  connection.write(OPENING)
+  return connection
+}
+
+/** What the other side takes, as far as looks from time to time show. `gone` counts what left this process. */
+function watchPeer(gone: () => number) {
+  let taken = 0
+  /** The most that was seen to have been acknowledged, and when. */
+  let acknowledged = -1
+  let acknowledgedAt = 0
+  return {
+    /** Whether something was taken since the last look. */
+    look(): boolean {
+      const now = gone()
+      const hasMoved = now > taken
+      taken = now
+      return hasMoved
+    },
+    /** For how long nothing was acknowledged. `queued` is what the kernel still has, null where nobody knows. */
+    quietFor(queued: number | null, at: number): number {
+      const seen = taken - (queued ?? taken)
       if (seen > acknowledged || acknowledgedAt === 0) {
         acknowledged = seen
         acknowledgedAt = at
       }
       return at - acknowledgedAt
     },
-    hasRoom: () => !isOver && restLength === 0 && socket.writableLength <= LOW_WATER,
-    unsent: () => socket.writableLength + restLength,
-    end(last) {
-      if (isOver || isEnding) return
-      if (last !== undefined) connection.write(last)
-      isEnding = true
-      giveRest()
-    },
-    destroy: () => socket.destroy(),
   }
-  socket.on('drain', () => {
-    giveRest()
-    if (connection.hasRoom()) connection.onRoom()
-  })
-  socket.on('close', () => {
-    isOver = true
-    connection.onClose()
-  })
-  connection.write(OPENING)
-  return connection
 }

@@ -1,11 +1,16 @@
 /** cairn conformance: the promises that can be seen over HTTP, checked against a running server. */
 import { asError } from '@cairn/protocol'
-import { HTTP_CHECKS } from '../conformance/http-checks.ts'
+import { NotChecked } from '../conformance/expectations.ts'
 import { LOG_CHECKS } from '../conformance/log-checks.ts'
-import { createProbe, NotChecked } from '../conformance/probe.ts'
+import { createProbe } from '../conformance/probe.ts'
+import { REQUEST_CHECKS } from '../conformance/request-checks.ts'
+import { SESSION_CHECKS } from '../conformance/session-checks.ts'
+import { STREAM_CHECKS } from '../conformance/stream-checks.ts'
 import { defineCommand } from './command.ts'
 import { CONNECT_OPTIONS, connectWith } from './connect.ts'
 import { EXIT, UsageError } from '../exit.ts'
+
+const CHECKS = [...LOG_CHECKS, ...STREAM_CHECKS, ...REQUEST_CHECKS, ...SESSION_CHECKS]
 
 type Verdict = { check: string; verdict: 'ok' | 'fail' | 'skipped'; detail: string; ms: number }
 const MARK = { ok: '✓', fail: '✗', skipped: '-' } as const
@@ -31,7 +36,7 @@ export const conformance = defineCommand({
     const cuts = Number(values.cuts)
     if (!Number.isInteger(cuts) || cuts < 0)
       throw new UsageError(`--cuts must be a non-negative integer, got "${values.cuts}"`)
-    const checks = [...LOG_CHECKS, ...HTTP_CHECKS].filter(({ name }) => name.includes(values.only))
+    const checks = CHECKS.filter(({ name }) => name.includes(values.only))
     if (checks.length === 0) throw new UsageError(`no check has "${values.only}" in its name`)
     const { baseUrl, token, client } = connectWith({ url: positionals[0] ?? values.url }, io)
     const probe = createProbe(baseUrl.replace(/\/+$/, ''), token, {
@@ -59,11 +64,10 @@ export const conformance = defineCommand({
             `${name}${judged.verdict === 'ok' ? ` (${judged.detail})` : `\n    ${judged.detail}`}\n`,
         )
     }
-    const failed = verdicts.filter(({ verdict }) => verdict === 'fail').length
+    const count = (wanted: Verdict['verdict']) => verdicts.filter(({ verdict }) => verdict === wanted).length
+    const failed = count('fail')
     if (values.json)
-      io.out(
-        `${JSON.stringify({ url: baseUrl, passed: verdicts.filter(({ verdict }) => verdict === 'ok').length, failed, checks: verdicts })}\n`,
-      )
+      io.out(`${JSON.stringify({ url: baseUrl, passed: count('ok'), failed, checks: verdicts })}\n`)
     else io.note(`${baseUrl}: ${verdicts.length - failed} of ${verdicts.length} checks without a failure`)
     return failed === 0 ? EXIT.ok.code : EXIT.failure.code
   },
