@@ -27,7 +27,6 @@ const agentToDo: string[] = [
   'agent/app/e2e/events-keys.test.ts',
   'agent/app/e2e/security/artifact-frame.test.ts',
   'agent/app/src/bench/table.ts',
-  'agent/app/src/cli/conformance.ts',
   'agent/app/src/cli/help.ts',
   'agent/app/src/cli/send.ts',
   'agent/app/src/cli/serve.ts',
