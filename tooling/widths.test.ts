@@ -46,10 +46,6 @@ const agentToDo: string[] = [
   'agent/protocol/src/events.ts',
   'agent/protocol/src/visible-text.ts',
   'agent/sessions/src/refusals.ts',
-  'agent/web/src/chat/gate-arguments.tsx',
-  'agent/web/src/events/event-detail.tsx',
-  'agent/web/src/events/event-row.tsx',
-  'agent/web/src/format.ts',
   'tooling/fold-version.test.ts',
 ]
 

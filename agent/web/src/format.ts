@@ -22,7 +22,8 @@ export const formatDelta = (ms: number): string =>
 /** "14:03:07.120" in the reader's time zone. */
 export function formatClock(iso: string): string {
   const date = new Date(iso)
-  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, '0')}`
+  const time = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':')
+  return `${time}.${String(date.getMilliseconds()).padStart(3, '0')}`
 }
 
 /** "now", "5 min", "3 h", "yesterday", "12 Mar" */

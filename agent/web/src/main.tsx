@@ -8,7 +8,7 @@ import { createRoot } from 'react-dom/client'
 import { isRetryable, isUnauthenticated } from './api.ts'
 import { takeTokenFromAddress } from './login/link-token.ts'
 import { makeRouter } from './router.tsx'
-import { Toasts, sayError } from './shell/toasts.tsx'
+import { Toasts, sayError } from './ui/toasts.tsx'
 
 takeTokenFromAddress(window.location, window.history)
 

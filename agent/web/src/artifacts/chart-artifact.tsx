@@ -17,8 +17,8 @@ import {
 } from 'chart.js'
 import { useEffect, useRef } from 'react'
 import type { ArtifactBody } from '../queries.ts'
-import { useMediaQuery } from '../shell/use-media-query.ts'
-import { useThemeName } from '../shell/use-theme-name.ts'
+import { useMediaQuery } from '../ui/use-media-query.ts'
+import { useThemeName } from '../ui/use-theme-name.ts'
 
 Chart.register(
   ArcElement,

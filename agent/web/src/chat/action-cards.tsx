@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Button } from 'react-aria-components'
 import { type InboxItem, visibleText } from '@cairn/protocol'
 import { client } from '../api.ts'
-import { ProposalButtons, proposedSkill, SkillText } from '../inbox/proposal.tsx'
+import { ProposalButtons, proposedSkill, SkillText } from '../decisions/proposal.tsx'
 import { inboxQuery } from '../queries.ts'
 
 export function ActionCards({ sessionId }: { sessionId: string }) {

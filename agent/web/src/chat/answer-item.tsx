@@ -4,10 +4,10 @@ import { memo, useState } from 'react'
 import { Button, ToggleButton } from 'react-aria-components'
 import { client } from '../api.ts'
 import { formatCost, formatTokens } from '../format.ts'
-import { CheckIcon, ChevronIcon, CopyIcon, DownIcon, UpIcon } from '../shell/icons.tsx'
-import { sayError } from '../shell/toasts.tsx'
+import { CheckIcon, ChevronIcon, CopyIcon, DownIcon, UpIcon } from '../ui/icons.tsx'
+import { sayError } from '../ui/toasts.tsx'
 import type { ItemOf } from './chat-item.ts'
-import { Markdown } from './markdown.tsx'
+import { Markdown } from '../ui/markdown.tsx'
 
 export const AnswerItem = memo(function AnswerItem({
   sessionId,

@@ -7,7 +7,7 @@ import { visibleText } from '@cairn/protocol'
 import { client } from '../api.ts'
 import { inboxQuery } from '../queries.ts'
 import type { ItemOf } from './chat-item.ts'
-import { GateArgumentsView, useGateArguments } from './gate-arguments.tsx'
+import { GateArgumentsView, useGateArguments } from '../decisions/gate-arguments.tsx'
 
 const DECIDED = { approve: 'Approved', reject: 'Rejected' } as const
 

@@ -4,7 +4,7 @@ import { type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from
 import { Button } from 'react-aria-components'
 import { client } from '../api.ts'
 import { refreshSession } from '../queries.ts'
-import { SendIcon, StopIcon } from '../shell/icons.tsx'
+import { SendIcon, StopIcon } from '../ui/icons.tsx'
 
 type Props = {
   sessionId: string

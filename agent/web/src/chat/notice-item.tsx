@@ -1,7 +1,7 @@
 /** What happened to the session itself: a crash, a recovery, a stop. */
 import { memo } from 'react'
-import { ExactText } from '../shell/exact-text.tsx'
-import { AlertIcon } from '../shell/icons.tsx'
+import { ExactText } from '../ui/exact-text.tsx'
+import { AlertIcon } from '../ui/icons.tsx'
 import type { ItemOf } from './chat-item.ts'
 
 export const NoticeItem = memo(function NoticeItem({

@@ -1,7 +1,7 @@
 /** The agent's plan as it last wrote it. */
 import { memo, useState } from 'react'
 import type { SessionView } from '@cairn/state'
-import { ChevronIcon } from '../shell/icons.tsx'
+import { ChevronIcon } from '../ui/icons.tsx'
 
 const SIGNS = { pending: '○', in_progress: '◐', completed: '●', cancelled: '–' } as const
 const WORDS = {

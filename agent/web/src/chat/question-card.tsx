@@ -4,7 +4,7 @@ import { type FormEvent, memo, useState } from 'react'
 import { Button, Input, Label, Radio, RadioGroup, TextField } from 'react-aria-components'
 import { visibleText } from '@cairn/protocol'
 import { client } from '../api.ts'
-import { ExactText } from '../shell/exact-text.tsx'
+import { ExactText } from '../ui/exact-text.tsx'
 import type { ItemOf } from './chat-item.ts'
 
 const OTHER = 'other'

@@ -2,10 +2,10 @@
 import { memo, useState } from 'react'
 import { formatDuration, oneLine } from '../format.ts'
 import { JsonView } from '../events/json-view.tsx'
-import { ExactText } from '../shell/exact-text.tsx'
+import { ExactText } from '../ui/exact-text.tsx'
 import { toolError } from '@cairn/protocol'
-import { ChevronIcon } from '../shell/icons.tsx'
-import { useNow } from '../shell/use-now.ts'
+import { ChevronIcon } from '../ui/icons.tsx'
+import { useNow } from '../ui/use-now.ts'
 import type { ItemOf } from './chat-item.ts'
 
 const WORDS = {

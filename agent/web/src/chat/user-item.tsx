@@ -1,6 +1,6 @@
 /** A message of the user; what the server says in their place is marked as such. */
 import { memo } from 'react'
-import { FileIcon } from '../shell/icons.tsx'
+import { FileIcon } from '../ui/icons.tsx'
 import type { ItemOf } from './chat-item.ts'
 
 export const UserItem = memo(function UserItem({ item }: { item: ItemOf<'user'> }) {

@@ -2,7 +2,7 @@
 import { Button } from 'react-aria-components'
 import type { SessionEvent } from '@cairn/protocol'
 import { formatCount, formatDuration, formatSpent } from '../format.ts'
-import { CloseIcon, CopyIcon } from '../shell/icons.tsx'
+import { CloseIcon, CopyIcon } from '../ui/icons.tsx'
 import { type EventIndex, EVENT, GAP, type RowKey, gapBefore, indexOfKey, kindOfKey } from './event-index.ts'
 import { EventFacts } from './event-facts.tsx'
 import { familyOfAny } from './filter.ts'
@@ -96,10 +96,7 @@ function TurnFacts({ turn, onJump }: { turn: TurnSums; onJump: (id: number) => v
     ['Events', formatCount(turn.events)],
     ['Wakes', formatCount(turn.wakes)],
     ['Model calls', formatCount(turn.llmCalls)],
-    [
-      'Tool calls',
-      `${formatCount(turn.toolCalls)}${turn.toolErrors > 0 ? `, ${turn.toolErrors} failed or refused` : ''}${turn.toolsHeld > 0 ? `, ${turn.toolsHeld} held for approval` : ''}`,
-    ],
+    ['Tool calls', toolCalls(turn)],
     [
       'Tokens in',
       `${formatCount(turn.inputTokens)}, ${formatCount(turn.cacheReadTokens)} of them from the cache`,
@@ -143,3 +140,10 @@ function TurnFacts({ turn, onJump }: { turn: TurnSums; onJump: (id: number) => v
     </>
   )
 }
+
+const toolCalls = ({ toolCalls: calls, toolErrors, toolsHeld }: TurnSums): string =>
+  [
+    formatCount(calls),
+    ...(toolErrors > 0 ? [`${toolErrors} failed or refused`] : []),
+    ...(toolsHeld > 0 ? [`${toolsHeld} held for approval`] : []),
+  ].join(', ')

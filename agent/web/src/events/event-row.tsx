@@ -13,7 +13,7 @@ import {
   formatTokens,
   plural,
 } from '../format.ts'
-import { AlertIcon } from '../shell/icons.tsx'
+import { AlertIcon } from '../ui/icons.tsx'
 import { familyOfAny } from './filter.ts'
 import { factsOf, summarize, toolError } from '@cairn/protocol'
 import type { TurnSums } from './turn-sums.ts'
@@ -83,11 +83,11 @@ export const GapRow = memo(function GapRow({
   through,
   ...rest
 }: Place & { from: number; through: number }) {
+  const ids = from === through ? `id ${from}` : `ids ${formatCount(from)}–${formatCount(through)}`
   return (
     <div className="gap-row" {...place(rest)} style={at(rest.top)} data-testid="gap-row">
       <span role="gridcell" aria-colspan={5}>
-        {from === through ? `id ${from} pruned` : `ids ${formatCount(from)}–${formatCount(through)} pruned`}{' '}
-        <span className="faint">(llm.delta, superseded by the response)</span>
+        {ids} pruned <span className="faint">(llm.delta, superseded by the response)</span>
       </span>
     </div>
   )

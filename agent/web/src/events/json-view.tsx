@@ -1,8 +1,8 @@
 /** The payload as a tree: arrows move and open, numbers that name an event lead to it. */
 import { type KeyboardEvent, type MouseEvent, useMemo, useRef, useState } from 'react'
 import { formatSize } from '../format.ts'
-import { ExactText } from '../shell/exact-text.tsx'
-import { ChevronIcon } from '../shell/icons.tsx'
+import { ExactText } from '../ui/exact-text.tsx'
+import { ChevronIcon } from '../ui/icons.tsx'
 import { toggled } from './filter.ts'
 import { type JsonLine, flattenJson } from './json-tree.ts'
 

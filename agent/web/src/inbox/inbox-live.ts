@@ -3,8 +3,8 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { client } from '../api.ts'
 import { inboxQuery, needsAnswer } from '../queries.ts'
-import { followWhileVisible } from '../session/use-session-log.ts'
-import { sayError } from '../shell/toasts.tsx'
+import { followWhileVisible } from '../ui/follow-while-visible.ts'
+import { sayError } from '../ui/toasts.tsx'
 
 export function useInboxLive(): void {
   const queries = useQueryClient()

@@ -3,11 +3,10 @@
  */
 import { useEffect, useMemo, useSyncExternalStore } from 'react'
 import { client } from '../api.ts'
+import { followWhileVisible } from '../ui/follow-while-visible.ts'
 import { type FollowedSession, followSession } from './followed-session.ts'
 
 const KEPT = 4
-/** A hidden page gives its connection back after this long; browsers allow only six to one server. */
-const HIDDEN_MS = 20_000
 const logs = new Map<string, FollowedSession>()
 
 function logOf(id: string): FollowedSession {
@@ -36,25 +35,4 @@ export function useSessionLog(id: string): FollowedSession {
   useEffect(() => followWhileVisible(() => log.follow()), [log])
   useSyncExternalStore(log.subscribe, () => log.revision)
   return log
-}
-
-/** Keeps something running while the page can be seen, and for a while after. */
-export function followWhileVisible(start: () => () => void): () => void {
-  let stop: (() => void) | null = start()
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const change = () => {
-    clearTimeout(timer)
-    if (document.visibilityState === 'visible') stop ??= start()
-    else
-      timer = setTimeout(() => {
-        stop?.()
-        stop = null
-      }, HIDDEN_MS)
-  }
-  document.addEventListener('visibilitychange', change)
-  return () => {
-    clearTimeout(timer)
-    document.removeEventListener('visibilitychange', change)
-    stop?.()
-  }
 }

@@ -4,7 +4,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { Button, Menu, MenuItem, MenuTrigger, Popover } from 'react-aria-components'
 import { client } from '../api.ts'
 import { aboutQuery } from '../queries.ts'
-import { PlusIcon } from '../shell/icons.tsx'
+import { PlusIcon } from '../ui/icons.tsx'
 
 export function NewSession() {
   const { data: about } = useQuery(aboutQuery)

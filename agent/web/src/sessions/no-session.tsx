@@ -1,5 +1,5 @@
 /** The page while no session is chosen. */
-import { CairnMark } from '../shell/icons.tsx'
+import { CairnMark } from '../ui/icons.tsx'
 
 export function NoSession() {
   return (

@@ -19,7 +19,7 @@ import {
 import type { Session } from '@cairn/protocol'
 import { client } from '../api.ts'
 import { refreshSession } from '../queries.ts'
-import { ArchiveIcon, MoreIcon, PencilIcon } from '../shell/icons.tsx'
+import { ArchiveIcon, MoreIcon, PencilIcon } from '../ui/icons.tsx'
 
 export function SessionActions({ session }: { session: Session }) {
   const [asking, setAsking] = useState<'rename' | 'archive' | null>(null)

@@ -20,7 +20,7 @@ import {
 import { client, describeError } from '../api.ts'
 import { aboutQuery, meQuery } from '../queries.ts'
 import { forgetLogs } from '../session/use-session-log.ts'
-import { say } from './toasts.tsx'
+import { say } from '../ui/toasts.tsx'
 
 export function AccountMenu() {
   const { data: me } = useQuery(meQuery)

@@ -6,9 +6,9 @@ import { aboutQuery } from '../queries.ts'
 import { SessionList } from '../sessions/session-list.tsx'
 import { NewSession } from '../sessions/new-session.tsx'
 import { AccountMenu } from './account-menu.tsx'
-import { CairnMark, InboxIcon } from './icons.tsx'
+import { CairnMark, InboxIcon } from '../ui/icons.tsx'
 import { SandboxNote } from './sandbox-note.tsx'
-import { ThemeToggle } from './theme.tsx'
+import { ThemeToggle } from '../ui/theme.tsx'
 import './app-shell.css'
 
 export function AppShell() {

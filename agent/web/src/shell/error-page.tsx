@@ -3,7 +3,7 @@ import type { ErrorComponentProps } from '@tanstack/react-router'
 import { Link } from '@tanstack/react-router'
 import { Button } from 'react-aria-components'
 import { describeError } from '../api.ts'
-import { AlertIcon } from './icons.tsx'
+import { AlertIcon } from '../ui/icons.tsx'
 
 export function ErrorPage({ error, reset }: ErrorComponentProps) {
   return (

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import type { InboxItem } from '@cairn/protocol'
 import { formatCount, plural } from '../format.ts'
-import { ExactText } from '../shell/exact-text.tsx'
+import { ExactText } from '../ui/exact-text.tsx'
 
 /** So much is shown without asking. */
 const SHORT_CHARS = 600
@@ -45,9 +45,10 @@ export function GateArgumentsView({ text, redactions, isWhole, showWhole }: Gate
       )}
       {redactions > 0 && (
         <p className="redactions" role="note" data-testid="redactions">
-          {plural(redactions, 'part')} of these arguments {redactions === 1 ? 'is' : 'are'} not shown because{' '}
-          {redactions === 1 ? 'it looks like a secret. It runs' : 'they look like secrets. They run'} all the
-          same.
+          {plural(redactions, 'part')} of these arguments{' '}
+          {redactions === 1
+            ? 'is not shown because it looks like a secret. It runs all the same.'
+            : 'are not shown because they look like secrets. They run all the same.'}
         </p>
       )}
     </>

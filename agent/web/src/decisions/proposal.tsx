@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Button } from 'react-aria-components'
 import type { InboxItem, SkillProposal } from '@cairn/protocol'
 import { client } from '../api.ts'
-import { ExactText } from '../shell/exact-text.tsx'
+import { ExactText } from '../ui/exact-text.tsx'
 
 /** The skill that the item puts to decision; null for every other item. */
 export function proposedSkill({ kind, payload }: Pick<InboxItem, 'kind' | 'payload'>): SkillProposal | null {
