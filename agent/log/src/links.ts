@@ -56,7 +56,7 @@ export type LinkOutcome = { child_id: string; status: 'complete' | 'failed' } & 
   'root_id' | 'cause' | 'input_tokens' | 'output_tokens' | 'cost_usd'
 >
 
-export type TimerKind = 'delegation'
+export type TimerKind = 'delegation' | 'stale'
 /** The right to fire a timer, until `until`. */
 export type TimerClaim = { by: string; until: number }
 export type Timer = {

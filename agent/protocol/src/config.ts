@@ -328,6 +328,12 @@ export const Config = z.strictObject({
         .positive()
         .default(1000)
         .describe('event streams that one user or service account has open at a time, in one process'),
+      delegation_stale_s: z
+        .number()
+        .positive()
+        .default(60)
+        .describe("so long a delegated worker is silent before its parent's log tells of it"),
+      delegation_stale_tool_s: z.number().positive().default(180).describe('the same, while it is in a tool'),
       drain_s: z.number().nonnegative().default(20),
       compact_at: z
         .number()

@@ -862,7 +862,6 @@ export const EVENTS = {
     'A delegated child has been idle too long; at most once per idle spell.',
     {},
     {
-      planned: true,
       extra: {
         child_session_id: id,
         tool_call_id: id,

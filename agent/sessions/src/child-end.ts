@@ -7,6 +7,7 @@ import type { EventData, EventDraft } from '@cairn/protocol'
 import { type ChildReport, reportOf } from './child-report.ts'
 import { delegationComplete, delegationFailed, workerComplete, workerFailed } from './coordination.ts'
 import { resumed } from './lifecycle-events.ts'
+import { dropStaleTimer } from './stale.ts'
 
 /** How a child ended: with a result if it has one, or without, and why. */
 export type ChildEnding =
@@ -56,7 +57,7 @@ export async function outcomeOf(
           ...(report.result === '' ? {} : { partial_result: report.result }),
         })
   return {
-    rows: [settle],
+    rows: [settle, ...(link.kind === 'delegation' ? [dropStaleTimer(child.id)] : [])],
     told: [...delegated(child, link, report, failure?.cause ?? null), outcome],
     wakes: failure?.cause !== 'parent',
   }

@@ -29,5 +29,7 @@ export const delegationStart = (data: EventData<'delegation.start'>): EventDraft
   write('delegation.start', { ...data, goal: cutAt(data.goal, GOAL_CHARS) })
 export const delegationComplete = (data: EventData<'delegation.complete'>): EventDraft =>
   write('delegation.complete', { ...data, trace: data.trace.slice(0, TRACE_CALLS) })
+export const delegationStale = (data: EventData<'delegation.stale'>): EventDraft =>
+  write('delegation.stale', data)
 export const delegationFailed = (data: EventData<'delegation.failed'>): EventDraft =>
   write('delegation.failed', data)

@@ -1,5 +1,5 @@
 /** The time of a delegation: workers that are not done by then are stopped, in the commit that fires the timer. */
-import { type Commit, CommitRefused, type RowChange, type Timer } from '@cairn/log'
+import type { Commit, RowChange, Timer } from '@cairn/log'
 import { endOf } from './cascade.ts'
 import type { Deps } from './deps.ts'
 import { resumed } from './lifecycle-events.ts'
@@ -23,28 +23,11 @@ export const dropDelegationTimer = (sessionId: string, toolCallId: string): RowC
   id: idOf(sessionId, toolCallId),
 })
 
-const TRIES = 10
 /** So soon it is looked again at a worker that waits for a person: that time is not the worker's. */
 const LOOK_AGAIN_MS = 30_000
 const WAITS = new Set(['needs_answer', 'needs_action', 'paused'])
 
-/** Composed anew as long as the tree changes; whoever fired the timer before has done it. */
-export async function fireDelegation(deps: Deps, timer: Timer): Promise<void> {
-  for (let tries = 1; ; tries++) {
-    const commit = await composeTimeout(deps, timer)
-    try {
-      await deps.store.commit({ session_id: timer.session_id, ...commit })
-      return
-    } catch (thrown) {
-      if (!(thrown instanceof CommitRefused)) throw thrown
-      if (thrown.refusal === 'timer_gone') return
-      const moved = thrown.refusal === 'tree_moved' || thrown.refusal === 'already_settled'
-      if (!moved || tries >= TRIES) throw thrown
-    }
-  }
-}
-
-async function composeTimeout(
+export async function composeTimeout(
   deps: Deps,
   { id, claim, session_id, data }: Timer,
 ): Promise<Omit<Commit, 'session_id'>> {

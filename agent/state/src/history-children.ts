@@ -55,6 +55,10 @@ export function childRules(): ChildRules {
         return delegated.delete(event.data.child_session_id)
           ? []
           : [`the delegation of ${event.data.child_session_id} did not begin before it, or has ended`]
+      case 'delegation.stale':
+        return delegated.has(event.data.child_session_id)
+          ? []
+          : [`${event.data.child_session_id} is told of as silent, and is no delegation that goes on`]
       case 'tool.result':
         waiting.delete(event.data.tool_call_id)
         return []

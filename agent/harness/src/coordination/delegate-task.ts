@@ -1,5 +1,5 @@
 /** delegate_task: workers whose results are the result of the call. The turn rests meanwhile, for a time. */
-import { delegationStart, delegationTimer } from '@cairn/sessions'
+import { delegationStart, delegationTimer, staleTimer } from '@cairn/sessions'
 import { z } from 'zod'
 import { defineTool } from '../tools/parameters.ts'
 import type { Tool, ToolOutcome } from '../tools/tool.ts'
@@ -73,7 +73,11 @@ function delegate(place: Place, toolCallId: string, args: Args): ToolOutcome {
     content: '',
     events: [...events, ...starts],
     linked: {
-      rows: [...rows, delegationTimer(place.session.id, toolCallId, args.timeout_s * 1000)],
+      rows: [
+        ...rows,
+        delegationTimer(place.session.id, toolCallId, args.timeout_s * 1000),
+        ...ids.map(id => staleTimer(place.session.id, id, toolCallId, staleAfter(place))),
+      ],
       also,
     },
     suspend: 'children',
@@ -82,4 +86,9 @@ function delegate(place: Place, toolCallId: string, args: Args): ToolOutcome {
       return Promise.resolve(error === null ? null : { content: { error } })
     },
   }
+}
+
+const staleAfter = ({ worker }: Place): { idle_s: number; tool_s: number } => {
+  const { delegation_stale_s, delegation_stale_tool_s } = worker.config.limits
+  return { idle_s: delegation_stale_s, tool_s: delegation_stale_tool_s }
 }

@@ -1,6 +1,6 @@
 /** Timers that are due, whoever set them: any worker may claim and fire them, for a timer acts once. */
 import { asError } from '@cairn/protocol'
-import { fireDelegation } from '@cairn/sessions'
+import { fireTimer } from '@cairn/sessions'
 import type { Worker } from '../worker.ts'
 
 const AT_ONCE = 50
@@ -10,7 +10,7 @@ const CLAIM_MS = 30_000
 export async function fireTimers({ store, id, clock, newId, log }: Worker): Promise<void> {
   for (const timer of await store.coordination.claimTimers(id, AT_ONCE, CLAIM_MS)) {
     try {
-      await fireDelegation({ store, now: clock.now, newId }, timer)
+      await fireTimer({ store, now: clock.now, newId }, timer)
     } catch (thrown) {
       // The others need not wait for it; its claim runs out, and it is fired again.
       log('error', 'a timer could not be fired; it is tried again', {

@@ -1,0 +1,85 @@
+/**
+ * A delegated child that says nothing for long is told of in its parent's log, once for each such spell: for
+ * people, it wakes nobody. A timer of the child looks at it, as long as its link is open.
+ */
+import type { Commit, LogStore, RowChange, SessionRow, Timer } from '@cairn/log'
+import { decodeEvent } from '@cairn/protocol'
+import { delegationStale } from './coordination.ts'
+
+/** So long a child may be silent, seconds: at all, and while one of its tools runs. */
+export type StaleLimits = { idle_s: number; tool_s: number }
+type Data = StaleLimits & { tool_call_id: string; child_id: string; told_id: number }
+
+const idOf = (childId: string): string => `stale:${childId}`
+export const dropStaleTimer = (childId: string): RowChange => ({ do: 'timer.drop', id: idOf(childId) })
+
+const setTimer = (session_id: string, after_s: number, data: Data): RowChange => ({
+  do: 'timer.set',
+  id: idOf(data.child_id),
+  kind: 'stale',
+  session_id,
+  after_ms: Math.max(1, Math.round(after_s * 1000)),
+  data,
+})
+export const staleTimer = (
+  parentId: string,
+  child_id: string,
+  tool_call_id: string,
+  limits: StaleLimits,
+): RowChange => setTimer(parentId, limits.idle_s, { ...limits, child_id, tool_call_id, told_id: 0 })
+
+/** The commit on the parent for a timer that is due: whether the child is silent, and when to look again. */
+export async function composeStale(
+  store: LogStore,
+  { id, claim, session_id, due_at, data }: Timer,
+): Promise<Omit<Commit, 'session_id'>> {
+  const fire: RowChange = { do: 'timer.fire', id, claim }
+  const { child_id, tool_call_id, idle_s, tool_s, told_id } = data as Data
+  const link = await store.coordination.link(child_id)
+  const { version } = await store.coordination.tree(link?.root_id ?? session_id)
+  const child = await store.getSession(child_id)
+  if (link?.status !== 'open' || child === null) return { events: [], rows: [fire] }
+  // The end of the child, which this must not come behind, moves its tree.
+  const guards: RowChange[] = [fire, { do: 'tree.expect', root_id: link.root_id, version }]
+  const again = (after_s: number, told = told_id): RowChange[] => [
+    ...guards,
+    setTimer(session_id, after_s, { child_id, tool_call_id, idle_s, tool_s, told_id: told }),
+  ]
+  if (await waitsForOthers(store, child)) return { events: [], rows: again(idle_s) }
+  const inTool = await hasOpenCall(store, child)
+  const threshold = inTool ? tool_s : idle_s
+  // By the store's clock alone: the time at which the timer was due, and that of the child's last event.
+  const idle = (due_at - child.updated_at) / 1000
+  if (idle < threshold) return { events: [], rows: again(threshold - idle) }
+  if (told_id === child.last_event_id) return { events: [], rows: again(threshold) }
+  const stale = delegationStale({
+    child_session_id: child_id,
+    tool_call_id,
+    idle_seconds: idle,
+    in_tool: inTool,
+    threshold_seconds: threshold,
+  })
+  return { events: [stale], rows: again(threshold, child.last_event_id) }
+}
+
+/** It is silent for a reason: it is paused, a person or its own children have to act, or no worker has a place for it. */
+async function waitsForOthers(store: LogStore, child: SessionRow): Promise<boolean> {
+  if (child.status !== 'active' || child.waiting_on !== null) return true
+  if (child.lease !== null) return false
+  const isQueued = child.state === 'running'
+  return isQueued || (await store.coordination.children(child.id, { open: true, limit: 1 })).length > 0
+}
+
+/** As many events as a turn's calls may be apart from their results. */
+const NEWEST = 500
+
+async function hasOpenCall(store: LogStore, { id, last_event_id }: SessionRow): Promise<boolean> {
+  const open = new Set<string>()
+  const from = Math.max(0, last_event_id - NEWEST)
+  for (const { json } of await store.read(id, from, NEWEST)) {
+    const event = decodeEvent(json)
+    if (event.type === 'tool.call') open.add(event.data.tool_call_id)
+    else if (event.type === 'tool.result') open.delete(event.data.tool_call_id)
+  }
+  return open.size > 0
+}

@@ -1,0 +1,26 @@
+/** Timers that are due: what each kind does, in the commit that fires it. */
+import { type Commit, CommitRefused, type Timer } from '@cairn/log'
+import { composeTimeout } from './delegation.ts'
+import type { Deps } from './deps.ts'
+import { composeStale } from './stale.ts'
+
+const TRIES = 10
+
+const compose = (deps: Deps, timer: Timer): Promise<Omit<Commit, 'session_id'>> =>
+  timer.kind === 'stale' ? composeStale(deps.store, timer) : composeTimeout(deps, timer)
+
+/** Composed anew as long as the tree changes; whoever fired the timer before has done it. */
+export async function fireTimer(deps: Deps, timer: Timer): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    const commit = await compose(deps, timer)
+    try {
+      await deps.store.commit({ session_id: timer.session_id, ...commit })
+      return
+    } catch (thrown) {
+      if (!(thrown instanceof CommitRefused)) throw thrown
+      if (thrown.refusal === 'timer_gone') return
+      const moved = thrown.refusal === 'tree_moved' || thrown.refusal === 'already_settled'
+      if (!moved || tries >= TRIES) throw thrown
+    }
+  }
+}

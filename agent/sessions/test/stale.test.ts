@@ -1,0 +1,156 @@
+/** A delegated child that is silent is told of, by a clock that the test turns. */
+import type { Fence } from '@cairn/log'
+import { checkHistory } from '@cairn/state'
+import {
+  delegationStart,
+  fireTimer,
+  openChild,
+  pauseSession,
+  raiseQuestion,
+  staleTimer,
+  stopSession,
+} from '@cairn/sessions'
+import { expect, test } from 'vitest'
+import { type Desk, foreign, setUp } from './desk.ts'
+
+const CHILD = 'child'
+const SECOND = 1000
+
+/** A session that has delegated a goal, and its child. */
+async function delegate(desk: Desk, child_id = CHILD, parent = desk.session): Promise<void> {
+  const about = { child_session_id: child_id, tool_call_id: 'call', goal: 'dig', depth: 1 }
+  const { event, row, part } = openChild(
+    parent,
+    {
+      child_id,
+      root_id: desk.session.id,
+      depth: 1,
+      kind: 'delegation',
+      tool_call_id: 'call',
+      task_id: null,
+      attempt: null,
+    },
+    { goal: 'dig', agent: 'assistant', role: 'leaf', max_iterations: 30, max_open: 8, max_total: 50 },
+    'Goal: dig',
+  )
+  const start = delegationStart({
+    ...about,
+    timeout_seconds: 900,
+    role: 'leaf',
+    agent_type: null,
+    model: null,
+  })
+  await desk.store.commit({
+    session_id: parent.id,
+    events: [event, start],
+    rows: [row, staleTimer(parent.id, child_id, 'call', { idle_s: 60, tool_s: 180 })],
+    also: [part],
+  })
+}
+async function claimChild({ store }: Desk): Promise<Fence> {
+  const [claim] = await store.claim('w', 10, 3_600_000)
+  if (claim === undefined) throw new Error('nothing was claimed')
+  return claim.fence
+}
+const childSays = ({ store }: Desk, fence: Fence, event = foreign('llm.thinking', { reasoning: 'hm' })) =>
+  store.commit({ session_id: CHILD, fence, events: [event] })
+
+/** Time passes, and whatever is due at each second of it is fired. */
+async function pass(desk: Desk, seconds: number): Promise<void> {
+  for (let passed = 0; passed < seconds; passed += 1) {
+    desk.clock.now += SECOND
+    for (const timer of await desk.store.coordination.claimTimers('w', 10, 30_000))
+      await fireTimer(desk.deps, timer)
+  }
+}
+async function told(desk: Desk): Promise<unknown[]> {
+  const events = await desk.events()
+  expect(checkHistory(events)).toEqual([])
+  return events.flatMap(event => (event.type === 'delegation.stale' ? [event.data] : []))
+}
+
+test('a delegated child that is silent for a minute is told of once, and once more when it was silent again', async () => {
+  await using desk = await setUp()
+  await delegate(desk)
+  const fence = await claimChild(desk)
+  await childSays(desk, fence)
+  await pass(desk, 59)
+  expect(await told(desk)).toEqual([])
+  await pass(desk, 1)
+  expect(await told(desk)).toEqual([
+    {
+      child_session_id: CHILD,
+      tool_call_id: 'call',
+      idle_seconds: 60,
+      in_tool: false,
+      threshold_seconds: 60,
+    },
+  ])
+  await pass(desk, 300)
+  expect(await told(desk)).toHaveLength(1)
+  await childSays(desk, fence)
+  await pass(desk, 59)
+  expect(await told(desk)).toHaveLength(1)
+  await pass(desk, 61)
+  expect(await told(desk)).toHaveLength(2)
+})
+
+test('a child in a tool has three minutes, and who says something meanwhile is not silent', async () => {
+  await using desk = await setUp()
+  await delegate(desk)
+  const fence = await claimChild(desk)
+  await pass(desk, 40)
+  await childSays(desk, fence, foreign('tool.call', { tool_call_id: 'a', name: 'look', arguments: {} }))
+  await pass(desk, 179)
+  expect(await told(desk)).toEqual([])
+  await pass(desk, 61)
+  expect(await told(desk)).toMatchObject([{ in_tool: true, threshold_seconds: 180 }])
+})
+
+test.each<[why: string, wait: (desk: Desk) => Promise<unknown>]>([
+  ['no worker has a place for it', () => Promise.resolve()],
+  ['it is paused', async desk => pauseSession(desk.deps, CHILD)],
+  [
+    'a person has to answer it',
+    async desk => {
+      const fence = await claimChild(desk)
+      const { draft } = raiseQuestion(desk.deps, {
+        tool_call_id: 'a',
+        questions: [{ prompt: 'Which?' }],
+      })
+      await childSays(desk, fence, draft)
+    },
+  ],
+  [
+    'it waits for a child of its own',
+    async desk => {
+      const fence = await claimChild(desk)
+      const child = await desk.store.getSession(CHILD)
+      if (child === null) throw new Error('there is no child')
+      await delegate(desk, 'grandchild', child)
+      await desk.store.commit({
+        session_id: CHILD,
+        fence,
+        events: [],
+        cursor: child.wake_id,
+        release_lease: true,
+      })
+    },
+  ],
+])('nothing is told of a silent child while %s', async (_, wait) => {
+  await using desk = await setUp()
+  await delegate(desk)
+  await wait(desk)
+  await pass(desk, 600)
+  expect(await told(desk)).toEqual([])
+})
+
+test('the end of the child takes the timer with it', async () => {
+  await using desk = await setUp()
+  await delegate(desk)
+  await claimChild(desk)
+  await stopSession(desk.deps, CHILD)
+  desk.clock.now += 600 * SECOND
+  expect(await desk.store.coordination.claimTimers('w', 10, 30_000)).toEqual([])
+  expect(await told(desk)).toEqual([])
+})
