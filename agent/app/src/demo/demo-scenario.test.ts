@@ -8,6 +8,10 @@ import { readDemoScenario } from './demo-scenario.ts'
 
 const tools = builtinDefinitions()
 const offered = tools.map(tool => ({ name: tool.name, description: tool.description, parameters: {} }))
+const withWorkers = [
+  ...offered,
+  ...['delegate_task', 'worker_complete'].map(name => ({ name, description: name, parameters: {} })),
+]
 const withoutTerminal = offered.filter(({ name }) => name !== 'terminal')
 const model = await createScripted({ ...readDemoScenario(), pace_ms: 0 })
 afterAll(() => model.close())
@@ -78,6 +82,35 @@ test('the tour plans, works on files, shows artifacts, asks, is held at the gate
   expect(commands).toHaveLength(2)
   expect(new Set(commands.map(call => call.function.arguments)).size).toBe(1)
   expect(new Set(commands.map(call => call.id)).size).toBe(2)
+})
+
+test('where workers are offered the tour shares work between two of them before it asks', async () => {
+  const results = { ask_user_question: ANSWERED, terminal: GATED, edit_file: GATED }
+  for (const offers of [withWorkers, withWorkers.filter(({ name }) => name !== 'terminal')]) {
+    const tour = await turn([], 'Show me what you can do', results, offers)
+    expect(tour.called.filter(name => name === 'delegate_task')).toHaveLength(1)
+    expect(tour.called.indexOf('delegate_task')).toBe(tour.called.indexOf('ask_user_question') - 2)
+    expect(tour.text).toContain('needs your approval')
+  }
+})
+
+test.each([
+  ['Count the lines of tour/notes.md', { read_file: { total_lines: 5 } }, '`tour/notes.md` has 5 lines.'],
+  ['Say what lies in tour', { list_files: { entries: ['notes.md'] } }, 'In `tour` lies notes.md.'],
+])('a worker of the demo reaches its goal and says so: %s', async (goal, results, said) => {
+  const work = ['You work for another agent. …', `Goal:\n${goal}`, 'When you are done …'].join('\n\n')
+  const { called, messages } = await turn([], work, results, withWorkers)
+  expect(called).toEqual([...Object.keys(results), 'worker_complete'])
+  expect(JSON.stringify(messages)).toContain(
+    `"arguments":${JSON.stringify(JSON.stringify({ summary: said }))}`,
+  )
+})
+
+test('asked for workers, the demo has two and tells what both found', async () => {
+  const delegate_task = { workers: [{ result: 'Three lines.' }, { result: 'One file.' }] }
+  const played = await turn([], 'have workers do it', { delegate_task }, withWorkers)
+  expect(played.called).toEqual(['write_file', 'delegate_task'])
+  expect(played.text).toMatch(/- Three lines\.\n- One file\./)
 })
 
 test('without a terminal the tour is held at the change of a file, and ends after the approval with the same call', async () => {
@@ -201,6 +234,6 @@ test('the chart of event types tells the truth', () => {
     'arguments' in call && call.arguments['name'] === 'Event types by family' ? [call.arguments['spec']] : [],
   )
   const truth = { chart: { labels: [...FAMILIES], datasets: [{ data: counts }] } }
-  // In the tour with a terminal and in the one without.
-  expect(chart).toMatchObject([truth, truth])
+  // In each of the tours: with and without a terminal, with and without workers.
+  expect(chart).toMatchObject([truth, truth, truth, truth])
 })
