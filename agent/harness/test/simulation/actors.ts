@@ -158,7 +158,10 @@ export function createModel(world: World, process: Process, mood: Mood, effects:
       new Promise((resolve, reject) => {
         checkResults(request, effects)
         if (signal.aborted) return reject(signal.reason as Error)
-        signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+        signal.addEventListener('abort', () => reject(signal.reason as Error), {
+          once: true,
+          signal: world.over,
+        })
         const plan = planAnswer(world, mood, request)
         const pieces = plan.text.match(/.{1,24}/gs) ?? []
         let at = world.between(5, 400)
@@ -229,7 +232,10 @@ export function createTools(
         if (name !== 'take_back' && !isOnDisk(session_id, tool_call_id))
           effects.problems.push(`${name} ${tool_call_id} was started without its tool.call on disk`)
         count(effects.started, tool_call_id)
-        signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+        signal.addEventListener('abort', () => reject(signal.reason as Error), {
+          once: true,
+          signal: world.over,
+        })
         process.after(world.between(0, maxMs), () => {
           if (signal.aborted) return
           count(effects.done, tool_call_id)

@@ -57,6 +57,7 @@ export async function simulate(
   try {
     return await play(world, truth, dataDir, planted)
   } finally {
+    world.end()
     truth.close()
   }
 }

@@ -31,6 +31,10 @@ export type World = {
   newId(): string
   /** Something happens `ms` from now, whoever is alive then; returns how to call it off. */
   after(ms: number, run: () => void): () => void
+  /** For listeners: Node keeps a composite signal, and all behind it, for as long as somebody listens. */
+  readonly over: AbortSignal
+  /** Nobody listens to anything of this world any more. */
+  end(): void
   /** Lets things happen until `met`, or until `limitMs` have passed; says whether it was met. */
   run(met: () => boolean, limitMs: number): Promise<boolean>
 }
@@ -41,6 +45,7 @@ export function createWorld(seed: number): World {
   let now = Date.UTC(2026, 0, 1)
   let order = 0
   let ids = 0
+  const ending = new AbortController()
 
   /** Sorted by time, then by who asked first. Insertion by bisection: the queue is short. */
   function insert(entry: Entry): void {
@@ -72,6 +77,8 @@ export function createWorld(seed: number): World {
       insert(entry)
       return () => void (entry.cancelled = true)
     },
+    over: ending.signal,
+    end: () => ending.abort(),
     async run(met, limitMs) {
       const end = now + limitMs
       for (;;) {

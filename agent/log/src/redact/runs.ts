@@ -31,58 +31,69 @@ export function compileRun({ head, body, flags = '', longest }: RunRule): () => 
     bodyAt: new RegExp(`${body}*`, `y${flags}`),
     longest,
   }
-  return () => createRun(rule)
+  return () => new Runs(rule)
 }
 
 /** Both patterns are told where to begin before each use. */
 type CompiledRule = { headAt: RegExp; bodyAt: RegExp; longest: number }
 
-function createRun({ headAt, bodyAt, longest }: CompiledRule): Stretches {
+/** A class, for each answer has forty of them and few ever find anything: one object, and no closures. */
+class Runs implements Stretches {
+  readonly #rule: CompiledRule
   /** Starts and ends grow alike: what begins within a run and ends with it is no run of its own. */
-  let runs: Stretch[] = []
+  #runs: Stretch[] = NONE
 
-  function endOf(text: string, from: number): number | null {
+  constructor(rule: CompiledRule) {
+    this.#rule = rule
+  }
+
+  #endOf(text: string, from: number): number | null {
+    const { bodyAt } = this.#rule
     bodyAt.lastIndex = from
     bodyAt.exec(text)
     return bodyAt.lastIndex === text.length ? null : bodyAt.lastIndex
   }
 
-  return {
-    grow(text, base, from) {
-      let covered = from - base
-      const last = runs.at(-1)
-      if (last?.end === null) {
-        const end = endOf(text, covered)
-        if (end === null) return
-        last.end = base + end
-        covered = end
-      }
-      for (let next = Math.max(0, covered - longest); ;) {
-        headAt.lastIndex = next
-        const found = headAt.exec(text)
-        if (found === null) return
-        next = found.index + 1
-        const behind = found.index + found[0].length
-        if (behind <= covered) continue
-        const end = endOf(text, behind)
-        runs.push({ start: base + found.index, end: end === null ? null : base + end })
-        if (end === null) return
-        covered = end
-        next = Math.max(next, covered - longest)
-      }
-    },
-    begins(at, floor) {
-      let low = 0
-      for (let high = runs.length; low < high;) {
-        const middle = (low + high) >> 1
-        const { start = 0, end = null } = runs[middle] ?? {}
-        if (start < floor || (end !== null && end < at)) low = middle + 1
-        else high = middle
-      }
-      return Math.min(at, runs[low]?.start ?? at)
-    },
-    forget(at) {
-      runs = runs.filter(({ end }) => end === null || end > at)
-    },
+  grow(text: string, base: number, from: number): void {
+    const { headAt, longest } = this.#rule
+    let covered = from - base
+    const last = this.#runs.at(-1)
+    if (last?.end === null) {
+      const end = this.#endOf(text, covered)
+      if (end === null) return
+      last.end = base + end
+      covered = end
+    }
+    for (let next = Math.max(0, covered - longest); ;) {
+      headAt.lastIndex = next
+      const found = headAt.exec(text)
+      if (found === null) return
+      next = found.index + 1
+      const behind = found.index + found[0].length
+      if (behind <= covered) continue
+      const end = this.#endOf(text, behind)
+      const run = { start: base + found.index, end: end === null ? null : base + end }
+      if (this.#runs === NONE) this.#runs = [run]
+      else this.#runs.push(run)
+      if (end === null) return
+      covered = end
+      next = Math.max(next, covered - longest)
+    }
+  }
+
+  begins(at: number, floor: number): number {
+    let low = 0
+    for (let high = this.#runs.length; low < high;) {
+      const middle = (low + high) >> 1
+      const { start = 0, end = null } = this.#runs[middle] ?? {}
+      if (start < floor || (end !== null && end < at)) low = middle + 1
+      else high = middle
+    }
+    return Math.min(at, this.#runs[low]?.start ?? at)
+  }
+
+  forget(at: number): void {
+    if (this.#runs.length > 0) this.#runs = this.#runs.filter(({ end }) => end === null || end > at)
   }
 }
+const NONE: Stretch[] = []
