@@ -6,6 +6,7 @@ import { ROUTES, type Route, type RouteName } from '@cairn/protocol'
 import { raiseAction } from '@cairn/sessions'
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { addBlockedTask } from './blocked-task.ts'
 import { startService, type Service } from './service.ts'
 
 /** A body that fits each route, so that it is the guard that refuses and not the schema. */
@@ -18,12 +19,16 @@ const BODIES: Partial<Record<RouteName, unknown>> = {
   giveFeedback: { rating: 'up' },
   answerQuestion: { responses: [{ question: 'q', answer: 'a' }] },
   respondInbox: { completed: true },
+  unblockTask: { answer: 'x' },
+  cancelTask: {},
 }
 const routes = (Object.keys(ROUTES) as RouteName[]).map(name => [name, ROUTES[name] as Route] as const)
-/** Routes about a session or an inbox item: the ones that somebody else could reach for. */
-const owned = routes.filter(([, route]) => route.path.includes('{id}') || route.path.includes('{item_id}'))
+/** Routes about a session, an inbox item or a task: the ones that somebody else could reach for. */
+const owned = routes.filter(([, route]) => /\{(?:id|item_id|task_id)\}/.test(route.path))
 
-async function withItem(service: Service): Promise<{ id: string; item: string }> {
+type Target = { id: string; item: string; task: string }
+
+async function withItem(service: Service): Promise<Target> {
   const { token } = await service.addUser()
   const id = await service.newSession(token)
   await service.say(id, 'hello', token)
@@ -32,13 +37,14 @@ async function withItem(service: Service): Promise<{ id: string; item: string }>
     { title: 't', instructions: 'i', context: 'c', action_type: 'other', target: null, reason: 'r' },
   )
   await service.store.commit({ session_id: id, events: [draft] })
-  return { id, item: item_id }
+  return { id, item: item_id, task: (await addBlockedTask(service, id)).task_id }
 }
-const pathOf = (route: Route, { id, item }: { id: string; item: string }, prefix: string): string =>
+const pathOf = (route: Route, { id, item, task }: Target, prefix: string): string =>
   prefix +
   route.path
     .replace('{id}', id)
     .replace('{item_id}', item)
+    .replace('{task_id}', task)
     .replace('{event_id}', '1')
     .replace('{tool_call_id}', 'call')
     .replace('{artifact_id}', 'art') +
@@ -62,7 +68,7 @@ async function foreigners(service: Service): Promise<[who: string, token: string
   ]
 }
 
-test('every route of a session or an inbox item answers 404 to everyone whose it is not, and changes nothing', async () => {
+test('every route of a session, an inbox item or a task answers 404 to everyone whose it is not, and changes nothing', async () => {
   await using service = await startService()
   const target = await withItem(service)
   const before = await service.store.read(target.id, 0, 100)
@@ -83,6 +89,7 @@ test('every route of a session or an inbox item answers 404 to everyone whose it
   expect(answers).toEqual([])
   expect(await service.store.read(target.id, 0, 100)).toEqual(before)
   expect((await service.store.getSession(target.id))?.status).toBe('active')
+  expect((await service.store.coordination.task(target.task))?.status).toBe('blocked')
 })
 
 /** An answer without what names the request. */
@@ -142,7 +149,7 @@ test('administrators only: the routes of users and service accounts', async () =
   const { token } = await service.addUser()
   for (const [name, route] of routes.filter(([, route]) => route.access === 'admin')) {
     const { status, json } = await service.call(
-      pathOf(route, { id: '', item: '' }, '/v1').replace(/\{\w+\}/g, 'x'),
+      pathOf(route, { id: '', item: '', task: '' }, '/v1').replace(/\{\w+\}/g, 'x'),
       { method: route.method, token, ...(route.body ? { body: {} } : {}) },
     )
     expect([name, status, json.code]).toEqual([name, 403, 'forbidden'])
@@ -188,6 +195,7 @@ test('every name in the path of a route is one that these tests put a foreign id
     'event_id',
     'id',
     'item_id',
+    'task_id',
     'tool_call_id',
     'user_id',
   ])

@@ -31,10 +31,11 @@ export function effectOf(type: EventType, data: Readonly<Record<string, unknown>
   const { status, saga, wakes, asks, usage } = factsOf(type)
   if (status !== undefined) effect.status = status
   if (saga !== undefined) effect.saga = saga
-  // What a session's own stop or end did to its children is no news to it.
-  if (wakes && data['cause'] !== 'parent') effect.wakes = true
-  // A proposal is decided on whenever its user likes.
-  if (asks === 'waits' && data['proposal'] === undefined) effect.asks = true
+  // What a session's own stop or end did to its children is no news to it, nor is an attempt that goes on.
+  if (wakes && data['cause'] !== 'parent' && data['will_retry'] !== true) effect.wakes = true
+  // A proposal is decided on whenever its user likes, and a blocked task suspends its own worker alone.
+  if (asks === 'waits' && data['proposal'] === undefined && data['action_type'] !== 'task_blocked')
+    effect.asks = true
   if (type === 'user.message') effect.messages = 1
   else if (type === 'tool.call') effect.toolCalls = 1
   else if (type === 'llm.delta') effect.delta = true

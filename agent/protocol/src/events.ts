@@ -386,6 +386,8 @@ export const SkillProposal = z.strictObject({
 })
 export type SkillProposal = z.output<typeof SkillProposal>
 const ofTask = (taskId: string | undefined): string => (taskId === undefined ? '' : ` task ${taskId}`)
+const alsoCancelled = (tasks: readonly string[] = []): string[] =>
+  tasks.length === 0 ? [] : [`Cancelled with it: ${tasks.join(', ')}`]
 const codeRun = { run_id: id, agent: z.string() }
 
 export const EVENTS = {
@@ -411,6 +413,7 @@ export const EVENTS = {
         outcome_id: id.optional(),
         inbox_item_id: id.optional(),
         tool_call_id: id.optional(),
+        task_id: id.optional(),
         request_key: id.optional().describe('hash of the Idempotency-Key that the message came with'),
         passes_over: z
           .array(id)
@@ -764,6 +767,7 @@ export const EVENTS = {
         task_id: id.optional(),
         metadata: json.optional(),
         truncated: z.boolean().optional().describe('the rest is in the log of the child'),
+        attempt: count.optional().describe('of the task, from 1'),
         ...outcome,
       },
       wakes: true,
@@ -783,15 +787,25 @@ export const EVENTS = {
         task_id: id.optional(),
         cause: z.enum(WORKER_CAUSES),
         partial_result: z.string().optional().describe('the last thing it said'),
+        attempt: count.optional().describe('of the task, from 1'),
+        will_retry: z.boolean().optional().describe('the task has attempts left: nobody is told yet'),
+        cancelled_tasks: z
+          .array(id)
+          .optional()
+          .describe('tasks that were to come after this one, which was cancelled'),
         ...outcome,
       },
       wakes: true,
       says: d =>
-        d.cause === 'parent'
+        d.cause === 'parent' || d.will_retry === true
           ? null
           : [
               `Worker ${d.worker_id} failed${ofTask(d.task_id)}`,
-              d.partial_result === undefined ? d.error : `${d.error}\nThe last it said:\n${d.partial_result}`,
+              [
+                d.error,
+                ...(d.partial_result === undefined ? [] : [`The last it said:\n${d.partial_result}`]),
+                ...alsoCancelled(d.cancelled_tasks),
+              ].join('\n'),
             ],
       summary: d => join(`child ${short(d.worker_id)}`, d.cause, quote(d.error)),
     },
@@ -879,10 +893,17 @@ export const EVENTS = {
     'A task paused itself.',
     {},
     {
-      planned: true,
-      extra: { task_id: id, worker_id: id.optional(), reason: z.string() },
+      extra: {
+        task_id: id,
+        worker_id: id,
+        reason: z.string().describe('cut to 500 characters'),
+        block_call_id: id.describe('the call of the worker that waits for the answer'),
+      },
       wakes: true,
-      says: d => [`Task ${d.task_id} is blocked`, d.reason],
+      says: d => [
+        `Task ${d.task_id} is blocked`,
+        `${d.reason}\nAnswer it with unblock_task, or give it up with cancel_task.`,
+      ],
       summary: d => join(short(d.task_id), quote(d.reason)),
     },
   ),
@@ -892,12 +913,18 @@ export const EVENTS = {
     'A task exhausted its retry budget.',
     {},
     {
-      planned: true,
-      extra: { task_id: id, attempt_count: count, error: z.string().optional() },
+      extra: {
+        task_id: id,
+        attempt_count: count,
+        error: z.string(),
+        cancelled_tasks: z.array(id).describe('tasks that were to come after it'),
+      },
       wakes: true,
-      says: d => [`Task ${d.task_id} failed after ${d.attempt_count} attempts`, d.error ?? ''],
-      summary: d =>
-        join(short(d.task_id), `after ${plural(d.attempt_count, 'attempt')}`, d.error && quote(d.error)),
+      says: d => [
+        `Task ${d.task_id} failed after ${plural(d.attempt_count, 'attempt')}`,
+        [d.error, ...alsoCancelled(d.cancelled_tasks)].join('\n'),
+      ],
+      summary: d => join(short(d.task_id), `after ${plural(d.attempt_count, 'attempt')}`, quote(d.error)),
     },
   ),
   'board.note': def(

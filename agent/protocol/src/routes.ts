@@ -14,6 +14,7 @@ import {
   PrincipalView,
   Session,
   SESSION_STATUSES,
+  TaskView,
   WORKER_STATUSES,
   WorkerView,
 } from './resources.ts'
@@ -161,7 +162,13 @@ export const InboxResponse = z.union([
       .optional()
       .describe('of a gate: the shown_hash of the arguments that were shown to whoever decides'),
   }),
-  z.strictObject({ completed: z.literal(true) }),
+  z.strictObject({
+    completed: z.literal(true),
+    note: said
+      .pipe(z.string().max(20_000))
+      .optional()
+      .describe('what the agent is told; of a blocked task, its answer'),
+  }),
 ])
 
 const onSession = { access: 'any', alias: true } as const
@@ -367,6 +374,32 @@ export const ROUTES = {
     query: z.object({ ...page, status: list(WORKER_STATUSES).optional() }),
     status: 200,
     answer: z.object({ workers: z.array(WorkerView), next_cursor: z.string().nullable() }),
+  },
+  listTasks: {
+    method: 'GET',
+    path: '/sessions/{id}/tasks',
+    summary: 'Tasks of the session, oldest first',
+    ...onSession,
+    status: 200,
+    answer: z.object({ tasks: z.array(TaskView) }),
+  },
+  unblockTask: {
+    method: 'POST',
+    path: '/tasks/{task_id}/unblock',
+    summary: 'Answer a blocked task: its worker goes on with the answer. The first answer counts',
+    ...onSession,
+    body: z.strictObject({ answer: said.pipe(z.string().max(20_000)) }),
+    status: 200,
+    answer: TaskView,
+  },
+  cancelTask: {
+    method: 'POST',
+    path: '/tasks/{task_id}/cancel',
+    summary: 'Cancel a task that is not over, and all that was to come after it',
+    ...onSession,
+    body: z.strictObject({ reason: said.pipe(z.string().max(500)).optional() }),
+    status: 200,
+    answer: TaskView,
   },
   listArtifacts: {
     method: 'GET',

@@ -12,15 +12,16 @@ import {
   type SessionRow,
 } from '@cairn/log'
 import { AppError, type EventDraft } from '@cairn/protocol'
-import { type ChildEnding, outcomeOf, tellParent } from './child-end.ts'
+import { type ChildEnding, type Circumstances, outcomeOf, tellParent } from './child-end.ts'
 import type { Deps } from './deps.ts'
+import { closeItem } from './follow-up.ts'
 import { completed, paused, resumed, stopped } from './lifecycle-events.ts'
 import { refusedAs } from './refusals.ts'
 
 /** A session as it was read, with what ties it to its parent and the open links below it, deepest first. */
 export type Around = { session: SessionRow; link: Link | null; below: readonly Link[] }
-/** What is to be told to the session itself, and the parts of others. */
-export type Below = { told: EventDraft[]; parts: LinkedCommit[] }
+/** What is to be told to the session itself, rows for its commit, and the parts of others. */
+export type Below = { told: EventDraft[]; rows: RowChange[]; parts: LinkedCommit[] }
 
 const TRIES = 10
 
@@ -48,10 +49,14 @@ export async function commitOverTree(
 }
 
 /** Whether another look may lead to another commit. */
-function isMoved({ refusal, session }: CommitRefused, around: Around): boolean {
-  if (refusal !== 'wrong_status') return refusal === 'tree_moved' || refusal === 'already_settled'
+export function isMoved({ refusal, session }: CommitRefused, around: Around): boolean {
+  if (refusal !== 'wrong_status') return isTreeMoved(refusal)
   return session !== null && (session.id !== around.session.id || session.status !== around.session.status)
 }
+
+/** What was read of the tree, of its links or of its tasks is not so any more. */
+export const isTreeMoved = (refusal: CommitRefused['refusal']): boolean =>
+  refusal === 'tree_moved' || refusal === 'already_settled' || refusal === 'task_moved'
 
 export async function lookAround(
   { store }: Deps,
@@ -82,13 +87,13 @@ function openBelow(open: readonly Link[], top: string): Link[] {
 
 /** The session's own outcome, where it is a child that has not ended: rows for its commit, and its parent's part. */
 export async function endOwn(
-  { store, now }: Deps,
+  deps: Deps,
   { session, link }: Around,
   ending: ChildEnding,
 ): Promise<{ rows: RowChange[]; also: LinkedCommit[] }> {
   if (link?.status !== 'open') return { rows: [], also: [] }
-  const outcome = await outcomeOf(store, session, link, ending, now())
-  return { rows: outcome.rows, also: [tellParent(link, outcome)] }
+  const outcome = await outcomeOf(deps, session, link, ending)
+  return { rows: outcome.rows, also: [tellParent(link, outcome), ...outcome.more] }
 }
 
 async function rowsOf({ store }: Deps, links: readonly Link[]): Promise<Map<string, SessionRow>> {
@@ -110,28 +115,44 @@ export async function stopBelow(
     const child = rows.get(link.child_id)
     if (child === undefined) continue
     const error = `The session above was ${reason}.`
-    const outcome = await outcomeOf(
-      deps.store,
-      child,
-      link,
-      { as: 'failed', cause: 'parent', error },
-      deps.now(),
-    )
+    const outcome = await outcomeOf(deps, child, link, { as: 'failed', cause: 'parent', error })
     told.set(link.parent_id, [...(told.get(link.parent_id) ?? []), ...outcome.told])
     parts.push({
       session_id: child.id,
       events: [...(told.get(child.id) ?? []), stopped('parent'), completed('stopped')],
       revoke_lease: true,
       cursor: 'self',
-      rows: [...outcome.rows, { do: 'inbox.expire_all', decision: 'stopped' }],
+      rows: [
+        ...outcome.rows,
+        ...(await endTasks(deps, child.id)),
+        { do: 'inbox.expire_all', decision: 'stopped' },
+      ],
       ...(set === undefined ? {} : { set }),
     })
   }
-  return { told: told.get(session.id) ?? [], parts }
+  return { told: told.get(session.id) ?? [], rows: await endTasks(deps, session.id), parts }
 }
 
+/**
+ * Of a session whose work is ended: what waits for other tasks is cancelled, and nobody is asked about blocks
+ * any more. A task at work is cancelled with its child.
+ */
+const endTasks = async ({ store }: Deps, ownerId: string): Promise<RowChange[]> =>
+  (await store.coordination.tasks(ownerId)).flatMap((task): RowChange[] => {
+    const { task_id, root_id, status } = task
+    if (status === 'blocked') return closeItem(task, 'ended')
+    return status === 'todo' ? [{ do: 'task.move', task_id, root_id, from: ['todo'], to: 'cancelled' }] : []
+  })
+
 /** Rows of the commit that ends a child from above, what it tells the parent, and the parts below and of the child. */
-export type EndOfChild = { rows: RowChange[]; told: EventDraft[]; parts: LinkedCommit[] }
+export type EndOfChild = {
+  link: Link
+  rows: RowChange[]
+  told: EventDraft[]
+  parts: LinkedCommit[]
+  /** Tasks that were to come after it. */
+  cancelled: string[]
+}
 
 /** The end of a child and of all below it, composed for a commit of its parent; null where it has ended. */
 export async function endOf(
@@ -139,20 +160,28 @@ export async function endOf(
   childId: string,
   ending: Extract<ChildEnding, { as: 'failed' }>,
   reason: string,
+  circumstances: Circumstances = {},
 ): Promise<EndOfChild | null> {
   const { around, expect } = await lookAround(deps, childId)
   const { session, link } = around
   if (link?.status !== 'open') return null
-  const { told, parts } = await stopBelow(deps, around, reason)
-  const outcome = await outcomeOf(deps.store, session, link, ending, deps.now())
+  const { told, parts, rows } = await stopBelow(deps, around, reason)
+  const outcome = await outcomeOf(deps, session, link, ending, circumstances)
   const own: LinkedCommit = {
     session_id: childId,
     events: [...told, stopped(reason), completed('stopped')],
     revoke_lease: true,
     cursor: 'self',
-    rows: [...outcome.rows, { do: 'inbox.expire_all', decision: 'stopped' }],
+    rows: [...rows, ...outcome.rows, { do: 'inbox.expire_all', decision: 'stopped' }],
   }
-  return { rows: [expect], told: outcome.told, parts: [...parts, own] }
+  const { cancelled, more, parent_rows } = outcome
+  return {
+    link,
+    rows: [expect, ...parent_rows],
+    told: outcome.told,
+    parts: [...parts, own, ...more],
+    cancelled,
+  }
 }
 
 export async function pauseBelow(deps: Deps, { below }: Around): Promise<LinkedCommit[]> {
@@ -196,7 +225,7 @@ export async function archiveBelow(deps: Deps, around: Around): Promise<Below> {
     set: { status: 'archived' },
     rows: [{ do: 'inbox.expire_all', decision: 'archived' }],
   }))
-  return { told: stop.told, parts: [...stop.parts, ...parts] }
+  return { ...stop, parts: [...stop.parts, ...parts] }
 }
 
 async function descendantsOf({ store }: Pick<Deps, 'store'>, parent: SessionRow): Promise<SessionRow[]> {

@@ -2,30 +2,52 @@
  * The end of a child, in both logs (contract 14.4): whoever ends a child commits what this composes, so that
  * its outcome stands in its parent's log exactly once, from the very transaction of its end.
  */
-import type { Link, LinkCause, LinkedCommit, LogStore, RowChange, SessionRow } from '@cairn/log'
-import type { EventData, EventDraft } from '@cairn/protocol'
+import type { Link, LinkCause, LinkedCommit, RowChange, SessionRow, TaskState } from '@cairn/log'
+import { cutAt, type EventData, type EventDraft } from '@cairn/protocol'
 import { type ChildReport, reportOf } from './child-report.ts'
-import { delegationComplete, delegationFailed, workerComplete, workerFailed } from './coordination.ts'
+import {
+  delegationComplete,
+  delegationFailed,
+  RESULT_CHARS,
+  workerComplete,
+  workerFailed,
+} from './coordination.ts'
+import type { Deps } from './deps.ts'
+import { type FollowUp, followUp } from './follow-up.ts'
 import { resumed } from './lifecycle-events.ts'
 import { dropStaleTimer } from './stale.ts'
+import type { TaskEnd } from './task-moves.ts'
 
 /** How a child ended: with a result if it has one, or without, and why. */
 export type ChildEnding =
   { as: 'completed' } | { as: 'failed'; cause: Exclude<LinkCause, 'empty'>; error: string }
 
-/** What the end of a child means for others: rows for its own commit, events for its parent's log. */
-export type Outcome = { rows: RowChange[]; told: EventDraft[]; wakes: boolean }
+/** What the end of a child means for others. */
+export type Outcome = {
+  /** For its own commit. */
+  rows: RowChange[]
+  /** For its parent's log. */
+  told: EventDraft[]
+  wakes: boolean
+} & Pick<FollowUp, 'more' | 'decides' | 'cancelled' | 'parent_rows' | 'parent_status'>
 
 const EMPTY = 'The worker ended without a result.'
 
+/** Where the end is not decided on its own: others end with it, or somebody is known to have decided. */
+export type Circumstances = {
+  /** The tasks of its parent are somebody else's to follow up. */
+  follow?: false
+  decided_by?: TaskState['decided_by']
+}
+
 export async function outcomeOf(
-  store: LogStore,
+  deps: Deps,
   child: SessionRow,
   link: Link,
   ending: ChildEnding,
-  now: number,
+  { follow, decided_by }: Circumstances = {},
 ): Promise<Outcome> {
-  const report = await reportOf(store, child, link, now)
+  const report = await reportOf(deps.store, child, link, deps.now())
   const failure =
     ending.as === 'failed'
       ? { cause: ending.cause, error: ending.error }
@@ -43,6 +65,12 @@ export async function outcomeOf(
     output_tokens,
     cost_usd,
   }
+  const byParent = failure?.cause === 'parent'
+  const next =
+    byParent || follow === false
+      ? null
+      : await followUp(deps, link, [child.id], taskEnd(link, report, failure, decided_by))
+  const partial = report.result === '' ? {} : { partial_result: report.result }
   const about = { worker_id: child.id, ...numbersOf(report, link) }
   const outcome =
     failure === null
@@ -54,14 +82,51 @@ export async function outcomeOf(
       : workerFailed({
           ...about,
           ...failure,
-          ...(report.result === '' ? {} : { partial_result: report.result }),
+          ...partial,
+          ...(next?.will_retry === true ? { will_retry: true } : {}),
+          ...(next === null || next.cancelled.length === 0 ? {} : { cancelled_tasks: next.cancelled }),
         })
   return {
-    rows: [settle, ...(link.kind === 'delegation' ? [dropStaleTimer(child.id)] : [])],
-    told: [...delegated(child, link, report, failure?.cause ?? null), outcome],
-    wakes: failure?.cause !== 'parent',
+    more: next?.more ?? [],
+    parent_rows: next?.parent_rows ?? [],
+    decides: next?.decides ?? false,
+    cancelled: next?.cancelled ?? [],
+    ...(next?.parent_status === undefined ? {} : { parent_status: next.parent_status }),
+    rows: [
+      settle,
+      ...(link.kind === 'delegation' ? [dropStaleTimer(child.id)] : []),
+      ...(byParent ? cancelRows(link) : []),
+      ...(next?.rows ?? []),
+    ],
+    told: [...delegated(child, link, report, failure?.cause ?? null), outcome, ...(next?.told ?? [])],
+    wakes: !byParent && next?.will_retry !== true,
   }
 }
+
+type Failure = { cause: LinkCause; error: string }
+
+/** What a person, the parent or an archive ends is not tried again. */
+const FINAL: readonly LinkCause[] = ['cancelled', 'archived']
+const PARTIAL_CHARS = 2000
+
+function taskEnd(
+  { task_id, child_id: worker_id }: Link,
+  { result, metadata }: ChildReport,
+  failure: Failure | null,
+  decided_by: TaskState['decided_by'],
+): TaskEnd | null {
+  if (task_id === null) return null
+  if (failure === null) return { task_id, as: 'done', result: cutAt(result, RESULT_CHARS), metadata }
+  const { cause, error } = failure
+  if (FINAL.includes(cause)) return { task_id, as: 'cancelled', error, decided_by }
+  const partial = result === '' ? {} : { partial_result: cutAt(result, PARTIAL_CHARS) }
+  return { task_id, as: 'attempt_failed', attempt: { worker_id, error, ...partial } }
+}
+
+const cancelRows = ({ task_id, root_id }: Link): RowChange[] =>
+  task_id === null
+    ? []
+    : [{ do: 'task.move', task_id, root_id, from: ['running', 'blocked'], to: 'cancelled' }]
 
 /** What a call of delegate_task shows of the child beside its outcome. */
 function delegated(
@@ -81,7 +146,7 @@ function delegated(
 
 const numbersOf = (
   report: ChildReport,
-  { tool_call_id }: Link,
+  { tool_call_id, task_id, attempt }: Link,
 ): Omit<EventData<'worker.complete'>, 'worker_id' | 'result'> => ({
   iterations: report.iterations,
   duration_seconds: report.duration_seconds,
@@ -91,11 +156,18 @@ const numbersOf = (
   files_written: report.files_written,
   ...(report.artifacts.length === 0 ? {} : { artifacts: report.artifacts }),
   ...(tool_call_id === null ? {} : { tool_call_id }),
+  ...(task_id === null ? {} : { task_id }),
+  ...(attempt === null ? {} : { attempt }),
 })
 
 /** The outcome as the parent's part of the commit: a parent that has ended is reopened for it. */
-export const tellParent = (link: Link, { told, wakes }: Pick<Outcome, 'told' | 'wakes'>): LinkedCommit => ({
+export const tellParent = (
+  link: Link,
+  { told, wakes, parent_rows, parent_status }: Outcome,
+): LinkedCommit => ({
   session_id: link.parent_id,
   events: told,
+  ...(parent_rows.length === 0 ? {} : { rows: parent_rows }),
+  ...(parent_status === undefined ? {} : { expect_status: [parent_status] }),
   ...(wakes ? { reopen: resumed('worker'), reopen_from: ['completed'] } : {}),
 })

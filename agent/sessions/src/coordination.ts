@@ -5,7 +5,7 @@ const write = writer('coordination')
 
 /** What the events show of a goal, a result, an error. */
 const GOAL_CHARS = 500
-const RESULT_CHARS = 10_000
+export const RESULT_CHARS = 10_000
 const ERROR_CHARS = 2000
 
 export const workerSpawned = (data: EventData<'worker.spawned'>): EventDraft =>
@@ -22,6 +22,13 @@ export const workerFailed = ({ partial_result, ...data }: EventData<'worker.fail
     error: cutAt(data.error, ERROR_CHARS),
     ...(partial_result === undefined ? {} : { partial_result: cutAt(partial_result, ERROR_CHARS) }),
   })
+
+const REASON_CHARS = 500
+
+export const taskBlocked = (data: EventData<'task.blocked'>): EventDraft<'task.blocked'> =>
+  write('task.blocked', { ...data, reason: cutAt(data.reason, REASON_CHARS) })
+export const taskFailed = (data: EventData<'task.failed'>): EventDraft =>
+  write('task.failed', { ...data, error: cutAt(data.error, ERROR_CHARS) })
 
 const TRACE_CALLS = 200
 

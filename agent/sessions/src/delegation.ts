@@ -2,6 +2,7 @@
 import type { Commit, RowChange, Timer } from '@cairn/log'
 import { endOf } from './cascade.ts'
 import type { Deps } from './deps.ts'
+import { followUp } from './follow-up.ts'
 import { resumed } from './lifecycle-events.ts'
 
 const idOf = (sessionId: string, toolCallId: string): string => `delegation:${sessionId}:${toolCallId}`
@@ -43,13 +44,18 @@ export async function composeTimeout(
   const ends = []
   for (const { child_id } of open) {
     const error = 'The worker was stopped: the time of the delegation was up.'
-    const end = await endOf(deps, child_id, { as: 'failed', cause: 'timeout', error }, 'timeout')
+    const ending = { as: 'failed', cause: 'timeout', error } as const
+    const end = await endOf(deps, child_id, ending, 'timeout', { follow: false })
     if (end !== null) ends.push(end)
   }
+  const [first] = ends
+  const ended = ends.map(({ link }) => link.child_id)
+  const next = first === undefined ? null : await followUp(deps, first.link, ended, null)
   return {
-    events: ends.flatMap(end => end.told),
-    rows: [fire, ...ends.flatMap(end => end.rows)],
-    also: ends.flatMap(end => end.parts),
+    events: [...ends.flatMap(end => end.told), ...(next?.told ?? [])],
+    rows: [fire, ...ends.flatMap(end => end.rows), ...(next?.rows ?? [])],
+    also: [...ends.flatMap(end => end.parts), ...(next?.more ?? [])],
+    ...(next?.parent_status === undefined ? {} : { expect_status: [next.parent_status] }),
     ...(ends.length > 0 ? { reopen: resumed('worker'), reopen_from: ['completed'] } : {}),
   }
 }

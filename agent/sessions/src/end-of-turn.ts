@@ -4,7 +4,7 @@
  */
 import { type Commit, type Committed, CommitRefused, type Link, type SessionRow } from '@cairn/log'
 import type { EventData, EventDraft } from '@cairn/protocol'
-import { lookAround, stopBelow } from './cascade.ts'
+import { isMoved, lookAround, stopBelow } from './cascade.ts'
 import { type ChildEnding, outcomeOf, tellParent } from './child-end.ts'
 import type { Deps } from './deps.ts'
 
@@ -42,18 +42,18 @@ export async function commitEnd(
   if (ending === null) throw new Error('[commitEnd] the commit has no end of a session')
   for (let tries = 1; ; tries++) {
     const { around, expect } = await lookAround(deps, session.id)
-    const { told, parts } = await stopBelow(deps, around, 'ended')
-    const outcome = await outcomeOf(deps.store, session, link, ending, deps.now())
+    const { told, parts, rows } = await stopBelow(deps, around, 'ended')
+    const outcome = await outcomeOf(deps, session, link, ending)
+    const decides = parts.length > 0 || rows.length > 0 || outcome.decides
     try {
       return await deps.store.commit({
         ...commit,
         events: [...told, ...commit.events],
-        rows: [...(parts.length > 0 ? [expect] : []), ...(commit.rows ?? []), ...outcome.rows],
-        also: [...parts, tellParent(link, outcome)],
+        rows: [...(decides ? [expect] : []), ...(commit.rows ?? []), ...rows, ...outcome.rows],
+        also: [...parts, tellParent(link, outcome), ...outcome.more],
       })
     } catch (thrown) {
-      if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'tree_moved' || tries >= TRIES)
-        throw thrown
+      if (!(thrown instanceof CommitRefused) || !isMoved(thrown, around) || tries >= TRIES) throw thrown
     }
   }
 }

@@ -2,7 +2,7 @@
  * What a human answers (contract 7, 10): decisions, actions that are done, and what is only taken note of.
  * What is raised is in raise.ts.
  */
-import { type Draft, withRows } from '@cairn/log'
+import { type Draft, type RowChange, withRows } from '@cairn/log'
 import {
   AppError,
   type EventData,
@@ -11,6 +11,7 @@ import {
   type Principal,
   deciderKeys,
 } from '@cairn/protocol'
+import { TASK_BLOCKED } from '@cairn/state'
 import { findInboxItem, shownItem, type StoredInboxItem } from './access.ts'
 import type { Deps } from './deps.ts'
 import { resumed } from './lifecycle-events.ts'
@@ -19,12 +20,14 @@ import { deciderOf } from './principal-stamp.ts'
 import { proposalOf } from './proposals.ts'
 import { EXCERPT_MAX } from './raise.ts'
 import { commitFor, tellAnswered } from './refusals.ts'
+import { findTask, unblockTask } from './tasks.ts'
 
 /** How long an approval may wait to be used. */
 export const GRANT_TTL_MS = 60 * 60 * 1000
 
 export type InboxAnswer =
-  { decision: 'approve' | 'reject'; shown_hash?: string | undefined } | { completed: true }
+  | { decision: 'approve' | 'reject'; shown_hash?: string | undefined }
+  | { completed: true; note?: string | undefined }
 
 /**
  * Decides a gate or completes an action, once: guard, grant and the message that tells the model go into one
@@ -38,18 +41,36 @@ export async function respondInbox(
 ): Promise<InboxItem> {
   const item = await findInboxItem(deps.store, principal, itemId)
   const { decision, message } =
-    'decision' in answer ? decide(deps, item, answer.decision, principal) : completeAction(item)
+    'decision' in answer ? decide(deps, item, answer.decision, principal) : completeAction(item, answer.note)
   if (item.status !== 'pending') throw answeredBefore(item)
   if ('decision' in answer) refuseUnseen(item, answer)
+  const row: RowChange = {
+    do: 'inbox.answer',
+    id: item.id,
+    decision,
+    status: 'responded',
+    decided_by: deciderOf(principal),
+  }
+  const task_id = blockedTaskOf(item)
+  if (task_id !== null && 'completed' in answer) {
+    const task = await findTask(deps.store, principal, task_id)
+    await unblockTask(deps, task, answer.note ?? 'A person says that this is settled.', principal, [row])
+    return reread(deps, item.id)
+  }
   await commitFor(deps.store, 'answer an inbox item of', {
     session_id: item.session_id,
     expect_status: TAKES_INPUT,
     ...(message === null ? { events: [] } : { reopen: resumed('inbox'), events: [message] }),
-    rows: [
-      { do: 'inbox.answer', id: item.id, decision, status: 'responded', decided_by: deciderOf(principal) },
-    ],
+    rows: [row],
   })
   return reread(deps, item.id)
+}
+
+/** The task that an item asks a person about; null for every other item. */
+function blockedTaskOf({ kind, payload }: StoredInboxItem): string | null {
+  if (kind !== 'action_required') return null
+  const { action_type, target } = payload as EventData<'inbox.action_required'>
+  return action_type === TASK_BLOCKED ? target : null
 }
 
 /**
@@ -135,7 +156,7 @@ function decideGate(
   return { decision, message: withRows(message, grant) }
 }
 
-function completeAction(item: StoredInboxItem): Decided {
+function completeAction(item: StoredInboxItem, note: string | undefined): Decided {
   if (item.kind !== 'action_required') throw wrongKind(item, 'completed', 'action_required')
   if (proposalOf(item) !== null)
     throw new AppError(
@@ -143,9 +164,10 @@ function completeAction(item: StoredInboxItem): Decided {
       '{completed} says that an action is done; a proposal is answered with {decision}: approve or reject.',
     )
   const { title } = item.payload as EventData<'inbox.action_required'>
+  const said = note === undefined ? '' : `${note}\n`
   return {
     decision: 'completed',
-    message: syntheticMessage('action_completed', `[Done] The user says that this is done: ${title}`, {
+    message: syntheticMessage('action_completed', `[Done] ${said}The user says that this is done: ${title}`, {
       inbox_item_id: item.id,
     }),
   }

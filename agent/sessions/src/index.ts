@@ -46,6 +46,7 @@ export {
   raiseQuestion,
   raiseReviewEnd,
   raiseSkillProposal,
+  raiseTaskBlocked,
   raiseTaskComplete,
   recordReviewEnd,
   repeatGate,
@@ -58,13 +59,26 @@ export { commitEnd, endsChild } from './end-of-turn.ts'
 export { endOf, type EndOfChild } from './cascade.ts'
 export { reportOf } from './child-report.ts'
 export { type ChildPlan, goalMessage, openChild } from './open-child.ts'
-export { delegationStart } from './coordination.ts'
+export { delegationStart, taskBlocked } from './coordination.ts'
 export { delegationTimer, dropDelegationTimer } from './delegation.ts'
 export { answerQuestion, type AnswerQuestion } from './answers.ts'
 export { syntheticMessage, TAKES_INPUT } from './message-events.ts'
 export { addMessage, findRequest, type AddMessage } from './messages.ts'
 export { staleTimer } from './stale.ts'
 export { fireTimer } from './timers.ts'
+export { derivedId } from './derived-id.ts'
+export { closeItem, followUp } from './follow-up.ts'
+export { beginAttempt, type TaskPlan } from './task-attempt.ts'
+export {
+  cancelTask,
+  composeCancel,
+  composeUnblock,
+  findTask,
+  listTasks,
+  standing,
+  unblockTask,
+  viewTask,
+} from './tasks.ts'
 export { listProposals, proposalOf, SKILL_PROPOSAL, type Proposed } from './proposals.ts'
 export { commitFor, refusedAs } from './refusals.ts'
 export { renameSession, titleCommit } from './titles.ts'

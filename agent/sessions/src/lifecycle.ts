@@ -88,7 +88,7 @@ export async function stopCommit(
   said?: EventDraft,
 ): Promise<Commit> {
   const { session, link, below } = around
-  const { told, parts } = await stopBelow(deps, around, reason)
+  const { told, parts, rows } = await stopBelow(deps, around, reason)
   const isChild = link?.status === 'open'
   const atRest = session.status === 'completed' || session.status === 'failed'
   // Only the open descendants: there is no turn to abort.
@@ -115,7 +115,11 @@ export async function stopCommit(
           : ['active'],
     revoke_lease: true,
     cursor: 'self',
-    rows: [...own.rows, ...(isChild ? [{ do: 'inbox.expire_all', decision: 'stopped' } as const] : [])],
+    rows: [
+      ...rows,
+      ...own.rows,
+      ...(isChild ? [{ do: 'inbox.expire_all', decision: 'stopped' } as const] : []),
+    ],
     also: [...parts, ...own.also],
   }
 }
@@ -128,7 +132,7 @@ export async function archiveSession(deps: Deps, { id }: SessionRow): Promise<vo
   await commitOverTree(deps, 'archive', id, async around => {
     const { session, link } = around
     if (session.status === 'archived') return null
-    const { told, parts } = await archiveBelow(deps, around)
+    const { told, parts, rows } = await archiveBelow(deps, around)
     const isChild = link?.status === 'open'
     const own = await endOwn(deps, around, {
       as: 'failed',
@@ -147,7 +151,7 @@ export async function archiveSession(deps: Deps, { id }: SessionRow): Promise<vo
       cursor: 'self',
       set: { status: 'archived' },
       // What it still asked of people is asked no more.
-      rows: [...own.rows, { do: 'inbox.expire_all', decision: 'archived' }],
+      rows: [...rows, ...own.rows, { do: 'inbox.expire_all', decision: 'archived' }],
       also: [...parts, ...own.also],
     }
   })

@@ -16,7 +16,7 @@ export const syntheticMessage = (
   content: string,
   about: Pick<
     Message,
-    'outcome_id' | 'inbox_item_id' | 'tool_call_id' | 'metadata' | 'attachments' | 'images'
+    'outcome_id' | 'inbox_item_id' | 'tool_call_id' | 'task_id' | 'metadata' | 'attachments' | 'images'
   > = {},
 ): EventDraft<'user.message'> => userMessage({ content, synthetic, ...about })
 

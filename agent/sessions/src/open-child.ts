@@ -11,7 +11,7 @@ export type ChildPlan = {
   agent: string
   model?: string | undefined
   role: 'leaf' | 'orchestrator'
-  tools?: readonly string[] | undefined
+  tools?: string[] | undefined
   max_iterations: number
   /** Limits of the parent, and of its tree. */
   max_open: number

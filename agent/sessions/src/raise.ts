@@ -12,6 +12,7 @@ import {
   type SkillProposal,
   writer,
 } from '@cairn/protocol'
+import { type BlockedTask, TASK_BLOCKED } from '@cairn/state'
 import type { Deps } from './deps.ts'
 import { SKILL_PROPOSAL } from './proposals.ts'
 
@@ -91,6 +92,23 @@ export const raiseAction = (ids: Ids, data: EventData<'inbox.action_required'>):
     body: data.instructions,
     ...(data.tool_call_id === undefined ? {} : { tool_call_id: data.tool_call_id }),
   })
+
+/** A task whose worker cannot go on, where the session that owns it has not answered: a person is asked. */
+export const raiseTaskBlocked = (ids: Ids, { task_id, reason, block_call_id }: BlockedTask): Raised =>
+  raise(
+    ids,
+    'inbox.action_required',
+    {
+      title: `A task waits for an answer: ${clip(reason, TITLE_MAX)}`,
+      instructions: reason,
+      context: 'Your note is the answer that the worker goes on with.',
+      action_type: TASK_BLOCKED,
+      target: task_id,
+      reason,
+      tool_call_id: block_call_id,
+    },
+    { title: `A task waits for an answer: ${reason}`, body: reason, tool_call_id: block_call_id },
+  )
 
 export const raiseTaskComplete = (ids: Ids, data: EventData<'inbox.task_complete'>): Raised =>
   raise(ids, 'inbox.task_complete', data, {

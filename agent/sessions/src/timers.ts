@@ -1,5 +1,6 @@
 /** Timers that are due: what each kind does, in the commit that fires it. */
 import { type Commit, CommitRefused, type Timer } from '@cairn/log'
+import { isTreeMoved } from './cascade.ts'
 import { composeTimeout } from './delegation.ts'
 import type { Deps } from './deps.ts'
 import { composeStale } from './stale.ts'
@@ -19,8 +20,7 @@ export async function fireTimer(deps: Deps, timer: Timer): Promise<void> {
     } catch (thrown) {
       if (!(thrown instanceof CommitRefused)) throw thrown
       if (thrown.refusal === 'timer_gone') return
-      const moved = thrown.refusal === 'tree_moved' || thrown.refusal === 'already_settled'
-      if (!moved || tries >= TRIES) throw thrown
+      if (!(isTreeMoved(thrown.refusal) || thrown.refusal === 'wrong_status') || tries >= TRIES) throw thrown
     }
   }
 }

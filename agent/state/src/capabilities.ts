@@ -14,6 +14,7 @@ import { foldProgress, noProgress } from './progress.ts'
 import { foldProvisionalTitle } from './provisional-title.ts'
 import { foldReview, noReview } from './review.ts'
 import { foldSaga, type SagaState } from './saga.ts'
+import { foldTasks, noTasks } from './tasks.ts'
 import { foldWaiting, nothingWaiting } from './waiting.ts'
 
 /**
@@ -42,6 +43,7 @@ export const CAPABILITY_FOLDS = {
   waiting: row(nothingWaiting, foldWaiting),
   provisional_title: row<string | null>(null, foldProvisionalTitle),
   children: row(noChildren, foldChildren),
+  tasks: row(noTasks, foldTasks),
 }
 type Folds = typeof CAPABILITY_FOLDS
 export type CapabilityName = keyof Folds

@@ -9,6 +9,8 @@ export type Child = {
   readonly worker_id: string
   readonly goal: string
   readonly agent: string
+  /** The task that it is an attempt at. */
+  readonly task_id?: string
   readonly kind: WorkerKind
 }
 export type Outcome =
@@ -30,49 +32,128 @@ export type Wait = {
   readonly since: EventId
   /** RFC 3339. */
   readonly at: string
-  /** The children it waits for, in order. */
+  /** The children it waits for, in order; of a task the attempts that come later are added. */
   readonly ids: readonly string[]
+  /** The tasks it waits for, which may have no child yet. */
+  readonly tasks: readonly string[]
+  /** A task waits for an answer, and the model has not heard of it: that comes first. */
+  readonly interrupted: boolean
   /** Those whose outcome belongs into its result; the model reads the others as messages of their own. */
   readonly settled: readonly Settled[]
   readonly joins: boolean
 }
-export type Children = { readonly open: readonly Child[]; readonly waits: readonly Wait[] }
-export const noChildren: Children = { open: [], waits: [] }
+export type Children = {
+  readonly open: readonly Child[]
+  readonly waits: readonly Wait[]
+  /** Tasks that wait for others, or for a place. */
+  readonly todo: readonly string[]
+  /** A task was blocked since the model was last asked. */
+  readonly unheard: boolean
+}
+export const noChildren: Children = { open: [], waits: [], todo: [], unheard: false }
 
 /** The tool that waits from its tool.call on, for children that were made before. */
 export const WAIT_TOOL = 'wait_for_workers'
+export const SPAWN_TASK_TOOL = 'spawn_task'
+export const CANCEL_TASK_TOOL = 'cancel_task'
 
 export function foldChildren(children: Children, event: SessionEvent): Children {
   switch (event.type) {
-    case 'worker.spawned': {
-      const { worker_id, goal, agent, kind } = event.data
-      return { ...children, open: [...children.open, { worker_id, goal, agent, kind }] }
-    }
+    case 'worker.spawned':
+      return begin(children, event)
     case 'worker.complete':
     case 'worker.failed':
       return settle(children, event)
+    case 'task.blocked':
+      return interrupt(children)
+    case 'llm.request':
+      return children.unheard ? { ...children, unheard: false } : children
+    case 'task.failed':
+      return notTodo(children, [event.data.task_id, ...event.data.cancelled_tasks])
+    case 'user.message':
+      return event.data.synthetic === 'task_cancelled'
+        ? notTodo(children, listOf(event.data.metadata?.['cancelled_tasks']))
+        : children
     case 'tool.call':
       return event.data.name === WAIT_TOOL ? beginWait(children, event) : children
     case 'delegation.start':
       return joinChild(children, event)
-    case 'tool.result': {
-      const { tool_call_id } = event.data
-      return children.waits.some(wait => wait.tool_call_id === tool_call_id)
-        ? { ...children, waits: children.waits.filter(wait => wait.tool_call_id !== tool_call_id) }
-        : children
-    }
+    case 'tool.result':
+      return endWait(toldOfTasks(children, event), event)
     default:
       return children
   }
 }
 
-/** Ids that it named and that are open; all open ones where it named none. */
+function begin({ open, waits, todo, unheard }: Children, { data }: EventOf<'worker.spawned'>): Children {
+  const { worker_id, goal, agent, kind, task_id } = data
+  return {
+    open: [...open, { worker_id, goal, agent, kind, ...(task_id === undefined ? {} : { task_id }) }],
+    waits: waits.map(wait =>
+      task_id !== undefined && wait.tasks.includes(task_id)
+        ? { ...wait, ids: [...wait.ids, worker_id] }
+        : wait,
+    ),
+    todo: todo.filter(id => id !== task_id),
+    unheard,
+  }
+}
+
+/** Of a delegation the results are the result: it goes on waiting for them. */
+const interrupt = (children: Children): Children => ({
+  ...children,
+  waits: children.waits.map(wait => (wait.joins ? wait : { ...wait, interrupted: true })),
+  unheard: true,
+})
+
+const endWait = (children: Children, { data: { tool_call_id } }: EventOf<'tool.result'>): Children =>
+  children.waits.some(wait => wait.tool_call_id === tool_call_id)
+    ? { ...children, waits: children.waits.filter(wait => wait.tool_call_id !== tool_call_id) }
+    : children
+
+/** A task that waits for others has no event of its own: the results of the tools tell. */
+function toldOfTasks(children: Children, { data: { name, content } }: EventOf<'tool.result'>): Children {
+  if (name !== SPAWN_TASK_TOOL && name !== CANCEL_TASK_TOOL) return children
+  const { task_id, status, cancelled } = parse(content)
+  if (name === CANCEL_TASK_TOOL) return notTodo(children, listOf(cancelled))
+  return status === 'todo' && typeof task_id === 'string'
+    ? { ...children, todo: [...children.todo, task_id] }
+    : children
+}
+
+function parse(content: string): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(content)
+    return typeof parsed === 'object' && parsed !== null ? { ...parsed } : {}
+  } catch {
+    // A result that was cut is no JSON, and tells of no task.
+    return {}
+  }
+}
+const listOf = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter(each => typeof each === 'string') : []
+
+const notTodo = (children: Children, ids: readonly string[]): Children =>
+  children.todo.some(id => ids.includes(id))
+    ? { ...children, todo: children.todo.filter(id => !ids.includes(id)) }
+    : children
+
+/** Workers and tasks that it named and that are under way; all there are where it named none. */
 function beginWait(children: Children, { id, created_at, data }: EventOf<'tool.call'>): Children {
-  const named = data.arguments['ids']
-  const ids = children.open
-    .map(child => child.worker_id)
-    .filter(worker => !Array.isArray(named) || named.length === 0 || named.includes(worker))
-  const wait = { tool_call_id: data.tool_call_id, since: id, at: created_at, ids, settled: [], joins: false }
+  const named = listOf(data.arguments['ids'])
+  const isNamed = (each: string | undefined): boolean =>
+    each !== undefined && (named.length === 0 || named.includes(each))
+  const waited = children.open.filter(child => isNamed(child.worker_id) || isNamed(child.task_id))
+  const wait = {
+    tool_call_id: data.tool_call_id,
+    since: id,
+    at: created_at,
+    ids: waited.map(child => child.worker_id),
+    tasks: [...waited.flatMap(child => child.task_id ?? []), ...children.todo.filter(isNamed)],
+    interrupted: children.unheard,
+    settled: [],
+    joins: false,
+  }
   return { ...children, waits: [...children.waits, wait] }
 }
 
@@ -82,12 +163,24 @@ function joinChild(children: Children, { id, created_at, data }: EventOf<'delega
     ? children.waits.map(wait =>
         wait.tool_call_id === tool_call_id ? { ...wait, since: id, ids: [...wait.ids, child] } : wait,
       )
-    : [...children.waits, { tool_call_id, since: id, at: created_at, ids: [child], settled: [], joins: true }]
+    : [
+        ...children.waits,
+        {
+          tool_call_id,
+          since: id,
+          at: created_at,
+          ids: [child],
+          tasks: [],
+          interrupted: false,
+          settled: [],
+          joins: true,
+        },
+      ]
   return { ...children, waits }
 }
 
 function settle(
-  { open, waits }: Children,
+  { open, waits, todo, unheard }: Children,
   event: EventOf<'worker.complete'> | EventOf<'worker.failed'>,
 ): Children {
   const { worker_id, files_written } = event.data
@@ -97,7 +190,17 @@ function settle(
     waits: waits.map(wait =>
       wait.joins && wait.ids.includes(worker_id) ? { ...wait, settled: [...wait.settled, settled] } : wait,
     ),
+    todo: event.type === 'worker.failed' ? todoAfter(todo, event) : todo,
+    unheard,
   }
+}
+
+/** Its next attempt may have to wait for a place; and what ends this session's work ends its tasks. */
+function todoAfter(todo: readonly string[], { data }: EventOf<'worker.failed'>): readonly string[] {
+  const { cause, will_retry, task_id, cancelled_tasks = [] } = data
+  if (cause === 'parent') return []
+  if (will_retry === true && task_id !== undefined) return [...todo, task_id]
+  return cancelled_tasks.length === 0 ? todo : todo.filter(id => !cancelled_tasks.includes(id))
 }
 
 function outcomeOf(event: EventOf<'worker.complete'> | EventOf<'worker.failed'>): Outcome {
@@ -109,6 +212,6 @@ function outcomeOf(event: EventOf<'worker.complete'> | EventOf<'worker.failed'>)
   return { status: 'failed', error, cause, ...(partial_result === undefined ? {} : { partial_result }) }
 }
 
-/** Whether none of the children that a call waits for is open any more. */
-export const isOver = ({ open }: Children, { ids }: Wait): boolean =>
-  !open.some(child => ids.includes(child.worker_id))
+/** Whether nothing that a call waits for is under way any more, or something of it waits for an answer. */
+export const isOver = ({ open, todo }: Children, { ids, tasks, interrupted }: Wait): boolean =>
+  interrupted || (!open.some(child => ids.includes(child.worker_id)) && !todo.some(id => tasks.includes(id)))

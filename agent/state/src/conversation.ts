@@ -11,6 +11,7 @@ import { WAIT_TOOL } from './children.ts'
 import { answerText, callsOf, changeCall, type OpenCall } from './open-calls.ts'
 import { append, type Owned } from './owned.ts'
 import { isServerCommand } from './slash-command.ts'
+import { BLOCK_TOOL } from './tasks.ts'
 
 export type AssistantMessageData = AssistantMessage
 export type ImageData = { data: string; mime_type: string }
@@ -49,9 +50,11 @@ export function foldConversationInto(
 ): Conversation {
   switch (event.type) {
     case 'user.message': {
-      const { content, images, attachments, synthetic } = event.data
+      const { content, images, attachments, synthetic, tool_call_id } = event.data
       // A command is for the server: neither it nor its reply is part of what the model reads.
       if (synthetic === undefined && isServerCommand(content)) return conversation
+      // The answer that a blocked call waits for becomes its result.
+      if (synthetic === 'task_unblocked' && waitsFor(conversation, tool_call_id)) return conversation
       const noted = attachments?.length
         ? `${content}\n\n[Attached files: ${attachments.map(a => a.path).join(', ')}]`
         : content
@@ -192,7 +195,7 @@ const mark = (conversation: Conversation, callId: string, change: Partial<OpenCa
 
 const call = (conversation: Conversation, { id, created_at, data }: EventOf<'tool.call'>): Conversation =>
   mark(conversation, data.tool_call_id, {
-    state: data.name === WAIT_TOOL ? 'waiting' : 'called',
+    state: data.name === WAIT_TOOL || data.name === BLOCK_TOOL ? 'waiting' : 'called',
     call_event_id: id,
     called_at: created_at,
   })

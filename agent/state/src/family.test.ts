@@ -1,6 +1,7 @@
 import type { SessionEvent } from '@cairn/protocol'
 import { expect, test } from 'vitest'
 import { checkFamily } from './family.ts'
+import { checkTasks } from './family-tasks.ts'
 
 type Written = [type: string, data: Record<string, unknown>]
 const log = (...events: Written[]): SessionEvent[] =>
@@ -40,4 +41,83 @@ test.each([
   ['is told as failed', [spawned, ['worker.failed', { worker_id: 'child', cause: 'error' }]], [end]],
 ] as [string, Written[], Written[]][])('it finds: %s', (what, root, child) => {
   expect(family(root, child).join()).toContain(what)
+})
+
+const make = (task_id: string, ...after: string[]): Written[] => [
+  ['tool.call', { name: 'spawn_task', tool_call_id: `make-${task_id}`, arguments: { after } }],
+  [
+    'tool.result',
+    { name: 'spawn_task', tool_call_id: `make-${task_id}`, content: JSON.stringify({ task_id }) },
+  ],
+]
+const attempt = (task_id: string, number = 1): Written => [
+  'worker.spawned',
+  { worker_id: `${task_id}${number}`, task_id, attempt: number, depth: 1 },
+]
+const succeeds = (task_id: string, number = 1): Written => [
+  'worker.complete',
+  { worker_id: `${task_id}${number}`, task_id, attempt: number },
+]
+const fails = (task_id: string, number: number, will_retry: boolean): Written => [
+  'worker.failed',
+  { worker_id: `${task_id}${number}`, task_id, attempt: number, cause: 'error', will_retry },
+]
+const givenUp = (task_id: string, attempt_count: number, ...cancelled_tasks: string[]): Written => [
+  'task.failed',
+  { task_id, attempt_count, error: 'no', cancelled_tasks },
+]
+const cancelled = (...ids: string[]): Written => [
+  'tool.result',
+  { name: 'cancel_task', tool_call_id: 'c', content: JSON.stringify({ cancelled: ids }) },
+]
+
+test('tasks that were done in their order, tried again, given up or cancelled are sound', () => {
+  const diamond = [
+    ...make('a'),
+    attempt('a'),
+    ...make('b', 'a'),
+    ...make('c', 'a'),
+    ...make('d', 'b', 'c'),
+    succeeds('a'),
+    attempt('b'),
+    attempt('c'),
+    fails('b', 1, true),
+    attempt('b', 2),
+    succeeds('c'),
+  ]
+  expect(checkTasks('root', log(...diamond))).toEqual([])
+  const done = [...diamond, succeeds('b', 2), attempt('d'), succeeds('d')]
+  expect(checkTasks('root', log(...done))).toEqual([])
+  const lost = [...diamond, fails('b', 2, false), givenUp('b', 2, 'd')]
+  expect(checkTasks('root', log(...lost))).toEqual([])
+  const stopped: Written = [
+    'worker.failed',
+    { worker_id: 'b2', task_id: 'b', attempt: 2, cause: 'parent', will_retry: false },
+  ]
+  expect(checkTasks('root', log(...diamond, stopped))).toEqual([])
+  const called = [...make('a'), attempt('a'), ...make('b', 'a'), cancelled('b'), succeeds('a')]
+  expect(checkTasks('root', log(...called))).toEqual([])
+})
+
+test.each([
+  ['began before a was done', [...make('a'), attempt('a'), ...make('b', 'a'), attempt('b')]],
+  ['has attempt 2 after 0', [...make('a'), attempt('a', 2)]],
+  ['nothing told so', [...make('a'), attempt('a'), fails('a', 1, false), attempt('a', 2)]],
+  ['is tried again, and was done', [...make('a'), attempt('a'), succeeds('a'), attempt('a', 2)]],
+  [
+    'is done and was failed',
+    [...make('a'), attempt('a'), fails('a', 1, false), givenUp('a', 1), succeeds('a')],
+  ],
+  [
+    'failed after 3 attempts, and 1 came',
+    [...make('a'), attempt('a'), fails('a', 1, false), givenUp('a', 3)],
+  ],
+  ['was to be tried again', [...make('a'), attempt('a'), fails('a', 1, true), givenUp('a', 1)]],
+  [
+    'waits for one that is never done',
+    [...make('a'), attempt('a'), ...make('b', 'a'), fails('a', 1, false), givenUp('a', 1)],
+  ],
+  ['could go on, and nobody is at it', [...make('a'), attempt('a'), ...make('b', 'a'), succeeds('a')]],
+] as [string, Written[]][])('it finds of tasks: %s', (what, events) => {
+  expect(checkTasks('root', log(...events)).join()).toContain(what)
 })

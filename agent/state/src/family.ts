@@ -4,6 +4,7 @@
  * each log by itself.
  */
 import type { SessionEvent } from '@cairn/protocol'
+import { checkTasks } from './family-tasks.ts'
 
 type Spawn = { parent: string; depth: number; at: number }
 
@@ -33,6 +34,7 @@ export function checkFamily(logs: ReadonlyMap<string, readonly SessionEvent[]>):
     if (spawn === undefined) found.push(`${id}: nobody spawned it`)
     else found.push(...checkChild(id, log, spawn, spawns, outcomes.get(id) ?? []))
   }
+  for (const [id, log] of logs) found.push(...checkTasks(id, log))
   for (const id of outcomes.keys())
     if (!spawns.has(id)) found.push(`${id}: it has an outcome, and nobody spawned it`)
   return found

@@ -4,6 +4,7 @@
  */
 import type { SessionEvent } from '@cairn/protocol'
 import { WAIT_TOOL } from './children.ts'
+import { BLOCK_TOOL } from './tasks.ts'
 
 export type ChildRules = {
   /** Feeds on a log in order; returns what is wrong with the event. */
@@ -44,12 +45,19 @@ export function childRules(): ChildRules {
       case 'worker.failed':
         return settle(event.data.worker_id)
       case 'tool.call':
-        if (event.data.name === WAIT_TOOL) waiting.add(event.data.tool_call_id)
+        if (event.data.name === WAIT_TOOL || event.data.name === BLOCK_TOOL)
+          waiting.add(event.data.tool_call_id)
         return []
       case 'delegation.start':
         waiting.add(event.data.tool_call_id)
         delegated.add(event.data.child_session_id)
         return []
+      case 'task.blocked': {
+        const { worker_id } = event.data
+        return spawned.has(worker_id) && !settled.has(worker_id)
+          ? []
+          : [`worker ${worker_id}, which blocked its task, is not at work`]
+      }
       case 'delegation.complete':
       case 'delegation.failed':
         return delegated.delete(event.data.child_session_id)

@@ -256,8 +256,8 @@ test('a worker is a card where it was made, and says there what came of it', () 
     ['worker.complete', { worker_id: 'd', result: 'done', ...numbers }],
     ['worker.failed', { worker_id: 'w', error: 'no', cause: 'error', partial_result: 'half', ...numbers }],
     ['worker.failed', { worker_id: 'gone', error: 'stopped', cause: 'parent', ...numbers }],
-    ['task.blocked', { task_id: 't', worker_id: 'w', reason: 'which colour?' }],
-    ['task.failed', { task_id: 't', attempt_count: 3, error: 'no' }],
+    ['task.blocked', { task_id: 't', worker_id: 'w', reason: 'which colour?', block_call_id: 'call' }],
+    ['task.failed', { task_id: 't', attempt_count: 3, error: 'no', cancelled_tasks: [] }],
   )
   // One that was waited for, or that ended with its parent, is told of by its card alone.
   expect(kinds(view)).toEqual(['worker', 'worker', 'worker', 'user', 'notice', 'task', 'task'])

@@ -3,6 +3,7 @@
  * not here: their call has no result yet.
  */
 import type { SessionEvent } from '@cairn/protocol'
+import { TASK_BLOCKED } from './tasks.ts'
 
 /** `line` is how the model is told of it. */
 export type Waiting = { readonly key: string; readonly line: string }
@@ -26,7 +27,9 @@ export function foldWaiting(waiting: readonly Waiting[], event: SessionEvent): r
       )
     }
     case 'inbox.action_required': {
-      const { title, instructions } = event.data
+      const { title, instructions, action_type } = event.data
+      // The model was told of the block itself.
+      if (action_type === TASK_BLOCKED) return waiting
       return opened(waiting, `${ACTION}${title}`, `an action: ${title}. ${instructions}`)
     }
     case 'user.message': {

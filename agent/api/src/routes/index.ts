@@ -24,6 +24,7 @@ import {
   sessionTree,
 } from './sessions.ts'
 import { sessionWorkers } from './workers.ts'
+import { cancelTask, listTasks, unblockTask } from './tasks.ts'
 import { workspaceFile, workspaceTree } from './workspace.ts'
 
 /** A handler for every route of the contract. */
@@ -47,6 +48,9 @@ export const HANDLERS: Handlers = {
   sessionTree,
   sessionChildren,
   sessionWorkers,
+  listTasks,
+  unblockTask,
+  cancelTask,
   listArtifacts,
   getArtifact,
   workspaceTree,

@@ -3,25 +3,34 @@
  * mean for the turn. A parent that waits is waiting in the fold of its log: its lease is given back, and an
  * outcome wakes it.
  */
-import { isOver, type Wait } from '@cairn/state'
-import { dropDelegationTimer } from '@cairn/sessions'
+import { CommitRefused, type Link } from '@cairn/log'
+import { BLOCK_TOOL, type Block, isOver, type Wait } from '@cairn/state'
+import { COMPLETE_TOOL, dropDelegationTimer } from '@cairn/sessions'
 import { agentOf } from '../agent.ts'
 import { toolResult } from '../tools/events.ts'
-import type { Tool } from '../tools/tool.ts'
+import type { Linked, Tool } from '../tools/tool.ts'
 import type { Capability, Claimed } from '../turn/capability.ts'
 import type { TurnContext } from '../turn/context.ts'
 import type { Position } from '../turn/position.ts'
 import type { Worker } from '../worker.ts'
+import { askAboutBlocks } from './ask-about-blocks.ts'
 import { delegateTaskTool } from './delegate-task.ts'
 import { elapsedOf, joined } from './join.ts'
 import { listWorkersTool, readWorkerResultTool } from './look-at-workers.ts'
 import { type Place, placeOf } from './place.ts'
+import { spawnTaskTool } from './spawn-task.ts'
 import { spawnWorkerTool } from './spawn-worker.ts'
+import { cancelTaskTool, listTasksTool, unblockTaskTool } from './steer-tasks.ts'
 import { sendWorkerMessageTool, stopWorkerTool } from './steer-workers.ts'
 import { waitForWorkersTool, waitOver } from './wait-for-workers.ts'
+import { answered, findAnswer, unblockedByMessage, workerBlockTool } from './worker-block.ts'
 import { hasCompleted, workerCompleteTool } from './worker-complete.ts'
 
-type Due = { do: 'join'; wait: Wait } | { do: 'detach'; wait: Wait } | { do: 'wait' }
+type Due =
+  | { do: 'join'; wait: Wait }
+  | { do: 'detach'; wait: Wait }
+  | { do: 'unblock'; block: Block; by: 'answer' | 'message' }
+  | { do: 'wait' }
 
 export function workers(worker: Worker, claimed: Claimed): Capability<Due> {
   const place = (): Place => placeOf(worker, claimed, agentOf(worker.config, claimed.session))
@@ -31,7 +40,7 @@ export function workers(worker: Worker, claimed: Claimed): Capability<Due> {
   return {
     name: 'workers',
     asks: () => ({
-      first: findWait,
+      first: position => findWait(position) ?? findUnblock(position),
       isOver: position => (isChild && hasCompleted(position) ? 'completed' : null),
       // Their outcomes reopen a root that has ended; a worker, and a session with a goal, waits for them.
       at_end: ({ children, goal }) =>
@@ -39,12 +48,23 @@ export function workers(worker: Worker, claimed: Claimed): Capability<Due> {
     }),
     async act(turn, due) {
       if (due.do === 'wait') return { next: 'wait' }
+      if (due.do === 'unblock') {
+        await closeBlock(turn, due, claimed.link)
+        return { next: 'look' }
+      }
       await closeWait(turn, due.wait, due.do === 'join' ? await over(due.wait) : detached(due.wait))
       return { next: 'look' }
     },
+    onEnd: askAboutBlocks,
+    onRest: askAboutBlocks,
     setUp: setup => Promise.resolve(isChild ? { ...setup, agent: withComplete(setup.agent) } : setup),
     tools: () => toolsOf(place()),
   }
+}
+
+function findUnblock(position: Position): Due | null {
+  const found = findAnswer(position)
+  return found === null ? null : { do: 'unblock', ...found }
 }
 
 /** A call that waited long enough: its children have ended, or its user has said something. */
@@ -65,25 +85,57 @@ const detached = ({ ids }: Wait): Record<string, unknown> => ({
 })
 
 /** The result of a call that waited, from the log alone: whoever takes over writes the same. */
-async function closeWait(turn: TurnContext, wait: Wait, content: Record<string, unknown>): Promise<void> {
+const closeWait = (turn: TurnContext, wait: Wait, content: Record<string, unknown>): Promise<void> =>
+  closeCall(
+    turn,
+    wait.tool_call_id,
+    content,
+    elapsedOf(wait, turn.clock.now()),
+    wait.joins ? { rows: [dropDelegationTimer(turn.log.session().id, wait.tool_call_id)] } : {},
+  )
+
+async function closeCall(
+  turn: TurnContext,
+  tool_call_id: string,
+  content: Record<string, unknown>,
+  elapsed_ms: number,
+  linked: Linked,
+): Promise<void> {
   const { answer, turn: at, conversation } = turn.log.position()
-  const call = conversation.open.find(each => each.tool_call_id === wait.tool_call_id)
+  const call = conversation.open.find(each => each.tool_call_id === tool_call_id)
   await turn.log.append(
     [
       toolResult({
-        tool_call_id: wait.tool_call_id,
+        tool_call_id,
         name: call?.name ?? '',
         content: JSON.stringify(content),
-        elapsed_ms: elapsedOf(wait, turn.clock.now()),
+        elapsed_ms,
         turn_id: answer?.turn_id ?? at.turn_id ?? turn.newId(),
         iteration_index: answer?.iteration_index ?? 0,
       }),
     ],
-    wait.joins ? { rows: [dropDelegationTimer(turn.log.session().id, wait.tool_call_id)] } : {},
+    linked,
   )
 }
 
-/** No allow-list takes from a worker the tool that ends its work. */
+/** A person who writes to the worker itself has answered: the task moves with the result. */
+async function closeBlock(
+  turn: TurnContext,
+  { block, by }: Extract<Due, { do: 'unblock' }>,
+  link: Link | null,
+): Promise<void> {
+  const until = block.answer === null ? turn.clock.now() : Date.parse(block.answer.at)
+  const elapsed_ms = Math.max(1, until - Date.parse(block.at))
+  const linked = by === 'message' ? unblockedByMessage(link, block.tool_call_id) : {}
+  try {
+    await closeCall(turn, block.tool_call_id, answered(block), elapsed_ms, linked)
+  } catch (thrown) {
+    // Somebody answered in this moment: the next look finds that.
+    if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'task_moved') throw thrown
+  }
+}
+
+/** No allow-list takes from a worker the tools that end its work, or tell that it cannot go on. */
 function withComplete<A extends { tools?: string[] | undefined; governance: { allowed_tools: string[] } }>(
   agent: A,
 ): A {
@@ -91,13 +143,15 @@ function withComplete<A extends { tools?: string[] | undefined; governance: { al
   const allowed = governance.allowed_tools
   return {
     ...agent,
-    ...(tools === undefined ? {} : { tools: [...tools, 'worker_complete'] }),
+    ...(tools === undefined ? {} : { tools: [...tools, ...ALWAYS] }),
     governance: {
       ...governance,
-      allowed_tools: allowed.length === 0 ? allowed : [...allowed, 'worker_complete'],
+      allowed_tools: allowed.length === 0 ? allowed : [...allowed, ...ALWAYS],
     },
   }
 }
+
+const ALWAYS = [COMPLETE_TOOL, BLOCK_TOOL]
 
 const toolsOf = (place: Place): Tool[] => [
   ...(place.maySpawn
@@ -109,7 +163,12 @@ const toolsOf = (place: Place): Tool[] => [
         readWorkerResultTool(place),
         sendWorkerMessageTool(place),
         stopWorkerTool(place),
+        spawnTaskTool(place),
+        listTasksTool(place),
+        unblockTaskTool(place),
+        cancelTaskTool(place),
       ]
     : []),
   ...(place.isChild ? [workerCompleteTool(place)] : []),
+  ...(place.isChild && place.link?.kind === 'task' ? [workerBlockTool(place)] : []),
 ]

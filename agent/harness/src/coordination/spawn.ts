@@ -4,10 +4,9 @@
  */
 import type { CommitRefused, LinkedCommit, LinkKind, RowChange } from '@cairn/log'
 import { cutAt, type EventDraft } from '@cairn/protocol'
-import { type ChildPlan, goalMessage, openChild } from '@cairn/sessions'
+import { type ChildPlan, derivedId, goalMessage, openChild } from '@cairn/sessions'
 import { z } from 'zod'
 import { agentNames } from '../agent.ts'
-import { childId } from './child-id.ts'
 import type { Place } from './place.ts'
 
 /** What the model says of one child. */
@@ -73,7 +72,7 @@ export const allowedAgents = ({ limits, session }: Place): string[] => [
 
 const quote = (text: string): string => JSON.stringify(cutAt(text, 100))
 const normal = (goal: string): string => goal.normalize('NFC').toLowerCase().replaceAll(/\s+/g, ' ').trim()
-const goalKey = ({ session }: Place, { goal, agent }: ChildWish): string =>
+export const goalKey = ({ session }: Place, { goal, agent }: Pick<ChildWish, 'goal' | 'agent'>): string =>
   `${agent ?? session.agent}\n${normal(goal)}`
 
 /** The same work twice at the same time is a mistake of the model's. */
@@ -95,7 +94,7 @@ export function composeSpawn(
   kind: Exclude<LinkKind, 'task'>,
   wishes: readonly ChildWish[],
 ): Spawned {
-  const ids = wishes.map((_, index) => childId(place.session.id, toolCallId, index))
+  const ids = wishes.map((_, index) => derivedId(place.session.id, toolCallId, index))
   const spawned: Spawned = { ids, events: [], rows: [], also: [] }
   for (const [index, wish] of wishes.entries()) {
     const { event, row, part } = openChild(
@@ -119,7 +118,7 @@ export function composeSpawn(
   return spawned
 }
 
-const planOf = ({ session, limits }: Place, wish: Omit<ChildWish, 'context'>): ChildPlan => ({
+export const planOf = ({ session, limits }: Place, wish: Omit<ChildWish, 'context'>): ChildPlan => ({
   goal: wish.goal,
   agent: wish.agent ?? session.agent,
   model: wish.model,

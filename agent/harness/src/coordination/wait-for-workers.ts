@@ -3,54 +3,70 @@ import { type Wait, WAIT_TOOL } from '@cairn/state'
 import { z } from 'zod'
 import { defineTool } from '../tools/parameters.ts'
 import type { Tool } from '../tools/tool.ts'
+import { cutAt } from '@cairn/protocol'
+import { ownTask } from './own-task.ts'
 import { ownWorker } from './own-worker.ts'
 import type { Place } from './place.ts'
 
 const Parameters = z.strictObject({
-  ids: z.array(z.string()).max(64).optional().describe('worker ids; absent: all that are at work'),
+  ids: z.array(z.string()).max(64).optional().describe('ids of workers and tasks; absent: all there are'),
 })
 
 export const waitForWorkersTool = (place: Place): Tool =>
   defineTool({
     name: WAIT_TOOL,
     description:
-      'Wait until workers have ended. Their results come as messages of their own. A message of the ' +
-      'user ends the waiting, and the workers go on.',
+      'Wait until workers and tasks have ended. Their results come as messages of their own. A message ' +
+      'of the user ends the waiting, and the workers go on; so does a task that is blocked, which waits ' +
+      'for your answer.',
     parameters: Parameters,
     readOnly: false,
     changesSessionOnly: true,
     idempotent: true,
     async run({ ids = [] }) {
-      const found = await Promise.all(ids.map(id => ownWorker(place, id)))
-      const unknown = found.find(each => 'error' in each)
-      if (unknown !== undefined) return { content: unknown }
-      const { open } = place.claimed.log.position().children
-      const waited = open.filter(({ worker_id }) => ids.length === 0 || ids.includes(worker_id))
-      if (waited.length > 0) return { content: '', suspend: 'children' }
-      return { content: await describeEnded(place, ids) }
+      const found = await Promise.all(ids.map(id => findWaited(place, id)))
+      const unknown = found.findIndex(each => each === null)
+      if (unknown !== -1)
+        return { content: { error: `this session has no worker or task ${quoted(ids[unknown])}` } }
+      const { open, todo } = place.claimed.log.position().children
+      const isWaited = (id: string | undefined): boolean =>
+        id !== undefined && (ids.length === 0 || ids.includes(id))
+      const waits =
+        open.some(({ worker_id, task_id }) => isWaited(worker_id) || isWaited(task_id)) || todo.some(isWaited)
+      if (waits) return { content: '', suspend: 'children' }
+      return { content: await describeEnded(place, ids, []) }
     },
   })
 
 /** What a call that waited comes to when all have ended. */
-export const waitOver = (place: Place, { ids }: Wait): Promise<Record<string, unknown>> =>
-  describeEnded(place, ids)
+export const waitOver = (place: Place, { ids, tasks }: Wait): Promise<Record<string, unknown>> =>
+  describeEnded(place, ids, tasks)
 
-async function describeEnded(place: Place, ids: readonly string[]): Promise<Record<string, unknown>> {
-  if (ids.length === 0) return { workers: [], note: 'No worker is at work.' }
-  const workers = await Promise.all(
-    ids.map(async worker_id => {
-      const found = await ownWorker(place, worker_id)
-      return 'error' in found
-        ? { worker_id, status: 'unknown' }
-        : {
-            worker_id,
-            status: found.link.status,
-            ...(found.link.cause === null ? {} : { cause: found.link.cause }),
-          }
-    }),
-  )
+const quoted = (id = ''): string =>
+  `${JSON.stringify(cutAt(id, 100))}; list_workers and list_tasks show those there are`
+
+async function findWaited(place: Place, id: string): Promise<Record<string, unknown> | null> {
+  const worker = await ownWorker(place, id)
+  if ('link' in worker) {
+    const { status, cause } = worker.link
+    return { worker_id: id, status, ...(cause === null ? {} : { cause }) }
+  }
+  const found = await ownTask(place, id)
+  return 'error' in found ? null : { task_id: id, status: found.task.status }
+}
+
+async function describeEnded(
+  place: Place,
+  ids: readonly string[],
+  tasks: readonly string[],
+): Promise<Record<string, unknown>> {
+  if (ids.length + tasks.length === 0) return { workers: [], note: 'No worker is at work.' }
+  const found = await Promise.all([...ids, ...tasks].map(id => findWaited(place, id)))
+  const known = found.filter(each => each !== null)
+  const waited = known.filter(each => 'task_id' in each)
   return {
-    workers,
+    workers: known.filter(each => 'worker_id' in each),
+    ...(waited.length > 0 ? { tasks: waited } : {}),
     note: 'Their results are messages of this conversation; read_worker_result shows one in full.',
   }
 }

@@ -72,7 +72,7 @@ async function begin(
   const { mask } = workspaceMask(deps.workspace)
   const called = recordCall(deps, call, raw, checkpoint)
   try {
-    await deps.commit([
+    const events = [
       grant === undefined
         ? called
         : withRows(called, { do: 'grant.consume', id: grant.id, tool: name, arguments_hash: hash }),
@@ -80,9 +80,12 @@ async function begin(
       ...(deps.logAllowed ? [policyAllowedPass(name, deps.clock.now())] : []),
       ...(grant === undefined ? [] : [policyAllowedGrant(name, tool_call_id, grant.granted_by)]),
       ...(tool.begins?.(mask(args), tool_call_id) ?? []),
-    ])
+    ]
+    await deps.commit(events, tool.beginsLinked?.(mask(args), tool_call_id))
     return null
   } catch (thrown) {
+    const why = thrown instanceof CommitRefused ? (tool.refusedToBegin?.(thrown) ?? null) : null
+    if (why !== null) return refuseCall(deps, call, raw, failed(failure(why)))
     // Another call spent the approval, or it ran out, since the gate looked: this one asks anew.
     if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'no_grant') throw thrown
     const again = await gate({ ...deps, findGrant: () => Promise.resolve(null) }, tool, args, hash)

@@ -68,6 +68,10 @@ export type Tool = {
   keepsTime?: true
   /** Events written with the tool.call, before the tool runs. Arguments have the workspace's path masked. */
   begins?(args: Record<string, unknown>, toolCallId: string): readonly EventDraft[]
+  /** What that commit does beside: rows, and other sessions. */
+  beginsLinked?(args: Record<string, unknown>, toolCallId: string): Linked
+  /** Why that commit was refused, as the model reads it; null: that is nothing it could know about. */
+  refusedToBegin?(refusal: CommitRefused): string | null
   /** Events written with the result of a call that began and whose outcome nobody will know. */
   lost?(args: Record<string, unknown>, toolCallId: string): readonly EventDraft[]
   run(args: Record<string, unknown>, context: ToolContext): Promise<ToolOutcome>

@@ -102,6 +102,8 @@ export type Capability<D = unknown> = {
   onOverflow?(turn: TurnContext): Promise<boolean>
   /** The model answered. */
   onAnswer?(turn: TurnContext): void
+  /** The session comes to rest while its turn is open: it waits, or nothing is left to do. */
+  onRest?(turn: TurnContext): Promise<Ending>
   onEnd?(turn: TurnContext, reason: FinishReason): Promise<Ending>
   /** The agent with what the capability says in its system prompt. */
   setUp?(setup: AgentSetup): Promise<AgentSetup>

@@ -15,6 +15,7 @@ import {
   foldTurnInto,
   isServerCommand,
   neededCapabilities,
+  TASK_BLOCKED,
   type Measured,
   type Owned,
   type TurnState,
@@ -116,9 +117,11 @@ function foldInto(owned: Owned, before: Position, event: SessionEvent): Position
   switch (event.type) {
     case 'user.message':
       return heard({ ...position, action_id: null }, event)
-    // A proposal is decided on whenever its user likes.
+    // A proposal is decided on whenever its user likes; a blocked task suspends its own worker alone.
     case 'inbox.action_required':
-      return event.data.proposal === undefined ? { ...position, action_id: event.id } : position
+      return event.data.proposal === undefined && event.data.action_type !== TASK_BLOCKED
+        ? { ...position, action_id: event.id }
+        : position
     // What only the page shows of the time before is the log's to keep.
     case 'context.compact':
       return { ...position, ...neededCapabilities(position) }

@@ -1,6 +1,7 @@
 /** A family on the stage: the logs of a session and of all its descendants, and what scenarios of families say. */
 import type { LogStore } from '@cairn/log'
 import type { SessionEvent } from '@cairn/protocol'
+import { derivedId } from '@cairn/sessions'
 import { readLog } from '../turn/stage.ts'
 
 /** By session, the root first. */
@@ -26,3 +27,21 @@ export const wait = { name: 'wait_for_workers', arguments: {} }
 export const finishWork = (summary: string) => ({
   tool_calls: [{ name: 'worker_complete', arguments: { summary } }],
 })
+
+/** A session of this id knows the ids of its tasks before it makes them: they follow from those of the calls. */
+export const ROOT = 'the-root'
+const callId = (name: string): string => `call-${name}`
+export const taskId = (name: string): string => derivedId(ROOT, callId(name), 'task')
+/** `name` names the call; `after` are names of others. */
+export const task = (
+  name: string,
+  goal: string,
+  { after, ...more }: { after?: readonly string[]; max_attempts?: number; agent?: string } = {},
+) => ({
+  name: 'spawn_task',
+  id: callId(name),
+  arguments: { goal, ...more, ...(after === undefined ? {} : { after: after.map(taskId) }) },
+})
+export const block = (reason: string) => ({ tool_calls: [{ name: 'worker_block', arguments: { reason } }] })
+/** The last thing said is that a task is blocked; its id is `{{user.1}}`. */
+export const BLOCKED = { user: '^\\[Task (\\S+) is blocked' }

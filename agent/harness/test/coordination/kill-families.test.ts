@@ -10,12 +10,35 @@ import { describe, expect, test } from 'vitest'
 import { essence, sorted } from '../golden/essence.ts'
 import { call, say, setStage, type Stage } from '../turn/stage.ts'
 import { type Death, deathsOf, type OpenStore, withDeath } from '../turn/with-death.ts'
-import { familyLogs, finishWork, goal, OUTCOME, spawn, wait } from './family-stage.ts'
+import {
+  block,
+  BLOCKED,
+  familyLogs,
+  finishWork,
+  goal,
+  OUTCOME,
+  ROOT,
+  spawn,
+  task,
+  taskId,
+  wait,
+} from './family-stage.ts'
 
 const WORKERS = [
   { when: goal('count'), steps: [call('note', 'counted'), finishWork('There are 12.')] },
   { when: goal('weigh'), steps: [call('look', 'at it'), say('It weighs 3 kg.')] },
   { when: goal('fail'), answer: { error: { status: 400, message: 'no such thing' } } },
+  {
+    when: goal('lay'),
+    steps: [block('How deep?'), finishWork('The ground is laid, {{result.answer}} deep.')],
+  },
+  { when: { user: 'Goal:\\s+raise[^]*Attempt 1 at this' }, answer: finishWork('The walls stand.') },
+  { when: goal('raise'), answer: { error: { status: 400, message: 'it rains' } } },
+  { when: goal('dig'), steps: [call('note', 'dug'), finishWork('There is a well.')] },
+  {
+    when: { user: 'Goal:\\s+roof[^]*The walls stand[^]*There is a well' },
+    answer: finishWork('There is a roof.'),
+  },
 ]
 const GOALS = ['count the eggs', 'weigh the basket', 'fail at it']
 const delegate = { name: 'delegate_task', arguments: { goals: GOALS.map(each => ({ goal: each })) } }
@@ -23,6 +46,33 @@ const SCENES = {
   'three workers and a wait': [
     { when: OUTCOME, answer: say('All told.') },
     { steps: [{ tool_calls: [...GOALS.map(each => spawn(each)), wait] }] },
+  ],
+  'a diamond of tasks with a retry and a block': [
+    {
+      when: BLOCKED,
+      steps: [
+        {
+          tool_calls: [
+            { name: 'unblock_task', arguments: { task_id: '{{user.1}}', answer: '9 m' } },
+            { ...wait, arguments: { ids: [taskId('roof')] } },
+          ],
+        },
+      ],
+    },
+    { when: OUTCOME, answer: say('All told.') },
+    {
+      steps: [
+        {
+          tool_calls: [
+            task('ground', 'lay the ground'),
+            task('walls', 'raise the walls', { after: ['ground'] }),
+            task('well', 'dig a well', { after: ['ground'] }),
+            task('roof', 'roof it', { after: ['walls', 'well'] }),
+            { ...wait, arguments: { ids: [taskId('roof')] } },
+          ],
+        },
+      ],
+    },
   ],
   'a delegation of three goals': [{ steps: [{ tool_calls: [delegate] }, say('All told.')] }],
 }
@@ -37,7 +87,11 @@ const play = (scene: keyof typeof SCENES, death: Death, open?: OpenStore) =>
   withDeath<Scene, { logs: Map<string, SessionEvent[]>; ran: string[] }>(
     {
       set: async (store: LogStore) => ({
-        stage: await setStage({ scenario: { rules: [...WORKERS, ...SCENES[scene]] }, store }),
+        stage: await setStage({
+          session_id: ROOT,
+          scenario: { rules: [...WORKERS, ...SCENES[scene]] },
+          store,
+        }),
       }),
       play: async ({ stage }) => {
         await stage.send('go')

@@ -122,6 +122,12 @@ function familyCalls(
   const told = [...JSON.stringify(messages).matchAll(/worker_id\\?\\?\\?":\\?\\?\\?"([0-9a-f-]{36})/g)].map(
     found => found[1] ?? '',
   )
+  const tasks = [...JSON.stringify(messages).matchAll(/task_id\\?\\?\\?":\\?\\?\\?"([0-9a-f-]{36})/g)].map(
+    found => found[1] ?? '',
+  )
+  const someTask = (): string => tasks[world.between(0, tasks.length - 1)] ?? 'no task'
+  const someBefore = (): object =>
+    world.chance(0.6) && tasks.length > 0 ? { after: [someTask(), someTask()] } : {}
   const some = (): string => told[world.between(0, told.length - 1)] ?? 'nobody'
   const spawned = (): object => ({
     goal: `reach ${world.newId()}`,
@@ -130,7 +136,20 @@ function familyCalls(
   const all: readonly (readonly [string, number, () => object])[] = [
     ['spawn_worker', mood.calm ? 0 : 6, spawned],
     ['delegate_task', mood.calm ? 0 : 3, () => ({ ...spawned(), timeout_s: world.between(2, 40) })],
-    ['wait_for_workers', 4, () => (world.chance(0.5) ? {} : { ids: [some()] })],
+    [
+      'wait_for_workers',
+      4,
+      () => (world.chance(0.5) ? {} : { ids: [world.chance(0.5) ? some() : someTask()] }),
+    ],
+    [
+      'spawn_task',
+      mood.calm ? 0 : 6,
+      () => ({ goal: `reach ${world.newId()}`, max_attempts: world.between(1, 3), ...someBefore() }),
+    ],
+    ['unblock_task', 2, () => ({ task_id: someTask(), answer: `because ${world.newId()}` })],
+    ['cancel_task', 0.5, () => ({ task_id: someTask(), reason: 'enough' })],
+    ['list_tasks', 1, () => ({})],
+    ['worker_block', mood.calm ? 0 : 3, () => ({ reason: `I need ${world.newId()}` })],
     ['stop_worker', 1, () => ({ worker_id: some(), reason: 'enough' })],
     ['send_worker_message', 1, () => ({ worker_id: some(), message: `more ${world.newId()}` })],
     ['list_workers', 1, () => ({})],

@@ -8,12 +8,14 @@ import {
   addMessage,
   answerQuestion,
   archiveSession,
+  cancelTask,
   defineOutcomes,
   pauseSession,
   respondInbox,
   resumeSession,
   retrySession,
   stopSession,
+  unblockTask,
 } from '@cairn/sessions'
 import { alice } from '../turn/stage.ts'
 import { INJECTED } from './memory-store.ts'
@@ -79,6 +81,18 @@ export function createPeople(world: World, store: LogStore): People {
         responses: [{ question: 'Which one?', answer: 'this one' }],
         principal: alice,
       })
+    else if (item.kind === 'action_required')
+      await respondInbox(deps, item.id, { completed: true, note: `so be it ${world.newId()}` }, alice)
+  }
+
+  /** A task of the session is answered, or given up. */
+  async function decideOne(session_id: string): Promise<void> {
+    const tasks = await store.coordination.tasks(session_id)
+    const task = tasks[Math.floor(world.random() * tasks.length)]
+    if (task === undefined) return
+    await (world.chance(0.6)
+      ? unblockTask(deps, task, `people say ${world.newId()}`, alice)
+      : cancelTask(deps, task, 'enough of it', alice))
   }
 
   return {
@@ -89,6 +103,7 @@ export function createPeople(world: World, store: LogStore): People {
       const [what, run] = world.pick<readonly [string, () => Promise<unknown>]>([
         [9, ['a message', () => say(id, `message ${world.newId()}`)]],
         [5, ['an answer', () => answerOne(id)]],
+        [1, ['a task', () => decideOne(id)]],
         [2, ['a stop', () => stopSession(deps, id)]],
         [1, ['/stop', () => say(id, '/stop')]],
         [2, ['a pause', () => pauseSession(deps, id)]],

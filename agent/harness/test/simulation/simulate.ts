@@ -278,6 +278,7 @@ async function play(
       problems.push(`${id}: a reader was shown events out of order`)
   }
   for (const root of sessions) problems.push(...checkFamily(familyOf(truth, root, events)))
+  for (const [id, log] of events) problems.push(...checkTaskRows(truth, id, log))
   for (const { session_id, id, content } of people.told) {
     const said = events.get(session_id)?.find(event => event.id === id)
     if (said?.type !== 'user.message' || said.data.content !== content)
@@ -306,6 +307,32 @@ function familyOf(
   for (const { id, parent_id } of truth.sessions())
     if (parent_id !== null && family.has(parent_id)) family.set(id, events.get(id) ?? [])
   return family
+}
+
+/** The rows of tasks are what the log says, and a task that is not over has somebody who can move it. */
+function checkTaskRows(truth: Truth, owner: string, log: readonly SessionEvent[]): string[] {
+  const said = (type: SessionEvent['type'], id: string): boolean =>
+    log.some(event => event.type === type && 'task_id' in event.data && event.data.task_id === id)
+  return truth.coordination.tasks(owner).flatMap(({ task_id, status, state }) => {
+    const found: string[] = []
+    if ((status === 'done') !== said('worker.complete', task_id)) found.push('is done in one place only')
+    if ((status === 'failed') !== said('task.failed', task_id)) found.push('failed in one place only')
+    const isAtWork = status === 'running' || status === 'blocked'
+    if (isAtWork !== (truth.coordination.link(state.worker_id ?? '')?.status === 'open'))
+      found.push(`is ${status}, and its worker is not so`)
+    if (status === 'todo' && truth.coordination.children(owner, { open: true }).length === 0)
+      found.push('waits, and nobody is at work')
+    if (status === 'blocked') {
+      const row = truth.sessions().find(session => session.id === owner)
+      const asked = truth.reader.listInbox(
+        { org_id: alice.org_id, session_id: owner, status: ['pending'], limit: 100 },
+        0,
+      ).items
+      const isAsked = asked.some(({ payload }) => payload['target'] === task_id)
+      if (!isAsked && row?.status !== 'paused') found.push('is blocked, and nobody was asked')
+    }
+    return found.map(what => `${owner}: task ${task_id} ${what}`)
+  })
 }
 
 /** An exception of the runtime that no injected fault explains is a bug. */
@@ -358,6 +385,14 @@ function countEvents(events: readonly SessionEvent[]): Record<string, number> {
     cascades: of(event => event.type === 'worker.failed' && event.data.cause === 'parent'),
     stopped_workers: of(event => event.type === 'worker.failed' && event.data.cause === 'cancelled'),
     delegations: of(({ type }) => type === 'delegation.start'),
+    tasks: of(event => event.type === 'worker.spawned' && event.data.task_id !== undefined),
+    retries: of(event => event.type === 'worker.failed' && event.data.will_retry === true),
+    blocks: of(({ type }) => type === 'task.blocked'),
+    unblocked: of(event => event.type === 'user.message' && event.data.synthetic === 'task_unblocked'),
+    asked_about: of(
+      event => event.type === 'inbox.action_required' && event.data.action_type === 'task_blocked',
+    ),
+    failed_tasks: of(({ type }) => type === 'task.failed'),
     timeouts: of(event => event.type === 'worker.failed' && event.data.cause === 'timeout'),
     resumed_by_parent: of(event => event.type === 'session.resume' && event.data.source === 'parent'),
     reopened: of(event => event.type === 'session.resume' && event.data.source === 'worker'),

@@ -66,6 +66,8 @@ export type StageOptions = {
   /** Closed with the stage; absent: one with the real time. */ store?: LogStore
   skillsDir?: string
   hold?: ScriptedServerOptions['hold']
+  /** Where what a scenario says depends on the id of the session. */
+  session_id?: string
 }
 
 let ids = 0
@@ -81,6 +83,7 @@ export async function setStage({
   store: given,
   skillsDir,
   hold,
+  session_id = newId(),
 }: StageOptions): Promise<Stage> {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-harness-'))
   const store = given ?? (await openSqliteStore({ dir: join(dir, 'log') }))
@@ -92,7 +95,10 @@ export async function setStage({
     limits: { delta_coalesce_ms: 1, llm_retries: 0, ...limits },
   })
   const deps: Deps = { store, now: Date.now, newId }
-  const session = await createSession(deps, ['assistant'], { principal: alice, title: 'Titled' })
+  const session = await createSession({ ...deps, newId: () => session_id }, ['assistant'], {
+    principal: alice,
+    title: 'Titled',
+  })
   const harnesses: Harness[] = []
   const ran: string[] = []
   const stage: Stage = {

@@ -41,6 +41,7 @@ const CARDS: { readonly [K in CapabilityName]: Card<CapabilityStates[K]> | null 
   // What came of each stands among the messages.
   children: (children, { sessionId }) =>
     children.open.length > 0 && <ChildrenCard sessionId={sessionId} state={children} />,
+  tasks: null,
 }
 const NAMES = Object.keys(CARDS) as CapabilityName[]
 

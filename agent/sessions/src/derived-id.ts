@@ -1,8 +1,8 @@
-/** The id of a child follows from the call that makes it, so that a second try finds what the first one made. */
+/** Ids that follow from what they are made by: a second try finds what the first one made. */
 import { createHash } from 'node:crypto'
 
-export function childId(parentId: string, toolCallId: string, index: number): string {
-  const bytes = createHash('sha1').update(`${parentId}\n${toolCallId}\n${index}`).digest().subarray(0, 16)
+export function derivedId(...from: readonly (string | number)[]): string {
+  const bytes = createHash('sha1').update(from.join('\n')).digest().subarray(0, 16)
   // As a UUID of version 5: a name's hash.
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x50
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80

@@ -1,0 +1,29 @@
+/** A session that comes to rest with a task blocked has not answered it: then a person is asked. */
+import type { RowChange } from '@cairn/log'
+import { raiseTaskBlocked } from '@cairn/sessions'
+import type { Ending } from '../turn/capability.ts'
+import type { TurnContext } from '../turn/context.ts'
+import { unasked } from './worker-block.ts'
+
+export async function askAboutBlocks({ log, store, newId }: TurnContext): Promise<Ending> {
+  const { id } = log.session()
+  const asking = await Promise.all(
+    unasked(log.position().tasks).map(async blocked => {
+      const task = await store.coordination.task(blocked.task_id)
+      // Who answers for people writes nothing into this log.
+      const waits = task?.status === 'blocked' && task.state.block_call_id === blocked.block_call_id
+      return waits && task.owner_id === id ? [{ blocked, root_id: task.root_id }] : []
+    }),
+  )
+  return {
+    after: asking.flat().map(({ blocked }) => raiseTaskBlocked({ newId }, blocked).draft),
+    // A guard: whoever answers it in this moment, nobody is asked about it any more.
+    rows: asking.flat().map(({ blocked: { task_id }, root_id }): RowChange => ({
+      do: 'task.move',
+      task_id,
+      root_id,
+      from: ['blocked'],
+      to: 'blocked',
+    })),
+  }
+}

@@ -1,0 +1,140 @@
+/** spawn_task: work with an order. It begins when the tasks before it are done, and is tried more than once. */
+import { isTaskOver, type Task } from '@cairn/log'
+import { beginAttempt, derivedId, type TaskPlan } from '@cairn/sessions'
+import { SPAWN_TASK_TOOL } from '@cairn/state'
+import { cutAt } from '@cairn/protocol'
+import { z } from 'zod'
+import { defineTool } from '../tools/parameters.ts'
+import type { Tool, ToolOutcome } from '../tools/tool.ts'
+import type { Place } from './place.ts'
+import { ChildParameters, type ChildWish, goalKey, planOf, refusedSpawn, spawnProblem } from './spawn.ts'
+import { describeAgents } from './spawn-worker.ts'
+
+const DEFAULT_ATTEMPTS = 3
+const MOST_ATTEMPTS = 5
+const MOST_BEFORE = 16
+
+const Parameters = {
+  ...ChildParameters,
+  after: z
+    .array(z.string())
+    .max(MOST_BEFORE)
+    .optional()
+    .describe(
+      'tasks, by the ids that spawn_task gave, that must be done first; this one reads their results',
+    ),
+  max_attempts: z.int().min(1).max(MOST_ATTEMPTS).optional().describe(`absent: ${DEFAULT_ATTEMPTS}`),
+}
+type Args = z.output<z.ZodObject<typeof Parameters>>
+
+export const spawnTaskTool = (place: Place): Tool =>
+  defineTool({
+    name: SPAWN_TASK_TOOL,
+    description:
+      'Give a piece of work to a worker as a task. Unlike spawn_worker it may wait for other tasks ' +
+      '(after), whose results its worker is told, and an attempt that comes to nothing is made again. ' +
+      'You are told of its result, or that it failed for good, or that its worker cannot go on without an ' +
+      'answer of yours. Each attempt is a session of its own and pays for its own context; a result is a ' +
+      `claim: check what matters.${describeAgents(place)}`,
+    parameters: z.strictObject(Parameters),
+    readOnly: false,
+    changesSessionOnly: true,
+    // The task comes to be in the commit of the result, under an id that follows from the call.
+    idempotent: true,
+    run: (args, { tool_call_id }) => spawnTask(place, tool_call_id, args),
+  })
+
+/** Composed anew as long as the tasks change. */
+async function spawnTask(place: Place, toolCallId: string, args: Args): Promise<ToolOutcome> {
+  const { store } = place.worker
+  const { version } = await store.coordination.tree(place.root_id)
+  const tasks = await store.coordination.tasks(place.session.id)
+  const after = [...new Set(args.after ?? [])]
+  const problem = spawnProblem(place, [args]) ?? taskProblem(place, args, tasks, after)
+  if (problem !== null) return { content: { error: problem } }
+  const task_id = derivedId(place.session.id, toolCallId, 'task')
+  const before = after.map(id => tasks.find(task => task.task_id === id)).filter(task => task !== undefined)
+  const plan: TaskPlan = {
+    ...planOf(place, args),
+    context: args.context,
+    depth: place.depth + 1,
+    tool_call_id: toolCallId,
+  }
+  const isReady = before.every(({ status }) => status === 'done')
+  const child = isReady
+    ? beginAttempt(place.session, place.root_id, { task_id, plan, state: {} }, 1, before.map(resultOf))
+    : null
+  const worker_id = child?.part.session_id
+  return {
+    content: {
+      task_id,
+      status: isReady ? 'running' : 'todo',
+      ...(worker_id === undefined ? {} : { worker_id }),
+    },
+    events: child === null ? [] : [child.event],
+    linked: {
+      rows: [
+        { do: 'tree.expect', root_id: place.root_id, version },
+        {
+          do: 'task.add',
+          task: {
+            task_id,
+            owner_id: place.session.id,
+            root_id: place.root_id,
+            goal: args.goal,
+            plan,
+            after,
+            max_attempts: args.max_attempts ?? DEFAULT_ATTEMPTS,
+            status: isReady ? 'running' : 'todo',
+            attempt_count: isReady ? 1 : 0,
+            state: worker_id === undefined ? {} : { worker_id },
+          },
+        },
+        ...(child === null ? [] : [child.row]),
+      ],
+      also: child === null ? [] : [child.part],
+    },
+    refused(refusal) {
+      if (refusal.refusal === 'tree_moved') return spawnTask(place, toolCallId, args)
+      const error = refusedSpawn(place, refusal)
+      return Promise.resolve(error === null ? null : { content: { error } })
+    },
+  }
+}
+
+const resultOf = ({ task_id, goal, state }: Task) => ({ task_id, goal, result: state.result })
+
+function taskProblem(
+  place: Place,
+  wish: ChildWish,
+  tasks: readonly Task[],
+  after: readonly string[],
+): string | null {
+  for (const id of after) {
+    const before = tasks.find(task => task.task_id === id)
+    if (before === undefined)
+      return (
+        `after names ${JSON.stringify(cutAt(id, 100))}, which is no task of this session; list_tasks shows ` +
+        'those there are. Only tasks that were made before can be named, so tasks never wait for each ' +
+        'other in a circle'
+      )
+    if (before.status === 'failed' || before.status === 'cancelled')
+      return `task ${id} is ${before.status}: what is to come after it would never begin`
+  }
+  const open = tasks.filter(task => !isTaskOver(task))
+  if (open.length >= place.limits.max_total)
+    return (
+      `this session has ${open.length} tasks that are not over, which is the most: wait for some with ` +
+      'wait_for_workers, or cancel one'
+    )
+  // Those at work are open workers, whose goals were looked at before.
+  const same = open.find(
+    task => task.status === 'todo' && goalKey(place, planWish(task)) === goalKey(place, wish),
+  )
+  return same === undefined ? null : `task ${same.task_id} has that goal already, and has not begun`
+}
+
+const planWish = ({ goal, plan }: Task): { goal: string; agent?: string } => ({
+  goal,
+  ...(typeof plan['agent'] === 'string' ? { agent: plan['agent'] } : {}),
+})

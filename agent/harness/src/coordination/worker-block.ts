@@ -1,0 +1,91 @@
+/**
+ * worker_block: how the worker of a task says that it cannot go on. Its call waits, nobody holds the session
+ * meanwhile, and the answer is the call's result.
+ */
+import type { Link } from '@cairn/log'
+import { BLOCK_TOOL, type Block, type Tasks } from '@cairn/state'
+import { closeItem, resumed, taskBlocked } from '@cairn/sessions'
+import { z } from 'zod'
+import { defineTool } from '../tools/parameters.ts'
+import type { Linked, Tool } from '../tools/tool.ts'
+import type { Position } from '../turn/position.ts'
+import type { Place } from './place.ts'
+
+export const workerBlockTool = (place: Place): Tool =>
+  defineTool({
+    name: BLOCK_TOOL,
+    description:
+      'Say that you cannot go on without an answer: a decision, a fact, a permission that you cannot get ' +
+      'yourself. The one you work for is asked; you go on with the answer, and lose nothing meanwhile.',
+    parameters: z.strictObject({
+      reason: z.string().trim().min(1).max(2000).describe('what you need, and why; it is all that they read'),
+    }),
+    readOnly: false,
+    changesSessionOnly: true,
+    idempotent: true,
+    // In the commit of the call: a call that waits has told, whoever dies in between.
+    beginsLinked: ({ reason }, toolCallId) => blocks(place, toolCallId, String(reason)),
+    refusedToBegin: ({ refusal }) =>
+      refusal === 'task_moved' ? 'your task waits for an answer already: one question at a time' : null,
+    run: () => Promise.resolve({ content: '', suspend: 'children' }),
+  })
+
+function blocks({ session, link }: Place, block_call_id: string, blocked_reason: string): Linked {
+  const task_id = link?.task_id ?? null
+  if (link === null || task_id === null) throw new Error('[worker_block] the session works on no task')
+  return {
+    rows: [
+      {
+        do: 'task.move',
+        task_id,
+        root_id: link.root_id,
+        from: ['running'],
+        to: 'blocked',
+        state: { blocked_reason, block_call_id },
+      },
+    ],
+    also: [
+      {
+        session_id: link.parent_id,
+        events: [taskBlocked({ task_id, worker_id: session.id, reason: blocked_reason, block_call_id })],
+        reopen: resumed('worker'),
+        reopen_from: ['completed'],
+      },
+    ],
+  }
+}
+
+/** What ends a block: the answer, or something that a person says to the worker itself. */
+export function findAnswer({ tasks: { block }, spoken_id }: Pick<Position, 'tasks' | 'spoken_id'>): {
+  block: Block
+  by: 'answer' | 'message'
+} | null {
+  if (block === null) return null
+  if (block.answer !== null) return { block, by: 'answer' }
+  return spoken_id > block.since ? { block, by: 'message' } : null
+}
+
+export const answered = ({ answer }: Block): Record<string, unknown> =>
+  answer === null
+    ? { status: 'unblocked', note: 'A person has written to you instead: their message follows.' }
+    : { status: 'unblocked', answer: answer.text }
+
+/** The guard of an answer that came as a message, and the end of what people were asked. */
+export function unblockedByMessage(link: Link | null, tool_call_id: string): Linked {
+  const task_id = link?.task_id ?? null
+  if (link === null || task_id === null || link.status !== 'open') return {}
+  const { root_id, parent_id } = link
+  return {
+    rows: [{ do: 'task.move', task_id, root_id, from: ['blocked'], to: 'running' }],
+    also: [
+      {
+        session_id: parent_id,
+        events: [],
+        rows: closeItem({ state: { block_call_id: tool_call_id } }, 'unblocked'),
+      },
+    ],
+  }
+}
+
+/** Blocks of this session's own tasks that nobody was asked about yet. */
+export const unasked = ({ blocked }: Tasks): Tasks['blocked'] => blocked.filter(({ asked }) => !asked)

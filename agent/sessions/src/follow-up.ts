@@ -1,0 +1,118 @@
+/**
+ * What the end of children means for the tasks of their parent, composed for the commit of that end: the task
+ * itself, another attempt, and whatever can begin now (contract 14.4).
+ */
+import {
+  isTaskOver,
+  type Link,
+  type LinkedCommit,
+  type RowChange,
+  type SessionRow,
+  type Task,
+} from '@cairn/log'
+import type { EventDraft } from '@cairn/protocol'
+import { taskFailed } from './coordination.ts'
+import type { Deps } from './deps.ts'
+import { paused } from './lifecycle-events.ts'
+import { beginAttempt, planOfTask } from './task-attempt.ts'
+import { moveTasks, type TaskEnd } from './task-moves.ts'
+
+export type FollowUp = {
+  rows: RowChange[]
+  /** For the parent's part of the commit. */
+  parent_rows: RowChange[]
+  /** For the parent's log, behind the outcomes. */
+  told: EventDraft[]
+  /** Children that begin. */
+  more: LinkedCommit[]
+  will_retry: boolean
+  /** What was to come after a task that was cancelled. */
+  cancelled: string[]
+  /** Made from a look at tasks: the commit must carry `tree.expect`. */
+  decides: boolean
+  /** The state of the parent that it was made for; a child that begins under a pause is paused. */
+  parent_status?: SessionRow['status']
+}
+
+const nothing = (): FollowUp => ({
+  rows: [],
+  parent_rows: [],
+  told: [],
+  more: [],
+  will_retry: false,
+  cancelled: [],
+  decides: false,
+})
+const DAY_MS = 24 * 3600 * 1000
+/** Clocks of processes differ: rather a child fewer than a commit that is refused. */
+const SLACK_MS = 3600 * 1000
+
+/** `ended` are all children of the parent that the commit ends; `link` is one of them. */
+export async function followUp(
+  { store, now }: Deps,
+  { parent_id, root_id }: Pick<Link, 'parent_id' | 'root_id'>,
+  ended: readonly string[],
+  end: TaskEnd | null,
+): Promise<FollowUp> {
+  const { coordination } = store
+  const tasks = await coordination.tasks(parent_id)
+  if (tasks.every(isTaskOver)) return nothing()
+  const [parent, open, spawned] = await Promise.all([
+    store.getSession(parent_id),
+    coordination.children(parent_id, { open: true }),
+    coordination.spawnedSince(root_id, now() - DAY_MS - SLACK_MS),
+  ])
+  if (parent === null) throw new Error(`[followUp] there is no session ${parent_id}`)
+  const places = { open: open.filter(({ child_id }) => !ended.includes(child_id)).length, spawned }
+  const { moves, will_retry, failed, cancelled } = moveTasks(tasks, end, places, planOfTask)
+  const result: FollowUp = { ...nothing(), will_retry, cancelled, decides: true }
+  for (const { task, error, cancelled: gone } of failed)
+    result.told.push(
+      taskFailed({
+        task_id: task.task_id,
+        attempt_count: task.attempt_count,
+        error,
+        cancelled_tasks: gone,
+      }),
+    )
+  const results = new Map(
+    moves.flatMap(({ task, state }) => (state.result === undefined ? [] : [[task.task_id, state.result]])),
+  )
+  const known = tasks.map(task => ({ ...task, result: results.get(task.task_id) ?? task.state.result }))
+  for (const { task, to, state, attempt } of moves) {
+    const move = { do: 'task.move', task_id: task.task_id, root_id, from: [task.status], to } as const
+    // The worker that waited for an answer has ended.
+    if (task.status === 'blocked') result.parent_rows.push(...closeItem(task, 'ended'))
+    if (attempt === undefined) {
+      result.rows.push({ ...move, state })
+      continue
+    }
+    const child = beginAttempt(
+      parent,
+      root_id,
+      { ...task, state: { ...task.state, ...state } },
+      attempt,
+      known.filter(({ task_id }) => task.after.includes(task_id)),
+    )
+    const worker_id = child.part.session_id
+    result.rows.push({ ...move, attempt_count: attempt, state: { ...state, worker_id } }, child.row)
+    result.told.push(child.event)
+    result.more.push(parent.status === 'paused' ? asPaused(child.part) : child.part)
+  }
+  return result.more.length > 0 ? { ...result, parent_status: parent.status } : result
+}
+
+/** What a person was asked about the block of a task is asked no more; for the part of the task's owner. */
+export const closeItem = (
+  { state: { block_call_id } }: Pick<Task, 'state'>,
+  decision: string,
+): RowChange[] =>
+  block_call_id === undefined
+    ? []
+    : [{ do: 'inbox.expire_call', tool_call_id: block_call_id, kind: 'action_required', decision }]
+
+const asPaused = (part: LinkedCommit): LinkedCommit => ({
+  ...part,
+  events: [...part.events, paused('parent_paused')],
+  rows: [...(part.rows ?? []), { do: 'link.mark', child_id: part.session_id, paused_by_parent: true }],
+})

@@ -1,0 +1,114 @@
+/**
+ * What the end of a child means for the tasks of its parent: which is done, tried again, failed or cancelled,
+ * and which begin. Pure; whoever commits it carries `tree.expect`, so that no task is overlooked.
+ */
+import { type FailedAttempt, isTaskOver, type Task, type TaskState, type TaskStatus } from '@cairn/log'
+
+/** What has just happened to one task. */
+export type TaskEnd = { task_id: string } & (
+  | { as: 'done'; result: string; metadata?: Record<string, unknown> | undefined }
+  /** An attempt came to nothing. */
+  | { as: 'attempt_failed'; attempt: FailedAttempt }
+  | { as: 'cancelled'; error: string; decided_by?: TaskState['decided_by'] }
+)
+/** Children of the owner that are open, and those that its tree was given within a day. */
+export type Places = { open: number; spawned: number }
+
+type TaskMove = {
+  task: Task
+  to: TaskStatus
+  state: TaskState
+  /** Set where an attempt begins: its number. */
+  attempt?: number
+}
+export type TaskMoves = {
+  /** In the order of the tasks, the one that ended first. */
+  moves: TaskMove[]
+  /** The failed attempt is followed by another, now or as soon as there is a place. */
+  will_retry: boolean
+  failed: { task: Task; error: string; cancelled: string[] }[]
+  /** What was to come after a task that was cancelled. */
+  cancelled: string[]
+}
+
+type Limits = { max_open: number; max_total: number }
+
+export function moveTasks(
+  tasks: readonly Task[],
+  end: TaskEnd | null,
+  places: Places,
+  limitsOf: (task: Task) => Limits,
+): TaskMoves {
+  const at = new Map(tasks.map(task => [task.task_id, task.status]))
+  const moves = new Map<string, TaskMove>()
+  const found: TaskMoves = { moves: [], will_retry: false, failed: [], cancelled: [] }
+  const move = (task: Task, to: TaskStatus, state: TaskState, attempt?: number): void => {
+    const before = moves.get(task.task_id)
+    at.set(task.task_id, to)
+    moves.set(task.task_id, {
+      task,
+      to,
+      state: { ...before?.state, ...state },
+      ...(attempt === undefined ? {} : { attempt }),
+    })
+  }
+  const isFull = (task: Task): boolean => places.spawned >= limitsOf(task).max_total
+  const fail = (task: Task, error: string, state: TaskState = {}): void => {
+    move(task, 'failed', { ...state, error })
+    found.failed.push({ task, error, cancelled: cancelAfter() })
+  }
+  /** Those that can never begin any more. */
+  function cancelAfter(): string[] {
+    const gone: string[] = []
+    for (let before = -1; before !== gone.length;) {
+      before = gone.length
+      for (const task of tasks) {
+        const lost = task.after.find(id => at.get(id) === 'failed' || at.get(id) === 'cancelled')
+        if (at.get(task.task_id) !== 'todo' || lost === undefined) continue
+        move(task, 'cancelled', { error: `Task ${lost}, which it was to come after, is not done.` })
+        gone.push(task.task_id)
+      }
+    }
+    return gone
+  }
+
+  const ended = tasks.find(task => task.task_id === end?.task_id)
+  if (end !== null && ended !== undefined && !isTaskOver(ended)) {
+    if (end.as === 'done') move(ended, 'done', { result: end.result, ...ifGiven(end.metadata) })
+    else if (end.as === 'cancelled') {
+      move(ended, 'cancelled', { error: end.error, decided_by: end.decided_by ?? null })
+      found.cancelled = cancelAfter()
+    } else {
+      const failed = [...(ended.state.failed ?? []), end.attempt]
+      if (ended.attempt_count >= ended.max_attempts) fail(ended, end.attempt.error, { failed })
+      else if (isFull(ended)) fail(ended, `${end.attempt.error} ${fullOf(limitsOf(ended))}`, { failed })
+      else {
+        found.will_retry = true
+        move(ended, 'todo', { failed })
+      }
+    }
+  }
+
+  const isReady = (task: Task): boolean =>
+    at.get(task.task_id) === 'todo' && task.after.every(id => at.get(id) === 'done')
+  // What was at work goes before what waits.
+  const queue = [...(found.will_retry && ended !== undefined ? [ended] : []), ...tasks]
+  let { open, spawned } = places
+  for (const task of queue) {
+    if (!isReady(task)) continue
+    const limits = limitsOf(task)
+    if (spawned >= limits.max_total) fail(task, `It could not begin. ${fullOf(limits)}`)
+    else if (open < limits.max_open) {
+      open += 1
+      spawned += 1
+      move(task, 'running', {}, task.attempt_count + 1)
+    }
+  }
+  found.moves = [...moves.values()]
+  return found
+}
+
+const ifGiven = (metadata: Record<string, unknown> | undefined): TaskState =>
+  metadata === undefined ? {} : { metadata }
+const fullOf = ({ max_total }: Limits): string =>
+  `The tree of sessions was given ${max_total} workers within a day, which is the most.`

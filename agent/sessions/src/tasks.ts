@@ -1,0 +1,212 @@
+/**
+ * What the owner of a task and people do about it: answer a block, cancel. Both compose the same parts; the
+ * first who answers is the one, and the others are told who was (contract 14.4).
+ */
+import {
+  CommitRefused,
+  type Decider,
+  isTaskOver,
+  type LinkedCommit,
+  type LogStore,
+  type RowChange,
+  type SessionRow,
+  type Task,
+} from '@cairn/log'
+import { AppError, type EventDraft, type Principal, type TaskView } from '@cairn/protocol'
+import { findSession } from './access.ts'
+import { commitOverTree, endOf } from './cascade.ts'
+import type { Deps } from './deps.ts'
+import { closeItem, followUp } from './follow-up.ts'
+import { resumed } from './lifecycle-events.ts'
+import { syntheticMessage, TAKES_INPUT } from './message-events.ts'
+import { deciderOf } from './principal-stamp.ts'
+import { refusedAs } from './refusals.ts'
+
+/** What a commit of the owner, or one for it, does about a task. */
+export type TaskAct = { rows: RowChange[]; also: LinkedCommit[] }
+
+/** The answer of a block: it becomes the result of the call that waits. `decided_by` null: the owner itself. */
+export function composeUnblock(task: Task, answer: string, decided_by: Decider | null): TaskAct {
+  const { task_id, root_id, state } = task
+  const { worker_id = '', block_call_id = '' } = state
+  return {
+    rows: [{ do: 'task.move', task_id, root_id, from: ['blocked'], to: 'running', state: { decided_by } }],
+    also: [
+      {
+        session_id: worker_id,
+        events: [syntheticMessage('task_unblocked', answer, { tool_call_id: block_call_id, task_id })],
+        expect_status: ['active', 'paused'],
+      },
+    ],
+  }
+}
+
+export type Cancelled = TaskAct & {
+  /** For the owner's log. */
+  told: EventDraft[]
+  /** The task and all that was to come after it. */
+  cancelled: string[]
+}
+
+/** Ends a task that is not over, with the attempt at work; null where it is over. */
+export async function composeCancel(
+  deps: Deps,
+  task: Task,
+  reason: string,
+  decided_by: Decider | null,
+): Promise<Cancelled | null> {
+  if (isTaskOver(task)) return null
+  const { task_id, root_id, owner_id, status, state } = task
+  const error = `The task was cancelled: ${reason}`
+  if (status !== 'todo') {
+    const ending = { as: 'failed', cause: 'cancelled', error } as const
+    const end = await endOf(deps, state.worker_id ?? '', ending, 'cancelled', { decided_by })
+    if (end === null) return null
+    const { told, rows, parts, cancelled } = end
+    return { told, rows, also: parts, cancelled: [task_id, ...cancelled] }
+  }
+  const { version } = await deps.store.coordination.tree(root_id)
+  const next = await followUp(deps, { parent_id: owner_id, root_id }, [], {
+    task_id,
+    as: 'cancelled',
+    error,
+    decided_by,
+  })
+  return {
+    told: next.told,
+    rows: [{ do: 'tree.expect', root_id, version }, ...next.rows],
+    also: next.more,
+    cancelled: [task_id, ...next.cancelled],
+  }
+}
+
+/** The task, or not_found when there is none or its session is someone else's. */
+export async function findTask(store: LogStore, principal: Principal, taskId: string): Promise<Task> {
+  const task = await store.coordination.task(taskId)
+  const missing = new AppError('not_found', `There is no task ${taskId.slice(0, 128)}.`)
+  if (task === null) throw missing
+  try {
+    await findSession(store, principal, task.owner_id)
+  } catch (thrown) {
+    throw thrown instanceof AppError && thrown.code === 'not_found' ? missing : thrown
+  }
+  return task
+}
+
+/** A person answers a block, at the task or (`item`) in the inbox. */
+export async function unblockTask(
+  deps: Deps,
+  task: Task,
+  answer: string,
+  principal: Principal,
+  item: readonly RowChange[] = closeItem(task, 'unblocked'),
+): Promise<void> {
+  const { store } = deps
+  if (task.status !== 'blocked') throw notBlocked(task)
+  const { rows, also } = composeUnblock(task, answer, deciderOf(principal))
+  try {
+    await store.commit({ session_id: task.owner_id, events: [], rows: [...item, ...rows], also })
+  } catch (thrown) {
+    if (!(thrown instanceof CommitRefused)) throw thrown
+    const now = await store.coordination.task(task.task_id)
+    if (now !== null && now.status !== 'blocked') throw notBlocked(now)
+    throw refusedAs('unblock a task of', task.owner_id, thrown)
+  }
+}
+
+/** A person cancels a task; the session that owns it is told. */
+export async function cancelTask(
+  deps: Deps,
+  { task_id, owner_id }: Task,
+  reason: string,
+  principal: Principal,
+): Promise<void> {
+  await commitOverTree(deps, 'cancel a task of', owner_id, async () => {
+    const task = await deps.store.coordination.task(task_id)
+    const composed = task === null ? null : await composeCancel(deps, task, reason, deciderOf(principal))
+    if (task === null || composed === null) throw isOver(task_id, task)
+    const { told, rows, also, cancelled } = composed
+    return {
+      session_id: owner_id,
+      // A task that no worker is at has no outcome that would tell of it.
+      events: [...told, ...(task.status === 'todo' ? [tellCancelled(task, reason, cancelled)] : [])],
+      expect_status: TAKES_INPUT,
+      reopen: resumed('worker'),
+      reopen_from: ['completed'],
+      rows,
+      also,
+    }
+  })
+}
+
+const tellCancelled = ({ task_id }: Task, reason: string, cancelled: string[]): EventDraft =>
+  syntheticMessage(
+    'task_cancelled',
+    `[Cancelled] A person cancelled the task ${task_id}: ${reason}` +
+      `${cancelled.length > 1 ? `\nCancelled with it: ${cancelled.slice(1).join(', ')}` : ''}`,
+    { task_id, metadata: { cancelled_tasks: cancelled } },
+  )
+
+const notBlocked = (task: Task): AppError =>
+  new AppError('already_answered', `The task ${task.task_id} ${standing(task)}.`, { extra: told(task) })
+const isOver = (taskId: string, task: Task | null): AppError =>
+  new AppError('wrong_state', `The task ${taskId} ${task === null ? 'is not there' : standing(task)}.`, {
+    extra: task === null ? {} : told(task),
+  })
+
+const told = ({ status, state }: Task): Record<string, unknown> => ({
+  task_status: status,
+  ...(state.decided_by === undefined ? {} : { decided_by: state.decided_by }),
+})
+
+/** How a task stands, and who made it so, in a sentence about it. */
+export function standing({ status, state: { decided_by, error } }: Task): string {
+  const who =
+    decided_by === undefined
+      ? ''
+      : `; ${decided_by === null ? 'the session itself' : `${decided_by.kind} ${decided_by.id}`} was first`
+  switch (status) {
+    case 'todo':
+      return 'has not begun'
+    case 'running':
+      return `is at work and waits for no answer${who}`
+    case 'blocked':
+      return 'waits for an answer'
+    case 'done':
+      return 'is done'
+    default:
+      return `is over: ${status}${error === undefined ? '' : ` (${error})`}${who}`
+  }
+}
+
+/** The tasks of a session as the API shows them. */
+export async function listTasks(store: LogStore, session: Pick<SessionRow, 'id'>): Promise<TaskView[]> {
+  const tasks = await store.coordination.tasks(session.id)
+  return Promise.all(tasks.map(task => viewTask(store, task)))
+}
+
+const stamp = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString())
+
+export async function viewTask(store: LogStore, task: Task): Promise<TaskView> {
+  const { state } = task
+  const worker = state.worker_id === undefined ? null : await store.getSession(state.worker_id)
+  // Nobody has taken it yet: nothing of its log was dealt with.
+  const isWaiting = worker !== null && worker.cursor === 0 && worker.lease === null
+  return {
+    task_id: task.task_id,
+    session_id: task.owner_id,
+    goal: task.goal,
+    status: task.status === 'running' && isWaiting ? 'ready' : task.status,
+    after: [...task.after],
+    attempt_count: task.attempt_count,
+    max_attempts: task.max_attempts,
+    worker_id: state.worker_id ?? null,
+    result: state.result ?? null,
+    error: state.error ?? null,
+    blocked_reason: task.status === 'blocked' ? (state.blocked_reason ?? null) : null,
+    failed_attempts: (state.failed ?? []).map(each => ({ ...each })),
+    created_at: stamp(task.created_at) ?? '',
+    started_at: stamp(task.started_at),
+    ended_at: stamp(task.ended_at),
+  }
+}
