@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { commandOf } from '../src/events/use-event-cursor.ts'
+import { commandOf } from '../src/events/event-commands.ts'
 
 const key = (name: string, more = {}) => ({
   key: name,

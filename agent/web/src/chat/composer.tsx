@@ -1,10 +1,10 @@
-/** Where a person writes. Nothing is shown before the log has it; while a turn runs, a message steers it. */
-import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from 'react'
+/** Where a person writes; while a turn runs, a message steers it. */
+import { useMutation } from '@tanstack/react-query'
+import { type KeyboardEvent, type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { client } from '../api.ts'
-import { refreshSession } from '../queries.ts'
 import { SendIcon, StopIcon } from '../ui/icons.tsx'
+import { type Sent, useSendMessage } from './use-send-message.ts'
 
 type Props = {
   sessionId: string
@@ -15,49 +15,29 @@ type Props = {
   hint: string
   onSent: () => void
 }
-type Sent = { content: string; on_question: 'answer' | 'pass_over' | 'refuse' }
 
 /** What was typed and not sent, by session; a change of tab must not lose it. */
 const drafts = new Map<string, string>()
+const MAX_HEIGHT = 240
 
-export function Composer({ sessionId, isRunning, asks, isArchived, hint, onSent }: Props) {
-  const queries = useQueryClient()
+export function Composer(props: Props) {
+  return props.isArchived ? (
+    <p className="composer-closed muted">This session is archived. Its log can be read, not continued.</p>
+  ) : (
+    <OpenComposer {...props} />
+  )
+}
+
+function OpenComposer({ sessionId, isRunning, asks, hint, onSent }: Props) {
   const [text, setText] = useState(() => drafts.get(sessionId) ?? '')
-  const field = useRef<HTMLTextAreaElement>(null)
+  const field = useField(text)
   useEffect(() => {
     drafts.set(sessionId, text)
   }, [sessionId, text])
-  // Repeating a send that may have arrived must not say it twice: one key for one text.
-  const attempt = useRef({ text: '', key: '' })
-  const send = useMutation({
-    mutationFn: (body: Sent) => {
-      const text = `${body.on_question} ${body.content}`
-      if (attempt.current.text !== text) attempt.current = { text, key: crypto.randomUUID() }
-      return client.call('sendMessage', {
-        params: { id: sessionId },
-        body,
-        idempotencyKey: attempt.current.key,
-      })
-    },
-    onSuccess: async () => {
-      attempt.current = { text: '', key: '' }
-      setText('')
-      onSent()
-      await refreshSession(queries, sessionId)
-    },
+  const send = useSendMessage(sessionId, () => {
+    setText('')
+    onSent()
   })
-  const stop = useMutation({ mutationFn: () => client.call('stopSession', { params: { id: sessionId } }) })
-
-  useLayoutEffect(() => {
-    const box = field.current
-    if (!box) return
-    box.style.height = 'auto'
-    if (text !== '') box.style.height = `${Math.min(box.scrollHeight, 240)}px`
-  }, [text])
-  useEffect(() => {
-    if (window.matchMedia('(hover: hover)').matches) field.current?.focus()
-  }, [])
-
   const submit = (on_question: Sent['on_question']) => {
     const content = text.trim()
     if (content !== '' && !send.isPending) send.mutate({ content, on_question })
@@ -70,10 +50,7 @@ export function Composer({ sessionId, isRunning, asks, isArchived, hint, onSent 
     event.preventDefault()
     submitAsShown()
   }
-  if (isArchived)
-    return (
-      <p className="composer-closed muted">This session is archived. Its log can be read, not continued.</p>
-    )
+  const isEmpty = text.trim() === '' || send.isPending
   return (
     <div className="composer">
       <div className="composer-box">
@@ -88,21 +65,11 @@ export function Composer({ sessionId, isRunning, asks, isArchived, hint, onSent 
           data-mode={asks ? 'answer' : 'message'}
           data-testid="composer"
         />
-        {isRunning && (
-          <Button
-            className="button square stop"
-            aria-label="Stop the turn"
-            isDisabled={stop.isPending}
-            onPress={() => stop.mutate()}
-            data-testid="stop"
-          >
-            <StopIcon />
-          </Button>
-        )}
+        {isRunning && <StopButton sessionId={sessionId} />}
         <Button
           className="button primary square"
           aria-label={asks ? 'Answer' : 'Send'}
-          isDisabled={text.trim() === '' || send.isPending}
+          isDisabled={isEmpty}
           onPress={submitAsShown}
           data-testid="send"
         >
@@ -110,20 +77,49 @@ export function Composer({ sessionId, isRunning, asks, isArchived, hint, onSent 
         </Button>
       </div>
       {asks ? (
-        <p className="composer-asked faint">
-          What you write answers the question above.{' '}
-          <Button
-            className="json-link"
-            isDisabled={text.trim() === '' || send.isPending}
-            onPress={() => submit('pass_over')}
-            data-testid="send-instead"
-          >
-            Send as a new message instead
-          </Button>
-        </p>
+        <AskedHint isDisabled={isEmpty} onSendInstead={() => submit('pass_over')} />
       ) : (
         <p className="composer-hint faint">{hint}</p>
       )}
     </div>
   )
 }
+
+/** A field that grows with its text, and has the focus where there is a keyboard. */
+function useField(text: string): RefObject<HTMLTextAreaElement | null> {
+  const field = useRef<HTMLTextAreaElement>(null)
+  useLayoutEffect(() => {
+    const box = field.current
+    if (!box) return
+    box.style.height = 'auto'
+    if (text !== '') box.style.height = `${Math.min(box.scrollHeight, MAX_HEIGHT)}px`
+  }, [text])
+  useEffect(() => {
+    if (window.matchMedia('(hover: hover)').matches) field.current?.focus()
+  }, [])
+  return field
+}
+
+function StopButton({ sessionId }: { sessionId: string }) {
+  const stop = useMutation({ mutationFn: () => client.call('stopSession', { params: { id: sessionId } }) })
+  return (
+    <Button
+      className="button square stop"
+      aria-label="Stop the turn"
+      isDisabled={stop.isPending}
+      onPress={() => stop.mutate()}
+      data-testid="stop"
+    >
+      <StopIcon />
+    </Button>
+  )
+}
+
+const AskedHint = ({ isDisabled, onSendInstead }: { isDisabled: boolean; onSendInstead: () => void }) => (
+  <p className="composer-asked faint">
+    What you write answers the question above.{' '}
+    <Button className="json-link" isDisabled={isDisabled} onPress={onSendInstead} data-testid="send-instead">
+      Send as a new message instead
+    </Button>
+  </p>
+)

@@ -23,26 +23,6 @@ export const ExpertCard = memo(function ExpertCard({
   run: ExpertRun
 }) {
   const [isOpen, setOpen] = useState(false)
-  const rate = useMutation({
-    mutationFn: ({ id, rating }: { id: number; rating: 'up' | 'down' }) =>
-      client.call('giveFeedback', { params: { id: sessionId, event_id: id }, body: { rating } }),
-  })
-  const { result_id: id } = run
-  const thumb = (rating: 'up' | 'down', name: string, Icon: typeof UpIcon) =>
-    id !== null && (
-      <ToggleButton
-        className="button quiet square small"
-        aria-label={name}
-        data-testid={`expert-${rating}`}
-        isSelected={run.rating === rating}
-        isDisabled={rate.isPending}
-        onChange={() => {
-          if (run.rating !== rating) rate.mutate({ id, rating })
-        }}
-      >
-        <Icon />
-      </ToggleButton>
-    )
   return (
     <details
       className="tool expert"
@@ -62,39 +42,10 @@ export const ExpertCard = memo(function ExpertCard({
           <span className="tool-error truncate">{oneLine(run.outcome ?? '', 200)}</span>
         )}
       </summary>
-      {isOpen && (
-        <div className="tool-body">
-          <h4>Task</h4>
-          <p className="expert-text">{run.task}</p>
-          {run.trace.length > 0 && (
-            <>
-              <h4>What it did</h4>
-              <ul className="expert-trace">
-                {run.trace.map((call, index) => (
-                  <li key={index} data-ok={call.ok}>
-                    <code>{call.name}</code>
-                    {call.error !== undefined && <span> {call.error}</span>}
-                  </li>
-                ))}
-              </ul>
-            </>
-          )}
-          {run.outcome !== null && (
-            <>
-              <h4>{run.status === 'failed' ? 'What went wrong' : 'Answer'}</h4>
-              {run.status === 'failed' ? (
-                <p className="expert-text">{run.outcome}</p>
-              ) : (
-                <Markdown text={run.outcome} />
-              )}
-            </>
-          )}
-        </div>
-      )}
+      {isOpen && <Work run={run} />}
       {run.status !== 'working' && (
         <footer className="expert-foot">
-          {thumb('up', 'Good answer of the expert', UpIcon)}
-          {thumb('down', 'Bad answer of the expert', DownIcon)}
+          <Rating sessionId={sessionId} run={run} />
           <span className="faint numeric" data-testid="expert-sums">
             {run.iterations_used} of {plural(run.max_iterations, 'step')} · {formatTokens(run.tokens)} tokens
             · {formatSpent(run.cost_usd, run.unpriced)}
@@ -104,3 +55,62 @@ export const ExpertCard = memo(function ExpertCard({
     </details>
   )
 })
+
+const Work = ({ run }: { run: ExpertRun }) => (
+  <div className="tool-body">
+    <h4>Task</h4>
+    <p className="expert-text">{run.task}</p>
+    {run.trace.length > 0 && (
+      <>
+        <h4>What it did</h4>
+        <ul className="expert-trace">
+          {run.trace.map((call, index) => (
+            <li key={index} data-ok={call.ok}>
+              <code>{call.name}</code>
+              {call.error !== undefined && <span> {call.error}</span>}
+            </li>
+          ))}
+        </ul>
+      </>
+    )}
+    {run.outcome !== null && (
+      <>
+        <h4>{run.status === 'failed' ? 'What went wrong' : 'Answer'}</h4>
+        {run.status === 'failed' ? (
+          <p className="expert-text">{run.outcome}</p>
+        ) : (
+          <Markdown text={run.outcome} />
+        )}
+      </>
+    )}
+  </div>
+)
+
+function Rating({ sessionId, run }: { sessionId: string; run: ExpertRun }) {
+  const rate = useMutation({
+    mutationFn: ({ id, rating }: { id: number; rating: 'up' | 'down' }) =>
+      client.call('giveFeedback', { params: { id: sessionId, event_id: id }, body: { rating } }),
+  })
+  const { result_id: id } = run
+  if (id === null) return null
+  const thumb = (rating: 'up' | 'down', name: string, Icon: typeof UpIcon) => (
+    <ToggleButton
+      className="button quiet square small"
+      aria-label={name}
+      data-testid={`expert-${rating}`}
+      isSelected={run.rating === rating}
+      isDisabled={rate.isPending}
+      onChange={() => {
+        if (run.rating !== rating) rate.mutate({ id, rating })
+      }}
+    >
+      <Icon />
+    </ToggleButton>
+  )
+  return (
+    <>
+      {thumb('up', 'Good answer of the expert', UpIcon)}
+      {thumb('down', 'Bad answer of the expert', DownIcon)}
+    </>
+  )
+}

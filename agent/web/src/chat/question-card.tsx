@@ -2,7 +2,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, memo, useState } from 'react'
 import { Button, Input, Label, Radio, RadioGroup, TextField } from 'react-aria-components'
-import { visibleText } from '@cairn/protocol'
+import { type Question, visibleText } from '@cairn/protocol'
 import { client } from '../api.ts'
 import { ExactText } from '../ui/exact-text.tsx'
 import type { ItemOf } from './chat-item.ts'
@@ -48,9 +48,18 @@ export const QuestionCard = memo(function QuestionCard({
   )
 })
 
+/** What was picked and written for one question. */
+type Entry = { pick: string | null; written: string }
+const NO_ENTRY: Entry = { pick: null, written: '' }
+
+/** The answer that an entry stands for; empty while there is none. */
+function answerOf({ choices = [] }: Question, { pick, written }: Entry): string {
+  if (choices.length === 0 || pick === OTHER) return written.trim()
+  return pick === null ? '' : (choices[Number(pick)]?.label ?? '')
+}
+
 function QuestionForm({ sessionId, item }: { sessionId: string; item: ItemOf<'question'> }) {
-  const [chosen, setChosen] = useState<Record<number, string>>({})
-  const [written, setWritten] = useState<Record<number, string>>({})
+  const [entries, setEntries] = useState<Record<number, Entry>>({})
   const answer = useMutation({
     mutationFn: (responses: { question: string; answer: string }[]) =>
       client.call('answerQuestion', {
@@ -58,72 +67,25 @@ function QuestionForm({ sessionId, item }: { sessionId: string; item: ItemOf<'qu
         body: { responses },
       }),
   })
-  const answerAt = (i: number): string => {
-    const choices = item.questions[i]?.choices ?? []
-    const pick = chosen[i]
-    return choices.length === 0 || pick === OTHER
-      ? (written[i] ?? '').trim()
-      : pick === undefined
-        ? ''
-        : (choices[Number(pick)]?.label ?? '')
-  }
-  const isComplete = item.questions.every((_, i) => answerAt(i) !== '')
+  const responses = item.questions.map((question, i) => ({
+    question: question.prompt,
+    answer: answerOf(question, entries[i] ?? NO_ENTRY),
+  }))
+  const isComplete = responses.every(({ answer }) => answer !== '')
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (isComplete)
-      answer.mutate(item.questions.map((question, i) => ({ question: question.prompt, answer: answerAt(i) })))
+    if (isComplete) answer.mutate(responses)
   }
   return (
     <form onSubmit={submit} className="question-form">
-      {item.questions.map((question, i) => {
-        const choices = question.choices ?? []
-        const write = (value: string) => setWritten({ ...written, [i]: value })
-        const field = <Input className="input" placeholder="Your answer" data-testid="question-text" />
-        if (choices.length === 0)
-          return (
-            <TextField key={question.prompt} className="field" value={written[i] ?? ''} onChange={write}>
-              <Label>{visibleText(question.prompt)}</Label>
-              {field}
-            </TextField>
-          )
-        return (
-          <div key={question.prompt}>
-            <RadioGroup
-              className="choices"
-              value={chosen[i] ?? null}
-              onChange={value => setChosen({ ...chosen, [i]: value })}
-            >
-              <Label>{visibleText(question.prompt)}</Label>
-              {choices.map((choice, c) => (
-                <Radio key={choice.label} value={String(c)} className="choice" data-testid="question-choice">
-                  <span className="choice-label">
-                    <ExactText text={choice.label} />
-                  </span>
-                  {choice.description !== undefined && (
-                    <span className="choice-about">{visibleText(choice.description)}</span>
-                  )}
-                </Radio>
-              ))}
-              {question.allow_other !== false && (
-                <Radio value={OTHER} className="choice" data-testid="question-other">
-                  <span className="choice-label">Something else</span>
-                </Radio>
-              )}
-            </RadioGroup>
-            {chosen[i] === OTHER && (
-              <TextField
-                className="field"
-                aria-label="Your own answer"
-                value={written[i] ?? ''}
-                onChange={write}
-                autoFocus
-              >
-                {field}
-              </TextField>
-            )}
-          </div>
-        )
-      })}
+      {item.questions.map((question, i) => (
+        <QuestionField
+          key={question.prompt}
+          question={question}
+          entry={entries[i] ?? NO_ENTRY}
+          onChange={entry => setEntries({ ...entries, [i]: entry })}
+        />
+      ))}
       <div className="actions">
         <Button
           className="button primary"
@@ -135,5 +97,59 @@ function QuestionForm({ sessionId, item }: { sessionId: string; item: ItemOf<'qu
         </Button>
       </div>
     </form>
+  )
+}
+
+function QuestionField({
+  question,
+  entry,
+  onChange,
+}: {
+  question: Question
+  entry: Entry
+  onChange: (entry: Entry) => void
+}) {
+  const write = (written: string) => onChange({ ...entry, written })
+  const field = <Input className="input" placeholder="Your answer" data-testid="question-text" />
+  const { choices = [] } = question
+  if (choices.length === 0)
+    return (
+      <TextField className="field" value={entry.written} onChange={write}>
+        <Label>{visibleText(question.prompt)}</Label>
+        {field}
+      </TextField>
+    )
+  return (
+    <div>
+      <RadioGroup className="choices" value={entry.pick} onChange={pick => onChange({ ...entry, pick })}>
+        <Label>{visibleText(question.prompt)}</Label>
+        {choices.map((choice, c) => (
+          <Radio key={choice.label} value={String(c)} className="choice" data-testid="question-choice">
+            <span className="choice-label">
+              <ExactText text={choice.label} />
+            </span>
+            {choice.description !== undefined && (
+              <span className="choice-about">{visibleText(choice.description)}</span>
+            )}
+          </Radio>
+        ))}
+        {question.allow_other !== false && (
+          <Radio value={OTHER} className="choice" data-testid="question-other">
+            <span className="choice-label">Something else</span>
+          </Radio>
+        )}
+      </RadioGroup>
+      {entry.pick === OTHER && (
+        <TextField
+          className="field"
+          aria-label="Your own answer"
+          value={entry.written}
+          onChange={write}
+          autoFocus
+        >
+          {field}
+        </TextField>
+      )}
+    </div>
   )
 }

@@ -9,96 +9,116 @@ import { DownIcon, UpIcon } from '../ui/icons.tsx'
 import { say } from '../ui/toasts.tsx'
 import type { TurnSums } from './turn-sums.ts'
 
-export function EventFacts({
-  event,
-  before,
-  turn,
-  onJump,
-  onRelated,
-}: {
+type Props = {
   event: SessionEvent
   before: SessionEvent | undefined
   turn: TurnSums | undefined
   onJump: (id: number) => void
   onRelated: (text: string) => void
-}) {
-  const callId = (event.data as { tool_call_id?: unknown }).tool_call_id
-  const child = otherSession(event)
+}
+
+export function EventFacts(props: Props) {
+  const { type } = props.event
   return (
     <>
-      {isEventType(event.type) ? (
-        <p className="detail-when">{EVENTS[event.type].when}</p>
+      {isEventType(type) ? (
+        <p className="detail-when">{EVENTS[type].when}</p>
       ) : (
         <p className="detail-when">This page does not know the type; the server is newer.</p>
       )}
       <dl className="facts">
-        <dt>Time</dt>
-        <dd className="numeric">
-          {new Date(event.created_at).toLocaleString('en-GB')}{' '}
-          <span className="faint">{event.created_at}</span>
-        </dd>
-        {before && (
-          <>
-            <dt>After</dt>
-            <dd className="numeric">
-              {formatDelta(Date.parse(event.created_at) - Date.parse(before.created_at))}{' '}
-              <button type="button" className="json-link" onClick={() => onJump(before.id)}>
-                {before.type} {before.id}
-              </button>
-            </dd>
-          </>
-        )}
-        {turn && (
-          <>
-            <dt>Turn</dt>
-            <dd>
-              <button type="button" className="json-link" onClick={() => onJump(turn.startId)}>
-                {turn.number}
-              </button>
-            </dd>
-          </>
-        )}
-        {isEventType(event.type) && EVENTS[event.type].producer !== 'none' && (
-          <>
-            <dt>Written by</dt>
-            <dd>{EVENTS[event.type].producer}</dd>
-          </>
-        )}
-        {event.trace_id !== undefined && (
-          <>
-            <dt>Trace</dt>
-            <dd className="mono">{event.trace_id}</dd>
-          </>
-        )}
-        {child !== null && (
-          <>
-            <dt>Session</dt>
-            <dd>
-              <Link className="json-link" to="/sessions/$sessionId" params={{ sessionId: child }}>
-                open {child}
-              </Link>
-            </dd>
-          </>
-        )}
-        {(event.type === 'llm.response' || event.type === 'expert.result') && (
-          <>
-            <dt>Rate</dt>
-            <dd>
-              <Rating event={event} />
-            </dd>
-          </>
-        )}
-        {typeof callId === 'string' && (
-          <>
-            <dt>Call</dt>
-            <dd>
-              <button type="button" className="json-link" onClick={() => onRelated(callId)}>
-                show all of {callId}
-              </button>
-            </dd>
-          </>
-        )}
+        <When {...props} />
+        <Origin event={props.event} />
+        <Related {...props} />
       </dl>
+    </>
+  )
+}
+
+function When({ event, before, turn, onJump }: Props) {
+  return (
+    <>
+      <dt>Time</dt>
+      <dd className="numeric">
+        {new Date(event.created_at).toLocaleString('en-GB')} <span className="faint">{event.created_at}</span>
+      </dd>
+      {before && (
+        <>
+          <dt>After</dt>
+          <dd className="numeric">
+            {formatDelta(Date.parse(event.created_at) - Date.parse(before.created_at))}{' '}
+            <button type="button" className="json-link" onClick={() => onJump(before.id)}>
+              {before.type} {before.id}
+            </button>
+          </dd>
+        </>
+      )}
+      {turn && (
+        <>
+          <dt>Turn</dt>
+          <dd>
+            <button type="button" className="json-link" onClick={() => onJump(turn.startId)}>
+              {turn.number}
+            </button>
+          </dd>
+        </>
+      )}
+    </>
+  )
+}
+
+function Origin({ event }: { event: SessionEvent }) {
+  return (
+    <>
+      {isEventType(event.type) && EVENTS[event.type].producer !== 'none' && (
+        <>
+          <dt>Written by</dt>
+          <dd>{EVENTS[event.type].producer}</dd>
+        </>
+      )}
+      {event.trace_id !== undefined && (
+        <>
+          <dt>Trace</dt>
+          <dd className="mono">{event.trace_id}</dd>
+        </>
+      )}
+    </>
+  )
+}
+
+function Related({ event, onRelated }: Props) {
+  const callId = (event.data as { tool_call_id?: unknown }).tool_call_id
+  const child = otherSession(event)
+  return (
+    <>
+      {child !== null && (
+        <>
+          <dt>Session</dt>
+          <dd>
+            <Link className="json-link" to="/sessions/$sessionId" params={{ sessionId: child }}>
+              open {child}
+            </Link>
+          </dd>
+        </>
+      )}
+      {(event.type === 'llm.response' || event.type === 'expert.result') && (
+        <>
+          <dt>Rate</dt>
+          <dd>
+            <Rating event={event} />
+          </dd>
+        </>
+      )}
+      {typeof callId === 'string' && (
+        <>
+          <dt>Call</dt>
+          <dd>
+            <button type="button" className="json-link" onClick={() => onRelated(callId)}>
+              show all of {callId}
+            </button>
+          </dd>
+        </>
+      )}
     </>
   )
 }

@@ -7,6 +7,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import {
   type KeyboardEvent,
+  type MouseEvent,
   type RefObject,
   useEffect,
   useImperativeHandle,
@@ -15,6 +16,7 @@ import {
 } from 'react'
 import { type EventIndex, EVENT, GAP, type RowKey, gapBefore, indexOfKey, kindOfKey } from './event-index.ts'
 import { EventRow, GapRow, TurnRow, rowId } from './event-row.tsx'
+import { useScrollIntent } from './use-scroll-intent.ts'
 
 export type GridHandle = {
   focus(): void
@@ -37,27 +39,77 @@ type Props = {
   onKeyDown: (event: KeyboardEvent) => void
 }
 
-/** A scroll this soon after a wheel, touch or scroll-bar press is the person's and not ours. */
-const INTENT_MS = 600
 const BLOCK = 8
 const HEAD_HEIGHT = 24
 
-export function EventGrid({
-  index,
-  openTurn,
-  rowHeight,
-  activeKey,
-  isFollowing,
-  handle,
-  onFollow,
-  onActivate,
-  onKeyDown,
-}: Props) {
+export function EventGrid(props: Props) {
+  const { index, openTurn, rowHeight, activeKey, isFollowing, onFollow, onActivate, onKeyDown } = props
   const scroller = useRef<HTMLDivElement>(null)
-  const intentAt = useRef(-Infinity)
+  const blocks = useBlocks(scroller, index.rows.length, rowHeight, isFollowing)
+  useGridHandle(props.handle, scroller, rowHeight)
+  const intent = useScrollIntent()
+  const scrolled = () => {
+    const box = scroller.current
+    if (!box || !intent.isMeant()) return
+    const isAtEnd = box.scrollHeight - box.scrollTop - box.clientHeight < rowHeight * 1.5
+    if (isAtEnd !== isFollowing) onFollow(isAtEnd)
+  }
+  const clicked = (click: MouseEvent) => {
+    const key = (click.target as HTMLElement).closest<HTMLElement>('[data-key]')?.dataset['key']
+    if (key !== undefined) onActivate(Number(key), true)
+  }
   const { rows } = index
+  return (
+    <div
+      className="event-grid"
+      data-testid="event-grid"
+      role="grid"
+      aria-label="Events"
+      aria-rowcount={rows.length + 1}
+      aria-colcount={5}
+      tabIndex={0}
+      aria-activedescendant={activeKey === null ? undefined : rowId(activeKey)}
+      ref={scroller}
+      onKeyDown={onKeyDown}
+      onScroll={scrolled}
+      {...intent.listeners}
+      onClick={clicked}
+    >
+      <div className="grid-head" role="row" aria-rowindex={1}>
+        {['id', 'time', 'delta', 'type', 'summary'].map(name => (
+          <span key={name} role="columnheader" className={`cell-${name}`}>
+            {name}
+          </span>
+        ))}
+      </div>
+      <div className="grid-body" role="rowgroup" style={{ height: rows.length * rowHeight }}>
+        {blocks.flatMap(block =>
+          rows.slice(block * BLOCK, (block + 1) * BLOCK).map((rowKey, i) => {
+            const position = block * BLOCK + i
+            return (
+              <Row
+                key={rowKey}
+                index={index}
+                openTurn={openTurn}
+                rowKey={rowKey}
+                rowIndex={position}
+                top={position * rowHeight}
+                isActive={rowKey === activeKey}
+              />
+            )
+          }),
+        )}
+      </div>
+    </div>
+  )
+}
+
+type Scroller = RefObject<HTMLDivElement | null>
+
+/** The blocks of rows in sight; while the grid follows, its end stays in sight. */
+function useBlocks(scroller: Scroller, rows: number, rowHeight: number, isFollowing: boolean): number[] {
   const virtualizer = useVirtualizer({
-    count: Math.ceil(rows.length / BLOCK),
+    count: Math.ceil(rows / BLOCK),
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight * BLOCK,
     overscan: 2,
@@ -68,8 +120,11 @@ export function EventGrid({
   const height = virtualizer.scrollRect?.height ?? 0
   useLayoutEffect(() => {
     if (isFollowing && scroller.current) scroller.current.scrollTop = scroller.current.scrollHeight
-  }, [isFollowing, rows.length, rowHeight, height])
+  }, [scroller, isFollowing, rows, rowHeight, height])
+  return virtualizer.getVirtualItems().map(({ index }) => index)
+}
 
+function useGridHandle(handle: Props['handle'], scroller: Scroller, rowHeight: number): void {
   useImperativeHandle(
     handle,
     () => ({
@@ -86,65 +141,7 @@ export function EventGrid({
       firstVisible: () => Math.ceil((scroller.current?.scrollTop ?? 0) / rowHeight),
       pageSize: () => Math.max(1, Math.floor((scroller.current?.clientHeight ?? rowHeight) / rowHeight) - 2),
     }),
-    [rowHeight],
-  )
-
-  const noteIntent = () => {
-    intentAt.current = performance.now()
-  }
-  const scrolled = () => {
-    const box = scroller.current
-    if (!box || performance.now() - intentAt.current > INTENT_MS) return
-    const isAtEnd = box.scrollHeight - box.scrollTop - box.clientHeight < rowHeight * 1.5
-    if (isAtEnd !== isFollowing) onFollow(isAtEnd)
-  }
-  return (
-    <div
-      className="event-grid"
-      data-testid="event-grid"
-      role="grid"
-      aria-label="Events"
-      aria-rowcount={rows.length + 1}
-      aria-colcount={5}
-      tabIndex={0}
-      aria-activedescendant={activeKey === null ? undefined : rowId(activeKey)}
-      ref={scroller}
-      onKeyDown={onKeyDown}
-      onScroll={scrolled}
-      onWheel={noteIntent}
-      onTouchMove={noteIntent}
-      onPointerDown={noteIntent}
-      onClick={click => {
-        const key = (click.target as HTMLElement).closest<HTMLElement>('[data-key]')?.dataset['key']
-        if (key !== undefined) onActivate(Number(key), true)
-      }}
-    >
-      <div className="grid-head" role="row" aria-rowindex={1}>
-        {['id', 'time', 'delta', 'type', 'summary'].map(name => (
-          <span key={name} role="columnheader" className={`cell-${name}`}>
-            {name}
-          </span>
-        ))}
-      </div>
-      <div className="grid-body" role="rowgroup" style={{ height: rows.length * rowHeight }}>
-        {virtualizer.getVirtualItems().flatMap(block =>
-          rows.slice(block.index * BLOCK, (block.index + 1) * BLOCK).map((rowKey, i) => {
-            const position = block.index * BLOCK + i
-            return (
-              <Row
-                key={rowKey}
-                index={index}
-                openTurn={openTurn}
-                rowKey={rowKey}
-                rowIndex={position}
-                top={position * rowHeight}
-                isActive={rowKey === activeKey}
-              />
-            )
-          }),
-        )}
-      </div>
-    </div>
+    [scroller, rowHeight],
   )
 }
 

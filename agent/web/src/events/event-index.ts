@@ -41,43 +41,21 @@ export type EventIndex = {
 const SLICE = 256
 
 export function createEventIndex(): EventIndex {
-  const events: SessionEvent[] = []
-  const texts: (string | undefined)[] = []
-  const turns: TurnSums[] = []
-  const alarms: number[] = []
-  const countByType = new Map<EventType, number>()
-  const countByFamily = new Map<Family, number>()
+  const log = createTally()
+  const { events, turns } = log
+  const texts = searchTexts(events)
   let rows: RowKey[] = []
   let filter = NO_FILTER
   let scanned = 0
   let matching = 0
   let turnShown = -1
 
-  function count(event: SessionEvent, index: number) {
-    const family = familyOfAny(event.type)
-    countByType.set(event.type, (countByType.get(event.type) ?? 0) + 1)
-    countByFamily.set(family, (countByFamily.get(family) ?? 0) + 1)
-    if (factsOf(event.type).alarm) alarms.push(index)
-    const turn = turns.at(-1)
-    if (startsTurn(turn, event)) turns.push(startTurn(event, index, turns.length + 1))
-    else if (turn) addToTurn(turn, event)
-  }
-
-  function textAt(index: number): string {
-    const known = texts[index]
-    if (known !== undefined) return known
-    const event = events[index]
-    const text = event ? searchText(event) : ''
-    texts[index] = text
-    return text
-  }
-
   function addRows(index: number, event: SessionEvent) {
     const open = !isFiltering(filter)
-    if (!open && !matches(filter, event, () => textAt(index))) return
+    if (!open && !matches(filter, event, () => texts(index))) return
     // What was pruned is part of the whole picture only; a filtered list has holes everywhere.
     if (open && event.id > (events[index - 1]?.id ?? 0) + 1) rows.push(keyOf(index, GAP))
-    const turn = turnAt(index)
+    const turn = log.turnAt(index)
     if (turn && turn.number !== turnShown) {
       rows.push(keyOf(index, TURN))
       turnShown = turn.number
@@ -86,25 +64,16 @@ export function createEventIndex(): EventIndex {
     matching += 1
   }
 
-  function turnAt(eventIndex: number): TurnSums | undefined {
-    const last = turns.at(-1)
-    if (last && last.startIndex <= eventIndex) return last
-    const after = bisect(turns.length, i => (turns[i]?.startIndex ?? 0) > eventIndex)
-    return turns[after - 1]
-  }
-
   return {
-    get events() {
-      return events
-    },
+    events,
+    turns,
+    alarms: log.alarms,
+    countByType: log.countByType,
+    countByFamily: log.countByFamily,
+    turnAt: log.turnAt,
+    append: log.append,
     get rows() {
       return rows
-    },
-    get turns() {
-      return turns
-    },
-    get alarms() {
-      return alarms
     },
     get filter() {
       return filter
@@ -114,16 +83,6 @@ export function createEventIndex(): EventIndex {
     },
     get unscanned() {
       return events.length - scanned
-    },
-    countByType,
-    countByFamily,
-    turnAt,
-    append(batch) {
-      for (const event of batch) {
-        // The stream resumes after a cursor; what it repeats is known already.
-        if (event.id <= (events.at(-1)?.id ?? 0)) continue
-        count(event, events.push(event) - 1)
-      }
     },
     setFilter(next) {
       filter = next
@@ -143,6 +102,55 @@ export function createEventIndex(): EventIndex {
       }
       return scanned === events.length
     },
+  }
+}
+
+/** The events as they came, with what is counted of them whatever is shown. */
+function createTally() {
+  const events: SessionEvent[] = []
+  const turns: TurnSums[] = []
+  const alarms: number[] = []
+  const countByType = new Map<EventType, number>()
+  const countByFamily = new Map<Family, number>()
+
+  function count(event: SessionEvent, index: number) {
+    const family = familyOfAny(event.type)
+    countByType.set(event.type, (countByType.get(event.type) ?? 0) + 1)
+    countByFamily.set(family, (countByFamily.get(family) ?? 0) + 1)
+    if (factsOf(event.type).alarm) alarms.push(index)
+    const turn = turns.at(-1)
+    if (startsTurn(turn, event)) turns.push(startTurn(event, index, turns.length + 1))
+    else if (turn) addToTurn(turn, event)
+  }
+
+  return {
+    events,
+    turns,
+    alarms,
+    countByType,
+    countByFamily,
+    append(batch: readonly SessionEvent[]): void {
+      for (const event of batch) {
+        // The stream resumes after a cursor; what it repeats is known already.
+        if (event.id <= (events.at(-1)?.id ?? 0)) continue
+        count(event, events.push(event) - 1)
+      }
+    },
+    turnAt(eventIndex: number): TurnSums | undefined {
+      const last = turns.at(-1)
+      if (last && last.startIndex <= eventIndex) return last
+      const after = bisect(turns.length, i => (turns[i]?.startIndex ?? 0) > eventIndex)
+      return turns[after - 1]
+    },
+  }
+}
+
+/** What a search looks through of each event: made once, when it is first asked for. */
+function searchTexts(events: readonly SessionEvent[]): (index: number) => string {
+  const texts: (string | undefined)[] = []
+  return index => {
+    const event = events[index]
+    return (texts[index] ??= event ? searchText(event) : '')
   }
 }
 

@@ -12,6 +12,33 @@ const namesEvent = (line: JsonLine) =>
   line.name !== null &&
   /(^|_)(event|message|start|cursor)(_id|_to|_from)?$/.test(line.name)
 
+type Move = { to: number } | 'flip' | null
+
+/** What a key does on line `at` of the tree: goes to another line, opens or closes this one, or nothing. */
+function moveOf(key: string, lines: readonly JsonLine[], at: number, line: JsonLine): Move {
+  switch (key) {
+    case 'ArrowDown':
+      return { to: at + 1 }
+    case 'ArrowUp':
+      return { to: at - 1 }
+    case 'Home':
+      return { to: 0 }
+    case 'End':
+      return { to: lines.length - 1 }
+    case 'ArrowRight':
+      return line.isBranch && !line.isOpen ? 'flip' : { to: at + 1 }
+    case 'ArrowLeft':
+      return line.isOpen
+        ? 'flip'
+        : { to: lines.findLastIndex((other, i) => i < at && other.depth < line.depth) }
+    case 'Enter':
+    case ' ':
+      return 'flip'
+    default:
+      return null
+  }
+}
+
 export function JsonView({ value, onJump }: { value: unknown; onJump: (id: number) => void }) {
   const [flipped, setFlipped] = useState<ReadonlySet<string>>(new Set())
   const [active, setActive] = useState('$')
@@ -20,48 +47,19 @@ export function JsonView({ value, onJump }: { value: unknown; onJump: (id: numbe
   const flip = (line: JsonLine) => {
     if (line.isBranch) setFlipped(old => toggled(old, line.path))
   }
-
-  const move = (event: KeyboardEvent) => {
-    const at = Math.max(
-      0,
-      lines.findIndex(line => line.path === active),
-    )
-    const line = lines[at]
-    if (!line) return
-    const to = (position: number) => {
-      const target = lines[Math.min(lines.length - 1, Math.max(0, position))]
-      if (!target) return
-      setActive(target.path)
-      tree.current?.querySelector<HTMLElement>(`[data-path="${CSS.escape(target.path)}"]`)?.focus()
-    }
-    switch (event.key) {
-      case 'ArrowDown':
-        to(at + 1)
-        break
-      case 'ArrowUp':
-        to(at - 1)
-        break
-      case 'Home':
-        to(0)
-        break
-      case 'End':
-        to(lines.length - 1)
-        break
-      case 'ArrowRight':
-        if (line.isBranch && !line.isOpen) flip(line)
-        else to(at + 1)
-        break
-      case 'ArrowLeft':
-        if (line.isOpen) flip(line)
-        else to(lines.findLastIndex((other, i) => i < at && other.depth < line.depth))
-        break
-      case 'Enter':
-      case ' ':
-        flip(line)
-        break
-      default:
-        return
-    }
+  const goTo = (position: number) => {
+    const target = lines[Math.min(lines.length - 1, Math.max(0, position))]
+    if (!target) return
+    setActive(target.path)
+    tree.current?.querySelector<HTMLElement>(`[data-path="${CSS.escape(target.path)}"]`)?.focus()
+  }
+  const keyDown = (event: KeyboardEvent) => {
+    const at = lines.findIndex(line => line.path === active)
+    const line = lines[Math.max(0, at)]
+    const move = line === undefined ? null : moveOf(event.key, lines, Math.max(0, at), line)
+    if (line === undefined || move === null) return
+    if (move === 'flip') flip(line)
+    else goTo(move.to)
     event.preventDefault()
     event.stopPropagation()
   }
@@ -77,36 +75,57 @@ export function JsonView({ value, onJump }: { value: unknown; onJump: (id: numbe
       aria-label="Payload"
       tabIndex={-1}
       ref={tree}
-      onKeyDown={move}
+      onKeyDown={keyDown}
       onClick={flipAt}
       data-testid="json-tree"
     >
       {lines.map(line => (
-        <div
+        <Line
           key={line.path}
-          className="json-line"
-          role="treeitem"
-          aria-level={line.depth + 1}
-          aria-selected={line.path === active}
-          aria-expanded={line.isBranch ? line.isOpen : undefined}
-          tabIndex={line.path === active ? 0 : -1}
-          data-path={line.path}
-          style={{ paddingLeft: `${line.depth * 14 + 16}px` }}
+          line={line}
+          isActive={line.path === active}
           onFocus={() => setActive(line.path)}
-        >
-          {line.isBranch && (
-            <span className="json-toggle" data-open={line.isOpen || undefined}>
-              <ChevronIcon />
-            </span>
-          )}
-          {line.name !== null && (
-            <span className="json-name">
-              <ExactText text={line.name} />
-            </span>
-          )}
-          <Value line={line} onJump={onJump} />
-        </div>
+          onJump={onJump}
+        />
       ))}
+    </div>
+  )
+}
+
+function Line({
+  line,
+  isActive,
+  onFocus,
+  onJump,
+}: {
+  line: JsonLine
+  isActive: boolean
+  onFocus: () => void
+  onJump: (id: number) => void
+}) {
+  return (
+    <div
+      className="json-line"
+      role="treeitem"
+      aria-level={line.depth + 1}
+      aria-selected={isActive}
+      aria-expanded={line.isBranch ? line.isOpen : undefined}
+      tabIndex={isActive ? 0 : -1}
+      data-path={line.path}
+      style={{ paddingLeft: `${line.depth * 14 + 16}px` }}
+      onFocus={onFocus}
+    >
+      {line.isBranch && (
+        <span className="json-toggle" data-open={line.isOpen || undefined}>
+          <ChevronIcon />
+        </span>
+      )}
+      {line.name !== null && (
+        <span className="json-name">
+          <ExactText text={line.name} />
+        </span>
+      )}
+      <Value line={line} onJump={onJump} />
     </div>
   )
 }

@@ -37,69 +37,40 @@ const CHUNK = 1500
 
 export function followSession(id: string, read: ReadEvents, frames: Frames): FollowedSession {
   const index = createEventIndex()
-  const listeners = new Set<() => void>()
-  const pending: SessionEvent[][] = []
+  const pending = createPending()
+  const changes = createChanges()
   let view = emptySessionView
   let connection: Connection = 'connecting'
   let failure: unknown = null
-  let revision = 0
-  let isRequested = false
   let following = new AbortController()
 
-  const notify = () => {
-    revision += 1
-    for (const listener of listeners) listener()
-  }
   const setConnection = (state: Connection) => {
     if (state === connection) return
     connection = state
-    notify()
+    changes.tell()
   }
-  const requestFrame = () => {
-    if (isRequested) return
-    isRequested = true
-    frames.request(frame)
-  }
-
-  function take(): SessionEvent[] {
-    const chunk: SessionEvent[] = []
-    while (pending.length > 0 && chunk.length < CHUNK) {
-      const batch = pending[0] ?? []
-      const rest = batch.splice(CHUNK - chunk.length)
-      chunk.push(...batch)
-      if (rest.length > 0) pending[0] = rest
-      else pending.shift()
-    }
-    return chunk
-  }
-
-  function frame() {
-    isRequested = false
+  const requestFrame = oneFrameAtATime(frames, () => {
     const until = frames.now() + BUDGET_MS
     const isLate = () => frames.now() >= until
     do {
-      const chunk = take()
+      const chunk = pending.take()
       index.append(chunk)
       view = foldSessionView(view, chunk)
-    } while (pending.length > 0 && !isLate())
+    } while (!pending.isEmpty() && !isLate())
     const isDone = index.scan(isLate)
-    notify()
-    if (pending.length > 0 || !isDone) requestFrame()
-  }
-
-  const lastReceived = () => pending.at(-1)?.at(-1)?.id ?? index.events.at(-1)?.id ?? 0
+    changes.tell()
+    return pending.isEmpty() && isDone
+  })
 
   async function followUntil(signal: AbortSignal) {
+    const after = pending.lastId() ?? index.events.at(-1)?.id ?? 0
+    const onState = (state: StreamState) => {
+      if (!signal.aborted) setConnection(state)
+    }
     try {
-      for await (const batch of read(id, {
-        after: lastReceived(),
-        signal,
-        onState: state => {
-          if (!signal.aborted) setConnection(state)
-        },
-      })) {
+      for await (const batch of read(id, { after, signal, onState })) {
         if (signal.aborted) return
-        pending.push([...batch])
+        pending.add(batch)
         requestFrame()
       }
     } catch (error) {
@@ -122,16 +93,13 @@ export function followSession(id: string, read: ReadEvents, frames: Frames): Fol
       return failure
     },
     get revision() {
-      return revision
+      return changes.count()
     },
-    subscribe(listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
+    subscribe: changes.subscribe,
     setFilter(filter) {
       index.setFilter(filter)
       index.scan(() => true)
-      notify()
+      changes.tell()
       if (index.unscanned > 0) requestFrame()
     },
     follow() {
@@ -142,4 +110,57 @@ export function followSession(id: string, read: ReadEvents, frames: Frames): Fol
       return () => following.abort()
     },
   }
+}
+
+/** Who hears of every change of what a reader sees, and how many there were. */
+function createChanges() {
+  const listeners = new Set<() => void>()
+  let count = 0
+  return {
+    count: (): number => count,
+    tell(): void {
+      count += 1
+      for (const listener of listeners) listener()
+    },
+    subscribe(listener: () => void): () => void {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+}
+
+/** Batches that arrived and are not in the view yet. */
+function createPending() {
+  const batches: SessionEvent[][] = []
+  return {
+    add: (batch: readonly SessionEvent[]): void => void batches.push([...batch]),
+    isEmpty: (): boolean => batches.length === 0,
+    lastId: (): number | undefined => batches.at(-1)?.at(-1)?.id,
+    /** At most CHUNK events, the oldest. */
+    take(): SessionEvent[] {
+      const chunk: SessionEvent[] = []
+      while (batches.length > 0 && chunk.length < CHUNK) {
+        const batch = batches[0] ?? []
+        const rest = batch.splice(CHUNK - chunk.length)
+        chunk.push(...batch)
+        if (rest.length > 0) batches[0] = rest
+        else batches.shift()
+      }
+      return chunk
+    },
+  }
+}
+
+/** Asks for a frame unless one is asked for, and for another when `work` says that it is not done. */
+function oneFrameAtATime(frames: Frames, work: () => boolean): () => void {
+  let isRequested = false
+  function request() {
+    if (isRequested) return
+    isRequested = true
+    frames.request(() => {
+      isRequested = false
+      if (!work()) request()
+    })
+  }
+  return request
 }

@@ -1,0 +1,114 @@
+/** What was said and done, newest at the bottom, with what needs an answer in its place. */
+import { type RefObject, useState } from 'react'
+import { Button } from 'react-aria-components'
+import type { Session } from '@cairn/protocol'
+import type { ChatItem, SessionView } from '@cairn/state'
+import { formatCount } from '../format.ts'
+import type { FollowedSession } from '../session/followed-session.ts'
+import { ActionCards } from './action-cards.tsx'
+import { itemKey } from './chat-item.ts'
+import { DisclosureBanner } from './disclosure-banner.tsx'
+import { Item } from './item.tsx'
+
+/** A long chat is drawn from its end; more on demand. */
+const PAGE = 80
+
+export function Conversation({
+  log,
+  session,
+  content,
+  onEarlier,
+  onEvent,
+}: {
+  log: FollowedSession
+  session: Session | undefined
+  content: RefObject<HTMLDivElement | null>
+  /** More is about to be drawn above. */
+  onEarlier: () => void
+  onEvent: (id: number) => void
+}) {
+  const { view } = log
+  const [pages, setPages] = useState(1)
+  const first = Math.max(0, view.items.length - pages * PAGE)
+  const isRunning = session?.state === 'running'
+  const isReading = view.last_id < (session?.last_event_id ?? 0) && log.connection !== 'failed'
+  return (
+    <div
+      className="chat-content"
+      ref={content}
+      role="log"
+      aria-label="Conversation"
+      aria-busy={isReading || isRunning}
+    >
+      <DisclosureBanner
+        sessionId={log.id}
+        isConfirmed={log.index.countByType.has('disclosure.confirmed') || isReading}
+      />
+      {first > 0 && (
+        <Button
+          className="button quiet earlier"
+          onPress={() => {
+            onEarlier()
+            setPages(pages + 1)
+          }}
+        >
+          {formatCount(first)} earlier
+        </Button>
+      )}
+      {view.items.length === 0 && (
+        <Opening isReading={isReading} isNew={session?.last_event_id === 0} agent={session?.agent} />
+      )}
+      {view.items.slice(first).map((item, i) => (
+        <Item
+          key={itemKey(item, first + i)}
+          item={item}
+          expert={expertOf(view, item)}
+          sessionId={log.id}
+          onEvent={onEvent}
+        />
+      ))}
+      {session?.waiting_on === 'action' && <ActionCards sessionId={log.id} />}
+      {isRunning && isSilent(view) && <WaitingDots />}
+    </div>
+  )
+}
+
+const expertOf = (view: SessionView, item: ChatItem) =>
+  item.kind === 'tool' ? view.experts.find(run => run.tool_call_id === item.tool_call_id) : undefined
+
+/** Nothing at the end shows by itself that work goes on. */
+function isSilent({ items }: SessionView): boolean {
+  const last = items.at(-1)
+  return !(last?.kind === 'answer' && last.streaming) && !(last?.kind === 'tool' && last.status === 'running')
+}
+
+const WaitingDots = () => (
+  <p className="waiting-dots" role="status" aria-label="The agent is at work">
+    <i />
+    <i />
+    <i />
+  </p>
+)
+
+function Opening({
+  isReading,
+  isNew,
+  agent,
+}: {
+  isReading: boolean
+  isNew: boolean
+  agent: string | undefined
+}) {
+  if (isReading)
+    return (
+      <p className="opening muted" role="status">
+        Reading the log …
+      </p>
+    )
+  return (
+    <div className="opening muted">
+      <h2>{isNew && agent !== undefined ? `A new session with ${agent}` : 'Nothing was said here yet'}</h2>
+      <p>Say what you would like done. Every step will be in the log.</p>
+    </div>
+  )
+}

@@ -1,0 +1,58 @@
+/** One item of the chat, as its kind is drawn. */
+import { memo } from 'react'
+import type { ChatItem, ExpertRun } from '@cairn/state'
+import { ArtifactItem } from '../artifacts/artifact-item.tsx'
+import { AnswerItem } from './answer-item.tsx'
+import { ApprovalCard } from './approval-card.tsx'
+import { CommandReply } from './command-reply.tsx'
+import { ExpertCard } from './expert-card.tsx'
+import { NoticeItem } from './notice-item.tsx'
+import { QuestionCard } from './question-card.tsx'
+import { ToolCard } from './tool-card.tsx'
+import { UserItem } from './user-item.tsx'
+import { TaskItem, WorkerItem } from './worker-item.tsx'
+
+export const Item = memo(function Item({
+  item,
+  expert,
+  sessionId,
+  onEvent,
+}: {
+  item: ChatItem
+  /** What the call of consult_expert is about. */
+  expert: ExpertRun | undefined
+  sessionId: string
+  onEvent: (id: number) => void
+}) {
+  switch (item.kind) {
+    case 'user':
+      return <UserItem item={item} />
+    case 'answer':
+      return item.finish_reason === 'command' ? (
+        <CommandReply item={item} />
+      ) : (
+        <AnswerItem sessionId={sessionId} item={item} />
+      )
+    // The question's own card, and the expert's, say the same and more.
+    case 'tool':
+      return expert ? (
+        <ExpertCard sessionId={sessionId} run={expert} />
+      ) : item.name === 'ask_user_question' &&
+        item.status !== 'failed' &&
+        item.status !== 'refused' ? null : (
+        <ToolCard item={item} onEvent={onEvent} />
+      )
+    case 'question':
+      return <QuestionCard sessionId={sessionId} item={item} />
+    case 'approval':
+      return <ApprovalCard sessionId={sessionId} item={item} />
+    case 'artifact':
+      return <ArtifactItem sessionId={sessionId} item={item} />
+    case 'notice':
+      return <NoticeItem item={item} onEvent={onEvent} />
+    case 'worker':
+      return <WorkerItem item={item} />
+    case 'task':
+      return <TaskItem item={item} onEvent={onEvent} />
+  }
+})

@@ -1,0 +1,44 @@
+/** What a person can do about a session that failed or is paused. */
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { Button } from 'react-aria-components'
+import type { Session } from '@cairn/protocol'
+import { client } from '../api.ts'
+import { refreshSession } from '../queries.ts'
+
+/** A failed session can be tried again, a paused one resumed. */
+export function StateBar({ session }: { session: Session | undefined }) {
+  const queries = useQueryClient()
+  const move = useMutation({
+    mutationFn: ({ route, id }: { route: 'retrySession' | 'resumeSession'; id: string }) =>
+      client.call(route, { params: { id } }),
+    onSuccess: ({ id }) => refreshSession(queries, id),
+  })
+  if (session?.state !== 'failed' && session?.state !== 'paused') return null
+  const { id, state } = session
+  return (
+    <div className="state-bar" data-state={state} role="status">
+      <span>
+        {state === 'failed' ? 'The session failed. What it did so far is kept.' : 'The session is paused.'}
+      </span>
+      {state === 'failed' ? (
+        <Button
+          className="button"
+          isDisabled={move.isPending}
+          onPress={() => move.mutate({ route: 'retrySession', id })}
+          data-testid="retry"
+        >
+          Try again
+        </Button>
+      ) : (
+        <Button
+          className="button"
+          isDisabled={move.isPending}
+          onPress={() => move.mutate({ route: 'resumeSession', id })}
+          data-testid="resume"
+        >
+          Resume
+        </Button>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,58 @@
+/** What the whole log holds, what of it is shown, and the way to what went wrong. */
+import { Button } from 'react-aria-components'
+import type { Session } from '@cairn/protocol'
+import { formatCount, plural } from '../format.ts'
+import type { FollowedSession } from '../session/followed-session.ts'
+import { AlertIcon } from '../ui/icons.tsx'
+import { isFiltering } from './filter.ts'
+
+export function StatusLine({
+  log,
+  session,
+  from,
+  onAlarm,
+}: {
+  log: FollowedSession
+  session: Session | undefined
+  /** The next alarm is looked for from this event on. */
+  from: number
+  onAlarm: (id: number) => void
+}) {
+  const { index } = log
+  const { events, alarms } = index
+  const last = events.at(-1)?.id ?? 0
+  const pruned = last - events.length
+  const target = session?.last_event_id ?? 0
+  const next = alarms.find(at => (events[at]?.id ?? 0) > from) ?? alarms[0]
+  const nextId = next === undefined ? undefined : events[next]?.id
+  return (
+    <footer className="events-status numeric" data-testid="events-status">
+      {isFiltering(index.filter) ? (
+        <span>
+          {formatCount(index.matching)} of {plural(events.length, 'event')}
+        </span>
+      ) : (
+        <span>{plural(events.length, 'event')}</span>
+      )}
+      <span>{plural(index.turns.length, 'turn')}</span>
+      {pruned > 0 && <span>{formatCount(pruned)} pruned</span>}
+      {index.unscanned > 0 && (
+        <span>filtering {Math.round((1 - index.unscanned / events.length) * 100)} %</span>
+      )}
+      {last < target && <span>reading {Math.floor((last / target) * 100)} %</span>}
+      {nextId !== undefined && (
+        <Button
+          className="button quiet small alarm-button"
+          onPress={() => onAlarm(nextId)}
+          data-testid="next-alarm"
+        >
+          <AlertIcon />
+          {plural(alarms.length, 'crash or recovery', 'crashes, recoveries and failures')}
+        </Button>
+      )}
+      <span className="events-keys">
+        press <kbd>?</kbd> for keys
+      </span>
+    </footer>
+  )
+}

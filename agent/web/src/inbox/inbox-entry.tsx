@@ -1,0 +1,88 @@
+/** One item of the inbox: what was raised, where, and what can be done about it. */
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { type InboxItem, type InboxKind, visibleText } from '@cairn/protocol'
+import { client } from '../api.ts'
+import { GateArgumentsView, useGateArguments } from '../decisions/gate-arguments.tsx'
+import { proposedSkill, SkillText } from '../decisions/proposal.tsx'
+import { formatAgo } from '../format.ts'
+import { needsAnswer } from '../queries.ts'
+import { FromWorker } from './from-worker.tsx'
+import { ItemActions } from './item-actions.tsx'
+import { Outcome } from './outcome.tsx'
+
+const KINDS: Record<InboxKind, string> = {
+  input_required: 'Question',
+  action_required: 'Action',
+  governance_gate: 'Approval',
+  task_complete: 'Finished',
+  progress_checkin: 'Progress',
+}
+
+export function InboxEntry({ item, now }: { item: InboxItem; now: number }) {
+  const skill = proposedSkill(item)
+  const { deny_reason: reason } = item.payload
+  const shown = useGateArguments(item.payload)
+  // The body of a gate is its arguments, which are shown below as they are.
+  const text = item.kind === 'governance_gate' && typeof reason === 'string' ? reason : item.body
+  return (
+    <li
+      className="inbox-item"
+      data-testid="inbox-item"
+      data-kind={item.kind}
+      data-status={item.status}
+      data-unread={item.read_at === null || undefined}
+    >
+      <header>
+        <span className={`badge${needsAnswer(item) ? ' waiting' : ''}`}>
+          {skill === null ? KINDS[item.kind] : 'Proposal'}
+        </span>
+        <h2>{visibleText(item.title)}</h2>
+        <time className="faint" dateTime={item.created_at}>
+          {formatAgo(item.created_at, now)}
+        </time>
+      </header>
+      {item.root_session_id !== item.session_id && <FromWorker item={item} />}
+      {text !== null && text !== '' && <p className="inbox-body">{visibleText(text)}</p>}
+      {item.kind === 'governance_gate' && <GateArgumentsView {...shown} />}
+      {skill !== null && <SkillText skill={skill} />}
+      <footer>
+        <Origin item={item} />
+        <span className="inbox-buttons">
+          {item.status === 'pending' ? <ItemActions item={item} shown={shown} /> : <Outcome item={item} />}
+        </span>
+      </footer>
+    </li>
+  )
+}
+
+/** The ways to where the item was raised; who goes there has read it. */
+function Origin({ item }: { item: InboxItem }) {
+  const queries = useQueryClient()
+  const read = useMutation({
+    mutationFn: () => client.call('readInboxItem', { params: { item_id: item.id } }),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['inbox'] }),
+  })
+  return (
+    <>
+      <Link
+        className="json-link"
+        to="/sessions/$sessionId"
+        params={{ sessionId: item.session_id }}
+        onClick={() => {
+          if (item.read_at === null) read.mutate()
+        }}
+      >
+        Open the session
+      </Link>
+      <Link
+        className="json-link"
+        to="/sessions/$sessionId/events"
+        params={{ sessionId: item.session_id }}
+        search={{ id: item.source_event_id }}
+      >
+        event {item.source_event_id}
+      </Link>
+    </>
+  )
+}

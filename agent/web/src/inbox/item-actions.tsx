@@ -1,0 +1,93 @@
+/** What a person can do about an item that waits, by its kind. */
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { Button } from 'react-aria-components'
+import type { InboxItem } from '@cairn/protocol'
+import { client } from '../api.ts'
+import type { GateArguments } from '../decisions/gate-arguments.tsx'
+import { ProposalButtons, proposedSkill } from '../decisions/proposal.tsx'
+
+type Answer = { decision: 'approve' | 'reject'; shown_hash?: string } | { completed: true }
+
+function useInboxMutation<T>(mutationFn: (body: T) => Promise<unknown>) {
+  const queries = useQueryClient()
+  return useMutation({ mutationFn, onSettled: () => queries.invalidateQueries({ queryKey: ['inbox'] }) })
+}
+const useRespond = ({ id }: InboxItem) =>
+  useInboxMutation((body: Answer) => client.call('respondInbox', { params: { item_id: id }, body }))
+
+export function ItemActions({ item, shown }: { item: InboxItem; shown: GateArguments }) {
+  if (proposedSkill(item) !== null) return <ProposalButtons item={item} />
+  switch (item.kind) {
+    case 'governance_gate':
+      return <GateButtons item={item} shown={shown} />
+    case 'action_required':
+      return <DoneButton item={item} />
+    case 'input_required':
+      return (
+        <Link className="button primary" to="/sessions/$sessionId" params={{ sessionId: item.session_id }}>
+          Answer
+        </Link>
+      )
+    case 'task_complete':
+    case 'progress_checkin':
+      return <AcknowledgeButton item={item} />
+  }
+}
+
+function GateButtons({ item, shown }: { item: InboxItem; shown: GateArguments }) {
+  const respond = useRespond(item)
+  const approve = () =>
+    respond.mutate({
+      decision: 'approve',
+      ...(shown.shownHash !== undefined && { shown_hash: shown.shownHash }),
+    })
+  return (
+    <>
+      <Button
+        className="button danger"
+        isDisabled={respond.isPending}
+        onPress={() => respond.mutate({ decision: 'reject' })}
+        data-testid="reject"
+      >
+        Reject
+      </Button>
+      <Button
+        className="button primary"
+        isDisabled={respond.isPending || !shown.isWhole}
+        onPress={approve}
+        data-testid="approve"
+      >
+        Approve once
+      </Button>
+    </>
+  )
+}
+
+function DoneButton({ item }: { item: InboxItem }) {
+  const respond = useRespond(item)
+  return (
+    <Button
+      className="button primary"
+      isDisabled={respond.isPending}
+      onPress={() => respond.mutate({ completed: true })}
+      data-testid="complete-action"
+    >
+      Done
+    </Button>
+  )
+}
+
+function AcknowledgeButton({ item }: { item: InboxItem }) {
+  const acknowledge = useInboxMutation(() => client.call('ackInboxItem', { params: { item_id: item.id } }))
+  return (
+    <Button
+      className="button"
+      isDisabled={acknowledge.isPending}
+      onPress={() => acknowledge.mutate(undefined)}
+      data-testid="acknowledge"
+    >
+      Acknowledge
+    </Button>
+  )
+}
