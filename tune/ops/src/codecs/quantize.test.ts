@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { byteLength, partsOf, type Dtype } from '../dtypes.ts'
-import { dequantize, quantize } from './blocks.ts'
+import { dequantize } from './dequantize.ts'
+import { quantize } from './quantize.ts'
 import { decodeMinifloat } from './minifloat.ts'
 import { NF4_TABLE, encodeNf4 } from './nf4.ts'
 import { uniform } from './philox.ts'

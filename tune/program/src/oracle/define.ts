@@ -1,8 +1,10 @@
 /** The meaning of every op, as a table: an op without one does not compile. */
 import type { OpName } from '@cairn-tune/ops'
+import * as activations from './activations.ts'
 import * as attention from './attention.ts'
 import * as experts from './experts.ts'
-import * as layers from './layers.ts'
+import * as norms from './norms.ts'
+import * as products from './products.ts'
 import * as serving from './serving.ts'
 import { at, fill, get, number, type Define } from './matrix.ts'
 
@@ -50,26 +52,26 @@ const clipFactor: Define = (inputs, attrs) => {
 }
 
 export const DEFINE: { readonly [N in OpName]: Define } = {
-  embed: layers.embed,
-  embed_grad: layers.embedGrad,
-  rms_norm: layers.rmsNorm,
-  rms_norm_grad: layers.rmsNormGrad,
-  rms_norm_weight_grad: layers.rmsNormWeightGrad,
-  matmul_nt: layers.matmulNt,
-  bias_grad: layers.biasGrad,
-  matmul_nn: layers.matmulNn,
-  matmul_tn: layers.matmulTn,
-  columns: layers.columns,
-  columns_grad: layers.columnsGrad,
-  qk_norm_rope: layers.qkNormRope,
-  qk_norm_rope_grad: layers.qkNormRopeGrad,
-  qk_norm_rope_weight_grad: layers.qkNormRopeWeightGrad,
-  swiglu: layers.swiglu,
-  swiglu_grad: layers.swigluGrad,
-  geglu: layers.geglu,
-  geglu_grad: layers.gegluGrad,
-  clamped_glu: layers.clampedGlu,
-  clamped_glu_grad: layers.clampedGluGrad,
+  embed: products.embed,
+  embed_grad: products.embedGrad,
+  rms_norm: norms.rmsNorm,
+  rms_norm_grad: norms.rmsNormGrad,
+  rms_norm_weight_grad: norms.rmsNormWeightGrad,
+  matmul_nt: products.matmulNt,
+  bias_grad: products.biasGrad,
+  matmul_nn: products.matmulNn,
+  matmul_tn: products.matmulTn,
+  columns: products.columns,
+  columns_grad: products.columnsGrad,
+  qk_norm_rope: norms.qkNormRope,
+  qk_norm_rope_grad: norms.qkNormRopeGrad,
+  qk_norm_rope_weight_grad: norms.qkNormRopeWeightGrad,
+  swiglu: activations.swiglu,
+  swiglu_grad: activations.swigluGrad,
+  geglu: activations.geglu,
+  geglu_grad: activations.gegluGrad,
+  clamped_glu: activations.clampedGlu,
+  clamped_glu_grad: activations.clampedGluGrad,
   attention: attention.attention,
   attention_grad: attention.attentionGrad,
   sinks_grad: attention.sinksGrad,

@@ -1,6 +1,6 @@
 /** Meaning of the ops of a mixture of experts, in float64. */
 import type { Attrs } from '@cairn-tune/ops'
-import { matmulNn, matmulNt, matmulTn } from './layers.ts'
+import { matmulNn, matmulNt, matmulTn } from './products.ts'
 import { at, fill, get, number, sizes, zeros, type Define, type Inputs, type Matrix } from './matrix.ts'
 
 /** softmax of the numbers at some indices of a row, by those. */

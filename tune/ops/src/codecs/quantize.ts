@@ -1,5 +1,5 @@
 /**
- * Block quantisers: a matrix in f32 ↔ the buffer of a quantised dtype (its parts are in dtypes.ts). Every
+ * Block quantisers: a matrix in f32 → the buffer of a quantised dtype (its parts are in dtypes.ts). Every
  * product and quotient is rounded to f32 where native code rounds it, so that both give the same bytes.
  */
 import {
@@ -9,25 +9,16 @@ import {
   NF4_BLOCK,
   NF4_GROUP,
   NVFP4_BLOCK,
-  VNNI_ROWS,
   byteLength,
   countElements,
   isStack,
-  matrixStride,
-  partsOf,
   type Dtype,
   type Shape,
 } from '../dtypes.ts'
 import { dynamicMap } from './dynamic-map.ts'
-import {
-  decodeBf16,
-  decodeE8m0,
-  decodeMinifloat,
-  encodeBf16,
-  encodeE8m0,
-  encodeMinifloat,
-} from './minifloat.ts'
-import { NF4_TABLE, encodeNearest, encodeNf4 } from './nf4.ts'
+import { decodeE8m0, decodeMinifloat, encodeBf16, encodeE8m0, encodeMinifloat } from './minifloat.ts'
+import { encodeNearest, encodeNf4 } from './nf4.ts'
+import { floats, part, partViews, putNibble, stackOf, vnniPlace, type Parts } from './parts.ts'
 
 const f = Math.fround
 const E4M3_MAX = 448
@@ -35,36 +26,11 @@ const E2M1_MAX = 6
 /** Smallest block scale of NVFP4 that is not zero. */
 const E4M3_MIN = 2 ** -9
 
-type Parts = Record<string, Uint8Array>
-
-function partViews(buffer: Uint8Array, dtype: Dtype, shape: Shape): Parts {
-  return Object.fromEntries(
-    partsOf(dtype, shape).map(({ name, offset, bytes }) => [name, buffer.subarray(offset, offset + bytes)]),
-  )
-}
-
-const part = (parts: Parts, name: string) => parts[name] ?? new Uint8Array()
-const floats = (bytes: Uint8Array) => new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)
 const maxAbs = (values: Float32Array, start: number, end: number) => {
   let most = 0
   for (let i = start; i < end; i++) most = Math.max(most, Math.abs(values[i] ?? 0))
   return most
 }
-
-/** Two nibbles a byte; `first` says where the even element lies. */
-function putNibble(bytes: Uint8Array, index: number, code: number, first: 'low' | 'high'): void {
-  const isLow = (index % 2 === 0) === (first === 'low')
-  bytes[index >> 1] = (bytes[index >> 1] ?? 0) | (isLow ? code : code << 4)
-}
-
-function getNibble(bytes: Uint8Array, index: number, first: 'low' | 'high'): number {
-  const byte = bytes[index >> 1] ?? 0
-  return (index % 2 === 0) === (first === 'low') ? byte & 15 : byte >> 4
-}
-
-/** Of a stack: the shape of one matrix, its numbers, and bytes from one to the next. */
-const stackOf = (dtype: Dtype, shape: Shape) =>
-  [shape.slice(1), countElements(shape.slice(1)), matrixStride(dtype, shape)] as const
 
 /** Bytes of a matrix, or of a stack of them, in a dtype. */
 export function quantize(values: Float32Array, dtype: Dtype, shape: Shape): Uint8Array {
@@ -83,28 +49,6 @@ export function quantize(values: Float32Array, dtype: Dtype, shape: Shape): Uint
   return buffer
 }
 
-/** The numbers that a buffer means, in f32. */
-export function dequantize(buffer: Uint8Array, dtype: Dtype, shape: Shape): Float32Array {
-  if (buffer.byteLength < byteLength(dtype, shape)) {
-    throw new Error(
-      `[dequantize] ${dtype} (${shape.join(', ')}) takes ${byteLength(dtype, shape)} bytes, got ` +
-        `${buffer.byteLength}`,
-    )
-  }
-  if (isStack(dtype, shape)) {
-    const [matrix, size, stride] = stackOf(dtype, shape)
-    const values = new Float32Array(countElements(shape))
-    for (let i = 0; i * size < values.length; i++)
-      values.set(dequantize(buffer.subarray(i * stride), dtype, matrix), i * size)
-    return values
-  }
-  const aligned = buffer.byteOffset % 4 === 0 ? buffer : buffer.slice()
-  return Float32Array.from(
-    { length: countElements(shape) },
-    decoder(partViews(aligned, dtype, shape), dtype, shape),
-  )
-}
-
 const quantizers: Record<Dtype, (values: Float32Array, parts: Parts, shape: Shape) => void> = {
   f32: (values, parts) => floats(part(parts, 'values')).set(values),
   i32: (values, parts) => new Int32Array(part(parts, 'values').buffer).set(values),
@@ -118,10 +62,6 @@ const quantizers: Record<Dtype, (values: Float32Array, parts: Parts, shape: Shap
   dynamic8_unsigned: (values, parts) => quantizeDynamic(values, parts, false),
   bf16_vnni: quantizeVnni,
 }
-
-/** Where number k of row r of K lies in a bf16_vnni matrix. */
-const vnniPlace = (r: number, k: number, K: number) =>
-  (Math.floor(r / VNNI_ROWS) * (K / 2) + Math.floor(k / 2)) * 2 * VNNI_ROWS + (r % VNNI_ROWS) * 2 + (k % 2)
 
 function quantizeVnni(values: Float32Array, parts: Parts, [, K = 0]: Shape): void {
   const codes = new Uint16Array(part(parts, 'values').buffer)
@@ -220,62 +160,5 @@ function quantizeDynamic(values: Float32Array, parts: Parts, isSigned: boolean):
     floats(part(parts, 'scales'))[start / DYNAMIC_BLOCK] = most
     for (let i = start; i < end; i++)
       part(parts, 'codes')[i] = encodeNearest(map, most === 0 ? 0 : f((values[i] ?? 0) / most))
-  }
-}
-
-/** A function from element index (row-major) to its number. */
-function decoder(parts: Parts, dtype: Dtype, [, k = 1]: Shape): (_: unknown, index: number) => number {
-  const codes = part(parts, 'codes')
-  const values = part(parts, 'values')
-  const scales = part(parts, 'scales')
-  switch (dtype) {
-    case 'f32':
-      return (_, i) => floats(values)[i] ?? 0
-    case 'i32':
-      return (_, i) => new Int32Array(values.buffer, values.byteOffset)[i] ?? 0
-    case 'bf16':
-      return (_, i) => decodeBf16((values[2 * i] ?? 0) | ((values[2 * i + 1] ?? 0) << 8))
-    case 'bf16_vnni': {
-      const at = (i: number) => 2 * vnniPlace(Math.floor(i / k), i % k, k)
-      return (_, i) => decodeBf16((values[at(i)] ?? 0) | ((values[at(i) + 1] ?? 0) << 8))
-    }
-    case 'fp8_tiles': {
-      const tiles = Math.ceil(k / FP8_TILE)
-      const scale = (i: number) =>
-        floats(scales)[Math.floor(Math.floor(i / k) / FP8_TILE) * tiles + Math.floor((i % k) / FP8_TILE)] ?? 0
-      return (_, i) => f(decodeMinifloat('e4m3', codes[i] ?? 0) * scale(i))
-    }
-    case 'fp8_tensor': {
-      const scale = floats(part(parts, 'scale'))[0] ?? 0
-      return (_, i) => f(decodeMinifloat('e4m3', codes[i] ?? 0) * scale)
-    }
-    case 'nvfp4': {
-      const tensorScale = floats(part(parts, 'tensor_scale'))[0] ?? 0
-      const block = (i: number) => decodeMinifloat('e4m3', scales[Math.floor(i / NVFP4_BLOCK)] ?? 0)
-      return (_, i) => f(decodeMinifloat('e2m1', getNibble(codes, i, 'low')) * block(i) * tensorScale)
-    }
-    case 'dynamic8':
-    case 'dynamic8_unsigned': {
-      const map = dynamicMap(dtype === 'dynamic8')
-      return (_, i) => f((map[codes[i] ?? 0] ?? 0) * (floats(scales)[Math.floor(i / DYNAMIC_BLOCK)] ?? 0))
-    }
-    case 'mxfp4':
-      return (_, i) =>
-        f(
-          decodeMinifloat('e2m1', getNibble(codes, i, 'low')) *
-            decodeE8m0(scales[Math.floor(i / MXFP4_BLOCK)] ?? 0),
-        )
-    case 'nf4': {
-      const map = floats(part(parts, 'scale_map'))
-      const offset = floats(part(parts, 'offset'))[0] ?? 0
-      const groups = floats(part(parts, 'group_scales'))
-      const scale = (block: number) =>
-        f(
-          f(
-            (map[part(parts, 'scale_codes')[block] ?? 0] ?? 0) * (groups[Math.floor(block / NF4_GROUP)] ?? 0),
-          ) + offset,
-        )
-      return (_, i) => f((NF4_TABLE[getNibble(codes, i, 'high')] ?? 0) * scale(Math.floor(i / NF4_BLOCK)))
-    }
   }
 }

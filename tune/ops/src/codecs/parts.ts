@@ -1,0 +1,33 @@
+/** The buffer of a quantised matrix: its parts by name, its nibbles, and where its numbers lie. */
+import { VNNI_ROWS, countElements, matrixStride, partsOf, type Dtype, type Shape } from '../dtypes.ts'
+
+export type Parts = Record<string, Uint8Array>
+
+export function partViews(buffer: Uint8Array, dtype: Dtype, shape: Shape): Parts {
+  return Object.fromEntries(
+    partsOf(dtype, shape).map(({ name, offset, bytes }) => [name, buffer.subarray(offset, offset + bytes)]),
+  )
+}
+
+export const part = (parts: Parts, name: string) => parts[name] ?? new Uint8Array()
+export const floats = (bytes: Uint8Array) =>
+  new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)
+
+/** Two nibbles a byte; `first` says where the even element lies. */
+export function putNibble(bytes: Uint8Array, index: number, code: number, first: 'low' | 'high'): void {
+  const isLow = (index % 2 === 0) === (first === 'low')
+  bytes[index >> 1] = (bytes[index >> 1] ?? 0) | (isLow ? code : code << 4)
+}
+
+export function getNibble(bytes: Uint8Array, index: number, first: 'low' | 'high'): number {
+  const byte = bytes[index >> 1] ?? 0
+  return (index % 2 === 0) === (first === 'low') ? byte & 15 : byte >> 4
+}
+
+/** Where number k of row r of K lies in a bf16_vnni matrix. */
+export const vnniPlace = (r: number, k: number, K: number) =>
+  (Math.floor(r / VNNI_ROWS) * (K / 2) + Math.floor(k / 2)) * 2 * VNNI_ROWS + (r % VNNI_ROWS) * 2 + (k % 2)
+
+/** Of a stack: the shape of one matrix, its numbers, and bytes from one to the next. */
+export const stackOf = (dtype: Dtype, shape: Shape) =>
+  [shape.slice(1), countElements(shape.slice(1)), matrixStride(dtype, shape)] as const
