@@ -6,7 +6,7 @@ const REF = '#/components/schemas/'
 export const anchor = (name: string): string => name.replaceAll(/[^A-Za-z0-9]+/g, '-')
 
 /** A schema in one phrase. */
-export function phrase(schema: JsonSchema): string {
+function phrase(schema: JsonSchema): string {
   if (schema.$ref !== undefined) {
     const name = schema.$ref.slice(REF.length)
     return `<a href="#schema-${anchor(name)}">${escapeHtml(name)}</a>`
