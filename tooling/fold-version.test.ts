@@ -12,8 +12,12 @@ function bundleOf(sources: Record<string, string>): Promise<string> {
   return bundleFold(join(dir, 'entry.ts'))
 }
 
-const entry = `import { next } from './reached.ts'\nexport const fold = (sum: number): number => next(sum) * 2\n`
-const reached = `export const next = (at: number): number => at + 1\nexport const other = (at: number): number => at - 1\n`
+const entry = `import { next } from './reached.ts'
+export const fold = (sum: number): number => next(sum) * 2
+`
+const reached = `export const next = (at: number): number => at + 1
+export const other = (at: number): number => at - 1
+`
 
 test('the version that is written down is that of the code', async () => {
   const written = new URL('../agent/state/src/fold-version.ts', import.meta.url)

@@ -9,7 +9,8 @@ const by = (page: Page, id: string) => page.locator(`[data-testid="${id}"]`)
 const POLL = { timeout: PATIENCE_MS }
 // Run in the page, so they are text here: this program knows no DOM.
 const FOCUSED = `document.activeElement?.dataset.testid ?? document.activeElement?.tagName`
-const ACTIVE_ROW = `document.querySelector('[role="row"][aria-selected="true"]')?.getAttribute('aria-rowindex') ?? null`
+const ACTIVE = `document.querySelector('[role="row"][aria-selected="true"]')`
+const ACTIVE_ROW = `${ACTIVE}?.getAttribute('aria-rowindex') ?? null`
 
 /** A log that is longer than the window. */
 async function openEvents(page: Page): Promise<{ rows: number; last: number }> {

@@ -8,7 +8,8 @@ test('writes the sample of RFC 8785 section 3.2.2 as the RFC has it', () => {
     "literals": [null, true, false]
   }`)
   expect(canonicalJson(sample)).toBe(
-    String.raw`{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\u000f\nA'B\"\\\\\"/"}`,
+    '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],' +
+      String.raw`"string":"€$\u000f\nA'B\"\\\\\"/"}`,
   )
 })
 

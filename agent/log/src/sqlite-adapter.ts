@@ -10,7 +10,8 @@ export type SqlValue = SQLInputValue
 
 /** SQLite's result codes that this package tells apart (primary codes). */
 const BUSY = 5
-const STORAGE_CODES = new Set([BUSY, 6, 8, 10, 11, 13, 14, 26]) // busy, locked, read-only, I/O, corrupt, full, cannot open, not a database
+/** Busy, locked, read-only, I/O, corrupt, full, cannot open, not a database. */
+const STORAGE_CODES = new Set([BUSY, 6, 8, 10, 11, 13, 14, 26])
 
 export function openDb(path: string, options: { readOnly?: boolean; busyMs?: number } = {}): Db {
   return new DatabaseSync(path, {

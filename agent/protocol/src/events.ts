@@ -4,7 +4,8 @@
  * Types, validators, docs/events.md and the OpenAPI components derive from this table; a pin test keeps
  * its names and documented keys. Per type: who writes it (exactly one producer, or `none`), when, its
  * documented keys (`keys`, a stable promise), ours on top (`extra`, may grow without notice), the facts that
- * folds and projections derive from (`EventFacts`), what the model reads of it, and its line for people. Source: docs/contract.md, 14.
+ * folds and projections derive from (`EventFacts`), what the model reads of it, and its line for people.
+ * Source: docs/contract.md, 14.
  *
  * Validation is exact for whoever writes and loose for whoever reads: new keys may appear without notice.
  */
@@ -55,7 +56,10 @@ export const PRODUCERS = [
 ] as const
 export type Producer = (typeof PRODUCERS)[number]
 
-/** Producers that are declared and not built yet: nothing writes their types. A gate reads the sources for that. */
+/**
+ * Producers that are declared and not built yet: nothing writes their types. A gate reads the sources for
+ * that.
+ */
 export const NOT_BUILT: readonly Producer[] = ['missions', 'rounds', 'research', 'browser', 'code']
 
 /** Families group the types for people: colours and filters of the EVENTS tab, sections of docs/events.md. */
@@ -121,8 +125,8 @@ type Options<S extends Shape, X extends Shape> = EventFacts & {
   /** Keys beyond the documented ones; readers must not count on them. */
   extra?: X
   /**
-   * What the model reads of it, as a message of its own. Types that are part of the dialogue itself (messages,
-   * answers, results of calls) have none: the conversation's fold places them.
+   * What the model reads of it, as a message of its own. Types that are part of the dialogue itself
+   * (messages, answers, results of calls) have none: the conversation's fold places them.
    */
   says?: (data: Read<NoInfer<S & X>>) => Note | null
   /** The one line of the EVENTS tab and of `cairn tail`. */
@@ -304,7 +308,10 @@ export const EVALUATION_RESULTS = [
 ] as const
 export const ARTIFACT_KINDS = ['markdown', 'table', 'chart', 'html', 'svg', 'image'] as const
 
-/** How a session came to have a child: by a call that goes on at once, by one that waits for it, as an attempt at a task. */
+/**
+ * How a session came to have a child: by a call that goes on at once, by one that waits for it, as an attempt
+ * at a task.
+ */
 export const WORKER_KINDS = ['worker', 'delegation', 'task'] as const
 export type WorkerKind = (typeof WORKER_KINDS)[number]
 /** Why a child did not come back with a result. `parent`: its parent stopped, ended or was archived. */
@@ -1573,7 +1580,8 @@ export const EVENTS = {
   'harness.wake': either(
     'wake',
     'lifecycle',
-    'A worker took the lease of the session and began; first event of every turn. The background review has review flags in place of the cursor.',
+    'A worker took the lease of the session and began; first event of every turn. The background review ' +
+      'has review flags in place of the cursor.',
     { worker_id: id, cursor: count },
     { worker_id: id, review_memory: z.boolean(), review_skills: z.boolean() },
     {
@@ -1704,7 +1712,8 @@ export const EVENTS = {
   'context.compact': def(
     'turn',
     'lifecycle',
-    'The context was compressed; what came before is replaced by compacted_messages for the model, and kept in the log.',
+    'The context was compressed; what came before is replaced by compacted_messages for the model, and ' +
+      'kept in the log.',
     {},
     {
       extra: {

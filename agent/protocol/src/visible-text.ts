@@ -8,7 +8,11 @@
  * default (variation selectors, fillers) and the blank braille pattern. What makes an emoji one is left
  * alone: the selector right after a pictograph, the joiner between two.
  */
-const EMOJI_PART = String.raw`(?<=\p{Extended_Pictographic})[\uFE0E\uFE0F]|(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F])\u200D(?=\p{Extended_Pictographic})`
+const SELECTOR = String.raw`(?<=\p{Extended_Pictographic})[\uFE0E\uFE0F]`
+const JOINER =
+  String.raw`(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F])\u200D` +
+  String.raw`(?=\p{Extended_Pictographic})`
+const EMOJI_PART = `${SELECTOR}|${JOINER}`
 const UNSEEN = String.raw`(?![\n\t]|${EMOJI_PART})[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]`
 
 const INVISIBLE = new RegExp(UNSEEN, 'gu')

@@ -36,9 +36,10 @@ export async function commitFor(store: LogStore, operation: string, commit: Comm
 }
 
 /** Why an item takes no answer any more. */
-export const tellAnswered = ({ status, decision }: Pick<InboxItem, 'status' | 'decision'>): string =>
-  'This ' +
-  `${status === 'expired' ? 'has expired' : 'was answered before'}${decision === null ? '' : `: ${decision}`}.`
+export function tellAnswered({ status, decision }: Pick<InboxItem, 'status' | 'decision'>): string {
+  const how = status === 'expired' ? 'has expired' : 'was answered before'
+  return `This ${how}${decision === null ? '' : `: ${decision}`}.`
+}
 
 export function refusedAs(operation: string, sessionId: string, refused: CommitRefused): AppError {
   const { refusal, session, item } = refused

@@ -41,49 +41,60 @@ async function sentinels() {
 const quoted = (html: string): string => html.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
 
 function probes(stun: string, url: string): Record<string, string> {
-  const dial = `var R=window.RTCPeerConnection||window.webkitRTCPeerConnection;var p=new R({iceServers:[{urls:'${stun}'}]});p.createDataChannel('x');p.createOffer().then(o=>p.setLocalDescription(o));window.kept=p`
+  const dial =
+    `var R=window.RTCPeerConnection||window.webkitRTCPeerConnection;` +
+    `var p=new R({iceServers:[{urls:'${stun}'}]});p.createDataChannel('x');` +
+    `p.createOffer().then(o=>p.setLocalDescription(o));window.kept=p`
   const page = `<script>${dial}</script>`
   const frame = `<iframe srcdoc="${quoted(page)}"></iframe>`
   const text = (value: string) => JSON.stringify(value).replaceAll('</', String.raw`<\/`)
   const script = (body: string) => `<script>${body}</script>`
+  const shadow = `<div><template shadowrootmode="closed">${frame}</template></div>`
+  const data = `data:text/html,${encodeURIComponent(page)}`
+  const rules = `{"prefetch":[{"source":"list","urls":["${url}/h"]}]}`
   const append = 'document.documentElement.append(f)'
+  /** A frame made by a script, with something set on it before it is shown. */
+  const made = (set: string) => `var f=document.createElement('iframe');${set};${append}`
   return {
     'WebRTC of the frame': page,
     'WebRTC by the prototype of the window': script(
       `var R=Object.getPrototypeOf(window).RTCPeerConnection;${dial}`,
     ),
     'a srcdoc frame of the document': frame,
-    'a srcdoc frame and a busy script behind it': `${frame}${script('var t=Date.now();while(Date.now()-t<500);')}`,
-    'a srcdoc frame made by a script': script(
-      `var f=document.createElement('iframe');f.srcdoc=${text(page)};${append}`,
-    ),
-    'fifty srcdoc frames': script(
-      `for(let i=0;i<50;i++){var f=document.createElement('iframe');f.srcdoc=${text(page)};${append}}`,
-    ),
+    'a srcdoc frame and a busy script behind it': frame + script('var t=Date.now();while(Date.now()-t<500);'),
+    'a srcdoc frame made by a script': script(made(`f.srcdoc=${text(page)}`)),
+    'fifty srcdoc frames': script(`for(let i=0;i<50;i++){${made(`f.srcdoc=${text(page)}`)}}`),
     'a frame by innerHTML': script(`document.body.innerHTML=${text(frame)}`),
     'a javascript: frame': `<iframe src="javascript:${quoted(dial)}"></iframe>`,
     'a javascript: frame made by a script': script(
-      `var f=document.createElement('iframe');f.src='javascript:'+encodeURIComponent(${text(dial)});${append}`,
+      made(`f.src='javascript:'+encodeURIComponent(${text(dial)})`),
     ),
-    'a frame in a closed shadow tree': `<div id="a"></div>${script(`a.attachShadow({mode:'closed'}).innerHTML=${text(frame)}`)}`,
-    'a frame in a shadow tree of the parser': `<div><template shadowrootmode="closed">${frame}</template></div>`,
+    'a frame in a closed shadow tree':
+      '<div id="a"></div>' + script(`a.attachShadow({mode:'closed'}).innerHTML=${text(frame)}`),
+    'a frame in a shadow tree of the parser': shadow,
     'a frame after the prototypes were changed': script(
-      `MutationObserver.prototype.observe=Element.prototype.remove=Element.prototype.matches=function(){};var f=document.createElement('iframe');f.srcdoc=${text(page)};${append}`,
+      'MutationObserver.prototype.observe=Element.prototype.remove=Element.prototype.matches=' +
+        `function(){};${made(`f.srcdoc=${text(page)}`)}`,
     ),
     'a document written anew': script(
       `setTimeout(()=>{document.open();document.write(${text(frame)});document.close()})`,
     ),
     'a frame of a blob': script(
-      `var f=document.createElement('iframe');f.src=URL.createObjectURL(new Blob([${text(page)}],{type:'text/html'}));${append}`,
+      made(`f.src=URL.createObjectURL(new Blob([${text(page)}],{type:'text/html'}))`),
     ),
-    'an object with a page in it': `<object data="data:text/html,${quoted(encodeURIComponent(page))}"></object>`,
+    'an object with a page in it': `<object data="${quoted(data)}"></object>`,
     'going to a page of data': script(`location.href='data:text/html,'+encodeURIComponent(${text(page)})`),
     'fetch, socket, beacon, event source': script(
-      `fetch('${url}/a').catch(()=>0);navigator.sendBeacon('${url}/b');try{new WebSocket('${url}/c')}catch{};new EventSource('${url}/d')`,
+      `fetch('${url}/a').catch(()=>0);navigator.sendBeacon('${url}/b');` +
+        `try{new WebSocket('${url}/c')}catch{};new EventSource('${url}/d')`,
     ),
-    'links that fetch ahead': `<link rel="prefetch" href="${url}/e"><link rel="modulepreload" href="${url}/f"><link rel="preconnect" href="${url}"><link rel="stylesheet" href="${url}/g">`,
-    'speculation rules': `<script type="speculationrules">{"prefetch":[{"source":"list","urls":["${url}/h"]}]}</script>`,
-    'images, fonts and imports': `<img src="${url}/i"><style>@import '${url}/j';body{background:url(${url}/k)}@font-face{font-family:x;src:url(${url}/l)}*{font-family:x}</style>`,
+    'links that fetch ahead':
+      `<link rel="prefetch" href="${url}/e"><link rel="modulepreload" href="${url}/f">` +
+      `<link rel="preconnect" href="${url}"><link rel="stylesheet" href="${url}/g">`,
+    'speculation rules': `<script type="speculationrules">${rules}</script>`,
+    'images, fonts and imports':
+      `<img src="${url}/i"><style>@import '${url}/j';body{background:url(${url}/k)}` +
+      `@font-face{font-family:x;src:url(${url}/l)}*{font-family:x}</style>`,
     'a worker': script(`try{new Worker(URL.createObjectURL(new Blob(["fetch('${url}/m')"])))}catch{}`),
     'going elsewhere': script(`location.href='${url}/n'`),
     'a form': `<form id="q" action="${url}/o"></form>${script('q.submit()')}`,
@@ -133,7 +144,9 @@ test('an html artifact reaches nobody: no STUN packet and no request, in its fra
 
   // And it is still a page: its markup, scripts, handlers and shadow trees work.
   await show(
-    `<p id="p">no</p><button id="b" onclick="p.textContent='yes'">b</button><div id="s"></div><script>s.attachShadow({mode:'open'}).innerHTML='<i>i</i>';b.click();document.title=p.textContent+s.shadowRoot.textContent</script>`,
+    `<p id="p">no</p><button id="b" onclick="p.textContent='yes'">b</button><div id="s"></div>` +
+      `<script>s.attachShadow({mode:'open'}).innerHTML='<i>i</i>';b.click();` +
+      `document.title=p.textContent+s.shadowRoot.textContent</script>`,
   )
   const frame = page.frames().find(one => one.url().endsWith('/artifact-frame.html'))
   await expect.poll(() => frame?.title()).toBe('yesi')

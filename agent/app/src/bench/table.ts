@@ -79,12 +79,11 @@ const whole = (value: number): string => number.format(Math.round(value))
 /** The first column to the left, the others to the right. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((_, at) => Math.max(...[head, ...rows].map(row => row[at]!.length)))
-  const line = (row: readonly string[]): string =>
-    '| ' +
-    `${row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!))).join(' | ')} ` +
-    `|\n`
-  const rule = `|${widths.map((width, at) => (at === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|\n`
-  return line(head) + rule + rows.map(line).join('')
+  const padded = (cell: string, at: number): string =>
+    at === 0 ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!)
+  const line = (row: readonly string[]): string => `| ${row.map(padded).join(' | ')} |\n`
+  const rules = widths.map((width, at) => (at === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`))
+  return `${line(head)}|${rules.join('|')}|\n${rows.map(line).join('')}`
 }
 
 const shown = (ms: number | null): string => (ms === null ? '' : ms < 10 ? ms.toFixed(2) : ms.toFixed(0))

@@ -26,10 +26,9 @@ export const helpFor = (commands: () => readonly Command[]): Command =>
     async run({ values, positionals: [name] }, io) {
       const found = commands().find(command => command.name === name)
       if (name !== undefined && found === undefined) throw new UsageError(`there is no command "${name}"`)
+      const listed = () => commands().map(({ name, summary, usage }) => ({ name, summary, usage }))
       if (values.json)
-        io.out(
-          `${JSON.stringify({ commands: commands().map(({ name, summary, usage }) => ({ name, summary, usage })), environment: ENVIRONMENT, exit_codes: EXIT })}\n`,
-        )
+        io.out(`${JSON.stringify({ commands: listed(), environment: ENVIRONMENT, exit_codes: EXIT })}\n`)
       else io.out(found === undefined ? overview(commands()) : `${found.summary}.\n\n${usageOf(found)}`)
       return EXIT.ok.code
     },

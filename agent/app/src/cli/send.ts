@@ -79,10 +79,8 @@ export const send = defineCommand({
     if (values['no-wait'] || session.status === 'paused') {
       if (session.status === 'paused')
         note('the session is paused: the message is kept and runs when it is resumed')
-      if (values.json)
-        io.out(
-          `${JSON.stringify({ ...sent, status: session.status === 'paused' ? 'paused' : 'sent', answer: null })}\n`,
-        )
+      const status = session.status === 'paused' ? 'paused' : 'sent'
+      if (values.json) io.out(`${JSON.stringify({ ...sent, status, answer: null })}\n`)
       else if (values['no-wait']) io.out(`${session.id}\n`)
       return values['no-wait'] ? EXIT.ok.code : EXIT.waiting.code
     }

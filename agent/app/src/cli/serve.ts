@@ -19,7 +19,8 @@ export const serve = defineCommand({
   usage: [
     [
       'serve',
-      'on HOST:PORT with the store in CAIRN_DATA or DATABASE_URL; SIGTERM drains, a second signal ends at once',
+      'on HOST:PORT with the store in CAIRN_DATA or DATABASE_URL; SIGTERM drains, a second signal ends ' +
+        'at once',
     ],
     [
       '  --role all|api|worker',
@@ -64,7 +65,9 @@ export const serve = defineCommand({
     failLoudly(log)
     if (pretty)
       io.note(
-        `Configuration (${file ?? 'no cairn.yaml, all defaults'}; data in ${dataDir}, workspaces in ${workspacesDir}${database === null ? '' : `, store in ${database.address.shown}`}):\n\n${showConfig(config).replaceAll(/^/gm, '  ').trimEnd()}\n`,
+        `Configuration (${file ?? 'no cairn.yaml, all defaults'}; data in ${dataDir}, workspaces in ` +
+          `${workspacesDir}${database === null ? '' : `, store in ${database.address.shown}`}):\n\n` +
+          `${showConfig(config).replaceAll(/^/gm, '  ').trimEnd()}\n`,
       )
     else
       log.info('configuration', {
@@ -99,13 +102,19 @@ function readPort(text: string | undefined): number {
   return port
 }
 
+const DEMO_ANSWERS =
+  'No model is configured: the scripted demo model answers. Name one in cairn.yaml to talk to a real one.'
+
 function announce({ url, loginUrl, sandbox, log }: Service, demo: boolean, json: boolean, io: Io): void {
   log.info('listening', { url })
   if (json)
     return io.out(`${JSON.stringify({ url, login_url: loginUrl, demo, sandbox, pid: process.pid })}\n`)
-  io.out(
-    `\n  Cairn runs on ${url}\n${demo ? '  No model is configured: the scripted demo model answers. Name one in cairn.yaml to talk to a real one.\n' : ''}${sandbox === null ? '' : `  ${sandbox.summary}\n`}\n  Log in (works once): ${loginUrl}\n`,
-  )
+  const about = [
+    `Cairn runs on ${url}`,
+    ...(demo ? [DEMO_ANSWERS] : []),
+    ...(sandbox === null ? [] : [sandbox.summary]),
+  ]
+  io.out(`\n${about.map(line => `  ${line}\n`).join('')}\n  Log in (works once): ${loginUrl}\n`)
 }
 
 /**

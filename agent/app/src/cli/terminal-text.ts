@@ -15,7 +15,10 @@ export function oneLine(text: string, max: number): string {
 
 /** JSON on one line, for a program and for the terminal it may stand in: the same value, nothing unseen. */
 export const jsonLine = (value: unknown): string =>
-  `${JSON.stringify(value).replaceAll(/[^\0-~]/gu, character => (printable(character) === character ? character : escaped(character)))}\n`
+  `${JSON.stringify(value).replaceAll(/[^\0-~]/gu, shownOrEscaped)}\n`
+
+const shownOrEscaped = (character: string): string =>
+  printable(character) === character ? character : escaped(character)
 
 const escaped = (character: string): string =>
   character

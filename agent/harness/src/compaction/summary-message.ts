@@ -73,17 +73,14 @@ export function shorten(older: readonly ConversationEntry[]): Digest {
   const note =
     `${older.length} older messages were left out here, because no summary of them could be made. Read ` +
     'files or ask again where you need what they said.'
+  const skipped = said.length - kept.length
+  const missing = skipped > 0 ? ` (${skipped} older ones left out)` : ''
   return {
     kind: 'shortened',
     text: [
       note,
       ...(summary ? [clip(textOfSummary(summary.message.content), SHORTENED_SUMMARY_CHARS)] : []),
-      ...(kept.length > 0
-        ? [
-            'Messages among them, the oldest ' +
-              `first${kept.length < said.length ? ` (${said.length - kept.length} older ones left out)` : ''}:\n${kept.join('\n')}`,
-          ]
-        : []),
+      ...(kept.length > 0 ? [`Messages among them, the oldest first${missing}:\n${kept.join('\n')}`] : []),
     ].join('\n\n'),
   }
 }

@@ -153,16 +153,20 @@ function wasCalled(wanted: ScenarioRule['when']['called'], { calls }: Facts): bo
 }
 
 /** One sentence on the conversation, for whoever has to add the missing rule. */
-export const describeFacts = (facts: Facts): string =>
-  `user message ${facts.turn} ${JSON.stringify(facts.user.slice(0, 120))}, step ${facts.step}, ends ` +
-  'with ' +
-  `${facts.results.length === 0 ? 'no tool result' : `results of ${facts.results.map(result => result.name).join(', ')}`}, ` +
-  `${facts.tools.length} tools ` +
-  `offered${facts.schema === undefined ? '' : `, schema ${JSON.stringify(facts.schema)}`}`
+export function describeFacts({ turn, user, step, results, tools, schema }: Facts): string {
+  const names = results.map(result => result.name).join(', ')
+  return (
+    `user message ${turn} ${JSON.stringify(user.slice(0, 120))}, step ${step}, ends with ` +
+    `${names === '' ? 'no tool result' : `results of ${names}`}, ${tools.length} tools offered` +
+    (schema === undefined ? '' : `, schema ${JSON.stringify(schema)}`)
+  )
+}
 
 /** The same conversation gives the same ids, and a longer one others. */
-export const scriptedCallId = (request: ChatRequest, index: number): string =>
-  `call_${createHash('sha256').update(JSON.stringify(request.messages)).update(String(index)).digest('hex').slice(0, 20)}`
+export function scriptedCallId({ messages }: ChatRequest, index: number): string {
+  const digest = createHash('sha256').update(JSON.stringify(messages)).update(String(index)).digest('hex')
+  return `call_${digest.slice(0, 20)}`
+}
 
 const textOf = (content: z.infer<typeof Content>): string =>
   typeof content === 'string' ? content : (content ?? []).map(part => part.text ?? '').join('')

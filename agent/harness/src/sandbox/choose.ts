@@ -54,6 +54,11 @@ const notOffered = (reason: string): Sandbox => ({
   },
 })
 
+const NETWORK = {
+  none: 'without a network',
+  open: 'with the network of this machine, as sandbox.network: open says',
+} as const
+
 function chooseBox(found: Bubblewrap, { config, hidden = [], claims = true }: SandboxOptions): Sandbox {
   const { network } = config
   const home = claims ? claimHome(ownGroup()) : { reason: '' }
@@ -70,10 +75,7 @@ function chooseBox(found: Bubblewrap, { config, hidden = [], claims = true }: Sa
     standing: {
       terminal: 'boxed',
       network,
-      summary:
-        'Commands run in a box (bubblewrap) ' +
-        `${network === 'none' ? 'without a network' : 'with the network of this machine, as sandbox.network: open says'}. ` +
-        `${describeLimits(home)}`,
+      summary: `Commands run in a box (bubblewrap) ${NETWORK[network]}. ${describeLimits(home)}`,
     },
   }
 }

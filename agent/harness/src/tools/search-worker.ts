@@ -33,7 +33,8 @@ const isWanted = (name: string) =>
 function excerpt(line: string, at: number): string {
   if (line.length <= MAX_EXCERPT) return line
   const start = Math.max(0, Math.min(at - 60, line.length - MAX_EXCERPT))
-  return `${start > 0 ? '…' : ''}${line.slice(start, start + MAX_EXCERPT)}${start + MAX_EXCERPT < line.length ? '…' : ''}`
+  const end = start + MAX_EXCERPT
+  return `${start > 0 ? '…' : ''}${line.slice(start, end)}${end < line.length ? '…' : ''}`
 }
 
 function search(): void {

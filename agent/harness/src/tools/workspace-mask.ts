@@ -36,10 +36,8 @@ export function workspaceMask(workspace: string): WorkspaceMask {
     .map(name => name.replace(/[/\\]+$/, ''))
     .toSorted((a, b) => b.length - a.length)
   // The path must end there: /w/ab is not inside /w/a.
-  const pattern = new RegExp(
-    `(?:${names.map(name => name.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)).join('|')})(?![\\w-]|\\.\\w)`,
-    'g',
-  )
+  const quoted = names.map(name => name.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`))
+  const pattern = new RegExp(`(?:${quoted.join('|')})(?![\\w-]|\\.\\w)`, 'g')
   return {
     mask: value => mapStrings(value, text => text.replace(pattern, WORKSPACE_MARK)),
     unmask: value => mapStrings(value, text => text.replaceAll(WORKSPACE_MARK, () => workspace)),

@@ -48,9 +48,12 @@ const dial = (host: string, to: number) =>
   [
     `(exec 3<>/dev/tcp/${host}/${to} && timeout 2 cat <&3) 2>&1`,
     `command -v curl >/dev/null && curl -sS -m 2 --http0.9 http://${host}:${to}/ 2>&1`,
-    `command -v perl >/dev/null && perl -MIO::Socket::INET -e '$s = IO::Socket::INET->new(PeerAddr => "${host}:${to}", Timeout => 2) or die "$!\\n"; print <$s>' 2>&1`,
+    `command -v perl >/dev/null && perl -MIO::Socket::INET -e '$s = IO::Socket::INET->new(` +
+      `PeerAddr => "${host}:${to}", Timeout => 2) or die "$!\\n"; print <$s>' 2>&1`,
   ].join('; ')
-const dialAbstract = `perl -MSocket -e 'socket(my $s, PF_UNIX, SOCK_STREAM, 0); connect($s, pack_sockaddr_un("\\0${ABSTRACT.slice(1)}")) or die "$!\\n"; print <$s>' 2>&1`
+const dialAbstract =
+  `perl -MSocket -e 'socket(my $s, PF_UNIX, SOCK_STREAM, 0); ` +
+  `connect($s, pack_sockaddr_un("\\0${ABSTRACT.slice(1)}")) or die "$!\\n"; print <$s>' 2>&1`
 
 const TARGETS = {
   ...Object.fromEntries(
@@ -84,9 +87,10 @@ test('network: open is all that this machine can reach, and the attempts above a
 
 /** What each prints or leaves when it gets through. */
 const secretDir = makeFolder('secret')
+const environ = `/proc/${process.pid}/environ`
 const LOOKS: Readonly<Record<string, string>> = {
   'the folder of another session': `cat ${secretDir}/secret.txt`,
-  'the environment of the service': `cat /proc/${process.pid}/environ /proc/1/environ | tr '\\0' '\\n' | grep VITEST`,
+  'the environment of the service': `cat ${environ} /proc/1/environ | tr '\\0' '\\n' | grep VITEST`,
   'password hashes and keys of the machine':
     'cat /etc/shadow /etc/ssl/private/* /etc/ssh/ssh_host_* /etc/pki/tls/private/* | grep -v "No such"',
   'the root of the machine': 'cat /root/.bashrc /home/*/.bashrc /var/log/* /run/* | grep .',
@@ -133,7 +137,8 @@ test.each(Object.entries(CHANGES))('a boxed command does not change %s', async (
 test('a boxed command does not see or signal what runs outside', async () => {
   const outside = [process.pid, process.ppid]
   const said = await run(
-    `for pid in ${outside.join(' ')}; do kill -0 $pid && echo reached; test -e /proc/$pid && echo seen; done; kill -9 -1`,
+    `for pid in ${outside.join(' ')}; do kill -0 $pid && echo reached; test -e /proc/$pid && echo seen; ` +
+      'done; kill -9 -1',
   )
   expect(said).not.toMatch(/^(?:reached|seen)$/m)
   expect(process.kill(process.ppid, 0)).toBe(true)

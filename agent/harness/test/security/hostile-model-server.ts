@@ -32,9 +32,10 @@ function pieces(protocol: Protocol): Pick<Wire, 'text' | 'reasoning' | 'call' | 
       reasoning: piece => delta({ reasoning_content: piece }),
       call: (id, name, args, index) =>
         delta({ tool_calls: [{ index, id, function: { name, arguments: args } }] }),
-      end: (reason = 'stop', usage) =>
-        `${sse({ choices: [{ index: 0, delta: {}, finish_reason: reason }], ...(usage ? { usage } : {}) })}data: ` +
-        `[DONE]\n\n`,
+      end(reason = 'stop', usage) {
+        const choices = [{ index: 0, delta: {}, finish_reason: reason }]
+        return `${sse({ choices, ...(usage ? { usage } : {}) })}data: [DONE]\n\n`
+      },
     }
   }
   let index = 0

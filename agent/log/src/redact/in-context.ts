@@ -62,7 +62,15 @@ const jwk: Rule = (text, mark) =>
 const PASSWORD = 'pass(?:word|wd|phrase)|pwd'
 /** `page_token` and its like are no secrets, and a reader needs them. */
 const TOKEN_KIND = '(?:access|auth|refresh|bearer|session|secret|id|api|bot|login|link|oauth|deploy|security)'
-const NAME = `${PASSWORD}|secret|(?<![A-Za-z0-9_-])token|(?-i:(?<=[A-Z]_)TOKEN)|${TOKEN_KIND}[_-]?token|(?:api|access|account|private|secret|auth|signing|encryption|shared)[_-]?key`
+const KEY_KINDS = ['api', 'access', 'account', 'private', 'secret', 'auth', 'signing', 'encryption', 'shared']
+const NAME = [
+  PASSWORD,
+  'secret',
+  '(?<![A-Za-z0-9_-])token',
+  '(?-i:(?<=[A-Z]_)TOKEN)',
+  `${TOKEN_KIND}[_-]?token`,
+  `(?:${KEY_KINDS.join('|')})[_-]?key`,
+].join('|')
 const assignment = (value: string): RegExp =>
   new RegExp(
     `(${NAME})(\\\\{0,8}["']?\\s{0,3}(?:=>|:=|[:=])\\s{0,3}\\\\{0,8}["'\`]?)(${value}{6,512})(.?)`,
@@ -82,8 +90,9 @@ const isExpression = (value: string): boolean =>
   /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$|^(?:urn|https?):/.test(value)
 
 /** Uint8Array, varchar255, sha256, MD5Password */
-const CODE_NAME =
-  /^(?:u?int|float|bigu?int|varchar|char|string|text|utf|sha|md|base|argon|bcrypt|scrypt|pbkdf|aes)\w*$|^\w*pass(?:word|wd|phrase)\w*$/i
+const CODE_KINDS =
+  'u?int|float|bigu?int|varchar|char|string|text|utf|sha|md|base|argon|bcrypt|scrypt|pbkdf|aes'
+const CODE_NAME = new RegExp(`^(?:${CODE_KINDS})\\w*$|^\\w*pass(?:word|wd|phrase)\\w*$`, 'i')
 
 /**
  * Whether what is assigned is a secret rather than code, a placeholder or a word. Without quotes and apart
@@ -156,11 +165,12 @@ export const CONTEXTS = {
 
 const anyCase = (word: string): string =>
   [...word].reduceRight((rest, letter) => `[${letter}${letter.toUpperCase()}](?:${rest})?`, '')
-const KEY_KINDS = ['api', 'access', 'account', 'private', 'secret', 'auth', 'signing', 'encryption', 'shared']
+const spellings = (word: string): string =>
+  `${word}|${word.toUpperCase()}|${word.charAt(0).toUpperCase()}${word.slice(1)}`
 const NAME_BEGINS = [
   ...['password', 'passwd', 'passphrase', 'pwd', 'secret', 'token'].map(anyCase),
   ...KEY_KINDS.map(anyCase),
-  `(?:${KEY_KINDS.map(kind => `${kind}|${kind.toUpperCase()}|${kind.charAt(0).toUpperCase()}${kind.slice(1)}`).join('|')})[_-]?(?:${anyCase('key')})?`,
+  `(?:${KEY_KINDS.map(spellings).join('|')})[_-]?(?:${anyCase('key')})?`,
 ]
 /** Where a word begins, or a word within a name: dbPassword, DB_PASSWORD. */
 const WORD_START = '(?:(?<![A-Za-z0-9])|(?<=[a-z])(?=[A-Z]))'
@@ -172,7 +182,8 @@ export const CONTEXT_BEGUN: readonly (readonly [source: string, flags: string])[
   [String.raw`\\{0,8}"(?:[dpqk]|d[pq]|qi)?(?:\\{0,8}"\s{0,3}(?::\s{0,3}(?:\\{0,8}"?)?)?|\\{0,8})$`, ''],
   [`${WORD_START}(?:${NAME_BEGINS.join('|')})$`, ''],
   [
-    `(?:${NAME})\\\\{0,8}["']?\\s{0,3}(?:(?:=>|:=|[:=])\\s{0,3}\\\\{0,8}(?:["'\`]?[^\\s"'\\\\\`<>(){}\\[\\],;&|$]{0,512})?)?$`,
+    `(?:${NAME})\\\\{0,8}["']?\\s{0,3}` +
+      `(?:(?:=>|:=|[:=])\\s{0,3}\\\\{0,8}(?:["'\`]?[^\\s"'\\\\\`<>(){}\\[\\],;&|$]{0,512})?)?$`,
     'i',
   ],
 ]

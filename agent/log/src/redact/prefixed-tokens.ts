@@ -14,14 +14,17 @@ export const escapeRegExp = (text: string): string => text.replace(/[\\^$.*+?()[
 
 const whole = (rule: PrefixRule): string =>
   `(?:${rule.prefixes.map(escapeRegExp).join('|')})${rule.rest ?? `${rule.body}{${rule.min},}`}`
-const firstOf = (rules: readonly PrefixRule[]): string =>
-  `(?=[${[...new Set(rules.flatMap(rule => rule.prefixes.map(prefix => prefix.charAt(0))))].map(escapeRegExp).join('')}])`
+function firstOf(rules: readonly PrefixRule[]): string {
+  const letters = new Set(rules.flatMap(rule => rule.prefixes.map(prefix => prefix.charAt(0))))
+  return `(?=[${[...letters].map(escapeRegExp).join('')}])`
+}
 const inside = PREFIX_RULES.filter(rule => rule.anywhere === true)
 const ahead = PREFIX_RULES.filter(rule => rule.anywhere !== true)
 
 /** A token, whole. The look at its first letter comes first: it is cheap, and nearly always says no. */
 export const TOKEN = new RegExp(
-  `${firstOf(ahead)}${START}(?:${ahead.map(whole).join('|')})|${firstOf(inside)}(?:${inside.map(whole).join('|')})`,
+  `${firstOf(ahead)}${START}(?:${ahead.map(whole).join('|')})|` +
+    `${firstOf(inside)}(?:${inside.map(whole).join('|')})`,
   'g',
 )
 export const PREFIXES: readonly string[] = PREFIX_RULES.flatMap(rule => rule.prefixes)

@@ -5,7 +5,8 @@ import { commandOf, type EventCommand, type KeyPlace } from './event-commands.ts
 type AnyKeyboardEvent = KeyboardEvent | globalThis.KeyboardEvent
 
 const ELSEWHERE =
-  'input, textarea, select, [contenteditable], [role="dialog"], [role="menu"], [role="listbox"], [role="tree"]'
+  'input, textarea, select, [contenteditable], [role="dialog"], [role="menu"], [role="listbox"], ' +
+  '[role="tree"]'
 const CONTROLS = 'a, button, summary, [tabindex]'
 
 /** Obeys the keys of the page; returns what obeys those of the grid. */
