@@ -94,6 +94,7 @@ const commands = {
       'unit',
       'agent/harness/test/simulation/first-seeds.test.ts',
       'agent/harness/test/turn/kill-on-postgres.test.ts',
+      'agent/harness/test/coordination/kill-families.test.ts',
       ...args,
     )
     const crashes = await run(
@@ -107,6 +108,18 @@ const commands = {
       ...args,
     )
     return simulation || crashes
+  },
+  /** Every recorded family killed around every commit, on both stores. `npm test` runs a sample. */
+  'kills:families': (...args) => {
+    process.env.KILLS = 'all'
+    return run(
+      vitest,
+      'run',
+      '--project',
+      'unit',
+      'agent/harness/test/coordination/kill-families.test.ts',
+      ...args,
+    )
   },
   /** Every attack suite at its full length, then the table of what was tried. `npm test` runs a sample. */
   async security(...args) {

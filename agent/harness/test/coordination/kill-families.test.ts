@@ -1,81 +1,19 @@
 /**
- * Families killed just before and after each commit of their worker, on both stores: the same ending, one
- * outcome a worker, and nothing twice. A fifth of the deaths, on Postgres a fifteenth; all where KILLS=all.
+ * Recorded families, killed just before and after each commit of their worker, on both stores: the recorded
+ * ending, one outcome a worker, and nothing twice. A fifth of the deaths, on Postgres a fifteenth; all where
+ * KILLS=all (`npm run kills:families`). UPDATE_GOLDEN=1 records them anew.
  */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { type LogStore, openPostgresStore } from '@cairn/log'
 import { makePostgresPlace } from '@cairn/log/test/postgres-place'
 import type { SessionEvent } from '@cairn/protocol'
 import { checkFamily, checkHistory } from '@cairn/state'
 import { describe, expect, test } from 'vitest'
 import { essence, sorted } from '../golden/essence.ts'
-import { call, say, setStage, type Stage } from '../turn/stage.ts'
+import { setStage, type Stage } from '../turn/stage.ts'
 import { type Death, deathsOf, type OpenStore, withDeath } from '../turn/with-death.ts'
-import {
-  block,
-  BLOCKED,
-  familyLogs,
-  finishWork,
-  goal,
-  OUTCOME,
-  ROOT,
-  spawn,
-  task,
-  taskId,
-  wait,
-} from './family-stage.ts'
-
-const WORKERS = [
-  { when: goal('count'), steps: [call('note', 'counted'), finishWork('There are 12.')] },
-  { when: goal('weigh'), steps: [call('look', 'at it'), say('It weighs 3 kg.')] },
-  { when: goal('fail'), answer: { error: { status: 400, message: 'no such thing' } } },
-  {
-    when: goal('lay'),
-    steps: [block('How deep?'), finishWork('The ground is laid, {{result.answer}} deep.')],
-  },
-  { when: { user: 'Goal:\\s+raise[^]*Attempt 1 at this' }, answer: finishWork('The walls stand.') },
-  { when: goal('raise'), answer: { error: { status: 400, message: 'it rains' } } },
-  { when: goal('dig'), steps: [call('note', 'dug'), finishWork('There is a well.')] },
-  {
-    when: { user: 'Goal:\\s+roof[^]*The walls stand[^]*There is a well' },
-    answer: finishWork('There is a roof.'),
-  },
-]
-const GOALS = ['count the eggs', 'weigh the basket', 'fail at it']
-const delegate = { name: 'delegate_task', arguments: { goals: GOALS.map(each => ({ goal: each })) } }
-const SCENES = {
-  'three workers and a wait': [
-    { when: OUTCOME, answer: say('All told.') },
-    { steps: [{ tool_calls: [...GOALS.map(each => spawn(each)), wait] }] },
-  ],
-  'a diamond of tasks with a retry and a block': [
-    {
-      when: BLOCKED,
-      steps: [
-        {
-          tool_calls: [
-            { name: 'unblock_task', arguments: { task_id: '{{user.1}}', answer: '9 m' } },
-            { ...wait, arguments: { ids: [taskId('roof')] } },
-          ],
-        },
-      ],
-    },
-    { when: OUTCOME, answer: say('All told.') },
-    {
-      steps: [
-        {
-          tool_calls: [
-            task('ground', 'lay the ground'),
-            task('walls', 'raise the walls', { after: ['ground'] }),
-            task('well', 'dig a well', { after: ['ground'] }),
-            task('roof', 'roof it', { after: ['walls', 'well'] }),
-            { ...wait, arguments: { ids: [taskId('roof')] } },
-          ],
-        },
-      ],
-    },
-  ],
-  'a delegation of three goals': [{ steps: [{ tool_calls: [delegate] }, say('All told.')] }],
-}
+import { type FamilyScene, playScene, SCENES, WORKERS } from './family-scenes.ts'
+import { familyLogs, ROOT } from './family-stage.ts'
 
 const onPostgres: OpenStore = async now => {
   const { place, remove } = await makePostgresPlace()
@@ -83,20 +21,17 @@ const onPostgres: OpenStore = async now => {
 }
 
 type Scene = { stage: Stage }
-const play = (scene: keyof typeof SCENES, death: Death, open?: OpenStore) =>
+const play = (scene: FamilyScene, death: Death, open?: OpenStore) =>
   withDeath<Scene, { logs: Map<string, SessionEvent[]>; ran: string[] }>(
     {
       set: async (store: LogStore) => ({
         stage: await setStage({
           session_id: ROOT,
-          scenario: { rules: [...WORKERS, ...SCENES[scene]] },
+          scenario: { rules: [...WORKERS, ...scene.rules] },
           store,
         }),
       }),
-      play: async ({ stage }) => {
-        await stage.send('go')
-        await stage.until(events => events.at(-1)?.type === 'session.complete')
-      },
+      play: ({ stage }) => playScene(scene, stage),
       look: async ({ stage }) => ({
         logs: await familyLogs(stage.store, stage.session_id),
         ran: stage.ran,
@@ -105,26 +40,41 @@ const play = (scene: keyof typeof SCENES, death: Death, open?: OpenStore) =>
     death,
     open,
   )
-const endings = (logs: ReadonlyMap<string, readonly SessionEvent[]>): string[] =>
-  [...logs.values()].map(log => sorted(essence(log)).join('\n')).toSorted()
 
-for (const scene of Object.keys(SCENES) as (keyof typeof SCENES)[]) {
+/** What happened in each session of the family, whatever the order in which they were side by side. */
+const endings = (logs: ReadonlyMap<string, readonly SessionEvent[]>): string =>
+  [...logs.values()]
+    .map(log => `${sorted(essence(log)).join('\n')}\n`)
+    .toSorted()
+    .join('\n')
+
+/** As the family was recorded. */
+function recorded(name: string, now: string): string {
+  const file = new URL(`golden/${name.replaceAll(' ', '-')}.txt`, import.meta.url)
+  if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(file, now)
+  if (!existsSync(file)) throw new Error(`[golden] ${name} has no record yet: UPDATE_GOLDEN=1 writes it`)
+  return readFileSync(file, 'utf8')
+}
+
+for (const [name, scene] of Object.entries(SCENES)) {
   const undisturbed = await play(scene, null)
+  const golden = recorded(name, endings(undisturbed.seen.logs))
   const deaths = deathsOf(undisturbed.commits)
   const oneOf = (many: number) =>
     deaths.filter(({ nth }) => process.env['KILLS'] === 'all' || nth % many === many - 1)
 
   async function judge(death: Death, open?: OpenStore): Promise<void> {
-    const { seen, problems } = await play(scene, death, open)
+    const { seen, problems } = death === null ? undisturbed : await play(scene, death, open)
     expect(problems).toEqual([])
     for (const log of seen.logs.values()) expect(checkHistory(log, { settled: true })).toEqual([])
     expect(checkFamily(seen.logs)).toEqual([])
-    expect(endings(seen.logs)).toEqual(endings(undisturbed.seen.logs))
+    expect(endings(seen.logs)).toBe(golden)
     const notes = seen.ran.filter(value => value.startsWith('note:'))
     expect(notes.length).toBeLessThanOrEqual(1)
   }
 
-  describe(scene, () => {
+  describe(name, () => {
+    test('ends as it was recorded', () => judge(null))
     test.each(oneOf(5))('killed just $when commit $nth, ends the same way and does nothing twice', death =>
       judge(death),
     )

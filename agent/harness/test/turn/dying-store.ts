@@ -38,6 +38,10 @@ export function dyingStore(
       leaseOf: alive(store.leaseOf),
       findGrant: alive(store.findGrant),
       listArtifacts: alive(store.listArtifacts),
+      coordination: {
+        ...store.coordination,
+        claimTimers: alive(store.coordination.claimTimers),
+      },
       commit: alive(async commit => {
         if (!counts(commit)) return store.commit(commit)
         const mine = commits++
