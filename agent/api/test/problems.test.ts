@@ -35,6 +35,14 @@ test.each<[string, CallInit, number, string]>([
   ['/v1/sessions', { method: 'POST', raw: '', headers: json }, 400, 'bad_request'],
   ['/v1/sessions', { method: 'POST', body: { agent: 'nobody' } }, 422, 'unknown_agent'],
   ['/v1/sessions', { method: 'POST', body: { config: { temperature: 9 } } }, 422, 'invalid_body'],
+  ['/v1/sessions', { method: 'POST', body: { config: { budget: { max_tokens: -1 } } } }, 422, 'invalid_body'],
+  [
+    // Its model has no price.
+    '/v1/sessions',
+    { method: 'POST', body: { config: { budget: { max_cost_usd: 1 } } } },
+    422,
+    'invalid_body',
+  ],
   ['/v1/sessions', { method: 'POST', body: [] }, 422, 'invalid_body'],
 ])('%s %o is refused with %i %s', async (path, init, status, code) => {
   const answer = await shared.call(path, init)

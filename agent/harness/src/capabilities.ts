@@ -4,6 +4,7 @@
  */
 import { advisor } from './advisor/capability.ts'
 import { announcements } from './announcements/capability.ts'
+import { budgets } from './budgets/capability.ts'
 import { commandCapabilities } from './commands/capability.ts'
 import { compaction } from './compaction/capability.ts'
 import { workers } from './coordination/capability.ts'
@@ -34,6 +35,7 @@ export function keepCapabilities(worker: Worker): (claimed: Claimed) => Promise<
       experts({ ...worker, report }),
       commands,
       workers(worker, claimed),
+      budgets(claimed),
       advisor,
       goalGrading,
       waiting_commands,

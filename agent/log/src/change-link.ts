@@ -35,7 +35,7 @@ export function changeLink(sql: LinkSql, row: StoredSession, at: number, change:
         throw linkRefusals.tooManyOpen(row, link.parent_id, max_open)
       if (Number(sql.countSince.get(link.root_id, at - DAY_MS)?.['count']) >= max_total)
         throw linkRefusals.tooManyChildren(row, link.root_id, max_total)
-      sql.openLink.run({ ...link, at })
+      sql.openLink.run({ reserved_tokens: 0, reserved_cost_usd: 0, ...link, at })
       sql.moveTree.run(link.root_id)
       return
     }

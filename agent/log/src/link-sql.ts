@@ -13,8 +13,9 @@ export function prepareLinkSql(db: Db) {
     countSince: db.prepare('SELECT count(*) AS count FROM links WHERE root_id = ? AND opened_at > ?'),
     openLink: db.prepare(
       'INSERT INTO links (child_id, parent_id, root_id, depth, kind, tool_call_id, task_id, attempt, ' +
-        'status, opened_at) VALUES (:child_id, :parent_id, :root_id, :depth, :kind, :tool_call_id, ' +
-        ":task_id, :attempt, 'open', :at)",
+        'reserved_tokens, reserved_cost_usd, status, opened_at) VALUES (:child_id, :parent_id, :root_id, ' +
+        ':depth, :kind, :tool_call_id, ' +
+        ":task_id, :attempt, :reserved_tokens, :reserved_cost_usd, 'open', :at)",
     ),
     settleLink: db.prepare(
       'UPDATE links SET status = ?, cause = ?, input_tokens = ?, output_tokens = ?, cost_usd = ?, ' +

@@ -21,6 +21,7 @@ export const LINK_CAUSES = [
   'error',
   'cancelled',
   'timeout',
+  'deadline',
   'parent',
   'archived',
 ] as const
@@ -38,8 +39,13 @@ export type NewLink = {
   /** Of an attempt at a task: which task, and the number of the attempt, from 1. */
   task_id: string | null
   attempt: number | null
+  /** Of the parent's budget, until the outcome; absent: nothing. */
+  reserved_tokens?: number
+  reserved_cost_usd?: number
 }
 export type Link = NewLink & {
+  reserved_tokens: number
+  reserved_cost_usd: number
   status: WorkerView['status']
   cause: LinkCause | null
   paused_by_parent: boolean
@@ -56,7 +62,7 @@ export type LinkOutcome = { child_id: string; status: 'complete' | 'failed' } & 
   'root_id' | 'cause' | 'input_tokens' | 'output_tokens' | 'cost_usd'
 >
 
-export type TimerKind = 'delegation' | 'stale'
+export type TimerKind = 'delegation' | 'stale' | 'deadline'
 /** The right to fire a timer, until `until`. */
 export type TimerClaim = { by: string; until: number }
 export type Timer = {
@@ -136,6 +142,8 @@ export const toLink = (row: StoredLink): Link => ({
   tool_call_id: row.tool_call_id,
   task_id: row.task_id,
   attempt: row.attempt,
+  reserved_tokens: row.reserved_tokens,
+  reserved_cost_usd: row.reserved_cost_usd,
   status: row.status,
   cause: row.cause,
   paused_by_parent: row.paused_by_parent === 1,

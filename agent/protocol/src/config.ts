@@ -143,6 +143,15 @@ export const AgentInboxConfig = z
   .describe('when an agent tells of itself')
 export type AgentInboxConfig = z.infer<typeof AgentInboxConfig>
 
+export const SessionBudget = z
+  .strictObject({
+    max_tokens: z.int().positive().optional(),
+    max_cost_usd: z.number().positive().optional().describe('only with models that have a price'),
+    max_minutes: z.number().positive().optional().describe('from the moment a worker first takes it up'),
+  })
+  .describe('what a session and all below it may use')
+export type SessionBudget = z.infer<typeof SessionBudget>
+
 export const WorkersConfig = z
   .strictObject({
     enabled: z.boolean().default(true),
@@ -159,6 +168,16 @@ export const WorkersConfig = z
     max_total: z.int().min(1).max(1000).default(50).describe('workers of a whole tree within 24 hours'),
     max_iterations: z.int().min(1).max(1000).default(30).describe('of one worker'),
     may_ask: z.boolean().default(true).describe('whether a worker may ask the user'),
+    budget: z
+      .strictObject({
+        max_tokens: z.int().min(2000).nullable().default(500_000),
+        max_cost_usd: z.number().positive().nullable().default(null),
+        max_minutes: z.number().positive().nullable().default(30),
+      })
+      .prefault({})
+      .describe(
+        'of one worker and all below it, at most its share of what is left to its parent; null: no limit',
+      ),
   })
   .describe('sessions that the agent makes to work for it')
 export type WorkersConfig = z.infer<typeof WorkersConfig>

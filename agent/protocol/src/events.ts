@@ -10,6 +10,7 @@
  * Validation is exact for whoever writes and loose for whoever reads: new keys may appear without notice.
  */
 import { z } from 'zod'
+import { SessionBudget } from './config.ts'
 import {
   compact,
   formatDuration,
@@ -322,6 +323,7 @@ export const WORKER_CAUSES = [
   'error',
   'cancelled',
   'timeout',
+  'deadline',
   'parent',
   'archived',
 ] as const
@@ -758,6 +760,7 @@ export const EVENTS = {
         model: z.string().optional(),
         tool_call_id: id.optional().describe('the call that made it'),
         attempt: count.optional().describe('of the task, from 1'),
+        budget: SessionBudget.optional().describe('reserved for it and all below it until its outcome'),
       },
       summary: d => join(`child ${short(d.worker_id)}`, quote(d.goal)),
     },

@@ -14,6 +14,8 @@ import {
 } from './coordination.ts'
 import type { Deps } from './deps.ts'
 import { type FollowUp, followUp } from './follow-up.ts'
+import { budgetOf } from './create.ts'
+import { dropDeadline } from './deadline-timer.ts'
 import { resumed } from './lifecycle-events.ts'
 import { dropStaleTimer } from './stale.ts'
 import type { TaskEnd } from './task-moves.ts'
@@ -92,12 +94,7 @@ export async function outcomeOf(
     decides: next?.decides ?? false,
     cancelled: next?.cancelled ?? [],
     ...(next?.parent_status === undefined ? {} : { parent_status: next.parent_status }),
-    rows: [
-      settle,
-      ...(link.kind === 'delegation' ? [dropStaleTimer(child.id)] : []),
-      ...(byParent ? cancelRows(link) : []),
-      ...(next?.rows ?? []),
-    ],
+    rows: [settle, ...timersOf(child, link), ...(byParent ? cancelRows(link) : []), ...(next?.rows ?? [])],
     told: [...delegated(child, link, report, failure?.cause ?? null), outcome, ...(next?.told ?? [])],
     wakes: !byParent && next?.will_retry !== true,
   }
@@ -127,6 +124,12 @@ const cancelRows = ({ task_id, root_id }: Link): RowChange[] =>
   task_id === null
     ? []
     : [{ do: 'task.move', task_id, root_id, from: ['running', 'blocked'], to: 'cancelled' }]
+
+/** What was to look after the child while it was at work. */
+const timersOf = (child: SessionRow, { kind }: Link): RowChange[] => [
+  ...(kind === 'delegation' ? [dropStaleTimer(child.id)] : []),
+  ...(budgetOf(child)?.max_minutes === undefined ? [] : [dropDeadline(child.id)]),
+]
 
 /** What a call of delegate_task shows of the child beside its outcome. */
 function delegated(

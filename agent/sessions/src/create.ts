@@ -1,6 +1,6 @@
 /** Creating a session: no event, a row that the first message finds. */
 import type { SessionRow } from '@cairn/log'
-import { AppError, type Principal } from '@cairn/protocol'
+import { AppError, type Principal, SessionBudget } from '@cairn/protocol'
 import { z } from 'zod'
 import type { Deps } from './deps.ts'
 
@@ -14,6 +14,7 @@ export const SessionConfig = z.strictObject({
   max_iterations: z.int().min(1).optional().describe('lowers the budget of the agent, never raises it'),
   temperature: z.number().min(0).max(2).optional(),
   max_tokens: z.int().positive().optional(),
+  budget: SessionBudget.optional(),
 })
 export type SessionConfig = z.infer<typeof SessionConfig>
 
@@ -33,6 +34,12 @@ export const StoredSessionConfig = SessionConfig.extend({ child: ChildConfig.opt
 /** Of a child; null for a root. */
 export function childConfig({ config }: Pick<SessionRow, 'config'>): ChildConfig | null {
   const parsed = ChildConfig.safeParse(config['child'])
+  return parsed.success ? parsed.data : null
+}
+
+/** What the session and all below it may use; null: it has no budget. */
+export function budgetOf({ config }: Pick<SessionRow, 'config'>): SessionBudget | null {
+  const parsed = SessionBudget.safeParse(config['budget'])
   return parsed.success ? parsed.data : null
 }
 

@@ -14,7 +14,7 @@ const TRIES = 10
 export const endsChild = (events: readonly EventDraft[]): boolean => endingOf(events) !== null
 
 const REASONS = {
-  budget_exhausted: { cause: 'budget', error: 'The worker used up its iterations.' },
+  budget_exhausted: { cause: 'budget', error: 'The worker used up its iterations or its budget.' },
   tool_loop: { cause: 'tool_loop', error: 'The worker repeated the same call over and over.' },
   stopped: { cause: 'cancelled', error: 'The worker was stopped.' },
 } as const

@@ -16,6 +16,7 @@ export {
   type StoredInboxItem,
 } from './access.ts'
 export {
+  budgetOf,
   type ChildConfig,
   childConfig,
   createSession,
@@ -64,6 +65,7 @@ export { delegationTimer, dropDelegationTimer } from './delegation.ts'
 export { answerQuestion, type AnswerQuestion } from './answers.ts'
 export { syntheticMessage, TAKES_INPUT } from './message-events.ts'
 export { addMessage, findRequest, type AddMessage } from './messages.ts'
+export { deadlineTimer } from './deadline-timer.ts'
 export { staleTimer } from './stale.ts'
 export { fireTimer } from './timers.ts'
 export { derivedId } from './derived-id.ts'

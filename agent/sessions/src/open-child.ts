@@ -1,6 +1,6 @@
 /** A child as it comes to be: its session with a first message, its link, and what its parent's log says of it. */
 import type { LinkedCommit, NewLink, RowChange, SessionRow } from '@cairn/log'
-import { cutAt, type EventDraft } from '@cairn/protocol'
+import { cutAt, type EventDraft, type SessionBudget } from '@cairn/protocol'
 import { workerSpawned } from './coordination.ts'
 import { childConfig, workspaceOf } from './create.ts'
 import { syntheticMessage } from './message-events.ts'
@@ -13,6 +13,8 @@ export type ChildPlan = {
   role: 'leaf' | 'orchestrator'
   tools?: string[] | undefined
   max_iterations: number
+  /** For it and all below it; absent: it has no limit but those of the tree. */
+  budget?: SessionBudget | undefined
   /** Limits of the parent, and of its tree. */
   max_open: number
   max_total: number
@@ -29,7 +31,7 @@ export function openChild(
   message: string,
 ): OpenedChild {
   const { child_id, depth, kind, tool_call_id, task_id, attempt } = link
-  const { goal, agent, model, max_open, max_total } = plan
+  const { goal, agent, model, budget, max_open, max_total } = plan
   return {
     event: workerSpawned({
       worker_id: child_id,
@@ -41,8 +43,14 @@ export function openChild(
       ...(task_id === null ? {} : { task_id }),
       ...(attempt === null ? {} : { attempt }),
       ...(model === undefined ? {} : { model }),
+      ...(budget === undefined ? {} : { budget }),
     }),
-    row: { do: 'link.open', link: { ...link, parent_id: parent.id }, max_open, max_total },
+    row: {
+      do: 'link.open',
+      link: { ...link, parent_id: parent.id, ...reservation(budget) },
+      max_open,
+      max_total,
+    },
     part: {
       session_id: child_id,
       create: sessionOf(parent, plan),
@@ -51,9 +59,16 @@ export function openChild(
   }
 }
 
+const reservation = (
+  budget: SessionBudget | undefined,
+): Pick<NewLink, 'reserved_tokens' | 'reserved_cost_usd'> => ({
+  ...(budget?.max_tokens === undefined ? {} : { reserved_tokens: budget.max_tokens }),
+  ...(budget?.max_cost_usd === undefined ? {} : { reserved_cost_usd: budget.max_cost_usd }),
+})
+
 function sessionOf(parent: SessionRow, plan: ChildPlan): NonNullable<LinkedCommit['create']> {
   const { org_id, created_by, created_by_kind } = parent
-  const { goal, agent, model, role, tools, max_iterations } = plan
+  const { goal, agent, model, role, tools, max_iterations, budget } = plan
   return {
     org_id,
     created_by,
@@ -65,6 +80,7 @@ function sessionOf(parent: SessionRow, plan: ChildPlan): NonNullable<LinkedCommi
     config: {
       ...(model === undefined ? {} : { model }),
       max_iterations,
+      ...(budget === undefined ? {} : { budget }),
       child: {
         role,
         ancestors: [...(childConfig(parent)?.ancestors ?? []), parent.agent],

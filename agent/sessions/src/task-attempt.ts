@@ -1,6 +1,6 @@
 /** An attempt at a task: a child that is told of the results before it, and of what came to nothing before. */
 import type { SessionRow, Task } from '@cairn/log'
-import { cutAt } from '@cairn/protocol'
+import { cutAt, SessionBudget } from '@cairn/protocol'
 import { z } from 'zod'
 import { derivedId } from './derived-id.ts'
 import { type ChildPlan, goalMessage, type OpenedChild, openChild } from './open-child.ts'
@@ -14,6 +14,7 @@ const TaskPlan = z.object({
   role: z.enum(['leaf', 'orchestrator']),
   tools: z.array(z.string()).optional(),
   max_iterations: z.int(),
+  budget: SessionBudget.optional(),
   /** Of its attempts. */
   depth: z.int(),
   max_open: z.int(),

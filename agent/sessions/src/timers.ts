@@ -1,19 +1,24 @@
 /** Timers that are due: what each kind does, in the commit that fires it. */
-import { type Commit, CommitRefused, type Timer } from '@cairn/log'
+import { type Commit, CommitRefused, type Timer, type TimerKind } from '@cairn/log'
 import { isTreeMoved } from './cascade.ts'
+import { composeDeadline } from './deadline.ts'
 import { composeTimeout } from './delegation.ts'
 import type { Deps } from './deps.ts'
 import { composeStale } from './stale.ts'
 
 const TRIES = 10
 
-const compose = (deps: Deps, timer: Timer): Promise<Omit<Commit, 'session_id'>> =>
-  timer.kind === 'stale' ? composeStale(deps.store, timer) : composeTimeout(deps, timer)
+type Fired = Promise<Omit<Commit, 'session_id'>>
+const COMPOSE: Record<TimerKind, (deps: Deps, timer: Timer) => Fired> = {
+  delegation: composeTimeout,
+  stale: ({ store }, timer) => composeStale(store, timer),
+  deadline: composeDeadline,
+}
 
 /** Composed anew as long as the tree changes; whoever fired the timer before has done it. */
 export async function fireTimer(deps: Deps, timer: Timer): Promise<void> {
   for (let tries = 1; ; tries++) {
-    const commit = await compose(deps, timer)
+    const commit = await COMPOSE[timer.kind](deps, timer)
     try {
       await deps.store.commit({ session_id: timer.session_id, ...commit })
       return

@@ -15,6 +15,7 @@ import { foldProvisionalTitle } from './provisional-title.ts'
 import { foldReview, noReview } from './review.ts'
 import { foldSaga, type SagaState } from './saga.ts'
 import { foldTasks, noTasks } from './tasks.ts'
+import { foldSpending, noSpending } from './spending.ts'
 import { foldWaiting, nothingWaiting } from './waiting.ts'
 
 /**
@@ -44,6 +45,7 @@ export const CAPABILITY_FOLDS = {
   provisional_title: row<string | null>(null, foldProvisionalTitle),
   children: row(noChildren, foldChildren),
   tasks: row(noTasks, foldTasks),
+  spending: row(noSpending, foldSpending),
 }
 type Folds = typeof CAPABILITY_FOLDS
 export type CapabilityName = keyof Folds

@@ -3,10 +3,11 @@
  * (contract 14.4): an independent reading, sharing nothing with the code that writes. `checkHistory` judges
  * each log by itself.
  */
-import type { SessionEvent } from '@cairn/protocol'
+import type { SessionBudget, SessionEvent } from '@cairn/protocol'
+import { checkBudget } from './family-budgets.ts'
 import { checkTasks } from './family-tasks.ts'
 
-type Spawn = { parent: string; depth: number; at: number }
+type Spawn = { parent: string; depth: number; at: number; budget: SessionBudget | undefined }
 
 /** Violations, each a sentence that names the session; `logs` has a root and all below it, the root first. */
 export function checkFamily(logs: ReadonlyMap<string, readonly SessionEvent[]>): string[] {
@@ -16,10 +17,10 @@ export function checkFamily(logs: ReadonlyMap<string, readonly SessionEvent[]>):
   for (const [parent, log] of logs) {
     for (const event of log) {
       if (event.type === 'worker.spawned') {
-        const { worker_id, depth } = event.data
+        const { worker_id, depth, budget } = event.data
         if (spawns.has(worker_id)) found.push(`${parent}: worker ${worker_id} was spawned twice`)
         if (!logs.has(worker_id)) found.push(`${parent}: worker ${worker_id} has no log`)
-        spawns.set(worker_id, { parent, depth, at: event.id })
+        spawns.set(worker_id, { parent, depth, at: event.id, budget })
       }
       if (event.type === 'worker.complete' || event.type === 'worker.failed') {
         const { worker_id } = event.data
@@ -33,6 +34,7 @@ export function checkFamily(logs: ReadonlyMap<string, readonly SessionEvent[]>):
     const spawn = spawns.get(id)
     if (spawn === undefined) found.push(`${id}: nobody spawned it`)
     else found.push(...checkChild(id, log, spawn, spawns, outcomes.get(id) ?? []))
+    if (spawn?.budget !== undefined) found.push(...checkBudget(id, log, spawn.budget))
   }
   for (const [id, log] of logs) found.push(...checkTasks(id, log))
   for (const id of outcomes.keys())

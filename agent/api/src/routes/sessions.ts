@@ -1,8 +1,9 @@
 /** Sessions themselves: create, list, read, rename, archive, and their family. */
 import type { SessionRow } from '@cairn/log'
-import { SESSION_STATUSES } from '@cairn/protocol'
+import { AppError, SESSION_STATUSES } from '@cairn/protocol'
 import {
   archiveSession as archive,
+  budgetOf,
   createSession as create,
   DEFAULT_AGENT,
   mayAccess,
@@ -19,8 +20,23 @@ export const agentNames = ({ config }: Services): string[] => [
   ...new Set([DEFAULT_AGENT, ...Object.keys(config.agents)]),
 ]
 
-export const createSession: Handler<'createSession'> = async ({ services, principal, body }) =>
-  shownSession(services, await create(services, agentNames(services), { ...body, principal }))
+export const createSession: Handler<'createSession'> = async ({ services, principal, body }) => {
+  refuseUnpriced(services, body)
+  return shownSession(services, await create(services, agentNames(services), { ...body, principal }))
+}
+
+/** A budget in USD is kept only with a model that has a price. */
+function refuseUnpriced({ config }: Services, { agent, config: own = {} }: Created): void {
+  if (budgetOf({ config: own })?.max_cost_usd === undefined) return
+  const model = own['model'] ?? config.agents[agent ?? DEFAULT_AGENT]?.model ?? config.models.default
+  const rates = config.models.catalog[String(model)]
+  if (rates?.input !== undefined && rates.output !== undefined) return
+  const message = `model ${String(model)} has no price in models.catalog: a budget in USD cannot be kept`
+  throw new AppError('invalid_body', `config: config.budget.max_cost_usd: ${message}`, {
+    extra: { errors: [{ path: 'config.budget.max_cost_usd', message }] },
+  })
+}
+type Created = { agent?: string | undefined; config?: Record<string, unknown> | undefined }
 
 export const listSessions: Handler<'listSessions'> = async ({ services, principal, query }) => {
   const { sessions, next_cursor } = await services.store.listSessions({

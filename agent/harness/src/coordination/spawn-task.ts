@@ -6,6 +6,7 @@ import { cutAt } from '@cairn/protocol'
 import { z } from 'zod'
 import { defineTool } from '../tools/parameters.ts'
 import type { Tool, ToolOutcome } from '../tools/tool.ts'
+import { shareBudget } from './budget.ts'
 import type { Place } from './place.ts'
 import { ChildParameters, type ChildWish, goalKey, planOf, refusedSpawn, spawnProblem } from './spawn.ts'
 import { describeAgents } from './spawn-worker.ts'
@@ -56,6 +57,7 @@ async function spawnTask(place: Place, toolCallId: string, args: Args): Promise<
   const before = after.map(id => tasks.find(task => task.task_id === id)).filter(task => task !== undefined)
   const plan: TaskPlan = {
     ...planOf(place, args),
+    budget: shareBudget(place, 1)?.[0],
     context: args.context,
     depth: place.depth + 1,
     tool_call_id: toolCallId,

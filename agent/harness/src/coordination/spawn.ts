@@ -7,6 +7,7 @@ import { cutAt, type EventDraft } from '@cairn/protocol'
 import { type ChildPlan, derivedId, goalMessage, openChild } from '@cairn/sessions'
 import { z } from 'zod'
 import { agentNames } from '../agent.ts'
+import { noBudget, shareBudget, unpriced } from './budget.ts'
 import type { Place } from './place.ts'
 
 /** What the model says of one child. */
@@ -35,12 +36,12 @@ export type Spawned = {
 export function spawnProblem(place: Place, wishes: readonly ChildWish[]): string | null {
   const seen = new Set<string>()
   for (const wish of wishes) {
-    const problem = wishProblem(place, wish) ?? equalGoal(place, wish)
+    const problem = wishProblem(place, wish) ?? equalGoal(place, wish) ?? unpriced(place, wish)
     if (problem !== null) return problem
     if (seen.has(goalKey(place, wish))) return `two of the goals are the same: ${quote(wish.goal)}`
     seen.add(goalKey(place, wish))
   }
-  return null
+  return shareBudget(place, wishes.length) === null ? noBudget(place) : null
 }
 
 function wishProblem(place: Place, { agent, model, role, max_iterations }: ChildWish): string | null {
@@ -96,6 +97,7 @@ export function composeSpawn(
 ): Spawned {
   const ids = wishes.map((_, index) => derivedId(place.session.id, toolCallId, index))
   const spawned: Spawned = { ids, events: [], rows: [], also: [] }
+  const budgets = shareBudget(place, wishes.length) ?? []
   for (const [index, wish] of wishes.entries()) {
     const { event, row, part } = openChild(
       place.session,
@@ -108,7 +110,7 @@ export function composeSpawn(
         task_id: null,
         attempt: null,
       },
-      planOf(place, wish),
+      { ...planOf(place, wish), budget: budgets[index] },
       goalMessage(wish.goal, wish.context),
     )
     spawned.events.push(event)

@@ -55,6 +55,8 @@ export type Asks<D> = {
   at_rest?(position: Position): FinishReason | null
   /** The turn is over although the model could be called again. */
   isOver?(position: Position): FinishReason | null
+  /** The next call has no tools and must answer. */
+  isLast?(position: Position): boolean
   before_request?(position: Position, request: { with_tools: boolean }): D | null
   at_end?(position: Position, reason: FinishReason): D | null
 }

@@ -36,6 +36,8 @@ export type Step =
   | { do: 'finish'; reason: FinishReason }
   | { do: 'capability'; name: string; due: unknown }
 
+type RequestStep = Extract<Step, { do: 'request' }>
+
 export type TurnLimits = { max_iterations: number; can_escalate: boolean }
 
 /** A capability as the decision sees it: its name and what it asks, with its settings bound. */
@@ -72,7 +74,10 @@ export function nextStep(position: Position, limits: TurnLimits, table: readonly
       return ending(asks => asks.at_rest?.(position)) ?? step
     case 'request': {
       const over = ending(asks => asks.isOver?.(position))
-      return over ? end(over) : (wanted(asks => asks.before_request?.(position, step)) ?? step)
+      if (over) return end(over)
+      const isLast = table.some(({ asks }) => asks.isLast?.(position) === true)
+      const asked = isLast ? lastCall(step) : step
+      return wanted(asks => asks.before_request?.(position, asked)) ?? asked
     }
     case 'finish':
       return end(step)
@@ -137,9 +142,12 @@ const isLastCall = (iteration: number, { max_iterations }: TurnLimits): boolean 
  * kind, and is never left without an answer.
  */
 function request({ turn }: Position, limits: TurnLimits, nudges: readonly Nudge[]): Step {
-  const with_tools = !isLastCall(turn.next_iteration, limits)
-  return { do: 'request', with_tools, nudges: with_tools ? nudges : [...nudges, 'last_call'] }
+  const step: RequestStep = { do: 'request', with_tools: true, nudges }
+  return isLastCall(turn.next_iteration, limits) ? lastCall(step) : step
 }
+
+const lastCall = (step: RequestStep): RequestStep =>
+  step.with_tools ? { ...step, with_tools: false, nudges: [...step.nudges, 'last_call'] } : step
 
 /**
  * Between turns: whether something entered the conversation since the last one ended. A failed turn is tried

@@ -68,6 +68,8 @@ export type StageOptions = {
   hold?: ScriptedServerOptions['hold']
   /** Where what a scenario says depends on the id of the session. */
   session_id?: string
+  /** What the session says for itself. */
+  session?: Record<string, unknown>
 }
 
 let ids = 0
@@ -84,6 +86,7 @@ export async function setStage({
   skillsDir,
   hold,
   session_id = newId(),
+  session: own = {},
 }: StageOptions): Promise<Stage> {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-harness-'))
   const store = given ?? (await openSqliteStore({ dir: join(dir, 'log') }))
@@ -98,6 +101,7 @@ export async function setStage({
   const session = await createSession({ ...deps, newId: () => session_id }, ['assistant'], {
     principal: alice,
     title: 'Titled',
+    config: own,
   })
   const harnesses: Harness[] = []
   const ran: string[] = []

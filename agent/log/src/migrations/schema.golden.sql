@@ -83,7 +83,7 @@ CREATE TABLE links (
   cost_usd REAL NOT NULL DEFAULT 0,
   opened_at INTEGER NOT NULL,
   settled_at INTEGER
-, task_id TEXT, attempt INTEGER) STRICT, WITHOUT ROWID;
+, task_id TEXT, attempt INTEGER, reserved_tokens INTEGER NOT NULL DEFAULT 0, reserved_cost_usd REAL NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
 
 CREATE TABLE login_links (
   sha256 TEXT PRIMARY KEY,

@@ -24,8 +24,9 @@ const COUNT_SINCE = statement(
 )
 const OPEN_LINK = statement(
   'open_link',
-  'INSERT INTO links (child_id, parent_id, root_id, depth, kind, tool_call_id, task_id, attempt, status, ' +
-    "opened_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9)",
+  'INSERT INTO links (child_id, parent_id, root_id, depth, kind, tool_call_id, task_id, attempt, ' +
+    'reserved_tokens, reserved_cost_usd, status, opened_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, ' +
+    "$10, 'open', $11)",
 )
 const SETTLE_LINK = statement(
   'settle_link',
@@ -84,7 +85,9 @@ export async function changeLink(
       if (Number(since?.['count']) >= max_total)
         throw linkRefusals.tooManyChildren(row, link.root_id, max_total)
       const { child_id, parent_id, root_id, depth, kind, tool_call_id, task_id, attempt } = link
-      await ask(OPEN_LINK, [child_id, parent_id, root_id, depth, kind, tool_call_id, task_id, attempt, at])
+      const { reserved_tokens = 0, reserved_cost_usd = 0 } = link
+      const ties = [child_id, parent_id, root_id, depth, kind, tool_call_id, task_id, attempt]
+      await ask(OPEN_LINK, [...ties, reserved_tokens, reserved_cost_usd, at])
       return
     }
     case 'link.settle': {

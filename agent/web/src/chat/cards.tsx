@@ -36,6 +36,7 @@ const CARDS: { readonly [K in CapabilityName]: Card<CapabilityStates[K]> | null 
   progress: null,
   review: null,
   // The inbox shows it.
+  spending: null,
   waiting: null,
   provisional_title: null,
   // What came of each stands among the messages.

@@ -10,6 +10,7 @@ const CAUSES: Record<Cause, string> = {
   error: 'failed',
   cancelled: 'stopped',
   timeout: 'timed out',
+  deadline: 'out of time',
   parent: 'ended with its parent',
   archived: 'archived',
 }

@@ -1,0 +1,63 @@
+/** What the workers of one call may use: their share of what is left to the session that makes them. */
+import { AgentConfig, type SessionBudget } from '@cairn/protocol'
+import { budgetOf } from '@cairn/sessions'
+import { LEAST_TOKENS, leftOf, shareOf, type Spending } from '@cairn/state'
+import type { Place } from './place.ts'
+import type { ChildWish } from './spawn.ts'
+
+/** One for each of `count` workers, made one after the other; null: too little is left for them. */
+export function shareBudget(place: Place, count: number): SessionBudget[] | null {
+  const { limits, claimed, worker } = place
+  const { children, spending } = claimed.log.position()
+  const given = budgetOf(place.session) ?? {}
+  const shares: SessionBudget[] = []
+  for (let reserved: Spending = spending; shares.length < count;) {
+    const places = limits.max_open - children.open.length - shares.length
+    const share = shareOf(leftOf(given, reserved, worker.clock.now()), askedFor(place), places)
+    if (share === null) return null
+    shares.push(share)
+    const { max_tokens: tokens = 0, max_cost_usd: cost_usd = 0 } = share
+    reserved = { ...reserved, reserved: [...reserved.reserved, { worker_id: '', tokens, cost_usd }] }
+  }
+  return shares
+}
+
+function askedFor({ limits }: Place): SessionBudget {
+  const { max_tokens, max_cost_usd, max_minutes } = limits.budget
+  return {
+    ...(max_tokens === null ? {} : { max_tokens }),
+    ...(max_cost_usd === null ? {} : { max_cost_usd }),
+    ...(max_minutes === null ? {} : { max_minutes }),
+  }
+}
+
+export const noBudget = ({ session, claimed, worker }: Place): string => {
+  const { tokens, cost_usd, minutes } = leftOf(
+    budgetOf(session) ?? {},
+    claimed.log.position().spending,
+    worker.clock.now(),
+  )
+  const left = [
+    ...(tokens === undefined ? [] : [`${Math.max(0, Math.floor(tokens))} tokens`]),
+    ...(cost_usd === undefined ? [] : [`${Math.max(0, cost_usd).toFixed(4)} USD`]),
+    ...(minutes === undefined ? [] : [`${Math.max(0, Math.floor(minutes))} minutes`]),
+  ].join(', ')
+  return (
+    `the budget of this session has too little left for more workers (${left}; the share of a worker ` +
+    `must be ${LEAST_TOKENS} tokens at least): do the rest yourself`
+  )
+}
+
+/** A budget in USD cannot be kept with a model that has no price. */
+export function unpriced(place: Place, { agent, model }: ChildWish): string | null {
+  const { worker, session, limits } = place
+  const isLimited = limits.budget.max_cost_usd !== null || budgetOf(session)?.max_cost_usd !== undefined
+  if (!isLimited) return null
+  const { agents, models } = worker.config
+  const name = model ?? (agents[agent ?? session.agent] ?? AgentConfig.parse({})).model ?? models.default
+  return name === undefined || hasPrice(models.catalog[name])
+    ? null
+    : `model ${name} has no price in models.catalog, and this session has a budget in USD: name another model`
+}
+const hasPrice = (rates: { input?: number | undefined; output?: number | undefined } | undefined): boolean =>
+  rates?.input !== undefined && rates.output !== undefined

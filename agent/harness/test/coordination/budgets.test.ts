@@ -1,0 +1,165 @@
+/** Budgets: the share of a worker, the last call of a session, and the end of its time. */
+import type { ConfigInput, SessionEvent } from '@cairn/protocol'
+import { checkFamily, checkHistory } from '@cairn/state'
+import { expect, test } from 'vitest'
+import { call, say, setStage, type Stage } from '../turn/stage.ts'
+import { familyLogs, finishWork, goal, OUTCOME, spawn, wait } from './family-stage.ts'
+
+const ended = (events: readonly SessionEvent[]): boolean => events.at(-1)?.type === 'session.complete'
+const using = (tokens: number) => ({ usage: { input_tokens: tokens - 1, output_tokens: 1 } })
+const requests = (log: readonly SessionEvent[]) =>
+  log.flatMap(event => (event.type === 'llm.request' ? [event.data.tools_disabled ?? false] : []))
+const priced: ConfigInput['models'] = { catalog: { 'demo/model': { input: 1, output: 1 } } }
+
+async function soundLogs(stage: Stage): Promise<SessionEvent[][]> {
+  const logs = await familyLogs(stage.store, stage.session_id)
+  for (const [id, log] of logs) expect([id, checkHistory(log, { settled: true })]).toEqual([id, []])
+  expect(checkFamily(logs)).toEqual([])
+  expect(await stage.store.check()).toEqual([])
+  expect(await stage.store.coordination.claimTimers('nobody', 10, 1000)).toEqual([])
+  return [...logs.values()]
+}
+
+test('a worker is given its share of what is left, and what it used is given back with its outcome', async () => {
+  await using stage = await setStage({
+    session: { budget: { max_tokens: 90_000 } },
+    scenario: {
+      rules: [
+        { when: goal('dig'), answer: { ...finishWork('A hole.'), ...using(3000) } },
+        { when: OUTCOME, answer: { ...say('Dug.'), ...using(1000) } },
+        { steps: [{ tool_calls: [spawn('dig here'), spawn('dig there'), wait], ...using(10_000) }] },
+      ],
+    },
+  })
+  stage.start()
+  await stage.send('go')
+  await stage.until(ended)
+  const [parent = []] = await soundLogs(stage)
+  const budgets = parent.flatMap(event => (event.type === 'worker.spawned' ? [event.data.budget] : []))
+  // 80,000 are left: an eighth, then a seventh of the rest.
+  expect(budgets).toMatchObject([{ max_tokens: 10_000 }, { max_tokens: 10_000 }])
+  const links = await stage.store.coordination.children(stage.session_id)
+  expect(links.map(link => link.reserved_tokens)).toEqual([10_000, 10_000])
+  expect(links.map(link => link.input_tokens + link.output_tokens)).toEqual([3000, 3000])
+})
+
+test('where less than 2,000 tokens would be its share no worker is made, and the tool says so', async () => {
+  await using stage = await setStage({
+    session: { budget: { max_tokens: 20_000 } },
+    scenario: {
+      rules: [{ steps: [{ tool_calls: [spawn('dig')], ...using(5000) }, say('Alone then.')] }],
+    },
+  })
+  stage.start()
+  await stage.send('go')
+  const log = await stage.until(ended)
+  const [result] = log.flatMap(event => (event.type === 'tool.result' ? [event.data.content] : []))
+  expect(result).toContain('too little left for more workers (15000 tokens;')
+  expect(await stage.store.coordination.children(stage.session_id)).toEqual([])
+})
+
+test('at nine tenths of a budget the next call has no tools and must answer; past it no model is called', async () => {
+  await using stage = await setStage({
+    session: { budget: { max_tokens: 10_000 } },
+    scenario: {
+      rules: [
+        { when: { user: 'more' }, answer: say('Never said.') },
+        { when: { user: 'last step' }, answer: { ...say('What I have.'), ...using(1500) } },
+        {
+          steps: [
+            { ...call('look', 'here'), ...using(8000) },
+            { ...call('look', 'there'), ...using(1000) },
+          ],
+        },
+      ],
+    },
+  })
+  stage.start()
+  await stage.send('go')
+  const log = await stage.until(ended)
+  expect(requests(log)).toEqual([false, false, true])
+  expect(log.at(-1)).toMatchObject({ data: { reason: 'completed' } })
+  await stage.send('tell me more')
+  const again = await stage.until(
+    events => events.filter(event => event.type === 'session.complete').length === 2,
+  )
+  expect(requests(again)).toHaveLength(3)
+  expect(again.at(-1)).toMatchObject({ data: { reason: 'budget_exhausted' } })
+})
+
+test('a worker past its budget has failed, with what it said last', async () => {
+  await using stage = await setStage({
+    agent: { workers: { budget: { max_tokens: 2000 } } },
+    scenario: {
+      rules: [
+        {
+          when: goal('dig'),
+          steps: [{ text: 'Half a hole.', ...call('look', 'down'), ...using(2500) }, say('Never said.')],
+        },
+        { when: OUTCOME, answer: say('Half, then.') },
+        { steps: [{ tool_calls: [spawn('dig'), wait] }] },
+      ],
+    },
+  })
+  stage.start()
+  await stage.send('go')
+  await stage.until(ended)
+  const [parent = [], child = []] = await soundLogs(stage)
+  expect(requests(child)).toEqual([false])
+  expect(parent.find(event => event.type === 'worker.failed')).toMatchObject({
+    data: { cause: 'budget', partial_result: 'Half a hole.' },
+  })
+})
+
+test('a worker whose time is up is stopped, and its parent goes on', async () => {
+  await using stage = await setStage({
+    agent: { workers: { budget: { max_minutes: 1 / 60 } } },
+    limits: { drain_s: 0 },
+    scenario: {
+      rules: [
+        { when: goal('dig'), answer: call('hang', 'on') },
+        { when: OUTCOME, answer: say('Too slow.') },
+        { steps: [{ tool_calls: [spawn('dig'), wait] }] },
+      ],
+    },
+  })
+  stage.start()
+  await stage.send('go')
+  await stage.until(ended)
+  const [parent = []] = await soundLogs(stage)
+  expect(parent.find(event => event.type === 'worker.failed')).toMatchObject({ data: { cause: 'deadline' } })
+})
+
+test('a session whose time is up is stopped with all below it', async () => {
+  await using stage = await setStage({
+    session: { budget: { max_minutes: 1 / 60 } },
+    limits: { drain_s: 0 },
+    scenario: { rules: [{ answer: call('hang', 'on') }] },
+  })
+  stage.start()
+  await stage.send('go')
+  const log = await stage.until(events => events.some(event => event.type === 'session.stopped'))
+  expect(log.find(event => event.type === 'session.stopped')).toMatchObject({ data: { reason: 'deadline' } })
+})
+
+test.each([
+  ['without a price', {}, 'has no price in models.catalog'],
+  ['with a price', { models: priced }, ''],
+])('a budget in USD with a model %s', async (_, config, problem) => {
+  await using stage = await setStage({
+    config,
+    agent: { workers: { budget: { max_cost_usd: 1 } } },
+    scenario: {
+      rules: [
+        { when: goal('dig'), answer: say('A hole.') },
+        { when: OUTCOME, answer: say('Dug.') },
+        { steps: [{ tool_calls: [spawn('dig')] }, say('Well.')] },
+      ],
+    },
+  })
+  stage.start()
+  await stage.send('go')
+  const { data } = await stage.next('tool.result')
+  if (problem === '') expect(JSON.parse(data.content)).toMatchObject({ status: 'queued' })
+  else expect(data.content).toContain(problem)
+})

@@ -1,0 +1,35 @@
+/** The time of a session with a budget: when it is up the session is stopped, with all below it. */
+import type { Commit, RowChange, Timer } from '@cairn/log'
+import { endOf, lookAround } from './cascade.ts'
+import type { Deps } from './deps.ts'
+import { resumed } from './lifecycle-events.ts'
+import { stopCommit } from './lifecycle.ts'
+
+export async function composeDeadline(
+  deps: Deps,
+  { id, claim, session_id, data }: Timer,
+): Promise<Omit<Commit, 'session_id'>> {
+  const fire: RowChange = { do: 'timer.fire', id, claim }
+  const of = String(data['of'])
+  if (of === session_id) return stopRoot(deps, of, fire)
+  const error = 'The worker was stopped: the time of its budget was up.'
+  const end = await endOf(deps, of, { as: 'failed', cause: 'deadline', error }, 'deadline')
+  if (end === null) return { events: [], rows: [fire] }
+  return {
+    events: end.told,
+    rows: [fire, ...end.rows],
+    also: end.parts,
+    reopen: resumed('worker'),
+    reopen_from: ['completed'],
+  }
+}
+
+/** One that rests, with nothing open below it, has nothing to be stopped. */
+async function stopRoot(deps: Deps, id: string, fire: RowChange): Promise<Omit<Commit, 'session_id'>> {
+  const { around, expect } = await lookAround(deps, id)
+  const { session, below } = around
+  const isAtWork = session.status === 'active' && session.wake_id > session.cursor
+  if (!isAtWork && below.length === 0) return { events: [], rows: [fire] }
+  const { session_id: _, ...stop } = await stopCommit(deps, around, 'deadline')
+  return { ...stop, rows: [fire, expect, ...(stop.rows ?? [])] }
+}
