@@ -2,6 +2,7 @@ import type { SessionEvent } from '@cairn/protocol'
 import { expect, test } from 'vitest'
 import { capabilityChanges, type CapabilityStates, emptyCapabilities } from '@cairn/state'
 import { carriedState } from './carried.ts'
+import { summaryMessage, textOfSummary } from './summary-message.ts'
 
 type Line = [type: string, data: Record<string, unknown>]
 const after = (...lines: readonly Line[]) =>
@@ -95,4 +96,25 @@ test('of what nobody ever decides on the newest hundred are kept', () => {
   expect(waiting).toHaveLength(100)
   expect(waiting[0]).toContain('(call-50)')
   expect(waiting.at(-1)).toContain('(call-149)')
+})
+
+test('workers are carried while they are at work, and are told not to be started again', () => {
+  const spawned = (worker_id: string, goal: string): Line => [
+    'worker.spawned',
+    { worker_id, goal, kind: 'worker', agent: 'assistant', depth: 1 },
+  ]
+  const state = after(
+    spawned('w-1', 'count\n  the eggs'),
+    spawned('w-2', 'weigh the basket'),
+    ['worker.complete', { worker_id: 'w-1', result: '12', files_written: [] }],
+    spawned('w-3', 'paint'),
+  )
+  expect(state.workers.map(({ worker_id }) => worker_id)).toEqual(['w-2', 'w-3'])
+  const { content } = summaryMessage({ kind: 'summary', text: 'They asked for eggs.' }, state)
+  expect(content).toContain(
+    '[Workers at work; do not start them again]\n- w-2 (assistant): weigh the basket\n- w-3 (assistant): paint',
+  )
+  expect(textOfSummary(content)).toBe(
+    textOfSummary(`[Summary of the conversation so far]\nThey asked for eggs.`),
+  )
 })

@@ -1,15 +1,16 @@
 /**
  * What a compaction must not lose, taken from the folds of the log and not from the conversation: the plan,
- * the goal, what waits for a person.
+ * the goal, what waits for a person, the workers that are at work.
  */
 import type { Todo } from '@cairn/protocol'
-import type { CapabilityStates, Goal } from '@cairn/state'
+import type { CapabilityStates, Child, Goal } from '@cairn/state'
 
 export type CarriedState = {
   todos: readonly Todo[]
   /** A goal that is not reached and not given up. */
   goal: Pick<Goal, 'description' | 'rubric' | 'status'> | null
   waiting: readonly string[]
+  workers: readonly Pick<Child, 'worker_id' | 'agent' | 'goal'>[]
 }
 
 const LIVE = new Set<Goal['status']>(['active', 'paused'])
@@ -18,8 +19,10 @@ export const carriedState = ({
   progress,
   goal,
   waiting,
-}: Pick<CapabilityStates, 'progress' | 'goal' | 'waiting'>): CarriedState => ({
+  children,
+}: Pick<CapabilityStates, 'progress' | 'goal' | 'waiting' | 'children'>): CarriedState => ({
   todos: progress.plan,
   goal: goal !== null && LIVE.has(goal.status) ? goal : null,
   waiting: waiting.map(({ line }) => line),
+  workers: children.open,
 })

@@ -47,7 +47,7 @@ test('there is no cut where nothing would be won', () => {
   expect(chooseCut([], 1000)).toBeNull()
   const summary = {
     event_id: 3,
-    message: summaryMessage(shorten([user(1)]), { todos: [], goal: null, waiting: [] }),
+    message: summaryMessage(shorten([user(1)]), { todos: [], goal: null, waiting: [], workers: [] }),
   }
   expect(chooseCut([summary, user(8)], 1_000_000)).toBeNull()
   expect(chooseCut([user(1), user(2), user(3), user(4), user(5), user(6)], 1000, 500)).toBeNull()

@@ -6,6 +6,10 @@ import { clip } from '@cairn/protocol'
 import type { ConversationEntry, ConversationMessage } from '@cairn/state'
 import type { CarriedState } from './carried.ts'
 
+/** So much of a worker's goal is said again. */
+const GOAL_CHARS = 200
+const WORKERS = '[Workers at work; do not start them again]'
+
 const SUMMARY = '[Summary of the conversation so far]'
 const SHORTENED = '[The conversation so far, shortened]'
 
@@ -25,7 +29,7 @@ export function summaryMessage(
   }
 }
 
-function stateSections({ todos, goal, waiting }: CarriedState): string[] {
+function stateSections({ todos, goal, waiting, workers }: CarriedState): string[] {
   return [
     ...(todos.length > 0
       ? [`[Your plan now]\n${todos.map(todo => `- [${todo.status}] ${todo.id}: ${todo.content}`).join('\n')}`]
@@ -36,15 +40,24 @@ function stateSections({ todos, goal, waiting }: CarriedState): string[] {
           `[The goal of this session: ${goal.status}]\n${goal.description}\nIt is graded by:\n${goal.rubric}`,
         ]),
     ...(waiting.length > 0 ? [`[Waiting for a person]\n${waiting.map(line => `- ${line}`).join('\n')}`] : []),
+    ...(workers.length > 0 ? [`${WORKERS}\n${workers.map(workerLine).join('\n')}`] : []),
   ]
 }
+
+const workerLine = ({ worker_id, agent, goal }: CarriedState['workers'][number]): string =>
+  `- ${worker_id} (${agent}): ${clip(goal.replaceAll(/\s+/g, ' '), GOAL_CHARS)}`
 
 /**
  * The part that the model summarised last time: its state is written anew each time, so only the text goes
  * on.
  */
 export function textOfSummary(content: string): string {
-  const ends = ['\n\n[Your plan now]\n', '\n\n[The goal of this session: ', '\n\n[Waiting for a person]\n']
+  const ends = [
+    '\n\n[Your plan now]\n',
+    '\n\n[The goal of this session: ',
+    '\n\n[Waiting for a person]\n',
+    `\n\n${WORKERS}\n`,
+  ]
     .map(mark => content.indexOf(mark))
     .filter(at => at !== -1)
   return content.slice(0, ends.length > 0 ? Math.min(...ends) : undefined)

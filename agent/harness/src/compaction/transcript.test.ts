@@ -11,6 +11,7 @@ const state = {
   todos: [{ id: '1', content: 'paint the fence', status: 'pending' as const }],
   goal: { description: 'a fine fence', rubric: 'no drips', status: 'active' as const },
   waiting: ['approval of the call of note'],
+  workers: [{ worker_id: 'w-1', agent: 'assistant', goal: 'mix the paint' }],
 }
 
 test('long results are shortened to their beginning and end, calls are named', () => {
@@ -52,6 +53,7 @@ test('the plan, the goal and what waits stand beside the summary, and not in wha
     'a fine fence',
     'no drips',
     '- approval of the call of note',
+    '- w-1 (assistant): mix the paint',
   ])
     expect(message.content).toContain(part)
   expect(transcribe([{ event_id: 1, message }], 10_000)).toBe(
