@@ -1,0 +1,51 @@
+/** What waits for workers costs nothing: no lease, and no place of a worker, counted. */
+import { addMessage, createSession } from '@cairn/sessions'
+import { expect, test } from 'vitest'
+import { alice, call, readLog, say, setStage } from '../turn/stage.ts'
+import { goal } from './family-stage.ts'
+
+const PARENTS = 200
+const PLACES = 24
+/** What is left of the places to sessions without a parent. */
+const CHILDREN = PLACES * 0.75
+
+test('200 parents that wait hold no lease and no place, and the turn of another goes on beside them', async () => {
+  await using stage = await setStage({
+    limits: { drain_s: 0, concurrent_turns: PLACES },
+    scenario: {
+      rules: [
+        { when: goal('hold'), answer: call('hang', 'on') },
+        { when: { user: 'quick' }, answer: say('Here you are.') },
+        { answer: { tool_calls: [{ name: 'delegate_task', arguments: { goal: 'hold on' } }] } },
+      ],
+    },
+  })
+  const { deps, store } = stage
+  const begin = async (content: string): Promise<string> => {
+    const { id } = await createSession(deps, ['assistant'], { principal: alice, title: 'Titled' })
+    await addMessage(deps, { session_id: id, content, principal: alice })
+    return id
+  }
+  const parents = await Promise.all(Array.from({ length: PARENTS }, () => begin('share it out')))
+  const harness = stage.start()
+  const standing = async (): Promise<{ waiting: number; held: number }> => {
+    const rows = await Promise.all(parents.map(id => store.getSession(id)))
+    const isWaiting = rows.map(row => row !== null && row.cursor > 0 && row.cursor >= row.wake_id)
+    return {
+      waiting: isWaiting.filter(Boolean).length,
+      held: rows.filter((row, at) => isWaiting[at] === true && row?.lease !== null).length,
+    }
+  }
+  await expect.poll(standing, { interval: 100 }).toEqual({ waiting: PARENTS, held: 0 })
+  // The places are their workers', as many as may be at work; the other workers are in the queue.
+  await expect.poll(harness.active).toBe(CHILDREN)
+  const open = await Promise.all(parents.map(id => store.coordination.children(id, { open: true })))
+  expect(open.flat()).toHaveLength(PARENTS)
+  expect(stage.ran).toHaveLength(CHILDREN)
+
+  const other = await begin('something quick')
+  await expect.poll(async () => (await store.getSession(other))?.status).toBe('completed')
+  expect((await readLog(store, other)).filter(event => event.type === 'harness.wake')).toHaveLength(1)
+  expect(await standing()).toEqual({ waiting: PARENTS, held: 0 })
+  expect(harness.active()).toBe(CHILDREN)
+})
