@@ -10,13 +10,15 @@ export type Import = { specifier: string; isType: boolean }
 
 export type SourceFile = { path: string; pkg: string; text: string; isTest: boolean }
 
-const skipped = new Set(['node_modules', 'dist', 'coverage', 'data'])
+const skipped = new Set(['node_modules', 'dist', 'coverage'])
+/** What a server that was started there has left; a folder of sources may have that name. */
+const isLeftBehind = (folder: string, name: string): boolean => name === 'data' && !folder.includes('/src')
 
 /** Repo-relative paths of every file and folder below `folder`, build output and dependencies left out. */
 export function listPaths(folder: string): string[] {
   if (!existsSync(join(root, folder))) return []
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap(entry => {
-    if (skipped.has(entry.name) || entry.name.startsWith('.')) return []
+    if (skipped.has(entry.name) || entry.name.startsWith('.') || isLeftBehind(folder, entry.name)) return []
     const path = `${folder}/${entry.name}`
     return entry.isDirectory() ? [path, ...listPaths(path)] : [path]
   })

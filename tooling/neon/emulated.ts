@@ -5,7 +5,7 @@
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { loadAddon } from '../../tune/native/src/load.ts'
+import { loadAddon } from '@cairn-tune/native'
 import { runFile, type Outcome } from './vitest.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -47,7 +47,7 @@ for (const path of named.length > 0 ? named : [cases, ...others]) {
 
 if (tried.length > 0) {
   // Imported here because its forward passes take a while in an emulator.
-  const { CASES } = await import('../../tune/program/test/cases.ts')
+  const { CASES } = await import('@cairn-tune/program/test/cases')
   console.log(`${CASES.length} cases of ${new Set(CASES.map(({ op }) => op)).size} ops`)
   const worst = new Map<string, { name: string; error: number }>()
   for (const { op, dtype, name } of CASES) {

@@ -28,7 +28,6 @@ test.each([
   ],
   ['agent_tools', ask({ agentTools: ['read_file'] })],
   ['allowed_tools', ask({ policy: policyOf({ allowed_tools: ['read_file', 'mcp__git__*'] }) })],
-  ['session_allow_list', ask({ sessionAllowList: [] })],
   ['workspace_containment', ask({ pathProblem: 'it is outside' })],
   ['egress', ask({ urlProblem: 'not that host' })],
 ])('refuses for good and names the rule: %s', (policy_id, input) => {
@@ -77,7 +76,6 @@ const anyInput: fc.Arbitrary<GateInput> = fc.record({
     .record({ allowed_tools: patterns, denied_tools: patterns, require_approval: patterns })
     .map(lists => GovernanceConfig.parse(lists)),
   agentTools: fc.option(patterns, { nil: undefined }),
-  sessionAllowList: fc.option(patterns, { nil: undefined }),
   tool,
   pathProblem: problem,
   urlProblem: problem,

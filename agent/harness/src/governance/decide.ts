@@ -11,8 +11,6 @@ export type GateInput = {
   policy: GovernanceConfig
   /** The tools of the agent's configuration; undefined: all. */
   agentTools: readonly string[] | undefined
-  /** A narrower list of this one session; undefined: none. */
-  sessionAllowList?: readonly string[] | undefined
   tool: string
   /** Why an argument leaves the workspace, or null. */
   pathProblem: string | null
@@ -46,7 +44,6 @@ export function decideGate(input: GateInput): GateDecision {
   const allowLists: [string, readonly string[] | undefined][] = [
     ['agent_tools', input.agentTools],
     ['allowed_tools', policy.allowed_tools.length > 0 ? policy.allowed_tools : undefined],
-    ['session_allow_list', input.sessionAllowList],
   ]
   for (const [id, names] of allowLists) {
     if (names !== undefined && findPattern(names, tool) === undefined)
@@ -67,10 +64,7 @@ export function decideGate(input: GateInput): GateDecision {
 }
 
 /** Whether the model should be shown the tool at all: what can never pass the gate is not offered. */
-export function isOffered(
-  tool: string,
-  input: Pick<GateInput, 'policy' | 'agentTools' | 'sessionAllowList'>,
-): boolean {
+export function isOffered(tool: string, input: Pick<GateInput, 'policy' | 'agentTools'>): boolean {
   const decision = decideGate({ ...input, tool, pathProblem: null, urlProblem: null, hasGrant: false })
   return decision.allow || decision.overridable
 }

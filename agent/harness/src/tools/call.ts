@@ -20,7 +20,6 @@ export type CallToolDeps = {
   tools: ReadonlyMap<string, Tool>
   policy: GovernanceConfig
   agentTools: readonly string[] | undefined
-  sessionAllowList?: readonly string[] | undefined
   /** `governance.log_allowed`. */
   logAllowed: boolean
   /** What a running saga writes beside a call and its result. */

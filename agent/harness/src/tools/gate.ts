@@ -8,10 +8,7 @@ import { textsOf } from './arguments.ts'
 import type { CallToolDeps } from './call.ts'
 import type { Tool } from './tool.ts'
 
-export type GateDeps = Pick<
-  CallToolDeps,
-  'policy' | 'agentTools' | 'sessionAllowList' | 'workspace' | 'findGrant'
->
+export type GateDeps = Pick<CallToolDeps, 'policy' | 'agentTools' | 'workspace' | 'findGrant'>
 
 async function findPathProblem(
   tool: Tool,
@@ -49,11 +46,10 @@ export async function gate(
   args: Record<string, unknown>,
   hash: string,
 ): Promise<Gated> {
-  const { policy, agentTools, sessionAllowList } = deps
+  const { policy, agentTools } = deps
   const input: GateInput = {
     policy,
     agentTools,
-    sessionAllowList,
     tool: tool.name,
     hasGrant: false,
     pathProblem: await findPathProblem(tool, args, deps.workspace),

@@ -149,11 +149,6 @@ test.each([
     { policy: policyOf({ allowed_tools: ['read_file'] }) },
     'allowed_tools',
   ],
-  [
-    'a tool that is not on the list of the session',
-    { sessionAllowList: ['read_file'] },
-    'session_allow_list',
-  ],
 ])(
   '%s: policy.denied, then a result with elapsed_ms 0, in one commit; nothing ran',
   async (_, change, policy_id) => {

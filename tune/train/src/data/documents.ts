@@ -19,8 +19,8 @@ export type Documents = {
 type Tokenized = { ids: number[]; isTrained: boolean[] }
 
 /**
- * Tokenises examples in order. A document is never longer than a row; an example that the template cannot show
- * is told apart.
+ * Tokenises examples in order. A document is never longer than a row; an example that the template cannot
+ * show is told apart.
  */
 export function tokenizeExamples(
   examples: readonly Example[],
@@ -141,7 +141,8 @@ function instructionPrompt({ instruction, input, system, history }: Instruction)
   const end = 'Write a response that appropriately completes the request.'
   return input === ''
     ? `${task}. ${end}\n\n### Instruction:\n${instruction}\n\n### Response:\n`
-    : `${task}${paired}. ${end}\n\n### Instruction:\n${instruction}\n\n### Input:\n${input}\n\n### Response:\n`
+    : `${task}${paired}. ${end}\n\n### Instruction:\n${instruction}\n\n### Input:\n${input}\n\n` +
+        '### Response:\n'
 }
 
 function tokenizeChat(chat: Chat, tokenizer: ModelTokenizer): Tokenized {

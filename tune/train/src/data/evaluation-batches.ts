@@ -5,8 +5,8 @@ import type { Document } from './documents.ts'
 import { packRows } from './pack.ts'
 
 /**
- * Takes documents out of a set: as many as `split` says, or where it is below 1 that share of them. Which ones
- * is a function of the seed.
+ * Takes documents out of a set: as many as `split` says, or where it is below 1 that share of them. Which
+ * ones is a function of the seed.
  */
 export function splitDocuments(
   documents: readonly Document[],
