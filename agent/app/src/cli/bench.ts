@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { benchHttp } from '@cairn/api/bench/http'
+import { benchChildren } from '@cairn/harness/bench/children'
 import { benchLife } from '@cairn/harness/bench/life'
 import { benchAppend } from '@cairn/log/bench/append'
 import { benchFiles } from '../bench/files.ts'
@@ -12,7 +13,7 @@ import { figureTable, lifeTable, readingTable, swarmTable } from '../bench/table
 import { defineCommand, takePositionals } from './command.ts'
 import { EXIT, UsageError } from '../exit.ts'
 
-const PARTS = ['log', 'http', 'turn', 'files', 'swarm', 'life']
+const PARTS = ['log', 'http', 'turn', 'files', 'children', 'swarm', 'life']
 
 export const bench = defineCommand({
   name: 'bench',
@@ -20,10 +21,11 @@ export const bench = defineCommand({
   usage: [
     [
       'bench',
-      'the disk, the log, the service over HTTP, whole turns, the file tools, many turns at once, long lives',
+      'the disk, the log, the service over HTTP, whole turns, the file tools, workers, many turns at ' +
+        'once, long lives',
     ],
     ['  --dir DIRECTORY', 'measure the log on the disk of this directory instead of the temporary one'],
-    ['  --only log|http|turn|files|swarm|life', 'one of the six'],
+    ['  --only log|http|turn|files|children|swarm|life', 'one of the seven'],
     ['  --turns 20,300', 'how many turns at once, level by level; default 20,100,300,600'],
     ['  --out FILE', 'also write the table to a new file'],
   ],
@@ -47,6 +49,7 @@ export const bench = defineCommand({
     const http = wants('http') ? await benchHttp() : []
     const turn = wants('turn') ? await benchFirstEvent(directory) : []
     const files = wants('files') ? await benchFiles(directory) : []
+    const children = wants('children') ? await benchChildren(directory) : []
     const swarm = wants('swarm') ? await benchSwarm(directory, levels) : []
     const life = wants('life') ? await benchLife(directory) : []
     const tables = [
@@ -54,12 +57,15 @@ export const bench = defineCommand({
       ...(http.length > 0 ? [readingTable('over HTTP', http)] : []),
       ...(turn.length > 0 ? [readingTable('a turn', turn)] : []),
       ...(files.length > 0 ? [readingTable('files of a workspace', files)] : []),
+      ...(children.length > 0 ? [readingTable('workers', children)] : []),
       ...(swarm.length > 0 ? [swarmTable(swarm)] : []),
       ...(life.length > 0 ? [lifeTable(life)] : []),
     ]
     const text = `${machineLine(machine)}\nDirectory of the log: ${directory}\n\n${tables.join('\n')}`
     io.out(
-      values.json ? `${JSON.stringify({ machine, directory, log, http, turn, files, swarm, life })}\n` : text,
+      values.json
+        ? `${JSON.stringify({ machine, directory, log, http, turn, files, children, swarm, life })}\n`
+        : text,
     )
     if (values.out !== undefined) writeFileSync(values.out, text, { flag: 'wx' })
     return EXIT.ok.code
