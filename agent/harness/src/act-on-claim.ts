@@ -3,9 +3,9 @@
  * the turn, then what follows it. The lease goes back when the worker shuts down; after an exception it is
  * kept.
  */
-import type { Claim } from '@cairn/log'
+import type { Claim, SessionRow } from '@cairn/log'
 import { AppError, asError } from '@cairn/protocol'
-import { commitEnd, workspaceOf } from '@cairn/sessions'
+import { childConfig, commitEnd, workspaceOf } from '@cairn/sessions'
 import { sessionFolder } from '@cairn/workspace'
 import type { KeptFolds } from './kept-folds.ts'
 import { Draining, type Lease, LeaseLost } from './lease.ts'
@@ -39,7 +39,7 @@ export async function actOnClaim(deps: ClaimDeps, claim: Claim, lease: Lease): P
     const fold = await folds.begin(claim.session, report)
     const log = await openSessionLog(worker.store, claim, lease, fold.position, {
       onGrown: position => folds.moved(fold, position, lease, report),
-      ...endOf(worker, claim),
+      ...endOf(worker, claim, report),
     })
     keepFold = () => folds.keep(lease.session_id, Object.assign(fold, { position: log.position() }))
     await goOn(deps, claim, { session: claim.session, link: claim.link, lease, log, report })
@@ -53,10 +53,33 @@ export async function actOnClaim(deps: ClaimDeps, claim: Claim, lease: Lease): P
 }
 
 /** How the end of a child is committed; a root's is a commit like any other. */
-function endOf({ store, clock, newId }: Worker, { link }: Claim): Pick<LogHooks, 'commitEnd'> {
+function endOf(worker: Worker, { link }: Claim, report: Log): Pick<LogHooks, 'commitEnd'> {
   if (link?.status !== 'open') return {}
+  const { store, clock, newId } = worker
   return {
-    commitEnd: (session, commit) => commitEnd({ store, now: clock.now, newId }, session, link, commit),
+    commitEnd: async (session, commit) =>
+      commitEnd(
+        { store, now: clock.now, newId },
+        session,
+        link,
+        commit,
+        await writtenBy(worker, session, report),
+      ),
+  }
+}
+
+/** What a worker changed in its copy; null: it has none, or nobody can tell. That must not keep it from ending. */
+async function writtenBy(
+  { copies }: Worker,
+  session: SessionRow,
+  report: Log,
+): Promise<readonly string[] | null> {
+  if (childConfig(session)?.copied_from === undefined) return null
+  try {
+    return (await copies.changes(session.id))?.map(({ path }) => path) ?? null
+  } catch (thrown) {
+    report('warn', 'what a worker wrote could not be listed', { error: asError(thrown).message })
+    return null
   }
 }
 
@@ -66,7 +89,10 @@ async function goOn(
   base: Omit<Claimed, 'makeFolders'>,
 ): Promise<void> {
   const { lease, log, report } = base
-  const claimed: Claimed = { ...base, makeFolders: () => makeFolders(worker, claim.session) }
+  const claimed: Claimed = {
+    ...base,
+    makeFolders: () => makeFolders(worker, claim.session, base.lease.signal),
+  }
   const capabilities = await openCapabilities(claimed)
   const owing = capabilities.find(({ atClaim }) => atClaim?.isDue(log.position()))?.atClaim
   // What is owed is never given up: it must be brought to an end, however often a worker died over it.

@@ -6,6 +6,7 @@
 import { createHoldBack, createRedactor, type LogStore, type Redact } from '@cairn/log'
 import { asError, type Config } from '@cairn/protocol'
 import { makeSessionFolder } from '@cairn/workspace'
+import { createCopies } from './coordination/copies.ts'
 import { actOnClaim } from './act-on-claim.ts'
 import { keepCapabilities, upkeepOf } from './capabilities.ts'
 import { createClaims } from './claims.ts'
@@ -41,6 +42,8 @@ export type HarnessOptions = {
   log: Log
   /** `Worker.makeFolder`; by default on the disk, off the event loop. */
   makeFolder?: Worker['makeFolder']
+  /** `Worker.copies`; by default on the disk. */
+  copies?: Worker['copies']
   clock?: Clock
   random?: () => number
   /** So many ids of a session's log apart its snapshots are at least; tests want them often. */
@@ -131,6 +134,7 @@ function describeWorker(
     random,
     skillsDir,
     makeFolder: options.makeFolder ?? makeSessionFolder,
+    copies: options.copies ?? createCopies(options),
     redact: options.redact ?? createRedactor(secrets),
     holdBack: createHoldBack(secrets),
     shutdown,

@@ -1,7 +1,7 @@
 /** What a turn is handed: the agent as its capabilities set it up, its tools and its folders. */
 import { join } from 'node:path'
 import type { SessionRow } from '@cairn/log'
-import { workspaceOf } from '@cairn/sessions'
+import { childConfig, workspaceOf } from '@cairn/sessions'
 import { setUpAgent } from './agent.ts'
 import { bindAsks, goesFirst } from './capabilities.ts'
 import type { Capability, Claimed, Folders } from './turn/capability.ts'
@@ -47,9 +47,12 @@ export async function prepareTurn(
 }
 
 export async function makeFolders(
-  { workspacesDir, dataDir, makeFolder }: Worker,
+  { workspacesDir, dataDir, makeFolder, copies }: Worker,
   session: SessionRow,
+  signal: AbortSignal,
 ): Promise<Folders> {
+  const copied = childConfig(session)?.copied_from
+  if (copied !== undefined) await copies.make(session.id, copied, signal)
   const [workspace, checkpoints] = await Promise.all([
     makeFolder(workspacesDir, workspaceOf(session)),
     makeFolder(join(dataDir, 'checkpoints'), session.id),

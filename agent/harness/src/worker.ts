@@ -2,6 +2,7 @@
 import type { HeldText, LogStore, Redact } from '@cairn/log'
 import type { Config } from '@cairn/protocol'
 import type { Clock } from './clock.ts'
+import type { Copies } from './coordination/copies.ts'
 import type { Models } from './llm/registry.ts'
 import type { Log } from './log.ts'
 import type { Tool } from './tools/tool.ts'
@@ -18,6 +19,8 @@ export type Worker = {
   skillsDir: string | undefined
   /** Makes the folder of a session below `root`, where there is none; returns its path. */
   makeFolder: (root: string, sessionId: string) => Promise<string>
+  /** Workspaces of workers that work in copies. */
+  copies: Copies
   clock: Clock
   /** In [0, 1); the jitter of retries. */
   random: () => number

@@ -761,6 +761,10 @@ export const EVENTS = {
         tool_call_id: id.optional().describe('the call that made it'),
         attempt: count.optional().describe('of the task, from 1'),
         budget: SessionBudget.optional().describe('reserved for it and all below it until its outcome'),
+        isolation: z
+          .enum(['share', 'copy'])
+          .optional()
+          .describe('whether it works in the workspace of its parent or in a copy'),
       },
       summary: d => join(`child ${short(d.worker_id)}`, quote(d.goal)),
     },

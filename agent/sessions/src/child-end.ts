@@ -4,7 +4,7 @@
  */
 import type { Link, LinkCause, LinkedCommit, RowChange, SessionRow, TaskState } from '@cairn/log'
 import { cutAt, type EventData, type EventDraft } from '@cairn/protocol'
-import { type ChildReport, reportOf } from './child-report.ts'
+import { type ChildReport, MAX_FILES, reportOf } from './child-report.ts'
 import {
   delegationComplete,
   delegationFailed,
@@ -40,6 +40,8 @@ export type Circumstances = {
   /** The tasks of its parent are somebody else's to follow up. */
   follow?: false
   decided_by?: TaskState['decided_by']
+  /** What it wrote, where that is known better than from the calls of its tools. */
+  written?: readonly string[] | null
 }
 
 export async function outcomeOf(
@@ -47,9 +49,10 @@ export async function outcomeOf(
   child: SessionRow,
   link: Link,
   ending: ChildEnding,
-  { follow, decided_by }: Circumstances = {},
+  { follow, decided_by, written = null }: Circumstances = {},
 ): Promise<Outcome> {
   const report = await reportOf(deps.store, child, link, deps.now())
+  if (written !== null) report.files_written = written.slice(0, MAX_FILES)
   const failure =
     ending.as === 'failed'
       ? { cause: ending.cause, error: ending.error }

@@ -25,7 +25,8 @@ export type ChildReport = {
 const READ = typesWith('reported')
 const PAGE = 500
 const WRITES = new Set(['write_file', 'edit_file'])
-const MAX_FILES = 200
+/** So many an outcome names at most. */
+export const MAX_FILES = 200
 const MAX_ARTIFACTS = 20
 const MAX_METADATA = 4096
 

@@ -25,8 +25,10 @@ export const ChildConfig = z.strictObject({
   ancestors: z.array(z.string()),
   /** A narrower list of tools. */
   tools: z.array(z.string()).optional(),
-  /** The session whose workspace it works in. */
+  /** The session whose workspace it works in: its own id where that is a copy. */
   workspace: z.string(),
+  /** The session whose workspace it works in a copy of. */
+  copied_from: z.string().optional(),
 })
 export type ChildConfig = z.infer<typeof ChildConfig>
 export const StoredSessionConfig = SessionConfig.extend({ child: ChildConfig.optional() })

@@ -37,13 +37,15 @@ export async function commitEnd(
   session: SessionRow,
   link: Link,
   commit: Commit,
+  /** What it wrote, where that is known better than from the calls of its tools. */
+  written: readonly string[] | null = null,
 ): Promise<Committed> {
   const ending = endingOf(commit.events)
   if (ending === null) throw new Error('[commitEnd] the commit has no end of a session')
   for (let tries = 1; ; tries++) {
     const { around, expect } = await lookAround(deps, session.id)
     const { told, parts, rows } = await stopBelow(deps, around, 'ended')
-    const outcome = await outcomeOf(deps, session, link, ending)
+    const outcome = await outcomeOf(deps, session, link, ending, { written })
     const decides = parts.length > 0 || rows.length > 0 || outcome.decides
     try {
       return await deps.store.commit({

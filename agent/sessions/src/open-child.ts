@@ -12,6 +12,8 @@ export type ChildPlan = {
   model?: string | undefined
   role: 'leaf' | 'orchestrator'
   tools?: string[] | undefined
+  /** Whether it works in its parent's workspace or in a copy; absent: in the former. */
+  isolation?: 'share' | 'copy' | undefined
   max_iterations: number
   /** For it and all below it; absent: it has no limit but those of the tree. */
   budget?: SessionBudget | undefined
@@ -44,6 +46,7 @@ export function openChild(
       ...(attempt === null ? {} : { attempt }),
       ...(model === undefined ? {} : { model }),
       ...(budget === undefined ? {} : { budget }),
+      ...(plan.isolation === undefined ? {} : { isolation: plan.isolation }),
     }),
     row: {
       do: 'link.open',
@@ -53,7 +56,7 @@ export function openChild(
     },
     part: {
       session_id: child_id,
-      create: sessionOf(parent, plan),
+      create: sessionOf(parent, child_id, plan),
       events: [syntheticMessage('worker_goal', message)],
     },
   }
@@ -66,7 +69,7 @@ const reservation = (
   ...(budget?.max_cost_usd === undefined ? {} : { reserved_cost_usd: budget.max_cost_usd }),
 })
 
-function sessionOf(parent: SessionRow, plan: ChildPlan): NonNullable<LinkedCommit['create']> {
+function sessionOf(parent: SessionRow, id: string, plan: ChildPlan): NonNullable<LinkedCommit['create']> {
   const { org_id, created_by, created_by_kind } = parent
   const { goal, agent, model, role, tools, max_iterations, budget } = plan
   return {
@@ -84,7 +87,9 @@ function sessionOf(parent: SessionRow, plan: ChildPlan): NonNullable<LinkedCommi
       child: {
         role,
         ancestors: [...(childConfig(parent)?.ancestors ?? []), parent.agent],
-        workspace: workspaceOf(parent),
+        ...(plan.isolation === 'copy'
+          ? { workspace: id, copied_from: workspaceOf(parent) }
+          : { workspace: workspaceOf(parent) }),
         ...(tools === undefined ? {} : { tools }),
       },
     },

@@ -8,7 +8,9 @@
  * the writer of a path
  */
 export { addressing } from './addressing.ts'
+export { type ChangedFile, changedFiles } from './changed-files.ts'
 export { copyFolder } from './copy-out.ts'
+export { type CopiedFile, copyWorkspace, TooLarge } from './copy-workspace.ts'
 export { Directory, type Entry } from './directory.ts'
 export { MAX_FILE_BYTES, openFile, type OpenFile, readText, removeFile, replaceFile } from './file.ts'
 export { enterIfThere, openFolder } from './folder.ts'

@@ -13,6 +13,7 @@ import type { Capability, Claimed } from '../turn/capability.ts'
 import type { TurnContext } from '../turn/context.ts'
 import type { Position } from '../turn/position.ts'
 import type { Worker } from '../worker.ts'
+import { applyWorkerFilesTool } from './apply-worker-files.ts'
 import { askAboutBlocks } from './ask-about-blocks.ts'
 import { delegateTaskTool } from './delegate-task.ts'
 import { elapsedOf, joined } from './join.ts'
@@ -163,6 +164,7 @@ const toolsOf = (place: Place): Tool[] => [
         readWorkerResultTool(place),
         sendWorkerMessageTool(place),
         stopWorkerTool(place),
+        applyWorkerFilesTool(place),
         spawnTaskTool(place),
         listTasksTool(place),
         unblockTaskTool(place),

@@ -8,7 +8,7 @@ import { ChildParameters, type ChildWish, composeSpawn, refusedSpawn, spawnProbl
 import { describeAgents } from './spawn-worker.ts'
 
 const MAX_GOALS = 8
-const { goal, context, agent, model, role } = ChildParameters
+const { goal, context, agent, model, role, isolation } = ChildParameters
 
 const Parameters = z.strictObject({
   goal: goal.optional(),
@@ -19,6 +19,7 @@ const Parameters = z.strictObject({
     .optional()
     .describe('in place of goal: several, worked on side by side'),
   context: context.describe('what all of them must know'),
+  isolation,
   timeout_s: z.int().min(1).max(3600).default(900).describe('then those that are not done are stopped'),
 })
 
@@ -44,6 +45,7 @@ type Args = {
   goal?: string | undefined
   goals?: readonly Pick<ChildWish, 'goal' | 'context' | 'agent' | 'model' | 'role'>[] | undefined
   context?: string | undefined
+  isolation?: 'share' | 'copy' | undefined
   timeout_s: number
 }
 
@@ -56,7 +58,13 @@ function delegate(place: Place, toolCallId: string, args: Args): ToolOutcome {
   }))
   const problem = spawnProblem(place, wishes)
   if (problem !== null) return { content: { error: problem } }
-  const { ids, events, rows, also } = composeSpawn(place, toolCallId, 'delegation', wishes)
+  const { ids, events, rows, also } = composeSpawn(
+    place,
+    toolCallId,
+    'delegation',
+    wishes,
+    args.isolation ?? (wishes.length === 1 ? 'share' : 'copy'),
+  )
   const starts = wishes.map((wish, at) =>
     delegationStart({
       child_session_id: ids[at] ?? '',

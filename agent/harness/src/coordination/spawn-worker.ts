@@ -11,8 +11,8 @@ export const spawnWorkerTool = (place: Place): Tool =>
   defineTool({
     name: 'spawn_worker',
     description:
-      'Start a worker: an agent in a session of its own that works on one goal beside you, in the same ' +
-      'workspace. You are told of its result when it ends, and may go on meanwhile, wait with ' +
+      'Start a worker: an agent in a session of its own that works on one goal beside you, in a copy of ' +
+      'your workspace unless isolation says otherwise. You are told of its result when it ends, and may go on meanwhile, wait with ' +
       'wait_for_workers, or end your turn. Use it for work that can be done apart from yours; each ' +
       'worker pays for a context of its own. Its result is a claim: check what ' +
       `matters.${describeAgents(place)}`,
@@ -24,7 +24,13 @@ export const spawnWorkerTool = (place: Place): Tool =>
     run(wish, { tool_call_id }) {
       const problem = spawnProblem(place, [wish])
       if (problem !== null) return Promise.resolve({ content: { error: problem } })
-      const { ids, events, ...linked } = composeSpawn(place, tool_call_id, 'worker', [wish])
+      const { ids, events, ...linked } = composeSpawn(
+        place,
+        tool_call_id,
+        'worker',
+        [wish],
+        wish.isolation ?? 'copy',
+      )
       return Promise.resolve({
         content: { worker_id: ids[0], status: 'queued' },
         events,

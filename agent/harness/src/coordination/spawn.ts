@@ -22,6 +22,13 @@ export const ChildParameters = {
     .describe('an orchestrator may have workers of its own; absent: leaf'),
   tools: z.array(z.string()).optional().describe('narrows the tools that it has'),
   max_iterations: z.int().min(1).optional().describe('at most that many calls of its model'),
+  isolation: z
+    .enum(['share', 'copy'])
+    .optional()
+    .describe(
+      'share: it works in your workspace, beside you; copy: in a copy, and apply_worker_files takes over ' +
+        'what it changed. Absent: copy, and share for a single goal that you wait for',
+    ),
 }
 export type ChildWish = z.output<z.ZodObject<typeof ChildParameters>>
 
@@ -94,6 +101,7 @@ export function composeSpawn(
   toolCallId: string,
   kind: Exclude<LinkKind, 'task'>,
   wishes: readonly ChildWish[],
+  isolation: 'share' | 'copy',
 ): Spawned {
   const ids = wishes.map((_, index) => derivedId(place.session.id, toolCallId, index))
   const spawned: Spawned = { ids, events: [], rows: [], also: [] }
@@ -110,7 +118,7 @@ export function composeSpawn(
         task_id: null,
         attempt: null,
       },
-      { ...planOf(place, wish), budget: budgets[index] },
+      { ...planOf(place, wish), isolation, budget: budgets[index] },
       goalMessage(wish.goal, wish.context),
     )
     spawned.events.push(event)

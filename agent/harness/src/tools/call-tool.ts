@@ -56,7 +56,8 @@ async function keepCheckpoint(
   args: Record<string, unknown>,
 ): Promise<Checkpoint> {
   if (checkpoints === null || !tool.mutatesFiles) return {}
-  return { checkpoint_hash: await saveCheckpoint(checkpoints, workspace, textsOf(args, tool.paths)) }
+  const paths = [...textsOf(args, tool.paths), ...((await tool.changes?.(args, workspace)) ?? [])]
+  return { checkpoint_hash: await saveCheckpoint(checkpoints, workspace, paths) }
 }
 
 /** The call is on disk before its tool starts; the outcome where it was refused after all, else null. */

@@ -22,7 +22,7 @@ type Manifest = Record<string, { sha256: string; mode: number } | null>
 
 const sha256 = (content: Uint8Array | string) => createHash('sha256').update(content).digest('hex')
 
-async function put(folder: string, content: Uint8Array | string): Promise<string> {
+export async function putContent(folder: string, content: Uint8Array | string): Promise<string> {
   const hash = sha256(content)
   const path = join(folder, hash.slice(0, 2), hash)
   if ((await unlessMissing(stat(path))) !== null) return hash
@@ -33,7 +33,7 @@ async function put(folder: string, content: Uint8Array | string): Promise<string
   return hash
 }
 
-async function get(folder: string, hash: string): Promise<Buffer> {
+export async function getContent(folder: string, hash: string): Promise<Buffer> {
   if (!/^[0-9a-f]{64}$/.test(hash))
     throw new Error(`[checkpoint] '${hash.slice(0, 80)}' is not the hash of a checkpoint`)
   const content = await readFile(join(folder, hash.slice(0, 2), hash))
@@ -49,7 +49,7 @@ async function keep(folder: string, found: Located): Promise<Manifest[string]> {
       `'${found.shown}' has ${size} bytes; files of more than ${MAX_FILE_BYTES} are changed by the ` +
         'terminal only',
     )
-  return { sha256: await put(folder, await file.read(MAX_FILE_BYTES)), mode: mode & 0o777 }
+  return { sha256: await putContent(folder, await file.read(MAX_FILE_BYTES)), mode: mode & 0o777 }
 }
 
 /**
@@ -67,7 +67,7 @@ export async function saveCheckpoint(
     // A folder in the file's place is the tool's to refuse; there is nothing of it to keep.
     manifest[found.shown] = found.stats?.isFile() === true ? await keep(folder, found) : null
   }
-  return put(folder, canonicalJson(manifest))
+  return putContent(folder, canonicalJson(manifest))
 }
 
 /**
@@ -75,11 +75,11 @@ export async function saveCheckpoint(
  * changes nothing more.
  */
 export async function restoreCheckpoint(folder: string, workspace: string, hash: string): Promise<string[]> {
-  const manifest = JSON.parse((await get(folder, hash)).toString('utf8')) as Manifest
+  const manifest = JSON.parse((await getContent(folder, hash)).toString('utf8')) as Manifest
   for (const [shown, kept] of Object.entries(manifest)) {
     await using found = await locate(workspace, shown, 'write')
     if (kept === null) await removeFile(found)
-    else await replaceFile(found, await get(folder, kept.sha256), kept.mode)
+    else await replaceFile(found, await getContent(folder, kept.sha256), kept.mode)
   }
   return Object.keys(manifest)
 }

@@ -3,10 +3,14 @@ import type { EventDraft } from '@cairn/protocol'
 import { z } from 'zod'
 import type { Tool, ToolContext, ToolOutcome } from './tool.ts'
 
-type Described<S extends z.ZodObject> = Omit<Tool, 'parameters' | 'run' | 'timeoutMs' | 'begins' | 'lost'> & {
+type Described<S extends z.ZodObject> = Omit<
+  Tool,
+  'parameters' | 'run' | 'timeoutMs' | 'begins' | 'lost' | 'changes'
+> & {
   parameters: S
   run(args: z.output<S>, context: ToolContext): Promise<ToolOutcome>
   timeoutMs?(args: z.output<S>): number | undefined
+  changes?(args: z.output<S>, workspace: string): Promise<readonly string[]>
   begins?(args: z.output<S>, toolCallId: string): readonly EventDraft[]
   lost?(args: z.output<S>, toolCallId: string): readonly EventDraft[]
 }
@@ -16,11 +20,14 @@ type Described<S extends z.ZodObject> = Omit<Tool, 'parameters' | 'run' | 'timeo
  * schema before.
  */
 export function defineTool<S extends z.ZodObject>(tool: Described<S>): Tool {
-  const { run, timeoutMs, begins, lost, ...rest } = tool
+  const { run, timeoutMs, changes, begins, lost, ...rest } = tool
   return {
     ...rest,
     run: (args, context) => run(args as z.output<S>, context),
     ...(timeoutMs === undefined ? {} : { timeoutMs: args => timeoutMs(args as z.output<S>) }),
+    ...(changes === undefined
+      ? {}
+      : { changes: (args, workspace) => changes(args as z.output<S>, workspace) }),
     ...(begins === undefined
       ? {}
       : { begins: (args, toolCallId) => begins(args as z.output<S>, toolCallId) }),

@@ -52,6 +52,8 @@ export type Tool = {
   paths?: readonly string[]
   urls?: readonly string[]
   mutatesFiles?: true
+  /** Paths that it is about to change beside those in its arguments: they are kept before it runs. */
+  changes?(args: Record<string, unknown>, workspace: string): Promise<readonly string[]>
   /**
    * Its effect is the session's own (a plan, an artifact, a question): nothing that a saga could have to
    * undo.

@@ -171,6 +171,14 @@ async function play(
         mkdirSync(path, { recursive: true })
         return Promise.resolve(path)
       },
+      // No tool of the simulation writes a file.
+      copies: {
+        make: () => Promise.resolve(),
+        changes: () => Promise.resolve(null),
+        original: () => Promise.resolve(null),
+        merged: () => Promise.resolve({}),
+        keepMerged: () => Promise.resolve(),
+      },
       workerId: process.name,
       newId: world.newId,
       clock: process.clock,

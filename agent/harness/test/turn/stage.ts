@@ -18,6 +18,7 @@ import {
 import { addMessage, createSession, type Deps } from '@cairn/sessions'
 import { z } from 'zod'
 import type { Clock } from '../../src/clock.ts'
+import { createCopies } from '../../src/coordination/copies.ts'
 import { type Harness, startHarness } from '../../src/harness.ts'
 import { createModels } from '../../src/llm/registry.ts'
 import type { ScenarioInput } from '../../src/llm/scenario.ts'
@@ -65,6 +66,8 @@ export type StageOptions = {
   limits?: ConfigInput['limits']
   /** Closed with the stage; absent: one with the real time. */ store?: LogStore
   skillsDir?: string
+  /** How much a worker's copy of the workspace may hold. */
+  copyLimits?: { max_bytes: number; max_files: number }
   hold?: ScriptedServerOptions['hold']
   /** Where what a scenario says depends on the id of the session. */
   session_id?: string
@@ -84,6 +87,7 @@ export async function setStage({
   limits = {},
   store: given,
   skillsDir,
+  copyLimits,
   hold,
   session_id = newId(),
   session: own = {},
@@ -126,6 +130,11 @@ export async function setStage({
         random: () => 0,
         ...(clock ? { clock } : {}),
         ...(skillsDir === undefined ? {} : { skillsDir }),
+        ...(copyLimits === undefined
+          ? {}
+          : {
+              copies: createCopies({ dataDir: dir, workspacesDir: join(dir, 'workspaces') }, copyLimits),
+            }),
       })
       harnesses.push(harness)
       return harness

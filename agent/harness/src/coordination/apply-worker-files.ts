@@ -1,0 +1,124 @@
+/** apply_worker_files: takes over what a worker changed in its copy of the workspace, all of it or nothing. */
+import { asError } from '@cairn/protocol'
+import { childConfig, workspaceOf } from '@cairn/sessions'
+import { type ChangedFile, PathProblem, sessionFolder } from '@cairn/workspace'
+import { z } from 'zod'
+import { defineTool } from '../tools/parameters.ts'
+import type { Tool, ToolOutcome } from '../tools/tool.ts'
+import { type Decided, decideFile, putFile, type Sides } from './merge-files.ts'
+import { ownWorker } from './own-worker.ts'
+import type { Place } from './place.ts'
+
+const MAX_LISTED = 200
+
+const Parameters = z.strictObject({
+  worker_id: z.string(),
+  paths: z
+    .array(z.string().min(1))
+    .max(1000)
+    .optional()
+    .describe('only these files, and what lies in these folders; absent: all that it changed'),
+  on_conflict: z
+    .enum(['fail', 'theirs', 'ours'])
+    .default('fail')
+    .describe(
+      'where both changed a file and the changes cannot be merged. fail: nothing is changed, and the ' +
+        'conflicts are listed; theirs: the file of the worker; ours: the file as it is here',
+    ),
+})
+type Args = z.output<typeof Parameters>
+
+export const applyWorkerFilesTool = (place: Place): Tool =>
+  defineTool({
+    name: 'apply_worker_files',
+    description:
+      'Take over what a worker changed in its copy of your workspace: files that only the worker changed ' +
+      'are taken as they are, removed ones are removed, and texts that both of you changed are merged. A ' +
+      'conflict changes nothing unless on_conflict says what to do. May be repeated. What you take over ' +
+      'is a claim: look at it.',
+    parameters: Parameters,
+    readOnly: false,
+    idempotent: true,
+    mutatesFiles: true,
+    // What cannot be found out now is told by the call itself, which then changes nothing.
+    async changes(args) {
+      const found = await changesOf(place, args)
+      return 'error' in found ? [] : found.changes.map(({ path }) => path)
+    },
+    run: (args, { workspace, signal }) => apply(place, workspace, args, signal),
+  })
+
+async function changesOf(
+  place: Place,
+  { worker_id, paths }: Args,
+): Promise<{ changes: ChangedFile[]; childId: string } | { error: string }> {
+  const own = await ownWorker(place, worker_id)
+  if ('error' in own) return own
+  if (own.link.status === 'open')
+    return { error: `worker ${worker_id} is still at work: wait for it with wait_for_workers` }
+  const child = await place.worker.store.getSession(worker_id)
+  const copied = child === null ? undefined : childConfig(child)?.copied_from
+  if (copied !== workspaceOf(place.session))
+    return { error: `worker ${worker_id} worked in your own workspace: its files are there already` }
+  const changes = await place.worker.copies.changes(worker_id)
+  if (changes === null) return { error: `worker ${worker_id} never began, so it has changed nothing` }
+  const isWanted = (path: string): boolean =>
+    paths === undefined || paths.map(trimmed).some(wanted => path === wanted || path.startsWith(`${wanted}/`))
+  return { changes: changes.filter(({ path }) => isWanted(path)), childId: worker_id }
+}
+
+/** `./a/`, as one may write it, is `a`. */
+const trimmed = (path: string): string => path.replace(/^(\.\/+)+/, '').replace(/\/+$/, '')
+
+async function apply(place: Place, workspace: string, args: Args, signal: AbortSignal): Promise<ToolOutcome> {
+  const found = await changesOf(place, args)
+  if ('error' in found) return { content: { error: found.error } }
+  const { copies, workspacesDir } = place.worker
+  const { changes, childId } = found
+  const merged = await copies.merged(childId)
+  const sides: Sides = { workspace, childId, copies, merged, copy: sessionFolder(workspacesDir, childId) }
+  const decided: Decided[] = []
+  const leftOut: { path: string; why: string }[] = []
+  for (const change of changes) {
+    signal.throwIfAborted()
+    try {
+      decided.push(await decideFile(sides, change))
+    } catch (thrown) {
+      if (!(thrown instanceof PathProblem)) throw thrown
+      leftOut.push({ path: change.path, why: asError(thrown).message })
+    }
+  }
+  const conflicts = decided.filter(each => each.do === 'conflict')
+  const named = conflicts.map(({ path, why }) => ({ path, why }))
+  if (conflicts.length > 0 && args.on_conflict === 'fail')
+    return {
+      content: {
+        error: 'both you and the worker changed files that cannot be merged: nothing was changed',
+        conflicts: named.slice(0, MAX_LISTED),
+        applied: [],
+      },
+    }
+  // Before they are written: who goes on after a death knows a merged text from one that was changed here.
+  const texts = decided.filter(each => each.do === 'merge')
+  if (texts.length > 0)
+    await copies.keepMerged(childId, {
+      ...merged,
+      ...Object.fromEntries(texts.map(({ path, hashes }) => [path, hashes])),
+    })
+  const applied: string[] = []
+  for (const each of decided) {
+    if (each.do === 'same' || (each.do === 'conflict' && args.on_conflict === 'ours')) continue
+    await putFile(workspace, each.path, each.do === 'conflict' ? each.theirs : each.content)
+    applied.push(each.path)
+  }
+  return {
+    content: {
+      applied: applied.slice(0, MAX_LISTED),
+      ...(applied.length > MAX_LISTED ? { applied_count: applied.length } : {}),
+      merged: texts.map(({ path }) => path),
+      unchanged: decided.filter(each => each.do === 'same').length,
+      ...(conflicts.length === 0 ? {} : { conflicts: named.slice(0, MAX_LISTED), decided: args.on_conflict }),
+      ...(leftOut.length === 0 ? {} : { left_out: leftOut.slice(0, MAX_LISTED) }),
+    },
+  }
+}

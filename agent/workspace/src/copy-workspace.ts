@@ -1,0 +1,152 @@
+/**
+ * A workspace of its own for somebody who works beside another: a copy, and what was copied, file by file.
+ * Where the file system can, a file is shared until one of the two writes it. Links are copied as they are
+ * written and never followed, so nothing but what lies in the workspace comes along.
+ */
+import { constants, type Stats } from 'node:fs'
+import {
+  chmod,
+  copyFile,
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  readFile,
+  symlink,
+  unlink,
+} from 'node:fs/promises'
+import { join } from 'node:path'
+import { addressing, descriptorPath } from './addressing.ts'
+import { Directory, type Entry } from './directory.ts'
+import { enterIfThere } from './folder.ts'
+import { hashFile, hashOf } from './hash-file.ts'
+import { unlessMissing } from './missing-file.ts'
+import { changed, errorCode, PathProblem } from './path-problem.ts'
+
+/** What a file was when it was copied. The times are of the copy: while they stand, so does its content. */
+export type CopiedFile = { sha256: string; mode: number; size: number; mtime_ms: number; ctime_ms: number }
+export type CopyOptions = {
+  max_bytes: number
+  max_files: number
+  /** Folders of the workspace itself that are not copied. */
+  skip: readonly string[]
+  /** Files of so many bytes at most are told with what is in them. */
+  keep_bytes: number
+  signal: AbortSignal
+  onFile(path: string, file: CopiedFile, content: Buffer | null): Promise<void>
+}
+
+/** More than may be copied. */
+export class TooLarge extends Error {
+  override readonly name = 'TooLarge'
+}
+
+const TRIES = 5
+const CHUNK = 1024 * 1024
+/** Went away or may not be read, or its copy would have a longer path than the system allows. */
+const LEFT_OUT: readonly string[] = ['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'EEXIST', 'ENAMETOOLONG']
+
+/** `target` must be new, and nobody else's business. */
+export async function copyWorkspace(source: string, target: string, options: CopyOptions): Promise<void> {
+  const copy = new Copy(options)
+  await using folder = await unlessMissing(Directory.open(source))
+  if (folder === null) await mkdir(target, 0o700)
+  else await copy.into(folder, target, '')
+}
+
+class Copy {
+  readonly #options: CopyOptions
+  #bytes = 0
+  #files = 0
+
+  constructor(options: CopyOptions) {
+    this.#options = options
+  }
+
+  async into(folder: Directory, target: string, path: string): Promise<void> {
+    await mkdir(target, 0o700)
+    for (const entry of await folder.rawEntries()) {
+      this.#options.signal.throwIfAborted()
+      // A name that is no text could not be told of again.
+      const name = entry.name.toString('utf8')
+      if (!Buffer.from(name).equals(entry.name)) continue
+      if (path === '' && this.#options.skip.includes(name)) continue
+      try {
+        await this.#entry(folder, { name, kind: entry.kind }, join(target, name), path + name)
+      } catch (thrown) {
+        if (!LEFT_OUT.includes(errorCode(thrown) ?? '')) throw thrown
+      }
+    }
+    await chmod(target, (await folder.stats()).mode & 0o777)
+  }
+
+  async #entry(folder: Directory, { name, kind }: Entry, to: string, path: string): Promise<void> {
+    if (kind === 'other') return
+    this.#count(kind === 'folder' ? 0 : 1)
+    if (kind === 'link') await symlink(await folder.readRawLink(name), to)
+    else if (kind === 'file') await this.#file(folder, name, to, path)
+    else {
+      await using inner = await enterIfThere(folder, name)
+      if (inner !== null) await this.into(inner, to, `${path}/`)
+    }
+  }
+
+  #count(files: number, bytes = 0): void {
+    const { max_files, max_bytes } = this.#options
+    this.#files += files
+    this.#bytes += bytes
+    if (this.#files > max_files)
+      throw new TooLarge(`the workspace has more than ${max_files} files, and so many may be copied`)
+    if (this.#bytes > max_bytes)
+      throw new TooLarge(`the workspace has more than ${max_bytes} bytes, and so many may be copied`)
+  }
+
+  async #file(folder: Directory, name: string, to: string, path: string): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      await using source = await folder.openFile(name, constants.O_RDONLY)
+      const before = await source.stat()
+      if (!before.isFile()) return
+      this.#count(0, before.size)
+      await clone(source, before.size, to)
+      if (isSame(before, await source.stat())) return await this.#tell(to, path, before.mode & 0o777)
+      // It changed while it was copied: what was copied may never have been in it.
+      this.#count(0, -before.size)
+      await unlink(to)
+      if (tries === TRIES)
+        throw new PathProblem(`'${path}' changes all the time; it could not be copied`, { cause: changed() })
+    }
+  }
+
+  async #tell(to: string, path: string, mode: number): Promise<void> {
+    const { keep_bytes, onFile } = this.#options
+    await chmod(to, mode)
+    const { size, mtimeMs, ctimeMs } = await lstat(to)
+    const content = size <= keep_bytes ? await readFile(to) : null
+    const sha256 = content === null ? await hashAt(to) : hashOf(content)
+    await onFile(path, { sha256, mode, size, mtime_ms: mtimeMs, ctime_ms: ctimeMs }, content)
+  }
+}
+
+const isSame = (a: Stats, b: Stats): boolean =>
+  a.size === b.size && a.mtimeMs === b.mtimeMs && a.ctimeMs === b.ctimeMs
+
+async function hashAt(path: string): Promise<string> {
+  await using handle = await open(path, 'r')
+  return await hashFile(handle)
+}
+
+/** Shares what is in it where the file system can; elsewhere its bytes are copied. */
+async function clone(source: FileHandle, size: number, to: string): Promise<void> {
+  if (addressing === 'descriptor') {
+    await copyFile(descriptorPath(source.fd), to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
+    return
+  }
+  await using target = await open(to, 'wx', 0o600)
+  const buffer = Buffer.allocUnsafe(Math.min(size, CHUNK))
+  for (let at = 0; at < size;) {
+    const { bytesRead } = await source.read(buffer, 0, Math.min(CHUNK, size - at), at)
+    if (bytesRead === 0) break
+    await target.write(buffer, 0, bytesRead)
+    at += bytesRead
+  }
+}
