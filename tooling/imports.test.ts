@@ -208,6 +208,8 @@ const opensByPath: Record<string, string> = {
   'agent/harness/src/sandbox/unboxed.ts': 'the own control group in /proc',
   'agent/harness/src/sandbox/watchdog.ts': 'processes in /proc',
   'agent/harness/src/skills/catalogue.ts': "the deployment's skills",
+  'agent/harness/src/copies.ts':
+    'what is kept of a copy in the data directory, and the directory of workspaces',
   'agent/harness/src/tools/checkpoint.ts': 'the store of checkpoints in the data directory',
   'agent/harness/src/tools/workspace-mask.ts': 'the real name of a workspace, nothing in it',
   'agent/harness/src/tools/workspace-quota.ts': 'how much space the disk of a workspace has, nothing in it',

@@ -6,7 +6,7 @@
 import { createHoldBack, createRedactor, type LogStore, type Redact } from '@cairn/log'
 import { asError, type Config } from '@cairn/protocol'
 import { makeSessionFolder } from '@cairn/workspace'
-import { createCopies } from './coordination/copies.ts'
+import { createCopies } from './copies.ts'
 import { actOnClaim } from './act-on-claim.ts'
 import { keepCapabilities, upkeepOf } from './capabilities.ts'
 import { createClaims } from './claims.ts'

@@ -2,7 +2,7 @@
 import type { HeldText, LogStore, Redact } from '@cairn/log'
 import type { Config } from '@cairn/protocol'
 import type { Clock } from './clock.ts'
-import type { Copies } from './coordination/copies.ts'
+import type { Copies } from './copies.ts'
 import type { Models } from './llm/registry.ts'
 import type { Log } from './log.ts'
 import type { Tool } from './tools/tool.ts'

@@ -17,7 +17,7 @@ import {
   replaceFile,
 } from '@cairn/workspace'
 import { createHash } from 'node:crypto'
-import { type Copies, isBinary, type Merged, MERGED_BYTES } from './copies.ts'
+import { type Copies, isBinary, type Merged, MERGED_BYTES } from '../copies.ts'
 import { mergeText } from './merge-text.ts'
 
 type Content = { bytes: Buffer; mode: number }

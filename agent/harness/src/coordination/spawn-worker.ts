@@ -12,9 +12,9 @@ export const spawnWorkerTool = (place: Place): Tool =>
     name: 'spawn_worker',
     description:
       'Start a worker: an agent in a session of its own that works on one goal beside you, in a copy of ' +
-      'your workspace unless isolation says otherwise. You are told of its result when it ends, and may go on meanwhile, wait with ' +
-      'wait_for_workers, or end your turn. Use it for work that can be done apart from yours; each ' +
-      'worker pays for a context of its own. Its result is a claim: check what ' +
+      'your workspace unless isolation says otherwise. You are told of its result when it ends, and may ' +
+      'go on meanwhile, wait with wait_for_workers, or end your turn. Use it for work that can be done ' +
+      'apart from yours; each worker pays for a context of its own. Its result is a claim: check what ' +
       `matters.${describeAgents(place)}`,
     parameters: Parameters,
     readOnly: false,

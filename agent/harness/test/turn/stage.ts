@@ -18,7 +18,7 @@ import {
 import { addMessage, createSession, type Deps } from '@cairn/sessions'
 import { z } from 'zod'
 import type { Clock } from '../../src/clock.ts'
-import { createCopies } from '../../src/coordination/copies.ts'
+import { createCopies } from '../../src/copies.ts'
 import { type Harness, startHarness } from '../../src/harness.ts'
 import { createModels } from '../../src/llm/registry.ts'
 import type { ScenarioInput } from '../../src/llm/scenario.ts'

@@ -19,8 +19,8 @@ import {
   TooLarge,
   unlessMissing,
 } from '@cairn/workspace'
-import { ConfigurationError } from '../agent.ts'
-import { getContent, putContent } from '../tools/checkpoint.ts'
+import { ConfigurationError } from './agent.ts'
+import { getContent, putContent } from './tools/checkpoint.ts'
 
 export type Copies = {
   /** Nothing happens where it is there. */
