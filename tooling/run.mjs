@@ -145,6 +145,7 @@ const commands = {
       'agent/log/test/postgres.test.ts',
       ...args,
     ),
+  'chaos:children': (...args) => run('agent/app/e2e/chaos-children.ts', ...args),
   'chaos:postgres': (...args) => run('agent/app/e2e/chaos-postgres.ts', ...args),
   'bench:agent': (...args) => runCli('bench', ...args),
   'bench:postgres': (...args) => run('agent/log/bench/postgres.ts', ...args),
