@@ -4,6 +4,7 @@
  */
 import { advisor } from './advisor/capability.ts'
 import { announcements } from './announcements/capability.ts'
+import { board } from './coordination/board.ts'
 import { budgets } from './budgets/capability.ts'
 import { commandCapabilities } from './commands/capability.ts'
 import { compaction } from './compaction/capability.ts'
@@ -36,6 +37,7 @@ export function keepCapabilities(worker: Worker): (claimed: Claimed) => Promise<
       commands,
       workers(worker, claimed),
       budgets(claimed),
+      board(worker, claimed),
       advisor,
       goalGrading,
       waiting_commands,

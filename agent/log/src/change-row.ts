@@ -1,4 +1,5 @@
 /** What a commit changes beside events and its session's row, inside the writer's transaction. */
+import { changeBoard } from './change-board.ts'
 import { changeLink } from './change-link.ts'
 import { changeTask } from './change-task.ts'
 import { isOpen, Refusing } from './commit-rules.ts'
@@ -133,6 +134,9 @@ export function changeRow(
     case 'task.add':
     case 'task.move':
       changeTask(sql.links, row, at, change)
+      return NONE
+    case 'board.add':
+      changeBoard(sql.links, row, at, change)
       return NONE
     default:
       changeLink(sql.links, row, at, change)

@@ -14,6 +14,7 @@ import type {
 } from '@cairn/protocol'
 import type { LinkChange } from './links.ts'
 import type { Fence, NewSession, SessionRow } from './session.ts'
+import type { BoardChange } from './board.ts'
 import type { TaskChange } from './tasks.ts'
 
 /** Who decided on an item. */
@@ -76,6 +77,7 @@ export type RowChange =
   | { do: 'artifact.add'; artifact: Omit<ArtifactMeta, 'session_id' | 'created_at'>; spec: ArtifactSpec }
   | LinkChange
   | TaskChange
+  | BoardChange
 
 /** What an event brings into its commit; an inbox item is opened for the event that carries it. */
 export type EventRow = { do: 'inbox.open'; item: NewInboxItem } | RowChange

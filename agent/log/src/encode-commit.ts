@@ -32,6 +32,7 @@ function encodeRow(redact: Redact, row: EventRow, event: number): EncodedRow {
       artifact: { ...row.artifact, name: redactString(redact, row.artifact.name) },
       spec: redact(JSON.stringify(row.spec)),
     }
+  if (row.do === 'board.add') return { ...row, notes: redactJson(redact, row.notes) }
   if (row.do === 'task.add') return { ...row, task: redactJson(redact, row.task) }
   if (row.do === 'task.move' && row.state !== undefined)
     return { ...row, state: redactJson(redact, row.state) }

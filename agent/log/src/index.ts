@@ -17,6 +17,7 @@ export * from './refusals.ts'
 export * from './session.ts'
 export * from './account-store.ts'
 export * from './links.ts'
+export * from './board.ts'
 export {
   type FailedAttempt,
   isTaskOver,

@@ -38,6 +38,17 @@ export function prepareLinkSql(db: Db) {
       'UPDATE tasks SET status = :status, attempt_count = :attempt_count, state = :state, ' +
         'started_at = :started_at, ended_at = :ended_at WHERE task_id = :task_id',
     ),
+    boardSeq: db.prepare('SELECT board_seq FROM trees WHERE root_id = ?'),
+    setBoardSeq: db.prepare(
+      'INSERT INTO trees (root_id, version, board_seq) VALUES (?, 0, ?) ON CONFLICT (root_id) DO UPDATE ' +
+        'SET board_seq = excluded.board_seq',
+    ),
+    addNote: db.prepare(
+      'INSERT INTO board_notes (root_id, seq, writer_id, type, content, ref, status, created_at, ' +
+        "expires_at) VALUES (:root_id, :seq, :writer_id, :type, :content, :ref, 'active', :at, :expires_at)",
+    ),
+    supersedeNote: db.prepare("UPDATE board_notes SET status = 'superseded' WHERE root_id = ? AND seq = ?"),
+    renewNote: db.prepare('UPDATE board_notes SET expires_at = ? WHERE root_id = ? AND seq = ?'),
     setTimer: db.prepare(
       'INSERT OR REPLACE INTO timers (id, kind, session_id, due_at, data) VALUES (?, ?, ?, ?, ?)',
     ),

@@ -10,6 +10,7 @@
  */
 import { AppError, type Session, type WorkerKind, type WorkerView } from '@cairn/protocol'
 
+import type { Board } from './board.ts'
 import type { Task } from './tasks.ts'
 
 export type LinkKind = WorkerKind
@@ -117,6 +118,8 @@ export interface CoordinationStore {
   families(sessionIds: readonly string[]): Promise<Family[]>
   /** The open links of a tree and its version, of one moment. */
   tree(rootId: string): Promise<{ version: number; open: Link[] }>
+  /** Of a tree, in the order of their numbers. */
+  board(rootId: string): Promise<Board>
   task(taskId: string): Promise<Task | null>
   /** Of one session, oldest first. */
   tasks(ownerId: string): Promise<Task[]>

@@ -1,5 +1,6 @@
 /** Links, trees and timers on the embedded store: read here, timers claimed by the writer. */
 import type { Db } from './sqlite-adapter.ts'
+import type { BoardNote } from './board.ts'
 import { type StoredTask, toTask } from './tasks.ts'
 import {
   type CoordinationStore,
@@ -33,6 +34,11 @@ export function createCoordinationReader(db: Db): CoordinationReader {
   const tree = db.prepare(
     'SELECT t.version, l.* FROM trees t LEFT JOIN links l ON l.root_id = t.root_id AND l.status = ' +
       "'open' WHERE t.root_id = ? ORDER BY l.depth, l.opened_at, l.child_id",
+  )
+  const boardSeq = db.prepare('SELECT board_seq FROM trees WHERE root_id = ?')
+  /** What was written between the two reads is left out. */
+  const notes = db.prepare(
+    "SELECT * FROM board_notes WHERE root_id = ? AND seq <= ? AND status = 'active' ORDER BY seq",
   )
   const task = db.prepare('SELECT * FROM tasks WHERE task_id = ?')
   const tasks = db.prepare('SELECT * FROM tasks WHERE owner_id = ? ORDER BY created_at, task_id')
@@ -72,6 +78,10 @@ export function createCoordinationReader(db: Db): CoordinationReader {
     },
     children: (parentId, { open, limit = MOST } = {}) =>
       (children.all(parentId, open === true ? 1 : 0, limit) as StoredLink[]).map(toLink),
+    board(rootId) {
+      const last_seq = Number(boardSeq.get(rootId)?.['board_seq'] ?? 0)
+      return { last_seq, notes: notes.all(rootId, last_seq) as BoardNote[] }
+    },
     task(taskId) {
       const row = task.get(taskId) as StoredTask | undefined
       return row === undefined ? null : toTask(row)
@@ -101,6 +111,7 @@ export function createCoordination(
     families: async ids => reader.families(ids),
     children: async (parentId, query) => reader.children(parentId, query),
     tree: async rootId => reader.tree(rootId),
+    board: async rootId => reader.board(rootId),
     task: async taskId => reader.task(taskId),
     tasks: async ownerId => reader.tasks(ownerId),
     spawnedSince: async (rootId, from) => reader.spawnedSince(rootId, from),

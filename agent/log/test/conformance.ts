@@ -1,6 +1,7 @@
 /** What every durable log must do, whatever stores it. Each implementation runs all of it. */
 import { describe } from 'vitest'
 import { defineAccounts } from './conformance/accounts.ts'
+import { defineBoards } from './conformance/board.ts'
 import { makeBench } from './conformance/bench.ts'
 import { defineFairness } from './conformance/fairness.ts'
 import type { Implementation } from './conformance/fixture.ts'
@@ -24,6 +25,7 @@ export function defineLogConformance(name: string, implementation: Implementatio
     describe('reading', () => defineReading(bench))
     describe('linking', () => defineLinking(bench))
     describe('tasks', () => defineTasks(bench))
+    describe('boards', () => defineBoards(bench))
     describe('families', () => defineFamilies(bench))
     describe('leases', () => defineLeases(bench))
     describe('fairness', () => defineFairness(bench))

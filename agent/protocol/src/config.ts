@@ -216,6 +216,7 @@ export const AgentConfig = z.strictObject({
   review: ReviewConfig.prefault({}),
   inbox: AgentInboxConfig.prefault({}),
   workers: WorkersConfig.prefault({}),
+  board: z.boolean().default(true).describe('whether it shares notes with the other sessions of its tree'),
   governance: GovernanceConfig.prefault({}),
 })
 export type AgentConfig = z.infer<typeof AgentConfig>

@@ -947,11 +947,16 @@ export const EVENTS = {
     'A note passed admission on the session of its writer.',
     {},
     {
-      planned: true,
       extra: {
         group_id: id,
         notes: z.array(
-          z.strictObject({ id, type: z.enum(['FACT', 'FAIL', 'CLAIM', 'RESULT']), content: z.string() }),
+          z.strictObject({
+            id,
+            type: z.enum(['FACT', 'FAIL', 'CLAIM', 'RESULT']),
+            content: z.string(),
+            ref: z.string().optional().describe('a file of the workspace, an artifact or an address'),
+            ttl_seconds: seconds.optional().describe('so long a CLAIM counts'),
+          }),
         ),
       },
       summary: d => d.notes.map(n => `${n.type} ${oneLine(n.content, 80)}`).join('; '),
@@ -963,7 +968,6 @@ export const EVENTS = {
     'A board snapshot or delta entered the conversation of a reader.',
     {},
     {
-      planned: true,
       extra: {
         group_id: id,
         kind: z.enum(['snapshot', 'delta']),

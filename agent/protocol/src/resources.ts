@@ -116,6 +116,25 @@ export const WorkerView = z
   })
   .meta({ id: 'Worker' })
 export type WorkerView = z.infer<typeof WorkerView>
+export const BoardView = z
+  .object({
+    group_id: z.string().describe('the session at the top of the tree'),
+    notes: z.array(
+      z.object({
+        id: z.string(),
+        type: z.enum(['FACT', 'FAIL', 'CLAIM', 'RESULT']),
+        content: z.string(),
+        ref: z.string().nullable(),
+        writer_id: z.string().describe('the session that wrote it'),
+        created_at: timestamp,
+        expires_at: timestamp.nullable(),
+      }),
+    ),
+    next_seq: count.describe('the number of the next note'),
+  })
+  .meta({ id: 'Board' })
+export type BoardView = z.infer<typeof BoardView>
+
 export const TaskView = z
   .object({
     task_id: z.string(),

@@ -14,6 +14,7 @@ import {
   PrincipalView,
   Session,
   SESSION_STATUSES,
+  BoardView,
   TaskView,
   WORKER_STATUSES,
   WorkerView,
@@ -382,6 +383,14 @@ export const ROUTES = {
     ...onSession,
     status: 200,
     answer: z.object({ tasks: z.array(TaskView) }),
+  },
+  getBoard: {
+    method: 'GET',
+    path: '/sessions/{id}/board',
+    summary: 'Notes that the sessions of this tree share, and that still count',
+    ...onSession,
+    status: 200,
+    answer: BoardView,
   },
   unblockTask: {
     method: 'POST',

@@ -30,6 +30,9 @@ export const taskBlocked = (data: EventData<'task.blocked'>): EventDraft<'task.b
 export const taskFailed = (data: EventData<'task.failed'>): EventDraft =>
   write('task.failed', { ...data, error: cutAt(data.error, ERROR_CHARS) })
 
+export const boardNote = (data: EventData<'board.note'>): EventDraft => write('board.note', data)
+export const boardUpdate = (data: EventData<'board.update'>): EventDraft => write('board.update', data)
+
 const TRACE_CALLS = 200
 
 export const delegationStart = (data: EventData<'delegation.start'>): EventDraft =>

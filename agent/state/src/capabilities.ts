@@ -4,6 +4,7 @@
  */
 import type { SessionEvent } from '@cairn/protocol'
 import { foldAdvice, noAdvice } from './advice.ts'
+import { foldBoard, unread } from './board.ts'
 import { foldChildren, noChildren } from './children.ts'
 import { type CompactReason, foldCompacted } from './compacted.ts'
 import { type ExpertRun, foldExperts } from './experts.ts'
@@ -46,6 +47,7 @@ export const CAPABILITY_FOLDS = {
   children: row(noChildren, foldChildren),
   tasks: row(noTasks, foldTasks),
   spending: row(noSpending, foldSpending),
+  board: row(unread, foldBoard),
 }
 type Folds = typeof CAPABILITY_FOLDS
 export type CapabilityName = keyof Folds

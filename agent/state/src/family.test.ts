@@ -1,6 +1,7 @@
 import type { SessionEvent } from '@cairn/protocol'
 import { expect, test } from 'vitest'
 import { checkFamily } from './family.ts'
+import { checkBoard } from './family-board.ts'
 import { checkTasks } from './family-tasks.ts'
 
 type Written = [type: string, data: Record<string, unknown>]
@@ -120,4 +121,32 @@ test.each([
   ['could go on, and nobody is at it', [...make('a'), attempt('a'), ...make('b', 'a'), succeeds('a')]],
 ] as [string, Written[]][])('it finds of tasks: %s', (what, events) => {
   expect(checkTasks('root', log(...events)).join()).toContain(what)
+})
+
+const update = (kind: string, cursor_from: number | null, cursor_to: number, ...notes: number[]): Written => [
+  'board.update',
+  {
+    kind,
+    cursor_from,
+    cursor_to,
+    content: ['Notes', ...notes.map(seq => `[n${seq} w1 FACT] so`)].join('\n'),
+  },
+]
+
+test('a board that is read on from where it was read is sound, and read anew after a compaction', () => {
+  const read = log(
+    update('snapshot', null, 2, 1, 2),
+    update('delta', 2, 3, 3),
+    update('snapshot', null, 3, 1, 2, 3),
+  )
+  expect(checkBoard('root', read)).toEqual([])
+})
+
+test.each([
+  ['a board update to 2 after one to 3', [update('snapshot', null, 3, 3), update('delta', 3, 2, 2)]],
+  ['a delta from 1, and it had read to 2', [update('snapshot', null, 2, 2), update('delta', 1, 3, 3)]],
+  ['a snapshot from 2', [update('snapshot', null, 2, 2), update('snapshot', 2, 3, 3)]],
+  ['a delta tells n2 again', [update('snapshot', null, 2, 2), update('delta', 2, 3, 2, 3)]],
+] as [string, Written[]][])('it finds of boards: %s', (what, events) => {
+  expect(checkBoard('root', log(...events)).join()).toContain(what)
 })

@@ -4,6 +4,7 @@
  * each log by itself.
  */
 import type { SessionBudget, SessionEvent } from '@cairn/protocol'
+import { checkBoard } from './family-board.ts'
 import { checkBudget } from './family-budgets.ts'
 import { checkTasks } from './family-tasks.ts'
 
@@ -36,7 +37,7 @@ export function checkFamily(logs: ReadonlyMap<string, readonly SessionEvent[]>):
     else found.push(...checkChild(id, log, spawn, spawns, outcomes.get(id) ?? []))
     if (spawn?.budget !== undefined) found.push(...checkBudget(id, log, spawn.budget))
   }
-  for (const [id, log] of logs) found.push(...checkTasks(id, log))
+  for (const [id, log] of logs) found.push(...checkTasks(id, log), ...checkBoard(id, log))
   for (const id of outcomes.keys())
     if (!spawns.has(id)) found.push(`${id}: it has an outcome, and nobody spawned it`)
   return found

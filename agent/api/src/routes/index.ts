@@ -24,6 +24,7 @@ import {
   sessionTree,
 } from './sessions.ts'
 import { sessionWorkers } from './workers.ts'
+import { getBoard } from './board.ts'
 import { cancelTask, listTasks, unblockTask } from './tasks.ts'
 import { workspaceFile, workspaceTree } from './workspace.ts'
 
@@ -49,6 +50,7 @@ export const HANDLERS: Handlers = {
   sessionChildren,
   sessionWorkers,
   listTasks,
+  getBoard,
   unblockTask,
   cancelTask,
   listArtifacts,

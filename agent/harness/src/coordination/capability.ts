@@ -152,7 +152,7 @@ function withComplete<A extends { tools?: string[] | undefined; governance: { al
   }
 }
 
-const ALWAYS = [COMPLETE_TOOL, BLOCK_TOOL]
+const ALWAYS = [COMPLETE_TOOL, BLOCK_TOOL, 'share_note', 'read_board']
 
 const toolsOf = (place: Place): Tool[] => [
   ...(place.maySpawn

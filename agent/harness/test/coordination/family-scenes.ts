@@ -16,6 +16,10 @@ const asks = {
   tool_calls: [{ name: 'ask_user_question', arguments: { questions: [{ prompt: 'Which one?' }] } }],
 }
 
+const shares = (type: string, content: string) => ({
+  tool_calls: [{ name: 'share_note', arguments: { notes: [{ type, content }] } }],
+})
+
 export const WORKERS: Rules = [
   { when: goal('count'), steps: [call('note', 'counted'), finishWork('There are 12.')] },
   { when: goal('weigh'), steps: [call('look', 'at it'), say('It weighs 3 kg.')] },
@@ -31,6 +35,7 @@ export const WORKERS: Rules = [
     when: { user: 'Goal:\\s+roof[^]*The walls stand[^]*There is a well' },
     answer: finishWork('There is a roof.'),
   },
+  { when: goal('scout'), steps: [shares('FACT', 'The ford is shallow.'), finishWork('I scouted.')] },
   { when: goal('ask'), steps: [asks, finishWork('I asked.')] },
   { when: goal('lead'), steps: [{ tool_calls: [spawn('ask somebody'), wait] }] },
 ]
@@ -103,6 +108,29 @@ export const SCENES: Record<string, FamilyScene> = {
       { when: { user: 'how is it' }, answer: say('Still at work.') },
       { when: OUTCOME, answer: say('All told.') },
       { steps: [delegate([{ goal: 'ask somebody' }])] },
+    ],
+  },
+  'a board with a snapshot and a delta': {
+    rules: [
+      { when: { user: '\\[n2 ' }, answer: say('All told.') },
+      {
+        when: { user: '\\[n1 ', called: 'spawn_task' },
+        steps: [
+          {
+            tool_calls: [task('measure', 'measure it'), { ...wait, arguments: { ids: [taskId('measure')] } }],
+          },
+        ],
+      },
+      // The last that this one reads is the board.
+      {
+        when: { user: '\\[n1 ' },
+        steps: [shares('RESULT', 'The ford is 9 m wide.'), finishWork('I measured.')],
+      },
+      {
+        steps: [
+          { tool_calls: [task('scout', 'scout it'), { ...wait, arguments: { ids: [taskId('scout')] } }] },
+        ],
+      },
     ],
   },
   'a diamond of tasks with a retry and a block': {

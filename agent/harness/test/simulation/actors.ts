@@ -149,6 +149,23 @@ function familyCalls(
     ['unblock_task', 2, () => ({ task_id: someTask(), answer: `because ${world.newId()}` })],
     ['cancel_task', 0.5, () => ({ task_id: someTask(), reason: 'enough' })],
     ['list_tasks', 1, () => ({})],
+    [
+      'share_note',
+      2,
+      () => ({
+        notes: [
+          {
+            type: world.pick([
+              [1, 'FACT'],
+              [1, 'CLAIM'],
+              [1, 'RESULT'],
+            ]),
+            content: `it is ${world.newId()}`,
+          },
+        ],
+      }),
+    ],
+    ['read_board', 0.5, () => ({})],
     ['worker_block', mood.calm ? 0 : 3, () => ({ reason: `I need ${world.newId()}` })],
     ['stop_worker', 1, () => ({ worker_id: some(), reason: 'enough' })],
     ['send_worker_message', 1, () => ({ worker_id: some(), message: `more ${world.newId()}` })],

@@ -247,6 +247,7 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
       link: id => read(() => truth.coordination.link(id)),
       children: (id, query) => read(() => truth.coordination.children(id, query)),
       tree: id => read(() => truth.coordination.tree(id)),
+      board: id => read(() => truth.coordination.board(id)),
       task: id => read(() => truth.coordination.task(id)),
       tasks: id => read(() => truth.coordination.tasks(id)),
       spawnedSince: (id, since) => read(() => truth.coordination.spawnedSince(id, since)),

@@ -10,6 +10,19 @@ CREATE TABLE artifacts (
   PRIMARY KEY (session_key, artifact_id)
 ) STRICT;
 
+CREATE TABLE board_notes (
+  root_id TEXT NOT NULL,
+  seq INTEGER NOT NULL,                -- from 1, in the order of commits
+  writer_id TEXT NOT NULL,
+  type TEXT NOT NULL,                  -- FACT, FAIL, CLAIM, RESULT
+  content TEXT NOT NULL,
+  ref TEXT,
+  status TEXT NOT NULL,                -- active, superseded
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER,                  -- of a CLAIM
+  PRIMARY KEY (root_id, seq)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE event_positions (
   session_key INTEGER NOT NULL,
   id INTEGER NOT NULL,
@@ -212,7 +225,7 @@ CREATE TABLE timers (
 CREATE TABLE trees (
   root_id TEXT PRIMARY KEY,
   version INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
+, board_seq INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
 
 CREATE TABLE users (
   id TEXT PRIMARY KEY,

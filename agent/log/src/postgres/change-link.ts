@@ -59,6 +59,7 @@ export function rootOf(change: EncodedRow): string[] {
       return [change.link.root_id]
     case 'task.add':
       return [change.task.root_id]
+    case 'board.add':
     case 'task.move':
     case 'link.settle':
     case 'tree.expect':

@@ -12,6 +12,7 @@ import {
   toLink,
   toTimer,
 } from '../links.ts'
+import type { BoardNote } from '../board.ts'
 import { type StoredTask, toTask } from '../tasks.ts'
 import { belowSql } from '../link-sql.ts'
 import type { Database, Rows, Statement } from './connections.ts'
@@ -30,6 +31,12 @@ const TREE: Statement = {
   text:
     "SELECT t.version, l.* FROM trees t LEFT JOIN links l ON l.root_id = t.root_id AND l.status = 'open' " +
     'WHERE t.root_id = $1 ORDER BY l.depth, l.opened_at, l.child_id',
+}
+const BOARD_SEQ: Statement = { name: 'board_seq_of', text: 'SELECT board_seq FROM trees WHERE root_id = $1' }
+/** What was written between the two reads is left out. */
+const NOTES: Statement = {
+  name: 'notes_of_board',
+  text: "SELECT * FROM board_notes WHERE root_id = $1 AND seq <= $2 AND status = 'active' ORDER BY seq",
 }
 const TASK: Statement = { name: 'task', text: 'SELECT * FROM tasks WHERE task_id = $1' }
 const TASKS: Statement = {
@@ -80,6 +87,12 @@ export const createCoordinationReader = (db: Database): Omit<CoordinationStore, 
   link: async childId => (await readLinks(db, [childId])).get(childId) ?? null,
   children: async (parentId, { open = false, limit = MOST } = {}) =>
     toLinks(await db.query(CHILDREN, [parentId, open, limit], { repeatable: true })),
+  async board(rootId) {
+    const [tree] = await db.query(BOARD_SEQ, [rootId], { repeatable: true })
+    const last_seq = Number(tree?.['board_seq'] ?? 0)
+    const notes = await db.query(NOTES, [rootId, last_seq], { repeatable: true })
+    return { last_seq, notes: notes as BoardNote[] }
+  },
   async task(taskId) {
     const [row] = await db.query(TASK, [taskId], { repeatable: true })
     return row === undefined ? null : toTask(row as unknown as StoredTask)

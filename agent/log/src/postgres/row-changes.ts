@@ -7,6 +7,7 @@ import { ROOT_SQL, type StoredItem } from '../inbox-rows.ts'
 import type { StoredSession } from '../session-rows.ts'
 import type { Decider } from '../commit.ts'
 import type { EncodedRow } from '../writer-messages.ts'
+import { changeBoard } from './change-board.ts'
 import { changeLink } from './change-link.ts'
 import { changeTask } from './change-task.ts'
 import type { Rows, Statement, Value } from './connections.ts'
@@ -192,6 +193,9 @@ export async function changeRow(
     case 'task.add':
     case 'task.move':
       await changeTask(ask, row, at, change)
+      return NONE
+    case 'board.add':
+      await changeBoard(ask, row, at, change)
       return NONE
     default:
       await changeLink(ask, row, at, change)

@@ -43,6 +43,7 @@ const CARDS: { readonly [K in CapabilityName]: Card<CapabilityStates[K]> | null 
   children: (children, { sessionId }) =>
     children.open.length > 0 && <ChildrenCard sessionId={sessionId} state={children} />,
   tasks: null,
+  board: null,
 }
 const NAMES = Object.keys(CARDS) as CapabilityName[]
 

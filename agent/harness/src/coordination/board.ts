@@ -1,0 +1,43 @@
+/**
+ * The board of a tree as a row of the capabilities: its tools, and what others have written since, told
+ * before the next call of the model. The text is stored: whoever folds the log reads what was read then.
+ */
+import type { Draft } from '@cairn/log'
+import { boardUpdate, composeUpdate } from '@cairn/sessions'
+import { placeOf } from './place.ts'
+import type { Capability, Claimed } from '../turn/capability.ts'
+import type { TurnContext } from '../turn/context.ts'
+import type { Worker } from '../worker.ts'
+import { readBoardTool, shareNoteTool } from './share-note.ts'
+
+export function board(worker: Worker, claimed: Claimed): Capability {
+  const { link, session } = claimed
+  return {
+    name: 'board',
+    tools({ agent }) {
+      const place = placeOf(worker, claimed, agent)
+      const shares = agent.board && (place.isChild || place.maySpawn)
+      return shares ? [shareNoteTool(place), readBoardTool(place)] : []
+    },
+    async beforeRequest(turn, before) {
+      const isAlone = link === null && !turn.log.position().board.shared
+      if (!isAlone && turn.setup.agent.board) await tellNews(turn, link?.root_id ?? session.id, before)
+    },
+  }
+}
+
+async function tellNews(
+  { log, store, clock }: TurnContext,
+  root: string,
+  before: readonly Draft[],
+): Promise<void> {
+  const { board: cursor } = log.position()
+  const update = composeUpdate(
+    root,
+    await store.coordination.board(root),
+    log.session().id,
+    cursor,
+    clock.now(),
+  )
+  if (update !== null) await log.append([...before, boardUpdate({ group_id: root, ...update })])
+}

@@ -1,0 +1,88 @@
+/** share_note and read_board: short notes between the sessions of a tree. */
+import { NOTE_TYPES, noteId } from '@cairn/log'
+import { admit, boardNote, isLive, lineOf } from '@cairn/sessions'
+import { z } from 'zod'
+import type { Place } from './place.ts'
+import { defineTool } from '../tools/parameters.ts'
+import type { Tool, ToolOutcome } from '../tools/tool.ts'
+
+const Note = z.strictObject({
+  type: z
+    .enum(NOTE_TYPES)
+    .describe(
+      'FACT: something found; FAIL: what was tried and does not work; CLAIM: what you are about to do, for ' +
+        'a while; RESULT: what you have made',
+    ),
+  content: z.string().max(4000).describe('one line: 200 characters, a RESULT 400'),
+  ref: z.string().max(1000).optional().describe('a file of the workspace, an artifact or an address'),
+  ttl_s: z.int().positive().optional().describe('so long a CLAIM counts: 30 to 3600 seconds, 300 if absent'),
+})
+const Parameters = z.strictObject({ notes: z.array(Note).min(1).max(5) })
+type Args = z.output<typeof Parameters>
+
+export const shareNoteTool = (place: Place): Tool =>
+  defineTool({
+    name: 'share_note',
+    description:
+      'Leave short notes for the other sessions that work on the same thing: they read them before their ' +
+      'next step. Claim what you are about to do where another could do it too.',
+    parameters: Parameters,
+    readOnly: false,
+    changesSessionOnly: true,
+    idempotent: true,
+    run: args => share(place, args),
+  })
+
+/** Admitted anew as long as others write. */
+async function share(place: Place, args: Args): Promise<ToolOutcome> {
+  const { worker, session, root_id } = place
+  if (place.link === null && !place.claimed.log.position().board.shared)
+    return { content: { error: 'there is nobody to share with yet: the board begins with the first worker' } }
+  const board = await worker.store.coordination.board(root_id)
+  const { change, admitted, renewed, rejected } = admit(
+    board,
+    session.id,
+    args.notes,
+    worker.clock.now(),
+    text => worker.redact(JSON.stringify(text)) !== JSON.stringify(text),
+  )
+  const shown = [...admitted, ...renewed].map(({ index, seq }) => ({ index, id: noteId(seq) }))
+  const notes = admitted.map(({ seq, note: { type, content, ref, ttl_ms } }) => ({
+    id: noteId(seq),
+    type,
+    content,
+    ...(ref === null ? {} : { ref }),
+    ...(ttl_ms === null ? {} : { ttl_seconds: ttl_ms / 1000 }),
+  }))
+  return {
+    content: { admitted: shown, rejected },
+    events: notes.length === 0 ? [] : [boardNote({ group_id: root_id, notes })],
+    linked:
+      shown.length === 0
+        ? {}
+        : {
+            rows: [{ do: 'board.add', root_id, last_seq: board.last_seq, writer_id: session.id, ...change }],
+          },
+    refused: ({ refusal }) => (refusal === 'tree_moved' ? share(place, args) : Promise.resolve(null)),
+  }
+}
+
+export const readBoardTool = ({ worker, root_id }: Place): Tool =>
+  defineTool({
+    name: 'read_board',
+    description: 'All notes that the sessions of this tree have left for each other, and that still count.',
+    parameters: z.strictObject({ types: z.array(z.enum(NOTE_TYPES)).optional() }),
+    readOnly: true,
+    idempotent: true,
+    async run({ types = [] }) {
+      const { notes } = await worker.store.coordination.board(root_id)
+      const now = worker.clock.now()
+      return {
+        content: {
+          notes: notes
+            .filter(note => isLive(note, now) && (types.length === 0 || types.includes(note.type)))
+            .map(note => lineOf(root_id, note)),
+        },
+      }
+    },
+  })

@@ -1,0 +1,49 @@
+/** Boards: notes in the order of their commits, each written by somebody who had read the last. */
+import { expect, test } from 'vitest'
+import type { BoardChange, RowChange } from '@cairn/log'
+import type { Bench } from './bench.ts'
+import { newSession, refused, thought } from './fixture.ts'
+
+const note = (content: string, ttl_ms: number | null = null) =>
+  ({ type: 'FACT', content, ref: null, ttl_ms }) as const
+const add = (last_seq: number, content: string, more: Partial<BoardChange> = {}): RowChange => ({
+  do: 'board.add',
+  root_id: 'root',
+  last_seq,
+  writer_id: 'root',
+  notes: [note(content)],
+  supersede: [],
+  renew: [],
+  ...more,
+})
+
+export function defineBoards({ open }: Bench): void {
+  test('notes are numbered in the order of their commits, superseded and renewed', async () => {
+    const { store, clock } = await open()
+    await store.createSession(newSession('root'))
+    const act = (row: RowChange) =>
+      store.commit({ session_id: 'root', events: [thought('writes')], rows: [row] })
+    expect(await store.coordination.board('root')).toEqual({ last_seq: 0, notes: [] })
+    await act(add(0, 'one', { notes: [note('one'), note('two', 1000)] }))
+    await act(add(2, 'three', { supersede: [1], renew: [{ seq: 2, ttl_ms: 5000 }] }))
+    const { last_seq, notes } = await store.coordination.board('root')
+    expect(last_seq).toBe(3)
+    expect(notes).toMatchObject([
+      { seq: 2, content: 'two', expires_at: clock.now() + 5000, status: 'active', writer_id: 'root' },
+      { seq: 3, content: 'three', expires_at: null },
+    ])
+    expect((await store.coordination.board('other')).notes).toEqual([])
+    expect(await store.check()).toEqual([])
+  })
+
+  test('who writes without having read the last note is refused, and writes nothing', async () => {
+    const { store } = await open()
+    await store.createSession(newSession('root'))
+    const writes = (content: string) =>
+      store.commit({ session_id: 'root', events: [thought(content)], rows: [add(0, content)] })
+    const both = await Promise.allSettled([writes('a'), writes('b')])
+    expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
+    await refused(store, { session_id: 'root', events: [], rows: [add(0, 'late')] }, 'tree_moved')
+    expect((await store.coordination.board('root')).notes.map(({ content }) => content)).toEqual(['a'])
+  })
+}
