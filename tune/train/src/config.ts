@@ -1,5 +1,5 @@
 /**
- * What a training run can be told: one table, from which types, checks, flags and the reference page derive.
+ * Every setting of a training run in one table; types, checks, flags and the reference page derive from it.
  * Names and defaults are the spec's where it has them.
  */
 import { z } from 'zod'
@@ -13,32 +13,36 @@ const fraction = z.number().min(0).max(1)
 export const configSchema = z.strictObject({
   model: z.string().min(1).describe('Directory of a model, or its name on the hub.'),
   dataset: z.string().min(1).describe('File or directory of data, or its name on the hub.'),
-  dataset_split: z.string().min(1).default('train').describe('Which files of a directory are read.'),
+  dataset_split: z
+    .string()
+    .min(1)
+    .default('train')
+    .describe('Split to train on: the files of a directory that carry this name.'),
   dataset_samples: count
     .optional()
-    .describe(
-      'As many rows as this: the first ones, repeated where there are fewer. All rows where it is left out.',
-    ),
+    .describe('Number of rows used: the first ones, repeated if there are fewer. All rows by default.'),
   dataset_columns: z
     .array(z.string().regex(/^[^=]+=[^=]+$/, 'a pair such as question=problem'))
     .default([])
-    .describe('Names that columns have in the data, as question=problem,answer=solution.'),
+    .describe('Column names of the data, such as question=problem,answer=solution.'),
   eval_dataset: z
     .string()
     .min(1)
     .optional()
-    .describe('Data that is evaluated and not trained on: a file, directory or name, as dataset.'),
+    .describe('Data for evaluation, which is not trained on: a file, directory or name, as for dataset.'),
   eval_split: z
     .number()
     .positive()
     .optional()
     .describe(
-      'Documents of dataset that are evaluated and not trained on: their number, or below 1 their share.',
+      'Documents of dataset that are held out for evaluation: their number, or below 1 a fraction of all.',
     ),
   bad_rows: z
     .enum(['skip', 'error'])
     .default('skip')
-    .describe('Rows that cannot be read or shown by the template: left out and counted, or an error.'),
+    .describe(
+      'Rows that cannot be read, or that the chat template refuses: skipped and counted, or an error.',
+    ),
   output_dir: z
     .string()
     .min(1)
@@ -49,11 +53,11 @@ export const configSchema = z.strictObject({
   matmul: z
     .enum(['bf16', 'fp8-hybrid'])
     .optional()
-    .describe('Arithmetic of qfp8, qfp4 and qbnb; bf16 where it is left out.'),
+    .describe('Arithmetic of the matmuls of qfp8, qfp4 and qbnb; bf16 by default.'),
   compute_dtype: z
     .enum(['bf16', 'f32'])
     .default('bf16')
-    .describe('Format of activations and of what else multiplies; f32 is for checking numbers.'),
+    .describe('Format of activations and of all other matmuls; f32 is for checking numbers.'),
   skip_quant_first_layers: z.int().nonnegative().default(0).describe('Layers at the start that stay bf16.'),
   skip_quant_last_layers: z.int().nonnegative().default(0).describe('Layers at the end that stay bf16.'),
 
@@ -63,26 +67,26 @@ export const configSchema = z.strictObject({
     .max(64)
     .optional()
     .describe(
-      'Rank of the adapters of feed-forward projections in a model with experts; lora_rank unless given.',
+      'Rank of the adapters of feed-forward projections in a model with experts; lora_rank by default.',
     ),
-  lora_alpha: z.number().positive().default(32).describe('The adapter counts alpha / rank times.'),
-  use_rslora: z.boolean().default(false).describe('The adapter counts alpha / √rank times.'),
+  lora_alpha: z.number().positive().default(32).describe('The adapter is scaled by alpha / rank.'),
+  use_rslora: z.boolean().default(false).describe('The adapter is scaled by alpha / √rank instead.'),
   init_adapter: z
     .string()
     .min(1)
     .optional()
-    .describe('Adapter that training starts from, in place of a new one.'),
+    .describe('Adapter that training starts from; a new one by default.'),
   lora_dropout: z.literal(0, 'only 0 is supported').default(0).describe('Dropout before the adapter.'),
   lora_target_modules: z
     .array(z.string().min(1))
     .min(1)
     .optional()
     .describe(
-      'Linears that get an adapter, as q_proj,v_proj; all projections of the layers where it is left out.',
+      'Linears that get an adapter, such as q_proj,v_proj; by default all projections of the layers.',
     ),
 
-  max_seq_length: count.default(2048).describe('Slots of a row.'),
-  packing: z.boolean().default(true).describe('Several documents a row.'),
+  max_seq_length: count.default(2048).describe('Tokens of a row, padding included.'),
+  packing: z.boolean().default(true).describe('Put several documents into a row.'),
   too_long: z
     .enum(['truncate', 'error'])
     .default('truncate')
@@ -90,68 +94,83 @@ export const configSchema = z.strictObject({
   train_on: z
     .enum(['assistant', 'all'])
     .default('assistant')
-    .describe('Tokens that the loss counts: those the assistant wrote (the answer, the completion), or all.'),
+    .describe(
+      'Tokens that count in the loss: those the assistant wrote (the answer, the completion), or all.',
+    ),
 
-  per_device_train_batch_size: count.default(2).describe('Rows of a micro-batch.'),
-  gradient_accumulation_steps: count.default(4).describe('Micro-batches of a step.'),
-  num_train_epochs: z.number().positive().default(1).describe('Times that all rows are seen.'),
-  max_steps: count.optional().describe('Steps in place of epochs.'),
+  per_device_train_batch_size: count.default(2).describe('Rows in a micro-batch.'),
+  gradient_accumulation_steps: count.default(4).describe('Micro-batches in an optimizer step.'),
+  num_train_epochs: z.number().positive().default(1).describe('Passes over the data.'),
+  max_steps: count.optional().describe('Number of optimizer steps; num_train_epochs is then not used.'),
 
-  learning_rate: z.number().positive().default(2e-4).describe('The highest rate of the schedule.'),
+  learning_rate: z.number().positive().default(2e-4).describe('The peak rate of the schedule.'),
   lr_scheduler_type: z
     .enum(['linear', 'cosine', 'constant', 'constant_with_warmup'])
     .default('linear')
-    .describe('How the rate falls after the warm-up, which constant has none of.'),
-  warmup_ratio: fraction.default(0).describe('The same as a share of all steps, rounded up.'),
-  warmup_steps: z.int().nonnegative().default(0).describe('Steps over which the rate rises from 0.'),
-  optimizer: z.enum(['adamw', 'adamw_8bit']).default('adamw').describe('States in fp32, or in 8 bits.'),
+    .describe('How the rate falls after the warm-up; constant allows no warm-up.'),
+  warmup_ratio: fraction
+    .default(0)
+    .describe('Warm-up as a fraction of all steps, rounded up; not together with warmup_steps.'),
+  warmup_steps: z.int().nonnegative().default(0).describe('Warm-up: steps over which the rate rises from 0.'),
+  optimizer: z
+    .enum(['adamw', 'adamw_8bit'])
+    .default('adamw')
+    .describe('AdamW with its moments in f32, or in 8 bits.'),
   weight_decay: z.number().nonnegative().default(0).describe('Decoupled weight decay.'),
   adam_beta1: fraction.default(0.9).describe('Decay of the first moment.'),
   adam_beta2: fraction.default(0.999).describe('Decay of the second moment.'),
-  adam_epsilon: z.number().positive().default(1e-8).describe('Added to the denominator.'),
-  max_grad_norm: z.number().nonnegative().default(1).describe('Global clip; 0 is none.'),
+  adam_epsilon: z.number().positive().default(1e-8).describe('Added to the denominator of the update.'),
+  max_grad_norm: z
+    .number()
+    .nonnegative()
+    .default(1)
+    .describe('Limit of the global gradient norm; 0 turns clipping off.'),
 
-  seed: z.int().nonnegative().default(42).describe('Order of data, initial adapter, stochastic rounding.'),
-  save_steps: z.int().nonnegative().default(0).describe('Steps between checkpoints; 0 is one at the end.'),
+  seed: z
+    .int()
+    .nonnegative()
+    .default(42)
+    .describe('Seed of the data order, the initial adapter and stochastic rounding.'),
+  save_steps: z.int().nonnegative().default(0).describe('Steps between checkpoints; 0 saves one at the end.'),
   eval_steps: z
     .int()
     .nonnegative()
     .default(0)
-    .describe('Steps between evaluations; 0 is one at the end. The best so far is kept in output_dir/best.'),
+    .describe(
+      'Steps between evaluations; 0 does one at the end. The best so far is kept in output_dir/best.',
+    ),
   early_stopping_patience: z
     .int()
     .nonnegative()
     .default(0)
-    .describe('Evaluations without a better loss after which the run ends; 0 is never.'),
+    .describe('The run ends after this many evaluations without a better loss; 0 never ends it.'),
   load_best_model_at_end: z
     .boolean()
     .default(false)
-    .describe('The run leaves what was best in evaluation, not what was last.'),
+    .describe('The output is the adapter or model with the best evaluation, not the last one.'),
   report_to: z
     .enum(['none', 'tensorboard'])
     .default('none')
-    .describe('Event files of TensorBoard in output_dir/runs, beside metrics.jsonl.'),
+    .describe('tensorboard also writes its event files, to output_dir/runs.'),
   save_total_limit: count.default(2).describe('Checkpoints that are kept.'),
   overwrite: z
     .boolean()
     .default(false)
-    .describe('Put this run in the place of an earlier one in output_dir, which is an error otherwise.'),
-  resume: z.boolean().default(false).describe('Go on from the last checkpoint in output_dir.'),
+    .describe('Replace an earlier run in output_dir, which is an error otherwise.'),
+  resume: z.boolean().default(false).describe('Continue from the newest checkpoint in output_dir.'),
   recompute: z
     .enum(['auto', 'none', 'all'])
     .default('auto')
-    .describe(
-      'Which activations are computed again in the backward pass; auto is as few as memory_limit needs.',
-    ),
+    .describe('Which activations are recomputed in the backward pass; auto: as few as memory_limit allows.'),
   memory_limit: z
     .string()
     .regex(/^\d+(?:\.\d+)?\s*[KMGT]?i?B$/, 'a size such as 12GiB')
     .optional()
-    .describe('Memory the run may take; that of the machine where it is left out.'),
+    .describe('Memory that the run may use; by default what the machine or container has left.'),
   threads: count
     .max(MOST_THREADS)
     .optional()
-    .describe('Threads; the cores the process may use where it is left out.'),
+    .describe('Threads; by default one for each core that the process may use.'),
 })
 
 export type TrainConfig = z.infer<typeof configSchema>

@@ -1,51 +1,52 @@
 /**
- * What a key of a request is here. Every key that the clients of OpenAI and vLLM document has a row: it is
- * done, or refused with the reason, so that nobody gets an answer to another question than was asked.
+ * What each key of a request means here. Every key that the clients of OpenAI and vLLM document has a row: it
+ * is done, or refused with the reason. None is ignored, so an answer never differs silently from what was asked.
  */
 export type Parameter =
   | { done: string }
   | {
       refused: string
-      /** Values that ask for nothing, and are taken. */
+      /** Values that are accepted, since they change nothing. */
       but?: readonly unknown[]
     }
 
 export type ParameterTable = Readonly<Record<string, Parameter>>
 
-const FORM = 'answers are held to no schema or grammar. Ask for the form in the prompt, or offer a tool'
-const NO_EFFECT = 'taken; it changes no answer'
+const FORM =
+  'answers cannot be constrained to a schema or grammar. Ask for the format in the prompt, or offer a tool'
+const NO_EFFECT = 'accepted; it changes no answer'
 
 /** Keys of both generating routes. */
 const SHARED: ParameterTable = {
-  model: { done: 'the base by one of its names, or an adapter; the base where it is left out' },
-  stream: { done: 'events as they come' },
+  model: { done: 'one of the names of the base, or an adapter; the base by default' },
+  stream: { done: 'server-sent events as tokens are generated' },
   stream_options: { done: '`include_usage`, `continuous_usage_stats`; `include_obfuscation` only as false' },
-  n: { done: 'so many answers' },
-  seed: { done: 'the same tokens again, whatever else is in the batch' },
-  stop: { done: 'one text or several' },
-  temperature: { done: '0 takes the likeliest token' },
-  top_p: { done: 'the likeliest tokens of so much probability' },
-  frequency_penalty: { done: 'for each time a token was generated' },
-  presence_penalty: { done: 'once for a token that was generated' },
+  n: { done: 'number of answers for each prompt' },
+  seed: { done: 'the same seed draws the same tokens, whatever else is in the batch' },
+  stop: { done: 'one text or several that end the answer' },
+  temperature: { done: '0 takes the most likely token (greedy)' },
+  top_p: { done: 'only the most likely tokens whose probabilities add up to this' },
+  frequency_penalty: { done: "subtracted from a token's logit once for each time it was generated" },
+  presence_penalty: { done: 'subtracted once from the logit of a token that was generated' },
   logit_bias: { done: 'added to the logit of a token, by its id' },
   user: { done: NO_EFFECT },
-  top_k: { done: 'the likeliest k tokens; 0 and -1 are all' },
-  min_p: { done: 'tokens of at least this share of the likeliest' },
-  repetition_penalty: { done: 'for tokens of prompt and answer' },
-  stop_token_ids: { done: 'tokens that end an answer' },
+  top_k: { done: 'only the k most likely tokens; 0 and -1 mean all' },
+  min_p: { done: 'only tokens with at least this fraction of the highest probability' },
+  repetition_penalty: { done: 'divides or multiplies the logits of tokens in the prompt and the answer' },
+  stop_token_ids: { done: 'ids of tokens that end an answer' },
   ignore_eos: { done: 'end tokens do not end an answer' },
-  min_tokens: { done: 'no end token before so many' },
+  min_tokens: { done: 'no end token before this many tokens' },
   include_stop_str_in_output: { done: 'the stop text is part of the answer' },
-  skip_special_tokens: { done: 'special tokens are no text, unless false' },
-  allowed_token_ids: { done: 'no other tokens are drawn' },
+  skip_special_tokens: { done: 'special tokens are left out of the text, unless false' },
+  allowed_token_ids: { done: 'ids of the only tokens that may be drawn' },
   bad_words: { done: 'texts whose tokens are not generated' },
   truncate_prompt_tokens: {
-    done: 'the last so many tokens of the prompt; -1 is what the model has room for',
+    done: 'only the last tokens of the prompt, up to this many; -1 means as many as fit the context',
   },
-  add_special_tokens: { done: 'whether a start token is put before the prompt' },
-  return_token_ids: { done: 'ids of prompt and answer beside the text' },
-  return_tokens_as_token_ids: { done: 'tokens of log-probabilities as `token_id:…`' },
-  cache_salt: { refused: 'the cache of prompts is one for all who ask this server' },
+  add_special_tokens: { done: 'whether the start token is put before the prompt' },
+  return_token_ids: { done: 'the token ids of prompt and answer, beside the text' },
+  return_tokens_as_token_ids: { done: 'log-probabilities name tokens as `token_id:…`' },
+  cache_salt: { refused: 'the prefix cache is shared by all clients of this server' },
   response_format: { refused: FORM, but: [{ type: 'text' }] },
   structured_outputs: { refused: FORM },
   guided_json: { refused: FORM },
@@ -55,105 +56,115 @@ const SHARED: ParameterTable = {
   guided_decoding_backend: { refused: FORM },
   guided_whitespace_pattern: { refused: FORM },
   structural_tag: { refused: FORM },
-  best_of: { refused: 'every answer that is generated is given; ask for n', but: [1] },
-  use_beam_search: { refused: 'beam search is not there', but: [false] },
-  length_penalty: { refused: 'it is for beam search, which is not there', but: [1] },
-  early_stopping: { refused: 'it is for beam search, which is not there', but: [false] },
+  best_of: { refused: 'every generated answer is returned; use n', but: [1] },
+  use_beam_search: { refused: 'beam search is not supported', but: [false] },
+  length_penalty: { refused: 'it is for beam search, which is not supported', but: [1] },
+  early_stopping: { refused: 'it is for beam search, which is not supported', but: [false] },
   spaces_between_special_tokens: {
-    refused: 'special tokens are put together as the tokenizer does',
+    refused: 'special tokens are joined as the tokenizer joins them',
     but: [true],
   },
   prompt_logprobs: { refused: 'use echo with logprobs, on /v1/completions' },
-  logits_processors: { refused: 'no code of a request is run' },
-  priority: { refused: 'requests are served in the order in which they come', but: [0] },
+  logits_processors: { refused: 'the server runs no code of a client' },
+  priority: { refused: 'requests are served in the order of arrival', but: [0] },
   request_id: { refused: 'the server names requests itself' },
-  kv_transfer_params: { refused: 'one server keeps its own cache' },
-  vllm_xargs: { refused: 'there are no plug-ins' },
-  repetition_detection: { refused: 'an answer goes on until it ends; stop and the penalties bound it' },
-  thinking_token_budget: { refused: 'thoughts have no bound of their own; max_tokens bounds the answer' },
-  return_sampling_mask: { refused: 'it is not there', but: [false] },
+  kv_transfer_params: { refused: 'the server does not share its cache with others' },
+  vllm_xargs: { refused: 'there are no plug-ins to pass it to' },
+  repetition_detection: { refused: 'repetition does not end an answer; use stop or the penalties' },
+  thinking_token_budget: { refused: 'thinking has no limit of its own; max_tokens limits the whole answer' },
+  return_sampling_mask: { refused: 'it is not supported', but: [false] },
 }
 
 const COMPLETION_PARAMETERS: ParameterTable = {
   ...SHARED,
-  prompt: { done: 'a text, texts, token ids or lists of them' },
-  max_tokens: { done: '16 where it is left out; 0 with echo' },
+  prompt: { done: 'a text or token ids, or a list of either' },
+  max_tokens: { done: '16 by default; 0 is allowed with echo' },
   echo: { done: 'the prompt before the answer' },
-  logprobs: { done: 'up to 20 beside each token; with echo those of the prompt too' },
-  best_of: { refused: 'every answer that is generated is given; ask for n', but: ['n'] },
-  suffix: { refused: 'the model writes on, it does not fill in' },
-  prompt_embeds: { refused: 'prompts are text or tokens' },
+  logprobs: { done: 'up to 20 alternatives for each token; with echo for the prompt too' },
+  best_of: { refused: 'every generated answer is returned; use n', but: ['n'] },
+  suffix: { refused: 'the model continues a text and cannot fill in a gap' },
+  prompt_embeds: { refused: 'prompts are text or token ids' },
 }
 
 const CHAT_PARAMETERS: ParameterTable = {
   ...SHARED,
-  messages: { done: 'the conversation, by the template of the model; content in text parts' },
-  max_tokens: { done: 'what the model has room for where it is left out' },
-  max_completion_tokens: { done: 'the same, by its newer name' },
-  logprobs: { done: 'of the tokens of the answer' },
-  top_logprobs: { done: 'up to 20 beside each token' },
-  tools: { done: 'functions, shown by the template' },
-  tool_choice: { done: '`none`, `auto`; `required` or a function begins a call, which the model ends' },
-  parallel_tool_calls: { refused: 'the model calls as often as it will', but: [true] },
-  chat_template_kwargs: { done: 'variables of the template, such as `enable_thinking`' },
+  messages: { done: "the conversation, rendered by the model's template; content is text or text parts" },
+  max_tokens: { done: 'by default as many as fit the context' },
+  max_completion_tokens: { done: 'the newer name of max_tokens' },
+  logprobs: { done: "log-probabilities of the answer's tokens" },
+  top_logprobs: { done: 'up to 20 alternatives for each token' },
+  tools: { done: 'functions, given to the template' },
+  tool_choice: {
+    done: '`none`, `auto`; `required` or a function writes the start of a call, which the model continues',
+  },
+  parallel_tool_calls: { refused: 'the model decides how many tools it calls', but: [true] },
+  chat_template_kwargs: { done: 'variables for the template, such as `enable_thinking`' },
   add_generation_prompt: { done: 'false leaves out the header that begins an answer' },
-  continue_final_message: { done: 'the last message goes on; with add_generation_prompt false' },
-  documents: { refused: 'put them into a message' },
-  chat_template: { refused: 'a template is code, and that of the server is used (--chat-template)' },
-  echo: { refused: 'a reply has only what is new', but: [false] },
-  include_reasoning: { refused: 'thoughts come as reasoning_content and can be left unread', but: [true] },
+  continue_final_message: {
+    done: 'the answer continues the last message; needs add_generation_prompt false',
+  },
+  documents: { refused: 'put their text into a message' },
+  chat_template: { refused: 'a template is code; set it when the server starts (--chat-template)' },
+  echo: { refused: 'a reply holds only the new text', but: [false] },
+  include_reasoning: {
+    refused: 'thinking is always sent, as reasoning_content; ignore it if unwanted',
+    but: [true],
+  },
   reasoning_effort: {
     refused:
-      'the template has no efforts; chat_template_kwargs {"enable_thinking": false} turns thoughts off',
+      'the template has no effort levels; chat_template_kwargs {"enable_thinking": false} turns thinking off',
   },
-  mm_processor_kwargs: { refused: 'this model reads text' },
-  media_io_kwargs: { refused: 'this model reads text' },
+  mm_processor_kwargs: { refused: 'this model reads only text' },
+  media_io_kwargs: { refused: 'this model reads only text' },
   functions: { refused: 'use tools' },
   function_call: { refused: 'use tool_choice' },
-  audio: { refused: 'this model writes text' },
-  modalities: { refused: 'this model writes text', but: [['text']] },
-  prediction: { refused: 'nothing is predicted from a draft' },
-  web_search_options: { refused: 'the model searches nothing; offer a tool' },
-  store: { refused: 'nothing is stored', but: [false] },
+  audio: { refused: 'this model writes only text' },
+  modalities: { refused: 'this model writes only text', but: [['text']] },
+  prediction: { refused: 'speculative decoding is not supported' },
+  web_search_options: { refused: 'the server cannot search the web; offer a tool' },
+  store: { refused: 'answers are not stored', but: [false] },
   metadata: { done: NO_EFFECT },
   service_tier: { done: NO_EFFECT },
   safety_identifier: { done: NO_EFFECT },
-  prompt_cache_key: { done: 'taken; prompts are found in the cache by their tokens' },
-  prompt_cache_retention: { done: 'taken; what is cached stays as long as there is room' },
-  prompt_cache_options: { done: 'taken; what is cached stays as long as there is room' },
-  moderation: { refused: 'nothing is moderated' },
-  verbosity: { refused: 'the template has no levels of it; say so in a message' },
+  prompt_cache_key: { done: 'accepted; the prefix cache finds prompts by their tokens' },
+  prompt_cache_retention: { done: 'accepted; what is cached stays as long as there is space' },
+  prompt_cache_options: { done: 'accepted; what is cached stays as long as there is space' },
+  moderation: { refused: 'there is no moderation' },
+  verbosity: { refused: 'the template has no such levels; ask for it in a message' },
 }
 
 const LOAD_PARAMETERS: ParameterTable = {
-  lora_name: { done: 'what requests call the adapter' },
+  lora_name: { done: 'the name that requests give as model' },
   lora_path: { done: 'its directory on the server' },
-  load_inplace: { refused: 'unload the adapter first, so that nobody is answered by two', but: [false] },
-  is_3d_lora_weight: { refused: 'an adapter has matrices', but: [false] },
-  base_model_name: { refused: 'the server has one base' },
+  load_inplace: {
+    refused: 'unload the adapter first, so that no answer comes from two adapters',
+    but: [false],
+  },
+  is_3d_lora_weight: { refused: 'only adapters of two-dimensional matrices are supported', but: [false] },
+  base_model_name: { refused: 'the server has only one base' },
 }
 
 const UNLOAD_PARAMETERS: ParameterTable = {
-  lora_name: { done: 'the adapter' },
-  lora_int_id: { refused: 'adapters go by their names' },
+  lora_name: { done: 'the name of the adapter' },
+  lora_int_id: { refused: 'adapters are identified by their names' },
 }
 
 const TOKENIZE_PARAMETERS: ParameterTable = {
-  model: { done: 'the base or an adapter, whose tokens are the same' },
+  model: { done: 'the base or an adapter; both have the same tokens' },
   prompt: { done: 'a text' },
-  messages: { done: 'a conversation, by the template of the model' },
-  tools: { done: 'functions, shown by the template' },
-  add_special_tokens: { done: 'whether a start token is put before a prompt' },
+  messages: { done: "a conversation, rendered by the model's template" },
+  tools: { done: 'functions, given to the template' },
+  add_special_tokens: { done: 'whether the start token is put before a prompt' },
   add_generation_prompt: { done: 'false leaves out the header that begins an answer' },
-  continue_final_message: { done: 'the last message goes on' },
-  chat_template_kwargs: { done: 'variables of the template' },
-  return_token_strs: { done: 'the text of each token too' },
-  chat_template: { refused: 'a template is code, and that of the server is used (--chat-template)' },
-  mm_processor_kwargs: { refused: 'this model reads text' },
+  continue_final_message: { done: 'the rendering continues the last message' },
+  chat_template_kwargs: { done: 'variables for the template' },
+  return_token_strs: { done: 'also return the text of each token' },
+  chat_template: { refused: 'a template is code; set it when the server starts (--chat-template)' },
+  mm_processor_kwargs: { refused: 'this model reads only text' },
 }
 
 const DETOKENIZE_PARAMETERS: ParameterTable = {
-  model: { done: 'the base or an adapter, whose tokens are the same' },
+  model: { done: 'the base or an adapter; both have the same tokens' },
   tokens: { done: 'ids of tokens' },
 }
 
