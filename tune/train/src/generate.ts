@@ -24,8 +24,8 @@ export function configPage(): string {
     '',
     'Every key can stand in a YAML file or be given as a flag: `--lora_rank 8`, `--lora-rank=8`, ' +
       '`--packing false`. A flag overrides the file. An unknown key is an error that names the nearest ' +
-      'known one. `--memory` and `--samples` are short for `memory_limit` and `dataset_samples`. Names that ' +
-      'other trainers use, such as `lr`, `lora_r`, `model_name_or_path` and `optim: adamw_torch`, are ' +
+      'known one. `--memory` and `--samples` are short for `memory_limit` and `dataset_samples`. Names ' +
+      'that other trainers use, such as `lr`, `lora_r`, `model_name_or_path` and `optim: adamw_torch`, are ' +
       'understood; those without a counterpart are refused with the reason ' +
       '(`tune/train/src/peer-names.ts`).',
     '',

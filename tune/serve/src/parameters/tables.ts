@@ -1,6 +1,6 @@
 /**
  * What each key of a request means here. Every key that the clients of OpenAI and vLLM document has a row: it
- * is done, or refused with the reason. None is ignored, so an answer never differs silently from what was asked.
+ * is done, or refused with the reason. None is ignored, so no answer silently differs from what was asked.
  */
 export type Parameter =
   | { done: string }
