@@ -81,7 +81,8 @@ export function recipesPage(): string {
     'For formats narrower than bf16, the CPU rounds numbers to the format and multiplies them in bf16: the ' +
       'accuracy is that of the format, the speed is not. `skip_quant_first_layers` and ' +
       '`skip_quant_last_layers` keep layers in bf16, in storage and in arithmetic, for example fp4 with ' +
-      'its last layers in bf16. The benchmark takes both as flags, and so does `serve` with `--quantization`.',
+      'its last layers in bf16. The benchmark takes both as flags, and so does `serve` with ' +
+      '`--quantization`.',
     '',
   ].join('\n')
 }
