@@ -3,9 +3,9 @@
  *
  * exchange  one request and its answer
  * identity  a principal and what proves it
- * hub       all readers of one session here
- * login     what stands behind a user's tokens
- * handler   a function from a checked call to an answer, one a route
+ * hub       all readers of one session in this process
+ * login     the record behind a user's tokens
+ * handler   a function from a validated call to an answer, one for each route
  * guard     the one check of who may see a session
  * run       consecutive events as bytes, shared by their readers
  * problem   an error as RFC 9457 shows it

@@ -2,7 +2,7 @@
  * The client of the session service, for browsers and Node.
  *
  * call    one request of the route table, typed by it
- * events  a session's log, live, over any number of cuts
+ * events  a session's log, live, across reconnects
  * cursor  the id of the last event handed out
  * batch   the events that arrived together, in order
  */

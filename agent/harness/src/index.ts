@@ -3,10 +3,10 @@
  *
  * harness  claims sessions that have work and runs their turns
  * wake     a worker took the lease and began
- * nudge    what is said to the model for one call, beside the log
+ * nudge    a message to the model for one call, which is not in the log
  * lease    the right to act for one session, while it lasts
  * step     what a turn does next, decided from the folded log
- * gate     what every tool call passes
+ * gate     the checks that every tool call must pass
  */
 export { agentNames, setUpAgent, type AgentSetup } from './agent.ts'
 export { systemClock, type Clock } from './clock.ts'

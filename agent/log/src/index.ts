@@ -3,13 +3,13 @@
  *
  * store   where logs live: events, sessions, inbox, grants, artifacts, accounts
  * cursor  the id of the last event a reader has seen
- * fence   a worker's right to act for a session, until a newer epoch exists
+ * fence   refuses the writes of a worker once a newer lease epoch exists
  * link    what ties a child session to its parent
- * task    work of a session with an order among it; its attempts are child sessions
- * effect  what an event does to its session's row
+ * task    a piece of a session's work, which may wait for others; an attempt is a child session
+ * effect  the change that an event makes to its session's row
  * commit  guards, events and rows, all or nothing
  * tail    history from a cursor, then live
- * nudge   "look again"; carries nothing
+ * nudge   a notification without content: read again
  */
 export * from './store.ts'
 export * from './commit.ts'

@@ -3,7 +3,7 @@
  * AppError.
  *
  * command  a function of (deps, arguments)      deps   the store, the clock, fresh ids
- * raise    make an inbox item with its event    grant  the right to one retry of one gated call
+ * raise    create an inbox item and its event    grant  the right to one retry of one gated call
  */
 export type { Deps } from './deps.ts'
 export {

@@ -1,11 +1,12 @@
 /**
- * Files of a session's workspace. A command of the agent may change them at any moment, folders into links
- * above all, so every access goes through here: names are looked up in open folders, and no link is followed
- * by the system.
+ * Files of a session's workspace. A command of the agent may change them at any moment, and may replace a
+ * folder by a link. So every access goes through here: names are looked up in open folders, and the kernel
+ * follows no link.
  *
- * locate     what a path leads to, links inside the workspace walked by hand     Located   that, held open
- * Directory  an open folder, and all that is done by name in it                  PathProblem  what to tell
- * the writer of a path
+ * locate       resolves a path, and the links in it that stay inside the workspace
+ * Located      what a path leads to, held open
+ * Directory    an open folder, and the operations on names in it
+ * PathProblem  why a path is refused, for whoever wrote it
  */
 export { addressing } from './addressing.ts'
 export { type ChangedFile, changedFiles } from './changed-files.ts'

@@ -1,6 +1,6 @@
 /**
- * What a run is worth: accuracy over HTTP, throughput tables, and the demonstration that makes its own model
- * and data.
+ * Evaluation: accuracy over HTTP, throughput tables, and the demonstration, which makes its own model and
+ * data.
  *
  * cell        one model in one recipe
  * generation  one reply of an evaluation, kept for audit

@@ -1,7 +1,7 @@
 /**
  * Models: a table of families and one recorder that reads it; nothing here computes.
  *
- * weights  what records a base weight by its Hugging Face name
+ * weights  records a base weight by its Hugging Face name
  * adapter  the two small matrices that LoRA trains
  * linear   a matmul by a weight, with or without an adapter
  * packed   documents one after another in one row of tokens

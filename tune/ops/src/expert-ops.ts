@@ -7,15 +7,16 @@ import { op } from './op-spec.ts'
 export const EXPERT_OPS = {
   route: op({
     doc:
-      'ids are the `top` largest logits of each row, largest first, ties to the lower id; weights are ' +
-      'the softmax of those alone, or where over_all is not 0 their parts of the softmax of all',
+      'ids are the `top` largest logits of each row, largest first, ties to the lower id. weights are ' +
+      'the softmax of these logits alone, or, if over_all is not 0, their probabilities in the softmax ' +
+      'of all',
     inputs: { logits: 'float (T, E)' },
     attrs: { top: 'i32', 'over_all?': 'i32' },
     sizes: { K: 'top' },
     outputs: { weights: 'f32 (T, K)', ids: 'i32 (T, K)' },
   }),
   route_grad: op({
-    doc: 'the gradient of route through its weights; which experts are chosen has none',
+    doc: 'the gradient of route through its weights; the choice of experts has no gradient',
     inputs: {
       dweights: 'f32 (T, K)',
       weights: 'f32 (T, K)',
@@ -27,29 +28,31 @@ export const EXPERT_OPS = {
   }),
   expert_order: op({
     doc:
-      'the choices (t, j) sorted by expert, those of one expert in order of t: places[t, j] is where a ' +
-      'choice comes, tokens[place] its t, ends[e] the end of the places of expert e',
+      'the choices (t, j) sorted by expert, those of one expert in order of t: places[t, j] is the ' +
+      'place of a choice, tokens[place] its t, ends[e] the end of the places of expert e',
     inputs: { ids: 'i32 (T, K)' },
     attrs: { experts: 'i32' },
     sizes: { E: 'experts' },
     outputs: { ends: 'i32 (E)', tokens: 'i32 (T*K)', places: 'i32 (T, K)' },
   }),
   expert_rows: op({
-    doc: 'y[place] = x[tokens[place]]; places are for its gradient',
+    doc: 'y[place] = x[tokens[place]]; only the gradient uses places',
     inputs: { x: 'float (T, C)', places: 'i32 (T, K)', tokens: 'i32 (T*K)' },
     attrs: {},
     outputs: { y: '=x (T*K, C)' },
   }),
   expert_adapters: op({
     doc:
-      'y[place] = e·slots + adapters[tokens[place]] for the expert e of a place, −1 where that token ' +
-      'has no adapter: which matrices lora_delta reads for a row of an expert',
+      'y[place] = e·slots + adapters[tokens[place]] for the expert e of a place, −1 if that token has ' +
+      'no adapter: the index of the matrices that lora_delta reads for this row',
     inputs: { adapters: 'i32 (T)', tokens: 'i32 (T*K)', ends: 'i32 (E)' },
     attrs: { slots: 'i32' },
     outputs: { y: 'i32 (T*K)' },
   }),
   combine: op({
-    doc: 'y[t] = sum over j of weights[t, j] (1 without) · z[places[t, j]], in order of j, + addend[t]',
+    doc:
+      'y[t] = sum over j of weights[t, j] (1 if there are none) · z[places[t, j]], in order of j, + ' +
+      'addend[t]',
     inputs: {
       places: 'i32 (T, K)',
       z: 'float (T*K, C)',
@@ -89,7 +92,7 @@ export const EXPERT_OPS = {
     outputs: { y: '@dtype (P, N)' },
   }),
   expert_matmul_nn: op({
-    doc: 'matmul_nn for each expert, by rows as expert_matmul_nt; elements are numbered by rows of a',
+    doc: 'matmul_nn for each expert, with rows as in expert_matmul_nt; elements of a are numbered row by row',
     inputs: {
       a: 'float (P, K)',
       b: 'weight (E, K, N)',
@@ -117,8 +120,8 @@ export const EXPERT_OPS = {
   }),
   balance_sums: op({
     doc:
-      'sums[0, e] = how many choices are e, sums[1, e] = sum of the softmax of logits at e, over the ' +
-      'rows t with counted[t] ≠ 0',
+      'over the rows t with counted[t] ≠ 0: sums[0, e] = how many choices are e, sums[1, e] = sum of ' +
+      'the softmax of logits at e',
     inputs: { logits: 'float (T, E)', ids: 'i32 (T, K)', 'counted?': 'i32 (T)' },
     attrs: {},
     outputs: { sums: 'f32 (2, E)' },

@@ -17,9 +17,9 @@ export const ARITHMETICS = ['f32', 'bf16'] as const
 export type Arithmetic = (typeof ARITHMETICS)[number]
 
 /**
- * Those of a linear layer's own product. fp8_hybrid rounds `a` to E4M3 on the way forward and, in matmul_nn,
- * to E5M2 on the way back; nvfp4 to E2M1 in blocks of 16 along k with E4M3 scales. Both need `a_amax`, take
- * `b` as it is stored and multiply and add as bf16 does; a2·b2 stays bf16.
+ * Those of a linear layer's own product. fp8_hybrid rounds `a` to E4M3 in the forward pass and, in matmul_nn,
+ * to E5M2 in the backward pass; nvfp4 to E2M1 in blocks of 16 along k with E4M3 scales. Both need `a_amax`,
+ * use `b` as it is stored and multiply and add as bf16 does; a2·b2 stays bf16.
  */
 export const LINEAR_ARITHMETICS = [...ARITHMETICS, 'fp8_hybrid', 'nvfp4'] as const
 export type LinearArithmetic = (typeof LINEAR_ARITHMETICS)[number]
@@ -30,15 +30,13 @@ export const isScaled = (arithmetic: LinearArithmetic): boolean =>
 
 export const OPS = {
   embed: op({
-    doc: 'y[t] = table[ids[t]], times scale where that is not 0',
+    doc: 'y[t] = table[ids[t]], times scale if scale is not 0',
     inputs: { table: 'weight (V, C)', ids: 'i32 (T)' },
     attrs: { dtype: 'dtype', 'scale?': 'f32' },
     outputs: { y: '@dtype (T, C)' },
   }),
   embed_grad: op({
-    doc:
-      'dtable[v] = sum of dy[t] over the t with ids[t] = v, in order of t, times scale where that ' +
-      'is not 0',
+    doc: 'dtable[v] = sum of dy[t] over the t with ids[t] = v, in order of t, times scale if scale is not 0',
     inputs: { dy: 'float (T, C)', ids: 'i32 (T)' },
     attrs: { vocab: 'i32', 'scale?': 'f32' },
     sizes: { V: 'vocab' },
@@ -65,8 +63,8 @@ export const OPS = {
   matmul_nt: op({
     doc:
       'y = alpha · (a·bᵀ + a2·b2ᵀ) + bias + addend; sums in f32, one rounding at the end. The second ' +
-      'pair is how LoRA enters. fp8_hybrid and nvfp4 round a to nearest by a_amax, the largest |a| that ' +
-      'is expected; `random` is for their gradient only',
+      'product is the LoRA adapter. fp8_hybrid and nvfp4 round a to nearest, scaled by a_amax, the ' +
+      'largest |a| expected; only the gradient of this op uses `random`',
     inputs: {
       a: 'float (M, K)',
       b: 'weight (N, K)',
@@ -88,10 +86,10 @@ export const OPS = {
   }),
   matmul_nn: op({
     doc:
-      'y = alpha · (a·b + a2·b2) + addend; sums in f32, one rounding at the end. fp8_hybrid and ' +
-      'nvfp4 round a, a gradient, by a_amax; nvfp4 stochastically where `random` is given: the seed, ' +
-      'low word first, and the step; `stream` is the op of the Philox counter, and an element is ' +
-      'numbered by rows of a',
+      'y = alpha · (a·b + a2·b2) + addend; sums in f32, one rounding at the end. fp8_hybrid and nvfp4 ' +
+      'round a, a gradient, scaled by a_amax. If `random` is given, nvfp4 rounds stochastically: ' +
+      '`random` is the seed, low word first, and the step; `stream` is the op of the Philox counter, ' +
+      'and elements of a are numbered row by row',
     inputs: {
       a: 'float (M, K)',
       b: 'weight (K, N)',
@@ -126,16 +124,16 @@ export const OPS = {
   }),
   qk_norm_rope: op({
     doc:
-      'each head of x is normalised as in rms_norm (left out without a weight), then the halves (p, ' +
-      'q) of its first R numbers turn to (p·cos − q·sin, p·sin + q·cos); cos_sin has R/2 cosines, then ' +
-      'R/2 sines, for each position',
+      'each head of x is normalised as in rms_norm (only if there is a weight); then the halves (p, q) ' +
+      'of its first R numbers become (p·cos − q·sin, p·sin + q·cos). cos_sin has R/2 cosines, then R/2 ' +
+      'sines, for each position',
     inputs: { x: 'float (T, H*D)', 'weight?': 'float (D)', positions: 'i32 (T)', cos_sin: 'f32 (P, R)' },
     attrs: { heads: 'i32', eps: 'f32', 'weight_offset?': 'f32' },
     sizes: { H: 'heads' },
     outputs: { y: '=x (T, H*D)', rstd: 'f32 (T, H)' },
   }),
   qk_norm_rope_grad: op({
-    doc: 'the rotation undone, then as rms_norm_grad for each head',
+    doc: 'dy rotated back, then rms_norm_grad for each head',
     inputs: {
       dy: 'float (T, H*D)',
       x: 'float (T, H*D)',
@@ -187,8 +185,8 @@ export const OPS = {
   }),
   clamped_glu: op({
     doc:
-      'x has gates in its even columns and what they let through, up, in its odd ones: y = (1 + u) · ' +
-      'g · σ(alpha·g) with g = min(gate, limit), u = min(max(up, −limit), limit)',
+      'even columns of x are gate, odd columns up: y = (1 + u) · g · σ(alpha·g) with g = min(gate, ' +
+      'limit), u = min(max(up, −limit), limit)',
     inputs: { x: 'float (T, 2*F)' },
     attrs: { alpha: 'f32', limit: 'f32' },
     outputs: { y: '=x (T, F)' },
@@ -196,16 +194,17 @@ export const OPS = {
   clamped_glu_grad: op({
     doc:
       'dgate = dy·(1 + u)·σ(alpha·g)·(1 + alpha·g·(1 − σ(alpha·g))), dup = dy·g·σ(alpha·g), each 0 ' +
-      'where it was clamped; pairs as x has them',
+      'where its input was clamped; the columns of dx alternate as those of x',
     inputs: { dy: 'float (T, F)', x: '=dy (T, 2*F)' },
     attrs: { alpha: 'f32', limit: 'f32' },
     outputs: { dx: '=x (T, 2*F)' },
   }),
   attention: op({
     doc:
-      'causal attention inside each document [cu_seqlens[i], cu_seqlens[i+1]), a query over the ' +
-      '`window` keys up to its own where that is not 0; query head h reads key head h·G/H; softmax in ' +
-      'f32, with one score more, sinks[h], that has no value; lse is its log-sum-exp',
+      'causal attention inside each document [cu_seqlens[i], cu_seqlens[i+1]). If `window` is not 0, a ' +
+      'query sees only the last `window` keys, its own included. Query head h reads key head h·G/H. The ' +
+      'softmax is f32; sinks[h], if given, is one more score in it, without a value; lse is its ' +
+      'log-sum-exp',
     inputs: {
       q: 'float (T, H*D)',
       k: '=q (T, G*D)',
@@ -247,14 +246,14 @@ export const OPS = {
   ...EXPERT_OPS,
   head_loss: op({
     doc:
-      'losses[t] = logsumexp(z) − z[targets[t]] with z = x[t]·weightᵀ, 0 where targets[t] is −100; ' +
-      'loss is their sum; dx is the gradient of loss. `chunk` rows of z exist at a time',
+      'losses[t] = logsumexp(z) − z[targets[t]] with z = x[t]·weightᵀ, 0 where targets[t] is −100; loss ' +
+      'is their sum; dx is the gradient of loss. Only `chunk` rows of z are in memory at a time',
     inputs: { x: 'float (T, C)', weight: 'float (V, C)', targets: 'i32 (T)' },
     attrs: { arithmetic: 'arithmetic', chunk: 'i32' },
     outputs: { loss: 'f32 (1)', losses: 'f32 (T)', dx: '=x (T, C)' },
   }),
   head_loss_trained: op({
-    doc: 'head_loss with the gradient of weight as well',
+    doc: 'head_loss, and the gradient of weight too',
     inputs: { x: 'float (T, C)', weight: 'float (V, C)', targets: 'i32 (T)' },
     attrs: { arithmetic: 'arithmetic', chunk: 'i32' },
     outputs: { loss: 'f32 (1)', losses: 'f32 (T)', dx: '=x (T, C)', dweight: 'f32 (V, C)' },
@@ -272,7 +271,7 @@ export const OPS = {
     outputs: { y: '=x (...)' },
   }),
   cast: op({
-    doc: 'y = x in another dtype, to nearest, ties to even',
+    doc: 'y = x in another dtype, rounded to nearest, ties to even',
     inputs: { x: 'float (...)' },
     attrs: { dtype: 'dtype' },
     outputs: { y: '@dtype (...)' },
@@ -284,7 +283,7 @@ export const OPS = {
     outputs: { y: '@dtype (N, K)' },
   }),
   dequantize: op({
-    doc: 'y = the numbers that x means',
+    doc: 'y = the decoded numbers of x',
     inputs: { x: 'weight (N, K)' },
     attrs: { dtype: 'dtype' },
     outputs: { y: '@dtype (N, K)' },
@@ -297,8 +296,8 @@ export const OPS = {
   }),
   delayed_amax: op({
     doc:
-      'y = the largest of history after its first number, which belongs to the step at hand; amax ' +
-      'itself where those are all 0, as in the first step',
+      'y = the largest number of history without its first, which belongs to the current step; amax if ' +
+      'those are all 0, as in the first step',
     inputs: { history: 'f32 (S)', amax: 'f32 (1)' },
     attrs: {},
     outputs: { y: 'f32 (1)' },
@@ -312,8 +311,8 @@ export const OPS = {
   }),
   roll_amax: op({
     doc:
-      'history moves on by one, its last number is dropped and its first becomes 0, in place; a ' +
-      'first number that is not finite counts as 0',
+      'history is shifted by one place, in place: its last number is dropped and its first becomes 0. A ' +
+      'first number that is not finite is replaced by 0',
     inputs: { history: 'f32 (S)' },
     attrs: {},
     outputs: { y: 'f32 (S)' },
@@ -334,8 +333,8 @@ export const OPS = {
   }),
   clip_factor: op({
     doc:
-      'norm = sqrt(sum_squares) / count; factor = min(1, max_norm / norm) / count; max_norm 0 clips ' +
-      'nothing',
+      'norm = sqrt(sum_squares) / count; factor = min(1, max_norm / norm) / count; with max_norm 0 ' +
+      'nothing is clipped',
     inputs: { sum_squares: 'f32 (1)', count: 'f32 (1)' },
     attrs: { max_norm: 'f32' },
     outputs: { factor: 'f32 (1)', norm: 'f32 (1)' },
@@ -358,8 +357,8 @@ export const OPS = {
   }),
   adamw_8bit: op({
     doc:
-      'adamw with its two moments stored in 8 bits: decoded, moved on and used in f32, then stored ' +
-      'again by the largest of each block',
+      'adamw with both moments stored in 8 bits: they are decoded, updated and used in f32, then ' +
+      'encoded again, each block scaled by its largest magnitude',
     inputs: {
       p: 'f32 (...)',
       g: 'float (...)',
@@ -374,9 +373,9 @@ export const OPS = {
   }),
   paged_write: op({
     doc:
-      'row slots[t] of the caches becomes row t of k and v; a slot of −1 writes nothing; in place. ' +
-      'With c numbers in 4 bytes, number i of row j of a block stands at (⌊i / c⌋·block + j)·c + i mod ' +
-      'c among keys, at (⌊j / c⌋·W + i)·c + j mod c among values',
+      'row slots[t] of the caches becomes row t of k and v, in place; a slot of −1 writes nothing. With ' +
+      'c numbers in 4 bytes, number i of row j of a block is at (⌊i / c⌋·block + j)·c + i mod c in a ' +
+      'block of keys, and at (⌊j / c⌋·W + i)·c + j mod c in a block of values',
     inputs: {
       k_cache: '@dtype (P, W)',
       v_cache: '@dtype (P, W)',
@@ -390,10 +389,10 @@ export const OPS = {
   }),
   paged_attention: op({
     doc:
-      'causal attention of new rows over cached keys, window and sinks as in attention. spans[s] is ' +
-      '(first row, rows, keys cached before them); key j of span s is cache row tables[s][j / ' +
-      'block]·block + j mod block, laid out as paged_write does. A row of no span is 0; no row depends ' +
-      'on which others are there',
+      'causal attention of new rows over cached keys, with window and sinks as in attention. spans[s] ' +
+      'is (first row, rows, keys cached before them); key j of span s is cache row tables[s][j / ' +
+      'block]·block + j mod block, in the layout of paged_write. A row of no span is 0; no row depends ' +
+      'on which other rows are there',
     inputs: {
       q: '@dtype (T, H*D)',
       k: '@dtype (P, G*D)',
@@ -415,8 +414,8 @@ export const OPS = {
   }),
   lora_delta: op({
     doc:
-      'y[t] = z·b[l] + addend[t] with z = scale·(x[t]·a[l]ᵀ) for the adapter l = adapters[t], whose ' +
-      '(rank, scale) is in ranks; −1 is none. z is rounded to the arithmetic, y is not',
+      'y[t] = z·b[l] + addend[t] with z = scale·(x[t]·a[l]ᵀ) for the adapter l = adapters[t] (−1: ' +
+      'none), whose (rank, scale) is in ranks. z is rounded to the arithmetic, y is not',
     inputs: {
       x: 'float (T, K)',
       a: 'float (L, R, K)',
@@ -429,18 +428,18 @@ export const OPS = {
     outputs: { y: 'f32 (T, N)' },
   }),
   gather_rows: op({
-    doc: 'y[i] = x[rows[i]], zeros where that is −1',
+    doc: 'y[i] = x[rows[i]], or zeros if rows[i] is −1',
     inputs: { x: 'float (T, C)', rows: 'i32 (M)' },
     attrs: {},
     outputs: { y: '=x (M, C)' },
   }),
   sample: op({
     doc:
-      'token[i] = forced[i], or where that is −1 one drawn from logits[i] after its edits: choice[i] ' +
-      'is (temperature, top_p, min_p), temperature 0 takes the largest; draw[i] is (top_k or 0, two ' +
-      'words of a seed, a counter). An edit (row, token) divides a positive logit by its first number, ' +
-      'multiplies one that is not by it, and adds its second; a row of −1 is no edit. logprob and the ' +
-      '`top` most likely tokens are of the logits as they came',
+      'token[i] = forced[i], or if that is −1 a token drawn from logits[i] after its edits. choice[i] ' +
+      'is (temperature, top_p, min_p); temperature 0 takes the largest logit. draw[i] is (top_k or 0, ' +
+      'two words of a seed, a counter). An edit (row, token) has two numbers: a positive logit is ' +
+      'divided by the first, any other multiplied by it, then the second is added; row −1 is no edit. ' +
+      'logprob and the `top` most likely tokens are of the logits before edits',
     inputs: {
       logits: 'f32 (M, V)',
       forced: 'i32 (M)',

@@ -2,7 +2,7 @@
  * Programs: recorded, checked, differentiated, laid out in memory, printed and run.
  *
  * tensor   a value of a program, by id                  step     one op of a program
- * block    a span of steps that may be recomputed       arena    the memory of all tensors that nobody lends
+ * block    a span of steps that may be recomputed       arena    the memory of all tensors but bound ones
  * plan     offsets in the arena, found before a run     oracle   the same program in float64
  */
 export { ONE, type Gradient } from './flow.ts'

@@ -1,6 +1,6 @@
 /**
- * The memory plan: every tensor of a program that nobody lends gets an offset in one arena, and those that
- * never live together share memory.
+ * The memory plan: every tensor of a program gets an offset in one arena, except those that are bound to a
+ * caller's buffers. Tensors that are never live together share memory.
  */
 import { PART_ALIGNMENT, alignUp, byteLength, specOf } from '@cairn-tune/ops'
 import type { Placement } from './flatten.ts'

@@ -1,7 +1,7 @@
 /**
- * Training: what comes before and after the steps.
+ * Training: configuration, data, memory plan, steps, checkpoints and adapters.
  *
- * example   what a row of a data set teaches            document   an example as tokens; never split
+ * example   one row of a data set, read                 document   an example as tokens; never split
  * row       max_seq_length slots of documents           micro-batch   the rows of one forward pass
  * position  where in the data a run is
  */

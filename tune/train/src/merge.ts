@@ -61,7 +61,7 @@ export async function mergeAdapter({
   }
 }
 
-/** Writes what a model says beside its weights; what they were quantised as is not said of others. */
+/** Copies a model's text files but hf_quant_config.json: it is about weights that are quantised. */
 export async function copyCompanions(from: string, to: string): Promise<void> {
   for (const name of MODEL_TEXTS) {
     const text = name === 'hf_quant_config.json' ? undefined : await readModelText(from, name)

@@ -1,6 +1,6 @@
 /**
- * Models from nothing: a directory like any other, with random weights, for tests, memory planning, speed
- * runs and training from scratch.
+ * New models: a directory like any other, with random weights, for tests, memory planning, speed runs and
+ * training from scratch.
  */
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -46,9 +46,8 @@ export const configOfShape = (shape: ShapeName, over?: Readonly<Record<string, u
   parseModelConfig(`shape ${shape}`, configJsonOfShape(shape, over))
 
 /**
- * Writes a model of a shape to a new directory: norms of 1, biases of 0, everything else normal with the
- * configuration's
- * spread, by seed and name.
+ * Writes a model of a shape to a new directory: norms are 1, biases 0, all else is normally distributed with
+ * the configuration's spread, by seed and name.
  */
 export const writeNewModel = (
   directory: string,

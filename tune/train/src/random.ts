@@ -1,4 +1,4 @@
-/** Seeded randomness for order and for made-up data: the same key gives the same numbers on every machine. */
+/** Seeded randomness for order and generated data: one key gives the same numbers on every machine. */
 
 export type Random = {
   /** A number in [0, 1). */

@@ -92,7 +92,7 @@ export const isMade = (directory: string): Promise<boolean> =>
 export const makeOutput = (directory: string): Promise<void> => makeDirectory(directory, 'output_dir')
 
 /**
- * Removes an earlier run that is not gone on with. Called when the new one is known to start, with the lock
+ * Removes an earlier run that is not resumed. Called when the new one is known to start, with the lock
  * on output_dir.
  */
 export async function clearOutput({ output_dir: directory, resume }: TrainConfig): Promise<void> {
@@ -115,7 +115,7 @@ export async function readMetrics(directory: string): Promise<StepMetrics[]> {
     .map(line => JSON.parse(line) as StepMetrics)
 }
 
-/** Leaves the steps up to one: those after it are done again. */
+/** Keeps the steps up to `lastStep`; later ones are repeated. */
 export async function cutMetrics(directory: string, lastStep: number): Promise<void> {
   const kept = (await readMetrics(directory)).filter(({ step }) => step <= lastStep)
   await writeTextAtomically(

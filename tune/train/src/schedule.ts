@@ -1,5 +1,5 @@
 /**
- * Learning rates over a run, equal to transformers' get_scheduler: a rise from 0, then what the type says.
+ * Learning rates over a run, equal to transformers' get_scheduler: a warm-up from 0, then the type's decay.
  */
 
 export type Schedule = {

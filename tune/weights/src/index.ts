@@ -2,7 +2,7 @@
  * Models on disk.
  *
  * checkpoint  the weights of a model directory      shard      one of the files a checkpoint is split into
- * hub cache   where downloaded models lie           snapshot   one revision of a model there
+ * hub cache   the folder of downloaded models       snapshot   one revision of a model there
  */
 export { openFileBytes, type ByteSource } from './byte-source.ts'
 export {

@@ -1,4 +1,4 @@
-/** Runs a program in float64, op by op, by the meanings in define.ts: what every backend is compared with. */
+/** Runs a program in float64, op by op, by the definitions in define.ts: the reference of every backend. */
 import type { Program, Tensor } from '../program.ts'
 import { DEFINE } from './define.ts'
 import type { Matrix } from './matrix.ts'

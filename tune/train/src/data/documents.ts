@@ -12,15 +12,15 @@ export type Documents = {
   documents: Document[]
   truncated: number
   /** Without a token to predict: empty, or cut before their answer. */ dropped: number
-  /** Examples, by their index, that the model's template cannot show. */
+  /** Examples, by their index, that the model's template refuses. */
   refused: { index: number; reason: string }[]
 }
 
 type Tokenized = { ids: number[]; isTrained: boolean[] }
 
 /**
- * Tokenises examples in order. A document is never longer than a row; an example that the template cannot
- * show is told apart.
+ * Tokenises examples in order. A document is never longer than a row; an example that the template
+ * refuses is returned in `refused`.
  */
 export function tokenizeExamples(
   examples: readonly Example[],

@@ -1,4 +1,4 @@
-/** What a row teaches, by the columns it has. */
+/** Rows of a data set as examples; the columns decide the format. */
 import { InputError } from '@cairn-tune/weights'
 import { z } from 'zod'
 import { readConversation, type Conversation } from './conversations.ts'
@@ -39,7 +39,7 @@ const instruction = texts('instruction', 'output').extend({
     .transform(turns => turns ?? []),
 })
 
-/** The first whose columns are all there is taken. */
+/** Tried in this order: the first whose columns are all there. */
 const SHAPES: readonly Shape[] = [
   {
     columns: ['messages'],
@@ -67,7 +67,7 @@ export type ColumnMap = readonly string[]
 
 export type Examples = { examples: Example[]; places: string[]; skipped: Skipped[] }
 
-/** Reads rows by the shape of the first that has one. What cannot be read as an example is told apart. */
+/** Reads rows by the format of the first that has one. Rows that cannot be read are returned as skipped. */
 export function readExamples(records: readonly DataRecord[], columns: ColumnMap = []): Examples {
   const names = readColumnMap(columns, records)
   const renamed = records.map(({ where, values }) => ({ where, values: rename(values, names) }))

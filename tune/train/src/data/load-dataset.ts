@@ -25,7 +25,7 @@ export type Dataset = {
   placeOf: (index: number) => string
 }
 
-/** Made-up problems take part under these names. */
+/** Names of the generated data sets. */
 export const GENERATED: Record<string, Language> = { 'problems:en': 'en', 'problems:ro': 'ro' }
 /** As many as gsm8k has. */
 const GENERATED_SIZES = { train: 7473, test: 1319 } as const

@@ -24,7 +24,7 @@ const readers: Record<string, Reader> = {
 
 export const DATA_EXTENSIONS = Object.keys(readers)
 
-/** Rows of a file, or of the files of one split in a directory. A row that cannot be read is told apart. */
+/** Rows of a file, or of the files of one split in a directory. Bad rows are returned apart. */
 export async function readRecords(path: string, split = 'train'): Promise<Records> {
   const found = await stat(path).catch((cause: unknown) => {
     throw new InputError(`data set ${path}: no such file or directory`, { cause })
