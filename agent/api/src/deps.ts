@@ -1,4 +1,4 @@
-/** What the service is given by whoever wires it, and what its parts share. */
+/** What the service is constructed with, and what its parts share. */
 import type { LogStore } from '@cairn/log'
 import type { AnswerOf, Config } from '@cairn/protocol'
 import type { Registry } from 'prom-client'

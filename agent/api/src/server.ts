@@ -1,4 +1,4 @@
-/** The HTTP service: what listens, what answers what, and how it stops. */
+/** The HTTP service: its listener, its routes, and how it stops. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { AppError } from '@cairn/protocol'

@@ -1,4 +1,4 @@
-/** Time as an argument, so that a test turns it by hand instead of waiting. */
+/** Time as an argument, so that a test advances it by hand instead of waiting. */
 export type Clock = {
   /** Epoch milliseconds, for dates: somebody may set this clock at any moment, back or by years. */
   now(): number

@@ -1,6 +1,6 @@
 /**
  * The board of a tree: short notes that its sessions leave for each other, numbered in the order of their
- * commits. Who writes to it has read it: `board.add` is refused where somebody else has written since.
+ * commits. A writer must have read it: `board.add` is refused if somebody else has written since.
  */
 export const NOTE_TYPES = ['FACT', 'FAIL', 'CLAIM', 'RESULT'] as const
 export type NoteType = (typeof NOTE_TYPES)[number]

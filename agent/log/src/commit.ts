@@ -1,6 +1,6 @@
 /**
- * What is asked of a log: a commit, its guards, its events and the rows that they bring. What becomes of it
- * is in store.ts.
+ * What a caller asks of a log: a commit with its guards, its events and their rows. store.ts says what it
+ * guarantees.
  */
 import type {
   ArtifactMeta,

@@ -1,6 +1,6 @@
 /**
- * One process per data directory. The lock is SQLite's own on an empty database, which the kernel lets go of
- * however the process ends; the process id stands in a file beside it, for the message.
+ * One process per data directory. The lock is SQLite's own on an empty database, which the kernel releases
+ * however the process ends; a file beside it has the process id, for the error message.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,7 +1,6 @@
 /**
- * Who is next among the sessions that wait for a worker, the same on every store: a principal with fewer
- * turns running before one with more, of one principal roots before children, then what has waited longest
- * (contract 8.7).
+ * Which session that waits for a worker is claimed next, the same on every store: principals with fewer
+ * running turns first, then roots before children, then what has waited longest (contract 8.7).
  */
 
 /** A session whose turn runs, as far as the order of the others depends on it. */

@@ -1,8 +1,8 @@
 /**
- * Records that a store had acknowledged and lost (decision 14): finding that out at a start, saying it, and
- * seeing to it that no id is given twice.
+ * Records that a store had acknowledged and lost (decision 14): a start finds that out, reports it, and makes
+ * sure that no id is given twice.
  *
- * Which sessions lost something nobody can know. Each lost at most all of what is missing, so the ids of each
+ * Nobody can know which sessions lost something. Each lost at most all of what is missing, so the ids of each
  * go on above that many: a reader that saw a lost record has a cursor below everything that comes, and is
  * told.
  */

@@ -1,7 +1,7 @@
 /**
  * What an event does to the row of its session, decided from type and data alone. The writer applies it in
- * the event's own transaction and `check` recomputes it from the log: both use this file, so a counter is a
- * fold and never a second truth.
+ * the event's own transaction and `check` recomputes it from the log. Both use this file, so a counter always
+ * agrees with the log.
  */
 import { type EventType, factsOf, type SessionStatus } from '@cairn/protocol'
 

@@ -1,6 +1,6 @@
 /**
- * Looks at a database file before anything is written to it: whoever starts on garbage serves errors, and
- * what could have been saved is written over.
+ * Checks a database file before anything is written to it: a server that starts on a damaged file answers
+ * with errors, and overwrites what could have been saved.
  */
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { type Db, isDamage } from './sqlite-adapter.ts'

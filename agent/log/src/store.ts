@@ -1,11 +1,10 @@
 /**
- * What a durable log is, for every implementation (SQLite here, Postgres next). `commit` is the only way to
- * write.
+ * What a durable log is, for every implementation (SQLite and Postgres). `commit` is the only way to write.
  *
- * A commit is all or nothing: guards, events and rows of one session in one transaction. It resolves only
- * when it is on disk (fsync), and only then do readers see it. Ids are taken from the session's row inside
- * the transaction, so commit order is read order and a cursor never skips. A worker's commit carries its
- * lease epoch; a stale one is refused by the statement itself.
+ * A commit is all or nothing: guards, events and rows of a session, and of others in `also`, in one
+ * transaction. It resolves only when it is on disk (fsync), and only then do readers see it. Ids are taken
+ * from the session's row inside the transaction, so commit order is read order and a cursor never skips. A
+ * worker's commit carries its lease epoch; a stale one is refused by the statement itself.
  */
 import type {
   ArtifactMeta,

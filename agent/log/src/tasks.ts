@@ -1,6 +1,6 @@
 /**
- * Tasks: work of a session with an order among it. Each attempt at a task is a child session; the row says
- * how the task itself stands, and moves in the commits that its attempts begin and end in.
+ * Tasks: pieces of a session's work, with an order. Each attempt at a task is a child session. The row has
+ * the state of the task; it changes in the commits that begin and end attempts.
  */
 import type { Principal } from '@cairn/protocol'
 

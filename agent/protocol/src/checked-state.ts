@@ -1,6 +1,6 @@
 /**
- * A state as one field, moved only along a table: a move that the table does not list is a bug, and thrown.
- * Whoever has one lists the states and what they mean in its head comment.
+ * A state in one field that changes only as a table allows: a transition that the table does not list is a
+ * bug, and throws. Code that uses it lists the states and their meanings in its head comment.
  */
 export type CheckedState<S extends string> = {
   current(): S

@@ -1,6 +1,6 @@
 /**
- * How deep a value of a stranger may nest. JSON.parse takes any depth; what walks a value afterwards,
- * JSON.stringify above all, recurses and would exhaust the stack. So depth is looked at once, where the value
+ * How deep a value from outside may nest. JSON.parse accepts any depth, but code that walks the value later,
+ * above all JSON.stringify, recurses and would exhaust the stack. So depth is checked once, where the value
  * enters.
  */
 

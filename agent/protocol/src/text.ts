@@ -1,4 +1,4 @@
-/** Text, cut to what there is space for. Lengths are in UTF-16 units; no cut leaves half of a surrogate pair. */
+/** Text, cut to a length. Lengths are in UTF-16 units; no cut leaves half of a surrogate pair. */
 
 /** The first so many units of a text. */
 export function cutAt(text: string, max: number): string {

@@ -1,6 +1,6 @@
 /**
- * Commits over a session and its open descendants, all or nothing (contract 6.8): they are read, a commit is
- * composed for all of them, and it is composed anew where the tree has moved in between.
+ * Commits over a session and its open descendants, all or nothing (contract 6.8): they are read, one
+ * commit is composed for all of them, and it is composed again if the tree has changed in between.
  */
 import {
   type Commit,

@@ -1,4 +1,4 @@
-/** Ids that follow from what they are made by: a second try finds what the first one made. */
+/** Ids derived from their cause: a repeated attempt finds what the first one created. */
 import { createHash } from 'node:crypto'
 
 export function derivedId(...from: readonly (string | number)[]): string {

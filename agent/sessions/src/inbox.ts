@@ -1,6 +1,6 @@
 /**
- * What a human answers (contract 7, 10): decisions, actions that are done, and what is only taken note of.
- * What is raised is in raise.ts.
+ * What people answer (contract 7, 10): decisions, actions that are done, and notes that are only
+ * acknowledged. raise.ts creates the items.
  */
 import { type Draft, type RowChange, withRows } from '@cairn/log'
 import {

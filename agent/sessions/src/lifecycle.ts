@@ -2,9 +2,9 @@
  * Session states (contract 6): pause, resume, retry, stop and archive, each over the session and its open
  * descendants in one commit.
  *
- * Pause, stop and archive take the lease from whoever holds it in the same commit as their event: whatever
- * the running turn tries to write afterwards, a tool.call above all, is refused by the store. That is why
- * "nothing more starts" needs no cooperation of the worker; its watcher only makes the stop quick.
+ * Pause, stop and archive revoke the lease in the same commit as their event. The store then refuses whatever
+ * the running turn tries to write, above all a tool.call. So "nothing more starts" needs no cooperation of
+ * the worker; its watcher only makes the stop quick.
  */
 import type { Commit, SessionRow } from '@cairn/log'
 import { AppError, type EventDraft } from '@cairn/protocol'

@@ -1,4 +1,4 @@
-/** A child as it comes to be: its session with a first message, its link, and what its parent's log says of it. */
+/** Creates a child: its session with a first message, its link, and the events in its parent's log. */
 import type { LinkedCommit, NewLink, RowChange, SessionRow } from '@cairn/log'
 import { cutAt, type EventDraft, type SessionBudget } from '@cairn/protocol'
 import { workerSpawned } from './coordination.ts'

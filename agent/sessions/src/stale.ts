@@ -1,6 +1,6 @@
 /**
- * A delegated child that says nothing for long is told of in its parent's log, once for each such spell: for
- * people, it wakes nobody. A timer of the child looks at it, as long as its link is open.
+ * A delegated child that writes nothing for long is reported in its parent's log, once for each such period.
+ * The report is for people and wakes nobody. A timer of the child checks, as long as its link is open.
  */
 import type { Commit, LogStore, RowChange, SessionRow, Timer } from '@cairn/log'
 import { decodeEvent } from '@cairn/protocol'

@@ -1,4 +1,4 @@
-/** An attempt at a task: a child that is told of the results before it, and of what came to nothing before. */
+/** An attempt at a task: a child that is told the results of earlier tasks and of failed attempts. */
 import type { SessionRow, Task } from '@cairn/log'
 import { cutAt, SessionBudget } from '@cairn/protocol'
 import { z } from 'zod'

@@ -1,6 +1,6 @@
 /**
- * What the owner of a task and people do about it: answer a block, cancel. Both compose the same parts; the
- * first who answers is the one, and the others are told who was (contract 14.4).
+ * What the owner of a task and people can do about it: answer a block, or cancel. Both compose the same
+ * parts. The first answer counts, and later ones are told whose it was (contract 14.4).
  */
 import {
   CommitRefused,

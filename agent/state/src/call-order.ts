@@ -1,6 +1,6 @@
 /**
- * Results of calls made side by side, in the order of the calls. The log has them as they came; many chat
- * templates show no call ids, so to the model the second result is that of the second call.
+ * Results of parallel calls, in the order of the calls. The log has them in order of arrival; many chat
+ * templates show no call ids, so the model takes the second result as that of the second call.
  */
 import type { ConversationMessage } from './conversation.ts'
 

@@ -1,4 +1,4 @@
-/** What stands in a chat, item by item. */
+/** The items of a chat. */
 import type { Answer, Attachment, EventId, EventType, Image, Principal, Question } from '@cairn/protocol'
 import type { TaskItem, WorkerItem } from './worker-item.ts'
 

@@ -1,7 +1,7 @@
 /**
- * Folding many events at once without copying a list for each of them. The lists that such a fold has made
- * itself nobody else has seen yet, so it may go on writing in them; from outside it stays a pure function of
- * the state and the events.
+ * Folding many events at once without copying a list for each of them. Nobody else has seen the lists that
+ * such a fold has made itself, so it may change them in place; from outside it is a pure function of the
+ * state and the events.
  */
 
 /** Lists made within one fold of many events. Null where every event is a fold of its own. */

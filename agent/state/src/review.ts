@@ -1,4 +1,4 @@
-/** When a session was last looked back over, as a fold of its log (docs/review.md). */
+/** When a session was last reviewed, as a fold of its log (docs/review.md). */
 import type { EventId, SessionEvent } from '@cairn/protocol'
 
 export type Review = {

@@ -4,8 +4,8 @@
  * kernel needs nothing newer for it: no openat2(2).
  *
  * Where there is no such folder (macOS), names are reached by path, and `Directory` compares before and after
- * whether the path still leads to what was opened. Against somebody who swaps folders all the time that is a
- * hurdle and no wall: docs/tools.md says so.
+ * whether the path still leads to what was opened. Against somebody who swaps folders continuously this
+ * is no protection: docs/tools.md says so.
  */
 import { closeSync, constants, fstatSync, openSync, statSync } from 'node:fs'
 

@@ -1,4 +1,4 @@
-/** What became of a copied workspace: the files that were added, changed or removed since. */
+/** The files of a copied workspace that were added, changed or removed since the copy. */
 import { constants } from 'node:fs'
 import type { CopiedFile } from './copy-workspace.ts'
 import { Directory } from './directory.ts'

@@ -1,4 +1,4 @@
-/** Copying a workspace to somewhere else, while a command may be changing it: nothing but what lies in it. */
+/** Copies a workspace while a command may be changing it; nothing from outside of it comes along. */
 import { constants } from 'node:fs'
 import { chmod, mkdir, open, symlink, utimes } from 'node:fs/promises'
 import { Directory, type Entry, type Name } from './directory.ts'

@@ -1,7 +1,7 @@
 /**
- * A workspace of its own for somebody who works beside another: a copy, and what was copied, file by file.
- * Where the file system can, a file is shared until one of the two writes it. Links are copied as they are
- * written and never followed, so nothing but what lies in the workspace comes along.
+ * A copy of a workspace for a worker, and a list of what was copied, file by file. Where the file system can,
+ * a file's blocks are shared until one of the two writes it. Links are copied as they are written and never
+ * followed, so nothing from outside of the workspace comes along.
  */
 import { constants, type Stats } from 'node:fs'
 import {

@@ -1,7 +1,7 @@
 /**
- * Removing folders with everything in them. A link is removed and never followed, whatever stands where a
- * moment ago. Names may be any bytes, and folders may be nested without end: each is moved up to the top one
- * and emptied there, so that three descriptors are enough.
+ * Removing folders with everything in them. A link is removed and never followed, also where a folder was
+ * replaced by it a moment ago. Names may be any bytes, and folders may be nested without end: each is moved
+ * up to the top one and emptied there, so that three descriptors are enough.
  */
 import { randomUUID } from 'node:crypto'
 import { Directory, type Name } from './directory.ts'

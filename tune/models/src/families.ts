@@ -1,7 +1,7 @@
 /**
- * Model families: what sets each apart, a row by config.json's `model_type`, and nothing else about it
- * anywhere. The recorder (record-model.ts) reads what a row makes of a config.json; names, shapes, targets of
- * adapters and caches are read from what it records (model-parts.ts).
+ * Model families: how each differs from Llama, a row for each `model_type` of config.json. The recorder
+ * (record-model.ts) reads what a row makes of a config.json; names, shapes, targets of adapters and caches
+ * are read from what it records (model-parts.ts).
  */
 import type { ConfigKey, ConfigKeys } from './config-keys.ts'
 import type { Forward } from './model-config.ts'

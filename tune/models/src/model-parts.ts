@@ -1,4 +1,4 @@
-/** What a model is made of, read from one recording of its forward pass: nobody lists it a second time. */
+/** The parts of a model, read from one recording of its forward pass and listed nowhere else. */
 import type { Shape } from '@cairn-tune/ops'
 import { createRecorder, type Recorder, type Tensor } from '@cairn-tune/program'
 import { matmulOf, type Added } from './lora.ts'

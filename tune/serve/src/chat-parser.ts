@@ -1,5 +1,5 @@
 /**
- * What a chat model writes, told apart as it comes: thoughts between think tags, calls of tools between
+ * Splits what a chat model writes, as it is generated: reasoning between think tags, tool calls between
  * tool_call tags, and the rest, which is the answer. A call is `{"name": …, "arguments": {…}}`; its arguments
  * are passed on character by character as soon as the name is known. Text that only looks like a call is
  * given back as text, so nothing the model wrote is lost.

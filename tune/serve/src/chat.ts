@@ -1,6 +1,6 @@
 /**
- * /v1/chat/completions: conversations by the model's template, answers with thoughts and tool calls told
- * apart.
+ * /v1/chat/completions: conversations by the model's template, answers split into reasoning, tool calls
+ * and text.
  */
 import { randomUUID } from 'node:crypto'
 import { createChatParser, type ChatEvent } from './chat-parser.ts'

@@ -1,6 +1,6 @@
 /**
- * Bodies of the routes. Requests take what they know by the OpenAI API and vLLM, and ignore other keys, as
- * both do.
+ * Bodies of the routes, in the formats of the OpenAI API and vLLM. Keys that are not listed are refused
+ * before (parameters/check.ts).
  */
 import { z } from 'zod'
 

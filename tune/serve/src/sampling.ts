@@ -1,4 +1,4 @@
-/** From what a request says about sampling to what the engine does. */
+/** From a request's sampling parameters to the engine's. */
 import { randomBytes } from 'node:crypto'
 import { forbid, type Edit, type Sampling } from './engine/sequence.ts'
 import { badRequest } from './errors.ts'

@@ -1,4 +1,4 @@
-/** What a server may be told. */
+/** Options of a server. */
 import type { Dtype } from '@cairn-tune/ops'
 
 /** How `quantization` stores the frozen projections; the names of the training recipes' bases. */

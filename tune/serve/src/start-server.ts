@@ -1,4 +1,4 @@
-/** The server as a whole: the model, its adapters, and HTTP before them. */
+/** The whole server: the model, its adapters, and HTTP in front of them. */
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { InputError } from '@cairn-tune/weights'

@@ -1,4 +1,4 @@
-/** /tokenize and /detokenize: what a prompt is in tokens, before it is asked. */
+/** /tokenize and /detokenize: a prompt's tokens without generating. */
 import { renderChat } from './chat-prompt.ts'
 import { badRequest } from './errors.ts'
 import { checkParameters } from './parameters/check.ts'

@@ -1,4 +1,4 @@
-/** Files that appear whole or not at all. */
+/** Files that become visible only when they are complete. */
 import { open, rename, rm } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { randomUUID } from 'node:crypto'

@@ -1,6 +1,6 @@
 /**
- * A model's weights for the engine, to train or to serve: as the file has them where that is the storage
- * wanted, mapped and not copied unless asked; else converted natively, one at a time.
+ * A model's weights for the engine, to train or to serve. A weight that is wanted as the file stores it is
+ * mapped, and copied only if asked; any other is converted by native code, one at a time.
  */
 import type { DeviceBuffer, Engine } from '@cairn-tune/native'
 import { forgetPages } from '@cairn-tune/native'

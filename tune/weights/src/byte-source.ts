@@ -1,6 +1,5 @@
 /**
- * Where a file's bytes come from. A file handle copies them; a map of the file into memory would hand out
- * views.
+ * Where a file's bytes come from. A file handle copies them; a mapped file (mapped-file.ts) gives views.
  */
 import { open } from 'node:fs/promises'
 import { isMissing } from './fs-errors.ts'

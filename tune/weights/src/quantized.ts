@@ -1,5 +1,5 @@
 /**
- * Weights that come quantised: four layouts of others, read into the buffers of this project's dtypes
+ * Checkpoints that come quantised: four published layouts, read into the buffers of this project's dtypes
  * without a change to any code or scale.
  */
 import {

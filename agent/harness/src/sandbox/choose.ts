@@ -1,6 +1,6 @@
 /**
- * What commands run in, decided once, when a worker starts: in a box; without one, where the configuration
- * says so by name; or not at all. And one sentence about it, for everyone who asks.
+ * How commands run, decided once when a worker starts: in a box; without one, if the configuration says so by
+ * name; or not at all. It also has one sentence that says which.
  */
 import { homedir } from 'node:os'
 import type { Config } from '@cairn/protocol'

@@ -1,6 +1,6 @@
 /**
  * The skills of a deployment: one directory each below the configured one. A skill that cannot be read is
- * left out and said so.
+ * left out, and the log says so.
  */
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 /**
- * More adapters than slots: those that sequences use have one, the others wait in memory, and the one that
- * was used longest ago gives up its slot. Who waits for a slot is served in order, also before newer requests
- * of adapters that have one, so that none waits for ever.
+ * More adapters than slots: adapters in use have a slot, the others wait in memory, and the least recently
+ * used one gives up its slot. Requests that wait for a slot are served in order, also before newer requests
+ * whose adapter has one, so that none waits for ever.
  */
 import type { StoredAdapter } from '@cairn-tune/weights'
 import type { AdapterStacks, LoadedAdapter } from './adapters.ts'

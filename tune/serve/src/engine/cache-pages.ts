@@ -1,7 +1,7 @@
 /**
- * Pages of the cache, made real before sequences reach them. The system gives memory when it is first
- * touched, by huge pages and for every layer in the same step: left to the kernels, that step waits tens of
- * milliseconds. What is never reached takes no memory.
+ * Touches pages of the cache before sequences reach them. The operating system provides memory on first
+ * touch, in huge pages, and one step touches new pages of every layer: without this, that step takes tens of
+ * milliseconds longer. What is never reached takes no memory.
  */
 import type { DeviceBuffer, Engine } from '@cairn-tune/native'
 

@@ -1,7 +1,7 @@
 /**
- * Which block of the cache belongs to whom. A block holds the keys and values of BLOCK tokens of one sequence
- * and, once full, may be read by any other sequence that begins with the same tokens under the same adapter.
- * A full block that nobody reads stays until a block is needed, the longest unused first.
+ * Which blocks of the KV cache each sequence holds. A block holds the keys and values of BLOCK tokens of one
+ * sequence and, once full, may be read by any other sequence that begins with the same tokens under the same
+ * adapter. A full block that nobody reads stays until a block is needed, the longest unused first.
  */
 
 /** Tokens of a block. */

@@ -1,9 +1,8 @@
 /**
- * Prefill first: a step for new requests alone, which lowers their time to first token. A request without a
- * token waits for the running step and then for its own, which takes as long as the rows of everybody else
- * together. A few rows alone are done in a fraction of that. They cost another reading of the weights, so
- * such
- * steps get a part of the engine's time and no more; what is computed is the same either way.
+ * Prefill first: a step for new requests alone, which lowers their TTFT. A new request waits for the running
+ * step and then for its own, which takes as long as the rows of all sequences together. Its few rows alone
+ * are done in a fraction of that, but cost another reading of the weights. So such steps get only a share of
+ * the engine's time. What is computed is the same either way.
  */
 import type { Chunk } from './scheduler.ts'
 

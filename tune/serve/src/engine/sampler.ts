@@ -1,4 +1,6 @@
-/** From rows of hidden states to tokens: fills what a head program reads, runs it and reads what it drew. */
+/**
+ * From rows of hidden states to tokens: fills a head program's inputs, runs it and reads the tokens drawn.
+ */
 import type { Engine } from '@cairn-tune/native'
 import { floatsOf, intsOf } from '@cairn-tune/ops'
 import type { Buffers, Prepared } from '@cairn-tune/program'

@@ -1,5 +1,5 @@
 /**
- * One sequence that is being generated: its tokens, how far its keys are cached, and who wants to hear of it.
+ * One sequence that is being generated: its tokens, how many of them are cached, and its listener.
  */
 import type { LoadedAdapter } from './adapters.ts'
 import type { PrefixId } from './kv-blocks.ts'
