@@ -1,6 +1,6 @@
 /**
- * The only place that wires: every part of the service is made here, handed what it needs, and ended in the
- * opposite order.
+ * The only file that wires the service: it makes every part, hands it what it needs, and ends the parts in
+ * the opposite order.
  */
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'

@@ -19,7 +19,7 @@ export type Chat = {
 }
 export type RenderOptions = {
   addGenerationPrompt?: boolean
-  /** Leaves the last message open, to be gone on with. */
+  /** Leaves the last message open, so that the answer continues it. */
   continueFinalMessage?: boolean
   variables?: Record<string, unknown>
 }

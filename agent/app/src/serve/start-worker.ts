@@ -84,8 +84,8 @@ export async function startWorker(
 }
 
 /**
- * A directory that is not there is a mistake of the configuration; a skill that cannot be read is left out
- * and said so.
+ * A missing directory is a mistake in the configuration; a skill that cannot be read is left out, and the log
+ * says so.
  */
 async function announceSkills(dir: string, log: Logger): Promise<void> {
   try {

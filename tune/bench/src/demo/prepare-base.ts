@@ -1,6 +1,6 @@
 /**
- * The base of a demonstration: trained once, kept in a cache under the hash of its plan, gone on with where
- * it was interrupted.
+ * The base of a demonstration: trained once and cached under the hash of its plan; an interrupted training
+ * resumes.
  */
 import { createHash } from 'node:crypto'
 import { rm, stat } from 'node:fs/promises'
