@@ -15,8 +15,10 @@ const DEFAULT_ATTEMPTS = 3
 const MOST_ATTEMPTS = 5
 const MOST_BEFORE = 16
 
+/** Without `isolation`: the worker of a task works in its owner's workspace. */
+const { isolation: _, ...ofAnyChild } = ChildParameters
 const Parameters = {
-  ...ChildParameters,
+  ...ofAnyChild,
   after: z
     .array(z.string())
     .max(MOST_BEFORE)
