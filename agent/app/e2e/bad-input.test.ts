@@ -32,7 +32,8 @@ test('requests that are wrong are refused by name, and the session goes on as if
   const place = makePlace({ scenario: SCENARIO })
   const server = await startServer(place)
   const { client, url } = server
-  const id = await newSession(client)
+  // With a title: a model that looks for one would write to the log when the turn is over.
+  const { id } = await client.call('createSession', { body: { title: 'Titled' } })
   await runTurn(client, id, 'first')
   const before = await readLog(client, id)
   const messages = `${url}/v1/sessions/${id}/messages`
