@@ -67,11 +67,13 @@ async function share(place: Place, args: Args): Promise<ToolOutcome> {
   }
 }
 
+const ReadParameters = z.strictObject({ types: z.array(z.enum(NOTE_TYPES)).optional() })
+
 export const readBoardTool = ({ worker, root_id }: Place): Tool =>
   defineTool({
     name: 'read_board',
     description: 'All notes that the sessions of this tree have left for each other, and that still count.',
-    parameters: z.strictObject({ types: z.array(z.enum(NOTE_TYPES)).optional() }),
+    parameters: ReadParameters,
     readOnly: true,
     idempotent: true,
     async run({ types = [] }) {

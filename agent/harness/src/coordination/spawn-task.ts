@@ -17,7 +17,7 @@ const MOST_BEFORE = 16
 
 /** Without `isolation`: the worker of a task works in its owner's workspace. */
 const { isolation: _, ...ofAnyChild } = ChildParameters
-const Parameters = {
+const Parameters = z.strictObject({
   ...ofAnyChild,
   after: z
     .array(z.string())
@@ -27,8 +27,8 @@ const Parameters = {
       'tasks, by the ids that spawn_task gave, that must be done first; this one reads their results',
     ),
   max_attempts: z.int().min(1).max(MOST_ATTEMPTS).optional().describe(`absent: ${DEFAULT_ATTEMPTS}`),
-}
-type Args = z.output<z.ZodObject<typeof Parameters>>
+})
+type Args = z.output<typeof Parameters>
 
 export const spawnTaskTool = (place: Place): Tool =>
   defineTool({
@@ -39,7 +39,7 @@ export const spawnTaskTool = (place: Place): Tool =>
       'You are told of its result, or that it failed for good, or that its worker cannot go on without an ' +
       'answer of yours. Each attempt is a session of its own and pays for its own context; a result is a ' +
       `claim: check what matters.${describeAgents(place)}`,
-    parameters: z.strictObject(Parameters),
+    parameters: Parameters,
     readOnly: false,
     changesSessionOnly: true,
     // The task comes to be in the commit of the result, under an id that follows from the call.

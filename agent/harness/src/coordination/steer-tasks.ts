@@ -11,11 +11,13 @@ import type { Place } from './place.ts'
 const SHOWN = 50
 const GOAL_CHARS = 200
 
+const ListParameters = z.strictObject({})
+
 export const listTasksTool = (place: Place): Tool =>
   defineTool({
     name: 'list_tasks',
     description: 'The tasks of this session: what each is to reach, what it comes after, how it stands.',
-    parameters: z.strictObject({}),
+    parameters: ListParameters,
     readOnly: true,
     idempotent: true,
     async run() {
@@ -35,11 +37,16 @@ export const listTasksTool = (place: Place): Tool =>
     },
   })
 
+const UnblockParameters = z.strictObject({
+  task_id: z.string(),
+  answer: z.string().trim().min(1).max(20_000),
+})
+
 export const unblockTaskTool = (place: Place): Tool =>
   defineTool({
     name: 'unblock_task',
     description: 'Answer a blocked task: its worker goes on with what you say.',
-    parameters: z.strictObject({ task_id: z.string(), answer: z.string().trim().min(1).max(20_000) }),
+    parameters: UnblockParameters,
     readOnly: false,
     changesSessionOnly: true,
     idempotent: true,
@@ -63,11 +70,13 @@ async function unblock(place: Place, task_id: string, answer: string): Promise<T
   }
 }
 
+const CancelParameters = z.strictObject({ task_id: z.string(), reason: z.string().trim().min(1).max(500) })
+
 export const cancelTaskTool = (place: Place): Tool =>
   defineTool({
     name: CANCEL_TASK_TOOL,
     description: 'Give a task up: its worker is stopped, and all that was to come after it is cancelled.',
-    parameters: z.strictObject({ task_id: z.string(), reason: z.string().trim().min(1).max(500) }),
+    parameters: CancelParameters,
     readOnly: false,
     changesSessionOnly: true,
     idempotent: true,

@@ -11,15 +11,17 @@ import type { Linked, Tool } from '../tools/tool.ts'
 import type { Position } from '../turn/position.ts'
 import type { Place } from './place.ts'
 
+const Parameters = z.strictObject({
+  reason: z.string().trim().min(1).max(2000).describe('what you need, and why; it is all that they read'),
+})
+
 export const workerBlockTool = (place: Place): Tool =>
   defineTool({
     name: BLOCK_TOOL,
     description:
       'Say that you cannot go on without an answer: a decision, a fact, a permission that you cannot get ' +
       'yourself. The one you work for is asked; you go on with the answer, and lose nothing meanwhile.',
-    parameters: z.strictObject({
-      reason: z.string().trim().min(1).max(2000).describe('what you need, and why; it is all that they read'),
-    }),
+    parameters: Parameters,
     readOnly: false,
     changesSessionOnly: true,
     idempotent: true,
