@@ -7,7 +7,7 @@
  *   over     ended in order, or closed by either side
  */
 import type { Socket } from 'node:net'
-import { checkedState } from '@cairn/protocol'
+import { checkMove } from '@cairn/protocol'
 import type { Exchange } from '../http/exchange.ts'
 import { type Chunk, LAST_CHUNK, OPENING } from './frames.ts'
 import { createOutgoing } from './outgoing.ts'
@@ -56,19 +56,27 @@ export function takeConnection(exchange: Exchange): Connection {
   return overSocket(socket, isChunked)
 }
 
+type State = 'open' | 'ending' | 'over'
+const MOVES = { open: ['ending', 'over'], ending: ['over'], over: [] } satisfies Record<State, State[]>
+
 function overSocket(socket: Socket, isChunked: boolean): Connection {
   socket.setTimeout(0)
   socket.setNoDelay(true)
-  const state = checkedState('connection', 'open', { open: ['ending', 'over'], ending: ['over'], over: [] })
+  // A plain field: it is read for every event of every reader.
+  let state: State = 'open'
+  function move(next: State): void {
+    checkMove<State>('connection', MOVES, state, next)
+    state = next
+  }
   const outgoing = createOutgoing(socket)
   const peer = watchPeer(outgoing.gone)
 
   function flush(): void {
     outgoing.flush()
-    if (state.current() === 'ending' && outgoing.waiting() === 0) finish()
+    if (state === 'ending' && outgoing.waiting() === 0) finish()
   }
   function finish(): void {
-    state.to('over')
+    move('over')
     if (isChunked) socket.write(LAST_CHUNK)
     // A client that has read all of it and does not close must not hold up a server that drains.
     socket.destroySoon()
@@ -80,23 +88,22 @@ function overSocket(socket: Socket, isChunked: boolean): Connection {
     onRoom: () => {},
     onClose: () => {},
     write({ bytes, bodyStart, bodyEnd }) {
-      if (state.current() !== 'open') return false
+      if (state !== 'open') return false
       const at = performance.now()
-      if (connection.unsent() === 0) connection.lastProgressAt = at
+      if (outgoing.unsent() === 0) connection.lastProgressAt = at
       connection.lastWriteAt = at
-      outgoing.add(isChunked ? bytes : bytes.subarray(bodyStart, bodyEnd))
-      return connection.hasRoom()
+      return outgoing.add(isChunked ? bytes : bytes.subarray(bodyStart, bodyEnd))
     },
     look(at) {
       if (peer.look()) connection.lastProgressAt = at
     },
     lookAtPeer: (queues, at) => peer.quietFor(queues(socket), at),
-    hasRoom: () => state.current() !== 'over' && outgoing.hasRoom(),
-    unsent: () => socket.writableLength + outgoing.waiting(),
+    hasRoom: () => state !== 'over' && outgoing.hasRoom(),
+    unsent: outgoing.unsent,
     end(last) {
-      if (state.current() !== 'open') return
+      if (state !== 'open') return
       if (last !== undefined) connection.write(last)
-      state.to('ending')
+      move('ending')
       flush()
     },
     destroy: () => socket.destroy(),
@@ -106,7 +113,7 @@ function overSocket(socket: Socket, isChunked: boolean): Connection {
     if (connection.hasRoom()) connection.onRoom()
   })
   socket.on('close', () => {
-    if (state.current() !== 'over') state.to('over')
+    if (state !== 'over') move('over')
     connection.onClose()
   })
   connection.write(OPENING)

@@ -9,13 +9,16 @@ const LOW_WATER = 256 * 1024
 const SLICE = 64 * 1024
 
 export type Outgoing = {
-  add(part: Buffer): void
+  /** Says whether there is room for more. */
+  add(part: Buffer): boolean
   /** Gives the socket what it was not given yet, as far as it takes it. */
   flush(): void
   /** Nothing waits here, and the socket holds little. */
   hasRoom(): boolean
   /** Bytes that wait here. */
   waiting(): number
+  /** Those, and what the socket holds. */
+  unsent(): number
   /** Bytes that have left this process, since the beginning. */
   gone(): number
 }
@@ -40,16 +43,22 @@ export function createOutgoing(socket: Socket): Outgoing {
     }
   }
 
+  const hasRoom = (): boolean => restLength === 0 && socket.writableLength <= LOW_WATER
+
   return {
     add(part) {
-      if (restLength === 0 && part.length <= LOW_WATER) return give(part)
-      rest.push(part)
-      restLength += part.length
-      flush()
+      if (restLength === 0 && part.length <= LOW_WATER) give(part)
+      else {
+        rest.push(part)
+        restLength += part.length
+        flush()
+      }
+      return hasRoom()
     },
     flush,
-    hasRoom: () => restLength === 0 && socket.writableLength <= LOW_WATER,
+    hasRoom,
     waiting: () => restLength,
+    unsent: () => socket.writableLength + restLength,
     gone: () => given - socket.writableLength,
   }
 }
