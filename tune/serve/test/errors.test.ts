@@ -92,7 +92,7 @@ const cases: [name: string, path: string, body: unknown, status: number, message
       response_format: { type: 'json_schema', json_schema: { name: 'a', schema: {} } },
     },
     400,
-    /response_format is not supported: .* Ask for the form in the prompt/,
+    /response_format is not supported: .* Ask for the format in the prompt/,
   ],
   [
     'a choice of tools that is none',
