@@ -49,7 +49,7 @@ export async function changeTask(
     return
   }
   await ask(MOVE_TREE, [change.root_id])
-  const found = (await ask(TASK, [change.task_id]))[0] as unknown as StoredTask | undefined
+  const found = (await ask(TASK, [change.task_id]))[0] as StoredTask | undefined
   const moved = found === undefined ? null : movedTask(found, change, at)
   if (moved === null) throw taskRefusals.moved(row, change.task_id, found?.status)
   const { status, attempt_count, state, started_at, ended_at } = moved

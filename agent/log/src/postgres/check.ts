@@ -41,7 +41,7 @@ export function checkStore(db: Database): Promise<string[]> {
       async function logOf(session: StoredSession): Promise<LoggedRow[]> {
         const rows: LoggedRow[] = []
         for (;;) {
-          const page = (await ask(EVENTS, [session.key, rows.at(-1)?.id ?? 0])) as unknown as LoggedRow[]
+          const page = (await ask(EVENTS, [session.key, rows.at(-1)?.id ?? 0])) as LoggedRow[]
           rows.push(...page)
           if (page.length < EVENTS_PAGE) return rows
         }

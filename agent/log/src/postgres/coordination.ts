@@ -74,7 +74,7 @@ const CLAIM_TIMERS: Statement = {
     'UPDATE SKIP LOCKED) RETURNING *',
 }
 
-const toLinks = (rows: Rows): Link[] => rows.map(row => toLink(row as unknown as StoredLink))
+const toLinks = (rows: Rows): Link[] => rows.map(row => toLink(row as StoredLink))
 
 /** By the ids of their children. */
 export async function readLinks(db: Database, childIds: readonly string[]): Promise<Map<string, Link>> {
@@ -95,10 +95,10 @@ export const createCoordinationReader = (db: Database): Omit<CoordinationStore, 
   },
   async task(taskId) {
     const [row] = await db.query(TASK, [taskId], { repeatable: true })
-    return row === undefined ? null : toTask(row as unknown as StoredTask)
+    return row === undefined ? null : toTask(row as StoredTask)
   },
   tasks: async ownerId =>
-    (await db.query(TASKS, [ownerId], { repeatable: true })).map(row => toTask(row as unknown as StoredTask)),
+    (await db.query(TASKS, [ownerId], { repeatable: true })).map(row => toTask(row as StoredTask)),
   async spawnedSince(rootId, from) {
     const [row] = await db.query(SPAWNED_SINCE, [rootId, from], { repeatable: true })
     return Number(row?.['count'])
@@ -111,13 +111,10 @@ export const createCoordinationReader = (db: Database): Omit<CoordinationStore, 
       [sessionId, status === undefined ? null : [...status], opened_at, child_id, limit + 1],
       { repeatable: true },
     )
-    return linkPage(rows as unknown as StoredLink[], limit)
+    return linkPage(rows as StoredLink[], limit)
   },
   families: async ids =>
-    toFamilies(
-      (await db.query(FAMILIES, [[...ids]], { repeatable: true })) as unknown as StoredFamily[],
-      ids,
-    ),
+    toFamilies((await db.query(FAMILIES, [[...ids]], { repeatable: true })) as StoredFamily[], ids),
   async tree(rootId) {
     const rows = await db.query(TREE, [rootId], { repeatable: true })
     return {
@@ -135,5 +132,5 @@ export async function claimTimers(
   ttlMs: number,
 ): Promise<Timer[]> {
   const rows = await db.query(CLAIM_TIMERS, [by, now + ttlMs, now, limit])
-  return rows.map(row => toTimer(row as unknown as StoredTimer))
+  return rows.map(row => toTimer(row as StoredTimer))
 }

@@ -17,7 +17,7 @@ export const createInboxReader = (
   listing: (text: string) => Statement,
 ) => ({
   async getInboxItem(id: string, now: number): Promise<Awaited<ReturnType<LogStore['getInboxItem']>>> {
-    const [row] = (await ask(ITEM, [id])) as unknown as StoredItem[]
+    const [row] = (await ask(ITEM, [id])) as StoredItem[]
     return row === undefined
       ? null
       : {
@@ -65,4 +65,4 @@ export const createInboxReader = (
   },
 })
 
-const toItem = (row: Rows[number], now: number): InboxItem => toInboxItem(row as unknown as StoredItem, now)
+const toItem = (row: Rows[number], now: number): InboxItem => toInboxItem(row as StoredItem, now)

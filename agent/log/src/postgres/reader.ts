@@ -99,7 +99,7 @@ export function createReader(db: Database) {
           `SELECT s.key, s.id, s.agent, s.title FROM sessions s WHERE ${where} ORDER BY s.key DESC LIMIT $1`,
         ),
         values,
-      )) as unknown as Searched[]
+      )) as Searched[]
       for (const row of rows) {
         search.look(row)
         if (search.isOver()) break
@@ -123,7 +123,7 @@ export function createReader(db: Database) {
         types === undefined
           ? await ask(EVENTS, [sessionId, after, limit])
           : await ask(EVENTS_OF, [sessionId, after, limit, [...types]])
-      return rows as unknown as StoredEvent[]
+      return rows as StoredEvent[]
     },
 
     async getSession(id: string, now: number): Promise<SessionRow | null> {
@@ -136,7 +136,7 @@ export function createReader(db: Database) {
 
     lastEvents: async (ids: readonly string[]): Promise<Map<string, StoredEvent>> =>
       new Map(
-        ((await ask(LAST_EVENTS, [[...ids]])) as unknown as (StoredEvent & { session_id: string })[]).map(
+        ((await ask(LAST_EVENTS, [[...ids]])) as (StoredEvent & { session_id: string })[]).map(
           ({ session_id, ...event }) => [session_id, event],
         ),
       ),
@@ -167,14 +167,12 @@ export function createReader(db: Database) {
       return toGrant(row as StoredGrant | undefined)
     },
     listArtifacts: async (sessionId: string): Promise<ArtifactMeta[]> =>
-      ((await ask(ARTIFACTS, [sessionId])) as unknown as StoredArtifact[]).map(row =>
-        toArtifactMeta(row, sessionId),
-      ),
+      ((await ask(ARTIFACTS, [sessionId])) as StoredArtifact[]).map(row => toArtifactMeta(row, sessionId)),
     async getArtifact(
       sessionId: string,
       artifactId: string,
     ): Promise<{ meta: ArtifactMeta; spec: ArtifactSpec } | null> {
-      const [row] = (await ask(ARTIFACT, [sessionId, artifactId])) as unknown as (StoredArtifact & {
+      const [row] = (await ask(ARTIFACT, [sessionId, artifactId])) as (StoredArtifact & {
         spec: string
       })[]
       return row === undefined

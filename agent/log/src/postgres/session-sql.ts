@@ -56,7 +56,7 @@ export const SELECT_SESSION = `SELECT s.*, (${waitingSql('s.key', '$1::bigint')}
 
 /** The positions of SQLite's log have no counterpart here: the events of a session are their own index. */
 export const toStored = (row: Rows[number]): StoredSession =>
-  ({ waiting: null, ...row, recent: '' }) as unknown as StoredSession
+  ({ waiting: null, ...row, recent: '' }) as StoredSession
 
 type Column = Exclude<
   keyof StoredSession,

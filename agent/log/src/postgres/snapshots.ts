@@ -37,7 +37,7 @@ export async function readSnapshot(
 ): Promise<Snapshot | null> {
   const [row] = (await db.query(FIND, [sessionId, version], {
     repeatable: true,
-  })) as unknown as (StoredSnapshot & {
+  })) as (StoredSnapshot & {
     last_id: EventId
     json: string
   })[]
