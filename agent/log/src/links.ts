@@ -120,6 +120,8 @@ export interface CoordinationStore {
   tree(rootId: string): Promise<{ version: number; open: Link[] }>
   /** Of a tree, in the order of their numbers. */
   board(rootId: string): Promise<Board>
+  /** Notes of a writer that were made after `since` (epoch ms), superseded ones too. */
+  notesSince(rootId: string, writerId: string, since: number): Promise<number>
   task(taskId: string): Promise<Task | null>
   /** Of one session, oldest first. */
   tasks(ownerId: string): Promise<Task[]>

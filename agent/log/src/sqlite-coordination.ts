@@ -40,6 +40,9 @@ export function createCoordinationReader(db: Db): CoordinationReader {
   const notes = db.prepare(
     "SELECT * FROM board_notes WHERE root_id = ? AND seq <= ? AND status = 'active' ORDER BY seq",
   )
+  const written = db.prepare(
+    'SELECT count(*) AS count FROM board_notes WHERE root_id = ? AND writer_id = ? AND created_at > ?',
+  )
   const task = db.prepare('SELECT * FROM tasks WHERE task_id = ?')
   const tasks = db.prepare('SELECT * FROM tasks WHERE owner_id = ? ORDER BY created_at, task_id')
   const since = db.prepare('SELECT count(*) AS count FROM links WHERE root_id = ? AND opened_at > ?')
@@ -87,6 +90,8 @@ export function createCoordinationReader(db: Db): CoordinationReader {
       return row === undefined ? null : toTask(row)
     },
     tasks: ownerId => (tasks.all(ownerId) as StoredTask[]).map(toTask),
+    notesSince: (rootId: string, writerId: string, from: number) =>
+      Number(written.get(rootId, writerId, from)?.['count']),
     spawnedSince: (rootId, from) => Number(since.get(rootId, from)?.['count']),
     tree(rootId) {
       const rows = tree.all(rootId) as (StoredLink & { version: number; child_id: string | null })[]
@@ -112,6 +117,7 @@ export function createCoordination(
     children: async (parentId, query) => reader.children(parentId, query),
     tree: async rootId => reader.tree(rootId),
     board: async rootId => reader.board(rootId),
+    notesSince: async (rootId, writerId, from) => reader.notesSince(rootId, writerId, from),
     task: async taskId => reader.task(taskId),
     tasks: async ownerId => reader.tasks(ownerId),
     spawnedSince: async (rootId, from) => reader.spawnedSince(rootId, from),

@@ -21,7 +21,8 @@ export type Admission = {
 
 const MOST_CHARS: Record<NoteType, number> = { FACT: 200, FAIL: 200, CLAIM: 200, RESULT: 400 }
 const REF_CHARS = 300
-const WINDOW_MS = 10 * 60 * 1000
+/** So far back a writer's notes are counted, in milliseconds. */
+export const BOARD_WINDOW_MS = 10 * 60 * 1000
 const MOST_IN_WINDOW = 30
 const MOST_ACTIVE = 300
 const MOST_CLAIMS = 2
@@ -35,9 +36,10 @@ const sameness = (text: string): string => oneLine(text).normalize('NFC').toLowe
 export const isLive = ({ expires_at }: Pick<BoardNote, 'expires_at'>, now: number): boolean =>
   expires_at === null || expires_at > now
 
+/** `before`: notes that the writer made within the window, superseded ones too. */
 export function admit(
   { last_seq, notes }: Board,
-  writer_id: string,
+  { writer_id, before }: { writer_id: string; before: number },
   given: readonly GivenNote[],
   now: number,
   isSecret: (text: string) => boolean,
@@ -45,8 +47,7 @@ export function admit(
   const live: Pick<BoardNote, 'seq' | 'writer_id' | 'type' | 'content' | 'ref'>[] = notes.filter(note =>
     isLive(note, now),
   )
-  const own = notes.filter(note => note.writer_id === writer_id)
-  let written = own.filter(note => note.created_at > now - WINDOW_MS).length
+  let written = before
   const found: Admission = {
     change: { notes: [], supersede: [], renew: [] },
     admitted: [],

@@ -84,5 +84,5 @@ export {
 export { listProposals, proposalOf, SKILL_PROPOSAL, type Proposed } from './proposals.ts'
 export { commitFor, refusedAs } from './refusals.ts'
 export { renameSession, titleCommit } from './titles.ts'
-export { admit, composeUpdate, isLive, lineOf } from './board.ts'
+export { admit, BOARD_WINDOW_MS, composeUpdate, isLive, lineOf } from './board.ts'
 export { viewBoard } from './view-board.ts'

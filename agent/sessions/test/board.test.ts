@@ -22,8 +22,19 @@ const note = (type: NoteType, content: string, more: { ref?: string; ttl_s?: num
   content,
   ...more,
 })
-const given = (on: Board, ...notes: ReturnType<typeof note>[]) =>
-  admit(on, 'me', notes, NOW, text => text.includes('sk-'))
+const isSecret = (text: string): boolean => text.includes('sk-')
+const given = (on: Board, ...notes: ReturnType<typeof note>[]) => {
+  const before = on.notes.filter(({ writer_id }) => writer_id === 'me').length
+  return admit(on, { writer_id: 'me', before }, notes, NOW, isSecret)
+}
+
+test('results that took the place of others count among the notes of their writer', () => {
+  const last = board(on(30, 'so far', { writer_id: 'me', type: 'RESULT', ref: 'a.md' }))
+  const next = [note('RESULT', 'further', { ref: 'a.md' })]
+  const after = (before: number) => admit(last, { writer_id: 'me', before }, next, NOW, isSecret)
+  expect(after(29).change.supersede).toEqual([30])
+  expect(after(30).rejected).toMatchObject([{ reason: expect.stringContaining('too_many') as unknown }])
+})
 
 test('a note is one visible line, numbered behind those there are', () => {
   const { change, admitted } = given(board(on(4, 'x')), note('FACT', ' a\nb\u200b c\u202e '))

@@ -1,6 +1,6 @@
 /** share_note and read_board: short notes between the sessions of a tree. */
 import { NOTE_TYPES, noteId } from '@cairn/log'
-import { admit, boardNote, isLive, lineOf } from '@cairn/sessions'
+import { admit, BOARD_WINDOW_MS, boardNote, isLive, lineOf } from '@cairn/sessions'
 import { z } from 'zod'
 import type { Place } from './place.ts'
 import { defineTool } from '../tools/parameters.ts'
@@ -39,11 +39,13 @@ async function share(place: Place, args: Args): Promise<ToolOutcome> {
   if (place.link === null && !place.claimed.log.position().board.shared)
     return { content: { error: 'there is nobody to share with yet: the board begins with the first worker' } }
   const board = await worker.store.coordination.board(root_id)
+  const now = worker.clock.now()
+  const before = await worker.store.coordination.notesSince(root_id, session.id, now - BOARD_WINDOW_MS)
   const { change, admitted, renewed, rejected } = admit(
     board,
-    session.id,
+    { writer_id: session.id, before },
     args.notes,
-    worker.clock.now(),
+    now,
     text => worker.redact(JSON.stringify(text)) !== JSON.stringify(text),
   )
   const shown = [...admitted, ...renewed].map(({ index, seq }) => ({ index, id: noteId(seq) }))

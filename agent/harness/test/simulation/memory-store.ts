@@ -248,6 +248,7 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
       children: (id, query) => read(() => truth.coordination.children(id, query)),
       tree: id => read(() => truth.coordination.tree(id)),
       board: id => read(() => truth.coordination.board(id)),
+      notesSince: (id, writer, since) => read(() => truth.coordination.notesSince(id, writer, since)),
       task: id => read(() => truth.coordination.task(id)),
       tasks: id => read(() => truth.coordination.tasks(id)),
       spawnedSince: (id, since) => read(() => truth.coordination.spawnedSince(id, since)),

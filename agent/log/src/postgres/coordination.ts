@@ -32,6 +32,10 @@ const TREE: Statement = {
     "SELECT t.version, l.* FROM trees t LEFT JOIN links l ON l.root_id = t.root_id AND l.status = 'open' " +
     'WHERE t.root_id = $1 ORDER BY l.depth, l.opened_at, l.child_id',
 }
+const NOTES_SINCE: Statement = {
+  name: 'notes_since',
+  text: 'SELECT count(*) AS count FROM board_notes WHERE root_id = $1 AND writer_id = $2 AND created_at > $3',
+}
 const BOARD_SEQ: Statement = { name: 'board_seq_of', text: 'SELECT board_seq FROM trees WHERE root_id = $1' }
 /** What was written between the two reads is left out. */
 const NOTES: Statement = {
@@ -99,6 +103,10 @@ export const createCoordinationReader = (db: Database): Omit<CoordinationStore, 
   },
   tasks: async ownerId =>
     (await db.query(TASKS, [ownerId], { repeatable: true })).map(row => toTask(row as StoredTask)),
+  async notesSince(rootId, writerId, from) {
+    const [row] = await db.query(NOTES_SINCE, [rootId, writerId, from], { repeatable: true })
+    return Number(row?.['count'])
+  },
   async spawnedSince(rootId, from) {
     const [row] = await db.query(SPAWNED_SINCE, [rootId, from], { repeatable: true })
     return Number(row?.['count'])

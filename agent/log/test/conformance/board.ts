@@ -32,6 +32,9 @@ export function defineBoards({ open }: Bench): void {
       { seq: 2, content: 'two', expires_at: clock.now() + 5000, status: 'active', writer_id: 'root' },
       { seq: 3, content: 'three', expires_at: null },
     ])
+    expect(await store.coordination.notesSince('root', 'root', clock.now() - 1)).toBe(3)
+    expect(await store.coordination.notesSince('root', 'root', clock.now())).toBe(0)
+    expect(await store.coordination.notesSince('root', 'other', 0)).toBe(0)
     expect((await store.coordination.board('other')).notes).toEqual([])
     expect(await store.check()).toEqual([])
   })
