@@ -14,6 +14,7 @@ import { watchLease } from './lease-watch.ts'
 import type { Log } from './log.ts'
 import { makeFolders, prepareTurn } from './prepare-turn.ts'
 import { recover } from './sweeper.ts'
+import { atRest, type Rest } from './turn/at-rest.ts'
 import type { Capability, Claimed } from './turn/capability.ts'
 import { runTurn } from './turn/run-turn.ts'
 import { type LogHooks, openSessionLog } from './turn/session-log.ts'
@@ -95,15 +96,17 @@ async function goOn(
   }
   const capabilities = await openCapabilities(claimed)
   const owing = capabilities.find(({ atClaim }) => atClaim?.isDue(log.position()))?.atClaim
+  const { store, newId } = worker
+  const rest = (): Promise<Rest> => atRest(capabilities, { log, store, newId })
   // What is owed is never given up: it must be brought to an end, however often a worker died over it.
-  if (!(await recover(log, claim, owing === undefined))) return
+  if (!(await recover(log, claim, rest, owing === undefined))) return
   if (owing !== undefined) {
     if ((await owing.act(claimed)) === 'draining') await worker.store.release(lease.session_id, lease.fence)
     return
   }
   const { clock, random, workspacesDir } = worker
   const workspace = sessionFolder(workspacesDir, workspaceOf(claim.session))
-  await actOn(claim, lease, log, { clock, random, report, workspace }, async () =>
+  await actOn(claim, lease, log, { clock, random, report, workspace, rest }, async () =>
     runTurn(await prepareTurn(worker, claimed, capabilities)),
   )
   for (const { afterTurn } of capabilities) {

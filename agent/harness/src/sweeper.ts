@@ -1,6 +1,7 @@
 /** Sessions that a dead worker left behind (contract 8). The writer of harness.recovered. */
 import type { Claim } from '@cairn/log'
 import { writer } from '@cairn/protocol'
+import type { Rest } from './turn/at-rest.ts'
 import type { SessionLog } from './turn/session-log.ts'
 import { failSession } from './wake.ts'
 
@@ -13,12 +14,17 @@ const MAX_RECOVERIES = 3
  * death. False when the session was given up instead. A rollback is never given up: each of its steps is
  * tried once, so it ends.
  */
-export async function recover(log: SessionLog, claim: Claim, mayGiveUp = true): Promise<boolean> {
+export async function recover(
+  log: SessionLog,
+  claim: Claim,
+  rest: () => Promise<Rest>,
+  mayGiveUp: boolean,
+): Promise<boolean> {
   if (claim.abandoned_s === null) return true
   const { worker_id } = claim.fence
   const { recoveries } = log.position().turn
   if (mayGiveUp && recoveries >= MAX_RECOVERIES) {
-    const given = await failSession(log, 'recovery_loop', {
+    const given = await failSession(log, rest, 'recovery_loop', {
       error_category: 'recovery_loop',
       attempts: recoveries,
       retryable: false,

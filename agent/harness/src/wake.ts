@@ -6,7 +6,7 @@
  * retry, in place and under the same lease; the same one three times over fails the session. A lost lease
  * ends everything quietly.
  */
-import { type Claim, CommitRefused } from '@cairn/log'
+import type { Claim } from '@cairn/log'
 import { AppError, asError, type EventData, type EventDraft, writer } from '@cairn/protocol'
 import { failed } from '@cairn/sessions'
 import { backoffMs, CRASH_BACKOFF } from './backoff.ts'
@@ -14,6 +14,7 @@ import { ConfigurationError } from './agent.ts'
 import { sleep } from './clock.ts'
 import type { Lease } from './lease.ts'
 import { workspaceMask } from './tools/workspace-mask.ts'
+import { cameMeanwhile, type Rest } from './turn/at-rest.ts'
 import type { SessionLog } from './turn/session-log.ts'
 import type { TurnContext } from './turn/context.ts'
 
@@ -36,7 +37,7 @@ export async function actOn(
   claim: Claim,
   lease: Lease,
   log: SessionLog,
-  around: Pick<TurnContext, 'clock' | 'random' | 'report' | 'workspace'>,
+  around: Pick<TurnContext, 'clock' | 'random' | 'report' | 'workspace'> & { rest: () => Promise<Rest> },
   run: () => Promise<void>,
 ): Promise<void> {
   const { worker_id } = lease.fence
@@ -51,7 +52,7 @@ export async function actOn(
       around.report('error', 'the turn crashed', { error: error.stack ?? error.message })
       if (error instanceof ConfigurationError) {
         if (
-          await failSession(log, 'configuration', {
+          await failSession(log, around.rest, 'configuration', {
             error_category: 'configuration',
             error: error.message,
             retryable: true,
@@ -65,7 +66,7 @@ export async function actOn(
       const { crashes } = log.position().turn
       if (isCrashLoop(crashes)) {
         if (
-          await failSession(log, 'crash_loop_detected', {
+          await failSession(log, around.rest, 'crash_loop_detected', {
             ...crash,
             error_category: 'crash_loop',
             retryable: false,
@@ -82,21 +83,25 @@ export async function actOn(
 
 /**
  * Fails the session; false when a message came that the failure must not bury: it deserves a try of its own.
+ * `rest` is what the capabilities add where a session comes to rest.
  */
 export async function failSession(
   log: SessionLog,
+  rest: () => Promise<Rest>,
   reason: string,
   failure: Omit<EventData<'session.fail'>, 'reason'>,
 ): Promise<boolean> {
   try {
-    await log.append([failed({ reason, ...failure })], {
+    const { events, rows } = await rest()
+    await log.append([failed({ reason, ...failure }), ...events], {
       cursor: 'self',
+      rows,
       release_lease: true,
       expect_no_work_after: log.position().last_id,
     })
     return true
   } catch (thrown) {
-    if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'new_work') throw thrown
+    if (!cameMeanwhile(thrown)) throw thrown
     await log.catchUp()
     return false
   }

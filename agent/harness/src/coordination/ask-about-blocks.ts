@@ -1,11 +1,10 @@
 /** A session that comes to rest with a task blocked has not answered it: then a person is asked. */
 import type { RowChange } from '@cairn/log'
 import { raiseTaskBlocked } from '@cairn/sessions'
-import type { Ending } from '../turn/capability.ts'
-import type { TurnContext } from '../turn/context.ts'
+import type { Ending, Resting } from '../turn/capability.ts'
 import { unasked } from './worker-block.ts'
 
-export async function askAboutBlocks({ log, store, newId }: TurnContext): Promise<Ending> {
+export async function askAboutBlocks({ log, store, newId }: Resting): Promise<Ending> {
   const { id } = log.session()
   const asking = await Promise.all(
     unasked(log.position().tasks).map(async blocked => {

@@ -68,6 +68,9 @@ export type Ending = {
   rows?: readonly RowChange[]
 }
 
+/** A session that comes to rest: in a turn, or because no turn of it could go on. */
+export type Resting = Pick<TurnContext, 'log' | 'store' | 'newId'>
+
 /** What a capability binds into what it asks; nothing of it says where the session stands. */
 export type AskSettings = Pick<TurnContext, 'setup' | 'clock' | 'models' | 'tools' | 'limits'>
 
@@ -104,8 +107,8 @@ export type Capability<D = unknown> = {
   onOverflow?(turn: TurnContext): Promise<boolean>
   /** The model answered. */
   onAnswer?(turn: TurnContext): void
-  /** The session comes to rest while its turn is open: it waits, or nothing is left to do. */
-  onRest?(turn: TurnContext): Promise<Ending>
+  /** The session comes to rest while its turn is open: it waits, it fails, or nothing is left to do. */
+  onRest?(resting: Resting): Promise<Ending>
   onEnd?(turn: TurnContext, reason: FinishReason): Promise<Ending>
   /** The agent with what the capability says in its system prompt. */
   setUp?(setup: AgentSetup): Promise<AgentSetup>

@@ -2,11 +2,12 @@
  * The ends of a turn: each is one commit with its events, the cursor and the lease. `true` means that there
  * is more to do after all, because something came meanwhile.
  */
-import { CommitRefused, type Draft, type Refusal, type RowChange } from '@cairn/log'
+import type { Draft } from '@cairn/log'
 import type { EventData } from '@cairn/protocol'
 import { completed, failed } from '@cairn/sessions'
 import type { ModelError } from '../llm/provider.ts'
 import { workspaceMask } from '../tools/workspace-mask.ts'
+import { atRest, cameMeanwhile } from './at-rest.ts'
 import type { Ending } from './capability.ts'
 import type { TurnContext } from './context.ts'
 import type { FinishReason } from './next-step.ts'
@@ -50,33 +51,17 @@ export async function finish(turn: TurnContext, reason: FinishReason): Again {
  * it, and the turn goes on.
  */
 async function end(turn: TurnContext, events: readonly Draft[]): Again {
-  const rest = await atRest(turn)
+  const rest = await atRest(turn.capabilities, turn)
   return settle(turn, [...summarize(turn), ...events, ...rest.events], { cursor: 'self', rows: rest.rows })
-}
-
-/** What capabilities add where a session comes to rest before its turn has ended in order. */
-async function atRest(turn: TurnContext): Promise<{ events: Draft[]; rows: RowChange[] }> {
-  const endings: Ending[] = []
-  for (const { onRest } of turn.capabilities) if (onRest) endings.push(await onRest(turn))
-  return {
-    events: endings.flatMap(({ before = [], after = [] }) => [...before, ...after]),
-    rows: endings.flatMap(({ rows = [] }) => [...rows]),
-  }
 }
 
 /**
  * Nothing to do until an event asks for work: the lease goes back with everything seen marked as dealt with.
  */
 export async function suspend(turn: TurnContext): Again {
-  const { events, rows } = await atRest(turn)
+  const { events, rows } = await atRest(turn.capabilities, turn)
   return settle(turn, events, { cursor: turn.log.position().last_id, rows })
 }
-
-/**
- * Something came meanwhile: work, somebody's look at a check-in that this would have ended, the answer to a
- * task that a person was to be asked about.
- */
-const LOOK_AGAIN: readonly Refusal[] = ['new_work', 'already_answered', 'task_moved']
 
 export async function settle(turn: TurnContext, events: readonly Draft[], append: Append): Again {
   const { log } = turn
@@ -84,7 +69,7 @@ export async function settle(turn: TurnContext, events: readonly Draft[], append
     await log.append(events, { ...append, expect_no_work_after: log.position().last_id, release_lease: true })
     return false
   } catch (thrown) {
-    if (thrown instanceof CommitRefused && LOOK_AGAIN.includes(thrown.refusal)) return true
+    if (cameMeanwhile(thrown)) return true
     throw thrown
   }
 }

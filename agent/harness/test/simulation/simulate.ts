@@ -337,7 +337,12 @@ function checkTaskRows(truth: Truth, owner: string, log: readonly SessionEvent[]
         0,
       ).items
       const isAsked = asked.some(({ payload }) => payload['target'] === task_id)
-      if (!isAsked && row?.status !== 'paused') found.push('is blocked, and nobody was asked')
+      // A block that reaches an owner who has failed or is paused waits until a person resumes that session.
+      const lastOf = (type: SessionEvent['type']): number => log.findLast(each => each.type === type)?.id ?? 0
+      const isHeld =
+        row?.status === 'paused' ||
+        (row?.status === 'failed' && lastOf('session.fail') < lastOf('task.blocked'))
+      if (!isAsked && !isHeld) found.push('is blocked, and nobody was asked')
     }
     return found.map(what => `${owner}: task ${task_id} ${what}`)
   })
