@@ -2,10 +2,22 @@
 import { type EventId, type EventOf, type SessionEvent, toolError } from '@cairn/protocol'
 import { type ChatItem, findItem, type ItemOf, placeOf } from './chat-item.ts'
 import { noticeOf } from './notices.ts'
+import { foldBoardItems } from './board-items.ts'
 import { answerText } from './open-calls.ts'
+import { foldTaskItems } from './task-items.ts'
 import { foldWorkers } from './worker-items.ts'
 
 export function foldItem(items: ChatItem[], event: SessionEvent): void {
+  foldChat(items, event)
+  foldWorkers(items, event)
+  foldTaskItems(items, event)
+  foldBoardItems(items, event)
+  const notice = noticeOf(event)
+  if (notice !== null) items.push(notice)
+}
+
+/** What was said, called, asked and made. */
+function foldChat(items: ChatItem[], event: SessionEvent): void {
   switch (event.type) {
     case 'user.message':
       return said(items, event)
@@ -46,9 +58,6 @@ export function foldItem(items: ChatItem[], event: SessionEvent): void {
     case 'harness.crash':
       endStreams(items)
   }
-  foldWorkers(items, event)
-  const notice = noticeOf(event)
-  if (notice !== null) items.push(notice)
 }
 
 function said(items: ChatItem[], event: EventOf<'user.message'>): void {

@@ -1,6 +1,8 @@
 /** The items of a chat. */
 import type { Answer, Attachment, EventId, EventType, Image, Principal, Question } from '@cairn/protocol'
-import type { TaskItem, WorkerItem } from './worker-item.ts'
+import type { BoardItem } from './board-items.ts'
+import type { TaskItem } from './task-item.ts'
+import type { WorkerItem } from './worker-item.ts'
 
 export type ToolStatus = 'asked' | 'running' | 'waiting' | 'done' | 'failed' | 'refused'
 
@@ -83,6 +85,7 @@ export type ChatItem =
     }
   | WorkerItem
   | TaskItem
+  | BoardItem
 export type ItemOf<K extends ChatItem['kind']> = Extract<ChatItem, { kind: K }>
 
 /**

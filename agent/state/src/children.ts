@@ -56,6 +56,7 @@ export const noChildren: Children = { open: [], waits: [], todo: [], unheard: fa
 export const WAIT_TOOL = 'wait_for_workers'
 export const SPAWN_TASK_TOOL = 'spawn_task'
 export const CANCEL_TASK_TOOL = 'cancel_task'
+export const UNBLOCK_TASK_TOOL = 'unblock_task'
 
 export function foldChildren(children: Children, event: SessionEvent): Children {
   switch (event.type) {
@@ -114,14 +115,14 @@ const endWait = (children: Children, { data: { tool_call_id } }: EventOf<'tool.r
 /** A task that waits for others has no event of its own: the results of the tools tell. */
 function toldOfTasks(children: Children, { data: { name, content } }: EventOf<'tool.result'>): Children {
   if (name !== SPAWN_TASK_TOOL && name !== CANCEL_TASK_TOOL) return children
-  const { task_id, status, cancelled } = parse(content)
+  const { task_id, status, cancelled } = parseResult(content)
   if (name === CANCEL_TASK_TOOL) return notTodo(children, listOf(cancelled))
   return status === 'todo' && typeof task_id === 'string'
     ? { ...children, todo: [...children.todo, task_id] }
     : children
 }
 
-function parse(content: string): Record<string, unknown> {
+export function parseResult(content: string): Record<string, unknown> {
   try {
     const parsed: unknown = JSON.parse(content)
     return typeof parsed === 'object' && parsed !== null ? { ...parsed } : {}
@@ -130,7 +131,7 @@ function parse(content: string): Record<string, unknown> {
     return {}
   }
 }
-const listOf = (value: unknown): string[] =>
+export const listOf = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter(each => typeof each === 'string') : []
 
 const notTodo = (children: Children, ids: readonly string[]): Children =>
@@ -215,3 +216,7 @@ function outcomeOf(event: EventOf<'worker.complete'> | EventOf<'worker.failed'>)
 /** Whether nothing that a call waits for is under way any more, or something of it waits for an answer. */
 export const isOver = ({ open, todo }: Children, { ids, tasks, interrupted }: Wait): boolean =>
   interrupted || (!open.some(child => ids.includes(child.worker_id)) && !todo.some(id => tasks.includes(id)))
+
+/** Whether tasks of this session are under way, or to come. */
+export const hasTasks = ({ open, todo }: Children): boolean =>
+  todo.length > 0 || open.some(child => child.task_id !== undefined)

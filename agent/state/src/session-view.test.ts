@@ -233,7 +233,7 @@ test('a worker is a card where it was made, and says there what came of it', () 
     cost_usd: 0.1,
     files_written: ['a.md'],
   }
-  const spawned = (worker_id: string, kind: 'worker' | 'delegation' | 'task') =>
+  const spawned = (worker_id: string, kind: 'worker' | 'delegation') =>
     ['worker.spawned', { worker_id, goal: `be ${worker_id}`, kind, agent: 'assistant', depth: 1 }] as const
   const view = fold(
     [...spawned('w', 'worker')],
@@ -256,11 +256,9 @@ test('a worker is a card where it was made, and says there what came of it', () 
     ['worker.complete', { worker_id: 'd', result: 'done', ...numbers }],
     ['worker.failed', { worker_id: 'w', error: 'no', cause: 'error', partial_result: 'half', ...numbers }],
     ['worker.failed', { worker_id: 'gone', error: 'stopped', cause: 'parent', ...numbers }],
-    ['task.blocked', { task_id: 't', worker_id: 'w', reason: 'which colour?', block_call_id: 'call' }],
-    ['task.failed', { task_id: 't', attempt_count: 3, error: 'no', cancelled_tasks: [] }],
   )
   // One that was waited for, or that ended with its parent, is told of by its card alone.
-  expect(kinds(view)).toEqual(['worker', 'worker', 'worker', 'user', 'notice', 'task', 'task'])
+  expect(kinds(view)).toEqual(['worker', 'worker', 'worker', 'user', 'notice'])
   expect(only(view, 'worker')).toMatchObject([
     {
       worker_id: 'w',
@@ -271,8 +269,4 @@ test('a worker is a card where it was made, and says there what came of it', () 
     { worker_id: 'gone', status: 'failed', outcome: { cause: 'parent' } },
   ])
   expect(only(view, 'notice')).toMatchObject([{ level: 'warning', text: 'Worker failed: be w' }])
-  expect(only(view, 'task')).toMatchObject([
-    { status: 'blocked', text: 'which colour?', worker_id: 'w' },
-    { status: 'failed', text: 'no', attempts: 3 },
-  ])
 })

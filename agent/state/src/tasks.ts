@@ -8,6 +8,8 @@ import type { EventId, SessionEvent } from '@cairn/protocol'
 export const TASK_BLOCKED = 'task_blocked'
 /** The tool with which a worker of a task says that it cannot go on; it waits from its tool.call on. */
 export const BLOCK_TOOL = 'worker_block'
+/** How often a task is tried where the call that makes it does not say. */
+export const DEFAULT_ATTEMPTS = 3
 
 /** A task of this session as it was when it told of its block; answered by a person, it is not told again. */
 export type BlockedTask = {

@@ -1,4 +1,4 @@
-/** A worker of a session, and what was told of a task, as items of its chat. */
+/** A worker of a session as an item of its chat. */
 import type { EventData, EventId, WorkerKind } from '@cairn/protocol'
 
 export type WorkerItem = {
@@ -9,10 +9,8 @@ export type WorkerItem = {
   worker_id: string
   goal: string
   agent: string
-  role: WorkerKind
-  /** The attempt at a task that it is, counted from 1. */
-  attempt: number | null
-  task_id: string | null
+  /** Those of tasks stand in the cards of their tasks. */
+  role: Exclude<WorkerKind, 'task'>
   /** Its parent waits for it so long at most; null: it does not wait. */
   timeout_seconds: number | null
   status: 'open' | 'complete' | 'failed'
@@ -34,15 +32,4 @@ export type WorkerOutcome = {
   tokens: number
   cost_usd: number
   files_written: readonly string[]
-}
-export type TaskItem = {
-  kind: 'task'
-  event_id: EventId
-  created_at: string
-  task_id: string
-  status: 'blocked' | 'failed'
-  /** Why. */
-  text: string
-  worker_id: string | null
-  attempts: number | null
 }

@@ -1,6 +1,7 @@
 /**
  * The workers of a session among the items of its chat: a card each, made where the worker was, which says
- * what came of it; and what was told of tasks. For reading: what a session waits for is in children.ts.
+ * what came of it. Those of tasks are in task-items.ts. For reading: what a session waits for is in
+ * children.ts.
  */
 import type { EventOf, SessionEvent } from '@cairn/protocol'
 import { type ChatItem, findItem, placeOf } from './chat-item.ts'
@@ -9,7 +10,8 @@ import type { WorkerItem, WorkerOutcome } from './worker-item.ts'
 export function foldWorkers(items: ChatItem[], event: SessionEvent): void {
   switch (event.type) {
     case 'worker.spawned': {
-      const { worker_id, goal, agent, kind, task_id = null } = event.data
+      const { worker_id, goal, agent, kind } = event.data
+      if (kind === 'task') return
       items.push({
         kind: 'worker',
         ...placeOf(event),
@@ -17,8 +19,6 @@ export function foldWorkers(items: ChatItem[], event: SessionEvent): void {
         goal,
         agent,
         role: kind,
-        task_id,
-        attempt: event.data.attempt ?? null,
         timeout_seconds: null,
         status: 'open',
         idle_seconds: null,
@@ -37,32 +37,6 @@ export function foldWorkers(items: ChatItem[], event: SessionEvent): void {
     case 'worker.complete':
     case 'worker.failed':
       return settle(items, event)
-    case 'task.blocked': {
-      const { task_id, worker_id = null, reason } = event.data
-      items.push({
-        kind: 'task',
-        ...placeOf(event),
-        task_id,
-        status: 'blocked',
-        text: reason,
-        worker_id,
-        attempts: null,
-      })
-      return
-    }
-    case 'task.failed': {
-      const { task_id, attempt_count, error = '' } = event.data
-      items.push({
-        kind: 'task',
-        ...placeOf(event),
-        task_id,
-        status: 'failed',
-        text: error,
-        worker_id: null,
-        attempts: attempt_count,
-      })
-      return
-    }
     default:
       return
   }
@@ -93,7 +67,7 @@ function change(items: ChatItem[], id: string, changes: Partial<WorkerItem>): vo
   if (known) items[known.index] = { ...known.item, ...changes }
 }
 
-function outcomeOf(event: EventOf<'worker.complete'> | EventOf<'worker.failed'>): WorkerOutcome {
+export function outcomeOf(event: EventOf<'worker.complete'> | EventOf<'worker.failed'>): WorkerOutcome {
   const { duration_seconds, iterations, input_tokens, output_tokens, cost_usd, files_written } = event.data
   const numbers = {
     event_id: event.id,

@@ -1,7 +1,7 @@
 /** spawn_task: work with an order. It begins when the tasks before it are done, and is tried more than once. */
 import { isTaskOver, type Task } from '@cairn/log'
 import { beginAttempt, derivedId, type TaskPlan } from '@cairn/sessions'
-import { SPAWN_TASK_TOOL } from '@cairn/state'
+import { DEFAULT_ATTEMPTS, SPAWN_TASK_TOOL } from '@cairn/state'
 import { cutAt } from '@cairn/protocol'
 import { z } from 'zod'
 import { defineTool } from '../tools/parameters.ts'
@@ -11,7 +11,6 @@ import type { Place } from './place.ts'
 import { ChildParameters, type ChildWish, goalKey, planOf, refusedSpawn, spawnProblem } from './spawn.ts'
 import { describeAgents } from './spawn-worker.ts'
 
-const DEFAULT_ATTEMPTS = 3
 const MOST_ATTEMPTS = 5
 const MOST_BEFORE = 16
 

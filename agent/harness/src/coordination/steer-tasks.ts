@@ -1,6 +1,6 @@
 /** list_tasks, unblock_task and cancel_task: how the tasks of a session stand, and what it says to them. */
 import { closeItem, composeCancel, composeUnblock, listTasks, standing } from '@cairn/sessions'
-import { CANCEL_TASK_TOOL } from '@cairn/state'
+import { CANCEL_TASK_TOOL, UNBLOCK_TASK_TOOL } from '@cairn/state'
 import { cutAt } from '@cairn/protocol'
 import { z } from 'zod'
 import { defineTool } from '../tools/parameters.ts'
@@ -44,7 +44,7 @@ const UnblockParameters = z.strictObject({
 
 export const unblockTaskTool = (place: Place): Tool =>
   defineTool({
-    name: 'unblock_task',
+    name: UNBLOCK_TASK_TOOL,
     description: 'Answer a blocked task: its worker goes on with what you say.',
     parameters: UnblockParameters,
     readOnly: false,

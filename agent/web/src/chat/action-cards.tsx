@@ -5,12 +5,16 @@ import { type InboxItem, visibleText } from '@cairn/protocol'
 import { client } from '../api.ts'
 import { ProposalButtons, proposedSkill, SkillText } from '../decisions/proposal.tsx'
 import { inboxQuery } from '../queries.ts'
+import { blockedTaskOf } from '../tasks/blocked-item.ts'
 
 export function ActionCards({ sessionId }: { sessionId: string }) {
   const { data: items = [] } = useQuery(inboxQuery('pending', sessionId))
-  return items
-    .filter(item => item.kind === 'action_required')
-    .map(item => <ActionCard key={item.id} item={item} />)
+  return (
+    items
+      // A blocked task is answered in its own card.
+      .filter(item => item.kind === 'action_required' && blockedTaskOf(item) === null)
+      .map(item => <ActionCard key={item.id} item={item} />)
+  )
 }
 
 function ActionCard({ item }: { item: InboxItem }) {

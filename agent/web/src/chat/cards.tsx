@@ -1,10 +1,12 @@
 /** The cards above the chat: a row for each capability, and null for one that has nothing to show there. */
 import type { ReactNode } from 'react'
 import type { Session } from '@cairn/protocol'
-import type { CapabilityName, CapabilityStates, SessionView } from '@cairn/state'
+import { type CapabilityName, type CapabilityStates, hasTasks, type SessionView } from '@cairn/state'
+import { BoardCard } from './board-card.tsx'
 import { ChildrenCard } from './children-card.tsx'
 import { GoalCard } from './goal-card.tsx'
 import { SagaCard } from './saga-card.tsx'
+import { TasksCard } from './tasks-card.tsx'
 
 type Around = {
   sessionId: string
@@ -42,9 +44,26 @@ const CARDS: { readonly [K in CapabilityName]: Card<CapabilityStates[K]> | null 
   // What came of each stands among the messages.
   children: (children, { sessionId }) =>
     children.open.length > 0 && <ChildrenCard sessionId={sessionId} state={children} />,
-  tasks: null,
-  board: null,
+  tasks: ({ block }, { sessionId, view: { children } }) => (
+    <>
+      {block !== null && block.answer === null && <BlockedHere />}
+      {hasTasks(children) && <TasksCard sessionId={sessionId} state={children} />}
+    </>
+  ),
+  board: ({ at, shared }, { sessionId, session, view: { children } }) =>
+    (shared || at !== null) && (
+      <BoardCard sessionId={sessionId} isLive={children.open.length > 0 || (session?.depth ?? 0) > 0} />
+    ),
 }
+/** The session works on a task and has asked. */
+const BlockedHere = () => (
+  <section className="children" data-testid="blocked-here" aria-label="Blocked">
+    <p>
+      <span className="badge waiting">Blocked</span>
+      <span>This worker waits for an answer. It goes on with what you write here.</span>
+    </p>
+  </section>
+)
 const NAMES = Object.keys(CARDS) as CapabilityName[]
 
 const draw = <K extends CapabilityName>(name: K, around: Around): ReactNode =>

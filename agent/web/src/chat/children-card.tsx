@@ -12,11 +12,17 @@ import './children-card.css'
 export function ChildrenCard({ sessionId, state }: { sessionId: string; state: Children }) {
   const { data: workers = [] } = useInfiniteQuery(workersQuery(sessionId))
   const waiting = workers.filter(worker => worker.status === 'open' && worker.waiting_on !== null)
+  // Those of tasks are counted as tasks.
+  const atWork = state.open.filter(child => child.task_id === undefined)
+  if (atWork.length === 0 && waiting.length === 0) return null
   return (
     <section className="children" data-testid="children" aria-label="Workers">
       <p>
         <span className="dot" data-state="running" aria-hidden="true" />
-        <span>{plural(state.open.length, 'worker')} at work</span>
+        <span>
+          {plural(atWork.length === 0 ? waiting.length : atWork.length, 'worker')}{' '}
+          {atWork.length === 0 ? 'waiting for you' : 'at work'}
+        </span>
         <Link className="json-link" to="/sessions/$sessionId/workers" params={{ sessionId }}>
           Show them
         </Link>

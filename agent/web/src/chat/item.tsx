@@ -1,16 +1,19 @@
 /** One item of the chat, as its kind is drawn. */
 import { memo } from 'react'
-import type { ChatItem, ExpertRun } from '@cairn/state'
+import { type ChatItem, type ExpertRun, SPAWN_TASK_TOOL } from '@cairn/state'
 import { ArtifactItem } from '../artifacts/artifact-item.tsx'
 import { AnswerItem } from './answer-item.tsx'
 import { ApprovalCard } from './approval-card.tsx'
+import { BoardItem } from './board-item.tsx'
+import type { ItemOf } from './chat-item.ts'
 import { CommandReply } from './command-reply.tsx'
 import { ExpertCard } from './expert-card.tsx'
 import { NoticeItem } from './notice-item.tsx'
 import { QuestionCard } from './question-card.tsx'
 import { ToolCard } from './tool-card.tsx'
 import { UserItem } from './user-item.tsx'
-import { TaskItem, WorkerItem } from './worker-item.tsx'
+import { TaskItem } from './task-item.tsx'
+import { WorkerItem } from './worker-item.tsx'
 
 export const Item = memo(function Item({
   item,
@@ -33,13 +36,10 @@ export const Item = memo(function Item({
       ) : (
         <AnswerItem sessionId={sessionId} item={item} />
       )
-    // The question's own card, and the expert's, say the same and more.
     case 'tool':
       return expert ? (
         <ExpertCard sessionId={sessionId} run={expert} />
-      ) : item.name === 'ask_user_question' &&
-        item.status !== 'failed' &&
-        item.status !== 'refused' ? null : (
+      ) : hasOwnCard(item) ? null : (
         <ToolCard item={item} onEvent={onEvent} />
       )
     case 'question':
@@ -53,6 +53,14 @@ export const Item = memo(function Item({
     case 'worker':
       return <WorkerItem item={item} />
     case 'task':
-      return <TaskItem item={item} onEvent={onEvent} />
+      return <TaskItem sessionId={sessionId} item={item} />
+    case 'board':
+      return <BoardItem item={item} onEvent={onEvent} />
   }
 })
+
+/** The question's own card, and that of a task, say the same and more; a call that failed has none. */
+const hasOwnCard = ({ name, status }: ItemOf<'tool'>): boolean =>
+  name === 'ask_user_question'
+    ? status !== 'failed' && status !== 'refused'
+    : name === SPAWN_TASK_TOOL && status === 'done'

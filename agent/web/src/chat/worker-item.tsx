@@ -5,10 +5,10 @@
 import { Link } from '@tanstack/react-router'
 import { memo, useState } from 'react'
 import { visibleText } from '@cairn/protocol'
-import type { TaskItem as Task, WorkerItem as Worker } from '@cairn/state'
+import type { WorkerItem as Worker } from '@cairn/state'
 import { formatCost, formatDuration, formatTokens, oneLine, plural } from '../format.ts'
 import { ExactText } from '../ui/exact-text.tsx'
-import { AlertIcon, ChevronIcon } from '../ui/icons.tsx'
+import { ChevronIcon } from '../ui/icons.tsx'
 import { useNow } from '../ui/use-now.ts'
 import { causeWord } from '../workers/worker-words.ts'
 import './worker-item.css'
@@ -29,7 +29,7 @@ export const WorkerItem = memo(function WorkerItem({ item }: { item: Worker }) {
     >
       <summary>
         <ChevronIcon />
-        <strong>{titleOf(item)}</strong>
+        <strong>{item.role === 'delegation' ? 'Delegation' : 'Worker'}</strong>
         <span className="worker-goal truncate">{oneLine(visibleText(item.goal), 140)}</span>
         <span className="tool-status" data-status={STATUS[item.status]}>
           {outcome === null ? (
@@ -62,13 +62,6 @@ export const WorkerItem = memo(function WorkerItem({ item }: { item: Worker }) {
     </details>
   )
 })
-
-const titleOf = ({ role, attempt }: Worker): string =>
-  role === 'delegation'
-    ? 'Delegation'
-    : role === 'task'
-      ? `Task${(attempt ?? 1) > 1 ? `, attempt ${attempt}` : ''}`
-      : 'Worker'
 
 function sumsOf({ agent, outcome, timeout_seconds, idle_seconds }: Worker): string {
   const facts = [agent]
@@ -120,47 +113,13 @@ function WorkerBody({ item: { goal, outcome } }: { item: Worker }) {
   )
 }
 
-const Said = ({ text }: { text: string }) => (
+export const Said = ({ text }: { text: string }) => (
   <p className="worker-said">
     <ExactText text={text} />
   </p>
 )
 
-function Elapsed({ since }: { since: string }) {
+export function Elapsed({ since }: { since: string }) {
   const ms = useNow(1000) - Date.parse(since)
   return ms > 1500 ? <> · {formatDuration(Math.floor(ms / 1000) * 1000)}</> : null
 }
-
-/** What was told of a task: that it waits for an answer, or that it is given up. */
-export const TaskItem = memo(function TaskItem({
-  item,
-  onEvent,
-}: {
-  item: Task
-  onEvent: (id: number) => void
-}) {
-  return (
-    <div
-      className="notice task-notice"
-      data-testid="task-notice"
-      data-level={item.status === 'failed' ? 'error' : 'warning'}
-      role={item.status === 'failed' ? 'alert' : undefined}
-    >
-      <AlertIcon />
-      <span>
-        {item.status === 'blocked'
-          ? 'A task is blocked: '
-          : `A task failed${item.attempts === null ? '' : ` after ${plural(item.attempts, 'attempt')}`}: `}
-        <ExactText text={item.text} />
-      </span>
-      {item.worker_id !== null && (
-        <Link className="json-link" to="/sessions/$sessionId" params={{ sessionId: item.worker_id }}>
-          its worker
-        </Link>
-      )}
-      <button type="button" className="json-link" onClick={() => onEvent(item.event_id)}>
-        event {item.event_id}
-      </button>
-    </div>
-  )
-})

@@ -7,6 +7,7 @@ import { GateArgumentsView, useGateArguments } from '../decisions/gate-arguments
 import { proposedSkill, SkillText } from '../decisions/proposal.tsx'
 import { formatAgo } from '../format.ts'
 import { needsAnswer } from '../queries.ts'
+import { blockedTaskOf } from '../tasks/blocked-item.ts'
 import { FromWorker } from './from-worker.tsx'
 import { ItemActions } from './item-actions.tsx'
 import { Outcome } from './outcome.tsx'
@@ -21,10 +22,13 @@ const KINDS: Record<InboxKind, string> = {
 
 export function InboxEntry({ item, now }: { item: InboxItem; now: number }) {
   const skill = proposedSkill(item)
+  const task = blockedTaskOf(item)
   const { deny_reason: reason } = item.payload
   const shown = useGateArguments(item.payload)
   // The body of a gate is its arguments, which are shown below as they are.
   const text = item.kind === 'governance_gate' && typeof reason === 'string' ? reason : item.body
+  // The title of a blocked task has its whole reason, unless that is long.
+  const isSaid = task !== null && text !== null && item.title.endsWith(text)
   return (
     <li
       className="inbox-item"
@@ -35,7 +39,7 @@ export function InboxEntry({ item, now }: { item: InboxItem; now: number }) {
     >
       <header>
         <span className={`badge${needsAnswer(item) ? ' waiting' : ''}`}>
-          {skill === null ? KINDS[item.kind] : 'Proposal'}
+          {skill !== null ? 'Proposal' : task !== null ? 'Blocked' : KINDS[item.kind]}
         </span>
         <h2>{visibleText(item.title)}</h2>
         <time className="faint" dateTime={item.created_at}>
@@ -43,7 +47,7 @@ export function InboxEntry({ item, now }: { item: InboxItem; now: number }) {
         </time>
       </header>
       {item.root_session_id !== item.session_id && <FromWorker item={item} />}
-      {text !== null && text !== '' && <p className="inbox-body">{visibleText(text)}</p>}
+      {text !== null && text !== '' && !isSaid && <p className="inbox-body">{visibleText(text)}</p>}
       {item.kind === 'governance_gate' && <GateArgumentsView {...shown} />}
       {skill !== null && <SkillText skill={skill} />}
       <footer>

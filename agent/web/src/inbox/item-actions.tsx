@@ -6,6 +6,8 @@ import type { InboxItem } from '@cairn/protocol'
 import { client } from '../api.ts'
 import type { GateArguments } from '../decisions/gate-arguments.tsx'
 import { ProposalButtons, proposedSkill } from '../decisions/proposal.tsx'
+import { AnswerTask } from '../tasks/answer-task.tsx'
+import { blockedTaskOf } from '../tasks/blocked-item.ts'
 
 type Answer = { decision: 'approve' | 'reject'; shown_hash?: string } | { completed: true }
 
@@ -21,8 +23,14 @@ export function ItemActions({ item, shown }: { item: InboxItem; shown: GateArgum
   switch (item.kind) {
     case 'governance_gate':
       return <GateButtons item={item} shown={shown} />
-    case 'action_required':
-      return <DoneButton item={item} />
+    case 'action_required': {
+      const task = blockedTaskOf(item)
+      return task === null ? (
+        <DoneButton item={item} />
+      ) : (
+        <AnswerTask sessionId={item.session_id} taskId={task} itemId={item.id} />
+      )
+    }
     case 'input_required':
       return (
         <Link className="button primary" to="/sessions/$sessionId" params={{ sessionId: item.session_id }}>

@@ -1,0 +1,39 @@
+/** The board of the session's tree as it stands now: what its sessions have told each other. */
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { boardQuery } from '../board/board-query.ts'
+import { Note } from '../board/note.tsx'
+import { plural } from '../format.ts'
+import { SessionLink } from '../sessions/session-link.tsx'
+import { ChevronIcon } from '../ui/icons.tsx'
+import './board-card.css'
+
+/** `isLive`: sessions that may write to it are at work. */
+export function BoardCard({ sessionId, isLive }: { sessionId: string; isLive: boolean }) {
+  const { data: board } = useQuery(boardQuery(sessionId, isLive))
+  const [isOpen, setOpen] = useState(false)
+  if (board === undefined || board.notes.length === 0) return null
+  return (
+    <details
+      className="board-card"
+      data-testid="board"
+      open={isOpen}
+      onToggle={event => setOpen(event.currentTarget.open)}
+    >
+      <summary>
+        <ChevronIcon />
+        <strong>Board</strong>
+        <span className="muted numeric">{plural(board.notes.length, 'note')}</span>
+      </summary>
+      {isOpen && (
+        <ul className="notes">
+          {board.notes.map(({ id, type, content, ref, writer_id }) => (
+            <Note key={id} type={type} content={content} noteRef={ref}>
+              {writer_id === sessionId ? 'this session' : <SessionLink id={writer_id} unnamed="a worker" />}
+            </Note>
+          ))}
+        </ul>
+      )}
+    </details>
+  )
+}

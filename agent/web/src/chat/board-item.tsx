@@ -1,0 +1,68 @@
+/** What the session wrote to the board of its tree, or was told of it, where that happened. */
+import { memo, useState } from 'react'
+import { visibleText } from '@cairn/protocol'
+import type { BoardItem as Board } from '@cairn/state'
+import { readLines } from '../board/board-text.ts'
+import { Note } from '../board/note.tsx'
+import { formatDuration, oneLine, plural } from '../format.ts'
+import { ExactText } from '../ui/exact-text.tsx'
+import { ChevronIcon } from '../ui/icons.tsx'
+import './worker-item.css'
+
+type Props = { item: Board; onEvent: (id: number) => void }
+
+export const BoardItem = memo(function BoardItem({ item, onEvent }: Props) {
+  const [isOpen, setOpen] = useState(false)
+  const lines = item.way === 'read' ? readLines(item.content) : []
+  const notes = item.way === 'shared' ? item.notes : lines.flatMap(line => ('id' in line ? [line] : []))
+  return (
+    <details
+      className="tool worker board"
+      data-testid="board-item"
+      data-way={item.way}
+      open={isOpen}
+      onToggle={event => setOpen(event.currentTarget.open)}
+    >
+      <summary>
+        <ChevronIcon />
+        <strong>Board</strong>
+        <span className="worker-goal truncate">
+          {oneLine(visibleText(notes.map(({ content }) => content).join(' · ')), 140)}
+        </span>
+        <span className="tool-status" data-status="done">
+          {item.way === 'shared' ? `shared ${plural(notes.length, 'note')}` : wordOf(item, notes.length)}
+        </span>
+      </summary>
+      {isOpen && (
+        <div className="tool-body">
+          <h4>{item.way === 'shared' ? 'What it shared' : 'What it was told of the board'}</h4>
+          <ul className="notes">
+            {item.way === 'shared'
+              ? item.notes.map(({ id, type, content, ref = null, ttl_seconds: ttl }) => (
+                  <Note key={id} type={type} content={content} noteRef={ref}>
+                    {ttl === undefined ? id : `${id} · for ${formatDuration(ttl * 1000)}`}
+                  </Note>
+                ))
+              : lines.map((line, at) =>
+                  'id' in line ? (
+                    <Note key={line.id} type={line.type} content={line.content} noteRef={null}>
+                      {line.id} · {line.writer}
+                    </Note>
+                  ) : (
+                    <li key={at} className="faint">
+                      <ExactText text={line.text} />
+                    </li>
+                  ),
+                )}
+          </ul>
+          <button type="button" className="json-link tool-event" onClick={() => onEvent(item.event_id)}>
+            event {item.event_id}
+          </button>
+        </div>
+      )}
+    </details>
+  )
+})
+
+const wordOf = ({ update }: { update: 'snapshot' | 'delta' }, count: number): string =>
+  update === 'snapshot' ? `read all, ${plural(count, 'note')}` : `read ${count} new`

@@ -1,0 +1,159 @@
+/**
+ * A task where it was made: what it is to reach, what it waits for, its attempts, what came of it. All of it
+ * is a model's words about what it read: it is drawn as text, with nothing hidden in it.
+ */
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { memo, useState } from 'react'
+import { visibleText } from '@cairn/protocol'
+import { isTaskItemOver, type TaskItem as Task, type WorkerOutcome } from '@cairn/state'
+import { formatCost, formatDuration, formatTokens, oneLine, plural } from '../format.ts'
+import { tasksQuery } from '../tasks/tasks-query.ts'
+import { ChevronIcon } from '../ui/icons.tsx'
+import { causeWord } from '../workers/worker-words.ts'
+import { Elapsed, Said } from './worker-item.tsx'
+import './worker-item.css'
+import './task-item.css'
+
+const WORDS = {
+  todo: 'to come',
+  ready: 'queued',
+  running: 'at work',
+  blocked: 'blocked',
+  done: 'done',
+  failed: 'failed',
+  cancelled: 'cancelled',
+} as const
+type Standing = keyof typeof WORDS
+/** The dots are those of tool calls. */
+const DOTS: Record<Standing, string> = {
+  todo: 'asked',
+  ready: 'asked',
+  running: 'running',
+  blocked: 'waiting',
+  done: 'done',
+  failed: 'failed',
+  cancelled: 'asked',
+}
+
+/** As the log says, or the store where it knows better: of an answer that a person gave, and of the queue. */
+function useStanding(sessionId: string, item: Task): Standing {
+  const isOpen = item.status === 'blocked' || item.status === 'running'
+  const { data } = useQuery({ ...tasksQuery(sessionId), enabled: isOpen })
+  const known = isOpen ? data?.find(task => task.task_id === item.task_id)?.status : undefined
+  return known === 'running' || known === 'ready' ? known : item.status
+}
+
+export const TaskItem = memo(function TaskItem({ item, sessionId }: { item: Task; sessionId: string }) {
+  const [isOpen, setOpen] = useState(false)
+  const standing = useStanding(sessionId, item)
+  const last = item.attempts.at(-1)
+  const said = standing === 'blocked' || isTaskItemOver(item) ? item.reason : null
+  return (
+    <details
+      className="tool worker task"
+      data-testid="task-card"
+      data-task-id={item.task_id}
+      data-status={standing}
+      open={isOpen}
+      onToggle={event => setOpen(event.currentTarget.open)}
+    >
+      <summary>
+        <ChevronIcon />
+        <strong>Task</strong>
+        <span className="worker-goal truncate">{oneLine(visibleText(item.goal), 140)}</span>
+        <span className="tool-status" data-status={DOTS[standing]}>
+          {WORDS[standing]}
+          {standing === 'running' && last !== undefined && <Elapsed since={last.created_at} />}
+        </span>
+        <span className="task-facts faint numeric truncate">{factsOf(item)}</span>
+        {said !== null && <span className="task-reason truncate">{oneLine(visibleText(said), 200)}</span>}
+      </summary>
+      {isOpen && <TaskBody item={item} reason={said} />}
+    </details>
+  )
+})
+
+/** "assistant · attempt 2 of 3 · after lay the ground" */
+function factsOf({ agent, attempts, max_attempts: most, after }: Task): string {
+  const facts = agent === null ? [] : [agent]
+  const made = attempts.length
+  if (made > 0) facts.push(`attempt ${made}${most === null ? '' : ` of ${most}`}`)
+  else if (most !== null) facts.push(`at most ${plural(most, 'attempt')}`)
+  if (after.length > 0) facts.push(`after ${after.map(nameOf).join(', ')}`)
+  return facts.join(' · ')
+}
+
+const nameOf = ({ task_id, goal }: Task['after'][number]): string => oneLine(visibleText(goal ?? task_id), 60)
+
+function TaskBody({
+  item: { goal, after, attempts, status },
+  reason,
+}: {
+  item: Task
+  reason: string | null
+}) {
+  const result = status === 'done' ? (attempts.at(-1)?.outcome ?? null) : null
+  return (
+    <div className="tool-body">
+      <h4>Goal</h4>
+      <Said text={goal} />
+      {after.length > 0 && (
+        <>
+          <h4>After</h4>
+          <ul>
+            {after.map(each => (
+              <li key={each.task_id}>{nameOf(each)}</li>
+            ))}
+          </ul>
+        </>
+      )}
+      {reason !== null && (
+        <>
+          <h4>{status === 'blocked' ? 'What it needs' : 'Why'}</h4>
+          <Said text={reason} />
+        </>
+      )}
+      {attempts.length > 0 && (
+        <>
+          <h4>{attempts.length === 1 ? 'Attempt' : 'Attempts'}</h4>
+          <ol className="task-attempts">
+            {attempts.map(({ worker_id, number, outcome }) => (
+              <li key={worker_id} data-testid="task-attempt">
+                <span className="faint numeric">{number}</span>
+                <span data-failed={(outcome !== null && outcome.cause !== null) || undefined}>
+                  {outcome === null
+                    ? status === 'blocked'
+                      ? 'waits for an answer'
+                      : 'at work'
+                    : attemptSums(outcome)}
+                </span>
+                <Link className="json-link" to="/sessions/$sessionId" params={{ sessionId: worker_id }}>
+                  its session
+                </Link>
+                {outcome !== null && outcome.cause !== null && (
+                  <span className="task-error">{oneLine(visibleText(outcome.text), 400)}</span>
+                )}
+              </li>
+            ))}
+          </ol>
+        </>
+      )}
+      {result !== null && (
+        <>
+          <h4>Result</h4>
+          <Said text={result.text} />
+          {result.truncated && <p className="faint">The rest is in its session.</p>}
+        </>
+      )}
+    </div>
+  )
+}
+
+const attemptSums = ({ cause, duration_seconds: seconds, tokens, cost_usd }: WorkerOutcome): string =>
+  [
+    cause === null ? 'done' : causeWord(cause),
+    formatDuration(seconds * 1000),
+    `${formatTokens(tokens)} tokens`,
+    formatCost(cost_usd),
+  ].join(' · ')

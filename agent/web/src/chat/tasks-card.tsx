@@ -1,0 +1,79 @@
+/** The tasks of the session that are not over, with the answer to each that is blocked. */
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import { Button } from 'react-aria-components'
+import { type TaskView, visibleText } from '@cairn/protocol'
+import { type Children, hasTasks } from '@cairn/state'
+import { oneLine, plural } from '../format.ts'
+import { AnswerTask } from '../tasks/answer-task.tsx'
+import { tasksQuery } from '../tasks/tasks-query.ts'
+import { ExactText } from '../ui/exact-text.tsx'
+import './tasks-card.css'
+
+export function TasksCard({ sessionId, state }: { sessionId: string; state: Children }) {
+  const { data: tasks = [], refetch } = useQuery({ ...tasksQuery(sessionId), enabled: hasTasks(state) })
+  // What begins and ends stands in this log: it shows at once.
+  useEffect(() => {
+    if (hasTasks(state)) void refetch()
+  }, [state, refetch])
+  const open = tasks.filter(isOpen)
+  const blocked = open.filter(({ status }) => status === 'blocked')
+  if (!hasTasks(state) || open.length === 0) return null
+  return (
+    <section className="children tasks" data-testid="tasks" aria-label="Tasks">
+      <p>
+        <span
+          className="dot"
+          data-state={blocked.length > 0 ? 'needs_action' : 'running'}
+          aria-hidden="true"
+        />
+        <span>{standings(open)}</span>
+      </p>
+      {blocked.length > 0 && (
+        <ul>
+          {blocked.map(task => (
+            <Blocked key={task.task_id} sessionId={sessionId} task={task} />
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}
+
+const OPEN = { blocked: 'blocked', running: 'at work', ready: 'queued', todo: 'to come' } as const
+const isOpen = ({ status }: TaskView): boolean => status in OPEN
+
+/** "4 tasks: 1 blocked, 2 at work, 1 to come"; "2 tasks blocked" */
+function standings(tasks: readonly TaskView[]): string {
+  const counted = Object.entries(OPEN)
+    .map(([status, word]) => ({ word, count: tasks.filter(task => task.status === status).length }))
+    .filter(({ count }) => count > 0)
+  const [first] = counted
+  const all = plural(tasks.length, 'task')
+  return counted.length === 1 && first !== undefined
+    ? `${all} ${first.word}`
+    : `${all}: ${counted.map(({ word, count }) => `${count} ${word}`).join(', ')}`
+}
+
+function Blocked({ sessionId, task }: { sessionId: string; task: TaskView }) {
+  const [isAnswering, setAnswering] = useState(false)
+  return (
+    <li data-testid="blocked-task" data-task-id={task.task_id}>
+      <div className="tasks-blocked">
+        <span className="badge waiting">Blocked</span>
+        <span className="tasks-reason">
+          <span>
+            <ExactText text={task.blocked_reason ?? ''} />
+          </span>
+          <span className="faint truncate">{oneLine(visibleText(task.goal), 140)}</span>
+        </span>
+        {!isAnswering && (
+          <Button className="button" onPress={() => setAnswering(true)} data-testid="answer-blocked">
+            Answer
+          </Button>
+        )}
+      </div>
+      {isAnswering && <AnswerTask sessionId={sessionId} taskId={task.task_id} itemId={null} />}
+    </li>
+  )
+}

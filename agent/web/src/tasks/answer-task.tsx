@@ -1,0 +1,95 @@
+/** The answer to a blocked task: its worker goes on with what is written here. Or the task is given up. */
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, type KeyboardEvent, useId, useState } from 'react'
+import { Button } from 'react-aria-components'
+import { client } from '../api.ts'
+import { refreshSession } from '../queries.ts'
+import './answer-task.css'
+
+type Props = {
+  /** The session that made the task. */
+  sessionId: string
+  taskId: string
+  /** The item of the inbox that is answered with it; null: the task itself is answered, which closes its item. */
+  itemId: string | null
+}
+
+/** What the API takes. */
+const LONGEST = 20_000
+
+export function AnswerTask({ sessionId, taskId, itemId }: Props) {
+  const [text, setText] = useState('')
+  const queries = useQueryClient()
+  const settle = () =>
+    Promise.all([
+      queries.invalidateQueries({ queryKey: ['tasks', sessionId] }),
+      queries.invalidateQueries({ queryKey: ['inbox'] }),
+      refreshSession(queries, sessionId),
+    ])
+  const answer = useMutation({
+    mutationFn: (answer: string): Promise<unknown> =>
+      itemId === null
+        ? client.call('unblockTask', { params: { task_id: taskId }, body: { answer } })
+        : client.call('respondInbox', {
+            params: { item_id: itemId },
+            body: { completed: true, note: answer },
+          }),
+    onSettled: settle,
+  })
+  const cancel = useMutation({
+    mutationFn: () => client.call('cancelTask', { params: { task_id: taskId }, body: {} }),
+    onSettled: settle,
+  })
+  const isBusy = answer.isPending || cancel.isPending
+  const submit = () => {
+    const said = text.trim()
+    if (said !== '' && !isBusy) answer.mutate(said)
+  }
+  const keyDown = (event: KeyboardEvent) => {
+    // As in the composer; an input method uses Enter to choose a word.
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
+    event.preventDefault()
+    submit()
+  }
+  const label = useId()
+  return (
+    <form
+      className="answer-task"
+      data-testid="answer-task"
+      onSubmit={(event: FormEvent) => {
+        event.preventDefault()
+        submit()
+      }}
+    >
+      <label htmlFor={label}>Your answer, which its worker goes on with</label>
+      <textarea
+        id={label}
+        className="input"
+        rows={2}
+        maxLength={LONGEST}
+        value={text}
+        onChange={event => setText(event.target.value)}
+        onKeyDown={keyDown}
+        data-testid="task-note"
+      />
+      <div className="answer-task-buttons">
+        <Button
+          className="button danger"
+          isDisabled={isBusy}
+          onPress={() => cancel.mutate()}
+          data-testid="cancel-task"
+        >
+          Cancel the task
+        </Button>
+        <Button
+          className="button primary"
+          type="submit"
+          isDisabled={text.trim() === '' || isBusy}
+          data-testid="unblock-task"
+        >
+          Answer
+        </Button>
+      </div>
+    </form>
+  )
+}
