@@ -1,0 +1,83 @@
+/**
+ * Cron expressions: croner says which wall times match, and the rules for changes of the clock are here.
+ *
+ *   1. A wall time that exists once is that instant.
+ *   2. Every hour matches (`*`): each matching minute that is read on the clock, in a repeated hour both
+ *      times.
+ *   3. Only some hours match: each wall time exactly once. Of a repeated one the first; of one that is
+ *      skipped the first instant after it; several that fall on that instant are one.
+ */
+import { Cron, CronPattern } from 'croner'
+import { instantOf, type Zone } from './zone.ts'
+
+export type CronTimes = {
+  /** The first instant after this one; null: there is none any more. */
+  next(zone: Zone, after: number): number | null
+}
+
+const NICKNAMES: Readonly<Record<string, string>> = {
+  '@yearly': '0 0 1 1 *',
+  '@annually': '0 0 1 1 *',
+  '@monthly': '0 0 1 * *',
+  '@weekly': '0 0 * * 0',
+  '@daily': '0 0 * * *',
+  '@midnight': '0 0 * * *',
+  '@hourly': '0 * * * *',
+}
+const FIELDS = 'minute, hour, day of month, month, day of week'
+
+/** Why this is no cron expression, and what would be; else its times. */
+export function parseCron(expression: string): CronTimes | { problem: string } {
+  const text = expression.trim()
+  const pattern = NICKNAMES[text.toLowerCase()] ?? text
+  if (pattern.startsWith('@'))
+    return { problem: `${quote(text)} is none of ${Object.keys(NICKNAMES).join(', ')}` }
+  const fields = pattern.split(/\s+/)
+  if (fields.length !== 5)
+    return { problem: `${quote(text)} has ${fields.length} fields; there must be five: ${FIELDS}` }
+  if (/[?+]/.test(pattern))
+    return {
+      problem: `${quote(text)} has ${quote(/[?+]/.exec(pattern)![0])}, which is not known here; use *`,
+    }
+  try {
+    // Over wall time, which is written as if it were UTC: there nothing is skipped and nothing comes twice.
+    const cron = new Cron(pattern, { utcOffset: 0, mode: '5-part' })
+    const { hour } = new CronPattern(pattern, undefined, { mode: '5-part' })
+    const nextWall = (after: number): number | null => cron.nextRun(new Date(after))?.getTime() ?? null
+    if (nextWall(Date.UTC(2000, 0)) === null)
+      return { problem: `${quote(text)} matches no day there is, such as 30 February` }
+    const everyHour = hour.every(each => each === 1)
+    return { next: (zone, after) => (everyHour ? nextRead : nextOnce)(nextWall, zone, after) }
+  } catch (thrown) {
+    const why = (thrown instanceof Error ? thrown.message : String(thrown)).replace(/^CronPattern: /, '')
+    return { problem: `${quote(text)}: ${why.replace(/\.+$/, '')}. The five fields are ${FIELDS}` }
+  }
+}
+const quote = (text: string): string => JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text)
+
+type NextWall = (after: number) => number | null
+
+/** Rule 2: from one change of the clock to the next, by the offset that holds there. */
+function nextRead(nextWall: NextWall, zone: Zone, after: number): number | null {
+  for (let from = after; ;) {
+    const offset = zone.offsetAt(from)
+    const wall = nextWall(from + offset)
+    if (wall === null) return null
+    const instant = wall - offset
+    const change = zone.changeIn(from, instant)
+    if (change === null) return instant
+    // What the clock reads at the change itself counts too.
+    const first = change + zone.offsetAt(change)
+    if (nextWall(first - 1) === first) return change
+    from = change
+  }
+}
+
+/** Rules 1 and 3: instants only rise with wall times, so the first that is late enough is the next. */
+function nextOnce(nextWall: NextWall, zone: Zone, after: number): number | null {
+  for (let wall = nextWall(after + zone.offsetAt(after)); wall !== null; wall = nextWall(wall)) {
+    const { instant } = instantOf(zone, wall)
+    if (instant > after) return instant
+  }
+  return null
+}

@@ -1,0 +1,159 @@
+/**
+ * What becomes of a schedule: at a time that its slots are due, by hand, and when a run has ended. Pure:
+ * the time, and what is so elsewhere, are arguments. Every slot that passes while the schedule is active is
+ * a run, a row of skipped ones, or counted in one of the two.
+ */
+import {
+  begin,
+  type Circumstances,
+  type Decision,
+  type Draft,
+  dropQueued,
+  finish,
+  place,
+  settle,
+  skip,
+  startRun,
+} from './draft.ts'
+import type { RunOutcome, RunRef, Schedule } from './schedule.ts'
+import { jitterOf, MOST_SLOTS, nextSlotOf, slotsUntil } from './slots.ts'
+
+/** The slots up to now, by the clock of the store that said that the schedule is due. */
+export function decideDue(schedule: Schedule, now: number, around: Circumstances): Decision {
+  const draft = begin(schedule)
+  if (isOver(draft)) return finish(draft)
+  if (around.parent === 'archived') return cancel(draft, 'The session it belongs to was archived.')
+  if (around.owner === 'disabled') return cancel(draft, 'Whoever made it may not sign in any more.')
+  const { state } = draft
+  const { expires_at } = schedule.spec
+  const shifted = now - jitterOf(schedule.id, schedule.spec)
+  // What lies at or beyond its end is not owed.
+  const until = expires_at === null ? shifted : Math.min(shifted, expires_at - 1)
+  if (draft.status === 'active') {
+    recompute(draft, now, around.tz)
+    takeDue(draft, until, around)
+  }
+  const isBehind = draft.status === 'active' && state.slot_at !== null && state.slot_at <= until
+  if (expires_at !== null && now >= expires_at && !isBehind) {
+    draft.status = 'expired'
+    state.slot_at = null
+    dropQueued(draft, 'cancelled')
+  }
+  return finish(draft)
+}
+
+/** A run now, beside the slots; null: one is under way, and it is neither to be replaced nor waited for. */
+export function decideManual(schedule: Schedule, now: number): Decision | null {
+  const draft = begin(schedule)
+  const { overlap } = draft.schedule.spec
+  const { running, queued } = draft.state
+  if (running !== null && (overlap === 'skip' || (overlap === 'queue' && queued !== null))) return null
+  place(draft, { slot_at: now, manual: true }, 0, now)
+  return finish(draft)
+}
+
+/** A run ended; what waited for it begins. */
+export function decideEnded(
+  schedule: Schedule,
+  ended: RunRef,
+  outcome: RunOutcome,
+  result: string,
+  now: number,
+): Decision {
+  const draft = begin(schedule)
+  settle(draft, ended, outcome, result, now)
+  const { state } = draft
+  if (state.queued !== null) {
+    if (draft.status === 'active') {
+      const { queued } = state
+      state.queued = null
+      startRun(draft, queued, 0)
+    } else dropQueued(draft, draft.status === 'paused' ? 'paused' : 'cancelled')
+  }
+  return finish(draft)
+}
+
+export function decidePause(schedule: Schedule, reason: string): Decision {
+  const draft = begin(schedule)
+  draft.status = 'paused'
+  draft.state.reason = reason
+  dropQueued(draft, 'paused')
+  return finish(draft)
+}
+
+/** Slots that passed meanwhile are not owed: the next is the first from now on. */
+export function decideResume(schedule: Schedule, now: number): Decision {
+  const draft = begin(schedule)
+  draft.status = 'active'
+  Object.assign(draft.state, { failures: 0, backoff_until: 0, reason: null, last_skip: null })
+  draft.state.slot_at = nextSlotOf(schedule.spec.timing)(now)
+  return finish(draft)
+}
+
+/** A run under way goes on and reports. */
+export const decideCancel = (schedule: Schedule, reason: string): Decision => cancel(begin(schedule), reason)
+
+function cancel(draft: Draft, reason: string): Decision {
+  draft.status = 'cancelled'
+  draft.state.reason = reason
+  draft.state.slot_at = null
+  dropQueued(draft, 'cancelled')
+  return finish(draft)
+}
+
+const isOver = ({ status }: Pick<Draft, 'status'>): boolean =>
+  status === 'completed' || status === 'expired' || status === 'cancelled'
+
+/** Other rules of time zones mean other slots, but none that lies behind the last one. */
+function recompute({ schedule, state }: Draft, now: number, tz: string): void {
+  const { timing } = schedule.spec
+  if (state.tz === tz) return
+  state.tz = tz
+  // What was due by the old rules is due: it passed.
+  if (timing.kind === 'cron' && state.slot_at !== null && state.slot_at > now)
+    state.slot_at = nextSlotOf(timing)(now)
+}
+
+function takeDue(draft: Draft, until: number, around: Circumstances): void {
+  const { schedule, state } = draft
+  const { timing, missed, catch_up_s, late_s } = schedule.spec
+  if (state.slot_at === null) return
+  const since = until - catch_up_s * 1000
+  const passed = slotsUntil(nextSlotOf(timing), state.slot_at, until, since)
+  if (passed === null) return
+  state.slot_at = passed.next
+  state.slot_count += passed.count
+  const { first, last, count, old, old_last, new_first } = passed
+  // More passed than one look counts: what it counted lies long behind.
+  const isCut = count === MOST_SLOTS && passed.next !== null && passed.next <= until
+  if (isCut) return skip(draft, 'missed', first, last, count)
+  if (old > 0) skip(draft, 'missed', first, old_last, old)
+  if (new_first === null) return tellMissed(draft)
+  const isLate = until - last > late_s * 1000
+  if (missed === 'skip' && isLate) {
+    skip(draft, 'missed', new_first, last, count - old)
+    return tellMissed(draft)
+  }
+  if (missed === 'skip' && count - old > 1) {
+    skip(draft, 'missed', new_first, last, count - old - 1)
+    takeSlot(draft, last, 0, until, around)
+  } else takeSlot(draft, last, count - old - 1, until, around)
+}
+
+const tellMissed = (draft: Draft): void => {
+  if (draft.schedule.spec.timing.kind === 'once') draft.tell = 'missed'
+}
+
+/** One slot, for which a run may begin; `collapsed` others are in it. */
+function takeSlot(
+  draft: Draft,
+  slot: number,
+  collapsed: number,
+  now: number,
+  { parent }: Circumstances,
+): void {
+  const { state } = draft
+  if (parent === 'paused') return skip(draft, 'paused', slot, slot, collapsed + 1)
+  if (slot < state.backoff_until) return skip(draft, 'backoff', slot, slot, collapsed + 1)
+  place(draft, { slot_at: slot, manual: false }, collapsed, now)
+}

@@ -1,0 +1,146 @@
+/** The steps of a decision about a schedule (decide.ts): what one slot, one run, one end makes of it. */
+import type { RunOutcome, RunRef, RunRow, Schedule, ScheduleState, SkipReason } from './schedule.ts'
+import { jitterOf } from './slots.ts'
+
+/** What is so elsewhere at that moment. */
+export type Circumstances = {
+  /** Of the session that the schedule belongs to. */
+  parent: 'there' | 'paused' | 'archived'
+  owner: 'there' | 'disabled'
+  /** The version of the rules of time zones in use. */
+  tz: string
+}
+
+export type Decision = {
+  status: Schedule['status']
+  state: ScheduleState
+  /** When to look again; null: never. */
+  due_at: number | null
+  rows: RunRow[]
+  /** A run begins. */
+  start: RunRef | null
+  /** The run under way ends, for the sake of the one that begins. */
+  stop: RunRef | null
+  /** A person is told. */
+  tell: 'missed' | 'failures' | null
+}
+
+const BACKOFF_MS = 60_000
+const MOST_BACKOFF_MS = 6 * 3_600_000
+
+/** What is being decided: rows and state grow step by step. */
+export type Draft = Decision & { schedule: Schedule }
+
+export const begin = (schedule: Schedule): Draft => ({
+  schedule,
+  status: schedule.status,
+  state: { ...schedule.state },
+  due_at: null,
+  rows: [],
+  start: null,
+  stop: null,
+  tell: null,
+})
+
+/** What a run under way means for one that is to begin. */
+export function place(draft: Draft, run: RunRef, collapsed: number, now: number): void {
+  const { schedule, state } = draft
+  const { running, queued } = state
+  if (running === null) return startRun(draft, run, collapsed)
+  const { overlap } = schedule.spec
+  if (overlap === 'replace') {
+    settle(draft, running, 'cancelled', '', now)
+    draft.stop = running
+    return startRun(draft, run, collapsed)
+  }
+  if (overlap === 'queue' && queued === null) {
+    state.queued = run
+    state.last_skip = null
+    if (!run.manual) state.skipped_count += collapsed
+    draft.rows.push(row(run, 'queued', null, collapsed))
+    return
+  }
+  skip(draft, 'overlap', run.slot_at, run.slot_at, collapsed + 1)
+}
+
+const row = (
+  { slot_at, manual }: RunRef,
+  status: RunRow['status'],
+  reason: RunRow['reason'],
+  collapsed: number,
+): RunRow => ({ slot_at, last_slot_at: slot_at, status, reason, collapsed, manual })
+
+export function startRun(draft: Draft, run: RunRef, collapsed: number): void {
+  const { state, schedule } = draft
+  state.running = run
+  state.run_count += 1
+  state.last_skip = null
+  if (!run.manual) state.skipped_count += collapsed
+  if (schedule.spec.max_runs !== null && state.run_count >= schedule.spec.max_runs) state.slot_at = null
+  draft.rows.push(row(run, 'running', null, collapsed))
+  draft.start = run
+}
+
+/** Slots that no run begins for; more of them for the same reason, one behind the other, are one row. */
+export function skip(draft: Draft, reason: SkipReason, first: number, last: number, count: number): void {
+  const { state, rows } = draft
+  state.skipped_count += count
+  const before = state.last_skip?.reason === reason ? state.last_skip : null
+  const at = before?.slot_at ?? first
+  const collapsed = before === null ? count - 1 : before.collapsed + count
+  state.last_skip = { slot_at: at, reason, collapsed }
+  const same = rows.findIndex(each => each.slot_at === at)
+  const skipped: RunRow = {
+    slot_at: at,
+    last_slot_at: last,
+    status: 'skipped',
+    reason,
+    collapsed,
+    manual: false,
+  }
+  if (same === -1) rows.push(skipped)
+  else rows[same] = skipped
+}
+
+export function dropQueued(draft: Draft, reason: SkipReason): void {
+  const { state } = draft
+  const { queued } = state
+  if (queued === null) return
+  state.queued = null
+  if (!queued.manual) state.skipped_count += 1
+  draft.rows.push(row(queued, 'skipped', reason, 0))
+}
+
+export function settle(draft: Draft, run: RunRef, outcome: RunOutcome, result: string, now: number): void {
+  const { state, schedule } = draft
+  state.running = null
+  draft.rows.push(row(run, outcome === 'success' ? 'success' : 'failed', outcome, 0))
+  // Whoever ends a run has his reasons, which say nothing of the next one.
+  if (outcome === 'cancelled') return
+  if (result !== '') state.last_result = result
+  if (outcome === 'success') {
+    Object.assign(state, { failures: 0, backoff_until: 0 })
+    return
+  }
+  state.failures += 1
+  state.backoff_until = now + Math.min(BACKOFF_MS * 2 ** (state.failures - 1), MOST_BACKOFF_MS)
+  if (state.failures < schedule.spec.max_failures || draft.status !== 'active') return
+  draft.status = 'paused'
+  state.reason = `${state.failures} runs in a row failed.`
+  draft.tell = 'failures'
+}
+
+/** What is left to come: a schedule without a next slot is over once nothing of it runs. */
+export function finish({ schedule, ...draft }: Draft): Decision {
+  const { state } = draft
+  const { expires_at } = schedule.spec
+  if (draft.status === 'active' && state.slot_at === null && state.running === null && state.queued === null)
+    draft.status = 'completed'
+  if (draft.status !== 'active' && draft.status !== 'paused') return draft
+  const next =
+    draft.status === 'active' && state.slot_at !== null
+      ? state.slot_at + jitterOf(schedule.id, schedule.spec)
+      : null
+  const due = [next, expires_at].filter(at => at !== null)
+  return { ...draft, due_at: due.length === 0 ? null : Math.min(...due) }
+}

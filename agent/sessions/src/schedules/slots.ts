@@ -1,0 +1,81 @@
+/** The slots of a schedule: pure functions of its timing. No slot depends on when a run began or ended. */
+import { createHash } from 'node:crypto'
+import { type CronTimes, parseCron } from './cron.ts'
+import type { ScheduleSpec, Timing } from './schedule.ts'
+import { zoneOf } from './zone.ts'
+
+/** The first slot after an instant; null: there is none any more. */
+export type NextSlot = (after: number) => number | null
+
+export function nextSlotOf(timing: Timing): NextSlot {
+  if (timing.kind === 'once') return after => (timing.at > after ? timing.at : null)
+  if (timing.kind === 'interval') {
+    const { anchor_at, interval_s } = timing
+    const step = interval_s * 1000
+    return after => anchor_at + Math.max(1, Math.floor((after - anchor_at) / step) + 1) * step
+  }
+  const times = timesOf(timing.cron)
+  const zone = zoneOf(timing.timezone)
+  return after => times.next(zone, after)
+}
+
+const parsed = new Map<string, CronTimes>()
+const KEPT = 1000
+
+/** Of an expression that was looked at when the schedule was made. */
+function timesOf(cron: string): CronTimes {
+  const known = parsed.get(cron)
+  if (known !== undefined) return known
+  const times = parseCron(cron)
+  if ('problem' in times) throw new Error(`[schedule] ${times.problem}`)
+  if (parsed.size >= KEPT) parsed.clear()
+  parsed.set(cron, times)
+  return times
+}
+
+/** By so much all slots of a schedule are shifted: always the same, and spread over the schedules. */
+export const jitterOf = (id: string, { jitter_s }: Pick<ScheduleSpec, 'jitter_s'>): number =>
+  (createHash('sha256').update(id).digest().readUInt32BE(0) % (jitter_s + 1)) * 1000
+
+export type Passed = {
+  first: number
+  last: number
+  count: number
+  /** Of them those before `since`. */
+  old: number
+  /** The last of those. */
+  old_last: number
+  /** The first of the others. */
+  new_first: number | null
+  next: number | null
+}
+
+/** More are counted at the next look: a commit must not take seconds. */
+export const MOST_SLOTS = 10_000
+
+/** The slots from `first` up to `until`; null: none has passed. */
+export function slotsUntil(nextSlot: NextSlot, first: number, until: number, since: number): Passed | null {
+  if (first > until) return null
+  const passed: Passed = {
+    first,
+    last: first,
+    count: 0,
+    old: 0,
+    old_last: first,
+    new_first: null,
+    next: null,
+  }
+  for (let slot: number | null = first; slot !== null; slot = nextSlot(slot)) {
+    if (slot > until || passed.count >= MOST_SLOTS) {
+      passed.next = slot
+      break
+    }
+    passed.count += 1
+    passed.last = slot
+    if (slot < since) {
+      passed.old += 1
+      passed.old_last = slot
+    } else passed.new_first ??= slot
+  }
+  return passed
+}

@@ -1,0 +1,319 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  decideCancel,
+  decideDue,
+  decideEnded,
+  decideManual,
+  decidePause,
+  decideResume,
+} from '../../src/schedules/decide.ts'
+import type { Circumstances, Decision } from '../../src/schedules/draft.ts'
+import {
+  newState,
+  type RunOutcome,
+  type RunRow,
+  type Schedule,
+  type ScheduleSpec,
+} from '../../src/schedules/schedule.ts'
+import { jitterOf, nextSlotOf } from '../../src/schedules/slots.ts'
+
+/** The long runs are for the night. */
+const rounds = (sample: number, full: number): number => (process.env['ATTACKS'] === 'full' ? full : sample)
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const START = Date.UTC(2026, 2, 28, 12)
+const AROUND: Circumstances = { parent: 'there', owner: 'there', tz: 'test' }
+
+const specOf = (given: Partial<ScheduleSpec> = {}): ScheduleSpec => ({
+  name: null,
+  prompt: 'look',
+  timing: { kind: 'interval', interval_s: 60, anchor_at: START },
+  missed: 'once',
+  catch_up_s: 86_400,
+  overlap: 'skip',
+  jitter_s: 0,
+  max_runs: null,
+  expires_at: null,
+  on_result: 'note',
+  late_s: 300,
+  max_failures: 5,
+  run: { agent: 'assistant', max_iterations: 5 },
+  ...given,
+})
+
+/** A schedule under decisions, with the rows that they leave. */
+class Desk {
+  schedule: Schedule
+  due_at: number | null
+  rows = new Map<number, RunRow>()
+  started: number[] = []
+  told: string[] = []
+  stopped: number[] = []
+  constructor(given: Partial<ScheduleSpec> = {}) {
+    const spec = specOf(given)
+    this.schedule = {
+      id: 'a schedule',
+      status: 'active',
+      spec,
+      state: newState(nextSlotOf(spec.timing)(START), 'test'),
+    }
+    this.due_at = this.schedule.state.slot_at! + jitterOf('a schedule', spec)
+  }
+  take({ status, state, due_at, rows, start, stop, tell }: Decision): void {
+    this.schedule = { ...this.schedule, status, state }
+    this.due_at = due_at
+    for (const row of rows) {
+      const before = this.rows.get(row.slot_at)
+      const collapsed = Math.max(before?.collapsed ?? 0, row.collapsed)
+      this.rows.set(row.slot_at, { ...row, collapsed })
+    }
+    if (start !== null) this.started.push(start.slot_at)
+    if (stop !== null) this.stopped.push(stop.slot_at)
+    if (tell !== null) this.told.push(tell)
+  }
+  /** All that is due at that time, as whoever claims timers does. */
+  at(now: number, around: Partial<Circumstances> = {}): this {
+    while (this.due_at !== null && this.due_at <= now)
+      this.take(decideDue(this.schedule, now, { ...AROUND, ...around }))
+    return this
+  }
+  end(outcome: RunOutcome, now: number): this {
+    const { running } = this.schedule.state
+    if (running !== null) this.take(decideEnded(this.schedule, running, outcome, `ended ${now}`, now))
+    return this
+  }
+  said(): string[] {
+    return [...this.rows.values()].map(
+      ({ slot_at, status, reason, collapsed }) =>
+        `${(slot_at - START) / MINUTE} ${status}${reason === null ? '' : ` ${reason}`}` +
+        (collapsed === 0 ? '' : ` +${collapsed}`),
+    )
+  }
+}
+
+/** The slots from the beginning up to a time, in rows and in what they count. */
+function accountedFor({ rows, schedule }: Desk): { rows: number; state: number } {
+  const { slot_count, skipped_count } = schedule.state
+  const scheduled = [...rows.values()].filter(row => !row.manual)
+  const begun = scheduled.filter(row => row.status !== 'skipped').length
+  return {
+    rows: scheduled.reduce((sum, row) => sum + 1 + row.collapsed, 0),
+    state: begun + skipped_count === slot_count ? slot_count : Number.NaN,
+  }
+}
+
+describe('slots that are due', () => {
+  test('begin a run each, and the next is on the grid however late the look was', () => {
+    const desk = new Desk()
+    for (let k = 1; k <= 1440; k++) {
+      desk.at(START + k * MINUTE + (k % 7) * 1000).end('success', START + k * MINUTE + 20_000)
+    }
+    expect(desk.started).toEqual(Array.from({ length: 1440 }, (_, k) => START + (k + 1) * MINUTE))
+    expect(accountedFor(desk)).toEqual({ rows: 1440, state: 1440 })
+  })
+
+  test('after an outage of a minute, an hour and three days are one run for the last of them', () => {
+    for (const [outage, expected] of [
+      [MINUTE, ['1 running +1']],
+      [HOUR, ['1 running +60']],
+      [3 * DAY, ['1 skipped missed +2879', '2881 running +1440']],
+    ] as const) {
+      const desk = new Desk().at(START + MINUTE + outage)
+      const last = START + MINUTE + outage
+      expect(desk.started).toEqual([last])
+      const total = outage / MINUTE + 1
+      expect(accountedFor(desk)).toEqual({ rows: total, state: total })
+      const said = desk.said().map(line => line.replace(/^\d+ running/, '1 running'))
+      expect(said.map(line => line.replace(/^1 skipped/, '1 skipped'))).toEqual(
+        expected.map(line => line.replace(/^\d+ running/, '1 running')),
+      )
+    }
+  })
+
+  test('with missed: skip only one that is not late runs', () => {
+    const hourly = {
+      timing: { kind: 'interval', interval_s: 3600, anchor_at: START },
+      missed: 'skip',
+    } as const
+    const late = new Desk(hourly).at(START + 3 * HOUR + 10 * MINUTE)
+    expect(late.started).toEqual([])
+    expect(late.said()).toEqual(['60 skipped missed +2'])
+    const onTime = new Desk(hourly).at(START + 3 * HOUR + 4 * MINUTE)
+    expect(onTime.started).toEqual([START + 3 * HOUR])
+    expect(onTime.said()).toEqual(['60 skipped missed +1', '180 running'])
+  })
+
+  test('a single one that was missed ends its schedule, and a person is told', () => {
+    const desk = new Desk({ timing: { kind: 'once', at: START + HOUR }, missed: 'skip' }).at(START + 2 * HOUR)
+    expect(desk.told).toEqual(['missed'])
+    expect(desk.schedule.status).toBe('completed')
+    expect(desk.said()).toEqual(['60 skipped missed'])
+  })
+
+  test('a clock that is set back an hour brings nothing twice', () => {
+    const desk = new Desk().at(START + 120 * MINUTE)
+    const before = [...desk.started]
+    for (let minute = 60; minute <= 120; minute++) {
+      desk.end('success', START + minute * MINUTE)
+      desk.at(START + minute * MINUTE)
+    }
+    expect(desk.started).toEqual(before)
+    desk.at(START + 121 * MINUTE)
+    expect(desk.started).toEqual([...before, START + 121 * MINUTE])
+  })
+
+  test('years of minutes are counted in portions, and all of them', () => {
+    const desk = new Desk().at(START + 40 * DAY)
+    expect(desk.started).toEqual([START + 40 * DAY])
+    expect(accountedFor(desk)).toEqual({ rows: 40 * 1440, state: 40 * 1440 })
+  })
+})
+
+describe('a slot while a run is under way', () => {
+  test('is skipped, and more of them are one row', () => {
+    const desk = new Desk()
+    for (let k = 1; k <= 5; k++) desk.at(START + k * MINUTE)
+    expect(desk.said()).toEqual(['1 running', '2 skipped overlap +3'])
+  })
+
+  test('waits, one of them, and begins when that run ends', () => {
+    const desk = new Desk({ overlap: 'queue' })
+    for (let k = 1; k <= 4; k++) desk.at(START + k * MINUTE)
+    expect(desk.said()).toEqual(['1 running', '2 queued', '3 skipped overlap +1'])
+    desk.end('success', START + 4 * MINUTE + 1)
+    expect(desk.said()).toEqual(['1 success success', '2 running', '3 skipped overlap +1'])
+    expect(desk.started).toEqual([START + MINUTE, START + 2 * MINUTE])
+    expect(accountedFor(desk)).toEqual({ rows: 4, state: 4 })
+  })
+
+  test('ends it and takes its place', () => {
+    const desk = new Desk({ overlap: 'replace' }).at(START + MINUTE).at(START + 2 * MINUTE)
+    expect(desk.stopped).toEqual([START + MINUTE])
+    expect(desk.said()).toEqual(['1 failed cancelled', '2 running'])
+    expect(desk.schedule.state.failures).toBe(0)
+  })
+
+  test('by hand obeys the same rule', () => {
+    expect(decideManual(new Desk().at(START + MINUTE).schedule, START + MINUTE + 1)).toBeNull()
+    const free = decideManual(new Desk().schedule, START + 1)
+    expect(free?.start).toEqual({ slot_at: START + 1, manual: true })
+    expect(free?.state.slot_count).toBe(0)
+  })
+})
+
+describe('failures', () => {
+  test('make it wait longer and longer, and the fifth in a row pauses it', () => {
+    const desk = new Desk()
+    let now = START
+    while (desk.schedule.status === 'active') {
+      now += MINUTE
+      desk.at(now).end('failed', now + 1000)
+    }
+    expect(desk.started.map(at => (at - START) / MINUTE)).toEqual([1, 3, 6, 11, 20])
+    expect(desk.told).toEqual(['failures'])
+    expect(desk.schedule.state.reason).toMatch(/5 runs in a row failed/)
+    desk.take(decideResume(desk.schedule, now + 10 * MINUTE))
+    expect([desk.schedule.status, desk.schedule.state.failures]).toEqual(['active', 0])
+    expect(desk.due_at).toBe(START + 31 * MINUTE)
+  })
+
+  test('end with the first success, and whoever ends a run makes it no failure', () => {
+    const desk = new Desk().at(START + MINUTE).end('failed', START + MINUTE + 1)
+    desk.at(START + 3 * MINUTE).end('cancelled', START + 3 * MINUTE + 1)
+    expect(desk.schedule.state.failures).toBe(1)
+    desk.at(START + 4 * MINUTE).end('success', START + 4 * MINUTE + 1)
+    expect(desk.schedule.state).toMatchObject({ failures: 0, backoff_until: 0 })
+  })
+})
+
+describe('ends', () => {
+  test('after so many runs, once the last has ended', () => {
+    const desk = new Desk({ max_runs: 2 })
+    desk
+      .at(START + MINUTE)
+      .end('success', START + MINUTE + 1)
+      .at(START + 2 * MINUTE)
+    expect([desk.schedule.status, desk.due_at]).toEqual(['active', null])
+    desk.end('success', START + 2 * MINUTE + 1)
+    expect(desk.schedule.status).toBe('completed')
+  })
+
+  test('at its time: what lies before it is owed, what lies at it is not', () => {
+    const desk = new Desk({ expires_at: START + 3 * MINUTE }).at(START + 10 * MINUTE)
+    expect(desk.said()).toEqual(['2 running +1'])
+    expect(desk.schedule.status).toBe('expired')
+  })
+
+  test('by hand and with its session; a paused session leaves a trace of every slot', () => {
+    const desk = new Desk()
+    desk.at(START + MINUTE, { parent: 'paused' }).at(START + 2 * MINUTE, { parent: 'paused' })
+    expect(desk.said()).toEqual(['1 skipped paused +1'])
+    expect(decideDue(desk.schedule, START + 3 * MINUTE, { ...AROUND, parent: 'archived' })).toMatchObject({
+      status: 'cancelled',
+      due_at: null,
+    })
+    expect(decideDue(desk.schedule, START + 3 * MINUTE, { ...AROUND, owner: 'disabled' }).status).toBe(
+      'cancelled',
+    )
+    expect(decideCancel(desk.schedule, 'by hand')).toMatchObject({ status: 'cancelled', due_at: null })
+    expect(decidePause(desk.schedule, 'by hand')).toMatchObject({ status: 'paused', due_at: null })
+  })
+})
+
+test('jitter is the same each time, differs between schedules and stays in its bounds', () => {
+  const shifts = Array.from({ length: 500 }, (_, nth) => jitterOf(`schedule ${nth}`, { jitter_s: 600 }))
+  expect(shifts).toEqual(shifts.map((_, nth) => jitterOf(`schedule ${nth}`, { jitter_s: 600 })))
+  expect(Math.min(...shifts)).toBeGreaterThanOrEqual(0)
+  expect(Math.max(...shifts)).toBeLessThanOrEqual(600_000)
+  expect(new Set(shifts).size).toBeGreaterThan(250)
+})
+
+test('whatever happens, every slot that passes while it is active is accounted for, once and in order', () => {
+  const step = fc.record({
+    wait: fc.oneof(fc.integer({ min: 1, max: 3 * 60 }), fc.integer({ min: 1, max: 2 * 86_400 })),
+    act: fc.constantFrom('look', 'look', 'look', 'success', 'failed', 'run', 'parent_paused', 'pause_resume'),
+  })
+  fc.assert(
+    fc.property(
+      fc.constantFrom('skip' as const, 'queue' as const, 'replace' as const),
+      fc.constantFrom('once' as const, 'skip' as const),
+      fc.constantFrom('* * * * *', '*/7 * * * *', '0 * * * *', '30 2 * * *'),
+      fc.integer({ min: 0, max: 90 }),
+      fc.array(step, { maxLength: 40 }),
+      (overlap, missed, cron, jitter_s, steps) => {
+        const timing = { kind: 'cron', cron, timezone: 'Europe/Berlin' } as const
+        const desk = new Desk({ overlap, missed, jitter_s, timing, max_failures: 1000 })
+        const next = nextSlotOf(timing)
+        let [now, owed, from] = [START, 0, START]
+        /** Slots from the last count up to what has passed by now, while it was active. */
+        const count = (): void => {
+          const until = now - jitterOf(desk.schedule.id, desk.schedule.spec)
+          for (let at = next(from); at !== null && at <= until; at = next(at)) [owed, from] = [owed + 1, at]
+        }
+        for (const { wait, act } of steps) {
+          now += wait * 1000
+          desk.at(now, act === 'parent_paused' ? { parent: 'paused' } : {})
+          count()
+          if (act === 'success' || act === 'failed') desk.end(act, now)
+          if (act === 'run') {
+            const by = decideManual(desk.schedule, now + 1)
+            if (by !== null) desk.take(by)
+          }
+          if (act === 'pause_resume') {
+            desk.take(decidePause(desk.schedule, 'by hand'))
+            now += 1000 * wait
+            desk.take(decideResume(desk.schedule, now))
+            from = Math.max(from, now)
+          }
+          expect(accountedFor(desk)).toEqual({ rows: owed, state: owed })
+          const scheduled = desk.started.filter(at => desk.rows.get(at)?.manual !== true)
+          expect(scheduled).toEqual([...new Set(scheduled)].toSorted((a, b) => a - b))
+        }
+      },
+    ),
+    { numRuns: rounds(60, 3000) },
+  )
+})
