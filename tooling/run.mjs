@@ -148,6 +148,8 @@ const commands = {
   'chaos:children': (...args) => run('agent/app/e2e/chaos-children.ts', ...args),
   'chaos:postgres': (...args) => run('agent/app/e2e/chaos-postgres.ts', ...args),
   'bench:agent': (...args) => runCli('bench', ...args),
+  // This tree against another checkout, both under load in turn.
+  'bench:pairs': (...args) => run(...serviceFlags, 'agent/api/bench/pairs.ts', ...args),
   'bench:postgres': (...args) => run('agent/log/bench/postgres.ts', ...args),
   'bench:peers': (...args) => run(...serviceFlags, 'agent/api/bench/peers.ts', ...args),
   // Products alone, then whole steps of every recipe: threads (1), rows (2048), repeats.

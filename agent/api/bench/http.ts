@@ -2,9 +2,7 @@
  * What the service does over HTTP, measured from another process: durable appends, the way from an append to
  * its readers, replay, memory. Run alone: node --expose-gc agent/api/bench/http.ts
  */
-import { fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +11,7 @@ import { openSqliteStore } from '@cairn/log'
 import { Config } from '@cairn/protocol'
 import { createApi, mintUserToken } from '../src/index.ts'
 import { commitMessages } from './fill.ts'
-import type { Job, Report } from './load.ts'
+import { startLoad } from './load-process.ts'
 
 export type BenchRow = { name: string; value: number; unit: string }
 export type HttpBenchOptions = {
@@ -151,43 +149,6 @@ export async function benchHttp({
 function residentBytes(): number {
   globalThis.gc?.()
   return process.memoryUsage.rss()
-}
-
-/** A measurement that takes longer has hung. */
-const TOO_LONG_MS = 60_000
-
-type Of<D extends Report['do']> = Extract<Report, { do: D }>
-type Load = {
-  send(job: Job): void
-  /** The next report of that kind; rejects when the load generator is gone or silent. */
-  report<D extends Report['do']>(what: D): Promise<Of<D>>
-  ask<D extends Report['do']>(job: Job, what: D): Promise<Of<D>>
-  stop(): void
-}
-
-function startLoad(): Load {
-  const child = fork(fileURLToPath(new URL('load.ts', import.meta.url)))
-  const gone = new AbortController()
-  child.once('exit', () => gone.abort(new Error('[bench] the load generator ended before its time')))
-  const load: Load = {
-    send: job => void child.send(job),
-    async report<D extends Report['do']>(what: D) {
-      const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(TOO_LONG_MS)])
-      for (;;) {
-        const [message] = (await once(child, 'message', { signal })) as [Report]
-        if (message.do === what) return message as Of<D>
-      }
-    },
-    ask(job, what) {
-      const answered = load.report(what)
-      load.send(job)
-      return answered
-    },
-    stop: () => {
-      if (child.connected) child.disconnect()
-    },
-  }
-  return load
 }
 
 export function quantile(values: number[], q: number): number {

@@ -10,32 +10,107 @@ import type { Socket } from 'node:net'
 import { checkMove } from '@cairn/protocol'
 import type { Exchange } from '../http/exchange.ts'
 import { type Chunk, LAST_CHUNK, OPENING } from './frames.ts'
-import { createOutgoing } from './outgoing.ts'
+import { Outgoing } from './outgoing.ts'
 import type { SendQueues } from './send-queues.ts'
 
-export type Connection = {
-  /** False when more than LOW_WATER is unsent now: wait for `onRoom`. */
-  write(chunk: Chunk): boolean
-  hasRoom(): boolean
-  /** Bytes that the peer has not taken. */
-  unsent(): number
-  /** Ends the body and the connection in order. */
-  end(last?: Chunk): void
-  /** Cuts it off. */
-  destroy(): void
+type State = 'open' | 'ending' | 'over'
+const MOVES = { open: ['ending', 'over'], ending: ['over'], over: [] } satisfies Record<State, State[]>
+
+/**
+ * A class and no closures: an event is written to a thousand of these one after the other, and the objects
+ * that a write must fetch from memory are most of what it costs beside the system call.
+ */
+export class Connection {
+  readonly #socket: Socket
+  readonly #isChunked: boolean
+  readonly #outgoing: Outgoing
+  readonly #peer: PeerWatch
+  #state: State = 'open'
   /** performance.now() of the last write, for the heartbeat. */
-  lastWriteAt: number
+  lastWriteAt = performance.now()
   /** performance.now() when the peer was last seen to have taken bytes, or had taken all. */
-  lastProgressAt: number
-  /** For how long the peer has acknowledged nothing, as far as these looks know; 0 at the first. */
-  lookAtPeer(queues: SendQueues, at: number): number
+  lastProgressAt = this.lastWriteAt
+  onRoom: () => void = () => {}
+  onClose: () => void = () => {}
+
+  /** Takes over a socket on which the headers are out. */
+  constructor(socket: Socket, isChunked: boolean) {
+    this.#socket = socket
+    this.#isChunked = isChunked
+    this.#outgoing = new Outgoing(socket)
+    this.#peer = watchPeer(() => this.#outgoing.gone())
+    socket.setTimeout(0)
+    socket.setNoDelay(true)
+    socket.on('drain', () => {
+      this.#flush()
+      if (this.hasRoom()) this.onRoom()
+    })
+    socket.on('close', () => {
+      if (this.#state !== 'over') this.#move('over')
+      this.onClose()
+    })
+    this.write(OPENING)
+  }
+
+  /** False when more than LOW_WATER is unsent now: wait for `onRoom`. `at` is performance.now(). */
+  write({ bytes, bodyStart, bodyEnd }: Chunk, at = performance.now()): boolean {
+    if (this.#state !== 'open') return false
+    if (this.#outgoing.unsent() === 0) this.lastProgressAt = at
+    this.lastWriteAt = at
+    return this.#outgoing.add(this.#isChunked ? bytes : bytes.subarray(bodyStart, bodyEnd))
+  }
+
+  hasRoom(): boolean {
+    return this.#state !== 'over' && this.#outgoing.hasRoom()
+  }
+
+  /** Bytes that the peer has not taken. */
+  unsent(): number {
+    return this.#outgoing.unsent()
+  }
+
+  /** Ends the body and the connection in order. */
+  end(last?: Chunk): void {
+    if (this.#state !== 'open') return
+    if (last !== undefined) this.write(last)
+    this.#move('ending')
+    this.#flush()
+  }
+
+  /** Cuts it off. */
+  destroy(): void {
+    this.#socket.destroy()
+  }
+
   /**
    * Sees whether the peer took something since the last look. A callback a write would say it at once, at a
    * tenth of what the write costs.
    */
-  look(at: number): void
-  onRoom: () => void
-  onClose: () => void
+  look(at: number): void {
+    if (this.#peer.look()) this.lastProgressAt = at
+  }
+
+  /** For how long the peer has acknowledged nothing, as far as these looks know; 0 at the first. */
+  lookAtPeer(queues: SendQueues, at: number): number {
+    return this.#peer.quietFor(queues(this.#socket), at)
+  }
+
+  #flush(): void {
+    this.#outgoing.flush()
+    if (this.#state === 'ending' && this.#outgoing.waiting() === 0) this.#finish()
+  }
+
+  #finish(): void {
+    this.#move('over')
+    if (this.#isChunked) this.#socket.write(LAST_CHUNK)
+    // A client that has read all of it and does not close must not hold up a server that drains.
+    this.#socket.destroySoon()
+  }
+
+  #move(next: State): void {
+    checkMove<State>('connection', MOVES, this.#state, next)
+    this.#state = next
+  }
 }
 
 /** Sends the headers and takes the socket over: from here on nothing of node:http writes to it. */
@@ -53,74 +128,11 @@ export function takeConnection(exchange: Exchange): Connection {
     ...(isChunked ? { 'transfer-encoding': 'chunked' } : { connection: 'close' }),
   })
   res.flushHeaders()
-  return overSocket(socket, isChunked)
-}
-
-type State = 'open' | 'ending' | 'over'
-const MOVES = { open: ['ending', 'over'], ending: ['over'], over: [] } satisfies Record<State, State[]>
-
-function overSocket(socket: Socket, isChunked: boolean): Connection {
-  socket.setTimeout(0)
-  socket.setNoDelay(true)
-  // A plain field: it is read for every event of every reader.
-  let state: State = 'open'
-  function move(next: State): void {
-    checkMove<State>('connection', MOVES, state, next)
-    state = next
-  }
-  const outgoing = createOutgoing(socket)
-  const peer = watchPeer(outgoing.gone)
-
-  function flush(): void {
-    outgoing.flush()
-    if (state === 'ending' && outgoing.waiting() === 0) finish()
-  }
-  function finish(): void {
-    move('over')
-    if (isChunked) socket.write(LAST_CHUNK)
-    // A client that has read all of it and does not close must not hold up a server that drains.
-    socket.destroySoon()
-  }
-
-  const connection: Connection = {
-    lastWriteAt: performance.now(),
-    lastProgressAt: performance.now(),
-    onRoom: () => {},
-    onClose: () => {},
-    write({ bytes, bodyStart, bodyEnd }) {
-      if (state !== 'open') return false
-      const at = performance.now()
-      if (outgoing.unsent() === 0) connection.lastProgressAt = at
-      connection.lastWriteAt = at
-      return outgoing.add(isChunked ? bytes : bytes.subarray(bodyStart, bodyEnd))
-    },
-    look(at) {
-      if (peer.look()) connection.lastProgressAt = at
-    },
-    lookAtPeer: (queues, at) => peer.quietFor(queues(socket), at),
-    hasRoom: () => state !== 'over' && outgoing.hasRoom(),
-    unsent: outgoing.unsent,
-    end(last) {
-      if (state !== 'open') return
-      if (last !== undefined) connection.write(last)
-      move('ending')
-      flush()
-    },
-    destroy: () => socket.destroy(),
-  }
-  socket.on('drain', () => {
-    flush()
-    if (connection.hasRoom()) connection.onRoom()
-  })
-  socket.on('close', () => {
-    if (state !== 'over') move('over')
-    connection.onClose()
-  })
-  connection.write(OPENING)
-  return connection
+  return new Connection(socket, isChunked)
 }
 
 /** What the other side takes, as far as looks from time to time show. `gone` counts what left this process. */
+type PeerWatch = ReturnType<typeof watchPeer>
 function watchPeer(gone: () => number) {
   let taken = 0
   /** The most that was seen to have been acknowledged, and when. */

@@ -45,7 +45,7 @@ export function followLog(
         session_id: sessionId,
         error: asError(thrown).message,
       })
-      for (const { state, connection } of readers) if (state.current() !== 'history') connection.destroy()
+      for (const { state, connection } of readers) if (state !== 'history') connection.destroy()
     } finally {
       isReading = false
     }
@@ -86,7 +86,7 @@ export function followLog(
 }
 
 function isFollowed(readers: ReadonlySet<Reader>): boolean {
-  for (const { state } of readers) if (state.is('live', 'behind')) return true
+  for (const { state } of readers) if (state === 'live' || state === 'behind') return true
   return false
 }
 
@@ -97,10 +97,10 @@ function isFollowed(readers: ReadonlySet<Reader>): boolean {
 function fanOut(readers: ReadonlySet<Reader>, news: Run, onFull: (reader: Reader) => void): number {
   let part = news
   let delivered = 0
+  const at = performance.now()
   for (const reader of readers) {
-    const state = reader.state.current()
-    if (state === 'behind') reader.lag += news.bytes.length
-    if (state !== 'live' || reader.cursor >= news.to) continue
+    if (reader.state === 'behind') reader.lag += news.bytes.length
+    if (reader.state !== 'live' || reader.cursor >= news.to) continue
     if (reader.cursor <= news.from) part = news
     else if (part.from !== reader.cursor)
       part = run(
@@ -109,7 +109,7 @@ function fanOut(readers: ReadonlySet<Reader>, news: Run, onFull: (reader: Reader
       )
     reader.cursor = part.to
     delivered += part.events.length
-    if (!reader.connection.write(part)) onFull(reader)
+    if (!reader.connection.write(part, at)) onFull(reader)
   }
   return delivered
 }

@@ -8,57 +8,63 @@ import type { Socket } from 'node:net'
 const LOW_WATER = 256 * 1024
 const SLICE = 64 * 1024
 
-export type Outgoing = {
-  /** Says whether there is room for more. */
-  add(part: Buffer): boolean
-  /** Gives the socket what it was not given yet, as far as it takes it. */
-  flush(): void
-  /** Nothing waits here, and the socket holds little. */
-  hasRoom(): boolean
-  /** Bytes that wait here. */
-  waiting(): number
-  /** Those, and what the socket holds. */
-  unsent(): number
-  /** Bytes that have left this process, since the beginning. */
-  gone(): number
-}
-
-export function createOutgoing(socket: Socket): Outgoing {
+/** A class, as its connection is: see there. */
+export class Outgoing {
+  readonly #socket: Socket
   /** At most one large write and what small ones came after it. */
-  const rest: Buffer[] = []
-  let restLength = 0
-  let given = 0
+  readonly #rest: Buffer[] = []
+  #restLength = 0
+  #given = 0
 
-  function give(part: Buffer): void {
-    given += part.length
-    socket.write(part)
+  constructor(socket: Socket) {
+    this.#socket = socket
   }
-  function flush(): void {
-    while (rest[0] !== undefined && socket.writableLength < LOW_WATER) {
+
+  /** Says whether there is room for more. */
+  add(part: Buffer): boolean {
+    if (this.#restLength === 0 && part.length <= LOW_WATER) this.#give(part)
+    else {
+      this.#rest.push(part)
+      this.#restLength += part.length
+      this.flush()
+    }
+    return this.hasRoom()
+  }
+
+  /** Gives the socket what it was not given yet, as far as it takes it. */
+  flush(): void {
+    const rest = this.#rest
+    while (rest[0] !== undefined && this.#socket.writableLength < LOW_WATER) {
       const slice = rest[0].subarray(0, SLICE)
       if (slice.length === rest[0].length) rest.shift()
       else rest[0] = rest[0].subarray(SLICE)
-      restLength -= slice.length
-      give(slice)
+      this.#restLength -= slice.length
+      this.#give(slice)
     }
   }
 
-  const hasRoom = (): boolean => restLength === 0 && socket.writableLength <= LOW_WATER
+  /** Nothing waits here, and the socket holds little. */
+  hasRoom(): boolean {
+    return this.#restLength === 0 && this.#socket.writableLength <= LOW_WATER
+  }
 
-  return {
-    add(part) {
-      if (restLength === 0 && part.length <= LOW_WATER) give(part)
-      else {
-        rest.push(part)
-        restLength += part.length
-        flush()
-      }
-      return hasRoom()
-    },
-    flush,
-    hasRoom,
-    waiting: () => restLength,
-    unsent: () => socket.writableLength + restLength,
-    gone: () => given - socket.writableLength,
+  /** Bytes that wait here. */
+  waiting(): number {
+    return this.#restLength
+  }
+
+  /** Those, and what the socket holds. */
+  unsent(): number {
+    return this.#socket.writableLength + this.#restLength
+  }
+
+  /** Bytes that have left this process, since the beginning. */
+  gone(): number {
+    return this.#given - this.#socket.writableLength
+  }
+
+  #give(part: Buffer): void {
+    this.#given += part.length
+    this.#socket.write(part)
   }
 }

@@ -1,22 +1,17 @@
 import type { LogStore, StoredEvent } from '@cairn/log'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Connection } from './connection.ts'
+import type { Sink } from './reader.ts'
 import { createSessionHub } from './session-hub.ts'
 
 const quiet = { info: () => {}, warn: () => {}, error: () => {} }
 
 /** A connection that keeps what it gets, and has room or not as it is told. */
-function fakeConnection(): Connection & { ids: number[]; setRoom(has: boolean): void } {
+function fakeConnection(): Sink & { ids: number[]; setRoom(has: boolean): void } {
   let hasRoom = true
   const connection = {
     ids: [] as number[],
-    lastWriteAt: 0,
-    lastProgressAt: 0,
-    look: () => {},
-    lookAtPeer: () => 0,
     onRoom: () => {},
-    onClose: () => {},
     write({ bytes, bodyStart, bodyEnd }: { bytes: Buffer; bodyStart: number; bodyEnd: number }) {
       // An empty chunk would be the end of the body.
       expect(bodyEnd).toBeGreaterThan(bodyStart)
@@ -26,7 +21,6 @@ function fakeConnection(): Connection & { ids: number[]; setRoom(has: boolean): 
     },
     hasRoom: () => hasRoom,
     unsent: () => 0,
-    end: () => {},
     destroy: () => {},
     setRoom(has: boolean) {
       hasRoom = has

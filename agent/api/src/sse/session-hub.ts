@@ -3,15 +3,14 @@
  * read, one encoding, one write a reader, whatever has been committed meanwhile.
  */
 import { asError, type EventId } from '@cairn/protocol'
-import type { Connection } from './connection.ts'
 import { type FollowDeps, followLog } from './follow-log.ts'
-import { catchUp, drained, openReader, type Reader } from './reader.ts'
+import { catchUp, drained, moveReader, openReader, type Reader, type Sink } from './reader.ts'
 
 /** A reader lacking more than this that takes nothing is cut off. */
 export const MAX_UNSENT = 1024 * 1024
 
 export type SessionHub = {
-  join(connection: Connection, after: EventId): Reader
+  join(connection: Sink, after: EventId): Reader
   /** Takes a reader out; the hub ends itself with its last one. */
   leave(reader: Reader): void
   /** Bytes that a reader lacks although the log has them, as far as the hub knows. */
@@ -22,7 +21,7 @@ export function createSessionHub(sessionId: string, deps: FollowDeps & { onEmpty
   const { store, log, onDelivered, onEmpty } = deps
   const readers = new Set<Reader>()
   const follower = followLog(sessionId, deps, readers, reader => {
-    reader.state.to('behind')
+    moveReader(reader, 'behind')
     void drained(reader.connection).then(() => readAlone(reader))
   })
 
@@ -31,7 +30,7 @@ export function createSessionHub(sessionId: string, deps: FollowDeps & { onEmpty
     try {
       const read = (after: EventId, limit: number) => store.read(sessionId, after, limit)
       if (!(await catchUp(reader, read, onDelivered))) return
-      reader.state.to('live')
+      moveReader(reader, 'live')
       reader.lag = 0
       follower.include(reader)
     } catch (thrown) {
@@ -52,7 +51,7 @@ export function createSessionHub(sessionId: string, deps: FollowDeps & { onEmpty
     },
     leave(reader) {
       if (!readers.delete(reader)) return
-      reader.state.to('gone')
+      moveReader(reader, 'gone')
       reader.connection.onRoom()
       if (readers.size > 0) return
       follower.stop()
