@@ -80,7 +80,7 @@ test('the workers below a session are listed with how each stands, a page at a t
     cause: null,
     state: 'running',
     waiting_on: null,
-    usage: { input_tokens: 0, output_tokens: 0, cost_usd: 0 },
+    usage: { input_tokens: 0, output_tokens: 0, cost_usd: 0, unpriced: false },
     last_event: { id: 1, type: 'user.message', at: new Date(service.now()).toISOString() },
     started_at: new Date(service.now()).toISOString(),
     ended_at: null,

@@ -149,7 +149,7 @@ test('workers lists all below a session as a tree, and writes nothing of theirs 
   const lines = listed.stdout.trimEnd().split('\n')
   const at = (goal: string): number => lines.findIndex(line => line.startsWith(`${idOf.get(goal)}  `))
   expect(lines).toHaveLength(3)
-  expect(lines[at('do')]).toMatch(/ {2}done .* session\.complete .* do it \\u\{1B\}\[31mnow$/)
+  expect(lines[at('do')]).toMatch(/ {2}done .* session\.complete .* unpriced {2}do it \\u\{1B\}\[31mnow$/)
   expect(lines[at('lead')]).toMatch(/ {2}idle .*\S {2}lead it$/)
   expect(lines[at('lead') + 1]).toMatch(/ {2}needs_answer .*\S {4}ask somebody$/)
   expect(at('ask')).toBe(at('lead') + 1)

@@ -106,6 +106,7 @@ test('workers are seen at work, asked about and stopped, and what they say is te
   await expect.poll(() => by(page, 'worker-row').count(), POLL).toBe(4)
   await row('Publish').getByText('Question').waitFor()
   expect(await row('Read the tests').getAttribute('data-level')).toBe('2')
+  expect(await row('Write the parser').textContent()).toContain('unpriced')
   expect(await row('Write the parser').locator('[data-testid="stop-worker"]').count()).toBe(0)
   await takePictures(page, 'workers')
 

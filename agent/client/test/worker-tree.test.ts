@@ -15,7 +15,7 @@ const worker = (worker_id: string, parent_id: string, second: number): WorkerVie
   cause: null,
   state: 'running',
   waiting_on: null,
-  usage: { input_tokens: 0, output_tokens: 0, cost_usd: 0 },
+  usage: { input_tokens: 0, output_tokens: 0, cost_usd: 0, unpriced: false },
   last_event: null,
   started_at: new Date(second * 1000).toISOString(),
   ended_at: null,

@@ -21,6 +21,8 @@ const FOLDED = [
   'wake_id',
   'asked_id',
   'saga',
+  'provisional',
+  'unpriced',
 ] as const
 
 function checkRecord(sessionId: string, row: LoggedRow, problem: Problem): Record<string, unknown> {
@@ -58,11 +60,13 @@ export function checkLog(
   const fold: Projected = {
     status: 'active',
     title: null,
+    provisional: 0,
     message_count: 0,
     tool_call_count: 0,
     input_tokens: 0,
     output_tokens: 0,
     cost_usd: 0,
+    unpriced: 0,
     wake_id: 0,
     asked_id: 0,
     saga: 0,

@@ -78,8 +78,9 @@ export function guard(row: StoredSession, commit: CommitRequest): void {
   if (commit.expect_no_question === true && row.waiting === QUESTION) {
     throw new Refusing('question_open', `[commit] a question of session ${row.id} waits for its answer`, row)
   }
-  if (commit.expect_title !== undefined && row.title !== commit.expect_title) {
-    throw new Refusing('has_title', `[commit] session ${row.id} has another title by now`, row)
+  const { expect_title: title } = commit
+  if (title !== undefined && (row.title !== title || (title !== null && row.provisional === 0))) {
+    throw new Refusing('has_title', `[commit] session ${row.id} has a title that stays`, row)
   }
 }
 
@@ -100,7 +101,10 @@ export const reopens = (row: StoredSession, { reopen, reopen_from = REOPENED }: 
 /** After the last event: what the commit says of the row itself. */
 export function settle(row: StoredSession, commit: Part): void {
   if (commit.set?.status !== undefined) row.status = commit.set.status
-  if (commit.set?.title !== undefined) row.title = commit.set.title
+  if (commit.set?.title !== undefined) {
+    row.title = commit.set.title
+    row.provisional = 0
+  }
   if (commit.set?.model !== undefined) row.model = commit.set.model
   if (commit.cursor !== undefined)
     row.cursor = commit.cursor === 'self' ? row.last_id : Math.max(row.cursor, commit.cursor)

@@ -13,7 +13,7 @@ export function prepareCommitSql(db: Db) {
         'message_count = ?, tool_call_count = ?,\n' +
         '      input_tokens = ?, output_tokens = ?, cost_usd = ?, cursor = ?, wake_id = ?, wake_at = ?, ' +
         'asked_id = ?, worker_id = ?, epoch = ?, lease_until = ?, lease_at = ?,\n' +
-        '      recent = ?, delta_low = ?, pruned = ?, saga = ? WHERE key = ?',
+        '      recent = ?, delta_low = ?, pruned = ?, saga = ?, provisional = ?, unpriced = ? WHERE key = ?',
     ),
     insertSession: db.prepare(
       'INSERT INTO sessions (id, org_id, created_by, created_by_kind, agent, channel, status, title, ' +

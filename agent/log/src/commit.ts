@@ -108,8 +108,9 @@ export type Commit = {
    */
   expect_no_question?: true
   /**
-   * Refused with `has_title` unless this is the session's title; null: it must have none. A title that was
-   * found must not take the place of one that was given.
+   * Refused with `has_title` unless this is the session's title, and a provisional one; null: it must have
+   * none. A title that was found must not take the place of one that was given, even of one that reads the
+   * same.
    */
   expect_title?: string | null
   /**

@@ -20,7 +20,7 @@ const modeOf = (type: string): Mode => (factsOf(type).arguments === true ? 'argu
 
 function encodeEvent(redact: Redact, { type, data }: EventDraft): EncodedEvent {
   const effect = effectOf(type, data as Record<string, unknown>)
-  if (effect?.title !== undefined) effect.title = redactString(redact, effect.title)
+  if (effect?.title !== undefined) effect.title.text = redactString(redact, effect.title.text)
   return [type, redact(JSON.stringify(data), modeOf(type)), effect]
 }
 

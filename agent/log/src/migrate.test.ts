@@ -114,3 +114,50 @@ test('a store of before the derived state knows after the migration what each se
     ['quiet', 0],
   ])
 })
+
+test('an upgrade finds in the logs which titles only stand in, and which sessions had calls without a rate', () => {
+  const db = openDb(':memory:')
+  const migrations = readMigrations()
+  migrate(
+    db,
+    migrations.filter(({ name }) => name < '0013'),
+    0,
+  )
+  const event = db.prepare('INSERT INTO events (session_key, id, at, type, json) VALUES (?, ?, 0, ?, ?)')
+  const logs: Record<string, [string, object][]> = {
+    provisional: [['session.title_updated', { title: 'a', provisional: true }]],
+    named: [
+      ['session.title_updated', { title: 'a', provisional: true }],
+      ['session.title_updated', { title: '"provisional":true' }],
+    ],
+    unpriced: [
+      ['llm.response', { cost_unpriced_model: 'm' }],
+      ['llm.response', { cost_usd: 1 }],
+    ],
+    // A model may call a tool with arguments of any name.
+    priced: [
+      ['tool.call', { arguments: { cost_unpriced_model: 'm' } }],
+      ['llm.response', { message: { content: '"cost_unpriced_model":"m"' } }],
+    ],
+  }
+  for (const [key, [id, log]] of Object.entries(logs).entries()) {
+    db.prepare(
+      'INSERT INTO sessions (key, id, org_id, created_by, created_by_kind, agent, channel, status, config, ' +
+        "created_at, updated_at) VALUES (?, ?, 'o', 'u', 'user', 'a', 'web', 'active', '{}', 0, 0)",
+    ).run(key + 1, id)
+    for (const [at, [type, data]] of log.entries())
+      event.run(key + 1, at + 1, type, JSON.stringify({ id: at + 1, type, data }))
+  }
+  migrate(db, migrations, 1)
+  expect(
+    db
+      .prepare('SELECT id, provisional, unpriced FROM sessions ORDER BY key')
+      .all()
+      .map(row => [row['id'], row['provisional'], row['unpriced']]),
+  ).toEqual([
+    ['provisional', 1, 0],
+    ['named', 0, 0],
+    ['unpriced', 0, 1],
+    ['priced', 0, 0],
+  ])
+})

@@ -10,6 +10,8 @@ const fresh = (): Projected => ({
   input_tokens: 0,
   output_tokens: 0,
   cost_usd: 0,
+  unpriced: 0,
+  provisional: 0,
   wake_id: 0,
   asked_id: 0,
   saga: 0,
@@ -89,13 +91,13 @@ test('usage counts once: every event with usage of its own, and not the summary 
   )
 })
 
-test('an event with unpriced or missing usage adds nothing and breaks nothing', () => {
+test('an event with unpriced or missing usage adds nothing and breaks nothing, and that it has no price is known', () => {
   expect(
     after(
       ['llm.response', { input_tokens: 3, cost_unpriced_model: 'm' }],
       ['advisor.result', { output_tokens: Number.NaN }],
     ),
-  ).toMatchObject({ input_tokens: 3, output_tokens: 0, cost_usd: 0 })
+  ).toMatchObject({ input_tokens: 3, output_tokens: 0, cost_usd: 0, unpriced: 1 })
 })
 
 test('messages, tool calls and titles are counted where they happen', () => {

@@ -12,7 +12,9 @@ export type Effect = {
   inputTokens?: number
   outputTokens?: number
   costUsd?: number
-  title?: string
+  title?: { text: string; provisional: boolean }
+  /** A call had no known rate: the sum of costs is a lower bound. */
+  unpriced?: true
   /** Asks for work: moves wake_id to this event. */
   wakes?: true
   /** Suspends the turn until a person has answered or acted: moves asked_id to this event. */
@@ -39,11 +41,13 @@ export function effectOf(type: EventType, data: Readonly<Record<string, unknown>
   if (type === 'user.message') effect.messages = 1
   else if (type === 'tool.call') effect.toolCalls = 1
   else if (type === 'llm.delta') effect.delta = true
-  else if (type === 'session.title_updated' && typeof data['title'] === 'string') effect.title = data['title']
+  else if (type === 'session.title_updated' && typeof data['title'] === 'string')
+    effect.title = { text: data['title'], provisional: data['provisional'] === true }
   else if (usage) {
     effect.inputTokens = number(data['input_tokens'])
     effect.outputTokens = number(data['output_tokens'])
     effect.costUsd = number(data['cost_usd'])
+    if (typeof data['cost_unpriced_model'] === 'string') effect.unpriced = true
   }
   for (const _ in effect) return effect
   return null
@@ -53,11 +57,15 @@ export function effectOf(type: EventType, data: Readonly<Record<string, unknown>
 export type Projected = {
   status: SessionStatus
   title: string | null
+  /** 1 while the title stands in until a model has found one. */
+  provisional: 0 | 1
   message_count: number
   tool_call_count: number
   input_tokens: number
   output_tokens: number
   cost_usd: number
+  /** 1 once a call had no known rate. */
+  unpriced: 0 | 1
   wake_id: number
   asked_id: number
   /** 0 no saga, 1 one runs, 2 one must be rolled back. */
@@ -70,7 +78,10 @@ export type Projected = {
  */
 export function applyEffect(row: Projected, id: number, effect: Effect): void {
   if (effect.status !== undefined && row.status !== 'archived') row.status = effect.status
-  if (effect.title !== undefined) row.title = effect.title
+  if (effect.title !== undefined) {
+    row.title = effect.title.text
+    row.provisional = effect.title.provisional ? 1 : 0
+  }
   if (effect.saga === 'begins') row.saga = 1
   else if (effect.saga === 'ends') row.saga = 0
   else if (effect.saga === 'rolls_back' && row.saga === 1) row.saga = 2
@@ -81,4 +92,5 @@ export function applyEffect(row: Projected, id: number, effect: Effect): void {
   row.input_tokens += effect.inputTokens ?? 0
   row.output_tokens += effect.outputTokens ?? 0
   row.cost_usd += effect.costUsd ?? 0
+  if (effect.unpriced === true) row.unpriced = 1
 }

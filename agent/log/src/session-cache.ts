@@ -65,31 +65,7 @@ export function createSessionCache(
     flush() {
       for (const row of dirty.values()) {
         if (isFull(row.recent)) settle(row)
-        sql.updateSession.run(
-          row.status,
-          row.title,
-          row.model,
-          row.updated_at,
-          row.last_id,
-          row.message_count,
-          row.tool_call_count,
-          row.input_tokens,
-          row.output_tokens,
-          row.cost_usd,
-          row.cursor,
-          row.wake_id,
-          row.wake_at,
-          row.asked_id,
-          row.worker_id,
-          row.epoch,
-          row.lease_until,
-          row.lease_at,
-          row.recent,
-          row.delta_low,
-          row.pruned,
-          row.saga,
-          row.key,
-        )
+        sql.updateSession.run(...valuesOf(row), row.key)
       }
       dirty.clear()
     },
@@ -99,3 +75,31 @@ export function createSessionCache(
     },
   }
 }
+
+/** In the order of `updateSession`. */
+const valuesOf = (row: StoredSession) => [
+  row.status,
+  row.title,
+  row.model,
+  row.updated_at,
+  row.last_id,
+  row.message_count,
+  row.tool_call_count,
+  row.input_tokens,
+  row.output_tokens,
+  row.cost_usd,
+  row.cursor,
+  row.wake_id,
+  row.wake_at,
+  row.asked_id,
+  row.worker_id,
+  row.epoch,
+  row.lease_until,
+  row.lease_at,
+  row.recent,
+  row.delta_low,
+  row.pruned,
+  row.saga,
+  row.provisional,
+  row.unpriced,
+]

@@ -38,6 +38,8 @@ export type StoredSession = {
   delta_low: number
   pruned: number
   saga: Projected['saga']
+  provisional: Projected['provisional']
+  unpriced: Projected['unpriced']
   /** Not a column: 1 question, 2 action, 3 approval, null nothing pending. */
   waiting: number | null
 }
@@ -74,6 +76,8 @@ const CROSSING = [
   'delta_low',
   'pruned',
   'saga',
+  'provisional',
+  'unpriced',
   'waiting',
 ] as const satisfies readonly (keyof StoredSession)[]
 declare const packed: unique symbol
@@ -136,6 +140,7 @@ export const toSessionRow = (row: StoredSession): SessionRow => ({
   input_tokens: row.input_tokens,
   output_tokens: row.output_tokens,
   cost_usd: row.cost_usd,
+  unpriced: row.unpriced === 1,
   created_by: row.created_by,
   created_by_kind: row.created_by_kind,
   org_id: row.org_id,

@@ -23,6 +23,10 @@ export function formatCost(usd: number): string {
   return usd < 0.1 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`
 }
 
+/** What was spent; a call without a known rate makes it a lower bound, or no figure at all. */
+export const formatSpent = (usd: number, isUnpriced: boolean): string =>
+  !isUnpriced ? formatCost(usd) : usd === 0 ? 'unpriced' : `over ${formatCost(usd)}`
+
 /** "380 ms", "2.4 s", "3m 05s", "2h 10m". */
 export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`

@@ -52,6 +52,7 @@ export const Session = z
     input_tokens: count,
     output_tokens: count,
     cost_usd: z.number(),
+    unpriced: z.boolean().describe('a call had no known rate: cost_usd is a lower bound'),
     created_by: z.string().describe('user or service account that made it'),
     created_at: timestamp,
     updated_at: timestamp,
@@ -108,7 +109,12 @@ export const WorkerView = z
     state: SessionState.describe('of its session'),
     waiting_on: Session.shape.waiting_on,
     usage: z
-      .object({ input_tokens: count, output_tokens: count, cost_usd: z.number() })
+      .object({
+        input_tokens: count,
+        output_tokens: count,
+        cost_usd: z.number(),
+        unpriced: Session.shape.unpriced,
+      })
       .describe('of its own session: what its own workers used stands in their rows'),
     last_event: z.object({ id: count, type: z.string(), at: timestamp }).nullable(),
     started_at: timestamp.describe('when it was made'),

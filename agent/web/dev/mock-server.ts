@@ -69,6 +69,7 @@ function makeLog(id: string, title: string | null, status: Session['status'] = '
     input_tokens: 0,
     output_tokens: 0,
     cost_usd: 0,
+    unpriced: false,
     created_by: 'user-1',
     created_at: at,
     updated_at: at,

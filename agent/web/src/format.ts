@@ -1,19 +1,16 @@
 /** How times and sums read everywhere in the UI. Pure: the clock is an argument. */
-import { formatCost, formatDuration } from '@cairn/protocol'
+import { formatDuration } from '@cairn/protocol'
 
 export {
   formatCost,
   formatCount,
   formatDuration,
   formatSize,
+  formatSpent,
   formatTokens,
   oneLine,
   plural,
 } from '@cairn/protocol'
-
-/** What was spent; a call without a known rate makes it a lower bound, or no figure at all. */
-export const formatSpent = (usd: number, isUnpriced: boolean): string =>
-  !isUnpriced ? formatCost(usd) : usd === 0 ? 'unpriced' : `over ${formatCost(usd)}`
 
 /** Difference to the event before, signed: "+0", "+12 ms", "+1.4 s". */
 export const formatDelta = (ms: number): string =>

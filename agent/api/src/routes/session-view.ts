@@ -26,6 +26,7 @@ const shown = (row: SessionRow, family: Family): Session => ({
   input_tokens: row.input_tokens,
   output_tokens: row.output_tokens,
   cost_usd: row.cost_usd,
+  unpriced: row.unpriced,
   created_by: row.created_by,
   created_at: iso(row.created_at),
   updated_at: iso(row.updated_at),

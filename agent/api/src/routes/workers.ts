@@ -44,6 +44,7 @@ const shownWorker = (link: Link, session: SessionRow, last: StoredEvent | undefi
     input_tokens: session.input_tokens,
     output_tokens: session.output_tokens,
     cost_usd: session.cost_usd,
+    unpriced: session.unpriced,
   },
   last_event:
     last === undefined ? null : { id: last.id, type: last.type, at: decodeEvent(last.json).created_at },

@@ -1,6 +1,6 @@
 /** cairn workers: the workers below a session, each under the one it works for. */
 import { type TreeRow, treeRows } from '@cairn/client'
-import { formatCost, formatTokens, type WorkerView } from '@cairn/protocol'
+import { formatSpent, formatTokens, type WorkerView } from '@cairn/protocol'
 import { EXIT } from '../exit.ts'
 import { defineCommand, takePositionals } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
@@ -43,7 +43,7 @@ function line({ worker, level }: TreeRow): string {
   return (
     `${worker_id}  ${wordOf(worker).padEnd(14)}  ${(last?.type ?? '').padEnd(20)}  ` +
     `${formatTokens(usage.input_tokens + usage.output_tokens).padStart(6)}  ` +
-    `${formatCost(usage.cost_usd).padStart(8)}  ` +
+    `${formatSpent(usage.cost_usd, usage.unpriced).padStart(8)}  ` +
     `${'  '.repeat(level - 1)}${oneLine(goal ?? '(untitled)', 80)}\n`
   )
 }

@@ -1,5 +1,5 @@
 /** Titles that land outside the turn (contract 14.13). */
-import { addMessage, createSession } from '@cairn/sessions'
+import { addMessage, createSession, renameSession } from '@cairn/sessions'
 import { checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
 import type { ScenarioInput } from '../../src/llm/scenario.ts'
@@ -75,4 +75,28 @@ test('a title that a worker did not live to find is found after the next turn', 
   await addMessage(stage.deps, { session_id: id, content: 'And now?', principal: alice })
   await expect.poll(titleOf).toBe('Border and hedge')
   await second.idle()
+})
+
+test('a title that a person gives while a model is asked stands, also if it reads like the one before', async () => {
+  const naming = Promise.withResolvers<void>()
+  await using stage = await setStage({
+    scenario: {
+      rules: [{ when: NAMES, answer: say('Border and hedge') }, { answer: say('Under the hedge.') }],
+    },
+    hold: nth => (nth === 2 ? naming.promise : undefined),
+  })
+  const { id } = await createSession(stage.deps, ['assistant'], { principal: alice })
+  const harness = stage.start()
+  await addMessage(stage.deps, { session_id: id, content: 'Where is the border?', principal: alice })
+  await stage.server.requested(2)
+  await renameSession(stage.deps, id, 'Where is the border?')
+  naming.resolve()
+  await harness.idle()
+  expect((await stage.store.getSession(id))?.title).toBe('Where is the border?')
+  const named = (await readLog(stage.store, id)).filter(({ type }) => type === 'session.title_updated')
+  expect(named.map(({ data }) => data)).toEqual([
+    { title: 'Where is the border?', provisional: true },
+    { title: 'Where is the border?' },
+  ])
+  expect(await stage.store.check()).toEqual([])
 })

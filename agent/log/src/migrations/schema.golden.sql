@@ -180,7 +180,7 @@ CREATE TABLE sessions (
   recent TEXT NOT NULL DEFAULT '',     -- positions of the newest events, which event_positions does not have yet
   delta_low INTEGER NOT NULL DEFAULT 0,-- lowest llm.delta that may still be there; 0: none
   pruned INTEGER NOT NULL DEFAULT 0    -- llm.delta rows deleted so far
-, saga INTEGER NOT NULL DEFAULT 0, asked_id INTEGER NOT NULL DEFAULT 0) STRICT;
+, saga INTEGER NOT NULL DEFAULT 0, asked_id INTEGER NOT NULL DEFAULT 0, provisional INTEGER NOT NULL DEFAULT 0, unpriced INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE TABLE snapshots (
   session_key INTEGER PRIMARY KEY,

@@ -96,6 +96,8 @@ const COLUMNS: { [C in Column]: 'text' | 'bigint' | 'float8' } = {
   delta_low: 'bigint',
   pruned: 'bigint',
   saga: 'bigint',
+  provisional: 'bigint',
+  unpriced: 'bigint',
 }
 const NAMES = Object.keys(COLUMNS) as Column[]
 

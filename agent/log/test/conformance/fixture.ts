@@ -45,6 +45,7 @@ const lifecycle = writer('lifecycle')
 const turn = writer('turn')
 const tools = writer('tools')
 const saga = writer('saga')
+const titles = writer('titles')
 const where = { turn_id: 'turn_1', iteration_index: 0 }
 
 export const say = (content: string): EventDraft => messages('user.message', { content })
@@ -59,7 +60,7 @@ export const called = (tool_call_id: string, args: Record<string, unknown> = { p
   tools('tool.call', { tool_call_id, name: 'read_file', arguments: args })
 export const response = (
   content: string,
-  usage: { input?: number; output?: number; cost?: number } = {},
+  usage: { input?: number; output?: number; cost?: number; unpriced?: true } = {},
   call?: { id: string; arguments: string },
 ): EventDraft =>
   turn('llm.response', {
@@ -80,9 +81,12 @@ export const response = (
     finish_reason: 'stop',
     context_window: 1000,
     ...(usage.cost !== undefined && { cost_usd: usage.cost }),
+    ...(usage.unpriced === true && { cost_unpriced_model: 'm' }),
     ...where,
   })
 export const resume = (): EventDraft<'session.resume'> => lifecycle('session.resume', { source: 'message' })
+export const titled = (title: string, provisional = false): EventDraft =>
+  titles('session.title_updated', { title, ...(provisional ? { provisional } : {}) })
 export const pause = (): EventDraft => lifecycle('session.pause', { reason: 'user' })
 export const stopped = (): EventDraft => lifecycle('session.stopped', { reason: 'archived' })
 export const complete = (): EventDraft => lifecycle('session.complete', { reason: 'completed' })

@@ -1,6 +1,6 @@
 /** Commits: order, ids, guards, and what they leave when they are refused. */
 import { expect, test } from 'vitest'
-import { CommitRefused, withRows } from '@cairn/log'
+import { type Commit, CommitRefused, withRows } from '@cairn/log'
 import {
   called,
   claimOne,
@@ -15,6 +15,7 @@ import {
   response,
   resume,
   say,
+  titled,
   statusOf,
   thought,
   upTo,
@@ -175,14 +176,42 @@ export function defineWriting({ open }: Bench): void {
   test('a title that was found does not replace one that was given', async () => {
     const { store } = await open()
     await store.createSession(newSession('s'))
-    const name = (title: string, expect_title: string | null) =>
-      ({ session_id: 's', events: [], expect_title, set: { title } }) as const
-    await store.commit(name('found', null))
-    await refused(store, name('found later', null), 'has_title')
-    expect((await store.getSession('s'))?.title).toBe('found')
-    await store.commit(name('found better', 'found'))
-    await refused(store, name('found too late', 'found'), 'has_title')
-    expect((await store.getSession('s'))?.title).toBe('found better')
+    const name = (title: string, expect_title: string | null, provisional = false): Commit => ({
+      session_id: 's',
+      events: [titled(title, provisional)],
+      expect_title,
+    })
+    await store.commit(name('begun', null, true))
+    await refused(store, name('found', null), 'has_title')
+    expect((await store.getSession('s'))?.title).toBe('begun')
+    await store.commit(name('begun better', 'begun', true))
+    await refused(store, name('found too late', 'begun'), 'has_title')
+    // Somebody gives it, and it reads like the one that stood in.
+    await store.commit({ session_id: 's', events: [titled('begun better')] })
+    await refused(store, name('found', 'begun better'), 'has_title')
+    expect((await store.getSession('s'))?.title).toBe('begun better')
+    expect(await store.check()).toEqual([])
+  })
+
+  test('that a call had no known rate is told of its session, and of no other', async () => {
+    const { store } = await open()
+    for (const id of ['priced', 'unpriced', 'new']) await store.createSession(newSession(id))
+    await store.commit({ session_id: 'priced', events: [response('a', { cost: 0.5 })] })
+    await store.commit({ session_id: 'unpriced', events: [response('a', { cost: 0.5 })] })
+    await store.commit({ session_id: 'unpriced', events: [response('b', { unpriced: true })] })
+    await store.commit({ session_id: 'unpriced', events: [response('c', { cost: 0.5 })] })
+    const told = async () =>
+      (await store.getSessions(['priced', 'unpriced', 'new'])).map(({ id, unpriced, cost_usd }) => [
+        id,
+        unpriced,
+        cost_usd,
+      ])
+    expect((await told()).toSorted()).toEqual([
+      ['new', false, 0],
+      ['priced', false, 0.5],
+      ['unpriced', true, 1],
+    ])
+    expect(await store.check()).toEqual([])
   })
 
   test('reopen comes first when the session has ended, and not at all when it has not', async () => {

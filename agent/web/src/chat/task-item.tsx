@@ -7,11 +7,11 @@ import { Link } from '@tanstack/react-router'
 import { memo, useState } from 'react'
 import { visibleText } from '@cairn/protocol'
 import { isTaskItemOver, type TaskItem as Task, type WorkerOutcome } from '@cairn/state'
-import { formatCost, formatDuration, formatTokens, oneLine, plural } from '../format.ts'
+import { formatDuration, formatTokens, oneLine, plural } from '../format.ts'
 import { tasksQuery } from '../tasks/tasks-query.ts'
 import { ChevronIcon } from '../ui/icons.tsx'
 import { causeWord } from '../workers/worker-words.ts'
-import { Elapsed, Said } from './worker-item.tsx'
+import { costOf, Elapsed, Said } from './worker-item.tsx'
 import './worker-item.css'
 import './task-item.css'
 
@@ -150,10 +150,10 @@ function TaskBody({
   )
 }
 
-const attemptSums = ({ cause, duration_seconds: seconds, tokens, cost_usd }: WorkerOutcome): string =>
+const attemptSums = (outcome: WorkerOutcome): string =>
   [
-    cause === null ? 'done' : causeWord(cause),
-    formatDuration(seconds * 1000),
-    `${formatTokens(tokens)} tokens`,
-    formatCost(cost_usd),
+    outcome.cause === null ? 'done' : causeWord(outcome.cause),
+    formatDuration(outcome.duration_seconds * 1000),
+    `${formatTokens(outcome.tokens)} tokens`,
+    ...costOf(outcome),
   ].join(' · ')

@@ -5,7 +5,7 @@
 import { Link } from '@tanstack/react-router'
 import { memo, useState } from 'react'
 import { visibleText } from '@cairn/protocol'
-import type { WorkerItem as Worker } from '@cairn/state'
+import type { WorkerItem as Worker, WorkerOutcome } from '@cairn/state'
 import { formatCost, formatDuration, formatTokens, oneLine, plural } from '../format.ts'
 import { ExactText } from '../ui/exact-text.tsx'
 import { ChevronIcon } from '../ui/icons.tsx'
@@ -73,11 +73,14 @@ function sumsOf({ agent, outcome, timeout_seconds, idle_seconds }: Worker): stri
       formatDuration(outcome.duration_seconds * 1000),
       plural(outcome.iterations, 'step'),
       `${formatTokens(outcome.tokens)} tokens`,
-      formatCost(outcome.cost_usd),
+      ...costOf(outcome),
     )
   }
   return facts.join(' · ')
 }
+
+/** An outcome does not say whether all calls had a rate: of nothing it says nothing. */
+export const costOf = ({ cost_usd: usd }: WorkerOutcome): string[] => (usd > 0 ? [formatCost(usd)] : [])
 
 function WorkerBody({ item: { goal, outcome } }: { item: Worker }) {
   return (

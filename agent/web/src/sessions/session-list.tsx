@@ -5,7 +5,7 @@ import { type KeyboardEvent, useEffect, useState } from 'react'
 import { Button, Input, SearchField, ToggleButton } from 'react-aria-components'
 import type { Session } from '@cairn/protocol'
 import { describeError } from '../api.ts'
-import { formatAgo, formatCost, formatTokens, plural } from '../format.ts'
+import { formatAgo, formatSpent, formatTokens, plural } from '../format.ts'
 import { SESSIONS_PAGE, type SessionScope, noteSession, sessionsQuery } from '../queries.ts'
 import { ArchiveIcon, SearchIcon } from '../ui/icons.tsx'
 import { useNow } from '../ui/use-now.ts'
@@ -133,7 +133,7 @@ function SessionItem({ session, isOpen, now }: { session: Session; isOpen: boole
         <span className="session-facts numeric">
           <span>{formatAgo(session.updated_at, now)}</span>
           {tokens > 0 && <span>{formatTokens(tokens)} tokens</span>}
-          <span>{formatCost(session.cost_usd)}</span>
+          <span>{formatSpent(session.cost_usd, session.unpriced)}</span>
           {session.open_children > 0 && <span>{plural(session.open_children, 'worker')}</span>}
         </span>
       </Link>

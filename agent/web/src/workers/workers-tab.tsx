@@ -8,7 +8,7 @@ import { type Session, visibleText, type WorkerView } from '@cairn/protocol'
 import { noChildren } from '@cairn/state'
 import { client, describeError } from '../api.ts'
 import { familyOfAny } from '../events/filter.ts'
-import { formatAgo, formatCost, formatCount, formatTokens } from '../format.ts'
+import { formatAgo, formatCount, formatSpent, formatTokens } from '../format.ts'
 import { refreshSession } from '../queries.ts'
 import type { FollowedSession } from '../session/followed-session.ts'
 import { NeedsBadge, StateDot } from '../sessions/session-state.tsx'
@@ -136,7 +136,7 @@ function WorkerRow({ worker, level, now, rootId }: TreeRow & { now: number; root
         {formatTokens(tokens)}
         <span className="worker-unit"> tokens</span>
       </td>
-      <td className="number worker-cost">{formatCost(usage.cost_usd)}</td>
+      <td className="number worker-cost">{formatSpent(usage.cost_usd, usage.unpriced)}</td>
       <td className="worker-stop">
         {worker.status === 'open' && <StopButton worker={worker} goal={goal} rootId={rootId} />}
       </td>
