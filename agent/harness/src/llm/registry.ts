@@ -3,10 +3,10 @@
  * from the environment once.
  */
 import type { Config, ProviderConfig, Rates } from '@cairn/protocol'
-import { createAnthropic } from './anthropic.ts'
+import type { AnthropicOptions } from './anthropic.ts'
 import { contextWindowOf } from './catalog.ts'
-import { createOpenAI } from './openai.ts'
 import { ModelError, type ModelProvider } from './provider.ts'
+import { loadedOnUse } from './loaded-on-use.ts'
 import { proxySettings } from './transport.ts'
 
 export type ResolvedModel = {
@@ -109,7 +109,7 @@ function makeProvider(
     const url = scriptedUrls[name]
     if (url === undefined)
       throw misconfigured(`the scripted model server of provider "${name}" is not running`)
-    return createOpenAI({ name, baseUrl: url })
+    return loadedOnUse(async () => (await import('./openai.ts')).createOpenAI({ name, baseUrl: url }))
   }
   const variable = keyName(config)
   const key = variable === undefined ? undefined : env[variable]
@@ -124,8 +124,11 @@ function makeProvider(
     proxy: proxySettings(env),
     ...(key ? { apiKey: key } : {}),
   }
-  if (config.kind === 'openai') return createOpenAI({ ...common, headers: config.headers })
-  return createAnthropic({
+  if (config.kind === 'openai') {
+    const { headers } = config
+    return loadedOnUse(async () => (await import('./openai.ts')).createOpenAI({ ...common, headers }))
+  }
+  const anthropic: AnthropicOptions = {
     ...common,
     modelFacts: model => {
       const rates = models.catalog[`${name}/${model}`]
@@ -134,7 +137,8 @@ function makeProvider(
         ...(rates?.max_output_tokens === undefined ? {} : { maxOutputTokens: rates.max_output_tokens }),
       }
     },
-  })
+  }
+  return loadedOnUse(async () => (await import('./anthropic.ts')).createAnthropic(anthropic))
 }
 
 /**

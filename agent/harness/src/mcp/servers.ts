@@ -3,7 +3,7 @@ import type { Config } from '@cairn/protocol'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { Tool } from '../tools/tool.ts'
-import { connectMcpServer } from './connection.ts'
+import type { McpConnection } from './connection.ts'
 import type { Environment } from './transport.ts'
 
 export type McpOptions = {
@@ -30,12 +30,23 @@ export function startMcpServers({
   clock = systemClock,
   random = Math.random,
 }: McpOptions): McpServers {
-  const connections = Object.entries(servers).map(([name, config]) =>
-    connectMcpServer(name, config, { env, log, clock, random }),
-  )
+  let connections: readonly McpConnection[] = []
+  let isStopped = false
+  // Loaded where there is a server: the SDK occupies some 8 MB.
+  async function connect(): Promise<void> {
+    const { connectMcpServer } = await import('./connection.ts')
+    if (isStopped) return
+    connections = Object.entries(servers).map(([name, config]) =>
+      connectMcpServer(name, config, { env, log, clock, random }),
+    )
+    await Promise.all(connections.map(connection => connection.ready))
+  }
   return {
     tools: () => connections.flatMap(connection => connection.tools()),
-    ready: Promise.all(connections.map(connection => connection.ready)).then(() => undefined),
-    stop: () => Promise.all(connections.map(connection => connection.stop())).then(() => undefined),
+    ready: Object.keys(servers).length === 0 ? Promise.resolve() : connect(),
+    async stop() {
+      isStopped = true
+      await Promise.all(connections.map(connection => connection.stop()))
+    },
   }
 }
