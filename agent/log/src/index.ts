@@ -41,8 +41,8 @@ export {
   parsePostgresUrl,
   type PostgresAddress,
 } from './postgres/address.ts'
-export { UnsafeServer } from './postgres/connections.ts'
-export { openPostgresStore, type PostgresStoreOptions, type SharedLogStore } from './postgres/store.ts'
+export { openPostgresStore, type PostgresStoreOptions, type SharedLogStore } from './postgres/open.ts'
+export { UnsafeServer } from './postgres/unsafe-server.ts'
 export { tail } from './tail.ts'
 export { applyEffect, type Effect, effectOf, type Projected } from './projection.ts'
 export { createHoldBack, type HeldText } from './hold-back.ts'

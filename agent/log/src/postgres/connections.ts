@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Client, type ClientConfig, Pool, type PoolClient, type QueryResult, types } from 'pg'
 import type { PostgresAddress } from './address.ts'
 import { asStoreFailure, isLost } from './failures.ts'
+import { UnsafeServer } from './unsafe-server.ts'
 
 export type Value = string | number | boolean | null | readonly (string | number | null)[]
 export type Rows = Record<string, unknown>[]
@@ -57,11 +58,6 @@ const baseConfig = ({ url, schema, options }: PostgresAddress): ClientConfig => 
     'synchronous_commit=on'
   ).trim(),
 })
-
-/** The server cannot keep what it acknowledges. */
-export class UnsafeServer extends Error {
-  override readonly name = 'UnsafeServer'
-}
 
 /**
  * Acknowledged means on disk: looked at on every connection that writes, for a server may come back with
