@@ -15,6 +15,7 @@ const CAPABILITIES = [
   'coordination',
   'experts',
   'goals',
+  'missions',
   'review',
   'saga',
   'skills',

@@ -11,6 +11,7 @@ export type AgentSetup = {
   escalation_model: string | null
   title_model: string
   evaluator_model: string
+  mission_evaluator_model: string
   system: string
   max_iterations: number
   temperature: number | undefined
@@ -84,6 +85,8 @@ export function setUpAgent(config: Config, session: Pick<SessionRow, 'agent' | '
     escalation_model: agent.escalation_model ?? null,
     title_model: agent.summary_model ?? model,
     evaluator_model: agent.goals.evaluator_model ?? agent.summary_model ?? model,
+    mission_evaluator_model:
+      agent.missions.evaluator_model ?? agent.goals.evaluator_model ?? agent.summary_model ?? model,
     system: own.system ?? agent.system,
     max_iterations: Math.min(agent.max_iterations, own.max_iterations ?? agent.max_iterations),
     temperature: own.temperature ?? agent.temperature,

@@ -12,6 +12,7 @@ import { workers } from './coordination/capability.ts'
 import { fireTimers } from './coordination/timers.ts'
 import { experts } from './experts/capability.ts'
 import { goalContinuation, goalGrading } from './goals/capability.ts'
+import { missionContinuing, missionGrading } from './missions/capability.ts'
 import { keepReviews } from './review/capability.ts'
 import { sagas } from './saga/capability.ts'
 import { skills } from './skills/capability.ts'
@@ -40,8 +41,10 @@ export function keepCapabilities(worker: Worker): (claimed: Claimed) => Promise<
       board(worker, claimed),
       advisor,
       goalGrading,
+      missionGrading,
       waiting_commands,
       goalContinuation,
+      missionContinuing,
       compaction,
       sagas(worker),
       announcements,

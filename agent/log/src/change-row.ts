@@ -1,6 +1,7 @@
 /** What a commit changes beside events and its session's row, inside the writer's transaction. */
 import { changeBoard } from './change-board.ts'
 import { changeLink } from './change-link.ts'
+import { changeMission } from './change-mission.ts'
 import { changeTask } from './change-task.ts'
 import { isOpen, Refusing } from './commit-rules.ts'
 import type { CommitSql } from './commit-sql.ts'
@@ -137,6 +138,10 @@ export function changeRow(
       return NONE
     case 'board.add':
       changeBoard(sql.links, row, at, change)
+      return NONE
+    case 'mission.add':
+    case 'mission.move':
+      changeMission(sql.links, row, at, change)
       return NONE
     default:
       changeLink(sql.links, row, at, change)

@@ -15,6 +15,7 @@ import type {
 import type { LinkChange } from './links.ts'
 import type { Fence, NewSession, SessionRow } from './session.ts'
 import type { BoardChange } from './board.ts'
+import type { MissionChange } from './missions.ts'
 import type { TaskChange } from './tasks.ts'
 
 /** Who decided on an item. */
@@ -78,6 +79,7 @@ export type RowChange =
   | LinkChange
   | TaskChange
   | BoardChange
+  | MissionChange
 
 /** What an event brings into its commit; an inbox item is opened for the event that carries it. */
 export type EventRow = { do: 'inbox.open'; item: NewInboxItem } | RowChange

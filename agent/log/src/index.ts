@@ -6,6 +6,7 @@
  * fence   refuses the writes of a worker once a newer lease epoch exists
  * link    what ties a child session to its parent
  * task    a piece of a session's work, which may wait for others; an attempt is a child session
+ * mission a goal that a session and its children work on in rounds
  * effect  the change that an event makes to its session's row
  * commit  guards, events and rows, all or nothing
  * tail    history from a cursor, then live
@@ -28,6 +29,14 @@ export {
   type TaskState,
   type TaskStatus,
 } from './tasks.ts'
+export type {
+  Mission,
+  MissionChange,
+  MissionDefinition,
+  MissionQuery,
+  MissionState,
+  NewMission,
+} from './missions.ts'
 export type { ClaimRules } from './fair-claims.ts'
 export { DirectoryInUse } from './data-lock.ts'
 export { DamagedStore } from './refuse-damaged.ts'

@@ -38,6 +38,18 @@ export function prepareLinkSql(db: Db) {
       'UPDATE tasks SET status = :status, attempt_count = :attempt_count, state = :state, ' +
         'started_at = :started_at, ended_at = :ended_at WHERE task_id = :task_id',
     ),
+    mission: db.prepare('SELECT * FROM missions WHERE mission_id = ?'),
+    missionUnderWay: db.prepare('SELECT * FROM missions WHERE session_id = ? AND ended_at IS NULL'),
+    addMission: db.prepare(
+      'INSERT INTO missions (mission_id, session_id, org_id, created_by, created_by_kind, kind, ' +
+        'definition, status, iteration, state, created_at, ended_at) VALUES (:mission_id, :session_id, ' +
+        ':org_id, :created_by, :created_by_kind, :kind, :definition, :status, :iteration, :state, ' +
+        ':created_at, :ended_at)',
+    ),
+    moveMission: db.prepare(
+      'UPDATE missions SET status = :status, iteration = :iteration, state = :state, ended_at = :ended_at ' +
+        'WHERE mission_id = :mission_id',
+    ),
     boardSeq: db.prepare('SELECT board_seq FROM trees WHERE root_id = ?'),
     setBoardSeq: db.prepare(
       'INSERT INTO trees (root_id, version, board_seq) VALUES (?, 0, ?) ON CONFLICT (root_id) DO UPDATE ' +

@@ -11,6 +11,7 @@
 import { AppError, type Session, type WorkerKind, type WorkerView } from '@cairn/protocol'
 
 import type { Board } from './board.ts'
+import type { Mission, MissionQuery } from './missions.ts'
 import type { Task } from './tasks.ts'
 
 export type LinkKind = WorkerKind
@@ -125,6 +126,11 @@ export interface CoordinationStore {
   task(taskId: string): Promise<Task | null>
   /** Of one session, oldest first. */
   tasks(ownerId: string): Promise<Task[]>
+  mission(missionId: string): Promise<Mission | null>
+  /** The mission of a session that is not over. */
+  missionOf(sessionId: string): Promise<Mission | null>
+  /** Newest first; `cursor` continues a listing. */
+  missions(query: MissionQuery): Promise<{ missions: Mission[]; next_cursor: string | null }>
   /** How many children a tree was given since then (epoch milliseconds). */
   spawnedSince(rootId: string, since: number): Promise<number>
   /**

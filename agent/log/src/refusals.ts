@@ -18,6 +18,7 @@ export const REFUSALS = [
   'tree_moved',
   'timer_gone',
   'task_moved',
+  'mission_moved',
 ] as const
 export type Refusal = (typeof REFUSALS)[number]
 /** A guard said no; nothing of the commit was written. */

@@ -1,6 +1,7 @@
 /** Links, trees and timers on the embedded store: read here, timers claimed by the writer. */
 import type { Db } from './sqlite-adapter.ts'
 import type { BoardNote } from './board.ts'
+import { createMissionReader, type ReadsOf } from './sqlite-missions.ts'
 import { type StoredTask, toTask } from './tasks.ts'
 import {
   type CoordinationStore,
@@ -18,11 +19,7 @@ import type { Request } from './writer-messages.ts'
 
 const MOST = 1000
 
-export type CoordinationReader = {
-  [K in Exclude<keyof CoordinationStore, 'claimTimers'>]: (
-    ...args: Parameters<CoordinationStore[K]>
-  ) => Awaited<ReturnType<CoordinationStore[K]>>
-}
+export type CoordinationReader = ReadsOf<Exclude<keyof CoordinationStore, 'claimTimers'>>
 
 export function createCoordinationReader(db: Db): CoordinationReader {
   const link = db.prepare('SELECT * FROM links WHERE child_id = ?')
@@ -62,6 +59,7 @@ export function createCoordinationReader(db: Db): CoordinationReader {
       'FROM json_each(?) w LEFT JOIN links l ON l.child_id = w.value',
   )
   return {
+    ...createMissionReader(db),
     below(sessionId, { status, limit, cursor }) {
       const { opened_at, child_id } = parseLinkCursor(cursor)
       const isRoot = link.get(sessionId) === undefined
@@ -120,6 +118,9 @@ export function createCoordination(
     notesSince: async (rootId, writerId, from) => reader.notesSince(rootId, writerId, from),
     task: async taskId => reader.task(taskId),
     tasks: async ownerId => reader.tasks(ownerId),
+    mission: async missionId => reader.mission(missionId),
+    missionOf: async sessionId => reader.missionOf(sessionId),
+    missions: async query => reader.missions(query),
     spawnedSince: async (rootId, from) => reader.spawnedSince(rootId, from),
     claimTimers: async (by, limit, ttl) =>
       ((await ask({ do: 'claimTimers', at: now(), by, limit, ttl })) as StoredTimer[]).map(toTimer),

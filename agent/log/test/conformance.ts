@@ -15,6 +15,7 @@ import { defineSharing } from './conformance/sharing.ts'
 import { defineUpkeep } from './conformance/upkeep.ts'
 import { defineSnapshots } from './conformance/snapshots.ts'
 import { defineState } from './conformance/state.ts'
+import { defineMissions } from './conformance/missions.ts'
 import { defineTasks } from './conformance/tasks.ts'
 import { defineWriting } from './conformance/writing.ts'
 
@@ -25,6 +26,7 @@ export function defineLogConformance(name: string, implementation: Implementatio
     describe('reading', () => defineReading(bench))
     describe('linking', () => defineLinking(bench))
     describe('tasks', () => defineTasks(bench))
+    describe('missions', () => defineMissions(bench))
     describe('boards', () => defineBoards(bench))
     describe('families', () => defineFamilies(bench))
     describe('leases', () => defineLeases(bench))

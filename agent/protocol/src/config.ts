@@ -199,6 +199,13 @@ export const AgentConfig = z.strictObject({
   max_tokens: z.int().positive().optional(),
   experts: z.array(name).default([]),
   saga: SagaConfig.prefault({}),
+  missions: z
+    .strictObject({
+      evaluator_model: modelName.optional().describe('absent: that of goals'),
+      max_iterations: z.int().min(1).max(20).default(20).describe('rounds of a mission that says nothing'),
+      budget: SessionBudget.prefault({}).describe('of a mission that says nothing, over its whole tree'),
+    })
+    .prefault({}),
   goals: z
     .strictObject({
       evaluator_model: modelName

@@ -11,6 +11,7 @@
  */
 import { z } from 'zod'
 import { SessionBudget } from './config.ts'
+import { MISSION_KINDS, MISSION_TRIGGERS } from './missions.ts'
 import {
   compact,
   formatDuration,
@@ -61,7 +62,7 @@ export type Producer = (typeof PRODUCERS)[number]
  * Producers that are declared and not built yet: nothing writes their types. A gate reads the sources for
  * that.
  */
-export const NOT_BUILT: readonly Producer[] = ['missions', 'rounds', 'research', 'browser', 'code']
+export const NOT_BUILT: readonly Producer[] = ['research', 'browser', 'code']
 
 /** Families group the types for people: colours and filters of the EVENTS tab, sections of docs/events.md. */
 export const FAMILIES = [
@@ -382,6 +383,7 @@ const goal = {
   rubric: Rubric,
   max_iterations: z.int().min(1).max(20),
 }
+const operator = { principal_user_id: id.optional(), principal_service_account_id: id.optional() }
 const advice = {
   model: z.string(),
   category: z.string(),
@@ -420,6 +422,7 @@ export const EVENTS = {
         images: z.array(Image).optional(),
         metadata: json.optional(),
         outcome_id: id.optional(),
+        mission_id: id.optional(),
         inbox_item_id: id.optional(),
         tool_call_id: id.optional(),
         task_id: id.optional(),
@@ -988,7 +991,15 @@ export const EVENTS = {
     'A mission was created.',
     {},
     {
-      extra: { mission_id: id, description: z.string(), rubric: z.string(), max_iterations: count },
+      extra: {
+        mission_id: id,
+        description: z.string(),
+        rubric: z.string(),
+        max_iterations: count,
+        kind: z.enum(MISSION_KINDS),
+        budget: SessionBudget.optional().describe('of the whole tree, from here on'),
+      },
+      aftermath: true,
       summary: d => join(quote(d.description), `at most ${plural(d.max_iterations, 'iteration')}`),
     },
   ),
@@ -998,7 +1009,13 @@ export const EVENTS = {
     'An evaluation pass of the mission began.',
     {},
     {
-      extra: { mission_id: id, iteration: count, trigger: z.string() },
+      extra: {
+        mission_id: id,
+        iteration: count,
+        trigger: z.enum(MISSION_TRIGGERS),
+        response_event_id: eventId.describe('the answer that is graded; without one, the mission.defined'),
+      },
+      worker: true,
       summary: d => join(`iteration ${d.iteration}`, d.trigger),
     },
   ),
@@ -1011,18 +1028,26 @@ export const EVENTS = {
       extra: {
         mission_id: id,
         iteration: count,
-        trigger: z.string(),
-        result: z.string(),
+        trigger: z.enum(MISSION_TRIGGERS),
+        result: z.enum(EVALUATION_RESULTS),
         explanation: z.string(),
         feedback: z.string(),
-        parse_failed: z.boolean().optional(),
+        parse_failed: z.boolean(),
+        evaluation_start_id: eventId,
+        input_tokens: count.optional(),
+        output_tokens: count.optional(),
+        cost_usd: z.number().optional(),
+        cost_unpriced_model: z.string().optional(),
       },
+      usage: true,
+      worker: true,
       summary: d =>
         join(
           `iteration ${d.iteration}`,
-          d.result,
+          d.result.replaceAll('_', ' '),
           oneLine(d.explanation, 120),
           d.parse_failed && 'unparseable',
+          usageText(d),
         ),
     },
   ),
@@ -1031,21 +1056,32 @@ export const EVENTS = {
     'missions',
     'Another round of the mission was queued.',
     {},
-    { extra: { mission_id: id, iteration: count }, summary: d => `iteration ${d.iteration}` },
+    {
+      extra: { mission_id: id, iteration: count, status_event_id: eventId },
+      worker: true,
+      summary: d => `iteration ${d.iteration}`,
+    },
   ),
   'mission.paused': def(
     'missions',
     'missions',
     'An operator paused the mission.',
     {},
-    { extra: { mission_id: id, reason: z.string().nullable() }, summary: d => d.reason ?? 'by an operator' },
+    {
+      extra: { mission_id: id, reason: z.string().nullable(), ...operator },
+      summary: d => d.reason ?? 'by an operator',
+    },
   ),
   'mission.resumed': def(
     'missions',
     'missions',
     'An operator resumed the mission.',
     {},
-    { extra: { mission_id: id }, summary: d => `mission ${short(d.mission_id)}` },
+    {
+      extra: { mission_id: id, ...operator },
+      aftermath: true,
+      summary: d => `mission ${short(d.mission_id)}`,
+    },
   ),
   'mission.cancelled': def(
     'missions',
@@ -1053,7 +1089,12 @@ export const EVENTS = {
     'An operator cancelled the mission.',
     {},
     {
-      extra: { mission_id: id, reason: z.string().nullable(), cascade_to_workers: z.boolean() },
+      extra: {
+        mission_id: id,
+        reason: z.string().nullable(),
+        cascade_to_workers: z.boolean(),
+        ...operator,
+      },
       summary: d => d.reason ?? 'by an operator',
     },
   ),

@@ -5,6 +5,8 @@
  */
 import { z } from 'zod'
 import { Answer, Attachment, Image, Rubric, SkillOverride } from './events.ts'
+import { MISSION_STATUSES, MissionDetail, MissionView } from './missions.ts'
+import { SessionBudget } from './config.ts'
 import {
   ArtifactMeta,
   ArtifactSpec,
@@ -409,6 +411,96 @@ export const ROUTES = {
     body: z.strictObject({ reason: said.pipe(z.string().max(500)).optional() }),
     status: 200,
     answer: TaskView,
+  },
+  createMission: {
+    method: 'POST',
+    path: '/missions',
+    summary:
+      'Give a session a mission: it works in rounds, alone or with workers, until an evaluator is ' +
+      'satisfied. ' +
+      'Without session_id a session is made for it',
+    access: 'any',
+    alias: true,
+    creates: true,
+    body: z.strictObject({
+      session_id: z.string().optional().describe('a session without a parent, a goal or another mission'),
+      agent: z.string().optional().describe('of the session that is made'),
+      description: said.pipe(z.string().max(20_000)),
+      rubric: Rubric.describe('what the evaluator grades each round by'),
+      max_iterations: z.int().min(1).optional().describe('rounds; more than 20 are 20'),
+      budget: SessionBudget.optional().describe('of the coordinator and all below it, from now on'),
+    }),
+    status: 201,
+    answer: MissionDetail,
+  },
+  listMissions: {
+    method: 'GET',
+    path: '/missions',
+    summary: 'Missions, newest first',
+    access: 'any',
+    alias: true,
+    query: z.object({
+      ...page,
+      status: list(MISSION_STATUSES).optional(),
+      session_id: z.string().optional(),
+    }),
+    status: 200,
+    answer: z.object({ missions: z.array(MissionView), next_cursor: z.string().nullable() }),
+  },
+  getMission: {
+    method: 'GET',
+    path: '/missions/{mission_id}',
+    summary: 'One mission, with its verdicts',
+    ...onSession,
+    status: 200,
+    answer: MissionDetail,
+  },
+  missionTasks: {
+    method: 'GET',
+    path: '/missions/{mission_id}/tasks',
+    summary: 'Tasks of its coordinator, oldest first',
+    ...onSession,
+    status: 200,
+    answer: z.object({ tasks: z.array(TaskView) }),
+  },
+  missionWorkers: {
+    method: 'GET',
+    path: '/missions/{mission_id}/workers',
+    summary: 'All workers below its coordinator, newest first',
+    ...onSession,
+    query: z.object({ ...page, status: list(WORKER_STATUSES).optional() }),
+    status: 200,
+    answer: z.object({ workers: z.array(WorkerView), next_cursor: z.string().nullable() }),
+  },
+  pauseMission: {
+    method: 'POST',
+    path: '/missions/{mission_id}/pause',
+    summary: 'Pause an active mission and its workers: the running turn ends, a verdict being made is kept',
+    ...onSession,
+    body: z.strictObject({ reason: said.pipe(z.string().max(500)).optional() }),
+    status: 200,
+    answer: MissionDetail,
+  },
+  resumeMission: {
+    method: 'POST',
+    path: '/missions/{mission_id}/resume',
+    summary: 'Go on with a mission that is paused or blocked; the note is told to its coordinator',
+    ...onSession,
+    body: z.strictObject({ note: said.pipe(z.string().max(20_000)).optional() }),
+    status: 200,
+    answer: MissionDetail,
+  },
+  cancelMission: {
+    method: 'POST',
+    path: '/missions/{mission_id}/cancel',
+    summary: 'End a mission that is not over, and its workers with it unless they are to go on',
+    ...onSession,
+    body: z.strictObject({
+      reason: said.pipe(z.string().max(500)).optional(),
+      cascade_to_workers: z.boolean().default(true),
+    }),
+    status: 200,
+    answer: MissionDetail,
   },
   listArtifacts: {
     method: 'GET',

@@ -56,7 +56,10 @@ export function isMoved({ refusal, session }: CommitRefused, around: Around): bo
 
 /** What was read of the tree, of its links or of its tasks is not so any more. */
 export const isTreeMoved = (refusal: CommitRefused['refusal']): boolean =>
-  refusal === 'tree_moved' || refusal === 'already_settled' || refusal === 'task_moved'
+  refusal === 'tree_moved' ||
+  refusal === 'already_settled' ||
+  refusal === 'task_moved' ||
+  refusal === 'mission_moved'
 
 export async function lookAround(
   { store }: Deps,

@@ -4,12 +4,14 @@ import { endOf, lookAround } from './cascade.ts'
 import type { Deps } from './deps.ts'
 import { resumed } from './lifecycle-events.ts'
 import { stopCommit } from './lifecycle.ts'
+import { composeMissionDeadline } from './mission-deadline.ts'
 
 export async function composeDeadline(
   deps: Deps,
   { id, claim, session_id, data }: Timer,
 ): Promise<Omit<Commit, 'session_id'>> {
   const fire: RowChange = { do: 'timer.fire', id, claim }
+  if (typeof data['mission_id'] === 'string') return composeMissionDeadline(deps, data['mission_id'], fire)
   const of = String(data['of'])
   if (of === session_id) return stopRoot(deps, of, fire)
   const error = 'The worker was stopped: the time of its budget was up.'

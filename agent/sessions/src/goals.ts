@@ -3,30 +3,20 @@
  * outcome.paused and outcome.cleared: the API defines, the worker acts on `/goal` with the drafts made here.
  * One goal at a time.
  */
-import type { LogStore } from '@cairn/log'
 import { CommitRefused } from '@cairn/log'
+import { AppError, type EventData, type EventDraft, type EventId, writer } from '@cairn/protocol'
 import {
-  AppError,
-  decodeEvent,
-  type EventData,
-  type EventDraft,
-  type EventId,
-  type EventType,
-  typesOf,
-  writer,
-} from '@cairn/protocol'
-import {
-  FOLD_VERSION,
-  foldGoal,
-  type Folded,
   type Goal,
   type GoalCommand,
   type GoalState,
-  readSnapshot,
+  isMissionUnderWay,
+  type Mission,
+  type MissionState,
 } from '@cairn/state'
 import type { Deps } from './deps.ts'
 import { resumed } from './lifecycle-events.ts'
 import { syntheticMessage, TAKES_INPUT } from './message-events.ts'
+import { readFolded } from './read-folded.ts'
 import { refusedAs } from './refusals.ts'
 
 const write = writer('goals')
@@ -60,7 +50,11 @@ export async function defineOutcomes(
   goals: readonly GoalInput[],
 ): Promise<DefinedGoal[]> {
   for (;;) {
-    const { goal, last_id } = await readGoal(deps.store, sessionId)
+    const {
+      states: { goal, mission },
+      seen,
+    } = await readFolded(deps.store, sessionId)
+    if (isMissionUnderWay(mission)) throw new AppError('wrong_state', hasMission(mission))
     if (isUnderWay(goal))
       throw new AppError(
         'wrong_state',
@@ -68,7 +62,7 @@ export async function defineOutcomes(
           'with /goal clear first.',
       )
     try {
-      return await commitGoals(deps, sessionId, goals, last_id)
+      return await commitGoals(deps, sessionId, goals, seen)
     } catch (thrown) {
       if (!(thrown instanceof CommitRefused)) throw thrown
       // Something was said in between, another goal perhaps: look again.
@@ -108,24 +102,10 @@ async function commitGoals(
   })
 }
 
-/** What moves a goal; everything that the fold needs to know whether one is under way. */
-const GOAL_EVENTS: EventType[] = [...typesOf('goals'), 'user.message']
-
-async function readGoal(store: LogStore, sessionId: string): Promise<{ goal: GoalState; last_id: EventId }> {
-  const page = 500
-  const snapshot = await store.readSnapshot(sessionId, FOLD_VERSION)
-  const known = snapshot === null ? null : readSnapshot<Folded>(snapshot)
-  let goal: GoalState = known?.goal ?? null
-  // Read first: whatever asks for work after this look is noticed by the commit.
-  const last_id = (await store.getSession(sessionId))?.last_event_id ?? 0
-  for (let after = known?.last_id ?? 0; ;) {
-    const events = await store.read(sessionId, after, page, GOAL_EVENTS)
-    for (const { json } of events) goal = foldGoal(goal, decodeEvent(json))
-    const last = events.at(-1)
-    if (!last || events.length < page) return { goal, last_id }
-    after = last.id
-  }
-}
+/** Why a session with a mission takes no goal. */
+const hasMission = ({ status, description }: Mission): string =>
+  `The session has a mission that is ${status}: ${JSON.stringify(description)}. A goal can be set when it ` +
+  'is over, or in another session.'
 
 const describe = (
   description: string,
@@ -151,9 +131,11 @@ export function actOnGoal(
   command: GoalCommand,
   newId: () => string,
   carried: Pick<Message, 'attachments' | 'images'> = {},
+  mission: MissionState = null,
 ): GoalAction {
   switch (command.action) {
     case 'define': {
+      if (isMissionUnderWay(mission)) return says(hasMission(mission))
       if (isUnderWay(goal))
         return says(
           `There is a goal already, ${goal.status}: ${goal.description}\nRemove it with /goal clear, ` +

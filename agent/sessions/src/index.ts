@@ -82,6 +82,18 @@ export {
   viewTask,
 } from './tasks.ts'
 export { listProposals, proposalOf, SKILL_PROPOSAL, type Proposed } from './proposals.ts'
+export { composeMission, defineMission, type MissionInput, missionObstacle } from './define-mission.ts'
+export { missionContinuation } from './mission-messages.ts'
+export {
+  cancelMission,
+  composeCancelMission,
+  composePause,
+  composeResume,
+  pauseMission,
+  resumeMission,
+} from './steer-mission.ts'
+export { findMission, shownMission, viewMission } from './view-mission.ts'
+export { readFolded } from './read-folded.ts'
 export { commitFor, refusedAs } from './refusals.ts'
 export { renameSession, titleCommit } from './titles.ts'
 export { admit, BOARD_WINDOW_MS, composeUpdate, isLive, lineOf } from './board.ts'

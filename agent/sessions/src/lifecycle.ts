@@ -20,6 +20,7 @@ import {
 import type { Deps } from './deps.ts'
 import { completed, paused, resumed, stopped } from './lifecycle-events.ts'
 import { commitFor } from './refusals.ts'
+import { cancelledWithSession, composePause } from './steer-mission.ts'
 
 async function overTree(
   deps: Deps,
@@ -88,7 +89,13 @@ export async function stopCommit(
   said?: EventDraft,
 ): Promise<Commit> {
   const { session, link, below } = around
-  const { told, parts, rows } = await stopBelow(deps, around, reason)
+  const mission = link === null ? await deps.store.coordination.missionOf(session.id) : null
+  // The stop of a coordinator pauses its mission, and its workers with it.
+  const pause = mission?.status === 'active' ? await composePause(deps, around, mission, null, reason) : null
+  const { told, parts, rows } =
+    pause === null
+      ? await stopBelow(deps, around, reason)
+      : { told: pause.events, parts: pause.also, rows: pause.rows }
   const isChild = link?.status === 'open'
   const atRest = session.status === 'completed' || session.status === 'failed'
   // Only the open descendants: there is no turn to abort.
@@ -133,6 +140,8 @@ export async function archiveSession(deps: Deps, { id }: SessionRow): Promise<vo
     const { session, link } = around
     if (session.status === 'archived') return null
     const { told, parts, rows } = await archiveBelow(deps, around)
+    const mission = link === null ? await deps.store.coordination.missionOf(id) : null
+    const end = mission === null ? null : cancelledWithSession(mission)
     const isChild = link?.status === 'open'
     const own = await endOwn(deps, around, {
       as: 'failed',
@@ -142,6 +151,7 @@ export async function archiveSession(deps: Deps, { id }: SessionRow): Promise<vo
     return {
       session_id: id,
       events: [
+        ...(end?.events ?? []),
         ...told,
         ...(session.status === 'active' || isChild ? [stopped('archived')] : []),
         ...(isChild ? [completed('stopped')] : []),
@@ -151,7 +161,7 @@ export async function archiveSession(deps: Deps, { id }: SessionRow): Promise<vo
       cursor: 'self',
       set: { status: 'archived' },
       // What it still asked of people is asked no more.
-      rows: [...rows, ...own.rows, { do: 'inbox.expire_all', decision: 'archived' }],
+      rows: [...rows, ...(end?.rows ?? []), ...own.rows, { do: 'inbox.expire_all', decision: 'archived' }],
       also: [...parts, ...own.also],
     }
   })

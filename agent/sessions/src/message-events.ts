@@ -16,7 +16,14 @@ export const syntheticMessage = (
   content: string,
   about: Pick<
     Message,
-    'outcome_id' | 'inbox_item_id' | 'tool_call_id' | 'task_id' | 'metadata' | 'attachments' | 'images'
+    | 'outcome_id'
+    | 'mission_id'
+    | 'inbox_item_id'
+    | 'tool_call_id'
+    | 'task_id'
+    | 'metadata'
+    | 'attachments'
+    | 'images'
   > = {},
 ): EventDraft<'user.message'> => userMessage({ content, synthetic, ...about })
 

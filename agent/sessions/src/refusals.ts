@@ -20,6 +20,7 @@ const CODE: Record<Refusal, ErrorCode> = {
   tree_moved: 'internal',
   timer_gone: 'internal',
   task_moved: 'wrong_state',
+  mission_moved: 'wrong_state',
 }
 
 /**
@@ -63,6 +64,7 @@ export function refusedAs(operation: string, sessionId: string, refused: CommitR
     tree_moved: 'The sessions below have changed meanwhile.',
     timer_gone: 'Somebody else acted on the timer.',
     task_moved: 'The task has gone on meanwhile.',
+    mission_moved: 'The mission has gone on meanwhile.',
   }[refusal]
   return new AppError(CODE[refusal], detail, { cause: refused, extra })
 }

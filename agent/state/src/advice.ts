@@ -41,6 +41,7 @@ export function foldAdvice(advice: Advice, event: SessionEvent): Advice {
     case 'session.fail':
     case 'session.stopped':
     case 'outcome.continuation':
+    case 'mission.continuation':
       return noAdvice
     default:
       return advice

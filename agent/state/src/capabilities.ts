@@ -10,6 +10,7 @@ import { type CompactReason, foldCompacted } from './compacted.ts'
 import { type ExpertRun, foldExperts } from './experts.ts'
 import { foldGoal, type GoalState } from './goal.ts'
 import { foldGrading, noGrading } from './grading.ts'
+import { foldMission, type MissionState } from './mission.ts'
 import { foldCommands, noCommands } from './pending-commands.ts'
 import { foldProgress, noProgress } from './progress.ts'
 import { foldProvisionalTitle } from './provisional-title.ts'
@@ -48,6 +49,7 @@ export const CAPABILITY_FOLDS = {
   tasks: row(noTasks, foldTasks),
   spending: row(noSpending, foldSpending),
   board: row(unread, foldBoard),
+  mission: row<MissionState>(null, foldMission),
 }
 type Folds = typeof CAPABILITY_FOLDS
 export type CapabilityName = keyof Folds

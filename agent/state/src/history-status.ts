@@ -63,6 +63,7 @@ function* move(standing: Standing, event: SessionEvent): Generator<string> {
       return
     case 'harness.recovered':
     case 'outcome.continuation':
+    case 'mission.continuation':
       standing.awake = false
       return
     case 'inbox.action_required':

@@ -9,6 +9,7 @@ import { callRules } from './history-calls.ts'
 import { childRules } from './history-children.ts'
 import { commandRules } from './history-commands.ts'
 import { goalRules } from './history-goals.ts'
+import { missionRules } from './history-missions.ts'
 import { iterationRules } from './history-iterations.ts'
 import { sagaRules } from './history-sagas.ts'
 import { statusRules } from './history-status.ts'
@@ -30,6 +31,7 @@ export function checkHistory(
 ): string[] {
   const found: string[] = []
   const goals = goalRules()
+  const missions = missionRules()
   const commands = commandRules()
   const advice = adviceRules()
   const sagas = sagaRules()
@@ -45,6 +47,7 @@ export function checkHistory(
       ...checkOrder(before, event, iterations.isUnderWay()),
       ...status.check(event, concludes),
       ...goals(event),
+      ...missions(event),
       ...commands(event),
       ...advice(event),
       ...sagas.check(event),
@@ -77,9 +80,10 @@ function* checkOrder(before: SessionEvent | null, event: SessionEvent, mayMiss: 
   if (
     before?.type === 'turn.summary' &&
     event.type !== 'session.complete' &&
-    event.type !== 'outcome.continuation'
+    event.type !== 'outcome.continuation' &&
+    event.type !== 'mission.continuation'
   )
-    yield 'a turn.summary is followed by its session.complete, or by the continuation of a goal'
+    yield 'a turn.summary is followed by its session.complete, or by the continuation of a goal or mission'
   if (!fitsContract(event)) yield 'its data does not fit the contract of its type'
 }
 

@@ -43,6 +43,7 @@ export function foldCommands(commands: PendingCommands, event: SessionEvent): Pe
     // A failed turn is tried again, and what it did not get to with it.
     case 'session.fail':
     case 'outcome.continuation':
+    case 'mission.continuation':
       return { ...commands, replied: false }
     case 'session.complete':
     case 'session.stopped':

@@ -3,8 +3,8 @@
  * what the guards of the turn (budget, loops, empty answers, recovery) count (contract 7, 8).
  *
  * A turn begins with the first user message after the former one ended and ends with session.complete,
- * session.fail, session.stopped, or the continuation of a goal. A pause interrupts it: after the resume it
- * goes on under the same turn_id.
+ * session.fail, session.stopped, or the continuation of a goal or a mission. A pause interrupts it: after the
+ * resume it goes on under the same turn_id.
  */
 import { type EventOf, factsOf, type SessionEvent, toolError } from '@cairn/protocol'
 import { addUsage, NO_USAGE, type Usage, usageOf } from './usage.ts'
@@ -105,6 +105,7 @@ function move(owned: Owned, turn: TurnState, event: SessionEvent): TurnState {
     case 'session.fail':
     case 'session.stopped':
     case 'outcome.continuation':
+    case 'mission.continuation':
       return { ...emptyTurn }
     default:
       return turn

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 const id = fc.constantFrom('c1', 'c2', 'c3')
 const count = fc.nat({ max: 50 })
 const outcome = { outcome_id: fc.constantFrom('o1', 'o2') }
+const mission = { mission_id: fc.constantFrom('m1', 'm2') }
 const usage = { input_tokens: count, output_tokens: count }
 const turn = { turn_id: fc.constantFrom('t1', 't2'), iteration_index: fc.nat({ max: 3 }) }
 const step = { saga_id: id, step_id: id, tool_name: fc.constant('write_file'), timestamp: count }
@@ -23,6 +24,8 @@ const PAYLOADS: Partial<Record<EventType, fc.Arbitrary<unknown>>> = {
         'outcome_kickoff',
         'outcome_continuation',
         'outcome_resumed',
+        'mission_kickoff',
+        'mission_continuation',
       ),
       outcome_id: fc.constantFrom('o1', 'o2'),
       tool_call_id: id,
@@ -126,6 +129,38 @@ const PAYLOADS: Partial<Record<EventType, fc.Arbitrary<unknown>>> = {
     feedback: fc.string(),
     parse_failed: fc.boolean(),
     ...usage,
+  }),
+  'mission.defined': fc.record({
+    ...mission,
+    description: fc.string(),
+    rubric: fc.string(),
+    max_iterations: fc.integer({ min: 1, max: 20 }),
+    kind: fc.constantFrom('mission', 'research'),
+  }),
+  'mission.evaluation.start': fc.record({
+    ...mission,
+    iteration: count,
+    trigger: fc.constantFrom('round_end', 'budget'),
+    response_event_id: fc.integer({ min: 1, max: 40 }),
+  }),
+  'mission.evaluation.end': fc.record({
+    ...mission,
+    iteration: count,
+    trigger: fc.constantFrom('round_end', 'budget'),
+    evaluation_start_id: fc.integer({ min: 1, max: 40 }),
+    result: fc.constantFrom(...EVALUATION_RESULTS),
+    explanation: fc.string(),
+    feedback: fc.string(),
+    parse_failed: fc.boolean(),
+    ...usage,
+  }),
+  'mission.continuation': fc.record({ ...mission, iteration: count, status_event_id: count }),
+  'mission.paused': fc.record({ ...mission, reason: fc.constant(null) }),
+  'mission.resumed': fc.record(mission),
+  'mission.cancelled': fc.record({
+    ...mission,
+    reason: fc.constant(null),
+    cascade_to_workers: fc.boolean(),
   }),
   'outcome.continuation': fc.record({ ...outcome, iteration: count, status_event_id: fc.constant(null) }),
   'advisor.request': fc.record({

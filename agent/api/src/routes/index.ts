@@ -26,6 +26,16 @@ import {
 import { sessionWorkers } from './workers.ts'
 import { getBoard } from './board.ts'
 import { cancelTask, listTasks, unblockTask } from './tasks.ts'
+import {
+  cancelMission,
+  createMission,
+  getMission,
+  listMissions,
+  missionTasks,
+  missionWorkers,
+  pauseMission,
+  resumeMission,
+} from './missions.ts'
 import { workspaceFile, workspaceTree } from './workspace.ts'
 
 /** A handler for every route of the contract. */
@@ -53,6 +63,14 @@ export const HANDLERS: Handlers = {
   getBoard,
   unblockTask,
   cancelTask,
+  createMission,
+  listMissions,
+  getMission,
+  missionTasks,
+  missionWorkers,
+  pauseMission,
+  resumeMission,
+  cancelMission,
   listArtifacts,
   getArtifact,
   workspaceTree,

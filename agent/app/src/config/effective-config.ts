@@ -80,6 +80,7 @@ function* modelsOf(config: Config): Generator<[path: string, model: string | und
     yield [`agents.${name}.escalation_model`, agent.escalation_model]
     yield [`agents.${name}.summary_model`, agent.summary_model]
     yield [`agents.${name}.goals.evaluator_model`, agent.goals.evaluator_model]
+    yield [`agents.${name}.missions.evaluator_model`, agent.missions.evaluator_model]
     yield [`agents.${name}.advisor.model`, agent.advisor.model]
     yield [`agents.${name}.review.model`, agent.review.model]
   }

@@ -5,7 +5,7 @@
  * advice.
  */
 import { type AdvisorConfig, asError, type EventDraft, clip } from '@cairn/protocol'
-import { quoteConversation } from '../goals/transcript.ts'
+import { quoteConversation } from '../evaluation/transcript.ts'
 import { callWatched } from '../llm/call-watched.ts'
 import { costOf } from '../llm/catalog.ts'
 import type { ModelAnswer } from '../llm/provider.ts'

@@ -1,5 +1,5 @@
 /** The advisor as a row of the capabilities: when it is asked, and what is closed for good. */
-import { findOverspentGoal } from '../goals/verdict.ts'
+import { findOverspentGoal } from '../goals/overspent.ts'
 import type { Capability } from '../turn/capability.ts'
 import { advise, closeAdvice } from './advise.ts'
 import { type AdviceCategory, adviceDue } from './due.ts'

@@ -38,9 +38,9 @@ export async function actOnCommand(
         ...(message.attachments ? { attachments: message.attachments } : {}),
         ...(message.images ? { images: message.images } : {}),
       }
-      const { goal, last_id } = log.position()
+      const { goal, mission, last_id } = log.position()
       // A goal may be set over the API at any moment: what was decided without it is not written.
-      const action = actOnGoal(goal, command, newId, carried)
+      const action = actOnGoal(goal, command, newId, carried, mission)
       return reply(turn, message, action, { expect_no_work_after: last_id })
     }
     case 'clear':

@@ -3,12 +3,12 @@
  * the goal, what waits for a person, the workers that are at work.
  */
 import type { Todo } from '@cairn/protocol'
-import type { CapabilityStates, Child, Goal } from '@cairn/state'
+import { type CapabilityStates, type Child, type Goal, isMissionUnderWay, type Mission } from '@cairn/state'
 
 export type CarriedState = {
   todos: readonly Todo[]
-  /** A goal that is not reached and not given up. */
-  goal: Pick<Goal, 'description' | 'rubric' | 'status'> | null
+  /** A goal or a mission that is not reached and not given up. */
+  goal: Pick<Goal | Mission, 'description' | 'rubric' | 'status'> | null
   waiting: readonly string[]
   workers: readonly Pick<Child, 'worker_id' | 'agent' | 'goal'>[]
 }
@@ -18,11 +18,12 @@ const LIVE = new Set<Goal['status']>(['active', 'paused'])
 export const carriedState = ({
   progress,
   goal,
+  mission,
   waiting,
   children,
-}: Pick<CapabilityStates, 'progress' | 'goal' | 'waiting' | 'children'>): CarriedState => ({
+}: Pick<CapabilityStates, 'progress' | 'goal' | 'mission' | 'waiting' | 'children'>): CarriedState => ({
   todos: progress.plan,
-  goal: goal !== null && LIVE.has(goal.status) ? goal : null,
+  goal: isMissionUnderWay(mission) ? mission : goal !== null && LIVE.has(goal.status) ? goal : null,
   waiting: waiting.map(({ line }) => line),
   workers: children.open,
 })

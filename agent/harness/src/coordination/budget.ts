@@ -1,25 +1,50 @@
 /** What the workers of one call may use: their share of what is left to the session that makes them. */
 import { AgentConfig, type SessionBudget } from '@cairn/protocol'
 import { budgetOf } from '@cairn/sessions'
-import { LEAST_TOKENS, leftOf, shareOf, type Spending } from '@cairn/state'
+import { LEAST_TOKENS, type Left, leftOf, shareOf, type Spending } from '@cairn/state'
 import type { Place } from './place.ts'
 import type { ChildWish } from './spawn.ts'
 
 /** One for each of `count` workers, made one after the other; null: too little is left for them. */
 export function shareBudget(place: Place, count: number): SessionBudget[] | null {
   const { limits, claimed, worker } = place
-  const { children, spending } = claimed.log.position()
-  const given = budgetOf(place.session) ?? {}
+  const { children } = claimed.log.position()
+  const now = worker.clock.now()
   const shares: SessionBudget[] = []
-  for (let reserved: Spending = spending; shares.length < count;) {
+  for (let given: Given[] = budgetsOf(place); shares.length < count;) {
     const places = limits.max_open - children.open.length - shares.length
-    const share = shareOf(leftOf(given, reserved, worker.clock.now()), askedFor(place), places)
+    const left = leastOf(given.map(({ budget, spending }) => leftOf(budget, spending, now)))
+    const share = shareOf(left, askedFor(place), places)
     if (share === null) return null
     shares.push(share)
     const { max_tokens: tokens = 0, max_cost_usd: cost_usd = 0 } = share
-    reserved = { ...reserved, reserved: [...reserved.reserved, { worker_id: '', tokens, cost_usd }] }
+    given = given.map(({ budget, spending }) => ({
+      budget,
+      spending: { ...spending, reserved: [...spending.reserved, { worker_id: '', tokens, cost_usd }] },
+    }))
   }
   return shares
+}
+
+type Given = { budget: SessionBudget; spending: Spending }
+
+/** What limits the session: its own budget, and that of the mission that it leads. */
+function budgetsOf({ session, claimed }: Place): Given[] {
+  const { spending, mission } = claimed.log.position()
+  return [
+    { budget: budgetOf(session) ?? {}, spending },
+    ...(mission?.status === 'active' && mission.budget !== null
+      ? [{ budget: mission.budget, spending: mission.spending }]
+      : []),
+  ]
+}
+
+function leastOf(lefts: readonly Left[]): Left {
+  const least = (key: keyof Left): Left => {
+    const given = lefts.flatMap(left => left[key] ?? [])
+    return given.length === 0 ? {} : { [key]: Math.min(...given) }
+  }
+  return { ...least('tokens'), ...least('cost_usd'), ...least('minutes') }
 }
 
 function askedFor({ limits }: Place): SessionBudget {
@@ -31,11 +56,10 @@ function askedFor({ limits }: Place): SessionBudget {
   }
 }
 
-export const noBudget = ({ session, claimed, worker }: Place): string => {
-  const { tokens, cost_usd, minutes } = leftOf(
-    budgetOf(session) ?? {},
-    claimed.log.position().spending,
-    worker.clock.now(),
+export const noBudget = (place: Place): string => {
+  const now = place.worker.clock.now()
+  const { tokens, cost_usd, minutes } = leastOf(
+    budgetsOf(place).map(({ budget, spending }) => leftOf(budget, spending, now)),
   )
   const left = [
     ...(tokens === undefined ? [] : [`${Math.max(0, Math.floor(tokens))} tokens`]),
@@ -51,7 +75,9 @@ export const noBudget = ({ session, claimed, worker }: Place): string => {
 /** A budget in USD cannot be kept with a model that has no price. */
 export function unpriced(place: Place, { agent, model }: ChildWish): string | null {
   const { worker, session, limits } = place
-  const isLimited = limits.budget.max_cost_usd !== null || budgetOf(session)?.max_cost_usd !== undefined
+  const isLimited =
+    limits.budget.max_cost_usd !== null ||
+    budgetsOf(place).some(({ budget }) => budget.max_cost_usd !== undefined)
   if (!isLimited) return null
   const { agents, models } = worker.config
   const name = model ?? (agents[agent ?? session.agent] ?? AgentConfig.parse({})).model ?? models.default

@@ -43,9 +43,12 @@ export function workers(worker: Worker, claimed: Claimed): Capability<Due> {
     asks: () => ({
       first: position => findWait(position) ?? findUnblock(position),
       isOver: position => (isChild && hasCompleted(position) ? 'completed' : null),
-      // Their outcomes reopen a root that has ended; a worker, and a session with a goal, waits for them.
-      at_end: ({ children, goal }) =>
-        children.open.length > 0 && (isChild || goal?.status === 'active') ? { do: 'wait' } : null,
+      // Their outcomes reopen a root that has ended; a worker, and a session with a goal
+      // or a mission, waits for them.
+      at_end: ({ children, goal, mission }) =>
+        children.open.length > 0 && (isChild || goal?.status === 'active' || mission?.status === 'active')
+          ? { do: 'wait' }
+          : null,
     }),
     async act(turn, due) {
       if (due.do === 'wait') return { next: 'wait' }

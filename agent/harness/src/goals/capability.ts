@@ -8,7 +8,7 @@ import type { Capability } from '../turn/capability.ts'
 import type { Position } from '../turn/position.ts'
 import { evaluate } from './evaluate.ts'
 import { outcomeContinuation } from './events.ts'
-import { findOverspentGoal } from './verdict.ts'
+import { findOverspentGoal } from './overspent.ts'
 
 type Due = {
   response_id: EventId

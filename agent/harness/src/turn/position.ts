@@ -46,7 +46,12 @@ export type Position = CapabilityStates & {
   /** How the turn before this one ended. */
   readonly ended: {
     id: EventId
-    by: 'session.complete' | 'session.fail' | 'session.stopped' | 'outcome.continuation'
+    by:
+      | 'session.complete'
+      | 'session.fail'
+      | 'session.stopped'
+      | 'outcome.continuation'
+      | 'mission.continuation'
   } | null
   readonly request: EventOf<'llm.request'> | null
   readonly answer: Answer | null
@@ -161,16 +166,20 @@ function foldInto(owned: Owned, before: Position, event: SessionEvent): Position
         ended: { id: event.id, by: event.type },
       }
     case 'outcome.continuation':
+    case 'mission.continuation':
       return { ...position, ...betweenTurns, ended: { id: event.id, by: event.type } }
     default:
       return position
   }
 }
 
+/** Messages of the server that say what the work is about. */
+const KICKOFFS: readonly string[] = ['outcome_kickoff', 'mission_kickoff']
+
 function heard(position: Position, { id, data }: EventOf<'user.message'>): Position {
   const { content, synthetic } = data
   if (synthetic !== undefined)
-    return synthetic === 'outcome_kickoff' ? { ...position, last_user_text: content } : position
+    return KICKOFFS.includes(synthetic) ? { ...position, last_user_text: content } : position
   // A command steers the server; it is no answer to a question and nothing the model is asked.
   return isServerCommand(content) ? position : { ...position, spoken_id: id, last_user_text: content }
 }

@@ -43,6 +43,7 @@ function happened(events: readonly SessionEvent[]): unknown[] {
       case 'span.outcome_evaluation_end':
         return [['verdict', event.data.iteration, event.data.result]]
       case 'outcome.continuation':
+      case 'mission.continuation':
         return [['continuation', event.data.iteration]]
       case 'context.compact':
         return [

@@ -252,6 +252,9 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
       task: id => read(() => truth.coordination.task(id)),
       tasks: id => read(() => truth.coordination.tasks(id)),
       spawnedSince: (id, since) => read(() => truth.coordination.spawnedSince(id, since)),
+      mission: id => read(() => truth.coordination.mission(id)),
+      missionOf: id => read(() => truth.coordination.missionOf(id)),
+      missions: never('missions'),
       below: never('below'),
       families: never('families'),
       claimTimers: (by, limit, ttl) =>

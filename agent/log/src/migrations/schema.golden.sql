@@ -127,6 +127,22 @@ CREATE TABLE lost_ids (
   PRIMARY KEY (session_key, after_id)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE missions (
+  key INTEGER PRIMARY KEY,
+  mission_id TEXT NOT NULL UNIQUE,
+  session_id TEXT NOT NULL,            -- its coordinator, a root
+  org_id TEXT NOT NULL,
+  created_by TEXT NOT NULL,
+  created_by_kind TEXT NOT NULL,
+  kind TEXT NOT NULL,                  -- mission, research
+  definition TEXT NOT NULL,            -- JSON: what was asked for
+  status TEXT NOT NULL,
+  iteration INTEGER NOT NULL,
+  state TEXT NOT NULL,                 -- JSON: what came of it so far
+  created_at INTEGER NOT NULL,
+  ended_at INTEGER                     -- NULL while it is not over
+) STRICT;
+
 CREATE TABLE organisations (
   id TEXT PRIMARY KEY,
   name TEXT NOT NULL,
@@ -255,6 +271,12 @@ CREATE INDEX links_by_parent ON links (parent_id, opened_at);
 CREATE INDEX links_by_root ON links (root_id, opened_at);
 
 CREATE INDEX logins_by_user ON logins (user_id);
+
+CREATE INDEX missions_of_creator ON missions (org_id, created_by, key);
+
+CREATE INDEX missions_of_org ON missions (org_id, key);
+
+CREATE UNIQUE INDEX missions_under_way ON missions (session_id) WHERE ended_at IS NULL;
 
 CREATE INDEX service_accounts_by_org ON service_accounts (org_id);
 

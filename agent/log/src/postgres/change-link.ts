@@ -59,8 +59,11 @@ export function rootOf(change: EncodedRow): string[] {
       return [change.link.root_id]
     case 'task.add':
       return [change.task.root_id]
+    case 'mission.add':
+      return [change.mission.session_id]
     case 'board.add':
     case 'task.move':
+    case 'mission.move':
     case 'link.settle':
     case 'tree.expect':
       return [change.root_id]

@@ -13,6 +13,8 @@ import {
   toTimer,
 } from '../links.ts'
 import type { BoardNote } from '../board.ts'
+import { parseCursor } from '../listing.ts'
+import { missionPage, type StoredMission, toMission } from '../missions.ts'
 import { type StoredTask, toTask } from '../tasks.ts'
 import { belowSql } from '../link-sql.ts'
 import type { Database, Rows, Statement } from './connections.ts'
@@ -46,6 +48,18 @@ const TASK: Statement = { name: 'task', text: 'SELECT * FROM tasks WHERE task_id
 const TASKS: Statement = {
   name: 'tasks_of_owner',
   text: 'SELECT * FROM tasks WHERE owner_id = $1 ORDER BY created_at, task_id',
+}
+const MISSION: Statement = { name: 'mission', text: 'SELECT * FROM missions WHERE mission_id = $1' }
+const MISSION_OF: Statement = {
+  name: 'mission_of_session',
+  text: 'SELECT * FROM missions WHERE session_id = $1 AND ended_at IS NULL',
+}
+const MISSIONS: Statement = {
+  name: 'missions',
+  text:
+    'SELECT * FROM missions WHERE org_id = $1 AND ($2::text IS NULL OR created_by = $2) AND ($3::text IS ' +
+    'NULL OR session_id = $3) AND ($4::text[] IS NULL OR status = ANY($4::text[])) AND key < $5 ' +
+    'ORDER BY key DESC LIMIT $6',
 }
 const SPAWNED_SINCE: Statement = {
   name: 'links_since',
@@ -103,6 +117,29 @@ export const createCoordinationReader = (db: Database): Omit<CoordinationStore, 
   },
   tasks: async ownerId =>
     (await db.query(TASKS, [ownerId], { repeatable: true })).map(row => toTask(row as StoredTask)),
+  async mission(missionId) {
+    const [row] = await db.query(MISSION, [missionId], { repeatable: true })
+    return row === undefined ? null : toMission(row as StoredMission)
+  },
+  async missionOf(sessionId) {
+    const [row] = await db.query(MISSION_OF, [sessionId], { repeatable: true })
+    return row === undefined ? null : toMission(row as StoredMission)
+  },
+  async missions({ org_id, created_by, session_id, status, limit, cursor }) {
+    const rows = await db.query(
+      MISSIONS,
+      [
+        org_id,
+        created_by ?? null,
+        session_id ?? null,
+        status === undefined ? null : [...status],
+        parseCursor(cursor),
+        limit + 1,
+      ],
+      { repeatable: true },
+    )
+    return missionPage(rows as StoredMission[], limit)
+  },
   async notesSince(rootId, writerId, from) {
     const [row] = await db.query(NOTES_SINCE, [rootId, writerId, from], { repeatable: true })
     return Number(row?.['count'])

@@ -9,6 +9,7 @@ import type { Decider } from '../commit.ts'
 import type { EncodedRow } from '../writer-messages.ts'
 import { changeBoard } from './change-board.ts'
 import { changeLink } from './change-link.ts'
+import { changeMission } from './change-mission.ts'
 import { changeTask } from './change-task.ts'
 import type { Rows, Statement, Value } from './connections.ts'
 
@@ -196,6 +197,10 @@ export async function changeRow(
       return NONE
     case 'board.add':
       await changeBoard(ask, row, at, change)
+      return NONE
+    case 'mission.add':
+    case 'mission.move':
+      await changeMission(ask, row, at, change)
       return NONE
     default:
       await changeLink(ask, row, at, change)

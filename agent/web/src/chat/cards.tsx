@@ -54,6 +54,7 @@ const CARDS: { readonly [K in CapabilityName]: Card<CapabilityStates[K]> | null 
     (shared || at !== null) && (
       <BoardCard sessionId={sessionId} isLive={children.open.length > 0 || (session?.depth ?? 0) > 0} />
     ),
+  mission: null,
 }
 /** The session works on a task and has asked. */
 const BlockedHere = () => (

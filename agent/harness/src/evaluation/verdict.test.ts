@@ -1,33 +1,14 @@
-import type { Goal } from '@cairn/state'
 import { expect, test } from 'vitest'
-import { conclude, findOverspent, readVerdict } from './verdict.ts'
+import { conclude, type Judged, readVerdict } from './verdict.ts'
 
-const verdict = (feedback: string): Goal['verdicts'][number] => ({
-  iteration: 1,
-  result: 'needs_revision',
-  explanation: 'e',
-  feedback,
-  parse_failed: false,
-  event_id: 1,
-  cost_usd: 0,
-  tokens: 0,
-})
-const goal = (change: Partial<Goal> = {}): Goal => ({
-  outcome_id: 'o',
-  description: 'd',
-  rubric: 'r',
+const verdict = (feedback: string): Judged['verdicts'][number] => ({ feedback })
+const goal = (change: Partial<Judged> = {}): Judged => ({
   max_iterations: 20,
-  status: 'active',
-  defined_at: 1,
-  started_at: '2026-01-01T00:00:00.000Z',
   iteration: 0,
   verdicts: [],
   parse_failures: 0,
-  open: null,
-  owed: null,
-  work: { calls: 1, answer: 'a', graded: null },
   idle: 0,
-  spent: { tokens: 0, cost_usd: 0 },
+  standstill: null,
   ...change,
 })
 const says = (result: string, feedback = 'do more') =>
@@ -85,15 +66,14 @@ test('the same feedback three times in a row is a standstill; twice, or another 
   ).toBe('needs_revision')
 })
 
-test('three turns without a tool call and with the same answer are a standstill', () => {
-  const idle = { work: { calls: 0, answer: 'a', graded: 'a' }, idle: 2 }
-  expect(conclude(goal(idle), says('needs_revision'), null).result).toBe('blocked')
-  expect(
-    conclude(goal({ ...idle, work: { ...idle.work, calls: 1 } }), says('needs_revision'), null).result,
-  ).toBe('needs_revision')
-  expect(
-    conclude(goal({ ...idle, work: { ...idle.work, answer: 'b' } }), says('needs_revision'), null).result,
-  ).toBe('needs_revision')
+test('three in a row that stood still are a standstill', () => {
+  const standstill = 'turns in a row called no tool and answered the same'
+  expect(conclude(goal({ idle: 2, standstill }), says('needs_revision'), null)).toMatchObject({
+    result: 'blocked',
+    explanation: expect.stringContaining('3 turns in a row called no tool and answered the same.'),
+  })
+  expect(conclude(goal({ idle: 1, standstill }), says('needs_revision'), null).result).toBe('needs_revision')
+  expect(conclude(goal({ idle: 2 }), says('needs_revision'), null).result).toBe('needs_revision')
 })
 
 test('what cannot be read counts, and the third in a row pauses', () => {
@@ -106,21 +86,4 @@ test('what cannot be read counts, and the third in a row pauses', () => {
     result: 'paused',
     parse_failed: true,
   })
-})
-
-test('each budget is named when it is used up', () => {
-  const at = (minutes: number) => Date.parse('2026-01-01T00:00:00.000Z') + minutes * 60_000
-  expect(findOverspent({}, goal(), { tokens: 1e9, cost_usd: 1e9 }, at(1e6))).toBeNull()
-  expect(findOverspent({ max_tokens: 10 }, goal(), { tokens: 10, cost_usd: 0 }, at(0))).toContain(
-    'token budget of the goal is used up: 10 of 10',
-  )
-  expect(findOverspent({ max_cost_usd: 0.5 }, goal(), { tokens: 0, cost_usd: 0.51 }, at(0))).toContain(
-    'cost budget',
-  )
-  expect(findOverspent({ max_minutes: 5 }, goal(), { tokens: 0, cost_usd: 0 }, at(5))).toContain(
-    'time budget',
-  )
-  expect(
-    findOverspent({ max_tokens: 10, max_minutes: 5 }, goal(), { tokens: 9, cost_usd: 0 }, at(4)),
-  ).toBeNull()
 })

@@ -1,9 +1,9 @@
 /**
  * What an evaluation comes to: what the evaluator said, and the guards that end a loop which gets nowhere
- * (contract 10). Pure; the goal's fold says how often it was judged and what was said then.
+ * (contract 10). Pure; the fold of a goal or of a mission says how often it was judged, and what was said
+ * then.
  */
-import type { AgentConfig } from '@cairn/protocol'
-import { type EvaluationResult, type Goal, isIdle } from '@cairn/state'
+import type { EvaluationResult } from '@cairn/state'
 import { z } from 'zod'
 import { jsonWithin } from '../llm/json-answer.ts'
 
@@ -13,7 +13,17 @@ export type Conclusion = {
   feedback: string
   parse_failed: boolean
 }
-type Spent = Goal['spent']
+/** What is judged, as the guards look at it. */
+export type Judged = {
+  iteration: number
+  max_iterations: number
+  verdicts: readonly { feedback: string }[]
+  parse_failures: number
+  /** Verdicts in a row for work that stood still. */
+  idle: number
+  /** That it stands still now, in words behind a number; null: it does not. */
+  standstill: string | null
+}
 
 /** So many unreadable verdicts in a row pause the goal; so many without progress block it. */
 const PARSE_FAILURES = 3
@@ -41,11 +51,11 @@ export function readVerdict(text: string): z.infer<typeof Verdict> | null {
 }
 
 /** `overspent` names the budget that is used up, this evaluation included. */
-export function conclude(goal: Goal, text: string, overspent: string | null): Conclusion {
+export function conclude(judged: Judged, text: string, overspent: string | null): Conclusion {
   const said = readVerdict(text)
   if (said !== null && said.result !== 'needs_revision') return { ...said, parse_failed: false }
   const parse_failed = said === null
-  if (parse_failed && goal.parse_failures + 1 >= PARSE_FAILURES)
+  if (parse_failed && judged.parse_failures + 1 >= PARSE_FAILURES)
     return {
       result: 'paused',
       explanation: `The answer of the evaluator could not be read ${PARSE_FAILURES} times in a row.`,
@@ -54,11 +64,11 @@ export function conclude(goal: Goal, text: string, overspent: string | null): Co
     }
   const explanation = said?.explanation ?? 'The answer of the evaluator could not be read.'
   const feedback = said === null ? '' : said.feedback.trim() || said.explanation
-  if (goal.iteration + 1 >= goal.max_iterations)
+  if (judged.iteration + 1 >= judged.max_iterations)
     return { result: 'max_iterations_reached', explanation, feedback, parse_failed }
   if (overspent !== null)
     return { result: 'failed', explanation: `${overspent} ${explanation}`, feedback, parse_failed }
-  const stuck = findStuck(goal, feedback)
+  const stuck = findStuck(judged, feedback)
   if (stuck !== null)
     return { result: 'blocked', explanation: `${stuck} ${explanation}`, feedback, parse_failed }
   return { result: 'needs_revision', explanation, feedback, parse_failed }
@@ -66,43 +76,15 @@ export function conclude(goal: Goal, text: string, overspent: string | null): Co
 
 const normalise = (text: string): string => text.toLowerCase().replaceAll(/\s+/g, ' ').trim()
 
-function findStuck(goal: Goal, feedback: string): string | null {
-  const before = goal.verdicts.slice(1 - STUCK)
+function findStuck(judged: Judged, feedback: string): string | null {
+  const before = judged.verdicts.slice(1 - STUCK)
   if (
     feedback !== '' &&
     before.length === STUCK - 1 &&
     before.every(verdict => normalise(verdict.feedback) === normalise(feedback))
   )
     return `No progress: the same was missing ${STUCK} times in a row.`
-  return isIdle(goal.work) && goal.idle + 1 >= STUCK
-    ? `No progress: ${STUCK} turns in a row called no tool and answered the same.`
+  return judged.standstill !== null && judged.idle + 1 >= STUCK
+    ? `No progress: ${STUCK} ${judged.standstill}.`
     : null
 }
-
-/**
- * Which budget of the goal is used up, in words; null when none is. Time is wall time since the goal was
- * defined, in milliseconds.
- */
-export function findOverspent(
-  budgets: AgentConfig['goals'],
-  goal: Pick<Goal, 'started_at'>,
-  spent: Spent,
-  now: number,
-): string | null {
-  const { max_tokens, max_cost_usd, max_minutes } = budgets
-  const minutes = (now - Date.parse(goal.started_at)) / 60_000
-  if (max_tokens !== undefined && spent.tokens >= max_tokens)
-    return `The token budget of the goal is used up: ${spent.tokens} of ${max_tokens}.`
-  if (max_cost_usd !== undefined && spent.cost_usd >= max_cost_usd)
-    return `The cost budget of the goal is used up: ${spent.cost_usd.toFixed(4)} of ${max_cost_usd} USD.`
-  if (max_minutes !== undefined && minutes >= max_minutes)
-    return `The time budget of the goal is used up: ${Math.floor(minutes)} of ${max_minutes} minutes.`
-  return null
-}
-
-/** `findOverspent` for the goal of a session; null as well when none is active. */
-export const findOverspentGoal = (
-  goal: Goal | null,
-  budgets: AgentConfig['goals'],
-  now: number,
-): string | null => (goal?.status === 'active' ? findOverspent(budgets, goal, goal.spent, now) : null)

@@ -1,0 +1,113 @@
+/** Missions: give one to a session, look at them, and what an operator does about one. */
+import type { Mission } from '@cairn/log'
+import {
+  AgentConfig,
+  AppError,
+  type MissionDetail,
+  type Principal,
+  type SessionBudget,
+} from '@cairn/protocol'
+import {
+  cancelMission as cancel,
+  createSession,
+  DEFAULT_AGENT,
+  defineMission,
+  findMission,
+  listTasks,
+  type MissionInput,
+  pauseMission as pause,
+  resumeMission as resume,
+  shownMission,
+  viewMission,
+  visibleTo,
+} from '@cairn/sessions'
+import { cutAt } from '@cairn/protocol'
+import type { Services } from '../deps.ts'
+import type { Handler } from '../handler.ts'
+import { pageLimit } from './page-limit.ts'
+import { agentNames } from './sessions.ts'
+import { sessionWorkers } from './workers.ts'
+
+const TITLE_CHARS = 80
+
+export const createMission: Handler<'createMission'> = async ({ services, principal, body }) => {
+  const { session_id, agent, description, rubric } = body
+  if (session_id !== undefined && agent !== undefined)
+    throw new AppError('invalid_body', 'agent: a session that exists has its agent; give session_id or agent')
+  const session = session_id === undefined ? null : await services.guard.load(principal, session_id)
+  const name = session?.agent ?? agent ?? DEFAULT_AGENT
+  const defaults = (services.config.agents[name] ?? AgentConfig.parse({})).missions
+  const budget = { ...defaults.budget, ...body.budget }
+  refuseUnpriced(services, name, session?.config['model'], budget)
+  const input: MissionInput = {
+    description,
+    rubric: rubric.content,
+    max_iterations: body.max_iterations ?? defaults.max_iterations,
+    ...(Object.keys(budget).length === 0 ? {} : { budget }),
+  }
+  const coordinator =
+    session ??
+    (await createSession(services, agentNames(services), {
+      agent: name,
+      title: cutAt(description.replaceAll(/\s+/g, ' '), TITLE_CHARS),
+      principal,
+    }))
+  return shown(services, await defineMission(services, coordinator.id, input))
+}
+
+/** A budget in USD is kept only with a model that has a price. */
+function refuseUnpriced({ config }: Services, agent: string, own: unknown, budget: SessionBudget): void {
+  if (budget.max_cost_usd === undefined) return
+  const model = String(own ?? config.agents[agent]?.model ?? config.models.default)
+  const rates = config.models.catalog[model]
+  if (rates?.input !== undefined && rates.output !== undefined) return
+  const message = `model ${model} has no price in models.catalog: a budget in USD cannot be kept`
+  throw new AppError('invalid_body', `budget.max_cost_usd: ${message}`, {
+    extra: { errors: [{ path: 'budget.max_cost_usd', message }] },
+  })
+}
+
+export const listMissions: Handler<'listMissions'> = async ({ services, principal, query }) => {
+  const { missions, next_cursor } = await services.store.coordination.missions({
+    ...visibleTo(principal),
+    limit: pageLimit(query.limit),
+    ...(query.cursor === undefined ? {} : { cursor: query.cursor }),
+    ...(query.status === undefined ? {} : { status: query.status }),
+    ...(query.session_id === undefined ? {} : { session_id: query.session_id }),
+  })
+  return { missions: missions.map(mission => shownMission(mission, services.now())), next_cursor }
+}
+
+const shown = ({ store, now }: Services, mission: Mission): Promise<MissionDetail> =>
+  viewMission(store, mission, now())
+const find = ({ store }: Services, principal: Principal, id: string): Promise<Mission> =>
+  findMission(store, principal, id)
+
+export const getMission: Handler<'getMission'> = async ({ services, principal, params }) =>
+  shown(services, await find(services, principal, params.mission_id))
+
+export const missionTasks: Handler<'missionTasks'> = async ({ services, principal, params }) => {
+  const { session_id } = await find(services, principal, params.mission_id)
+  return { tasks: await listTasks(services.store, { id: session_id }) }
+}
+
+export const missionWorkers: Handler<'missionWorkers'> = async request => {
+  const { session_id } = await find(request.services, request.principal, request.params.mission_id)
+  return sessionWorkers({ ...request, params: { id: session_id } })
+}
+
+export const pauseMission: Handler<'pauseMission'> = async ({ services, principal, params, body }) => {
+  const mission = await find(services, principal, params.mission_id)
+  return shown(services, await pause(services, mission, principal, body.reason ?? null))
+}
+
+export const resumeMission: Handler<'resumeMission'> = async ({ services, principal, params, body }) => {
+  const mission = await find(services, principal, params.mission_id)
+  return shown(services, await resume(services, mission, principal, body.note))
+}
+
+export const cancelMission: Handler<'cancelMission'> = async ({ services, principal, params, body }) => {
+  const mission = await find(services, principal, params.mission_id)
+  const { reason = null, cascade_to_workers } = body
+  return shown(services, await cancel(services, mission, principal, { reason, cascade_to_workers }))
+}

@@ -1,0 +1,60 @@
+/**
+ * Asks a model of its own for a verdict on the work of a session (contract 14.10): no tools, and a context
+ * that is composed for it.
+ */
+import { z } from 'zod'
+import { callWatched } from '../llm/call-watched.ts'
+import { costOf } from '../llm/catalog.ts'
+import { ModelError } from '../llm/provider.ts'
+import type { ResolvedModel } from '../llm/registry.ts'
+import type { TurnContext } from '../turn/context.ts'
+import { Verdict } from './verdict.ts'
+
+const schemaOf = (type: z.ZodType): Record<string, unknown> => {
+  const { $schema: _, ...schema } = z.toJSONSchema(type)
+  return schema
+}
+const VERDICT = schemaOf(Verdict)
+
+/** What it said and what that cost, as the event of the verdict has it. */
+export type Said = {
+  text: string
+  used: { input_tokens: number; output_tokens: number } & ReturnType<typeof costOf>
+}
+
+/** A failure that no retry mended is returned: no verdict counts that nobody gave. */
+export async function askEvaluator(
+  turn: TurnContext,
+  model: string,
+  system: string,
+  compose: (served: ResolvedModel) => string,
+): Promise<Said | ModelError> {
+  try {
+    const served = turn.models.resolve(model)
+    // Nothing of it is streamed to readers: the verdict is what they see.
+    const { message, usage } = await callWatched({ ...turn, signal: turn.lease.signal }, served, {
+      model: served.model,
+      tools: [],
+      json_schema: { name: 'outcome_verdict', schema: VERDICT },
+      messages: [
+        { role: 'system', content: system },
+        { role: 'user', content: compose(served) },
+      ],
+    })
+    const { input_tokens, output_tokens } = usage
+    return {
+      text: message.content,
+      used: { input_tokens, output_tokens, ...costOf(usage, served.name, served.rates) },
+    }
+  } catch (thrown) {
+    turn.lease.signal.throwIfAborted()
+    if (thrown instanceof ModelError) return thrown
+    throw thrown
+  }
+}
+
+/** Two characters a token is what the densest of languages take; half of the window stays free. */
+export const charsFor = ({ contextWindow }: ResolvedModel, most: number): number =>
+  Math.min(most, contextWindow)
+
+export const costIn = ({ used }: Said): number => ('cost_usd' in used ? used.cost_usd : 0)

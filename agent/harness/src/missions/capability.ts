@@ -1,0 +1,84 @@
+/**
+ * Missions as two rows of the capabilities: a round that would end is graded, and a verdict that asks for
+ * more begins the next (contract 14.5). What clears the conversation stands between them, as for goals.
+ */
+import type { EventId, MissionTrigger } from '@cairn/protocol'
+import { missionContinuation } from '@cairn/sessions'
+import type { Mission } from '@cairn/state'
+import type { Capability } from '../turn/capability.ts'
+import type { Position } from '../turn/position.ts'
+import { evaluateRound } from './evaluate.ts'
+import { missionContinued } from './events.ts'
+import { overspent, usedOf } from './spent.ts'
+
+type Due = { response_id: EventId; trigger: MissionTrigger }
+
+/** From this part of the budget on the next call must answer, as with the budget of a session. */
+const LAST_CALL = 0.9
+
+/** The answer that the round would be graded by; where nobody could answer, the mission itself. */
+const lastAnswer = ({ answer, conversation }: Position, { defined_at }: Mission): EventId =>
+  answer?.id ??
+  conversation.entries.findLast(
+    ({ message, event_id }) => message.role === 'assistant' && event_id > defined_at,
+  )?.event_id ??
+  defined_at
+
+const isGraded = (position: Position, mission: Mission): boolean =>
+  mission.open === null && mission.graded?.response_id === lastAnswer(position, mission)
+
+export const missionGrading: Capability<Due> = {
+  name: 'mission_grading',
+  handsOver: true,
+  asks: ({ clock }) => ({
+    isOver: position => {
+      const { mission, spoken_id } = position
+      if (mission === null) return null
+      if (mission.status === 'active' && usedOf(mission, clock.now()) >= 1) return 'budget_exhausted'
+      // A verdict in the middle of the turn ended it, unless something came since.
+      const { graded, paused_at } = mission
+      if (graded !== null && isGraded(position, mission) && nothingSince(position, graded.verdict_id))
+        return 'budget_exhausted'
+      // So does a pause; a person who says something is answered all the same.
+      const isPaused = paused_at !== null && spoken_id < paused_at && nothingSince(position, paused_at)
+      return isPaused ? 'completed' : null
+    },
+    isLast: ({ mission }) => mission?.status === 'active' && usedOf(mission, clock.now()) >= LAST_CALL,
+    at_end: position => {
+      const { mission } = position
+      if (mission === null || isGraded(position, mission)) return null
+      if (mission.open === null && mission.status !== 'active') return null
+      const trigger = overspent(mission, clock.now())?.trigger ?? 'round_end'
+      return { response_id: lastAnswer(position, mission), trigger }
+    },
+  }),
+  async act(turn, due, before) {
+    const error = await evaluateRound(turn, { ...due, before })
+    return error === null
+      ? { next: 'look' }
+      : { next: 'fail', error, message: `The evaluator of the mission did not answer: ${error.message}` }
+  },
+}
+
+/** Nothing entered the conversation after that event. */
+const nothingSince = ({ conversation: { entries, deferred } }: Position, id: EventId): boolean =>
+  ((deferred.at(-1) ?? entries.at(-1))?.event_id ?? 0) < id
+
+export const missionContinuing: Capability<{ verdict_id: EventId }> = {
+  name: 'mission_continuing',
+  asks: () => ({
+    at_end: position => {
+      const { mission } = position
+      return mission?.status === 'active' && mission.owed !== null && isGraded(position, mission)
+        ? { verdict_id: mission.owed }
+        : null
+    },
+  }),
+  async act(turn, { verdict_id }) {
+    const { mission, last_id } = turn.log.position()
+    if (mission === null) throw new Error('[mission] asked to go on with a mission that is gone')
+    const { mission_id, iteration } = mission
+    const queued = missionContinued({ mission_id, iteration, status_event_id: verdict_id })
+    return { next: 'end_turn', events: [queued, missionContinuation(mission)], cursor: last_id }
+  },
+}

@@ -1,0 +1,163 @@
+/** A mission from its definition to its last verdict. */
+import { AppError, type EventOf } from '@cairn/protocol'
+import { defineMission, defineOutcomes } from '@cairn/sessions'
+import { expect, test } from 'vitest'
+import { say, setStage, typesOf } from '../turn/stage.ts'
+import {
+  define,
+  expectSound,
+  grading,
+  missionRow,
+  twoRounds,
+  untilMission,
+  verdict,
+} from './mission-stage.ts'
+
+test('a mission goes through two rounds with workers, is sent back once and then satisfied, in the order of its design', async () => {
+  await using stage = await setStage({
+    scenario: twoRounds([verdict('needs_revision', 'There is no report.'), verdict('satisfied')]),
+  })
+  const { mission_id } = await define(stage)
+  stage.start()
+  const mission = await untilMission(stage, 'satisfied')
+  const logs = await expectSound(stage)
+  const log = logs.get(stage.session_id) ?? []
+  expect(typesOf(log).filter(type => /^(mission|worker|turn|session)\.|^iteration/.test(type))).toEqual([
+    'mission.defined',
+    'worker.spawned',
+    'worker.spawned',
+    'worker.complete',
+    'worker.complete',
+    'iteration.summary',
+    'iteration.summary',
+    'mission.evaluation.start',
+    'mission.evaluation.end',
+    'turn.summary',
+    'mission.continuation',
+    'worker.spawned',
+    'worker.complete',
+    'iteration.summary',
+    'iteration.summary',
+    'mission.evaluation.start',
+    'mission.evaluation.end',
+    'turn.summary',
+    'session.complete',
+  ])
+  const messages = log.flatMap(event => (event.type === 'user.message' ? [event.data] : []))
+  expect(messages.map(({ synthetic }) => synthetic)).toEqual(['mission_kickoff', 'mission_continuation'])
+  expect(messages[1]?.content).toContain('There is no report.')
+  const ends = log.filter(
+    (event): event is EventOf<'mission.evaluation.end'> => event.type === 'mission.evaluation.end',
+  )
+  expect(ends.map(({ data }) => [data.iteration, data.trigger, data.result])).toEqual([
+    [1, 'round_end', 'needs_revision'],
+    [2, 'round_end', 'satisfied'],
+  ])
+  expect(mission).toMatchObject({
+    mission_id,
+    status: 'satisfied',
+    iteration: 2,
+    state: { last_evaluation: { result: 'satisfied', explanation: 'because' } },
+  })
+  expect(mission.ended_at).not.toBeNull()
+  // What the workers used counts, and so do the verdicts.
+  const used = log.reduce(
+    (sum, { data }) =>
+      'input_tokens' in data && !('recap' in data)
+        ? sum + Number(data.input_tokens) + Number(data.output_tokens)
+        : sum,
+    0,
+  )
+  expect(mission.state.spent?.tokens).toBe(used)
+  expect(logs.size).toBe(4)
+})
+
+test('the evaluator has a context of its own: it sees the tasks, the files that the answer names, and those that are missing', async () => {
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        ...grading([verdict('satisfied')]),
+        {
+          steps: [
+            {
+              tool_calls: [
+                { name: 'write_file', arguments: { path: 'out/report.md', content: 'Three, all told.' } },
+              ],
+            },
+            say('It is in out/report.md and in out/table.csv.'),
+          ],
+        },
+      ],
+    },
+  })
+  await define(stage)
+  stage.start()
+  await untilMission(stage, 'satisfied')
+  const asked = stage.server.requests.at(-1)
+  const shown = JSON.stringify(asked?.body)
+  expect(shown).toContain('File out/report.md:\\nThree, all told.')
+  expect(shown).toContain("File out/table.csv: no file 'out/table.csv' in the workspace")
+  expect(shown).not.toContain('"tools"')
+})
+
+test('three verdicts that cannot be read pause the mission, and nobody says that an operator did', async () => {
+  await using stage = await setStage({ scenario: twoRounds([say('hm'), say('well'), say('perhaps')]) })
+  await define(stage)
+  stage.start()
+  const mission = await untilMission(stage, 'paused')
+  const log = (await expectSound(stage)).get(stage.session_id) ?? []
+  expect(typesOf(log)).not.toContain('mission.paused')
+  expect(mission.iteration).toBe(3)
+})
+
+test('rounds in which nothing is done block the mission, and the maximum ends it', async () => {
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        ...grading([1, 2, 3, 4].map(n => verdict('needs_revision', `missing ${n}`))),
+        { answer: say('I have thought about it.') },
+      ],
+    },
+  })
+  await define(stage)
+  stage.start()
+  const mission = await untilMission(stage, 'blocked')
+  expect(mission.state.last_evaluation?.explanation).toContain('3 rounds in a row called no tool')
+  await expectSound(stage)
+})
+
+test('after so many rounds as it may have a mission is over', async () => {
+  await using stage = await setStage({
+    scenario: twoRounds([verdict('needs_revision', 'more'), verdict('needs_revision', 'more still')]),
+  })
+  await define(stage, { max_iterations: 2 })
+  stage.start()
+  expect((await untilMission(stage, 'max_iterations_reached')).iteration).toBe(2)
+  await expectSound(stage)
+})
+
+test('a session has one mission or one goal at a time, and a worker none', async () => {
+  await using stage = await setStage({ scenario: { rules: [{ answer: say('Yes.') }] } })
+  await define(stage)
+  const second = define(stage).catch((thrown: unknown) => thrown)
+  expect(await second).toBeInstanceOf(AppError)
+  expect(await second).toMatchObject({
+    code: 'wrong_state',
+    message: expect.stringContaining('has a mission that is active'),
+  })
+  const rubric = { type: 'text', content: 'r' } as const
+  await expect(
+    defineOutcomes(stage.deps, stage.session_id, [{ description: 'a goal', rubric }]),
+  ).rejects.toMatchObject({ code: 'wrong_state', message: expect.stringContaining('has a mission') })
+
+  await using other = await setStage({ scenario: { rules: [{ answer: say('Yes.') }] } })
+  await defineOutcomes(other.deps, other.session_id, [{ description: 'a goal', rubric }])
+  await expect(define(other)).rejects.toMatchObject({
+    code: 'wrong_state',
+    message: expect.stringContaining('/goal clear'),
+  })
+  await expect(defineMission(stage.deps, 'nobody', { description: 'd', rubric: 'r' })).rejects.toMatchObject({
+    code: 'not_found',
+  })
+  expect((await missionRow(stage)).status).toBe('active')
+})

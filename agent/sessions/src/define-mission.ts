@@ -1,0 +1,125 @@
+/** A new mission: its row, its events and the message that begins it, in one commit (contract 14.5). */
+import { CommitRefused, type Mission, type NewMission, type RowChange, type SessionRow } from '@cairn/log'
+import {
+  AppError,
+  type EventDraft,
+  isMissionOver,
+  MISSION_ROUNDS,
+  type ResearchPlan,
+  type SessionBudget,
+} from '@cairn/protocol'
+import type { CapabilityStates } from '@cairn/state'
+import type { Deps } from './deps.ts'
+import { resumed } from './lifecycle-events.ts'
+import { TAKES_INPUT } from './message-events.ts'
+import { missionDefined } from './mission-events.ts'
+import { missionKickoff } from './mission-messages.ts'
+import { missionTimer } from './mission-timer.ts'
+import { readFolded } from './read-folded.ts'
+import { refusedAs } from './refusals.ts'
+
+export type MissionInput = {
+  description: string
+  rubric: string
+  max_iterations?: number | undefined
+  budget?: SessionBudget | undefined
+  research?: ResearchPlan | undefined
+}
+type Defined = { mission: NewMission; events: EventDraft[]; rows: RowChange[] }
+
+/** Why a session cannot be given a mission, in words; null: it can. */
+export function missionObstacle(
+  { parent_id }: Pick<SessionRow, 'parent_id'>,
+  { goal, mission }: Pick<CapabilityStates, 'goal' | 'mission'>,
+): string | null {
+  if (parent_id !== null) return 'A worker has no mission of its own: give one to a session without a parent.'
+  if (mission !== null && !isMissionOver(mission.status))
+    return (
+      `The session has a mission that is ${mission.status}: ${JSON.stringify(mission.description)}. Cancel ` +
+      'that one first, or begin another session.'
+    )
+  if (goal?.status === 'active' || goal?.status === 'paused')
+    return (
+      `The session has a goal that is ${goal.status}: ${JSON.stringify(goal.description)}. Remove it with ` +
+      '/goal clear first.'
+    )
+  return null
+}
+
+export function composeMission(
+  session: Pick<SessionRow, 'id' | 'org_id' | 'created_by' | 'created_by_kind'>,
+  mission_id: string,
+  { description, rubric, max_iterations = MISSION_ROUNDS, budget, research }: MissionInput,
+): Defined {
+  const rounds = Math.min(max_iterations, MISSION_ROUNDS)
+  const definition = {
+    description,
+    rubric,
+    max_iterations: rounds,
+    ...(budget === undefined ? {} : { budget }),
+    ...(research === undefined ? {} : { research }),
+  }
+  const kind = research === undefined ? 'mission' : 'research'
+  const mission: NewMission = {
+    mission_id,
+    session_id: session.id,
+    org_id: session.org_id,
+    created_by: session.created_by,
+    created_by_kind: session.created_by_kind,
+    kind,
+    definition,
+  }
+  return {
+    mission,
+    events: [
+      missionDefined({
+        mission_id,
+        description,
+        rubric,
+        max_iterations: rounds,
+        kind,
+        ...(budget === undefined ? {} : { budget }),
+      }),
+      missionKickoff({ mission_id, description, rubric }),
+    ],
+    rows: [
+      { do: 'mission.add', mission },
+      ...(budget?.max_minutes === undefined ? [] : [missionTimer(mission, budget.max_minutes)]),
+    ],
+  }
+}
+
+/** Refused while the session has a goal or a mission that is not over; a session that rests is reopened. */
+export async function defineMission(deps: Deps, sessionId: string, input: MissionInput): Promise<Mission> {
+  const mission_id = deps.newId()
+  for (;;) {
+    const session = await deps.store.getSession(sessionId)
+    if (session === null) throw new AppError('not_found', `There is no session ${sessionId}.`)
+    const { states, seen } = await readFolded(deps.store, sessionId)
+    const obstacle = missionObstacle(session, states)
+    if (obstacle !== null) throw new AppError('wrong_state', obstacle)
+    const { events, rows } = composeMission(session, mission_id, input)
+    try {
+      await deps.store.commit({
+        session_id: sessionId,
+        expect_status: TAKES_INPUT,
+        expect_no_work_after: seen,
+        reopen: resumed('mission'),
+        events,
+        rows,
+      })
+      return await foundMission(deps, mission_id)
+    } catch (thrown) {
+      if (!(thrown instanceof CommitRefused)) throw thrown
+      // Something was said in between, a goal or a mission perhaps: look again.
+      if (thrown.refusal !== 'new_work' && thrown.refusal !== 'mission_moved')
+        throw refusedAs('give a mission to', sessionId, thrown)
+    }
+  }
+}
+
+export async function foundMission({ store }: Pick<Deps, 'store'>, missionId: string): Promise<Mission> {
+  const mission = await store.coordination.mission(missionId)
+  if (mission === null) throw new AppError('not_found', `There is no mission ${missionId}.`)
+  return mission
+}

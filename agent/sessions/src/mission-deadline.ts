@@ -1,0 +1,25 @@
+/** The time of a mission is up: its workers are stopped, and its coordinator is woken to end the round. */
+import type { Commit, RowChange } from '@cairn/log'
+import { lookAround, stopBelow } from './cascade.ts'
+import { foundMission } from './define-mission.ts'
+import type { Deps } from './deps.ts'
+import { resumed } from './lifecycle-events.ts'
+import { missionOutOfTime } from './mission-messages.ts'
+
+/** One that is paused or over has nobody at work; its resume sets the timer anew. */
+export async function composeMissionDeadline(
+  deps: Deps,
+  missionId: string,
+  fire: RowChange,
+): Promise<Omit<Commit, 'session_id'>> {
+  const { status, session_id } = await foundMission(deps, missionId)
+  if (status !== 'active') return { events: [], rows: [fire] }
+  const { around, expect } = await lookAround(deps, session_id)
+  const { told, rows, parts } = await stopBelow(deps, around, 'out of time')
+  return {
+    events: [...told, missionOutOfTime(missionId)],
+    rows: [fire, expect, ...rows],
+    also: parts,
+    reopen: resumed('mission'),
+  }
+}

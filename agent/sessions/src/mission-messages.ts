@@ -1,0 +1,64 @@
+/** What the coordinator of a mission is told by the server. */
+import type { EventDraft } from '@cairn/protocol'
+import type { Mission } from '@cairn/state'
+import { syntheticMessage } from './message-events.ts'
+
+type Told = EventDraft<'user.message'>
+type About = Pick<Mission, 'mission_id' | 'description' | 'rubric'>
+
+export const missionKickoff = (
+  { mission_id, description, rubric }: About,
+  how: readonly string[] = [],
+): Told =>
+  syntheticMessage(
+    'mission_kickoff',
+    [
+      `You lead this mission:\n${description}`,
+      `Each round of work is graded by this rubric, from what the work shows and not from what is said ` +
+        `about it:\n${rubric}`,
+      ...(how.length > 0
+        ? how
+        : [
+            'Split the work among workers where that helps, check what they bring back, and end the round ' +
+              'with an answer that names the files and results that prove it.',
+          ]),
+    ].join('\n\n'),
+    { mission_id },
+  )
+
+export const missionContinuation = (mission: Mission): Told =>
+  syntheticMessage(
+    'mission_continuation',
+    [
+      `The mission is not reached yet (round ${mission.iteration} of at most ${mission.max_iterations}): ` +
+        mission.description,
+      ...lastFeedback(mission),
+      'Go on with it.',
+    ].join('\n\n'),
+    { mission_id: mission.mission_id },
+  )
+
+export const missionGoesOn = (mission: Mission, note: string | undefined): Told =>
+  syntheticMessage(
+    'mission_resumed',
+    [
+      `Go on with the mission: ${mission.description}`,
+      ...lastFeedback(mission),
+      ...(note === undefined ? [] : [`The operator says:\n${note}`]),
+    ].join('\n\n'),
+    { mission_id: mission.mission_id },
+  )
+
+export const missionOutOfTime = (mission_id: string): Told =>
+  syntheticMessage(
+    'mission_deadline',
+    'The time of the mission is up: its workers were stopped, and this round is graded as it stands.',
+    { mission_id },
+  )
+
+function lastFeedback({ verdicts, rubric }: Mission): string[] {
+  const feedback = verdicts.at(-1)?.feedback ?? ''
+  return feedback === ''
+    ? [`It is graded by this rubric:\n${rubric}`]
+    : [`What the evaluator says is missing:\n${feedback}`]
+}

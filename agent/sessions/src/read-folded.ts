@@ -1,0 +1,33 @@
+/** What the capabilities keep of a session's log, for commands that decide from it. */
+import type { LogStore } from '@cairn/log'
+import { decodeEvent, EVENT_TYPES, type EventId } from '@cairn/protocol'
+import {
+  capabilityChanges,
+  type CapabilityStates,
+  emptyCapabilities,
+  FOLD_VERSION,
+  type Folded,
+  readSnapshot,
+} from '@cairn/state'
+
+const PAGE = 500
+/** No fold reads what streams. */
+const FOLDED = EVENT_TYPES.filter(type => type !== 'llm.delta' && type !== 'llm.heartbeat')
+
+/** `seen`: whatever asks for work after this look is noticed by a commit that expects none. */
+export async function readFolded(
+  store: LogStore,
+  sessionId: string,
+): Promise<{ states: CapabilityStates; seen: EventId }> {
+  const snapshot = await store.readSnapshot(sessionId, FOLD_VERSION)
+  const known = snapshot === null ? null : readSnapshot<Folded>(snapshot)
+  let states: CapabilityStates = known ?? emptyCapabilities
+  const seen = (await store.getSession(sessionId))?.last_event_id ?? 0
+  for (let after = known?.last_id ?? 0; ;) {
+    const events = await store.read(sessionId, after, PAGE, FOLDED)
+    for (const { json } of events) states = { ...states, ...capabilityChanges(states, decodeEvent(json)) }
+    const last = events.at(-1)
+    if (!last || events.length < PAGE) return { states, seen }
+    after = last.id
+  }
+}

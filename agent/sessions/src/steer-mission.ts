@@ -1,0 +1,212 @@
+/**
+ * What an operator does about a mission: pause, resume, cancel, each over the coordinator and all below it in
+ * one commit (contract 14.5). The mission's row is the guard: of two that move it, one is refused and looks
+ * again.
+ */
+import type { Commit, LinkedCommit, Mission, RowChange } from '@cairn/log'
+import { AppError, type EventDraft, type MissionStatus, type Principal } from '@cairn/protocol'
+import { type Around, commitOverTree, pauseBelow, resumeBelow, stopBelow } from './cascade.ts'
+import { foundMission } from './define-mission.ts'
+import type { Deps } from './deps.ts'
+import { resumed, stopped } from './lifecycle-events.ts'
+import { missionCancelled, missionPaused, missionResumed } from './mission-events.ts'
+import { missionGoesOn } from './mission-messages.ts'
+import { dropMissionTimer, missionTimer } from './mission-timer.ts'
+import { deciderOf, principalStamp } from './principal-stamp.ts'
+import { readFolded } from './read-folded.ts'
+
+/** Who steers; null: the server, because the coordinator was stopped or archived. */
+export type Operator = Principal | null
+type Part = Pick<Commit, 'events'> & { rows: RowChange[]; also: LinkedCommit[] }
+
+export async function pauseMission(
+  deps: Deps,
+  found: Mission,
+  operator: Operator,
+  reason: string | null,
+): Promise<Mission> {
+  await steer(deps, 'pause the mission of', found, ['active'], async (around, mission) => {
+    const part = await composePause(deps, around, mission, operator, reason)
+    const folded = (await readFolded(deps.store, around.session.id)).states.mission
+    const isGraded = folded !== null && folded.open !== null
+    return endTurn(around, part, 'mission_paused', isAtWork(around) && !isGraded)
+  })
+  return foundMission(deps, found.mission_id)
+}
+
+/** Its workers are paused with it. An evaluator that is at work keeps its verdict. */
+export async function composePause(
+  deps: Deps,
+  around: Around,
+  { mission_id, session_id }: Pick<Mission, 'mission_id' | 'session_id'>,
+  operator: Operator,
+  reason: string | null,
+): Promise<Part> {
+  return {
+    events: [missionPaused({ mission_id, reason, ...principalStamp(operator) })],
+    rows: [moved(mission_id, session_id, ['active'], 'paused', operator, reason)],
+    also: await pauseBelow(deps, around),
+  }
+}
+
+export async function resumeMission(
+  deps: Deps,
+  found: Mission,
+  operator: Operator,
+  note?: string,
+): Promise<Mission> {
+  await steer(deps, 'resume the mission of', found, ['paused', 'blocked'], async (around, mission) => {
+    const part = await composeResume(deps, around, mission, operator, note)
+    return {
+      ...part,
+      session_id: mission.session_id,
+      expect_status: [around.session.status],
+      reopen: resumed('mission'),
+      reopen_from: ['paused', 'completed', 'failed'],
+    }
+  })
+  return foundMission(deps, found.mission_id)
+}
+
+export async function composeResume(
+  deps: Deps,
+  around: Around,
+  mission: Mission,
+  operator: Operator,
+  note?: string,
+): Promise<Part> {
+  const { mission_id, session_id, status } = mission
+  const { states } = await readFolded(deps.store, session_id)
+  if (states.mission?.mission_id !== mission_id)
+    throw new Error(`[resumeMission] the log of ${session_id} does not tell of mission ${mission_id}`)
+  const minutes = minutesLeft(mission, deps.now())
+  return {
+    events: [
+      missionResumed({ mission_id, ...principalStamp(operator) }),
+      missionGoesOn(states.mission, note),
+    ],
+    rows: [
+      moved(mission_id, session_id, [status], 'active', operator, null),
+      ...(minutes === null ? [] : [missionTimer(mission, minutes)]),
+    ],
+    also: await resumeBelow(deps, around),
+  }
+}
+
+const minutesLeft = ({ definition: { budget }, created_at }: Mission, now: number): number | null =>
+  budget?.max_minutes === undefined ? null : budget.max_minutes - (now - created_at) / 60_000
+
+export type CancelMission = { reason: string | null; cascade_to_workers: boolean }
+
+export async function cancelMission(
+  deps: Deps,
+  found: Mission,
+  operator: Operator,
+  how: CancelMission,
+): Promise<Mission> {
+  await steer(deps, 'cancel the mission of', found, STEERABLE, async (around, mission) =>
+    endTurn(
+      around,
+      await composeCancelMission(deps, around, mission, operator, how),
+      'mission_cancelled',
+      isAtWork(around),
+    ),
+  )
+  return foundMission(deps, found.mission_id)
+}
+
+const STEERABLE: readonly MissionStatus[] = ['active', 'paused', 'blocked']
+
+/** Without a cascade its workers are plain workers from now on: those that the mission had paused go on. */
+export async function composeCancelMission(
+  deps: Deps,
+  around: Around,
+  { mission_id, session_id }: Pick<Mission, 'mission_id' | 'session_id'>,
+  operator: Operator,
+  { reason, cascade_to_workers }: CancelMission,
+): Promise<Part> {
+  const below = cascade_to_workers
+    ? await stopBelow(deps, around, 'cancelled')
+    : { told: [], rows: [], parts: await resumeBelow(deps, around) }
+  return {
+    events: [
+      missionCancelled({ mission_id, reason, cascade_to_workers, ...principalStamp(operator) }),
+      ...below.told,
+    ],
+    rows: [
+      moved(mission_id, session_id, STEERABLE, 'cancelled', operator, reason),
+      dropMissionTimer(mission_id),
+      ...below.rows,
+    ],
+    also: below.parts,
+  }
+}
+
+/** Of a coordinator that is archived: its workers end with it. */
+export const cancelledWithSession = ({
+  mission_id,
+  session_id,
+}: Mission): { events: EventDraft[]; rows: RowChange[] } => ({
+  events: [missionCancelled({ mission_id, reason: 'archived', cascade_to_workers: true })],
+  rows: [
+    moved(mission_id, session_id, STEERABLE, 'cancelled', null, 'archived'),
+    dropMissionTimer(mission_id),
+  ],
+})
+
+const moved = (
+  mission_id: string,
+  root_id: string,
+  from: readonly MissionStatus[],
+  to: MissionStatus,
+  operator: Operator,
+  reason: string | null,
+): RowChange => ({
+  do: 'mission.move',
+  mission_id,
+  root_id,
+  from,
+  to,
+  state: { reason, decided_by: operator === null ? null : deciderOf(operator) },
+})
+
+/** A worker runs the turn, or is about to. */
+const isAtWork = ({ session }: Around): boolean =>
+  session.status === 'active' && (session.lease !== null || session.wake_id > session.cursor)
+
+function endTurn({ session }: Around, part: Part, reason: string, ends: boolean): Commit {
+  const { events, rows, also } = part
+  const said: EventDraft[] = [...events, ...(ends ? [stopped(reason)] : [])]
+  return {
+    session_id: session.id,
+    events: said,
+    expect_status: [session.status],
+    rows,
+    also,
+    ...(ends ? { revoke_lease: true, cursor: 'self' as const } : {}),
+  }
+}
+
+/** Composed anew as long as the tree changes, the mission's own state among it. */
+async function steer(
+  deps: Deps,
+  operation: string,
+  { mission_id, session_id }: Mission,
+  from: readonly MissionStatus[],
+  compose: (around: Around, mission: Mission) => Promise<Commit>,
+): Promise<void> {
+  await commitOverTree(deps, operation, session_id, async around => {
+    const mission = await foundMission(deps, mission_id)
+    if (!from.includes(mission.status)) throw wrongStatus(operation, mission, from)
+    return compose(around, mission)
+  })
+}
+
+function wrongStatus(operation: string, { status }: Mission, from: readonly MissionStatus[]): AppError {
+  const verb = operation.split(' ')[0] ?? operation
+  return new AppError(
+    'wrong_state',
+    `Cannot ${verb} a mission that is ${status.replaceAll('_', ' ')}: only one that is ${from.join(' or ')}.`,
+    { extra: { mission_status: status } },
+  )
+}

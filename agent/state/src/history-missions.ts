@@ -1,0 +1,140 @@
+/** The order of a mission's events (contract 14.5), as rules over one log. Part of `checkHistory`. */
+import {
+  type EventId,
+  type EventOf,
+  isMissionOver,
+  type MissionStatus,
+  type SessionEvent,
+} from '@cairn/protocol'
+import { statusAfter } from './mission.ts'
+
+type Mission = {
+  id: string
+  status: MissionStatus
+  defined_at: EventId
+  /** Rounds that were graded. */
+  finished: number
+  span: { start: EventId; iteration: number } | null
+  /** A needs_revision without its continuation. */
+  owed: EventId | null
+}
+/** What is wrong with an event, and the mission after it. */
+type Checked = [found: string[], mission: Mission | null]
+
+/** Feeds on a log in order; returns what is wrong with each event. */
+export function missionRules(): (event: SessionEvent) => string[] {
+  let mission: Mission | null = null
+  let before: SessionEvent['type'] | null = null
+  const responses = new Set<EventId>()
+  return event => {
+    const [found, after] = check(mission, event, responses)
+    const wrong = [...messageRules(before, event), ...found]
+    mission = after
+    if (event.type === 'llm.response') responses.add(event.id)
+    before = event.type
+    return wrong
+  }
+}
+
+/** A continuation and its message stand together. */
+function messageRules(before: SessionEvent['type'] | null, event: SessionEvent): string[] {
+  const continues = event.type === 'user.message' && event.data.synthetic === 'mission_continuation'
+  if (before === 'mission.continuation' && !continues)
+    return ['a mission.continuation is followed by its message and nothing else']
+  return continues && before !== 'mission.continuation' ? ['no mission.continuation stands before it'] : []
+}
+
+function check(mission: Mission | null, event: SessionEvent, responses: ReadonlySet<EventId>): Checked {
+  switch (event.type) {
+    case 'mission.defined':
+      return [
+        mission !== null && !isMissionOver(mission.status)
+          ? [`a mission is defined while ${mission.id} is ${mission.status}`]
+          : [],
+        {
+          id: event.data.mission_id,
+          status: 'active',
+          defined_at: event.id,
+          finished: 0,
+          span: null,
+          owed: null,
+        },
+      ]
+    case 'mission.evaluation.start':
+      return gradingBegins(mission, event, responses)
+    case 'mission.evaluation.end':
+      return gradingEnds(mission, event)
+    case 'mission.continuation':
+      return continued(mission, event)
+    case 'mission.paused':
+      return moved(mission, event.data.mission_id, ['active'], 'paused')
+    case 'mission.resumed':
+      return moved(mission, event.data.mission_id, ['paused', 'blocked'], 'active')
+    case 'mission.cancelled':
+      return moved(mission, event.data.mission_id, ['active', 'paused', 'blocked'], 'cancelled')
+    case 'session.complete':
+    case 'session.fail':
+    case 'session.stopped':
+      return [[], mission === null ? null : { ...mission, span: null }]
+    default:
+      return [[], mission]
+  }
+}
+
+function moved(
+  mission: Mission | null,
+  id: string,
+  from: readonly MissionStatus[],
+  status: MissionStatus,
+): Checked {
+  if (mission?.id !== id || !from.includes(mission.status))
+    return [[`mission ${id} is not ${from.join(' or ')}`], mission]
+  return [[], { ...mission, status, owed: null, span: isMissionOver(status) ? null : mission.span }]
+}
+
+function gradingBegins(
+  mission: Mission | null,
+  { id, data }: EventOf<'mission.evaluation.start'>,
+  responses: ReadonlySet<EventId>,
+): Checked {
+  const { mission_id, iteration, response_event_id } = data
+  if (mission?.id !== mission_id || mission.status !== 'active')
+    return [['it grades a mission that is not active'], mission]
+  const isAnswer = responses.has(response_event_id) || response_event_id === mission.defined_at
+  const found = [
+    ...(mission.span !== null ? [`the span of ${mission.span.start} is open`] : []),
+    ...(iteration !== mission.finished ? [`iteration ${iteration} where ${mission.finished} is due`] : []),
+    ...(isAnswer ? [] : ['response_event_id names no llm.response before it']),
+  ]
+  return [found, { ...mission, span: { start: id, iteration }, owed: null }]
+}
+
+function gradingEnds(mission: Mission | null, { id, data }: EventOf<'mission.evaluation.end'>): Checked {
+  const { mission_id, evaluation_start_id, iteration, result } = data
+  if (!mission?.span || mission.id !== mission_id || mission.span.start !== evaluation_start_id)
+    return [['it ends no open span'], mission]
+  const due = mission.span.iteration + 1
+  return [
+    iteration === due ? [] : [`iteration ${iteration} where ${due} is due`],
+    {
+      ...mission,
+      status: statusAfter(mission.status, result),
+      finished: iteration,
+      span: null,
+      owed: result === 'needs_revision' ? id : null,
+    },
+  ]
+}
+
+function continued(mission: Mission | null, { data }: EventOf<'mission.continuation'>): Checked {
+  const fits =
+    mission?.id === data.mission_id &&
+    mission.status === 'active' &&
+    mission.owed !== null &&
+    mission.owed === data.status_event_id &&
+    mission.finished === data.iteration
+  return [
+    fits ? [] : ['no verdict of the active mission asks for it'],
+    mission === null ? null : { ...mission, owed: null },
+  ]
+}

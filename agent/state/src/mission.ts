@@ -1,0 +1,193 @@
+/**
+ * The mission of a session as a fold of its log (contract 14.5). One is under way at a time.
+ *
+ *   none    ─ mission.defined ─▶ active
+ *   active  ─ mission.evaluation.end ─▶ active (needs_revision) | satisfied | blocked | failed |
+ *                                       max_iterations_reached | paused
+ *   active  ─ mission.paused ─▶ paused
+ *   paused, blocked ─ mission.resumed ─▶ active
+ *   active, paused, blocked ─ mission.cancelled ─▶ cancelled
+ *
+ * It stays when it is over, until the next one: the page shows it, and its last answer is not graded again.
+ */
+import {
+  type EventId,
+  type EventOf,
+  factsOf,
+  isMissionOver,
+  type MissionStatus,
+  type MissionTrigger,
+  type SessionBudget,
+  type SessionEvent,
+} from '@cairn/protocol'
+import type { EvaluationResult } from './goal.ts'
+import { foldSpending, noSpending, type Spending } from './spending.ts'
+
+export type MissionVerdict = {
+  readonly iteration: number
+  readonly result: EvaluationResult
+  readonly trigger: MissionTrigger
+  readonly explanation: string
+  readonly feedback: string
+  readonly parse_failed: boolean
+  readonly event_id: EventId
+  /** RFC 3339. */
+  readonly at: string
+}
+export type Mission = {
+  readonly mission_id: string
+  readonly kind: 'mission' | 'research'
+  readonly description: string
+  readonly rubric: string
+  readonly max_iterations: number
+  readonly budget: SessionBudget | null
+  readonly status: MissionStatus
+  readonly defined_at: EventId
+  readonly started_at: string
+  /** The event that began the running round: the definition, a continuation or a resume. */
+  readonly round_from: EventId
+  /** Finished evaluations. */
+  readonly iteration: number
+  readonly verdicts: readonly MissionVerdict[]
+  /** Unparseable verdicts in a row. */
+  readonly parse_failures: number
+  /** An evaluation that was begun and has no end yet. */
+  readonly open: {
+    readonly start_id: EventId
+    readonly response_event_id: EventId
+    readonly iteration: number
+    readonly trigger: MissionTrigger
+  } | null
+  /** The answer that was graded last, and the verdict on it. */
+  readonly graded: { readonly response_id: EventId; readonly verdict_id: EventId } | null
+  /** The verdict that asked for another round which is not queued yet. */
+  readonly owed: EventId | null
+  /** Since when it is paused by an operator. */
+  readonly paused_at: EventId | null
+  /** Tool calls since the last verdict. */
+  readonly calls: number
+  /** Verdicts in a row for rounds without a call. */
+  readonly idle: number
+  /** Of the whole tree since the definition. */
+  readonly spending: Spending
+}
+export type MissionState = Mission | null
+
+export function foldMission(mission: MissionState, event: SessionEvent): MissionState {
+  if (event.type === 'mission.defined') return begin(event)
+  if (mission === null) return null
+  const moved = move(mission, event)
+  // What is used while nobody works on it is not the mission's.
+  if (isMissionOver(mission.status) && event.type !== 'mission.evaluation.end') return moved
+  const spending = spends(event) ? foldSpending(moved.spending, event) : moved.spending
+  return spending === moved.spending ? moved : { ...moved, spending }
+}
+
+/** Its time counts from the definition, and not from the first wake. */
+const spends = ({ type }: SessionEvent): boolean =>
+  type === 'worker.spawned' ||
+  type === 'worker.complete' ||
+  type === 'worker.failed' ||
+  factsOf(type).usage === true
+
+/** A mission that a new one, or a goal, must not push aside unseen. */
+export const isMissionUnderWay = (mission: MissionState): mission is Mission =>
+  mission !== null && !isMissionOver(mission.status)
+
+const begin = ({ id, created_at, data }: EventOf<'mission.defined'>): Mission => ({
+  mission_id: data.mission_id,
+  kind: data.kind,
+  description: data.description,
+  rubric: data.rubric,
+  max_iterations: data.max_iterations,
+  budget: data.budget ?? null,
+  status: 'active',
+  defined_at: id,
+  started_at: created_at,
+  round_from: id,
+  iteration: 0,
+  verdicts: [],
+  parse_failures: 0,
+  open: null,
+  graded: null,
+  owed: null,
+  paused_at: null,
+  calls: 0,
+  idle: 0,
+  spending: { ...noSpending, since: created_at },
+})
+
+function move(mission: Mission, event: SessionEvent): Mission {
+  switch (event.type) {
+    case 'mission.evaluation.start': {
+      const { response_event_id, iteration, trigger } = event.data
+      return { ...mission, open: { start_id: event.id, response_event_id, iteration, trigger } }
+    }
+    case 'mission.evaluation.end':
+      return judged(mission, event)
+    case 'mission.continuation':
+      return { ...mission, owed: null, round_from: event.id }
+    case 'mission.paused':
+      return { ...mission, status: 'paused', paused_at: event.id }
+    case 'mission.resumed':
+      return {
+        ...mission,
+        status: 'active',
+        paused_at: null,
+        parse_failures: 0,
+        idle: 0,
+        owed: null,
+        round_from: event.id,
+      }
+    case 'mission.cancelled':
+      return { ...mission, status: 'cancelled', open: null, owed: null, paused_at: null }
+    // A turn that ended takes its open evaluation with it: what was not graded is no round.
+    case 'session.complete':
+    case 'session.fail':
+    case 'session.stopped':
+      return mission.open === null ? mission : { ...mission, open: null }
+    case 'tool.call':
+      return { ...mission, calls: mission.calls + 1 }
+    default:
+      return mission
+  }
+}
+
+/**
+ * A mission that was paused while it was judged keeps the verdict: one that ends the mission ends it, and any
+ * other leaves it paused.
+ */
+function judged(mission: Mission, { id, created_at, data }: EventOf<'mission.evaluation.end'>): Mission {
+  const { iteration, result, trigger, explanation, feedback, parse_failed } = data
+  const verdict = {
+    iteration,
+    result,
+    trigger,
+    explanation,
+    feedback,
+    parse_failed,
+    event_id: id,
+    at: created_at,
+  }
+  return {
+    ...mission,
+    status: statusAfter(mission.status, result),
+    open: null,
+    graded:
+      mission.open === null
+        ? mission.graded
+        : { response_id: mission.open.response_event_id, verdict_id: id },
+    iteration,
+    verdicts: [...mission.verdicts, verdict],
+    parse_failures: parse_failed ? mission.parse_failures + 1 : 0,
+    owed: result === 'needs_revision' ? id : null,
+    calls: 0,
+    idle: mission.calls === 0 ? mission.idle + 1 : 0,
+  }
+}
+
+/** What a verdict makes of a mission. */
+export function statusAfter(status: MissionStatus, result: EvaluationResult): MissionStatus {
+  if (result === 'needs_revision') return status
+  return status === 'paused' && !isMissionOver(result) ? 'paused' : result
+}
