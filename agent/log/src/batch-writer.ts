@@ -41,6 +41,14 @@ function create(
   return insertSession(sql, sessions, at, { session, config })
 }
 
+function account(
+  accounts: AccountWrites,
+  { method, at, args }: Extract<Request, { do: 'account' }>,
+): unknown {
+  const write = accounts[method as keyof AccountWrites] as (at: number, ...args: unknown[]) => unknown
+  return write(at, ...args)
+}
+
 /**
  * `db` must be the only connection that writes. The answers come in the order of the requests, after they are
  * on disk.
@@ -81,13 +89,10 @@ export function createBatchWriter(db: Db): (requests: readonly Transactional[]) 
         return probe(db)
       case 'claimTimers':
         return claimTimers(sql.links, request)
-      case 'account': {
-        const method = accounts[request.method as keyof AccountWrites] as (
-          at: number,
-          ...args: unknown[]
-        ) => unknown
-        return method(request.at, ...request.args)
-      }
+      case 'channel':
+        return sql.channel(request.name, request.values)
+      case 'account':
+        return account(accounts, request)
     }
   }
 

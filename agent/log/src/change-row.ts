@@ -1,5 +1,6 @@
 /** What a commit changes beside events and its session's row, inside the writer's transaction. */
 import { changeBoard } from './change-board.ts'
+import { guardOfChannel } from './change-channel.ts'
 import { changeLink } from './change-link.ts'
 import { changeMission } from './change-mission.ts'
 import { changeTask } from './change-task.ts'
@@ -143,6 +144,13 @@ export function changeRow(
     case 'mission.move':
       changeMission(sql.links, row, at, change)
       return NONE
+    case 'channel.accept':
+    case 'channel.route':
+    case 'channel.disclosed': {
+      const { name, values, refusing } = guardOfChannel(row, at, first, change)
+      if (sql.channel(name, values).length === 0) throw refusing()
+      return NONE
+    }
     default:
       changeLink(sql.links, row, at, change)
       return NONE

@@ -2,6 +2,7 @@
 import { ROOT_SQL } from './inbox-rows.ts'
 import { prepareClaimSql } from './claim-sql.ts'
 import { prepareLinkSql } from './link-sql.ts'
+import { runChannelSql } from './sqlite-channels.ts'
 import type { Db } from './sqlite-adapter.ts'
 import { SELECT_SESSION, waitingSql } from './session-rows.ts'
 
@@ -59,6 +60,7 @@ export function prepareCommitSql(db: Db) {
     ),
     claims: prepareClaimSql(db),
     links: prepareLinkSql(db),
+    channel: runChannelSql(db),
   }
 }
 export type CommitSql = ReturnType<typeof prepareCommitSql>

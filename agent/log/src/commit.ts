@@ -16,6 +16,7 @@ import type { LinkChange } from './links.ts'
 import type { Fence, NewSession, SessionRow } from './session.ts'
 import type { BoardChange } from './board.ts'
 import type { MissionChange } from './missions.ts'
+import type { ChannelChange } from './channels.ts'
 import type { TaskChange } from './tasks.ts'
 
 /** Who decided on an item. */
@@ -80,6 +81,7 @@ export type RowChange =
   | TaskChange
   | BoardChange
   | MissionChange
+  | ChannelChange
 
 /** What an event brings into its commit; an inbox item is opened for the event that carries it. */
 export type EventRow = { do: 'inbox.open'; item: NewInboxItem } | RowChange

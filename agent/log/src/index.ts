@@ -10,6 +10,7 @@
  * effect  the change that an event makes to its session's row
  * commit  guards, events and rows, all or nothing
  * tail    history from a cursor, then live
+ * channel what a messaging platform sent and is sent, beside the log
  * nudge   a notification without content: read again
  */
 export * from './store.ts'
@@ -19,6 +20,8 @@ export * from './session.ts'
 export * from './account-store.ts'
 export * from './links.ts'
 export * from './board.ts'
+export * from './channels.ts'
+export { noticesOf } from './channel-store.ts'
 export {
   type FailedAttempt,
   isTaskOver,

@@ -19,6 +19,8 @@ export const REFUSALS = [
   'timer_gone',
   'task_moved',
   'mission_moved',
+  'already_accepted',
+  'route_moved',
 ] as const
 export type Refusal = (typeof REFUSALS)[number]
 /** A guard said no; nothing of the commit was written. */

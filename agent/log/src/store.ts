@@ -17,6 +17,7 @@ import type {
 } from '@cairn/protocol'
 import type { AccountStore } from './account-store.ts'
 import type { Commit, Committed, Grant } from './commit.ts'
+import type { ChannelStore } from './channels.ts'
 import type { ClaimRules } from './fair-claims.ts'
 import type { CoordinationStore } from './links.ts'
 import type { Claim, Fence, NewSession, SessionRow } from './session.ts'
@@ -152,4 +153,5 @@ export interface LogStore {
   close(): Promise<void>
   readonly accounts: AccountStore
   readonly coordination: CoordinationStore
+  readonly channels: ChannelStore
 }

@@ -5,6 +5,8 @@
  * costs, on either side.
  */
 import type { ArtifactMeta, EventType, InboxKind, SessionStatus } from '@cairn/protocol'
+import type { ChannelStatement } from './channel-sql.ts'
+import type { ChannelValue } from './channel-store.ts'
 import type { ClaimRules } from './fair-claims.ts'
 import type { Effect } from './projection.ts'
 import type { PackedSession, StoredSession } from './session-rows.ts'
@@ -83,6 +85,7 @@ export type Request =
   | { do: 'snapshot'; at: number; session_id: string; snapshot: Snapshot }
   | { do: 'probe' }
   | { do: 'claimTimers'; at: number; by: string; limit: number; ttl: number }
+  | { do: 'channel'; name: ChannelStatement; values: readonly ChannelValue[] }
   | { do: 'account'; at: number; method: string; args: unknown[] }
   | { do: 'close' }
 

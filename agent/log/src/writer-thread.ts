@@ -33,6 +33,7 @@ function serve(db: Db): void {
   // This process has the store to itself, so every lease in it belongs to a process that is gone. The
   // holder's name stays: it did not give the lease back, and the next claim says so.
   db.exec('UPDATE sessions SET lease_until = 0 WHERE worker_id IS NOT NULL')
+  db.exec('UPDATE channel_leases SET held_until = 0')
   const runBatch = createBatchWriter(db)
   const mark = keepMark(db, start, tell)
 

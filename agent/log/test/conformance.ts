@@ -2,6 +2,7 @@
 import { describe } from 'vitest'
 import { defineAccounts } from './conformance/accounts.ts'
 import { defineBoards } from './conformance/board.ts'
+import { defineChannels } from './conformance/channels.ts'
 import { makeBench } from './conformance/bench.ts'
 import { defineFairness } from './conformance/fairness.ts'
 import type { Implementation } from './conformance/fixture.ts'
@@ -28,6 +29,7 @@ export function defineLogConformance(name: string, implementation: Implementatio
     describe('tasks', () => defineTasks(bench))
     describe('missions', () => defineMissions(bench))
     describe('boards', () => defineBoards(bench))
+    describe('channels', () => defineChannels(bench))
     describe('families', () => defineFamilies(bench))
     describe('leases', () => defineLeases(bench))
     describe('fairness', () => defineFairness(bench))

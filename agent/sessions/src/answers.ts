@@ -14,6 +14,8 @@ export type AnswerQuestion = {
   principal: Principal
   /** Of a typed answer. */
   request_key?: string
+  /** Changed in the same commit. */
+  rows?: readonly RowChange[]
 }
 
 /**
@@ -22,7 +24,7 @@ export type AnswerQuestion = {
  */
 export async function answerQuestion(
   { store }: Deps,
-  { session_id, tool_call_id, responses, principal, request_key }: AnswerQuestion,
+  { session_id, tool_call_id, responses, principal, request_key, rows = [] }: AnswerQuestion,
 ): Promise<Committed> {
   const asked = await findQuestion(store, principal.org_id, session_id, tool_call_id)
   if (!asked) throw new AppError('not_found', `There is no question ${tool_call_id} in this session.`)
@@ -37,7 +39,7 @@ export async function answerQuestion(
     session_id,
     expect_status: TAKES_INPUT,
     reopen: resumed('answer'),
-    rows: [answer],
+    rows: [...rows, answer],
     events: [
       questionAnswered({
         tool_call_id,

@@ -1,7 +1,7 @@
 /**
  * What people say (contract 4, 6): messages, which may be commands or the answer to a question that waits.
  */
-import { CommitRefused, type Committed, type RowChange, type StoredEvent } from '@cairn/log'
+import { type Commit, CommitRefused, type Committed, type RowChange, type StoredEvent } from '@cairn/log'
 import {
   AppError,
   decodeEvent,
@@ -35,8 +35,12 @@ export type AddMessage = {
   content: string
   /** Null for a message that the server itself makes; those name their `synthetic` kind. */
   principal: Principal | null
+  /** Changed in the same commit: that a channel's message is accepted. */
+  rows?: readonly RowChange[]
   /** What the text is while a question waits; 'answer' where nobody says. */
   on_question?: OnQuestion | undefined
+  /** Of session.stopped, where the message is /stop. */
+  stop_reason?: string
 } & Pick<Message, 'attachments' | 'images' | 'metadata' | 'source' | 'request_key'>
 
 /**
@@ -55,15 +59,15 @@ export type AddedMessage = Pick<Committed, 'events' | 'last_id'> & {
  */
 export async function addMessage(
   deps: Deps,
-  { session_id, principal, on_question = 'answer', ...message }: AddMessage,
+  { session_id, principal, on_question = 'answer', rows = [], stop_reason = 'user', ...message }: AddMessage,
 ): Promise<AddedMessage> {
   const data = { ...message, ...principalStamp(principal) }
   const said = userMessage(data)
   if (isStop(message.content)) {
-    const stopped = await stopBy(deps, session_id, said)
+    const stopped = await stopBy(deps, session_id, said, { reason: stop_reason, rows })
     if (stopped) return named(stopped)
   }
-  const commit = { session_id, events: [said], expect_status: TAKES_INPUT, reopen: REOPENED }
+  const commit = { session_id, events: [said], expect_status: TAKES_INPUT, reopen: REOPENED, rows }
   if (principal === null || isServerCommand(message.content))
     return named(await commitFor(deps.store, 'add a message to', commit))
   for (let tries = 0; ; tries++) {
@@ -78,7 +82,11 @@ export async function addMessage(
       if (on_question === 'pass_over') {
         const passed = userMessage({ ...data, passes_over: open.map(one => one.tool_call_id) })
         return named(
-          await deps.store.commit({ ...commit, events: [passed], rows: open.map(passOver(principal)) }),
+          await deps.store.commit({
+            ...commit,
+            events: [passed],
+            rows: [...rows, ...open.map(passOver(principal))],
+          }),
         )
       }
       const answer =
@@ -91,6 +99,7 @@ export async function addMessage(
           principal,
           ...answer,
           ...(request_key ? { request_key } : {}),
+          rows,
         }),
       )
     } catch (thrown) {
@@ -146,13 +155,23 @@ export async function findRequest(
 }
 const REQUESTS_AT_ONCE = 500
 
+const withChanges = (commit: Commit, rows: readonly RowChange[]): Commit => ({
+  ...commit,
+  rows: [...rows, ...(commit.rows ?? [])],
+})
+
 const isStop = (content: string): boolean => parseSlashCommand(content, () => false)?.command === 'stop'
 
 /**
  * A `/stop` while a turn runs, is due or waits, or while children are open, aborts all that in the commit of
  * the message itself; null when there is nothing to stop.
  */
-async function stopBy(deps: Deps, sessionId: string, said: EventDraft): Promise<Committed | null> {
+async function stopBy(
+  deps: Deps,
+  sessionId: string,
+  said: EventDraft,
+  { reason, rows }: { reason: string; rows: readonly RowChange[] },
+): Promise<Committed | null> {
   try {
     return await commitOverTree(deps, 'stop', sessionId, async around => {
       const { session, below } = around
@@ -160,7 +179,9 @@ async function stopBy(deps: Deps, sessionId: string, said: EventDraft): Promise<
         session.status === 'active' &&
         (session.lease !== null || session.waiting_on !== null || session.wake_id > session.cursor)
       const isOver = session.status === 'paused' || session.status === 'archived'
-      return runs || (below.length > 0 && !isOver) ? stopCommit(deps, around, 'user', said) : null
+      return runs || (below.length > 0 && !isOver)
+        ? withChanges(await stopCommit(deps, around, reason, said), rows)
+        : null
     })
   } catch (thrown) {
     // The turn ended in between; the message is answered like any other.

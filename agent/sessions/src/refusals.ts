@@ -21,6 +21,9 @@ const CODE: Record<Refusal, ErrorCode> = {
   timer_gone: 'internal',
   task_moved: 'wrong_state',
   mission_moved: 'wrong_state',
+  // Whoever accepts a channel's message meets these on the way.
+  already_accepted: 'internal',
+  route_moved: 'internal',
 }
 
 /**
@@ -65,6 +68,8 @@ export function refusedAs(operation: string, sessionId: string, refused: CommitR
     timer_gone: 'Somebody else acted on the timer.',
     task_moved: 'The task has gone on meanwhile.',
     mission_moved: 'The mission has gone on meanwhile.',
+    already_accepted: 'That message of a channel was accepted before.',
+    route_moved: 'The conversation goes on in another session.',
   }[refusal]
   return new AppError(CODE[refusal], detail, { cause: refused, extra })
 }

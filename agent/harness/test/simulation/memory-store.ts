@@ -263,6 +263,9 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
           value => (value as StoredTimer[]).map(toTimer),
         ),
     },
+    get channels() {
+      return never('channels')()
+    },
     get accounts() {
       return never('accounts')()
     },

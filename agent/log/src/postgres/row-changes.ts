@@ -7,6 +7,8 @@ import { ROOT_SQL, type StoredItem } from '../inbox-rows.ts'
 import type { StoredSession } from '../session-rows.ts'
 import type { Decider } from '../commit.ts'
 import type { EncodedRow } from '../writer-messages.ts'
+import { guardOfChannel } from '../change-channel.ts'
+import { channelStatement } from '../channel-store.ts'
 import { changeBoard } from './change-board.ts'
 import { changeLink } from './change-link.ts'
 import { changeMission } from './change-mission.ts'
@@ -202,6 +204,13 @@ export async function changeRow(
     case 'mission.move':
       await changeMission(ask, row, at, change)
       return NONE
+    case 'channel.accept':
+    case 'channel.route':
+    case 'channel.disclosed': {
+      const { name, values, refusing } = guardOfChannel(row, at, first, change)
+      if ((await ask(channelStatement(name), values)).length === 0) throw refusing()
+      return NONE
+    }
     default:
       await changeLink(ask, row, at, change)
       return NONE

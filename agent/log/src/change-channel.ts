@@ -1,0 +1,38 @@
+/** What a commit changes of a channel, inside the writer's transaction. */
+import type { ChannelStatement } from './channel-sql.ts'
+import type { ChannelValue } from './channel-store.ts'
+import type { ChannelChange } from './channels.ts'
+import { Refusing } from './commit-rules.ts'
+import type { StoredSession } from './session-rows.ts'
+
+/** The guard of a change as one statement that touches a row, or refuses. */
+export function guardOfChannel(
+  row: StoredSession,
+  at: number,
+  first: number,
+  change: ChannelChange,
+): { name: ChannelStatement; values: ChannelValue[]; refusing: () => Refusing } {
+  switch (change.do) {
+    case 'channel.accept':
+      return {
+        name: 'acceptInbound',
+        values: [change.seq, row.id, first],
+        refusing: () =>
+          new Refusing('already_accepted', `[commit] inbound row ${change.seq} waits no more`, row),
+      }
+    case 'channel.route':
+      return {
+        name: 'route',
+        values: [row.id],
+        refusing: () =>
+          new Refusing('route_moved', `[commit] session ${row.id} is not the newest of a conversation`, row),
+      }
+    case 'channel.disclosed':
+      return {
+        name: 'disclosed',
+        values: [row.id, at],
+        refusing: () =>
+          new Refusing('already_accepted', `[commit] the disclosure of ${row.id} was recorded before`, row),
+      }
+  }
+}

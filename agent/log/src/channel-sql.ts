@@ -1,0 +1,173 @@
+/**
+ * The statements of channels.ts, the same text on both stores: each is one statement, so that processes that
+ * share a database need no lock among them. Callers give the time.
+ */
+const FENCED =
+  'EXISTS (SELECT 1 FROM channel_leases l WHERE l.connection_id = $CONNECTION AND ' +
+  "l.role = 'deliver' AND l.epoch = $EPOCH)"
+const fenced = (connection: number, epoch: number): string =>
+  FENCED.replace('CONNECTION', String(connection)).replace('EPOCH', String(epoch))
+
+export const CHANNEL_SQL = {
+  putConnection:
+    'INSERT INTO channel_connections (id, org_id, name, platform, service_account_id, state) ' +
+    "VALUES ($1, $2, $3, $4, $5, 'connecting') ON CONFLICT (id) DO UPDATE SET platform = excluded.platform",
+  connection: 'SELECT * FROM channel_connections WHERE id = $1',
+  connections: 'SELECT * FROM channel_connections WHERE org_id = $1 ORDER BY name',
+  setConnection:
+    'UPDATE channel_connections SET state = $2, last_error = $3, last_error_at = $4 WHERE id = $1',
+  saveCursor: 'UPDATE channel_connections SET poll_cursor = $2 WHERE id = $1',
+
+  receive:
+    'INSERT INTO channel_inbound (connection_id, event_key, conversation_key, sender, body, received_at, ' +
+    "state) VALUES ($1, $2, $3, $4, $5, $6, 'received') ON CONFLICT (connection_id, event_key) DO NOTHING " +
+    'RETURNING seq',
+  nextInbound:
+    'SELECT * FROM channel_inbound i WHERE i.connection_id = $1 AND i.state = ' +
+    "'received' AND i.next_at <= $2 " +
+    'AND NOT EXISTS (SELECT 1 FROM channel_inbound e WHERE e.connection_id = i.connection_id AND ' +
+    "e.conversation_key = i.conversation_key AND e.state = 'received' AND e.seq < i.seq) " +
+    'ORDER BY i.seq LIMIT $3',
+  inbound: 'SELECT * FROM channel_inbound WHERE seq = $1',
+  dropInbound:
+    "UPDATE channel_inbound SET state = 'dropped', reason = $2 WHERE seq = $1 AND state = 'received'",
+  retryInbound:
+    'UPDATE channel_inbound SET attempts = attempts + 1, next_at = $2, reason = $3 WHERE seq = $1 AND ' +
+    "state = 'received'",
+  acceptInbound:
+    "UPDATE channel_inbound SET state = 'accepted', reason = NULL, session_id = $2, event_id = $3 WHERE " +
+    "seq = $1 AND state = 'received' RETURNING seq",
+  countInbound:
+    'SELECT count(*) AS count FROM channel_inbound WHERE connection_id = $1 AND sender = $2 AND ' +
+    'received_at > $3',
+  pruneInbound: "DELETE FROM channel_inbound WHERE state <> 'received' AND received_at <= $1",
+
+  seeSender:
+    'INSERT INTO channel_senders (connection_id, platform_user_id, name, last_seen_at) VALUES ' +
+    '($1, $2, $3, $4) ON CONFLICT (connection_id, platform_user_id) DO UPDATE SET ' +
+    'name = coalesce(excluded.name, channel_senders.name), last_seen_at = excluded.last_seen_at RETURNING *',
+  tellSender:
+    'UPDATE channel_senders SET told_at = $3 WHERE connection_id = $1 AND platform_user_id = $2 AND ' +
+    '(told_at IS NULL OR told_at <= $4) RETURNING platform_user_id',
+  countWrongCode:
+    'UPDATE channel_senders SET wrong_codes = CASE WHEN wrong_since <= $4 THEN 1 ELSE wrong_codes + 1 END, ' +
+    'wrong_since = CASE WHEN wrong_since <= $4 THEN $3 ELSE wrong_since END ' +
+    'WHERE connection_id = $1 AND platform_user_id = $2 RETURNING wrong_codes',
+  judgeSender:
+    'UPDATE channel_senders SET verdict = $3 WHERE connection_id = $1 AND platform_user_id = $2 ' +
+    'RETURNING platform_user_id',
+  senders: 'SELECT * FROM channel_senders WHERE connection_id = $1 ORDER BY last_seen_at DESC LIMIT 500',
+
+  identity:
+    'SELECT * FROM channel_identities WHERE org_id = $1 AND platform = $2 AND workspace = $3 AND ' +
+    'platform_user_id = $4',
+  putIdentity:
+    'INSERT INTO channel_identities (id, org_id, platform, workspace, ' +
+    'platform_user_id, user_id, linked_at) ' +
+    'VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (org_id, platform, workspace, platform_user_id) ' +
+    'DO UPDATE SET user_id = excluded.user_id, linked_at = excluded.linked_at',
+  identities: 'SELECT * FROM channel_identities WHERE user_id = $1 ORDER BY linked_at, id',
+  deleteIdentity: 'DELETE FROM channel_identities WHERE user_id = $1 AND id = $2 RETURNING id',
+  putPairing:
+    'INSERT INTO channel_pairings (code_sha256, org_id, user_id, expires_at) VALUES ($1, $2, $3, $4) ' +
+    'ON CONFLICT (user_id) DO UPDATE SET code_sha256 = excluded.code_sha256, ' +
+    'expires_at = excluded.expires_at, used_by = NULL',
+  usePairing:
+    'UPDATE channel_pairings SET used_by = $3 WHERE org_id = $1 AND code_sha256 = $2 AND ' +
+    '((used_by IS NULL AND expires_at > $4) OR used_by = $3) RETURNING user_id',
+
+  conversation:
+    'SELECT * FROM channel_conversations WHERE connection_id = $1 AND key = $2 ORDER BY generation DESC ' +
+    'LIMIT 1',
+  conversationOf: 'SELECT * FROM channel_conversations WHERE session_id = $1',
+  openConversation:
+    'INSERT INTO channel_conversations (session_id, connection_id, key, generation, opened_by, target, ' +
+    'language, created_at) SELECT $1, $2, $3, CAST($4 AS BIGINT), CAST($5 AS BIGINT), $6, $7, ' +
+    'CAST($8 AS BIGINT) WHERE NOT EXISTS ' +
+    '(SELECT 1 FROM channel_conversations WHERE connection_id = $2 AND key = $3 AND opened_by = $5) ' +
+    'ON CONFLICT DO NOTHING',
+  route:
+    'UPDATE channel_conversations SET routed = 1 WHERE session_id = $1 AND NOT EXISTS (SELECT 1 FROM ' +
+    'channel_conversations n WHERE n.connection_id = channel_conversations.connection_id AND ' +
+    'n.key = channel_conversations.key AND n.generation > channel_conversations.generation) ' +
+    'RETURNING session_id',
+  disclosed:
+    'UPDATE channel_conversations SET disclosed_at = $2 WHERE session_id = $1 AND disclosed_at IS NULL ' +
+    'RETURNING session_id',
+  dueConversations:
+    'SELECT c.*, s.last_id, CASE WHEN s.wake_id > s.cursor THEN 1 ELSE 0 END AS running ' +
+    'FROM channel_conversations c JOIN sessions s ON s.id = c.session_id WHERE c.connection_id = $1 AND ' +
+    'c.routed = 1 AND c.next_at <= $2 AND s.last_id > c.delivered_through ' +
+    'ORDER BY c.delivered_through, c.created_at LIMIT $3',
+  advance:
+    'UPDATE channel_conversations SET delivered_through = $2, next_at = 0 WHERE session_id = $1 AND ' +
+    `delivered_through < $2 AND ${fenced(3, 4)}`,
+  postpone: `UPDATE channel_conversations SET next_at = $2 WHERE session_id = $1 AND ${fenced(3, 4)}`,
+
+  delivery: 'SELECT * FROM channel_deliveries WHERE session_id = $1 AND event_id = $2 AND part = $3',
+  beginDelivery:
+    'INSERT INTO channel_deliveries (session_id, event_id, part, key, connection_id, ' +
+    'epoch, state, attempts, ' +
+    'first_at, updated_at) SELECT $1, CAST($2 AS BIGINT), CAST($3 AS BIGINT), $4, $5, CAST($6 AS BIGINT), ' +
+    "'sending', 1, CAST($7 AS BIGINT), CAST($7 AS BIGINT) " +
+    `WHERE ${fenced(5, 6)} ON CONFLICT (session_id, event_id, part) DO UPDATE SET state = 'sending', ` +
+    'attempts = channel_deliveries.attempts + 1, epoch = excluded.epoch, updated_at = excluded.updated_at ' +
+    "WHERE channel_deliveries.state NOT IN ('sent', 'dead') RETURNING part",
+  settleDelivery:
+    'UPDATE channel_deliveries SET state = $4, next_at = $5, updated_at = $6, ' +
+    'platform_message_id = coalesce($7, platform_message_id), error = $8, ' +
+    'possible_duplicate = CASE WHEN $9 = 1 THEN 1 ELSE possible_duplicate END ' +
+    `WHERE session_id = $1 AND event_id = $2 AND part = $3 AND ${fenced(10, 11)} RETURNING part`,
+  planNotice:
+    'INSERT INTO channel_deliveries (session_id, event_id, part, connection_id, key, ' +
+    'body, state, first_at, ' +
+    "updated_at) VALUES ($1, $2, $3, $4, $5, $6, 'planned', $7, $7) " +
+    'ON CONFLICT (session_id, event_id, part) DO NOTHING',
+  dueNotices:
+    'SELECT * FROM channel_deliveries WHERE session_id = $1 AND ' +
+    "state IN ('planned', 'sending', 'waiting', 'unknown') AND next_at <= $2 ORDER BY event_id LIMIT $3",
+  listDeliveries:
+    'SELECT * FROM channel_deliveries WHERE connection_id = $1 AND state = $2 ORDER BY updated_at DESC ' +
+    'LIMIT $3',
+  retryDelivery:
+    "UPDATE channel_deliveries SET state = 'planned', next_at = 0, first_at = $4, attempts = 0 WHERE " +
+    "session_id = $1 AND event_id = $2 AND part = $3 AND state = 'dead' RETURNING part",
+
+  putPrompt:
+    'INSERT INTO channel_prompts (id, session_id, kind, about, choices) VALUES ($1, $2, $3, $4, $5) ' +
+    'ON CONFLICT (id) DO NOTHING',
+  prompt: 'SELECT * FROM channel_prompts WHERE id = $1',
+  closePrompts:
+    'UPDATE channel_prompts SET closed_at = $3 WHERE session_id = $1 AND closed_at IS NULL AND ' +
+    '(CAST($2 AS TEXT) IS NULL OR about = $2)',
+
+  acquire:
+    'INSERT INTO channel_leases (connection_id, role, holder, epoch, held_until) ' +
+    'VALUES ($1, $2, $3, 1, $5) ' +
+    'ON CONFLICT (connection_id, role) DO UPDATE SET epoch = CASE WHEN channel_leases.holder = ' +
+    'excluded.holder THEN channel_leases.epoch ELSE channel_leases.epoch + 1 END, ' +
+    'holder = excluded.holder, ' +
+    'held_until = excluded.held_until WHERE channel_leases.holder = excluded.holder OR ' +
+    'channel_leases.held_until <= $4 RETURNING epoch',
+  release: 'UPDATE channel_leases SET held_until = 0 WHERE connection_id = $1 AND role = $2 AND holder = $3',
+} as const satisfies Record<string, string>
+export type ChannelStatement = keyof typeof CHANNEL_SQL
+
+/** What only reads: on the embedded store the others go through the writer. */
+export const CHANNEL_READS: ReadonlySet<ChannelStatement> = new Set([
+  'connection',
+  'connections',
+  'nextInbound',
+  'inbound',
+  'countInbound',
+  'senders',
+  'identity',
+  'identities',
+  'conversation',
+  'conversationOf',
+  'dueConversations',
+  'delivery',
+  'dueNotices',
+  'listDeliveries',
+  'prompt',
+])

@@ -1,0 +1,174 @@
+/** channels.ts over its statements; `ask` runs one of them, on whichever store. */
+import { CHANNEL_SQL, type ChannelStatement } from './channel-sql.ts'
+import type { ChannelFence, ChannelStore, DeliveryId } from './channels.ts'
+
+export type ChannelValue = string | number | null
+export type AskChannel = (
+  statement: ChannelStatement,
+  values: readonly ChannelValue[],
+) => Promise<Record<string, unknown>[]>
+
+/** How the methods of a store ask: for rows, for one, for whether a row was touched, for nothing. */
+function createAsking(ask: AskChannel) {
+  const all = async <T>(name: ChannelStatement, ...values: ChannelValue[]): Promise<T[]> =>
+    (await ask(name, values)).map(row => ({ ...row }) as T)
+  const one = async <T>(name: ChannelStatement, ...values: ChannelValue[]): Promise<T | null> =>
+    (await all<T>(name, ...values))[0] ?? null
+  const act = async (name: ChannelStatement, ...values: ChannelValue[]): Promise<void> =>
+    void (await ask(name, values))
+  const did = async (name: ChannelStatement, ...values: ChannelValue[]): Promise<boolean> =>
+    (await ask(name, values)).length > 0
+  return { ask, all, one, act, did }
+}
+type Asking = ReturnType<typeof createAsking>
+
+const place = ({ session_id, event_id, part }: DeliveryId): [string, number, number] => [
+  session_id,
+  event_id,
+  part,
+]
+const held = ({ connection_id, epoch }: ChannelFence): [string, number] => [connection_id, epoch]
+
+export function createChannelStore(ask: AskChannel, now: () => number): ChannelStore {
+  const asking = createAsking(ask)
+  return { ...arriving(asking, now), ...speaking(asking, now), ...leaving(asking, now) }
+}
+
+type Arriving =
+  | 'putConnection'
+  | 'getConnection'
+  | 'listConnections'
+  | 'setConnection'
+  | 'saveCursor'
+  | 'receive'
+  | 'nextInbound'
+  | 'getInbound'
+  | 'dropInbound'
+  | 'retryInbound'
+  | 'countInbound'
+  | 'pruneInbound'
+/** Connections and what comes in. */
+const arriving = ({ ask, all, one, act }: Asking, now: () => number): Pick<ChannelStore, Arriving> => ({
+  putConnection: ({ id, org_id, name, platform, service_account_id }) =>
+    act('putConnection', id, org_id, name, platform, service_account_id),
+  getConnection: id => one('connection', id),
+  listConnections: orgId => all('connections', orgId),
+  setConnection: (id, state, error) => act('setConnection', id, state, error, error === null ? null : now()),
+  saveCursor: (id, cursor) => act('saveCursor', id, cursor),
+
+  async receive({ connection_id, event_key, conversation_key, sender, body }) {
+    const [row] = await ask('receive', [connection_id, event_key, conversation_key, sender, body, now()])
+    return row === undefined ? null : Number(row['seq'])
+  },
+  nextInbound: (connectionId, limit) => all('nextInbound', connectionId, now(), limit),
+  getInbound: seq => one('inbound', seq),
+  dropInbound: (seq, reason) => act('dropInbound', seq, reason),
+  retryInbound: (seq, afterMs, reason) => act('retryInbound', seq, now() + afterMs, reason),
+  async countInbound(connectionId, sender, withinMs) {
+    return Number((await ask('countInbound', [connectionId, sender, now() - withinMs]))[0]?.['count'])
+  },
+  pruneInbound: olderThanMs => act('pruneInbound', now() - olderThanMs),
+})
+
+type Speaking =
+  | 'seeSender'
+  | 'tellSender'
+  | 'countWrongCode'
+  | 'judgeSender'
+  | 'listSenders'
+  | 'findIdentity'
+  | 'putIdentity'
+  | 'listIdentities'
+  | 'deleteIdentity'
+  | 'putPairing'
+  | 'usePairing'
+/** Who speaks. */
+const speaking = ({ ask, all, one, act, did }: Asking, now: () => number): Pick<ChannelStore, Speaking> => ({
+  async seeSender(connectionId, platformUserId, name) {
+    const [row] = await all<Awaited<ReturnType<ChannelStore['seeSender']>>>(
+      'seeSender',
+      connectionId,
+      platformUserId,
+      name,
+      now(),
+    )
+    if (row === undefined) throw new Error('[seeSender] the store answered without the row it wrote')
+    return row
+  },
+  tellSender: (connectionId, platformUserId, withinMs) =>
+    did('tellSender', connectionId, platformUserId, now(), now() - withinMs),
+  async countWrongCode(connectionId, platformUserId, withinMs) {
+    const [row] = await ask('countWrongCode', [connectionId, platformUserId, now(), now() - withinMs])
+    return Number(row?.['wrong_codes'] ?? 0)
+  },
+  judgeSender: (connectionId, platformUserId, verdict) =>
+    did('judgeSender', connectionId, platformUserId, verdict),
+  listSenders: connectionId => all('senders', connectionId),
+
+  findIdentity: ({ org_id, platform, workspace, platform_user_id }) =>
+    one('identity', org_id, platform, workspace, platform_user_id),
+  putIdentity: ({ id, org_id, platform, workspace, platform_user_id, user_id }) =>
+    act('putIdentity', id, org_id, platform, workspace, platform_user_id, user_id, now()),
+  listIdentities: userId => all('identities', userId),
+  deleteIdentity: (userId, id) => did('deleteIdentity', userId, id),
+  putPairing: ({ code_sha256, org_id, user_id, ttl_ms }) =>
+    act('putPairing', code_sha256, org_id, user_id, now() + ttl_ms),
+  async usePairing(orgId, codeSha256, usedBy) {
+    const [row] = await ask('usePairing', [orgId, codeSha256, usedBy, now()])
+    return row === undefined ? null : String(row['user_id'])
+  },
+})
+
+/** Conversations and what goes out. */
+const leaving = (
+  { ask, all, one, act, did }: Asking,
+  now: () => number,
+): Omit<ChannelStore, Arriving | Speaking> => ({
+  conversation: (connectionId, key) => one('conversation', connectionId, key),
+  conversationOf: sessionId => one('conversationOf', sessionId),
+  openConversation: ({ session_id, connection_id, key, generation, opened_by, target, language }) =>
+    act('openConversation', session_id, connection_id, key, generation, opened_by, target, language, now()),
+  dueConversations: (connectionId, limit) => all('dueConversations', connectionId, now(), limit),
+  advance: (sessionId, through, fence) => act('advance', sessionId, through, ...held(fence)),
+  postpone: (sessionId, afterMs, fence) => act('postpone', sessionId, now() + afterMs, ...held(fence)),
+
+  delivery: id => one('delivery', ...place(id)),
+  beginDelivery: (id, fence) => did('beginDelivery', ...place(id), id.key, ...held(fence), now()),
+  settleDelivery: (id, settled, fence) =>
+    did(
+      'settleDelivery',
+      ...place(id),
+      settled.state,
+      now() + (settled.retry_ms ?? 0),
+      now(),
+      settled.platform_message_id ?? null,
+      settled.error ?? null,
+      settled.possible_duplicate ?? 0,
+      ...held(fence),
+    ),
+  planNotice: notice =>
+    act('planNotice', ...place(notice), notice.connection_id, notice.key, notice.body, now()),
+  dueNotices: (connectionId, limit) => all('dueNotices', noticesOf(connectionId), now(), limit),
+  listDeliveries: (connectionId, state, limit) => all('listDeliveries', connectionId, state, limit),
+  retryDelivery: id => did('retryDelivery', ...place(id), now()),
+
+  putPrompt: ({ id, session_id, kind, about, choices }) =>
+    act('putPrompt', id, session_id, kind, about, choices),
+  getPrompt: id => one('prompt', id),
+  closePrompts: (sessionId, about) => act('closePrompts', sessionId, about, now()),
+
+  async acquire(connectionId, role, holder, ttlMs) {
+    const [row] = await ask('acquire', [connectionId, role, holder, now(), now() + ttlMs])
+    return row === undefined ? null : Number(row['epoch'])
+  },
+  release: (connectionId, role, holder) => act('release', connectionId, role, holder),
+})
+
+/** The `session_id` of notices that no session wrote. */
+export const noticesOf = (connectionId: string): string => `in:${connectionId}`
+
+/** The statement of a name, for a driver that prepares by name. */
+export const channelStatement = (name: ChannelStatement): { name: string; text: string } => ({
+  name: `channel_${name}`,
+  text: CHANNEL_SQL[name],
+})

@@ -1,0 +1,229 @@
+/** What a messaging channel keeps: rows that are settled once, order, leases that fence. */
+import { expect, test } from 'vitest'
+import { type ChannelFence, type LogStore, noticesOf } from '@cairn/log'
+import type { Bench } from './bench.ts'
+import { newSession, readAll, refused, response, say } from './fixture.ts'
+
+const connection = {
+  id: 'hook',
+  org_id: 'org_1',
+  name: 'hook',
+  platform: 'webhook',
+  service_account_id: 'account',
+}
+const inbound = (event_key: string, conversation_key = 'one') => ({
+  connection_id: 'hook',
+  event_key,
+  conversation_key,
+  sender: 'ann',
+  body: '{}',
+})
+async function talk(store: LogStore, session_id = 'talk', generation = 0, opened_by = 1): Promise<void> {
+  await store.createSession(newSession(session_id))
+  await store.channels.openConversation({
+    session_id,
+    connection_id: 'hook',
+    key: 'one',
+    generation,
+    opened_by,
+    target: '{}',
+    language: null,
+  })
+}
+async function fenceOf(store: LogStore, holder = 'a'): Promise<ChannelFence> {
+  const epoch = await store.channels.acquire('hook', 'deliver', holder, 30_000)
+  if (epoch === null) throw new Error(`${holder} got no lease`)
+  return { connection_id: 'hook', epoch }
+}
+
+export function defineChannels({ open, kind }: Bench): void {
+  test('an event of a platform is received once, and rows of a conversation come one at a time in order', async () => {
+    const { store, clock } = await open()
+    const { channels } = store
+    const first = await channels.receive(inbound('1'))
+    expect(first).toEqual(expect.any(Number))
+    expect(await channels.receive(inbound('1'))).toBeNull()
+    const second = await channels.receive(inbound('2'))
+    const other = await channels.receive(inbound('3', 'two'))
+    const next = async () => (await channels.nextInbound('hook', 10)).map(({ seq }) => seq)
+    expect(await next()).toEqual([first, other])
+    await channels.retryInbound(first!, 1000, 'busy')
+    expect(await next()).toEqual([other])
+    clock.advance(1000)
+    expect(await channels.nextInbound('hook', 1)).toMatchObject([{ attempts: 1, reason: 'busy' }])
+    await channels.dropInbound(first!, 'bot')
+    expect(await next()).toEqual([second, other])
+    expect(await channels.getInbound(first!)).toMatchObject({ state: 'dropped', reason: 'bot' })
+    expect(await channels.countInbound('hook', 'ann', 2000)).toBe(3)
+    expect(await channels.countInbound('hook', 'ann', 500)).toBe(0)
+    await channels.pruneInbound(500)
+    expect(await channels.getInbound(first!)).toBeNull()
+    expect(await next()).toEqual([second, other])
+  })
+
+  test('a row is accepted in the commit of its message, by the newest session of its conversation, once', async () => {
+    const { store } = await open()
+    const { channels } = store
+    const seq = (await channels.receive(inbound('1')))!
+    await talk(store)
+    await talk(store, 'again', 1, 1)
+    expect(await channels.conversation('hook', 'one')).toMatchObject({ session_id: 'talk', generation: 0 })
+    await talk(store, 'newer', 1, 2)
+    const commit = (session_id: string) => ({
+      session_id,
+      events: [say('hello')],
+      rows: [{ do: 'channel.accept', seq }, { do: 'channel.route' }] as const,
+    })
+    await refused(store, commit('talk'), 'route_moved')
+    expect(await channels.getInbound(seq)).toMatchObject({ state: 'received', session_id: null })
+    await store.commit(commit('newer'))
+    expect(await channels.getInbound(seq)).toMatchObject({
+      state: 'accepted',
+      session_id: 'newer',
+      event_id: 1,
+    })
+    await refused(store, commit('newer'), 'already_accepted')
+    expect(await readAll(store, 'newer')).toHaveLength(1)
+    expect(await readAll(store, 'talk')).toEqual([])
+    const disclosed = { session_id: 'newer', events: [], rows: [{ do: 'channel.disclosed' }] } as const
+    await store.commit(disclosed)
+    await refused(store, disclosed, 'already_accepted')
+    expect(await channels.conversationOf('newer')).toMatchObject({ disclosed_at: expect.any(Number) })
+  })
+
+  test('a conversation is due while its log is ahead of what was delivered', async () => {
+    const { store, clock } = await open()
+    const { channels } = store
+    await talk(store)
+    const fence = await fenceOf(store)
+    const due = async () => (await channels.dueConversations('hook', 10)).map(row => row.session_id)
+    await store.commit({ session_id: 'talk', events: [say('hello')], rows: [{ do: 'channel.route' }] })
+    await store.commit({ session_id: 'talk', events: [response('hi')] })
+    expect(await channels.dueConversations('hook', 10)).toMatchObject([
+      { session_id: 'talk', last_id: 2, running: 1, delivered_through: 0 },
+    ])
+    await channels.postpone('talk', 1000, fence)
+    expect(await due()).toEqual([])
+    clock.advance(1000)
+    expect(await due()).toEqual(['talk'])
+    await channels.advance('talk', 2, { ...fence, epoch: fence.epoch + 1 })
+    expect(await due()).toEqual(['talk'])
+    await channels.advance('talk', 2, fence)
+    expect(await due()).toEqual([])
+  })
+
+  test('a delivery is begun before its call, settled after it, and by the holder of the lease only', async () => {
+    const { store, clock } = await open()
+    const { channels } = store
+    const id = { session_id: 'talk', event_id: 2, part: 0 }
+    const a = await fenceOf(store)
+    expect(await channels.beginDelivery({ ...id, key: 'k' }, a)).toBe(true)
+    expect(await channels.delivery(id)).toMatchObject({ state: 'sending', attempts: 1, key: 'k' })
+    expect(await channels.acquire('hook', 'deliver', 'b', 30_000)).toBeNull()
+    clock.advance(30_001)
+    const b = await fenceOf(store, 'b')
+    expect(b.epoch).toBe(a.epoch + 1)
+    expect(await channels.settleDelivery(id, { state: 'sent' }, a)).toBe(false)
+    expect(await channels.beginDelivery({ ...id, key: 'k' }, a)).toBe(false)
+    expect(await channels.settleDelivery(id, { state: 'waiting', error: 'busy', retry_ms: 50 }, b)).toBe(true)
+    expect(await channels.delivery(id)).toMatchObject({
+      state: 'waiting',
+      error: 'busy',
+      next_at: clock.now() + 50,
+    })
+    expect(await channels.beginDelivery({ ...id, key: 'k' }, b)).toBe(true)
+    await channels.settleDelivery(id, { state: 'dead', error: 'gone' }, b)
+    expect(await channels.beginDelivery({ ...id, key: 'k' }, b)).toBe(false)
+    expect(await channels.listDeliveries('hook', 'dead', 10)).toMatchObject([{ attempts: 2, error: 'gone' }])
+    expect(await channels.retryDelivery(id)).toBe(true)
+    expect(await channels.retryDelivery(id)).toBe(false)
+    await channels.release('hook', 'deliver', 'b')
+    expect((await fenceOf(store, 'c')).epoch).toBe(b.epoch + 1)
+  })
+
+  test('a notice is planned once and due until it is settled', async () => {
+    const { store } = await open()
+    const { channels } = store
+    const fence = await fenceOf(store)
+    const notice = {
+      session_id: noticesOf('hook'),
+      event_id: 4,
+      part: 0,
+      connection_id: 'hook',
+      key: 'k',
+      body: 'no',
+    }
+    await channels.planNotice(notice)
+    await channels.planNotice({ ...notice, body: 'other' })
+    expect(await channels.dueNotices('hook', 10)).toMatchObject([{ body: 'no', state: 'planned' }])
+    await channels.beginDelivery(notice, fence)
+    await channels.settleDelivery(notice, { state: 'sent', platform_message_id: 'm' }, fence)
+    await channels.planNotice(notice)
+    expect(await channels.dueNotices('hook', 10)).toEqual([])
+  })
+
+  test('a pairing code links one account once, and one code of a user is open', async () => {
+    const { store, clock } = await open()
+    const { channels } = store
+    const code = (code_sha256: string) => ({ code_sha256, org_id: 'org_1', user_id: 'ann', ttl_ms: 1000 })
+    await channels.putPairing(code('first'))
+    await channels.putPairing(code('second'))
+    expect(await channels.usePairing('org_1', 'first', 'row 1')).toBeNull()
+    expect(await channels.usePairing('org_2', 'second', 'row 1')).toBeNull()
+    expect(await channels.usePairing('org_1', 'second', 'row 1')).toBe('ann')
+    expect(await channels.usePairing('org_1', 'second', 'row 1')).toBe('ann')
+    expect(await channels.usePairing('org_1', 'second', 'row 2')).toBeNull()
+    await channels.putPairing(code('third'))
+    clock.advance(1000)
+    expect(await channels.usePairing('org_1', 'third', 'row 3')).toBeNull()
+
+    const where = { org_id: 'org_1', platform: 'webhook', workspace: '', platform_user_id: 'U1' }
+    await channels.putIdentity({ id: 'i', ...where, user_id: 'ann' })
+    await channels.putIdentity({ id: 'j', ...where, user_id: 'bob' })
+    expect(await channels.findIdentity(where)).toMatchObject({ id: 'i', user_id: 'bob' })
+    expect(await channels.deleteIdentity('ann', 'i')).toBe(false)
+    expect(await channels.deleteIdentity('bob', 'i')).toBe(true)
+    expect(await channels.listIdentities('bob')).toEqual([])
+  })
+
+  test('connections, senders and prompts are kept as they were last said', async () => {
+    const { store, clock } = await open()
+    const { channels } = store
+    await channels.putConnection(connection)
+    await channels.setConnection('hook', 'broken', 'no secret')
+    await channels.saveCursor('hook', '7')
+    await channels.putConnection({ ...connection, platform: 'telegram' })
+    expect(await channels.listConnections('org_1')).toMatchObject([
+      { platform: 'telegram', state: 'broken', last_error: 'no secret', poll_cursor: '7' },
+    ])
+    expect(await channels.getConnection('other')).toBeNull()
+    await channels.seeSender('hook', 'ann', 'Ann')
+    expect(await channels.seeSender('hook', 'ann', null)).toMatchObject({ name: 'Ann', told_at: null })
+    expect(await channels.tellSender('hook', 'ann', 1000)).toBe(true)
+    expect(await channels.tellSender('hook', 'ann', 1000)).toBe(false)
+    clock.advance(1000)
+    expect(await channels.tellSender('hook', 'ann', 1000)).toBe(true)
+    expect(await channels.countWrongCode('hook', 'ann', 1000)).toBe(1)
+    expect(await channels.countWrongCode('hook', 'ann', 1000)).toBe(2)
+    clock.advance(1001)
+    expect(await channels.countWrongCode('hook', 'ann', 1000)).toBe(1)
+    expect(await channels.judgeSender('hook', 'ann', 'blocked')).toBe(true)
+    expect(await channels.listSenders('hook')).toMatchObject([{ verdict: 'blocked' }])
+    const prompt = { id: 'p', session_id: 's', kind: 'question', about: 'call', choices: '[]' } as const
+    await channels.putPrompt(prompt)
+    await channels.putPrompt({ ...prompt, about: 'other' })
+    expect(await channels.getPrompt('p')).toMatchObject({ about: 'call', closed_at: null })
+    await channels.closePrompts('s', 'other')
+    expect(await channels.getPrompt('p')).toMatchObject({ closed_at: null })
+    await channels.closePrompts('s', null)
+    expect(await channels.getPrompt('p')).toMatchObject({ closed_at: clock.now() })
+  })
+
+  test.runIf(kind === 'exclusive')('a lease of a process that is gone is free at once', async () => {
+    const { store, place, clock } = await open()
+    await fenceOf(store)
+    await store.close()
+    const { store: reopened } = await open({ place, clock })
+    expect(await reopened.channels.acquire('hook', 'deliver', 'b', 30_000)).toBe(2)
+  })
+}
