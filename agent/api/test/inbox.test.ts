@@ -146,3 +146,28 @@ test('the live inbox sends what is pending, then every change of what this princ
   mine.close()
   other.close()
 })
+
+test('an item names who decided, as a person or as a service account', async () => {
+  await using service = await startService()
+  const { token } = await service.addServiceAccount({ scope: 'org' })
+  const id = await service.newSession()
+  const [byPerson, byMachine, open] = [
+    await raise(service, id, action()),
+    await raise(service, id, action()),
+    await raise(service, id, action()),
+  ]
+  const answer = { method: 'POST', body: { completed: true } }
+  const told = await service.call(`/v1/inbox/${byPerson}/respond`, answer)
+  expect(told.json.decided_by_name).toBe(service.admin.name)
+  await service.call(`/v1/api/inbox/${byMachine}/respond`, { ...answer, token })
+  const { json } = await service.call('/v1/inbox')
+  const names = new Map(
+    json.items.map((item: { id: string; decided_by_name?: string }) => [item.id, item.decided_by_name]),
+  )
+  expect([byPerson, byMachine, open].map(item => names.get(item))).toEqual([
+    service.admin.name,
+    'machine',
+    undefined,
+  ])
+  expect((await service.call(`/v1/inbox/${byMachine}`)).json.decided_by_name).toBe('machine')
+})

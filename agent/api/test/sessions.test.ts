@@ -47,6 +47,7 @@ test('a session has exactly the documented fields', async () => {
     'status',
     'title',
     'tool_call_count',
+    'unpriced',
     'updated_at',
     'waiting_on',
   ])

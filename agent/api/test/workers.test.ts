@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { writer } from '@cairn/protocol'
 import { raiseGate, syntheticMessage } from '@cairn/sessions'
 import { expect, test } from 'vitest'
+import { addBlockedTask } from './blocked-task.ts'
 import { type Service, startService } from './service.ts'
 
 const coordination = writer('coordination')
@@ -76,6 +77,8 @@ test('the workers below a session are listed with how each stands, a page at a t
     attempt: null,
     agent: 'assistant',
     goal: 'count the eggs',
+    open_children: 0,
+    blocked_reason: null,
     status: 'open',
     cause: null,
     state: 'running',
@@ -85,10 +88,23 @@ test('the workers below a session are listed with how each stands, a page at a t
     started_at: new Date(service.now()).toISOString(),
     ended_at: null,
   })
-  const first = await service.call(`/v1/sessions/${root}/workers?limit=1`)
-  const second = await service.call(`/v1/sessions/${root}/workers?limit=1&cursor=${first.json.next_cursor}`)
-  expect([first, second].map(page => page.json.workers[0].worker_id)).toEqual([below, lead])
-  expect(second.json.next_cursor).toBeNull()
+  expect(json.workers[1].open_children).toBe(1)
+  const { worker_id } = await addBlockedTask(service, root)
+  const [blocked] = (await service.call(`/v1/sessions/${root}/workers?limit=1`)).json.workers
+  expect([blocked.worker_id, blocked.state, blocked.blocked_reason]).toEqual([
+    worker_id,
+    'idle',
+    'Which way?',
+  ])
+  const first = await service.call(`/v1/sessions/${lead}/workers?limit=1`)
+  expect(first.json.workers.map((worker: { worker_id: string }) => worker.worker_id)).toEqual([below])
+  const pages = [await service.call(`/v1/sessions/${root}/workers?limit=2`)]
+  pages.push(await service.call(`/v1/sessions/${root}/workers?limit=2&cursor=${pages[0]?.json.next_cursor}`))
+  const ids = pages.flatMap(page =>
+    page.json.workers.map((worker: { worker_id: string }) => worker.worker_id),
+  )
+  expect(ids).toEqual([worker_id, below, lead])
+  expect(pages[1]?.json.next_cursor).toBeNull()
   expect((await service.call(`/v1/sessions/${root}/workers?cursor=1`)).json.code).toBe('invalid_cursor')
   expect((await service.call(`/v1/sessions/${root}/workers?status=gone`)).status).toBe(400)
   expect((await service.call(`/v1/sessions/${root}/workers?status=complete,failed`)).json.workers).toEqual([])

@@ -150,10 +150,13 @@ test('workers lists all below a session as a tree, and writes nothing of theirs 
   const at = (goal: string): number => lines.findIndex(line => line.startsWith(`${idOf.get(goal)}  `))
   expect(lines).toHaveLength(3)
   expect(lines[at('do')]).toMatch(/ {2}done .* session\.complete .* unpriced {2}do it \\u\{1B\}\[31mnow$/)
-  expect(lines[at('lead')]).toMatch(/ {2}idle .*\S {2}lead it$/)
+  expect(lines[at('lead')]).toMatch(/ {2}idle .*\S {2}lead it {2}\(waits for 1 worker\)$/)
   expect(lines[at('lead') + 1]).toMatch(/ {2}needs_answer .*\S {4}ask somebody$/)
   expect(at('ask')).toBe(at('lead') + 1)
   expect(JSON.parse((await cairn(place, ['workers', id, '--open', '--json'])).stdout)).toHaveLength(2)
+  expect((await cairn(place, ['sessions', 'lead'])).stdout).toMatch(
+    / {2}idle .* {2}lead it {2}\(waits for 1 worker\)\n$/,
+  )
   const none = await cairn(place, ['workers', idOf.get('ask') ?? ''])
   expect([none.code, none.stdout, none.stderr]).toEqual([0, '', 'The session has no workers.\n'])
   expect((await cairn(place, ['workers'])).code).toBe(2)

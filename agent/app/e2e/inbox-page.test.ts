@@ -79,7 +79,7 @@ test('the inbox draws what an agent hid in its texts, and says who decided', asy
   const outcomes = page.getByTestId('inbox-outcome')
   await expect
     .poll(() => outcomes.allTextContents().then(texts => texts.toSorted()))
-    .toEqual(['rejected by you', `rejected by the service account ${machine.id}`].toSorted())
+    .toEqual(['rejected by you', 'rejected by the service account judge'].toSorted())
   await takePictures(page, 'inbox')
   expect(hides(await page.getByTestId('inbox-list').textContent())).toBe(false)
 
@@ -99,6 +99,6 @@ test('the inbox draws what an agent hid in its texts, and says who decided', asy
   await page.getByTestId('inbox-all').click()
   await expect
     .poll(() => item('input_required').getByTestId('inbox-outcome').textContent(), { timeout: PATIENCE_MS })
-    .toBe(`answered by the service account ${machine.id}`)
+    .toBe('answered by the service account judge')
   expect(troubles).toEqual([])
 })

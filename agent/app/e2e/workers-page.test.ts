@@ -52,6 +52,12 @@ const scenario = {
     { when: goal('Publish'), steps: [{ tool_calls: [ask] }, { text: 'Published.' }] },
     { when: { user: '^\\[Worker' }, answer: { text: 'Noted.' } },
     {
+      when: { user: '^wait' },
+      steps: [
+        { tool_calls: [call('spawn_worker', { goal: 'Publish it first' }), call('wait_for_workers', {})] },
+      ],
+    },
+    {
       when: { user: '^go' },
       steps: [
         {
@@ -87,7 +93,14 @@ test('workers are seen at work, asked about and stopped, and what they say is te
   const { page, troubles } = await openPage(await openBrowser())
   await page.goto(server.loginUrl)
   await page.waitForURL('**/sessions')
-  // The list is of roots.
+  // The list is of roots. One that is at rest until its workers have ended says so, in its head too.
+  const waiting = await newSession(client)
+  await say(client, waiting, 'wait for it')
+  await by(page, 'session-item', `[data-session-id="${waiting}"]`).getByText('Waits for 1 worker').waitFor()
+  await page.goto(`${server.url}/sessions/${waiting}`)
+  await by(page, 'session-state', '[data-state="idle"]').getByText('Waits for 1 worker').waitFor()
+  await client.call('archiveSession', { params: { id: waiting } })
+  await by(page, 'session-item', `[data-session-id="${waiting}"]`).waitFor({ state: 'detached' })
   await by(page, 'session-item', `[data-session-id="${id}"]`).waitFor()
   expect(await by(page, 'session-item').count()).toBe(1)
 
@@ -107,6 +120,7 @@ test('workers are seen at work, asked about and stopped, and what they say is te
   await row('Publish').getByText('Question').waitFor()
   expect(await row('Read the tests').getAttribute('data-level')).toBe('2')
   expect(await row('Write the parser').textContent()).toContain('unpriced')
+  await row('Review').getByText('Waits for 1 worker').waitFor()
   expect(await row('Write the parser').locator('[data-testid="stop-worker"]').count()).toBe(0)
   await takePictures(page, 'workers')
 

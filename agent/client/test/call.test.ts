@@ -22,6 +22,7 @@ const session = {
   input_tokens: 0,
   output_tokens: 0,
   cost_usd: 0,
+  unpriced: false,
   created_by: 'u',
   created_at: '',
   updated_at: '',

@@ -11,6 +11,8 @@ const worker = (worker_id: string, parent_id: string, second: number): WorkerVie
   attempt: null,
   agent: 'assistant',
   goal: worker_id,
+  open_children: 0,
+  blocked_reason: null,
   status: 'open',
   cause: null,
   state: 'running',

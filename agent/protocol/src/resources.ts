@@ -1,6 +1,6 @@
 /** What the API answers besides events: sessions, inbox items, artifacts. Wire names are the stored names. */
 import { z } from 'zod'
-import { ARTIFACT_KINDS, DECIDED_BY, WORKER_CAUSES, WORKER_KINDS } from './events.ts'
+import { DECIDED_BY, WORKER_CAUSES, WORKER_KINDS } from './events.ts'
 
 const timestamp = z.string().describe('RFC 3339, UTC')
 const count = z.int().nonnegative()
@@ -60,6 +60,10 @@ export const Session = z
   .meta({ id: 'Session' })
 export type Session = z.infer<typeof Session>
 
+/** How many workers a session at rest waits for: it goes on when they have ended. */
+export const waitsFor = ({ state, open_children }: Pick<Session, 'state' | 'open_children'>): number =>
+  state === 'idle' ? open_children : 0
+
 export const INBOX_KINDS = [
   'input_required',
   'action_required',
@@ -87,6 +91,7 @@ export const InboxItem = z
     expires_at: timestamp.nullable(),
     responded_at: timestamp.nullable(),
     ...DECIDED_BY,
+    decided_by_name: z.string().optional().describe('of the account that decided, where there is one'),
   })
   .meta({ id: 'InboxItem' })
 export type InboxItem = z.infer<typeof InboxItem>
@@ -104,6 +109,8 @@ export const WorkerView = z
     attempt: z.int().positive().nullable().describe('at its task'),
     agent: z.string(),
     goal: z.string().nullable().describe('the title of its session: its goal, cut, unless it was renamed'),
+    open_children: Session.shape.open_children.describe('its own workers whose outcome is still to come'),
+    blocked_reason: z.string().nullable().describe('what it needs, while its task is blocked'),
     status: z.enum(WORKER_STATUSES).describe('open until its outcome is in the log of its parent'),
     cause: z.enum(WORKER_CAUSES).nullable().describe('why it failed'),
     state: SessionState.describe('of its session'),
@@ -167,51 +174,6 @@ export const TaskView = z
   })
   .meta({ id: 'Task' })
 export type TaskView = z.infer<typeof TaskView>
-
-export const ArtifactMeta = z
-  .object({
-    artifact_id: z.string(),
-    session_id: z.string(),
-    name: z.string(),
-    kind: z.enum(ARTIFACT_KINDS),
-    version: z.int(),
-    size: count,
-    created_at: timestamp,
-  })
-  .meta({ id: 'ArtifactMeta' })
-export type ArtifactMeta = z.infer<typeof ArtifactMeta>
-
-/**
- * The body of an artifact, by kind. `image` names a file of the workspace. Limits: 500 KB, 200 a session,
- * tables 2000 × 50.
- */
-export const ArtifactSpec = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('markdown'), content: z.string() }),
-  z.strictObject({
-    kind: z.literal('table'),
-    columns: z.array(z.string()).min(1).max(50),
-    rows: z.array(z.array(z.union([z.string(), z.number(), z.boolean(), z.null()]))).max(2000),
-    caption: z.string().optional(),
-  }),
-  z.strictObject({
-    kind: z.literal('chart'),
-    chart: z.strictObject({
-      type: z.enum(['bar', 'line', 'pie', 'doughnut', 'scatter']),
-      labels: z.array(z.string()),
-      datasets: z.array(z.strictObject({ label: z.string(), data: z.array(z.number()) })),
-    }),
-    caption: z.string().optional(),
-  }),
-  z.strictObject({ kind: z.literal('html'), html: z.string(), caption: z.string().optional() }),
-  z.strictObject({ kind: z.literal('svg'), svg: z.string(), caption: z.string().optional() }),
-  z.strictObject({
-    kind: z.literal('image'),
-    path: z.string(),
-    mime_type: z.string().optional(),
-    caption: z.string().optional(),
-  }),
-])
-export type ArtifactSpec = z.infer<typeof ArtifactSpec>
 
 export const PrincipalView = z
   .object({

@@ -7,9 +7,8 @@ import { z } from 'zod'
 import { Answer, Attachment, Image, Rubric, SkillOverride } from './events.ts'
 import { MISSION_STATUSES, MissionDetail, MissionView } from './missions.ts'
 import { SessionBudget } from './config.ts'
+import { ArtifactMeta, ArtifactSpec } from './artifacts.ts'
 import {
-  ArtifactMeta,
-  ArtifactSpec,
   INBOX_KINDS,
   INBOX_STATUSES,
   InboxItem,

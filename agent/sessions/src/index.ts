@@ -15,6 +15,7 @@ export {
   type Owned,
   type StoredInboxItem,
 } from './access.ts'
+export { nameDecider, nameDeciders } from './decider-names.ts'
 export {
   budgetOf,
   type ChildConfig,

@@ -3,6 +3,8 @@ import { AppError } from '@cairn/protocol'
 import {
   acknowledgeInbox,
   findInboxItem,
+  nameDecider,
+  nameDeciders,
   readInbox,
   respondInbox as respond,
   shownItem,
@@ -18,7 +20,7 @@ export const listInbox: Handler<'listInbox'> = async ({ services, principal, que
       'bad_request',
       'descendants=true asks for what a session and its workers have raised: name it with session_id.',
     )
-  return services.store.listInbox({
+  const page = await services.store.listInbox({
     ...visibleTo(principal),
     limit: pageLimit(query.limit),
     ...(query.cursor === undefined ? {} : { cursor: query.cursor }),
@@ -27,6 +29,7 @@ export const listInbox: Handler<'listInbox'> = async ({ services, principal, que
     ...(query.status === undefined ? {} : { status: query.status }),
     ...(query.kind === undefined ? {} : { kind: query.kind }),
   })
+  return { ...page, items: await nameDeciders(services, principal.org_id, page.items) }
 }
 
 export const streamInbox: Handler<'streamInbox'> = async ({ services, identity, exchange }) => {
@@ -35,7 +38,11 @@ export const streamInbox: Handler<'streamInbox'> = async ({ services, identity, 
 }
 
 export const getInboxItem: Handler<'getInboxItem'> = async ({ services, principal, params }) =>
-  shownItem(await findInboxItem(services.store, principal, params.item_id))
+  nameDecider(
+    services,
+    principal.org_id,
+    shownItem(await findInboxItem(services.store, principal, params.item_id)),
+  )
 export const respondInbox: Handler<'respondInbox'> = async ({ services, principal, params, body }) => {
   const { service_accounts_decide: machinesToo } = services.config.governance
   if ('decision' in body && principal.kind === 'service_account' && !machinesToo)
@@ -43,9 +50,9 @@ export const respondInbox: Handler<'respondInbox'> = async ({ services, principa
       'people_decide',
       'governance.service_accounts_decide is false: a user decides on this item; a service account cannot.',
     )
-  return respond(services, params.item_id, body, principal)
+  return nameDecider(services, principal.org_id, await respond(services, params.item_id, body, principal))
 }
-export const readInboxItem: Handler<'readInboxItem'> = ({ services, principal, params }) =>
-  readInbox(services, params.item_id, principal)
-export const ackInboxItem: Handler<'ackInboxItem'> = ({ services, principal, params }) =>
-  acknowledgeInbox(services, params.item_id, principal)
+export const readInboxItem: Handler<'readInboxItem'> = async ({ services, principal, params }) =>
+  nameDecider(services, principal.org_id, await readInbox(services, params.item_id, principal))
+export const ackInboxItem: Handler<'ackInboxItem'> = async ({ services, principal, params }) =>
+  nameDecider(services, principal.org_id, await acknowledgeInbox(services, params.item_id, principal))

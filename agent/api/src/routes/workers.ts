@@ -1,5 +1,5 @@
 /** The workers below a session: how each stands, for whoever looks after them. */
-import type { Link, SessionRow, StoredEvent } from '@cairn/log'
+import type { Link, LogStore, SessionRow, StoredEvent } from '@cairn/log'
 import { decodeEvent, type WorkerView } from '@cairn/protocol'
 import { mayAccess } from '@cairn/sessions'
 import type { Handler } from '../handler.ts'
@@ -14,20 +14,39 @@ export const sessionWorkers: Handler<'sessionWorkers'> = async ({ services, prin
     ...(query.status === undefined ? {} : { status: query.status }),
   })
   const ids = links.map(link => link.child_id)
-  const [rows, last] = await Promise.all([store.getSessions(ids), store.lastEvents(ids)])
+  const [rows, last, families] = await Promise.all([
+    store.getSessions(ids),
+    store.lastEvents(ids),
+    store.coordination.families(ids),
+  ])
   const sessions = new Map(rows.map(row => [row.id, row]))
-  const workers = links.flatMap(link => {
-    const session = sessions.get(link.child_id)
-    return session === undefined || !mayAccess(principal, session)
-      ? []
-      : [shownWorker(link, session, last.get(session.id))]
-  })
-  return { workers, next_cursor }
+  const workers = await Promise.all(
+    links.map(async (link, at) => {
+      const session = sessions.get(link.child_id)
+      if (session === undefined || !mayAccess(principal, session)) return []
+      const blocked_reason = await blockOf(store, link, session)
+      const open_children = families[at]?.open_children ?? 0
+      return [{ ...shownWorker(link, session, last.get(session.id)), open_children, blocked_reason }]
+    }),
+  )
+  return { workers: workers.flat(), next_cursor }
+}
+
+/** What a worker has asked for its task; one that does something has not. */
+async function blockOf(store: LogStore, link: Link, session: SessionRow): Promise<string | null> {
+  if (link.task_id === null || link.status !== 'open' || session.state !== 'idle') return null
+  const task = await store.coordination.task(link.task_id)
+  const isBlocked = task?.status === 'blocked' && task.state.worker_id === link.child_id
+  return isBlocked ? (task.state.blocked_reason ?? null) : null
 }
 
 const iso = (at: number): string => new Date(at).toISOString()
 
-const shownWorker = (link: Link, session: SessionRow, last: StoredEvent | undefined): WorkerView => ({
+const shownWorker = (
+  link: Link,
+  session: SessionRow,
+  last: StoredEvent | undefined,
+): Omit<WorkerView, 'open_children' | 'blocked_reason'> => ({
   worker_id: link.child_id,
   parent_id: link.parent_id,
   depth: link.depth,

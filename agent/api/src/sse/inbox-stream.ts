@@ -3,7 +3,7 @@
  * `item`.
  */
 import { asError } from '@cairn/protocol'
-import { mayAccess, shownItem, visibleTo } from '@cairn/sessions'
+import { mayAccess, nameDecider, shownItem, visibleTo } from '@cairn/sessions'
 import type { Identity } from '../auth/authenticate.ts'
 import type { Services } from '../deps.ts'
 import type { Exchange } from '../http/exchange.ts'
@@ -28,7 +28,8 @@ export async function streamInboxChanges(
       changed.delete(itemId)
       const item = await store.getInboxItem(itemId)
       if (item === null || !mayAccess(principal, item)) continue
-      connection.write(chunk(`event: item\ndata: ${JSON.stringify(shownItem(item))}\n\n`))
+      const shown = await nameDecider({ store }, principal.org_id, shownItem(item))
+      connection.write(chunk(`event: item\ndata: ${JSON.stringify(shown)}\n\n`))
       // The others wait until this one is taken, and are then sent as they are by then.
       if (!connection.hasRoom()) return
     }

@@ -4,6 +4,7 @@ import { defineCommand } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
 import { EXIT, UsageError } from '../exit.ts'
 import { jsonLine, oneLine } from './terminal-text.ts'
+import { waitsText } from './waits-text.ts'
 
 export const sessions = defineCommand({
   name: 'sessions',
@@ -45,6 +46,7 @@ export const sessions = defineCommand({
   },
 })
 
-const line = ({ id, state, updated_at, agent, title }: Session): string =>
+/** The columns stay those of the state: that it waits for workers is said behind the title. */
+const line = ({ id, state, updated_at, agent, title, open_children }: Session): string =>
   `${id}  ${state.padEnd(14)}  ${updated_at.slice(0, 16).replace('T', ' ')}  ${oneLine(agent, 20)}  ` +
-  `${oneLine(title ?? '(untitled)', 80)}\n`
+  `${oneLine(title ?? '(untitled)', 80)}${waitsText({ state, open_children })}\n`

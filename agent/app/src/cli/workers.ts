@@ -5,6 +5,7 @@ import { EXIT } from '../exit.ts'
 import { defineCommand, takePositionals } from './command.ts'
 import { CONNECT_OPTIONS, connect } from './connect.ts'
 import { jsonLine, oneLine } from './terminal-text.ts'
+import { waitsText } from './waits-text.ts'
 
 export const workers = defineCommand({
   name: 'workers',
@@ -35,8 +36,8 @@ export const workers = defineCommand({
 })
 
 /** Of one that has ended, how; of an open one, what it does or waits for. */
-const wordOf = ({ status, state, cause }: WorkerView): string =>
-  status === 'open' ? state : (cause ?? 'done')
+const wordOf = ({ status, state, cause, blocked_reason }: WorkerView): string =>
+  status === 'open' ? (blocked_reason === null ? state : 'blocked') : (cause ?? 'done')
 
 function line({ worker, level }: TreeRow): string {
   const { worker_id, usage, last_event: last, goal } = worker
@@ -44,6 +45,6 @@ function line({ worker, level }: TreeRow): string {
     `${worker_id}  ${wordOf(worker).padEnd(14)}  ${(last?.type ?? '').padEnd(20)}  ` +
     `${formatTokens(usage.input_tokens + usage.output_tokens).padStart(6)}  ` +
     `${formatSpent(usage.cost_usd, usage.unpriced).padStart(8)}  ` +
-    `${'  '.repeat(level - 1)}${oneLine(goal ?? '(untitled)', 80)}\n`
+    `${'  '.repeat(level - 1)}${oneLine(goal ?? '(untitled)', 80)}${waitsText(worker)}\n`
   )
 }

@@ -1,6 +1,6 @@
 /** What became of an item, and by whom: the word of a machine does not pass for that of a person. */
 import { useQuery } from '@tanstack/react-query'
-import type { InboxItem } from '@cairn/protocol'
+import { type InboxItem, visibleText } from '@cairn/protocol'
 import { meQuery } from '../queries.ts'
 
 const DECIDED: Record<string, string> = {
@@ -12,19 +12,21 @@ const DECIDED: Record<string, string> = {
 export function Outcome({ item }: { item: InboxItem }) {
   const { data: me } = useQuery(meQuery)
   const word = item.decision ?? item.status
-  const { decided_by_user_id: user, decided_by_service_account_id: machine } = item
+  const { decided_by_user_id: user, decided_by_service_account_id: machine, decided_by_name: name } = item
   return (
     <span className="muted" data-testid="inbox-outcome">
       {DECIDED[word] ?? word}
-      {user !== undefined && (user === me?.id ? ' by you' : <Named kind="the person" id={user} />)}
-      {machine !== undefined && <Named kind="the service account" id={machine} />}
+      {user !== undefined &&
+        (user === me?.id ? ' by you' : <Named kind="the person" id={user} name={name} />)}
+      {machine !== undefined && <Named kind="the service account" id={machine} name={name} />}
     </span>
   )
 }
 
-const Named = ({ kind, id }: { kind: string; id: string }) => (
+/** An account that is gone has its id left. */
+const Named = ({ kind, id, name }: { kind: string; id: string; name: string | undefined }) => (
   <>
     {` by ${kind} `}
-    <code>{id}</code>
+    {name === undefined ? <code>{id}</code> : <span title={id}>{visibleText(name)}</span>}
   </>
 )

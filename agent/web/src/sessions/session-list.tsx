@@ -3,14 +3,14 @@ import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { type KeyboardEvent, useEffect, useState } from 'react'
 import { Button, Input, SearchField, ToggleButton } from 'react-aria-components'
-import type { Session } from '@cairn/protocol'
+import { type Session, waitsFor } from '@cairn/protocol'
 import { describeError } from '../api.ts'
 import { formatAgo, formatSpent, formatTokens, plural } from '../format.ts'
 import { SESSIONS_PAGE, type SessionScope, noteSession, sessionsQuery } from '../queries.ts'
 import { ArchiveIcon, SearchIcon } from '../ui/icons.tsx'
 import { useNow } from '../ui/use-now.ts'
 import { SessionActions } from './session-actions.tsx'
-import { NeedsBadge, StateDot } from './session-state.tsx'
+import { NeedsBadge, StateDot, stateWord } from './session-state.tsx'
 import './session-list.css'
 
 /** A search begins when the typing pauses for so long. */
@@ -114,6 +114,9 @@ function useSettled(value: string, ms: number): string {
 
 function SessionItem({ session, isOpen, now }: { session: Session; isOpen: boolean; now: number }) {
   const tokens = session.input_tokens + session.output_tokens
+  const workers = session.open_children
+  // At rest, and yet not done: its workers go on.
+  const isWaiting = session.status !== 'archived' && waitsFor(session) > 0
   return (
     <li className="session-item" data-open={isOpen || undefined}>
       <Link
@@ -131,10 +134,13 @@ function SessionItem({ session, isOpen, now }: { session: Session; isOpen: boole
         </span>
         <NeedsBadge session={session} />
         <span className="session-facts numeric">
+          {isWaiting && <span>{stateWord(session)}</span>}
           <span>{formatAgo(session.updated_at, now)}</span>
           {tokens > 0 && <span>{formatTokens(tokens)} tokens</span>}
-          <span>{formatSpent(session.cost_usd, session.unpriced)}</span>
-          {session.open_children > 0 && <span>{plural(session.open_children, 'worker')}</span>}
+          {(session.cost_usd > 0 || !session.unpriced) && (
+            <span>{formatSpent(session.cost_usd, session.unpriced)}</span>
+          )}
+          {workers > 0 && !isWaiting && <span>{plural(workers, 'worker')}</span>}
         </span>
       </Link>
       <SessionActions session={session} />

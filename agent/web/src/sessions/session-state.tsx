@@ -1,7 +1,8 @@
 /** What a session does or waits for, as dot, word and badge. Colour is never the only sign. */
-import type { Session, SessionState } from '@cairn/protocol'
+import { type Session, type SessionState, waitsFor } from '@cairn/protocol'
+import { plural } from '../format.ts'
 
-type Told = Pick<Session, 'state' | 'status'>
+type Told = Pick<Session, 'state' | 'status' | 'open_children'>
 
 const WORDS: Record<SessionState, string> = {
   idle: 'Idle',
@@ -19,8 +20,11 @@ const NEEDS: Partial<Record<SessionState, string>> = {
   needs_action: 'Action',
 }
 
-export const stateWord = ({ state, status }: Told): string =>
-  status === 'archived' ? 'Archived' : WORDS[state]
+export function stateWord(session: Told): string {
+  if (session.status === 'archived') return 'Archived'
+  const workers = waitsFor(session)
+  return workers > 0 ? `Waits for ${plural(workers, 'worker')}` : WORDS[session.state]
+}
 
 /** Why somebody should look at a page that is not in front; empty where nothing calls. */
 export const titleMark = ({ state }: Pick<Session, 'state'>): string => {
@@ -31,7 +35,7 @@ export const titleMark = ({ state }: Pick<Session, 'state'>): string => {
 }
 
 /** A turn is under way, if only until a person has answered: it can be paused. */
-export const isInTurn = ({ state, status }: Told): boolean =>
+export const isInTurn = ({ state, status }: Pick<Session, 'state' | 'status'>): boolean =>
   state === 'running' || (status === 'active' && (state === 'needs_answer' || state === 'needs_action'))
 
 export function StateDot({ session }: { session: Told }) {

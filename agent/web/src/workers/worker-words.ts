@@ -17,12 +17,14 @@ const CAUSES: Record<Cause, string> = {
 export const causeWord = (cause: Cause): string => CAUSES[cause]
 
 /** As a session's dot: what has ended is done or failed, whatever its session has become since. */
-export const shownState = ({ status, state }: WorkerView): WorkerView['state'] =>
+const shownState = ({ status, state }: WorkerView): WorkerView['state'] =>
   status === 'open' ? state : status === 'complete' ? 'done' : 'failed'
+
+/** As a session, for whatever draws the state of one. */
+export const asSession = (worker: WorkerView) =>
+  ({ state: shownState(worker), status: 'active', open_children: worker.open_children }) as const
 
 export function workerWord(worker: WorkerView): string {
   if (worker.cause !== null) return causeWord(worker.cause)
-  // At rest and not at its end: what it waits for are workers of its own.
-  if (worker.status === 'open' && worker.state === 'idle') return 'Waits for workers'
-  return stateWord({ state: shownState(worker), status: 'active' })
+  return stateWord(asSession(worker))
 }

@@ -14,7 +14,7 @@ import type { FollowedSession } from '../session/followed-session.ts'
 import { NeedsBadge, StateDot } from '../sessions/session-state.tsx'
 import { StopIcon } from '../ui/icons.tsx'
 import { useNow } from '../ui/use-now.ts'
-import { shownState, workerWord } from './worker-words.ts'
+import { asSession, workerWord } from './worker-words.ts'
 import { workersQuery } from './workers-query.ts'
 import './workers.css'
 
@@ -104,7 +104,7 @@ function WorkerRow({ worker, level, now, rootId }: TreeRow & { now: number; root
     >
       <th scope="row" className="worker-cell">
         {level > 1 && <span className="visually-hidden">level {level}: </span>}
-        <StateDot session={{ state: shownState(worker), status: 'active' }} />
+        <StateDot session={asSession(worker)} />
         <Link
           className="worker-link truncate"
           to="/sessions/$sessionId"
@@ -117,7 +117,15 @@ function WorkerRow({ worker, level, now, rootId }: TreeRow & { now: number; root
       </th>
       <td className="worker-agent">{worker.agent}</td>
       <td className="worker-state">
-        {worker.state.startsWith('needs_') ? <NeedsBadge session={worker} /> : workerWord(worker)}
+        {worker.blocked_reason !== null ? (
+          <span className="badge waiting" title={visibleText(worker.blocked_reason)}>
+            Blocked
+          </span>
+        ) : worker.state.startsWith('needs_') ? (
+          <NeedsBadge session={worker} />
+        ) : (
+          workerWord(worker)
+        )}
       </td>
       <td className="worker-last">
         {last !== null && (

@@ -1,0 +1,7 @@
+/** That a session at rest waits for its workers, for the end of its line. */
+import { plural, type Session, waitsFor } from '@cairn/protocol'
+
+export function waitsText(session: Pick<Session, 'state' | 'open_children'>): string {
+  const workers = waitsFor(session)
+  return workers === 0 ? '' : `  (waits for ${plural(workers, 'worker')})`
+}
