@@ -15,6 +15,7 @@ import { goalContinuation, goalGrading } from './goals/capability.ts'
 import { missionContinuing, missionGrading } from './missions/capability.ts'
 import { keepReviews } from './review/capability.ts'
 import { sagas } from './saga/capability.ts'
+import { schedules } from './schedules/capability.ts'
 import { skills } from './skills/capability.ts'
 import { readSkillsAnew } from './skills/catalogue.ts'
 import { titles } from './titles.ts'
@@ -39,6 +40,7 @@ export function keepCapabilities(worker: Worker): (claimed: Claimed) => Promise<
       workers(worker, claimed),
       budgets(claimed),
       board(worker, claimed),
+      schedules(worker, claimed),
       advisor,
       goalGrading,
       missionGrading,

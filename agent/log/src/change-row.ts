@@ -3,6 +3,7 @@ import { changeBoard } from './change-board.ts'
 import { guardOfChannel } from './change-channel.ts'
 import { changeLink } from './change-link.ts'
 import { changeMission } from './change-mission.ts'
+import { changeSchedule } from './change-schedule.ts'
 import { changeTask } from './change-task.ts'
 import { isOpen, Refusing } from './commit-rules.ts'
 import type { CommitSql } from './commit-sql.ts'
@@ -151,6 +152,11 @@ export function changeRow(
       if (sql.channel(name, values).length === 0) throw refusing()
       return NONE
     }
+    case 'schedule.add':
+    case 'schedule.move':
+    case 'run.put':
+      changeSchedule(sql.schedules, sql.links, row, at, change)
+      return NONE
     default:
       changeLink(sql.links, row, at, change)
       return NONE

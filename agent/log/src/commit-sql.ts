@@ -3,6 +3,7 @@ import { ROOT_SQL } from './inbox-rows.ts'
 import { prepareClaimSql } from './claim-sql.ts'
 import { prepareLinkSql } from './link-sql.ts'
 import { runChannelSql } from './sqlite-channels.ts'
+import { prepareScheduleSql } from './schedule-sql.ts'
 import type { Db } from './sqlite-adapter.ts'
 import { SELECT_SESSION, waitingSql } from './session-rows.ts'
 
@@ -61,6 +62,7 @@ export function prepareCommitSql(db: Db) {
     claims: prepareClaimSql(db),
     links: prepareLinkSql(db),
     channel: runChannelSql(db),
+    schedules: prepareScheduleSql(db),
   }
 }
 export type CommitSql = ReturnType<typeof prepareCommitSql>

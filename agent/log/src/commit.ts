@@ -17,6 +17,7 @@ import type { Fence, NewSession, SessionRow } from './session.ts'
 import type { BoardChange } from './board.ts'
 import type { MissionChange } from './missions.ts'
 import type { ChannelChange } from './channels.ts'
+import type { ScheduleChange } from './schedules.ts'
 import type { TaskChange } from './tasks.ts'
 
 /** Who decided on an item. */
@@ -82,6 +83,7 @@ export type RowChange =
   | BoardChange
   | MissionChange
   | ChannelChange
+  | ScheduleChange
 
 /** What an event brings into its commit; an inbox item is opened for the event that carries it. */
 export type EventRow = { do: 'inbox.open'; item: NewInboxItem } | RowChange

@@ -35,6 +35,12 @@ function encodeRow(redact: Redact, row: EventRow, event: number): EncodedRow {
   if (row.do === 'board.add') return { ...row, notes: redactJson(redact, row.notes) }
   if (row.do === 'task.add') return { ...row, task: redactJson(redact, row.task) }
   if (row.do === 'mission.add') return { ...row, mission: redactJson(redact, row.mission) }
+  if (row.do === 'schedule.add') return { ...row, schedule: redactJson(redact, row.schedule) }
+  if (row.do === 'schedule.move') {
+    const { spec } = row
+    const shown = spec === undefined ? {} : { spec: redactJson(redact, spec) }
+    return { ...row, ...shown, state: redactJson(redact, row.state) }
+  }
   if ((row.do === 'task.move' || row.do === 'mission.move') && row.state !== undefined)
     return { ...row, state: redactJson(redact, row.state) }
   if (row.do !== 'inbox.open') return row

@@ -9,7 +9,9 @@ export const belowSql = (id: string): string =>
 export function prepareLinkSql(db: Db) {
   return {
     link: db.prepare('SELECT * FROM links WHERE child_id = ?'),
-    countOpen: db.prepare(`SELECT count(*) AS count FROM links WHERE parent_id = ? AND status = 'open'`),
+    countOpen: db.prepare(
+      `SELECT count(*) AS count FROM links WHERE parent_id = ? AND status = 'open' AND kind <> 'run'`,
+    ),
     countSince: db.prepare('SELECT count(*) AS count FROM links WHERE root_id = ? AND opened_at > ?'),
     openLink: db.prepare(
       'INSERT INTO links (child_id, parent_id, root_id, depth, kind, tool_call_id, task_id, attempt, ' +

@@ -12,9 +12,11 @@ import { AppError, type Session, type WorkerKind, type WorkerView } from '@cairn
 
 import type { Board } from './board.ts'
 import type { Mission, MissionQuery } from './missions.ts'
+import type { ScheduleReads } from './schedules.ts'
 import type { Task } from './tasks.ts'
 
-export type LinkKind = WorkerKind
+/** `run`: of a schedule; it is the root of a tree of its own. */
+export type LinkKind = WorkerKind | 'run'
 /** Why a child did not come back with a result. `parent`: its parent stopped, ended or was archived. */
 export const LINK_CAUSES = [
   'empty',
@@ -64,7 +66,7 @@ export type LinkOutcome = { child_id: string; status: 'complete' | 'failed' } & 
   'root_id' | 'cause' | 'input_tokens' | 'output_tokens' | 'cost_usd'
 >
 
-export type TimerKind = 'delegation' | 'stale' | 'deadline'
+export type TimerKind = 'delegation' | 'stale' | 'deadline' | 'schedule'
 /** The right to fire a timer, until `until`. */
 export type TimerClaim = { by: string; until: number }
 export type Timer = {
@@ -74,6 +76,8 @@ export type Timer = {
   due_at: number
   data: Record<string, unknown>
   claim: TimerClaim
+  /** By the store's clock, which is the same for all processes. */
+  claimed_at: number
 }
 
 export type LinkChange =
@@ -108,10 +112,10 @@ export type Family = Pick<Session, 'root_id' | 'depth' | 'open_children' | 'chil
 export type BelowQuery = { status?: readonly Link['status'][]; limit: number; cursor?: string }
 
 /** Reads of links, and the claims of timers. */
-export interface CoordinationStore {
+export interface CoordinationStore extends ScheduleReads {
   /** The link of a child; null for a root. */
   link(childId: string): Promise<Link | null>
-  /** Of one parent, oldest first, at most `limit`. */
+  /** Of one parent, oldest first, at most `limit`; runs of schedules are not among them. */
   children(parentId: string, query?: { open?: true; limit?: number }): Promise<Link[]>
   /** All below a session, newest first; `cursor` continues a listing. */
   below(sessionId: string, query: BelowQuery): Promise<{ links: Link[]; next_cursor: string | null }>
@@ -174,10 +178,11 @@ export type StoredTimer = {
   claimed_by: string
   claimed_until: number
 }
-export const toTimer = ({ claimed_by, claimed_until, data, ...row }: StoredTimer): Timer => ({
+export const toTimer = ({ claimed_by, claimed_until, data, ...row }: StoredTimer, ttlMs: number): Timer => ({
   ...row,
   data: JSON.parse(data) as Record<string, unknown>,
   claim: { by: claimed_by, until: claimed_until },
+  claimed_at: claimed_until - ttlMs,
 })
 
 export type StoredFamily = Family & { id: string }

@@ -3,7 +3,7 @@
  * the event's own transaction and `check` recomputes it from the log. Both use this file, so a counter always
  * agrees with the log.
  */
-import { type EventType, factsOf, type SessionStatus } from '@cairn/protocol'
+import { type EventType, factsOf, isBesideTurns, type SessionStatus } from '@cairn/protocol'
 
 export type Effect = {
   status?: SessionStatus
@@ -34,9 +34,10 @@ export function effectOf(type: EventType, data: Readonly<Record<string, unknown>
   if (status !== undefined) effect.status = status
   if (saga !== undefined) effect.saga = saga
   // What a session's own stop or end did to its children is no news to it, nor is an attempt that goes on.
-  if (wakes && data['cause'] !== 'parent' && data['will_retry'] !== true) effect.wakes = true
+  const isQuiet = type === 'loop.result' && data['wake'] !== true
+  if (wakes && !isQuiet && data['cause'] !== 'parent' && data['will_retry'] !== true) effect.wakes = true
   // A proposal is decided on whenever its user likes, and a blocked task suspends its own worker alone.
-  if (asks === 'waits' && data['proposal'] === undefined && data['action_type'] !== 'task_blocked')
+  if (asks === 'waits' && data['proposal'] === undefined && !isBesideTurns(data['action_type']))
     effect.asks = true
   if (type === 'user.message') effect.messages = 1
   else if (type === 'tool.call') effect.toolCalls = 1

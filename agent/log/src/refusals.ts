@@ -21,6 +21,8 @@ export const REFUSALS = [
   'mission_moved',
   'already_accepted',
   'route_moved',
+  'too_many_schedules',
+  'schedule_moved',
 ] as const
 export type Refusal = (typeof REFUSALS)[number]
 /** A guard said no; nothing of the commit was written. */

@@ -15,6 +15,7 @@ import {
   toTimer,
 } from './links.ts'
 import { belowSql } from './link-sql.ts'
+import { createScheduleReader } from './sqlite-schedules.ts'
 import type { Request } from './writer-messages.ts'
 
 const MOST = 1000
@@ -24,8 +25,8 @@ export type CoordinationReader = ReadsOf<Exclude<keyof CoordinationStore, 'claim
 export function createCoordinationReader(db: Db): CoordinationReader {
   const link = db.prepare('SELECT * FROM links WHERE child_id = ?')
   const children = db.prepare(
-    "SELECT * FROM links WHERE parent_id = ? AND (? = 0 OR status = 'open') ORDER BY opened_at, " +
-      'child_id LIMIT ?',
+    "SELECT * FROM links WHERE parent_id = ? AND (? = 0 OR status = 'open') AND kind <> 'run' " +
+      'ORDER BY opened_at, child_id LIMIT ?',
   )
   /** One statement, so that version and links are of one moment. */
   const tree = db.prepare(
@@ -52,14 +53,15 @@ export function createCoordinationReader(db: Db): CoordinationReader {
   )
   const families = db.prepare(
     'SELECT w.value AS id, coalesce(l.root_id, w.value) AS root_id, coalesce(l.depth, 0) AS depth,\n' +
-      "  (SELECT count(*) FROM links c WHERE c.parent_id = w.value AND c.status = 'open') AS " +
-      'open_children,\n' +
+      "  (SELECT count(*) FROM links c WHERE c.parent_id = w.value AND c.status = 'open' AND c.kind " +
+      "<> 'run') AS open_children,\n" +
       '  (SELECT coalesce(sum(c.cost_usd), 0.0) FROM links c WHERE c.parent_id = w.value) AS ' +
       'children_cost_usd\n' +
       'FROM json_each(?) w LEFT JOIN links l ON l.child_id = w.value',
   )
   return {
     ...createMissionReader(db),
+    ...createScheduleReader(db),
     below(sessionId, { status, limit, cursor }) {
       const { opened_at, child_id } = parseLinkCursor(cursor)
       const isRoot = link.get(sessionId) === undefined
@@ -109,6 +111,9 @@ export function createCoordination(
 ): CoordinationStore {
   const reader = createCoordinationReader(db)
   return {
+    schedule: async id => reader.schedule(id),
+    schedules: async query => reader.schedules(query),
+    scheduleRuns: async (id, query) => reader.scheduleRuns(id, query),
     link: async childId => reader.link(childId),
     below: async (sessionId, query) => reader.below(sessionId, query),
     families: async ids => reader.families(ids),
@@ -123,6 +128,8 @@ export function createCoordination(
     missions: async query => reader.missions(query),
     spawnedSince: async (rootId, from) => reader.spawnedSince(rootId, from),
     claimTimers: async (by, limit, ttl) =>
-      ((await ask({ do: 'claimTimers', at: now(), by, limit, ttl })) as StoredTimer[]).map(toTimer),
+      ((await ask({ do: 'claimTimers', at: now(), by, limit, ttl })) as StoredTimer[]).map(timer =>
+        toTimer(timer, ttl),
+      ),
   }
 }

@@ -271,6 +271,29 @@ export const SandboxConfig = z
   .describe('what the commands of the terminal run in')
 export type SandboxConfig = z.infer<typeof SandboxConfig>
 
+export const SchedulesConfig = z
+  .strictObject({
+    enabled: z.boolean().default(true),
+    tool: z
+      .enum(['ask', 'allow', 'off'])
+      .default('ask')
+      .describe('whether agents may make schedules themselves; ask: a person approves each'),
+    timezone: z.string().default('UTC').describe('of cron expressions that name none'),
+    max_per_principal: z.int().positive().default(50),
+    max_per_session: z.int().positive().default(10),
+    max_running: z
+      .int()
+      .positive()
+      .nullable()
+      .default(3)
+      .describe('runs of one user or service account at a time; the others wait'),
+    expires_days: z.number().positive().default(7).describe('of what agents and /loop make'),
+    late_s: z.number().positive().default(300).describe('so late a slot still counts as on time'),
+    max_failures: z.int().positive().default(5).describe('so many in a row pause a schedule'),
+  })
+  .describe('runs of an agent at times')
+export type SchedulesConfig = z.infer<typeof SchedulesConfig>
+
 export const Config = z.strictObject({
   models: z
     .strictObject({
@@ -301,6 +324,7 @@ export const Config = z.strictObject({
     .describe('a directory for the workspaces of the sessions, apart from the data directory'),
   mcp_servers: z.record(name, McpServerConfig).default({}),
   sandbox: SandboxConfig.prefault({}),
+  schedules: SchedulesConfig.prefault({}),
   auth: z
     .strictObject({
       issuer: z.url().optional(),

@@ -308,6 +308,17 @@ export const EVALUATION_RESULTS = [
   'max_iterations_reached',
   'paused',
 ] as const
+/** How a run of a schedule ended. */
+export const RUN_OUTCOMES = [
+  'success',
+  'failed',
+  'empty',
+  'budget_exhausted',
+  'tool_loop',
+  'timeout',
+  'cancelled',
+] as const
+export type RunOutcome = (typeof RUN_OUTCOMES)[number]
 export const ARTIFACT_KINDS = ['markdown', 'table', 'chart', 'html', 'svg', 'image'] as const
 
 /**
@@ -1822,14 +1833,20 @@ export const EVENTS = {
     {},
     {
       channel: true,
-      planned: true,
       extra: {
         run_session_id: id,
         scheduled_session_id: id,
         content: z.string(),
-        outcome: z.string(),
+        outcome: z.enum(RUN_OUTCOMES),
         duration_seconds: seconds,
         run_completed_at: z.string(),
+        slot_at: z.string().optional(),
+        run_number: count.optional(),
+        truncated: z.boolean().optional(),
+        wake: z.boolean().optional().describe('the session is woken; absent: its next turn reads it'),
+        input_tokens: count.optional(),
+        output_tokens: count.optional(),
+        cost_usd: z.number().optional(),
       },
       wakes: true,
       says: d => [`Scheduled run ${d.run_session_id} ended (${d.outcome})`, d.content],

@@ -33,6 +33,13 @@ export const isWritten = (type: EventType): boolean => {
   return producer !== 'none' && !NOT_BUILT.includes(producer) && facts.planned !== true
 }
 
+/**
+ * Actions that a person is asked for beside the turns of the session: none waits for them. A blocked task
+ * suspends its own worker alone.
+ */
+const BESIDE_TURNS: readonly unknown[] = ['task_blocked', 'schedule_paused']
+export const isBesideTurns = (action_type: unknown): boolean => BESIDE_TURNS.includes(action_type)
+
 /** The types of a family. */
 export const typesOf = (family: Family): EventType[] =>
   EVENT_TYPES.filter(type => EVENTS[type].family === family)

@@ -22,6 +22,13 @@ export * from './resources.ts'
 export * from './config.ts'
 export * from './missions.ts'
 export * from './routes.ts'
+export {
+  type NextTime,
+  type ScheduleChangeWish,
+  type ScheduleRunView,
+  type ScheduleView,
+  type ScheduleWish,
+} from './schedules.ts'
 export * from './visible-text.ts'
 export { checkedState, checkMove, type CheckedState } from './checked-state.ts'
 export { MAX_DEPTH, nestsTooDeep } from './nesting.ts'

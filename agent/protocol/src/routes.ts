@@ -8,6 +8,7 @@ import { Answer, Attachment, Image, Rubric, SkillOverride } from './events.ts'
 import { MISSION_STATUSES, MissionDetail, MissionView } from './missions.ts'
 import { SessionBudget } from './config.ts'
 import { ArtifactMeta, ArtifactSpec } from './artifacts.ts'
+import { SCHEDULE_ROUTES } from './schedules.ts'
 import {
   INBOX_KINDS,
   INBOX_STATUSES,
@@ -737,6 +738,7 @@ export const ROUTES = {
     alias: false,
     status: 204,
   },
+  ...SCHEDULE_ROUTES,
 } as const satisfies Record<string, Route>
 
 export type RouteName = keyof typeof ROUTES

@@ -12,7 +12,7 @@ import {
   type SessionRow,
 } from '@cairn/log'
 import { AppError, type EventDraft } from '@cairn/protocol'
-import { type ChildEnding, type Circumstances, outcomeOf, tellParent } from './child-end.ts'
+import { type ChildEnding, type Circumstances, outcomeOf, reopening, tellParent } from './child-end.ts'
 import type { Deps } from './deps.ts'
 import { closeItem } from './follow-up.ts'
 import { completed, paused, resumed, stopped } from './lifecycle-events.ts'
@@ -54,12 +54,15 @@ export function isMoved({ refusal, session }: CommitRefused, around: Around): bo
   return session !== null && (session.id !== around.session.id || session.status !== around.session.status)
 }
 
-/** What was read of the tree, of its links or of its tasks is not so any more. */
-export const isTreeMoved = (refusal: CommitRefused['refusal']): boolean =>
-  refusal === 'tree_moved' ||
-  refusal === 'already_settled' ||
-  refusal === 'task_moved' ||
-  refusal === 'mission_moved'
+/** What was read of the tree, of its links, tasks, missions or schedules is not so any more. */
+export const isTreeMoved = (refusal: CommitRefused['refusal']): boolean => MOVED.includes(refusal)
+const MOVED: readonly string[] = [
+  'tree_moved',
+  'already_settled',
+  'task_moved',
+  'mission_moved',
+  'schedule_moved',
+]
 
 export async function lookAround(
   { store }: Deps,
@@ -155,6 +158,8 @@ export type EndOfChild = {
   parts: LinkedCommit[]
   /** Tasks that were to come after it. */
   cancelled: string[]
+  /** For the commit of the parent: whether that goes on. */
+  reopening: Pick<Commit, 'reopen' | 'reopen_from'>
 }
 
 /** The end of a child and of all below it, composed for a commit of its parent; null where it has ended. */
@@ -184,6 +189,7 @@ export async function endOf(
     told: outcome.told,
     parts: [...parts, own, ...more],
     cancelled,
+    reopening: reopening(outcome),
   }
 }
 
@@ -234,12 +240,8 @@ export async function archiveBelow(deps: Deps, around: Around): Promise<Below> {
 async function descendantsOf({ store }: Pick<Deps, 'store'>, parent: SessionRow): Promise<SessionRow[]> {
   const found: SessionRow[] = []
   for (let cursor: string | null | undefined; cursor !== null;) {
-    const page = await store.listSessions({
-      org_id: parent.org_id,
-      parent_id: parent.id,
-      limit: 100,
-      ...(cursor === undefined ? {} : { cursor }),
-    })
+    const of = { org_id: parent.org_id, parent_id: parent.id, limit: 100 }
+    const page = await store.listSessions(cursor === undefined ? of : { ...of, cursor })
     found.push(...page.sessions)
     cursor = page.next_cursor
   }

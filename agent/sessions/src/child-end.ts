@@ -17,6 +17,7 @@ import { type FollowUp, followUp } from './follow-up.ts'
 import { budgetOf } from './create.ts'
 import { dropDeadline } from './deadline-timer.ts'
 import { resumed } from './lifecycle-events.ts'
+import { endOfRun } from './schedules/run-outcome.ts'
 import { dropStaleTimer } from './stale.ts'
 import type { TaskEnd } from './task-moves.ts'
 
@@ -31,6 +32,8 @@ export type Outcome = {
   /** For its parent's log. */
   told: EventDraft[]
   wakes: boolean
+  /** What the resume of a parent that has ended names as its source. */
+  reopens: 'worker' | 'loop'
 } & Pick<FollowUp, 'more' | 'decides' | 'cancelled' | 'parent_rows' | 'parent_status'>
 
 const EMPTY = 'The worker ended without a result.'
@@ -51,6 +54,10 @@ export async function outcomeOf(
   ending: ChildEnding,
   { follow, decided_by, written = null }: Circumstances = {},
 ): Promise<Outcome> {
+  if (link.kind === 'run') {
+    const end = await endOfRun(deps, child, link, ending, follow !== false)
+    return { ...end, decides: false, cancelled: [], reopens: 'loop' }
+  }
   const report = await reportOf(deps.store, child, link, deps.now())
   if (written !== null) report.files_written = written.slice(0, MAX_FILES)
   const failure =
@@ -100,6 +107,7 @@ export async function outcomeOf(
     rows: [settle, ...timersOf(child, link), ...(byParent ? cancelRows(link) : []), ...(next?.rows ?? [])],
     told: [...delegated(child, link, report, failure?.cause ?? null), outcome, ...(next?.told ?? [])],
     wakes: !byParent && next?.will_retry !== true,
+    reopens: 'worker',
   }
 }
 
@@ -169,11 +177,18 @@ const numbersOf = (
 /** The outcome as the parent's part of the commit: a parent that has ended is reopened for it. */
 export const tellParent = (
   link: Link,
-  { told, wakes, parent_rows, parent_status }: Outcome,
+  { told, parent_rows, parent_status, ...outcome }: Outcome,
 ): LinkedCommit => ({
   session_id: link.parent_id,
   events: told,
   ...(parent_rows.length === 0 ? {} : { rows: parent_rows }),
   ...(parent_status === undefined ? {} : { expect_status: [parent_status] }),
-  ...(wakes ? { reopen: resumed('worker'), reopen_from: ['completed'] } : {}),
+  ...reopening(outcome),
 })
+
+/** A parent that has ended goes on, if the outcome is one that wakes it. */
+export const reopening = ({
+  wakes,
+  reopens,
+}: Pick<Outcome, 'wakes' | 'reopens'>): Pick<LinkedCommit, 'reopen' | 'reopen_from'> =>
+  wakes ? { reopen: resumed(reopens), reopen_from: ['completed'] } : {}

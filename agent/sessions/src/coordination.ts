@@ -23,6 +23,8 @@ export const workerFailed = ({ partial_result, ...data }: EventData<'worker.fail
     ...(partial_result === undefined ? {} : { partial_result: cutAt(partial_result, ERROR_CHARS) }),
   })
 
+export const loopResult = (data: EventData<'loop.result'>): EventDraft => write('loop.result', data)
+
 const REASON_CHARS = 500
 
 export const taskBlocked = (data: EventData<'task.blocked'>): EventDraft<'task.blocked'> =>

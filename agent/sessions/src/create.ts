@@ -29,6 +29,10 @@ export const ChildConfig = z.strictObject({
   workspace: z.string(),
   /** The session whose workspace it works in a copy of. */
   copied_from: z.string().optional(),
+  /** Of which schedule it is a run, and for what slot. */
+  run: z
+    .strictObject({ schedule_id: z.string(), slot_at: z.int(), manual: z.boolean(), run_number: z.int() })
+    .optional(),
 })
 export type ChildConfig = z.infer<typeof ChildConfig>
 export const StoredSessionConfig = SessionConfig.extend({ child: ChildConfig.optional() })

@@ -2,7 +2,6 @@
 import type { Commit, RowChange, Timer } from '@cairn/log'
 import { endOf, lookAround } from './cascade.ts'
 import type { Deps } from './deps.ts'
-import { resumed } from './lifecycle-events.ts'
 import { stopCommit } from './lifecycle.ts'
 import { composeMissionDeadline } from './mission-deadline.ts'
 
@@ -21,8 +20,7 @@ export async function composeDeadline(
     events: end.told,
     rows: [fire, ...end.rows],
     also: end.parts,
-    reopen: resumed('worker'),
-    reopen_from: ['completed'],
+    ...end.reopening,
   }
 }
 

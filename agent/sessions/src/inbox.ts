@@ -19,6 +19,8 @@ import { syntheticMessage, TAKES_INPUT } from './message-events.ts'
 import { deciderOf } from './principal-stamp.ts'
 import { proposalOf } from './proposals.ts'
 import { EXCERPT_MAX } from './raise.ts'
+import { resumeSchedule } from './schedule-commands/commands.ts'
+import { SCHEDULE_PAUSED } from './schedules/tell.ts'
 import { commitFor, tellAnswered } from './refusals.ts'
 import { findTask, unblockTask } from './tasks.ts'
 
@@ -57,6 +59,11 @@ export async function respondInbox(
     await unblockTask(deps, task, answer.note ?? 'A person says that this is settled.', principal, [row])
     return reread(deps, item.id)
   }
+  const schedule_id = pausedScheduleOf(item)
+  if (schedule_id !== null && 'completed' in answer) {
+    await resumeSchedule(deps, schedule_id, [row])
+    return reread(deps, item.id)
+  }
   await commitFor(deps.store, 'answer an inbox item of', {
     session_id: item.session_id,
     expect_status: TAKES_INPUT,
@@ -71,6 +78,13 @@ function blockedTaskOf({ kind, payload }: StoredInboxItem): string | null {
   if (kind !== 'action_required') return null
   const { action_type, target } = payload as EventData<'inbox.action_required'>
   return action_type === TASK_BLOCKED ? target : null
+}
+
+/** The schedule that waits to be resumed, where the item says so. */
+function pausedScheduleOf({ kind, payload }: StoredInboxItem): string | null {
+  if (kind !== 'action_required') return null
+  const { action_type, target } = payload as EventData<'inbox.action_required'>
+  return action_type === SCHEDULE_PAUSED ? target : null
 }
 
 /**

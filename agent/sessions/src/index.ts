@@ -99,3 +99,16 @@ export { commitFor, refusedAs } from './refusals.ts'
 export { renameSession, titleCommit } from './titles.ts'
 export { admit, BOARD_WINDOW_MS, composeUpdate, isLive, lineOf } from './board.ts'
 export { viewBoard } from './view-board.ts'
+export {
+  cancelRows,
+  cancelSchedule,
+  changeSchedule,
+  composeNew,
+  createSchedule,
+  findSchedule,
+  pauseSchedule,
+  resumeSchedule,
+  runSchedule,
+} from './schedule-commands/commands.ts'
+export { timingOf } from './schedules/wish.ts'
+export { preview, viewRun, viewSchedule } from './schedules/view.ts'

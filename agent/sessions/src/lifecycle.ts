@@ -21,6 +21,7 @@ import type { Deps } from './deps.ts'
 import { completed, paused, resumed, stopped } from './lifecycle-events.ts'
 import { commitFor } from './refusals.ts'
 import { cancelledWithSession, composePause } from './steer-mission.ts'
+import { endSchedules } from './schedule-commands/commands.ts'
 
 async function overTree(
   deps: Deps,
@@ -46,7 +47,8 @@ export const resumeSession = (deps: Deps, sessionId: string): Promise<SessionRow
   overTree(deps, 'resume', sessionId, async around => {
     const { link } = around
     const isPaused = link !== null && (await deps.store.getSession(link.parent_id))?.status === 'paused'
-    if (isPaused && link.status === 'open')
+    // Of a schedule's run the session above is no parent that it waits with.
+    if (isPaused && link.status === 'open' && link.kind !== 'run')
       throw new AppError(
         'wrong_state',
         'The session above is paused: resume that one, and this goes on too.',
@@ -135,7 +137,9 @@ export async function stopCommit(
  * Archives the session and its descendants and lets their inbox items expire; archiving twice changes
  * nothing. A running turn sees session.stopped; a session at rest is archived without an event.
  */
-export async function archiveSession(deps: Deps, { id }: SessionRow): Promise<void> {
+export async function archiveSession(deps: Deps, archived: SessionRow): Promise<void> {
+  const { id } = archived
+  if (archived.parent_id === null) await endLoops(deps, archived)
   await commitOverTree(deps, 'archive', id, async around => {
     const { session, link } = around
     if (session.status === 'archived') return null
@@ -165,4 +169,15 @@ export async function archiveSession(deps: Deps, { id }: SessionRow): Promise<vo
       also: [...parts, ...own.also],
     }
   })
+}
+
+/** Its schedules first: what is left of them when a process dies here is cancelled at its next time. */
+async function endLoops(deps: Deps, session: SessionRow): Promise<void> {
+  for (const run of await endSchedules(deps, session))
+    try {
+      await stopSession(deps, run, 'archived')
+    } catch (thrown) {
+      // It ended meanwhile.
+      if (!(thrown instanceof AppError) || thrown.code !== 'wrong_state') throw thrown
+    }
 }

@@ -1,6 +1,6 @@
 /** Creates a child: its session with a first message, its link, and the events in its parent's log. */
 import type { LinkedCommit, NewLink, RowChange, SessionRow } from '@cairn/log'
-import { cutAt, type EventDraft, type SessionBudget } from '@cairn/protocol'
+import { cutAt, type EventDraft, type SessionBudget, type WorkerKind } from '@cairn/protocol'
 import { workerSpawned } from './coordination.ts'
 import { childConfig, workspaceOf } from './create.ts'
 import { syntheticMessage } from './message-events.ts'
@@ -28,7 +28,7 @@ const TITLE_CHARS = 80
 /** `message` is the first that the child reads. */
 export function openChild(
   parent: SessionRow,
-  link: Omit<NewLink, 'parent_id'>,
+  link: Omit<NewLink, 'parent_id' | 'kind'> & { kind: WorkerKind },
   plan: ChildPlan,
   message: string,
 ): OpenedChild {

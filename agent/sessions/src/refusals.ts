@@ -24,6 +24,8 @@ const CODE: Record<Refusal, ErrorCode> = {
   // Whoever accepts a channel's message meets these on the way.
   already_accepted: 'internal',
   route_moved: 'internal',
+  too_many_schedules: 'limit_reached',
+  schedule_moved: 'internal',
 }
 
 /**
@@ -70,6 +72,8 @@ export function refusedAs(operation: string, sessionId: string, refused: CommitR
     mission_moved: 'The mission has gone on meanwhile.',
     already_accepted: 'That message of a channel was accepted before.',
     route_moved: 'The conversation goes on in another session.',
+    too_many_schedules: refused.message.replace('[commit] ', ''),
+    schedule_moved: 'The schedule has changed meanwhile.',
   }[refusal]
   return new AppError(CODE[refusal], detail, { cause: refused, extra })
 }

@@ -4,6 +4,7 @@ import { isTreeMoved } from './cascade.ts'
 import { composeDeadline } from './deadline.ts'
 import { composeTimeout } from './delegation.ts'
 import type { Deps } from './deps.ts'
+import { composeSchedule } from './schedule-commands/fire.ts'
 import { composeStale } from './stale.ts'
 
 const TRIES = 10
@@ -13,6 +14,7 @@ const COMPOSE: Record<TimerKind, (deps: Deps, timer: Timer) => Fired> = {
   delegation: composeTimeout,
   stale: ({ store }, timer) => composeStale(store, timer),
   deadline: composeDeadline,
+  schedule: composeSchedule,
 }
 
 /** Composed anew as long as the tree changes; whoever fired the timer before has done it. */

@@ -23,7 +23,12 @@ export type ConversationMessage =
 /**
  * One message and the event it comes from; entries of one conversation are in the order the model reads them.
  */
-export type ConversationEntry = { event_id: EventId; message: ConversationMessage }
+export type ConversationEntry = {
+  event_id: EventId
+  message: ConversationMessage
+  /** Read in the next turn, and no reason for one. */
+  quiet?: true
+}
 
 export type Conversation = {
   readonly entries: readonly ConversationEntry[]
@@ -143,10 +148,8 @@ function note(owned: Owned, conversation: Conversation, event: SessionEvent): Co
   const said = noteOf(event)
   if (said === null) return conversation
   const [title, text] = said
-  return say(owned, conversation, event.id, {
-    role: 'user',
-    content: text === '' ? `[${title}]` : `[${title}]\n${text}`,
-  })
+  const message = { role: 'user', content: text === '' ? `[${title}]` : `[${title}]\n${text}` } as const
+  return say(owned, conversation, event.id, message, event.type === 'loop.result' && event.data.wake !== true)
 }
 
 function say(
@@ -154,8 +157,9 @@ function say(
   conversation: Conversation,
   event_id: EventId,
   message: ConversationMessage,
+  quiet = false,
 ): Conversation {
-  const entry = { event_id, message }
+  const entry = { event_id, message, ...(quiet ? { quiet: true as const } : {}) }
   return conversation.open.length > 0 || conversation.answering
     ? { ...conversation, deferred: append(conversation.deferred, [entry], owned) }
     : { ...conversation, entries: append(conversation.entries, [entry], owned) }

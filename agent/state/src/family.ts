@@ -6,6 +6,7 @@
 import type { SessionBudget, SessionEvent } from '@cairn/protocol'
 import { checkBoard } from './family-board.ts'
 import { checkBudget } from './family-budgets.ts'
+import { checkRun, isRunLog } from './family-runs.ts'
 import { checkTasks } from './family-tasks.ts'
 
 type Spawn = { parent: string; depth: number; at: number; budget: SessionBudget | undefined }
@@ -32,6 +33,10 @@ export function checkFamily(logs: ReadonlyMap<string, readonly SessionEvent[]>):
   const [root] = logs.keys()
   for (const [id, log] of logs) {
     if (id === root) continue
+    if (isRunLog(log)) {
+      found.push(...checkRun(id, log, logs))
+      continue
+    }
     const spawn = spawns.get(id)
     if (spawn === undefined) found.push(`${id}: nobody spawned it`)
     else found.push(...checkChild(id, log, spawn, spawns, outcomes.get(id) ?? []))

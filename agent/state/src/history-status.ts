@@ -33,7 +33,9 @@ export function statusRules(): StatusRules {
   }
   return {
     *check(event, concludes) {
-      const { worker, wakes } = factsOf(event.type)
+      const { worker, wakes: mayWake } = factsOf(event.type)
+      // Read in the next turn, whenever that is.
+      const wakes = mayWake && !(event.type === 'loop.result' && event.data.wake !== true)
       if (worker && !standing.awake) yield 'no worker is awake'
       // What answers a command between turns answers it in full.
       if (event.type === 'llm.response' && event.data.turn_id === undefined) standing.due &&= standing.inTurn

@@ -5,11 +5,14 @@
  * A message is a command only when it begins with `/` and a word at its very start; a path (`/etc/hosts`) or
  * an unknown word is plain text for the model, unless it names a skill.
  */
+import { LOOP_USAGE, type LoopCommand, parseLoop } from './loop-command.ts'
+
 export type GoalCommand =
   | { command: 'goal'; action: 'define'; description: string; rubric: string | null }
   | { command: 'goal'; action: 'status' | 'pause' | 'resume' | 'clear' }
 export type SlashCommand =
   | GoalCommand
+  | LoopCommand
   | { command: 'clear' | 'compress' | 'stop' | 'help' }
   | { command: 'skill'; skill: string; arguments: string }
 
@@ -20,6 +23,7 @@ export const SLASH_COMMANDS = [
     does: 'set a goal that an evaluator grades after every turn; a block "Rubric:" says how',
   },
   { name: 'goal', usage: '/goal status | pause | resume | clear', does: 'see or steer the goal' },
+  ...LOOP_USAGE,
   { name: 'clear', usage: '/clear', does: 'start the conversation afresh; the log keeps what was said' },
   { name: 'compress', usage: '/compress', does: 'summarise the older part of the conversation' },
   { name: 'stop', usage: '/stop', does: 'abort the running turn' },
@@ -40,6 +44,7 @@ export function parseSlashCommand(text: string, isSkill: (name: string) => boole
   const bare = BARE.find(command => command === name)
   if (bare) return rest === '' ? { command: bare } : null
   if (name === 'goal') return parseGoal(rest)
+  if (name === 'loop') return parseLoop(rest)
   return isSkill(name) ? { command: 'skill', skill: name, arguments: rest } : null
 }
 

@@ -2,8 +2,7 @@
  * What waits for a person while the turn goes on, as a fold of the log: gates and actions. Open questions are
  * not here: their call has no result yet.
  */
-import type { SessionEvent } from '@cairn/protocol'
-import { TASK_BLOCKED } from './tasks.ts'
+import { isBesideTurns, type SessionEvent } from '@cairn/protocol'
 
 /** `line` is how the model is told of it. */
 export type Waiting = { readonly key: string; readonly line: string }
@@ -28,8 +27,8 @@ export function foldWaiting(waiting: readonly Waiting[], event: SessionEvent): r
     }
     case 'inbox.action_required': {
       const { title, instructions, action_type } = event.data
-      // The model was told of the block itself.
-      if (action_type === TASK_BLOCKED) return waiting
+      // The model was told of what led to it.
+      if (isBesideTurns(action_type)) return waiting
       return opened(waiting, `${ACTION}${title}`, `an action: ${title}. ${instructions}`)
     }
     case 'user.message': {

@@ -25,6 +25,7 @@ import {
 } from './sessions.ts'
 import { sessionWorkers } from './workers.ts'
 import { getBoard } from './board.ts'
+import * as schedules from './schedules.ts'
 import { cancelTask, listTasks, unblockTask } from './tasks.ts'
 import {
   cancelMission,
@@ -93,4 +94,5 @@ export const HANDLERS: Handlers = {
   createUser,
   listUsers,
   disableUser,
+  ...schedules,
 }

@@ -23,10 +23,12 @@ export const sessionWorkers: Handler<'sessionWorkers'> = async ({ services, prin
   const workers = await Promise.all(
     links.map(async (link, at) => {
       const session = sessions.get(link.child_id)
-      if (session === undefined || !mayAccess(principal, session)) return []
+      // Runs of schedules are trees of their own and are not below anything.
+      if (session === undefined || link.kind === 'run' || !mayAccess(principal, session)) return []
+      const shown = shownWorker(link, link.kind, session, last.get(session.id))
       const blocked_reason = await blockOf(store, link, session)
       const open_children = families[at]?.open_children ?? 0
-      return [{ ...shownWorker(link, session, last.get(session.id)), open_children, blocked_reason }]
+      return [{ ...shown, open_children, blocked_reason }]
     }),
   )
   return { workers: workers.flat(), next_cursor }
@@ -44,13 +46,14 @@ const iso = (at: number): string => new Date(at).toISOString()
 
 const shownWorker = (
   link: Link,
+  kind: WorkerView['kind'],
   session: SessionRow,
   last: StoredEvent | undefined,
 ): Omit<WorkerView, 'open_children' | 'blocked_reason'> => ({
   worker_id: link.child_id,
   parent_id: link.parent_id,
   depth: link.depth,
-  kind: link.kind,
+  kind,
   task_id: link.task_id,
   attempt: link.attempt,
   agent: session.agent,

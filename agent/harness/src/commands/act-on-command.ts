@@ -9,6 +9,7 @@ import type { EventDraft } from '@cairn/protocol'
 import { actOnGoal, type GoalAction } from '@cairn/sessions'
 import { SLASH_COMMANDS, type SlashMessage } from '@cairn/state'
 import { compactNow } from '../compaction/compact.ts'
+import { actOnLoop } from '../schedules/act-on-loop.ts'
 import { contextWindowOf } from '../llm/catalog.ts'
 import type { SkillCatalogue } from '../skills/catalogue.ts'
 import { invokeSkill } from '../skills/invoke.ts'
@@ -43,6 +44,11 @@ export async function actOnCommand(
       const action = actOnGoal(goal, command, newId, carried, mission)
       return reply(turn, message, action, { expect_no_work_after: last_id })
     }
+    case 'loop': {
+      const { reply: said, rows } = await actOnLoop(turn, command, message.event_id)
+      // Rows of schedules that changed meanwhile are not written: the command is acted on anew.
+      return reply(turn, message, { before: [], reply: said, after: [] }, { rows })
+    }
     case 'clear':
       return reply(turn, message, {
         before: [clear(turn, through)],
@@ -62,7 +68,7 @@ async function reply(
   { log, setup, config }: TurnContext,
   { event_id }: SlashMessage,
   { before, reply: content, after }: GoalAction,
-  guard: Pick<Append, 'expect_no_work_after'> = {},
+  guard: Pick<Append, 'expect_no_work_after' | 'rows'> = {},
 ): Promise<void> {
   const response = llmResponse({
     message: { role: 'assistant', content },
@@ -78,10 +84,13 @@ async function reply(
   try {
     await log.append([...before, response, ...after], guard)
   } catch (thrown) {
-    if (!(thrown instanceof CommitRefused) || thrown.refusal !== 'new_work') throw thrown
+    if (!(thrown instanceof CommitRefused) || !AGAIN.includes(thrown.refusal)) throw thrown
     await log.catchUp()
   }
 }
+
+/** What was read has changed by the time of the commit. */
+const AGAIN: readonly string[] = ['new_work', 'schedule_moved']
 
 function clear({ log }: TurnContext, through: number): EventDraft {
   const { entries } = log.position().conversation

@@ -31,7 +31,7 @@ export function placeOf(worker: Worker, claimed: Claimed, agent: AgentConfig): P
     link,
     depth,
     root_id: link?.root_id ?? session.id,
-    isChild: link?.status === 'open',
+    isChild: link?.status === 'open' && link.kind !== 'run',
     limits,
     maySpawn: limits.enabled && leads && depth < limits.max_depth,
   }

@@ -2,8 +2,8 @@
  * One commit that makes children: their sessions with a first message each, their links, and what the
  * parent's log says.
  */
-import type { CommitRefused, LinkedCommit, LinkKind, RowChange } from '@cairn/log'
-import { cutAt, type EventDraft } from '@cairn/protocol'
+import type { CommitRefused, LinkedCommit, RowChange } from '@cairn/log'
+import { cutAt, type EventDraft, type WorkerKind } from '@cairn/protocol'
 import { type ChildPlan, derivedId, goalMessage, openChild } from '@cairn/sessions'
 import { z } from 'zod'
 import { agentNames } from '../agent.ts'
@@ -99,7 +99,7 @@ function equalGoal(place: Place, wish: ChildWish): string | null {
 export function composeSpawn(
   place: Place,
   toolCallId: string,
-  kind: Exclude<LinkKind, 'task'>,
+  kind: Exclude<WorkerKind, 'task'>,
   wishes: readonly ChildWish[],
   isolation: 'share' | 'copy',
 ): Spawned {

@@ -15,8 +15,7 @@
  *   finish      the turn is over
  *   capability  what a capability of the table wants at this moment (capability.ts)
  */
-import type { EventId } from '@cairn/protocol'
-import type { OpenCall } from '@cairn/state'
+import type { ConversationEntry, OpenCall } from '@cairn/state'
 import type { Asks } from './capability.ts'
 import type { Position } from './position.ts'
 
@@ -107,7 +106,7 @@ function turnStep(position: Position, limits: TurnLimits): Step {
     return passedOver.length > 0 ? { do: 'unask', calls: passedOver } : { do: 'wait' }
   }
 
-  const last = conversation.deferred.at(-1) ?? conversation.entries.at(-1)
+  const last = conversation.deferred.findLast(isLoud) ?? conversation.entries.findLast(isLoud)
   if (!inTurn && last?.message.role === 'assistant') return { do: 'finish', reason: 'completed' }
   // What was said meanwhile goes first; it also ends the waiting.
   if (inTurn && position.action_id !== null && last?.message.role === 'tool') return { do: 'wait' }
@@ -155,10 +154,14 @@ const lastCall = (step: RequestStep): RequestStep =>
  * its call, before what was said meanwhile.
  */
 function asksForTurn({ conversation: { entries, deferred }, ended, rolled_back_id }: Position): boolean {
-  const isNew = ({ event_id }: { event_id: EventId }): boolean =>
-    event_id !== rolled_back_id && (ended === null || ended.by === 'session.fail' || event_id > ended.id)
+  const isNew = ({ event_id, quiet }: ConversationEntry): boolean =>
+    quiet !== true &&
+    event_id !== rolled_back_id &&
+    (ended === null || ended.by === 'session.fail' || event_id > ended.id)
   return deferred.findLast(isNew) !== undefined || entries.findLast(isNew) !== undefined
 }
+
+const isLoud = ({ quiet }: ConversationEntry): boolean => quiet !== true
 
 const askedAt = ({ questions }: Position, callId: string): number =>
   questions.find(question => question.tool_call_id === callId)?.asked_at ?? Number.POSITIVE_INFINITY

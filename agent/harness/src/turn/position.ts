@@ -15,12 +15,11 @@ import {
   foldTurnInto,
   isServerCommand,
   neededCapabilities,
-  TASK_BLOCKED,
   type Measured,
   type Owned,
   type TurnState,
 } from '@cairn/state'
-import { decodeEvent, type EventId, type EventOf, type SessionEvent } from '@cairn/protocol'
+import { decodeEvent, type EventId, type EventOf, isBesideTurns, type SessionEvent } from '@cairn/protocol'
 
 /** The last answer of the running turn. */
 type Answer = {
@@ -124,7 +123,7 @@ function foldInto(owned: Owned, before: Position, event: SessionEvent): Position
       return heard({ ...position, action_id: null }, event)
     // A proposal is decided on whenever its user likes; a blocked task suspends its own worker alone.
     case 'inbox.action_required':
-      return event.data.proposal === undefined && event.data.action_type !== TASK_BLOCKED
+      return event.data.proposal === undefined && !isBesideTurns(event.data.action_type)
         ? { ...position, action_id: event.id }
         : position
     // What only the page shows of the time before is the log's to keep.

@@ -255,12 +255,15 @@ export function connectStore(world: World, truth: Truth, process: Process, fault
       mission: id => read(() => truth.coordination.mission(id)),
       missionOf: id => read(() => truth.coordination.missionOf(id)),
       missions: never('missions'),
+      schedule: id => read(() => truth.coordination.schedule(id)),
+      schedules: query => read(() => truth.coordination.schedules(query)),
+      scheduleRuns: (id, query) => read(() => truth.coordination.scheduleRuns(id, query)),
       below: never('below'),
       families: never('families'),
       claimTimers: (by, limit, ttl) =>
         write(
           () => ({ do: 'claimTimers', at: world.now(), by, limit, ttl }),
-          value => (value as StoredTimer[]).map(toTimer),
+          value => (value as StoredTimer[]).map(timer => toTimer(timer, ttl)),
         ),
     },
     get channels() {

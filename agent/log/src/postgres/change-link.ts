@@ -16,7 +16,7 @@ export const LOCK_TREES = statement(
 )
 const COUNT_OPEN = statement(
   'count_open_links',
-  `SELECT count(*) AS count FROM links WHERE parent_id = $1 AND status = 'open'`,
+  `SELECT count(*) AS count FROM links WHERE parent_id = $1 AND status = 'open' AND kind <> 'run'`,
 )
 const COUNT_SINCE = statement(
   'count_links_since',
@@ -40,7 +40,7 @@ export const MOVE_TREE = statement(
   'INSERT INTO trees (root_id, version) VALUES ($1, 1) ON CONFLICT (root_id) DO UPDATE SET version = ' +
     'trees.version + 1',
 )
-const SET_TIMER = statement(
+export const SET_TIMER = statement(
   'set_timer',
   'INSERT INTO timers (id, kind, session_id, due_at, data) VALUES ($1, $2, $3, $4, $5)\n' +
     '  ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, session_id = excluded.session_id, due_at = ' +
@@ -50,7 +50,7 @@ const FIRE_TIMER = statement(
   'fire_timer',
   'DELETE FROM timers WHERE id = $1 AND claimed_by = $2 AND claimed_until = $3 RETURNING id',
 )
-const DROP_TIMER = statement('drop_timer', 'DELETE FROM timers WHERE id = $1')
+export const DROP_TIMER = statement('drop_timer', 'DELETE FROM timers WHERE id = $1')
 
 /** The trees whose rows a change touches, for their locks. */
 export function rootOf(change: EncodedRow): string[] {

@@ -18,14 +18,15 @@ import { missionPage, type StoredMission, toMission } from '../missions.ts'
 import { type StoredTask, toTask } from '../tasks.ts'
 import { belowSql } from '../link-sql.ts'
 import type { Database, Rows, Statement } from './connections.ts'
+import { createScheduleReads } from './schedules.ts'
 
 const MOST = 1000
 const LINKS: Statement = { name: 'links', text: 'SELECT * FROM links WHERE child_id = ANY($1::text[])' }
 const CHILDREN: Statement = {
   name: 'links_of_parent',
   text:
-    "SELECT * FROM links WHERE parent_id = $1 AND (NOT $2::boolean OR status = 'open') ORDER BY " +
-    'opened_at, child_id LIMIT $3',
+    "SELECT * FROM links WHERE parent_id = $1 AND (NOT $2::boolean OR status = 'open') AND kind <> 'run' " +
+    'ORDER BY opened_at, child_id LIMIT $3',
 }
 /** One statement, so that version and links are of one moment. */
 const TREE: Statement = {
@@ -80,7 +81,8 @@ const FAMILIES: Statement = {
   name: 'families',
   text:
     'SELECT w.id, coalesce(l.root_id, w.id) AS root_id, coalesce(l.depth, 0) AS depth,\n' +
-    "  (SELECT count(*) FROM links c WHERE c.parent_id = w.id AND c.status = 'open') AS open_children,\n" +
+    "  (SELECT count(*) FROM links c WHERE c.parent_id = w.id AND c.status = 'open' AND c.kind <> 'run') " +
+    'AS open_children,\n' +
     '  (SELECT coalesce(sum(c.cost_usd), 0) FROM links c WHERE c.parent_id = w.id) AS children_cost_usd\n' +
     'FROM unnest($1::text[]) AS w (id) LEFT JOIN links l ON l.child_id = w.id',
 }
@@ -102,6 +104,7 @@ export async function readLinks(db: Database, childIds: readonly string[]): Prom
 }
 
 export const createCoordinationReader = (db: Database): Omit<CoordinationStore, 'claimTimers'> => ({
+  ...createScheduleReads(db),
   link: async childId => (await readLinks(db, [childId])).get(childId) ?? null,
   children: async (parentId, { open = false, limit = MOST } = {}) =>
     toLinks(await db.query(CHILDREN, [parentId, open, limit], { repeatable: true })),
@@ -177,5 +180,5 @@ export async function claimTimers(
   ttlMs: number,
 ): Promise<Timer[]> {
   const rows = await db.query(CLAIM_TIMERS, [by, now + ttlMs, now, limit])
-  return rows.map(row => toTimer(row as StoredTimer))
+  return rows.map(row => toTimer(row as StoredTimer, ttlMs))
 }

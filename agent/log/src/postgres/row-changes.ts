@@ -12,6 +12,7 @@ import { channelStatement } from '../channel-store.ts'
 import { changeBoard } from './change-board.ts'
 import { changeLink } from './change-link.ts'
 import { changeMission } from './change-mission.ts'
+import { changeSchedule } from './change-schedule.ts'
 import { changeTask } from './change-task.ts'
 import type { Rows, Statement, Value } from './connections.ts'
 
@@ -211,6 +212,11 @@ export async function changeRow(
       if ((await ask(channelStatement(name), values)).length === 0) throw refusing()
       return NONE
     }
+    case 'schedule.add':
+    case 'schedule.move':
+    case 'run.put':
+      await changeSchedule(ask, row, at, change)
+      return NONE
     default:
       await changeLink(ask, row, at, change)
       return NONE

@@ -1,0 +1,70 @@
+/** What `/loop` comes to: rows of schedules for the commit of its reply. */
+import type { RowChange } from '@cairn/log'
+import { AppError, cutAt, type ScheduleWish } from '@cairn/protocol'
+import { cancelRows, composeNew, derivedId, viewSchedule } from '@cairn/sessions'
+import { LOOP_USAGE, type LoopCommand } from '@cairn/state'
+import type { TurnContext } from '../turn/context.ts'
+import { liveSchedules, whenOf } from './live-schedules.ts'
+
+export type LoopReply = { reply: string; rows: readonly RowChange[] }
+
+/** The id follows from the message, so a command that is acted on anew makes nothing twice. */
+export async function actOnLoop(
+  { log, config, store, clock }: TurnContext,
+  command: LoopCommand,
+  eventId: number,
+): Promise<LoopReply> {
+  const session = log.session()
+  try {
+    switch (command.action) {
+      case 'usage':
+        return { reply: LOOP_USAGE.map(({ usage, does }) => `${usage}: ${does}`).join('\n'), rows: [] }
+      case 'list': {
+        const found = (await liveSchedules(store, session)).map(viewSchedule)
+        const lines = found.map(
+          ({ id, name, prompt, status, next, run_count, ...view }) =>
+            `${id.slice(0, 8)}: ${cutAt(name ?? prompt, 60)}, ${whenOf(view)}, ${status}, ${run_count} runs` +
+            `${next[0] === undefined ? '' : `, next ${next[0]}`}`,
+        )
+        return { reply: lines.length === 0 ? 'There are no loops here.' : lines.join('\n'), rows: [] }
+      }
+      case 'cancel': {
+        const found = (await liveSchedules(store, session)).filter(({ id }) => id.startsWith(command.id))
+        const [row] = found
+        if (row === undefined || found.length > 1)
+          return {
+            reply:
+              `${row === undefined ? 'No loop' : 'More than one loop'} begins with ${command.id}: ` +
+              '/loop list shows them.',
+            rows: [],
+          }
+        return {
+          reply: `Loop ${row.id.slice(0, 8)} is cancelled.`,
+          rows: cancelRows(row, 'Cancelled by /loop.'),
+        }
+      }
+      case 'create': {
+        const { command: _, action: __, ...wish } = command
+        const id = derivedId(session.id, eventId, 'loop')
+        const made = composeNew(wish as ScheduleWish, {
+          id,
+          session,
+          config,
+          now: clock.now(),
+          expires: true,
+        })
+        const first = new Date(made.first).toISOString()
+        return {
+          reply:
+            `Loop ${id.slice(0, 8)} runs ${whenOf(made.shown)}, first at ${first}, and ends by ` +
+            `itself after ${config.schedules.expires_days} days. Each run is a session of its own; its ` +
+            `answer comes here. /loop cancel ${id.slice(0, 8)} ends it.`,
+          rows: [made.row],
+        }
+      }
+    }
+  } catch (thrown) {
+    if (!(thrown instanceof AppError)) throw thrown
+    return { reply: `No loop was made. ${thrown.message}`, rows: [] }
+  }
+}

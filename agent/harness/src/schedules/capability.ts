@@ -1,0 +1,163 @@
+/**
+ * Schedules as a row of the capabilities: tools with which an agent sets up runs of itself. Making one needs
+ * the approval of a person, unless the configuration says otherwise. A run makes no schedules.
+ */
+import type { CommitRefused } from '@cairn/log'
+import { AppError, type ScheduleWish } from '@cairn/protocol'
+import { cancelRows, composeNew, derivedId, viewSchedule } from '@cairn/sessions'
+import { z } from 'zod'
+import type { AgentSetup } from '../agent.ts'
+import { defineTool } from '../tools/parameters.ts'
+import type { Tool, ToolOutcome } from '../tools/tool.ts'
+import type { Capability, Claimed } from '../turn/capability.ts'
+import type { Worker } from '../worker.ts'
+import { liveSchedules } from './live-schedules.ts'
+
+const CREATE_TOOL = 'schedule_create'
+
+export function schedules(worker: Worker, claimed: Claimed): Capability {
+  const { enabled, tool } = worker.config.schedules
+  const isRoot = claimed.session.parent_id === null
+  if (!enabled || tool === 'off' || !isRoot) return { name: 'schedules' }
+  return {
+    name: 'schedules',
+    setUp: setup => Promise.resolve(tool === 'ask' ? withApproval(setup) : setup),
+    tools: () => [createTool(worker, claimed), listTool(worker, claimed), cancelTool(worker, claimed)],
+  }
+}
+
+const withApproval = (setup: AgentSetup): AgentSetup => {
+  const { agent } = setup
+  const require_approval = [...agent.governance.require_approval, CREATE_TOOL]
+  return { ...setup, agent: { ...agent, governance: { ...agent.governance, require_approval } } }
+}
+
+const Parameters = z.strictObject({
+  prompt: z
+    .string()
+    .trim()
+    .min(1)
+    .max(20_000)
+    .describe('what each run is told; it has not read this conversation'),
+  cron: z
+    .string()
+    .max(200)
+    .optional()
+    .describe('five fields: minute, hour, day of month, month, day of week'),
+  every_s: z.int().min(60).optional().describe('seconds between runs'),
+  at: z.string().max(40).optional().describe('one run at this time, RFC 3339 with an offset'),
+  timezone: z
+    .string()
+    .max(64)
+    .optional()
+    .describe('of cron, such as Europe/Berlin; absent: that of the service'),
+  name: z.string().trim().min(1).max(120).optional(),
+  max_runs: z.int().positive().optional(),
+  overlap: z
+    .enum(['skip', 'queue', 'replace'])
+    .optional()
+    .describe('a time while a run is under way; absent: skip'),
+  missed: z
+    .enum(['once', 'skip'])
+    .optional()
+    .describe('times in an outage: one run for all of them, or none'),
+  wake: z.boolean().optional().describe('each result wakes you; absent: you read it in your next turn'),
+})
+
+const createTool = (worker: Worker, { session }: Claimed): Tool =>
+  defineTool({
+    name: CREATE_TOOL,
+    description:
+      'Run a prompt again and again, or once at a later time: give one of cron, every_s and at. Each run ' +
+      'is a session of its own with this workspace and pays for its own context; its last answer is told ' +
+      `here. It ends by itself after ${worker.config.schedules.expires_days} days. Use it when something ` +
+      'is to be watched or done later, not to wait within a task.',
+    parameters: Parameters,
+    readOnly: false,
+    changesSessionOnly: true,
+    // It comes to be in the commit of the result, under an id that follows from the call.
+    idempotent: true,
+    run({ wake, ...args }, { tool_call_id }) {
+      const id = derivedId(session.id, tool_call_id, 'schedule')
+      const { config, clock } = worker
+      const wish = { ...args, ...(wake === true ? { on_result: 'wake' } : {}) } as ScheduleWish
+      try {
+        const now = clock.now()
+        const { row, first } = composeNew(wish, { id, session, config, now, expires: true })
+        return Promise.resolve({
+          content: { schedule_id: id, status: 'active', first_run: new Date(first).toISOString() },
+          linked: { rows: [row] },
+          refused: refusal => Promise.resolve(refusedMaking(refusal)),
+        })
+      } catch (thrown) {
+        if (!(thrown instanceof AppError)) throw thrown
+        return Promise.resolve({ content: { error: thrown.message } })
+      }
+    },
+  })
+
+function refusedMaking(thrown: CommitRefused): { content: { error: string } } | null {
+  if (thrown.refusal === 'too_many_schedules')
+    return {
+      content: { error: `${thrown.message.replace('[commit] ', '')}: cancel one with schedule_cancel` },
+    }
+  return thrown.refusal === 'exists'
+    ? { content: { error: 'this very call made its schedule before' } }
+    : null
+}
+
+const listTool = ({ store }: Worker, { session }: Claimed): Tool =>
+  defineTool({
+    name: 'schedule_list',
+    description: 'The schedules of this session that are not over: their times, and what came of their runs.',
+    parameters: z.strictObject({}),
+    readOnly: true,
+    idempotent: true,
+    async run() {
+      const found = (await liveSchedules(store, session)).map(viewSchedule)
+      return {
+        content: {
+          schedules: found.map(
+            ({ id, name, prompt, status, cron, every_s, at, timezone, next, ...view }) => ({
+              schedule_id: id,
+              name,
+              prompt: prompt.slice(0, 200),
+              status,
+              ...(cron === null ? {} : { cron, timezone }),
+              ...(every_s === null ? {} : { every_s }),
+              ...(at === null ? {} : { at }),
+              next: next.slice(0, 1),
+              runs: view.run_count,
+              failures: view.failures,
+            }),
+          ),
+        },
+      }
+    },
+  })
+
+const cancelTool = (worker: Worker, claimed: Claimed): Tool =>
+  defineTool({
+    name: 'schedule_cancel',
+    description: 'End a schedule of this session. A run that is under way goes on and reports.',
+    parameters: z.strictObject({ schedule_id: z.string().max(64) }),
+    readOnly: false,
+    changesSessionOnly: true,
+    idempotent: true,
+    run: ({ schedule_id }) => cancel(worker, claimed, schedule_id),
+  })
+
+/** Composed anew as long as the schedule changes. */
+async function cancel(worker: Worker, claimed: Claimed, id: string): Promise<ToolOutcome> {
+  const row = await worker.store.coordination.schedule(id)
+  if (row === null || row.session_id !== claimed.session.id)
+    return { content: { error: `this session has no schedule ${id}; schedule_list shows those it has` } }
+  if (row.status !== 'active' && row.status !== 'paused')
+    return { content: { schedule_id: id, status: row.status } }
+  return {
+    content: { schedule_id: id, status: 'cancelled' },
+    linked: { rows: cancelRows(row, 'Cancelled by the agent.') },
+    refused: refusal =>
+      refusal.refusal === 'schedule_moved' ? cancel(worker, claimed, id) : Promise.resolve(null),
+  }
+}

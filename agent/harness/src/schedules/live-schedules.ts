@@ -1,0 +1,30 @@
+/** The schedules of a session that are not over, for its agent and its commands. */
+import type { LogStore, SessionRow, StoreSchedule } from '@cairn/log'
+import type { ScheduleView } from '@cairn/protocol'
+
+const MOST = 100
+
+export const liveSchedules = async (
+  { coordination }: LogStore,
+  { id, org_id }: Pick<SessionRow, 'id' | 'org_id'>,
+): Promise<StoreSchedule[]> =>
+  (await coordination.schedules({ org_id, session_id: id, status: ['active', 'paused'], limit: MOST }))
+    .schedules
+
+/** When its slots are, in words. */
+export const whenOf = ({
+  cron,
+  every_s,
+  at,
+  timezone,
+}: Pick<ScheduleView, 'cron' | 'every_s' | 'at' | 'timezone'>): string =>
+  cron !== null ? `at "${cron}" (${timezone})` : every_s !== null ? `every ${everyOf(every_s)}` : `at ${at}`
+
+const everyOf = (seconds: number): string =>
+  seconds % 86_400 === 0
+    ? `${seconds / 86_400} d`
+    : seconds % 3600 === 0
+      ? `${seconds / 3600} h`
+      : seconds % 60 === 0
+        ? `${seconds / 60} min`
+        : `${seconds} s`

@@ -1,0 +1,292 @@
+/** Runs of schedules, on both stores: begun in one commit, each with one loop.result on the session above. */
+import { checkFamily, checkHistory } from '@cairn/state'
+import {
+  archiveSession,
+  cancelSchedule,
+  pauseSchedule,
+  pauseSession,
+  respondInbox,
+  runSchedule,
+  stopSession,
+} from '@cairn/sessions'
+import { describe, expect, test } from 'vitest'
+import { alice, call, readLog, say, setStage, typesOf } from '../turn/stage.ts'
+import {
+  addSchedule,
+  depsOf,
+  fireDue,
+  HOUR,
+  makeWall,
+  MINUTE,
+  resultsOf,
+  runsOf,
+  said,
+  STORES,
+  untilTold,
+} from './schedule-stage.ts'
+
+const RULES = {
+  rules: [
+    { when: { user: 'look at the weather' }, answer: say('It rains.') },
+    { when: { user: 'go round' }, answer: call('look', 'it') },
+    { when: { user: 'fail' }, answer: { error: { status: 400, message: 'no such thing' } } },
+    { when: { user: 'Scheduled run' }, answer: say('Noted the rain.') },
+    { answer: say('Yes.') },
+  ],
+}
+
+describe.each(STORES)('on %s', (_, open) => {
+  async function begin() {
+    const wall = makeWall()
+    const place = await open(wall.now)
+    const stage = await setStage({ scenario: RULES, store: place.store, limits: { drain_s: 0 } })
+    const deps = depsOf(place.store, wall.now)
+    return {
+      wall,
+      place,
+      stage,
+      deps,
+      store: place.store,
+      async [Symbol.asyncDispose]() {
+        await stage[Symbol.asyncDispose]()
+        await place.remove()
+      },
+    }
+  }
+
+  test('a slot begins a session of its own, whose answer the session above is told once and quietly', async () => {
+    await using at = await begin()
+    const { stage, store, deps, wall } = at
+    stage.start()
+    await stage.send('hello')
+    await stage.until(log => log.at(-1)?.type === 'session.complete')
+    const { id, created_at } = await addSchedule(deps, stage.session_id)
+    wall.advance(MINUTE)
+    expect(await fireDue(deps)).toBe(1)
+    await untilTold(stage, 1)
+    const [result] = await resultsOf(store, stage.session_id)
+    expect(result?.data).toMatchObject({
+      scheduled_session_id: id,
+      content: 'It rains.',
+      outcome: 'success',
+      run_number: 1,
+      slot_at: new Date(created_at + MINUTE).toISOString(),
+    })
+    expect(said(await runsOf(store, id), created_at)).toEqual(['1 success success'])
+    const run = result?.data.run_session_id ?? ''
+    expect(await store.getSession(run)).toMatchObject({
+      channel: 'scheduled',
+      status: 'completed',
+      parent_id: stage.session_id,
+    })
+    // Nobody is woken by it, and the next turn reads it.
+    expect((await stage.session()).status).toBe('completed')
+    await stage.send('and now?')
+    const log = await stage.until(
+      events => typesOf(events).filter(type => type === 'session.complete').length >= 2,
+    )
+    expect(typesOf(log).filter(type => type === 'llm.request')).toHaveLength(2)
+    expect(JSON.stringify(stage.server.requests.at(-1))).toContain('It rains.')
+    const logs = new Map([
+      [stage.session_id, log],
+      [run, await readLog(store, run)],
+    ])
+    for (const each of logs.values()) expect(checkHistory(each, { settled: true })).toEqual([])
+    expect(checkFamily(logs)).toEqual([])
+    expect(await store.check()).toEqual([])
+  })
+
+  test('with on_result: wake the session above goes on by itself', async () => {
+    await using at = await begin()
+    const { stage, deps, wall } = at
+    stage.start()
+    await stage.send('hello')
+    await stage.until(log => log.at(-1)?.type === 'session.complete')
+    await addSchedule(deps, stage.session_id, { on_result: 'wake', max_runs: 1 })
+    wall.advance(MINUTE)
+    await fireDue(deps)
+    const log = await stage.until(
+      events => typesOf(events).filter(type => type === 'session.complete').length >= 2,
+    )
+    expect(typesOf(log).slice(typesOf(log).indexOf('session.complete') + 1, -1)).toEqual(
+      expect.arrayContaining(['session.resume', 'loop.result', 'harness.wake', 'llm.response']),
+    )
+    expect(checkHistory(log, { settled: true })).toEqual([])
+  })
+
+  test('every way that a run ends is told once: with an answer, an error, or going round in circles', async () => {
+    await using at = await begin()
+    const { stage, deps, wall, store } = at
+    for (const prompt of ['go round', 'fail'])
+      await addSchedule(deps, stage.session_id, { prompt, max_runs: 1 })
+    wall.advance(MINUTE)
+    await fireDue(deps)
+    stage.start()
+    await untilTold(stage, 2)
+    const stopped = await addSchedule(deps, stage.session_id, { prompt: 'hello', name: 'Three' })
+    expect((await runSchedule(deps, stopped.id)).state).toMatchObject({ run_count: 1 })
+    await untilTold(stage, 3)
+    const outcomes = (await resultsOf(store, stage.session_id)).map(({ data }) => data.outcome)
+    expect(outcomes.toSorted()).toEqual(['failed', 'success', 'tool_loop'])
+  })
+
+  test('a run that is stopped, and one that another replaces, say so and are no failures', async () => {
+    await using at = await begin()
+    const { stage, deps, wall, store } = at
+    const { id, created_at } = await addSchedule(deps, stage.session_id, { overlap: 'replace' })
+    wall.advance(MINUTE)
+    await fireDue(deps)
+    wall.advance(MINUTE)
+    await fireDue(deps)
+    const [, second] = await runsOf(store, id)
+    await stopSession(deps, second?.run_session_id ?? '')
+    expect(said(await runsOf(store, id), created_at)).toEqual(['1 failed cancelled', '2 failed cancelled'])
+    expect((await resultsOf(store, stage.session_id)).map(({ data }) => data.outcome)).toEqual([
+      'cancelled',
+      'cancelled',
+    ])
+    expect((await store.coordination.schedule(id))?.state).toMatchObject({ failures: 0, running: null })
+    expect(await store.check()).toEqual([])
+  })
+
+  test('one that waits begins in the commit that ends the run before it', async () => {
+    await using at = await begin()
+    const { stage, deps, wall, store } = at
+    const { id, created_at } = await addSchedule(deps, stage.session_id, { overlap: 'queue', max_runs: 2 })
+    for (let nth = 0; nth < 3; nth++) {
+      wall.advance(MINUTE)
+      await fireDue(deps)
+    }
+    expect(said(await runsOf(store, id), created_at)).toEqual(['1 running', '2 queued', '3 skipped overlap'])
+    stage.start()
+    await untilTold(stage, 2)
+    expect(said(await runsOf(store, id), created_at)).toEqual([
+      '1 success success',
+      '2 success success',
+      '3 skipped overlap',
+    ])
+    expect((await store.coordination.schedule(id))?.status).toBe('completed')
+  })
+
+  test('failures in a row pause it, a person is asked, and resuming goes on from now', async () => {
+    await using at = await begin()
+    const { stage, deps, wall, store } = at
+    stage.start()
+    const { id } = await addSchedule(deps, stage.session_id, { prompt: 'fail' })
+    for (let told = 1; told <= 5; told++) {
+      wall.advance(HOUR)
+      await fireDue(deps)
+      await untilTold(stage, told)
+    }
+    expect((await store.coordination.schedule(id))?.status).toBe('paused')
+    const log = await stage.events()
+    expect(log.at(-1)).toMatchObject({
+      type: 'inbox.action_required',
+      data: { action_type: 'schedule_paused', target: id },
+    })
+    wall.advance(HOUR)
+    expect(await fireDue(deps)).toBe(0)
+    // It is no matter of the session itself, which goes on.
+    const { id: item } = (await store.listInbox({ org_id: alice.org_id, limit: 10 })).items[0] ?? { id: '' }
+    await respondInbox(deps, item, { completed: true }, alice)
+    expect(await store.coordination.schedule(id)).toMatchObject({ status: 'active', state: { failures: 0 } })
+    await respondInbox(deps, item, { completed: true }, alice).then(
+      () => expect.unreachable(),
+      (thrown: unknown) => expect(thrown).toMatchObject({ code: 'already_answered' }),
+    )
+  })
+
+  test('an outage of a minute, an hour and three days: one run, and every slot is accounted for', async () => {
+    await using at = await begin()
+    const { stage, deps, wall, store } = at
+    for (const outage of [MINUTE, HOUR, 72 * HOUR]) {
+      const { id } = await addSchedule(deps, stage.session_id)
+      wall.advance(MINUTE + outage)
+      await fireDue(deps)
+      const runs = await runsOf(store, id)
+      expect(runs.filter(run => run.status === 'running')).toHaveLength(1)
+      const state = (await store.coordination.schedule(id))?.state ?? {}
+      expect(runs.reduce((sum, run) => sum + 1 + run.collapsed, 0)).toBe(state['slot_count'])
+      expect(state['slot_count']).toBe(outage / MINUTE + 1)
+      await cancelSchedule(deps, id)
+    }
+  })
+
+  test('a clock that is set back an hour brings nothing twice', async () => {
+    await using at = await begin()
+    const { stage, deps, wall, store } = at
+    const { id, created_at } = await addSchedule(deps, stage.session_id)
+    const step = async (minutes: number): Promise<void> => {
+      wall.advance(minutes * MINUTE)
+      await fireDue(deps)
+      const running = (await runsOf(store, id)).find(run => run.status === 'running')
+      if (running?.run_session_id) await stopSession(deps, running.run_session_id)
+    }
+    for (let nth = 0; nth < 3; nth++) await step(1)
+    wall.advance(-HOUR)
+    for (let nth = 0; nth < 60; nth++) await step(1)
+    expect(said(await runsOf(store, id), created_at)).toHaveLength(3)
+    await step(1)
+    const slots = (await runsOf(store, id)).map(run => (run.slot_at - created_at) / MINUTE)
+    expect(slots).toEqual([1, 2, 3, 4])
+  })
+
+  test('two processes whose clocks are 3 s apart begin each slot once', async () => {
+    await using at = await begin()
+    const { stage, deps, wall, store, place } = at
+    const ahead = (): number => wall.now() + 3000
+    const other = depsOf(await place.more(ahead), ahead)
+    const ids = await Promise.all(
+      Array.from({ length: 8 }, async () => (await addSchedule(deps, stage.session_id)).id),
+    )
+    for (let second = 0; second < 4 * 60; second += 10) {
+      wall.advance(10_000)
+      await Promise.all([fireDue(deps, 'one'), fireDue(other, 'two')])
+    }
+    for (const id of ids) {
+      const { state, created_at } = (await store.coordination.schedule(id)) ?? { state: {}, created_at: 0 }
+      expect(state).toMatchObject({ slot_count: 4, run_count: 1, skipped_count: 3 })
+      expect(said(await runsOf(store, id), created_at)).toEqual(['1 running', '2 skipped overlap +2'])
+    }
+    expect(await store.check()).toEqual([])
+  })
+
+  test('a paused session leaves a trace of every slot, a stop spares its runs, an archived one has none', async () => {
+    await using at = await begin()
+    const { stage, deps, wall, store } = at
+    const { id, created_at } = await addSchedule(deps, stage.session_id)
+    await pauseSession(deps, stage.session_id)
+    for (let nth = 0; nth < 2; nth++) {
+      wall.advance(MINUTE)
+      await fireDue(deps)
+    }
+    expect(said(await runsOf(store, id), created_at)).toEqual(['1 skipped paused +1'])
+    const other = await addSchedule(deps, stage.session_id, { name: 'Other' })
+    await runSchedule(deps, other.id)
+    const run = (await runsOf(store, other.id))[0]?.run_session_id ?? ''
+    await pauseSchedule(deps, other.id)
+    await archiveSession(deps, await stage.session())
+    expect((await store.coordination.schedule(id))?.status).toBe('cancelled')
+    expect((await store.coordination.schedule(other.id))?.status).toBe('cancelled')
+    expect((await store.getSession(run))?.status).toBe('archived')
+    expect((await resultsOf(store, stage.session_id)).map(({ data }) => data.outcome)).toEqual(['cancelled'])
+    expect(await store.coordination.link(run)).toMatchObject({ status: 'failed', cause: 'cancelled' })
+    wall.advance(HOUR)
+    expect(await fireDue(deps)).toBe(0)
+  })
+
+  test('a disabled owner ends the schedule at its next time', async () => {
+    await using at = await begin()
+    const { stage, deps, wall, store } = at
+    const { id } = await addSchedule(deps, stage.session_id)
+    const admin = await store.accounts.ensureFirstAdmin(
+      { id: 'org', name: 'Org' },
+      { id: 'user-alice', email: 'alice@example.org', name: 'Alice' },
+    )
+    await store.accounts.disableUser(admin.id, wall.now())
+    wall.advance(MINUTE)
+    await fireDue(deps)
+    expect(await store.coordination.schedule(id)).toMatchObject({ status: 'cancelled', due_at: null })
+    expect(await runsOf(store, id)).toEqual([])
+  })
+})

@@ -1,0 +1,131 @@
+/**
+ * Schedules: what makes runs, sessions of their own, at times. The store knows when a schedule is due and
+ * whose it is; what it makes, and where it stands, is JSON that it does not look into. A row changes in the
+ * commits that act on its slots and that end its runs.
+ */
+import { AppError } from '@cairn/protocol'
+
+type Json = Record<string, unknown>
+type ScheduleStatus = 'active' | 'paused' | 'completed' | 'expired' | 'cancelled'
+
+export type NewSchedule = {
+  id: string
+  /** The session that its runs report to. */
+  session_id: string
+  org_id: string
+  created_by: string
+  spec: Json
+  state: Json
+  /** Epoch milliseconds. */
+  due_at: number | null
+}
+export type StoreSchedule = NewSchedule & {
+  status: ScheduleStatus
+  /** Grows with every change. */
+  version: number
+  created_at: number
+  updated_at: number
+}
+
+/** What became of a slot, or of several one behind the other. */
+export type ScheduleRun = {
+  schedule_id: string
+  slot_at: number
+  last_slot_at: number
+  status: 'queued' | 'running' | 'success' | 'failed' | 'skipped'
+  reason: string | null
+  /** Slots beside the first that the row stands for. */
+  collapsed: number
+  /** Asked for by hand: it is no slot. */
+  manual: boolean
+  run_session_id: string | null
+  created_at: number
+  ended_at: number | null
+}
+
+export type ScheduleChange =
+  /**
+   * Refused with `exists` where there is one of that id, and with `too_many_schedules` where its session or
+   * its owner has as many that are not over.
+   */
+  | { do: 'schedule.add'; schedule: NewSchedule; most_of_session: number; most_of_owner: number }
+  /**
+   * Guard and change: refused with `schedule_moved` unless that is its version. It is due at the new time and
+   * at no other.
+   */
+  | ({ do: 'schedule.move'; version: number } & Pick<
+      StoreSchedule,
+      'id' | 'session_id' | 'status' | 'state' | 'due_at'
+    > & { spec?: Json })
+  /** A new row, or what became of one: what it stands for only grows. Old rows of its schedule go. */
+  | { do: 'run.put'; run: Omit<ScheduleRun, 'created_at' | 'ended_at'> }
+
+type ScheduleQuery = {
+  org_id: string
+  created_by?: string
+  session_id?: string
+  status?: readonly ScheduleStatus[]
+  limit: number
+  cursor?: string
+}
+export interface ScheduleReads {
+  schedule(id: string): Promise<StoreSchedule | null>
+  /** Newest first. */
+  schedules(query: ScheduleQuery): Promise<{ schedules: StoreSchedule[]; next_cursor: string | null }>
+  /** Newest slots first. */
+  scheduleRuns(
+    id: string,
+    query: { limit: number; cursor?: string },
+  ): Promise<{ runs: ScheduleRun[]; next_cursor: string | null }>
+}
+
+export const scheduleTimer = (id: string): string => `schedule:${id}`
+/** So long rows of what became of slots are kept. */
+export const KEEP_RUNS_MS = 30 * 24 * 3600 * 1000
+export const hasEnded = ({ status }: Pick<ScheduleRun, 'status'>): boolean =>
+  status !== 'queued' && status !== 'running'
+
+// ---- as the stores hold them
+// -----------------------------------------------------------------------------------------
+
+export type StoredSchedule = Omit<StoreSchedule, 'spec' | 'state'> & { spec: string; state: string }
+export const toSchedule = (row: StoredSchedule): StoreSchedule => ({
+  ...row,
+  spec: JSON.parse(row.spec) as Json,
+  state: JSON.parse(row.state) as Json,
+})
+export type StoredRun = Omit<ScheduleRun, 'manual'> & { manual: number }
+const toRun = (row: StoredRun): ScheduleRun => ({ ...row, manual: row.manual === 1 })
+
+/** Where a listing goes on: behind that one, newest first. */
+export type SchedulePlace = { created_at: number; id: string }
+export function parseScheduleCursor(cursor: string | undefined): SchedulePlace {
+  if (cursor === undefined) return { created_at: Number.MAX_SAFE_INTEGER, id: '' }
+  const [, at, id] = /^([0-9a-z]{1,11})\.([\w-]{1,128})$/.exec(cursor) ?? []
+  if (at === undefined || id === undefined) throw badCursor(cursor)
+  return { created_at: Number.parseInt(at, 36), id }
+}
+export function parseRunCursor(cursor: string | undefined): number {
+  if (cursor === undefined) return Number.MAX_SAFE_INTEGER
+  if (!/^[0-9a-z]{1,11}$/.test(cursor)) throw badCursor(cursor)
+  return Number.parseInt(cursor, 36)
+}
+const badCursor = (cursor: string): AppError =>
+  new AppError('invalid_cursor', `cursor ${JSON.stringify(cursor)} is not one that a listing gave out`)
+
+/** `rows` hold one more than the limit when there is a next page. */
+export function schedulePage(rows: readonly StoredSchedule[], limit: number) {
+  const last = rows[limit - 1]
+  return {
+    schedules: rows.slice(0, limit).map(toSchedule),
+    next_cursor:
+      rows.length > limit && last !== undefined ? `${last.created_at.toString(36)}.${last.id}` : null,
+  }
+}
+export function runPage(rows: readonly StoredRun[], limit: number) {
+  const last = rows[limit - 1]
+  return {
+    runs: rows.slice(0, limit).map(toRun),
+    next_cursor: rows.length > limit && last !== undefined ? last.slot_at.toString(36) : null,
+  }
+}

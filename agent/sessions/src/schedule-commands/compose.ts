@@ -1,0 +1,42 @@
+/** A decision about a schedule, as a commit of the session that it belongs to. */
+import type { Commit, RowChange, SessionRow, StoreSchedule } from '@cairn/log'
+import { endOf } from '../cascade.ts'
+import type { Deps } from '../deps.ts'
+import { beginRun } from '../schedules/begin-run.ts'
+import type { Decision } from '../schedules/draft.ts'
+import type { ScheduleSpec } from '../schedules/schedule.ts'
+import { rowsOf, runId } from '../schedules/stored.ts'
+import { told } from '../schedules/tell.ts'
+
+type Composed = Required<Pick<Commit, 'events' | 'rows' | 'also'>>
+
+export async function compose(
+  deps: Deps,
+  parent: SessionRow,
+  row: StoreSchedule,
+  decision: Decision,
+  spec?: ScheduleSpec,
+): Promise<Composed> {
+  const { start, stop } = decision
+  const rows: RowChange[] = rowsOf(row, decision, spec)
+  const composed: Composed = { events: told(deps, parent, row, decision), rows, also: [] }
+  if (stop !== null) {
+    const error = 'Another run took its place.'
+    const ending = { as: 'failed', cause: 'cancelled', error } as const
+    const end = await endOf(deps, runId(row.id, stop), ending, 'replaced', { follow: false })
+    if (end !== null)
+      return withStart({
+        events: [...end.told, ...composed.events],
+        rows: [...end.rows, ...rows],
+        also: end.parts,
+      })
+  }
+  return withStart(composed)
+
+  function withStart({ events, rows: before, also }: Composed): Composed {
+    if (start === null) return { events, rows: before, also }
+    const { run_count, last_result } = decision.state
+    const begun = beginRun(parent, row, start, run_count, last_result)
+    return { events, rows: [...before, begun.row], also: [...also, begun.part] }
+  }
+}

@@ -1,0 +1,76 @@
+/** The session of a run: the root of a tree of its own, tied to the session of its schedule by its link. */
+import type { LinkedCommit, RowChange, SessionRow, StoreSchedule } from '@cairn/log'
+import { cutAt } from '@cairn/protocol'
+import { childConfig, workspaceOf } from '../create.ts'
+import { syntheticMessage } from '../message-events.ts'
+import type { RunRef } from './schedule.ts'
+import { runId, scheduleOf } from './stored.ts'
+
+const TITLE_CHARS = 80
+const RESULT_CHARS = 2000
+
+export function beginRun(
+  parent: SessionRow,
+  row: StoreSchedule,
+  run: RunRef,
+  /** Counted from 1. */
+  run_number: number,
+  lastResult: string | null,
+): { row: RowChange; part: LinkedCommit } {
+  const { spec } = scheduleOf(row)
+  const { agent, model, max_iterations, budget } = spec.run
+  const id = runId(row.id, run)
+  const title = spec.name ?? spec.prompt.replaceAll(/\s+/g, ' ')
+  return {
+    row: {
+      do: 'link.open',
+      link: {
+        child_id: id,
+        parent_id: parent.id,
+        root_id: id,
+        depth: 0,
+        kind: 'run',
+        tool_call_id: null,
+        task_id: null,
+        attempt: null,
+      },
+      // One at a time is what the schedule itself sees to; a tree of its own is empty.
+      max_open: Number.MAX_SAFE_INTEGER,
+      max_total: Number.MAX_SAFE_INTEGER,
+    },
+    part: {
+      session_id: id,
+      create: {
+        org_id: parent.org_id,
+        created_by: parent.created_by,
+        created_by_kind: parent.created_by_kind,
+        agent,
+        channel: 'scheduled',
+        title: cutAt(title, TITLE_CHARS),
+        parent_id: parent.id,
+        config: {
+          ...(model === undefined ? {} : { model }),
+          max_iterations,
+          ...(budget === undefined ? {} : { budget }),
+          child: {
+            role: 'orchestrator',
+            ancestors: [...(childConfig(parent)?.ancestors ?? []), parent.agent],
+            workspace: workspaceOf(parent),
+            run: { schedule_id: row.id, slot_at: run.slot_at, manual: run.manual, run_number },
+          },
+        },
+        ...(model === undefined ? {} : { model }),
+      },
+      events: [syntheticMessage('loop_run', messageOf(spec.prompt, run, lastResult))],
+    },
+  }
+}
+
+const messageOf = (prompt: string, { slot_at, manual }: RunRef, last: string | null): string =>
+  [
+    prompt,
+    `This is a run of a schedule, for ${new Date(slot_at).toISOString()}` +
+      `${manual ? ', asked for by hand' : ''}. ` +
+      'Nobody watches it: your last answer is what the session that made the schedule is told.',
+    ...(last === null ? [] : [`The run before this one said:\n${cutAt(last, RESULT_CHARS)}`]),
+  ].join('\n\n')

@@ -1,0 +1,39 @@
+/** What people are told of a schedule, in their inbox. */
+import type { Draft, SessionRow, StoreSchedule } from '@cairn/log'
+import type { Deps } from '../deps.ts'
+import { raiseAction, raiseTaskComplete } from '../raise.ts'
+import type { Decision } from './draft.ts'
+import { scheduleOf } from './stored.ts'
+
+export const SCHEDULE_PAUSED = 'schedule_paused'
+
+/** What people are told of a decision; nobody is told anything of a session that is archived. */
+export function told(
+  deps: Deps,
+  parent: SessionRow,
+  row: StoreSchedule,
+  { tell, state }: Pick<Decision, 'tell' | 'state'>,
+): Draft[] {
+  if (tell === null || parent.status === 'archived') return []
+  const { spec } = scheduleOf(row)
+  const name = spec.name ?? spec.prompt
+  if (tell === 'missed')
+    return [
+      raiseTaskComplete(deps, {
+        session_title: parent.title,
+        outcome: 'missed',
+        duration_seconds: 0,
+        summary: `Nobody could run "${name}" at its time, and it was not to be made up for.`,
+      }).draft,
+    ]
+  return [
+    raiseAction(deps, {
+      title: `Schedule paused: ${name}`,
+      instructions: state.last_result ?? state.reason ?? '',
+      context: 'Done resumes it from now on.',
+      action_type: SCHEDULE_PAUSED,
+      target: row.id,
+      reason: state.reason ?? '',
+    }).draft,
+  ]
+}

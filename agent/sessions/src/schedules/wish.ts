@@ -1,0 +1,170 @@
+/** What somebody asks of a schedule, checked: the specification that it comes to, or what would be right. */
+import {
+  AgentConfig,
+  AppError,
+  type Config,
+  type ScheduleChangeWish,
+  type ScheduleWish,
+} from '@cairn/protocol'
+import type { SessionRow } from '@cairn/log'
+import { parseCron } from './cron.ts'
+import type { ScheduleSpec, Timing } from './schedule.ts'
+import { nextSlotOf } from './slots.ts'
+import { isZone } from './zone.ts'
+
+const LEAST_INTERVAL_S = 60
+const MOST_INTERVAL_S = 366 * 86_400
+const DAY_MS = 86_400_000
+const RFC3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?([Zz]|[+-]\d{2}:\d{2})$/
+
+export const invalid = (path: string, message: string): AppError =>
+  new AppError('invalid_schedule', `${path}: ${message}.`, { extra: { errors: [{ path, message }] } })
+
+type TimingWish = Pick<ScheduleWish, 'cron' | 'every_s' | 'at' | 'timezone'>
+
+/** `anchor`: from when intervals count. */
+export function timingOf(wish: TimingWish, timezone: string, anchor: number): Timing {
+  const { cron, every_s, at } = wish
+  const given = [cron, every_s, at].filter(each => each !== undefined).length
+  if (given !== 1)
+    throw invalid(
+      'cron',
+      `${given === 0 ? 'none' : 'more than one'} of cron, every_s and at is given; give one of them`,
+    )
+  if (cron === undefined && wish.timezone !== undefined)
+    throw invalid('timezone', 'is only for cron; every_s counts seconds, and at names its own offset')
+  if (every_s !== undefined)
+    return { kind: 'interval', interval_s: checkedInterval(every_s), anchor_at: anchor }
+  if (at !== undefined) return { kind: 'once', at: checkedTime('at', at, anchor) }
+  const zone = wish.timezone ?? timezone
+  if (!isZone(zone))
+    throw invalid(
+      'timezone',
+      `${JSON.stringify(zone)} is no zone of the database of time zones; write one such as ` +
+        'Europe/Berlin, or UTC',
+    )
+  const parsed = parseCron(cron ?? '')
+  if ('problem' in parsed) throw invalid('cron', parsed.problem)
+  return { kind: 'cron', cron: (cron ?? '').trim(), timezone: zone }
+}
+
+function checkedInterval(every_s: number): number {
+  if (every_s < LEAST_INTERVAL_S)
+    throw invalid('every_s', `${every_s} s is too often; the shortest interval is ${LEAST_INTERVAL_S} s`)
+  if (every_s > MOST_INTERVAL_S) throw invalid('every_s', `${every_s} s is more than ${MOST_INTERVAL_S} s`)
+  return every_s
+}
+
+function checkedTime(path: string, text: string, now: number): number {
+  const at = RFC3339.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(at))
+    throw invalid(
+      path,
+      `${JSON.stringify(text)} is no time; write it with its offset, such as 2026-03-29T02:30:00+02:00`,
+    )
+  if (at <= now)
+    throw invalid(path, `${new Date(at).toISOString()} is past; it is ${new Date(now).toISOString()}`)
+  return at
+}
+
+export type SpecContext = {
+  session: SessionRow
+  config: Config
+  now: number
+  /** Made by an agent or a command: it ends by itself after some days. */
+  expires: boolean
+}
+
+export function specOf(wish: ScheduleWish, { session, config, now, expires }: SpecContext): ScheduleSpec {
+  const limits = config.schedules
+  const timing = timingOf(wish, limits.timezone, now)
+  const expires_at =
+    wish.expires_at === undefined
+      ? expires
+        ? now + limits.expires_days * DAY_MS
+        : null
+      : checkedTime('expires_at', wish.expires_at, now)
+  const first = nextSlotOf(timing)(now)
+  if (first === null || (expires_at !== null && first >= expires_at))
+    throw invalid(
+      'expires_at',
+      first === null
+        ? 'the schedule has no time to come'
+        : `it ends at ${new Date(expires_at!).toISOString()}, before its first time, ` +
+            new Date(first).toISOString(),
+    )
+  const jitter_s = wish.jitter_s ?? 0
+  if (timing.kind === 'interval' && jitter_s >= timing.interval_s)
+    throw invalid('jitter_s', `must be less than the interval of ${timing.interval_s} s`)
+  return {
+    name: wish.name ?? null,
+    prompt: wish.prompt,
+    timing,
+    missed: wish.missed ?? 'once',
+    catch_up_s: wish.catch_up_s ?? 86_400,
+    overlap: wish.overlap ?? 'skip',
+    jitter_s,
+    max_runs: wish.max_runs ?? null,
+    expires_at,
+    on_result: wish.on_result ?? 'note',
+    late_s: limits.late_s,
+    max_failures: limits.max_failures,
+    run: runOf(session, config),
+  }
+}
+
+/** Runs have the limits of workers, by the agent of their session. */
+function runOf({ agent, config: own }: SessionRow, config: Config): ScheduleSpec['run'] {
+  const { workers } = config.agents[agent] ?? AgentConfig.parse({})
+  const { max_tokens, max_cost_usd, max_minutes } = workers.budget
+  const model = own['model']
+  return {
+    agent,
+    ...(typeof model === 'string' ? { model } : {}),
+    max_iterations: workers.max_iterations,
+    budget: {
+      ...(max_tokens === null ? {} : { max_tokens }),
+      ...(max_cost_usd === null ? {} : { max_cost_usd }),
+      ...(max_minutes === null ? {} : { max_minutes }),
+    },
+  }
+}
+
+/** A schedule as it is, with what is to be changed: checked again as a whole. */
+export function changedSpec(
+  spec: ScheduleSpec,
+  given: ScheduleChangeWish,
+  context: SpecContext,
+): ScheduleSpec {
+  const { timing } = spec
+  const wish = Object.fromEntries(
+    Object.entries(given).filter(([, value]) => value !== undefined),
+  ) as Partial<ScheduleWish>
+  const isTimed = wish.cron !== undefined || wish.every_s !== undefined || wish.at !== undefined
+  const kept: Partial<ScheduleWish> = isTimed
+    ? {}
+    : timing.kind === 'cron'
+      ? { cron: timing.cron, timezone: timing.timezone }
+      : timing.kind === 'interval'
+        ? { every_s: timing.interval_s }
+        : { at: new Date(timing.at).toISOString() }
+  const { name, prompt, missed, catch_up_s, overlap, jitter_s, max_runs, on_result } = spec
+  const changed = specOf(
+    {
+      prompt,
+      missed,
+      catch_up_s,
+      overlap,
+      jitter_s,
+      on_result,
+      ...(name === null ? {} : { name }),
+      ...(max_runs === null ? {} : { max_runs }),
+      ...(spec.expires_at === null ? {} : { expires_at: new Date(spec.expires_at).toISOString() }),
+      ...kept,
+      ...wish,
+    },
+    { ...context, expires: false },
+  )
+  // The grid of an interval stays, unless another is asked for.
+  return { ...changed, run: spec.run, ...(isTimed || timing.kind === 'cron' ? {} : { timing }) }
+}

@@ -1,0 +1,35 @@
+/**
+ * What the log of a scheduled run and that of its session must say together: one `loop.result`, of the moment
+ * in which the run ended, and how it ended (contract 14.17).
+ */
+import type { EventOf, SessionEvent } from '@cairn/protocol'
+
+export const isRunLog = (log: readonly SessionEvent[]): boolean => {
+  const first = log.find(event => event.type === 'user.message')
+  return first?.type === 'user.message' && first.data.synthetic === 'loop_run'
+}
+
+type Result = EventOf<'loop.result'>
+
+export function checkRun(
+  id: string,
+  log: readonly SessionEvent[],
+  logs: ReadonlyMap<string, readonly SessionEvent[]>,
+): string[] {
+  const results = [...logs.values()].flatMap(each =>
+    each.filter((event): event is Result => event.type === 'loop.result' && event.data.run_session_id === id),
+  )
+  const end = log.find(event => event.type === 'session.complete' || event.type === 'session.fail')
+  if (results.length > 1) return [`${id}: its result was told ${results.length} times`]
+  const [result] = results
+  if (end === undefined) return result === undefined ? [] : [`${id}: a result of a run that has not ended`]
+  if (result === undefined) return [`${id}: the run has ended, and nobody was told`]
+  const found: string[] = []
+  if (end.created_at !== result.created_at)
+    found.push(`${id}: it ended at ${end.created_at}, its session was told at ${result.created_at}`)
+  const completed = end.type === 'session.complete' && end.data.reason === 'completed'
+  const { outcome } = result.data
+  if ((outcome === 'success' || outcome === 'empty') !== completed)
+    found.push(`${id}: it is told as ${outcome} and ended with ${end.type}`)
+  return found
+}
