@@ -3,7 +3,7 @@
  * route can be forgotten.
  */
 import { ROUTES, type Route, type RouteName } from '@cairn/protocol'
-import { raiseAction } from '@cairn/sessions'
+import { defineMission, raiseAction } from '@cairn/sessions'
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { addBlockedTask } from './blocked-task.ts'
@@ -21,12 +21,15 @@ const BODIES: Partial<Record<RouteName, unknown>> = {
   respondInbox: { completed: true },
   unblockTask: { answer: 'x' },
   cancelTask: {},
+  pauseMission: {},
+  resumeMission: {},
+  cancelMission: {},
 }
 const routes = (Object.keys(ROUTES) as RouteName[]).map(name => [name, ROUTES[name] as Route] as const)
 /** Routes about a session, an inbox item or a task: the ones that somebody else could reach for. */
-const owned = routes.filter(([, route]) => /\{(?:id|item_id|task_id)\}/.test(route.path))
+const owned = routes.filter(([, route]) => /\{(?:id|item_id|task_id|mission_id)\}/.test(route.path))
 
-type Target = { id: string; item: string; task: string }
+type Target = { id: string; item: string; task: string; mission: string }
 
 async function withItem(service: Service): Promise<Target> {
   const { token } = await service.addUser()
@@ -37,14 +40,20 @@ async function withItem(service: Service): Promise<Target> {
     { title: 't', instructions: 'i', context: 'c', action_type: 'other', target: null, reason: 'r' },
   )
   await service.store.commit({ session_id: id, events: [draft] })
-  return { id, item: item_id, task: (await addBlockedTask(service, id)).task_id }
+  const { mission_id: mission } = await defineMission(
+    { store: service.store, now: Date.now, newId: randomUUID },
+    id,
+    { description: 'd', rubric: 'r' },
+  )
+  return { id, item: item_id, task: (await addBlockedTask(service, id)).task_id, mission }
 }
-const pathOf = (route: Route, { id, item, task }: Target, prefix: string): string =>
+const pathOf = (route: Route, { id, item, task, mission }: Target, prefix: string): string =>
   prefix +
   route.path
     .replace('{id}', id)
     .replace('{item_id}', item)
     .replace('{task_id}', task)
+    .replace('{mission_id}', mission)
     .replace('{event_id}', '1')
     .replace('{tool_call_id}', 'call')
     .replace('{artifact_id}', 'art') +
@@ -149,7 +158,7 @@ test('administrators only: the routes of users and service accounts', async () =
   const { token } = await service.addUser()
   for (const [name, route] of routes.filter(([, route]) => route.access === 'admin')) {
     const { status, json } = await service.call(
-      pathOf(route, { id: '', item: '', task: '' }, '/v1').replace(/\{\w+\}/g, 'x'),
+      pathOf(route, { id: '', item: '', task: '', mission: 'none' }, '/v1').replace(/\{\w+\}/g, 'x'),
       { method: route.method, token, ...(route.body ? { body: {} } : {}) },
     )
     expect([name, status, json.code]).toEqual([name, 403, 'forbidden'])
@@ -195,6 +204,7 @@ test('every name in the path of a route is one that these tests put a foreign id
     'event_id',
     'id',
     'item_id',
+    'mission_id',
     'task_id',
     'tool_call_id',
     'user_id',

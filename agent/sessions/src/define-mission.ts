@@ -25,7 +25,11 @@ export type MissionInput = {
   budget?: SessionBudget | undefined
   research?: ResearchPlan | undefined
 }
-type Defined = { mission: NewMission; events: EventDraft[]; rows: RowChange[] }
+type Defined = {
+  mission: NewMission
+  events: [EventDraft<'mission.defined'>, EventDraft<'user.message'>]
+  rows: RowChange[]
+}
 
 /** Why a session cannot be given a mission, in words; null: it can. */
 export function missionObstacle(

@@ -58,7 +58,7 @@ export { archiveSession, pauseSession, resumeSession, retrySession, stopSession 
 export { completed, failed, resumed } from './lifecycle-events.ts'
 export { ACCEPTED, COMPLETE_TOOL, isAccepted } from './child-report.ts'
 export { commitEnd, endsChild } from './end-of-turn.ts'
-export { endOf, type EndOfChild } from './cascade.ts'
+export { endOf, type EndOfChild, lookAround } from './cascade.ts'
 export { reportOf } from './child-report.ts'
 export { type ChildPlan, goalMessage, openChild } from './open-child.ts'
 export { delegationStart, taskBlocked, boardNote, boardUpdate } from './coordination.ts'

@@ -62,8 +62,8 @@ export type Mission = {
   readonly graded: { readonly response_id: EventId; readonly verdict_id: EventId } | null
   /** The verdict that asked for another round which is not queued yet. */
   readonly owed: EventId | null
-  /** Since when it is paused by an operator. */
-  readonly paused_at: EventId | null
+  /** The event by which an operator paused or cancelled it; null once it was resumed. */
+  readonly halted_at: EventId | null
   /** Tool calls since the last verdict. */
   readonly calls: number
   /** Verdicts in a row for rounds without a call. */
@@ -111,7 +111,7 @@ const begin = ({ id, created_at, data }: EventOf<'mission.defined'>): Mission =>
   open: null,
   graded: null,
   owed: null,
-  paused_at: null,
+  halted_at: null,
   calls: 0,
   idle: 0,
   spending: { ...noSpending, since: created_at },
@@ -128,19 +128,19 @@ function move(mission: Mission, event: SessionEvent): Mission {
     case 'mission.continuation':
       return { ...mission, owed: null, round_from: event.id }
     case 'mission.paused':
-      return { ...mission, status: 'paused', paused_at: event.id }
+      return { ...mission, status: 'paused', halted_at: event.id }
     case 'mission.resumed':
       return {
         ...mission,
         status: 'active',
-        paused_at: null,
+        halted_at: null,
         parse_failures: 0,
         idle: 0,
         owed: null,
         round_from: event.id,
       }
     case 'mission.cancelled':
-      return { ...mission, status: 'cancelled', open: null, owed: null, paused_at: null }
+      return { ...mission, status: 'cancelled', open: null, owed: null, halted_at: event.id }
     // A turn that ended takes its open evaluation with it: what was not graded is no round.
     case 'session.complete':
     case 'session.fail':

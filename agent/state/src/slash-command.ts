@@ -6,6 +6,8 @@
  * an unknown word is plain text for the model, unless it names a skill.
  */
 import { LOOP_USAGE, type LoopCommand, parseLoop } from './loop-command.ts'
+import { type MissionCommand, parseMission } from './mission-command.ts'
+import { splitRubric } from './rubric-block.ts'
 
 export type GoalCommand =
   | { command: 'goal'; action: 'define'; description: string; rubric: string | null }
@@ -13,6 +15,7 @@ export type GoalCommand =
 export type SlashCommand =
   | GoalCommand
   | LoopCommand
+  | MissionCommand
   | { command: 'clear' | 'compress' | 'stop' | 'help' }
   | { command: 'skill'; skill: string; arguments: string }
 
@@ -24,6 +27,18 @@ export const SLASH_COMMANDS = [
   },
   { name: 'goal', usage: '/goal status | pause | resume | clear', does: 'see or steer the goal' },
   ...LOOP_USAGE,
+  {
+    name: 'mission',
+    usage: '/mission <text>',
+    does:
+      'work on it in rounds, with workers; a block "Rubric:" says how it is graded, a line ' +
+      '"Budget: 500k tokens | $5 | 2h" what it may use',
+  },
+  {
+    name: 'mission',
+    usage: '/mission status | pause [reason] | resume [note] | cancel [--keep-workers] [reason]',
+    does: 'see or steer the mission',
+  },
   { name: 'clear', usage: '/clear', does: 'start the conversation afresh; the log keeps what was said' },
   { name: 'compress', usage: '/compress', does: 'summarise the older part of the conversation' },
   { name: 'stop', usage: '/stop', does: 'abort the running turn' },
@@ -32,8 +47,6 @@ export const SLASH_COMMANDS = [
 
 const GOAL_ACTIONS = ['status', 'pause', 'resume', 'clear'] as const
 const BARE = ['clear', 'compress', 'stop', 'help'] as const
-/** A rubric block begins with its own line; "Criteria:" is taken for the same. */
-const RUBRIC = /^[ \t]*(?:rubric|criteria):[ \t]*/im
 
 export function parseSlashCommand(text: string, isSkill: (name: string) => boolean): SlashCommand | null {
   if (!text.startsWith('/')) return null
@@ -45,6 +58,7 @@ export function parseSlashCommand(text: string, isSkill: (name: string) => boole
   if (bare) return rest === '' ? { command: bare } : null
   if (name === 'goal') return parseGoal(rest)
   if (name === 'loop') return parseLoop(rest)
+  if (name === 'mission') return parseMission(rest)
   return isSkill(name) ? { command: 'skill', skill: name, arguments: rest } : null
 }
 
@@ -58,12 +72,5 @@ function parseGoal(rest: string): GoalCommand {
   if (rest === '') return { command: 'goal', action: 'status' }
   const action = GOAL_ACTIONS.find(word => word === rest.toLowerCase())
   if (action) return { command: 'goal', action }
-  const rubric = RUBRIC.exec(rest)
-  if (!rubric) return { command: 'goal', action: 'define', description: rest, rubric: null }
-  const description = rest.slice(0, rubric.index).trim()
-  const content = rest.slice(rubric.index + rubric[0].length).trim()
-  // A message that is nothing but a rubric has no goal to grade; its text is the goal.
-  return description === ''
-    ? { command: 'goal', action: 'define', description: rest, rubric: null }
-    : { command: 'goal', action: 'define', description, rubric: content === '' ? null : content }
+  return { command: 'goal', action: 'define', ...splitRubric(rest) }
 }

@@ -4,13 +4,14 @@
  * The reply is an llm.response that names its command, belongs to no turn, costs nothing, and that the model
  * never reads.
  */
-import { CommitRefused } from '@cairn/log'
+import { CommitRefused, type Refusal } from '@cairn/log'
 import type { EventDraft } from '@cairn/protocol'
 import { actOnGoal, type GoalAction } from '@cairn/sessions'
 import { SLASH_COMMANDS, type SlashMessage } from '@cairn/state'
 import { compactNow } from '../compaction/compact.ts'
 import { actOnLoop } from '../schedules/act-on-loop.ts'
 import { contextWindowOf } from '../llm/catalog.ts'
+import { actOnMission } from '../missions/command.ts'
 import type { SkillCatalogue } from '../skills/catalogue.ts'
 import { invokeSkill } from '../skills/invoke.ts'
 import type { TurnContext } from '../turn/context.ts'
@@ -49,6 +50,10 @@ export async function actOnCommand(
       // Rows of schedules that changed meanwhile are not written: the command is acted on anew.
       return reply(turn, message, { before: [], reply: said, after: [] }, { rows })
     }
+    case 'mission': {
+      const { append, ...action } = await actOnMission(turn, command, message)
+      return reply(turn, message, action, append)
+    }
     case 'clear':
       return reply(turn, message, {
         before: [clear(turn, through)],
@@ -68,7 +73,7 @@ async function reply(
   { log, setup, config }: TurnContext,
   { event_id }: SlashMessage,
   { before, reply: content, after }: GoalAction,
-  guard: Pick<Append, 'expect_no_work_after' | 'rows'> = {},
+  append: Append = {},
 ): Promise<void> {
   const response = llmResponse({
     message: { role: 'assistant', content },
@@ -82,7 +87,7 @@ async function reply(
     command_event_id: event_id,
   })
   try {
-    await log.append([...before, response, ...after], guard)
+    await log.append([...before, response, ...after], append)
   } catch (thrown) {
     if (!(thrown instanceof CommitRefused) || !AGAIN.includes(thrown.refusal)) throw thrown
     await log.catchUp()
@@ -90,7 +95,15 @@ async function reply(
 }
 
 /** What was read has changed by the time of the commit. */
-const AGAIN: readonly string[] = ['new_work', 'schedule_moved']
+const AGAIN: readonly Refusal[] = [
+  'new_work',
+  'schedule_moved',
+  'mission_moved',
+  'tree_moved',
+  'task_moved',
+  'already_settled',
+  'wrong_status',
+]
 
 function clear({ log }: TurnContext, through: number): EventDraft {
   const { entries } = log.position().conversation

@@ -36,12 +36,12 @@ export const missionGrading: Capability<Due> = {
       if (mission === null) return null
       if (mission.status === 'active' && usedOf(mission, clock.now()) >= 1) return 'budget_exhausted'
       // A verdict in the middle of the turn ended it, unless something came since.
-      const { graded, paused_at } = mission
+      const { graded, halted_at } = mission
       if (graded !== null && isGraded(position, mission) && nothingSince(position, graded.verdict_id))
         return 'budget_exhausted'
-      // So does a pause; a person who says something is answered all the same.
-      const isPaused = paused_at !== null && spoken_id < paused_at && nothingSince(position, paused_at)
-      return isPaused ? 'completed' : null
+      // So does an operator; a person who says something is answered all the same.
+      const isHalted = halted_at !== null && spoken_id < halted_at && nothingSince(position, halted_at)
+      return isHalted ? 'completed' : null
     },
     isLast: ({ mission }) => mission?.status === 'active' && usedOf(mission, clock.now()) >= LAST_CALL,
     at_end: position => {
@@ -60,9 +60,9 @@ export const missionGrading: Capability<Due> = {
   },
 }
 
-/** Nothing entered the conversation after that event. */
+/** Nobody has said anything after that event; results of calls that were made before it may still come. */
 const nothingSince = ({ conversation: { entries, deferred } }: Position, id: EventId): boolean =>
-  ((deferred.at(-1) ?? entries.at(-1))?.event_id ?? 0) < id
+  [...entries, ...deferred].every(({ message, event_id }) => message.role !== 'user' || event_id < id)
 
 export const missionContinuing: Capability<{ verdict_id: EventId }> = {
   name: 'mission_continuing',

@@ -2,6 +2,7 @@
 import type { InboxItem } from '@cairn/protocol'
 import { answerQuestion } from '@cairn/sessions'
 import type { ScenarioInput } from '../../src/llm/scenario.ts'
+import { CONTINUED, define, grading, verdict } from '../missions/mission-stage.ts'
 import { alice, call, say, type Stage } from '../turn/stage.ts'
 import { block, BLOCKED, finishWork, goal, OUTCOME, spawn, task, taskId, wait } from './family-stage.ts'
 
@@ -131,6 +132,19 @@ export const SCENES: Record<string, FamilyScene> = {
           { tool_calls: [task('scout', 'scout it'), { ...wait, arguments: { ids: [taskId('scout')] } }] },
         ],
       },
+    ],
+  },
+  'a mission of two rounds': {
+    play: async stage => {
+      await define(stage)
+      await completions(stage, 1)
+    },
+    rules: [
+      ...grading([verdict('needs_revision', 'It is not weighed.'), verdict('satisfied')]),
+      { when: { user: '^\\[Worker [^]*3 kg' }, answer: say('It weighs 3 kg.') },
+      { when: OUTCOME, answer: say('There are 12.') },
+      { when: CONTINUED, answer: { tool_calls: [spawn('weigh the basket'), wait] } },
+      { answer: { tool_calls: [spawn('count the eggs'), wait] } },
     ],
   },
   'a diamond of tasks with a retry and a block': {

@@ -42,6 +42,8 @@ function happened(events: readonly SessionEvent[]): unknown[] {
         return [['skill', event.data.skill, event.data.expanded, event.data.staged_at]]
       case 'span.outcome_evaluation_end':
         return [['verdict', event.data.iteration, event.data.result]]
+      case 'mission.evaluation.end':
+        return [['verdict', event.data.trigger, event.data.iteration, event.data.result]]
       case 'outcome.continuation':
       case 'mission.continuation':
         return [['continuation', event.data.iteration]]

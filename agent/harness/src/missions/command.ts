@@ -1,0 +1,141 @@
+/** What a `/mission` command comes to: events and rows for the commit of its reply, and the reply. */
+import type { EventData } from '@cairn/protocol'
+import {
+  composeCancelMission,
+  composeMission,
+  composePause,
+  composeResume,
+  DEFAULT_RUBRIC,
+  derivedId,
+  type GoalAction,
+  lookAround,
+  missionObstacle,
+} from '@cairn/sessions'
+import type { Mission, MissionCommand, SlashMessage } from '@cairn/state'
+import type { TurnContext } from '../turn/context.ts'
+import type { Append } from '../turn/session-log.ts'
+
+export type MissionAction = GoalAction & { append: Append }
+type Define = Extract<MissionCommand, { action: 'define' }>
+
+const says = (reply: string): MissionAction => ({ before: [], reply, after: [], append: {} })
+
+export async function actOnMission(
+  turn: TurnContext,
+  command: MissionCommand,
+  message: SlashMessage,
+): Promise<MissionAction> {
+  if (command.action === 'define') return define(turn, command, message)
+  const { mission } = turn.log.position()
+  if (command.action === 'status')
+    return says(mission === null ? 'There is no mission. Begin one with /mission <text>.' : report(mission))
+  const { store, clock, newId, log } = turn
+  const deps = { store, now: clock.now, newId }
+  const { around, expect } = await lookAround(deps, log.session().id)
+  const row = await store.coordination.missionOf(around.session.id)
+  if (row === null) return says('No mission is under way. Begin one with /mission <text>.')
+  const append = (part: { rows: Append['rows']; also: Append['also'] }): Append => ({
+    rows: [expect, ...(part.rows ?? [])],
+    ...(part.also === undefined ? {} : { also: part.also }),
+  })
+  switch (command.action) {
+    case 'pause': {
+      if (row.status !== 'active') return says(`The mission is ${row.status} already.`)
+      const part = await composePause(deps, around, row, null, command.text)
+      return {
+        before: part.events,
+        reply: 'The mission is paused, and its workers with it. /mission resume goes on with it.',
+        after: [],
+        append: append(part),
+      }
+    }
+    case 'resume': {
+      if (row.status === 'active') return says('The mission is active already.')
+      const part = await composeResume(deps, around, row, null, command.text ?? undefined)
+      const [resumed, ...told] = part.events
+      return {
+        before: resumed === undefined ? [] : [resumed],
+        reply: 'The mission goes on.',
+        after: told,
+        append: append(part),
+      }
+    }
+    case 'cancel': {
+      const { text: reason, cascade_to_workers } = command
+      const part = await composeCancelMission(deps, around, row, null, { reason, cascade_to_workers })
+      return {
+        before: part.events,
+        reply: cascade_to_workers
+          ? 'The mission is cancelled, and its workers with it.'
+          : 'The mission is cancelled. Its workers go on.',
+        after: [],
+        append: append(part),
+      }
+    }
+  }
+}
+
+function define(turn: TurnContext, command: Define, message: SlashMessage): MissionAction {
+  const { log, setup, models } = turn
+  const session = log.session()
+  const problem = missionObstacle(session, log.position()) ?? budgetProblem(command)
+  if (problem !== null) return says(problem)
+  const { max_iterations, budget: usual } = setup.agent.missions
+  const budget = { ...usual, ...command.budget }
+  const { rates } = models.resolve(setup.model)
+  if (budget.max_cost_usd !== undefined && (rates?.input === undefined || rates.output === undefined))
+    return says(`Model ${setup.model} has no price in models.catalog: a budget in USD cannot be kept.`)
+  const { events, rows, mission } = composeMission(
+    session,
+    derivedId(session.id, String(message.event_id), 'mission'),
+    {
+      description: command.description,
+      rubric: command.rubric ?? DEFAULT_RUBRIC,
+      max_iterations,
+      ...(Object.keys(budget).length === 0 ? {} : { budget }),
+    },
+  )
+  const [defined, kickoff] = events
+  return {
+    before: [defined],
+    after: [{ ...kickoff, data: { ...kickoff.data, ...carriedBy(message) } }],
+    reply:
+      `The mission begins. It is graded after every round, at most ${mission.definition.max_iterations} ` +
+      `times.\nRubric: ${mission.definition.rubric}`,
+    append: { rows, expect_no_work_after: log.position().last_id },
+  }
+}
+
+/** Files and images that came with the command. */
+const carriedBy = ({
+  attachments,
+  images,
+}: SlashMessage): Pick<EventData<'user.message'>, 'attachments' | 'images'> => ({
+  ...(attachments ? { attachments } : {}),
+  ...(images ? { images } : {}),
+})
+
+const budgetProblem = ({ unread }: Define): string | null =>
+  unread.length === 0
+    ? null
+    : `This part of the budget cannot be read: ${unread.join(', ')}. Write it like ` +
+      '"Budget: 500k tokens | $5 | 2h".'
+
+function report({
+  status,
+  description,
+  rubric,
+  iteration,
+  max_iterations,
+  verdicts,
+  spending,
+}: Mission): string {
+  const last = verdicts.at(-1)
+  return [
+    `Mission (${status.replaceAll('_', ' ')}): ${description}`,
+    `Rubric: ${rubric}`,
+    `Rounds: ${iteration} of at most ${max_iterations}`,
+    ...(last ? [`Last verdict: ${last.result.replaceAll('_', ' ')}. ${last.explanation}`] : []),
+    `Spent: ${spending.tokens} tokens, ${spending.cost_usd.toFixed(4)} USD`,
+  ].join('\n')
+}

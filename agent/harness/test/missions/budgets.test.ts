@@ -1,0 +1,81 @@
+/** Budgets of missions, over the whole tree. */
+import type { EventOf } from '@cairn/protocol'
+import { fireTimer } from '@cairn/sessions'
+import { expect, test } from 'vitest'
+import { finishWork, goal, OUTCOME, spawn, wait } from '../coordination/family-stage.ts'
+import { say, setStage, type Stage, typesOf } from '../turn/stage.ts'
+import { define, expectSound, grading, untilMission, verdict } from './mission-stage.ts'
+
+const used = (tokens: number) => ({ usage: { input_tokens: tokens, output_tokens: 0 } })
+const verdicts = async (stage: Stage) =>
+  (await stage.events()).filter(
+    (event): event is EventOf<'mission.evaluation.end'> => event.type === 'mission.evaluation.end',
+  )
+
+test('tokens of the coordinator and of its workers are one budget: used up, the round fails unasked', async () => {
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        ...grading([verdict('satisfied')]),
+        { when: goal('dig'), answer: { ...finishWork('There is a well.'), ...used(25_000) } },
+        { when: OUTCOME, answer: { ...say('Dug.'), ...used(100) } },
+        { answer: { tool_calls: [spawn('dig a well'), wait], ...used(20_000) } },
+      ],
+    },
+  })
+  await define(stage, { budget: { max_tokens: 40_000 } })
+  stage.start()
+  const mission = await untilMission(stage, 'failed')
+  expect(mission.state.last_evaluation?.explanation).toBe(
+    'The token budget of the mission is used up: 45000 of 40000.',
+  )
+  const [end] = await verdicts(stage)
+  expect(end?.data).toMatchObject({ trigger: 'budget', result: 'failed', iteration: 1 })
+  // The worker was asked once, the coordinator once, and nobody else.
+  expect(stage.server.requests).toHaveLength(2)
+  const spawned = (await stage.events()).find(event => event.type === 'worker.spawned')
+  expect(spawned?.data).toMatchObject({ budget: { max_tokens: 2500 } })
+  const logs = await expectSound(stage)
+  expect(typesOf(logs.get(stage.session_id) ?? []).at(-1)).toBe('session.complete')
+})
+
+test('at nine tenths the coordinator has one call left, without tools, and its answer is graded', async () => {
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        ...grading([verdict('satisfied')]),
+        { when: { tools_disabled: true }, answer: { ...say('So far.'), ...used(10) } },
+        { answer: { tool_calls: [{ name: 'look', arguments: { value: 'a' } }], ...used(9500) } },
+      ],
+    },
+  })
+  await define(stage, { budget: { max_tokens: 10_000 } })
+  stage.start()
+  await untilMission(stage, 'satisfied')
+  await expectSound(stage)
+})
+
+test('when its time is up the workers are stopped, and the evaluator judges what is there', async () => {
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        ...grading([verdict('needs_revision', 'no well')]),
+        { when: goal('dig'), answer: { hang: true } },
+        { answer: { tool_calls: [spawn('dig a well'), wait] } },
+      ],
+    },
+  })
+  // The clock of the test is the real one: the time is up at once, and the worker hangs by then.
+  const mission = await define(stage, { budget: { max_minutes: 0.02 } })
+  stage.start()
+  const over = await untilMission(stage, 'failed')
+  expect(over.state.last_evaluation?.explanation).toMatch(/^The time of the mission is up: 0.02 minutes\. /)
+  expect((await verdicts(stage))[0]?.data).toMatchObject({ trigger: 'deadline', result: 'failed' })
+  await expectSound(stage)
+  // A timer of a mission that is over fires into nothing.
+  const before = await stage.events()
+  const [timer] = await stage.store.coordination.claimTimers('test', 10, 1000)
+  if (timer !== undefined) await fireTimer(stage.deps, timer)
+  expect(await stage.events()).toEqual(before)
+  expect(mission.session_id).toBe(stage.session_id)
+})

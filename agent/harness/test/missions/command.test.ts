@@ -1,0 +1,114 @@
+/** `/mission`: what is typed, what the server replies, and what comes of it. */
+import { type MissionCommand, parseSlashCommand } from '@cairn/state'
+import { expect, test } from 'vitest'
+import { goal, spawn, wait } from '../coordination/family-stage.ts'
+import { say, setStage, type Stage, typesOf } from '../turn/stage.ts'
+import { expectSound, grading, missionRow, untilMission, verdict } from './mission-stage.ts'
+
+const parse = (text: string): MissionCommand => parseSlashCommand(text, () => false) as MissionCommand
+const replies = async (stage: Stage, many: number): Promise<string[]> => {
+  const events = await stage.until(
+    log =>
+      log.filter(({ data }) => 'finish_reason' in data && data.finish_reason === 'command').length >= many,
+  )
+  return events.flatMap(event =>
+    event.type === 'llm.response' && event.data.finish_reason === 'command'
+      ? [event.data.message.content]
+      : [],
+  )
+}
+
+test('text, rubric and budget are read in any order of lines, and what cannot be read is named', () => {
+  expect(parse('/mission Count them\nBudget: 500k tokens | $5 | 2h\nRubric: there is\na report')).toEqual({
+    command: 'mission',
+    action: 'define',
+    description: 'Count them',
+    rubric: 'there is\na report',
+    budget: { max_tokens: 500_000, max_cost_usd: 5, max_minutes: 120 },
+    unread: [],
+  })
+  expect(parse('/mission Count them\nbudget: 1.5m tokens, 30 min, plenty')).toMatchObject({
+    rubric: null,
+    budget: { max_tokens: 1_500_000, max_minutes: 30 },
+    unread: ['plenty'],
+  })
+  expect(parse('/mission')).toMatchObject({ action: 'status' })
+  expect(parse('/mission pause  for lunch')).toMatchObject({ action: 'pause', text: 'for lunch' })
+  expect(parse('/mission cancel --keep-workers enough')).toMatchObject({
+    action: 'cancel',
+    text: 'enough',
+    cascade_to_workers: false,
+  })
+  expect(parse('/mission cancel')).toMatchObject({ text: null, cascade_to_workers: true })
+  // A text that begins like an action is one; another word is a mission.
+  expect(parse('/mission pauses are good')).toMatchObject({ action: 'define' })
+  expect(parseSlashCommand('/missionary work', () => false)).toBeNull()
+})
+
+test('a mission is begun, looked at, paused with its worker, resumed and cancelled by commands', async () => {
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        ...grading([verdict('satisfied')]),
+        { when: goal('dig'), answer: { hang: true } },
+        { answer: { tool_calls: [spawn('dig a well'), wait] } },
+      ],
+    },
+  })
+  stage.start()
+  await stage.send('/mission Dig a well\nRubric: there is water\nBudget: plenty')
+  expect((await replies(stage, 1))[0]).toContain('cannot be read: plenty')
+  await stage.send('/mission Dig a well\nRubric: there is water\nBudget: 400k tokens')
+  expect((await replies(stage, 2))[1]).toContain('The mission begins.')
+  const spawned = await stage.next('worker.spawned')
+  expect((await missionRow(stage)).definition).toMatchObject({
+    rubric: 'there is water',
+    budget: { max_tokens: 400_000 },
+  })
+  await stage.send('/goal something else')
+  expect((await replies(stage, 3))[2]).toContain('has a mission that is active')
+  await stage.send('/mission pause for lunch')
+  expect((await replies(stage, 4))[3]).toContain('paused')
+  expect(await missionRow(stage)).toMatchObject({ status: 'paused', state: { reason: 'for lunch' } })
+  expect((await stage.store.getSession(spawned.data.worker_id))?.status).toBe('paused')
+  await stage.send('/mission resume')
+  expect((await replies(stage, 5))[4]).toBe('The mission goes on.')
+  await stage.send('/mission status')
+  expect((await replies(stage, 6))[5]).toMatch(
+    /^Mission \(active\): Dig a well\nRubric: there is water\nRounds: 0 of/,
+  )
+  await stage.send('/mission cancel no water')
+  expect((await replies(stage, 7))[6]).toContain('cancelled, and its workers with it')
+  await untilMission(stage, 'cancelled')
+  await stage.until(events => events.at(-1)?.type === 'session.complete')
+  await stage.send('/mission resume')
+  expect((await replies(stage, 8))[7]).toContain('No mission is under way')
+  await stage.until(events => events.at(-1)?.type === 'session.complete')
+  await expectSound(stage)
+})
+
+test('a pause typed in the middle of a round ends its turn, and the model is not asked again', async () => {
+  const gate = Promise.withResolvers<undefined>()
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        ...grading([verdict('satisfied')]),
+        { when: { step: 0 }, answer: { tool_calls: [{ name: 'look', arguments: { value: 'a' } }] } },
+        { answer: say('Done.') },
+      ],
+    },
+    hold: nth => (nth === 1 ? gate.promise : undefined),
+  })
+  stage.start()
+  await stage.send('/mission Look at it')
+  await stage.server.requested(1)
+  await stage.send('/mission pause')
+  gate.resolve(undefined)
+  await stage.until(events => events.at(-1)?.type === 'session.complete')
+  await untilMission(stage, 'paused')
+  expect(stage.server.requests).toHaveLength(1)
+  expect(typesOf(await stage.events())).not.toContain('mission.evaluation.start')
+  await stage.send('/mission resume')
+  await untilMission(stage, 'satisfied')
+  await expectSound(stage)
+})

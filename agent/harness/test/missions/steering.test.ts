@@ -1,0 +1,253 @@
+/** Operators against the evaluator, in both orders, on both stores: what came first counts. */
+import { type Mission, openPostgresStore } from '@cairn/log'
+import { makePostgresPlace } from '@cairn/log/test/postgres-place'
+import { AppError } from '@cairn/protocol'
+import { archiveSession, cancelMission, pauseMission, resumeMission, stopSession } from '@cairn/sessions'
+import { describe, expect, test } from 'vitest'
+import type { ScenarioInput } from '../../src/llm/scenario.ts'
+import { goal, spawn, wait } from '../coordination/family-stage.ts'
+import { alice, say, setStage, type Stage, type StageOptions, typesOf } from '../turn/stage.ts'
+import { define, expectSound, grading, missionRow, untilMission, verdict } from './mission-stage.ts'
+
+type Open = (options: Omit<StageOptions, 'store'>) => Promise<Stage>
+const STORES: Record<string, Open> = {
+  'the embedded store': setStage,
+  async Postgres(options) {
+    const { place, remove } = await makePostgresPlace()
+    const stage = await setStage({ ...options, store: await openPostgresStore({ url: place }) })
+    const dispose = stage[Symbol.asyncDispose].bind(stage)
+    return {
+      ...stage,
+      async [Symbol.asyncDispose]() {
+        await dispose()
+        await remove()
+      },
+    }
+  },
+}
+
+/** Of one coordinator the requests are, in turn: an answer, its verdict, the next answer, its verdict. */
+const alone = (...verdicts: object[]): ScenarioInput => ({
+  rules: [
+    ...grading(verdicts),
+    { answer: { tool_calls: [{ name: 'look', arguments: { value: 'once' } }] }, when: { step: 0 } },
+    { answer: say('Done.') },
+  ],
+})
+/** The answer, behind a call. */
+const ANSWER = 2
+const VERDICT = 3
+const NEXT_ANSWER = 4
+
+type Act = (stage: Stage, mission: Mission) => Promise<unknown>
+const pause: Act = (stage, mission) => pauseMission(stage.deps, mission, alice, 'lunch')
+const cancel: Act = (stage, mission) =>
+  cancelMission(stage.deps, mission, alice, { reason: 'no longer', cascade_to_workers: true })
+const stop: Act = (stage, mission) => stopSession(stage.deps, mission.session_id)
+const resume = async (stage: Stage): Promise<Mission> =>
+  resumeMission(stage.deps, await missionRow(stage), alice, 'It is after lunch.')
+
+/** Acts while the server keeps back the answer to the nth request. */
+async function actDuring(open: Open, nth: number, act: Act, ...verdicts: object[]): Promise<Stage> {
+  const gate = Promise.withResolvers<undefined>()
+  const stage = await open({
+    scenario: alone(...verdicts),
+    hold: request => (request === nth ? gate.promise : undefined),
+  })
+  const mission = await define(stage)
+  stage.start()
+  await stage.server.requested(nth)
+  await act(stage, mission)
+  gate.resolve(undefined)
+  return stage
+}
+const missionTypes = async (stage: Stage): Promise<string[]> =>
+  typesOf(await stage.events()).filter(type => /^mission\.|^session\./.test(type))
+const NEXT = verdict('needs_revision', 'more')
+
+describe.each(Object.entries(STORES))('on %s', (_name, open) => {
+  test('a pause before the grading stops the turn, and the resumed mission goes on to its end', async () => {
+    await using stage = await actDuring(open, ANSWER, pause, verdict('satisfied'))
+    expect((await untilMission(stage, 'paused')).state).toMatchObject({
+      reason: 'lunch',
+      decided_by: { kind: 'user', id: alice.id },
+    })
+    expect(await missionTypes(stage)).toEqual(['mission.defined', 'mission.paused', 'session.stopped'])
+    await resume(stage)
+    await untilMission(stage, 'satisfied')
+    expect(await missionTypes(stage)).toEqual([
+      'mission.defined',
+      'mission.paused',
+      'session.stopped',
+      'mission.resumed',
+      'mission.evaluation.start',
+      'mission.evaluation.end',
+      'session.complete',
+    ])
+    const said = (await stage.events()).flatMap(event =>
+      event.type === 'user.message' && event.data.synthetic === 'mission_resumed' ? [event.data.content] : [],
+    )
+    expect(said).toEqual([expect.stringContaining('It is after lunch.')])
+    await expectSound(stage)
+  })
+
+  test('a pause during the grading keeps the verdict and begins no round before the resume', async () => {
+    await using stage = await actDuring(open, VERDICT, pause, NEXT, verdict('satisfied'))
+    await expect.poll(async () => (await missionRow(stage)).iteration).toBe(1)
+    await untilMission(stage, 'paused')
+    expect(await missionTypes(stage)).toEqual([
+      'mission.defined',
+      'mission.evaluation.start',
+      'mission.paused',
+      'mission.evaluation.end',
+      'session.complete',
+    ])
+    await resume(stage)
+    expect((await untilMission(stage, 'satisfied')).iteration).toBe(2)
+    expect((await missionTypes(stage)).slice(5)).toEqual([
+      'session.resume',
+      'mission.resumed',
+      'mission.evaluation.start',
+      'mission.evaluation.end',
+      'session.complete',
+    ])
+    await expectSound(stage)
+  })
+
+  test('a verdict that satisfies ends the mission although it was paused meanwhile', async () => {
+    await using stage = await actDuring(open, VERDICT, pause, verdict('satisfied'))
+    await untilMission(stage, 'satisfied')
+    await expect(resume(stage)).rejects.toMatchObject({
+      code: 'wrong_state',
+      message: 'Cannot resume a mission that is satisfied: only one that is paused or blocked.',
+    })
+    await expectSound(stage)
+  })
+
+  test('a pause after the verdict stops the round that it began', async () => {
+    await using stage = await actDuring(open, NEXT_ANSWER, pause, NEXT, verdict('satisfied'))
+    await untilMission(stage, 'paused')
+    expect((await missionTypes(stage)).slice(-3)).toEqual([
+      'mission.continuation',
+      'mission.paused',
+      'session.stopped',
+    ])
+    await expectSound(stage)
+  })
+
+  test.each([
+    ['before', ANSWER, []],
+    ['during', VERDICT, ['mission.evaluation.start']],
+    ['after', NEXT_ANSWER, ['mission.evaluation.start', 'mission.evaluation.end', 'mission.continuation']],
+  ] as const)(
+    'a cancel %s the grading ends the mission, and nothing more is graded',
+    async (_when, nth, before) => {
+      await using stage = await actDuring(open, nth, cancel, NEXT, verdict('satisfied'))
+      const mission = await untilMission(stage, 'cancelled')
+      expect(mission.ended_at).not.toBeNull()
+      expect(await missionTypes(stage)).toEqual([
+        'mission.defined',
+        ...before,
+        'mission.cancelled',
+        'session.stopped',
+      ])
+      await expect(resume(stage)).rejects.toMatchObject({
+        code: 'wrong_state',
+        message: 'Cannot resume a mission that is cancelled: only one that is paused or blocked.',
+      })
+      await expectSound(stage)
+    },
+  )
+
+  test.each([
+    ['before', ANSWER],
+    ['during', VERDICT],
+  ] as const)(
+    'a stop of the coordinator %s the grading pauses the mission, and the resumed one is graded',
+    async (_when, nth) => {
+      await using stage = await actDuring(open, nth, stop, verdict('satisfied'))
+      await untilMission(stage, 'paused')
+      expect((await missionTypes(stage)).slice(-2)).toEqual(['mission.paused', 'session.stopped'])
+      await resume(stage)
+      await untilMission(stage, 'satisfied')
+      await expectSound(stage)
+    },
+  )
+
+  test('of a pause and a cancel at once each is either first or refused', async () => {
+    await using stage = await open({ scenario: { rules: [{ answer: { hang: true } }] } })
+    const mission = await define(stage)
+    stage.start()
+    await stage.server.requested(1)
+    const done = await Promise.allSettled([
+      pause(stage, mission),
+      cancel(stage, mission),
+      pause(stage, mission),
+    ])
+    for (const each of done) if (each.status === 'rejected') expect(each.reason).toBeInstanceOf(AppError)
+    await untilMission(stage, 'cancelled')
+    await expectSound(stage)
+  })
+})
+
+const leads: ScenarioInput = {
+  rules: [
+    { when: goal('dig'), answer: { hang: true } },
+    { answer: { tool_calls: [spawn('dig a well'), wait] } },
+  ],
+}
+async function withWorker(): Promise<{ stage: Stage; mission: Mission; worker: string }> {
+  const stage = await setStage({ scenario: leads })
+  const mission = await define(stage)
+  stage.start()
+  // The coordinator, and the worker that hangs.
+  await stage.server.requested(2)
+  const { data } = await stage.next('worker.spawned')
+  await expect.poll(async () => (await stage.session()).lease).toBeNull()
+  return { stage, mission, worker: data.worker_id }
+}
+const statusOf = async (stage: Stage, id: string) => (await stage.store.getSession(id))?.status
+
+test('a pause pauses the workers, a resume lets them go on, and the coordinator waits for them still', async () => {
+  const { stage, mission, worker } = await withWorker()
+  await using _ = stage
+  await pause(stage, mission)
+  expect(await statusOf(stage, worker)).toBe('paused')
+  expect(typesOf(await stage.events())).not.toContain('session.stopped')
+  await resume(stage)
+  expect(await statusOf(stage, worker)).toBe('active')
+  expect((await missionRow(stage)).status).toBe('active')
+})
+
+test('a cancel ends the workers with the mission; without the cascade they go on as plain workers', async () => {
+  for (const cascade_to_workers of [true, false]) {
+    const { stage, mission, worker } = await withWorker()
+    await using _ = stage
+    if (!cascade_to_workers) await pause(stage, mission)
+    await cancelMission(stage.deps, mission, alice, { reason: null, cascade_to_workers })
+    const [link] = await stage.store.coordination.children(stage.session_id)
+    expect([link?.child_id, link?.status, link?.cause]).toEqual(
+      cascade_to_workers ? [worker, 'failed', 'parent'] : [worker, 'open', null],
+    )
+    expect(await statusOf(stage, worker)).toBe(cascade_to_workers ? 'completed' : 'active')
+  }
+})
+
+test('the archive of a coordinator cancels its mission', async () => {
+  const { stage, mission, worker } = await withWorker()
+  await using _ = stage
+  await archiveSession(stage.deps, await stage.session())
+  expect(await missionRow(stage)).toMatchObject({ mission_id: mission.mission_id, status: 'cancelled' })
+  expect(await statusOf(stage, worker)).toBe('archived')
+  expect(typesOf(await stage.events())).toContain('mission.cancelled')
+})
+
+test('a message to the coordinator of a paused mission is answered, and begins no round', async () => {
+  await using stage = await actDuring(setStage, ANSWER, pause, verdict('satisfied'))
+  await untilMission(stage, 'paused')
+  await stage.send('how is it going?')
+  await stage.until(events => events.at(-1)?.type === 'session.complete')
+  expect(typesOf(await stage.events())).not.toContain('mission.evaluation.start')
+  expect((await missionRow(stage)).status).toBe('paused')
+  await expectSound(stage)
+})
