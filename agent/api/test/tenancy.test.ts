@@ -24,12 +24,15 @@ const BODIES: Partial<Record<RouteName, unknown>> = {
   pauseMission: {},
   resumeMission: {},
   cancelMission: {},
+  changeSchedule: { name: 'Mine now' },
 }
 const routes = (Object.keys(ROUTES) as RouteName[]).map(name => [name, ROUTES[name] as Route] as const)
 /** Routes about a session, an inbox item or a task: the ones that somebody else could reach for. */
-const owned = routes.filter(([, route]) => /\{(?:id|item_id|task_id|mission_id)\}/.test(route.path))
+const owned = routes.filter(([, route]) =>
+  /\{(?:id|item_id|task_id|mission_id|schedule_id)\}/.test(route.path),
+)
 
-type Target = { id: string; item: string; task: string; mission: string }
+type Target = { id: string; item: string; task: string; mission: string; schedule: string }
 
 async function withItem(service: Service): Promise<Target> {
   const { token } = await service.addUser()
@@ -45,15 +48,22 @@ async function withItem(service: Service): Promise<Target> {
     id,
     { description: 'd', rubric: 'r' },
   )
-  return { id, item: item_id, task: (await addBlockedTask(service, id)).task_id, mission }
+  const made = await service.call('/v1/schedules', {
+    method: 'POST',
+    body: { session_id: id, prompt: 'p', every_s: 3600 },
+    token,
+  })
+  const { task_id: task } = await addBlockedTask(service, id)
+  return { id, item: item_id, task, mission, schedule: String(made.json.id) }
 }
-const pathOf = (route: Route, { id, item, task, mission }: Target, prefix: string): string =>
+const pathOf = (route: Route, { id, item, task, mission, schedule }: Target, prefix: string): string =>
   prefix +
   route.path
     .replace('{id}', id)
     .replace('{item_id}', item)
     .replace('{task_id}', task)
     .replace('{mission_id}', mission)
+    .replace('{schedule_id}', schedule)
     .replace('{event_id}', '1')
     .replace('{tool_call_id}', 'call')
     .replace('{artifact_id}', 'art') +
@@ -158,7 +168,10 @@ test('administrators only: the routes of users and service accounts', async () =
   const { token } = await service.addUser()
   for (const [name, route] of routes.filter(([, route]) => route.access === 'admin')) {
     const { status, json } = await service.call(
-      pathOf(route, { id: '', item: '', task: '', mission: 'none' }, '/v1').replace(/\{\w+\}/g, 'x'),
+      pathOf(route, { id: '', item: '', task: '', mission: 'none', schedule: 'none' }, '/v1').replace(
+        /\{\w+\}/g,
+        'x',
+      ),
       { method: route.method, token, ...(route.body ? { body: {} } : {}) },
     )
     expect([name, status, json.code]).toEqual([name, 403, 'forbidden'])
@@ -205,6 +218,7 @@ test('every name in the path of a route is one that these tests put a foreign id
     'id',
     'item_id',
     'mission_id',
+    'schedule_id',
     'task_id',
     'tool_call_id',
     'user_id',

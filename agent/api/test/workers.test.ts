@@ -89,6 +89,8 @@ test('the workers below a session are listed with how each stands, a page at a t
     ended_at: null,
   })
   expect(json.workers[1].open_children).toBe(1)
+  // Newest first, and it is newer than the others.
+  service.advance(1)
   const { worker_id } = await addBlockedTask(service, root)
   const [blocked] = (await service.call(`/v1/sessions/${root}/workers?limit=1`)).json.workers
   expect([blocked.worker_id, blocked.state, blocked.blocked_reason]).toEqual([

@@ -43,7 +43,7 @@ test('a type that may carry tokens says so in the contract, but for those that r
   const carriers = Object.entries(EVENTS)
     .filter(([, row]) => 'output_tokens' in ('shape' in row.read ? row.read.shape : {}))
     .map(([type]) => type)
-  // The summary of a turn repeats its answers, the outcome of a worker what the worker's own log says.
-  const repeats = ['turn.summary', 'worker.complete', 'worker.failed']
+  // The summary of a turn repeats its answers, the outcome of a worker and of a run what its own log says.
+  const repeats = ['turn.summary', 'worker.complete', 'worker.failed', 'loop.result']
   expect(carriers.filter(type => !repeats.includes(type)).toSorted()).toEqual(typesWith('usage').toSorted())
 })

@@ -106,11 +106,12 @@ function refusedMaking(thrown: CommitRefused): { content: { error: string } } | 
     : null
 }
 
+const ListParameters = z.strictObject({})
 const listTool = ({ store }: Worker, { session }: Claimed): Tool =>
   defineTool({
     name: 'schedule_list',
     description: 'The schedules of this session that are not over: their times, and what came of their runs.',
-    parameters: z.strictObject({}),
+    parameters: ListParameters,
     readOnly: true,
     idempotent: true,
     async run() {
@@ -136,11 +137,12 @@ const listTool = ({ store }: Worker, { session }: Claimed): Tool =>
     },
   })
 
+const CancelParameters = z.strictObject({ schedule_id: z.string().max(64) })
 const cancelTool = (worker: Worker, claimed: Claimed): Tool =>
   defineTool({
     name: 'schedule_cancel',
     description: 'End a schedule of this session. A run that is under way goes on and reports.',
-    parameters: z.strictObject({ schedule_id: z.string().max(64) }),
+    parameters: CancelParameters,
     readOnly: false,
     changesSessionOnly: true,
     idempotent: true,
