@@ -2,13 +2,7 @@
  * Missions: a goal that a session and its children work on in rounds. The row has what a listing and a guard
  * need; rounds and verdicts are in the log of the session, its coordinator.
  */
-import {
-  isMissionOver,
-  type MissionStatus,
-  type Principal,
-  type ResearchPlan,
-  type SessionBudget,
-} from '@cairn/protocol'
+import { isMissionOver, type MissionStatus, type Principal, type SessionBudget } from '@cairn/protocol'
 import { page } from './listing.ts'
 
 /** What was asked for; it never changes. */
@@ -17,7 +11,6 @@ export type MissionDefinition = {
   rubric: string
   max_iterations: number
   budget?: SessionBudget
-  research?: ResearchPlan
 }
 /** What came of it so far; each is absent until there is something to say. */
 export type MissionState = {

@@ -1,4 +1,4 @@
-/** Missions and research as people ask for them and as they are shown. */
+/** Missions as they are shown, and the words for their states. */
 import { z } from 'zod'
 import { SessionBudget } from './config.ts'
 
@@ -21,21 +21,6 @@ export const MISSION_ROUNDS = 20
 /** Why a round was graded. */
 export const MISSION_TRIGGERS = ['round_end', 'report', 'budget', 'deadline'] as const
 export type MissionTrigger = (typeof MISSION_TRIGGERS)[number]
-
-export const ResearchMetric = z.strictObject({
-  command: z.string().min(1).max(4000).describe('prints the score of a branch as its last number'),
-  direction: z.enum(['max', 'min']),
-  timeout_s: z.number().positive().max(3600).default(300),
-})
-export const ResearchPlan = z.strictObject({
-  mode: z.enum(['report', 'metric']),
-  max_branches: z.int().min(1).max(100).default(24),
-  max_parallel: z.int().min(1).max(16).default(6),
-  improve_at: z.number().min(0).max(100).default(40).describe('report: a branch of that score improves'),
-  min_delta: z.number().nonnegative().default(0).describe('metric: what a branch must beat the best by'),
-  metric: ResearchMetric.optional(),
-})
-export type ResearchPlan = z.output<typeof ResearchPlan>
 
 const count = z.int().nonnegative()
 const timestamp = z.iso.datetime()

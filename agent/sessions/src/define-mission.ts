@@ -1,13 +1,6 @@
 /** A new mission: its row, its events and the message that begins it, in one commit (contract 14.5). */
 import { CommitRefused, type Mission, type NewMission, type RowChange, type SessionRow } from '@cairn/log'
-import {
-  AppError,
-  type EventDraft,
-  isMissionOver,
-  MISSION_ROUNDS,
-  type ResearchPlan,
-  type SessionBudget,
-} from '@cairn/protocol'
+import { AppError, type EventDraft, isMissionOver, MISSION_ROUNDS, type SessionBudget } from '@cairn/protocol'
 import type { CapabilityStates } from '@cairn/state'
 import type { Deps } from './deps.ts'
 import { resumed } from './lifecycle-events.ts'
@@ -23,7 +16,6 @@ export type MissionInput = {
   rubric: string
   max_iterations?: number | undefined
   budget?: SessionBudget | undefined
-  research?: ResearchPlan | undefined
 }
 type Defined = {
   mission: NewMission
@@ -53,7 +45,7 @@ export function missionObstacle(
 export function composeMission(
   session: Pick<SessionRow, 'id' | 'org_id' | 'created_by' | 'created_by_kind'>,
   mission_id: string,
-  { description, rubric, max_iterations = MISSION_ROUNDS, budget, research }: MissionInput,
+  { description, rubric, max_iterations = MISSION_ROUNDS, budget }: MissionInput,
 ): Defined {
   const rounds = Math.min(max_iterations, MISSION_ROUNDS)
   const definition = {
@@ -61,16 +53,14 @@ export function composeMission(
     rubric,
     max_iterations: rounds,
     ...(budget === undefined ? {} : { budget }),
-    ...(research === undefined ? {} : { research }),
   }
-  const kind = research === undefined ? 'mission' : 'research'
   const mission: NewMission = {
     mission_id,
     session_id: session.id,
     org_id: session.org_id,
     created_by: session.created_by,
     created_by_kind: session.created_by_kind,
-    kind,
+    kind: 'mission',
     definition,
   }
   return {
@@ -81,7 +71,7 @@ export function composeMission(
         description,
         rubric,
         max_iterations: rounds,
-        kind,
+        kind: 'mission',
         ...(budget === undefined ? {} : { budget }),
       }),
       missionKickoff({ mission_id, description, rubric }),

@@ -79,10 +79,20 @@ const inbox = createRoute({
   path: '/inbox',
   component: lazyRouteComponent(() => import('./inbox/inbox-page.tsx'), 'InboxPage'),
 })
+const missions = createRoute({
+  getParentRoute: () => shell,
+  path: '/missions',
+  component: lazyRouteComponent(() => import('./missions/missions-page.tsx'), 'MissionsPage'),
+})
+const mission = createRoute({
+  getParentRoute: () => shell,
+  path: '/missions/$missionId',
+  component: lazyRouteComponent(() => import('./missions/mission-page.tsx'), 'MissionPage'),
+})
 
 const tree = root.addChildren([
   login,
-  shell.addChildren([home, sessions, session.addChildren([chat, workers, events]), inbox]),
+  shell.addChildren([home, sessions, session.addChildren([chat, workers, events]), inbox, missions, mission]),
 ])
 
 export const makeRouter = (queries: QueryClient) =>

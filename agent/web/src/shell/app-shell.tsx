@@ -6,7 +6,7 @@ import { aboutQuery } from '../queries.ts'
 import { SessionList } from '../sessions/session-list.tsx'
 import { NewSession } from '../sessions/new-session.tsx'
 import { AccountMenu } from './account-menu.tsx'
-import { CairnMark, InboxIcon } from '../ui/icons.tsx'
+import { CairnMark, InboxIcon, MissionIcon } from '../ui/icons.tsx'
 import { SandboxNote } from './sandbox-note.tsx'
 import { ThemeToggle } from '../ui/theme.tsx'
 import './app-shell.css'
@@ -32,6 +32,10 @@ export function AppShell() {
         <nav className="sidebar-nav" aria-label="Main">
           <NewSession />
           <InboxLink />
+          <Link to="/missions" className="nav-link" data-testid="nav-missions">
+            <MissionIcon />
+            <span>Missions</span>
+          </Link>
         </nav>
         <SessionList />
         {about?.demo && (

@@ -12,6 +12,7 @@ const icon = (paths: ReactNode, viewBox = '0 0 16 16') =>
 
 export const PlusIcon = icon(<path d="M8 3v10M3 8h10" />)
 export const InboxIcon = icon(<path d="M2 9.500 4 3.500h8l2 6v3H2zM2 9.500h3.500L6.500 11h3l1-1.500H14" />)
+export const MissionIcon = icon(<path d="M4 14V2.500M4 3h8l-2 2.750 2 2.750H4" />)
 export const BackIcon = icon(<path d="M10 3 5 8l5 5" />)
 export const ChevronIcon = icon(<path d="m6 4 4 4-4 4" />)
 export const CloseIcon = icon(<path d="m4 4 8 8M12 4l-8 8" />)

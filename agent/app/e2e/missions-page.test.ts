@@ -1,0 +1,123 @@
+/** Missions as a person sees them, in a real Chromium: the list, one of them live, and what steers it. */
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { openBrowser, openPage, takePictures } from './browser.ts'
+import { makePlace, startServer } from './server.ts'
+import { isType, PATIENCE_MS, readLog } from './session.ts'
+
+const by = (page: Page, id: string, more = '') => page.locator(`[data-testid="${id}"]${more}`)
+const POLL = { timeout: PATIENCE_MS }
+const calls = (...tool_calls: object[]) => ({ tool_calls })
+const call = (name: string, args: object) => ({ name, arguments: args })
+const goal = (text: string) => ({ user: `Goal:\\s+${text}` })
+const finish = (summary: string) => calls(call('worker_complete', { summary }))
+const MARKED = 'The ford is shallow, <b>they say</b>.'
+const scenario = {
+  pace_ms: 0,
+  rules: [
+    {
+      when: { schema: 'outcome_verdict' },
+      answer: {
+        json: {
+          result: 'needs_revision',
+          explanation: 'The ford is found and measured. Nobody has crossed it.',
+          feedback: 'Cross the ford, and say how deep it was.',
+        },
+      },
+    },
+    { when: goal('Find'), answer: finish('The ford is by the mill.') },
+    { when: goal('Measure'), answer: finish('It is 9 m wide.') },
+    { when: goal('Ask'), answer: finish('The miller knows it well.') },
+    // It works until somebody ends it; what it leaves on the board, nobody reads before that.
+    {
+      when: goal('Cross'),
+      steps: [
+        calls(call('share_note', { notes: [{ type: 'FACT', content: MARKED }] })),
+        calls(call('terminal', { command: 'until [ -e enough ]; do sleep 0.1; done' })),
+      ],
+    },
+    {
+      when: { user: '^The mission is not reached yet' },
+      answer: calls(call('spawn_worker', { goal: 'Cross the ford' }), call('wait_for_workers', {})),
+    },
+    { when: { user: '^\\[Worker [^]*9 m wide' }, answer: { text: 'The ford is by the mill, and 9 m wide.' } },
+    { when: { user: '^\\[Worker' }, answer: calls(call('wait_for_workers', {})) },
+    {
+      when: { user: '^You lead this mission' },
+      steps: [
+        calls(call('spawn_task', { goal: 'Find the ford' })),
+        calls(
+          call('spawn_task', { goal: 'Measure the ford', after: ['{{result.task_id}}'] }),
+          call('spawn_task', { goal: 'Ask the miller about it' }),
+          call('wait_for_workers', {}),
+        ),
+      ],
+    },
+    { answer: { text: 'Very well.' } },
+  ],
+}
+
+test('a mission is listed, followed through its verdict, tasks, board and workers, and steered', async () => {
+  const server = await startServer(makePlace({ scenario }))
+  const { client } = server
+  const { page, troubles } = await openPage(await openBrowser())
+  await page.goto(server.loginUrl)
+  await page.waitForURL('**/sessions')
+  await by(page, 'nav-missions').click()
+  await page.getByText('No missions yet').waitFor()
+
+  const { mission_id, session_id } = await client.call('createMission', {
+    body: {
+      description: 'Find a way over the river, and cross it',
+      rubric: { type: 'text', content: 'Somebody has crossed, and says how deep it was.' },
+      max_iterations: 5,
+      budget: { max_tokens: 400_000, max_minutes: 60 },
+    },
+  })
+  const entry = by(page, 'missions-list').locator('a')
+  await entry.filter({ hasText: 'Find a way over the river' }).waitFor()
+  // The second round is at work, and stays so.
+  await expect
+    .poll(async () => {
+      const { iteration, open_children } = await client.call('getMission', { params: { mission_id } })
+      return [iteration, open_children]
+    }, POLL)
+    .toEqual([1, 1])
+  await entry.getByText('Round 2 of 5').waitFor()
+  await takePictures(page, 'missions')
+  await entry.click()
+  await page.waitForURL(`**/missions/${mission_id}`)
+  const status = by(page, 'mission-status')
+  await expect.poll(() => status.textContent(), POLL).toBe('Active')
+  const verdicts = by(page, 'verdicts').locator('li')
+  await expect.poll(() => verdicts.count(), POLL).toBe(1)
+  expect(await verdicts.first().textContent()).toContain('Cross the ford, and say how deep it was.')
+  expect(await by(page, 'budget-bars').textContent()).toMatch(/of 400k tokens.*of 60 minutes/)
+  // The graph, whose nodes lead to their workers, and the same as a table.
+  const nodes = by(page, 'task-graph').locator('.task-node')
+  expect(await nodes.count()).toBe(3)
+  expect(await by(page, 'task-graph').locator('a').first().getAttribute('aria-label')).toBe(
+    'Find the ford, done',
+  )
+  await page.getByText('As a table').focus()
+  await page.keyboard.press('Enter')
+  const rows = by(page, 'task-table').locator('tbody tr')
+  expect(await rows.filter({ hasText: 'Measure' }).textContent()).toContain('Find the ford')
+  expect(await by(page, 'board-note').textContent()).toContain(MARKED)
+  await by(page, 'mission-workers').getByText('Cross the ford').waitFor()
+  await takePictures(page, 'mission')
+
+  await by(page, 'mission-pause').click()
+  await expect.poll(() => status.textContent(), POLL).toBe('Paused')
+  await by(page, 'mission-resume').click()
+  await expect.poll(() => status.textContent(), POLL).toBe('Active')
+  await by(page, 'mission-cancel').click()
+  await expect.poll(() => status.textContent(), POLL).toBe('Cancelled')
+  await expect.poll(() => by(page, 'mission-cancel').count(), POLL).toBe(0)
+  await by(page, 'mission-coordinator').click()
+  await page.waitForURL(`**/sessions/${session_id}`)
+  const log = await readLog(client, session_id)
+  for (const type of ['mission.paused', 'mission.resumed', 'mission.cancelled'] as const)
+    expect(log.filter(isType(type))).toHaveLength(1)
+  expect(troubles).toEqual([])
+})

@@ -1,0 +1,37 @@
+/** What a mission has used of its budget: a bar for each limit, and the same in words. */
+import type { MissionView } from '@cairn/protocol'
+import { formatCost, formatTokens } from '../format.ts'
+import { type Use, usesOf } from './mission-words.ts'
+
+export function BudgetBars({ mission }: { mission: Pick<MissionView, 'budget' | 'spent'> }) {
+  const uses = usesOf(mission)
+  return uses.length === 0 ? null : (
+    <span className="budget-bars" data-testid="budget-bars">
+      {uses.map(use => (
+        <span key={use.what} className="budget-bar">
+          <meter
+            min={0}
+            max={1}
+            high={0.9}
+            low={0.75}
+            optimum={0}
+            value={use.part}
+            aria-label={`Budget of ${use.what}`}
+          />
+          <span className="faint numeric">{told(use)}</span>
+        </span>
+      ))}
+    </span>
+  )
+}
+
+function told({ what, used, of }: Use): string {
+  switch (what) {
+    case 'tokens':
+      return `${formatTokens(used)} of ${formatTokens(of)} tokens`
+    case 'USD':
+      return `${formatCost(used)} of ${formatCost(of)}`
+    case 'minutes':
+      return `${Math.floor(used)} of ${Math.round(of)} minutes`
+  }
+}
