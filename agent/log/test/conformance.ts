@@ -11,6 +11,7 @@ import { defineInbox } from './conformance/inbox.ts'
 import { defineLeases } from './conformance/leases.ts'
 import { defineLinking } from './conformance/linking.ts'
 import { defineReading } from './conformance/reading.ts'
+import { defineSchedules } from './conformance/schedules.ts'
 import { defineSearching } from './conformance/searching.ts'
 import { defineSharing } from './conformance/sharing.ts'
 import { defineUpkeep } from './conformance/upkeep.ts'
@@ -28,6 +29,7 @@ export function defineLogConformance(name: string, implementation: Implementatio
     describe('linking', () => defineLinking(bench))
     describe('tasks', () => defineTasks(bench))
     describe('missions', () => defineMissions(bench))
+    describe('schedules', () => defineSchedules(bench))
     describe('boards', () => defineBoards(bench))
     describe('channels', () => defineChannels(bench))
     describe('families', () => defineFamilies(bench))

@@ -22,9 +22,10 @@ export const LOOP_USAGE = [
 ] as const
 
 const DEFAULT_S = 600
-const UNITS: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400 }
+const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
 const QUOTED = /^["“']([^"”']+)["”']\s*([\s\S]*)$/
-const EVERY = /^(?:every\s+)?(\d{1,6})\s*([mhd])(?:in|ins|inutes?|ours?|rs?|ays?)?(?:\s+([\s\S]+))?$/i
+const EVERY =
+  /^(?:every\s+)?(\d{1,6})\s*([smhd])(?:ecs?|econds?|ins?|inutes?|ours?|rs?|ays?)?(?:\s+([\s\S]+))?$/i
 const NICKNAME = /^(@[a-z]+)(?:\s+([\s\S]*))?$/i
 const ZONE = /^(UTC|[A-Za-z_]+(?:\/[\w+-]+)+)\s+([\s\S]+)$/
 

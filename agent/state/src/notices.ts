@@ -38,6 +38,12 @@ function lineOf(event: SessionEvent): Line | null {
       return info('Stopped.')
     case 'session.model_escalated':
       return warning(`Switched to ${event.data.model}: ${event.data.reason}.`)
+    case 'loop.result': {
+      const { outcome, content } = event.data
+      return outcome === 'success'
+        ? info(`Scheduled run: ${content}`)
+        : warning(`Scheduled run (${outcome.replaceAll('_', ' ')}): ${content}`)
+    }
     case 'harness.crash':
       return error(`The runtime failed: ${event.data.error}`)
     case 'harness.recovered':

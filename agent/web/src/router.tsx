@@ -89,10 +89,23 @@ const mission = createRoute({
   path: '/missions/$missionId',
   component: lazyRouteComponent(() => import('./missions/mission-page.tsx'), 'MissionPage'),
 })
+const schedules = createRoute({
+  getParentRoute: () => shell,
+  path: '/schedules',
+  component: lazyRouteComponent(() => import('./schedules/schedules-page.tsx'), 'SchedulesPage'),
+})
 
 const tree = root.addChildren([
   login,
-  shell.addChildren([home, sessions, session.addChildren([chat, workers, events]), inbox, missions, mission]),
+  shell.addChildren([
+    home,
+    sessions,
+    session.addChildren([chat, workers, events]),
+    inbox,
+    missions,
+    mission,
+    schedules,
+  ]),
 ])
 
 export const makeRouter = (queries: QueryClient) =>

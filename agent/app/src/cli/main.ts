@@ -21,6 +21,7 @@ import { sessions } from './sessions.ts'
 import { tail } from './tail.ts'
 import { printable } from './terminal-text.ts'
 import { token } from './token.ts'
+import { schedules } from './schedules.ts'
 import { workers } from './workers.ts'
 
 const commands: Command[] = [
@@ -28,6 +29,7 @@ const commands: Command[] = [
   send,
   sessions,
   workers,
+  schedules,
   tail,
   approve,
   rate,

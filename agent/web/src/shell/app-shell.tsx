@@ -6,7 +6,7 @@ import { aboutQuery } from '../queries.ts'
 import { SessionList } from '../sessions/session-list.tsx'
 import { NewSession } from '../sessions/new-session.tsx'
 import { AccountMenu } from './account-menu.tsx'
-import { CairnMark, InboxIcon, MissionIcon } from '../ui/icons.tsx'
+import { CairnMark, ClockIcon, InboxIcon, MissionIcon } from '../ui/icons.tsx'
 import { SandboxNote } from './sandbox-note.tsx'
 import { ThemeToggle } from '../ui/theme.tsx'
 import './app-shell.css'
@@ -35,6 +35,10 @@ export function AppShell() {
           <Link to="/missions" className="nav-link" data-testid="nav-missions">
             <MissionIcon />
             <span>Missions</span>
+          </Link>
+          <Link to="/schedules" className="nav-link" data-testid="nav-schedules">
+            <ClockIcon />
+            <span>Schedules</span>
           </Link>
         </nav>
         <SessionList />

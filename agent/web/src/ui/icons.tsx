@@ -64,6 +64,12 @@ export const HelpIcon = icon(
     <path d="M6.200 6.300c.2-1 .9-1.500 1.800-1.500s1.800.6 1.800 1.600c0 1.200-1.700 1.400-1.700 2.600M8 11.300v.01" />
   </>,
 )
+export const ClockIcon = icon(
+  <>
+    <circle cx="8" cy="8" r="6" />
+    <path d="M8 4.500V8l2.500 1.500" />
+  </>,
+)
 export const FileIcon = icon(<path d="M4 2h5l3 3v9H4zM9 2v3h3" />)
 
 /** Three stones. */

@@ -1,0 +1,115 @@
+/**
+ * Whoever acts on a schedule dies just before and after each of its commits, on both stores: one run for the
+ * slot, told once, and the slots that passed meanwhile accounted for.
+ */
+import { type LogStore, openPostgresStore } from '@cairn/log'
+import { makePostgresPlace } from '@cairn/log/test/postgres-place'
+import { checkFamily, checkHistory } from '@cairn/state'
+import { fireTimer, runSchedule } from '@cairn/sessions'
+import { describe, expect, test } from 'vitest'
+import { dyingStore } from '../turn/dying-store.ts'
+import { call, readLog, say, setStage, type Stage } from '../turn/stage.ts'
+import { type Death, deathsOf, type OpenStore, withDeath } from '../turn/with-death.ts'
+import {
+  addSchedule,
+  depsOf,
+  fireDue,
+  makeWall,
+  MINUTE,
+  resultsOf,
+  runsOf,
+  said,
+  STORES,
+  untilTold,
+} from './schedule-stage.ts'
+
+const SCENARIO = {
+  rules: [
+    { when: { user: 'look at the weather' }, steps: [call('note', 'rain'), say('It rains.')] },
+    { answer: say('Yes.') },
+  ],
+}
+
+describe.each(STORES)('on %s, whoever fires a slot dies', (_, open) => {
+  test.each(['before', 'after'] as const)('just %s its commit', async when => {
+    const wall = makeWall()
+    const place = await open(wall.now)
+    await using stage = await setStage({ scenario: SCENARIO, store: place.store })
+    const deps = depsOf(place.store, wall.now)
+    const { id, created_at } = await addSchedule(deps, stage.session_id)
+    wall.advance(MINUTE)
+    const dying = dyingStore(place.store, 0, when)
+    const [timer] = await place.store.coordination.claimTimers('dead', 50, 30_000)
+    if (timer === undefined) throw new Error('nothing is due')
+    await expect(fireTimer({ ...deps, store: dying.store }, timer)).rejects.toThrow('dead')
+    // Its claim stands between the slot and everybody else, for a while.
+    expect(await fireDue(deps)).toBe(0)
+    wall.advance(31_000)
+    expect(await fireDue(deps)).toBe(when === 'before' ? 1 : 0)
+    expect(said(await runsOf(place.store, id), created_at)).toEqual(['1 running'])
+    wall.advance(MINUTE)
+    await fireDue(deps)
+    expect(said(await runsOf(place.store, id), created_at)).toEqual(['1 running', '2 skipped overlap'])
+    expect(await place.store.check()).toEqual([])
+    await stage[Symbol.asyncDispose]()
+    await place.remove()
+  })
+})
+
+const onPostgres: OpenStore = async now => {
+  const { place, remove } = await makePostgresPlace()
+  return { store: await openPostgresStore({ url: place, now }), remove }
+}
+type Scene = { stage: Stage; id: string }
+const play = (death: Death, open?: OpenStore) =>
+  withDeath<
+    Scene,
+    Scene & { store: LogStore; runs: string[]; logs: Map<string, Awaited<ReturnType<typeof readLog>>> }
+  >(
+    {
+      async set(store) {
+        const stage = await setStage({ scenario: SCENARIO, store })
+        const { id } = await addSchedule(stage.deps, stage.session_id)
+        await runSchedule(stage.deps, id)
+        return { stage, id }
+      },
+      play: ({ stage }) => untilTold(stage, 1),
+      async look({ stage, id }) {
+        const runs = await runsOf(stage.store, id)
+        const run = runs[0]?.run_session_id ?? ''
+        const logs = new Map([
+          [stage.session_id, await stage.events()],
+          [run, await readLog(stage.store, run)],
+        ])
+        const outcome = runs.map(({ status, reason }) => `${status} ${reason}`)
+        expect((await resultsOf(stage.store, stage.session_id)).length).toBe(1)
+        expect((await stage.store.coordination.schedule(id))?.state).toMatchObject({
+          running: null,
+          run_count: 1,
+        })
+        return { stage, id, store: stage.store, runs: outcome, logs }
+      },
+    },
+    death,
+    open,
+  )
+
+describe('the worker of a run dies', async () => {
+  const { commits } = await play(null)
+  const oneOf = (many: number) =>
+    deathsOf(commits).filter(({ nth }) => process.env['KILLS'] === 'all' || nth % many === many - 1)
+
+  async function judge(death: Death, open?: OpenStore): Promise<void> {
+    const { seen, problems } = await play(death, open)
+    expect(problems).toEqual([])
+    // One that had begun a call that must not be made twice fails it, and the model goes on.
+    expect(seen.runs).toEqual(['success success'])
+    for (const log of seen.logs.values()) expect(checkHistory(log, { settled: true })).toEqual([])
+    expect(checkFamily(seen.logs)).toEqual([])
+    expect(seen.stage.ran.length).toBeLessThanOrEqual(1)
+  }
+  test.each(oneOf(2))('just $when commit $nth, and it is told once', death => judge(death))
+  test.each(oneOf(4))('on Postgres, just $when commit $nth, and it is told once', death =>
+    judge(death, onPostgres),
+  )
+})

@@ -1,0 +1,144 @@
+/** A new schedule: whom it tells, what it runs, when, and its limits. */
+import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, type ReactNode, useId, useState } from 'react'
+import { Button } from 'react-aria-components'
+import { client, describeError } from '../api.ts'
+import { sessionsQuery } from '../queries.ts'
+import { firstWhen, timingOf, WhenField } from './when-field.tsx'
+
+const OVERLAPS = {
+  skip: 'pass over the next',
+  queue: 'let one wait',
+  replace: 'stop it for the next',
+} as const
+type Overlap = keyof typeof OVERLAPS
+
+export function ScheduleForm({ onDone }: { onDone: () => void }) {
+  const queries = useQueryClient()
+  const [given, setSession] = useState('')
+  const sessions = useInfiniteQuery(sessionsQuery('current', '')).data?.pages.flatMap(page => page.sessions)
+  const session_id = given === '' ? (sessions?.[0]?.id ?? '') : given
+  const [prompt, setPrompt] = useState('')
+  const [when, setWhen] = useState(firstWhen)
+  const [overlap, setOverlap] = useState<Overlap>('skip')
+  const [maxRuns, setMaxRuns] = useState('')
+  const create = useMutation({
+    mutationFn: () => {
+      const limit = maxRuns === '' ? {} : { max_runs: Number(maxRuns) }
+      const body = { session_id, prompt, overlap, ...timingOf(when), ...limit }
+      return client.call('createSchedule', { body, idempotencyKey: crypto.randomUUID() })
+    },
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['schedules'] })
+      onDone()
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    create.mutate()
+  }
+  return (
+    <form className="schedule-form" onSubmit={submit} data-testid="schedule-form">
+      <Field label="Session that is told of the results">
+        {id => (
+          <select
+            id={id}
+            className="input"
+            value={session_id}
+            onChange={event => setSession(event.target.value)}
+          >
+            {(sessions ?? []).map(session => (
+              <option key={session.id} value={session.id}>
+                {session.title ?? `Untitled, ${session.id.slice(0, 8)}`}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <Field label="What each run is told">
+        {id => (
+          <textarea
+            id={id}
+            className="input"
+            rows={3}
+            required
+            value={prompt}
+            onChange={event => setPrompt(event.target.value)}
+            data-testid="schedule-prompt"
+          />
+        )}
+      </Field>
+      <WhenField when={when} onChange={setWhen} />
+      <Limits overlap={overlap} setOverlap={setOverlap} maxRuns={maxRuns} setMaxRuns={setMaxRuns} />
+      {create.error && (
+        <p className="inline-error" role="alert">
+          {describeError(create.error)}
+        </p>
+      )}
+      <div className="actions">
+        <Button className="button quiet" onPress={onDone}>
+          Cancel
+        </Button>
+        <Button
+          className="button primary"
+          type="submit"
+          isDisabled={create.isPending || session_id === '' || prompt.trim() === ''}
+          data-testid="create-schedule"
+        >
+          Create
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+function Field({ label, children }: { label: string; children: (id: string) => ReactNode }) {
+  const id = useId()
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      {children(id)}
+    </div>
+  )
+}
+
+type LimitsProps = {
+  overlap: Overlap
+  setOverlap: (overlap: Overlap) => void
+  maxRuns: string
+  setMaxRuns: (text: string) => void
+}
+
+const Limits = ({ overlap, setOverlap, maxRuns, setMaxRuns }: LimitsProps) => (
+  <div className="schedule-row">
+    <Field label="While a run is under way">
+      {id => (
+        <select
+          id={id}
+          className="input"
+          value={overlap}
+          onChange={event => setOverlap(event.target.value as Overlap)}
+        >
+          {Object.entries(OVERLAPS).map(([name, words]) => (
+            <option key={name} value={name}>
+              {words}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+    <Field label="Runs at most">
+      {id => (
+        <input
+          id={id}
+          className="input"
+          type="number"
+          min={1}
+          placeholder="no limit"
+          value={maxRuns}
+          onChange={event => setMaxRuns(event.target.value)}
+        />
+      )}
+    </Field>
+  </div>
+)

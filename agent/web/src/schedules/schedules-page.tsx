@@ -1,0 +1,60 @@
+/** Schedules: what runs when, what came of it, and a form for a new one. */
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { Button } from 'react-aria-components'
+import { describeError } from '../api.ts'
+import { BackIcon, ClockIcon, PlusIcon } from '../ui/icons.tsx'
+import { ScheduleEntry } from './schedule-entry.tsx'
+import { ScheduleForm } from './schedule-form.tsx'
+import { schedulesQuery } from './schedule-queries.ts'
+import './schedules.css'
+
+export function SchedulesPage() {
+  const { data: schedules, error, hasNextPage, fetchNextPage } = useInfiniteQuery(schedulesQuery)
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <div className="schedules">
+      <header className="page-head">
+        <Link to="/sessions" className="button quiet square back" aria-label="Back to the sessions">
+          <BackIcon />
+        </Link>
+        <h1>Schedules</h1>
+        <Button className="button" onPress={() => setOpen(!isOpen)} data-testid="new-schedule">
+          <PlusIcon />
+          New schedule
+        </Button>
+      </header>
+      <div className="schedules-scroll">
+        {error && (
+          <p className="inline-error" role="alert">
+            {describeError(error)}
+          </p>
+        )}
+        {isOpen && <ScheduleForm onDone={() => setOpen(false)} />}
+        <ul className="schedules-list" data-testid="schedules-list">
+          {(schedules ?? []).map(schedule => (
+            <ScheduleEntry key={schedule.id} schedule={schedule} />
+          ))}
+        </ul>
+        {hasNextPage && (
+          <Button
+            className="button quiet"
+            onPress={() => {
+              void fetchNextPage()
+            }}
+          >
+            Older schedules
+          </Button>
+        )}
+        {schedules?.length === 0 && !isOpen && (
+          <div className="empty">
+            <ClockIcon />
+            <h2>Nothing is scheduled</h2>
+            <p>A schedule runs an agent at times; each run is a session whose answer comes to yours.</p>
+          </div>
+        )}
+      </div>
+    </div>
+  )
+}

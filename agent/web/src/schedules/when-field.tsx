@@ -1,0 +1,115 @@
+/** When a schedule runs, as somebody chooses it, with the times that this comes to as they type. */
+import { useQuery } from '@tanstack/react-query'
+import { useDeferredValue } from 'react'
+import { describeError } from '../api.ts'
+import { previewQuery, type Timing } from './schedule-queries.ts'
+
+const UNITS = { minutes: 60, hours: 3600, days: 86_400 } as const
+type Unit = keyof typeof UNITS
+
+/** Both ways are kept, whichever is chosen: who looks at the other loses nothing. */
+export type When = {
+  kind: 'cron' | 'interval'
+  cron: string
+  timezone: string
+  count: number
+  unit: Unit
+}
+export const firstWhen = (): When => ({
+  kind: 'cron',
+  cron: '0 9 * * MON-FRI',
+  timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+  count: 30,
+  unit: 'minutes',
+})
+export const timingOf = ({ kind, cron, timezone, count, unit }: When): Timing =>
+  kind === 'cron' ? { cron, timezone } : { every_s: Math.round(count * UNITS[unit]) }
+
+type Props = { when: When; onChange: (when: When) => void }
+
+export function WhenField({ when, onChange }: Props) {
+  const set = (change: Partial<When>) => onChange({ ...when, ...change })
+  return (
+    <fieldset className="schedule-when">
+      <legend>When</legend>
+      <label>
+        <input type="radio" checked={when.kind === 'cron'} onChange={() => set({ kind: 'cron' })} /> at times
+      </label>
+      <label>
+        <input
+          type="radio"
+          checked={when.kind === 'interval'}
+          onChange={() => set({ kind: 'interval' })}
+          data-testid="kind-interval"
+        />{' '}
+        every so often
+      </label>
+      {when.kind === 'cron' ? (
+        <div className="schedule-row">
+          <input
+            className="input mono"
+            aria-label="Cron expression"
+            value={when.cron}
+            onChange={event => set({ cron: event.target.value })}
+            data-testid="schedule-cron"
+          />
+          <input
+            className="input"
+            aria-label="Time zone"
+            value={when.timezone}
+            onChange={event => set({ timezone: event.target.value })}
+            data-testid="schedule-zone"
+          />
+        </div>
+      ) : (
+        <Interval when={when} set={set} />
+      )}
+      <Preview timing={timingOf(when)} />
+    </fieldset>
+  )
+}
+
+const Interval = ({ when, set }: { when: When; set: (change: Partial<When>) => void }) => (
+  <div className="schedule-row">
+    <input
+      className="input"
+      aria-label="How many"
+      type="number"
+      min={1}
+      value={when.count}
+      onChange={event => set({ count: Number(event.target.value) })}
+    />
+    <select
+      className="input"
+      aria-label="Unit"
+      value={when.unit}
+      onChange={event => set({ unit: event.target.value as Unit })}
+    >
+      {Object.keys(UNITS).map(name => (
+        <option key={name}>{name}</option>
+      ))}
+    </select>
+  </div>
+)
+
+/** The times of what is typed, and what is odd about them; what is wrong with it, in the server's words. */
+function Preview({ timing }: { timing: Timing }) {
+  const asked = useDeferredValue(timing)
+  const { data, error } = useQuery({ ...previewQuery(asked), placeholderData: before => before })
+  if (error)
+    return (
+      <p className="schedule-problem" role="alert" data-testid="preview-problem">
+        {describeError(error)}
+      </p>
+    )
+  return (
+    <ol className="schedule-next" aria-label="Next times" data-testid="preview">
+      {(data?.next ?? []).map(({ at, local, note }) => (
+        <li key={at}>
+          <time dateTime={at}>{local}</time> <span className="faint">{data?.timezone}</span>
+          {note !== null && <span className="badge waiting">{note}</span>}
+        </li>
+      ))}
+    </ol>
+  )
+}
