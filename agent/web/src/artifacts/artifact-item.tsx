@@ -25,7 +25,8 @@ export const ArtifactItem = memo(function ArtifactItem({
       seen => {
         if (seen.some(entry => entry.isIntersecting)) setNear(true)
       },
-      { rootMargin: '400px' },
+      // The margin is one round the root alone: what scrolls between it and the frame cuts without any.
+      { root: frame.current.closest('.chat-scroll'), rootMargin: '400px' },
     )
     observer.observe(frame.current)
     return () => observer.disconnect()

@@ -1,0 +1,43 @@
+/** Artifacts are loaded when they come near the visible part of the chat, and not before. */
+import { expect, test } from 'vitest'
+import { openBrowser, openPage } from './browser.ts'
+import { makePlace, startServer } from './server.ts'
+import { newSession, runTurn } from './session.ts'
+
+const chart = (name: string) => ({
+  name: 'create_artifact',
+  arguments: {
+    name,
+    spec: {
+      kind: 'chart',
+      chart: { type: 'bar', labels: ['a', 'b'], datasets: [{ label: 'x', data: [1, 2] }] },
+    },
+  },
+})
+const lines = (count: number): string => Array.from({ length: count }, (_, at) => `- line ${at}`).join('\n')
+const scenario = {
+  pace_ms: 0,
+  rules: [
+    { when: { user: '^far' }, steps: [{ tool_calls: [chart('far')] }, { text: lines(80) }] },
+    { when: { user: '^near' }, steps: [{ tool_calls: [chart('near')] }, { text: lines(16) }] },
+    { answer: { text: 'Charts' } },
+  ],
+}
+
+test('a chart that has scrolled out of sight is drawn while it is near, however late the page is', async () => {
+  const server = await startServer(makePlace({ scenario }))
+  const id = await newSession(server.client)
+  for (const text of ['far', 'near']) await runTurn(server.client, id, text)
+  const { page, troubles } = await openPage(await openBrowser())
+  await page.setViewportSize({ width: 1440, height: 560 })
+  await page.goto(server.loginUrl)
+  await page.waitForURL('**/sessions')
+  // All of it is there before the page is: no artifact was ever seen on its way.
+  await page.goto(`${server.url}/sessions/${id}`)
+  const artifact = (name: string) => page.locator(`[data-testid="artifact"][aria-label="${name}"]`)
+  await artifact('near').locator('canvas').waitFor()
+  expect(await artifact('far').textContent()).toContain('Loading')
+  await artifact('far').scrollIntoViewIfNeeded()
+  await artifact('far').locator('canvas').waitFor()
+  expect(troubles).toEqual([])
+})
