@@ -27,7 +27,7 @@ export type Board = { last_seq: number; notes: BoardNote[] }
 export type BoardChange = {
   /**
    * Guard and change: refused with `tree_moved` unless `last_seq` is the last number of the board; the
-   * notes get the numbers after it.
+   * notes get the numbers after it. A renewal alone takes one as well.
    */
   do: 'board.add'
   root_id: string
@@ -39,4 +39,10 @@ export type BoardChange = {
   /** Notes that count from now on for so long. */
   renew: readonly { seq: number; ttl_ms: number }[]
 }
+/**
+ * The number of a board after a change. One that only renews takes a number too, which no note has: whoever
+ * read the board before would judge by when a claim had run out.
+ */
+export const seqAfter = ({ last_seq, notes, renew }: BoardChange): number =>
+  last_seq + Math.max(notes.length, renew.length > 0 ? 1 : 0)
 export const noteId = (seq: number): string => `n${seq}`

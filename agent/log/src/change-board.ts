@@ -1,5 +1,5 @@
 /** What a commit changes of a board, inside the writer's transaction. */
-import type { BoardChange } from './board.ts'
+import { type BoardChange, seqAfter } from './board.ts'
 import { linkRefusals } from './change-link.ts'
 import type { LinkSql } from './link-sql.ts'
 import type { StoredSession } from './session-rows.ts'
@@ -21,5 +21,5 @@ export function changeBoard(sql: LinkSql, row: StoredSession, at: number, change
     })
   for (const seq of supersede) sql.supersedeNote.run(root_id, seq)
   for (const { seq, ttl_ms } of renew) sql.renewNote.run(at + ttl_ms, root_id, seq)
-  sql.setBoardSeq.run(root_id, last_seq + notes.length)
+  sql.setBoardSeq.run(root_id, seqAfter(change))
 }

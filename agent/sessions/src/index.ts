@@ -97,7 +97,7 @@ export { findMission, shownMission, viewMission } from './view-mission.ts'
 export { readFolded } from './read-folded.ts'
 export { commitFor, refusedAs } from './refusals.ts'
 export { renameSession, titleCommit } from './titles.ts'
-export { admit, BOARD_WINDOW_MS, composeUpdate, isLive, lineOf } from './board.ts'
+export { admit, BOARD_WINDOW_MS, composeUpdate, type GivenNote, isLive, lineOf } from './board.ts'
 export { viewBoard } from './view-board.ts'
 export {
   cancelRows,

@@ -1,5 +1,5 @@
 /** What a commit changes of a board on Postgres, under the lock of its tree. */
-import type { BoardChange } from '../board.ts'
+import { type BoardChange, seqAfter } from '../board.ts'
 import { linkRefusals } from '../change-link.ts'
 import type { StoredSession } from '../session-rows.ts'
 import type { Statement } from './connections.ts'
@@ -32,8 +32,9 @@ export async function changeBoard(
   ask: Ask,
   row: StoredSession,
   at: number,
-  { root_id, last_seq, writer_id, notes, supersede, renew }: BoardChange,
+  change: BoardChange,
 ): Promise<void> {
+  const { root_id, last_seq, writer_id, notes, supersede, renew } = change
   const [tree] = await ask(BOARD_SEQ, [root_id])
   if (Number(tree?.['board_seq']) !== last_seq) throw linkRefusals.moved(row, root_id)
   for (const [index, { type, content, ref, ttl_ms }] of notes.entries()) {
@@ -42,5 +43,5 @@ export async function changeBoard(
   }
   for (const seq of supersede) await ask(SUPERSEDE_NOTE, [root_id, seq])
   for (const { seq, ttl_ms } of renew) await ask(RENEW_NOTE, [at + ttl_ms, root_id, seq])
-  await ask(SET_BOARD_SEQ, [root_id, last_seq + notes.length])
+  await ask(SET_BOARD_SEQ, [root_id, seqAfter(change)])
 }

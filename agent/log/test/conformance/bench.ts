@@ -2,8 +2,8 @@
  * The workbench of one implementation: opens stores in fresh places and puts everything away after each test.
  */
 import { afterEach } from 'vitest'
-import type { LogStore } from '@cairn/log'
-import { type Clock, type Implementation, makeClock } from './fixture.ts'
+import type { LogStore, RowChange } from '@cairn/log'
+import { type Clock, type Implementation, makeClock, newSession, thought } from './fixture.ts'
 
 type Opened = { store: LogStore; clock: Clock; place: string }
 export type Bench = {
@@ -37,5 +37,16 @@ export function makeBench(implementation: Implementation): Bench {
       putAway.push(() => store.close())
       return { store, clock, place }
     },
+  }
+}
+
+/** A session `root` on a new store, and commits of it that change rows of its tree. */
+export async function openRoot({ open }: Bench) {
+  const opened = await open()
+  const { store } = opened
+  await store.createSession(newSession('root'))
+  return {
+    ...opened,
+    act: (...rows: RowChange[]) => store.commit({ session_id: 'root', events: [thought('acts')], rows }),
   }
 }

@@ -1,8 +1,8 @@
 /** Boards: notes in the order of their commits, each written by somebody who had read the last. */
 import { expect, test } from 'vitest'
 import type { BoardChange, RowChange } from '@cairn/log'
-import type { Bench } from './bench.ts'
-import { newSession, refused, thought } from './fixture.ts'
+import { type Bench, openRoot } from './bench.ts'
+import { refused } from './fixture.ts'
 
 const note = (content: string, ttl_ms: number | null = null) =>
   ({ type: 'FACT', content, ref: null, ttl_ms }) as const
@@ -17,12 +17,9 @@ const add = (last_seq: number, content: string, more: Partial<BoardChange> = {})
   ...more,
 })
 
-export function defineBoards({ open }: Bench): void {
+export function defineBoards(bench: Bench): void {
   test('notes are numbered in the order of their commits, superseded and renewed', async () => {
-    const { store, clock } = await open()
-    await store.createSession(newSession('root'))
-    const act = (row: RowChange) =>
-      store.commit({ session_id: 'root', events: [thought('writes')], rows: [row] })
+    const { store, clock, act } = await openRoot(bench)
     expect(await store.coordination.board('root')).toEqual({ last_seq: 0, notes: [] })
     await act(add(0, 'one', { notes: [note('one'), note('two', 1000)] }))
     await act(add(2, 'three', { supersede: [1], renew: [{ seq: 2, ttl_ms: 5000 }] }))
@@ -40,13 +37,19 @@ export function defineBoards({ open }: Bench): void {
   })
 
   test('who writes without having read the last note is refused, and writes nothing', async () => {
-    const { store } = await open()
-    await store.createSession(newSession('root'))
-    const writes = (content: string) =>
-      store.commit({ session_id: 'root', events: [thought(content)], rows: [add(0, content)] })
-    const both = await Promise.allSettled([writes('a'), writes('b')])
+    const { store, act } = await openRoot(bench)
+    const both = await Promise.allSettled([act(add(0, 'a')), act(add(0, 'b'))])
     expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
     await refused(store, { session_id: 'root', events: [], rows: [add(0, 'late')] }, 'tree_moved')
     expect((await store.coordination.board('root')).notes.map(({ content }) => content)).toEqual(['a'])
+  })
+
+  test('who writes without having read that a claim was renewed is refused too', async () => {
+    const { store, act } = await openRoot(bench)
+    await act(add(0, 'mine', { notes: [note('mine', 1000)] }))
+    await act(add(1, '', { notes: [], renew: [{ seq: 1, ttl_ms: 5000 }] }))
+    await refused(store, { session_id: 'root', events: [], rows: [add(1, 'late')] }, 'tree_moved')
+    const { last_seq, notes } = await store.coordination.board('root')
+    expect([last_seq, notes.map(({ seq }) => seq)]).toEqual([2, [1]])
   })
 }

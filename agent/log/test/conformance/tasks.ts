@@ -1,8 +1,8 @@
 /** Tasks: rows that move in the commits of their attempts. */
 import { expect, test } from 'vitest'
-import type { LogStore, NewTask, RowChange, TaskChange } from '@cairn/log'
-import type { Bench } from './bench.ts'
-import { newSession, readAll, refused, thought } from './fixture.ts'
+import type { NewTask, RowChange, TaskChange } from '@cairn/log'
+import { type Bench, openRoot } from './bench.ts'
+import { newSession, readAll, refused } from './fixture.ts'
 
 const task = (task_id: string, more: Partial<NewTask> = {}): NewTask => ({
   task_id,
@@ -31,21 +31,13 @@ const move = (task_id: string, from: Move['from'], to: Move['to'], more: Partial
   ...more,
 })
 
-export function defineTasks({ open }: Bench): void {
-  async function openRoot() {
-    const opened = await open()
-    await opened.store.createSession(newSession('root'))
-    return opened
-  }
-  const act = (store: LogStore, ...rows: RowChange[]) =>
-    store.commit({ session_id: 'root', events: [thought('acts')], rows })
-
+export function defineTasks(bench: Bench): void {
   test('a task is there with what it was given, and keeps what each move adds', async () => {
-    const { store, clock } = await openRoot()
+    const { store, clock, act } = await openRoot(bench)
     const begun = clock.now()
-    await act(store, add('first', { status: 'running', attempt_count: 1, state: { worker_id: 'w1' } }))
+    await act(add('first', { status: 'running', attempt_count: 1, state: { worker_id: 'w1' } }))
     clock.advance(1000)
-    await act(store, add('second', { after: ['first'] }))
+    await act(add('second', { after: ['first'] }))
     expect(await store.coordination.tasks('root')).toEqual([
       {
         ...task('first', { status: 'running', attempt_count: 1, state: { worker_id: 'w1' } }),
@@ -56,13 +48,10 @@ export function defineTasks({ open }: Bench): void {
       { ...task('second', { after: ['first'] }), created_at: begun + 1000, started_at: null, ended_at: null },
     ])
     const failed = [{ worker_id: 'w1', error: 'no' }]
-    await act(
-      store,
-      move('first', ['running'], 'running', { attempt_count: 2, state: { worker_id: 'w2', failed } }),
-    )
+    await act(move('first', ['running'], 'running', { attempt_count: 2, state: { worker_id: 'w2', failed } }))
     clock.advance(1000)
-    await act(store, move('first', ['running'], 'done', { state: { result: 'there it is' } }))
-    await act(store, move('second', ['todo'], 'running', { attempt_count: 1 }))
+    await act(move('first', ['running'], 'done', { state: { result: 'there it is' } }))
+    await act(move('second', ['todo'], 'running', { attempt_count: 1 }))
     expect(await store.coordination.task('first')).toMatchObject({
       status: 'done',
       attempt_count: 2,
@@ -80,11 +69,11 @@ export function defineTasks({ open }: Bench): void {
   })
 
   test('of two moves from one state the first is made, and the other writes nothing', async () => {
-    const { store } = await openRoot()
-    await act(store, add('one', { status: 'running', attempt_count: 1 }))
+    const { store, act } = await openRoot(bench)
+    await act(add('one', { status: 'running', attempt_count: 1 }))
     const moves = await Promise.allSettled([
-      act(store, move('one', ['running'], 'done')),
-      act(store, move('one', ['running'], 'cancelled')),
+      act(move('one', ['running'], 'done')),
+      act(move('one', ['running'], 'cancelled')),
     ])
     expect(moves.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
     expect(moves[1]).toMatchObject({ reason: { refusal: 'task_moved' } })
@@ -98,8 +87,8 @@ export function defineTasks({ open }: Bench): void {
   })
 
   test('a task is added once, and a refused commit adds none', async () => {
-    const { store } = await openRoot()
-    await act(store, add('one'))
+    const { store, act } = await openRoot(bench)
+    await act(add('one'))
     await refused(store, { session_id: 'root', events: [], rows: [add('one')] }, 'exists')
     await refused(
       store,
@@ -110,11 +99,11 @@ export function defineTasks({ open }: Bench): void {
   })
 
   test('who decided over the tasks of a tree is refused when one was added or moved since', async () => {
-    const { store } = await openRoot()
-    await act(store, add('one'))
+    const { store, act } = await openRoot(bench)
+    await act(add('one'))
     for (const change of [add('two'), move('one', ['todo'], 'cancelled')]) {
       const { version } = await store.coordination.tree('root')
-      await act(store, change)
+      await act(change)
       await refused(
         store,
         { session_id: 'root', events: [], rows: [{ do: 'tree.expect', root_id: 'root', version }] },
@@ -124,10 +113,10 @@ export function defineTasks({ open }: Bench): void {
   })
 
   test('a secret in a goal, in a plan or in a result is in no row', async () => {
-    const { store } = await openRoot()
+    const { store, act } = await openRoot(bench)
     const secret = `sk-ant-api03-${'a1B2'.repeat(8)}`
-    await act(store, add('one', { goal: `use ${secret}`, plan: { context: secret } }))
-    await act(store, move('one', ['todo'], 'done', { state: { result: `it was ${secret}` } }))
+    await act(add('one', { goal: `use ${secret}`, plan: { context: secret } }))
+    await act(move('one', ['todo'], 'done', { state: { result: `it was ${secret}` } }))
     const found = await store.coordination.task('one')
     expect(JSON.stringify(found)).not.toContain(secret)
     expect(found?.goal).toContain('[REDACTED]')
@@ -135,7 +124,7 @@ export function defineTasks({ open }: Bench): void {
   })
 
   test('the children that a tree was given are counted from a moment on', async () => {
-    const { store, clock } = await openRoot()
+    const { store, clock } = await openRoot(bench)
     const { id: _, ...child } = newSession('any', { parent_id: 'root' })
     const spawn = (child_id: string) =>
       store.commit({
