@@ -107,6 +107,13 @@ test('a mission is listed, followed through its verdict, tasks, board and worker
   await by(page, 'mission-workers').getByText('Cross the ford').waitFor()
   await takePictures(page, 'mission')
 
+  // The chat of the coordinator shows the mission too, and leads back.
+  await by(page, 'mission-coordinator').click()
+  const card = by(page, 'mission-card', '[data-status="active"]')
+  expect(await card.textContent()).toContain('Mission: active, round 2 of 5')
+  await card.locator('a').click()
+  await page.waitForURL(`**/missions/${mission_id}`)
+
   await by(page, 'mission-pause').click()
   await expect.poll(() => status.textContent(), POLL).toBe('Paused')
   await by(page, 'mission-resume').click()

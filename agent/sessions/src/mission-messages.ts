@@ -6,22 +6,15 @@ import { syntheticMessage } from './message-events.ts'
 type Told = EventDraft<'user.message'>
 type About = Pick<Mission, 'mission_id' | 'description' | 'rubric'>
 
-export const missionKickoff = (
-  { mission_id, description, rubric }: About,
-  how: readonly string[] = [],
-): Told =>
+export const missionKickoff = ({ mission_id, description, rubric }: About): Told =>
   syntheticMessage(
     'mission_kickoff',
     [
       `You lead this mission:\n${description}`,
       `Each round of work is graded by this rubric, from what the work shows and not from what is said ` +
         `about it:\n${rubric}`,
-      ...(how.length > 0
-        ? how
-        : [
-            'Split the work among workers where that helps, check what they bring back, and end the round ' +
-              'with an answer that names the files and results that prove it.',
-          ]),
+      'Split the work among workers where that helps, check what they bring back, and end the round with an ' +
+        'answer that names the files and results that prove it.',
     ].join('\n\n'),
     { mission_id },
   )

@@ -113,6 +113,34 @@ test('asked for workers, the demo has two and tells what both found', async () =
   expect(played.text).toMatch(/- Three lines\.\n- One file\./)
 })
 
+test('a mission of the demo has two rounds: it is sent back for what is missing, and then satisfied', async () => {
+  const delegate_task = { workers: [{ result: 'Three lines.' }, { result: 'One file.' }] }
+  const kickoff = 'You lead this mission:\nSee what is there\n\nEach round of work is graded …'
+  const first = await turn([], kickoff, { delegate_task }, withWorkers)
+  expect(first.called).toEqual(['write_file', 'delegate_task'])
+  const judge = async (shown: string): Promise<unknown> => {
+    const { message } = await model.call(
+      {
+        model: 'scripted',
+        messages: [
+          { role: 'system', content: 'You grade a round of a mission: …' },
+          { role: 'user', content: shown },
+        ],
+        tools: [],
+        json_schema: { name: 'outcome_verdict', schema: {} },
+      },
+      () => undefined,
+      AbortSignal.timeout(60_000),
+    )
+    return JSON.parse(message.content)
+  }
+  expect(await judge('Mission:\nSee what is there')).toMatchObject({ result: 'needs_revision' })
+  const second = await turn(first.messages, 'The mission is not reached yet (round 1 …', {}, withWorkers)
+  expect(second.called).toEqual(['write_file'])
+  expect(second.text).toContain('mission/report.md')
+  expect(await judge('Earlier verdicts:\n1. needs_revision: …')).toMatchObject({ result: 'satisfied' })
+})
+
 test('without a terminal the tour is held at the change of a file, and ends after the approval with the same call', async () => {
   const results = { ask_user_question: ANSWERED, edit_file: GATED }
   const tour = await turn([], 'Show me what you can do', results, withoutTerminal)

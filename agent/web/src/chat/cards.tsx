@@ -1,10 +1,17 @@
 /** The cards above the chat: a row for each capability, and null for one that has nothing to show there. */
 import type { ReactNode } from 'react'
 import type { Session } from '@cairn/protocol'
-import { type CapabilityName, type CapabilityStates, hasTasks, type SessionView } from '@cairn/state'
+import {
+  isMissionUnderWay,
+  type CapabilityName,
+  type CapabilityStates,
+  hasTasks,
+  type SessionView,
+} from '@cairn/state'
 import { BoardCard } from './board-card.tsx'
 import { ChildrenCard } from './children-card.tsx'
 import { GoalCard } from './goal-card.tsx'
+import { MissionCard } from './mission-card.tsx'
 import { SagaCard } from './saga-card.tsx'
 import { TasksCard } from './tasks-card.tsx'
 
@@ -54,7 +61,7 @@ const CARDS: { readonly [K in CapabilityName]: Card<CapabilityStates[K]> | null 
     (shared || at !== null) && (
       <BoardCard sessionId={sessionId} isLive={children.open.length > 0 || (session?.depth ?? 0) > 0} />
     ),
-  mission: null,
+  mission: mission => isMissionUnderWay(mission) && <MissionCard mission={mission} />,
 }
 /** The session works on a task and has asked. */
 const BlockedHere = () => (

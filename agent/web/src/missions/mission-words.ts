@@ -21,7 +21,11 @@ const RESULT_WORDS: Record<string, string> = {
 export const resultWord = (result: string): string => RESULT_WORDS[result] ?? result
 
 /** "Round 2 of 5": the one that is worked on, or the last that was graded. */
-export function roundOf({ status, iteration, max_iterations }: MissionView): string {
+export function roundOf({
+  status,
+  iteration,
+  max_iterations,
+}: Pick<MissionView, 'status' | 'iteration' | 'max_iterations'>): string {
   const round =
     status === 'active' || status === 'paused' ? Math.min(iteration + 1, max_iterations) : iteration
   return `Round ${round} of ${max_iterations}`
