@@ -13,8 +13,8 @@ export const missionKickoff = ({ mission_id, description, rubric }: About): Told
       `You lead this mission:\n${description}`,
       'Each round of work is graded by this rubric, from what the work shows and not from what is said ' +
         `about it:\n${rubric}`,
-      'Split the work among workers where that helps, check what they bring back, and end the round with an ' +
-        'answer that names the files and results that prove it.',
+      'Split the work among workers where that helps, check what they bring back, and end the round with ' +
+        'an answer that names the files and results that prove it.',
     ].join('\n\n'),
     { mission_id },
   )
