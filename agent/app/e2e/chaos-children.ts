@@ -116,7 +116,7 @@ async function examine(): Promise<void> {
   try {
     for (const root of trees) {
       const logs = new Map(await logsOf(root))
-      problems.push(...checkFamily(logs))
+      problems.push(...checkFamily(logs, { settled: true }))
       for (const [id, log] of logs) {
         problems.push(...checkHistory(log, { settled: true }).map(what => `${id}: ${what}`))
         note(log)

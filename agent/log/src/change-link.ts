@@ -1,7 +1,7 @@
 /** What a commit changes of links, trees and timers, inside the writer's transaction. */
 import { Refusing } from './commit-rules.ts'
 import type { LinkSql } from './link-sql.ts'
-import { DAY_MS, type LinkChange } from './links.ts'
+import { DAY_MS, type LinkChange, type SeenLog } from './links.ts'
 import type { StoredSession } from './session-rows.ts'
 import type { Request } from './writer-messages.ts'
 
@@ -23,9 +23,18 @@ export const linkRefusals = {
     new Refusing('already_settled', `[commit] the link of child ${child} is not open`, row),
   moved: (row: StoredSession, root: string) =>
     new Refusing('tree_moved', `[commit] the tree of ${root} has changed since it was read`, row),
+  goneOn: (row: StoredSession, child: string) =>
+    new Refusing('tree_moved', `[commit] child ${child} has gone on since its outcome was made`, row),
   timerGone: (row: StoredSession, id: string) =>
     new Refusing('timer_gone', `[commit] timer ${id} is gone, or claimed by another`, row),
 }
+
+/** Whether the child, whose row this is, has written since what its outcome is made of. */
+export const hasGoneOn = (row: StoredSession, seen: SeenLog | undefined): boolean =>
+  seen !== undefined &&
+  (row.input_tokens !== seen.input_tokens ||
+    row.output_tokens !== seen.output_tokens ||
+    row.tool_call_count !== seen.tool_call_count)
 
 export function changeLink(sql: LinkSql, row: StoredSession, at: number, change: LinkChange): void {
   switch (change.do) {
@@ -40,7 +49,8 @@ export function changeLink(sql: LinkSql, row: StoredSession, at: number, change:
       return
     }
     case 'link.settle': {
-      const { child_id, root_id, status, cause, input_tokens, output_tokens, cost_usd } = change
+      const { child_id, root_id, status, cause, input_tokens, output_tokens, cost_usd, seen } = change
+      if (hasGoneOn(row, seen)) throw linkRefusals.goneOn(row, child_id)
       const settled = sql.settleLink.get(status, cause, input_tokens, output_tokens, cost_usd, at, child_id)
       if (settled === undefined) throw linkRefusals.settled(row, child_id)
       sql.moveTree.run(root_id)

@@ -1,7 +1,8 @@
 /**
- * Whether a store is sound: the file itself, ids without gaps, and every counter equal to the fold of its
- * log. For `cairn doctor`.
+ * Whether a store is sound: the file itself, ids without gaps, every counter equal to the fold of its log,
+ * and links, tasks and timers as the logs say. For `cairn doctor`.
  */
+import { createLinkCheck, type LinkCheck } from './check-links.ts'
 import { parsePositions } from './positions.ts'
 import { applyEffect, effectOf, type Projected } from './projection.ts'
 import type { StoredSession } from './session-rows.ts'
@@ -50,6 +51,7 @@ export function checkLog(
   session: StoredSession,
   rows: Iterable<LoggedRow>,
   problem: Problem,
+  links: LinkCheck,
   lost: readonly LostIds[] = [],
 ): void {
   /** Ids between two records that a loss took, and the one that it left out after them. */
@@ -71,6 +73,7 @@ export function checkLog(
     asked_id: 0,
     saga: 0,
   }
+  links.begin(session.id)
   let last = 0
   let missing = 0
   let uncovered: number | null = null
@@ -85,6 +88,7 @@ export function checkLog(
     if (row.type === 'llm.delta' && (session.delta_low === 0 || row.id < session.delta_low))
       problem(`event ${row.id} is an llm.delta that pruning would never find`)
     const data = checkRecord(session.id, row, problem)
+    links.see(session.id, row.id, row.type, data)
     const effect = effectOf(row.type, data)
     if (effect !== null) applyEffect(fold, row.id, effect)
   }
@@ -115,6 +119,7 @@ export function checkStore(db: Db): string[] {
   )
   const eventAt = db.prepare('SELECT id, type, json FROM events WHERE pos = ? AND session_key = ?')
   const lostIds = db.prepare('SELECT after_id, last_id FROM lost_ids WHERE session_key = ?')
+  const links = createLinkCheck()
   let found = 0
   function* logOf(session: StoredSession): Iterable<LoggedRow> {
     for (const row of settled.iterate(session.key) as Iterable<unknown> as Iterable<LoggedRow>) {
@@ -135,6 +140,7 @@ export function checkStore(db: Db): string[] {
       session,
       logOf(session),
       what => problems.push(`session ${session.id}: ${what}`),
+      links,
       lostIds.all(session.key) as LostIds[],
     )
   }
@@ -151,6 +157,8 @@ export function checkStore(db: Db): string[] {
         'session does not have',
     )
   }
+  const all = <T>(table: string): T[] => db.prepare(`SELECT * FROM ${table}`).all() as unknown[] as T[]
+  problems.push(...links.problems({ links: all('links'), tasks: all('tasks'), timers: all('timers') }))
   db.exec('COMMIT')
   return problems
 }

@@ -66,6 +66,9 @@ export type LinkOutcome = { child_id: string; status: 'complete' | 'failed' } & 
   'root_id' | 'cause' | 'input_tokens' | 'output_tokens' | 'cost_usd'
 >
 
+/** Counters of a child as they were read: they differ once it has gone on. */
+export type SeenLog = { input_tokens: number; output_tokens: number; tool_call_count: number }
+
 export type TimerKind = 'delegation' | 'stale' | 'deadline' | 'schedule'
 /** The right to fire a timer, until `until`. */
 export type TimerClaim = { by: string; until: number }
@@ -86,8 +89,11 @@ export type LinkChange =
    * `too_many_children` when the tree was given `max_total` in 24 hours.
    */
   | { do: 'link.open'; link: NewLink; max_open: number; max_total: number }
-  /** Guard and change: refused with `already_settled` unless the link is open. */
-  | ({ do: 'link.settle' } & LinkOutcome)
+  /**
+   * Guard and change: refused with `already_settled` unless the link is open, and with `tree_moved` unless
+   * the log of the child is still what its outcome was made of.
+   */
+  | ({ do: 'link.settle'; seen?: SeenLog } & LinkOutcome)
   | { do: 'link.mark'; child_id: string; paused_by_parent: boolean }
   /** Guard: refused with `tree_moved` unless that is its version; 0 for a tree that has no link yet. */
   | { do: 'tree.expect'; root_id: string; version: number }

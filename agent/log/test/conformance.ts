@@ -4,6 +4,7 @@ import { defineAccounts } from './conformance/accounts.ts'
 import { defineBoards } from './conformance/board.ts'
 import { defineChannels } from './conformance/channels.ts'
 import { makeBench } from './conformance/bench.ts'
+import { defineDamage } from './conformance/damage.ts'
 import { defineFairness } from './conformance/fairness.ts'
 import type { Implementation } from './conformance/fixture.ts'
 import { defineFamilies } from './conformance/families.ts'
@@ -32,6 +33,7 @@ export function defineLogConformance(name: string, implementation: Implementatio
     describe('schedules', () => defineSchedules(bench))
     describe('boards', () => defineBoards(bench))
     describe('channels', () => defineChannels(bench))
+    describe('damage', () => defineDamage(bench))
     describe('families', () => defineFamilies(bench))
     describe('leases', () => defineLeases(bench))
     describe('fairness', () => defineFairness(bench))

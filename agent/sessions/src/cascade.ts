@@ -1,94 +1,27 @@
-/**
- * Commits over a session and its open descendants, all or nothing (contract 6.8): they are read, one
- * commit is composed for all of them, and it is composed again if the tree has changed in between.
- */
+/** What is done to a session and its open descendants: the parts of one commit over all of them (contract 6.9). */
+import { type Commit, type Link, type LinkedCommit, type RowChange, type SessionRow } from '@cairn/log'
+import type { EventDraft } from '@cairn/protocol'
 import {
-  type Commit,
-  type Committed,
-  CommitRefused,
-  type Link,
-  type LinkedCommit,
-  type RowChange,
-  type SessionRow,
-} from '@cairn/log'
-import { AppError, type EventDraft } from '@cairn/protocol'
-import { type ChildEnding, type Circumstances, outcomeOf, reopening, tellParent } from './child-end.ts'
+  type ChildEnding,
+  type Circumstances,
+  type Outcome,
+  outcomeOf,
+  reopening,
+  tellParent,
+} from './child-end.ts'
+import { addUsage, nothingUsed, type Usage } from './child-report.ts'
 import type { Deps } from './deps.ts'
+import { type Around, lookAround } from './over-tree.ts'
 import { closeItem } from './follow-up.ts'
 import { completed, paused, resumed, stopped } from './lifecycle-events.ts'
-import { refusedAs } from './refusals.ts'
 
-/** A session as it was read, with what ties it to its parent and the open links below it, deepest first. */
-export type Around = { session: SessionRow; link: Link | null; below: readonly Link[] }
 /** What is to be told to the session itself, rows for its commit, and the parts of others. */
-export type Below = { told: EventDraft[]; rows: RowChange[]; parts: LinkedCommit[] }
-
-const TRIES = 10
-
-/**
- * `compose` is asked again as long as others change the tree between its look and its commit; null: there is
- * nothing to do.
- */
-export async function commitOverTree(
-  deps: Deps,
-  operation: string,
-  sessionId: string,
-  compose: (around: Around) => Promise<Commit | null>,
-): Promise<Committed | null> {
-  for (let tries = 1; ; tries++) {
-    const { around, expect } = await lookAround(deps, sessionId)
-    const commit = await compose(around)
-    if (commit === null) return null
-    try {
-      return await deps.store.commit({ ...commit, rows: [expect, ...(commit.rows ?? [])] })
-    } catch (thrown) {
-      if (!(thrown instanceof CommitRefused)) throw thrown
-      if (tries >= TRIES || !isMoved(thrown, around)) throw refusedAs(operation, sessionId, thrown)
-    }
-  }
-}
-
-/** Whether another look may lead to another commit. */
-export function isMoved({ refusal, session }: CommitRefused, around: Around): boolean {
-  if (refusal !== 'wrong_status') return isTreeMoved(refusal)
-  return session !== null && (session.id !== around.session.id || session.status !== around.session.status)
-}
-
-/** What was read of the tree, of its links, tasks, missions or schedules is not so any more. */
-export const isTreeMoved = (refusal: CommitRefused['refusal']): boolean => MOVED.includes(refusal)
-const MOVED: readonly string[] = [
-  'tree_moved',
-  'already_settled',
-  'task_moved',
-  'mission_moved',
-  'schedule_moved',
-]
-
-export async function lookAround(
-  { store }: Deps,
-  sessionId: string,
-): Promise<{ around: Around; expect: RowChange }> {
-  const session = await store.getSession(sessionId)
-  if (session === null) throw new AppError('not_found', `There is no session ${sessionId}.`)
-  const link = session.parent_id === null ? null : await store.coordination.link(sessionId)
-  const root_id = link?.root_id ?? sessionId
-  const { version, open } = await store.coordination.tree(root_id)
-  return {
-    around: { session, link, below: openBelow(open, sessionId) },
-    expect: { do: 'tree.expect', root_id, version },
-  }
-}
-
-/** Deepest first. */
-function openBelow(open: readonly Link[], top: string): Link[] {
-  const under = new Set([top])
-  const found: Link[] = []
-  for (const link of open.toSorted((a, b) => a.depth - b.depth)) {
-    if (!under.has(link.parent_id)) continue
-    under.add(link.child_id)
-    found.unshift(link)
-  }
-  return found
+export type Below = {
+  told: EventDraft[]
+  rows: RowChange[]
+  parts: LinkedCommit[]
+  /** By those directly below it that end with it. */
+  used: Usage
 }
 
 /** The session's own outcome, where it is a child that has not ended: rows for its commit, and its parent's part. */
@@ -96,15 +29,22 @@ export async function endOwn(
   deps: Deps,
   { session, link }: Around,
   ending: ChildEnding,
+  { used }: Pick<Below, 'used'>,
 ): Promise<{ rows: RowChange[]; also: LinkedCommit[] }> {
   if (link?.status !== 'open') return { rows: [], also: [] }
-  const outcome = await outcomeOf(deps, session, link, ending)
+  const outcome = await outcomeOf(deps, session, link, ending, { below: Promise.resolve(used) })
   return { rows: outcome.rows, also: [tellParent(link, outcome), ...outcome.more] }
 }
 
 async function rowsOf({ store }: Deps, links: readonly Link[]): Promise<Map<string, SessionRow>> {
   const rows = await Promise.all(links.map(({ child_id }) => store.getSession(child_id)))
   return new Map(rows.flatMap(row => (row === null ? [] : [[row.id, row]])))
+}
+
+async function sumUsage(outcomes: readonly Promise<Outcome>[]): Promise<Usage> {
+  const sum = nothingUsed()
+  for (const { used } of await Promise.all(outcomes)) addUsage(sum, used)
+  return sum
 }
 
 /** Ends the open descendants: each tells its parent, and nobody is woken by it. */
@@ -115,28 +55,42 @@ export async function stopBelow(
   set?: Commit['set'],
 ): Promise<Below> {
   const rows = await rowsOf(deps, below)
-  const told = new Map<string, EventDraft[]>()
-  const parts: LinkedCommit[] = []
+  // All at once: the sooner it is composed, the less has changed by its commit.
+  const outcomes = new Map<string, Promise<Outcome>>()
+  const usedBelow = (id: string): Promise<Usage> =>
+    sumUsage(below.flatMap(link => (link.parent_id === id ? (outcomes.get(link.child_id) ?? []) : [])))
+  const error = `The session above was ${reason}.`
   for (const link of below) {
     const child = rows.get(link.child_id)
     if (child === undefined) continue
-    const error = `The session above was ${reason}.`
-    const outcome = await outcomeOf(deps, child, link, { as: 'failed', cause: 'parent', error })
-    told.set(link.parent_id, [...(told.get(link.parent_id) ?? []), ...outcome.told])
+    const circumstances = { below: usedBelow(child.id) }
+    outcomes.set(
+      child.id,
+      outcomeOf(deps, child, link, { as: 'failed', cause: 'parent', error }, circumstances),
+    )
+  }
+  const [ended, tasks, own, used] = await Promise.all([
+    Promise.all(outcomes.values()),
+    Promise.all([...outcomes.keys()].map(id => endTasks(deps, id))),
+    endTasks(deps, session.id),
+    usedBelow(session.id),
+  ])
+  const told = new Map<string, EventDraft[]>()
+  const parts: LinkedCommit[] = []
+  for (const [at, id] of [...outcomes.keys()].entries()) {
+    const outcome = ended[at]
+    const parent = rows.get(id)?.parent_id ?? session.id
+    told.set(parent, [...(told.get(parent) ?? []), ...(outcome?.told ?? [])])
     parts.push({
-      session_id: child.id,
-      events: [...(told.get(child.id) ?? []), stopped('parent'), completed('stopped')],
+      session_id: id,
+      events: [...(told.get(id) ?? []), stopped('parent'), completed('stopped')],
       revoke_lease: true,
       cursor: 'self',
-      rows: [
-        ...outcome.rows,
-        ...(await endTasks(deps, child.id)),
-        { do: 'inbox.expire_all', decision: 'stopped' },
-      ],
+      rows: [...(outcome?.rows ?? []), ...(tasks[at] ?? []), { do: 'inbox.expire_all', decision: 'stopped' }],
       ...(set === undefined ? {} : { set }),
     })
   }
-  return { told: told.get(session.id) ?? [], rows: await endTasks(deps, session.id), parts }
+  return { told: told.get(session.id) ?? [], rows: own, parts, used }
 }
 
 /**
@@ -173,8 +127,11 @@ export async function endOf(
   const { around, expect } = await lookAround(deps, childId)
   const { session, link } = around
   if (link?.status !== 'open') return null
-  const { told, parts, rows } = await stopBelow(deps, around, reason)
-  const outcome = await outcomeOf(deps, session, link, ending, circumstances)
+  const { told, parts, rows, used } = await stopBelow(deps, around, reason)
+  const outcome = await outcomeOf(deps, session, link, ending, {
+    ...circumstances,
+    below: Promise.resolve(used),
+  })
   const own: LinkedCommit = {
     session_id: childId,
     events: [...told, stopped(reason), completed('stopped')],
@@ -206,18 +163,25 @@ export async function pauseBelow(deps: Deps, { below }: Around): Promise<LinkedC
     }))
 }
 
-/** Those that a pause from above had paused go on; what was paused by itself stays so. */
-export async function resumeBelow(deps: Deps, { below }: Around): Promise<LinkedCommit[]> {
-  const marked = below.filter(link => link.paused_by_parent)
-  const rows = await rowsOf(deps, marked)
-  return marked
-    .filter(({ child_id }) => rows.get(child_id)?.status === 'paused')
-    .map(({ child_id }) => ({
+/** Those that a pause from above had paused go on; what was paused by itself stays so, with all below it. */
+export async function resumeBelow(deps: Deps, { session, below }: Around): Promise<LinkedCommit[]> {
+  const rows = await rowsOf(deps, below)
+  const going = new Set([session.id])
+  const parts: LinkedCommit[] = []
+  for (const { child_id, parent_id, paused_by_parent } of below.toReversed()) {
+    if (!going.has(parent_id)) continue
+    const isPaused = rows.get(child_id)?.status === 'paused'
+    if (isPaused && !paused_by_parent) continue
+    going.add(child_id)
+    if (!isPaused) continue
+    parts.push({
       session_id: child_id,
       events: [resumed('parent')],
       expect_status: ['paused'],
       rows: [{ do: 'link.mark', child_id, paused_by_parent: false }],
-    }))
+    })
+  }
+  return parts
 }
 
 /** All descendants, those too that ended long ago. */

@@ -4,7 +4,7 @@
  */
 import type { Link, LinkCause, LinkedCommit, RowChange, SessionRow, TaskState } from '@cairn/log'
 import { cutAt, type EventData, type EventDraft } from '@cairn/protocol'
-import { type ChildReport, MAX_FILES, reportOf } from './child-report.ts'
+import { addUsage, type ChildReport, MAX_FILES, reportOf, seenOf, type Usage } from './child-report.ts'
 import {
   delegationComplete,
   delegationFailed,
@@ -27,6 +27,7 @@ export type ChildEnding =
 
 /** What the end of a child means for others. */
 export type Outcome = {
+  used: Usage
   /** For its own commit. */
   rows: RowChange[]
   /** For its parent's log. */
@@ -45,6 +46,8 @@ export type Circumstances = {
   decided_by?: TaskState['decided_by']
   /** What it wrote, where that is known better than from the calls of its tools. */
   written?: readonly string[] | null
+  /** Of those directly below it that end in the same commit: no link says it yet. */
+  below?: Promise<Usage>
 }
 
 export async function outcomeOf(
@@ -52,13 +55,14 @@ export async function outcomeOf(
   child: SessionRow,
   link: Link,
   ending: ChildEnding,
-  { follow, decided_by, written = null }: Circumstances = {},
+  { follow, decided_by, written = null, below }: Circumstances = {},
 ): Promise<Outcome> {
   if (link.kind === 'run') {
-    const end = await endOfRun(deps, child, link, ending, follow !== false)
+    const end = await endOfRun(deps, child, link, ending, follow !== false, await below)
     return { ...end, decides: false, cancelled: [], reopens: 'loop' }
   }
-  const report = await reportOf(deps.store, child, link, deps.now())
+  const [report, usedBelow] = await Promise.all([reportOf(deps.store, child, link, deps.now()), below])
+  if (usedBelow !== undefined) addUsage(report, usedBelow)
   if (written !== null) report.files_written = written.slice(0, MAX_FILES)
   const failure =
     ending.as === 'failed'
@@ -76,6 +80,7 @@ export async function outcomeOf(
     input_tokens,
     output_tokens,
     cost_usd,
+    seen: seenOf(child),
   }
   const byParent = failure?.cause === 'parent'
   const next =
@@ -99,6 +104,7 @@ export async function outcomeOf(
           ...(next === null || next.cancelled.length === 0 ? {} : { cancelled_tasks: next.cancelled }),
         })
   return {
+    used: { input_tokens, output_tokens, cost_usd },
     more: next?.more ?? [],
     parent_rows: next?.parent_rows ?? [],
     decides: next?.decides ?? false,

@@ -1,5 +1,5 @@
 /** What a child leaves to its parent, read from the child's log: its result, what it used, what it wrote. */
-import type { Link, LogStore, SessionRow } from '@cairn/log'
+import type { Link, LogStore, SeenLog, SessionRow } from '@cairn/log'
 import { decodeEvent, type EventData, type SessionEvent, typesWith } from '@cairn/protocol'
 
 /** The tool with which a child says what came of its work. */
@@ -21,6 +21,24 @@ export type ChildReport = {
   trace: { name: string; ok: boolean; tool_call_id: string }[]
   artifacts: NonNullable<EventData<'worker.complete'>['artifacts']>
 }
+
+/** Tokens and cost of a session and all below it. */
+export type Usage = Pick<ChildReport, 'input_tokens' | 'output_tokens' | 'cost_usd'>
+export const nothingUsed = (): Usage => ({ input_tokens: 0, output_tokens: 0, cost_usd: 0 })
+
+export function addUsage(sum: Usage, { input_tokens, output_tokens, cost_usd }: Usage): void {
+  sum.input_tokens += input_tokens
+  sum.output_tokens += output_tokens
+  // As a sum of floats it would show digits that nobody was charged.
+  sum.cost_usd = Number((sum.cost_usd + cost_usd).toFixed(10))
+}
+
+/** What a report was made of, for the guard of its commit. */
+export const seenOf = ({ input_tokens, output_tokens, tool_call_count }: SessionRow): SeenLog => ({
+  input_tokens,
+  output_tokens,
+  tool_call_count,
+})
 
 const READ = typesWith('reported')
 const PAGE = 500

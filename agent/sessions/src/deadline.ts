@@ -1,6 +1,7 @@
 /** The time of a session with a budget: when it is up the session is stopped, with all below it. */
 import type { Commit, RowChange, Timer } from '@cairn/log'
-import { endOf, lookAround } from './cascade.ts'
+import { endOf } from './cascade.ts'
+import { lookAround } from './over-tree.ts'
 import type { Deps } from './deps.ts'
 import { stopCommit } from './lifecycle.ts'
 import { composeMissionDeadline } from './mission-deadline.ts'

@@ -4,7 +4,8 @@
  */
 import { type Commit, type Committed, CommitRefused, type Link, type SessionRow } from '@cairn/log'
 import type { EventData, EventDraft } from '@cairn/protocol'
-import { isMoved, lookAround, stopBelow } from './cascade.ts'
+import { stopBelow } from './cascade.ts'
+import { idsOf, isBusy, isMoved, lookAround, takeLeases } from './over-tree.ts'
 import { type ChildEnding, outcomeOf, tellParent } from './child-end.ts'
 import type { Deps } from './deps.ts'
 
@@ -44,8 +45,11 @@ export async function commitEnd(
   if (ending === null) throw new Error('[commitEnd] the commit has no end of a session')
   for (let tries = 1; ; tries++) {
     const { around, expect } = await lookAround(deps, session.id)
-    const { told, parts, rows } = await stopBelow(deps, around, 'ended')
-    const outcome = await outcomeOf(deps, session, link, ending, { written })
+    const { told, parts, rows, used } = await stopBelow(deps, around, 'ended')
+    const outcome = await outcomeOf(deps, around.session, link, ending, {
+      written,
+      below: Promise.resolve(used),
+    })
     const decides = parts.length > 0 || rows.length > 0 || outcome.decides
     try {
       return await deps.store.commit({
@@ -56,6 +60,7 @@ export async function commitEnd(
       })
     } catch (thrown) {
       if (!(thrown instanceof CommitRefused) || !isMoved(thrown, around) || tries >= TRIES) throw thrown
+      if (isBusy(thrown, around, tries)) await takeLeases(deps, idsOf(around))
     }
   }
 }

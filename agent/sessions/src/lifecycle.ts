@@ -7,19 +7,12 @@
  * the worker; its watcher only makes the stop quick.
  */
 import type { Commit, SessionRow } from '@cairn/log'
-import { AppError, type EventDraft } from '@cairn/protocol'
-import {
-  type Around,
-  archiveBelow,
-  commitOverTree,
-  endOwn,
-  pauseBelow,
-  resumeBelow,
-  stopBelow,
-} from './cascade.ts'
+import { AppError, type EventDraft, type SessionStatus } from '@cairn/protocol'
+import { archiveBelow, endOwn, pauseBelow, resumeBelow, stopBelow } from './cascade.ts'
+import { type Around, commitOverTree } from './over-tree.ts'
+import { nothingUsed } from './child-report.ts'
 import type { Deps } from './deps.ts'
 import { completed, paused, resumed, stopped } from './lifecycle-events.ts'
-import { commitFor } from './refusals.ts'
 import { cancelledWithSession, composePause } from './steer-mission.ts'
 import { endSchedules } from './schedule-commands/commands.ts'
 
@@ -44,7 +37,21 @@ export const pauseSession = (deps: Deps, sessionId: string, reason = 'paused by 
   }))
 
 export const resumeSession = (deps: Deps, sessionId: string): Promise<SessionRow> =>
-  overTree(deps, 'resume', sessionId, async around => {
+  goOn(deps, 'resume', sessionId, 'user', ['paused'])
+
+/** A session that failed, or was paused, takes its turn up again. */
+export const retrySession = (deps: Deps, sessionId: string): Promise<SessionRow> =>
+  goOn(deps, 'retry', sessionId, 'user_retry', ['failed', 'paused'])
+
+/** With all below it that its pause had paused. */
+const goOn = (
+  deps: Deps,
+  operation: string,
+  sessionId: string,
+  source: 'user' | 'user_retry',
+  from: readonly SessionStatus[],
+): Promise<SessionRow> =>
+  overTree(deps, operation, sessionId, async around => {
     const { link } = around
     const isPaused = link !== null && (await deps.store.getSession(link.parent_id))?.status === 'paused'
     // Of a schedule's run the session above is no parent that it waits with.
@@ -58,23 +65,14 @@ export const resumeSession = (deps: Deps, sessionId: string): Promise<SessionRow
       )
     return {
       session_id: sessionId,
-      events: [resumed('user')],
-      expect_status: ['paused'],
+      events: [resumed(source)],
+      expect_status: from,
       ...(link?.paused_by_parent === true
         ? { rows: [{ do: 'link.mark', child_id: sessionId, paused_by_parent: false }] }
         : {}),
       also: await resumeBelow(deps, around),
     }
   })
-
-export async function retrySession({ store }: Deps, sessionId: string): Promise<SessionRow> {
-  const { session } = await commitFor(store, 'retry', {
-    session_id: sessionId,
-    events: [resumed('user_retry')],
-    expect_status: ['failed', 'paused'],
-  })
-  return session
-}
 
 /**
  * Aborts the running turn and those of all below; everything up to here counts as dealt with. A root stays
@@ -94,19 +92,17 @@ export async function stopCommit(
   const mission = link === null ? await deps.store.coordination.missionOf(session.id) : null
   // The stop of a coordinator pauses its mission, and its workers with it.
   const pause = mission?.status === 'active' ? await composePause(deps, around, mission, null, reason) : null
-  const { told, parts, rows } =
+  const stop =
     pause === null
       ? await stopBelow(deps, around, reason)
-      : { told: pause.events, parts: pause.also, rows: pause.rows }
+      : { told: pause.events, parts: pause.also, rows: pause.rows, used: nothingUsed() }
+  const { told, parts, rows } = stop
   const isChild = link?.status === 'open'
   const atRest = session.status === 'completed' || session.status === 'failed'
   // Only the open descendants: there is no turn to abort.
   const onlyBelow = atRest && said === undefined && below.length > 0
-  const own = await endOwn(deps, around, {
-    as: 'failed',
-    cause: 'cancelled',
-    error: `The worker was stopped: ${reason}.`,
-  })
+  const error = `The worker was stopped: ${reason}.`
+  const own = await endOwn(deps, around, { as: 'failed', cause: 'cancelled', error }, stop)
   return {
     session_id: session.id,
     events: [
@@ -143,15 +139,13 @@ export async function archiveSession(deps: Deps, archived: SessionRow): Promise<
   await commitOverTree(deps, 'archive', id, async around => {
     const { session, link } = around
     if (session.status === 'archived') return null
-    const { told, parts, rows } = await archiveBelow(deps, around)
+    const below = await archiveBelow(deps, around)
+    const { told, parts, rows } = below
     const mission = link === null ? await deps.store.coordination.missionOf(id) : null
     const end = mission === null ? null : cancelledWithSession(mission)
     const isChild = link?.status === 'open'
-    const own = await endOwn(deps, around, {
-      as: 'failed',
-      cause: 'archived',
-      error: 'The worker was archived.',
-    })
+    const error = 'The worker was archived.'
+    const own = await endOwn(deps, around, { as: 'failed', cause: 'archived', error }, below)
     return {
       session_id: id,
       events: [

@@ -16,7 +16,7 @@ import {
 } from '@cairn/protocol'
 import { isServerCommand, parseSlashCommand } from '@cairn/state'
 import { answerQuestion } from './answers.ts'
-import { commitOverTree } from './cascade.ts'
+import { commitOverTree } from './over-tree.ts'
 import type { Deps } from './deps.ts'
 import { stopCommit } from './lifecycle.ts'
 import { resumed } from './lifecycle-events.ts'

@@ -1,6 +1,7 @@
 /** The time of a mission is up: its workers are stopped, and its coordinator is woken to end the round. */
 import type { Commit, RowChange } from '@cairn/log'
-import { lookAround, stopBelow } from './cascade.ts'
+import { stopBelow } from './cascade.ts'
+import { lookAround } from './over-tree.ts'
 import { foundMission } from './define-mission.ts'
 import type { Deps } from './deps.ts'
 import { resumed } from './lifecycle-events.ts'

@@ -5,7 +5,8 @@
  */
 import type { Commit, LinkedCommit, Mission, RowChange } from '@cairn/log'
 import { AppError, type EventDraft, type MissionStatus, type Principal } from '@cairn/protocol'
-import { type Around, commitOverTree, pauseBelow, resumeBelow, stopBelow } from './cascade.ts'
+import { pauseBelow, resumeBelow, stopBelow } from './cascade.ts'
+import { type Around, commitOverTree } from './over-tree.ts'
 import { foundMission } from './define-mission.ts'
 import type { Deps } from './deps.ts'
 import { resumed, stopped } from './lifecycle-events.ts'

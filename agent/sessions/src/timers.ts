@@ -1,6 +1,6 @@
 /** Timers that are due: what each kind does, in the commit that fires it. */
 import { type Commit, CommitRefused, type Timer, type TimerKind } from '@cairn/log'
-import { isTreeMoved } from './cascade.ts'
+import { isTreeMoved } from './over-tree.ts'
 import { composeDeadline } from './deadline.ts'
 import { composeTimeout } from './delegation.ts'
 import type { Deps } from './deps.ts'

@@ -1,18 +1,9 @@
-import type { SessionEvent } from '@cairn/protocol'
 import { expect, test } from 'vitest'
+import { log, type Written } from '../test/family-log.ts'
 import { checkFamily } from './family.ts'
 import { checkBoard } from './family-board.ts'
 import { checkTasks } from './family-tasks.ts'
 
-type Written = [type: string, data: Record<string, unknown>]
-const log = (...events: Written[]): SessionEvent[] =>
-  events.map(([type, data], at) => ({
-    id: at + 1,
-    type,
-    data,
-    session_id: 'any',
-    created_at: typeof data['at'] === 'string' ? data['at'] : 'at once',
-  })) as SessionEvent[]
 const spawned: Written = ['worker.spawned', { worker_id: 'child', depth: 1 }]
 const done: Written = ['worker.complete', { worker_id: 'child' }]
 const end: Written = ['session.complete', { reason: 'completed' }]

@@ -6,23 +6,41 @@
 import type { SessionBudget, SessionEvent } from '@cairn/protocol'
 import { checkBoard } from './family-board.ts'
 import { checkBudget } from './family-budgets.ts'
+import { checkCascades } from './family-cascades.ts'
+import { type Chain, checkRights, type FamilyRights } from './family-rights.ts'
 import { checkRun, isRunLog } from './family-runs.ts'
 import { checkTasks } from './family-tasks.ts'
+import { checkUsage } from './family-usage.ts'
+import { checkWaits } from './family-waits.ts'
 
-type Spawn = { parent: string; depth: number; at: number; budget: SessionBudget | undefined }
+type Logs = ReadonlyMap<string, readonly SessionEvent[]>
+type Spawn = {
+  parent: string
+  depth: number
+  at: number
+  agent: string
+  call: string | undefined
+  budget: SessionBudget | undefined
+}
+export type FamilyOptions = {
+  /** Nobody is at work on any of the sessions any more. */
+  settled?: boolean
+  /** What the agents may do; without it nothing is said of rights. */
+  rights?: FamilyRights
+}
 
 /** Violations, each a sentence that names the session; `logs` has a root and all below it, the root first. */
-export function checkFamily(logs: ReadonlyMap<string, readonly SessionEvent[]>): string[] {
+export function checkFamily(logs: Logs, { settled = false, rights }: FamilyOptions = {}): string[] {
   const found: string[] = []
   const spawns = new Map<string, Spawn>()
   const outcomes = new Map<string, { parent: string; event: SessionEvent }[]>()
   for (const [parent, log] of logs) {
     for (const event of log) {
       if (event.type === 'worker.spawned') {
-        const { worker_id, depth, budget } = event.data
+        const { worker_id, depth, agent, tool_call_id: call, budget } = event.data
         if (spawns.has(worker_id)) found.push(`${parent}: worker ${worker_id} was spawned twice`)
         if (!logs.has(worker_id)) found.push(`${parent}: worker ${worker_id} has no log`)
-        spawns.set(worker_id, { parent, depth, at: event.id, budget })
+        spawns.set(worker_id, { parent, depth, at: event.id, agent, call, budget })
       }
       if (event.type === 'worker.complete' || event.type === 'worker.failed') {
         const { worker_id } = event.data
@@ -42,10 +60,35 @@ export function checkFamily(logs: ReadonlyMap<string, readonly SessionEvent[]>):
     else found.push(...checkChild(id, log, spawn, spawns, outcomes.get(id) ?? []))
     if (spawn?.budget !== undefined) found.push(...checkBudget(id, log, spawn.budget))
   }
-  for (const [id, log] of logs) found.push(...checkTasks(id, log), ...checkBoard(id, log))
+  for (const [id, log] of logs) {
+    const spawn = spawns.get(id)
+    const isOpen = spawn !== undefined && !outcomes.has(id)
+    found.push(
+      ...checkTasks(id, log),
+      ...checkBoard(id, log),
+      ...checkCascades(id, log, spawn !== undefined || isRunLog(log), logs),
+      ...(settled ? checkWaits(id, log, isOpen ? logs.get(spawn.parent) : undefined) : []),
+      ...(rights === undefined ? [] : checkRights(id, log, chainOf(id, spawns, logs, rights), rights)),
+    )
+  }
   for (const id of outcomes.keys())
     if (!spawns.has(id)) found.push(`${id}: it has an outcome, and nobody spawned it`)
   return found
+}
+
+/** A session and those above it. */
+function chainOf(id: string, spawns: ReadonlyMap<string, Spawn>, logs: Logs, rights: FamilyRights): Chain {
+  const spawn = spawns.get(id)
+  // Which agent a run has, its schedule says.
+  if (spawn === undefined) return isRunLog(logs.get(id) ?? []) ? [] : [{ agent: rights.agent }]
+  const made = logs
+    .get(spawn.parent)
+    ?.find(event => event.type === 'tool.call' && event.data.tool_call_id === spawn.call)
+  const tools = made?.type === 'tool.call' ? made.data.arguments['tools'] : undefined
+  return [
+    { agent: spawn.agent, ...(Array.isArray(tools) ? { tools: tools.map(String) } : {}) },
+    ...chainOf(spawn.parent, spawns, logs, rights),
+  ]
 }
 
 function checkChild(
@@ -71,7 +114,8 @@ function checkChild(
     found.push(`${id}: it has ended, and its parent was not told`)
   if (end === undefined && outcome !== undefined)
     found.push(`${id}: its parent was told of an end it does not have`)
-  if (end !== undefined && outcome !== undefined) found.push(...checkOutcome(id, end, outcome.event))
+  if (end !== undefined && outcome !== undefined)
+    found.push(...checkOutcome(id, end, outcome.event), ...checkUsage(id, log, end, outcome.event))
   return found
 }
 

@@ -1,7 +1,7 @@
-/** Reads every log of a store and judges it by the rules that any log must satisfy. */
+/** Reads every log of a store and judges it by the rules of any log, and each tree by those of its logs together. */
 import type { LogStore } from '@cairn/log'
 import { decodeEvent, SESSION_STATUSES, type SessionEvent } from '@cairn/protocol'
-import { checkHistory } from '@cairn/state'
+import { checkFamily, checkHistory } from '@cairn/state'
 
 const PAGE = 1000
 
@@ -19,17 +19,27 @@ export async function checkLogs(store: LogStore, orgId: string): Promise<LogsChe
       limit: PAGE,
       ...(cursor === undefined ? {} : { cursor }),
     })
-    for (const { id, status } of page.sessions) {
+    for (const { id, status, parent_id } of page.sessions) {
       const log = await readLog(store, id)
       checked.sessions++
       checked.events += log.length
       checked.problems.push(
         ...checkHistory(log, { settled: RESTS.has(status) }).map(problem => `session ${id}: ${problem}`),
       )
+      if (parent_id === null) checked.problems.push(...(await checkTree(store, id, log)))
     }
     cursor = page.next_cursor
   }
   return checked
+}
+
+/** What is below a session is read once more: only the logs of one tree are held at a time. */
+async function checkTree(store: LogStore, root: string, log: SessionEvent[]): Promise<string[]> {
+  const logs = new Map([[root, log]])
+  for (const id of logs.keys())
+    for (const { child_id } of await store.coordination.children(id))
+      logs.set(child_id, await readLog(store, child_id))
+  return logs.size === 1 ? [] : checkFamily(logs).map(problem => `session ${problem}`)
 }
 
 async function readLog(store: LogStore, id: string): Promise<SessionEvent[]> {

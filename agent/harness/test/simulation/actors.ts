@@ -125,17 +125,20 @@ function familyCalls(
   const tasks = [...JSON.stringify(messages).matchAll(/task_id\\?\\?\\?":\\?\\?\\?"([0-9a-f-]{36})/g)].map(
     found => found[1] ?? '',
   )
+  /** Most sessions that may have workers are to have some. */
+  const first = told.length + tasks.length === 0 ? 4 : 1
   const someTask = (): string => tasks[world.between(0, tasks.length - 1)] ?? 'no task'
   const someBefore = (): object =>
     world.chance(0.6) && tasks.length > 0 ? { after: [someTask(), someTask()] } : {}
   const some = (): string => told[world.between(0, told.length - 1)] ?? 'nobody'
   const spawned = (): object => ({
     goal: `reach ${world.newId()}`,
-    ...(world.chance(0.4) ? { role: 'orchestrator' } : {}),
+    ...(world.chance(0.5) ? { role: 'orchestrator' } : {}),
+    ...(world.chance(0.3) ? { agent: world.chance(0.5) ? 'helper' : 'assistant' } : {}),
   })
   const all: readonly (readonly [string, number, () => object])[] = [
-    ['spawn_worker', mood.calm ? 0 : 6, spawned],
-    ['delegate_task', mood.calm ? 0 : 3, () => ({ ...spawned(), timeout_s: world.between(2, 40) })],
+    ['spawn_worker', mood.calm ? 0 : 6 * first, spawned],
+    ['delegate_task', mood.calm ? 0 : 3, () => ({ goals: [spawned()], timeout_s: world.between(2, 40) })],
     [
       'wait_for_workers',
       4,
@@ -143,7 +146,7 @@ function familyCalls(
     ],
     [
       'spawn_task',
-      mood.calm ? 0 : 6,
+      mood.calm ? 0 : 6 * first,
       () => ({ goal: `reach ${world.newId()}`, max_attempts: world.between(1, 3), ...someBefore() }),
     ],
     ['unblock_task', 2, () => ({ task_id: someTask(), answer: `because ${world.newId()}` })],

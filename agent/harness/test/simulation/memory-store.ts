@@ -6,6 +6,7 @@
 import { AppError } from '@cairn/protocol'
 import { type Commit, CommitRefused, createRedactor, type LogStore, type StoredEvent } from '@cairn/log'
 import { createBatchWriter, type Transactional } from '@cairn/log/internal/batch-writer'
+import { checkStore } from '@cairn/log/internal/check'
 import { encodeCommit } from '@cairn/log/internal/encode-commit'
 import { toInboxItem } from '@cairn/log/internal/inbox-rows'
 import { migrate, readMigrations } from '@cairn/log/internal/migrate'
@@ -26,6 +27,8 @@ export type Truth = {
   coordination: CoordinationReader
   perform(request: Transactional): Answer
   sessions(): StoredSession[]
+  /** What `cairn doctor` would say of it. */
+  check(): string[]
   onCommit(hear: (sessionId: string, work: boolean) => void): void
   close(): void
 }
@@ -35,11 +38,14 @@ export function createTruth(now: () => number): Truth {
   migrate(db, MIGRATIONS, now())
   const run = createBatchWriter(db)
   const all = db.prepare('SELECT *, NULL AS waiting FROM sessions ORDER BY key')
+  /** As they were read since the last write: whether all rest is asked at every step. */
+  let known: StoredSession[] | null = null
   const listeners: ((sessionId: string, work: boolean) => void)[] = []
   return {
     reader: createReader(db),
     coordination: createCoordinationReader(db),
     perform(request) {
+      known = null
       const [answer] = run([request])
       if (answer === undefined) throw new Error('[simulation] a request without an answer')
       if (answer[0] !== 'done') return answer
@@ -54,7 +60,8 @@ export function createTruth(now: () => number): Truth {
       if (request.do === 'release' && answer[1] === true) for (const hear of listeners) hear('', true)
       return answer
     },
-    sessions: () => all.all() as StoredSession[],
+    sessions: () => (known ??= all.all() as StoredSession[]),
+    check: () => checkStore(db),
     onCommit: hear => void listeners.push(hear),
     close: () => db.close(),
   }

@@ -29,6 +29,8 @@ export type People = {
   waiting(): number
   /** One action of the seed's choosing; resolves when it is over, however it went. */
   act(sessionId: string): Promise<void>
+  /** As `act`, in the middle of a tree: of a worker, or of one that has workers of its own. */
+  meddle(sessionId: string): Promise<void>
   /** Answers whatever waits for a person, and resumes what is paused, as far as this seed cares to. */
   settle(sessionId: string): Promise<void>
 }
@@ -95,6 +97,11 @@ export function createPeople(world: World, store: LogStore): People {
       : cancelTask(deps, task, 'enough of it', alice))
   }
 
+  const archive = async (id: string): Promise<void> => {
+    const session = await store.getSession(id)
+    if (session !== null) await archiveSession(deps, session)
+  }
+
   return {
     told,
     problems,
@@ -127,16 +134,18 @@ export function createPeople(world: World, store: LogStore): People {
         [0.5, ['/goal clear', () => say(id, '/goal clear')]],
         [0.5, ['/clear', () => say(id, '/clear')]],
         [0.5, ['/compress', () => say(id, '/compress')]],
-        [
-          0.3,
-          [
-            'an archive',
-            async () => {
-              const session = await store.getSession(id)
-              if (session !== null) await archiveSession(deps, session)
-            },
-          ],
-        ],
+        [0.3, ['an archive', () => archive(id)]],
+      ])
+      return attempt(what, run)
+    },
+    meddle(id) {
+      const [what, run] = world.pick<readonly [string, () => Promise<unknown>]>([
+        [3, ['a message', () => say(id, `message ${world.newId()}`)]],
+        [3, ['a pause', () => pauseSession(deps, id)]],
+        [3, ['a resume', () => resumeSession(deps, id)]],
+        [1, ['a retry', () => retrySession(deps, id)]],
+        [2, ['a stop', () => stopSession(deps, id)]],
+        [0.3, ['an archive', () => archive(id)]],
       ])
       return attempt(what, run)
     },

@@ -38,6 +38,14 @@ const RARE = [
   'cascades',
   'stopped_workers',
   'reopened',
+  'told_by_people',
+  'stopped_by_people',
+  'stopped_mid_tree',
+  'paused_by_people',
+  'paused_by_parent',
+  'paused_mid_tree',
+  'resumed_by_people',
+  'resumed_by_parent',
 ]
 
 /** So long many seeds may take on a machine that is busy with other things. */
@@ -60,5 +68,7 @@ export async function runSeeds(dir: string, from: number, count: number): Promis
       .join(', ')}`,
   )
   expect(failed.slice(0, 5).join('\n')).toBe('')
+  // Two files of 500 seeds: a thousand trees.
+  if (seeds >= 500) expect(totals['trees']).toBeGreaterThanOrEqual(seeds)
   if (seeds >= 200) expect(RARE.filter(name => (totals[name] ?? 0) === 0)).toEqual([])
 }

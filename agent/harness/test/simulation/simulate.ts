@@ -13,6 +13,7 @@ import { startHarness } from '../../src/harness.ts'
 import { foldRecords, type Position, startPosition } from '../../src/turn/position.ts'
 import { alice } from '../turn/stage.ts'
 import { createModel, createTools, type Mood, noEffects } from './actors.ts'
+import { countEvents, countFamilies } from './counts.ts'
 import { connectStore, createTruth, type Faults, type Truth } from './memory-store.ts'
 import { createPeople, isInjected } from './people.ts'
 import { createProcess, createWorld, type Process, type World } from './world.ts'
@@ -39,6 +40,14 @@ const SETTINGS = {
 }
 /** Often, so that most wakes of a worker that is new to a session begin with one. */
 const SNAPSHOT_EVERY = 9
+const WORKERS = {
+  agents: ['self', 'assistant', 'helper'],
+  max_depth: 3,
+  max_open: 3,
+  max_total: 10,
+  max_iterations: 6,
+}
+const OVER = new Set(['completed', 'failed', 'archived'])
 /** The trouble lasts this long, in milliseconds of the simulation. */
 const TROUBLE_MS = 60_000
 /** So long after it everything must have come to rest: leases run out, stale calls time out, retries wait. */
@@ -85,11 +94,17 @@ async function play(
         max_iterations: world.between(3, 12),
         ...(world.chance(0.3) ? { escalation_model: 'sim/stronger' } : {}),
         governance: { require_approval: ['guarded'] },
-        workers: { enabled: world.chance(0.5), max_open: 3, max_total: 10, max_iterations: 6 },
+        workers: { ...WORKERS, enabled: world.chance(0.95) },
         saga: {
           enabled: world.chance(0.4),
           undo: { note: { tool: 'take_back', args: { value: '{{arguments.value}}' } } },
         },
+      },
+      // As a worker it has the rights of both; what works for it has them too.
+      helper: {
+        max_iterations: 8,
+        governance: { denied_tools: ['put'] },
+        workers: { ...WORKERS, may_ask: false },
       },
     },
   })
@@ -138,12 +153,16 @@ async function play(
     for (let left = world.between(2, 9); left > 0; left--)
       world.after(world.between(0, TROUBLE_MS), () => void people.act(id))
   }
-  // Now and then somebody looks into a worker, and says something there.
-  for (let left = world.between(0, 4); left > 0; left--)
-    world.after(world.between(0, TROUBLE_MS), () => {
-      const workers = truth.sessions().filter(row => row.parent_id !== null)
-      const worker = workers[world.between(0, Math.max(0, workers.length - 1))]
-      if (worker !== undefined) void people.act(worker.id)
+  // And what they do in the middle of trees, to workers and to those that have some.
+  for (let left = world.between(3, 8); left > 0; left--)
+    world.after(world.between(TROUBLE_MS / 20, TROUBLE_MS), () => {
+      const rows = truth.sessions()
+      const open = rows.filter(row => row.parent_id !== null && !OVER.has(row.status))
+      const worker = open[world.between(0, Math.max(0, open.length - 1))]
+      if (worker === undefined) return
+      const above = rows.find(row => row.id === worker.parent_id)
+      const isMid = above !== undefined && above.parent_id !== null
+      void people.meddle(isMid && world.chance(0.8) ? above.id : worker.id)
     })
 
   // ---- the workers
@@ -285,7 +304,10 @@ async function play(
     if (seen.some((event, at) => event <= (seen[at - 1] ?? 0)))
       problems.push(`${id}: a reader was shown events out of order`)
   }
-  for (const root of sessions) problems.push(...checkFamily(familyOf(truth, root, events)))
+  problems.push(...truth.check())
+  const families = sessions.map(root => familyOf(truth, root, events))
+  const rights = { agent: 'assistant', agents: config.agents }
+  for (const family of families) problems.push(...checkFamily(family, { settled: true, rights }))
   for (const [id, log] of events) problems.push(...checkTaskRows(truth, id, log))
   for (const { session_id, id, content } of people.told) {
     const said = events.get(session_id)?.find(event => event.id === id)
@@ -300,7 +322,7 @@ async function play(
       .map(line => `${line}\n`)
       .join(''),
     problems,
-    counts: { ...counts, ...countEvents(all) },
+    counts: { ...counts, ...countEvents(all), ...countFamilies(families) },
   }
 }
 
@@ -372,45 +394,4 @@ function checkEffects(events: readonly SessionEvent[], effects: ReturnType<typeo
   for (const [value, times] of effects.undone)
     if (times > 1) found.push(`the note ${value} was taken back ${times} times`)
   return found
-}
-
-function countEvents(events: readonly SessionEvent[]): Record<string, number> {
-  const of = (test: (event: SessionEvent) => boolean): number => events.filter(test).length
-  return {
-    events: events.length,
-    tool_calls: of(({ type }) => type === 'tool.call'),
-    recoveries: of(({ type }) => type === 'harness.recovered'),
-    crashes: of(({ type }) => type === 'harness.crash'),
-    unknown: of(event => event.type === 'tool.result' && event.data.content.includes('outcome unknown')),
-    stops: of(({ type }) => type === 'session.stopped'),
-    pauses: of(({ type }) => type === 'session.pause'),
-    failures: of(({ type }) => type === 'session.fail'),
-    completions: of(({ type }) => type === 'session.complete'),
-    gates: of(({ type }) => type === 'inbox.governance_gate'),
-    granted: of(event => event.type === 'policy.allowed' && 'reason' in event.data),
-    questions: of(({ type }) => type === 'inbox.input_required'),
-    goals: of(({ type }) => type === 'span.outcome_evaluation_end'),
-    rollbacks: of(({ type }) => type === 'saga.complete'),
-    heartbeats: of(({ type }) => type === 'llm.heartbeat'),
-    compactions: of(({ type }) => type === 'context.compact'),
-    spawns: of(({ type }) => type === 'worker.spawned'),
-    results: of(({ type }) => type === 'worker.complete'),
-    cascades: of(event => event.type === 'worker.failed' && event.data.cause === 'parent'),
-    stopped_workers: of(event => event.type === 'worker.failed' && event.data.cause === 'cancelled'),
-    delegations: of(({ type }) => type === 'delegation.start'),
-    tasks: of(event => event.type === 'worker.spawned' && event.data.task_id !== undefined),
-    retries: of(event => event.type === 'worker.failed' && event.data.will_retry === true),
-    blocks: of(({ type }) => type === 'task.blocked'),
-    unblocked: of(event => event.type === 'user.message' && event.data.synthetic === 'task_unblocked'),
-    asked_about: of(
-      event => event.type === 'inbox.action_required' && event.data.action_type === 'task_blocked',
-    ),
-    failed_tasks: of(({ type }) => type === 'task.failed'),
-    notes: of(({ type }) => type === 'board.note'),
-    snapshots_of_boards: of(event => event.type === 'board.update' && event.data.kind === 'snapshot'),
-    deltas_of_boards: of(event => event.type === 'board.update' && event.data.kind === 'delta'),
-    timeouts: of(event => event.type === 'worker.failed' && event.data.cause === 'timeout'),
-    resumed_by_parent: of(event => event.type === 'session.resume' && event.data.source === 'parent'),
-    reopened: of(event => event.type === 'session.resume' && event.data.source === 'worker'),
-  }
 }

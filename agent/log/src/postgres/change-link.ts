@@ -1,7 +1,7 @@
 /**
  * What a commit changes of links, trees and timers on Postgres, under the locks of its sessions and trees.
  */
-import { linkRefusals } from '../change-link.ts'
+import { hasGoneOn, linkRefusals } from '../change-link.ts'
 import { DAY_MS, type LinkChange } from '../links.ts'
 import type { StoredSession } from '../session-rows.ts'
 import type { EncodedRow } from '../writer-messages.ts'
@@ -95,7 +95,8 @@ export async function changeLink(
       return
     }
     case 'link.settle': {
-      const { child_id, root_id, status, cause, input_tokens, output_tokens, cost_usd } = change
+      const { child_id, root_id, status, cause, input_tokens, output_tokens, cost_usd, seen } = change
+      if (hasGoneOn(row, seen)) throw linkRefusals.goneOn(row, child_id)
       const settled = await ask(SETTLE_LINK, [
         status,
         cause,

@@ -1,9 +1,12 @@
 /**
- * Whether a store on Postgres is sound: ids without gaps, and every counter equal to the fold of its log. For
- * `cairn doctor`.
+ * Whether a store on Postgres is sound: ids without gaps, every counter equal to the fold of its log, and
+ * links, tasks and timers as the logs say. For `cairn doctor`.
  */
 import { checkLog, type LoggedRow } from '../check.ts'
+import { createLinkCheck } from '../check-links.ts'
+import type { StoredLink, StoredTimer } from '../links.ts'
 import type { StoredSession } from '../session-rows.ts'
+import type { StoredTask } from '../tasks.ts'
 import type { Database, Statement } from './connections.ts'
 import { toStored } from './session-sql.ts'
 
@@ -33,11 +36,14 @@ const ITEMS: Statement = {
     'i.source_event_id NOT BETWEEN 1 AND s.last_id',
 }
 
+const table = (name: string): Statement => ({ name: `check_${name}`, text: `SELECT * FROM ${name}` })
+
 export function checkStore(db: Database): Promise<string[]> {
   return db.transaction(
     'check',
     async ask => {
       const problems: string[] = []
+      const links = createLinkCheck()
       async function logOf(session: StoredSession): Promise<LoggedRow[]> {
         const rows: LoggedRow[] = []
         for (;;) {
@@ -49,7 +55,12 @@ export function checkStore(db: Database): Promise<string[]> {
       for (let after = 0; ;) {
         const page = (await ask(SESSIONS, [after])).map(toStored)
         for (const session of page)
-          checkLog(session, await logOf(session), what => problems.push(`session ${session.id}: ${what}`))
+          checkLog(
+            session,
+            await logOf(session),
+            what => problems.push(`session ${session.id}: ${what}`),
+            links,
+          )
         if (page.length < SESSIONS_PAGE) break
         after = page.at(-1)?.key ?? after
       }
@@ -60,6 +71,13 @@ export function checkStore(db: Database): Promise<string[]> {
           `inbox item ${String(row['id'])} names event ${String(row['source_event_id'])}, which its ` +
             'session does not have',
         )
+      problems.push(
+        ...links.problems({
+          links: (await ask(table('links'))) as StoredLink[],
+          tasks: (await ask(table('tasks'))) as StoredTask[],
+          timers: (await ask(table('timers'))) as StoredTimer[],
+        }),
+      )
       return problems
       // One snapshot, whatever is written meanwhile.
     },

@@ -1,7 +1,7 @@
 /**
  * What every part of the suite needs: a store in a place of its own, a clock to turn, and events to write.
  */
-import { type EventDraft, type SessionStatus, writer } from '@cairn/protocol'
+import { type EventData, type EventDraft, type SessionStatus, type WorkerKind, writer } from '@cairn/protocol'
 import type { Claim, Commit, CommitRefused, LogStore, NewSession, Refusal, StoredEvent } from '@cairn/log'
 import { expect } from 'vitest'
 
@@ -43,6 +43,7 @@ export function makeClock(start = Date.UTC(2026, 10, 21, 12)): Clock {
 const messages = writer('messages')
 const lifecycle = writer('lifecycle')
 const turn = writer('turn')
+const coordination = writer('coordination')
 const tools = writer('tools')
 const saga = writer('saga')
 const titles = writer('titles')
@@ -53,6 +54,31 @@ export const answered = (tool_call_id: string): EventDraft =>
   messages('ask_user_question.response', {
     tool_call_id,
     responses: [{ question: 'Which?', answer: 'this' }],
+  })
+type Spawn = { depth?: number; kind?: WorkerKind; tool_call_id?: string; task_id?: string; attempt?: number }
+export const spawned = (worker_id: string, { depth = 1, kind = 'worker', ...more }: Spawn = {}): EventDraft =>
+  coordination('worker.spawned', {
+    worker_id,
+    goal: `reach ${worker_id}`,
+    kind,
+    agent: 'assistant',
+    depth,
+    ...more,
+  })
+type Outcome = Partial<
+  Pick<EventData<'worker.complete'>, 'input_tokens' | 'output_tokens' | 'cost_usd' | 'task_id'>
+>
+export const outcome = (worker_id: string, more: Outcome = {}): EventDraft =>
+  coordination('worker.complete', {
+    worker_id,
+    result: 'there it is',
+    duration_seconds: 1,
+    iterations: 1,
+    input_tokens: 0,
+    output_tokens: 0,
+    cost_usd: 0,
+    files_written: [],
+    ...more,
   })
 export const thought = (reasoning: string): EventDraft => turn('llm.thinking', { reasoning, ...where })
 export const delta = (content: string): EventDraft => turn('llm.delta', { content, ...where })

@@ -1,5 +1,6 @@
 /** Commits that span sessions, links between them, and timers. */
 import { expect, test } from 'vitest'
+import type { EventDraft } from '@cairn/protocol'
 import { CommitRefused, type LinkedCommit, type LogStore, type NewLink, type RowChange } from '@cairn/log'
 import type { Bench } from './bench.ts'
 import {
@@ -8,15 +9,19 @@ import {
   ids,
   newSession,
   once,
+  outcome,
   pause,
   readAll,
   refused,
+  response,
   resume,
   say,
+  spawned,
   statusOf,
   thought,
 } from './fixture.ts'
 
+const USED = { input_tokens: 10, output_tokens: 5, cost_usd: 0.25 }
 const linkOf = (child_id: string, parent_id: string, more: Partial<NewLink> = {}): NewLink => ({
   child_id,
   parent_id,
@@ -39,17 +44,16 @@ const settle = (child_id: string): RowChange => ({
   root_id: 'root',
   status: 'complete',
   cause: null,
-  input_tokens: 10,
-  output_tokens: 5,
-  cost_usd: 0.25,
+  ...USED,
 })
+const told = (child: string): EventDraft => outcome(child, USED)
 const { id: _, ...CHILD } = newSession('any', { parent_id: 'root' })
 const created = (session_id: string): LinkedCommit => ({ session_id, create: CHILD, events: [say('begin')] })
 
 async function spawn(store: LogStore, child: string): Promise<void> {
   await store.commit({
     session_id: 'root',
-    events: [thought(`spawns ${child}`)],
+    events: [spawned(child, { tool_call_id: 'call_1' })],
     rows: [open(child, 'root')],
     also: [created(child)],
   })
@@ -66,7 +70,7 @@ export function defineLinking({ open: openStore }: Bench): void {
     const { store } = await openRoot()
     const { session } = await store.commit({
       session_id: 'root',
-      events: [thought('spawns')],
+      events: [spawned('child', { tool_call_id: 'call_1' })],
       rows: [open('child', 'root')],
       also: [created('child')],
     })
@@ -98,7 +102,7 @@ export function defineLinking({ open: openStore }: Bench): void {
       cursor: 'self',
       release_lease: true,
       rows: [settle('child')],
-      also: [{ session_id: 'root', events: [say('the outcome')] }],
+      also: [{ session_id: 'root', events: [told('child')] }],
     })
     expect(await store.coordination.link('child')).toMatchObject({
       status: 'complete',
@@ -204,6 +208,33 @@ export function defineLinking({ open: openStore }: Bench): void {
     expect(await readAll(store, 'root')).toHaveLength(2)
   })
 
+  test('an outcome that was made before the last answer of the child is refused, and made anew is written', async () => {
+    const { store } = await openRoot()
+    await spawn(store, 'child')
+    const {
+      input_tokens = 0,
+      output_tokens = 0,
+      tool_call_count = 0,
+    } = (await store.getSession('child')) ?? {}
+    const seen = { input_tokens, output_tokens, tool_call_count }
+    await store.commit({ session_id: 'child', events: [response('an answer')] })
+    const end = (counters: typeof seen) => ({
+      session_id: 'root',
+      events: [thought('stopped it')],
+      also: [
+        {
+          session_id: 'child',
+          events: [complete()],
+          rows: [{ ...settle('child'), seen: counters } as RowChange],
+        },
+      ],
+    })
+    const { session } = await refused(store, end(seen), 'tree_moved')
+    expect(session).toMatchObject({ id: 'child', output_tokens: 5 })
+    await store.commit(end({ ...seen, input_tokens: 10, output_tokens: 5 }))
+    expect(await store.coordination.link('child')).toMatchObject({ status: 'complete' })
+  })
+
   test('a parent is reopened from the states that are named, its resume before what is told, and left as it is in others', async () => {
     const { store } = await openRoot()
     await spawn(store, 'one')
@@ -211,15 +242,15 @@ export function defineLinking({ open: openStore }: Bench): void {
     const tell = (child: string) =>
       store.commit({
         session_id: child,
-        events: [thought('done')],
+        events: [complete()],
         rows: [settle(child)],
-        also: [{ session_id: 'root', events: [say(child)], reopen: resume(), reopen_from: ['completed'] }],
+        also: [{ session_id: 'root', events: [told(child)], reopen: resume(), reopen_from: ['completed'] }],
       })
     await store.commit({ session_id: 'root', events: [complete()] })
     await tell('one')
     expect((await readAll(store, 'root')).slice(-2).map(({ type }) => type)).toEqual([
       'session.resume',
-      'user.message',
+      'worker.complete',
     ])
     expect(await statusOf(store, 'root')).toBe('active')
     await store.commit({ session_id: 'root', events: [pause()] })
@@ -227,7 +258,7 @@ export function defineLinking({ open: openStore }: Bench): void {
     expect(await statusOf(store, 'root')).toBe('paused')
     expect((await readAll(store, 'root')).slice(-2).map(({ type }) => type)).toEqual([
       'session.pause',
-      'user.message',
+      'worker.complete',
     ])
     expect(await store.check()).toEqual([])
   })

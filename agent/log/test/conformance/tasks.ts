@@ -65,7 +65,6 @@ export function defineTasks(bench: Bench): void {
     })
     expect(await store.coordination.task('none')).toBeNull()
     expect(await store.coordination.tasks('other')).toEqual([])
-    expect(await store.check()).toEqual([])
   })
 
   test('of two moves from one state the first is made, and the other writes nothing', async () => {

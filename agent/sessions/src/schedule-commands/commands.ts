@@ -8,7 +8,7 @@ import {
   type ScheduleWish,
 } from '@cairn/protocol'
 import { findSession } from '../access.ts'
-import { isTreeMoved } from '../cascade.ts'
+import { isTreeMoved } from '../over-tree.ts'
 import type { Deps } from '../deps.ts'
 import { refusedAs } from '../refusals.ts'
 import { compose } from './compose.ts'

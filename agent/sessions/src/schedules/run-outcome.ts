@@ -2,7 +2,7 @@
 import type { Link, LinkedCommit, RowChange, SessionRow } from '@cairn/log'
 import { cutAt, type EventDraft, type RunOutcome } from '@cairn/protocol'
 import type { ChildEnding } from '../child-end.ts'
-import { reportOf } from '../child-report.ts'
+import { addUsage, reportOf, seenOf, type Usage } from '../child-report.ts'
 import { loopResult, RESULT_CHARS } from '../coordination.ts'
 import { budgetOf, childConfig } from '../create.ts'
 import { dropDeadline } from '../deadline-timer.ts'
@@ -15,6 +15,7 @@ import { told } from './tell.ts'
 
 /** As the outcomes of other children: rows for the run itself, and what its parent is told. */
 export type RunEnd = {
+  used: Usage
   rows: RowChange[]
   told: EventDraft[]
   wakes: boolean
@@ -37,10 +38,13 @@ export async function endOfRun(
   link: Link,
   ending: ChildEnding,
   follow: boolean,
+  /** By those directly below it that end with it. */
+  below?: Usage,
 ): Promise<RunEnd> {
   const about = childConfig(run)?.run
   if (about === undefined) throw new Error(`[schedule] session ${run.id} is a run and does not say of what`)
   const report = await reportOf(deps.store, run, link, deps.now())
+  if (below !== undefined) addUsage(report, below)
   const outcome: RunOutcome =
     ending.as === 'failed'
       ? (OUTCOMES[ending.cause] ?? 'cancelled')
@@ -63,8 +67,10 @@ export async function endOfRun(
     input_tokens,
     output_tokens,
     cost_usd,
+    seen: seenOf(run),
   }
   const end: RunEnd = {
+    used: { input_tokens, output_tokens, cost_usd },
     rows: [settle, ...(budgetOf(run)?.max_minutes === undefined ? [] : [dropDeadline(run.id)])],
     told: [
       loopResult({

@@ -1,0 +1,61 @@
+/** Whether the rows of tasks are what the logs of their owners say. Part of `check-links.ts`. */
+import type { StoredLink } from './links.ts'
+import { isTaskOver, type StoredTask, type TaskState } from './tasks.ts'
+
+type Place = { session: string; id: number }
+/** By task, the last of each. */
+export type TaskEvents = {
+  begun: Map<string, Place & { attempt: number; worker: string }>
+  over: Map<string, Place & { as: 'done' | 'failed' }>
+  blocked: Map<string, Place & { call: string }>
+}
+
+export function checkTasks(
+  { tasks, links }: { tasks: readonly StoredTask[]; links: readonly StoredLink[] },
+  told: TaskEvents,
+): string[] {
+  const found: string[] = []
+  const open = new Set(links.flatMap(({ child_id, status }) => (status === 'open' ? [child_id] : [])))
+  for (const task of tasks)
+    found.push(...checkTask(task, told, open).map(what => `task ${task.task_id}: ${what}`))
+  const rows = new Map(tasks.map(task => [task.task_id, task]))
+  for (const [what, events] of [
+    ['begins', told.begun],
+    ['ends', told.over],
+    ['blocks', told.blocked],
+  ] as const)
+    for (const [task, { session, id }] of events)
+      if (rows.get(task)?.owner_id !== session)
+        found.push(
+          `session ${session}: event ${id} ${what} task ${task}, which is no task of that session: there ` +
+            'should be a row',
+        )
+  return found
+}
+
+function checkTask(task: StoredTask, told: TaskEvents, open: ReadonlySet<string>): string[] {
+  const { task_id, owner_id, status, attempt_count } = task
+  const found: string[] = []
+  const over = told.over.get(task_id)
+  const begun = told.begun.get(task_id)
+  const state = JSON.parse(task.state) as TaskState
+  const should = (what: string, place: Place): void =>
+    void found.push(`it is ${status}, event ${place.id} of ${owner_id} says that it should be ${what}`)
+  if (over !== undefined && over.as !== status) should(over.as, over)
+  if (over === undefined && (status === 'done' || status === 'failed'))
+    found.push(`it is ${status}, and the log of ${owner_id} does not say so`)
+  if (attempt_count !== (begun?.attempt ?? 0))
+    found.push(
+      `attempt_count is ${attempt_count}, the log of ${owner_id} has ${begun?.attempt ?? 0} attempts`,
+    )
+  const isAtWork = begun !== undefined && open.has(begun.worker)
+  if (isAtWork && (status === 'todo' || isTaskOver(task)))
+    should(`running: worker ${begun.worker} is at work on it`, begun)
+  if ((status === 'running' || status === 'blocked') && !isAtWork)
+    found.push(`it is ${status}, and no worker is at work on it`)
+  if (begun !== undefined && status !== 'todo' && state.worker_id !== begun.worker)
+    found.push(`its worker is ${state.worker_id}, event ${begun.id} of ${owner_id} says ${begun.worker}`)
+  if (status === 'blocked' && told.blocked.get(task_id)?.call !== state.block_call_id)
+    found.push(`it is blocked by call ${state.block_call_id}, and the log of ${owner_id} does not say so`)
+  return found
+}

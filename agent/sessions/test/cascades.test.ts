@@ -1,0 +1,166 @@
+/** What is done to a session and all below it, without a worker: a family is made here, and its logs are judged. */
+import type { Commit, LogStore } from '@cairn/log'
+import { decodeEvent, type SessionEvent } from '@cairn/protocol'
+import {
+  archiveSession,
+  openChild,
+  pauseSession,
+  resumeSession,
+  retrySession,
+  stopSession,
+} from '@cairn/sessions'
+import { checkFamily } from '@cairn/state'
+import { expect, test } from 'vitest'
+import { type Desk, foreign, setUp } from './desk.ts'
+
+const LEAD = 'lead'
+const LEAF = 'leaf'
+
+async function spawn(desk: Desk, parentId: string, child_id: string, depth: number): Promise<void> {
+  const parent = await desk.store.getSession(parentId)
+  if (parent === null) throw new Error(`there is no session ${parentId}`)
+  const { event, row, part } = openChild(
+    parent,
+    {
+      child_id,
+      root_id: desk.session.id,
+      depth,
+      kind: 'worker',
+      tool_call_id: 'call',
+      task_id: null,
+      attempt: null,
+    },
+    {
+      goal: child_id,
+      agent: 'assistant',
+      role: 'orchestrator',
+      max_iterations: 30,
+      max_open: 8,
+      max_total: 50,
+    },
+    `Goal: ${child_id}`,
+  )
+  await desk.store.commit({ session_id: parentId, events: [event], rows: [row], also: [part] })
+}
+
+/** An answer of the model that used so many tokens. */
+async function answers(
+  store: LogStore,
+  session_id: string,
+  input_tokens: number,
+  guards: Pick<Commit, 'fence'> = {},
+): Promise<void> {
+  const answer = { turn_id: 't', model: 'm', message: { role: 'assistant', content: 'I am at it.' } }
+  const usage = { input_tokens, output_tokens: 1, cost_usd: 0.1, finish_reason: 'stop' }
+  await store.commit({ session_id, events: [foreign('llm.response', { ...answer, ...usage })], ...guards })
+}
+
+/** A root, a worker of it, and a worker of that. */
+async function setFamily(desk: Desk): Promise<void> {
+  await spawn(desk, desk.session.id, LEAD, 1)
+  await spawn(desk, LEAD, LEAF, 2)
+  await answers(desk.store, LEAD, 10)
+  await answers(desk.store, LEAF, 5)
+}
+
+async function logsOf({ store, session }: Desk): Promise<Map<string, SessionEvent[]>> {
+  const read = async (id: string): Promise<[string, SessionEvent[]]> => [
+    id,
+    (await store.read(id, 0, 1000)).map(({ json }) => decodeEvent(json)),
+  ]
+  return new Map([await read(session.id), await read(LEAD), await read(LEAF)])
+}
+const outcomesIn = (log: readonly SessionEvent[] = []) =>
+  log.flatMap(event =>
+    event.type === 'worker.failed' ? [{ id: event.data.worker_id, tokens: event.data.input_tokens }] : [],
+  )
+
+test.each([
+  ['a stop of the root', (desk: Desk) => stopSession(desk.deps, desk.session.id)],
+  ['a stop of a worker that has one of its own', (desk: Desk) => stopSession(desk.deps, LEAD)],
+  ['an archive', (desk: Desk) => archiveSession(desk.deps, desk.session)],
+] as const)('the outcomes of %s say what was used below, also by those that end with it', async (_, act) => {
+  await using desk = await setUp()
+  await setFamily(desk)
+  await act(desk)
+  const logs = await logsOf(desk)
+  expect(checkFamily(logs, { settled: true })).toEqual([])
+  expect(outcomesIn(logs.get(desk.session.id))).toEqual([{ id: LEAD, tokens: 15 }])
+  expect(outcomesIn(logs.get(LEAD))).toEqual([{ id: LEAF, tokens: 5 }])
+})
+
+test('an answer that lands while a stop is composed is counted in the outcome', async () => {
+  await using desk = await setUp()
+  await setFamily(desk)
+  let landed = false
+  const store: LogStore = {
+    ...desk.store,
+    async commit(commit) {
+      if (!landed) {
+        landed = true
+        await answers(desk.store, LEAF, 7)
+      }
+      return desk.store.commit(commit)
+    },
+  }
+  await stopSession({ ...desk.deps, store }, desk.session.id)
+  const logs = await logsOf(desk)
+  expect(checkFamily(logs, { settled: true })).toEqual([])
+  expect(outcomesIn(logs.get(LEAD))).toEqual([{ id: LEAF, tokens: 12 }])
+})
+
+test('a stop comes to its end although a worker below writes all the time', async () => {
+  await using desk = await setUp()
+  await setFamily(desk)
+  const claims = await desk.store.claim('worker', 10, 60_000)
+  const fence = claims.find(({ session }) => session.id === LEAF)?.fence
+  if (fence === undefined) throw new Error('the leaf was not claimed')
+  let written = 0
+  const store: LogStore = {
+    ...desk.store,
+    async commit(commit) {
+      await answers(desk.store, LEAF, 7, { fence }).then(
+        () => (written += 1),
+        (thrown: unknown) => expect(thrown).toMatchObject({ refusal: 'stale_lease' }),
+      )
+      return desk.store.commit(commit)
+    },
+  }
+  await stopSession({ ...desk.deps, store }, desk.session.id)
+  expect(written).toBeGreaterThan(0)
+  expect(checkFamily(await logsOf(desk), { settled: true })).toEqual([])
+})
+
+test('a retry of a paused session takes up all that its pause had paused, and is refused below one that is paused', async () => {
+  await using desk = await setUp()
+  await setFamily(desk)
+  const statusOf = async (id: string) => (await desk.store.getSession(id))?.status
+  await pauseSession(desk.deps, desk.session.id)
+  for (const goOn of [resumeSession, retrySession])
+    await expect(goOn(desk.deps, LEAD)).rejects.toMatchObject({ code: 'wrong_state' })
+  await retrySession(desk.deps, desk.session.id)
+  expect([await statusOf(desk.session.id), await statusOf(LEAD), await statusOf(LEAF)]).toEqual([
+    'active',
+    'active',
+    'active',
+  ])
+  expect((await desk.store.coordination.link(LEAF))?.paused_by_parent).toBe(false)
+  expect(checkFamily(await logsOf(desk))).toEqual([])
+})
+
+test('a worker that was paused by itself stays paused with its own workers when the session above goes on', async () => {
+  await using desk = await setUp()
+  await setFamily(desk)
+  const statuses = async () =>
+    (await Promise.all([desk.session.id, LEAD, LEAF].map(id => desk.store.getSession(id)))).map(
+      row => row?.status,
+    )
+  await pauseSession(desk.deps, LEAD)
+  await pauseSession(desk.deps, desk.session.id)
+  desk.clock.now += 1000
+  await resumeSession(desk.deps, desk.session.id)
+  expect(await statuses()).toEqual(['active', 'paused', 'paused'])
+  await resumeSession(desk.deps, LEAD)
+  expect(await statuses()).toEqual(['active', 'active', 'active'])
+  expect(checkFamily(await logsOf(desk))).toEqual([])
+})

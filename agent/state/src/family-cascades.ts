@@ -1,0 +1,110 @@
+/**
+ * What is done to a session is done to all below it, in the same commit (contract 6.9): whoever is below one
+ * that was stopped has ended, whoever is below one that was paused starts nothing until that goes on. Read
+ * for each session and its own children: what holds for each pair holds for the tree. Part of `checkFamily`.
+ */
+import type { SessionEvent } from '@cairn/protocol'
+
+type Log = readonly SessionEvent[]
+type Standing = 'active' | 'paused' | 'over'
+
+/** `isChild`: the first end of a child is the end of all below it; a root may end while they are at work. */
+export function checkCascades(
+  id: string,
+  log: Log,
+  isChild: boolean,
+  logs: ReadonlyMap<string, Log>,
+): string[] {
+  const found: string[] = []
+  const open = new Set<string>()
+  let pause: { at: string; children: Set<string> } | null = null
+  let hasEnded = false
+  const logOf = (child: string): Log => logs.get(child) ?? []
+  const endAll = (event: SessionEvent): void => {
+    for (const child of open) found.push(`${child}: it goes on behind ${event.type} of ${id}, ${event.id}`)
+  }
+  const endPause = (until: string | null): void => {
+    if (pause === null) return
+    for (const child of pause.children) found.push(...betweenOf(child, logOf(child), id, pause.at, until))
+    pause = null
+  }
+
+  for (const event of log) {
+    switch (event.type) {
+      case 'worker.spawned':
+        open.add(event.data.worker_id)
+        pause?.children.add(event.data.worker_id)
+        break
+      case 'worker.complete':
+      case 'worker.failed':
+        open.delete(event.data.worker_id)
+        break
+      case 'session.pause':
+      case 'mission.paused':
+        for (const child of open)
+          if (standingAt(logOf(child), event.created_at) === 'active' && !wasPausedAt(logOf(child), event))
+            found.push(`${child}: it is at work while ${id} is paused, since event ${event.id}`)
+        pause = { at: event.created_at, children: new Set(open) }
+        break
+      case 'session.resume':
+      case 'mission.resumed':
+        endPause(event.created_at)
+        break
+      case 'session.stopped':
+        // The stop of a coordinator pauses its mission, and its workers with it.
+        if (!log.some(each => each.type === 'mission.paused' && each.created_at === event.created_at))
+          endAll(event)
+        if (event.data.reason === 'archived')
+          for (const child of spawnedIn(log)) found.push(...callsAfter(child, logOf(child), id, event))
+        break
+      case 'session.complete':
+      case 'session.fail':
+        endPause(event.created_at)
+        if (isChild && !hasEnded) endAll(event)
+        hasEnded = true
+        break
+      default:
+    }
+  }
+  endPause(null)
+  return found
+}
+
+const spawnedIn = (log: Log): string[] =>
+  log.flatMap(event => (event.type === 'worker.spawned' ? [event.data.worker_id] : []))
+
+/** As the last event of that moment left it. */
+function standingAt(log: Log, at: string): Standing {
+  let standing: Standing = 'active'
+  for (const { type, created_at } of log) {
+    if (created_at > at) break
+    if (type === 'session.pause') standing = 'paused'
+    else if (type === 'session.resume') standing = 'active'
+    else if (type === 'session.complete' || type === 'session.fail') standing = 'over'
+  }
+  return standing
+}
+
+/** In the same moment, whatever followed within it. */
+const wasPausedAt = (log: Log, { created_at }: SessionEvent): boolean =>
+  log.some(event => event.type === 'session.pause' && event.created_at === created_at)
+
+/** What a child that was not over must not do between the pause of its parent and the end of that. */
+function betweenOf(child: string, log: Log, parent: string, at: string, until: string | null): string[] {
+  // One that has ended is nobody's worker any more: its user may go on with it.
+  if (standingAt(log, at) === 'over') return []
+  return log.flatMap(({ id, type, created_at }) =>
+    (type === 'tool.call' || type === 'session.resume') &&
+    created_at > at &&
+    (until === null || created_at < until)
+      ? [`${child}: event ${id} (${type}) while ${parent} is paused`]
+      : [],
+  )
+}
+
+const callsAfter = (child: string, log: Log, parent: string, stop: SessionEvent): string[] =>
+  log.flatMap(({ id, type, created_at }) =>
+    type === 'tool.call' && created_at > stop.created_at
+      ? [`${child}: event ${id} (${type}) after ${parent} was archived`]
+      : [],
+  )

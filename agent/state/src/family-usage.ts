@@ -1,0 +1,40 @@
+/**
+ * What an outcome says was used is what the log of the child says up to its end, with all below it (contract
+ * 14.4). Part of `checkFamily`.
+ */
+import { factsOf, type SessionEvent } from '@cairn/protocol'
+
+type Used = { input_tokens: number; output_tokens: number; cost_usd: number }
+
+const number = (value: unknown): number => (typeof value === 'number' ? value : 0)
+/** Sums of dollars are sums of floats. */
+const EPSILON = 1e-9
+
+/** `end` is the first end of the child, which its outcome tells of. */
+export function checkUsage(
+  id: string,
+  log: readonly SessionEvent[],
+  end: SessionEvent,
+  outcome: SessionEvent,
+): string[] {
+  const used: Used = { input_tokens: 0, output_tokens: 0, cost_usd: 0 }
+  for (const event of log) {
+    if (event.id > end.id) break
+    const isOutcome = event.type === 'worker.complete' || event.type === 'worker.failed'
+    if (isOutcome || factsOf(event.type).usage) add(used, event)
+  }
+  const told: Used = { input_tokens: 0, output_tokens: 0, cost_usd: 0 }
+  add(told, outcome)
+  return (Object.keys(used) as (keyof Used)[]).flatMap(what =>
+    Math.abs(used[what] - told[what]) > EPSILON
+      ? [`${id}: its outcome says ${told[what]} ${what}, its log ${used[what]}`]
+      : [],
+  )
+}
+
+function add(sum: Used, { data }: SessionEvent): void {
+  const { input_tokens, output_tokens, cost_usd } = data as Record<string, unknown>
+  sum.input_tokens += number(input_tokens)
+  sum.output_tokens += number(output_tokens)
+  sum.cost_usd += number(cost_usd)
+}

@@ -1,0 +1,158 @@
+/**
+ * Where nobody is at work on a family any more, nothing in it waits without somebody who can move it: a child
+ * that has not ended is paused, waits for a person, or waits for children of its own; a call that waits for
+ * children has one that is open; and a person was asked about a task that is blocked. Part of `checkFamily`.
+ */
+import type { SessionEvent } from '@cairn/protocol'
+import { WAIT_TOOL } from './children.ts'
+import { BLOCK_TOOL, TASK_BLOCKED } from './tasks.ts'
+
+type Log = readonly SessionEvent[]
+type Child = { task_id: string | undefined; call: string | undefined }
+type Standing = {
+  status: 'active' | 'paused' | 'completed' | 'failed'
+  /** Of the mission that it coordinates: its workers are paused with that. */
+  missionPaused: boolean
+  /** Of the pause, while it is paused. */
+  reason: string | undefined
+  /** Calls without a result, by id: the name, and the ids that it names. */
+  calls: Map<string, { name: string; ids: readonly unknown[] }>
+  /** Questions and gates without an answer, and actions that are not done. */
+  asked: Set<string>
+  /** Children that have not ended. */
+  open: Map<string, Child>
+}
+
+/** `parentLog` is that of the session above, where this one has no outcome there yet. */
+export function checkWaits(id: string, log: Log, parentLog: Log | undefined): string[] {
+  const own = foldStanding(log)
+  const found = own.status === 'active' ? checkCalls(id, own) : []
+  if (parentLog === undefined || own.status === 'completed' || own.status === 'failed') return found
+  const above = foldStanding(parentLog)
+  if (own.status === 'paused') {
+    if (own.reason === 'parent_paused' && above.status !== 'paused' && !above.missionPaused)
+      found.push(`${id}: it was paused with the session above, which goes on without it`)
+    return found
+  }
+  const block = [...own.calls].find(([, { name }]) => name === BLOCK_TOOL)?.[0]
+  if (block !== undefined) return [...found, ...checkBlock(id, block, parentLog, above)]
+  if (own.asked.size === 0 && own.open.size === 0)
+    found.push(`${id}: it has not ended, and waits for nobody who could move it`)
+  return found
+}
+
+/** Calls that wait for children: each has one that is at work. */
+const checkCalls = (id: string, { calls, open }: Standing): string[] =>
+  [...calls].flatMap(([call, { name, ids }]) => {
+    const isNamed = ([child, { task_id }]: [string, Child]): boolean =>
+      ids.length === 0 || ids.includes(child) || ids.includes(task_id)
+    const children = [...open]
+    const isWait = name === WAIT_TOOL || name === DELEGATE_TOOL
+    const isWaited =
+      name === WAIT_TOOL
+        ? // A task that is named may not have begun: it waits for a child that is not named.
+          children.some(isNamed) || (children.length > 0 && ids.length > 0)
+        : children.some(([, child]) => child.call === call)
+    return isWait && !isWaited ? [`${id}: ${name} ${call} waits for workers, and none is at work`] : []
+  })
+const DELEGATE_TOOL = 'delegate_task'
+
+/** The session above was told, and a person was asked: one that is paused or failed does so when it goes on. */
+function checkBlock(id: string, call: string, parentLog: Log, above: Standing): string[] {
+  const told = parentLog.find(event => event.type === 'task.blocked' && event.data.block_call_id === call)
+  if (told?.type !== 'task.blocked')
+    return [`${id}: ${BLOCK_TOOL} ${call} waits for an answer, and the session above was not told`]
+  const isAsked = parentLog.some(
+    ({ id: at, type, data }) =>
+      at > told.id &&
+      type === 'inbox.action_required' &&
+      data.action_type === TASK_BLOCKED &&
+      data.target === told.data.task_id,
+  )
+  return isAsked || above.status === 'paused' || above.status === 'failed'
+    ? []
+    : [`${id}: its task ${told.data.task_id} is blocked, and no person was asked`]
+}
+
+function foldStanding(log: Log): Standing {
+  const own: Standing = {
+    status: 'active',
+    missionPaused: false,
+    reason: undefined,
+    calls: new Map(),
+    asked: new Set(),
+    open: new Map(),
+  }
+  for (const event of log) look(own, event)
+  return own
+}
+
+const ACTION = 'an action'
+
+function look(own: Standing, event: SessionEvent): void {
+  switch (event.type) {
+    case 'tool.call': {
+      const { tool_call_id, name, arguments: given } = event.data
+      own.calls.set(tool_call_id, { name, ids: Array.isArray(given['ids']) ? given['ids'] : [] })
+      return
+    }
+    case 'tool.result':
+      own.calls.delete(event.data.tool_call_id)
+      return
+    case 'inbox.input_required':
+    case 'inbox.governance_gate':
+      own.asked.add(event.data.tool_call_id)
+      return
+    case 'inbox.action_required':
+      if (event.data.action_type !== TASK_BLOCKED && event.data.proposal === undefined) own.asked.add(ACTION)
+      return
+    case 'ask_user_question.response':
+      own.asked.delete(event.data.tool_call_id)
+      return
+    case 'user.message':
+      if (event.data.tool_call_id !== undefined) own.asked.delete(event.data.tool_call_id)
+      for (const call of event.data.passes_over ?? []) own.asked.delete(call)
+      own.asked.delete(ACTION)
+      return
+    case 'worker.spawned':
+      own.open.set(event.data.worker_id, { task_id: event.data.task_id, call: event.data.tool_call_id })
+      return
+    case 'worker.complete':
+    case 'worker.failed':
+      own.open.delete(event.data.worker_id)
+      return
+    default:
+      move(own, event)
+  }
+}
+
+function move(own: Standing, event: SessionEvent): void {
+  switch (event.type) {
+    case 'session.pause':
+      own.status = 'paused'
+      own.reason = event.data.reason
+      return
+    case 'session.resume':
+      own.status = 'active'
+      return
+    case 'mission.paused':
+      own.missionPaused = true
+      return
+    case 'mission.resumed':
+    case 'mission.cancelled':
+      own.missionPaused = false
+      return
+    case 'session.complete':
+      own.status = 'completed'
+      return
+    case 'session.fail':
+      own.status = 'failed'
+      return
+    case 'session.stopped':
+      // The turn is over, with whatever it waited for.
+      own.calls.clear()
+      own.asked.clear()
+      return
+    default:
+  }
+}
