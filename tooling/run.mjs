@@ -148,6 +148,7 @@ const commands = {
   'chaos:children': (...args) => run('agent/app/e2e/chaos-children.ts', ...args),
   'chaos:postgres': (...args) => run('agent/app/e2e/chaos-postgres.ts', ...args),
   'bench:agent': (...args) => runCli('bench', ...args),
+  'bench:schedules': (...args) => run('agent/harness/bench/schedules.ts', ...args),
   // This tree against another checkout, both under load in turn.
   'bench:pairs': (...args) => run(...serviceFlags, 'agent/api/bench/pairs.ts', ...args),
   'bench:postgres': (...args) => run('agent/log/bench/postgres.ts', ...args),

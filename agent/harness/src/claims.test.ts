@@ -26,6 +26,7 @@ test('a worker asks for as many children as their share of its places leaves, an
       },
       workerId: 'w',
       limits: { ...Config.parse({}).limits, ...limits },
+      maxRuns: 3,
       ttlMs: 1000,
       log: () => undefined,
       runs: createRuns(() => forever.promise),
@@ -36,11 +37,11 @@ test('a worker asks for as many children as their share of its places leaves, an
   claims.look()
   await claims.looking()
   expect(asked).toEqual([
-    [8, { tree_parallel: 3, principal_turns: 5, children: 4 }],
-    [6, { tree_parallel: 3, principal_turns: 5, children: 3 }],
+    [8, { tree_parallel: 3, principal_turns: 5, principal_runs: 3, children: 4 }],
+    [6, { tree_parallel: 3, principal_turns: 5, principal_runs: 3, children: 3 }],
   ])
   const small = start({ concurrent_turns: 1, child_share: 0.5 })
   small.look()
   await small.looking()
-  expect(asked[2]).toEqual([1, { tree_parallel: 8, principal_turns: null, children: 1 }])
+  expect(asked[2]).toEqual([1, { tree_parallel: 8, principal_turns: null, principal_runs: 3, children: 1 }])
 })

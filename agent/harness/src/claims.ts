@@ -23,11 +23,13 @@ export function createClaims(deps: {
   store: Pick<LogStore, 'claim'>
   workerId: string
   limits: Pick<Config['limits'], 'concurrent_turns' | 'tree_parallel' | 'principal_turns' | 'child_share'>
+  /** Runs of schedules of one principal at a time; null: no limit. */
+  maxRuns: number | null
   ttlMs: number
   log: Log
   runs: Runs
 }): Claims {
-  const { store, workerId, limits, ttlMs, log, runs } = deps
+  const { store, workerId, limits, maxRuns, ttlMs, log, runs } = deps
   const { concurrent_turns: places, tree_parallel, principal_turns } = limits
   /** Children never take all places, so that a person's turn need not wait for one of them; one they always have. */
   const placesOfChildren = Math.max(1, Math.floor(places * limits.child_share))
@@ -64,6 +66,7 @@ export function createClaims(deps: {
       const claimed = await store.claim(workerId, free, ttlMs, {
         tree_parallel,
         principal_turns,
+        principal_runs: maxRuns,
         children: Math.max(0, placesOfChildren - runs.countChildren()),
       })
       for (const claim of claimed) runs.begin(claim, look)

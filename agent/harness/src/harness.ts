@@ -83,7 +83,8 @@ export function startHarness(options: HarnessOptions): Harness {
     openCapabilities: keepCapabilities(worker),
   }
   const runs = createRuns((claim, lease) => actOnClaim(deps, claim, lease))
-  const claims = createClaims({ store, workerId, limits, ttlMs, log: options.log, runs })
+  const { max_running: maxRuns } = config.schedules
+  const claims = createClaims({ store, workerId, limits, maxRuns, ttlMs, log: options.log, runs })
   const upkeep = tasksOf(worker, () => renewLeases(store, workerId, runs.latestLeases(), ttlMs))
 
   const stops = [

@@ -5,13 +5,14 @@
 
 /** A session whose turn runs, as far as the order of the others depends on it. */
 export type RunningTurn = {
+  id: string
   /** Of the principal in whose name it runs. */
   created_by: string
-  /** The top of its tree; null for a root. */
+  /** The top of its tree; null for a root, and itself for a run of a schedule. */
   root_id: string | null
 }
 /** A session with work that nobody holds. */
-export type WaitingTurn = RunningTurn & { id: string; wake_at: number }
+export type WaitingTurn = RunningTurn & { wake_at: number }
 
 /** What one claim may take beside its number; null: no limit. */
 export type ClaimRules = {
@@ -21,7 +22,10 @@ export type ClaimRules = {
   principal_turns: number | null
   /** Children that this claim takes at most. */
   children: number | null
+  /** Runs of schedules of one principal that run at a time; absent: no limit. */
+  principal_runs?: number | null
 }
+export const isRun = ({ id, root_id }: RunningTurn): boolean => root_id === id
 export const NO_RULES: ClaimRules = { tree_parallel: null, principal_turns: null, children: null }
 
 /**
@@ -33,9 +37,10 @@ export const MOST_PRINCIPALS = 256
 /** Whether a limit beside their number may keep some of them waiting. */
 export const isLimited = (waiting: readonly WaitingTurn[], rules: ClaimRules): boolean =>
   rules.principal_turns !== null ||
+  (typeof rules.principal_runs === 'number' && waiting.some(isRun)) ||
   ((rules.tree_parallel !== null || rules.children !== null) && waiting.some(each => each.root_id !== null))
 
-const least = (limit: number | null): number => limit ?? Number.POSITIVE_INFINITY
+export const least = (limit: number | null | undefined): number => limit ?? Number.POSITIVE_INFINITY
 const olderFirst = (a: WaitingTurn, b: WaitingTurn): number =>
   a.wake_at - b.wake_at || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
 
@@ -49,11 +54,15 @@ export function chooseFairly(
   rules: ClaimRules,
 ): WaitingTurn[] {
   const trees = countBy(running, each => each.root_id)
+  const runs = countBy(running, each => (isRun(each) ? each.created_by : null))
   const lines = linesOf(waiting, running)
   const chosen: WaitingTurn[] = []
   let childrenLeft = least(rules.children)
-  const mayBegin = ({ root_id }: WaitingTurn): boolean =>
-    root_id === null || (childrenLeft > 0 && (trees.get(root_id) ?? 0) < least(rules.tree_parallel))
+  const mayBegin = (turn: WaitingTurn): boolean =>
+    turn.root_id === null ||
+    (childrenLeft > 0 &&
+      (trees.get(turn.root_id) ?? 0) < least(rules.tree_parallel) &&
+      !(isRun(turn) && (runs.get(turn.created_by) ?? 0) >= least(rules.principal_runs)))
 
   while (chosen.length < limit) {
     let best: { line: Line; turn: WaitingTurn } | null = null
@@ -70,6 +79,7 @@ export function chooseFairly(
     else {
       line.children.splice(line.children.indexOf(turn), 1)
       trees.set(turn.root_id, (trees.get(turn.root_id) ?? 0) + 1)
+      if (isRun(turn)) runs.set(turn.created_by, (runs.get(turn.created_by) ?? 0) + 1)
       childrenLeft -= 1
     }
   }

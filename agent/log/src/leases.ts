@@ -6,6 +6,8 @@ import {
   type ClaimRules,
   countBy,
   isLimited,
+  isRun,
+  least,
   MOST_PRINCIPALS,
   NO_RULES,
   type RunningTurn,
@@ -84,10 +86,10 @@ function lookByPrincipal(
 ): WaitingTurn[] {
   const found: WaitingTurn[] = []
   const trees = countBy(running, each => each.root_id)
+  const runs = countBy(running, each => (isRun(each) ? each.created_by : null))
   for (const principal of nextPrincipals(sql, principals)) {
     found.push(...(sql.queuedRoots.all(principal, places) as WaitingTurn[]))
-    if (rules.children !== 0)
-      found.push(...childrenWithRoom(sql, principal, places, trees, rules.tree_parallel))
+    if (rules.children !== 0) found.push(...childrenWithRoom(sql, principal, places, { trees, runs }, rules))
   }
   return found
 }
@@ -96,15 +98,20 @@ function childrenWithRoom(
   sql: ClaimSql,
   principal: string,
   places: number,
-  trees: Map<string, number>,
-  treeParallel: number | null,
+  { trees, runs }: { trees: Map<string, number>; runs: Map<string, number> },
+  { tree_parallel, principal_runs }: ClaimRules,
 ): WaitingTurn[] {
   const found: WaitingTurn[] = []
   for (const row of sql.queuedChildren.iterate(principal)) {
     const turn = row as WaitingTurn
     const root = turn.root_id ?? ''
     const inTree = trees.get(root) ?? 0
-    if (treeParallel !== null && inTree >= treeParallel) continue
+    if (inTree >= least(tree_parallel)) continue
+    if (isRun(turn)) {
+      const running = runs.get(principal) ?? 0
+      if (running >= least(principal_runs)) continue
+      runs.set(principal, running + 1)
+    }
     trees.set(root, inTree + 1)
     found.push(turn)
     if (found.length >= places) break

@@ -30,7 +30,7 @@ test('Postgres plans no scan over the sessions for any statement of a claim', as
     const values: Record<keyof typeof statements, unknown[]> = {
       LOOK: [null, 50, 116],
       RUNNING: [null],
-      LOOK_BY_PRINCIPAL: ['', 10, 256, [], 10],
+      LOOK_BY_PRINCIPAL: ['', 10, 256, [], 10, []],
       TAKE: ['w', null, 1000, ['s1', 's2'], 1],
     }
     await client.query('ANALYZE sessions')

@@ -265,3 +265,24 @@ test('the chart of event types tells the truth', () => {
   // In each of the tours: with and without a terminal, with and without workers.
   expect(chart).toMatchObject([truth, truth, truth, truth])
 })
+
+test('the loop is held at the gate, made after the approval with the same call, and its runs answer', async () => {
+  const offers = [...offered, { name: 'schedule_create', description: 'at times', parameters: {} }]
+  const held = await turn([], 'Show a loop', { schedule_create: GATED }, offers)
+  expect(held.called).toEqual(['schedule_create'])
+  const made = await turn(
+    held.messages,
+    decision('approved', 'schedule_create'),
+    { schedule_create: { schedule_id: 's', first_run: '2026-03-29T01:00:00.000Z' } },
+    offers,
+  )
+  expect(made.called).toEqual(['schedule_create'])
+  expect(made.text).toContain('2026-03-29T01:00:00.000Z')
+  const call = (messages: readonly ModelMessage[]) =>
+    messages.flatMap(message => ('tool_calls' in message ? (message.tool_calls ?? []) : []))
+  const [first, second] = call(made.messages).map(each => each.function.arguments)
+  expect(first).toBe(second)
+  expect((await turn([], 'Say that you were run\n\nThis is a run of a schedule, for …')).text).toContain(
+    'session',
+  )
+})

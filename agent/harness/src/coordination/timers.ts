@@ -8,7 +8,14 @@ const AT_ONCE = 50
 const CLAIM_MS = 30_000
 
 /** Those of a claim side by side, so that their commits share a batch; until nothing is due any more. */
-export async function fireTimers({ store, id, clock, newId, log, shutdown }: Worker): Promise<void> {
+export async function fireTimers({
+  store,
+  id,
+  clock,
+  newId,
+  log,
+  shutdown,
+}: Pick<Worker, 'store' | 'id' | 'clock' | 'newId' | 'log' | 'shutdown'>): Promise<void> {
   for (let claimed = AT_ONCE; claimed === AT_ONCE && !shutdown.aborted;) {
     const timers = await store.coordination.claimTimers(id, AT_ONCE, CLAIM_MS)
     claimed = timers.length

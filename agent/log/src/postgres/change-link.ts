@@ -83,11 +83,14 @@ export async function changeLink(
       const { link, max_open, max_total } = change
       // First: it locks the tree, also one that has no row yet, so that nobody else counts at this moment.
       await ask(MOVE_TREE, [link.root_id])
-      const [open] = await ask(COUNT_OPEN, [link.parent_id])
-      if (Number(open?.['count']) >= max_open) throw linkRefusals.tooManyOpen(row, link.parent_id, max_open)
-      const [since] = await ask(COUNT_SINCE, [link.root_id, at - DAY_MS])
-      if (Number(since?.['count']) >= max_total)
-        throw linkRefusals.tooManyChildren(row, link.root_id, max_total)
+      // A run is in a tree of its own: there is nothing to count.
+      if (link.kind !== 'run') {
+        const [open] = await ask(COUNT_OPEN, [link.parent_id])
+        if (Number(open?.['count']) >= max_open) throw linkRefusals.tooManyOpen(row, link.parent_id, max_open)
+        const [since] = await ask(COUNT_SINCE, [link.root_id, at - DAY_MS])
+        if (Number(since?.['count']) >= max_total)
+          throw linkRefusals.tooManyChildren(row, link.root_id, max_total)
+      }
       const { child_id, parent_id, root_id, depth, kind, tool_call_id, task_id, attempt } = link
       const { reserved_tokens = 0, reserved_cost_usd = 0 } = link
       const ties = [child_id, parent_id, root_id, depth, kind, tool_call_id, task_id, attempt]

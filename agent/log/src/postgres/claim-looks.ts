@@ -5,6 +5,8 @@ import {
   type ClaimRules,
   countBy,
   isLimited,
+  isRun,
+  least,
   MOST_PRINCIPALS,
   type RunningTurn,
   type WaitingTurn,
@@ -50,7 +52,8 @@ const LOOK_BY_PRINCIPAL: Statement = {
     'p.created_by AND (s.parent_id IS NOT NULL) = true AND NOT coalesce((SELECT l.root_id FROM ' +
     'links l WHERE ' +
     'l.child_id = s.id), s.parent_id) = ' +
-    'ANY($4::text[]) ORDER BY s.wake_at LIMIT $5)) w ON true WHERE p.created_by IS NOT NULL',
+    'ANY($4::text[]) AND NOT (p.created_by = ANY($6::text[]) AND s.id = (SELECT l.root_id FROM links l ' +
+    'WHERE l.child_id = s.id)) ORDER BY s.wake_at LIMIT $5)) w ON true WHERE p.created_by IS NOT NULL',
 }
 /**
  * So many more are looked at than are taken: where others claim at the same moment, what they take is passed
@@ -96,14 +99,16 @@ export function createLook(db: Database): (wanted: Wanted) => Promise<Look> {
   async function lookByPrincipal(
     places: number,
     running: readonly RunningTurn[],
-    { tree_parallel, children }: ClaimRules,
+    { tree_parallel, children, principal_runs }: ClaimRules,
   ): Promise<WaitingTurn[]> {
     const trees = countBy(running, each => each.root_id)
     const full = [...trees].filter(([, count]) => tree_parallel !== null && count >= tree_parallel)
+    const runs = countBy(running, each => (isRun(each) ? each.created_by : null))
+    const withRuns = [...runs].filter(([, count]) => count >= least(principal_runs)).map(([by]) => by)
     const ask = (after: string): Promise<Rows> =>
       db.query(
         LOOK_BY_PRINCIPAL,
-        [after, places, MOST_PRINCIPALS, full.map(([root]) => root), children === 0 ? 0 : places],
+        [after, places, MOST_PRINCIPALS, full.map(([root]) => root), children === 0 ? 0 : places, withRuns],
         { repeatable: true },
       )
     const found = await ask(lastPrincipal)

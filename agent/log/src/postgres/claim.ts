@@ -3,7 +3,7 @@
  * statement that takes what is still free. It waits for nobody: a row that is being written is found by the
  * next look.
  */
-import { chooseFairly, type ClaimRules, type WaitingTurn } from '../fair-claims.ts'
+import { chooseFairly, type ClaimRules, isRun, type WaitingTurn } from '../fair-claims.ts'
 import { waitingSql } from '../session-rows.ts'
 import { type Ask, createLook, HAS_WORK, isFree, readRunning, type Wanted } from './claim-looks.ts'
 import type { Database, Rows, Statement } from './connections.ts'
@@ -94,10 +94,11 @@ export function createClaim(db: Database) {
 
 /** What must be counted by one claim at a time. */
 const namesOfLimits =
-  ({ tree_parallel, principal_turns }: ClaimRules) =>
-  ({ root_id, created_by }: WaitingTurn): string[] => [
-    ...(tree_parallel === null || root_id === null ? [] : [`tree ${root_id}`]),
-    ...(principal_turns === null ? [] : [`principal ${created_by}`]),
+  ({ tree_parallel, principal_turns, principal_runs = null }: ClaimRules) =>
+  (turn: WaitingTurn): string[] => [
+    ...(tree_parallel === null || turn.root_id === null ? [] : [`tree ${turn.root_id}`]),
+    ...(principal_turns === null ? [] : [`principal ${turn.created_by}`]),
+    ...(principal_runs === null || !isRun(turn) ? [] : [`runs ${turn.created_by}`]),
   ]
 
 const take = (

@@ -238,4 +238,41 @@ export function defineFairness({ open }: Bench): void {
     }
     expect(running.size).toBeGreaterThan(0)
   })
+
+  test('runs of schedules of one principal wait for one another, and keep no worker from its turn', async () => {
+    const { store } = await open()
+    const runs = ['ann', 'bob'].flatMap(by =>
+      [1, 2, 3, 4].map(nth => ({ id: `${by}-run${nth}`, created_by: by, parent_id: 'maker' })),
+    )
+    await makeWork(store, runs)
+    await makeWork(store, [{ id: 'worker', created_by: 'ann', parent_id: 'maker' }])
+    await store.commit({
+      session_id: 'maker',
+      events: [],
+      rows: runs.map(({ id }) => ({
+        do: 'link.open',
+        link: {
+          child_id: id,
+          parent_id: 'maker',
+          root_id: id,
+          depth: 0,
+          kind: 'run',
+          tool_call_id: null,
+          task_id: null,
+          attempt: null,
+        },
+        max_open: 1,
+        max_total: 1,
+      })),
+    })
+    const rules = { ...RULES, principal_runs: 2 }
+    const first = await store.claim('w', 20, MINUTE, rules)
+    expect(claimed(first).toSorted()).toEqual(['ann-run1', 'ann-run2', 'bob-run1', 'bob-run2', 'worker'])
+    expect(await takes(store, 20, rules)).toEqual([])
+    // One place, fewer than wait: who is full is passed over.
+    await makeWork(store, [{ id: 'late', created_by: 'ann', parent_id: 'maker' }])
+    expect(await takes(store, 1, rules)).toEqual(['late'])
+    for (const claim of first) if (claim.session.id === 'ann-run1') await end(store, claim)
+    expect(await takes(store, 20, rules)).toEqual(['ann-run3'])
+  })
 }
