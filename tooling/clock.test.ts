@@ -13,6 +13,8 @@ const DATES: Record<string, string> = {
   'agent/app/src/bench/first-event.ts': 'the dates of the service it measures',
   'agent/app/src/bench/swarm/service.ts': 'the dates of the service it measures',
   'agent/app/src/bench/files.ts': 'the dates of the service it measures',
+  'agent/app/src/serve/begin-channels.ts': 'the dates of the channels',
+  'agent/channels/src/webhook/adapter.ts': 'a signature carries its date',
   'agent/client/src/client.ts': 'Retry-After may be a date',
   'agent/harness/src/clock.ts': 'the side of the clock that gives dates',
   'agent/harness/src/llm/anthropic.ts': 'Retry-After may be a date',

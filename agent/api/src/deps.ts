@@ -11,6 +11,7 @@ import type { Readiness } from './site/readiness.ts'
 import type { Metrics } from './site/metrics.ts'
 import type { SessionGuard } from './session-guard.ts'
 import type { Streams } from './sse/streams.ts'
+import type { Mount } from './http/mounts.ts'
 
 export type Logger = Record<
   'info' | 'warn' | 'error',
@@ -38,6 +39,8 @@ export type ApiDeps = {
   sandbox?: AnswerOf<'about'>['sandbox']
   /** A worker without an API: probes and metrics only. */
   probesOnly?: boolean
+  /** Paths of others on this server. */
+  mounts?: readonly Mount[]
   /** Folder of the built web UI. */
   webRoot?: string
   metrics?: Registry

@@ -26,3 +26,4 @@ export { DamagedKeyFile, shareSigningKey, signingKeyProblem, signingSecrets } fr
 export { hashPassword } from './auth/passwords.ts'
 export { openapiDocument, openapiText } from './openapi.ts'
 export type { OpenApi } from './openapi-document.ts'
+export type { Mount } from './http/mounts.ts'

@@ -13,6 +13,7 @@ import { createDispatch } from './http/dispatch.ts'
 import { type Exchange, openExchange } from './http/exchange.ts'
 import { checkFraming, refuseMalformed } from './http/malformed.ts'
 import { watchConnections } from './http/open-connections.ts'
+import { besideMounts } from './http/mounts.ts'
 import { answerProblem } from './http/problem.ts'
 import { createRateLimit } from './http/rate-limit.ts'
 import { discardBody } from './http/read-body.ts'
@@ -116,11 +117,8 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
     metrics,
     isReady: createReadiness(store, () => isLeaving || isDraining),
   }
-  const dispatch = createDispatch(
-    services,
-    HANDLERS,
-    createRateLimit(config.limits.requests_per_minute, monotonic),
-  )
+  const limit = createRateLimit(config.limits.requests_per_minute, monotonic)
+  const dispatch = besideMounts(services, limit, createDispatch(services, HANDLERS, limit))
   const site = createSite(services)
 
   const server = createServer({

@@ -141,7 +141,7 @@ test('about names the agents, the demo, what a person is told and what commands 
       { name: 'assistant', model: 'demo' },
       { name: 'coder', model: 'openai/x' },
     ],
-    disclosure: { level: 'basic', text: 'You are talking to an AI system.' },
+    disclosure: { level: 'basic', text: 'You are talking to assistant, an AI system, not to a person.' },
     sandbox: {
       terminal: 'on_workers',
       network: null,

@@ -214,9 +214,12 @@ test('every name in the path of a route is one that these tests put a foreign id
   expect([...names].toSorted()).toEqual([
     'account_id',
     'artifact_id',
+    // Of a connection and of a linked account: channels.test.ts.
+    'channel_id',
     'event_id',
     'id',
     'item_id',
+    'link_id',
     'mission_id',
     'schedule_id',
     'task_id',

@@ -21,6 +21,7 @@ import {
   type Standing,
   startScriptedProviders,
 } from '@cairn/harness'
+import { secretsOfChannels } from '@cairn/channels'
 import { createRedactor, type Redact } from '@cairn/log'
 import type { EffectiveConfig } from './config/effective-config.ts'
 import { readDemoScenario } from './demo/demo-scenario.ts'
@@ -29,6 +30,7 @@ import { ensureFirstAdmin } from './local/local-admin.ts'
 import { type Database, openStore, secretsOfDatabase } from './local/open-store.ts'
 import { explainListen } from './serve/explain-listen.ts'
 import type { Logger } from './serve/logging.ts'
+import { beginChannels } from './serve/begin-channels.ts'
 import { startWorker } from './serve/start-worker.ts'
 
 /** What a process on a shared database does: answer requests, run turns, or both. */
@@ -73,16 +75,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   parts.defer(() => scripted.close())
   const models = createModels(config.models, env, scripted.urls)
   parts.defer(() => models.close())
-  const secrets = [...models.secrets, ...secretsOfServers(config, env), ...secretsOfDatabase(database)]
+  const secrets = [...models.secrets, ...secretsOfConfig(config, env), ...secretsOfDatabase(database)]
   let redactKnown = createRedactor(secrets)
   const redact: Redact = (json, mode) => redactKnown(json, mode)
   const log = options.createLog(redact)
 
-  const report = (
-    level: 'info' | 'warn' | 'error',
-    message: string,
-    fields?: Record<string, unknown>,
-  ): void => log[level](message, fields)
+  const report = reportTo(log)
   const opened = await openStore(database, dataDir, { redact, report, workspacesDir })
   parts.defer(() => opened.close())
   const metrics = createRegistry()
@@ -92,6 +90,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   // Before anything listens: what is not safe here is not offered, and everyone who asks is told.
   const sandbox = role === 'api' ? null : await findSandbox(options, log)
 
+  const mounts = role === 'worker' ? [] : await beginChannels(options, store, admin, report, parts)
   // The API listens before the worker begins, so that an address in use stops the start before anything ran.
   let activeTurns = (): number => 0
   const api = await createApi({
@@ -106,6 +105,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     demo,
     ...(sandbox === null ? {} : { sandbox: sandbox.standing }),
     metrics,
+    mounts,
     ...(role === 'worker' ? { probesOnly: true } : webRoot(log)),
     harnessStats: () => ({ active_turns: activeTurns() }),
   })
@@ -142,6 +142,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
 }
 
+const reportTo =
+  (log: Logger) =>
+  (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>): void =>
+    log[level](message, fields)
+
 /** A box shows neither the other sessions' files nor the keys, wherever the two directories lie. */
 async function findSandbox(
   { config, env, dataDir, workspacesDir }: ServiceOptions,
@@ -158,14 +163,17 @@ const readVersion = (): string =>
   (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string })
     .version
 
-/** What MCP servers are given that must reach no event and no log line. */
-function secretsOfServers({ mcp_servers }: EffectiveConfig['config'], env: ServiceOptions['env']): string[] {
+/** What MCP servers and channels are given that must reach no event and no log line. */
+function secretsOfConfig(
+  { mcp_servers, channels }: EffectiveConfig['config'],
+  env: ServiceOptions['env'],
+): string[] {
   const names = Object.values(mcp_servers).flatMap(server =>
     'url' in server
       ? Object.values(server.headers_env)
       : server.env.filter(name => /key|token|secret|password|credential/i.test(name)),
   )
-  return names.flatMap(name => env[name] ?? [])
+  return [...names.flatMap(name => env[name] ?? []), ...secretsOfChannels(channels, env)]
 }
 
 /** The built UI; without it the service runs, for programs. */

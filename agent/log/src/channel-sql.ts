@@ -53,10 +53,6 @@ export const CHANNEL_SQL = {
     'UPDATE channel_senders SET wrong_codes = CASE WHEN wrong_since <= $4 THEN 1 ELSE wrong_codes + 1 END, ' +
     'wrong_since = CASE WHEN wrong_since <= $4 THEN $3 ELSE wrong_since END ' +
     'WHERE connection_id = $1 AND platform_user_id = $2 RETURNING wrong_codes',
-  judgeSender:
-    'UPDATE channel_senders SET verdict = $3 WHERE connection_id = $1 AND platform_user_id = $2 ' +
-    'RETURNING platform_user_id',
-  senders: 'SELECT * FROM channel_senders WHERE connection_id = $1 ORDER BY last_seen_at DESC LIMIT 500',
 
   identity:
     'SELECT * FROM channel_identities WHERE org_id = $1 AND platform = $2 AND workspace = $3 AND ' +
@@ -129,9 +125,6 @@ export const CHANNEL_SQL = {
   listDeliveries:
     'SELECT * FROM channel_deliveries WHERE connection_id = $1 AND state = $2 ORDER BY updated_at DESC ' +
     'LIMIT $3',
-  retryDelivery:
-    "UPDATE channel_deliveries SET state = 'planned', next_at = 0, first_at = $4, attempts = 0 WHERE " +
-    "session_id = $1 AND event_id = $2 AND part = $3 AND state = 'dead' RETURNING part",
 
   putPrompt:
     'INSERT INTO channel_prompts (id, session_id, kind, about, choices) VALUES ($1, $2, $3, $4, $5) ' +
@@ -160,7 +153,6 @@ export const CHANNEL_READS: ReadonlySet<ChannelStatement> = new Set([
   'nextInbound',
   'inbound',
   'countInbound',
-  'senders',
   'identity',
   'identities',
   'conversation',

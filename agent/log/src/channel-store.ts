@@ -74,8 +74,6 @@ type Speaking =
   | 'seeSender'
   | 'tellSender'
   | 'countWrongCode'
-  | 'judgeSender'
-  | 'listSenders'
   | 'findIdentity'
   | 'putIdentity'
   | 'listIdentities'
@@ -101,9 +99,6 @@ const speaking = ({ ask, all, one, act, did }: Asking, now: () => number): Pick<
     const [row] = await ask('countWrongCode', [connectionId, platformUserId, now(), now() - withinMs])
     return Number(row?.['wrong_codes'] ?? 0)
   },
-  judgeSender: (connectionId, platformUserId, verdict) =>
-    did('judgeSender', connectionId, platformUserId, verdict),
-  listSenders: connectionId => all('senders', connectionId),
 
   findIdentity: ({ org_id, platform, workspace, platform_user_id }) =>
     one('identity', org_id, platform, workspace, platform_user_id),
@@ -150,7 +145,6 @@ const leaving = (
     act('planNotice', ...place(notice), notice.connection_id, notice.key, notice.body, now()),
   dueNotices: (connectionId, limit) => all('dueNotices', noticesOf(connectionId), now(), limit),
   listDeliveries: (connectionId, state, limit) => all('listDeliveries', connectionId, state, limit),
-  retryDelivery: id => did('retryDelivery', ...place(id), now()),
 
   putPrompt: ({ id, session_id, kind, about, choices }) =>
     act('putPrompt', id, session_id, kind, about, choices),

@@ -158,12 +158,6 @@ export interface ChannelStore {
   tellSender(connectionId: string, platformUserId: string, withinMs: number): Promise<boolean>
   /** Counts a wrong code; the count begins anew after the time. */
   countWrongCode(connectionId: string, platformUserId: string, withinMs: number): Promise<number>
-  judgeSender(
-    connectionId: string,
-    platformUserId: string,
-    verdict: ChannelSender['verdict'],
-  ): Promise<boolean>
-  listSenders(connectionId: string): Promise<ChannelSender[]>
 
   findIdentity(
     where: Pick<ChannelIdentity, 'org_id' | 'platform' | 'workspace' | 'platform_user_id'>,
@@ -201,8 +195,6 @@ export interface ChannelStore {
   /** Notices to send now, the oldest first. */
   dueNotices(connectionId: string, limit: number): Promise<ChannelDelivery[]>
   listDeliveries(connectionId: string, state: DeliveryState, limit: number): Promise<ChannelDelivery[]>
-  /** Puts a dead one back. */
-  retryDelivery(id: DeliveryId): Promise<boolean>
 
   putPrompt(prompt: Omit<ChannelPrompt, 'closed_at'>): Promise<void>
   getPrompt(id: string): Promise<ChannelPrompt | null>

@@ -4,6 +4,7 @@
  * only the names of the environment variables that hold them.
  */
 import { z } from 'zod'
+import { ChannelConfig, DisclosureConfig } from './channel-config.ts'
 
 const name = z
   .string()
@@ -313,9 +314,8 @@ export const Config = z.strictObject({
         .describe('whether service accounts may approve and reject; false: people only'),
     })
     .prefault({}),
-  disclosure: z
-    .strictObject({ level: z.enum(['none', 'basic', 'enhanced', 'full']).default('none') })
-    .prefault({}),
+  disclosure: DisclosureConfig.prefault({}),
+  channels: z.record(name, ChannelConfig).default({}).describe('messaging channels, by a name of yours'),
   skills: z.string().optional().describe('a directory of skills, one folder with a SKILL.md each'),
   workspaces: z
     .string()

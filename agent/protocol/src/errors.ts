@@ -18,6 +18,7 @@ export const ERRORS = {
     title: 'This server lets people decide, not service accounts',
     retryable: false,
   },
+  bad_signature: { status: 401, title: 'The signature is not valid', retryable: false },
   csrf: { status: 403, title: 'The request did not come from this site', retryable: false },
   not_found: { status: 404, title: 'Not found', retryable: false },
   method_not_allowed: { status: 405, title: 'This route does not take that method', retryable: false },
@@ -25,6 +26,7 @@ export const ERRORS = {
   wrong_state: { status: 409, title: 'Not possible in the current state', retryable: false },
   already_answered: { status: 409, title: 'Already answered', retryable: false },
   question_open: { status: 409, title: 'A question of the agent waits for its answer', retryable: false },
+  disclosure_required: { status: 409, title: 'The disclosure was not accepted yet', retryable: false },
   idempotency_in_progress: {
     status: 409,
     title: 'A request with this Idempotency-Key is still running',

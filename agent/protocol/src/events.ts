@@ -1180,7 +1180,15 @@ export const EVENTS = {
     'governance',
     'A messaging channel posted the AI disclosure as first message of a conversation.',
     { level: z.string(), channel: z.string(), delivery: z.literal('channel_message') },
-    { planned: true, summary: d => join(d.level, d.channel) },
+    {
+      extra: {
+        language: z.string().optional().describe('of the text'),
+        text_sha256: z.string().optional().describe('of the text that was posted, word for word'),
+        platform_message_id: z.string().optional(),
+      },
+      aftermath: true,
+      summary: d => join(d.level, d.channel, d.language),
+    },
   ),
   'disclosure.confirmed': def(
     'disclosure',
@@ -1471,6 +1479,7 @@ export const EVENTS = {
           'action_type "skill_proposal": the skill that is decided on',
         ),
       },
+      channel: true,
       asks: 'waits',
       summary: d => join(d.title, d.action_type, d.target, oneLine(d.instructions, 100)),
     },
@@ -1529,6 +1538,7 @@ export const EVENTS = {
           .optional()
           .describe('SHA-256 of the canonical JSON of `arguments`: what a client says that it has shown'),
       },
+      channel: true,
       asks: 'goes_on',
       worker: true,
       arguments: true,

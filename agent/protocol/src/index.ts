@@ -20,6 +20,7 @@ export * from './errors.ts'
 export * from './artifacts.ts'
 export * from './resources.ts'
 export * from './config.ts'
+export * from './channel-config.ts'
 export * from './missions.ts'
 export * from './routes.ts'
 export {

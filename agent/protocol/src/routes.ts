@@ -8,6 +8,7 @@ import { Answer, Attachment, Image, Rubric, SkillOverride } from './events.ts'
 import { MISSION_STATUSES, MissionDetail, MissionView } from './missions.ts'
 import { SessionBudget } from './config.ts'
 import { ArtifactMeta, ArtifactSpec } from './artifacts.ts'
+import { CHANNEL_ROUTES } from './channel-routes.ts'
 import { SCHEDULE_ROUTES } from './schedules.ts'
 import {
   INBOX_KINDS,
@@ -739,6 +740,7 @@ export const ROUTES = {
     status: 204,
   },
   ...SCHEDULE_ROUTES,
+  ...CHANNEL_ROUTES,
 } as const satisfies Record<string, Route>
 
 export type RouteName = keyof typeof ROUTES

@@ -1,12 +1,45 @@
-/**
- * Evidence that a person knew they speak with an AI. The writer of disclosure.confirmed; disclosure.presented
- * comes with the channels.
- */
-import { type EventId, type Principal, writer } from '@cairn/protocol'
+/** Evidence that a person knew they speak with an AI: what was posted to them, and what they accepted. */
+import { createHash } from 'node:crypto'
+import { AppError, type EventId, type Principal, writer } from '@cairn/protocol'
 import type { Deps } from './deps.ts'
 import { commitFor } from './refusals.ts'
 
 const write = writer('disclosure')
+const STANDING = ['active', 'paused', 'completed', 'failed'] as const
+
+export type Presented = {
+  level: string
+  /** The platform. */
+  channel: string
+  language: string
+  text: string
+  platform_message_id: string | null
+}
+
+/**
+ * A platform has taken the disclosure as first message of a conversation. Once a conversation: a second time
+ * is refused with the cause `already_accepted`.
+ */
+export async function presentDisclosure(
+  { store }: Deps,
+  sessionId: string,
+  { level, channel, language, text, platform_message_id }: Presented,
+): Promise<void> {
+  await commitFor(store, 'record the disclosure of', {
+    session_id: sessionId,
+    rows: [{ do: 'channel.disclosed' }],
+    events: [
+      write('disclosure.presented', {
+        level,
+        channel,
+        delivery: 'channel_message',
+        language,
+        text_sha256: createHash('sha256').update(text).digest('hex'),
+        ...(platform_message_id === null ? {} : { platform_message_id }),
+      }),
+    ],
+  })
+}
 
 /** A web user accepted the banner of that level. Repeatable: each acceptance is evidence of its own. */
 export async function confirmDisclosure(
@@ -17,7 +50,7 @@ export async function confirmDisclosure(
 ): Promise<EventId> {
   const { last_id } = await commitFor(store, 'confirm the disclosure of', {
     session_id: sessionId,
-    expect_status: ['active', 'paused', 'completed', 'failed'],
+    expect_status: STANDING,
     events: [
       write('disclosure.confirmed', {
         level,
@@ -27,4 +60,19 @@ export async function confirmDisclosure(
     ],
   })
   return last_id
+}
+
+/** Where the operator wants it, what people write waits for their acceptance; a program is no person. */
+export async function requireConfirmed(
+  { store }: Pick<Deps, 'store'>,
+  sessionId: string,
+  principal: Principal,
+): Promise<void> {
+  if (principal.kind !== 'user') return
+  if ((await store.read(sessionId, 0, 1, ['disclosure.confirmed'])).length > 0) return
+  throw new AppError(
+    'disclosure_required',
+    'Accept the disclosure of this session first: POST /v1/sessions/{id}/confirm-disclosure, or the banner ' +
+      'of the web UI.',
+  )
 }

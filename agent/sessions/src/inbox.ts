@@ -40,6 +40,8 @@ export async function respondInbox(
   itemId: string,
   answer: InboxAnswer,
   principal: Principal,
+  /** Changed in the same commit. */
+  rows: readonly RowChange[] = [],
 ): Promise<InboxItem> {
   const item = await findInboxItem(deps.store, principal, itemId)
   const { decision, message } =
@@ -56,7 +58,10 @@ export async function respondInbox(
   const task_id = blockedTaskOf(item)
   if (task_id !== null && 'completed' in answer) {
     const task = await findTask(deps.store, principal, task_id)
-    await unblockTask(deps, task, answer.note ?? 'A person says that this is settled.', principal, [row])
+    await unblockTask(deps, task, answer.note ?? 'A person says that this is settled.', principal, [
+      ...rows,
+      row,
+    ])
     return reread(deps, item.id)
   }
   const schedule_id = pausedScheduleOf(item)
@@ -68,7 +73,7 @@ export async function respondInbox(
     session_id: item.session_id,
     expect_status: TAKES_INPUT,
     ...(message === null ? { events: [] } : { reopen: resumed('inbox'), events: [message] }),
-    rows: [row],
+    rows: [...rows, row],
   })
   return reread(deps, item.id)
 }

@@ -27,7 +27,9 @@ export {
   type CreateSession,
   workspaceOf,
 } from './create.ts'
-export { confirmDisclosure } from './disclosure.ts'
+export { confirmDisclosure, presentDisclosure, requireConfirmed } from './disclosure.ts'
+export { disclosureText } from './disclosure-text.ts'
+export { createLinkCode, redeemLinkCode } from './channel-links.ts'
 export { giveFeedback, type GiveFeedback } from './feedback.ts'
 export {
   actOnGoal,

@@ -15,16 +15,17 @@ const MAX_BODY = 1024 * 1024
  */
 const MAX_DISCARD = 10 * 1024 * 1024
 
-const tooLarge = (): AppError =>
-  new AppError('body_too_large', `The body may hold at most ${MAX_BODY} bytes (1 MiB).`)
+const tooLarge = (most: number): AppError =>
+  new AppError('body_too_large', `The body may hold at most ${most} bytes (${most / 1024 / 1024} MiB).`)
 
 /** Refuses by the announced length before a byte is read; for any route, one that takes no body too. */
-export function checkLength({ req }: Exchange): void {
+export function checkLength({ req }: Exchange, most = MAX_BODY): void {
   const length = Number(req.headers['content-length'] ?? 0)
-  if (length > MAX_BODY) throw tooLarge()
+  if (length > most) throw tooLarge(most)
 }
 
-export function readBody(exchange: Exchange): Promise<Buffer> {
+/** `most`: of routes that take more than the API's do. */
+export function readBody(exchange: Exchange, most = MAX_BODY): Promise<Buffer> {
   const { req, res } = exchange
   if (exchange.expectsContinue) res.writeContinue()
   return new Promise((resolve, reject) => {
@@ -32,11 +33,11 @@ export function readBody(exchange: Exchange): Promise<Buffer> {
     let size = 0
     req.on('data', (chunk: Buffer) => {
       size += chunk.length
-      if (size <= MAX_BODY) chunks.push(chunk)
+      if (size <= most) chunks.push(chunk)
       else {
         chunks.length = 0
-        reject(tooLarge())
-        if (size > MAX_BODY + MAX_DISCARD) req.socket.destroy()
+        reject(tooLarge(most))
+        if (size > most + MAX_DISCARD) req.socket.destroy()
       }
     })
     req.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))

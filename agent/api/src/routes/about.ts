@@ -1,19 +1,7 @@
+import type { Config } from '@cairn/protocol'
 import type { Handler } from '../handler.ts'
+import { DEFAULT_AGENT, disclosureText } from '@cairn/sessions'
 import { agentNames } from './sessions.ts'
-
-type Level = 'none' | 'basic' | 'enhanced' | 'full'
-
-/** What a person is told before they speak with the agent, by the level that the operator chose. */
-const DISCLOSURE: Record<Level, string | null> = {
-  none: null,
-  basic: 'You are talking to an AI system.',
-  enhanced:
-    'You are talking to an AI system. It can make mistakes; check what matters before you rely on it.',
-  full:
-    'You are talking to an AI system. It can make mistakes; check what matters before you rely on it. ' +
-    'Everything said and done in a session is recorded in its event log, which the operator of this ' +
-    'service can read.',
-}
 
 const ON_WORKERS = {
   terminal: 'on_workers',
@@ -24,14 +12,23 @@ const ON_WORKERS = {
 export const about: Handler<'about'> = async ({ services }) => {
   const { config, version, demo, sandbox = ON_WORKERS } = services
   const { level } = config.disclosure
+  const shown = disclosureText(config.disclosure, {
+    agent: DEFAULT_AGENT,
+    model: modelOf(config, DEFAULT_AGENT),
+    language: null,
+    hasCommands: false,
+  })
   return {
     version,
     demo,
     sandbox,
-    disclosure: { level, text: DISCLOSURE[level] },
+    disclosure: { level, text: shown?.text ?? null },
     agents: agentNames(services).map(name => ({
       name,
-      model: config.agents[name]?.model ?? config.models.default ?? 'demo',
+      model: modelOf(config, name),
     })),
   }
 }
+
+const modelOf = (config: Config, agent: string): string =>
+  config.agents[agent]?.model ?? config.models.default ?? 'demo'

@@ -25,6 +25,7 @@ import {
 } from './sessions.ts'
 import { sessionWorkers } from './workers.ts'
 import { getBoard } from './board.ts'
+import * as channels from './channels.ts'
 import * as schedules from './schedules.ts'
 import { cancelTask, listTasks, unblockTask } from './tasks.ts'
 import {
@@ -95,4 +96,5 @@ export const HANDLERS: Handlers = {
   listUsers,
   disableUser,
   ...schedules,
+  ...channels,
 }

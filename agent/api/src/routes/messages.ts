@@ -10,12 +10,15 @@ import {
   defineOutcomes,
   findRequest,
   giveFeedback as rate,
+  requireConfirmed,
 } from '@cairn/sessions'
 import { type Handler, jsonText } from '../handler.ts'
 
 export const sendMessage: Handler<'sendMessage'> = async ({ services, principal, params, body, held }) => {
   const passed = services.guard.check(principal, params.id)
   if (passed instanceof Promise) await passed
+  const { level, require_confirm } = services.config.disclosure
+  if (require_confirm && level !== 'none') await requireConfirmed(services, params.id, principal)
   // A request that died may have written its message: then that is the answer.
   const landed = held?.abandoned ? await findRequest(services, params.id, held.requestKey) : null
   const { id, type } = landed ?? (await add())

@@ -135,8 +135,6 @@ export function defineChannels({ open, kind }: Bench): void {
     await channels.settleDelivery(id, { state: 'dead', error: 'gone' }, b)
     expect(await channels.beginDelivery({ ...id, key: 'k' }, b)).toBe(false)
     expect(await channels.listDeliveries('hook', 'dead', 10)).toMatchObject([{ attempts: 2, error: 'gone' }])
-    expect(await channels.retryDelivery(id)).toBe(true)
-    expect(await channels.retryDelivery(id)).toBe(false)
     await channels.release('hook', 'deliver', 'b')
     expect((await fenceOf(store, 'c')).epoch).toBe(b.epoch + 1)
   })
@@ -207,8 +205,6 @@ export function defineChannels({ open, kind }: Bench): void {
     expect(await channels.countWrongCode('hook', 'ann', 1000)).toBe(2)
     clock.advance(1001)
     expect(await channels.countWrongCode('hook', 'ann', 1000)).toBe(1)
-    expect(await channels.judgeSender('hook', 'ann', 'blocked')).toBe(true)
-    expect(await channels.listSenders('hook')).toMatchObject([{ verdict: 'blocked' }])
     const prompt = { id: 'p', session_id: 's', kind: 'question', about: 'call', choices: '[]' } as const
     await channels.putPrompt(prompt)
     await channels.putPrompt({ ...prompt, about: 'other' })

@@ -1,0 +1,72 @@
+/** Linked accounts, connections and dead letters over HTTP; what is mounted beside the API. */
+import { expect, test } from 'vitest'
+import { startService } from './service.ts'
+
+test('a user gets a code, sees their own links and ends them; those of others do not exist', async () => {
+  await using service = await startService()
+  const { user, token } = await service.addUser()
+  const { token: other } = await service.addUser()
+  const made = await service.call('/v1/channel-links', { method: 'POST', token })
+  expect(made).toMatchObject({
+    status: 201,
+    json: { code: expect.stringMatching(/^[A-Z2-9]{4}-[A-Z2-9]{4}$/) },
+  })
+  expect(Date.parse(made.json.expires_at) - service.now()).toBe(600_000)
+  const where = { org_id: user.org_id, platform: 'webhook', workspace: 'w', platform_user_id: 'U1' }
+  await service.store.channels.putIdentity({ id: 'link_1', ...where, user_id: user.id })
+  const links = async (by: string) => (await service.call('/v1/channel-links', { token: by })).json.links
+  expect(await links(token)).toMatchObject([{ id: 'link_1', platform: 'webhook', platform_user_id: 'U1' }])
+  expect(await links(other)).toEqual([])
+  const end = (by: string) => service.call('/v1/channel-links/link_1', { method: 'DELETE', token: by })
+  expect((await end(other)).status).toBe(404)
+  expect((await end(token)).status).toBe(204)
+  expect(await links(token)).toEqual([])
+  const account = await service.addServiceAccount()
+  expect((await service.call('/v1/channel-links', { method: 'POST', token: account.token })).status).toBe(403)
+})
+
+test('an administrator sees the connections and dead letters of their own organisation only', async () => {
+  await using service = await startService()
+  const { channels } = service.store
+  const { org_id } = service.admin
+  const connection = { id: 'hook', org_id, name: 'hook', platform: 'webhook', service_account_id: 'a' }
+  await channels.putConnection(connection)
+  await channels.setConnection('hook', 'degraded', 'the callback answered 400')
+  const epoch = await channels.acquire('hook', 'deliver', 'me', 30_000)
+  const fence = { connection_id: 'hook', epoch: epoch! }
+  const id = { session_id: 's', event_id: 3, part: 0 }
+  await channels.beginDelivery({ ...id, key: 'k' }, fence)
+  await channels.settleDelivery(id, { state: 'dead', error: 'the callback answered 400' }, fence)
+
+  const dead = '/v1/admin/channels/hook/deliveries'
+  expect((await service.call('/v1/admin/channels')).json.channels).toMatchObject([
+    { name: 'hook', state: 'degraded', webhook_path: '/v1/channels/hook/webhook' },
+  ])
+  expect((await service.call(dead)).json.deliveries).toMatchObject([
+    { session_id: 's', event_id: 3, state: 'dead', attempts: 1, possible_duplicate: false },
+  ])
+  expect((await service.call(`${dead}?state=sent`)).json.deliveries).toEqual([])
+  const { token } = await service.addUser()
+  expect((await service.call(dead, { token })).status).toBe(403)
+  const stranger = await service.addUser(undefined, { admin: true, org_id: service.addOrganisation() })
+  expect((await service.call(dead, { token: stranger.token })).status).toBe(404)
+  expect((await service.call('/v1/admin/channels', { token: stranger.token })).json.channels).toEqual([])
+})
+
+test('with require_confirm a person accepts the disclosure before their first message is taken', async () => {
+  await using service = await startService({
+    config: { disclosure: { level: 'basic', require_confirm: true } },
+  })
+  const id = await service.newSession()
+  const say = (path: string, token?: string) =>
+    service.call(`${path}/sessions/${id}/messages`, {
+      method: 'POST',
+      body: { content: 'hello' },
+      ...(token === undefined ? {} : { token }),
+    })
+  expect(await say('/v1')).toMatchObject({ status: 409, json: { code: 'disclosure_required' } })
+  const { token } = await service.addServiceAccount({ scope: 'org' })
+  expect((await say('/v1/api', token)).status).toBe(202)
+  await service.call(`/v1/sessions/${id}/confirm-disclosure`, { method: 'POST' })
+  expect((await say('/v1')).status).toBe(202)
+})

@@ -1,0 +1,33 @@
+/** Starts the messaging channels of a service and says where they answer; `parts` ends them. */
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { Mount } from '@cairn/api'
+import { type ChannelsOptions, startChannels } from '@cairn/channels'
+import type { LogStore, UserRow } from '@cairn/log'
+import { DEFAULT_AGENT } from '@cairn/sessions'
+import type { ServiceOptions } from '../main.ts'
+
+export async function beginChannels(
+  { config, env }: Pick<ServiceOptions, 'config' | 'env'>,
+  store: LogStore,
+  admin: UserRow,
+  report: ChannelsOptions['report'],
+  parts: AsyncDisposableStack,
+): Promise<Mount[]> {
+  const channels = await startChannels({
+    store,
+    config,
+    env,
+    org_id: admin.org_id,
+    created_by: admin.id,
+    agents: [...new Set([DEFAULT_AGENT, ...Object.keys(config.agents)])],
+    holder: `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`,
+    now: Date.now,
+    newId: randomUUID,
+    random: Math.random,
+    report,
+  })
+  parts.defer(() => channels.stop())
+  for (const { name, path } of channels.paths) report('info', `the channel ${name} takes webhooks at ${path}`)
+  return [{ prefix: '/v1/channels/', handle: channels.handle }]
+}

@@ -1,0 +1,126 @@
+/**
+ * One inbound row becomes a message of a session in the commit that marks it accepted, or is dropped with a
+ * reason. Whatever is done before that commit is found done when the row is tried again.
+ */
+import { CommitRefused, type InboundRow } from '@cairn/log'
+import { AppError } from '@cairn/protocol'
+import { addMessage } from '@cairn/sessions'
+import { createHash } from 'node:crypto'
+import type { Inbound } from './adapter.ts'
+import { backoffMs } from './backoff.ts'
+import { answerCommand, commandOf, linkAccount } from './commands.ts'
+import { beginGeneration, ensureSession, findStanding, goesOn, ownerOf } from './conversation.ts'
+import type { ChannelDeps, Connection } from './deps.ts'
+import { NOTICES, planNotice } from './notices.ts'
+import { answerPress } from './press.ts'
+import { findSpeaker, hasAccess, isFlooding, isIgnored, mayTell, type Speaker } from './speaker.ts'
+
+/** The session whose log may have grown; null: nothing was said to one. */
+export type Accepted = string | null
+
+export async function acceptRow(
+  deps: ChannelDeps,
+  connection: Connection,
+  row: InboundRow,
+): Promise<Accepted> {
+  try {
+    return await decide(deps, connection, row, JSON.parse(row.body) as Inbound)
+  } catch (thrown) {
+    // An earlier attempt whose answer was lost, or another process.
+    if (refusalOf(thrown) === 'already_accepted') return null
+    if (thrown instanceof AppError && !thrown.retryable) {
+      deps.report('warn', 'a message of a channel was refused', { code: thrown.code, seq: row.seq })
+      await planNotice(
+        deps.store.channels,
+        row,
+        JSON.parse(row.body) as Inbound,
+        NOTICES.refused(thrown.message),
+      )
+      await deps.store.channels.dropInbound(row.seq, thrown.code)
+      return null
+    }
+    const reason = thrown instanceof Error ? thrown.message : String(thrown)
+    deps.report('warn', 'a message of a channel is tried again', { seq: row.seq, error: reason })
+    await deps.store.channels.retryInbound(row.seq, backoffMs(row.attempts, deps.random()), reason)
+    return null
+  }
+}
+
+function refusalOf(thrown: unknown): string | null {
+  const refused = thrown instanceof AppError ? thrown.cause : thrown
+  return refused instanceof CommitRefused ? refused.refusal : null
+}
+
+async function decide(
+  deps: ChannelDeps,
+  connection: Connection,
+  row: InboundRow,
+  inbound: Inbound,
+): Promise<Accepted> {
+  const { channels } = deps.store
+  const drop = async (reason: string): Promise<null> => {
+    await channels.dropInbound(row.seq, reason)
+    return null
+  }
+  if (inbound.ignore !== undefined) return drop(inbound.ignore)
+  if (inbound.text.trim() === '' && inbound.press === undefined) return drop('empty')
+
+  const speaker = await findSpeaker(deps.store, connection, inbound)
+  if (isIgnored(speaker.sender, deps.now())) return drop('ignored')
+  const asked = { row, inbound, speaker }
+  const command = commandOf(inbound.text)
+  if (command?.name === 'link' && command.rest !== '') {
+    await linkAccount(deps, connection, asked, command.rest)
+    return null
+  }
+  const refusal = !hasAccess(connection, speaker)
+    ? 'access'
+    : (await isFlooding(channels, speaker))
+      ? 'flood'
+      : null
+  if (refusal !== null) {
+    if (await mayTell(channels, speaker)) await planNotice(channels, row, inbound, NOTICES[refusal])
+    return drop(refusal)
+  }
+  if (inbound.press !== undefined) return answerPress(deps, connection, asked, inbound.press)
+  if (command !== null && (await answerCommand(deps, connection, asked, command.name))) return null
+  return say(deps, connection, row, inbound, speaker)
+}
+
+async function say(
+  deps: ChannelDeps,
+  connection: Connection,
+  row: InboundRow,
+  inbound: Inbound,
+  speaker: Speaker,
+): Promise<Accepted> {
+  const owner = ownerOf(connection, inbound, speaker)
+  const standing = await findStanding(deps, connection, inbound.conversation_key)
+  const conversation =
+    standing !== null && goesOn(standing, owner)
+      ? standing.conversation
+      : await beginGeneration(deps, connection, row, inbound)
+  const session = await ensureSession(deps, connection, conversation, owner)
+  const isStop = ['stop', 'cancel'].includes(commandOf(inbound.text)?.name ?? '')
+  const message = {
+    session_id: session.id,
+    content: isStop ? '/stop' : inbound.text,
+    principal: speaker.principal,
+    source: inbound.source,
+    request_key: requestKey(row),
+    rows: [{ do: 'channel.accept', seq: row.seq }, { do: 'channel.route' }] as const,
+    stop_reason: 'channel_stop',
+  }
+  try {
+    await addMessage(deps, message)
+  } catch (thrown) {
+    if (!(thrown instanceof AppError) || thrown.code !== 'question_open') throw thrown
+    // What is no answer is a message of its own, and ends the waiting.
+    await addMessage(deps, { ...message, on_question: 'pass_over' })
+  }
+  await deps.store.channels.closePrompts(session.id, null)
+  return session.id
+}
+
+const requestKey = ({ connection_id, event_key }: InboundRow): string =>
+  createHash('sha256').update(`${connection_id}/${event_key}`).digest('hex')

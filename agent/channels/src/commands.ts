@@ -1,0 +1,107 @@
+/** The channel's own commands. They write no event; each is answered by a notice. */
+import type { InboundRow, SessionRow } from '@cairn/log'
+import { disclosureText, redeemLinkCode } from '@cairn/sessions'
+import type { Inbound } from './adapter.ts'
+import { beginGeneration, findStanding } from './conversation.ts'
+import type { ChannelDeps, Connection } from './deps.ts'
+import { NOTICES, planNotice } from './notices.ts'
+import { countWrongCode, type Speaker } from './speaker.ts'
+
+/** Exact words, in any case; what is no such word is for the agent. */
+export function commandOf(text: string): { name: string; rest: string } | null {
+  const found = /^\/([a-z]+)(?:\s+(\S+))?$/i.exec(text.trim())
+  const name = found?.[1]?.toLowerCase()
+  return name === undefined ? null : { name, rest: found?.[2] ?? '' }
+}
+
+type Asked = { row: InboundRow; inbound: Inbound; speaker: Speaker }
+
+/** Before the question of access: it is how a stranger becomes known. */
+export async function linkAccount(
+  deps: ChannelDeps,
+  connection: Connection,
+  { row, inbound, speaker }: Asked,
+  code: string,
+): Promise<void> {
+  const { channels, accounts } = deps.store
+  const { org_id, platform, adapter } = connection
+  const tell = (text: string): Promise<void> => planNotice(channels, row, inbound, text)
+  const isDirect = inbound.source.chat_type === 'dm'
+  const user_id = await redeemLinkCode(deps, {
+    org_id,
+    code,
+    used_by: isDirect ? `${connection.id}/${row.seq}` : 'burned',
+  })
+  if (!isDirect) {
+    await tell(NOTICES.codeInGroup)
+    return channels.dropInbound(row.seq, 'link_in_group')
+  }
+  if (user_id === null) {
+    await countWrongCode(channels, speaker.sender)
+    await tell(NOTICES.wrongCode)
+    return channels.dropInbound(row.seq, 'wrong_code')
+  }
+  await channels.putIdentity({
+    id: deps.newId(),
+    org_id,
+    platform,
+    workspace: adapter.workspace,
+    platform_user_id: inbound.source.user_id,
+    user_id,
+  })
+  await tell(NOTICES.linked((await accounts.getUser(user_id))?.name ?? 'your account'))
+  await channels.dropInbound(row.seq, 'link')
+}
+
+/** True: it was a command of the channel, and it is answered. */
+export async function answerCommand(
+  deps: ChannelDeps,
+  connection: Connection,
+  { row, inbound }: Asked,
+  name: string,
+): Promise<boolean> {
+  const { channels } = deps.store
+  const answer = await replyTo(deps, connection, row, inbound, name)
+  if (answer === null) return false
+  await planNotice(channels, row, inbound, answer)
+  await channels.dropInbound(row.seq, `command ${name}`)
+  return true
+}
+
+async function replyTo(
+  deps: ChannelDeps,
+  connection: Connection,
+  row: InboundRow,
+  inbound: Inbound,
+  name: string,
+): Promise<string | null> {
+  const standing = await findStanding(deps, connection, inbound.conversation_key)
+  const session = standing?.session ?? null
+  switch (name) {
+    case 'new':
+      await beginGeneration(deps, connection, row, inbound)
+      return NOTICES.fresh
+    case 'disclosure':
+      return (
+        disclosureText(connection.disclosure, {
+          agent: connection.agent,
+          model: connection.model,
+          hasCommands: true,
+          language: inbound.language ?? standing?.conversation.language ?? null,
+        })?.text ?? NOTICES.noDisclosure
+      )
+    case 'status':
+      return session === null ? NOTICES.nothingRuns : stateOf(session)
+    case 'stop':
+    case 'cancel':
+      return session === null ? NOTICES.nothingRuns : null
+    default:
+      return null
+  }
+}
+
+function stateOf({ status, waiting_on, wake_id, cursor }: SessionRow): string {
+  if (status === 'paused') return 'The conversation is paused.'
+  if (waiting_on !== null) return 'I wait for an answer.'
+  return status === 'active' && wake_id > cursor ? 'I am working on it.' : NOTICES.nothingRuns
+}

@@ -1,0 +1,63 @@
+/** Does work while this process holds a lease, and only then; gives the lease back at the end. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { ChannelRole, ChannelStore } from '@cairn/log'
+
+const TTL_MS = 30_000
+const RENEW_MS = 10_000
+
+export type Holding = {
+  connectionId: string
+  role: ChannelRole
+  holder: string
+  channels: ChannelStore
+  signal: AbortSignal
+  onError: (error: unknown) => void
+  /** So long a pass is followed by the next one without a nudge. */
+  pollMs: number
+}
+
+export type Held = { nudge: () => void; ended: Promise<void> }
+
+/** `pass` is one look at what there is to do; `epoch` is the lease's. */
+export function holdLease(holding: Holding, pass: (epoch: number) => Promise<void>): Held {
+  let wake: () => void = () => undefined
+  let isNudged = false
+  const nudge = (): void => {
+    isNudged = true
+    wake()
+  }
+  const { signal, channels, connectionId, role, holder, onError, pollMs } = holding
+  signal.addEventListener('abort', nudge, { once: true })
+
+  async function rest(): Promise<void> {
+    if (isNudged) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    wake = resolve
+    const timer = new AbortController()
+    await Promise.race([promise, delay(pollMs, undefined, { signal: timer.signal }).catch(() => undefined)])
+    timer.abort()
+  }
+
+  async function run(): Promise<void> {
+    let renewAt = 0
+    let epoch: number | null = null
+    while (!signal.aborted) {
+      isNudged = false
+      try {
+        if (epoch === null || performance.now() >= renewAt) {
+          epoch = await channels.acquire(connectionId, role, holder, TTL_MS)
+          renewAt = performance.now() + RENEW_MS
+        }
+        if (epoch !== null) await pass(epoch)
+      } catch (error) {
+        epoch = null
+        onError(error)
+        // What failed is the store or a lease that moved: look again after a while, whoever nudges.
+        isNudged = false
+      }
+      await rest()
+    }
+    await channels.release(connectionId, role, holder).catch(onError)
+  }
+  return { nudge, ended: run() }
+}

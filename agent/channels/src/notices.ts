@@ -1,0 +1,38 @@
+/** What the channel itself says, without a session: planned beside the inbound row that asked for it. */
+import { type ChannelStore, type InboundRow, noticesOf } from '@cairn/log'
+import type { Inbound } from './adapter.ts'
+import { deliveryKey } from './delivery-key.ts'
+
+export type Notice = { conversation_key: string; target: Record<string, unknown>; text: string }
+
+export const NOTICES = {
+  access:
+    'I only talk with people I know. Get a code under Linked accounts in the web UI and send it here as ' +
+    '/link CODE.',
+  flood: 'That is more than I can take at once. Try again later.',
+  linked: (name: string) => `This account is linked to ${name}.`,
+  wrongCode: 'That code is not valid. Get a new one in the web UI; it is good for ten minutes and once.',
+  codeInGroup: 'A code is sent in a direct message only. This one is not valid any more; get a new one.',
+  fresh: 'A new conversation begins.',
+  nothingRuns: 'Nothing is running.',
+  noDisclosure: 'The operator has configured no disclosure.',
+  mayNotDecide: 'You may not decide this.',
+  promptGone: 'That question is not open any more.',
+  refused: (why: string) => `That was not taken: ${why}`,
+} as const
+
+export const planNotice = (
+  channels: ChannelStore,
+  { seq, connection_id }: InboundRow,
+  { conversation_key, target }: Inbound,
+  text: string,
+): Promise<void> => {
+  const id = { session_id: noticesOf(connection_id), event_id: seq, part: 0 }
+  const notice: Notice = { conversation_key, target, text }
+  return channels.planNotice({
+    ...id,
+    connection_id,
+    key: deliveryKey(id),
+    body: JSON.stringify(notice),
+  })
+}

@@ -1,0 +1,117 @@
+/**
+ * A button that was pressed. Nothing in it is trusted: the prompt, its session, its state and the right of
+ * who pressed are looked up.
+ */
+import type { ChannelPrompt, InboundRow } from '@cairn/log'
+import { AppError, type EventData, type InboxItem } from '@cairn/protocol'
+import { answerQuestion, respondInbox } from '@cairn/sessions'
+import type { Inbound } from './adapter.ts'
+import { findStanding } from './conversation.ts'
+import type { ChannelDeps, Connection } from './deps.ts'
+import { NOTICES, planNotice } from './notices.ts'
+import type { Speaker } from './speaker.ts'
+
+type Asked = { row: InboundRow; inbound: Inbound; speaker: Speaker }
+
+export async function answerPress(
+  deps: ChannelDeps,
+  connection: Connection,
+  asked: Asked,
+  press: string,
+): Promise<string | null> {
+  const { channels } = deps.store
+  const { row, inbound } = asked
+  const tell = async (text: string, reason: string): Promise<null> => {
+    await planNotice(channels, row, inbound, text)
+    await channels.dropInbound(row.seq, reason)
+    return null
+  }
+  const [id = '', choice = ''] = press.split(':')
+  const prompt = await channels.getPrompt(id)
+  const standing = await findStanding(deps, connection, inbound.conversation_key)
+  const label = prompt === null ? undefined : (JSON.parse(prompt.choices) as string[])[Number(choice)]
+  // A prompt of another conversation or connection is none here.
+  if (prompt === null || label === undefined || standing?.conversation.session_id !== prompt.session_id)
+    return tell(NOTICES.promptGone, 'no_prompt')
+  if (prompt.closed_at !== null) return tell(NOTICES.promptGone, 'prompt_closed')
+  const item = await findItem(deps, connection, prompt)
+  if (item === null) return tell(NOTICES.promptGone, 'no_item')
+  try {
+    const done = await (prompt.kind === 'question'
+      ? answer(deps, asked, prompt, item, label)
+      : decide(deps, asked, item, label))
+    if (!done) return tell(NOTICES.mayNotDecide, 'may_not_decide')
+  } catch (thrown) {
+    if (!(thrown instanceof AppError) || thrown.code !== 'already_answered') throw thrown
+    if ((await channels.getInbound(row.seq))?.state === 'accepted') return prompt.session_id
+    return tell(thrown.message, 'already_answered')
+  }
+  await channels.closePrompts(prompt.session_id, prompt.about)
+  return prompt.session_id
+}
+
+async function findItem(
+  { store }: ChannelDeps,
+  { org_id }: Connection,
+  { session_id, kind, about }: ChannelPrompt,
+): Promise<InboxItem | null> {
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const page = await store.listInbox({
+      org_id,
+      session_id,
+      kind: [kind === 'question' ? 'input_required' : 'governance_gate'],
+      limit: 100,
+      ...(cursor === undefined ? {} : { cursor }),
+    })
+    const found = page.items.find(({ payload }) => payload['tool_call_id'] === about)
+    if (found !== undefined) return found
+    cursor = page.next_cursor
+  }
+  return null
+}
+
+async function answer(
+  deps: ChannelDeps,
+  { row, speaker }: Asked,
+  { session_id, about }: ChannelPrompt,
+  item: InboxItem,
+  label: string,
+): Promise<true> {
+  const { questions } = item.payload as EventData<'inbox.input_required'>
+  await answerQuestion(deps, {
+    session_id,
+    tool_call_id: about,
+    responses: questions.slice(0, 1).map(({ prompt }) => ({ question: prompt, answer: label })),
+    principal: speaker.principal,
+    rows: [{ do: 'channel.accept', seq: row.seq }],
+  })
+  return true
+}
+
+/** A linked user who owns the session or is an admin; false: this one may not. */
+async function decide(
+  deps: ChannelDeps,
+  { row, speaker }: Asked,
+  item: InboxItem,
+  label: string,
+): Promise<boolean> {
+  const { principal, isLinked } = speaker
+  if (!isLinked) return false
+  const { shown_hash } = item.payload as EventData<'inbox.governance_gate'>
+  try {
+    await respondInbox(
+      deps,
+      item.id,
+      {
+        decision: label === 'Approve' ? 'approve' : 'reject',
+        ...(shown_hash === undefined ? {} : { shown_hash }),
+      },
+      principal,
+      [{ do: 'channel.accept', seq: row.seq }],
+    )
+    return true
+  } catch (thrown) {
+    if (thrown instanceof AppError && thrown.code === 'not_found') return false
+    throw thrown
+  }
+}

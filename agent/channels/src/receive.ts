@@ -1,0 +1,22 @@
+/** A platform's event becomes a row on disk; only then is the platform told that it was taken. */
+import type { ChannelStore } from '@cairn/log'
+import type { Inbound } from './adapter.ts'
+import type { Connection } from './deps.ts'
+
+/** Postgres and JSON take no lone surrogate or U+0000 in text. */
+const encode = (inbound: Inbound): string => JSON.stringify(inbound).replaceAll('\\u0000', '\\ufffd')
+
+export async function receive(
+  channels: ChannelStore,
+  { id }: Pick<Connection, 'id'>,
+  events: readonly Inbound[],
+): Promise<void> {
+  for (const inbound of events)
+    await channels.receive({
+      connection_id: id,
+      event_key: inbound.event_key,
+      conversation_key: inbound.conversation_key,
+      sender: inbound.source.user_id,
+      body: encode(inbound),
+    })
+}

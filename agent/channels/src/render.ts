@@ -1,0 +1,88 @@
+/**
+ * What people see of an event. Pure, and the only place that decides it: a type without a row here, or with
+ * none in the contract (`channel` of its row), never reaches a platform.
+ */
+import { type EventOf, type EventType, type SessionEvent, typesWith } from '@cairn/protocol'
+import type { Part } from './adapter.ts'
+
+export type Piece = Pick<Part, 'type' | 'text'> & {
+  ask?: { kind: 'question' | 'gate'; about: string; choices: string[] }
+}
+export type Reader = {
+  /** The conversation is of somebody whom a user account is linked to. */
+  isLinked: boolean
+}
+
+const NOTHING = (): Piece[] => []
+const WAITING = 'This waits for an operator.'
+/** Arguments beyond this are read in the web UI: what is approved must be seen whole. */
+const SHOWN_ARGUMENTS = 3000
+
+const ROWS: { [T in EventType]?: (event: EventOf<T>, reader: Reader) => Piece[] } = {
+  'user.message': NOTHING,
+  // Best effort, where a platform edits its messages; the response is the record.
+  'llm.delta': NOTHING,
+  'llm.response': ({ data }) =>
+    data.message.tool_calls !== undefined || data.message.content === ''
+      ? []
+      : [{ type: 'answer', text: data.message.content }],
+  'inbox.input_required': ({ data }) => {
+    const [first] = data.questions
+    const choices = data.questions.length === 1 ? (first?.choices ?? []).map(({ label }) => label) : []
+    const text = data.questions
+      .map(({ prompt, choices: given = [] }) =>
+        [prompt, ...given.map(({ label }, at) => `${at + 1}. ${label}`)].join('\n'),
+      )
+      .join('\n\n')
+    return [{ type: 'question', text, ask: { kind: 'question', about: data.tool_call_id, choices } }]
+  },
+  'inbox.governance_gate': ({ data }, { isLinked }) => {
+    // The item of the call that is repeated stands for both.
+    if (data.repeats_tool_call_id !== undefined) return []
+    if (!isLinked) return [{ type: 'state', text: WAITING }]
+    const shown = data.arguments === undefined ? null : JSON.stringify(data.arguments, null, 2)
+    const head = `Approval needed: ${data.tool_name} (${data.deny_reason})`
+    if (shown === null || shown.length > SHOWN_ARGUMENTS)
+      return [
+        {
+          type: 'approval',
+          text: `${head}\nIts arguments are too long to show here: decide in the web UI.`,
+        },
+      ]
+    return [
+      {
+        type: 'approval',
+        text: `${head}\n\`\`\`json\n${shown}\n\`\`\``,
+        ask: { kind: 'gate', about: data.tool_call_id, choices: ['Approve', 'Reject'] },
+      },
+    ]
+  },
+  'inbox.action_required': ({ data }, { isLinked }) => [
+    isLinked
+      ? { type: 'state', text: `${data.title}\n${data.instructions}\nIt is settled in the web UI.` }
+      : { type: 'state', text: WAITING },
+  ],
+  'artifact.created': ({ data }) => [{ type: 'file', text: `${data.name} (${data.kind}) is in the web UI.` }],
+  'loop.result': ({ data }) => [{ type: 'answer', text: data.content }],
+  // Of a progress message that is edited in place.
+  'code.run_channel_update': NOTHING,
+  'session.stopped': () => [{ type: 'state', text: 'Stopped.' }],
+  'session.fail': ({ data }) => [
+    {
+      type: 'state',
+      text: `That did not work (${data.error_category}). Send a message to try again.`,
+    },
+  ],
+}
+
+export const RENDERED = Object.keys(ROWS) as EventType[]
+/** The types that may be seen at all; the rest is never even read. */
+export const VISIBLE: readonly EventType[] = typesWith('channel').filter(
+  type => ROWS[type] !== undefined && ROWS[type] !== NOTHING,
+)
+
+export function render(event: SessionEvent, reader: Reader): Piece[] {
+  if (!VISIBLE.includes(event.type)) return []
+  const row = ROWS[event.type] as ((event: SessionEvent, reader: Reader) => Piece[]) | undefined
+  return row === undefined ? [] : row(event, reader)
+}

@@ -1,0 +1,79 @@
+/** Who speaks, and whether this connection takes what they say. */
+import type { ChannelSender, LogStore } from '@cairn/log'
+import type { Principal } from '@cairn/protocol'
+import type { Inbound } from './adapter.ts'
+import type { Connection } from './deps.ts'
+
+export type Speaker = {
+  /** The linked user, else the connection's service account. */
+  principal: Principal
+  isLinked: boolean
+  sender: ChannelSender
+}
+
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
+/** Of a sender whom no account is linked to. */
+const PER_MINUTE = 20
+const PER_DAY = 200
+const WRONG_CODES = 5
+const WRONG_CODES_MS = 60 * MINUTE_MS
+
+export async function findSpeaker(
+  { accounts, channels }: Pick<LogStore, 'accounts' | 'channels'>,
+  connection: Connection,
+  { source }: Inbound,
+): Promise<Speaker> {
+  const { org_id, platform, adapter } = connection
+  const sender = await channels.seeSender(connection.id, source.user_id, source.user_name)
+  const identity = await channels.findIdentity({
+    org_id,
+    platform,
+    workspace: adapter.workspace,
+    platform_user_id: source.user_id,
+  })
+  const user = identity === null ? null : await accounts.getUser(identity.user_id)
+  if (user === null || user.disabled_at !== null || user.org_id !== org_id)
+    return { principal: accountOf(connection), isLinked: false, sender }
+  const { id, admin, name, email } = user
+  return { principal: { kind: 'user', id, org_id, admin, name, email }, isLinked: true, sender }
+}
+
+export const accountOf = ({ service_account_id, org_id, name }: Connection): Principal => ({
+  kind: 'service_account',
+  id: service_account_id,
+  org_id,
+  scope: 'own',
+  name: `channel:${name}`,
+})
+
+/** Whoever tried too many wrong codes is not listened to for a while. */
+export const isIgnored = ({ verdict, wrong_codes, wrong_since }: ChannelSender, now: number): boolean =>
+  verdict === 'blocked' || (wrong_codes >= WRONG_CODES && wrong_since > now - WRONG_CODES_MS)
+
+export const countWrongCode = (
+  channels: LogStore['channels'],
+  { connection_id, platform_user_id }: ChannelSender,
+): Promise<number> => channels.countWrongCode(connection_id, platform_user_id, WRONG_CODES_MS)
+
+export function hasAccess({ settings }: Connection, { isLinked, sender }: Speaker): boolean {
+  if (isLinked || settings.access === 'open') return true
+  const listed = sender.verdict === 'allowed' || settings.allow.includes(sender.platform_user_id)
+  return settings.access === 'allowlist' && listed
+}
+
+/** What is above: whether an unlinked sender has sent more than a person would. */
+export async function isFlooding(
+  channels: LogStore['channels'],
+  { isLinked, sender: { connection_id, platform_user_id } }: Speaker,
+): Promise<boolean> {
+  if (isLinked) return false
+  return (
+    (await channels.countInbound(connection_id, platform_user_id, MINUTE_MS)) > PER_MINUTE ||
+    (await channels.countInbound(connection_id, platform_user_id, DAY_MS)) > PER_DAY
+  )
+}
+
+/** A notice to a stranger is sent at most once a day. */
+export const mayTell = (channels: LogStore['channels'], { sender }: Speaker): Promise<boolean> =>
+  channels.tellSender(sender.connection_id, sender.platform_user_id, DAY_MS)

@@ -1,0 +1,136 @@
+/** The generic webhook, signed both ways as Standard Webhooks say. */
+import { createHash } from 'node:crypto'
+import { AppError } from '@cairn/protocol'
+import { Webhook, WebhookVerificationError } from 'standardwebhooks'
+import { type Adapter, type Inbound, type Part, SendFailed } from '../adapter.ts'
+import { WebhookMessage, type WebhookPart } from './messages.ts'
+
+const SEND_MS = 15_000
+/** The request never left. */
+const NOT_SENT = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+
+export type WebhookOptions = {
+  connectionId: string
+  secret: string
+  callbackUrl: string
+}
+
+export function createWebhookAdapter({ connectionId, secret, callbackUrl }: WebhookOptions): Adapter {
+  const webhook = new Webhook(secret)
+  return {
+    platform: 'webhook',
+    // Whoever calls one webhook says nothing about the users of another.
+    workspace: connectionId,
+    textLimit: 100_000,
+    delivery: 'keyed',
+    verify(raw, headers) {
+      try {
+        webhook.verify(Buffer.from(raw), Object.fromEntries(headers), { jsonParse: false })
+      } catch (thrown) {
+        if (!(thrown instanceof WebhookVerificationError)) throw thrown
+        throw new AppError('bad_signature', `The webhook was not taken: ${thrown.message}.`, {
+          cause: thrown,
+        })
+      }
+    },
+    parse: (raw, headers) => [parseMessage(raw, headers)],
+    send: (part, key, signal) => post(part, key, signal),
+  }
+
+  async function post(part: Part, key: string, signal: AbortSignal): Promise<{ message_id: string | null }> {
+    const body = JSON.stringify(shown(part))
+    const at = new Date()
+    const response = await fetch(callbackUrl, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: {
+        'content-type': 'application/json',
+        'webhook-id': key,
+        'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+        'webhook-signature': webhook.sign(key, at, body),
+      },
+      body,
+      signal: AbortSignal.any([signal, AbortSignal.timeout(SEND_MS)]),
+    }).catch((thrown: unknown) => Promise.reject(lost(thrown)))
+    await response.body?.cancel()
+    judge(response)
+    return { message_id: null }
+  }
+}
+
+function parseMessage(raw: Uint8Array, headers: Headers): Inbound {
+  let value: unknown
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(raw))
+  } catch (cause) {
+    throw new AppError('bad_request', 'The body is not valid JSON in UTF-8.', { cause })
+  }
+  const parsed = WebhookMessage.safeParse(value)
+  if (!parsed.success) {
+    const errors = parsed.error.issues.map(({ path, message }) => ({ path: path.join('.'), message }))
+    throw new AppError(
+      'invalid_body',
+      errors.map(({ path, message }) => `${path || 'body'}: ${message}`).join('; '),
+      { extra: { errors } },
+    )
+  }
+  const { conversation_id, user_id, user_name, text, press, language } = parsed.data
+  const id = headers.get('webhook-id') ?? ''
+  return {
+    event_key: id,
+    conversation_key: conversation_id,
+    target: { conversation_id },
+    source: {
+      platform: 'webhook',
+      chat_id: conversation_id,
+      chat_type: 'dm',
+      user_id,
+      user_name: user_name ?? null,
+      thread_id: null,
+      ts: `${headers.get('webhook-timestamp') ?? '0'}.${shortHash(id)}`,
+    },
+    text,
+    ...(press === undefined ? {} : { press }),
+    ...(language === undefined ? {} : { language }),
+  }
+}
+
+const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 8)
+
+const shown = ({ type, conversation_key, part, text, event_id, prompt }: Part): WebhookPart => ({
+  type,
+  conversation_id: conversation_key,
+  part,
+  text,
+  ...(event_id === undefined ? {} : { event_id }),
+  ...(prompt === undefined ? {} : { prompt }),
+})
+
+function lost(thrown: unknown): SendFailed {
+  const cause = thrown instanceof Error ? thrown.cause : undefined
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  return NOT_SENT.has(code)
+    ? new SendFailed('transient', `the callback cannot be reached (${code})`, { cause: thrown })
+    : new SendFailed('unknown', 'the callback did not answer', { cause: thrown })
+}
+
+/** What an answer that is no 2xx means for the part. */
+function judge({ status, headers }: Response): void {
+  if (status >= 200 && status < 300) return
+  const said = `the callback answered ${status}`
+  if (status === 410) throw new SendFailed('gone', said)
+  if (status === 401 || status === 403) throw new SendFailed('unauthorized', said)
+  if (status === 429) {
+    const seconds = Number(headers.get('retry-after') ?? 1)
+    throw new SendFailed('rate_limited', said, { afterMs: (Number.isFinite(seconds) ? seconds : 1) * 1000 })
+  }
+  if (status === 503) throw new SendFailed('transient', said)
+  throw new SendFailed(status >= 500 || status === 408 ? 'unknown' : 'permanent', said)
+}

@@ -1,0 +1,21 @@
+/** What a webhook sends and is sent; docs/channels/webhook.md says the same for those who call it. */
+import { z } from 'zod'
+
+const id = z.string().min(1).max(200)
+export const WebhookMessage = z.strictObject({
+  conversation_id: id,
+  user_id: id,
+  user_name: z.string().max(200).optional(),
+  text: z.string().max(100_000).default(''),
+  press: z.string().max(32).optional(),
+  language: z.string().max(20).optional(),
+})
+
+export type WebhookPart = {
+  type: string
+  conversation_id: string
+  part: number
+  text: string
+  event_id?: number
+  prompt?: { id: string; choices: { value: string; label: string }[] }
+}

@@ -1,0 +1,165 @@
+/** A service of channels on a store of its own, with a callback and a worker; all ends with the test. */
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Channels, startChannels } from '@cairn/channels'
+import { type LogStore, openPostgresStore, openSqliteStore } from '@cairn/log'
+import { makePostgresPlace } from '@cairn/log/test/postgres-place'
+import { Config, type ConfigInput, decodeEvent, type SessionEvent } from '@cairn/protocol'
+import { Webhook } from 'standardwebhooks'
+import { afterEach } from 'vitest'
+import { type Callback, startCallback } from './callback.ts'
+import { startEcho } from './worker.ts'
+
+export const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+export const ORG = 'org_1'
+
+const putAway: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const each of putAway.splice(0).toReversed()) await each()
+})
+
+export type Kind = 'sqlite' | 'postgres'
+export const KINDS = ['sqlite', 'postgres'] as const
+
+export type Bench = {
+  store: LogStore
+  callback: Callback
+  /** Time passes for the store: leases end. */
+  advance(ms: number): void
+  /** A process with these channels; `store` in place of the true one. */
+  start(store?: LogStore): Promise<Channels>
+  users: { ann: string; bob: string; root: string }
+}
+
+type Settings = NonNullable<ConfigInput['channels']>[string]
+export async function makeBench(
+  kind: Kind,
+  settings: Partial<Settings> = {},
+  config: ConfigInput = {},
+  { echo = true } = {},
+): Promise<Bench> {
+  let passed = 0
+  const now = (): number => Date.now() + passed
+  const store = await openStore(kind, now)
+  putAway.push(() => store.close())
+  if (echo) putAway.push(startEcho(store))
+  const callback = await startCallback(SECRET)
+  putAway.push(callback.close)
+  const users = await addUsers(store)
+  const parsed = Config.parse({
+    agents: { greeter: {} },
+    ...config,
+    channels: {
+      hook: {
+        platform: 'webhook',
+        secret_env: 'HOOK_SECRET',
+        callback_url: callback.url,
+        access: 'open',
+        agent: 'greeter',
+        ...settings,
+      },
+    },
+  } as ConfigInput)
+  return {
+    store,
+    callback,
+    users,
+    advance: ms => void (passed += ms),
+    async start(given = store) {
+      const channels = await startChannels({
+        store: given,
+        config: parsed,
+        env: { HOOK_SECRET: SECRET },
+        org_id: ORG,
+        created_by: users.root,
+        agents: ['assistant', 'greeter'],
+        holder: randomUUID(),
+        now,
+        newId: randomUUID,
+        random: () => 0.001,
+        report: () => undefined,
+      })
+      putAway.push(channels.stop)
+      return channels
+    },
+  }
+}
+
+async function openStore(kind: Kind, now: () => number): Promise<LogStore> {
+  if (kind === 'postgres') {
+    const { place, remove } = await makePostgresPlace()
+    putAway.push(remove)
+    return openPostgresStore({ url: place, now })
+  }
+  const dir = await mkdtemp(join(tmpdir(), 'cairn-channels-'))
+  putAway.push(() => rm(dir, { recursive: true, force: true }))
+  return openSqliteStore({ dir, now })
+}
+
+async function addUsers({ accounts }: LogStore): Promise<Bench['users']> {
+  const root = await accounts.ensureFirstAdmin(
+    { id: ORG, name: 'Org' },
+    { id: 'root', email: 'root@localhost', name: 'Root' },
+  )
+  const add = async (id: string): Promise<string> =>
+    (
+      await accounts.createUser({
+        id,
+        org_id: ORG,
+        email: `${id}@localhost`,
+        name: id,
+        admin: false,
+        password_hash: null,
+      })
+    ).id
+  return { root: root.id, ann: await add('ann'), bob: await add('bob') }
+}
+
+export type Said = {
+  text?: string
+  user?: string
+  conversation?: string
+  press?: string
+  language?: string
+  id?: string
+  secret?: string
+  at?: Date
+}
+/** A signed message, as the caller of the webhook makes it. */
+export function signed({
+  text = '',
+  user = 'U1',
+  conversation = 'C1',
+  press,
+  language,
+  id = randomUUID(),
+  secret = SECRET,
+  at = new Date(),
+}: Said): { headers: Headers; raw: Uint8Array } {
+  const body = JSON.stringify({
+    conversation_id: conversation,
+    user_id: user,
+    text,
+    ...(press === undefined ? {} : { press }),
+    ...(language === undefined ? {} : { language }),
+  })
+  const headers = new Headers({
+    'content-type': 'application/json',
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+    'webhook-signature': new Webhook(secret).sign(id, at, body),
+  })
+  return { headers, raw: Buffer.from(body) }
+}
+
+export const pathOf = (channels: Channels): string => channels.paths[0]?.path ?? 'none'
+export const say = (channels: Channels, said: Said): Promise<void> =>
+  channels.handle({ method: 'POST', path: pathOf(channels), ...signed(said) })
+
+export const sessionsOf = async (store: LogStore) =>
+  (await store.listSessions({ org_id: ORG, limit: 100 })).sessions
+export async function logOf(store: LogStore, sessionId: string): Promise<SessionEvent[]> {
+  return (await store.read(sessionId, 0, 1000)).map(({ json }) => decodeEvent(json))
+}

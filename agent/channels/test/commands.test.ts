@@ -1,0 +1,130 @@
+/** Commands, questions and approvals over a channel. */
+import { randomUUID } from 'node:crypto'
+import type { LogStore } from '@cairn/log'
+import { createLinkCode, raiseGate, raiseQuestion } from '@cairn/sessions'
+import { expect, test } from 'vitest'
+import { type Bench, logOf, makeBench, ORG, say, sessionsOf } from './bench.ts'
+import { response } from './worker.ts'
+
+const newest = async (store: LogStore) => (await sessionsOf(store))[0]!
+const typesOf = async (store: LogStore, id: string) => (await logOf(store, id)).map(({ type }) => type)
+
+async function link({ store, users, callback }: Bench, channels: Parameters<typeof say>[0]): Promise<void> {
+  const { code } = await createLinkCode({ store, now: Date.now }, { org_id: ORG, id: users.ann })
+  await say(channels, { text: `/link ${code}` })
+  await expect.poll(() => callback.seen()).toHaveLength(1)
+}
+async function ask({ store }: Bench, id: string): Promise<void> {
+  const { draft } = raiseQuestion(
+    { newId: randomUUID },
+    {
+      tool_call_id: 'call_1',
+      questions: [{ prompt: 'Which?', choices: [{ label: 'Red' }, { label: 'Blue' }], allow_other: false }],
+    },
+  )
+  await store.commit({ session_id: id, events: [draft] })
+}
+
+test('/stop aborts the running turn, and the session stays active', async () => {
+  const { store, callback, start } = await makeBench('sqlite', {}, {}, { echo: false })
+  const channels = await start()
+  await say(channels, { text: '/stop' })
+  await expect.poll(() => callback.taken.map(({ text }) => text)).toEqual(['Nothing is running.'])
+  await say(channels, { text: 'work' })
+  await expect.poll(() => store.claim('w', 1, 60_000)).toHaveLength(1)
+  await say(channels, { text: ' /Cancel ' })
+  await expect.poll(() => callback.taken.map(({ text }) => text)).toEqual(['Nothing is running.', 'Stopped.'])
+  const session = await newest(store)
+  expect(session).toMatchObject({ status: 'active', lease: null })
+  const log = await logOf(store, session.id)
+  expect(log.map(({ type }) => type)).toEqual(['user.message', 'user.message', 'session.stopped'])
+  expect(log.at(-1)?.data).toMatchObject({ reason: 'channel_stop' })
+})
+
+test('/new begins a session, and what the one before still has to say is delivered', async () => {
+  const { store, callback, start } = await makeBench('sqlite', {}, {}, { echo: false })
+  const channels = await start()
+  await say(channels, { text: 'one' })
+  await expect.poll(async () => (await sessionsOf(store)).length).toBe(1)
+  const before = await newest(store)
+  await say(channels, { text: '/new' })
+  await say(channels, { text: 'two' })
+  await expect.poll(async () => (await sessionsOf(store)).length).toBe(2)
+  await store.commit({ session_id: before.id, events: [response('late')] })
+  await expect
+    .poll(() => callback.taken.map(({ text }) => text))
+    .toEqual(['A new conversation begins.', 'late'])
+  await say(channels, { text: '/status' })
+  await expect.poll(() => callback.taken.at(-1)?.text).toBe('I am working on it.')
+})
+
+test('a question is answered by a press or by its words; other text passes it over', async () => {
+  const bench = await makeBench('sqlite', {}, {}, { echo: false })
+  const { store, callback, start } = bench
+  const channels = await start()
+  for (const [conversation, said] of [
+    ['C1', 'press'],
+    ['C2', 'blue'],
+    ['C3', 'neither'],
+  ] as const) {
+    await say(channels, { text: 'go', conversation })
+    await expect.poll(async () => (await sessionsOf(store)).length).toBe(Number(conversation.slice(1)))
+    const { id } = await newest(store)
+    await ask(bench, id)
+    await expect.poll(() => callback.taken.at(-1)?.conversation_id).toBe(conversation)
+    const question = callback.taken.at(-1)
+    expect(question).toMatchObject({ type: 'question', text: 'Which?\n1. Red\n2. Blue' })
+    const press = question?.prompt?.choices[1]?.value ?? ''
+    // Of another conversation it is nobody's.
+    await say(channels, { press, conversation: 'C9' })
+    await expect.poll(() => callback.taken.at(-1)?.text).toBe('That question is not open any more.')
+    await say(channels, said === 'press' ? { press, conversation } : { text: said, conversation })
+    const last = async () => (await logOf(store, id)).at(-1)
+    await expect
+      .poll(async () => (await last())?.type)
+      .toBe(said === 'neither' ? 'user.message' : 'ask_user_question.response')
+    if (said !== 'neither')
+      expect((await last())?.data).toMatchObject({ responses: [{ question: 'Which?', answer: 'Blue' }] })
+    // A second press changes nothing.
+    await say(channels, { press, conversation })
+    await expect.poll(() => callback.taken.at(-1)?.conversation_id).toBe(conversation)
+    expect((await last())?.id).toBe((await typesOf(store, id)).length)
+  }
+})
+
+test('an approval is decided by who may decide it, once, and by nobody else', async () => {
+  const bench = await makeBench('sqlite', {}, {}, { echo: false })
+  const { store, callback, start } = bench
+  const channels = await start()
+  await link(bench, channels)
+  await say(channels, { text: 'run it' })
+  await expect.poll(async () => (await sessionsOf(store)).length).toBe(1)
+  const { id } = await newest(store)
+  const { draft } = raiseGate(
+    { newId: randomUUID },
+    {
+      tool_name: 'terminal',
+      tool_call_id: 'call_1',
+      arguments: { command: 'ls' },
+      arguments_excerpt: '{"command":"ls"}',
+      deny_reason: 'needs approval',
+      policy_id: 'p',
+      arguments_hash: 'hash',
+    },
+  )
+  await store.commit({ session_id: id, events: [draft] })
+  await expect.poll(() => callback.taken.at(-1)?.type).toBe('approval')
+  const [approve] = callback.taken.at(-1)?.prompt?.choices ?? []
+  expect(approve?.label).toBe('Approve')
+  // Somebody else in the same conversation.
+  await say(channels, { press: approve!.value, user: 'U9' })
+  await expect.poll(() => callback.taken.at(-1)?.text).toBe('You may not decide this.')
+  await say(channels, { press: approve!.value })
+  await expect.poll(() => store.findGrant(id, 'terminal', 'hash')).not.toBeNull()
+  expect((await logOf(store, id)).at(-1)?.data).toMatchObject({
+    synthetic: 'governance_decision',
+    metadata: { decision: 'approve' },
+  })
+  await say(channels, { press: approve!.value })
+  await expect.poll(() => callback.taken.at(-1)?.text).toBe('That question is not open any more.')
+})

@@ -1,0 +1,102 @@
+/** What people are told first, and what is written of it. */
+import { createHash } from 'node:crypto'
+import { DISCLOSURE_LANGUAGES, DISCLOSURE_LEVELS } from '@cairn/protocol'
+import { disclosureText } from '@cairn/sessions'
+import { expect, test } from 'vitest'
+import { logOf, makeBench, say, sessionsOf } from './bench.ts'
+
+const shown = { agent: 'greeter', model: 'acme/one', language: null, hasCommands: true }
+
+test('every level has a text of its own in every language, and names what is configured', () => {
+  const config = {
+    operator: 'Example Ltd',
+    human_contact: 'help@example.org',
+    privacy_url: 'https://example.org/privacy',
+  }
+  const texts = DISCLOSURE_LANGUAGES.flatMap(language =>
+    DISCLOSURE_LEVELS.filter(level => level !== 'none').map(level => {
+      const found = disclosureText({ ...config, level }, { ...shown, language })
+      expect(found?.language).toBe(language)
+      const text = found?.text ?? ''
+      expect(text).toContain('greeter')
+      expect(text).toContain('Example Ltd')
+      expect(text.includes('help@example.org')).toBe(level !== 'basic')
+      expect(text.includes('acme/one')).toBe(level === 'full')
+      expect(text.includes('/stop')).toBe(level === 'full')
+      expect(text.includes('https://example.org/privacy')).toBe(level === 'full')
+      return text
+    }),
+  )
+  expect(new Set(texts).size).toBe(18)
+  expect(disclosureText({ level: 'none' }, shown)).toBeNull()
+})
+
+test('the language is the sender’s where there is a text, else the configured one, else English', () => {
+  const of = (language: string | null, configured?: 'fr') =>
+    disclosureText({ level: 'basic', ...(configured && { language: configured }) }, { ...shown, language })
+      ?.language
+  expect([of('de-AT'), of('nl_NL'), of('pt', 'fr'), of(null, 'fr'), of('pt'), of(null)]).toEqual([
+    'de',
+    'nl',
+    'fr',
+    'fr',
+    'en',
+    'en',
+  ])
+  const texts = { pt: { basic: 'Fala com uma IA.' } }
+  expect(disclosureText({ level: 'basic', texts }, { ...shown, language: 'pt-BR' })).toEqual({
+    text: 'Fala com uma IA.',
+    language: 'pt',
+  })
+})
+
+test('nothing precedes the disclosure, which is recorded once, in the language of the sender', async () => {
+  const { store, callback, start } = await makeBench('sqlite', {}, { disclosure: { level: 'enhanced' } })
+  const channels = await start()
+  callback.reply(503, 'drop', 503)
+  await say(channels, { text: 'hallo', language: 'de' })
+  await say(channels, { text: 'noch etwas', language: 'de' })
+  await expect.poll(() => callback.seen().length, { timeout: 10_000 }).toBe(3)
+  const [first, ...rest] = callback.taken
+  expect(first).toMatchObject({ type: 'disclosure', event_id: 0, text: expect.stringContaining('KI-System') })
+  expect(rest.filter(({ type }) => type === 'answer').map(({ text }) => text)).toEqual([
+    'echo: hallo',
+    'echo: noch etwas',
+  ])
+  const [session] = await sessionsOf(store)
+  const presented = (await logOf(store, session!.id)).filter(({ type }) => type === 'disclosure.presented')
+  expect(presented.map(({ data }) => data)).toEqual([
+    {
+      level: 'enhanced',
+      channel: 'webhook',
+      delivery: 'channel_message',
+      language: 'de',
+      text_sha256: createHash('sha256').update(first!.text).digest('hex'),
+    },
+  ])
+})
+
+test('a disclosure that the platform refuses for good lets nothing follow it', async () => {
+  const { store, callback, start } = await makeBench('sqlite', {}, { disclosure: { level: 'basic' } })
+  const channels = await start()
+  callback.reply(400)
+  await say(channels, { text: 'hello' })
+  await expect.poll(() => callback.refused).toHaveLength(1)
+  const [session] = await sessionsOf(store)
+  const answered = async () => (await logOf(store, session!.id)).map(({ type }) => type)
+  await expect.poll(answered).toContain('llm.response')
+  await say(channels, { text: '/new' })
+  await expect.poll(() => callback.taken.map(({ type }) => type)).toEqual(['notice'])
+  await say(channels, { text: 'again' })
+  await expect.poll(() => callback.taken.map(({ type }) => type)).toEqual(['notice', 'disclosure', 'answer'])
+  expect(await answered()).not.toContain('disclosure.presented')
+})
+
+test('/disclosure repeats the text without an event, and level none shows nothing', async () => {
+  const { store, callback, start } = await makeBench('sqlite')
+  const channels = await start()
+  await say(channels, { text: '/disclosure' })
+  await expect.poll(() => callback.taken).toHaveLength(1)
+  expect(callback.taken[0]?.text).toContain('no disclosure')
+  expect(await sessionsOf(store)).toEqual([])
+})

@@ -1,0 +1,71 @@
+import { decodeEvent, EVENT_TYPES, typesWith } from '@cairn/protocol'
+import { expect, test } from 'vitest'
+import { render, RENDERED, VISIBLE } from '../src/render.ts'
+
+const event = (type: string, data: Record<string, unknown>) =>
+  decodeEvent(JSON.stringify({ id: 1, session_id: 's', type, created_at: '2026-11-22T12:00:00.000Z', data }))
+const message = (more: Record<string, unknown>) => ({
+  message: { role: 'assistant', content: 'hi', ...more },
+  model: 'm',
+  input_tokens: 1,
+  output_tokens: 1,
+  reasoning_tokens: 0,
+  cache_read_tokens: 0,
+  finish_reason: 'stop',
+  context_window: 1,
+})
+const gate = {
+  tool_name: 'terminal',
+  tool_call_id: 'c',
+  arguments_excerpt: '{"command":"ls"}',
+  deny_reason: 'needs approval',
+  policy_id: 'p',
+  arguments: { command: 'ls' },
+}
+
+test('what is rendered is what the contract lets a channel show, type by type', () => {
+  expect(RENDERED.toSorted()).toEqual(typesWith('channel').toSorted())
+  expect(VISIBLE).not.toContain('code.run_progress')
+  expect(VISIBLE).not.toContain('llm.thinking')
+  expect(VISIBLE).not.toContain('user.message')
+})
+
+test('an event of any other type gives nothing, whatever it holds', () => {
+  for (const type of EVENT_TYPES.filter(each => !VISIBLE.includes(each)))
+    expect(
+      render(event(type, { text: 'canary', content: 'canary', reasoning: 'canary' }), { isLinked: true }),
+    ).toEqual([])
+})
+
+test('an answer is shown, and what goes with a call of tools is not', () => {
+  expect(render(event('llm.response', message({})), { isLinked: false })).toEqual([
+    { type: 'answer', text: 'hi' },
+  ])
+  const call = {
+    id: 'c',
+    type: 'function',
+    function: { name: 'terminal', arguments: '{"command":"canary"}' },
+  }
+  expect(render(event('llm.response', message({ tool_calls: [call] })), { isLinked: true })).toEqual([])
+})
+
+test('an approval shows its arguments to a linked user, and to nobody else', () => {
+  const [shown] = render(event('inbox.governance_gate', gate), { isLinked: true })
+  expect(shown).toMatchObject({ type: 'approval', ask: { kind: 'gate', choices: ['Approve', 'Reject'] } })
+  expect(shown?.text).toContain('"command": "ls"')
+  expect(render(event('inbox.governance_gate', gate), { isLinked: false })).toEqual([
+    { type: 'state', text: 'This waits for an operator.' },
+  ])
+})
+
+test('arguments too long to be shown whole have no buttons', () => {
+  const long = { ...gate, arguments: { command: 'x'.repeat(4000) } }
+  const [shown] = render(event('inbox.governance_gate', long), { isLinked: true })
+  expect(shown?.ask).toBeUndefined()
+})
+
+test('a failure shows its category and nothing from inside', () => {
+  const failed = { reason: 'retries', error_category: 'provider_error', error: 'canary', retryable: true }
+  const [shown] = render(event('session.fail', failed), { isLinked: true })
+  expect(shown?.text).toBe('That did not work (provider_error). Send a message to try again.')
+})

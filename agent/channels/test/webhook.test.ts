@@ -1,0 +1,108 @@
+/** A conversation over the signed webhook, from the call to the answer. */
+import { expect, test } from 'vitest'
+import { KINDS, logOf, makeBench, say, sessionsOf } from './bench.ts'
+
+test.each(KINDS)('on %s a message makes a session, goes on with it, and is answered once', async kind => {
+  const { store, callback, start } = await makeBench(kind)
+  const channels = await start()
+  await say(channels, { text: 'hello' })
+  await expect.poll(() => callback.taken).toHaveLength(1)
+  expect(callback.taken[0]).toMatchObject({
+    type: 'answer',
+    conversation_id: 'C1',
+    part: 0,
+    text: 'echo: hello',
+  })
+  await say(channels, { text: 'again' })
+  await expect.poll(() => callback.taken.map(({ text }) => text)).toEqual(['echo: hello', 'echo: again'])
+
+  const [session, ...others] = await sessionsOf(store)
+  expect(others).toEqual([])
+  expect(session).toMatchObject({ channel: 'webhook', agent: 'greeter', created_by_kind: 'service_account' })
+  const [first] = await logOf(store, session!.id)
+  expect(first?.data).toMatchObject({
+    content: 'hello',
+    principal_service_account_id: session!.created_by,
+    source: {
+      platform: 'webhook',
+      chat_id: 'C1',
+      chat_type: 'dm',
+      user_id: 'U1',
+      user_name: null,
+      thread_id: null,
+      ts: expect.stringMatching(/^\d+\.[0-9a-f]{8}$/),
+    },
+  })
+  expect(new Set(callback.taken.map(({ key }) => key)).size).toBe(2)
+})
+
+test('what the callback does not take is sent again under the same key, until it does', async () => {
+  const { callback, start } = await makeBench('sqlite')
+  const channels = await start()
+  callback.reply(503, 500, { status: 429, headers: { 'retry-after': '0' } }, 'drop')
+  await say(channels, { text: 'hello' })
+  await expect.poll(() => callback.taken, { timeout: 10_000 }).toHaveLength(2)
+  const keys = [...callback.refused, ...callback.taken].map(({ key }) => key)
+  expect(keys).toHaveLength(5)
+  expect(new Set(keys).size).toBe(1)
+})
+
+test('what the callback refuses is a dead letter, and later answers go on', async () => {
+  const { store, callback, start } = await makeBench('sqlite')
+  const channels = await start()
+  callback.reply(400)
+  await say(channels, { text: 'one' })
+  await expect.poll(() => callback.refused).toHaveLength(1)
+  await say(channels, { text: 'two' })
+  await expect.poll(() => callback.taken.map(({ text }) => text)).toEqual(['echo: two'])
+  const [connection] = await store.channels.listConnections('org_1')
+  expect(connection).toMatchObject({ state: 'degraded', last_error: 'the callback answered 400' })
+  expect(await store.channels.listDeliveries(connection!.id, 'dead', 10)).toMatchObject([
+    { state: 'dead', error: 'the callback answered 400', attempts: 1 },
+  ])
+})
+
+test('conversations do not wait for each other', async () => {
+  const { callback, start } = await makeBench('sqlite')
+  const channels = await start()
+  callback.reply({ status: 503, headers: {} })
+  await Promise.all(
+    Array.from({ length: 20 }, (_, at) =>
+      say(channels, { text: `m${at}`, conversation: `C${at}`, user: `U${at}` }),
+    ),
+  )
+  await expect.poll(() => callback.seen().length, { timeout: 10_000 }).toBe(20)
+})
+
+test('a callback that is gone ends the connection, and nothing is taken for it any more', async () => {
+  const { store, callback, start } = await makeBench('sqlite')
+  const channels = await start()
+  callback.reply(410)
+  await say(channels, { text: 'one' })
+  await expect.poll(async () => (await store.channels.listConnections('org_1'))[0]?.state).toBe('disabled')
+  await expect(say(channels, { text: 'two' })).rejects.toMatchObject({ code: 'not_found' })
+})
+
+test('a burst that came while nobody was there is answered in its order', async () => {
+  const { callback, start, advance } = await makeBench('sqlite')
+  const first = await start()
+  const texts = Array.from({ length: 15 }, (_, at) => `m${at}`)
+  callback.replyAlways(503)
+  for (const text of texts) await say(first, { text })
+  await first.stop()
+  callback.replyAlways(200)
+  advance(31_000)
+  await start()
+  const said = () => callback.seen().map(({ text }) => text)
+  await expect.poll(() => said().length, { timeout: 10_000 }).toBe(15)
+  expect(said()).toEqual(texts.map(text => `echo: ${text}`))
+})
+
+test('a connection without its secret is broken, and the service runs', async () => {
+  const { store, start } = await makeBench('sqlite', { secret_env: 'NOT_THERE' })
+  const channels = await start()
+  expect(channels.paths).toEqual([])
+  expect(await store.channels.listConnections('org_1')).toMatchObject([
+    { state: 'broken', last_error: expect.stringContaining('NOT_THERE is not set') },
+  ])
+})

@@ -1,0 +1,66 @@
+/** What the operator says of messaging channels and of the disclosure that people are shown. */
+import { z } from 'zod'
+
+const envName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable')
+
+export const DISCLOSURE_LEVELS = ['none', 'basic', 'enhanced', 'full'] as const
+export type DisclosureLevel = (typeof DISCLOSURE_LEVELS)[number]
+export const DISCLOSURE_LANGUAGES = ['en', 'de', 'fr', 'es', 'it', 'nl'] as const
+export type DisclosureLanguage = (typeof DISCLOSURE_LANGUAGES)[number]
+
+const DisclosureKeys = z.strictObject({
+  level: z.enum(DISCLOSURE_LEVELS).optional().describe('how much people are told of the AI they talk to'),
+  operator: z.string().min(1).optional().describe('who runs the service, as people know it'),
+  human_contact: z.string().min(1).optional().describe('how a person is reached'),
+  privacy_url: z.url().optional(),
+  language: z
+    .enum(DISCLOSURE_LANGUAGES)
+    .optional()
+    .describe('where the platform does not say the language of its user; en where nobody says'),
+  texts: z
+    .partialRecord(
+      z.string().regex(/^[a-z]{2}$/, 'must be a language of two letters'),
+      z.partialRecord(z.enum(DISCLOSURE_LEVELS), z.string().min(1)),
+    )
+    .optional()
+    .describe('by language and level, in place of the texts that come with the service'),
+})
+export const DisclosureConfig = DisclosureKeys.extend({
+  level: z.enum(DISCLOSURE_LEVELS).default('none'),
+  require_confirm: z
+    .boolean()
+    .default(false)
+    .describe('the web UI: messages of people are refused until they have accepted the disclosure'),
+})
+export type DisclosureConfig = z.infer<typeof DisclosureConfig>
+
+const shared = {
+  agent: z.string().optional().describe('absent: the default agent, which strangers do not get'),
+  access: z
+    .enum(['linked', 'allowlist', 'open'])
+    .default('linked')
+    .describe('who may speak: accounts that are linked to a user, those and the ones listed, everybody'),
+  allow: z.array(z.string().min(1)).default([]).describe('user ids of the platform, for access: allowlist'),
+  disclosure: DisclosureKeys.optional().describe('keys of the disclosure that are other for this channel'),
+  on_unknown: z
+    .enum(['resend', 'hold'])
+    .default('resend')
+    .describe('a part of which it is not known whether the platform took it, and that cannot be asked'),
+}
+
+const WebhookChannel = z.strictObject({
+  platform: z.literal('webhook'),
+  secret_env: envName.describe('holds whsec_ and the base64 of at least 24 bytes'),
+  callback_url: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .describe('where answers go'),
+  ...shared,
+})
+
+export const ChannelConfig = z
+  .discriminatedUnion('platform', [WebhookChannel])
+  .refine(({ access, agent }) => access !== 'open' || agent !== undefined, {
+    path: ['agent'],
+    error: 'must be named where access is open: strangers do not get the default agent by accident',
+  })
+export type ChannelConfig = z.infer<typeof ChannelConfig>

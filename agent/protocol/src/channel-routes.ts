@@ -1,0 +1,86 @@
+/** Messaging channels over the API: linked accounts, connections, deliveries. routes.ts takes these up. */
+import { z } from 'zod'
+
+const timestamp = z.string()
+const count = z.int().nonnegative()
+
+const ChannelLinkView = z
+  .object({
+    id: z.string(),
+    platform: z.string(),
+    platform_user_id: z.string(),
+    linked_at: timestamp,
+  })
+  .meta({ id: 'ChannelLink' })
+const ChannelLinkCode = z.object({ code: z.string(), expires_at: timestamp }).meta({ id: 'ChannelLinkCode' })
+const ChannelView = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    platform: z.string(),
+    state: z.string().describe('connecting, live, degraded, conflict, broken or disabled'),
+    last_error: z.string().nullable(),
+    last_error_at: timestamp.nullable(),
+    webhook_path: z.string(),
+  })
+  .meta({ id: 'Channel' })
+const DeliveryView = z
+  .object({
+    session_id: z.string().nullable().describe('null: a notice that no session wrote'),
+    event_id: count,
+    part: count,
+    state: z.string(),
+    attempts: count,
+    error: z.string().nullable(),
+    possible_duplicate: z.boolean(),
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Delivery' })
+
+export const CHANNEL_ROUTES = {
+  createChannelLink: {
+    method: 'POST',
+    path: '/channel-links',
+    summary: 'A code that links an account of a messaging channel to you: send it there as /link CODE',
+    access: 'user',
+    alias: false,
+    status: 201,
+    answer: ChannelLinkCode,
+  },
+  listChannelLinks: {
+    method: 'GET',
+    path: '/channel-links',
+    summary: 'The accounts of messaging channels that are linked to you',
+    access: 'user',
+    alias: false,
+    status: 200,
+    answer: z.object({ links: z.array(ChannelLinkView) }),
+  },
+  deleteChannelLink: {
+    method: 'DELETE',
+    path: '/channel-links/{link_id}',
+    summary: 'Unlink an account at once: its next message begins a session that is not yours',
+    access: 'user',
+    alias: false,
+    status: 204,
+  },
+  listChannels: {
+    method: 'GET',
+    path: '/admin/channels',
+    summary: 'The connections to messaging channels, and what is wrong with them',
+    access: 'admin',
+    alias: false,
+    status: 200,
+    answer: z.object({ channels: z.array(ChannelView) }),
+  },
+  listDeliveries: {
+    method: 'GET',
+    path: '/admin/channels/{channel_id}/deliveries',
+    summary: 'The newest hundred parts in a state: dead letters, say',
+    access: 'admin',
+    alias: false,
+    query: z.object({ state: z.enum(['waiting', 'unknown', 'sent', 'dead']).default('dead') }),
+    status: 200,
+    answer: z.object({ deliveries: z.array(DeliveryView) }),
+  },
+} as const
