@@ -1,7 +1,7 @@
 /** What a model may ask of the board, and what it may not: bad input is a clear error, and writes nothing. */
 import { expect, test } from 'vitest'
-import { say, setStage } from '../turn/stage.ts'
-import { finishWork, goal, OUTCOME, ROOT, spawn, wait } from './family-stage.ts'
+import { say } from '../turn/stage.ts'
+import { finishWork, goal, OUTCOME, ROOT, setFamily, spawn, wait } from './family-stage.ts'
 
 const share = (...notes: readonly unknown[]) => ({ name: 'share_note', arguments: { notes } })
 const fact = (content: unknown, more: object = {}) => ({ type: 'FACT', content, ...more })
@@ -22,30 +22,23 @@ test('a note that cannot be is a clear error of the tool or named with its reaso
     [share(fact(' '), fact('x'.repeat(201))), '"rejected":[{"index":0,"reason":"empty'],
     [share(fact('x', { ref: 'y'.repeat(301) })), 'too_long: a ref has 300'],
   ]
-  await using stage = await setStage({
-    session_id: ROOT,
-    scenario: {
-      rules: [
-        { when: goal('scout'), answer: finishWork('I scouted.') },
-        {
-          when: OUTCOME,
-          steps: [
-            { tool_calls: bad.map(([each]) => each) as never[] },
-            { tool_calls: [share(fact('The ford is shallow.'))] as never[] },
-            say('All told.'),
-          ],
-        },
-        {
-          steps: [
-            { tool_calls: [share(fact('nobody reads this'))] as never[] },
-            { tool_calls: [spawn('scout it'), wait] },
-          ],
-        },
+  await using stage = await setFamily([
+    { when: goal('scout'), answer: finishWork('I scouted.') },
+    {
+      when: OUTCOME,
+      steps: [
+        { tool_calls: bad.map(([each]) => each) as never[] },
+        { tool_calls: [share(fact('The ford is shallow.'))] as never[] },
+        say('All told.'),
       ],
     },
-  })
-  stage.start()
-  await stage.send('go')
+    {
+      steps: [
+        { tool_calls: [share(fact('nobody reads this'))] as never[] },
+        { tool_calls: [spawn('scout it'), wait] },
+      ],
+    },
+  ])
   await stage.until(events => /^session\.(complete|fail)$/.test(events.at(-1)?.type ?? ''))
   const events = await stage.events()
   const results = events.flatMap(event =>

@@ -2,7 +2,9 @@
 import type { LogStore } from '@cairn/log'
 import type { SessionEvent } from '@cairn/protocol'
 import { derivedId } from '@cairn/sessions'
-import { readLog } from '../turn/stage.ts'
+import type { Harness } from '../../src/harness.ts'
+import type { ScenarioInput } from '../../src/llm/scenario.ts'
+import { readLog, setStage, type Stage, type StageOptions } from '../turn/stage.ts'
 
 /** By session, the root first. */
 export async function familyLogs(store: LogStore, root: string): Promise<Map<string, SessionEvent[]>> {
@@ -45,3 +47,14 @@ export const task = (
 export const block = (reason: string) => ({ tool_calls: [{ name: 'worker_block', arguments: { reason } }] })
 /** The last thing said is that a task is blocked; its id is `{{user.1}}`. */
 export const BLOCKED = { user: '^\\[Task (\\S+) is blocked' }
+
+/** A session `ROOT` whose models answer so, and that was told to go. */
+export async function setFamily(
+  rules: ScenarioInput['rules'],
+  options: Omit<StageOptions, 'scenario' | 'session_id'> = {},
+): Promise<Stage & { harness: Harness }> {
+  const stage = await setStage({ ...options, session_id: ROOT, scenario: { rules } })
+  const harness = stage.start()
+  await stage.send('go')
+  return Object.assign(stage, { harness })
+}

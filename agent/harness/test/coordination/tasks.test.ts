@@ -12,7 +12,7 @@ import {
 } from '@cairn/sessions'
 import { checkFamily, checkHistory } from '@cairn/state'
 import { expect, test } from 'vitest'
-import { alice, call, readLog, say, setStage, type Stage, typesOf } from '../turn/stage.ts'
+import { alice, call, readLog, say, type Stage, typesOf } from '../turn/stage.ts'
 import {
   block,
   BLOCKED,
@@ -20,7 +20,7 @@ import {
   finishWork,
   goal,
   OUTCOME,
-  ROOT,
+  setFamily,
   task,
   taskId,
   wait,
@@ -50,35 +50,28 @@ const until = async (stage: Stage, taskStatus: Task['status']): Promise<Task> =>
 }
 
 test('tasks begin in their order, the results before them are told, and an attempt that fails is made again', async () => {
-  await using stage = await setStage({
-    session_id: ROOT,
-    scenario: {
-      rules: [
-        { when: goal('lay'), answer: finishWork('The ground is laid.') },
-        { when: { user: 'Goal:\\s+raise[^]*Attempt 1 at this' }, answer: finishWork('The walls stand.') },
-        { when: goal('raise'), answer: { error: { status: 400, message: 'it rains' } } },
-        { when: goal('dig'), steps: [call('note', 'dug'), finishWork('There is a well.')] },
-        {
-          when: { user: 'Goal:\\s+roof[^]*The walls stand[^]*There is a well' },
-          answer: finishWork('Done.'),
-        },
-        { when: OUTCOME, answer: say('It is built.') },
-        {
-          steps: [
-            calls(
-              task('ground', 'lay the ground'),
-              task('walls', 'raise the walls', { after: ['ground'] }),
-              task('well', 'dig a well', { after: ['ground'] }),
-              task('roof', 'roof it', { after: ['walls', 'well'] }),
-              wait,
-            ),
-          ],
-        },
+  await using stage = await setFamily([
+    { when: goal('lay'), answer: finishWork('The ground is laid.') },
+    { when: { user: 'Goal:\\s+raise[^]*Attempt 1 at this' }, answer: finishWork('The walls stand.') },
+    { when: goal('raise'), answer: { error: { status: 400, message: 'it rains' } } },
+    { when: goal('dig'), steps: [call('note', 'dug'), finishWork('There is a well.')] },
+    {
+      when: { user: 'Goal:\\s+roof[^]*The walls stand[^]*There is a well' },
+      answer: finishWork('Done.'),
+    },
+    { when: OUTCOME, answer: say('It is built.') },
+    {
+      steps: [
+        calls(
+          task('ground', 'lay the ground'),
+          task('walls', 'raise the walls', { after: ['ground'] }),
+          task('well', 'dig a well', { after: ['ground'] }),
+          task('roof', 'roof it', { after: ['walls', 'well'] }),
+          wait,
+        ),
       ],
     },
-  })
-  stage.start()
-  await stage.send('build a house')
+  ])
   await stage.until(ended)
   const logs = await expectSound(stage)
   expect(logs.size).toBe(6)
@@ -105,27 +98,20 @@ test('tasks begin in their order, the results before them are told, and an attem
 })
 
 test('a task whose attempts all come to nothing fails, and what was to come after it is cancelled', async () => {
-  await using stage = await setStage({
-    session_id: ROOT,
-    scenario: {
-      rules: [
-        { when: goal('try'), answer: { error: { status: 400, message: 'no' } } },
-        { when: NEWS, answer: say('I see.') },
-        {
-          steps: [
-            calls(
-              task('first', 'try it', { max_attempts: 2 }),
-              task('second', 'then this', { after: ['first'] }),
-              task('third', 'and that', { after: ['second'] }),
-              wait,
-            ),
-          ],
-        },
+  await using stage = await setFamily([
+    { when: goal('try'), answer: { error: { status: 400, message: 'no' } } },
+    { when: NEWS, answer: say('I see.') },
+    {
+      steps: [
+        calls(
+          task('first', 'try it', { max_attempts: 2 }),
+          task('second', 'then this', { after: ['first'] }),
+          task('third', 'and that', { after: ['second'] }),
+          wait,
+        ),
       ],
     },
-  })
-  stage.start()
-  await stage.send('go')
+  ])
   await stage.until(ended)
   const log = (await expectSound(stage)).get(stage.session_id) ?? []
   expect(told(log)).toEqual([
@@ -151,25 +137,18 @@ test('a task whose attempts all come to nothing fails, and what was to come afte
 const HELD = { when: goal('hold'), steps: [block('Which way?'), finishWork('Held: {{result.answer}}.')] }
 
 test('a blocked task holds no worker, its owner answers, and the answer is the result of the call', async () => {
-  await using stage = await setStage({
-    session_id: ROOT,
-    scenario: {
-      rules: [
-        HELD,
-        {
-          when: BLOCKED,
-          steps: [
-            calls({ name: 'unblock_task', arguments: { task_id: '{{user.1}}', answer: 'Left' } }),
-            calls(wait),
-          ],
-        },
-        { when: OUTCOME, answer: say('Good.') },
-        { steps: [calls(task('held', 'hold on'), wait)] },
+  await using stage = await setFamily([
+    HELD,
+    {
+      when: BLOCKED,
+      steps: [
+        calls({ name: 'unblock_task', arguments: { task_id: '{{user.1}}', answer: 'Left' } }),
+        calls(wait),
       ],
     },
-  })
-  stage.start()
-  await stage.send('go')
+    { when: OUTCOME, answer: say('Good.') },
+    { steps: [calls(task('held', 'hold on'), wait)] },
+  ])
   await stage.until(ended)
   const logs = await expectSound(stage)
   expect(told(logs.get(stage.session_id))).toEqual(['worker.spawned', 'task.blocked', 'worker.complete'])
@@ -187,9 +166,8 @@ const LEFT = [
 ]
 
 test('an owner that comes to rest with a task blocked has a person asked, whose note is the answer', async () => {
-  await using stage = await setStage({ session_id: ROOT, scenario: { rules: LEFT } })
-  const harness = stage.start()
-  await stage.send('go')
+  await using stage = await setFamily(LEFT)
+  const { harness } = stage
   const asked = await stage.next('inbox.action_required')
   const { task_id } = await until(stage, 'blocked')
   expect(asked.data).toMatchObject({ action_type: 'task_blocked', target: task_id, reason: 'Which way?' })
@@ -209,9 +187,8 @@ test('an owner that comes to rest with a task blocked has a person asked, whose 
 })
 
 test('the first answer to a block counts: all others are refused and told who was first', async () => {
-  await using stage = await setStage({ session_id: ROOT, scenario: { rules: LEFT } })
-  const harness = stage.start()
-  await stage.send('go')
+  await using stage = await setFamily(LEFT)
+  const { harness } = stage
   await stage.next('inbox.action_required')
   await harness.idle()
   const blocked = await until(stage, 'blocked')
@@ -241,14 +218,11 @@ test('the first answer to a block counts: all others are refused and told who wa
 })
 
 test('what a person writes to the blocked worker itself unblocks it', async () => {
-  await using stage = await setStage({
-    session_id: ROOT,
-    scenario: {
-      rules: [{ when: { user: 'take the bridge' }, answer: finishWork('I took the bridge.') }, ...LEFT],
-    },
-  })
-  const harness = stage.start()
-  await stage.send('go')
+  await using stage = await setFamily([
+    { when: { user: 'take the bridge' }, answer: finishWork('I took the bridge.') },
+    ...LEFT,
+  ])
+  const { harness } = stage
   await stage.next('inbox.action_required')
   await harness.idle()
   const { state } = await until(stage, 'blocked')
@@ -272,28 +246,23 @@ test('what a person writes to the blocked worker itself unblocks it', async () =
 const HANGS = { when: goal('hang'), steps: [call('hang', 'on')] }
 
 test('a cancelled task ends its worker and what was to come after it, is not tried again, and the owner reads it', async () => {
-  await using stage = await setStage({
-    session_id: ROOT,
-    limits: { drain_s: 0 },
-    scenario: {
-      rules: [
-        HANGS,
-        { when: NEWS, answer: say('A pity.') },
-        {
-          steps: [
-            calls(
-              task('first', 'hang on'),
-              task('second', 'then this', { after: ['first'] }),
-              task('third', 'then that', { after: ['first'] }),
-            ),
-            say('Under way.'),
-          ],
-        },
-      ],
-    },
-  })
-  stage.start()
-  await stage.send('go')
+  await using stage = await setFamily(
+    [
+      HANGS,
+      { when: NEWS, answer: say('A pity.') },
+      {
+        steps: [
+          calls(
+            task('first', 'hang on'),
+            task('second', 'then this', { after: ['first'] }),
+            task('third', 'then that', { after: ['first'] }),
+          ),
+          say('Under way.'),
+        ],
+      },
+    ],
+    { limits: { drain_s: 0 } },
+  )
   await stage.until(ended)
   await expect.poll(() => stage.ran).toContain('hang:on')
   const [first, second, third] = await tasksOf(stage)
@@ -320,30 +289,26 @@ test('a cancelled task ends its worker and what was to come after it, is not tri
 })
 
 test('a stop of the owner cancels its tasks, those that have not begun too, and starts none', async () => {
-  await using stage = await setStage({
-    session_id: ROOT,
-    limits: { drain_s: 0 },
-    scenario: {
-      rules: [
-        HANGS,
-        HELD,
-        { when: BLOCKED, answer: say('Let us see.') },
-        {
-          steps: [
-            calls(
-              task('first', 'hang on'),
-              task('second', 'hold on'),
-              task('third', 'then this', { after: ['first'] }),
-            ),
+  await using stage = await setFamily(
+    [
+      HANGS,
+      HELD,
+      { when: BLOCKED, answer: say('Let us see.') },
+      {
+        steps: [
+          calls(
+            task('first', 'hang on'),
+            task('second', 'hold on'),
+            task('third', 'then this', { after: ['first'] }),
+          ),
 
-            say('Under way.'),
-          ],
-        },
-      ],
-    },
-  })
-  const harness = stage.start()
-  await stage.send('go')
+          say('Under way.'),
+        ],
+      },
+    ],
+    { limits: { drain_s: 0 } },
+  )
+  const { harness } = stage
   await expect.poll(() => stage.ran).toContain('hang:on')
   await stage.next('inbox.action_required')
   await stopSession(stage.deps, stage.session_id)
@@ -355,27 +320,22 @@ test('a stop of the owner cancels its tasks, those that have not begun too, and 
 })
 
 test('more tasks become ready than there are places: each begins as soon as there is one', async () => {
-  await using stage = await setStage({
-    session_id: ROOT,
-    agent: { workers: { max_open: 2 } },
-    scenario: {
-      rules: [
-        { when: goal('.*'), answer: finishWork('Done.') },
-        { when: OUTCOME, answer: say('All of it.') },
-        {
-          steps: [
-            calls(
-              task('zero', 'zero'),
-              ...['one', 'two', 'three', 'four'].map(each => task(each, each, { after: ['zero'] })),
-              wait,
-            ),
-          ],
-        },
-      ],
-    },
-  })
-  stage.start()
-  await stage.send('go')
+  await using stage = await setFamily(
+    [
+      { when: goal('.*'), answer: finishWork('Done.') },
+      { when: OUTCOME, answer: say('All of it.') },
+      {
+        steps: [
+          calls(
+            task('zero', 'zero'),
+            ...['one', 'two', 'three', 'four'].map(each => task(each, each, { after: ['zero'] })),
+            wait,
+          ),
+        ],
+      },
+    ],
+    { agent: { workers: { max_open: 2 } } },
+  )
   await stage.until(ended)
   const log = (await expectSound(stage)).get(stage.session_id) ?? []
   expect(new Set(Object.values(await statuses(stage)))).toEqual(new Set(['done']))
@@ -388,19 +348,14 @@ test('more tasks become ready than there are places: each begins as soon as ther
 })
 
 test('a task that its tree has no more workers for fails and says so', async () => {
-  await using stage = await setStage({
-    session_id: ROOT,
-    agent: { workers: { max_total: 2 } },
-    scenario: {
-      rules: [
-        { when: goal('try'), answer: { error: { status: 400, message: 'no' } } },
-        { when: NEWS, answer: say('I see.') },
-        { steps: [calls(task('first', 'try it'), wait)] },
-      ],
-    },
-  })
-  stage.start()
-  await stage.send('go')
+  await using stage = await setFamily(
+    [
+      { when: goal('try'), answer: { error: { status: 400, message: 'no' } } },
+      { when: NEWS, answer: say('I see.') },
+      { steps: [calls(task('first', 'try it'), wait)] },
+    ],
+    { agent: { workers: { max_total: 2 } } },
+  )
   await stage.until(ended)
   const log = (await expectSound(stage)).get(stage.session_id) ?? []
   expect(log.find(event => event.type === 'task.failed')?.data).toMatchObject({
@@ -410,30 +365,21 @@ test('a task that its tree has no more workers for fails and says so', async () 
 })
 
 test('a worker asks one question at a time: a second beside it is refused, and the first is answered', async () => {
-  await using stage = await setStage({
-    session_id: ROOT,
-    scenario: {
-      rules: [
-        {
-          when: goal('hold'),
-          steps: [
-            { tool_calls: ['Which way?', 'And how far?'].map(each => block(each).tool_calls[0]!) },
-            finishWork('Held.'),
-          ],
-        },
-        {
-          when: BLOCKED,
-          steps: [
-            calls({ name: 'unblock_task', arguments: { task_id: taskId('held'), answer: 'Left' } }, wait),
-          ],
-        },
-        { when: OUTCOME, answer: say('Good.') },
-        { steps: [calls(task('held', 'hold on'), wait)] },
+  await using stage = await setFamily([
+    {
+      when: goal('hold'),
+      steps: [
+        { tool_calls: ['Which way?', 'And how far?'].map(each => block(each).tool_calls[0]!) },
+        finishWork('Held.'),
       ],
     },
-  })
-  stage.start()
-  await stage.send('go')
+    {
+      when: BLOCKED,
+      steps: [calls({ name: 'unblock_task', arguments: { task_id: taskId('held'), answer: 'Left' } }, wait)],
+    },
+    { when: OUTCOME, answer: say('Good.') },
+    { steps: [calls(task('held', 'hold on'), wait)] },
+  ])
   await stage.until(ended)
   const logs = await expectSound(stage)
   const worker = [...logs.values()][1] ?? []
@@ -443,9 +389,7 @@ test('a worker asks one question at a time: a second beside it is refused, and t
 })
 
 test('a task of someone else is not there', async () => {
-  await using stage = await setStage({ session_id: ROOT, scenario: { rules: LEFT } })
-  stage.start()
-  await stage.send('go')
+  await using stage = await setFamily(LEFT)
   const { task_id } = await until(stage, 'blocked')
   await expect(
     findTask(stage.store, { ...alice, id: 'user-bob', name: 'Bob' }, task_id),
@@ -469,35 +413,30 @@ test('what cannot be is a clear error of the tool, and no task is made', async (
     { name: 'worker_block', arguments: { reason: 'I am nobody’s worker' } },
     { name: 'wait_for_workers', arguments: { ids: ['nobody'] } },
   ]
-  await using stage = await setStage({
-    session_id: ROOT,
-    limits: { drain_s: 0 },
-    scenario: {
-      rules: [
-        HANGS,
-        { when: NEWS, answer: say('I see.') },
-        {
-          steps: [
-            calls(
-              ...bad,
-              task('first', 'hang on'),
-              task('again', 'hang on'),
-              { name: 'unblock_task', arguments: { task_id: taskId('first'), answer: 'yes' } },
-              task('second', 'then this', { after: ['first'] }),
-              task('twice', 'then this', { after: ['first'] }),
-              { name: 'cancel_task', arguments: { task_id: taskId('first'), reason: 'enough' } },
-              { name: 'cancel_task', arguments: { task_id: taskId('first'), reason: 'enough' } },
-              task('late', 'after it', { after: ['first'] }),
-            ),
+  await using stage = await setFamily(
+    [
+      HANGS,
+      { when: NEWS, answer: say('I see.') },
+      {
+        steps: [
+          calls(
+            ...bad,
+            task('first', 'hang on'),
+            task('again', 'hang on'),
+            { name: 'unblock_task', arguments: { task_id: taskId('first'), answer: 'yes' } },
+            task('second', 'then this', { after: ['first'] }),
+            task('twice', 'then this', { after: ['first'] }),
+            { name: 'cancel_task', arguments: { task_id: taskId('first'), reason: 'enough' } },
+            { name: 'cancel_task', arguments: { task_id: taskId('first'), reason: 'enough' } },
+            task('late', 'after it', { after: ['first'] }),
+          ),
 
-            say('I see.'),
-          ],
-        },
-      ],
-    },
-  })
-  stage.start()
-  await stage.send('go')
+          say('I see.'),
+        ],
+      },
+    ],
+    { limits: { drain_s: 0 } },
+  )
   await stage.until(ended)
   const results = (await stage.events()).flatMap(event =>
     event.type === 'tool.result' ? [event.data.content] : [],
