@@ -150,6 +150,8 @@ test('tasks are seen with their attempts, a blocked one is answered on the page,
       'RESULTThe walls are 3 m high.walls.mdRaise the walls, all four of them and the gable',
       'FACTThe chimney is on the north side.this session',
     ])
-  await takePictures(page, 'board')
+  const inSight = () => by(page, 'board-item', '[data-way="shared"]').scrollIntoViewIfNeeded()
+  await inSight()
+  await takePictures(page, 'board', inSight)
   expect(troubles).toEqual([])
 })
