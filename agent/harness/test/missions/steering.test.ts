@@ -206,6 +206,8 @@ async function withWorker(): Promise<{ stage: Stage; mission: Mission; worker: s
   await expect.poll(async () => (await stage.session()).lease).toBeNull()
   return { stage, mission, worker: data.worker_id }
 }
+/** A harness that stops would wait for a model that hangs. */
+const endWork = async (stage: Stage): Promise<void> => archiveSession(stage.deps, await stage.session())
 const statusOf = async (stage: Stage, id: string) => (await stage.store.getSession(id))?.status
 
 test('a pause pauses the workers, a resume lets them go on, and the coordinator waits for them still', async () => {
@@ -217,6 +219,7 @@ test('a pause pauses the workers, a resume lets them go on, and the coordinator 
   await resume(stage)
   expect(await statusOf(stage, worker)).toBe('active')
   expect((await missionRow(stage)).status).toBe('active')
+  await endWork(stage)
 })
 
 test('a cancel ends the workers with the mission; without the cascade they go on as plain workers', async () => {
@@ -230,6 +233,7 @@ test('a cancel ends the workers with the mission; without the cascade they go on
       cascade_to_workers ? [worker, 'failed', 'parent'] : [worker, 'open', null],
     )
     expect(await statusOf(stage, worker)).toBe(cascade_to_workers ? 'completed' : 'active')
+    await endWork(stage)
   }
 })
 
