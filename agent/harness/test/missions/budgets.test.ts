@@ -71,6 +71,15 @@ test('when its time is up the workers are stopped, and the evaluator judges what
   const over = await untilMission(stage, 'failed')
   expect(over.state.last_evaluation?.explanation).toMatch(/^The time of the mission is up: 0.02 minutes\. /)
   expect((await verdicts(stage))[0]?.data).toMatchObject({ trigger: 'deadline', result: 'failed' })
+  const told = (await stage.events()).flatMap(({ type, data }) =>
+    type === 'worker.failed' ? [data.cause] : type === 'user.message' ? [data.synthetic] : [],
+  )
+  // The time of the worker, which is what was left of the mission's, is up in the same moment.
+  expect(told).toEqual([
+    'mission_kickoff',
+    expect.stringMatching(/^(?:parent|deadline)$/),
+    'mission_deadline',
+  ])
   await expectSound(stage)
   // A timer of a mission that is over fires into nothing.
   const before = await stage.events()
