@@ -7,12 +7,11 @@ import { type Channels, startChannels } from '@cairn/channels'
 import { type LogStore, openPostgresStore, openSqliteStore } from '@cairn/log'
 import { makePostgresPlace } from '@cairn/log/test/postgres-place'
 import { Config, type ConfigInput, decodeEvent, type SessionEvent } from '@cairn/protocol'
-import { Webhook } from 'standardwebhooks'
 import { afterEach } from 'vitest'
 import { type Callback, startCallback } from './callback.ts'
+import { type Said, SECRET, signed } from './signed.ts'
 import { startEcho } from './worker.ts'
 
-export const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 export const ORG = 'org_1'
 
 const putAway: (() => Promise<unknown>)[] = []
@@ -115,43 +114,6 @@ async function addUsers({ accounts }: LogStore): Promise<Bench['users']> {
       })
     ).id
   return { root: root.id, ann: await add('ann'), bob: await add('bob') }
-}
-
-export type Said = {
-  text?: string
-  user?: string
-  conversation?: string
-  press?: string
-  language?: string
-  id?: string
-  secret?: string
-  at?: Date
-}
-/** A signed message, as the caller of the webhook makes it. */
-export function signed({
-  text = '',
-  user = 'U1',
-  conversation = 'C1',
-  press,
-  language,
-  id = randomUUID(),
-  secret = SECRET,
-  at = new Date(),
-}: Said): { headers: Headers; raw: Uint8Array } {
-  const body = JSON.stringify({
-    conversation_id: conversation,
-    user_id: user,
-    text,
-    ...(press === undefined ? {} : { press }),
-    ...(language === undefined ? {} : { language }),
-  })
-  const headers = new Headers({
-    'content-type': 'application/json',
-    'webhook-id': id,
-    'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
-    'webhook-signature': new Webhook(secret).sign(id, at, body),
-  })
-  return { headers, raw: Buffer.from(body) }
 }
 
 export const pathOf = (channels: Channels): string => channels.paths[0]?.path ?? 'none'

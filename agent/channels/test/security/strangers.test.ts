@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { createLinkCode } from '@cairn/sessions'
 import { expect, test } from 'vitest'
 import { rounds, tally } from '@cairn/protocol/test/attacks'
-import { type Bench, logOf, makeBench, ORG, pathOf, say, sessionsOf, signed } from '../bench.ts'
+import { type Bench, logOf, makeBench, ORG, pathOf, say, sessionsOf } from '../bench.ts'
+import { signed } from '../signed.ts'
 
 const nothingCame = async ({ store }: Bench): Promise<void> => {
   expect(await sessionsOf(store)).toEqual([])
