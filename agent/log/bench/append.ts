@@ -85,7 +85,7 @@ async function deliver(store: LogStore, readers: number): Promise<Row> {
   }
 }
 
-/** Runs it all against a fresh store below `parent`, and leaves nothing behind. About twelve seconds. */
+/** Runs it all against a fresh store below `parent`, and leaves nothing behind. About fifteen seconds. */
 export async function benchAppend(parent: string = tmpdir()): Promise<Row[]> {
   const dir = mkdtempSync(join(parent, 'cairn-bench-'))
   const rows: Row[] = []
@@ -100,6 +100,17 @@ export async function benchAppend(parent: string = tmpdir()): Promise<Row[]> {
         ),
       )
     }
+    // What a worker's end writes: its own log and that of another session, in one transaction.
+    for (const concurrent of [1, 64])
+      rows.push(
+        await closedLoop('durable commits of two sessions (also)', concurrent, 1.5, caller =>
+          store.commit({
+            session_id: `session-${caller}`,
+            events: [draft],
+            also: [{ session_id: `session-${caller + 500}`, events: [draft] }],
+          }),
+        ),
+      )
     const block = Array.from({ length: 16 }, () => draft)
     const blocks = await closedLoop('durable events, 16 a commit', 64, 1.5, caller =>
       store.commit({ session_id: `session-${caller}`, events: block }),

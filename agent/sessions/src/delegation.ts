@@ -26,7 +26,7 @@ export const dropDelegationTimer = (sessionId: string, toolCallId: string): RowC
 
 /** So soon it is looked again at a worker that waits for a person: that time is not the worker's. */
 const LOOK_AGAIN_MS = 30_000
-const WAITS = new Set(['needs_answer', 'needs_action', 'paused'])
+const WAITS = new Set(['needs_answer', 'needs_action', 'needs_approval', 'paused'])
 
 export async function composeTimeout(
   deps: Deps,

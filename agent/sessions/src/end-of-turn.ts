@@ -8,6 +8,7 @@ import { stopBelow } from './cascade.ts'
 import { idsOf, isBusy, isMoved, lookAround, takeLeases } from './over-tree.ts'
 import { type ChildEnding, outcomeOf, tellParent } from './child-end.ts'
 import type { Deps } from './deps.ts'
+import { ENDED } from './refusals.ts'
 
 const TRIES = 10
 
@@ -55,7 +56,14 @@ export async function commitEnd(
       return await deps.store.commit({
         ...commit,
         events: [...told, ...commit.events],
-        rows: [...(decides ? [expect] : []), ...(commit.rows ?? []), ...rows, ...outcome.rows],
+        rows: [
+          ...(decides ? [expect] : []),
+          ...(commit.rows ?? []),
+          ...rows,
+          ...outcome.rows,
+          // What a person decides now comes too late: the outcome is told.
+          { do: 'inbox.expire_all', decision: ENDED },
+        ],
         also: [...parts, tellParent(link, outcome), ...outcome.more],
       })
     } catch (thrown) {

@@ -41,8 +41,13 @@ export async function commitFor(store: LogStore, operation: string, commit: Comm
   }
 }
 
+/** The decision of an item that nobody answered before the worker that asked was over. */
+export const ENDED = 'ended'
+
 /** Why an item takes no answer any more. */
 export function tellAnswered({ status, decision }: Pick<InboxItem, 'status' | 'decision'>): string {
+  if (status === 'expired' && decision === ENDED)
+    return 'This has expired: the worker that asked has ended, and its outcome is told. Nothing was done.'
   const how = status === 'expired' ? 'has expired' : 'was answered before'
   return `This ${how}${decision === null ? '' : `: ${decision}`}.`
 }

@@ -9,7 +9,7 @@ import { BLOCK_TOOL } from './tasks.ts'
 export type ChildRules = {
   /** Feeds on a log in order; returns what is wrong with the event. */
   check(event: SessionEvent): string[]
-  /** A turn may rest on a call that waits for children, and a worker on its own workers. */
+  /** A turn may rest on a call that waits for children, and a worker on its own workers, or on an approval. */
   mayRest(): boolean
 }
 
@@ -17,6 +17,7 @@ export function childRules(): ChildRules {
   const spawned = new Set<string>()
   const settled = new Set<string>()
   const waiting = new Set<string>()
+  const approvals = openApprovals()
   /** Children of delegations, until their end is told. */
   const delegated = new Set<string>()
   /** A stop of a paused worker is followed by its end. */
@@ -78,6 +79,7 @@ export function childRules(): ChildRules {
   return {
     check(event) {
       const found = checkOne(event)
+      approvals.look(event)
       if (stoppedWhilePaused && event.type !== 'session.complete')
         found.push('a stop while the session was paused is followed by its end')
       stoppedWhilePaused = paused && event.type === 'session.stopped'
@@ -85,7 +87,24 @@ export function childRules(): ChildRules {
       else if (event.type === 'session.resume' || event.type === 'session.complete') paused = false
       return found
     },
-    mayRest: () => waiting.size > 0 || settled.size < spawned.size,
+    mayRest: () => waiting.size > 0 || settled.size < spawned.size || approvals.holdWorker(),
+  }
+}
+
+/** A worker does not end while a person is to approve one of its calls. */
+function openApprovals() {
+  let isWorker = false
+  const gates = new Set<string>()
+  return {
+    holdWorker: (): boolean => isWorker && gates.size > 0,
+    look(event: SessionEvent): void {
+      if (event.type === 'inbox.governance_gate' && event.data.repeats_tool_call_id === undefined)
+        gates.add(event.data.tool_call_id)
+      if (event.type !== 'user.message') return
+      const { synthetic, tool_call_id } = event.data
+      if (synthetic === 'worker_goal' || synthetic === 'loop_run') isWorker = true
+      if (synthetic === 'governance_decision' && tool_call_id !== undefined) gates.delete(tool_call_id)
+    },
   }
 }
 

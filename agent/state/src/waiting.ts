@@ -12,6 +12,8 @@ export const nothingWaiting: readonly Waiting[] = []
 const MOST = 100
 
 const ACTION = 'action:'
+/** A call that a person has to approve. */
+export const isApproval = ({ key }: Waiting): boolean => !key.startsWith(ACTION)
 
 export function foldWaiting(waiting: readonly Waiting[], event: SessionEvent): readonly Waiting[] {
   switch (event.type) {

@@ -4,13 +4,14 @@
  * outcome wakes it.
  */
 import { CommitRefused, type Link } from '@cairn/log'
-import { BLOCK_TOOL, type Block, isOver, type Wait } from '@cairn/state'
+import { BLOCK_TOOL, type Block, isApproval, isOver, type Wait } from '@cairn/state'
 import { COMPLETE_TOOL, dropDelegationTimer } from '@cairn/sessions'
 import { agentOf } from '../agent.ts'
 import { toolResult } from '../tools/events.ts'
 import type { Linked, Tool } from '../tools/tool.ts'
 import type { Capability, Claimed } from '../turn/capability.ts'
 import type { TurnContext } from '../turn/context.ts'
+import type { FinishReason } from '../turn/next-step.ts'
 import type { Position } from '../turn/position.ts'
 import type { Worker } from '../worker.ts'
 import { applyWorkerFilesTool } from './apply-worker-files.ts'
@@ -45,8 +46,8 @@ export function workers(worker: Worker, claimed: Claimed): Capability<Due> {
       isOver: position => (isChild && hasCompleted(position) ? 'completed' : null),
       // Their outcomes reopen a root that has ended; a worker, and a session with a goal
       // or a mission, waits for them.
-      at_end: ({ children, goal, mission }) =>
-        children.open.length > 0 && (isChild || goal?.status === 'active' || mission?.status === 'active')
+      at_end: (position, reason) =>
+        waitsForWorkers(position, isChild) || (isChild && waitsForApproval(position, reason))
           ? { do: 'wait' }
           : null,
     }),
@@ -65,6 +66,16 @@ export function workers(worker: Worker, claimed: Claimed): Capability<Due> {
     tools: () => toolsOf(place()),
   }
 }
+
+const waitsForWorkers = ({ children, goal, mission }: Position, isChild: boolean): boolean =>
+  children.open.length > 0 && (isChild || goal?.status === 'active' || mission?.status === 'active')
+
+/**
+ * What a worker does once a person approves it must not come behind its outcome. It waits for the decision,
+ * unless it has said itself that it is done, or may call no model any more.
+ */
+const waitsForApproval = (position: Position, reason: FinishReason): boolean =>
+  reason === 'completed' && position.waiting.some(isApproval) && !hasCompleted(position)
 
 function findUnblock(position: Position): Due | null {
   const found = findAnswer(position)

@@ -1,9 +1,9 @@
 /** Workers: made, waited for, told apart, and each with one outcome. */
 import { checkFamily, checkHistory } from '@cairn/state'
 import type { SessionEvent } from '@cairn/protocol'
-import { archiveSession, pauseSession, resumeSession, stopSession } from '@cairn/sessions'
+import { archiveSession, pauseSession, respondInbox, resumeSession, stopSession } from '@cairn/sessions'
 import { expect, test } from 'vitest'
-import { call, readLog, say, setStage, type Stage, typesOf } from '../turn/stage.ts'
+import { alice, call, readLog, say, setStage, type Stage, typesOf } from '../turn/stage.ts'
 import { familyLogs, finishWork, goal, OUTCOME, spawn, wait } from './family-stage.ts'
 
 async function expectSound(stage: Stage): Promise<Map<string, SessionEvent[]>> {
@@ -192,6 +192,65 @@ test('a session is archived with all below it, and its open worker has its outco
   const logs = await familyLogs(stage.store, stage.session_id)
   expect(checkFamily(logs)).toEqual([])
   for (const id of logs.keys()) expect((await stage.store.getSession(id))?.status).toBe('archived')
+})
+
+const gatedBy = async (stage: Stage): Promise<string> => {
+  const gates = async () =>
+    (await stage.store.listInbox({ org_id: 'org', kind: ['governance_gate'], limit: 10 })).items
+  await expect.poll(async () => (await gates()).length).toBe(1)
+  return (await gates())[0]?.id ?? ''
+}
+
+test('a worker whose call needs an approval waits for the decision, and its outcome comes behind what was approved', async () => {
+  await using stage = await setStage({
+    agent: { governance: { require_approval: ['note'] } },
+    scenario: {
+      rules: [
+        { when: goal('write'), steps: [call('note', 'it'), say('I wait.')] },
+        { when: { user: '^\\[Decision' }, steps: [call('note', 'it'), say('Written.')] },
+        { when: OUTCOME, answer: say('Good.') },
+        { steps: [{ tool_calls: [spawn('write it')] }, { tool_calls: [wait] }] },
+      ],
+    },
+  })
+  const harness = stage.start()
+  await stage.send('go')
+  const gate = await gatedBy(stage)
+  await harness.idle()
+  const [link] = await stage.store.coordination.children(stage.session_id)
+  expect(link?.status).toBe('open')
+  expect((await stage.store.getSession(link?.child_id ?? ''))?.state).toBe('needs_approval')
+  await respondInbox(stage.deps, gate, { decision: 'approve' }, alice)
+  await stage.until(ended)
+  expect(stage.ran).toEqual(['note:it'])
+  const logs = await expectSound(stage)
+  expect(logs.get(stage.session_id)?.find(({ type }) => type === 'worker.complete')?.data).toMatchObject({
+    result: 'Written.',
+  })
+})
+
+test('a decision that comes after the end of the worker is told so, and nothing is done', async () => {
+  await using stage = await setStage({
+    agent: { governance: { require_approval: ['note'] } },
+    scenario: {
+      rules: [
+        { when: goal('write'), steps: [call('note', 'it'), finishWork('I did without.')] },
+        { when: OUTCOME, answer: say('Good.') },
+        { steps: [{ tool_calls: [spawn('write it')] }, { tool_calls: [wait] }] },
+      ],
+    },
+  })
+  const harness = stage.start()
+  await stage.send('go')
+  const gate = await gatedBy(stage)
+  await stage.until(ended)
+  await expect(respondInbox(stage.deps, gate, { decision: 'approve' }, alice)).rejects.toMatchObject({
+    code: 'already_answered',
+    message: expect.stringContaining('the worker that asked has ended'),
+  })
+  await harness.idle()
+  expect(stage.ran).toEqual([])
+  await expectSound(stage)
 })
 
 test('what cannot be is a clear error of the tool, and nothing is made', async () => {
