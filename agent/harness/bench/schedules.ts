@@ -26,10 +26,12 @@ async function prepare(store: LogStore): Promise<string[]> {
   const deps = { store, now: () => wall.now, newId }
   const ids: string[] = []
   for (let nth = 0; nth < COUNT; nth += PER_SESSION) {
-    const { id } = await createSession(deps, ['assistant'], { principal: owner, title: 'Titled' })
+    // As many people as sessions: the limit of one counts what they have.
+    const principal = { ...owner, id: `user-${nth}` }
+    const { id } = await createSession(deps, ['assistant'], { principal, title: 'Titled' })
     const wish = { prompt: 'look at the weather', every_s: 3600 }
     const made = await Promise.all(
-      Array.from({ length: PER_SESSION }, () => createSchedule(deps, config, owner, id, wish)),
+      Array.from({ length: PER_SESSION }, () => createSchedule(deps, config, principal, id, wish)),
     )
     ids.push(...made.map(schedule => schedule.id))
   }
