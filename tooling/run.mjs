@@ -158,6 +158,9 @@ const commands = {
     (await run('tune/native/bench/matmul.ts', ...args)) || run('tune/train/bench/step.ts', ...args),
   'bench:serve': (...args) => run('tune/serve/bench/serve.ts', ...args),
   'bench:llama': (...args) => run('tune/serve/bench/against-llama.ts', ...args),
+  // What a form costs a token, and whether random answers satisfy the schemas of the published suite.
+  'bench:forms': (...args) => run('tune/serve/bench/form-cost.ts', ...args),
+  'schemas:tune': (...args) => run('tune/serve/bench/schemas.ts', ...args),
   // Tests of the ARM kernels in an emulator, on machines that are no ARM.
   neon: (...args) => run('tooling/neon/start.ts', ...args),
   typecheck,

@@ -57,6 +57,19 @@ inline void list_top(const float* values, int64_t n, int64_t k, int32_t* tokens,
   }
 }
 
+// Leaves only logits whose bits are set; false where none is.
+inline bool keep_allowed(float* logits, int64_t n, const int32_t* mask) {
+  bool any = false;
+  for (int64_t i = 0; i < n; i += 32) {
+    const uint32_t word = uint32_t(mask[i / 32]);
+    const int64_t count = min64(32, n - i);
+    for (int64_t j = 0; j < count; j++)
+      if (word >> j & 1) any = true;
+      else logits[i + j] = -__builtin_inff();
+  }
+  return any;
+}
+
 struct Mass {
   int64_t count;
   double sum;
@@ -129,10 +142,12 @@ inline int64_t draw(const float* logits, int64_t n, float temperature, float top
 void sample(Call& call) {
   const Tensor &logits = *call.in[sample_in::logits], &edits = *call.in[sample_in::edits];
   const int32_t *forced = ints_of(*call.in[sample_in::forced]), *words = ints_of(*call.in[sample_in::draw]),
-                *edit = ints_of(edits);
+                *edit = ints_of(edits), *masked = ints_of(*call.in[sample_in::masked]),
+                *masks = ints_of(*call.in[sample_in::mask]);
   const float *choice = floats_of(*call.in[sample_in::choice]), *by = floats_of(*call.in[sample_in::edit_by]);
   const int64_t rows = logits.dims[0], n = logits.dims[1], top = SampleAttrs::read(call.attrs).top,
-                edit_count = edits.dims[0];
+                edit_count = edits.dims[0], mask_count = call.in[sample_in::mask]->dims[0],
+                mask_words = call.in[sample_in::mask]->dims[1];
   int32_t *tokens = reinterpret_cast<int32_t*>(call.out[sample_out::token]->data),
           *top_tokens = reinterpret_cast<int32_t*>(call.out[sample_out::top_tokens]->data);
   float *logprobs = floats_of(*call.out[sample_out::logprob]),
@@ -141,6 +156,9 @@ void sample(Call& call) {
   for (int64_t i = 0; i < rows; i++)
     if (forced[i] < -1 || forced[i] >= n)
       throw std::runtime_error("a forced token lies outside the vocabulary");
+  if (mask_words != ceil_div(n, 32)) throw std::runtime_error("a mask has a bit for each token");
+  for (int64_t i = 0; i < rows; i++)
+    if (masked[i] < -1 || masked[i] >= mask_count) throw std::runtime_error("there is no such mask");
   for (int64_t e = 0; e < edit_count; e++)
     if (edit[e * 2] >= 0 && (edit[e * 2 + 1] < 0 || edit[e * 2 + 1] >= n))
       throw std::runtime_error("an edited token lies outside the vocabulary");
@@ -160,6 +178,12 @@ void sample(Call& call) {
         changed = scratch;
         float& logit = scratch[edit[e * 2 + 1]];
         logit = (logit > 0 ? logit / by[e * 2] : logit * by[e * 2]) + by[e * 2 + 1];
+      }
+      if (masked[row] >= 0) {
+        if (changed == raw) std::memcpy(scratch, raw, size_t(n) * 4);
+        changed = scratch;
+        if (!keep_allowed(scratch, n, masks + masked[row] * mask_words))
+          throw std::runtime_error("a mask allows no token");
       }
       const float temperature = choice[row * 3];
       const int32_t* w = words + row * 4;

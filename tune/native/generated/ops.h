@@ -165,7 +165,7 @@ inline constexpr OpInfo kOps[] = {
     {"paged_attention", 6, 1, 6, {"q", "k", "v", "tables", "spans", "sinks"}, {"y"}},
     {"lora_delta", 6, 1, 1, {"x", "a", "b", "adapters", "ranks", "addend"}, {"y"}},
     {"gather_rows", 2, 1, 0, {"x", "rows"}, {"y"}},
-    {"sample", 6, 4, 1, {"logits", "forced", "choice", "draw", "edits", "edit_by"}, {"token", "logprob", "top_tokens", "top_logprobs"}},
+    {"sample", 8, 4, 1, {"logits", "forced", "choice", "draw", "edits", "edit_by", "masked", "mask"}, {"token", "logprob", "top_tokens", "top_logprobs"}},
 };
 
 struct EmbedAttrs {
@@ -717,7 +717,7 @@ namespace lora_delta_in { enum : int { x, a, b, adapters, ranks, addend }; }
 namespace lora_delta_out { enum : int { y }; }
 namespace gather_rows_in { enum : int { x, rows }; }
 namespace gather_rows_out { enum : int { y }; }
-namespace sample_in { enum : int { logits, forced, choice, draw, edits, edit_by }; }
+namespace sample_in { enum : int { logits, forced, choice, draw, edits, edit_by, masked, mask }; }
 namespace sample_out { enum : int { token, logprob, top_tokens, top_logprobs }; }
 
 }  // namespace cairn

@@ -439,6 +439,7 @@ export const OPS = {
       'is (temperature, top_p, min_p); temperature 0 takes the largest logit. draw[i] is (top_k or 0, ' +
       'two words of a seed, a counter). An edit (row, token) has two numbers: a positive logit is ' +
       'divided by the first, any other multiplied by it, then the second is added; row −1 is no edit. ' +
+      'Of a row only those tokens are drawn whose bits are set in mask[masked[i]]; −1 is no mask. ' +
       'logprob and the `top` most likely tokens are of the logits before edits',
     inputs: {
       logits: 'f32 (M, V)',
@@ -447,6 +448,8 @@ export const OPS = {
       draw: 'i32 (M, 4)',
       edits: 'i32 (E, 2)',
       edit_by: 'f32 (E, 2)',
+      masked: 'i32 (M)',
+      mask: 'i32 (G, W)',
     },
     attrs: { top: 'i32' },
     sizes: { K: 'top' },

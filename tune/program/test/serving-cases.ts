@@ -132,5 +132,26 @@ export function* samples(): Generator<Case> {
     edits: tensor('i32', [4, 2], [1, 3, -1, 0, 2, 9, 1, 500]),
     edit_by: tensor('f32', [4, 2], [1.5, 100, 1, 0, 1, -100, 2, 0.5]),
   }
-  for (const top of [1, 21]) yield { op: 'sample', name: `top ${top}`, inputs, attrs: { top }, dtype: 'f32' }
+  const words = Math.ceil(vocab / 32)
+  // Half of the tokens, few of them, and one.
+  const mask = tensor(
+    'i32',
+    [3, words],
+    range(3 * words, i =>
+      i < words ? 0x55555555 : i < 2 * words ? (i % 7 === 0 ? 1 << 31 : 0) : i === 2 * words + 9 ? 8 : 0,
+    ),
+  )
+  const masks = {
+    'without masks': [-1, -1, -1, -1, -1, -1, -1],
+    'some rows with masks': [0, -1, 1, 0, 2, -1, 0],
+  }
+  for (const [name, masked] of Object.entries(masks))
+    for (const top of [1, 21])
+      yield {
+        op: 'sample',
+        name: `top ${top}, ${name}`,
+        inputs: { ...inputs, masked: tensor('i32', [rows], masked), mask },
+        attrs: { top },
+        dtype: 'f32',
+      }
 }

@@ -1,6 +1,7 @@
 /** How fast the engine of a loaded model answers: what both benches of this folder count. */
 import { toSampling } from '@cairn-tune/serve/sampling'
 import type { ServedModel } from '@cairn-tune/serve/served-model'
+import type { Form } from '../src/grammar/forms.ts'
 
 /**
  * Tokens a second until the last sequence has its first token, and from then on; by the clock, and by seconds
@@ -30,6 +31,7 @@ export async function measure(
   model: ServedModel,
   prompts: readonly (readonly number[])[],
   answerLength: number,
+  form?: Form,
 ): Promise<Speed> {
   const firsts: number[] = prompts.map(() => -1)
   const [start, startCpu] = [performance.now(), cpuSeconds()]
@@ -53,6 +55,7 @@ export async function measure(
           model.generator.submit({
             ids,
             adapter: undefined,
+            form,
             sampling,
             signal: new AbortController().signal,
             listener: {

@@ -9,6 +9,7 @@ import { generateChoice, type ChoiceResult } from './choice.ts'
 import type { ReplyContext, Send } from './completions.ts'
 import type { TokenReport } from './engine/sequence.ts'
 import { badRequest } from './errors.ts'
+import { formOf } from './form-request.ts'
 import type {
   ChatChunk,
   ChatCompletion,
@@ -97,6 +98,7 @@ export async function chat(
   checkRequest('/v1/chat/completions', request)
   const rendered = renderChat(model.tokenizer, request)
   const prompt = { ...rendered, ids: truncatePrompt(rendered.ids, request, model) }
+  const form = formOf(request, model, { request, prompt })
   const logprobs = request.logprobs ? (request.top_logprobs ?? 0) : undefined
   if (!request.logprobs && request.top_logprobs)
     throw badRequest('top_logprobs needs logprobs to be true', 'top_logprobs')
@@ -158,6 +160,7 @@ export async function chat(
       ids: prompt.ids,
       adapter,
       sampling,
+      form,
       stop: stopsOf(request),
       includesStop: request.include_stop_str_in_output ?? false,
       skipsSpecial: request.skip_special_tokens ?? true,

@@ -1,8 +1,10 @@
 /** One answer to one prompt: the engine's tokens as text, with what the reply says about its end. */
 import type { LoadedAdapter } from './engine/adapters.ts'
-import { EndedError } from './engine/generator.ts'
+import { EndedError } from './engine/ended.ts'
 import type { Sampling, TokenReport } from './engine/sequence.ts'
 import { ApiError, notFound } from './errors.ts'
+import { GrammarError } from './grammar/expression.ts'
+import type { Form } from './grammar/forms.ts'
 import { createTextStream } from './text-stream.ts'
 import type { ServedModel } from './served-model.ts'
 
@@ -10,6 +12,7 @@ export type ChoiceRequest = {
   ids: readonly number[]
   adapter: LoadedAdapter | undefined
   sampling: Sampling
+  form: Form | undefined
   stop: readonly string[]
   includesStop: boolean
   skipsSpecial: boolean
@@ -39,7 +42,18 @@ export class ClientGone extends Error {
 /** Generates one answer. Rejects with ClientGone, or with what the client is told. */
 export function generateChoice(
   model: Pick<ServedModel, 'generator' | 'tokenizer' | 'endTokens'>,
-  { ids, adapter, sampling, stop, includesStop, skipsSpecial, signal, onDelta, onPrompt }: ChoiceRequest,
+  {
+    ids,
+    adapter,
+    sampling,
+    form,
+    stop,
+    includesStop,
+    skipsSpecial,
+    signal,
+    onDelta,
+    onPrompt,
+  }: ChoiceRequest,
 ): Promise<ChoiceResult> {
   return new Promise((resolve, reject) => {
     const stream = createTextStream({ tokenizer: model.tokenizer, stop, includesStop, skipsSpecial })
@@ -58,6 +72,7 @@ export function generateChoice(
       ids,
       adapter,
       sampling,
+      form,
       signal,
       listener: {
         onPrompt(all) {
@@ -97,6 +112,8 @@ export function generateChoice(
 }
 
 function toApiError(error: Error): Error {
+  if (error instanceof GrammarError)
+    return new ApiError(500, 'InternalServerError', `The answer ended: ${error.message}.`)
   if (!(error instanceof EndedError)) return error
   return error.message.includes('shutting down')
     ? new ApiError(503, 'ServiceUnavailableError', error.message)

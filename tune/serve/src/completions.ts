@@ -6,6 +6,7 @@ import type { LoadedAdapter } from './engine/adapters.ts'
 import type { TokenReport } from './engine/sequence.ts'
 import { generateChoice, type ChoiceResult } from './choice.ts'
 import { badRequest } from './errors.ts'
+import { formOf } from './form-request.ts'
 import type { Completion, CompletionChoice, CompletionLogprobs, CompletionRequest } from './protocol.ts'
 import { checkRequest, stopsOf, toSampling, tokenName, truncatePrompt } from './sampling.ts'
 import { createStreamUsage, usageOf } from './usage.ts'
@@ -91,6 +92,7 @@ export async function complete(
 ): Promise<Completion> {
   checkRequest('/v1/completions', request)
   const prompts = readPrompts(model, request)
+  const form = formOf(request, model)
   const n = request.n ?? 1
   const echo = request.echo ?? false
   const logprobs = request.logprobs ?? undefined
@@ -157,6 +159,7 @@ export async function complete(
       ids: prompt.ids,
       adapter,
       sampling,
+      form,
       stop: stopsOf(request),
       includesStop: request.include_stop_str_in_output ?? false,
       skipsSpecial: request.skip_special_tokens ?? true,

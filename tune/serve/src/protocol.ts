@@ -39,6 +39,21 @@ const sampling = {
   truncate_prompt_tokens: z.int().min(-1).nullish(),
   add_special_tokens: flag,
   return_tokens_as_token_ids: flag,
+  response_format: z
+    .looseObject({
+      type: z.enum(['text', 'json_object', 'json_schema']),
+      json_schema: z.looseObject({ name: z.string().optional(), schema: z.unknown().optional() }).nullish(),
+    })
+    .nullish(),
+  structured_outputs: z
+    .looseObject({
+      json: z.unknown().optional(),
+      regex: z.string().nullish(),
+      choice: z.array(z.string()).min(1).nullish(),
+      grammar: z.string().nullish(),
+      json_object: flag,
+    })
+    .nullish(),
 }
 
 export const completionRequest = z.looseObject({

@@ -24,6 +24,7 @@ import { BLOCK, createKvBlocks, type KvBlocks } from './engine/kv-blocks.ts'
 import { createScheduler, type Scheduler } from './engine/scheduler.ts'
 import type { ModelShape } from './engine/step-programs.ts'
 import { blockBytes, createStepper } from './engine/step.ts'
+import { createForms, type Forms } from './grammar/forms.ts'
 import { CACHE_SHARE, DEFAULTS, QUANTIZATIONS, type ServeOptions } from './serve-options.ts'
 
 /** Sampling that a model's generation_config.json asks for where a request says nothing. */
@@ -44,6 +45,8 @@ export type ServedModel = {
   readonly maxModelLen: number
   readonly endTokens: readonly number[]
   readonly defaults: SamplingDefaults
+  /** Undefined where what a token says depends on its neighbours. */
+  readonly forms: Forms | undefined
   readonly targets: readonly Target[]
   readonly stacks: AdapterStacks | undefined
   /** Adapters that are kept in memory, with a slot or without. */
@@ -105,6 +108,19 @@ function isMultiplied(config: ModelConfig, name: string): boolean {
   const { projectionOf, head } = partsOf(config)
   const columns = name === head ? config.hidden_size : projectionOf.get(name)?.inputs
   return columns !== undefined && columns % 2 === 0
+}
+
+function formsOf(
+  { pieceOf, vocabSize: known }: ModelTokenizer,
+  vocabSize: number,
+  endTokens: readonly number[],
+): Forms | undefined {
+  if (!pieceOf) return undefined
+  const bytesOf = (token: number) => {
+    const piece = token < known ? pieceOf(token, { skipSpecialTokens: true }) : ''
+    return typeof piece === 'string' ? new TextEncoder().encode(piece) : piece
+  }
+  return createForms(bytesOf, vocabSize, endTokens)
 }
 
 const listWanted = ({ config, storage }: ModelShape): BaseWeight[] =>
@@ -198,13 +214,15 @@ export async function loadServedModel(options: ServeOptions): Promise<ServedMode
       ...[generation.eos_token_id ?? []].flat(),
       ...(tokenizer.eosTokenId === undefined ? [] : [tokenizer.eosTokenId]),
     ]
+    const endTokens = [...new Set(ends)]
     return {
       directory,
       names: options.servedModelNames ?? [options.model],
       tokenizer,
       vocabSize: config.vocab_size,
       maxModelLen,
-      endTokens: [...new Set(ends)],
+      endTokens,
+      forms: formsOf(tokenizer, config.vocab_size, endTokens),
       defaults: {
         temperature: generation.do_sample === false ? 0 : (generation.temperature ?? 1),
         top_p: generation.top_p ?? 1,

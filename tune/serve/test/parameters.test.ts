@@ -54,6 +54,7 @@ const samples: Record<string, unknown> = {
   bad_words: ['x'],
   truncate_prompt_tokens: 2,
   response_format: { type: 'json_object' },
+  structured_outputs: { regex: 'a+' },
   best_of: 3,
   length_penalty: 2,
   spaces_between_special_tokens: false,

@@ -120,6 +120,15 @@ function edited(logits: Float64Array, row: number, edits: Matrix, by: Matrix): F
   return changed
 }
 
+/** Logits of a row without those that its mask rules out. */
+function allowed(logits: Float64Array, row: number, inputs: Parameters<Define>[0]): Float64Array {
+  const mask = get(inputs, 'mask')
+  const which = at(get(inputs, 'masked').values, row)
+  const words = sizes(mask)[1]
+  const hasBit = (token: number) => (at(mask.values, which * words + (token >> 5)) >> (token & 31)) & 1
+  return which < 0 ? logits : logits.map((logit, token) => (hasBit(token) ? logit : -Infinity))
+}
+
 /**
  * A token drawn at `uniform`: min_p, then top_k, then top_p drop what is unlikely; equals of the last one
  * kept are kept.
@@ -179,7 +188,7 @@ export const sample: Define = (inputs, attrs) => {
     const token =
       forced >= 0
         ? forced
-        : draw(edited(logits, row, get(inputs, 'edits'), get(inputs, 'edit_by')), {
+        : draw(allowed(edited(logits, row, get(inputs, 'edits'), get(inputs, 'edit_by')), row, inputs), {
             temperature,
             topP,
             minP,

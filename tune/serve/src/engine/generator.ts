@@ -6,17 +6,21 @@ import { setImmediate } from 'node:timers/promises'
 import type { StoredAdapter } from '@cairn-tune/weights'
 import { createAdapterSlots, loadedOf } from './adapter-slots.ts'
 import type { AdapterStacks, LoadedAdapter } from './adapters.ts'
+import { asError, EndedError } from './ended.ts'
 import { createLatencies, type Latencies } from './latencies.ts'
 import { createPrefillFirst } from './prefill-first.ts'
 import type { KvBlocks } from './kv-blocks.ts'
+import type { Form } from '../grammar/forms.ts'
 import type { Scheduler } from './scheduler.ts'
-import type { EndReason, Listener, Sampling, Sequence } from './sequence.ts'
+import { follow, type EndReason, type Listener, type Sampling, type Sequence } from './sequence.ts'
 import type { Stepper } from './step.ts'
 
 type GeneratorRequest = {
   ids: readonly number[]
   adapter: LoadedAdapter | undefined
   sampling: Sampling
+  /** What the answer has to be; it may be anything where this is undefined. */
+  form: Form | undefined
   listener: Listener
   signal: AbortSignal
 }
@@ -43,11 +47,6 @@ export type Generator = {
 }
 
 type Parts = { stepper: Stepper; scheduler: Scheduler; blocks: KvBlocks; stacks: AdapterStacks | undefined }
-
-/** A sequence was ended because the server or its adapter went. */
-export class EndedError extends Error {
-  override name = 'EndedError'
-}
 
 export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): Generator {
   const counts: GeneratorCounts = {
@@ -95,6 +94,11 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
     counts.generatedTokens++
     sequence.clock.token()
     sequence.ids.push(token)
+    const wrong = follow(sequence, token)
+    if (wrong) {
+      sequence.isComplete = true
+      return void unsent.push(() => end(sequence, 'abort', { error: wrong }))
+    }
     const generated = sequence.ids.length - promptLength
     const isEndToken = generated > sampling.minTokens && sampling.endTokens.includes(token)
     sequence.isComplete = isEndToken || generated >= sampling.maxTokens
@@ -165,7 +169,7 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
         notify()
         // A step that fails leaves the cache in an unknown state for its sequences; nothing of them may be
         // reused.
-        const cause = error instanceof Error ? error : new Error(String(error))
+        const cause = asError(error)
         for (const sequence of [...scheduler.running, ...scheduler.waiting])
           end(sequence, 'abort', { error: cause })
         sweep()
@@ -190,20 +194,19 @@ export function createGenerator({ stepper, scheduler, blocks, stacks }: Parts): 
       wake()
     }
     if (!placed) return add()
-    placed.then(add, (error: unknown) =>
-      end(sequence, 'abort', { error: error instanceof Error ? error : new Error(String(error)) }),
-    )
+    placed.then(add, (error: unknown) => end(sequence, 'abort', { error: asError(error) }))
   }
 
   return {
     counts,
     latencies,
-    submit({ ids, adapter, sampling, listener, signal }) {
+    submit({ ids, adapter, sampling, form, listener, signal }) {
       const sequence: Sequence = {
         promptLength: ids.length,
         adapter,
         sampling,
         listener,
+        form: form?.begin(),
         ids: [...ids],
         computed: 0,
         blocks: [],

@@ -36,6 +36,7 @@ const chunk = (
     computed,
     sampling,
     adapter: undefined,
+    form: undefined,
     listener: { onToken: () => false, onEnd: () => undefined },
     ids: Array.from({ length: promptLength + generated }, () => 0),
     blocks: [],

@@ -5,7 +5,7 @@ import type { Engine } from '@cairn-tune/native'
 import { floatsOf, intsOf } from '@cairn-tune/ops'
 import type { Buffers, Prepared } from '@cairn-tune/program'
 import { editsOf, type Edit, type Sequence, type TokenReport } from './sequence.ts'
-import type { StepPrograms } from './step-programs.ts'
+import type { HeadSizes, StepPrograms } from './step-programs.ts'
 
 /**
  * A row of hidden states that becomes a token: the next one of a sequence, or one of its prompt that is
@@ -20,11 +20,12 @@ type Desk = ReturnType<typeof createDesk>
 
 function createDesk(
   engine: Engine,
-  sizes: { rows: number; edits: number; top: number },
+  sizes: HeadSizes,
+  maskWords: number,
   prepared: Prepared,
   shared: Buffers,
 ) {
-  const { rows, edits, top } = sizes
+  const { rows, edits, masks, top } = sizes
   const ins = {
     rows: new Int32Array(rows),
     forced: new Int32Array(rows),
@@ -32,6 +33,8 @@ function createDesk(
     draw: new Int32Array(rows * 4),
     edits: new Int32Array(edits * 2),
     edit_by: new Float32Array(edits * 2),
+    masked: new Int32Array(rows),
+    mask: new Int32Array(masks * maskWords),
   }
   const inputs = Object.entries(ins).map(
     ([name, { byteLength }]) => [name, engine.allocate(byteLength)] as const,
@@ -50,7 +53,9 @@ function createDesk(
 
   /** Hands over what was filled in, and reads what was drawn. */
   async function run(): Promise<Drawn> {
-    for (const [name, buffer] of inputs) engine.write(buffer, ins[name as keyof typeof ins])
+    for (const [name, buffer] of inputs)
+      if (name !== 'mask' || ins.masked.some(mask => mask >= 0))
+        engine.write(buffer, ins[name as keyof typeof ins])
     await bound()
     return {
       token: intsOf(await engine.read(outs.token)),
@@ -59,7 +64,7 @@ function createDesk(
       top_logprobs: floatsOf(await engine.read(outs.top_logprobs)),
     }
   }
-  return { ...sizes, ins, run }
+  return { ...sizes, maskWords, ins, run }
 }
 
 /** What the rows of a run became; holds until the desk runs again. */
@@ -70,14 +75,16 @@ type Drawn = {
   top_logprobs: Float32Array
 }
 
-function fill({ ins }: Desk, rows: readonly HeadRow[], edits: readonly (readonly Edit[])[]): void {
+function fill({ ins, maskWords }: Desk, rows: readonly HeadRow[], edits: readonly (readonly Edit[])[]): void {
   ins.rows.fill(-1, rows.length)
   ins.edits.fill(-1)
+  ins.masked.fill(-1)
   let edit = 0
+  let mask = 0
   for (const [
     i,
     {
-      sequence: { sampling: s, ids, promptLength },
+      sequence: { sampling: s, ids, promptLength, form },
       row,
       forced,
     },
@@ -91,6 +98,10 @@ function fill({ ins }: Desk, rows: readonly HeadRow[], edits: readonly (readonly
     ins.draw[i * 4 + 1] = s.seed[0]
     ins.draw[i * 4 + 2] = s.seed[1]
     ins.draw[i * 4 + 3] = ids.length - promptLength
+    if (form && forced < 0) {
+      ins.mask.set(form.mask(), mask * maskWords)
+      ins.masked[i] = mask++
+    }
     for (const { token, factor, add } of edits[i] ?? []) {
       ins.edits.set([i, token], edit * 2)
       ins.edit_by.set([factor, add], edit++ * 2)
@@ -113,24 +124,31 @@ const readReport = (outs: Drawn, top: number, i: number, wanted: number): TokenR
 })
 
 /** `shared` holds the weights and the hidden states. */
-export function createSampler(engine: Engine, programs: StepPrograms, shared: Buffers): Sampler {
+export function createSampler(
+  engine: Engine,
+  programs: StepPrograms,
+  vocabSize: number,
+  shared: Buffers,
+): Sampler {
+  const maskWords = Math.ceil(vocabSize / 32)
   const free = new Map<Prepared, Desk[]>()
 
   return {
     async sample(rows) {
       const edits = rows.map(({ sequence, forced }) => (forced < 0 ? editsOf(sequence) : []))
       const most = Math.max(...rows.map(({ sequence }) => sequence.sampling.logprobs ?? 0))
-      const { prepared, ...sizes } = programs.head(
-        rows.length,
-        Math.max(
+      const { prepared, sizes } = programs.head({
+        rows: rows.length,
+        edits: Math.max(
           1,
           edits.reduce((sum, { length }) => sum + length, 0),
         ),
-        most,
-      )
+        masks: Math.max(1, rows.filter(({ sequence, forced }) => sequence.form && forced < 0).length),
+        top: most,
+      })
       const desks = free.get(prepared) ?? []
       free.set(prepared, desks)
-      const desk = desks.pop() ?? createDesk(engine, sizes, prepared, shared)
+      const desk = desks.pop() ?? createDesk(engine, sizes, maskWords, prepared, shared)
       fill(desk, rows, edits)
       try {
         const drawn = await desk.run()

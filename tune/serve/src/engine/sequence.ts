@@ -1,6 +1,8 @@
 /**
  * One sequence that is being generated: its tokens, how many of them are cached, and its listener.
  */
+import { GrammarError } from '../grammar/expression.ts'
+import type { FormMatcher } from '../grammar/forms.ts'
 import type { LoadedAdapter } from './adapters.ts'
 import type { PrefixId } from './kv-blocks.ts'
 import type { Latencies } from './latencies.ts'
@@ -51,6 +53,8 @@ export type Sequence = {
   readonly adapter: LoadedAdapter | undefined
   readonly sampling: Sampling
   readonly listener: Listener
+  /** What the answer has to be; undefined where it is free. */
+  readonly form: FormMatcher | undefined
   /** Prompt and what was generated. */
   readonly ids: number[]
   /** Tokens whose keys and values are in the cache. */
@@ -67,6 +71,17 @@ export type Sequence = {
   /** Whether its listener was told how it ended. */
   isEnded: boolean
   readonly clock: ReturnType<Latencies['begin']>
+}
+
+/** Moves the form of a sequence on by a token; what is wrong where it has none that goes on. */
+export function follow({ form }: Pick<Sequence, 'form'>, token: number): GrammarError | undefined {
+  try {
+    form?.accept(token)
+    return undefined
+  } catch (error) {
+    if (error instanceof GrammarError) return error
+    throw error
+  }
 }
 
 /** Generated tokens and how often each came. */

@@ -46,6 +46,7 @@ export type ModelShape = {
 const SMALL_SIZES = Array.from({ length: 64 }, (_, i) => i + 1).filter(rows => rows <= 16 || rows % 2 === 0)
 const ROW_SIZES: readonly number[] = [...SMALL_SIZES, 96, 128, 192, 256, 384, 512, 768, 1024, 2048]
 export const HEAD_ROWS = 64
+const MASK_SIZES = [1, 8, 64] as const
 const EDIT_SIZES = [1, 64, 1024, 16_384, 262_144, 4_194_304] as const
 /** Most likely tokens that a caller may ask for, and the one more that a reply names. */
 export const MOST_LOGPROBS = 20
@@ -140,9 +141,7 @@ function linearOf(
 /** Some rows of the hidden states to tokens, drawn or forced, with their log-probabilities. */
 function recordHead(
   { config, dtype, maxRows, storage }: ModelShape,
-  rows: number,
-  edits: number,
-  top: number,
+  { rows, edits, masks, top }: HeadSizes,
 ): Program {
   const g = createRecorder()
   const head = headOf({ config, weights: createWeights(g, storage) })
@@ -162,19 +161,21 @@ function recordHead(
         draw: ints('draw', rows, 4),
         edits: ints('edits', edits, 2),
         edit_by: floats('edit_by', edits, 2),
+        masked: ints('masked', rows),
+        mask: ints('mask', masks, Math.ceil(config.vocab_size / 32)),
       },
       { top },
     ),
   )
 }
 
+/** Rows of a head program, changes of their logits, masks over their tokens, and likeliest tokens to list. */
+export type HeadSizes = { rows: number; edits: number; masks: number; top: number }
+
 export type StepPrograms = {
   forward(rows: number, hasAdapters: boolean): { size: number; prepared: Prepared }
-  head(
-    rows: number,
-    edits: number,
-    top: number,
-  ): { rows: number; edits: number; top: number; prepared: Prepared }
+  /** A program for at least so many of each. */
+  head(least: HeadSizes): { sizes: HeadSizes; prepared: Prepared }
 }
 
 export function createStepPrograms(engine: Engine, model: ModelShape): StepPrograms {
@@ -192,17 +193,16 @@ export function createStepPrograms(engine: Engine, model: ModelShape): StepProgr
         prepared: get(`forward ${size} ${hasAdapters}`, () => recordForward(model, size, hasAdapters)),
       }
     },
-    head(rows, edits, top) {
+    head({ rows, edits, masks, top }) {
       const sizes = {
         rows: Math.min(HEAD_ROWS, roundUp(ROW_SIZES, rows)),
         edits: roundUp(EDIT_SIZES, edits),
+        masks: roundUp(MASK_SIZES, masks),
         top: Math.min(model.config.vocab_size, top > 1 ? MOST_LOGPROBS : 1),
       }
       return {
-        ...sizes,
-        prepared: get(`head ${sizes.rows} ${sizes.edits} ${sizes.top}`, () =>
-          recordHead(model, sizes.rows, sizes.edits, sizes.top),
-        ),
+        sizes,
+        prepared: get(`head ${Object.values(sizes).join(' ')}`, () => recordHead(model, sizes)),
       }
     },
   }

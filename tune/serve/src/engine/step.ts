@@ -96,7 +96,7 @@ export function createStepper(
     'out:hidden': hidden,
   }
 
-  const sampler = createSampler(engine, programs, { ...shared, hidden })
+  const sampler = createSampler(engine, programs, config.vocab_size, { ...shared, hidden })
   const forwards = new Map<Prepared, BoundRun>()
 
   function forward(rows: number, hasAdapters: boolean): { size: number; run: BoundRun } {

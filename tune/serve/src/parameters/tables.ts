@@ -12,8 +12,7 @@ export type Parameter =
 
 export type ParameterTable = Readonly<Record<string, Parameter>>
 
-const FORM =
-  'answers cannot be constrained to a schema or grammar. Ask for the format in the prompt, or offer a tool'
+const FORM = 'its name now is structured_outputs, with json, regex, choice or grammar'
 const NO_EFFECT = 'accepted; it changes no answer'
 
 /** Keys of both generating routes. */
@@ -47,15 +46,15 @@ const SHARED: ParameterTable = {
   return_token_ids: { done: 'the token ids of prompt and answer, beside the text' },
   return_tokens_as_token_ids: { done: 'log-probabilities name tokens as `token_id:…`' },
   cache_salt: { refused: 'the prefix cache is shared by all clients of this server' },
-  response_format: { refused: FORM, but: [{ type: 'text' }] },
-  structured_outputs: { refused: FORM },
+  response_format: { done: '`text`, `json_object`, `json_schema`; the answer always has the form' },
+  structured_outputs: { done: 'one of `json`, `regex`, `choice`, `grammar`, `json_object`, as in vLLM' },
   guided_json: { refused: FORM },
   guided_regex: { refused: FORM },
   guided_choice: { refused: FORM },
   guided_grammar: { refused: FORM },
-  guided_decoding_backend: { refused: FORM },
-  guided_whitespace_pattern: { refused: FORM },
-  structural_tag: { refused: FORM },
+  guided_decoding_backend: { refused: 'there is one engine' },
+  guided_whitespace_pattern: { refused: 'white space is none, a space, or a new line with indentation' },
+  structural_tag: { refused: 'offer tools instead' },
   best_of: { refused: 'every generated answer is returned; use n', but: [1] },
   use_beam_search: { refused: 'beam search is not supported', but: [false] },
   length_penalty: { refused: 'it is for beam search, which is not supported', but: [1] },
@@ -95,7 +94,7 @@ const CHAT_PARAMETERS: ParameterTable = {
   top_logprobs: { done: 'up to 20 alternatives for each token' },
   tools: { done: 'functions, given to the template' },
   tool_choice: {
-    done: '`none`, `auto`; `required` or a function writes the start of a call, which the model continues',
+    done: '`none`, `auto`; with `required` or a function the answer is always a valid call',
   },
   parallel_tool_calls: { refused: 'the model decides how many tools it calls', but: [true] },
   chat_template_kwargs: { done: 'variables for the template, such as `enable_thinking`' },

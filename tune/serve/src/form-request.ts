@@ -1,0 +1,143 @@
+/** Which form a request asks its answer to have. */
+import type { ChatPrompt } from './chat-prompt.ts'
+import { badRequest } from './errors.ts'
+import { GrammarError } from './grammar/expression.ts'
+import type { Form } from './grammar/forms.ts'
+import type { Callable, FormSource } from './grammar/sources.ts'
+import { isSchema, type Schema } from './grammar/schema-merge.ts'
+import type { ChatRequest, SamplingRequest } from './protocol.ts'
+import type { ServedModel } from './served-model.ts'
+
+type Asked = { source: FormSource; param: string }
+type Start = Pick<FormSource, 'startsInThought'>
+
+function schemaFrom(value: unknown, param: string): Schema {
+  if (isSchema(value)) return value
+  if (typeof value === 'string') {
+    try {
+      return schemaFrom(JSON.parse(value), param)
+    } catch (error) {
+      if (error instanceof SyntaxError) throw badRequest(`${param} is no JSON: ${error.message}`, param)
+      throw error
+    }
+  }
+  throw badRequest(`${param} must be a JSON schema, got ${JSON.stringify(value)}`, param)
+}
+
+function fromResponseFormat({ response_format: format }: SamplingRequest, start: Start): Asked | undefined {
+  if (!format || format.type === 'text') return undefined
+  const param = 'response_format'
+  if (format.type === 'json_object') return { source: { kind: 'object', ...start }, param }
+  if (format.json_schema?.schema === undefined)
+    throw badRequest('response_format of type json_schema needs json_schema with name and schema', param)
+  return {
+    source: { kind: 'schema', schema: schemaFrom(format.json_schema.schema, param), ...start },
+    param,
+  }
+}
+
+const OUTPUT_KINDS = ['json', 'regex', 'choice', 'grammar', 'json_object'] as const
+const NOT_OUTPUT: Readonly<Record<string, string>> = {
+  structural_tag: 'offer tools instead',
+  whitespace_pattern: 'white space is none, a space, or a new line with indentation',
+  disable_any_whitespace: 'white space is none, a space, or a new line with indentation',
+  disable_additional_properties: 'say additionalProperties: false in the schema',
+  disable_fallback: 'there is one engine',
+}
+
+function fromStructuredOutputs(
+  { structured_outputs: asked }: SamplingRequest,
+  start: Start,
+): Asked | undefined {
+  if (!asked) return undefined
+  const param = 'structured_outputs'
+  const said = Object.entries(asked).filter(
+    ([, value]) => value !== null && value !== undefined && value !== false,
+  )
+  for (const [key] of said) {
+    const reason = Object.hasOwn(NOT_OUTPUT, key) ? NOT_OUTPUT[key] : undefined
+    if (reason) throw badRequest(`structured_outputs.${key} is not supported: ${reason}.`, param)
+    if (!(OUTPUT_KINDS as readonly string[]).includes(key))
+      throw badRequest(
+        `structured_outputs has ${OUTPUT_KINDS.join(', ')}, and no ${JSON.stringify(key)}`,
+        param,
+      )
+  }
+  if (said.length !== 1)
+    throw badRequest(
+      `structured_outputs must have one of ${OUTPUT_KINDS.join(', ')}, got ${said.length}`,
+      param,
+    )
+  const { json, regex, choice, grammar } = asked
+  const source: FormSource =
+    regex !== undefined && regex !== null
+      ? { kind: 'regex', pattern: regex, ...start }
+      : choice !== undefined && choice !== null
+        ? { kind: 'choice', texts: choice, ...start }
+        : grammar !== undefined && grammar !== null
+          ? { kind: 'grammar', text: grammar, ...start }
+          : json !== undefined && json !== null
+            ? { kind: 'schema', schema: schemaFrom(json, param), ...start }
+            : { kind: 'object', ...start }
+  return { source, param }
+}
+
+function fromToolChoice(request: ChatRequest, prompt: ChatPrompt): Asked | undefined {
+  if (prompt.prefix === '') return undefined
+  const functions = (request.tools ?? []).map(({ function: { name, parameters } }): Callable => ({
+    name,
+    parameters: (parameters as Schema | null) ?? undefined,
+  }))
+  const choice = request.tool_choice
+  const named =
+    typeof choice === 'object' && choice
+      ? functions.find(({ name }) => name === choice.function.name)
+      : undefined
+  return {
+    source: named
+      ? { kind: 'arguments', function: named, startsInThought: false }
+      : { kind: 'calls', functions, startsInThought: false },
+    param: 'tools',
+  }
+}
+
+/** The form of a request's answers; undefined where they are free. Throws for one that cannot be kept. */
+export function formOf(
+  request: SamplingRequest,
+  model: Pick<ServedModel, 'forms' | 'endTokens'>,
+  chat?: { request: ChatRequest; prompt: ChatPrompt },
+): Form | undefined {
+  const start = { startsInThought: chat?.prompt.startsInReasoning ?? false }
+  const asked = [
+    fromResponseFormat(request, start),
+    fromStructuredOutputs(request, start),
+    chat && fromToolChoice(chat.request, chat.prompt),
+  ].filter(one => one !== undefined)
+  const [only, other] = asked
+  if (!only) return undefined
+  const { source, param } = only
+  if (other)
+    throw badRequest(
+      `${param} and ${other.param === 'tools' ? 'tool_choice' : other.param} ask for two forms; ` +
+        'send one of them',
+      param,
+    )
+  if (chat?.prompt.hasTools && param !== 'tools')
+    throw badRequest(`${param} leaves no place for calls of tools; send tool_choice: "none" with it`, param)
+  if (request.ignore_eos)
+    throw badRequest(`an answer that has a form (${param}) ends with it; leave out ignore_eos`, 'ignore_eos')
+  if (!model.forms)
+    throw badRequest(
+      `${param} needs a tokenizer whose tokens are bytes; what this one's tokens say depends on their ` +
+        'neighbours',
+      param,
+    )
+  if (model.endTokens.length === 0)
+    throw badRequest(`${param} needs a model with an end token; this one has none`, param)
+  try {
+    return model.forms.of(source)
+  } catch (error) {
+    if (error instanceof GrammarError) throw badRequest(`${param}: ${error.message}`, param)
+    throw error
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * Forms of answers over a vocabulary: which tokens may come next. Grammars and the masks of their states are
+ * kept, so requests that ask for the same form share them.
+ */
+import { GrammarError } from './expression.ts'
+import { createMachine, type Machine, type State } from './machine.ts'
+import { grammarOf, type FormSource } from './sources.ts'
+import { createTokenTrie } from './token-trie.ts'
+
+/** Follows one answer. */
+export type FormMatcher = {
+  /** A bit for each token: whether it may come next. End tokens may where the answer is whole. */
+  mask(): Int32Array
+  accept(token: number): void
+}
+export type Form = { begin(): FormMatcher }
+
+export type Forms = {
+  /** Throws a GrammarError where a source is none that can be kept. */
+  of(source: FormSource): Form
+}
+
+/** Forms to keep, least recently used first out. */
+const MOST_FORMS = 64
+/** Bytes of masks to keep. */
+const MOST_MASK_BYTES = 64 * 2 ** 20
+
+function allow(mask: Int32Array, token: number): void {
+  mask[token >> 5] = (mask[token >> 5] ?? 0) | (1 << (token & 31))
+}
+
+export function createForms(
+  bytesOf: (token: number) => Uint8Array | undefined,
+  vocabSize: number,
+  endTokens: readonly number[],
+): Forms {
+  let trie: ReturnType<typeof createTokenTrie> | undefined
+  const forms = new Map<string, Form>()
+  let masks = new Map<State, Int32Array>()
+
+  const tokens = () =>
+    (trie ??= createTokenTrie(Array.from({ length: vocabSize }, (_, token) => bytesOf(token))))
+
+  function maskOf(machine: Machine, state: State): Int32Array {
+    const known = masks.get(state)
+    if (known) return known
+    const mask = tokens().allowed(machine, state)
+    // Where nothing can go on, a token is drawn all the same; `accept` refuses it.
+    if (state.accepts || mask.every(word => word === 0)) for (const token of endTokens) allow(mask, token)
+    if (masks.size * mask.byteLength > MOST_MASK_BYTES) masks = new Map()
+    masks.set(state, mask)
+    return mask
+  }
+
+  function makeForm(machine: Machine): Form {
+    return {
+      begin() {
+        let state = machine.start
+        return {
+          mask: () => maskOf(machine, state),
+          accept(token) {
+            if (endTokens.includes(token)) {
+              if (!state.accepts) throw new GrammarError('no token of the vocabulary goes on with this form')
+              return
+            }
+            for (const byte of tokens().bytesOf(token) ?? []) {
+              const next = machine.step(state, byte)
+              if (!next) throw new GrammarError(`token ${token} was drawn, which the form does not allow`)
+              state = next
+            }
+          },
+        }
+      },
+    }
+  }
+
+  return {
+    of(source) {
+      // Built here, before any step waits for it.
+      tokens()
+      const key = JSON.stringify(source)
+      const form = forms.get(key) ?? makeForm(createMachine(grammarOf(source)))
+      forms.delete(key)
+      forms.set(key, form)
+      const [oldest] = forms.keys()
+      if (forms.size > MOST_FORMS && oldest !== undefined) forms.delete(oldest)
+      return form
+    },
+  }
+}

@@ -1,0 +1,249 @@
+/**
+ * JSON Schema to a list of alternatives that have no references and no combinations left at their top. What
+ * cannot be kept exactly is refused by its name, so no answer can break a schema that was accepted.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import { GrammarError } from './expression.ts'
+
+export type Schema = boolean | { readonly [keyword: string]: unknown }
+/** Of one alternative; `const` is an enum of one, `items` stands after `prefixItems`. */
+export type Flat = { readonly [keyword: string]: unknown }
+
+const MOST_ALTERNATIVES = 200
+const TYPES = ['null', 'boolean', 'integer', 'number', 'string', 'array', 'object']
+
+/** Keywords that ask nothing of a value. */
+const NOTES = new Set(
+  (
+    'title description default examples example deprecated readOnly writeOnly $comment $schema $defs ' +
+    'definitions contentEncoding contentMediaType contentSchema strict discriminator nullable $vocabulary ' +
+    'externalDocs'
+  ).split(' '),
+)
+const CASES = 'use anyOf with the cases'
+const ITEMS = 'use prefixItems for the items that must be there'
+const WHOLE = 'only a whole schema may have one'
+const REFUSED: ReadonlyMap<string, string> = new Map([
+  ['not', 'what a value is not cannot be written down'],
+  ...['if', 'then', 'else', 'dependentRequired', 'dependentSchemas', 'dependencies'].map(
+    name => [name, CASES] as const,
+  ),
+  ...['contains', 'minContains', 'maxContains'].map(name => [name, ITEMS] as const),
+  ['unevaluatedProperties', 'use additionalProperties'],
+  ['unevaluatedItems', 'use items'],
+  ['$dynamicRef', 'use $ref'],
+  ['$recursiveRef', 'use $ref'],
+  ...['$dynamicAnchor', '$recursiveAnchor', '$anchor'].map(name => [name, 'use $ref with a path'] as const),
+  ...['$id', 'id'].map(name => [name, WHOLE] as const),
+])
+/** Which of two numbers is stricter. */
+const STRICTER: Readonly<Record<string, (a: number, b: number) => number>> = {
+  minimum: Math.max,
+  exclusiveMinimum: Math.max,
+  minLength: Math.max,
+  minItems: Math.max,
+  minProperties: Math.max,
+  maximum: Math.min,
+  exclusiveMaximum: Math.min,
+  maxLength: Math.min,
+  maxItems: Math.min,
+  maxProperties: Math.min,
+}
+const KNOWN = new Set([
+  ...Object.keys(STRICTER),
+  ...(
+    'type enum const pattern format multipleOf uniqueItems required properties patternProperties ' +
+    'additionalProperties propertyNames items prefixItems additionalItems allOf anyOf oneOf $ref'
+  ).split(' '),
+])
+
+export const isSchema = (value: unknown): value is Schema =>
+  typeof value === 'boolean' || (typeof value === 'object' && value !== null && !Array.isArray(value))
+
+export function schemaOf(value: unknown, keyword: string): Schema {
+  if (!isSchema(value)) throw new GrammarError(`${keyword} must be a schema, got ${JSON.stringify(value)}`)
+  return value
+}
+
+export function schemasOf(value: unknown, keyword: string): ReadonlyMap<string, Schema> {
+  const known = value === undefined ? {} : schemaOf(value, keyword)
+  return new Map(
+    Object.entries(known).map(([name, schema]) => [name, schemaOf(schema, `${keyword} ${name}`)]),
+  )
+}
+
+function listOf(value: unknown, keyword: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw new GrammarError(`${keyword} must be a list`)
+  return value as unknown[]
+}
+
+export const typesOf = ({ type }: Flat): readonly string[] | undefined =>
+  type === undefined ? undefined : ([type].flat() as string[])
+
+/** The keywords of a schema itself, checked, in one form. */
+function ownKeywords(schema: Flat, isRoot: boolean): Flat {
+  const own: Record<string, unknown> = {}
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (NOTES.has(keyword) || keyword.startsWith('x-') || (isRoot && keyword === '$id')) continue
+    const reason = REFUSED.get(keyword)
+    if (reason) throw new GrammarError(`the keyword ${keyword} is not supported: ${reason}`)
+    if (!KNOWN.has(keyword)) throw new GrammarError(`${JSON.stringify(keyword)} is no keyword of a schema`)
+    if (STRICTER[keyword] && !(typeof value === 'number' && Number.isFinite(value)))
+      throw new GrammarError(`${keyword} must be a number, got ${JSON.stringify(value)}`)
+    if (!['allOf', 'anyOf', 'oneOf', '$ref', 'const', 'additionalItems'].includes(keyword))
+      own[keyword] = value
+  }
+  const stranger = typesOf(own)?.find(type => !TYPES.includes(type))
+  if (stranger !== undefined)
+    throw new GrammarError(`type ${JSON.stringify(stranger)} is none of ${TYPES.join(', ')}`)
+  if (own.enum !== undefined) listOf(own.enum, 'enum')
+  if (own.required !== undefined) listOf(own.required, 'required')
+  if ('const' in schema) own.enum = [schema.const].filter(value => !own.enum || isOneOf(value, own.enum))
+  // As it was written before prefixItems.
+  if (Array.isArray(own.items)) {
+    own.prefixItems = own.items as unknown
+    delete own.items
+    if (schema.additionalItems !== undefined) own.items = schema.additionalItems
+  }
+  return own
+}
+
+const isOneOf = (value: unknown, list: unknown) =>
+  (list as unknown[]).some(one => isDeepStrictEqual(one, value))
+
+function bothTypes(a: readonly string[], b: readonly string[]): string[] {
+  const has = (list: readonly string[], type: string) =>
+    list.includes(type) || (type === 'integer' && list.includes('number'))
+  return TYPES.filter(type => (a.includes(type) || b.includes(type)) && has(a, type) && has(b, type))
+}
+
+const both = (a: unknown, b: unknown): unknown =>
+  a === undefined || a === true
+    ? b
+    : b === undefined || b === true || isDeepStrictEqual(a, b)
+      ? a
+      : { allOf: [a, b] }
+
+/** Properties of both: what one says of all others holds for those that only the other names. */
+function bothProperties(a: Flat, b: Flat): Record<string, unknown> {
+  const [pa, pb] = [schemasOf(a.properties, 'properties'), schemasOf(b.properties, 'properties')]
+  return Object.fromEntries(
+    [...new Set([...pa.keys(), ...pb.keys()])].map(name => [
+      name,
+      both(pa.get(name) ?? a.additionalProperties, pb.get(name) ?? b.additionalProperties) ?? true,
+    ]),
+  )
+}
+
+/** What satisfies both. */
+function conjunction(a: Flat, b: Flat): Flat {
+  const merged: Record<string, unknown> = { ...a, ...b }
+  const shared = Object.keys(a).filter(keyword => keyword in b)
+  const closes = (one: Flat, other: Flat) =>
+    one.patternProperties !== undefined &&
+    (other.properties ?? other.additionalProperties ?? other.patternProperties)
+  if (closes(a, b) || closes(b, a))
+    throw new GrammarError('patternProperties beside properties of a part of allOf or $ref is not supported')
+  if (a.properties !== undefined || b.properties !== undefined) merged.properties = bothProperties(a, b)
+  for (const keyword of shared) {
+    const [x, y] = [a[keyword], b[keyword]]
+    const stricter = STRICTER[keyword]
+    if (stricter) merged[keyword] = stricter(x as number, y as number)
+    else if (keyword === 'type') merged.type = bothTypes(typesOf(a) ?? [], typesOf(b) ?? [])
+    else if (keyword === 'enum') merged.enum = (x as unknown[]).filter(value => isOneOf(value, y))
+    else if (keyword === 'required') merged.required = [...new Set([...(x as string[]), ...(y as string[])])]
+    else if (keyword === 'uniqueItems') merged.uniqueItems = x === true || y === true
+    else if (keyword === 'additionalProperties' || keyword === 'propertyNames') merged[keyword] = both(x, y)
+    else if (
+      keyword !== 'properties' &&
+      keyword !== 'items' &&
+      keyword !== 'prefixItems' &&
+      !isDeepStrictEqual(x, y)
+    )
+      throw new GrammarError(`two values of ${keyword} for one text are not supported`)
+  }
+  const [ia, ib] = [a.prefixItems ?? [], b.prefixItems ?? []] as [unknown[], unknown[]]
+  if (ia.length > 0 || ib.length > 0)
+    merged.prefixItems = Array.from(
+      { length: Math.max(ia.length, ib.length) },
+      (_, i) => both(ia[i] ?? a.items, ib[i] ?? b.items) ?? true,
+    )
+  if (a.items !== undefined || b.items !== undefined) merged.items = both(a.items, b.items)
+  return merged
+}
+
+/** Whether it is certain that no value satisfies both. */
+function areDisjoint(a: Flat, b: Flat, alternatives: (schema: Schema) => Flat[]): boolean {
+  const [ea, eb] = [a.enum, b.enum] as [unknown[] | undefined, unknown[] | undefined]
+  if (ea && eb) return !ea.some(value => isOneOf(value, eb))
+  const [ta, tb] = [typesOf(a) ?? ea?.map(typeOf), typesOf(b) ?? eb?.map(typeOf)]
+  if (ta && tb && bothTypes(ta, tb).length === 0) return true
+  if (!ta || !tb || [...ta, ...tb].some(type => type !== 'object')) return false
+  const [pa, pb] = [schemasOf(a.properties, 'properties'), schemasOf(b.properties, 'properties')]
+  const needed = ((a.required ?? []) as string[]).filter(name =>
+    ((b.required ?? []) as string[]).includes(name),
+  )
+  return needed.some(name => {
+    const [x, y] = [pa.get(name), pb.get(name)]
+    if (x === undefined || y === undefined) return false
+    return alternatives(x).every(one => alternatives(y).every(other => areDisjoint(one, other, alternatives)))
+  })
+}
+
+export function typeOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'array'
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number'
+  return typeof value
+}
+
+/** Finds the alternatives of any schema within `root`. */
+export function createFlattener(root: Schema): (schema: Schema) => Flat[] {
+  function find(reference: unknown): Schema {
+    if (typeof reference !== 'string' || !/^#(\/|$)/.test(reference))
+      throw new GrammarError(
+        `$ref ${JSON.stringify(reference)}: only paths within the schema (#/…) are followed`,
+      )
+    let at: unknown = root
+    for (const part of reference.split('/').slice(1)) {
+      const key = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')
+      at = typeof at === 'object' && at !== null && Object.hasOwn(at, key) ? (at as Flat)[key] : undefined
+    }
+    if (!isSchema(at)) throw new GrammarError(`$ref ${JSON.stringify(reference)} leads to no schema`)
+    return at
+  }
+
+  function flatten(schema: Schema, open: ReadonlySet<Schema>): Flat[] {
+    if (typeof schema === 'boolean') return schema ? [{}] : []
+    if (open.has(schema)) throw new GrammarError('a $ref leads back to itself without anything between')
+    const within = new Set([...open, schema])
+    const sub = (value: unknown, keyword: string) => flatten(schemaOf(value, keyword), within)
+    const cross = (some: Flat[], others: Flat[]): Flat[] => {
+      if (some.length * others.length > MOST_ALTERNATIVES)
+        throw new GrammarError(`its combinations have more than ${MOST_ALTERNATIVES} cases`)
+      return some.flatMap(a => others.map(b => conjunction(a, b)))
+    }
+    let list = [ownKeywords(schema, schema === root)]
+    if (schema.$ref !== undefined) list = cross(list, flatten(find(schema.$ref), within))
+    if (schema.allOf !== undefined)
+      for (const part of listOf(schema.allOf, 'allOf')) list = cross(list, sub(part, 'allOf'))
+    if (schema.anyOf !== undefined)
+      list = cross(
+        list,
+        listOf(schema.anyOf, 'anyOf').flatMap(part => sub(part, 'anyOf')),
+      )
+    if (schema.oneOf !== undefined) {
+      const cases = listOf(schema.oneOf, 'oneOf').map(part => sub(part, 'oneOf'))
+      for (const [i, some] of cases.entries())
+        for (const others of cases.slice(i + 1))
+          if (!some.every(a => others.every(b => areDisjoint(a, b, one => flatten(one, new Set())))))
+            throw new GrammarError(
+              'the cases of oneOf may overlap; give them different types or a required property with ' +
+                'different constants, or use anyOf',
+            )
+      list = cross(list, cases.flat())
+    }
+    return list
+  }
+  return schema => flatten(schema, new Set())
+}

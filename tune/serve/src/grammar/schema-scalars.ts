@@ -1,0 +1,46 @@
+/** Strings and numbers of a schema. */
+import { GrammarError, NEVER, type Expression } from './expression.ts'
+import { FORMATS } from './formats.ts'
+import { inString, quoted, string } from './json-text.ts'
+import { integer, number } from './numbers.ts'
+import { regexExpression } from './regex.ts'
+import type { Flat } from './schema-merge.ts'
+
+export const refuse = (what: string): never => {
+  throw new GrammarError(`${what} is not supported`)
+}
+export const numberOf = (flat: Flat, keyword: string, otherwise: number): number =>
+  (flat[keyword] as number | undefined) ?? otherwise
+
+function boundsOf(flat: Flat) {
+  const [minimum, above] = [
+    numberOf(flat, 'minimum', -Infinity),
+    numberOf(flat, 'exclusiveMinimum', -Infinity),
+  ]
+  const [maximum, below] = [numberOf(flat, 'maximum', Infinity), numberOf(flat, 'exclusiveMaximum', Infinity)]
+  return {
+    minimum: Math.max(minimum, above),
+    maximum: Math.min(maximum, below),
+    isOpenBelow: above >= minimum && above !== -Infinity,
+    isOpenAbove: below <= maximum && below !== Infinity,
+  }
+}
+
+export function stringFor(flat: Flat): Expression {
+  const [least, most] = [numberOf(flat, 'minLength', 0), numberOf(flat, 'maxLength', Infinity)]
+  const hasLength = least > 0 || most < Infinity
+  const { pattern, format } = flat
+  if (pattern !== undefined && format !== undefined) refuse('pattern together with format')
+  if (pattern === undefined && format === undefined) return most < least ? NEVER : string(least, most)
+  if (hasLength) refuse('a length together with pattern or format; write it into the pattern: it')
+  if (pattern !== undefined) return quoted(regexExpression(String(pattern), inString, true))
+  const known = Object.hasOwn(FORMATS, String(format)) ? FORMATS[String(format)] : undefined
+  if (!known) refuse(`the format ${JSON.stringify(format)} (${Object.keys(FORMATS).join(', ')} are)`)
+  return quoted(regexExpression(known ?? '', inString))
+}
+
+export function numberFor(type: 'integer' | 'number', flat: Flat): Expression {
+  if (flat.multipleOf !== undefined && !(flat.multipleOf === 1 && type === 'integer'))
+    refuse(`multipleOf ${JSON.stringify(flat.multipleOf)}`)
+  return type === 'integer' ? integer(boundsOf(flat)) : number(boundsOf(flat))
+}
