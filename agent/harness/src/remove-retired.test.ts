@@ -88,6 +88,19 @@ test('workspaces and checkpoints of archived sessions go, their children’s too
   await stop()
 })
 
+test('what a death left of a copy that was not finished goes with its session', async () => {
+  const at = await setUp()
+  const [kept, gone] = [await at.session(), await at.session()]
+  for (const id of [kept, gone]) at.fill(`${id}.unfinished`)
+  const stop = at.start()
+  await at.archive(gone)
+  await at.sweep()
+  await at.sweep()
+  const left = [kept, `${kept}.unfinished`].toSorted()
+  expect(at.left()).toEqual([left, left])
+  await stop()
+})
+
 test('a command that still runs keeps its workspace until it has ended, and others have time to let go', async () => {
   expect(LET_GO_MS).toBeLessThanOrEqual(SWEEP_MS)
   const at = await setUp()

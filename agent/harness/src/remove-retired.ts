@@ -54,7 +54,7 @@ export function removeRetired({
 
   async function sweep(): Promise<void> {
     const there = await Promise.all(places.map(foldersIn))
-    const retired = new Set(await findRetired([...new Set(there.flat())]))
+    const retired = new Set(await findRetired([...new Set(there.flat().map(ownerOf))]))
     for (const id of seen.keys()) if (!retired.has(id)) seen.delete(id)
     for (const id of retired) {
       if (stopped) return
@@ -65,7 +65,9 @@ export function removeRetired({
   /** One that cannot be removed (files of another user, say) keeps no other from going, and is told once. */
   async function remove(session_id: string): Promise<void> {
     try {
-      for (const place of places) await removeTree(place, session_id)
+      for (const place of places)
+        for (const name of await foldersIn(place))
+          if (ownerOf(name) === session_id) await removeTree(place, name)
       seen.delete(session_id)
       log('info', 'the workspace of an archived session was removed', { session_id })
     } catch (thrown) {
@@ -95,6 +97,9 @@ export function removeRetired({
     await sweeping
   }
 }
+
+/** A copy of a workspace that was not finished is named by its session, a dot, and more. */
+const ownerOf = (folder: string): string => folder.split('.', 1)[0] ?? folder
 
 async function foldersIn(place: string): Promise<string[]> {
   await using directory = await unlessMissing(Directory.openPlace(place))
