@@ -55,7 +55,7 @@ export async function buildAddon(options: BuildOptions = {}): Promise<string> {
   const addon = join(cacheDir, buildKey(compiler, isas), 'cairn_tune.node')
   let polls = 0
   while (!markUsed(addon)) {
-    mkdirSync(dirname(addon), { recursive: true })
+    makeFolder(dirname(addon))
     const unlock = takeLock(`${addon}.lock`)
     if (!unlock) {
       // The first time the lock may be one that a dead process left.
@@ -73,6 +73,27 @@ export async function buildAddon(options: BuildOptions = {}): Promise<string> {
     }
   }
   return addon
+}
+
+/**
+ * Makes a folder and those above it, each by itself: Node's recursive mkdir goes on for ever where the system
+ * says of a new folder below one that is there that there is no such place, as it does in /proc.
+ */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return
+  const above = dirname(path)
+  if (above !== path) makeFolder(above)
+  try {
+    mkdirSync(path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return
+    throw new Error(
+      `the compiled kernels need the folder ${path}, which cannot be made (${code}); ` +
+        'set XDG_CACHE_HOME to a folder that can be written',
+      { cause: error },
+    )
+  }
 }
 
 function listSources(): string[] {

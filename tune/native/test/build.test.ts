@@ -32,6 +32,14 @@ test('CXX names the compiler where it is set', () => {
   expect(compilerCandidates({})).toEqual(['c++', 'g++', 'clang++'])
 })
 
+test('a cache that cannot be made is an error that names it, at once', async () => {
+  await expect(
+    buildAddon({ cacheDir: '/proc/cairn/cache', compiler: fakeCompiler('exit 1') }),
+  ).rejects.toThrow(
+    'the compiled kernels need the folder /proc/cairn, which cannot be made (ENOENT); set XDG_CACHE_HOME',
+  )
+})
+
 test('a failed compilation shows what the compiler said and leaves nothing finished behind', async () => {
   const compiler = fakeCompiler('echo "kernel.cc:1: no such thing" >&2; exit 3')
   await expect(buildAddon({ cacheDir: join(folder, 'cache'), compiler })).rejects.toThrow(
