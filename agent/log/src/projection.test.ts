@@ -37,8 +37,10 @@ test('the events that ask for work are these', () => {
     'worker.complete',
     'worker.failed',
   ])
+  // The outcome of a scheduled run asks for work only where its schedule says so.
   for (const type of EVENT_TYPES)
-    expect(effectOf(type, {})?.wakes ?? false).toBe(EVENTS[type].facts.wakes ?? false)
+    expect(effectOf(type, { wake: true })?.wakes ?? false).toBe(EVENTS[type].facts.wakes ?? false)
+  expect(effectOf('loop.result', {})).toBeNull()
 })
 
 test('the status follows the lifecycle events', () => {
@@ -75,19 +77,20 @@ test('usage counts once: every event with usage of its own, and not the summary 
     'context.compact',
     'code.run_result',
     'inbox.task_complete',
+    'mission.evaluation.end',
   ] as const
   expect(after(...counted.map(type => [type, usage] as [typeof type, typeof usage]))).toMatchObject({
-    input_tokens: 80,
-    output_tokens: 8,
-    cost_usd: 4,
+    input_tokens: 90,
+    output_tokens: 9,
+    cost_usd: 4.5,
   })
   expect(after(['turn.summary', usage])).toEqual(fresh())
   const carriers = EVENT_TYPES.filter(type =>
     [...EVENTS[type].keys, ...EVENTS[type].extra].includes('input_tokens'),
   )
-  // An outcome says what the worker's own session has counted.
+  // An outcome says what the worker's or the run's own session has counted.
   expect(carriers.toSorted()).toEqual(
-    [...counted, 'turn.summary', 'worker.complete', 'worker.failed'].toSorted(),
+    [...counted, 'turn.summary', 'worker.complete', 'worker.failed', 'loop.result'].toSorted(),
   )
 })
 
