@@ -148,7 +148,12 @@ export const SessionBudget = z
   .strictObject({
     max_tokens: z.int().positive().optional(),
     max_cost_usd: z.number().positive().optional().describe('only with models that have a price'),
-    max_minutes: z.number().positive().optional().describe('from the moment a worker first takes it up'),
+    max_minutes: z
+      .number()
+      .positive()
+      .max(366 * 24 * 60)
+      .optional()
+      .describe('from the moment a worker first takes it up; at most a year'),
   })
   .describe('what a session and all below it may use')
 export type SessionBudget = z.infer<typeof SessionBudget>

@@ -149,8 +149,8 @@ export async function archiveSession(deps: Deps, archived: SessionRow): Promise<
     return {
       session_id: id,
       events: [
-        ...(end?.events ?? []),
         ...told,
+        ...(end?.events ?? []),
         ...(session.status === 'active' || isChild ? [stopped('archived')] : []),
         ...(isChild ? [completed('stopped')] : []),
       ],

@@ -130,9 +130,10 @@ export async function composeCancelMission(
     ? await stopBelow(deps, around, 'cancelled')
     : { told: [], rows: [], parts: await resumeBelow(deps, around) }
   return {
+    // What its workers used is the mission's, so their outcomes come before its end.
     events: [
-      missionCancelled({ mission_id, reason, cascade_to_workers, ...principalStamp(operator) }),
       ...below.told,
+      missionCancelled({ mission_id, reason, cascade_to_workers, ...principalStamp(operator) }),
     ],
     rows: [
       moved(mission_id, session_id, STEERABLE, 'cancelled', operator, reason),

@@ -1,5 +1,5 @@
 /** `/mission`, parsed. Pure. */
-import type { SessionBudget } from '@cairn/protocol'
+import { SessionBudget } from '@cairn/protocol'
 import { splitRubric } from './rubric-block.ts'
 
 export type MissionCommand =
@@ -62,16 +62,26 @@ const SCALE: Record<string, number> = { k: 1000, m: 1_000_000 }
 const MINUTES: Record<string, number> = { m: 1, h: 60, d: 24 * 60 }
 
 function parseBudget(line: string): { budget: SessionBudget; unread: string[] } {
-  const budget: SessionBudget = {}
+  let budget: SessionBudget = {}
   const unread: string[] = []
   for (const part of line.split(/[|,]/).map(each => each.trim())) {
     if (part === '') continue
-    const [tokens, money, time] = [TOKENS.exec(part), MONEY.exec(part), TIME.exec(part)]
-    const amount = Number((tokens ?? money ?? time)?.[1] ?? 0)
-    if (amount === 0) unread.push(part)
-    else if (tokens) budget.max_tokens = Math.round(amount * (SCALE[tokens[2]?.toLowerCase() ?? ''] ?? 1))
-    else if (money) budget.max_cost_usd = amount
-    else if (time) budget.max_minutes = amount * (MINUTES[time[2]?.[0]?.toLowerCase() ?? 'm'] ?? 1)
+    const limit = parseLimit(part)
+    // An amount that no budget can have is as unreadable as a word.
+    const read = SessionBudget.safeParse({ ...budget, ...limit })
+    if (limit === null || !read.success) unread.push(part)
+    else budget = read.data
   }
   return { budget, unread }
+}
+
+function parseLimit(part: string): SessionBudget | null {
+  const [, tokens, scale = ''] = TOKENS.exec(part) ?? []
+  if (tokens !== undefined)
+    return { max_tokens: Math.round(Number(tokens) * (SCALE[scale.toLowerCase()] ?? 1)) }
+  const [, money] = MONEY.exec(part) ?? []
+  if (money !== undefined) return { max_cost_usd: Number(money) }
+  const [, time, unit = 'm'] = TIME.exec(part) ?? []
+  if (time !== undefined) return { max_minutes: Number(time) * (MINUTES[unit.charAt(0).toLowerCase()] ?? 1) }
+  return null
 }

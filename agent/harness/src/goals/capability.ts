@@ -29,13 +29,15 @@ export const goalGrading: Capability<Due> = {
   name: 'goal_grading',
   handsOver: true,
   asks: ({ setup: { agent }, clock }) => ({
-    // A verdict in the middle of the turn ended it, unless somebody has spoken since.
-    isOver: ({ answer, grading, conversation }) => {
+    // A verdict in the middle of the turn ended it, unless somebody has spoken since. What was said before
+    // it, and behind the request of the answer, waits for the next turn of the goal, or is answered now.
+    isOver: ({ answer, grading, conversation, goal, spoken_id }) => {
       const last = conversation.deferred.at(-1) ?? conversation.entries.at(-1)
       const isEnded =
         answer !== null &&
         grading.last?.response_id === answer.id &&
-        (last?.event_id ?? 0) < grading.last.verdict_id
+        (last?.event_id ?? 0) < grading.last.verdict_id &&
+        (goal?.status === 'active' || spoken_id < answer.request_id)
       return isEnded ? 'budget_exhausted' : null
     },
     before_request: ({ turn, answer, goal }) => {

@@ -24,6 +24,10 @@ const lastAnswer = ({ answer, conversation }: Position, { defined_at }: Mission)
   )?.event_id ??
   defined_at
 
+/** What a person said behind the request of that answer was not seen by whoever gave it. */
+const isUnheard = ({ answer, spoken_id }: Position, response_id: EventId): boolean =>
+  spoken_id > (answer?.request_id ?? response_id)
+
 const isGraded = (position: Position, mission: Mission): boolean =>
   mission.open === null && mission.graded?.response_id === lastAnswer(position, mission)
 
@@ -35,18 +39,25 @@ export const missionGrading: Capability<Due> = {
       const { mission, spoken_id } = position
       if (mission === null) return null
       if (mission.status === 'active' && usedOf(mission, clock.now()) >= 1) return 'budget_exhausted'
-      // A verdict in the middle of the turn ended it, unless something came since.
+      // A verdict in the middle of the turn ended it, unless something came since. What came before it and
+      // was not heard waits for the next round, and is answered now where there is none.
       const { graded, halted_at } = mission
-      if (graded !== null && isGraded(position, mission) && nothingSince(position, graded.verdict_id))
-        return 'budget_exhausted'
+      if (graded !== null && isGraded(position, mission) && nothingSince(position, graded.verdict_id)) {
+        if (mission.status === 'active' || !isUnheard(position, graded.response_id)) return 'budget_exhausted'
+      }
       // So does an operator; a person who says something is answered all the same.
       const isHalted = halted_at !== null && spoken_id < halted_at && nothingSince(position, halted_at)
       return isHalted ? 'completed' : null
     },
     isLast: ({ mission }) => mission?.status === 'active' && usedOf(mission, clock.now()) >= LAST_CALL,
-    at_end: position => {
+    at_end: (position, reason) => {
       const { mission } = position
-      if (mission === null || isGraded(position, mission)) return null
+      if (mission === null) return null
+      if (isGraded(position, mission)) {
+        // The budget of the session ended the round before its first answer, and every later one with it.
+        const isStuck = mission.status === 'active' && mission.owed === null && reason === 'budget_exhausted'
+        return isStuck ? { response_id: lastAnswer(position, mission), trigger: 'budget' } : null
+      }
       if (mission.open === null && mission.status !== 'active') return null
       const trigger = overspent(mission, clock.now())?.trigger ?? 'round_end'
       return { response_id: lastAnswer(position, mission), trigger }

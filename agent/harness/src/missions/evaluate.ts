@@ -57,7 +57,7 @@ async function grade(turn: TurnContext, { response_id, trigger, before }: Round)
   if (mission.open.trigger === 'budget')
     return end(turn, {
       result: 'failed',
-      explanation: used?.told ?? 'The budget of the mission is used up.',
+      explanation: used?.told ?? 'The budget of the session is used up.',
       feedback: '',
       parse_failed: false,
     })
@@ -80,7 +80,7 @@ async function grade(turn: TurnContext, { response_id, trigger, before }: Round)
   return end(turn, conclude({ ...mission, standstill }, said.text, over?.told ?? null), said.used)
 }
 
-type Used = Partial<Pick<Parameters<typeof evaluationEnd>[0], 'input_tokens' | 'output_tokens'>>
+type Used = Partial<Pick<Parameters<typeof evaluationEnd>[0], 'input_tokens' | 'output_tokens' | 'cost_usd'>>
 
 /** Tried once more where an operator paused the mission between the look and the commit. */
 async function end(turn: TurnContext, conclusion: Conclusion, used: Used = {}): Promise<null> {
@@ -111,7 +111,7 @@ async function end(turn: TurnContext, conclusion: Conclusion, used: Used = {}): 
                 last_evaluation: { result, explanation, feedback, at: new Date(clock.now()).toISOString() },
                 spent: {
                   tokens: mission.spending.tokens + (used.input_tokens ?? 0) + (used.output_tokens ?? 0),
-                  cost_usd: mission.spending.cost_usd,
+                  cost_usd: mission.spending.cost_usd + (used.cost_usd ?? 0),
                 },
               },
             }),

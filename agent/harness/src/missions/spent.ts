@@ -1,10 +1,16 @@
-/** What a mission has left of its budget, over the whole tree and since its definition. Pure. */
+/**
+ * What a mission has used of its budget, over the whole tree and since its definition. What is reserved for
+ * workers at work limits the shares of further workers and is not used yet: their coordinator goes on
+ * answering. Pure.
+ */
 import type { MissionTrigger } from '@cairn/protocol'
 import { leftOf, type Mission, partUsed, type Spending } from '@cairn/state'
 
+const used = (spending: Spending): Spending => ({ ...spending, reserved: [] })
+
 /** From 0 to 1 and beyond; 0 where there is no budget. */
 export const usedOf = ({ budget, spending }: Pick<Mission, 'budget' | 'spending'>, now: number): number =>
-  budget === null ? 0 : partUsed(budget, spending, now)
+  budget === null ? 0 : partUsed(budget, used(spending), now)
 
 /** Which part of the budget is used up, in words, and what a round that it ends is graded for; null: none. */
 export function overspent(
@@ -12,7 +18,7 @@ export function overspent(
   now: number,
 ): { trigger: MissionTrigger; told: string } | null {
   if (budget === null) return null
-  const { tokens, cost_usd, minutes } = leftOf(budget, spending, now)
+  const { tokens, cost_usd, minutes } = leftOf(budget, used(spending), now)
   if (tokens !== undefined && tokens <= 0)
     return {
       trigger: 'budget',

@@ -1,10 +1,10 @@
 /** Budgets of missions, over the whole tree. */
 import type { EventOf } from '@cairn/protocol'
-import { fireTimer } from '@cairn/sessions'
+import { archiveSession, cancelMission, fireTimer, viewMission } from '@cairn/sessions'
 import { expect, test } from 'vitest'
 import { finishWork, goal, OUTCOME, spawn, wait } from '../coordination/family-stage.ts'
-import { say, setStage, type Stage, typesOf } from '../turn/stage.ts'
-import { define, expectSound, grading, untilMission, verdict } from './mission-stage.ts'
+import { alice, call, say, setStage, type Stage, typesOf } from '../turn/stage.ts'
+import { define, expectSound, grading, missionRow, untilMission, verdict } from './mission-stage.ts'
 
 const used = (tokens: number) => ({ usage: { input_tokens: tokens, output_tokens: 0 } })
 const verdicts = async (stage: Stage) =>
@@ -52,6 +52,89 @@ test('at nine tenths the coordinator has one call left, without tools, and its a
   await define(stage, { budget: { max_tokens: 10_000 } })
   stage.start()
   await untilMission(stage, 'satisfied')
+  await expectSound(stage)
+})
+
+test('what is reserved for workers at work does not keep their coordinator from answering its user', async () => {
+  const gate = Promise.withResolvers<undefined>()
+  await using stage = await setStage({
+    agent: { workers: { max_open: 2 } },
+    scenario: {
+      rules: [
+        ...grading([verdict('satisfied')]),
+        { when: goal('dig'), answer: finishWork('There is a well.') },
+        { when: { user: '^how is it' }, answer: say('It goes well.') },
+        { when: OUTCOME, answer: say('Dug.') },
+        { answer: { tool_calls: [spawn('dig here'), spawn('dig there'), wait] } },
+      ],
+    },
+    // Both workers, for whom all that is left is reserved.
+    hold: nth => (nth === 2 || nth === 3 ? gate.promise : undefined),
+  })
+  await define(stage, { budget: { max_tokens: 40_000 } })
+  stage.start()
+  await stage.server.requested(3)
+  await stage.send('how is it going?')
+  const asked = await stage.next('llm.request', 2)
+  expect(asked.data.tools_disabled ?? false).toBe(false)
+  expect((await stage.next('llm.response', 2)).data.message.content).toBe('It goes well.')
+  gate.resolve(undefined)
+  await untilMission(stage, 'satisfied')
+  await expectSound(stage)
+})
+
+test('what a verdict cost is in the sums of the mission, in USD too', async () => {
+  await using stage = await setStage({
+    config: { models: { catalog: { 'demo/model': { input: 1, output: 1 } } } },
+    scenario: {
+      rules: [
+        ...grading([{ ...verdict('satisfied'), ...used(20_000) }]),
+        { answer: { ...say('Done.'), ...used(10_000) } },
+      ],
+    },
+  })
+  await define(stage, { budget: { max_cost_usd: 1 } })
+  stage.start()
+  expect((await untilMission(stage, 'satisfied')).state.spent).toEqual({ tokens: 30_000, cost_usd: 0.03 })
+  await expectSound(stage)
+})
+
+test('what workers used that a cancel ended is in the sums of the mission', async () => {
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        { when: goal('dig'), steps: [{ ...call('look', 'down'), ...used(3000) }, { hang: true }] },
+        { answer: { tool_calls: [spawn('dig a well'), wait], ...used(100) } },
+      ],
+    },
+  })
+  const mission = await define(stage)
+  stage.start()
+  await stage.server.requested(3)
+  await cancelMission(stage.deps, mission, alice, { reason: null, cascade_to_workers: true })
+  const { spent } = await viewMission(stage.store, await missionRow(stage), Date.now())
+  expect(spent.tokens).toBe(3100)
+  await archiveSession(stage.deps, await stage.session())
+})
+
+test('a mission fails with the budget of its session, and does not stay active behind its end', async () => {
+  await using stage = await setStage({
+    session: { budget: { max_tokens: 10_000 } },
+    scenario: {
+      rules: [
+        ...grading([{ ...verdict('needs_revision', 'more'), ...used(9500) }]),
+        { answer: { ...say('Done.'), ...used(1000) } },
+      ],
+    },
+  })
+  await define(stage)
+  stage.start()
+  const mission = await untilMission(stage, 'failed')
+  expect(mission.state.last_evaluation?.explanation).toBe('The budget of the session is used up.')
+  expect((await verdicts(stage)).map(({ data }) => [data.trigger, data.result])).toEqual([
+    ['round_end', 'needs_revision'],
+    ['budget', 'failed'],
+  ])
   await expectSound(stage)
 })
 

@@ -45,6 +45,15 @@ test('text, rubric and budget are read in any order of lines, and what cannot be
   expect(parseSlashCommand('/missionary work', () => false)).toBeNull()
 })
 
+test('an amount that no budget can have is named like one that cannot be read', () => {
+  expect(
+    parse('/mission Count them\nBudget: 0.4 tokens | 400 d | 99999999999999999 tokens | 2h'),
+  ).toMatchObject({
+    budget: { max_minutes: 120 },
+    unread: ['0.4 tokens', '400 d', '99999999999999999 tokens'],
+  })
+})
+
 test('a mission is begun, looked at, paused with its worker, resumed and cancelled by commands', async () => {
   await using stage = await setStage({
     scenario: {

@@ -161,3 +161,30 @@ test('a session has one mission or one goal at a time, and a worker none', async
   })
   expect((await missionRow(stage)).status).toBe('active')
 })
+
+test('a message that comes while a round is graded is answered, although the verdict ends the mission', async () => {
+  const gate = Promise.withResolvers<undefined>()
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        ...grading([verdict('satisfied')]),
+        { when: { user: '^and the table' }, answer: say('It is in table.csv.') },
+        { answer: say('Done.') },
+      ],
+    },
+    hold: nth => (nth === 2 ? gate.promise : undefined),
+  })
+  await define(stage)
+  stage.start()
+  await stage.server.requested(2)
+  await stage.send('and the table?')
+  gate.resolve(undefined)
+  await untilMission(stage, 'satisfied')
+  const events = await stage.until(log => log.at(-1)?.type === 'session.complete')
+  expect(events.findLast(event => event.type === 'llm.response')?.data.message.content).toBe(
+    'It is in table.csv.',
+  )
+  expect(events.at(-1)?.data).toMatchObject({ reason: 'completed' })
+  expect((await missionRow(stage)).iteration).toBe(1)
+  await expectSound(stage)
+})

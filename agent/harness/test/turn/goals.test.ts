@@ -349,3 +349,28 @@ test('an evaluator that fails gives no verdict: the session fails, and the retry
   expect(ends(events)).toMatchObject([{ iteration: 1, result: 'satisfied' }])
   expect(events.filter(event => event.type === 'llm.request')).toHaveLength(1)
 })
+
+test('a message that comes while a goal is graded is answered, although the verdict ends the goal', async () => {
+  const gate = Promise.withResolvers<undefined>()
+  await using stage = await setStage({
+    scenario: {
+      rules: [
+        { when: { schema: true }, answer: SATISFIED },
+        { when: { user: '^and the table' }, answer: say('It is in table.csv.') },
+        { answer: say('done') },
+      ],
+    },
+    hold: nth => (nth === 2 ? gate.promise : undefined),
+  })
+  stage.start()
+  await stage.send('/goal ship it')
+  await stage.server.requested(2)
+  await stage.send('and the table?')
+  gate.resolve(undefined)
+  const events = await settled(stage)
+  expect(ends(events)).toMatchObject([{ result: 'satisfied' }])
+  expect(events.findLast(event => event.type === 'llm.response')?.data.message.content).toBe(
+    'It is in table.csv.',
+  )
+  expect(events.at(-1)?.data).toMatchObject({ reason: 'completed' })
+})
