@@ -6,7 +6,7 @@ import type { ChannelPrompt, InboundRow } from '@cairn/log'
 import { AppError, type EventData, type InboxItem } from '@cairn/protocol'
 import { answerQuestion, respondInbox } from '@cairn/sessions'
 import type { Inbound } from './adapter.ts'
-import { findStanding } from './conversation.ts'
+import { findStanding, goesOn, ownerOf } from './conversation.ts'
 import type { ChannelDeps, Connection } from './deps.ts'
 import { NOTICES, planNotice } from './notices.ts'
 import type { Speaker } from './speaker.ts'
@@ -36,6 +36,9 @@ export async function answerPress(
   if (prompt.closed_at !== null) return tell(NOTICES.promptGone, 'prompt_closed')
   const item = await findItem(deps, connection, prompt)
   if (item === null) return tell(NOTICES.promptGone, 'no_item')
+  // An answer speaks for the session, as text would; an approval asks the right of who pressed.
+  if (prompt.kind === 'question' && !goesOn(standing, ownerOf(connection, inbound, asked.speaker)))
+    return tell(NOTICES.mayNotDecide, 'may_not_decide')
   try {
     const done = await (prompt.kind === 'question'
       ? answer(deps, asked, prompt, item, label)
@@ -44,7 +47,7 @@ export async function answerPress(
   } catch (thrown) {
     if (!(thrown instanceof AppError) || thrown.code !== 'already_answered') throw thrown
     if ((await channels.getInbound(row.seq))?.state === 'accepted') return prompt.session_id
-    return tell(thrown.message, 'already_answered')
+    return tell(NOTICES.promptGone, 'already_answered')
   }
   await channels.closePrompts(prompt.session_id, prompt.about)
   return prompt.session_id

@@ -92,6 +92,24 @@ test('a question is answered by a press or by its words; other text passes it ov
   }
 })
 
+test('a press answers a question for nobody but whoever may speak in that session', async () => {
+  const bench = await makeBench('sqlite', {}, {}, { echo: false })
+  const { store, callback, start } = bench
+  const channels = await start()
+  await link(bench, channels)
+  await say(channels, { text: 'go' })
+  await expect.poll(async () => (await sessionsOf(store)).length).toBe(1)
+  const { id } = await newest(store)
+  await ask(bench, id)
+  await expect.poll(() => callback.taken.at(-1)?.type).toBe('question')
+  const press = callback.taken.at(-1)!.prompt!.choices[1]!.value
+  await say(channels, { press, user: 'U2' })
+  await expect.poll(() => callback.taken.at(-1)?.text).toBe('You may not decide this.')
+  expect((await typesOf(store, id)).at(-1)).toBe('inbox.input_required')
+  await say(channels, { press })
+  await expect.poll(async () => (await typesOf(store, id)).at(-1)).toBe('ask_user_question.response')
+})
+
 test('an approval is decided by who may decide it, once, and by nobody else', async () => {
   const bench = await makeBench('sqlite', {}, {}, { echo: false })
   const { store, callback, start } = bench
