@@ -11,7 +11,7 @@ import { backoffMs } from './backoff.ts'
 import { answerCommand, commandOf, linkAccount } from './commands.ts'
 import { beginGeneration, ensureSession, findStanding, goesOn, ownerOf } from './conversation.ts'
 import type { ChannelDeps, Connection } from './deps.ts'
-import { NOTICES, planNotice } from './notices.ts'
+import { NOTICES, planNotice, refusedText } from './notices.ts'
 import { answerPress } from './press.ts'
 import { findSpeaker, hasAccess, isFlooding, isIgnored, mayTell, type Speaker } from './speaker.ts'
 
@@ -30,12 +30,7 @@ export async function acceptRow(
     if (refusalOf(thrown) === 'already_accepted') return null
     if (thrown instanceof AppError && !thrown.retryable) {
       deps.report('warn', 'a message of a channel was refused', { code: thrown.code, seq: row.seq })
-      await planNotice(
-        deps.store.channels,
-        row,
-        JSON.parse(row.body) as Inbound,
-        NOTICES.refused(thrown.message),
-      )
+      await planNotice(deps.store.channels, row, JSON.parse(row.body) as Inbound, refusedText(thrown.code))
       await deps.store.channels.dropInbound(row.seq, thrown.code)
       return null
     }
@@ -75,7 +70,7 @@ async function decide(
   }
   const refusal = !hasAccess(connection, speaker)
     ? 'access'
-    : (await isFlooding(channels, speaker))
+    : (await isFlooding(channels, speaker, row))
       ? 'flood'
       : null
   if (refusal !== null) {

@@ -1,5 +1,6 @@
 /** What the channel itself says, without a session: planned beside the inbound row that asked for it. */
 import { type ChannelStore, type InboundRow, noticesOf } from '@cairn/log'
+import type { ErrorCode } from '@cairn/protocol'
 import type { Inbound } from './adapter.ts'
 import { deliveryKey } from './delivery-key.ts'
 
@@ -18,8 +19,18 @@ export const NOTICES = {
   noDisclosure: 'The operator has configured no disclosure.',
   mayNotDecide: 'You may not decide this.',
   promptGone: 'That question is not open any more.',
-  refused: (why: string) => `That was not taken: ${why}`,
 } as const
+
+/** Why a message was not taken, as strangers may hear it: what the service says of itself is for its log. */
+const REFUSED: { [C in ErrorCode]?: string } = {
+  limit_reached: 'there is as much as there may be',
+  wrong_state: 'the conversation takes no messages now',
+  wrong_target: 'this agent cannot take it',
+  invalid_body: 'it is not valid',
+  already_answered: 'it was answered before',
+}
+export const refusedText = (code: ErrorCode): string =>
+  `That was not taken: ${REFUSED[code] ?? 'something is wrong with this service'}.`
 
 export const planNotice = (
   channels: ChannelStore,

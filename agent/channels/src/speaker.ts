@@ -1,5 +1,5 @@
 /** Who speaks, and whether this connection takes what they say. */
-import type { ChannelSender, LogStore } from '@cairn/log'
+import type { ChannelSender, InboundRow, LogStore } from '@cairn/log'
 import type { Principal } from '@cairn/protocol'
 import type { Inbound } from './adapter.ts'
 import type { Connection } from './deps.ts'
@@ -62,15 +62,16 @@ export function hasAccess({ settings }: Connection, { isLinked, sender }: Speake
   return settings.access === 'allowlist' && listed
 }
 
-/** What is above: whether an unlinked sender has sent more than a person would. */
+/** What is above: whether an unlinked sender had sent more than a person would when this row came. */
 export async function isFlooding(
   channels: LogStore['channels'],
-  { isLinked, sender: { connection_id, platform_user_id } }: Speaker,
+  { isLinked }: Speaker,
+  row: InboundRow,
 ): Promise<boolean> {
   if (isLinked) return false
   return (
-    (await channels.countInbound(connection_id, platform_user_id, MINUTE_MS)) > PER_MINUTE ||
-    (await channels.countInbound(connection_id, platform_user_id, DAY_MS)) > PER_DAY
+    (await channels.countInbound(row, MINUTE_MS)) > PER_MINUTE ||
+    (await channels.countInbound(row, DAY_MS)) > PER_DAY
   )
 }
 

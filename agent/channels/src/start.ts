@@ -64,15 +64,17 @@ async function openConnection(
   name: string,
   settings: ChannelConfig,
 ): Promise<Connection | null> {
-  const { store, org_id, config, env, report } = options
+  const { store, org_id, config, env, agents, report } = options
   const id = derivedId('channel', org_id, name)
   const service_account_id = await ensureAccount(options, name)
   const row = { id, org_id, name, platform: settings.platform, service_account_id }
   await store.channels.putConnection(row)
   try {
+    const { agent = DEFAULT_AGENT } = settings
+    if (!agents.includes(agent))
+      throw new Error(`no agent is named ${JSON.stringify(agent)}; there are ${agents.join(', ')}`)
     const adapter = createAdapter(settings, { id, env })
     await store.channels.setConnection(id, 'live', null)
-    const { agent = DEFAULT_AGENT } = settings
     return {
       ...row,
       settings,

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Channels, startChannels } from '@cairn/channels'
-import { type LogStore, openPostgresStore, openSqliteStore } from '@cairn/log'
+import { type Commit, type LogStore, openPostgresStore, openSqliteStore } from '@cairn/log'
 import { makePostgresPlace } from '@cairn/log/test/postgres-place'
 import { Config, type ConfigInput, decodeEvent, type SessionEvent } from '@cairn/protocol'
 import { afterEach } from 'vitest'
@@ -115,6 +115,20 @@ async function addUsers({ accounts }: LogStore): Promise<Bench['users']> {
     ).id
   return { root: root.id, ann: await add('ann'), bob: await add('bob') }
 }
+
+/** A store that refuses some commits with an error. */
+export const refusing = (store: LogStore, why: (commit: Commit) => Error | null): LogStore =>
+  new Proxy(store, {
+    get(of, name) {
+      const value: unknown = Reflect.get(of, name, of)
+      if (name !== 'commit') return typeof value === 'function' ? value.bind(of) : value
+      return async (commit: Commit) => {
+        const error = why(commit)
+        if (error !== null) throw error
+        return of.commit(commit)
+      }
+    },
+  })
 
 export const pathOf = (channels: Channels): string => channels.paths[0]?.path ?? 'none'
 export const say = (channels: Channels, said: Said): Promise<void> =>

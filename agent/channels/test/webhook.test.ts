@@ -1,6 +1,7 @@
 /** A conversation over the signed webhook, from the call to the answer. */
 import { expect, test } from 'vitest'
-import { KINDS, logOf, makeBench, say, sessionsOf } from './bench.ts'
+import { AppError } from '@cairn/protocol'
+import { KINDS, logOf, makeBench, refusing, say, sessionsOf } from './bench.ts'
 
 test.each(KINDS)('on %s a message makes a session, goes on with it, and is answered once', async kind => {
   const { store, callback, start } = await makeBench(kind)
@@ -105,4 +106,23 @@ test('a connection without its secret is broken, and the service runs', async ()
   expect(await store.channels.listConnections('org_1')).toMatchObject([
     { state: 'broken', last_error: expect.stringContaining('NOT_THERE is not set') },
   ])
+})
+
+test('a connection whose agent nobody configured is broken, and takes nothing', async () => {
+  const { store, start } = await makeBench('sqlite', { agent: 'gretter' })
+  const channels = await start()
+  expect(channels.paths).toEqual([])
+  expect(await store.channels.listConnections('org_1')).toMatchObject([
+    { state: 'broken', last_error: 'no agent is named "gretter"; there are assistant, greeter' },
+  ])
+})
+
+test('whoever is refused is told so in words of the channel, not in those of the service', async () => {
+  const { store, callback, start } = await makeBench('sqlite')
+  const error = new AppError('limit_reached', 'The table of org_1 is full.')
+  const channels = await start(refusing(store, () => error))
+  await say(channels, { text: 'hello' })
+  await expect
+    .poll(() => callback.taken.map(({ text }) => text))
+    .toEqual(['That was not taken: there is as much as there may be.'])
 })

@@ -39,7 +39,7 @@ export const CHANNEL_SQL = {
     "seq = $1 AND state = 'received' RETURNING seq",
   countInbound:
     'SELECT count(*) AS count FROM channel_inbound WHERE connection_id = $1 AND sender = $2 AND ' +
-    'received_at > $3',
+    'received_at > $3 AND seq <= $4',
   pruneInbound: "DELETE FROM channel_inbound WHERE state <> 'received' AND received_at <= $1",
 
   seeSender:

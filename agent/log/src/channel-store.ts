@@ -64,8 +64,9 @@ const arriving = ({ ask, all, one, act }: Asking, now: () => number): Pick<Chann
   getInbound: seq => one('inbound', seq),
   dropInbound: (seq, reason) => act('dropInbound', seq, reason),
   retryInbound: (seq, afterMs, reason) => act('retryInbound', seq, now() + afterMs, reason),
-  async countInbound(connectionId, sender, withinMs) {
-    return Number((await ask('countInbound', [connectionId, sender, now() - withinMs]))[0]?.['count'])
+  async countInbound({ connection_id, sender, received_at, seq }, withinMs) {
+    const [row] = await ask('countInbound', [connection_id, sender, received_at - withinMs, seq])
+    return Number(row?.['count'])
   },
   pruneInbound: olderThanMs => act('pruneInbound', now() - olderThanMs),
 })

@@ -149,7 +149,8 @@ export interface ChannelStore {
   /** Only a waiting row. */
   dropInbound(seq: number, reason: string): Promise<void>
   retryInbound(seq: number, afterMs: number, reason: string): Promise<void>
-  countInbound(connectionId: string, sender: string, withinMs: number): Promise<number>
+  /** Rows of its sender up to this one, within the time before it was received. */
+  countInbound(row: InboundRow, withinMs: number): Promise<number>
   pruneInbound(olderThanMs: number): Promise<void>
 
   /** Notes that the sender was seen. */

@@ -149,3 +149,20 @@ test('a stranger who floods is told so once, and what is too much reaches no ses
   const taken = session ? (await logOf(store, session.id)).filter(({ type }) => type === 'user.message') : []
   expect(taken.length).toBeLessThanOrEqual(20)
 })
+
+test('what was held up is counted when it was sent: of a burst no more is dropped than was too much', async () => {
+  const { store, start } = await makeBench('sqlite')
+  const channels = await start()
+  const [connection] = await store.channels.listConnections(ORG)
+  await channels.stop()
+  expect(await store.channels.acquire(connection!.id, 'consume', 'other', 60_000)).not.toBeNull()
+  const next = await start()
+  for (let at = 0; at < 25; at++) await say(next, { text: `m${at}` })
+  await store.channels.release(connection!.id, 'consume', 'other')
+  await expect.poll(() => store.channels.nextInbound(connection!.id, 10), { timeout: 10_000 }).toEqual([])
+  const [session] = await sessionsOf(store)
+  const taken = session ? (await logOf(store, session.id)).filter(({ type }) => type === 'user.message') : []
+  expect(taken.map(({ data }) => (data as { content: string }).content)).toEqual(
+    Array.from({ length: 20 }, (_, at) => `m${at}`),
+  )
+})

@@ -54,11 +54,24 @@ export function defineChannels({ open, kind }: Bench): void {
     await channels.dropInbound(first!, 'bot')
     expect(await next()).toEqual([second, other])
     expect(await channels.getInbound(first!)).toMatchObject({ state: 'dropped', reason: 'bot' })
-    expect(await channels.countInbound('hook', 'ann', 2000)).toBe(3)
-    expect(await channels.countInbound('hook', 'ann', 500)).toBe(0)
     await channels.pruneInbound(500)
     expect(await channels.getInbound(first!)).toBeNull()
     expect(await next()).toEqual([second, other])
+  })
+
+  test('rows of a sender are counted up to one of them, in the time before it was received', async () => {
+    const { store, clock } = await open()
+    const { channels } = store
+    const receive = async (key: string) =>
+      (await channels.getInbound((await channels.receive(inbound(key)))!))!
+    const [, second, third] = [await receive('1'), await receive('2'), await receive('3')]
+    clock.advance(1000)
+    const last = await receive('4')
+    clock.advance(5000)
+    expect(await channels.countInbound(second, 2000)).toBe(2)
+    expect(await channels.countInbound(third, 2000)).toBe(3)
+    expect(await channels.countInbound(last, 2000)).toBe(4)
+    expect(await channels.countInbound(last, 500)).toBe(1)
   })
 
   test('a row is accepted in the commit of its message, by the newest session of its conversation, once', async () => {
