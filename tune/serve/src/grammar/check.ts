@@ -1,7 +1,31 @@
 /**
  * Makes a grammar one that a machine can follow to an end: no unknown rules, no dead ends, no left recursion.
  */
-import { choice, GrammarError, NEVER, repeat, sequence, type Expression, type Grammar } from './expression.ts'
+import { MOST_DEPTH, nested, spend } from './budget.ts'
+import {
+  choice,
+  GrammarError,
+  inOrder,
+  NEVER,
+  repeat,
+  sequence,
+  type Expression,
+  type Grammar,
+} from './expression.ts'
+
+/** Of expressions: a level of a source becomes a few. */
+const MOST_EXPRESSION_DEPTH = 4 * MOST_DEPTH
+
+/** Adds the names of rules that hold, until none is added. */
+function addWhile(rules: Grammar['rules'], names: Set<string>, holds: (e: Expression) => boolean): void {
+  let left = [...rules]
+  for (let before = -1; names.size > before;) {
+    before = names.size
+    spend('steps', left.length)
+    for (const [name, body] of left) if (holds(body)) names.add(name)
+    left = left.filter(([name]) => !names.has(name))
+  }
+}
 
 /** Rules that some finite text satisfies. */
 function productiveRules(rules: Grammar['rules']): Set<string> {
@@ -20,50 +44,60 @@ function productiveRules(rules: Grammar['rules']): Set<string> {
         return productive.has(e.name)
     }
   }
-  let before = -1
-  while (productive.size > before) {
-    before = productive.size
-    for (const [name, body] of rules) if (ends(body)) productive.add(name)
-  }
+  addWhile(rules, productive, ends)
   return productive
 }
 
-/** The expression without what can never be finished. */
-function prune(e: Expression, productive: ReadonlySet<string>): Expression {
-  switch (e.kind) {
-    case 'bytes':
-      return e.set.includes(1) ? e : NEVER
-    case 'sequence': {
-      const parts = e.parts.map(part => prune(part, productive))
-      return parts.includes(NEVER) ? NEVER : sequence(...parts)
+/** Expressions without what can never be finished; one that stands in several places stays one. */
+function createPruner(productive: ReadonlySet<string>): (e: Expression) => Expression {
+  const pruned = new Map<Expression, Expression>()
+  const make = (e: Expression): Expression => {
+    switch (e.kind) {
+      case 'bytes':
+        return e.set.includes(1) ? e : NEVER
+      case 'sequence': {
+        const parts = e.parts.map(prune)
+        return parts.includes(NEVER) ? NEVER : inOrder(parts)
+      }
+      case 'choice': {
+        const options = e.options.map(prune).filter(option => option !== NEVER)
+        return options.length === 0 ? NEVER : choice(options)
+      }
+      case 'repeat': {
+        const of = prune(e.of)
+        if (of !== NEVER) return repeat(of, e.least, e.most)
+        return e.least === 0 ? sequence() : NEVER
+      }
+      case 'rule':
+        return productive.has(e.name) ? e : NEVER
     }
-    case 'choice': {
-      const options = e.options.map(option => prune(option, productive)).filter(option => option !== NEVER)
-      return options.length === 0 ? NEVER : choice(options)
-    }
-    case 'repeat': {
-      const of = prune(e.of, productive)
-      if (of !== NEVER) return repeat(of, e.least, e.most)
-      return e.least === 0 ? sequence() : NEVER
-    }
-    case 'rule':
-      return productive.has(e.name) ? e : NEVER
   }
+  const prune = (e: Expression): Expression => {
+    const known = pruned.get(e) ?? make(e)
+    pruned.set(e, known)
+    return known
+  }
+  return prune
 }
 
-function listRules(e: Expression): string[] {
-  switch (e.kind) {
-    case 'bytes':
-      return []
-    case 'sequence':
-      return e.parts.flatMap(listRules)
-    case 'choice':
-      return e.options.flatMap(listRules)
-    case 'repeat':
-      return listRules(e.of)
-    case 'rule':
-      return [e.name]
+const partsOf = (e: Expression): readonly Expression[] =>
+  e.kind === 'sequence' ? e.parts : e.kind === 'choice' ? e.options : e.kind === 'repeat' ? [e.of] : []
+
+/** Names that an expression uses. Refuses one that is too deep for what recurses into it. */
+function listRules(body: Expression): Set<string> {
+  const names = new Set<string>()
+  let level = [body]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MOST_EXPRESSION_DEPTH)
+      throw new GrammarError(`its parts stand more than ${MOST_EXPRESSION_DEPTH} deep in each other`)
+    const below = new Set<Expression>()
+    for (const e of level) {
+      if (e.kind === 'rule') names.add(e.name)
+      for (const part of partsOf(e)) below.add(part)
+    }
+    level = [...below]
   }
+  return names
 }
 
 function emptyRules(rules: Grammar['rules']): (e: Expression) => boolean {
@@ -82,11 +116,7 @@ function emptyRules(rules: Grammar['rules']): (e: Expression) => boolean {
         return empty.has(e.name)
     }
   }
-  let before = -1
-  while (empty.size > before) {
-    before = empty.size
-    for (const [name, body] of rules) if (isEmpty(body)) empty.add(name)
-  }
+  addWhile(rules, empty, isEmpty)
   return isEmpty
 }
 
@@ -112,7 +142,7 @@ function refuseLeftRecursion(rules: Grammar['rules']): void {
   const isEmpty = emptyRules(rules)
   const done = new Set<string>()
   const open = new Set<string>()
-  const visit = (name: string) => {
+  const visit = (name: string): void => {
     if (done.has(name)) return
     if (open.has(name))
       throw new GrammarError(
@@ -120,7 +150,7 @@ function refuseLeftRecursion(rules: Grammar['rules']): void {
       )
     open.add(name)
     const body = rules.get(name)
-    if (body) firstRules(body, isEmpty).forEach(visit)
+    if (body) nested(() => firstRules(body, isEmpty).forEach(visit))
     open.delete(name)
     done.add(name)
   }
@@ -136,7 +166,8 @@ export function checkGrammar({ root, rules }: Grammar): Grammar {
         throw new GrammarError(`rule ${JSON.stringify(name)} uses ${JSON.stringify(used)}, which is no rule`)
   const productive = productiveRules(rules)
   if (!productive.has(root)) throw new GrammarError('no finite text satisfies it')
-  const pruned = new Map([...rules].map(([name, body]) => [name, prune(body, productive)]))
+  const prune = createPruner(productive)
+  const pruned = new Map([...rules].map(([name, body]) => [name, prune(body)]))
   refuseLeftRecursion(pruned)
   return { root, rules: pruned }
 }

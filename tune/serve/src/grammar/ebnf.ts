@@ -7,10 +7,10 @@ import {
   choice,
   complement,
   GrammarError,
+  inOrder,
   literal,
   repeat,
   rule,
-  sequence,
   type Expression,
   type Grammar,
   type Range,
@@ -123,7 +123,7 @@ export function parseEbnf(source: string): Grammar {
         if (!one) break
         parts.push(repeated(one))
       }
-      options.push(sequence(...parts))
+      options.push(inOrder(parts))
     } while (take('|'))
     return choice(options)
   }

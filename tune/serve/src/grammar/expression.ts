@@ -1,6 +1,8 @@
 /**
  * Grammars as data: what may be written, byte by byte. Texts are UTF-8, so a character is one byte or more.
  */
+import { spend } from './budget.ts'
+
 export type Expression =
   | { readonly kind: 'bytes'; readonly set: Uint8Array }
   | { readonly kind: 'sequence'; readonly parts: readonly Expression[] }
@@ -20,14 +22,19 @@ export class GrammarError extends Error {
 
 export const MOST_CODE_POINT = 0x10ffff
 
+/** By both ends; each is made once. */
+const runs: Expression[] = []
+
 function bytes(from: number, to: number): Expression {
-  const set = new Uint8Array(256)
-  set.fill(1, from, to + 1)
-  return { kind: 'bytes', set }
+  return (runs[from * 256 + to] ??= { kind: 'bytes', set: new Uint8Array(256).fill(1, from, to + 1) })
 }
 
-export function sequence(...parts: readonly Expression[]): Expression {
+export const sequence = (...parts: readonly Expression[]): Expression => inOrder(parts)
+
+/** For lists of any length, which arguments of a call are not. */
+export function inOrder(parts: readonly Expression[]): Expression {
   const flat = parts.flatMap(part => (part.kind === 'sequence' ? part.parts : [part]))
+  spend('nodes', 1 + flat.length)
   return flat.length === 1 && flat[0] ? flat[0] : { kind: 'sequence', parts: flat }
 }
 
@@ -38,6 +45,7 @@ export const NEVER: Expression = { kind: 'choice', options: [] }
 
 export function choice(options: readonly Expression[]): Expression {
   const flat = options.flatMap(option => (option.kind === 'choice' ? option.options : [option]))
+  spend('nodes', 1 + flat.length)
   const sets = flat.flatMap(option => (option.kind === 'bytes' ? [option.set] : []))
   const others = flat.filter(({ kind }) => kind !== 'bytes')
   const all: Expression[] =
@@ -58,7 +66,7 @@ export const optional = (of: Expression): Expression => repeat(of, 0, 1)
 export const rule = (name: string): Expression => ({ kind: 'rule', name })
 
 export const literal = (text: string): Expression =>
-  sequence(...Array.from(new TextEncoder().encode(text), byte => bytes(byte, byte)))
+  inOrder(Array.from(new TextEncoder().encode(text), byte => bytes(byte, byte)))
 
 /** Sequences of byte ranges for code points of one length in UTF-8. */
 function encodeRange(from: number, to: number): Expression[] {

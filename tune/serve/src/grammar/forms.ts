@@ -2,6 +2,7 @@
  * Forms of answers over a vocabulary: which tokens may come next. Grammars and the masks of their states are
  * kept, so requests that ask for the same form share them.
  */
+import { withBudget } from './budget.ts'
 import { GrammarError } from './expression.ts'
 import { createMachine, type Machine, type State } from './machine.ts'
 import { grammarOf, type FormSource } from './sources.ts'
@@ -78,13 +79,17 @@ export function createForms(
     of(source) {
       // Built here, before any step waits for it.
       tokens()
-      const key = JSON.stringify(source)
-      const form = forms.get(key) ?? makeForm(createMachine(grammarOf(source)))
-      forms.delete(key)
-      forms.set(key, form)
-      const [oldest] = forms.keys()
-      if (forms.size > MOST_FORMS && oldest !== undefined) forms.delete(oldest)
-      return form
+      return withBudget(source, () => find(source))
     },
+  }
+
+  function find(source: FormSource): Form {
+    const key = JSON.stringify(source)
+    const form = forms.get(key) ?? makeForm(createMachine(grammarOf(source)))
+    forms.delete(key)
+    forms.set(key, form)
+    const [oldest] = forms.keys()
+    if (forms.size > MOST_FORMS && oldest !== undefined) forms.delete(oldest)
+    return form
   }
 }

@@ -1,4 +1,5 @@
 /** How JSON is written: strings, white space, and values of any kind. */
+import { nested } from './budget.ts'
 import {
   characters,
   choice,
@@ -149,7 +150,7 @@ export function stringNot(names: readonly string[]): Expression {
       ...firsts.map((first, i) =>
         sequence(
           inString(points.slice(i, i + 1)),
-          without(going.filter(([other]) => other === first).map(name => name.slice(1))),
+          nested(() => without(going.filter(([other]) => other === first).map(name => name.slice(1)))),
         ),
       ),
     ])

@@ -1,12 +1,13 @@
 /** Regular expressions, as JavaScript writes them, as grammars. */
 import { RegExpParser, type AST } from '@eslint-community/regexpp'
+import { nested, once, spend } from './budget.ts'
 import {
   choice,
   complement,
   GrammarError,
+  inOrder,
   MOST_CODE_POINT,
   repeat,
-  sequence,
   type Expression,
   type Range,
 } from './expression.ts'
@@ -38,10 +39,13 @@ const LINE_ENDS: readonly Range[] = [
 ]
 export const ANY: readonly Range[] = [[0, MOST_CODE_POINT]]
 
+/** What looking through all characters counts as. */
+const PROPERTY_STEPS = 15_000
 const properties = new Map<string, readonly Range[]>()
 
 /** Characters of a Unicode property: those that the engine's own expression finds. */
 function propertyRanges(raw: string): readonly Range[] {
+  spend('steps', PROPERTY_STEPS)
   const known = properties.get(raw)
   if (known) return known
   const pattern = new RegExp(`^${raw}$`, 'u')
@@ -79,6 +83,7 @@ function rangesOf(element: Element): readonly Range[] {
     }
     case 'CharacterClass': {
       const ranges = element.elements.flatMap(one => rangesOf(one as Element))
+      spend('steps', ranges.length)
       return element.negate ? complement(ranges) : ranges
     }
     default:
@@ -92,10 +97,14 @@ function expressionOf(element: AST.Element, write: Writer): Expression {
     case 'CapturingGroup':
       if (element.type === 'Group' && element.modifiers) refuse('a modifier', element)
       return choice(
-        element.alternatives.map(one => sequence(...one.elements.map(e => expressionOf(e, write)))),
+        element.alternatives.map(one => inOrder(one.elements.map(e => nested(() => expressionOf(e, write))))),
       )
     case 'Quantifier':
-      return repeat(expressionOf(element.element, write), element.min, element.max)
+      return repeat(
+        nested(() => expressionOf(element.element, write)),
+        element.min,
+        element.max,
+      )
     case 'Assertion':
       return element.kind === 'start' || element.kind === 'end'
         ? refuse('an anchor other than at the start and the end', element)
@@ -103,7 +112,7 @@ function expressionOf(element: AST.Element, write: Writer): Expression {
     case 'Backreference':
       return refuse('a back reference', element)
     default:
-      return write(rangesOf(element))
+      return once(write, element.raw, () => write(rangesOf(element)))
   }
 }
 
@@ -112,18 +121,22 @@ function expressionOf(element: AST.Element, write: Writer): Expression {
  * anywhere in the text, as `pattern` of JSON Schema does.
  */
 export function regexExpression(source: string, write: Writer, finds = false): Expression {
-  const any = repeat(write(ANY), 0, Infinity)
+  const any = repeat(
+    once(write, 'any', () => write(ANY)),
+    0,
+    Infinity,
+  )
   return choice(
     parse(source).alternatives.map(({ elements }) => {
       const isAnchor = (element: AST.Element | undefined, kind: 'start' | 'end') =>
         element?.type === 'Assertion' && element.kind === kind
       const [hasStart, hasEnd] = [isAnchor(elements[0], 'start'), isAnchor(elements.at(-1), 'end')]
       const inner = elements.slice(hasStart ? 1 : 0, hasEnd ? -1 : undefined)
-      return sequence(
+      return inOrder([
         ...(finds && !hasStart ? [any] : []),
         ...inner.map(element => expressionOf(element, write)),
         ...(finds && !hasEnd ? [any] : []),
-      )
+      ])
     }),
   )
 }

@@ -1,15 +1,15 @@
 /**
- * JSON Schema to a list of alternatives that have no references and no combinations left at their top. What
- * cannot be kept exactly is refused by its name, so no answer can break a schema that was accepted.
+ * Keywords of JSON Schema: which there are, and what two schemas ask for together. What cannot be kept exactly
+ * is refused by its name, so no answer can break a schema that was accepted.
  */
 import { isDeepStrictEqual } from 'node:util'
+import { spend } from './budget.ts'
 import { GrammarError } from './expression.ts'
 
 export type Schema = boolean | { readonly [keyword: string]: unknown }
 /** Of one alternative; `const` is an enum of one, `items` stands after `prefixItems`. */
 export type Flat = { readonly [keyword: string]: unknown }
 
-const MOST_ALTERNATIVES = 200
 const TYPES = ['null', 'boolean', 'integer', 'number', 'string', 'array', 'object']
 
 /** Keywords that ask nothing of a value. */
@@ -72,7 +72,7 @@ export function schemasOf(value: unknown, keyword: string): ReadonlyMap<string, 
   )
 }
 
-function listOf(value: unknown, keyword: string): readonly unknown[] {
+export function listOf(value: unknown, keyword: string): readonly unknown[] {
   if (!Array.isArray(value)) throw new GrammarError(`${keyword} must be a list`)
   return value as unknown[]
 }
@@ -81,7 +81,7 @@ export const typesOf = ({ type }: Flat): readonly string[] | undefined =>
   type === undefined ? undefined : ([type].flat() as string[])
 
 /** The keywords of a schema itself, checked, in one form. */
-function ownKeywords(schema: Flat, isRoot: boolean): Flat {
+export function ownKeywords(schema: Flat, isRoot: boolean): Flat {
   const own: Record<string, unknown> = {}
   for (const [keyword, value] of Object.entries(schema)) {
     if (NOTES.has(keyword) || keyword.startsWith('x-') || (isRoot && keyword === '$id')) continue
@@ -108,10 +108,16 @@ function ownKeywords(schema: Flat, isRoot: boolean): Flat {
   return own
 }
 
-const isOneOf = (value: unknown, list: unknown) =>
-  (list as unknown[]).some(one => isDeepStrictEqual(one, value))
+export function isOneOf(value: unknown, list: unknown): boolean {
+  spend('steps', (list as unknown[]).length)
+  return (list as unknown[]).some(one => isDeepStrictEqual(one, value))
+}
 
-function bothTypes(a: readonly string[], b: readonly string[]): string[] {
+/** A schema as text. What is merged may hold the same parts again and again, so each counts as work. */
+export const keyOf = (schema: unknown): string =>
+  JSON.stringify(schema, (_, value: unknown) => (spend('steps', 1), value))
+
+export function bothTypes(a: readonly string[], b: readonly string[]): string[] {
   const has = (list: readonly string[], type: string) =>
     list.includes(type) || (type === 'integer' && list.includes('number'))
   return TYPES.filter(type => (a.includes(type) || b.includes(type)) && has(a, type) && has(b, type))
@@ -120,13 +126,14 @@ function bothTypes(a: readonly string[], b: readonly string[]): string[] {
 const both = (a: unknown, b: unknown): unknown =>
   a === undefined || a === true
     ? b
-    : b === undefined || b === true || isDeepStrictEqual(a, b)
+    : b === undefined || b === true || a === b || keyOf(a) === keyOf(b)
       ? a
       : { allOf: [a, b] }
 
 /** Properties of both: what one says of all others holds for those that only the other names. */
 function bothProperties(a: Flat, b: Flat): Record<string, unknown> {
   const [pa, pb] = [schemasOf(a.properties, 'properties'), schemasOf(b.properties, 'properties')]
+  spend('steps', pa.size + pb.size)
   return Object.fromEntries(
     [...new Set([...pa.keys(), ...pb.keys()])].map(name => [
       name,
@@ -136,7 +143,8 @@ function bothProperties(a: Flat, b: Flat): Record<string, unknown> {
 }
 
 /** What satisfies both. */
-function conjunction(a: Flat, b: Flat): Flat {
+export function conjunction(a: Flat, b: Flat): Flat {
+  spend('steps', 1 + Object.keys(a).length + Object.keys(b).length)
   const merged: Record<string, unknown> = { ...a, ...b }
   const shared = Object.keys(a).filter(keyword => keyword in b)
   const closes = (one: Flat, other: Flat) =>
@@ -172,78 +180,9 @@ function conjunction(a: Flat, b: Flat): Flat {
   return merged
 }
 
-/** Whether it is certain that no value satisfies both. */
-function areDisjoint(a: Flat, b: Flat, alternatives: (schema: Schema) => Flat[]): boolean {
-  const [ea, eb] = [a.enum, b.enum] as [unknown[] | undefined, unknown[] | undefined]
-  if (ea && eb) return !ea.some(value => isOneOf(value, eb))
-  const [ta, tb] = [typesOf(a) ?? ea?.map(typeOf), typesOf(b) ?? eb?.map(typeOf)]
-  if (ta && tb && bothTypes(ta, tb).length === 0) return true
-  if (!ta || !tb || [...ta, ...tb].some(type => type !== 'object')) return false
-  const [pa, pb] = [schemasOf(a.properties, 'properties'), schemasOf(b.properties, 'properties')]
-  const needed = ((a.required ?? []) as string[]).filter(name =>
-    ((b.required ?? []) as string[]).includes(name),
-  )
-  return needed.some(name => {
-    const [x, y] = [pa.get(name), pb.get(name)]
-    if (x === undefined || y === undefined) return false
-    return alternatives(x).every(one => alternatives(y).every(other => areDisjoint(one, other, alternatives)))
-  })
-}
-
 export function typeOf(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
   if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number'
   return typeof value
-}
-
-/** Finds the alternatives of any schema within `root`. */
-export function createFlattener(root: Schema): (schema: Schema) => Flat[] {
-  function find(reference: unknown): Schema {
-    if (typeof reference !== 'string' || !/^#(\/|$)/.test(reference))
-      throw new GrammarError(
-        `$ref ${JSON.stringify(reference)}: only paths within the schema (#/…) are followed`,
-      )
-    let at: unknown = root
-    for (const part of reference.split('/').slice(1)) {
-      const key = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')
-      at = typeof at === 'object' && at !== null && Object.hasOwn(at, key) ? (at as Flat)[key] : undefined
-    }
-    if (!isSchema(at)) throw new GrammarError(`$ref ${JSON.stringify(reference)} leads to no schema`)
-    return at
-  }
-
-  function flatten(schema: Schema, open: ReadonlySet<Schema>): Flat[] {
-    if (typeof schema === 'boolean') return schema ? [{}] : []
-    if (open.has(schema)) throw new GrammarError('a $ref leads back to itself without anything between')
-    const within = new Set([...open, schema])
-    const sub = (value: unknown, keyword: string) => flatten(schemaOf(value, keyword), within)
-    const cross = (some: Flat[], others: Flat[]): Flat[] => {
-      if (some.length * others.length > MOST_ALTERNATIVES)
-        throw new GrammarError(`its combinations have more than ${MOST_ALTERNATIVES} cases`)
-      return some.flatMap(a => others.map(b => conjunction(a, b)))
-    }
-    let list = [ownKeywords(schema, schema === root)]
-    if (schema.$ref !== undefined) list = cross(list, flatten(find(schema.$ref), within))
-    if (schema.allOf !== undefined)
-      for (const part of listOf(schema.allOf, 'allOf')) list = cross(list, sub(part, 'allOf'))
-    if (schema.anyOf !== undefined)
-      list = cross(
-        list,
-        listOf(schema.anyOf, 'anyOf').flatMap(part => sub(part, 'anyOf')),
-      )
-    if (schema.oneOf !== undefined) {
-      const cases = listOf(schema.oneOf, 'oneOf').map(part => sub(part, 'oneOf'))
-      for (const [i, some] of cases.entries())
-        for (const others of cases.slice(i + 1))
-          if (!some.every(a => others.every(b => areDisjoint(a, b, one => flatten(one, new Set())))))
-            throw new GrammarError(
-              'the cases of oneOf may overlap; give them different types or a required property with ' +
-                'different constants, or use anyOf',
-            )
-      list = cross(list, cases.flat())
-    }
-    return list
-  }
-  return schema => flatten(schema, new Set())
 }

@@ -2,6 +2,7 @@
  * JSON Schema as a grammar. The grammar may allow less than the schema, never more: properties come in the
  * order of the schema, and others only where `additionalProperties` is given.
  */
+import { nested } from './budget.ts'
 import {
   choice,
   GrammarError,
@@ -28,16 +29,9 @@ import {
   stringNot,
 } from './json-text.ts'
 import { regexExpression } from './regex.ts'
+import { createFlattener } from './schema-cases.ts'
 import { numberFor, numberOf, refuse, stringFor } from './schema-scalars.ts'
-import {
-  createFlattener,
-  schemaOf,
-  schemasOf,
-  typeOf,
-  typesOf,
-  type Flat,
-  type Schema,
-} from './schema-merge.ts'
+import { keyOf, schemaOf, schemasOf, typeOf, typesOf, type Flat, type Schema } from './schema-merge.ts'
 
 const MOST_RULES = 2000
 
@@ -73,13 +67,16 @@ export function schemaGrammar(root: Schema): Grammar {
 
   function ruleOf(schema: Schema): Expression {
     if (schema === true) return anyValue
-    const key = JSON.stringify(schema)
+    const key = keyOf(schema)
     const known = names.get(key)
     if (known !== undefined) return rule(known)
     const name = `schema ${names.size}`
     if (names.size >= MOST_RULES) throw new GrammarError(`it has more than ${MOST_RULES} parts`)
     names.set(key, name)
-    rules.set(name, choice(alternatives(schema).map(expressionOf)))
+    rules.set(
+      name,
+      nested(() => choice(alternatives(schema).map(expressionOf))),
+    )
     return rule(name)
   }
 

@@ -1,0 +1,83 @@
+/**
+ * What making one grammar may cost. Schemas and expressions come from clients, and a short one may stand for
+ * endless work; beyond a limit it is refused. A grammar is made without a pause, so there is one budget at a
+ * time, and its parts need not hand it to each other.
+ */
+import { GrammarError, type Expression } from './expression.ts'
+
+/** Characters of a source as JSON. */
+const MOST_SOURCE = 65_536
+/** Parts in each other, of a source or of what is made of it. */
+export const MOST_DEPTH = 256
+/** Rounded: half a second of combining and comparing, and 100 MB of parts. */
+const MOST = { steps: 500_000, nodes: 500_000 }
+const WHAT = { steps: 'takes too long to work out', nodes: 'has too many parts' }
+
+type Budget = { steps: number; nodes: number; depth: number; kept: Map<object, Map<string, Expression>> }
+
+const create = (): Budget => ({ steps: 0, nodes: 0, depth: 0, kept: new Map() })
+let current: Budget | undefined
+
+/** Counts work of the grammar that is being made; throws where it is too much. */
+export function spend(what: 'steps' | 'nodes', count: number): void {
+  if (!current) return
+  current[what] += count
+  if (current[what] > MOST[what])
+    throw new GrammarError(`it ${WHAT[what]} (more than ${MOST[what]} ${what}); ask for something simpler`)
+}
+
+const tooDeep = () => new GrammarError(`it is nested more than ${MOST_DEPTH} deep`)
+
+/** Runs one level of a recursion. */
+export function nested<T>(run: () => T): T {
+  if (!current) return run()
+  if (current.depth >= MOST_DEPTH) throw tooDeep()
+  current.depth++
+  try {
+    return run()
+  } finally {
+    current.depth--
+  }
+}
+
+/** An expression that one grammar needs many times, by its owner and a name. */
+export function once(owner: object, name: string, make: () => Expression): Expression {
+  const known = current?.kept.get(owner) ?? new Map<string, Expression>()
+  current?.kept.set(owner, known)
+  const expression = known.get(name) ?? make()
+  known.set(name, expression)
+  return expression
+}
+
+/** Refuses a source that is too long or too deep, before anything recurses into it. */
+function checkSource(source: unknown): void {
+  let size = 0
+  for (let level: unknown[] = [source], depth = 0; level.length > 0; depth++) {
+    if (depth > MOST_DEPTH) throw tooDeep()
+    const below: unknown[] = []
+    for (const value of level) {
+      if (typeof value !== 'object' || value === null) {
+        size += String(value).length + 1
+        continue
+      }
+      for (const [key, inner] of Object.entries(value)) {
+        if (!Array.isArray(value)) size += key.length + 1
+        below.push(inner)
+      }
+    }
+    if (size > MOST_SOURCE) throw new GrammarError(`it has more than ${MOST_SOURCE} characters`)
+    level = below
+  }
+}
+
+/** Makes a grammar of a source within a budget of its own. */
+export function withBudget<T>(source: unknown, make: () => T): T {
+  checkSource(source)
+  const before = current
+  current = create()
+  try {
+    return make()
+  } finally {
+    current = before
+  }
+}
