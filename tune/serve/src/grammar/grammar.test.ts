@@ -8,6 +8,8 @@ import { stringNot } from './json-text.ts'
 import { acceptsText, createMachine } from './machine.ts'
 import { integer, number } from './numbers.ts'
 import { regexExpression } from './regex.ts'
+import type { Schema } from './schema-merge.ts'
+import { schemaGrammar } from './schema.ts'
 import type { FormSource } from './sources.ts'
 import { createTokenTrie } from './token-trie.ts'
 
@@ -181,4 +183,44 @@ test('what a schema says twice is worked out once', () => {
 
 test('a reference that is no percent-encoded text is refused by its name', () => {
   expect(() => formOf({ kind: 'schema', schema: { $ref: '#/%' } })).toThrow(/\$ref has "%"/)
+})
+
+test('a pattern of names is matched in time that has a bound, and refused where it is none', () => {
+  const named = (pattern: string, name: string) => ({
+    kind: 'schema',
+    schema: { properties: { [name]: {} }, patternProperties: { [pattern]: { type: 'integer' } } },
+  })
+  const start = performance.now()
+  formOf(named('^(a+)+$', `${'a'.repeat(40)}!`))
+  expect(performance.now() - start).toBeLessThan(5000)
+  expect(() => formOf(named('(', 'a'))).toThrow(GrammarError)
+})
+
+const machineFor = (schema: Schema) => createMachine(schemaGrammar(schema))
+const refusal = (schema: Schema) => {
+  try {
+    machineFor(schema)
+    return 'taken'
+  } catch (error) {
+    return error instanceof GrammarError ? error.message : error
+  }
+}
+
+test('what one part of allOf says of all properties holds beside patterns of another', () => {
+  const open = { patternProperties: { '^a': { type: 'integer' } } }
+  expect(refusal({ type: 'object', allOf: [open, { additionalProperties: false }] })).toMatch(
+    /^patternProperties beside/,
+  )
+})
+
+test.each<[Schema, string]>([
+  [{ type: 'object', patternProperties: { '^a': {}, '^b': {} }, minProperties: 1 }, 'minProperties 1 is'],
+  [{ type: 'object', additionalProperties: false, minProperties: 1 }, 'minProperties 1 is not supported'],
+  [{ properties: { a: {} }, required: ['a', 'a'], minProperties: 2 }, 'minProperties 2 is not supported'],
+  [{ type: 'object', minProperties: 1, maxProperties: 0 }, 'no finite text'],
+  [{ maxItems: 2.5 }, 'maxItems must be a whole number from 0 on, got 2.5'],
+  [{ minLength: -1 }, 'minLength must be a whole number from 0 on, got -1'],
+  [{ required: [1] }, 'required must be names of properties, got 1'],
+])('%j, which the grammar would not keep, is refused', (schema, why) => {
+  expect(refusal(schema)).toContain(why)
 })

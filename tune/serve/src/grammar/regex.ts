@@ -2,6 +2,7 @@
 import { RegExpParser, type AST } from '@eslint-community/regexpp'
 import { nested, once, spend } from './budget.ts'
 import {
+  characters,
   choice,
   complement,
   GrammarError,
@@ -11,6 +12,7 @@ import {
   type Expression,
   type Range,
 } from './expression.ts'
+import { acceptsText, createMachine } from './machine.ts'
 
 /** How a character of some ranges is written: as it is, or as it stands in a JSON string. */
 export type Writer = (ranges: readonly Range[]) => Expression
@@ -139,6 +141,15 @@ export function regexExpression(source: string, write: Writer, finds = false): E
       ])
     }),
   )
+}
+
+/** Whether a text has something that a regular expression of a client matches, in time that has a bound. */
+export function finderOf(pattern: string): (text: string) => boolean {
+  const machine = createMachine({
+    root: 'root',
+    rules: new Map([['root', regexExpression(pattern, characters, true)]]),
+  })
+  return text => acceptsText(machine, text)
 }
 
 function parse(source: string): AST.Pattern {

@@ -49,6 +49,7 @@ const STRICTER: Readonly<Record<string, (a: number, b: number) => number>> = {
   maxItems: Math.min,
   maxProperties: Math.min,
 }
+const COUNTS = new Set('minLength maxLength minItems maxItems minProperties maxProperties'.split(' '))
 const KNOWN = new Set([
   ...Object.keys(STRICTER),
   ...(
@@ -90,6 +91,8 @@ export function ownKeywords(schema: Flat, isRoot: boolean): Flat {
     if (!KNOWN.has(keyword)) throw new GrammarError(`${JSON.stringify(keyword)} is no keyword of a schema`)
     if (STRICTER[keyword] && !(typeof value === 'number' && Number.isFinite(value)))
       throw new GrammarError(`${keyword} must be a number, got ${JSON.stringify(value)}`)
+    if (COUNTS.has(keyword) && !(Number.isInteger(value) && Number(value) >= 0))
+      throw new GrammarError(`${keyword} must be a whole number from 0 on, got ${JSON.stringify(value)}`)
     if (!['allOf', 'anyOf', 'oneOf', '$ref', 'const', 'additionalItems'].includes(keyword))
       own[keyword] = value
   }
@@ -97,7 +100,9 @@ export function ownKeywords(schema: Flat, isRoot: boolean): Flat {
   if (stranger !== undefined)
     throw new GrammarError(`type ${JSON.stringify(stranger)} is none of ${TYPES.join(', ')}`)
   if (own.enum !== undefined) listOf(own.enum, 'enum')
-  if (own.required !== undefined) listOf(own.required, 'required')
+  for (const name of own.required === undefined ? [] : listOf(own.required, 'required'))
+    if (typeof name !== 'string')
+      throw new GrammarError(`required must be names of properties, got ${JSON.stringify(name)}`)
   if ('const' in schema) own.enum = [schema.const].filter(value => !own.enum || isOneOf(value, own.enum))
   // As it was written before prefixItems.
   if (Array.isArray(own.items)) {
@@ -149,7 +154,7 @@ export function conjunction(a: Flat, b: Flat): Flat {
   const shared = Object.keys(a).filter(keyword => keyword in b)
   const closes = (one: Flat, other: Flat) =>
     one.patternProperties !== undefined &&
-    (other.properties ?? other.additionalProperties ?? other.patternProperties)
+    ['properties', 'additionalProperties', 'patternProperties'].some(keyword => other[keyword] !== undefined)
   if (closes(a, b) || closes(b, a))
     throw new GrammarError('patternProperties beside properties of a part of allOf or $ref is not supported')
   if (a.properties !== undefined || b.properties !== undefined) merged.properties = bothProperties(a, b)

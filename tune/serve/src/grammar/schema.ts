@@ -28,7 +28,7 @@ import {
   quoted,
   stringNot,
 } from './json-text.ts'
-import { regexExpression } from './regex.ts'
+import { finderOf, regexExpression } from './regex.ts'
 import { createFlattener } from './schema-cases.ts'
 import { numberFor, numberOf, refuse, stringFor } from './schema-scalars.ts'
 import { keyOf, schemaOf, schemasOf, typeOf, typesOf, type Flat, type Schema } from './schema-merge.ts'
@@ -141,13 +141,14 @@ export function schemaGrammar(root: Schema): Grammar {
   function objectFor(flat: Flat): Expression {
     const patterns = [...schemasOf(flat.patternProperties, 'patternProperties')]
     const properties = new Map(schemasOf(flat.properties, 'properties'))
-    const required = (flat.required ?? []) as string[]
+    const required = [...new Set((flat.required ?? []) as string[])]
     const other =
       flat.additionalProperties === undefined
         ? undefined
         : schemaOf(flat.additionalProperties, 'additionalProperties')
+    const tests = patterns.map(([pattern, schema]) => ({ isFound: finderOf(pattern), schema }))
     const matching = (name: string) =>
-      patterns.filter(([pattern]) => new RegExp(pattern, 'u').test(name)).map(([, schema]) => schema)
+      tests.filter(({ isFound }) => isFound(name)).map(({ schema }) => schema)
     const isPatterned = [...properties.keys()].some(name => matching(name).length > 0)
     for (const name of required)
       if (!properties.has(name)) properties.set(name, matching(name).length > 0 ? true : (other ?? true))
@@ -158,6 +159,7 @@ export function schemaGrammar(root: Schema): Grammar {
     if (flat.propertyNames !== undefined && (properties.size > 0 || patterns.length > 0))
       refuse('propertyNames together with properties')
     if (least > Math.max(required.length, properties.size === 0 ? 1 : 0)) refuse(`minProperties ${least}`)
+    if (most < least) return NEVER
     if (most < properties.size) refuse(`maxProperties ${most} with ${properties.size} properties`)
     const entry = (name: string, schema: Schema) => {
       const all = [schema, ...matching(name)].filter(one => one !== true)
@@ -165,6 +167,7 @@ export function schemaGrammar(root: Schema): Grammar {
       return sequence(literal(JSON.stringify(name)), colon, ruleOf(all.length > 1 ? { allOf: all } : only))
     }
     const extra = extraEntry()
+    if (least > required.length && !extra) refuse(`minProperties ${least}`)
     let first: Expression = list(
       extra ?? NEVER,
       least > required.length ? 1 : 0,
