@@ -3,7 +3,8 @@
  * endless work; beyond a limit it is refused. A grammar is made without a pause, so there is one budget at a
  * time, and its parts need not hand it to each other.
  */
-import { GrammarError, type Expression } from './expression.ts'
+import type { Expression } from './expression.ts'
+import { GrammarError } from './grammar-error.ts'
 
 /** Characters of a source as JSON. */
 const MOST_SOURCE = 65_536

@@ -3,6 +3,8 @@
  */
 import { spend } from './budget.ts'
 
+export { GrammarError } from './grammar-error.ts'
+
 export type Expression =
   | { readonly kind: 'bytes'; readonly set: Uint8Array }
   | { readonly kind: 'sequence'; readonly parts: readonly Expression[] }
@@ -14,11 +16,6 @@ export type Grammar = { root: string; rules: ReadonlyMap<string, Expression> }
 
 /** Both ends belong to it. */
 export type Range = readonly [from: number, to: number]
-
-/** What is wrong with a grammar or schema that a client sent. */
-export class GrammarError extends Error {
-  override name = 'GrammarError'
-}
 
 export const MOST_CODE_POINT = 0x10ffff
 

@@ -158,7 +158,11 @@ test.each<[string, object]>([
     'rules in the order that takes longest',
     {
       kind: 'grammar',
-      text: `${Array.from({ length: 4000 }, (_, i) => `r${i} ::= r${i + 1}`).join('\n')}\nr4000 ::= "a"\nroot ::= r0`,
+      text: [
+        ...Array.from({ length: 4000 }, (_, i) => `r${i} ::= r${i + 1}`),
+        'r4000 ::= "a"',
+        'root ::= r0',
+      ].join('\n'),
     },
   ],
 ])('%s is refused before it takes long', (_, source) => {

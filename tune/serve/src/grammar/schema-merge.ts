@@ -1,6 +1,6 @@
 /**
- * Keywords of JSON Schema: which there are, and what two schemas ask for together. What cannot be kept exactly
- * is refused by its name, so no answer can break a schema that was accepted.
+ * Keywords of JSON Schema: which there are, and what two schemas ask for together. What cannot be kept
+ * exactly is refused by its name, so no answer can break a schema that was accepted.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { spend } from './budget.ts'
