@@ -14,6 +14,7 @@ export function accountReads(db: Db) {
   const user = db.prepare('SELECT * FROM users WHERE id = ?')
   const userByEmail = db.prepare('SELECT * FROM users WHERE email = ?')
   const users = db.prepare('SELECT * FROM users WHERE org_id = ? ORDER BY created_at, id')
+  const accountById = db.prepare('SELECT * FROM service_accounts WHERE id = ?')
   const account = db.prepare('SELECT * FROM service_accounts WHERE token_sha256 = ?')
   const accounts = db.prepare('SELECT * FROM service_accounts WHERE org_id = ? ORDER BY created_at, id')
   const login = db.prepare('SELECT * FROM logins WHERE id = ?')
@@ -21,6 +22,7 @@ export function accountReads(db: Db) {
     getUser: (id: string) => oneUser(user.get(id)),
     findUserByEmail: (email: string) => oneUser(userByEmail.get(email)),
     listUsers: (orgId: string) => (users.all(orgId) as StoredUser[]).map(toUser),
+    getServiceAccount: (id: string) => one<ServiceAccountRow>(accountById.get(id)),
     findServiceAccount: (tokenSha256: string) => one<ServiceAccountRow>(account.get(tokenSha256)),
     listServiceAccounts: (orgId: string) =>
       (accounts.all(orgId) as ServiceAccountRow[]).map(row => ({ ...row })),

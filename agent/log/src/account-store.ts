@@ -48,6 +48,7 @@ export interface AccountStore {
   createServiceAccount(
     account: Omit<ServiceAccountRow, 'created_at' | 'revoked_at' | 'last_used_at'>,
   ): Promise<ServiceAccountRow>
+  getServiceAccount(id: string): Promise<ServiceAccountRow | null>
   findServiceAccount(tokenSha256: string): Promise<ServiceAccountRow | null>
   listServiceAccounts(orgId: string): Promise<ServiceAccountRow[]>
   revokeServiceAccount(orgId: string, id: string, at: number): Promise<boolean>

@@ -28,6 +28,7 @@ export function createAccounts(
     setPassword: (userId, hash) => write('setPassword', userId, hash),
     disableUser: (id, at) => write('disableUser', id, at),
     createServiceAccount: account => write('createServiceAccount', account),
+    getServiceAccount: async id => reads.getServiceAccount(id),
     async findServiceAccount(tokenSha256) {
       const found = reads.findServiceAccount(tokenSha256)
       if (found !== null && Math.abs(now() - (found.last_used_at ?? 0)) > TOUCH_MS)

@@ -27,6 +27,7 @@ const SQL = S({
   addAccount:
     'INSERT INTO service_accounts (id, org_id, name, scope, token_sha256, token_prefix, created_by, ' +
     'created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)',
+  accountById: 'SELECT * FROM service_accounts WHERE id = $1',
   account: 'SELECT * FROM service_accounts WHERE token_sha256 = $1',
   accounts: 'SELECT * FROM service_accounts WHERE org_id = $1 ORDER BY created_at, id',
   touchAccount: 'UPDATE service_accounts SET last_used_at = $2 WHERE id = $1',
@@ -118,6 +119,7 @@ export function createAccounts(db: Database, now: () => number): AccountStore {
       ])
       return { ...row, created_at: at, revoked_at: null, last_used_at: null }
     },
+    getServiceAccount: id => one<ServiceAccountRow>(again(SQL.accountById, [id])),
     async findServiceAccount(tokenSha256) {
       const found = await one<ServiceAccountRow>(again(SQL.account, [tokenSha256]))
       if (found !== null && Math.abs(now() - (found.last_used_at ?? 0)) > TOUCH_MS)

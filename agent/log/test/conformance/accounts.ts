@@ -64,6 +64,8 @@ export function defineAccounts({ open }: Bench): void {
       created_by: 'u1',
       expires_at: null,
     })
+    expect(await store.accounts.getServiceAccount('sa')).toEqual(account)
+    expect(await store.accounts.getServiceAccount('nobody')).toBeNull()
     expect(await store.accounts.findServiceAccount('f00')).toEqual(account)
     expect(await store.accounts.listServiceAccounts('org_1')).toMatchObject([
       { id: 'sa', last_used_at: clock.now() },
