@@ -9,7 +9,7 @@ import type { EventDraft } from '@cairn/protocol'
 import { actOnGoal, type GoalAction } from '@cairn/sessions'
 import { SLASH_COMMANDS, type SlashMessage } from '@cairn/state'
 import { compactNow } from '../compaction/compact.ts'
-import { actOnLoop } from '../schedules/act-on-loop.ts'
+import { actOnLoop, refusedLoop } from '../schedules/act-on-loop.ts'
 import { contextWindowOf } from '../llm/catalog.ts'
 import { actOnMission } from '../missions/command.ts'
 import type { SkillCatalogue } from '../skills/catalogue.ts'
@@ -47,8 +47,14 @@ export async function actOnCommand(
     }
     case 'loop': {
       const { reply: said, rows } = await actOnLoop(turn, command, message.event_id)
-      // Rows of schedules that changed meanwhile are not written: the command is acted on anew.
-      return reply(turn, message, { before: [], reply: said, after: [] }, { rows })
+      try {
+        // Rows of schedules that changed meanwhile are not written: the command is acted on anew.
+        return await reply(turn, message, { before: [], reply: said, after: [] }, { rows })
+      } catch (thrown) {
+        const why = refusedLoop(thrown)
+        if (why === null) throw thrown
+        return reply(turn, message, { before: [], reply: why, after: [] })
+      }
     }
     case 'mission': {
       const { append, ...action } = await actOnMission(turn, command, message)

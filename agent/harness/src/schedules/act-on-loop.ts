@@ -1,5 +1,5 @@
 /** What `/loop` comes to: rows of schedules for the commit of its reply. */
-import type { RowChange } from '@cairn/log'
+import { CommitRefused, type RowChange } from '@cairn/log'
 import { AppError, cutAt, type ScheduleWish } from '@cairn/protocol'
 import { cancelRows, composeNew, derivedId, viewSchedule } from '@cairn/sessions'
 import { LOOP_USAGE, type LoopCommand } from '@cairn/state'
@@ -68,3 +68,9 @@ export async function actOnLoop(
     return { reply: `No loop was made. ${thrown.message}`, rows: [] }
   }
 }
+
+/** The reply in place of a loop that is one too many, which only its commit finds out; null: something else. */
+export const refusedLoop = (thrown: unknown): string | null =>
+  thrown instanceof CommitRefused && thrown.refusal === 'too_many_schedules'
+    ? `No loop was made: ${thrown.message.replace('[commit] ', '')}. /loop cancel <id> ends one.`
+    : null
