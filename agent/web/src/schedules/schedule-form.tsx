@@ -1,6 +1,6 @@
 /** A new schedule: whom it tells, what it runs, when, and its limits. */
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, type ReactNode, useId, useState } from 'react'
+import { type FormEvent, type ReactNode, useId, useRef, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { client, describeError } from '../api.ts'
 import { sessionsQuery } from '../queries.ts'
@@ -22,11 +22,15 @@ export function ScheduleForm({ onDone }: { onDone: () => void }) {
   const [when, setWhen] = useState(firstWhen)
   const [overlap, setOverlap] = useState<Overlap>('skip')
   const [maxRuns, setMaxRuns] = useState('')
+  // Repeating one that may have arrived must not make it twice: one key for one schedule.
+  const attempt = useRef({ text: '', key: '' })
   const create = useMutation({
     mutationFn: () => {
       const limit = maxRuns === '' ? {} : { max_runs: Number(maxRuns) }
       const body = { session_id, prompt, overlap, ...timingOf(when), ...limit }
-      return client.call('createSchedule', { body, idempotencyKey: crypto.randomUUID() })
+      const text = JSON.stringify(body)
+      if (attempt.current.text !== text) attempt.current = { text, key: crypto.randomUUID() }
+      return client.call('createSchedule', { body, idempotencyKey: attempt.current.key })
     },
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['schedules'] })
