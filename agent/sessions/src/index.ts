@@ -106,12 +106,11 @@ export {
   cancelRows,
   cancelSchedule,
   changeSchedule,
-  composeNew,
-  createSchedule,
-  findSchedule,
   pauseSchedule,
   resumeSchedule,
   runSchedule,
 } from './schedule-commands/commands.ts'
+export { composeNew, createSchedule } from './schedule-commands/create.ts'
+export { findSchedule } from './schedule-commands/find.ts'
 export { timingOf } from './schedules/wish.ts'
 export { preview, viewRun, viewSchedule } from './schedules/view.ts'

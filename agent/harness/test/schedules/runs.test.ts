@@ -1,8 +1,12 @@
 /** Runs of schedules, on both stores: begun in one commit, each with one loop.result on the session above. */
+import type { LogStore } from '@cairn/log'
 import { checkFamily, checkHistory } from '@cairn/state'
 import {
   archiveSession,
   cancelSchedule,
+  changeSchedule,
+  createSchedule,
+  createSession,
   pauseSchedule,
   pauseSession,
   respondInbox,
@@ -13,6 +17,7 @@ import { describe, expect, test } from 'vitest'
 import { alice, call, readLog, say, setStage, typesOf } from '../turn/stage.ts'
 import {
   addSchedule,
+  CONFIG,
   depsOf,
   fireDue,
   HOUR,
@@ -29,11 +34,18 @@ const RULES = {
   rules: [
     { when: { user: 'look at the weather' }, answer: say('It rains.') },
     { when: { user: 'go round' }, answer: call('look', 'it') },
+    { when: { user: 'say much' }, answer: say('much '.repeat(4000)) },
     { when: { user: 'fail' }, answer: { error: { status: 400, message: 'no such thing' } } },
     { when: { user: 'Scheduled run' }, answer: say('Noted the rain.') },
     { answer: say('Yes.') },
   ],
 }
+
+const addAlice = ({ accounts }: LogStore) =>
+  accounts.ensureFirstAdmin(
+    { id: 'org', name: 'Org' },
+    { id: alice.id, email: 'alice@example.org', name: alice.name },
+  )
 
 describe.each(STORES)('on %s', (_, open) => {
   async function begin() {
@@ -275,18 +287,106 @@ describe.each(STORES)('on %s', (_, open) => {
     expect(await fireDue(deps)).toBe(0)
   })
 
+  test('a loop at the limit of its session is refused in its reply, and the session goes on', async () => {
+    await using at = await begin()
+    const { stage, deps, store } = at
+    for (let nth = 0; nth < CONFIG.schedules.max_per_session; nth++) await addSchedule(deps, stage.session_id)
+    stage.start()
+    await stage.send('/loop 5m look at the weather')
+    const response = await stage.next('llm.response')
+    expect(response.data.message.content).toMatch(/^No loop was made: session .* has 10 schedules/)
+    await stage.send('hello')
+    const log = await stage.until(events => events.at(-1)?.type === 'session.complete')
+    expect(typesOf(log)).not.toContain('harness.crash')
+    expect(checkHistory(log, { settled: true })).toEqual([])
+    expect(await store.check()).toEqual([])
+  })
+
+  test('of a long answer the schedule keeps what its next run is told, and no more', async () => {
+    await using at = await begin()
+    const { stage, deps, store } = at
+    stage.start()
+    const { id } = await addSchedule(deps, stage.session_id, { prompt: 'say much' })
+    await runSchedule(deps, id)
+    await untilTold(stage, 1)
+    const state = (await store.coordination.schedule(id))?.state ?? {}
+    expect(String(state['last_result']).length).toBeLessThanOrEqual(2001)
+  })
+
+  test('a run that is replaced wakes its session where its results do', async () => {
+    await using at = await begin()
+    const { stage, deps, wall } = at
+    const harness = stage.start()
+    await stage.send('hello')
+    await stage.until(log => log.at(-1)?.type === 'session.complete')
+    await harness.stop()
+    await addSchedule(deps, stage.session_id, { overlap: 'replace', on_result: 'wake' })
+    wall.advance(MINUTE)
+    await fireDue(deps)
+    expect((await stage.session()).status).toBe('completed')
+    wall.advance(MINUTE)
+    await fireDue(deps)
+    expect((await stage.session()).status).toBe('active')
+    expect(
+      typesOf(await stage.events())
+        .slice(-2)
+        .toSorted(),
+    ).toEqual(['loop.result', 'session.resume'])
+  })
+
+  test('a single run whose time passed while it was paused can still be renamed', async () => {
+    await using at = await begin()
+    const { stage, deps, wall, store } = at
+    const once = new Date(wall.now() + HOUR).toISOString()
+    const { id } = await addSchedule(deps, stage.session_id, { at: once })
+    await pauseSchedule(deps, id)
+    wall.advance(2 * HOUR)
+    const changed = await changeSchedule(deps, CONFIG, id, { name: 'Other' })
+    expect(changed).toMatchObject({ status: 'paused', spec: { name: 'Other' } })
+    await expect(changeSchedule(deps, CONFIG, id, { timezone: 'Europe/Berlin' })).rejects.toThrow(/timezone/)
+    expect(await store.check()).toEqual([])
+  })
+
   test('a disabled owner ends the schedule at its next time', async () => {
     await using at = await begin()
     const { stage, deps, wall, store } = at
     const { id } = await addSchedule(deps, stage.session_id)
-    const admin = await store.accounts.ensureFirstAdmin(
-      { id: 'org', name: 'Org' },
-      { id: 'user-alice', email: 'alice@example.org', name: 'Alice' },
-    )
+    const admin = await addAlice(store)
     await store.accounts.disableUser(admin.id, wall.now())
     wall.advance(MINUTE)
     await fireDue(deps)
     expect(await store.coordination.schedule(id)).toMatchObject({ status: 'cancelled', due_at: null })
     expect(await runsOf(store, id)).toEqual([])
+  })
+
+  test('so does a service account that is revoked or has expired', async () => {
+    await using at = await begin()
+    const { deps, wall, store } = at
+    await addAlice(store)
+    const ends: string[] = []
+    for (const [name, expires_at] of [
+      ['revoked', null],
+      ['expired', wall.now() + 1000],
+      ['there', null],
+    ] as const) {
+      await store.accounts.createServiceAccount({
+        id: name,
+        org_id: 'org',
+        name,
+        scope: 'own',
+        token_sha256: name,
+        token_prefix: name,
+        created_by: 'user-alice',
+        expires_at,
+      })
+      const machine = { kind: 'service_account', id: name, org_id: 'org', scope: 'own', name } as const
+      const { id } = await createSession(deps, ['assistant'], { principal: machine })
+      ends.push((await createSchedule(deps, CONFIG, machine, id, { prompt: 'look', every_s: 60 })).id)
+    }
+    await store.accounts.revokeServiceAccount('org', 'revoked', wall.now())
+    wall.advance(MINUTE)
+    await fireDue(deps)
+    const found = await Promise.all(ends.map(id => store.coordination.schedule(id)))
+    expect(found.map(row => row?.status)).toEqual(['cancelled', 'cancelled', 'active'])
   })
 })

@@ -1,107 +1,17 @@
 /** What people, agents and commands do with schedules. Each is one commit of its session. */
 import { CommitRefused, type RowChange, type SessionRow, type StoreSchedule } from '@cairn/log'
-import {
-  AppError,
-  type Config,
-  type Principal,
-  type ScheduleChangeWish,
-  type ScheduleWish,
-} from '@cairn/protocol'
-import { findSession } from '../access.ts'
+import { AppError, type Config, type ScheduleChangeWish } from '@cairn/protocol'
 import { isTreeMoved } from '../over-tree.ts'
 import type { Deps } from '../deps.ts'
 import { refusedAs } from '../refusals.ts'
-import { compose } from './compose.ts'
-import { decideCancel, decideManual, decidePause, decideResume } from '../schedules/decide.ts'
-import type { Decision } from '../schedules/draft.ts'
-import { TZ_VERSION } from './fire.ts'
-import { newState, type Schedule, type ScheduleSpec } from '../schedules/schedule.ts'
-import { jitterOf, nextSlotOf } from '../schedules/slots.ts'
+import { decideCancel, decideChange, decideManual, decidePause, decideResume } from '../schedules/decide.ts'
+import { type Decision, isSpent } from '../schedules/draft.ts'
+import type { Schedule, ScheduleSpec } from '../schedules/schedule.ts'
 import { rowsOf, runId, scheduleOf } from '../schedules/stored.ts'
-import { shownTiming } from '../schedules/view.ts'
-import { changedSpec, invalid, specOf } from '../schedules/wish.ts'
-
-/** Of a schedule that is to be made: the rows for a commit of its session. */
-export function composeNew(
-  wish: ScheduleWish,
-  { id, session, config, now, expires }: NewContext,
-): { row: RowChange; shown: ReturnType<typeof shownTiming>; first: number } {
-  if (!config.schedules.enabled)
-    throw new AppError('wrong_state', 'Schedules are switched off here (schedules.enabled).')
-  if (session.parent_id !== null)
-    throw invalid('session_id', 'is a session that works for another; schedules belong to those at the top')
-  const spec = specOf(wish, { session, config, now, expires })
-  const first = nextSlotOf(spec.timing)(now) ?? now
-  const next = first + jitterOf(id, spec)
-  return {
-    shown: shownTiming(spec.timing),
-    first: next,
-    row: {
-      do: 'schedule.add',
-      schedule: {
-        id,
-        session_id: session.id,
-        org_id: session.org_id,
-        created_by: session.created_by,
-        spec,
-        state: newState(first, TZ_VERSION),
-        due_at: spec.expires_at === null ? next : Math.min(next, spec.expires_at),
-      },
-      most_of_session: config.schedules.max_per_session,
-      most_of_owner: config.schedules.max_per_principal,
-    },
-  }
-}
-export type NewContext = {
-  id: string
-  session: SessionRow
-  config: Config
-  now: number
-  /** Made by an agent or a command: it ends by itself after some days. */
-  expires: boolean
-}
-
-/** Not of one that is archived. */
-const LIVE = ['active', 'paused', 'completed', 'failed'] as const
-
-export async function createSchedule(
-  deps: Deps,
-  config: Config,
-  principal: Principal,
-  sessionId: string,
-  wish: ScheduleWish,
-): Promise<StoreSchedule> {
-  const session = await findSession(deps.store, principal, sessionId)
-  const id = deps.newId()
-  const { row } = composeNew(wish, { id, session, config, now: deps.now(), expires: false })
-  try {
-    await deps.store.commit({ session_id: sessionId, events: [], rows: [row], expect_status: LIVE })
-  } catch (thrown) {
-    throw thrown instanceof CommitRefused ? refusedAs('add a schedule to', sessionId, thrown) : thrown
-  }
-  return readSchedule(deps, id)
-}
-
-async function readSchedule({ store }: Pick<Deps, 'store'>, id: string): Promise<StoreSchedule> {
-  const row = await store.coordination.schedule(id)
-  if (row === null) throw new AppError('not_found', `There is no schedule ${id}.`)
-  return row
-}
-
-/** Whose session one may not see, of that one sees no schedule. */
-export async function findSchedule(
-  { store }: Pick<Deps, 'store'>,
-  principal: Principal,
-  id: string,
-): Promise<StoreSchedule> {
-  const row = await readSchedule({ store }, id)
-  const session = await store.getSession(row.session_id)
-  if (session === null) throw new AppError('not_found', `There is no schedule ${id}.`)
-  await findSession(store, principal, row.session_id).catch((thrown: unknown) => {
-    throw thrown instanceof AppError ? new AppError('not_found', `There is no schedule ${id}.`) : thrown
-  })
-  return row
-}
+import { changedSpec } from '../schedules/wish.ts'
+import { compose } from './compose.ts'
+import { readSchedule } from './find.ts'
+import { parentNow } from './fire.ts'
 
 const TRIES = 10
 type Asked = { decision: Decision; spec?: ScheduleSpec }
@@ -118,9 +28,9 @@ async function change(
     const parent = await deps.store.getSession(row.session_id)
     const asked = parent === null ? null : decide(row, parent)
     if (parent === null || asked === null) return row
-    const { events, rows, also } = await compose(deps, parent, row, asked.decision, asked.spec)
+    const { rows, ...composed } = await compose(deps, parent, row, asked.decision, asked.spec)
     try {
-      await deps.store.commit({ session_id: parent.id, events, rows: [...rows, ...more], also })
+      await deps.store.commit({ session_id: parent.id, ...composed, rows: [...rows, ...more] })
       return await readSchedule(deps, id)
     } catch (thrown) {
       if (!(thrown instanceof CommitRefused)) throw thrown
@@ -143,7 +53,7 @@ const wrong = (row: StoreSchedule, what: string): AppError => {
 export const pauseSchedule = (deps: Deps, id: string): Promise<StoreSchedule> =>
   change(deps, id, row => {
     if (row.status !== 'active') throw wrong(row, 'pause')
-    return { decision: decidePause(scheduleOf(row), 'Paused by hand.') }
+    return { decision: decidePause(scheduleOf(row), 'Paused by hand.', deps.now()) }
   })
 
 /** `answered`: rows of the item that asked for it; they are written although somebody resumed it before. */
@@ -194,7 +104,12 @@ export const runSchedule = (deps: Deps, id: string): Promise<StoreSchedule> =>
   change(deps, id, (row, parent) => {
     if ((row.status !== 'active' && row.status !== 'paused') || parent.status === 'archived')
       throw wrong(row, 'run')
-    const decision = decideManual(scheduleOf(row), deps.now())
+    const schedule = scheduleOf(row)
+    if (isSpent(schedule))
+      throw new AppError('wrong_state', `It has had the ${schedule.spec.max_runs} runs of max_runs.`, {
+        extra: { schedule_status: row.status },
+      })
+    const decision = decideManual(schedule, deps.now())
     if (decision === null)
       throw new AppError(
         'wrong_state',
@@ -215,14 +130,7 @@ export const changeSchedule = (
     const schedule = scheduleOf(row)
     const now = deps.now()
     const spec = changedSpec(schedule.spec, wish, { session, config, now, expires: false })
-    const changed = { ...schedule, spec }
-    return {
-      spec,
-      decision:
-        row.status === 'paused'
-          ? decidePause(changed, schedule.state.reason ?? '')
-          : decideResume(changed, now),
-    }
+    return { spec, decision: decideChange(schedule, spec, now, parentNow(session)) }
   })
 
 /** Of a session that is to be archived; returns the sessions of runs that are under way. */

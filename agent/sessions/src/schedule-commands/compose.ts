@@ -8,7 +8,7 @@ import type { ScheduleSpec } from '../schedules/schedule.ts'
 import { rowsOf, runId } from '../schedules/stored.ts'
 import { told } from '../schedules/tell.ts'
 
-type Composed = Required<Pick<Commit, 'events' | 'rows' | 'also'>>
+type Composed = Required<Pick<Commit, 'events' | 'rows' | 'also'>> & Pick<Commit, 'reopen' | 'reopen_from'>
 
 export async function compose(
   deps: Deps,
@@ -29,14 +29,15 @@ export async function compose(
         events: [...end.told, ...composed.events],
         rows: [...end.rows, ...rows],
         also: end.parts,
+        ...end.reopening,
       })
   }
   return withStart(composed)
 
-  function withStart({ events, rows: before, also }: Composed): Composed {
-    if (start === null) return { events, rows: before, also }
+  function withStart(before: Composed): Composed {
+    if (start === null) return before
     const { run_count, last_result } = decision.state
     const begun = beginRun(parent, row, start, run_count, last_result)
-    return { events, rows: [...before, begun.row], also: [...also, begun.part] }
+    return { ...before, rows: [...before.rows, begun.row], also: [...before.also, begun.part] }
   }
 }

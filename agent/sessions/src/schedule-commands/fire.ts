@@ -3,10 +3,8 @@ import type { Commit, RowChange, SessionRow, Timer } from '@cairn/log'
 import type { Deps } from '../deps.ts'
 import { compose } from './compose.ts'
 import { decideDue } from '../schedules/decide.ts'
+import type { Circumstances } from '../schedules/draft.ts'
 import { scheduleOf } from '../schedules/stored.ts'
-
-/** Of the rules of time zones that this process computes with. */
-export const TZ_VERSION = process.versions['tz'] ?? 'unknown'
 
 /** The time is that of the claim, by the clock of the store: those of the processes may differ. */
 export async function composeSchedule(
@@ -21,19 +19,28 @@ export async function composeSchedule(
   ])
   if (row === null || parent === null) return { events: [], rows: [fire] }
   const decision = decideDue(scheduleOf(row), claimed_at, {
-    parent: parent.status === 'archived' || parent.status === 'paused' ? parent.status : 'there',
-    owner: await ownerOf(deps, parent),
-    tz: TZ_VERSION,
+    parent: parentNow(parent),
+    owner: await ownerOf(deps, parent, claimed_at),
   })
-  const { events, rows, also } = await compose(deps, parent, row, decision)
-  return { events, rows: [fire, ...rows], also, expect_status: [parent.status] }
+  const { rows, ...composed } = await compose(deps, parent, row, decision)
+  return { ...composed, rows: [fire, ...rows], expect_status: [parent.status] }
 }
 
+export const parentNow = ({ status }: SessionRow): Circumstances['parent'] =>
+  status === 'archived' || status === 'paused' ? status : 'there'
+
+/** As for whoever would sign in with it; nothing removes a row of an account, so one without is not disabled. */
 async function ownerOf(
   { store }: Deps,
   { created_by, created_by_kind }: SessionRow,
-): Promise<'there' | 'disabled'> {
-  if (created_by_kind !== 'user') return 'there'
-  const user = await store.accounts.getUser(created_by)
-  return user !== null && user.disabled_at !== null ? 'disabled' : 'there'
+  now: number,
+): Promise<Circumstances['owner']> {
+  if (created_by_kind === 'user') {
+    const user = await store.accounts.getUser(created_by)
+    return user !== null && user.disabled_at !== null ? 'disabled' : 'there'
+  }
+  const account = await store.accounts.getServiceAccount(created_by)
+  if (account === null) return 'there'
+  const isExpired = account.expires_at !== null && account.expires_at <= now
+  return account.revoked_at !== null || isExpired ? 'disabled' : 'there'
 }

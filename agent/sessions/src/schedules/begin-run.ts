@@ -3,11 +3,10 @@ import type { LinkedCommit, RowChange, SessionRow, StoreSchedule } from '@cairn/
 import { cutAt } from '@cairn/protocol'
 import { childConfig, workspaceOf } from '../create.ts'
 import { syntheticMessage } from '../message-events.ts'
-import type { RunRef } from './schedule.ts'
+import { LAST_RESULT_CHARS, type RunRef } from './schedule.ts'
 import { runId, scheduleOf } from './stored.ts'
 
 const TITLE_CHARS = 80
-const RESULT_CHARS = 2000
 
 export function beginRun(
   parent: SessionRow,
@@ -72,5 +71,5 @@ const messageOf = (prompt: string, { slot_at, manual }: RunRef, last: string | n
     `This is a run of a schedule, for ${new Date(slot_at).toISOString()}` +
       `${manual ? ', asked for by hand' : ''}. ` +
       'Nobody watches it: your last answer is what the session that made the schedule is told.',
-    ...(last === null ? [] : [`The run before this one said:\n${cutAt(last, RESULT_CHARS)}`]),
+    ...(last === null ? [] : [`The run before this one said:\n${cutAt(last, LAST_RESULT_CHARS)}`]),
   ].join('\n\n')

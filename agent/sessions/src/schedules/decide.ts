@@ -3,6 +3,7 @@
  * the time, and what is so elsewhere, are arguments. Every slot that passes while the schedule is active is
  * a run, a row of skipped ones, or counted in one of the two.
  */
+import { isDeepStrictEqual } from 'node:util'
 import {
   begin,
   type Circumstances,
@@ -10,13 +11,14 @@ import {
   type Draft,
   dropQueued,
   finish,
+  isSpent,
   place,
   settle,
   skip,
   startRun,
 } from './draft.ts'
-import type { RunOutcome, RunRef, Schedule } from './schedule.ts'
-import { jitterOf, MOST_SLOTS, nextSlotOf, slotsUntil } from './slots.ts'
+import type { RunOutcome, RunRef, Schedule, ScheduleSpec, ScheduleState, Timing } from './schedule.ts'
+import { jitterOf, MOST_SLOTS, nextSlotOf, type Passed, slotsUntil } from './slots.ts'
 
 /** The slots up to now, by the clock of the store that said that the schedule is due. */
 export function decideDue(schedule: Schedule, now: number, around: Circumstances): Decision {
@@ -26,13 +28,8 @@ export function decideDue(schedule: Schedule, now: number, around: Circumstances
   if (around.owner === 'disabled') return cancel(draft, 'Whoever made it may not sign in any more.')
   const { state } = draft
   const { expires_at } = schedule.spec
-  const shifted = now - jitterOf(schedule.id, schedule.spec)
-  // What lies at or beyond its end is not owed.
-  const until = expires_at === null ? shifted : Math.min(shifted, expires_at - 1)
-  if (draft.status === 'active') {
-    recompute(draft, now, around.tz)
-    takeDue(draft, until, around)
-  }
+  const until = lastOwed(schedule.spec, now - jitterOf(schedule.id, schedule.spec))
+  if (draft.status === 'active') takeDue(draft, until, around)
   const isBehind = draft.status === 'active' && state.slot_at !== null && state.slot_at <= until
   if (expires_at !== null && now >= expires_at && !isBehind) {
     draft.status = 'expired'
@@ -42,11 +39,19 @@ export function decideDue(schedule: Schedule, now: number, around: Circumstances
   return finish(draft)
 }
 
-/** A run now, beside the slots; null: one is under way, and it is neither to be replaced nor waited for. */
+/** What lies at or beyond its end is not owed. */
+const lastOwed = ({ expires_at }: ScheduleSpec, until: number): number =>
+  expires_at === null ? until : Math.min(until, expires_at - 1)
+
+/**
+ * A run now, beside the slots; null: one is under way, and it is neither to be replaced nor waited for, or
+ * there were as many as there may be.
+ */
 export function decideManual(schedule: Schedule, now: number): Decision | null {
   const draft = begin(schedule)
   const { overlap } = draft.schedule.spec
   const { running, queued } = draft.state
+  if (isSpent(draft.schedule)) return null
   if (running !== null && (overlap === 'skip' || (overlap === 'queue' && queued !== null))) return null
   place(draft, { slot_at: now, manual: true }, 0, now)
   return finish(draft)
@@ -63,9 +68,11 @@ export function decideEnded(
   const draft = begin(schedule)
   settle(draft, ended, outcome, result, now)
   const { state } = draft
-  if (state.queued !== null) {
-    if (draft.status === 'active') {
-      const { queued } = state
+  const { queued } = state
+  if (draft.status === 'paused') skipPassed(draft, now)
+  if (queued !== null && !isSpent({ ...schedule, state })) {
+    // What a person asked for by hand is no slot: it runs in a schedule that is paused as well.
+    if (draft.status === 'active' || (draft.status === 'paused' && queued.manual)) {
       state.queued = null
       startRun(draft, queued, 0)
     } else dropQueued(draft, draft.status === 'paused' ? 'paused' : 'cancelled')
@@ -73,8 +80,9 @@ export function decideEnded(
   return finish(draft)
 }
 
-export function decidePause(schedule: Schedule, reason: string): Decision {
+export function decidePause(schedule: Schedule, reason: string, now: number): Decision {
   const draft = begin(schedule)
+  skipPassed(draft, now)
   draft.status = 'paused'
   draft.state.reason = reason
   dropQueued(draft, 'paused')
@@ -86,8 +94,50 @@ export function decideResume(schedule: Schedule, now: number): Decision {
   const draft = begin(schedule)
   draft.status = 'active'
   Object.assign(draft.state, { failures: 0, backoff_until: 0, reason: null, last_skip: null })
-  draft.state.slot_at = nextSlotOf(schedule.spec.timing)(now)
+  draft.state.slot_at = nextSlot(schedule.spec.timing, draft.state, now)
   return finish(draft)
+}
+
+/**
+ * It goes on with another specification. With the same times it stays where it is; with others, those that
+ * passed are acted on as it was.
+ */
+export function decideChange(
+  schedule: Schedule,
+  spec: ScheduleSpec,
+  now: number,
+  parent: Circumstances['parent'],
+): Decision {
+  const draft = begin(schedule)
+  const { state } = draft
+  if (draft.status === 'active') {
+    const isMoved = !isDeepStrictEqual(schedule.spec.timing, spec.timing)
+    const until = lastOwed(schedule.spec, now)
+    if (isMoved) while (state.slot_at !== null && state.slot_at <= until) takeDue(draft, until, { parent })
+    if (isMoved || isSpent(schedule)) state.slot_at = nextSlot(spec.timing, state, now)
+  }
+  return finish({ ...draft, schedule: { ...schedule, spec } })
+}
+
+const nextSlot = (timing: Timing, { acted_at }: ScheduleState, now: number): number | null =>
+  nextSlotOf(timing)(Math.max(now, acted_at ?? 0))
+
+/** Slots up to now, for whose sake nothing runs any more: it is paused. */
+function skipPassed(draft: Draft, now: number): void {
+  const { state } = draft
+  const { spec } = draft.schedule
+  while (state.slot_at !== null) {
+    const passed = slotsUntil(nextSlotOf(spec.timing), state.slot_at, lastOwed(spec, now), 0)
+    if (passed === null) return
+    pass(state, passed)
+    skip(draft, 'paused', passed.first, passed.last, passed.count)
+  }
+}
+
+function pass(state: ScheduleState, { next, last, count }: Passed): void {
+  state.slot_at = next
+  state.acted_at = last
+  state.slot_count += count
 }
 
 /** A run under way goes on and reports. */
@@ -104,25 +154,14 @@ function cancel(draft: Draft, reason: string): Decision {
 const isOver = ({ status }: Pick<Draft, 'status'>): boolean =>
   status === 'completed' || status === 'expired' || status === 'cancelled'
 
-/** Other rules of time zones mean other slots, but none that lies behind the last one. */
-function recompute({ schedule, state }: Draft, now: number, tz: string): void {
-  const { timing } = schedule.spec
-  if (state.tz === tz) return
-  state.tz = tz
-  // What was due by the old rules is due: it passed.
-  if (timing.kind === 'cron' && state.slot_at !== null && state.slot_at > now)
-    state.slot_at = nextSlotOf(timing)(now)
-}
-
-function takeDue(draft: Draft, until: number, around: Circumstances): void {
+function takeDue(draft: Draft, until: number, around: Pick<Circumstances, 'parent'>): void {
   const { schedule, state } = draft
   const { timing, missed, catch_up_s, late_s } = schedule.spec
   if (state.slot_at === null) return
   const since = until - catch_up_s * 1000
   const passed = slotsUntil(nextSlotOf(timing), state.slot_at, until, since)
   if (passed === null) return
-  state.slot_at = passed.next
-  state.slot_count += passed.count
+  pass(state, passed)
   const { first, last, count, old, old_last, new_first } = passed
   // More passed than one look counts: what it counted lies long behind.
   const isCut = count === MOST_SLOTS && passed.next !== null && passed.next <= until
@@ -150,7 +189,7 @@ function takeSlot(
   slot: number,
   collapsed: number,
   now: number,
-  { parent }: Circumstances,
+  { parent }: Pick<Circumstances, 'parent'>,
 ): void {
   const { state } = draft
   if (parent === 'paused') return skip(draft, 'paused', slot, slot, collapsed + 1)

@@ -7,8 +7,6 @@ export type Circumstances = {
   /** Of the session that the schedule belongs to. */
   parent: 'there' | 'paused' | 'archived'
   owner: 'there' | 'disabled'
-  /** The version of the rules of time zones in use. */
-  tz: string
 }
 
 export type Decision = {
@@ -71,12 +69,11 @@ const row = (
 ): RunRow => ({ slot_at, last_slot_at: slot_at, status, reason, collapsed, manual })
 
 export function startRun(draft: Draft, run: RunRef, collapsed: number): void {
-  const { state, schedule } = draft
+  const { state } = draft
   state.running = run
   state.run_count += 1
   state.last_skip = null
   if (!run.manual) state.skipped_count += collapsed
-  if (schedule.spec.max_runs !== null && state.run_count >= schedule.spec.max_runs) state.slot_at = null
   draft.rows.push(row(run, 'running', null, collapsed))
   draft.start = run
 }
@@ -102,7 +99,7 @@ export function skip(draft: Draft, reason: SkipReason, first: number, last: numb
   else rows[same] = skipped
 }
 
-export function dropQueued(draft: Draft, reason: SkipReason): void {
+export function dropQueued(draft: Pick<Draft, 'state' | 'rows'>, reason: SkipReason): void {
   const { state } = draft
   const { queued } = state
   if (queued === null) return
@@ -130,10 +127,18 @@ export function settle(draft: Draft, run: RunRef, outcome: RunOutcome, result: s
   draft.tell = 'failures'
 }
 
+/** It has had as many runs as it may have: no slot, no person and no queue makes another. */
+export const isSpent = ({ spec, state }: Pick<Schedule, 'spec' | 'state'>): boolean =>
+  spec.max_runs !== null && state.run_count >= spec.max_runs
+
 /** What is left to come: a schedule without a next slot is over once nothing of it runs. */
 export function finish({ schedule, ...draft }: Draft): Decision {
   const { state } = draft
   const { expires_at } = schedule.spec
+  if (isSpent({ spec: schedule.spec, state })) {
+    state.slot_at = null
+    dropQueued(draft, 'cancelled')
+  }
   if (draft.status === 'active' && state.slot_at === null && state.running === null && state.queued === null)
     draft.status = 'completed'
   if (draft.status !== 'active' && draft.status !== 'paused') return draft

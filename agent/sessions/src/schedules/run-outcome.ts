@@ -9,7 +9,7 @@ import { dropDeadline } from '../deadline-timer.ts'
 import type { Deps } from '../deps.ts'
 import { beginRun } from './begin-run.ts'
 import { decideEnded } from './decide.ts'
-import type { ScheduleSpec } from './schedule.ts'
+import { LAST_RESULT_CHARS, type ScheduleSpec } from './schedule.ts'
 import { rowsOf, scheduleOf } from './stored.ts'
 import { told } from './tell.ts'
 
@@ -97,7 +97,8 @@ export async function endOfRun(
   if (row === null || parent === null) return end
   const schedule = scheduleOf(row)
   if (schedule.state.running?.slot_at !== about.slot_at) return end
-  const decision = decideEnded(schedule, schedule.state.running, outcome, said, deps.now())
+  const last = cutAt(said, LAST_RESULT_CHARS)
+  const decision = decideEnded(schedule, schedule.state.running, outcome, last, deps.now())
   end.parent_rows.push(...rowsOf(row, decision))
   end.told.push(...told(deps, parent, row, decision))
   if (decision.start !== null) {

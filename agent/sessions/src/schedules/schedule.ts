@@ -32,9 +32,13 @@ export type ScheduleSpec = {
 export type SkipReason = 'missed' | 'overlap' | 'backoff' | 'paused' | 'cancelled'
 export type RunRef = { slot_at: number; manual: boolean }
 
+export const LAST_RESULT_CHARS = 2000
+
 export type ScheduleState = {
   /** The next slot that was not acted on yet; null: there is none any more. */
   slot_at: number | null
+  /** The last slot that was acted on: the next lies behind it, whatever a clock says. */
+  acted_at: number | null
   /** Runs that began, those by hand too. */
   run_count: number
   /** Slots that passed while it was active, and those of them that no run began for. */
@@ -49,15 +53,15 @@ export type ScheduleState = {
   queued: RunRef | null
   /** The last row, if it is one of slots that were skipped: more of them for the same reason join it. */
   last_skip: { slot_at: number; reason: SkipReason; collapsed: number } | null
+  /** What the next run and people are told of it: at most LAST_RESULT_CHARS. */
   last_result: string | null
   /** Why it is paused or over, for people. */
   reason: string | null
-  /** The version of the rules of time zones by which slot_at was computed. */
-  tz: string
 }
 
-export const newState = (slotAt: number | null, tz: string): ScheduleState => ({
+export const newState = (slotAt: number | null): ScheduleState => ({
   slot_at: slotAt,
+  acted_at: null,
   run_count: 0,
   slot_count: 0,
   skipped_count: 0,
@@ -68,7 +72,6 @@ export const newState = (slotAt: number | null, tz: string): ScheduleState => ({
   last_skip: null,
   last_result: null,
   reason: null,
-  tz,
 })
 
 type ScheduleStatus = 'active' | 'paused' | 'completed' | 'expired' | 'cancelled'

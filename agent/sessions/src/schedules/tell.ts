@@ -1,8 +1,10 @@
 /** What people are told of a schedule, in their inbox. */
 import type { Draft, SessionRow, StoreSchedule } from '@cairn/log'
+import { cutAt } from '@cairn/protocol'
 import type { Deps } from '../deps.ts'
 import { raiseAction, raiseTaskComplete } from '../raise.ts'
 import type { Decision } from './draft.ts'
+import { LAST_RESULT_CHARS } from './schedule.ts'
 import { scheduleOf } from './stored.ts'
 
 export const SCHEDULE_PAUSED = 'schedule_paused'
@@ -29,7 +31,7 @@ export function told(
   return [
     raiseAction(deps, {
       title: `Schedule paused: ${name}`,
-      instructions: state.last_result ?? state.reason ?? '',
+      instructions: cutAt(state.last_result ?? state.reason ?? '', LAST_RESULT_CHARS),
       context: 'Done resumes it from now on.',
       action_type: SCHEDULE_PAUSED,
       target: row.id,

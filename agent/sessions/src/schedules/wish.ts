@@ -10,7 +10,7 @@ import type { SessionRow } from '@cairn/log'
 import { parseCron } from './cron.ts'
 import type { ScheduleSpec, Timing } from './schedule.ts'
 import { nextSlotOf } from './slots.ts'
-import { isZone } from './zone.ts'
+import { zoneName } from './zone.ts'
 
 const LEAST_INTERVAL_S = 60
 const MOST_INTERVAL_S = 366 * 86_400
@@ -31,22 +31,25 @@ export function timingOf(wish: TimingWish, timezone: string, anchor: number): Ti
       'cron',
       `${given === 0 ? 'none' : 'more than one'} of cron, every_s and at is given; give one of them`,
     )
-  if (cron === undefined && wish.timezone !== undefined)
-    throw invalid('timezone', 'is only for cron; every_s counts seconds, and at names its own offset')
+  if (cron === undefined && wish.timezone !== undefined) throw zoneWithoutCron()
   if (every_s !== undefined)
     return { kind: 'interval', interval_s: checkedInterval(every_s), anchor_at: anchor }
   if (at !== undefined) return { kind: 'once', at: checkedTime('at', at, anchor) }
-  const zone = wish.timezone ?? timezone
-  if (!isZone(zone))
+  const asked = wish.timezone ?? timezone
+  const zone = zoneName(asked)
+  if (zone === null)
     throw invalid(
       'timezone',
-      `${JSON.stringify(zone)} is no zone of the database of time zones; write one such as ` +
+      `${JSON.stringify(asked)} is no zone of the database of time zones; write one such as ` +
         'Europe/Berlin, or UTC',
     )
   const parsed = parseCron(cron ?? '')
   if ('problem' in parsed) throw invalid('cron', parsed.problem)
   return { kind: 'cron', cron: (cron ?? '').trim(), timezone: zone }
 }
+
+const zoneWithoutCron = (): AppError =>
+  invalid('timezone', 'is only for cron; every_s counts seconds, and at names its own offset')
 
 function checkedInterval(every_s: number): number {
   if (every_s < LEAST_INTERVAL_S)
@@ -75,9 +78,14 @@ export type SpecContext = {
   expires: boolean
 }
 
-export function specOf(wish: ScheduleWish, { session, config, now, expires }: SpecContext): ScheduleSpec {
+/** `kept`: times that were checked when they were asked for; that of a single run may have passed. */
+export function specOf(
+  wish: ScheduleWish,
+  { session, config, now, expires }: SpecContext,
+  kept?: Timing,
+): ScheduleSpec {
   const limits = config.schedules
-  const timing = timingOf(wish, limits.timezone, now)
+  const timing = kept ?? timingOf(wish, limits.timezone, now)
   const expires_at =
     wish.expires_at === undefined
       ? expires
@@ -85,7 +93,7 @@ export function specOf(wish: ScheduleWish, { session, config, now, expires }: Sp
         : null
       : checkedTime('expires_at', wish.expires_at, now)
   const first = nextSlotOf(timing)(now)
-  if (first === null || (expires_at !== null && first >= expires_at))
+  if (first === null ? kept === undefined : expires_at !== null && first >= expires_at)
     throw invalid(
       'expires_at',
       first === null
@@ -141,13 +149,9 @@ export function changedSpec(
     Object.entries(given).filter(([, value]) => value !== undefined),
   ) as Partial<ScheduleWish>
   const isTimed = wish.cron !== undefined || wish.every_s !== undefined || wish.at !== undefined
-  const kept: Partial<ScheduleWish> = isTimed
-    ? {}
-    : timing.kind === 'cron'
-      ? { cron: timing.cron, timezone: timing.timezone }
-      : timing.kind === 'interval'
-        ? { every_s: timing.interval_s }
-        : { at: new Date(timing.at).toISOString() }
+  // The grid of an interval stays, unless another is asked for.
+  const kept = isTimed || timing.kind === 'cron' ? undefined : timing
+  if (kept !== undefined && wish.timezone !== undefined) throw zoneWithoutCron()
   const { name, prompt, missed, catch_up_s, overlap, jitter_s, max_runs, on_result } = spec
   const changed = specOf(
     {
@@ -160,11 +164,11 @@ export function changedSpec(
       ...(name === null ? {} : { name }),
       ...(max_runs === null ? {} : { max_runs }),
       ...(spec.expires_at === null ? {} : { expires_at: new Date(spec.expires_at).toISOString() }),
-      ...kept,
+      ...(isTimed || timing.kind !== 'cron' ? {} : { cron: timing.cron, timezone: timing.timezone }),
       ...wish,
     },
     { ...context, expires: false },
+    kept,
   )
-  // The grid of an interval stays, unless another is asked for.
-  return { ...changed, run: spec.run, ...(isTimed || timing.kind === 'cron' ? {} : { timing }) }
+  return { ...changed, run: spec.run }
 }

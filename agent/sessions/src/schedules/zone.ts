@@ -14,23 +14,31 @@ export type Zone = {
   changeIn(from: number, to: number): number | null
 }
 
-/** Names of the database of time zones, and UTC. An offset such as +02:00 is none: it has no summer time. */
-export function isZone(name: string): boolean {
-  if (!/^[A-Za-z][\w+-]*(\/[\w+-]+)*$/.test(name)) return false
+/**
+ * A name of the database of time zones, or UTC, as it is written there: Intl takes any casing. Another name
+ * of a zone (Asia/Kolkata, where Intl says Asia/Calcutta) stays as it was given. null: it is none. An offset
+ * such as +02:00 is none: it has no summer time.
+ */
+export function zoneName(name: string): string | null {
+  if (!/^[A-Za-z][\w+-]*(\/[\w+-]+)*$/.test(name)) return null
   try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== ''
+    const known = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone
+    return known.toLowerCase() === name.toLowerCase() ? known : name
   } catch (thrown) {
-    if (thrown instanceof RangeError) return false
+    if (thrown instanceof RangeError) return null
     throw thrown
   }
 }
 
 const zones = new Map<string, Zone>()
-/** `name` is one that isZone knows; a zone is made once, for it keeps what it has looked up. */
+/** More than are in use at a time. Ever other spellings of names do not grow the process. */
+const KEPT_ZONES = 200
+/** `name` is one that zoneName knows; a zone is made once, for it keeps what it has looked up. */
 export function zoneOf(name: string): Zone {
   const known = zones.get(name)
   if (known !== undefined) return known
   const made = name === 'UTC' ? UTC : createZone(name)
+  if (zones.size >= KEPT_ZONES) zones.clear()
   zones.set(name, made)
   return made
 }

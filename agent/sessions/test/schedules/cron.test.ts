@@ -4,7 +4,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseCron } from '../../src/schedules/cron.ts'
 import { nextSlotOf } from '../../src/schedules/slots.ts'
-import { instantOf, isZone, zoneOf } from '../../src/schedules/zone.ts'
+import { timingOf } from '../../src/schedules/wish.ts'
+import { instantOf, zoneName, zoneOf } from '../../src/schedules/zone.ts'
 
 /** The long runs are for the night. */
 const rounds = (sample: number, full: number): number => (process.env['ATTACKS'] === 'full' ? full : sample)
@@ -108,7 +109,7 @@ describe('the rules of zones', () => {
 
   test('names of zones are taken, and offsets and inventions are not', () => {
     for (const name of [...ZONES, 'UTC', 'Etc/GMT+5', 'America/Argentina/Buenos_Aires'])
-      expect(isZone(name), name).toBe(true)
+      expect(zoneName(name), name).not.toBeNull()
     for (const name of [
       '',
       '+02:00',
@@ -118,7 +119,29 @@ describe('the rules of zones', () => {
       'Europe/Berlin ',
       'é',
     ])
-      expect(isZone(name), name).toBe(false)
+      expect(zoneName(name), name).toBeNull()
+  })
+
+  test('however a zone is spelt, its schedules have one spelling of it', () => {
+    const spelt = ['europe/berlin', 'EUROPE/BERLIN', 'eUROPE/bERLIN'].map(timezone =>
+      timingOf({ cron: '@daily', timezone }, 'UTC', 0),
+    )
+    expect(spelt.map(timing => timing.kind === 'cron' && timing.timezone)).toEqual([
+      'Europe/Berlin',
+      'Europe/Berlin',
+      'Europe/Berlin',
+    ])
+    expect(timingOf({ cron: '@daily', timezone: 'utc' }, 'UTC', 0)).toMatchObject({ timezone: 'UTC' })
+    expect(zoneName('Asia/Kolkata')).toBe('Asia/Kolkata')
+  })
+
+  test('of zones no more are kept than are in use, however many spellings are asked for', () => {
+    const first = zoneOf('asia/Kolkata')
+    expect(zoneOf('asia/Kolkata')).toBe(first)
+    const cased = (bits: number): string =>
+      [...'europe/berlin'].map((char, at) => (bits & (1 << at) ? char.toUpperCase() : char)).join('')
+    for (let bits = 0; bits < 1000; bits++) zoneOf(cased(bits))
+    expect(zoneOf('asia/Kolkata')).not.toBe(first)
   })
 })
 

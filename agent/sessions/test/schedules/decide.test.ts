@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   decideCancel,
+  decideChange,
   decideDue,
   decideEnded,
   decideManual,
@@ -25,7 +26,7 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const START = Date.UTC(2026, 2, 28, 12)
-const AROUND: Circumstances = { parent: 'there', owner: 'there', tz: 'test' }
+const AROUND: Circumstances = { parent: 'there', owner: 'there' }
 
 const specOf = (given: Partial<ScheduleSpec> = {}): ScheduleSpec => ({
   name: null,
@@ -58,7 +59,7 @@ class Desk {
       id: 'a schedule',
       status: 'active',
       spec,
-      state: newState(nextSlotOf(spec.timing)(START), 'test'),
+      state: newState(nextSlotOf(spec.timing)(START)),
     }
     this.due_at = this.schedule.state.slot_at! + jitterOf('a schedule', spec)
   }
@@ -259,7 +260,80 @@ describe('ends', () => {
       'cancelled',
     )
     expect(decideCancel(desk.schedule, 'by hand')).toMatchObject({ status: 'cancelled', due_at: null })
-    expect(decidePause(desk.schedule, 'by hand')).toMatchObject({ status: 'paused', due_at: null })
+    expect(decidePause(desk.schedule, 'by hand', START + 3 * MINUTE)).toMatchObject({
+      status: 'paused',
+      due_at: null,
+    })
+  })
+})
+
+describe('a schedule that is changed, paused or resumed', () => {
+  const change = (desk: Desk, given: Partial<ScheduleSpec>, now: number): Desk => {
+    const spec = { ...desk.schedule.spec, ...given }
+    desk.take(decideChange(desk.schedule, spec, now, 'there'))
+    desk.schedule = { ...desk.schedule, spec }
+    return desk
+  }
+  const noon = { kind: 'interval', interval_s: 3600, anchor_at: START } as const
+
+  test('stays where it is as long as its times do, with its failures', () => {
+    const desk = new Desk({ timing: noon, jitter_s: 600 }).at(START + HOUR + 10 * MINUTE)
+    desk.end('failed', START + HOUR + 11 * MINUTE)
+    const before = { ...desk.schedule.state }
+    change(desk, { name: 'Other', prompt: 'look again', jitter_s: 0 }, START + 2 * HOUR + 1)
+    expect(desk.schedule.state).toEqual(before)
+    expect(desk.due_at).toBe(START + 2 * HOUR)
+  })
+
+  test('accounts for the slots that passed and were not acted on yet', () => {
+    const late = START + 3 * HOUR + 1000
+    const moved = change(new Desk({ timing: noon }), { timing: { ...noon, anchor_at: START + 1 } }, late)
+    expect(moved.said()).toEqual(['180 running +2'])
+    expect(moved.schedule.state).toMatchObject({ slot_count: 3, slot_at: START + 4 * HOUR + 1 })
+    const paused = new Desk({ timing: noon, jitter_s: 3000 })
+    paused.take(decidePause(paused.schedule, 'by hand', late))
+    expect(paused.said()).toEqual(['60 skipped paused +2'])
+    expect(accountedFor(paused)).toEqual({ rows: 3, state: 3 })
+  })
+
+  test('never goes back behind a slot that was acted on, whatever the clock says', () => {
+    const desk = new Desk({ timing: noon }).at(START + 2 * HOUR).end('success', START + 2 * HOUR + 1)
+    const back = START + 30 * MINUTE
+    desk.take(decidePause(desk.schedule, 'by hand', back))
+    desk.take(decideResume(desk.schedule, back))
+    expect(desk.due_at).toBe(START + 3 * HOUR)
+    change(desk, { timing: { ...noon, interval_s: 1800 } }, back)
+    expect(desk.due_at).toBe(START + 2 * HOUR + 30 * MINUTE)
+  })
+
+  test('has no more runs than max_runs: by its slots, by hand, resumed or from its queue', () => {
+    const spent = (): Desk => new Desk({ max_runs: 1, max_failures: 1 }).at(START + MINUTE)
+    const resumed = spent()
+    resumed.take(decidePause(resumed.schedule, 'by hand', START + 90_000))
+    resumed.take(decideResume(resumed.schedule, START + 2 * MINUTE))
+    expect([resumed.schedule.status, resumed.due_at]).toEqual(['active', null])
+    expect(resumed.end('success', START + 3 * MINUTE).schedule.status).toBe('completed')
+    expect(change(spent(), { name: 'Other' }, START + 2 * MINUTE).due_at).toBeNull()
+    const failed = spent().end('failed', START + MINUTE + 1)
+    failed.take(decideResume(failed.schedule, START + 2 * MINUTE))
+    expect(failed.schedule.status).toBe('completed')
+    for (const overlap of ['queue', 'replace'] as const)
+      expect(decideManual(change(spent(), { overlap }, START + 90_000).schedule, START + 91_000)).toBeNull()
+    const lowered = new Desk({ overlap: 'queue', max_runs: 2 }).at(START + MINUTE).at(START + 2 * MINUTE)
+    change(lowered, { max_runs: 1 }, START + 2 * MINUTE + 1).end('success', START + 3 * MINUTE)
+    expect(lowered.said()).toEqual(['1 success success', '2 skipped cancelled'])
+    expect(accountedFor(lowered)).toEqual({ rows: 2, state: 2 })
+    expect(change(spent(), { max_runs: 2 }, START + 90_000).due_at).toBe(START + 2 * MINUTE)
+  })
+
+  test('runs what was asked for by hand and waited, although it is paused', () => {
+    const desk = new Desk({ overlap: 'queue' }).at(START + MINUTE)
+    desk.take(decidePause(desk.schedule, 'by hand', START + 61_000))
+    const by = decideManual(desk.schedule, START + 62_000)
+    if (by !== null) desk.take(by)
+    desk.end('success', START + 63_000)
+    expect(desk.started).toEqual([START + MINUTE, START + 62_000])
+    expect(desk.schedule.status).toBe('paused')
   })
 })
 
@@ -288,9 +362,9 @@ test('whatever happens, every slot that passes while it is active is accounted f
         const desk = new Desk({ overlap, missed, jitter_s, timing, max_failures: 1000 })
         const next = nextSlotOf(timing)
         let [now, owed, from] = [START, 0, START]
+        const jitter = jitterOf(desk.schedule.id, desk.schedule.spec)
         /** Slots from the last count up to what has passed by now, while it was active. */
-        const count = (): void => {
-          const until = now - jitterOf(desk.schedule.id, desk.schedule.spec)
+        const count = (until = now - jitter): void => {
           for (let at = next(from); at !== null && at <= until; at = next(at)) [owed, from] = [owed + 1, at]
         }
         for (const { wait, act } of steps) {
@@ -303,7 +377,9 @@ test('whatever happens, every slot that passes while it is active is accounted f
             if (by !== null) desk.take(by)
           }
           if (act === 'pause_resume') {
-            desk.take(decidePause(desk.schedule, 'by hand'))
+            desk.take(decidePause(desk.schedule, 'by hand', now))
+            // Those within the jitter too: they passed, and nothing acts on them any more.
+            count(now)
             now += 1000 * wait
             desk.take(decideResume(desk.schedule, now))
             from = Math.max(from, now)

@@ -1,5 +1,6 @@
 /** A new schedule: whom it tells, what it runs, when, and its limits. */
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
+import type { ScheduleWish } from '@cairn/protocol'
 import { type FormEvent, type ReactNode, useId, useRef, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { client, describeError } from '../api.ts'
@@ -13,21 +14,12 @@ const OVERLAPS = {
 } as const
 type Overlap = keyof typeof OVERLAPS
 
-export function ScheduleForm({ onDone }: { onDone: () => void }) {
+function useCreate(onDone: () => void) {
   const queries = useQueryClient()
-  const [given, setSession] = useState('')
-  const sessions = useInfiniteQuery(sessionsQuery('current', '')).data?.pages.flatMap(page => page.sessions)
-  const session_id = given === '' ? (sessions?.[0]?.id ?? '') : given
-  const [prompt, setPrompt] = useState('')
-  const [when, setWhen] = useState(firstWhen)
-  const [overlap, setOverlap] = useState<Overlap>('skip')
-  const [maxRuns, setMaxRuns] = useState('')
   // Repeating one that may have arrived must not make it twice: one key for one schedule.
   const attempt = useRef({ text: '', key: '' })
-  const create = useMutation({
-    mutationFn: () => {
-      const limit = maxRuns === '' ? {} : { max_runs: Number(maxRuns) }
-      const body = { session_id, prompt, overlap, ...timingOf(when), ...limit }
+  return useMutation({
+    mutationFn: (body: ScheduleWish & { session_id: string }) => {
       const text = JSON.stringify(body)
       if (attempt.current.text !== text) attempt.current = { text, key: crypto.randomUUID() }
       return client.call('createSchedule', { body, idempotencyKey: attempt.current.key })
@@ -37,9 +29,21 @@ export function ScheduleForm({ onDone }: { onDone: () => void }) {
       onDone()
     },
   })
+}
+
+export function ScheduleForm({ onDone }: { onDone: () => void }) {
+  const [given, setSession] = useState('')
+  const sessions = useInfiniteQuery(sessionsQuery('current', '')).data?.pages.flatMap(page => page.sessions)
+  const session_id = given === '' ? (sessions?.[0]?.id ?? '') : given
+  const [prompt, setPrompt] = useState('')
+  const [when, setWhen] = useState(firstWhen)
+  const [overlap, setOverlap] = useState<Overlap>('skip')
+  const [maxRuns, setMaxRuns] = useState('')
+  const create = useCreate(onDone)
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    create.mutate()
+    const limit = maxRuns === '' ? {} : { max_runs: Number(maxRuns) }
+    create.mutate({ session_id, prompt, overlap, ...timingOf(when), ...limit })
   }
   return (
     <form className="schedule-form" onSubmit={submit} data-testid="schedule-form">

@@ -1,0 +1,72 @@
+/** A new schedule: its rows for a commit of its session, which may do more, and that commit by itself. */
+import { CommitRefused, type RowChange, type SessionRow, type StoreSchedule } from '@cairn/log'
+import { AppError, type Config, type Principal, type ScheduleWish } from '@cairn/protocol'
+import { findSession } from '../access.ts'
+import type { Deps } from '../deps.ts'
+import { refusedAs } from '../refusals.ts'
+import { newState } from '../schedules/schedule.ts'
+import { jitterOf, nextSlotOf } from '../schedules/slots.ts'
+import { shownTiming } from '../schedules/view.ts'
+import { invalid, specOf } from '../schedules/wish.ts'
+import { readSchedule } from './find.ts'
+
+/** Of a schedule that is to be made: the rows for a commit of its session. */
+export function composeNew(
+  wish: ScheduleWish,
+  { id, session, config, now, expires }: NewContext,
+): { row: RowChange; shown: ReturnType<typeof shownTiming>; first: number } {
+  if (!config.schedules.enabled)
+    throw new AppError('wrong_state', 'Schedules are switched off here (schedules.enabled).')
+  if (session.parent_id !== null)
+    throw invalid('session_id', 'is a session that works for another; schedules belong to those at the top')
+  const spec = specOf(wish, { session, config, now, expires })
+  const first = nextSlotOf(spec.timing)(now) ?? now
+  const next = first + jitterOf(id, spec)
+  return {
+    shown: shownTiming(spec.timing),
+    first: next,
+    row: {
+      do: 'schedule.add',
+      schedule: {
+        id,
+        session_id: session.id,
+        org_id: session.org_id,
+        created_by: session.created_by,
+        spec,
+        state: newState(first),
+        due_at: spec.expires_at === null ? next : Math.min(next, spec.expires_at),
+      },
+      most_of_session: config.schedules.max_per_session,
+      most_of_owner: config.schedules.max_per_principal,
+    },
+  }
+}
+export type NewContext = {
+  id: string
+  session: SessionRow
+  config: Config
+  now: number
+  /** Made by an agent or a command: it ends by itself after some days. */
+  expires: boolean
+}
+
+/** Not of one that is archived. */
+const LIVE = ['active', 'paused', 'completed', 'failed'] as const
+
+export async function createSchedule(
+  deps: Deps,
+  config: Config,
+  principal: Principal,
+  sessionId: string,
+  wish: ScheduleWish,
+): Promise<StoreSchedule> {
+  const session = await findSession(deps.store, principal, sessionId)
+  const id = deps.newId()
+  const { row } = composeNew(wish, { id, session, config, now: deps.now(), expires: false })
+  try {
+    await deps.store.commit({ session_id: sessionId, events: [], rows: [row], expect_status: LIVE })
+  } catch (thrown) {
+    throw thrown instanceof CommitRefused ? refusedAs('add a schedule to', sessionId, thrown) : thrown
+  }
+  return readSchedule(deps, id)
+}

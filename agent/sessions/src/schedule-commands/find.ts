@@ -1,0 +1,26 @@
+/** Schedules by their id, for the system and for whoever may see them. */
+import type { StoreSchedule } from '@cairn/log'
+import { AppError, type Principal } from '@cairn/protocol'
+import { findSession } from '../access.ts'
+import type { Deps } from '../deps.ts'
+
+export async function readSchedule({ store }: Pick<Deps, 'store'>, id: string): Promise<StoreSchedule> {
+  const row = await store.coordination.schedule(id)
+  if (row === null) throw new AppError('not_found', `There is no schedule ${id}.`)
+  return row
+}
+
+/** Whose session one may not see, of that one sees no schedule. */
+export async function findSchedule(
+  { store }: Pick<Deps, 'store'>,
+  principal: Principal,
+  id: string,
+): Promise<StoreSchedule> {
+  const row = await readSchedule({ store }, id)
+  const session = await store.getSession(row.session_id)
+  if (session === null) throw new AppError('not_found', `There is no schedule ${id}.`)
+  await findSession(store, principal, row.session_id).catch((thrown: unknown) => {
+    throw thrown instanceof AppError ? new AppError('not_found', `There is no schedule ${id}.`) : thrown
+  })
+  return row
+}
