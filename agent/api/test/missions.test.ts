@@ -126,3 +126,14 @@ test('what cannot be is a problem document that says what would be right, and ch
   expect((await service.call('/v1/missions?status=lost')).status).toBe(400)
   expect((await service.call('/v1/missions/none')).status).toBe(404)
 })
+
+test('a budget in USD is refused where the evaluator has no price', async () => {
+  await using service = await startService({
+    config: {
+      models: { default: 'demo/model', catalog: { 'demo/model': { input: 1, output: 1 } } },
+      agents: { assistant: { missions: { evaluator_model: 'demo/other' } } },
+    },
+  })
+  const { status, json } = await post(service, '/v1/missions', { ...asked, budget: { max_cost_usd: 1 } })
+  expect([status, json.detail]).toEqual([422, expect.stringContaining('model demo/other has no price')])
+})

@@ -1,6 +1,6 @@
 /** Who acts in a session: its agent of the configuration, narrowed by what the session says for itself. */
 import { AgentConfig, type Config, GovernanceConfig } from '@cairn/protocol'
-import { childConfig, DEFAULT_AGENT, StoredSessionConfig } from '@cairn/sessions'
+import { childConfig, DEFAULT_AGENT, missionEvaluator, StoredSessionConfig } from '@cairn/sessions'
 import type { SessionRow } from '@cairn/log'
 import { narrowAgent } from './governance/narrow.ts'
 
@@ -85,8 +85,7 @@ export function setUpAgent(config: Config, session: Pick<SessionRow, 'agent' | '
     escalation_model: agent.escalation_model ?? null,
     title_model: agent.summary_model ?? model,
     evaluator_model: agent.goals.evaluator_model ?? agent.summary_model ?? model,
-    mission_evaluator_model:
-      agent.missions.evaluator_model ?? agent.goals.evaluator_model ?? agent.summary_model ?? model,
+    mission_evaluator_model: missionEvaluator(agent, model),
     system: own.system ?? agent.system,
     max_iterations: Math.min(agent.max_iterations, own.max_iterations ?? agent.max_iterations),
     temperature: own.temperature ?? agent.temperature,

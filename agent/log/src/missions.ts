@@ -2,7 +2,13 @@
  * Missions: a goal that a session and its children work on in rounds. The row has what a listing and a guard
  * need; rounds and verdicts are in the log of the session, its coordinator.
  */
-import { isMissionOver, type MissionStatus, type Principal, type SessionBudget } from '@cairn/protocol'
+import {
+  isMissionOver,
+  type MissionDetail,
+  type MissionStatus,
+  type Principal,
+  type SessionBudget,
+} from '@cairn/protocol'
 import { page } from './listing.ts'
 
 /** What was asked for; it never changes. */
@@ -19,6 +25,8 @@ export type MissionState = {
   /** Who moved it last, where that was a person. */
   decided_by?: Pick<Principal, 'kind' | 'id'> | null
   last_evaluation?: { result: string; explanation: string; feedback: string; at: string }
+  /** All of them: a later mission of the session takes the place of this one in the fold of its log. */
+  verdicts?: MissionDetail['verdicts']
   /** Of the whole tree since the definition, at the last verdict. */
   spent?: { tokens: number; cost_usd: number }
 }
@@ -53,9 +61,15 @@ export type MissionQuery = {
 }
 
 export type MissionChange =
-  /** Refused with `exists` when there is one of that id, with `mission_moved` when the session has one that is not over. */
+  /**
+   * Refused with `exists` when there is one of that id, with `mission_moved` when the session has one that is
+   * not over.
+   */
   | { do: 'mission.add'; mission: NewMission }
-  /** Guard and change: refused with `mission_moved` unless it is in one of these. `state` adds to what there is. */
+  /**
+   * Guard and change: refused with `mission_moved` unless it is in one of these. `state` adds to what there
+   * is.
+   */
   | {
       do: 'mission.move'
       mission_id: string

@@ -1,6 +1,14 @@
 /** A new mission: its row, its events and the message that begins it, in one commit (contract 14.5). */
 import { CommitRefused, type Mission, type NewMission, type RowChange, type SessionRow } from '@cairn/log'
-import { AppError, type EventDraft, isMissionOver, MISSION_ROUNDS, type SessionBudget } from '@cairn/protocol'
+import {
+  type AgentConfig,
+  AppError,
+  type Config,
+  type EventDraft,
+  isMissionOver,
+  MISSION_ROUNDS,
+  type SessionBudget,
+} from '@cairn/protocol'
 import type { CapabilityStates } from '@cairn/state'
 import type { Deps } from './deps.ts'
 import { resumed } from './lifecycle-events.ts'
@@ -40,6 +48,22 @@ export function missionObstacle(
       '/goal clear first.'
     )
   return null
+}
+
+/** The model that grades its rounds, where `model` works on it. */
+export const missionEvaluator = ({ missions, goals, summary_model }: AgentConfig, model: string): string =>
+  missions.evaluator_model ?? goals.evaluator_model ?? summary_model ?? model
+
+/** Of the models that work on it and grade it, one with which a budget in USD cannot be kept; null: none. */
+export function unpricedModel(
+  { max_cost_usd }: SessionBudget,
+  catalog: Config['models']['catalog'],
+  models: readonly string[],
+): string | null {
+  if (max_cost_usd === undefined) return null
+  const hasPrice = (model: string): boolean =>
+    catalog[model]?.input !== undefined && catalog[model].output !== undefined
+  return models.find(model => !hasPrice(model)) ?? null
 }
 
 export function composeMission(

@@ -86,7 +86,14 @@ export {
   viewTask,
 } from './tasks.ts'
 export { listProposals, proposalOf, SKILL_PROPOSAL, type Proposed } from './proposals.ts'
-export { composeMission, defineMission, type MissionInput, missionObstacle } from './define-mission.ts'
+export {
+  composeMission,
+  defineMission,
+  missionEvaluator,
+  type MissionInput,
+  missionObstacle,
+  unpricedModel,
+} from './define-mission.ts'
 export { missionContinuation } from './mission-messages.ts'
 export {
   cancelMission,
@@ -95,6 +102,7 @@ export {
   composeResume,
   pauseMission,
   resumeMission,
+  resumeObstacle,
 } from './steer-mission.ts'
 export { findMission, shownMission, viewMission } from './view-mission.ts'
 export { readFolded } from './read-folded.ts'

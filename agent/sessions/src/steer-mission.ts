@@ -57,6 +57,9 @@ export async function resumeMission(
   note?: string,
 ): Promise<Mission> {
   await steer(deps, 'resume the mission of', found, ['paused', 'blocked'], async (around, mission) => {
+    const obstacle = resumeObstacle(mission)
+    if (obstacle !== null)
+      throw new AppError('wrong_state', obstacle, { extra: { mission_status: mission.status } })
     const part = await composeResume(deps, around, mission, operator, note)
     return {
       ...part,
@@ -68,6 +71,13 @@ export async function resumeMission(
   })
   return foundMission(deps, found.mission_id)
 }
+
+/** Why a mission that was stopped cannot go on, in words; null: it can. */
+export const resumeObstacle = ({ iteration, definition: { max_iterations } }: Mission): string | null =>
+  iteration < max_iterations
+    ? null
+    : `The mission cannot be resumed: all of its rounds (${max_iterations}) were graded. Cancel it and ` +
+      'begin another.'
 
 export async function composeResume(
   deps: Deps,

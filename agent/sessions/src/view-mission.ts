@@ -54,16 +54,6 @@ export async function viewMission(store: LogStore, mission: Mission, now: number
     session_status: session?.status ?? 'archived',
     evaluating: folded !== null && folded.open !== null,
     open_children: links.length,
-    verdicts: (folded?.verdicts ?? []).map(
-      ({ iteration, result, trigger, explanation, feedback, parse_failed, at }) => ({
-        iteration,
-        result,
-        trigger,
-        explanation,
-        feedback,
-        parse_failed,
-        at,
-      }),
-    ),
+    verdicts: mission.state.verdicts ?? [],
   }
 }

@@ -3,6 +3,7 @@ import type { Mission } from '@cairn/log'
 import {
   AgentConfig,
   AppError,
+  cutAt,
   type MissionDetail,
   type Principal,
   type SessionBudget,
@@ -14,14 +15,15 @@ import {
   defineMission,
   findMission,
   listTasks,
+  missionEvaluator,
   type MissionInput,
   pauseMission as pause,
   resumeMission as resume,
   shownMission,
+  unpricedModel,
   viewMission,
   visibleTo,
 } from '@cairn/sessions'
-import { cutAt } from '@cairn/protocol'
 import type { Services } from '../deps.ts'
 import type { Handler } from '../handler.ts'
 import { pageLimit } from './page-limit.ts'
@@ -55,13 +57,14 @@ export const createMission: Handler<'createMission'> = async ({ services, princi
   return shown(services, await defineMission(services, coordinator.id, input))
 }
 
-/** A budget in USD is kept only with a model that has a price. */
+/** A budget in USD is kept only with models that have a price. */
 function refuseUnpriced({ config }: Services, agent: string, own: unknown, budget: SessionBudget): void {
-  if (budget.max_cost_usd === undefined) return
-  const model = String(own ?? config.agents[agent]?.model ?? config.models.default)
-  const rates = config.models.catalog[model]
-  if (rates?.input !== undefined && rates.output !== undefined) return
-  const message = `model ${model} has no price in models.catalog: a budget in USD cannot be kept`
+  const settings = config.agents[agent] ?? AgentConfig.parse({})
+  const model = String(own ?? settings.model ?? config.models.default)
+  const models = [model, missionEvaluator(settings, model)]
+  const unpriced = unpricedModel(budget, config.models.catalog, models)
+  if (unpriced === null) return
+  const message = `model ${unpriced} has no price in models.catalog: a budget in USD cannot be kept`
   throw new AppError('invalid_body', `budget.max_cost_usd: ${message}`, {
     extra: { errors: [{ path: 'budget.max_cost_usd', message }] },
   })

@@ -27,7 +27,7 @@ export async function askEvaluator(
   turn: TurnContext,
   model: string,
   system: string,
-  compose: (served: ResolvedModel) => string,
+  compose: (served: ResolvedModel) => string | Promise<string>,
 ): Promise<Said | ModelError> {
   try {
     const served = turn.models.resolve(model)
@@ -38,7 +38,7 @@ export async function askEvaluator(
       json_schema: { name: 'outcome_verdict', schema: VERDICT },
       messages: [
         { role: 'system', content: system },
-        { role: 'user', content: compose(served) },
+        { role: 'user', content: await compose(served) },
       ],
     })
     const { input_tokens, output_tokens } = usage

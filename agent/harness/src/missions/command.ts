@@ -10,6 +10,8 @@ import {
   type GoalAction,
   lookAround,
   missionObstacle,
+  resumeObstacle,
+  unpricedModel,
 } from '@cairn/sessions'
 import type { Mission, MissionCommand, SlashMessage } from '@cairn/state'
 import type { TurnContext } from '../turn/context.ts'
@@ -51,6 +53,8 @@ export async function actOnMission(
     }
     case 'resume': {
       if (row.status === 'active') return says('The mission is active already.')
+      const problem = resumeObstacle(row)
+      if (problem !== null) return says(problem)
       const part = await composeResume(deps, around, row, null, command.text ?? undefined)
       const [resumed, ...told] = part.events
       return {
@@ -76,15 +80,16 @@ export async function actOnMission(
 }
 
 function define(turn: TurnContext, command: Define, message: SlashMessage): MissionAction {
-  const { log, setup, models } = turn
+  const { log, setup, config } = turn
   const session = log.session()
   const problem = missionObstacle(session, log.position()) ?? budgetProblem(command)
   if (problem !== null) return says(problem)
   const { max_iterations, budget: usual } = setup.agent.missions
   const budget = { ...usual, ...command.budget }
-  const { rates } = models.resolve(setup.model)
-  if (budget.max_cost_usd !== undefined && (rates?.input === undefined || rates.output === undefined))
-    return says(`Model ${setup.model} has no price in models.catalog: a budget in USD cannot be kept.`)
+  const models = [setup.model, setup.mission_evaluator_model]
+  const unpriced = unpricedModel(budget, config.models.catalog, models)
+  if (unpriced !== null)
+    return says(`Model ${unpriced} has no price in models.catalog: a budget in USD cannot be kept.`)
   const { events, rows, mission } = composeMission(
     session,
     derivedId(session.id, String(message.event_id), 'mission'),

@@ -5,9 +5,9 @@
  */
 import { clip, cutAt } from '@cairn/protocol'
 import { locate, PathProblem, readText } from '@cairn/workspace'
+import type { Mission } from '@cairn/state'
 import type { TurnContext } from '../turn/context.ts'
 
-const MOST_CHARS = 40_000
 const MOST_FILES = 20
 const TASK_CHARS = 1000
 /** A relative path with an ending, as prose and Markdown name files. */
@@ -15,23 +15,39 @@ const PATH = /(?<![\w/:.@-])(?:[\w.-]+\/)*[\w-][\w.-]*\.[A-Za-z][A-Za-z0-9]{0,9}
 
 const pathsIn = (text: string): string[] => [...new Set(text.match(PATH) ?? [])].slice(0, MOST_FILES)
 
-export async function gatherEvidence(turn: TurnContext, answer: string): Promise<string> {
-  const parts = [await describeTasks(turn), await describeArtifacts(turn, answer)].filter(part => part !== '')
-  let left = MOST_CHARS - parts.join('').length
+/**
+ * At most `most` characters: tasks take no more than half of them, artifacts no more than half of the rest.
+ */
+export async function gatherEvidence(
+  turn: TurnContext,
+  mission: Mission,
+  answer: string,
+  most: number,
+): Promise<string> {
+  const parts: string[] = []
+  let left = most
+  const show = (text: string, limit: number): void => {
+    const shown = cutAt(text, limit)
+    if (shown === '') return
+    parts.push(shown)
+    left -= shown.length
+  }
+  show(await describeTasks(turn, mission), Math.floor(left / 2))
+  show(await describeArtifacts(turn, answer), Math.floor(left / 2))
   for (const path of pathsIn(answer)) {
     if (left <= 0) {
       parts.push('[more files are named than can be shown]')
       break
     }
-    const shown = cutAt(await describeFile(turn.workspace, path), left)
-    parts.push(shown)
-    left -= shown.length
+    show(await describeFile(turn.workspace, path), left)
   }
   return parts.join('\n\n')
 }
 
-async function describeTasks({ store, log }: TurnContext): Promise<string> {
-  const tasks = await store.coordination.tasks(log.session().id)
+/** Of this mission: those of an earlier one of the session are no work of its own. */
+async function describeTasks({ store, log }: TurnContext, { started_at }: Mission): Promise<string> {
+  const since = Date.parse(started_at)
+  const tasks = (await store.coordination.tasks(log.session().id)).filter(task => task.created_at >= since)
   if (tasks.length === 0) return ''
   const lines = tasks.map(({ task_id, status, goal, state }) => {
     const came = state.result ?? state.error ?? ''

@@ -121,3 +121,14 @@ test('a pause typed in the middle of a round ends its turn, and the model is not
   await untilMission(stage, 'satisfied')
   await expectSound(stage)
 })
+
+test('a budget in USD is refused where the evaluator has no price', async () => {
+  await using stage = await setStage({
+    config: { models: { catalog: { 'demo/model': { input: 1, output: 1 } } } },
+    agent: { missions: { evaluator_model: 'demo/other' } },
+    scenario: { rules: [...grading([verdict('satisfied')]), { answer: say('Done.') }] },
+  })
+  stage.start()
+  await stage.send('/mission Dig a well\nBudget: $5')
+  expect((await replies(stage, 1))[0]).toContain('Model demo/other has no price')
+})

@@ -1,8 +1,9 @@
 /** A mission from its definition to its last verdict. */
 import { AppError, type EventOf } from '@cairn/protocol'
-import { defineMission, defineOutcomes } from '@cairn/sessions'
+import { defineMission, defineOutcomes, resumeMission, viewMission } from '@cairn/sessions'
 import { expect, test } from 'vitest'
-import { say, setStage, typesOf } from '../turn/stage.ts'
+import { finishWork, goal, task } from '../coordination/family-stage.ts'
+import { alice, say, setStage, typesOf } from '../turn/stage.ts'
 import {
   define,
   expectSound,
@@ -187,4 +188,53 @@ test('a message that comes while a round is graded is answered, although the ver
   expect(events.at(-1)?.data).toMatchObject({ reason: 'completed' })
   expect((await missionRow(stage)).iteration).toBe(1)
   await expectSound(stage)
+})
+
+test('the evaluator is shown what its window holds, and no tasks of an earlier mission, whose verdicts stay', async () => {
+  const long = { path: 'long.md', content: 'word '.repeat(3000) }
+  await using stage = await setStage({
+    config: { models: { catalog: { 'demo/small': { context_window: 8000 } } } },
+    agent: { missions: { evaluator_model: 'demo/small' } },
+    scenario: {
+      rules: [
+        ...grading([verdict('satisfied')]),
+        { when: goal('dig'), answer: finishWork('There is water.') },
+        { when: { user: '^\\[(Worker|Task)' }, answer: say('Dug.') },
+        {
+          when: { user: 'The second mission' },
+          steps: [{ tool_calls: [{ name: 'write_file', arguments: long }] }, say('See long.md.')],
+        },
+        { steps: [{ tool_calls: [task('one', 'dig a well')] }, say('It is begun.')] },
+      ],
+    },
+  })
+  const evaluated = () => JSON.stringify(stage.server.requests.at(-1)?.body)
+  const first = await define(stage)
+  stage.start()
+  await untilMission(stage, 'satisfied')
+  expect(evaluated()).toContain('There is water.')
+  await define(stage, { description: 'The second mission' })
+  await untilMission(stage, 'satisfied')
+  expect(evaluated()).toContain('File long.md:')
+  expect(evaluated()).not.toContain('dig a well')
+  expect(evaluated().length).toBeLessThan(12_000)
+  const row = await stage.store.coordination.mission(first.mission_id)
+  expect((await viewMission(stage.store, row!, Date.now())).verdicts).toMatchObject([
+    { iteration: 1, result: 'satisfied', trigger: 'round_end', parse_failed: false },
+  ])
+  await expectSound(stage)
+})
+
+test('a mission that is blocked in its last round has no round left to be resumed for', async () => {
+  await using stage = await setStage({ scenario: twoRounds([verdict('blocked')]) })
+  await define(stage, { max_iterations: 1 })
+  stage.start()
+  const mission = await untilMission(stage, 'blocked')
+  await expect(resumeMission(stage.deps, mission, alice)).rejects.toMatchObject({
+    code: 'wrong_state',
+    message: expect.stringContaining('all of its rounds (1) were graded'),
+  })
+  await stage.send('/mission resume')
+  const reply = await stage.next('llm.response', 3)
+  expect(reply.data.message.content).toContain('all of its rounds (1) were graded')
 })
