@@ -5,6 +5,7 @@ import { GrammarError } from './grammar/expression.ts'
 import type { Form } from './grammar/forms.ts'
 import type { Callable, FormSource } from './grammar/sources.ts'
 import { isSchema, type Schema } from './grammar/schema-merge.ts'
+import { plainSchema } from './plain-schema.ts'
 import type { ChatRequest, SamplingRequest } from './protocol.ts'
 import type { ServedModel } from './served-model.ts'
 
@@ -86,7 +87,7 @@ function fromToolChoice(request: ChatRequest, prompt: ChatPrompt): Asked | undef
   if (prompt.prefix === '') return undefined
   const functions = (request.tools ?? []).map(({ function: { name, parameters } }): Callable => ({
     name,
-    parameters: (parameters as Schema | null) ?? undefined,
+    parameters: (plainSchema(parameters) as Schema | null) ?? undefined,
   }))
   const choice = request.tool_choice
   const named =

@@ -153,6 +153,24 @@ test('a call that is insisted on is always a valid call of one of the tools', as
   }
 })
 
+test('numbers of a tool are what its schema says, however they are written', async () => {
+  const schema =
+    '{"type": "object", "properties": {"share": {"type": "number", "minimum": 0.0, "maximum": 1e0},' +
+    ' "id": {"enum": [12345678901234567890]}, "half": {"const": 0.50}, "one": {"const": 1.0}},' +
+    ' "required": ["share", "id", "half", "one"]}'
+  const response = await fetch(`${server.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body:
+      `{"messages": ${JSON.stringify(messages)}, "max_tokens": 600, "seed": 5, "tool_choice": "required",` +
+      ` "tools": [{"type": "function", "function": {"name": "f", "parameters": ${schema}}}]}`,
+  })
+  const { choices } = (await response.json()) as Reply
+  const text = choices[0]?.message.tool_calls?.[0]?.function.arguments ?? ''
+  expect([response.status, text]).toEqual([200, expect.stringMatching(/"id"\s*:\s*12345678901234567890\s*,/)])
+  expect(JSON.parse(text)).toMatchObject({ half: 0.5, one: 1 })
+})
+
 test.each([
   [{ json: { type: 'strng' } }, /type "strng" is none of null, boolean/],
   [{ json: { type: 'string', maxLenght: 3 } }, /"maxLenght" is no keyword/],

@@ -188,6 +188,7 @@ export function conjunction(a: Flat, b: Flat): Flat {
 export function typeOf(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
+  if (JSON.isRawJSON(value)) return 'integer'
   if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number'
   return typeof value
 }
