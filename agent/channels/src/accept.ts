@@ -3,7 +3,7 @@
  * reason. Whatever is done before that commit is found done when the row is tried again.
  */
 import { CommitRefused, type InboundRow } from '@cairn/log'
-import { AppError } from '@cairn/protocol'
+import { AppError, asError } from '@cairn/protocol'
 import { addMessage } from '@cairn/sessions'
 import { createHash } from 'node:crypto'
 import type { Inbound } from './adapter.ts'
@@ -17,6 +17,9 @@ import { findSpeaker, hasAccess, isFlooding, isIgnored, mayTell, type Speaker } 
 
 /** The session whose log may have grown; null: nothing was said to one. */
 export type Accepted = string | null
+
+/** So often a row is tried. The store counts: while it is away, nothing is given up. */
+const MOST_ATTEMPTS = 5
 
 export async function acceptRow(
   deps: ChannelDeps,
@@ -34,11 +37,32 @@ export async function acceptRow(
       await deps.store.channels.dropInbound(row.seq, thrown.code)
       return null
     }
-    const reason = thrown instanceof Error ? thrown.message : String(thrown)
+    const { message: reason } = asError(thrown)
+    if (row.attempts + 1 >= MOST_ATTEMPTS) {
+      await giveUp(deps, connection, row, reason)
+      return null
+    }
     deps.report('warn', 'a message of a channel is tried again', { seq: row.seq, error: reason })
     await deps.store.channels.retryInbound(row.seq, backoffMs(row.attempts, deps.random()), reason)
     return null
   }
+}
+
+/** The row goes first: what fails for ever must not hold up its conversation. */
+async function giveUp(
+  { store: { channels }, report }: ChannelDeps,
+  { id, name }: Connection,
+  row: InboundRow,
+  reason: string,
+): Promise<void> {
+  report('error', 'a message of a channel was given up', { connection: name, seq: row.seq, error: reason })
+  await channels.dropInbound(row.seq, `given up: ${reason}`)
+  await channels.setConnection(
+    id,
+    'degraded',
+    `a message was given up after ${MOST_ATTEMPTS} attempts: ${reason}`,
+  )
+  await planNotice(channels, row, JSON.parse(row.body) as Inbound, refusedText('internal'))
 }
 
 function refusalOf(thrown: unknown): string | null {

@@ -55,6 +55,8 @@ export type Adapter = {
   platform: string
   /** Within which the platform's user ids are unique. */
   workspace: string
+  /** Bytes of one request. */
+  bodyLimit: number
   /** Characters of one part. */
   textLimit: number
   /** keyed: the platform takes one key once. unkeyed: a part whose outcome is unknown may be there. */

@@ -35,3 +35,17 @@ export const secretsOfChannels = (
   channels: Readonly<Record<string, ChannelConfig>>,
   env: Making['env'],
 ): string[] => Object.values(channels).flatMap(({ secret_env }) => env[secret_env] ?? [])
+
+/** Connections that would take what is signed for this one. */
+export function sharersOf(
+  name: string,
+  channels: Readonly<Record<string, ChannelConfig>>,
+  env: Making['env'],
+): string[] {
+  const valueOf = (channel: ChannelConfig | undefined): string =>
+    (env[channel?.secret_env ?? ''] ?? '').replace(/^whsec_/, '')
+  const secret = valueOf(channels[name])
+  return Object.keys(channels).filter(
+    other => other !== name && secret !== '' && valueOf(channels[other]) === secret,
+  )
+}

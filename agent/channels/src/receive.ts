@@ -4,7 +4,10 @@ import type { Inbound } from './adapter.ts'
 import type { Connection } from './deps.ts'
 
 /** Postgres and JSON take no lone surrogate or U+0000 in text. */
-const encode = (inbound: Inbound): string => JSON.stringify(inbound).replaceAll('\\u0000', '\\ufffd')
+const encode = (inbound: Inbound): string =>
+  JSON.stringify(inbound, (_key, value: unknown) =>
+    typeof value === 'string' ? value.replaceAll('\0', '\ufffd').toWellFormed() : value,
+  )
 
 export async function receive(
   channels: ChannelStore,

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { AppError, asError, type ChannelConfig, type Config } from '@cairn/protocol'
 import { DEFAULT_AGENT, derivedId } from '@cairn/sessions'
 import type { ChannelDeps, Connection } from './deps.ts'
-import { createAdapter } from './platforms.ts'
+import { createAdapter, sharersOf } from './platforms.ts'
 import { receive } from './receive.ts'
 import { runConnection, type Running } from './run-connection.ts'
 
@@ -50,6 +50,8 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
       if (method !== 'POST')
         throw new AppError('method_not_allowed', `${method} is not possible here; POST is.`)
       const { adapter } = found.connection
+      if (raw.length > adapter.bodyLimit)
+        throw new AppError('body_too_large', `A request may have ${adapter.bodyLimit} bytes here.`)
       adapter.verify(raw, headers)
       await receive(channels, found.connection, adapter.parse(raw, headers))
       found.running.nudge()
@@ -73,6 +75,9 @@ async function openConnection(
     const { agent = DEFAULT_AGENT } = settings
     if (!agents.includes(agent))
       throw new Error(`no agent is named ${JSON.stringify(agent)}; there are ${agents.join(', ')}`)
+    const [twin] = sharersOf(name, config.channels, env)
+    if (twin !== undefined)
+      throw new Error(`its secret is also that of the channel ${twin}: each needs its own`)
     const adapter = createAdapter(settings, { id, env })
     await store.channels.setConnection(id, 'live', null)
     return {

@@ -51,6 +51,7 @@ export async function makeBench(
     agents: { greeter: {} },
     ...config,
     channels: {
+      ...config.channels,
       hook: {
         platform: 'webhook',
         secret_env: 'HOOK_SECRET',

@@ -1,7 +1,8 @@
 /** A conversation over the signed webhook, from the call to the answer. */
 import { expect, test } from 'vitest'
+import type { Commit } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
-import { KINDS, logOf, makeBench, refusing, say, sessionsOf } from './bench.ts'
+import { KINDS, logOf, makeBench, pathOf, refusing, say, sessionsOf } from './bench.ts'
 
 test.each(KINDS)('on %s a message makes a session, goes on with it, and is answered once', async kind => {
   const { store, callback, start } = await makeBench(kind)
@@ -125,4 +126,56 @@ test('whoever is refused is told so in words of the channel, not in those of the
   await expect
     .poll(() => callback.taken.map(({ text }) => text))
     .toEqual(['That was not taken: there is as much as there may be.'])
+})
+
+test.each(KINDS)(
+  'on %s an id that no store can keep is refused, and text comes as it was said',
+  async kind => {
+    const { callback, start } = await makeBench(kind)
+    const channels = await start()
+    for (const id of ['a\0b', 'a\ud800'])
+      for (const said of [{ conversation: id }, { user: id }])
+        await expect(say(channels, { text: 'hello', ...said })).rejects.toMatchObject({
+          code: 'invalid_body',
+        })
+    await say(channels, { text: 'a\\u0000b\0c' })
+    await expect.poll(() => callback.taken.map(({ text }) => text)).toEqual(['echo: a\\u0000b\ufffdc'])
+  },
+)
+
+test('a message that fails five times is given up, visibly, and what comes after it goes on', async () => {
+  const { store, callback, start } = await makeBench('sqlite')
+  const isPoison = ({ events }: Commit) => JSON.stringify(events).includes('poison')
+  const channels = await start(refusing(store, commit => (isPoison(commit) ? new Error('odd') : null)))
+  await say(channels, { text: 'poison' })
+  await say(channels, { text: 'hello' })
+  await expect
+    .poll(() => callback.taken.map(({ text }) => text).toSorted(), { timeout: 20_000 })
+    .toEqual(['That was not taken: something is wrong with this service.', 'echo: hello'])
+  const [connection] = await store.channels.listConnections('org_1')
+  expect(connection).toMatchObject({ last_error: 'a message was given up after 5 attempts: odd' })
+  expect(await store.channels.getInbound(1)).toMatchObject({ state: 'dropped', reason: 'given up: odd' })
+})
+
+test('a body over the limit of its platform is refused before its signature is looked at', async () => {
+  const { start } = await makeBench('sqlite')
+  const channels = await start()
+  const raw = new Uint8Array(1024 * 1024 + 1)
+  const call = channels.handle({ method: 'POST', path: pathOf(channels), headers: new Headers(), raw })
+  await expect(call).rejects.toMatchObject({ code: 'body_too_large' })
+})
+
+test('two connections with one secret would take each other’s messages, so neither works', async () => {
+  const twin = {
+    platform: 'webhook',
+    secret_env: 'HOOK_SECRET',
+    callback_url: 'https://bridge.example.org/cairn',
+  } as const
+  const { store, start } = await makeBench('sqlite', {}, { channels: { twin } })
+  const channels = await start()
+  expect(channels.paths).toEqual([])
+  expect((await store.channels.listConnections('org_1')).map(({ last_error }) => last_error)).toEqual([
+    'its secret is also that of the channel twin: each needs its own',
+    'its secret is also that of the channel hook: each needs its own',
+  ])
 })

@@ -28,6 +28,7 @@ export function createWebhookAdapter({ connectionId, secret, callbackUrl }: Webh
     platform: 'webhook',
     // Whoever calls one webhook says nothing about the users of another.
     workspace: connectionId,
+    bodyLimit: 1024 * 1024,
     textLimit: 100_000,
     delivery: 'keyed',
     verify(raw, headers) {

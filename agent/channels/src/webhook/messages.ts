@@ -1,7 +1,12 @@
 /** What a webhook sends and is sent; docs/channels/webhook.md says the same for those who call it. */
 import { z } from 'zod'
 
-const id = z.string().min(1).max(200)
+/** A store keeps it as a key: Postgres takes no U+0000, and lone surrogates would make two ids one. */
+const id = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine(text => text.isWellFormed() && !text.includes('\0'), 'must be whole Unicode without U+0000')
 export const WebhookMessage = z.strictObject({
   conversation_id: id,
   user_id: id,
