@@ -83,13 +83,19 @@ const CROSSING = [
 declare const packed: unique symbol
 /**
  * A row as it crosses between threads with every answer: its values alone, without `recent`, which only the
- * writer reads.
+ * writer reads. A text within the answer's text, for hardly anybody looks at it, and passing over it costs
+ * less than reading it.
  */
-export type PackedSession = readonly unknown[] & { readonly [packed]: true }
+export type PackedSession = string & { readonly [packed]: true }
 export const packSession = (row: StoredSession): PackedSession =>
-  CROSSING.map(name => row[name]) as unknown as PackedSession
-export const unpackSession = (values: PackedSession): StoredSession =>
-  ({ ...Object.fromEntries(CROSSING.map((name, at) => [name, values[at]])), recent: '' }) as StoredSession
+  JSON.stringify(CROSSING.map(name => row[name])) as PackedSession
+export function unpackSession(text: PackedSession): StoredSession {
+  const values = JSON.parse(text) as unknown[]
+  return {
+    ...Object.fromEntries(CROSSING.map((name, at) => [name, values[at]])),
+    recent: '',
+  } as StoredSession
+}
 
 /**
  * Rank of the kinds that ask a human for something; the lowest pending one is what the session waits on.
