@@ -1,7 +1,7 @@
 /**
- * What making one grammar may cost. Schemas and expressions come from clients, and a short one may stand for
- * endless work; beyond a limit it is refused. A grammar is made without a pause, so there is one budget at a
- * time, and its parts need not hand it to each other.
+ * What making one grammar, or one mask of it, may cost. Schemas and expressions come from clients, and a
+ * short one may stand for endless work; beyond a limit it is refused. Both are made without a pause, so there
+ * is one budget at a time, and its parts need not hand it to each other.
  */
 import type { Expression } from './expression.ts'
 import { GrammarError } from './grammar-error.ts'
@@ -51,7 +51,7 @@ export function once(owner: object, name: string, make: () => Expression): Expre
 }
 
 /** Refuses a source that is too long or too deep, before anything recurses into it. */
-function checkSource(source: unknown): void {
+export function checkSource(source: unknown): void {
   let size = 0
   for (let level: unknown[] = [source], depth = 0; level.length > 0; depth++) {
     if (depth > MOST_DEPTH) throw tooDeep()
@@ -71,9 +71,8 @@ function checkSource(source: unknown): void {
   }
 }
 
-/** Makes a grammar of a source within a budget of its own. */
-export function withBudget<T>(source: unknown, make: () => T): T {
-  checkSource(source)
+/** Makes a grammar, or a mask of one, within a budget of its own. */
+export function withBudget<T>(make: () => T): T {
   const before = current
   current = create()
   try {

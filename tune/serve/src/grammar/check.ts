@@ -138,8 +138,7 @@ function firstRules(e: Expression, isEmpty: (e: Expression) => boolean): string[
   }
 }
 
-function refuseLeftRecursion(rules: Grammar['rules']): void {
-  const isEmpty = emptyRules(rules)
+function refuseLeftRecursion(rules: Grammar['rules'], isEmpty: (e: Expression) => boolean): void {
   const done = new Set<string>()
   const open = new Set<string>()
   const visit = (name: string): void => {
@@ -157,6 +156,41 @@ function refuseLeftRecursion(rules: Grammar['rules']): void {
   for (const name of rules.keys()) visit(name)
 }
 
+/** Ways that one text may be read at once, beyond which it is not followed. */
+export const MOST_WAYS = 4096
+
+/** Refuses a rule that has too many ways to begin: no machine could follow it. */
+function refuseManyWays(rules: Grammar['rules'], isEmpty: (e: Expression) => boolean): void {
+  const known = new Map<string, number>()
+  const ways = (e: Expression): number => {
+    switch (e.kind) {
+      case 'bytes':
+        return 1
+      case 'sequence': {
+        const first = e.parts.findIndex(part => !isEmpty(part))
+        return e.parts.slice(0, first < 0 ? undefined : first + 1).reduce((sum, part) => sum + ways(part), 1)
+      }
+      case 'choice':
+        return e.options.reduce((sum, option) => sum + ways(option), 1)
+      case 'repeat':
+        return 1 + ways(e.of)
+      case 'rule':
+        return 1 + ofRule(e.name)
+    }
+  }
+  const ofRule = (name: string): number => {
+    const before = known.get(name)
+    if (before !== undefined) return before
+    const body = rules.get(name)
+    const count = body ? nested(() => ways(body)) : 0
+    known.set(name, count)
+    return count
+  }
+  for (const name of rules.keys())
+    if (ofRule(name) > MOST_WAYS)
+      throw new GrammarError(`it has more than ${MOST_WAYS} ways to go on at one place; give it fewer cases`)
+}
+
 /** The grammar as a machine can follow it; throws where no text satisfies it. */
 export function checkGrammar({ root, rules }: Grammar): Grammar {
   if (!rules.has(root)) throw new GrammarError(`there is no rule ${JSON.stringify(root)}`)
@@ -168,6 +202,8 @@ export function checkGrammar({ root, rules }: Grammar): Grammar {
   if (!productive.has(root)) throw new GrammarError('no finite text satisfies it')
   const prune = createPruner(productive)
   const pruned = new Map([...rules].map(([name, body]) => [name, prune(body)]))
-  refuseLeftRecursion(pruned)
+  const isEmpty = emptyRules(pruned)
+  refuseLeftRecursion(pruned, isEmpty)
+  refuseManyWays(pruned, isEmpty)
   return { root, rules: pruned }
 }

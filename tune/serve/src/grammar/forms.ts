@@ -2,7 +2,7 @@
  * Forms of answers over a vocabulary: which tokens may come next. Grammars and the masks of their states are
  * kept, so requests that ask for the same form share them.
  */
-import { withBudget } from './budget.ts'
+import { checkSource, withBudget } from './budget.ts'
 import { GrammarError } from './expression.ts'
 import { createMachine, type Machine, type State } from './machine.ts'
 import { grammarOf, type FormSource } from './sources.ts'
@@ -22,7 +22,7 @@ export type Forms = {
 }
 
 /** Forms to keep, least recently used first out. */
-const MOST_FORMS = 64
+const MOST_FORMS = 32
 /** Bytes of masks to keep. */
 const MOST_MASK_BYTES = 64 * 2 ** 20
 
@@ -57,9 +57,20 @@ export function createForms(
     return {
       begin() {
         let state = machine.start
+        let failed: GrammarError | undefined
         return {
-          mask: () => maskOf(machine, state),
+          mask() {
+            try {
+              return withBudget(() => maskOf(machine, state))
+            } catch (error) {
+              if (!(error instanceof GrammarError)) throw error
+              // Others are in the same step: any token is drawn, and `accept` ends this answer alone.
+              failed = error
+              return new Int32Array(Math.ceil(vocabSize / 32)).fill(-1)
+            }
+          },
           accept(token) {
+            if (failed) throw failed
             if (endTokens.includes(token)) {
               if (!state.accepts) throw new GrammarError('no token of the vocabulary goes on with this form')
               return
@@ -79,7 +90,8 @@ export function createForms(
     of(source) {
       // Built here, before any step waits for it.
       tokens()
-      return withBudget(source, () => find(source))
+      checkSource(source)
+      return withBudget(() => find(source))
     },
   }
 

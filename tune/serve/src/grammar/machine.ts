@@ -3,7 +3,8 @@
  * a stack of what is still to come. States are made when they are first reached and found again by what they
  * hold, so that after a while a byte costs one look into a table.
  */
-import { checkGrammar } from './check.ts'
+import { spend } from './budget.ts'
+import { checkGrammar, MOST_WAYS } from './check.ts'
 import { GrammarError, rule, type Expression, type Grammar } from './expression.ts'
 
 type Stack = { readonly id: number; readonly head: Expression; readonly tail: Stack | undefined }
@@ -23,10 +24,10 @@ export type Machine = {
   step(state: State, byte: number): State | null
 }
 
-/** Ways that one text may be read, at once. */
-const MOST_STACKS = 4096
-/** States to keep; beyond them all are made anew as they are reached. */
-const MOST_STATES = 20_000
+/** Words of memory for states and stacks, roughly; beyond them all are made anew as they are reached. */
+const MOST_WORDS = 2 ** 21
+const STACK_WORDS = 20
+const STATE_WORDS = 300
 
 export function createMachine(given: Grammar): Machine {
   const { root, rules } = checkGrammar(given)
@@ -35,13 +36,17 @@ export function createMachine(given: Grammar): Machine {
   const states = new Map<string, State>()
   const residuals = new Map<Expression, Map<string, Expression>>()
   let nextStack = 1
+  let words = 0
 
   function push(head: Expression, tail: Stack | undefined): Stack {
     const id = ids.get(head) ?? ids.size
     ids.set(head, id)
     const key = `${id} ${tail?.id ?? 0}`
-    const stack = stacks.get(key) ?? { id: nextStack++, head, tail }
+    const known = stacks.get(key)
+    if (known) return known
+    const stack = { id: nextStack++, head, tail }
     stacks.set(key, stack)
+    words += STACK_WORDS
     return stack
   }
 
@@ -58,8 +63,8 @@ export function createMachine(given: Grammar): Machine {
     return residual
   }
 
-  /** Null where there are too many ways to read the text: what cannot be followed is not allowed. */
-  function stateOf(given: readonly (Stack | undefined)[]): State | null {
+  /** Throws where there are too many ways to read the text. */
+  function stateOf(given: readonly (Stack | undefined)[]): State {
     const seen = new Set<number>()
     const open = [...given]
     const found: Stack[] = []
@@ -73,7 +78,9 @@ export function createMachine(given: Grammar): Machine {
       }
       if (seen.has(stack.id)) continue
       seen.add(stack.id)
-      if (seen.size > MOST_STACKS) return null
+      spend('steps', 1)
+      if (seen.size > MOST_WAYS)
+        throw new GrammarError(`more than ${MOST_WAYS} ways to read one text; make the form less ambiguous`)
       const { head, tail } = stack
       switch (head.kind) {
         case 'bytes':
@@ -101,20 +108,21 @@ export function createMachine(given: Grammar): Machine {
       .map(({ id }) => id)
       .toSorted((a, b) => a - b)
       .join(' ')}`
-    const state = states.get(key) ?? {
-      stacks: found,
-      accepts,
-      next: Array.from<State | null | undefined>({ length: 256 }),
-    }
+    const known = states.get(key)
+    if (known) return known
+    const state: State = { stacks: found, accepts, next: [] }
     states.set(key, state)
+    words += STATE_WORDS + found.length
     return state
   }
 
   function makeNext(state: State, byte: number): State | null {
-    if (states.size > MOST_STATES) {
-      // States that are in use stay valid: they hold their stacks themselves.
-      states.clear()
-      stacks.clear()
+    if (words > MOST_WORDS) {
+      // States that are in use stay valid: they hold their stacks themselves, but no longer each other.
+      for (const known of states.values()) known.next.length = 0
+      start.next.length = 0
+      for (const kept of [states, stacks, ids, residuals]) kept.clear()
+      words = 0
     }
     const tails = state.stacks.flatMap(({ head, tail }) =>
       head.kind === 'bytes' && head.set[byte] ? [tail] : [],
@@ -125,7 +133,6 @@ export function createMachine(given: Grammar): Machine {
   }
 
   const start = stateOf([push(rule(root), undefined)])
-  if (!start) throw new GrammarError(`it can begin in more than ${MOST_STACKS} ways; make it less ambiguous`)
   return {
     start,
     step(state, byte) {

@@ -28,6 +28,7 @@ import {
   quoted,
   stringNot,
 } from './json-text.ts'
+import { oneOf } from './literals.ts'
 import { finderOf, regexExpression } from './regex.ts'
 import { createFlattener } from './schema-cases.ts'
 import { numberFor, numberOf, refuse, stringFor } from './schema-scalars.ts'
@@ -93,7 +94,7 @@ export function schemaGrammar(root: Schema): Grammar {
           (type === 'integer' && types.includes('number'))
         )
       }
-      return choice((flat.enum as unknown[]).filter(fits).map(value => literal(JSON.stringify(value))))
+      return oneOf((flat.enum as unknown[]).filter(fits).map(value => JSON.stringify(value)))
     }
     if (types.length === 0) return typesOf(flat) === undefined ? anyValue : NEVER
     return choice(types.map(type => typed(type, flat)))

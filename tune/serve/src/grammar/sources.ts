@@ -12,6 +12,7 @@ import {
   type Expression,
   type Grammar,
 } from './expression.ts'
+import { oneOf } from './literals.ts'
 import { regexExpression } from './regex.ts'
 import { objectGrammar, schemaGrammar } from './schema.ts'
 import type { Schema } from './schema-merge.ts'
@@ -82,7 +83,7 @@ function answerGrammar(source: FormSource): Grammar {
     case 'regex':
       return one(regexExpression(source.pattern, characters))
     case 'choice':
-      return one(choice(source.texts.map(literal)))
+      return one(oneOf(source.texts))
     case 'grammar':
       return parseEbnf(source.text)
     case 'arguments': {
