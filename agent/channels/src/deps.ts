@@ -1,5 +1,5 @@
 /** What the parts of the channels share. */
-import type { ChannelConnection, LogStore } from '@cairn/log'
+import type { ChannelConnection, ConnectionState, LogStore } from '@cairn/log'
 import type { ChannelConfig, DisclosureConfig } from '@cairn/protocol'
 import type { Adapter } from './adapter.ts'
 
@@ -30,4 +30,6 @@ export type Connection = Pick<
   adapter: Adapter
   /** Nothing goes out before: the platform has said that it is too much. */
   pause: { until: number }
+  /** As the store said at the last look. */
+  health: { state: ConnectionState }
 }

@@ -14,6 +14,8 @@ export type Holding = {
   onError: (error: unknown) => void
   /** So long a pass is followed by the next one without a nudge. */
   pollMs: number
+  /** What passes began is over; the lease is held until then. */
+  idle: () => Promise<void>
 }
 
 export type Held = { nudge: () => void; ended: Promise<void> }
@@ -26,7 +28,7 @@ export function holdLease(holding: Holding, pass: (epoch: number) => Promise<voi
     isNudged = true
     wake()
   }
-  const { signal, channels, connectionId, role, holder, onError, pollMs } = holding
+  const { signal, channels, connectionId, role, holder, onError, pollMs, idle } = holding
   signal.addEventListener('abort', nudge, { once: true })
 
   async function rest(): Promise<void> {
@@ -57,6 +59,7 @@ export function holdLease(holding: Holding, pass: (epoch: number) => Promise<voi
       }
       await rest()
     }
+    await idle()
     await channels.release(connectionId, role, holder).catch(onError)
   }
   return { nudge, ended: run() }

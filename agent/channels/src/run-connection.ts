@@ -34,7 +34,7 @@ export function runConnection(deps: ChannelDeps, connection: Connection, holder:
   const delivering = createSideBySide(onError)
   const watches = createWatches(session => store.watch(session, () => deliver.nudge()))
 
-  const accept = holdLease({ ...shared, role: 'consume' }, async () => {
+  const accept = holdLease({ ...shared, role: 'consume', idle: accepting.idle }, async () => {
     const rows = await channels.nextInbound(connection.id, AT_ONCE)
     for (const row of rows)
       accepting.begin(row.conversation_key, async () => {
@@ -48,9 +48,10 @@ export function runConnection(deps: ChannelDeps, connection: Connection, holder:
   })
   const prune = every(PRUNE_EVERY_MS)
 
-  const deliver = holdLease({ ...shared, role: 'deliver' }, async epoch => {
+  const deliver = holdLease({ ...shared, role: 'deliver', idle: delivering.idle }, async epoch => {
     const fence: ChannelFence = { connection_id: connection.id, epoch }
-    if ((await channels.getConnection(connection.id))?.state === 'disabled') return
+    connection.health.state = (await channels.getConnection(connection.id))?.state ?? 'live'
+    if (connection.health.state === 'disabled') return
     for (const notice of await channels.dueNotices(connection.id, AT_ONCE))
       delivering.begin(`notice ${notice.event_id}`, () =>
         deliverNotice(deps, connection, fence, notice, signal),
@@ -73,7 +74,7 @@ export function runConnection(deps: ChannelDeps, connection: Connection, holder:
     nudge: accept.nudge,
     async stop() {
       stopping.abort()
-      await Promise.all([accept.ended, deliver.ended, accepting.idle(), delivering.idle()])
+      await Promise.all([accept.ended, deliver.ended])
       watches.clear()
     },
   }

@@ -2,7 +2,7 @@
  * One part goes out: its row is on disk before the call and settled after it. A row that is found `sending`
  * is of a process that died, so its outcome is not known.
  */
-import type { ChannelDelivery, ChannelFence, DeliveryId, DeliverySettled } from '@cairn/log'
+import type { ChannelDelivery, ChannelFence, ConnectionState, DeliveryId, DeliverySettled } from '@cairn/log'
 import { type Failure, type Part, SendFailed } from './adapter.ts'
 import { backoffMs } from './backoff.ts'
 import { deliveryKey } from './delivery-key.ts'
@@ -56,11 +56,18 @@ export async function sendPart(
   try {
     const { message_id } = await adapter.send(part, key, signal)
     await settle({ state: 'sent', platform_message_id: message_id })
+    await recover(deps, connection)
     return { done: 'sent', message_id }
   } catch (thrown) {
     if (!(thrown instanceof SendFailed)) throw thrown
     return settleFailure(deps, connection, settle, thrown, before?.attempts ?? 0)
   }
+}
+
+async function recover({ store }: ChannelDeps, { id, health }: Connection): Promise<void> {
+  if (health.state !== 'degraded' && health.state !== 'broken') return
+  health.state = 'live'
+  await store.channels.recoverConnection(id)
 }
 
 const wasLost = ({ state }: ChannelDelivery): boolean => state === 'sending' || state === 'unknown'
@@ -74,20 +81,30 @@ const STATE: Record<Failure, 'waiting' | 'unknown' | 'dead'> = {
   gone: 'dead',
 }
 
+/** What a failure says of the connection; the next part that is taken makes it live again. */
+const HEALTH: { [F in Failure]?: ConnectionState } = {
+  unauthorized: 'broken',
+  gone: 'disabled',
+  permanent: 'degraded',
+}
+
 async function settleFailure(
   { store, random, report, now }: ChannelDeps,
-  { id, name, pause }: Connection,
+  connection: Connection,
   settle: (settled: DeliverySettled) => Promise<void>,
   { failure, afterMs, message }: SendFailed,
   attempts: number,
 ): Promise<Sent> {
+  const { id, name, pause } = connection
   report('warn', 'a part was not delivered', { connection: name, failure, error: message })
   const state = STATE[failure]
   const retry_ms = afterMs ?? backoffMs(attempts, random())
   if (failure === 'rate_limited') pause.until = now() + retry_ms
   await settle({ state, error: message, ...(state === 'dead' ? {} : { retry_ms }) })
-  if (failure === 'unauthorized') await store.channels.setConnection(id, 'broken', message)
-  else if (failure === 'gone') await store.channels.setConnection(id, 'disabled', message)
-  else if (state === 'dead') await store.channels.setConnection(id, 'degraded', message)
+  const health = HEALTH[failure]
+  if (health !== undefined) {
+    connection.health.state = health
+    await store.channels.setConnection(id, health, message)
+  }
   return state === 'dead' ? { done: 'dead' } : { later_ms: retry_ms }
 }

@@ -92,6 +92,7 @@ async function openConnection(
         level: settings.disclosure?.level ?? config.disclosure.level,
       },
       pause: { until: 0 },
+      health: { state: 'live' },
     }
   } catch (thrown) {
     const { message } = asError(thrown)

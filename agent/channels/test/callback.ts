@@ -12,8 +12,8 @@ export type Arrived = {
   event_id?: number
   prompt?: { id: string; choices: { value: string; label: string }[] }
 }
-/** A status; `drop`: the request was taken, and the connection ends without an answer. */
-export type Reply = number | 'drop' | { status: number; headers: Record<string, string> }
+/** A status; `drop`: the request was taken, and the connection ends without an answer; `hang`: it stays open. */
+export type Reply = number | 'drop' | 'hang' | { status: number; headers: Record<string, string> }
 
 export async function startCallback(secret: string) {
   const webhook = new Webhook(secret)
@@ -32,8 +32,9 @@ export async function startCallback(secret: string) {
       const arrived = { key: String(headers['webhook-id']), ...message }
       const reply = replies.shift() ?? always
       const { status, headers: more = {} } =
-        typeof reply === 'object' ? reply : { status: reply === 'drop' ? 200 : reply }
+        typeof reply === 'object' ? reply : { status: reply === 'drop' ? 200 : reply === 'hang' ? 0 : reply }
       ;(status === 200 ? taken : refused).push(arrived)
+      if (reply === 'hang') return
       if (reply === 'drop') return void res.destroy()
       res.writeHead(status, more).end()
     })

@@ -1,6 +1,6 @@
 /** A conversation over the signed webhook, from the call to the answer. */
 import { expect, test } from 'vitest'
-import type { Commit } from '@cairn/log'
+import type { Commit, LogStore } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
 import { KINDS, logOf, makeBench, pathOf, refusing, say, sessionsOf } from './bench.ts'
 
@@ -55,10 +55,13 @@ test('what the callback refuses is a dead letter, and later answers go on', asyn
   callback.reply(400)
   await say(channels, { text: 'one' })
   await expect.poll(() => callback.refused).toHaveLength(1)
+  const state = async () => (await store.channels.listConnections('org_1'))[0]?.state
+  await expect.poll(state).toBe('degraded')
   await say(channels, { text: 'two' })
   await expect.poll(() => callback.taken.map(({ text }) => text)).toEqual(['echo: two'])
+  await expect.poll(state).toBe('live')
   const [connection] = await store.channels.listConnections('org_1')
-  expect(connection).toMatchObject({ state: 'degraded', last_error: 'the callback answered 400' })
+  expect(connection).toMatchObject({ last_error: 'the callback answered 400' })
   expect(await store.channels.listDeliveries(connection!.id, 'dead', 10)).toMatchObject([
     { state: 'dead', error: 'the callback answered 400', attempts: 1 },
   ])
@@ -178,4 +181,52 @@ test('two connections with one secret would take each other’s messages, so nei
     'its secret is also that of the channel twin: each needs its own',
     'its secret is also that of the channel hook: each needs its own',
   ])
+})
+
+test('Retry-After is heeded in seconds and as a date, and for an hour at most', async () => {
+  const { store, callback, start, advance } = await makeBench('sqlite')
+  const channels = await start()
+  const [connection] = await store.channels.listConnections('org_1')
+  const halfAnHour = 1_800_000
+  callback.reply({ status: 429, headers: { 'retry-after': '1000000000' } })
+  await say(channels, { text: 'hello' })
+  const waits = async (attempts: number) => {
+    const waiting = async () => (await store.channels.listDeliveries(connection!.id, 'waiting', 1))[0]
+    await expect.poll(async () => (await waiting())?.attempts).toBe(attempts)
+    const { next_at, updated_at } = (await waiting())!
+    return next_at - updated_at
+  }
+  expect(await waits(1)).toBe(2 * halfAnHour)
+  const date = new Date(Date.now() + halfAnHour).toUTCString()
+  callback.reply({ status: 429, headers: { 'retry-after': date } })
+  advance(2 * halfAnHour)
+  expect(await waits(2)).toBeGreaterThan(halfAnHour - 60_000)
+  advance(halfAnHour)
+  await expect.poll(() => callback.taken.map(({ text }) => text)).toEqual(['echo: hello'])
+})
+
+test('a lease is given back when what is under way is settled, not before', async () => {
+  const { store, callback, start } = await makeBench('sqlite')
+  const done: string[] = []
+  const settleDelivery: LogStore['channels']['settleDelivery'] = async (...args) => {
+    const answer = await store.channels.settleDelivery(...args)
+    done.push('settled')
+    return answer
+  }
+  const release: LogStore['channels']['release'] = (id, role, holder) => {
+    if (role === 'deliver') done.push('released')
+    return store.channels.release(id, role, holder)
+  }
+  const noted = { ...store.channels, settleDelivery, release }
+  const channels = await start({ ...store, channels: noted })
+  callback.replyAlways('hang')
+  await say(channels, { text: 'hello' })
+  await expect.poll(() => callback.refused).toHaveLength(1)
+  await channels.stop()
+  expect(done).toEqual(['settled', 'released'])
+})
+
+test('a callback with credentials in its address is refused with the configuration', async () => {
+  const callback_url = 'https://ann:secret@bridge.example.org/cairn'
+  await expect(makeBench('sqlite', { callback_url })).rejects.toThrow('must not hold a user or password')
 })

@@ -16,6 +16,8 @@ export const CHANNEL_SQL = {
   connections: 'SELECT * FROM channel_connections WHERE org_id = $1 ORDER BY name',
   setConnection:
     'UPDATE channel_connections SET state = $2, last_error = $3, last_error_at = $4 WHERE id = $1',
+  recoverConnection:
+    "UPDATE channel_connections SET state = 'live' WHERE id = $1 AND state IN ('degraded', 'broken')",
   saveCursor: 'UPDATE channel_connections SET poll_cursor = $2 WHERE id = $1',
 
   receive:

@@ -39,6 +39,7 @@ type Arriving =
   | 'getConnection'
   | 'listConnections'
   | 'setConnection'
+  | 'recoverConnection'
   | 'saveCursor'
   | 'receive'
   | 'nextInbound'
@@ -54,6 +55,7 @@ const arriving = ({ ask, all, one, act }: Asking, now: () => number): Pick<Chann
   getConnection: id => one('connection', id),
   listConnections: orgId => all('connections', orgId),
   setConnection: (id, state, error) => act('setConnection', id, state, error, error === null ? null : now()),
+  recoverConnection: id => act('recoverConnection', id),
   saveCursor: (id, cursor) => act('saveCursor', id, cursor),
 
   async receive({ connection_id, event_key, conversation_key, sender, body }) {

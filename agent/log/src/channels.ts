@@ -139,6 +139,8 @@ export interface ChannelStore {
   getConnection(id: string): Promise<ChannelConnection | null>
   listConnections(orgId: string): Promise<ChannelConnection[]>
   setConnection(id: string, state: ConnectionState, error: string | null): Promise<void>
+  /** Something went out: what was degraded or broken is live again, and its last error stays to be read. */
+  recoverConnection(id: string): Promise<void>
   saveCursor(id: string, cursor: string | null): Promise<void>
 
   /** Resolves when the row is on disk; null: that event was received before. */

@@ -48,11 +48,21 @@ const shared = {
     .describe('a part of which it is not known whether the platform took it, and that cannot be asked'),
 }
 
+function hasCredentials(url: string): boolean {
+  if (!URL.canParse(url)) return false
+  const { username, password } = new URL(url)
+  return username !== '' || password !== ''
+}
+
 const WebhookChannel = z.strictObject({
   platform: z.literal('webhook'),
   secret_env: envName.describe('holds whsec_ and the base64 of at least 24 bytes'),
   callback_url: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    // fetch refuses such a URL, at every attempt.
+    .refine(url => !hasCredentials(url), {
+      error: 'must not hold a user or password: what comes is signed',
+    })
     .describe('where answers go'),
   ...shared,
 })

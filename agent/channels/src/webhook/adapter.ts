@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { AppError } from '@cairn/protocol'
 import { Webhook, WebhookVerificationError } from 'standardwebhooks'
 import { type Adapter, type Inbound, type Part, SendFailed } from '../adapter.ts'
+import { retryAfterMs } from '../retry-after.ts'
 import { WebhookMessage, type WebhookPart } from './messages.ts'
 
 const SEND_MS = 15_000
@@ -129,8 +130,8 @@ function judge({ status, headers }: Response): void {
   if (status === 410) throw new SendFailed('gone', said)
   if (status === 401 || status === 403) throw new SendFailed('unauthorized', said)
   if (status === 429) {
-    const seconds = Number(headers.get('retry-after') ?? 1)
-    throw new SendFailed('rate_limited', said, { afterMs: (Number.isFinite(seconds) ? seconds : 1) * 1000 })
+    const afterMs = retryAfterMs(headers.get('retry-after') ?? '', Date.now())
+    throw new SendFailed('rate_limited', said, afterMs === null ? {} : { afterMs })
   }
   if (status === 503) throw new SendFailed('transient', said)
   throw new SendFailed(status >= 500 || status === 408 ? 'unknown' : 'permanent', said)

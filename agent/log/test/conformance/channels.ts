@@ -202,6 +202,12 @@ export function defineChannels({ open, kind }: Bench): void {
     const { channels } = store
     await channels.putConnection(connection)
     await channels.setConnection('hook', 'broken', 'no secret')
+    await channels.recoverConnection('hook')
+    expect(await channels.getConnection('hook')).toMatchObject({ state: 'live', last_error: 'no secret' })
+    await channels.setConnection('hook', 'disabled', 'gone')
+    await channels.recoverConnection('hook')
+    expect(await channels.getConnection('hook')).toMatchObject({ state: 'disabled' })
+    await channels.setConnection('hook', 'broken', 'no secret')
     await channels.saveCursor('hook', '7')
     await channels.putConnection({ ...connection, platform: 'telegram' })
     expect(await channels.listConnections('org_1')).toMatchObject([

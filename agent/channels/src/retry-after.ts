@@ -1,0 +1,9 @@
+/** So long a platform may silence a connection with one answer. */
+const MOST_MS = 60 * 60_000
+
+/** Of Retry-After, in seconds or as an HTTP date; null: it says neither. */
+export function retryAfterMs(text: string, now: number): number | null {
+  const isDate = /^[A-Z][a-z]{2}, /.test(text)
+  const ms = isDate ? Date.parse(text) - now : /^\d+$/.test(text) ? Number(text) * 1000 : NaN
+  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), MOST_MS)
+}
