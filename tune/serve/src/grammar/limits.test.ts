@@ -151,10 +151,10 @@ test('a form with more ways to go on than are followed is refused before an answ
 })
 
 test('a mask that takes too long ends its own answer with the reason', () => {
-  const words = Array.from({ length: 3000 }, (_, i) =>
-    new TextEncoder().encode(i.toString(26).padStart(6, 'a')),
+  const words = Array.from({ length: 4096 }, (_, i) =>
+    new TextEncoder().encode(i.toString(2).padStart(12, '0').replaceAll('0', 'a').replaceAll('1', 'z')),
   )
-  const slow = createForms(token => words[token], 3001, [3000]).of({
+  const slow = createForms(token => words[token], 4097, [4096]).of({
     kind: 'regex',
     pattern: '[\\s\\S]*[a-m][\\s\\S]{3000}',
     startsInThought: false,
@@ -179,4 +179,18 @@ test('states that are no longer needed are let go', () => {
   for (let at: State | null | undefined = machine.start; at; at = at.next[0x61]) linked++
   expect(linked).toBeLessThan(10_000)
   expect(machine.step(state, 0x7a)?.accepts).toBe(true)
+})
+
+test('letters of every script in a long text stay within the budget of a mask', () => {
+  const words = Array.from({ length: 20_000 }, (_, i) =>
+    new TextEncoder().encode((i * 7919).toString(36).padStart(8 + (i % 24), 'aăбя한')),
+  )
+  const form = createForms(token => words[token], 20_001, [20_000]).of({
+    kind: 'regex',
+    pattern: '[\\p{L}\\d]{0,200}',
+    startsInThought: false,
+  })
+  const matcher = form.begin()
+  matcher.mask()
+  expect(() => matcher.accept(1)).not.toThrow()
 })

@@ -34,6 +34,8 @@ export function createMachine(given: Grammar): Machine {
   const ids = new Map<Expression, number>()
   const stacks = new Map<string, Stack>()
   const states = new Map<string, State>()
+  /** States by what they were made of: most bytes of a character lead to the same one. */
+  const ways = new Map<string, State>()
   const residuals = new Map<Expression, Map<string, Expression>>()
   let nextStack = 1
   let words = 0
@@ -121,13 +123,15 @@ export function createMachine(given: Grammar): Machine {
       // States that are in use stay valid: they hold their stacks themselves, but no longer each other.
       for (const known of states.values()) known.next.length = 0
       start.next.length = 0
-      for (const kept of [states, stacks, ids, residuals]) kept.clear()
+      for (const kept of [states, ways, stacks, ids, residuals]) kept.clear()
       words = 0
     }
     const tails = state.stacks.flatMap(({ head, tail }) =>
       head.kind === 'bytes' && head.set[byte] ? [tail] : [],
     )
-    const next = tails.length === 0 ? null : stateOf(tails)
+    const key = tails.map(tail => tail?.id ?? 0).join(' ')
+    const next = tails.length === 0 ? null : (ways.get(key) ?? stateOf(tails))
+    if (next) ways.set(key, next)
     state.next[byte] = next
     return next
   }
