@@ -234,11 +234,13 @@ export function defineChannels({ open, kind }: Bench): void {
     expect(await channels.getPrompt('p')).toMatchObject({ closed_at: clock.now() })
   })
 
-  test.runIf(kind === 'exclusive')('a lease of a process that is gone is free at once', async () => {
-    const { store, place, clock } = await open()
-    await fenceOf(store)
-    await store.close()
-    const { store: reopened } = await open({ place, clock })
-    expect(await reopened.channels.acquire('hook', 'deliver', 'b', 30_000)).toBe(2)
-  })
+  // Other processes may still hold theirs on a shared store.
+  if (kind === 'exclusive')
+    test('a lease of a process that is gone is free at once', async () => {
+      const { store, place, clock } = await open()
+      await fenceOf(store)
+      await store.close()
+      const { store: reopened } = await open({ place, clock })
+      expect(await reopened.channels.acquire('hook', 'deliver', 'b', 30_000)).toBe(2)
+    })
 }
