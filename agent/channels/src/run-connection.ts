@@ -48,6 +48,8 @@ export function runConnection(deps: ChannelDeps, connection: Connection, holder:
   })
   const prune = every(PRUNE_EVERY_MS)
 
+  /** How far the log of a running turn was looked at: not again before something has come. */
+  const looked = new Map<string, number>()
   const deliver = holdLease({ ...shared, role: 'deliver', idle: delivering.idle }, async epoch => {
     const fence: ChannelFence = { connection_id: connection.id, epoch }
     connection.health.state = (await channels.getConnection(connection.id))?.state ?? 'live'
@@ -56,10 +58,22 @@ export function runConnection(deps: ChannelDeps, connection: Connection, holder:
       delivering.begin(`notice ${notice.event_id}`, () =>
         deliverNotice(deps, connection, fence, notice, signal),
       )
-    for (const conversation of await channels.dueConversations(connection.id, LOOKED_AT)) {
-      if (delivering.size() >= AT_ONCE) break
-      delivering.begin(conversation.session_id, async () => {
+    const due = await channels.dueConversations(connection.id, LOOKED_AT)
+    const dueIds = new Set(due.map(({ session_id }) => session_id))
+    for (const id of looked.keys()) if (!dueIds.has(id)) looked.delete(id)
+    let isCut = false
+    for (const conversation of due) {
+      const { session_id, last_id, running } = conversation
+      if (running === 1 && looked.get(session_id) === last_id) continue
+      if (delivering.size() >= AT_ONCE) {
+        isCut = true
+        break
+      }
+      delivering.begin(session_id, async () => {
         const later = await deliverConversation(deps, connection, fence, conversation, signal)
+        if (later === null) looked.set(session_id, last_id)
+        // Others found no place.
+        if (isCut) deliver.nudge()
         // What came while this one was under way found it busy.
         if (later === null && (await isAhead(conversation.session_id, conversation.last_id))) deliver.nudge()
       })

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { Commit, LogStore } from '@cairn/log'
 import { AppError } from '@cairn/protocol'
 import { KINDS, logOf, makeBench, pathOf, refusing, say, sessionsOf } from './bench.ts'
+import { response } from './worker.ts'
 
 test.each(KINDS)('on %s a message makes a session, goes on with it, and is answered once', async kind => {
   const { store, callback, start } = await makeBench(kind)
@@ -229,4 +230,16 @@ test('a lease is given back when what is under way is settled, not before', asyn
 test('a callback with credentials in its address is refused with the configuration', async () => {
   const callback_url = 'https://ann:secret@bridge.example.org/cairn'
   await expect(makeBench('sqlite', { callback_url })).rejects.toThrow('must not hold a user or password')
+})
+
+test('conversations that work for long and show nothing yet do not hold up another', async () => {
+  const { store, callback, start } = await makeBench('sqlite', {}, {}, { echo: false })
+  const channels = await start()
+  for (let at = 0; at < 40; at++)
+    await say(channels, { text: `m${at}`, conversation: `C${at}`, user: `U${at}` })
+  await expect.poll(async () => (await sessionsOf(store)).length).toBe(40)
+  const [connection] = await store.channels.listConnections('org_1')
+  const last = (await store.channels.dueConversations(connection!.id, 100)).at(-1)
+  await store.commit({ session_id: last!.session_id, events: [response('here')] })
+  await expect.poll(() => callback.taken.map(({ text }) => text)).toEqual(['here'])
 })
