@@ -2,16 +2,14 @@
  * What the service does over HTTP, measured from another process: durable appends, the way from an append to
  * its readers, replay, memory. Run alone: node --expose-gc agent/api/bench/http.ts
  */
-import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openSqliteStore } from '@cairn/log'
-import { Config } from '@cairn/protocol'
-import { createApi, mintUserToken } from '../src/index.ts'
 import { commitMessages } from './fill.ts'
 import { startLoad } from './load-process.ts'
+import { openService } from './open-service.ts'
 
 export type BenchRow = { name: string; value: number; unit: string }
 export type HttpBenchOptions = {
@@ -32,41 +30,12 @@ export async function benchHttp({
 }: HttpBenchOptions = {}): Promise<BenchRow[]> {
   const dir = await mkdtemp(join(tmpdir(), 'cairn-bench-'))
   const store = await openSqliteStore({ dir: join(dir, 'store') })
-  const api = await createApi({
-    store,
-    config: Config.parse({ limits: { requests_per_minute: 1_000_000_000, streams_per_principal: 100_000 } }),
-    dataDir: dir,
-    workspacesDir: join(dir, 'workspaces'),
-    now: Date.now,
-    newId: randomUUID,
-    log: { info: () => {}, warn: console.error, error: console.error },
-    version: 'bench',
-    demo: false,
-  })
+  const { newSession, close, ...target } = await openService(store, dir)
   const load = startLoad()
   const rows: BenchRow[] = []
   const add = (name: string, value: number, unit: string): void =>
     void rows.push({ name, value: Number(value.toPrecision(4)), unit })
   try {
-    const { port } = await api.listen(0, '127.0.0.1')
-    const admin = await store.accounts.ensureFirstAdmin(
-      { id: randomUUID(), name: 'Bench' },
-      { id: randomUUID(), email: 'bench@example.org', name: 'Bench' },
-    )
-    const token = await mintUserToken({ dataDir: dir, userId: admin.id, now: Date.now() })
-    const newSession = async (): Promise<string> =>
-      (
-        await store.createSession({
-          id: randomUUID(),
-          org_id: admin.org_id,
-          created_by: admin.id,
-          created_by_kind: 'user',
-          agent: 'assistant',
-          channel: 'web',
-        })
-      ).id
-    const target = { port, token }
-
     // First of all, while the heap is small and steady; a first batch has loaded what every later one shares.
     const quiet = await newSession()
     const idle = 2000
@@ -139,7 +108,7 @@ export async function benchHttp({
     return rows
   } finally {
     load.stop()
-    await api.close()
+    await close()
     await store.close()
     await rm(dir, { recursive: true, force: true })
   }

@@ -37,7 +37,7 @@ type Sample = { cpu: number; perSecond: number | null }
 
 async function startService(start: Start): Promise<Service> {
   const child = fork(fileURLToPath(new URL('pairs/service.ts', import.meta.url)), [JSON.stringify(start)], {
-    execArgv: ['--max-semi-space-size=32', '--expose-gc'],
+    execArgv: ['--max-semi-space-size=32'],
   })
   const gone = new AbortController()
   child.once('exit', () => gone.abort(new Error(`[bench] the service of ${start.tree} ended`)))

@@ -14,7 +14,7 @@ import { type Piece, type Reader, render, VISIBLE } from './render.ts'
 import { sendPart, type Sent } from './send-part.ts'
 
 const AT_ONCE = 100
-/** A conversation whose disclosure the platform refuses is looked at again: an operator may retry it. */
+/** A conversation whose disclosure the platform has refused for good is looked at so rarely. */
 const BLOCKED_MS = 60_000
 
 /** How long until there may be more to do; null: everything is delivered. */

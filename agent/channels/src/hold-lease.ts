@@ -1,5 +1,4 @@
 /** Does work while this process holds a lease, and only then; gives the lease back at the end. */
-import { setTimeout as delay } from 'node:timers/promises'
 import type { ChannelRole, ChannelStore } from '@cairn/log'
 
 const TTL_MS = 30_000
@@ -35,9 +34,9 @@ export function holdLease(holding: Holding, pass: (epoch: number) => Promise<voi
     if (isNudged) return
     const { promise, resolve } = Promise.withResolvers<void>()
     wake = resolve
-    const timer = new AbortController()
-    await Promise.race([promise, delay(pollMs, undefined, { signal: timer.signal }).catch(() => undefined)])
-    timer.abort()
+    const timer = setTimeout(resolve, pollMs)
+    await promise
+    clearTimeout(timer)
   }
 
   async function run(): Promise<void> {

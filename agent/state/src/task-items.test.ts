@@ -15,7 +15,7 @@ const fold = (...entries: Entry[]): SessionView =>
           type,
           created_at: '2026-01-01T00:00:00.000Z',
           data,
-        }) as unknown as SessionEvent,
+        }) as SessionEvent,
     ),
   )
 const tasksOf = ({ items }: SessionView) => items.flatMap(item => (item.kind === 'task' ? [item] : []))

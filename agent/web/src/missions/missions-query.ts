@@ -1,5 +1,6 @@
 /** Missions, and what their coordinators have made; asked for again while somebody is at work. */
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { isMissionOver } from '@cairn/protocol'
 import { client } from '../api.ts'
 
 const EVERY_MS = 3000
@@ -18,7 +19,8 @@ export const missionQuery = (mission_id: string) =>
   queryOptions({
     queryKey: ['mission', mission_id],
     queryFn: ({ signal }) => client.call('getMission', { params: { mission_id }, signal }),
-    refetchInterval: EVERY_MS,
+    refetchInterval: ({ state }) =>
+      state.data !== undefined && isMissionOver(state.data.status) ? false : EVERY_MS,
   })
 
 /** `isLive`: the mission is not over. */
