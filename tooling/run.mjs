@@ -169,7 +169,7 @@ const commands = {
   /** Formats all code in place; `-- --check` only looks. */
   format: (...args) => (args.includes('--check') ? format(...args) : format('--write', ...args)),
   clean() {
-    for (const path of ['agent/web/dist', 'coverage', 'node_modules/.vite', 'node_modules/.vitest']) {
+    for (const path of ['agent/web/dist', 'coverage', 'node_modules/.cache', 'node_modules/.vite']) {
       rmSync(join(root, path), { recursive: true, force: true })
     }
     return 0

@@ -20,6 +20,8 @@ const chain = (levels: number, step: (below: object) => object) => {
 }
 const within = (levels: number, wrap: (inner: object) => object) =>
   Array.from({ length: levels }).reduce<object>(inner => wrap(inner), { type: 'null' })
+/** A busy machine stretches the time by the clock, and hardly this one. */
+const cpuMs = () => process.cpuUsage().user / 1000
 const bothOf = (below: object) => ({ allOf: [below, below] })
 const either = (below: object) => ({ anyOf: [below, below] })
 const tagged = (inner: object, tag: string) => ({
@@ -56,13 +58,13 @@ test.each<[string, object]>([
     },
   ],
 ])('%s is refused before it takes long', (_, source) => {
-  const start = performance.now()
+  const start = cpuMs()
   expect(() => formOf('schema' in source ? { kind: 'schema', ...source } : source)).toThrow(GrammarError)
-  expect(performance.now() - start).toBeLessThan(5000)
+  expect(cpuMs() - start).toBeLessThan(5000)
 })
 
 test('what a schema says twice is worked out once', () => {
-  const start = performance.now()
+  const start = cpuMs()
   for (const schema of [
     chain(30, bothOf)(true),
     chain(30, below => ({ oneOf: [tagged(below, 'a'), tagged(below, 'b')] }))({ type: 'null' }),
@@ -72,7 +74,7 @@ test('what a schema says twice is worked out once', () => {
   ])
     expect(() => formOf({ kind: 'schema', schema })).not.toThrow()
   expect(() => formOf({ kind: 'regex', pattern: '\\p{L}'.repeat(100) })).not.toThrow()
-  expect(performance.now() - start).toBeLessThan(5000)
+  expect(cpuMs() - start).toBeLessThan(5000)
 })
 
 test('a reference that is no percent-encoded text is refused by its name', () => {
@@ -84,9 +86,9 @@ test('a pattern of names is matched in time that has a bound, and refused where 
     kind: 'schema',
     schema: { properties: { [name]: {} }, patternProperties: { [pattern]: { type: 'integer' } } },
   })
-  const start = performance.now()
+  const start = cpuMs()
   formOf(named('^(a+)+$', `${'a'.repeat(40)}!`))
-  expect(performance.now() - start).toBeLessThan(5000)
+  expect(cpuMs() - start).toBeLessThan(5000)
   expect(() => formOf(named('(', 'a'))).toThrow(GrammarError)
 })
 
@@ -160,7 +162,7 @@ test('a mask that takes too long ends its own answer with the reason', () => {
     startsInThought: false,
   })
   const matcher = slow.begin()
-  const start = performance.now()
+  const start = cpuMs()
   let steps = 0
   expect(() => {
     for (; steps < 1000; steps++) {
@@ -168,7 +170,7 @@ test('a mask that takes too long ends its own answer with the reason', () => {
       matcher.accept(0)
     }
   }).toThrow(/takes too long/)
-  expect((performance.now() - start) / (steps + 1)).toBeLessThan(2000)
+  expect((cpuMs() - start) / (steps + 1)).toBeLessThan(2000)
 })
 
 test('states that are no longer needed are let go', () => {
