@@ -176,7 +176,10 @@ const commands = {
   },
 }
 
-const [name, ...args] = process.argv.slice(2)
+// npm takes the `--` before a script's arguments away; whoever runs this file directly may write it too.
+// Behind it vitest would read no file names, and run every test there is.
+const [name, ...given] = process.argv.slice(2)
+const args = given[0] === '--' ? given.slice(1) : given
 try {
   if (!Object.hasOwn(commands, name ?? '')) {
     throw new Error(`Unknown command "${name ?? ''}". There are: ${Object.keys(commands).join(', ')}`)
