@@ -89,6 +89,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
   // Before anything listens: what is not safe here is not offered, and everyone who asks is told.
   const sandbox = role === 'api' ? null : await findSandbox(options, log)
+  parts.defer(() => sandbox?.proxy?.close())
 
   const mounts = role === 'worker' ? [] : await beginChannels(options, store, admin, report, parts)
   // The API listens before the worker begins, so that an address in use stops the start before anything ran.
@@ -155,7 +156,7 @@ async function findSandbox(
   const hidden = [dataDir, workspacesDir]
   const sandbox = await chooseSandbox({ config: config.sandbox, path: env['PATH'], hidden })
   const { terminal, network, summary } = sandbox.standing
-  log[terminal === 'boxed' && network === 'none' ? 'info' : 'warn'](summary, { terminal, network })
+  log[terminal === 'boxed' && network !== 'open' ? 'info' : 'warn'](summary, { terminal, network })
   return sandbox
 }
 

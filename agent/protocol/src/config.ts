@@ -243,9 +243,6 @@ export const ExpertConfig = z.strictObject({
 })
 export type ExpertConfig = z.infer<typeof ExpertConfig>
 
-const NO_PROXY =
-  'is not there yet: write none, for no network at all, or open, for the whole network of this machine'
-
 export const SandboxConfig = z
   .strictObject({
     terminal: z
@@ -255,11 +252,16 @@ export const SandboxConfig = z
         'unboxed: commands have the rights of this server; boxed: without a box there is no terminal',
       ),
     network: z
-      .enum(['none', 'open'], {
-        error: issue => (issue.input === 'proxy' ? NO_PROXY : 'must be none or open'),
-      })
-      .default('none')
-      .describe('what a command in the box can reach; open: all that this machine can'),
+      .enum(['none', 'proxy', 'open'])
+      .default('proxy')
+      .describe(
+        'what a box can reach; proxy: what governance.egress allows, through a proxy that judges every ' +
+          'connection; open: all that this machine can',
+      ),
+    ports: z
+      .array(z.int().min(1).max(65_535))
+      .default([])
+      .describe('ports beside 80 and 443 that the proxy connects to'),
     memory_mb: z.int().min(64).default(2048).describe('of all processes of a command together'),
     pids: z.int().min(16).default(512).describe('processes of a command at once'),
     cpus: z.number().positive().default(2).describe('processors; only where a control group is delegated'),

@@ -667,7 +667,7 @@ export const ROUTES = {
       sandbox: z
         .object({
           terminal: z.enum(['boxed', 'unboxed', 'not_offered', 'on_workers']),
-          network: z.enum(['none', 'open']).nullable().describe('what a command can reach'),
+          network: z.enum(['none', 'proxy', 'open']).nullable().describe('what a command can reach'),
           summary: z.string().describe('for people'),
         })
         .describe('what the commands of the terminal run in'),

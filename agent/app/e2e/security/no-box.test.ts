@@ -86,7 +86,7 @@ test.each([
 test('the box is found wherever PATH has bwrap', async () => {
   const place = onlyPrograms(makePlace({ scenario: CALLS }), { bwrap: pathOf('bwrap') })
   const server = await startServer(place)
-  expect(await sandboxOf(server.client)).toMatchObject({ terminal: 'boxed', network: 'none' })
+  expect(await sandboxOf(server.client)).toMatchObject({ terminal: 'boxed', network: 'proxy' })
   const id = await newSession(server.client)
   expect(await resultsOf(server, id, 'run touch ran')).toEqual([expect.stringContaining('"exit_code":0')])
   expect(ranIn(place, id)).toBe(true)

@@ -173,7 +173,7 @@ async function checkSandbox(env: Environment): Promise<Finding[]> {
     return []
   }
   const { standing } = await chooseSandbox({ config, path: env['PATH'], claims: false })
-  const isSafe = standing.terminal === 'boxed' && standing.network === 'none'
+  const isSafe = standing.terminal === 'boxed' && standing.network !== 'open'
   return [{ check: 'sandbox', verdict: isSafe ? 'ok' : 'warn', detail: standing.summary }]
 }
 

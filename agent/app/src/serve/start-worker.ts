@@ -50,7 +50,12 @@ export async function startWorker(
   })
   parts.defer(() => mcp.stop())
   await mcp.ready
-  const tools = builtinTools({ store, sandbox: sandbox.provider, quota: createQuota(config.sandbox) })
+  const tools = builtinTools({
+    store,
+    sandbox: sandbox.provider,
+    proxy: sandbox.proxy,
+    quota: createQuota(config.sandbox),
+  })
   const skillsDir = config.skills === undefined ? undefined : resolve(configDir, config.skills)
   if (skillsDir !== undefined) await announceSkills(skillsDir, log)
   const harness = startHarness({

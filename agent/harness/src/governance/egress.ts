@@ -101,7 +101,7 @@ export const isInternalHost = (entry: string): boolean => {
   return host === 'localhost' || host.endsWith('.localhost') || (isIP(host) !== 0 && !isPublicAddress(host))
 }
 
-const namesInternal = (host: string, { internal }: Egress): boolean =>
+export const isNamedInternal = (host: string, { internal }: Egress): boolean =>
   internal.some(entry => canonicalHost(entry) === canonicalHost(host))
 
 /**
@@ -111,8 +111,8 @@ const namesInternal = (host: string, { internal }: Egress): boolean =>
  */
 export const mayReach = (host: string, address: string, egress: Egress): boolean =>
   isPublicAddress(address) ||
-  namesInternal(address, egress) ||
-  (namesInternal(host, egress) && !isMetadataAddress(address))
+  isNamedInternal(address, egress) ||
+  (isNamedInternal(host, egress) && !isMetadataAddress(address))
 
 /**
  * Why a tool may not fetch this URL, or null. Names are judged here; the addresses they lead to when the
@@ -128,7 +128,7 @@ export function urlProblem(text: string, egress: Egress): string | null {
   const host = hostOf(url)
   if (egress.deny.some(pattern => matchesHost(pattern, host)))
     return `host '${host}' is on the egress deny list`
-  const isInternal = namesInternal(host, egress)
+  const isInternal = isNamedInternal(host, egress)
   if (egress.default === 'deny' && !isInternal && !egress.allow.some(pattern => matchesHost(pattern, host)))
     return `host '${host}' is not on the egress allow list`
   if (isIP(host) !== 0 && !mayReach(host, host, egress))

@@ -11,6 +11,7 @@ import { promisify } from 'node:util'
 import { asError } from '@cairn/protocol'
 import { RESERVED_DIR } from '@cairn/workspace'
 import type { BoxSpec } from './box.ts'
+import { DOOR_IN_BOX } from './forwarder.ts'
 import { type Holder, type Leader, REPORT_FD } from './holder.ts'
 import { heldByNamespace } from './pid-namespace.ts'
 import { childrenOf } from './processes.ts'
@@ -62,7 +63,7 @@ type Features = {
   sizesTmpfs: boolean
 }
 
-export type BoxView = Pick<BoxSpec, 'workspace' | 'network'> & {
+export type BoxView = Pick<BoxSpec, 'workspace' | 'network' | 'binds' | 'nests'> & {
   features: Features
   tmp_mb: number
   /** Folders nothing in a box may see even where a system folder holds them: the data directory, the home. */
@@ -72,8 +73,20 @@ export type BoxView = Pick<BoxSpec, 'workspace' | 'network'> & {
 const isBelow = (folder: string, path: string) => path.startsWith(folder + '/')
 const SHM_MB = 64
 
+/** What of /proc changes the machine rather than a process. */
+const SETTINGS = ['/proc/sys', '/proc/sysrq-trigger', '/proc/irq', '/proc/bus', '/proc/acpi', '/proc/scsi']
+
+/**
+ * Of a service that runs as root, what is in the box owns the settings of the kernel, one of which names a
+ * program that the kernel starts outside of every box. Who makes namespaces must write to /proc/self, so
+ * there the settings alone are covered; a /proc that is covered in part cannot be mounted anew either.
+ */
+const closedProc = (nests: boolean): string[] =>
+  nests ? SETTINGS.flatMap(path => ['--ro-bind-try', path, path]) : ['--remount-ro', '/proc']
+
 /** The arguments of bwrap, before the command. */
-function bubblewrapArguments({ workspace, network, features, tmp_mb, hidden = [] }: BoxView): string[] {
+function bubblewrapArguments(view: BoxView): string[] {
+  const { workspace, network, features, tmp_mb, hidden = [], binds = [], nests = false } = view
   const saved = join(workspace, RESERVED_DIR)
   // Never through a link: bwrap would follow it out here and show what it leads to.
   const hasSaved = lstatSync(saved, { throwIfNoEntry: false })?.isDirectory() === true
@@ -84,7 +97,7 @@ function bubblewrapArguments({ workspace, network, features, tmp_mb, hidden = []
   ]
   return [
     '--unshare-user',
-    ...(features.locksNamespaces ? ['--disable-userns'] : []),
+    ...(features.locksNamespaces && !nests ? ['--disable-userns'] : []),
     '--unshare-ipc',
     '--unshare-pid',
     '--unshare-uts',
@@ -114,10 +127,9 @@ function bubblewrapArguments({ workspace, network, features, tmp_mb, hidden = []
     workspace,
     workspace,
     ...(hasSaved ? ['--ro-bind', saved, saved] : []),
-    // Of a service that runs as root, what is in the box owns the settings of the kernel, one of which names
-    // a program that the kernel starts outside of every box.
-    '--remount-ro',
-    '/proc',
+    ...binds.flatMap(({ from, to, writable }) => [writable ? '--bind' : '--ro-bind', from, to]),
+    ...(typeof network === 'object' ? ['--ro-bind', network.socket, DOOR_IN_BOX] : []),
+    ...closedProc(nests),
     // What holds the mounts together is memory as well: nobody writes there.
     '--remount-ro',
     '/dev',
@@ -135,14 +147,23 @@ export function bubblewrapHolder({ program }: Bubblewrap, view: BoxView): Holder
     kind: 'pid namespace',
     loses: null,
     countsApart: true,
-    wrap: argv => ({
-      argv: [program, '--json-status-fd', String(REPORT_FD), ...bubblewrapArguments(view), ...argv],
-      reports: true,
-      hold(leader) {
-        const report = readReport(leader)
-        return heldByNamespace(leader.pid, () => report.init() ?? childrenOf(leader.pid)[0], report.complete)
-      },
-    }),
+    wrap: (argv, _group, mayReport) => {
+      const command = [...bubblewrapArguments(view), ...argv]
+      if (!mayReport)
+        return {
+          argv: [program, ...command],
+          hold: ({ pid }) => heldByNamespace(pid, () => childrenOf(pid)[0]),
+        }
+      return {
+        argv: [program, '--json-status-fd', String(REPORT_FD), ...command],
+        reports: true,
+        hold(leader) {
+          const report = readReport(leader)
+          const findInit = () => report.init() ?? childrenOf(leader.pid)[0]
+          return heldByNamespace(leader.pid, findInit, report.complete)
+        },
+      }
+    },
   }
 }
 
@@ -152,7 +173,7 @@ export function bubblewrapHolder({ program }: Bubblewrap, view: BoxView): Holder
  */
 function readReport(leader: Leader): { init: () => number | undefined; complete: Promise<void> } {
   let text = ''
-  const pipe = leader.stdio[REPORT_FD] as Readable
+  const pipe = leader.stdio?.[REPORT_FD] as Readable
   pipe.on('data', (chunk: Buffer) => {
     text += chunk.toString('latin1')
   })
@@ -178,7 +199,7 @@ export async function findBubblewrap(
   if (process.platform !== 'linux') return { reason: `bubblewrap needs Linux, this is ${process.platform}` }
   const program = findProgram('bwrap', path)
   if (program === null) return { reason: 'bubblewrap is not installed: there is no bwrap in PATH' }
-  const attempt = async (network: BoxSpec['network'], features: Features): Promise<string | null> => {
+  const attempt = async (network: 'none' | 'open', features: Features): Promise<string | null> => {
     const view = { workspace, network, features, tmp_mb: 1 }
     try {
       await run(program, [...bubblewrapArguments(view), 'bash', '-c', 'exit 0'], {

@@ -3,23 +3,30 @@
  * name; or not at all. It also has one sentence that says which.
  */
 import { homedir } from 'node:os'
-import type { Config } from '@cairn/protocol'
-import type { SandboxProvider } from './box.ts'
+import type { Config, SandboxConfig } from '@cairn/protocol'
+import type { Box, SandboxProvider } from './box.ts'
 import { type Bubblewrap, bubblewrapHolder, findBubblewrap } from './bubblewrap.ts'
 import { type CgroupHome, claimHome } from './cgroup.ts'
+import { hasForwarder } from './forwarder.ts'
 import { openBox } from './open-box.ts'
+import { createPolicyProxy, type PolicyProxy } from './policy-proxy.ts'
 import { findHolder, ownGroup } from './unboxed.ts'
 import { createWatchdog } from './watchdog.ts'
 
 export type Standing = {
   terminal: 'boxed' | 'unboxed' | 'not_offered'
   /** What a command can reach; null where there are none. */
-  network: 'none' | 'open' | null
+  network: 'none' | 'proxy' | 'open' | null
   /** All of it in a sentence or two, for people. */
   summary: string
 }
 /** `provider` is null exactly where the terminal is not offered. */
-export type Sandbox = { provider: SandboxProvider | null; standing: Standing }
+export type Sandbox = {
+  provider: SandboxProvider | null
+  /** The doors of its boxes; null where they have none. Whoever chose the sandbox closes it. */
+  proxy: PolicyProxy | null
+  standing: Standing
+}
 
 export type SandboxOptions = {
   config: Config['sandbox']
@@ -40,13 +47,16 @@ export async function chooseSandbox(options: SandboxOptions): Promise<Sandbox> {
   if (config.terminal === 'unboxed') return chooseUnboxed(options)
   const found = await findBubblewrap(path)
   if ('reason' in found) return notOffered(found.reason)
-  if (config.network === 'none' && !found.cutsNetwork)
-    return notOffered('bubblewrap cannot cut a box off the network here, and sandbox.network is none')
+  if (config.network !== 'open' && !found.cutsNetwork)
+    return notOffered(
+      `bubblewrap cannot cut a box off the network here, and sandbox.network is ${config.network}`,
+    )
   return chooseBox(found, options)
 }
 
 const notOffered = (reason: string): Sandbox => ({
   provider: null,
+  proxy: null,
   standing: {
     terminal: 'not_offered',
     network: null,
@@ -56,26 +66,47 @@ const notOffered = (reason: string): Sandbox => ({
 
 const NETWORK = {
   none: 'without a network',
+  proxy: 'that reaches the network only through the policy proxy',
   open: 'with the network of this machine, as sandbox.network: open says',
 } as const
 
+/** What a policy asks for and this machine cannot give becomes less, never more. */
+const networkHere = (wanted: SandboxConfig['network']): keyof typeof NETWORK =>
+  wanted === 'proxy' && !hasForwarder() ? 'none' : wanted
+
 function chooseBox(found: Bubblewrap, { config, hidden = [], claims = true }: SandboxOptions): Sandbox {
-  const { network } = config
+  const network = networkHere(config.network)
   const home = claims ? claimHome(ownGroup()) : { reason: '' }
   const parts = { limits: config, home: homeOf(home), watchdog: createWatchdog() }
   const view = { features: found.features, tmp_mb: config.tmp_mb, hidden: [...hidden, homedir()] }
+  const open = new Map<string, Box>()
+  const hasDoors = found.cutsNetwork && hasForwarder()
   return {
     provider: {
       kind: 'bubblewrap',
       network,
       cutsNetwork: found.cutsNetwork,
+      hasDoors,
+      holdsBrowsers: hasDoors,
       caveat: null,
-      open: spec => openBox(spec, { ...parts, holder: bubblewrapHolder(found, { ...spec, ...view }) }),
+      open(spec) {
+        const tmp_mb = spec.limits?.tmp_mb ?? config.tmp_mb
+        const holder = bubblewrapHolder(found, { ...spec, ...view, tmp_mb })
+        const box = openBox(spec, { ...parts, holder, onClosed: () => open.delete(spec.id) })
+        open.set(spec.id, box)
+        return box
+      },
+      // Boxes of a worker that died went with it (--die-with-parent): only its own are there.
+      list: () => Promise.resolve([...open.keys()]),
+      remove: async id => open.get(id)?.close(),
     },
+    proxy: hasDoors && claims ? createPolicyProxy({ ports: config.ports }) : null,
     standing: {
       terminal: 'boxed',
       network,
-      summary: `Commands run in a box (bubblewrap) ${NETWORK[network]}. ${describeLimits(home)}`,
+      summary:
+        `Commands run in a box (bubblewrap) ${NETWORK[network]}. ${describeLimits(home)}` +
+        (network === config.network ? '' : ' There is no Perl for the forwarder of sandbox.network: proxy.'),
     },
   }
 }
@@ -93,9 +124,14 @@ async function chooseUnboxed({ config, path, claims = true }: SandboxOptions): P
       kind: 'unboxed',
       network: 'open',
       cutsNetwork: false,
+      hasDoors: false,
+      holdsBrowsers: false,
       caveat: loses === null ? null : `${ends} This machine has nothing surer.`,
       open: spec => openBox(spec, { ...parts, holder: findHeld(spec.workspace) }),
+      list: () => Promise.resolve([]),
+      remove: () => Promise.resolve(),
     },
+    proxy: null,
     standing: {
       terminal: 'unboxed',
       network: 'open',

@@ -19,11 +19,12 @@ export type Holder = {
   countsApart: boolean
   /**
    * The command line that runs `argv` held, in `group` if there is one; and what its environment needs
-   * beside.
+   * beside. Without `mayReport` all descriptors are the command's.
    */
   wrap(
     argv: readonly string[],
     group: Cgroup | null,
+    mayReport: boolean,
   ): {
     argv: readonly string[]
     env?: Readonly<Record<string, string>>
@@ -33,5 +34,6 @@ export type Holder = {
   }
 }
 
-export type Leader = ChildProcess & { pid: number }
+/** `stdio` is there where this process started it. */
+export type Leader = { pid: number; stdio?: ChildProcess['stdio'] }
 export const REPORT_FD = 3

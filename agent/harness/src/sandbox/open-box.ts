@@ -1,7 +1,8 @@
 /** A box from its parts: a holder, limits, a control group where there is one, and the watchdog. */
 import { spawn } from 'node:child_process'
-import type { Box, BoxLimits, BoxProcess, BoxSpec, Exit } from './box.ts'
+import type { Box, BoxLimits, BoxProcess, BoxSpec, Exit, SpawnOptions } from './box.ts'
 import { type Cgroup, type CgroupHome, makeCgroup } from './cgroup.ts'
+import { behindForwarder, PROXY_VARIABLES } from './forwarder.ts'
 import { type Held, type Holder, type Leader } from './holder.ts'
 import { limited } from './limits.ts'
 import { signalProcess } from './processes.ts'
@@ -13,67 +14,107 @@ export type BoxParts = {
   /** Null: nothing is delegated, and the watchdog looks after the limits. */
   home: CgroupHome | null
   watchdog: Watchdog
+  /** Called once, when nothing of the box runs any more. */
+  onClosed?: () => void
 }
 
-export function openBox(spec: BoxSpec, { holder, limits, home, watchdog }: BoxParts): Box {
-  let held: Held | null = null
-  let group: Cgroup | null = null
-  let overran: string | null = null
-  let closing: Promise<void> | null = null
-  const unwatch: (() => void)[] = []
+export const openBox = (spec: BoxSpec, parts: BoxParts): Box => new HeldBox(spec, parts)
 
-  function watch(look: Watch): void {
-    const end = (reason: string): void => {
-      overran ??= reason
-      held?.kill()
+class HeldBox implements Box {
+  readonly #spec: BoxSpec
+  readonly #parts: BoxParts
+  readonly #limits: BoxLimits
+  readonly #unwatch: (() => void)[] = []
+  #held: Held | null = null
+  #group: Cgroup | null = null
+  #isTaken = false
+  #overran: string | null = null
+  #closing: Promise<void> | null = null
+
+  constructor(spec: BoxSpec, parts: BoxParts) {
+    this.#spec = spec
+    this.#parts = parts
+    this.#limits = { ...parts.limits, ...spec.limits }
+  }
+
+  /** The whole command line, from the control group outside to the limits inside. */
+  #wrap(argv: readonly string[], mayReport: boolean) {
+    if (this.#isTaken) throw new Error('[box] has a process already')
+    this.#isTaken = true
+    const { holder, home } = this.#parts
+    const { network, mayGrowFiles, env } = this.#spec
+    const hasDoor = typeof network === 'object'
+    this.#group = home === null ? null : makeCgroup(home, this.#limits)
+    const bounded = limited(argv, this.#limits, { countsApart: holder.countsApart, mayGrowFiles })
+    const wrapped = holder.wrap(hasDoor ? behindForwarder(bounded) : bounded, this.#group, mayReport)
+    return {
+      ...wrapped,
+      argv: this.#group?.join(wrapped.argv) ?? wrapped.argv,
+      env: { ...(hasDoor ? PROXY_VARIABLES : {}), ...env, ...wrapped.env },
     }
-    unwatch.push(watchdog.add(look, end))
   }
 
-  async function close(): Promise<void> {
-    for (const stop of unwatch) stop()
-    held?.kill()
-    await held?.gone()
-    await group?.gone()
+  #watch(look: Watch): void {
+    const end = (reason: string): void => {
+      this.#overran ??= reason
+      this.#held?.kill()
+    }
+    this.#unwatch.push(this.#parts.watchdog.add(look, end))
   }
 
-  return {
-    spawn(argv, look) {
-      if (held !== null) throw new Error('[box] has a process already')
-      group = home === null ? null : makeCgroup(home, limits)
-      const wrapped = holder.wrap(
-        limited(argv, limits, { countsApart: holder.countsApart, mayGrowFiles: spec.mayGrowFiles }),
-        group,
-      )
-      const [file, ...args] = (group?.join(wrapped.argv) ?? wrapped.argv) as [string, ...string[]]
-      const child = spawn(file, args, {
-        cwd: spec.workspace,
-        env: { ...spec.env, ...wrapped.env },
-        stdio: ['ignore', 'pipe', 'pipe', ...(wrapped.reports ? ['pipe' as const] : [])],
-        detached: true,
+  #hold(held: Held, look?: Watch): void {
+    const { home } = this.#parts
+    this.#held = held
+    const isLimited = home !== null && home.controllers.has('memory') && home.controllers.has('pids')
+    if (!isLimited) this.#watch(watchUsage(held, this.#limits))
+    if (look !== undefined) this.#watch(look)
+  }
+
+  spawn(argv: readonly string[], { watch, stdin }: SpawnOptions = {}): BoxProcess {
+    const wrapped = this.#wrap(argv, true)
+    const [file, ...args] = wrapped.argv as [string, ...string[]]
+    const child = spawn(file, args, {
+      cwd: this.#spec.workspace,
+      env: wrapped.env,
+      stdio: [stdin ?? 'ignore', 'pipe', 'pipe', ...(wrapped.reports ? ['pipe' as const] : [])],
+      detached: true,
+    })
+    const exited = new Promise<Exit>((resolve, reject) => {
+      child.once('error', reject)
+      child.once('exit', (exitCode, signal) => {
+        if (this.#group?.outOfMemory())
+          this.#overran ??= `the command used more than ${this.#limits.memory_mb} MB of memory, and was ended`
+        resolve({ exitCode, signal, overran: this.#overran })
       })
-      const exited = new Promise<Exit>((resolve, reject) => {
-        child.once('error', reject)
-        child.once('exit', (exitCode, signal) => {
-          if (group?.outOfMemory())
-            overran ??= `the command used more than ${limits.memory_mb} MB of memory, and was ended`
-          resolve({ exitCode, signal, overran })
-        })
-      })
-      if (child.pid !== undefined) held = wrapped.hold(child as Leader)
-      if (held !== null) {
-        const isLimited = home !== null && home.controllers.has('memory') && home.controllers.has('pids')
-        if (!isLimited) watch(watchUsage(held, limits))
-        if (look !== undefined) watch(look)
-      }
-      return { stdout: child.stdout, stderr: child.stderr, exited } as BoxProcess
-    },
-    terminate() {
-      const members = held?.members() ?? []
-      if (members.length === 0) held?.kill()
-      for (const pid of members) signalProcess(pid, 'SIGTERM')
-    },
-    kill: () => held?.kill(),
-    close: () => (closing ??= close()),
+    })
+    if (child.pid !== undefined) this.#hold(wrapped.hold(child as Leader), watch)
+    return { stdin: child.stdin, stdout: child.stdout, stderr: child.stderr, exited } as BoxProcess
+  }
+
+  commandLine(argv: readonly string[]) {
+    const { argv: line, env, hold } = this.#wrap(argv, false)
+    return { argv: line, env, adopt: (pid: number) => this.#hold(hold({ pid })) }
+  }
+
+  terminate(): void {
+    const members = this.#held?.members() ?? []
+    if (members.length === 0) this.#held?.kill()
+    for (const pid of members) signalProcess(pid, 'SIGTERM')
+  }
+
+  kill(): void {
+    this.#held?.kill()
+  }
+
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close())
+  }
+
+  async #close(): Promise<void> {
+    for (const stop of this.#unwatch) stop()
+    this.#held?.kill()
+    await this.#held?.gone()
+    await this.#group?.gone()
+    this.#parts.onClosed?.()
   }
 }

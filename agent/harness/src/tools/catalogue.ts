@@ -1,7 +1,9 @@
 /** The built-in tools, in the order the model is shown them. */
 import { randomUUID } from 'node:crypto'
 import type { LogStore } from '@cairn/log'
+import type { ResolveHost } from '../governance/guarded-lookup.ts'
 import type { SandboxProvider } from '../sandbox/box.ts'
+import type { PolicyProxy } from '../sandbox/policy-proxy.ts'
 import { askUserQuestionTool } from './ask-user-question.ts'
 import { createArtifactTool } from './create-artifact.ts'
 import { editFileTool } from './edit-file.ts'
@@ -12,7 +14,7 @@ import { searchFilesTool } from './search-files.ts'
 import { terminalTool } from './terminal.ts'
 import { todoTool } from './todo.ts'
 import type { Tool } from './tool.ts'
-import { type ResolveHost, webFetchTool } from './web-fetch.ts'
+import { webFetchTool } from './web-fetch.ts'
 import { type Quota, withinQuota } from './workspace-quota.ts'
 import { writeFileTool } from './write-file.ts'
 
@@ -21,6 +23,8 @@ export type BuiltinOptions = {
   store: Pick<LogStore, 'listArtifacts'>
   /** What commands run in; null: there is no terminal. */
   sandbox: SandboxProvider | null
+  /** The way out of its boxes; absent: they have none. */
+  proxy?: PolicyProxy | null
   /** How much a workspace may hold; absent: anything. */
   quota?: Quota
   resolveHost?: ResolveHost
@@ -35,16 +39,21 @@ export const builtinDefinitions = (): Tool[] =>
       kind: 'bubblewrap',
       network: 'none',
       cutsNetwork: true,
+      hasDoors: false,
+      holdsBrowsers: false,
       caveat: null,
       open() {
         throw new Error('[builtinDefinitions] nothing runs here')
       },
+      list: () => Promise.resolve([]),
+      remove: () => Promise.resolve(),
     },
   })
 
 export const builtinTools = ({
   store,
   sandbox,
+  proxy = null,
   quota,
   resolveHost,
   newId = randomUUID,
@@ -53,7 +62,7 @@ export const builtinTools = ({
   ...[writeFileTool, editFileTool].map(tool => (quota === undefined ? tool : withinQuota(tool, quota))),
   listFilesTool,
   searchFilesTool(),
-  ...(sandbox === null ? [] : [terminalTool({ sandbox, ...(quota === undefined ? {} : { quota }) })]),
+  ...(sandbox === null ? [] : [terminalTool({ sandbox, proxy, ...(quota === undefined ? {} : { quota }) })]),
   todoTool,
   askUserQuestionTool,
   requestUserActionTool(newId),

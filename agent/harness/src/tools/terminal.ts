@@ -9,12 +9,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { asError } from '@cairn/protocol'
 import { Directory, RESERVED_DIR } from '@cairn/workspace'
 import { z } from 'zod'
-import type { Box, Exit, SandboxProvider } from '../sandbox/box.ts'
+import { type Box, boxId, type BoxNetwork, type Exit, type SandboxProvider } from '../sandbox/box.ts'
+import type { Door, PolicyProxy } from '../sandbox/policy-proxy.ts'
 import { COMMAND_PATH } from '../sandbox/program.ts'
 import type { Watch } from '../sandbox/watchdog.ts'
 import { boundedOutput } from './bounded-output.ts'
 import { defineTool } from './parameters.ts'
-import type { Tool } from './tool.ts'
+import type { Tool, ToolContext } from './tool.ts'
 import type { Quota } from './workspace-quota.ts'
 
 const MAX_TIMEOUT_S = 600
@@ -23,7 +24,13 @@ const GRACE_MS = 2000
 /** What is left in the pipes when nobody writes to them any more. */
 const REST_MS = 2000
 
-export type TerminalOptions = { sandbox: SandboxProvider; quota?: Quota; graceMs?: number }
+export type TerminalOptions = {
+  sandbox: SandboxProvider
+  /** Where its boxes get their doors; absent: they have none. */
+  proxy?: PolicyProxy | null
+  quota?: Quota
+  graceMs?: number
+}
 
 type Ended = Exit & { timedOut: boolean; output: string }
 type Run = {
@@ -37,7 +44,7 @@ type Run = {
 async function runCommand(box: Box, { command, watch, timeoutMs, graceMs, abort }: Run): Promise<Ended> {
   abort.throwIfAborted()
   const output = boundedOutput()
-  const running = box.spawn(['bash', '-c', command], watch)
+  const running = box.spawn(['bash', '-c', command], watch === undefined ? {} : { watch })
   const streams = [running.stdout, running.stderr]
   for (const stream of streams) stream.on('data', (chunk: Buffer) => output.push(chunk))
   const read = Promise.allSettled(streams.map(stream => finished(stream)))
@@ -75,8 +82,31 @@ async function keepPlaceOfResults(workspace: string): Promise<void> {
   }
 }
 
+type Egress = ToolContext['egress']
+
+/** What a command may reach, as the configuration and its agent's policy say. */
+async function openNetwork(
+  { sandbox, proxy = null }: TerminalOptions,
+  id: string,
+  egress: Egress,
+): Promise<{ network: BoxNetwork; door: Door | null }> {
+  if (sandbox.network === 'proxy' && proxy !== null) {
+    const door = await proxy.open({ id, egress })
+    return { network: { socket: door.socket }, door }
+  }
+  // The whole network of a machine obeys no list: who may not reach everything reaches nothing.
+  const network = sandbox.network === 'open' && egress.default !== 'deny' ? 'open' : 'none'
+  if (network === 'none' && !sandbox.cutsNetwork)
+    throw new Error(
+      'the policy denies network access by default, and this machine cannot keep a command off the ' +
+        `network (${sandbox.kind})`,
+    )
+  return { network, door: null }
+}
+
 /** The terminal with what its commands run in. */
-export function terminalTool({ sandbox, quota, graceMs = GRACE_MS }: TerminalOptions): Tool {
+export function terminalTool(options: TerminalOptions): Tool {
+  const { sandbox, quota, graceMs = GRACE_MS } = options
   return defineTool({
     name: 'terminal',
     description:
@@ -90,23 +120,23 @@ export function terminalTool({ sandbox, quota, graceMs = GRACE_MS }: TerminalOpt
     idempotent: false,
     keepsTime: true,
     timeoutMs: ({ timeout }) => (timeout === undefined ? undefined : timeout * 1000),
-    async run({ command }, { workspace, signal, timeoutMs, egress }) {
-      const network = egress.default === 'deny' ? 'none' : sandbox.network
-      if (network === 'none' && !sandbox.cutsNetwork)
-        throw new Error(
-          'the policy denies network access by default, and this machine cannot keep a command off the ' +
-            `network (${sandbox.kind})`,
-        )
+    async run({ command }, { session_id, tool_call_id, workspace, signal, timeoutMs, egress }) {
       // There before the first command runs, so that no command can put a link in its place.
-      if (sandbox.kind === 'bubblewrap') await keepPlaceOfResults(workspace)
+      if (sandbox.kind !== 'unboxed') await keepPlaceOfResults(workspace)
       const env = { PATH: COMMAND_PATH, HOME: workspace, LANG: 'C.UTF-8', TERM: 'dumb' }
       const before = await quota?.measure(workspace)
       const isFull = before !== undefined && quota?.problem(before) !== null
-      const box = sandbox.open({ workspace, env, network, mayGrowFiles: !isFull })
       const watch = before === undefined ? undefined : await quota?.watch(workspace, before)
-      const ended = await runCommand(box, { command, watch, timeoutMs, graceMs, abort: signal }).finally(() =>
-        box.close(),
+      const id = boxId(session_id, `terminal-${tool_call_id}`)
+      const { network, door } = await openNetwork(options, id, egress)
+      const box = sandbox.open({ id, workspace, env, network, mayGrowFiles: !isFull })
+      const ended = await runCommand(box, { command, watch, timeoutMs, graceMs, abort: signal }).finally(
+        async () => {
+          await box.close()
+          await door?.close()
+        },
       )
+      const refused = door?.refusals() ?? []
       const after = await quota?.measure(workspace)
       const overFull = after === undefined ? null : (quota?.problem(after) ?? null)
       // Who frees space has not failed, even where it is not enough yet.
@@ -123,6 +153,7 @@ export function terminalTool({ sandbox, quota, graceMs = GRACE_MS }: TerminalOpt
           exit_code: ended.exitCode,
           ...(ended.signal === null ? {} : { signal: ended.signal }),
           output: ended.output,
+          ...(refused.length === 0 ? {} : { network_refused: refused }),
           ...(sandbox.kind === 'unboxed' ? { sandbox: 'none (unboxed by configuration)' } : {}),
           ...(overFull === null ? {} : { workspace_full: overFull }),
           ...(sandbox.caveat === null ? {} : { leftovers: sandbox.caveat }),

@@ -6,7 +6,8 @@ import { freePort } from '@cairn/log/test/free-port'
 import { expect, onTestFinished, test } from 'vitest'
 import type { z } from 'zod'
 import { makeContext, runParsed } from '../../test/tools/tool-context.ts'
-import { type ResolveHost, webFetchTool } from './web-fetch.ts'
+import type { ResolveHost } from '../governance/guarded-lookup.ts'
+import { webFetchTool } from './web-fetch.ts'
 
 type GovernanceConfigInput = NonNullable<z.input<typeof GovernanceConfig>['egress']>
 type Page = (request: IncomingMessage, response: ServerResponse) => void

@@ -3,14 +3,11 @@
  * connection is made only to addresses that were judged: the name is resolved once, checked, and those very
  * addresses are used, so a name that changes its mind between check and connection gains nothing.
  */
-import { lookup as systemLookup } from 'node:dns'
-import type { LookupAddress } from 'node:dns'
-import type { LookupFunction } from 'node:net'
 import type { GovernanceConfig } from '@cairn/protocol'
-import { asError } from '@cairn/protocol'
 import { Agent, type Response, fetch } from 'undici'
 import { z } from 'zod'
-import { hostOf, mayReach, urlProblem } from '../governance/egress.ts'
+import { hostOf, urlProblem } from '../governance/egress.ts'
+import { guardedLookup, type ResolveHost, resolveBySystem } from '../governance/guarded-lookup.ts'
 import { defineTool } from './parameters.ts'
 import { readablePage } from './readable-page.ts'
 import { rootCause } from './root-cause.ts'
@@ -22,44 +19,9 @@ const DEFAULT_CHARS = 20_000
 const MAX_CHARS = 200_000
 const TIME_LIMIT_MS = 30_000
 
-/** All addresses of a host name. */
-export type ResolveHost = (host: string) => Promise<LookupAddress[]>
-
-const resolveBySystem: ResolveHost = host =>
-  new Promise((resolve, reject) =>
-    systemLookup(host, { all: true, verbatim: true }, (error, addresses) =>
-      error === null ? resolve(addresses) : reject(error),
-    ),
-  )
-
-/** The addresses a connection to `host` may use; rejects when one of them must not be reached. */
-async function judgedAddresses(
-  host: string,
-  egress: GovernanceConfig['egress'],
-  resolveHost: ResolveHost,
-): Promise<[LookupAddress, ...LookupAddress[]]> {
-  const name = host.toLowerCase().replace(/\.$/, '')
-  const [first, ...others] = await resolveHost(host)
-  if (first === undefined) throw new Error(`host '${name}' has no address`)
-  const bad = [first, ...others].find(({ address }) => !mayReach(name, address, egress))
-  if (bad !== undefined)
-    throw new Error(`host '${name}' leads to ${bad.address}, which is not a public address`)
-  return [first, ...others]
-}
-
 /** A connection pool that can reach judged addresses only. Made for one fetch, closed with it. */
 function guardedAgent(egress: GovernanceConfig['egress'], resolveHost: ResolveHost): Agent {
-  const lookup: LookupFunction = (host, { all }, done) => {
-    void (async () => {
-      try {
-        const addresses = await judgedAddresses(host, egress, resolveHost)
-        if (all === true) done(null, addresses)
-        else done(null, addresses[0].address, addresses[0].family)
-      } catch (thrown) {
-        done(asError(thrown) as NodeJS.ErrnoException, '')
-      }
-    })()
-  }
+  const lookup = guardedLookup(egress, resolveHost)
   return new Agent({ connect: { lookup, timeout: 10_000 }, connections: 1, pipelining: 1 })
 }
 

@@ -38,8 +38,12 @@ export function unboxed(holder: Holder | MakeHolder, settings: Settings = {}): S
     kind: 'unboxed',
     network: 'open',
     cutsNetwork: false,
+    hasDoors: false,
+    holdsBrowsers: false,
     caveat: null,
     open: spec => openBox(spec, { holder: holderOf(spec.workspace), limits, home: null, watchdog }),
+    list: () => Promise.resolve([]),
+    remove: () => Promise.resolve(),
   }
 }
 

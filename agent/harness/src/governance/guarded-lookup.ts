@@ -1,0 +1,51 @@
+/**
+ * Names to addresses that were judged: a name is resolved once, checked, and those very addresses are
+ * connected to, so one that changes its mind between check and connection gains nothing.
+ */
+import { type LookupAddress, lookup as systemLookup } from 'node:dns'
+import type { LookupFunction } from 'node:net'
+import { type GovernanceConfig, asError } from '@cairn/protocol'
+import { mayReach } from './egress.ts'
+
+/** All addresses of a host name. */
+export type ResolveHost = (host: string) => Promise<LookupAddress[]>
+
+export const resolveBySystem: ResolveHost = host =>
+  new Promise((resolve, reject) =>
+    systemLookup(host, { all: true, verbatim: true }, (error, addresses) =>
+      error === null ? resolve(addresses) : reject(error),
+    ),
+  )
+
+/** A rule of egress, not a failure of the network, is why there is no connection. */
+export class RefusedAddress extends Error {}
+
+/** The addresses a connection to `host` may use; rejects when one of them must not be reached. */
+async function judgedAddresses(
+  host: string,
+  egress: GovernanceConfig['egress'],
+  resolveHost: ResolveHost,
+): Promise<[LookupAddress, ...LookupAddress[]]> {
+  const name = host.toLowerCase().replace(/\.$/, '')
+  const [first, ...others] = await resolveHost(host)
+  if (first === undefined) throw new Error(`host '${name}' has no address`)
+  const bad = [first, ...others].find(({ address }) => !mayReach(name, address, egress))
+  if (bad !== undefined)
+    throw new RefusedAddress(`host '${name}' leads to ${bad.address}, which is not a public address`)
+  return [first, ...others]
+}
+
+/** For `net.connect` and what builds on it. An address in place of a name never comes here: judge it first. */
+export const guardedLookup =
+  (egress: GovernanceConfig['egress'], resolveHost: ResolveHost): LookupFunction =>
+  (host, { all }, done) => {
+    void (async () => {
+      try {
+        const addresses = await judgedAddresses(host, egress, resolveHost)
+        if (all === true) done(null, addresses)
+        else done(null, addresses[0].address, addresses[0].family)
+      } catch (thrown) {
+        done(asError(thrown) as NodeJS.ErrnoException, '')
+      }
+    })()
+  }

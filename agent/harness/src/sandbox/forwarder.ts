@@ -1,0 +1,68 @@
+/**
+ * What listens inside a box that has a door: 127.0.0.1:3128, every connection handed on to the door's unix
+ * socket. In Perl, which Debian always has and which starts in a few milliseconds, for each command of a
+ * terminal needs its own.
+ *
+ * It listens before the command begins, so nobody waits for it, and is no child of the command's, so a
+ * command that waits for its children does not wait for it.
+ */
+import { COMMAND_PATH, findProgram } from './program.ts'
+
+export const FORWARDER_PORT = 3128
+/** Where a box sees the socket of its door. */
+export const DOOR_IN_BOX = '/run/cairn/door'
+
+/** Arguments: the port, the socket, and the command that this process becomes. */
+const FORWARDER = `
+use strict; use Socket;
+my ($port, $door, @argv) = @ARGV;
+socket(my $listener, PF_INET, SOCK_STREAM, 0) or die "socket: $!\\n";
+setsockopt($listener, SOL_SOCKET, SO_REUSEADDR, 1);
+bind($listener, sockaddr_in($port, INADDR_LOOPBACK)) or die "127.0.0.1:$port: $!\\n";
+listen($listener, 128) or die "listen: $!\\n";
+defined(my $first = fork) or die "fork: $!\\n";
+if ($first) { close $listener; waitpid $first, 0; exec { $argv[0] } @argv; exit 127 }
+exit if fork;
+open STDIN, '<', '/dev/null'; open STDOUT, '>', '/dev/null'; open STDERR, '>', '/dev/null';
+$SIG{CHLD} = 'IGNORE';
+while (accept(my $client, $listener)) {
+  next if fork;
+  my $up;
+  socket($up, PF_UNIX, SOCK_STREAM, 0) && connect($up, pack_sockaddr_un($door)) or exit;
+  my ($from, $to) = fork ? ($client, $up) : ($up, $client);
+  while (sysread($from, my $data, 262144)) {
+    for (my $at = 0; $at < length $data;) { $at += syswrite($to, $data, length($data) - $at, $at) // exit }
+  }
+  shutdown($to, 1);
+  exit;
+}
+`
+
+/** The command line that listens and then becomes `argv`. */
+export const behindForwarder = (argv: readonly string[]): readonly string[] => [
+  'perl',
+  '-e',
+  FORWARDER,
+  String(FORWARDER_PORT),
+  DOOR_IN_BOX,
+  ...argv,
+]
+
+/** Looked for where boxes look, not in the PATH of the service. */
+export const hasForwarder = (): boolean => findProgram('perl', COMMAND_PATH) !== null
+
+const ADDRESS = `http://127.0.0.1:${FORWARDER_PORT}`
+
+/** Both spellings: curl reads only the small one of the first, others only the large ones. */
+export const PROXY_VARIABLES: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries({
+    http_proxy: ADDRESS,
+    https_proxy: ADDRESS,
+    all_proxy: ADDRESS,
+    // The box's own loopback, where a command may have started a server.
+    no_proxy: 'localhost,127.0.0.1,::1',
+  }).flatMap(([name, value]) => [
+    [name, value],
+    [name.toUpperCase(), value],
+  ]),
+)
