@@ -17,7 +17,7 @@ export type BoxLimits = Pick<
 >
 
 /** A file or folder of this machine, seen in the box under `to`. */
-export type Bind = { from: string; to: string; writable: boolean }
+type Bind = { from: string; to: string; writable: boolean }
 
 /** `socket`: the door's; the box then has 127.0.0.1:3128 and the variables that name it, and nothing else. */
 export type BoxNetwork = 'none' | 'open' | { socket: string }

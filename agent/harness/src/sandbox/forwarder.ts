@@ -8,7 +8,7 @@
  */
 import { COMMAND_PATH, findProgram } from './program.ts'
 
-export const FORWARDER_PORT = 3128
+const FORWARDER_PORT = 3128
 /** Where a box sees the socket of its door. */
 export const DOOR_IN_BOX = '/run/cairn/door'
 

@@ -29,7 +29,7 @@ type Egress = GovernanceConfig['egress']
 /** Requests that name no host: `GET /_cairn/…`. It answers every one that it gets. */
 export type OriginHandler = (request: IncomingMessage, response: ServerResponse) => void
 
-export type DoorOptions = {
+type DoorOptions = {
   /** The box's id, for people. */
   id: string
   egress: Egress
@@ -52,7 +52,7 @@ export type PolicyProxy = {
   close(): Promise<void>
 }
 
-export type ProxyOptions = {
+type ProxyOptions = {
   /** Beside 80 and 443. Hosts that `egress.internal` names may be reached at every port. */
   ports?: readonly number[]
   resolveHost?: ResolveHost
