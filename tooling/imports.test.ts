@@ -201,8 +201,11 @@ const opensByPath: Record<string, string> = {
   'agent/harness/src/review/memory-file.ts': 'memory files in the data directory',
   'agent/harness/src/sandbox/bubblewrap.ts':
     'settings of the kernel, and whether there is a folder for bubblewrap to cover, before it runs',
+  'agent/harness/src/sandbox/bubblewrap-arguments.ts':
+    'whether the reserved folder is a folder, through no link',
   'agent/harness/src/sandbox/cgroup.ts': 'control groups',
   'agent/harness/src/sandbox/marks.ts': 'processes in /proc',
+  'agent/harness/src/sandbox/policy-proxy.ts': 'the sockets of boxes, in a temporary folder of its own',
   'agent/harness/src/sandbox/processes.ts': 'processes in /proc',
   'agent/harness/src/sandbox/program.ts': 'programs in PATH',
   'agent/harness/src/sandbox/unboxed.ts': 'the own control group in /proc',

@@ -3,7 +3,7 @@
  *
  * box       what one process and everything it starts runs in; closing it ends all of them
  * provider  makes boxes of one kind; chosen once, when the worker starts (choose.ts)
- * door      the one way out of a box without a network: a unix socket of the policy proxy (policy-proxy.ts)
+ * proxy     the one way out of a box without a network: a unix socket of the policy proxy (policy-proxy.ts)
  * holder    how the processes of a box are kept together, so that all of them can be found and ended
  * leader    the process that was started; the others descend from it
  */
@@ -19,7 +19,7 @@ export type BoxLimits = Pick<
 /** A file or folder of this machine, seen in the box under `to`. */
 type Bind = { from: string; to: string; writable: boolean }
 
-/** `socket`: the door's; the box then has 127.0.0.1:3128 and the variables that name it, and nothing else. */
+/** `socket`: of its proxy; the box then has 127.0.0.1:3128, the variables that name it, and nothing else. */
 export type BoxNetwork = 'none' | 'open' | { socket: string }
 
 export type BoxSpec = {
@@ -86,8 +86,8 @@ export type SandboxProvider = {
   network: 'none' | 'open' | 'proxy'
   /** Whether a box can be cut off the network. */
   cutsNetwork: boolean
-  /** Whether a box without a network can have a door. */
-  hasDoors: boolean
+  /** Whether a box without a network can have a proxy. */
+  hasProxies: boolean
   /** Whether `nests` and `commandLine` are possible: what a browser needs. */
   holdsBrowsers: boolean
   /** What a result says about its box, or null where there is nothing to say. */

@@ -4,141 +4,15 @@
  * the service or the machine.
  */
 import { execFile } from 'node:child_process'
-import { existsSync, lstatSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { asError } from '@cairn/protocol'
-import { RESERVED_DIR } from '@cairn/workspace'
-import type { BoxSpec } from './box.ts'
-import { DOOR_IN_BOX } from './forwarder.ts'
+import { bubblewrapArguments, type BoxView, type Features } from './bubblewrap-arguments.ts'
 import { type Holder, type Leader, REPORT_FD } from './holder.ts'
 import { heldByNamespace } from './pid-namespace.ts'
 import { childrenOf } from './processes.ts'
 import { COMMAND_PATH, findProgram } from './program.ts'
-
-/**
- * Programs, libraries, and the few files of /etc that programs need to run at all. Passwords and keys are not
- * among them: a service that runs as root would read them even in the box.
- */
-const READ_ONLY = [
-  '/usr',
-  '/bin',
-  '/sbin',
-  '/lib',
-  '/lib32',
-  '/lib64',
-  '/etc/alternatives',
-  '/etc/ca-certificates',
-  '/etc/ca-certificates.conf',
-  '/etc/crypto-policies',
-  '/etc/fonts',
-  '/etc/group',
-  '/etc/hosts',
-  '/etc/ld.so.cache',
-  '/etc/ld.so.conf',
-  '/etc/ld.so.conf.d',
-  '/etc/localtime',
-  '/etc/mime.types',
-  '/etc/nsswitch.conf',
-  '/etc/passwd',
-  '/etc/pki/ca-trust',
-  '/etc/pki/tls/cert.pem',
-  '/etc/pki/tls/certs',
-  '/etc/pki/tls/openssl.cnf',
-  '/etc/protocols',
-  '/etc/resolv.conf',
-  '/etc/services',
-  '/etc/ssl/cert.pem',
-  '/etc/ssl/certs',
-  '/etc/ssl/openssl.cnf',
-  '/etc/timezone',
-]
-
-/** What an installed bwrap can do; older ones know less. */
-type Features = {
-  /** Keeps what is in the box from making namespaces, and so from most of the kernel that needs them. */
-  locksNamespaces: boolean
-  /** Bounds memory that is used as a disk. */
-  sizesTmpfs: boolean
-}
-
-export type BoxView = Pick<BoxSpec, 'workspace' | 'network' | 'binds' | 'nests'> & {
-  features: Features
-  tmp_mb: number
-  /** Folders nothing in a box may see even where a system folder holds them: the data directory, the home. */
-  hidden?: readonly string[]
-}
-
-const isBelow = (folder: string, path: string) => path.startsWith(folder + '/')
-const SHM_MB = 64
-
-/** What of /proc changes the machine rather than a process. */
-const SETTINGS = ['/proc/sys', '/proc/sysrq-trigger', '/proc/irq', '/proc/bus', '/proc/acpi', '/proc/scsi']
-
-/**
- * Of a service that runs as root, what is in the box owns the settings of the kernel, one of which names a
- * program that the kernel starts outside of every box. Who makes namespaces must write to /proc/self, so
- * there the settings alone are covered; a /proc that is covered in part cannot be mounted anew either.
- */
-const closedProc = (nests: boolean): string[] =>
-  nests ? SETTINGS.flatMap(path => ['--ro-bind-try', path, path]) : ['--remount-ro', '/proc']
-
-/** The arguments of bwrap, before the command. */
-function bubblewrapArguments(view: BoxView): string[] {
-  const { workspace, network, features, tmp_mb, hidden = [], binds = [], nests = false } = view
-  const saved = join(workspace, RESERVED_DIR)
-  // Never through a link: bwrap would follow it out here and show what it leads to.
-  const hasSaved = lstatSync(saved, { throwIfNoEntry: false })?.isDirectory() === true
-  const tmpfs = (path: string, mb: number) => [
-    ...(features.sizesTmpfs ? ['--size', String(mb * 2 ** 20)] : []),
-    '--tmpfs',
-    path,
-  ]
-  return [
-    '--unshare-user',
-    ...(features.locksNamespaces && !nests ? ['--disable-userns'] : []),
-    '--unshare-ipc',
-    '--unshare-pid',
-    '--unshare-uts',
-    '--unshare-cgroup-try',
-    ...(network === 'open' ? [] : ['--unshare-net']),
-    '--uid',
-    '1000',
-    '--gid',
-    '1000',
-    '--cap-drop',
-    'ALL',
-    '--die-with-parent',
-    '--new-session',
-    '--hostname',
-    'cairn',
-    ...READ_ONLY.flatMap(path => ['--ro-bind-try', path, path]),
-    ...hidden
-      .filter(path => READ_ONLY.some(folder => isBelow(folder, path)))
-      .flatMap(path => ['--tmpfs', path]),
-    '--proc',
-    '/proc',
-    '--dev',
-    '/dev',
-    ...tmpfs('/dev/shm', SHM_MB),
-    ...tmpfs('/tmp', tmp_mb),
-    '--bind',
-    workspace,
-    workspace,
-    ...(hasSaved ? ['--ro-bind', saved, saved] : []),
-    ...binds.flatMap(({ from, to, writable }) => [writable ? '--bind' : '--ro-bind', from, to]),
-    ...(typeof network === 'object' ? ['--ro-bind', network.socket, DOOR_IN_BOX] : []),
-    ...closedProc(nests),
-    // What holds the mounts together is memory as well: nobody writes there.
-    '--remount-ro',
-    '/dev',
-    '--remount-ro',
-    '/',
-    '--chdir',
-    workspace,
-  ]
-}
 
 export type Bubblewrap = { program: string; features: Features; cutsNetwork: boolean }
 

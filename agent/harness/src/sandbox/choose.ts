@@ -23,7 +23,7 @@ export type Standing = {
 /** `provider` is null exactly where the terminal is not offered. */
 export type Sandbox = {
   provider: SandboxProvider | null
-  /** The doors of its boxes; null where they have none. Whoever chose the sandbox closes it. */
+  /** The proxies of its boxes; null where they have none. Whoever chose the sandbox closes it. */
   proxy: PolicyProxy | null
   standing: Standing
 }
@@ -80,14 +80,14 @@ function chooseBox(found: Bubblewrap, { config, hidden = [], claims = true }: Sa
   const parts = { limits: config, home: homeOf(home), watchdog: createWatchdog() }
   const view = { features: found.features, tmp_mb: config.tmp_mb, hidden: [...hidden, homedir()] }
   const open = new Map<string, Box>()
-  const hasDoors = found.cutsNetwork && hasForwarder()
+  const hasProxies = found.cutsNetwork && hasForwarder()
   return {
     provider: {
       kind: 'bubblewrap',
       network,
       cutsNetwork: found.cutsNetwork,
-      hasDoors,
-      holdsBrowsers: hasDoors,
+      hasProxies,
+      holdsBrowsers: hasProxies,
       caveat: null,
       open(spec) {
         const tmp_mb = spec.limits?.tmp_mb ?? config.tmp_mb
@@ -100,7 +100,7 @@ function chooseBox(found: Bubblewrap, { config, hidden = [], claims = true }: Sa
       list: () => Promise.resolve([...open.keys()]),
       remove: async id => open.get(id)?.close(),
     },
-    proxy: hasDoors && claims ? createPolicyProxy({ ports: config.ports }) : null,
+    proxy: hasProxies && claims ? createPolicyProxy({ ports: config.ports }) : null,
     standing: {
       terminal: 'boxed',
       network,
@@ -124,7 +124,7 @@ async function chooseUnboxed({ config, path, claims = true }: SandboxOptions): P
       kind: 'unboxed',
       network: 'open',
       cutsNetwork: false,
-      hasDoors: false,
+      hasProxies: false,
       holdsBrowsers: false,
       caveat: loses === null ? null : `${ends} This machine has nothing surer.`,
       open: spec => openBox(spec, { ...parts, holder: findHeld(spec.workspace) }),

@@ -1,5 +1,5 @@
 /**
- * What listens inside a box that has a door: 127.0.0.1:3128, every connection handed on to the door's unix
+ * What listens inside a box that has a proxy: 127.0.0.1:3128, every connection handed on to the proxy's unix
  * socket. In Perl, which Debian always has and which starts in a few milliseconds, for each command of a
  * terminal needs its own.
  *
@@ -9,13 +9,13 @@
 import { COMMAND_PATH, findProgram } from './program.ts'
 
 const FORWARDER_PORT = 3128
-/** Where a box sees the socket of its door. */
-export const DOOR_IN_BOX = '/run/cairn/door'
+/** Where a box sees the socket of its proxy. */
+export const PROXY_IN_BOX = '/run/cairn/proxy'
 
 /** Arguments: the port, the socket, and the command that this process becomes. */
 const FORWARDER = `
 use strict; use Socket;
-my ($port, $door, @argv) = @ARGV;
+my ($port, $boxProxy, @argv) = @ARGV;
 socket(my $listener, PF_INET, SOCK_STREAM, 0) or die "socket: $!\\n";
 setsockopt($listener, SOL_SOCKET, SO_REUSEADDR, 1);
 bind($listener, sockaddr_in($port, INADDR_LOOPBACK)) or die "127.0.0.1:$port: $!\\n";
@@ -28,7 +28,7 @@ $SIG{CHLD} = 'IGNORE';
 while (accept(my $client, $listener)) {
   next if fork;
   my $up;
-  socket($up, PF_UNIX, SOCK_STREAM, 0) && connect($up, pack_sockaddr_un($door)) or exit;
+  socket($up, PF_UNIX, SOCK_STREAM, 0) && connect($up, pack_sockaddr_un($boxProxy)) or exit;
   my ($from, $to) = fork ? ($client, $up) : ($up, $client);
   while (sysread($from, my $data, 262144)) {
     for (my $at = 0; $at < length $data;) { $at += syswrite($to, $data, length($data) - $at, $at) // exit }
@@ -44,7 +44,7 @@ export const behindForwarder = (argv: readonly string[]): readonly string[] => [
   '-e',
   FORWARDER,
   String(FORWARDER_PORT),
-  DOOR_IN_BOX,
+  PROXY_IN_BOX,
   ...argv,
 ]
 

@@ -43,14 +43,14 @@ class HeldBox implements Box {
     this.#isTaken = true
     const { holder, home } = this.#parts
     const { network, mayGrowFiles, env } = this.#spec
-    const hasDoor = typeof network === 'object'
+    const hasProxy = typeof network === 'object'
     this.#group = home === null ? null : makeCgroup(home, this.#limits)
     const bounded = limited(argv, this.#limits, { countsApart: holder.countsApart, mayGrowFiles })
-    const wrapped = holder.wrap(hasDoor ? behindForwarder(bounded) : bounded, this.#group, mayReport)
+    const wrapped = holder.wrap(hasProxy ? behindForwarder(bounded) : bounded, this.#group, mayReport)
     return {
       ...wrapped,
       argv: this.#group?.join(wrapped.argv) ?? wrapped.argv,
-      env: { ...(hasDoor ? PROXY_VARIABLES : {}), ...env, ...wrapped.env },
+      env: { ...(hasProxy ? PROXY_VARIABLES : {}), ...env, ...wrapped.env },
     }
   }
 

@@ -39,7 +39,7 @@ export const builtinDefinitions = (): Tool[] =>
       kind: 'bubblewrap',
       network: 'none',
       cutsNetwork: true,
-      hasDoors: false,
+      hasProxies: false,
       holdsBrowsers: false,
       caveat: null,
       open() {

@@ -10,7 +10,7 @@ import { asError } from '@cairn/protocol'
 import { Directory, RESERVED_DIR } from '@cairn/workspace'
 import { z } from 'zod'
 import { type Box, boxId, type BoxNetwork, type Exit, type SandboxProvider } from '../sandbox/box.ts'
-import type { Door, PolicyProxy } from '../sandbox/policy-proxy.ts'
+import type { BoxProxy, PolicyProxy } from '../sandbox/policy-proxy.ts'
 import { COMMAND_PATH } from '../sandbox/program.ts'
 import type { Watch } from '../sandbox/watchdog.ts'
 import { boundedOutput } from './bounded-output.ts'
@@ -26,7 +26,7 @@ const REST_MS = 2000
 
 export type TerminalOptions = {
   sandbox: SandboxProvider
-  /** Where its boxes get their doors; absent: they have none. */
+  /** Where its boxes get their proxies; absent: they have none. */
   proxy?: PolicyProxy | null
   quota?: Quota
   graceMs?: number
@@ -89,10 +89,10 @@ async function openNetwork(
   { sandbox, proxy = null }: TerminalOptions,
   id: string,
   egress: Egress,
-): Promise<{ network: BoxNetwork; door: Door | null }> {
+): Promise<{ network: BoxNetwork; boxProxy: BoxProxy | null }> {
   if (sandbox.network === 'proxy' && proxy !== null) {
-    const door = await proxy.open({ id, egress })
-    return { network: { socket: door.socket }, door }
+    const boxProxy = await proxy.open({ id, egress })
+    return { network: { socket: boxProxy.socket }, boxProxy }
   }
   // The whole network of a machine obeys no list: who may not reach everything reaches nothing.
   const network = sandbox.network === 'open' && egress.default !== 'deny' ? 'open' : 'none'
@@ -101,7 +101,7 @@ async function openNetwork(
       'the policy denies network access by default, and this machine cannot keep a command off the ' +
         `network (${sandbox.kind})`,
     )
-  return { network, door: null }
+  return { network, boxProxy: null }
 }
 
 /** The terminal with what its commands run in. */
@@ -128,15 +128,15 @@ export function terminalTool(options: TerminalOptions): Tool {
       const isFull = before !== undefined && quota?.problem(before) !== null
       const watch = before === undefined ? undefined : await quota?.watch(workspace, before)
       const id = boxId(session_id, `terminal-${tool_call_id}`)
-      const { network, door } = await openNetwork(options, id, egress)
+      const { network, boxProxy } = await openNetwork(options, id, egress)
       const box = sandbox.open({ id, workspace, env, network, mayGrowFiles: !isFull })
       const ended = await runCommand(box, { command, watch, timeoutMs, graceMs, abort: signal }).finally(
         async () => {
           await box.close()
-          await door?.close()
+          await boxProxy?.close()
         },
       )
-      const refused = door?.refusals() ?? []
+      const refused = boxProxy?.refusals() ?? []
       const after = await quota?.measure(workspace)
       const overFull = after === undefined ? null : (quota?.problem(after) ?? null)
       // Who frees space has not failed, even where it is not enough yet.

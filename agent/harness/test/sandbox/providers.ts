@@ -38,7 +38,7 @@ export function unboxed(holder: Holder | MakeHolder, settings: Settings = {}): S
     kind: 'unboxed',
     network: 'open',
     cutsNetwork: false,
-    hasDoors: false,
+    hasProxies: false,
     holdsBrowsers: false,
     caveat: null,
     open: spec => openBox(spec, { holder: holderOf(spec.workspace), limits, home: null, watchdog }),

@@ -1,4 +1,4 @@
-/** What a box with a door reaches: what its policy allows, and nothing else, however it asks. */
+/** What a box with a proxy reaches: what its policy allows, and nothing else, however it asks. */
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
@@ -72,13 +72,17 @@ async function run(
   origin?: OriginHandler,
 ): Promise<{ said: string; refusals: readonly string[] }> {
   const id = boxId('s1', 'test')
-  const door = await proxy.open({ id, egress: egressOf(egress), ...(origin === undefined ? {} : { origin }) })
-  const workspace = makeFolder('door')
+  const boxProxy = await proxy.open({
+    id,
+    egress: egressOf(egress),
+    ...(origin === undefined ? {} : { origin }),
+  })
+  const workspace = makeFolder('proxy')
   const box = provider.open({
     id,
     workspace,
     env: { PATH: COMMAND_PATH },
-    network: { socket: door.socket },
+    network: { socket: boxProxy.socket },
     mayGrowFiles: true,
   })
   try {
@@ -88,10 +92,10 @@ async function run(
       stream.on('data', (data: Buffer) => (said += data.toString()))
     await process.exited
     await box.close()
-    return { said, refusals: door.refusals() }
+    return { said, refusals: boxProxy.refusals() }
   } finally {
     await box.close()
-    await door.close()
+    await boxProxy.close()
   }
 }
 
@@ -143,17 +147,17 @@ const ATTACKS: Readonly<Record<string, () => string>> = {
     ),
   'another scheme': () => curl('ftp://allowed.test/', '-x http://127.0.0.1:3128'),
   'a name and a password in the address': () => curl(`http://a:b@inside.test:${port}/`),
-  'the socket of its door, past the forwarder': () =>
-    curl(`http://inside.test:${port}/`, '--unix-socket /run/cairn/door'),
+  'the socket of its proxy, past the forwarder': () =>
+    curl(`http://inside.test:${port}/`, '--unix-socket /run/cairn/proxy'),
   'no proxy at all': () =>
     `env -u http_proxy -u HTTP_PROXY ${curl(`http://127.0.0.1:${port}/`)}; ` +
     `(exec 3<>/dev/tcp/127.0.0.1/${port} && cat <&3) 2>&1`,
 }
 
-test.each(Object.entries(ATTACKS))('through its door a box does not reach %s', async (what, attempt) => {
+test.each(Object.entries(ATTACKS))('through its proxy a box does not reach %s', async (what, attempt) => {
   seen.length = 0
   const { said } = await run(attempt(), allowed)
-  tally(`the door: ${what}`, 1, Number(said.includes('REACHED')))
+  tally(`the proxy: ${what}`, 1, Number(said.includes('REACHED')))
   expect(said).not.toContain('REACHED')
   expect(seen.filter(line => !line.includes('allowed.test'))).toEqual([])
 })
@@ -178,7 +182,7 @@ test('where egress is denied by default only listed hosts are reached, and refus
   expect(refusals.at(-1)).toContain('n24.test')
 })
 
-test("a box's own loopback is its own: a server that it starts is reached without the door", async () => {
+test("a box's own loopback is its own: a server that it starts is reached without the proxy", async () => {
   const { said, refusals } = await run(
     `perl -MIO::Socket::INET -e '$l = IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1:8000"); ` +
       `while ($c = $l->accept) { while (<$c>) { last if /^\\r/ } ` +
@@ -189,7 +193,7 @@ test("a box's own loopback is its own: a server that it starts is reached withou
   expect(refusals).toEqual([])
 })
 
-test('a request that names no host goes to the handler of its door, and only of its own', async () => {
+test('a request that names no host goes to the handler of its proxy, and only of its own', async () => {
   const ask = 'curl -sS http://127.0.0.1:3128/_cairn/llm/x -d hello --noproxy "*"; echo'
   const got: string[] = []
   const handler: OriginHandler = (request, response) => {
@@ -197,11 +201,11 @@ test('a request that names no host goes to the handler of its door, and only of 
     request.pipe(response)
   }
   expect((await run(ask, {}, handler)).said).toBe('hello\n')
-  expect((await run(ask)).said).toContain('this door leads nowhere')
+  expect((await run(ask)).said).toContain('nothing answers here')
   expect(got).toEqual(['/_cairn/llm/x'])
 })
 
-test('a closed door ends what is open through it, and a command does not wait for the forwarder', async () => {
+test('a closed proxy ends what is open through it, and a command does not wait for the forwarder', async () => {
   const { said } = await run(`sleep 0 & wait; echo waited; pgrep -c perl || true`)
   expect(said).toMatch(/^waited\n/)
   expect(proxy.counts().refused).toBeGreaterThan(20)

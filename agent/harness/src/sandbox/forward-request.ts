@@ -1,0 +1,78 @@
+/** One request or one tunnel through the policy proxy, once `dial` has judged where it goes. */
+import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { type Duplex, pipeline } from 'node:stream'
+
+/** A rule says no; as opposed to a network that fails. */
+export class Refused extends Error {}
+
+/** Of one hop (RFC 9110, 7.6.1), and those that only proxies have. */
+const HOP_HEADERS = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/** A connection to where `url` leads; rejects with `Refused` what may not be reached. */
+export type Dial = (url: URL) => Promise<Socket>
+
+export function answer(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
+  response.end(`${text}\n`)
+}
+
+export async function forward(request: IncomingMessage, response: ServerResponse, dial: Dial): Promise<void> {
+  const text = request.url ?? ''
+  if (!URL.canParse(text) || new URL(text).protocol !== 'http:')
+    throw new Refused(`'${text.slice(0, 200)}' is no http address; https goes through CONNECT`)
+  const url = new URL(text)
+  const socket = await dial(url)
+  const dropped = new Set([...HOP_HEADERS, ...namesIn(request.headers.connection)])
+  const headers = Object.fromEntries(
+    Object.entries(request.headers).filter(([name]) => !dropped.has(name) && name !== 'host'),
+  )
+  await new Promise<void>((resolve, reject) => {
+    const upstream = httpRequest({
+      method: request.method,
+      path: url.pathname + url.search,
+      headers: { ...headers, host: url.host, connection: 'close' },
+      createConnection: () => socket,
+    })
+    upstream.once('error', reject)
+    upstream.once('response', answered => {
+      const gone = new Set([...HOP_HEADERS, ...namesIn(answered.headers.connection)])
+      const kept = Object.entries(answered.headers).filter(([name]) => !gone.has(name))
+      response.writeHead(answered.statusCode ?? 502, Object.fromEntries(kept))
+      pipeline(answered, response, error => (error ? reject(error) : resolve()))
+    })
+    response.once('close', () => socket.destroy())
+    pipeline(request, upstream, error => error && reject(error))
+  })
+}
+
+const namesIn = (header: string | undefined): string[] =>
+  (header ?? '').split(',').map(name => name.trim().toLowerCase())
+
+export async function tunnel(
+  request: IncomingMessage,
+  client: Duplex,
+  head: Buffer,
+  dial: Dial,
+): Promise<void> {
+  const authority = request.url ?? ''
+  const port = /:(\d{1,5})$/.exec(authority)?.[1]
+  if (port === undefined || !URL.canParse(`https://${authority}`))
+    throw new Refused(`'${authority.slice(0, 200)}' is not a host and a port`)
+  // Port 443 is what an https address has by itself; any other stays in it.
+  const socket = await dial(new URL(`https://${authority}`))
+  client.write('HTTP/1.1 200 Connection Established\r\n\r\n')
+  if (head.length > 0) socket.write(head)
+  // One direction that fails ends both.
+  pipeline(client, socket, () => socket.destroy())
+  pipeline(socket, client, () => client.destroy())
+}
